@@ -1,0 +1,168 @@
+//! The one error type of the crate.
+
+use core::fmt;
+
+/// Why data was refused. A variant carries what was wrong, what was found and what was needed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Error {
+    /// `what` holds `found` elements where at least `needed` are required.
+    TooShort {
+        /// The argument or field.
+        what: &'static str,
+        /// Its length.
+        found: usize,
+        /// The least length that would do.
+        needed: usize,
+    },
+    /// `what` holds `found` elements where exactly `needed` are required.
+    Length {
+        /// The argument or field.
+        what: &'static str,
+        /// Its length.
+        found: usize,
+        /// The length that is required.
+        needed: usize,
+    },
+    /// `what` holds `found` elements, more than the `limit` that its index type can address.
+    TooMany {
+        /// The field.
+        what: &'static str,
+        /// Its length.
+        found: usize,
+        /// The greatest length allowed.
+        limit: usize,
+    },
+    /// Element `at` of `what` refers to `found`, but only `count` exist.
+    Index {
+        /// The field.
+        what: &'static str,
+        /// The place in it.
+        at: usize,
+        /// The reference that leads nowhere.
+        found: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// Joint `joint` names `parent` as its parent, which is not stored before it.
+    ParentOrder {
+        /// The joint.
+        joint: usize,
+        /// Its parent.
+        parent: usize,
+    },
+    /// Element `at` of `what` is NaN or infinite.
+    NotFinite {
+        /// The field.
+        what: &'static str,
+        /// The place in it.
+        at: usize,
+    },
+    /// Timeline `timeline` of a clip has no keys.
+    NoKeys {
+        /// The timeline.
+        timeline: usize,
+    },
+    /// Key time `key` of timeline `timeline` is not a number greater than the one before it.
+    KeyOrder {
+        /// The timeline.
+        timeline: usize,
+        /// The key.
+        key: usize,
+    },
+    /// Track `track` holds `found` numbers where its keys need `needed`.
+    TrackLength {
+        /// The track.
+        track: usize,
+        /// How many numbers it holds.
+        found: usize,
+        /// How many it must hold; for morph weights the least number.
+        needed: usize,
+    },
+    /// Element `at` of `what` holds a rotation that is not near unit length.
+    NotUnit {
+        /// The field.
+        what: &'static str,
+        /// The place in it.
+        at: usize,
+    },
+    /// Two tracks drive the same property: `track` is the second one.
+    DuplicateTrack {
+        /// The track.
+        track: usize,
+    },
+    /// A word stands where one of `expected` must.
+    UnknownName {
+        /// All that would do.
+        expected: &'static str,
+    },
+    /// The environment variable `variable` does not hold one of `expected`, or not one that this machine has.
+    Environment {
+        /// Its name.
+        variable: &'static str,
+        /// All that would do.
+        expected: &'static str,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::TooShort { what, found, needed } => {
+                write!(f, "{what} holds {found} elements, at least {needed} are needed")
+            }
+            Self::Length { what, found, needed } => {
+                write!(f, "{what} holds {found} elements, exactly {needed} are needed")
+            }
+            Self::TooMany { what, found, limit } => {
+                write!(f, "{what} holds {found} elements, at most {limit} are possible")
+            }
+            Self::Index { what, at, found, count } => {
+                write!(f, "{what}[{at}] refers to {found}, but there are only {count}")
+            }
+            Self::ParentOrder { joint, parent } => {
+                write!(f, "joint {joint} has joint {parent} as its parent, which must be stored before it")
+            }
+            Self::NotFinite { what, at } => write!(f, "{what}[{at}] is not a finite number"),
+            Self::NoKeys { timeline } => write!(f, "timelines[{timeline}] has no keys"),
+            Self::KeyOrder { timeline, key } => {
+                write!(f, "timelines[{timeline}][{key}] is not a time after that of the key before it")
+            }
+            Self::TrackLength { track, found, needed } => {
+                write!(f, "tracks[{track}] holds {found} numbers, its keys need {needed}")
+            }
+            Self::NotUnit { what, at } => {
+                write!(f, "{what}[{at}] holds a rotation whose length is not within 2 % of 1")
+            }
+            Self::DuplicateTrack { track } => {
+                write!(f, "tracks[{track}] drives a property that an earlier track already drives")
+            }
+            Self::UnknownName { expected } => write!(f, "expected one of {expected}"),
+            Self::Environment { variable, expected } => {
+                write!(f, "{variable} must be one of {expected}, and one that this machine has")
+            }
+        }
+    }
+}
+
+impl core::error::Error for Error {}
+
+impl Error {
+    /// `Ok` if `found == needed`.
+    pub(crate) fn check_len(what: &'static str, found: usize, needed: usize) -> Result<(), Self> {
+        if found == needed { Ok(()) } else { Err(Self::Length { what, found, needed }) }
+    }
+
+    /// `Ok` if `found >= needed`.
+    pub(crate) fn check_room(what: &'static str, found: usize, needed: usize) -> Result<(), Self> {
+        if found >= needed { Ok(()) } else { Err(Self::TooShort { what, found, needed }) }
+    }
+
+    /// `Ok` if every number is finite; the error names the first that is not, counted in groups of `width`.
+    pub(crate) fn check_finite(what: &'static str, values: &[f32], width: usize) -> Result<(), Self> {
+        match values.iter().position(|v| !v.is_finite()) {
+            None => Ok(()),
+            Some(at) => Err(Self::NotFinite { what, at: at / width }),
+        }
+    }
+}

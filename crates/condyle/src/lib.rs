@@ -1,0 +1,116 @@
+//! Condyle turns an animated character into posed vertices.
+//!
+//! ```text
+//!  document ──> Skeleton ─┐
+//!              RawClip ───┤ sample_raw ──> Pose ── local_to_model ──> model matrices ── palette ──> Palette
+//!              Skin ──────┘                                                                           │
+//!              SkinnedMesh ── morph ──> Vertices ─────────────────────────────────────────── skin ────┴──> Vertices
+//! ```
+//!
+//! Data flows one way. Each arrow is one free function over plain data: inputs first, output last and `&mut`; nothing is
+//! allocated that the caller does not own, and nothing remembered. Documents are read by the crate `condyle-gltf`; this
+//! crate knows no file format, starts no thread and does no input or output.
+//!
+//! The kernels run on the best instruction set that the machine has, found at run time, in one of two numeric modes: the
+//! fast one, or the portable one, whose results have the same bits on every instruction set and platform. See [`Dispatch`].
+//!
+//! Right-handed, +Y up, metres, seconds, radians; quaternions `xyzw`; column vectors, `model = parent * local`; and
+//! everything as glTF 2.0 has it where glTF says anything.
+//!
+//! ```
+//! use condyle::{
+//!     Affine, Influences, Interpolation, Joint, NormalRule, Palette, Pose, RawClip, RawCursor, Skeleton, Skin,
+//!     SkinnedMesh, Target, Track, Transform, Vertices, local_to_model, palette, sample_raw, skin,
+//! };
+//!
+//! // An arm of two joints that bends at the elbow by a quarter turn in one second.
+//! let joint = |name: &str, parent, y| Joint {
+//!     name: name.into(),
+//!     parent,
+//!     node: 0,
+//!     rest: Transform { translation: [0.0, y, 0.0], ..Transform::IDENTITY },
+//! };
+//! let skeleton = Skeleton::new([joint("shoulder", None, 0.0), joint("elbow", Some(0), 1.0)])?;
+//! let half = std::f32::consts::FRAC_1_SQRT_2;
+//! let bend = Track {
+//!     target: Target::Rotation(1),
+//!     interpolation: Interpolation::Linear,
+//!     timeline: 0,
+//!     values: vec![0.0, 0.0, 0.0, 1.0, 0.0, 0.0, half, half],
+//! };
+//! let clip = RawClip::new("bend".into(), vec![vec![0.0, 1.0]], vec![bend])?;
+//!
+//! // One vertex, the fingertip, that follows the elbow; it was bound in the rest pose.
+//! let bind = Affine::from(Transform { translation: [0.0, -1.0, 0.0], ..Transform::IDENTITY });
+//! let bound = Skin::new(vec![0, 1], vec![Affine::IDENTITY, bind])?;
+//! let vertices = Vertices { positions: vec![[0.0, 2.0, 0.0]], ..Vertices::default() };
+//! let mesh = SkinnedMesh::new(vertices, Influences::from_rows([[(1, 1.0)]])?, vec![], vec![])?;
+//!
+//! let mut cursor = RawCursor::default();
+//! let mut pose = Pose::rest(&skeleton);
+//! let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
+//! let mut matrices = Palette::default();
+//! let mut posed = Vertices::zeroed_like(mesh.vertices());
+//! for frame in 0..=60 {
+//!     sample_raw(&clip, &skeleton, frame as f32 / 60.0, &mut cursor, &mut pose)?;
+//!     local_to_model(&skeleton, &pose, &mut model)?;
+//!     palette(&bound, &model, NormalRule::default(), &mut matrices)?;
+//!     skin(mesh.influences(), &matrices, mesh.vertices().as_slices(), posed.as_slices_mut())?;
+//! }
+//! // From straight up to the left of the elbow.
+//! let [x, y, _] = posed.positions[0];
+//! assert!((x + 1.0).abs() < 1e-6 && (y - 1.0).abs() < 1e-6);
+//! # Ok::<(), condyle::Error>(())
+//! ```
+//!
+//! # Features
+//!
+//! - `std` (default): the instruction set is found at run time, and `CONDYLE_ISA` and `CONDYLE_NUMERIC` force it.
+//! - `bytemuck`: the plain types can be cast to bytes. `mint`: matrices convert to and from `mint`.
+//! - `reference`: the module of that name, every stage again in f64.
+#![cfg_attr(not(feature = "std"), no_std)]
+
+// The registers of the x87 round differently from everything else.
+#[cfg(all(target_arch = "x86", not(target_feature = "sse2")))]
+compile_error!("condyle needs SSE2 on 32-bit x86: -Ctarget-feature=+sse2");
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod convert;
+mod error;
+#[cfg(feature = "mint")]
+mod interop;
+mod interpolate;
+mod mesh;
+mod model;
+mod morph;
+mod palette;
+mod pose;
+mod sample;
+mod simd;
+mod skeleton;
+mod skin;
+mod slerp_table;
+mod track;
+
+#[cfg(any(test, feature = "reference"))]
+pub mod reference;
+#[cfg(test)]
+mod testing;
+
+pub mod math;
+
+pub use error::Error;
+pub use math::{Affine, Quat, Transform};
+pub use mesh::{Influences, MorphTarget, Skin, SkinnedMesh, VertexSlices, VertexSlicesMut, Vertices};
+pub use model::local_to_model;
+pub use morph::morph;
+pub use palette::{NormalRule, Palette, PaletteMatrix, palette};
+pub use pose::{Lanes, Pose, PoseBlock};
+pub use sample::{RawCursor, sample_raw, sample_weights};
+pub use simd::{Dispatch, Isa, Numeric};
+pub use skeleton::{Joint, NO_PARENT, Skeleton};
+pub use skin::skin;
+pub use track::{Interpolation, RawClip, Target, Track};

@@ -1,0 +1,371 @@
+//! What is deformed: vertices, their influences and their morph targets.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::{Affine, Error};
+
+/// Vertex attributes, one array each.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Vertices {
+    /// Metres.
+    pub positions: Vec<[f32; 3]>,
+    /// Unit vectors, or empty.
+    pub normals: Vec<[f32; 3]>,
+    /// Unit vectors and the handedness of the bitangent (+1 or -1), or empty.
+    pub tangents: Vec<[f32; 4]>,
+}
+
+impl Vertices {
+    /// Room for the result of a stage: the same attributes, all zero.
+    #[must_use]
+    pub fn zeroed_like(other: &Self) -> Self {
+        Self {
+            positions: vec![[0.0; 3]; other.positions.len()],
+            normals: vec![[0.0; 3]; other.normals.len()],
+            tangents: vec![[0.0; 4]; other.tangents.len()],
+        }
+    }
+
+    /// All attributes, to read.
+    #[must_use]
+    pub fn as_slices(&self) -> VertexSlices<'_> {
+        VertexSlices { positions: &self.positions, normals: &self.normals, tangents: &self.tangents }
+    }
+
+    /// All attributes, to write.
+    #[must_use]
+    pub fn as_slices_mut(&mut self) -> VertexSlicesMut<'_> {
+        VertexSlicesMut {
+            positions: &mut self.positions,
+            normals: &mut self.normals,
+            tangents: &mut self.tangents,
+        }
+    }
+}
+
+/// Vertex attributes to read, wherever they lie. Normals and tangents may be empty.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct VertexSlices<'a> {
+    /// Metres.
+    pub positions: &'a [[f32; 3]],
+    /// Unit vectors, or empty.
+    pub normals: &'a [[f32; 3]],
+    /// Unit vectors and the handedness of the bitangent (+1 or -1), or empty.
+    pub tangents: &'a [[f32; 4]],
+}
+
+/// Vertex attributes to write, wherever they lie. Empty normals or tangents are not computed.
+#[derive(Debug, Default)]
+pub struct VertexSlicesMut<'a> {
+    /// Metres.
+    pub positions: &'a mut [[f32; 3]],
+    /// Unit vectors, or empty.
+    pub normals: &'a mut [[f32; 3]],
+    /// Unit vectors and the handedness of the bitangent (+1 or -1), or empty.
+    pub tangents: &'a mut [[f32; 4]],
+}
+
+/// One morph target: what is added to each attribute at weight 1. Empty arrays add nothing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct MorphTarget {
+    /// Metres, one per vertex or empty.
+    pub positions: Vec<[f32; 3]>,
+    /// One per vertex or empty.
+    pub normals: Vec<[f32; 3]>,
+    /// One per vertex or empty; the handedness never changes.
+    pub tangents: Vec<[f32; 3]>,
+}
+
+/// Which joints move each vertex, and how much: compressed rows of any length.
+///
+/// Each row is sorted by falling weight. Zero weights are not stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Influences {
+    /// Row `v` is `joints[starts[v]..starts[v + 1]]`, the same range of `weights`.
+    starts: Vec<u32>,
+    joints: Vec<u16>,
+    weights: Vec<f32>,
+    /// One more than the greatest joint named.
+    joint_bound: usize,
+    /// The longest row.
+    longest: usize,
+}
+
+impl Influences {
+    /// From rows of `(joint, weight)`, one row per vertex. Zero weights are dropped, the rest is sorted.
+    ///
+    /// Weights are used as they are: whether they sum to one is the importer's business.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] for a weight that is NaN or infinite, [`Error::TooMany`] above 2^32 influences.
+    pub fn from_rows<R>(rows: impl IntoIterator<Item = R>) -> Result<Self, Error>
+    where
+        R: IntoIterator<Item = (u16, f32)>,
+    {
+        let mut it = Self { starts: vec![0], joints: vec![], weights: vec![], joint_bound: 0, longest: 0 };
+        let mut row = Vec::new();
+        for (at, pairs) in rows.into_iter().enumerate() {
+            row.clear();
+            row.extend(pairs.into_iter().filter(|p| p.1 != 0.0));
+            if row.iter().any(|p| !p.1.is_finite()) {
+                return Err(Error::NotFinite { what: "weights", at });
+            }
+            // Stable, so that equal weights keep the file's order on every platform.
+            row.sort_by(|a, b| b.1.total_cmp(&a.1));
+            for &(joint, weight) in &row {
+                it.joints.push(joint);
+                it.weights.push(weight);
+                it.joint_bound = it.joint_bound.max(usize::from(joint) + 1);
+            }
+            it.longest = it.longest.max(row.len());
+            let found = it.joints.len();
+            let end = u32::try_from(found);
+            it.starts.push(end.map_err(|_| Error::TooMany {
+                what: "influences",
+                found,
+                limit: u32::MAX as usize,
+            })?);
+        }
+        Ok(it)
+    }
+
+    /// Every vertex follows joint 0 alone: a rigid part.
+    #[must_use]
+    pub fn rigid(vertex_count: u32) -> Self {
+        let n = vertex_count as usize;
+        Self {
+            starts: (0..=vertex_count).collect(),
+            joints: vec![0; n],
+            weights: vec![1.0; n],
+            joint_bound: n.min(1),
+            longest: n.min(1),
+        }
+    }
+
+    /// How many vertices there are.
+    #[must_use]
+    pub fn vertex_count(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// One more than the greatest joint named; a palette must hold at least as many matrices.
+    #[must_use]
+    pub fn joint_bound(&self) -> usize {
+        self.joint_bound
+    }
+
+    /// The greatest number of influences on one vertex.
+    #[must_use]
+    pub fn longest_row(&self) -> usize {
+        self.longest
+    }
+
+    /// The influences on one vertex, heaviest first.
+    ///
+    /// # Panics
+    /// If there is no such vertex.
+    #[inline]
+    pub fn row(&self, vertex: usize) -> impl ExactSizeIterator<Item = (u16, f32)> + '_ {
+        let range = self.starts[vertex] as usize..self.starts[vertex + 1] as usize;
+        self.joints[range.clone()].iter().copied().zip(self.weights[range].iter().copied())
+    }
+
+    /// `(starts, joints, weights)`: row `v` is `joints[starts[v]..starts[v + 1]]`.
+    #[must_use]
+    pub fn as_slices(&self) -> (&[u32], &[u16], &[f32]) {
+        (&self.starts, &self.joints, &self.weights)
+    }
+}
+
+/// The joints that a mesh is bound to, and the pose that it was bound in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Skin {
+    joints: Vec<u16>,
+    inverse_bind: Vec<Affine>,
+}
+
+impl Skin {
+    /// `joints[i]` is the skeleton's joint that influence `i` stands for; `inverse_bind[i]` takes a
+    /// vertex in the bind pose to the space of that joint.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if the two differ in length, [`Error::TooMany`] above 65,535 joints,
+    /// [`Error::NotFinite`] for a matrix with NaN or infinity.
+    pub fn new(joints: Vec<u16>, inverse_bind: Vec<Affine>) -> Result<Self, Error> {
+        Error::check_len("inverse bind matrices", inverse_bind.len(), joints.len())?;
+        let limit = usize::from(u16::MAX);
+        if joints.len() > limit {
+            return Err(Error::TooMany { what: "joints of a skin", found: joints.len(), limit });
+        }
+        for (at, m) in inverse_bind.iter().enumerate() {
+            if !m.rows.as_flattened().iter().all(|v| v.is_finite()) {
+                return Err(Error::NotFinite { what: "inverse bind matrices", at });
+            }
+        }
+        Ok(Self { joints, inverse_bind })
+    }
+
+    /// The skeleton's joint of each influence index.
+    #[must_use]
+    pub fn joints(&self) -> &[u16] {
+        &self.joints
+    }
+
+    /// One matrix per entry of [`joints`](Self::joints).
+    #[must_use]
+    pub fn inverse_bind(&self) -> &[Affine] {
+        &self.inverse_bind
+    }
+}
+
+/// Triangles that follow joints: vertices, influences, morph targets, in the bind pose.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SkinnedMesh {
+    vertices: Vertices,
+    influences: Influences,
+    indices: Vec<u32>,
+    morph_targets: Vec<MorphTarget>,
+}
+
+impl SkinnedMesh {
+    /// Checks and keeps a mesh. `indices` are triangles, three a piece; empty where the vertices are drawn in order.
+    ///
+    /// # Errors
+    /// [`Error::Length`] where an attribute, the influences or a morph target do not have one element per vertex,
+    /// or the indices are not whole triangles; [`Error::Index`] for an index past the last vertex, [`Error::NotFinite`] for NaN or infinity.
+    pub fn new(
+        vertices: Vertices,
+        influences: Influences,
+        indices: Vec<u32>,
+        morph_targets: Vec<MorphTarget>,
+    ) -> Result<Self, Error> {
+        let count = vertices.positions.len();
+        let per_vertex = |what, found| {
+            if found == 0 { Ok(()) } else { Error::check_len(what, found, count) }
+        };
+        Error::check_finite("positions", vertices.positions.as_flattened(), 3)?;
+        per_vertex("normals", vertices.normals.len())?;
+        Error::check_finite("normals", vertices.normals.as_flattened(), 3)?;
+        per_vertex("tangents", vertices.tangents.len())?;
+        Error::check_finite("tangents", vertices.tangents.as_flattened(), 4)?;
+        Error::check_len("influences", influences.vertex_count(), count)?;
+        for target in &morph_targets {
+            per_vertex("morph positions", target.positions.len())?;
+            per_vertex("morph normals", target.normals.len())?;
+            per_vertex("morph tangents", target.tangents.len())?;
+            Error::check_finite("morph positions", target.positions.as_flattened(), 3)?;
+            Error::check_finite("morph normals", target.normals.as_flattened(), 3)?;
+            Error::check_finite("morph tangents", target.tangents.as_flattened(), 3)?;
+        }
+        if !indices.len().is_multiple_of(3) {
+            let needed = indices.len().next_multiple_of(3);
+            return Err(Error::Length { what: "indices", found: indices.len(), needed });
+        }
+        if let Some(at) = indices.iter().position(|&i| i as usize >= count) {
+            return Err(Error::Index { what: "indices", at, found: indices[at] as usize, count });
+        }
+        Ok(Self { vertices, influences, indices, morph_targets })
+    }
+
+    /// How many vertices there are.
+    #[must_use]
+    pub fn vertex_count(&self) -> usize {
+        self.vertices.positions.len()
+    }
+
+    /// The vertices in the bind pose.
+    #[must_use]
+    pub fn vertices(&self) -> &Vertices {
+        &self.vertices
+    }
+
+    /// Which joints move each vertex.
+    #[must_use]
+    pub fn influences(&self) -> &Influences {
+        &self.influences
+    }
+
+    /// Triangles, three indices a piece; empty where the vertices are drawn in order.
+    #[must_use]
+    pub fn indices(&self) -> &[u32] {
+        &self.indices
+    }
+
+    /// The morph targets, in the document's order.
+    #[must_use]
+    pub fn morph_targets(&self) -> &[MorphTarget] {
+        &self.morph_targets
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Random;
+
+    #[test]
+    fn rows_are_sorted_and_zeros_dropped() {
+        let rows = [vec![(3, 0.25), (9, 0.0), (1, 0.5), (2, 0.25)], vec![], vec![(7, 1.0)]];
+        let influences = Influences::from_rows(rows).expect("finite");
+        let row = |v| influences.row(v).collect::<Vec<_>>();
+        assert_eq!(row(0), [(1, 0.5), (3, 0.25), (2, 0.25)]);
+        assert_eq!((row(1), row(2)), (vec![], vec![(7, 1.0)]));
+        assert_eq!(
+            (influences.vertex_count(), influences.joint_bound(), influences.longest_row()),
+            (3, 8, 3)
+        );
+        let refused = Influences::from_rows([vec![], vec![(0, f32::NAN)]]);
+        assert_eq!(refused, Err(Error::NotFinite { what: "weights", at: 1 }));
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "slow")]
+    fn the_greatest_joint_and_long_rows_are_kept() {
+        let row: Vec<_> = (0..=u16::MAX).map(|j| (j, 1.0 / 65_536.0)).collect();
+        let influences = Influences::from_rows([row]).expect("finite");
+        assert_eq!((influences.joint_bound(), influences.longest_row()), (65_536, 65_536));
+    }
+
+    #[test]
+    fn rigid_is_one_joint_of_weight_one() {
+        let want = Influences::from_rows(vec![vec![(0, 1.0)]; 5]);
+        assert_eq!(Ok(Influences::rigid(5)), want);
+        assert_eq!(Influences::rigid(0).joint_bound(), 0);
+    }
+
+    #[test]
+    fn skins_must_be_whole_and_finite() {
+        let identity = Affine::IDENTITY;
+        let what = "inverse bind matrices";
+        assert_eq!(Skin::new(vec![1, 2], vec![identity]), Err(Error::Length { what, found: 1, needed: 2 }));
+        let mut bad = identity;
+        bad.rows[2][3] = f32::INFINITY;
+        assert_eq!(Skin::new(vec![1, 2], vec![identity, bad]), Err(Error::NotFinite { what, at: 1 }));
+        assert!(Skin::new(vec![0; 65_536], vec![identity; 65_536]).is_err());
+    }
+
+    #[test]
+    fn attributes_must_fit_the_vertices() {
+        let whole = Random(1).mesh(5, 2);
+        let build =
+            |vertices, morphs| SkinnedMesh::new(vertices, whole.influences().clone(), vec![0, 4, 2], morphs);
+        assert!(build(whole.vertices().clone(), whole.morph_targets().to_vec()).is_ok());
+        let mut short = whole.vertices().clone();
+        short.tangents.pop();
+        assert_eq!(build(short, vec![]), Err(Error::Length { what: "tangents", found: 4, needed: 5 }));
+        let mut bad = whole.vertices().clone();
+        bad.normals[3][1] = f32::NAN;
+        assert_eq!(build(bad, vec![]), Err(Error::NotFinite { what: "normals", at: 3 }));
+        let mut morphs = whole.morph_targets().to_vec();
+        morphs[2].positions.pop();
+        assert!(build(whole.vertices().clone(), morphs).is_err());
+        let lost =
+            SkinnedMesh::new(whole.vertices().clone(), whole.influences().clone(), vec![0, 5, 1], vec![]);
+        assert_eq!(lost, Err(Error::Index { what: "indices", at: 1, found: 5, count: 5 }));
+        let odd = SkinnedMesh::new(whole.vertices().clone(), whole.influences().clone(), vec![0, 1], vec![]);
+        assert_eq!(odd, Err(Error::Length { what: "indices", found: 2, needed: 3 }));
+        let few = SkinnedMesh::new(whole.vertices().clone(), Influences::rigid(4), vec![], vec![]);
+        assert_eq!(few, Err(Error::Length { what: "influences", found: 4, needed: 5 }));
+    }
+}

@@ -1,0 +1,142 @@
+//! From local transforms to model-space matrices.
+
+use fearless_simd::{f32x4, prelude::*};
+
+use crate::convert::{Matrices, block_to_matrices, mul_affine};
+use crate::pose::{BLOCK, PoseBlock};
+use crate::simd::{Mode, dispatch, transpose};
+use crate::{Affine, Error, Pose, Skeleton};
+
+/// Turns local transforms into model-space matrices, parents first.
+///
+/// `pose` holds one transform per joint (metres, unit quaternions). `model[j]` receives `model[parent] * local`, or
+/// `local` for a root. Nothing is allocated.
+///
+/// # Errors
+/// [`Error::Length`] if `pose` is not of the skeleton's size or `model` does not hold one matrix per joint.
+pub fn local_to_model(skeleton: &Skeleton, pose: &Pose, model: &mut [Affine]) -> Result<(), Error> {
+    pose.check_joints("pose", skeleton.joint_count())?;
+    Error::check_len("model", model.len(), skeleton.joint_count())?;
+    dispatch!(|s, mode| hierarchy(s, mode, skeleton.parents(), pose.blocks(), model));
+    Ok(())
+}
+
+/// Row `r` of four matrices, from lanes `at..at + 4`.
+#[inline(always)]
+fn rows_of_four<S: Simd>(s: S, local: &Matrices, r: usize, at: usize) -> [f32x4<S>; 4] {
+    let column = |c: usize| f32x4::from_slice(s, &local[4 * r + c][at..at + 4]);
+    transpose([column(0), column(1), column(2), column(3)])
+}
+
+#[inline(always)]
+fn hierarchy<S: Simd, M: Mode>(s: S, mode: M, parents: &[u16], blocks: &[PoseBlock], model: &mut [Affine]) {
+    let mut local: Matrices = [[0.0; BLOCK]; 12];
+    for (index, (block, parents)) in blocks.iter().zip(parents.chunks(BLOCK)).enumerate() {
+        block_to_matrices(s, mode, block, &mut local);
+        // Four joints at a time leave the lanes.
+        for (at, parents) in (0..BLOCK).step_by(4).zip(parents.chunks(4)) {
+            let rows = [
+                rows_of_four(s, &local, 0, at),
+                rows_of_four(s, &local, 1, at),
+                rows_of_four(s, &local, 2, at),
+            ];
+            for (lane, &parent) in parents.iter().enumerate() {
+                // Both always there: a root has no such parent, and other parents are stored before their children.
+                let parent = model.get(usize::from(parent)).unwrap_or(&Affine::IDENTITY);
+                let product = mul_affine(s, mode, parent, &[rows[0][lane], rows[1][lane], rows[2][lane]]);
+                if let Some(out) = model.get_mut(index * BLOCK + at + lane) {
+                    let [x, y, z] = product;
+                    out.rows = [x.to_array(), y.to_array(), z.to_array()];
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Random, SIZES, assert_close, tries};
+    use crate::{Dispatch, Joint, Transform, reference};
+    use std::{string::String, vec, vec::Vec};
+
+    fn model_of(skeleton: &Skeleton, pose: &Pose) -> Vec<Affine> {
+        let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
+        local_to_model(skeleton, pose, &mut model).expect("sizes agree");
+        model
+    }
+
+    #[test]
+    fn every_size_is_the_formula() {
+        for &joints in SIZES {
+            let mut random = Random(joints as u64);
+            let (skeleton, pose) = (random.skeleton(joints), random.pose(joints));
+            let want = reference::local_to_model(&skeleton, &reference::locals(&pose));
+            for dispatch in Dispatch::all() {
+                let got = dispatch.scope(|| model_of(&skeleton, &pose));
+                for (joint, (got, want)) in got.iter().zip(&want).enumerate() {
+                    // Scales multiply along a chain of up to 13 joints: relative to the largest entry.
+                    let size = want.as_flattened().iter().fold(1.0_f64, |a, v| a.max(v.abs()));
+                    let case = format_args!("{dispatch}, joint {joint} of {joints}");
+                    assert_close(got.rows.as_flattened(), want.as_flattened(), 2e-6 * size, case);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_scalar_conversion_is_the_formula_too() {
+        let mut random = Random(4);
+        for case in 0..tries(1000) {
+            let t = random.transform();
+            let want = reference::local_matrix(&t.into());
+            assert_close(Affine::from(t).rows.as_flattened(), want.as_flattened(), 6e-7, case);
+        }
+    }
+
+    /// The matrix must turn column vectors as `q v q*` does: x to y about +z, not the transpose of that.
+    #[test]
+    fn a_quarter_turn_about_z_takes_x_to_y() {
+        let half = core::f32::consts::FRAC_1_SQRT_2;
+        let turn = Transform { rotation: [0.0, 0.0, half, half], ..Transform::IDENTITY };
+        let joint = Joint { name: String::new(), parent: None, node: 0, rest: turn };
+        let skeleton = Skeleton::new([joint]).expect("one root");
+        for dispatch in Dispatch::all() {
+            let model = dispatch.scope(|| model_of(&skeleton, skeleton.rest()));
+            let got = model[0].transform_vector([1.0, 0.0, 0.0]);
+            assert_close(&got, &[0.0, 1.0, 0.0], 1.2e-7, dispatch);
+        }
+    }
+
+    /// A joint's matrix does not depend on how many others there are, nor on its lane.
+    #[test]
+    fn a_result_does_not_depend_on_its_place() {
+        let mut random = Random(5);
+        let transforms: Vec<_> = (0..3).map(|_| random.transform()).collect();
+        for dispatch in Dispatch::all() {
+            let mut results = Vec::new();
+            for shift in 0..tries(20) as u16 {
+                let chain = (0..shift + 3).map(|j| Joint {
+                    name: String::new(),
+                    parent: (j > shift).then(|| j - 1),
+                    node: 0,
+                    rest: j.checked_sub(shift).map_or(Transform::IDENTITY, |at| transforms[usize::from(at)]),
+                });
+                let skeleton = Skeleton::new(chain).expect("a chain");
+                let model = dispatch.scope(|| model_of(&skeleton, skeleton.rest()));
+                results.push(model[usize::from(shift)..].to_vec());
+            }
+            assert!(results.windows(2).all(|w| w[0] == w[1]), "{dispatch}");
+        }
+    }
+
+    #[test]
+    fn wrong_sizes_are_refused() {
+        let skeleton = Random(1).skeleton(3);
+        let mut model = [Affine::IDENTITY; 4];
+        let refused = local_to_model(&skeleton, &Pose::identity(2), &mut model);
+        assert_eq!(refused, Err(Error::Length { what: "pose", found: 2, needed: 3 }));
+        let refused = local_to_model(&skeleton, skeleton.rest(), &mut model);
+        assert_eq!(refused, Err(Error::Length { what: "model", found: 4, needed: 3 }));
+    }
+}

@@ -1,0 +1,179 @@
+//! Local transforms of all joints, in the layout that the kernels want.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::{Error, Skeleton, Transform};
+
+/// Joints per [`PoseBlock`]: 1, 4, 8 and 16 lanes all divide it, so no kernel has a tail.
+pub(crate) const BLOCK: usize = 16;
+
+/// One component of sixteen joints.
+pub type Lanes = [f32; BLOCK];
+
+/// The local transforms of sixteen joints, one array per component.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(C, align(64))]
+#[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
+pub struct PoseBlock {
+    /// `x`, `y`, `z`, `w` of the unit quaternions.
+    pub rotation: [Lanes; 4],
+    /// Metres.
+    pub translation: [Lanes; 3],
+    /// Factor per axis.
+    pub scale: [Lanes; 3],
+}
+
+const _: () = assert!(size_of::<PoseBlock>() == 640 && align_of::<PoseBlock>() == 64);
+
+impl PoseBlock {
+    /// How many joints a block holds.
+    pub const JOINTS: usize = BLOCK;
+
+    /// Sixteen times [`Transform::IDENTITY`].
+    pub const IDENTITY: Self = Self {
+        rotation: [[0.0; BLOCK], [0.0; BLOCK], [0.0; BLOCK], [1.0; BLOCK]],
+        translation: [[0.0; BLOCK]; 3],
+        scale: [[1.0; BLOCK]; 3],
+    };
+
+    pub(crate) fn get(&self, lane: usize) -> Transform {
+        Transform {
+            rotation: self.rotation.each_ref().map(|c| c[lane]),
+            translation: self.translation.each_ref().map(|c| c[lane]),
+            scale: self.scale.each_ref().map(|c| c[lane]),
+        }
+    }
+
+    pub(crate) fn set(&mut self, lane: usize, t: &Transform) {
+        for (c, v) in self.rotation.iter_mut().zip(t.rotation) {
+            c[lane] = v;
+        }
+        for (c, v) in self.translation.iter_mut().zip(t.translation) {
+            c[lane] = v;
+        }
+        for (c, v) in self.scale.iter_mut().zip(t.scale) {
+            c[lane] = v;
+        }
+    }
+}
+
+/// The local transforms of a skeleton's joints, in blocks of sixteen.
+///
+/// The lanes behind the last joint hold [`Transform::IDENTITY`] or whatever a kernel left there, never NaN
+/// unless a joint does.
+#[derive(Debug, Clone)]
+pub struct Pose {
+    blocks: Vec<PoseBlock>,
+    joint_count: usize,
+}
+
+/// Equal joints; the padding behind them is not compared.
+impl PartialEq for Pose {
+    fn eq(&self, other: &Self) -> bool {
+        self.joint_count == other.joint_count && self.transforms().eq(other.transforms())
+    }
+}
+
+impl Pose {
+    /// Every joint at [`Transform::IDENTITY`].
+    #[must_use]
+    pub fn identity(joint_count: usize) -> Self {
+        Self { blocks: vec![PoseBlock::IDENTITY; joint_count.div_ceil(BLOCK)], joint_count }
+    }
+
+    /// The rest pose of a skeleton.
+    #[must_use]
+    pub fn rest(skeleton: &Skeleton) -> Self {
+        skeleton.rest().clone()
+    }
+
+    /// From one transform per joint.
+    #[must_use]
+    pub fn from_transforms(transforms: &[Transform]) -> Self {
+        let mut pose = Self::identity(transforms.len());
+        for (joint, t) in transforms.iter().enumerate() {
+            pose.set(joint, t);
+        }
+        pose
+    }
+
+    /// How many joints the pose holds.
+    #[must_use]
+    pub fn joint_count(&self) -> usize {
+        self.joint_count
+    }
+
+    /// The transform of one joint.
+    ///
+    /// # Panics
+    /// If there is no such joint.
+    #[must_use]
+    pub fn get(&self, joint: usize) -> Transform {
+        assert!(joint < self.joint_count, "joint {joint} of a pose of {}", self.joint_count);
+        self.blocks[joint / BLOCK].get(joint % BLOCK)
+    }
+
+    /// Replaces the transform of one joint.
+    ///
+    /// # Panics
+    /// If there is no such joint.
+    pub fn set(&mut self, joint: usize, t: &Transform) {
+        assert!(joint < self.joint_count, "joint {joint} of a pose of {}", self.joint_count);
+        self.blocks[joint / BLOCK].set(joint % BLOCK, t);
+    }
+
+    /// The transform of each joint in turn.
+    pub fn transforms(&self) -> impl ExactSizeIterator<Item = Transform> + '_ {
+        (0..self.joint_count).map(|joint| self.get(joint))
+    }
+
+    /// The blocks: joint `j` is lane `j % 16` of block `j / 16`.
+    #[must_use]
+    pub fn blocks(&self) -> &[PoseBlock] {
+        &self.blocks
+    }
+
+    /// The blocks, to write.
+    #[must_use]
+    pub fn blocks_mut(&mut self) -> &mut [PoseBlock] {
+        &mut self.blocks
+    }
+
+    pub(crate) fn check_joints(&self, what: &'static str, needed: usize) -> Result<(), Error> {
+        Error::check_len(what, self.joint_count, needed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Random, SIZES};
+
+    #[test]
+    fn transforms_come_back_from_their_lanes() {
+        for &joints in SIZES {
+            let mut random = Random(joints as u64);
+            let transforms: Vec<_> = (0..joints).map(|_| random.transform()).collect();
+            let pose = Pose::from_transforms(&transforms);
+            assert_eq!((pose.joint_count(), pose.blocks().len()), (joints, joints.div_ceil(BLOCK)));
+            assert!(pose.transforms().eq(transforms));
+        }
+    }
+
+    #[test]
+    fn padding_is_not_compared() {
+        let mut pose = Pose::identity(3);
+        pose.blocks_mut()[0].scale[1][3] = 9.0;
+        assert_eq!(pose, Pose::identity(3));
+        pose.blocks_mut()[0].scale[1][2] = 9.0;
+        assert_ne!(pose, Pose::identity(3));
+        assert_ne!(Pose::identity(3), Pose::identity(4));
+    }
+
+    #[test]
+    #[should_panic(expected = "joint 3 of a pose of 3")]
+    fn there_is_no_joint_in_the_padding() {
+        let _ = Pose::identity(3).get(3);
+    }
+}

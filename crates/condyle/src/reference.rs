@@ -1,0 +1,291 @@
+//! Every stage again in f64, from the formula of its specification: no SIMD, no shortcuts.
+//!
+//! For tests, benchmarks and cross-checks. Matrices are three rows of four; quaternions `xyzw`.
+
+use std::vec::Vec;
+
+use crate::{
+    Affine, Interpolation, NormalRule, Palette, PaletteMatrix, Pose, RawClip, Skeleton, Skin, SkinnedMesh,
+    Target, Transform,
+};
+
+/// Three rows of four.
+pub type Matrix = [[f64; 4]; 3];
+
+/// The local transform of a joint.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Local {
+    /// Unit quaternion.
+    pub rotation: [f64; 4],
+    /// Metres.
+    pub translation: [f64; 3],
+    /// Factor per axis.
+    pub scale: [f64; 3],
+}
+
+impl From<Transform> for Local {
+    fn from(t: Transform) -> Self {
+        Self {
+            rotation: t.rotation.map(f64::from),
+            translation: t.translation.map(f64::from),
+            scale: t.scale.map(f64::from),
+        }
+    }
+}
+
+/// A matrix in f64.
+#[must_use]
+pub fn matrix(m: &Affine) -> Matrix {
+    m.rows.map(|row| row.map(f64::from))
+}
+
+/// The upper rows of a palette's matrix in f64.
+#[must_use]
+pub fn palette_matrix(m: &PaletteMatrix) -> Matrix {
+    std::array::from_fn(|r| std::array::from_fn(|c| f64::from(m.columns[4 * c + r])))
+}
+
+fn dot<const N: usize>(a: [f64; N], b: [f64; N]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn scaled<const N: usize>(a: [f64; N], factor: f64) -> [f64; N] {
+    a.map(|a| a * factor)
+}
+
+fn sum<const N: usize>(a: [f64; N], b: [f64; N]) -> [f64; N] {
+    std::array::from_fn(|i| a[i] + b[i])
+}
+
+fn unit<const N: usize>(a: [f64; N]) -> [f64; N] {
+    let length = dot(a, a).sqrt();
+    if length > 0.0 { scaled(a, 1.0 / length) } else { a }
+}
+
+/// Spherical interpolation on the shorter arc: `(sin((1-t)θ) a ± sin(tθ) b) / sin θ`. Shoemake 1985.
+#[must_use]
+pub fn slerp(a: [f64; 4], b: [f64; 4], t: f64) -> [f64; 4] {
+    let b = if dot(a, b) < 0.0 { scaled(b, -1.0) } else { b };
+    // The cosine is that of the keys as they are, of unit length or not; where they are close, the half chord is exact.
+    let (chord, cos) = (sum(a, scaled(b, -1.0)), dot(a, b));
+    let theta = if cos < 0.99 { cos.acos() } else { 2.0 * (dot(chord, chord).sqrt() / 2.0).asin() };
+    if theta < 1e-9 {
+        return unit(sum(scaled(a, 1.0 - t), scaled(b, t)));
+    }
+    let (from, to) = (((1.0 - t) * theta).sin() / theta.sin(), (t * theta).sin() / theta.sin());
+    sum(scaled(a, from), scaled(b, to))
+}
+
+/// One track at a moment. glTF 2.0, "Animations" and appendix C.
+///
+/// # Panics
+/// If `N` is not the track's width.
+#[must_use]
+pub fn sample_track<const N: usize>(clip: &RawClip, track: usize, seconds: f64) -> [f64; N] {
+    let track = &clip.tracks()[track];
+    let times: Vec<f64> = clip.timelines()[track.timeline].iter().map(|&t| f64::from(t)).collect();
+    let parts = if track.interpolation == Interpolation::CubicSpline { 3 } else { 1 };
+    let value = |key: usize, part: usize| -> [f64; N] {
+        let at = (key * parts + part) * N;
+        std::array::from_fn(|c| f64::from(track.values[at + c]))
+    };
+    let rotation = matches!(track.target, Target::Rotation(_));
+    let spline = usize::from(parts == 3);
+    let key = times.iter().rposition(|&t| t <= seconds).unwrap_or(0);
+    let result = if key + 1 == times.len() || seconds <= times[key] {
+        value(key, spline)
+    } else {
+        let length = times[key + 1] - times[key];
+        let t = (seconds - times[key]) / length;
+        match track.interpolation {
+            Interpolation::Step => value(key, 0),
+            Interpolation::Linear if rotation => {
+                let quat = |v: [f64; N]| std::array::from_fn(|c| v[c]);
+                let r = slerp(quat(value(key, 0)), quat(value(key + 1, 0)), t);
+                std::array::from_fn(|c| r[c])
+            }
+            Interpolation::Linear => sum(scaled(value(key, 0), 1.0 - t), scaled(value(key + 1, 0), t)),
+            Interpolation::CubicSpline => {
+                let (t2, t3) = (t * t, t * t * t);
+                let ends = sum(
+                    scaled(value(key, 1), 2.0 * t3 - 3.0 * t2 + 1.0),
+                    scaled(value(key + 1, 1), -2.0 * t3 + 3.0 * t2),
+                );
+                let tangents = sum(
+                    scaled(value(key, 2), length * (t3 - 2.0 * t2 + t)),
+                    scaled(value(key + 1, 0), length * (t3 - t2)),
+                );
+                sum(ends, tangents)
+            }
+        }
+    };
+    if rotation { unit(result) } else { result }
+}
+
+/// All joints at a moment; the rest pose where there is no track.
+#[must_use]
+pub fn sample_raw(clip: &RawClip, skeleton: &Skeleton, seconds: f64) -> Vec<Local> {
+    let mut pose: Vec<Local> = skeleton.rest().transforms().map(Local::from).collect();
+    for (index, track) in clip.tracks().iter().enumerate() {
+        match track.target {
+            Target::Rotation(j) => pose[usize::from(j)].rotation = sample_track(clip, index, seconds),
+            Target::Translation(j) => pose[usize::from(j)].translation = sample_track(clip, index, seconds),
+            Target::Scale(j) => pose[usize::from(j)].scale = sample_track(clip, index, seconds),
+            Target::Weights(_) => {}
+        }
+    }
+    pose
+}
+
+/// A pose in f64.
+#[must_use]
+pub fn locals(pose: &Pose) -> Vec<Local> {
+    pose.transforms().map(Local::from).collect()
+}
+
+/// `v` turned by a unit quaternion: the vector part of `q v q*`.
+#[must_use]
+pub fn rotate(q: [f64; 4], v: [f64; 3]) -> [f64; 3] {
+    let [x, y, z, w] = q;
+    let u = [x, y, z];
+    let cross = |a: [f64; 3], b: [f64; 3]| {
+        [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    };
+    let t = scaled(cross(u, v), 2.0);
+    sum(sum(v, scaled(t, w)), cross(u, t))
+}
+
+/// Translation times rotation times scale.
+#[must_use]
+pub fn local_matrix(local: &Local) -> Matrix {
+    let column = |c: usize| {
+        let mut axis = [0.0; 3];
+        axis[c] = local.scale[c];
+        rotate(local.rotation, axis)
+    };
+    let columns = [column(0), column(1), column(2), local.translation];
+    std::array::from_fn(|r| std::array::from_fn(|c| columns[c][r]))
+}
+
+/// `a * b`.
+#[must_use]
+pub fn multiply(a: &Matrix, b: &Matrix) -> Matrix {
+    let last = [0.0, 0.0, 0.0, 1.0];
+    std::array::from_fn(|r| {
+        std::array::from_fn(|c| (0..3).map(|k| a[r][k] * b[k][c]).sum::<f64>() + a[r][3] * last[c])
+    })
+}
+
+/// Model-space matrices. glTF 2.0, "Transformations".
+#[must_use]
+pub fn local_to_model(skeleton: &Skeleton, pose: &[Local]) -> Vec<Matrix> {
+    let mut model: Vec<Matrix> = Vec::with_capacity(pose.len());
+    for (joint, local) in (0..).zip(pose) {
+        let local = local_matrix(local);
+        let global = skeleton.parent(joint).map(|p| multiply(&model[usize::from(p)], &local));
+        model.push(global.unwrap_or(local));
+    }
+    model
+}
+
+/// Model matrix times inverse bind matrix per joint of the skin. glTF 2.0, "Skins".
+#[must_use]
+pub fn palette(skin: &Skin, model: &[Matrix]) -> Vec<Matrix> {
+    let joints = skin.joints().iter().zip(skin.inverse_bind());
+    joints.map(|(&j, bind)| multiply(&model[usize::from(j)], &matrix(bind))).collect()
+}
+
+/// The palette of the fast path, in f64.
+#[must_use]
+pub fn palette_matrices(palette: &Palette) -> Vec<Matrix> {
+    palette.matrices().iter().map(palette_matrix).collect()
+}
+
+/// The weighted sum of matrices.
+#[must_use]
+pub fn blend_matrices(palette: &[Matrix], row: impl IntoIterator<Item = (u16, f32)>) -> Matrix {
+    let mut blended = [[0.0; 4]; 3];
+    for (joint, weight) in row {
+        for (out, m) in blended.as_flattened_mut().iter_mut().zip(palette[usize::from(joint)].as_flattened())
+        {
+            *out += f64::from(weight) * m;
+        }
+    }
+    blended
+}
+
+/// A point moved by a matrix.
+#[must_use]
+pub fn transform_point(m: &Matrix, p: [f64; 3]) -> [f64; 3] {
+    m.map(|row| row[0] * p[0] + row[1] * p[1] + row[2] * p[2] + row[3])
+}
+
+/// A direction turned by a matrix.
+#[must_use]
+pub fn transform_vector(m: &Matrix, v: [f64; 3]) -> [f64; 3] {
+    m.map(|row| row[0] * v[0] + row[1] * v[1] + row[2] * v[2])
+}
+
+/// The cofactors of the upper 3x3 part: the inverse transpose times the determinant.
+#[must_use]
+pub fn cofactors(m: &Matrix) -> Matrix {
+    let minor = |r: usize, c: usize| {
+        let (r1, r2, c1, c2) = ((r + 1) % 3, (r + 2) % 3, (c + 1) % 3, (c + 2) % 3);
+        m[r1][c1] * m[r2][c2] - m[r1][c2] * m[r2][c1]
+    };
+    std::array::from_fn(|r| std::array::from_fn(|c| if c < 3 { minor(r, c) } else { 0.0 }))
+}
+
+/// The determinant of the upper 3x3 part.
+#[must_use]
+pub fn determinant(m: &Matrix) -> f64 {
+    let c = cofactors(m);
+    (0..3).map(|k| m[0][k] * c[0][k]).sum()
+}
+
+/// The inverse transpose of the upper 3x3 part; the cofactors where it does not exist.
+#[must_use]
+pub fn inverse_transpose(m: &Matrix) -> Matrix {
+    let factor = 1.0 / determinant(m);
+    cofactors(m).map(|row| scaled(row, if factor.is_finite() { factor } else { 1.0 }))
+}
+
+/// A posed normal of unit length, or zero; and the length that the weighted sum had before.
+#[must_use]
+pub fn skin_normal(
+    palette: &[Matrix],
+    row: impl IntoIterator<Item = (u16, f32)>,
+    rule: NormalRule,
+    normal: [f64; 3],
+) -> ([f64; 3], f64) {
+    let m = match rule {
+        NormalRule::Plain => blend_matrices(palette, row),
+        NormalRule::BlendedInverseTranspose => inverse_transpose(&blend_matrices(palette, row)),
+        NormalRule::InverseTranspose => {
+            let own: Vec<Matrix> = palette.iter().map(inverse_transpose).collect();
+            blend_matrices(&own, row)
+        }
+    };
+    let sum = transform_vector(&m, normal);
+    (unit(sum), dot(sum, sum).sqrt())
+}
+
+/// A mesh's vertices with its morph targets added: positions, normals, and tangents without handedness.
+#[must_use]
+pub fn morph(mesh: &SkinnedMesh, weights: &[f32]) -> [Vec<[f64; 3]>; 3] {
+    let base = mesh.vertices();
+    let wide = |v: &[f32; 3]| v.map(f64::from);
+    let mut out = [
+        base.positions.iter().map(wide).collect::<Vec<_>>(),
+        base.normals.iter().map(wide).collect(),
+        base.tangents.iter().map(|t| [t[0], t[1], t[2]].map(f64::from)).collect(),
+    ];
+    for (target, &weight) in mesh.morph_targets().iter().zip(weights) {
+        for (out, delta) in out.iter_mut().zip([&target.positions, &target.normals, &target.tangents]) {
+            for (out, delta) in out.iter_mut().zip(delta) {
+                *out = sum(*out, scaled(wide(delta), weight.into()));
+            }
+        }
+    }
+    out
+}

@@ -1,0 +1,444 @@
+//! Sampling: the pose of a clip at a moment.
+
+use alloc::vec::Vec;
+
+use fearless_simd::prelude::*;
+
+use crate::interpolate::{lerp_block, slerp_block};
+use crate::math::{normalize, slerp_f64};
+use crate::pose::{BLOCK, Lanes, PoseBlock};
+use crate::simd::{Mode, dispatch};
+use crate::{Error, Interpolation, Pose, RawClip, Skeleton, Target, Track};
+
+/// Remembers where in a [`RawClip`] the last sample was, so that playing on finds its keys at once.
+///
+/// Any cursor works with any clip and any time: a wrong memory costs a search, never a wrong result. It allocates
+/// only when used with a clip of more timelines than any before.
+#[derive(Debug, Clone, Default)]
+pub struct RawCursor {
+    spans: Vec<Span>,
+}
+
+/// Where a time falls in a timeline.
+#[derive(Debug, Clone, Copy, Default)]
+struct Span {
+    /// The last key at or before the time, or the first of all.
+    key: usize,
+    /// 0 at `key`, towards 1 at the next one. 0 where a key holds: at it, before the first, after the last.
+    factor: f64,
+    /// Seconds from `key` to the next one; 0 where a key holds.
+    length: f64,
+}
+
+impl Span {
+    fn find(times: &[f32], seconds: f32, hint: usize) -> Self {
+        // Two looks near the place of last time, then a search.
+        let is_at = |key: usize| {
+            (key == 0 || times.get(key).is_some_and(|&t| t <= seconds))
+                && times.get(key + 1).is_none_or(|&t| t > seconds)
+        };
+        let key = if is_at(hint) {
+            hint
+        } else if is_at(hint + 1) {
+            hint + 1
+        } else {
+            times.partition_point(|&t| t <= seconds).saturating_sub(1)
+        };
+        match (times.get(key), times.get(key + 1)) {
+            (Some(&from), Some(&to)) if from < seconds => {
+                let length = f64::from(to) - f64::from(from);
+                Self { key, factor: (f64::from(seconds) - f64::from(from)) / length, length }
+            }
+            _ => Self { key, ..Self::default() },
+        }
+    }
+}
+
+fn check_seconds(seconds: f32) -> Result<(), Error> {
+    Error::check_finite("seconds", &[seconds], 1)
+}
+
+impl RawCursor {
+    /// Finds the span of every timeline.
+    fn seek(&mut self, clip: &RawClip, seconds: f32) -> Result<&[Span], Error> {
+        check_seconds(seconds)?;
+        self.spans.resize(clip.timelines().len(), Span::default());
+        for (span, times) in self.spans.iter_mut().zip(clip.timelines()) {
+            *span = Span::find(times, seconds, span.key);
+        }
+        Ok(&self.spans)
+    }
+}
+
+/// Evaluates an authored clip exactly: spherical interpolation on the shorter arc, Hermite splines, steps.
+///
+/// `seconds` outside of a track's keys gives its first or last key. Rotations come out with unit length whatever the
+/// length of their keys. `pose` receives one transform per joint of
+/// `skeleton`; properties without a track take the rest pose. glTF 2.0, "Animations" and appendix C.
+///
+/// # Errors
+/// [`Error::Length`] if `pose` is not of the skeleton's size, [`Error::Index`] if a track drives a joint that the
+/// skeleton does not have, [`Error::NotFinite`] if `seconds` is NaN or infinite. `pose` is then unchanged.
+pub fn sample_raw(
+    clip: &RawClip,
+    skeleton: &Skeleton,
+    seconds: f32,
+    cursor: &mut RawCursor,
+    pose: &mut Pose,
+) -> Result<(), Error> {
+    let count = skeleton.joint_count();
+    pose.check_joints("pose", count)?;
+    for (at, track) in clip.tracks().iter().enumerate() {
+        if let Some(found) = joint_of(track).filter(|&j| j >= count) {
+            return Err(Error::Index { what: "tracks", at, found, count });
+        }
+    }
+    let spans = cursor.seek(clip, seconds)?;
+    let blocks = pose.blocks_mut();
+    blocks.copy_from_slice(skeleton.rest().blocks());
+    dispatch!(|s, mode| sample_blocks(s, mode, clip.tracks(), spans, blocks));
+    Ok(())
+}
+
+/// The morph weights of one set at a moment, one number per morph target.
+///
+/// Returns whether the clip drives the set; where it does not, `weights` stay as they are.
+///
+/// # Errors
+/// [`Error::Length`] if the track holds another number of weights, [`Error::NotFinite`] if `seconds` is NaN or infinite.
+pub fn sample_weights(
+    clip: &RawClip,
+    set: u32,
+    seconds: f32,
+    cursor: &mut RawCursor,
+    weights: &mut [f32],
+) -> Result<bool, Error> {
+    check_seconds(seconds)?;
+    let Ok(at) = clip.tracks().binary_search_by_key(&Target::Weights(set), |t| t.target) else {
+        return Ok(false);
+    };
+    let track = &clip.tracks()[at];
+    let times = &clip.timelines()[track.timeline];
+    let width = track.width(times.len());
+    Error::check_len("weights", weights.len(), width)?;
+    cursor.spans.resize(clip.timelines().len(), Span::default());
+    let hint = cursor.spans[track.timeline].key;
+    let span = Span::find(times, seconds, hint);
+    cursor.spans[track.timeline] = span;
+    for (component, weight) in weights.iter_mut().enumerate() {
+        *weight = match track.interpolation {
+            Interpolation::CubicSpline => hermite(track, span, width, component) as f32,
+            _ => {
+                let (from, to) = (span.key * width, (span.key + 1) * width);
+                let a = f64::from(track.values[from + component]);
+                let b = if span.factor > 0.0 { f64::from(track.values[to + component]) } else { a };
+                let factor = if track.interpolation == Interpolation::Step { 0.0 } else { span.factor };
+                (a + (b - a) * factor) as f32
+            }
+        };
+    }
+    Ok(true)
+}
+
+fn joint_of(track: &Track) -> Option<usize> {
+    match track.target {
+        Target::Rotation(j) | Target::Translation(j) | Target::Scale(j) => Some(j.into()),
+        Target::Weights(_) => None,
+    }
+}
+
+/// One component of a cubic spline, in f64. glTF 2.0, appendix C: tangents are per second.
+fn hermite(track: &Track, span: Span, width: usize, component: usize) -> f64 {
+    let at = |key: usize, part: usize| f64::from(track.values[(key * 3 + part) * width + component]);
+    let (from, t) = (at(span.key, 1), span.factor);
+    if t == 0.0 {
+        return from;
+    }
+    let (t2, t3) = (t * t, t * t * t);
+    let (out_tangent, in_tangent) = (at(span.key, 2), at(span.key + 1, 0));
+    (2.0 * t3 - 3.0 * t2 + 1.0) * from
+        + span.length * (t3 - 2.0 * t2 + t) * out_tangent
+        + (3.0 * t2 - 2.0 * t3) * at(span.key + 1, 1)
+        + span.length * (t3 - t2) * in_tangent
+}
+
+/// What sixteen joints interpolate between. Joints without a track, and those that are done when they come here (splines,
+/// steps, rotations between loose keys) have factor 0.
+struct Keys<const N: usize> {
+    from: [Lanes; N],
+    to: [Lanes; N],
+    factor: Lanes,
+}
+
+/// How far the squared length of a unit quaternion may be from 1 by the rounding of its components.
+const UNIT: f32 = 1e-6;
+
+impl<const N: usize> Keys<N> {
+    /// Collects the keys of the joints of block `block` from the front of `tracks`, and drops these tracks from it.
+    /// `None` if there are none. `rest` is what joints without a track keep.
+    fn collect(tracks: &mut &[Track], block: usize, spans: &[Span], rest: &[Lanes; N]) -> Option<Self> {
+        let in_block = |track: &&Track| joint_of(track).is_some_and(|joint| joint / BLOCK == block);
+        let count = tracks.iter().take_while(in_block).count();
+        if count == 0 {
+            return None;
+        }
+        let (mine, others) = tracks.split_at(count);
+        *tracks = others;
+        let mut keys = Self { from: *rest, to: *rest, factor: [0.0; BLOCK] };
+        for track in mine {
+            if let Some(joint) = joint_of(track) {
+                keys.put(joint % BLOCK, track, spans[track.timeline]);
+            }
+        }
+        Some(keys)
+    }
+
+    fn put(&mut self, lane: usize, track: &Track, span: Span) {
+        let key = |key: usize| track.values[key * N..].first_chunk::<N>().copied().unwrap_or([0.0; N]);
+        let rotates = matches!(track.target, Target::Rotation(_));
+        let (from, to, factor) = match track.interpolation {
+            Interpolation::CubicSpline => {
+                let mut value: [f64; N] = core::array::from_fn(|c| hermite(track, span, N, c));
+                if rotates {
+                    normalize(&mut value);
+                }
+                (value.map(|v| v as f32), [0.0; N], 0.0)
+            }
+            _ => {
+                let goes_on = track.interpolation == Interpolation::Linear && span.factor > 0.0;
+                let (from, factor) = (key(span.key), if goes_on { span.factor } else { 0.0 });
+                let to = if goes_on { key(span.key + 1) } else { from };
+                if rotates && (is_loose(from) || is_loose(to)) {
+                    let quat = |v: [f32; N]| core::array::from_fn(|c| v.get(c).copied().unwrap_or_default());
+                    let exact = slerp_f64(quat(from), quat(to), factor);
+                    (core::array::from_fn(|c| exact.get(c).map_or(0.0, |&v| v as f32)), [0.0; N], 0.0)
+                } else {
+                    (from, to, factor as f32)
+                }
+            }
+        };
+        // What is done already is on both ends.
+        let to = if factor == 0.0 { from } else { to };
+        for c in 0..N {
+            self.from[c][lane] = from[c];
+            self.to[c][lane] = to[c];
+        }
+        self.factor[lane] = factor;
+    }
+}
+
+/// Whether a rotation is not of unit length, as integers and short decimals in files make it.
+fn is_loose<const N: usize>(q: [f32; N]) -> bool {
+    (q.iter().map(|v| v * v).sum::<f32>() - 1.0).abs() > UNIT
+}
+
+/// Tracks are sorted by property, then by joint: each block takes its own from the front of each property.
+#[inline(always)]
+fn sample_blocks<S: Simd, M: Mode>(
+    s: S,
+    mode: M,
+    tracks: &[Track],
+    spans: &[Span],
+    blocks: &mut [PoseBlock],
+) {
+    let after = |last: Target| tracks.split_at(tracks.partition_point(|t| t.target <= last));
+    let (mut rotations, rest) = after(Target::Rotation(u16::MAX));
+    let mut translations = &rest[..after(Target::Translation(u16::MAX)).0.len() - rotations.len()];
+    let mut scales = after(Target::Translation(u16::MAX)).1;
+    for (index, block) in blocks.iter_mut().enumerate() {
+        if let Some(keys) = Keys::collect(&mut rotations, index, spans, &block.rotation) {
+            slerp_block(s, mode, &keys.from, &keys.to, &keys.factor, &mut block.rotation);
+        }
+        if let Some(keys) = Keys::collect(&mut translations, index, spans, &block.translation) {
+            lerp_block(s, mode, &keys.from, &keys.to, &keys.factor, &mut block.translation);
+        }
+        if let Some(keys) = Keys::collect(&mut scales, index, spans, &block.scale) {
+            lerp_block(s, mode, &keys.from, &keys.to, &keys.factor, &mut block.scale);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Random, SIZES, assert_close, tries};
+    use crate::{Dispatch, Transform, reference};
+    use proptest::prelude::*;
+    use std::{vec, vec::Vec};
+
+    fn sampled(clip: &RawClip, skeleton: &Skeleton, seconds: f32, cursor: &mut RawCursor) -> Pose {
+        let mut pose = Pose::identity(skeleton.joint_count());
+        sample_raw(clip, skeleton, seconds, cursor, &mut pose).expect("sizes agree");
+        pose
+    }
+
+    #[test]
+    fn every_kind_of_track_is_the_formula() {
+        for &joints in SIZES {
+            let mut random = Random(7 + joints as u64);
+            let skeleton = random.skeleton(joints);
+            let clip = random.clip(joints, 12);
+            for dispatch in Dispatch::all() {
+                let mut cursor = RawCursor::default();
+                for step in 0..tries(60) {
+                    let seconds = clip.start() - 0.1 + step as f32 * (clip.end() - clip.start() + 0.2) / 59.0;
+                    let pose = dispatch.scope(|| sampled(&clip, &skeleton, seconds, &mut cursor));
+                    let want = reference::sample_raw(&clip, &skeleton, seconds.into());
+                    for (joint, (got, want)) in pose.transforms().zip(want).enumerate() {
+                        let case = format_args!("{dispatch}, joint {joint} of {joints}, {seconds} s");
+                        assert_close(&got.rotation, &want.rotation, 2.2e-7, case);
+                        assert_close(&got.translation, &want.translation, 2e-7, case);
+                        assert_close(&got.scale, &want.scale, 3e-7, case);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn weights_are_the_formula() {
+        for seed in 0..tries(20) as u64 {
+            let clip = Random(seed).clip(3, 9);
+            let track =
+                clip.tracks().iter().position(|t| t.target == Target::Weights(9)).expect("there is one");
+            for step in 0..tries(40) {
+                let seconds = clip.start() - 0.1 + step as f32 * 0.05;
+                let mut weights = [f32::NAN; 5];
+                let cursor = &mut RawCursor::default();
+                assert_eq!(sample_weights(&clip, 9, seconds, cursor, &mut weights), Ok(true));
+                let want = reference::sample_track::<5>(&clip, track, seconds.into());
+                assert_close(&weights, &want, 2e-7, format_args!("seed {seed}, {seconds} s"));
+            }
+        }
+    }
+
+    #[test]
+    fn a_missing_set_of_weights_is_left_alone() {
+        let mut weights = [0.25];
+        let clip = Random(1).clip(2, 3);
+        assert_eq!(sample_weights(&clip, 1, 0.0, &mut RawCursor::default(), &mut weights), Ok(false));
+        assert_eq!(weights, [0.25]);
+    }
+
+    fn one_track(target: Target, interpolation: Interpolation, times: &[f32], values: &[f32]) -> RawClip {
+        let track = Track { target, interpolation, timeline: 0, values: values.to_vec() };
+        RawClip::new("one".into(), vec![times.to_vec()], vec![track]).expect("valid")
+    }
+
+    #[test]
+    fn keys_are_hit_exactly_and_the_ends_hold() {
+        let skeleton = Random(3).skeleton(1);
+        let times = [0.25, 0.5, 1.25];
+        let values = [1.0, 2.0, 3.0, -1.0, 0.5, 0.1, 7.0, 8.0, 9.0];
+        let spline: Vec<f32> =
+            values.chunks(3).flat_map(|v| [[9.0; 3].as_slice(), v, &[-9.0; 3]].concat()).collect();
+        for (kind, values) in [
+            (Interpolation::Step, values.to_vec()),
+            (Interpolation::Linear, values.to_vec()),
+            (Interpolation::CubicSpline, spline),
+        ] {
+            let clip = one_track(Target::Translation(0), kind, &times, &values);
+            let at = |t| sampled(&clip, &skeleton, t, &mut RawCursor::default()).get(0).translation;
+            for (time, want) in [
+                (-1e30, [1.0, 2.0, 3.0]),
+                (0.25, [1.0, 2.0, 3.0]),
+                (0.5, [-1.0, 0.5, 0.1]),
+                (1.25, [7.0, 8.0, 9.0]),
+                (1e30, [7.0, 8.0, 9.0]),
+            ] {
+                assert_eq!(at(time), want, "{kind:?} at {time}");
+            }
+            let before = f32::from_bits(0.5_f32.to_bits() - 1);
+            assert_eq!(
+                at(before) == [1.0, 2.0, 3.0],
+                kind == Interpolation::Step,
+                "{kind:?} just before a key"
+            );
+        }
+    }
+
+    #[test]
+    fn a_zero_length_spline_rotation_is_the_identity() {
+        let clip = one_track(Target::Rotation(0), Interpolation::CubicSpline, &[0.0], &[0.0; 12]);
+        let pose = sampled(&clip, &Random(1).skeleton(1), 0.0, &mut RawCursor::default());
+        assert_eq!(pose.get(0).rotation, Transform::IDENTITY.rotation);
+    }
+
+    /// Keys as short decimals or integers give them: what is sampled has unit length all the same, and is the formula.
+    #[test]
+    fn rotations_between_loose_keys_are_the_formula() {
+        let mut random = Random(6);
+        let (skeleton, times) = (Random(1).skeleton(1), [0.0, 1.0]);
+        for case in 0..tries(500) {
+            let mut loose = || {
+                let (q, length) = (random.unit::<4>(), random.range(0.985, 1.015));
+                q.map(|v| v * length)
+            };
+            let values = [loose(), loose()].concat();
+            let kind = if case % 4 == 0 { Interpolation::Step } else { Interpolation::Linear };
+            let seconds = case as f32 % 11.0 / 10.0;
+            let clip = one_track(Target::Rotation(0), kind, &times, &values);
+            let want = reference::sample_track::<4>(&clip, 0, seconds.into());
+            for dispatch in Dispatch::all() {
+                let cursor = &mut RawCursor::default();
+                let pose = dispatch.scope(|| sampled(&clip, &skeleton, seconds, cursor));
+                assert_close(
+                    &pose.get(0).rotation,
+                    &want,
+                    1e-7,
+                    format_args!("{dispatch}, {kind:?} at {seconds}"),
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn wrong_sizes_and_times_are_refused_and_change_nothing() {
+        let (skeleton, clip) = (Random(1).skeleton(5), Random(2).clip(6, 4));
+        let cursor = &mut RawCursor::default();
+        let mut pose = Pose::identity(4);
+        let wrong = sample_raw(&clip, &skeleton, 0.0, cursor, &mut pose);
+        assert_eq!(wrong, Err(Error::Length { what: "pose", found: 4, needed: 5 }));
+        let mut pose = Pose::identity(5);
+        assert!(matches!(
+            sample_raw(&clip, &skeleton, 0.0, cursor, &mut pose),
+            Err(Error::Index { found: 5, .. })
+        ));
+        for seconds in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            let refused = sample_raw(&Random(2).clip(5, 4), &skeleton, seconds, cursor, &mut pose);
+            assert_eq!(refused, Err(Error::NotFinite { what: "seconds", at: 0 }));
+        }
+        assert_eq!(pose, Pose::identity(5));
+        let refused = sample_weights(&clip, 9, 0.0, cursor, &mut [0.0; 4]);
+        assert_eq!(refused, Err(Error::Length { what: "weights", found: 4, needed: 5 }));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 1 } else { 64 }, failure_persistence: None, ..Default::default() })]
+
+        /// The cursor is a memory, not a state: any order of times and clips gives what a new one gives.
+        #[test]
+        fn a_cursor_never_changes_a_result(seed in 0_u64..1000, times in prop::collection::vec(-1.0_f32..4.0, 1..tries(20))) {
+            let mut random = Random(seed);
+            let skeleton = random.skeleton(20);
+            let clips = [random.clip(20, 30), random.clip(20, 3)];
+            let mut cursor = RawCursor::default();
+            for (index, seconds) in times.into_iter().enumerate() {
+                let clip = &clips[index % 2];
+                let fresh = sampled(clip, &skeleton, seconds, &mut RawCursor::default());
+                prop_assert_eq!(sampled(clip, &skeleton, seconds, &mut cursor), fresh);
+            }
+        }
+
+        /// Sampled rotations are unit quaternions.
+        #[test]
+        fn rotations_keep_unit_length(seed in 0_u64..1000, seconds in -1.0_f32..4.0) {
+            let mut random = Random(seed);
+            let (skeleton, clip) = (random.skeleton(40), random.clip(40, 8));
+            for t in sampled(&clip, &skeleton, seconds, &mut RawCursor::default()).transforms() {
+                let length: f64 = t.rotation.iter().map(|&v| f64::from(v).powi(2)).sum::<f64>().sqrt();
+                prop_assert!((length - 1.0).abs() < 4e-7, "{length}");
+            }
+        }
+    }
+}

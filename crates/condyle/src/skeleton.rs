@@ -1,0 +1,179 @@
+//! The hierarchy that moves a character: joints, parents before children.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::track::is_near_unit;
+use crate::{Error, Pose, Transform};
+
+/// A hierarchy of joints, parents stored before their children.
+///
+/// A document's skeleton holds every node that a skin names as a joint, every node that carries an animated
+/// mesh, and all ancestors of these, so that one [`local_to_model`](crate::local_to_model) places them all. Which of them
+/// deform a mesh is said by that mesh's [`Skin`](crate::Skin).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Skeleton {
+    parents: Vec<u16>,
+    names: Vec<String>,
+    nodes: Vec<u32>,
+    rest: Pose,
+}
+
+/// One joint, as [`Skeleton::new`] takes it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Joint {
+    /// As in the document. Neither unique nor necessarily present.
+    pub name: String,
+    /// The index of the parent, which must be smaller than this joint's own; `None` for a root.
+    pub parent: Option<u16>,
+    /// The document's node that this joint was made from.
+    pub node: u32,
+    /// The local transform in the document's default pose.
+    pub rest: Transform,
+}
+
+/// What [`Skeleton::parents`] holds for a root.
+pub const NO_PARENT: u16 = u16::MAX;
+
+impl Skeleton {
+    /// The greatest number of joints.
+    pub const MAX_JOINTS: usize = NO_PARENT as usize;
+
+    /// Builds a skeleton from joints in parents-first order.
+    ///
+    /// # Errors
+    /// [`Error::TooMany`] above [`Self::MAX_JOINTS`]; [`Error::ParentOrder`] where a parent does not precede its child;
+    /// [`Error::NotFinite`] where a rest transform holds NaN or infinity; [`Error::NotUnit`] where its rotation's length is
+    /// more than 2 % from 1.
+    pub fn new(joints: impl IntoIterator<Item = Joint>) -> Result<Self, Error> {
+        let mut parents = Vec::new();
+        let mut names = Vec::new();
+        let mut nodes = Vec::new();
+        let mut rest = Vec::new();
+        for (index, joint) in joints.into_iter().enumerate() {
+            if index == Self::MAX_JOINTS {
+                return Err(Error::TooMany { what: "joints", found: index + 1, limit: Self::MAX_JOINTS });
+            }
+            if let Some(parent) = joint.parent.filter(|&p| usize::from(p) >= index) {
+                return Err(Error::ParentOrder { joint: index, parent: parent.into() });
+            }
+            let t = joint.rest;
+            let finite = t.rotation.iter().chain(&t.translation).chain(&t.scale).all(|v| v.is_finite());
+            if !finite {
+                return Err(Error::NotFinite { what: "joints", at: index });
+            }
+            if !is_near_unit(&t.rotation) {
+                return Err(Error::NotUnit { what: "joints", at: index });
+            }
+            parents.push(joint.parent.unwrap_or(NO_PARENT));
+            names.push(joint.name);
+            nodes.push(joint.node);
+            rest.push(t);
+        }
+        Ok(Self { parents, names, nodes, rest: Pose::from_transforms(&rest) })
+    }
+
+    /// How many joints there are.
+    #[must_use]
+    pub fn joint_count(&self) -> usize {
+        self.parents.len()
+    }
+
+    /// The parent of each joint, always smaller than the joint's own index; [`NO_PARENT`] for a root.
+    #[must_use]
+    pub fn parents(&self) -> &[u16] {
+        &self.parents
+    }
+
+    /// The parent of one joint; `None` for a root.
+    ///
+    /// # Panics
+    /// If there is no such joint.
+    #[must_use]
+    pub fn parent(&self, joint: u16) -> Option<u16> {
+        Some(self.parents[usize::from(joint)]).filter(|&p| p != NO_PARENT)
+    }
+
+    /// The name of each joint.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The document's node of each joint.
+    #[must_use]
+    pub fn nodes(&self) -> &[u32] {
+        &self.nodes
+    }
+
+    /// The local transforms of the document's default pose.
+    #[must_use]
+    pub fn rest(&self) -> &Pose {
+        &self.rest
+    }
+
+    /// The first joint with this name.
+    #[must_use]
+    pub fn joint_by_name(&self, name: &str) -> Option<u16> {
+        self.names.iter().position(|n| n == name).map(|j| j as u16)
+    }
+
+    /// The joint made from this node of the document.
+    #[must_use]
+    pub fn joint_by_node(&self, node: u32) -> Option<u16> {
+        self.nodes.iter().position(|&n| n == node).map(|j| j as u16)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::format;
+
+    fn joint(parent: Option<u16>) -> Joint {
+        Joint { name: format!("child of {parent:?}"), parent, node: 7, rest: Transform::IDENTITY }
+    }
+
+    #[test]
+    fn parents_must_come_first() {
+        for parent in [1, 2, NO_PARENT] {
+            let refused = Skeleton::new([joint(None), joint(Some(parent))]);
+            assert_eq!(refused, Err(Error::ParentOrder { joint: 1, parent: parent.into() }));
+        }
+        let skeleton = Skeleton::new([joint(None), joint(Some(0)), joint(None)]).expect("in order");
+        assert_eq!(skeleton.parents(), [NO_PARENT, 0, NO_PARENT]);
+        assert_eq!((skeleton.parent(0), skeleton.parent(1)), (None, Some(0)));
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "slow")]
+    fn every_index_below_the_sentinel_is_a_joint_and_not_one_more() {
+        let chain =
+            |count: usize| Skeleton::new((0..count).map(|j| joint(j.checked_sub(1).map(|p| p as u16))));
+        assert_eq!(chain(Skeleton::MAX_JOINTS).map(|s| s.joint_count()), Ok(65_535));
+        let refused = chain(Skeleton::MAX_JOINTS + 1);
+        assert_eq!(refused.err(), Some(Error::TooMany { what: "joints", found: 65_536, limit: 65_535 }));
+    }
+
+    #[test]
+    fn rest_transforms_must_be_finite_rotations() {
+        for bad in [f32::NAN, f32::INFINITY] {
+            let rest = Transform { scale: [1.0, bad, 1.0], ..Transform::IDENTITY };
+            let refused = Skeleton::new([joint(None), Joint { rest, ..joint(None) }]);
+            assert_eq!(refused, Err(Error::NotFinite { what: "joints", at: 1 }));
+        }
+        let rest = Transform { rotation: [3.0, 0.0, 0.0, 0.0], ..Transform::IDENTITY };
+        let refused = Skeleton::new([joint(None), Joint { rest, ..joint(None) }]);
+        assert_eq!(refused, Err(Error::NotUnit { what: "joints", at: 1 }));
+    }
+
+    #[test]
+    fn joints_are_found_by_name_and_by_node() {
+        let mut joints = [joint(None), joint(Some(0)), joint(Some(0))];
+        joints[2].node = 3;
+        let skeleton = Skeleton::new(joints).expect("in order");
+        assert_eq!(skeleton.joint_by_name("child of Some(0)"), Some(1));
+        assert_eq!(skeleton.joint_by_name("tail"), None);
+        assert_eq!((skeleton.joint_by_node(3), skeleton.joint_by_node(4)), (Some(2), None));
+    }
+}

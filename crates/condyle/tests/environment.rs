@@ -1,0 +1,11 @@
+//! A process runs with what its environment asks for: `cargo xtask ci` starts this test once for each instruction set.
+
+use condyle::{Dispatch, Isa, Numeric};
+
+#[test]
+fn the_environment_is_honoured() {
+    let asked = |name, default: &str| std::env::var(name).unwrap_or_else(|_| default.to_owned());
+    let dispatch = Dispatch::current();
+    assert_eq!(dispatch.isa().name(), asked("CONDYLE_ISA", Isa::best().name()));
+    assert_eq!(dispatch.numeric().name(), asked("CONDYLE_NUMERIC", Numeric::default().name()));
+}
