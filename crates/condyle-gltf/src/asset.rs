@@ -1,0 +1,249 @@
+//! Everything that moves in one document, in the library's own types.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use condyle::{Affine, RawClip, Skeleton, Skin, SkinnedMesh};
+
+use crate::accessor::Accessors;
+use crate::attributes::{self, Faulty};
+use crate::clips::{self, Targets};
+use crate::document::Document;
+use crate::json::Json;
+use crate::problem::{Problem, Problems, REFUSED, Refused, Severity};
+use crate::scene::{self, Scene};
+use crate::{appearance, meshes, skeleton, skins};
+
+/// A document with everything in it that moves.
+#[derive(Debug, Clone)]
+pub struct Asset {
+    /// What the rest was read from.
+    pub document: Document,
+    /// One skeleton for all of the document: the joints of all skins, the nodes whose mesh moves with an
+    /// animated node or a joint, and all ancestors of these.
+    pub skeleton: Skeleton,
+    /// One for each animation, in the document's order. `Target::Weights` counts the document's nodes.
+    pub clips: Vec<RawClip>,
+    /// One for each skin, in the document's order.
+    pub skins: Vec<Skin>,
+    /// One for each node that carries a mesh, by rising node index.
+    pub instances: Vec<Instance>,
+    /// All oddities, none of which prevents use: warnings first, then notes.
+    pub problems: Vec<Problem>,
+    /// What the exporter leaves out.
+    pub(crate) faulty: Vec<Faulty>,
+    /// Meshes that no node shows and that the exporter leaves out, by rising index.
+    pub(crate) faulty_meshes: Vec<usize>,
+}
+
+/// A node that carries a mesh.
+#[derive(Debug, Clone)]
+pub struct Instance {
+    /// The node.
+    pub node: usize,
+    /// The mesh.
+    pub mesh: usize,
+    /// The node's name, or `node 12`.
+    pub name: String,
+    /// Whether the document's default scene shows it.
+    pub in_default_scene: bool,
+    /// What moves it.
+    pub placement: Placement,
+    /// One weight for each morph target: the node's, else the mesh's, else zeros.
+    pub morph_weights: Vec<f32>,
+    /// The parts of the mesh that have vertices.
+    pub primitives: Vec<Primitive>,
+}
+
+/// What moves an instance.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Placement {
+    /// A skin: an index into [`Asset::skins`]. The node's own transform has no effect.
+    Skin(usize),
+    /// It follows a joint of the skeleton as a whole: to be skinned with a palette of that joint's matrix
+    /// alone.
+    Joint(u16),
+    /// Nothing: this matrix takes it to world space.
+    Fixed(Affine),
+}
+
+/// A part of a mesh with one material.
+#[derive(Debug, Clone)]
+pub struct Primitive {
+    /// Its place in the mesh's list of primitives.
+    pub index: usize,
+    /// The document's material.
+    pub material: Option<usize>,
+    /// The vertices; instances of one mesh share them.
+    pub mesh: Arc<SkinnedMesh>,
+    /// Whether it consists of triangles. Points and lines have vertices too, but nothing to fill.
+    pub drawable: bool,
+}
+
+impl Asset {
+    /// Reads a `.glb` or `.gltf` file.
+    ///
+    /// # Errors
+    /// [`Refused`] with everything that is wrong with the document.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Refused> {
+        Self::from_document(Document::gather(path.as_ref())?)
+    }
+
+    /// The first clip with this name.
+    #[must_use]
+    pub fn clip_by_name(&self, name: &str) -> Option<&RawClip> {
+        self.clips.iter().find(|clip| clip.name() == name)
+    }
+
+    /// Takes out of a document what moves.
+    ///
+    /// # Errors
+    /// [`Refused`] with everything that is wrong with the document.
+    pub fn from_document(mut document: Document) -> Result<Self, Refused> {
+        let mut problems = std::mem::take(&mut document.problems);
+        let parts = load(&document, &mut problems);
+        match parts {
+            Some((skeleton, clips, skins, (instances, faulty_meshes), faulty)) if !problems.has_errors() => {
+                Ok(Self {
+                    document,
+                    skeleton,
+                    clips,
+                    skins,
+                    instances,
+                    problems: problems.into_list(),
+                    faulty,
+                    faulty_meshes,
+                })
+            }
+            _ => Err(problems.into_refused(document.name())),
+        }
+    }
+}
+
+type Parts = (Skeleton, Vec<RawClip>, Vec<Skin>, (Vec<Instance>, Vec<usize>), Vec<Faulty>);
+
+/// Reads on after an error as far as it can, so that all are found.
+fn load(document: &Document, problems: &mut Problems) -> Option<Parts> {
+    let root = Json::root(&document.json);
+    appearance::check(document, problems);
+    let accessors = Accessors::load(document, problems);
+    let scene = Scene::load(&root, problems);
+    let node_skins = skins::load(&root, &scene, &accessors, problems);
+    let animated = clips::animated_nodes(&root, scene.nodes.len());
+    let morph_targets = meshes::morph_target_counts(&root);
+    let (skeleton, joint_of_node) = skeleton::build(&scene, &node_skins, &animated, problems)?;
+    let targets = Targets { scene: &scene, joint_of_node: &joint_of_node, morph_targets: &morph_targets };
+    let clips = clips::load(&root, &targets, &accessors, problems);
+    let joint_counts: Vec<usize> = node_skins.iter().map(|skin| skin.joint_count).collect();
+    let skins: Option<Vec<Skin>> = node_skins
+        .into_iter()
+        .enumerate()
+        .map(|(index, skin)| skin.resolve(&format!("/skins/{index}"), &joint_of_node, problems))
+        .collect();
+    let instances = load_instances(&root, &targets, &joint_counts, &accessors, problems)?;
+    let faulty = attributes::check(&root, &accessors, problems);
+    Some((skeleton, clips, skins?, instances, faulty))
+}
+
+/// The instances, and the faulty ones of the meshes that no node shows.
+fn load_instances(
+    root: &Json<'_>,
+    targets: &Targets<'_>,
+    joint_counts: &[usize],
+    accessors: &Accessors<'_>,
+    problems: &mut Problems,
+) -> Option<(Vec<Instance>, Vec<usize>)> {
+    let meshes = root.objects("meshes", problems);
+    let nodes = root.list("nodes", &mut Problems::unheard());
+    let materials = root.count("materials");
+    let global = targets.scene.global();
+    // Instances share what is the same: by mesh and whether it is skinned, by mesh, by mesh and skin.
+    let mut loaded: HashMap<(usize, bool), Vec<Primitive>> = HashMap::new();
+    let mut mesh_weights: HashMap<usize, Vec<f32>> = HashMap::new();
+    let mut checked: HashSet<(usize, usize)> = HashSet::new();
+    let mut instances = Vec::new();
+    for (node, it) in targets.scene.nodes.iter().enumerate() {
+        let Some(mesh) = it.mesh else { continue };
+        let json = &meshes[mesh];
+        let entry = loaded.entry((mesh, it.skin.is_some()));
+        let primitives =
+            entry.or_insert_with(|| meshes::load(json, it.skin.is_some(), materials, accessors, problems));
+        let morph_target_count = targets.morph_targets[mesh];
+        // Many nodes may show one mesh of many parts.
+        let size = primitives.len() * size_of::<Primitive>() + morph_target_count * size_of::<f32>();
+        problems.afford(&format!("/nodes/{node}/mesh"), size)?;
+        if let Some(skin) = it.skin
+            && checked.insert((mesh, skin))
+        {
+            check_joints(json, primitives, joint_counts[skin], skin, problems);
+        }
+        let morph_weights = match nodes[node].get("weights") {
+            Some(_) => morph_weights(&nodes[node], morph_target_count, problems),
+            None => mesh_weights
+                .entry(mesh)
+                .or_insert_with(|| morph_weights(json, morph_target_count, problems))
+                .clone(),
+        };
+        instances.push(Instance {
+            node,
+            mesh,
+            name: it.name.clone(),
+            in_default_scene: targets.scene.in_default[node],
+            placement: match (it.skin, targets.joint_of_node[node]) {
+                (Some(skin), _) => Placement::Skin(skin),
+                (None, Some(joint)) => Placement::Joint(joint),
+                (None, None) => Placement::Fixed(scene::to_affine(&global[node])),
+            },
+            morph_weights,
+            primitives: primitives.clone(),
+        });
+    }
+    let used: HashSet<usize> = instances.iter().map(|instance| instance.mesh).collect();
+    let mut faulty = Vec::new();
+    for mesh in (0..meshes.len()).filter(|mesh| !used.contains(mesh)) {
+        let json = &meshes[mesh];
+        problems.note(&json.path, "no node shows this mesh", "kept in written files");
+        let sound = problems.as_warnings("the mesh is left out of written files", |problems| {
+            let names_joints = json.value.pointer("/primitives/0/attributes/JOINTS_0").is_some();
+            let primitives = meshes::load(json, names_joints, materials, accessors, problems);
+            !problems.has_errors() && primitives.len() == json.count("primitives")
+        });
+        if !sound {
+            faulty.push(mesh);
+        }
+    }
+    Some((instances, faulty))
+}
+
+/// An error where a vertex follows a joint that its skin does not have. Only weights above zero were kept.
+fn check_joints(
+    mesh: &Json<'_>,
+    primitives: &[Primitive],
+    joint_count: usize,
+    skin: usize,
+    problems: &mut Problems,
+) {
+    for primitive in primitives {
+        let influences = primitive.mesh.influences();
+        if influences.joint_bound() > joint_count {
+            let greatest = influences.joint_bound() - 1;
+            let count = influences.as_slices().1.iter().filter(|&&j| usize::from(j) >= joint_count).count();
+            let path = format!("{}/primitives/{}/attributes/JOINTS_0", mesh.path, primitive.index);
+            let what = format!("a vertex follows joint {greatest}, but skin {skin} has only {joint_count}");
+            problems.counted(Severity::Error, path, count, what, REFUSED);
+        }
+    }
+}
+
+/// The weights that a node or mesh states, else zeros.
+fn morph_weights(owner: &Json<'_>, count: usize, problems: &mut Problems) -> Vec<f32> {
+    let stated = owner.numbers("weights", problems).unwrap_or_default();
+    let mut weights: Vec<f32> = stated.into_iter().map(|w| w as f32).collect();
+    if owner.get("weights").is_some() && weights.len() != count {
+        let what = format!("holds {} weights for {count} morph targets", weights.len());
+        problems.warning(format!("{}/weights", owner.path), what, "those missing are 0, the others ignored");
+    }
+    weights.resize(count, 0.0);
+    weights
+}

@@ -1,0 +1,557 @@
+//! Animations as raw clips. glTF 2.0, "Animations".
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use condyle::{Interpolation, RawClip, Target, Track};
+
+use crate::accessor::{Accessor, Accessors};
+use crate::format::{Component, Format, Shape, Usage};
+use crate::json::{Json, report_duplicate_names};
+use crate::problem::{Problems, REFUSED, Severity, quoted};
+use crate::scene::{Scene, UNIT_TOLERANCE};
+
+const FRACTIONS: [Format; 5] = [
+    Format::plain(Component::F32),
+    Format::normalized(Component::I8),
+    Format::normalized(Component::U8),
+    Format::normalized(Component::I16),
+    Format::normalized(Component::U16),
+];
+const TIMES: Usage =
+    Usage { shape: Shape::Scalar, formats: &[Format::plain(Component::F32)], quantized: &[] };
+const ROTATIONS: Usage = Usage { shape: Shape::Vec4, formats: &FRACTIONS, quantized: &[] };
+const VECTORS: Usage =
+    Usage { shape: Shape::Vec3, formats: &[Format::plain(Component::F32)], quantized: &[] };
+const WEIGHTS: Usage = Usage { shape: Shape::Scalar, formats: &FRACTIONS, quantized: &[] };
+
+/// How far from unit length the rounding of a file's numbers, 8-bit integers at worst, takes a rotation.
+const ROUNDING: f64 = 1e-2;
+
+/// What the clips' channels may point at.
+pub(crate) struct Targets<'a> {
+    pub(crate) scene: &'a Scene,
+    pub(crate) joint_of_node: &'a [Option<u16>],
+    /// How many morph targets each mesh has.
+    pub(crate) morph_targets: &'a [usize],
+}
+
+/// Whether an animation moves each node, not counting morph weights.
+pub(crate) fn animated_nodes(root: &Json<'_>, node_count: usize) -> Vec<bool> {
+    let mut animated = vec![false; node_count];
+    // Faults are reported when the clips are loaded.
+    let silent = &mut Problems::unheard();
+    for animation in root.list("animations", silent) {
+        for channel in animation.list("channels", silent) {
+            let Some(target) = channel.get("target") else { continue };
+            let moves = matches!(target.text_of("path", silent), Some("translation" | "rotation" | "scale"));
+            if let (true, Some(node)) = (moves, target.reference("node", "nodes", node_count, silent)) {
+                animated[node] = true;
+            }
+        }
+    }
+    animated
+}
+
+/// One clip for each animation of the document.
+pub(crate) fn load(
+    root: &Json<'_>,
+    targets: &Targets<'_>,
+    accessors: &Accessors<'_>,
+    problems: &mut Problems,
+) -> Vec<RawClip> {
+    let list = root.objects("animations", problems);
+    report_duplicate_names("animations", &list, problems);
+    let clip = |(index, json): (usize, &Json<'_>)| {
+        let name = json.text_of("name", problems).map_or_else(|| format!("animation {index}"), String::from);
+        let mut loader = Loader {
+            targets,
+            accessors,
+            samplers: json.objects("samplers", problems),
+            inputs: HashMap::new(),
+            timelines: Vec::new(),
+        };
+        let tracks = loader.tracks(json, problems);
+        RawClip::new(name, loader.timelines, tracks)
+            .map_err(|e| problems.error(&json.path, e.to_string()))
+            .ok()
+    };
+    list.iter().enumerate().filter_map(clip).collect()
+}
+
+/// The keys of an input accessor, as far as they are of use.
+#[derive(Clone)]
+struct Keys {
+    /// In the clip's list of timelines.
+    timeline: usize,
+    /// How many the accessor holds.
+    stored: usize,
+    /// Where each kept key stands in the accessor, unless all are kept in their order.
+    chosen: Option<Rc<[usize]>>,
+}
+
+/// The state of reading one animation.
+struct Loader<'a> {
+    targets: &'a Targets<'a>,
+    accessors: &'a Accessors<'a>,
+    samplers: Vec<Json<'a>>,
+    /// By accessor, so that tracks share timelines.
+    inputs: HashMap<usize, Option<Keys>>,
+    timelines: Vec<Vec<f32>>,
+}
+
+impl Loader<'_> {
+    fn tracks(&mut self, json: &Json<'_>, problems: &mut Problems) -> Vec<Track> {
+        let (mut driven, mut used) = (HashSet::new(), HashSet::new());
+        let mut tracks = Vec::new();
+        for channel in json.objects("channels", problems) {
+            let sampler = channel.require("sampler", problems);
+            let sampler = sampler.and_then(|s| s.index("samplers", self.samplers.len(), problems));
+            let Some(target) = self.target(&channel, problems) else { continue };
+            if !driven.insert(target) {
+                let what = "drives what an earlier channel of this animation drives already";
+                problems.warning(&channel.path, what, "the channel is ignored");
+                continue;
+            }
+            if let Some(sampler) = sampler {
+                used.insert(sampler);
+                let sampler = self.samplers[sampler].clone();
+                tracks.extend(self.track(target, &sampler, problems));
+            }
+        }
+        for sampler in (0..self.samplers.len()).filter(|sampler| !used.contains(sampler)) {
+            let sampler = &self.samplers[sampler];
+            problems.as_warnings("the sampler is not used", |problems| {
+                if let Some(input) = sampler.require("input", problems) {
+                    self.accessors.get(&input, &TIMES, problems);
+                }
+                if let Some(output) = sampler.require("output", problems) {
+                    output.index("accessors", self.accessors.len(), problems);
+                }
+                interpolation(sampler, problems)
+            });
+        }
+        tracks
+    }
+
+    /// What a channel drives; `None`, with a word about it, if that is nothing that moves here.
+    fn target(&self, channel: &Json<'_>, problems: &mut Problems) -> Option<Target> {
+        const IGNORED: &str = "the channel is ignored";
+        let json = channel.require("target", problems)?;
+        let path = json.require("path", problems)?.text(problems)?;
+        if path == "pointer" {
+            problems.note(
+                &json.path,
+                "points at a property by KHR_animation_pointer, which is not supported",
+                IGNORED,
+            );
+            return None;
+        }
+        let Some(place) = json.get("node") else {
+            problems.note(&json.path, "names no node", IGNORED);
+            return None;
+        };
+        let node = place.index("nodes", self.targets.scene.nodes.len(), problems)?;
+        let it = &self.targets.scene.nodes[node];
+        let target: fn(u16) -> Target = match path {
+            "rotation" => Target::Rotation,
+            "translation" => Target::Translation,
+            "scale" => Target::Scale,
+            "weights" => {
+                let count = it.mesh.map_or(0, |mesh| self.targets.morph_targets[mesh]);
+                if count == 0 {
+                    problems.warning(
+                        &json.path,
+                        format!("drives morph weights, but node {node} has no morph targets"),
+                        IGNORED,
+                    );
+                    return None;
+                }
+                return Some(Target::Weights(node as u32));
+            }
+            _ => {
+                let what = format!("drives the unknown property {}", quoted(path));
+                problems.warning(format!("{}/path", json.path), what, IGNORED);
+                return None;
+            }
+        };
+        if it.matrix.is_some() {
+            let what = "is animated, but has a matrix instead of translation, rotation and scale";
+            problems.warning(format!("/nodes/{node}"), what, "the matrix is taken apart");
+        }
+        let Some(joint) = self.targets.joint_of_node[node] else {
+            problems.note(
+                &place.path,
+                format!("drives node {node}, which moves no mesh and no joint"),
+                IGNORED,
+            );
+            return None;
+        };
+        Some(target(joint))
+    }
+
+    fn track(&mut self, target: Target, sampler: &Json<'_>, problems: &mut Problems) -> Option<Track> {
+        let interpolation = interpolation(sampler, problems)?;
+        let (usage, values_per_key) = match target {
+            Target::Rotation(_) => (&ROTATIONS, 1),
+            Target::Translation(_) | Target::Scale(_) => (&VECTORS, 1),
+            Target::Weights(node) => (
+                &WEIGHTS,
+                self.targets.scene.nodes[node as usize].mesh.map_or(0, |m| self.targets.morph_targets[m]),
+            ),
+        };
+        let (input, place) = (sampler.require("input", problems), sampler.require("output", problems));
+        let keys = self.keys(&input?, problems);
+        let place = place?;
+        let output = self.accessors.get(&place, usage, problems);
+        let (keys, output) = (keys?, output?);
+
+        let per_key = values_per_key * if interpolation == Interpolation::CubicSpline { 3 } else { 1 };
+        let needed = keys.stored.saturating_mul(per_key);
+        if output.count != needed {
+            let what =
+                format!("holds {} elements, {needed} are expected for {} keys", output.count, keys.stored);
+            if output.count < needed {
+                problems.error(&place.path, what);
+                return None;
+            }
+            problems.warning(&place.path, what, "the rest is ignored");
+        }
+        let mut values = self.values(&output, &keys, per_key, problems)?;
+        let broken = values.iter().filter(|v| !v.is_finite()).count();
+        if broken > 0 {
+            problems.counted(Severity::Error, &place.path, broken, "a value is NaN or infinite", REFUSED);
+            return None;
+        }
+        // A spline's tangents have no unit length, and its values may pass through any.
+        if matches!(target, Target::Rotation(_)) && interpolation != Interpolation::CubicSpline {
+            repair_rotations(&mut values, &place.path, problems);
+        }
+        Some(Track { target, interpolation, timeline: keys.timeline, values })
+    }
+
+    /// The numbers of the kept keys, `per_key` elements each.
+    fn values(
+        &self,
+        output: &Accessor<'_>,
+        keys: &Keys,
+        per_key: usize,
+        problems: &mut Problems,
+    ) -> Option<Vec<f32>> {
+        let mut values = output.floats(problems)?;
+        let width = output.width() * per_key;
+        values.truncate(keys.stored * width);
+        Some(match &keys.chosen {
+            None => values,
+            Some(chosen) => {
+                chosen.iter().flat_map(|&k| &values[k * width..(k + 1) * width]).copied().collect()
+            }
+        })
+    }
+
+    fn keys(&mut self, place: &Json<'_>, problems: &mut Problems) -> Option<Keys> {
+        let accessor = self.accessors.get(place, &TIMES, problems)?;
+        let index = place.whole(problems)?;
+        if let Some(known) = self.inputs.get(&index) {
+            return known.clone();
+        }
+        let timeline = self.timelines.len();
+        let keys = key_times(&accessor, place, problems).map(|(times, chosen)| {
+            self.timelines.push(times);
+            Keys { timeline, stored: accessor.count, chosen: chosen.map(Rc::from) }
+        });
+        self.inputs.insert(index, keys.clone());
+        keys
+    }
+}
+
+fn interpolation(sampler: &Json<'_>, problems: &mut Problems) -> Option<Interpolation> {
+    match sampler.text_of("interpolation", problems).unwrap_or("LINEAR") {
+        "LINEAR" => Some(Interpolation::Linear),
+        "STEP" => Some(Interpolation::Step),
+        "CUBICSPLINE" => Some(Interpolation::CubicSpline),
+        other => {
+            let what = format!("is {}, LINEAR, STEP or CUBICSPLINE is expected", quoted(other));
+            problems.error(format!("{}/interpolation", sampler.path), what);
+            None
+        }
+    }
+}
+
+/// Key times in rising order, and where each stood, if they were not in rising order before.
+fn key_times(
+    accessor: &Accessor<'_>,
+    place: &Json<'_>,
+    problems: &mut Problems,
+) -> Option<(Vec<f32>, Option<Vec<usize>>)> {
+    let times = accessor.floats(problems)?;
+    let broken = times.iter().filter(|t| !t.is_finite()).count();
+    if broken > 0 {
+        problems.counted(Severity::Error, &place.path, broken, "a key time is NaN or infinite", REFUSED);
+        return None;
+    }
+    if times.is_empty() {
+        problems.warning(&place.path, "there are no keys", "the channel is ignored");
+        return None;
+    }
+    let negative = times.iter().filter(|&&t| t < 0.0).count();
+    problems.counted(Severity::Warning, &place.path, negative, "a key time is negative", "used as it is");
+    let disorder = times.windows(2).filter(|w| w[0] >= w[1]).count();
+    if disorder == 0 {
+        return Some((times, None));
+    }
+    let what = "a key time is not greater than the one before it";
+    let action = "the keys are sorted; of those at one time, the last is kept";
+    problems.counted(Severity::Warning, &place.path, disorder, what, action);
+    let mut chosen: Vec<usize> = (0..times.len()).collect();
+    // Adding zero makes -0 and 0 one time. The sort is stable, so the last of equal times stays the last.
+    let time = |k: usize| times[k] + 0.0;
+    chosen.sort_by(|&a, &b| time(a).total_cmp(&time(b)));
+    let last_of_its_time = |&i: &usize| chosen.get(i + 1).is_none_or(|&next| time(chosen[i]) < time(next));
+    let chosen: Vec<usize> = (0..chosen.len()).filter(last_of_its_time).map(|i| chosen[i]).collect();
+    Some((chosen.iter().map(|&k| time(k)).collect(), Some(chosen)))
+}
+
+/// Gives unit length to rotations that are far from it. Those that are off by a file's rounding only stay as
+/// they are: sampling normalises what it interpolates, and to do it here already would bend the path between
+/// a rounded key and an exact one.
+fn repair_rotations(values: &mut [f32], path: &str, problems: &mut Problems) {
+    let (mut zero, mut far, mut near) = (0, 0, 0);
+    let (mut worst_far, mut worst_near) = (1.0f64, 1.0f64);
+    let keep_worst = |worst: &mut f64, length: f64| {
+        if (length - 1.0).abs() > (*worst - 1.0).abs() {
+            *worst = length;
+        }
+    };
+    for q in values.as_chunks_mut::<4>().0 {
+        let length = q.iter().map(|&c| f64::from(c) * f64::from(c)).sum::<f64>().sqrt();
+        let off = (length - 1.0).abs();
+        if length == 0.0 {
+            zero += 1;
+            *q = [0.0, 0.0, 0.0, 1.0];
+        } else if off > ROUNDING {
+            far += 1;
+            keep_worst(&mut worst_far, length);
+            *q = q.map(|c| (f64::from(c) / length) as f32);
+        } else if off > UNIT_TOLERANCE {
+            near += 1;
+            keep_worst(&mut worst_near, length);
+        }
+    }
+    let length = |worst: f64| format!("a rotation has length {worst:.6}, not 1");
+    problems.counted(Severity::Warning, path, zero, "a rotation has length 0", "taken as no rotation");
+    problems.counted(Severity::Warning, path, far, length(worst_far), "normalised");
+    problems.counted(Severity::Note, path, near, length(worst_near), "normalised when sampled");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::Problem;
+    use crate::testing::{Builder, character};
+    use serde_json::{Value, json};
+
+    /// The character with one animation of one channel on node 2.
+    fn animated(path: &str, interpolation: &str, times: &[f32], values: &[f32]) -> Builder {
+        let mut it = character();
+        let input = it.floats("SCALAR", times);
+        let shape = match path {
+            "rotation" => "VEC4",
+            "weights" => "SCALAR",
+            _ => "VEC3",
+        };
+        let output = it.floats(shape, values);
+        it.json["animations"] = json!([{
+            "name": "walk",
+            "samplers": [{"input": input, "output": output, "interpolation": interpolation}],
+            "channels": [{"sampler": 0, "target": {"node": 2, "path": path}}],
+        }]);
+        it
+    }
+
+    fn clip(it: &Builder) -> RawClip {
+        it.import().unwrap().clips.remove(0)
+    }
+
+    #[test]
+    fn values_arrive_as_they_are_stored() {
+        for (path, interpolation, want, values) in [
+            ("translation", "LINEAR", Interpolation::Linear, vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
+            ("scale", "STEP", Interpolation::Step, vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
+            ("rotation", "CUBICSPLINE", Interpolation::CubicSpline, (0..24).map(|i| i as f32).collect()),
+        ] {
+            let it = animated(path, interpolation, &[0.5, 2.0], &values);
+            assert_eq!(it.summary(), []);
+            let clip = clip(&it);
+            assert_eq!((clip.name(), clip.start(), clip.end()), ("walk", 0.5, 2.0));
+            let track = &clip.tracks()[0];
+            assert_eq!((track.interpolation, &track.values), (want, &values), "{path}");
+        }
+    }
+
+    #[test]
+    fn integers_become_fractions() {
+        let mut it = animated("rotation", "LINEAR", &[0.0], &[0.0; 4]);
+        let output = it.accessor("VEC4", 5122, 1, &[0, 0, 0, 0, 1, 128, 0, 0]);
+        it.json["accessors"][output]["normalized"] = json!(true);
+        it.json["animations"][0]["samplers"][0]["output"] = json!(output);
+        assert_eq!(clip(&it).tracks()[0].values, [0.0, 0.0, -1.0, 0.0]);
+    }
+
+    #[test]
+    fn tracks_share_the_times_of_one_accessor() {
+        let mut it = animated("translation", "LINEAR", &[0.0, 1.0], &[0.0; 6]);
+        let other = it.floats("SCALAR", &[0.0, 1.0]);
+        let animation = &mut it.json["animations"][0];
+        let sampler = animation["samplers"][0].clone();
+        animation["samplers"] = json!([sampler, sampler, {"input": other, "output": sampler["output"]}]);
+        animation["channels"] = json!([
+            {"sampler": 0, "target": {"node": 2, "path": "translation"}},
+            {"sampler": 1, "target": {"node": 2, "path": "scale"}},
+            {"sampler": 2, "target": {"node": 1, "path": "scale"}},
+        ]);
+        let clip = clip(&it);
+        assert_eq!(clip.timelines().len(), 2);
+        assert_eq!(clip.tracks().iter().filter(|t| t.timeline == 0).count(), 2);
+    }
+
+    #[test]
+    fn keys_in_disorder_are_sorted_and_the_last_of_equals_is_kept() {
+        let values: Vec<f32> = (0..5).flat_map(|k| [k as f32; 3]).collect();
+        let it = animated("translation", "LINEAR", &[2.0, 0.0, 1.0, -0.0, 1.0], &values);
+        assert_eq!(it.summary(), [(Severity::Warning, "/animations/0/samplers/0/input".into(), 2)]);
+        let clip = clip(&it);
+        assert_eq!(clip.timelines()[0], [0.0, 1.0, 2.0]);
+        assert_eq!(clip.tracks()[0].values, [3.0, 3.0, 3.0, 4.0, 4.0, 4.0, 0.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn faulty_keys() {
+        let summary =
+            |times: &[f32], values: &[f32]| animated("translation", "LINEAR", times, values).summary();
+        let input = "/animations/0/samplers/0/input".to_string();
+        let output = "/animations/0/samplers/0/output".to_string();
+        assert_eq!(summary(&[0.0, f32::NAN], &[0.0; 6]), [(Severity::Error, input.clone(), 1)]);
+        assert_eq!(summary(&[-1.0, 1.0], &[0.0; 6]), [(Severity::Warning, input, 1)]);
+        assert_eq!(summary(&[0.0, 1.0], &[0.0; 3]), [(Severity::Error, output.clone(), 1)]);
+        assert_eq!(summary(&[0.0, 1.0], &[0.0; 9]), [(Severity::Warning, output.clone(), 1)]);
+        assert_eq!(summary(&[0.0], &[0.0, f32::INFINITY, f32::NAN]), [(Severity::Error, output, 2)]);
+    }
+
+    #[test]
+    fn rotations_far_from_unit_length_are_repaired_and_rounded_ones_kept() {
+        let rounded = [0.0, 0.0, 0.707, 0.707];
+        let values = [[0.0; 4], [0.0, 3.0, 0.0, 4.0], rounded, [1.0, 0.0, 0.0, 0.0]].concat();
+        let it = animated("rotation", "LINEAR", &[0.0, 1.0, 2.0, 3.0], &values);
+        let want = [[0.0, 0.0, 0.0, 1.0], [0.0, 0.6, 0.0, 0.8], rounded, [1.0, 0.0, 0.0, 0.0]].concat();
+        assert_eq!(clip(&it).tracks()[0].values, want);
+        let found: Vec<_> = it.problems().into_iter().map(|p| (p.severity, p.action)).collect();
+        assert_eq!(
+            found,
+            [
+                (Severity::Warning, "taken as no rotation".into()),
+                (Severity::Warning, "normalised".into()),
+                (Severity::Note, "normalised when sampled".into()),
+            ]
+        );
+    }
+
+    #[test]
+    fn morph_weights_belong_to_the_node() {
+        let mut it = animated("weights", "STEP", &[0.0, 1.0], &[1.0, 2.0, 3.0, 4.0]);
+        let channel = &mut it.json["animations"][0]["channels"][0];
+        channel["target"]["node"] = json!(0);
+        // Without morph targets there is nothing to drive.
+        assert_eq!(it.summary(), [(Severity::Warning, "/animations/0/channels/0/target".into(), 1)]);
+        it.json["meshes"][0]["primitives"][0]["targets"] = json!([{}, {"POSITION": 0}]);
+        assert_eq!(it.summary(), []);
+        let clip = clip(&it);
+        assert_eq!(clip.tracks()[0].target, Target::Weights(0));
+        assert_eq!(clip.tracks()[0].values, [1.0, 2.0, 3.0, 4.0]);
+    }
+
+    /// What is said about the animation after `change`, and whether its track is still there.
+    fn changed(change: impl Fn(&mut Value)) -> (Vec<Problem>, bool) {
+        let mut it = animated("translation", "LINEAR", &[0.0], &[0.0; 3]);
+        change(&mut it.json);
+        let kept = it.import().is_ok_and(|asset| asset.clips[0].tracks().len() == 1);
+        (it.problems(), kept)
+    }
+
+    #[test]
+    fn channels_that_drive_nothing_are_reported_and_ignored() {
+        let ignored = |change: &dyn Fn(&mut Value), severity, path: &str| {
+            let (problems, kept) =
+                changed(|json| change(&mut json["animations"][0]["channels"][0]["target"]));
+            assert!(!kept, "{path}");
+            let found: Vec<_> =
+                problems.iter().map(|p| (p.severity, p.path.as_str(), p.action.as_str())).collect();
+            assert_eq!(found, [(severity, path, "the channel is ignored")]);
+        };
+        let target = "/animations/0/channels/0/target";
+        ignored(&|t| t["node"] = Value::Null, Severity::Note, target);
+        ignored(&|t| t["path"] = json!("pointer"), Severity::Note, target);
+        ignored(&|t| t["path"] = json!("colour"), Severity::Warning, &format!("{target}/path"));
+        // The body is placed by its skin, and no joint hangs on it.
+        ignored(&|t| t["node"] = json!(0), Severity::Note, &format!("{target}/node"));
+    }
+
+    #[test]
+    fn samplers_that_no_channel_uses_are_looked_at_too() {
+        let mut it = animated("translation", "LINEAR", &[0.0, 1.0], &[0.0; 6]);
+        let samplers = it.json["animations"][0]["samplers"].as_array_mut().unwrap();
+        samplers.push(samplers[0].clone());
+        samplers.push(json!({"input": 99, "output": 98, "interpolation": "CUBIC"}));
+        let warning = |key: &str| (Severity::Warning, format!("/animations/0/samplers/2/{key}"), 1);
+        assert_eq!(it.summary(), [warning("input"), warning("output"), warning("interpolation")]);
+    }
+
+    #[test]
+    fn two_channels_on_one_property() {
+        let (problems, kept) = changed(|json| {
+            let channels = json["animations"][0]["channels"].as_array_mut().unwrap();
+            channels.push(channels[0].clone());
+        });
+        assert!(kept);
+        let found: Vec<_> = problems.iter().map(|p| (p.severity, p.path.as_str())).collect();
+        assert_eq!(found, [(Severity::Warning, "/animations/0/channels/1")]);
+    }
+
+    #[test]
+    fn an_animated_matrix_is_taken_apart() {
+        let (problems, kept) = changed(|json| {
+            json["nodes"][2] = json!({"matrix": [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 1, 0, 1]});
+        });
+        assert!(kept);
+        let found: Vec<_> = problems.iter().map(|p| (p.severity, p.path.as_str())).collect();
+        assert_eq!(found, [(Severity::Warning, "/nodes/2")]);
+    }
+
+    #[test]
+    fn broken_references_are_errors() {
+        let error = |change: &dyn Fn(&mut Value), path: &str| {
+            let (problems, _) = changed(|json| change(&mut json["animations"][0]));
+            let found: Vec<_> = problems.iter().map(|p| (p.severity, p.path.as_str())).collect();
+            assert_eq!(found, [(Severity::Error, path)]);
+        };
+        error(&|a| a["channels"][0]["sampler"] = json!(1), "/animations/0/channels/0/sampler");
+        error(&|a| a["channels"][0]["target"]["node"] = json!(77), "/animations/0/channels/0/target/node");
+        error(&|a| a["channels"][0]["target"] = Value::Null, "/animations/0/channels/0");
+        error(&|a| a["samplers"][0]["input"] = json!(99), "/animations/0/samplers/0/input");
+        error(&|a| a["samplers"][0]["input"] = json!(0), "/animations/0/samplers/0/input");
+        error(&|a| a["samplers"][0]["output"] = json!(2), "/animations/0/samplers/0/output");
+        error(&|a| a["samplers"][0]["output"] = Value::Null, "/animations/0/samplers/0");
+        error(
+            &|a| a["samplers"][0]["interpolation"] = json!("CUBIC"),
+            "/animations/0/samplers/0/interpolation",
+        );
+        error(&|a| a["channels"] = json!({}), "/animations/0/channels");
+    }
+
+    #[test]
+    fn clips_without_a_name_are_numbered() {
+        let mut it = animated("translation", "LINEAR", &[0.0], &[0.0; 3]);
+        it.json["animations"][0].as_object_mut().unwrap().remove("name");
+        assert_eq!(clip(&it).name(), "animation 0");
+    }
+}

@@ -1,0 +1,468 @@
+//! A document with its buffers at hand: the JSON, and the bytes behind every buffer view.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::container;
+use crate::extensions;
+use crate::json::Json;
+use crate::meshopt;
+use crate::problem::{Problem, Problems, Refused};
+use crate::uri::{self, Resource};
+
+/// A glTF document: its JSON, and the bytes of its buffer views.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// The JSON as it stands in the file.
+    pub json: Value,
+    name: String,
+    folder: Option<PathBuf>,
+    buffers: Vec<Buffer>,
+    views: Vec<Option<View>>,
+    pub(crate) problems: Problems,
+}
+
+#[derive(Debug, Clone)]
+struct Buffer {
+    /// `None` where there are none, as in a fallback for compressed data.
+    bytes: Option<Arc<[u8]>>,
+    /// How many there should be; the data may hold more.
+    declared: Option<usize>,
+}
+
+#[derive(Debug, Clone)]
+enum View {
+    Slice { buffer: usize, start: usize, end: usize },
+    Decoded(Vec<u8>),
+}
+
+impl Document {
+    /// Reads a `.glb` or `.gltf` file and the buffers it names.
+    ///
+    /// Which of the two it is, is told by the content. Buffers outside the file must lie in its folder or
+    /// below.
+    ///
+    /// # Errors
+    /// [`Refused`] if the file, its JSON, a buffer or a buffer view cannot be read, or if an unknown
+    /// extension is required.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Refused> {
+        Self::gather(path.as_ref())?.usable()
+    }
+
+    /// Reads a document from memory.
+    ///
+    /// `name` stands in messages. `folder` is where files that the document names are looked for; without it
+    /// there can be none.
+    ///
+    /// # Errors
+    /// As [`Document::open`].
+    pub fn from_slice(name: &str, bytes: &[u8], folder: Option<&Path>) -> Result<Self, Refused> {
+        Self::gather_slice(name, bytes, folder)?.usable()
+    }
+
+    /// The document's path, or the name given to [`Document::from_slice`].
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The bytes of a buffer view, decoded if it is compressed.
+    #[must_use]
+    pub fn buffer_view(&self, index: usize) -> Option<&[u8]> {
+        match self.views.get(index)?.as_ref()? {
+            View::Slice { buffer, start, end } => self.buffers[*buffer].bytes.as_ref()?.get(*start..*end),
+            View::Decoded(bytes) => Some(bytes),
+        }
+    }
+
+    /// The bytes that a URI in the document stands for: embedded data, or a file in the document's folder or
+    /// below.
+    ///
+    /// # Errors
+    /// A message that names the URI, if it leads elsewhere or cannot be read.
+    pub fn resource(&self, uri: &str) -> Result<Vec<u8>, String> {
+        uri::load(uri, self.folder.as_deref())
+    }
+
+    /// The files beside the document that its buffers and images lie in, as canonical paths in rising order.
+    #[must_use]
+    pub fn files(&self) -> Vec<PathBuf> {
+        let lists = ["buffers", "images"].iter().filter_map(|key| self.json.get(key)?.as_array());
+        let uris = lists.flatten().filter_map(|item| item.get("uri")?.as_str());
+        let located = uris.filter_map(|uri| match uri::locate(uri, self.folder()) {
+            Ok(Resource::File(path)) => Some(path),
+            Ok(Resource::Embedded(_)) | Err(_) => None,
+        });
+        located.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// The oddities found in the container, the buffers and the buffer views.
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        self.problems.list()
+    }
+
+    pub(crate) fn view_count(&self) -> usize {
+        self.views.len()
+    }
+
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
+    fn usable(self) -> Result<Self, Refused> {
+        match self.problems.has_errors() {
+            true => Err(self.problems.into_refused(&self.name)),
+            false => Ok(self),
+        }
+    }
+
+    /// As [`Document::open`], but a document that can be looked into is returned with its errors.
+    pub(crate) fn gather(path: &Path) -> Result<Self, Refused> {
+        let name = path.display().to_string();
+        let bytes = uri::read_file(path).map_err(|error| {
+            let mut problems = Problems::new(0);
+            let what = format!("the file cannot be read: {error}");
+            problems.refuse("", what, "check the path; it must lead to a regular file that you may read");
+            problems.into_refused(&name)
+        })?;
+        // The parent of a bare file name is the empty path.
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Self::gather_slice(&name, &bytes, Some(folder))
+    }
+
+    fn gather_slice(name: &str, bytes: &[u8], folder: Option<&Path>) -> Result<Self, Refused> {
+        let mut problems = Problems::new(bytes.len());
+        let Some(container) = container::read(bytes, &mut problems) else {
+            return Err(problems.into_refused(name));
+        };
+        let mut document = Self {
+            json: container.json,
+            name: name.into(),
+            folder: folder.map(Path::to_path_buf),
+            buffers: Vec::new(),
+            views: Vec::new(),
+            problems: Problems::unheard(),
+        };
+        let root = Json::root(&document.json);
+        extensions::check_version(&root, &mut problems);
+        extensions::check(&root, &mut problems);
+        document.buffers = load_buffers(&root, container.binary, folder, &mut problems);
+        document.views = load_views(&root, &document.buffers, &mut problems);
+        document.problems = problems;
+        Ok(document)
+    }
+}
+
+fn load_buffers(
+    root: &Json<'_>,
+    binary: Option<&[u8]>,
+    folder: Option<&Path>,
+    problems: &mut Problems,
+) -> Vec<Buffer> {
+    let mut files = HashMap::new();
+    let mut buffers = Vec::new();
+    for (index, buffer) in root.objects("buffers", problems).iter().enumerate() {
+        let declared = buffer.require("byteLength", problems).and_then(|v| v.whole(problems));
+        // All that refers to a fallback has a compressed form, which is used instead.
+        let mut marks = meshopt::EXTENSIONS.iter().filter_map(|name| buffer.extension(name));
+        let fallback = marks.any(|mark| mark.flag("fallback", problems));
+        let bytes = match (buffer.get("uri"), binary) {
+            _ if fallback => None,
+            (Some(uri), _) => uri.text(problems).and_then(|text| {
+                let bytes = load_buffer(text, folder, &mut files, problems);
+                let advice = "embed the data, or put the file into the document's folder";
+                bytes.map_err(|error| problems.refuse(&uri.path, error, advice)).ok()
+            }),
+            (None, Some(chunk)) if index == 0 => Some(chunk.into()),
+            (None, _) => None,
+        };
+        if let (Some(bytes), Some(declared)) = (&bytes, declared)
+            && bytes.len() < declared
+        {
+            let what = format!("declares {declared} bytes, but its data holds {}", bytes.len());
+            problems.error(&buffer.path, what);
+        }
+        buffers.push(Buffer { bytes, declared });
+    }
+    if binary.is_some_and(|b| !b.is_empty()) && buffers.is_empty() {
+        problems.note("", "the binary chunk is not used by any buffer", "ignored");
+    }
+    buffers
+}
+
+/// Reads each file once, since a hostile document could name a large one a thousand times.
+fn load_buffer(
+    uri: &str,
+    folder: Option<&Path>,
+    files: &mut HashMap<PathBuf, Arc<[u8]>>,
+    problems: &mut Problems,
+) -> Result<Arc<[u8]>, String> {
+    let path = match uri::locate(uri, folder)? {
+        Resource::Embedded(bytes) => return Ok(bytes.into()),
+        Resource::File(path) => path,
+    };
+    if let Some(known) = files.get(&path) {
+        return Ok(known.clone());
+    }
+    let bytes: Arc<[u8]> = uri::read_file(&path).map_err(|e| uri::cannot_be_read(uri, &e))?.into();
+    problems.allow_more(bytes.len());
+    files.insert(path, bytes.clone());
+    Ok(bytes)
+}
+
+fn load_views(root: &Json<'_>, buffers: &[Buffer], problems: &mut Problems) -> Vec<Option<View>> {
+    let views = root.objects("bufferViews", problems);
+    views.iter().map(|view| load_view(view, buffers, problems)).collect()
+}
+
+fn load_view(view: &Json<'_>, buffers: &[Buffer], problems: &mut Problems) -> Option<View> {
+    let compressed = meshopt::EXTENSIONS.iter().find_map(|name| view.extension(name));
+    let Some(compressed) = compressed else {
+        let (buffer, start, end) = range(view, buffers, problems)?;
+        return Some(View::Slice { buffer, start, end });
+    };
+    let (buffer, start, end) = range(&compressed, buffers, problems)?;
+    let layout = meshopt::Layout::read(&compressed, problems)?;
+    let declared = view.require("byteLength", problems)?.whole(problems)?;
+    if declared != layout.byte_count() {
+        let what = format!(
+            "declares {declared} bytes, but decodes to {} elements of {} bytes",
+            layout.count, layout.stride
+        );
+        problems.error(&view.path, what);
+        return None;
+    }
+    problems.afford(&compressed.path, layout.byte_count())?;
+    let source = &buffers[buffer].bytes.as_ref()?[start..end];
+    match meshopt::decode(source, &layout) {
+        Ok(bytes) => Some(View::Decoded(bytes)),
+        Err(what) => {
+            problems.error(&compressed.path, what);
+            None
+        }
+    }
+}
+
+/// `(buffer, start, end)` of the bytes that a buffer view, or the extension in one, names.
+fn range(view: &Json<'_>, buffers: &[Buffer], problems: &mut Problems) -> Option<(usize, usize, usize)> {
+    let buffer = view.require("buffer", problems)?;
+    let index = buffer.index("buffers", buffers.len(), problems)?;
+    let start = view.whole_or("byteOffset", 0, problems)?;
+    let length = view.require("byteLength", problems)?.whole(problems)?;
+    let Some(bytes) = &buffers[index].bytes else {
+        problems.error(&buffer.path, format!("refers to buffer {index}, whose data is missing"));
+        return None;
+    };
+    match start.checked_add(length).filter(|&end| end <= bytes.len()) {
+        Some(end) => {
+            if let Some(declared) = buffers[index].declared.filter(|&declared| end > declared) {
+                let what = format!("ends at byte {end}, but buffer {index} declares {declared} bytes");
+                problems.warning(&view.path, what, "read from the data behind the buffer's end");
+            }
+            Some((index, start, end))
+        }
+        None => {
+            let what = format!(
+                "ends {length} bytes after byte {start}, but buffer {index} holds {} bytes",
+                bytes.len()
+            );
+            problems.error(&view.path, what);
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::Severity;
+    use crate::testing::Builder;
+    use base64::prelude::{BASE64_STANDARD, Engine};
+    use serde_json::json;
+
+    fn errors(json: &Value) -> Vec<(Severity, String)> {
+        let mut json = json.clone();
+        json["asset"] = json!({"version": "2.0"});
+        let found = match Document::from_slice("test", &serde_json::to_vec(&json).unwrap(), None) {
+            Ok(document) => document.problems().to_vec(),
+            Err(refused) => refused.problems,
+        };
+        found.into_iter().map(|p| (p.severity, p.path)).collect()
+    }
+
+    #[test]
+    fn buffer_views_are_parts_of_buffers() {
+        let json = json!({
+            "asset": {"version": "2.0"},
+            "buffers": [{"byteLength": 4, "uri": "data:;base64,AQIDBA=="}],
+            "bufferViews": [{"buffer": 0, "byteOffset": 1, "byteLength": 3}, {"buffer": 0, "byteLength": 4}],
+        });
+        let document = Document::from_slice("test", &serde_json::to_vec(&json).unwrap(), None).unwrap();
+        assert_eq!(document.buffer_view(0), Some(&[2, 3, 4][..]));
+        assert_eq!(document.buffer_view(1), Some(&[1, 2, 3, 4][..]));
+        assert_eq!(document.buffer_view(2), None);
+        assert_eq!(document.problems(), []);
+        assert_eq!(document.resource("data:,x"), Ok(b"x".to_vec()));
+        assert!(document.resource("x.png").is_err());
+    }
+
+    #[test]
+    fn all_faults_of_buffers_and_views_are_listed() {
+        let data = "data:;base64,AQIDBA==";
+        let error = |path: &str| (Severity::Error, path.to_string());
+        let found = errors(&json!({
+            "buffers": [
+                {"byteLength": 5, "uri": data},
+                {"byteLength": 4, "uri": "http://x/y"},
+                {"uri": data},
+                {"byteLength": 4},
+            ],
+            "bufferViews": [
+                {"buffer": 2, "byteLength": 5},
+                {"buffer": 2, "byteOffset": u64::MAX, "byteLength": 5},
+                {"buffer": 3, "byteLength": 4},
+                {"buffer": 4, "byteLength": 4},
+                {"buffer": 0, "byteLength": "x"},
+            ],
+        }));
+        assert_eq!(
+            found,
+            [
+                error("/buffers/0"),
+                error("/buffers/1/uri"),
+                error("/buffers/2"),
+                // The same of two views.
+                error("/bufferViews/0"),
+                error("/bufferViews/2/buffer"),
+                error("/bufferViews/3/buffer"),
+                error("/bufferViews/4/byteLength"),
+            ]
+        );
+        let found = errors(&json!({
+            "buffers": [{"byteLength": 3, "uri": data}],
+            "bufferViews": [{"buffer": 0, "byteLength": 3}, {"buffer": 0, "byteLength": 4}],
+        }));
+        assert_eq!(found, [(Severity::Warning, "/bufferViews/1".to_string())]);
+    }
+
+    /// A document with one compressed view of nine floats, and a fallback buffer without data.
+    fn compressed(extension: &str) -> Value {
+        // Version 0: no deltas at all, so that every element is the baseline in the last four bytes.
+        let mut stream = vec![0xa0];
+        stream.resize(1 + 4 + 28, 0);
+        stream.extend(1.5f32.to_le_bytes());
+        let uri = format!("data:;base64,{}", BASE64_STANDARD.encode(&stream));
+        json!({
+            "extensionsUsed": [extension],
+            "extensionsRequired": [extension],
+            "buffers": [{"byteLength": stream.len(), "uri": uri}, {"byteLength": 36}],
+            "bufferViews": [{
+                "buffer": 1,
+                "byteLength": 36,
+                "extensions": {extension: {
+                    "buffer": 0,
+                    "byteLength": stream.len(),
+                    "byteStride": 4,
+                    "count": 9,
+                    "mode": "ATTRIBUTES",
+                }},
+            }],
+        })
+    }
+
+    #[test]
+    fn compressed_views_are_decoded() {
+        for extension in meshopt::EXTENSIONS {
+            let mut json = compressed(extension);
+            assert_eq!(errors(&json), [], "{extension}");
+            // A fallback's file is not needed.
+            json["buffers"][1]["uri"] = json!("gone.bin");
+            assert_eq!(errors(&json), [(Severity::Error, "/buffers/1/uri".to_string())]);
+            json["buffers"][1]["extensions"] = json!({extension: {"fallback": true}});
+            assert_eq!(errors(&json), [], "{extension}");
+            json["asset"] = json!({"version": "2.0"});
+            let document = Document::from_slice("test", &serde_json::to_vec(&json).unwrap(), None).unwrap();
+            assert_eq!(document.buffer_view(0).unwrap(), 1.5f32.to_le_bytes().repeat(9));
+        }
+    }
+
+    #[test]
+    fn faulty_compressed_views() {
+        let extension = meshopt::EXTENSIONS[0];
+        let path = "/bufferViews/0";
+        let inside = format!("{path}/extensions/{extension}");
+        let with = |key: &str, value: Value| {
+            let mut json = compressed(extension);
+            json["bufferViews"][0]["extensions"][extension][key] = value;
+            errors(&json)
+        };
+        let error = |path: &str| vec![(Severity::Error, path.to_string())];
+        assert_eq!(with("count", json!(8)), error(path));
+        assert_eq!(with("mode", json!("INDICES")), error(&inside));
+        assert_eq!(with("byteLength", json!(36)), error(&inside));
+        assert_eq!(with("byteLength", json!(99)), error(&inside));
+        assert_eq!(with("buffer", json!(1)), error(&format!("{inside}/buffer")));
+        // A claim of a gigabyte.
+        let mut json = compressed(extension);
+        json["bufferViews"][0]["byteLength"] = json!(1 << 30);
+        json["bufferViews"][0]["extensions"][extension]["count"] = json!(1 << 28);
+        assert_eq!(errors(&json), error(&inside));
+    }
+
+    // WebAssembly has no folder for temporary files.
+    #[cfg(not(target_family = "wasm"))]
+    #[test]
+    fn files_beside_the_document() {
+        let folder = std::env::temp_dir().join(format!("condyle-document-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("a b.bin"), [1, 2, 3, 4]).unwrap();
+        let json = json!({
+            "asset": {"version": "2.0"},
+            "buffers": [{"byteLength": 4, "uri": "a%20b.bin"}, {"byteLength": 4, "uri": "./a b.bin"}],
+            "bufferViews": [{"buffer": 0, "byteLength": 4}, {"buffer": 1, "byteLength": 2}],
+            "images": [{"uri": "a%20b.bin"}, {"uri": "c.png"}, {"uri": "gone.png"}, {"uri": "../up.png"}, {}],
+        });
+        std::fs::write(folder.join("c.png"), []).unwrap();
+        let path = folder.join("model.gltf");
+        std::fs::write(&path, serde_json::to_vec(&json).unwrap()).unwrap();
+        let document = Document::open(&path).unwrap();
+        assert_eq!(document.buffer_view(1), Some(&[1, 2][..]));
+        // One file under two names is kept once.
+        let bytes = |buffer: usize| document.buffers[buffer].bytes.as_ref().unwrap();
+        assert!(Arc::ptr_eq(bytes(0), bytes(1)));
+        assert_eq!(document.resource("a b.bin").unwrap(), [1, 2, 3, 4]);
+        let inside = folder.canonicalize().unwrap();
+        assert_eq!(document.files(), [inside.join("a b.bin"), inside.join("c.png")]);
+        assert_eq!(document.name(), path.display().to_string());
+        let refused = Document::open(&folder).unwrap_err();
+        assert!(refused.to_string().contains("not a regular file"), "{refused}");
+        std::fs::remove_dir_all(&folder).unwrap();
+        let missing = Document::open(&path).unwrap_err().to_string();
+        assert!(missing.contains("cannot be read") && missing.contains("check the path"), "{missing}");
+    }
+
+    #[test]
+    fn errors_of_all_stages_come_together() {
+        let mut it = Builder::new(json!({"nodes": [{"children": [0]}], "animations": [{"channels": 1}]}));
+        it.json["bufferViews"] = json!([{"buffer": 7, "byteLength": 1}]);
+        it.json["accessors"] = json!([{"type": "VEC3"}]);
+        let document = Document::gather_slice("test", &it.text(), None).unwrap();
+        let refused = crate::Asset::from_document(document).unwrap_err();
+        let paths: Vec<_> = refused.problems.iter().map(|p| p.path.as_str()).collect();
+        assert_eq!(
+            paths,
+            [
+                "/bufferViews/0/buffer",
+                "/accessors/0",
+                "/accessors/0",
+                "/nodes/0",
+                "/animations/0/channels",
+                ""
+            ]
+        );
+    }
+}

@@ -1,0 +1,113 @@
+//! The binary chunk of a `.glb` under construction, and the container around it.
+
+use std::collections::HashMap;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::Hasher;
+use std::ops::Range;
+
+use serde_json::{Map, Value, json};
+
+use super::ExportError;
+
+const FLOAT: u32 = 5126;
+const ARRAY_BUFFER: u32 = 34962;
+
+/// The one buffer of the file and the views into it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Bin {
+    bytes: Vec<u8>,
+    views: Vec<Value>,
+    /// Accessors by the hash of their data, their width and whether they have bounds, so that what several
+    /// primitives share is stored once.
+    known: HashMap<(u64, usize, bool), Vec<Known>>,
+}
+
+#[derive(Debug, Clone)]
+struct Known {
+    bytes: Range<usize>,
+    accessor: usize,
+}
+
+impl Bin {
+    /// Appends the data of a view. `view` keeps its stride, target, name and extras.
+    pub(super) fn add_view(&mut self, mut view: Map<String, Value>, data: &[u8]) -> usize {
+        pad(&mut self.bytes, 0);
+        view.insert("buffer".into(), 0.into());
+        view.insert("byteOffset".into(), self.bytes.len().into());
+        view.insert("byteLength".into(), data.len().into());
+        self.bytes.extend_from_slice(data);
+        self.views.push(view.into());
+        self.views.len() - 1
+    }
+
+    /// Appends vertex data as an accessor, or finds the one that already holds exactly these numbers.
+    pub(super) fn add_accessor<const N: usize>(
+        &mut self,
+        accessors: &mut Vec<Value>,
+        vectors: &[[f32; N]],
+        bounds: bool,
+    ) -> usize {
+        let data: Vec<u8> = vectors.as_flattened().iter().flat_map(|x| x.to_le_bytes()).collect();
+        let mut hasher = DefaultHasher::new();
+        hasher.write(&data);
+        let key = (hasher.finish(), N, bounds);
+        let mut same = self.known.get(&key).into_iter().flatten();
+        if let Some(known) = same.find(|known| self.bytes[known.bytes.clone()] == data) {
+            return known.accessor;
+        }
+        let view = Map::from_iter([("target".into(), ARRAY_BUFFER.into())]);
+        let view = self.add_view(view, &data);
+        let mut accessor = json!({
+            "bufferView": view, "componentType": FLOAT, "count": vectors.len(), "type": format!("VEC{N}"),
+        });
+        if bounds {
+            let bound = |pick: fn(f32, f32) -> f32| {
+                vectors.iter().copied().reduce(|a, b| std::array::from_fn(|i| pick(a[i], b[i])))
+            };
+            if let (Some(min), Some(max)) = (bound(f32::min), bound(f32::max)) {
+                accessor["min"] = min.as_slice().into();
+                accessor["max"] = max.as_slice().into();
+            }
+        }
+        accessors.push(accessor);
+        let accessor = accessors.len() - 1;
+        let end = self.bytes.len();
+        self.known.entry(key).or_default().push(Known { bytes: end - data.len()..end, accessor });
+        accessor
+    }
+
+    /// The whole file: header, JSON chunk, binary chunk.
+    pub(super) fn into_glb(mut self, mut json: Value) -> Result<Vec<u8>, ExportError> {
+        pad(&mut self.bytes, 0);
+        if !self.views.is_empty() {
+            json["bufferViews"] = self.views.into();
+            json["buffers"] = json!([{ "byteLength": self.bytes.len() }]);
+        }
+        let mut text = json.to_string().into_bytes();
+        pad(&mut text, b' ');
+        let chunks: [(&[u8; 4], &[u8]); 2] = [(b"JSON", &text), (b"BIN\0", &self.bytes)];
+        let used = chunks.iter().filter(|(_, data)| !data.is_empty());
+        let length = 12 + used.clone().map(|(_, data)| 8 + data.len()).sum::<usize>();
+        let total = u32::try_from(length).map_err(|_| ExportError::TooLarge {
+            what: "the .glb file",
+            bytes: length,
+            limit: u32::MAX as usize,
+        })?;
+        let mut glb = Vec::with_capacity(length);
+        glb.extend_from_slice(b"glTF");
+        glb.extend_from_slice(&2_u32.to_le_bytes());
+        glb.extend_from_slice(&total.to_le_bytes());
+        for (kind, data) in used {
+            // Fits, since the total does.
+            glb.extend_from_slice(&(data.len() as u32).to_le_bytes());
+            glb.extend_from_slice(*kind);
+            glb.extend_from_slice(data);
+        }
+        Ok(glb)
+    }
+}
+
+/// Chunks and views begin at multiples of four, which suits every component type.
+fn pad(bytes: &mut Vec<u8>, with: u8) {
+    bytes.resize(bytes.len().next_multiple_of(4), with);
+}

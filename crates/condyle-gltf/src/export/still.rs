@@ -1,0 +1,308 @@
+//! Takes the movement out of a document: animations, skins, morph targets, and the places of skinned meshes.
+
+use std::collections::{HashMap, HashSet};
+
+use condyle::Target;
+use serde_json::{Map, Value};
+
+use super::ExportError;
+use crate::attributes::Faulty;
+use crate::json::memory;
+use crate::{Asset, Instance, Placement};
+
+/// A node whose transform changes with the pose.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MovingNode {
+    pub(super) joint: usize,
+    pub(super) node: usize,
+}
+
+/// A primitive whose vertices change with the pose.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BakedPrimitive {
+    /// In [`Asset::instances`].
+    pub(super) instance: usize,
+    /// In [`Instance::primitives`].
+    pub(super) primitive: usize,
+    /// In the meshes that are written.
+    pub(super) mesh: usize,
+}
+
+/// The objects of a list such as `nodes`; nothing where there is no such list.
+fn objects<'a>(parent: &'a mut Value, list: &str) -> impl Iterator<Item = &'a mut Map<String, Value>> {
+    let list = parent.get_mut(list).and_then(Value::as_array_mut);
+    list.into_iter().flatten().filter_map(Value::as_object_mut)
+}
+
+/// Removes animations, skins, morph targets and influences, and the extensions that only serve them.
+pub(super) fn remove_movement(json: &mut Value) {
+    if let Some(root) = json.as_object_mut() {
+        root.remove("animations");
+        root.remove("skins");
+        // No list of a document may be empty.
+        root.retain(|_, value| value.as_array().is_none_or(|list| !list.is_empty()));
+    }
+    for node in objects(json, "nodes") {
+        node.remove("skin");
+        node.remove("weights");
+    }
+    for mesh in json.get_mut("meshes").and_then(Value::as_array_mut).into_iter().flatten() {
+        for primitive in objects(mesh, "primitives") {
+            primitive.remove("targets");
+            if let Some(attributes) = primitive.get_mut("attributes").and_then(Value::as_object_mut) {
+                attributes.retain(|name, _| !name.starts_with("JOINTS_") && !name.starts_with("WEIGHTS_"));
+            }
+            // A document that could be imported holds the same data uncompressed.
+            remove_extension(primitive, "KHR_draco_mesh_compression");
+        }
+        if let Some(mesh) = mesh.as_object_mut() {
+            mesh.remove("weights");
+            if let Some(extras) = mesh.get_mut("extras").and_then(Value::as_object_mut) {
+                extras.remove("targetNames");
+            }
+        }
+    }
+    for name in ["KHR_animation_pointer", "KHR_draco_mesh_compression"] {
+        unlist_extension(json, name);
+    }
+}
+
+/// Removes attributes that the importer found to be faulty.
+pub(super) fn remove_attributes(json: &mut Value, faulty: &[Faulty]) {
+    for Faulty { mesh, primitive, name } in faulty {
+        let attributes = &mut json["meshes"][mesh]["primitives"][primitive]["attributes"];
+        if let Some(attributes) = attributes.as_object_mut() {
+            attributes.shift_remove(name);
+        }
+    }
+}
+
+/// Removes an extension's object, and the list of extensions if that was the last.
+pub(super) fn remove_extension(owner: &mut Map<String, Value>, name: &str) {
+    let Some(extensions) = owner.get_mut("extensions").and_then(Value::as_object_mut) else { return };
+    extensions.remove(name);
+    if extensions.is_empty() {
+        owner.remove("extensions");
+    }
+}
+
+/// Removes an extension from `extensionsUsed` and `extensionsRequired`; neither may be empty.
+pub(super) fn unlist_extension(json: &mut Value, name: &str) {
+    let Some(root) = json.as_object_mut() else { return };
+    for key in ["extensionsUsed", "extensionsRequired"] {
+        let Some(list) = root.get_mut(key).and_then(Value::as_array_mut) else { continue };
+        list.retain(|listed| listed != name);
+        if list.is_empty() {
+            root.remove(key);
+        }
+    }
+}
+
+/// Makes each node with a skinned mesh a root without a transform, and says which node each joint moves now.
+///
+/// A node that is such a root already stays untouched. That is decided without looking at a pose,
+/// so that every moment of an asset has the same nodes.
+pub(super) fn release_skinned_nodes(json: &mut Value, asset: &Asset) -> Result<Vec<MovingNode>, ExportError> {
+    let mut node_of_joint: Vec<Option<usize>> =
+        asset.skeleton.nodes().iter().map(|&node| Some(node as usize)).collect();
+    let Some(nodes) = json.get_mut("nodes").and_then(Value::as_array_mut) else { return Ok(vec![]) };
+    let places = places(nodes, asset);
+    let skinned = asset.instances.iter().filter(|i| matches!(i.placement, Placement::Skin(_)));
+    // What stands in the place of a released node, if anything must.
+    let mut stand_ins: HashMap<usize, Option<usize>> = HashMap::new();
+    for node in skinned.map(|instance| instance.node).filter(|&node| !places[node].still) {
+        let Some(left) = nodes[node].as_object_mut().map(split) else { continue };
+        let needed = ["children", "camera", "extensions"].iter().any(|&key| left.contains_key(key));
+        let stand_in = needed.then_some(nodes.len());
+        if needed {
+            nodes.push(left.into());
+        }
+        stand_ins.insert(node, stand_in);
+    }
+    for node in nodes.iter_mut().filter_map(Value::as_object_mut) {
+        edit_indices(node, "children", |child| {
+            stand_ins.get(&child).map_or(Some(child), |&stand_in| stand_in)
+        });
+    }
+    for node in &mut node_of_joint {
+        *node = node.and_then(|node| stand_ins.get(&node).map_or(Some(node), |&stand_in| stand_in));
+    }
+    // A released root stays in its scenes, where its stand-in joins it; any other joins the scenes of its root.
+    let mut joining: HashMap<usize, Vec<usize>> = HashMap::new();
+    for instance in &asset.instances {
+        let Some(&stand_in) = stand_ins.get(&instance.node) else { continue };
+        let root = places[instance.node].root;
+        let joins = if root == instance.node { stand_in } else { Some(instance.node) };
+        joining.entry(root).or_default().extend(joins);
+    }
+    let mut added = 0;
+    for scene in objects(json, "scenes") {
+        let Some(list) = scene.get_mut("nodes").and_then(Value::as_array_mut) else { continue };
+        let mut seen = HashSet::new();
+        let mut roots: Vec<usize> = indices(list).filter(|&root| seen.insert(root)).collect();
+        // A thousand scenes may list one root.
+        let new = roots.iter().filter_map(|root| joining.get(root)).map(Vec::len).sum::<usize>();
+        added = within_budget("roots of scenes", added + new * size_of::<Value>())?;
+        let new: Vec<usize> = roots.iter().filter_map(|root| joining.get(root)).flatten().copied().collect();
+        roots.extend(new);
+        *list = roots.into_iter().map(Value::from).collect();
+    }
+    let moving = node_of_joint.into_iter().enumerate();
+    Ok(moving.filter_map(|(joint, node)| Some(MovingNode { joint, node: node? })).collect())
+}
+
+/// Bytes that the exporter may add to a document's JSON in one way: a few kilobytes can ask for gigabytes.
+const MOST_ADDED: usize = 32 << 20;
+
+fn within_budget(what: &'static str, bytes: usize) -> Result<usize, ExportError> {
+    match bytes <= MOST_ADDED {
+        true => Ok(bytes),
+        false => Err(ExportError::TooLarge { what, bytes, limit: MOST_ADDED }),
+    }
+}
+
+/// Takes out of a node everything that is not its mesh: transform, children, camera, light.
+fn split(node: &mut Map<String, Value>) -> Map<String, Value> {
+    const LIGHT: &str = "KHR_lights_punctual";
+    let mut left = Map::new();
+    for key in ["matrix", "translation", "rotation", "scale", "children", "camera"] {
+        left.extend(node.remove_entry(key));
+    }
+    let extensions = node.get_mut("extensions").and_then(Value::as_object_mut);
+    if let Some(light) = extensions.and_then(|extensions| extensions.remove_entry(LIGHT)) {
+        left.insert("extensions".into(), Map::from_iter([light]).into());
+        remove_extension(node, LIGHT);
+    }
+    left
+}
+
+/// Where a node stands in its document.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The topmost of its ancestors, or itself.
+    root: usize,
+    /// Whether neither it nor an ancestor ever has a transform.
+    still: bool,
+}
+
+fn places(nodes: &[Value], asset: &Asset) -> Vec<Place> {
+    let mut own: Vec<bool> = nodes.iter().map(is_identity).collect();
+    for track in asset.clips.iter().flat_map(|clip| clip.tracks()) {
+        if let Target::Rotation(joint) | Target::Translation(joint) | Target::Scale(joint) = track.target {
+            own[asset.skeleton.nodes()[usize::from(joint)] as usize] = false;
+        }
+    }
+    let children = |node: usize| {
+        let list = nodes[node].get("children").and_then(Value::as_array);
+        indices(list.map_or(&[], Vec::as_slice)).filter(|&child| child < nodes.len())
+    };
+    let mut is_child = vec![false; nodes.len()];
+    for child in (0..nodes.len()).flat_map(children) {
+        is_child[child] = true;
+    }
+    let mut places: Vec<Place> = (0..nodes.len()).map(|root| Place { root, still: own[root] }).collect();
+    // The importer has seen to it that every node has one parent and no node is its own ancestor.
+    let mut open: Vec<usize> = (0..nodes.len()).filter(|&node| !is_child[node]).collect();
+    while let Some(parent) = open.pop() {
+        for child in children(parent) {
+            let Place { root, still } = places[parent];
+            places[child] = Place { root, still: still && own[child] };
+            open.push(child);
+        }
+    }
+    places
+}
+
+fn indices(list: &[Value]) -> impl Iterator<Item = usize> + '_ {
+    list.iter().filter_map(Value::as_u64).map(|i| i as usize)
+}
+
+/// Replaces the indices in a list or takes them out; no list may be empty.
+fn edit_indices(owner: &mut Map<String, Value>, key: &str, edit: impl Fn(usize) -> Option<usize>) {
+    let Some(list) = owner.get_mut(key).and_then(Value::as_array_mut) else { return };
+    *list = indices(list).filter_map(edit).map(Value::from).collect();
+    if list.is_empty() {
+        owner.remove(key);
+    }
+}
+
+/// Whether a node leaves its children and its mesh where they are.
+fn is_identity(node: &Value) -> bool {
+    const MATRIX: [f64; 16] = [1., 0., 0., 0., 0., 1., 0., 0., 0., 0., 1., 0., 0., 0., 0., 1.];
+    let is = |key: &str, default: &[f64]| {
+        node.get(key).and_then(Value::as_array).is_none_or(|list| {
+            list.len() == default.len() && list.iter().zip(default).all(|(v, d)| v.as_f64() == Some(*d))
+        })
+    };
+    is("matrix", &MATRIX)
+        && is("translation", &[0.; 3])
+        && is("rotation", &[0., 0., 0., 1.])
+        && is("scale", &[1.; 3])
+}
+
+/// Gives each node whose vertices change a mesh of its own, without the attributes that will be written anew.
+pub(super) fn give_each_posed_node_its_mesh(
+    json: &mut Value,
+    asset: &Asset,
+) -> Result<Vec<BakedPrimitive>, ExportError> {
+    let Some(mut meshes) = json.get_mut("meshes").map(Value::take) else { return Ok(vec![]) };
+    let mut baked = Vec::new();
+    if let Some(meshes) = meshes.as_array_mut() {
+        // The document's own entry goes to the nodes that use it as it is, or else to the first that is posed.
+        let mut taken: Vec<bool> = vec![false; meshes.len()];
+        for instance in asset.instances.iter().filter(|i| !is_baked(i)) {
+            taken[instance.mesh] = true;
+        }
+        let mut copied = 0;
+        for (at, instance) in asset.instances.iter().enumerate().filter(|(_, i)| is_baked(i)) {
+            let mut mesh = instance.mesh;
+            if std::mem::replace(&mut taken[mesh], true) {
+                // Each copy repeats the mesh's extras and extensions, which may be of any size.
+                let more = memory(&meshes[mesh]);
+                copied = within_budget("copies of meshes that several nodes show", copied + more)?;
+                meshes.push(meshes[mesh].clone());
+                mesh = meshes.len() - 1;
+                json["nodes"][instance.node]["mesh"] = mesh.into();
+            }
+            for (primitive, source) in instance.primitives.iter().enumerate() {
+                let attributes = &mut meshes[mesh]["primitives"][source.index]["attributes"];
+                if let Some(attributes) = attributes.as_object_mut() {
+                    for name in ["POSITION", "NORMAL", "TANGENT"] {
+                        attributes.remove(name);
+                    }
+                }
+                baked.push(BakedPrimitive { instance: at, primitive, mesh });
+            }
+        }
+    }
+    json["meshes"] = meshes;
+    Ok(baked)
+}
+
+/// Removes meshes that no node shows, given by rising index. Those behind them move up.
+pub(super) fn remove_meshes(json: &mut Value, faulty: &[usize], baked: &mut [BakedPrimitive]) {
+    if faulty.is_empty() {
+        return;
+    }
+    let new = |old: usize| old - faulty.partition_point(|&mesh| mesh < old);
+    if let Some(meshes) = json.get_mut("meshes").and_then(Value::as_array_mut) {
+        let mut index = 0..;
+        meshes.retain(|_| index.next().is_some_and(|mesh| faulty.binary_search(&mesh).is_err()));
+        if meshes.is_empty() {
+            json.as_object_mut().map(|root| root.remove("meshes"));
+        }
+    }
+    for mesh in objects(json, "nodes").filter_map(|node| node.get_mut("mesh")) {
+        // The importer takes 24.0 for 24.
+        *mesh = mesh.as_f64().map_or(Value::Null, |old| new(old as usize).into());
+    }
+    for primitive in baked {
+        primitive.mesh = new(primitive.mesh);
+    }
+}
+
+/// Whether the vertices of an instance change with the pose, and not merely the node that carries them.
+fn is_baked(instance: &Instance) -> bool {
+    matches!(instance.placement, Placement::Skin(_))
+        || instance.primitives.iter().any(|p| !p.mesh.morph_targets().is_empty())
+}

@@ -1,0 +1,242 @@
+//! What a document demands of its reader: the version of glTF, and extensions.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use crate::container::ADVICE_1_0;
+use crate::json::Json;
+use crate::problem::{Problems, quoted};
+
+/// What is known of an extension.
+struct Known {
+    /// A name, or the beginning of several: then it ends with an underscore.
+    name: &'static str,
+    /// Whether a document may require it: it is implemented, or concerns materials, light and the like, which pass
+    /// through untouched.
+    supported: bool,
+    /// Whether all accessors and buffer views that it refers to are found when a document is written.
+    traceable: bool,
+}
+
+const fn known(name: &'static str, supported: bool, traceable: bool) -> Known {
+    Known { name, supported, traceable }
+}
+
+const KNOWN: &[Known] = &[
+    known("KHR_mesh_quantization", true, true),
+    known("EXT_meshopt_compression", true, true),
+    known("KHR_meshopt_compression", true, true),
+    known("KHR_texture_transform", true, true),
+    known("KHR_texture_basisu", true, true),
+    known("EXT_texture_webp", true, true),
+    known("EXT_texture_avif", true, true),
+    known("MSFT_texture_dds", true, true),
+    known("KHR_lights_punctual", true, true),
+    known("EXT_lights_image_based", true, false),
+    known("EXT_lights_ies", true, false),
+    known("KHR_xmp", true, false),
+    known("KHR_xmp_json_ld", true, true),
+    known("KHR_node_selectability", true, true),
+    known("KHR_node_hoverability", true, true),
+    known("KHR_materials_", true, true),
+    known("EXT_materials_", true, false),
+    known("KHR_node_visibility", false, true),
+    known("EXT_mesh_gpu_instancing", false, true),
+    known("VRM", false, true),
+    known("VRMC_", false, true),
+];
+
+fn find(name: &str) -> Option<&'static Known> {
+    KNOWN.iter().find(|k| k.name == name || (k.name.ends_with('_') && name.starts_with(k.name)))
+}
+
+fn is_supported(name: &str) -> bool {
+    find(name).is_some_and(|k| k.supported)
+}
+
+/// Whether the accessors and buffer views that an extension refers to are known.
+pub(crate) fn is_traceable(name: &str) -> bool {
+    find(name).is_some_and(|k| k.traceable)
+}
+
+/// What to do about an extension that is not supported.
+fn advice(name: &str) -> &'static str {
+    match name {
+        "KHR_draco_mesh_compression" => "; decompress the file first, for example with gltf-transform",
+        "EXT_mesh_gpu_instancing" => "; write the instances as nodes first, for example with gltf-transform",
+        _ => "",
+    }
+}
+
+/// `asset.version` and `asset.minVersion`.
+pub(crate) fn check_version(root: &Json<'_>, problems: &mut Problems) {
+    let Some(asset) = root.require("asset", problems) else { return };
+    let mut parse = |version: Json<'_>| -> Option<(u32, u32)> {
+        let text = version.text(problems)?;
+        let parts = text.split_once('.').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+        if parts.is_none() {
+            problems
+                .error(&version.path, format!("is {}, a version such as \"2.0\" is expected", quoted(text)));
+        }
+        parts
+    };
+    let version = asset.get("version").map(&mut parse);
+    let least = asset.get("minVersion").and_then(&mut parse);
+    match version {
+        None => problems.error(&asset.path, "`version` is missing"),
+        Some(Some((1, _))) => problems.error("/asset/version", ADVICE_1_0),
+        Some(Some((2, 0))) | Some(None) => {}
+        Some(Some((2, minor))) => {
+            problems.note("/asset/version", format!("is 2.{minor}, newer than 2.0"), "read as 2.0");
+        }
+        Some(Some((major, minor))) => {
+            problems.error("/asset/version", format!("is {major}.{minor}, only 2.0 is supported"));
+        }
+    }
+    if let Some((major, minor)) = least.filter(|&v| v > (2, 0)) {
+        problems.error("/asset/minVersion", format!("is {major}.{minor}, only 2.0 is supported"));
+    }
+}
+
+/// `extensionsRequired` and `extensionsUsed`.
+pub(crate) fn check(root: &Json<'_>, problems: &mut Problems) {
+    let used = root.list("extensionsUsed", problems);
+    let used: Vec<(&str, &Json<'_>)> =
+        used.iter().filter_map(|item| Some((item.text(problems)?, item))).collect();
+    let names: HashSet<&str> = used.iter().map(|u| u.0).collect();
+    for item in root.list("extensionsRequired", problems) {
+        let Some(name) = item.text(problems) else { continue };
+        if !is_supported(name) {
+            let supported: Vec<_> = KNOWN.iter().filter(|k| k.supported).map(|k| k.name).collect();
+            let supported = supported.join(", ");
+            let what = format!(
+                "the extension {} is required, but not supported{}; supported are {supported} \
+                 (a last underscore stands for all that begin so)",
+                quoted(name),
+                advice(name),
+            );
+            problems.error(item.path, what);
+        } else if !names.contains(name) {
+            problems.warning(
+                item.path,
+                format!("{} is not listed in `extensionsUsed`", quoted(name)),
+                "taken as listed",
+            );
+        }
+    }
+    let mut listed = names;
+    report_undeclared(root, &mut listed, problems);
+    for (name, item) in used {
+        if !is_supported(name) {
+            problems.note(
+                &item.path,
+                format!("the extension {} is not known", quoted(name)),
+                "its data is ignored",
+            );
+        }
+    }
+}
+
+/// Warns of extension objects whose extension is not listed, of each once.
+fn report_undeclared<'a>(json: &Json<'a>, listed: &mut HashSet<&'a str>, problems: &mut Problems) {
+    match json.value {
+        Value::Object(map) => {
+            if let Some(Value::Object(extensions)) = map.get("extensions") {
+                for name in extensions.keys().filter(|name| listed.insert(name)) {
+                    let what = format!("{} is not listed in `extensionsUsed`", quoted(name));
+                    problems.warning(format!("{}/extensions", json.path), what, "taken as listed");
+                }
+            }
+            let inner = map.iter().filter(|(key, value)| *key != "extras" && is_nested(value));
+            for child in inner.filter_map(|(key, _)| json.get(key)) {
+                report_undeclared(&child, listed, problems);
+            }
+        }
+        Value::Array(items) => {
+            for (index, value) in items.iter().enumerate().filter(|(_, value)| is_nested(value)) {
+                let path = format!("{}/{index}", json.path);
+                report_undeclared(&Json { value, path }, listed, problems);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_nested(value: &Value) -> bool {
+    value.is_object() || value.is_array()
+}
+
+/// Whether the document says that it uses the extension `name`.
+pub(crate) fn uses(root: &Json<'_>, name: &str) -> bool {
+    ["extensionsUsed", "extensionsRequired"].iter().any(|key| {
+        root.list(key, &mut Problems::unheard()).iter().any(|item| item.value.as_str() == Some(name))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::Severity;
+    use serde_json::json;
+
+    fn problems(value: &Value) -> Vec<(Severity, String, String)> {
+        let mut problems = Problems::new(0);
+        check_version(&Json::root(value), &mut problems);
+        check(&Json::root(value), &mut problems);
+        problems.list().iter().map(|p| (p.severity, p.path.clone(), p.what.clone())).collect()
+    }
+
+    #[test]
+    fn versions() {
+        let of = |asset: Value| {
+            problems(&json!({"asset": asset})).into_iter().map(|p| (p.0, p.1)).collect::<Vec<_>>()
+        };
+        let error = |path: &str| vec![(Severity::Error, path.to_string())];
+        assert_eq!(of(json!({"version": "2.0"})), []);
+        assert_eq!(of(json!({"version": "2.1"})), [(Severity::Note, "/asset/version".to_string())]);
+        assert_eq!(
+            of(json!({"version": "2.1", "minVersion": "2.1"})).last(),
+            error("/asset/minVersion").last()
+        );
+        assert_eq!(of(json!({"version": "1.0"})), error("/asset/version"));
+        assert_eq!(of(json!({"version": "3.0"})), error("/asset/version"));
+        assert_eq!(of(json!({"version": "two"})), error("/asset/version"));
+        assert_eq!(of(json!({"version": 2.0})), error("/asset/version"));
+        assert_eq!(of(json!({})), error("/asset"));
+        assert_eq!(problems(&json!({})).len(), 1);
+    }
+
+    #[test]
+    fn extensions() {
+        let of = |required: Value, used: Value| {
+            problems(
+                &json!({"asset": {"version": "2.0"}, "extensionsRequired": required, "extensionsUsed": used}),
+            )
+        };
+        let known = json!(["KHR_mesh_quantization", "KHR_materials_unlit"]);
+        assert_eq!(of(known.clone(), known), []);
+        let draco = json!(["KHR_draco_mesh_compression"]);
+        let found = of(draco.clone(), draco);
+        assert_eq!((found[0].0, found[0].1.as_str()), (Severity::Error, "/extensionsRequired/0"));
+        assert!(found[0].2.contains("KHR_draco_mesh_compression") && found[0].2.contains("gltf-transform"));
+        assert_eq!(of(json!([]), json!(["VRM"]))[0].0, Severity::Note);
+        assert_eq!(of(json!(["KHR_xmp"]), json!([]))[0].0, Severity::Warning);
+        // Hidden nodes would be shown.
+        let hidden = json!(["KHR_node_visibility"]);
+        assert_eq!(of(hidden.clone(), hidden)[0].0, Severity::Error);
+    }
+
+    #[test]
+    fn extensions_that_are_not_listed() {
+        let found = problems(&json!({
+            "asset": {"version": "2.0"},
+            "extensionsUsed": ["A"],
+            "nodes": [{"extensions": {"A": {}}}, {"extensions": {"B": {"extensions": {"C": {}}}}}],
+            "extensions": {"B": {}},
+            "extras": {"extensions": {"D": {}}},
+        }));
+        let warned = found.iter().filter(|p| p.0 == Severity::Warning).map(|p| p.1.as_str());
+        assert_eq!(warned.collect::<Vec<_>>(), ["/extensions", "/nodes/1/extensions/B/extensions"]);
+    }
+}

@@ -1,0 +1,110 @@
+//! The types that accessors can have, and those that a use of one needs.
+
+use std::fmt;
+
+/// The type of a single number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Component {
+    I8,
+    U8,
+    I16,
+    U16,
+    U32,
+    F32,
+}
+
+impl Component {
+    pub(crate) fn from_code(code: usize) -> Option<Self> {
+        Some(match code {
+            5120 => Self::I8,
+            5121 => Self::U8,
+            5122 => Self::I16,
+            5123 => Self::U16,
+            5125 => Self::U32,
+            5126 => Self::F32,
+            _ => return None,
+        })
+    }
+
+    pub(crate) fn size(self) -> usize {
+        match self {
+            Self::I8 | Self::U8 => 1,
+            Self::I16 | Self::U16 => 2,
+            Self::U32 | Self::F32 => 4,
+        }
+    }
+}
+
+/// How many numbers make an element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    Scalar,
+    Vec2,
+    Vec3,
+    Vec4,
+    Mat2,
+    Mat3,
+    Mat4,
+}
+
+impl Shape {
+    pub(crate) const NAMES: [(&'static str, Self); 7] = [
+        ("SCALAR", Self::Scalar),
+        ("VEC2", Self::Vec2),
+        ("VEC3", Self::Vec3),
+        ("VEC4", Self::Vec4),
+        ("MAT2", Self::Mat2),
+        ("MAT3", Self::Mat3),
+        ("MAT4", Self::Mat4),
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|n| n.1 == self).map_or("", |n| n.0)
+    }
+
+    /// `(columns, rows)`
+    pub(crate) fn dimensions(self) -> (usize, usize) {
+        match self {
+            Self::Scalar => (1, 1),
+            Self::Vec2 => (1, 2),
+            Self::Vec3 => (1, 3),
+            Self::Vec4 => (1, 4),
+            Self::Mat2 => (2, 2),
+            Self::Mat3 => (3, 3),
+            Self::Mat4 => (4, 4),
+        }
+    }
+}
+
+/// The type of an accessor's numbers: integers may stand for fractions of their greatest value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Format {
+    pub(crate) component: Component,
+    /// Only ever true of integers of at most 16 bits.
+    pub(crate) normalized: bool,
+}
+
+impl Format {
+    pub(crate) const fn plain(component: Component) -> Self {
+        Self { component, normalized: false }
+    }
+
+    pub(crate) const fn normalized(component: Component) -> Self {
+        Self { component, normalized: true }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{:?}", if self.normalized { "normalised " } else { "" }, self.component)
+    }
+}
+
+/// What a place in the document needs an accessor to be.
+#[derive(Debug)]
+pub(crate) struct Usage {
+    pub(crate) shape: Shape,
+    pub(crate) formats: &'static [Format],
+    /// Allowed in addition by `KHR_mesh_quantization`.
+    pub(crate) quantized: &'static [Format],
+}

@@ -1,0 +1,313 @@
+//! A value of the document that knows its place, and reports what is wrong with itself.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use crate::problem::{Problems, Severity, quoted};
+
+/// A JSON value and the pointer that leads to it.
+#[derive(Debug, Clone)]
+pub(crate) struct Json<'a> {
+    pub(crate) value: &'a Value,
+    pub(crate) path: String,
+}
+
+impl<'a> Json<'a> {
+    pub(crate) fn root(value: &'a Value) -> Self {
+        Self { value, path: String::new() }
+    }
+
+    /// The property `key`, if it is there. JSON's `null` counts as absent.
+    pub(crate) fn get(&self, key: &str) -> Option<Json<'a>> {
+        let value = self.value.get(key).filter(|v| !v.is_null())?;
+        Some(Json { value, path: step(&self.path, key) })
+    }
+
+    /// Element `index` of the list `key`, if it is there.
+    pub(crate) fn item(&self, key: &str, index: usize) -> Option<Json<'a>> {
+        let value = self.value.get(key)?.get(index)?;
+        Some(Json { value, path: format!("{}/{key}/{index}", self.path) })
+    }
+
+    /// The property `key`; an error if it is not there.
+    pub(crate) fn require(&self, key: &str, problems: &mut Problems) -> Option<Json<'a>> {
+        let found = self.get(key);
+        match self.value {
+            Value::Object(_) if found.is_none() => problems.error(&self.path, format!("`{key}` is missing")),
+            Value::Object(_) => {}
+            _ => self.wrong("an object", problems)?,
+        }
+        found
+    }
+
+    /// How many elements the list `key` has; none if it is no list.
+    pub(crate) fn count(&self, key: &str) -> usize {
+        self.value.get(key).and_then(Value::as_array).map_or(0, Vec::len)
+    }
+
+    /// The extension object `name`.
+    pub(crate) fn extension(&self, name: &str) -> Option<Json<'a>> {
+        self.get("extensions")?.get(name)
+    }
+
+    fn wrong<T>(&self, expected: &str, problems: &mut Problems) -> Option<T> {
+        let found = match self.value {
+            Value::Null => "null".into(),
+            Value::Bool(b) => b.to_string(),
+            Value::Number(n) => n.to_string(),
+            Value::String(_) => "a string".into(),
+            Value::Array(a) => format!("a list of {}", a.len()),
+            Value::Object(_) => "an object".into(),
+        };
+        problems.error(&self.path, format!("is {found}, {expected} is expected"));
+        None
+    }
+
+    /// The elements of the list `key`; none if it is not there.
+    pub(crate) fn list(&self, key: &str, problems: &mut Problems) -> Vec<Json<'a>> {
+        let Some(list) = self.get(key) else { return Vec::new() };
+        let Value::Array(values) = list.value else {
+            list.wrong::<()>("a list", problems);
+            return Vec::new();
+        };
+        // The items carry their paths: a list of nothing but zeros would grow forty times.
+        let size = values.len() * (size_of::<Self>() + list.path.len());
+        if problems.afford(&list.path, size).is_none() {
+            return Vec::new();
+        }
+        let at = |(i, value)| Json { value, path: format!("{}/{i}", list.path) };
+        values.iter().enumerate().map(at).collect()
+    }
+
+    /// As [`Self::list`], where each element must be an object.
+    pub(crate) fn objects(&self, key: &str, problems: &mut Problems) -> Vec<Json<'a>> {
+        let list = self.list(key, problems);
+        for item in list.iter().filter(|item| !item.value.is_object()) {
+            item.wrong::<()>("an object", problems);
+        }
+        list
+    }
+
+    /// The properties of the object `key`; none if it is not there.
+    pub(crate) fn entries(&self, key: &str, problems: &mut Problems) -> Vec<(&'a str, Json<'a>)> {
+        let Some(object) = self.get(key) else { return Vec::new() };
+        match object.value {
+            Value::Object(map) => map.keys().filter_map(|k| Some((k.as_str(), object.get(k)?))).collect(),
+            _ => {
+                object.wrong::<()>("an object", problems);
+                Vec::new()
+            }
+        }
+    }
+
+    /// This value as a whole number that is not negative. `24.0` passes: some exporters write it.
+    pub(crate) fn whole(&self, problems: &mut Problems) -> Option<usize> {
+        let whole = self.value.as_u64().or_else(|| {
+            let x = self.value.as_f64()?;
+            (x >= 0.0 && x < 2f64.powi(53) && x.fract() == 0.0).then_some(x as u64)
+        });
+        match whole {
+            None => self.wrong("a whole number that is not negative", problems),
+            // Where a `usize` cannot hold it, nothing can be so large either: to be found out by comparison, as elsewhere.
+            Some(found) => Some(usize::try_from(found).unwrap_or(usize::MAX)),
+        }
+    }
+
+    /// This value as the index of one of `count` things called `what`.
+    pub(crate) fn index(&self, what: &str, count: usize, problems: &mut Problems) -> Option<usize> {
+        let found = self.whole(problems)?;
+        if found < count {
+            return Some(found);
+        }
+        let what = format!("refers to {found}, but there are only {count} {what}");
+        problems.refuse(&self.path, what, "correct the reference, or export the document again");
+        None
+    }
+
+    /// The property `key` as an index; `None` without it, and with an error where it leads nowhere.
+    pub(crate) fn reference(
+        &self,
+        key: &str,
+        what: &str,
+        count: usize,
+        problems: &mut Problems,
+    ) -> Option<usize> {
+        self.get(key)?.index(what, count, problems)
+    }
+
+    /// The property `key` as a whole number, `default` without it.
+    pub(crate) fn whole_or(&self, key: &str, default: usize, problems: &mut Problems) -> Option<usize> {
+        self.get(key).map_or(Some(default), |v| v.whole(problems))
+    }
+
+    /// This value as a string.
+    pub(crate) fn text(&self, problems: &mut Problems) -> Option<&'a str> {
+        self.value.as_str().or_else(|| self.wrong("a string", problems))
+    }
+
+    /// The property `key` as a string.
+    pub(crate) fn text_of(&self, key: &str, problems: &mut Problems) -> Option<&'a str> {
+        self.get(key)?.text(problems)
+    }
+
+    /// The property `key` as a truth value, `false` without it.
+    pub(crate) fn flag(&self, key: &str, problems: &mut Problems) -> bool {
+        let Some(flag) = self.get(key) else { return false };
+        flag.value.as_bool().or_else(|| flag.wrong("true or false", problems)).unwrap_or(false)
+    }
+
+    /// The property `key` as numbers, all of which 32 bits can hold.
+    pub(crate) fn numbers(&self, key: &str, problems: &mut Problems) -> Option<Vec<f64>> {
+        self.get(key)?;
+        let list = self.list(key, problems);
+        list.iter()
+            .map(|item| match item.value.as_f64() {
+                Some(x) if (x as f32).is_finite() => Some(x),
+                _ => item.wrong("a number that 32 bits can hold", problems),
+            })
+            .collect()
+    }
+
+    /// The property `key` as exactly `N` numbers.
+    pub(crate) fn vector<const N: usize>(&self, key: &str, problems: &mut Problems) -> Option<[f64; N]> {
+        let list = self.get(key)?;
+        match self.numbers(key, problems)?.try_into() {
+            Ok(vector) => Some(vector),
+            Err(_) => list.wrong(&format!("a list of {N} numbers"), problems),
+        }
+    }
+}
+
+/// The path one step on. Every value has one, so a long key is cut, and a very long path goes no further.
+fn step(path: &str, key: &str) -> String {
+    const LONGEST_KEY: usize = 60;
+    const LONGEST_PATH: usize = 500;
+    if path.len() > LONGEST_PATH {
+        return path.into();
+    }
+    let (key, rest) = match key.char_indices().nth(LONGEST_KEY) {
+        Some((end, _)) => (&key[..end], "..."),
+        None => (key, ""),
+    };
+    // "~" and "/" have a meaning of their own in a JSON pointer.
+    format!("{path}/{}{rest}", key.replace('~', "~0").replace('/', "~1"))
+}
+
+/// About how many bytes of memory a value takes.
+pub(crate) fn memory(value: &Value) -> usize {
+    size_of::<Value>()
+        + match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+            Value::String(text) => text.len(),
+            Value::Array(items) => items.iter().map(memory).sum(),
+            Value::Object(map) => OBJECT_MEMORY + map.iter().map(|(k, v)| k.len() + memory(v)).sum::<usize>(),
+        }
+}
+
+/// About how many bytes of memory the values in a JSON text will take: told by its braces and commas, before any is made.
+pub(crate) fn memory_of_text(text: &[u8]) -> usize {
+    let of = |byte: &u8| match byte {
+        b'{' => OBJECT_MEMORY + size_of::<Value>(),
+        b'[' | b',' => size_of::<Value>(),
+        _ => 0,
+    };
+    text.iter().map(of).sum()
+}
+
+/// What an object takes, however small: room for four properties, and their index.
+const OBJECT_MEMORY: usize = 500;
+
+/// One note, if elements of a list, called `what`, have the name of an earlier one.
+pub(crate) fn report_duplicate_names(what: &str, list: &[Json<'_>], problems: &mut Problems) {
+    let mut seen = HashSet::new();
+    let named = list.iter().filter_map(|json| Some((json, json.value.get("name")?.as_str()?)));
+    let repeated: Vec<_> = named.filter(|&(_, name)| !seen.insert(name)).collect();
+    let Some((first, name)) = repeated.first() else { return };
+    problems.counted(
+        Severity::Note,
+        format!("{}/name", first.path),
+        repeated.len(),
+        format!("the name {} is that of earlier {what} too", quoted(name)),
+        "kept; by name, the first is found",
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn right_values_pass() {
+        let value = json!({"a": 3, "b": 24.0, "v": [1, 2.5, -3], "o": {"x/y": 1}, "n": null});
+        let (root, mut p) = (Json::root(&value), Problems::new(0));
+        assert_eq!(root.reference("a", "things", 4, &mut p), Some(3));
+        assert_eq!(root.whole_or("b", 0, &mut p), Some(24));
+        assert_eq!(root.whole_or("n", 7, &mut p), Some(7));
+        assert_eq!(root.vector("v", &mut p), Some([1.0, 2.5, -3.0]));
+        assert_eq!(root.entries("o", &mut p)[0].1.path, "/o/x~1y");
+        assert!(p.list().is_empty());
+    }
+
+    #[test]
+    fn paths_stay_short() {
+        let mut value = json!(1);
+        for _ in 0..100 {
+            value = json!({"é/".repeat(1000): value});
+        }
+        let mut at = Json::root(&value);
+        while let Value::Object(map) = at.value {
+            at = at.get(map.keys().next().unwrap()).unwrap();
+        }
+        assert!(
+            at.path.starts_with("/é~1é~1") && at.path.contains("...") && at.path.len() < 800,
+            "{}",
+            at.path
+        );
+    }
+
+    #[test]
+    fn wrong_values_are_reported_with_their_place() {
+        let value = json!({"a": 3, "neg": -1, "s": "x", "v": [1, 1e300, 2], "short": [1], "l": [{}, 5]});
+        let root = Json::root(&value);
+        let expect = |run: &dyn Fn(&mut Problems) -> bool, path: &str, what: &str| {
+            let mut p = Problems::new(0);
+            assert!(run(&mut p), "{path}: a value came back");
+            assert_eq!(p.list().len(), 1, "{path}");
+            assert_eq!((p.list()[0].path.as_str(), p.list()[0].what.as_str()), (path, what));
+        };
+        expect(
+            &|p| root.reference("a", "nodes", 3, p).is_none(),
+            "/a",
+            "refers to 3, but there are only 3 nodes",
+        );
+        expect(
+            &|p| root.whole_or("neg", 0, p).is_none(),
+            "/neg",
+            "is -1, a whole number that is not negative is expected",
+        );
+        expect(
+            &|p| root.whole_or("s", 0, p).is_none(),
+            "/s",
+            "is a string, a whole number that is not negative is expected",
+        );
+        expect(
+            &|p| root.vector::<3>("v", p).is_none(),
+            "/v/1",
+            "is 1e+300, a number that 32 bits can hold is expected",
+        );
+        expect(
+            &|p| root.vector::<3>("short", p).is_none(),
+            "/short",
+            "is a list of 1, a list of 3 numbers is expected",
+        );
+        expect(&|p| root.objects("l", p).len() == 2, "/l/1", "is 5, an object is expected");
+        expect(&|p| root.require("gone", p).is_none(), "", "`gone` is missing");
+        let text = root.get("s").unwrap();
+        expect(&|p| text.require("x", p).is_none(), "/s", "is a string, an object is expected");
+        expect(&|p| root.text_of("a", p).is_none(), "/a", "is 3, a string is expected");
+        expect(&|p| !root.flag("a", p), "/a", "is 3, true or false is expected");
+        expect(&|p| root.list("s", p).is_empty(), "/s", "is a string, a list is expected");
+    }
+}

@@ -1,0 +1,59 @@
+//! Reads glTF 2.0 characters for condyle.
+//!
+//! [`Asset::open`] takes everything that moves out of a `.glb` or `.gltf`: one skeleton, the animations as
+//! raw clips, skins, meshes with their morph targets. [`Document`] is the layer below: the JSON and the bytes
+//! behind it.
+//!
+//! Files are taken as hostile. Everything they name is checked before it is used, what they claim is compared
+//! with what they hold before it is allocated, and what is wrong is reported, each kind of fault once, with
+//! the JSON path of its first place: as a [`Refused`] if the document cannot be used, and otherwise in
+//! [`Asset::problems`].
+//!
+//! ```no_run
+//! let asset = condyle_gltf::Asset::open("character.glb")?;
+//! println!("{} joints, {} clips", asset.skeleton.joint_count(), asset.clips.len());
+//! for problem in &asset.problems {
+//!     println!("{problem}");
+//! }
+//! # Ok::<(), condyle_gltf::Refused>(())
+//! ```
+//!
+//! Supported: all accessor types with strides, sparse and normalised forms, every `JOINTS_n`, morph targets,
+//! all interpolations, `KHR_mesh_quantization`, `EXT_meshopt_compression` and `KHR_meshopt_compression`.
+//! Extensions of materials, textures and lights pass through in [`Document::json`]; any other is refused if
+//! the document requires it.
+
+mod accessor;
+mod appearance;
+mod asset;
+mod attributes;
+mod clips;
+mod container;
+mod decompose;
+mod document;
+mod export;
+mod extensions;
+mod format;
+mod influences;
+mod json;
+mod meshes;
+mod meshopt;
+mod poser;
+mod problem;
+mod scene;
+mod skeleton;
+mod skins;
+#[cfg(test)]
+mod testing;
+mod uri;
+
+pub use asset::{Asset, Instance, Placement, Primitive};
+pub use document::Document;
+pub use export::{ExportError, Exporter, PosedScene};
+pub use poser::Poser;
+pub use problem::{Problem, Refused, Severity};
+
+/// The README's blocks, run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -1,0 +1,191 @@
+//! The whole path from a clip to posed vertices, with its buffers kept between moments.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use condyle::{
+    Affine, Error, NormalRule, Palette, Pose, RawClip, RawCursor, Skin, SkinnedMesh, VertexSlices, Vertices,
+    local_to_model, morph, palette, sample_raw, sample_weights, skin,
+};
+
+use crate::{Asset, Placement, PosedScene, Primitive};
+
+/// Bytes that posing may take beyond those of the meshes themselves. A few hundred can ask for a mesh at a
+/// million nodes.
+const MOST_ADDED: usize = 64 << 20;
+
+/// Poses all instances of an asset, one moment after another.
+///
+/// ```no_run
+/// use condyle::NormalRule;
+/// use condyle_gltf::{Asset, Exporter, Poser};
+///
+/// let asset = Asset::open("fox.glb")?;
+/// let mut poser = Poser::new(&asset, NormalRule::default())?;
+/// poser.pose(asset.clips.first(), 0.5)?;
+/// std::fs::write("posed.glb", Exporter::new(&asset)?.glb(&poser.scene())?)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Poser<'a> {
+    asset: &'a Asset,
+    rule: NormalRule,
+    cursor: RawCursor,
+    pose: Pose,
+    model: Vec<Affine>,
+    palette: Palette,
+    /// What a mesh without a skin is bound to: one joint, bound where it is.
+    rigid: Skin,
+    weights: Vec<f32>,
+    /// Per instance and primitive, in the space of the mesh; empty where there are no morph targets.
+    morphed: Vec<Vec<Vertices>>,
+    /// Per instance and primitive, in world space.
+    posed: Vec<Vec<Vertices>>,
+}
+
+impl<'a> Poser<'a> {
+    /// Makes the room that every moment needs.
+    ///
+    /// # Errors
+    /// [`Error::TooMany`] if so many nodes show one mesh that its copies take 64 MiB more than all meshes.
+    pub fn new(asset: &'a Asset, rule: NormalRule) -> Result<Self, Error> {
+        check_room(asset)?;
+        let room = |wanted: fn(&SkinnedMesh) -> bool| -> Vec<Vec<Vertices>> {
+            let room = |mesh: &SkinnedMesh| match wanted(mesh) {
+                true => Vertices::zeroed_like(mesh.vertices()),
+                false => Vertices::default(),
+            };
+            let instances = asset.instances.iter();
+            instances.map(|i| i.primitives.iter().map(|p| room(&p.mesh)).collect()).collect()
+        };
+        Ok(Self {
+            asset,
+            rule,
+            cursor: RawCursor::default(),
+            pose: Pose::rest(&asset.skeleton),
+            model: vec![Affine::IDENTITY; asset.skeleton.joint_count()],
+            palette: Palette::default(),
+            rigid: Skin::new(vec![0], vec![Affine::IDENTITY])?,
+            weights: Vec::new(),
+            morphed: room(|mesh| !mesh.morph_targets().is_empty()),
+            posed: room(|_| true),
+        })
+    }
+
+    /// Poses everything as `clip` has it at `seconds`, or as the document rests. Before its first key and after its last
+    /// one a track holds that key; a loop is the caller's arithmetic.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] if `seconds` is NaN or infinite, or if a vertex leaves the range of f32; others if
+    /// `clip` is not one of the asset's.
+    pub fn pose(&mut self, clip: Option<&RawClip>, seconds: f32) -> Result<(), Error> {
+        let asset = self.asset;
+        match clip {
+            Some(clip) => sample_raw(clip, &asset.skeleton, seconds, &mut self.cursor, &mut self.pose)?,
+            None => self.pose.clone_from(asset.skeleton.rest()),
+        }
+        local_to_model(&asset.skeleton, &self.pose, &mut self.model)?;
+        for (at, instance) in asset.instances.iter().enumerate() {
+            match &instance.placement {
+                Placement::Skin(s) => palette(&asset.skins[*s], &self.model, self.rule, &mut self.palette)?,
+                Placement::Joint(joint) => {
+                    let own = std::slice::from_ref(&self.model[usize::from(*joint)]);
+                    palette(&self.rigid, own, self.rule, &mut self.palette)?;
+                }
+                Placement::Fixed(world) => {
+                    palette(&self.rigid, std::slice::from_ref(world), self.rule, &mut self.palette)?;
+                }
+            }
+            self.weights.clone_from(&instance.morph_weights);
+            if let Some(clip) = clip.filter(|_| !self.weights.is_empty()) {
+                sample_weights(clip, instance.node as u32, seconds, &mut self.cursor, &mut self.weights)?;
+            }
+            for (primitive, source) in instance.primitives.iter().enumerate() {
+                let mesh = &source.mesh;
+                let mut bind = mesh.vertices();
+                if !mesh.morph_targets().is_empty() {
+                    morph(mesh, &self.weights, self.morphed[at][primitive].as_slices_mut())?;
+                    bind = &self.morphed[at][primitive];
+                }
+                let posed = self.posed[at][primitive].as_slices_mut();
+                skin(mesh.influences(), &self.palette, bind.as_slices(), posed)?;
+                let Vertices { positions, normals, tangents } = &self.posed[at][primitive];
+                check_finite("posed positions", positions)?;
+                check_finite("posed normals", normals)?;
+                check_finite("posed tangents", tangents)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The model matrix of each joint of the skeleton.
+    #[must_use]
+    pub fn model(&self) -> &[Affine] {
+        &self.model
+    }
+
+    /// The vertices of each primitive of an instance, in world space.
+    ///
+    /// # Panics
+    /// If the asset has no such instance.
+    #[must_use]
+    pub fn posed(&self, instance: usize) -> &[Vertices] {
+        &self.posed[instance]
+    }
+
+    /// The moment, as an [`Exporter`](crate::Exporter) takes it.
+    #[must_use]
+    pub fn scene(&self) -> PosedScene<'_> {
+        let instances = self.asset.instances.iter().zip(&self.posed).zip(&self.morphed);
+        PosedScene {
+            pose: &self.pose,
+            instances: instances
+                .map(|((instance, posed), morphed)| {
+                    let skinned = matches!(instance.placement, Placement::Skin(_));
+                    let meshes = instance.primitives.iter().map(|p| p.mesh.vertices());
+                    meshes
+                        .zip(posed)
+                        .zip(morphed)
+                        .map(|((bind, posed), morphed)| match () {
+                            () if skinned => posed,
+                            () if morphed.positions.is_empty() => bind,
+                            () => morphed,
+                        })
+                        .map(Vertices::as_slices)
+                        .collect::<Vec<VertexSlices<'_>>>()
+                })
+                .collect(),
+        }
+    }
+}
+
+fn check_finite<const N: usize>(what: &'static str, vectors: &[[f32; N]]) -> Result<(), Error> {
+    let broken = vectors.iter().position(|v| !v.iter().all(|x| x.is_finite()));
+    broken.map_or(Ok(()), |at| Err(Error::NotFinite { what, at }))
+}
+
+/// Every instance is posed in room of its own, twice if it has morph targets.
+fn check_room(asset: &Asset) -> Result<(), Error> {
+    let mut seen = HashSet::new();
+    let (mut room, mut meshes) = (0_usize, 0_usize);
+    for Primitive { mesh, .. } in asset.instances.iter().flat_map(|instance| &instance.primitives) {
+        let own = vertex_bytes(mesh);
+        let times = if mesh.morph_targets().is_empty() { 1 } else { 2 };
+        room = room.saturating_add(own.saturating_mul(times) + 2 * size_of::<Vertices>());
+        if seen.insert(Arc::as_ptr(mesh)) {
+            meshes = meshes.saturating_add(own);
+        }
+    }
+    let limit = meshes.saturating_add(MOST_ADDED);
+    match room <= limit {
+        true => Ok(()),
+        false => {
+            Err(Error::TooMany { what: "the byte buffer for posed copies of meshes", found: room, limit })
+        }
+    }
+}
+
+fn vertex_bytes(mesh: &SkinnedMesh) -> usize {
+    let Vertices { positions, normals, tangents } = mesh.vertices();
+    size_of_val(&**positions) + size_of_val(&**normals) + size_of_val(&**tangents)
+}

@@ -1,0 +1,351 @@
+//! What is wrong with a document, where, and what is done about it.
+
+use std::collections::HashMap;
+use std::fmt;
+
+/// How bad a [`Problem`] is; the worst sorts first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// The document cannot be used as it is: it is refused.
+    Error,
+    /// Against the specification; repaired or left out, as the problem's action says.
+    Warning,
+    /// Worth knowing; nothing is lost.
+    Note,
+}
+
+impl Severity {
+    /// `error`, `warning` or `note`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
+}
+
+/// One kind of fault or oddity in a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// How bad it is.
+    pub severity: Severity,
+    /// JSON pointer to the first place, such as `/animations/0/samplers/2/input`; empty for the whole
+    /// document.
+    pub path: String,
+    /// The first places, at most 100, `path` being the first of all.
+    pub places: Vec<String>,
+    /// At how many places it was found.
+    pub count: usize,
+    /// What was found at the first place, and what was expected.
+    pub what: String,
+    /// What Condyle does about it or, for an error, what can be done.
+    pub action: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.severity.name())?;
+        if !self.path.is_empty() {
+            write!(f, " at {}", self.path)?;
+        }
+        write!(f, ": {}", self.what)?;
+        if self.count > 1 {
+            write!(f, " ({} places)", self.count)?;
+        }
+        write!(f, "; {}", self.action)
+    }
+}
+
+/// A document that cannot be used, with everything that was found in it. At least one problem is an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// The document: a path, or the name that the caller gave.
+    pub name: String,
+    /// Errors first.
+    pub problems: Vec<Problem>,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} cannot be used", self.name)?;
+        self.problems.iter().try_for_each(|p| write!(f, "\n  {p}"))
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// The action on an error that nothing but another export can mend.
+pub(crate) const REFUSED: &str = "the document is refused";
+
+/// Distinct problems that are kept; a hostile document could name millions.
+const MAX_ENTRIES: usize = 1000;
+/// Places that are kept of one kind of problem.
+const MAX_PLACES: usize = 100;
+/// Bytes of paths that are kept beyond the first of each kind.
+const MAX_PLACES_BYTES: usize = 1 << 20;
+/// Bytes that any document may decode to, however small it is.
+const BASE_ALLOWANCE: usize = 64 << 20;
+/// Bytes that a document may decode to, for each of its own. Quantised and compressed data reach 10 in
+/// practice.
+const ALLOWANCE_PER_BYTE: usize = 32;
+
+/// Gathers problems, and watches that decoding stays in proportion to the document's size.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Problems {
+    list: Vec<Problem>,
+    /// Where in `list` a kind of problem stands, and the last place where it was met.
+    known: HashMap<(Severity, String, String), (usize, String)>,
+    /// Bytes of `Problem::places` so far.
+    places_bytes: usize,
+    allowance: usize,
+    limit: usize,
+}
+
+impl Problems {
+    /// `input` is the size of the document in bytes.
+    pub(crate) fn new(input: usize) -> Self {
+        let mut it = Self { allowance: BASE_ALLOWANCE, limit: BASE_ALLOWANCE, ..Self::default() };
+        it.allow_more(input);
+        it
+    }
+
+    /// For a second look at what has been checked and reported before.
+    pub(crate) fn unheard() -> Self {
+        Self { allowance: usize::MAX, limit: usize::MAX, ..Self::default() }
+    }
+
+    /// `input` more bytes were read from outside.
+    pub(crate) fn allow_more(&mut self, input: usize) {
+        let more = input.saturating_mul(ALLOWANCE_PER_BYTE);
+        self.allowance = self.allowance.saturating_add(more);
+        self.limit = self.limit.saturating_add(more);
+    }
+
+    /// To be asked before `bytes` are allocated, or walked through, on the word of the document alone.
+    /// `None`, and an error, if that is out of proportion.
+    pub(crate) fn afford(&mut self, path: &str, bytes: usize) -> Option<()> {
+        if let Some(left) = self.allowance.checked_sub(bytes) {
+            self.allowance = left;
+            return Some(());
+        }
+        let limit = self.limit;
+        let what =
+            format!("{bytes} bytes more to decode exceed the {limit} that a document of this size may take");
+        self.refuse(path, what, "split the document, or remove what it does not need");
+        None
+    }
+
+    pub(crate) fn error(&mut self, path: impl Into<String>, what: impl Into<String>) {
+        self.refuse(path, what, REFUSED);
+    }
+
+    /// An error that something can be done about, `advice` says what.
+    pub(crate) fn refuse(&mut self, path: impl Into<String>, what: impl Into<String>, advice: &str) {
+        self.counted(Severity::Error, path, 1, what, advice);
+    }
+
+    pub(crate) fn warning(
+        &mut self,
+        path: impl Into<String>,
+        what: impl Into<String>,
+        action: impl Into<String>,
+    ) {
+        self.counted(Severity::Warning, path, 1, what, action);
+    }
+
+    pub(crate) fn note(
+        &mut self,
+        path: impl Into<String>,
+        what: impl Into<String>,
+        action: impl Into<String>,
+    ) {
+        self.counted(Severity::Note, path, 1, what, action);
+    }
+
+    /// The same problem at `count` places, `path` being the first; nothing if there are none.
+    pub(crate) fn counted(
+        &mut self,
+        severity: Severity,
+        path: impl Into<String>,
+        count: usize,
+        what: impl Into<String>,
+        action: impl Into<String>,
+    ) {
+        if count == 0 {
+            return;
+        }
+        let (path, what) = (path.into(), what.into());
+        let mut key = (severity, without_numbers(&path), without_numbers(&what));
+        let places = vec![path.clone()];
+        let mut problem = Problem { severity, path, places, count, what, action: action.into() };
+        if !self.known.contains_key(&key) && self.known.len() >= MAX_ENTRIES {
+            problem.path = String::new();
+            problem.places = vec![String::new()];
+            problem.what = "further problems, too many to list".into();
+            problem.action = "as the others of this severity".into();
+            key = (severity, String::new(), String::new());
+        }
+        match self.known.get_mut(&key) {
+            // The same place, reached on another way.
+            Some((_, last)) if *last == problem.path && !last.is_empty() => {}
+            Some((at, last)) => {
+                let known = &mut self.list[*at];
+                known.count = known.count.saturating_add(count);
+                let places_bytes = self.places_bytes + problem.path.len();
+                if known.places.len() < MAX_PLACES && places_bytes <= MAX_PLACES_BYTES {
+                    self.places_bytes = places_bytes;
+                    known.places.push(problem.path.clone());
+                }
+                *last = problem.path;
+            }
+            None => {
+                self.known.insert(key, (self.list.len(), problem.path.clone()));
+                self.list.push(problem);
+            }
+        }
+    }
+
+    /// Runs a check whose errors do not matter to the whole: they become warnings, with this action.
+    pub(crate) fn as_warnings<T>(&mut self, action: &str, check: impl FnOnce(&mut Self) -> T) -> T {
+        let mut inner = Self { allowance: self.allowance, limit: self.limit, ..Self::default() };
+        let result = check(&mut inner);
+        self.allowance = inner.allowance;
+        for Problem { severity, path, count, what, action: own, .. } in inner.list {
+            let action = if severity == Severity::Error { action } else { &own };
+            self.counted(severity.max(Severity::Warning), path, count, what, action);
+        }
+        result
+    }
+
+    pub(crate) fn list(&self) -> &[Problem] {
+        &self.list
+    }
+
+    /// The problems, the worst first.
+    pub(crate) fn into_list(mut self) -> Vec<Problem> {
+        self.list.sort_by_key(|p| p.severity);
+        self.list
+    }
+
+    pub(crate) fn into_refused(self, name: &str) -> Refused {
+        Refused { name: name.into(), problems: self.into_list() }
+    }
+
+    pub(crate) fn has_errors(&self) -> bool {
+        self.list.iter().any(|p| p.severity == Severity::Error)
+    }
+}
+
+/// Problems that differ in their numbers only are of one kind. A digit in a quoted name is no number.
+fn without_numbers(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let (mut in_name, mut escaped) = (false, false);
+    for c in text.chars() {
+        in_name ^= c == '"' && !escaped;
+        escaped = c == '\\' && !escaped;
+        if in_name || !c.is_ascii_digit() {
+            out.push(c);
+        } else if !out.ends_with('#') {
+            out.push('#');
+        }
+    }
+    out
+}
+
+/// A text from the document as it may stand in a message: quoted, escaped and not longer than a line.
+pub(crate) fn quoted(text: &str) -> String {
+    const LONGEST: usize = 60;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{:?}...", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_problem_at_many_places_is_one_entry() {
+        let mut problems = Problems::new(0);
+        for node in [4, 17, 230] {
+            problems.error(
+                format!("/nodes/{node}/mesh"),
+                format!("refers to {node}, but there are only 2 meshes"),
+            );
+        }
+        problems.note("/nodes/4/mesh", "refers to 4, but there are only 2 meshes", "nothing");
+        // Met again on another way.
+        problems.error("/nodes/230/mesh", "refers to 230, but there are only 2 meshes");
+        let list = problems.list();
+        assert_eq!(list.len(), 2);
+        assert_eq!((list[0].count, list[0].path.as_str()), (3, "/nodes/4/mesh"));
+        assert_eq!(list[0].places, ["/nodes/4/mesh", "/nodes/17/mesh", "/nodes/230/mesh"]);
+        assert_eq!(
+            list[0].to_string(),
+            "error at /nodes/4/mesh: refers to 4, but there are only 2 meshes (3 places); \
+             the document is refused"
+        );
+    }
+
+    #[test]
+    fn names_that_differ_in_a_digit_are_different() {
+        let mut problems = Problems::new(0);
+        for name in ["a_1.bin", "a_2.bin", "\"5\\", "\"6\\"] {
+            problems.error("/buffers/0/uri", format!("{} cannot be read: error 2", quoted(name)));
+        }
+        assert_eq!(problems.list().len(), 4);
+    }
+
+    #[test]
+    fn places_are_kept_within_bounds() {
+        let mut problems = Problems::new(0);
+        for i in 0..1000 {
+            problems.error(format!("/{i}"), "x");
+        }
+        let [found] = problems.list() else { panic!("{:?}", problems.list()) };
+        assert_eq!((found.count, found.places.len(), &*found.places[99]), (1000, MAX_PLACES, "/99"));
+        let long = "x".repeat(MAX_PLACES_BYTES / 10);
+        for i in 0..1000 {
+            problems.note(format!("/{i}{long}"), "x", "");
+        }
+        assert!(
+            problems.list().iter().map(|p| p.places.concat().len()).sum::<usize>() < 2 * MAX_PLACES_BYTES
+        );
+    }
+
+    #[test]
+    fn any_number_of_problems_takes_bounded_memory_and_errors_are_never_lost() {
+        let mut problems = Problems::new(0);
+        let name = |i: u32| char::from_u32(0x4e00 + i).unwrap().to_string();
+        for i in 0..5000 {
+            problems.note("", name(i), "");
+        }
+        problems.error("/late", "late");
+        assert!(problems.list().len() <= MAX_ENTRIES + 3);
+        assert_eq!(problems.list().iter().map(|p| p.count).sum::<usize>(), 5001);
+        let refused = problems.into_refused("x.glb");
+        assert_eq!(refused.problems[0].severity, Severity::Error);
+        assert!(refused.to_string().starts_with("x.glb cannot be used\n  error"));
+    }
+
+    #[test]
+    fn decoding_out_of_proportion_is_an_error() {
+        let mut problems = Problems::new(10);
+        assert!(problems.afford("/a", BASE_ALLOWANCE).is_some());
+        assert!(problems.afford("/b", 10 * ALLOWANCE_PER_BYTE).is_some());
+        assert!(!problems.has_errors());
+        assert!(problems.afford("/c", 1).is_none());
+        assert_eq!(problems.list()[0].path, "/c");
+        assert!(problems.list()[0].action.starts_with("split the document"));
+        assert!(problems.has_errors());
+    }
+
+    #[test]
+    fn long_names_are_cut_at_a_character() {
+        assert_eq!(quoted("a\nb"), "\"a\\nb\"");
+        assert!(quoted(&"é".repeat(100)).len() < 130);
+    }
+}

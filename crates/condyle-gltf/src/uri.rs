@@ -1,0 +1,211 @@
+//! Buffers and images named by URI: data embedded in the document, or a file in its folder and nowhere else.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+
+use base64::Engine;
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use percent_encoding::percent_decode_str;
+
+use crate::problem::quoted;
+
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// Where the bytes behind a URI are.
+pub(crate) enum Resource {
+    Embedded(Vec<u8>),
+    /// A canonical path.
+    File(PathBuf),
+}
+
+/// The bytes that `uri` stands for. `folder` is where the document lies, if it lies anywhere.
+pub(crate) fn load(uri: &str, folder: Option<&Path>) -> Result<Vec<u8>, String> {
+    match locate(uri, folder)? {
+        Resource::Embedded(bytes) => Ok(bytes),
+        Resource::File(path) => read_file(&path).map_err(|e| cannot_be_read(uri, &e)),
+    }
+}
+
+/// The data in `uri`, or the file that it names, which exists.
+pub(crate) fn locate(uri: &str, folder: Option<&Path>) -> Result<Resource, String> {
+    if let Some(data) = uri.strip_prefix("data:") {
+        return embedded(data).map(Resource::Embedded);
+    }
+    let file = relative_path(uri)?;
+    let folder =
+        folder.ok_or("the document was not read from a folder, so it cannot have files beside it")?;
+    let canonical = |path: &Path| path.canonicalize().map_err(|e| cannot_be_read(uri, &e));
+    let folder = canonical(folder)?;
+    // Symbolic links are followed before the comparison, so that none of them leads out.
+    let path = canonical(&folder.join(file))?;
+    if !path.starts_with(&folder) {
+        return Err(format!("{} leaves the document's folder", quoted(uri)));
+    }
+    Ok(Resource::File(path))
+}
+
+pub(crate) fn cannot_be_read(uri: &str, error: &std::io::Error) -> String {
+    format!("{} cannot be read: {error}", quoted(uri))
+}
+
+/// The bytes of a regular file. Everything else is refused before it is opened: a pipe could wait forever, a
+/// device never end.
+pub(crate) fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
+    let regular = |metadata: &std::fs::Metadata| match metadata.is_file() {
+        true => Ok(metadata.len()),
+        false => Err(std::io::Error::other("not a regular file")),
+    };
+    regular(&path.metadata()?)?;
+    let file = File::open(path)?;
+    let length = regular(&file.metadata()?)?;
+    let mut bytes = Vec::new();
+    file.take(length).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// `[mediatype][;base64],data`, RFC 2397.
+fn embedded(data: &str) -> Result<Vec<u8>, String> {
+    let (kind, body) = data.split_once(',').ok_or("the data URI has no comma before its data")?;
+    if !kind.ends_with(";base64") {
+        return Ok(percent_decode_str(body).collect());
+    }
+    let body: Cow<'_, [u8]> = percent_decode_str(body).into();
+    BASE64.decode(body).map_err(|e| format!("the base64 data is broken: {e}"))
+}
+
+/// A relative path that, links aside, cannot leave the folder that it starts in.
+fn relative_path(uri: &str) -> Result<PathBuf, String> {
+    let shown = quoted(uri);
+    let scheme = uri.split_once(':').map_or("", |(scheme, _)| scheme);
+    let is_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    if !scheme.is_empty() && scheme.chars().all(is_scheme) {
+        return Err(format!(
+            "{shown} has the scheme {}: only files beside the document are read",
+            quoted(scheme)
+        ));
+    }
+    let decoded =
+        percent_decode_str(uri).decode_utf8().map_err(|_| format!("{shown} is not UTF-8 when decoded"))?;
+    if decoded.is_empty() || decoded.contains(['\\', '\0']) {
+        return Err(format!("{shown} is empty, or holds a backslash or a zero byte"));
+    }
+    let path = PathBuf::from(&*decoded);
+    let mut depth = 0usize;
+    for part in path.components() {
+        depth = match part {
+            Component::Normal(_) => depth + 1,
+            Component::CurDir => depth,
+            Component::ParentDir => {
+                depth.checked_sub(1).ok_or(format!("{shown} leaves the document's folder"))?
+            }
+            Component::RootDir | Component::Prefix(_) => return Err(format!("{shown} is an absolute path")),
+        };
+    }
+    Ok(path)
+}
+
+// WebAssembly has no folder for temporary files.
+#[cfg(all(test, not(target_family = "wasm")))]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// A fresh folder for one test, removed at its end.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(test: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("condyle-uri-{test}-{}", std::process::id()));
+            let _ = fs::remove_dir_all(&path);
+            fs::create_dir_all(path.join("model/sub")).unwrap();
+            Self(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn data_uris() {
+        let load = |uri| load(uri, None);
+        assert_eq!(load("data:application/octet-stream;base64,AAEC").unwrap(), [0, 1, 2]);
+        assert_eq!(load("data:;base64,AAECAw==").unwrap(), [0, 1, 2, 3]);
+        assert_eq!(load("data:;base64,AAECAw").unwrap(), [0, 1, 2, 3]);
+        assert_eq!(load("data:;base64,AAECAw%3D%3D").unwrap(), [0, 1, 2, 3]);
+        assert_eq!(load("data:,a%20b").unwrap(), b"a b");
+        assert!(load("data:;base64,A*==").unwrap_err().contains("base64"));
+        assert!(load("data:;base64").unwrap_err().contains("comma"));
+    }
+
+    #[test]
+    fn files_in_the_folder_are_read() {
+        let root = Folder::new("inside");
+        let model = root.0.join("model");
+        fs::write(model.join("a b%.bin"), b"1").unwrap();
+        fs::write(model.join("sub/ü.bin"), b"2").unwrap();
+        for (uri, want) in
+            [("a%20b%25.bin", "1"), ("a b%.bin", "1"), ("./sub/%C3%BC.bin", "2"), ("sub/../sub/ü.bin", "2")]
+        {
+            assert_eq!(load(uri, Some(&model)).unwrap(), want.as_bytes(), "{uri}");
+        }
+        assert!(load("gone.bin", Some(&model)).unwrap_err().contains("gone.bin"));
+        assert!(load("a b%.bin", None).unwrap_err().contains("folder"));
+    }
+
+    #[test]
+    fn what_lies_outside_is_refused() {
+        let root = Folder::new("outside");
+        let model = root.0.join("model");
+        fs::write(root.0.join("secret"), b"s").unwrap();
+        let absolute = root.0.join("secret");
+        for uri in [
+            "../secret",
+            "%2e%2e/secret",
+            "sub/../../secret",
+            "..%2Fsecret",
+            "..\\secret",
+            absolute.to_str().unwrap(),
+            "//host/secret",
+            "file:///etc/passwd",
+            "http://localhost/x",
+            "C:/secret",
+            "",
+            "a%00b",
+            "%ff",
+        ] {
+            let error = load(uri, Some(&model)).unwrap_err();
+            assert!(!error.contains("cannot be read"), "{uri}: {error}");
+        }
+        assert!(load("sub", Some(&model)).unwrap_err().contains("not a regular file"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_that_leave_the_folder_and_devices_are_refused() {
+        use std::os::unix::fs::symlink;
+        let root = Folder::new("links");
+        let model = root.0.join("model");
+        fs::write(root.0.join("secret"), b"s").unwrap();
+        fs::write(model.join("own"), b"o").unwrap();
+        symlink("../secret", model.join("out")).unwrap();
+        symlink("..", model.join("up")).unwrap();
+        symlink("own", model.join("in")).unwrap();
+        for uri in ["out", "up/secret"] {
+            assert!(load(uri, Some(&model)).unwrap_err().contains("leaves"), "{uri}");
+        }
+        assert_eq!(load("in", Some(&model)).unwrap(), b"o");
+        let socket = model.join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        assert!(load("socket", Some(&model)).unwrap_err().contains("not a regular file"));
+        assert!(read_file(Path::new("/dev/zero")).unwrap_err().to_string().contains("not a regular file"));
+    }
+}

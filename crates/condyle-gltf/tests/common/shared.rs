@@ -1,0 +1,15 @@
+//! Where the reference characters are.
+
+use std::path::{Path, PathBuf};
+
+/// The folder `shared/models` beside the checkout. Says so if it is not there; fails if `CONDYLE_REQUIRE_MODELS` is set.
+pub(crate) fn folder() -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/models");
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    let required = std::env::var_os("CONDYLE_REQUIRE_MODELS").is_some();
+    assert!(!required, "the reference models are not in shared/models beside the checkout");
+    eprintln!("SKIPPED: the reference models are not in shared/models beside the checkout");
+    None
+}

@@ -1,0 +1,53 @@
+//! What is done with a document that was accepted or refused: shared by the malformed-input tests and the fuzz targets.
+
+use std::hint::black_box;
+
+use condyle::{Error, NormalRule, RawClip};
+use condyle_gltf::{Asset, ExportError, Exporter, Poser, Refused, Severity};
+
+/// A refusal must say what is wrong, and where if that is a place in the JSON.
+pub(crate) fn check_refusal(refused: &Refused) {
+    let error = refused.problems.iter().find(|p| p.severity == Severity::Error);
+    let error = error.expect("a refusal names at least one error");
+    assert!(!error.what.is_empty() && (error.path.is_empty() || error.path.starts_with('/')), "{error:?}");
+    let text = refused.to_string();
+    assert!(text.contains(&refused.name) && text.contains(&error.what), "{text}");
+}
+
+/// Poses all that was accepted, at moments inside and outside of each clip, and writes it. Failures that the
+/// interfaces promise for documents of this kind are fine.
+pub(crate) fn play(asset: &Asset) {
+    let exporter = match Exporter::new(asset) {
+        Ok(exporter) => exporter,
+        Err(ExportError::TooLarge { .. }) => return,
+        Err(error) => panic!("{error}"),
+    };
+    for rule in [NormalRule::InverseTranspose, NormalRule::Plain, NormalRule::BlendedInverseTranspose] {
+        let mut poser = match Poser::new(asset, rule) {
+            Ok(poser) => poser,
+            Err(Error::TooMany { .. }) => return,
+            Err(error) => panic!("{error}"),
+        };
+        show(&mut poser, &exporter, None, 0.0);
+        for clip in &asset.clips {
+            let (start, end) = (clip.start(), clip.end());
+            for time in [start - 1.0, start / 2.0 + end / 2.0, end] {
+                show(&mut poser, &exporter, Some(clip), time);
+            }
+        }
+    }
+}
+
+fn show(poser: &mut Poser<'_>, exporter: &Exporter<'_>, clip: Option<&RawClip>, time: f32) {
+    match poser.pose(clip, time) {
+        Ok(()) => {}
+        // A spline between finite weights may leave the range of f32.
+        Err(Error::NotFinite { .. }) => return,
+        Err(error) => panic!("{error}"),
+    }
+    match exporter.glb(&poser.scene()) {
+        Ok(bytes) => drop(black_box(bytes)),
+        Err(ExportError::NotFinite { .. }) => {}
+        Err(error) => panic!("{error}"),
+    }
+}

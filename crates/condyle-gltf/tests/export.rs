@@ -1,0 +1,377 @@
+//! Posed scenes as files: what stays, what goes, and that the importer reads back what was written.
+
+mod common;
+
+use base64::Engine;
+use common::{Builder, PNG, json_of};
+use condyle::NormalRule;
+use condyle_gltf::{Asset, Document, ExportError, Exporter, Placement, PosedScene, Poser, Severity};
+use serde_json::json;
+
+/// A body on two joints below a moved root, a prop that shows the same mesh, and a face with a morph target.
+fn character() -> Builder {
+    let mut it = Builder::new();
+    let position = it.floats(&[[0., 0., 0.], [1., 0., 0.], [0., 1., 0.]]);
+    let normal = it.floats(&[[0., 0., 1.]; 3]);
+    let uv = it.floats(&[[0., 0.], [1., 0.], [0., 1.]]);
+    let indices = it.bytes_accessor(5123, "SCALAR", 3, &[0, 0, 1, 0, 2, 0]);
+    let joints = it.bytes_accessor(5121, "VEC4", 3, &[0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0]);
+    let weights = it.floats(&[[1., 0., 0., 0.], [0.5, 0.5, 0., 0.], [1., 0., 0., 0.]]);
+    let shift = it.floats(&[[0., 0., 2.], [0., 0., 0.], [0., 0., 0.]]);
+    let times = it.floats(&[[0.], [1.]]);
+    let turn = it.floats(&[[0., 0., 0., 1.], [0., 0., 1., 0.]]);
+    let slide = it.floats(&[[0., 0., 0.], [4., 0., 0.]]);
+    let grow = it.floats(&[[0.], [1.]]);
+    let image = it.view(PNG);
+    it.json["extras"] = json!({ "bufferView": 999, "kept": true });
+    it.json["cameras"] = json!([{ "type": "perspective", "perspective": { "yfov": 1.0, "znear": 0.1 } }]);
+    it.json["images"] = json!([
+        { "bufferView": image, "mimeType": "image/png" },
+        { "uri": format!("data:image/png;base64,{}", base64::engine::general_purpose::STANDARD.encode(PNG)) },
+        { "uri": "gone.png" },
+    ]);
+    it.json["textures"] = json!([{ "source": 0 }, { "source": 1 }, { "source": 2 }]);
+    it.json["materials"] =
+        json!([{ "name": "cloth", "pbrMetallicRoughness": { "baseColorTexture": { "index": 0 } } }]);
+    it.json["meshes"] = json!([
+        { "name": "shirt", "primitives": [{
+            "attributes": {
+                "POSITION": position, "NORMAL": normal, "TEXCOORD_0": uv, "JOINTS_0": joints, "WEIGHTS_0": weights,
+            },
+            "indices": indices, "material": 0,
+        }] },
+        { "name": "face", "weights": [0.25], "extras": { "targetNames": ["smile"], "kept": 1 }, "primitives": [{
+            "attributes": { "POSITION": position }, "targets": [{ "POSITION": shift }],
+        }] },
+    ]);
+    it.json["nodes"] = json!([
+        { "name": "root", "translation": [0.0, 0.0, 5.0], "children": [1, 3] },
+        { "name": "hip", "children": [2] },
+        { "name": "knee", "translation": [0.0, 1.0, 0.0] },
+        { "name": "body", "mesh": 0, "skin": 0, "translation": [9.0, 9.0, 9.0], "camera": 0, "children": [4] },
+        { "name": "prop", "mesh": 0, "translation": [0.0, 2.0, 0.0] },
+        { "name": "face", "mesh": 1 },
+        { "name": "second body", "mesh": 0, "skin": 0 },
+    ]);
+    it.json["skins"] = json!([{ "joints": [1, 2] }]);
+    it.json["scene"] = json!(0);
+    it.json["scenes"] = json!([{ "nodes": [0, 5, 6] }, { "nodes": [5] }, { "name": "empty" }]);
+    it.json["animations"] = json!([{ "name": "move", "samplers": [
+        { "input": times, "output": turn }, { "input": times, "output": slide }, { "input": times, "output": grow },
+    ], "channels": [
+        { "sampler": 0, "target": { "node": 1, "path": "rotation" } },
+        { "sampler": 1, "target": { "node": 3, "path": "translation" } },
+        { "sampler": 2, "target": { "node": 5, "path": "weights" } },
+    ] }]);
+    it
+}
+
+/// The file that `asset` makes at a moment of its first clip, and the posed vertices behind it.
+fn export<'a>(asset: &'a Asset, seconds: f32) -> (Vec<u8>, Poser<'a>) {
+    let mut poser = Poser::new(asset, NormalRule::default()).expect("few copies");
+    poser.pose(asset.clips.first(), seconds).expect("the clip fits");
+    let glb = Exporter::new(asset).expect("few copies").glb(&poser.scene()).expect("a scene of this asset");
+    (glb, poser)
+}
+
+fn import(glb: &[u8]) -> Asset {
+    let document = Document::from_slice("exported.glb", glb, None).unwrap_or_else(|e| panic!("{e}"));
+    Asset::from_document(document).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Whether the written file, read back and left at rest, shows what was posed. Vertices of skinned
+/// meshes must be equal, others go through the transform of their node once more.
+fn assert_shows(glb: &[u8], asset: &Asset, posed: &Poser<'_>, name: &str) {
+    let written = import(glb);
+    assert!(written.clips.is_empty() && written.skins.is_empty(), "{name}: it moves");
+    assert_eq!(written.instances.len(), asset.instances.len(), "{name}");
+    let mut rest = Poser::new(&written, NormalRule::default()).expect("few copies");
+    rest.pose(None, 0.0).expect("the rest pose");
+    for (at, (was, is)) in asset.instances.iter().zip(&written.instances).enumerate() {
+        assert_eq!((is.node, &is.name), (was.node, &was.name), "{name}");
+        for (a, b) in posed.posed(at).iter().zip(rest.posed(at)) {
+            assert_eq!(a.normals.len(), b.normals.len(), "{name}, node {}", was.node);
+            if matches!(was.placement, Placement::Skin(_)) {
+                assert_eq!(is.placement, Placement::Fixed(condyle::Affine::IDENTITY), "{name}");
+                assert_eq!(a.positions, b.positions, "{name}, node {}", was.node);
+            }
+            let size = a.positions.as_flattened().iter().fold(1.0_f32, |m, x| m.max(x.abs()));
+            for (a, b) in a.positions.as_flattened().iter().zip(b.positions.as_flattened()) {
+                assert!((a - b).abs() <= 1e-5 * size, "{name}, node {}: {a} became {b}", was.node);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_posed_is_what_is_read_back() {
+    let asset = character().asset();
+    for seconds in [0.0, 0.3, 1.0, 7.0] {
+        let (glb, posed) = export(&asset, seconds);
+        assert_shows(&glb, &asset, &posed, &format!("{seconds} s"));
+    }
+    // Half a turn of the hip about z, at 5 m; half of the vertex follows the knee, 1 m further.
+    let (_, posed) = export(&asset, 1.0);
+    let [x, y, z] = posed.posed(0)[0].positions[1];
+    assert!((x + 1.0).abs() < 1e-6 && (y + 0.5).abs() < 1e-6 && (z - 5.0).abs() < 1e-6, "{x} {y} {z}");
+}
+
+#[test]
+fn reference_characters_are_read_back_as_they_were_posed() {
+    let Some(models) = common::models() else { return };
+    for path in models {
+        let asset = Asset::open(&path).unwrap_or_else(|e| panic!("{e}"));
+        let middle = asset.clips.first().map_or(0.0, |clip| 0.4 * clip.start() + 0.6 * clip.end());
+        let (glb, posed) = export(&asset, middle);
+        assert_shows(&glb, &asset, &posed, &path.display().to_string());
+    }
+}
+
+#[test]
+fn nodes_keep_their_indices_and_skinned_meshes_stand_in_the_world() {
+    let asset = character().asset();
+    let json = json_of(&export(&asset, 1.0).0);
+    let nodes = json["nodes"].as_array().expect("nodes");
+    let names: Vec<_> = nodes.iter().map(|n| n["name"].as_str()).collect();
+    let want = ["root", "hip", "knee", "body", "prop", "face", "second body"];
+    assert_eq!(names[..7], want.map(Some));
+    // The body leaves its transform, camera and child to a new node in its old place.
+    assert_eq!(nodes[3], json!({ "name": "body", "mesh": 2 }));
+    assert_eq!(nodes[7], json!({ "translation": [4.0, 0.0, 0.0], "camera": 0, "children": [4] }));
+    assert_eq!(nodes[0]["children"], json!([1, 7]));
+    assert_eq!(json["scenes"], json!([{ "nodes": [0, 5, 6, 3] }, { "nodes": [5] }, { "name": "empty" }]));
+    // The prop shows the mesh as it was; each body has its own.
+    assert_eq!((&nodes[4]["mesh"], &nodes[6]["mesh"]), (&json!(0), &json!(3)));
+    assert_eq!(nodes[1]["rotation"], json!([0.0, 0.0, 1.0, 0.0]));
+    // What does not move stays as it was written.
+    assert_eq!(nodes[2], asset.document.json["nodes"][2]);
+}
+
+#[test]
+fn roots_with_skinned_meshes_stay_roots_and_their_children_stay_placed() {
+    let mut it = character();
+    // The second body stands at the origin while it rests; now it moves, and carries the face.
+    it.json["nodes"][6]["children"] = json!([5]);
+    it.json["scenes"] = json!([{ "nodes": [0, 6] }]);
+    it.json["animations"][0]["channels"][1]["target"]["node"] = json!(6);
+    let asset = it.asset();
+    let (glb, posed) = export(&asset, 1.0);
+    assert_shows(&glb, &asset, &posed, "a moved root");
+    let json = json_of(&glb);
+    assert_eq!(json["nodes"][6], json!({ "name": "second body", "mesh": 3 }));
+    assert_eq!(json["nodes"][8], json!({ "children": [5], "translation": [4.0, 0.0, 0.0] }));
+    assert_eq!(json["scenes"], json!([{ "nodes": [0, 6, 3, 8] }]));
+
+    // What never has a transform stays where it is.
+    it = character();
+    it.json["nodes"][6]["children"] = json!([5]);
+    it.json["scenes"] = json!([{ "nodes": [0, 6] }]);
+    let json = json_of(&export(&it.asset(), 1.0).0);
+    assert_eq!(json["nodes"][6], json!({ "name": "second body", "mesh": 3, "children": [5] }));
+    assert_eq!(json["scenes"], json!([{ "nodes": [0, 6, 3] }]));
+}
+
+#[test]
+fn nothing_is_left_that_could_move_and_everything_else_is() {
+    let mut it = character();
+    it.json["samplers"] = json!([]);
+    let asset = it.asset();
+    let json = json_of(&export(&asset, 0.5).0);
+    assert_eq!(json.get("samplers"), None);
+    let text = json.to_string();
+    for word in [
+        "JOINTS_",
+        "WEIGHTS_",
+        "\"targets\"",
+        "\"skin\"",
+        "skins",
+        "animations",
+        "\"weights\"",
+        "targetNames",
+    ] {
+        assert!(!text.contains(word), "{word} in {text}");
+    }
+    let source = &asset.document.json;
+    for part in ["extras", "cameras", "textures", "materials", "scene"] {
+        assert_eq!(json[part], source[part], "{part}");
+    }
+    assert_eq!(json["meshes"][1]["extras"], json!({ "kept": 1 }));
+    assert!(json["asset"]["generator"].as_str().is_some_and(|g| g.starts_with("Condyle")));
+    // Shirt: position, normal, uv, indices; two bodies in one place share theirs; the face: position.
+    assert_eq!(json["accessors"].as_array().map(Vec::len), Some(7));
+    let body = &json["meshes"][2]["primitives"][0]["attributes"];
+    let bounds = &json["accessors"][body["POSITION"].as_u64().expect("an index") as usize];
+    assert!(bounds["min"].is_array() && bounds["max"].is_array());
+    assert_eq!(body, &json["meshes"][3]["primitives"][0]["attributes"]);
+}
+
+#[test]
+fn images_move_into_the_file_and_missing_ones_are_reported() {
+    let asset = character().asset();
+    let exporter = Exporter::new(&asset).expect("few copies");
+    let [problem] = exporter.problems() else { panic!("{:?}", exporter.problems()) };
+    assert_eq!((problem.severity, problem.path.as_str()), (Severity::Warning, "/images/2/uri"));
+    let glb = export(&asset, 0.0).0;
+    let json = json_of(&glb);
+    assert_eq!(json["images"][2].get("uri"), None);
+    assert_eq!(json["images"][2]["mimeType"], "image/png");
+    let written = import(&glb);
+    for image in 0..2 {
+        assert_eq!(json["images"][image]["mimeType"], "image/png");
+        let view = json["images"][image]["bufferView"].as_u64().expect("a view") as usize;
+        assert_eq!(written.document.buffer_view(view), Some(PNG), "image {image}");
+    }
+}
+
+#[test]
+fn data_is_left_out_unless_an_unknown_extension_may_refer_to_it() {
+    let count = |builder: Builder, list: &str| {
+        json_of(&export(&builder.asset(), 0.0).0)[list].as_array().map_or(0, Vec::len)
+    };
+    let mut unknown = character();
+    unknown.json["extensionsUsed"] = json!(["ACME_numbers"]);
+    unknown.json["extensions"] = json!({ "ACME_numbers": { "table": 3 } });
+    // Seven of the document's eleven accessors serve the movement alone or are written anew.
+    assert_eq!(count(character(), "accessors"), 4 + 3);
+    assert_eq!(count(unknown, "accessors"), 11 + 3);
+}
+
+#[test]
+fn broken_references_of_what_is_only_carried_are_left_out() {
+    let mut it = character();
+    it.json["meshes"][0]["primitives"][0]["attributes"]["TEXCOORD_7"] = json!(77);
+    it.json["images"][2] = json!({ "uri": "../../secret.png" });
+    it.json["extensionsUsed"] = json!(["ACME_numbers"]);
+    it.json["extensions"] = json!({ "ACME_numbers": { "bufferView": 88 } });
+    let asset = it.asset();
+    let exporter = Exporter::new(&asset).expect("few copies");
+    let paths: Vec<_> = exporter.problems().iter().map(|p| p.path.as_str()).collect();
+    assert_eq!(paths, ["/bufferViews", "/images/2/uri"]);
+    let place = "/meshes/0/primitives/0/attributes/TEXCOORD_7";
+    assert!(asset.problems.iter().any(|p| p.path == place), "{:?}", asset.problems);
+    let json = json_of(&export(&asset, 0.0).0);
+    assert!(json["meshes"][0]["primitives"][0]["attributes"].get("TEXCOORD_7").is_none());
+    assert_eq!(json["extensions"]["ACME_numbers"], json!({}));
+    assert!(!json.to_string().contains("secret"));
+}
+
+#[test]
+fn broken_meshes_that_no_node_shows_are_left_out() {
+    let mut it = character();
+    let meshes = it.json["meshes"].as_array_mut().expect("meshes");
+    meshes.push(json!({ "name": "empty", "primitives": [{ "attributes": {} }] }));
+    meshes.push(json!({ "name": "spare", "primitives": [meshes[0]["primitives"][0]] }));
+    meshes.push(json!({ "name": "lost", "primitives": [{ "attributes": { "POSITION": 999 } }] }));
+    let asset = it.asset();
+    let warned =
+        asset.problems.iter().filter(|p| p.severity == Severity::Warning && p.path.contains("/meshes/"));
+    let warned: Vec<_> = warned.map(|p| p.path.as_str()).collect();
+    assert_eq!(warned, ["/meshes/2/primitives/0", "/meshes/4/primitives/0/attributes/POSITION"]);
+    let (glb, posed) = export(&asset, 0.5);
+    assert_shows(&glb, &asset, &posed, "without broken meshes");
+    let names: Vec<_> =
+        json_of(&glb)["meshes"].as_array().expect("meshes").iter().map(|m| m["name"].clone()).collect();
+    assert_eq!(names, ["shirt", "face", "spare", "shirt", "shirt"]);
+}
+
+#[test]
+fn quantization_stays_listed_only_where_it_is_used() {
+    let quantized = |of_face: bool| {
+        let mut it = character();
+        let small = it.bytes_accessor(
+            5122,
+            "VEC3",
+            3,
+            &[0, 0, 1, 0, 2, 0, 0, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0, 0, 0, 8, 0, 9, 0],
+        );
+        it.json["bufferViews"].as_array_mut().expect("views").last_mut().expect("a view")["byteStride"] =
+            json!(8);
+        it.json["extensionsUsed"] = json!(["KHR_mesh_quantization"]);
+        it.json["extensionsRequired"] = json!(["KHR_mesh_quantization"]);
+        // The face is written anew in f32; a prop keeps its data.
+        it.json["meshes"][usize::from(of_face)]["primitives"][0]["attributes"]["POSITION"] = json!(small);
+        json_of(&export(&it.asset(), 0.0).0)
+    };
+    assert_eq!(quantized(false)["extensionsRequired"], json!(["KHR_mesh_quantization"]));
+    let rid = quantized(true);
+    assert_eq!((rid.get("extensionsUsed"), rid.get("extensionsRequired")), (None, None));
+}
+
+#[test]
+fn normals_without_a_direction_point_somewhere() {
+    let mut it = character();
+    // The scale of the hip flattens everything.
+    it.json["nodes"][1]["scale"] = json!([0.0, 0.0, 0.0]);
+    let none = it.floats(&[[0., 0., 0.], [0., 0., 1.], [0., 3., 0.]]);
+    it.json["meshes"][0]["primitives"][0]["attributes"]["NORMAL"] = json!(none);
+    let asset = it.asset();
+    let (glb, posed) = export(&asset, 0.0);
+    let flat = &posed.posed(0)[0].normals;
+    assert!(flat.contains(&[0.0; 3]), "{flat:?}");
+    let written = import(&glb);
+    let normals = &written.instances[0].primitives[0].mesh.vertices().normals;
+    assert_eq!(normals[..], [[0., 1., 0.], [0., 0., 1.], [0., 1., 0.]]);
+}
+
+#[test]
+fn a_scene_of_another_asset_or_out_of_range_is_refused() {
+    let asset = character().asset();
+    let exporter = Exporter::new(&asset).expect("few copies");
+    let (_, mut poser) = export(&asset, 0.0);
+    let mut scene = poser.scene();
+    scene.instances.pop();
+    assert_eq!(exporter.glb(&scene), Err(ExportError::Mismatch { what: "instances", found: 3, needed: 4 }));
+    scene = poser.scene();
+    scene.instances[0][0].normals = &[];
+    assert_eq!(exporter.glb(&scene), Err(ExportError::Mismatch { what: "normals", found: 0, needed: 3 }));
+    let other = condyle::Pose::identity(1);
+    let scene = PosedScene { pose: &other, instances: poser.scene().instances };
+    let pose = ExportError::Mismatch { what: "pose", found: 1, needed: asset.skeleton.joint_count() };
+    assert_eq!(exporter.glb(&scene), Err(pose));
+
+    let mut huge = character();
+    huge.json["nodes"][0]["scale"] = json!([1e30, 1e30, 1e30]);
+    huge.json["nodes"][1]["scale"] = json!([1e30, 1e30, 1e30]);
+    let huge = huge.asset();
+    poser = Poser::new(&huge, NormalRule::default()).expect("few copies");
+    let error = poser.pose(None, 0.0).expect_err("infinite vertices");
+    assert!(error.to_string().starts_with("posed positions["), "{error}");
+    let error = Exporter::new(&huge).expect("few copies").glb(&poser.scene()).expect_err("infinite vertices");
+    assert!(error.to_string().starts_with("/nodes/3: vertex 0 of primitive 0"), "{error}");
+}
+
+#[test]
+fn copies_out_of_proportion_are_refused() {
+    let with_bodies = |count: usize| {
+        let mut it = character();
+        let bodies = (0..count).map(|_| json!({ "mesh": 0, "skin": 0 }));
+        it.json["nodes"].as_array_mut().expect("nodes").extend(bodies);
+        it
+    };
+    // Small objects take much more memory than text.
+    for extras in [json!("x".repeat(1 << 20)), json!(vec![json!({ "": 0 }); 1000])] {
+        let mut it = with_bodies(200);
+        it.json["meshes"][0]["extras"] = extras;
+        let error = Exporter::new(&it.asset()).expect_err("200 MB of extras");
+        assert!(error.to_string().starts_with("copies of meshes"), "{error}");
+    }
+
+    // A thousand scenes show a root with a thousand bodies below it.
+    let mut it = with_bodies(1000);
+    it.json["nodes"][0]["children"] = (7..1007).chain([1, 3]).collect();
+    it.json["scenes"] = json!(vec![json!({ "nodes": [0] }); 1000]);
+    let error = Exporter::new(&it.asset()).expect_err("a million roots");
+    assert!(error.to_string().starts_with("roots of scenes"), "{error}");
+    // However often one scene lists it, a root is there once.
+    it.json["scenes"] = json!([{ "nodes": vec![0; 1000] }]);
+    let json = json_of(&export(&it.asset(), 0.0).0);
+    assert_eq!(json["scenes"][0]["nodes"].as_array().map(Vec::len), Some(1 + 1 + 1000));
+
+    let mut it = Builder::new();
+    // No data at all: an accessor without a view is zeros.
+    it.json["accessors"] = json!([{ "componentType": 5126, "type": "VEC3", "count": 100_000, "min": [0, 0, 0], "max": [0, 0, 0] }]);
+    it.json["meshes"] = json!([{ "primitives": [{ "attributes": { "POSITION": 0 }, "mode": 0 }] }]);
+    it.json["nodes"] = (0..100).map(|_| json!({ "mesh": 0 })).collect();
+    let error = Poser::new(&it.asset(), NormalRule::default()).expect_err("ten million vertices");
+    assert!(error.to_string().contains("copies"), "{error}");
+}

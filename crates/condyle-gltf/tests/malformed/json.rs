@@ -1,0 +1,275 @@
+//! Valid JSON that lies: wrong types and numbers in every place, cycles, counts out of proportion.
+
+use serde_json::{Value, json};
+
+use crate::tiny::{self, Tiny};
+use crate::{attempt, refuse};
+
+/// The JSON pointers of everything in a document.
+fn places(value: &Value, path: &str, all: &mut Vec<String>) {
+    match value {
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                places(item, &format!("{path}/{index}"), all);
+            }
+        }
+        Value::Object(fields) => {
+            for (key, field) in fields {
+                places(field, &format!("{path}/{}", key.replace('~', "~0").replace('/', "~1")), all);
+            }
+        }
+        _ => {}
+    }
+    all.push(path.to_owned());
+}
+
+fn replaced(tiny: &Tiny, path: &str, with: &Value) -> Vec<u8> {
+    let mut tiny = tiny.clone();
+    *tiny.json.pointer_mut(path).expect("the path was just listed") = with.clone();
+    tiny.glb()
+}
+
+#[test]
+fn every_place_replaced_by_everything() {
+    let hostile = [
+        json!(-1),
+        json!(0),
+        json!(0.5),
+        json!(7),
+        json!(255),
+        json!(65_535),
+        json!(1u32 << 31),
+        json!(1u64 << 32),
+        json!(1u64 << 53),
+        json!(u64::MAX),
+        json!(i64::MIN),
+        json!(1e308),
+        json!(-1e308),
+        Value::Null,
+        json!(true),
+        json!("x"),
+        json!(""),
+        json!([]),
+        json!([0]),
+        json!([[[]]]),
+        json!({}),
+        json!({"x": 1}),
+    ];
+    for (name, tiny) in tiny::all() {
+        let mut paths = Vec::new();
+        places(&tiny.json, "", &mut paths);
+        for path in &paths {
+            for with in &hostile {
+                attempt(format_args!("{name}: {path} replaced by {with}"), &replaced(&tiny, path, with)).ok();
+            }
+        }
+    }
+}
+
+#[test]
+fn every_member_left_out() {
+    for (name, tiny) in tiny::all() {
+        let mut paths = Vec::new();
+        places(&tiny.json, "", &mut paths);
+        for path in &paths {
+            let mut changed = tiny.clone();
+            let (parent, key) = path.rsplit_once('/').unwrap_or(("", ""));
+            match changed.json.pointer_mut(parent) {
+                Some(Value::Object(fields)) => drop(fields.remove(key)),
+                Some(Value::Array(items)) => drop(items.remove(key.parse().expect("an index"))),
+                _ => continue,
+            }
+            attempt(format_args!("{name} without {path}"), &changed.glb()).ok();
+        }
+    }
+}
+
+/// The character with one place replaced.
+fn with(path: &str, value: Value) -> Vec<u8> {
+    let mut tiny = tiny::character();
+    *tiny.json.pointer_mut(path).expect("a place in the document") = value;
+    tiny.glb()
+}
+
+#[test]
+fn references_that_lead_nowhere_are_named() {
+    for (path, count) in [
+        ("/animations/0/channels/0/sampler", 4),
+        ("/animations/0/channels/0/target/node", 6),
+        ("/animations/0/samplers/0/input", 99),
+        ("/animations/0/samplers/0/output", 99),
+        ("/bufferViews/0/buffer", 1),
+        ("/accessors/0/bufferView", 99),
+        ("/meshes/0/primitives/0/attributes/POSITION", 99),
+        ("/meshes/0/primitives/0/attributes/JOINTS_0", 99),
+        ("/meshes/0/primitives/0/indices", 99),
+        ("/meshes/0/primitives/0/targets/0/POSITION", 99),
+        ("/nodes/0/children/0", 6),
+        ("/nodes/3/mesh", 2),
+        ("/nodes/3/skin", 1),
+        ("/scenes/0/nodes/0", 6),
+        ("/skins/0/inverseBindMatrices", 99),
+        ("/skins/0/joints/1", 6),
+    ] {
+        refuse(path, &with(path, json!(count)), path);
+    }
+}
+
+#[test]
+fn cycles_and_shared_children() {
+    for (case, node, children) in [
+        ("its own child", 1, json!([1])),
+        ("a cycle of two", 2, json!([1])),
+        ("a cycle through the root", 5, json!([0])),
+        ("two parents", 4, json!([1])),
+    ] {
+        let mut tiny = tiny::character();
+        tiny.json["nodes"][node]["children"] = children;
+        assert!(attempt(case, &tiny.glb()).is_err(), "{case}: accepted");
+    }
+    let mut twice = tiny::character();
+    twice.json["nodes"][0]["children"] = json!([1, 1]);
+    let asset = attempt("the same child twice", &twice.glb()).expect("harmless");
+    assert!(asset.problems.iter().any(|p| p.path.starts_with("/nodes/0/children")), "{:?}", asset.problems);
+}
+
+#[test]
+fn long_chains_and_too_many_joints() {
+    for count in [5_000, 65_535, 70_000] {
+        let nodes: Vec<Value> = (0..count)
+            .map(|i| if i + 1 < count { json!({"children": [i + 1]}) } else { json!({"mesh": 0, "skin": 0}) })
+            .collect();
+        let mut tiny = tiny::character();
+        tiny.json["nodes"] = json!(nodes);
+        tiny.json["scenes"] = json!([{"nodes": [0]}]);
+        tiny.json["skins"] = json!([{"joints": (0..count - 1).collect::<Vec<_>>()}]);
+        tiny.json["animations"] = json!([]);
+        let result = attempt(format_args!("a chain of {count} nodes"), &tiny.glb());
+        assert_eq!(result.is_ok(), count <= 65_535, "{count} nodes");
+    }
+}
+
+#[test]
+fn counts_out_of_proportion() {
+    for count in [1u64 << 20, 1 << 28, 1 << 31, 1 << 40, u64::MAX / 64] {
+        // Zeros by definition: costs the document nothing.
+        let zeros = json!({"componentType": 5126, "type": "VEC3", "count": count});
+        let mut tiny = tiny::character();
+        tiny.json["accessors"][0] = zeros.clone();
+        tiny.json["meshes"][0]["primitives"][0] = json!({"attributes": {"POSITION": 0}});
+        attempt(format_args!("{count} vertices of zeros"), &tiny.glb()).ok();
+
+        let mut tiny = tiny::character();
+        tiny.json["animations"][0]["samplers"][1]["output"] = json!(0);
+        tiny.json["accessors"][0] = zeros;
+        attempt(format_args!("{count} keys of zeros"), &tiny.glb()).ok();
+
+        let mut tiny = tiny::character();
+        tiny.json["bufferViews"][0]["byteLength"] = json!(count);
+        attempt(format_args!("a view of {count} bytes"), &tiny.glb()).ok();
+
+        let mut tiny = tiny::character();
+        let sparse = tiny.json["meshes"][0]["primitives"][0]["targets"][1]["POSITION"].clone();
+        let sparse = sparse.as_u64().expect("an accessor") as usize;
+        tiny.json["accessors"][sparse]["sparse"]["count"] = json!(count);
+        attempt(format_args!("{count} sparse elements"), &tiny.glb()).ok();
+        tiny.json["accessors"][sparse]["count"] = json!(count);
+        attempt(format_args!("{count} elements, as many sparse"), &tiny.glb()).ok();
+    }
+}
+
+#[test]
+fn one_accessor_used_very_often() {
+    let count = 100_000;
+    let zeros = json!({"componentType": 5126, "type": "VEC3", "count": count});
+    let mut tiny = tiny::character();
+    tiny.json["accessors"][0] = zeros.clone();
+    let primitive = json!({"attributes": {"POSITION": 0}});
+    tiny.json["meshes"][1]["primitives"] = json!(vec![primitive; 5_000]);
+    assert!(attempt("a mesh of 5,000 large primitives", &tiny.glb()).is_err());
+
+    let mut tiny = tiny::character();
+    tiny.json["accessors"][0] = zeros.clone();
+    tiny.json["meshes"][0]["primitives"][0] =
+        json!({"attributes": {"POSITION": 0}, "targets": vec![json!({"POSITION": 0}); 5_000]});
+    assert!(attempt("5,000 large morph targets", &tiny.glb()).is_err());
+
+    let mut tiny = tiny::character();
+    tiny.json["accessors"][0] = json!({"componentType": 5126, "type": "SCALAR", "count": count});
+    let sampler = json!({"input": 0, "output": 0});
+    tiny.json["animations"][0]["samplers"] = json!(vec![sampler; 5_000]);
+    attempt("5,000 samplers on one accessor", &tiny.glb()).ok();
+
+    let mut tiny = tiny::character();
+    let nodes: Vec<Value> = (0..20_000).map(|_| json!({"mesh": 0})).collect();
+    tiny.json["nodes"] = json!(nodes);
+    tiny.json["scenes"] = json!([{"nodes": (0..20_000).collect::<Vec<_>>()}]);
+    tiny.json["skins"] = json!([]);
+    tiny.json["animations"] = json!([]);
+    attempt("20,000 instances of one mesh", &tiny.glb()).ok();
+}
+
+#[test]
+fn copies_of_zeros() {
+    let zeros = |count: u32| json!({"componentType": 5126, "type": "VEC3", "count": count});
+    let count = (2 << 20) - 1;
+    for (instances, targets) in [(1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (11, 0), (11, 1)] {
+        for attributes in [json!({"POSITION": 0}), json!({"POSITION": 0, "NORMAL": 0})] {
+            for count in [count, count / 2, count / 4, count / 8, count / 16] {
+                let mut tiny = tiny::character();
+                tiny.json["accessors"][0] = zeros(count);
+                tiny.json["animations"] = json!([]);
+                tiny.json["meshes"] = json!([{"primitives": [{"attributes": attributes, "targets": vec![json!({}); targets]}]}]);
+                tiny.json["nodes"] = json!(vec![json!({"mesh": 0}); instances]);
+                tiny.json["scenes"] = json!([{"nodes": [0]}]);
+                tiny.json["skins"] = json!([]);
+                attempt(format_args!("{instances} times {count} zeros, {targets} targets"), &tiny.glb()).ok();
+            }
+        }
+    }
+}
+
+#[test]
+fn small_text_of_large_values() {
+    let with = |path: &[&str], value: String| {
+        let mut tiny = tiny::character();
+        let owner = path.iter().fold(&mut tiny.json, |at, key| match key.parse::<usize>() {
+            Ok(index) => &mut at[index],
+            Err(_) => &mut at[*key],
+        });
+        *owner = json!("HERE");
+        tiny::glb(tiny.json.to_string().replacen("\"HERE\"", &value, 1).as_bytes(), &tiny.buffer)
+    };
+    for count in [50_000, 100_000, 120_000] {
+        let value = format!("[{}0]", "{\"\":0},".repeat(count));
+        attempt(format_args!("{count} objects"), &with(&["extras"], value.clone())).ok();
+        attempt(format_args!("{count} objects in a mesh"), &with(&["meshes", "0", "extras"], value)).ok();
+        let value = format!("[{}0]", "0,".repeat(4 * count));
+        attempt(format_args!("{} numbers", 4 * count), &with(&["extras"], value)).ok();
+    }
+    // Every place below a long key would repeat it.
+    let children: Vec<String> = (0..5_000).map(|i| format!("\"{i}Texture\":{{\"index\":0}}")).collect();
+    let value = format!("{{\"{}\":{{{}}}}}", "k".repeat(900_000), children.join(","));
+    attempt("a long key above 5,000 textures", &with(&["materials", "0", "extensions"], value)).ok();
+}
+
+#[test]
+fn roots_and_scenes_over_and_over() {
+    for (scenes, roots) in [(1, 8_000), (8_000, 1)] {
+        let mut tiny = tiny::character();
+        let first = 6;
+        tiny.json["nodes"].as_array_mut().expect("nodes").extend(vec![json!({"mesh": 0, "skin": 0}); 4_000]);
+        tiny.json["nodes"][0]["children"] = (first..first + 4_000).chain([1]).collect();
+        tiny.json["scenes"] = json!(vec![json!({"nodes": vec![0; roots]}); scenes]);
+        attempt(format_args!("{scenes} scenes of {roots} roots"), &tiny.glb()).ok();
+    }
+}
+
+#[test]
+fn required_extensions_that_are_unknown_are_named() {
+    let mut tiny = tiny::character();
+    tiny.json["extensionsUsed"] = json!(["VENDOR_magic"]);
+    tiny.json["extensionsRequired"] = json!(["VENDOR_magic"]);
+    let refused = attempt("an unknown extension", &tiny.glb()).expect_err("it is required");
+    assert!(refused.to_string().contains("VENDOR_magic"), "{refused}");
+}
