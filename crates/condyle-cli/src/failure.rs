@@ -1,0 +1,32 @@
+//! Why a command stopped, and the exit code that says so.
+
+use std::fmt;
+use std::process::ExitCode;
+
+use crate::text::printable_lines;
+
+/// Every message names the file, the place in it, and what to do next.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The command line asks for something that cannot be done: exit code 2.
+    Usage(String),
+    /// A file cannot be read, used or written: exit code 1.
+    Data(String),
+}
+
+impl Failure {
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Self::Data(_) => 1,
+            Self::Usage(_) => 2,
+        })
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Usage(message) | Self::Data(message)) = self;
+        // Whatever a message quotes, and from wherever: it reaches a terminal.
+        f.write_str(&printable_lines(message))
+    }
+}

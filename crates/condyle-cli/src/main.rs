@@ -1,0 +1,73 @@
+//! The command line of Condyle: arguments and exit codes. Each subcommand is one module.
+
+mod artist;
+mod character;
+mod check;
+mod completions;
+mod demo;
+mod failure;
+mod info;
+mod material;
+mod model;
+mod npy;
+mod numerics;
+mod output;
+mod overlay;
+mod picture;
+mod raster;
+mod render;
+mod skin;
+mod stage;
+mod text;
+mod vector;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Poses, bakes, checks and draws glTF characters
+#[derive(Parser)]
+#[command(name = "condyle", version, arg_required_else_help = true, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  condyle demo                                      the whole path on a built-in character
+  condyle info fox.glb                              what is in a file
+  condyle check *.glb                               what is wrong with files, and what is done about it
+  condyle skin fox.glb --clip Run --time 0.5 -o posed.glb
+  condyle render fox.glb --clip Run -o fox.gif      pictures, still or moving
+
+Exit codes: 0 done, 1 a file cannot be used, 2 the command line is wrong.
+Each subcommand explains itself: condyle skin --help";
+
+#[derive(Subcommand)]
+enum Command {
+    Demo(demo::Args),
+    Render(render::Args),
+    Skin(skin::Args),
+    Info(info::Args),
+    Check(check::Args),
+    Completions(completions::Args),
+}
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Demo(args) => demo::run(&args),
+        Command::Render(args) => render::run(&args),
+        Command::Skin(args) => skin::run(&args),
+        Command::Info(args) => info::run(&args),
+        Command::Check(args) => check::run(&args),
+        Command::Completions(args) => completions::run(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("condyle: {failure}");
+            failure.exit_code()
+        }
+    }
+}

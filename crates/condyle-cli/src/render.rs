@@ -1,0 +1,371 @@
+//! `condyle render`: pictures of a character.
+
+use std::path::PathBuf;
+
+use condyle::RawClip;
+use condyle_gltf::Asset;
+use image::{RgbImage, imageops};
+use serde_json::json;
+
+use crate::artist::Artist;
+use crate::failure::Failure;
+use crate::model::{self, Source, fps_up_to, parse_seconds};
+use crate::numerics::Numerics;
+use crate::output::{check_destination, print, print_json, progress, warn, write_file};
+use crate::overlay;
+use crate::picture::{self, Format, Movie};
+use crate::stage::{Bounds, Ground, View};
+use crate::text::{counted, path_text, size};
+
+/// Draw a character: a picture, a contact sheet, or a moving picture
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  condyle render fox.glb --clip Run --time 0.3 -o fox.png       one moment
+  condyle render fox.glb --clip Run --sheet 8 -o fox.png        eight moments side by side
+  condyle render fox.glb --clip Run -o fox.gif                  the whole clip, moving
+  condyle render fox.glb --rest --turntable -o fox.webp         the camera goes round
+  condyle render fox.glb --rest --skeleton -o fox.png           with its joints
+
+The camera shows all that the clip does. The name of the output decides the format.")]
+pub(crate) struct Args {
+    /// The character: .glb or .gltf
+    model: PathBuf,
+    #[command(flatten)]
+    source: Source,
+    /// Seconds into the clip; one picture, also in a moving format [default: 0, or the whole clip if it moves]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, allow_hyphen_values = true)]
+    #[arg(conflicts_with_all = ["rest", "sheet", "turntable", "fps"])]
+    time: Option<f32>,
+    /// Where to write
+    #[arg(short, long, value_name = "OUT.png|.gif|.webp")]
+    output: PathBuf,
+    /// Pixels: N, or WIDTHxHEIGHT; of each picture on a sheet
+    #[arg(long, value_name = "WxH", default_value = "640x640", value_parser = parse_size)]
+    size: Size,
+    /// Draw the joints over the mesh
+    #[arg(long)]
+    skeleton: bool,
+    /// A contact sheet of N moments, evenly spaced
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(conflicts_with_all = ["rest", "turntable", "fps"])]
+    sheet: Option<u32>,
+    /// Let the camera go round
+    #[arg(long)]
+    turntable: bool,
+    /// Frames for each second of a moving picture
+    #[arg(long, value_name = "N", value_parser = fps_up_to(50.0))]
+    fps: Option<f64>,
+    /// Where the camera stands: degrees around the character from its front, to its left
+    #[arg(long, value_name = "DEGREES", default_value_t = 35.0, value_parser = parse_degrees)]
+    #[arg(allow_hyphen_values = true)]
+    yaw: f32,
+    /// Degrees that the camera looks down
+    #[arg(long, value_name = "DEGREES", default_value_t = 12.0, value_parser = parse_degrees)]
+    #[arg(allow_hyphen_values = true)]
+    pitch: f32,
+    /// Print the figures as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    numerics: Numerics,
+}
+
+/// Width and height in pixels.
+type Size = [u32; 2];
+
+/// Frames a second where nothing else is asked for: a whole number of hundredths each, as GIF counts.
+pub(crate) const FPS: f64 = 25.0;
+/// Frames of one moving picture.
+const LONGEST: f64 = 1500.0;
+/// Seconds once round, at the least.
+const ROUND: f64 = 4.0;
+/// Pixels of a whole sheet along one side: the most a WebP can have is 16383.
+const LARGEST_SHEET: u32 = 16_000;
+/// Moments that the room of a clip is measured at.
+const MEASURES: u16 = 24;
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let dispatch = args.numerics.apply()?;
+    let format = Format::of(&args.output)?;
+    if format == Format::Png && (args.turntable || args.fps.is_some()) {
+        let asked = if args.turntable { "--turntable" } else { "--fps" };
+        return Err(Failure::Usage(format!(
+            "{asked} is for moving pictures: let the output end in .gif or .webp"
+        )));
+    }
+    check_destination(&args.output, &model::sources(&args.model, None))?;
+    let asset = model::open(&args.model, args.json)?;
+    check_destination(&args.output, &model::sources(&args.model, Some(&asset.document)))?;
+    let clip = args.source.find(&asset)?;
+    let plan = plan(args, format, clip)?;
+    let mut scene = Scene::new(&asset)?;
+    for problem in scene.artist.problems() {
+        warn(&args.model, &format!("{problem}; drawn without it"));
+    }
+    let view = View { yaw: args.yaw.to_radians(), pitch: args.pitch.to_radians() };
+    let look = Look { view, size: args.size, skeleton: args.skeleton };
+    let (bytes, frames) = match plan {
+        Plan::Still(seconds) => {
+            let shot = scene.frame(clip, &look, 1)?;
+            (picture::still(format, &scene.draw(clip, seconds, &shot, 0)?)?, 1)
+        }
+        Plan::Sheet(moments) => {
+            let label = clip.map_or("", RawClip::name);
+            (picture::still(format, &scene.row(clip, label, &moments, &look)?)?, moments.len())
+        }
+        Plan::Moving { moments, fps } => {
+            let turns = if args.turntable { moments.len() } else { 1 };
+            (scene.movie(format, clip, &moments, fps, &look, turns)?, moments.len())
+        }
+    };
+    let file = write_file(args.output.clone(), |out| out.write_all(&bytes))?;
+    match args.json {
+        true => {
+            let report = json!({
+                "file": args.model.to_string_lossy(),
+                "isa": dispatch.isa().name(),
+                "numeric": dispatch.numeric().name(),
+                "clip": clip.map(RawClip::name),
+                "frames": frames,
+                "files": [file.to_json()],
+            });
+            print_json(&format!("{report:#}"))
+        }
+        false => {
+            let frames = counted(frames, "frame", "frames");
+            print(&format!("{}: {frames}, {}\n", path_text(&file.path), size(bytes.len())))
+        }
+    }
+}
+
+/// Which moments are drawn, in seconds.
+enum Plan {
+    Still(f32),
+    Sheet(Vec<f32>),
+    Moving { moments: Vec<f32>, fps: f64 },
+}
+
+fn plan(args: &Args, format: Format, clip: Option<&RawClip>) -> Result<Plan, Failure> {
+    if let Some(count) = args.sheet {
+        let columns = columns(count);
+        let (wide, high) = (args.size[0] * columns, args.size[1] * count.div_ceil(columns));
+        if wide.max(high) > LARGEST_SHEET {
+            return Err(Failure::Usage(format!(
+                "--sheet {count}: the sheet would be {wide}x{high} pixels, {LARGEST_SHEET} is the most along \
+                 a side; ask for fewer moments or a smaller --size"
+            )));
+        }
+        return Ok(Plan::Sheet(evenly(clip, count as usize)));
+    }
+    let moving = format != Format::Png && args.time.is_none() && (args.turntable || clip.is_some());
+    if !moving && args.fps.is_some() {
+        return Err(Failure::Usage("--fps is for moving pictures: name a --clip, or add --turntable".into()));
+    }
+    if !moving {
+        return Ok(Plan::Still(args.time.unwrap_or(0.0)));
+    }
+    let length = clip.map_or(0.0, |c| f64::from(c.end()) - f64::from(c.start()));
+    let fps = args.fps.unwrap_or(FPS);
+    // The clip plays as often as it can while the camera goes round, and always to its end.
+    let loops = if args.turntable && length > 0.0 { (ROUND / length).ceil() } else { 1.0 };
+    let whole = if args.turntable { (length * loops).max(ROUND) } else { length };
+    let frames = (whole * fps).round().max(1.0);
+    if frames > LONGEST {
+        return Err(Failure::Usage(format!(
+            "{whole:.1} s at {fps} frames a second are {frames} frames, {LONGEST} is the most; \
+             ask for fewer with --fps"
+        )));
+    }
+    let moments = (0..frames as u32).map(|i| {
+        let within = f64::from(i) / frames * loops;
+        (clip.map_or(0.0, |c| f64::from(c.start())) + within.fract() * length) as f32
+    });
+    Ok(Plan::Moving { moments: moments.collect(), fps: frames / whole.max(1.0 / fps) })
+}
+
+/// `count` moments of a clip, evenly spaced. The end is left out: in a clip that repeats it is the start.
+pub(crate) fn evenly(clip: Option<&RawClip>, count: usize) -> Vec<f32> {
+    let (start, end) = clip.map_or((0.0, 0.0), |c| (c.start(), c.end()));
+    (0..count).map(|i| start + (end - start) * (i as f32 / count as f32)).collect()
+}
+
+/// Of a sheet: up to eight in a row, rows of equal length where that goes.
+fn columns(count: u32) -> u32 {
+    count.div_ceil(count.div_ceil(8))
+}
+
+/// How something is looked at.
+#[derive(Clone, Copy)]
+pub(crate) struct Look {
+    pub view: View,
+    pub size: Size,
+    pub skeleton: bool,
+}
+
+/// The cameras of a clip, one for each frame if they move, and the ground.
+pub(crate) struct Shot {
+    cameras: Vec<crate::stage::Camera>,
+    ground: Ground,
+    look: Look,
+}
+
+/// An asset on its stage.
+pub(crate) struct Scene<'a> {
+    name: &'a str,
+    artist: Artist<'a>,
+}
+
+impl<'a> Scene<'a> {
+    pub(crate) fn new(asset: &'a Asset) -> Result<Self, Failure> {
+        let name = asset.document.name();
+        let artist = Artist::new(asset)
+            .map_err(|e| Failure::Data(format!("{name}: {e}; reduce the model to what you need")))?;
+        Ok(Self { name, artist })
+    }
+
+    /// Places the camera so that it sees the whole clip: once, or for each of the `turns` of a turntable.
+    pub(crate) fn frame(
+        &mut self,
+        clip: Option<&RawClip>,
+        look: &Look,
+        turns: usize,
+    ) -> Result<Shot, Failure> {
+        let [width, height] = look.size.map(|n| n as usize);
+        // From as many sides as the camera looks from, or as make no difference any more.
+        let sides = turns.min(32);
+        let around = |i: usize, of: usize| View {
+            yaw: look.view.yaw + core::f32::consts::TAU * i as f32 / of as f32,
+            ..look.view
+        };
+        let mut bounds: Vec<Bounds> =
+            (0..sides).map(|i| Bounds::new(around(i, sides), width, height)).collect();
+        let measures = if clip.is_some() { MEASURES } else { 0 };
+        for i in 0..=measures {
+            let share = f32::from(i) / f32::from(measures.max(1));
+            let seconds = clip.map_or(0.0, |c| c.start() + (c.end() - c.start()) * share);
+            self.pose(clip, seconds)?;
+            bounds.iter_mut().for_each(|b| self.artist.measure(b));
+        }
+        if !bounds[0].is_usable() {
+            return Err(Failure::Data(format!(
+                "{}: nothing can be drawn: it has no triangles and no joints, or they are out of all bounds; \
+                 `condyle info` shows what it holds",
+                self.name
+            )));
+        }
+        let ground = Ground::new(&bounds[0]);
+        let cameras = if turns == 1 {
+            vec![bounds[0].camera(width, height)]
+        } else {
+            let round = Bounds::around(&bounds);
+            (0..turns).map(|i| round.facing(around(i, turns)).camera(width, height)).collect()
+        };
+        Ok(Shot { cameras, ground, look: *look })
+    }
+
+    fn pose(&mut self, clip: Option<&RawClip>, seconds: f32) -> Result<(), Failure> {
+        self.artist
+            .pose(clip, seconds)
+            .map_err(|e| Failure::Data(format!("{}: at {seconds} s {e}; look at its keys there", self.name)))
+    }
+
+    /// One moment. `turn` is the place of the camera, if it moves.
+    pub(crate) fn draw(
+        &mut self,
+        clip: Option<&RawClip>,
+        seconds: f32,
+        shot: &Shot,
+        turn: usize,
+    ) -> Result<RgbImage, Failure> {
+        self.pose(clip, seconds)?;
+        let camera = &shot.cameras[turn % shot.cameras.len()];
+        let picture = self.artist.draw(camera, &shot.ground, shot.look.size, shot.look.skeleton);
+        picture.ok_or_else(|| {
+            Failure::Data(format!(
+                "{}: at {seconds} s its triangles cover the picture over and over; \
+                 it has too many large ones to draw",
+                self.name
+            ))
+        })
+    }
+
+    /// Moments side by side, each with its time under a common name.
+    pub(crate) fn row(
+        &mut self,
+        clip: Option<&RawClip>,
+        name: &str,
+        moments: &[f32],
+        look: &Look,
+    ) -> Result<RgbImage, Failure> {
+        let shot = self.frame(clip, look, 1)?;
+        let [width, height] = look.size;
+        let columns = columns(moments.len() as u32);
+        let mut sheet = RgbImage::new(width * columns, height * (moments.len() as u32).div_ceil(columns));
+        let scale = (width.min(height) / 240).max(1);
+        let bar = progress(moments.len(), "drawing");
+        for (i, &seconds) in moments.iter().enumerate() {
+            let mut cell = self.draw(clip, seconds, &shot, 0)?;
+            let margin = 4 * scale;
+            let line = height.saturating_sub(overlay::LINE * scale + margin / 2);
+            let words = if i == 0 { format!("{name} {seconds:.2} s") } else { format!("{seconds:.2} s") };
+            let words: String = words.trim_start().chars().take(40).collect();
+            overlay::label(&mut cell, [margin, line], scale, &words, [52, 58, 68]);
+            let i = i as u32;
+            imageops::replace(&mut sheet, &cell, (i % columns * width).into(), (i / columns * height).into());
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        Ok(sheet)
+    }
+
+    /// A moving picture as a file; the camera takes `turns` steps once round.
+    pub(crate) fn movie(
+        &mut self,
+        format: Format,
+        clip: Option<&RawClip>,
+        moments: &[f32],
+        fps: f64,
+        look: &Look,
+        turns: usize,
+    ) -> Result<Vec<u8>, Failure> {
+        let shot = self.frame(clip, look, turns)?;
+        // A GIF needs to know its colours before its first frame.
+        let examples = if format == Format::Gif { 6.min(moments.len()) } else { 0 };
+        let mut seen = Vec::new();
+        for i in 0..examples {
+            let at = i * moments.len() / examples;
+            seen.push(self.draw(clip, moments[at], &shot, at)?);
+        }
+        let mut movie = Movie::new(format, (look.size[0], look.size[1]), &seen)?;
+        drop(seen);
+        let bar = progress(moments.len(), "drawing");
+        for (i, &seconds) in moments.iter().enumerate() {
+            movie.push(&self.draw(clip, seconds, &shot, i)?, 1.0 / fps)?;
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        movie.finish()
+    }
+}
+
+fn parse_size(text: &str) -> Result<Size, String> {
+    const SIDES: std::ops::RangeInclusive<u32> = 16..=2048;
+    let (width, height) = text.split_once('x').unwrap_or((text, text));
+    let side = |text: &str| text.parse().ok().filter(|n| SIDES.contains(n));
+    match (side(width), side(height)) {
+        (Some(width), Some(height)) => Ok([width, height]),
+        _ => Err(format!(
+            "a size is N or WIDTHxHEIGHT, {} to {} pixels, such as 640x480",
+            SIDES.start(),
+            SIDES.end()
+        )),
+    }
+}
+
+fn parse_degrees(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(degrees) if (-360.0..=360.0).contains(&degrees) => Ok(degrees),
+        _ => Err("an angle is a number of degrees from -360 to 360".into()),
+    }
+}

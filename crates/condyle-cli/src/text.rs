@@ -1,0 +1,108 @@
+//! Plain text for people: aligned columns, sizes, names from files.
+
+use std::path::Path;
+
+/// A name from a file without what a terminal would obey; a word for no name.
+pub(crate) fn printable(name: &str) -> String {
+    match name {
+        "" => "(unnamed)".into(),
+        _ => name.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect(),
+    }
+}
+
+/// A path as it may be printed.
+pub(crate) fn path_text(path: &Path) -> String {
+    printable(&path.to_string_lossy())
+}
+
+/// Text of several lines without what a terminal would obey.
+pub(crate) fn printable_lines(text: &str) -> String {
+    text.chars().map(|c| if c != '\n' && steers(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// Whether a character does something to a terminal, or to the order or the place of others, instead of being seen.
+pub(crate) fn steers(c: char) -> bool {
+    let formats = matches!(c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}');
+    formats || c.is_control()
+}
+
+/// `1 joint`, `2 joints`.
+pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(count), if count == 1 { one } else { many })
+}
+
+/// Digits in groups of three.
+pub(crate) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() * 4 / 3);
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// A size in bytes with a unit.
+pub(crate) fn size(bytes: usize) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} B"),
+        1024..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1024.0),
+        _ => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
+    }
+}
+
+/// Columns two spaces apart, indented by two; `>` in `align` puts a column to the right.
+pub(crate) fn table(align: &str, rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let rows: Vec<Vec<String>> = rows.into_iter().collect();
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..align.len()).map(width).collect();
+    let mut out = String::new();
+    for row in &rows {
+        let mut line = String::new();
+        for ((cell, width), side) in row.iter().zip(&widths).zip(align.chars()) {
+            line.push_str("  ");
+            match side {
+                '>' => line.push_str(&format!("{cell:>width$}")),
+                _ => line.push_str(&format!("{cell:<width$}")),
+            }
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_steer_a_terminal() {
+        assert_eq!(printable("a\x1b[2Jb\n"), "a\u{fffd}[2Jb\u{fffd}");
+        assert_eq!(
+            printable("a\u{202e}gpj.\u{2066}x\u{200b}\u{9b}"),
+            "a\u{fffd}gpj.\u{fffd}x\u{fffd}\u{fffd}"
+        );
+        assert_eq!(printable("Ω é 走"), "Ω é 走");
+        assert_eq!(printable(""), "(unnamed)");
+    }
+
+    #[test]
+    fn columns_line_up() {
+        let rows = [["1", "ab", "x"], ["10", "c", "y"]].map(|row| row.map(String::from).to_vec());
+        assert_eq!(table("><<", rows), "   1  ab  x\n  10  c   y\n");
+    }
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(["0", "999", "1,000", "1,234,567"], [0, 999, 1000, 1_234_567].map(grouped));
+        assert_eq!(["1023 B", "1.0 KiB", "2.5 MiB"], [1023, 1024, 2_621_440].map(size));
+        assert_eq!(counted(1, "key", "keys"), "1 key");
+    }
+}

@@ -1,0 +1,140 @@
+//! `condyle info`, `check`, `completions` and the help of the program itself.
+
+use std::process::{Command, Stdio};
+
+use crate::common::{Folder, condyle, models, ribbon, transcript};
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+#[test]
+fn info_shows_everything_at_a_glance() {
+    assert_snapshot!("info", Folder::with_ribbon().session(&["info ribbon.gltf"]));
+}
+
+#[test]
+fn info_says_as_much_in_json() {
+    let folder = Folder::with_ribbon();
+    let output = folder.condyle(&["info", "ribbon.gltf", "--json"]).assert().success();
+    let text = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+    assert_snapshot!("info_json", text);
+    let json: Value = serde_json::from_str(&text).expect("one JSON object");
+    assert_eq!(json["clips"][0]["end_seconds"], 1.0);
+}
+
+#[test]
+fn info_on_a_reference_character() {
+    let Some(models) = models() else { return };
+    let mut command = condyle();
+    command.current_dir(models).args(["info", "syn_multiskin.glb"]);
+    assert_snapshot!("info_multiskin", transcript(&mut command));
+}
+
+#[test]
+fn names_from_a_file_cannot_steer_the_terminal() {
+    let folder = Folder::with_ribbon();
+    let mut nasty = ribbon();
+    nasty["nodes"][1]["name"] = json!("\u{1b}]0;owned\u{7}");
+    nasty["animations"][0]["name"] = json!("a\nb");
+    folder.write("nasty.gltf", nasty.to_string());
+    for line in ["info nasty.gltf", "skin nasty.gltf --clip x -o a.glb"] {
+        let text = folder.session(&[line]);
+        assert!(!text.contains(['\u{1b}', '\u{7}']) && text.contains("a\u{fffd}b"), "{text}");
+    }
+}
+
+#[test]
+fn neither_keys_nor_file_names_steer_the_terminal() {
+    let folder = Folder::new();
+    let mut nasty = ribbon();
+    nasty["materials"] = json!([{ "\u{1b}[31mTexture": { "index": 9 } }]);
+    nasty["nodes"][0]["mesh"] = json!(7);
+    nasty["nodes"][1]["name"] = json!("a\u{202e}gpj.\u{2066}x\u{200b}");
+    folder.write("\u{1b}[31m\u{202e}.gltf", nasty.to_string());
+    let steers = |c: char| c != '\n' && (c.is_control() || "\u{202e}\u{2066}\u{200b}".contains(c));
+    for command in ["info", "check", "info --json", "check --json", "skin --rest -o a.glb"] {
+        let mut command = folder.run(command);
+        let text = transcript(command.arg("\u{1b}[31m\u{202e}.gltf"));
+        assert!(!text.contains(steers) && text.contains(".gltf"), "{text:?}");
+    }
+    let output = folder.run("check --json").arg("\u{1b}[31m\u{202e}.gltf").assert().code(1);
+    let json: Value = serde_json::from_slice(&output.get_output().stdout).expect("JSON");
+    assert_eq!(json["file"], "\u{1b}[31m\u{202e}.gltf");
+}
+
+#[test]
+fn a_long_chain_of_joints_does_not_fill_the_screen_with_branches() {
+    let folder = Folder::with_ribbon();
+    let mut long = ribbon();
+    let nodes = long["nodes"].as_array_mut().expect("nodes");
+    nodes[2]["children"] = json!([4]);
+    nodes.extend((4..3000).map(|i| json!({ "children": [i + 1] })));
+    nodes.push(json!({}));
+    long["skins"][0]["joints"] = json!([1, 2, 3000]);
+    folder.write("long.gltf", long.to_string());
+    let text = folder.session(&["info long.gltf"]);
+    assert!(text.contains("node 3000 *") && text.len() < 3000 * 400, "{} bytes", text.len());
+}
+
+/// `sound.gltf`, `odd.gltf` with repairs, `broken.gltf` with two errors, and no `gone.gltf`.
+fn patients() -> Folder {
+    let folder = Folder::with_ribbon();
+    let mut odd = ribbon();
+    odd.as_object_mut().expect("an object").remove("scene");
+    odd["nodes"][2]["rotation"] = json!([0.0, 0.0, 0.0, 2.0]);
+    odd["nodes"][1]["name"] = json!("upper");
+    folder.write("odd.gltf", odd.to_string());
+    let mut broken = ribbon();
+    broken["skins"][0]["joints"] = json!([1, 77]);
+    broken["meshes"][0]["primitives"][0]["indices"] = json!(99);
+    folder.write("broken.gltf", broken.to_string());
+    folder
+}
+
+#[test]
+fn check_tells_every_fault_and_goes_on_after_an_unusable_file() {
+    let folder = patients();
+    let lines = ["check gone.gltf broken.gltf odd.gltf ribbon.gltf", "check ribbon.gltf"];
+    assert_snapshot!("check", folder.session(&lines));
+}
+
+#[test]
+fn check_writes_one_line_of_json_for_each_file() {
+    let folder = patients();
+    let output =
+        folder.condyle(&["check", "--json", "broken.gltf", "odd.gltf", "ribbon.gltf"]).assert().code(1);
+    let text = String::from_utf8(output.get_output().stdout.clone()).expect("UTF-8");
+    assert_snapshot!("check_json", text);
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let verdicts: Vec<_> =
+        lines.iter().map(|line| (line["file"].as_str(), line["usable"].as_bool())).collect();
+    let want = [("broken.gltf", false), ("odd.gltf", true), ("ribbon.gltf", true)];
+    assert_eq!(verdicts, want.map(|(file, usable)| (Some(file), Some(usable))));
+}
+
+#[test]
+fn completions_for_every_shell() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let output = condyle().args(["completions", shell]).assert().success();
+        let script = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+        assert!(script.contains("condyle") && script.contains("numeric"), "{shell}");
+    }
+    condyle().args(["completions", "tcsh"]).assert().code(2);
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("condyle"));
+    let mut child =
+        command.args(["completions", "bash"]).stdout(Stdio::piped()).spawn().expect("the program");
+    drop(child.stdout.take());
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+}
+
+#[test]
+fn help() {
+    assert_snapshot!("help", transcript(condyle().arg("--help")));
+    assert_snapshot!("info_help", transcript(condyle().args(["info", "--help"])));
+    assert_snapshot!("check_help", transcript(condyle().args(["check", "--help"])));
+    condyle().assert().code(2);
+    condyle().arg("--version").assert().success();
+}

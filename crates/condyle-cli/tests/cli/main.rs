@@ -1,0 +1,6 @@
+//! The program as its users meet it: what it prints, what it writes, how it fails.
+
+mod common;
+mod look;
+mod render;
+mod skin;

@@ -1,0 +1,210 @@
+//! `condyle render` and `condyle demo` as a person calls them.
+
+use std::fs;
+use std::sync::OnceLock;
+
+use crate::common::{Folder, ribbon};
+
+/// A folder with the built-in character in it.
+fn workplace() -> Folder {
+    static CHARACTER: OnceLock<Vec<u8>> = OnceLock::new();
+    let folder = Folder::new();
+    let character = CHARACTER.get_or_init(|| {
+        folder.run("demo -o out").assert().success();
+        folder.read("out/character.glb")
+    });
+    folder.write("a.glb", character);
+    folder
+}
+
+fn refused(folder: &Folder, line: &str, code: i32, words: &[&str]) {
+    let output = folder.run(line).output().expect("it runs");
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{line}: {message}");
+    for word in words {
+        assert!(message.contains(word), "{line}: {message}");
+    }
+}
+
+#[test]
+fn the_demo_writes_what_it_says() {
+    let folder = Folder::new();
+    let output = folder.run("demo --json").output().expect("it runs");
+    assert!(output.status.success());
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let files = report["files"].as_array().expect("a list");
+    let names: Vec<&str> = files.iter().filter_map(|f| f["path"].as_str()).collect();
+    assert_eq!(names.len(), 5);
+    for file in files {
+        let path = folder.path(file["path"].as_str().expect("a path"));
+        assert_eq!(fs::metadata(&path).expect("the file").len(), file["bytes"].as_u64().expect("a size"));
+    }
+    let stages: Vec<&str> =
+        report["stages"].as_array().expect("a list").iter().filter_map(|s| s["stage"].as_str()).collect();
+    assert_eq!(stages, ["generate", "import", "sample", "local_to_model", "palette", "morph", "skin"]);
+    assert!(
+        report["stages"].as_array().is_some_and(|s| s.iter().all(|s| s["microseconds"].as_f64() > Some(0.0)))
+    );
+    let sheet = image::open(folder.path("condyle-demo/poses.png")).expect("a picture");
+    assert_eq!((sheet.width(), sheet.height()), (8 * 320, 2 * 400));
+    folder.run("check condyle-demo/posed.glb").assert().success();
+}
+
+#[test]
+fn pictures_have_the_size_and_the_frames_asked_for() {
+    let folder = workplace();
+    for (line, width, height) in [
+        ("--rest -o a.png", 640, 640),
+        ("--clip walk --time 0.5 --size 200x100 --skeleton -o a.PNG", 200, 100),
+        ("--clip run --sheet 3 --size 64 -o sheet.webp", 3 * 64, 64),
+        ("--clip run --sheet 10 --size 32x48 -o sheet.png", 5 * 32, 2 * 48),
+        ("--rest --size 40 -o still.gif", 40, 40),
+    ] {
+        folder.run(&format!("render a.glb {line}")).assert().success();
+        let name = line.rsplit(' ').next().expect("a name");
+        let picture = image::open(folder.path(name)).expect("a picture");
+        assert_eq!((picture.width(), picture.height()), (width, height), "{line}");
+    }
+    folder.run("render a.glb --clip walk --fps 10 --size 48 -o walk.webp").assert().success();
+    let bytes = folder.read("walk.webp");
+    let decoder = image_webp::WebPDecoder::new(std::io::Cursor::new(bytes)).expect("WebP");
+    assert_eq!(decoder.num_frames(), 10);
+    folder.run("render a.glb --rest --turntable --fps 5 --size 48 -o turn.gif").assert().success();
+    let mut options = gif::DecodeOptions::new();
+    options.set_color_output(gif::ColorOutput::RGBA);
+    let decoder = options.read_info(fs::File::open(folder.path("turn.gif")).expect("a file")).expect("GIF");
+    assert_eq!(decoder.into_iter().filter_map(Result::ok).count(), 20);
+}
+
+#[test]
+fn a_moment_is_the_same_wherever_it_is_left_out() {
+    let folder = workplace();
+    for clip in ["--clip idle", "--clip idle --time 0"] {
+        folder.run(&format!("render a.glb {clip} --size 32 -o {}.png", clip.len())).assert().success();
+    }
+    assert_eq!(folder.read("11.png"), folder.read("20.png"));
+    let output = folder.run("render a.glb --clip run --sheet 2 --size 32 -o a.png --json").assert().success();
+    let json: serde_json::Value = serde_json::from_slice(&output.get_output().stdout).expect("JSON");
+    assert_eq!((&json["clip"], &json["frames"]), (&"run".into(), &2.into()));
+    assert_eq!(json["files"][0]["bytes"], folder.read("a.png").len());
+}
+
+#[test]
+fn joints_without_a_mesh_are_drawn() {
+    let folder = Folder::with_ribbon();
+    let mut bare = ribbon();
+    bare["nodes"][3] = serde_json::json!({});
+    bare.as_object_mut().expect("an object").remove("meshes");
+    folder.write("bare.gltf", bare.to_string());
+    folder.run("render bare.gltf --clip 0 --skeleton --size 64 -o a.png").assert().success();
+    folder.run("render bare.gltf --clip 0 --size 64 -o b.png").assert().success();
+    assert_ne!(folder.read("a.png"), folder.read("b.png"));
+}
+
+#[test]
+fn the_character_is_in_the_picture_whole() {
+    let folder = workplace();
+    for view in ["--yaw 0 --pitch 0", "--yaw 200 --pitch 60", "--yaw -90 --pitch -30"] {
+        folder
+            .run(&format!("render a.glb --clip run --sheet 4 --size 160 {view} -o a.png"))
+            .assert()
+            .success();
+        let sheet = image::open(folder.path("a.png")).expect("a picture").into_rgb8();
+        // The shirt is the only thing so much greener than red.
+        let shirt = |x, y| {
+            let [r, g, _] = sheet.get_pixel(x, y).0;
+            i32::from(g) - i32::from(r) > 40
+        };
+        let inside = (0..160).flat_map(|y| (0..640).map(move |x| (x, y))).filter(|&(x, y)| shirt(x, y));
+        let (mut count, mut edge) = (0, 0);
+        for (x, y) in inside {
+            count += 1;
+            edge += usize::from(x % 160 < 4 || x % 160 > 155 || !(4..=155).contains(&y));
+        }
+        assert!(count > 2000 && edge == 0, "{view}: {count} pixels of shirt, {edge} at the edge");
+    }
+}
+
+#[test]
+fn wrong_command_lines_are_explained() {
+    let folder = workplace();
+    let usage: &[(&str, &[&str])] = &[
+        ("render a.glb --rest -o a.jpg", &["a.jpg", ".png", ".gif", ".webp"]),
+        ("render a.glb --rest -o nowhere/a.png", &["nowhere"]),
+        ("render a.glb --rest -o a.glb", &[".png"]),
+        ("render a.glb -o a.png", &["--clip", "--rest"]),
+        ("render a.glb --clip fly -o a.png", &["fly", "walk", "run", "idle"]),
+        ("render a.glb --clip walk --turntable -o a.png", &["--turntable", ".gif"]),
+        ("render a.glb --clip walk --fps 10 -o a.png", &["--fps", ".webp"]),
+        ("render a.glb --clip walk --size 9 -o a.png", &["640x480"]),
+        ("render a.glb --clip walk --size 99999 -o a.png", &["2048"]),
+        ("render a.glb --clip walk --sheet 0 -o a.png", &["--sheet"]),
+        ("render a.glb --clip walk --sheet 100 --size 2048 -o a.png", &["16000", "--size"]),
+        ("render a.glb --clip walk --fps 1000 -o a.gif", &["50"]),
+        ("render a.glb --rest --fps 10 -o a.gif", &["--fps", "--turntable"]),
+        ("render a.glb --clip idle --turntable --fps 50 -o a.gif --time 1", &["--time"]),
+        ("render a.glb --rest --yaw nan -o a.png", &["-360"]),
+    ];
+    for (line, words) in usage {
+        refused(&folder, line, 2, words);
+    }
+    folder.write("empty.gltf", r#"{"asset":{"version":"2.0"}}"#);
+    refused(&folder, "render empty.gltf --rest -o a.png", 1, &["empty.gltf", "nothing can be drawn"]);
+    folder.write("file", "");
+    refused(&folder, "demo -o file", 1, &["file"]);
+    assert!(!folder.path("a.png").exists());
+}
+
+/// A square before the camera with a texture that is green on its right half only.
+#[test]
+fn textures_colours_and_holes_are_drawn() {
+    let folder = Folder::new();
+    let mut texture = image::RgbaImage::from_pixel(8, 8, image::Rgba([20, 20, 220, 255]));
+    (0..8).for_each(|y| (4..8).for_each(|x| texture.put_pixel(x, y, image::Rgba([20, 220, 20, 255]))));
+    (0..8).for_each(|x| texture.put_pixel(x, 7, image::Rgba([220, 20, 20, 0])));
+    texture.save(folder.path("t.png")).expect("a picture");
+    let corners = [[0.0_f32, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]];
+    let positions = corners.iter().flat_map(|[x, y]| [*x, *y, 0.0]);
+    // Image rows go down.
+    let uvs = corners.iter().flat_map(|[x, y]| [*x, 1.0 - *y]);
+    let mut bytes: Vec<u8> = positions.chain(uvs).flat_map(f32::to_le_bytes).collect();
+    bytes.extend([0, 1, 2, 0, 2, 3]);
+    folder.write("a.bin", &bytes);
+    let json = serde_json::json!({
+        "asset": { "version": "2.0" },
+        "scenes": [{ "nodes": [0] }],
+        "nodes": [{ "mesh": 0 }],
+        "meshes": [{ "primitives": [{
+            "attributes": { "POSITION": 0, "TEXCOORD_0": 1 }, "indices": 2, "material": 0,
+        }] }],
+        "materials": [{
+            "pbrMetallicRoughness": { "baseColorTexture": { "index": 0 } },
+            "alphaMode": "MASK",
+        }],
+        "textures": [{ "source": 0, "sampler": 0 }],
+        "samplers": [{ "magFilter": 9728, "wrapS": 33071, "wrapT": 33071 }],
+        "images": [{ "uri": "t.png" }],
+        "buffers": [{ "uri": "a.bin", "byteLength": bytes.len() }],
+        "bufferViews": [
+            { "buffer": 0, "byteOffset": 0, "byteLength": 48 },
+            { "buffer": 0, "byteOffset": 48, "byteLength": 32 },
+            { "buffer": 0, "byteOffset": 80, "byteLength": 6 },
+        ],
+        "accessors": [
+            { "bufferView": 0, "componentType": 5126, "type": "VEC3", "count": 4,
+              "min": [0.0, 0.0, 0.0], "max": [1.0, 1.0, 0.0] },
+            { "bufferView": 1, "componentType": 5126, "type": "VEC2", "count": 4 },
+            { "bufferView": 2, "componentType": 5121, "type": "SCALAR", "count": 6 },
+        ],
+    });
+    folder.write("a.gltf", json.to_string());
+    folder.run("render a.gltf --rest --yaw 0 --pitch 0 --size 200 -o a.png").assert().success();
+    let picture = image::open(folder.path("a.png")).expect("a picture").into_rgb8();
+    let hue = |x, y| {
+        let [r, g, b] = picture.get_pixel(x, y).0.map(i32::from);
+        (g > r + 60 && g > b + 60, b > r + 60 && b > g + 60)
+    };
+    assert_eq!(hue(60, 90), (false, true), "left");
+    assert_eq!(hue(140, 90), (true, false), "right");
+    assert_eq!(hue(140, 183), (false, false), "the lowest row is a hole");
+}

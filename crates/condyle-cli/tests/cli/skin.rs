@@ -1,0 +1,289 @@
+//! `condyle skin`: what it writes, and what it refuses without writing anything.
+
+use std::fs;
+
+use crate::common::{Folder, condyle, models, ribbon, transcript};
+use ::condyle::{Isa, NormalRule};
+use condyle_gltf::{Asset, Poser};
+use insta::assert_snapshot;
+
+/// The positions of the only instance of a file that is left at rest.
+fn positions(folder: &Folder, file: &str) -> Vec<[f32; 3]> {
+    let asset = Asset::open(folder.path(file)).unwrap_or_else(|e| panic!("{e}"));
+    let mut poser = Poser::new(&asset, NormalRule::default()).expect("few copies");
+    poser.pose(None, 0.0).expect("the rest pose");
+    poser.posed(0)[0].positions.clone()
+}
+
+#[test]
+fn a_moment_becomes_a_static_model() {
+    let folder = Folder::with_ribbon();
+    assert_snapshot!("one", folder.session(&["skin ribbon.gltf --clip Wave --time 1 -o posed.glb"]));
+    assert_eq!(folder.written(), ["posed.glb"]);
+    // The last vertex follows the upper joint alone: a quarter of a turn, then 1 m up.
+    let [x, y, z] = positions(&folder, "posed.glb")[3];
+    assert!((x + 2.0).abs() < 1e-6 && (y - 2.0).abs() < 1e-6 && z == 0.0, "{x} {y} {z}");
+}
+
+#[test]
+fn clips_go_by_name_index_and_name_in_any_case() {
+    let folder = Folder::with_ribbon();
+    let written = |clip: &str| {
+        let arguments = ["skin", "ribbon.gltf", "--clip", clip, "--time", "1", "-o", "posed.glb"];
+        folder.condyle(&arguments).assert().success();
+        folder.read("posed.glb")
+    };
+    let step = written("Step");
+    assert_eq!(written("1"), step);
+    assert_eq!(written("sTEP"), step);
+    assert_ne!(written("0"), step);
+
+    let mut twins = ribbon();
+    twins["animations"][0]["name"] = "STEP".into();
+    folder.write("twins.gltf", twins.to_string());
+    assert_snapshot!("twins", folder.session(&["skin twins.gltf --clip step -o twins.glb"]));
+}
+
+#[test]
+fn several_times_and_whole_clips_are_numbered() {
+    let folder = Folder::with_ribbon();
+    let times = "skin ribbon.gltf --clip Step --time -1,0.5,9 -o times.glb";
+    let clip = "skin ribbon.gltf --clip Step --fps 4 -o clip.glb";
+    assert_snapshot!("series", folder.session(&[times, clip]));
+    let names =
+        |word: &str, count: usize| (0..count).map(|i| format!("{word}.{i:04}.glb")).collect::<Vec<_>>();
+    assert_eq!(folder.written(), [names("clip", 5), names("times", 3)].concat());
+    let left = |file: &str| positions(&folder, file)[0][0];
+    // The keys are at 0 and 1 s; outside of them the nearest holds.
+    assert_eq!(["times.0000.glb", "times.0001.glb", "times.0002.glb"].map(left), [0.0, 0.0, 3.0]);
+    assert_eq!(["clip.0003.glb", "clip.0004.glb"].map(left), [0.0, 3.0]);
+}
+
+#[test]
+fn arrays_hold_the_posed_vertices() {
+    let folder = Folder::with_ribbon();
+    assert_snapshot!("arrays", folder.session(&["skin ribbon.gltf --clip Step --time 1 -o posed.npy"]));
+    assert_eq!(
+        folder.written(),
+        ["posed.node3.primitive0.normal.npy", "posed.node3.primitive0.position.npy"]
+    );
+    folder.session(&["skin ribbon.gltf --clip Step --time 1 -o posed.glb"]);
+    let array = folder.read("posed.node3.primitive0.position.npy");
+    let want: Vec<u8> =
+        positions(&folder, "posed.glb").iter().flatten().flat_map(|x| x.to_le_bytes()).collect();
+    assert_eq!(array[array.len() - want.len()..], want);
+}
+
+#[test]
+fn arrays_are_named_for_what_they_are_and_numbered_in_order() {
+    let folder = Folder::with_ribbon();
+    folder.run("skin ribbon.gltf --rest --format npy -o a.png").assert().success();
+    assert_eq!(folder.written(), ["a.node3.primitive0.normal.npy", "a.node3.primitive0.position.npy"]);
+    // Whatever stands in the way of one of them is found before anything is written.
+    let folder = Folder::with_ribbon();
+    fs::create_dir(folder.path("a.0001.node3.primitive0.normal.npy")).expect("a folder");
+    folder.run("skin ribbon.gltf --clip Wave --fps 1 -o a.npy").assert().code(2);
+    assert_eq!(folder.written().len(), 1);
+}
+
+#[test]
+fn figures_come_as_json_too() {
+    let folder = Folder::with_ribbon();
+    let line = "skin ribbon.gltf --clip Wave --fps 1 -o a.glb --json --isa scalar --numeric portable";
+    assert_snapshot!("json", folder.session(&[line]));
+    folder.write("broken.gltf", "{}");
+    for line in ["skin broken.gltf --rest -o b.glb", "render broken.gltf --rest -o b.png", "info broken.gltf"]
+    {
+        let output = folder.run(&format!("{line} --json")).assert().code(1);
+        let json: serde_json::Value = serde_json::from_slice(&output.get_output().stdout).expect("JSON");
+        assert_eq!(json["usable"], false, "{line}");
+        assert_eq!(json["problems"][0]["severity"], "error", "{line}");
+    }
+}
+
+#[test]
+fn nothing_that_is_read_is_written_over() {
+    let folder = Folder::with_ribbon();
+    let mut painted = ribbon();
+    painted["images"] = serde_json::json!([{ "uri": "a.0001.png" }, { "uri": "b.png" }]);
+    painted["buffers"][0]["uri"] = "a.node3.primitive0.normal.npy".into();
+    folder.write("painted.gltf", painted.to_string());
+    folder.write("a.node3.primitive0.normal.npy", folder.read("ribbon.bin"));
+    for name in ["a.0001.png", "b.png"] {
+        folder.write(name, "a picture");
+    }
+    let before: Vec<_> = folder.written().iter().map(|name| folder.read(name)).collect();
+    for line in [
+        "skin painted.gltf --rest --format glb -o b.png",
+        "skin painted.gltf --rest --format glb -o painted.gltf",
+        "skin painted.gltf --clip Wave --fps 1 --format glb -o a.png",
+        "skin painted.gltf --rest -o a.npy",
+        "render painted.gltf --rest -o ./b.png",
+    ] {
+        folder.run(line).assert().code(2);
+        let now: Vec<_> = folder.written().iter().map(|name| folder.read(name)).collect();
+        assert_eq!(now, before, "{line}");
+    }
+}
+
+#[test]
+fn pictures_beside_the_model_travel_in_the_file_and_missing_ones_are_named() {
+    let folder = Folder::with_ribbon();
+    let mut painted = ribbon();
+    painted["images"] = serde_json::json!([{ "uri": "red%20cloth.png" }, { "uri": "gone.png" }]);
+    folder.write("painted.gltf", painted.to_string());
+    let picture = b"\x89PNG\r\n\x1a\nthe rest of a picture";
+    folder.write("red cloth.png", picture);
+    assert_snapshot!("pictures", folder.session(&["skin painted.gltf --rest -o posed.glb"]));
+    assert!(folder.read("posed.glb").windows(picture.len()).any(|bytes| bytes == picture));
+}
+
+#[test]
+fn portable_bits_do_not_depend_on_the_instruction_set() {
+    let Some(models) = models() else { return };
+    let folder = Folder::new();
+    let model = models.join("syn_morph.glb").display().to_string();
+    let written = |isa: Isa| {
+        let arguments = [
+            "skin",
+            &model,
+            "--clip",
+            "1",
+            "--time",
+            "0.7",
+            "-o",
+            "posed.glb",
+            "--numeric",
+            "portable",
+            "--isa",
+            isa.name(),
+        ];
+        folder.condyle(&arguments).assert().success();
+        folder.read("posed.glb")
+    };
+    let want = written(Isa::Scalar);
+    for isa in Isa::all() {
+        assert!(written(isa) == want, "{isa}");
+    }
+}
+
+#[test]
+fn normal_rules_differ_under_uneven_scale() {
+    let Some(models) = models() else { return };
+    let folder = Folder::new();
+    let model = models.join("syn_scale.glb").display().to_string();
+    let mut files = ["inverse-transpose", "plain", "blended-inverse-transpose"].map(|rule| {
+        let arguments =
+            ["skin", &model, "--clip", "0", "--time", "0.5", "-o", "posed.glb", "--normals", rule];
+        folder.condyle(&arguments).assert().success();
+        folder.read("posed.glb")
+    });
+    files.sort();
+    assert!(files[0] != files[1] && files[1] != files[2]);
+}
+
+#[test]
+fn wrong_command_lines_are_explained() {
+    let folder = Folder::with_ribbon();
+    fs::create_dir(folder.path("folder.glb")).expect("a folder");
+    folder.write("still.gltf", {
+        let mut still = ribbon();
+        still.as_object_mut().expect("an object").remove("animations");
+        still.to_string()
+    });
+    let before = folder.written();
+    let lines = [
+        "skin ribbon.gltf -o a.glb",
+        "skin ribbon.gltf --rest --time 1 -o a.glb",
+        "skin ribbon.gltf --clip 0 --time 1 --fps 3 -o a.glb",
+        "skin ribbon.gltf --clip 0 --time 0,nan -o a.glb",
+        "skin ribbon.gltf --clip 0 --time inf -o a.glb",
+        "skin ribbon.gltf --clip 0 --fps 0 -o a.glb",
+        "skin ribbon.gltf --clip 0 --fps 1e9 -o a.glb",
+        "skin ribbon.gltf --clip run -o a.glb",
+        "skin still.gltf --clip run -o a.glb",
+        "skin ribbon.gltf --rest -o a.obj",
+        "skin ribbon.gltf --rest -o nowhere/a.glb",
+        "skin ribbon.gltf --rest -o folder.glb",
+        "skin ribbon.gltf --rest --format glb -o ./ribbon.gltf",
+        "skin ribbon.gltf --rest --isa mmx -o a.glb",
+    ];
+    assert_snapshot!("wrong_command_lines", folder.session(&lines));
+    assert_eq!(folder.written(), before);
+}
+
+#[test]
+fn broken_models_are_refused_with_their_faults() {
+    let folder = Folder::with_ribbon();
+    let mut broken = ribbon();
+    broken["skins"][0]["joints"] = serde_json::json!([1, 77]);
+    broken["meshes"][0]["primitives"][0]["attributes"]["POSITION"] = serde_json::json!(99);
+    folder.write("broken.gltf", broken.to_string());
+    folder.write("a.glb", "what was there before");
+    let lines = ["skin broken.gltf --rest -o a.glb", "skin gone.gltf --rest -o a.glb"];
+    assert_snapshot!("broken_models", folder.session(&lines));
+    assert_eq!(folder.read("a.glb"), b"what was there before");
+    assert_eq!(folder.written(), ["a.glb", "broken.gltf"]);
+}
+
+#[test]
+fn a_pose_beyond_all_numbers_is_refused() {
+    let folder = Folder::with_ribbon();
+    let mut huge = ribbon();
+    for node in [0, 1] {
+        huge["nodes"][node]["scale"] = serde_json::json!([1e30, 1e30, 1e30]);
+    }
+    folder.write("huge.gltf", huge.to_string());
+    let lines = ["skin huge.gltf --clip Wave -o a.glb", "skin huge.gltf --clip Wave -o a.npy"];
+    assert_snapshot!("beyond_numbers", folder.session(&lines));
+    assert_eq!(folder.written(), ["huge.gltf"]);
+}
+
+#[test]
+fn a_forced_instruction_set_that_does_not_exist_is_refused() {
+    let folder = Folder::with_ribbon();
+    let mut command = folder.condyle(&["skin", "ribbon.gltf", "--rest", "-o", "a.glb"]);
+    assert_snapshot!("forced_isa", transcript(command.env("CONDYLE_ISA", "mmx")));
+    // What the command line says stands above it.
+    let mut command = folder.run("skin ribbon.gltf --rest -o a.glb --isa scalar --numeric portable");
+    command.env("CONDYLE_ISA", "mmx").env("CONDYLE_NUMERIC", "exact").assert().success();
+}
+
+#[cfg(unix)]
+#[test]
+fn written_files_are_readable_by_others_and_devices_are_left_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::with_ribbon();
+    folder.write("mine", "");
+    let wanted = fs::metadata(folder.path("mine")).expect("a file").permissions().mode();
+    folder.condyle(&["skin", "ribbon.gltf", "--rest", "-o", "a.glb"]).assert().success();
+    let got = fs::metadata(folder.path("a.glb")).expect("a file").permissions().mode();
+    assert_eq!(got & 0o777, wanted & 0o777);
+    let mut command =
+        folder.condyle(&["skin", "ribbon.gltf", "--rest", "--format", "glb", "-o", "/dev/null"]);
+    command.assert().code(2);
+    assert!(!fs::metadata("/dev/null").expect("a device").is_file());
+}
+
+#[cfg(unix)]
+#[test]
+fn what_a_link_leads_to_is_written_and_the_link_stays() {
+    use std::os::unix::fs::symlink;
+    let folder = Folder::with_ribbon();
+    folder.write("real.glb", "");
+    symlink("real.glb", folder.path("link.glb")).expect("a link");
+    symlink("ribbon.gltf", folder.path("model.glb")).expect("a link");
+    symlink("gone", folder.path("gone.glb")).expect("a link");
+    folder.run("skin ribbon.gltf --rest -o link.glb").assert().success();
+    assert!(fs::symlink_metadata(folder.path("link.glb")).expect("the link").is_symlink());
+    assert!(folder.read("real.glb").starts_with(b"glTF"));
+    for name in ["model.glb", "gone.glb"] {
+        folder.run(&format!("skin ribbon.gltf --rest -o {name}")).assert().code(2);
+    }
+    assert!(folder.read("ribbon.gltf").starts_with(b"{"));
+}
+
+#[test]
+fn help_explains_each_argument() {
+    assert_snapshot!("skin_help", transcript(condyle().args(["skin", "--help"])));
+}
