@@ -1,0 +1,106 @@
+//! Seeded characters to work on.
+
+use condyle::{
+    Affine, Influences, Interpolation, Joint, MorphTarget, Pose, RawClip, Skeleton, Skin, SkinnedMesh,
+    Target, Track, Transform, Vertices,
+};
+
+/// SplitMix64.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn range(&mut self, from: f32, to: f32) -> f32 {
+        from + (to - from) * ((self.bits() >> 40) as f32 / (1_u64 << 24) as f32)
+    }
+
+    fn vector(&mut self, size: f32) -> [f32; 3] {
+        std::array::from_fn(|_| self.range(-size, size))
+    }
+
+    fn unit<const N: usize>(&mut self) -> [f32; N] {
+        let v: [f32; N] = std::array::from_fn(|_| self.range(0.1, 1.0));
+        let length = v.iter().map(|v| v * v).sum::<f32>().sqrt();
+        v.map(|v| v / length)
+    }
+
+    fn transform(&mut self) -> Transform {
+        Transform { rotation: self.unit(), translation: self.vector(0.3), scale: [1.0; 3] }
+    }
+
+    /// Limbs of ten joints that branch from the first ones.
+    pub(crate) fn skeleton(&mut self, joints: usize) -> Skeleton {
+        let joint = |j: usize| {
+            let parent = if j % 10 == 1 { j / 10 } else { j.max(1) - 1 };
+            Joint {
+                name: format!("joint {j}"),
+                parent: (j > 0).then_some(parent as u16),
+                node: j as u32,
+                rest: self.transform(),
+            }
+        };
+        Skeleton::new((0..joints).map(joint)).expect("parents come first")
+    }
+
+    pub(crate) fn pose(&mut self, joints: usize) -> Pose {
+        Pose::from_transforms(&(0..joints).map(|_| self.transform()).collect::<Vec<_>>())
+    }
+
+    /// Rotations and translations of every joint, 31 keys on one timeline.
+    pub(crate) fn clip(&mut self, joints: usize) -> RawClip {
+        let times: Vec<f32> = (0..31).map(|k| k as f32 / 30.0).collect();
+        let mut tracks = Vec::new();
+        for joint in 0..joints as u16 {
+            let rotations: Vec<f32> = (0..31).flat_map(|_| self.unit::<4>()).collect();
+            let translations: Vec<f32> = (0..31).flat_map(|_| self.vector(0.3)).collect();
+            for (target, values) in
+                [(Target::Rotation(joint), rotations), (Target::Translation(joint), translations)]
+            {
+                tracks.push(Track { target, interpolation: Interpolation::Linear, timeline: 0, values });
+            }
+        }
+        RawClip::new("clip".into(), vec![times], tracks).expect("a valid clip")
+    }
+
+    pub(crate) fn skin(&mut self, joints: usize) -> Skin {
+        let inverse_bind = (0..joints).map(|_| Affine::from(self.transform())).collect();
+        Skin::new((0..joints as u16).collect(), inverse_bind).expect("equal lengths")
+    }
+
+    /// Rigid, with as many morph targets of positions and normals.
+    pub(crate) fn morphing_mesh(&mut self, vertices: u32, targets: usize) -> SkinnedMesh {
+        let rigid = self.mesh(vertices as usize, 1, 1);
+        let mut deltas = || (0..vertices).map(|_| self.vector(0.1)).collect::<Vec<_>>();
+        let mut target = || MorphTarget { positions: deltas(), normals: deltas(), tangents: vec![] };
+        let targets = (0..targets).map(|_| target()).collect();
+        SkinnedMesh::new(rigid.vertices().clone(), Influences::rigid(vertices), vec![], targets)
+            .expect("a valid mesh")
+    }
+
+    /// `per_vertex` influences each, of joints that lie close together, as on a real character.
+    pub(crate) fn mesh(&mut self, vertices: usize, joints: usize, per_vertex: usize) -> SkinnedMesh {
+        let row = |v: usize| {
+            let first = v * joints / vertices;
+            let weights: Vec<f32> = (0..per_vertex).map(|_| self.range(0.1, 1.0)).collect();
+            let sum: f32 = weights.iter().sum();
+            let row: Vec<_> =
+                weights.iter().enumerate().map(|(k, w)| (((first + k) % joints) as u16, w / sum)).collect();
+            row
+        };
+        let influences = Influences::from_rows((0..vertices).map(row)).expect("finite");
+        let tangent = |[x, y, z]: [f32; 3]| [x, y, z, 1.0];
+        let data = Vertices {
+            positions: (0..vertices).map(|_| self.vector(1.0)).collect(),
+            normals: (0..vertices).map(|_| self.unit()).collect(),
+            tangents: (0..vertices).map(|_| tangent(self.unit())).collect(),
+        };
+        SkinnedMesh::new(data, influences, Vec::new(), Vec::new()).expect("a valid mesh")
+    }
+}
