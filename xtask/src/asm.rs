@@ -1,0 +1,326 @@
+//! `cargo xtask asm`: looks at the machine code of every kernel.
+//!
+//! `dispatch!` compiles a kernel as a closure inside `vectorize_avx2` and the like: one function per instruction set
+//! and numeric mode, with everything inlined. A helper that is not inlined is compiled without the instruction
+//! set: all tests still pass, and the kernel runs many times slower. So: no call, no panic in a loop, registers as wide as
+//! they were, fused multiply-adds in the fast mode's kernels only, and by the same compiler as many instructions as before,
+//! within a fifth.
+//!
+//! SSE2 is missing here: every function of x86-64 may use it, so the compiler merges these kernels with their callers, and
+//! a function that is not inlined there costs a call and no more.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::process::Command;
+
+use crate::step::{Log, Outcome, Step, Stop, cargo, need_target};
+
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+const TABLE: &str = "docs/asm.md";
+
+/// How far the number of instructions may move by one compiler; another one's are not compared.
+const DRIFT: f64 = 0.2;
+
+pub(crate) fn steps() -> Vec<Step> {
+    vec![Step::new("asm", check)]
+}
+
+/// Compares the machine code with the committed table.
+pub(crate) fn check(log: &mut Log) -> Outcome {
+    let kernels = measure(log)?;
+    let path = crate::root().join(TABLE);
+    let text = std::fs::read_to_string(path)?;
+    let committed = read_table(&text);
+    let compiler = compiler()?;
+    let same_compiler = text.contains(&written_by(&compiler));
+    let mut faults: Vec<String> = kernels
+        .iter()
+        .flat_map(|(name, k)| k.faults().into_iter().map(move |f| format!("{name}: {f}")))
+        .collect();
+    for (name, row) in &committed {
+        match kernels.get(name) {
+            None => faults.push(format!("{name}: is in {TABLE} but not in the machine code")),
+            Some(found) => {
+                if found.width < row.width {
+                    faults.push(format!("{name}: at most {} bits wide, {} expected", found.width, row.width));
+                }
+                let ratio = found.instructions as f64 / row.instructions as f64;
+                if same_compiler && !(1.0 - DRIFT..=1.0 + DRIFT).contains(&ratio) {
+                    let (was, is) = (row.instructions, found.instructions);
+                    faults.push(format!("{name}: {is} instructions, {was} expected"));
+                }
+            }
+        }
+    }
+    let new = kernels.keys().filter(|name| !committed.contains_key(*name));
+    faults.extend(new.map(|name| format!("{name}: is not in {TABLE}; `cargo xtask asm --update` adds it")));
+    for fault in &faults {
+        log.note(fault);
+    }
+    match faults.len() {
+        0 if same_compiler => Ok(format!("{} kernels", kernels.len())),
+        0 => Ok(format!("{} kernels; their sizes are another compiler's, this is {compiler}", kernels.len())),
+        count => Err(Stop::Failed(format!("{count} faults in the machine code of the kernels"))),
+    }
+}
+
+/// Writes the table anew. Calls, panics and misplaced fused multiply-adds are faults all the same.
+pub(crate) fn update(log: &mut Log) -> Outcome {
+    let kernels = measure(log)?;
+    std::fs::write(crate::root().join(TABLE), write_table(&kernels, &compiler()?))?;
+    check(log)
+}
+
+/// What is looked at in the machine code of one kernel.
+#[derive(Default)]
+struct Kernel {
+    instructions: usize,
+    /// Of the widest vector register that an arithmetic instruction works on.
+    width: usize,
+    fused: bool,
+    fast: bool,
+    /// Functions called anywhere but on the way to a panic.
+    calls: Vec<String>,
+    /// Panics that a loop branches to.
+    panics: Vec<String>,
+}
+
+impl Kernel {
+    fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        faults.extend(self.calls.iter().map(|callee| format!("calls {callee}")));
+        faults.extend(self.panics.iter().map(|callee| format!("a loop can panic in {callee}")));
+        if self.width == 0 {
+            faults.push("no vector arithmetic".into());
+        }
+        if self.fused && !self.fast {
+            faults.push("a fused multiply-add in portable mode".into());
+        }
+        faults
+    }
+}
+
+/// Compiles the library as a release does and reads the assembly text.
+fn measure(log: &mut Log) -> Result<BTreeMap<String, Kernel>, Stop> {
+    need_target(TARGET)?;
+    let folder = crate::root().join("target/asm");
+    let mut command = cargo("rustc", ["-p", "condyle", "--lib", "--release", "--target", TARGET]);
+    command.args(["--", "--emit=asm", "-Csymbol-mangling-version=v0"]);
+    log.run(command.env("CARGO_TARGET_DIR", &folder))?;
+    let deps = folder.join(TARGET).join("release/deps");
+    let mut found = None;
+    for entry in std::fs::read_dir(deps)? {
+        let entry = entry?;
+        let written = entry.metadata().and_then(|m| m.modified())?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        // The latest: compilers and features that were tried before leave their own.
+        if name.starts_with("condyle-")
+            && name.ends_with(".s")
+            && found.as_ref().is_none_or(|(t, _)| *t < written)
+        {
+            found = Some((written, entry.path()));
+        }
+    }
+    let (_, path) = found.ok_or(Stop::Failed("the compiler wrote no assembly text".into()))?;
+    Ok(kernels(&std::fs::read_to_string(path)?))
+}
+
+/// Every kernel of an assembly text, by name: `skin::skin 2 avx2 fast` is the third kernel that the function `skin` of
+/// the module `skin` dispatches to.
+fn kernels(text: &str) -> BTreeMap<String, Kernel> {
+    // (function, instruction set) -> the number of the closure -> its code.
+    let mut found: BTreeMap<(String, String), BTreeMap<usize, Vec<&str>>> = BTreeMap::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let Some(symbol) = line.strip_suffix(':').filter(|s| s.starts_with("_R")) else { continue };
+        let demangled = format!("{:#}", rustc_demangle::demangle(symbol));
+        let Some((isa, function, closure)) = dispatched(&demangled) else { continue };
+        let body = lines.by_ref().take_while(|l| !l.starts_with(".Lfunc_end")).collect();
+        found.entry((function, isa)).or_default().insert(closure, body);
+    }
+    let mut kernels = BTreeMap::new();
+    for ((function, isa), closures) in found {
+        // `dispatch!` names the fast mode first, then the portable one.
+        for (index, body) in closures.into_values().enumerate() {
+            let (fast, mode) = [(true, "fast"), (false, "portable")][index % 2];
+            let name = format!("{function} {} {isa} {mode}", index / 2);
+            kernels.insert(name, Kernel { fast, ..examine(&function, &body) });
+        }
+    }
+    kernels
+}
+
+/// The instruction set, the function and the closure's number in
+/// `<…>::vectorize::vectorize_avx2::<condyle::skin::skin::{closure#7}, ()>`.
+fn dispatched(symbol: &str) -> Option<(String, String, usize)> {
+    let (_, rest) = symbol.split_once("::vectorize_")?;
+    let (isa, rest) = rest.split_once("::<condyle::")?;
+    let (function, rest) = rest.split_once("::{closure#")?;
+    let (closure, _) = rest.split_once('}')?;
+    let merged_with_callers = isa == "sse2";
+    (!merged_with_callers).then(|| (isa.replace('_', ""), function.to_owned(), closure.parse().unwrap_or(0)))
+}
+
+/// A straight line of code: only its last instruction may jump.
+#[derive(Default)]
+struct Block<'a> {
+    /// Mnemonic and operands.
+    code: Vec<(&'a str, &'a str)>,
+    next: Vec<usize>,
+}
+
+impl<'a> Block<'a> {
+    /// Functions called, by path; a jump out of the function is a call at its end.
+    fn callees(&self) -> impl Iterator<Item = String> + '_ {
+        let calls = self.code.iter().filter(|(name, operands)| {
+            name.starts_with("call") || name.starts_with('j') && !operands.starts_with(['.', '*'])
+        });
+        calls.map(|(_, operands)| demangle(operands))
+    }
+
+    /// The blocks of a function's assembly text.
+    fn split(body: &[&'a str]) -> Vec<Self> {
+        let mut labels = BTreeMap::new();
+        let mut blocks = vec![Self::default()];
+        for line in body {
+            if let Some(label) = line.strip_suffix(':').filter(|l| l.starts_with(".L")) {
+                labels.insert(label, blocks.len());
+                blocks.push(Self::default());
+            } else if let Some(text) = line.strip_prefix('\t').filter(|t| !t.starts_with(['.', '#'])) {
+                let (name, operands) = text.split_once('\t').unwrap_or((text, ""));
+                let last = blocks.len() - 1;
+                blocks[last].code.push((name, operands));
+                if name.starts_with('j') {
+                    blocks.push(Self::default());
+                }
+            }
+        }
+        let count = blocks.len();
+        for (index, block) in blocks.iter_mut().enumerate() {
+            let (name, operands) = *block.code.last().unwrap_or(&("", ""));
+            if name.starts_with('j') {
+                block.next.extend(labels.get(operands));
+            }
+            if !["jmp", "ret", "ud2"].iter().any(|end| name.starts_with(end)) && index + 1 < count {
+                block.next.push(index + 1);
+            }
+        }
+        blocks
+    }
+}
+
+/// For each block, whether control can come back to it.
+fn loops(blocks: &[Block<'_>]) -> Vec<bool> {
+    let comes_back = |block: usize| {
+        let mut seen = vec![false; blocks.len()];
+        let mut open = blocks[block].next.clone();
+        while let Some(next) = open.pop() {
+            if !std::mem::replace(&mut seen[next], true) {
+                open.extend(&blocks[next].next);
+            }
+        }
+        seen[block]
+    };
+    (0..blocks.len()).map(comes_back).collect()
+}
+
+/// One kernel's assembly text; `function` is the one that dispatches to it.
+fn examine(function: &str, body: &[&str]) -> Kernel {
+    let blocks = Block::split(body);
+    let in_loop = loops(&blocks);
+    let mut kernel = Kernel::default();
+    for (block, &in_loop) in blocks.iter().zip(&in_loop) {
+        for callee in block.callees().filter(|callee| !is_panic(callee)) {
+            let wanted = WANTED.iter().any(|(f, prefix)| function == *f && callee.starts_with(prefix));
+            if !wanted && (in_loop || !BYTES.contains(&callee.as_str())) {
+                kernel.calls.push(callee);
+            }
+        }
+        if in_loop {
+            let beyond = block.next.iter().flat_map(|&next| blocks[next].callees());
+            kernel.panics.extend(beyond.filter(|callee| is_panic(callee)));
+        }
+        kernel.instructions += block.code.len();
+        for (name, operands) in &block.code {
+            let name = name.strip_prefix('v').unwrap_or(name);
+            let arithmetic = ["add", "sub", "mul", "fm", "fnm"].iter().any(|a| name.starts_with(a));
+            if arithmetic && name.ends_with("ps") {
+                let registers = [("%zmm", 512), ("%ymm", 256), ("%xmm", 128)];
+                let width = registers.iter().find(|(r, _)| operands.contains(r)).map_or(0, |(_, bits)| *bits);
+                kernel.width = kernel.width.max(width);
+            }
+            kernel.fused |= name.starts_with("fm") || name.starts_with("fnm");
+        }
+    }
+    for callees in [&mut kernel.calls, &mut kernel.panics] {
+        callees.sort();
+        callees.dedup();
+    }
+    kernel
+}
+
+/// What the compiler calls to copy and clear: harmless outside of loops.
+const BYTES: [&str; 3] = ["memcpy", "memmove", "memset"];
+
+/// Calls that are meant to be, by the function that dispatches: sampling gathers the keys of sixteen joints one track
+/// after another, which is no work for vectors, before it interpolates them.
+const WANTED: [(&str, &str); 2] =
+    [("sample::sample_raw", "<condyle::sample::Keys<"), ("sample::sample_raw", "memcpy")];
+
+fn is_panic(callee: &str) -> bool {
+    callee.contains("panic") || callee.contains("_fail") || callee.contains("unwrap_failed")
+}
+
+/// `*_RNv…@GOTPCREL(%rip)` or `_RNv…@PLT` as a path.
+fn demangle(operand: &str) -> String {
+    let symbol = operand.trim_start_matches('*').split(['@', '(']).next().unwrap_or(operand);
+    format!("{:#}", rustc_demangle::demangle(symbol))
+}
+
+const HEAD: &str = "\
+# The machine code of the kernels
+
+Written by `cargo xtask asm --update` and compared by `cargo xtask asm`, see CONTRIBUTING.md: instructions of each kernel's
+whole function, the widest vector register of its arithmetic, and whether multiply-adds are fused. x86-64, release profile.
+";
+
+const COLUMNS: &str = "
+| kernel | instructions | bits | fused |
+|---|---|---|---|
+";
+
+/// The version of the compiler: the instructions are its choice.
+fn compiler() -> Result<String, Stop> {
+    let output = Command::new("rustc").arg("--version").env_remove("RUSTUP_TOOLCHAIN").output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let version = text.split(' ').nth(1).ok_or(Stop::Failed("rustc does not tell its version".into()))?;
+    Ok(format!("rustc {version}"))
+}
+
+fn written_by(compiler: &str) -> String {
+    format!("Numbers of instructions by {compiler}.\n")
+}
+
+fn write_table(kernels: &BTreeMap<String, Kernel>, compiler: &str) -> String {
+    let mut text = format!("{HEAD}{}{COLUMNS}", written_by(compiler));
+    for (name, k) in kernels {
+        let fused = if k.fused { "yes" } else { "no" };
+        writeln!(text, "| {name} | {} | {} | {fused} |", k.instructions, k.width).ok();
+    }
+    text
+}
+
+struct Row {
+    instructions: usize,
+    width: usize,
+}
+
+fn read_table(text: &str) -> BTreeMap<String, Row> {
+    let rows = text.lines().filter_map(|line| {
+        let mut cells = line.strip_prefix("| ")?.split(" | ");
+        let name = cells.next()?.to_owned();
+        let instructions = cells.next()?.parse().ok()?;
+        Some((name, Row { instructions, width: cells.next()?.parse().ok()? }))
+    });
+    rows.collect()
+}

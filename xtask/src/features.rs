@@ -1,0 +1,39 @@
+//! The library without its features, with each one alone, and on machines without an operating system.
+
+use crate::step::{Log, Outcome, Step, Stop, cargo, need_target};
+
+/// No standard library: the build fails if one is needed.
+const BARE: [&str; 2] = ["wasm32-unknown-unknown", "thumbv7em-none-eabi"];
+
+pub(crate) fn steps() -> Vec<Step> {
+    let bare = BARE.map(|target| Step::new(format!("bare-{target}"), move |log: &mut Log| bare(log, target)));
+    std::iter::once(Step::new("features", features)).chain(bare).collect()
+}
+
+fn features(log: &mut Log) -> Outcome {
+    // The tests force instruction sets for their thread, which takes the feature `std`.
+    let check = ["-p", "condyle", "--lib", "--no-default-features"];
+    let deny = ["--", "-D", "warnings"];
+    log.run(cargo("clippy", check).args(deny))?;
+    let names = names()?;
+    for name in &names {
+        log.run(cargo("clippy", check).args(["--features", name]).args(deny))?;
+    }
+    Ok(format!("none and each of {}", names.join(", ")))
+}
+
+/// The features that the library's manifest lists.
+fn names() -> Result<Vec<String>, Stop> {
+    let manifest = std::fs::read_to_string(crate::root().join("crates/condyle/Cargo.toml"))?;
+    let lines = manifest.lines().skip_while(|l| *l != "[features]").skip(1);
+    let table = lines.take_while(|l| !l.starts_with('['));
+    let keys = table.filter(|l| !l.starts_with('#')).filter_map(|l| l.split_once(" = "));
+    let names: Vec<_> = keys.map(|(name, _)| name.to_owned()).filter(|n| n != "default").collect();
+    if names.is_empty() { Err(Stop::Failed("no [features] in the manifest".into())) } else { Ok(names) }
+}
+
+fn bare(log: &mut Log, target: &str) -> Outcome {
+    need_target(target)?;
+    log.run(&mut cargo("build", ["-p", "condyle", "--no-default-features", "--target", target]))?;
+    Ok(String::new())
+}

@@ -1,0 +1,75 @@
+//! Thirty seconds of each fuzz target, starting from documents that are valid.
+//!
+//! The targets are built as cargo-fuzz builds them, but for AddressSanitizer: the workspace has no unsafe code for it
+//! to watch, and without it a stable compiler serves and the limit on memory measures the importer alone.
+
+use std::process::{Command, ExitCode};
+
+use crate::step::{Log, Outcome, Step, Stop, alone as run_alone, cargo, need};
+
+#[path = "../../crates/condyle-gltf/tests/tiny/mod.rs"]
+mod tiny;
+
+const TARGETS: [&str; 3] = ["import", "mutate", "meshopt"];
+
+/// How long a target runs in CI.
+pub(crate) const SECONDS: u32 = 30;
+
+const FLAGS: &str = "--cfg fuzzing -Cdebug-assertions -Coverflow-checks -Ccodegen-units=1 -Cpasses=sancov-module \
+    -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+    -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares";
+
+/// The fuzz targets are a workspace of their own.
+pub(crate) const MANIFEST: &str = "fuzz/Cargo.toml";
+
+pub(crate) fn steps() -> Vec<Step> {
+    let targets = TARGETS
+        .map(|target| Step::new(format!("fuzz-{target}"), move |log: &mut Log| fuzz(log, target, SECONDS)));
+    std::iter::once(Step::new("fuzz-clippy", clippy)).chain(targets).collect()
+}
+
+/// libFuzzer itself is compiled from C++, by the lints too.
+fn need_compiler() -> Result<(), Stop> {
+    need(&std::env::var("CXX").unwrap_or("c++".into()), &["--version"])
+}
+
+fn clippy(log: &mut Log) -> Outcome {
+    need_compiler()?;
+    log.run(&mut cargo("clippy", ["--manifest-path", MANIFEST, "--all-targets", "--", "-D", "warnings"]))?;
+    Ok(String::new())
+}
+
+/// `cargo xtask fuzz TARGET`.
+pub(crate) fn alone(target: &str, seconds: u32) -> ExitCode {
+    run_alone(&format!("fuzz-{target}"), |log| fuzz(log, target, seconds))
+}
+
+fn fuzz(log: &mut Log, target: &str, seconds: u32) -> Outcome {
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        return Err(Stop::Skipped("libFuzzer is built for x86-64 Linux only here".into()));
+    }
+    need_compiler()?;
+    let triple = "x86_64-unknown-linux-gnu";
+    // With `--target` the flags spare build scripts and macros.
+    let args = ["--release", "--manifest-path", MANIFEST, "--target", triple];
+    log.run(cargo("build", args).env("RUSTFLAGS", FLAGS))?;
+
+    let fuzz = crate::root().join("fuzz");
+    let corpus = fuzz.join("corpus").join(target);
+    let artifacts = fuzz.join("artifacts").join(target);
+    for folder in [&corpus, &artifacts] {
+        std::fs::create_dir_all(folder)?;
+    }
+    for (name, bytes) in tiny::seeds(target) {
+        std::fs::write(corpus.join(name), bytes)?;
+    }
+    let mut run = Command::new(fuzz.join("target").join(triple).join("release").join(target));
+    run.arg(format!("-max_total_time={seconds}")).args(["-timeout=2", "-rss_limit_mb=300", "-max_len=65536"]);
+    // A folder with a slash at its end, or libFuzzer takes it for a prefix.
+    run.arg(format!("-artifact_prefix={}/", artifacts.display())).arg(corpus);
+    log.run(&mut run)?;
+    let text = log.text();
+    let done = text.lines().rev().find_map(|l| l.strip_prefix("Done "));
+    let done = done.ok_or(Stop::Failed("the target did not say that it was done".into()))?;
+    Ok(format!("{} inputs", done.split(' ').next().unwrap_or_default()))
+}

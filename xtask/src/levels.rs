@@ -1,0 +1,65 @@
+//! The tests again in portable mode on every instruction set of this machine, and on older machines than this one.
+//!
+//! The fast mode on the best instruction set is what the tests run with anyway.
+
+use crate::step::{Log, Outcome, Step, Stop, need};
+use crate::tests;
+
+const LEVELS: [&str; 5] = ["scalar", "sse2", "sse42", "avx2", "avx512"];
+
+/// `qemu-user` models without AVX, and with AVX2 and FMA; the best that each has.
+const CPUS: [(&str, &str); 2] = [("Nehalem", "sse42"), ("Haswell", "avx2")];
+
+pub(crate) fn steps() -> Vec<Step> {
+    let levels = LEVELS.into_iter().filter(|level| available(level));
+    let levels =
+        levels.map(|level| Step::new(format!("isa-{level}"), move |log: &mut Log| forced(log, level)));
+    let cpus = CPUS.map(|(cpu, level)| {
+        Step::new(format!("cpu-{}", cpu.to_lowercase()), move |log: &mut Log| emulated(log, cpu, level))
+    });
+    levels.chain(cpus).collect()
+}
+
+/// The same build as the README's test command.
+fn build(log: &mut Log) -> Result<Vec<tests::TestProgram>, Stop> {
+    tests::build(log, &["--workspace"], &[])
+}
+
+fn forced(log: &mut Log, level: &str) -> Outcome {
+    let mut programs = build(log)?;
+    if level != "scalar" {
+        // Once is enough: the command line passes its environment on to the library.
+        programs.retain(|program| program.krate != "condyle-cli");
+    }
+    tests::run(log, &programs, &[], &[("CONDYLE_ISA", level), ("CONDYLE_NUMERIC", "portable")])
+}
+
+fn emulated(log: &mut Log, cpu: &str, level: &str) -> Outcome {
+    if !cfg!(target_arch = "x86_64") {
+        return Err(Stop::Skipped("this machine is not an x86-64".into()));
+    }
+    need("qemu-x86_64", &["--version"])?;
+    let mut programs = build(log)?;
+    programs.retain(|program| program.krate != "condyle-cli");
+    let runner = ["qemu-x86_64", "-cpu", cpu].map(Into::into);
+    tests::run(log, &programs, &runner, &[("CONDYLE_ISA", level)])
+}
+
+#[cfg(target_arch = "x86_64")]
+fn available(level: &str) -> bool {
+    match level {
+        "sse42" => std::arch::is_x86_feature_detected!("sse4.2"),
+        "avx2" => std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma"),
+        // Ice Lake and later: the level of `fearless_simd`.
+        "avx512" => {
+            std::arch::is_x86_feature_detected!("avx512vbmi2")
+                && std::arch::is_x86_feature_detected!("avx512bitalg")
+        }
+        _ => true,
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn available(level: &str) -> bool {
+    level == "scalar"
+}

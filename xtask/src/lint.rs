@@ -1,0 +1,44 @@
+//! Format, lints, documentation, and the oldest compiler that will do.
+
+use crate::fuzz;
+use crate::step::{Log, Outcome, Step, Stop, cargo, works};
+
+pub(crate) fn steps() -> Vec<Step> {
+    vec![
+        Step::new("format", format),
+        Step::new("clippy", clippy),
+        Step::new("doc", doc),
+        Step::new("msrv", msrv),
+    ]
+}
+
+fn format(log: &mut Log) -> Outcome {
+    log.run(&mut cargo("fmt", ["--all", "--check"]))?;
+    log.run(&mut cargo("fmt", ["--manifest-path", fuzz::MANIFEST, "--check"]))?;
+    Ok(String::new())
+}
+
+fn clippy(log: &mut Log) -> Outcome {
+    let args = ["--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"];
+    log.run(&mut cargo("clippy", args))?;
+    Ok(String::new())
+}
+
+fn doc(log: &mut Log) -> Outcome {
+    let args = ["--workspace", "--no-deps", "--all-features"];
+    log.run(cargo("doc", args).env("RUSTDOCFLAGS", "-D warnings"))?;
+    Ok(String::new())
+}
+
+/// The compiler that the manifest promises to be enough.
+fn msrv(log: &mut Log) -> Outcome {
+    let manifest = std::fs::read_to_string(crate::root().join("Cargo.toml"))?;
+    let version = manifest.lines().find_map(|l| l.strip_prefix("rust-version = \"")?.strip_suffix('"'));
+    let version = version.ok_or(Stop::Failed("no rust-version in Cargo.toml".into()))?;
+    let toolchain = format!("+{version}");
+    if !works("cargo", &[&toolchain, "--version"]) {
+        return Err(Stop::Skipped(format!("no toolchain {version}")));
+    }
+    log.run(&mut cargo(&format!("{toolchain} check"), ["--workspace", "--all-targets", "--all-features"]))?;
+    Ok(format!("rustc {version}"))
+}

@@ -1,0 +1,61 @@
+//! What CI runs, and the checks that need more than a test.
+
+mod asm;
+mod bench;
+mod ci;
+mod features;
+mod fuzz;
+mod levels;
+mod lint;
+mod miri;
+mod readme;
+mod step;
+mod tables;
+mod targets;
+mod tests;
+mod validator;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  ci [--list]                       every check that CI makes, or their names
+  ci --only NAME                    those whose name begins with NAME
+  ci --strict                       fails where a check is skipped for want of a tool
+  asm [--update]                    the machine code of the kernels against docs/asm.md
+  tables                            fits the polynomials of crates/condyle/src/slerp_table.rs
+  fuzz TARGET [--seconds N]         one fuzz target, 30 seconds unless told otherwise
+";
+
+/// The folder that holds the workspace.
+fn root() -> PathBuf {
+    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+    xtask.parent().unwrap_or(xtask).to_path_buf()
+}
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match args.as_slice() {
+        ["ci"] => ci::run("", false),
+        ["ci", "--strict"] => ci::run("", true),
+        ["ci", "--list"] => ci::list(),
+        ["ci", "--only", name] => ci::run(name, false),
+        ["asm"] => step::alone("asm", asm::check),
+        ["asm", "--update"] => step::alone("asm", asm::update),
+        ["tables"] => step::alone("tables", tables::write),
+        ["fuzz", target] => fuzz::alone(target, fuzz::SECONDS),
+        ["fuzz", target, "--seconds", seconds] => match seconds.parse() {
+            Ok(seconds) => fuzz::alone(target, seconds),
+            Err(_) => usage(),
+        },
+        _ => usage(),
+    }
+}
+
+fn usage() -> ExitCode {
+    eprint!("{USAGE}");
+    ExitCode::from(2)
+}

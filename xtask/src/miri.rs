@@ -1,0 +1,26 @@
+//! The library's own tests in an interpreter that sees undefined behaviour, in our code and below it.
+
+use std::time::Duration;
+
+use crate::step::{Log, Outcome, Step, Stop, cargo, works};
+use crate::tests;
+
+/// What the interpreter needs minutes for, and runs no line that the other tests do not.
+const SLOW: [&str; 2] = ["portable_bits", "skin::tests::a_result_does_not_depend_on_its_neighbours"];
+
+pub(crate) fn steps() -> Vec<Step> {
+    vec![Step::new("miri", miri)]
+}
+
+fn miri(log: &mut Log) -> Outcome {
+    if !works("cargo", &["+nightly", "miri", "--version"]) {
+        return Err(Stop::Skipped("no nightly toolchain with miri".into()));
+    }
+    log.limit = Duration::from_secs(12 * 60);
+    let mut command = cargo("+nightly miri test", ["-p", "condyle", "--lib", "--all-features", "--"]);
+    // One at a time, so that the log names the test that runs too long.
+    command.arg("--test-threads=1").args(SLOW.map(|name| format!("--skip={name}")));
+    let folder = crate::root().join("target/miri");
+    log.run(command.env("CARGO_TARGET_DIR", folder).env("MIRIFLAGS", "-Zmiri-disable-isolation"))?;
+    tests::counted(log)
+}

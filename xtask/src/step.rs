@@ -1,0 +1,222 @@
+//! One check: its name, what it runs, and how it ended.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+/// Why a step did not pass.
+pub(crate) enum Stop {
+    /// Something it needs is not on this machine and could not be installed.
+    Skipped(String),
+    /// What went wrong, in a line; the log has the rest.
+    Failed(String),
+}
+
+/// A fault of the machine and not of the code.
+impl From<std::io::Error> for Stop {
+    fn from(e: std::io::Error) -> Self {
+        Self::Failed(e.to_string())
+    }
+}
+
+/// A few words on what was done ("312 tests"), or why not.
+pub(crate) type Outcome = Result<String, Stop>;
+
+/// A named check.
+pub(crate) struct Step {
+    pub(crate) name: String,
+    pub(crate) run: Box<dyn Fn(&mut Log) -> Outcome>,
+}
+
+impl Step {
+    pub(crate) fn new(name: impl Into<String>, run: impl Fn(&mut Log) -> Outcome + 'static) -> Self {
+        Self { name: name.into(), run: Box::new(run) }
+    }
+}
+
+/// Where the output of a step's commands goes: shown only if the step fails.
+pub(crate) struct Log {
+    file: File,
+    /// A command that runs longer than this hangs.
+    pub(crate) limit: Duration,
+}
+
+impl Log {
+    /// `target/xtask/NAME.log`, empty.
+    pub(crate) fn create(name: &str) -> std::io::Result<Self> {
+        std::fs::create_dir_all(out_dir())?;
+        let path = out_dir().join(format!("{name}.log"));
+        let file = File::options().read(true).append(true).create(true).open(path)?;
+        file.set_len(0)?;
+        Ok(Self { file, limit: Duration::from_secs(15 * 60) })
+    }
+
+    /// Runs a command; anything but exit code 0 fails the step.
+    pub(crate) fn run(&mut self, command: &mut Command) -> Result<(), Stop> {
+        let output = self.file.try_clone()?;
+        command.stdout(output);
+        self.finish(command)
+    }
+
+    /// Runs a command and returns what it wrote to its standard output.
+    pub(crate) fn capture(&mut self, command: &mut Command) -> Result<String, Stop> {
+        let path = out_dir().join("captured.txt");
+        command.stdout(File::create(&path)?);
+        self.finish(command)?;
+        Ok(std::fs::read_to_string(path)?)
+    }
+
+    fn finish(&mut self, command: &mut Command) -> Result<(), Stop> {
+        let line = describe(command);
+        self.note(&format!("$ {line}"));
+        command.stdin(Stdio::null()).stderr(self.file.try_clone()?);
+        let mut child = start(command).map_err(|e| Stop::Failed(format!("`{line}` did not start: {e}")))?;
+        let deadline = Instant::now() + self.limit;
+        let status = loop {
+            match child.try_wait()? {
+                Some(status) => break status,
+                None if Instant::now() > deadline => {
+                    kill(&mut child)?;
+                    child.wait()?;
+                    let seconds = self.limit.as_secs();
+                    let text = self.text();
+                    let test =
+                        text.lines().last().and_then(|l| l.strip_prefix("test ")?.strip_suffix(" ... "));
+                    let during = test.map_or(String::new(), |t| format!(", the last of them in {t}"));
+                    return Err(Stop::Failed(format!("`{line}` ran for more than {seconds} s{during}")));
+                }
+                None => std::thread::sleep(Duration::from_millis(20)),
+            }
+        };
+        if status.success() { Ok(()) } else { Err(Stop::Failed(format!("`{line}`: {status}"))) }
+    }
+
+    /// Adds a line of our own.
+    pub(crate) fn note(&mut self, line: &str) {
+        // A log that cannot be written is no reason to fail a check.
+        writeln!(self.file, "{line}").ok();
+    }
+
+    /// All that was written so far.
+    pub(crate) fn text(&mut self) -> String {
+        let mut bytes = Vec::new();
+        let read = self.file.seek(SeekFrom::Start(0)).and_then(|_| self.file.read_to_end(&mut bytes));
+        match read {
+            Ok(_) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(e) => format!("the log cannot be read: {e}"),
+        }
+    }
+}
+
+/// The folder for logs and for whatever a step installs or writes.
+pub(crate) fn out_dir() -> PathBuf {
+    crate::root().join("target/xtask")
+}
+
+/// Starts a command in a group of its own, so that what it starts ends with it.
+#[cfg(unix)]
+fn start(command: &mut Command) -> std::io::Result<Child> {
+    std::os::unix::process::CommandExt::process_group(command, 0).spawn()
+}
+
+#[cfg(unix)]
+fn kill(child: &mut Child) -> std::io::Result<()> {
+    Command::new("kill").args(["-KILL", "--", &format!("-{}", child.id())]).status().map(drop)
+}
+
+#[cfg(not(unix))]
+fn start(command: &mut Command) -> std::io::Result<Child> {
+    command.spawn()
+}
+
+#[cfg(not(unix))]
+fn kill(child: &mut Child) -> std::io::Result<()> {
+    child.kill()
+}
+
+/// `cargo SUBCOMMAND` in the root of the workspace, with the dependencies of the lock file, without colours.
+pub(crate) fn cargo<S: AsRef<std::ffi::OsStr>>(
+    subcommand: &str,
+    args: impl IntoIterator<Item = S>,
+) -> Command {
+    let mut command = Command::new("cargo");
+    command.args(subcommand.split(' '));
+    if subcommand != "fmt" {
+        command.arg("--locked");
+    }
+    command.args(args).current_dir(crate::root()).env("CARGO_TERM_COLOR", "never");
+    // The nested cargo is its own master: nothing of the one that started this program may leak into it, and no flags
+    // for the compiler, which could switch on the instruction sets that a step is to do without.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        let leaks = text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_");
+        if leaks || ["RUSTUP_TOOLCHAIN", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"].contains(&&*text) {
+            command.env_remove(&name);
+        }
+    }
+    command
+}
+
+/// Whether a program starts and succeeds with these arguments.
+pub(crate) fn works(program: &str, args: &[&str]) -> bool {
+    let quiet = Command::new(program)
+        .args(args)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .env_remove("RUSTUP_TOOLCHAIN")
+        // To ask for a toolchain must not install it.
+        .env("RUSTUP_AUTO_INSTALL", "0")
+        .status();
+    quiet.is_ok_and(|status| status.success())
+}
+
+/// Skips the step unless a program is here.
+pub(crate) fn need(program: &str, args: &[&str]) -> Result<(), Stop> {
+    if works(program, args) { Ok(()) } else { Err(Stop::Skipped(format!("{program} is not installed"))) }
+}
+
+/// Skips the step unless the compiler has the target's standard library.
+pub(crate) fn need_target(target: &str) -> Result<(), Stop> {
+    let shown = Command::new("rustc").args(["--print", "target-libdir", "--target", target]).output();
+    let folder = shown.map(|o| PathBuf::from(String::from_utf8_lossy(&o.stdout).trim())).unwrap_or_default();
+    let found = std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+    let missing = || Stop::Skipped(format!("the standard library of {target} is not installed"));
+    if found { Ok(()) } else { Err(missing()) }
+}
+
+/// Runs one step by itself and prints its log.
+pub(crate) fn alone(name: &str, run: impl FnOnce(&mut Log) -> Outcome) -> ExitCode {
+    let outcome = match Log::create(name) {
+        Ok(mut log) => {
+            let outcome = run(&mut log);
+            print!("{}", log.text());
+            outcome
+        }
+        Err(e) => Err(e.into()),
+    };
+    match outcome {
+        Ok(done) => {
+            println!("{name}: {done}");
+            ExitCode::SUCCESS
+        }
+        Err(Stop::Skipped(why)) => {
+            println!("{name}: SKIPPED: {why}");
+            ExitCode::SUCCESS
+        }
+        Err(Stop::Failed(why)) => {
+            println!("{name}: FAILED: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn describe(command: &Command) -> String {
+    let settings = command.get_envs().filter_map(|(name, value)| {
+        value.map(|v| format!("{}={}", name.to_string_lossy(), v.to_string_lossy()))
+    });
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    settings.chain(words.map(|w| w.to_string_lossy().into_owned())).collect::<Vec<_>>().join(" ")
+}
