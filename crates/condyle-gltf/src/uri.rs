@@ -40,14 +40,31 @@ pub(crate) fn locate(uri: &str, folder: Option<&Path>) -> Result<Resource, Strin
     let file = relative_path(uri)?;
     let folder =
         folder.ok_or("the document was not read from a folder, so it cannot have files beside it")?;
+    let path = folder.join(&file);
     let canonical = |path: &Path| path.canonicalize().map_err(|e| cannot_be_read(uri, &e));
-    let folder = canonical(folder)?;
+    let Ok(folder) = canonical(folder) else {
+        // Finding a canonical path needs every folder above, which a sandbox like WASI's may not show.
+        path.metadata().map_err(|e| cannot_be_read(uri, &e))?;
+        if has_link(folder, &file) {
+            return Err(format!("{} is a link, and where it leads cannot be found out", quoted(uri)));
+        }
+        return Ok(Resource::File(path));
+    };
     // Symbolic links are followed before the comparison, so that none of them leads out.
-    let path = canonical(&folder.join(file))?;
+    let path = canonical(&path)?;
     if !path.starts_with(&folder) {
         return Err(format!("{} leaves the document's folder", quoted(uri)));
     }
     Ok(Resource::File(path))
+}
+
+/// Whether a symbolic link is on the way from `folder` to `file` below it.
+fn has_link(folder: &Path, file: &Path) -> bool {
+    let mut path = folder.to_path_buf();
+    file.components().any(|part| {
+        path.push(part);
+        path.is_symlink()
+    })
 }
 
 pub(crate) fn cannot_be_read(uri: &str, error: &std::io::Error) -> String {
@@ -79,7 +96,7 @@ fn embedded(data: &str) -> Result<Vec<u8>, String> {
     BASE64.decode(body).map_err(|e| format!("the base64 data is broken: {e}"))
 }
 
-/// A relative path that, links aside, cannot leave the folder that it starts in.
+/// A path without `.` and `..` (RFC 3986, 5.2.4) that, links aside, cannot leave the folder that it starts in.
 fn relative_path(uri: &str) -> Result<PathBuf, String> {
     let shown = quoted(uri);
     let scheme = uri.split_once(':').map_or("", |(scheme, _)| scheme);
@@ -95,17 +112,15 @@ fn relative_path(uri: &str) -> Result<PathBuf, String> {
     if decoded.is_empty() || decoded.contains(['\\', '\0']) {
         return Err(format!("{shown} is empty, or holds a backslash or a zero byte"));
     }
-    let path = PathBuf::from(&*decoded);
-    let mut depth = 0usize;
-    for part in path.components() {
-        depth = match part {
-            Component::Normal(_) => depth + 1,
-            Component::CurDir => depth,
-            Component::ParentDir => {
-                depth.checked_sub(1).ok_or(format!("{shown} leaves the document's folder"))?
-            }
+    let mut path = PathBuf::new();
+    for part in Path::new(&*decoded).components() {
+        match part {
+            Component::Normal(name) => path.push(name),
+            Component::CurDir => {}
+            Component::ParentDir if path.pop() => {}
+            Component::ParentDir => return Err(format!("{shown} leaves the document's folder")),
             Component::RootDir | Component::Prefix(_) => return Err(format!("{shown} is an absolute path")),
-        };
+        }
     }
     Ok(path)
 }
