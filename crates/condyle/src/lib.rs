@@ -83,6 +83,7 @@ mod error;
 #[cfg(feature = "mint")]
 mod interop;
 mod interpolate;
+mod joint_quat;
 mod mesh;
 mod model;
 mod morph;
@@ -103,6 +104,7 @@ mod testing;
 pub mod math;
 
 pub use error::Error;
+pub use joint_quat::{JointMat, JointQuat};
 pub use math::{Affine, Quat, Transform};
 pub use mesh::{Influences, MorphTarget, Skin, SkinnedMesh, VertexSlices, VertexSlicesMut, Vertices};
 pub use model::local_to_model;
