@@ -79,6 +79,8 @@ extern crate alloc;
 extern crate std;
 
 mod convert;
+#[allow(dead_code, reason = "the bounds are for those who choose a method")]
+mod eberly_table;
 mod error;
 #[cfg(feature = "mint")]
 mod interop;

@@ -2,6 +2,8 @@
 //!
 //! For tests, benchmarks and cross-checks. Matrices are three rows of four; quaternions `xyzw`.
 
+pub mod balance;
+
 use std::vec::Vec;
 
 use crate::{
