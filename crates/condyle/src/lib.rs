@@ -80,6 +80,7 @@ extern crate std;
 
 mod convert;
 mod error;
+mod exp_map;
 #[cfg(feature = "mint")]
 mod interop;
 mod interpolate;

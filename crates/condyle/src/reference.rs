@@ -289,3 +289,20 @@ pub fn morph(mesh: &SkinnedMesh, weights: &[f32]) -> [Vec<[f64; 3]>; 3] {
     }
     out
 }
+
+/// The logarithm of a quaternion's direction: the axis times half of the angle, from 0 to π. Its opposite, without an axis,
+/// gives 0 too.
+#[must_use]
+pub fn log(q: [f64; 4]) -> [f64; 3] {
+    let v = [q[0], q[1], q[2]];
+    let sine = dot(v, v).sqrt();
+    if sine > 0.0 { scaled(v, sine.atan2(q[3]) / sine) } else { v }
+}
+
+/// The unit quaternion whose logarithm is `v`.
+#[must_use]
+pub fn exp(v: [f64; 3]) -> [f64; 4] {
+    let angle = dot(v, v).sqrt();
+    let [x, y, z] = if angle > 0.0 { scaled(v, angle.sin() / angle) } else { v };
+    [x, y, z, angle.cos()]
+}
