@@ -78,6 +78,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod blend;
 mod convert;
 mod error;
 mod exp_map;
@@ -104,6 +105,7 @@ mod testing;
 
 pub mod math;
 
+pub use blend::{Layer, Mean, blend};
 pub use error::Error;
 pub use joint_quat::{JointMat, JointQuat};
 pub use math::{Affine, Quat, Transform};
