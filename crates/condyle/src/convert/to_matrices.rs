@@ -129,7 +129,9 @@ fn joints_by<S: Simd, M: Mode, T: Stored, V: Quads<S>>(s: S, mode: M, joints: &[
     for (joints, out) in joints.zip(&mut out) {
         group::<S, M, T, V>(s, mode, joints, out);
     }
-    group::<S, M, T, V>(s, mode, last, out.into_remainder());
+    if !last.is_empty() {
+        group::<S, M, T, V>(s, mode, last, out.into_remainder());
+    }
 }
 
 /// As many joints as there are lanes, or fewer.
