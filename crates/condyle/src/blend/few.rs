@@ -1,11 +1,12 @@
 //! Sums of up to four layers, in floats.
 //!
 //! Two floats have the same sum in either order. Three or four are first told apart by size: the least, the greatest, and
-//! what is left in between, a pair again. One pass over the layers, and the time of a plain sum and a half.
+//! what is left in between, a pair again. One pass over the layers, one and a half times as long as a plain sum.
 
 use fearless_simd::prelude::*;
 
 use super::rotation::{Reference, load_all, store_all};
+use super::share::nan_or_zero;
 use crate::pose::{BLOCK, Lanes, PoseBlock};
 use crate::simd::{Mode, load};
 
@@ -29,7 +30,7 @@ fn sum<S: Simd, const N: usize>(p: &[S::f32s; N]) -> S::f32s {
         ((least + greatest) + (rest + rest2), (p[0] + p[1]) + (p[2] + p[3]))
     };
     // What the least of a number and NaN is, or of 0 and -0, instruction sets see differently: NaN or 0 is added.
-    sorted + (plain - plain)
+    sorted + nan_or_zero::<S>(plain)
 }
 
 /// The sums of lanes of each component times shares.
@@ -44,7 +45,7 @@ fn sums<S: Simd, const N: usize, const C: usize>(
     for (c, out) in out.iter_mut().enumerate() {
         let mut p = *shares;
         for (p, lanes) in p.iter_mut().zip(lanes) {
-            *p = *p * load(s, &lanes[c], at);
+            *p *= load(s, &lanes[c], at);
         }
         *out = sum::<S, N>(&p);
     }

@@ -7,7 +7,7 @@
 use fearless_simd::prelude::*;
 
 use super::rotation::{Reference, store_all};
-use super::share::{Shares, Sums, exponent, power_above};
+use super::share::{Shares, Sums, exponent, nan_or_zero, power_above};
 use crate::pose::{BLOCK, Lanes, PoseBlock};
 use crate::simd::{Mode, load};
 
@@ -81,7 +81,7 @@ impl<S: Simd> Group<'_, S> {
                 for (sum, term) in sums.iter_mut().zip(reference.log(s, &q, share * power)) {
                     let part: S::i32s = term.to_int();
                     *sum += part;
-                    poison += term - term;
+                    poison += nan_or_zero::<S>(term);
                 }
             } else {
                 let factor = reference.factor(&q, share * power);
@@ -97,13 +97,19 @@ impl<S: Simd> Group<'_, S> {
             let whole: S::f32s = whole.to_float();
             *sum += whole;
         }
-        if EXP {
+        let mut out = if EXP {
             let down: S::f32s = (S::i32s::splat(s, exponent(-29)) + self.sums.growth).bitcast();
             reference.turned(s, [sum[0] * down, sum[1] * down, sum[2] * down])
         } else {
             // A millionth of 2^30, squared.
             reference.unit(s, &sum, S::f32s::splat(s, (1 << 20) as f32))
+        };
+        if MASKED {
+            for (out, rest) in out.iter_mut().zip(&reference.rotation) {
+                *out = self.sums.nothing.select(*rest, *out);
+            }
         }
+        out
     }
 
     #[inline(always)]
@@ -134,7 +140,7 @@ impl<S: Simd> Group<'_, S> {
         for c in 0..3 {
             let whole: S::f32s = sums[c].to_float();
             let back = S::i32s::splat(s, 2 * exponent(0)) + self.sums.growth - powers[c].bitcast::<S::i32s>();
-            out[c] = whole * back.bitcast::<S::f32s>() + (powers[c] - powers[c]);
+            out[c] = whole * back.bitcast::<S::f32s>() + nan_or_zero::<S>(powers[c]);
             if MASKED {
                 out[c] = self.sums.nothing.select(load(s, &reference[c], self.at), out[c]);
             }
