@@ -17,7 +17,8 @@ struct Groups<'a, S: Simd, const G: usize> {
     shares: &'a Shares<'a>,
     index: usize,
     at: usize,
-    sums: [Sums<S>; G],
+    /// Those of masks belong to one group.
+    sums: Sums<S>,
 }
 
 /// Runs `$body` for each layer that counts, with its shares and its block.
@@ -31,8 +32,7 @@ macro_rules! each_layer {
             let mut $share = [S::f32s::splat($groups.s, 0.0); G];
             for g in 0..G {
                 let joint = $groups.index * BLOCK + $groups.place(g);
-                $share[g] =
-                    $groups.shares.of::<S, $masked>($groups.s, number, layer, joint, &$groups.sums[g]);
+                $share[g] = $groups.shares.of::<S, $masked>($groups.s, number, layer, joint, &$groups.sums);
             }
             $body
         }
@@ -65,10 +65,6 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
         out: &mut [Lanes; 4],
     ) {
         let s = self.s;
-        let mut references = [Reference::new(s, mode, reference, self.at); G];
-        for (g, reference_of) in references.iter_mut().enumerate() {
-            *reference_of = Reference::new(s, mode, reference, self.place(g));
-        }
         let zero = S::i32s::splat(s, 0);
         let mut largest = [zero; G];
         if !EXP {
@@ -93,6 +89,7 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
         each_layer!(self, MASKED, |share, block| {
             let [x, y, z, w] = &block.rotation;
             for g in 0..G {
+                let reference = Reference::new(s, mode, reference, self.place(g));
                 let q = [
                     self.load::<MASKED>(x, g, share[g], 0.0),
                     self.load::<MASKED>(y, g, share[g], 0.0),
@@ -100,14 +97,13 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
                     self.load::<MASKED>(w, g, share[g], 1.0),
                 ];
                 if EXP {
-                    for (sum, term) in sums[g].iter_mut().zip(references[g].log(s, &q, share[g] * powers[g]))
-                    {
+                    for (sum, term) in sums[g].iter_mut().zip(reference.log(s, &q, share[g] * powers[g])) {
                         let part: S::i32s = term.to_int();
                         *sum += part;
                         poison[g] += nan_or_zero::<S>(term);
                     }
                 } else {
-                    let factor = references[g].factor(&q, share[g] * powers[g]);
+                    let factor = reference.factor(&q, share[g] * powers[g]);
                     for (sum, q) in sums[g].iter_mut().zip(q) {
                         let part: S::i32s = (q * factor).to_int();
                         *sum += part;
@@ -115,14 +111,15 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
                 }
             }
         });
-        for (g, reference) in references.iter().enumerate() {
-            let mut sum = [poison[g] + self.sums[g].poison; 4];
+        for g in 0..G {
+            let reference = Reference::new(s, mode, reference, self.place(g));
+            let mut sum = [poison[g] + self.sums.poison; 4];
             for (sum, whole) in sum.iter_mut().zip(sums[g]) {
                 let whole: S::f32s = whole.to_float();
                 *sum += whole;
             }
             let mut mean = if EXP {
-                let down: S::f32s = (S::i32s::splat(s, exponent(-29)) + self.sums[g].growth).bitcast();
+                let down: S::f32s = (S::i32s::splat(s, exponent(-29)) + self.sums.growth).bitcast();
                 reference.turned(s, [sum[0] * down, sum[1] * down, sum[2] * down])
             } else {
                 // A millionth of 2^30, squared.
@@ -130,7 +127,7 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
             };
             if MASKED {
                 for (mean, rest) in mean.iter_mut().zip(&reference.rotation) {
-                    *mean = self.sums[g].nothing.select(*rest, *mean);
+                    *mean = self.sums.nothing.select(*rest, *mean);
                 }
             }
             store_all::<S, 4>(out, self.place(g), &mean);
@@ -155,7 +152,7 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
         for g in 0..G {
             for c in 0..3 {
                 let (power, poison) = power_above(s, largest[g][c]);
-                powers[g][c] = power + poison + self.sums[g].poison;
+                powers[g][c] = power + poison + self.sums.poison;
             }
         }
         each_layer!(self, MASKED, |share, block| {
@@ -171,11 +168,10 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
         for g in 0..G {
             for c in 0..3 {
                 let (whole, power): (S::f32s, S::f32s) = (sums[g][c].to_float(), powers[g][c]);
-                let back =
-                    S::i32s::splat(s, 2 * exponent(0)) + self.sums[g].growth - power.bitcast::<S::i32s>();
+                let back = S::i32s::splat(s, 2 * exponent(0)) + self.sums.growth - power.bitcast::<S::i32s>();
                 let mut mean = whole * back.bitcast::<S::f32s>() + nan_or_zero::<S>(power);
                 if MASKED {
-                    mean = self.sums[g].nothing.select(load(s, &reference[c], self.place(g)), mean);
+                    mean = self.sums.nothing.select(load(s, &reference[c], self.place(g)), mean);
                 }
                 store::<S>(&mut out[c], self.place(g), mean);
             }
@@ -211,11 +207,8 @@ fn groups<S: Simd, M: Mode, const MASKED: bool, const EXP: bool, const G: usize>
     out: &mut PoseBlock,
 ) {
     for at in (0..BLOCK).step_by(G * S::f32s::LEN) {
-        let mut sums = [shares.sums::<S, MASKED>(s, index * BLOCK + at); G];
-        for (g, sums) in sums.iter_mut().enumerate().skip(1) {
-            *sums = shares.sums::<S, MASKED>(s, index * BLOCK + at + g * S::f32s::LEN);
-        }
-        let groups = Groups { s, shares, index, at, sums };
+        let sums = shares.sums::<S, MASKED>(s, index * BLOCK + at);
+        let groups = Groups::<S, G> { s, shares, index, at, sums };
         groups.rotations::<M, MASKED, EXP>(mode, &reference.rotation, &mut out.rotation);
         groups.vectors::<MASKED, false>(&reference.translation, &mut out.translation);
         groups.vectors::<MASKED, true>(&reference.scale, &mut out.scale);

@@ -25,7 +25,6 @@ pub(super) fn store_all<S: Simd, const N: usize>(lanes: &mut [Lanes; N], at: usi
 }
 
 /// Rotations seen from those of the reference, in one group of lanes.
-#[derive(Clone, Copy)]
 pub(super) struct Reference<S: Simd, M> {
     mode: M,
     pub(super) rotation: [S::f32s; 4],
