@@ -384,7 +384,7 @@ pub(crate) fn transpose<S: Simd>(m: [fearless_simd::f32x4<S>; 4]) -> [fearless_s
 #[inline(always)]
 pub(crate) fn spread<S: Simd, const LANE: usize>(v: fearless_simd::f32x4<S>) -> fearless_simd::f32x4<S> {
     let twice = if LANE < 2 { v.zip_low(v) } else { v.zip_high(v) };
-    if LANE % 2 == 0 { twice.zip_low(twice) } else { twice.zip_high(twice) }
+    if LANE.is_multiple_of(2) { twice.zip_low(twice) } else { twice.zip_high(twice) }
 }
 
 /// The transposes of two 4x4 matrices, one in the low halves and one in the high halves.

@@ -81,6 +81,12 @@ fn place(
     dispatch!(|s, mode| hierarchies(s, mode, parents, blocks, model, out));
 }
 
+/// Where the matrices of each instance go; those of lanes without an instance are thrown away.
+struct Out<'a> {
+    models: [&'a mut [Affine]; LANES],
+    nowhere: [Affine; LANES],
+}
+
 #[inline(always)]
 fn hierarchies<S: Simd, M: Mode>(
     s: S,
@@ -88,10 +94,11 @@ fn hierarchies<S: Simd, M: Mode>(
     parents: &[u16],
     blocks: &[&[PoseBlock]; LANES],
     model: &mut [LaneMatrices],
-    mut out: [&mut [Affine]; LANES],
+    models: [&mut [Affine]; LANES],
 ) {
     let mut local: [Matrices; LANES] = [[[0.0; BLOCK]; 12]; LANES];
     let mut tile = [IDENTITY; 4];
+    let mut out = Out { models, nowhere: [Affine::IDENTITY; LANES] };
     for (index, parents) in parents.chunks(BLOCK).enumerate() {
         for (local, blocks) in local.iter_mut().zip(blocks) {
             if let Some(block) = blocks.get(index) {
@@ -100,6 +107,7 @@ fn hierarchies<S: Simd, M: Mode>(
         }
         // Four joints at a time change from a lane each to an instance in each lane.
         for (at, parents) in (0..BLOCK).step_by(4).zip(parents.chunks(4)) {
+            #[allow(clippy::needless_range_loop, reason = "eight arrays are walked at once")]
             for element in 0..12 {
                 let four = |instance: usize| {
                     let (low, high) = (&local[instance][element], &local[instance + 4][element]);
@@ -127,7 +135,7 @@ fn place_joint<S: Simd, M: Mode>(
     parent: u16,
     local: &LaneMatrices,
     model: &mut [LaneMatrices],
-    out: &mut [&mut [Affine]; LANES],
+    out: &mut Out<'_>,
 ) {
     let load = |lanes: &[f32; LANES]| f32x8::load_array_ref(s, lanes);
     let zero = f32x8::splat(s, 0.0);
@@ -152,10 +160,8 @@ fn place_joint<S: Simd, M: Mode>(
             }
         }
     }
-    // Lanes without an instance are written to what is thrown away.
-    let mut nowhere = [Affine::IDENTITY; LANES];
-    let mut rows = nowhere.each_mut();
-    for (rows, out) in rows.iter_mut().zip(out) {
+    let mut rows = out.nowhere.each_mut();
+    for (rows, out) in rows.iter_mut().zip(&mut out.models) {
         if let Some(out) = out.get_mut(joint) {
             *rows = out;
         }

@@ -67,7 +67,7 @@ fn place_joints<S: Simd, M: Mode>(
         // Four joints at a time leave the lanes.
         let rows =
             [rows_of_four(s, local, 0, at), rows_of_four(s, local, 1, at), rows_of_four(s, local, 2, at)];
-        for lane in 0..4 {
+        for ((x, y), z) in rows[0].into_iter().zip(rows[1]).zip(rows[2]) {
             let Some((joint, parent)) = joints.next() else { return };
             // Most follow their parent: its matrix is still here, and stored ones take a while to come back.
             let parent = usize::from(parent);
@@ -77,7 +77,7 @@ fn place_joints<S: Simd, M: Mode>(
                 // A root has no such parent.
                 load_rows(s, model.get(parent).unwrap_or(&Affine::IDENTITY))
             };
-            let local = [rows[0][lane], rows[1][lane], rows[2][lane]];
+            let local = [x, y, z];
             let product = [
                 mul_row(s, mode, parent[0], &local),
                 mul_row(s, mode, parent[1], &local),

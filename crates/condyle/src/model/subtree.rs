@@ -43,8 +43,8 @@ fn place<S: Simd, M: Mode>(
 ) {
     let mut local: Matrices = [[0.0; BLOCK]; 12];
     let mut before = (usize::MAX, load_rows(s, &Affine::IDENTITY));
+    let mut gathered = PoseBlock::IDENTITY;
     for joints in subtree.chunks(BLOCK) {
-        let mut gathered = PoseBlock::IDENTITY;
         for (lane, &joint) in joints.iter().enumerate() {
             let (from, joint) = (usize::from(joint) % BLOCK, usize::from(joint) / BLOCK);
             if let Some(block) = blocks.get(joint) {

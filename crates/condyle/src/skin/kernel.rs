@@ -5,7 +5,7 @@ use fearless_simd::{f32x4, f32x8, prelude::*, u32x8};
 use super::rows::{Rows, blend, blend_even, columns};
 use super::vectors::{TwoMatrices, inverse_transpose, join, move_points, turn, unit};
 use crate::Palette;
-use crate::mesh::{Influences, VertexSlices, VertexSlicesMut};
+use crate::mesh::{AtMost, Influences, VertexSlices, VertexSlicesMut};
 use crate::palette::PaletteMatrix;
 use crate::simd::Mode;
 
@@ -44,6 +44,7 @@ struct Group<'a> {
     positions: &'a [f32; PACKED],
     normals: &'a [f32; PACKED],
     tangents: &'a [[f32; 4]; GROUP],
+    frames: Frames,
 }
 
 /// Where a group goes. What a kernel does not compute, it does not write.
@@ -59,7 +60,6 @@ struct Call<'a> {
     rows: Rows<'a>,
     matrices: &'a [PaletteMatrix],
     normal_matrices: &'a [PaletteMatrix],
-    frames: Frames,
 }
 
 /// The vectors of pair `pair`.
@@ -105,7 +105,6 @@ struct Turned<S: Simd> {
 fn skin_pair<S: Simd, M: Mode, const FRAMES: bool>(
     s: S,
     mode: M,
-    frames: Frames,
     bind: &Group<'_>,
     pair: usize,
     [m, own]: [&TwoMatrices<S>; 2],
@@ -113,10 +112,10 @@ fn skin_pair<S: Simd, M: Mode, const FRAMES: bool>(
     turned: &mut Turned<S>,
 ) {
     store_two(positions, pair, move_points(mode, m, load_two(s, bind.positions, pair)));
-    if FRAMES && frames.normals != Normals::None {
+    if FRAMES && bind.frames.normals != Normals::None {
         turned.normals[pair] = turn(mode, own, load_two(s, bind.normals, pair));
     }
-    if FRAMES && frames.tangents {
+    if FRAMES && bind.frames.tangents {
         turned.tangents[pair] = turn(mode, m, two_tangents(s, bind.tangents, pair));
     }
 }
@@ -136,7 +135,7 @@ fn skin_even<S: Simd, M: Mode, const FRAMES: bool, const K: usize>(
         let a = blend_even(s, mode, &joints[2 * pair], &weights[2 * pair], call.matrices)?;
         let b = blend_even(s, mode, &joints[2 * pair + 1], &weights[2 * pair + 1], call.matrices)?;
         let m = join(a, b);
-        skin_pair::<_, _, FRAMES>(s, mode, call.frames, bind, pair, [&m, &m], positions, turned);
+        skin_pair::<_, _, FRAMES>(s, mode, bind, pair, [&m, &m], positions, turned);
     }
     Some(())
 }
@@ -159,7 +158,7 @@ fn skin_mixed<S: Simd, M: Mode, const FRAMES: bool>(
         ];
         let [a, b] = [blend(s, mode, rows[0], call.matrices)?, blend(s, mode, rows[1], call.matrices)?];
         let m = join(a, b);
-        let own = match call.frames.normals {
+        let own = match bind.frames.normals {
             Normals::Own if FRAMES => {
                 let a = blend(s, mode, rows[0], call.normal_matrices)?;
                 join(a, blend(s, mode, rows[1], call.normal_matrices)?)
@@ -170,7 +169,7 @@ fn skin_mixed<S: Simd, M: Mode, const FRAMES: bool>(
             }
             _ => m,
         };
-        skin_pair::<_, _, FRAMES>(s, mode, call.frames, bind, pair, [&m, &own], positions, turned);
+        skin_pair::<_, _, FRAMES>(s, mode, bind, pair, [&m, &own], positions, turned);
     }
     Some(())
 }
@@ -182,20 +181,20 @@ fn skin_group<S: Simd, M: Mode, const FRAMES: bool>(
     call: Call<'_>,
     bind: &Group<'_>,
     posed: GroupMut<'_>,
+    turned: &mut Turned<S>,
 ) -> Option<()> {
-    let (with_normals, with_tangents) = (call.frames.normals != Normals::None, call.frames.tangents);
+    let (with_normals, with_tangents) = (bind.frames.normals != Normals::None, bind.frames.tangents);
     let zero = f32x8::splat(s, 0.0);
-    let mut turned = Turned { normals: [zero; 4], tangents: [zero; 4] };
 
     let count = bind.begins[1].wrapping_sub(bind.begins[0]);
     let counts = u32x8::from_slice(s, &bind.begins[1..]) - u32x8::from_slice(s, &bind.begins[..GROUP]);
-    let plain = matches!(call.frames.normals, Normals::None | Normals::Blended);
+    let plain = matches!(bind.frames.normals, Normals::None | Normals::Blended);
     let even = plain && count <= call.rows.most && counts.simd_eq(u32x8::splat(s, count)).all_true();
     match if even { count } else { 0 } {
-        1 => skin_even::<_, _, FRAMES, 1>(s, mode, call, bind, posed.positions, &mut turned)?,
-        2 => skin_even::<_, _, FRAMES, 2>(s, mode, call, bind, posed.positions, &mut turned)?,
-        4 => skin_even::<_, _, FRAMES, 4>(s, mode, call, bind, posed.positions, &mut turned)?,
-        _ => skin_mixed::<_, _, FRAMES>(s, mode, call, bind, posed.positions, &mut turned)?,
+        1 => skin_even::<_, _, FRAMES, 1>(s, mode, call, bind, posed.positions, turned)?,
+        2 => skin_even::<_, _, FRAMES, 2>(s, mode, call, bind, posed.positions, turned)?,
+        4 => skin_even::<_, _, FRAMES, 4>(s, mode, call, bind, posed.positions, turned)?,
+        _ => skin_mixed::<_, _, FRAMES>(s, mode, call, bind, posed.positions, turned)?,
     }
     if FRAMES && with_normals {
         for (pair, both) in unit(s, mode, turned.normals).into_iter().enumerate() {
@@ -208,7 +207,7 @@ fn skin_group<S: Simd, M: Mode, const FRAMES: bool>(
             let both = last.select(two_tangents(s, bind.tangents, pair), both);
             both.store_slice(&mut posed.tangents.as_flattened_mut()[8 * pair..8 * pair + 8]);
         }
-        if call.frames.mirrors {
+        if bind.frames.mirrors {
             for (tangent, hand) in posed.tangents.iter_mut().zip(hands(s, mode, call, bind.begins)?) {
                 tangent[3] *= hand;
             }
@@ -232,16 +231,16 @@ pub(super) fn packed_mut(vectors: &mut [[f32; 3]], at: usize) -> Option<&mut [f3
 pub(super) fn skin_vertices<S: Simd, M: Mode, const FRAMES: bool>(
     s: S,
     mode: M,
-    influences: &Influences,
-    most: u32,
+    influences: AtMost<'_, Influences>,
     palette: &Palette,
     frames: Frames,
     bind: VertexSlices<'_>,
     posed: VertexSlicesMut<'_>,
 ) {
+    let (influences, most) = influences.parts();
     let (starts, joints, weights) = influences.as_slices();
     let (matrices, normal_matrices) = (palette.matrices(), palette.normal_matrices());
-    let call = Call { rows: Rows { joints, weights, most }, matrices, normal_matrices, frames };
+    let call = Call { rows: Rows { joints, weights, most }, matrices, normal_matrices };
     // The last one to eight vertices are copied, as nothing behind them could be read; what is missing follows no joint.
     let last = bind.positions.len().saturating_sub(1) / GROUP * GROUP;
     let mut begins = [joints.len() as u32; GROUP + 1];
@@ -254,6 +253,8 @@ pub(super) fn skin_vertices<S: Simd, M: Mode, const FRAMES: bool>(
     let (no_vectors, no_tangents) = ([0.0; PACKED], [[0.0; 4]; GROUP]);
     let (mut unused_vectors, mut unused_tangents) = (no_vectors, no_tangents);
 
+    let zero = f32x8::splat(s, 0.0);
+    let mut turned = Turned { normals: [zero; 4], tangents: [zero; 4] };
     for whole in [true, false] {
         // The same code for both: one copy of it is long enough.
         let (starts, bind) = if whole { (starts, bind) } else { (&begins[..], tail.slices()) };
@@ -271,7 +272,7 @@ pub(super) fn skin_vertices<S: Simd, M: Mode, const FRAMES: bool>(
             let Some(begins) = starts.get(at..).and_then(|s| s.first_chunk()) else { return };
             let Some(positions) = packed(bind.positions, at) else { return };
             let Some(posed_positions) = packed_mut(posed.positions, at) else { return };
-            let mut group = Group { begins, positions, normals: &no_vectors, tangents: &no_tangents };
+            let mut group = Group { begins, positions, normals: &no_vectors, tangents: &no_tangents, frames };
             let mut out = GroupMut {
                 positions: posed_positions,
                 normals: &mut unused_vectors,
@@ -290,7 +291,7 @@ pub(super) fn skin_vertices<S: Simd, M: Mode, const FRAMES: bool>(
                 let Some(tangents) = to else { return };
                 out.tangents = tangents;
             }
-            if skin_group::<_, _, FRAMES>(s, mode, call, &group, out).is_none() {
+            if skin_group::<_, _, FRAMES>(s, mode, call, &group, out, &mut turned).is_none() {
                 return;
             }
         }

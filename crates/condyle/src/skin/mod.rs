@@ -39,8 +39,8 @@ fn skin_at_most(
     bind: VertexSlices<'_>,
     posed: VertexSlicesMut<'_>,
 ) -> Result<(), Error> {
-    let (influences, most) = influences.parts();
-    let count = influences.vertex_count();
+    let (all, _) = influences.parts();
+    let count = all.vertex_count();
     let of_count = |what, found| if found == 0 { Ok(()) } else { Error::check_len(what, found, count) };
     Error::check_len("bind positions", bind.positions.len(), count)?;
     Error::check_len("posed positions", posed.positions.len(), count)?;
@@ -48,7 +48,7 @@ fn skin_at_most(
     of_count("posed normals", posed.normals.len())?;
     of_count("bind tangents", bind.tangents.len())?;
     of_count("posed tangents", posed.tangents.len())?;
-    Error::check_room("palette", palette.matrices().len(), influences.joint_bound())?;
+    Error::check_room("palette", palette.matrices().len(), all.joint_bound())?;
 
     let with_normals = !(bind.normals.is_empty() || posed.normals.is_empty());
     let with_tangents = !(bind.tangents.is_empty() || posed.tangents.is_empty());
@@ -61,13 +61,9 @@ fn skin_at_most(
     // Only tangents ask.
     let frames = Frames { normals, tangents: with_tangents, mirrors: with_tangents && palette.mirrors() };
     if with_normals || with_tangents {
-        dispatch!(|s, mode| skin_vertices::<_, _, true>(
-            s, mode, influences, most, palette, frames, bind, posed
-        ));
+        dispatch!(|s, mode| skin_vertices::<_, _, true>(s, mode, influences, palette, frames, bind, posed));
     } else {
-        dispatch!(|s, mode| skin_vertices::<_, _, false>(
-            s, mode, influences, most, palette, frames, bind, posed
-        ));
+        dispatch!(|s, mode| skin_vertices::<_, _, false>(s, mode, influences, palette, frames, bind, posed));
     }
     Ok(())
 }

@@ -14,6 +14,9 @@ pub(super) struct Rows<'a> {
     pub(super) most: u32,
 }
 
+/// Joints and weights of eight vertices of `K` influences each.
+type EightRows<'a, const K: usize> = (&'a [[u16; K]; 8], &'a [[f32; K]; 8]);
+
 impl<'a> Rows<'a> {
     /// The influences from one place to another. Always there: asking costs less than a panic path.
     #[inline(always)]
@@ -24,7 +27,7 @@ impl<'a> Rows<'a> {
 
     /// The rows of eight vertices of `K` influences each, from `begin` on.
     #[inline(always)]
-    pub(super) fn eight<const K: usize>(self, begin: u32) -> Option<(&'a [[u16; K]; 8], &'a [[f32; K]; 8])> {
+    pub(super) fn eight<const K: usize>(self, begin: u32) -> Option<EightRows<'a, K>> {
         let begin = begin as usize;
         let joints = self.joints.get(begin..)?.as_chunks().0.first_chunk()?;
         Some((joints, self.weights.get(begin..)?.as_chunks().0.first_chunk()?))
