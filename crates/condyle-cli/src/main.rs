@@ -13,6 +13,7 @@ mod npy;
 mod numerics;
 mod output;
 mod overlay;
+mod papers;
 mod picture;
 mod raster;
 mod render;
@@ -51,6 +52,7 @@ enum Command {
     Skin(skin::Args),
     Info(info::Args),
     Check(check::Args),
+    Papers(papers::Args),
     Completions(completions::Args),
 }
 
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         Command::Skin(args) => skin::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Papers(args) => papers::run(&args),
         Command::Completions(args) => completions::run(&args),
     };
     match done {
