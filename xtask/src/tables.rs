@@ -1,4 +1,4 @@
-//! `cargo xtask tables`: fits the polynomials of the slerp weights and writes them as Rust source.
+//! `cargo xtask tables`: fits the polynomials of the slerp weights and writes them, and Eberly's factors, as Rust source.
 //!
 //! With `x = cos θ` and `z = 1 - x`, the weight `sin(tθ) / sin θ` is `t + z · t(1 - t²) · P(z, t²)`. It is
 //! exact at t = 0, at t = 1 and at θ = 0 whatever `P` is. Eberly (2018) takes a power series for `P`; a minimax
@@ -7,14 +7,16 @@
 
 use std::fmt::Write as _;
 
+use crate::eberly;
 use crate::step::{Log, Outcome, cargo};
 
-/// Writes `slerp_table.rs`, formatted.
+/// Writes the tables, formatted.
 pub(crate) fn write(log: &mut Log) -> Outcome {
-    let path = "crates/condyle/src/slerp_table.rs";
-    std::fs::write(crate::root().join(path), source())?;
+    let folder = crate::root().join("crates/condyle/src");
+    std::fs::write(folder.join("slerp_table.rs"), source())?;
+    std::fs::write(folder.join("eberly_table.rs"), eberly::source())?;
     log.run(&mut cargo("fmt", ["-p", "condyle"]))?;
-    Ok(format!("wrote {path}"))
+    Ok("wrote slerp_table.rs and eberly_table.rs".into())
 }
 
 /// One fitted table.

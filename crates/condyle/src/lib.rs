@@ -79,6 +79,9 @@ extern crate alloc;
 extern crate std;
 
 mod convert;
+#[allow(dead_code, reason = "the bounds are for those who choose a method")]
+mod eberly_table;
+mod decompose;
 mod error;
 #[cfg(feature = "mint")]
 mod interop;
@@ -103,6 +106,11 @@ mod testing;
 
 pub mod math;
 
+pub use convert::{
+    joints_to_columns, joints_to_matrices, matrices_to_joints, matrices_to_pose, pose_to_columns,
+    pose_to_matrices,
+};
+pub use decompose::{Polar, Transform64};
 pub use error::Error;
 pub use joint_quat::{JointMat, JointQuat};
 pub use math::{Affine, Quat, Transform};

@@ -2,6 +2,11 @@
 //!
 //! For tests, benchmarks and cross-checks. Matrices are three rows of four; quaternions `xyzw`.
 
+pub mod balance;
+mod interpolation;
+
+pub use interpolation::*;
+
 use std::vec::Vec;
 
 use crate::{
