@@ -1,9 +1,24 @@
 //! Seeded characters to work on.
 
 use condyle::{
-    Affine, Influences, Interpolation, Joint, MorphTarget, Pose, RawClip, Skeleton, Skin, SkinnedMesh,
+    Affine, Influences, Interpolation, Joint, JointQuat, MorphTarget, Pose, RawClip, Skeleton, Skin, SkinnedMesh,
     Target, Track, Transform, Vertices,
 };
+
+/// Joints one after another; their scale is that of the first axis.
+pub(crate) fn structs(joints: &[Transform]) -> Vec<JointQuat> {
+    let joint = |&Transform { rotation, translation, scale }: &Transform| JointQuat {
+        rotation,
+        translation,
+        scale: scale[0],
+    };
+    joints.iter().map(joint).collect()
+}
+
+pub(crate) fn transform(joint: &JointQuat) -> Transform {
+    let JointQuat { rotation, translation, scale } = *joint;
+    Transform { rotation, translation, scale: [scale; 3] }
+}
 
 /// SplitMix64.
 pub(crate) struct Random(pub(crate) u64);

@@ -2,15 +2,17 @@
 
 use std::rc::Rc;
 
-use condyle::{Affine, Transform, reference};
+use condyle::{
+    Affine, JointQuat, Pose, Transform, joints_to_matrices, matrices_to_joints, matrices_to_pose,
+    pose_to_matrices, reference,
+};
 
-use super::{JOINTS, case, largest, worst, worst_matrices};
-use crate::data::Random;
+use super::{JOINTS, MANY, case, largest, worst, worst_matrices};
+use crate::data::{Random, structs, transform};
 use crate::harness::{Case, Subjects};
 use crate::peers::{self, FromMatrices, Matrices};
 
-/// Beyond the second cache.
-const MANY: usize = 65_520;
+const BOUND: f64 = 5e-7;
 
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
@@ -27,7 +29,24 @@ pub(super) fn cases() -> Vec<Case> {
 fn to_matrices(subjects: &mut Subjects, n: usize, layout: &str) {
     let joints = Random(7).any_transforms(n);
     let want: Vec<_> = joints.iter().map(|joint| reference::local_matrix(&reference::Local::from(*joint))).collect();
-    let data = Joints { joints, want: Rc::new(want) };
+    let want = Rc::new(want);
+    let (out, looked_at) = (vec![Affine::IDENTITY; n], want.clone());
+    let wrong = move |out: &Vec<Affine>| worst_matrices(out.iter().copied(), looked_at.iter());
+    match layout {
+        "blocks" => {
+            let pose = Rc::new(Pose::from_transforms(&joints));
+            let call = |pose: &Pose, out: &mut Vec<Affine>| pose_to_matrices(pose, out).expect("sizes agree");
+            subjects.kernel("condyle", BOUND, &pose, out, call, wrong);
+        }
+        _ => {
+            let joints = Rc::new(structs(&joints));
+            let call = |joints: &Vec<JointQuat>, out: &mut Vec<Affine>| {
+                joints_to_matrices(joints, out).expect("sizes agree");
+            };
+            subjects.kernel("condyle", BOUND, &joints, out, call, wrong);
+        }
+    }
+    let data = Joints { joints, want };
     match layout {
         "blocks" => {
             data.peer::<peers::plain::Block>(subjects);
@@ -73,8 +92,28 @@ impl Joints {
 
 fn from_matrices(subjects: &mut Subjects, n: usize, layout: &str) {
     let joints = Random(8).any_transforms(n);
-    let matrices = joints.iter().copied().map(Affine::from).collect();
-    let data = Placed { matrices, want: Rc::new(joints) };
+    let matrices: Rc<Vec<Affine>> = Rc::new(joints.iter().copied().map(Affine::from).collect());
+    let want = Rc::new(joints);
+    let looked_at = want.clone();
+    match layout {
+        "blocks" => subjects.kernel(
+            "condyle",
+            BOUND,
+            &matrices,
+            Pose::identity(n),
+            |matrices, pose| matrices_to_pose(matrices, pose).expect("sizes agree"),
+            move |pose| error(pose.transforms(), &looked_at),
+        ),
+        _ => subjects.kernel(
+            "condyle",
+            BOUND,
+            &matrices,
+            structs(&want),
+            |matrices, joints| matrices_to_joints(matrices, joints).expect("sizes agree"),
+            move |joints| error(joints.iter().map(transform), &looked_at),
+        ),
+    }
+    let data = Placed { matrices, want };
     match layout {
         #[cfg(feature = "peers")]
         "blocks" => data.peer::<peers::wide::Block>(subjects),
@@ -94,7 +133,7 @@ fn from_matrices(subjects: &mut Subjects, n: usize, layout: &str) {
 
 /// Matrices, and what they were made of.
 struct Placed {
-    matrices: Vec<Affine>,
+    matrices: Rc<Vec<Affine>>,
     want: Rc<Vec<Transform>>,
 }
 

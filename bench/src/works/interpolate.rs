@@ -4,13 +4,11 @@ use std::rc::Rc;
 
 use condyle::{Transform, reference};
 
-use super::{JOINTS, case, largest, worst};
+use super::{JOINTS, MANY, case, largest, worst};
 use crate::data::Random;
 use crate::harness::{Case, Subjects};
 use crate::peers::{self, Interpolate};
 
-/// Beyond the second cache.
-const MANY: usize = 65_520;
 const FACTOR: f32 = 0.3;
 
 pub(super) fn cases() -> Vec<Case> {

@@ -15,6 +15,8 @@ use crate::harness::{Case, Subjects};
 
 /// Joints of a character.
 const JOINTS: usize = 67;
+/// Joints beyond the second cache, in whole blocks.
+const MANY: usize = 65_520;
 
 /// All cases, in the order of the stages; those of one work follow each other.
 pub(crate) fn all() -> Vec<Case> {
