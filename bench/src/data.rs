@@ -1,8 +1,8 @@
 //! Seeded characters to work on.
 
 use condyle::{
-    Affine, Influences, Interpolation, Joint, JointQuat, MorphTarget, Pose, RawClip, Skeleton, Skin, SkinnedMesh,
-    Target, Track, Transform, Vertices,
+    Affine, Influences, Interpolation, Joint, JointQuat, MorphTarget, Pose, RawClip, Skeleton, Skin,
+    SkinnedMesh, Target, Track, Transform, Vertices,
 };
 
 /// Joints one after another; their scale is that of the first axis.
@@ -61,6 +61,12 @@ impl Random {
     /// without either.
     pub(crate) fn pairs(&mut self, count: usize) -> (Vec<Transform>, Vec<Transform>) {
         let from: Vec<_> = (0..count).map(|_| self.any_transform()).collect();
+        let to = self.beside(&from);
+        (from, to)
+    }
+
+    /// Joints whose rotations lie on the nearer side of these and apart.
+    pub(crate) fn beside(&mut self, from: &[Transform]) -> Vec<Transform> {
         let to = from.iter().map(|from| {
             loop {
                 let to = self.any_transform();
@@ -70,8 +76,7 @@ impl Random {
                 }
             }
         });
-        let to = to.collect();
-        (from, to)
+        to.collect()
     }
 
     pub(crate) fn any_transforms(&mut self, count: usize) -> Vec<Transform> {

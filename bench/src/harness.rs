@@ -152,8 +152,10 @@ fn runner<I, T>(
 /// One thing to do, on so many elements in a layout.
 pub(crate) struct Case {
     pub(crate) work: &'static str,
-    /// Elements a call: joints, vertices, bytes.
+    /// How large the data is: joints, vertices, bytes.
     pub(crate) n: usize,
+    /// Elements for each of `n`: the layers of a blend, else 1.
+    pub(crate) times: usize,
     /// `blocks`, `structs` or nothing.
     pub(crate) layout: &'static str,
     /// Read and written for each element, once.
@@ -210,7 +212,7 @@ pub(crate) fn run(case: &Case, levels: &[Dispatch], rounds: u32) -> Vec<Row> {
         done += 1;
     }
     for (row, seconds) in rows.iter_mut().zip(seconds) {
-        row.ns = seconds * 1e9 / case.n as f64;
+        row.ns = seconds * 1e9 / (case.n * case.times) as f64;
         row.cycles = row.ns * ghz;
     }
     rows

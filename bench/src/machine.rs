@@ -14,6 +14,9 @@ pub(crate) enum Memory {
 /// The nearest first.
 pub(crate) const MEMORIES: [Memory; 4] = [Memory::L1, Memory::L2, Memory::L3, Memory::Main];
 
+/// More than any cache holds.
+const MUCH: usize = 128 << 20;
+
 impl Memory {
     /// The nearest one that holds so many bytes.
     pub(crate) fn of(bytes: usize) -> Self {
@@ -55,7 +58,7 @@ impl Memory {
     pub(crate) fn working_set(self) -> usize {
         match self.capacity() {
             Some(capacity) => capacity / 2,
-            None => (4 * Self::L3.capacity().unwrap_or(0)).max(128 << 20),
+            None => (4 * Self::L3.capacity().unwrap_or(0)).max(MUCH),
         }
     }
 }
@@ -67,7 +70,9 @@ pub(crate) fn processor() -> String {
         let value = info.lines().find_map(|line| line.strip_prefix(name)?.split_once(": "))?.1;
         Some(value.trim().to_owned())
     };
-    let Some(name) = field("model name") else { return std::env::consts::ARCH.into() };
+    let Some(name) = field("model name") else {
+        return std::env::consts::ARCH.into();
+    };
     match (field("cpu family"), field("model\t")) {
         (Some(family), Some(model)) => format!("{name}, family {family}, model {model}"),
         _ => name,

@@ -14,6 +14,7 @@ pub(crate) fn section(work: &str) -> &'static str {
         "sample" => "Sampling: cycles per joint",
         "slerp" => "Spherical interpolation: cycles per joint",
         "nlerp" => "Normalised linear interpolation: cycles per joint",
+        "other" => "Other ways to interpolate: cycles per joint",
         "quats" => "Joints to matrices: cycles per joint",
         "mats" => "Matrices to joints: cycles per joint",
         "local" => "Local to model: cycles per joint",
@@ -50,7 +51,7 @@ fn rival<'a>(rows: &'a [Row], row: &Row) -> Option<&'a Row> {
         return ours().find(|r| (r.isa, r.mode) == (row.isa, row.mode));
     }
     let fast = || ours().filter(|r| r.mode == "fast");
-    fast().find(|r| r.isa == "avx2").or_else(|| fast().last()).or_else(|| ours().last())
+    fast().find(|r| r.isa == "avx2").or_else(|| fast().next_back()).or_else(|| ours().next_back())
 }
 
 /// Each column's name: what tells it from the others.
@@ -69,7 +70,7 @@ fn names(columns: &[Column]) -> Vec<String> {
         if layouts {
             parts.push(layout.into());
         }
-        if sizes && !(works && !layouts) {
+        if sizes && (layouts || !works) {
             parts.push(n.to_string());
         }
         parts.join(" ")
@@ -134,7 +135,9 @@ pub(crate) fn closeness(rows: &[Row]) -> Table {
         let least_bytes = copy.map(|bandwidth| row.bytes as f64 / bandwidth);
         let fma = most(rows, roofline::FMA, Some(row.isa)).filter(|_| row.flops > 0);
         let least_flops = fma.map(|throughput| row.flops as f64 / throughput);
-        let Some(least) = least_bytes.into_iter().chain(least_flops).reduce(f64::max) else { continue };
+        let Some(least) = least_bytes.into_iter().chain(least_flops).reduce(f64::max) else {
+            continue;
+        };
         let shown = |value: Option<f64>| value.map_or(String::new(), |v| format!("{v:.1}"));
         lines.push(vec![
             row.work.into(),
@@ -199,7 +202,8 @@ pub(crate) fn summary(rows: &[Row]) -> String {
 pub(crate) fn conditions(rows: &[Row], rounds: u32) -> Vec<String> {
     let sets = MEMORIES.map(|memory| {
         let bytes = memory.working_set();
-        let size = if bytes < 1 << 20 { format!("{} KiB", bytes >> 10) } else { format!("{} MiB", bytes >> 20) };
+        let size =
+            if bytes < 1 << 20 { format!("{} KiB", bytes >> 10) } else { format!("{} MiB", bytes >> 20) };
         format!("{} {size}", memory.name())
     });
     vec![

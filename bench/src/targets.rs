@@ -50,7 +50,9 @@ pub(crate) fn table(rows: &[Row]) -> Table {
             let same = |row: &&Row| row.peer || (row.isa == "avx2" && row.mode == "fast");
             rows.iter().filter(matches).filter(same).find(|row| row.implementation == implementation)
         };
-        let Some(ours) = find(work, "condyle") else { continue };
+        let Some(ours) = find(work, "condyle") else {
+            continue;
+        };
         for demand in demands {
             let (what, limit, found, kept, ratio) = match *demand {
                 Cycles(limit) => {
@@ -58,19 +60,36 @@ pub(crate) fn table(rows: &[Row]) -> Table {
                     ("cycles".into(), format!("≤ {limit}"), found, found <= limit, found / limit)
                 }
                 Times(peer, limit) => {
-                    let Some(peer_row) = find(work, peer) else { continue };
+                    let Some(peer_row) = find(work, peer) else {
+                        continue;
+                    };
                     let found = peer_row.ns / ours.ns;
-                    (format!("times as fast as {peer}"), format!("≥ {limit}"), found, found >= limit, limit / found)
+                    (
+                        format!("times as fast as {peer}"),
+                        format!("≥ {limit}"),
+                        found,
+                        found >= limit,
+                        limit / found,
+                    )
                 }
                 Copy(limit) => {
-                    let Some(copy) = find(&format!("copy_of_{work}"), "plain") else { continue };
+                    let Some(copy) = find(&format!("copy_of_{work}"), "plain") else {
+                        continue;
+                    };
                     let found = ours.ns / copy.ns;
-                    ("times as long as a copy".into(), format!("≤ {limit}"), found, found <= limit, found / limit)
+                    (
+                        "times as long as a copy".into(),
+                        format!("≤ {limit}"),
+                        found,
+                        found <= limit,
+                        found / limit,
+                    )
                 }
             };
             let verdict =
                 if kept { "met".into() } else { format!("missed by {:.0} %", (ratio - 1.0) * 100.0) };
-            let cells = [work.into(), layout.into(), n.to_string(), what, limit, format!("{found:.2}"), verdict];
+            let cells =
+                [work.into(), layout.into(), n.to_string(), what, limit, format!("{found:.2}"), verdict];
             lines.push(cells.to_vec());
         }
     }

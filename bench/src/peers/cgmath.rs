@@ -6,7 +6,7 @@ use cgmath::{
 };
 use condyle::{Affine, Transform};
 
-use super::{Chain, Deform, FromMatrices, Interpolate, Joints, Matrices};
+use super::{Blend, Chain, Deform, FromMatrices, Interpolate, Joints, LAYERS, Matrices};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Joint(Quaternion<f32>, Vector3<f32>);
@@ -32,6 +32,18 @@ impl Interpolate for Joint {
 
     fn nlerp(&self, to: &Self, t: f32) -> Self {
         Self(self.0.nlerp(to.0, t), self.1.lerp(to.1, t))
+    }
+}
+
+impl Blend for Joint {
+    fn blend(joints: [&Self; LAYERS], weights: &[f32; LAYERS]) -> Self {
+        let (mut rotation, mut translation) = (Quaternion::zero(), Vector3::zero());
+        for (joint, &weight) in joints.into_iter().zip(weights) {
+            let side = if joints[0].0.dot(joint.0) < 0.0 { -weight } else { weight };
+            rotation += joint.0 * side;
+            translation += joint.1 * weight;
+        }
+        Self(rotation.normalize(), translation)
     }
 }
 

@@ -41,6 +41,15 @@ pub(crate) trait Interpolate: Joints {
     fn nlerp(&self, to: &Self, t: f32) -> Self;
 }
 
+/// Layers of a blend.
+pub(crate) const LAYERS: usize = 4;
+
+/// A weighted mean of joints.
+pub(crate) trait Blend: Joints {
+    /// Rotations are brought to the side of the first one, summed and normalised; weights add up to 1.
+    fn blend(joints: [&Self; LAYERS], weights: &[f32; LAYERS]) -> Self;
+}
+
 /// Joints as matrices.
 pub(crate) trait Matrices: Joints {
     type Matrix: Copy + 'static;

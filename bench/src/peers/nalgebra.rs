@@ -3,7 +3,7 @@
 use condyle::{Affine, Transform};
 use nalgebra::{Isometry3, Matrix4, Point3, Quaternion, Rotation3, Translation3, UnitQuaternion, Vector3};
 
-use super::{Chain, Deform, FromMatrices, Interpolate, Joints, Matrices};
+use super::{Blend, Chain, Deform, FromMatrices, Interpolate, Joints, LAYERS, Matrices};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Joint(UnitQuaternion<f32>, Vector3<f32>);
@@ -28,6 +28,18 @@ impl Interpolate for Joint {
 
     fn nlerp(&self, to: &Self, t: f32) -> Self {
         Self(self.0.nlerp(&to.0, t), self.1.lerp(&to.1, t))
+    }
+}
+
+impl Blend for Joint {
+    fn blend(joints: [&Self; LAYERS], weights: &[f32; LAYERS]) -> Self {
+        let (mut rotation, mut translation) = (Quaternion::from([0.0; 4]), Vector3::zeros());
+        for (joint, &weight) in joints.into_iter().zip(weights) {
+            let side = if joints[0].0.coords.dot(&joint.0.coords) < 0.0 { -weight } else { weight };
+            rotation += joint.0.quaternion() * side;
+            translation += joint.1 * weight;
+        }
+        Self(UnitQuaternion::new_normalize(rotation), translation)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use condyle::{Affine, Transform};
 
-use super::{Chain, Deform, FromMatrices, Interpolate, Joints, Matrices};
+use super::{Blend, Chain, Deform, FromMatrices, Interpolate, Joints, LAYERS, Matrices};
 
 const LANES: usize = 16;
 type Lanes = [f32; LANES];
@@ -94,7 +94,8 @@ impl Chain for Joint {
         for (out, row) in out.rows.iter_mut().zip(&parent.rows) {
             for (c, out) in out.iter_mut().enumerate() {
                 let last = if c == 3 { row[3] } else { 0.0 };
-                *out = row[0] * local.rows[0][c] + row[1] * local.rows[1][c] + row[2] * local.rows[2][c] + last;
+                *out =
+                    row[0] * local.rows[0][c] + row[1] * local.rows[1][c] + row[2] * local.rows[2][c] + last;
             }
         }
         out
@@ -170,6 +171,17 @@ impl Block {
         cos
     }
 
+    /// With rotations of unit length.
+    fn normalised(mut self) -> Self {
+        let squares = self.cosines(&self);
+        for out in &mut self.rotation {
+            for lane in 0..LANES {
+                out[lane] /= squares[lane].sqrt();
+            }
+        }
+        self
+    }
+
     /// The weighted sums of rotations, and of translations by `t`.
     fn mixed(&self, to: &Self, a: &Lanes, b: &Lanes, t: f32) -> Self {
         let mut out = *self;
@@ -216,14 +228,27 @@ impl Interpolate for Block {
 
     fn nlerp(&self, to: &Self, t: f32) -> Self {
         let b = self.cosines(to).map(|cos| t.copysign(cos));
-        let mut out = self.mixed(to, &[1.0 - t; LANES], &b, t);
-        let squares = out.cosines(&out);
-        for out in &mut out.rotation {
-            for lane in 0..LANES {
-                out[lane] /= squares[lane].sqrt();
+        self.mixed(to, &[1.0 - t; LANES], &b, t).normalised()
+    }
+}
+
+impl Blend for Block {
+    fn blend(joints: [&Self; LAYERS], weights: &[f32; LAYERS]) -> Self {
+        let mut sum = Self { rotation: [[0.0; LANES]; 4], translation: [[0.0; LANES]; 3] };
+        for (joint, &weight) in joints.into_iter().zip(weights) {
+            let side = joints[0].cosines(joint).map(|cos| weight.copysign(cos));
+            for (sum, c) in sum.rotation.iter_mut().zip(&joint.rotation) {
+                for lane in 0..LANES {
+                    sum[lane] += c[lane] * side[lane];
+                }
+            }
+            for (sum, c) in sum.translation.iter_mut().zip(&joint.translation) {
+                for lane in 0..LANES {
+                    sum[lane] += c[lane] * weight;
+                }
             }
         }
-        out
+        sum.normalised()
     }
 }
 

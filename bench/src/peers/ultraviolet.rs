@@ -2,9 +2,9 @@
 //! where both ends are equal. Matrices stay in lanes.
 
 use condyle::{Affine, Transform};
-use ultraviolet::{Lerp, Mat4, Mat4x8, Rotor3x8, Slerp, Vec3, Vec3x8, Vec4, Vec4x8, f32x8};
+use ultraviolet::{Lerp, Mat4, Mat4x8, Rotor3x8, Slerp, Vec3, Vec3x8, Vec4x8, f32x8};
 
-use super::{Chain, Deform, FromMatrices, Interpolate, Joints, Matrices};
+use super::{Blend, Chain, Deform, FromMatrices, Interpolate, Joints, LAYERS, Matrices};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Joint(Rotor3x8, Vec3x8);
@@ -47,6 +47,18 @@ impl Interpolate for Joint {
     }
 }
 
+impl Blend for Joint {
+    fn blend(joints: [&Self; LAYERS], weights: &[f32; LAYERS]) -> Self {
+        let (mut rotation, mut translation) = (joints[0].0 * f32x8::splat(0.0), Vec3x8::zero());
+        for (joint, &weight) in joints.into_iter().zip(weights) {
+            let weight = f32x8::splat(weight);
+            rotation += joint.0 * weight.flip_signs(joints[0].0.dot(joint.0));
+            translation += joint.1 * weight;
+        }
+        Self(rotation.normalized(), translation)
+    }
+}
+
 impl Matrices for Joint {
     type Matrix = Mat4x8;
 
@@ -73,8 +85,9 @@ impl Chain for Joint {
 impl FromMatrices for Joint {
     fn pack_matrix(rows: &[Affine]) -> Mat4x8 {
         let at = |r: usize, c: usize| gather(|lane| rows[lane].rows[r][c]);
-        let column =
-            |c: usize| Vec4x8::new(at(0, c), at(1, c), at(2, c), f32x8::splat(if c == 3 { 1.0 } else { 0.0 }));
+        let column = |c: usize| {
+            Vec4x8::new(at(0, c), at(1, c), at(2, c), f32x8::splat(if c == 3 { 1.0 } else { 0.0 }))
+        };
         Mat4x8::new(column(0), column(1), column(2), column(3))
     }
 
@@ -99,7 +112,7 @@ impl Deform for Mat4 {
     }
 
     fn point(&self, p: [f32; 3]) -> [f32; 3] {
-        (*self * Vec4::from(Vec3::from(p).into_homogeneous_point())).truncated().into()
+        (*self * Vec3::from(p).into_homogeneous_point()).truncated().into()
     }
 
     fn direction(&self, v: [f32; 3]) -> [f32; 3] {

@@ -3,7 +3,7 @@
 use condyle::{Affine, Skeleton, Transform};
 use wide::{f32x4, f32x8};
 
-use super::{Deform, FromMatrices, Interpolate, Joints, Matrices};
+use super::{Blend, Deform, FromMatrices, Interpolate, Joints, LAYERS, Matrices};
 
 /// One component per vector.
 #[derive(Clone, Copy)]
@@ -80,6 +80,23 @@ impl Interpolate for Block {
     }
 }
 
+impl Blend for Block {
+    fn blend(joints: [&Self; LAYERS], weights: &[f32; LAYERS]) -> Self {
+        let (mut rotation, mut translation) = ([f32x8::ZERO; 4], [f32x8::ZERO; 3]);
+        for (joint, &weight) in joints.into_iter().zip(weights) {
+            let side = splat(weight).copysign(dot(&joints[0].rotation, &joint.rotation));
+            for (sum, c) in rotation.iter_mut().zip(joint.rotation) {
+                *sum += c * side;
+            }
+            for (sum, c) in translation.iter_mut().zip(joint.translation) {
+                *sum += c * weight;
+            }
+        }
+        let factor = splat(1.0) / dot(&rotation, &rotation).sqrt();
+        Self { rotation: rotation.map(|c| c * factor), translation }
+    }
+}
+
 /// Row `r`, column `c` of eight matrices is element `4 * r + c`.
 type Rows = [f32x8; 12];
 
@@ -128,9 +145,18 @@ impl Block {
         let (xy, xz, yz) = (x * y2, x * z2, y * z2);
         let (wx, wy, wz) = (w * x2, w * y2, w * z2);
         [
-            one - yy - zz, xy - wz, xz + wy, tx,
-            xy + wz, one - xx - zz, yz - wx, ty,
-            xz - wy, yz + wx, one - xx - yy, tz,
+            one - yy - zz,
+            xy - wz,
+            xz + wy,
+            tx,
+            xy + wz,
+            one - xx - zz,
+            yz - wx,
+            ty,
+            xz - wy,
+            yz + wx,
+            one - xx - yy,
+            tz,
         ]
     }
 
@@ -144,9 +170,7 @@ impl Block {
         let by_w = [m21 - m12, m02 - m20, m10 - m01, one + m00 + m11 + m22];
         let low = m22.simd_lt(splat(0.0));
         let (x, z) = (m00.simd_gt(m11), m00.simd_lt(-m11));
-        let choose = |c: usize| {
-            low.bitselect(x.bitselect(by_x[c], by_y[c]), z.bitselect(by_z[c], by_w[c]))
-        };
+        let choose = |c: usize| low.bitselect(x.bitselect(by_x[c], by_y[c]), z.bitselect(by_z[c], by_w[c]));
         let square = low.bitselect(x.bitselect(by_x[0], by_y[1]), z.bitselect(by_z[2], by_w[3]));
         let factor = splat(0.5) / square.sqrt();
         let rotation = [choose(0) * factor, choose(1) * factor, choose(2) * factor, choose(3) * factor];

@@ -13,13 +13,19 @@ use crate::harness::{Case, Subjects};
 use crate::peers::{self, FromMatrices, Matrices};
 
 const BOUND: f64 = 5e-7;
+/// Nine products and as many sums of them, and the scale.
+const FLOPS: usize = 36;
 
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    for (work, build) in [("quats_to_mats", to_matrices as fn(&mut Subjects, _, _)), ("mats_to_quats", from_matrices)] {
+    for (work, flops, build) in [
+        ("quats_to_mats", FLOPS, to_matrices as fn(&mut Subjects, _, _)),
+        ("mats_to_quats", 0, from_matrices),
+    ] {
         for (layout, joint) in [("blocks", 40), ("structs", 32)] {
             for n in [JOINTS, 128, 1024, MANY] {
-                cases.push(case(work, layout, n, joint + 48, move |subjects| build(subjects, n, layout)));
+                let build = move |subjects: &mut Subjects| build(subjects, n, layout);
+                cases.push(Case { flops, ..case(work, layout, n, joint + 48, build) });
             }
         }
     }
@@ -28,14 +34,17 @@ pub(super) fn cases() -> Vec<Case> {
 
 fn to_matrices(subjects: &mut Subjects, n: usize, layout: &str) {
     let joints = Random(7).any_transforms(n);
-    let want: Vec<_> = joints.iter().map(|joint| reference::local_matrix(&reference::Local::from(*joint))).collect();
+    let want: Vec<_> =
+        joints.iter().map(|joint| reference::local_matrix(&reference::Local::from(*joint))).collect();
     let want = Rc::new(want);
     let (out, looked_at) = (vec![Affine::IDENTITY; n], want.clone());
     let wrong = move |out: &Vec<Affine>| worst_matrices(out.iter().copied(), looked_at.iter());
     match layout {
         "blocks" => {
             let pose = Rc::new(Pose::from_transforms(&joints));
-            let call = |pose: &Pose, out: &mut Vec<Affine>| pose_to_matrices(pose, out).expect("sizes agree");
+            let call = |pose: &Pose, out: &mut Vec<Affine>| {
+                pose_to_matrices(pose, out).expect("sizes agree");
+            };
             subjects.kernel("condyle", BOUND, &pose, out, call, wrong);
         }
         _ => {

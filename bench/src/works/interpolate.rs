@@ -1,33 +1,69 @@
 //! Interpolation between two lists of joints.
 
+use std::f32::consts::FRAC_PI_2;
 use std::rc::Rc;
 
-use condyle::{Transform, reference};
+use condyle::{
+    Degree, Factor, JointQuat, Method, Pose, Selection, Terms, Transform, interpolate_joints,
+    interpolate_poses, reference,
+};
 
 use super::{JOINTS, MANY, case, largest, worst};
-use crate::data::Random;
+use crate::data::{Random, structs, transform};
 use crate::harness::{Case, Subjects};
 use crate::peers::{self, Interpolate};
 
 const FACTOR: f32 = 0.3;
 
+/// A dot product, a chord, two polynomials of degree 9, ten weighted sums.
+const SLERP_FLOPS: usize = 95;
+
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    for work in ["slerp_joints", "nlerp_joints"] {
-        for (layout, bytes) in [("blocks", 3 * 40), ("structs", 3 * 32)] {
+    for (work, flops) in [("slerp_joints", SLERP_FLOPS), ("nlerp_joints", 0)] {
+        for (layout, bytes) in LAYOUTS {
             for n in [JOINTS, 1024, MANY] {
-                let build = move |subjects: &mut Subjects| build(subjects, n, layout, work == "slerp_joints");
-                cases.push(case(work, layout, n, bytes, build));
+                let build = move |subjects: &mut Subjects| {
+                    build(subjects, n, layout, work == "slerp_joints");
+                };
+                cases.push(Case { flops, ..case(work, layout, n, bytes, build) });
             }
+        }
+    }
+    let terms = |count| Terms::new(count).expect("from 1 to 16");
+    let others = [
+        ("other_slerp4", Method::Slerp(Degree::Four), false),
+        ("other_slerp6", Method::Slerp(Degree::Six), false),
+        ("other_slerp_t_per_joint", Method::default(), true),
+        ("other_eberly16", Method::Eberly(terms(16)), false),
+        ("other_eberly5_halved", Method::EberlyHalved(terms(5)), false),
+        ("other_corrected_nlerp", Method::CorrectedNlerp, false),
+        ("other_exponential_map", Method::ExponentialMap, false),
+    ];
+    for (work, method, per_joint) in others {
+        for (layout, bytes) in LAYOUTS {
+            let build = move |subjects: &mut Subjects| {
+                Data::new(1024, true).kernel(subjects, layout, "condyle", method, per_joint);
+            };
+            cases.push(case(work, layout, 1024, bytes, build));
         }
     }
     cases
 }
 
+/// Two joints read, one written.
+const LAYOUTS: [(&str, usize); 2] = [("blocks", 3 * 40), ("structs", 3 * 32)];
+
 fn build(subjects: &mut Subjects, n: usize, layout: &str, slerp: bool) {
-    let (from, to) = Random(6).pairs(n);
-    let want = Rc::new(want(&from, &to, slerp));
-    let data = Data { from, to, want, slerp };
+    let data = Data::new(n, slerp);
+    if slerp {
+        data.kernel(subjects, layout, "condyle", Method::default(), false);
+        data.kernel(subjects, layout, "van_waveren", Method::VanWaveren, false);
+        let eberly = Method::Eberly(Terms::new(8).expect("from 1 to 16"));
+        data.kernel(subjects, layout, "eberly8", eberly, false);
+    } else {
+        data.kernel(subjects, layout, "condyle", Method::Nlerp, false);
+    }
     match layout {
         "blocks" => {
             data.peer::<peers::plain::Block>(subjects);
@@ -84,6 +120,51 @@ struct Data {
 }
 
 impl Data {
+    fn new(n: usize, slerp: bool) -> Self {
+        let (from, to) = Random(6).pairs(n);
+        let want = Rc::new(want(&from, &to, slerp));
+        Self { from, to, want, slerp }
+    }
+
+    /// A kernel of condyle, which may be off by its documented bound, and by its products in the portable mode.
+    fn kernel(
+        &self,
+        subjects: &mut Subjects,
+        layout: &str,
+        implementation: &'static str,
+        method: Method,
+        per_joint: bool,
+    ) {
+        // Nlerp is held against nlerp.
+        let method_bound = if self.slerp { method.error_bound(FRAC_PI_2) } else { 1.5e-7 };
+        let bound = method_bound + 5e-8;
+        let want = self.want.clone();
+        // Empty where one serves all.
+        let factors = vec![FACTOR; if per_joint { self.from.len() } else { 0 }];
+        match layout {
+            "blocks" => {
+                let [from, to] = [&self.from, &self.to].map(|joints| Pose::from_transforms(joints));
+                let call = move |(from, to, factors): &(Pose, Pose, Vec<f32>), out: &mut Pose| {
+                    interpolate_poses(from, to, factor(factors), Selection::All, method, out)
+                        .expect("sizes agree");
+                };
+                let (out, wrong) = (from.clone(), move |out: &Pose| error(out.transforms(), &want));
+                subjects.kernel(implementation, bound, &Rc::new((from, to, factors)), out, call, wrong);
+            }
+            _ => {
+                type Lists = (Vec<JointQuat>, Vec<JointQuat>, Vec<f32>);
+                let (from, to) = (structs(&self.from), structs(&self.to));
+                let call = move |(from, to, factors): &Lists, out: &mut Vec<JointQuat>| {
+                    interpolate_joints(from, to, factor(factors), Selection::All, method, out)
+                        .expect("sizes agree");
+                };
+                let (out, wrong) =
+                    (from.clone(), move |out: &Vec<_>| error(out.iter().map(transform), &want));
+                subjects.kernel(implementation, bound, &Rc::new((from, to, factors)), out, call, wrong);
+            }
+        }
+    }
+
     fn peer<J: Interpolate>(&self, subjects: &mut Subjects) {
         let (from, to): (Vec<J>, Vec<J>) = (peers::pack(&self.from), peers::pack(&self.to));
         let out = from.clone();
@@ -102,4 +183,9 @@ fn each<J: Interpolate>((from, to): &(Vec<J>, Vec<J>), out: &mut [J], between: i
     for ((out, from), to) in out.iter_mut().zip(from).zip(to) {
         *out = between(from, to, FACTOR);
     }
+}
+
+/// The factor of each joint, or one for all where there are none.
+fn factor(factors: &[f32]) -> Factor<'_> {
+    if factors.is_empty() { Factor::Same(FACTOR) } else { Factor::PerJoint(factors) }
 }

@@ -12,8 +12,16 @@ use crate::peers::{self, Chain};
 /// Ten numbers read, twelve written.
 const BYTES: usize = 40 + 48;
 
+/// A matrix made of ten numbers, and multiplied by another one.
+const FLOPS: usize = 36 + 63;
+/// Characters of one skeleton.
+const CROWD: usize = 16;
+
 pub(super) fn cases() -> Vec<Case> {
-    vec![case("local_to_model_67", "blocks", JOINTS, BYTES, single)]
+    vec![
+        case("local_to_model_67", "blocks", JOINTS, BYTES, single),
+        Case { flops: FLOPS, ..case("local_to_model_crowd16", "blocks", CROWD * JOINTS, BYTES, crowd) },
+    ]
 }
 
 fn single(subjects: &mut Subjects) {
@@ -41,6 +49,63 @@ fn single(subjects: &mut Subjects) {
     }
 }
 
+fn crowd(subjects: &mut Subjects) {
+    let mut random = Random(2);
+    let skeleton = random.skeleton(JOINTS);
+    let characters: Vec<_> = (0..CROWD).map(|_| random.transforms(JOINTS)).collect();
+    let poses: Vec<Pose> = characters.iter().map(|joints| Pose::from_transforms(joints)).collect();
+    let want = poses.iter().flat_map(|pose| reference::local_to_model(&skeleton, &reference::locals(pose)));
+    let want = Rc::new(want.collect());
+    peer::<peers::plain::Joint>(subjects, &skeleton, &characters, &want);
+    #[cfg(feature = "peers")]
+    {
+        peer::<peers::glam::Joint>(subjects, &skeleton, &characters, &want);
+        peer::<peers::ultraviolet::Joint>(subjects, &skeleton, &characters, &want);
+        peer::<peers::nalgebra::Joint>(subjects, &skeleton, &characters, &want);
+        peer::<peers::cgmath::Joint>(subjects, &skeleton, &characters, &want);
+        wide(subjects, &skeleton, &characters, &want);
+    }
+}
+
+/// `wide` by hand: eight characters in lanes, transposed on the way in and out.
+#[cfg(feature = "peers")]
+fn wide(
+    subjects: &mut Subjects,
+    skeleton: &Skeleton,
+    characters: &[Vec<Transform>],
+    want: &Rc<Vec<reference::Matrix>>,
+) {
+    use peers::wide::{Rows8, Structs, crowd};
+    let groups: Vec<Vec<Structs>> = grouped(characters);
+    let room = vec![vec![[Affine::IDENTITY; 8]; JOINTS]; groups.len()];
+    let want = want.clone();
+    subjects.peer(
+        "wide",
+        (skeleton.clone(), groups),
+        (vec![Rows8::ZERO; JOINTS], room),
+        |(skeleton, groups), (lanes, models)| {
+            for (locals, model) in groups.iter().zip(models) {
+                crowd(skeleton, locals, lanes, model);
+            }
+        },
+        move |(_, models)| {
+            let rows =
+                |model: &Vec<[Affine; 8]>, lane: usize| model.iter().map(|row| row[lane]).collect::<Vec<_>>();
+            let got = models.iter().flat_map(|model| (0..8).flat_map(move |lane| rows(model, lane)));
+            worst_matrices(got, want.iter())
+        },
+    );
+}
+
+/// Characters in the lanes of a peer: joint by joint, for each group of as many as there are lanes.
+fn grouped<J: peers::Joints>(characters: &[Vec<Transform>]) -> Vec<Vec<J>> {
+    let group = |group: &[Vec<Transform>]| {
+        let of = |joint: usize| group.iter().map(|character| character[joint]).collect::<Vec<_>>();
+        (0..JOINTS).map(|joint| J::pack(&peers::filled(&of(joint), J::LANES))).collect()
+    };
+    characters.chunks(J::LANES).map(group).collect()
+}
+
 /// What one writes: each joint as a matrix, times that of its parent. Characters lie in the lanes of a peer that has them,
 /// else one after another.
 fn peer<J: Chain>(
@@ -49,13 +114,7 @@ fn peer<J: Chain>(
     characters: &[Vec<Transform>],
     want: &Rc<Vec<reference::Matrix>>,
 ) {
-    let groups: Vec<Vec<J>> = characters
-        .chunks(J::LANES)
-        .map(|group| {
-            let of = |joint: usize| group.iter().map(|character| character[joint]).collect::<Vec<_>>();
-            (0..JOINTS).map(|joint| J::pack(&peers::filled(&of(joint), J::LANES))).collect()
-        })
-        .collect();
+    let groups: Vec<Vec<J>> = grouped(characters);
     let room: Vec<Vec<J::Matrix>> =
         groups.iter().map(|group| group.iter().map(J::to_matrix).collect()).collect();
     let want = want.clone();

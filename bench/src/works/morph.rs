@@ -20,7 +20,9 @@ type Want = [Vec<[f64; 3]>; 3];
 
 fn error(out: &Vertices, want: &Want) -> f64 {
     let pairs = [(&out.positions, &want[0]), (&out.normals, &want[1])];
-    largest(pairs.map(|(got, want)| worst(got.as_flattened().iter().zip(want.as_flattened().iter().copied()))))
+    largest(
+        pairs.map(|(got, want)| worst(got.as_flattened().iter().zip(want.as_flattened().iter().copied()))),
+    )
 }
 
 fn build(subjects: &mut Subjects) {

@@ -22,14 +22,17 @@ fn build(subjects: &mut Subjects) {
     local_to_model(&skeleton, &random.pose(JOINTS), &mut model).expect("sizes agree");
     let wide: Vec<_> = model.iter().map(reference::matrix).collect();
     let want = Rc::new(reference::palette(&bound, &wide));
-    let columns: Vec<_> = model.iter().zip(bound.inverse_bind()).map(|(m, b)| [m, b].map(Affine::to_columns)).collect();
+    let columns: Vec<_> =
+        model.iter().zip(bound.inverse_bind()).map(|(m, b)| [m, b].map(Affine::to_columns)).collect();
     let looked_at = want.clone();
     subjects.kernel(
         "condyle",
         1e-5,
         &Rc::new((bound, model)),
         Palette::default(),
-        |(bound, model), out| palette(bound, model, NormalRule::default(), out).expect("sizes agree"),
+        |(bound, model), out| {
+            palette(bound, model, NormalRule::default(), out).expect("sizes agree");
+        },
         move |out| {
             worst_matrices(out.matrices().iter().map(|m| Affine::from_columns(&m.columns)), looked_at.iter())
         },
@@ -47,11 +50,7 @@ fn build(subjects: &mut Subjects) {
 
 /// What one writes: the products, and nothing for normals, while condyle finds out whether any joint needs a matrix of its
 /// own for them.
-fn peer<M: Deform>(
-    subjects: &mut Subjects,
-    columns: &[[[f32; 16]; 2]],
-    want: &Rc<Vec<reference::Matrix>>,
-) {
+fn peer<M: Deform>(subjects: &mut Subjects, columns: &[[[f32; 16]; 2]], want: &Rc<Vec<reference::Matrix>>) {
     let pairs: Vec<[M; 2]> = columns.iter().map(|pair| pair.each_ref().map(M::from_columns)).collect();
     let room: Vec<M> = pairs.iter().map(|pair| pair[0]).collect();
     let want = want.clone();

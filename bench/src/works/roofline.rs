@@ -33,11 +33,18 @@ pub(super) fn cases() -> Vec<Case> {
     for memory in MEMORIES {
         let [load, store, copy] = works(memory);
         // In whole steps of every kernel.
-        let bytes = memory.working_set().next_multiple_of(2 * 4 * 16 * CHAINS);
+        let bytes = if cfg!(test) { 4096 } else { memory.working_set() };
+        let bytes = bytes.next_multiple_of(2 * 4 * 16 * CHAINS);
         let floats = bytes / 4;
-        cases.push(case(load, "", bytes, 1, move |subjects| loading(subjects, floats)));
-        cases.push(case(store, "", bytes, 1, move |subjects| storing(subjects, floats)));
-        cases.push(case(copy, "", bytes, 1, move |subjects| copying(subjects, floats / 2)));
+        cases.push(case(load, "", bytes, 1, move |subjects| {
+            loading(subjects, floats);
+        }));
+        cases.push(case(store, "", bytes, 1, move |subjects| {
+            storing(subjects, floats);
+        }));
+        cases.push(case(copy, "", bytes, 1, move |subjects| {
+            copying(subjects, floats / 2);
+        }));
     }
     cases
 }
@@ -89,7 +96,9 @@ fn loading(subjects: &mut Subjects, floats: usize) {
     let data = Rc::new(Aligned::new(floats, |_| 1.0));
     let call = |data: &Aligned, sum: &mut f32| *sum = dispatch!(level(), s => load(s, data.get()));
     // Each lane stands still at 2^24, and the sum of all is as exact as f32 can tell.
-    let wrong = move |sum: &f32| if floats > 1 << 24 { 0.0 } else { f64::from(*sum) - floats as f64 };
+    let wrong = move |sum: &f32| {
+        if floats > 1 << 24 { 0.0 } else { f64::from(*sum) - floats as f64 }
+    };
     subjects.kernel("condyle", 0.0, &data, 0.0, call, wrong);
 }
 
@@ -100,14 +109,14 @@ fn load<S: Simd>(s: S, data: &[f32]) -> f32 {
     let [mut e, mut f, mut g, mut h] = [a; 4];
     for chunk in data.chunks_exact(CHAINS * lanes) {
         let at = |chain: usize| S::f32s::from_slice(s, &chunk[chain * lanes..][..lanes]);
-        a = a + at(0);
-        b = b + at(1);
-        c = c + at(2);
-        d = d + at(3);
-        e = e + at(4);
-        f = f + at(5);
-        g = g + at(6);
-        h = h + at(7);
+        a += at(0);
+        b += at(1);
+        c += at(2);
+        d += at(3);
+        e += at(4);
+        f += at(5);
+        g += at(6);
+        h += at(7);
     }
     let all = [a + b, c + d, e + f, g + h];
     all.iter().flat_map(|v| v.as_slice()).sum()
@@ -116,7 +125,9 @@ fn load<S: Simd>(s: S, data: &[f32]) -> f32 {
 fn storing(subjects: &mut Subjects, floats: usize) {
     subjects.only_fast();
     let call = |value: &f32, out: &mut Aligned| dispatch!(level(), s => store(s, *value, out.get_mut()));
-    let wrong = |out: &Aligned| if out.get().iter().all(|&v| v == 3.0) { 0.0 } else { f64::INFINITY };
+    let wrong = |out: &Aligned| {
+        if out.get().iter().all(|&v| v == 3.0) { 0.0 } else { f64::INFINITY }
+    };
     subjects.kernel("condyle", 0.0, &Rc::new(3.0), Aligned::new(floats, |_| 0.0), call, wrong);
 }
 
@@ -167,11 +178,7 @@ fn arithmetic(subjects: &mut Subjects) {
 }
 
 #[inline(always)]
-fn chains<S: Simd>(
-    s: S,
-    start: f32,
-    step: impl Fn(S::f32s, S::f32s, S::f32s) -> S::f32s,
-) -> f32 {
+fn chains<S: Simd>(s: S, start: f32, step: impl Fn(S::f32s, S::f32s, S::f32s) -> S::f32s) -> f32 {
     let half = S::f32s::splat(s, 0.5);
     let [mut a, mut b, mut c, mut d] = [S::f32s::splat(s, start); 4];
     let [mut e, mut f, mut g, mut h] = [a; 4];
