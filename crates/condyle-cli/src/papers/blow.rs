@@ -1,7 +1,7 @@
 //! Blow's table of properties, measured instead of ticked.
 
 use condyle::reference::{
-    corrected_nlerp, eberly, log_lerp, nearer, nlerp, quat_exp, quat_log, quat_product, slerp, van_waveren,
+    corrected_nlerp, eberly, log_lerp, nearer, nlerp, quat_exp, quat_log, slerp, van_waveren,
 };
 use serde_json::{Value, json};
 
@@ -120,16 +120,8 @@ impl Properties {
     }
 
     pub(crate) fn text(&self) -> String {
-        let head = [
-            "",
-            "swapped",
-            "order of three",
-            "Blow: commutative",
-            "velocity",
-            "Blow: constant",
-            "off the path",
-            "Blow: torque-minimal",
-        ];
+        let head =
+            ["", "swapped", "order", "commutative?", "velocity", "constant?", "off path", "torque-minimal?"];
         let says = |row: &Row, which: usize| match row.method.says {
             Some(says) if says[which] => "yes".into(),
             Some(_) => "no".into(),
@@ -138,12 +130,12 @@ impl Properties {
         let rows = self.0.iter().map(|row| {
             vec![
                 row.method.name.into(),
-                degrees(row.swapped),
-                degrees(row.order),
+                shown(row.swapped, "°"),
+                shown(row.order, "°"),
                 says(row, 0),
-                percent(row.velocity),
+                shown(100.0 * row.velocity, " %"),
                 says(row, 1),
-                degrees(row.torque),
+                shown(row.torque, "°"),
                 says(row, 2),
             ]
         });
@@ -152,13 +144,14 @@ impl Properties {
              The largest of {SAMPLES} random triples of rotations, each within 90° of none\n"
         );
         out += &table("<>><><><", std::iter::once(head.map(String::from).to_vec()).chain(rows));
-        out += "\n\
-            swapped          from a to b with t against from b to a with 1 - t\n\
-            order of three   weights 0.5, 0.3 and 0.2, in all six orders. Nlerp and logarithms mix all in one go, the others\n                 \
-                             one after another; so does nlerp in its second row, and commutes no longer\n\
-            velocity         from the slowest to the fastest part of a path, as a share of slerp's velocity\n\
-            off the path     from the shortest one, at most\n\
-            The logarithm's velocity is constant only on lines through the frame, where it is slerp; the paper says \"constant\".\n";
+        out += "\n  \
+            swapped   from a to b with t, against from b to a with 1 - t\n  \
+            order     three rotations weighted 0.5, 0.3 and 0.2, in all six orders: nlerp and logarithms mix them in one\n            \
+                      go, the others one after another, as nlerp does in the second row, and commutes no longer\n  \
+            velocity  of the fastest part of a path less that of the slowest, as a share of slerp's\n  \
+            off path  how far from the shortest one\n  \
+            ?         what Blow says. The velocity of logarithms varies with the fourth power of the angles only, but it\n            \
+                      varies, except on lines through the frame, where it is slerp\n";
         out
     }
 
@@ -179,12 +172,12 @@ impl Properties {
 }
 
 /// Zero where nothing but the rounding of f64 is left.
-fn degrees(value: f64) -> String {
-    if value < 1e-5 { "0°".into() } else { format!("{value:.5}°") }
-}
-
-fn percent(value: f64) -> String {
-    if value < 1e-9 { "0 %".into() } else { format!("{:.5} %", 100.0 * value) }
+fn shown(value: f64, unit: &str) -> String {
+    match value {
+        ..1e-7 => "0".into(),
+        ..1e-2 => format!("{value:.1e}{unit}"),
+        _ => format!("{value:.3}{unit}"),
+    }
 }
 
 fn row(method: &'static Method, triples: &[[Rotation; 3]]) -> Row {
@@ -233,11 +226,12 @@ fn triples() -> Vec<[Rotation; 3]> {
     (0..SAMPLES).map(|_| [rotation(), rotation(), rotation()]).collect()
 }
 
-/// Two rotations 150° apart that are both well away from none: where the methods differ most.
+/// Two rotations that are 150° apart, and 150° each from none: where the methods differ much.
 pub(crate) fn far_pair() -> (Rotation, Rotation) {
-    let turned = |axis: [f64; 3], degrees: f64| quat_exp(axis.map(|v| v * degrees.to_radians() / 2.0));
-    let a = turned([0.6, 0.0, 0.8], 100.0);
-    (a, quat_product(a, turned([0.8, -0.6, 0.0], 150.0)))
+    let (sin, cos) = 75.0_f64.to_radians().sin_cos();
+    // Of the axes; from the product of the quaternions, which is the cosine of half of the angle between the rotations.
+    let apart = ((cos - cos * cos) / (sin * sin)).acos();
+    ([sin, 0.0, 0.0, cos], [sin * apart.cos(), sin * apart.sin(), 0.0, cos])
 }
 
 #[cfg(test)]
@@ -248,8 +242,8 @@ mod tests {
     fn the_measurements_agree_with_the_table_but_for_the_logarithms_velocity() {
         for Row { method, order, velocity, torque, .. } in Properties::measure().0 {
             let Some([commutes, constant, minimal]) = method.says else { continue };
-            assert_eq!(order < 1e-5, commutes, "{}: {order}", method.name);
-            assert_eq!(torque < 1e-5, minimal, "{}: {torque}", method.name);
+            assert_eq!(order < 1e-7, commutes, "{}: {order}", method.name);
+            assert_eq!(torque < 1e-7, minimal, "{}: {torque}", method.name);
             let constant = constant && method.name != "log-quaternion lerp";
             assert_eq!(velocity < 1e-9, constant, "{}: {velocity}", method.name);
         }
@@ -258,6 +252,8 @@ mod tests {
     #[test]
     fn the_pair_of_the_plot_is_as_far_apart_as_it_says() {
         let (a, b) = far_pair();
-        assert!((turn(a, b) - 150.0).abs() < 1e-9);
+        for (from, to) in [(a, b), (IDENTITY, a), (IDENTITY, b)] {
+            assert!((turn(from, to) - 150.0).abs() < 1e-9);
+        }
     }
 }

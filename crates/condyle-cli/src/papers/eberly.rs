@@ -106,7 +106,7 @@ impl Tables {
         out += "\nTable 3: with the angle halved, up to 45°\n";
         out += &balanced_text(&self.halved, &HALVED);
         out += "\n* differs from the printed value by more than a thousandth, or by more than 0.00001 in u. For n = 9 in\n  \
-                table 3 the exponent is misprinted; from n = 12 on the printed values are rounding of 64-bit arithmetic.\n  \
+                table 3 the exponent is misprinted; from n = 13 on the printed values are rounding of 64-bit arithmetic.\n  \
                 Here the terms that are cut off are summed themselves, so that no digit is lost to a difference.\n";
         out
     }

@@ -3,5 +3,6 @@
 mod bench;
 mod common;
 mod look;
+mod papers;
 mod render;
 mod skin;
