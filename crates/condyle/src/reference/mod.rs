@@ -294,3 +294,67 @@ pub fn morph(mesh: &SkinnedMesh, weights: &[f32]) -> [Vec<[f64; 3]>; 3] {
     }
     out
 }
+
+/// The weighted mean of poses, each layer with its weights per joint: `linear` as the sum of quaternions at unit length, else
+/// by the exponential map; the joint of `rest` where the weights sum to 0.
+#[must_use]
+pub fn blend(rest: &Pose, layers: &[(&Pose, Vec<f64>)], linear: bool) -> Vec<Local> {
+    let mix = |(joint, rest): (usize, Local)| {
+        let total: f64 = layers.iter().map(|(_, weights)| weights[joint]).sum();
+        if total == 0.0 {
+            return rest;
+        }
+        let mut mean = Local { rotation: [0.0; 4], translation: [0.0; 3], scale: [0.0; 3] };
+        let mut turn = [0.0; 3];
+        for (pose, weights) in layers.iter().filter(|layer| layer.1[joint] != 0.0) {
+            let (local, share) = (Local::from(pose.get(joint)), weights[joint] / total);
+            let near = if dot(local.rotation, rest.rotation) < 0.0 { -1.0 } else { 1.0 };
+            let rotation = scaled(local.rotation, near);
+            mean.rotation = sum(mean.rotation, scaled(rotation, share));
+            mean.translation = sum(mean.translation, scaled(local.translation, share));
+            mean.scale = sum(mean.scale, scaled(local.scale, share));
+            turn = sum(turn, scaled(quat_log(quat_product(quat_inverse(rest.rotation), rotation)), share));
+        }
+        mean.rotation =
+            unit(if linear { mean.rotation } else { quat_product(rest.rotation, quat_exp(turn)) });
+        mean
+    };
+    rest.transforms().map(Local::from).enumerate().map(mix).collect()
+}
+
+/// `a` so that `multiply` with it undoes `m`.
+#[must_use]
+pub fn inverse(m: &Matrix) -> Matrix {
+    // Cramer's rule: the transposed cofactors over the determinant.
+    let (cofactors, determinant) = (cofactors(m), determinant(m));
+    std::array::from_fn(|r| {
+        let row: [f64; 3] = std::array::from_fn(|c| cofactors[c][r] / determinant);
+        let back: f64 = (0..3).map(|c| row[c] * m[c][3]).sum();
+        [row[0], row[1], row[2], -back]
+    })
+}
+
+/// Local matrices: what `local_to_model` makes model matrices from. glTF 2.0, "Transformations".
+#[must_use]
+pub fn model_to_local(skeleton: &Skeleton, model: &[Matrix]) -> Vec<Matrix> {
+    let local = |(joint, own): (u16, &Matrix)| match skeleton.parent(joint) {
+        Some(parent) => multiply(&inverse(&model[usize::from(parent)]), own),
+        None => *own,
+    };
+    (0..).zip(model).map(local).collect()
+}
+
+/// A row of influences of which the heaviest `count` are left, with the sum that all had.
+#[must_use]
+pub fn at_most(row: &[(u16, f32)], count: usize) -> Vec<(u16, f32)> {
+    let sum = |row: &[(u16, f32)]| row.iter().map(|p| f64::from(p.1)).sum::<f64>();
+    let kept = &row[..count.min(row.len())];
+    kept.iter().map(|&(joint, weight)| (joint, (f64::from(weight) * sum(row) / sum(kept)) as f32)).collect()
+}
+
+/// Handedness times normal cross tangent. glTF 2.0, "Meshes".
+#[must_use]
+pub fn bitangent(normal: [f64; 3], [x, y, z, hand]: [f64; 4]) -> [f64; 3] {
+    let [a, b, c] = normal;
+    scaled([b * z - c * y, c * x - a * z, a * y - b * x], hand)
+}
