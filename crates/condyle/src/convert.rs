@@ -7,7 +7,7 @@ use crate::pose::{BLOCK, Lanes, PoseBlock};
 use crate::simd::{Mode, store};
 
 mod from_matrices;
-mod quads;
+pub(crate) mod quads;
 mod to_matrices;
 
 pub use from_matrices::{matrices_to_joints, matrices_to_pose};

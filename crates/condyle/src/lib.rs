@@ -79,10 +79,11 @@ extern crate alloc;
 extern crate std;
 
 mod convert;
+mod decompose;
 #[allow(dead_code, reason = "the bounds are for those who choose a method")]
 mod eberly_table;
-mod decompose;
 mod error;
+mod exp_map;
 #[cfg(feature = "mint")]
 mod interop;
 mod interpolate;
@@ -112,6 +113,11 @@ pub use convert::{
 };
 pub use decompose::{Polar, Transform64};
 pub use error::Error;
+pub use interpolate::{
+    Arc, Degree, Factor, Interpolator, Method, Selection, Terms, align_keys, interpolate, interpolate_joints,
+    interpolate_joints_in_place, interpolate_poses, interpolate_poses_in_place, interpolate_poses_through,
+    interpolate_through, middle, slerp_vectors,
+};
 pub use joint_quat::{JointMat, JointQuat};
 pub use math::{Affine, Quat, Transform};
 pub use mesh::{Influences, MorphTarget, Skin, SkinnedMesh, VertexSlices, VertexSlicesMut, Vertices};

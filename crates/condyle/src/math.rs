@@ -5,6 +5,11 @@
 
 use fearless_simd::{Fallback, f32x4, f64x2, prelude::*};
 
+mod polynomials;
+
+pub use polynomials::{atan_positive, reciprocal_sqrt, sin_half_pi};
+pub(crate) use polynomials::{atan_positive_lanes, sin_half_pi_lanes};
+
 /// A quaternion `[x, y, z, w]`, Hamilton convention; rotations are unit quaternions.
 pub type Quat = [f32; 4];
 
@@ -239,6 +244,18 @@ fn sin_cos_quadrant(quadrant: u32, r: f64) -> (f64, f64) {
         2 => (-sin, -cos),
         _ => (-cos, sin),
     }
+}
+
+/// Sine of any moderate angle, within 1e-11.
+pub(crate) fn sin_f64(x: f64) -> f64 {
+    let (quadrant, r) = reduce(x);
+    sin_cos_quadrant(quadrant, r).0
+}
+
+/// Cosine of any moderate angle, within 1e-11.
+pub(crate) fn cos_f64(x: f64) -> f64 {
+    let (quadrant, r) = reduce(x);
+    sin_cos_quadrant(quadrant, r).1
 }
 
 /// The angle of the vector `(x, y)` in `[-π, π]`, radians, within 0.51 units in the last place.

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use fearless_simd::prelude::*;
 
-use crate::interpolate::{lerp_block, slerp_block};
+use crate::interpolate::{slerp_block, vector_block};
 use crate::math::{normalize, slerp_f64};
 use crate::pose::{BLOCK, Lanes, PoseBlock};
 use crate::simd::{Mode, dispatch};
@@ -250,10 +250,10 @@ fn sample_blocks<S: Simd, M: Mode>(
             slerp_block(s, mode, &keys.from, &keys.to, &keys.factor, &mut block.rotation);
         }
         if let Some(keys) = Keys::collect(&mut translations, index, spans, &block.translation) {
-            lerp_block(s, mode, &keys.from, &keys.to, &keys.factor, &mut block.translation);
+            vector_block(s, mode, &keys.from, &keys.to, &keys.factor, &mut block.translation);
         }
         if let Some(keys) = Keys::collect(&mut scales, index, spans, &block.scale) {
-            lerp_block(s, mode, &keys.from, &keys.to, &keys.factor, &mut block.scale);
+            vector_block(s, mode, &keys.from, &keys.to, &keys.factor, &mut block.scale);
         }
     }
 }

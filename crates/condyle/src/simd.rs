@@ -333,6 +333,11 @@ impl Mode for Portable {
     }
 }
 
+/// Vectors of f32 of any width.
+pub(crate) trait Floats<S: Simd>: SimdFloat<S, Element = f32> {}
+
+impl<S: Simd, V: SimdFloat<S, Element = f32>> Floats<S> for V {}
+
 /// Runs a kernel with the current [`Dispatch`]: `dispatch!(|s, mode| kernel(s, mode, …))`.
 ///
 /// The kernel must be `#[inline(always)]`, and so must all that it calls: what is not inlined is compiled

@@ -5,7 +5,7 @@ use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 use crate::simd::transpose;
 
 /// Vectors that quads go in and out of: component `c` of quad `i` is lane `i` of vector `c`.
-pub(super) trait Quads<S: Simd>: SimdFloat<S, Element = f32> {
+pub(crate) trait Quads<S: Simd>: SimdFloat<S, Element = f32> {
     /// One quad per lane.
     fn gather(s: S, quad: impl Fn(usize) -> [f32; 4]) -> [Self; 4];
 

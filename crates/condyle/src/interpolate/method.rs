@@ -1,0 +1,212 @@
+//! Which way to interpolate rotations, and how far each is from slerp.
+
+use core::fmt;
+use core::str::FromStr;
+
+use super::formula::formula_error;
+use crate::Error;
+
+/// How two rotations are interpolated: all of them at constant velocity along the shortest arc, but for [`Nlerp`](Self::Nlerp).
+///
+/// [`error_bound`](Self::error_bound) says how far each may be from slerp, [`for_error`](Self::for_error) picks the
+/// cheapest for a wanted error. With one factor for all joints the first two are polynomials whose coefficients are
+/// computed once a call, and cost little more than nlerp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Method {
+    /// Slerp by weights that are minimax polynomials in the cosine of the angle: no arccosine, no sine, no division.
+    Slerp(Degree),
+    /// Slerp by a balanced power series of that many terms. Eberly 2018.
+    Eberly(Terms),
+    /// The same on half of the angle, for which one root and one division find the middle: fewer terms for the same error.
+    /// Eberly 2018, section 7.
+    EberlyHalved(Terms),
+    /// Slerp by an arctangent, two sines and a reciprocal root, all polynomials. Van Waveren 2005.
+    VanWaveren,
+    /// Slerp to the letter in f64, one joint after the other: a reference.
+    Exact,
+    /// Linear interpolation brought back to unit length: the path of slerp, slower at its ends and faster in its middle.
+    Nlerp,
+    /// Nlerp with the factor that makes its velocity constant.
+    CorrectedNlerp,
+    /// The exponential map at the first rotation: `a exp(t log(a⁻¹ b))`. Grassia 1998.
+    ExponentialMap,
+}
+
+/// The degree of the polynomials of [`Method::Slerp`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum Degree {
+    /// Off by up to 1e-4: a hundredth of a degree.
+    Four,
+    /// Off by up to 2.5e-6.
+    Six,
+    /// Exact but for the rounding of f32.
+    #[default]
+    Nine,
+}
+
+impl Degree {
+    /// The number.
+    #[must_use]
+    pub const fn count(self) -> u8 {
+        match self {
+            Self::Four => 4,
+            Self::Six => 6,
+            Self::Nine => 9,
+        }
+    }
+}
+
+/// How many terms follow the first one in the series of [`Method::Eberly`]: 1 to 16.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Terms(u8);
+
+impl Terms {
+    /// The most.
+    pub const MAX: Self = Self(16);
+
+    /// `None` unless `count` is from 1 to 16.
+    #[must_use]
+    pub const fn new(count: u8) -> Option<Self> {
+        if count >= 1 && count <= Self::MAX.0 { Some(Self(count)) } else { None }
+    }
+
+    /// How many.
+    #[must_use]
+    pub const fn count(self) -> u8 {
+        self.0
+    }
+
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        (1..=Self::MAX.0).map(Self)
+    }
+}
+
+/// Which of the two arcs between two rotations is taken: a quaternion and its opposite are the same rotation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Arc {
+    /// The shorter one; at half a turn, where both are as long, to the second quaternion as given.
+    #[default]
+    Shorter,
+    /// To the second quaternion as given, which may be the long way round. Between opposite quaternions there is no such
+    /// arc: the first holds until t = 1/2, then the second.
+    AsGiven,
+}
+
+/// A [`Method`] with the choices beside it. A method alone stands for the shorter arc and for factors held to [0, 1].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Interpolator {
+    /// How.
+    pub method: Method,
+    /// Along which arc.
+    pub arc: Arc,
+    /// Whether factors below 0 and above 1 go on beyond the ends, instead of being held to them. Where a method is a
+    /// polynomial for factors from 0 to 1, beyond them it is [`Method::Exact`].
+    pub extrapolate: bool,
+}
+
+impl From<Method> for Interpolator {
+    fn from(method: Method) -> Self {
+        Self { method, ..Self::default() }
+    }
+}
+
+impl Default for Method {
+    fn default() -> Self {
+        Self::Slerp(Degree::default())
+    }
+}
+
+impl Method {
+    /// All of them, with every number of terms.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let slerps = [Degree::Four, Degree::Six, Degree::Nine].into_iter().map(Self::Slerp);
+        let rest = [Self::VanWaveren, Self::Exact, Self::Nlerp, Self::CorrectedNlerp, Self::ExponentialMap];
+        slerps.chain(Terms::all().map(Self::Eberly)).chain(Terms::all().map(Self::EberlyHalved)).chain(rest)
+    }
+
+    /// The most that a component of the result can differ from slerp's.
+    ///
+    /// For factors in [0, 1] and unit quaternions up to `max_angle` apart: radians, as vectors, which is half of the
+    /// rotation between them; at most π/2, which no pair on the shorter arc exceeds. In the portable mode, whose
+    /// products are rounded as well, add 5e-8. docs/accuracy.md lists them beside what was measured.
+    #[must_use]
+    pub fn error_bound(self, max_angle: f32) -> f64 {
+        self.rounding() + formula_error(self, max_angle)
+    }
+
+    /// The cheapest method whose [`error_bound`](Self::error_bound) is at most `max_error`, when one factor serves all
+    /// joints; `None` where f32 itself is too coarse.
+    ///
+    /// ```
+    /// use condyle::{Degree, Method};
+    ///
+    /// assert_eq!(Method::for_error(1e-3, 1.57), Some(Method::Slerp(Degree::Four)));
+    /// // A degree of rotation apart, a straight line is as good.
+    /// assert_eq!(Method::for_error(1e-5, 0.5_f32.to_radians()), Some(Method::Nlerp));
+    /// assert_eq!(Method::for_error(1e-9, 1.57), None);
+    /// ```
+    #[must_use]
+    pub fn for_error(max_error: f64, max_angle: f32) -> Option<Self> {
+        // By cost: series of up to 4, 6 and 9 terms take the same time as the polynomials of that degree.
+        let by_cost = [
+            Self::Nlerp,
+            Self::Eberly(Terms(4)),
+            Self::Slerp(Degree::Four),
+            Self::Eberly(Terms(6)),
+            Self::Slerp(Degree::Six),
+            Self::Slerp(Degree::Nine),
+            Self::Exact,
+        ];
+        by_cost.into_iter().find(|method| method.error_bound(max_angle) <= max_error)
+    }
+
+    /// What the arithmetic of f32 adds to the error of the formula. Measured, and checked by the tests.
+    fn rounding(self) -> f64 {
+        match self {
+            Self::Slerp(_) | Self::Eberly(_) | Self::Nlerp => 1.5e-7,
+            Self::Exact => 6.1e-8,
+            Self::CorrectedNlerp | Self::EberlyHalved(_) => 2.5e-7,
+            Self::VanWaveren => 3.5e-7,
+            Self::ExponentialMap => 5e-7,
+        }
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Slerp(degree) => write!(f, "slerp{}", degree.count()),
+            Self::Eberly(terms) => write!(f, "eberly{}", terms.0),
+            Self::EberlyHalved(terms) => write!(f, "eberly{}-halved", terms.0),
+            Self::VanWaveren => f.write_str("van-waveren"),
+            Self::Exact => f.write_str("exact"),
+            Self::Nlerp => f.write_str("nlerp"),
+            Self::CorrectedNlerp => f.write_str("corrected-nlerp"),
+            Self::ExponentialMap => f.write_str("exponential-map"),
+        }
+    }
+}
+
+impl FromStr for Method {
+    type Err = Error;
+
+    /// From the name that it is displayed by.
+    fn from_str(name: &str) -> Result<Self, Error> {
+        const EXPECTED: &str = "slerp4, slerp6, slerp9, eberly1 to eberly16, eberly1-halved to eberly16-halved, \
+                                van-waveren, exact, nlerp, corrected-nlerp, exponential-map";
+        /// Compares what is written with a name, piece by piece.
+        struct Matches<'a>(Option<&'a str>);
+        impl fmt::Write for Matches<'_> {
+            fn write_str(&mut self, piece: &str) -> fmt::Result {
+                self.0 = self.0.and_then(|rest| rest.strip_prefix(piece));
+                Ok(())
+            }
+        }
+        let is_named = |method: &Self| {
+            let mut rest = Matches(Some(name));
+            fmt::write(&mut rest, format_args!("{method}")).is_ok() && rest.0 == Some("")
+        };
+        Self::all().find(is_named).ok_or(Error::UnknownName { expected: EXPECTED })
+    }
+}

@@ -1,0 +1,509 @@
+//! Interpolation between two rotations, and between all joints of two poses.
+//!
+//! A result is `p + (to·q - off·p)`, where `p` is the end that the factor is nearer to and `q` the other one. The methods
+//! differ in the two weights only, which depend on the angle between the ends and on the factor.
+
+use crate::pose::{BLOCK, Lanes, PoseBlock};
+use crate::simd::dispatch;
+use crate::{Error, JointQuat, Pose, Quat, Transform};
+
+mod exact;
+mod exponential_map;
+mod formula;
+mod kernel;
+mod keys;
+mod method;
+mod structs;
+mod vectors;
+mod weights;
+
+#[cfg(test)]
+mod tests;
+
+pub use keys::{align_keys, interpolate_poses_through, interpolate_through, middle};
+pub use method::{Arc, Degree, Interpolator, Method, Terms};
+pub use vectors::slerp_vectors;
+
+use exact::exact;
+pub(crate) use kernel::vector_block;
+use kernel::{FirstNearer, SecondNearer, lanes_blocks, uniform_blocks};
+use structs::uniform_structs;
+use weights::{
+    Corrected, FITTED_4, FITTED_6, FITTED_9, Fitted, Given, Halved, Nested, Series, Sines, Straight,
+};
+
+/// The rotations of one block between keys, a factor in [0, 1] per lane.
+#[inline(always)]
+pub(crate) fn slerp_block<S: fearless_simd::Simd, M: crate::simd::Mode>(
+    s: S,
+    mode: M,
+    a: &[Lanes; 4],
+    b: &[Lanes; 4],
+    t: &Lanes,
+    out: &mut [Lanes; 4],
+) {
+    kernel::rotation_block::<S, M, _, false>(s, mode, &Fitted(&FITTED_9), a, b, t, out);
+}
+
+/// How far to go from the first end to the second: 0 is the first, 1 the second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Factor<'a> {
+    /// As far for all joints: the fast way.
+    Same(f32),
+    /// One for each joint, or for each joint of the list.
+    PerJoint(&'a [f32]),
+}
+
+impl From<f32> for Factor<'_> {
+    fn from(t: f32) -> Self {
+        Self::Same(t)
+    }
+}
+
+impl<'a> From<&'a [f32]> for Factor<'a> {
+    fn from(t: &'a [f32]) -> Self {
+        Self::PerJoint(t)
+    }
+}
+
+impl Factor<'_> {
+    fn check(self, joints: usize) -> Result<(), Error> {
+        match self {
+            Self::Same(_) => Ok(()),
+            Self::PerJoint(t) => Error::check_len("factors", t.len(), joints),
+        }
+    }
+
+    /// Those of the sixteen joints from `first`, zero beyond the last.
+    fn lanes(self, first: usize) -> Lanes {
+        match self {
+            Self::Same(t) => [t; BLOCK],
+            Self::PerJoint(t) => core::array::from_fn(|lane| t.get(first + lane).copied().unwrap_or(0.0)),
+        }
+    }
+}
+
+/// Which joints take part. Others are not written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Selection<'a> {
+    /// Every one.
+    #[default]
+    All,
+    /// Those with these indices, in any order. If one comes twice, the later one counts; in place it is moved twice.
+    List(&'a [u16]),
+}
+
+impl Selection<'_> {
+    fn check(self, joints: usize) -> Result<usize, Error> {
+        let Self::List(list) = self else { return Ok(joints) };
+        match list.iter().position(|&joint| usize::from(joint) >= joints) {
+            None => Ok(list.len()),
+            Some(at) => Err(Error::Index { what: "joints", at, found: usize::from(list[at]), count: joints }),
+        }
+    }
+}
+
+/// The rotation between `a` and `b`, unit quaternions. The same bits as in a pose or a list.
+///
+/// t = 0 gives `a`, t = 1 gives `b` (or its opposite, on the hemisphere of `a`), and between equal or opposite
+/// quaternions is `a` at every t: exactly. Shoemake 1985.
+///
+/// ```
+/// use condyle::{Interpolator, Method, interpolate};
+///
+/// let (a, b) = ([0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.0]);
+/// let [x, y, z, w] = interpolate(a, b, 1.0 / 3.0, Interpolator::default());
+/// assert!((x - 0.5).abs() < 1e-6 && (w - 0.866_025_4).abs() < 1e-6 && [y, z] == [0.0; 2]);
+/// assert_eq!(interpolate(a, b, 1.0, Method::Nlerp), b);
+/// ```
+#[must_use]
+pub fn interpolate(a: Quat, b: Quat, t: f32, how: impl Into<Interpolator>) -> Quat {
+    Plan::from(how.into()).single(a, b, t)
+}
+
+/// The poses between `from` and `to`: rotations by the method, translations and scales on straight lines.
+///
+/// All three poses are of one size. See [`interpolate`] for what is exact; translations and scales hit both ends too.
+/// With one factor, with [`Method::Slerp`], [`Method::Eberly`] or [`Method::Nlerp`] along the shorter arc, this is as fast
+/// as memory allows. Nothing is allocated.
+///
+/// # Errors
+/// [`Error::Length`] if the poses differ in size, or factors do not number the joints (of the list, if there is one);
+/// [`Error::Index`] if the list names a joint that is not there.
+pub fn interpolate_poses<'a>(
+    from: &Pose,
+    to: &Pose,
+    t: impl Into<Factor<'a>>,
+    joints: Selection<'_>,
+    how: impl Into<Interpolator>,
+    out: &mut Pose,
+) -> Result<(), Error> {
+    Plan::from(how.into()).poses(from, to, t.into(), joints, out)
+}
+
+/// [`interpolate_poses`] with the result in place of the first pose.
+///
+/// # Errors
+/// As [`interpolate_poses`].
+pub fn interpolate_poses_in_place<'a>(
+    pose: &mut Pose,
+    to: &Pose,
+    t: impl Into<Factor<'a>>,
+    joints: Selection<'_>,
+    how: impl Into<Interpolator>,
+) -> Result<(), Error> {
+    let (plan, t) = (Plan::from(how.into()), t.into());
+    to.check_joints("to", pose.joint_count())?;
+    t.check(joints.check(pose.joint_count())?)?;
+    match (plan.uniform(t), joints) {
+        (Some(uniform), Selection::All) => uniform.blocks(None, to.blocks(), pose.blocks_mut()),
+        _ => plan.staged_in_place(pose, to, t, joints),
+    }
+    Ok(())
+}
+
+/// [`interpolate_poses`] for joints in arrays of structures.
+///
+/// # Errors
+/// As [`interpolate_poses`].
+pub fn interpolate_joints<'a>(
+    from: &[JointQuat],
+    to: &[JointQuat],
+    t: impl Into<Factor<'a>>,
+    joints: Selection<'_>,
+    how: impl Into<Interpolator>,
+    out: &mut [JointQuat],
+) -> Result<(), Error> {
+    let (plan, t) = (Plan::from(how.into()), t.into());
+    Error::check_len("from", from.len(), out.len())?;
+    Error::check_len("to", to.len(), out.len())?;
+    t.check(joints.check(out.len())?)?;
+    match (plan.uniform(t), joints) {
+        (Some(uniform), Selection::All) => uniform.structs(Some(from), to, out),
+        _ => plan.staged(from, to, t, joints, out),
+    }
+    Ok(())
+}
+
+/// [`interpolate_joints`] with the result in place of the first list.
+///
+/// # Errors
+/// As [`interpolate_poses`].
+pub fn interpolate_joints_in_place<'a>(
+    list: &mut [JointQuat],
+    to: &[JointQuat],
+    t: impl Into<Factor<'a>>,
+    joints: Selection<'_>,
+    how: impl Into<Interpolator>,
+) -> Result<(), Error> {
+    let (plan, t) = (Plan::from(how.into()), t.into());
+    Error::check_len("to", to.len(), list.len())?;
+    t.check(joints.check(list.len())?)?;
+    match (plan.uniform(t), joints) {
+        (Some(uniform), Selection::All) => uniform.structs(None, to, list),
+        _ => plan.staged_in_place(list, to, t, joints),
+    }
+    Ok(())
+}
+
+/// Joints that can be read and written one at a time.
+trait Joints {
+    fn count(&self) -> usize;
+    fn read(&self, joint: usize) -> Transform;
+    fn write(&mut self, joint: usize, transform: &Transform);
+}
+
+impl Joints for Pose {
+    fn count(&self) -> usize {
+        self.joint_count()
+    }
+    fn read(&self, joint: usize) -> Transform {
+        self.get(joint)
+    }
+    fn write(&mut self, joint: usize, transform: &Transform) {
+        self.set(joint, transform);
+    }
+}
+
+impl Joints for [JointQuat] {
+    fn count(&self) -> usize {
+        self.len()
+    }
+    fn read(&self, joint: usize) -> Transform {
+        self[joint].into()
+    }
+    fn write(&mut self, joint: usize, transform: &Transform) {
+        let Transform { rotation, translation, scale: [scale, _, _] } = *transform;
+        self[joint] = JointQuat { rotation, translation, scale };
+    }
+}
+
+/// What is to be done, whatever the joints.
+#[derive(Clone, Copy)]
+struct Plan {
+    how: Interpolator,
+    /// Whether the ends are halves of an arc: then there is nothing to halve.
+    halves: bool,
+}
+
+impl From<Interpolator> for Plan {
+    fn from(how: Interpolator) -> Self {
+        Self { how, halves: false }
+    }
+}
+
+/// One factor for all joints, by a method that has a kernel for that.
+struct Uniform {
+    /// From the nearer end.
+    f: f32,
+    second_nearer: bool,
+    kind: Kind,
+}
+
+/// Polynomials are padded to these sizes: fewer kernels, the same results.
+enum Kind {
+    Straight(Straight),
+    Four(Series<4>),
+    Six(Series<6>),
+    Nine(Series<9>),
+    Sixteen(Series<16>),
+}
+
+impl Plan {
+    fn poses(
+        self,
+        from: &Pose,
+        to: &Pose,
+        t: Factor<'_>,
+        joints: Selection<'_>,
+        out: &mut Pose,
+    ) -> Result<(), Error> {
+        from.check_joints("from", out.joint_count())?;
+        to.check_joints("to", out.joint_count())?;
+        t.check(joints.check(out.joint_count())?)?;
+        match (self.uniform(t), joints) {
+            (Some(uniform), Selection::All) => {
+                uniform.blocks(Some(from.blocks()), to.blocks(), out.blocks_mut());
+            }
+            (None, Selection::All) => self.blocks(from.blocks(), to.blocks(), t, out.blocks_mut()),
+            (_, Selection::List(_)) => self.staged(from, to, t, joints, out),
+        }
+        Ok(())
+    }
+
+    fn single(self, a: Quat, b: Quat, t: f32) -> Quat {
+        let block = |rotation| {
+            let mut block = PoseBlock::IDENTITY;
+            block.set(0, &Transform { rotation, ..Transform::IDENTITY });
+            [block]
+        };
+        let mut out = block(a);
+        match self.uniform(Factor::Same(t)) {
+            Some(uniform) => uniform.blocks(None, &block(b), &mut out),
+            None => self.blocks(&block(a), &block(b), Factor::Same(t), &mut out),
+        }
+        out[0].get(0).rotation
+    }
+
+    /// `None` if the factor or the method needs the kernels that take a factor per joint.
+    fn uniform(self, t: Factor<'_>) -> Option<Uniform> {
+        let Factor::Same(t) = t else { return None };
+        let t = self.held(t);
+        // Halves of the longer arc are shorter ones.
+        if self.how.arc == Arc::AsGiven || (self.how.method != Method::Nlerp && is_beyond(t)) {
+            return None;
+        }
+        let second_nearer = t > 0.5;
+        // Rounded once: in f64 the difference is exact.
+        let f = if second_nearer { 1.0 - f64::from(t) } else { f64::from(t) };
+        let eberly = |terms: Terms, factor| {
+            let k = |t| formula::eberly_coefficients(terms, factor, t);
+            match terms.count() {
+                0..=4 => Kind::Four(Series::new(k, f)),
+                5..=6 => Kind::Six(Series::new(k, f)),
+                7..=9 => Kind::Nine(Series::new(k, f)),
+                _ => Kind::Sixteen(Series::new(k, f)),
+            }
+        };
+        let kind = match self.how.method {
+            Method::Nlerp => Kind::Straight(Straight),
+            Method::Slerp(degree) => {
+                let k = |t| formula::slerp_coefficients(degree, t);
+                match degree {
+                    Degree::Four => Kind::Four(Series::new(k, f)),
+                    Degree::Six => Kind::Six(Series::new(k, f)),
+                    Degree::Nine => Kind::Nine(Series::new(k, f)),
+                }
+            }
+            Method::Eberly(terms) => eberly(terms, formula::factor(terms)),
+            Method::EberlyHalved(terms) if self.halves => eberly(terms, formula::factor_halved(terms)),
+            _ => return None,
+        };
+        Some(Uniform { f: f as f32, second_nearer, kind })
+    }
+
+    /// The factor, held to [0, 1] unless it may go beyond.
+    fn held(self, t: f32) -> f32 {
+        if self.how.extrapolate { t } else { t.clamp(0.0, 1.0) }
+    }
+
+    /// Sixteen joints at a time, by any method.
+    fn blocks(self, from: &[PoseBlock], to: &[PoseBlock], t: Factor<'_>, out: &mut [PoseBlock]) {
+        let factors = |block: usize| t.lanes(block * BLOCK).map(|t| self.held(t));
+        macro_rules! run {
+            ($given:literal, $weights:expr) => {{
+                let weights = $weights;
+                dispatch!(|s, mode| lanes_blocks::<_, _, _, $given>(
+                    s, mode, &weights, &factors, from, to, out
+                ))
+            }};
+        }
+        let nested = |terms| Nested::new(terms, formula::factor(terms));
+        let nested_halved = |terms| Nested::new(terms, formula::factor_halved(terms));
+        match (self.how.method, self.how.arc) {
+            (Method::Slerp(Degree::Four), Arc::Shorter) => run!(false, Fitted(&FITTED_4)),
+            (Method::Slerp(Degree::Six), Arc::Shorter) => run!(false, Fitted(&FITTED_6)),
+            (Method::Slerp(Degree::Nine), Arc::Shorter) => run!(false, Fitted(&FITTED_9)),
+            (Method::Eberly(terms), Arc::Shorter) => run!(false, nested(terms)),
+            (Method::EberlyHalved(terms), Arc::Shorter) if self.halves => run!(false, nested_halved(terms)),
+            (Method::EberlyHalved(terms), Arc::Shorter) => run!(false, Halved(nested_halved(terms))),
+            (Method::VanWaveren, Arc::Shorter) => run!(false, Sines),
+            (Method::Nlerp, Arc::Shorter) => run!(false, Straight),
+            (Method::CorrectedNlerp, Arc::Shorter) => run!(false, Corrected),
+            // Half of an arc as given is as long as a shorter arc at most.
+            (Method::Slerp(_), Arc::AsGiven) => run!(true, Given(Halved(Fitted(&FITTED_9)))),
+            (Method::Eberly(terms) | Method::EberlyHalved(terms), Arc::AsGiven) => {
+                run!(true, Given(Halved(nested(terms))));
+            }
+            (Method::VanWaveren, Arc::AsGiven) => run!(true, Given(Halved(Sines))),
+            (Method::CorrectedNlerp, Arc::AsGiven) => run!(true, Given(Halved(Corrected))),
+            // A straight line needs no halves.
+            (Method::Nlerp, Arc::AsGiven) => run!(true, Given(Straight)),
+            (Method::ExponentialMap, arc) => exponential_map::blocks(arc, &factors, from, to, out),
+            // Translations and scales; rotations follow below.
+            (Method::Exact, _) => run!(false, Straight),
+        }
+        for (i, out) in out.iter_mut().enumerate() {
+            for (lane, t) in factors(i).into_iter().enumerate() {
+                let beyond = self.how.method != Method::Nlerp && is_beyond(t);
+                if self.how.method == Method::Exact || beyond {
+                    let rotation = |block: &PoseBlock| block.rotation.each_ref().map(|c| c[lane]);
+                    let exact = exact(rotation(&from[i]), rotation(&to[i]), t, self.how.arc);
+                    for (out, value) in out.rotation.iter_mut().zip(exact) {
+                        out[lane] = value;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sixteen joints at a time, gathered into blocks and scattered again.
+    fn staged<J: Joints + ?Sized>(self, from: &J, to: &J, t: Factor<'_>, joints: Selection<'_>, out: &mut J) {
+        self.stage(joints, t, out, |_, joint| (from.read(joint), to.read(joint)));
+    }
+
+    fn staged_in_place<J: Joints + ?Sized>(self, list: &mut J, to: &J, t: Factor<'_>, joints: Selection<'_>) {
+        self.stage(joints, t, list, |list, joint| (list.read(joint), to.read(joint)));
+    }
+
+    fn stage<J: Joints + ?Sized>(
+        self,
+        joints: Selection<'_>,
+        t: Factor<'_>,
+        out: &mut J,
+        ends: impl Fn(&J, usize) -> (Transform, Transform),
+    ) {
+        let count = match joints {
+            Selection::All => out.count(),
+            Selection::List(list) => list.len(),
+        };
+        let joint = |at: usize| match joints {
+            Selection::All => at,
+            Selection::List(list) => usize::from(list[at]),
+        };
+        let mut at = 0;
+        while at < count {
+            // A joint that comes twice in place must have been written before it is read again.
+            let mut end = at + 1;
+            while end < count.min(at + BLOCK) && (at..end).all(|k| joint(k) != joint(end)) {
+                end += 1;
+            }
+            let (mut from, mut to) = ([PoseBlock::IDENTITY], [PoseBlock::IDENTITY]);
+            let mut between = from;
+            for k in at..end {
+                let (a, b) = ends(out, joint(k));
+                from[0].set(k - at, &a);
+                to[0].set(k - at, &b);
+            }
+            match self.uniform(t) {
+                Some(uniform) => uniform.blocks(Some(&from), &to, &mut between),
+                None => {
+                    let lanes = t.lanes(at);
+                    self.blocks(&from, &to, Factor::PerJoint(&lanes), &mut between);
+                }
+            }
+            for k in at..end {
+                out.write(joint(k), &between[0].get(k - at));
+            }
+            at = end;
+        }
+    }
+}
+
+impl Uniform {
+    /// Without `from` the joints in `out` are the first end.
+    fn blocks(&self, from: Option<&[PoseBlock]>, to: &[PoseBlock], out: &mut [PoseBlock]) {
+        macro_rules! run {
+            ($weights:expr) => {
+                if self.second_nearer {
+                    dispatch!(|s, mode| uniform_blocks(
+                        s,
+                        mode,
+                        ($weights, SecondNearer, self.f),
+                        from,
+                        to,
+                        out
+                    ))
+                } else {
+                    dispatch!(|s, mode| uniform_blocks(
+                        s,
+                        mode,
+                        ($weights, FirstNearer, self.f),
+                        from,
+                        to,
+                        out
+                    ))
+                }
+            };
+        }
+        match &self.kind {
+            Kind::Straight(weights) => run!(weights),
+            Kind::Four(weights) => run!(weights),
+            Kind::Six(weights) => run!(weights),
+            Kind::Nine(weights) => run!(weights),
+            Kind::Sixteen(weights) => run!(weights),
+        }
+    }
+
+    /// The same for structures. Getting them in and out of lanes hides what fewer terms would save.
+    fn structs(&self, from: Option<&[JointQuat]>, to: &[JointQuat], out: &mut [JointQuat]) {
+        macro_rules! run {
+            ($weights:expr) => {{
+                let how = ($weights, self.second_nearer, self.f);
+                dispatch!(|s, mode| uniform_structs(s, mode, how, from, to, out))
+            }};
+        }
+        match &self.kind {
+            Kind::Straight(weights) => run!(weights),
+            Kind::Four(weights) => run!(&weights.padded::<9>()),
+            Kind::Six(weights) => run!(&weights.padded::<9>()),
+            Kind::Nine(weights) => run!(weights),
+            Kind::Sixteen(weights) => run!(weights),
+        }
+    }
+}
+
+/// Neither in [0, 1] nor NaN.
+fn is_beyond(t: f32) -> bool {
+    t < 0.0 || t > 1.0
+}

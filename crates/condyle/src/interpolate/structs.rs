@@ -1,0 +1,96 @@
+//! Joints in arrays of structures: one factor for all.
+
+use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
+
+use super::kernel::{SecondNearerIn, rotations, vectors};
+use super::weights::Weights;
+use crate::JointQuat;
+use crate::convert::quads::Quads;
+use crate::simd::Mode;
+
+/// Weights for vectors of every width that structures are gathered into.
+pub(super) trait WeightsOfAll<S: Simd>:
+    Weights<S, f32x4<S>> + Weights<S, f32x8<S>> + Weights<S, f32x16<S>>
+{
+}
+
+impl<S: Simd, W> WeightsOfAll<S> for W where
+    W: Weights<S, f32x4<S>> + Weights<S, f32x8<S>> + Weights<S, f32x16<S>>
+{
+}
+
+/// One factor for all joints, `f` from the nearer end. Without `from` the joints in `out` are the first end.
+#[inline(always)]
+pub(super) fn uniform_structs<S: Simd, M: Mode, W: WeightsOfAll<S>>(
+    s: S,
+    mode: M,
+    how: (&W, bool, f32),
+    from: Option<&[JointQuat]>,
+    to: &[JointQuat],
+    out: &mut [JointQuat],
+) {
+    match S::f32s::LEN {
+        4 => groups::<S, M, f32x4<S>, W>(s, mode, how, from, to, out),
+        8 => groups::<S, M, f32x8<S>, W>(s, mode, how, from, to, out),
+        _ => groups::<S, M, f32x16<S>, W>(s, mode, how, from, to, out),
+    }
+}
+
+#[inline(always)]
+fn groups<S: Simd, M: Mode, V: Quads<S>, W: Weights<S, V>>(
+    s: S,
+    mode: M,
+    how: (&W, bool, f32),
+    from: Option<&[JointQuat]>,
+    to: &[JointQuat],
+    out: &mut [JointQuat],
+) {
+    let mut at = 0;
+    for (to, out) in to.chunks(V::LEN).zip(out.chunks_mut(V::LEN)) {
+        let from = from.and_then(|from| from.get(at..at + out.len()));
+        group::<S, M, V, W>(s, mode, how, from, to, out);
+        at += V::LEN;
+    }
+}
+
+/// As many joints as there are lanes, or fewer.
+#[inline(always)]
+fn group<S: Simd, M: Mode, V: Quads<S>, W: Weights<S, V>>(
+    s: S,
+    mode: M,
+    (weights, second_nearer, f): (&W, bool, f32),
+    from: Option<&[JointQuat]>,
+    to: &[JointQuat],
+    out: &mut [JointQuat],
+) {
+    let rotation = {
+        // By lanes, though it is one for all: a kernel for each would be too much code for what it gains.
+        let order = SecondNearerIn(V::splat(s, f32::from(u8::from(second_nearer))).simd_gt(V::splat(s, 0.5)));
+        let from = from.unwrap_or(out);
+        let a = V::gather(s, |i| from.get(i).unwrap_or(&JointQuat::IDENTITY).rotation);
+        let b = V::gather(s, |i| to.get(i).unwrap_or(&JointQuat::IDENTITY).rotation);
+        rotations::<_, _, _, _, _, false>(s, mode, weights, order, V::splat(s, f), a, b)
+    };
+    let order =
+        SecondNearerIn(f32x4::splat(s, f32::from(u8::from(second_nearer))).simd_gt(f32x4::splat(s, 0.5)));
+    let f = f32x4::splat(s, f);
+    for i in 0..out.len() {
+        // Straight lines need no lanes of their own.
+        let rest = |joint: &JointQuat| {
+            let [x, y, z] = joint.translation;
+            [f32x4::load_array(s, [x, y, z, joint.scale])]
+        };
+        if let (Some(to), Some(own)) = (to.get(i), out.get(i)) {
+            let from = from.and_then(|from| from.get(i)).unwrap_or(own);
+            let [x, y, z, scale] = vectors(mode, order, f, rest(from), rest(to))[0].to_array();
+            if let Some(out) = out.get_mut(i) {
+                (out.translation, out.scale) = ([x, y, z], scale);
+            }
+        }
+    }
+    V::scatter(rotation, |i, rotation| {
+        if let Some(out) = out.get_mut(i) {
+            out.rotation = rotation;
+        }
+    });
+}

@@ -1,0 +1,249 @@
+//! The weights of each method, many joints at a time.
+//!
+//! A method is told the angle between the two ends and the factor `f` from the nearer one, at most 1/2. It gives two
+//! weights: `to` multiplies the far end, `1 - off` the near one. Both are exactly `f` where the ends are equal, and zero
+//! where `f` is: so the ends, and equal ends, come out exactly.
+
+use fearless_simd::prelude::*;
+
+use super::Terms;
+use super::formula::Coefficients;
+
+use crate::math::{atan_positive_lanes, sin_half_pi_lanes};
+use crate::simd::{Floats, Mode};
+use crate::slerp_table::{CHORD_8, SLERP_4, SLERP_6, SLERP_9};
+
+/// The angle θ between the ends.
+#[derive(Clone, Copy)]
+pub(super) struct Angle<V> {
+    /// `1 - cos θ`.
+    pub(super) z: V,
+    /// `cos²(θ/2)`.
+    pub(super) half_cos2: V,
+}
+
+/// See the module.
+pub(super) trait Weights<S: Simd, V: Floats<S>>: Copy {
+    /// `to` and `off`.
+    fn weights<M: Mode>(&self, s: S, mode: M, angle: Angle<V>, f: V) -> (V, V);
+}
+
+/// The polynomial with the coefficients `k`. Even and odd powers apart make half as long a chain of operations that wait
+/// for each other.
+#[inline(always)]
+fn polynomial<S: Simd, M: Mode, V: Floats<S>, const N: usize>(s: S, mode: M, k: &[f32; N], z: V) -> V {
+    let square = z * z;
+    let mut sums = [V::splat(s, k[N - 1]), V::splat(s, k[N - 2])];
+    for i in (0..N - 2).rev() {
+        let sum = &mut sums[(N - 1 - i) % 2];
+        *sum = mode.madd(*sum, square, V::splat(s, k[i]));
+    }
+    mode.madd(sums[N % 2], z, sums[(N - 1) % 2])
+}
+
+/// One factor for all joints: both weights are polynomials in `z` whose coefficients were computed before.
+#[derive(Clone, Copy)]
+pub(super) struct Series<const N: usize> {
+    to: [f32; N],
+    off: [f32; N],
+}
+
+impl<const N: usize> Series<N> {
+    /// `t` is the factor from the nearer end.
+    pub(super) fn new(coefficients: impl Fn(f64) -> Coefficients, t: f64) -> Self {
+        let (far, near) = (coefficients(t), coefficients(1.0 - t));
+        Self { to: core::array::from_fn(|i| far[i] as f32), off: core::array::from_fn(|i| -near[i] as f32) }
+    }
+
+    /// The same polynomials, with more terms that are zero.
+    pub(super) fn padded<const WIDER: usize>(&self) -> Series<WIDER> {
+        let wider = |k: &[f32; N]| core::array::from_fn(|i| k.get(i).copied().unwrap_or(0.0));
+        Series { to: wider(&self.to), off: wider(&self.off) }
+    }
+}
+
+impl<S: Simd, V: Floats<S>, const N: usize> Weights<S, V> for Series<N> {
+    #[inline(always)]
+    fn weights<M: Mode>(&self, s: S, mode: M, angle: Angle<V>, f: V) -> (V, V) {
+        let z = angle.z;
+        let to = polynomial(s, mode, &self.to, z);
+        let off = polynomial(s, mode, &self.off, z);
+        (mode.madd(to, z, f), mode.madd(off, z, f))
+    }
+}
+
+/// A factor per joint: the coefficients are polynomials as well, in the square of the factor.
+#[derive(Clone, Copy)]
+pub(super) struct Fitted<const N: usize>(pub(super) &'static [[f32; N]; N]);
+
+pub(super) static FITTED_4: [[f32; 4]; 4] = narrow(&SLERP_4);
+pub(super) static FITTED_6: [[f32; 6]; 6] = narrow(&SLERP_6);
+pub(super) static FITTED_9: [[f32; 9]; 9] = narrow(&SLERP_9);
+static CHORD: Fitted<8> = Fitted(&narrow(&CHORD_8));
+
+const fn narrow<const N: usize>(table: &[[f64; N]; N]) -> [[f32; N]; N] {
+    let mut out = [[0.0; N]; N];
+    let mut i = 0;
+    while i < N * N {
+        out[i / N][i % N] = table[i / N][i % N] as f32;
+        i += 1;
+    }
+    out
+}
+
+impl<const N: usize> Fitted<N> {
+    #[inline(always)]
+    fn polynomial<S: Simd, M: Mode, V: Floats<S>>(&self, s: S, mode: M, z: V, t: V) -> V {
+        let t2 = t * t;
+        let mut sum = V::splat(s, 0.0);
+        for (i, row) in self.0.iter().enumerate().rev() {
+            let mut c = V::splat(s, row[i]);
+            for k in row[..i].iter().rev() {
+                c = mode.madd(c, t2, V::splat(s, *k));
+            }
+            sum = mode.madd(sum, z, c);
+        }
+        sum
+    }
+}
+
+impl<S: Simd, V: Floats<S>, const N: usize> Weights<S, V> for Fitted<N> {
+    #[inline(always)]
+    fn weights<M: Mode>(&self, s: S, mode: M, angle: Angle<V>, f: V) -> (V, V) {
+        let one = V::splat(s, 1.0);
+        let g = one - f;
+        let zfg = angle.z * (f * g);
+        let to = self.polynomial(s, mode, angle.z, f) * (one + f);
+        let off = self.polynomial(s, mode, angle.z, g) * (one + g);
+        (mode.madd(to, zfg, f), f - off * zfg)
+    }
+}
+
+/// A factor per joint: Eberly's series, nested.
+#[derive(Clone, Copy)]
+pub(super) struct Nested {
+    terms: Terms,
+    /// Of the last term.
+    factor: f64,
+}
+
+impl Nested {
+    pub(super) fn new(terms: Terms, factor: f64) -> Self {
+        Self { terms, factor }
+    }
+
+    /// `b₁(1 + b₂(1 + …))`, where `bₙ = z (n² - t²) / (n (2n + 1))`.
+    #[inline(always)]
+    fn nested<S: Simd, M: Mode, V: Floats<S>>(&self, s: S, mode: M, z: V, t: V) -> V {
+        let t2 = t * t;
+        let mut sum = V::splat(s, 0.0);
+        let mut factor = self.factor;
+        for n in (1..=self.terms.count()).rev().map(f64::from) {
+            let c = factor / (n * (2.0 * n + 1.0));
+            let b = z * (V::splat(s, (c * n * n) as f32) - t2 * V::splat(s, c as f32));
+            sum = mode.madd(b, sum, b);
+            factor = 1.0;
+        }
+        sum
+    }
+}
+
+impl<S: Simd, V: Floats<S>> Weights<S, V> for Nested {
+    #[inline(always)]
+    fn weights<M: Mode>(&self, s: S, mode: M, angle: Angle<V>, f: V) -> (V, V) {
+        let g = V::splat(s, 1.0) - f;
+        let (to, off) = (self.nested(s, mode, angle.z, f), self.nested(s, mode, angle.z, g));
+        (mode.madd(f, to, f), f - g * off)
+    }
+}
+
+/// Another method's weights on half of the angle: from the nearer end to the middle, `(a + b) / (2 cos(θ/2))`.
+#[derive(Clone, Copy)]
+pub(super) struct Halved<W>(pub(super) W);
+
+impl<S: Simd, V: Floats<S>, W: Weights<S, V>> Weights<S, V> for Halved<W> {
+    #[inline(always)]
+    fn weights<M: Mode>(&self, s: S, mode: M, angle: Angle<V>, f: V) -> (V, V) {
+        let (half, one) = (V::splat(s, 0.5), V::splat(s, 1.0));
+        let cos = angle.half_cos2.sqrt();
+        // 1 - cos(θ/2), without the difference, and 1 / (2 cos(θ/2)): one division for both.
+        let inverse = half / (cos * (one + cos));
+        let middle = Angle { z: angle.z * cos * inverse, half_cos2: half * (one + cos) };
+        let (to, off) = self.0.weights(s, mode, middle, f + f);
+        let to = to * ((one + cos) * inverse);
+        (to, off - to)
+    }
+}
+
+/// Another method's weights along the arc as given. Between opposite ends, where there is none, the nearer end holds.
+#[derive(Clone, Copy)]
+pub(super) struct Given<W>(pub(super) W);
+
+impl<S: Simd, V: Floats<S>, W: Weights<S, V>> Weights<S, V> for Given<W> {
+    #[inline(always)]
+    fn weights<M: Mode>(&self, s: S, mode: M, angle: Angle<V>, f: V) -> (V, V) {
+        let least = V::splat(s, 1e-12);
+        let zero = V::splat(s, 0.0);
+        let (to, off) = self.0.weights(s, mode, angle, f);
+        let opposite = angle.half_cos2.simd_lt(least);
+        (opposite.select(zero, to), opposite.select(zero, off))
+    }
+}
+
+/// The weights of a linear interpolation with the factor `f`, brought back to unit length: the chord's length tells how
+/// short the sum is.
+#[inline(always)]
+fn normalized<S: Simd, V: Floats<S>>(s: S, z: V, f: V) -> (V, V) {
+    let one = V::splat(s, 1.0);
+    let square = one - z * ((f + f) * (one - f));
+    let factor = one / square.sqrt();
+    let to = f * factor;
+    (to, to - (factor - one))
+}
+
+/// Nlerp.
+#[derive(Clone, Copy)]
+pub(super) struct Straight;
+
+impl<S: Simd, V: Floats<S>> Weights<S, V> for Straight {
+    #[inline(always)]
+    fn weights<M: Mode>(&self, s: S, _: M, angle: Angle<V>, f: V) -> (V, V) {
+        normalized(s, angle.z, f)
+    }
+}
+
+/// Nlerp at the place on the chord where slerp would be.
+#[derive(Clone, Copy)]
+pub(super) struct Corrected;
+
+impl<S: Simd, V: Floats<S>> Weights<S, V> for Corrected {
+    #[inline(always)]
+    fn weights<M: Mode>(&self, s: S, mode: M, angle: Angle<V>, f: V) -> (V, V) {
+        let one = V::splat(s, 1.0);
+        // Seen from the middle of the chord: from -1 to 0.
+        let tau = f + f - one;
+        // Half of tau (1 - tau²).
+        let front = (tau + tau) * (f * (one - f));
+        let place = mode.madd(CHORD.polynomial(s, mode, angle.z, tau), angle.z * front, f);
+        normalized(s, angle.z, place)
+    }
+}
+
+/// Van Waveren's: the angle by an arctangent, the weights by sines.
+#[derive(Clone, Copy)]
+pub(super) struct Sines;
+
+impl<S: Simd, V: Floats<S>> Weights<S, V> for Sines {
+    #[inline(always)]
+    fn weights<M: Mode>(&self, s: S, mode: M, angle: Angle<V>, f: V) -> (V, V) {
+        let (zero, one, two) = (V::splat(s, 0.0), V::splat(s, 1.0), V::splat(s, 2.0));
+        let sin = (angle.z * (two - angle.z)).sqrt();
+        let inverse = one / sin;
+        let theta = atan_positive_lanes(s, mode, sin, one - angle.z);
+        let to = sin_half_pi_lanes(s, mode, f * theta) * inverse;
+        let near = sin_half_pi_lanes(s, mode, (one - f) * theta) * inverse;
+        // Where the sine says nothing, and where nothing is asked.
+        let still = sin.simd_eq(zero) | f.simd_eq(zero);
+        (still.select(f, to), still.select(f, one - near))
+    }
+}
