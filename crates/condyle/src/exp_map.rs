@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn portable_bits() {
-        assert_portable(0, |hash| {
+        assert_portable(0x5ba3_fdba_59d3_97b3, |hash| {
             let mut random = Random(14);
             let q: Vec<[f32; 4]> = (0..tries(4000)).map(|_| random.unit()).collect();
             let logs = log_all(&q);

@@ -78,6 +78,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod blend;
 mod convert;
 mod decompose;
 #[allow(dead_code, reason = "the bounds are for those who choose a method")]
@@ -107,6 +108,7 @@ mod testing;
 
 pub mod math;
 
+pub use blend::{Layer, Mean, blend};
 pub use convert::{
     joints_to_columns, joints_to_matrices, matrices_to_joints, matrices_to_pose, pose_to_columns,
     pose_to_matrices,

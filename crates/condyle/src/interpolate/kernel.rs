@@ -90,12 +90,13 @@ pub(super) fn rotations<
     let step = [near[0] - a[0], near[1] - a[1], near[2] - a[2], near[3] - a[3]];
     let chord = dot(mode, &step, &step);
     let z = cos.simd_lt(V::splat(s, 0.75)).select(one - cos, chord * half);
-    let half_cos2 = if GIVEN {
+    let mut half_cos2 = one - z * half;
+    if GIVEN {
+        // From the sum where the ends are far apart: there the difference has no digits left.
         let sum = [near[0] + a[0], near[1] + a[1], near[2] + a[2], near[3] + a[3]];
-        dot(mode, &sum, &sum) * V::splat(s, 0.25)
-    } else {
-        one - z * half
-    };
+        let far = dot(mode, &sum, &sum) * V::splat(s, 0.25);
+        half_cos2 = cos.simd_lt(V::splat(s, 0.0)).select(far, half_cos2);
+    }
     let (to, off) = weights.weights(s, mode, Angle { z, half_cos2 }, f);
     let (p, q) = order.order(a, near);
     // The difference of equal products is smaller than the last bit of `p`: equal ends come out exactly.

@@ -165,7 +165,7 @@ impl Method {
     fn rounding(self) -> f64 {
         match self {
             Self::Slerp(_) | Self::Eberly(_) | Self::Nlerp => 1.5e-7,
-            Self::Exact => 6.1e-8,
+            Self::Exact => 1.2e-7,
             Self::CorrectedNlerp | Self::EberlyHalved(_) => 2.5e-7,
             Self::VanWaveren => 3.5e-7,
             Self::ExponentialMap => 5e-7,

@@ -432,7 +432,7 @@ fn a_way_through_the_middle_takes_fewer_terms() {
 /// Between perpendicular ends the components are the weights, so that the error is the table's.
 #[test]
 fn the_errors_of_eberlys_series_are_those_of_his_table() {
-    let (a, b) = ([1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]);
+    let a = [1.0, 0.0, 0.0, 0.0];
     // Beyond, the rounding of f32 is no longer small beside them.
     for terms in (1..=if cfg!(miri) { 1 } else { 9 }).filter_map(Terms::new) {
         let mut worst = 0.0_f64;
@@ -449,7 +449,6 @@ fn the_errors_of_eberlys_series_are_those_of_his_table() {
         let table = crate::eberly_table::ERRORS[usize::from(terms.count() - 1)];
         assert!((worst / table - 1.0).abs() < 0.02, "{} terms: {worst:e}, {table:e}", terms.count());
     }
-    let _ = b;
 }
 
 #[test]
@@ -461,10 +460,11 @@ fn methods_are_chosen_by_error_and_angle() {
         }
     }
     assert_eq!(Method::for_error(1.6e-7, 1.57), Some(Method::default()));
-    assert_eq!(Method::for_error(7e-8, 1.57), Some(Method::Exact));
+    assert_eq!(Method::for_error(1.3e-7, 1.57), Some(Method::Exact));
     assert_eq!(Method::for_error(f64::NAN, 1.57), None);
     for method in Method::all() {
-        assert!(method.error_bound(0.3) <= method.error_bound(0.6) + 1e-12, "{method}");
+        // Found on a grid: to a percent or so.
+        assert!(method.error_bound(0.3) <= 1.03 * method.error_bound(0.6), "{method}");
     }
 }
 
@@ -606,7 +606,7 @@ fn a_result_does_not_depend_on_its_lane() {
 #[test]
 fn the_portable_mode_gives_the_same_bits_everywhere() {
     let (from, to, t) = cases(tries(400));
-    assert_portable(0, |hash| {
+    assert_portable(0xc55b_8f51_ae17_e776, |hash| {
         for how in Method::all().flat_map(|m| {
             [Arc::Shorter, Arc::AsGiven].map(|arc| Interpolator { method: m, arc, extrapolate: false })
         }) {

@@ -294,3 +294,30 @@ pub fn morph(mesh: &SkinnedMesh, weights: &[f32]) -> [Vec<[f64; 3]>; 3] {
     }
     out
 }
+
+/// The weighted mean of poses, each layer with its weights per joint: `linear` as the sum of quaternions at unit length, else
+/// by the exponential map; the joint of `rest` where the weights sum to 0.
+#[must_use]
+pub fn blend(rest: &Pose, layers: &[(&Pose, Vec<f64>)], linear: bool) -> Vec<Local> {
+    let mix = |(joint, rest): (usize, Local)| {
+        let total: f64 = layers.iter().map(|(_, weights)| weights[joint]).sum();
+        if total == 0.0 {
+            return rest;
+        }
+        let mut mean = Local { rotation: [0.0; 4], translation: [0.0; 3], scale: [0.0; 3] };
+        let mut turn = [0.0; 3];
+        for (pose, weights) in layers.iter().filter(|layer| layer.1[joint] != 0.0) {
+            let (local, share) = (Local::from(pose.get(joint)), weights[joint] / total);
+            let near = if dot(local.rotation, rest.rotation) < 0.0 { -1.0 } else { 1.0 };
+            let rotation = scaled(local.rotation, near);
+            mean.rotation = sum(mean.rotation, scaled(rotation, share));
+            mean.translation = sum(mean.translation, scaled(local.translation, share));
+            mean.scale = sum(mean.scale, scaled(local.scale, share));
+            turn = sum(turn, scaled(quat_log(quat_product(quat_inverse(rest.rotation), rotation)), share));
+        }
+        mean.rotation =
+            unit(if linear { mean.rotation } else { quat_product(rest.rotation, quat_exp(turn)) });
+        mean
+    };
+    rest.transforms().map(Local::from).enumerate().map(mix).collect()
+}

@@ -1,0 +1,105 @@
+//! Sums of up to four layers, in floats.
+//!
+//! Two floats have the same sum in either order. Three or four are first told apart by size: the least, the greatest, and
+//! what is left in between, a pair again. One pass over the layers, and the time of a plain sum and a half.
+
+use fearless_simd::prelude::*;
+
+use super::rotation::{Reference, load_all, store_all};
+use crate::pose::{BLOCK, Lanes, PoseBlock};
+use crate::simd::{Mode, load};
+
+/// One layer: its blocks and its share.
+pub(super) type Part<'a> = (&'a [PoseBlock], f32);
+
+/// The sum of `N` numbers per lane, at most four, in any order.
+#[inline(always)]
+fn sum<S: Simd, const N: usize>(p: &[S::f32s; N]) -> S::f32s {
+    if N < 3 {
+        return if N == 1 { p[0] } else { p[0] + p[1] };
+    }
+    let (low, high) = (p[0].min(p[1]), p[0].max(p[1]));
+    let (sorted, plain) = if N == 3 {
+        let (rest, greatest) = (high.min(p[2]), high.max(p[2]));
+        (low + rest + greatest, p[0] + p[1] + p[2])
+    } else {
+        let (low2, high2) = (p[2].min(p[3]), p[2].max(p[3]));
+        let (least, greatest) = (low.min(low2), high.max(high2));
+        let (rest, rest2) = (low.max(low2), high.min(high2));
+        ((least + greatest) + (rest + rest2), (p[0] + p[1]) + (p[2] + p[3]))
+    };
+    // What the least of a number and NaN is, or of 0 and -0, instruction sets see differently: NaN or 0 is added.
+    sorted + (plain - plain)
+}
+
+/// The sums of lanes of each component times shares.
+#[inline(always)]
+fn sums<S: Simd, const N: usize, const C: usize>(
+    s: S,
+    lanes: &[&[Lanes; C]; N],
+    shares: &[S::f32s; N],
+    at: usize,
+) -> [S::f32s; C] {
+    let mut out = [S::f32s::splat(s, 0.0); C];
+    for (c, out) in out.iter_mut().enumerate() {
+        let mut p = *shares;
+        for (p, lanes) in p.iter_mut().zip(lanes) {
+            *p = *p * load(s, &lanes[c], at);
+        }
+        *out = sum::<S, N>(&p);
+    }
+    out
+}
+
+/// Blends all blocks of `N` layers.
+#[inline(always)]
+pub(super) fn kernel<S: Simd, M: Mode, const N: usize, const EXP: bool>(
+    s: S,
+    mode: M,
+    reference: &[PoseBlock],
+    parts: &[Part<'_>; N],
+    least2: f32,
+    out: &mut [PoseBlock],
+) {
+    let mut shares = [S::f32s::splat(s, 0.0); N];
+    for (share, part) in shares.iter_mut().zip(parts) {
+        *share = S::f32s::splat(s, part.1);
+    }
+    for (index, (reference, out)) in reference.iter().zip(out).enumerate() {
+        let mut rotation = [&reference.rotation; N];
+        let mut translation = [&reference.translation; N];
+        let mut scale = [&reference.scale; N];
+        for (n, part) in parts.iter().enumerate() {
+            let Some(block) = part.0.get(index) else { return };
+            (rotation[n], translation[n], scale[n]) = (&block.rotation, &block.translation, &block.scale);
+        }
+        for at in (0..BLOCK).step_by(S::f32s::LEN) {
+            let reference = Reference::new(s, mode, &reference.rotation, at);
+            let q = if EXP {
+                let mut logs = [[shares[0]; 3]; N];
+                for ((log, lanes), share) in logs.iter_mut().zip(rotation).zip(&shares) {
+                    *log = reference.log(s, &load_all(s, lanes, at), *share);
+                }
+                let mut total = [shares[0]; 3];
+                for (c, out) in total.iter_mut().enumerate() {
+                    let mut p = shares;
+                    for (p, log) in p.iter_mut().zip(&logs) {
+                        *p = log[c];
+                    }
+                    *out = sum::<S, N>(&p);
+                }
+                reference.turned(s, total)
+            } else {
+                let mut factors = shares;
+                for (factor, lanes) in factors.iter_mut().zip(rotation) {
+                    *factor = reference.factor(&load_all(s, lanes, at), *factor);
+                }
+                let total = sums::<S, N, 4>(s, &rotation, &factors, at);
+                reference.unit(s, &total, S::f32s::splat(s, least2))
+            };
+            store_all::<S, 4>(&mut out.rotation, at, &q);
+            store_all::<S, 3>(&mut out.translation, at, &sums::<S, N, 3>(s, &translation, &shares, at));
+            store_all::<S, 3>(&mut out.scale, at, &sums::<S, N, 3>(s, &scale, &shares, at));
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What rotations add to a sum, and the rotation that a sum is.
+
+use fearless_simd::prelude::*;
+
+use crate::exp_map::{between, exp, log, product};
+use crate::pose::Lanes;
+use crate::simd::{Mode, load, store};
+
+/// Components, each of one group of lanes.
+#[inline(always)]
+pub(super) fn load_all<S: Simd, const N: usize>(s: S, lanes: &[Lanes; N], at: usize) -> [S::f32s; N] {
+    let mut all = [S::f32s::splat(s, 0.0); N];
+    for (v, lanes) in all.iter_mut().zip(lanes) {
+        *v = load(s, lanes, at);
+    }
+    all
+}
+
+#[inline(always)]
+pub(super) fn store_all<S: Simd, const N: usize>(lanes: &mut [Lanes; N], at: usize, all: &[S::f32s; N]) {
+    for (v, lanes) in all.iter().zip(lanes) {
+        store::<S>(lanes, at, *v);
+    }
+}
+
+/// Rotations seen from those of the reference, in one group of lanes.
+pub(super) struct Reference<S: Simd, M> {
+    mode: M,
+    rotation: [S::f32s; 4],
+}
+
+impl<S: Simd, M: Mode> Reference<S, M> {
+    #[inline(always)]
+    pub(super) fn new(s: S, mode: M, lanes: &[Lanes; 4], at: usize) -> Self {
+        Self { mode, rotation: load_all(s, lanes, at) }
+    }
+
+    /// `factor`, its sign changed where a rotation is not in the reference's hemisphere: a quaternion times this adds to a
+    /// linear mean.
+    ///
+    /// The product is not fused in either mode: where it is almost 0, every instruction set must go the same way.
+    #[inline(always)]
+    pub(super) fn factor(&self, q: &[S::f32s; 4], factor: S::f32s) -> S::f32s {
+        let r = &self.rotation;
+        flip::<S>(factor, (q[0] * r[0] + q[1] * r[1]) + (q[2] * r[2] + q[3] * r[3]))
+    }
+
+    /// The logarithm of the shorter turn from the reference to a rotation, times `factor`: what it adds to the mean of the
+    /// exponential map.
+    #[inline(always)]
+    pub(super) fn log(&self, s: S, q: &[S::f32s; 4], factor: S::f32s) -> [S::f32s; 3] {
+        let [x, y, z, w] = between::<S>(&self.rotation, q);
+        let [x, y, z] = log::<S, M, false>(s, self.mode, &[x, y, z, w.abs()]);
+        let factor = flip::<S>(factor, w);
+        [x * factor, y * factor, z * factor]
+    }
+
+    /// The rotation of a sum of logarithms.
+    #[inline(always)]
+    pub(super) fn turned(&self, s: S, [x, y, z]: [S::f32s; 3]) -> [S::f32s; 4] {
+        let turned = product::<S, M>(self.mode, &self.rotation, &exp(s, self.mode, &[x, y, z]));
+        // Of the length of the reference, which may be a little off.
+        self.unit(s, &turned, S::f32s::splat(s, 0.0))
+    }
+
+    /// A sum of quaternions at unit length; the reference where it is not longer than the root of `least2`.
+    #[inline(always)]
+    pub(super) fn unit(&self, s: S, sum: &[S::f32s; 4], least2: S::f32s) -> [S::f32s; 4] {
+        let (mode, q) = (self.mode, sum);
+        let length2 = mode.madd(q[3], q[3], mode.madd(q[2], q[2], mode.madd(q[1], q[1], q[0] * q[0])));
+        let inverse = S::f32s::splat(s, 1.0) / length2.sqrt();
+        let none = length2.simd_le(least2);
+        let mut out = *sum;
+        for (out, r) in out.iter_mut().zip(&self.rotation) {
+            *out = none.select(*r, *out * inverse);
+        }
+        out
+    }
+}
+
+/// `value`, its sign changed where `sign` has one.
+#[inline(always)]
+fn flip<S: Simd>(value: S::f32s, sign: S::f32s) -> S::f32s {
+    let bit = sign.bitcast::<S::i32s>() & i32::MIN;
+    (value.bitcast::<S::i32s>() ^ bit).bitcast()
+}

@@ -1,0 +1,208 @@
+//! The share that each layer has in the result: its weight by the sum of all.
+
+use fearless_simd::prelude::*;
+
+use super::Layer;
+use crate::pose::BLOCK;
+
+/// The exponent of a float, which all of infinity's and NaN's bits reach or exceed.
+pub(super) const EXPONENT: i32 = 0x7F80_0000;
+
+/// The exponent of 2^k.
+pub(super) const fn exponent(k: i32) -> i32 {
+    (127 + k) << 23
+}
+
+/// Weights that cancel to less than this part of the sum of their magnitudes sum to nothing.
+const NOTHING: f32 = 1.0 / 1_048_576.0;
+
+/// 2^k.
+fn power(k: i32) -> f64 {
+    f64::from_bits(((1023 + k) as u64) << 52)
+}
+
+/// The sum of all weights, where it is the same for all joints.
+#[derive(Clone, Copy)]
+pub(super) struct Total {
+    /// A weight times this is its share.
+    inverse: f64,
+    /// The magnitudes of all shares sum to less than `2^(growth + 1)`.
+    growth: i32,
+}
+
+impl Total {
+    /// That of weights that masks change from joint to joint.
+    pub(super) const UNKNOWN: Self = Self { inverse: 0.0, growth: 0 };
+
+    /// `None` where the weights sum to nothing.
+    pub(super) fn of(layers: &[Layer<'_>]) -> Option<Self> {
+        let largest = layers.iter().map(|layer| f64::from(layer.weight).abs()).fold(0.0, f64::max);
+        if largest == 0.0 {
+            return None;
+        }
+        // Integers of at most 101 bits: sums of floats would depend on the order.
+        let shift = 1023 + 100 - (largest.to_bits() >> 52) as i32;
+        let (mut sum, mut magnitudes) = (0_i128, 0_i128);
+        for layer in layers {
+            let part = (f64::from(layer.weight) * power(shift)) as i128;
+            sum += part;
+            magnitudes += part.abs();
+        }
+        let (sum, magnitudes) = (sum as f64, magnitudes as f64);
+        if sum.abs() <= magnitudes * f64::from(NOTHING) {
+            return None;
+        }
+        // A little more, as shares are rounded.
+        let growth = ((magnitudes / sum.abs() * 1.000_001).to_bits() >> 52) as i32 - 1023;
+        Some(Self { inverse: power(shift) / sum, growth })
+    }
+}
+
+impl Total {
+    /// The share of a weight.
+    pub(super) fn share(self, weight: f32) -> f32 {
+        (f64::from(weight) * self.inverse) as f32
+    }
+
+    /// The square of the length below which a sum of quaternions is none.
+    pub(super) fn least2(self) -> f32 {
+        power(2 * self.growth - 40) as f32
+    }
+}
+
+/// How many shares are prepared; those of more layers are computed again for each block.
+const TABLE: usize = 32;
+
+/// The layers and their shares, each divided by 2^growth.
+pub(super) struct Shares<'a> {
+    pub(super) layers: &'a [Layer<'a>],
+    /// 2^-growth by the sum of the weights.
+    inverse: f64,
+    growth: i32,
+    table: [f32; TABLE],
+}
+
+impl<'a> Shares<'a> {
+    pub(super) fn new(layers: &'a [Layer<'a>], total: Total) -> Self {
+        let inverse = total.inverse * power(-total.growth);
+        let mut table = [0.0; TABLE];
+        for (share, layer) in table.iter_mut().zip(layers) {
+            *share = (f64::from(layer.weight) * inverse) as f32;
+        }
+        Self { layers, inverse, growth: total.growth, table }
+    }
+
+    /// The share of layer `at`, for all joints.
+    #[inline(always)]
+    fn same(&self, at: usize, layer: &Layer<'_>) -> f32 {
+        match self.table.get(at) {
+            Some(share) => *share,
+            None => (f64::from(layer.weight) * self.inverse) as f32,
+        }
+    }
+
+    /// Whether a layer counts. Each loop over the layers asks first.
+    #[inline(always)]
+    pub(super) fn counts<const MASKED: bool>(&self, at: usize, layer: &Layer<'_>) -> bool {
+        if MASKED { layer.weight != 0.0 } else { self.same(at, layer) != 0.0 }
+    }
+
+    /// What the shares of the joints from `joint` on are divided by.
+    #[inline(always)]
+    pub(super) fn sums<S: Simd, const MASKED: bool>(&self, s: S, joint: usize) -> Sums<S> {
+        if MASKED {
+            self.masked_sums(s, joint)
+        } else {
+            let one = S::f32s::splat(s, 1.0);
+            let growth = S::i32s::splat(s, self.growth << 23);
+            Sums { scale: one, sum: one, growth, nothing: one.simd_ne(one), poison: one - one }
+        }
+    }
+
+    #[inline(always)]
+    fn masked_sums<S: Simd>(&self, s: S, joint: usize) -> Sums<S> {
+        let zero = S::i32s::splat(s, 0);
+        let mut largest = zero;
+        for layer in self.layers {
+            largest = largest.max(masked_weight(s, layer, joint).abs().bitcast::<S::i32s>());
+        }
+        // Room for the sum of as many parts as there are layers.
+        let room = (usize::BITS - self.layers.len().leading_zeros()) as i32;
+        let (scale, poison) = power_above(s, largest);
+        let scale = scale * S::f32s::splat(s, f32::from_bits(exponent(-room) as u32));
+        let (mut sum, mut magnitudes) = (zero, zero);
+        for layer in self.layers {
+            let part: S::i32s = (masked_weight(s, layer, joint) * scale).to_int();
+            sum += part;
+            magnitudes += part.abs();
+        }
+        let (sum, magnitudes): (S::f32s, S::f32s) = (sum.to_float(), magnitudes.to_float());
+        let nothing = sum.abs().simd_le(magnitudes * S::f32s::splat(s, NOTHING));
+        let one = S::f32s::splat(s, 1.0);
+        // A little more, as shares are rounded.
+        let growth = nothing.select(one, magnitudes / sum.abs() * S::f32s::splat(s, 1.000_001));
+        let growth =
+            (growth.bitcast::<S::i32s>() & S::i32s::splat(s, EXPONENT)) - S::i32s::splat(s, exponent(0));
+        let shrink: S::f32s = (S::i32s::splat(s, exponent(0)) - growth).bitcast();
+        // Where the sum is nothing, so are all shares.
+        let scale = nothing.select(S::f32s::splat(s, 0.0), scale * shrink);
+        Sums { scale, sum: nothing.select(one, sum), growth, nothing, poison }
+    }
+
+    /// The share of layer `at` in the joints from `joint` on.
+    #[inline(always)]
+    pub(super) fn of<S: Simd, const MASKED: bool>(
+        &self,
+        s: S,
+        at: usize,
+        layer: &Layer<'_>,
+        joint: usize,
+        sums: &Sums<S>,
+    ) -> S::f32s {
+        if MASKED {
+            masked_weight(s, layer, joint) * sums.scale / sums.sum
+        } else {
+            S::f32s::splat(s, self.same(at, layer))
+        }
+    }
+}
+
+/// By what the weights of a group of lanes become shares.
+#[derive(Clone, Copy)]
+pub(super) struct Sums<S: Simd> {
+    scale: S::f32s,
+    sum: S::f32s,
+    /// Shares are divided by 2 to this power, which stands in the bits of an exponent.
+    pub(super) growth: S::i32s,
+    /// Where the weights sum to nothing.
+    pub(super) nothing: S::mask32s,
+    /// NaN where a mask is not finite, else 0.
+    pub(super) poison: S::f32s,
+}
+
+/// The weight of a layer in the joints from `joint` on.
+#[inline(always)]
+fn masked_weight<S: Simd>(s: S, layer: &Layer<'_>, joint: usize) -> S::f32s {
+    let weight = S::f32s::splat(s, layer.weight);
+    let Some(mask) = layer.mask else { return weight };
+    if let Some(lanes) = mask.get(joint..joint + S::f32s::LEN) {
+        return weight * S::f32s::from_slice(s, lanes);
+    }
+    let mut lanes = [0.0; BLOCK];
+    for (lane, factor) in lanes.iter_mut().zip(mask.iter().skip(joint)) {
+        *lane = *factor;
+    }
+    weight * S::f32s::from_slice(s, &lanes[..S::f32s::LEN])
+}
+
+/// The power of two that takes numbers with bits of magnitude up to `largest` to just below 2^30. And 0, or NaN where
+/// the largest is not finite.
+#[inline(always)]
+pub(super) fn power_above<S: Simd>(s: S, largest: S::i32s) -> (S::f32s, S::f32s) {
+    // Numbers below 2^-94 are taken to less.
+    let least = S::i32s::splat(s, exponent(-95));
+    let held = (largest & S::i32s::splat(s, EXPONENT)).max(least) - least;
+    let power: S::f32s = (S::i32s::splat(s, exponent(29 + 95)) - held).bitcast();
+    let finite = largest.simd_lt(S::i32s::splat(s, EXPONENT));
+    (power, finite.select(S::f32s::splat(s, 0.0), S::f32s::splat(s, f32::NAN)))
+}
