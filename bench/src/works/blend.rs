@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use condyle::Transform;
+use condyle::{Layer, Mean, Pose, Transform, blend};
 
 use super::{case, largest, worst};
 use crate::data::Random;
@@ -26,6 +26,17 @@ fn build(subjects: &mut Subjects) {
     let layers = [first.clone(), second, random.beside(&first), random.beside(&first)];
     let want: Rc<Want> =
         Rc::new((0..JOINTS).map(|joint| want(layers.each_ref().map(|layer| layer[joint]))).collect());
+    let poses = layers.each_ref().map(|layer| Pose::from_transforms(layer));
+    let (out, looked_at) = (poses[0].clone(), want.clone());
+    let call = |poses: &[Pose; LAYERS], out: &mut Pose| {
+        let [a, b, c, d] = poses;
+        let [e, f, g, h] = WEIGHTS;
+        let layers = [Layer::new(a, e), Layer::new(b, f), Layer::new(c, g), Layer::new(d, h)];
+        // The first layer stands for the rest pose, whose side the rotations are brought to.
+        blend(a, &layers, Mean::default(), out).expect("sizes agree");
+    };
+    subjects
+        .kernel("condyle", 3e-7, &Rc::new(poses), out, call, move |out| error(out.transforms(), &looked_at));
     peer::<peers::plain::Block>(subjects, &layers, &want);
     #[cfg(feature = "peers")]
     {

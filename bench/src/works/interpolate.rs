@@ -136,7 +136,7 @@ impl Data {
         per_joint: bool,
     ) {
         // Nlerp is held against nlerp.
-        let method_bound = if self.slerp { method.error_bound(FRAC_PI_2) } else { 1.5e-7 };
+        let method_bound = if self.slerp { method.error_bound(FRAC_PI_2) } else { 2.5e-7 };
         let bound = method_bound + 5e-8;
         let want = self.want.clone();
         // Empty where one serves all.
