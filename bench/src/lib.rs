@@ -33,6 +33,8 @@ pub enum Format {
 pub struct Request {
     /// Only this work.
     pub only: Option<String>,
+    /// Only cases of so many elements.
+    pub elements: Option<usize>,
     /// How many interleaved rounds; the minimum counts.
     pub rounds: u32,
     /// How results are shown.
@@ -61,6 +63,7 @@ impl Request {
     fn cases(&self) -> Vec<Case> {
         let mut cases = works::all();
         cases.retain(|case| self.only.as_deref().is_none_or(|only| only == case.work));
+        cases.retain(|case| self.elements.is_none_or(|elements| elements == case.n));
         cases
     }
 }

@@ -37,7 +37,13 @@ fn main() -> ExitCode {
         (_, true) => Format::Markdown,
         _ => Format::Text,
     };
-    let request = Request { only: args.only, rounds: args.rounds, format, levels: Dispatch::all().collect() };
+    let request = Request {
+        only: args.only,
+        elements: None,
+        rounds: args.rounds,
+        format,
+        levels: Dispatch::all().collect(),
+    };
     let steps = match request.steps() {
         Ok(steps) => steps,
         Err(message) => {

@@ -33,6 +33,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let request = Request {
         only: args.only.clone(),
+        elements: None,
         rounds: args.rounds,
         format: if args.json { Format::Json } else { Format::Text },
         levels: vec![args.numerics.apply()?],

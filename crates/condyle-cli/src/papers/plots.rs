@@ -5,7 +5,7 @@ use condyle::{Degree, Method, Terms};
 
 use super::blow::{self, far_pair};
 use super::plot::{BLACK, BLUE, GREEN, GREY, Line, ORANGE, PINK, Panel, Plot, RED, SKY, power_of_ten};
-use super::van_waveren::{error_at, in_f32};
+use super::van_waveren::{WIDEST, error_at, in_f32};
 
 /// The largest error of each method, in f32 as the library computes it, over the angle.
 pub(crate) fn error() -> Plot {
@@ -29,8 +29,7 @@ pub(crate) fn error() -> Plot {
         dashed,
         points: (1..=STEPS)
             .map(|k| {
-                // Just short of half a turn, where both ways are as long.
-                let theta = 0.9999 * std::f64::consts::FRAC_PI_2 * f64::from(k) / f64::from(STEPS);
+                let theta = WIDEST * f64::from(k) / f64::from(STEPS);
                 let error = error_at(theta, |a, b, t| in_f32(method, a, b, t));
                 (2.0 * theta.to_degrees(), error.max(1e-12).log10())
             })

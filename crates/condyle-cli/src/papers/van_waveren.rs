@@ -17,6 +17,9 @@ struct Bound {
     at: f64,
 }
 
+/// Just short of a quarter turn between quaternions, where both ways are as long and a last bit decides which is taken.
+pub(super) const WIDEST: f64 = 0.9999 * FRAC_PI_2;
+
 /// The maximum errors.
 pub(crate) struct Errors(Vec<Bound>);
 
@@ -75,7 +78,7 @@ pub(super) fn in_f32(method: Method, a: [f64; 4], b: [f64; 4], t: f64) -> [f64; 
 /// The largest difference of a component from slerp's, and the angle where it is.
 fn over_grid(between: impl Fn([f64; 4], [f64; 4], f64) -> [f64; 4]) -> (f64, f64) {
     const STEPS: u32 = 180;
-    let angles = (0..=STEPS).map(|k| FRAC_PI_2 * f64::from(k) / f64::from(STEPS));
+    let angles = (0..=STEPS).map(|k| WIDEST * f64::from(k) / f64::from(STEPS));
     angles
         .map(|theta| (error_at(theta, &between), theta))
         .fold((0.0, 0.0), |a, b| if b.0 > a.0 { b } else { a })
