@@ -43,6 +43,7 @@ Examples:
   condyle skin fox.glb --clip Run --time 0.5 -o posed.glb
   condyle render fox.glb --clip Run -o fox.gif      pictures, still or moving
   condyle bench --only slerp_joints                 how fast it is on this machine
+  condyle papers --only eberly                      the tables of the papers behind it, computed again
 
 Exit codes: 0 done, 1 a file cannot be used, 2 the command line is wrong.
 Each subcommand explains itself: condyle skin --help";

@@ -177,7 +177,8 @@ impl Cycles {
             let here = self.0.iter().filter(|row| row.work == routine.work).map(Row::json);
             json!({
                 "routine": routine.name,
-                "printed": { "c": routine.c, "sse": routine.sse, "sse3": routine.sse3 },
+                "pentium_4_130_nm": { "c": routine.c[0], "sse": routine.sse[0] },
+                "pentium_4_90_nm": { "c": routine.c[1], "sse": routine.sse[1], "sse3": routine.sse3 },
                 "here": here.collect::<Vec<_>>(),
             })
         };

@@ -27,7 +27,7 @@ use crate::output::{Written, check_destination, print, print_json, progress, wri
 Examples:
   condyle papers                             every table, beside the printed one
   condyle papers --only eberly --json
-  condyle papers -o plots                    plots/error-over-angle.svg and plots/velocity-over-t.svg
+  condyle papers -o .                        and error-over-angle.svg and velocity-over-t.svg
 
 Eberly 2018, A Fast and Accurate Estimate for SLERP: his three tables of errors.
 Van Waveren 2005, Slerping Clock Cycles, Fast Skinning, From Quaternion to Matrix and Back: his largest errors,
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     /// The papers of one author
     #[arg(long, value_enum, value_name = "AUTHOR")]
     only: Option<Author>,
-    /// A folder for the plots
+    /// Draw plots into this folder
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
     /// Everything as one JSON object
