@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use crate::text::table;
 
-type Rotation = [f64; 4];
-type Between = fn(Rotation, Rotation, f64) -> Rotation;
+pub(super) type Rotation = [f64; 4];
+/// From the first rotation to the second.
+pub(super) type Between = fn(Rotation, Rotation, f64) -> Rotation;
 type Blend = fn(&[(Rotation, f64)]) -> Rotation;
 
 const IDENTITY: Rotation = [0.0, 0.0, 0.0, 1.0];

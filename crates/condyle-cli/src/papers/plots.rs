@@ -2,8 +2,9 @@
 
 use condyle::reference::{corrected_nlerp, eberly, log_lerp, nlerp, slerp};
 use condyle::{Degree, Method, Terms};
+use plotters::style::RGBColor;
 
-use super::blow::{self, far_pair};
+use super::blow::{self, Between, far_pair};
 use super::plot::{BLACK, BLUE, GREEN, GREY, Line, ORANGE, PINK, Panel, Plot, RED, SKY, power_of_ten};
 use super::van_waveren::{WIDEST, error_at, in_f32};
 
@@ -51,7 +52,7 @@ pub(crate) fn error() -> Plot {
 pub(crate) fn velocity() -> Plot {
     const STEPS: u32 = 200;
     let (a, b) = far_pair();
-    let between: [(&str, _, fn([f64; 4], [f64; 4], f64) -> [f64; 4]); 6] = [
+    let between: [(&str, RGBColor, Between); 6] = [
         ("nlerp", RED, nlerp),
         ("log-quaternion lerp", GREEN, |a, b, t| log_lerp([0.0, 0.0, 0.0, 1.0], a, b, t)),
         ("Eberly, 1 term", ORANGE, |a, b, t| eberly(a, b, t, 1)),
