@@ -86,6 +86,13 @@ pub enum Error {
         /// The place in it.
         at: usize,
     },
+    /// Matrix `at` of `what` has no inverse, or none that f32 can hold.
+    NotInvertible {
+        /// The argument.
+        what: &'static str,
+        /// The place in it.
+        at: usize,
+    },
     /// Two tracks drive the same property: `track` is the second one.
     DuplicateTrack {
         /// The track.
@@ -134,6 +141,7 @@ impl fmt::Display for Error {
             Self::NotUnit { what, at } => {
                 write!(f, "{what}[{at}] holds a rotation whose length is not within 2 % of 1")
             }
+            Self::NotInvertible { what, at } => write!(f, "{what}[{at}] has no inverse"),
             Self::DuplicateTrack { track } => {
                 write!(f, "tracks[{track}] drives a property that an earlier track already drives")
             }

@@ -122,13 +122,13 @@ pub use interpolate::{
 };
 pub use joint_quat::{JointMat, JointQuat};
 pub use math::{Affine, Quat, Transform};
-pub use mesh::{Influences, MorphTarget, Skin, SkinnedMesh, VertexSlices, VertexSlicesMut, Vertices};
-pub use model::local_to_model;
+pub use mesh::{AtMost, Influences, MorphTarget, Skin, SkinnedMesh, VertexSlices, VertexSlicesMut, Vertices};
+pub use model::{CrowdBuffer, local_to_model, local_to_model_crowd, local_to_model_subtree, model_to_local};
 pub use morph::morph;
 pub use palette::{NormalRule, Palette, PaletteMatrix, palette};
 pub use pose::{Lanes, Pose, PoseBlock};
 pub use sample::{RawCursor, sample_raw, sample_weights};
 pub use simd::{Dispatch, Isa, Numeric};
 pub use skeleton::{Joint, NO_PARENT, Skeleton};
-pub use skin::skin;
+pub use skin::{WeightedBases, bitangents, skin, skin_positions};
 pub use track::{Interpolation, RawClip, Target, Track};

@@ -171,10 +171,52 @@ impl Influences {
         self.joints[range.clone()].iter().copied().zip(self.weights[range].iter().copied())
     }
 
+    /// Only the `count` heaviest influences of each vertex, for a lower level of detail. What is left is multiplied so that
+    /// its sum stays that of all weights; one influence is always left, which makes the vertex rigid.
+    #[must_use]
+    pub fn at_most(&self, count: u32) -> AtMost<'_, Self> {
+        AtMost::new(self, count)
+    }
+
     /// `(starts, joints, weights)`: row `v` is `joints[starts[v]..starts[v + 1]]`.
     #[must_use]
     pub fn as_slices(&self) -> (&[u32], &[u16], &[f32]) {
         (&self.starts, &self.joints, &self.weights)
+    }
+}
+
+/// Influences, of which only the heaviest of each vertex count. A plain reference turns into all of them.
+///
+/// Between two levels a vertex jumps: they are for characters at some distance. J.M.P. van Waveren, *Fast
+/// Skinning*, section 2.
+#[derive(Debug)]
+pub struct AtMost<'a, T> {
+    of: &'a T,
+    count: u32,
+}
+
+impl<T> Clone for AtMost<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for AtMost<'_, T> {}
+
+impl<'a, T> From<&'a T> for AtMost<'a, T> {
+    fn from(of: &'a T) -> Self {
+        Self { of, count: u32::MAX }
+    }
+}
+
+impl<'a, T> AtMost<'a, T> {
+    pub(crate) fn new(of: &'a T, count: u32) -> Self {
+        Self { of, count: count.max(1) }
+    }
+
+    /// Whose influences, and how many of each vertex.
+    pub(crate) fn parts(self) -> (&'a T, u32) {
+        (self.of, self.count)
     }
 }
 

@@ -380,6 +380,22 @@ pub(crate) fn transpose<S: Simd>(m: [fearless_simd::f32x4<S>; 4]) -> [fearless_s
     [ac_low.zip_low(bd_low), ac_low.zip_high(bd_low), ac_high.zip_low(bd_high), ac_high.zip_high(bd_high)]
 }
 
+/// Lane `LANE` in all four lanes.
+#[inline(always)]
+pub(crate) fn spread<S: Simd, const LANE: usize>(v: fearless_simd::f32x4<S>) -> fearless_simd::f32x4<S> {
+    let twice = if LANE < 2 { v.zip_low(v) } else { v.zip_high(v) };
+    if LANE % 2 == 0 { twice.zip_low(twice) } else { twice.zip_high(twice) }
+}
+
+/// The transposes of two 4x4 matrices, one in the low halves and one in the high halves.
+#[inline(always)]
+pub(crate) fn transpose_halves<S: Simd>(v: [fearless_simd::f32x8<S>; 4]) -> [fearless_simd::f32x8<S>; 4] {
+    let ((a, e), (b, f), (c, g), (d, h)) = (v[0].split(), v[1].split(), v[2].split(), v[3].split());
+    let [a, b, c, d] = transpose([a, b, c, d]);
+    let [e, f, g, h] = transpose([e, f, g, h]);
+    [a.combine(e), b.combine(f), c.combine(g), d.combine(h)]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

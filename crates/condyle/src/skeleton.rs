@@ -1,6 +1,7 @@
 //! The hierarchy that moves a character: joints, parents before children.
 
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::track::is_near_unit;
@@ -17,6 +18,11 @@ pub struct Skeleton {
     names: Vec<String>,
     nodes: Vec<u32>,
     rest: Pose,
+    /// All joints so that those below a joint follow it: joint `j` and its descendants are
+    /// `order[places[j]..places[j] + sizes[j]]`.
+    order: Vec<u16>,
+    places: Vec<u16>,
+    sizes: Vec<u16>,
 }
 
 /// One joint, as [`Skeleton::new`] takes it.
@@ -70,7 +76,19 @@ impl Skeleton {
             nodes.push(joint.node);
             rest.push(t);
         }
-        Ok(Self { parents, names, nodes, rest: Pose::from_transforms(&rest) })
+        let (order, places, sizes) = depth_first(&parents);
+        Ok(Self { parents, names, nodes, rest: Pose::from_transforms(&rest), order, places, sizes })
+    }
+
+    /// A joint and all its descendants, parents first.
+    ///
+    /// # Panics
+    /// If there is no such joint.
+    #[must_use]
+    pub fn subtree(&self, joint: u16) -> &[u16] {
+        let joint = usize::from(joint);
+        let first = usize::from(self.places[joint]);
+        &self.order[first..first + usize::from(self.sizes[joint])]
     }
 
     /// How many joints there are.
@@ -125,6 +143,30 @@ impl Skeleton {
     }
 }
 
+/// The joints in depth-first order, the place of each in it, and how many stand in its subtree.
+fn depth_first(parents: &[u16]) -> (Vec<u16>, Vec<u16>, Vec<u16>) {
+    let mut sizes = vec![1; parents.len()];
+    for (joint, &parent) in parents.iter().enumerate().rev() {
+        if parent != NO_PARENT {
+            sizes[usize::from(parent)] += sizes[joint];
+        }
+    }
+    // Where the next child of each joint goes, and the next root.
+    let mut next = vec![0; parents.len()];
+    let mut next_root = 0;
+    let (mut order, mut places) = (vec![0; parents.len()], vec![0; parents.len()]);
+    for (joint, &parent) in (0_u16..).zip(parents) {
+        let at = usize::from(joint);
+        let place = if parent == NO_PARENT { &mut next_root } else { &mut next[usize::from(parent)] };
+        places[at] = *place;
+        *place += sizes[at];
+        // One past the last place there is for a leaf that stands last: 65,535 at most.
+        next[at] = places[at] + 1;
+        order[usize::from(places[at])] = joint;
+    }
+    (order, places, sizes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,6 +207,31 @@ mod tests {
         let rest = Transform { rotation: [3.0, 0.0, 0.0, 0.0], ..Transform::IDENTITY };
         let refused = Skeleton::new([joint(None), Joint { rest, ..joint(None) }]);
         assert_eq!(refused, Err(Error::NotUnit { what: "joints", at: 1 }));
+    }
+
+    /// Joints of several limbs may take turns; a subtree is what a walk to the root finds.
+    #[test]
+    fn a_subtree_is_all_that_has_the_joint_above_it() {
+        let parents = [None, Some(0), None, Some(0), Some(2), Some(1), Some(3), Some(5), Some(1), Some(2)];
+        let skeleton = Skeleton::new(parents.map(joint)).expect("in order");
+        for top in 0..10 {
+            let above = |joint: u16| {
+                let mut up = Some(joint);
+                while up.is_some_and(|j| j != top) {
+                    up = skeleton.parent(up.expect("not yet the root"));
+                }
+                up.is_some()
+            };
+            let subtree = skeleton.subtree(top);
+            let mut sorted = subtree.to_vec();
+            sorted.sort_unstable();
+            let want: Vec<u16> = (0..10).filter(|&j| above(j)).collect();
+            assert_eq!(sorted, want, "below {top}");
+            for (at, &joint) in subtree.iter().enumerate().skip(1) {
+                let parent = skeleton.parent(joint).expect("below another");
+                assert!(subtree[..at].contains(&parent), "joint {joint} below {top}");
+            }
+        }
     }
 
     #[test]

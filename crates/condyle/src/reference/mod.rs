@@ -321,3 +321,40 @@ pub fn blend(rest: &Pose, layers: &[(&Pose, Vec<f64>)], linear: bool) -> Vec<Loc
     };
     rest.transforms().map(Local::from).enumerate().map(mix).collect()
 }
+
+/// `a` so that `multiply` with it undoes `m`.
+#[must_use]
+pub fn inverse(m: &Matrix) -> Matrix {
+    // Cramer's rule: the transposed cofactors over the determinant.
+    let (cofactors, determinant) = (cofactors(m), determinant(m));
+    std::array::from_fn(|r| {
+        let row: [f64; 3] = std::array::from_fn(|c| cofactors[c][r] / determinant);
+        let back: f64 = (0..3).map(|c| row[c] * m[c][3]).sum();
+        [row[0], row[1], row[2], -back]
+    })
+}
+
+/// Local matrices: what `local_to_model` makes model matrices from. glTF 2.0, "Transformations".
+#[must_use]
+pub fn model_to_local(skeleton: &Skeleton, model: &[Matrix]) -> Vec<Matrix> {
+    let local = |(joint, own): (u16, &Matrix)| match skeleton.parent(joint) {
+        Some(parent) => multiply(&inverse(&model[usize::from(parent)]), own),
+        None => *own,
+    };
+    (0..).zip(model).map(local).collect()
+}
+
+/// A row of influences of which the heaviest `count` are left, with the sum that all had.
+#[must_use]
+pub fn at_most(row: &[(u16, f32)], count: usize) -> Vec<(u16, f32)> {
+    let sum = |row: &[(u16, f32)]| row.iter().map(|p| f64::from(p.1)).sum::<f64>();
+    let kept = &row[..count.min(row.len())];
+    kept.iter().map(|&(joint, weight)| (joint, (f64::from(weight) * sum(row) / sum(kept)) as f32)).collect()
+}
+
+/// Handedness times normal cross tangent. glTF 2.0, "Meshes".
+#[must_use]
+pub fn bitangent(normal: [f64; 3], [x, y, z, hand]: [f64; 4]) -> [f64; 3] {
+    let [a, b, c] = normal;
+    scaled([b * z - c * y, c * x - a * z, a * y - b * x], hand)
+}

@@ -1,10 +1,17 @@
-//! From local transforms to model-space matrices.
+//! Between local transforms and model-space matrices.
 
-use fearless_simd::{f32x4, prelude::*};
+mod crowd;
+mod inverse;
+mod subtree;
 
-use crate::convert::{Matrices, block_to_matrices, mul_affine};
+use fearless_simd::{f32x4, mask32x4, prelude::*};
+
+pub use self::crowd::{CrowdBuffer, local_to_model_crowd};
+pub use self::inverse::model_to_local;
+pub use self::subtree::local_to_model_subtree;
+use crate::convert::{Matrices, block_to_matrices};
 use crate::pose::{BLOCK, PoseBlock};
-use crate::simd::{Mode, dispatch, transpose};
+use crate::simd::{Mode, dispatch, spread, transpose};
 use crate::{Affine, Error, Pose, Skeleton};
 
 /// Turns local transforms into model-space matrices, parents first.
@@ -21,6 +28,24 @@ pub fn local_to_model(skeleton: &Skeleton, pose: &Pose, model: &mut [Affine]) ->
     Ok(())
 }
 
+/// Three rows of four.
+type Rows<S> = [f32x4<S>; 3];
+
+#[inline(always)]
+fn load_rows<S: Simd>(s: S, m: &Affine) -> Rows<S> {
+    let [x, y, z] = &m.rows;
+    [f32x4::load_array_ref(s, x), f32x4::load_array_ref(s, y), f32x4::load_array_ref(s, z)]
+}
+
+/// One row of `parent * local`; the operations of `convert::mul_affine`, but on a row that is in a register.
+#[inline(always)]
+fn mul_row<S: Simd, M: Mode>(s: S, mode: M, row: f32x4<S>, local: &Rows<S>) -> f32x4<S> {
+    let last = mask32x4::from_bitmask(s, 0b1000);
+    let translation = last.select(row, f32x4::splat(s, 0.0));
+    let z = mode.madd(spread::<S, 2>(row), local[2], translation);
+    mode.madd(spread::<S, 0>(row), local[0], mode.madd(spread::<S, 1>(row), local[1], z))
+}
+
 /// Row `r` of four matrices, from lanes `at..at + 4`.
 #[inline(always)]
 fn rows_of_four<S: Simd>(s: S, local: &Matrices, r: usize, at: usize) -> [f32x4<S>; 4] {
@@ -28,28 +53,53 @@ fn rows_of_four<S: Simd>(s: S, local: &Matrices, r: usize, at: usize) -> [f32x4<
     transpose([column(0), column(1), column(2), column(3)])
 }
 
+/// Places up to sixteen joints, whose local matrices are given lane by lane, parents first.
+#[inline(always)]
+fn place_joints<S: Simd, M: Mode>(
+    s: S,
+    mode: M,
+    local: &Matrices,
+    mut joints: impl Iterator<Item = (usize, u16)>,
+    before: &mut (usize, Rows<S>),
+    model: &mut [Affine],
+) {
+    for at in (0..BLOCK).step_by(4) {
+        // Four joints at a time leave the lanes.
+        let rows =
+            [rows_of_four(s, local, 0, at), rows_of_four(s, local, 1, at), rows_of_four(s, local, 2, at)];
+        for lane in 0..4 {
+            let Some((joint, parent)) = joints.next() else { return };
+            // Most follow their parent: its matrix is still here, and stored ones take a while to come back.
+            let parent = usize::from(parent);
+            let parent = if parent == before.0 {
+                before.1
+            } else {
+                // A root has no such parent.
+                load_rows(s, model.get(parent).unwrap_or(&Affine::IDENTITY))
+            };
+            let local = [rows[0][lane], rows[1][lane], rows[2][lane]];
+            let product = [
+                mul_row(s, mode, parent[0], &local),
+                mul_row(s, mode, parent[1], &local),
+                mul_row(s, mode, parent[2], &local),
+            ];
+            *before = (joint, product);
+            // Always there.
+            if let Some(out) = model.get_mut(joint) {
+                out.rows = [product[0].to_array(), product[1].to_array(), product[2].to_array()];
+            }
+        }
+    }
+}
+
 #[inline(always)]
 fn hierarchy<S: Simd, M: Mode>(s: S, mode: M, parents: &[u16], blocks: &[PoseBlock], model: &mut [Affine]) {
     let mut local: Matrices = [[0.0; BLOCK]; 12];
+    let mut before = (usize::MAX, load_rows(s, &Affine::IDENTITY));
     for (index, (block, parents)) in blocks.iter().zip(parents.chunks(BLOCK)).enumerate() {
         block_to_matrices(s, mode, block, &mut local);
-        // Four joints at a time leave the lanes.
-        for (at, parents) in (0..BLOCK).step_by(4).zip(parents.chunks(4)) {
-            let rows = [
-                rows_of_four(s, &local, 0, at),
-                rows_of_four(s, &local, 1, at),
-                rows_of_four(s, &local, 2, at),
-            ];
-            for (lane, &parent) in parents.iter().enumerate() {
-                // Both always there: a root has no such parent, and other parents are stored before their children.
-                let parent = model.get(usize::from(parent)).unwrap_or(&Affine::IDENTITY);
-                let product = mul_affine(s, mode, parent, &[rows[0][lane], rows[1][lane], rows[2][lane]]);
-                if let Some(out) = model.get_mut(index * BLOCK + at + lane) {
-                    let [x, y, z] = product;
-                    out.rows = [x.to_array(), y.to_array(), z.to_array()];
-                }
-            }
-        }
+        let joints = (index * BLOCK..).zip(parents.iter().copied());
+        place_joints(s, mode, &local, joints, &mut before, model);
     }
 }
 

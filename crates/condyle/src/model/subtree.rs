@@ -1,0 +1,127 @@
+//! One joint and all that hangs on it.
+
+use fearless_simd::prelude::*;
+
+use super::{load_rows, place_joints};
+use crate::convert::{Matrices, block_to_matrices};
+use crate::pose::{BLOCK, PoseBlock};
+use crate::simd::{Mode, dispatch};
+use crate::{Affine, Error, Pose, Skeleton};
+
+/// Places one joint and its descendants anew, after their local transforms have changed.
+///
+/// As [`local_to_model`](super::local_to_model), bit for bit, for the joints of [`Skeleton::subtree`]; the rest of
+/// `model` stays, and the matrix of the joint's parent in it must be up to date. The cost is in proportion to the subtree.
+///
+/// # Errors
+/// [`Error::Length`] if `pose` is not of the skeleton's size or `model` does not hold one matrix per joint,
+/// [`Error::Index`] if there is no such joint.
+pub fn local_to_model_subtree(
+    skeleton: &Skeleton,
+    pose: &Pose,
+    joint: u16,
+    model: &mut [Affine],
+) -> Result<(), Error> {
+    let count = skeleton.joint_count();
+    pose.check_joints("pose", count)?;
+    Error::check_len("model", model.len(), count)?;
+    if usize::from(joint) >= count {
+        return Err(Error::Index { what: "joint", at: 0, found: joint.into(), count });
+    }
+    dispatch!(|s, mode| place(s, mode, skeleton.subtree(joint), skeleton.parents(), pose.blocks(), model));
+    Ok(())
+}
+
+#[inline(always)]
+fn place<S: Simd, M: Mode>(
+    s: S,
+    mode: M,
+    subtree: &[u16],
+    parents: &[u16],
+    blocks: &[PoseBlock],
+    model: &mut [Affine],
+) {
+    let mut local: Matrices = [[0.0; BLOCK]; 12];
+    let mut before = (usize::MAX, load_rows(s, &Affine::IDENTITY));
+    for joints in subtree.chunks(BLOCK) {
+        let mut gathered = PoseBlock::IDENTITY;
+        for (lane, &joint) in joints.iter().enumerate() {
+            let (from, joint) = (usize::from(joint) % BLOCK, usize::from(joint) / BLOCK);
+            if let Some(block) = blocks.get(joint) {
+                for (to, component) in gathered.rotation.iter_mut().zip(&block.rotation) {
+                    to[lane % BLOCK] = component[from];
+                }
+                for (to, component) in gathered.translation.iter_mut().zip(&block.translation) {
+                    to[lane % BLOCK] = component[from];
+                }
+                for (to, component) in gathered.scale.iter_mut().zip(&block.scale) {
+                    to[lane % BLOCK] = component[from];
+                }
+            }
+        }
+        block_to_matrices(s, mode, &gathered, &mut local);
+        let joints = joints.iter().filter_map(|&joint| {
+            let joint = usize::from(joint);
+            Some((joint, *parents.get(joint)?))
+        });
+        place_joints(s, mode, &local, joints, &mut before, model);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Random, SIZES};
+    use crate::{Dispatch, local_to_model};
+    use std::vec;
+
+    #[test]
+    fn a_subtree_is_as_in_a_full_update_and_the_rest_stays() {
+        for &joints in SIZES.iter().filter(|&&n| n > 0) {
+            let mut random = Random(joints as u64);
+            let (skeleton, before) = (random.skeleton(joints), random.pose(joints));
+            for dispatch in Dispatch::all() {
+                for changed in [0, joints / 3, joints / 2, joints - 1] {
+                    let mut pose = before.clone();
+                    pose.set(changed, &random.transform());
+                    let mut got = vec![Affine::IDENTITY; joints];
+                    let mut want = got.clone();
+                    dispatch.scope(|| {
+                        local_to_model(&skeleton, &before, &mut got).expect("sizes agree");
+                        local_to_model_subtree(&skeleton, &pose, changed as u16, &mut got)
+                            .expect("sizes agree");
+                        local_to_model(&skeleton, &pose, &mut want).expect("sizes agree");
+                    });
+                    for (joint, (got, want)) in got.iter().zip(&want).enumerate() {
+                        let bits = |m: &Affine| m.rows.map(|row| row.map(f32::to_bits));
+                        assert_eq!(bits(got), bits(want), "{dispatch}, {changed} of {joints}, joint {joint}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// What is not below the joint must not be touched, even where it is wrong.
+    #[test]
+    fn others_are_left_alone() {
+        let skeleton = Random(4).skeleton(30);
+        let mut model = vec![Affine { rows: [[9.0; 4]; 3] }; 30];
+        local_to_model_subtree(&skeleton, skeleton.rest(), 13, &mut model).expect("sizes agree");
+        for (joint, m) in model.iter().enumerate() {
+            let below = skeleton.subtree(13).contains(&(joint as u16));
+            assert_eq!(m.rows[0][0] != 9.0, below, "joint {joint}");
+        }
+    }
+
+    #[test]
+    fn wrong_sizes_are_refused() {
+        let skeleton = Random(1).skeleton(3);
+        let mut model = [Affine::IDENTITY; 3];
+        let refused = local_to_model_subtree(&skeleton, skeleton.rest(), 3, &mut model);
+        assert_eq!(refused, Err(Error::Index { what: "joint", at: 0, found: 3, count: 3 }));
+        let refused = local_to_model_subtree(&skeleton, skeleton.rest(), 0, &mut model[..2]);
+        assert_eq!(refused, Err(Error::Length { what: "model", found: 2, needed: 3 }));
+        let refused = local_to_model_subtree(&skeleton, &Pose::identity(4), 0, &mut model);
+        assert_eq!(refused, Err(Error::Length { what: "pose", found: 4, needed: 3 }));
+    }
+}

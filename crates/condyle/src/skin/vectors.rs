@@ -1,0 +1,101 @@
+//! Two vertices in eight lanes: what the skinning kernels are made of.
+
+use fearless_simd::{f32x4, f32x8, prelude::*};
+
+use crate::simd::{Mode, spread, transpose_halves};
+
+/// Four columns of the matrix of one vertex.
+pub(super) type Matrix<S> = [f32x4<S>; 4];
+
+/// The columns of two matrices, the first vertex in the low lanes.
+pub(super) type TwoMatrices<S> = [f32x8<S>; 4];
+
+/// Lane `LANE` of each half, in all four lanes of that half: a shuffle each, where single numbers would take a load each.
+#[inline(always)]
+fn spread_halves<S: Simd, const LANE: usize>(v: f32x8<S>) -> f32x8<S> {
+    let (low, high) = v.split();
+    spread::<S, LANE>(low).combine(spread::<S, LANE>(high))
+}
+
+/// Two matrices, column by column.
+#[inline(always)]
+pub(super) fn join<S: Simd>(a: &Matrix<S>, b: &Matrix<S>) -> TwoMatrices<S> {
+    [a[0].combine(b[0]), a[1].combine(b[1]), a[2].combine(b[2]), a[3].combine(b[3])]
+}
+
+/// Two points, each moved by its matrix.
+#[inline(always)]
+pub(super) fn move_points<S: Simd, M: Mode>(mode: M, m: &TwoMatrices<S>, v: f32x8<S>) -> f32x8<S> {
+    let x = mode.madd(m[0], spread_halves::<S, 0>(v), m[3]);
+    mode.madd(m[2], spread_halves::<S, 2>(v), mode.madd(m[1], spread_halves::<S, 1>(v), x))
+}
+
+/// Two directions, each turned by its matrix.
+#[inline(always)]
+pub(super) fn turn<S: Simd, M: Mode>(mode: M, m: &TwoMatrices<S>, v: f32x8<S>) -> f32x8<S> {
+    let x = m[0] * spread_halves::<S, 0>(v);
+    mode.madd(m[2], spread_halves::<S, 2>(v), mode.madd(m[1], spread_halves::<S, 1>(v), x))
+}
+
+/// Eight vectors to length one, or zero where they have none: one root and one division for all eight.
+#[inline(always)]
+pub(super) fn unit<S: Simd, M: Mode>(s: S, mode: M, v: &mut [f32x8<S>; 4]) {
+    let [mut x, mut y, mut z, _] = transpose_halves(*v);
+    let (zero, one) = (f32x8::splat(s, 0.0), f32x8::splat(s, 1.0));
+    let mut square = mode.madd(z, z, mode.madd(y, y, x * x));
+    let good = square.simd_gt(f32x8::splat(s, 1e-30)) & square.simd_lt(f32x8::splat(s, 1e30));
+    if good.any_false() {
+        // Squares that overflow or vanish: by the greatest component first. The other lanes stay as they are.
+        let (ax, ay, az) = (x * one.copysign(x), y * one.copysign(y), z * one.copysign(z));
+        let xy = ax.simd_gt(ay).select(ax, ay);
+        let greatest = xy.simd_gt(az).select(xy, az);
+        let scale = good.select(one, greatest.simd_gt(zero).select(greatest, one));
+        (x, y, z) = (x / scale, y / scale, z / scale);
+        square = mode.madd(z, z, mode.madd(y, y, x * x));
+        v[0] /= spread_halves::<S, 0>(scale);
+        v[1] /= spread_halves::<S, 1>(scale);
+        v[2] /= spread_halves::<S, 2>(scale);
+        v[3] /= spread_halves::<S, 3>(scale);
+    }
+    let length = square.sqrt();
+    let factor = length.simd_gt(zero).select(one / length, zero);
+    v[0] *= spread_halves::<S, 0>(factor);
+    v[1] *= spread_halves::<S, 1>(factor);
+    v[2] *= spread_halves::<S, 2>(factor);
+    v[3] *= spread_halves::<S, 3>(factor);
+}
+
+#[inline(always)]
+fn cross<S: Simd>(s: S, a: f32x4<S>, b: f32x4<S>) -> f32x4<S> {
+    let (a, b) = (a.to_array(), b.to_array());
+    let c = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0], 0.0];
+    f32x4::load_array(s, c)
+}
+
+/// The inverse transpose of the upper 3x3 part but for a positive factor, which is its cofactors with the sign of
+/// its determinant; and that sign.
+#[inline(always)]
+pub(super) fn inverse_transpose<S: Simd>(s: S, m: &Matrix<S>) -> (Matrix<S>, f32) {
+    // Products of columns must neither overflow nor vanish: each is divided by its size first, and what is left of
+    // the sizes joins at the end.
+    let sizes = [size(m[0]), size(m[1]), size(m[2])];
+    let splat = |value: f32| f32x4::splat(s, value);
+    let (a, b, c) = (m[0] / splat(sizes[0]), m[1] / splat(sizes[1]), m[2] / splat(sizes[2]));
+    let (bc, ca, ab) = (cross(s, b, c), cross(s, c, a), cross(s, a, b));
+    let products = (a * bc).to_array();
+    let sign = if products[0] + products[1] + products[2] < 0.0 { -1.0 } else { 1.0 };
+    let [x, y, z] = sizes;
+    let least = if x < y { x } else { y };
+    let least = sign * if least < z { least } else { z };
+    ([bc * splat(least / x), ca * splat(least / y), ab * splat(least / z), splat(0.0)], sign)
+}
+
+/// The greatest component, or 1 where there is none.
+#[inline(always)]
+fn size<S: Simd>(v: f32x4<S>) -> f32 {
+    let [x, y, z, _] = v.to_array();
+    let (x, y, z) = (x.abs(), y.abs(), z.abs());
+    let xy = if x > y { x } else { y };
+    let greatest = if xy > z { xy } else { z };
+    if greatest > 0.0 { greatest } else { 1.0 }
+}
