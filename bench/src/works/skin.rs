@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use condyle::{
-    Affine, NormalRule, Palette, SkinnedMesh, Vertices, WeightedBases, local_to_model, palette, reference,
-    skin, skin_positions,
+    Affine, NormalRule, Palette, SkinnedMesh, Vertices, WeightedBases, bitangents, local_to_model, palette,
+    reference, skin, skin_positions,
 };
 
 use super::{case, largest, worst};
@@ -52,7 +52,32 @@ pub(super) fn cases() -> Vec<Case> {
         };
         Case { flops: flops(per_vertex, how), ..case(work, "structs", vertices, bytes, build) }
     };
-    cases.map(case).into()
+    let mut cases: Vec<_> = cases.map(case).into();
+    cases.push(super::case("skin_bitangents", "structs", 1024, 12 + 16 + 12, crossing));
+    cases
+}
+
+/// Normals and tangents to bitangents.
+fn crossing(subjects: &mut Subjects) {
+    let mesh = Random(3).mesh(1024, PALETTE, 1);
+    let bind = mesh.vertices();
+    let wide = |normal: &[f32; 3], tangent: &[f32; 4]| {
+        reference::bitangent(normal.map(f64::from), tangent.map(f64::from))
+    };
+    let want: Vec<_> = bind.normals.iter().zip(&bind.tangents).map(|(n, t)| wide(n, t)).collect();
+    let want = Rc::new(want);
+    let wrong =
+        move |out: &Vec<[f32; 3]>| worst(out.as_flattened().iter().zip(want.as_flattened().iter().copied()));
+    let call = |bind: &Vertices, out: &mut Vec<[f32; 3]>| {
+        bitangents(&bind.normals, &bind.tangents, out).expect("sizes agree");
+    };
+    subjects.kernel("condyle", 3e-7, &Rc::new(bind.clone()), vec![[0.0; 3]; 1024], call, wrong.clone());
+    let call = |bind: &Vertices, out: &mut Vec<[f32; 3]>| {
+        for ((out, [a, b, c]), [x, y, z, w]) in out.iter_mut().zip(&bind.normals).zip(&bind.tangents) {
+            *out = [(b * z - c * y) * w, (c * x - a * z) * w, (a * y - b * x) * w];
+        }
+    };
+    subjects.peer("plain", bind.clone(), vec![[0.0; 3]; 1024], call, wrong);
 }
 
 /// Read and written for each vertex: where its influences end, each a joint and a weight or a base vector, and the vertex.

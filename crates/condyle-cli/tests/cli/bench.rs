@@ -31,10 +31,18 @@ fn a_line_of_json_has_the_keys_that_others_read() {
 fn a_table_of_one_work() {
     let output = Folder::new().run("bench --only palette_67 --rounds 1").assert().success();
     let text = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
-    assert!(text.starts_with("Palette: cycles per joint\n  impl ") && text.contains("\n  condyle "), "{text}");
+    assert!(
+        text.starts_with("Palette: cycles per joint\n  impl ") && text.contains("\n  condyle "),
+        "{text}"
+    );
 }
 
 #[test]
-fn wrong_command_lines() {
-    assert_snapshot!("wrong_command_lines", Folder::new().session(&["bench --only dancing", "bench --rounds 0"]));
+fn an_unknown_work_is_answered_with_those_there_are() {
+    let text = Folder::new().session(&["bench --only dancing"]);
+    assert!(
+        text.contains("there is no work dancing; choose one of ") && text.contains(" palette_67, "),
+        "{text}"
+    );
+    assert!(text.ends_with("[exit code 2]\n\n"), "{text}");
 }
