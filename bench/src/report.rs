@@ -163,7 +163,7 @@ pub(crate) fn closeness(rows: &[Row]) -> Table {
         title: "How close that is to the machine".into(),
         note: "The bytes that each element moves at the speed of a copy in the memory that holds them all, its \
                additions and multiplications at the speed of fused ones; the share is the slower of the two over \
-               the time taken."
+               the time taken, and more than 100 % where a part of the data lies nearer than the whole would."
             .into(),
         head,
         words: 2,
@@ -204,6 +204,17 @@ pub(crate) fn summary(rows: &[Row]) -> String {
     )
 }
 
+/// Which crates, in which versions.
+fn peers() -> String {
+    let manifest = include_str!("../Cargo.toml");
+    let peer = |line: &str| {
+        let (name, rest) = line.split_once(" = { version = \"")?;
+        let (version, rest) = rest.split_once('"')?;
+        rest.contains("optional").then(|| format!("{name} {version}"))
+    };
+    manifest.lines().filter_map(peer).collect::<Vec<_>>().join(", ")
+}
+
 /// What has to be known to read the tables, a paragraph each.
 pub(crate) fn conditions(rows: &[Row], rounds: u32) -> Vec<String> {
     let sets = MEMORIES.map(|memory| {
@@ -224,11 +235,20 @@ pub(crate) fn conditions(rows: &[Row], rounds: u32) -> Vec<String> {
         "In brackets: how many times as long as condyle takes on AVX2 in the fast mode, and for `van_waveren` and `eberly8`, \
          which are kernels of condyle too, on the same instruction set in the same mode."
             .into(),
-        "Peers are compiled as a registry user gets them, without `target-cpu`; `isa` says for what. They interpolate \
-         rotation and translation, condyle scales as well. `wide` and `ultraviolet` hold eight joints per value, `plain` sixteen \
-         in blocks. `ultraviolet` leaves its matrices in lanes, goes the long way round where signs differ and has no answer for \
-         equal ends, so all pairs of rotations here lie on the nearer side and apart. `plain` in blocks uses Eberly's series, \
-         everything else that is not vectorised calls an arccosine and sines."
+        format!(
+            "Peers ({}) are compiled as a registry user gets them, without `target-cpu`; `isa` says for what. Each is \
+             written as its good user would: `wide` and `ultraviolet` hold eight joints per value, `plain` sixteen in \
+             blocks, the others one.",
+            peers()
+        ),
+        "Where the work differs: peers interpolate, blend and find rotation and translation, condyle scale as well. \
+         `ultraviolet` leaves its matrices in lanes instead of one after another, goes the long way round where signs \
+         differ and has no answer for equal ends, so all pairs of rotations here lie on the nearer side and apart. \
+         `plain` in blocks uses Eberly's series; the other peers call an arccosine and sines. In `palette_67` condyle \
+         also finds out whether normals need matrices of their own."
+            .into(),
+        "Every call sees the same data, so up to about a thousand elements the processor learns by heart which way \
+         branches go: kind to peers that have them. Beyond that they pay, as in `mats_to_quats`."
             .into(),
         format!("What the machine can do is measured on {}, read, written, or half read and half written.", sets.join(", ")),
     ]
