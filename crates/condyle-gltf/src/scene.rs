@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use condyle::{Affine, Transform};
+use condyle::{Affine, Transform, Transform64};
 
-use crate::decompose::{IDENTITY_ROWS, Rows, Trs, decompose, multiply};
 use crate::json::{Json, report_duplicate_names};
 use crate::problem::{Problems, REFUSED, Severity};
+use crate::rows::{Rows, multiply};
 
 /// How far from unit length a quaternion may be without a word about it.
 pub(crate) const UNIT_TOLERANCE: f64 = 1e-5;
@@ -20,7 +20,7 @@ pub(crate) struct Node {
     pub(crate) name: String,
     pub(crate) parent: Option<usize>,
     children: Vec<usize>,
-    pub(crate) trs: Trs,
+    pub(crate) trs: Transform64,
     /// The matrix that `trs` was made from, if it was.
     pub(crate) matrix: Option<Rows>,
     pub(crate) mesh: Option<usize>,
@@ -30,11 +30,7 @@ pub(crate) struct Node {
 impl Node {
     /// The local transform at rest.
     pub(crate) fn rest(&self) -> Transform {
-        Transform {
-            rotation: self.trs.rotation.map(|c| c as f32),
-            translation: self.trs.translation.map(|c| c as f32),
-            scale: self.trs.scale.map(|c| c as f32),
-        }
+        self.trs.into()
     }
 }
 
@@ -130,7 +126,7 @@ impl Scene {
 
     /// The place of each node in the world, nothing animated.
     pub(crate) fn global(&self) -> Vec<Rows> {
-        let mut global = vec![IDENTITY_ROWS; self.nodes.len()];
+        let mut global = vec![Transform64::IDENTITY.to_rows(); self.nodes.len()];
         for &node in &self.order {
             let it = &self.nodes[node];
             let local = it.matrix.unwrap_or_else(|| it.trs.to_rows());
@@ -163,7 +159,7 @@ pub(crate) fn to_affine(rows: &Rows) -> Affine {
 }
 
 /// The local transform, and the matrix where the document gives one.
-fn local(json: &Json<'_>, problems: &mut Problems) -> (Trs, Option<Rows>) {
+fn local(json: &Json<'_>, problems: &mut Problems) -> (Transform64, Option<Rows>) {
     if let Some(m) = json.vector::<16>("matrix", problems) {
         let path = format!("{}/matrix", json.path);
         if ["translation", "rotation", "scale"].iter().any(|key| json.get(key).is_some()) {
@@ -172,7 +168,8 @@ fn local(json: &Json<'_>, problems: &mut Problems) -> (Trs, Option<Rows>) {
         if [m[3], m[7], m[11], m[15]] != [0.0, 0.0, 0.0, 1.0] {
             problems.warning(&path, "the last row is not 0 0 0 1", "taken as if it were");
         }
-        let (trs, apart) = decompose(&m);
+        let rows = core::array::from_fn(|r| [m[r], m[4 + r], m[8 + r], m[12 + r]]);
+        let (trs, apart) = Transform64::from_rows(&rows);
         if apart > SHEAR_TOLERANCE {
             let what = format!(
                 "is sheared: translation, rotation and scale alone miss it by {:.3} %",
@@ -180,9 +177,9 @@ fn local(json: &Json<'_>, problems: &mut Problems) -> (Trs, Option<Rows>) {
             );
             problems.warning(&path, what, "where it moves, the nearest transform without shear is used");
         }
-        return (trs, Some(core::array::from_fn(|r| [m[r], m[4 + r], m[8 + r], m[12 + r]])));
+        return (trs, Some(rows));
     }
-    let mut trs = Trs::IDENTITY;
+    let mut trs = Transform64::IDENTITY;
     if let Some(translation) = json.vector("translation", problems) {
         trs.translation = translation;
     }

@@ -289,3 +289,205 @@ fn eigenvectors(a: &mut [[f64; 4]; 4]) -> [[f64; 4]; 4] {
     }
     vectors
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Random, assert_close, tries};
+
+    const ROTATIONS: [[f64; 4]; 6] = [
+        [0.0, 0.0, 0.0, 1.0],
+        [1.0, 0.0, 0.0, 0.0],
+        [0.0, 1.0, 0.0, 1e-9],
+        [0.0, 0.0, 1.0, 0.0],
+        [0.3, -0.5, 0.7, 0.1],
+        [-0.9, 0.1, 0.1, -0.5],
+    ];
+
+    const SCALES: [[f64; 3]; 10] = [
+        [1.0, 1.0, 1.0],
+        [100.0, 0.01, 3.0],
+        [-1.0, 1.0, 1.0],
+        [2.0, -3.0, 4.0],
+        [-1.0, -1.0, -1.0],
+        [1e-20, 1e-20, 1e-20],
+        [0.0, 1.0, 2.0],
+        [1.0, 0.0, -2.0],
+        [0.0, 0.0, 5.0],
+        [0.0, 0.0, 0.0],
+    ];
+
+    fn transform(rotation: [f64; 4], scale: [f64; 3]) -> Transform64 {
+        let length = rotation.iter().map(|c| c * c).sum::<f64>().sqrt();
+        Transform64 { translation: [1.0, -2.0, 3.0], rotation: rotation.map(|c| c / length), scale }
+    }
+
+    fn rounded(rows: [[f64; 4]; 3]) -> Affine {
+        Affine { rows: rows.map(|row| row.map(|v| v as f32)) }
+    }
+
+    fn length(q: impl IntoIterator<Item = f64>) -> f64 {
+        q.into_iter().map(|c| c * c).sum::<f64>().sqrt()
+    }
+
+    #[test]
+    fn every_product_of_the_three_is_found_again() {
+        for (rotation, scale) in ROTATIONS.iter().flat_map(|r| SCALES.iter().map(move |s| (*r, *s))) {
+            let rows = transform(rotation, scale).to_rows();
+            let (found, apart) = Transform64::from_rows(&rows);
+            assert!(apart < 1e-12, "{rotation:?} {scale:?}: {apart}");
+            let largest = scale.iter().fold(0.0, |a: f64, s| a.max(s.abs()));
+            for (a, b) in found.to_rows().as_flattened().iter().zip(rows.as_flattened()) {
+                assert!((a - b).abs() <= 1e-12 * largest, "{rotation:?} {scale:?}: {a} {b}");
+            }
+            assert!((length(found.rotation) - 1.0).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn shear_is_measured() {
+        let mut m = Transform64::IDENTITY.to_rows();
+        m[0][1] = 0.5;
+        let (found, apart) = Transform64::from_rows(&m);
+        assert!((apart - 0.5).abs() < 1e-12, "{apart}");
+        assert!(found.to_rows().as_flattened().iter().all(|v| v.is_finite()));
+        // Two equal columns: singular and sheared.
+        let (found, apart) =
+            Transform64::from_rows(&[[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]);
+        assert!(apart > 0.1 && found.to_rows().as_flattened().iter().all(|v| v.is_finite()));
+    }
+
+    /// Mirrored or flat, of any size: one scale for all axes is found again, whatever its sign; three are not.
+    #[test]
+    fn joints_hold_what_has_one_scale() {
+        for rotation in ROTATIONS {
+            for scale in [1.0, -1.0, 0.01, -300.0, 0.0] {
+                let m = rounded(transform(rotation, [scale; 3]).to_rows());
+                let (joint, apart) = m.to_joint();
+                assert!(apart < 2e-7, "{rotation:?} {scale}: {apart}");
+                assert!((f64::from(joint.scale) - scale).abs() <= 1e-7 * scale.abs());
+            }
+            // A reflection in any one axis is one scale too.
+            for axis in 0..3 {
+                let scale = core::array::from_fn(|c| if c == axis { -2.0 } else { 2.0 });
+                let (joint, apart) = rounded(transform(rotation, scale).to_rows()).to_joint();
+                assert!(apart < 2e-7 && joint.scale < 0.0, "{rotation:?}, axis {axis}: {apart}");
+            }
+        }
+        let (joint, apart) = rounded(transform(ROTATIONS[0], [1.0, 2.0, 3.0]).to_rows()).to_joint();
+        assert!(joint.scale == 2.0 && (apart - 1.0 / 3.0).abs() < 1e-6, "{joint:?} {apart}");
+    }
+
+    #[test]
+    fn a_matrix_and_its_quaternion() {
+        let mut random = Random(1);
+        for _ in 0..tries(1000) {
+            let q: [f32; 4] = random.unit();
+            let back = Affine::from_quat(q).to_quat();
+            let sign = if q.iter().zip(back).map(|(a, b)| a * b).sum::<f32>() < 0.0 { -1.0 } else { 1.0 };
+            assert_close(&back, &q.map(|v| f64::from(sign * v)), 2.4e-7, "rotation");
+        }
+        assert_eq!(Affine::IDENTITY.to_quat(), [0.0, 0.0, 0.0, 1.0]);
+    }
+
+    /// Rotation times stretch, times the reflection.
+    fn rebuilt(polar: &Polar) -> [[f64; 3]; 3] {
+        let turn = Transform64 { rotation: polar.transform.rotation.map(f64::from), ..Transform64::IDENTITY };
+        let turn = turn.to_rows();
+        core::array::from_fn(|r| {
+            core::array::from_fn(|c| {
+                let sum: f64 = (0..3).map(|k| turn[r][k] * f64::from(polar.stretch[k][c])).sum();
+                if c == 0 && polar.mirrored { -sum } else { sum }
+            })
+        })
+    }
+
+    fn products(m: &Affine, q: [f64; 4]) -> f64 {
+        let turn = Transform64 { rotation: q, ..Transform64::IDENTITY }.to_rows();
+        (0..3)
+            .flat_map(|r| (0..3).map(move |c| (r, c)))
+            .map(|(r, c)| turn[r][c] * f64::from(m.rows[r][c]))
+            .sum()
+    }
+
+    #[test]
+    fn the_polar_decomposition_is_the_matrix_and_its_rotation_the_nearest() {
+        let mut random = Random(2);
+        for case in 0..tries(5000) {
+            let mut m = Affine { rows: core::array::from_fn(|_| random.vector(1.0)) };
+            // Singular ones too: of rank two and one.
+            for row in &mut m.rows {
+                match case % 5 {
+                    0 => row[2] = row[0] - row[1],
+                    1 => (row[1], row[2]) = (2.0 * row[0], -row[0]),
+                    _ => {}
+                }
+            }
+            let polar = m.polar();
+            for (got, want) in rebuilt(&polar).iter().zip(&m.rows) {
+                assert_close(&want[..3], got, 1e-6, case);
+            }
+            let s = polar.stretch;
+            assert!(s[0][1] == s[1][0] && s[0][2] == s[2][0] && s[1][2] == s[2][1], "{case}");
+            // No eigenvalue is negative: neither are the determinants of the corners, nor the diagonal.
+            let minor = |a: usize, b: usize| s[a][a] * s[b][b] - s[a][b] * s[a][b];
+            assert!(
+                [s[0][0], s[1][1], s[2][2], minor(0, 1), minor(0, 2), minor(1, 2)].iter().all(|v| *v > -1e-6)
+            );
+            let q = polar.transform.rotation.map(f64::from);
+            assert!((length(q) - 1.0).abs() < 1e-7);
+            if !polar.mirrored {
+                let best = products(&m, q);
+                for _ in 0..20 {
+                    let mut other = core::array::from_fn(|c| q[c] + f64::from(random.range(-0.1, 0.1)));
+                    normalize(&mut other);
+                    assert!(products(&m, other) < best + 1e-6, "{case}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn without_shear_both_decompositions_agree() {
+        for (rotation, scale) in ROTATIONS.iter().flat_map(|r| SCALES.iter().map(move |s| (*r, *s))) {
+            let m = rounded(transform(rotation, scale).to_rows());
+            let (polar, (t, _)) = (m.polar(), m.to_transform());
+            assert!(polar.apart < 2e-7, "{rotation:?} {scale:?}: {polar:?}");
+            if scale.iter().all(|&s| s != 0.0) {
+                assert_eq!(polar.mirrored, scale.iter().product::<f64>() < 0.0);
+                let same = |a: &[f32], b: &[f32], sign: f32| {
+                    let size = b.iter().fold(0.0_f32, |size, b| size.max(b.abs()));
+                    a.iter().zip(b).all(|(a, b)| (a * sign - b).abs() <= 3e-7 * size)
+                };
+                let (p, q) = (polar.transform.rotation, t.rotation);
+                assert!(same(&p, &q, 1.0) || same(&p, &q, -1.0), "{rotation:?} {scale:?}: {p:?} {q:?}");
+                assert!(same(&polar.transform.scale, &t.scale, 1.0), "{rotation:?} {scale:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn shear_is_what_a_polar_decomposition_leaves_out() {
+        let m = Affine { rows: [[1.0, 0.5, 0.0, 7.0], [0.5, 2.0, 0.0, 8.0], [0.0, 0.0, 3.0, 9.0]] };
+        let polar = m.polar();
+        assert_eq!(polar.stretch, [[1.0, 0.5, 0.0], [0.5, 2.0, 0.0], [0.0, 0.0, 3.0]]);
+        assert_eq!(polar.transform.translation, [7.0, 8.0, 9.0]);
+        assert_eq!(polar.transform.rotation, [0.0, 0.0, 0.0, 1.0]);
+        assert!((polar.apart - 0.5 / 3.0).abs() < 1e-7, "{}", polar.apart);
+        // Of a shear along x the half is left, the other half is a turn.
+        let m = Affine { rows: [[1.0, 0.2, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]] };
+        assert!(m.polar().apart < 0.11 && m.to_transform().1 > 0.19);
+    }
+
+    #[test]
+    fn nothing_and_no_numbers() {
+        let zero = Affine { rows: [[0.0; 4]; 3] };
+        assert_eq!(zero.polar().transform, Transform { scale: [0.0; 3], ..Transform::IDENTITY });
+        assert_eq!(zero.to_joint(), (JointQuat { scale: 0.0, ..JointQuat::IDENTITY }, 0.0));
+        for bad in [f32::NAN, f32::INFINITY, f32::MAX] {
+            let mut m = Affine::IDENTITY;
+            m.rows[1][0] = bad;
+            let _ = (m.polar(), m.to_transform(), m.to_joint());
+        }
+    }
+}

@@ -210,7 +210,7 @@ mod tests {
                 2 => limit * (1.0 - 10.0_f64.powf(f64::from(random.range(-8.0, 0.0)))),
                 _ => limit * (i / 4 % 65) as f64 / 64.0,
             };
-            let length = if i % 3 == 0 { f64::from(random.range(0.98, 1.02)) } else { 1.0 };
+            let length = if i.is_multiple_of(3) { f64::from(random.range(0.98, 1.02)) } else { 1.0 };
             let [x, y, z] = axis.map(|a| (f64::from(a) * half.sin() * length) as f32);
             [x, y, z, (half.cos() * length) as f32]
         };

@@ -155,7 +155,7 @@ fn depth_first(parents: &[u16]) -> (Vec<u16>, Vec<u16>, Vec<u16>) {
     let mut next = vec![0; parents.len()];
     let mut next_root = 0;
     let (mut order, mut places) = (vec![0; parents.len()], vec![0; parents.len()]);
-    for (joint, &parent) in (0_u16..).zip(parents) {
+    for (&parent, joint) in parents.iter().zip(0_u16..) {
         let at = usize::from(joint);
         let place = if parent == NO_PARENT { &mut next_root } else { &mut next[usize::from(parent)] };
         places[at] = *place;

@@ -7,39 +7,49 @@
 use fearless_simd::prelude::*;
 
 use super::rotation::{Reference, store_all};
-use super::share::{Shares, Sums, exponent, power_above};
+use super::share::{Shares, Sums, exponent, nan_or_zero, power_above};
 use crate::pose::{BLOCK, Lanes, PoseBlock};
-use crate::simd::{Mode, load};
+use crate::simd::{Mode, load, store};
 
-/// Sixteen joints of which one group of lanes is blended.
-struct Group<'a, S: Simd> {
+/// `G` groups of lanes of a block of sixteen joints: loops over the layers cost less per joint when there are two.
+struct Groups<'a, S: Simd, const G: usize> {
     s: S,
     shares: &'a Shares<'a>,
     index: usize,
     at: usize,
+    /// Those of masks belong to one group.
     sums: Sums<S>,
 }
 
-/// Runs `$body` for each layer that counts, with its block and a function that gives its shares.
+/// Runs `$body` for each layer that counts, with its shares and its block.
 macro_rules! each_layer {
-    ($group:ident, $masked:ident, |$share:ident, $block:ident| $body:block) => {
-        for (number, layer) in $group.shares.layers.iter().enumerate() {
-            if !$group.shares.counts::<$masked>(number, layer) {
+    ($groups:ident, $masked:ident, |$share:ident, $block:ident| $body:block) => {
+        for (number, layer) in $groups.shares.layers.iter().enumerate() {
+            if !$groups.shares.counts::<$masked>(number, layer) {
                 continue;
             }
-            let Some($block) = layer.pose.blocks().get($group.index) else { continue };
-            let joint = $group.index * BLOCK + $group.at;
-            let $share = $group.shares.of::<S, $masked>($group.s, number, layer, joint, &$group.sums);
+            let Some($block) = layer.pose.blocks().get($groups.index) else { continue };
+            let mut $share = [S::f32s::splat($groups.s, 0.0); G];
+            for g in 0..G {
+                let joint = $groups.index * BLOCK + $groups.place(g);
+                $share[g] = $groups.shares.of::<S, $masked>($groups.s, number, layer, joint, &$groups.sums);
+            }
             $body
         }
     };
 }
 
-impl<S: Simd> Group<'_, S> {
+impl<S: Simd, const G: usize> Groups<'_, S, G> {
+    /// Where group `g` begins in the block.
+    #[inline(always)]
+    fn place(&self, g: usize) -> usize {
+        self.at + g * S::f32s::LEN
+    }
+
     /// Lanes of one component; `none` where masks leave the layer no share.
     #[inline(always)]
-    fn load<const MASKED: bool>(&self, lanes: &Lanes, share: S::f32s, none: f32) -> S::f32s {
-        let (s, lanes) = (self.s, load(self.s, lanes, self.at));
+    fn load<const MASKED: bool>(&self, lanes: &Lanes, g: usize, share: S::f32s, none: f32) -> S::f32s {
+        let (s, lanes) = (self.s, load(self.s, lanes, self.place(g)));
         if MASKED {
             share.simd_eq(S::f32s::splat(s, 0.0)).select(S::f32s::splat(s, none), lanes)
         } else {
@@ -48,98 +58,124 @@ impl<S: Simd> Group<'_, S> {
     }
 
     #[inline(always)]
-    fn rotation<M: Mode, const MASKED: bool, const EXP: bool>(
+    fn rotations<M: Mode, const MASKED: bool, const EXP: bool>(
         &self,
-        reference: &Reference<S, M>,
-    ) -> [S::f32s; 4] {
+        mode: M,
+        reference: &[Lanes; 4],
+        out: &mut [Lanes; 4],
+    ) {
         let s = self.s;
         let zero = S::i32s::splat(s, 0);
-        let mut largest = zero;
+        let mut largest = [zero; G];
         if !EXP {
             each_layer!(self, MASKED, |share, block| {
                 for lanes in &block.rotation {
-                    largest = largest.max(self.load::<MASKED>(lanes, share, 0.0).abs().bitcast::<S::i32s>());
+                    for g in 0..G {
+                        let size = self.load::<MASKED>(lanes, g, share[g], 0.0).abs();
+                        largest[g] = largest[g].max(size.bitcast::<S::i32s>());
+                    }
                 }
             });
         }
         // Logarithms are shorter than 2.
-        let (power, mut poison) = if EXP {
-            (S::f32s::splat(s, (1 << 29) as f32), S::f32s::splat(s, 0.0))
-        } else {
-            power_above(s, largest)
-        };
-        let mut sums = [zero; 4];
+        let mut powers = [S::f32s::splat(s, (1 << 29) as f32); G];
+        let mut poison = [S::f32s::splat(s, 0.0); G];
+        if !EXP {
+            for g in 0..G {
+                (powers[g], poison[g]) = power_above(s, largest[g]);
+            }
+        }
+        let mut sums = [[zero; 4]; G];
         each_layer!(self, MASKED, |share, block| {
             let [x, y, z, w] = &block.rotation;
-            let q = [
-                self.load::<MASKED>(x, share, 0.0),
-                self.load::<MASKED>(y, share, 0.0),
-                self.load::<MASKED>(z, share, 0.0),
-                self.load::<MASKED>(w, share, 1.0),
-            ];
-            if EXP {
-                for (sum, term) in sums.iter_mut().zip(reference.log(s, &q, share * power)) {
-                    let part: S::i32s = term.to_int();
-                    *sum += part;
-                    poison += term - term;
-                }
-            } else {
-                let factor = reference.factor(&q, share * power);
-                for (sum, q) in sums.iter_mut().zip(q) {
-                    let part: S::i32s = (q * factor).to_int();
-                    *sum += part;
+            for g in 0..G {
+                let reference = Reference::new(s, mode, reference, self.place(g));
+                let q = [
+                    self.load::<MASKED>(x, g, share[g], 0.0),
+                    self.load::<MASKED>(y, g, share[g], 0.0),
+                    self.load::<MASKED>(z, g, share[g], 0.0),
+                    self.load::<MASKED>(w, g, share[g], 1.0),
+                ];
+                if EXP {
+                    for (sum, term) in sums[g].iter_mut().zip(reference.log(s, &q, share[g] * powers[g])) {
+                        let part: S::i32s = term.to_int();
+                        *sum += part;
+                        poison[g] += nan_or_zero::<S>(term);
+                    }
+                } else {
+                    let factor = reference.factor(&q, share[g] * powers[g]);
+                    for (sum, q) in sums[g].iter_mut().zip(q) {
+                        let part: S::i32s = (q * factor).to_int();
+                        *sum += part;
+                    }
                 }
             }
         });
-        poison += self.sums.poison;
-        let mut sum = [poison; 4];
-        for (sum, whole) in sum.iter_mut().zip(sums) {
-            let whole: S::f32s = whole.to_float();
-            *sum += whole;
-        }
-        if EXP {
-            let down: S::f32s = (S::i32s::splat(s, exponent(-29)) + self.sums.growth).bitcast();
-            reference.turned(s, [sum[0] * down, sum[1] * down, sum[2] * down])
-        } else {
-            // A millionth of 2^30, squared.
-            reference.unit(s, &sum, S::f32s::splat(s, (1 << 20) as f32))
+        for g in 0..G {
+            let reference = Reference::new(s, mode, reference, self.place(g));
+            let mut sum = [poison[g] + self.sums.poison; 4];
+            for (sum, whole) in sum.iter_mut().zip(sums[g]) {
+                let whole: S::f32s = whole.to_float();
+                *sum += whole;
+            }
+            let mut mean = if EXP {
+                let down: S::f32s = (S::i32s::splat(s, exponent(-29)) + self.sums.growth).bitcast();
+                reference.turned(s, [sum[0] * down, sum[1] * down, sum[2] * down])
+            } else {
+                // A millionth of 2^30, squared.
+                reference.unit(s, &sum, S::f32s::splat(s, (1 << 20) as f32))
+            };
+            if MASKED {
+                for (mean, rest) in mean.iter_mut().zip(&reference.rotation) {
+                    *mean = self.sums.nothing.select(*rest, *mean);
+                }
+            }
+            store_all::<S, 4>(out, self.place(g), &mean);
         }
     }
 
     #[inline(always)]
-    fn vectors<const MASKED: bool, const SCALE: bool>(&self, reference: &[Lanes; 3]) -> [S::f32s; 3] {
+    fn vectors<const MASKED: bool, const SCALE: bool>(&self, reference: &[Lanes; 3], out: &mut [Lanes; 3]) {
         let s = self.s;
         let zero = S::i32s::splat(s, 0);
-        let mut largest = [zero; 3];
+        let mut largest = [[zero; 3]; G];
         each_layer!(self, MASKED, |share, block| {
             let lanes = if SCALE { &block.scale } else { &block.translation };
-            for (largest, lanes) in largest.iter_mut().zip(lanes) {
-                *largest = largest.max(self.load::<MASKED>(lanes, share, 0.0).abs().bitcast::<S::i32s>());
+            for c in 0..3 {
+                for g in 0..G {
+                    let size = self.load::<MASKED>(&lanes[c], g, share[g], 0.0).abs();
+                    largest[g][c] = largest[g][c].max(size.bitcast::<S::i32s>());
+                }
             }
         });
-        let (mut powers, mut sums) = ([self.sums.poison; 3], [zero; 3]);
-        for (power, largest) in powers.iter_mut().zip(largest) {
-            let (value, poison) = power_above(s, largest);
-            *power += value + poison;
+        let (mut powers, mut sums) = ([[S::f32s::splat(s, 0.0); 3]; G], [[zero; 3]; G]);
+        for g in 0..G {
+            for c in 0..3 {
+                let (power, poison) = power_above(s, largest[g][c]);
+                powers[g][c] = power + poison + self.sums.poison;
+            }
         }
         each_layer!(self, MASKED, |share, block| {
             let lanes = if SCALE { &block.scale } else { &block.translation };
             for c in 0..3 {
-                let part: S::i32s =
-                    (self.load::<MASKED>(&lanes[c], share, 0.0) * (share * powers[c])).to_int();
-                sums[c] += part;
+                for g in 0..G {
+                    let value = self.load::<MASKED>(&lanes[c], g, share[g], 0.0);
+                    let part: S::i32s = (value * (share[g] * powers[g][c])).to_int();
+                    sums[g][c] += part;
+                }
             }
         });
-        let mut out = powers;
-        for c in 0..3 {
-            let whole: S::f32s = sums[c].to_float();
-            let back = S::i32s::splat(s, 2 * exponent(0)) + self.sums.growth - powers[c].bitcast::<S::i32s>();
-            out[c] = whole * back.bitcast::<S::f32s>() + (powers[c] - powers[c]);
-            if MASKED {
-                out[c] = self.sums.nothing.select(load(s, &reference[c], self.at), out[c]);
+        for g in 0..G {
+            for c in 0..3 {
+                let (whole, power): (S::f32s, S::f32s) = (sums[g][c].to_float(), powers[g][c]);
+                let back = S::i32s::splat(s, 2 * exponent(0)) + self.sums.growth - power.bitcast::<S::i32s>();
+                let mut mean = whole * back.bitcast::<S::f32s>() + nan_or_zero::<S>(power);
+                if MASKED {
+                    mean = self.sums.nothing.select(load(s, &reference[c], self.place(g)), mean);
+                }
+                store::<S>(&mut out[c], self.place(g), mean);
             }
         }
-        out
     }
 }
 
@@ -153,17 +189,28 @@ pub(super) fn kernel<S: Simd, M: Mode, const MASKED: bool, const EXP: bool>(
     out: &mut [PoseBlock],
 ) {
     for (index, (reference, out)) in reference.iter().zip(out).enumerate() {
-        for at in (0..BLOCK).step_by(S::f32s::LEN) {
-            let sums = shares.sums::<S, MASKED>(s, index * BLOCK + at);
-            let group = Group { s, shares, index, at, sums };
-            let rotations = Reference::new(s, mode, &reference.rotation, at);
-            store_all::<S, 4>(&mut out.rotation, at, &group.rotation::<M, MASKED, EXP>(&rotations));
-            store_all::<S, 3>(
-                &mut out.translation,
-                at,
-                &group.vectors::<MASKED, false>(&reference.translation),
-            );
-            store_all::<S, 3>(&mut out.scale, at, &group.vectors::<MASKED, true>(&reference.scale));
+        if EXP || MASKED || S::f32s::LEN == BLOCK {
+            groups::<S, M, MASKED, EXP, 1>(s, mode, index, reference, shares, out);
+        } else {
+            groups::<S, M, MASKED, EXP, 2>(s, mode, index, reference, shares, out);
         }
+    }
+}
+
+#[inline(always)]
+fn groups<S: Simd, M: Mode, const MASKED: bool, const EXP: bool, const G: usize>(
+    s: S,
+    mode: M,
+    index: usize,
+    reference: &PoseBlock,
+    shares: &Shares<'_>,
+    out: &mut PoseBlock,
+) {
+    for at in (0..BLOCK).step_by(G * S::f32s::LEN) {
+        let sums = shares.sums::<S, MASKED>(s, index * BLOCK + at);
+        let groups = Groups::<S, G> { s, shares, index, at, sums };
+        groups.rotations::<M, MASKED, EXP>(mode, &reference.rotation, &mut out.rotation);
+        groups.vectors::<MASKED, false>(&reference.translation, &mut out.translation);
+        groups.vectors::<MASKED, true>(&reference.scale, &mut out.scale);
     }
 }

@@ -2,6 +2,7 @@
 
 use fearless_simd::prelude::*;
 
+use super::share::nan_or_zero;
 use crate::exp_map::{between, exp, log, product};
 use crate::pose::Lanes;
 use crate::simd::{Mode, load, store};
@@ -26,7 +27,7 @@ pub(super) fn store_all<S: Simd, const N: usize>(lanes: &mut [Lanes; N], at: usi
 /// Rotations seen from those of the reference, in one group of lanes.
 pub(super) struct Reference<S: Simd, M> {
     mode: M,
-    rotation: [S::f32s; 4],
+    pub(super) rotation: [S::f32s; 4],
 }
 
 impl<S: Simd, M: Mode> Reference<S, M> {
@@ -68,7 +69,7 @@ impl<S: Simd, M: Mode> Reference<S, M> {
     pub(super) fn unit(&self, s: S, sum: &[S::f32s; 4], least2: S::f32s) -> [S::f32s; 4] {
         let (mode, q) = (self.mode, sum);
         let length2 = mode.madd(q[3], q[3], mode.madd(q[2], q[2], mode.madd(q[1], q[1], q[0] * q[0])));
-        let inverse = S::f32s::splat(s, 1.0) / length2.sqrt();
+        let inverse = S::f32s::splat(s, 1.0) / length2.sqrt() + nan_or_zero::<S>(length2);
         let none = length2.simd_le(least2);
         let mut out = *sum;
         for (out, r) in out.iter_mut().zip(&self.rotation) {

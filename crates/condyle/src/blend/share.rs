@@ -115,7 +115,7 @@ impl<'a> Shares<'a> {
         } else {
             let one = S::f32s::splat(s, 1.0);
             let growth = S::i32s::splat(s, self.growth << 23);
-            Sums { scale: one, sum: one, growth, nothing: one.simd_ne(one), poison: one - one }
+            Sums { scale: one, sum: one, growth, nothing: one.simd_ne(one), poison: S::f32s::splat(s, 0.0) }
         }
     }
 
@@ -188,9 +188,10 @@ fn masked_weight<S: Simd>(s: S, layer: &Layer<'_>, joint: usize) -> S::f32s {
     if let Some(lanes) = mask.get(joint..joint + S::f32s::LEN) {
         return weight * S::f32s::from_slice(s, lanes);
     }
+    // The end of the mask, within a block. Not a copy of a slice, which the compiler would call.
     let mut lanes = [0.0; BLOCK];
-    for (lane, factor) in lanes.iter_mut().zip(mask.iter().skip(joint)) {
-        *lane = *factor;
+    for (at, lane) in lanes[..S::f32s::LEN].iter_mut().enumerate() {
+        *lane = mask.get(joint + at).copied().unwrap_or(0.0);
     }
     weight * S::f32s::from_slice(s, &lanes[..S::f32s::LEN])
 }
@@ -205,4 +206,11 @@ pub(super) fn power_above<S: Simd>(s: S, largest: S::i32s) -> (S::f32s, S::f32s)
     let power: S::f32s = (S::i32s::splat(s, exponent(29 + 95)) - held).bitcast();
     let finite = largest.simd_lt(S::i32s::splat(s, EXPONENT));
     (power, finite.select(S::f32s::splat(s, 0.0), S::f32s::splat(s, f32::NAN)))
+}
+
+/// 0 for numbers, NaN for what is not finite. To be added to a result that would hide it.
+#[inline(always)]
+#[expect(clippy::eq_op, reason = "the difference of infinities or NaNs is NaN")]
+pub(super) fn nan_or_zero<S: Simd>(x: S::f32s) -> S::f32s {
+    x - x
 }

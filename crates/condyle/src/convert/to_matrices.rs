@@ -11,7 +11,7 @@ use crate::{Affine, Error, JointQuat, Pose};
 /// Turns joints into matrices: `matrices[j]` receives translation times rotation times scale of `joints[j]`.
 ///
 /// Rotations are taken to be of unit length; column vectors, as everywhere. No entry is further from the exact one than
-/// 2.4e-7 times the scale.
+/// 3.3e-7 times the scale (over 10^8 joints).
 ///
 /// # Errors
 /// [`Error::Length`] if the lengths differ.
@@ -35,7 +35,7 @@ pub fn joints_to_columns(joints: &[JointQuat], matrices: &mut [[f32; 16]]) -> Re
 /// rotation times scale of joint `j`.
 ///
 /// Rotations are taken to be of unit length; column vectors, as everywhere. No entry is further from the exact one than
-/// 2.4e-7 times the scale.
+/// 2.1e-7 times its scale (over 10^8 joints).
 ///
 /// # Errors
 /// [`Error::Length`] if `matrices` does not hold one matrix per joint.
@@ -129,7 +129,9 @@ fn joints_by<S: Simd, M: Mode, T: Stored, V: Quads<S>>(s: S, mode: M, joints: &[
     for (joints, out) in joints.zip(&mut out) {
         group::<S, M, T, V>(s, mode, joints, out);
     }
-    group::<S, M, T, V>(s, mode, last, out.into_remainder());
+    if !last.is_empty() {
+        group::<S, M, T, V>(s, mode, last, out.into_remainder());
+    }
 }
 
 /// As many joints as there are lanes, or fewer.
@@ -177,17 +179,14 @@ mod tests {
 
     /// The error of an entry, as a part of the greatest factor.
     #[track_caller]
-    fn assert_matrix(got: &Affine, t: Transform, case: impl core::fmt::Display) {
+    fn assert_matrix(got: &Affine, t: Transform, bound: f64, case: impl core::fmt::Display) {
         let want = reference::local_matrix(&t.into());
         let size = t.scale.iter().fold(0.0, |size: f64, &s| size.max(f64::from(s).abs()));
         for (got, want) in got.rows.iter().zip(want) {
-            assert_close(&got[..3], &want[..3], ERROR * size, &case);
+            assert_close(&got[..3], &want[..3], bound * size, &case);
             assert_eq!(f64::from(got[3]), want[3], "{case}");
         }
     }
-
-    /// Over 10^8 cases in each mode.
-    const ERROR: f64 = 2.4e-7;
 
     #[test]
     fn every_size_is_the_formula() {
@@ -205,8 +204,8 @@ mod tests {
                 let (got, posed) = dispatch.scope(|| (matrices(&joints), pose_matrices(&pose)));
                 for j in 0..count {
                     let case = format_args!("{dispatch}, joint {j} of {count}");
-                    assert_matrix(&got[j], joints[j].into(), case);
-                    assert_matrix(&posed[j], transforms[j], case);
+                    assert_matrix(&got[j], joints[j].into(), 3.3e-7, case);
+                    assert_matrix(&posed[j], transforms[j], 2.1e-7, case);
                 }
                 let mut columns = vec![[f32::NAN; 16]; count];
                 dispatch.scope(|| joints_to_columns(&joints, &mut columns)).expect("sizes agree");

@@ -9,119 +9,68 @@ use crate::simd::{Floats, Mode, Portable, load, store};
 /// The four components of one quaternion per lane.
 pub(super) type Quats<V> = [V; 4];
 
-/// Which end is the nearer one, from which the weights count.
-pub(super) trait Order<S: Simd, V: Floats<S>>: Copy {
-    /// The nearer one and the farther one.
-    fn order<const N: usize>(self, a: [V; N], b: [V; N]) -> ([V; N], [V; N]);
-}
-
-/// The first end is, for all joints.
-#[derive(Clone, Copy)]
-pub(super) struct FirstNearer;
-
-/// The second end is, for all joints.
-#[derive(Clone, Copy)]
-pub(super) struct SecondNearer;
-
-/// The second end is, in the lanes where this is set.
-#[derive(Clone, Copy)]
-pub(super) struct SecondNearerIn<K>(pub(super) K);
-
-impl<S: Simd, V: Floats<S>> Order<S, V> for FirstNearer {
-    #[inline(always)]
-    fn order<const N: usize>(self, a: [V; N], b: [V; N]) -> ([V; N], [V; N]) {
-        (a, b)
-    }
-}
-
-impl<S: Simd, V: Floats<S>> Order<S, V> for SecondNearer {
-    #[inline(always)]
-    fn order<const N: usize>(self, a: [V; N], b: [V; N]) -> ([V; N], [V; N]) {
-        (b, a)
-    }
-}
-
-impl<S: Simd, V: Floats<S>> Order<S, V> for SecondNearerIn<V::Mask> {
-    #[inline(always)]
-    fn order<const N: usize>(self, a: [V; N], b: [V; N]) -> ([V; N], [V; N]) {
-        let (mut near, mut far) = (a, b);
-        for c in 0..N {
-            near[c] = self.0.select(b[c], a[c]);
-            far[c] = self.0.select(a[c], b[c]);
-        }
-        (near, far)
-    }
-}
-
 /// The sum of four products, in pairs: half as long a chain of operations that wait for each other.
 #[inline(always)]
 pub(super) fn dot<S: Simd, M: Mode, V: Floats<S>>(mode: M, a: &Quats<V>, b: &Quats<V>) -> V {
     mode.madd(a[3], b[3], a[2] * b[2]) + mode.madd(a[1], b[1], a[0] * b[0])
 }
 
-/// The rotations between `a` and `b`, with the factor `f` from the nearer end. `GIVEN`: along the arc as given.
 #[inline(always)]
-pub(super) fn rotations<
-    S: Simd,
-    M: Mode,
-    V: Floats<S>,
-    W: Weights<S, V>,
-    O: Order<S, V>,
-    const GIVEN: bool,
->(
+fn squares<S: Simd, M: Mode, V: Floats<S>>(mode: M, v: &Quats<V>) -> V {
+    dot(mode, v, v)
+}
+
+/// The rotations between two ends on the hemisphere of the nearer one, with the factor `f` from it; and the sign that the
+/// farther one was given. `GIVEN`: along the arc as given, so that this is 1.
+#[inline(always)]
+pub(super) fn rotations<S: Simd, M: Mode, V: Floats<S>, W: Weights<S, V>, const GIVEN: bool>(
     s: S,
     mode: M,
     weights: &W,
-    order: O,
     f: V,
-    a: Quats<V>,
-    b: Quats<V>,
-) -> Quats<V> {
+    near: Quats<V>,
+    far: Quats<V>,
+) -> (Quats<V>, V) {
     let (half, one) = (V::splat(s, 0.5), V::splat(s, 1.0));
     // Not fused in either mode: between keys half a turn apart the sign is all that says which way.
-    let cos = dot(Portable, &a, &b);
-    let (mut near, mut cos) = (b, cos);
-    if !GIVEN {
-        let sign = one.copysign(cos);
-        cos = cos * sign;
-        near = [b[0] * sign, b[1] * sign, b[2] * sign, b[3] * sign];
-    }
+    let dot = dot(Portable, &near, &far);
+    let sign = if GIVEN { one } else { one.copysign(dot) };
+    let cos = dot * sign;
+    let far = [far[0] * sign, far[1] * sign, far[2] * sign, far[3] * sign];
     // From the chord where the ends are close: there the cosine has no digits left, and equal ends must give zero.
-    let step = [near[0] - a[0], near[1] - a[1], near[2] - a[2], near[3] - a[3]];
-    let chord = dot(mode, &step, &step);
+    let step = [far[0] - near[0], far[1] - near[1], far[2] - near[2], far[3] - near[3]];
+    let chord = squares(mode, &step);
     let z = cos.simd_lt(V::splat(s, 0.75)).select(one - cos, chord * half);
     let mut half_cos2 = one - z * half;
     if GIVEN {
         // From the sum where the ends are far apart: there the difference has no digits left.
-        let sum = [near[0] + a[0], near[1] + a[1], near[2] + a[2], near[3] + a[3]];
-        let far = dot(mode, &sum, &sum) * V::splat(s, 0.25);
-        half_cos2 = cos.simd_lt(V::splat(s, 0.0)).select(far, half_cos2);
+        let sum = [far[0] + near[0], far[1] + near[1], far[2] + near[2], far[3] + near[3]];
+        let wide = squares(mode, &sum) * V::splat(s, 0.25);
+        half_cos2 = cos.simd_lt(V::splat(s, 0.0)).select(wide, half_cos2);
     }
     let (to, off) = weights.weights(s, mode, Angle { z, half_cos2 }, f);
-    let (p, q) = order.order(a, near);
-    // The difference of equal products is smaller than the last bit of `p`: equal ends come out exactly.
-    [
-        p[0] + mode.msub(q[0], to, p[0] * off),
-        p[1] + mode.msub(q[1], to, p[1] * off),
-        p[2] + mode.msub(q[2], to, p[2] * off),
-        p[3] + mode.msub(q[3], to, p[3] * off),
-    ]
+    // The difference of equal products is smaller than the last bit of the end: equal ends come out exactly.
+    let between = [
+        near[0] + mode.msub(far[0], to, near[0] * off),
+        near[1] + mode.msub(far[1], to, near[1] * off),
+        near[2] + mode.msub(far[2], to, near[2] * off),
+        near[3] + mode.msub(far[3], to, near[3] * off),
+    ];
+    (between, sign)
 }
 
-/// Vectors on the straight line between `a` and `b`.
+/// Vectors on the straight line between two ends, with the factor `f` from the nearer one.
 #[inline(always)]
-pub(super) fn vectors<S: Simd, M: Mode, V: Floats<S>, O: Order<S, V>, const N: usize>(
+pub(super) fn vectors<S: Simd, M: Mode, V: Floats<S>, const N: usize>(
     mode: M,
-    order: O,
     f: V,
-    a: [V; N],
-    b: [V; N],
+    mut near: [V; N],
+    far: [V; N],
 ) -> [V; N] {
-    let (mut p, q) = order.order(a, b);
-    for c in 0..N {
-        p[c] = mode.madd(q[c] - p[c], f, p[c]);
+    for (near, far) in near.iter_mut().zip(far) {
+        *near = mode.madd(far - *near, f, *near);
     }
-    p
+    near
 }
 
 #[inline(always)]
@@ -143,27 +92,48 @@ pub(super) fn store_all<S: Simd, const N: usize>(lanes: &mut [Lanes; N], at: usi
     }
 }
 
+/// Which end is the nearer one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Nearer {
+    First,
+    Second,
+}
+
+impl Nearer {
+    /// The nearer end and the farther one.
+    #[inline(always)]
+    pub(super) fn order<T>(self, first: T, second: T) -> (T, T) {
+        match self {
+            Self::First => (first, second),
+            Self::Second => (second, first),
+        }
+    }
+}
+
 /// One factor for all joints, `f` from the nearer end. Without `from` the joints in `out` are the first end.
 #[inline(always)]
-pub(super) fn uniform_blocks<S: Simd, M: Mode, W: Weights<S, S::f32s>, O: Order<S, S::f32s>>(
+pub(super) fn uniform_blocks<S: Simd, M: Mode, W: Weights<S, S::f32s>>(
     s: S,
     mode: M,
-    (weights, order, f): (&W, O, f32),
+    (weights, nearer, f): (&W, Nearer, f32),
     from: Option<&[PoseBlock]>,
     to: &[PoseBlock],
     out: &mut [PoseBlock],
 ) {
+    let one = S::f32s::splat(s, 1.0);
     let f = S::f32s::splat(s, f);
     for (i, (to, out)) in to.iter().zip(out).enumerate() {
         for at in (0..BLOCK).step_by(S::f32s::LEN) {
-            let from = from.and_then(|from| from.get(i)).unwrap_or(out);
-            let a = load_quats(s, &from.rotation, at);
-            let b = load_quats(s, &to.rotation, at);
-            let rotation = rotations::<_, _, _, _, _, false>(s, mode, weights, order, f, a, b);
-            let (a, b) = (load_vectors(s, &from.translation, at), load_vectors(s, &to.translation, at));
-            let translation = vectors(mode, order, f, a, b);
-            let (a, b) = (load_vectors(s, &from.scale, at), load_vectors(s, &to.scale, at));
-            let scale = vectors(mode, order, f, a, b);
+            let (near, far) = nearer.order(from.and_then(|from| from.get(i)).unwrap_or(out), to);
+            let (a, b) = (load_quats(s, &near.rotation, at), load_quats(s, &far.rotation, at));
+            let ([x, y, z, w], sign) = rotations::<_, _, _, _, false>(s, mode, weights, f, a, b);
+            // On the hemisphere of the first end.
+            let sign = if nearer == Nearer::First { one } else { sign };
+            let rotation = [x * sign, y * sign, z * sign, w * sign];
+            let (a, b) = (load_vectors(s, &near.translation, at), load_vectors(s, &far.translation, at));
+            let translation = vectors(mode, f, a, b);
+            let (a, b) = (load_vectors(s, &near.scale, at), load_vectors(s, &far.scale, at));
+            let scale = vectors(mode, f, a, b);
             store_all::<S, 4>(&mut out.rotation, at, rotation);
             store_all::<S, 3>(&mut out.translation, at, translation);
             store_all::<S, 3>(&mut out.scale, at, scale);
@@ -171,16 +141,26 @@ pub(super) fn uniform_blocks<S: Simd, M: Mode, W: Weights<S, S::f32s>, O: Order<
     }
 }
 
-/// Splits factors into those from the nearer end, and where that is the second one.
+/// The nearer end and the farther one in each lane, and the factor from the nearer one.
 #[inline(always)]
-pub(super) fn nearer<S: Simd>(s: S, t: S::f32s) -> (SecondNearerIn<<S::f32s as SimdBase<S>>::Mask>, S::f32s) {
-    let second = t.simd_gt(S::f32s::splat(s, 0.5));
-    (SecondNearerIn(second), second.select(S::f32s::splat(s, 1.0) - t, t))
+pub(super) fn order<S: Simd, V: Floats<S>, const N: usize>(
+    s: S,
+    t: V,
+    first: [V; N],
+    second: [V; N],
+) -> ([V; N], [V; N], V) {
+    let is_second = t.simd_gt(V::splat(s, 0.5));
+    let (mut near, mut far) = (first, second);
+    for c in 0..N {
+        near[c] = is_second.select(second[c], first[c]);
+        far[c] = is_second.select(first[c], second[c]);
+    }
+    (near, far, is_second.select(V::splat(s, 1.0) - t, t))
 }
 
 /// [`rotations`] over one block, a factor per lane.
 #[inline(always)]
-pub(crate) fn rotation_block<S: Simd, M: Mode, W: Weights<S, S::f32s>, const GIVEN: bool>(
+pub(super) fn rotation_block<S: Simd, M: Mode, W: Weights<S, S::f32s>, const GIVEN: bool>(
     s: S,
     mode: M,
     weights: &W,
@@ -190,9 +170,11 @@ pub(crate) fn rotation_block<S: Simd, M: Mode, W: Weights<S, S::f32s>, const GIV
     out: &mut [Lanes; 4],
 ) {
     for at in (0..BLOCK).step_by(S::f32s::LEN) {
-        let (order, f) = nearer(s, load(s, t, at));
-        let (a, b) = (load_quats(s, a, at), load_quats(s, b, at));
-        store_all::<S, 4>(out, at, rotations::<_, _, _, _, _, GIVEN>(s, mode, weights, order, f, a, b));
+        let t = load(s, t, at);
+        let (near, far, f) = order(s, t, load_quats(s, a, at), load_quats(s, b, at));
+        let ([x, y, z, w], sign) = rotations::<_, _, _, _, GIVEN>(s, mode, weights, f, near, far);
+        let sign = t.simd_gt(S::f32s::splat(s, 0.5)).select(sign, S::f32s::splat(s, 1.0));
+        store_all::<S, 4>(out, at, [x * sign, y * sign, z * sign, w * sign]);
     }
 }
 
@@ -207,9 +189,8 @@ pub(crate) fn vector_block<S: Simd, M: Mode>(
     out: &mut [Lanes; 3],
 ) {
     for at in (0..BLOCK).step_by(S::f32s::LEN) {
-        let (order, f) = nearer(s, load(s, t, at));
-        let (a, b) = (load_vectors(s, a, at), load_vectors(s, b, at));
-        store_all::<S, 3>(out, at, vectors(mode, order, f, a, b));
+        let (near, far, f) = order(s, load(s, t, at), load_vectors(s, a, at), load_vectors(s, b, at));
+        store_all::<S, 3>(out, at, vectors(mode, f, near, far));
     }
 }
 

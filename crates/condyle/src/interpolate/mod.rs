@@ -26,7 +26,7 @@ pub use vectors::slerp_vectors;
 
 use exact::exact;
 pub(crate) use kernel::vector_block;
-use kernel::{FirstNearer, SecondNearer, lanes_blocks, uniform_blocks};
+use kernel::{Nearer, lanes_blocks, uniform_blocks};
 use structs::uniform_structs;
 use weights::{
     Corrected, FITTED_4, FITTED_6, FITTED_9, Fitted, Given, Halved, Nested, Series, Sines, Straight,
@@ -256,7 +256,7 @@ impl From<Interpolator> for Plan {
 struct Uniform {
     /// From the nearer end.
     f: f32,
-    second_nearer: bool,
+    nearer: Nearer,
     kind: Kind,
 }
 
@@ -339,7 +339,8 @@ impl Plan {
             Method::EberlyHalved(terms) if self.halves => eberly(terms, formula::factor_halved(terms)),
             _ => return None,
         };
-        Some(Uniform { f: f as f32, second_nearer, kind })
+        let nearer = if second_nearer { Nearer::Second } else { Nearer::First };
+        Some(Uniform { f: f as f32, nearer, kind })
     }
 
     /// The factor, held to [0, 1] unless it may go beyond.
@@ -454,27 +455,10 @@ impl Uniform {
     /// Without `from` the joints in `out` are the first end.
     fn blocks(&self, from: Option<&[PoseBlock]>, to: &[PoseBlock], out: &mut [PoseBlock]) {
         macro_rules! run {
-            ($weights:expr) => {
-                if self.second_nearer {
-                    dispatch!(|s, mode| uniform_blocks(
-                        s,
-                        mode,
-                        ($weights, SecondNearer, self.f),
-                        from,
-                        to,
-                        out
-                    ))
-                } else {
-                    dispatch!(|s, mode| uniform_blocks(
-                        s,
-                        mode,
-                        ($weights, FirstNearer, self.f),
-                        from,
-                        to,
-                        out
-                    ))
-                }
-            };
+            ($weights:expr) => {{
+                let how = ($weights, self.nearer, self.f);
+                dispatch!(|s, mode| uniform_blocks(s, mode, how, from, to, out))
+            }};
         }
         match &self.kind {
             Kind::Straight(weights) => run!(weights),
@@ -489,7 +473,7 @@ impl Uniform {
     fn structs(&self, from: Option<&[JointQuat]>, to: &[JointQuat], out: &mut [JointQuat]) {
         macro_rules! run {
             ($weights:expr) => {{
-                let how = ($weights, self.second_nearer, self.f);
+                let how = ($weights, self.nearer, self.f);
                 dispatch!(|s, mode| uniform_structs(s, mode, how, from, to, out))
             }};
         }

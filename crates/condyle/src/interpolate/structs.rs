@@ -2,7 +2,7 @@
 
 use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 
-use super::kernel::{SecondNearerIn, rotations, vectors};
+use super::kernel::{Nearer, rotations, vectors};
 use super::weights::Weights;
 use crate::JointQuat;
 use crate::convert::quads::Quads;
@@ -24,7 +24,7 @@ impl<S: Simd, W> WeightsOfAll<S> for W where
 pub(super) fn uniform_structs<S: Simd, M: Mode, W: WeightsOfAll<S>>(
     s: S,
     mode: M,
-    how: (&W, bool, f32),
+    how: (&W, Nearer, f32),
     from: Option<&[JointQuat]>,
     to: &[JointQuat],
     out: &mut [JointQuat],
@@ -40,7 +40,7 @@ pub(super) fn uniform_structs<S: Simd, M: Mode, W: WeightsOfAll<S>>(
 fn groups<S: Simd, M: Mode, V: Quads<S>, W: Weights<S, V>>(
     s: S,
     mode: M,
-    how: (&W, bool, f32),
+    how: (&W, Nearer, f32),
     from: Option<&[JointQuat]>,
     to: &[JointQuat],
     out: &mut [JointQuat],
@@ -58,21 +58,20 @@ fn groups<S: Simd, M: Mode, V: Quads<S>, W: Weights<S, V>>(
 fn group<S: Simd, M: Mode, V: Quads<S>, W: Weights<S, V>>(
     s: S,
     mode: M,
-    (weights, second_nearer, f): (&W, bool, f32),
+    (weights, nearer, f): (&W, Nearer, f32),
     from: Option<&[JointQuat]>,
     to: &[JointQuat],
     out: &mut [JointQuat],
 ) {
     let rotation = {
-        // By lanes, though it is one for all: a kernel for each would be too much code for what it gains.
-        let order = SecondNearerIn(V::splat(s, f32::from(u8::from(second_nearer))).simd_gt(V::splat(s, 0.5)));
-        let from = from.unwrap_or(out);
-        let a = V::gather(s, |i| from.get(i).unwrap_or(&JointQuat::IDENTITY).rotation);
-        let b = V::gather(s, |i| to.get(i).unwrap_or(&JointQuat::IDENTITY).rotation);
-        rotations::<_, _, _, _, _, false>(s, mode, weights, order, V::splat(s, f), a, b)
+        let (near, far) = nearer.order(from.unwrap_or(out), to);
+        let a = V::gather(s, |i| near.get(i).unwrap_or(&JointQuat::IDENTITY).rotation);
+        let b = V::gather(s, |i| far.get(i).unwrap_or(&JointQuat::IDENTITY).rotation);
+        let ([x, y, z, w], sign) = rotations::<_, _, _, _, false>(s, mode, weights, V::splat(s, f), a, b);
+        // On the hemisphere of the first end.
+        let sign = if nearer == Nearer::First { V::splat(s, 1.0) } else { sign };
+        [x * sign, y * sign, z * sign, w * sign]
     };
-    let order =
-        SecondNearerIn(f32x4::splat(s, f32::from(u8::from(second_nearer))).simd_gt(f32x4::splat(s, 0.5)));
     let f = f32x4::splat(s, f);
     for i in 0..out.len() {
         // Straight lines need no lanes of their own.
@@ -81,8 +80,8 @@ fn group<S: Simd, M: Mode, V: Quads<S>, W: Weights<S, V>>(
             [f32x4::load_array(s, [x, y, z, joint.scale])]
         };
         if let (Some(to), Some(own)) = (to.get(i), out.get(i)) {
-            let from = from.and_then(|from| from.get(i)).unwrap_or(own);
-            let [x, y, z, scale] = vectors(mode, order, f, rest(from), rest(to))[0].to_array();
+            let (near, far) = nearer.order(from.and_then(|from| from.get(i)).unwrap_or(own), to);
+            let [x, y, z, scale] = vectors(mode, f, rest(near), rest(far))[0].to_array();
             if let Some(out) = out.get_mut(i) {
                 (out.translation, out.scale) = ([x, y, z], scale);
             }

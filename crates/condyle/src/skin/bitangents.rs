@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn the_bits_are_the_same_everywhere() {
-        assert_portable(0, |hash| {
+        assert_portable(0xc1b7_a886_b826_8c51, |hash| {
             let mesh = Random(23).mesh(333, 3);
             let mut out = vec![[0.0; 3]; 333];
             bitangents(&mesh.vertices().normals, &mesh.vertices().tangents, &mut out).expect("sizes agree");
