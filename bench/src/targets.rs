@@ -54,40 +54,23 @@ pub(crate) fn table(rows: &[Row]) -> Table {
             continue;
         };
         for demand in demands {
-            let (what, limit, found, kept, ratio) = match *demand {
-                Cycles(limit) => {
-                    let found = ours.cycles;
-                    ("cycles".into(), format!("≤ {limit}"), found, found <= limit, found / limit)
-                }
+            let times_of = |row: &Row| row.ns / ours.ns;
+            let (what, at_most, limit, found) = match *demand {
+                Cycles(limit) => ("cycles".into(), true, limit, Some(ours.cycles)),
                 Times(peer, limit) => {
-                    let Some(peer_row) = find(work, peer) else {
-                        continue;
-                    };
-                    let found = peer_row.ns / ours.ns;
-                    (
-                        format!("times as fast as {peer}"),
-                        format!("≥ {limit}"),
-                        found,
-                        found >= limit,
-                        limit / found,
-                    )
+                    (format!("times as fast as {peer}"), false, limit, find(work, peer).map(times_of))
                 }
                 Copy(limit) => {
-                    let Some(copy) = find(&format!("copy_of_{work}"), "plain") else {
-                        continue;
-                    };
-                    let found = ours.ns / copy.ns;
-                    (
-                        "times as long as a copy".into(),
-                        format!("≤ {limit}"),
-                        found,
-                        found <= limit,
-                        found / limit,
-                    )
+                    let copy = find(&format!("copy_of_{work}"), "plain");
+                    ("times as long as a copy".into(), true, limit, copy.map(|copy| 1.0 / times_of(copy)))
                 }
             };
+            let Some(found) = found else { continue };
+            let (sign, beyond) =
+                if at_most { ("≤", found / limit - 1.0) } else { ("≥", 1.0 - found / limit) };
             let verdict =
-                if kept { "met".into() } else { format!("missed by {:.0} %", (ratio - 1.0) * 100.0) };
+                if beyond <= 0.0 { "met".into() } else { format!("missed by {:.0} %", 100.0 * beyond) };
+            let limit = format!("{sign} {limit}");
             let cells =
                 [work.into(), layout.into(), n.to_string(), what, limit, format!("{found:.2}"), verdict];
             lines.push(cells.to_vec());

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use condyle::{Layer, Mean, Pose, Transform, blend};
+use condyle::{Layer, Mean, Pose, Transform, blend, reference};
 
 use super::{case, largest, worst};
 use crate::data::Random;
@@ -12,31 +12,41 @@ use crate::peers::{self, Blend, LAYERS};
 const JOINTS: usize = 1024;
 const WEIGHTS: [f32; LAYERS] = [0.4, 0.1, 0.2, 0.3];
 
+/// A dot product, and ten sums of products.
+const FLOPS: usize = 7 + 20;
+
 /// Ten numbers of each layer read; what is written is shared by all layers.
 pub(super) fn cases() -> Vec<Case> {
-    vec![Case { times: LAYERS, ..case("blend_layer", "blocks", JOINTS, 40 + 40 / LAYERS, build) }]
+    let case = |work, mean, flops| {
+        let build = move |subjects: &mut Subjects| build(subjects, mean);
+        Case { times: LAYERS, flops, ..case(work, "blocks", JOINTS, 40 + 40 / LAYERS, build) }
+    };
+    vec![case("blend_layer", Mean::Linear, FLOPS), case("blend_layer_exponential", Mean::ExponentialMap, 0)]
 }
 
-/// Rotation and translation.
-type Want = Vec<([f64; 4], [f64; 3])>;
+type Want = Vec<reference::Local>;
 
-fn build(subjects: &mut Subjects) {
+fn build(subjects: &mut Subjects, mean: Mean) {
     let mut random = Random(9);
     let (first, second) = random.pairs(JOINTS);
     let layers = [first.clone(), second, random.beside(&first), random.beside(&first)];
-    let want: Rc<Want> =
-        Rc::new((0..JOINTS).map(|joint| want(layers.each_ref().map(|layer| layer[joint]))).collect());
     let poses = layers.each_ref().map(|layer| Pose::from_transforms(layer));
+    // The first layer stands for the rest pose, to whose side rotations are brought.
+    let weighted: Vec<_> =
+        poses.iter().zip(WEIGHTS).map(|(pose, weight)| (pose, vec![weight.into(); JOINTS])).collect();
+    let want: Rc<Want> = Rc::new(reference::blend(&poses[0], &weighted, mean == Mean::Linear));
     let (out, looked_at) = (poses[0].clone(), want.clone());
-    let call = |poses: &[Pose; LAYERS], out: &mut Pose| {
+    let call = move |poses: &[Pose; LAYERS], out: &mut Pose| {
         let [a, b, c, d] = poses;
         let [e, f, g, h] = WEIGHTS;
         let layers = [Layer::new(a, e), Layer::new(b, f), Layer::new(c, g), Layer::new(d, h)];
-        // The first layer stands for the rest pose, whose side the rotations are brought to.
-        blend(a, &layers, Mean::default(), out).expect("sizes agree");
+        blend(a, &layers, mean, out).expect("sizes agree");
     };
-    subjects
-        .kernel("condyle", 3e-7, &Rc::new(poses), out, call, move |out| error(out.transforms(), &looked_at));
+    let wrong = move |out: &Pose| error(out.transforms(), &looked_at);
+    subjects.kernel("condyle", 7e-7, &Rc::new(poses), out, call, wrong);
+    if mean != Mean::Linear {
+        return;
+    }
     peer::<peers::plain::Block>(subjects, &layers, &want);
     #[cfg(feature = "peers")]
     {
@@ -48,20 +58,10 @@ fn build(subjects: &mut Subjects) {
     }
 }
 
-/// All rotations lie on the side of the first one.
-fn want(joints: [Transform; LAYERS]) -> ([f64; 4], [f64; 3]) {
-    let (mut rotation, mut translation) = ([0.0; 4], [0.0; 3]);
-    for (joint, weight) in joints.iter().zip(WEIGHTS.map(f64::from)) {
-        rotation = std::array::from_fn(|c| rotation[c] + weight * f64::from(joint.rotation[c]));
-        translation = std::array::from_fn(|c| translation[c] + weight * f64::from(joint.translation[c]));
-    }
-    let length = rotation.iter().map(|v| v * v).sum::<f64>().sqrt();
-    (rotation.map(|v| v / length), translation)
-}
-
 fn error(got: impl Iterator<Item = Transform>, want: &Want) -> f64 {
-    largest(got.zip(want).map(|(got, (rotation, translation))| {
-        worst(got.rotation.iter().zip(*rotation)).max(worst(got.translation.iter().zip(*translation)))
+    largest(got.zip(want).map(|(got, want)| {
+        let rotation = worst(got.rotation.iter().zip(want.rotation));
+        rotation.max(worst(got.translation.iter().zip(want.translation)))
     }))
 }
 

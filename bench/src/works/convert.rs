@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use condyle::{
-    Affine, JointQuat, Pose, Transform, joints_to_matrices, matrices_to_joints, matrices_to_pose,
-    pose_to_matrices, reference,
+    Affine, JointQuat, Pose, Transform, joints_to_columns, joints_to_matrices, matrices_to_joints,
+    matrices_to_pose, pose_to_columns, pose_to_matrices, reference,
 };
 
 use super::{JOINTS, MANY, case, largest, worst, worst_matrices};
@@ -29,7 +29,34 @@ pub(super) fn cases() -> Vec<Case> {
             }
         }
     }
+    for (layout, joint) in [("blocks", 40), ("structs", 32)] {
+        cases.push(case("quats_to_columns", layout, 1024, joint + 64, move |subjects| {
+            to_columns(subjects, layout);
+        }));
+    }
     cases
+}
+
+/// 4x4 matrices, which no peer does another way than 3x4 ones.
+fn to_columns(subjects: &mut Subjects, layout: &str) {
+    let joints = Random(7).any_transforms(1024);
+    let want: Vec<_> =
+        joints.iter().map(|joint| reference::local_matrix(&reference::Local::from(*joint))).collect();
+    let out = vec![[0.0; 16]; joints.len()];
+    let want = Rc::new(want);
+    let wrong = move |out: &Vec<_>| worst_matrices(out.iter().map(Affine::from_columns), want.iter());
+    match layout {
+        "blocks" => {
+            let pose = Rc::new(Pose::from_transforms(&joints));
+            let call = |pose: &Pose, out: &mut Vec<_>| pose_to_columns(pose, out).expect("sizes agree");
+            subjects.kernel("condyle", BOUND, &pose, out, call, wrong);
+        }
+        _ => {
+            let call =
+                |joints: &Vec<_>, out: &mut Vec<_>| joints_to_columns(joints, out).expect("sizes agree");
+            subjects.kernel("condyle", BOUND, &Rc::new(structs(&joints)), out, call, wrong);
+        }
+    }
 }
 
 fn to_matrices(subjects: &mut Subjects, n: usize, layout: &str) {

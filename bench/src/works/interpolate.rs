@@ -1,11 +1,12 @@
 //! Interpolation between two lists of joints.
 
-use std::f32::consts::FRAC_PI_2;
+use std::f32::consts::{FRAC_PI_2, FRAC_PI_4};
 use std::rc::Rc;
 
 use condyle::{
     Degree, Factor, JointQuat, Method, Pose, Selection, Terms, Transform, interpolate_joints,
-    interpolate_poses, reference,
+    interpolate_joints_in_place, interpolate_poses, interpolate_poses_in_place, interpolate_poses_through,
+    reference,
 };
 
 use super::{JOINTS, MANY, case, largest, worst};
@@ -48,7 +49,59 @@ pub(super) fn cases() -> Vec<Case> {
             cases.push(case(work, layout, 1024, bytes, build));
         }
     }
+    for (layout, bytes) in LAYOUTS {
+        cases.push(case("other_slerp_in_place", layout, MANY, bytes, move |subjects| {
+            in_place(subjects, layout);
+        }));
+    }
+    cases.push(case("other_eberly5_through_middle", "blocks", 1024, 3 * 40, through_middle));
     cases
+}
+
+/// In place of the first list. It is the second one already, so that it stays what it is however often it is moved.
+fn in_place(subjects: &mut Subjects, layout: &str) {
+    let (_, to) = Random(6).pairs(MANY);
+    let moved = move |got: &mut dyn Iterator<Item = Transform>, to: &[Transform]| {
+        if got.eq(to.iter().copied()) { 0.0 } else { f64::INFINITY }
+    };
+    match layout {
+        "blocks" => {
+            let pose = Pose::from_transforms(&to);
+            let call = |to: &Pose, pose: &mut Pose| {
+                interpolate_poses_in_place(pose, to, FACTOR, Selection::All, Method::default())
+                    .expect("sizes agree");
+            };
+            let wrong = move |pose: &Pose| moved(&mut pose.transforms(), &to);
+            subjects.kernel("condyle", 0.0, &Rc::new(pose.clone()), pose, call, wrong);
+        }
+        _ => {
+            let list = structs(&to);
+            let call = |to: &Vec<JointQuat>, list: &mut Vec<JointQuat>| {
+                interpolate_joints_in_place(list, to, FACTOR, Selection::All, Method::default())
+                    .expect("sizes agree");
+            };
+            let wrong = move |list: &Vec<JointQuat>| moved(&mut list.iter().map(transform), &to);
+            subjects.kernel("condyle", 0.0, &Rc::new(list.clone()), list, call, wrong);
+        }
+    }
+}
+
+/// Eberly's series on half of the angle, with the middle known beforehand.
+fn through_middle(subjects: &mut Subjects) {
+    let data = Data::new(1024, true);
+    let [from, to] = [&data.from, &data.to].map(|joints| Pose::from_transforms(joints));
+    let mut middle = from.clone();
+    interpolate_poses(&from, &to, 0.5, Selection::All, Method::Exact, &mut middle).expect("sizes agree");
+    let method = Method::Eberly(Terms::new(5).expect("from 1 to 16"));
+    let call = move |[from, middle, to]: &[Pose; 3], out: &mut Pose| {
+        interpolate_poses_through(from, middle, to, FACTOR, method, out).expect("sizes agree");
+    };
+    let out = from.clone();
+    let want = data.want.clone();
+    let wrong = move |out: &Pose| error(out.transforms(), &want);
+    // The middle is rounded, and seen from twice as far.
+    let bound = method.error_bound(FRAC_PI_4) + 2e-7;
+    subjects.kernel("condyle", bound, &Rc::new([from, middle, to]), out, call, wrong);
 }
 
 /// Two joints read, one written.

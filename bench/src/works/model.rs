@@ -2,7 +2,9 @@
 
 use std::rc::Rc;
 
-use condyle::{Affine, Pose, Skeleton, Transform, local_to_model, reference};
+use condyle::{
+    Affine, CrowdBuffer, Pose, Skeleton, Transform, local_to_model, local_to_model_crowd, reference,
+};
 
 use super::{JOINTS, case, worst_matrices};
 use crate::data::Random;
@@ -55,7 +57,18 @@ fn crowd(subjects: &mut Subjects) {
     let characters: Vec<_> = (0..CROWD).map(|_| random.transforms(JOINTS)).collect();
     let poses: Vec<Pose> = characters.iter().map(|joints| Pose::from_transforms(joints)).collect();
     let want = poses.iter().flat_map(|pose| reference::local_to_model(&skeleton, &reference::locals(pose)));
-    let want = Rc::new(want.collect());
+    let want: Rc<Vec<_>> = Rc::new(want.collect());
+    let looked_at = want.clone();
+    subjects.kernel(
+        "condyle",
+        1e-5,
+        &Rc::new((skeleton.clone(), poses)),
+        (CrowdBuffer::default(), vec![Affine::IDENTITY; CROWD * JOINTS]),
+        |(skeleton, poses), (buffer, models)| {
+            local_to_model_crowd(skeleton, poses, buffer, models).expect("sizes agree");
+        },
+        move |(_, models)| worst_matrices(models.iter().copied(), looked_at.iter()),
+    );
     peer::<peers::plain::Joint>(subjects, &skeleton, &characters, &want);
     #[cfg(feature = "peers")]
     {

@@ -2,7 +2,10 @@
 
 use std::rc::Rc;
 
-use condyle::{Affine, NormalRule, Palette, SkinnedMesh, Vertices, local_to_model, palette, reference, skin};
+use condyle::{
+    Affine, NormalRule, Palette, SkinnedMesh, Vertices, WeightedBases, bitangents, local_to_model, palette,
+    reference, skin, skin_positions,
+};
 
 use super::{case, largest, worst};
 use crate::data::Random;
@@ -14,36 +17,86 @@ const PALETTE: usize = 128;
 /// A million; tests check the answers of fewer.
 const MILLION: usize = if cfg!(test) { 10_000 } else { 1_000_000 };
 
+/// How condyle goes about it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum How {
+    /// Positions, by the accumulated matrix.
+    Positions,
+    /// Positions, from base vectors weighted beforehand.
+    Bases,
+    /// Positions, normals and tangents.
+    Frames,
+}
+
+use How::{Bases, Frames, Positions};
+
 pub(super) fn cases() -> Vec<Case> {
     let cases = [
-        ("skin_p2", "", 1024, 2, false),
-        ("skin_p4", "", 1024, 4, false),
-        ("skin_pnt2", "", 1024, 2, true),
-        ("skin_pnt4", "", 1024, 4, true),
-        ("skin_p4_1m", "copy_of_skin_p4_1m", MILLION, 4, false),
-        ("skin_pnt4_1m", "copy_of_skin_pnt4_1m", MILLION, 4, true),
+        ("skin_p2", "", 1024, 2, Positions),
+        ("skin_p4", "", 1024, 4, Positions),
+        ("skin_bases_p2", "", 1024, 2, Bases),
+        ("skin_bases_p4", "", 1024, 4, Bases),
+        ("skin_pnt2", "", 1024, 2, Frames),
+        ("skin_pnt4", "", 1024, 4, Frames),
+        ("skin_p4_1m", "copy_of_skin_p4_1m", MILLION, 4, Positions),
+        ("skin_bases_p4_1m", "copy_of_skin_bases_p4_1m", MILLION, 4, Bases),
+        ("skin_pnt4_1m", "copy_of_skin_pnt4_1m", MILLION, 4, Frames),
     ];
-    let case = |(work, copy, vertices, per_vertex, frames): (_, &'static str, _, _, bool)| {
-        let bytes = bytes(per_vertex, frames);
+    let case = |(work, copy, vertices, per_vertex, how): (_, &'static str, _, _, _)| {
+        let bytes = bytes(per_vertex, how);
         let build = move |subjects: &mut Subjects| {
-            skinning(subjects, vertices, per_vertex, frames);
+            skinning(subjects, vertices, per_vertex, how);
             if !copy.is_empty() {
                 copying(subjects, copy, vertices, bytes);
             }
         };
-        Case { flops: flops(per_vertex, frames), ..case(work, "structs", vertices, bytes, build) }
+        Case { flops: flops(per_vertex, how), ..case(work, "structs", vertices, bytes, build) }
     };
-    cases.map(case).into()
+    let mut cases: Vec<_> = cases.map(case).into();
+    cases.push(super::case("skin_bitangents", "structs", 1024, 12 + 16 + 12, crossing));
+    cases
 }
 
-/// Read and written for each vertex: where its influences end, each a joint and a weight, the vertex twice.
-fn bytes(per_vertex: usize, frames: bool) -> usize {
-    4 + per_vertex * (2 + 4) + 2 * if frames { 40 } else { 12 }
+/// Normals and tangents to bitangents.
+fn crossing(subjects: &mut Subjects) {
+    let mesh = Random(3).mesh(1024, PALETTE, 1);
+    let bind = mesh.vertices();
+    let wide = |normal: &[f32; 3], tangent: &[f32; 4]| {
+        reference::bitangent(normal.map(f64::from), tangent.map(f64::from))
+    };
+    let want: Vec<_> = bind.normals.iter().zip(&bind.tangents).map(|(n, t)| wide(n, t)).collect();
+    let want = Rc::new(want);
+    let wrong =
+        move |out: &Vec<[f32; 3]>| worst(out.as_flattened().iter().zip(want.as_flattened().iter().copied()));
+    let call = |bind: &Vertices, out: &mut Vec<[f32; 3]>| {
+        bitangents(&bind.normals, &bind.tangents, out).expect("sizes agree");
+    };
+    subjects.kernel("condyle", 3e-7, &Rc::new(bind.clone()), vec![[0.0; 3]; 1024], call, wrong.clone());
+    let call = |bind: &Vertices, out: &mut Vec<[f32; 3]>| {
+        for ((out, [a, b, c]), [x, y, z, w]) in out.iter_mut().zip(&bind.normals).zip(&bind.tangents) {
+            *out = [(b * z - c * y) * w, (c * x - a * z) * w, (a * y - b * x) * w];
+        }
+    };
+    subjects.peer("plain", bind.clone(), vec![[0.0; 3]; 1024], call, wrong);
 }
 
-/// The weighted sum of matrices of twelve numbers, and each vector times that; roots and divisions aside.
-fn flops(per_vertex: usize, frames: bool) -> usize {
-    24 * per_vertex - 12 + 18 + if frames { 2 * (15 + 8) } else { 0 }
+/// Read and written for each vertex: where its influences end, each a joint and a weight or a base vector, and the vertex.
+fn bytes(per_vertex: usize, how: How) -> usize {
+    match how {
+        Positions => 4 + per_vertex * (2 + 4) + 2 * 12,
+        Bases => 4 + per_vertex * (2 + 16) + 12,
+        Frames => 4 + per_vertex * (2 + 4) + 2 * 40,
+    }
+}
+
+/// The weighted sum of matrices of twelve numbers, and each vector times that; or each base vector times its matrix. Roots and
+/// divisions aside.
+fn flops(per_vertex: usize, how: How) -> usize {
+    match how {
+        Positions => 24 * per_vertex - 12 + 18,
+        Bases => 24 * per_vertex - 3,
+        Frames => 24 * per_vertex - 12 + 18 + 2 * (15 + 8),
+    }
 }
 
 /// Positions, normals and tangents.
@@ -76,7 +129,7 @@ fn error(got: &Vertices, want: &Want) -> f64 {
     largest(want.iter().enumerate().map(one))
 }
 
-fn skinning(subjects: &mut Subjects, vertices: usize, per_vertex: usize, frames: bool) {
+fn skinning(subjects: &mut Subjects, vertices: usize, per_vertex: usize, how: How) {
     let mut random = Random(3);
     let mesh = Rc::new(random.mesh(vertices, PALETTE, per_vertex));
     let bound = random.skin(PALETTE);
@@ -86,24 +139,37 @@ fn skinning(subjects: &mut Subjects, vertices: usize, per_vertex: usize, frames:
     let mut matrices = Palette::default();
     palette(&bound, &model, NormalRule::default(), &mut matrices).expect("sizes agree");
     let want = Rc::new(want(&mesh, &matrices));
-    let room = if frames {
+    let room = if how == Frames {
         Vertices::zeroed_like(mesh.vertices())
     } else {
         Vertices { positions: vec![[0.0; 3]; vertices], ..Vertices::default() }
     };
     let columns: Vec<[f32; 16]> = matrices.matrices().iter().map(|m| m.columns).collect();
     let looked_at = want.clone();
-    subjects.kernel(
-        "condyle",
-        1e-5,
-        &Rc::new((mesh.clone(), matrices)),
-        room.clone(),
-        |(mesh, matrices), out| {
-            skin(mesh.influences(), matrices, mesh.vertices().as_slices(), out.as_slices_mut())
-                .expect("sizes agree");
-        },
-        move |out| error(out, &looked_at),
-    );
+    match how {
+        Bases => {
+            let bases = WeightedBases::new(mesh.influences(), &bound, &mesh.vertices().positions);
+            subjects.kernel(
+                "condyle",
+                1e-5,
+                &Rc::new((bases.expect("sizes agree"), model)),
+                room.clone(),
+                |(bases, model), out| skin_positions(bases, model, &mut out.positions).expect("sizes agree"),
+                move |out| error(out, &looked_at),
+            );
+        }
+        Positions | Frames => subjects.kernel(
+            "condyle",
+            1e-5,
+            &Rc::new((mesh.clone(), matrices)),
+            room.clone(),
+            |(mesh, matrices), out| {
+                skin(mesh.influences(), matrices, mesh.vertices().as_slices(), out.as_slices_mut())
+                    .expect("sizes agree");
+            },
+            move |out| error(out, &looked_at),
+        ),
+    }
     let peers = Peers { mesh, columns, room, want };
     peers.add::<peers::plain::Columns>(subjects);
     #[cfg(feature = "peers")]

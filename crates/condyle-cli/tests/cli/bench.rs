@@ -38,9 +38,11 @@ fn a_table_of_one_work() {
 }
 
 #[test]
-fn wrong_command_lines() {
-    assert_snapshot!(
-        "wrong_command_lines",
-        Folder::new().session(&["bench --only dancing", "bench --rounds 0"])
+fn an_unknown_work_is_answered_with_those_there_are() {
+    let text = Folder::new().session(&["bench --only dancing"]);
+    assert!(
+        text.contains("there is no work dancing; choose one of ") && text.contains(" palette_67, "),
+        "{text}"
     );
+    assert!(text.ends_with("[exit code 2]\n\n"), "{text}");
 }
