@@ -1,9 +1,24 @@
 //! Seeded characters to work on.
 
 use condyle::{
-    Affine, Influences, Interpolation, Joint, MorphTarget, Pose, RawClip, Skeleton, Skin, SkinnedMesh,
-    Target, Track, Transform, Vertices,
+    Affine, Influences, Interpolation, Joint, JointQuat, MorphTarget, Pose, RawClip, Skeleton, Skin,
+    SkinnedMesh, Target, Track, Transform, Vertices,
 };
+
+/// Joints one after another; their scale is that of the first axis.
+pub(crate) fn structs(joints: &[Transform]) -> Vec<JointQuat> {
+    let joint = |&Transform { rotation, translation, scale }: &Transform| JointQuat {
+        rotation,
+        translation,
+        scale: scale[0],
+    };
+    joints.iter().map(joint).collect()
+}
+
+pub(crate) fn transform(joint: &JointQuat) -> Transform {
+    let JointQuat { rotation, translation, scale } = *joint;
+    Transform { rotation, translation, scale: [scale; 3] }
+}
 
 /// SplitMix64.
 pub(crate) struct Random(pub(crate) u64);
@@ -31,6 +46,48 @@ impl Random {
         v.map(|v| v / length)
     }
 
+    /// Any rotation.
+    fn rotation(&mut self) -> [f32; 4] {
+        loop {
+            let v: [f32; 4] = std::array::from_fn(|_| self.range(-1.0, 1.0));
+            let length = v.iter().map(|v| v * v).sum::<f32>().sqrt();
+            if (0.1..1.0).contains(&length) {
+                return v.map(|v| v / length);
+            }
+        }
+    }
+
+    /// Joints with any rotation, and as many others whose rotations lie on the nearer side and apart: some peers cannot do
+    /// without either.
+    pub(crate) fn pairs(&mut self, count: usize) -> (Vec<Transform>, Vec<Transform>) {
+        let from: Vec<_> = (0..count).map(|_| self.any_transform()).collect();
+        let to = self.beside(&from);
+        (from, to)
+    }
+
+    /// Joints whose rotations lie on the nearer side of these and apart.
+    pub(crate) fn beside(&mut self, from: &[Transform]) -> Vec<Transform> {
+        let to = from.iter().map(|from| {
+            loop {
+                let to = self.any_transform();
+                let cos: f32 = from.rotation.iter().zip(to.rotation).map(|(a, b)| a * b).sum();
+                if cos.abs() < 0.999 {
+                    return Transform { rotation: to.rotation.map(|v| v * cos.signum()), ..to };
+                }
+            }
+        });
+        to.collect()
+    }
+
+    pub(crate) fn any_transforms(&mut self, count: usize) -> Vec<Transform> {
+        (0..count).map(|_| self.any_transform()).collect()
+    }
+
+    /// Any rotation.
+    fn any_transform(&mut self) -> Transform {
+        Transform { rotation: self.rotation(), ..self.transform() }
+    }
+
     fn transform(&mut self) -> Transform {
         Transform { rotation: self.unit(), translation: self.vector(0.3), scale: [1.0; 3] }
     }
@@ -49,8 +106,12 @@ impl Random {
         Skeleton::new((0..joints).map(joint)).expect("parents come first")
     }
 
+    pub(crate) fn transforms(&mut self, joints: usize) -> Vec<Transform> {
+        (0..joints).map(|_| self.transform()).collect()
+    }
+
     pub(crate) fn pose(&mut self, joints: usize) -> Pose {
-        Pose::from_transforms(&(0..joints).map(|_| self.transform()).collect::<Vec<_>>())
+        Pose::from_transforms(&self.transforms(joints))
     }
 
     /// Rotations and translations of every joint, 31 keys on one timeline.

@@ -1,95 +1,245 @@
 //! Interleaved timing: minima, never averages, of implementations that were checked first.
 
+use std::cell::RefCell;
 use std::hint::black_box;
+use std::rc::Rc;
 use std::time::Instant;
+
+use condyle::{Dispatch, Numeric};
+
+/// Long enough for the clock's resolution, short enough to fall between interruptions.
+const SLICE_SECONDS: f64 = 100e-6;
+/// What one case may take, unless that leaves fewer than [`LEAST_ROUNDS`].
+const CASE_SECONDS: f64 = 2.0;
+const LEAST_ROUNDS: u32 = 7;
+/// A peer's error is reported, not judged; but beyond this it did something else.
+const PEER_BOUND: f64 = 1e-3;
 
 /// Who does the work.
 pub(crate) struct Subject {
-    /// `condyle` or the peer's name.
+    pub(crate) work: &'static str,
+    /// `condyle`, a method of its own, or the peer's name.
     pub(crate) implementation: &'static str,
-    /// The instruction set, empty for a peer that was compiled for one.
-    pub(crate) isa: String,
-    /// `fast` or `portable`, empty for a peer.
-    pub(crate) mode: String,
-    /// Does the work once.
-    pub(crate) call: Box<dyn FnMut()>,
+    /// The instruction set; of a peer the one that it was compiled for.
+    pub(crate) isa: &'static str,
+    /// `fast` or `portable`.
+    pub(crate) mode: &'static str,
+    /// Not of condyle: compiled for one instruction set.
+    peer: bool,
+    /// The largest error that passes.
+    bound: f64,
+    /// Does the work so many times.
+    call: Box<dyn FnMut(u32)>,
     /// The largest difference between what `call` left behind and the f64 reference.
-    pub(crate) error: Box<dyn FnMut() -> f64>,
+    error: Box<dyn FnMut() -> f64>,
 }
 
-/// One thing to do, and all who do it on the same data.
-pub(crate) struct Work {
-    pub(crate) name: &'static str,
-    /// Elements a call: joints or vertices.
+/// All who do one thing on the same data.
+pub(crate) struct Subjects {
+    work: &'static str,
+    levels: Vec<Dispatch>,
+    list: Vec<Subject>,
+}
+
+impl Subjects {
+    pub(crate) fn new(work: &'static str, levels: &[Dispatch]) -> Self {
+        Self { work, levels: levels.to_vec(), list: Vec::new() }
+    }
+
+    /// Each instruction set once, for what the numeric mode makes no difference to.
+    pub(crate) fn only_fast(&mut self) {
+        self.levels.dedup_by_key(|level| level.isa());
+        for level in &mut self.levels {
+            *level = Dispatch::new(level.isa(), Numeric::Fast).unwrap_or(*level);
+        }
+    }
+
+    /// A kernel of condyle on every instruction set and in both modes, all into the same `out`.
+    pub(crate) fn kernel<I: 'static, T: 'static>(
+        &mut self,
+        implementation: &'static str,
+        bound: f64,
+        input: &Rc<I>,
+        out: T,
+        call: impl Fn(&I, &mut T) + Clone + 'static,
+        error: impl Fn(&T) -> f64 + Clone + 'static,
+    ) {
+        let out = Rc::new(RefCell::new(out));
+        for &dispatch in &self.levels {
+            let (run, error) = runner(input.clone(), out.clone(), call.clone(), error.clone());
+            self.list.push(Subject {
+                work: self.work,
+                implementation,
+                isa: dispatch.isa().name(),
+                mode: dispatch.numeric().name(),
+                peer: false,
+                bound,
+                call: Box::new(move |times| dispatch.scope(|| run(times))),
+                error: Box::new(error),
+            });
+        }
+    }
+
+    /// What one writes otherwise, compiled for what the compiler was told of.
+    pub(crate) fn peer<I: 'static, T: 'static>(
+        &mut self,
+        implementation: &'static str,
+        input: I,
+        out: T,
+        call: impl Fn(&I, &mut T) + 'static,
+        error: impl Fn(&T) -> f64 + 'static,
+    ) {
+        self.peer_of(self.work, implementation, input, out, call, error);
+    }
+
+    /// [`peer`](Self::peer) under another name of work: what a figure is to be held against.
+    pub(crate) fn peer_of<I: 'static, T: 'static>(
+        &mut self,
+        work: &'static str,
+        implementation: &'static str,
+        input: I,
+        out: T,
+        call: impl Fn(&I, &mut T) + 'static,
+        error: impl Fn(&T) -> f64 + 'static,
+    ) {
+        let (run, error) = runner(Rc::new(input), Rc::new(RefCell::new(out)), call, error);
+        self.list.push(Subject {
+            work,
+            implementation,
+            isa: COMPILED_FOR,
+            mode: "fast",
+            peer: true,
+            bound: PEER_BOUND,
+            call: Box::new(run),
+            error: Box::new(error),
+        });
+    }
+}
+
+/// The instruction set that the compiler was told of: what peers run with.
+const COMPILED_FOR: &str = if cfg!(target_feature = "avx512f") {
+    "avx512"
+} else if cfg!(target_feature = "avx2") {
+    "avx2"
+} else if cfg!(target_feature = "sse4.2") {
+    "sse42"
+} else if cfg!(target_feature = "sse2") {
+    "sse2"
+} else if cfg!(target_feature = "neon") {
+    "neon"
+} else {
+    "scalar"
+};
+
+/// What times the work and what looks at the outcome. Nothing is taken out of the loop: the compiler has to assume
+/// that input and outcome change between two calls.
+fn runner<I, T>(
+    input: Rc<I>,
+    out: Rc<RefCell<T>>,
+    call: impl Fn(&I, &mut T),
+    error: impl Fn(&T) -> f64,
+) -> (impl Fn(u32), impl Fn() -> f64) {
+    let looked_at = Rc::clone(&out);
+    let run = move |times| {
+        let mut out = out.borrow_mut();
+        for _ in 0..times {
+            call(black_box(&*input), black_box(&mut *out));
+        }
+    };
+    (run, move || error(&looked_at.borrow()))
+}
+
+/// One thing to do, on so many elements in a layout.
+pub(crate) struct Case {
+    pub(crate) work: &'static str,
+    /// How large the data is: joints, vertices, bytes.
     pub(crate) n: usize,
+    /// Elements for each of `n`: the layers of a blend, else 1.
+    pub(crate) times: usize,
     /// `blocks`, `structs` or nothing.
     pub(crate) layout: &'static str,
-    /// The largest error that passes.
-    pub(crate) bound: f64,
-    pub(crate) subjects: Vec<Subject>,
+    /// Read and written for each element, once.
+    pub(crate) bytes: usize,
+    /// Additions and multiplications for each element as the formula has them; 0 where roots, divisions or latencies decide.
+    pub(crate) flops: usize,
+    /// Builds the data and all subjects.
+    pub(crate) build: Box<dyn Fn(&mut Subjects)>,
 }
 
 /// A result line.
+#[derive(Clone)]
 pub(crate) struct Row {
     pub(crate) work: &'static str,
     pub(crate) n: usize,
     pub(crate) layout: &'static str,
-    pub(crate) subject: Subject,
+    /// Of the case.
+    pub(crate) bytes: usize,
+    /// Of the case.
+    pub(crate) flops: usize,
+    pub(crate) implementation: &'static str,
+    pub(crate) isa: &'static str,
+    pub(crate) mode: &'static str,
+    /// Not of condyle.
+    pub(crate) peer: bool,
     /// Minimum nanoseconds per element.
     pub(crate) ns: f64,
+    /// The same in cycles of the clock that ran meanwhile.
+    pub(crate) cycles: f64,
     pub(crate) max_error: f64,
 }
 
-/// Checks every answer, then times all subjects in turn, `rounds` times.
+/// Checks every answer, then times all subjects in turn, `rounds` times or as often as there is time for; not at all
+/// where `rounds` is 0.
 ///
 /// # Panics
 /// If an answer is wrong: a time for it would mean nothing.
-pub(crate) fn run(work: Work, rounds: u32) -> Vec<Row> {
-    let Work { name, n, layout, bound, subjects } = work;
-    let mut rows: Vec<Row> = subjects
-        .into_iter()
-        .map(|mut subject| {
-            (subject.call)();
-            let max_error = (subject.error)();
-            assert!(
-                max_error <= bound,
-                "{name}, {} {} {}: off by {max_error:e}, more than {bound:e}",
-                subject.implementation,
-                subject.isa,
-                subject.mode
-            );
-            Row { work: name, n, layout, subject, ns: f64::INFINITY, max_error }
-        })
-        .collect();
-    for _ in 0..rounds {
-        for row in &mut rows {
-            // Long enough for the clock's resolution, short enough to fall between interruptions.
+pub(crate) fn run(case: &Case, levels: &[Dispatch], rounds: u32) -> Vec<Row> {
+    let mut subjects = Subjects::new(case.work, levels);
+    (case.build)(&mut subjects);
+    let mut subjects = subjects.list;
+    let mut rows: Vec<Row> = subjects.iter_mut().map(|subject| checked(case, subject)).collect();
+    let mut seconds: Vec<f64> = vec![f64::INFINITY; subjects.len()];
+    let mut calls: Vec<u32> = vec![1; subjects.len()];
+    let (mut ghz, mut done, start) = (0.0, 0, Instant::now());
+    while done < rounds && (done < LEAST_ROUNDS || start.elapsed().as_secs_f64() < CASE_SECONDS) {
+        ghz = clock_ghz().max(ghz);
+        for ((subject, seconds), calls) in subjects.iter_mut().zip(&mut seconds).zip(&mut calls) {
             let start = Instant::now();
-            let mut calls = 0_u32;
-            while calls < 3 || start.elapsed().as_micros() < 200 {
-                (row.subject.call)();
-                calls += 1;
-            }
-            let per_call = start.elapsed().as_secs_f64() / f64::from(calls);
-            row.ns = row.ns.min(per_call * 1e9 / n as f64);
+            (subject.call)(*calls);
+            *seconds = seconds.min(start.elapsed().as_secs_f64() / f64::from(*calls));
+            *calls = (SLICE_SECONDS / *seconds).clamp(1.0, 1e6) as u32;
         }
+        done += 1;
+    }
+    for (row, seconds) in rows.iter_mut().zip(seconds) {
+        row.ns = seconds * 1e9 / (case.n * case.times) as f64;
+        row.cycles = row.ns * ghz;
     }
     rows
 }
 
+fn checked(case: &Case, subject: &mut Subject) -> Row {
+    (subject.call)(1);
+    let Subject { work, implementation, isa, mode, peer, bound, .. } = *subject;
+    let Case { n, layout, bytes, flops, .. } = *case;
+    let max_error = (subject.error)();
+    assert!(
+        max_error <= bound,
+        "{work}, {n} {layout}, {implementation} {isa} {mode}: off by {max_error:e}, more than {bound:e}"
+    );
+    let (ns, cycles) = (f64::NAN, f64::NAN);
+    Row { work, n, layout, bytes, flops, implementation, isa, mode, peer, ns, cycles, max_error }
+}
+
 /// The clock that the core runs at, from a chain of dependent multiplications of three cycles each: no
 /// instruction that reads a counter, whose rate is another one, is needed.
-pub(crate) fn clock_ghz() -> f64 {
-    const STEPS: u32 = 1_000_000;
-    let mut best = f64::INFINITY;
-    for _ in 0..20 {
-        let start = Instant::now();
-        let mut x = black_box(3_u64);
-        for _ in 0..STEPS {
-            x = x.wrapping_mul(x);
-        }
-        black_box(x);
-        best = best.min(start.elapsed().as_secs_f64());
+fn clock_ghz() -> f64 {
+    const STEPS: u32 = 50_000;
+    let start = Instant::now();
+    let mut x = black_box(3_u64);
+    for _ in 0..STEPS {
+        x = x.wrapping_mul(x);
     }
-    3.0 * f64::from(STEPS) / best / 1e9
+    black_box(x);
+    3.0 * f64::from(STEPS) / start.elapsed().as_secs_f64() / 1e9
 }

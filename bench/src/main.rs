@@ -1,22 +1,19 @@
-//! Checks, then times, the stages of condyle beside what a Rust user would write otherwise.
-//!
-//! `cargo run --release -p condyle-bench` prints a table, `--json` one object per line, `--markdown` what
-//! BENCHMARKS.md holds. All implementations of one work
-//! run interleaved on the same data; the figure is the minimum over the rounds, per element.
+//! `condyle-bench`: everything, with all peers.
 
-mod data;
-mod harness;
-mod report;
-mod works;
+use std::convert::Infallible;
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
 
 use clap::Parser;
+use condyle::Dispatch;
+use condyle_bench::{Format, Request};
 
 /// Times every stage of condyle, on every instruction set and in both numeric modes, beside its peers.
 ///
 /// Every implementation's answer is checked against the f64 reference before it is timed.
 #[derive(Parser)]
 #[command(
-    after_help = "Examples:\n  condyle-bench\n  condyle-bench --only skin_pnt4 --json\n  condyle-bench --rounds 1   # a quick look"
+    after_help = "Examples:\n  condyle-bench\n  condyle-bench --only skin_pnt4 --json\n  condyle-bench --rounds 5   # a quick look"
 )]
 struct Args {
     /// Only this work.
@@ -29,45 +26,44 @@ struct Args {
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
     /// How many interleaved rounds; the minimum counts.
-    #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 }
 
-fn main() {
+fn main() -> ExitCode {
     let args = Args::parse();
-    let works = works::all();
-    let known: Vec<&str> = works.iter().map(|w| w.name).collect();
-    if let Some(only) = &args.only
-        && !known.contains(&only.as_str())
-    {
-        eprintln!("error: there is no work {only}; choose one of {}", known.join(", "));
-        std::process::exit(2);
-    }
-    let ghz = harness::clock_ghz();
-    if args.markdown {
-        report::markdown_head(ghz, args.rounds);
-    } else if !args.json {
-        report::print(&format!("Clock: {ghz:.2} GHz. Minimum of {} interleaved rounds.\n\n", args.rounds));
-    }
-    for work in works.into_iter().filter(|w| args.only.as_deref().is_none_or(|only| only == w.name)) {
-        let rows = harness::run(work, args.rounds);
-        if args.json {
-            report::json(&rows, ghz);
-        } else if args.markdown {
-            report::markdown(&rows, ghz);
-        } else {
-            report::text(&rows, ghz);
+    let format = match (args.json, args.markdown) {
+        (true, _) => Format::Json,
+        (_, true) => Format::Markdown,
+        _ => Format::Text,
+    };
+    let request = Request {
+        only: args.only,
+        elements: None,
+        rounds: args.rounds,
+        format,
+        levels: Dispatch::all().collect(),
+    };
+    let steps = match request.steps() {
+        Ok(steps) => steps,
+        Err(message) => {
+            eprintln!("condyle-bench: {message}");
+            return ExitCode::from(2);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    /// Without a single timed round: only that every answer is right.
-    #[test]
-    fn every_answer_is_right() {
-        for work in super::works::all() {
-            assert!(!super::harness::run(work, 0).is_empty());
+    };
+    let (mut step, shown) = (0, std::io::stderr().is_terminal());
+    let clear = if shown { "\r\x1b[K" } else { "" };
+    let progress = |work: &str| {
+        step += 1;
+        if shown {
+            eprint!("{clear}{step}/{steps} {work}");
         }
-    }
+    };
+    // Who reads the output may have gone.
+    let Ok(()) = condyle_bench::run(&request, progress, |text| {
+        eprint!("{clear}");
+        let _ = std::io::stdout().write_all(text.as_bytes());
+        Ok::<(), Infallible>(())
+    });
+    ExitCode::SUCCESS
 }

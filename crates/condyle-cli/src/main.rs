@@ -1,6 +1,7 @@
 //! The command line of Condyle: arguments and exit codes. Each subcommand is one module.
 
 mod artist;
+mod bench;
 mod character;
 mod check;
 mod completions;
@@ -13,6 +14,7 @@ mod npy;
 mod numerics;
 mod output;
 mod overlay;
+mod papers;
 mod picture;
 mod raster;
 mod render;
@@ -40,6 +42,8 @@ Examples:
   condyle check *.glb                               what is wrong with files, and what is done about it
   condyle skin fox.glb --clip Run --time 0.5 -o posed.glb
   condyle render fox.glb --clip Run -o fox.gif      pictures, still or moving
+  condyle bench --only slerp_joints                 how fast it is on this machine
+  condyle papers --only eberly                      the tables of the papers behind it, computed again
 
 Exit codes: 0 done, 1 a file cannot be used, 2 the command line is wrong.
 Each subcommand explains itself: condyle skin --help";
@@ -51,6 +55,8 @@ enum Command {
     Skin(skin::Args),
     Info(info::Args),
     Check(check::Args),
+    Papers(papers::Args),
+    Bench(bench::Args),
     Completions(completions::Args),
 }
 
@@ -61,6 +67,8 @@ fn main() -> ExitCode {
         Command::Skin(args) => skin::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Papers(args) => papers::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Completions(args) => completions::run(&args),
     };
     match done {

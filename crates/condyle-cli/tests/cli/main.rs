@@ -1,6 +1,8 @@
 //! The program as its users meet it: what it prints, what it writes, how it fails.
 
+mod bench;
 mod common;
 mod look;
+mod papers;
 mod render;
 mod skin;

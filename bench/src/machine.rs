@@ -1,0 +1,123 @@
+//! The machine that this runs on, as far as the system tells.
+
+use std::fs;
+
+/// Where data lies that is used again and again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Memory {
+    L1,
+    L2,
+    L3,
+    Main,
+}
+
+/// The nearest first.
+pub(crate) const MEMORIES: [Memory; 4] = [Memory::L1, Memory::L2, Memory::L3, Memory::Main];
+
+/// More than any cache holds.
+const MUCH: usize = 128 << 20;
+
+impl Memory {
+    /// The nearest one that holds so many bytes.
+    pub(crate) fn of(bytes: usize) -> Self {
+        let fits = |memory: &Self| memory.capacity().is_some_and(|capacity| bytes <= capacity);
+        MEMORIES.into_iter().find(fits).unwrap_or(Self::Main)
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::L1 => "L1",
+            Self::L2 => "L2",
+            Self::L3 => "L3",
+            Self::Main => "memory",
+        }
+    }
+
+    /// Bytes, or what is common where the system does not tell; `None` for what is as good as endless.
+    fn capacity(self) -> Option<usize> {
+        let (level, common) = match self {
+            Self::L1 => ("1", 32 << 10),
+            Self::L2 => ("2", 1 << 20),
+            Self::L3 => ("3", 32 << 20),
+            Self::Main => return None,
+        };
+        let told = (0..8).find_map(|index| {
+            let read = |what: &str| {
+                fs::read_to_string(format!("/sys/devices/system/cpu/cpu0/cache/index{index}/{what}")).ok()
+            };
+            let holds_data = matches!(read("type")?.trim(), "Data" | "Unified");
+            if !holds_data || read("level")?.trim() != level {
+                return None;
+            }
+            read("size")?.trim().strip_suffix('K')?.parse::<usize>().ok().map(|kilobytes| kilobytes << 10)
+        });
+        Some(told.unwrap_or(common))
+    }
+
+    /// Bytes that lie there and no nearer.
+    pub(crate) fn working_set(self) -> usize {
+        match self.capacity() {
+            Some(capacity) => capacity / 2,
+            None => (4 * Self::L3.capacity().unwrap_or(0)).max(MUCH),
+        }
+    }
+}
+
+/// The processor's name where the system tells it.
+pub(crate) fn processor() -> String {
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let field = |name: &str| {
+        let value = info.lines().find_map(|line| line.strip_prefix(name)?.split_once(": "))?.1;
+        Some(value.trim().to_owned())
+    };
+    let Some(name) = field("model name") else {
+        return std::env::consts::ARCH.into();
+    };
+    match (field("cpu family"), field("model\t")) {
+        (Some(family), Some(model)) => format!("{name}, family {family}, model {model}"),
+        _ => name,
+    }
+}
+
+/// Today as year, month and day, in UTC.
+pub(crate) fn date() -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let mut days = now.map_or(0, |since| since.as_secs() / 86_400);
+    let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let mut year = 1970;
+    while days >= 365 + u64::from(leap(year)) {
+        days -= 365 + u64::from(leap(year));
+        year += 1;
+    }
+    let lengths = [31, 28 + u64::from(leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let mut month = 1;
+    for length in lengths {
+        if days < length {
+            break;
+        }
+        days -= length;
+        month += 1;
+    }
+    format!("{year}-{month:02}-{:02}", days + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_lies_in_the_nearest_memory_that_holds_it() {
+        assert_eq!(Memory::of(1024), Memory::L1);
+        assert_eq!(Memory::of(usize::MAX), Memory::Main);
+        for memory in MEMORIES {
+            assert_eq!(Memory::of(memory.working_set()), memory);
+        }
+    }
+
+    #[test]
+    fn a_date_is_a_date() {
+        let date = date();
+        let parts: Vec<u32> = date.split('-').map(|part| part.parse().expect("a number")).collect();
+        assert!(parts[0] >= 2025 && (1..=12).contains(&parts[1]) && (1..=31).contains(&parts[2]), "{date}");
+    }
+}

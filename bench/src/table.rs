@@ -1,0 +1,78 @@
+//! One table, shown as text or as Markdown.
+
+use std::fmt::Write as _;
+
+/// Cells as they are shown, whatever they are shown as.
+pub(crate) struct Table {
+    pub(crate) title: String,
+    /// A paragraph beneath the title, or nothing.
+    pub(crate) note: String,
+    pub(crate) head: Vec<String>,
+    /// How many columns, from the first one, stand to the left; the others hold numbers.
+    pub(crate) words: usize,
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// With a heading, columns two spaces apart.
+    pub(crate) fn text(&self) -> String {
+        let all = || std::iter::once(&self.head).chain(&self.rows);
+        let width = |column: usize| {
+            all().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..self.head.len()).map(width).collect();
+        let mut out = format!("{}\n", self.title);
+        if !self.note.is_empty() {
+            out += &format!("{}\n", self.note);
+        }
+        for row in all() {
+            let mut line = String::new();
+            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+                let _ = match column < self.words {
+                    true => write!(line, "  {cell:<width$}"),
+                    false => write!(line, "  {cell:>width$}"),
+                };
+            }
+            out += line.trim_end();
+            out.push('\n');
+        }
+        out.push('\n');
+        out
+    }
+
+    /// With a heading of the second level.
+    pub(crate) fn markdown(&self) -> String {
+        let row = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+        let mut out = format!("\n## {}\n\n", self.title);
+        if !self.note.is_empty() {
+            out += &format!("{}\n\n", self.note);
+        }
+        out += &row(&self.head);
+        let side = |column| if column < self.words { "---|" } else { "--:|" };
+        out += &format!("|{}\n", (0..self.head.len()).map(side).collect::<String>());
+        self.rows.iter().for_each(|cells| out += &row(cells));
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_cells_either_way() {
+        let cells = |row: [&str; 2]| row.map(String::from).to_vec();
+        let table = Table {
+            title: "Slerp".into(),
+            note: "Cycles.".into(),
+            head: cells(["impl", "n"]),
+            words: 1,
+            rows: vec![cells(["condyle", "4.8"]), cells(["glam", "67.25"])],
+        };
+        assert_eq!(table.text(), "Slerp\nCycles.\n  impl         n\n  condyle    4.8\n  glam     67.25\n\n");
+        assert_eq!(
+            table.markdown(),
+            "\n## Slerp\n\nCycles.\n\n| impl | n |\n|---|--:|\n| condyle | 4.8 |\n| glam | 67.25 |\n"
+        );
+    }
+}

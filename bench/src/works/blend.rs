@@ -1,0 +1,78 @@
+//! Weighted means of several poses.
+
+use std::rc::Rc;
+
+use condyle::{Layer, Mean, Pose, Transform, blend, reference};
+
+use super::{case, largest, worst};
+use crate::data::Random;
+use crate::harness::{Case, Subjects};
+use crate::peers::{self, Blend, LAYERS};
+
+const JOINTS: usize = 1024;
+const WEIGHTS: [f32; LAYERS] = [0.4, 0.1, 0.2, 0.3];
+
+/// A dot product, and ten sums of products.
+const FLOPS: usize = 7 + 20;
+
+/// Ten numbers of each layer read; what is written is shared by all layers.
+pub(super) fn cases() -> Vec<Case> {
+    let case = |work, mean, flops| {
+        let build = move |subjects: &mut Subjects| build(subjects, mean);
+        Case { times: LAYERS, flops, ..case(work, "blocks", JOINTS, 40 + 40 / LAYERS, build) }
+    };
+    vec![case("blend_layer", Mean::Linear, FLOPS), case("blend_layer_exponential", Mean::ExponentialMap, 0)]
+}
+
+type Want = Vec<reference::Local>;
+
+fn build(subjects: &mut Subjects, mean: Mean) {
+    let mut random = Random(9);
+    let (first, second) = random.pairs(JOINTS);
+    let layers = [first.clone(), second, random.beside(&first), random.beside(&first)];
+    let poses = layers.each_ref().map(|layer| Pose::from_transforms(layer));
+    // The first layer stands for the rest pose, to whose side rotations are brought.
+    let weighted: Vec<_> =
+        poses.iter().zip(WEIGHTS).map(|(pose, weight)| (pose, vec![weight.into(); JOINTS])).collect();
+    let want: Rc<Want> = Rc::new(reference::blend(&poses[0], &weighted, mean == Mean::Linear));
+    let (out, looked_at) = (poses[0].clone(), want.clone());
+    let call = move |poses: &[Pose; LAYERS], out: &mut Pose| {
+        let [a, b, c, d] = poses;
+        let [e, f, g, h] = WEIGHTS;
+        let layers = [Layer::new(a, e), Layer::new(b, f), Layer::new(c, g), Layer::new(d, h)];
+        blend(a, &layers, mean, out).expect("sizes agree");
+    };
+    let wrong = move |out: &Pose| error(out.transforms(), &looked_at);
+    subjects.kernel("condyle", 7e-7, &Rc::new(poses), out, call, wrong);
+    if mean != Mean::Linear {
+        return;
+    }
+    peer::<peers::plain::Block>(subjects, &layers, &want);
+    #[cfg(feature = "peers")]
+    {
+        peer::<peers::wide::Block>(subjects, &layers, &want);
+        peer::<peers::glam::Joint>(subjects, &layers, &want);
+        peer::<peers::ultraviolet::Joint>(subjects, &layers, &want);
+        peer::<peers::nalgebra::Joint>(subjects, &layers, &want);
+        peer::<peers::cgmath::Joint>(subjects, &layers, &want);
+    }
+}
+
+fn error(got: impl Iterator<Item = Transform>, want: &Want) -> f64 {
+    largest(got.zip(want).map(|(got, want)| {
+        let rotation = worst(got.rotation.iter().zip(want.rotation));
+        rotation.max(worst(got.translation.iter().zip(want.translation)))
+    }))
+}
+
+/// What one writes.
+fn peer<J: Blend>(subjects: &mut Subjects, layers: &[Vec<Transform>; LAYERS], want: &Rc<Want>) {
+    let layers: [Vec<J>; LAYERS] = layers.each_ref().map(|layer| peers::pack(layer));
+    let (out, want) = (layers[0].clone(), want.clone());
+    let call = |[a, b, c, d]: &[Vec<J>; LAYERS], out: &mut Vec<J>| {
+        for ((((out, a), b), c), d) in out.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+            *out = J::blend([a, b, c, d], &WEIGHTS);
+        }
+    };
+    subjects.peer(J::NAME, layers, out, call, move |out| error(peers::unpack(out), &want));
+}

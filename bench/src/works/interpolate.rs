@@ -1,0 +1,244 @@
+//! Interpolation between two lists of joints.
+
+use std::f32::consts::{FRAC_PI_2, FRAC_PI_4};
+use std::rc::Rc;
+
+use condyle::{
+    Degree, Factor, JointQuat, Method, Pose, Selection, Terms, Transform, interpolate_joints,
+    interpolate_joints_in_place, interpolate_poses, interpolate_poses_in_place, interpolate_poses_through,
+    reference,
+};
+
+use super::{JOINTS, MANY, case, largest, worst};
+use crate::data::{Random, structs, transform};
+use crate::harness::{Case, Subjects};
+use crate::peers::{self, Interpolate};
+
+const FACTOR: f32 = 0.3;
+
+/// A dot product, a chord, two polynomials of degree 9, ten weighted sums.
+const SLERP_FLOPS: usize = 95;
+
+pub(super) fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (work, flops) in [("slerp_joints", SLERP_FLOPS), ("nlerp_joints", 0)] {
+        for (layout, bytes) in LAYOUTS {
+            for n in [JOINTS, 1024, MANY] {
+                let build = move |subjects: &mut Subjects| {
+                    build(subjects, n, layout, work == "slerp_joints");
+                };
+                cases.push(Case { flops, ..case(work, layout, n, bytes, build) });
+            }
+        }
+    }
+    let terms = |count| Terms::new(count).expect("from 1 to 16");
+    let others = [
+        ("other_slerp4", Method::Slerp(Degree::Four), false),
+        ("other_slerp6", Method::Slerp(Degree::Six), false),
+        ("other_slerp_t_per_joint", Method::default(), true),
+        ("other_eberly16", Method::Eberly(terms(16)), false),
+        ("other_eberly5_halved", Method::EberlyHalved(terms(5)), false),
+        ("other_corrected_nlerp", Method::CorrectedNlerp, false),
+        ("other_exponential_map", Method::ExponentialMap, false),
+    ];
+    for (work, method, per_joint) in others {
+        for (layout, bytes) in LAYOUTS {
+            let build = move |subjects: &mut Subjects| {
+                Data::new(1024, true).kernel(subjects, layout, "condyle", method, per_joint);
+            };
+            cases.push(case(work, layout, 1024, bytes, build));
+        }
+    }
+    for (layout, bytes) in LAYOUTS {
+        cases.push(case("other_slerp_in_place", layout, MANY, bytes, move |subjects| {
+            in_place(subjects, layout);
+        }));
+    }
+    cases.push(case("other_eberly5_through_middle", "blocks", 1024, 3 * 40, through_middle));
+    cases
+}
+
+/// In place of the first list. It is the second one already, so that it stays what it is however often it is moved.
+fn in_place(subjects: &mut Subjects, layout: &str) {
+    let (_, to) = Random(6).pairs(MANY);
+    let moved = move |got: &mut dyn Iterator<Item = Transform>, to: &[Transform]| {
+        if got.eq(to.iter().copied()) { 0.0 } else { f64::INFINITY }
+    };
+    match layout {
+        "blocks" => {
+            let pose = Pose::from_transforms(&to);
+            let call = |to: &Pose, pose: &mut Pose| {
+                interpolate_poses_in_place(pose, to, FACTOR, Selection::All, Method::default())
+                    .expect("sizes agree");
+            };
+            let wrong = move |pose: &Pose| moved(&mut pose.transforms(), &to);
+            subjects.kernel("condyle", 0.0, &Rc::new(pose.clone()), pose, call, wrong);
+        }
+        _ => {
+            let list = structs(&to);
+            let call = |to: &Vec<JointQuat>, list: &mut Vec<JointQuat>| {
+                interpolate_joints_in_place(list, to, FACTOR, Selection::All, Method::default())
+                    .expect("sizes agree");
+            };
+            let wrong = move |list: &Vec<JointQuat>| moved(&mut list.iter().map(transform), &to);
+            subjects.kernel("condyle", 0.0, &Rc::new(list.clone()), list, call, wrong);
+        }
+    }
+}
+
+/// Eberly's series on half of the angle, with the middle known beforehand.
+fn through_middle(subjects: &mut Subjects) {
+    let data = Data::new(1024, true);
+    let [from, to] = [&data.from, &data.to].map(|joints| Pose::from_transforms(joints));
+    let mut middle = from.clone();
+    interpolate_poses(&from, &to, 0.5, Selection::All, Method::Exact, &mut middle).expect("sizes agree");
+    let method = Method::Eberly(Terms::new(5).expect("from 1 to 16"));
+    let call = move |[from, middle, to]: &[Pose; 3], out: &mut Pose| {
+        interpolate_poses_through(from, middle, to, FACTOR, method, out).expect("sizes agree");
+    };
+    let out = from.clone();
+    let want = data.want.clone();
+    let wrong = move |out: &Pose| error(out.transforms(), &want);
+    // The middle is rounded, and seen from twice as far.
+    let bound = method.error_bound(FRAC_PI_4) + 2e-7;
+    subjects.kernel("condyle", bound, &Rc::new([from, middle, to]), out, call, wrong);
+}
+
+/// Two joints read, one written.
+const LAYOUTS: [(&str, usize); 2] = [("blocks", 3 * 40), ("structs", 3 * 32)];
+
+fn build(subjects: &mut Subjects, n: usize, layout: &str, slerp: bool) {
+    let data = Data::new(n, slerp);
+    if slerp {
+        data.kernel(subjects, layout, "condyle", Method::default(), false);
+        data.kernel(subjects, layout, "van_waveren", Method::VanWaveren, false);
+        let eberly = Method::Eberly(Terms::new(8).expect("from 1 to 16"));
+        data.kernel(subjects, layout, "eberly8", eberly, false);
+    } else {
+        data.kernel(subjects, layout, "condyle", Method::Nlerp, false);
+    }
+    match layout {
+        "blocks" => {
+            data.peer::<peers::plain::Block>(subjects);
+            #[cfg(feature = "peers")]
+            data.peer::<peers::wide::Block>(subjects);
+        }
+        _ => {
+            data.peer::<peers::plain::Joint>(subjects);
+            #[cfg(feature = "peers")]
+            data.peer::<peers::wide::Structs>(subjects);
+        }
+    }
+    #[cfg(feature = "peers")]
+    {
+        data.peer::<peers::glam::Joint>(subjects);
+        data.peer::<peers::ultraviolet::Joint>(subjects);
+        data.peer::<peers::nalgebra::Joint>(subjects);
+        data.peer::<peers::cgmath::Joint>(subjects);
+    }
+}
+
+/// Rotation and translation.
+type Want = Vec<([f64; 4], [f64; 3])>;
+
+fn want(from: &[Transform], to: &[Transform], slerp: bool) -> Want {
+    let t = f64::from(FACTOR);
+    let one = |(from, to): (&Transform, &Transform)| {
+        let (a, b) = (from.rotation.map(f64::from), to.rotation.map(f64::from));
+        let rotation = match slerp {
+            true => reference::slerp(a, b, t),
+            false => {
+                let sum: [f64; 4] = std::array::from_fn(|c| a[c] + (b[c] - a[c]) * t);
+                let length = sum.iter().map(|v| v * v).sum::<f64>().sqrt();
+                sum.map(|v| v / length)
+            }
+        };
+        let [a, b] = [from, to].map(|joint| joint.translation.map(f64::from));
+        (rotation, std::array::from_fn(|c| a[c] + (b[c] - a[c]) * t))
+    };
+    from.iter().zip(to).map(one).collect()
+}
+
+fn error(got: impl Iterator<Item = Transform>, want: &Want) -> f64 {
+    largest(got.zip(want).map(|(got, (rotation, translation))| {
+        worst(got.rotation.iter().zip(*rotation)).max(worst(got.translation.iter().zip(*translation)))
+    }))
+}
+
+struct Data {
+    from: Vec<Transform>,
+    to: Vec<Transform>,
+    want: Rc<Want>,
+    slerp: bool,
+}
+
+impl Data {
+    fn new(n: usize, slerp: bool) -> Self {
+        let (from, to) = Random(6).pairs(n);
+        let want = Rc::new(want(&from, &to, slerp));
+        Self { from, to, want, slerp }
+    }
+
+    /// A kernel of condyle, which may be off by its documented bound, and by its products in the portable mode.
+    fn kernel(
+        &self,
+        subjects: &mut Subjects,
+        layout: &str,
+        implementation: &'static str,
+        method: Method,
+        per_joint: bool,
+    ) {
+        // Nlerp is held against nlerp.
+        let method_bound = if self.slerp { method.error_bound(FRAC_PI_2) } else { 2.5e-7 };
+        let bound = method_bound + 5e-8;
+        let want = self.want.clone();
+        // Empty where one serves all.
+        let factors = vec![FACTOR; if per_joint { self.from.len() } else { 0 }];
+        match layout {
+            "blocks" => {
+                let [from, to] = [&self.from, &self.to].map(|joints| Pose::from_transforms(joints));
+                let call = move |(from, to, factors): &(Pose, Pose, Vec<f32>), out: &mut Pose| {
+                    interpolate_poses(from, to, factor(factors), Selection::All, method, out)
+                        .expect("sizes agree");
+                };
+                let (out, wrong) = (from.clone(), move |out: &Pose| error(out.transforms(), &want));
+                subjects.kernel(implementation, bound, &Rc::new((from, to, factors)), out, call, wrong);
+            }
+            _ => {
+                type Lists = (Vec<JointQuat>, Vec<JointQuat>, Vec<f32>);
+                let (from, to) = (structs(&self.from), structs(&self.to));
+                let call = move |(from, to, factors): &Lists, out: &mut Vec<JointQuat>| {
+                    interpolate_joints(from, to, factor(factors), Selection::All, method, out)
+                        .expect("sizes agree");
+                };
+                let (out, wrong) =
+                    (from.clone(), move |out: &Vec<_>| error(out.iter().map(transform), &want));
+                subjects.kernel(implementation, bound, &Rc::new((from, to, factors)), out, call, wrong);
+            }
+        }
+    }
+
+    fn peer<J: Interpolate>(&self, subjects: &mut Subjects) {
+        let (from, to): (Vec<J>, Vec<J>) = (peers::pack(&self.from), peers::pack(&self.to));
+        let out = from.clone();
+        let want = self.want.clone();
+        let wrong = move |out: &Vec<J>| error(peers::unpack(out), &want);
+        let input = (from, to);
+        match self.slerp {
+            true => subjects.peer(J::NAME, input, out, |input, out| each(input, out, J::slerp), wrong),
+            false => subjects.peer(J::NAME, input, out, |input, out| each(input, out, J::nlerp), wrong),
+        }
+    }
+}
+
+/// What one writes.
+fn each<J: Interpolate>((from, to): &(Vec<J>, Vec<J>), out: &mut [J], between: impl Fn(&J, &J, f32) -> J) {
+    for ((out, from), to) in out.iter_mut().zip(from).zip(to) {
+        *out = between(from, to, FACTOR);
+    }
+}
+
+/// The factor of each joint, or one for all where there are none.
+fn factor(factors: &[f32]) -> Factor<'_> {
+    if factors.is_empty() { Factor::Same(FACTOR) } else { Factor::PerJoint(factors) }
+}

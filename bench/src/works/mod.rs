@@ -1,0 +1,68 @@
+//! The works: condyle on every instruction set in both modes, and the same done by its peers on the same data.
+
+mod blend;
+mod convert;
+mod interpolate;
+mod model;
+mod morph;
+mod palette;
+pub(crate) mod roofline;
+mod sample;
+mod skin;
+
+use condyle::{Affine, reference};
+
+use crate::harness::{Case, Subjects};
+
+/// Joints of a character.
+const JOINTS: usize = 67;
+/// Joints beyond the second cache, in whole blocks; tests check the answers of fewer.
+const MANY: usize = if cfg!(test) { 2000 } else { 65_520 };
+
+/// All cases, in the order of the stages; those of one work follow each other.
+pub(crate) fn all() -> Vec<Case> {
+    let groups = [
+        roofline::cases(),
+        sample::cases(),
+        interpolate::cases(),
+        convert::cases(),
+        blend::cases(),
+        model::cases(),
+        palette::cases(),
+        morph::cases(),
+        skin::cases(),
+    ];
+    groups.into_iter().flatten().collect()
+}
+
+fn case(
+    work: &'static str,
+    layout: &'static str,
+    n: usize,
+    bytes: usize,
+    build: impl Fn(&mut Subjects) + 'static,
+) -> Case {
+    Case { work, n, times: 1, layout, bytes, flops: 0, build: Box::new(build) }
+}
+
+fn worst<'a>(pairs: impl IntoIterator<Item = (&'a f32, f64)>) -> f64 {
+    // A NaN is the largest error of all, where `f64::max` would pass it over.
+    let difference = |(got, want): (&f32, f64)| (f64::from(*got) - want).abs();
+    pairs.into_iter().map(difference).fold(0.0, |worst, d| if d > worst || d.is_nan() { d } else { worst })
+}
+
+/// The largest of several errors.
+fn largest(errors: impl IntoIterator<Item = f64>) -> f64 {
+    errors.into_iter().fold(0.0, |worst, e| if e > worst || e.is_nan() { e } else { worst })
+}
+
+/// Matrices against the reference.
+fn worst_matrices<'a>(
+    got: impl IntoIterator<Item = Affine>,
+    want: impl IntoIterator<Item = &'a reference::Matrix>,
+) -> f64 {
+    let pair = |(got, want): (Affine, &reference::Matrix)| {
+        worst(got.rows.as_flattened().iter().zip(want.as_flattened().iter().copied()))
+    };
+    largest(got.into_iter().zip(want).map(pair))
+}

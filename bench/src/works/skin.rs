@@ -1,0 +1,238 @@
+//! Linear-blend skinning.
+
+use std::rc::Rc;
+
+use condyle::{
+    Affine, NormalRule, Palette, SkinnedMesh, Vertices, WeightedBases, bitangents, local_to_model, palette,
+    reference, skin, skin_positions,
+};
+
+use super::{case, largest, worst};
+use crate::data::Random;
+use crate::harness::{Case, Subjects};
+use crate::peers::{self, Deform};
+
+/// Joints of the palette.
+const PALETTE: usize = 128;
+/// A million; tests check the answers of fewer.
+const MILLION: usize = if cfg!(test) { 10_000 } else { 1_000_000 };
+
+/// How condyle goes about it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum How {
+    /// Positions, by the accumulated matrix.
+    Positions,
+    /// Positions, from base vectors weighted beforehand.
+    Bases,
+    /// Positions, normals and tangents.
+    Frames,
+}
+
+use How::{Bases, Frames, Positions};
+
+pub(super) fn cases() -> Vec<Case> {
+    let cases = [
+        ("skin_p2", "", 1024, 2, Positions),
+        ("skin_p4", "", 1024, 4, Positions),
+        ("skin_bases_p2", "", 1024, 2, Bases),
+        ("skin_bases_p4", "", 1024, 4, Bases),
+        ("skin_pnt2", "", 1024, 2, Frames),
+        ("skin_pnt4", "", 1024, 4, Frames),
+        ("skin_p4_1m", "copy_of_skin_p4_1m", MILLION, 4, Positions),
+        ("skin_bases_p4_1m", "copy_of_skin_bases_p4_1m", MILLION, 4, Bases),
+        ("skin_pnt4_1m", "copy_of_skin_pnt4_1m", MILLION, 4, Frames),
+    ];
+    let case = |(work, copy, vertices, per_vertex, how): (_, &'static str, _, _, _)| {
+        let bytes = bytes(per_vertex, how);
+        let build = move |subjects: &mut Subjects| {
+            skinning(subjects, vertices, per_vertex, how);
+            if !copy.is_empty() {
+                copying(subjects, copy, vertices, bytes);
+            }
+        };
+        Case { flops: flops(per_vertex, how), ..case(work, "structs", vertices, bytes, build) }
+    };
+    let mut cases: Vec<_> = cases.map(case).into();
+    cases.push(super::case("skin_bitangents", "structs", 1024, 12 + 16 + 12, crossing));
+    cases
+}
+
+/// Normals and tangents to bitangents.
+fn crossing(subjects: &mut Subjects) {
+    let mesh = Random(3).mesh(1024, PALETTE, 1);
+    let bind = mesh.vertices();
+    let wide = |normal: &[f32; 3], tangent: &[f32; 4]| {
+        reference::bitangent(normal.map(f64::from), tangent.map(f64::from))
+    };
+    let want: Vec<_> = bind.normals.iter().zip(&bind.tangents).map(|(n, t)| wide(n, t)).collect();
+    let want = Rc::new(want);
+    let wrong =
+        move |out: &Vec<[f32; 3]>| worst(out.as_flattened().iter().zip(want.as_flattened().iter().copied()));
+    let call = |bind: &Vertices, out: &mut Vec<[f32; 3]>| {
+        bitangents(&bind.normals, &bind.tangents, out).expect("sizes agree");
+    };
+    subjects.kernel("condyle", 3e-7, &Rc::new(bind.clone()), vec![[0.0; 3]; 1024], call, wrong.clone());
+    let call = |bind: &Vertices, out: &mut Vec<[f32; 3]>| {
+        for ((out, [a, b, c]), [x, y, z, w]) in out.iter_mut().zip(&bind.normals).zip(&bind.tangents) {
+            *out = [(b * z - c * y) * w, (c * x - a * z) * w, (a * y - b * x) * w];
+        }
+    };
+    subjects.peer("plain", bind.clone(), vec![[0.0; 3]; 1024], call, wrong);
+}
+
+/// Read and written for each vertex: where its influences end, each a joint and a weight or a base vector, and the vertex.
+fn bytes(per_vertex: usize, how: How) -> usize {
+    match how {
+        Positions => 4 + per_vertex * (2 + 4) + 2 * 12,
+        Bases => 4 + per_vertex * (2 + 16) + 12,
+        Frames => 4 + per_vertex * (2 + 4) + 2 * 40,
+    }
+}
+
+/// The weighted sum of matrices of twelve numbers, and each vector times that; or each base vector times its matrix. Roots and
+/// divisions aside.
+fn flops(per_vertex: usize, how: How) -> usize {
+    match how {
+        Positions => 24 * per_vertex - 12 + 18,
+        Bases => 24 * per_vertex - 3,
+        Frames => 24 * per_vertex - 12 + 18 + 2 * (15 + 8),
+    }
+}
+
+/// Positions, normals and tangents.
+type Want = Vec<[[f64; 3]; 3]>;
+
+fn want(mesh: &SkinnedMesh, matrices: &Palette) -> Want {
+    let wide = reference::palette_matrices(matrices);
+    let unit = |v: [f64; 3]| {
+        let length = v.iter().map(|v| v * v).sum::<f64>().sqrt();
+        v.map(|v| v / length)
+    };
+    let bind = mesh.vertices();
+    let one = |v: usize| {
+        let m = reference::blend_matrices(&wide, mesh.influences().row(v));
+        let [x, y, z, _] = bind.tangents[v];
+        let turned = |v: [f32; 3]| unit(reference::transform_vector(&m, v.map(f64::from)));
+        let position = reference::transform_point(&m, bind.positions[v].map(f64::from));
+        [position, turned(bind.normals[v]), turned([x, y, z])]
+    };
+    (0..mesh.vertex_count()).map(one).collect()
+}
+
+fn error(got: &Vertices, want: &Want) -> f64 {
+    let one = |(v, want): (usize, &[[f64; 3]; 3])| {
+        let position = worst(got.positions[v].iter().zip(want[0]));
+        let normal = got.normals.get(v).map_or(0.0, |n| worst(n.iter().zip(want[1])));
+        let tangent = got.tangents.get(v).map_or(0.0, |t| worst(t[..3].iter().zip(want[2])));
+        largest([position, normal, tangent])
+    };
+    largest(want.iter().enumerate().map(one))
+}
+
+fn skinning(subjects: &mut Subjects, vertices: usize, per_vertex: usize, how: How) {
+    let mut random = Random(3);
+    let mesh = Rc::new(random.mesh(vertices, PALETTE, per_vertex));
+    let bound = random.skin(PALETTE);
+    let skeleton = random.skeleton(PALETTE);
+    let mut model = vec![Affine::IDENTITY; PALETTE];
+    local_to_model(&skeleton, &random.pose(PALETTE), &mut model).expect("sizes agree");
+    let mut matrices = Palette::default();
+    palette(&bound, &model, NormalRule::default(), &mut matrices).expect("sizes agree");
+    let want = Rc::new(want(&mesh, &matrices));
+    let room = if how == Frames {
+        Vertices::zeroed_like(mesh.vertices())
+    } else {
+        Vertices { positions: vec![[0.0; 3]; vertices], ..Vertices::default() }
+    };
+    let columns: Vec<[f32; 16]> = matrices.matrices().iter().map(|m| m.columns).collect();
+    let looked_at = want.clone();
+    match how {
+        Bases => {
+            let bases = WeightedBases::new(mesh.influences(), &bound, &mesh.vertices().positions);
+            subjects.kernel(
+                "condyle",
+                1e-5,
+                &Rc::new((bases.expect("sizes agree"), model)),
+                room.clone(),
+                |(bases, model), out| skin_positions(bases, model, &mut out.positions).expect("sizes agree"),
+                move |out| error(out, &looked_at),
+            );
+        }
+        Positions | Frames => subjects.kernel(
+            "condyle",
+            1e-5,
+            &Rc::new((mesh.clone(), matrices)),
+            room.clone(),
+            |(mesh, matrices), out| {
+                skin(mesh.influences(), matrices, mesh.vertices().as_slices(), out.as_slices_mut())
+                    .expect("sizes agree");
+            },
+            move |out| error(out, &looked_at),
+        ),
+    }
+    let peers = Peers { mesh, columns, room, want };
+    peers.add::<peers::plain::Columns>(subjects);
+    #[cfg(feature = "peers")]
+    {
+        peers.add::<glam::Mat4>(subjects);
+        peers.add::<ultraviolet::Mat4>(subjects);
+        peers.add::<nalgebra::Matrix4<f32>>(subjects);
+        peers.add::<cgmath::Matrix4<f32>>(subjects);
+        peers.add::<peers::wide::Columns>(subjects);
+    }
+}
+
+/// What all peers work on.
+struct Peers {
+    mesh: Rc<SkinnedMesh>,
+    columns: Vec<[f32; 16]>,
+    room: Vertices,
+    want: Rc<Want>,
+}
+
+impl Peers {
+    /// What one writes: blend the matrices, transform.
+    fn add<M: Deform>(&self, subjects: &mut Subjects) {
+        let matrices: Vec<M> = self.columns.iter().map(M::from_columns).collect();
+        let want = self.want.clone();
+        subjects.peer(
+            M::NAME,
+            (self.mesh.clone(), matrices),
+            self.room.clone(),
+            |(mesh, matrices), out| peer(mesh, matrices, out),
+            move |out| error(out, &want),
+        );
+    }
+}
+
+fn peer<M: Deform>(mesh: &SkinnedMesh, palette: &[M], out: &mut Vertices) {
+    let bind = mesh.vertices();
+    let (starts, joints, weights) = mesh.influences().as_slices();
+    for (v, ends) in starts.windows(2).enumerate() {
+        let mut row = joints[ends[0] as usize..ends[1] as usize]
+            .iter()
+            .zip(&weights[ends[0] as usize..ends[1] as usize])
+            .map(|(&joint, &weight)| (&palette[usize::from(joint)], weight));
+        let Some((first, weight)) = row.next() else {
+            continue;
+        };
+        let m = row.fold(first.scaled(weight), |sum, (m, weight)| sum.plus(m, weight));
+        out.positions[v] = m.point(bind.positions[v]);
+        if !out.normals.is_empty() {
+            out.normals[v] = m.direction(bind.normals[v]);
+            let [x, y, z, w] = bind.tangents[v];
+            let [x, y, z] = m.direction([x, y, z]);
+            out.tangents[v] = [x, y, z, w];
+        }
+    }
+}
+
+/// As many bytes copied as skinning moves, half of them read, half written: the bandwidth that the figures are held
+/// against, measured among them.
+fn copying(subjects: &mut Subjects, work: &'static str, vertices: usize, bytes: usize) {
+    let from: Vec<u8> = (0..vertices * bytes / 2).map(|i| i as u8).collect();
+    let want = from.clone();
+    let wrong = move |to: &Vec<u8>| if *to == want { 0.0 } else { f64::INFINITY };
+    let to = vec![0; from.len()];
+    subjects.peer_of(work, "plain", from, to, |from, to| to.copy_from_slice(from), wrong);
+}

@@ -1,0 +1,48 @@
+//! `condyle bench`: what it promises to print. What it measures is tested where it is measured.
+
+use crate::common::{Folder, condyle, transcript};
+use insta::assert_snapshot;
+use serde_json::Value;
+
+#[test]
+fn help() {
+    assert_snapshot!("help", transcript(condyle().args(["bench", "--help"])));
+}
+
+#[test]
+fn a_line_of_json_has_the_keys_that_others_read() {
+    let line = "bench --only palette_67 --rounds 1 --json --isa scalar --numeric portable";
+    let output = Folder::new().run(line).assert().success();
+    let text = String::from_utf8(output.get_output().stdout.clone()).expect("UTF-8");
+    let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let ours: Vec<_> = rows.iter().filter(|row| row["impl"] == "condyle").collect();
+    let [ours] = ours[..] else { panic!("{text}") };
+    let mut keys: Vec<_> = ours.as_object().expect("an object").keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    assert_eq!(keys, ["cycles", "impl", "isa", "layout", "max_error", "mode", "n", "ns", "work"]);
+    let words = ["work", "isa", "mode", "layout"].map(|key| ours[key].as_str());
+    assert_eq!(words, ["palette_67", "scalar", "portable", "structs"].map(Some));
+    for key in ["n", "ns", "cycles"] {
+        assert!(ours[key].as_f64().is_some_and(|v| v > 0.0), "{key}: {text}");
+    }
+}
+
+#[test]
+fn a_table_of_one_work() {
+    let output = Folder::new().run("bench --only palette_67 --rounds 1").assert().success();
+    let text = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+    assert!(
+        text.starts_with("Palette: cycles per joint\n  impl ") && text.contains("\n  condyle "),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_unknown_work_is_answered_with_those_there_are() {
+    let text = Folder::new().session(&["bench --only dancing"]);
+    assert!(
+        text.contains("there is no work dancing; choose one of ") && text.contains(" palette_67, "),
+        "{text}"
+    );
+    assert!(text.ends_with("[exit code 2]\n\n"), "{text}");
+}
