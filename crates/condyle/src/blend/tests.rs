@@ -444,7 +444,7 @@ fn wrong_sizes_and_weights_are_refused() {
 
 #[test]
 fn the_portable_mode_gives_the_same_bits_on_every_instruction_set_and_platform() {
-    assert_portable(0x94c4_3cce_7667_2612, |hash| {
+    assert_portable(0xcd5a_95aa_3627_0990, |hash| {
         for count in [1, 2, 3, 4, 5, 9, 40] {
             let mut random = Random(count as u64);
             let joints = tries(67);

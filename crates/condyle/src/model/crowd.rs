@@ -152,15 +152,19 @@ fn place_joint<S: Simd, M: Mode>(
             }
         }
     }
+    // Lanes without an instance are written to what is thrown away.
+    let mut nowhere = [Affine::IDENTITY; LANES];
+    let mut rows = nowhere.each_mut();
+    for (rows, out) in rows.iter_mut().zip(out) {
+        if let Some(out) = out.get_mut(joint) {
+            *rows = out;
+        }
+    }
     for (r, row) in product.into_iter().enumerate() {
         for (instance, both) in transpose_halves(row).into_iter().enumerate() {
             let (low, high) = both.split();
-            if let Some(out) = out[instance].get_mut(joint) {
-                out.rows[r] = low.to_array();
-            }
-            if let Some(out) = out[instance + 4].get_mut(joint) {
-                out.rows[r] = high.to_array();
-            }
+            rows[instance].rows[r] = low.to_array();
+            rows[instance + LANES / 2].rows[r] = high.to_array();
         }
     }
 }

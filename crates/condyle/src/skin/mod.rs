@@ -298,6 +298,49 @@ mod tests {
         assert!(out.positions.as_flattened().iter().all(|v| v.is_finite()), "{out:?}");
     }
 
+    /// Groups of vertices with as many influences each go another way than mixed ones; alone a vertex is always mixed.
+    #[test]
+    fn groups_with_as_many_influences_are_as_each_vertex_alone() {
+        for count in 1..=5 {
+            let mut random = Random(count as u64);
+            let bind = random.mesh(43, 3).vertices().clone();
+            let rows: Vec<Vec<(u16, f32)>> = (0..43)
+                .map(|_| (0..count).map(|_| (random.below(9) as u16, random.range(0.1, 0.5))).collect())
+                .collect();
+            let influences = Influences::from_rows(rows).expect("finite");
+            for (rule, even) in RULES.into_iter().flat_map(|r| [true, false].map(|e| (r, e))) {
+                let matrices = random_palette(&mut random, 9, rule, even);
+                for (dispatch, most) in Dispatch::all().flat_map(|d| [u32::MAX, 2].map(|most| (d, most))) {
+                    let mut all = Vertices::zeroed_like(&bind);
+                    let mut bare = Vertices { positions: vec![[0.0; 3]; 43], ..Vertices::default() };
+                    dispatch.scope(|| {
+                        let influences = influences.at_most(most);
+                        skin(influences, &matrices, bind.as_slices(), all.as_slices_mut()).expect("sizes");
+                        skin(influences, &matrices, bind.as_slices(), bare.as_slices_mut()).expect("sizes");
+                    });
+                    assert_eq!(bare.positions, all.positions, "{dispatch} {rule:?}, {count} influences");
+                    for v in 0..43 {
+                        let one = Vertices {
+                            positions: vec![bind.positions[v]],
+                            normals: vec![bind.normals[v]],
+                            tangents: vec![bind.tangents[v]],
+                        };
+                        let row = Influences::from_rows([influences.row(v)]).expect("finite");
+                        let mut alone = Vertices::zeroed_like(&one);
+                        dispatch.scope(|| {
+                            skin(row.at_most(most), &matrices, one.as_slices(), alone.as_slices_mut())
+                                .expect("sizes");
+                        });
+                        let case = format_args!("{dispatch} {rule:?}, vertex {v}, {count} influences");
+                        assert_eq!(alone.positions[0], all.positions[v], "{case}");
+                        assert_eq!(alone.normals[0], all.normals[v], "{case}");
+                        assert_eq!(alone.tangents[0], all.tangents[v], "{case}");
+                    }
+                }
+            }
+        }
+    }
+
     #[test]
     fn attributes_are_optional_on_either_side() {
         let mut random = Random(2);

@@ -22,17 +22,18 @@ impl<'a> Rows<'a> {
         Some(Self { joints: self.joints.get(range.clone())?, weights: self.weights.get(range)?, ..self })
     }
 
-    /// The rows of two vertices of `K` influences each, from `begin` on.
+    /// The rows of eight vertices of `K` influences each, from `begin` on.
     #[inline(always)]
-    fn two<const K: usize>(self, begin: u32) -> Option<(&'a [[u16; K]; 2], &'a [[f32; K]; 2])> {
+    pub(super) fn eight<const K: usize>(self, begin: u32) -> Option<(&'a [[u16; K]; 8], &'a [[f32; K]; 8])> {
         let begin = begin as usize;
         let joints = self.joints.get(begin..)?.as_chunks().0.first_chunk()?;
         Some((joints, self.weights.get(begin..)?.as_chunks().0.first_chunk()?))
     }
 }
 
+/// The columns of a matrix.
 #[inline(always)]
-fn columns<S: Simd>(sum: f32x16<S>) -> Matrix<S> {
+pub(super) fn columns<S: Simd>(sum: f32x16<S>) -> Matrix<S> {
     let (low, high) = sum.split();
     let ((a, b), (c, d)) = (low.split(), high.split());
     [a, b, c, d]
@@ -45,23 +46,23 @@ pub(super) fn blend<S: Simd, M: Mode>(
     mode: M,
     row: Rows<'_>,
     matrices: &[PaletteMatrix],
-) -> Option<Matrix<S>> {
+) -> Option<f32x16<S>> {
     let mut sum = f32x16::splat(s, 0.0);
     let count = row.joints.len();
     let most = row.most as usize;
     if count <= most {
         for (&joint, &weight) in row.joints.iter().zip(row.weights) {
-            let matrix = f32x16::load_array_ref(s, &matrices.get(usize::from(joint))?.columns);
+            let matrix = load(s, matrices, joint.into())?;
             sum = mode.madd(f32x16::splat(s, weight), matrix, sum);
         }
     } else {
         let factor = share(row.weights.iter().copied(), most);
         for (&joint, &weight) in row.joints.iter().zip(row.weights).take(most) {
-            let matrix = f32x16::load_array_ref(s, &matrices.get(usize::from(joint))?.columns);
+            let matrix = load(s, matrices, joint.into())?;
             sum = mode.madd(f32x16::splat(s, weight * factor), matrix, sum);
         }
     }
-    Some(columns(sum))
+    Some(sum)
 }
 
 /// What the first `most` weights are multiplied by to have the sum of all of them; one where they cancel.
@@ -78,80 +79,39 @@ pub(super) fn share(weights: impl Iterator<Item = f32>, most: usize) -> f32 {
     if factor.is_finite() { factor } else { 1.0 }
 }
 
-/// The sums of two rows that follow each other.
+/// The sum of a row of `K` influences.
 #[inline(always)]
-pub(super) fn blend_two<S: Simd, M: Mode>(
+pub(super) fn blend_even<S: Simd, M: Mode, const K: usize>(
     s: S,
     mode: M,
-    rows: Rows<'_>,
-    [begin, middle, end]: [u32; 3],
+    joints: &[u16; K],
+    weights: &[f32; K],
     matrices: &[PaletteMatrix],
-) -> Option<[Matrix<S>; 2]> {
-    let count = middle.wrapping_sub(begin);
-    let even = end.wrapping_sub(middle) == count && count <= rows.most;
-    match if even { count } else { 0 } {
-        1 => blend_even::<_, _, 1>(s, mode, rows, begin, matrices),
-        2 => blend_even::<_, _, 2>(s, mode, rows, begin, matrices),
-        4 => blend_even::<_, _, 4>(s, mode, rows, begin, matrices),
-        _ => {
-            let first = blend(s, mode, rows.row(begin, middle)?, matrices)?;
-            Some([first, blend(s, mode, rows.row(middle, end)?, matrices)?])
-        }
-    }
-}
-
-/// The sums of two rows of `K` influences each.
-#[inline(always)]
-fn blend_even<S: Simd, M: Mode, const K: usize>(
-    s: S,
-    mode: M,
-    rows: Rows<'_>,
-    begin: u32,
-    matrices: &[PaletteMatrix],
-) -> Option<[Matrix<S>; 2]> {
-    let (joints, weights) = rows.two::<K>(begin)?;
-    let zero = f32x16::splat(s, 0.0);
-    let mut sums = [zero, zero];
-    if K == 1 {
-        for (sum, (joint, weight)) in
-            sums.iter_mut().zip(joints.as_flattened().iter().zip(weights.as_flattened()))
-        {
-            let matrix = f32x16::load_array_ref(s, &matrices.get(usize::from(*joint))?.columns);
-            *sum = mode.madd(f32x16::splat(s, *weight), matrix, *sum);
-        }
-        return Some([columns(sums[0]), columns(sums[1])]);
-    }
-    // Four joints and four weights at a time: loads are what a processor runs out of first here.
-    let joints = joints.as_flattened().as_chunks::<4>().0;
-    let weights = weights.as_flattened().as_chunks::<4>().0;
-    for (four, (joints, weights)) in joints.iter().zip(weights).enumerate() {
-        let weights = f32x4::load_array_ref(s, weights);
-        let [a, b, c, d] = *joints;
+) -> Option<f32x16<S>> {
+    let mut sum = f32x16::splat(s, 0.0);
+    if let (Some(&[a, b, c, d]), Some(weights)) = (joints.first_chunk(), weights.first_chunk()) {
+        // One load for four joints and one for four weights: loads are what a processor runs out of first here.
         let word = u64::from(a) | u64::from(b) << 16 | u64::from(c) << 32 | u64::from(d) << 48;
-        let sum = &mut sums[4 * four / K];
-        add::<_, _, 0>(s, mode, weights, word, matrices, sum)?;
-        add::<_, _, 1>(s, mode, weights, word, matrices, sum)?;
-        let sum = &mut sums[(4 * four + 2) / K];
-        add::<_, _, 2>(s, mode, weights, word, matrices, sum)?;
-        add::<_, _, 3>(s, mode, weights, word, matrices, sum)?;
+        let weights = f32x4::load_array_ref(s, weights);
+        sum = add(mode, spread::<S, 0>(weights), load(s, matrices, word & 0xFFFF)?, sum);
+        sum = add(mode, spread::<S, 1>(weights), load(s, matrices, word >> 16 & 0xFFFF)?, sum);
+        sum = add(mode, spread::<S, 2>(weights), load(s, matrices, word >> 32 & 0xFFFF)?, sum);
+        sum = add(mode, spread::<S, 3>(weights), load(s, matrices, word >> 48)?, sum);
+    } else {
+        for (&joint, &weight) in joints.iter().zip(weights) {
+            sum = mode.madd(f32x16::splat(s, weight), load(s, matrices, joint.into())?, sum);
+        }
     }
-    Some([columns(sums[0]), columns(sums[1])])
+    Some(sum)
 }
 
-/// Adds one of four influences.
 #[inline(always)]
-fn add<S: Simd, M: Mode, const LANE: usize>(
-    s: S,
-    mode: M,
-    weights: f32x4<S>,
-    joints: u64,
-    matrices: &[PaletteMatrix],
-    sum: &mut f32x16<S>,
-) -> Option<()> {
-    let joint = (joints >> (16 * LANE)) as u16;
-    let matrix = f32x16::load_array_ref(s, &matrices.get(usize::from(joint))?.columns);
-    let weight = spread::<S, LANE>(weights);
+fn load<S: Simd>(s: S, matrices: &[PaletteMatrix], joint: u64) -> Option<f32x16<S>> {
+    Some(f32x16::load_array_ref(s, &matrices.get(joint as usize)?.columns))
+}
+
+#[inline(always)]
+fn add<S: Simd, M: Mode>(mode: M, weight: f32x4<S>, matrix: f32x16<S>, sum: f32x16<S>) -> f32x16<S> {
     let weight = weight.combine(weight);
-    *sum = mode.madd(weight.combine(weight), matrix, *sum);
-    Some(())
+    mode.madd(weight.combine(weight), matrix, sum)
 }

@@ -1,6 +1,6 @@
 //! Two vertices in eight lanes: what the skinning kernels are made of.
 
-use fearless_simd::{f32x4, f32x8, prelude::*};
+use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 
 use crate::simd::{Mode, spread, transpose_halves};
 
@@ -19,8 +19,11 @@ fn spread_halves<S: Simd, const LANE: usize>(v: f32x8<S>) -> f32x8<S> {
 
 /// Two matrices, column by column.
 #[inline(always)]
-pub(super) fn join<S: Simd>(a: &Matrix<S>, b: &Matrix<S>) -> TwoMatrices<S> {
-    [a[0].combine(b[0]), a[1].combine(b[1]), a[2].combine(b[2]), a[3].combine(b[3])]
+pub(super) fn join<S: Simd>(a: f32x16<S>, b: f32x16<S>) -> TwoMatrices<S> {
+    let ((a_low, a_high), (b_low, b_high)) = (a.split(), b.split());
+    let ((a, b), (c, d)) = (a_low.split(), a_high.split());
+    let ((e, f), (g, h)) = (b_low.split(), b_high.split());
+    [a.combine(e), b.combine(f), c.combine(g), d.combine(h)]
 }
 
 /// Two points, each moved by its matrix.
@@ -39,8 +42,9 @@ pub(super) fn turn<S: Simd, M: Mode>(mode: M, m: &TwoMatrices<S>, v: f32x8<S>) -
 
 /// Eight vectors to length one, or zero where they have none: one root and one division for all eight.
 #[inline(always)]
-pub(super) fn unit<S: Simd, M: Mode>(s: S, mode: M, v: &mut [f32x8<S>; 4]) {
-    let [mut x, mut y, mut z, _] = transpose_halves(*v);
+pub(super) fn unit<S: Simd, M: Mode>(s: S, mode: M, v: [f32x8<S>; 4]) -> [f32x8<S>; 4] {
+    let [mut a, mut b, mut c, mut d] = v;
+    let [mut x, mut y, mut z, _] = transpose_halves(v);
     let (zero, one) = (f32x8::splat(s, 0.0), f32x8::splat(s, 1.0));
     let mut square = mode.madd(z, z, mode.madd(y, y, x * x));
     let good = square.simd_gt(f32x8::splat(s, 1e-30)) & square.simd_lt(f32x8::splat(s, 1e30));
@@ -52,17 +56,19 @@ pub(super) fn unit<S: Simd, M: Mode>(s: S, mode: M, v: &mut [f32x8<S>; 4]) {
         let scale = good.select(one, greatest.simd_gt(zero).select(greatest, one));
         (x, y, z) = (x / scale, y / scale, z / scale);
         square = mode.madd(z, z, mode.madd(y, y, x * x));
-        v[0] /= spread_halves::<S, 0>(scale);
-        v[1] /= spread_halves::<S, 1>(scale);
-        v[2] /= spread_halves::<S, 2>(scale);
-        v[3] /= spread_halves::<S, 3>(scale);
+        a /= spread_halves::<S, 0>(scale);
+        b /= spread_halves::<S, 1>(scale);
+        c /= spread_halves::<S, 2>(scale);
+        d /= spread_halves::<S, 3>(scale);
     }
     let length = square.sqrt();
     let factor = length.simd_gt(zero).select(one / length, zero);
-    v[0] *= spread_halves::<S, 0>(factor);
-    v[1] *= spread_halves::<S, 1>(factor);
-    v[2] *= spread_halves::<S, 2>(factor);
-    v[3] *= spread_halves::<S, 3>(factor);
+    [
+        a * spread_halves::<S, 0>(factor),
+        b * spread_halves::<S, 1>(factor),
+        c * spread_halves::<S, 2>(factor),
+        d * spread_halves::<S, 3>(factor),
+    ]
 }
 
 #[inline(always)]
