@@ -72,15 +72,15 @@ pub(crate) fn table(rows: &[Row]) -> Table {
                 if beyond <= 0.0 { "met".into() } else { format!("missed by {:.0} %", 100.0 * beyond) };
             let limit = format!("{sign} {limit}");
             let cells =
-                [work.into(), layout.into(), n.to_string(), what, limit, format!("{found:.2}"), verdict];
+                [work.into(), layout.into(), what, n.to_string(), limit, format!("{found:.2}"), verdict];
             lines.push(cells.to_vec());
         }
     }
     Table {
         title: "Targets".into(),
         note: "On the level of AVX2, in the fast mode.".into(),
-        head: ["work", "layout", "n", "what", "limit", "found", "verdict"].map(String::from).to_vec(),
-        words: 2,
+        head: ["work", "layout", "what", "n", "limit", "found", "verdict"].map(String::from).to_vec(),
+        words: 3,
         rows: lines,
     }
 }
