@@ -111,6 +111,17 @@ fn every_method_is_its_formula_and_keeps_its_bound() {
     }
 }
 
+/// `q` turned towards `u` by a part of a right angle.
+fn turned(q: Quat, u: Quat, part: f64) -> Quat {
+    let (q, u) = (q.map(f64::from), u.map(f64::from));
+    let dot = |a: [f64; 4], b: [f64; 4]| (0..4).map(|c| a[c] * b[c]).sum::<f64>();
+    let along = dot(u, q) / dot(q, q);
+    let up: [f64; 4] = core::array::from_fn(|c| u[c] - along * q[c]);
+    let (sin, cos) = (part * core::f64::consts::FRAC_PI_2).sin_cos();
+    let turned: [f64; 4] = core::array::from_fn(|c| q[c] * cos + up[c] / dot(up, up).sqrt() * sin);
+    turned.map(|v| (v / dot(turned, turned).sqrt()) as f32)
+}
+
 /// Many more cases than a test run has time for: `cargo test --release -p condyle --lib every_bound -- --ignored --nocapture`
 /// prints the table of docs/accuracy.md.
 #[test]
@@ -126,24 +137,13 @@ fn every_bound_over_a_dense_grid_and_many_random_cases() {
             let (mut same, mut per_joint) = (0.0_f64, 0.0_f64);
             for round in 0..rounds {
                 let from: Vec<Quat> = (0..count).map(|_| random.unit()).collect();
-                let to: Vec<Quat> = if round % 2 == 0 {
-                    (0..count).map(|_| random.unit()).collect()
-                } else {
-                    // Every angle alike.
-                    let turn = |q: &Quat, k: usize| {
-                        let u = random.unit::<4>();
-                        let along: f64 = (0..4).map(|c| f64::from(u[c]) * f64::from(q[c])).sum();
-                        let up: [f64; 4] =
-                            core::array::from_fn(|c| f64::from(u[c]) - along * f64::from(q[c]));
-                        let length = up.iter().map(|v| v * v).sum::<f64>().sqrt();
-                        let angle = core::f64::consts::FRAC_PI_2 * k as f64 / (count - 1) as f64;
-                        core::array::from_fn(|c| {
-                            (f64::from(q[c]) * angle.cos() + up[c] / length * angle.sin()) as f32
-                        })
-                    };
-                    let mut turn = turn;
-                    from.iter().enumerate().map(|(k, q)| turn(q, k)).collect()
-                };
+                let to: Vec<Quat> = (0..count)
+                    .map(|k| match round % 2 {
+                        0 => random.unit(),
+                        // Every angle alike.
+                        _ => turned(from[k], random.unit(), k as f64 / (count - 1) as f64),
+                    })
+                    .collect();
                 let t =
                     if round % 4 < 2 { random.range(0.0, 1.0) } else { (round / 4 % 1001) as f32 / 1000.0 };
                 let got = dispatch.scope(|| between(&from, &to, Factor::Same(t), method));
