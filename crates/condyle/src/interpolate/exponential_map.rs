@@ -2,16 +2,16 @@
 
 use fearless_simd::prelude::*;
 
-use super::Arc;
 use super::kernel::{dot, load_quats, order, store_all, vector_block};
+use super::{Arc, Factors};
 use crate::exp_map::{between, exp, log, product};
-use crate::pose::{BLOCK, Lanes, PoseBlock};
+use crate::pose::{BLOCK, PoseBlock};
 use crate::simd::{Mode, Portable, dispatch, load};
 
-/// A factor per joint, `factors` gives those of a block.
+/// A factor per joint,
 pub(super) fn blocks(
     arc: Arc,
-    factors: &impl Fn(usize) -> Lanes,
+    factors: &Factors<'_>,
     from: &[PoseBlock],
     to: &[PoseBlock],
     out: &mut [PoseBlock],
@@ -26,13 +26,13 @@ pub(super) fn blocks(
 fn kernel<S: Simd, M: Mode, const GIVEN: bool>(
     s: S,
     mode: M,
-    factors: &impl Fn(usize) -> Lanes,
+    factors: &Factors<'_>,
     from: &[PoseBlock],
     to: &[PoseBlock],
     out: &mut [PoseBlock],
 ) {
     for (i, ((from, to), out)) in from.iter().zip(to).zip(out).enumerate() {
-        let t = factors(i);
+        let t = factors.of_block(i);
         for at in (0..BLOCK).step_by(S::f32s::LEN) {
             let (a, mut b) = (load_quats(s, &from.rotation, at), load_quats(s, &to.rotation, at));
             if !GIVEN {

@@ -18,8 +18,9 @@ pub(super) type Coefficients = [f64; MAX];
 fn fitted<const N: usize>(table: &[[f64; N]; N], t: f64) -> Coefficients {
     let (t2, front) = (t * t, t * (1.0 - t * t));
     let mut out = [0.0; MAX];
-    for (out, row) in out.iter_mut().zip(table) {
-        *out = front * row.iter().rev().fold(0.0, |sum, c| sum * t2 + c);
+    for (i, (out, row)) in out.iter_mut().zip(table).enumerate() {
+        // A row has no more than that.
+        *out = front * row[..=i].iter().rev().fold(0.0, |sum, c| sum * t2 + c);
     }
     out
 }

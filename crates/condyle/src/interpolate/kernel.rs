@@ -2,6 +2,7 @@
 
 use fearless_simd::prelude::*;
 
+use super::Factors;
 use super::weights::{Angle, Weights};
 use crate::pose::{BLOCK, Lanes, PoseBlock};
 use crate::simd::{Floats, Mode, Portable, load, store};
@@ -35,7 +36,7 @@ pub(super) fn rotations<S: Simd, M: Mode, V: Floats<S>, W: Weights<S, V>, const 
     // Not fused in either mode: between keys half a turn apart the sign is all that says which way.
     let dot = dot(Portable, &near, &far);
     let sign = if GIVEN { one } else { one.copysign(dot) };
-    let cos = dot * sign;
+    let cos = if GIVEN { dot } else { dot.abs() };
     let far = [far[0] * sign, far[1] * sign, far[2] * sign, far[3] * sign];
     // From the chord where the ends are close: there the cosine has no digits left, and equal ends must give zero.
     let step = [far[0] - near[0], far[1] - near[1], far[2] - near[2], far[3] - near[3]];
@@ -110,26 +111,28 @@ impl Nearer {
     }
 }
 
-/// One factor for all joints, `f` from the nearer end. Without `from` the joints in `out` are the first end.
+/// One factor for all joints, `f` from the nearer end, which is the second one if `SECOND`. Without `from` the joints in `out` are the first end.
 #[inline(always)]
-pub(super) fn uniform_blocks<S: Simd, M: Mode, W: Weights<S, S::f32s>>(
+pub(super) fn uniform_blocks<S: Simd, M: Mode, W: Weights<S, S::f32s>, const SECOND: bool>(
     s: S,
     mode: M,
-    (weights, nearer, f): (&W, Nearer, f32),
+    (weights, f): (&W, f32),
     from: Option<&[PoseBlock]>,
     to: &[PoseBlock],
     out: &mut [PoseBlock],
 ) {
-    let one = S::f32s::splat(s, 1.0);
+    let nearer = if SECOND { Nearer::Second } else { Nearer::First };
     let f = S::f32s::splat(s, f);
     for (i, (to, out)) in to.iter().zip(out).enumerate() {
         for at in (0..BLOCK).step_by(S::f32s::LEN) {
             let (near, far) = nearer.order(from.and_then(|from| from.get(i)).unwrap_or(out), to);
             let (a, b) = (load_quats(s, &near.rotation, at), load_quats(s, &far.rotation, at));
-            let ([x, y, z, w], sign) = rotations::<_, _, _, _, false>(s, mode, weights, f, a, b);
-            // On the hemisphere of the first end.
-            let sign = if nearer == Nearer::First { one } else { sign };
-            let rotation = [x * sign, y * sign, z * sign, w * sign];
+            let (mut rotation, sign) = rotations::<_, _, _, _, false>(s, mode, weights, f, a, b);
+            if SECOND {
+                // On the hemisphere of the first end.
+                let [x, y, z, w] = rotation;
+                rotation = [x * sign, y * sign, z * sign, w * sign];
+            }
             let (a, b) = (load_vectors(s, &near.translation, at), load_vectors(s, &far.translation, at));
             let translation = vectors(mode, f, a, b);
             let (a, b) = (load_vectors(s, &near.scale, at), load_vectors(s, &far.scale, at));
@@ -194,19 +197,19 @@ pub(crate) fn vector_block<S: Simd, M: Mode>(
     }
 }
 
-/// A factor per joint, by any method that has weights. `factors` gives those of a block.
+/// A factor per joint, by any method that has weights.
 #[inline(always)]
 pub(super) fn lanes_blocks<S: Simd, M: Mode, W: Weights<S, S::f32s>, const GIVEN: bool>(
     s: S,
     mode: M,
     weights: &W,
-    factors: &impl Fn(usize) -> Lanes,
+    factors: &Factors<'_>,
     from: &[PoseBlock],
     to: &[PoseBlock],
     out: &mut [PoseBlock],
 ) {
     for (i, ((from, to), out)) in from.iter().zip(to).zip(out).enumerate() {
-        let t = factors(i);
+        let t = factors.of_block(i);
         rotation_block::<S, M, W, GIVEN>(
             s,
             mode,

@@ -73,14 +73,45 @@ impl Factor<'_> {
             Self::PerJoint(t) => Error::check_len("factors", t.len(), joints),
         }
     }
+}
 
-    /// Those of the sixteen joints from `first`, zero beyond the last.
-    fn lanes(self, first: usize) -> Lanes {
-        match self {
-            Self::Same(t) => [t; BLOCK],
-            Self::PerJoint(t) => core::array::from_fn(|lane| t.get(first + lane).copied().unwrap_or(0.0)),
+/// The factors of blocks, held to [0, 1] unless they may go beyond.
+#[derive(Clone, Copy)]
+struct Factors<'a> {
+    t: Factor<'a>,
+    extrapolate: bool,
+}
+
+impl Factors<'_> {
+    /// Those of sixteen joints, zero beyond the last.
+    #[inline(always)]
+    fn of_block(&self, block: usize) -> Lanes {
+        let mut lanes = [0.0; BLOCK];
+        match self.t {
+            Factor::Same(t) => lanes = [t; BLOCK],
+            Factor::PerJoint(t) => match t.get(block * BLOCK..(block + 1) * BLOCK) {
+                Some(all) => lanes.copy_from_slice(all),
+                None => {
+                    for (lane, t) in lanes.iter_mut().zip(t.iter().skip(block * BLOCK)) {
+                        *lane = *t;
+                    }
+                }
+            },
         }
+        if !self.extrapolate {
+            for t in &mut lanes {
+                *t = held(*t);
+            }
+        }
+        lanes
     }
+}
+
+/// In [0, 1], NaN aside.
+#[inline(always)]
+fn held(t: f32) -> f32 {
+    let t = if t < 0.0 { 0.0 } else { t };
+    if t > 1.0 { 1.0 } else { t }
 }
 
 /// Which joints take part. Others are not written.
@@ -345,12 +376,12 @@ impl Plan {
 
     /// The factor, held to [0, 1] unless it may go beyond.
     fn held(self, t: f32) -> f32 {
-        if self.how.extrapolate { t } else { t.clamp(0.0, 1.0) }
+        if self.how.extrapolate { t } else { held(t) }
     }
 
     /// Sixteen joints at a time, by any method.
     fn blocks(self, from: &[PoseBlock], to: &[PoseBlock], t: Factor<'_>, out: &mut [PoseBlock]) {
-        let factors = |block: usize| t.lanes(block * BLOCK).map(|t| self.held(t));
+        let factors = Factors { t, extrapolate: self.how.extrapolate };
         macro_rules! run {
             ($given:literal, $weights:expr) => {{
                 let weights = $weights;
@@ -384,8 +415,11 @@ impl Plan {
             // Translations and scales; rotations follow below.
             (Method::Exact, _) => run!(false, Straight),
         }
+        if self.how.method != Method::Exact && !self.how.extrapolate {
+            return;
+        }
         for (i, out) in out.iter_mut().enumerate() {
-            for (lane, t) in factors(i).into_iter().enumerate() {
+            for (lane, t) in factors.of_block(i).into_iter().enumerate() {
                 let beyond = self.how.method != Method::Nlerp && is_beyond(t);
                 if self.how.method == Method::Exact || beyond {
                     let rotation = |block: &PoseBlock| block.rotation.each_ref().map(|c| c[lane]);
@@ -439,8 +473,11 @@ impl Plan {
             match self.uniform(t) {
                 Some(uniform) => uniform.blocks(Some(&from), &to, &mut between),
                 None => {
-                    let lanes = t.lanes(at);
-                    self.blocks(&from, &to, Factor::PerJoint(&lanes), &mut between);
+                    let part = match t {
+                        Factor::Same(_) => t,
+                        Factor::PerJoint(t) => Factor::PerJoint(&t[at..end]),
+                    };
+                    self.blocks(&from, &to, part, &mut between);
                 }
             }
             for k in at..end {
@@ -456,8 +493,16 @@ impl Uniform {
     fn blocks(&self, from: Option<&[PoseBlock]>, to: &[PoseBlock], out: &mut [PoseBlock]) {
         macro_rules! run {
             ($weights:expr) => {{
-                let how = ($weights, self.nearer, self.f);
-                dispatch!(|s, mode| uniform_blocks(s, mode, how, from, to, out))
+                let how = ($weights, self.f);
+                // Not asked in the loop: it is short enough to feel it.
+                match self.nearer {
+                    Nearer::First => {
+                        dispatch!(|s, mode| uniform_blocks::<_, _, _, false>(s, mode, how, from, to, out))
+                    }
+                    Nearer::Second => {
+                        dispatch!(|s, mode| uniform_blocks::<_, _, _, true>(s, mode, how, from, to, out))
+                    }
+                }
             }};
         }
         match &self.kind {
@@ -489,5 +534,5 @@ impl Uniform {
 
 /// Neither in [0, 1] nor NaN.
 fn is_beyond(t: f32) -> bool {
-    t < 0.0 || t > 1.0
+    !(0.0..=1.0).contains(&t) && !t.is_nan()
 }

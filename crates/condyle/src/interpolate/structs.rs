@@ -45,15 +45,32 @@ fn groups<S: Simd, M: Mode, V: Quads<S>, W: Weights<S, V>>(
     to: &[JointQuat],
     out: &mut [JointQuat],
 ) {
+    let whole = out.len() - out.len() % V::LEN;
     let mut at = 0;
-    for (to, out) in to.chunks(V::LEN).zip(out.chunks_mut(V::LEN)) {
-        let from = from.and_then(|from| from.get(at..at + out.len()));
+    for (to, out) in to.chunks_exact(V::LEN).zip(out.chunks_exact_mut(V::LEN)) {
+        let from = from.and_then(|from| from.get(at..at + V::LEN));
         group::<S, M, V, W>(s, mode, how, from, to, out);
         at += V::LEN;
     }
+    // The last ones with others beside them that nobody asked for.
+    let padded = |joints: &[JointQuat]| {
+        let mut all = [JointQuat::IDENTITY; 16];
+        for (all, joint) in all.iter_mut().zip(joints.iter().skip(whole)) {
+            *all = *joint;
+        }
+        all
+    };
+    let (first, to) = (padded(from.unwrap_or(out)), padded(to));
+    let mut last = first;
+    if whole < out.len() {
+        group::<S, M, V, W>(s, mode, how, Some(&first[..V::LEN]), &to[..V::LEN], &mut last[..V::LEN]);
+    }
+    for (out, last) in out.iter_mut().skip(whole).zip(last) {
+        *out = last;
+    }
 }
 
-/// As many joints as there are lanes, or fewer.
+/// As many joints as there are lanes.
 #[inline(always)]
 fn group<S: Simd, M: Mode, V: Quads<S>, W: Weights<S, V>>(
     s: S,
@@ -63,28 +80,26 @@ fn group<S: Simd, M: Mode, V: Quads<S>, W: Weights<S, V>>(
     to: &[JointQuat],
     out: &mut [JointQuat],
 ) {
+    let joint = |list: &[JointQuat], i: usize| *list.get(i).unwrap_or(&JointQuat::IDENTITY);
     let rotation = {
         let (near, far) = nearer.order(from.unwrap_or(out), to);
-        let a = V::gather(s, |i| near.get(i).unwrap_or(&JointQuat::IDENTITY).rotation);
-        let b = V::gather(s, |i| far.get(i).unwrap_or(&JointQuat::IDENTITY).rotation);
+        let a = V::gather(s, |i| joint(near, i).rotation);
+        let b = V::gather(s, |i| joint(far, i).rotation);
         let ([x, y, z, w], sign) = rotations::<_, _, _, _, false>(s, mode, weights, V::splat(s, f), a, b);
         // On the hemisphere of the first end.
         let sign = if nearer == Nearer::First { V::splat(s, 1.0) } else { sign };
         [x * sign, y * sign, z * sign, w * sign]
     };
     let f = f32x4::splat(s, f);
-    for i in 0..out.len() {
+    for i in 0..V::LEN {
+        let (near, far) = nearer.order(from.unwrap_or(out), to);
         // Straight lines need no lanes of their own.
-        let rest = |joint: &JointQuat| {
-            let [x, y, z] = joint.translation;
-            [f32x4::load_array(s, [x, y, z, joint.scale])]
+        let rest = |JointQuat { translation: [x, y, z], scale, .. }: JointQuat| {
+            [f32x4::load_array(s, [x, y, z, scale])]
         };
-        if let (Some(to), Some(own)) = (to.get(i), out.get(i)) {
-            let (near, far) = nearer.order(from.and_then(|from| from.get(i)).unwrap_or(own), to);
-            let [x, y, z, scale] = vectors(mode, f, rest(near), rest(far))[0].to_array();
-            if let Some(out) = out.get_mut(i) {
-                (out.translation, out.scale) = ([x, y, z], scale);
-            }
+        let [x, y, z, scale] = vectors(mode, f, rest(joint(near, i)), rest(joint(far, i)))[0].to_array();
+        if let Some(out) = out.get_mut(i) {
+            (out.translation, out.scale) = ([x, y, z], scale);
         }
     }
     V::scatter(rotation, |i, rotation| {
