@@ -2,7 +2,7 @@
 
 use fearless_simd::prelude::*;
 
-use super::kernel::{dot, load_quats, order, store_all, vector_block};
+use super::kernel::{dot, load_all, order, store_all, vector_block};
 use super::{Arc, Factors};
 use crate::exp_map::{between, exp, log, product};
 use crate::pose::{BLOCK, PoseBlock};
@@ -34,7 +34,7 @@ fn kernel<S: Simd, M: Mode, const GIVEN: bool>(
     for (i, ((from, to), out)) in from.iter().zip(to).zip(out).enumerate() {
         let t = factors.of_block(i);
         for at in (0..BLOCK).step_by(S::f32s::LEN) {
-            let (a, mut b) = (load_quats(s, &from.rotation, at), load_quats(s, &to.rotation, at));
+            let (a, mut b) = (load_all(s, &from.rotation, at), load_all(s, &to.rotation, at));
             if !GIVEN {
                 // Not fused, as everywhere where it decides which way to go.
                 let sign = S::f32s::splat(s, 1.0).copysign(dot(Portable, &a, &b));
@@ -43,7 +43,7 @@ fn kernel<S: Simd, M: Mode, const GIVEN: bool>(
             let (near, far, f) = order(s, load(s, &t, at), a, b);
             let [x, y, z] = log::<S, M, GIVEN>(s, mode, &between::<S>(&near, &far));
             let part = exp(s, mode, &[x * f, y * f, z * f]);
-            store_all::<S, 4>(&mut out.rotation, at, product::<S, M>(mode, &near, &part));
+            store_all(&mut out.rotation, at, product::<S, M>(mode, &near, &part));
         }
         vector_block(s, mode, &from.translation, &to.translation, &t, &mut out.translation);
         vector_block(s, mode, &from.scale, &to.scale, &t, &mut out.scale);

@@ -1,11 +1,11 @@
 //! Many joints between two ends.
 
-use fearless_simd::prelude::*;
+use fearless_simd::{f32x4, f32x16, prelude::*};
 
 use super::Factors;
-use super::weights::{Angle, Weights};
+use super::weights::{Angle, Weights, WeightsOfAll};
 use crate::pose::{BLOCK, Lanes, PoseBlock};
-use crate::simd::{Floats, Mode, Portable, load, store};
+use crate::simd::{Floats, Mode, Portable, load};
 
 /// The four components of one quaternion per lane.
 pub(super) type Quats<V> = [V; 4];
@@ -74,22 +74,25 @@ pub(super) fn vectors<S: Simd, M: Mode, V: Floats<S>, const N: usize>(
     near
 }
 
+/// The lanes from `at` of each component.
 #[inline(always)]
-pub(super) fn load_quats<S: Simd>(s: S, lanes: &[Lanes; 4], at: usize) -> Quats<S::f32s> {
-    let [x, y, z, w] = lanes;
-    [load(s, x, at), load(s, y, at), load(s, z, at), load(s, w, at)]
+pub(super) fn load_all<S: Simd, V: Floats<S>, const N: usize>(s: S, lanes: &[Lanes; N], at: usize) -> [V; N] {
+    let mut out = [V::splat(s, 0.0); N];
+    for (out, lanes) in out.iter_mut().zip(lanes) {
+        *out = V::from_slice(s, &lanes[at..at + V::LEN]);
+    }
+    out
 }
 
+/// Puts lanes back where [`load_all`] took them from.
 #[inline(always)]
-fn load_vectors<S: Simd>(s: S, lanes: &[Lanes; 3], at: usize) -> [S::f32s; 3] {
-    let [x, y, z] = lanes;
-    [load(s, x, at), load(s, y, at), load(s, z, at)]
-}
-
-#[inline(always)]
-pub(super) fn store_all<S: Simd, const N: usize>(lanes: &mut [Lanes; N], at: usize, values: [S::f32s; N]) {
+pub(super) fn store_all<S: Simd, V: Floats<S>, const N: usize>(
+    lanes: &mut [Lanes; N],
+    at: usize,
+    values: [V; N],
+) {
     for (lanes, value) in lanes.iter_mut().zip(values) {
-        store::<S>(lanes, at, value);
+        value.store_slice(&mut lanes[at..at + V::LEN]);
     }
 }
 
@@ -111,9 +114,26 @@ impl Nearer {
     }
 }
 
-/// One factor for all joints, `f` from the nearer end, which is the second one if `SECOND`. Without `from` the joints in `out` are the first end.
+/// One factor for all joints, `f` from the nearer end, which is the second one if `SECOND`. Without `from` the joints in
+/// `out` are the first end.
 #[inline(always)]
-pub(super) fn uniform_blocks<S: Simd, M: Mode, W: Weights<S, S::f32s>, const SECOND: bool>(
+pub(super) fn uniform_blocks<S: Simd, M: Mode, W: WeightsOfAll<S>, const SECOND: bool>(
+    s: S,
+    mode: M,
+    how: (&W, f32),
+    from: Option<&[PoseBlock]>,
+    to: &[PoseBlock],
+    out: &mut [PoseBlock],
+) {
+    match S::f32s::LEN {
+        4 => uniform_lanes::<S, M, f32x4<S>, W, SECOND>(s, mode, how, from, to, out),
+        // Two groups at a time: while the one waits for its results, the other can go on.
+        _ => uniform_lanes::<S, M, f32x16<S>, W, SECOND>(s, mode, how, from, to, out),
+    }
+}
+
+#[inline(always)]
+fn uniform_lanes<S: Simd, M: Mode, V: Floats<S>, W: Weights<S, V>, const SECOND: bool>(
     s: S,
     mode: M,
     (weights, f): (&W, f32),
@@ -122,24 +142,25 @@ pub(super) fn uniform_blocks<S: Simd, M: Mode, W: Weights<S, S::f32s>, const SEC
     out: &mut [PoseBlock],
 ) {
     let nearer = if SECOND { Nearer::Second } else { Nearer::First };
-    let f = S::f32s::splat(s, f);
+    let f = V::splat(s, f);
     for (i, (to, out)) in to.iter().zip(out).enumerate() {
-        for at in (0..BLOCK).step_by(S::f32s::LEN) {
+        for at in (0..BLOCK).step_by(V::LEN) {
             let (near, far) = nearer.order(from.and_then(|from| from.get(i)).unwrap_or(out), to);
-            let (a, b) = (load_quats(s, &near.rotation, at), load_quats(s, &far.rotation, at));
-            let (mut rotation, sign) = rotations::<_, _, _, _, false>(s, mode, weights, f, a, b);
+            let (a, b) = (load_all(s, &near.rotation, at), load_all(s, &far.rotation, at));
+            let (mut rotation, sign): (Quats<V>, V) =
+                rotations::<_, _, _, _, false>(s, mode, weights, f, a, b);
             if SECOND {
                 // On the hemisphere of the first end.
                 let [x, y, z, w] = rotation;
                 rotation = [x * sign, y * sign, z * sign, w * sign];
             }
-            let (a, b) = (load_vectors(s, &near.translation, at), load_vectors(s, &far.translation, at));
-            let translation = vectors(mode, f, a, b);
-            let (a, b) = (load_vectors(s, &near.scale, at), load_vectors(s, &far.scale, at));
-            let scale = vectors(mode, f, a, b);
-            store_all::<S, 4>(&mut out.rotation, at, rotation);
-            store_all::<S, 3>(&mut out.translation, at, translation);
-            store_all::<S, 3>(&mut out.scale, at, scale);
+            let (a, b) = (load_all(s, &near.translation, at), load_all(s, &far.translation, at));
+            let translation: [V; 3] = vectors(mode, f, a, b);
+            let (a, b) = (load_all(s, &near.scale, at), load_all(s, &far.scale, at));
+            let scale: [V; 3] = vectors(mode, f, a, b);
+            store_all(&mut out.rotation, at, rotation);
+            store_all(&mut out.translation, at, translation);
+            store_all(&mut out.scale, at, scale);
         }
     }
 }
@@ -174,10 +195,10 @@ pub(super) fn rotation_block<S: Simd, M: Mode, W: Weights<S, S::f32s>, const GIV
 ) {
     for at in (0..BLOCK).step_by(S::f32s::LEN) {
         let t = load(s, t, at);
-        let (near, far, f) = order(s, t, load_quats(s, a, at), load_quats(s, b, at));
+        let (near, far, f) = order(s, t, load_all(s, a, at), load_all(s, b, at));
         let ([x, y, z, w], sign) = rotations::<_, _, _, _, GIVEN>(s, mode, weights, f, near, far);
         let sign = t.simd_gt(S::f32s::splat(s, 0.5)).select(sign, S::f32s::splat(s, 1.0));
-        store_all::<S, 4>(out, at, [x * sign, y * sign, z * sign, w * sign]);
+        store_all(out, at, [x * sign, y * sign, z * sign, w * sign]);
     }
 }
 
@@ -192,8 +213,8 @@ pub(crate) fn vector_block<S: Simd, M: Mode>(
     out: &mut [Lanes; 3],
 ) {
     for at in (0..BLOCK).step_by(S::f32s::LEN) {
-        let (near, far, f) = order(s, load(s, t, at), load_vectors(s, a, at), load_vectors(s, b, at));
-        store_all::<S, 3>(out, at, vectors(mode, f, near, far));
+        let (near, far, f) = order(s, load(s, t, at), load_all(s, a, at), load_all(s, b, at));
+        store_all(out, at, vectors(mode, f, near, far));
     }
 }
 

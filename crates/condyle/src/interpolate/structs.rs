@@ -3,21 +3,10 @@
 use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 
 use super::kernel::{Nearer, rotations, vectors};
-use super::weights::Weights;
+use super::weights::{Weights, WeightsOfAll};
 use crate::JointQuat;
 use crate::convert::quads::Quads;
 use crate::simd::Mode;
-
-/// Weights for vectors of every width that structures are gathered into.
-pub(super) trait WeightsOfAll<S: Simd>:
-    Weights<S, f32x4<S>> + Weights<S, f32x8<S>> + Weights<S, f32x16<S>>
-{
-}
-
-impl<S: Simd, W> WeightsOfAll<S> for W where
-    W: Weights<S, f32x4<S>> + Weights<S, f32x8<S>> + Weights<S, f32x16<S>>
-{
-}
 
 /// One factor for all joints, `f` from the nearer end. Without `from` the joints in `out` are the first end.
 #[inline(always)]

@@ -4,7 +4,7 @@
 //! weights: `to` multiplies the far end, `1 - off` the near one. Both are exactly `f` where the ends are equal, and zero
 //! where `f` is: so the ends, and equal ends, come out exactly.
 
-use fearless_simd::prelude::*;
+use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 
 use super::Terms;
 use super::formula::Coefficients;
@@ -26,6 +26,17 @@ pub(super) struct Angle<V> {
 pub(super) trait Weights<S: Simd, V: Floats<S>>: Copy {
     /// `to` and `off`.
     fn weights<M: Mode>(&self, s: S, mode: M, angle: Angle<V>, f: V) -> (V, V);
+}
+
+/// Weights for vectors of every width that a kernel may take.
+pub(super) trait WeightsOfAll<S: Simd>:
+    Weights<S, f32x4<S>> + Weights<S, f32x8<S>> + Weights<S, f32x16<S>>
+{
+}
+
+impl<S: Simd, W> WeightsOfAll<S> for W where
+    W: Weights<S, f32x4<S>> + Weights<S, f32x8<S>> + Weights<S, f32x16<S>>
+{
 }
 
 /// The polynomial with the coefficients `k`. Even and odd powers apart make half as long a chain of operations that wait
