@@ -14,6 +14,9 @@ use crate::{Affine, Error, Pose, Skeleton};
 /// Instances that are worked on together.
 const LANES: usize = 8;
 
+/// Joints that change places together: from a lane each to an instance in each lane.
+const TILE: usize = 4;
+
 /// Row `r`, column `c` of the matrices of one joint is element `4 * r + c`; one lane per instance.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
@@ -30,7 +33,12 @@ const IDENTITY: LaneMatrices = {
 /// Where [`local_to_model_crowd`] keeps matrices while it works: grown once to the size of the skeleton, then used again.
 #[derive(Debug, Clone, Default)]
 pub struct CrowdBuffer {
+    /// One per joint, up to a whole block.
     model: Vec<LaneMatrices>,
+    /// Local matrices of one block, one per instance.
+    local: Vec<Matrices>,
+    /// What is no joint of an instance goes here, one per instance.
+    spare: Vec<[Affine; TILE]>,
 }
 
 /// Turns the local transforms of many instances of one skeleton into model-space matrices.
@@ -57,7 +65,9 @@ pub fn local_to_model_crowd(
         return Ok(());
     }
     if buffer.model.len() < joint_count {
-        buffer.model.resize(joint_count, IDENTITY);
+        buffer.model.resize(joint_count.next_multiple_of(BLOCK), IDENTITY);
+        buffer.local.resize(LANES, [[0.0; BLOCK]; 12]);
+        buffer.spare.resize(LANES, [Affine::IDENTITY; TILE]);
     }
     for (poses, models) in poses.chunks(LANES).zip(models.chunks_mut(LANES * joint_count)) {
         // Lanes without an instance follow the first one, and go nowhere.
@@ -66,7 +76,7 @@ pub fn local_to_model_crowd(
         for (out, model) in out.iter_mut().zip(models.chunks_mut(joint_count)) {
             *out = model;
         }
-        place(skeleton.parents(), &blocks, &mut buffer.model, out);
+        place(skeleton.parents(), &blocks, buffer, out);
     }
     Ok(())
 }
@@ -75,16 +85,10 @@ pub fn local_to_model_crowd(
 fn place(
     parents: &[u16],
     blocks: &[&[PoseBlock]; LANES],
-    model: &mut [LaneMatrices],
+    buffer: &mut CrowdBuffer,
     out: [&mut [Affine]; LANES],
 ) {
-    dispatch!(|s, mode| hierarchies(s, mode, parents, blocks, model, out));
-}
-
-/// Where the matrices of each instance go; those of lanes without an instance are thrown away.
-struct Out<'a> {
-    models: [&'a mut [Affine]; LANES],
-    nowhere: [Affine; LANES],
+    dispatch!(|s, mode| hierarchies(s, mode, parents, blocks, buffer, out));
 }
 
 #[inline(always)]
@@ -93,54 +97,86 @@ fn hierarchies<S: Simd, M: Mode>(
     mode: M,
     parents: &[u16],
     blocks: &[&[PoseBlock]; LANES],
-    model: &mut [LaneMatrices],
-    models: [&mut [Affine]; LANES],
+    buffer: &mut CrowdBuffer,
+    mut out: [&mut [Affine]; LANES],
 ) {
-    let mut local: [Matrices; LANES] = [[[0.0; BLOCK]; 12]; LANES];
-    let mut tile = [IDENTITY; 4];
-    let mut out = Out { models, nowhere: [Affine::IDENTITY; LANES] };
+    let CrowdBuffer { model, local, spare } = buffer;
+    // Always there.
+    let (Some(local), Some(spare)) = (local.first_chunk_mut::<LANES>(), spare.first_chunk_mut::<LANES>())
+    else {
+        return;
+    };
     for (index, parents) in parents.chunks(BLOCK).enumerate() {
         for (local, blocks) in local.iter_mut().zip(blocks) {
             if let Some(block) = blocks.get(index) {
                 block_to_matrices(s, mode, block, local);
             }
         }
-        // Four joints at a time change from a lane each to an instance in each lane.
-        for (at, parents) in (0..BLOCK).step_by(4).zip(parents.chunks(4)) {
-            #[allow(clippy::needless_range_loop, reason = "eight arrays are walked at once")]
-            for element in 0..12 {
-                let four = |instance: usize| {
-                    let (low, high) = (&local[instance][element], &local[instance + 4][element]);
-                    f32x4::from_slice(s, &low[at..at + 4]).combine(f32x4::from_slice(s, &high[at..at + 4]))
-                };
-                let [a, b, c, d] = transpose_halves([four(0), four(1), four(2), four(3)]);
-                a.store_slice(&mut tile[0].0[element]);
-                b.store_slice(&mut tile[1].0[element]);
-                c.store_slice(&mut tile[2].0[element]);
-                d.store_slice(&mut tile[3].0[element]);
+        for (at, parents) in (0..BLOCK).step_by(TILE).zip(parents.chunks(TILE)) {
+            let first = index * BLOCK + at;
+            let Some(tile) = model.get_mut(first..).and_then(|m| m.first_chunk_mut()) else { return };
+            regroup(s, local, at, tile);
+            // Joints behind the last one have no parents.
+            let mut four = [u16::MAX; TILE];
+            for (to, parent) in four.iter_mut().zip(parents) {
+                *to = *parent;
             }
-            for (lane, (&parent, local)) in parents.iter().zip(&tile).enumerate() {
-                place_joint(s, mode, index * BLOCK + at + lane, parent, local, model, &mut out);
+            let mut to = spare.each_mut();
+            for (to, out) in to.iter_mut().zip(&mut out) {
+                if out.len() >= TILE
+                    && let Some((tile, rest)) = core::mem::take(out).split_first_chunk_mut()
+                {
+                    (*to, *out) = (tile, rest);
+                }
             }
+            for (lane, parent) in four.into_iter().enumerate() {
+                place_joint(s, mode, parent, model, first + lane, &mut to, lane);
+            }
+        }
+    }
+    // The last joints.
+    for (out, spare) in out.into_iter().zip(spare) {
+        for (out, matrix) in out.iter_mut().zip(spare) {
+            *out = *matrix;
         }
     }
 }
 
-/// One joint of all instances: the same operations in the same order as `mul_affine` has for one.
+/// Four joints of one block, from `at` on, change from a lane each to an instance in each lane.
+#[inline(always)]
+fn regroup<S: Simd>(s: S, local: &[Matrices; LANES], at: usize, tile: &mut [LaneMatrices; TILE]) {
+    #[allow(clippy::needless_range_loop, reason = "eight arrays are walked at once")]
+    for element in 0..12 {
+        let four = |instance: usize| {
+            let (low, high) = (&local[instance][element], &local[instance + 4][element]);
+            f32x4::from_slice(s, &low[at..at + 4]).combine(f32x4::from_slice(s, &high[at..at + 4]))
+        };
+        let [a, b, c, d] = transpose_halves([four(0), four(1), four(2), four(3)]);
+        a.store_slice(&mut tile[0].0[element]);
+        b.store_slice(&mut tile[1].0[element]);
+        c.store_slice(&mut tile[2].0[element]);
+        d.store_slice(&mut tile[3].0[element]);
+    }
+}
+
+/// One joint of all instances, its local matrices in the place of its model matrices: the same operations in the same
+/// order as `mul_affine` has for one.
 #[inline(always)]
 fn place_joint<S: Simd, M: Mode>(
     s: S,
     mode: M,
-    joint: usize,
     parent: u16,
-    local: &LaneMatrices,
     model: &mut [LaneMatrices],
-    out: &mut Out<'_>,
+    joint: usize,
+    out: &mut [&mut [Affine; TILE]; LANES],
+    lane: usize,
 ) {
     let load = |lanes: &[f32; LANES]| f32x8::load_array_ref(s, lanes);
     let zero = f32x8::splat(s, 0.0);
+    // Always there.
+    let Some((before, [own, ..])) = model.split_at_mut_checked(joint) else { return };
     // A root has no such parent.
-    let parent = model.get(usize::from(parent)).unwrap_or(&IDENTITY);
+    let parent = before.get(usize::from(parent)).unwrap_or(&IDENTITY);
     let mut product = [[zero; 4]; 3];
     for (r, row) in product.iter_mut().enumerate() {
         let [x, y, z, t] =
@@ -148,29 +184,20 @@ fn place_joint<S: Simd, M: Mode>(
         let (x, y, z) = (load(x), load(y), load(z));
         for (c, value) in row.iter_mut().enumerate() {
             let last = if c == 3 { load(t) } else { zero };
-            let last = mode.madd(z, load(&local.0[8 + c]), last);
-            *value = mode.madd(x, load(&local.0[c]), mode.madd(y, load(&local.0[4 + c]), last));
+            let last = mode.madd(z, load(&own.0[8 + c]), last);
+            *value = mode.madd(x, load(&own.0[c]), mode.madd(y, load(&own.0[4 + c]), last));
         }
     }
-    // Both always there.
-    if let Some(model) = model.get_mut(joint) {
-        for (row, lanes) in product.iter().zip(model.0.as_chunks_mut::<4>().0) {
-            for (value, lanes) in row.iter().zip(lanes) {
-                value.store_slice(lanes);
-            }
-        }
-    }
-    let mut rows = out.nowhere.each_mut();
-    for (rows, out) in rows.iter_mut().zip(&mut out.models) {
-        if let Some(out) = out.get_mut(joint) {
-            *rows = out;
+    for (row, lanes) in product.iter().zip(own.0.as_chunks_mut::<4>().0) {
+        for (value, lanes) in row.iter().zip(lanes) {
+            value.store_slice(lanes);
         }
     }
     for (r, row) in product.into_iter().enumerate() {
         for (instance, both) in transpose_halves(row).into_iter().enumerate() {
             let (low, high) = both.split();
-            rows[instance].rows[r] = low.to_array();
-            rows[instance + LANES / 2].rows[r] = high.to_array();
+            out[instance][lane].rows[r] = low.to_array();
+            out[instance + LANES / 2][lane].rows[r] = high.to_array();
         }
     }
 }
