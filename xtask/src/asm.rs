@@ -224,13 +224,32 @@ fn loops(blocks: &[Block<'_>]) -> Vec<bool> {
     (0..blocks.len()).map(comes_back).collect()
 }
 
+/// The functions whose addresses a kernel keeps in registers, by register; not those of registers that hold several.
+fn held_functions(blocks: &[Block<'_>]) -> BTreeMap<String, String> {
+    let mut held = BTreeMap::new();
+    for (name, operands) in blocks.iter().flat_map(|block| &block.code) {
+        if let Some((symbol, register)) = operands.split_once("@GOTPCREL(%rip), ")
+            && *name == "movq"
+        {
+            let function = demangle(symbol);
+            let known = held.entry(register.to_owned()).or_insert_with(|| function.clone());
+            if *known != function {
+                *known = format!("{known} or {function}");
+            }
+        }
+    }
+    held
+}
+
 /// One kernel's assembly text; `function` is the one that dispatches to it.
 fn examine(function: &str, body: &[&str]) -> Kernel {
     let blocks = Block::split(body);
+    let held = held_functions(&blocks);
     let in_loop = loops(&blocks);
     let mut kernel = Kernel::default();
     for (block, &in_loop) in blocks.iter().zip(&in_loop) {
         for callee in block.callees().filter(|callee| !is_panic(callee)) {
+            let callee = held.get(&callee).cloned().unwrap_or(callee);
             let wanted = WANTED.iter().any(|(f, prefix)| function == *f && callee.starts_with(prefix));
             if !wanted && (in_loop || !BYTES.contains(&callee.as_str())) {
                 kernel.calls.push(callee);
@@ -263,9 +282,13 @@ fn examine(function: &str, body: &[&str]) -> Kernel {
 const BYTES: [&str; 3] = ["memcpy", "memmove", "memset"];
 
 /// Calls that are meant to be, by the function that dispatches: sampling gathers the keys of sixteen joints one track
-/// after another, which is no work for vectors, before it interpolates them.
-const WANTED: [(&str, &str); 2] =
-    [("sample::sample_raw", "<condyle::sample::Keys<"), ("sample::sample_raw", "memcpy")];
+/// after another, which is no work for vectors, before it interpolates them; and the last matrices of eight instances are
+/// copied once.
+const WANTED: [(&str, &str); 3] = [
+    ("sample::sample_raw", "<condyle::sample::Keys<"),
+    ("sample::sample_raw", "memcpy"),
+    ("model::crowd::place", "memcpy"),
+];
 
 fn is_panic(callee: &str) -> bool {
     callee.contains("panic") || callee.contains("_fail") || callee.contains("unwrap_failed")

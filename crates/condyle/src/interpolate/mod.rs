@@ -92,8 +92,8 @@ impl Factors<'_> {
             Factor::PerJoint(t) => match t.get(block * BLOCK..(block + 1) * BLOCK) {
                 Some(all) => lanes.copy_from_slice(all),
                 None => {
-                    for (lane, t) in lanes.iter_mut().zip(t.iter().skip(block * BLOCK)) {
-                        *lane = *t;
+                    for (lane, out) in lanes.iter_mut().enumerate() {
+                        *out = t.get(block * BLOCK + lane).copied().unwrap_or(0.0);
                     }
                 }
             },

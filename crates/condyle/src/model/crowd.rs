@@ -117,10 +117,8 @@ fn hierarchies<S: Simd, M: Mode>(
             let Some(tile) = model.get_mut(first..).and_then(|m| m.first_chunk_mut()) else { return };
             regroup(s, local, at, tile);
             // Joints behind the last one have no parents.
-            let mut four = [u16::MAX; TILE];
-            for (to, parent) in four.iter_mut().zip(parents) {
-                *to = *parent;
-            }
+            let parent = |at: usize| parents.get(at).copied().unwrap_or(u16::MAX);
+            let four: [u16; TILE] = [parent(0), parent(1), parent(2), parent(3)];
             let mut to = spare.each_mut();
             for (to, out) in to.iter_mut().zip(&mut out) {
                 if out.len() >= TILE
