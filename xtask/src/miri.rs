@@ -5,8 +5,19 @@ use std::time::Duration;
 use crate::step::{Log, Outcome, Step, Stop, cargo, works};
 use crate::tests;
 
-/// What the interpreter needs minutes for, and runs no line that the other tests do not.
-const SLOW: [&str; 2] = ["portable_bits", "skin::tests::a_result_does_not_depend_on_its_neighbours"];
+/// What the interpreter needs minutes for: arithmetic over many cases and on every instruction set. The stages are walked through by
+/// the tests that remain.
+const SLOW: [&str; 9] = [
+    "portable_bits",
+    "blend::",
+    "convert::",
+    "exp_map::",
+    "interpolate::tests",
+    "model::crowd",
+    "model::subtree",
+    "reference::",
+    "skin::",
+];
 
 pub(crate) fn steps() -> Vec<Step> {
     vec![Step::new("miri", miri)]

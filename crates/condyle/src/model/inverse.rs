@@ -16,7 +16,7 @@ pub fn model_to_local(skeleton: &Skeleton, model: &[Affine], local: &mut [Affine
     Error::check_len("local", local.len(), skeleton.joint_count())?;
     // Siblings often follow each other: their parent is inverted once.
     let mut last = None;
-    for (joint, out) in (0_u16..).zip(local) {
+    for (out, joint) in local.iter_mut().zip(0_u16..) {
         let own = &model[usize::from(joint)];
         let Some(parent) = skeleton.parent(joint) else {
             *out = *own;
