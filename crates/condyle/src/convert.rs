@@ -4,7 +4,7 @@ use fearless_simd::{f32x4, prelude::*};
 
 use crate::Affine;
 use crate::pose::{BLOCK, Lanes, PoseBlock};
-use crate::simd::{Mode, store};
+use crate::simd::{Floats, Mode, load_all, store};
 
 mod from_matrices;
 pub(crate) mod quads;
@@ -20,7 +20,7 @@ pub(crate) type Matrices = [Lanes; 12];
 #[inline(always)]
 pub(crate) fn block_to_matrices<S: Simd, M: Mode>(s: S, mode: M, block: &PoseBlock, out: &mut Matrices) {
     for at in (0..BLOCK).step_by(S::f32s::LEN) {
-        let rows: [[S::f32s; 4]; 3] = lanes_to_matrices(s, mode, block, at);
+        let rows = block_rows::<S, M, S::f32s>(s, mode, block, at);
         for (row, out) in rows.iter().zip(out.as_chunks_mut::<4>().0) {
             for (value, out) in row.iter().zip(out) {
                 store::<S>(out, at, *value);
@@ -31,25 +31,22 @@ pub(crate) fn block_to_matrices<S: Simd, M: Mode>(s: S, mode: M, block: &PoseBlo
 
 /// The lanes of one block from `at` on as rows of matrices.
 #[inline(always)]
-fn lanes_to_matrices<S: Simd, M: Mode, V: SimdFloat<S, Element = f32>>(
+fn block_rows<S: Simd, M: Mode, V: Floats<S>>(s: S, mode: M, block: &PoseBlock, at: usize) -> [[V; 4]; 3] {
+    let rotation = load_all(s, &block.rotation, at);
+    transform_rows(s, mode, &rotation, load_all(s, &block.translation, at), load_all(s, &block.scale, at))
+}
+
+/// Rotations, translations and scales as rows of matrices.
+#[inline(always)]
+pub(crate) fn transform_rows<S: Simd, M: Mode, V: Floats<S>>(
     s: S,
     mode: M,
-    block: &PoseBlock,
-    at: usize,
+    rotation: &[V; 4],
+    [tx, ty, tz]: [V; 3],
+    [x, y, z]: [V; 3],
 ) -> [[V; 4]; 3] {
-    let lanes = |component: &Lanes| V::from_slice(s, &component[at..at + V::LEN]);
-    let [x, y, z, w] = &block.rotation;
-    let one = V::splat(s, 1.0);
-    let q = [lanes(x), lanes(y), lanes(z), lanes(w)];
-    let [[xx, xy, xz], [yx, yy, yz], [zx, zy, zz]] = rotation_rows(mode, &q, one);
-    let [x, y, z] = &block.scale;
-    let (x, y, z) = (lanes(x), lanes(y), lanes(z));
-    let [tx, ty, tz] = &block.translation;
-    [
-        [xx * x, xy * y, xz * z, lanes(tx)],
-        [yx * x, yy * y, yz * z, lanes(ty)],
-        [zx * x, zy * y, zz * z, lanes(tz)],
-    ]
+    let [[xx, xy, xz], [yx, yy, yz], [zx, zy, zz]] = rotation_rows(mode, rotation, V::splat(s, 1.0));
+    [[xx * x, xy * y, xz * z, tx], [yx * x, yy * y, yz * z, ty], [zx * x, zy * y, zz * z, tz]]
 }
 
 /// Unit quaternions as rows of matrices, times one factor for all axes.

@@ -117,8 +117,8 @@ pub use decompose::{Polar, Transform64};
 pub use error::Error;
 pub use interpolate::{
     Arc, Degree, Factor, Interpolator, Method, Selection, Terms, align_keys, interpolate, interpolate_joints,
-    interpolate_joints_in_place, interpolate_poses, interpolate_poses_in_place, interpolate_poses_through,
-    interpolate_through, middle, slerp_vectors,
+    interpolate_joints_in_place, interpolate_joints_through, interpolate_poses, interpolate_poses_in_place,
+    interpolate_poses_through, interpolate_through, middle, slerp_vectors,
 };
 pub use joint_quat::{JointMat, JointQuat};
 pub use math::{Affine, Quat, Transform};

@@ -371,6 +371,28 @@ pub(crate) fn store<S: Simd>(lanes: &mut Lanes, at: usize, value: S::f32s) {
     value.store_slice(&mut lanes[at..at + S::f32s::LEN]);
 }
 
+/// The lanes from `at` of each component.
+#[inline(always)]
+pub(crate) fn load_all<S: Simd, V: Floats<S>, const N: usize>(s: S, lanes: &[Lanes; N], at: usize) -> [V; N] {
+    let mut out = [V::splat(s, 0.0); N];
+    for (out, lanes) in out.iter_mut().zip(lanes) {
+        *out = V::from_slice(s, &lanes[at..at + V::LEN]);
+    }
+    out
+}
+
+/// Puts lanes back where [`load_all`] took them from.
+#[inline(always)]
+pub(crate) fn store_all<S: Simd, V: Floats<S>, const N: usize>(
+    lanes: &mut [Lanes; N],
+    at: usize,
+    values: [V; N],
+) {
+    for (lanes, value) in lanes.iter_mut().zip(values) {
+        value.store_slice(&mut lanes[at..at + V::LEN]);
+    }
+}
+
 /// The transpose of a 4x4 matrix.
 #[inline(always)]
 pub(crate) fn transpose<S: Simd>(m: [fearless_simd::f32x4<S>; 4]) -> [fearless_simd::f32x4<S>; 4] {
@@ -390,10 +412,52 @@ pub(crate) fn spread<S: Simd, const LANE: usize>(v: fearless_simd::f32x4<S>) -> 
 /// The transposes of two 4x4 matrices, one in the low halves and one in the high halves.
 #[inline(always)]
 pub(crate) fn transpose_halves<S: Simd>(v: [fearless_simd::f32x8<S>; 4]) -> [fearless_simd::f32x8<S>; 4] {
+    if S::f32s::LEN > 4 {
+        return transpose_blocks(v);
+    }
     let ((a, e), (b, f), (c, g), (d, h)) = (v[0].split(), v[1].split(), v[2].split(), v[3].split());
     let [a, b, c, d] = transpose([a, b, c, d]);
     let [e, f, g, h] = transpose([e, f, g, h]);
     [a.combine(e), b.combine(f), c.combine(g), d.combine(h)]
+}
+
+/// [`transpose`] of each block of four lanes.
+#[inline(always)]
+pub(crate) fn transpose_blocks<S: Simd, V: Floats<S>>(m: [V; 4]) -> [V; 4] {
+    let [a, b, c, d] = m;
+    let ((ac_low, ac_high), (bd_low, bd_high)) = (zip_blocks(a, c), zip_blocks(b, d));
+    let ((a, b), (c, d)) = (zip_blocks(ac_low, bd_low), zip_blocks(ac_high, bd_high));
+    [a, b, c, d]
+}
+
+/// `zip_low` and `zip_high` of each block of four lanes: an instruction each, which the compiler finds behind the three
+/// that stand here. There is no name for it, and what it makes of halves taken apart and put together are many more.
+#[inline(always)]
+fn zip_blocks<S: Simd, V: Floats<S>>(a: V, b: V) -> (V, V) {
+    let s = a.token();
+    let bytes = |table: &[u8; 64]| V::ByteVector::from_slice(s, &table[..V::ByteVector::LEN]);
+    let (low, high) = (bytes(&LOW), bytes(&HIGH));
+    let even = V::Mask::from_bitmask(s, 0x5555);
+    (
+        even.select(a.swizzle_dyn_within_blocks(low), b.swizzle_dyn_within_blocks(low)),
+        even.select(a.swizzle_dyn_within_blocks(high), b.swizzle_dyn_within_blocks(high)),
+    )
+}
+
+/// The first two lanes of each block, each twice.
+const LOW: [u8; 64] = doubled(0);
+/// The last two.
+const HIGH: [u8; 64] = doubled(8);
+
+const fn doubled(from: u8) -> [u8; 64] {
+    let mut bytes = [0; 64];
+    let mut at = 0;
+    while at < 64 {
+        let lane = at % 16 / 8;
+        bytes[at] = from + lane as u8 * 4 + at as u8 % 4;
+        at += 1;
+    }
+    bytes
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 
-use crate::simd::transpose;
+use crate::simd::{transpose, transpose_blocks};
 
 /// Vectors that quads go in and out of: component `c` of quad `i` is lane `i` of vector `c`.
 pub(crate) trait Quads<S: Simd>: SimdFloat<S, Element = f32> {
@@ -93,46 +93,4 @@ impl<S: Simd> Quads<S> for f32x16<S> {
         put(14, c4.to_array());
         put(15, d4.to_array());
     }
-}
-
-/// [`transpose`] of each block of four lanes.
-#[inline(always)]
-fn transpose_blocks<S: Simd, V: SimdFloat<S, Element = f32>>(m: [V; 4]) -> [V; 4]
-where
-    V::ByteVector: SimdBase<S, Element = u8>,
-{
-    let [a, b, c, d] = m;
-    let ((ac_low, ac_high), (bd_low, bd_high)) = (zip_blocks(a, c), zip_blocks(b, d));
-    let ((a, b), (c, d)) = (zip_blocks(ac_low, bd_low), zip_blocks(ac_high, bd_high));
-    [a, b, c, d]
-}
-
-/// `zip_low` and `zip_high` of each block of four lanes: an instruction each, which the compiler finds behind the three
-/// that stand here. There is no name for it, and what it makes of halves taken apart and put together are many more.
-#[inline(always)]
-fn zip_blocks<S: Simd, V: SimdFloat<S, Element = f32>>(a: V, b: V) -> (V, V) {
-    let s = a.token();
-    let bytes = |table: &[u8; 64]| V::ByteVector::from_slice(s, &table[..V::ByteVector::LEN]);
-    let (low, high) = (bytes(&LOW), bytes(&HIGH));
-    let even = V::Mask::from_bitmask(s, 0x5555);
-    (
-        even.select(a.swizzle_dyn_within_blocks(low), b.swizzle_dyn_within_blocks(low)),
-        even.select(a.swizzle_dyn_within_blocks(high), b.swizzle_dyn_within_blocks(high)),
-    )
-}
-
-/// The first two lanes of each block, each twice.
-const LOW: [u8; 64] = doubled(0);
-/// The last two.
-const HIGH: [u8; 64] = doubled(8);
-
-const fn doubled(from: u8) -> [u8; 64] {
-    let mut bytes = [0; 64];
-    let mut at = 0;
-    while at < 64 {
-        let lane = at % 16 / 8;
-        bytes[at] = from + lane as u8 * 4 + at as u8 % 4;
-        at += 1;
-    }
-    bytes
 }

@@ -3,7 +3,7 @@
 use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 
 use super::quads::Quads;
-use super::{lanes_to_matrices, rotation_rows};
+use super::{block_rows, rotation_rows};
 use crate::pose::{BLOCK, PoseBlock};
 use crate::simd::{Mode, dispatch};
 use crate::{Affine, Error, JointQuat, Pose};
@@ -103,12 +103,12 @@ fn blocks_by<S: Simd, M: Mode, T: Stored, V: Quads<S>>(s: S, mode: M, blocks: &[
     let (full, rest) = out.as_chunks_mut::<BLOCK>();
     for (block, out) in blocks.iter().zip(&mut *full) {
         for (at, out) in (0..BLOCK).step_by(V::LEN).zip(out.chunks_exact_mut(V::LEN)) {
-            T::store(s, &lanes_to_matrices::<S, M, V>(s, mode, block, at), out);
+            T::store(s, &block_rows::<S, M, V>(s, mode, block, at), out);
         }
     }
     if let Some(block) = blocks.get(full.len()) {
         for (at, out) in (0..BLOCK).step_by(V::LEN).zip(rest.chunks_mut(V::LEN)) {
-            T::store(s, &lanes_to_matrices::<S, M, V>(s, mode, block, at), out);
+            T::store(s, &block_rows::<S, M, V>(s, mode, block, at), out);
         }
     }
 }

@@ -104,7 +104,8 @@ pub(super) fn formula_error(method: Method, max_angle: f32) -> f64 {
     // Miri would take minutes.
     const STEPS: u32 = if cfg!(miri) { 12 } else { 48 };
     let part = |k: u32| f64::from(k) / f64::from(STEPS);
-    let max_angle = f64::from(max_angle).clamp(0.0, core::f64::consts::FRAC_PI_2);
+    let widest = core::f64::consts::FRAC_PI_2;
+    let max_angle = if max_angle.is_nan() { widest } else { f64::from(max_angle).clamp(0.0, widest) };
     let mut worst = 0.0_f64;
     for theta in (1..=STEPS).map(|k| part(k) * max_angle) {
         let half = sin_f64(theta / 2.0);

@@ -1,11 +1,12 @@
 //! Many joints between two ends.
 
-use fearless_simd::{f32x4, f32x16, prelude::*};
+use fearless_simd::{f32x4, prelude::*};
 
 use super::Factors;
-use super::weights::{Angle, Weights, WeightsOfAll};
+use super::weights::{Angle, Shared, Weights};
+use crate::Quat;
 use crate::pose::{BLOCK, Lanes, PoseBlock};
-use crate::simd::{Floats, Mode, Portable, load};
+use crate::simd::{Floats, Mode, Portable, load, load_all, store_all};
 
 /// The four components of one quaternion per lane.
 pub(super) type Quats<V> = [V; 4];
@@ -32,14 +33,16 @@ pub(super) fn rotations<S: Simd, M: Mode, V: Floats<S>, W: Weights<S, V>, const 
     near: Quats<V>,
     far: Quats<V>,
 ) -> (Quats<V>, V) {
-    let (half, one) = (V::splat(s, 0.5), V::splat(s, 1.0));
-    // Not fused in either mode: between keys half a turn apart the sign is all that says which way.
-    let dot = dot(Portable, &near, &far);
+    let (zero, half, one) = (V::splat(s, 0.0), V::splat(s, 0.5), V::splat(s, 1.0));
+    // Not fused in either mode: between keys half a turn apart the sign is all that says which way. Not negative zero.
+    let dot = dot(Portable, &near, &far) + zero;
     let sign = if GIVEN { one } else { one.copysign(dot) };
     let cos = if GIVEN { dot } else { dot.abs() };
-    let far = [far[0] * sign, far[1] * sign, far[2] * sign, far[3] * sign];
+    let mut step = far;
+    for (step, near) in step.iter_mut().zip(near) {
+        *step = mode.msub(*step, sign, near);
+    }
     // From the chord where the ends are close: there the cosine has no digits left, and equal ends must give zero.
-    let step = [far[0] - near[0], far[1] - near[1], far[2] - near[2], far[3] - near[3]];
     let chord = squares(mode, &step);
     let z = cos.simd_lt(V::splat(s, 0.75)).select(one - cos, chord * half);
     let mut half_cos2 = one - z * half;
@@ -47,16 +50,15 @@ pub(super) fn rotations<S: Simd, M: Mode, V: Floats<S>, W: Weights<S, V>, const 
         // From the sum where the ends are far apart: there the difference has no digits left.
         let sum = [far[0] + near[0], far[1] + near[1], far[2] + near[2], far[3] + near[3]];
         let wide = squares(mode, &sum) * V::splat(s, 0.25);
-        half_cos2 = cos.simd_lt(V::splat(s, 0.0)).select(wide, half_cos2);
+        half_cos2 = cos.simd_lt(zero).select(wide, half_cos2);
     }
     let (to, off) = weights.weights(s, mode, Angle { z, half_cos2 }, f);
-    // The difference of equal products is smaller than the last bit of the end: equal ends come out exactly.
-    let between = [
-        near[0] + mode.msub(far[0], to, near[0] * off),
-        near[1] + mode.msub(far[1], to, near[1] * off),
-        near[2] + mode.msub(far[2], to, near[2] * off),
-        near[3] + mode.msub(far[3], to, near[3] * off),
-    ];
+    let to = to * sign;
+    let mut between = near;
+    for (between, far) in between.iter_mut().zip(far) {
+        // The difference of equal products is smaller than the last bit of the end: equal ends come out exactly.
+        *between += mode.msub(far, to, *between * off);
+    }
     (between, sign)
 }
 
@@ -72,28 +74,6 @@ pub(super) fn vectors<S: Simd, M: Mode, V: Floats<S>, const N: usize>(
         *near = mode.madd(far - *near, f, *near);
     }
     near
-}
-
-/// The lanes from `at` of each component.
-#[inline(always)]
-pub(super) fn load_all<S: Simd, V: Floats<S>, const N: usize>(s: S, lanes: &[Lanes; N], at: usize) -> [V; N] {
-    let mut out = [V::splat(s, 0.0); N];
-    for (out, lanes) in out.iter_mut().zip(lanes) {
-        *out = V::from_slice(s, &lanes[at..at + V::LEN]);
-    }
-    out
-}
-
-/// Puts lanes back where [`load_all`] took them from.
-#[inline(always)]
-pub(super) fn store_all<S: Simd, V: Floats<S>, const N: usize>(
-    lanes: &mut [Lanes; N],
-    at: usize,
-    values: [V; N],
-) {
-    for (lanes, value) in lanes.iter_mut().zip(values) {
-        value.store_slice(&mut lanes[at..at + V::LEN]);
-    }
 }
 
 /// Which end is the nearer one.
@@ -117,52 +97,57 @@ impl Nearer {
 /// One factor for all joints, `f` from the nearer end, which is the second one if `SECOND`. Without `from` the joints in
 /// `out` are the first end.
 #[inline(always)]
-pub(super) fn uniform_blocks<S: Simd, M: Mode, W: WeightsOfAll<S>, const SECOND: bool>(
+pub(super) fn uniform_blocks<S: Simd, M: Mode, W: Shared, const SECOND: bool>(
     s: S,
     mode: M,
-    how: (&W, f32),
-    from: Option<&[PoseBlock]>,
-    to: &[PoseBlock],
-    out: &mut [PoseBlock],
-) {
-    match S::f32s::LEN {
-        4 => uniform_lanes::<S, M, f32x4<S>, W, SECOND>(s, mode, how, from, to, out),
-        // Two groups at a time: while the one waits for its results, the other can go on.
-        _ => uniform_lanes::<S, M, f32x16<S>, W, SECOND>(s, mode, how, from, to, out),
-    }
-}
-
-#[inline(always)]
-fn uniform_lanes<S: Simd, M: Mode, V: Floats<S>, W: Weights<S, V>, const SECOND: bool>(
-    s: S,
-    mode: M,
-    (weights, f): (&W, f32),
+    (weights, f): (W, f32),
     from: Option<&[PoseBlock]>,
     to: &[PoseBlock],
     out: &mut [PoseBlock],
 ) {
     let nearer = if SECOND { Nearer::Second } else { Nearer::First };
-    let f = V::splat(s, f);
+    let (weights, f) = (weights.spread::<S, S::f32s>(s), S::f32s::splat(s, f));
     for (i, (to, out)) in to.iter().zip(out).enumerate() {
-        for at in (0..BLOCK).step_by(V::LEN) {
+        for at in (0..BLOCK).step_by(S::f32s::LEN) {
             let (near, far) = nearer.order(from.and_then(|from| from.get(i)).unwrap_or(out), to);
             let (a, b) = (load_all(s, &near.rotation, at), load_all(s, &far.rotation, at));
-            let (mut rotation, sign): (Quats<V>, V) =
-                rotations::<_, _, _, _, false>(s, mode, weights, f, a, b);
+            let (mut rotation, sign) = rotations::<_, _, S::f32s, _, false>(s, mode, &weights, f, a, b);
             if SECOND {
                 // On the hemisphere of the first end.
                 let [x, y, z, w] = rotation;
                 rotation = [x * sign, y * sign, z * sign, w * sign];
             }
             let (a, b) = (load_all(s, &near.translation, at), load_all(s, &far.translation, at));
-            let translation: [V; 3] = vectors(mode, f, a, b);
+            let translation: [S::f32s; 3] = vectors(mode, f, a, b);
             let (a, b) = (load_all(s, &near.scale, at), load_all(s, &far.scale, at));
-            let scale: [V; 3] = vectors(mode, f, a, b);
+            let scale: [S::f32s; 3] = vectors(mode, f, a, b);
             store_all(&mut out.rotation, at, rotation);
             store_all(&mut out.translation, at, translation);
             store_all(&mut out.scale, at, scale);
         }
     }
+}
+
+/// One rotation, as [`uniform_blocks`] has it.
+#[inline(always)]
+pub(super) fn uniform_one<S: Simd, M: Mode, W: Shared>(
+    s: S,
+    mode: M,
+    (weights, nearer, f): (W, Nearer, f32),
+    a: Quat,
+    b: Quat,
+) -> Quat {
+    let (near, far) = nearer.order(a, b);
+    let lanes = |q: Quat| q.map(|v| f32x4::splat(s, v));
+    let weights = weights.spread::<S, f32x4<S>>(s);
+    let (q, sign) =
+        rotations::<_, _, _, _, false>(s, mode, &weights, f32x4::splat(s, f), lanes(near), lanes(far));
+    let sign = if nearer == Nearer::Second { sign } else { f32x4::splat(s, 1.0) };
+    let mut out = a;
+    for (out, v) in out.iter_mut().zip(q) {
+        *out = (v * sign).to_array()[0];
+    }
+    out
 }
 
 /// The nearer end and the farther one in each lane, and the factor from the nearer one.

@@ -1,9 +1,9 @@
 //! What can be done with a sequence of keys before it is played: signs, and the middles of its arcs.
 
 use super::{Factor, Interpolator, Plan, Selection};
-use crate::{Error, Pose, Quat};
+use crate::{Error, JointQuat, Pose, Quat};
 
-/// Gives each key the sign that puts it on the hemisphere of the key before it, so that the shorter arcs are the arcs as
+/// Gives each key the sign that puts it on the hemisphere of the key before it: the shorter arc to it is then the arc as
 /// given. The first one stays. Eberly 2018, listing 1.
 ///
 /// ```
@@ -30,10 +30,11 @@ pub fn middle(a: Quat, b: Quat) -> Quat {
 
 /// The rotation between `a` and `b` by way of their [`middle`], computed before: each half is half of the angle, so that a
 /// cheaper method keeps the same error. [`Method::EberlyHalved`](super::Method::EberlyHalved) finds no middle of its own then.
+/// Of each half the shorter arc is taken, whatever [`Arc`](super::Arc) says: the middle tells which way the whole goes.
 /// Eberly 2018, section 7.
 #[must_use]
 pub fn interpolate_through(a: Quat, middle: Quat, b: Quat, t: f32, how: impl Into<Interpolator>) -> Quat {
-    let plan = Plan { how: how.into(), halves: true };
+    let plan = Plan::of_half(how);
     let (first, t) = half(plan.held(t));
     let (a, b) = if first { (a, middle) } else { (middle, b) };
     plan.single(a, b, t)
@@ -54,17 +55,57 @@ pub fn interpolate_poses_through(
     how: impl Into<Interpolator>,
     out: &mut Pose,
 ) -> Result<(), Error> {
-    middle.check_joints("middle", out.joint_count())?;
-    let plan = Plan { how: how.into(), halves: true };
+    for (pose, what) in [(from, "from"), (middle, "middle"), (to, "to")] {
+        pose.check_joints(what, out.joint_count())?;
+    }
+    let plan = Plan::of_half(how);
     let (first, t) = half(plan.held(t));
     let (a, b) = if first { (from, middle) } else { (middle, to) };
-    // All three are to be of one size, whichever half it is.
-    let (unused, what) = if first { (to, "to") } else { (from, "from") };
-    unused.check_joints(what, out.joint_count())?;
     plan.poses(a, b, Factor::Same(t), Selection::All, out)
+}
+
+/// [`interpolate_poses_through`] for joints in arrays of structures.
+///
+/// # Errors
+/// [`Error::Length`] if the lists differ in size.
+pub fn interpolate_joints_through(
+    from: &[JointQuat],
+    middle: &[JointQuat],
+    to: &[JointQuat],
+    t: f32,
+    how: impl Into<Interpolator>,
+    out: &mut [JointQuat],
+) -> Result<(), Error> {
+    for (list, what) in [(from, "from"), (middle, "middle"), (to, "to")] {
+        Error::check_len(what, list.len(), out.len())?;
+    }
+    let plan = Plan::of_half(how);
+    let (first, t) = half(plan.held(t));
+    let (a, b) = if first { (from, middle) } else { (middle, to) };
+    plan.joints(a, b, Factor::Same(t), Selection::All, out)
 }
 
 /// Whether `t` is in the first half, and where in it.
 fn half(t: f32) -> (bool, f32) {
     if t > 0.5 { (false, 2.0 * t - 1.0) } else { (true, 2.0 * t) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interpolate::tests::cases;
+    use crate::testing::tries;
+
+    #[test]
+    fn keys_are_aligned_to_the_key_before() {
+        let (mut keys, ..) = cases(tries(100));
+        let before = keys.clone();
+        align_keys(&mut keys);
+        for (at, pair) in keys.windows(2).enumerate() {
+            let dot: f64 = (0..4).map(|c| f64::from(pair[0][c]) * f64::from(pair[1][c])).sum();
+            assert!(dot >= 0.0, "key {at}");
+        }
+        assert!(keys.iter().zip(&before).all(|(a, b)| a == b || a.map(|v| -v) == *b));
+        align_keys(&mut []);
+    }
 }

@@ -4,7 +4,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use super::formula::formula_error;
-use crate::Error;
+use crate::{Dispatch, Error, Numeric};
 
 /// How two rotations are interpolated: all of them at constant velocity along the shortest arc, but for [`Nlerp`](Self::Nlerp).
 ///
@@ -128,15 +128,20 @@ impl Method {
     /// The most that a component of the result can differ from slerp's.
     ///
     /// For factors in [0, 1] and unit quaternions up to `max_angle` apart: radians, as vectors, which is half of the
-    /// rotation between them; at most π/2, which no pair on the shorter arc exceeds. In the portable mode, whose
-    /// products are rounded as well, add 5e-8. docs/accuracy.md lists them beside what was measured.
+    /// rotation between them; at most π/2, which no pair on the shorter arc exceeds, and which NaN is taken for. In the
+    /// portable mode, whose products are rounded as well, it is 5e-8 more: asked is the current [`Dispatch`].
+    /// docs/accuracy.md lists the bounds beside what was measured.
     #[must_use]
     pub fn error_bound(self, max_angle: f32) -> f64 {
-        self.rounding() + formula_error(self, max_angle)
+        let products = match Dispatch::current().numeric() {
+            Numeric::Fast => 0.0,
+            Numeric::Portable => 5e-8,
+        };
+        self.rounding() + products + formula_error(self, max_angle)
     }
 
     /// The cheapest method whose [`error_bound`](Self::error_bound) is at most `max_error`, when one factor serves all
-    /// joints; `None` where f32 itself is too coarse.
+    /// joints, and of those that cost the same the closest; `None` where f32 itself is too coarse.
     ///
     /// ```
     /// use condyle::{Degree, Method};
@@ -148,17 +153,18 @@ impl Method {
     /// ```
     #[must_use]
     pub fn for_error(max_error: f64, max_angle: f32) -> Option<Self> {
-        // By cost: series of up to 4, 6 and 9 terms take the same time as the polynomials of that degree.
-        let by_cost = [
-            Self::Nlerp,
-            Self::Eberly(Terms(4)),
-            Self::Slerp(Degree::Four),
-            Self::Eberly(Terms(6)),
-            Self::Slerp(Degree::Six),
-            Self::Slerp(Degree::Nine),
-            Self::Exact,
+        // A series of four terms takes the time of a polynomial of that degree, and is closer at small angles.
+        let by_cost: [&[Self]; 4] = [
+            &[Self::Nlerp],
+            &[Self::Slerp(Degree::Four), Self::Eberly(Terms(4))],
+            &[Self::Slerp(Degree::Nine)],
+            &[Self::Exact],
         ];
-        by_cost.into_iter().find(|method| method.error_bound(max_angle) <= max_error)
+        let closest = |methods: &[Self]| {
+            let bounds = methods.iter().map(|method| (*method, method.error_bound(max_angle)));
+            bounds.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, bound)| *bound <= max_error)
+        };
+        by_cost.into_iter().find_map(closest).map(|(method, _)| method)
     }
 
     /// What the arithmetic of f32 adds to the error of the formula. Measured, and checked by the tests.
@@ -209,5 +215,55 @@ impl FromStr for Method {
             fmt::write(&mut rest, format_args!("{method}")).is_ok() && rest.0 == Some("")
         };
         Self::all().find(is_named).ok_or(Error::UnknownName { expected: EXPECTED })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::f32::consts::FRAC_PI_2;
+
+    use super::*;
+    use crate::Isa;
+
+    #[test]
+    fn methods_are_chosen_by_error_and_angle() {
+        for max_error in [1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 3e-7, 1.6e-7] {
+            for max_angle in [0.01, 0.1, 0.5, 1.0, core::f32::consts::FRAC_PI_2] {
+                let method = Method::for_error(max_error, max_angle).expect("there is one");
+                assert!(method.error_bound(max_angle) <= max_error);
+            }
+        }
+        assert_eq!(Method::for_error(1.6e-7, 1.57), Some(Method::default()));
+        assert_eq!(Method::for_error(1.3e-7, 1.57), Some(Method::Exact));
+        assert_eq!(Method::for_error(f64::NAN, 1.57), None);
+        assert_eq!(Method::for_error(1.6e-7, f32::NAN), Method::for_error(1.6e-7, FRAC_PI_2));
+        let portable = Dispatch::new(Isa::Scalar, Numeric::Portable).expect("every machine has it");
+        assert_eq!(portable.scope(|| Method::for_error(1.8e-7, 1.57)), Some(Method::Exact));
+        assert_eq!(portable.scope(|| Method::for_error(2e-7, 1.57)), Some(Method::default()));
+        // Of two that cost the same, the closer one.
+        for angle in [0.2, 0.5, 1.0, 1.5] {
+            let four = [Method::Slerp(Degree::Four), Method::Eberly(Terms::new(4).expect("from 1 to 16"))];
+            let [slerp, eberly] = four.map(|method| method.error_bound(angle));
+            if slerp.max(eberly) < Method::Nlerp.error_bound(angle) {
+                let chosen =
+                    Method::for_error(slerp.max(eberly), angle).map(|method| method.error_bound(angle));
+                assert_eq!(chosen, Some(slerp.min(eberly)), "{angle}");
+            }
+        }
+        for method in Method::all() {
+            // Found on a grid: to a percent or so.
+            assert!(method.error_bound(0.3) <= 1.03 * method.error_bound(0.6), "{method}");
+        }
+    }
+
+    #[test]
+    fn names_are_read_back() {
+        for method in Method::all() {
+            assert_eq!(method.to_string().parse(), Ok(method));
+        }
+        for name in ["", "slerp", "slerp99", "eberly0", "eberly17", "eberly5-halved-", "Nlerp"] {
+            assert!(name.parse::<Method>().is_err(), "{name}");
+        }
+        assert_eq!((Terms::new(0), Terms::new(17)), (None, None));
     }
 }

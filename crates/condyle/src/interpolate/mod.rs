@@ -20,16 +20,19 @@ mod weights;
 #[cfg(test)]
 mod tests;
 
-pub use keys::{align_keys, interpolate_poses_through, interpolate_through, middle};
+pub use keys::{
+    align_keys, interpolate_joints_through, interpolate_poses_through, interpolate_through, middle,
+};
 pub use method::{Arc, Degree, Interpolator, Method, Terms};
 pub use vectors::slerp_vectors;
 
 use exact::exact;
 pub(crate) use kernel::vector_block;
-use kernel::{Nearer, lanes_blocks, uniform_blocks};
+use kernel::{Nearer, lanes_blocks, uniform_blocks, uniform_one};
 use structs::uniform_structs;
 use weights::{
     Corrected, FITTED_4, FITTED_6, FITTED_9, Fitted, Given, Halved, Nested, Series, Sines, Straight,
+    StraightGiven,
 };
 
 /// The rotations of one block between keys, a factor in [0, 1] per lane.
@@ -205,15 +208,7 @@ pub fn interpolate_joints<'a>(
     how: impl Into<Interpolator>,
     out: &mut [JointQuat],
 ) -> Result<(), Error> {
-    let (plan, t) = (Plan::from(how.into()), t.into());
-    Error::check_len("from", from.len(), out.len())?;
-    Error::check_len("to", to.len(), out.len())?;
-    t.check(joints.check(out.len())?)?;
-    match (plan.uniform(t), joints) {
-        (Some(uniform), Selection::All) => uniform.structs(Some(from), to, out),
-        _ => plan.staged(from, to, t, joints, out),
-    }
-    Ok(())
+    Plan::from(how.into()).joints(from, to, t.into(), joints, out)
 }
 
 /// [`interpolate_joints`] with the result in place of the first list.
@@ -273,7 +268,7 @@ impl Joints for [JointQuat] {
 #[derive(Clone, Copy)]
 struct Plan {
     how: Interpolator,
-    /// Whether the ends are halves of an arc: then there is nothing to halve.
+    /// Whether the ends are those of half an arc: then there is nothing to halve, and the shorter arc is the one given.
     halves: bool,
 }
 
@@ -294,13 +289,16 @@ struct Uniform {
 /// Polynomials are padded to these sizes: fewer kernels, the same results.
 enum Kind {
     Straight(Straight),
-    Four(Series<4>),
-    Six(Series<6>),
-    Nine(Series<9>),
-    Sixteen(Series<16>),
+    Four(Series<f32, 4>),
+    Nine(Series<f32, 9>),
+    Sixteen(Series<f32, 16>),
 }
 
 impl Plan {
+    fn of_half(how: impl Into<Interpolator>) -> Self {
+        Self { how: Interpolator { arc: Arc::Shorter, ..how.into() }, halves: true }
+    }
+
     fn poses(
         self,
         from: &Pose,
@@ -322,17 +320,35 @@ impl Plan {
         Ok(())
     }
 
+    fn joints(
+        self,
+        from: &[JointQuat],
+        to: &[JointQuat],
+        t: Factor<'_>,
+        joints: Selection<'_>,
+        out: &mut [JointQuat],
+    ) -> Result<(), Error> {
+        Error::check_len("from", from.len(), out.len())?;
+        Error::check_len("to", to.len(), out.len())?;
+        t.check(joints.check(out.len())?)?;
+        match (self.uniform(t), joints) {
+            (Some(uniform), Selection::All) => uniform.structs(Some(from), to, out),
+            _ => self.staged(from, to, t, joints, out),
+        }
+        Ok(())
+    }
+
     fn single(self, a: Quat, b: Quat, t: f32) -> Quat {
+        if let Some(uniform) = self.uniform(Factor::Same(t)) {
+            return uniform.one(a, b);
+        }
         let block = |rotation| {
             let mut block = PoseBlock::IDENTITY;
             block.set(0, &Transform { rotation, ..Transform::IDENTITY });
             [block]
         };
         let mut out = block(a);
-        match self.uniform(Factor::Same(t)) {
-            Some(uniform) => uniform.blocks(None, &block(b), &mut out),
-            None => self.blocks(&block(a), &block(b), Factor::Same(t), &mut out),
-        }
+        self.blocks(&block(a), &block(b), Factor::Same(t), &mut out);
         out[0].get(0).rotation
     }
 
@@ -351,8 +367,7 @@ impl Plan {
             let k = |t| formula::eberly_coefficients(terms, factor, t);
             match terms.count() {
                 0..=4 => Kind::Four(Series::new(k, f)),
-                5..=6 => Kind::Six(Series::new(k, f)),
-                7..=9 => Kind::Nine(Series::new(k, f)),
+                5..=9 => Kind::Nine(Series::new(k, f)),
                 _ => Kind::Sixteen(Series::new(k, f)),
             }
         };
@@ -362,8 +377,7 @@ impl Plan {
                 let k = |t| formula::slerp_coefficients(degree, t);
                 match degree {
                     Degree::Four => Kind::Four(Series::new(k, f)),
-                    Degree::Six => Kind::Six(Series::new(k, f)),
-                    Degree::Nine => Kind::Nine(Series::new(k, f)),
+                    Degree::Six | Degree::Nine => Kind::Nine(Series::new(k, f)),
                 }
             }
             Method::Eberly(terms) => eberly(terms, formula::factor(terms)),
@@ -410,7 +424,7 @@ impl Plan {
             (Method::VanWaveren, Arc::AsGiven) => run!(true, Given(Halved(Sines))),
             (Method::CorrectedNlerp, Arc::AsGiven) => run!(true, Given(Halved(Corrected))),
             // A straight line needs no halves.
-            (Method::Nlerp, Arc::AsGiven) => run!(true, Given(Straight)),
+            (Method::Nlerp, Arc::AsGiven) => run!(true, Given(StraightGiven)),
             (Method::ExponentialMap, arc) => exponential_map::blocks(arc, &factors, from, to, out),
             // Translations and scales; rotations follow below.
             (Method::Exact, _) => run!(false, Straight),
@@ -456,6 +470,7 @@ impl Plan {
             Selection::All => at,
             Selection::List(list) => usize::from(list[at]),
         };
+        let uniform = self.uniform(t);
         let mut at = 0;
         while at < count {
             // A joint that comes twice in place must have been written before it is read again.
@@ -470,7 +485,7 @@ impl Plan {
                 from[0].set(k - at, &a);
                 to[0].set(k - at, &b);
             }
-            match self.uniform(t) {
+            match &uniform {
                 Some(uniform) => uniform.blocks(Some(&from), &to, &mut between),
                 None => {
                     let part = match t {
@@ -493,7 +508,7 @@ impl Uniform {
     fn blocks(&self, from: Option<&[PoseBlock]>, to: &[PoseBlock], out: &mut [PoseBlock]) {
         macro_rules! run {
             ($weights:expr) => {{
-                let how = ($weights, self.f);
+                let how = (*$weights, self.f);
                 // Not asked in the loop: it is short enough to feel it.
                 match self.nearer {
                     Nearer::First => {
@@ -508,9 +523,23 @@ impl Uniform {
         match &self.kind {
             Kind::Straight(weights) => run!(weights),
             Kind::Four(weights) => run!(weights),
-            Kind::Six(weights) => run!(weights),
             Kind::Nine(weights) => run!(weights),
             Kind::Sixteen(weights) => run!(weights),
+        }
+    }
+
+    fn one(&self, a: Quat, b: Quat) -> Quat {
+        macro_rules! run {
+            ($weights:expr) => {{
+                let how = ($weights, self.nearer, self.f);
+                dispatch!(|s, mode| uniform_one(s, mode, how, a, b))
+            }};
+        }
+        match &self.kind {
+            Kind::Straight(weights) => run!(*weights),
+            Kind::Four(weights) => run!(weights.padded::<9>()),
+            Kind::Nine(weights) => run!(*weights),
+            Kind::Sixteen(weights) => run!(*weights),
         }
     }
 
@@ -523,11 +552,10 @@ impl Uniform {
             }};
         }
         match &self.kind {
-            Kind::Straight(weights) => run!(weights),
-            Kind::Four(weights) => run!(&weights.padded::<9>()),
-            Kind::Six(weights) => run!(&weights.padded::<9>()),
-            Kind::Nine(weights) => run!(weights),
-            Kind::Sixteen(weights) => run!(weights),
+            Kind::Straight(weights) => run!(*weights),
+            Kind::Four(weights) => run!(weights.padded::<9>()),
+            Kind::Nine(weights) => run!(*weights),
+            Kind::Sixteen(weights) => run!(*weights),
         }
     }
 }

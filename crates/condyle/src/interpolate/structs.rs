@@ -3,25 +3,25 @@
 use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 
 use super::kernel::{Nearer, rotations, vectors};
-use super::weights::{Weights, WeightsOfAll};
+use super::weights::{Shared, Weights};
 use crate::JointQuat;
 use crate::convert::quads::Quads;
 use crate::simd::Mode;
 
 /// One factor for all joints, `f` from the nearer end. Without `from` the joints in `out` are the first end.
 #[inline(always)]
-pub(super) fn uniform_structs<S: Simd, M: Mode, W: WeightsOfAll<S>>(
+pub(super) fn uniform_structs<S: Simd, M: Mode, W: Shared>(
     s: S,
     mode: M,
-    how: (&W, Nearer, f32),
+    (weights, nearer, f): (W, Nearer, f32),
     from: Option<&[JointQuat]>,
     to: &[JointQuat],
     out: &mut [JointQuat],
 ) {
     match S::f32s::LEN {
-        4 => groups::<S, M, f32x4<S>, W>(s, mode, how, from, to, out),
-        8 => groups::<S, M, f32x8<S>, W>(s, mode, how, from, to, out),
-        _ => groups::<S, M, f32x16<S>, W>(s, mode, how, from, to, out),
+        4 => groups::<S, M, f32x4<S>, _>(s, mode, (&weights.spread(s), nearer, f), from, to, out),
+        8 => groups::<S, M, f32x8<S>, _>(s, mode, (&weights.spread(s), nearer, f), from, to, out),
+        _ => groups::<S, M, f32x16<S>, _>(s, mode, (&weights.spread(s), nearer, f), from, to, out),
     }
 }
 

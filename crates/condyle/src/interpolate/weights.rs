@@ -4,7 +4,7 @@
 //! weights: `to` multiplies the far end, `1 - off` the near one. Both are exactly `f` where the ends are equal, and zero
 //! where `f` is: so the ends, and equal ends, come out exactly.
 
-use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
+use fearless_simd::prelude::*;
 
 use super::Terms;
 use super::formula::Coefficients;
@@ -28,38 +28,35 @@ pub(super) trait Weights<S: Simd, V: Floats<S>>: Copy {
     fn weights<M: Mode>(&self, s: S, mode: M, angle: Angle<V>, f: V) -> (V, V);
 }
 
-/// Weights for vectors of every width that a kernel may take.
-pub(super) trait WeightsOfAll<S: Simd>:
-    Weights<S, f32x4<S>> + Weights<S, f32x8<S>> + Weights<S, f32x16<S>>
-{
-}
+/// Weights for one factor that all joints share.
+pub(super) trait Shared: Copy {
+    /// The same with each number in all lanes: put there before the loop, or it would be done again for every group.
+    type Spread<S: Simd, V: Floats<S>>: Weights<S, V>;
 
-impl<S: Simd, W> WeightsOfAll<S> for W where
-    W: Weights<S, f32x4<S>> + Weights<S, f32x8<S>> + Weights<S, f32x16<S>>
-{
+    fn spread<S: Simd, V: Floats<S>>(self, s: S) -> Self::Spread<S, V>;
 }
 
 /// The polynomial with the coefficients `k`. Even and odd powers apart make half as long a chain of operations that wait
 /// for each other.
 #[inline(always)]
-fn polynomial<S: Simd, M: Mode, V: Floats<S>, const N: usize>(s: S, mode: M, k: &[f32; N], z: V) -> V {
+fn polynomial<S: Simd, M: Mode, V: Floats<S>, const N: usize>(mode: M, k: &[V; N], z: V) -> V {
     let square = z * z;
-    let mut sums = [V::splat(s, k[N - 1]), V::splat(s, k[N - 2])];
+    let mut sums = [k[N - 1], k[N - 2]];
     for i in (0..N - 2).rev() {
         let sum = &mut sums[(N - 1 - i) % 2];
-        *sum = mode.madd(*sum, square, V::splat(s, k[i]));
+        *sum = mode.madd(*sum, square, k[i]);
     }
     mode.madd(sums[N % 2], z, sums[(N - 1) % 2])
 }
 
 /// One factor for all joints: both weights are polynomials in `z` whose coefficients were computed before.
 #[derive(Clone, Copy)]
-pub(super) struct Series<const N: usize> {
-    to: [f32; N],
-    off: [f32; N],
+pub(super) struct Series<T, const N: usize> {
+    to: [T; N],
+    off: [T; N],
 }
 
-impl<const N: usize> Series<N> {
+impl<const N: usize> Series<f32, N> {
     /// `t` is the factor from the nearer end.
     pub(super) fn new(coefficients: impl Fn(f64) -> Coefficients, t: f64) -> Self {
         let (far, near) = (coefficients(t), coefficients(1.0 - t));
@@ -67,18 +64,31 @@ impl<const N: usize> Series<N> {
     }
 
     /// The same polynomials, with more terms that are zero.
-    pub(super) fn padded<const WIDER: usize>(&self) -> Series<WIDER> {
+    pub(super) fn padded<const WIDER: usize>(&self) -> Series<f32, WIDER> {
         let wider = |k: &[f32; N]| core::array::from_fn(|i| k.get(i).copied().unwrap_or(0.0));
         Series { to: wider(&self.to), off: wider(&self.off) }
     }
 }
 
-impl<S: Simd, V: Floats<S>, const N: usize> Weights<S, V> for Series<N> {
+impl<const N: usize> Shared for Series<f32, N> {
+    type Spread<S: Simd, V: Floats<S>> = Series<V, N>;
+
     #[inline(always)]
-    fn weights<M: Mode>(&self, s: S, mode: M, angle: Angle<V>, f: V) -> (V, V) {
-        let z = angle.z;
-        let to = polynomial(s, mode, &self.to, z);
-        let off = polynomial(s, mode, &self.off, z);
+    fn spread<S: Simd, V: Floats<S>>(self, s: S) -> Series<V, N> {
+        let zero = V::splat(s, 0.0);
+        let mut spread = Series { to: [zero; N], off: [zero; N] };
+        for i in 0..N {
+            spread.to[i] = V::splat(s, self.to[i]);
+            spread.off[i] = V::splat(s, self.off[i]);
+        }
+        spread
+    }
+}
+
+impl<S: Simd, V: Floats<S>, const N: usize> Weights<S, V> for Series<V, N> {
+    #[inline(always)]
+    fn weights<M: Mode>(&self, _: S, mode: M, Angle { z, .. }: Angle<V>, f: V) -> (V, V) {
+        let (to, off) = (polynomial(mode, &self.to, z), polynomial(mode, &self.off, z));
         (mode.madd(to, z, f), mode.madd(off, z, f))
     }
 }
@@ -201,12 +211,17 @@ impl<S: Simd, V: Floats<S>, W: Weights<S, V>> Weights<S, V> for Given<W> {
     }
 }
 
-/// The weights of a linear interpolation with the factor `f`, brought back to unit length: the chord's length tells how
-/// short the sum is.
+/// The square of the length of a linear interpolation with the factor `f`.
 #[inline(always)]
-fn normalized<S: Simd, V: Floats<S>>(s: S, z: V, f: V) -> (V, V) {
+fn square<S: Simd, V: Floats<S>>(s: S, z: V, f: V) -> V {
     let one = V::splat(s, 1.0);
-    let square = one - z * ((f + f) * (one - f));
+    one - z * ((f + f) * (one - f))
+}
+
+/// The weights of a linear interpolation with the factor `f`, brought back to unit length.
+#[inline(always)]
+fn normalized<S: Simd, V: Floats<S>>(s: S, square: V, f: V) -> (V, V) {
+    let one = V::splat(s, 1.0);
     let factor = one / square.sqrt();
     let to = f * factor;
     (to, to - (factor - one))
@@ -216,10 +231,35 @@ fn normalized<S: Simd, V: Floats<S>>(s: S, z: V, f: V) -> (V, V) {
 #[derive(Clone, Copy)]
 pub(super) struct Straight;
 
+impl Shared for Straight {
+    type Spread<S: Simd, V: Floats<S>> = Self;
+
+    #[inline(always)]
+    fn spread<S: Simd, V: Floats<S>>(self, _: S) -> Self {
+        self
+    }
+}
+
 impl<S: Simd, V: Floats<S>> Weights<S, V> for Straight {
     #[inline(always)]
     fn weights<M: Mode>(&self, s: S, _: M, angle: Angle<V>, f: V) -> (V, V) {
-        normalized(s, angle.z, f)
+        normalized(s, square(s, angle.z, f), f)
+    }
+}
+
+/// Nlerp between ends that may be more than half a turn apart.
+#[derive(Clone, Copy)]
+pub(super) struct StraightGiven;
+
+impl<S: Simd, V: Floats<S>> Weights<S, V> for StraightGiven {
+    #[inline(always)]
+    fn weights<M: Mode>(&self, s: S, mode: M, angle: Angle<V>, f: V) -> (V, V) {
+        let (zero, half, one) = (V::splat(s, 0.0), V::splat(s, 0.5), V::splat(s, 1.0));
+        // Near the middle between nearly opposite ends little is left: the sum of two squares keeps its digits.
+        let beside = one - (f + f);
+        let sum = mode.madd(beside * beside, angle.z * half, angle.half_cos2);
+        let wide = angle.z.simd_gt(one) & f.simd_gt(zero);
+        normalized(s, wide.select(sum, square(s, angle.z, f)), f)
     }
 }
 
@@ -236,7 +276,7 @@ impl<S: Simd, V: Floats<S>> Weights<S, V> for Corrected {
         // Half of tau (1 - tau²).
         let front = (tau + tau) * (f * (one - f));
         let place = mode.madd(CHORD.polynomial(s, mode, angle.z, tau), angle.z * front, f);
-        normalized(s, angle.z, place)
+        normalized(s, square(s, angle.z, place), place)
     }
 }
 

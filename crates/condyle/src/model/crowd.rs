@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 
 use fearless_simd::{f32x4, f32x8, prelude::*};
 
-use crate::convert::{Matrices, block_to_matrices};
-use crate::pose::{BLOCK, PoseBlock};
+use crate::convert::transform_rows;
+use crate::pose::{BLOCK, Lanes, PoseBlock};
 use crate::simd::{Mode, dispatch, transpose_halves};
 use crate::{Affine, Error, Pose, Skeleton};
 
@@ -16,6 +16,9 @@ const LANES: usize = 8;
 
 /// Joints that change places together: from a lane each to an instance in each lane.
 const TILE: usize = 4;
+
+/// Numbers of a local transform: rotation, translation, scale.
+const COMPONENTS: usize = 10;
 
 /// Row `r`, column `c` of the matrices of one joint is element `4 * r + c`; one lane per instance.
 #[derive(Debug, Clone, Copy)]
@@ -33,12 +36,10 @@ const IDENTITY: LaneMatrices = {
 /// Where [`local_to_model_crowd`] keeps matrices while it works: grown once to the size of the skeleton, then used again.
 #[derive(Debug, Clone, Default)]
 pub struct CrowdBuffer {
-    /// One per joint, up to a whole block.
+    /// One per joint.
     model: Vec<LaneMatrices>,
-    /// Local matrices of one block, one per instance.
-    local: Vec<Matrices>,
     /// What is no joint of an instance goes here, one per instance.
-    spare: Vec<[Affine; TILE]>,
+    spare: Vec<[Affine; BLOCK]>,
 }
 
 /// Turns the local transforms of many instances of one skeleton into model-space matrices.
@@ -65,9 +66,8 @@ pub fn local_to_model_crowd(
         return Ok(());
     }
     if buffer.model.len() < joint_count {
-        buffer.model.resize(joint_count.next_multiple_of(BLOCK), IDENTITY);
-        buffer.local.resize(LANES, [[0.0; BLOCK]; 12]);
-        buffer.spare.resize(LANES, [Affine::IDENTITY; TILE]);
+        buffer.model.resize(joint_count, IDENTITY);
+        buffer.spare.resize(LANES, [Affine::IDENTITY; BLOCK]);
     }
     for (poses, models) in poses.chunks(LANES).zip(models.chunks_mut(LANES * joint_count)) {
         // Lanes without an instance follow the first one, and go nowhere.
@@ -100,35 +100,37 @@ fn hierarchies<S: Simd, M: Mode>(
     buffer: &mut CrowdBuffer,
     mut out: [&mut [Affine]; LANES],
 ) {
-    let CrowdBuffer { model, local, spare } = buffer;
+    let CrowdBuffer { model, spare } = buffer;
     // Always there.
-    let (Some(local), Some(spare)) = (local.first_chunk_mut::<LANES>(), spare.first_chunk_mut::<LANES>())
-    else {
-        return;
-    };
-    for (index, parents) in parents.chunks(BLOCK).enumerate() {
-        for (local, blocks) in local.iter_mut().zip(blocks) {
-            if let Some(block) = blocks.get(index) {
-                block_to_matrices(s, mode, block, local);
+    let Some(spare) = spare.first_chunk_mut::<LANES>() else { return };
+    let mut tile = [[[0.0; LANES]; COMPONENTS]; TILE];
+    for (index, (parents, model_at)) in parents.chunks(BLOCK).zip((0..).step_by(BLOCK)).enumerate() {
+        let mut block = [&PoseBlock::IDENTITY; LANES];
+        let mut to = spare.each_mut();
+        for instance in 0..LANES {
+            if let Some(there) = blocks[instance].get(index) {
+                block[instance] = there;
+            }
+            let out = &mut out[instance];
+            if out.len() >= BLOCK
+                && let Some((first, rest)) = core::mem::take(out).split_first_chunk_mut()
+            {
+                (to[instance], *out) = (first, rest);
             }
         }
         for (at, parents) in (0..BLOCK).step_by(TILE).zip(parents.chunks(TILE)) {
-            let first = index * BLOCK + at;
-            let Some(tile) = model.get_mut(first..).and_then(|m| m.first_chunk_mut()) else { return };
-            regroup(s, local, at, tile);
-            // Joints behind the last one have no parents.
-            let parent = |at: usize| parents.get(at).copied().unwrap_or(u16::MAX);
-            let four: [u16; TILE] = [parent(0), parent(1), parent(2), parent(3)];
-            let mut to = spare.each_mut();
-            for (to, out) in to.iter_mut().zip(&mut out) {
-                if out.len() >= TILE
-                    && let Some((tile, rest)) = core::mem::take(out).split_first_chunk_mut()
-                {
-                    (*to, *out) = (tile, rest);
+            regroup::<S, 4>(s, block.map(|block| &block.rotation), at, &mut tile, 0);
+            regroup::<S, 3>(s, block.map(|block| &block.translation), at, &mut tile, 4);
+            regroup::<S, 3>(s, block.map(|block| &block.scale), at, &mut tile, 7);
+            for ((&parent, local), joint) in parents.iter().zip(&tile).zip(at..BLOCK) {
+                let product = place_joint(s, mode, parent, local, model, model_at + joint);
+                for (r, row) in product.into_iter().enumerate() {
+                    for (instance, both) in transpose_halves(row).into_iter().enumerate() {
+                        let (low, high) = both.split();
+                        to[instance][joint].rows[r] = low.to_array();
+                        to[instance + LANES / 2][joint].rows[r] = high.to_array();
+                    }
                 }
-            }
-            for (lane, parent) in four.into_iter().enumerate() {
-                place_joint(s, mode, parent, model, first + lane, &mut to, lane);
             }
         }
     }
@@ -140,64 +142,54 @@ fn hierarchies<S: Simd, M: Mode>(
     }
 }
 
-/// Four joints of one block, from `at` on, change from a lane each to an instance in each lane.
+/// Some components of four joints of one block, from `at` on: from a joint in each lane to an instance in each lane.
 #[inline(always)]
-fn regroup<S: Simd>(s: S, local: &[Matrices; LANES], at: usize, tile: &mut [LaneMatrices; TILE]) {
-    #[allow(clippy::needless_range_loop, reason = "eight arrays are walked at once")]
-    for element in 0..12 {
+fn regroup<S: Simd, const N: usize>(
+    s: S,
+    lanes: [&[Lanes; N]; LANES],
+    at: usize,
+    tile: &mut [[[f32; LANES]; COMPONENTS]; TILE],
+    first: usize,
+) {
+    for c in 0..N {
         let four = |instance: usize| {
-            let (low, high) = (&local[instance][element], &local[instance + 4][element]);
-            f32x4::from_slice(s, &low[at..at + 4]).combine(f32x4::from_slice(s, &high[at..at + 4]))
+            let (low, high) = (&lanes[instance][c], &lanes[instance + LANES / 2][c]);
+            f32x4::from_slice(s, &low[at..at + TILE]).combine(f32x4::from_slice(s, &high[at..at + TILE]))
         };
-        let [a, b, c, d] = transpose_halves([four(0), four(1), four(2), four(3)]);
-        a.store_slice(&mut tile[0].0[element]);
-        b.store_slice(&mut tile[1].0[element]);
-        c.store_slice(&mut tile[2].0[element]);
-        d.store_slice(&mut tile[3].0[element]);
+        for (joint, v) in transpose_halves([four(0), four(1), four(2), four(3)]).into_iter().enumerate() {
+            v.store_slice(&mut tile[joint][first + c]);
+        }
     }
 }
 
-/// One joint of all instances, its local matrices in the place of its model matrices: the same operations in the same
-/// order as `mul_affine` has for one.
+/// The model matrices of one joint of all instances: the same operations in the same order as `mul_affine` has for one.
 #[inline(always)]
 fn place_joint<S: Simd, M: Mode>(
     s: S,
     mode: M,
     parent: u16,
+    local: &[[f32; LANES]; COMPONENTS],
     model: &mut [LaneMatrices],
     joint: usize,
-    out: &mut [&mut [Affine; TILE]; LANES],
-    lane: usize,
-) {
+) -> [[f32x8<S>; 4]; 3] {
     let load = |lanes: &[f32; LANES]| f32x8::load_array_ref(s, lanes);
     let zero = f32x8::splat(s, 0.0);
+    let [x, y, z, w, tx, ty, tz, sx, sy, sz] = local.each_ref().map(load);
+    let local = transform_rows(s, mode, &[x, y, z, w], [tx, ty, tz], [sx, sy, sz]);
+    let mut product = local;
     // Always there.
-    let Some((before, [own, ..])) = model.split_at_mut_checked(joint) else { return };
+    let Some((before, [own, ..])) = model.split_at_mut_checked(joint) else { return product };
     // A root has no such parent.
     let parent = before.get(usize::from(parent)).unwrap_or(&IDENTITY);
-    let mut product = [[zero; 4]; 3];
     for (r, row) in product.iter_mut().enumerate() {
-        let [x, y, z, t] =
-            [&parent.0[4 * r], &parent.0[4 * r + 1], &parent.0[4 * r + 2], &parent.0[4 * r + 3]];
-        let (x, y, z) = (load(x), load(y), load(z));
+        let [x, y, z, t] = [0, 1, 2, 3].map(|c| load(&parent.0[4 * r + c]));
         for (c, value) in row.iter_mut().enumerate() {
-            let last = if c == 3 { load(t) } else { zero };
-            let last = mode.madd(z, load(&own.0[8 + c]), last);
-            *value = mode.madd(x, load(&own.0[c]), mode.madd(y, load(&own.0[4 + c]), last));
+            let last = mode.madd(z, local[2][c], if c == 3 { t } else { zero });
+            *value = mode.madd(x, local[0][c], mode.madd(y, local[1][c], last));
+            value.store_slice(&mut own.0[4 * r + c]);
         }
     }
-    for (row, lanes) in product.iter().zip(own.0.as_chunks_mut::<4>().0) {
-        for (value, lanes) in row.iter().zip(lanes) {
-            value.store_slice(lanes);
-        }
-    }
-    for (r, row) in product.into_iter().enumerate() {
-        for (instance, both) in transpose_halves(row).into_iter().enumerate() {
-            let (low, high) = both.split();
-            out[instance][lane].rows[r] = low.to_array();
-            out[instance + LANES / 2][lane].rows[r] = high.to_array();
-        }
-    }
+    product
 }
 
 #[cfg(test)]

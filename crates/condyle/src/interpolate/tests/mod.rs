@@ -1,3 +1,8 @@
+//! Each method against its formula and its bound, and what must be exact.
+
+mod shapes;
+
+use core::f32::consts::FRAC_PI_2;
 use std::{vec, vec::Vec};
 
 use super::*;
@@ -15,7 +20,7 @@ fn methods() -> impl Iterator<Item = Method> {
 }
 
 /// Pairs of unit quaternions: a third anywhere, a third close by, a third nearly opposite; and factors.
-fn cases(count: usize) -> (Vec<Quat>, Vec<Quat>, Vec<f32>) {
+pub(super) fn cases(count: usize) -> (Vec<Quat>, Vec<Quat>, Vec<f32>) {
     let mut random = Random(1);
     let from: Vec<Quat> = (0..count).map(|_| random.unit()).collect();
     let to = from.iter().enumerate().map(|(i, q)| match i % 3 {
@@ -38,6 +43,12 @@ fn cases(count: usize) -> (Vec<Quat>, Vec<Quat>, Vec<f32>) {
 fn pose_of(rotations: &[Quat]) -> Pose {
     let joint = |&rotation: &Quat| Transform { rotation, ..Transform::IDENTITY };
     Pose::from_transforms(&rotations.iter().map(joint).collect::<Vec<_>>())
+}
+
+fn list_of(pose: &Pose) -> Vec<JointQuat> {
+    let joint =
+        |Transform { rotation, translation, scale: [scale, ..] }| JointQuat { rotation, translation, scale };
+    pose.transforms().map(joint).collect()
 }
 
 /// Between poses of such rotations.
@@ -75,8 +86,9 @@ fn errors(method: Method, a: Quat, b: Quat, t: f32, got: Quat) -> (f64, f64) {
     (0.0, either[0].min(either[1]))
 }
 
-fn portable_slack(dispatch: Dispatch) -> f64 {
-    if dispatch.numeric() == Numeric::Portable { 5e-8 } else { 0.0 }
+/// The bound for unit quaternions up to an angle apart, in that mode.
+fn bound(dispatch: Dispatch, method: Method, max_angle: f32) -> f64 {
+    dispatch.scope(|| method.error_bound(max_angle))
 }
 
 #[test]
@@ -85,10 +97,11 @@ fn every_method_is_its_formula_and_keeps_its_bound() {
     let (from, to, factors) = cases(count);
     for dispatch in Dispatch::all() {
         for method in methods() {
-            let bound = method.error_bound(core::f32::consts::FRAC_PI_2) + portable_slack(dispatch);
+            let own = bound(dispatch, method, 0.0);
+            let bound = bound(dispatch, method, FRAC_PI_2);
             // The fits are the formula: their own error belongs to them.
             let fitted = if let Method::Slerp(_) = method { bound } else { 0.0 };
-            let own = fitted.max(method.error_bound(0.0) + portable_slack(dispatch));
+            let own = fitted.max(own);
             dispatch.scope(|| {
                 let check = |i: usize, t: f32, got: Quat| {
                     let (formula, slerp) = errors(method, from[i], to[i], t, got);
@@ -158,7 +171,7 @@ fn every_bound_over_a_dense_grid_and_many_random_cases() {
                     }
                 }
             }
-            let bound = method.error_bound(core::f32::consts::FRAC_PI_2) + portable_slack(dispatch);
+            let bound = bound(dispatch, method, FRAC_PI_2);
             std::println!("| {method} | {numeric} | {bound:.2e} | {same:.2e} | {per_joint:.2e} |");
             assert!(same <= bound && per_joint <= bound, "{method}, {numeric}");
         }
@@ -240,99 +253,13 @@ fn half_turns_go_the_same_way_everywhere() {
     }
 }
 
-/// Alone, in a pose, in a list, in place, picked from a list: the same bits.
 #[test]
-fn a_joint_is_the_same_in_every_shape() {
-    for &count in SIZES {
-        let mut random = Random(count as u64);
-        let mut joints = || -> Vec<JointQuat> {
-            let joint = |_| JointQuat {
-                rotation: random.unit(),
-                translation: random.vector(2.0),
-                scale: random.range(0.5, 2.0),
-            };
-            (0..count).map(joint).collect()
-        };
-        let (from, to) = (joints(), joints());
-        let pose = |joints: &[JointQuat]| {
-            Pose::from_transforms(&joints.iter().map(|&j| j.into()).collect::<Vec<Transform>>())
-        };
-        let (pose_from, pose_to) = (pose(&from), pose(&to));
-        let per_joint: Vec<f32> = (0..count).map(|j| (j % 11) as f32 / 10.0).collect();
-        let order: Vec<u16> = (0..count).rev().map(|j| j as u16).collect();
-        let reversed: Vec<f32> = per_joint.iter().rev().copied().collect();
-        for dispatch in Dispatch::all() {
-            for how in methods().flat_map(|m| {
-                [Arc::Shorter, Arc::AsGiven].map(|arc| Interpolator { method: m, arc, extrapolate: false })
-            }) {
-                for (t, listed) in [
-                    (Factor::Same(0.3), Factor::Same(0.3)),
-                    (Factor::Same(0.9), Factor::Same(0.9)),
-                    (Factor::PerJoint(&per_joint), Factor::PerJoint(&reversed)),
-                ] {
-                    let case = format_args!("{dispatch}, {how:?}, {t:?}, {count} joints").to_string();
-                    dispatch.scope(|| {
-                        let mut want = pose_from.clone();
-                        interpolate_poses(&pose_from, &pose_to, t, Selection::All, how, &mut want)
-                            .expect("sizes agree");
-                        let mut got = pose_from.clone();
-                        interpolate_poses_in_place(&mut got, &pose_to, t, Selection::All, how)
-                            .expect("sizes agree");
-                        assert_eq!(got, want, "{case}, in place");
-                        let mut got = Pose::identity(count);
-                        interpolate_poses(
-                            &pose_from,
-                            &pose_to,
-                            listed,
-                            Selection::List(&order),
-                            how,
-                            &mut got,
-                        )
-                        .expect("sizes agree");
-                        assert_eq!(got, want, "{case}, listed");
-                        let mut list = vec![JointQuat::IDENTITY; count];
-                        interpolate_joints(&from, &to, t, Selection::All, how, &mut list)
-                            .expect("sizes agree");
-                        assert_eq!(pose(&list), want, "{case}, structures");
-                        let mut list = from.clone();
-                        interpolate_joints_in_place(&mut list, &to, t, Selection::All, how)
-                            .expect("sizes agree");
-                        assert_eq!(pose(&list), want, "{case}, structures in place");
-                        let mut list = from.clone();
-                        interpolate_joints_in_place(&mut list, &to, listed, Selection::List(&order), how)
-                            .expect("sizes agree");
-                        assert_eq!(pose(&list), want, "{case}, structures listed in place");
-                        if let (Factor::Same(t), Some(want)) = (t, want.transforms().last()) {
-                            let got = interpolate(from[count - 1].rotation, to[count - 1].rotation, t, how);
-                            assert_eq!(got, want.rotation, "{case}, alone");
-                        }
-                    });
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn translations_and_scales_go_straight_and_hit_their_ends() {
-    let mut random = Random(3);
-    let (from, to) = (random.pose(tries(100)), random.pose(tries(100)));
+fn a_dot_product_of_minus_zero_is_no_other_hemisphere() {
+    let (a, b) = ([0.0, 0.0, 0.0, 1.0], [-1.0, -0.0, -0.0, -0.0]);
     for dispatch in Dispatch::all() {
-        for t in [0.0, 0.2, 0.5, 0.7, 1.0] {
-            let mut out = Pose::identity(from.joint_count());
-            dispatch
-                .scope(|| interpolate_poses(&from, &to, t, Selection::All, Method::default(), &mut out))
-                .expect("sizes agree");
-            for ((a, b), got) in from.transforms().zip(to.transforms()).zip(out.transforms()) {
-                let line = |a: f32, b: f32| f64::from(a) * (1.0 - f64::from(t)) + f64::from(b) * f64::from(t);
-                let bound = if t == 0.0 || t == 1.0 { 0.0 } else { 1.5e-7 };
-                for (a, b, got) in
-                    [(a.translation, b.translation, got.translation), (a.scale, b.scale, got.scale)]
-                {
-                    let want: [f64; 3] = core::array::from_fn(|c| line(a[c], b[c]));
-                    assert_close(&got, &want, bound, format_args!("{dispatch}, t = {t}"));
-                }
-            }
+        for method in methods().filter(|&m| m != Method::Exact) {
+            let got = dispatch.scope(|| interpolate(a, b, 0.5, method));
+            assert!(got[0] < -0.6, "{dispatch}, {method}: {got:?}");
         }
     }
 }
@@ -355,7 +282,7 @@ fn the_arc_as_given_may_be_the_long_way_round() {
             // The whole arc is halved already.
             let of_half =
                 if let Method::EberlyHalved(terms) = method { Method::Eberly(terms) } else { method };
-            let bound = of_half.error_bound(core::f32::consts::FRAC_PI_2) * 1.5;
+            let bound = bound(dispatch, of_half, FRAC_PI_2) * 1.5;
             for case in 0..tries(300) {
                 let (a, b, t) = (random.unit(), random.unit(), random.range(0.0, 1.0));
                 let (want, sum) = as_given(a.map(f64::from), b.map(f64::from), t.into());
@@ -370,6 +297,28 @@ fn the_arc_as_given_may_be_the_long_way_round() {
         let how = Interpolator { arc: Arc::AsGiven, ..Interpolator::default() };
         let got = dispatch.scope(|| interpolate(a, b, 0.5, how));
         assert_close(&got, &[0.0, 0.0, -0.923_879_532_5, 0.382_683_432_4], 2e-7, dispatch);
+    }
+}
+
+#[test]
+fn nlerp_of_nearly_opposite_ends_as_given_is_of_unit_length() {
+    let mut random = Random(8);
+    let how = Interpolator { arc: Arc::AsGiven, ..Method::Nlerp.into() };
+    for sum in [1e-1, 1e-2, 1e-3, 1e-4, 1e-5] {
+        for t in [0.0, 0.2, 0.4999, 0.5, 0.500_001, 0.6, 1.0] {
+            let a: Quat = random.unit();
+            let b = turned(a, random.unit(), 2.0 - sum);
+            let (from, to) = (a.map(f64::from), b.map(f64::from));
+            let lerp: [f64; 4] = core::array::from_fn(|c| from[c] + (to[c] - from[c]) * f64::from(t));
+            let length = lerp.iter().map(|v| v * v).sum::<f64>().sqrt();
+            for dispatch in Dispatch::all() {
+                let got = dispatch.scope(|| interpolate(a, b, t, how));
+                let case = format_args!("{dispatch}, sum {sum}, t = {t}");
+                assert_close(&got, &lerp.map(|v| v / length), 3e-7 / length.min(1.0), case);
+                let off = got.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>().sqrt() - 1.0;
+                assert!(off.abs() < 3e-7 / length.min(1.0), "{case}: off unit length by {off:e}");
+            }
+        }
     }
 }
 
@@ -429,6 +378,16 @@ fn a_way_through_the_middle_takes_fewer_terms() {
                     let want = interpolate_through(a, middle(a, b), b, t, Method::EberlyHalved(five));
                     assert_eq!(got.rotation, want, "{dispatch}, joint {i}");
                 }
+                let [a, b, c] = [&from, &half, &to].map(list_of);
+                let mut list = a.clone();
+                interpolate_joints_through(&a, &b, &c, t, Method::EberlyHalved(five), &mut list)
+                    .expect("sizes agree");
+                assert_eq!(list, list_of(&out), "{dispatch}");
+                // The middle says which way: the arc makes no difference.
+                let given = Interpolator { arc: Arc::AsGiven, ..Method::EberlyHalved(five).into() };
+                let want = out.clone();
+                interpolate_poses_through(&from, &half, &to, t, given, &mut out).expect("sizes agree");
+                assert_eq!(out, want, "{dispatch}");
             }
         });
     }
@@ -454,106 +413,6 @@ fn the_errors_of_eberlys_series_are_those_of_his_table() {
         let table = crate::eberly_table::ERRORS[usize::from(terms.count() - 1)];
         assert!((worst / table - 1.0).abs() < 0.02, "{} terms: {worst:e}, {table:e}", terms.count());
     }
-}
-
-#[test]
-fn methods_are_chosen_by_error_and_angle() {
-    for max_error in [1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 3e-7, 1.6e-7] {
-        for max_angle in [0.01, 0.1, 0.5, 1.0, core::f32::consts::FRAC_PI_2] {
-            let method = Method::for_error(max_error, max_angle).expect("there is one");
-            assert!(method.error_bound(max_angle) <= max_error);
-        }
-    }
-    assert_eq!(Method::for_error(1.6e-7, 1.57), Some(Method::default()));
-    assert_eq!(Method::for_error(1.3e-7, 1.57), Some(Method::Exact));
-    assert_eq!(Method::for_error(f64::NAN, 1.57), None);
-    for method in Method::all() {
-        // Found on a grid: to a percent or so.
-        assert!(method.error_bound(0.3) <= 1.03 * method.error_bound(0.6), "{method}");
-    }
-}
-
-#[test]
-fn names_are_read_back() {
-    use std::string::ToString;
-    for method in Method::all() {
-        assert_eq!(method.to_string().parse(), Ok(method));
-    }
-    for name in ["", "slerp", "slerp99", "eberly0", "eberly17", "eberly5-halved-", "Nlerp"] {
-        assert!(name.parse::<Method>().is_err(), "{name}");
-    }
-    assert_eq!((Terms::new(0), Terms::new(17)), (None, None));
-}
-
-#[test]
-fn wrong_sizes_and_joints_are_refused() {
-    let (two, three) = (Pose::identity(2), Pose::identity(3));
-    let how = Interpolator::default();
-    let mut out = Pose::identity(3);
-    let mut run = |from: &Pose, to: &Pose, t: Factor<'_>, joints: Selection<'_>| {
-        interpolate_poses(from, to, t, joints, how, &mut out)
-    };
-    let length = |what, found, needed| Err(Error::Length { what, found, needed });
-    assert_eq!(run(&two, &three, 0.5.into(), Selection::All), length("from", 2, 3));
-    assert_eq!(run(&three, &two, 0.5.into(), Selection::All), length("to", 2, 3));
-    assert_eq!(run(&three, &three, Factor::PerJoint(&[0.5]), Selection::All), length("factors", 1, 3));
-    let listed = Selection::List(&[2, 0]);
-    assert_eq!(run(&three, &three, Factor::PerJoint(&[0.5]), listed), length("factors", 1, 2));
-    assert_eq!(run(&three, &three, Factor::PerJoint(&[0.5, 0.1]), listed), Ok(()));
-    let refused = run(&three, &three, 0.5.into(), Selection::List(&[0, 3]));
-    assert_eq!(refused, Err(Error::Index { what: "joints", at: 1, found: 3, count: 3 }));
-    let joints = [JointQuat::IDENTITY; 3];
-    let mut out = joints;
-    assert_eq!(
-        interpolate_joints(&joints[..2], &joints, 0.5, Selection::All, how, &mut out),
-        length("from", 2, 3)
-    );
-    assert_eq!(
-        interpolate_joints_in_place(&mut out, &joints[1..], 0.5, Selection::All, how),
-        length("to", 2, 3)
-    );
-    assert_eq!(
-        interpolate_poses_in_place(&mut Pose::identity(3), &two, 0.5, Selection::All, how),
-        length("to", 2, 3)
-    );
-    assert_eq!(
-        interpolate_poses_through(&three, &two, &three, 0.5, how, &mut Pose::identity(3)),
-        length("middle", 2, 3)
-    );
-    assert_eq!(slerp_vectors(&[1.0], &[1.0, 0.0], 0.5, &mut [0.0]), length("b", 2, 1));
-}
-
-/// Joints that are not on the list stay, and one that comes twice moves twice in place.
-#[test]
-fn a_list_picks_joints() {
-    let mut random = Random(9);
-    let (from, to) = (random.pose(40), random.pose(40));
-    let mut pose = from.clone();
-    interpolate_poses_in_place(&mut pose, &to, 0.5, Selection::List(&[7, 31, 7]), Method::default())
-        .expect("sizes agree");
-    for joint in 0..40 {
-        let (a, b) = (from.get(joint).rotation, to.get(joint).rotation);
-        let step = |q| interpolate(q, b, 0.5, Method::default());
-        let want = match joint {
-            7 => step(step(a)),
-            31 => step(a),
-            _ => a,
-        };
-        assert_eq!(pose.get(joint).rotation, want, "joint {joint}");
-    }
-}
-
-#[test]
-fn keys_are_aligned_to_the_key_before() {
-    let (mut keys, ..) = cases(tries(100));
-    let before = keys.clone();
-    align_keys(&mut keys);
-    for (at, pair) in keys.windows(2).enumerate() {
-        let dot: f64 = (0..4).map(|c| f64::from(pair[0][c]) * f64::from(pair[1][c])).sum();
-        assert!(dot >= 0.0, "key {at}");
-    }
-    assert!(keys.iter().zip(&before).all(|(a, b)| a == b || a.map(|v| -v) == *b));
-    align_keys(&mut []);
 }
 
 #[test]
@@ -589,35 +448,4 @@ fn vectors_of_any_dimension() {
     check::<3>(&mut random);
     check::<4>(&mut random);
     check::<7>(&mut random);
-}
-
-#[test]
-fn a_result_does_not_depend_on_its_lane() {
-    let (mut from, mut to, mut t) = cases(BLOCK + 6);
-    for dispatch in Dispatch::all() {
-        for method in methods() {
-            dispatch.scope(|| {
-                let mut want = between(&from, &to, Factor::PerJoint(&t), method);
-                want.rotate_left(5);
-                from.rotate_left(5);
-                to.rotate_left(5);
-                t.rotate_left(5);
-                assert_eq!(between(&from, &to, Factor::PerJoint(&t), method), want, "{dispatch}, {method}");
-            });
-        }
-    }
-}
-
-#[test]
-fn the_portable_mode_gives_the_same_bits_everywhere() {
-    let (from, to, t) = cases(tries(400));
-    assert_portable(0xc55b_8f51_ae17_e776, |hash| {
-        for how in Method::all().flat_map(|m| {
-            [Arc::Shorter, Arc::AsGiven].map(|arc| Interpolator { method: m, arc, extrapolate: false })
-        }) {
-            for t in [Factor::Same(0.3), Factor::Same(0.8), Factor::PerJoint(&t)] {
-                hash.add(between(&from, &to, t, how).as_flattened());
-            }
-        }
-    });
 }

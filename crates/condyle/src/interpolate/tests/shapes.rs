@@ -1,0 +1,189 @@
+//! The same joints in every shape: alone, in poses, in lists, in place, picked.
+
+use super::*;
+
+/// Alone, in a pose, in a list, in place, picked from a list: the same bits.
+#[test]
+fn a_joint_is_the_same_in_every_shape() {
+    for &count in SIZES {
+        let mut random = Random(count as u64);
+        let mut joints = || -> Vec<JointQuat> {
+            let joint = |_| JointQuat {
+                rotation: random.unit(),
+                translation: random.vector(2.0),
+                scale: random.range(0.5, 2.0),
+            };
+            (0..count).map(joint).collect()
+        };
+        let (from, to) = (joints(), joints());
+        let pose = |joints: &[JointQuat]| {
+            Pose::from_transforms(&joints.iter().map(|&j| j.into()).collect::<Vec<Transform>>())
+        };
+        let (pose_from, pose_to) = (pose(&from), pose(&to));
+        let per_joint: Vec<f32> = (0..count).map(|j| (j % 11) as f32 / 10.0).collect();
+        let order: Vec<u16> = (0..count).rev().map(|j| j as u16).collect();
+        let reversed: Vec<f32> = per_joint.iter().rev().copied().collect();
+        for dispatch in Dispatch::all() {
+            for how in methods().flat_map(|m| {
+                [Arc::Shorter, Arc::AsGiven].map(|arc| Interpolator { method: m, arc, extrapolate: false })
+            }) {
+                for (t, listed) in [
+                    (Factor::Same(0.3), Factor::Same(0.3)),
+                    (Factor::Same(0.9), Factor::Same(0.9)),
+                    (Factor::PerJoint(&per_joint), Factor::PerJoint(&reversed)),
+                ] {
+                    let case = format_args!("{dispatch}, {how:?}, {t:?}, {count} joints").to_string();
+                    dispatch.scope(|| {
+                        let mut want = pose_from.clone();
+                        interpolate_poses(&pose_from, &pose_to, t, Selection::All, how, &mut want)
+                            .expect("sizes agree");
+                        let mut got = pose_from.clone();
+                        interpolate_poses_in_place(&mut got, &pose_to, t, Selection::All, how)
+                            .expect("sizes agree");
+                        assert_eq!(got, want, "{case}, in place");
+                        let mut got = Pose::identity(count);
+                        interpolate_poses(
+                            &pose_from,
+                            &pose_to,
+                            listed,
+                            Selection::List(&order),
+                            how,
+                            &mut got,
+                        )
+                        .expect("sizes agree");
+                        assert_eq!(got, want, "{case}, listed");
+                        let mut list = vec![JointQuat::IDENTITY; count];
+                        interpolate_joints(&from, &to, t, Selection::All, how, &mut list)
+                            .expect("sizes agree");
+                        assert_eq!(pose(&list), want, "{case}, structures");
+                        let mut list = from.clone();
+                        interpolate_joints_in_place(&mut list, &to, t, Selection::All, how)
+                            .expect("sizes agree");
+                        assert_eq!(pose(&list), want, "{case}, structures in place");
+                        let mut list = from.clone();
+                        interpolate_joints_in_place(&mut list, &to, listed, Selection::List(&order), how)
+                            .expect("sizes agree");
+                        assert_eq!(pose(&list), want, "{case}, structures listed in place");
+                        if let (Factor::Same(t), Some(want)) = (t, want.transforms().last()) {
+                            let got = interpolate(from[count - 1].rotation, to[count - 1].rotation, t, how);
+                            assert_eq!(got, want.rotation, "{case}, alone");
+                        }
+                    });
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn translations_and_scales_go_straight_and_hit_their_ends() {
+    let mut random = Random(3);
+    let (from, to) = (random.pose(tries(100)), random.pose(tries(100)));
+    for dispatch in Dispatch::all() {
+        for t in [0.0, 0.2, 0.5, 0.7, 1.0] {
+            let mut out = Pose::identity(from.joint_count());
+            dispatch
+                .scope(|| interpolate_poses(&from, &to, t, Selection::All, Method::default(), &mut out))
+                .expect("sizes agree");
+            for ((a, b), got) in from.transforms().zip(to.transforms()).zip(out.transforms()) {
+                let line = |a: f32, b: f32| f64::from(a) * (1.0 - f64::from(t)) + f64::from(b) * f64::from(t);
+                let bound = if t == 0.0 || t == 1.0 { 0.0 } else { 1.5e-7 };
+                for (a, b, got) in
+                    [(a.translation, b.translation, got.translation), (a.scale, b.scale, got.scale)]
+                {
+                    let want: [f64; 3] = core::array::from_fn(|c| line(a[c], b[c]));
+                    assert_close(&got, &want, bound, format_args!("{dispatch}, t = {t}"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn wrong_sizes_and_joints_are_refused() {
+    let (two, three) = (Pose::identity(2), Pose::identity(3));
+    let how = Interpolator::default();
+    let mut out = Pose::identity(3);
+    let mut run = |from: &Pose, to: &Pose, t: Factor<'_>, joints: Selection<'_>| {
+        interpolate_poses(from, to, t, joints, how, &mut out)
+    };
+    let length = |what, found, needed| Err(Error::Length { what, found, needed });
+    assert_eq!(run(&two, &three, 0.5.into(), Selection::All), length("from", 2, 3));
+    assert_eq!(run(&three, &two, 0.5.into(), Selection::All), length("to", 2, 3));
+    assert_eq!(run(&three, &three, Factor::PerJoint(&[0.5]), Selection::All), length("factors", 1, 3));
+    let listed = Selection::List(&[2, 0]);
+    assert_eq!(run(&three, &three, Factor::PerJoint(&[0.5]), listed), length("factors", 1, 2));
+    assert_eq!(run(&three, &three, Factor::PerJoint(&[0.5, 0.1]), listed), Ok(()));
+    let refused = run(&three, &three, 0.5.into(), Selection::List(&[0, 3]));
+    assert_eq!(refused, Err(Error::Index { what: "joints", at: 1, found: 3, count: 3 }));
+    let joints = [JointQuat::IDENTITY; 3];
+    let mut out = joints;
+    assert_eq!(
+        interpolate_joints(&joints[..2], &joints, 0.5, Selection::All, how, &mut out),
+        length("from", 2, 3)
+    );
+    assert_eq!(
+        interpolate_joints_in_place(&mut out, &joints[1..], 0.5, Selection::All, how),
+        length("to", 2, 3)
+    );
+    assert_eq!(
+        interpolate_poses_in_place(&mut Pose::identity(3), &two, 0.5, Selection::All, how),
+        length("to", 2, 3)
+    );
+    assert_eq!(
+        interpolate_poses_through(&three, &two, &three, 0.5, how, &mut Pose::identity(3)),
+        length("middle", 2, 3)
+    );
+    assert_eq!(slerp_vectors(&[1.0], &[1.0, 0.0], 0.5, &mut [0.0]), length("b", 2, 1));
+}
+
+/// Joints that are not on the list stay, and one that comes twice moves twice in place.
+#[test]
+fn a_list_picks_joints() {
+    let mut random = Random(9);
+    let (from, to) = (random.pose(40), random.pose(40));
+    let mut pose = from.clone();
+    interpolate_poses_in_place(&mut pose, &to, 0.5, Selection::List(&[7, 31, 7]), Method::default())
+        .expect("sizes agree");
+    for joint in 0..40 {
+        let (a, b) = (from.get(joint).rotation, to.get(joint).rotation);
+        let step = |q| interpolate(q, b, 0.5, Method::default());
+        let want = match joint {
+            7 => step(step(a)),
+            31 => step(a),
+            _ => a,
+        };
+        assert_eq!(pose.get(joint).rotation, want, "joint {joint}");
+    }
+}
+
+#[test]
+fn a_result_does_not_depend_on_its_lane() {
+    let (mut from, mut to, mut t) = cases(BLOCK + 6);
+    for dispatch in Dispatch::all() {
+        for method in methods() {
+            dispatch.scope(|| {
+                let mut want = between(&from, &to, Factor::PerJoint(&t), method);
+                want.rotate_left(5);
+                from.rotate_left(5);
+                to.rotate_left(5);
+                t.rotate_left(5);
+                assert_eq!(between(&from, &to, Factor::PerJoint(&t), method), want, "{dispatch}, {method}");
+            });
+        }
+    }
+}
+
+#[test]
+fn the_portable_mode_gives_the_same_bits_everywhere() {
+    let (from, to, t) = cases(tries(400));
+    assert_portable(0x1b35_b226_6ea4_68b5, |hash| {
+        for how in Method::all().flat_map(|m| {
+            [Arc::Shorter, Arc::AsGiven].map(|arc| Interpolator { method: m, arc, extrapolate: false })
+        }) {
+            for t in [Factor::Same(0.3), Factor::Same(0.8), Factor::PerJoint(&t)] {
+                hash.add(between(&from, &to, t, how).as_flattened());
+            }
+        }
+    });
+}
