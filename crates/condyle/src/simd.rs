@@ -422,39 +422,35 @@ pub(crate) fn transpose_halves<S: Simd>(v: [fearless_simd::f32x8<S>; 4]) -> [fea
 }
 
 /// [`transpose`] of each block of four lanes.
+///
+/// Pairs first and single lanes second: on some processors twice as many shuffles of the second kind can start in a cycle.
 #[inline(always)]
 pub(crate) fn transpose_blocks<S: Simd, V: Floats<S>>(m: [V; 4]) -> [V; 4] {
     let [a, b, c, d] = m;
-    let ((ac_low, ac_high), (bd_low, bd_high)) = (zip_blocks(a, c), zip_blocks(b, d));
-    let ((a, b), (c, d)) = (zip_blocks(ac_low, bd_low), zip_blocks(ac_high, bd_high));
-    [a, b, c, d]
+    let (low, high) = (pick::<S, V, 0, 1>, pick::<S, V, 2, 3>);
+    let ((ab, ab_high), (cd, cd_high)) = ((low(a, b), high(a, b)), (low(c, d), high(c, d)));
+    let (even, odd) = (pick::<S, V, 0, 2>, pick::<S, V, 1, 3>);
+    [even(ab, cd), odd(ab, cd), even(ab_high, cd_high), odd(ab_high, cd_high)]
 }
 
-/// `zip_low` and `zip_high` of each block of four lanes: an instruction each, which the compiler finds behind the three
+/// Lanes `I` and `J` of each block of `a`, then those of `b`: one instruction, which the compiler finds behind the three
 /// that stand here. There is no name for it, and what it makes of halves taken apart and put together are many more.
 #[inline(always)]
-fn zip_blocks<S: Simd, V: Floats<S>>(a: V, b: V) -> (V, V) {
+fn pick<S: Simd, V: Floats<S>, const I: u8, const J: u8>(a: V, b: V) -> V {
     let s = a.token();
-    let bytes = |table: &[u8; 64]| V::ByteVector::from_slice(s, &table[..V::ByteVector::LEN]);
-    let (low, high) = (bytes(&LOW), bytes(&HIGH));
-    let even = V::Mask::from_bitmask(s, 0x5555);
-    (
-        even.select(a.swizzle_dyn_within_blocks(low), b.swizzle_dyn_within_blocks(low)),
-        even.select(a.swizzle_dyn_within_blocks(high), b.swizzle_dyn_within_blocks(high)),
-    )
+    let bytes: [u8; 64] = const { twice(I, J) };
+    let table = V::ByteVector::from_slice(s, &bytes[..V::ByteVector::LEN]);
+    let first = V::Mask::from_bitmask(s, 0x3333);
+    first.select(a.swizzle_dyn_within_blocks(table), b.swizzle_dyn_within_blocks(table))
 }
 
-/// The first two lanes of each block, each twice.
-const LOW: [u8; 64] = doubled(0);
-/// The last two.
-const HIGH: [u8; 64] = doubled(8);
-
-const fn doubled(from: u8) -> [u8; 64] {
+/// The bytes of two lanes of a block, and the same again.
+const fn twice(i: u8, j: u8) -> [u8; 64] {
     let mut bytes = [0; 64];
     let mut at = 0;
     while at < 64 {
-        let lane = at % 16 / 8;
-        bytes[at] = from + lane as u8 * 4 + at as u8 % 4;
+        let lane = if at / 4 % 2 == 0 { i } else { j };
+        bytes[at] = lane * 4 + at as u8 % 4;
         at += 1;
     }
     bytes
