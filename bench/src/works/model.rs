@@ -42,13 +42,7 @@ fn single(subjects: &mut Subjects) {
         move |model| worst_matrices(model.iter().copied(), looked_at.iter()),
     );
     let characters = [joints];
-    peer::<peers::plain::Joint>(subjects, &skeleton, &characters, &want);
-    #[cfg(feature = "peers")]
-    {
-        peer::<peers::glam::Joint>(subjects, &skeleton, &characters, &want);
-        peer::<peers::nalgebra::Joint>(subjects, &skeleton, &characters, &want);
-        peer::<peers::cgmath::Joint>(subjects, &skeleton, &characters, &want);
-    }
+    peers::each_single!(peer(subjects, &skeleton, &characters, &want));
 }
 
 fn crowd(subjects: &mut Subjects) {
@@ -69,13 +63,10 @@ fn crowd(subjects: &mut Subjects) {
         },
         move |(_, models)| worst_matrices(models.iter().copied(), looked_at.iter()),
     );
-    peer::<peers::plain::Joint>(subjects, &skeleton, &characters, &want);
+    peers::each_single!(peer(subjects, &skeleton, &characters, &want));
     #[cfg(feature = "peers")]
     {
-        peer::<peers::glam::Joint>(subjects, &skeleton, &characters, &want);
         peer::<peers::ultraviolet::Joint>(subjects, &skeleton, &characters, &want);
-        peer::<peers::nalgebra::Joint>(subjects, &skeleton, &characters, &want);
-        peer::<peers::cgmath::Joint>(subjects, &skeleton, &characters, &want);
         wide(subjects, &skeleton, &characters, &want);
     }
 }
