@@ -111,6 +111,12 @@ pub(crate) trait Chain: Matrices {
     fn concat(parent: &Self::Matrix, local: &Self::Matrix) -> Self::Matrix;
 }
 
+/// Matrices inverted.
+pub(crate) trait Invert: Chain {
+    /// Of any affine matrix, not only of a rigid one.
+    fn inverse(m: &Self::Matrix) -> Self::Matrix;
+}
+
 /// Matrices as joints.
 pub(crate) trait FromMatrices: Matrices {
     /// From [`Joints::LANES`] matrices of condyle.
