@@ -63,6 +63,21 @@ impl Memory {
     }
 }
 
+/// How often the processor's time-stamp counter ticks in a nanosecond, whatever the clock of its cores; `None` where there
+/// is no such counter.
+pub(crate) fn ticks_per_ns() -> Option<f64> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        // About a minute. The clock compared itself with that of the system when it was made, and counts nanoseconds
+        // where it found no counter.
+        const TICKS: u64 = 1 << 37;
+        let ns = quanta::Clock::new().delta_as_nanos(0, TICKS);
+        (ns != TICKS).then_some(TICKS as f64 / ns as f64)
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    None
+}
+
 /// The processor's name where the system tells it.
 pub(crate) fn processor() -> String {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

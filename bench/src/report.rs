@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::harness::Row;
-use crate::machine::{MEMORIES, Memory, date, processor};
+use crate::machine::{MEMORIES, Memory, date, processor, ticks_per_ns};
 use crate::table::Table;
 use crate::works::roofline;
 
@@ -17,7 +17,7 @@ pub(crate) fn section(work: &str) -> &'static str {
         "other" => "Other ways to interpolate: cycles per joint",
         "quats" => "Joints to matrices: cycles per joint",
         "mats" => "Matrices to joints: cycles per joint",
-        "local" => "Local to model: cycles per joint",
+        "local" | "model" => "Local to model and back: cycles per joint",
         "blend" => "Blending: cycles per joint and layer",
         "palette" => "Palette: cycles per joint",
         "morph" => "Morph targets: cycles per vertex",
@@ -180,24 +180,29 @@ pub(crate) fn json(rows: &[Row]) -> String {
     let line = |row: &Row| {
         let line = json!({
             "work": row.work, "impl": row.implementation, "isa": row.isa, "mode": row.mode,
-            "layout": row.layout, "n": row.n, "ns": row.ns, "cycles": row.cycles, "max_error": row.max_error,
+            "layout": row.layout, "n": row.n, "ns": row.ns, "cycles": row.cycles, "ticks": row.ticks,
+            "max_error": row.max_error,
         });
         format!("{line}\n")
     };
     rows.iter().map(line).collect()
 }
 
-/// The clock that ran, from what all rows took in nanoseconds and cycles.
+/// The clock that ran, from what all rows took in nanoseconds and cycles, and that of the time-stamp counter.
 fn clock(rows: &[Row]) -> String {
     let clocks = || rows.iter().map(|r| r.cycles / r.ns);
     let (least, most) = (clocks().fold(f64::INFINITY, f64::min), clocks().fold(0.0, f64::max));
-    format!("{least:.2} to {most:.2} GHz")
+    let core = format!("{least:.2} to {most:.2} GHz while this ran");
+    match ticks_per_ns() {
+        Some(ticks) => format!("{core}, time-stamp counter at {ticks:.2} GHz"),
+        None => format!("{core}, no time-stamp counter, so that ticks are cycles"),
+    }
 }
 
 /// What has to be known to read the tables in a terminal.
 pub(crate) fn summary(rows: &[Row]) -> String {
     format!(
-        "Minima on {}, {} while this ran.\nIn brackets: how many times as long as condyle takes, on avx2 or on the same \
+        "Minima on {}, {}.\nIn brackets: how many times as long as condyle takes, on avx2 or on the same \
          instruction set.\n",
         processor(),
         clock(rows)
@@ -224,7 +229,7 @@ pub(crate) fn conditions(rows: &[Row], rounds: u32) -> Vec<String> {
         format!("{} {size}", memory.name())
     });
     vec![
-        format!("{}, {} while this ran, one thread, {}.", processor(), clock(rows), date()),
+        format!("{}, {}, one thread, {}.", processor(), clock(rows), date()),
         "Every answer is checked against the f64 reference before it is timed; `max error` is the largest difference \
          in any component."
             .into(),
