@@ -54,11 +54,15 @@ impl Memory {
         Some(told.unwrap_or(common))
     }
 
-    /// Bytes that lie there and no nearer.
+    /// Bytes that lie there and no nearer: a few times what the nearer one holds, as the last cache is often shared, and
+    /// much greater than one core's part.
     pub(crate) fn working_set(self) -> usize {
+        let nearer = MEMORIES.into_iter().rev().skip_while(|memory| *memory != self).nth(1);
+        let nearer = nearer.and_then(Self::capacity).unwrap_or(0);
         match self.capacity() {
-            Some(capacity) => capacity / 2,
-            None => (4 * Self::L3.capacity().unwrap_or(0)).max(MUCH),
+            Some(capacity) if nearer == 0 => capacity / 2,
+            Some(capacity) => (4 * nearer).min(nearer.midpoint(capacity)),
+            None => (4 * nearer).max(MUCH),
         }
     }
 }

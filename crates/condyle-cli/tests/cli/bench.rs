@@ -32,7 +32,9 @@ fn a_table_of_one_work() {
     let output = Folder::new().run("bench --only palette_67 --rounds 1").assert().success();
     let text = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
     assert!(
-        text.starts_with("Palette: cycles per joint\n  impl ") && text.contains("\n  condyle "),
+        text.starts_with("Palette: cycles per joint\n")
+            && text.contains("\n  impl ")
+            && text.contains("\n  condyle "),
         "{text}"
     );
 }
