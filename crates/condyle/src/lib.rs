@@ -81,7 +81,6 @@ extern crate std;
 mod blend;
 mod convert;
 mod decompose;
-#[allow(dead_code, reason = "the bounds are for those who choose a method")]
 mod eberly_table;
 mod error;
 mod exp_map;
