@@ -209,8 +209,8 @@ pub(crate) fn closeness(rows: &[Row]) -> Table {
         title: "How close each kernel comes to the roofline".into(),
         note: "What each kernel moves and computes per cycle, and in brackets the share of what the machine can do: of a \
                copy in the memory that holds all of the data (`in`; for a million vertices, of a copy of as many bytes), \
-               and of fused multiply-adds on the same instruction set. The greater share is how close it comes; more \
-               than 100 % where less than half is written, as in a copy. `bytes` are what has to be read and written \
+               and of fused multiply-adds on the same instruction set. The greater share is how close it comes; it may \
+               pass 100 %, as half of what a copy moves is written, and less of this. `bytes` are what has to be read and written \
                for an element, once; operations are the additions and multiplications of its formula, and left out \
                where roots, divisions or latencies decide. What is far from both waits for something else: a \
                character's joints for their parents, samples for their keys, structures for the shuffles into lanes \
