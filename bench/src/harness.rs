@@ -7,6 +7,8 @@ use std::time::Instant;
 
 use condyle::{Dispatch, Numeric};
 
+use crate::machine::ticks_per_ns;
+
 /// Long enough for the clock's resolution, short enough to fall between interruptions.
 const SLICE_SECONDS: f64 = 100e-6;
 /// What one case may take, unless that leaves fewer than [`LEAST_ROUNDS`].
@@ -185,6 +187,8 @@ pub(crate) struct Row {
     pub(crate) ns: f64,
     /// The same in cycles of the clock that ran meanwhile.
     pub(crate) cycles: f64,
+    /// The same in ticks of the time-stamp counter; in cycles where there is none.
+    pub(crate) ticks: f64,
     pub(crate) max_error: f64,
 }
 
@@ -211,9 +215,11 @@ pub(crate) fn run(case: &Case, levels: &[Dispatch], rounds: u32) -> Vec<Row> {
         }
         done += 1;
     }
+    let ticks_per_ns = ticks_per_ns();
     for (row, seconds) in rows.iter_mut().zip(seconds) {
         row.ns = seconds * 1e9 / (case.n * case.times) as f64;
         row.cycles = row.ns * ghz;
+        row.ticks = row.ns * ticks_per_ns.unwrap_or(ghz);
     }
     rows
 }
@@ -227,8 +233,8 @@ fn checked(case: &Case, subject: &mut Subject) -> Row {
         max_error <= bound,
         "{work}, {n} {layout}, {implementation} {isa} {mode}: off by {max_error:e}, more than {bound:e}"
     );
-    let (ns, cycles) = (f64::NAN, f64::NAN);
-    Row { work, n, layout, bytes, flops, implementation, isa, mode, peer, ns, cycles, max_error }
+    let [ns, cycles, ticks] = [f64::NAN; 3];
+    Row { work, n, layout, bytes, flops, implementation, isa, mode, peer, ns, cycles, ticks, max_error }
 }
 
 /// The clock that the core runs at, from a chain of dependent multiplications of three cycles each: no

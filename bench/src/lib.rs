@@ -22,7 +22,8 @@ use crate::harness::{Case, Row};
 pub enum Format {
     /// Tables for a terminal, each as soon as it is complete.
     Text,
-    /// One object per line: work, impl, isa, mode, layout, n, ns (minimum per element), cycles, max_error.
+    /// One object per line: work, impl, isa, mode, layout, n, and for each element ns (the minimum), cycles of the core and
+    /// ticks of the time-stamp counter, and max_error.
     Json,
     /// The text of BENCHMARKS.md.
     Markdown,
@@ -62,9 +63,13 @@ impl Request {
 
     fn cases(&self) -> Vec<Case> {
         let mut cases = works::all();
-        cases.retain(|case| self.only.as_deref().is_none_or(|only| only == case.work));
-        cases.retain(|case| self.elements.is_none_or(|elements| elements == case.n));
+        cases.retain(|case| self.wants(case.work, case.n));
         cases
+    }
+
+    fn wants(&self, work: &str, n: usize) -> bool {
+        self.only.as_deref().is_none_or(|only| only == work)
+            && self.elements.is_none_or(|elements| elements == n)
     }
 }
 
@@ -96,7 +101,7 @@ pub fn run<E>(
             print(&report::results(&all[first..]).text())?;
         }
     }
-    let (targets, closeness) = (targets::table(&all), report::closeness(&all));
+    let (targets, closeness) = (targets::table(&all, request), report::closeness(&all));
     match request.format {
         Format::Json => {}
         Format::Text => {

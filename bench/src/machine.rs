@@ -54,13 +54,32 @@ impl Memory {
         Some(told.unwrap_or(common))
     }
 
-    /// Bytes that lie there and no nearer.
+    /// Bytes that lie there and no nearer: a few times what the nearer one holds, as the last cache is often shared, and
+    /// much greater than one core's part.
     pub(crate) fn working_set(self) -> usize {
+        let nearer = MEMORIES.into_iter().rev().skip_while(|memory| *memory != self).nth(1);
+        let nearer = nearer.and_then(Self::capacity).unwrap_or(0);
         match self.capacity() {
-            Some(capacity) => capacity / 2,
-            None => (4 * Self::L3.capacity().unwrap_or(0)).max(MUCH),
+            Some(capacity) if nearer == 0 => capacity / 2,
+            Some(capacity) => (4 * nearer).min(nearer.midpoint(capacity)),
+            None => (4 * nearer).max(MUCH),
         }
     }
+}
+
+/// How often the processor's time-stamp counter ticks in a nanosecond, whatever the clock of its cores; `None` where there
+/// is no such counter.
+pub(crate) fn ticks_per_ns() -> Option<f64> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        // About a minute. The clock compared itself with that of the system when it was made, and counts nanoseconds
+        // where it found no counter.
+        const TICKS: u64 = 1 << 37;
+        let ns = quanta::Clock::new().delta_as_nanos(0, TICKS);
+        (ns != TICKS).then_some(TICKS as f64 / ns as f64)
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    None
 }
 
 /// The processor's name where the system tells it.

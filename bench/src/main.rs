@@ -19,7 +19,8 @@ struct Args {
     /// Only this work.
     #[arg(long, value_name = "WORK")]
     only: Option<String>,
-    /// One JSON object per line: work, impl, isa, mode, layout, n, ns (minimum per element), cycles, max_error.
+    /// One JSON object per line: work, impl, isa, mode, layout, n, and for each element ns (the minimum), cycles (of the
+    /// core) and ticks (of the time-stamp counter), and max_error.
     #[arg(long)]
     json: bool,
     /// The text of BENCHMARKS.md.

@@ -1,27 +1,51 @@
 //! The results as tables and as JSON.
 
+use std::iter::once;
+
 use serde_json::json;
 
 use crate::harness::Row;
-use crate::machine::{MEMORIES, Memory, date, processor};
+use crate::machine::{MEMORIES, Memory, date, processor, ticks_per_ns};
 use crate::table::Table;
 use crate::works::roofline;
 
-/// What stands over the tables of a group of works, and what their elements are.
-pub(crate) fn section(work: &str) -> &'static str {
+/// What stands over the table of a group of works, and what has to be said of them.
+pub(crate) fn section(work: &str) -> (&'static str, &'static str) {
     match work.split('_').next().unwrap_or_default() {
-        "roofline" => "What the machine can do: bytes or operations per cycle",
-        "sample" => "Sampling: cycles per joint",
-        "slerp" => "Spherical interpolation: cycles per joint",
-        "nlerp" => "Normalised linear interpolation: cycles per joint",
-        "other" => "Other ways to interpolate: cycles per joint",
-        "quats" => "Joints to matrices: cycles per joint",
-        "mats" => "Matrices to joints: cycles per joint",
-        "local" => "Local to model: cycles per joint",
-        "blend" => "Blending: cycles per joint and layer",
-        "palette" => "Palette: cycles per joint",
-        "morph" => "Morph targets: cycles per vertex",
-        _ => "Skinning: cycles per vertex",
+        "roofline" => (
+            "What the machine can do: bytes or operations per cycle",
+            "Operations are additions and multiplications, fused or one after the other. Bytes are read, written, or read \
+             and written; `plain` is the system's own copy.",
+        ),
+        "sample" => (
+            "Sampling: cycles per joint",
+            "A clip of 67 joints with 31 keys per track, at another moment each call.",
+        ),
+        "slerp" => ("Spherical interpolation: cycles per joint", "One factor for all joints."),
+        "nlerp" => ("Normalised linear interpolation: cycles per joint", "One factor for all joints."),
+        "other" => (
+            "Other ways to interpolate: cycles per joint",
+            "The polynomial of lower degree, a factor per joint, Eberly's series of 16 terms, of 5 on half of the angle, \
+             and with the middle known beforehand, nlerp with a corrected factor, the exponential map, and slerp in \
+             place of its first argument.",
+        ),
+        "quats" => ("Joints to matrices: cycles per joint", "Of three rows; `columns` are of four columns."),
+        "mats" => ("Matrices to joints: cycles per joint", ""),
+        "local" | "model" => (
+            "Local to model and back: cycles per joint",
+            "A character of 67 joints, half of it anew, sixteen characters, and from model matrices to local ones.",
+        ),
+        "blend" => ("Blending: cycles per joint and layer", "Four layers of 1024 joints."),
+        "palette" => (
+            "Palette: cycles per joint",
+            "Condyle also finds out whether normals need matrices of their own.",
+        ),
+        "morph" => ("Morph targets: cycles per vertex", "Three targets, positions and normals."),
+        _ => (
+            "Skinning: cycles per vertex",
+            "`p`: positions, `pnt`: normals and tangents too, `bases`: positions from weighted base vectors; of 2 or 4 \
+             influences per vertex; 1024 vertices or a million (`1m`).",
+        ),
     }
 }
 
@@ -30,6 +54,22 @@ type Column = (&'static str, usize, &'static str);
 
 fn column(row: &Row) -> Column {
     (row.work, row.n, row.layout)
+}
+
+/// Who did it: the implementation, the instruction set, the mode, and whether it is a peer.
+type Line = (&'static str, &'static str, &'static str, bool);
+
+fn line(row: &Row) -> Line {
+    (row.implementation, row.isa, row.mode, row.peer)
+}
+
+/// What tells a line from the others where condyle and its levels are meant unless something else is said.
+fn short(&(implementation, isa, mode, peer): &Line) -> String {
+    match implementation {
+        "condyle" => format!("{isa} {mode}"),
+        _ if peer => implementation.into(),
+        _ => format!("{implementation} {isa} {mode}"),
+    }
 }
 
 /// In the order of their first appearance.
@@ -78,42 +118,49 @@ fn names(columns: &[Column]) -> Vec<String> {
     columns.iter().map(name).collect()
 }
 
-/// The works of one section: a line for each who did them, a column for each case.
+/// The works of one section: a line for each who did them and a column for each case, or the other way round where there are
+/// many cases.
 pub(crate) fn results(rows: &[Row]) -> Table {
+    // What others are held against is no result.
+    let rows: Vec<Row> = rows.iter().filter(|row| !row.work.starts_with("copy_of_")).cloned().collect();
     let columns = distinct(rows.iter().map(column));
-    let lines = distinct(rows.iter().map(|row| (row.implementation, row.isa, row.mode, row.peer)));
-    let bandwidth = rows[0].work.starts_with("roofline");
-    let mut head: Vec<String> = ["impl", "isa", "mode"].map(String::from).into();
-    head.extend(names(&columns));
-    head.push("max error".into());
-    let cells = |&(implementation, isa, mode, peer): &(&str, &str, &str, bool)| {
-        let mut cells: Vec<String> = [implementation, isa, mode].map(String::from).into();
-        let of_line: Vec<&Row> = rows
-            .iter()
-            .filter(|r| (r.implementation, r.isa, r.mode, r.peer) == (implementation, isa, mode, peer))
-            .collect();
-        for &at in &columns {
-            let row = of_line.iter().find(|r| column(r) == at);
-            cells.push(row.map_or(String::new(), |row| {
-                let against = rival(rows, row).filter(|_| implementation != "condyle" && !bandwidth);
-                match against {
-                    _ if bandwidth => format!("{:.1}", 1.0 / row.cycles),
-                    Some(ours) => format!("{:.1} ({:.2})", row.cycles, row.ns / ours.ns),
-                    None => format!("{:.1}", row.cycles),
-                }
-            }));
-        }
-        let error = of_line.iter().map(|r| r.max_error).fold(0.0, f64::max);
-        cells.push(if bandwidth { String::new() } else { format!("{error:.1e}") });
-        cells
+    let lines = distinct(rows.iter().map(line));
+    let bandwidth = is_roofline(&rows[0]);
+    let cell = |of: Line, at: Column| {
+        let row = rows.iter().find(|row| line(row) == of && column(row) == at)?;
+        let against = rival(&rows, row).filter(|_| row.implementation != "condyle");
+        Some(match against {
+            _ if bandwidth => format!("{:.1}", 1.0 / row.cycles),
+            Some(ours) => format!("{:.1} ({:.2})", row.cycles, row.ns / ours.ns),
+            None => format!("{:.1}", row.cycles),
+        })
     };
-    Table {
-        title: section(rows[0].work).into(),
-        note: String::new(),
-        head,
-        words: 3,
-        rows: lines.iter().map(cells).collect(),
+    let cell = |of, at| cell(of, at).unwrap_or_default();
+    let error = |is_of: &dyn Fn(&Row) -> bool| {
+        let worst = rows.iter().filter(|row| is_of(row)).map(|row| row.max_error).fold(0.0, f64::max);
+        (!bandwidth).then(|| if worst == 0.0 { "0".into() } else { format!("{worst:.1e}") })
+    };
+    let max_error = (!bandwidth).then(|| "max error".to_string());
+    let (title, note) = section(rows[0].work);
+    let (title, note) = (title.into(), note.into());
+    if columns.len() > lines.len() {
+        let head = once("work".into()).chain(lines.iter().map(short)).chain(max_error).collect();
+        let line = |(&at, name): (&Column, String)| {
+            let cells = lines.iter().map(|&of| cell(of, at));
+            once(name).chain(cells).chain(error(&|row| column(row) == at)).collect()
+        };
+        let rows = columns.iter().zip(names(&columns)).map(line).collect();
+        return Table { title, note, head, words: 1, rows };
     }
+    let head = ["impl", "isa", "mode"].map(String::from).into_iter();
+    let head = head.chain(names(&columns)).chain(max_error).collect();
+    let line = |&of: &Line| {
+        let (implementation, isa, mode, _) = of;
+        let names = [implementation, isa, mode].map(String::from).into_iter();
+        let cells = columns.iter().map(|&at| cell(of, at));
+        names.chain(cells).chain(error(&|row| line(row) == of)).collect()
+    };
+    Table { title, note, head, words: 3, rows: lines.iter().map(line).collect() }
 }
 
 /// The most that the machine did of this work in a cycle, on an instruction set or any.
@@ -122,7 +169,7 @@ fn most(rows: &[Row], work: &str, isa: Option<&str>) -> Option<f64> {
     of_work.map(|r| 1.0 / r.cycles).reduce(f64::max)
 }
 
-/// How close condyle comes to what its bytes and its arithmetic must take.
+/// How close condyle comes to the machine's roofline.
 pub(crate) fn closeness(rows: &[Row]) -> Table {
     let ours =
         || rows.iter().filter(|r| r.implementation == "condyle" && r.mode == "fast" && !is_roofline(r));
@@ -130,43 +177,47 @@ pub(crate) fn closeness(rows: &[Row]) -> Table {
     let mut sets = distinct(ours().map(|r| r.isa));
     let best = sets.last().copied();
     sets.retain(|&isa| isa == "avx2" || Some(isa) == best);
-    let shown = |value: Option<f64>| value.map_or(String::new(), |v| format!("{v:.1}"));
     let mut lines = Vec::new();
     for at in distinct(ours().map(column)) {
         let Some(first) = ours().find(|r| column(r) == at) else { continue };
-        let memory = Memory::of(first.n * first.bytes);
-        let copy = most(rows, roofline::works(memory)[2], None);
-        let Some(by_bytes) = copy.map(|bandwidth| first.bytes as f64 / bandwidth) else { continue };
-        let mut line = vec![
-            first.work.into(),
-            first.layout.into(),
-            first.n.to_string(),
-            first.bytes.to_string(),
-            memory.name().into(),
-            shown(Some(by_bytes)),
-        ];
+        let Row { work, layout, n, bytes, flops, .. } = *first;
+        let memory = Memory::of(n * bytes);
+        let same = rows.iter().find(|r| r.work.strip_prefix("copy_of_") == Some(work));
+        let same = same.map(|copy| bytes as f64 / copy.cycles);
+        let Some(copy) = same.or_else(|| most(rows, roofline::works(memory)[2], None)) else { continue };
+        let mut line: Vec<String> = vec![work.into(), layout.into(), memory.name().into()];
+        line.extend([n.to_string(), bytes.to_string(), format!("{copy:.1}")]);
         for &isa in &sets {
-            let throughput = most(rows, roofline::FMA, Some(isa)).filter(|_| first.flops > 0);
-            let by_arithmetic = throughput.map(|throughput| first.flops as f64 / throughput);
-            let cycles = ours().find(|r| column(r) == at && r.isa == isa).map(|r| r.cycles);
-            let least = by_arithmetic.unwrap_or(0.0).max(by_bytes);
-            let share = cycles.map_or(String::new(), |cycles| format!("{:.0} %", 100.0 * least / cycles));
-            line.extend([shown(by_arithmetic), shown(cycles), share]);
+            let reached = |per_element: usize, most: Option<f64>| {
+                let cycles = ours().find(|r| column(r) == at && r.isa == isa)?.cycles;
+                let per_cycle = per_element as f64 / cycles;
+                let share =
+                    most.map_or(String::new(), |most| format!(" ({:.0} %)", 100.0 * per_cycle / most));
+                Some(format!("{per_cycle:.1}{share}")).filter(|_| per_element > 0)
+            };
+            let fma = most(rows, roofline::FMA, Some(isa));
+            line.extend([reached(bytes, Some(copy)), reached(flops, fma)].map(Option::unwrap_or_default));
         }
         lines.push(line);
     }
-    let mut head: Vec<String> = ["work", "layout", "n", "bytes", "in", "by bytes"].map(String::from).into();
+    let mut head: Vec<String> =
+        ["work", "layout", "in", "n", "bytes", "copy, bytes/cycle"].map(String::from).into();
     for isa in sets {
-        head.extend(["by arithmetic", "cycles", "share"].map(|what| format!("{isa} {what}")));
+        head.extend(["bytes/cycle", "operations/cycle"].map(|what| format!("{isa} {what}")));
     }
     Table {
-        title: "How close that is to the machine".into(),
-        note: "The bytes that each element moves at the speed of a copy in the memory that holds them all, its \
-               additions and multiplications at the speed of fused ones; the share is the slower of the two over \
-               the time taken, and more than 100 % where a part of the data lies nearer than the whole would."
+        title: "How close each kernel comes to the roofline".into(),
+        note: "What each kernel moves and computes per cycle, and in brackets the share of what the machine can do: of a \
+               copy in the memory that holds all of the data (`in`; for a million vertices, of a copy of as many bytes), \
+               and of fused multiply-adds on the same instruction set. The greater share is how close it comes; it may \
+               pass 100 %, as half of what a copy moves is written, and less of this. `bytes` are what has to be read and written \
+               for an element, once; operations are the additions and multiplications of its formula, and left out \
+               where roots, divisions or latencies decide. What is far from both waits for something else: a \
+               character's joints for their parents, samples for their keys, structures for the shuffles into lanes \
+               and back."
             .into(),
         head,
-        words: 2,
+        words: 3,
         rows: lines,
     }
 }
@@ -180,24 +231,29 @@ pub(crate) fn json(rows: &[Row]) -> String {
     let line = |row: &Row| {
         let line = json!({
             "work": row.work, "impl": row.implementation, "isa": row.isa, "mode": row.mode,
-            "layout": row.layout, "n": row.n, "ns": row.ns, "cycles": row.cycles, "max_error": row.max_error,
+            "layout": row.layout, "n": row.n, "ns": row.ns, "cycles": row.cycles, "ticks": row.ticks,
+            "max_error": row.max_error,
         });
         format!("{line}\n")
     };
     rows.iter().map(line).collect()
 }
 
-/// The clock that ran, from what all rows took in nanoseconds and cycles.
+/// The clock that ran, from what all rows took in nanoseconds and cycles, and that of the time-stamp counter.
 fn clock(rows: &[Row]) -> String {
     let clocks = || rows.iter().map(|r| r.cycles / r.ns);
     let (least, most) = (clocks().fold(f64::INFINITY, f64::min), clocks().fold(0.0, f64::max));
-    format!("{least:.2} to {most:.2} GHz")
+    let core = format!("{least:.2} to {most:.2} GHz while this ran");
+    match ticks_per_ns() {
+        Some(ticks) => format!("{core}, time-stamp counter at {ticks:.2} GHz"),
+        None => format!("{core}, no time-stamp counter, so that ticks are cycles"),
+    }
 }
 
 /// What has to be known to read the tables in a terminal.
 pub(crate) fn summary(rows: &[Row]) -> String {
     format!(
-        "Minima on {}, {} while this ran.\nIn brackets: how many times as long as condyle takes, on avx2 or on the same \
+        "Minima on {}, {}.\nIn brackets: how many times as long as condyle takes, on avx2 or on the same \
          instruction set.\n",
         processor(),
         clock(rows)
@@ -224,7 +280,7 @@ pub(crate) fn conditions(rows: &[Row], rounds: u32) -> Vec<String> {
         format!("{} {size}", memory.name())
     });
     vec![
-        format!("{}, {} while this ran, one thread, {}.", processor(), clock(rows), date()),
+        format!("{}, {}, one thread, {}.", processor(), clock(rows), date()),
         "Every answer is checked against the f64 reference before it is timed; `max error` is the largest difference \
          in any component."
             .into(),
@@ -236,16 +292,19 @@ pub(crate) fn conditions(rows: &[Row], rounds: u32) -> Vec<String> {
          which are kernels of condyle too, on the same instruction set in the same mode."
             .into(),
         format!(
-            "Peers ({}) are compiled as a registry user gets them, without `target-cpu`; `isa` says for what. Each is \
-             written as its good user would: `wide` and `ultraviolet` hold eight joints per value, `plain` sixteen in \
-             blocks, the others one.",
+            "Peers are what one writes without condyle: with a crate ({}), as its good user would, or in `plain` Rust, arrays \
+             and loops for the compiler to vectorise. They are compiled as a registry user gets them, without \
+             `target-cpu`; `isa` says for what.",
             peers()
         ),
+        "`blocks` are poses: sixteen joints with an array per component; `structs` are joints or vertices one after another. \
+         A number beside them is how many. Peers that hold several joints per value: in blocks `plain` sixteen and `wide` \
+         eight, in both layouts `ultraviolet` eight; `wide` turns structures into lanes and back."
+            .into(),
         "Where the work differs: peers interpolate, blend and find rotation and translation, condyle scale as well. \
          `ultraviolet` leaves its matrices in lanes instead of one after another, goes the long way round where signs \
          differ and has no answer for equal ends, so all pairs of rotations here lie on the nearer side and apart. \
-         `plain` in blocks uses Eberly's series; the other peers call an arccosine and sines. In `palette_67` condyle \
-         also finds out whether normals need matrices of their own."
+         `plain` in blocks uses Eberly's series; the other peers call an arccosine and sines."
             .into(),
         "Every call sees the same data, so up to about a thousand elements the processor learns by heart which way \
          branches go: kind to peers that have them. Beyond that they pay, as in `mats_to_quats`."

@@ -2,6 +2,9 @@
 
 use std::fmt::Write as _;
 
+/// Columns of a line of text.
+const TERMINAL: usize = 120;
+
 /// Cells as they are shown, whatever they are shown as.
 pub(crate) struct Table {
     pub(crate) title: String,
@@ -22,9 +25,7 @@ impl Table {
         };
         let widths: Vec<usize> = (0..self.head.len()).map(width).collect();
         let mut out = format!("{}\n", self.title);
-        if !self.note.is_empty() {
-            out += &format!("{}\n", self.note);
-        }
+        out += &wrapped(&self.note);
         for row in all() {
             let mut line = String::new();
             for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
@@ -53,6 +54,20 @@ impl Table {
         self.rows.iter().for_each(|cells| out += &row(cells));
         out
     }
+}
+
+/// In lines that a terminal can show, each with its end.
+fn wrapped(text: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= TERMINAL => {
+                *line += &format!(" {word}");
+            }
+            _ => lines.push(word.into()),
+        }
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
 #[cfg(test)]

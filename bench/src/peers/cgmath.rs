@@ -6,7 +6,7 @@ use cgmath::{
 };
 use condyle::{Affine, Transform};
 
-use super::{Blend, Chain, Deform, FromMatrices, Interpolate, Joints, LAYERS, Matrices};
+use super::{Blend, Chain, Deform, FromMatrices, Interpolate, Invert, Joints, LAYERS, Matrices};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Joint(Quaternion<f32>, Vector3<f32>);
@@ -64,6 +64,12 @@ impl Matrices for Joint {
 impl Chain for Joint {
     fn concat(parent: &Matrix4<f32>, local: &Matrix4<f32>) -> Matrix4<f32> {
         parent * local
+    }
+}
+
+impl Invert for Joint {
+    fn inverse(m: &Matrix4<f32>) -> Matrix4<f32> {
+        m.inverse_transform().expect("nothing is flat")
     }
 }
 

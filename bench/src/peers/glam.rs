@@ -3,7 +3,7 @@
 use condyle::{Affine, Transform};
 use glam::{Affine3A, Mat4, Quat, Vec3, Vec3A};
 
-use super::{Blend, Chain, Deform, FromMatrices, Interpolate, Joints, LAYERS, Matrices};
+use super::{Blend, Chain, Deform, FromMatrices, Interpolate, Invert, Joints, LAYERS, Matrices};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Joint(Quat, Vec3);
@@ -57,6 +57,12 @@ impl Matrices for Joint {
 impl Chain for Joint {
     fn concat(parent: &Affine3A, local: &Affine3A) -> Affine3A {
         *parent * *local
+    }
+}
+
+impl Invert for Joint {
+    fn inverse(m: &Affine3A) -> Affine3A {
+        m.inverse()
     }
 }
 

@@ -18,6 +18,51 @@ pub(crate) mod wide;
 
 use condyle::{Affine, Transform};
 
+/// Calls a generic function with the joints of each peer, in the form that suits a layout.
+macro_rules! each_of_layout {
+    ("blocks", $($function:ident).+ ($($argument:tt)*)) => {
+        $($function).+::<$crate::peers::plain::Block>($($argument)*);
+        #[cfg(feature = "peers")]
+        {
+            $($function).+::<$crate::peers::wide::Block>($($argument)*);
+            $($function).+::<$crate::peers::ultraviolet::Joint>($($argument)*);
+            $($function).+::<$crate::peers::glam::Joint>($($argument)*);
+            $($function).+::<$crate::peers::nalgebra::Joint>($($argument)*);
+            $($function).+::<$crate::peers::cgmath::Joint>($($argument)*);
+        }
+    };
+    ($layout:expr, $($function:ident).+ ($($argument:tt)*)) => {
+        match $layout {
+            "blocks" => {
+                $crate::peers::each_of_layout!("blocks", $($function).+ ($($argument)*));
+            }
+            _ => {
+                $crate::peers::each_single!($($function).+ ($($argument)*));
+                #[cfg(feature = "peers")]
+                {
+                    $($function).+::<$crate::peers::wide::Structs>($($argument)*);
+                    $($function).+::<$crate::peers::ultraviolet::Joint>($($argument)*);
+                }
+            }
+        }
+    };
+}
+
+/// Calls a generic function with the joints of each peer that holds one in a value.
+macro_rules! each_single {
+    ($($function:ident).+ ($($argument:tt)*)) => {
+        $($function).+::<$crate::peers::plain::Joint>($($argument)*);
+        #[cfg(feature = "peers")]
+        {
+            $($function).+::<$crate::peers::glam::Joint>($($argument)*);
+            $($function).+::<$crate::peers::nalgebra::Joint>($($argument)*);
+            $($function).+::<$crate::peers::cgmath::Joint>($($argument)*);
+        }
+    };
+}
+
+pub(crate) use {each_of_layout, each_single};
+
 /// Joints of a peer, so many at once.
 pub(crate) trait Joints: Copy + 'static {
     /// What the column `impl` shows.
@@ -64,6 +109,12 @@ pub(crate) trait Matrices: Joints {
 pub(crate) trait Chain: Matrices {
     /// `parent * local`.
     fn concat(parent: &Self::Matrix, local: &Self::Matrix) -> Self::Matrix;
+}
+
+/// Matrices inverted.
+pub(crate) trait Invert: Chain {
+    /// Of any affine matrix, not only of a rigid one.
+    fn inverse(m: &Self::Matrix) -> Self::Matrix;
 }
 
 /// Matrices as joints.

@@ -3,7 +3,7 @@
 use condyle::{Affine, Transform};
 use nalgebra::{Isometry3, Matrix4, Point3, Quaternion, Rotation3, Translation3, UnitQuaternion, Vector3};
 
-use super::{Blend, Chain, Deform, FromMatrices, Interpolate, Joints, LAYERS, Matrices};
+use super::{Blend, Chain, Deform, FromMatrices, Interpolate, Invert, Joints, LAYERS, Matrices};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Joint(UnitQuaternion<f32>, Vector3<f32>);
@@ -58,6 +58,12 @@ impl Matrices for Joint {
 impl Chain for Joint {
     fn concat(parent: &Matrix4<f32>, local: &Matrix4<f32>) -> Matrix4<f32> {
         parent * local
+    }
+}
+
+impl Invert for Joint {
+    fn inverse(m: &Matrix4<f32>) -> Matrix4<f32> {
+        m.try_inverse().expect("nothing is flat")
     }
 }
 

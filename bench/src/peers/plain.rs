@@ -2,7 +2,7 @@
 
 use condyle::{Affine, Transform};
 
-use super::{Blend, Chain, Deform, FromMatrices, Interpolate, Joints, LAYERS, Matrices};
+use super::{Blend, Chain, Deform, FromMatrices, Interpolate, Invert, Joints, LAYERS, Matrices};
 
 const LANES: usize = 16;
 type Lanes = [f32; LANES];
@@ -99,6 +99,22 @@ impl Chain for Joint {
             }
         }
         out
+    }
+}
+
+impl Invert for Joint {
+    fn inverse(m: &Affine) -> Affine {
+        let [a, b, c] = m.rows;
+        let cross = |a: [f32; 4], b: [f32; 4]| {
+            [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+        };
+        let columns = [cross(b, c), cross(c, a), cross(a, b)];
+        let factor = 1.0 / (a[0] * columns[0][0] + a[1] * columns[0][1] + a[2] * columns[0][2]);
+        let row = |r: usize| {
+            let [x, y, z] = columns.map(|column| column[r] * factor);
+            [x, y, z, -(x * a[3] + y * b[3] + z * c[3])]
+        };
+        Affine { rows: [row(0), row(1), row(2)] }
     }
 }
 

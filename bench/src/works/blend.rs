@@ -47,15 +47,7 @@ fn build(subjects: &mut Subjects, mean: Mean) {
     if mean != Mean::Linear {
         return;
     }
-    peer::<peers::plain::Block>(subjects, &layers, &want);
-    #[cfg(feature = "peers")]
-    {
-        peer::<peers::wide::Block>(subjects, &layers, &want);
-        peer::<peers::glam::Joint>(subjects, &layers, &want);
-        peer::<peers::ultraviolet::Joint>(subjects, &layers, &want);
-        peer::<peers::nalgebra::Joint>(subjects, &layers, &want);
-        peer::<peers::cgmath::Joint>(subjects, &layers, &want);
-    }
+    peers::each_of_layout!("blocks", peer(subjects, &layers, &want));
 }
 
 fn error(got: impl Iterator<Item = Transform>, want: &Want) -> f64 {

@@ -83,25 +83,7 @@ fn to_matrices(subjects: &mut Subjects, n: usize, layout: &str) {
         }
     }
     let data = Joints { joints, want };
-    match layout {
-        "blocks" => {
-            data.peer::<peers::plain::Block>(subjects);
-            #[cfg(feature = "peers")]
-            data.peer::<peers::wide::Block>(subjects);
-        }
-        _ => {
-            data.peer::<peers::plain::Joint>(subjects);
-            #[cfg(feature = "peers")]
-            data.peer::<peers::wide::Structs>(subjects);
-        }
-    }
-    #[cfg(feature = "peers")]
-    {
-        data.peer::<peers::glam::Joint>(subjects);
-        data.peer::<peers::ultraviolet::Joint>(subjects);
-        data.peer::<peers::nalgebra::Joint>(subjects);
-        data.peer::<peers::cgmath::Joint>(subjects);
-    }
+    peers::each_of_layout!(layout, data.peer(subjects));
 }
 
 /// What all peers turn into matrices.
@@ -158,13 +140,7 @@ fn from_matrices(subjects: &mut Subjects, n: usize, layout: &str) {
         #[cfg(not(feature = "peers"))]
         _ => {}
     }
-    data.peer::<peers::plain::Joint>(subjects);
-    #[cfg(feature = "peers")]
-    {
-        data.peer::<peers::glam::Joint>(subjects);
-        data.peer::<peers::nalgebra::Joint>(subjects);
-        data.peer::<peers::cgmath::Joint>(subjects);
-    }
+    peers::each_single!(data.peer(subjects));
 }
 
 /// Matrices, and what they were made of.

@@ -117,25 +117,7 @@ fn build(subjects: &mut Subjects, n: usize, layout: &str, slerp: bool) {
     } else {
         data.kernel(subjects, layout, "condyle", Method::Nlerp, false);
     }
-    match layout {
-        "blocks" => {
-            data.peer::<peers::plain::Block>(subjects);
-            #[cfg(feature = "peers")]
-            data.peer::<peers::wide::Block>(subjects);
-        }
-        _ => {
-            data.peer::<peers::plain::Joint>(subjects);
-            #[cfg(feature = "peers")]
-            data.peer::<peers::wide::Structs>(subjects);
-        }
-    }
-    #[cfg(feature = "peers")]
-    {
-        data.peer::<peers::glam::Joint>(subjects);
-        data.peer::<peers::ultraviolet::Joint>(subjects);
-        data.peer::<peers::nalgebra::Joint>(subjects);
-        data.peer::<peers::cgmath::Joint>(subjects);
-    }
+    peers::each_of_layout!(layout, data.peer(subjects));
 }
 
 /// Rotation and translation.

@@ -1,15 +1,16 @@
-//! From local transforms to matrices in model space.
+//! From local transforms to matrices in model space, and back to local ones.
 
 use std::rc::Rc;
 
 use condyle::{
-    Affine, CrowdBuffer, Pose, Skeleton, Transform, local_to_model, local_to_model_crowd, reference,
+    Affine, CrowdBuffer, Pose, Skeleton, Transform, local_to_model, local_to_model_crowd,
+    local_to_model_subtree, model_to_local, reference,
 };
 
 use super::{JOINTS, case, worst_matrices};
 use crate::data::Random;
 use crate::harness::{Case, Subjects};
-use crate::peers::{self, Chain};
+use crate::peers::{self, Chain, FromMatrices, Invert};
 
 /// Ten numbers read, twelve written.
 const BYTES: usize = 40 + 48;
@@ -18,11 +19,16 @@ const BYTES: usize = 40 + 48;
 const FLOPS: usize = 36 + 63;
 /// Characters of one skeleton.
 const CROWD: usize = 16;
+/// What half of the character hangs on.
+const LIMB: u16 = 4;
 
 pub(super) fn cases() -> Vec<Case> {
+    let limb = Random(2).skeleton(JOINTS).subtree(LIMB).len();
     vec![
         case("local_to_model_67", "blocks", JOINTS, BYTES, single),
+        case("local_to_model_subtree_67", "blocks", limb, BYTES, subtree),
         Case { flops: FLOPS, ..case("local_to_model_crowd16", "blocks", CROWD * JOINTS, BYTES, crowd) },
+        case("model_to_local_67", "structs", JOINTS, 2 * 48, back),
     ]
 }
 
@@ -42,13 +48,102 @@ fn single(subjects: &mut Subjects) {
         move |model| worst_matrices(model.iter().copied(), looked_at.iter()),
     );
     let characters = [joints];
-    peer::<peers::plain::Joint>(subjects, &skeleton, &characters, &want);
-    #[cfg(feature = "peers")]
-    {
-        peer::<peers::glam::Joint>(subjects, &skeleton, &characters, &want);
-        peer::<peers::nalgebra::Joint>(subjects, &skeleton, &characters, &want);
-        peer::<peers::cgmath::Joint>(subjects, &skeleton, &characters, &want);
+    peers::each_single!(peer(subjects, &skeleton, &characters, &want));
+}
+
+/// A part of what [`single`] does, on matrices that are right outside of that part.
+fn subtree(subjects: &mut Subjects) {
+    let mut random = Random(2);
+    let skeleton = random.skeleton(JOINTS);
+    let joints = random.transforms(JOINTS);
+    let pose = Pose::from_transforms(&joints);
+    let want = Rc::new(reference::local_to_model(&skeleton, &reference::locals(&pose)));
+    let looked_at = want.clone();
+    let mut model = vec![Affine::IDENTITY; JOINTS];
+    local_to_model(&skeleton, &pose, &mut model).expect("sizes agree");
+    for &joint in skeleton.subtree(LIMB) {
+        model[usize::from(joint)] = Affine::IDENTITY;
     }
+    subjects.kernel(
+        "condyle",
+        1e-5,
+        &Rc::new((skeleton.clone(), pose)),
+        model,
+        |(skeleton, pose), model| local_to_model_subtree(skeleton, pose, LIMB, model).expect("sizes agree"),
+        move |model| worst_matrices(model.iter().copied(), looked_at.iter()),
+    );
+    peers::each_single!(subtree_peer(subjects, &skeleton, &joints, &want));
+}
+
+/// What one writes: the same as for all joints, for those of a list.
+fn subtree_peer<J: Chain>(
+    subjects: &mut Subjects,
+    skeleton: &Skeleton,
+    joints: &[Transform],
+    want: &Rc<Vec<reference::Matrix>>,
+) {
+    let locals: Vec<J> = peers::pack(joints);
+    let mut model: Vec<J::Matrix> = locals.iter().map(J::to_matrix).collect();
+    place(skeleton, (0..).zip(&locals), &mut model);
+    for &joint in skeleton.subtree(LIMB) {
+        model[usize::from(joint)] = locals[usize::from(joint)].to_matrix();
+    }
+    let want = want.clone();
+    subjects.peer(
+        J::NAME,
+        (skeleton.clone(), locals),
+        model,
+        |(skeleton, locals), model| {
+            let joints = skeleton.subtree(LIMB).iter();
+            place(skeleton, joints.map(|&joint| (joint, &locals[usize::from(joint)])), model);
+        },
+        move |model| worst_matrices(model.iter().flat_map(J::rows), want.iter()),
+    );
+}
+
+fn back(subjects: &mut Subjects) {
+    let mut random = Random(2);
+    let (skeleton, pose) = (random.skeleton(JOINTS), random.pose(JOINTS));
+    let mut model = vec![Affine::IDENTITY; JOINTS];
+    local_to_model(&skeleton, &pose, &mut model).expect("sizes agree");
+    let wide: Vec<_> = model.iter().map(reference::matrix).collect();
+    let want = Rc::new(reference::model_to_local(&skeleton, &wide));
+    let looked_at = want.clone();
+    let input = Rc::new((skeleton, model));
+    subjects.kernel(
+        "condyle",
+        1e-6,
+        &input,
+        vec![Affine::IDENTITY; JOINTS],
+        |(skeleton, model), local| model_to_local(skeleton, model, local).expect("nothing is flat"),
+        move |local| worst_matrices(local.iter().copied(), looked_at.iter()),
+    );
+    peers::each_single!(back_peer(subjects, &input.0, &input.1, &want));
+}
+
+/// What one writes: the inverse of the parent's matrix times the joint's.
+fn back_peer<J: Invert + FromMatrices>(
+    subjects: &mut Subjects,
+    skeleton: &Skeleton,
+    model: &[Affine],
+    want: &Rc<Vec<reference::Matrix>>,
+) {
+    let model: Vec<J::Matrix> = model.iter().map(|m| J::pack_matrix(&[*m])).collect();
+    let (out, want) = (model.clone(), want.clone());
+    subjects.peer(
+        J::NAME,
+        (skeleton.clone(), model),
+        out,
+        |(skeleton, model), local| {
+            for ((joint, own), local) in (0_u16..).zip(model).zip(local) {
+                *local = match skeleton.parent(joint) {
+                    Some(parent) => J::concat(&J::inverse(&model[usize::from(parent)]), own),
+                    None => *own,
+                };
+            }
+        },
+        move |local| worst_matrices(local.iter().flat_map(J::rows), want.iter()),
+    );
 }
 
 fn crowd(subjects: &mut Subjects) {
@@ -69,13 +164,10 @@ fn crowd(subjects: &mut Subjects) {
         },
         move |(_, models)| worst_matrices(models.iter().copied(), looked_at.iter()),
     );
-    peer::<peers::plain::Joint>(subjects, &skeleton, &characters, &want);
+    peers::each_single!(peer(subjects, &skeleton, &characters, &want));
     #[cfg(feature = "peers")]
     {
-        peer::<peers::glam::Joint>(subjects, &skeleton, &characters, &want);
         peer::<peers::ultraviolet::Joint>(subjects, &skeleton, &characters, &want);
-        peer::<peers::nalgebra::Joint>(subjects, &skeleton, &characters, &want);
-        peer::<peers::cgmath::Joint>(subjects, &skeleton, &characters, &want);
         wide(subjects, &skeleton, &characters, &want);
     }
 }
@@ -119,7 +211,7 @@ fn grouped<J: peers::Joints>(characters: &[Vec<Transform>]) -> Vec<Vec<J>> {
     characters.chunks(J::LANES).map(group).collect()
 }
 
-/// What one writes: each joint as a matrix, times that of its parent. Characters lie in the lanes of a peer that has them,
+/// What one writes, for whole characters. They lie in the lanes of a peer that has them,
 /// else one after another.
 fn peer<J: Chain>(
     subjects: &mut Subjects,
@@ -137,17 +229,26 @@ fn peer<J: Chain>(
         room,
         |(skeleton, groups), models| {
             for (locals, model) in groups.iter().zip(models) {
-                for (joint, local) in (0_u16..).zip(locals) {
-                    let local = local.to_matrix();
-                    model[usize::from(joint)] = match skeleton.parent(joint) {
-                        Some(parent) => J::concat(&model[usize::from(parent)], &local),
-                        None => local,
-                    };
-                }
+                place(skeleton, (0..).zip(locals), model);
             }
         },
         move |models| worst_matrices(by_character::<J>(models), want.iter()),
     );
+}
+
+/// Each of these joints as a matrix, times that of its parent.
+fn place<'a, J: Chain>(
+    skeleton: &Skeleton,
+    locals: impl Iterator<Item = (u16, &'a J)>,
+    model: &mut [J::Matrix],
+) {
+    for (joint, local) in locals {
+        let local = local.to_matrix();
+        model[usize::from(joint)] = match skeleton.parent(joint) {
+            Some(parent) => J::concat(&model[usize::from(parent)], &local),
+            None => local,
+        };
+    }
 }
 
 /// All joints of the first character, then all of the second one, …

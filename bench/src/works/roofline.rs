@@ -24,12 +24,14 @@ pub(crate) const fn works(memory: Memory) -> [&'static str; 3] {
     }
 }
 
-/// The work of arithmetic.
+/// The works of arithmetic: fused, and a multiplication before an addition.
 pub(crate) const FMA: &str = "roofline_fma";
+const MUL_ADD: &str = "roofline_mul_add";
 
 /// Elements are bytes moved, and operations.
 pub(super) fn cases() -> Vec<Case> {
-    let mut cases = vec![case(FMA, "", FLOPS, 0, arithmetic)];
+    let arithmetic = |work, numeric| case(work, "", FLOPS, 0, move |subjects| arithmetic(subjects, numeric));
+    let mut cases = vec![arithmetic(FMA, Numeric::Fast), arithmetic(MUL_ADD, Numeric::Portable)];
     for memory in MEMORIES {
         let [load, store, copy] = works(memory);
         // In whole steps of every kernel.
@@ -164,12 +166,12 @@ fn copy<S: Simd>(s: S, from: &[f32], to: &mut [f32]) {
     }
 }
 
-fn arithmetic(subjects: &mut Subjects) {
-    let call = |start: &f32, out: &mut f32| {
-        let fused = Dispatch::current().numeric() == Numeric::Fast;
-        *out = match fused {
-            true => dispatch!(level(), s => chains(s, *start, |a, b, c| a.mul_add(b, c))),
-            false => dispatch!(level(), s => chains(s, *start, |a, b, c| a * b + c)),
+fn arithmetic(subjects: &mut Subjects, numeric: Numeric) {
+    subjects.only_fast();
+    let call = move |start: &f32, out: &mut f32| {
+        *out = match numeric {
+            Numeric::Fast => dispatch!(level(), s => chains(s, *start, |a, b, c| a.mul_add(b, c))),
+            Numeric::Portable => dispatch!(level(), s => chains(s, *start, |a, b, c| a * b + c)),
         };
     };
     // Each step halves and adds a half: what starts at 1 stays there.

@@ -53,13 +53,7 @@ fn build(subjects: &mut Subjects) {
         },
         move |(pose, _, next)| looked_at.error(pose.transforms(), *next),
     );
-    peer::<peers::plain::Joint>(subjects, &input);
-    #[cfg(feature = "peers")]
-    {
-        peer::<peers::glam::Joint>(subjects, &input);
-        peer::<peers::nalgebra::Joint>(subjects, &input);
-        peer::<peers::cgmath::Joint>(subjects, &input);
-    }
+    peers::each_single!(peer(subjects, &input));
 }
 
 /// What one writes: keys of whole joints, a binary search and a slerp for each.

@@ -15,7 +15,8 @@ Examples:
   condyle bench --isa avx2 --json | jq 'select(.impl == \"condyle\") | {work, n, cycles}'
 
 Figures are minima over all rounds, in cycles of the clock that ran meanwhile; whoever else uses the machine spoils
-them. With --json each is one line: work, impl, isa, mode, layout, n, ns per element, cycles, max_error.")]
+them. With --json each is one line: work, impl, isa, mode, layout, n, ns per element, cycles (of the core), ticks (of the
+time-stamp counter), max_error.")]
 pub(crate) struct Args {
     /// Only this work
     #[arg(long, value_name = "WORK")]

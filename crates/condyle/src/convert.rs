@@ -65,17 +65,26 @@ fn rotation_rows<S: Simd, M: Mode, V: SimdFloat<S>>(mode: M, q: &[V; 4], scale: 
     ]
 }
 
-/// One row of the product of two affine matrices: `row` of the left one, `b` the right one.
+/// One row of the product of two affine matrices. Of the left one: its first three numbers, each in all lanes, and the
+/// fourth behind three zeros; `b` is the right one.
 #[inline(always)]
-fn mul_row<S: Simd, M: Mode>(s: S, mode: M, row: &[f32; 4], b: &[f32x4<S>; 3]) -> f32x4<S> {
-    let translation = f32x4::load_array(s, [0.0, 0.0, 0.0, row[3]]);
-    let z = mode.madd(f32x4::splat(s, row[2]), b[2], translation);
-    mode.madd(f32x4::splat(s, row[0]), b[0], mode.madd(f32x4::splat(s, row[1]), b[1], z))
+pub(crate) fn mul_row<S: Simd, M: Mode>(
+    mode: M,
+    [x, y, z, translation]: [f32x4<S>; 4],
+    b: &[f32x4<S>; 3],
+) -> f32x4<S> {
+    mode.madd(x, b[0], mode.madd(y, b[1], mode.madd(z, b[2], translation)))
+}
+
+/// A row in memory as [`mul_row`] wants it.
+#[inline(always)]
+fn load_row<S: Simd>(s: S, &[x, y, z, t]: &[f32; 4]) -> [f32x4<S>; 4] {
+    [f32x4::splat(s, x), f32x4::splat(s, y), f32x4::splat(s, z), f32x4::load_array(s, [0.0, 0.0, 0.0, t])]
 }
 
 /// `a * b`, both affine.
 #[inline(always)]
 pub(crate) fn mul_affine<S: Simd, M: Mode>(s: S, mode: M, a: &Affine, b: &[f32x4<S>; 3]) -> [f32x4<S>; 3] {
     let [x, y, z] = &a.rows;
-    [mul_row(s, mode, x, b), mul_row(s, mode, y, b), mul_row(s, mode, z, b)]
+    [mul_row(mode, load_row(s, x), b), mul_row(mode, load_row(s, y), b), mul_row(mode, load_row(s, z), b)]
 }

@@ -23,6 +23,7 @@ pub(crate) const FACTORS: [f64; 16] = [
 ];
 
 /// The largest error of a weight with the balanced factor, for angles between the quaternions up to π/2.
+#[cfg(test)]
 pub(crate) const ERRORS: [f64; 16] = [
     0.0182499,
     0.00527606,
@@ -63,6 +64,7 @@ pub(crate) const FACTORS_HALVED: [f64; 16] = [
 ];
 
 /// The largest error of a weight with the balanced factor, for angles between the quaternions up to π/4, as halving leaves them.
+#[cfg(test)]
 pub(crate) const ERRORS_HALVED: [f64; 16] = [
     0.0008683228,
     6.604018e-5,

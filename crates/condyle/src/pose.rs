@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::{Error, Skeleton, Transform};
+use crate::{Affine, Error, JointQuat, Skeleton, Transform};
 
 /// Joints per [`PoseBlock`]: 1, 4, 8 and 16 lanes all divide it, so no kernel has a tail.
 pub(crate) const BLOCK: usize = 16;
@@ -98,6 +98,61 @@ impl Pose {
         pose
     }
 
+    /// From one structure per joint, whose scale becomes that of all axes.
+    ///
+    /// ```
+    /// use condyle::{JointQuat, Pose};
+    ///
+    /// let pose = Pose::from_joints(&[JointQuat { scale: 2.0, ..JointQuat::IDENTITY }; 67]);
+    /// assert_eq!(pose.get(66).scale, [2.0; 3]);
+    /// ```
+    #[must_use]
+    pub fn from_joints(joints: &[JointQuat]) -> Self {
+        let mut pose = Self::identity(joints.len());
+        for (joint, &t) in joints.iter().enumerate() {
+            pose.set(joint, &t.into());
+        }
+        pose
+    }
+
+    /// Writes one structure per joint, and returns how much of the pose they cannot hold: 0 if the scale of every joint is
+    /// the same along all axes.
+    ///
+    /// Those joints are copied, bit for bit. Of every other one `joints` receives what [`Affine::to_joint`] makes of its
+    /// matrix, and the greatest difference that it tells is returned: of an entry of the matrix, as a part of its greatest
+    /// entry.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if `joints` does not hold one element per joint.
+    ///
+    /// ```
+    /// use condyle::{JointQuat, Pose, Transform};
+    ///
+    /// let mut joints = [JointQuat::IDENTITY; 2];
+    /// let even = Transform { scale: [3.0; 3], ..Transform::IDENTITY };
+    /// let flat = Transform { scale: [2.0, 1.0, 0.0], ..Transform::IDENTITY };
+    /// assert_eq!(Pose::from_transforms(&[even; 2]).write_joints(&mut joints)?, 0.0);
+    /// assert_eq!(joints[1].scale, 3.0);
+    /// assert_eq!(Pose::from_transforms(&[even, flat]).write_joints(&mut joints)?, 0.5);
+    /// assert_eq!(joints[1].scale, 1.0);
+    /// # Ok::<(), condyle::Error>(())
+    /// ```
+    pub fn write_joints(&self, joints: &mut [JointQuat]) -> Result<f32, Error> {
+        Error::check_len("joints", joints.len(), self.joint_count)?;
+        let mut left_out = 0.0_f32;
+        for (joint, t) in joints.iter_mut().zip(self.transforms()) {
+            let Transform { rotation, translation, scale: [x, y, z] } = t;
+            let apart;
+            (*joint, apart) = if x == y && y == z {
+                (JointQuat { rotation, translation, scale: x }, 0.0)
+            } else {
+                Affine::from(t).to_joint()
+            };
+            left_out = left_out.max(apart);
+        }
+        Ok(left_out)
+    }
+
     /// How many joints the pose holds.
     #[must_use]
     pub fn joint_count(&self) -> usize {
@@ -159,6 +214,42 @@ mod tests {
             assert_eq!((pose.joint_count(), pose.blocks().len()), (joints, joints.div_ceil(BLOCK)));
             assert!(pose.transforms().eq(transforms));
         }
+    }
+
+    #[test]
+    fn structures_come_back_from_their_lanes() {
+        for &joints in SIZES {
+            let mut random = Random(joints as u64);
+            let all: Vec<_> = (0..joints)
+                .map(|_| {
+                    let Transform { rotation, translation, scale: [scale, ..] } = random.transform();
+                    JointQuat { rotation, translation, scale }
+                })
+                .collect();
+            let pose = Pose::from_joints(&all);
+            let mut back = vec![JointQuat::IDENTITY; joints];
+            assert_eq!((pose.joint_count(), pose.write_joints(&mut back)), (joints, Ok(0.0)));
+            assert_eq!(back, all);
+        }
+    }
+
+    /// One mirrored axis is a half turn and a negative scale; three unlike factors have no structure.
+    #[test]
+    fn other_scales_are_those_of_the_matrix() {
+        for scale in [[-1.0, 1.0, 1.0], [1.0, 2.0, 4.0]] {
+            let t = Transform { scale, ..Random(1).transform() };
+            let mut joints = [JointQuat::IDENTITY; 3];
+            let even = Transform::IDENTITY;
+            let left_out = Pose::from_transforms(&[even, t, even]).write_joints(&mut joints);
+            let (joint, apart) = Affine::from(t).to_joint();
+            assert_eq!((left_out, joints[1]), (Ok(apart), joint));
+        }
+    }
+
+    #[test]
+    fn a_list_of_another_length_is_refused() {
+        let refused = Pose::identity(3).write_joints(&mut [JointQuat::IDENTITY; 4]);
+        assert_eq!(refused, Err(Error::Length { what: "joints", found: 4, needed: 3 }));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use fearless_simd::{f32x4, mask32x4, prelude::*};
 pub use self::crowd::{CrowdBuffer, local_to_model_crowd};
 pub use self::inverse::model_to_local;
 pub use self::subtree::local_to_model_subtree;
-use crate::convert::{Matrices, block_to_matrices};
+use crate::convert::{Matrices, block_to_matrices, mul_row};
 use crate::pose::{BLOCK, PoseBlock};
 use crate::simd::{Mode, dispatch, spread, transpose};
 use crate::{Affine, Error, Pose, Skeleton};
@@ -37,13 +37,12 @@ fn load_rows<S: Simd>(s: S, m: &Affine) -> Rows<S> {
     [f32x4::load_array_ref(s, x), f32x4::load_array_ref(s, y), f32x4::load_array_ref(s, z)]
 }
 
-/// One row of `parent * local`; the operations of `convert::mul_affine`, but on a row that is in a register.
+/// A row in a register as [`mul_row`] wants it.
 #[inline(always)]
-fn mul_row<S: Simd, M: Mode>(s: S, mode: M, row: f32x4<S>, local: &Rows<S>) -> f32x4<S> {
+fn spread_row<S: Simd>(s: S, row: f32x4<S>) -> [f32x4<S>; 4] {
     let last = mask32x4::from_bitmask(s, 0b1000);
     let translation = last.select(row, f32x4::splat(s, 0.0));
-    let z = mode.madd(spread::<S, 2>(row), local[2], translation);
-    mode.madd(spread::<S, 0>(row), local[0], mode.madd(spread::<S, 1>(row), local[1], z))
+    [spread::<S, 0>(row), spread::<S, 1>(row), spread::<S, 2>(row), translation]
 }
 
 /// Row `r` of four matrices, from lanes `at..at + 4`.
@@ -79,9 +78,9 @@ fn place_joints<S: Simd, M: Mode>(
             };
             let local = [x, y, z];
             let product = [
-                mul_row(s, mode, parent[0], &local),
-                mul_row(s, mode, parent[1], &local),
-                mul_row(s, mode, parent[2], &local),
+                mul_row(mode, spread_row(s, parent[0]), &local),
+                mul_row(mode, spread_row(s, parent[1]), &local),
+                mul_row(mode, spread_row(s, parent[2]), &local),
             ];
             *before = (joint, product);
             // Always there.
