@@ -49,8 +49,9 @@ impl Transform64 {
     /// entry. It is zero, up to rounding, for every product of the three, mirrored and flattened ones included; a
     /// sheared matrix is none. The rotation then takes x to the first column and y as near the second one as it can.
     ///
-    /// A mirrored matrix has a negative factor for x, or none at all for an axis that is flat anyway. A flattened
-    /// axis has no direction of its own and takes what the others leave; of a zero matrix the rotation is the identity.
+    /// A mirrored matrix has a negative factor for x. A flat axis, whose column is zero or lies in the plane of
+    /// those before it to a millionth of its length, has the factor zero and no direction of its own: it takes what the
+    /// others leave, so that a flat matrix has no negative factor. Of a zero matrix the rotation is the identity.
     #[must_use]
     pub fn from_rows(rows: &[[f64; 4]; 3]) -> (Self, f64) {
         let columns = columns(rows);
@@ -59,6 +60,7 @@ impl Transform64 {
         for c in 0..3 {
             axes[c] = orthonormal(columns[c], &axes);
         }
+        let flat = axes.map(|axis| axis.is_none());
         for c in 0..3 {
             if axes[c].is_none() {
                 // The own axis first, so that a zero matrix keeps the identity.
@@ -69,10 +71,13 @@ impl Transform64 {
         let mut axes = axes.map(|axis| axis.unwrap_or(UNITS[0]));
         if dot(cross(axes[0], axes[1]), axes[2]) < 0.0 {
             // A mirror image, which no rotation makes: one factor becomes negative. Best one that is flat anyway.
-            let flat = columns.iter().position(|&c| dot(c, c) == 0.0).unwrap_or(0);
-            axes[flat] = axes[flat].map(|v| -v);
+            let mirrored = flat.iter().position(|&flat| flat).unwrap_or(0);
+            axes[mirrored] = axes[mirrored].map(|v| -v);
         }
-        let scale = core::array::from_fn(|c| dot(columns[c], axes[c]));
+        // Rounding alone stands upright on the axes before a flat one. NaN stays.
+        let scale = core::array::from_fn(|c| {
+            if flat[c] { 0.0 * dot(columns[c], columns[c]) } else { dot(columns[c], axes[c]) }
+        });
         let found = Self { rotation: rotation(&axes), translation: rows.map(|row| row[3]), scale };
         (found, found.apart(rows))
     }
@@ -181,22 +186,22 @@ impl Affine {
         }
     }
 
-    fn to_f64(self) -> [[f64; 4]; 3] {
+    pub(crate) fn to_f64(self) -> [[f64; 4]; 3] {
         self.rows.map(|row| row.map(f64::from))
     }
 }
 
 const UNITS: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
-fn columns(rows: &[[f64; 4]; 3]) -> [[f64; 3]; 3] {
+pub(crate) fn columns(rows: &[[f64; 4]; 3]) -> [[f64; 3]; 3] {
     core::array::from_fn(|c| [rows[0][c], rows[1][c], rows[2][c]])
 }
 
-fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+pub(crate) fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+pub(crate) fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
@@ -341,6 +346,28 @@ mod tests {
                 assert!((a - b).abs() <= 1e-12 * largest, "{rotation:?} {scale:?}: {a} {b}");
             }
             assert!((length(found.rotation) - 1.0).abs() < 1e-12);
+        }
+    }
+
+    /// What is flat has no mirror image, be its columns zero or in one plane or on one line.
+    #[test]
+    fn flat_matrices_have_no_negative_factor() {
+        let (a, b, zero) = ([0.36, 0.48, -0.8], [-0.8, 0.6, 0.0], [0.0; 3]);
+        let sum = core::array::from_fn(|i| 0.3 * a[i] - 0.7 * b[i]);
+        let minus = a.map(|v: f64| -2.0 * v);
+        for planes in [[a, b, zero], [a, b, sum], [a, a, b], [a, minus, zero], [a, minus, a], [a, minus, b]] {
+            for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+                let columns = order.map(|at| planes[at]);
+                let rows = core::array::from_fn(|r| [columns[0][r], columns[1][r], columns[2][r], 0.0]);
+                let (found, _) = Transform64::from_rows(&rows);
+                assert!(found.scale.iter().all(|&v| v >= 0.0), "{columns:?}: {:?}", found.scale);
+                assert!((length(found.rotation) - 1.0).abs() < 1e-12, "{columns:?}");
+                // The first column that is not zero is where it was.
+                let first = columns.iter().position(|&c| c != zero).expect("one is not zero");
+                for (got, want) in found.to_rows().iter().zip(columns[first]) {
+                    assert!((got[first] - want).abs() < 1e-12, "{columns:?}: {found:?}");
+                }
+            }
         }
     }
 

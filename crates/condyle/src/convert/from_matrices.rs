@@ -13,10 +13,11 @@ use crate::{Affine, Error, JointQuat, Pose};
 /// 1.9e-7 per component and of unit length within 1.8e-7, the scale within 2.7e-7 of itself (over 10^8 matrices, their
 /// own rounding included). Either of the two quaternions of a rotation may result.
 ///
-/// A joint has no room for shear nor for three scales. Where columns differ in length or lean towards each other by a
-/// thousandth or more, the result is that of [`Affine::to_joint`], which also tells what is lost; so it is of matrices that
-/// are singular, or too small or too large for squares in f32. They take much longer. A zero matrix has the scale zero
-/// and no rotation.
+/// A joint has no room for shear nor for three scales. Where two columns lean towards each other by 2.3e-3 radians or more,
+/// or one is longer or shorter than the others by 2e-3 of its length, the result is that of [`Affine::to_joint`], which also
+/// tells what is lost; so it is of matrices that are singular, or too small or too large for squares in f32. They take much
+/// longer. Up to 1.7e-3 radians and 1.5e-3 of the length pass for rounding, and the quaternion is within 9e-4 of
+/// that one's; in between it may be either. A zero matrix has the scale zero and no rotation.
 ///
 /// # Errors
 /// [`Error::Length`] if the lengths differ.
@@ -34,9 +35,10 @@ pub fn matrices_to_joints(matrices: &[Affine], joints: &mut [JointQuat]) -> Resu
 /// Turns matrices into a pose: translation, rotation and three scales, of which x is negative where the matrix mirrors.
 ///
 /// Every rotation times scales comes back, within the same bounds as those of [`matrices_to_joints`], but that two
-/// negative scales are a half turn. Where columns lean towards each other by a thousandth or more, the result is that of
-/// [`Affine::to_transform`], which also tells what is lost; so it is of matrices that are singular, or too small or too
-/// large for squares in f32. They take much longer.
+/// negative scales are a half turn. Where two columns lean towards each other by 2.3e-3 radians or more, the result is that
+/// of [`Affine::to_transform`], which also tells what is lost; so it is of matrices that are singular, or too small or too
+/// large for squares in f32. They take much longer. Up to 1.7e-3 radians pass for rounding, and the quaternion is within 9e-4
+/// of that one's.
 ///
 /// # Errors
 /// [`Error::Length`] if `pose` does not hold one joint per matrix.
@@ -56,9 +58,10 @@ pub fn matrices_to_pose(matrices: &[Affine], pose: &mut Pose) -> Result<(), Erro
 /// The columns of the upper three rows, one matrix per lane.
 type Columns<V> = [[V; 3]; 3];
 
-/// What a determinant must be at least, as a part of the greatest that columns of such lengths can have: it is less if
-/// they are not at right angles, or not of one length where one is asked for. Rounding stays above; an angle or a
-/// length that is off by some thousandths does not.
+/// What a determinant must be at least, as a part of the greatest that columns of such lengths can have: it is less by half
+/// of the sum of the squares of the angles by which they lean, and where one length is asked for by the sum of the
+/// squares of the lengths' distances from their mean, 2/3 e² if one differs by e. So the bound lies at angles of 2e-3 and
+/// lengths of 1.7e-3, give or take the rounding of the determinant, 5e-7.
 const EVEN: f32 = 1.0 - 2e-6;
 
 /// Squares of lengths outside of this range say nothing in f32.
@@ -526,6 +529,44 @@ mod tests {
         }
     }
 
+    /// Which way a matrix went is seen by its bits: leaning columns make a difference of the order of their angle.
+    #[test]
+    fn shear_and_uneven_lengths_pass_for_rounding_up_to_where_it_is_said() {
+        let mut random = Random(8);
+        for case in 0..tries(3000) {
+            let turn = Affine::from_quat(random.unit());
+            let size = [1e-6, 1.0, 1e6][case % 3];
+            let (a, b) = (case % 3, (case + 1 + case % 2) % 3);
+            // A shear by which column b leans towards column a, or another length of column a.
+            let off = |lean: f32, longer: f32| {
+                let mut m = Affine::IDENTITY;
+                m.rows[a][b] = lean;
+                m.rows[a][a] += longer;
+                m.rows.iter_mut().for_each(|row| row[..3].iter_mut().for_each(|v| *v *= size));
+                turn * m
+            };
+            let sign = if case % 2 == 0 { 1.0 } else { -1.0 };
+            let (leaning, longer) = (off(sign * 2.3e-3, 0.0), off(0.0, sign * 2e-3));
+            let (upright, even) = (off(sign * 1.7e-3, 0.0), off(0.0, sign * 1.5e-3));
+            for dispatch in Dispatch::all() {
+                dispatch.scope(|| {
+                    let case = format_args!("{dispatch}, case {case}");
+                    assert_eq!(
+                        joints_of(&[leaning, longer]),
+                        [leaning, longer].map(|m| m.to_joint().0),
+                        "{case}"
+                    );
+                    assert_eq!(pose_of(&[leaning]), [leaning.to_transform().0], "{case}");
+                    let joints = joints_of(&[upright, even]);
+                    let leans = [joints[0].rotation, pose_of(&[upright])[0].rotation];
+                    let leans = leans.map(|got| between(got, upright.to_quat()));
+                    assert!(leans.iter().all(|lean| (1e-5..9e-4).contains(lean)), "{case}: {leans:?}");
+                    assert!(between(joints[1].rotation, even.to_quat()) < 9e-4, "{case}");
+                });
+            }
+        }
+    }
+
     #[test]
     fn a_result_does_not_depend_on_its_lane() {
         let mut random = Random(6);
@@ -562,7 +603,7 @@ mod tests {
             })
         }));
         matrices.extend((0..203).map(|_| Affine::from(random.transform())));
-        assert_portable(0x213c_ff10_d83e_327c, |hash| {
+        assert_portable(0x9e61_7db6_ccb0_f3a7, |hash| {
             for joint in joints_of(&matrices) {
                 hash.add(joint.rotation.iter().chain(&joint.translation).chain(&[joint.scale]));
             }

@@ -1,11 +1,18 @@
 //! Slerp to the letter, in f64.
 
 use super::Arc;
+use super::vectors::arc as turn_on;
 use crate::Quat;
 use crate::math::{atan2_f64, sin_f64, sqrt_f64};
 
-/// `(sin((1-t)θ) a + sin(tθ) b) / sin θ`, for any `t`. Shoemake 1985.
+/// `(sin((1-t)θ) a + sin(tθ) b) / sin θ`. Shoemake 1985. NaN for a factor that is NaN or infinite.
+///
+/// Beyond the ends, where these weights grow without bound if the ends are close, it goes on as
+/// [`slerp_vectors`](super::slerp_vectors).
 pub(super) fn exact(a: Quat, b: Quat, t: f32, arc: Arc) -> Quat {
+    if !t.is_finite() {
+        return [f32::NAN; 4];
+    }
     let (p, mut q, t) = (a.map(f64::from), b.map(f64::from), f64::from(t));
     let square = |v: [f64; 4]| v[0] * v[0] + v[1] * v[1] + v[2] * v[2] + v[3] * v[3];
     let cos: f64 = (0..4).map(|c| p[c] * q[c]).sum();
@@ -24,6 +31,11 @@ pub(super) fn exact(a: Quat, b: Quat, t: f32, arc: Arc) -> Quat {
         // Opposite ends as given have no arc between them.
         return if t > 0.5 { b } else { a };
     }
+    if !(0.0..=1.0).contains(&t) {
+        let mut out = [0.0; 4];
+        turn_on(&a, &q.map(|v| v as f32), t as f32, &mut out);
+        return out;
+    }
     let theta = 2.0 * atan2_f64(chord, sum);
     // Of the half angle twice: exact where the angle is near π.
     let sin = chord * sum / 2.0;
@@ -33,4 +45,40 @@ pub(super) fn exact(a: Quat, b: Quat, t: f32, arc: Arc) -> Quat {
         (sin_f64((1.0 - t) * theta) / sin, sin_f64(t * theta) / sin)
     };
     core::array::from_fn(|c| (p[c] * from + q[c] * to) as f32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::assert_close;
+
+    const ARCS: [Arc; 2] = [Arc::Shorter, Arc::AsGiven];
+
+    #[test]
+    fn any_number_is_a_factor() {
+        let a = [0.0, 0.0, 0.0, 1.0];
+        for b in [[0.0, 1.0, 0.0, 0.0], [0.0, 3e-8, 0.0, 1.0], [0.0, 1e-20, 0.0, 1.0], [0.6, 0.0, 0.8, 0.0]] {
+            for (t, arc) in
+                [1e6, 1e10, -3e20, f32::MAX, f32::MIN].into_iter().flat_map(|t| ARCS.map(|arc| (t, arc)))
+            {
+                let got = exact(a, b, t, arc);
+                let length: f64 = got.iter().map(|&v| f64::from(v) * f64::from(v)).sum();
+                assert!((length - 1.0).abs() < 2e-7, "{b:?}, {t}: {got:?}");
+            }
+        }
+        // Close ends, far beyond.
+        let got = exact(a, [0.0, 3e-8, 0.0, 1.0], 1e7, Arc::Shorter);
+        let angle = f64::from(3e-8_f32) * 1e7;
+        assert_close(&got, &[0.0, angle.sin(), 0.0, angle.cos()], 1e-7, "close ends");
+    }
+
+    #[test]
+    fn a_factor_that_is_no_number_gives_none() {
+        let a = [0.0, 0.0, 0.0, 1.0];
+        for b in [a, a.map(|v| -v), [0.0, 1.0, 0.0, 0.0]] {
+            for (t, arc) in [f32::NAN, f32::INFINITY].into_iter().flat_map(|t| ARCS.map(|arc| (t, arc))) {
+                assert!(exact(a, b, t, arc).iter().all(|v| v.is_nan()), "{b:?}, {t}");
+            }
+        }
+    }
 }

@@ -1,50 +1,120 @@
 //! Slerp of vectors of any dimension.
 
+use core::f64::consts::TAU;
+
 use crate::Error;
 use crate::math::{atan2_f64, cos_f64, sin_f64, sqrt_f64};
 
 /// Unit vectors on the arc from `a` to `b`, as given, of any dimension: `a cos(tθ) + u sin(tθ)`, where `u` is what of `b`
 /// stands upright on `a`, at unit length. Blow 2004.
 ///
-/// `t` is any number; 0 gives `a`, 1 gives `b`, and equal ends give `a`, exactly. The error of a component is at most 1e-7
-/// for unit vectors. Between opposite vectors every way is as short: it goes by the axis that lies most across `a`.
+/// `t` is any number; 0 gives `a`, 1 gives `b`, and equal ends give `a`, exactly. For unit vectors the error of a component is
+/// at most 1e-7 plus `|t|` times 1e-12: far beyond the ends the result goes on round the circle, of unit length, until nobody
+/// can say where. A factor that is NaN or infinite gives NaN. Between opposite vectors (as far as f32 can tell) every way
+/// is as short: it goes by the axis that lies most across `a`.
 ///
 /// # Errors
 /// [`Error::Length`] unless `a`, `b` and `out` are of one dimension.
 pub fn slerp_vectors(a: &[f32], b: &[f32], t: f32, out: &mut [f32]) -> Result<(), Error> {
     Error::check_len("b", b.len(), a.len())?;
     Error::check_len("out", out.len(), a.len())?;
-    let pairs = || a.iter().zip(b).map(|(&a, &b)| (f64::from(a), f64::from(b)));
+    arc(a, b, t, out);
+    Ok(())
+}
+
+/// [`slerp_vectors`] of one dimension.
+pub(super) fn arc(a: &[f32], b: &[f32], t: f32, out: &mut [f32]) {
+    if !t.is_finite() {
+        return out.fill(f32::NAN);
+    }
     if t == 0.0 || a == b {
-        out.copy_from_slice(a);
-        return Ok(());
+        return out.copy_from_slice(a);
     }
     if t == 1.0 {
-        out.copy_from_slice(b);
-        return Ok(());
+        return out.copy_from_slice(b);
     }
-    let chord = sqrt_f64(pairs().map(|(a, b)| (b - a) * (b - a)).sum());
-    let sum = sqrt_f64(pairs().map(|(a, b)| (b + a) * (b + a)).sum());
-    let angle = f64::from(t) * 2.0 * atan2_f64(chord, sum);
-    let (sin, cos) = (sin_f64(angle), cos_f64(angle));
     // Of b - a instead of b: where they are close, nothing is lost to the difference.
-    let along = pairs().map(|(a, b)| a * (b - a)).sum::<f64>();
-    let upright = pairs().map(|(a, b)| (b - a) - along * a);
-    let length = sqrt_f64(upright.clone().map(|v| v * v).sum());
-    if length > 1e-7 * sum.max(chord * 1e-3) {
-        for (out, ((a, _), u)) in out.iter_mut().zip(pairs().zip(upright)) {
-            *out = (a * cos + u / length * sin) as f32;
+    let way = |at: usize| f64::from(b[at]) - f64::from(a[at]);
+    let (along, length) = upright(a, way);
+    let size = sqrt_f64(a.iter().map(|&a| f64::from(a) * f64::from(a)).sum());
+    let angle = f64::from(t) * atan2_f64(length, (1.0 + along) * size) % TAU;
+    if length <= 1e-7 && along < -1.0 {
+        let least = (0..a.len()).min_by(|&i, &j| a[i].abs().total_cmp(&a[j].abs()));
+        turn(a, |at| f64::from(u8::from(Some(at) == least)), angle, out);
+    } else if length <= 1e-12 {
+        // One direction, though not of one length: nothing but rounding stands upright.
+        out.copy_from_slice(a);
+    } else {
+        turn(a, way, angle, out);
+    }
+}
+
+/// How much of `a` is in `v`, and the length of the rest.
+fn upright(a: &[f32], v: impl Fn(usize) -> f64) -> (f64, f64) {
+    let sum = |term: &dyn Fn(usize, f64) -> f64| -> f64 {
+        a.iter().enumerate().map(|(at, &a)| term(at, a.into())).sum()
+    };
+    let along = sum(&|at, a| a * v(at)) / sum(&|_, a| a * a);
+    let rest = sum(&|at, a| (v(at) - along * a) * (v(at) - along * a));
+    (along, sqrt_f64(rest))
+}
+
+/// `a`, turned by an angle towards `v`.
+fn turn(a: &[f32], v: impl Fn(usize) -> f64, angle: f64, out: &mut [f32]) {
+    let (sin, cos) = (sin_f64(angle), cos_f64(angle));
+    let (along, length) = upright(a, &v);
+    // In one dimension nothing is upright.
+    let sin = if length > 0.0 { sin / length } else { 0.0 };
+    for (at, (out, &a)) in out.iter_mut().zip(a).enumerate() {
+        let a = f64::from(a);
+        *out = (a * cos + (v(at) - along * a) * sin) as f32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::assert_close;
+
+    fn between<const N: usize>(a: [f32; N], b: [f32; N], t: f32) -> [f32; N] {
+        let mut out = [0.0; N];
+        slerp_vectors(&a, &b, t, &mut out).expect("one dimension");
+        out
+    }
+
+    /// A hair apart, with factors that make an angle of it: towards `b`, and not to some axis.
+    #[test]
+    fn nearly_equal_vectors_are_not_opposite_ones() {
+        let a = [1.0, 0.0, 0.0];
+        for hair in [6e-8_f32, 1e-9, 1e-11] {
+            for t in [0.5, -0.5, 1e6, 1e7, -3e7] {
+                let angle = f64::from(t) * f64::from(hair);
+                let want = [angle.cos(), 0.0, angle.sin()];
+                assert_close(&between(a, [1.0, 0.0, hair], t), &want, 1e-7, format_args!("{hair}, {t}"));
+            }
         }
-        return Ok(());
+        // Not even that: another length.
+        assert_eq!(between([1.0, 0.0], [1.000_000_1, 0.0], f32::MAX), [1.0, 0.0]);
+        // Nearly opposite: the way that is given, but for the last digits of f32.
+        assert_close(&between(a, [-1.0, 0.0, 1e-6], 0.5), &[0.0, 0.0, 1.0], 1e-6, "nearly opposite");
+        assert_close(&between(a, [-1.0, 0.0, 1e-8], 0.5), &[0.0, 1.0, 0.0], 1e-6, "opposite");
+        assert_close(&between([1.0], [-1.0], 0.75), &[-core::f64::consts::FRAC_1_SQRT_2], 1e-7, "a line");
     }
-    // Opposite, as far as f32 can tell.
-    let least = (0..a.len()).min_by(|&i, &j| a[i].abs().total_cmp(&a[j].abs()));
-    let axis = |at: usize| f64::from(u8::from(Some(at) == least));
-    let along = least.map_or(0.0, |at| f64::from(a[at]));
-    let length = sqrt_f64(1.0 - along * along);
-    for (at, (out, (a, _))) in out.iter_mut().zip(pairs()).enumerate() {
-        let u = if length > 0.0 { (axis(at) - along * a) / length } else { 0.0 };
-        *out = (a * cos + u * sin) as f32;
+
+    #[test]
+    fn any_number_is_a_factor() {
+        let (a, b) = ([0.6, 0.0, 0.8], [0.0, 1.0, 0.0]);
+        for t in [1e5_f32, -1e5, 1e10, 3e20, f32::MAX, f32::MIN] {
+            let got = between(a, b, t);
+            let length: f64 = got.iter().map(|&v| f64::from(v) * f64::from(v)).sum();
+            assert!((length - 1.0).abs() < 2e-7, "{t}: {got:?}");
+            if t.abs() < 1e6 {
+                // A quarter turn, times a multiple of four.
+                assert_close(&got, &[0.6, 0.0, 0.8], 2e-7, t);
+            }
+        }
+        for t in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            assert!(between(a, b, t).iter().chain(&between(a, a, t)).all(|v| v.is_nan()), "{t}");
+        }
     }
-    Ok(())
 }

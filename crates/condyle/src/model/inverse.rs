@@ -1,5 +1,6 @@
 //! From model-space matrices back to local ones.
 
+use crate::decompose::{columns, cross, dot};
 use crate::{Affine, Error, Skeleton};
 
 /// Turns model-space matrices into local ones: the inverse of [`local_to_model`](super::local_to_model).
@@ -9,8 +10,10 @@ use crate::{Affine, Error, Skeleton};
 /// a pose is another question. In f64, rounded once, the same in both numeric modes.
 ///
 /// # Errors
-/// [`Error::Length`] if `model` or `local` do not hold one matrix per joint; [`Error::NotInvertible`] for a parent that
-/// flattens its children, after which `local` is of no use.
+/// [`Error::Length`] if `model` or `local` do not hold one matrix per joint; [`Error::NotFinite`] for the first matrix that
+/// holds NaN or an infinity; [`Error::NotInvertible`] for a parent that flattens its children, or brings them beyond what f32
+/// can hold. `local` is of no use then. Flat is what an error in the last place of f32 can make flat: the
+/// determinant is less than 2^-22 of the product of the columns' lengths. Scales do not matter, however unequal; shear does.
 pub fn model_to_local(skeleton: &Skeleton, model: &[Affine], local: &mut [Affine]) -> Result<(), Error> {
     Error::check_len("model", model.len(), skeleton.joint_count())?;
     Error::check_len("local", local.len(), skeleton.joint_count())?;
@@ -18,35 +21,51 @@ pub fn model_to_local(skeleton: &Skeleton, model: &[Affine], local: &mut [Affine
     let mut last = None;
     for (out, joint) in local.iter_mut().zip(0_u16..) {
         let own = &model[usize::from(joint)];
+        if !is_finite(own) {
+            return Err(Error::NotFinite { what: "model", at: joint.into() });
+        }
         let Some(parent) = skeleton.parent(joint) else {
             *out = *own;
             continue;
         };
+        let flat = Error::NotInvertible { what: "model", at: parent.into() };
         let inverse = match last {
             Some((of, inverse)) if of == parent => inverse,
-            _ => invert(&model[usize::from(parent)]),
+            _ => invert(&model[usize::from(parent)]).ok_or(flat.clone())?,
         };
         last = Some((parent, inverse));
         *out = multiply(&inverse, own);
-        if !out.rows.as_flattened().iter().all(|v| v.is_finite()) {
-            return Err(Error::NotInvertible { what: "model", at: parent.into() });
+        if !is_finite(out) {
+            return Err(flat);
         }
     }
     Ok(())
 }
 
-/// Not finite where there is none.
-fn invert(m: &Affine) -> [[f64; 4]; 3] {
-    let [a, b, c] = m.rows.map(|row| row.map(f64::from));
-    let cross = |a: [f64; 4], b: [f64; 4]| {
-        [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-    };
+fn is_finite(m: &Affine) -> bool {
+    m.rows.as_flattened().iter().all(|v| v.is_finite())
+}
+
+/// What a determinant must exceed, as a part of the product of the columns' lengths: below it the rounding of the columns
+/// to f32, 2^-24 of each, leaves no right digit.
+const FLAT: f64 = 1.0 / 4_194_304.0;
+
+/// `None` for a flat matrix.
+fn invert(m: &Affine) -> Option<[[f64; 4]; 3]> {
+    let m = m.to_f64();
+    let [a, b, c] = columns(&m);
     let (bc, ca, ab) = (cross(b, c), cross(c, a), cross(a, b));
-    let factor = 1.0 / (a[0] * bc[0] + a[1] * bc[1] + a[2] * bc[2]);
-    core::array::from_fn(|r| {
-        let (x, y, z) = (bc[r] * factor, ca[r] * factor, ab[r] * factor);
-        [x, y, z, -(x * a[3] + y * b[3] + z * c[3])]
-    })
+    let determinant = dot(a, bc);
+    // Squared: no roots. Neither overflows, as f64 holds the sixth power of what f32 does.
+    let largest2 = dot(a, a) * dot(b, b) * dot(c, c);
+    if determinant * determinant <= FLAT * FLAT * largest2 {
+        return None;
+    }
+    let back = [m[0][3], m[1][3], m[2][3]];
+    Some([bc, ca, ab].map(|row| {
+        let row = row.map(|v| v / determinant);
+        [row[0], row[1], row[2], -dot(row, back)]
+    }))
 }
 
 fn multiply(a: &[[f64; 4]; 3], b: &Affine) -> Affine {
@@ -65,7 +84,7 @@ fn multiply(a: &[[f64; 4]; 3], b: &Affine) -> Affine {
 mod tests {
     use super::*;
     use crate::testing::{Random, SIZES, assert_close, assert_portable};
-    use crate::{Dispatch, local_to_model, reference};
+    use crate::{Dispatch, Joint, Transform, local_to_model, reference};
     use std::{vec, vec::Vec};
 
     #[test]
@@ -137,5 +156,58 @@ mod tests {
         let mut model = [Affine::IDENTITY; 3];
         model[2].rows[1] = [0.0; 4];
         assert_eq!(model_to_local(&skeleton, &model, &mut local), Ok(()));
+    }
+
+    /// Joint 1 is the parent of joint 2, and joint 0 that of joint 1.
+    fn chain() -> (Skeleton, [Affine; 3]) {
+        let joint = |parent| Joint { name: "joint".into(), parent, node: 0, rest: Transform::IDENTITY };
+        (
+            Skeleton::new([joint(None), joint(Some(0)), joint(Some(1))]).expect("a chain"),
+            [Affine::IDENTITY; 3],
+        )
+    }
+
+    #[test]
+    fn what_is_not_finite_is_blamed_on_the_joint_that_holds_it() {
+        let (skeleton, clean) = chain();
+        for (at, bad) in (0..3).flat_map(|at| [f32::NAN, f32::INFINITY].map(|bad| (at, bad))) {
+            let mut model = clean;
+            model[at].rows[1][at + 1] = bad;
+            let refused = model_to_local(&skeleton, &model, &mut clean.clone());
+            assert_eq!(refused, Err(Error::NotFinite { what: "model", at }), "{bad}");
+        }
+    }
+
+    #[test]
+    fn parents_are_flat_where_no_digit_is_right() {
+        let (skeleton, clean) = chain();
+        let run = |parent: Affine| {
+            let mut model = clean;
+            model[1] = parent;
+            model_to_local(&skeleton, &model, &mut clean.clone())
+        };
+        let flat = Err(Error::NotInvertible { what: "model", at: 1 });
+        // Two columns that lean towards each other, all but for such an angle.
+        let lean = |angle: f32| Affine {
+            rows: [[1.0, 1.0, 0.0, 0.0], [0.0, angle, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]],
+        };
+        assert_eq!(run(lean(3e-7)), Ok(()));
+        assert_eq!(run(lean(-3e-7)), Ok(()));
+        assert_eq!(run(lean(2e-7)), flat);
+        assert_eq!(run(lean(-2e-7)), flat);
+        // Rounding leaves a determinant, but not a right one.
+        let row = [0.1, 0.7, -0.3, 0.0];
+        let twice = row.map(|v: f32| 3.3 * v);
+        assert_eq!(run(Affine { rows: [row, twice, [0.5, -0.2, 0.9, 0.0]] }), flat);
+        // Scales are no shear.
+        for scale in [[1.0, 1e-12, 1e12], [1e-18; 3], [1e18; 3], [-1.0, 1e-20, 1.0]] {
+            let rotation = Random(7).unit();
+            assert_eq!(run(Transform { scale, rotation, ..Transform::IDENTITY }.into()), Ok(()), "{scale:?}");
+        }
+        // Beyond what f32 can hold.
+        let mut model = clean;
+        model[1] = Transform { scale: [1e-30; 3], ..Transform::IDENTITY }.into();
+        model[2] = Transform { scale: [1e30; 3], ..Transform::IDENTITY }.into();
+        assert_eq!(model_to_local(&skeleton, &model, &mut clean.clone()), flat);
     }
 }
