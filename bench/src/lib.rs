@@ -20,7 +20,7 @@ use crate::harness::{Case, Row};
 /// How results are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// Tables for a terminal, each as soon as it is complete.
+    /// Tables for a terminal.
     Text,
     /// One object per line: work, impl, isa, mode, layout, n, and for each element ns (the minimum), cycles of the core and
     /// ticks of the time-stamp counter, and max_error.
@@ -57,7 +57,7 @@ impl Request {
                 let only = self.only.as_deref().unwrap_or_default();
                 Err(format!("there is no work {only}; choose one of {}", known.join(", ")))
             }
-            steps => Ok(steps),
+            steps => Ok(steps * self.passes() as usize),
         }
     }
 
@@ -65,6 +65,11 @@ impl Request {
         let mut cases = works::all();
         cases.retain(|case| self.wants(case.work, case.n));
         cases
+    }
+
+    /// Whoever else uses the machine may be there for seconds: everything is measured again later.
+    fn passes(&self) -> u32 {
+        self.rounds.min(3)
     }
 
     fn wants(&self, work: &str, n: usize) -> bool {
@@ -85,20 +90,25 @@ pub fn run<E>(
     mut progress: impl FnMut(&str),
     mut print: impl FnMut(&str) -> Result<(), E>,
 ) -> Result<(), E> {
-    let cases = request.cases();
-    let mut all: Vec<Row> = Vec::new();
-    for group in cases.chunk_by(|a, b| report::section(a.work) == report::section(b.work)) {
-        let first = all.len();
-        for case in group {
+    let (cases, passes) = (request.cases(), request.passes());
+    let mut results: Vec<Vec<Row>> = Vec::new();
+    for pass in 0..passes {
+        for (at, case) in cases.iter().enumerate() {
             progress(case.work);
-            let rows = harness::run(case, &request.levels, request.rounds);
-            if request.format == Format::Json {
-                print(&report::json(&rows))?;
+            let rows = harness::run(case, &request.levels, request.rounds.div_ceil(passes));
+            match results.get_mut(at) {
+                None => results.push(rows),
+                Some(before) => before.iter_mut().zip(&rows).for_each(|(before, row)| before.keep_less(row)),
             }
-            all.extend(rows);
+            if request.format == Format::Json && pass + 1 == passes {
+                print(&report::json(&results[at]))?;
+            }
         }
-        if request.format == Format::Text {
-            print(&report::results(&all[first..]).text())?;
+    }
+    let all = results.concat();
+    if request.format == Format::Text {
+        for rows in all.chunk_by(|a, b| report::section(a.work) == report::section(b.work)) {
+            print(&report::results(rows).text())?;
         }
     }
     let (targets, closeness) = (targets::table(&all, request), report::closeness(&all));
