@@ -94,25 +94,23 @@ impl Nearer {
     }
 }
 
-/// One factor for all joints, `f` from the nearer end, which is the second one if `SECOND`. Without `from` the joints in
-/// `out` are the first end.
+/// One factor for all joints, `f` from the nearer end. Without `from` the joints in `out` are the first end.
 #[inline(always)]
-pub(super) fn uniform_blocks<S: Simd, M: Mode, W: Shared, const SECOND: bool>(
+pub(super) fn uniform_blocks<S: Simd, M: Mode, W: Shared>(
     s: S,
     mode: M,
-    (weights, f): (W, f32),
+    (weights, nearer, f): (W, Nearer, f32),
     from: Option<&[PoseBlock]>,
     to: &[PoseBlock],
     out: &mut [PoseBlock],
 ) {
-    let nearer = if SECOND { Nearer::Second } else { Nearer::First };
     let (weights, f) = (weights.spread::<S, S::f32s>(s), S::f32s::splat(s, f));
     for (i, (to, out)) in to.iter().zip(out).enumerate() {
         for at in (0..BLOCK).step_by(S::f32s::LEN) {
             let (near, far) = nearer.order(from.and_then(|from| from.get(i)).unwrap_or(out), to);
             let (a, b) = (load_all(s, &near.rotation, at), load_all(s, &far.rotation, at));
             let (mut rotation, sign) = rotations::<_, _, S::f32s, _, false>(s, mode, &weights, f, a, b);
-            if SECOND {
+            if nearer == Nearer::Second {
                 // On the hemisphere of the first end.
                 let [x, y, z, w] = rotation;
                 rotation = [x * sign, y * sign, z * sign, w * sign];

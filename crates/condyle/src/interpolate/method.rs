@@ -89,7 +89,8 @@ pub enum Arc {
     #[default]
     Shorter,
     /// To the second quaternion as given, which may be the long way round. Between opposite quaternions there is no such
-    /// arc: the first holds until t = 1/2, then the second.
+    /// arc: the first holds until t = 1/2, then the second. The methods that stand for slerp by polynomials are all
+    /// [`Degree::Nine`] on half of the arc here.
     AsGiven,
 }
 

@@ -30,10 +30,7 @@ use exact::exact;
 pub(crate) use kernel::vector_block;
 use kernel::{Nearer, lanes_blocks, uniform_blocks, uniform_one};
 use structs::uniform_structs;
-use weights::{
-    Corrected, FITTED_4, FITTED_6, FITTED_9, Fitted, Given, Halved, Nested, Series, Sines, Straight,
-    StraightGiven,
-};
+use weights::{Corrected, Fitted, Given, Halved, Nested, Series, Sines, Straight, StraightGiven};
 
 /// The rotations of one block between keys, a factor in [0, 1] per lane.
 #[inline(always)]
@@ -45,7 +42,7 @@ pub(crate) fn slerp_block<S: fearless_simd::Simd, M: crate::simd::Mode>(
     t: &Lanes,
     out: &mut [Lanes; 4],
 ) {
-    kernel::rotation_block::<S, M, _, false>(s, mode, &Fitted(&FITTED_9), a, b, t, out);
+    kernel::rotation_block::<S, M, _, false>(s, mode, &Fitted::slerp(Degree::Nine), a, b, t, out);
 }
 
 /// How far to go from the first end to the second: 0 is the first, 1 the second.
@@ -407,9 +404,7 @@ impl Plan {
         let nested = |terms| Nested::new(terms, formula::factor(terms));
         let nested_halved = |terms| Nested::new(terms, formula::factor_halved(terms));
         match (self.how.method, self.how.arc) {
-            (Method::Slerp(Degree::Four), Arc::Shorter) => run!(false, Fitted(&FITTED_4)),
-            (Method::Slerp(Degree::Six), Arc::Shorter) => run!(false, Fitted(&FITTED_6)),
-            (Method::Slerp(Degree::Nine), Arc::Shorter) => run!(false, Fitted(&FITTED_9)),
+            (Method::Slerp(degree), Arc::Shorter) => run!(false, Fitted::slerp(degree)),
             (Method::Eberly(terms), Arc::Shorter) => run!(false, nested(terms)),
             (Method::EberlyHalved(terms), Arc::Shorter) if self.halves => run!(false, nested_halved(terms)),
             (Method::EberlyHalved(terms), Arc::Shorter) => run!(false, Halved(nested_halved(terms))),
@@ -417,12 +412,14 @@ impl Plan {
             (Method::Nlerp, Arc::Shorter) => run!(false, Straight),
             (Method::CorrectedNlerp, Arc::Shorter) => run!(false, Corrected),
             // Half of an arc as given is as long as a shorter arc at most.
-            (Method::Slerp(_), Arc::AsGiven) => run!(true, Given(Halved(Fitted(&FITTED_9)))),
-            (Method::Eberly(terms) | Method::EberlyHalved(terms), Arc::AsGiven) => {
-                run!(true, Given(Halved(nested(terms))));
-            }
-            (Method::VanWaveren, Arc::AsGiven) => run!(true, Given(Halved(Sines))),
-            (Method::CorrectedNlerp, Arc::AsGiven) => run!(true, Given(Halved(Corrected))),
+            (
+                Method::Slerp(_)
+                | Method::Eberly(_)
+                | Method::EberlyHalved(_)
+                | Method::VanWaveren
+                | Method::CorrectedNlerp,
+                Arc::AsGiven,
+            ) => run!(true, Given(Halved(Fitted::slerp(Degree::Nine)))),
             // A straight line needs no halves.
             (Method::Nlerp, Arc::AsGiven) => run!(true, Given(StraightGiven)),
             (Method::ExponentialMap, arc) => exponential_map::blocks(arc, &factors, from, to, out),
@@ -508,16 +505,8 @@ impl Uniform {
     fn blocks(&self, from: Option<&[PoseBlock]>, to: &[PoseBlock], out: &mut [PoseBlock]) {
         macro_rules! run {
             ($weights:expr) => {{
-                let how = (*$weights, self.f);
-                // Not asked in the loop: it is short enough to feel it.
-                match self.nearer {
-                    Nearer::First => {
-                        dispatch!(|s, mode| uniform_blocks::<_, _, _, false>(s, mode, how, from, to, out))
-                    }
-                    Nearer::Second => {
-                        dispatch!(|s, mode| uniform_blocks::<_, _, _, true>(s, mode, how, from, to, out))
-                    }
-                }
+                let how = (*$weights, self.nearer, self.f);
+                dispatch!(|s, mode| uniform_blocks(s, mode, how, from, to, out))
             }};
         }
         match &self.kind {

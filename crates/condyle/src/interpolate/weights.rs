@@ -6,8 +6,8 @@
 
 use fearless_simd::prelude::*;
 
-use super::Terms;
 use super::formula::Coefficients;
+use super::{Degree, Terms};
 
 use crate::math::{atan_positive_lanes, sin_half_pi_lanes};
 use crate::simd::{Floats, Mode};
@@ -95,21 +95,32 @@ impl<S: Simd, V: Floats<S>, const N: usize> Weights<S, V> for Series<V, N> {
 
 /// A factor per joint: the coefficients are polynomials as well, in the square of the factor.
 #[derive(Clone, Copy)]
-pub(super) struct Fitted<const N: usize>(pub(super) &'static [[f32; N]; N]);
+pub(super) struct Fitted<const N: usize>(&'static [[f32; N]; N]);
 
-pub(super) static FITTED_4: [[f32; 4]; 4] = narrow(&SLERP_4);
-pub(super) static FITTED_6: [[f32; 6]; 6] = narrow(&SLERP_6);
-pub(super) static FITTED_9: [[f32; 9]; 9] = narrow(&SLERP_9);
 static CHORD: Fitted<8> = Fitted(&narrow(&CHORD_8));
 
-const fn narrow<const N: usize>(table: &[[f64; N]; N]) -> [[f32; N]; N] {
-    let mut out = [[0.0; N]; N];
+/// Rounded, and padded with zeros: one kernel serves all degrees.
+const fn narrow<const N: usize, const WIDER: usize>(table: &[[f64; N]; N]) -> [[f32; WIDER]; WIDER] {
+    let mut out = [[0.0; WIDER]; WIDER];
     let mut i = 0;
     while i < N * N {
         out[i / N][i % N] = table[i / N][i % N] as f32;
         i += 1;
     }
     out
+}
+
+impl Fitted<9> {
+    pub(super) const fn slerp(degree: Degree) -> Self {
+        static FOUR: [[f32; 9]; 9] = narrow(&SLERP_4);
+        static SIX: [[f32; 9]; 9] = narrow(&SLERP_6);
+        static NINE: [[f32; 9]; 9] = narrow(&SLERP_9);
+        match degree {
+            Degree::Four => Self(&FOUR),
+            Degree::Six => Self(&SIX),
+            Degree::Nine => Self(&NINE),
+        }
+    }
 }
 
 impl<const N: usize> Fitted<N> {
