@@ -176,6 +176,8 @@ pub(crate) struct Row {
     pub(crate) layout: &'static str,
     /// Of the case.
     pub(crate) bytes: usize,
+    /// The bytes of all elements.
+    pub(crate) data: usize,
     /// Of the case.
     pub(crate) flops: usize,
     pub(crate) implementation: &'static str,
@@ -236,14 +238,15 @@ pub(crate) fn run(case: &Case, levels: &[Dispatch], rounds: u32) -> Vec<Row> {
 fn checked(case: &Case, subject: &mut Subject) -> Row {
     (subject.call)(1);
     let Subject { work, implementation, isa, mode, peer, bound, .. } = *subject;
-    let Case { n, layout, bytes, flops, .. } = *case;
+    let Case { n, times, layout, bytes, flops, .. } = *case;
+    let data = n * times * bytes;
     let max_error = (subject.error)();
     assert!(
         max_error <= bound,
         "{work}, {n} {layout}, {implementation} {isa} {mode}: off by {max_error:e}, more than {bound:e}"
     );
     let [ns, cycles, ticks] = [f64::NAN; 3];
-    Row { work, n, layout, bytes, flops, implementation, isa, mode, peer, ns, cycles, ticks, max_error }
+    Row { work, n, layout, bytes, data, flops, implementation, isa, mode, peer, ns, cycles, ticks, max_error }
 }
 
 /// The clock that the core runs at, from a chain of dependent multiplications of three cycles each: no

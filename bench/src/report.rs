@@ -180,8 +180,8 @@ pub(crate) fn closeness(rows: &[Row]) -> Table {
     let mut lines = Vec::new();
     for at in distinct(ours().map(column)) {
         let Some(first) = ours().find(|r| column(r) == at) else { continue };
-        let Row { work, layout, n, bytes, flops, .. } = *first;
-        let memory = Memory::of(n * bytes);
+        let Row { work, layout, n, bytes, data, flops, .. } = *first;
+        let memory = Memory::of(data);
         let same = rows.iter().find(|r| r.work.strip_prefix("copy_of_") == Some(work));
         let same = same.map(|copy| bytes as f64 / copy.cycles);
         let Some(copy) = same.or_else(|| most(rows, roofline::works(memory)[2], None)) else { continue };
@@ -201,20 +201,21 @@ pub(crate) fn closeness(rows: &[Row]) -> Table {
         lines.push(line);
     }
     let mut head: Vec<String> =
-        ["work", "layout", "in", "n", "bytes", "copy, bytes/cycle"].map(String::from).into();
+        ["work", "layout", "in", "n", "bytes", "copy B/cycle"].map(String::from).into();
     for isa in sets {
-        head.extend(["bytes/cycle", "operations/cycle"].map(|what| format!("{isa} {what}")));
+        head.extend(["B/cycle", "op/cycle"].map(|what| format!("{isa} {what}")));
     }
     Table {
         title: "How close each kernel comes to the roofline".into(),
-        note: "What each kernel moves and computes per cycle, and in brackets the share of what the machine can do: of a \
-               copy in the memory that holds all of the data (`in`; for a million vertices, of a copy of as many bytes), \
-               and of fused multiply-adds on the same instruction set. The greater share is how close it comes; it may \
-               pass 100 %, as half of what a copy moves is written, and less of this. `bytes` are what has to be read and written \
-               for an element, once; operations are the additions and multiplications of its formula, and left out \
+        note: "Bytes that each kernel moves and operations that it makes per cycle, and in brackets the share \
+               of what the machine can do: of a copy in the memory that holds all of the data (`in`; for a \
+               million vertices, of a copy of as many bytes), and of fused multiply-adds on the same \
+               instruction set. The greater share is how close it comes; it may pass 100 %, as half of what a \
+               copy moves is written, and less of this. `bytes` are what has to be read and written for an \
+               element, once; operations are the additions and multiplications of its formula, and left out \
                where roots, divisions or latencies decide. What is far from both waits for something else: a \
-               character's joints for their parents, samples for their keys, structures for the shuffles into lanes \
-               and back."
+               character's joints for their parents, samples for their keys, structures for the shuffles into \
+               lanes and back."
             .into(),
         head,
         words: 3,

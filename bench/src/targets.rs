@@ -133,6 +133,7 @@ mod tests {
                 n: 1024,
                 layout: "blocks",
                 bytes: 0,
+                data: 0,
                 flops: 0,
                 implementation: "condyle",
                 isa: "avx2",
