@@ -27,7 +27,8 @@ pub struct Layer<'a> {
     pub pose: &'a Pose,
     /// How much of it, beside the other layers' weights: any finite number. Negative ones lead away from the pose.
     pub weight: f32,
-    /// A factor of the weight for each joint, from 0 to 1. `None`: 1 everywhere.
+    /// A factor of the weight for each joint, normally from 0 to 1; any finite number will do, as for the weight. One that is
+    /// NaN or infinite makes its joint NaN. `None`: 1 everywhere.
     pub mask: Option<&'a [f32]>,
 }
 
@@ -58,17 +59,20 @@ pub enum Mean {
 /// joint is that of `reference`, which is normally the rest pose.
 ///
 /// Translations and scales are weighted means. A joint that one layer alone moves has that layer's, exactly. Otherwise the
-/// error of a component is at most 2e-7 (with masks 3e-7) of the largest magnitude that it has in any layer, times the sum of
-/// the weights' magnitudes by the magnitude of their sum, which is 1 unless some are negative.
+/// error of a component is at most 2e-7 (with masks 3e-7), and 1e-9 for each layer, of the largest magnitude that it has in any
+/// layer (of 1e-28 where that is less), times the sum of the weights' magnitudes by the magnitude of their sum, which is 1
+/// unless some are negative. The errors of layers that differ average out: a thousand of them are as exact as five.
 ///
 /// A rotation `q` and its opposite `-q` mean the same. The one is taken that lies in the hemisphere of the reference's
 /// rotation, so that no layer decides over another; exactly half a turn away from the reference, where both are as near, `q` as it
 /// is given. The result is of unit length, and in the reference's hemisphere unless weights are negative. Where
 /// the sum of the quaternions has no length, not a millionth of what it is the sum of, the reference's rotation stays. The
-/// error of a component is at most 2e-7 for [`Mean::Linear`] and 5e-7 for [`Mean::ExponentialMap`], while no weight is negative.
+/// error of a component is at most 2e-7 for [`Mean::Linear`], over the length of the mean of the quaternions (1 where they agree,
+/// 0.7 where two are half a turn apart), and 5e-7 for [`Mean::ExponentialMap`], with 1e-9 for each layer, while no weight is
+/// negative.
 ///
 /// What is not finite in a layer that counts makes that component NaN or infinite, or the whole rotation NaN, and so do, for
-/// [`Mean::ExponentialMap`], quaternions of length 0. No other joint is touched.
+/// [`Mean::ExponentialMap`], quaternions of length 0. A mask that is not finite makes its joint NaN. No other joint is touched.
 ///
 /// Blow (2004), "Understanding Slerp, Then Not Using It", asks for blends that do not depend on the order.
 ///

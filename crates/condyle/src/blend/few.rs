@@ -6,7 +6,6 @@
 use fearless_simd::prelude::*;
 
 use super::rotation::{Reference, load_all, store_all};
-use super::share::nan_or_zero;
 use crate::pose::{BLOCK, Lanes, PoseBlock};
 use crate::simd::{Mode, load};
 
@@ -15,28 +14,34 @@ pub(super) type Part<'a> = (&'a [PoseBlock], f32);
 
 /// The sum of `N` numbers per lane, at most four, in any order.
 #[inline(always)]
-fn sum<S: Simd, const N: usize>(p: &[S::f32s; N]) -> S::f32s {
+fn sum<S: Simd, M: Mode, const N: usize>(s: S, mode: M, p: &[S::f32s; N]) -> S::f32s {
     if N < 3 {
         return if N == 1 { p[0] } else { p[0] + p[1] };
     }
     let (low, high) = (p[0].min(p[1]), p[0].max(p[1]));
-    let (sorted, plain) = if N == 3 {
+    let sorted = if N == 3 {
         let (rest, greatest) = (high.min(p[2]), high.max(p[2]));
-        (low + rest + greatest, p[0] + p[1] + p[2])
+        low + rest + greatest
     } else {
         let (low2, high2) = (p[2].min(p[3]), p[2].max(p[3]));
         let (least, greatest) = (low.min(low2), high.max(high2));
         let (rest, rest2) = (low.max(low2), high.min(high2));
-        ((least + greatest) + (rest + rest2), (p[0] + p[1]) + (p[2] + p[3]))
+        (least + greatest) + (rest + rest2)
     };
     // What the least of a number and NaN is, or of 0 and -0, instruction sets see differently: NaN or 0 is added.
-    sorted + nan_or_zero::<S>(plain)
+    let zero = S::f32s::splat(s, 0.0);
+    let mut poison = p[0] * zero;
+    for p in &p[1..] {
+        poison = mode.madd(*p, zero, poison);
+    }
+    sorted + poison
 }
 
 /// The sums of lanes of each component times shares.
 #[inline(always)]
-fn sums<S: Simd, const N: usize, const C: usize>(
+fn sums<S: Simd, M: Mode, const N: usize, const C: usize>(
     s: S,
+    mode: M,
     lanes: &[&[Lanes; C]; N],
     shares: &[S::f32s; N],
     at: usize,
@@ -47,7 +52,7 @@ fn sums<S: Simd, const N: usize, const C: usize>(
         for (p, lanes) in p.iter_mut().zip(lanes) {
             *p *= load(s, &lanes[c], at);
         }
-        *out = sum::<S, N>(&p);
+        *out = sum(s, mode, &p);
     }
     out
 }
@@ -78,13 +83,13 @@ pub(super) fn kernel<S: Simd, M: Mode, const N: usize>(
             let reference = Reference::new(s, mode, &reference.rotation, at);
             let mut factors = shares;
             for (factor, lanes) in factors.iter_mut().zip(rotation) {
-                *factor = reference.factor(&load_all(s, lanes, at), *factor);
+                *factor = reference.factor(s, &load_all(s, lanes, at), *factor);
             }
-            let total = sums::<S, N, 4>(s, &rotation, &factors, at);
+            let total = sums(s, mode, &rotation, &factors, at);
             let q = reference.unit(s, &total, S::f32s::splat(s, least2));
             store_all::<S, 4>(&mut out.rotation, at, &q);
-            store_all::<S, 3>(&mut out.translation, at, &sums::<S, N, 3>(s, &translation, &shares, at));
-            store_all::<S, 3>(&mut out.scale, at, &sums::<S, N, 3>(s, &scale, &shares, at));
+            store_all::<S, 3>(&mut out.translation, at, &sums(s, mode, &translation, &shares, at));
+            store_all::<S, 3>(&mut out.scale, at, &sums(s, mode, &scale, &shares, at));
         }
     }
 }

@@ -7,7 +7,7 @@
 use fearless_simd::prelude::*;
 
 use super::rotation::{Reference, store_all};
-use super::share::{Shares, Sums, exponent, nan_or_zero, power_above};
+use super::share::{Shares, Sums, exponent, nan_or_zero, nearest, power_above};
 use crate::pose::{BLOCK, Lanes, PoseBlock};
 use crate::simd::{Mode, load, store};
 
@@ -98,15 +98,13 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
                 ];
                 if EXP {
                     for (sum, term) in sums[g].iter_mut().zip(reference.log(s, &q, share[g] * powers[g])) {
-                        let part: S::i32s = term.to_int();
-                        *sum += part;
+                        *sum += nearest(s, term);
                         poison[g] += nan_or_zero::<S>(term);
                     }
                 } else {
-                    let factor = reference.factor(&q, share[g] * powers[g]);
+                    let factor = reference.factor(s, &q, share[g] * powers[g]);
                     for (sum, q) in sums[g].iter_mut().zip(q) {
-                        let part: S::i32s = (q * factor).to_int();
-                        *sum += part;
+                        *sum += nearest(s, q * factor);
                     }
                 }
             }
@@ -160,8 +158,7 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
             for c in 0..3 {
                 for g in 0..G {
                     let value = self.load::<MASKED>(&lanes[c], g, share[g], 0.0);
-                    let part: S::i32s = (value * (share[g] * powers[g][c])).to_int();
-                    sums[g][c] += part;
+                    sums[g][c] += nearest(s, value * (share[g] * powers[g][c]));
                 }
             }
         });

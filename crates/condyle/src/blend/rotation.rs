@@ -41,9 +41,9 @@ impl<S: Simd, M: Mode> Reference<S, M> {
     ///
     /// The product is not fused in either mode: where it is almost 0, every instruction set must go the same way.
     #[inline(always)]
-    pub(super) fn factor(&self, q: &[S::f32s; 4], factor: S::f32s) -> S::f32s {
+    pub(super) fn factor(&self, s: S, q: &[S::f32s; 4], factor: S::f32s) -> S::f32s {
         let r = &self.rotation;
-        flip::<S>(factor, (q[0] * r[0] + q[1] * r[1]) + (q[2] * r[2] + q[3] * r[3]))
+        flip(s, factor, (q[0] * r[0] + q[1] * r[1]) + (q[2] * r[2] + q[3] * r[3]))
     }
 
     /// The logarithm of the shorter turn from the reference to a rotation, times `factor`: what it adds to the mean of the
@@ -52,7 +52,7 @@ impl<S: Simd, M: Mode> Reference<S, M> {
     pub(super) fn log(&self, s: S, q: &[S::f32s; 4], factor: S::f32s) -> [S::f32s; 3] {
         let [x, y, z, w] = between::<S>(&self.rotation, q);
         let [x, y, z] = log::<S, M, false>(s, self.mode, &[x, y, z, w.abs()]);
-        let factor = flip::<S>(factor, w);
+        let factor = flip(s, factor, w);
         [x * factor, y * factor, z * factor]
     }
 
@@ -79,9 +79,10 @@ impl<S: Simd, M: Mode> Reference<S, M> {
     }
 }
 
-/// `value`, its sign changed where `sign` has one.
+/// `value`, its sign changed where `product` is negative, which -0 is not.
 #[inline(always)]
-fn flip<S: Simd>(value: S::f32s, sign: S::f32s) -> S::f32s {
-    let bit = sign.bitcast::<S::i32s>() & i32::MIN;
-    (value.bitcast::<S::i32s>() ^ bit).bitcast()
+fn flip<S: Simd>(s: S, value: S::f32s, product: S::f32s) -> S::f32s {
+    let sign =
+        product.simd_lt(S::f32s::splat(s, 0.0)).select(S::i32s::splat(s, i32::MIN), S::i32s::splat(s, 0));
+    (value.bitcast::<S::i32s>() ^ sign).bitcast()
 }

@@ -16,6 +16,12 @@ pub(super) const fn exponent(k: i32) -> i32 {
 /// Weights that cancel to less than this part of the sum of their magnitudes sum to nothing.
 const NOTHING: f32 = 1.0 / 1_048_576.0;
 
+/// What the magnitudes of all shares sum to is taken to be that much more: shares are rounded, and so is what each of
+/// `layers` adds to a sum of integers.
+fn slack(layers: usize) -> f64 {
+    1.000_001 + layers as f64 * power(-30)
+}
+
 /// 2^k.
 fn power(k: i32) -> f64 {
     f64::from_bits(((1023 + k) as u64) << 52)
@@ -52,8 +58,7 @@ impl Total {
         if sum.abs() <= magnitudes * f64::from(NOTHING) {
             return None;
         }
-        // A little more, as shares are rounded.
-        let growth = ((magnitudes / sum.abs() * 1.000_001).to_bits() >> 52) as i32 - 1023;
+        let growth = ((magnitudes / sum.abs() * slack(layers.len())).to_bits() >> 52) as i32 - 1023;
         Some(Self { inverse: power(shift) / sum, growth })
     }
 }
@@ -123,24 +128,29 @@ impl<'a> Shares<'a> {
     fn masked_sums<S: Simd>(&self, s: S, joint: usize) -> Sums<S> {
         let zero = S::i32s::splat(s, 0);
         let mut largest = zero;
-        for layer in self.layers {
+        for layer in self.layers.iter().filter(|layer| layer.weight != 0.0) {
             largest = largest.max(masked_weight(s, layer, joint).abs().bitcast::<S::i32s>());
         }
-        // Room for the sum of as many parts as there are layers.
-        let room = (usize::BITS - self.layers.len().leading_zeros()) as i32;
+        // Thirty bits, but for the room that a sum of as many parts as there are layers needs.
+        let bits = 30 - (usize::BITS - self.layers.len().leading_zeros()) as i32;
+        let splat = |k: i32| S::f32s::splat(s, f32::from_bits(exponent(k) as u32));
         let (scale, poison) = power_above(s, largest);
-        let scale = scale * S::f32s::splat(s, f32::from_bits(exponent(-room) as u32));
-        let (mut sum, mut magnitudes) = (zero, zero);
-        for layer in self.layers {
-            let part: S::i32s = (masked_weight(s, layer, joint) * scale).to_int();
-            sum += part;
-            magnitudes += part.abs();
+        let scale = scale * splat(bits - 30);
+        let (mut sum, mut magnitudes) = ([zero; 2], [zero; 2]);
+        for layer in self.layers.iter().filter(|layer| layer.weight != 0.0) {
+            // What is behind the point has as many bits again: many small weights count beside a large one.
+            let part = masked_weight(s, layer, joint) * scale;
+            let whole: S::i32s = part.to_int();
+            let rest = nearest(s, (part - whole.to_float::<S::f32s>()) * splat(bits));
+            sum = [sum[0] + whole, sum[1] + rest];
+            magnitudes = [magnitudes[0] + whole.abs(), magnitudes[1] + rest.abs()];
         }
-        let (sum, magnitudes): (S::f32s, S::f32s) = (sum.to_float(), magnitudes.to_float());
-        let nothing = sum.abs().simd_le(magnitudes * S::f32s::splat(s, NOTHING));
+        let (sum, magnitudes) = (joined::<S>(&sum, splat(-bits)), joined::<S>(&magnitudes, splat(-bits)));
+        // Infinities and NaN are integers of some kind here, which must not hide them.
+        let nothing = sum.abs().simd_le(magnitudes * S::f32s::splat(s, NOTHING)) & poison.simd_eq(poison);
         let one = S::f32s::splat(s, 1.0);
-        // A little more, as shares are rounded.
-        let growth = nothing.select(one, magnitudes / sum.abs() * S::f32s::splat(s, 1.000_001));
+        let slack = S::f32s::splat(s, slack(self.layers.len()) as f32);
+        let growth = nothing.select(one, magnitudes / sum.abs() * slack);
         let growth =
             (growth.bitcast::<S::i32s>() & S::i32s::splat(s, EXPONENT)) - S::i32s::splat(s, exponent(0));
         let shrink: S::f32s = (S::i32s::splat(s, exponent(0)) - growth).bitcast();
@@ -176,7 +186,7 @@ pub(super) struct Sums<S: Simd> {
     pub(super) growth: S::i32s,
     /// Where the weights sum to nothing.
     pub(super) nothing: S::mask32s,
-    /// NaN where a mask is not finite, else 0.
+    /// NaN where a weight times a mask is not finite, else 0.
     pub(super) poison: S::f32s,
 }
 
@@ -206,6 +216,20 @@ pub(super) fn power_above<S: Simd>(s: S, largest: S::i32s) -> (S::f32s, S::f32s)
     let power: S::f32s = (S::i32s::splat(s, exponent(29 + 95)) - held).bitcast();
     let finite = largest.simd_lt(S::i32s::splat(s, EXPONENT));
     (power, finite.select(S::f32s::splat(s, 0.0), S::f32s::splat(s, f32::NAN)))
+}
+
+/// The nearest integer; halves go away from 0.
+#[inline(always)]
+pub(super) fn nearest<S: Simd>(s: S, x: S::f32s) -> S::i32s {
+    // The float below 1/2: a half itself would take odd numbers from 2^23 on to the next even one.
+    (x + S::f32s::splat(s, 0.499_999_97).copysign(x)).to_int()
+}
+
+/// An integer and what is behind its point, in units of `unit`.
+#[inline(always)]
+fn joined<S: Simd>(parts: &[S::i32s; 2], unit: S::f32s) -> S::f32s {
+    let (whole, rest): (S::f32s, S::f32s) = (parts[0].to_float(), parts[1].to_float());
+    whole + rest * unit
 }
 
 /// 0 for numbers, NaN for what is not finite. To be added to a result that would hide it.

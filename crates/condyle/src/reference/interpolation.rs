@@ -206,8 +206,9 @@ pub fn exponential_map(a: [f64; 4], b: [f64; 4], t: f64) -> [f64; 4] {
 /// Between opposite vectors, where every way is as short, it goes by the axis that lies most across.
 #[must_use]
 pub fn slerp_vectors<const N: usize>(a: [f64; N], b: [f64; N], t: f64) -> [f64; N] {
-    // Of b - a instead of b: where they are close, nothing is lost to the difference.
-    let upright = |v: [f64; N]| mix(v, 1.0, a, -dot(v, a));
+    // Of b - a instead of b: where they are close, nothing is lost to the difference. Over the length of `a`, which the
+    // rounding of f32 may have changed: where `b` is nearly opposite, that would be much of what is left.
+    let upright = |v: [f64; N]| mix(v, 1.0, a, -dot(v, a) / dot(a, a));
     let mut across = upright(mix(b, 1.0, a, -1.0));
     if dot(across, across) == 0.0 && dot(a, b) < 0.0 {
         let least = (0..N).min_by(|&i, &j| a[i].abs().total_cmp(&a[j].abs()));
