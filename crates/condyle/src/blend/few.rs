@@ -5,9 +5,9 @@
 
 use fearless_simd::prelude::*;
 
-use super::rotation::{Reference, load_all, store_all};
+use super::rotation::Reference;
 use crate::pose::{BLOCK, Lanes, PoseBlock};
-use crate::simd::{Mode, load};
+use crate::simd::{Mode, load, load_all, store_all};
 
 /// One layer: its blocks and its share.
 pub(super) type Part<'a> = (&'a [PoseBlock], f32);
@@ -87,9 +87,9 @@ pub(super) fn kernel<S: Simd, M: Mode, const N: usize>(
             }
             let total = sums(s, mode, &rotation, &factors, at);
             let q = reference.unit(s, &total, S::f32s::splat(s, least2));
-            store_all::<S, 4>(&mut out.rotation, at, &q);
-            store_all::<S, 3>(&mut out.translation, at, &sums(s, mode, &translation, &shares, at));
-            store_all::<S, 3>(&mut out.scale, at, &sums(s, mode, &scale, &shares, at));
+            store_all(&mut out.rotation, at, q);
+            store_all(&mut out.translation, at, sums(s, mode, &translation, &shares, at));
+            store_all(&mut out.scale, at, sums(s, mode, &scale, &shares, at));
         }
     }
 }

@@ -6,10 +6,10 @@
 
 use fearless_simd::prelude::*;
 
-use super::rotation::{Reference, store_all};
+use super::rotation::Reference;
 use super::share::{Shares, Sums, exponent, nan_or_zero, nearest, power_above};
 use crate::pose::{BLOCK, Lanes, PoseBlock};
-use crate::simd::{Mode, load, store};
+use crate::simd::{Mode, load, store, store_all};
 
 /// `G` groups of lanes of a block of sixteen joints: loops over the layers cost less per joint when there are two.
 struct Groups<'a, S: Simd, const G: usize> {
@@ -128,7 +128,7 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
                     *mean = self.sums.nothing.select(*rest, *mean);
                 }
             }
-            store_all::<S, 4>(out, self.place(g), &mean);
+            store_all(out, self.place(g), mean);
         }
     }
 

@@ -5,24 +5,7 @@ use fearless_simd::prelude::*;
 use super::share::nan_or_zero;
 use crate::exp_map::{between, exp, log, product};
 use crate::pose::Lanes;
-use crate::simd::{Mode, load, store};
-
-/// Components, each of one group of lanes.
-#[inline(always)]
-pub(super) fn load_all<S: Simd, const N: usize>(s: S, lanes: &[Lanes; N], at: usize) -> [S::f32s; N] {
-    let mut all = [S::f32s::splat(s, 0.0); N];
-    for (v, lanes) in all.iter_mut().zip(lanes) {
-        *v = load(s, lanes, at);
-    }
-    all
-}
-
-#[inline(always)]
-pub(super) fn store_all<S: Simd, const N: usize>(lanes: &mut [Lanes; N], at: usize, all: &[S::f32s; N]) {
-    for (v, lanes) in all.iter().zip(lanes) {
-        store::<S>(lanes, at, *v);
-    }
-}
+use crate::simd::{Mode, load_all};
 
 /// Rotations seen from those of the reference, in one group of lanes.
 pub(super) struct Reference<S: Simd, M> {
