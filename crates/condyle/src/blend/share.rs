@@ -18,11 +18,13 @@ const NOTHING: f32 = 1.0 / 1_048_576.0;
 
 /// What the magnitudes of all shares sum to is taken to be that much more: shares are rounded, and so is what each of
 /// `layers` adds to a sum of integers.
+#[inline(always)]
 fn slack(layers: usize) -> f64 {
     1.000_001 + layers as f64 * power(-30)
 }
 
 /// 2^k.
+#[inline(always)]
 fn power(k: i32) -> f64 {
     f64::from_bits(((1023 + k) as u64) << 52)
 }

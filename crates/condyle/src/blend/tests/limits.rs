@@ -138,12 +138,9 @@ fn tiny_weights_and_masks_count() {
         let layers = masked(&poses, &[1.0; 5], &masks);
         for dispatch in Dispatch::all() {
             let got = dispatch.scope(|| blended(&rest, &layers, Mean::Linear));
-            for joint in 0..5 {
-                assert_eq!(
-                    got.get(joint).translation,
-                    poses[joint].get(joint).translation,
-                    "{dispatch}, {tiny}"
-                );
+            for (joint, pose) in poses.iter().enumerate() {
+                let want = pose.get(joint).translation;
+                assert_eq!(got.get(joint).translation, want, "{dispatch}, {tiny}");
             }
             let [a, b] = [0, 1].map(|n| poses[n].get(7).translation.map(f64::from));
             let want = [0, 1, 2].map(|c| 0.25 * a[c] + 0.75 * b[c]);
