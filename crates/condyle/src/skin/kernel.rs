@@ -1,11 +1,9 @@
-//! The kernel of [`skin`](super::skin): eight vertices at a time, two in each step.
+//! The kernels of [`skin`](super::skin): two vertices in each step, over runs of vertices that go the same way.
 
-use fearless_simd::{f32x4, f32x8, prelude::*, u32x8};
+use fearless_simd::{f32x4, f32x8, mask32x8, prelude::*};
 
 use super::rows::{Rows, blend, blend_even, columns};
 use super::vectors::{TwoMatrices, inverse_transpose, join, move_points, turn, unit};
-use crate::Palette;
-use crate::mesh::{AtMost, Influences, VertexSlices, VertexSlicesMut};
 use crate::palette::PaletteMatrix;
 use crate::simd::Mode;
 
@@ -37,29 +35,64 @@ pub(super) const GROUP: usize = 8;
 /// Numbers of a group of packed vectors, and one more, as each is read and written with the number behind it.
 pub(super) const PACKED: usize = 3 * GROUP + 1;
 
-/// Eight vertices. What a kernel does not need is zero.
-struct Group<'a> {
-    /// Where each row of influences begins, and where the last one ends.
-    begins: &'a [u32; GROUP + 1],
-    positions: &'a [f32; PACKED],
-    normals: &'a [f32; PACKED],
-    tangents: &'a [[f32; 4]; GROUP],
-    frames: Frames,
-}
+/// Vertices in a run, at most: so many directions wait in the first-level cache to be made unit length.
+pub(super) const RUN: usize = 128;
 
-/// Where a group goes. What a kernel does not compute, it does not write.
-struct GroupMut<'a> {
-    positions: &'a mut [f32; PACKED],
-    normals: &'a mut [f32; PACKED],
-    tangents: &'a mut [[f32; 4]; GROUP],
-}
-
-/// What is the same for all groups.
+/// What is the same for all vertices.
 #[derive(Clone, Copy)]
-struct Call<'a> {
-    rows: Rows<'a>,
-    matrices: &'a [PaletteMatrix],
-    normal_matrices: &'a [PaletteMatrix],
+pub(super) struct Call<'a> {
+    pub(super) rows: Rows<'a>,
+    pub(super) matrices: &'a [PaletteMatrix],
+    pub(super) normal_matrices: &'a [PaletteMatrix],
+    pub(super) frames: Frames,
+}
+
+/// The directions of a group, normals and tangents of two vertices in each, before they have length one.
+pub(super) type Turned = [[[f32; 8]; 2]; GROUP / 2];
+
+/// The vertices of a run, group after group: what they are made from, and where they go.
+pub(super) struct Groups<'a> {
+    /// Of one vertex more than the groups hold, as the number behind each vector is read and written with it.
+    pub(super) positions: &'a [[f32; 3]],
+    pub(super) normals: &'a [[f32; 3]],
+    pub(super) tangents: &'a [[f32; 4]],
+    pub(super) posed: &'a mut [[f32; 3]],
+    pub(super) turned: &'a mut [Turned; RUN / GROUP],
+}
+
+/// The vertices of one group.
+struct Group<'a> {
+    positions: &'a [f32; PACKED],
+    posed: &'a mut [f32; PACKED],
+    frames: Option<(&'a [f32; PACKED], &'a [[f32; 4]; GROUP], &'a mut Turned)>,
+}
+
+impl Groups<'_> {
+    #[inline(always)]
+    fn group<const FRAMES: bool>(&mut self, at: usize) -> Option<Group<'_>> {
+        Some(Group {
+            positions: packed(self.positions, at * GROUP)?,
+            posed: packed_mut(self.posed, at * GROUP)?,
+            frames: if FRAMES {
+                let tangents = self.tangents.as_chunks().0.get(at)?;
+                Some((packed(self.normals, at * GROUP)?, tangents, self.turned.get_mut(at)?))
+            } else {
+                None
+            },
+        })
+    }
+}
+
+impl Group<'_> {
+    /// Moves the positions of a pair, and turns its tangents by `m`, its normals by `own`.
+    #[inline(always)]
+    fn skin<S: Simd, M: Mode>(&mut self, s: S, mode: M, pair: usize, [m, own]: [&TwoMatrices<S>; 2]) {
+        store_two(self.posed, pair, move_points(mode, m, load_two(s, self.positions, pair)));
+        if let Some((normals, tangents, turned)) = &mut self.frames {
+            turn(mode, own, load_two(s, normals, pair)).store_slice(&mut turned[pair][0]);
+            turn(mode, m, two_tangents(s, tangents, pair)).store_slice(&mut turned[pair][1]);
+        }
+    }
 }
 
 /// The vectors of pair `pair`.
@@ -83,135 +116,111 @@ pub(super) fn two_tangents<S: Simd>(s: S, tangents: &[[f32; 4]; GROUP], pair: us
     f32x8::from_slice(s, &tangents.as_flattened()[8 * pair..8 * pair + 8])
 }
 
-/// What each handedness is multiplied by: it turns where the matrix mirrors. Rare, so the matrices are summed once more.
+/// A run whose vertices have `K` influences each, and whose normals have no matrices of their own.
 #[inline(always)]
-fn hands<S: Simd, M: Mode>(s: S, mode: M, call: Call<'_>, begins: &[u32; GROUP + 1]) -> Option<[f32; GROUP]> {
-    let mut hands = [1.0; GROUP];
-    for (hand, ends) in hands.iter_mut().zip(begins.windows(2)) {
-        let m = blend(s, mode, call.rows.row(ends[0], ends[1])?, call.matrices)?;
-        *hand = inverse_transpose(s, &columns(m)).1;
-    }
-    Some(hands)
-}
-
-/// The directions of a group, before they have length one.
-struct Turned<S: Simd> {
-    normals: [f32x8<S>; 4],
-    tangents: [f32x8<S>; 4],
-}
-
-/// Moves the positions of one pair and turns its tangents by `m`, its normals by `own`.
-#[inline(always)]
-fn skin_pair<S: Simd, M: Mode, const FRAMES: bool>(
+pub(super) fn skin_even<S: Simd, M: Mode, const FRAMES: bool, const K: usize>(
     s: S,
     mode: M,
-    bind: &Group<'_>,
-    pair: usize,
-    [m, own]: [&TwoMatrices<S>; 2],
-    positions: &mut [f32; PACKED],
-    turned: &mut Turned<S>,
+    call: Call<'_>,
+    starts: &[u32],
+    mut groups: Groups<'_>,
+) -> Option<()> {
+    let rows = call.rows.row(*starts.first()?, *starts.last()?)?;
+    let joints = rows.joints.as_chunks::<K>().0.as_chunks::<GROUP>().0;
+    let weights = rows.weights.as_chunks::<K>().0.as_chunks::<GROUP>().0;
+    for (at, (joints, weights)) in joints.iter().zip(weights).enumerate() {
+        let mut group = groups.group::<FRAMES>(at)?;
+        for pair in 0..GROUP / 2 {
+            let a = blend_even(s, mode, &joints[2 * pair], &weights[2 * pair], call.matrices)?;
+            let b = blend_even(s, mode, &joints[2 * pair + 1], &weights[2 * pair + 1], call.matrices)?;
+            let m = join(a, b);
+            group.skin(s, mode, pair, [&m, &m]);
+        }
+    }
+    Some(())
+}
+
+/// Any run.
+#[inline(always)]
+pub(super) fn skin_mixed<S: Simd, M: Mode, const FRAMES: bool>(
+    s: S,
+    mode: M,
+    call: Call<'_>,
+    starts: &[u32],
+    mut groups: Groups<'_>,
+) -> Option<()> {
+    for at in 0..starts.len() / GROUP {
+        let starts: &[u32; GROUP + 1] = starts.get(at * GROUP..)?.first_chunk()?;
+        let mut group = groups.group::<FRAMES>(at)?;
+        for pair in 0..GROUP / 2 {
+            let middle = starts[2 * pair + 1];
+            let rows =
+                [call.rows.row(starts[2 * pair], middle)?, call.rows.row(middle, starts[2 * pair + 2])?];
+            let [a, b] = [blend(s, mode, rows[0], call.matrices)?, blend(s, mode, rows[1], call.matrices)?];
+            let m = join(a, b);
+            let own = match call.frames.normals {
+                Normals::Own if FRAMES => {
+                    let a = blend(s, mode, rows[0], call.normal_matrices)?;
+                    join(a, blend(s, mode, rows[1], call.normal_matrices)?)
+                }
+                Normals::Cofactors if FRAMES => {
+                    let (a, b) = (inverse_transpose(s, &columns(a)).0, inverse_transpose(s, &columns(b)).0);
+                    [a[0].combine(b[0]), a[1].combine(b[1]), a[2].combine(b[2]), a[3].combine(b[3])]
+                }
+                _ => m,
+            };
+            group.skin(s, mode, pair, [&m, &own]);
+        }
+    }
+    Some(())
+}
+
+/// Gives the normals of a run length one.
+#[inline(always)]
+pub(super) fn finish_normals<S: Simd, M: Mode>(s: S, mode: M, turned: &[Turned], posed: &mut [[f32; 3]]) {
+    let mut posed = posed.as_flattened_mut();
+    for four in turned {
+        let Some(to) = posed.first_chunk_mut() else { return };
+        let normals = four.each_ref().map(|[normals, _]| f32x8::load_array_ref(s, normals));
+        for (pair, both) in unit(s, mode, normals).into_iter().enumerate() {
+            store_two(to, pair, both);
+        }
+        posed = posed.get_mut(3 * GROUP..).unwrap_or(&mut []);
+    }
+}
+
+/// Gives the tangents of a run length one and the handedness that they had.
+#[inline(always)]
+pub(super) fn finish_tangents<S: Simd, M: Mode>(
+    s: S,
+    mode: M,
+    turned: &[Turned],
+    bind: &[[f32; 4]],
+    posed: &mut [[f32; 4]],
 ) {
-    store_two(positions, pair, move_points(mode, m, load_two(s, bind.positions, pair)));
-    if FRAMES && bind.frames.normals != Normals::None {
-        turned.normals[pair] = turn(mode, own, load_two(s, bind.normals, pair));
-    }
-    if FRAMES && bind.frames.tangents {
-        turned.tangents[pair] = turn(mode, m, two_tangents(s, bind.tangents, pair));
+    let last = mask32x8::simd_from(s, [0, 0, 0, -1, 0, 0, 0, -1]);
+    let bind = bind.as_flattened().as_chunks::<8>().0.as_chunks::<4>().0;
+    let posed = posed.as_flattened_mut().as_chunks_mut::<8>().0.as_chunks_mut::<4>().0;
+    for ((four, bind), posed) in turned.iter().zip(bind).zip(posed) {
+        let tangents = unit(s, mode, four.each_ref().map(|[_, tangents]| f32x8::load_array_ref(s, tangents)));
+        for ((both, bind), to) in tangents.into_iter().zip(bind).zip(posed) {
+            last.select(f32x8::load_array_ref(s, bind), both).store_slice(to);
+        }
     }
 }
 
-/// A group whose vertices have `K` influences each, and whose normals have no matrices of their own.
+/// Multiplies each handedness by what the matrix turns it into. Rare, so the matrices are summed once more.
 #[inline(always)]
-fn skin_even<S: Simd, M: Mode, const FRAMES: bool, const K: usize>(
+pub(super) fn turn_hands<S: Simd, M: Mode>(
     s: S,
     mode: M,
     call: Call<'_>,
-    bind: &Group<'_>,
-    positions: &mut [f32; PACKED],
-    turned: &mut Turned<S>,
+    starts: &[u32],
+    tangents: &mut [[f32; 4]],
 ) -> Option<()> {
-    let (joints, weights) = call.rows.eight::<K>(bind.begins[0])?;
-    for pair in 0..GROUP / 2 {
-        let a = blend_even(s, mode, &joints[2 * pair], &weights[2 * pair], call.matrices)?;
-        let b = blend_even(s, mode, &joints[2 * pair + 1], &weights[2 * pair + 1], call.matrices)?;
-        let m = join(a, b);
-        skin_pair::<_, _, FRAMES>(s, mode, bind, pair, [&m, &m], positions, turned);
-    }
-    Some(())
-}
-
-/// Any group.
-#[inline(always)]
-fn skin_mixed<S: Simd, M: Mode, const FRAMES: bool>(
-    s: S,
-    mode: M,
-    call: Call<'_>,
-    bind: &Group<'_>,
-    positions: &mut [f32; PACKED],
-    turned: &mut Turned<S>,
-) -> Option<()> {
-    for pair in 0..GROUP / 2 {
-        let middle = bind.begins[2 * pair + 1];
-        let rows = [
-            call.rows.row(bind.begins[2 * pair], middle)?,
-            call.rows.row(middle, bind.begins[2 * pair + 2])?,
-        ];
-        let [a, b] = [blend(s, mode, rows[0], call.matrices)?, blend(s, mode, rows[1], call.matrices)?];
-        let m = join(a, b);
-        let own = match bind.frames.normals {
-            Normals::Own if FRAMES => {
-                let a = blend(s, mode, rows[0], call.normal_matrices)?;
-                join(a, blend(s, mode, rows[1], call.normal_matrices)?)
-            }
-            Normals::Cofactors if FRAMES => {
-                let (a, b) = (inverse_transpose(s, &columns(a)).0, inverse_transpose(s, &columns(b)).0);
-                [a[0].combine(b[0]), a[1].combine(b[1]), a[2].combine(b[2]), a[3].combine(b[3])]
-            }
-            _ => m,
-        };
-        skin_pair::<_, _, FRAMES>(s, mode, bind, pair, [&m, &own], positions, turned);
-    }
-    Some(())
-}
-
-#[inline(always)]
-fn skin_group<S: Simd, M: Mode, const FRAMES: bool>(
-    s: S,
-    mode: M,
-    call: Call<'_>,
-    bind: &Group<'_>,
-    posed: GroupMut<'_>,
-    turned: &mut Turned<S>,
-) -> Option<()> {
-    let (with_normals, with_tangents) = (bind.frames.normals != Normals::None, bind.frames.tangents);
-    let zero = f32x8::splat(s, 0.0);
-
-    let count = bind.begins[1].wrapping_sub(bind.begins[0]);
-    let counts = u32x8::from_slice(s, &bind.begins[1..]) - u32x8::from_slice(s, &bind.begins[..GROUP]);
-    let plain = matches!(bind.frames.normals, Normals::None | Normals::Blended);
-    let even = plain && count <= call.rows.most && counts.simd_eq(u32x8::splat(s, count)).all_true();
-    match if even { count } else { 0 } {
-        1 => skin_even::<_, _, FRAMES, 1>(s, mode, call, bind, posed.positions, turned)?,
-        2 => skin_even::<_, _, FRAMES, 2>(s, mode, call, bind, posed.positions, turned)?,
-        4 => skin_even::<_, _, FRAMES, 4>(s, mode, call, bind, posed.positions, turned)?,
-        _ => skin_mixed::<_, _, FRAMES>(s, mode, call, bind, posed.positions, turned)?,
-    }
-    if FRAMES && with_normals {
-        for (pair, both) in unit(s, mode, turned.normals).into_iter().enumerate() {
-            store_two(posed.normals, pair, both);
-        }
-    }
-    if FRAMES && with_tangents {
-        let last = f32x8::load_array(s, [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]).simd_gt(zero);
-        for (pair, both) in unit(s, mode, turned.tangents).into_iter().enumerate() {
-            let both = last.select(two_tangents(s, bind.tangents, pair), both);
-            both.store_slice(&mut posed.tangents.as_flattened_mut()[8 * pair..8 * pair + 8]);
-        }
-        if bind.frames.mirrors {
-            for (tangent, hand) in posed.tangents.iter_mut().zip(hands(s, mode, call, bind.begins)?) {
-                tangent[3] *= hand;
-            }
-        }
+    for (tangent, ends) in tangents.iter_mut().zip(starts.windows(2)) {
+        let m = blend(s, mode, call.rows.row(ends[0], ends[1])?, call.matrices)?;
+        tangent[3] *= inverse_transpose(s, &columns(m)).1;
     }
     Some(())
 }
@@ -225,108 +234,6 @@ pub(super) fn packed(vectors: &[[f32; 3]], at: usize) -> Option<&[f32; PACKED]> 
 #[inline(always)]
 pub(super) fn packed_mut(vectors: &mut [[f32; 3]], at: usize) -> Option<&mut [f32; PACKED]> {
     vectors.get_mut(at..)?.as_flattened_mut().first_chunk_mut()
-}
-
-#[inline(always)]
-pub(super) fn skin_vertices<S: Simd, M: Mode, const FRAMES: bool>(
-    s: S,
-    mode: M,
-    influences: AtMost<'_, Influences>,
-    palette: &Palette,
-    frames: Frames,
-    bind: VertexSlices<'_>,
-    posed: VertexSlicesMut<'_>,
-) {
-    let (influences, most) = influences.parts();
-    let (starts, joints, weights) = influences.as_slices();
-    let (matrices, normal_matrices) = (palette.matrices(), palette.normal_matrices());
-    let call = Call { rows: Rows { joints, weights, most }, matrices, normal_matrices };
-    // The last one to eight vertices are copied, as nothing behind them could be read; what is missing follows no joint.
-    let last = bind.positions.len().saturating_sub(1) / GROUP * GROUP;
-    let mut begins = [joints.len() as u32; GROUP + 1];
-    copy_front(&mut begins, starts.get(last..).unwrap_or(&[]));
-    let (mut tail, mut tail_out) = (Tail::default(), Tail::default());
-    copy_front(&mut tail.positions, bind.positions.get(last..).unwrap_or(&[]));
-    copy_front(&mut tail.normals, bind.normals.get(last..).unwrap_or(&[]));
-    copy_front(&mut tail.tangents, bind.tangents.get(last..).unwrap_or(&[]));
-    // What a call does not have gets room to read zeros from and to write nothing to.
-    let (no_vectors, no_tangents) = ([0.0; PACKED], [[0.0; 4]; GROUP]);
-    let (mut unused_vectors, mut unused_tangents) = (no_vectors, no_tangents);
-
-    let zero = f32x8::splat(s, 0.0);
-    let mut turned = Turned { normals: [zero; 4], tangents: [zero; 4] };
-    for whole in [true, false] {
-        // The same code for both: one copy of it is long enough.
-        let (starts, bind) = if whole { (starts, bind) } else { (&begins[..], tail.slices()) };
-        let posed = if whole {
-            VertexSlicesMut {
-                positions: &mut *posed.positions,
-                normals: &mut *posed.normals,
-                tangents: &mut *posed.tangents,
-            }
-        } else {
-            tail_out.slices_mut()
-        };
-        let groups = if whole { last / GROUP } else { 1 };
-        for at in (0..groups).map(|group| group * GROUP) {
-            let Some(begins) = starts.get(at..).and_then(|s| s.first_chunk()) else { return };
-            let Some(positions) = packed(bind.positions, at) else { return };
-            let Some(posed_positions) = packed_mut(posed.positions, at) else { return };
-            let mut group = Group { begins, positions, normals: &no_vectors, tangents: &no_tangents, frames };
-            let mut out = GroupMut {
-                positions: posed_positions,
-                normals: &mut unused_vectors,
-                tangents: &mut unused_tangents,
-            };
-            if FRAMES && frames.normals != Normals::None {
-                let Some(normals) = packed(bind.normals, at) else { return };
-                group.normals = normals;
-                let Some(normals) = packed_mut(posed.normals, at) else { return };
-                out.normals = normals;
-            }
-            if FRAMES && frames.tangents {
-                let Some(tangents) = bind.tangents.get(at..).and_then(|t| t.first_chunk()) else { return };
-                group.tangents = tangents;
-                let to = posed.tangents.get_mut(at..).and_then(|t| t.first_chunk_mut());
-                let Some(tangents) = to else { return };
-                out.tangents = tangents;
-            }
-            if skin_group::<_, _, FRAMES>(s, mode, call, &group, out, &mut turned).is_none() {
-                return;
-            }
-        }
-    }
-    copy_front(posed.positions.get_mut(last..).unwrap_or(&mut []), &tail_out.positions);
-    if frames.normals != Normals::None {
-        copy_front(posed.normals.get_mut(last..).unwrap_or(&mut []), &tail_out.normals);
-    }
-    if frames.tangents {
-        copy_front(posed.tangents.get_mut(last..).unwrap_or(&mut []), &tail_out.tangents);
-    }
-}
-
-/// The last vertices, padded to a group and the one behind it.
-#[derive(Default)]
-struct Tail {
-    positions: [[f32; 3]; GROUP + 1],
-    normals: [[f32; 3]; GROUP + 1],
-    tangents: [[f32; 4]; GROUP],
-}
-
-impl Tail {
-    #[inline(always)]
-    fn slices(&self) -> VertexSlices<'_> {
-        VertexSlices { positions: &self.positions, normals: &self.normals, tangents: &self.tangents }
-    }
-
-    #[inline(always)]
-    fn slices_mut(&mut self) -> VertexSlicesMut<'_> {
-        VertexSlicesMut {
-            positions: &mut self.positions,
-            normals: &mut self.normals,
-            tangents: &mut self.tangents,
-        }
-    }
 }
 
 /// Copies as many elements as both have.

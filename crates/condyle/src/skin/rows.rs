@@ -1,10 +1,10 @@
 //! The weighted sums of matrices: one row of influences per vertex.
 
-use fearless_simd::{f32x4, f32x16, prelude::*};
+use fearless_simd::{f32x16, prelude::*};
 
 use super::vectors::Matrix;
 use crate::palette::PaletteMatrix;
-use crate::simd::{Mode, spread};
+use crate::simd::Mode;
 
 /// The influences of all vertices, as long as each other, and how many of each vertex count.
 #[derive(Clone, Copy)]
@@ -14,23 +14,12 @@ pub(super) struct Rows<'a> {
     pub(super) most: u32,
 }
 
-/// Joints and weights of eight vertices of `K` influences each.
-type EightRows<'a, const K: usize> = (&'a [[u16; K]; 8], &'a [[f32; K]; 8]);
-
 impl<'a> Rows<'a> {
     /// The influences from one place to another. Always there: asking costs less than a panic path.
     #[inline(always)]
     pub(super) fn row(self, begin: u32, end: u32) -> Option<Self> {
         let range = begin as usize..end as usize;
         Some(Self { joints: self.joints.get(range.clone())?, weights: self.weights.get(range)?, ..self })
-    }
-
-    /// The rows of eight vertices of `K` influences each, from `begin` on.
-    #[inline(always)]
-    pub(super) fn eight<const K: usize>(self, begin: u32) -> Option<EightRows<'a, K>> {
-        let begin = begin as usize;
-        let joints = self.joints.get(begin..)?.as_chunks().0.first_chunk()?;
-        Some((joints, self.weights.get(begin..)?.as_chunks().0.first_chunk()?))
     }
 }
 
@@ -55,13 +44,13 @@ pub(super) fn blend<S: Simd, M: Mode>(
     let most = row.most as usize;
     if count <= most {
         for (&joint, &weight) in row.joints.iter().zip(row.weights) {
-            let matrix = load(s, matrices, joint.into())?;
+            let matrix = load(s, matrices, joint)?;
             sum = mode.madd(f32x16::splat(s, weight), matrix, sum);
         }
     } else {
         let factor = share(row.weights.iter().copied(), most);
         for (&joint, &weight) in row.joints.iter().zip(row.weights).take(most) {
-            let matrix = load(s, matrices, joint.into())?;
+            let matrix = load(s, matrices, joint)?;
             sum = mode.madd(f32x16::splat(s, weight * factor), matrix, sum);
         }
     }
@@ -92,29 +81,13 @@ pub(super) fn blend_even<S: Simd, M: Mode, const K: usize>(
     matrices: &[PaletteMatrix],
 ) -> Option<f32x16<S>> {
     let mut sum = f32x16::splat(s, 0.0);
-    if let (Some(&[a, b, c, d]), Some(weights)) = (joints.first_chunk(), weights.first_chunk()) {
-        // One load for four joints and one for four weights: loads are what a processor runs out of first here.
-        let word = u64::from(a) | u64::from(b) << 16 | u64::from(c) << 32 | u64::from(d) << 48;
-        let weights = f32x4::load_array_ref(s, weights);
-        sum = add(mode, spread::<S, 0>(weights), load(s, matrices, word & 0xFFFF)?, sum);
-        sum = add(mode, spread::<S, 1>(weights), load(s, matrices, word >> 16 & 0xFFFF)?, sum);
-        sum = add(mode, spread::<S, 2>(weights), load(s, matrices, word >> 32 & 0xFFFF)?, sum);
-        sum = add(mode, spread::<S, 3>(weights), load(s, matrices, word >> 48)?, sum);
-    } else {
-        for (&joint, &weight) in joints.iter().zip(weights) {
-            sum = mode.madd(f32x16::splat(s, weight), load(s, matrices, joint.into())?, sum);
-        }
+    for (&joint, &weight) in joints.iter().zip(weights) {
+        sum = mode.madd(f32x16::splat(s, weight), load(s, matrices, joint)?, sum);
     }
     Some(sum)
 }
 
 #[inline(always)]
-fn load<S: Simd>(s: S, matrices: &[PaletteMatrix], joint: u64) -> Option<f32x16<S>> {
-    Some(f32x16::load_array_ref(s, &matrices.get(joint as usize)?.columns))
-}
-
-#[inline(always)]
-fn add<S: Simd, M: Mode>(mode: M, weight: f32x4<S>, matrix: f32x16<S>, sum: f32x16<S>) -> f32x16<S> {
-    let weight = weight.combine(weight);
-    mode.madd(weight.combine(weight), matrix, sum)
+fn load<S: Simd>(s: S, matrices: &[PaletteMatrix], joint: u16) -> Option<f32x16<S>> {
+    Some(f32x16::load_array_ref(s, &matrices.get(usize::from(joint))?.columns))
 }

@@ -2,7 +2,7 @@
 
 use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 
-use crate::simd::{Mode, spread, transpose_halves};
+use crate::simd::{Mode, spread};
 
 /// Four columns of the matrix of one vertex.
 pub(super) type Matrix<S> = [f32x4<S>; 4];
@@ -40,11 +40,26 @@ pub(super) fn turn<S: Simd, M: Mode>(mode: M, m: &TwoMatrices<S>, v: f32x8<S>) -
     mode.madd(m[2], spread_halves::<S, 2>(v), mode.madd(m[1], spread_halves::<S, 1>(v), x))
 }
 
+/// The even and the odd lanes of both, for each half: one shuffle each.
+#[inline(always)]
+fn unzip_halves<S: Simd>(a: f32x8<S>, b: f32x8<S>) -> (f32x8<S>, f32x8<S>) {
+    let ((a, c), (b, d)) = (a.split(), b.split());
+    (a.unzip_low(b).combine(c.unzip_low(d)), a.unzip_high(b).combine(c.unzip_high(d)))
+}
+
+/// The first three components of eight vectors, in the order that [`spread_halves`] takes.
+#[inline(always)]
+fn components<S: Simd>([a, b, c, d]: [f32x8<S>; 4]) -> [f32x8<S>; 3] {
+    let ((xz_ab, yw_ab), (xz_cd, yw_cd)) = (unzip_halves(a, b), unzip_halves(c, d));
+    let (x, z) = unzip_halves(xz_ab, xz_cd);
+    [x, unzip_halves(yw_ab, yw_cd).0, z]
+}
+
 /// Eight vectors to length one, or zero where they have none: one root and one division for all eight.
 #[inline(always)]
 pub(super) fn unit<S: Simd, M: Mode>(s: S, mode: M, v: [f32x8<S>; 4]) -> [f32x8<S>; 4] {
     let [mut a, mut b, mut c, mut d] = v;
-    let [mut x, mut y, mut z, _] = transpose_halves(v);
+    let [mut x, mut y, mut z] = components(v);
     let (zero, one) = (f32x8::splat(s, 0.0), f32x8::splat(s, 1.0));
     let mut square = mode.madd(z, z, mode.madd(y, y, x * x));
     let good = square.simd_gt(f32x8::splat(s, 1e-30)) & square.simd_lt(f32x8::splat(s, 1e30));
@@ -56,13 +71,14 @@ pub(super) fn unit<S: Simd, M: Mode>(s: S, mode: M, v: [f32x8<S>; 4]) -> [f32x8<
         let scale = good.select(one, greatest.simd_gt(zero).select(greatest, one));
         (x, y, z) = (x / scale, y / scale, z / scale);
         square = mode.madd(z, z, mode.madd(y, y, x * x));
+        // What has no length is divided by infinity.
+        square = square.simd_gt(zero).select(square, f32x8::splat(s, f32::INFINITY));
         a /= spread_halves::<S, 0>(scale);
         b /= spread_halves::<S, 1>(scale);
         c /= spread_halves::<S, 2>(scale);
         d /= spread_halves::<S, 3>(scale);
     }
-    let length = square.sqrt();
-    let factor = length.simd_gt(zero).select(one / length, zero);
+    let factor = one / square.sqrt();
     [
         a * spread_halves::<S, 0>(factor),
         b * spread_halves::<S, 1>(factor),
