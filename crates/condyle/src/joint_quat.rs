@@ -27,7 +27,10 @@ pub struct JointQuat {
     pub scale: f32,
 }
 
-const _: () = assert!(size_of::<JointQuat>() == 32);
+/// A joint as a matrix of three rows, 48 bytes: what lists of [`JointQuat`] become.
+pub type JointMat = Affine;
+
+const _: () = assert!(size_of::<JointQuat>() == 32 && size_of::<JointMat>() == 48);
 
 impl JointQuat {
     /// No rotation, no translation, scale 1.

@@ -119,7 +119,7 @@ pub use interpolate::{
     interpolate_joints_in_place, interpolate_joints_through, interpolate_poses, interpolate_poses_in_place,
     interpolate_poses_through, interpolate_through, middle, slerp_vectors,
 };
-pub use joint_quat::JointQuat;
+pub use joint_quat::{JointMat, JointQuat};
 pub use math::{Affine, Quat, Transform};
 pub use mesh::{AtMost, Influences, MorphTarget, Skin, SkinnedMesh, VertexSlices, VertexSlicesMut, Vertices};
 pub use model::{CrowdBuffer, local_to_model, local_to_model_crowd, local_to_model_subtree, model_to_local};

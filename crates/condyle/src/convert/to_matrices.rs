@@ -6,7 +6,7 @@ use super::quads::Quads;
 use super::{block_rows, rotation_rows};
 use crate::pose::{BLOCK, PoseBlock};
 use crate::simd::{Mode, dispatch};
-use crate::{Affine, Error, JointQuat, Pose};
+use crate::{Affine, Error, JointMat, JointQuat, Pose};
 
 /// Turns joints into matrices: `matrices[j]` receives translation times rotation times scale of `joints[j]`.
 ///
@@ -15,7 +15,7 @@ use crate::{Affine, Error, JointQuat, Pose};
 ///
 /// # Errors
 /// [`Error::Length`] if the lengths differ.
-pub fn joints_to_matrices(joints: &[JointQuat], matrices: &mut [Affine]) -> Result<(), Error> {
+pub fn joints_to_matrices(joints: &[JointQuat], matrices: &mut [JointMat]) -> Result<(), Error> {
     Error::check_len("matrices", matrices.len(), joints.len())?;
     dispatch!(|s, mode| from_joints(s, mode, joints, matrices));
     Ok(())
