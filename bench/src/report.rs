@@ -286,7 +286,8 @@ pub(crate) fn conditions(rows: &[Row], rounds: u32) -> Vec<String> {
          in any component."
             .into(),
         format!(
-            "Minimum of {rounds} rounds, fewer where an input is large; all who do one work take turns on the same data. The clock \
+            "Minimum of {rounds} rounds, fewer where an input is large, in three passes over all works; all who do one work take turns \
+             on the same data. The clock \
              is measured in every round, so cycles are those of the core."
         ),
         "In brackets: how many times as long as condyle takes on AVX2 in the fast mode, and for `van_waveren` and `eberly8`, \
