@@ -29,14 +29,21 @@ pub(super) struct Frames {
     pub(super) mirrors: bool,
 }
 
+impl Frames {
+    /// Whether there is anything besides positions.
+    pub(super) fn any(self) -> bool {
+        self.normals != Normals::None || self.tangents
+    }
+}
+
 /// Vertices in a group: one root serves the normals of all of them, another the tangents.
 pub(super) const GROUP: usize = 8;
 
 /// Numbers of a group of packed vectors, and one more, as each is read and written with the number behind it.
 pub(super) const PACKED: usize = 3 * GROUP + 1;
 
-/// Vertices in a run, at most: so many directions wait in the first-level cache to be made unit length.
-pub(super) const RUN: usize = 128;
+/// Vertices in a block: their directions wait in the first-level cache to be made unit length.
+pub(super) const BLOCK: usize = 128;
 
 /// What is the same for all vertices.
 #[derive(Clone, Copy)]
@@ -57,15 +64,19 @@ pub(super) struct Groups<'a> {
     pub(super) normals: &'a [[f32; 3]],
     pub(super) tangents: &'a [[f32; 4]],
     pub(super) posed: &'a mut [[f32; 3]],
-    pub(super) turned: &'a mut [Turned; RUN / GROUP],
+    /// As many as there are groups, or none where only positions are asked for.
+    pub(super) turned: &'a mut [Turned],
 }
 
 /// The vertices of one group.
 struct Group<'a> {
     positions: &'a [f32; PACKED],
     posed: &'a mut [f32; PACKED],
-    frames: Option<(&'a [f32; PACKED], &'a [[f32; 4]; GROUP], &'a mut Turned)>,
+    frames: Option<Directions<'a>>,
 }
+
+/// Normals and tangents of a group, and where they go.
+type Directions<'a> = (&'a [f32; PACKED], &'a [[f32; 4]; GROUP], &'a mut Turned);
 
 impl Groups<'_> {
     #[inline(always)]
@@ -175,7 +186,7 @@ pub(super) fn skin_mixed<S: Simd, M: Mode, const FRAMES: bool>(
     Some(())
 }
 
-/// Gives the normals of a run length one.
+/// Gives the normals of a block length one.
 #[inline(always)]
 pub(super) fn finish_normals<S: Simd, M: Mode>(s: S, mode: M, turned: &[Turned], posed: &mut [[f32; 3]]) {
     let mut posed = posed.as_flattened_mut();
@@ -189,7 +200,7 @@ pub(super) fn finish_normals<S: Simd, M: Mode>(s: S, mode: M, turned: &[Turned],
     }
 }
 
-/// Gives the tangents of a run length one and the handedness that they had.
+/// Gives the tangents of a block length one and the handedness that they had.
 #[inline(always)]
 pub(super) fn finish_tangents<S: Simd, M: Mode>(
     s: S,

@@ -1,15 +1,17 @@
-//! How a call of [`skin`](super::skin) is cut into runs of vertices. Plain code, the same for every instruction set.
+//! How a call of [`skin`](super::skin) is cut into runs of vertices that go the same way.
+//!
+//! Plain code, compiled once: each kernel has little but its loop, which keeps all registers for itself.
 
 use super::kernel::{
-    Call, Frames, GROUP, Groups, Normals, RUN, copy_front, finish_normals, finish_tangents, skin_even,
-    skin_mixed, turn_hands,
+    BLOCK, Call, Frames, GROUP, Groups, Normals, Turned, copy_front, finish_normals, finish_tangents,
+    skin_even, skin_mixed, turn_hands,
 };
 use super::rows::Rows;
 use crate::Palette;
 use crate::mesh::{AtMost, Influences, VertexSlices, VertexSlicesMut};
 use crate::simd::dispatch;
 
-/// Skins all vertices. `starts` of the rows, vertices and room for them are of one length but for what is empty.
+/// Skins all vertices. All arrays were found to be long enough for `frames`.
 pub(super) fn skin_all(
     influences: AtMost<'_, Influences>,
     palette: &Palette,
@@ -37,8 +39,15 @@ pub(super) fn skin_all(
     let VertexSlicesMut { positions, normals, tangents } = posed;
     let whole =
         VertexSlicesMut { positions: &mut *positions, normals: &mut *normals, tangents: &mut *tangents };
-    skin_groups(call, &starts[..=last], bind, whole);
-    skin_groups(call, &begins, tail.slices(), tail_out.slices_mut());
+    let mut buffer: [Turned; BLOCK / GROUP];
+    let turned: &mut [Turned] = if frames.any() {
+        buffer = [[[[0.0; 8]; 2]; GROUP / 2]; BLOCK / GROUP];
+        &mut buffer
+    } else {
+        &mut []
+    };
+    skin_groups(call, &starts[..=last], bind, whole, turned);
+    skin_groups(call, &begins, tail.slices(), tail_out.slices_mut(), turned);
     copy_front(&mut positions[last..], &tail_out.positions);
     if frames.normals != Normals::None {
         copy_front(&mut normals[last..], &tail_out.normals);
@@ -48,46 +57,55 @@ pub(super) fn skin_all(
     }
 }
 
-/// Skins whole groups, behind which one more vertex is.
-fn skin_groups(call: Call<'_>, starts: &[u32], bind: VertexSlices<'_>, posed: VertexSlicesMut<'_>) {
-    let (groups, frames) = (starts.len() / GROUP, call.frames);
+/// Skins whole groups, behind the last of which there is one vertex more.
+fn skin_groups(
+    call: Call<'_>,
+    starts: &[u32],
+    bind: VertexSlices<'_>,
+    posed: VertexSlicesMut<'_>,
+    turned: &mut [Turned],
+) {
+    let frames = call.frames;
     let (with_normals, with_tangents) = (frames.normals != Normals::None, frames.tangents);
-    let common = |group: usize| common_count(call, &starts[group * GROUP..]);
-    let mut turned = [[[[0.0; 8]; 2]; GROUP / 2]; RUN / GROUP];
-    let mut group = 0;
-    while group < groups {
-        let (first, count) = (group, common(group));
-        group += 1;
-        while group < groups && group - first < RUN / GROUP && common(group) == count {
-            group += 1;
+    let common = |begin: usize| common_count(call, &starts[begin..]);
+    let count = starts.len() - 1;
+    for first in (0..count).step_by(BLOCK) {
+        let last = count.min(first + BLOCK);
+        let mut begin = first;
+        while begin < last {
+            let (influences, mut end) = (common(begin), begin + GROUP);
+            while end < last && common(end) == influences {
+                end += GROUP;
+            }
+            let positions = &bind.positions[begin..=end];
+            // What is not asked for is turned as well, in the place of a question in each step, and left there.
+            let groups = Groups {
+                positions,
+                normals: if with_normals { &bind.normals[begin..=end] } else { positions },
+                tangents: if with_tangents { &bind.tangents[begin..end] } else { &NO_TANGENTS },
+                posed: &mut posed.positions[begin..=end],
+                turned: turned.get_mut((begin - first) / GROUP..).unwrap_or(&mut []),
+            };
+            skin_run(call, influences, &starts[begin..=end], groups);
+            begin = end;
         }
-        let (begin, end) = (first * GROUP, group * GROUP);
-        let (starts, positions) = (&starts[begin..=end], &bind.positions[begin..=end]);
-        // What is not asked for is turned as well, in the place of a question in each step, and left there.
-        let normals = if with_normals { &bind.normals[begin..=end] } else { positions };
-        let tangents = if with_tangents { &bind.tangents[begin..end] } else { &NO_TANGENTS };
-        let to = &mut posed.positions[begin..=end];
-        skin_run(
-            call,
-            count,
-            starts,
-            Groups { positions, normals, tangents, posed: to, turned: &mut turned },
-        );
         if with_normals {
-            let to = &mut posed.normals[begin..=end];
-            dispatch!(|s, mode| finish_normals(s, mode, &turned, to));
+            let to = &mut posed.normals[first..=last];
+            dispatch!(|s, mode| finish_normals(s, mode, turned, to));
         }
         if with_tangents {
-            let to = &mut posed.tangents[begin..end];
-            dispatch!(|s, mode| finish_tangents(s, mode, &turned, tangents, to));
+            let (bind, to) = (&bind.tangents[first..last], &mut posed.tangents[first..last]);
+            dispatch!(|s, mode| finish_tangents(s, mode, turned, bind, to));
             if frames.mirrors {
+                let starts = &starts[first..=last];
                 dispatch!(|s, mode| turn_hands(s, mode, call, starts, to));
             }
         }
     }
 }
 
-static NO_TANGENTS: [[f32; 4]; RUN] = [[0.0; 4]; RUN];
+/// What stands where tangents are not asked for.
+static NO_TANGENTS: [[f32; 4]; BLOCK] = [[0.0; 4]; BLOCK];
 
 /// How many influences each vertex of the first group has, if all have as many and there is a kernel for them; else 0.
 fn common_count(call: Call<'_>, starts: &[u32]) -> u32 {
@@ -104,8 +122,7 @@ fn common_count(call: Call<'_>, starts: &[u32]) -> u32 {
 
 /// By the kernel for vertices of `count` influences each.
 fn skin_run(call: Call<'_>, count: u32, starts: &[u32], groups: Groups<'_>) {
-    let with_frames = call.frames.normals != Normals::None || call.frames.tangents;
-    match (count, with_frames) {
+    match (count, call.frames.any()) {
         (1, false) => dispatch!(|s, mode| skin_even::<_, _, false, 1>(s, mode, call, starts, groups)),
         (2, false) => dispatch!(|s, mode| skin_even::<_, _, false, 2>(s, mode, call, starts, groups)),
         (3, false) => dispatch!(|s, mode| skin_even::<_, _, false, 3>(s, mode, call, starts, groups)),
