@@ -151,14 +151,19 @@ fn kernels(text: &str) -> BTreeMap<String, Kernel> {
 }
 
 /// The instruction set, the function and the closure's number in
-/// `<…>::vectorize::vectorize_avx2::<condyle::skin::skin::{closure#7}, ()>`.
+/// `<…>::vectorize::vectorize_avx2::<condyle::skin::skin::{closure#7}, ()>`, where a method's function begins with
+/// `<condyle::interpolate::Uniform>::`. SSE2 is none: its kernels are merged with their callers.
 fn dispatched(symbol: &str) -> Option<(String, String, usize)> {
     let (_, rest) = symbol.split_once("::vectorize_")?;
-    let (isa, rest) = rest.split_once("::<condyle::")?;
+    let (isa, rest) = rest.split_once("::<").filter(|(isa, _)| *isa != "sse2")?;
     let (function, rest) = rest.split_once("::{closure#")?;
     let (closure, _) = rest.split_once('}')?;
-    let merged_with_callers = isa == "sse2";
-    (!merged_with_callers).then(|| (isa.replace('_', ""), function.to_owned(), closure.parse().unwrap_or(0)))
+    let function = match function.strip_prefix('<') {
+        Some(method) => method.replacen(">::", "::", 1),
+        None => function.to_owned(),
+    };
+    let function = function.strip_prefix("condyle::")?;
+    Some((isa.replace('_', ""), function.to_owned(), closure.parse().ok()?))
 }
 
 /// A straight line of code: only its last instruction may jump.
@@ -346,4 +351,20 @@ fn read_table(text: &str) -> BTreeMap<String, Row> {
         Some((name, Row { instructions, width: cells.next()?.parse().ok()? }))
     });
     rows.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_and_methods_are_found() {
+        let level = "<fearless_simd::Avx2 as fearless_simd::Simd>::vectorize::vectorize_avx2";
+        let found = |function| dispatched(&format!("{level}::<{function}::{{closure#3}}, ()>"));
+        let named = |function: &str| Some(("avx2".to_owned(), function.to_owned(), 3));
+        assert_eq!(found("condyle::skin::skin"), named("skin::skin"));
+        assert_eq!(found("condyle::blend::few<1>"), named("blend::few<1>"));
+        assert_eq!(found("<condyle::interpolate::Uniform>::blocks"), named("interpolate::Uniform::blocks"));
+        assert_eq!(found("other::kernel"), None);
+    }
 }
