@@ -2,7 +2,7 @@
 
 use fearless_simd::prelude::*;
 
-use super::kernel::{dot, order, vector_block};
+use super::kernel::{dot, hemisphere, order, vector_block};
 use super::{Arc, Factors};
 use crate::exp_map::{between, exp, log, product};
 use crate::pose::{BLOCK, PoseBlock};
@@ -37,7 +37,7 @@ fn kernel<S: Simd, M: Mode, const GIVEN: bool>(
             let (a, mut b) = (load_all(s, &from.rotation, at), load_all(s, &to.rotation, at));
             if !GIVEN {
                 // Not fused, as everywhere where it decides which way to go.
-                let sign = S::f32s::splat(s, 1.0).copysign(dot(Portable, &a, &b) + S::f32s::splat(s, 0.0));
+                let sign = hemisphere(s, dot(Portable, &a, &b));
                 b = [b[0] * sign, b[1] * sign, b[2] * sign, b[3] * sign];
             }
             let (near, far, f) = order(s, load(s, &t, at), a, b);

@@ -17,6 +17,18 @@ pub(super) fn dot<S: Simd, M: Mode, V: Floats<S>>(mode: M, a: &Quats<V>, b: &Qua
     mode.madd(a[3], b[3], a[2] * b[2]) + mode.madd(a[1], b[1], a[0] * b[0])
 }
 
+/// What puts a quaternion on the hemisphere of another one, 1 or -1, by their [`dot`] product; -0 is no other side.
+#[inline(always)]
+pub(super) fn hemisphere<S: Simd, V: Floats<S>>(s: S, dot: V) -> V {
+    V::splat(s, 1.0).copysign(dot + V::splat(s, 0.0))
+}
+
+/// The same for one quaternion by the same sum, so that nothing goes one way here and another way there.
+pub(super) fn on_hemisphere_of(a: Quat, b: Quat) -> Quat {
+    let dot = (a[3] * b[3] + a[2] * b[2]) + (a[1] * b[1] + a[0] * b[0]);
+    if dot < 0.0 { b.map(|v| -v) } else { b }
+}
+
 #[inline(always)]
 fn squares<S: Simd, M: Mode, V: Floats<S>>(mode: M, v: &Quats<V>) -> V {
     dot(mode, v, v)
@@ -34,9 +46,9 @@ pub(super) fn rotations<S: Simd, M: Mode, V: Floats<S>, W: Weights<S, V>, const 
     far: Quats<V>,
 ) -> (Quats<V>, V) {
     let (zero, half, one) = (V::splat(s, 0.0), V::splat(s, 0.5), V::splat(s, 1.0));
-    // Not fused in either mode: between keys half a turn apart the sign is all that says which way. Not negative zero.
-    let dot = dot(Portable, &near, &far) + zero;
-    let sign = if GIVEN { one } else { one.copysign(dot) };
+    // Not fused in either mode: between keys half a turn apart the sign is all that says which way.
+    let dot = dot(Portable, &near, &far);
+    let sign = if GIVEN { one } else { hemisphere(s, dot) };
     let cos = if GIVEN { dot } else { dot.abs() };
     let mut step = far;
     for (step, near) in step.iter_mut().zip(near) {

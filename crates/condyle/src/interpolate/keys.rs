@@ -1,5 +1,6 @@
 //! What can be done with a sequence of keys before it is played: signs, and the middles of its arcs.
 
+use super::kernel::on_hemisphere_of;
 use super::{Factor, Interpolator, Plan, Selection};
 use crate::{Error, JointQuat, Pose, Quat};
 
@@ -14,11 +15,7 @@ use crate::{Error, JointQuat, Pose, Quat};
 /// ```
 pub fn align_keys(keys: &mut [Quat]) {
     for at in 1..keys.len() {
-        let (a, b) = (keys[at - 1], keys[at]);
-        // Products of f32 are exact in f64: the sign is that of the true product.
-        if (0..4).map(|c| f64::from(a[c]) * f64::from(b[c])).sum::<f64>() < 0.0 {
-            keys[at] = b.map(|v| -v);
-        }
+        keys[at] = on_hemisphere_of(keys[at - 1], keys[at]);
     }
 }
 
@@ -43,7 +40,8 @@ pub fn interpolate_through(a: Quat, middle: Quat, b: Quat, t: f32, how: impl Int
 /// The poses between `from` and `to` by way of `middle`, the pose half way between them: see [`interpolate_through`] and
 /// [`interpolate_poses`](super::interpolate_poses).
 ///
-/// The middle of two poses is [`interpolate_poses`](super::interpolate_poses) with the factor 0.5, by any method.
+/// The middle of two poses is [`interpolate_poses`](super::interpolate_poses) with the factor 0.5 by
+/// [`Method::Nlerp`](super::Method::Nlerp), which is exact there.
 ///
 /// # Errors
 /// [`Error::Length`] if the poses differ in size.
@@ -87,7 +85,9 @@ pub fn interpolate_joints_through(
 
 /// Whether `t` is in the first half, and where in it.
 fn half(t: f32) -> (bool, f32) {
-    if t > 0.5 { (false, 2.0 * t - 1.0) } else { (true, 2.0 * t) }
+    // Twice a finite factor stays one.
+    let twice = if t.is_finite() { (2.0 * t).clamp(f32::MIN, f32::MAX) } else { t };
+    if t > 0.5 { (false, twice - 1.0) } else { (true, twice) }
 }
 
 #[cfg(test)]

@@ -101,8 +101,9 @@ pub struct Interpolator {
     pub method: Method,
     /// Along which arc.
     pub arc: Arc,
-    /// Whether factors below 0 and above 1 go on beyond the ends, instead of being held to them. Where a method is a
-    /// polynomial for factors from 0 to 1, beyond them it is [`Method::Exact`].
+    /// Whether factors below 0 and above 1 go on beyond the ends, instead of being held to them. Beyond them
+    /// [`Method::Nlerp`] goes on along its line and all others as [`Method::Exact`], in f64, one joint after the other.
+    /// Infinite factors give NaN.
     pub extrapolate: bool,
 }
 
@@ -131,7 +132,8 @@ impl Method {
     /// For factors in [0, 1] and unit quaternions up to `max_angle` apart: radians, as vectors, which is half of the
     /// rotation between them; at most π/2, which no pair on the shorter arc exceeds, and which NaN is taken for. In the
     /// portable mode, whose products are rounded as well, it is 5e-8 more: asked is the current [`Dispatch`].
-    /// docs/accuracy.md lists the bounds beside what was measured.
+    /// docs/accuracy.md lists the bounds beside what was measured. Along [`Arc::AsGiven`] ends may be nearly opposite, which
+    /// magnifies what is lost to rounding: 4e-7 over the length of their sum.
     #[must_use]
     pub fn error_bound(self, max_angle: f32) -> f64 {
         let products = match Dispatch::current().numeric() {

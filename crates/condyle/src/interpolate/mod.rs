@@ -1,7 +1,8 @@
 //! Interpolation between two rotations, and between all joints of two poses.
 //!
 //! A result is `p + (to·q - off·p)`, where `p` is the end that the factor is nearer to and `q` the other one. The methods
-//! differ in the two weights only, which depend on the angle between the ends and on the factor.
+//! differ in the two weights only, which depend on the angle between the ends and on the factor; but for the exponential
+//! map, and for what is calculated to the letter in f64.
 
 use crate::pose::{BLOCK, Lanes, PoseBlock};
 use crate::simd::dispatch;
@@ -26,7 +27,7 @@ pub use keys::{
 pub use method::{Arc, Degree, Interpolator, Method, Terms};
 pub use vectors::slerp_vectors;
 
-use exact::exact;
+use exact::{exact, nlerp};
 pub(crate) use kernel::vector_block;
 use kernel::{Nearer, lanes_blocks, uniform_blocks, uniform_one};
 use structs::uniform_structs;
@@ -50,7 +51,7 @@ pub(crate) fn slerp_block<S: fearless_simd::Simd, M: crate::simd::Mode>(
 pub enum Factor<'a> {
     /// As far for all joints: the fast way.
     Same(f32),
-    /// One for each joint, or for each joint of the list.
+    /// One for each joint, or for each joint of the list. Coefficients are then found in f32, with other last bits.
     PerJoint(&'a [f32]),
 }
 
@@ -134,7 +135,7 @@ impl Selection<'_> {
     }
 }
 
-/// The rotation between `a` and `b`, unit quaternions. The same bits as in a pose or a list.
+/// The rotation between `a` and `b`, unit quaternions. The same bits as in a pose or a list with one factor for all.
 ///
 /// t = 0 gives `a`, t = 1 gives `b` (or its opposite, on the hemisphere of `a`), and between equal or opposite
 /// quaternions is `a` at every t: exactly. Shoemake 1985.
@@ -155,8 +156,8 @@ pub fn interpolate(a: Quat, b: Quat, t: f32, how: impl Into<Interpolator>) -> Qu
 /// The poses between `from` and `to`: rotations by the method, translations and scales on straight lines.
 ///
 /// All three poses are of one size. See [`interpolate`] for what is exact; translations and scales hit both ends too.
-/// With one factor, with [`Method::Slerp`], [`Method::Eberly`] or [`Method::Nlerp`] along the shorter arc, this is as fast
-/// as memory allows. Nothing is allocated.
+/// One factor, [`Method::Slerp`], [`Method::Eberly`] or [`Method::Nlerp`] and the shorter arc are the fast way. Nothing is
+/// allocated.
 ///
 /// # Errors
 /// [`Error::Length`] if the poses differ in size, or factors do not number the joints (of the list, if there is one);
@@ -285,10 +286,21 @@ struct Uniform {
 
 /// Polynomials are padded to these sizes: fewer kernels, the same results.
 enum Kind {
-    Straight(Straight),
+    Straight,
     Four(Series<f32, 4>),
     Nine(Series<f32, 9>),
     Sixteen(Series<f32, 16>),
+}
+
+impl Kind {
+    /// What up to nine terms are padded to: where fewer save nothing.
+    fn nine(&self) -> Option<Series<f32, 9>> {
+        match self {
+            Self::Four(weights) => Some(weights.padded()),
+            Self::Nine(weights) => Some(*weights),
+            Self::Straight | Self::Sixteen(_) => None,
+        }
+    }
 }
 
 impl Plan {
@@ -353,8 +365,7 @@ impl Plan {
     fn uniform(self, t: Factor<'_>) -> Option<Uniform> {
         let Factor::Same(t) = t else { return None };
         let t = self.held(t);
-        // Halves of the longer arc are shorter ones.
-        if self.how.arc == Arc::AsGiven || (self.how.method != Method::Nlerp && is_beyond(t)) {
+        if self.how.arc == Arc::AsGiven || is_beyond(t) {
             return None;
         }
         let second_nearer = t > 0.5;
@@ -369,7 +380,7 @@ impl Plan {
             }
         };
         let kind = match self.how.method {
-            Method::Nlerp => Kind::Straight(Straight),
+            Method::Nlerp => Kind::Straight,
             Method::Slerp(degree) => {
                 let k = |t| formula::slerp_coefficients(degree, t);
                 match degree {
@@ -401,15 +412,17 @@ impl Plan {
                 ))
             }};
         }
-        let nested = |terms| Nested::new(terms, formula::factor(terms));
-        let nested_halved = |terms| Nested::new(terms, formula::factor_halved(terms));
+        let halved = |terms| Nested::new(terms, formula::factor_halved(terms));
         match (self.how.method, self.how.arc) {
             (Method::Slerp(degree), Arc::Shorter) => run!(false, Fitted::slerp(degree)),
-            (Method::Eberly(terms), Arc::Shorter) => run!(false, nested(terms)),
-            (Method::EberlyHalved(terms), Arc::Shorter) if self.halves => run!(false, nested_halved(terms)),
-            (Method::EberlyHalved(terms), Arc::Shorter) => run!(false, Halved(nested_halved(terms))),
+            (Method::EberlyHalved(terms), Arc::Shorter) if !self.halves => run!(false, Halved(halved(terms))),
+            (method @ (Method::Eberly(terms) | Method::EberlyHalved(terms)), Arc::Shorter) => {
+                let whole = matches!(method, Method::Eberly(_));
+                run!(false, if whole { Nested::new(terms, formula::factor(terms)) } else { halved(terms) });
+            }
             (Method::VanWaveren, Arc::Shorter) => run!(false, Sines),
-            (Method::Nlerp, Arc::Shorter) => run!(false, Straight),
+            // Of the exact method translations and scales; rotations follow below.
+            (Method::Nlerp, Arc::Shorter) | (Method::Exact, _) => run!(false, Straight),
             (Method::CorrectedNlerp, Arc::Shorter) => run!(false, Corrected),
             // Half of an arc as given is as long as a shorter arc at most.
             (
@@ -423,18 +436,16 @@ impl Plan {
             // A straight line needs no halves.
             (Method::Nlerp, Arc::AsGiven) => run!(true, Given(StraightGiven)),
             (Method::ExponentialMap, arc) => exponential_map::blocks(arc, &factors, from, to, out),
-            // Translations and scales; rotations follow below.
-            (Method::Exact, _) => run!(false, Straight),
         }
         if self.how.method != Method::Exact && !self.how.extrapolate {
             return;
         }
         for (i, out) in out.iter_mut().enumerate() {
             for (lane, t) in factors.of_block(i).into_iter().enumerate() {
-                let beyond = self.how.method != Method::Nlerp && is_beyond(t);
-                if self.how.method == Method::Exact || beyond {
+                if self.how.method == Method::Exact || is_beyond(t) {
                     let rotation = |block: &PoseBlock| block.rotation.each_ref().map(|c| c[lane]);
-                    let exact = exact(rotation(&from[i]), rotation(&to[i]), t, self.how.arc);
+                    let to_the_letter = if self.how.method == Method::Nlerp { nlerp } else { exact };
+                    let exact = to_the_letter(rotation(&from[i]), rotation(&to[i]), t, self.how.arc);
                     for (out, value) in out.rotation.iter_mut().zip(exact) {
                         out[lane] = value;
                     }
@@ -510,7 +521,7 @@ impl Uniform {
             }};
         }
         match &self.kind {
-            Kind::Straight(weights) => run!(weights),
+            Kind::Straight => run!(&Straight),
             Kind::Four(weights) => run!(weights),
             Kind::Nine(weights) => run!(weights),
             Kind::Sixteen(weights) => run!(weights),
@@ -524,11 +535,10 @@ impl Uniform {
                 dispatch!(|s, mode| uniform_one(s, mode, how, a, b))
             }};
         }
-        match &self.kind {
-            Kind::Straight(weights) => run!(*weights),
-            Kind::Four(weights) => run!(weights.padded::<9>()),
-            Kind::Nine(weights) => run!(*weights),
-            Kind::Sixteen(weights) => run!(*weights),
+        match (&self.kind, self.kind.nine()) {
+            (_, Some(weights)) => run!(weights),
+            (Kind::Sixteen(weights), _) => run!(*weights),
+            _ => run!(Straight),
         }
     }
 
@@ -540,11 +550,10 @@ impl Uniform {
                 dispatch!(|s, mode| uniform_structs(s, mode, how, from, to, out))
             }};
         }
-        match &self.kind {
-            Kind::Straight(weights) => run!(*weights),
-            Kind::Four(weights) => run!(weights.padded::<9>()),
-            Kind::Nine(weights) => run!(*weights),
-            Kind::Sixteen(weights) => run!(*weights),
+        match (&self.kind, self.kind.nine()) {
+            (_, Some(weights)) => run!(weights),
+            (Kind::Sixteen(weights), _) => run!(*weights),
+            _ => run!(Straight),
         }
     }
 }
