@@ -158,6 +158,11 @@ pub(crate) const fn tries(normally: usize) -> usize {
 pub(crate) const SIZES: &[usize] =
     if cfg!(miri) { &[17] } else { &[0, 1, 3, 4, 5, 15, 16, 17, 31, 33, 67, 255] };
 
+/// The greatest of errors, none of which is negative; NaN where one is, which `f64::max` would pass over.
+pub(crate) fn worst(values: impl IntoIterator<Item = f64>) -> f64 {
+    values.into_iter().fold(0.0, |worst, value| if value > worst || value.is_nan() { value } else { worst })
+}
+
 /// Fails with the case's name where two values differ by more than `bound`.
 #[track_caller]
 pub(crate) fn assert_close(got: &[f32], want: &[f64], bound: f64, case: impl core::fmt::Display) {
