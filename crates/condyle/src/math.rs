@@ -316,6 +316,11 @@ pub(crate) fn slerp_f64(a: [f32; 4], b: [f32; 4], t: f64) -> [f64; 4] {
     q
 }
 
+/// The greatest of errors, none of which is negative; NaN where one is, which `f64::max` would pass over.
+pub(crate) fn worst(errors: impl IntoIterator<Item = f64>) -> f64 {
+    errors.into_iter().fold(0.0, |worst, error| if error > worst || error.is_nan() { error } else { worst })
+}
+
 /// To unit length; the identity rotation where there is no direction.
 pub(crate) fn normalize<const N: usize>(q: &mut [f64; N]) {
     let length = sqrt_f64(q.iter().map(|v| v * v).sum());

@@ -3,6 +3,7 @@
 use std::format;
 use std::vec::Vec;
 
+pub(crate) use crate::math::worst;
 use crate::{
     Affine, Dispatch, Influences, Interpolation, Joint, MorphTarget, Numeric, Pose, RawClip, Skeleton, Skin,
     SkinnedMesh, Target, Track, Transform, Vertices,
@@ -157,11 +158,6 @@ pub(crate) const fn tries(normally: usize) -> usize {
 /// Joint and vertex counts around every boundary of lanes and blocks; one of them for Miri, which is slow.
 pub(crate) const SIZES: &[usize] =
     if cfg!(miri) { &[17] } else { &[0, 1, 3, 4, 5, 15, 16, 17, 31, 33, 67, 255] };
-
-/// The greatest of errors, none of which is negative; NaN where one is, which `f64::max` would pass over.
-pub(crate) fn worst(values: impl IntoIterator<Item = f64>) -> f64 {
-    values.into_iter().fold(0.0, |worst, value| if value > worst || value.is_nan() { value } else { worst })
-}
 
 /// Fails with the case's name where two values differ by more than `bound`.
 #[track_caller]
