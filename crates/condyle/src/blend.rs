@@ -27,8 +27,8 @@ pub struct Layer<'a> {
     pub pose: &'a Pose,
     /// How much of it, beside the other layers' weights: any finite number. Negative ones lead away from the pose.
     pub weight: f32,
-    /// A factor of the weight for each joint, normally from 0 to 1; any finite number will do, as for the weight. One that is
-    /// NaN or infinite makes its joint NaN. `None`: 1 everywhere.
+    /// A factor of the weight for each joint, normally from 0 to 1; any number will do whose product with the weight f32 can
+    /// hold. Another one makes its joint NaN, unless the weight is 0. `None`: 1 everywhere.
     pub mask: Option<&'a [f32]>,
 }
 
@@ -72,7 +72,8 @@ pub enum Mean {
 /// negative.
 ///
 /// What is not finite in a layer that counts makes that component NaN or infinite, or the whole rotation NaN, and so do, for
-/// [`Mean::ExponentialMap`], quaternions of length 0. A mask that is not finite makes its joint NaN. No other joint is touched.
+/// [`Mean::ExponentialMap`], quaternions of length 0. A mask whose product with the weight is not finite makes its joint NaN. No other
+/// joint is touched.
 ///
 /// Blow (2004), "Understanding Slerp, Then Not Using It", asks for blends that do not depend on the order.
 ///
@@ -92,7 +93,7 @@ pub fn blend(reference: &Pose, layers: &[Layer<'_>], mean: Mean, out: &mut Pose)
     }
     out.check_joints("out", joints)?;
     let (from, to) = (reference.blocks(), out.blocks_mut());
-    if layers.iter().any(|layer| layer.mask.is_some()) {
+    if layers.iter().any(|layer| layer.mask.is_some() && layer.weight != 0.0) {
         many::<true>(from, &Shares::new(layers, Total::UNKNOWN), mean, to);
         return Ok(());
     }

@@ -1,6 +1,6 @@
 //! One matrix taken apart, in 64 bits: translation, rotation and scale, and what is left over.
 
-use crate::math::{normalize, sqrt_f64};
+use crate::math::{normalize, sqrt_f64, worst};
 use crate::{Affine, JointQuat, Quat, Transform};
 
 /// A [`Transform`] in 64 bits, for documents that state numbers so: scale first, then rotate, then translate.
@@ -52,6 +52,9 @@ impl Transform64 {
     /// A mirrored matrix has a negative factor for x. A flat axis, whose column is zero or lies in the plane of
     /// those before it to a millionth of its length, has the factor zero and no direction of its own: it takes what the
     /// others leave, so that a flat matrix has no negative factor. Of a zero matrix the rotation is the identity.
+    ///
+    /// NaN or an infinity among the nine entries, or a column whose squared length overflows, makes the second result
+    /// NaN, and parts of the first one.
     #[must_use]
     pub fn from_rows(rows: &[[f64; 4]; 3]) -> (Self, f64) {
         let columns = columns(rows);
@@ -83,12 +86,14 @@ impl Transform64 {
     }
 
     /// The greatest difference of an entry from those of `rows`, as a part of their greatest one; without translations.
+    /// NaN where one of `rows` is not finite.
     fn apart(&self, rows: &[[f64; 4]; 3]) -> f64 {
         let rebuilt = self.to_rows();
         let entries = || (0..3).flat_map(|r| (0..3).map(move |c| (r, c)));
         let largest = entries().map(|(r, c)| rows[r][c].abs()).fold(0.0, f64::max);
-        let apart = entries().map(|(r, c)| (rows[r][c] - rebuilt[r][c]).abs()).fold(0.0, f64::max);
-        if largest > 0.0 { apart / largest } else { 0.0 }
+        let apart = worst(entries().map(|(r, c)| (rows[r][c] - rebuilt[r][c]).abs()));
+        // Zeros are found again. Not `largest == 0.0`, which NaN alone leaves too.
+        if apart == 0.0 { 0.0 } else { apart / largest }
     }
 }
 
@@ -102,7 +107,7 @@ pub struct Polar {
     /// Whether the matrix turns left hands into right ones. Then it is rotation times stretch times `diag(-1, 1, 1)`.
     pub mirrored: bool,
     /// How far `transform` stays away from the matrix, which is the shear that it leaves out: the greatest difference
-    /// of an entry, as a part of the greatest entry.
+    /// of an entry, as a part of the greatest entry. NaN if one of the nine entries is not finite.
     pub apart: f32,
 }
 
@@ -122,6 +127,7 @@ impl Affine {
 
     /// Translation, rotation and scale, and how far their product stays away from the matrix. Any matrix will do:
     /// see [`Transform64::from_rows`], which computes it. [`polar`](Self::polar) comes nearer to sheared matrices.
+    /// One that holds NaN or an infinity beside its translation is NaN away.
     #[must_use]
     pub fn to_transform(&self) -> (Transform, f32) {
         let (found, apart) = Transform64::from_rows(&self.to_f64());
@@ -197,11 +203,17 @@ pub(crate) fn columns(rows: &[[f64; 4]; 3]) -> [[f64; 3]; 3] {
     core::array::from_fn(|c| [rows[0][c], rows[1][c], rows[2][c]])
 }
 
+/// The cofactors, column by column, and the determinant. No product of three numbers of f32 overflows or vanishes.
+pub(crate) fn cofactors([a, b, c]: [[f64; 3]; 3]) -> ([[f64; 3]; 3], f64) {
+    let cofactors = [cross(b, c), cross(c, a), cross(a, b)];
+    (cofactors, dot(a, cofactors[0]))
+}
+
 pub(crate) fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-pub(crate) fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
@@ -514,7 +526,22 @@ mod tests {
         for bad in [f32::NAN, f32::INFINITY, f32::MAX] {
             let mut m = Affine::IDENTITY;
             m.rows[1][0] = bad;
-            let _ = (m.polar(), m.to_transform(), m.to_joint());
+            let (polar, (t, t_apart), (joint, joint_apart)) = (m.polar(), m.to_transform(), m.to_joint());
+            let finite =
+                [polar.transform.scale, t.scale, [joint.scale; 3]].map(|s| s.iter().all(|v| v.is_finite()));
+            let apart = [polar.apart, t_apart, joint_apart];
+            if bad == f32::MAX {
+                // One column outweighs the others; a third of its length is what a joint holds.
+                assert_close(&apart, &[0.0, 0.0, 2.0 / 3.0], 1e-6, bad);
+                assert_eq!(finite, [true; 3]);
+            } else {
+                assert!(apart.iter().all(|apart| apart.is_nan()), "{bad}: {apart:?}");
+                assert_eq!(finite, [false; 3], "{bad}");
+            }
         }
+        let nan = Affine { rows: [[f32::NAN; 4]; 3] };
+        assert!(
+            [nan.polar().apart, nan.to_transform().1, nan.to_joint().1].iter().all(|apart| apart.is_nan())
+        );
     }
 }

@@ -5,6 +5,8 @@
 
 use fearless_simd::{Fallback, f32x4, f64x2, prelude::*};
 
+use crate::decompose::{cofactors, columns, dot};
+
 mod polynomials;
 
 pub use polynomials::{atan_positive, reciprocal_sqrt, sin_half_pi};
@@ -80,22 +82,24 @@ impl core::ops::Mul for Affine {
 }
 
 impl Affine {
-    /// The matrix that undoes this one; `None` if there is none, or none that f32 can hold.
+    /// The matrix that undoes this one; `None` if there is none, or none that f32 can hold. A matrix that rounding alone
+    /// keeps from being flat has one, of no right digits; [`model_to_local`](crate::model_to_local) refuses such matrices.
     #[must_use]
     pub fn inverse(&self) -> Option<Self> {
-        let m = self.rows.map(|row| row.map(f64::from));
-        let minor = |r: usize, c: usize| {
-            let (r1, r2, c1, c2) = ((r + 1) % 3, (r + 2) % 3, (c + 1) % 3, (c + 2) % 3);
-            m[r1][c1] * m[r2][c2] - m[r1][c2] * m[r2][c1]
-        };
-        let determinant = m[0][0] * minor(0, 0) + m[0][1] * minor(0, 1) + m[0][2] * minor(0, 2);
-        let mut rows = [[0.0; 4]; 3];
-        for (r, row) in rows.iter_mut().enumerate() {
-            let inverse: [f64; 3] = core::array::from_fn(|c| minor(c, r) / determinant);
-            let back = inverse[0] * m[0][3] + inverse[1] * m[1][3] + inverse[2] * m[2][3];
-            *row = [inverse[0] as f32, inverse[1] as f32, inverse[2] as f32, -back as f32];
-        }
+        let rows = self.inverse_f64().0.map(|row| row.map(|v| v as f32));
         rows.as_flattened().iter().all(|v| v.is_finite()).then_some(Self { rows })
+    }
+
+    /// The rows of the inverse, not finite where there is none, and the determinant.
+    pub(crate) fn inverse_f64(self) -> ([[f64; 4]; 3], f64) {
+        let m = self.to_f64();
+        let (cofactors, determinant) = cofactors(columns(&m));
+        let back = m.map(|row| row[3]);
+        let rows = cofactors.map(|row| {
+            let row = row.map(|v| v / determinant);
+            [row[0], row[1], row[2], -dot(row, back)]
+        });
+        (rows, determinant)
     }
 
     /// Leaves every point where it is.
@@ -314,6 +318,11 @@ pub(crate) fn slerp_f64(a: [f32; 4], b: [f32; 4], t: f64) -> [f64; 4] {
     let mut q = core::array::from_fn(|c| a[c] * from + b[c] * to * sign);
     normalize(&mut q);
     q
+}
+
+/// The greatest of errors, none of which is negative; NaN where one is, which `f64::max` would pass over.
+pub(crate) fn worst(errors: impl IntoIterator<Item = f64>) -> f64 {
+    errors.into_iter().fold(0.0, |worst, error| if error > worst || error.is_nan() { error } else { worst })
 }
 
 /// To unit length; the identity rotation where there is no direction.

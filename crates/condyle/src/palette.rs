@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use fearless_simd::{f32x4, prelude::*};
 
 use crate::convert::mul_affine;
+use crate::decompose::cofactors;
 use crate::simd::{Mode, dispatch, transpose};
 use crate::{Affine, Error, Skin};
 
@@ -36,6 +37,11 @@ const _: () = assert!(size_of::<PaletteMatrix>() == 64 && align_of::<PaletteMatr
 
 impl PaletteMatrix {
     const ZERO: Self = Self { columns: [0.0; 16] };
+
+    /// Of the upper 3x3 part.
+    fn linear_columns(&self) -> [[f64; 3]; 3] {
+        [0, 1, 2].map(|c| [0, 1, 2].map(|r| f64::from(self.columns[4 * c + r])))
+    }
 }
 
 /// One matrix per joint of a skin, and how normals go with it.
@@ -63,7 +69,7 @@ impl Palette {
     /// Whether a joint turns left hands into right ones. Looks at every matrix.
     #[must_use]
     pub fn mirrors(&self) -> bool {
-        self.matrices.iter().any(|m| cofactors(m).1 < 0.0)
+        self.matrices.iter().any(|m| cofactors(m.linear_columns()).1 < 0.0)
     }
 
     /// How normals follow.
@@ -149,22 +155,10 @@ fn multiply<S: Simd, M: Mode>(
     even.all_true() && scale2.is_none_or(|scale2| (1e-13..1e13).contains(&scale2))
 }
 
-/// The cofactors of the upper 3x3 part, column by column, and its determinant. In f64, where no product of three
-/// numbers of f32 overflows or vanishes.
-fn cofactors(m: &PaletteMatrix) -> ([[f64; 3]; 3], f64) {
-    let column = |c: usize| [0, 1, 2].map(|r| f64::from(m.columns[4 * c + r]));
-    let cross = |a: [f64; 3], b: [f64; 3]| {
-        [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-    };
-    let (a, b, c) = (column(0), column(1), column(2));
-    let cofactors = [cross(b, c), cross(c, a), cross(a, b)];
-    (cofactors, a[0] * cofactors[0][0] + a[1] * cofactors[0][1] + a[2] * cofactors[0][2])
-}
-
 /// The inverse transpose of the upper 3x3 part, without translation. Of a singular matrix, whose inverse
 /// does not exist, the matrix of cofactors: it still turns the normals of the plane that is left.
 fn inverse_transpose(m: &PaletteMatrix) -> PaletteMatrix {
-    let (cofactors, determinant) = cofactors(m);
+    let (cofactors, determinant) = cofactors(m.linear_columns());
     let greatest = cofactors.as_flattened().iter().fold(0.0, |size: f64, v| size.max(v.abs()));
     // Where f32 cannot hold the inverse, its direction with a size of one.
     let factor = match greatest / determinant.abs() < f64::from(f32::MAX) {

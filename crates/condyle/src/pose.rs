@@ -3,6 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::math::worst;
 use crate::{Affine, Error, JointQuat, Skeleton, Transform};
 
 /// Joints per [`PoseBlock`]: 1, 4, 8 and 16 lanes all divide it, so no kernel has a tail.
@@ -120,7 +121,7 @@ impl Pose {
     ///
     /// Those joints are copied, bit for bit. Of every other one `joints` receives what [`Affine::to_joint`] makes of its
     /// matrix, and the greatest difference that it tells is returned: of an entry of the matrix, as a part of its greatest
-    /// entry.
+    /// entry. NaN where the matrix of such a joint holds NaN or an infinity.
     ///
     /// # Errors
     /// [`Error::Length`] if `joints` does not hold one element per joint.
@@ -139,7 +140,7 @@ impl Pose {
     /// ```
     pub fn write_joints(&self, joints: &mut [JointQuat]) -> Result<f32, Error> {
         Error::check_len("joints", joints.len(), self.joint_count)?;
-        let mut left_out = 0.0_f32;
+        let mut left_out = 0.0;
         for (joint, t) in joints.iter_mut().zip(self.transforms()) {
             let Transform { rotation, translation, scale: [x, y, z] } = t;
             let apart;
@@ -148,9 +149,9 @@ impl Pose {
             } else {
                 Affine::from(t).to_joint()
             };
-            left_out = left_out.max(apart);
+            left_out = worst([left_out, apart.into()]);
         }
-        Ok(left_out)
+        Ok(left_out as f32)
     }
 
     /// How many joints the pose holds.
@@ -243,6 +244,19 @@ mod tests {
             let left_out = Pose::from_transforms(&[even, t, even]).write_joints(&mut joints);
             let (joint, apart) = Affine::from(t).to_joint();
             assert_eq!((left_out, joints[1]), (Ok(apart), joint));
+        }
+    }
+
+    #[test]
+    fn a_scale_that_is_no_number_is_left_out() {
+        for bad in [f32::NAN, f32::INFINITY] {
+            let [mut broken, even] = [Transform::IDENTITY; 2];
+            broken.scale[1] = bad;
+            let uneven = Transform { scale: [1.0, 2.0, 4.0], ..even };
+            let mut joints = [JointQuat::IDENTITY; 3];
+            let left_out = Pose::from_transforms(&[even, broken, uneven]).write_joints(&mut joints);
+            assert!(left_out.expect("sizes agree").is_nan(), "{bad}");
+            assert_eq!([joints[0].scale, joints[2].scale], [1.0, 7.0 / 3.0], "{bad}");
         }
     }
 

@@ -3,6 +3,7 @@
 use std::format;
 use std::vec::Vec;
 
+pub(crate) use crate::math::worst;
 use crate::{
     Affine, Dispatch, Influences, Interpolation, Joint, MorphTarget, Numeric, Pose, RawClip, Skeleton, Skin,
     SkinnedMesh, Target, Track, Transform, Vertices,

@@ -29,6 +29,11 @@ fn power(k: i32) -> f64 {
     f64::from_bits(((1023 + k) as u64) << 52)
 }
 
+/// How many layers have a weight: the others must not change a bit.
+fn counting(layers: &[Layer<'_>]) -> usize {
+    layers.iter().filter(|layer| layer.weight != 0.0).count()
+}
+
 /// The sum of all weights, where it is the same for all joints.
 #[derive(Clone, Copy)]
 pub(super) struct Total {
@@ -60,7 +65,7 @@ impl Total {
         if sum.abs() <= magnitudes * f64::from(NOTHING) {
             return None;
         }
-        let growth = ((magnitudes / sum.abs() * slack(layers.len())).to_bits() >> 52) as i32 - 1023;
+        let growth = ((magnitudes / sum.abs() * slack(counting(layers))).to_bits() >> 52) as i32 - 1023;
         Some(Self { inverse: power(shift) / sum, growth })
     }
 }
@@ -83,6 +88,7 @@ const TABLE: usize = 32;
 /// The layers and their shares, each divided by 2^growth.
 pub(super) struct Shares<'a> {
     pub(super) layers: &'a [Layer<'a>],
+    counting: usize,
     /// 2^-growth by the sum of the weights.
     inverse: f64,
     growth: i32,
@@ -96,7 +102,7 @@ impl<'a> Shares<'a> {
         for (share, layer) in table.iter_mut().zip(layers) {
             *share = (f64::from(layer.weight) * inverse) as f32;
         }
-        Self { layers, inverse, growth: total.growth, table }
+        Self { layers, counting: counting(layers), inverse, growth: total.growth, table }
     }
 
     /// The share of layer `at`, for all joints.
@@ -134,7 +140,7 @@ impl<'a> Shares<'a> {
             largest = largest.max(masked_weight(s, layer, joint).abs().bitcast::<S::i32s>());
         }
         // Thirty bits, but for the room that a sum of as many parts as there are layers needs.
-        let bits = 30 - (usize::BITS - self.layers.len().leading_zeros()) as i32;
+        let bits = 30 - (usize::BITS - self.counting.leading_zeros()) as i32;
         let splat = |k: i32| S::f32s::splat(s, f32::from_bits(exponent(k) as u32));
         let (scale, poison) = power_above(s, largest);
         let scale = scale * splat(bits - 30);
@@ -151,7 +157,7 @@ impl<'a> Shares<'a> {
         // Infinities and NaN are integers of some kind here, which must not hide them.
         let nothing = sum.abs().simd_le(magnitudes * S::f32s::splat(s, NOTHING)) & poison.simd_eq(poison);
         let one = S::f32s::splat(s, 1.0);
-        let slack = S::f32s::splat(s, slack(self.layers.len()) as f32);
+        let slack = S::f32s::splat(s, slack(self.counting) as f32);
         let growth = nothing.select(one, magnitudes / sum.abs() * slack);
         let growth =
             (growth.bitcast::<S::i32s>() & S::i32s::splat(s, EXPONENT)) - S::i32s::splat(s, exponent(0));

@@ -242,20 +242,28 @@ fn layers_of_no_weight_change_nothing_whatever_they_hold() {
     let joints = tries(40);
     let nan = Transform { rotation: [f32::NAN; 4], translation: [f32::NAN; 3], scale: [f32::INFINITY; 3] };
     let broken = Pose::from_transforms(&std::vec![nan; joints]);
-    let zeros = std::vec![0.0; joints];
+    let (zeros, nans) = (std::vec![0.0; joints], std::vec![f32::NAN; joints]);
+    let nothing = [
+        Layer::new(&broken, 0.0),
+        Layer::new(&broken, -0.0),
+        Layer { mask: Some(&nans), ..Layer::new(&broken, 0.0) },
+    ];
     for count in [1, 2, 4, 6] {
         let (rest, poses) = (random.pose(joints), poses(&mut random, joints, count));
         let masks = masks(&mut random, joints, count);
         let weights: Vec<f32> = (0..count).map(|_| random.range(0.1, 1.0)).collect();
         for (dispatch, mean) in Dispatch::all().flat_map(|d| MEANS.map(|mean| (d, mean))) {
             dispatch.scope(|| {
-                let plain = masked(&poses, &weights, &[]);
-                let more = [&plain[..], &[Layer::new(&broken, 0.0), Layer::new(&broken, -0.0)]].concat();
-                assert_eq!(
-                    bits(&blended(&rest, &more, mean)),
-                    bits(&blended(&rest, &plain, mean)),
-                    "{dispatch}"
-                );
+                for masks in [&[][..], &masks] {
+                    let plain = masked(&poses, &weights, masks);
+                    let want = bits(&blended(&rest, &plain, mean));
+                    let more = [&plain[..], &nothing].concat();
+                    assert_eq!(
+                        bits(&blended(&rest, &more, mean)),
+                        want,
+                        "{dispatch}, {mean:?}, {count} layers"
+                    );
+                }
                 let plain = masked(&poses, &weights, &masks);
                 let more = [&plain[..], &[Layer { mask: Some(&zeros), ..Layer::new(&broken, 1.0) }]].concat();
                 for (got, want) in

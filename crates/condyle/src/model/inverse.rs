@@ -1,6 +1,6 @@
 //! From model-space matrices back to local ones.
 
-use crate::decompose::{columns, cross, dot};
+use crate::decompose::{columns, dot};
 use crate::{Affine, Error, Skeleton};
 
 /// Turns model-space matrices into local ones: the inverse of [`local_to_model`](super::local_to_model).
@@ -47,29 +47,20 @@ fn is_finite(m: &Affine) -> bool {
 }
 
 /// What a determinant must exceed, as a part of the product of the columns' lengths: below it the rounding of the columns
-/// to f32, 2^-24 of each, leaves no right digit.
+/// to f32, 2^-24 of each, leaves no right digit. [`Affine::inverse`] has no such bound: it answers for any matrix that
+/// has an inverse, where here an error tells of a skeleton that cannot go back.
 const FLAT: f64 = 1.0 / 4_194_304.0;
 
 /// `None` for a flat matrix.
 fn invert(m: &Affine) -> Option<[[f64; 4]; 3]> {
-    let m = m.to_f64();
-    let [a, b, c] = columns(&m);
-    let (bc, ca, ab) = (cross(b, c), cross(c, a), cross(a, b));
-    let determinant = dot(a, bc);
+    let (inverse, determinant) = m.inverse_f64();
     // Squared: no roots. Neither overflows, as f64 holds the sixth power of what f32 does.
-    let largest2 = dot(a, a) * dot(b, b) * dot(c, c);
-    if determinant * determinant <= FLAT * FLAT * largest2 {
-        return None;
-    }
-    let back = [m[0][3], m[1][3], m[2][3]];
-    Some([bc, ca, ab].map(|row| {
-        let row = row.map(|v| v / determinant);
-        [row[0], row[1], row[2], -dot(row, back)]
-    }))
+    let largest2: f64 = columns(&m.to_f64()).map(|column| dot(column, column)).iter().product();
+    (determinant * determinant > FLAT * FLAT * largest2).then_some(inverse)
 }
 
 fn multiply(a: &[[f64; 4]; 3], b: &Affine) -> Affine {
-    let b = b.rows.map(|row| row.map(f64::from));
+    let b = b.to_f64();
     let mut product = Affine::IDENTITY;
     for (out, a) in product.rows.iter_mut().zip(a) {
         for (c, out) in out.iter_mut().enumerate() {

@@ -104,6 +104,25 @@ fn masks_that_are_not_finite_break_their_joints_only() {
     }
 }
 
+/// Each of the two is finite, their product is not.
+#[test]
+fn a_mask_too_large_for_its_weight_breaks_its_joint_only() {
+    let mut random = Random(31);
+    let (rest, poses) = (random.pose(5), poses(&mut random, 5, 2));
+    let small = std::vec![std::vec![1.0; 5]; 2];
+    let mut large = small.clone();
+    large[1][3] = 1e10;
+    for (dispatch, mean) in Dispatch::all().flat_map(|d| MEANS.map(|mean| (d, mean))) {
+        let of = |masks| dispatch.scope(|| blended(&rest, &masked(&poses, &[1e30; 2], masks), mean));
+        let (got, want) = (of(&large), of(&small));
+        for (joint, (got, want)) in got.transforms().zip(want.transforms()).enumerate() {
+            let mut all = got.rotation.iter().chain(&got.translation).chain(&got.scale);
+            let right = if joint == 3 { all.all(|v| v.is_nan()) } else { got == want };
+            assert!(right, "{dispatch}, {mean:?}, joint {joint}: {got:?}");
+        }
+    }
+}
+
 #[test]
 fn masks_are_factors_of_any_size() {
     let mut random = Random(28);
