@@ -7,7 +7,7 @@ use condyle::{
     matrices_to_pose, pose_to_columns, pose_to_matrices, reference,
 };
 
-use super::{JOINTS, MANY, case, largest, worst, worst_matrices};
+use super::{JOINTS, MANY, case, worst_joint, worst_matrices, worst_of};
 use crate::data::{Random, structs, transform};
 use crate::harness::{Case, Subjects};
 use crate::peers::{self, FromMatrices, Matrices};
@@ -169,8 +169,10 @@ impl Placed {
 
 /// A rotation and its opposite are the same.
 fn error(got: impl Iterator<Item = Transform>, want: &[Transform]) -> f64 {
-    largest(got.zip(want).map(|(got, want)| {
-        let of = |sign: f64| worst(got.rotation.iter().zip(want.rotation.map(|v| sign * f64::from(v))));
-        of(1.0).min(of(-1.0)).max(worst(got.translation.iter().zip(want.translation.map(f64::from))))
-    }))
+    worst_of(got, want, |got, want| {
+        let of = |sign: f32| {
+            worst_joint(got, &Transform { rotation: want.rotation.map(|v| sign * v), ..*want }.into())
+        };
+        of(1.0).min(of(-1.0))
+    })
 }

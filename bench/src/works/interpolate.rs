@@ -6,10 +6,10 @@ use std::rc::Rc;
 use condyle::{
     Degree, Factor, JointQuat, Method, Pose, Selection, Terms, Transform, interpolate_joints,
     interpolate_joints_in_place, interpolate_poses, interpolate_poses_in_place, interpolate_poses_through,
-    reference,
+    reference, reference::Local,
 };
 
-use super::{JOINTS, MANY, case, largest, worst};
+use super::{JOINTS, MANY, case, worst_joints};
 use crate::data::{Random, structs, transform};
 use crate::harness::{Case, Subjects};
 use crate::peers::{self, Interpolate};
@@ -98,7 +98,7 @@ fn through_middle(subjects: &mut Subjects) {
     };
     let out = from.clone();
     let want = data.want.clone();
-    let wrong = move |out: &Pose| error(out.transforms(), &want);
+    let wrong = move |out: &Pose| worst_joints(out.transforms(), &want);
     // The middle is rounded, and seen from twice as far.
     let bound = method.error_bound(FRAC_PI_4) + 2e-7;
     subjects.kernel("condyle", bound, &Rc::new([from, middle, to]), out, call, wrong);
@@ -120,37 +120,32 @@ fn build(subjects: &mut Subjects, n: usize, layout: &str, slerp: bool) {
     peers::each_of_layout!(layout, data.peer(subjects));
 }
 
-/// Rotation and translation.
-type Want = Vec<([f64; 4], [f64; 3])>;
-
-fn want(from: &[Transform], to: &[Transform], slerp: bool) -> Want {
+fn want(from: &[Transform], to: &[Transform], slerp: bool) -> Vec<Local> {
     let t = f64::from(FACTOR);
     let one = |(from, to): (&Transform, &Transform)| {
-        let (a, b) = (from.rotation.map(f64::from), to.rotation.map(f64::from));
+        let (from, to) = (Local::from(*from), Local::from(*to));
         let rotation = match slerp {
-            true => reference::slerp(a, b, t),
+            true => reference::slerp(from.rotation, to.rotation, t),
             false => {
-                let sum: [f64; 4] = std::array::from_fn(|c| a[c] + (b[c] - a[c]) * t);
+                let sum: [f64; 4] = mix(from.rotation, to.rotation, t);
                 let length = sum.iter().map(|v| v * v).sum::<f64>().sqrt();
                 sum.map(|v| v / length)
             }
         };
-        let [a, b] = [from, to].map(|joint| joint.translation.map(f64::from));
-        (rotation, std::array::from_fn(|c| a[c] + (b[c] - a[c]) * t))
+        let translation = mix(from.translation, to.translation, t);
+        Local { rotation, translation, scale: mix(from.scale, to.scale, t) }
     };
     from.iter().zip(to).map(one).collect()
 }
 
-fn error(got: impl Iterator<Item = Transform>, want: &Want) -> f64 {
-    largest(got.zip(want).map(|(got, (rotation, translation))| {
-        worst(got.rotation.iter().zip(*rotation)).max(worst(got.translation.iter().zip(*translation)))
-    }))
+fn mix<const N: usize>(from: [f64; N], to: [f64; N], t: f64) -> [f64; N] {
+    std::array::from_fn(|c| from[c] + (to[c] - from[c]) * t)
 }
 
 struct Data {
     from: Vec<Transform>,
     to: Vec<Transform>,
-    want: Rc<Want>,
+    want: Rc<Vec<Local>>,
     slerp: bool,
 }
 
@@ -183,7 +178,7 @@ impl Data {
                     interpolate_poses(from, to, factor(factors), Selection::All, method, out)
                         .expect("sizes agree");
                 };
-                let (out, wrong) = (from.clone(), move |out: &Pose| error(out.transforms(), &want));
+                let (out, wrong) = (from.clone(), move |out: &Pose| worst_joints(out.transforms(), &want));
                 subjects.kernel(implementation, bound, &Rc::new((from, to, factors)), out, call, wrong);
             }
             _ => {
@@ -194,7 +189,7 @@ impl Data {
                         .expect("sizes agree");
                 };
                 let (out, wrong) =
-                    (from.clone(), move |out: &Vec<_>| error(out.iter().map(transform), &want));
+                    (from.clone(), move |out: &Vec<_>| worst_joints(out.iter().map(transform), &want));
                 subjects.kernel(implementation, bound, &Rc::new((from, to, factors)), out, call, wrong);
             }
         }
@@ -204,7 +199,7 @@ impl Data {
         let (from, to): (Vec<J>, Vec<J>) = (peers::pack(&self.from), peers::pack(&self.to));
         let out = from.clone();
         let want = self.want.clone();
-        let wrong = move |out: &Vec<J>| error(peers::unpack(out), &want);
+        let wrong = move |out: &Vec<J>| worst_joints(peers::unpack(out), &want);
         let input = (from, to);
         match self.slerp {
             true => subjects.peer(J::NAME, input, out, |input, out| each(input, out, J::slerp), wrong),

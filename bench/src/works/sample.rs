@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use condyle::{Pose, RawClip, RawCursor, Skeleton, Target, Transform, reference, sample_raw};
 
-use super::{JOINTS, case, largest, worst};
+use super::{JOINTS, case, worst_joints};
 use crate::data::Random;
 use crate::harness::{Case, Subjects};
 use crate::peers::{self, Interpolate};
@@ -29,10 +29,7 @@ impl Input {
     /// How far the outcome of the call before number `next` is off.
     fn error(&self, got: impl Iterator<Item = Transform>, next: usize) -> f64 {
         let want = reference::sample_raw(&self.clip, &self.skeleton, self.time(next - 1).into());
-        largest(got.zip(want).map(|(got, want)| {
-            let rotation = worst(got.rotation.iter().zip(want.rotation));
-            rotation.max(worst(got.translation.iter().zip(want.translation)))
-        }))
+        worst_joints(got, &want)
     }
 }
 
