@@ -95,7 +95,7 @@ struct Joints {
 impl Joints {
     fn peer<J: Matrices>(&self, subjects: &mut Subjects) {
         let joints: Vec<J> = peers::pack(&self.joints);
-        let out: Vec<J::Matrix> = joints.iter().map(J::to_matrix).collect();
+        let out = vec![joints[0].to_matrix(); joints.len()];
         let want = self.want.clone();
         let call = |joints: &Vec<J>, out: &mut Vec<J::Matrix>| {
             for (out, joint) in out.iter_mut().zip(joints) {
@@ -126,7 +126,7 @@ fn from_matrices(subjects: &mut Subjects, n: usize, layout: &str) {
             "condyle",
             BOUND,
             &matrices,
-            structs(&want),
+            vec![JointQuat::IDENTITY; n],
             |matrices, joints| matrices_to_joints(matrices, joints).expect("sizes agree"),
             move |joints| error(joints.iter().map(transform), &looked_at),
         ),
@@ -156,7 +156,7 @@ impl Placed {
             .chunks(J::LANES)
             .map(|chunk| J::pack_matrix(&peers::filled(chunk, J::LANES)))
             .collect();
-        let out: Vec<J> = matrices.iter().map(J::from_matrix).collect();
+        let out = vec![J::from_matrix(&matrices[0]); matrices.len()];
         let want = self.want.clone();
         let call = |matrices: &Vec<J::Matrix>, out: &mut Vec<J>| {
             for (out, m) in out.iter_mut().zip(matrices) {

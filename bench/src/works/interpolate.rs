@@ -58,30 +58,27 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-/// In place of the first list. It is the second one already, so that it stays what it is however often it is moved.
+/// In place of the first list, which call after call comes to rest at the second one.
 fn in_place(subjects: &mut Subjects, layout: &str) {
-    let (_, to) = Random(6).pairs(MANY);
-    let moved = move |got: &mut dyn Iterator<Item = Transform>, to: &[Transform]| {
-        if got.eq(to.iter().copied()) { 0.0 } else { f64::INFINITY }
-    };
+    let Data { from, to, want, .. } = Data::new(MANY, true);
+    let method = Method::default();
+    let bound = bound(method);
     match layout {
         "blocks" => {
-            let pose = Pose::from_transforms(&to);
-            let call = |to: &Pose, pose: &mut Pose| {
-                interpolate_poses_in_place(pose, to, FACTOR, Selection::All, Method::default())
-                    .expect("sizes agree");
+            let [from, to] = [from, to].map(|joints| Pose::from_transforms(&joints));
+            let call = move |to: &Pose, pose: &mut Pose| {
+                interpolate_poses_in_place(pose, to, FACTOR, Selection::All, method).expect("sizes agree");
             };
-            let wrong = move |pose: &Pose| moved(&mut pose.transforms(), &to);
-            subjects.kernel("condyle", 0.0, &Rc::new(pose.clone()), pose, call, wrong);
+            let wrong = move |pose: &Pose| worst_joints(pose.transforms(), &want);
+            subjects.kernel("condyle", bound, &Rc::new(to), from, call, wrong);
         }
         _ => {
-            let list = structs(&to);
-            let call = |to: &Vec<JointQuat>, list: &mut Vec<JointQuat>| {
-                interpolate_joints_in_place(list, to, FACTOR, Selection::All, Method::default())
-                    .expect("sizes agree");
+            let [from, to] = [from, to].map(|joints| structs(&joints));
+            let call = move |to: &Vec<JointQuat>, list: &mut Vec<JointQuat>| {
+                interpolate_joints_in_place(list, to, FACTOR, Selection::All, method).expect("sizes agree");
             };
-            let wrong = move |list: &Vec<JointQuat>| moved(&mut list.iter().map(transform), &to);
-            subjects.kernel("condyle", 0.0, &Rc::new(list.clone()), list, call, wrong);
+            let wrong = move |list: &Vec<JointQuat>| worst_joints(list.iter().map(transform), &want);
+            subjects.kernel("condyle", bound, &Rc::new(to), from, call, wrong);
         }
     }
 }
@@ -142,6 +139,14 @@ fn mix<const N: usize>(from: [f64; N], to: [f64; N], t: f64) -> [f64; N] {
     std::array::from_fn(|c| from[c] + (to[c] - from[c]) * t)
 }
 
+/// How far a kernel may be off: by what its method documents, and by its products in the portable mode.
+fn bound(method: Method) -> f64 {
+    method.error_bound(FRAC_PI_2) + 5e-8
+}
+
+/// Of nlerp against nlerp.
+const NLERP_BOUND: f64 = 3e-7;
+
 struct Data {
     from: Vec<Transform>,
     to: Vec<Transform>,
@@ -156,7 +161,7 @@ impl Data {
         Self { from, to, want, slerp }
     }
 
-    /// A kernel of condyle, which may be off by its documented bound, and by its products in the portable mode.
+    /// A kernel of condyle.
     fn kernel(
         &self,
         subjects: &mut Subjects,
@@ -165,9 +170,7 @@ impl Data {
         method: Method,
         per_joint: bool,
     ) {
-        // Nlerp is held against nlerp.
-        let method_bound = if self.slerp { method.error_bound(FRAC_PI_2) } else { 2.5e-7 };
-        let bound = method_bound + 5e-8;
+        let bound = if self.slerp { bound(method) } else { NLERP_BOUND };
         let want = self.want.clone();
         // Empty where one serves all.
         let factors = vec![FACTOR; if per_joint { self.from.len() } else { 0 }];

@@ -93,6 +93,13 @@ impl Aligned {
     }
 }
 
+/// A copy lies elsewhere, and begins where a cache line does there.
+impl Clone for Aligned {
+    fn clone(&self) -> Self {
+        Self::new(self.len, |i| self.get()[i])
+    }
+}
+
 fn loading(subjects: &mut Subjects, floats: usize) {
     subjects.only_fast();
     let data = Rc::new(Aligned::new(floats, |_| 1.0));

@@ -43,7 +43,7 @@ fn build(subjects: &mut Subjects) {
         "condyle",
         1e-6,
         &input,
-        (Pose::identity(JOINTS), RawCursor::default(), 0),
+        (Pose::identity(JOINTS), RawCursor::default(), 1),
         |input, (pose, cursor, next)| {
             sample_raw(&input.clip, &input.skeleton, input.time(*next), cursor, pose).expect("sizes agree");
             *next += 1;
@@ -74,7 +74,7 @@ fn peer<J: Interpolate>(subjects: &mut Subjects, input: &Rc<Input>) {
     subjects.peer(
         J::NAME,
         (input.clone(), times, joints.clone()),
-        (joints[..JOINTS].to_vec(), 0),
+        (joints[..JOINTS].to_vec(), 1),
         |(input, times, joints), (pose, next)| {
             let seconds = input.time(*next);
             for (out, keys) in pose.iter_mut().zip(joints.chunks(times.len())) {
