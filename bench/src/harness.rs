@@ -32,6 +32,8 @@ pub(crate) struct Subject {
     bound: f64,
     /// Does the work so many times.
     call: Box<dyn FnMut(u32)>,
+    /// Makes the outcome what it was before the first call.
+    restore: Box<dyn FnMut()>,
     /// The largest difference between what `call` left behind and the f64 reference.
     error: Box<dyn FnMut() -> f64>,
 }
@@ -56,8 +58,8 @@ impl Subjects {
         }
     }
 
-    /// A kernel of condyle on every instruction set and in both modes, all into the same `out`.
-    pub(crate) fn kernel<I: 'static, T: 'static>(
+    /// A kernel of condyle on every instruction set and in both modes, all into the same `out`, which is no answer yet.
+    pub(crate) fn kernel<I: 'static, T: Clone + 'static>(
         &mut self,
         implementation: &'static str,
         bound: f64,
@@ -66,8 +68,9 @@ impl Subjects {
         call: impl Fn(&I, &mut T) + Clone + 'static,
         error: impl Fn(&T) -> f64 + Clone + 'static,
     ) {
-        let out = Rc::new(RefCell::new(out));
+        let (fresh, out) = (Rc::new(out.clone()), Rc::new(RefCell::new(out)));
         for &dispatch in &self.levels {
+            let (fresh, restored) = (fresh.clone(), out.clone());
             let (run, error) = runner(input.clone(), out.clone(), call.clone(), error.clone());
             self.list.push(Subject {
                 work: self.work,
@@ -77,12 +80,13 @@ impl Subjects {
                 peer: false,
                 bound,
                 call: Box::new(move |times| dispatch.scope(|| run(times))),
+                restore: Box::new(move || restored.borrow_mut().clone_from(&fresh)),
                 error: Box::new(error),
             });
         }
     }
 
-    /// What one writes otherwise, compiled for what the compiler was told of.
+    /// What one writes otherwise, compiled for what the compiler was told of. `out` is no answer yet.
     pub(crate) fn peer<I: 'static, T: 'static>(
         &mut self,
         implementation: &'static str,
@@ -113,6 +117,7 @@ impl Subjects {
             peer: true,
             bound: PEER_BOUND,
             call: Box::new(run),
+            restore: Box::new(|| {}),
             error: Box::new(error),
         });
     }
@@ -195,11 +200,11 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// The times of another measurement of the same where they are shorter.
+    /// The times of another measurement of the same where it took less. All three: their ratio is a clock.
     pub(crate) fn keep_less(&mut self, other: &Self) {
-        self.ns = self.ns.min(other.ns);
-        self.cycles = self.cycles.min(other.cycles);
-        self.ticks = self.ticks.min(other.ticks);
+        if other.ns < self.ns {
+            (self.ns, self.cycles, self.ticks) = (other.ns, other.cycles, other.ticks);
+        }
     }
 }
 
@@ -207,7 +212,7 @@ impl Row {
 /// where `rounds` is 0.
 ///
 /// # Panics
-/// If an answer is wrong: a time for it would mean nothing.
+/// If an answer is wrong, or was there before: a time for it would mean nothing.
 pub(crate) fn run(case: &Case, levels: &[Dispatch], rounds: u32) -> Vec<Row> {
     let mut subjects = Subjects::new(case.work, levels);
     (case.build)(&mut subjects);
@@ -236,15 +241,17 @@ pub(crate) fn run(case: &Case, levels: &[Dispatch], rounds: u32) -> Vec<Row> {
 }
 
 fn checked(case: &Case, subject: &mut Subject) -> Row {
-    (subject.call)(1);
     let Subject { work, implementation, isa, mode, peer, bound, .. } = *subject;
     let Case { n, times, layout, bytes, flops, .. } = *case;
     let data = n * times * bytes;
+    let who = format!("{work}, {n} {layout}, {implementation} {isa} {mode}");
+    // Whoever does nothing must not pass.
+    (subject.restore)();
+    let before = (subject.error)();
+    assert!(before > bound || before.is_nan(), "{who}: off by no more than {before:e} without a call");
+    (subject.call)(1);
     let max_error = (subject.error)();
-    assert!(
-        max_error <= bound,
-        "{work}, {n} {layout}, {implementation} {isa} {mode}: off by {max_error:e}, more than {bound:e}"
-    );
+    assert!(max_error <= bound, "{who}: off by {max_error:e}, more than {bound:e}");
     let [ns, cycles, ticks] = [f64::NAN; 3];
     Row { work, n, layout, bytes, data, flops, implementation, isa, mode, peer, ns, cycles, ticks, max_error }
 }
@@ -260,4 +267,38 @@ fn clock_ghz() -> f64 {
     }
     black_box(x);
     3.0 * f64::from(STEPS) / start.elapsed().as_secs_f64() / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// A kernel that makes `out` 1, which it has to be, only when called for the first time.
+    fn writing_once(out: f64) {
+        let build = move |subjects: &mut Subjects| {
+            let write = |first: &Cell<bool>, out: &mut f64| {
+                if first.replace(false) {
+                    *out = 1.0;
+                }
+            };
+            subjects.kernel("condyle", 0.0, &Rc::new(Cell::new(true)), out, write, |out| (out - 1.0).abs());
+        };
+        let case =
+            Case { work: "once", n: 1, times: 1, layout: "", bytes: 0, flops: 0, build: Box::new(build) };
+        run(&case, &Dispatch::all().collect::<Vec<_>>(), 0);
+    }
+
+    #[test]
+    #[should_panic = "off by 1e0, more than 0e0"]
+    fn no_level_passes_by_what_another_one_wrote() {
+        writing_once(0.0);
+    }
+
+    #[test]
+    #[should_panic = "without a call"]
+    fn nobody_passes_by_what_was_there_before() {
+        writing_once(1.0);
+    }
 }

@@ -4,7 +4,7 @@
 use condyle::{Affine, Transform};
 use ultraviolet::{Lerp, Mat4, Mat4x8, Rotor3x8, Slerp, Vec3, Vec3x8, Vec4x8, f32x8};
 
-use super::{Blend, Chain, Deform, FromMatrices, Interpolate, Joints, LAYERS, Matrices};
+use super::{Blend, Chain, Deform, Interpolate, Joints, LAYERS, Matrices};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Joint(Rotor3x8, Vec3x8);
@@ -79,20 +79,6 @@ impl Matrices for Joint {
 impl Chain for Joint {
     fn concat(parent: &Mat4x8, local: &Mat4x8) -> Mat4x8 {
         *parent * *local
-    }
-}
-
-impl FromMatrices for Joint {
-    fn pack_matrix(rows: &[Affine]) -> Mat4x8 {
-        let at = |r: usize, c: usize| gather(|lane| rows[lane].rows[r][c]);
-        let column = |c: usize| {
-            Vec4x8::new(at(0, c), at(1, c), at(2, c), f32x8::splat(if c == 3 { 1.0 } else { 0.0 }))
-        };
-        Mat4x8::new(column(0), column(1), column(2), column(3))
-    }
-
-    fn from_matrix(m: &Mat4x8) -> Self {
-        Self(m.extract_rotation(), m.extract_translation())
     }
 }
 

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use condyle::{Layer, Mean, Pose, Transform, blend, reference};
 
-use super::{case, largest, worst};
+use super::{case, worst_joints};
 use crate::data::Random;
 use crate::harness::{Case, Subjects};
 use crate::peers::{self, Blend, LAYERS};
@@ -42,19 +42,12 @@ fn build(subjects: &mut Subjects, mean: Mean) {
         let layers = [Layer::new(a, e), Layer::new(b, f), Layer::new(c, g), Layer::new(d, h)];
         blend(a, &layers, mean, out).expect("sizes agree");
     };
-    let wrong = move |out: &Pose| error(out.transforms(), &looked_at);
+    let wrong = move |out: &Pose| worst_joints(out.transforms(), &looked_at);
     subjects.kernel("condyle", 7e-7, &Rc::new(poses), out, call, wrong);
     if mean != Mean::Linear {
         return;
     }
     peers::each_of_layout!("blocks", peer(subjects, &layers, &want));
-}
-
-fn error(got: impl Iterator<Item = Transform>, want: &Want) -> f64 {
-    largest(got.zip(want).map(|(got, want)| {
-        let rotation = worst(got.rotation.iter().zip(want.rotation));
-        rotation.max(worst(got.translation.iter().zip(want.translation)))
-    }))
 }
 
 /// What one writes.
@@ -66,5 +59,5 @@ fn peer<J: Blend>(subjects: &mut Subjects, layers: &[Vec<Transform>; LAYERS], wa
             *out = J::blend([a, b, c, d], &WEIGHTS);
         }
     };
-    subjects.peer(J::NAME, layers, out, call, move |out| error(peers::unpack(out), &want));
+    subjects.peer(J::NAME, layers, out, call, move |out| worst_joints(peers::unpack(out), &want));
 }

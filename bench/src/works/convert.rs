@@ -7,7 +7,7 @@ use condyle::{
     matrices_to_pose, pose_to_columns, pose_to_matrices, reference,
 };
 
-use super::{JOINTS, MANY, case, largest, worst, worst_matrices};
+use super::{JOINTS, MANY, case, worst_joint, worst_matrices, worst_of};
 use crate::data::{Random, structs, transform};
 use crate::harness::{Case, Subjects};
 use crate::peers::{self, FromMatrices, Matrices};
@@ -95,7 +95,7 @@ struct Joints {
 impl Joints {
     fn peer<J: Matrices>(&self, subjects: &mut Subjects) {
         let joints: Vec<J> = peers::pack(&self.joints);
-        let out: Vec<J::Matrix> = joints.iter().map(J::to_matrix).collect();
+        let out = vec![joints[0].to_matrix(); joints.len()];
         let want = self.want.clone();
         let call = |joints: &Vec<J>, out: &mut Vec<J::Matrix>| {
             for (out, joint) in out.iter_mut().zip(joints) {
@@ -126,7 +126,7 @@ fn from_matrices(subjects: &mut Subjects, n: usize, layout: &str) {
             "condyle",
             BOUND,
             &matrices,
-            structs(&want),
+            vec![JointQuat::IDENTITY; n],
             |matrices, joints| matrices_to_joints(matrices, joints).expect("sizes agree"),
             move |joints| error(joints.iter().map(transform), &looked_at),
         ),
@@ -156,7 +156,7 @@ impl Placed {
             .chunks(J::LANES)
             .map(|chunk| J::pack_matrix(&peers::filled(chunk, J::LANES)))
             .collect();
-        let out: Vec<J> = matrices.iter().map(J::from_matrix).collect();
+        let out = vec![J::from_matrix(&matrices[0]); matrices.len()];
         let want = self.want.clone();
         let call = |matrices: &Vec<J::Matrix>, out: &mut Vec<J>| {
             for (out, m) in out.iter_mut().zip(matrices) {
@@ -169,8 +169,10 @@ impl Placed {
 
 /// A rotation and its opposite are the same.
 fn error(got: impl Iterator<Item = Transform>, want: &[Transform]) -> f64 {
-    largest(got.zip(want).map(|(got, want)| {
-        let of = |sign: f64| worst(got.rotation.iter().zip(want.rotation.map(|v| sign * f64::from(v))));
-        of(1.0).min(of(-1.0)).max(worst(got.translation.iter().zip(want.translation.map(f64::from))))
-    }))
+    worst_of(got, want, |got, want| {
+        let of = |sign: f32| {
+            worst_joint(got, &Transform { rotation: want.rotation.map(|v| sign * v), ..*want }.into())
+        };
+        of(1.0).min(of(-1.0))
+    })
 }

@@ -6,10 +6,10 @@ use std::rc::Rc;
 use condyle::{
     Degree, Factor, JointQuat, Method, Pose, Selection, Terms, Transform, interpolate_joints,
     interpolate_joints_in_place, interpolate_poses, interpolate_poses_in_place, interpolate_poses_through,
-    reference,
+    reference, reference::Local,
 };
 
-use super::{JOINTS, MANY, case, largest, worst};
+use super::{JOINTS, MANY, case, worst_joints};
 use crate::data::{Random, structs, transform};
 use crate::harness::{Case, Subjects};
 use crate::peers::{self, Interpolate};
@@ -58,30 +58,27 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-/// In place of the first list. It is the second one already, so that it stays what it is however often it is moved.
+/// In place of the first list, which call after call comes to rest at the second one.
 fn in_place(subjects: &mut Subjects, layout: &str) {
-    let (_, to) = Random(6).pairs(MANY);
-    let moved = move |got: &mut dyn Iterator<Item = Transform>, to: &[Transform]| {
-        if got.eq(to.iter().copied()) { 0.0 } else { f64::INFINITY }
-    };
+    let Data { from, to, want, .. } = Data::new(MANY, true);
+    let method = Method::default();
+    let bound = bound(method);
     match layout {
         "blocks" => {
-            let pose = Pose::from_transforms(&to);
-            let call = |to: &Pose, pose: &mut Pose| {
-                interpolate_poses_in_place(pose, to, FACTOR, Selection::All, Method::default())
-                    .expect("sizes agree");
+            let [from, to] = [from, to].map(|joints| Pose::from_transforms(&joints));
+            let call = move |to: &Pose, pose: &mut Pose| {
+                interpolate_poses_in_place(pose, to, FACTOR, Selection::All, method).expect("sizes agree");
             };
-            let wrong = move |pose: &Pose| moved(&mut pose.transforms(), &to);
-            subjects.kernel("condyle", 0.0, &Rc::new(pose.clone()), pose, call, wrong);
+            let wrong = move |pose: &Pose| worst_joints(pose.transforms(), &want);
+            subjects.kernel("condyle", bound, &Rc::new(to), from, call, wrong);
         }
         _ => {
-            let list = structs(&to);
-            let call = |to: &Vec<JointQuat>, list: &mut Vec<JointQuat>| {
-                interpolate_joints_in_place(list, to, FACTOR, Selection::All, Method::default())
-                    .expect("sizes agree");
+            let [from, to] = [from, to].map(|joints| structs(&joints));
+            let call = move |to: &Vec<JointQuat>, list: &mut Vec<JointQuat>| {
+                interpolate_joints_in_place(list, to, FACTOR, Selection::All, method).expect("sizes agree");
             };
-            let wrong = move |list: &Vec<JointQuat>| moved(&mut list.iter().map(transform), &to);
-            subjects.kernel("condyle", 0.0, &Rc::new(list.clone()), list, call, wrong);
+            let wrong = move |list: &Vec<JointQuat>| worst_joints(list.iter().map(transform), &want);
+            subjects.kernel("condyle", bound, &Rc::new(to), from, call, wrong);
         }
     }
 }
@@ -98,7 +95,7 @@ fn through_middle(subjects: &mut Subjects) {
     };
     let out = from.clone();
     let want = data.want.clone();
-    let wrong = move |out: &Pose| error(out.transforms(), &want);
+    let wrong = move |out: &Pose| worst_joints(out.transforms(), &want);
     // The middle is rounded, and seen from twice as far.
     let bound = method.error_bound(FRAC_PI_4) + 2e-7;
     subjects.kernel("condyle", bound, &Rc::new([from, middle, to]), out, call, wrong);
@@ -120,37 +117,40 @@ fn build(subjects: &mut Subjects, n: usize, layout: &str, slerp: bool) {
     peers::each_of_layout!(layout, data.peer(subjects));
 }
 
-/// Rotation and translation.
-type Want = Vec<([f64; 4], [f64; 3])>;
-
-fn want(from: &[Transform], to: &[Transform], slerp: bool) -> Want {
+fn want(from: &[Transform], to: &[Transform], slerp: bool) -> Vec<Local> {
     let t = f64::from(FACTOR);
     let one = |(from, to): (&Transform, &Transform)| {
-        let (a, b) = (from.rotation.map(f64::from), to.rotation.map(f64::from));
+        let (from, to) = (Local::from(*from), Local::from(*to));
         let rotation = match slerp {
-            true => reference::slerp(a, b, t),
+            true => reference::slerp(from.rotation, to.rotation, t),
             false => {
-                let sum: [f64; 4] = std::array::from_fn(|c| a[c] + (b[c] - a[c]) * t);
+                let sum: [f64; 4] = mix(from.rotation, to.rotation, t);
                 let length = sum.iter().map(|v| v * v).sum::<f64>().sqrt();
                 sum.map(|v| v / length)
             }
         };
-        let [a, b] = [from, to].map(|joint| joint.translation.map(f64::from));
-        (rotation, std::array::from_fn(|c| a[c] + (b[c] - a[c]) * t))
+        let translation = mix(from.translation, to.translation, t);
+        Local { rotation, translation, scale: mix(from.scale, to.scale, t) }
     };
     from.iter().zip(to).map(one).collect()
 }
 
-fn error(got: impl Iterator<Item = Transform>, want: &Want) -> f64 {
-    largest(got.zip(want).map(|(got, (rotation, translation))| {
-        worst(got.rotation.iter().zip(*rotation)).max(worst(got.translation.iter().zip(*translation)))
-    }))
+fn mix<const N: usize>(from: [f64; N], to: [f64; N], t: f64) -> [f64; N] {
+    std::array::from_fn(|c| from[c] + (to[c] - from[c]) * t)
 }
+
+/// How far a kernel may be off: by what its method documents, and by its products in the portable mode.
+fn bound(method: Method) -> f64 {
+    method.error_bound(FRAC_PI_2) + 5e-8
+}
+
+/// Of nlerp against nlerp.
+const NLERP_BOUND: f64 = 3e-7;
 
 struct Data {
     from: Vec<Transform>,
     to: Vec<Transform>,
-    want: Rc<Want>,
+    want: Rc<Vec<Local>>,
     slerp: bool,
 }
 
@@ -161,7 +161,7 @@ impl Data {
         Self { from, to, want, slerp }
     }
 
-    /// A kernel of condyle, which may be off by its documented bound, and by its products in the portable mode.
+    /// A kernel of condyle.
     fn kernel(
         &self,
         subjects: &mut Subjects,
@@ -170,9 +170,7 @@ impl Data {
         method: Method,
         per_joint: bool,
     ) {
-        // Nlerp is held against nlerp.
-        let method_bound = if self.slerp { method.error_bound(FRAC_PI_2) } else { 2.5e-7 };
-        let bound = method_bound + 5e-8;
+        let bound = if self.slerp { bound(method) } else { NLERP_BOUND };
         let want = self.want.clone();
         // Empty where one serves all.
         let factors = vec![FACTOR; if per_joint { self.from.len() } else { 0 }];
@@ -183,7 +181,7 @@ impl Data {
                     interpolate_poses(from, to, factor(factors), Selection::All, method, out)
                         .expect("sizes agree");
                 };
-                let (out, wrong) = (from.clone(), move |out: &Pose| error(out.transforms(), &want));
+                let (out, wrong) = (from.clone(), move |out: &Pose| worst_joints(out.transforms(), &want));
                 subjects.kernel(implementation, bound, &Rc::new((from, to, factors)), out, call, wrong);
             }
             _ => {
@@ -194,7 +192,7 @@ impl Data {
                         .expect("sizes agree");
                 };
                 let (out, wrong) =
-                    (from.clone(), move |out: &Vec<_>| error(out.iter().map(transform), &want));
+                    (from.clone(), move |out: &Vec<_>| worst_joints(out.iter().map(transform), &want));
                 subjects.kernel(implementation, bound, &Rc::new((from, to, factors)), out, call, wrong);
             }
         }
@@ -204,7 +202,7 @@ impl Data {
         let (from, to): (Vec<J>, Vec<J>) = (peers::pack(&self.from), peers::pack(&self.to));
         let out = from.clone();
         let want = self.want.clone();
-        let wrong = move |out: &Vec<J>| error(peers::unpack(out), &want);
+        let wrong = move |out: &Vec<J>| worst_joints(peers::unpack(out), &want);
         let input = (from, to);
         match self.slerp {
             true => subjects.peer(J::NAME, input, out, |input, out| each(input, out, J::slerp), wrong),

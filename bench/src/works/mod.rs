@@ -10,7 +10,7 @@ pub(crate) mod roofline;
 mod sample;
 mod skin;
 
-use condyle::{Affine, reference};
+use condyle::{Affine, Transform, reference};
 
 use crate::harness::{Case, Subjects};
 
@@ -56,13 +56,34 @@ fn largest(errors: impl IntoIterator<Item = f64>) -> f64 {
     errors.into_iter().fold(0.0, |worst, e| if e > worst || e.is_nan() { e } else { worst })
 }
 
+/// The largest error of all that are wanted; infinite where one is missing.
+fn worst_of<'a, G, W: 'a>(
+    got: impl IntoIterator<Item = G>,
+    want: impl IntoIterator<Item = &'a W>,
+    error: impl Fn(G, &W) -> f64,
+) -> f64 {
+    let mut got = got.into_iter();
+    largest(want.into_iter().map(|want| got.next().map_or(f64::INFINITY, |got| error(got, want))))
+}
+
 /// Matrices against the reference.
 fn worst_matrices<'a>(
     got: impl IntoIterator<Item = Affine>,
     want: impl IntoIterator<Item = &'a reference::Matrix>,
 ) -> f64 {
-    let pair = |(got, want): (Affine, &reference::Matrix)| {
+    worst_of(got, want, |got, want| {
         worst(got.rows.as_flattened().iter().zip(want.as_flattened().iter().copied()))
-    };
-    largest(got.into_iter().zip(want).map(pair))
+    })
+}
+
+/// Joints against the reference.
+fn worst_joints(got: impl IntoIterator<Item = Transform>, want: &[reference::Local]) -> f64 {
+    worst_of(got, want, worst_joint)
+}
+
+fn worst_joint(got: Transform, want: &reference::Local) -> f64 {
+    let rotation = worst(got.rotation.iter().zip(want.rotation));
+    let translation = worst(got.translation.iter().zip(want.translation));
+    let scale = worst(got.scale.iter().zip(want.scale));
+    largest([rotation, translation, scale])
 }

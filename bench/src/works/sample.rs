@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use condyle::{Pose, RawClip, RawCursor, Skeleton, Target, Transform, reference, sample_raw};
 
-use super::{JOINTS, case, largest, worst};
+use super::{JOINTS, case, worst_joints};
 use crate::data::Random;
 use crate::harness::{Case, Subjects};
 use crate::peers::{self, Interpolate};
@@ -29,10 +29,7 @@ impl Input {
     /// How far the outcome of the call before number `next` is off.
     fn error(&self, got: impl Iterator<Item = Transform>, next: usize) -> f64 {
         let want = reference::sample_raw(&self.clip, &self.skeleton, self.time(next - 1).into());
-        largest(got.zip(want).map(|(got, want)| {
-            let rotation = worst(got.rotation.iter().zip(want.rotation));
-            rotation.max(worst(got.translation.iter().zip(want.translation)))
-        }))
+        worst_joints(got, &want)
     }
 }
 
@@ -46,7 +43,7 @@ fn build(subjects: &mut Subjects) {
         "condyle",
         1e-6,
         &input,
-        (Pose::identity(JOINTS), RawCursor::default(), 0),
+        (Pose::identity(JOINTS), RawCursor::default(), 1),
         |input, (pose, cursor, next)| {
             sample_raw(&input.clip, &input.skeleton, input.time(*next), cursor, pose).expect("sizes agree");
             *next += 1;
@@ -77,7 +74,7 @@ fn peer<J: Interpolate>(subjects: &mut Subjects, input: &Rc<Input>) {
     subjects.peer(
         J::NAME,
         (input.clone(), times, joints.clone()),
-        (joints[..JOINTS].to_vec(), 0),
+        (joints[..JOINTS].to_vec(), 1),
         |(input, times, joints), (pose, next)| {
             let seconds = input.time(*next);
             for (out, keys) in pose.iter_mut().zip(joints.chunks(times.len())) {
