@@ -74,7 +74,8 @@ fn turn(a: &[f32], v: impl Fn(usize) -> f64, angle: f64, out: &mut [f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::assert_close;
+    use crate::reference;
+    use crate::testing::{Random, assert_close, assert_portable, tries};
 
     fn between<const N: usize>(a: [f32; N], b: [f32; N], t: f32) -> [f32; N] {
         let mut out = [0.0; N];
@@ -116,5 +117,54 @@ mod tests {
         for t in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
             assert!(between(a, b, t).iter().chain(&between(a, a, t)).all(|v| v.is_nan()), "{t}");
         }
+    }
+
+    #[test]
+    fn vectors_of_any_dimension() {
+        let mut random = Random(11);
+        fn check<const N: usize>(random: &mut Random) {
+            for case in 0..tries(500) {
+                let (a, mut b) = (random.unit::<N>(), random.unit::<N>());
+                if case % 3 == 0 {
+                    // Close by.
+                    let moved: [f64; N] = core::array::from_fn(|c| f64::from(a[c]) + f64::from(b[c]) * 1e-4);
+                    let length = moved.iter().map(|v| v * v).sum::<f64>().sqrt();
+                    b = moved.map(|v| (v / length) as f32);
+                }
+                let t = random.range(-0.5, 1.5);
+                let want = reference::slerp_vectors(a.map(f64::from), b.map(f64::from), t.into());
+                let mut got = [0.0; N];
+                slerp_vectors(&a, &b, t, &mut got).expect("one dimension");
+                assert_close(&got, &want, 1e-7, format_args!("{N} dimensions, case {case}, t = {t}"));
+                slerp_vectors(&a, &b, 0.0, &mut got).expect("one dimension");
+                assert_eq!(got, a);
+                slerp_vectors(&a, &b, 1.0, &mut got).expect("one dimension");
+                assert_eq!(got, b);
+                slerp_vectors(&a, &a, t, &mut got).expect("one dimension");
+                assert_eq!(got, a);
+                // Opposite: some way, of unit length.
+                slerp_vectors(&a, &a.map(|v| -v), 0.5, &mut got).expect("one dimension");
+                let length: f64 = got.iter().map(|&v| f64::from(v) * f64::from(v)).sum();
+                assert!((length - 1.0).abs() < 1e-6, "{N} dimensions: {got:?}");
+            }
+        }
+        check::<2>(&mut random);
+        check::<3>(&mut random);
+        check::<4>(&mut random);
+        check::<7>(&mut random);
+    }
+
+    #[test]
+    fn the_bits_are_the_same_everywhere() {
+        assert_portable(0, |hash| {
+            let mut random = Random(12);
+            for _ in 0..tries(200) {
+                let (a, b, mut out) = (random.unit::<5>(), random.unit::<5>(), [0.0; 5]);
+                for t in [0.3, -2.0, 1e9] {
+                    slerp_vectors(&a, &b, t, &mut out).expect("one dimension");
+                    hash.add(&out);
+                }
+            }
+        });
     }
 }

@@ -184,6 +184,11 @@ fn the_portable_mode_gives_the_same_bits_everywhere() {
             for t in [Factor::Same(0.3), Factor::Same(0.8), Factor::PerJoint(&t)] {
                 hash.add(between(&from, &to, t, how).as_flattened());
             }
+            let beyond = Interpolator { extrapolate: true, ..how };
+            for (a, b) in from.iter().zip(&to).take(tries(20)) {
+                hash.add(&interpolate(*a, *b, 1.7, beyond));
+                hash.add(&interpolate_through(*a, middle(*a, *b), *b, 0.4, how));
+            }
         }
     });
 }
