@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn the_bits_are_the_same_everywhere() {
-        assert_portable(0, |hash| {
+        assert_portable(0x0870_ba67_7a3c_9336, |hash| {
             let mut random = Random(12);
             for _ in 0..tries(200) {
                 let (a, b, mut out) = (random.unit::<5>(), random.unit::<5>(), [0.0; 5]);
