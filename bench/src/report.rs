@@ -26,8 +26,8 @@ pub(crate) fn section(work: &str) -> (&'static str, &'static str) {
         "other" => (
             "Other ways to interpolate: cycles per joint",
             "The polynomial of lower degree, a factor per joint, Eberly's series of 16 terms, of 5 on half of the angle, \
-             and with the middle known beforehand, nlerp with a corrected factor, the exponential map, and slerp in \
-             place of its first argument.",
+             and with the middle known beforehand, nlerp with a corrected factor, the exponential map, slerp of every \
+             other joint by a list of indices, and in place of its first argument.",
         ),
         "quats" => ("Joints to matrices: cycles per joint", "Of three rows; `columns` are of four columns."),
         "mats" => ("Matrices to joints: cycles per joint", ""),
@@ -35,7 +35,7 @@ pub(crate) fn section(work: &str) -> (&'static str, &'static str) {
             "Local to model and back: cycles per joint",
             "A character of 67 joints, half of it anew, sixteen characters, and from model matrices to local ones.",
         ),
-        "blend" => ("Blending: cycles per joint and layer", "Four layers of 1024 joints."),
+        "blend" => ("Blending: cycles per joint and layer", "Four layers."),
         "palette" => (
             "Palette: cycles per joint",
             "Condyle also finds out whether normals need matrices of their own.",
@@ -44,7 +44,7 @@ pub(crate) fn section(work: &str) -> (&'static str, &'static str) {
         _ => (
             "Skinning: cycles per vertex",
             "`p`: positions, `pnt`: normals and tangents too, `bases`: positions from weighted base vectors; of 2 or 4 \
-             influences per vertex; 1024 vertices or a million (`1m`).",
+             influences per vertex; 1024 vertices, 67 (`67`) or a million (`1m`).",
         ),
     }
 }
@@ -97,8 +97,8 @@ fn rival<'a>(rows: &'a [Row], row: &Row) -> Option<&'a Row> {
 /// Each column's name: what tells it from the others.
 fn names(columns: &[Column]) -> Vec<String> {
     let differs = |a: &dyn Fn(&Column) -> String| distinct(columns.iter().map(a)).len() > 1;
-    let (works, sizes) = (differs(&|c| c.0.into()), differs(&|c| c.1.to_string()));
-    let layouts = differs(&|c| c.2.into());
+    let (works, layouts) = (differs(&|c| c.0.into()), differs(&|c| c.2.into()));
+    let sizes = distinct(columns.iter().map(|c| (c.0, c.2))).len() < columns.len();
     let name = |&(work, n, layout): &Column| {
         if let Some(what) = work.strip_prefix("roofline_") {
             return what.replace('_', " ");
@@ -110,7 +110,7 @@ fn names(columns: &[Column]) -> Vec<String> {
         if layouts {
             parts.push(layout.into());
         }
-        if sizes && (layouts || !works) {
+        if sizes {
             parts.push(n.to_string());
         }
         parts.join(" ")

@@ -4,12 +4,11 @@ use std::rc::Rc;
 
 use condyle::{Layer, Mean, Pose, Transform, blend, reference};
 
-use super::{case, worst_joints};
+use super::{JOINTS, MANY, case, worst_joints};
 use crate::data::Random;
 use crate::harness::{Case, Subjects};
 use crate::peers::{self, Blend, LAYERS};
 
-const JOINTS: usize = 1024;
 const WEIGHTS: [f32; LAYERS] = [0.4, 0.1, 0.2, 0.3];
 
 /// A dot product, and ten sums of products.
@@ -17,23 +16,29 @@ const FLOPS: usize = 7 + 20;
 
 /// Ten numbers of each layer read; what is written is shared by all layers.
 pub(super) fn cases() -> Vec<Case> {
-    let case = |work, mean, flops| {
-        let build = move |subjects: &mut Subjects| build(subjects, mean);
-        Case { times: LAYERS, flops, ..case(work, "blocks", JOINTS, 40 + 40 / LAYERS, build) }
-    };
-    vec![case("blend_layer", Mean::Linear, FLOPS), case("blend_layer_exponential", Mean::ExponentialMap, 0)]
+    let mut cases = Vec::new();
+    for (work, mean, flops) in
+        [("blend_layer", Mean::Linear, FLOPS), ("blend_layer_exponential", Mean::ExponentialMap, 0)]
+    {
+        for n in [JOINTS, 1024, MANY] {
+            let build = move |subjects: &mut Subjects| build(subjects, n, mean);
+            let case = case(work, "blocks", n, 40 + 40 / LAYERS, build);
+            cases.push(Case { times: LAYERS, flops, ..case });
+        }
+    }
+    cases
 }
 
 type Want = Vec<reference::Local>;
 
-fn build(subjects: &mut Subjects, mean: Mean) {
+fn build(subjects: &mut Subjects, n: usize, mean: Mean) {
     let mut random = Random(9);
-    let (first, second) = random.pairs(JOINTS);
+    let (first, second) = random.pairs(n);
     let layers = [first.clone(), second, random.beside(&first), random.beside(&first)];
     let poses = layers.each_ref().map(|layer| Pose::from_transforms(layer));
     // The first layer stands for the rest pose, to whose side rotations are brought.
     let weighted: Vec<_> =
-        poses.iter().zip(WEIGHTS).map(|(pose, weight)| (pose, vec![weight.into(); JOINTS])).collect();
+        poses.iter().zip(WEIGHTS).map(|(pose, weight)| (pose, vec![weight.into(); n])).collect();
     let want: Rc<Want> = Rc::new(reference::blend(&poses[0], &weighted, mean == Mean::Linear));
     let (out, looked_at) = (poses[0].clone(), want.clone());
     let call = move |poses: &[Pose; LAYERS], out: &mut Pose| {

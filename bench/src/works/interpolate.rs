@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use condyle::{
     Degree, Factor, JointQuat, Method, Pose, Selection, Terms, Transform, interpolate_joints,
-    interpolate_joints_in_place, interpolate_poses, interpolate_poses_in_place, interpolate_poses_through,
-    reference, reference::Local,
+    interpolate_joints_in_place, interpolate_joints_through, interpolate_poses, interpolate_poses_in_place,
+    interpolate_poses_through, reference, reference::Local,
 };
 
 use super::{JOINTS, MANY, case, worst_joints};
@@ -43,10 +43,22 @@ pub(super) fn cases() -> Vec<Case> {
     ];
     for (work, method, per_joint) in others {
         for (layout, bytes) in LAYOUTS {
+            for n in [JOINTS, 1024] {
+                let build = move |subjects: &mut Subjects| {
+                    let mut data = Data::new(n, true);
+                    data.which.factors = vec![FACTOR; if per_joint { n } else { 0 }];
+                    data.kernel(subjects, layout, "condyle", method);
+                };
+                cases.push(case(work, layout, n, bytes, build));
+            }
+        }
+    }
+    for (layout, bytes) in LAYOUTS {
+        for n in [JOINTS, 1024] {
             let build = move |subjects: &mut Subjects| {
-                Data::new(1024, true).kernel(subjects, layout, "condyle", method, per_joint);
+                Data::every_other(n).kernel(subjects, layout, "condyle", Method::default());
             };
-            cases.push(case(work, layout, 1024, bytes, build));
+            cases.push(case("other_slerp_list", layout, n, bytes + 2, build));
         }
     }
     for (layout, bytes) in LAYOUTS {
@@ -54,7 +66,11 @@ pub(super) fn cases() -> Vec<Case> {
             in_place(subjects, layout);
         }));
     }
-    cases.push(case("other_eberly5_through_middle", "blocks", 1024, 3 * 40, through_middle));
+    for (layout, bytes) in LAYOUTS {
+        cases.push(case("other_eberly5_through_middle", layout, 1024, bytes, move |subjects| {
+            through_middle(subjects, layout);
+        }));
+    }
     cases
 }
 
@@ -84,21 +100,34 @@ fn in_place(subjects: &mut Subjects, layout: &str) {
 }
 
 /// Eberly's series on half of the angle, with the middle known beforehand.
-fn through_middle(subjects: &mut Subjects) {
-    let data = Data::new(1024, true);
-    let [from, to] = [&data.from, &data.to].map(|joints| Pose::from_transforms(joints));
+fn through_middle(subjects: &mut Subjects, layout: &str) {
+    let Data { from, to, want, .. } = Data::new(1024, true);
+    let [from, to] = [from, to].map(|joints| Pose::from_transforms(&joints));
     let mut middle = from.clone();
     interpolate_poses(&from, &to, 0.5, Selection::All, Method::Exact, &mut middle).expect("sizes agree");
+    let keys = [from, middle, to];
     let method = Method::Eberly(Terms::new(5).expect("from 1 to 16"));
-    let call = move |[from, middle, to]: &[Pose; 3], out: &mut Pose| {
-        interpolate_poses_through(from, middle, to, FACTOR, method, out).expect("sizes agree");
-    };
-    let out = from.clone();
-    let want = data.want.clone();
-    let wrong = move |out: &Pose| worst_joints(out.transforms(), &want);
     // The middle is rounded, and seen from twice as far.
     let bound = method.error_bound(FRAC_PI_4) + 2e-7;
-    subjects.kernel("condyle", bound, &Rc::new([from, middle, to]), out, call, wrong);
+    match layout {
+        "blocks" => {
+            let call = move |[from, middle, to]: &[Pose; 3], out: &mut Pose| {
+                interpolate_poses_through(from, middle, to, FACTOR, method, out).expect("sizes agree");
+            };
+            let out = keys[0].clone();
+            let wrong = move |out: &Pose| worst_joints(out.transforms(), &want);
+            subjects.kernel("condyle", bound, &Rc::new(keys), out, call, wrong);
+        }
+        _ => {
+            let keys = keys.map(|pose| structs(&pose.transforms().collect::<Vec<_>>()));
+            let call = move |[from, middle, to]: &[Vec<JointQuat>; 3], out: &mut Vec<JointQuat>| {
+                interpolate_joints_through(from, middle, to, FACTOR, method, out).expect("sizes agree");
+            };
+            let out = keys[0].clone();
+            let wrong = move |out: &Vec<JointQuat>| worst_joints(out.iter().map(transform), &want);
+            subjects.kernel("condyle", bound, &Rc::new(keys), out, call, wrong);
+        }
+    }
 }
 
 /// Two joints read, one written.
@@ -107,12 +136,12 @@ const LAYOUTS: [(&str, usize); 2] = [("blocks", 3 * 40), ("structs", 3 * 32)];
 fn build(subjects: &mut Subjects, n: usize, layout: &str, slerp: bool) {
     let data = Data::new(n, slerp);
     if slerp {
-        data.kernel(subjects, layout, "condyle", Method::default(), false);
-        data.kernel(subjects, layout, "van_waveren", Method::VanWaveren, false);
+        data.kernel(subjects, layout, "condyle", Method::default());
+        data.kernel(subjects, layout, "van_waveren", Method::VanWaveren);
         let eberly = Method::Eberly(Terms::new(8).expect("from 1 to 16"));
-        data.kernel(subjects, layout, "eberly8", eberly, false);
+        data.kernel(subjects, layout, "eberly8", eberly);
     } else {
-        data.kernel(subjects, layout, "condyle", Method::Nlerp, false);
+        data.kernel(subjects, layout, "condyle", Method::Nlerp);
     }
     peers::each_of_layout!(layout, data.peer(subjects));
 }
@@ -152,48 +181,70 @@ struct Data {
     to: Vec<Transform>,
     want: Rc<Vec<Local>>,
     slerp: bool,
+    which: Which,
+}
+
+/// Whom to interpolate, and by what.
+#[derive(Clone, Default)]
+struct Which {
+    /// Of each joint; empty where one serves all.
+    factors: Vec<f32>,
+    /// The joints that take part; empty where all do.
+    list: Vec<u16>,
+}
+
+impl Which {
+    fn factor(&self) -> Factor<'_> {
+        if self.factors.is_empty() { Factor::Same(FACTOR) } else { Factor::PerJoint(&self.factors) }
+    }
+
+    fn selection(&self) -> Selection<'_> {
+        if self.list.is_empty() { Selection::All } else { Selection::List(&self.list) }
+    }
 }
 
 impl Data {
     fn new(n: usize, slerp: bool) -> Self {
         let (from, to) = Random(6).pairs(n);
         let want = Rc::new(want(&from, &to, slerp));
-        Self { from, to, want, slerp }
+        Self { from, to, want, slerp, which: Which::default() }
+    }
+
+    /// So many joints, and between them as many others that stay as they are.
+    fn every_other(n: usize) -> Self {
+        let mut data = Self::new(2 * n, true);
+        data.which.list = (0..2 * n as u16).step_by(2).collect();
+        for (want, from) in Rc::make_mut(&mut data.want).iter_mut().zip(&data.from).skip(1).step_by(2) {
+            *want = Local::from(*from);
+        }
+        data
     }
 
     /// A kernel of condyle.
-    fn kernel(
-        &self,
-        subjects: &mut Subjects,
-        layout: &str,
-        implementation: &'static str,
-        method: Method,
-        per_joint: bool,
-    ) {
+    fn kernel(&self, subjects: &mut Subjects, layout: &str, implementation: &'static str, method: Method) {
         let bound = if self.slerp { bound(method) } else { NLERP_BOUND };
         let want = self.want.clone();
-        // Empty where one serves all.
-        let factors = vec![FACTOR; if per_joint { self.from.len() } else { 0 }];
+        let which = self.which.clone();
         match layout {
             "blocks" => {
                 let [from, to] = [&self.from, &self.to].map(|joints| Pose::from_transforms(joints));
-                let call = move |(from, to, factors): &(Pose, Pose, Vec<f32>), out: &mut Pose| {
-                    interpolate_poses(from, to, factor(factors), Selection::All, method, out)
+                let call = move |(from, to, which): &(Pose, Pose, Which), out: &mut Pose| {
+                    interpolate_poses(from, to, which.factor(), which.selection(), method, out)
                         .expect("sizes agree");
                 };
                 let (out, wrong) = (from.clone(), move |out: &Pose| worst_joints(out.transforms(), &want));
-                subjects.kernel(implementation, bound, &Rc::new((from, to, factors)), out, call, wrong);
+                subjects.kernel(implementation, bound, &Rc::new((from, to, which)), out, call, wrong);
             }
             _ => {
-                type Lists = (Vec<JointQuat>, Vec<JointQuat>, Vec<f32>);
+                type Lists = (Vec<JointQuat>, Vec<JointQuat>, Which);
                 let (from, to) = (structs(&self.from), structs(&self.to));
-                let call = move |(from, to, factors): &Lists, out: &mut Vec<JointQuat>| {
-                    interpolate_joints(from, to, factor(factors), Selection::All, method, out)
+                let call = move |(from, to, which): &Lists, out: &mut Vec<JointQuat>| {
+                    interpolate_joints(from, to, which.factor(), which.selection(), method, out)
                         .expect("sizes agree");
                 };
                 let (out, wrong) =
                     (from.clone(), move |out: &Vec<_>| worst_joints(out.iter().map(transform), &want));
-                subjects.kernel(implementation, bound, &Rc::new((from, to, factors)), out, call, wrong);
+                subjects.kernel(implementation, bound, &Rc::new((from, to, which)), out, call, wrong);
             }
         }
     }
@@ -216,9 +267,4 @@ fn each<J: Interpolate>((from, to): &(Vec<J>, Vec<J>), out: &mut [J], between: i
     for ((out, from), to) in out.iter_mut().zip(from).zip(to) {
         *out = between(from, to, FACTOR);
     }
-}
-
-/// The factor of each joint, or one for all where there are none.
-fn factor(factors: &[f32]) -> Factor<'_> {
-    if factors.is_empty() { Factor::Same(FACTOR) } else { Factor::PerJoint(factors) }
 }

@@ -38,6 +38,8 @@ pub(super) fn cases() -> Vec<Case> {
         ("skin_bases_p4", "", 1024, 4, Bases),
         ("skin_pnt2", "", 1024, 2, Frames),
         ("skin_pnt4", "", 1024, 4, Frames),
+        ("skin_p4_67", "", 67, 4, Positions),
+        ("skin_pnt4_67", "", 67, 4, Frames),
         ("skin_p4_1m", "copy_of_skin_p4_1m", MILLION, 4, Positions),
         ("skin_bases_p4_1m", "copy_of_skin_bases_p4_1m", MILLION, 4, Bases),
         ("skin_pnt4_1m", "copy_of_skin_pnt4_1m", MILLION, 4, Frames),
