@@ -12,7 +12,7 @@ const SLOW: [&str; 9] = [
     "blend::",
     "convert::",
     "exp_map::",
-    "interpolate::tests",
+    "interpolate::",
     "model::crowd",
     "model::subtree",
     "reference::",
