@@ -12,8 +12,8 @@ use crate::machine::ticks_per_ns;
 /// Long enough for the clock's resolution, short enough to fall between interruptions.
 const SLICE_SECONDS: f64 = 100e-6;
 /// What one case may take in a pass, unless that leaves fewer than [`LEAST_ROUNDS`].
-const CASE_SECONDS: f64 = 0.7;
-const LEAST_ROUNDS: u32 = 4;
+const CASE_SECONDS: f64 = 0.5;
+const LEAST_ROUNDS: u32 = 3;
 /// A peer's error is reported, not judged; but beyond this it did something else.
 const PEER_BOUND: f64 = 1e-3;
 

@@ -286,7 +286,7 @@ pub(crate) fn conditions(rows: &[Row], rounds: u32) -> Vec<String> {
          in any component."
             .into(),
         format!(
-            "Minimum of {rounds} rounds, fewer where an input is large, in three passes over all works; all who do one work take turns \
+            "Minimum of {rounds} rounds, fewer where an input is large, in two passes over all works; all who do one work take turns \
              on the same data. The clock \
              is measured in every round, so cycles are those of the core."
         ),
