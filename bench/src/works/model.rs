@@ -32,12 +32,18 @@ pub(super) fn cases() -> Vec<Case> {
     ]
 }
 
-fn single(subjects: &mut Subjects) {
+/// One character: its skeleton, its joints, the same as a pose, and where they are.
+fn character() -> (Skeleton, Vec<Transform>, Pose, Rc<Vec<reference::Matrix>>) {
     let mut random = Random(2);
     let skeleton = random.skeleton(JOINTS);
     let joints = random.transforms(JOINTS);
     let pose = Pose::from_transforms(&joints);
-    let want = Rc::new(reference::local_to_model(&skeleton, &reference::locals(&pose)));
+    let want = reference::local_to_model(&skeleton, &reference::locals(&pose));
+    (skeleton, joints, pose, Rc::new(want))
+}
+
+fn single(subjects: &mut Subjects) {
+    let (skeleton, joints, pose, want) = character();
     let looked_at = want.clone();
     subjects.kernel(
         "condyle",
@@ -53,11 +59,7 @@ fn single(subjects: &mut Subjects) {
 
 /// A part of what [`single`] does, on matrices that are right outside of that part.
 fn subtree(subjects: &mut Subjects) {
-    let mut random = Random(2);
-    let skeleton = random.skeleton(JOINTS);
-    let joints = random.transforms(JOINTS);
-    let pose = Pose::from_transforms(&joints);
-    let want = Rc::new(reference::local_to_model(&skeleton, &reference::locals(&pose)));
+    let (skeleton, joints, pose, want) = character();
     let looked_at = want.clone();
     let mut model = vec![Affine::IDENTITY; JOINTS];
     local_to_model(&skeleton, &pose, &mut model).expect("sizes agree");

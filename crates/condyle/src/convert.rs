@@ -68,11 +68,11 @@ fn rotation_rows<S: Simd, M: Mode, V: SimdFloat<S>>(mode: M, q: &[V; 4], scale: 
 /// One row of the product of two affine matrices. Of the left one: its first three numbers, each in all lanes, and the
 /// fourth behind three zeros; `b` is the right one.
 #[inline(always)]
-pub(crate) fn mul_row<S: Simd, M: Mode>(
+pub(crate) fn mul_row<S: Simd, M: Mode, V: Floats<S>>(
     mode: M,
-    [x, y, z, translation]: [f32x4<S>; 4],
-    b: &[f32x4<S>; 3],
-) -> f32x4<S> {
+    [x, y, z, translation]: [V; 4],
+    b: &[V; 3],
+) -> V {
     mode.madd(x, b[0], mode.madd(y, b[1], mode.madd(z, b[2], translation)))
 }
 

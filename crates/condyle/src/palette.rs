@@ -69,7 +69,15 @@ impl Palette {
     /// Whether a joint turns left hands into right ones. Looks at every matrix.
     #[must_use]
     pub fn mirrors(&self) -> bool {
-        self.matrices.iter().any(|m| cofactors(m.linear_columns()).1 < 0.0)
+        let even = self.rule == NormalRule::InverseTranspose && self.normal_matrices.is_empty();
+        if !even {
+            return self.matrices.iter().any(|m| cofactors(m.linear_columns()).1 < 0.0);
+        }
+        // Rotations and reflections of one scale: f32 can tell as well, in less time.
+        self.matrices.iter().any(|m| {
+            let [ax, ay, az, _, bx, by, bz, _, cx, cy, cz, ..] = m.columns;
+            ax * (by * cz - bz * cy) + ay * (bz * cx - bx * cz) + az * (bx * cy - by * cx) < 0.0
+        })
     }
 
     /// How normals follow.

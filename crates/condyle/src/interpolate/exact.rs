@@ -15,7 +15,7 @@ pub(super) fn exact(a: Quat, b: Quat, t: f32, arc: Arc) -> Quat {
         return [f32::NAN; 4];
     }
     let b = if arc == Arc::Shorter { on_hemisphere_of(a, b) } else { b };
-    let (p, q, t) = (a.map(f64::from), b.map(f64::from), f64::from(t));
+    let (p, q) = (a.map(f64::from), b.map(f64::from));
     let chord = sqrt_f64(square(core::array::from_fn(|c| q[c] - p[c])));
     let sum = sqrt_f64(square(core::array::from_fn(|c| q[c] + p[c])));
     if t == 0.0 || chord == 0.0 {
@@ -30,9 +30,10 @@ pub(super) fn exact(a: Quat, b: Quat, t: f32, arc: Arc) -> Quat {
     }
     if !(0.0..=1.0).contains(&t) {
         let mut out = [0.0; 4];
-        turn_on(&a, &b, t as f32, &mut out);
+        turn_on(&a, &b, t, &mut out);
         return out;
     }
+    let t = f64::from(t);
     let theta = 2.0 * atan2_f64(chord, sum);
     // Of the half angle twice: exact where the angle is near π.
     let sin = chord * sum / 2.0;

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use fearless_simd::{f32x4, f32x8, prelude::*};
 
-use crate::convert::transform_rows;
+use crate::convert::{mul_row, transform_rows};
 use crate::pose::{BLOCK, Lanes, PoseBlock};
 use crate::simd::{Mode, dispatch, transpose_halves};
 use crate::{Affine, Error, Pose, Skeleton};
@@ -162,7 +162,7 @@ fn regroup<S: Simd, const N: usize>(
     }
 }
 
-/// The model matrices of one joint of all instances: the same operations in the same order as `mul_affine` has for one.
+/// The model matrices of one joint of all instances.
 #[inline(always)]
 fn place_joint<S: Simd, M: Mode>(
     s: S,
@@ -184,8 +184,8 @@ fn place_joint<S: Simd, M: Mode>(
     for (r, row) in product.iter_mut().enumerate() {
         let [x, y, z, t] = [0, 1, 2, 3].map(|c| load(&parent.0[4 * r + c]));
         for (c, value) in row.iter_mut().enumerate() {
-            let last = mode.madd(z, local[2][c], if c == 3 { t } else { zero });
-            *value = mode.madd(x, local[0][c], mode.madd(y, local[1][c], last));
+            let translation = if c == 3 { t } else { zero };
+            *value = mul_row(mode, [x, y, z, translation], &[local[0][c], local[1][c], local[2][c]]);
             value.store_slice(&mut own.0[4 * r + c]);
         }
     }

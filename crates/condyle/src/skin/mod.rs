@@ -60,21 +60,9 @@ fn skin_at_most(
         _ => Normals::Own,
     };
     // Only tangents ask.
-    let frames = Frames { normals, tangents: with_tangents, mirrors: with_tangents && mirrors(palette) };
+    let frames = Frames { normals, tangents: with_tangents, mirrors: with_tangents && palette.mirrors() };
     skin_all(influences, palette, frames, bind, posed);
     Ok(())
-}
-
-/// [`Palette::mirrors`], in f32 where it is known that all matrices are rotations and reflections of one scale.
-fn mirrors(palette: &Palette) -> bool {
-    let even = palette.rule() == NormalRule::InverseTranspose && palette.normal_matrices().is_empty();
-    if !even {
-        return palette.mirrors();
-    }
-    palette.matrices().iter().any(|m| {
-        let [ax, ay, az, _, bx, by, bz, _, cx, cy, cz, ..] = m.columns;
-        ax * (by * cz - bz * cy) + ay * (bz * cx - bx * cz) + az * (bx * cy - by * cx) < 0.0
-    })
 }
 
 #[cfg(test)]
