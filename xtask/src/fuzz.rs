@@ -1,4 +1,4 @@
-//! Thirty seconds of each fuzz target, starting from documents that are valid.
+//! Thirty seconds of each fuzz target, starting from what is valid.
 //!
 //! The targets are built as cargo-fuzz builds them, but for AddressSanitizer: the workspace has no unsafe code for it
 //! to watch, and without it a stable compiler serves and the limit on memory measures the importer alone.
@@ -10,7 +10,7 @@ use crate::step::{Log, Outcome, Step, Stop, alone as run_alone, cargo, need};
 #[path = "../../crates/condyle-gltf/tests/tiny/mod.rs"]
 mod tiny;
 
-const TARGETS: [&str; 3] = ["import", "mutate", "meshopt"];
+const TARGETS: [&str; 4] = ["import", "mutate", "meshopt", "container"];
 
 /// How long a target runs in CI.
 pub(crate) const SECONDS: u32 = 30;

@@ -98,6 +98,54 @@ pub enum Error {
         /// The track.
         track: usize,
     },
+    /// The bytes of `what` end too early: `needed` are wanted where `found` are left.
+    Truncated {
+        /// What is being read.
+        what: &'static str,
+        /// How many bytes are left.
+        found: usize,
+        /// How many it takes.
+        needed: usize,
+    },
+    /// Bytes do not begin as `what` does.
+    Magic {
+        /// What they should be.
+        what: &'static str,
+    },
+    /// `what` is of a version that is not known.
+    Version {
+        /// What is being read.
+        what: &'static str,
+        /// Its version.
+        found: u16,
+        /// The newest that is known.
+        newest: u16,
+    },
+    /// The bytes of element `at` of `what` are not those that were written.
+    Checksum {
+        /// The field.
+        what: &'static str,
+        /// The place in it.
+        at: usize,
+    },
+    /// Element `at` of `what` is the number `found`.
+    Value {
+        /// The field.
+        what: &'static str,
+        /// The place in it.
+        at: usize,
+        /// The number.
+        found: u64,
+        /// What would do.
+        expected: &'static str,
+    },
+    /// Element `at` of `what` is not UTF-8, or begins or ends inside a character.
+    NotText {
+        /// The field.
+        what: &'static str,
+        /// The place in it.
+        at: usize,
+    },
     /// A word stands where one of `expected` must.
     UnknownName {
         /// All that would do.
@@ -145,6 +193,20 @@ impl fmt::Display for Error {
             Self::DuplicateTrack { track } => {
                 write!(f, "tracks[{track}] drives a property that an earlier track already drives")
             }
+            Self::Truncated { what, found, needed } => {
+                write!(f, "{what} ends too early: {found} bytes are left, {needed} are needed")
+            }
+            Self::Magic { what } => write!(f, "the bytes do not begin as {what} does"),
+            Self::Version { what, found, newest } => {
+                write!(f, "{what} is of version {found}, {newest} is the newest that is known")
+            }
+            Self::Checksum { what, at } => {
+                write!(f, "{what}[{at}] is damaged: its bytes are not those that were written")
+            }
+            Self::Value { what, at, found, expected } => {
+                write!(f, "{what}[{at}] is {found}, {expected} is expected")
+            }
+            Self::NotText { what, at } => write!(f, "{what}[{at}] is not UTF-8"),
             Self::UnknownName { expected } => write!(f, "expected one of {expected}"),
             Self::Environment { variable, expected } => {
                 write!(f, "{variable} must be one of {expected}, and one that this machine has")

@@ -79,6 +79,7 @@ extern crate alloc;
 extern crate std;
 
 mod blend;
+mod container;
 mod convert;
 mod decompose;
 mod eberly_table;
@@ -108,6 +109,9 @@ mod testing;
 pub mod math;
 
 pub use blend::{Layer, Mean, blend};
+pub use container::{
+    Container, ContainerReader, ContainerWriter, Entry, EntryKind, MeshPlacement, PlacedMesh, checksum,
+};
 pub use convert::{
     joints_to_columns, joints_to_matrices, matrices_to_joints, matrices_to_pose, pose_to_columns,
     pose_to_matrices,

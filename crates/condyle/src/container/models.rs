@@ -1,0 +1,315 @@
+//! What skeletons and meshes look like inside a container.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::bytes::{Source, put_floats, put_u16s, put_u32s};
+use crate::{
+    Affine, Error, Influences, Joint, MorphTarget, NO_PARENT, Skeleton, Skin, SkinnedMesh, Transform,
+    Vertices,
+};
+
+/// Triangles of a model, and what moves them.
+///
+/// What a container holds was checked against its skeleton when it was written, and again when it was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlacedMesh {
+    /// The vertices in the bind pose.
+    pub mesh: SkinnedMesh,
+    /// What moves them.
+    pub placement: MeshPlacement,
+    /// One weight for each morph target, where no clip says otherwise.
+    pub morph_weights: Vec<f32>,
+    /// The number that [`Target::Weights`](crate::Target::Weights) names these morph targets by: the document's node.
+    pub node: u32,
+    /// The material's colour: red, green, blue, opacity, linear, normally from 0 to 1.
+    pub color: [f32; 4],
+    /// Whether it consists of triangles. Points and lines have vertices too, but nothing to fill.
+    pub drawable: bool,
+    /// Whether the document's default scene shows it.
+    pub shown: bool,
+}
+
+/// What moves a mesh.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MeshPlacement {
+    /// Each vertex follows joints of the skin by its influences.
+    Skin(Skin),
+    /// All of it follows one joint of the skeleton; its influences name joint 0 only, as
+    /// [`Influences::rigid`] does.
+    Joint(u16),
+    /// Nothing: this matrix takes it to model space. Its influences name joint 0 only.
+    Fixed(Affine),
+}
+
+impl PlacedMesh {
+    /// The parts must fit each other, and their joints the skeleton.
+    fn check(&self, skeleton: &Skeleton) -> Result<(), Error> {
+        let targets = self.mesh.morph_targets().len();
+        Error::check_len("morph weights", self.morph_weights.len(), targets)?;
+        Error::check_finite("morph weights", &self.morph_weights, 1)?;
+        Error::check_finite("color", &self.color, 1)?;
+        let count = skeleton.joint_count();
+        let (_, named, _) = self.mesh.influences().as_slices();
+        match &self.placement {
+            MeshPlacement::Skin(skin) => {
+                check_joints("joints of a skin", skin.joints(), count)?;
+                check_joints("joints of influences", named, skin.joints().len())
+            }
+            MeshPlacement::Joint(joint) => {
+                check_joints("joint of a mesh", &[*joint], count)?;
+                check_joints("joints of influences", named, 1)
+            }
+            MeshPlacement::Fixed(matrix) => {
+                Error::check_finite("matrix of a mesh", matrix.rows.as_flattened(), 1)?;
+                check_joints("joints of influences", named, 1)
+            }
+        }
+    }
+}
+
+/// An error where a joint is not below `count`.
+fn check_joints(what: &'static str, joints: &[u16], count: usize) -> Result<(), Error> {
+    match joints.iter().position(|&joint| usize::from(joint) >= count) {
+        None => Ok(()),
+        Some(at) => Err(Error::Index { what, at, found: joints[at].into(), count }),
+    }
+}
+
+/// A length as the file holds it.
+fn count(what: &'static str, found: usize) -> Result<u32, Error> {
+    u32::try_from(found).map_err(|_| Error::TooMany { what, found, limit: u32::MAX as usize })
+}
+
+pub(super) fn write_skeleton(skeleton: &Skeleton, out: &mut Vec<u8>) -> Result<(), Error> {
+    let names: usize = skeleton.names().iter().map(String::len).sum();
+    put_u32s(out, [count("joints", skeleton.joint_count())?, count("names of joints", names)?]);
+    put_u16s(out, skeleton.parents());
+    put_u32s(out, skeleton.nodes().iter().copied());
+    for rest in skeleton.rest().transforms() {
+        put_floats(out, &rest.rotation);
+        put_floats(out, &rest.translation);
+        put_floats(out, &rest.scale);
+    }
+    let mut end = 0;
+    for name in skeleton.names() {
+        end += name.len();
+        // No more than their sum.
+        put_u32s(out, [end as u32]);
+    }
+    skeleton.names().iter().for_each(|name| out.extend(name.as_bytes()));
+    Ok(())
+}
+
+pub(super) fn read_skeleton(data: &[u8]) -> Result<Skeleton, Error> {
+    let mut source = Source(data);
+    let [joints, text] = source.words("a skeleton")?.map(|n| n as usize);
+    let parents = source.u16s("parents", joints)?;
+    let nodes = source.u32s("nodes", joints)?;
+    let rest = source.vectors::<10>("rest transforms", joints)?;
+    let ends = source.u32s("ends of names", joints)?;
+    let text = core::str::from_utf8(source.bytes("names of joints", text)?)
+        .map_err(|_| Error::NotText { what: "names of joints", at: 0 })?;
+    source.end("bytes behind a skeleton")?;
+
+    let mut start = 0;
+    let mut found = Vec::with_capacity(joints);
+    for (at, (((parent, node), rest), end)) in parents.zip(nodes).zip(rest).zip(ends).enumerate() {
+        let end = end as usize;
+        let name = text.get(start..end).ok_or(Error::NotText { what: "names of joints", at })?;
+        start = end;
+        let [x, y, z, w, tx, ty, tz, sx, sy, sz] = rest;
+        found.push(Joint {
+            name: name.into(),
+            parent: Some(parent).filter(|&p| p != NO_PARENT),
+            node,
+            rest: Transform { rotation: [x, y, z, w], translation: [tx, ty, tz], scale: [sx, sy, sz] },
+        });
+    }
+    Error::check_len("names of joints", text.len(), start)?;
+    let skeleton = Skeleton::new(found)?;
+    Ok(skeleton)
+}
+
+/// Bits of a morph target's first number. That of a mesh has all but the first: there always are positions.
+const POSITIONS: u32 = 1;
+const NORMALS: u32 = 2;
+const TANGENTS: u32 = 4;
+const DRAWABLE: u32 = 8;
+const SHOWN: u32 = 16;
+
+const SKIN: u32 = 0;
+const JOINT: u32 = 1;
+const FIXED: u32 = 2;
+
+fn flag(bit: u32, is: bool) -> u32 {
+    if is { bit } else { 0 }
+}
+
+pub(super) fn write_mesh(placed: &PlacedMesh, skeleton: &Skeleton, out: &mut Vec<u8>) -> Result<(), Error> {
+    placed.check(skeleton)?;
+    let mesh = &placed.mesh;
+    let Vertices { positions, normals, tangents } = mesh.vertices();
+    let (starts, joints, weights) = mesh.influences().as_slices();
+    let (kind, skin_joints) = match &placed.placement {
+        MeshPlacement::Skin(skin) => (SKIN, skin.joints().len()),
+        MeshPlacement::Joint(_) => (JOINT, 0),
+        MeshPlacement::Fixed(_) => (FIXED, 0),
+    };
+    let flags = flag(NORMALS, !normals.is_empty())
+        | flag(TANGENTS, !tangents.is_empty())
+        | flag(DRAWABLE, placed.drawable)
+        | flag(SHOWN, placed.shown);
+    put_u32s(
+        out,
+        [
+            flags,
+            kind,
+            placed.node,
+            count("vertices", positions.len())?,
+            count("influences", joints.len())?,
+            count("indices", mesh.indices().len())?,
+            count("morph targets", mesh.morph_targets().len())?,
+            count("joints of a skin", skin_joints)?,
+        ],
+    );
+    put_floats(out, &placed.color);
+    match &placed.placement {
+        MeshPlacement::Skin(skin) => {
+            put_u16s(out, skin.joints());
+            skin.inverse_bind().iter().for_each(|m| put_floats(out, m.rows.as_flattened()));
+        }
+        MeshPlacement::Joint(joint) => put_u32s(out, [(*joint).into()]),
+        MeshPlacement::Fixed(matrix) => put_floats(out, matrix.rows.as_flattened()),
+    }
+    put_floats(out, &placed.morph_weights);
+    put_floats(out, positions.as_flattened());
+    put_floats(out, normals.as_flattened());
+    put_floats(out, tangents.as_flattened());
+    put_u32s(out, starts.iter().skip(1).copied());
+    put_u16s(out, joints);
+    put_floats(out, weights);
+    put_u32s(out, mesh.indices().iter().copied());
+    for MorphTarget { positions, normals, tangents } in mesh.morph_targets() {
+        let present = flag(POSITIONS, !positions.is_empty())
+            | flag(NORMALS, !normals.is_empty())
+            | flag(TANGENTS, !tangents.is_empty());
+        put_u32s(out, [present]);
+        put_floats(out, positions.as_flattened());
+        put_floats(out, normals.as_flattened());
+        put_floats(out, tangents.as_flattened());
+    }
+    Ok(())
+}
+
+/// An error where bits are set that have no meaning.
+fn check_flags(what: &'static str, at: usize, found: u32, known: u32) -> Result<(), Error> {
+    match found & !known {
+        0 => Ok(()),
+        _ => Err(Error::Value { what, at, found: found.into(), expected: "a sum of known bits" }),
+    }
+}
+
+pub(super) fn read_mesh(data: &[u8], skeleton: &Skeleton) -> Result<PlacedMesh, Error> {
+    let mut source = Source(data);
+    let [flags, kind, node, vertices, influences, indices, targets, joints] = source.words("a mesh")?;
+    check_flags("flags of a mesh", 0, flags, NORMALS | TANGENTS | DRAWABLE | SHOWN)?;
+    let [vertices, influences, indices, targets, joints] =
+        [vertices, influences, indices, targets, joints].map(|n| n as usize);
+    let color = source.words("a mesh")?.map(f32::from_bits);
+    let placement = read_placement(&mut source, kind, joints)?;
+    let morph_weights = floats(&mut source, "morph weights", targets)?;
+    let present = |bit, flags: u32| if flags & bit == 0 { 0 } else { vertices };
+    let bind = Vertices {
+        positions: source.vectors("positions", vertices)?,
+        normals: source.vectors("normals", present(NORMALS, flags))?,
+        tangents: source.vectors("tangents", present(TANGENTS, flags))?,
+    };
+    let influences = read_influences(&mut source, vertices, influences)?;
+    let indices = source.u32s("indices", indices)?.collect();
+    // Each takes at least the four bytes that say what it has.
+    Error::check_room("morph targets", source.0.len() / 4, targets)?;
+    let mut morph_targets = Vec::with_capacity(targets);
+    for at in 0..targets {
+        let [flags] = source.words("morph targets")?;
+        check_flags("flags of morph targets", at, flags, POSITIONS | NORMALS | TANGENTS)?;
+        morph_targets.push(MorphTarget {
+            positions: source.vectors("morph positions", present(POSITIONS, flags))?,
+            normals: source.vectors("morph normals", present(NORMALS, flags))?,
+            tangents: source.vectors("morph tangents", present(TANGENTS, flags))?,
+        });
+    }
+    source.end("bytes behind a mesh")?;
+    let placed = PlacedMesh {
+        mesh: SkinnedMesh::new(bind, influences, indices, morph_targets)?,
+        placement,
+        morph_weights,
+        node,
+        color,
+        drawable: flags & DRAWABLE != 0,
+        shown: flags & SHOWN != 0,
+    };
+    placed.check(skeleton)?;
+    Ok(placed)
+}
+
+fn read_placement(source: &mut Source<'_>, kind: u32, joints: usize) -> Result<MeshPlacement, Error> {
+    let matrix = |numbers: [f32; 12]| {
+        let (rows, _) = numbers.as_chunks::<4>();
+        Affine { rows: [rows[0], rows[1], rows[2]] }
+    };
+    if kind != SKIN {
+        Error::check_len("joints of a skin", joints, 0)?;
+    }
+    match kind {
+        SKIN => {
+            let named = source.u16s("joints of a skin", joints)?.collect();
+            let inverse_bind = source.vectors("inverse bind matrices", joints)?;
+            Ok(MeshPlacement::Skin(Skin::new(named, inverse_bind.into_iter().map(matrix).collect())?))
+        }
+        JOINT => {
+            let [found] = source.words("joint of a mesh")?;
+            let joint = u16::try_from(found).map_err(|_| Error::Value {
+                what: "joint of a mesh",
+                at: 0,
+                found: found.into(),
+                expected: "a number below 65,536",
+            })?;
+            Ok(MeshPlacement::Joint(joint))
+        }
+        FIXED => Ok(MeshPlacement::Fixed(matrix(source.words("matrix of a mesh")?.map(f32::from_bits)))),
+        found => Err(Error::Value {
+            what: "placement of a mesh",
+            at: 0,
+            found: found.into(),
+            expected: "0, a skin, 1, a joint, or 2, a matrix,",
+        }),
+    }
+}
+
+fn floats(source: &mut Source<'_>, what: &'static str, count: usize) -> Result<Vec<f32>, Error> {
+    Ok(source.vectors::<1>(what, count)?.into_iter().map(|[v]| v).collect())
+}
+
+fn read_influences(source: &mut Source<'_>, vertices: usize, influences: usize) -> Result<Influences, Error> {
+    let ends = source.u32s("ends of influences", vertices)?;
+    let joints: Vec<u16> = source.u16s("joints of influences", influences)?.collect();
+    let weights = floats(source, "weights", influences)?;
+    let mut start = 0;
+    for (at, end) in ends.clone().enumerate() {
+        if (end as usize) < start || end as usize > influences {
+            let expected = "the number of an influence, not below that of the vertex before";
+            return Err(Error::Value { what: "ends of influences", at, found: end.into(), expected });
+        }
+        start = end as usize;
+    }
+    Error::check_len("influences", influences, start)?;
+    let mut start = 0;
+    let rows = ends.map(|end| {
+        let row = start..end as usize;
+        start = row.end;
+        joints[row.clone()].iter().copied().zip(weights[row].iter().copied())
+    });
+    let influences = Influences::from_rows(rows)?;
+    Ok(influences)
+}

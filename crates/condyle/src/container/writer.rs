@@ -1,0 +1,135 @@
+//! Writes a container: the same bytes for the same entries in the same order.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::{
+    ALIGNMENT, CHECKSUM, ENTRY, EntryKind, HEADER, MAGIC, MAJOR, MINOR, NO_MODEL, PlacedMesh, Raw, WORD,
+    checksum, models,
+};
+use crate::{Error, Skeleton};
+
+/// Collects entries, then writes them all.
+///
+/// The bytes depend on the entries and their order only.
+#[derive(Debug, Clone, Default)]
+pub struct ContainerWriter {
+    entries: Vec<Pending>,
+    /// One after another.
+    names: String,
+    data: Vec<u8>,
+}
+
+#[derive(Debug, Clone)]
+struct Pending {
+    kind: EntryKind,
+    model: Option<usize>,
+    name_end: u32,
+    /// In `data`, a multiple of [`ALIGNMENT`].
+    offset: usize,
+    length: usize,
+}
+
+impl ContainerWriter {
+    /// Adds an entry of any kind as it is, and returns its index. `model` is the index of its model's skeleton, which
+    /// must have been added.
+    ///
+    /// # Errors
+    /// [`Error::Index`] if there is no entry `model`, [`Error::Value`] if it is no skeleton; [`Error::TooMany`] above 2^32
+    /// entries or bytes of names.
+    pub fn add(
+        &mut self,
+        kind: EntryKind,
+        name: &str,
+        model: Option<usize>,
+        data: &[u8],
+    ) -> Result<usize, Error> {
+        let (at, limit) = (self.entries.len(), NO_MODEL as usize);
+        if let Some(found) = model {
+            let entry =
+                self.entries.get(found).ok_or(Error::Index { what: "models", at, found, count: at })?;
+            if entry.kind != EntryKind::Skeleton {
+                let expected = "the place of a skeleton";
+                return Err(Error::Value { what: "models", at, found: found as u64, expected });
+            }
+        }
+        if at >= limit {
+            return Err(Error::TooMany { what: "entries", found: at + 1, limit });
+        }
+        let found = self.names.len() + name.len();
+        let name_end = u32::try_from(found).map_err(|_| Error::TooMany { what: "names", found, limit })?;
+        self.names.push_str(name);
+        self.data.resize(self.data.len().next_multiple_of(ALIGNMENT), 0);
+        // A number is its kind, however it was said.
+        let kind = EntryKind::from(u32::from(kind));
+        self.entries.push(Pending { kind, model, name_end, offset: self.data.len(), length: data.len() });
+        self.data.extend_from_slice(data);
+        Ok(at)
+    }
+
+    /// Adds a skeleton, which stands for a model, and returns its index.
+    ///
+    /// # Errors
+    /// [`Error::TooMany`] above 2^32 bytes of names, or entries.
+    pub fn add_skeleton(&mut self, name: &str, skeleton: &Skeleton) -> Result<usize, Error> {
+        let mut data = Vec::new();
+        models::write_skeleton(skeleton, &mut data)?;
+        self.add(EntryKind::Skeleton, name, None, &data)
+    }
+
+    /// Adds a mesh of the model whose skeleton is the entry `model`, and returns its index.
+    ///
+    /// # Errors
+    /// What [`ContainerReader::mesh`](crate::ContainerReader::mesh) would refuse: [`Error::Index`] if it names a joint that
+    /// its skin or the skeleton does not have, [`Error::Length`], [`Error::NotFinite`] for its weights, matrix and colour;
+    /// [`Error::TooMany`] above 2^32 of anything.
+    pub fn add_mesh(
+        &mut self,
+        name: &str,
+        model: usize,
+        mesh: &PlacedMesh,
+        skeleton: &Skeleton,
+    ) -> Result<usize, Error> {
+        let mut data = Vec::new();
+        models::write_mesh(mesh, skeleton, &mut data)?;
+        self.add(EntryKind::Mesh, name, Some(model), &data)
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn finish(self) -> Vec<u8> {
+        let names = self.names.len().next_multiple_of(WORD);
+        let table = HEADER + self.entries.len() * ENTRY + names + CHECKSUM;
+        let start = table.next_multiple_of(ALIGNMENT);
+        let place = |entry: &Pending| (start + entry.offset) as u64;
+        let end = self.entries.last().map_or(table as u64, |last| place(last) + last.length as u64);
+
+        let mut out = Vec::with_capacity(start + self.data.len());
+        out.extend(MAGIC);
+        out.extend([MAJOR, MINOR].into_iter().flat_map(u16::to_le_bytes));
+        // Both were limited to 32 bits when entries were added.
+        out.extend(
+            [self.entries.len() as u32, self.names.len() as u32, 0].into_iter().flat_map(u32::to_le_bytes),
+        );
+        out.extend(end.to_le_bytes());
+        for entry in &self.entries {
+            let raw = Raw {
+                kind: entry.kind.into(),
+                model: entry.model.map_or(NO_MODEL, |model| model as u32),
+                name_end: entry.name_end,
+                offset: place(entry),
+                length: entry.length as u64,
+                checksum: checksum(&self.data[entry.offset..entry.offset + entry.length]),
+            };
+            raw.write(&mut out);
+        }
+        out.extend(self.names.as_bytes());
+        out.resize(table - CHECKSUM, 0);
+        out.extend(checksum(&out).to_le_bytes());
+        if !self.entries.is_empty() {
+            out.resize(start, 0);
+        }
+        out.extend(self.data);
+        out
+    }
+}
