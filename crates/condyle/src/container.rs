@@ -4,14 +4,13 @@
 //! A file is a header, a table of entries with their names, and the entries' bytes. [`Container`] borrows a whole file,
 //! [`ContainerReader`] knows the table alone and is handed one entry at a time. Neither reads anything itself.
 
-mod bytes;
 mod models;
 #[cfg(test)]
 mod tests;
 mod writer;
 
 use crate::{Error, Skeleton};
-pub use bytes::checksum;
+use crate::bytes::{self, checksum};
 pub use models::{MeshPlacement, PlacedMesh};
 pub use writer::ContainerWriter;
 

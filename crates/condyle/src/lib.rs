@@ -79,10 +79,13 @@ extern crate alloc;
 extern crate std;
 
 mod blend;
+mod bytes;
+mod clip;
 mod container;
 mod convert;
 mod decompose;
 mod eberly_table;
+mod encode;
 mod error;
 mod exp_map;
 #[cfg(feature = "mint")]
@@ -110,13 +113,16 @@ pub mod math;
 
 pub use blend::{Layer, Mean, blend};
 pub use container::{
-    Container, ContainerReader, ContainerWriter, Entry, EntryKind, MeshPlacement, PlacedMesh, checksum,
+    Container, ContainerReader, ContainerWriter, Entry, EntryKind, MeshPlacement, PlacedMesh,
 };
+pub use bytes::checksum;
+pub use clip::Clip;
 pub use convert::{
     joints_to_columns, joints_to_matrices, matrices_to_joints, matrices_to_pose, pose_to_columns,
     pose_to_matrices,
 };
 pub use decompose::{Polar, Transform64};
+pub use encode::{Effort, EncodeOptions, Encoded, Encoding, JointError, Measured, Shell, encode};
 pub use error::Error;
 pub use interpolate::{
     Arc, Degree, Factor, Interpolator, Method, Selection, Terms, align_keys, interpolate, interpolate_joints,
@@ -130,7 +136,9 @@ pub use model::{CrowdBuffer, local_to_model, local_to_model_crowd, local_to_mode
 pub use morph::morph;
 pub use palette::{NormalRule, Palette, PaletteMatrix, palette};
 pub use pose::{Lanes, Pose, PoseBlock};
-pub use sample::{RawCursor, sample_raw, sample_weights};
+pub use sample::{
+    Character, RawCursor, sample, sample_crowd, sample_joint, sample_masked, sample_raw, sample_set, sample_weights,
+};
 pub use simd::{Dispatch, Isa, Numeric};
 pub use skeleton::{Joint, NO_PARENT, Skeleton};
 pub use skin::{WeightedBases, bitangents, skin, skin_positions};

@@ -28,6 +28,9 @@ pub enum Target {
     /// The morph weights of a set, one number per morph target. The document decides which set
     /// a number stands for: `condyle-gltf` uses the index of the node that carries the mesh.
     Weights(u32),
+    /// A value of the game's own: a curve of any number of components, for a light, a sound, a blend of materials. The number is
+    /// the game's.
+    Value(u32),
 }
 
 /// One property over time.
@@ -174,7 +177,7 @@ impl Track {
         match self.target {
             Target::Rotation(_) => 4,
             Target::Translation(_) | Target::Scale(_) => 3,
-            Target::Weights(_) => self.values.len() / (keys * self.values_per_key()).max(1),
+            Target::Weights(_) | Target::Value(_) => self.values.len() / (keys * self.values_per_key()).max(1),
         }
     }
 }

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::bytes::{Source, put_floats, put_u16s, put_u32s};
+use crate::bytes::{Source, put_floats, put_u16s, put_u32s};
 use crate::{
     Affine, Error, Influences, Joint, MorphTarget, NO_PARENT, Skeleton, Skin, SkinnedMesh, Transform,
     Vertices,

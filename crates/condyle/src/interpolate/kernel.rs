@@ -9,7 +9,7 @@ use crate::pose::{BLOCK, Lanes, PoseBlock};
 use crate::simd::{Floats, Mode, Portable, load, load_all, store_all};
 
 /// The four components of one quaternion per lane.
-pub(super) type Quats<V> = [V; 4];
+pub(crate) type Quats<V> = [V; 4];
 
 /// The sum of four products, in pairs: half as long a chain of operations that wait for each other.
 #[inline(always)]

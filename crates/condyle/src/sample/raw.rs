@@ -1,4 +1,4 @@
-//! Sampling: the pose of a clip at a moment.
+//! Authored clips, evaluated as the specification says.
 
 use alloc::vec::Vec;
 
@@ -21,17 +21,17 @@ pub struct RawCursor {
 
 /// Where a time falls in a timeline.
 #[derive(Debug, Clone, Copy, Default)]
-struct Span {
+pub(crate) struct Span {
     /// The last key at or before the time, or the first of all.
-    key: usize,
+    pub(crate) key: usize,
     /// 0 at `key`, towards 1 at the next one. 0 where a key holds: at it, before the first, after the last.
-    factor: f64,
+    pub(crate) factor: f64,
     /// Seconds from `key` to the next one; 0 where a key holds.
-    length: f64,
+    pub(crate) length: f64,
 }
 
 impl Span {
-    fn find(times: &[f32], seconds: f32, hint: usize) -> Self {
+    pub(crate) fn find(times: &[f32], seconds: f32, hint: usize) -> Self {
         // Two looks near the place of last time, then a search.
         let is_at = |key: usize| {
             (key == 0 || times.get(key).is_some_and(|&t| t <= seconds))
@@ -143,12 +143,12 @@ pub fn sample_weights(
 fn joint_of(track: &Track) -> Option<usize> {
     match track.target {
         Target::Rotation(j) | Target::Translation(j) | Target::Scale(j) => Some(j.into()),
-        Target::Weights(_) => None,
+        Target::Weights(_) | Target::Value(_) => None,
     }
 }
 
 /// One component of a cubic spline, in f64. glTF 2.0, appendix C: tangents are per second.
-fn hermite(track: &Track, span: Span, width: usize, component: usize) -> f64 {
+pub(crate) fn hermite(track: &Track, span: Span, width: usize, component: usize) -> f64 {
     let at = |key: usize, part: usize| f64::from(track.values[(key * 3 + part) * width + component]);
     let (from, t) = (at(span.key, 1), span.factor);
     if t == 0.0 {

@@ -35,20 +35,20 @@ fn at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     bytes.get(at..).and_then(<[u8]>::first_chunk).copied().unwrap_or([0; N])
 }
 
-pub(super) fn u16_at(bytes: &[u8], place: usize) -> u16 {
+pub(crate) fn u16_at(bytes: &[u8], place: usize) -> u16 {
     u16::from_le_bytes(at(bytes, place))
 }
 
-pub(super) fn u32_at(bytes: &[u8], place: usize) -> u32 {
+pub(crate) fn u32_at(bytes: &[u8], place: usize) -> u32 {
     u32::from_le_bytes(at(bytes, place))
 }
 
-pub(super) fn u64_at(bytes: &[u8], place: usize) -> u64 {
+pub(crate) fn u64_at(bytes: &[u8], place: usize) -> u64 {
     u64::from_le_bytes(at(bytes, place))
 }
 
 /// Splits bytes from their front. Nothing is allocated for a list before its bytes have been found to be there.
-pub(super) struct Source<'a>(pub(super) &'a [u8]);
+pub(crate) struct Source<'a>(pub(super) &'a [u8]);
 
 impl<'a> Source<'a> {
     /// `count` pieces of `N` bytes.
@@ -59,11 +59,11 @@ impl<'a> Source<'a> {
         Ok(head.as_chunks().0)
     }
 
-    pub(super) fn bytes(&mut self, what: &'static str, count: usize) -> Result<&'a [u8], Error> {
+    pub(crate) fn bytes(&mut self, what: &'static str, count: usize) -> Result<&'a [u8], Error> {
         Ok(self.pieces::<1>(what, count)?.as_flattened())
     }
 
-    pub(super) fn u32s(
+    pub(crate) fn u32s(
         &mut self,
         what: &'static str,
         count: usize,
@@ -72,7 +72,7 @@ impl<'a> Source<'a> {
     }
 
     /// The numbers of a small array.
-    pub(super) fn words<const N: usize>(&mut self, what: &'static str) -> Result<[u32; N], Error> {
+    pub(crate) fn words<const N: usize>(&mut self, what: &'static str) -> Result<[u32; N], Error> {
         let mut words = [0; N];
         for (word, found) in words.iter_mut().zip(self.u32s(what, N)?) {
             *word = found;
@@ -81,7 +81,7 @@ impl<'a> Source<'a> {
     }
 
     /// 16-bit numbers, and two bytes behind an odd count of them.
-    pub(super) fn u16s(
+    pub(crate) fn u16s(
         &mut self,
         what: &'static str,
         count: usize,
@@ -92,7 +92,7 @@ impl<'a> Source<'a> {
     }
 
     /// `count` vectors of `N` numbers.
-    pub(super) fn vectors<const N: usize>(
+    pub(crate) fn vectors<const N: usize>(
         &mut self,
         what: &'static str,
         count: usize,
@@ -107,24 +107,24 @@ impl<'a> Source<'a> {
     }
 
     /// Nothing may be left.
-    pub(super) fn end(self, what: &'static str) -> Result<(), Error> {
+    pub(crate) fn end(self, what: &'static str) -> Result<(), Error> {
         Error::check_len(what, self.0.len(), 0)
     }
 }
 
-pub(super) fn put_u32s(out: &mut Vec<u8>, numbers: impl IntoIterator<Item = u32>) {
+pub(crate) fn put_u32s(out: &mut Vec<u8>, numbers: impl IntoIterator<Item = u32>) {
     out.extend(numbers.into_iter().flat_map(u32::to_le_bytes));
 }
 
 /// 16-bit numbers, and two zeros behind an odd count of them.
-pub(super) fn put_u16s(out: &mut Vec<u8>, numbers: &[u16]) {
+pub(crate) fn put_u16s(out: &mut Vec<u8>, numbers: &[u16]) {
     out.extend(numbers.iter().flat_map(|n| n.to_le_bytes()));
     if !numbers.len().is_multiple_of(2) {
         out.extend([0; 2]);
     }
 }
 
-pub(super) fn put_floats(out: &mut Vec<u8>, numbers: &[f32]) {
+pub(crate) fn put_floats(out: &mut Vec<u8>, numbers: &[f32]) {
     out.extend(numbers.iter().flat_map(|n| n.to_le_bytes()));
 }
 

@@ -1,0 +1,293 @@
+//! Clips as they are played: one block of bytes, checked once and then read where it lies.
+
+pub(crate) mod exact;
+pub(crate) mod layout;
+pub(crate) mod spline;
+
+use crate::bytes::{checksum, u16_at, u32_at};
+use crate::{Error, Target};
+use exact::Exact;
+use layout::{
+    Class, EXACT, HEADER, Header, Kind, MAGIC, MAX_BITS, Placed, SET, Segment, VERSION, WIDTH, WINDOW,
+    total_width, unpack_widths, value,
+};
+use spline::Degree;
+
+const WHAT: &str = "a clip";
+
+/// A compressed clip: what [`encode`](crate::encode) makes of a [`RawClip`](crate::RawClip).
+///
+/// It borrows its bytes, which may lie anywhere, so also in a mapped file, and are the same on every platform. They are checked
+/// once, by [`from_bytes`](Self::from_bytes); after that [`sample`](crate::sample) reads any moment at the same cost.
+///
+/// A clip is cut into segments of equal length. In a segment each track is a curve with evenly spaced keys, packed with as many bits as
+/// the error allows; a moment needs four rows of keys at most. `docs/format.md` describes every byte.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Clip<'a> {
+    bytes: &'a [u8],
+    header: Header,
+}
+
+/// A moment of a clip.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) segment: Segment<'a>,
+    /// How far into the segment, from 0 to 1.
+    pub(crate) ratio: f64,
+}
+
+impl<'a> Clip<'a> {
+    /// Checks everything that sampling relies on. The time is in proportion to the number of bytes, nothing is allocated.
+    ///
+    /// # Errors
+    /// [`Error::Magic`] and [`Error::Version`] for what is no clip or a newer one; [`Error::Truncated`] and [`Error::Length`] if
+    /// bytes are missing or left over; [`Error::Checksum`] if they are not those that were written; [`Error::Value`],
+    /// [`Error::NotFinite`] and [`Error::Index`] for what no encoder writes.
+    pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, Error> {
+        if !bytes.starts_with(&MAGIC) {
+            return Err(match bytes.len() < MAGIC.len() && MAGIC.starts_with(bytes) {
+                true => Error::Truncated { what: WHAT, found: bytes.len(), needed: HEADER },
+                false => Error::Magic { what: WHAT },
+            });
+        }
+        if bytes.len() < HEADER {
+            return Err(Error::Truncated { what: WHAT, found: bytes.len(), needed: HEADER });
+        }
+        let version = u16_at(bytes, 4);
+        if version == 0 || version > VERSION {
+            return Err(Error::Version { what: WHAT, found: version, newest: VERSION });
+        }
+        let needed = u32_at(bytes, 8) as usize;
+        if bytes.len() < needed {
+            return Err(Error::Truncated { what: WHAT, found: bytes.len(), needed });
+        }
+        Error::check_len("the bytes of a clip", bytes.len(), needed)?;
+        if checksum(&bytes[Header::CHECKED..]) != Header::stored_checksum(bytes) {
+            return Err(Error::Checksum { what: "clips", at: 0 });
+        }
+        let clip = Self { bytes, header: Header::read(bytes) };
+        clip.check_header()?;
+        let components = clip.check_sets()?;
+        let mut end = clip.header.tables_end();
+        for at in 0..clip.header.exact_count {
+            end = clip.exact(at).check(at, end, &clip)?;
+        }
+        for at in 0..clip.header.segment_count {
+            clip.check_segment(at, components.div_ceil(WIDTH))?;
+        }
+        Ok(clip)
+    }
+
+    fn check_header(&self) -> Result<(), Error> {
+        let header = &self.header;
+        let floats = [header.start, header.end, header.rate, header.budget];
+        Error::check_finite("the header of a clip", &floats, 1)?;
+        if header.end < header.start || header.rate <= 0.0 {
+            return Err(value("the header of a clip", 36, 0, "an end behind the start and a rate above 0"));
+        }
+        let segments = header.frame_count.div_ceil(header.segment_frames.max(1)).max(1);
+        if header.segment_frames == 0 || header.segment_count != segments {
+            let expected = "as many segments as the frames take";
+            return Err(value("the header of a clip", 28, header.segment_count, expected));
+        }
+        let needed = (header.segment_count.saturating_mul(4))
+            .saturating_add(header.exact_count.saturating_mul(EXACT))
+            .saturating_add(header.set_count * SET + HEADER);
+        if needed > self.bytes.len() {
+            return Err(Error::Truncated { what: "the tables of a clip", found: self.bytes.len(), needed });
+        }
+        Ok(())
+    }
+
+    /// How many components all sets have, each filled up to whole tracks.
+    fn check_sets(&self) -> Result<usize, Error> {
+        let mut components = 0;
+        for at in 0..self.header.set_count {
+            let (kind, _, width) = self.set(at);
+            if kind > 1 {
+                return Err(value("sets", at, kind.into(), "0 or 1"));
+            }
+            components += width.next_multiple_of(WIDTH);
+        }
+        Ok(components)
+    }
+
+    fn check_segment(&self, at: usize, value_tracks: usize) -> Result<(), Error> {
+        let what = "segments";
+        let place = self.segment_place(at);
+        let bytes = self.bytes.get(place..).filter(|_| place >= self.header.tables_end());
+        let bytes = bytes.ok_or(value(what, at, place, "a place behind the tables and inside of the clip"))?;
+        let read = Segment::read(bytes, self.header.index_bytes());
+        let segment =
+            read.map_err(|(class, code)| value("classes", class, code.into(), "a known kind and degree"))?;
+        if segment.end > bytes.len() {
+            return Err(Error::Truncated { what: "a segment", found: bytes.len(), needed: segment.end });
+        }
+        if !(1..=4).contains(&segment.offset_bytes) {
+            return Err(value("offset sizes", at, segment.offset_bytes, "1 to 4 bytes"));
+        }
+        for Placed { class, rows, track, wide } in segment.classes() {
+            self.check_class(&class, &segment)?;
+            let mut bits = 0;
+            for i in 0..class.count {
+                let limit = match class.kind {
+                    Kind::Values => value_tracks,
+                    Kind::Scale => self.header.joint_count,
+                    _ => self.header.joint_count + usize::from(self.has_motion()),
+                };
+                let index = segment.index(track + i);
+                if index >= limit {
+                    return Err(Error::Index { what: "tracks", at: track + i, found: index, count: limit });
+                }
+                if class.degree != Degree::Constant {
+                    let packed = segment.width(wide + i);
+                    if packed >> 15 != 0 || unpack_widths(packed).iter().any(|&bits| bits > MAX_BITS) {
+                        return Err(value("widths", wide + i, packed.into(), "24 bits a component at most"));
+                    }
+                    bits += total_width(packed);
+                }
+            }
+            if bits.div_ceil(8) != class.row_bytes {
+                let expected = "as many bytes as the widths take";
+                return Err(value("the bytes of rows", track, class.row_bytes, expected));
+            }
+            let windows = rows + class.key_count() * class.row_bytes + WINDOW;
+            if class.row_bytes > 0 && windows > bytes.len() {
+                return Err(Error::Truncated { what: "the rows of a clip", found: bytes.len(), needed: windows });
+            }
+        }
+        let windows = segment.widths + WINDOW;
+        if windows > bytes.len() {
+            return Err(Error::Truncated { what: "the offsets of a clip", found: bytes.len(), needed: windows });
+        }
+        Ok(())
+    }
+
+    fn check_class(&self, class: &Class, segment: &Segment<'_>) -> Result<(), Error> {
+        let moves = class.degree != Degree::Constant;
+        if (moves && self.header.frame_count == 0) || moves != (class.intervals > 0) {
+            return Err(value("intervals", 0, class.intervals, "one or more, and none for constants"));
+        }
+        let turns = class.kind == Kind::Rotation && class.degree == Degree::Linear;
+        if turns && class.intervals != segment.turns {
+            return Err(value("intervals", 0, class.intervals, "the same for all linear rotations"));
+        }
+        Ok(())
+    }
+
+    /// The bytes, as [`from_bytes`](Self::from_bytes) took them.
+    #[must_use]
+    pub fn as_bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// How many joints the skeleton has that it is for.
+    #[must_use]
+    pub fn joint_count(&self) -> usize {
+        self.header.joint_count
+    }
+
+    /// The time of the first moment, in seconds. Clips need not start at 0.
+    #[must_use]
+    pub fn start(&self) -> f32 {
+        self.header.start
+    }
+
+    /// The time of the last moment, in seconds.
+    #[must_use]
+    pub fn end(&self) -> f32 {
+        self.header.end
+    }
+
+    /// Seconds from the first moment to the last.
+    #[must_use]
+    pub fn duration(&self) -> f32 {
+        self.header.end - self.header.start
+    }
+
+    /// Frames in a second: the spacing that the encoder measured errors at.
+    #[must_use]
+    pub fn rate(&self) -> f32 {
+        self.header.rate
+    }
+
+    /// How many frames follow the first one.
+    #[must_use]
+    pub fn frame_count(&self) -> usize {
+        self.header.frame_count
+    }
+
+    /// The distance in the skeleton's units that the encoder kept its errors under.
+    #[must_use]
+    pub fn budget(&self) -> f32 {
+        self.header.budget
+    }
+
+    /// What the clip drives beside joints, each with its number of components.
+    pub fn sets(&self) -> impl ExactSizeIterator<Item = (Target, usize)> + use<'a> {
+        let clip = *self;
+        (0..self.header.set_count).map(move |at| {
+            let (kind, id, width) = clip.set(at);
+            (if kind == 0 { Target::Weights(id) } else { Target::Value(id) }, width)
+        })
+    }
+
+    /// Whether the root's motion was taken out of the pose, for [`motion`](crate::motion) to be asked for.
+    #[must_use]
+    pub fn has_motion(&self) -> bool {
+        u16_at(self.bytes, 6) & 1 != 0
+    }
+
+    pub(crate) fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Kind, name and components of a set.
+    fn set(&self, at: usize) -> (u16, u32, usize) {
+        let place = self.header.sets() + SET * at;
+        (u16_at(self.bytes, place + 6), u32_at(self.bytes, place), u16_at(self.bytes, place + 4).into())
+    }
+
+    /// The set with this name, its first track, and its components.
+    pub(crate) fn find_set(&self, target: Target) -> Option<(usize, usize, usize)> {
+        let mut first = 0;
+        for (at, (found, width)) in self.sets().enumerate() {
+            if found == target {
+                return Some((at, first, width));
+            }
+            first += width.div_ceil(WIDTH);
+        }
+        None
+    }
+
+    /// Where a segment's bytes begin.
+    fn segment_place(&self, at: usize) -> usize {
+        u32_at(self.bytes, self.header.segments() + 4 * at) as usize
+    }
+
+    /// A track that is kept as it was authored.
+    pub(crate) fn exact(&self, at: usize) -> Exact<'a> {
+        Exact::read(self.bytes, self.header.exacts() + EXACT * at)
+    }
+
+    /// The tracks that are kept as they were authored.
+    pub(crate) fn exacts(&self) -> impl Iterator<Item = Exact<'a>> + use<'a> {
+        let clip = *self;
+        (0..self.header.exact_count).map(move |at| clip.exact(at))
+    }
+
+    /// Finds a moment; before the start and behind the end these hold.
+    pub(crate) fn locate(&self, seconds: f32) -> Place<'a> {
+        let header = &self.header;
+        let since = f64::from(seconds.clamp(header.start, header.end)) - f64::from(header.start);
+        let frame = (since * f64::from(header.rate)).min(header.frame_count as f64);
+        let segment = (frame as usize / header.segment_frames).min(header.segment_count - 1);
+        let first = segment * header.segment_frames;
+        let frames = (header.frame_count - first).min(header.segment_frames).max(1);
+        let bytes = self.bytes.get(self.segment_place(segment)..).unwrap_or_default();
+        Place {
+            segment: Segment::read(bytes, header.index_bytes()).unwrap_or(Segment::NONE),
+            ratio: (frame - first as f64) / frames as f64,
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The curves that clips are made of: evenly spaced keys, straight lines or cubic splines between them.
+
+/// How the keys of a track become a curve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Degree {
+    /// One value for the whole segment.
+    Constant,
+    /// Straight lines between keys; rotations go by slerp.
+    Linear,
+    /// A uniform cubic B-spline. Keys are its control points, but for the first and the last, which it begins and ends at.
+    Cubic,
+}
+
+/// Which keys a moment is made of, and how much of each.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Taps {
+    /// The first key.
+    pub(crate) first: usize,
+    /// How many keys, from the first on.
+    pub(crate) count: usize,
+    /// The weight of each; they sum to 1.
+    pub(crate) weights: [f64; 4],
+}
+
+impl Taps {
+    /// Those at `x`, counted in intervals from the first key, of a curve with that many `intervals`.
+    ///
+    /// A spline with one interval is a straight line. The control points in front of the first key and behind the last
+    /// one are `2·first - second` and so on: no bend at the ends, and no key that only an end needs.
+    pub(crate) fn at(degree: Degree, intervals: usize, x: f64) -> Self {
+        let interval = (x.max(0.0) as usize).min(intervals.saturating_sub(1));
+        let t = (x - interval as f64).clamp(0.0, 1.0);
+        match degree {
+            Degree::Constant => Self { first: 0, count: 1, weights: [1.0, 0.0, 0.0, 0.0] },
+            Degree::Linear => Self { first: interval, count: 2, weights: [1.0 - t, t, 0.0, 0.0] },
+            Degree::Cubic if intervals == 1 => {
+                Self { first: 0, count: 2, weights: [1.0 - t, t, 0.0, 0.0] }
+            }
+            Degree::Cubic => Self::cubic(intervals, interval, t),
+        }
+    }
+
+    /// Two intervals or more.
+    fn cubic(intervals: usize, interval: usize, t: f64) -> Self {
+        let (t2, t3, u) = (t * t, t * t * t, 1.0 - t);
+        let [before, from, to, after] = [
+            u * u * u / 6.0,
+            (4.0 - 6.0 * t2 + 3.0 * t3) / 6.0,
+            (1.0 + 3.0 * t + 3.0 * t2 - 3.0 * t3) / 6.0,
+            t3 / 6.0,
+        ];
+        match (interval == 0, interval + 1 == intervals) {
+            (true, _) => {
+                let weights = [from + 2.0 * before, to - before, after, 0.0];
+                Self { first: 0, count: 3, weights }
+            }
+            (_, true) => {
+                let weights = [before, from - after, to + 2.0 * after, 0.0];
+                Self { first: interval - 1, count: 3, weights }
+            }
+            _ => Self { first: interval - 1, count: 4, weights: [before, from, to, after] },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::format;
+
+    fn value(degree: Degree, keys: &[f64], x: f64) -> f64 {
+        let taps = Taps::at(degree, keys.len() - 1, x);
+        (0..taps.count).map(|i| taps.weights[i] * keys[taps.first + i]).sum()
+    }
+
+    #[test]
+    fn weights_sum_to_one_and_stay_inside() {
+        for degree in [Degree::Constant, Degree::Linear, Degree::Cubic] {
+            for intervals in 1..9 {
+                for step in -3..=8 * 9 {
+                    let x = f64::from(step) / 8.0;
+                    let taps = Taps::at(degree, intervals, x);
+                    let case = format!("{degree:?}, {intervals} intervals, {x}: {taps:?}");
+                    assert!((taps.weights.iter().sum::<f64>() - 1.0).abs() < 1e-15, "{case}");
+                    assert!(taps.first + taps.count <= intervals + 1, "{case}");
+                    assert!(taps.weights[taps.count..].iter().all(|&w| w == 0.0), "{case}");
+                }
+            }
+        }
+    }
+
+    /// Both kinds hold what is straight, and begin and end at their first and last key.
+    #[test]
+    fn straight_lines_stay_straight_and_ends_are_keys() {
+        for count in 2..9 {
+            let straight: std::vec::Vec<f64> = (0..count).map(|i| 3.0 - f64::from(i)).collect();
+            let bent: std::vec::Vec<f64> = (0..count).map(|i| f64::from(i * i % 5)).collect();
+            for degree in [Degree::Linear, Degree::Cubic] {
+                for step in 0..=(count - 1) * 4 {
+                    let x = f64::from(step) / 4.0;
+                    assert!((value(degree, &straight, x) - (3.0 - x)).abs() < 1e-14, "{degree:?} {count} {x}");
+                }
+                let last = f64::from(count - 1);
+                assert!((value(degree, &bent, 0.0) - bent[0]).abs() < 1e-15);
+                assert!((value(degree, &bent, last) - bent[bent.len() - 1]).abs() < 1e-15, "{degree:?} {count}");
+            }
+        }
+    }
+
+    /// Value, slope and bend go on from one interval to the next.
+    #[test]
+    fn a_spline_is_smooth_where_its_intervals_meet() {
+        let keys = [0.0, 3.0, -1.0, 2.0, 2.0, 7.0];
+        let h = 1e-4;
+        for knot in 1..5 {
+            let x = f64::from(knot);
+            let at = |x| value(Degree::Cubic, &keys, x);
+            let (left, right) = ((at(x) - at(x - h)) / h, (at(x + h) - at(x)) / h);
+            assert!((left - right).abs() < 1e-2, "slope at {knot}");
+            let bend = |x: f64| (at(x + h) - 2.0 * at(x) + at(x - h)) / (h * h);
+            assert!((bend(x - 2.0 * h) - bend(x + 2.0 * h)).abs() < 1e-1, "bend at {knot}");
+        }
+    }
+}

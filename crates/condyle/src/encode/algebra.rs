@@ -1,0 +1,176 @@
+//! Vectors, quaternions and matrices in f64, by plain arithmetic: the same bits on every platform.
+
+use crate::math::{atan2_f64, cos_f64, sin_f64, sqrt_f64};
+
+pub(super) type Vector = [f64; 3];
+pub(super) type Quat = [f64; 4];
+
+pub(super) fn subtract(a: Vector, b: Vector) -> Vector {
+    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
+}
+
+pub(super) fn add(a: Vector, b: Vector) -> Vector {
+    [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
+}
+
+pub(super) fn dot(a: Vector, b: Vector) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+pub(super) fn cross(a: Vector, b: Vector) -> Vector {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+pub(super) fn length(a: Vector) -> f64 {
+    sqrt_f64(dot(a, a))
+}
+
+pub(super) fn conjugate([x, y, z, w]: Quat) -> Quat {
+    [-x, -y, -z, w]
+}
+
+/// The Hamilton product.
+pub(super) fn product(a: Quat, b: Quat) -> Quat {
+    let ([ax, ay, az, aw], [bx, by, bz, bw]) = (a, b);
+    [
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+        aw * bw - ax * bx - ay * by - az * bz,
+    ]
+}
+
+/// The rotation whose logarithm is `v`.
+pub(super) fn exponential(v: Vector) -> Quat {
+    let angle = length(v);
+    let sine = if angle > 1e-9 { sin_f64(angle) / angle } else { 1.0 };
+    [v[0] * sine, v[1] * sine, v[2] * sine, cos_f64(angle)]
+}
+
+/// The logarithm of `q` or of `-q`, whichever of all is nearest to `near`: so it runs on where a joint turns round and round.
+pub(super) fn logarithm(q: Quat, near: Vector) -> Vector {
+    use core::f64::consts::PI;
+    let v = [q[0], q[1], q[2]];
+    let sine = length(v);
+    if sine < 1e-12 {
+        // Whole turns have any axis: that of the neighbour.
+        let turned = length(near);
+        let turns = ((turned / PI + 0.5) as i64) as f64;
+        return if turned > 0.0 { near.map(|n| n * (turns * PI / turned)) } else { [0.0; 3] };
+    }
+    let axis = v.map(|v| v / sine);
+    let angle = atan2_f64(sine, q[3]);
+    let off = (dot(axis, near) - angle) / PI;
+    let turns = ((if off < 0.0 { off - 0.5 } else { off + 0.5 }) as i64) as f64;
+    axis.map(|a| a * (angle + turns * PI))
+}
+
+/// Three rows of a rotation.
+pub(super) fn rotation([x, y, z, w]: Quat) -> [Vector; 3] {
+    [
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
+        [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
+        [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
+    ]
+}
+
+pub(super) fn apply(rows: &[Vector; 3], v: Vector) -> Vector {
+    [dot(rows[0], v), dot(rows[1], v), dot(rows[2], v)]
+}
+
+/// What `m · x = b` is solved by; zeros where there is nothing to solve.
+pub(super) fn solve(m: &[Vector; 3], b: Vector) -> Vector {
+    let column = |k: usize| [m[0][k], m[1][k], m[2][k]];
+    let (x, y, z) = (column(0), column(1), column(2));
+    let yz = cross(y, z);
+    let volume = dot(x, yz);
+    if volume == 0.0 || !volume.is_finite() {
+        return [0.0; 3];
+    }
+    [dot(b, yz) / volume, dot(x, cross(b, z)) / volume, dot(x, cross(y, b)) / volume]
+}
+
+/// A rotation, translation and scale.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Local {
+    pub(super) rotation: Quat,
+    pub(super) translation: Vector,
+    pub(super) scale: Vector,
+}
+
+/// An affine matrix: three rows of a linear part, and a translation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Matrix {
+    pub(super) linear: [Vector; 3],
+    pub(super) origin: Vector,
+}
+
+impl Matrix {
+    pub(super) const IDENTITY: Self =
+        Self { linear: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], origin: [0.0; 3] };
+
+    pub(super) fn new(local: &Local) -> Self {
+        let s = local.scale;
+        let linear = rotation(local.rotation).map(|row| [row[0] * s[0], row[1] * s[1], row[2] * s[2]]);
+        Self { linear, origin: local.translation }
+    }
+
+    pub(super) fn point(&self, v: Vector) -> Vector {
+        add(apply(&self.linear, v), self.origin)
+    }
+
+    /// Where `point` comes from.
+    pub(super) fn back(&self, point: Vector) -> Vector {
+        solve(&self.linear, subtract(point, self.origin))
+    }
+
+    pub(super) fn multiply(&self, b: &Self) -> Self {
+        let column = |k: usize| [b.linear[0][k], b.linear[1][k], b.linear[2][k]];
+        let columns = [column(0), column(1), column(2)];
+        let linear = self.linear.map(|row| columns.map(|column| dot(row, column)));
+        Self { linear, origin: self.point(b.origin) }
+    }
+
+    /// The most that it makes of a length, roughly: that of its longest column.
+    pub(super) fn reach(&self) -> f64 {
+        let column = |k: usize| length([self.linear[0][k], self.linear[1][k], self.linear[2][k]]);
+        column(0).max(column(1)).max(column(2))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logarithms_go_on_through_whole_turns() {
+        let axis = [0.6, 0.0, 0.8];
+        let mut near = [0.0; 3];
+        for step in -40..=40 {
+            let angle = f64::from(step) * 0.3;
+            if step == -40 {
+                near = axis.map(|a| a * angle);
+            }
+            let q = exponential(axis.map(|a| a * angle));
+            near = logarithm(q, near);
+            for c in 0..3 {
+                assert!((near[c] - axis[c] * angle).abs() < 1e-9, "{angle}: {near:?}");
+            }
+        }
+        assert_eq!(logarithm([0.0, 0.0, 0.0, -1.0], [0.0; 3]), [0.0; 3]);
+    }
+
+    #[test]
+    fn matrices_go_there_and_back() {
+        let local = Local {
+            rotation: exponential([0.3, -0.2, 0.9]),
+            translation: [1.0, 2.0, 3.0],
+            scale: [1.0, -2.0, 0.5],
+        };
+        let m = Matrix::new(&local);
+        let p = [0.25, -4.0, 1.5];
+        let back = m.multiply(&Matrix::IDENTITY).back(m.point(p));
+        assert!(length(subtract(back, p)) < 1e-12, "{back:?}");
+        assert_eq!(solve(&[[0.0; 3]; 3], p), [0.0; 3]);
+    }
+}

@@ -1,0 +1,140 @@
+//! The curve with evenly spaced keys that comes nearest to a row of numbers, by least squares.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::clip::spline::{Degree, Taps};
+use crate::math::sqrt_f64;
+
+/// How many diagonals the matrix of a fit has beside the main one.
+const BAND: usize = 3;
+
+/// A kind of curve over a segment: what of it depends on nothing but its shape.
+#[derive(Debug, Clone)]
+pub(super) struct Shape {
+    pub(super) degree: Degree,
+    pub(super) intervals: usize,
+    /// For each moment where the error is measured.
+    taps: Vec<Taps>,
+    /// The lower triangle of the normal equations' Cholesky factor, and the diagonal inverted.
+    factor: Vec<[f64; BAND + 1]>,
+}
+
+impl Shape {
+    /// `moments` of them, evenly spaced over the segment.
+    pub(super) fn new(degree: Degree, intervals: usize, moments: usize) -> Self {
+        let last = (moments - 1).max(1) as f64;
+        let at = |moment: usize| Taps::at(degree, intervals, moment as f64 / last * intervals as f64);
+        let taps: Vec<Taps> = (0..moments).map(at).collect();
+        let keys = intervals + 1;
+        let mut factor = vec![[0.0; BAND + 1]; keys];
+        for Taps { first, count, weights } in &taps {
+            for i in 0..*count {
+                for j in 0..=i {
+                    factor[first + i][i - j] += weights[i] * weights[j];
+                }
+            }
+        }
+        for i in 0..keys {
+            for back in (0..=BAND.min(i)).rev() {
+                let mut v = factor[i][back];
+                for further in 1..=BAND - back {
+                    if i >= back + further {
+                        v -= factor[i][back + further] * factor[i - back][further];
+                    }
+                }
+                factor[i][back] = if back == 0 {
+                    1.0 / sqrt_f64((v + 1e-9).max(1e-9))
+                } else {
+                    v * factor[i - back][0]
+                };
+            }
+        }
+        Self { degree, intervals, taps, factor }
+    }
+
+    pub(super) fn key_count(&self) -> usize {
+        self.intervals + 1
+    }
+
+    /// The keys that come nearest to `values`, one per moment.
+    pub(super) fn solve(&self, values: &[[f64; 3]], keys: &mut Vec<[f64; 3]>) {
+        keys.clear();
+        keys.resize(self.key_count(), [0.0; 3]);
+        for (Taps { first, count, weights }, value) in self.taps.iter().zip(values) {
+            for (key, weight) in keys[*first..first + count].iter_mut().zip(weights) {
+                for (key, value) in key.iter_mut().zip(value) {
+                    *key += weight * value;
+                }
+            }
+        }
+        for i in 0..keys.len() {
+            for c in 0..3 {
+                let mut v = keys[i][c];
+                for back in 1..=BAND.min(i) {
+                    v -= self.factor[i][back] * keys[i - back][c];
+                }
+                keys[i][c] = v * self.factor[i][0];
+            }
+        }
+        for i in (0..keys.len()).rev() {
+            for c in 0..3 {
+                let mut v = keys[i][c];
+                for on in 1..=BAND.min(keys.len() - 1 - i) {
+                    v -= self.factor[i + on][on] * keys[i + on][c];
+                }
+                keys[i][c] = v * self.factor[i][0];
+            }
+        }
+    }
+
+    /// The curve at a moment.
+    pub(super) fn value(&self, keys: &[[f64; 3]], moment: usize) -> [f64; 3] {
+        let Taps { first, count, weights } = &self.taps[moment];
+        let mut sum = [0.0; 3];
+        for (key, weight) in keys[*first..first + count].iter().zip(weights) {
+            for (sum, key) in sum.iter_mut().zip(key) {
+                *sum += weight * key;
+            }
+        }
+        sum
+    }
+
+    /// The interval of a moment, and how far into it.
+    pub(super) fn interval(&self, moment: usize) -> (usize, f64) {
+        let taps = &self.taps[moment];
+        (taps.first, taps.weights[1])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::format;
+
+    /// What a curve of the shape makes comes back as its keys.
+    #[test]
+    fn a_curve_of_the_shape_is_found_again() {
+        for degree in [Degree::Linear, Degree::Cubic] {
+            for intervals in [1, 2, 3, 4, 7, 20] {
+                for moments in [intervals + 1, 4 * intervals + 1, 100] {
+                    if moments <= intervals {
+                        continue;
+                    }
+                    let shape = Shape::new(degree, intervals, moments);
+                    let keys: Vec<[f64; 3]> =
+                        (0..=intervals).map(|k| [0.5, (k * k % 7) as f64, -(k as f64)]).collect();
+                    let values: Vec<_> = (0..moments).map(|m| shape.value(&keys, m)).collect();
+                    let mut found = Vec::new();
+                    shape.solve(&values, &mut found);
+                    let off = |m: usize| {
+                        let (a, b) = (shape.value(&found, m), values[m]);
+                        (0..3).map(|c| (a[c] - b[c]).abs()).fold(0.0, f64::max)
+                    };
+                    let worst = (0..moments).map(off).fold(0.0, f64::max);
+                    assert!(worst < 1e-5, "{}", format!("{degree:?} {intervals} {moments}: {worst:e}"));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,565 @@
+//! From authored clips to compressed ones, with a promise.
+
+mod algebra;
+mod fit;
+mod measure;
+mod rate;
+mod search;
+mod source;
+mod write;
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::clip::layout::{Header, WIDTH};
+use crate::clip::spline::Degree;
+use crate::math::normalize;
+use crate::{Clip, Error, Interpolation, RawClip, Skeleton, SkinnedMesh, Skin, Target, Track};
+use algebra::{Local, Vector};
+use fit::Shape;
+pub use measure::{JointError, Measured};
+use search::{Curve, Found, JointFacts, Share, Task};
+use write::{Parts, Set};
+
+/// Where on each joint the error is measured.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Shell {
+    /// On three points this far along the axes of every joint, in the skeleton's units.
+    Distance(f32),
+    /// On points of each joint's own space: one list for each joint. A joint without points is measured nowhere.
+    Points(Vec<Vec<[f32; 3]>>),
+}
+
+/// How long the encoder looks for fewer bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[non_exhaustive]
+pub enum Effort {
+    /// Few kinds of curves.
+    Fast,
+    /// The kinds of curves that save most.
+    #[default]
+    Normal,
+    /// All of them, several ways to share out the error, and several lengths of segments.
+    Best,
+}
+
+impl Effort {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Fast, Self::Normal, Self::Best];
+}
+
+/// What [`encode`] is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EncodeOptions {
+    /// How far a point of the shell may be from its place, in the skeleton's units: metres times [`per_metre`](Self::per_metre).
+    pub budget: f32,
+    /// Another budget for some joints.
+    pub joint_budgets: Vec<(u16, f32)>,
+    /// How far a morph weight or a named value may be off.
+    pub value_budget: f32,
+    /// Frames in a second that the clip is looked at, or a few more, so that the last one is its end. `None`: those that it was authored at.
+    pub rate: Option<f32>,
+    /// Where errors are measured.
+    pub shell: Shell,
+    /// Whether errors are held between the frames too, at three moments between each two; else at the frames only.
+    pub between: bool,
+    /// How long to look.
+    pub effort: Effort,
+}
+
+impl Default for EncodeOptions {
+    /// Half a millimetre on three points 3 cm from each joint, for a skeleton in metres.
+    fn default() -> Self {
+        Self {
+            budget: 5e-4,
+            joint_budgets: Vec::new(),
+            value_budget: 1e-3,
+            rate: None,
+            shell: Shell::Distance(0.03),
+            between: true,
+            effort: Effort::default(),
+        }
+    }
+}
+
+impl Shell {
+    /// The farthest vertices that follow each joint, of all meshes that hang on the skeleton: what no vertex exceeds.
+    ///
+    /// Joints without vertices get three points at `distance` along their axes, in the skeleton's units.
+    ///
+    /// # Errors
+    /// [`Error::Index`] if a skin names a joint that the skeleton does not have, or a mesh one that its skin does not have.
+    pub fn of_meshes<'a>(
+        skeleton: &Skeleton,
+        meshes: impl IntoIterator<Item = (&'a SkinnedMesh, &'a Skin)>,
+        distance: f32,
+    ) -> Result<Self, Error> {
+        measure::shell_of_meshes(skeleton, meshes, distance).map(Self::Points)
+    }
+}
+
+/// How a joint's property is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Encoding {
+    /// One value.
+    Constant,
+    /// Straight lines, and slerp, between keys at every frame.
+    Linear,
+    /// A cubic spline with fewer keys than frames, or as many.
+    Spline,
+    /// The authored keys.
+    Authored,
+}
+
+/// A clip, and how good it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Encoded {
+    /// For [`Clip::from_bytes`].
+    pub bytes: Vec<u8>,
+    /// What the decoded clip was found to be off by.
+    pub measured: Measured,
+    /// Bytes of the same frames as 40 bytes a joint: rotation, translation and scale in f32.
+    pub raw_bytes: usize,
+    /// Frames in a second.
+    pub rate: f32,
+    /// How many tracks are stored in which way, over all segments.
+    pub encodings: Vec<(Encoding, usize)>,
+    /// What no curve brings under the budget, so that its keys are stored as authored. Steps, which always are, are not counted.
+    pub authored: Vec<Target>,
+}
+
+/// Compresses a clip: the fewest bytes that keep every point of the shell within the budget of its place.
+///
+/// The error is measured in model space, through the whole hierarchy, on the decoded clip, at every frame and (unless
+/// [`EncodeOptions::between`] is off) at three moments between each two. It never exceeds the budget: what no curve can
+/// bring under it is stored as authored, and [`Encoded::authored`] says so. Steps are always stored as authored.
+///
+/// `progress` is told now and then what part of the work is done, from 0 to 1. The same input makes the same bytes on every platform.
+///
+/// ```
+/// use condyle::{Clip, EncodeOptions, Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, encode, sample};
+///
+/// let root = Joint { name: "root".into(), parent: None, node: 0, rest: Transform::IDENTITY };
+/// let skeleton = Skeleton::new([root])?;
+/// let half = std::f32::consts::FRAC_1_SQRT_2;
+/// let turn = Track {
+///     target: Target::Rotation(0),
+///     interpolation: Interpolation::Linear,
+///     timeline: 0,
+///     values: vec![0.0, 0.0, 0.0, 1.0, 0.0, half, 0.0, half],
+/// };
+/// let raw = RawClip::new("turn".into(), vec![vec![0.0, 1.0]], vec![turn])?;
+/// let encoded = encode(&raw, &skeleton, &EncodeOptions::default(), &mut |_| ())?;
+/// assert!(encoded.measured.error_max <= 5e-4);
+///
+/// let clip = Clip::from_bytes(&encoded.bytes)?;
+/// let mut pose = Pose::rest(&skeleton);
+/// sample(&clip, &skeleton, 1.0, &mut pose)?;
+/// assert!((pose.get(0).rotation[1] - half).abs() < 0.01);
+/// # Ok::<(), condyle::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Index`] if a track or a budget names a joint that the skeleton does not have, [`Error::NotFinite`] for a rate, distance or budget that is not
+/// a finite number above 0 (the place counts: 0 the budget, 1 the rate, 2 the shell, 3 the values', 4 a joint's), [`Error::Length`] for a shell of another
+/// number of joints, and [`Error::TooMany`] for a clip of more frames than 2^22 or of more bytes than 4 GiB.
+pub fn encode(
+    clip: &RawClip,
+    skeleton: &Skeleton,
+    options: &EncodeOptions,
+    progress: &mut dyn FnMut(f32),
+) -> Result<Encoded, Error> {
+    let job = Job::new(clip, skeleton, options)?;
+    let lengths: &[usize] = match options.effort {
+        Effort::Best => &[24, 48, 64, 96, 160, 256],
+        _ => &[64],
+    };
+    let mut best: Option<Encoded> = None;
+    for (at, &frames) in lengths.iter().enumerate() {
+        let (from, part) = (at as f32 / lengths.len() as f32, 1.0 / lengths.len() as f32);
+        let encoded = job.run(frames, &mut |done| progress(from + done * part))?;
+        if best.as_ref().is_none_or(|best| encoded.bytes.len() < best.bytes.len()) {
+            best = Some(encoded);
+        }
+        if job.frames <= frames {
+            break;
+        }
+    }
+    progress(1.0);
+    best.ok_or(Error::TooMany { what: "segments", found: 0, limit: 0 })
+}
+
+/// The most frames of a clip.
+const MOST_FRAMES: usize = 1 << 22;
+/// Moments for each frame where errors are held between them.
+const BETWEEN: usize = 4;
+
+/// What does not change while segments are tried.
+struct Job<'a> {
+    clip: &'a RawClip,
+    skeleton: &'a Skeleton,
+    options: &'a EncodeOptions,
+    joints: Vec<JointFacts>,
+    tracks: Vec<source::JointTracks<'a>>,
+    sets: Vec<Set>,
+    set_tracks: Vec<&'a Track>,
+    rate: f32,
+    frames: usize,
+    /// Moments for each frame.
+    moments: usize,
+}
+
+impl<'a> Job<'a> {
+    fn new(clip: &'a RawClip, skeleton: &'a Skeleton, options: &'a EncodeOptions) -> Result<Self, Error> {
+        let count = skeleton.joint_count();
+        let positive = |at, v: f32| {
+            if v.is_finite() && v > 0.0 { Ok(()) } else { Err(Error::NotFinite { what: "options", at }) }
+        };
+        positive(0, options.budget)?;
+        options.rate.map_or(Ok(()), |rate| positive(1, rate))?;
+        positive(3, options.value_budget)?;
+        let shell = measure::shell(skeleton, &options.shell)?;
+        for (at, track) in clip.tracks().iter().enumerate() {
+            if let Target::Rotation(j) | Target::Translation(j) | Target::Scale(j) = track.target
+                && usize::from(j) >= count
+            {
+                return Err(Error::Index { what: "tracks", at, found: j.into(), count });
+            }
+        }
+        let tracks = source::joint_tracks(clip, count);
+        // What f32 rounds on the way through a decoder is kept back.
+        let kept = 4e-7 * measure::extent(skeleton, &shell);
+        let is_step = |track: Option<&Track>| track.is_some_and(|t| t.interpolation == Interpolation::Step);
+        let rest: Vec<_> = skeleton.rest().transforms().collect();
+        let mut joints: Vec<JointFacts> = Vec::with_capacity(count);
+        for ((j, shell), tracks) in shell.into_iter().enumerate().zip(&tracks) {
+            let mut rotation = rest[j].rotation.map(f64::from);
+            let squares: f64 = rotation.iter().map(|v| v * v).sum();
+            normalize(&mut rotation);
+            // A rest pose of another length cannot be multiplied with.
+            let is_loose = (squares - 1.0).abs() > 1e-6;
+            joints.push(JointFacts {
+                parent: skeleton.parent(j as u16).map(usize::from),
+                rest: Local {
+                    rotation,
+                    translation: rest[j].translation.map(f64::from),
+                    scale: rest[j].scale.map(f64::from),
+                },
+                shell,
+                budget: less(options.budget, kept),
+                exact: [
+                    is_step(tracks.rotation) || is_loose,
+                    is_step(tracks.translation),
+                    is_step(tracks.scale),
+                ],
+            });
+        }
+        for (at, &(joint, budget)) in options.joint_budgets.iter().enumerate() {
+            positive(4, budget)?;
+            let found = usize::from(joint);
+            joints.get_mut(found).ok_or(Error::Index { what: "joint budgets", at, found, count })?.budget =
+                less(budget, kept);
+        }
+        let (sets, set_tracks) = sets(clip);
+        let rate = options.rate.unwrap_or_else(|| rate::of(clip));
+        // A hair beyond a whole number of frames is that number.
+        let frames = f64::from(clip.duration()) * f64::from(rate) - 1e-3;
+        if frames > MOST_FRAMES as f64 {
+            let found = if frames < 1e18 { frames as usize } else { usize::MAX };
+            return Err(Error::TooMany { what: "frames", found, limit: MOST_FRAMES });
+        }
+        let frames = if clip.duration() > 0.0 { (frames.max(0.0) as usize) + 1 } else { 0 };
+        // The last frame is the end.
+        let rate = if frames > 0 { (frames as f64 / f64::from(clip.duration())) as f32 } else { rate };
+        let moments = if options.between { BETWEEN } else { 1 };
+        Ok(Self { clip, skeleton, options, joints, tracks, sets, set_tracks, rate, frames, moments })
+    }
+
+    /// Encodes with segments of about that many frames.
+    fn run(&self, about: usize, progress: &mut dyn FnMut(f32)) -> Result<Encoded, Error> {
+        let segment_count = self.frames.div_ceil(about + about / 2).max(1);
+        let segment_frames = self.frames.div_ceil(segment_count).max(1);
+        let segment_count = self.frames.div_ceil(segment_frames).max(1);
+        let mut joints = self.joints.clone();
+        let mut exact_sets = self.set_tracks.iter().map(|t| t.interpolation == Interpolation::Step).collect::<Vec<_>>();
+        let mut authored = Vec::new();
+        loop {
+            let mut segments = Vec::with_capacity(segment_count);
+            let mut shapes: Vec<(usize, Vec<Shape>)> = Vec::new();
+            let mut failed = None;
+            for at in 0..segment_count {
+                progress(at as f32 / segment_count as f32);
+                let first = at * segment_frames;
+                let frames = (self.frames - first).min(segment_frames);
+                let known = shapes.iter().position(|(of, _)| *of == frames).unwrap_or_else(|| {
+                    shapes.push((frames, self.shapes(frames)));
+                    shapes.len() - 1
+                });
+                match self.segment(&joints, first, frames, &shapes[known].1) {
+                    Ok(curves) => segments.push(curves),
+                    Err(place) => {
+                        failed = Some(place);
+                        break;
+                    }
+                }
+                let last = segments.len() - 1;
+                if let Err(set) = self.set_curves(first, frames, &shapes[known].1, &exact_sets, &mut segments[last]) {
+                    failed = Some(Failed::Set(set));
+                    break;
+                }
+            }
+            match failed {
+                None => {
+                    let encoded = self.finish(&joints, &exact_sets, segment_frames, &segments, &authored)?;
+                    // What was found in f64 holds in f32 but for its rounding. Where the budget is finer than that, nothing helps.
+                    match self.exceeding(&joints, &encoded.measured) {
+                        Some(joint) => self.give_up(joint, &mut joints, &mut authored),
+                        None => return Ok(encoded),
+                    }
+                }
+                Some(Failed::Set(set)) => {
+                    exact_sets[set] = true;
+                    authored.push(self.sets[set].target);
+                }
+                Some(Failed::Joint(joint)) => self.give_up(joint, &mut joints, &mut authored),
+            }
+        }
+    }
+
+    /// Has the tracks of a joint and of all above it stored as authored, so that it is where it was.
+    fn give_up(&self, joint: usize, joints: &mut [JointFacts], authored: &mut Vec<Target>) {
+        let mut at = Some(joint);
+        while let Some(joint) = at {
+            let tracks = &self.tracks[joint];
+            let own = [tracks.rotation, tracks.translation, tracks.scale];
+            for (track, exact) in own.into_iter().zip(&mut joints[joint].exact) {
+                if !*exact {
+                    *exact = true;
+                    authored.extend(track.map(|track| track.target));
+                }
+            }
+            at = joints[joint].parent;
+        }
+    }
+
+    /// The first joint that was measured beyond its budget, unless its keys are all as authored.
+    fn exceeding(&self, joints: &[JointFacts], measured: &Measured) -> Option<usize> {
+        let budget = |joint: usize| {
+            let own = self.options.joint_budgets.iter().rev().find(|(j, _)| usize::from(*j) == joint);
+            own.map_or(self.options.budget, |&(_, budget)| budget)
+        };
+        let is_curved = |joint: usize| {
+            let mut chain = core::iter::successors(Some(joint), |&j| joints[j].parent);
+            chain.any(|j| joints[j].exact.contains(&false))
+        };
+        (0..joints.len()).find(|&joint| measured.joints[joint].error > budget(joint) && is_curved(joint))
+    }
+
+    /// The moments of a segment, in seconds.
+    fn seconds(&self, first: usize, frames: usize) -> Vec<f64> {
+        let steps = frames * self.moments;
+        (0..=steps)
+            .map(|step| {
+                let frame = first as f64 + step as f64 / self.moments as f64;
+                let seconds = f64::from(self.clip.start()) + frame / f64::from(self.rate);
+                seconds.min(self.clip.end().into())
+            })
+            .collect()
+    }
+
+    /// The kinds of curves for a segment: few keys first.
+    fn shapes(&self, frames: usize) -> Vec<Shape> {
+        if frames == 0 {
+            return Vec::new();
+        }
+        let strides: &[f64] = match self.options.effort {
+            Effort::Fast => &[16.0, 8.0, 4.0, 2.0, 1.0],
+            Effort::Normal => &[32.0, 16.0, 12.0, 8.0, 6.0, 4.0, 3.0, 2.0, 1.5, 1.0, 0.5],
+            Effort::Best => &[
+                64.0, 48.0, 32.0, 24.0, 16.0, 12.0, 10.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.5, 3.0, 2.5, 2.0, 1.75, 1.5, 1.25,
+                1.0, 0.75, 0.5,
+            ],
+        };
+        let moments = frames * self.moments + 1;
+        let mut shapes: Vec<Shape> = Vec::new();
+        for stride in strides {
+            let intervals = ((frames as f64 / stride) + 0.5) as usize;
+            let intervals = intervals.clamp(1, moments - 1);
+            if shapes.last().is_none_or(|shape| shape.intervals < intervals) {
+                shapes.push(Shape::new(Degree::Cubic, intervals, moments));
+            }
+        }
+        let linear = Shape::new(Degree::Linear, frames, moments);
+        let at = shapes.partition_point(|shape| shape.intervals <= frames);
+        shapes.insert(at, linear);
+        shapes
+    }
+
+    /// The joints of a segment.
+    fn segment(
+        &self,
+        joints: &[JointFacts],
+        first: usize,
+        frames: usize,
+        shapes: &[Shape],
+    ) -> Result<Vec<Curve>, Failed> {
+        let seconds = self.seconds(first, frames);
+        let source: Vec<Vec<Local>> = (0..joints.len())
+            .map(|j| source::joint(self.clip, self.skeleton, j, &self.tracks[j], &seconds))
+            .collect();
+        let shares: &[(f64, f64)] = match self.options.effort {
+            Effort::Best => &[(0.75, 0.45), (0.85, 0.55), (0.65, 0.35)],
+            _ => &[(0.75, 0.45)],
+        };
+        let mut best: Option<Found> = None;
+        let mut hopeless = 0;
+        for &(place, translation) in shares {
+            let mut shares = vec![Share { place, translation }; joints.len()];
+            for _ in 0..ROUNDS {
+                let found = search::search(&Task { joints, source: &source, shapes, shares: &shares });
+                let failed = found.failed(joints);
+                let Some(&first) = failed.first() else {
+                    if best.as_ref().is_none_or(|best| found.bits() < best.bits()) {
+                        best = Some(found);
+                    }
+                    break;
+                };
+                hopeless = first;
+                for joint in failed {
+                    let lacks = found.missing.contains(&(joint, 1));
+                    tighten(joints, joint, lacks, &mut shares);
+                }
+            }
+        }
+        best.map(|found| found.curves).ok_or(Failed::Joint(hopeless))
+    }
+
+    /// The sets of a segment. Fails with one that no curve serves for.
+    fn set_curves(
+        &self,
+        first: usize,
+        frames: usize,
+        shapes: &[Shape],
+        exact: &[bool],
+        curves: &mut Vec<Curve>,
+    ) -> Result<(), usize> {
+        if self.sets.is_empty() {
+            return Ok(());
+        }
+        let seconds = self.seconds(first, frames);
+        let mut index = 0;
+        for (at, (set, track)) in self.sets.iter().zip(&self.set_tracks).enumerate() {
+            for from in (0..set.width).step_by(WIDTH) {
+                if !exact[at] {
+                    let value = |c: usize, seconds: f64| match from + c < set.width {
+                        true => source::component(self.clip, track, from + c, seconds),
+                        false => 0.0,
+                    };
+                    let targets: Vec<Vector> =
+                        seconds.iter().map(|&s| core::array::from_fn(|c| value(c, s))).collect();
+                    let limit = self.options.value_budget.into();
+                    curves.extend(search::values(index, &targets, shapes, limit).ok_or(at)?);
+                }
+                index += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(
+        &self,
+        joints: &[JointFacts],
+        exact_sets: &[bool],
+        segment_frames: usize,
+        segments: &[Vec<Curve>],
+        authored: &[Target],
+    ) -> Result<Encoded, Error> {
+        let mut exact: Vec<(&Track, usize)> = Vec::new();
+        for (tracks, joint) in self.tracks.iter().zip(joints) {
+            let own = [tracks.rotation, tracks.translation, tracks.scale];
+            exact.extend(own.into_iter().zip(joint.exact).filter_map(|(t, is)| Some((t.filter(|_| is)?, 0))));
+        }
+        let sets = self.set_tracks.iter().enumerate().filter(|(at, _)| exact_sets[*at]);
+        exact.extend(sets.map(|(at, &track)| (track, at)));
+        let header = Header {
+            joint_count: self.skeleton.joint_count(),
+            segment_frames,
+            frame_count: self.frames,
+            segment_count: segments.len(),
+            start: self.clip.start(),
+            end: self.clip.end(),
+            rate: self.rate,
+            budget: self.options.budget,
+            set_count: self.sets.len(),
+            exact_count: exact.len(),
+        };
+        let parts = Parts { header, motion: false, sets: &self.sets, exact: &exact, segments };
+        let bytes = write::write(self.clip, &parts)?;
+        let measured = self.measure(&Clip::from_bytes(&bytes)?)?;
+        let mut encodings = vec![(Encoding::Constant, 0), (Encoding::Linear, 0), (Encoding::Spline, 0)];
+        for curve in segments.iter().flatten() {
+            let at = match curve.degree {
+                Degree::Constant => 0,
+                Degree::Linear => 1,
+                Degree::Cubic => 2,
+            };
+            encodings[at].1 += 1;
+        }
+        encodings.push((Encoding::Authored, exact.len()));
+        encodings.retain(|&(_, count)| count > 0);
+        Ok(Encoded {
+            bytes,
+            measured,
+            raw_bytes: (self.frames + 1) * self.skeleton.joint_count() * 40,
+            rate: self.rate,
+            encodings,
+            authored: authored.to_vec(),
+        })
+    }
+
+    /// Decodes the clip, and compares it with what was authored.
+    fn measure(&self, clip: &Clip<'_>) -> Result<Measured, Error> {
+        measure::measure(self, clip)
+    }
+}
+
+/// How often errors are shared out anew before a joint is given up.
+const ROUNDS: usize = 20;
+
+/// Leaves a joint more of its budget: those above it get less to be off by. A translation that no curve serves for gets more.
+fn tighten(joints: &[JointFacts], joint: usize, translation_lacks: bool, shares: &mut [Share]) {
+    let mut at = Some(joint);
+    while let Some(j) = at {
+        shares[j].place *= 0.7;
+        shares[j].translation *= if j == joint && translation_lacks { 1.0 } else { 0.7 };
+        at = joints[j].parent;
+    }
+    if translation_lacks {
+        shares[joint].translation = (shares[joint].translation * 1.5).min(0.95);
+    }
+}
+
+/// A budget without what rounding takes of it, a fifth at most.
+fn less(budget: f32, rounding: f64) -> f64 {
+    let budget = f64::from(budget);
+    budget - rounding.min(budget / 5.0)
+}
+
+/// What has to be stored as authored.
+enum Failed {
+    Joint(usize),
+    Set(usize),
+}
+
+/// The sets of a clip and their tracks.
+fn sets(clip: &RawClip) -> (Vec<Set>, Vec<&Track>) {
+    let tracks = clip.tracks().iter().filter(|t| matches!(t.target, Target::Weights(_) | Target::Value(_)));
+    tracks
+        .map(|track| {
+            let keys = clip.timelines()[track.timeline].len();
+            (Set { target: track.target, width: track.width(keys) }, track)
+        })
+        .unzip()
+}

@@ -1,0 +1,72 @@
+//! How many frames a second a clip was authored with.
+
+use crate::RawClip;
+
+/// Rates that keys were probably made at, where their times are rounded.
+const USUAL: [f32; 12] = [24.0, 25.0, 30.0, 48.0, 50.0, 60.0, 90.0, 100.0, 120.0, 144.0, 200.0, 240.0];
+/// How far from a frame a key may be, in frames.
+const OFF: f64 = 0.02;
+/// What a clip without a rate of its own is looked at with.
+const DEFAULT: f32 = 60.0;
+/// Slower ones are looked at with a multiple of their own.
+const LEAST: f32 = 24.0;
+
+/// The rate at which all keys of a clip fall on frames: a usual one, or that of the closest two keys; 60 if there is none.
+pub(super) fn of(clip: &RawClip) -> f32 {
+    let fits = |rate: f32| {
+        clip.tracks().iter().map(|track| track.timeline).all(|timeline| {
+            clip.timelines()[timeline].iter().all(|&time| {
+                let frame = (f64::from(time) - f64::from(clip.start())) * f64::from(rate);
+                let nearest = ((frame + 0.5) as i64) as f64;
+                // Times are rounded to f32, and late ones more.
+                (frame - nearest).abs() < OFF + f64::from(time.abs()) * 1e-7 * f64::from(rate)
+            })
+        })
+    };
+    if let Some(&rate) = USUAL.iter().find(|&&rate| fits(rate)) {
+        return rate;
+    }
+    let timelines = clip.tracks().iter().map(|track| &clip.timelines()[track.timeline]);
+    let gaps = timelines.flat_map(|times| times.windows(2)).map(|pair| pair[1] - pair[0]);
+    let own = 1.0 / gaps.fold(f32::INFINITY, f32::min);
+    if !own.is_finite() || own > 240.0 || own <= 0.0 || !fits(own) {
+        return DEFAULT;
+    }
+    let mut rate = own;
+    while rate < LEAST {
+        rate += own;
+    }
+    rate
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Interpolation, Target, Track};
+    use std::{vec, vec::Vec};
+
+    fn clip(times: &[f32]) -> RawClip {
+        let values = vec![1.0; times.len() * 3];
+        let track =
+            Track { target: Target::Scale(0), interpolation: Interpolation::Linear, timeline: 0, values };
+        RawClip::new("clip".into(), vec![times.to_vec()], vec![track]).expect("valid")
+    }
+
+    #[test]
+    fn keys_tell_the_rate() {
+        let every = |rate: f32, start: f32| -> Vec<f32> {
+            (0..50).map(|i| start + i as f32 / rate).collect()
+        };
+        for rate in [24.0, 25.0, 30.0, 60.0, 120.0] {
+            for start in [0.0, 0.0333, 10.0] {
+                assert_eq!(of(&clip(&every(rate, start))), rate, "{rate} from {start}");
+            }
+        }
+        // Keys of their own spacing, and slow ones.
+        assert!((of(&clip(&every(37.0, 0.0))) - 37.0).abs() < 0.1);
+        assert_eq!(of(&clip(&[0.0, 1.0, 2.0])), 24.0);
+        assert!((of(&clip(&[0.0, 1.3, 2.6])) * 1.3 % 1.0) < 0.01);
+        assert_eq!(of(&clip(&[0.0, 0.001, 1.234_567])), DEFAULT);
+        assert_eq!(of(&clip(&[0.5])), 24.0);
+    }
+}

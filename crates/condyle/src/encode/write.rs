@@ -1,0 +1,200 @@
+//! The bytes of a clip.
+
+use alloc::vec::Vec;
+
+use super::search::Curve;
+use crate::bytes::checksum;
+use crate::clip::exact::interpolation_code;
+use crate::clip::layout::{Class, EXACT, HEADER, Header, Kind, MAGIC, SET, VERSION, WINDOW};
+use crate::clip::spline::Degree;
+use crate::{Error, RawClip, Target, Track};
+
+/// What a clip drives beside joints.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Set {
+    pub(super) target: Target,
+    pub(super) width: usize,
+}
+
+/// All that is written.
+pub(super) struct Parts<'a> {
+    pub(super) header: Header,
+    pub(super) motion: bool,
+    pub(super) sets: &'a [Set],
+    /// Tracks as authored; for a set, its place among them.
+    pub(super) exact: &'a [(&'a Track, usize)],
+    pub(super) segments: &'a [Vec<Curve>],
+}
+
+/// Errors with [`Error::TooMany`] for more than the format can hold.
+pub(super) fn write(clip: &RawClip, parts: &Parts<'_>) -> Result<Vec<u8>, Error> {
+    let header = &parts.header;
+    let mut out = alloc::vec![0; header.tables_end()];
+    for (at, set) in parts.sets.iter().enumerate() {
+        let (kind, id) = match set.target {
+            Target::Value(id) => (1_u16, id),
+            Target::Weights(id) => (0, id),
+            _ => (0, 0),
+        };
+        let width = u16::try_from(set.width).map_err(|_| too_many("components of a set", set.width))?;
+        let line = header.sets() + SET * at;
+        put(&mut out, line, &id.to_le_bytes());
+        put(&mut out, line + 4, &width.to_le_bytes());
+        put(&mut out, line + 6, &kind.to_le_bytes());
+    }
+    for (at, (track, set)) in parts.exact.iter().enumerate() {
+        let place = length(&out)?;
+        exact(clip, track, *set, header.exacts() + EXACT * at, place, &mut out);
+    }
+    let mut least = out.len();
+    for (at, curves) in parts.segments.iter().enumerate() {
+        let place = length(&out)?;
+        put(&mut out, header.segments() + 4 * at, &place.to_le_bytes());
+        least = least.max(segment(curves, header.index_bytes(), &mut out)?);
+    }
+    // Windows may begin near the end, and must not reach beyond it.
+    out.resize(out.len().max(least), 0);
+    head(parts, &mut out)?;
+    Ok(out)
+}
+
+fn put(out: &mut [u8], at: usize, bytes: &[u8]) {
+    out[at..at + bytes.len()].copy_from_slice(bytes);
+}
+
+fn too_many(what: &'static str, found: usize) -> Error {
+    Error::TooMany { what, found, limit: u16::MAX.into() }
+}
+
+fn length(out: &[u8]) -> Result<u32, Error> {
+    let limit = u32::MAX as usize;
+    u32::try_from(out.len()).map_err(|_| Error::TooMany { what: "bytes of a clip", found: out.len(), limit })
+}
+
+fn head(parts: &Parts<'_>, out: &mut [u8]) -> Result<(), Error> {
+    let Header { joint_count, segment_frames, frame_count, segment_count, .. } = parts.header;
+    let Header { start, end, rate, budget, set_count, exact_count, .. } = parts.header;
+    let short = |what, n: usize| u16::try_from(n).map_err(|_| too_many(what, n));
+    let long = |n: usize| n as u32;
+    let whole = length(out)?;
+    put(out, 0, &MAGIC);
+    put(out, 4, &VERSION.to_le_bytes());
+    put(out, 6, &u16::from(parts.motion).to_le_bytes());
+    put(out, 8, &whole.to_le_bytes());
+    put(out, 20, &short("joints", joint_count)?.to_le_bytes());
+    put(out, 22, &short("frames of a segment", segment_frames)?.to_le_bytes());
+    put(out, 24, &long(frame_count).to_le_bytes());
+    put(out, 28, &long(segment_count).to_le_bytes());
+    for (i, float) in [start, end, rate, budget].into_iter().enumerate() {
+        put(out, 32 + 4 * i, &float.to_le_bytes());
+    }
+    put(out, 48, &short("sets", set_count)?.to_le_bytes());
+    put(out, 52, &long(exact_count).to_le_bytes());
+    let sum = checksum(&out[Header::CHECKED..]);
+    put(out, 12, &sum.to_le_bytes());
+    const { assert!(HEADER == 56) };
+    Ok(())
+}
+
+/// A track as it was authored: its times, then its values.
+fn exact(clip: &RawClip, track: &Track, set: usize, line: usize, place: u32, out: &mut Vec<u8>) {
+    let times = &clip.timelines()[track.timeline];
+    let (kind, index) = match track.target {
+        Target::Rotation(j) => (Kind::Rotation, j.into()),
+        Target::Translation(j) => (Kind::Translation, j.into()),
+        Target::Scale(j) => (Kind::Scale, j.into()),
+        Target::Weights(_) | Target::Value(_) => (Kind::Values, set),
+    };
+    put(out, line, &[kind as u8, interpolation_code(track.interpolation)]);
+    put(out, line + 2, &(track.width(times.len()) as u16).to_le_bytes());
+    put(out, line + 4, &(index as u32).to_le_bytes());
+    put(out, line + 8, &(times.len() as u32).to_le_bytes());
+    put(out, line + 12, &place.to_le_bytes());
+    for number in times.iter().chain(&track.values) {
+        out.extend(number.to_le_bytes());
+    }
+}
+
+/// Bytes that a signed number takes.
+fn signed_bytes(number: i32) -> usize {
+    let bits = u32::BITS - (number ^ (number >> 31)).leading_zeros() + 1;
+    bits.div_ceil(8) as usize
+}
+
+/// Writes a segment, and says how long the clip must be for its windows.
+fn segment(curves: &[Curve], index_bytes: usize, out: &mut Vec<u8>) -> Result<usize, Error> {
+    // Kind by kind, as they are decoded; then by what makes a class, then by index.
+    let mut order: Vec<&Curve> = curves.iter().collect();
+    order.sort_by_key(|c| (c.kind, c.degree != Degree::Constant, c.degree == Degree::Linear, c.intervals, c.index));
+    let same = |a: &&Curve, b: &&Curve| (a.kind, a.degree, a.intervals) == (b.kind, b.degree, b.intervals);
+    let classes: Vec<&[&Curve]> = order.chunk_by(same).collect();
+    let ranges: Vec<([i32; 3], [u32; 3])> = order.iter().map(|curve| curve.range()).collect();
+    let offset_bytes = ranges.iter().flat_map(|(least, _)| least).map(|&n| signed_bytes(n)).max().unwrap_or(1);
+    let class_count = u8::try_from(classes.len()).map_err(|_| too_many("classes", classes.len()))?;
+    out.extend([class_count, offset_bytes as u8]);
+    let mut track = 0;
+    for curves in &classes {
+        let bits: u32 = ranges[track..track + curves.len()].iter().flat_map(|(_, bits)| bits).sum();
+        track += curves.len();
+        let first = curves[0];
+        let class = Class {
+            kind: first.kind,
+            degree: first.degree,
+            intervals: first.intervals,
+            count: curves.len(),
+            row_bytes: bits.div_ceil(8) as usize,
+        };
+        let short = |what, n: usize| u16::try_from(n).map_err(|_| too_many(what, n));
+        out.push(class.code());
+        out.extend(short("intervals", class.intervals)?.to_le_bytes());
+        out.extend(short("bytes of a row", class.row_bytes)?.to_le_bytes());
+        out.extend(&short("tracks", class.count)?.to_le_bytes()[..index_bytes]);
+    }
+    let mut least = 0;
+    track = 0;
+    for curves in &classes {
+        let ranges = &ranges[track..track + curves.len()];
+        track += curves.len();
+        if curves[0].degree != Degree::Constant {
+            for key in 0..=curves[0].intervals {
+                row(curves, ranges, key, out);
+            }
+            least = out.len() + WINDOW;
+        }
+    }
+    for (offsets, _) in &ranges {
+        for offset in offsets {
+            out.extend(&offset.to_le_bytes()[..offset_bytes]);
+        }
+    }
+    least = least.max(out.len() + WINDOW);
+    for (curve, (_, bits)) in order.iter().zip(&ranges) {
+        if curve.degree != Degree::Constant {
+            out.extend(((bits[0] | bits[1] << 5 | bits[2] << 10) as u16).to_le_bytes());
+        }
+    }
+    out.extend(order.iter().map(|curve| curve.code));
+    for curve in order {
+        out.extend(&(curve.index as u16).to_le_bytes()[..index_bytes]);
+    }
+    Ok(least)
+}
+
+/// One key of each curve, one beside the other.
+fn row(curves: &[&Curve], ranges: &[([i32; 3], [u32; 3])], key: usize, out: &mut Vec<u8>) {
+    let (mut word, mut filled) = (0_u64, 0);
+    for (curve, (least, bits)) in curves.iter().zip(ranges) {
+        for c in 0..3 {
+            word |= u64::from(curve.keys[key][c].abs_diff(least[c])) << filled;
+            filled += bits[c];
+            while filled >= 8 {
+                out.push(word as u8);
+                word >>= 8;
+                filled -= 8;
+            }
+        }
+    }
+    if filled > 0 {
+        out.push(word as u8);
+    }
+}

@@ -1,0 +1,56 @@
+//! Slerp with one factor for all joints, for kernels that have their ends in registers.
+
+use fearless_simd::prelude::*;
+
+use super::Degree;
+use super::formula::slerp_coefficients;
+use super::kernel::{Nearer, Quats, rotations};
+use super::weights::{Series, Shared};
+use crate::simd::Mode;
+
+/// Nine coefficients of both weights. Where the ends are equal they come out exactly.
+#[derive(Clone, Copy)]
+pub(crate) struct OneFactor {
+    weights: Series<f32, 9>,
+    nearer: Nearer,
+    factor: f32,
+}
+
+impl OneFactor {
+    /// `t` is from 0 to 1.
+    pub(crate) fn new(t: f32) -> Self {
+        let t = f64::from(t);
+        let (nearer, factor) = if t > 0.5 { (Nearer::Second, 1.0 - t) } else { (Nearer::First, t) };
+        let weights = Series::new(|t| slerp_coefficients(Degree::Nine, t), factor);
+        Self { weights, nearer, factor: factor as f32 }
+    }
+
+    /// Puts every number into all lanes.
+    #[inline(always)]
+    pub(crate) fn spread<S: Simd>(self, s: S) -> Spread<S> {
+        let weights = self.weights.spread::<S, S::f32s>(s);
+        Spread { weights, nearer: self.nearer, factor: S::f32s::splat(s, self.factor) }
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Spread<S: Simd> {
+    weights: Series<S::f32s, 9>,
+    nearer: Nearer,
+    factor: S::f32s,
+}
+
+impl<S: Simd> Spread<S> {
+    /// That part of the way along the shorter arc, on the hemisphere of the nearer end.
+    #[inline(always)]
+    pub(crate) fn rotations<M: Mode>(
+        &self,
+        s: S,
+        mode: M,
+        first: Quats<S::f32s>,
+        second: Quats<S::f32s>,
+    ) -> Quats<S::f32s> {
+        let (near, far) = self.nearer.order(first, second);
+        rotations::<S, M, S::f32s, _, false>(s, mode, &self.weights, self.factor, near, far).0
+    }
+}

@@ -1,0 +1,235 @@
+//! Compressed clips: any moment at the same cost.
+
+use super::kernel::{self, Wanted};
+use crate::clip::layout::{Kind, WIDTH, unpack_widths};
+use crate::clip::spline::{Degree, Taps};
+use crate::math::{cos_f64, sin_f64, sqrt_f64};
+use crate::pose::{BLOCK, PoseBlock};
+use crate::simd::dispatch;
+use crate::{Clip, Error, Pose, Skeleton, Target, Transform};
+
+fn check(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32) -> Result<(), Error> {
+    Error::check_len("the joints of the skeleton", skeleton.joint_count(), clip.joint_count())?;
+    Error::check_finite("seconds", &[seconds], 1)
+}
+
+/// The pose of a clip at a moment.
+///
+/// `skeleton` is the one that the clip was encoded for: it gives what the clip does not move. `seconds` before the start or behind
+/// the end give these; a loop is the arithmetic of [`Playback`](crate::Playback). Any moment costs the same, forward, backward
+/// or at random, and nothing is allocated or remembered.
+///
+/// # Errors
+/// [`Error::Length`] if the skeleton or `pose` has not as many joints as the clip; [`Error::NotFinite`] if `seconds` is NaN or infinite.
+/// `pose` is then unchanged.
+pub fn sample(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32, pose: &mut Pose) -> Result<(), Error> {
+    check(clip, skeleton, seconds)?;
+    pose.check_joints("pose", clip.joint_count())?;
+    run(clip, skeleton, seconds, Wanted::ALL, pose.blocks_mut());
+    Ok(())
+}
+
+/// Some joints of a clip at a moment: a level of detail. The cost falls with the number of joints.
+///
+/// `mask` holds `true` for each joint that is wanted; the others get the rest pose.
+///
+/// # Errors
+/// As [`sample`], and [`Error::Length`] if `mask` has not one entry for each joint.
+pub fn sample_masked(
+    clip: &Clip<'_>,
+    skeleton: &Skeleton,
+    seconds: f32,
+    mask: &[bool],
+    pose: &mut Pose,
+) -> Result<(), Error> {
+    check(clip, skeleton, seconds)?;
+    pose.check_joints("pose", clip.joint_count())?;
+    Error::check_len("mask", mask.len(), clip.joint_count())?;
+    run(clip, skeleton, seconds, Wanted { mask: Some(mask), ..Wanted::ALL }, pose.blocks_mut());
+    Ok(())
+}
+
+/// One joint of a clip at a moment, with the same bits as [`sample`] has for it.
+///
+/// # Errors
+/// As [`sample`], and [`Error::Index`] if there is no such joint.
+pub fn sample_joint(
+    clip: &Clip<'_>,
+    skeleton: &Skeleton,
+    seconds: f32,
+    joint: u16,
+) -> Result<Transform, Error> {
+    check(clip, skeleton, seconds)?;
+    let (joint, count) = (usize::from(joint), clip.joint_count());
+    if joint >= count {
+        return Err(Error::Index { what: "joint", at: 0, found: joint, count });
+    }
+    let mut block = [PoseBlock::IDENTITY];
+    run(clip, skeleton, seconds, Wanted { first: joint, count: 1, mask: None }, &mut block);
+    Ok(block[0].get(0))
+}
+
+/// One of many characters of a [`sample_crowd`].
+#[derive(Debug, Clone, Copy)]
+pub struct Character<'a> {
+    /// What it plays.
+    pub clip: &'a Clip<'a>,
+    /// The moment.
+    pub seconds: f32,
+}
+
+/// The poses of many characters with one skeleton, each by its own clip and moment: [`sample`] for each.
+///
+/// # Errors
+/// As [`sample`], and [`Error::Length`] if there are not as many poses as characters. All poses are then unchanged.
+pub fn sample_crowd(
+    characters: &[Character<'_>],
+    skeleton: &Skeleton,
+    poses: &mut [Pose],
+) -> Result<(), Error> {
+    Error::check_len("poses", poses.len(), characters.len())?;
+    for (character, pose) in characters.iter().zip(poses.iter()) {
+        check(character.clip, skeleton, character.seconds)?;
+        pose.check_joints("pose", character.clip.joint_count())?;
+    }
+    for (character, pose) in characters.iter().zip(poses) {
+        let wanted = Wanted::ALL;
+        run(character.clip, skeleton, character.seconds, wanted, pose.blocks_mut());
+    }
+    Ok(())
+}
+
+fn run(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32, wanted: Wanted<'_>, blocks: &mut [PoseBlock]) {
+    let place = clip.locate(seconds);
+    let at = (&place.segment, place.ratio);
+    let mut one = [PoseBlock::IDENTITY];
+    // A block that begins between those of the skeleton holds one joint.
+    let rest = if wanted.first.is_multiple_of(BLOCK) {
+        skeleton.rest().blocks().get(wanted.first / BLOCK..).unwrap_or_default()
+    } else {
+        one[0].set(0, &skeleton.rest().get(wanted.first));
+        &one
+    };
+    dispatch!(|s, mode| kernel::pose(s, mode, at, wanted, rest, blocks));
+    if clip.header().exact_count > 0 {
+        put_exact(clip, seconds, wanted, blocks);
+    }
+}
+
+/// What is kept as it was authored.
+fn put_exact(clip: &Clip<'_>, seconds: f32, wanted: Wanted<'_>, blocks: &mut [PoseBlock]) {
+    for track in clip.exacts() {
+        let place = track.index.wrapping_sub(wanted.first);
+        let skipped = wanted.mask.is_some_and(|mask| !mask.get(track.index).copied().unwrap_or(false));
+        let (Some(block), false) = (blocks.get_mut(place / BLOCK), skipped) else { continue };
+        let lane = place % BLOCK;
+        if track.kind == Some(Kind::Rotation) {
+            for (row, v) in block.rotation.iter_mut().zip(track.rotation(seconds)) {
+                row[lane] = v as f32;
+            }
+            continue;
+        }
+        let rows = match track.kind {
+            Some(Kind::Translation) => &mut block.translation,
+            Some(Kind::Scale) => &mut block.scale,
+            _ => continue,
+        };
+        for (component, row) in rows.iter_mut().enumerate() {
+            row[lane] = track.at(seconds, component) as f32;
+        }
+    }
+}
+
+/// The morph weights or the named value that `target` names, at a moment.
+///
+/// Returns whether the clip drives it; where it does not, `values` stay as they are.
+///
+/// # Errors
+/// [`Error::Length`] if it has another number of components; [`Error::NotFinite`] if `seconds` is NaN or infinite.
+pub fn sample_set(
+    clip: &Clip<'_>,
+    target: Target,
+    seconds: f32,
+    values: &mut [f32],
+) -> Result<bool, Error> {
+    Error::check_finite("seconds", &[seconds], 1)?;
+    let Some((set, first, width)) = clip.find_set(target) else {
+        return Ok(false);
+    };
+    Error::check_len("values", values.len(), width)?;
+    values.fill(0.0);
+    one_by_one(clip, seconds, Kind::Values, |track, numbers| {
+        if let Some(rest) = track.checked_sub(first).and_then(|track| values.get_mut(track * WIDTH..)) {
+            for (value, number) in rest.iter_mut().zip(numbers) {
+                *value = number;
+            }
+        }
+    });
+    for track in clip.exacts().filter(|t| t.kind == Some(Kind::Values) && t.index == set) {
+        for (component, value) in values.iter_mut().enumerate() {
+            *value = track.at(seconds, component) as f32;
+        }
+    }
+    Ok(true)
+}
+
+/// The numbers of all tracks of one kind, without lanes: for what a clip has few of. The same bits as the portable mode.
+fn one_by_one(clip: &Clip<'_>, seconds: f32, kind: Kind, mut put: impl FnMut(usize, [f32; 3])) {
+    let place = clip.locate(seconds);
+    let segment = &place.segment;
+    for placed in segment.classes().filter(|placed| placed.class.kind == kind) {
+        let class = placed.class;
+        let taps = Taps::at(class.degree, class.intervals, place.ratio * class.intervals as f64);
+        let mut bit = 0;
+        for i in 0..class.count {
+            let widths = match class.degree {
+                Degree::Constant => [0; 3],
+                _ => unpack_widths(segment.width(placed.wide + i)),
+            };
+            let offset = segment.offset(placed.track + i);
+            let step = segment.step(placed.track + i);
+            let mut numbers = [0.0; 3];
+            for (c, number) in numbers.iter_mut().enumerate() {
+                let mut sum = 0.0;
+                for (tap, &weight) in taps.weights.iter().enumerate().take(taps.count) {
+                    let row = placed.rows + (taps.first + tap) * class.row_bytes;
+                    let key = bits(segment.bytes, row * 8 + bit, widths[c]);
+                    sum += key as f32 * weight as f32;
+                }
+                bit += widths[c] as usize;
+                *number = (sum + signed(segment.bytes, offset + c * segment.offset_bytes, segment.offset_bytes)) * step;
+            }
+            put(segment.index(placed.track + i), numbers);
+        }
+    }
+}
+
+/// `width` bits from bit `at` on.
+fn bits(bytes: &[u8], at: usize, width: u32) -> u32 {
+    let word = bytes.get(at / 8..).and_then(<[u8]>::first_chunk).map_or(0, |b| u32::from_le_bytes(*b));
+    word >> (at % 8) & ((1 << width) - 1)
+}
+
+/// A signed number of `count` bytes.
+fn signed(bytes: &[u8], at: usize, count: usize) -> f32 {
+    let word = bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |b| u32::from_le_bytes(*b));
+    let upper = 32 - 8 * count as u32;
+    ((word << upper) as i32 >> upper) as f32
+}
+
+/// Rotation and translation that were taken out of the root, at a moment.
+pub(crate) fn motion_at(clip: &Clip<'_>, seconds: f32) -> ([f64; 4], [f64; 3]) {
+    let (mut log, mut translation) = ([0.0; 3], [0.0; 3]);
+    if clip.has_motion() {
+        let own = |put: &mut [f64; 3], track: usize, numbers: [f32; 3]| {
+            if track == clip.joint_count() {
+                *put = numbers.map(f64::from);
+            }
+        };
+        one_by_one(clip, seconds, Kind::Rotation, |track, numbers| own(&mut log, track, numbers));
+        one_by_one(clip, seconds, Kind::Translation, |track, numbers| own(&mut translation, track, numbers));
+    }
+    let angle = sqrt_f64(log.iter().map(|v| v * v).sum());
+    let sine = if angle > 0.0 { sin_f64(angle) / angle } else { 1.0 };
+    ([log[0] * sine, log[1] * sine, log[2] * sine, cos_f64(angle)], translation)
+}
