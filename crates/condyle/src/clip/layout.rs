@@ -6,7 +6,7 @@ use crate::clip::spline::Degree;
 
 pub(crate) const MAGIC: [u8; 4] = *b"CLIP";
 pub(crate) const VERSION: u16 = 1;
-pub(crate) const HEADER: usize = 56;
+pub(crate) const HEADER: usize = 52;
 /// A morph set or a named value, and a track that is kept as it was authored.
 pub(crate) const SET: usize = 8;
 pub(crate) const EXACT: usize = 16;
@@ -50,8 +50,6 @@ pub(crate) struct Header {
     pub(crate) segment_count: usize,
     pub(crate) start: f32,
     pub(crate) end: f32,
-    /// Frames in a second.
-    pub(crate) rate: f32,
     pub(crate) budget: f32,
     pub(crate) set_count: usize,
     pub(crate) exact_count: usize,
@@ -68,10 +66,9 @@ impl Header {
             segment_count: u32_at(bytes, 28) as usize,
             start: float(32),
             end: float(36),
-            rate: float(40),
-            budget: float(44),
-            set_count: u16_at(bytes, 48).into(),
-            exact_count: u32_at(bytes, 52) as usize,
+            budget: float(40),
+            set_count: u16_at(bytes, 44).into(),
+            exact_count: u32_at(bytes, 48) as usize,
         }
     }
 

@@ -80,10 +80,11 @@ impl<'a> Clip<'a> {
 
     fn check_header(&self) -> Result<(), Error> {
         let header = &self.header;
-        let floats = [header.start, header.end, header.rate, header.budget];
+        let floats = [header.start, header.end, header.budget];
         Error::check_finite("the header of a clip", &floats, 1)?;
-        if header.end < header.start || header.rate <= 0.0 {
-            return Err(value("the header of a clip", 36, 0, "an end behind the start and a rate above 0"));
+        if header.end < header.start || (header.end == header.start) != (header.frame_count == 0) {
+            let expected = "an end behind the start, and frames between them";
+            return Err(value("the header of a clip", 36, header.frame_count, expected));
         }
         let segments = header.frame_count.div_ceil(header.segment_frames.max(1)).max(1);
         if header.segment_frames == 0 || header.segment_count != segments {
@@ -205,10 +206,11 @@ impl<'a> Clip<'a> {
         self.header.end - self.header.start
     }
 
-    /// Frames in a second: the spacing that the encoder measured errors at.
+    /// Frames in a second: the spacing that the encoder measured errors at. 0 for a single moment.
     #[must_use]
     pub fn rate(&self) -> f32 {
-        self.header.rate
+        let duration = f64::from(self.header.end) - f64::from(self.header.start);
+        if duration > 0.0 { (self.header.frame_count as f64 / duration) as f32 } else { 0.0 }
     }
 
     /// How many frames follow the first one.
@@ -279,8 +281,9 @@ impl<'a> Clip<'a> {
     /// Finds a moment; before the start and behind the end these hold.
     pub(crate) fn locate(&self, seconds: f32) -> Place<'a> {
         let header = &self.header;
-        let since = f64::from(seconds.clamp(header.start, header.end)) - f64::from(header.start);
-        let frame = (since * f64::from(header.rate)).min(header.frame_count as f64);
+        let (start, end) = (f64::from(header.start), f64::from(header.end));
+        let since = f64::from(seconds).clamp(start, end) - start;
+        let frame = if since > 0.0 { since / (end - start) * header.frame_count as f64 } else { 0.0 };
         let segment = (frame as usize / header.segment_frames).min(header.segment_count - 1);
         let first = segment * header.segment_frames;
         let frames = (header.frame_count - first).min(header.segment_frames).max(1);

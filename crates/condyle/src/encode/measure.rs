@@ -170,7 +170,8 @@ pub(super) fn measure(job: &Job<'_>, clip: &Clip<'_>) -> Result<Measured, Error>
     let mut first = 0;
     loop {
         let frames = (job.frames - first).min(CHUNK);
-        let seconds = job.seconds(first, frames);
+        // What the decoder is asked for is an f32, and a joint that turns fast is elsewhere a rounding later.
+        let seconds: Vec<f64> = job.seconds(first, frames).iter().map(|&s| (s as f32).into()).collect();
         let source: Vec<Vec<Local>> = (0..count)
             .map(|j| source::joint(job.clip, skeleton, j, &job.tracks[j], &seconds))
             .collect();

@@ -359,14 +359,10 @@ impl<'a> Job<'a> {
 
     /// The moments of a segment, in seconds.
     fn seconds(&self, first: usize, frames: usize) -> Vec<f64> {
-        let steps = frames * self.moments;
-        (0..=steps)
-            .map(|step| {
-                let frame = first as f64 + step as f64 / self.moments as f64;
-                let seconds = f64::from(self.clip.start()) + frame / f64::from(self.rate);
-                seconds.min(self.clip.end().into())
-            })
-            .collect()
+        let (start, end) = (f64::from(self.clip.start()), f64::from(self.clip.end()));
+        let all = (self.frames * self.moments).max(1) as f64;
+        let from = first * self.moments;
+        (from..=from + frames * self.moments).map(|moment| start + moment as f64 / all * (end - start)).collect()
     }
 
     /// The kinds of curves for a segment: few keys first.
@@ -416,7 +412,7 @@ impl<'a> Job<'a> {
         let mut best: Option<Found> = None;
         let mut hopeless = 0;
         for &(place, translation) in shares {
-            let mut shares = vec![Share { place, translation }; joints.len()];
+            let mut shares = vec![Share { place, translation, swing: None }; joints.len()];
             for _ in 0..ROUNDS {
                 let found = search::search(&Task { joints, source: &source, shapes, shares: &shares });
                 let failed = found.failed(joints);
@@ -490,7 +486,6 @@ impl<'a> Job<'a> {
             segment_count: segments.len(),
             start: self.clip.start(),
             end: self.clip.end(),
-            rate: self.rate,
             budget: self.options.budget,
             set_count: self.sets.len(),
             exact_count: exact.len(),
@@ -528,12 +523,19 @@ impl<'a> Job<'a> {
 /// How often errors are shared out anew before a joint is given up.
 const ROUNDS: usize = 20;
 
-/// Leaves a joint more of its budget: those above it get less to be off by. A translation that no curve serves for gets more.
+/// Leaves a joint more of its budget: those above it get less to be off by, the farther up the less, as each adds to what those
+/// below it inherit. A translation that no curve serves for gets more.
 fn tighten(joints: &[JointFacts], joint: usize, translation_lacks: bool, shares: &mut [Share]) {
+    const LEAST: f64 = 0.02;
+    let mut most = shares[joint].place;
     let mut at = Some(joint);
     while let Some(j) = at {
-        shares[j].place *= 0.7;
-        shares[j].translation *= if j == joint && translation_lacks { 1.0 } else { 0.7 };
+        most = (most * 0.85).min(shares[j].place);
+        shares[j].place = most.max(LEAST);
+        if j != joint || !translation_lacks {
+            shares[j].translation = shares[j].translation.min(most).max(LEAST);
+        }
+        shares[j].swing = Some(shares[j].swing.map_or(2.0, |swing| (swing * 0.6).max(LEAST)));
         at = joints[j].parent;
     }
     if translation_lacks {

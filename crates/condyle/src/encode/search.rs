@@ -53,6 +53,9 @@ pub(super) struct Share {
     pub(super) place: f64,
     /// By its own translation.
     pub(super) translation: f64,
+    /// What its points would be off by if it turned with what is above it and made up for nothing. Without it, all of that is left to it:
+    /// but between frames its own curve cannot follow everything that another kind of curve does.
+    pub(super) swing: Option<f64>,
 }
 
 /// What is known of a joint before a segment is looked at.
@@ -214,9 +217,18 @@ fn hang(task: &Task<'_>, model: &[Vec<Matrix>]) -> (Vec<Vec<Point>>, Vec<bool>) 
                 .collect();
             outermost(&mut hung);
             points[parent].extend(hung);
-        } else if source.iter().all(|local| shift(local) < still) {
-            let limit = joint.budget * task.shares[index].place;
-            points[parent].push(Point { local: middle.translation, limit });
+            continue;
+        }
+        let share = &task.shares[index];
+        if source.iter().all(|local| shift(local) < still) {
+            points[parent].push(Point { local: middle.translation, limit: joint.budget * share.place });
+        }
+        if let Some(swing) = share.swing {
+            for axis in 0..3 {
+                let mut local = middle.translation;
+                local[axis] += reach / outer.max(f64::MIN_POSITIVE);
+                points[parent].push(Point { local, limit: joint.budget * swing });
+            }
         }
     }
     for points in &mut points {

@@ -73,7 +73,7 @@ fn length(out: &[u8]) -> Result<u32, Error> {
 
 fn head(parts: &Parts<'_>, out: &mut [u8]) -> Result<(), Error> {
     let Header { joint_count, segment_frames, frame_count, segment_count, .. } = parts.header;
-    let Header { start, end, rate, budget, set_count, exact_count, .. } = parts.header;
+    let Header { start, end, budget, set_count, exact_count, .. } = parts.header;
     let short = |what, n: usize| u16::try_from(n).map_err(|_| too_many(what, n));
     let long = |n: usize| n as u32;
     let whole = length(out)?;
@@ -85,14 +85,14 @@ fn head(parts: &Parts<'_>, out: &mut [u8]) -> Result<(), Error> {
     put(out, 22, &short("frames of a segment", segment_frames)?.to_le_bytes());
     put(out, 24, &long(frame_count).to_le_bytes());
     put(out, 28, &long(segment_count).to_le_bytes());
-    for (i, float) in [start, end, rate, budget].into_iter().enumerate() {
+    for (i, float) in [start, end, budget].into_iter().enumerate() {
         put(out, 32 + 4 * i, &float.to_le_bytes());
     }
-    put(out, 48, &short("sets", set_count)?.to_le_bytes());
-    put(out, 52, &long(exact_count).to_le_bytes());
+    put(out, 44, &short("sets", set_count)?.to_le_bytes());
+    put(out, 48, &long(exact_count).to_le_bytes());
     let sum = checksum(&out[Header::CHECKED..]);
     put(out, 12, &sum.to_le_bytes());
-    const { assert!(HEADER == 56) };
+    const { assert!(HEADER == 52) };
     Ok(())
 }
 
