@@ -83,8 +83,16 @@ pub(crate) fn exp<S: Simd, M: Mode>(s: S, mode: M, v: &Vectors<S>) -> Quats<S> {
     /// π in two parts: the first has few bits, so that its product with the number of half turns is exact.
     const PI_HIGH: f32 = 3.140_625;
     const PI_LOW: f32 = 9.676_536e-4;
+    /// A little less than the square of π/2.
+    const NEAR: f32 = 2.467;
     let (half, one) = (S::f32s::splat(s, 0.5), S::f32s::splat(s, 1.0));
     let angle2 = square::<S, M>(mode, v);
+    // Where no lane turns by more than that, which is most often, no root and no division is needed. The others would
+    // come out the same below.
+    if angle2.simd_lt(S::f32s::splat(s, NEAR)).all_true() {
+        let sine = one_plus(s, mode, angle2, &SINE_BY_ANGLE);
+        return [v[0] * sine, v[1] * sine, v[2] * sine, one_plus(s, mode, angle2, &COSINE)];
+    }
     let angle = angle2.sqrt();
     // The nearest multiple of π; limited, as conversions of what no integer holds differ between instruction sets.
     let turns = mode.madd(angle, S::f32s::splat(s, core::f32::consts::FRAC_1_PI), half);

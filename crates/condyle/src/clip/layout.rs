@@ -11,7 +11,7 @@ pub(crate) const HEADER: usize = 52;
 pub(crate) const SET: usize = 8;
 pub(crate) const EXACT: usize = 16;
 /// What a kernel reads at once, from any byte on.
-pub(crate) const WINDOW: usize = 16;
+pub(crate) const WINDOW: usize = 32;
 /// A component has at most that many bits: what an f32 holds.
 pub(crate) const MAX_BITS: u32 = 24;
 /// Numbers in a track: axes of a rotation, of a translation, of a scale, or three of a set.
@@ -269,7 +269,10 @@ impl<'a> Segment<'a> {
     }
 
     pub(crate) fn index(&self, track: usize) -> usize {
-        index_at(self.bytes, self.indices + track * self.index_bytes, self.index_bytes)
+        // The lower bytes of all, then the upper ones.
+        let byte = |at: usize| usize::from(self.bytes.get(at).copied().unwrap_or_default());
+        let low = byte(self.indices + track);
+        if self.index_bytes == 1 { low } else { low | byte(2 * self.indices - self.steps + track) << 8 }
     }
 
     pub(crate) fn step(&self, track: usize) -> f32 {

@@ -174,8 +174,9 @@ fn segment(curves: &[Curve], index_bytes: usize, out: &mut Vec<u8>) -> Result<us
         }
     }
     out.extend(order.iter().map(|curve| curve.code));
-    for curve in order {
-        out.extend(&(curve.index as u16).to_le_bytes()[..index_bytes]);
+    out.extend(order.iter().map(|curve| curve.index as u8));
+    if index_bytes > 1 {
+        out.extend(order.iter().map(|curve| (curve.index >> 8) as u8));
     }
     Ok(least)
 }

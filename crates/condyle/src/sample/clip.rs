@@ -25,7 +25,7 @@ fn check(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32) -> Result<(), Error
 pub fn sample(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32, pose: &mut Pose) -> Result<(), Error> {
     check(clip, skeleton, seconds)?;
     pose.check_joints("pose", clip.joint_count())?;
-    run(clip, skeleton, seconds, Wanted::ALL, pose.blocks_mut());
+    run(clip, skeleton, seconds, None, pose.blocks_mut());
     Ok(())
 }
 
@@ -45,7 +45,7 @@ pub fn sample_masked(
     check(clip, skeleton, seconds)?;
     pose.check_joints("pose", clip.joint_count())?;
     Error::check_len("mask", mask.len(), clip.joint_count())?;
-    run(clip, skeleton, seconds, Wanted { mask: Some(mask), ..Wanted::ALL }, pose.blocks_mut());
+    run(clip, skeleton, seconds, Some(Wanted { first: 0, count: usize::MAX, mask: Some(mask) }), pose.blocks_mut());
     Ok(())
 }
 
@@ -65,7 +65,7 @@ pub fn sample_joint(
         return Err(Error::Index { what: "joint", at: 0, found: joint, count });
     }
     let mut block = [PoseBlock::IDENTITY];
-    run(clip, skeleton, seconds, Wanted { first: joint, count: 1, mask: None }, &mut block);
+    run(clip, skeleton, seconds, Some(Wanted { first: joint, count: 1, mask: None }), &mut block);
     Ok(block[0].get(0))
 }
 
@@ -93,21 +93,21 @@ pub fn sample_crowd(
         pose.check_joints("pose", character.clip.joint_count())?;
     }
     for (character, pose) in characters.iter().zip(poses) {
-        let wanted = Wanted::ALL;
-        run(character.clip, skeleton, character.seconds, wanted, pose.blocks_mut());
+        run(character.clip, skeleton, character.seconds, None, pose.blocks_mut());
     }
     Ok(())
 }
 
-fn run(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32, wanted: Wanted<'_>, blocks: &mut [PoseBlock]) {
+fn run(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32, wanted: Option<Wanted<'_>>, blocks: &mut [PoseBlock]) {
     let place = clip.locate(seconds);
     let at = (&place.segment, place.ratio);
     let mut one = [PoseBlock::IDENTITY];
     // A block that begins between those of the skeleton holds one joint.
-    let rest = if wanted.first.is_multiple_of(BLOCK) {
-        skeleton.rest().blocks().get(wanted.first / BLOCK..).unwrap_or_default()
+    let first = wanted.map_or(0, |wanted| wanted.first);
+    let rest = if first.is_multiple_of(BLOCK) {
+        skeleton.rest().blocks().get(first / BLOCK..).unwrap_or_default()
     } else {
-        one[0].set(0, &skeleton.rest().get(wanted.first));
+        one[0].set(0, &skeleton.rest().get(first));
         &one
     };
     dispatch!(|s, mode| kernel::pose(s, mode, at, wanted, rest, blocks));
@@ -117,11 +117,11 @@ fn run(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32, wanted: Wanted<'_>, b
 }
 
 /// What is kept as it was authored.
-fn put_exact(clip: &Clip<'_>, seconds: f32, wanted: Wanted<'_>, blocks: &mut [PoseBlock]) {
+fn put_exact(clip: &Clip<'_>, seconds: f32, wanted: Option<Wanted<'_>>, blocks: &mut [PoseBlock]) {
     for track in clip.exacts() {
-        let place = track.index.wrapping_sub(wanted.first);
-        let skipped = wanted.mask.is_some_and(|mask| !mask.get(track.index).copied().unwrap_or(false));
-        let (Some(block), false) = (blocks.get_mut(place / BLOCK), skipped) else { continue };
+        let place = track.index.wrapping_sub(wanted.map_or(0, |wanted| wanted.first));
+        let is_wanted = wanted.is_none_or(|wanted| wanted.has(track.index));
+        let (Some(block), true) = (blocks.get_mut(place / BLOCK), is_wanted) else { continue };
         let lane = place % BLOCK;
         if track.kind == Some(Kind::Rotation) {
             for (row, v) in block.rotation.iter_mut().zip(track.rotation(seconds)) {
