@@ -37,6 +37,7 @@ mod influences;
 mod json;
 mod meshes;
 mod meshopt;
+mod placed;
 mod poser;
 mod problem;
 mod rows;
@@ -49,7 +50,7 @@ mod uri;
 
 pub use asset::{Asset, Instance, Placement, Primitive};
 pub use document::Document;
-pub use export::{ExportError, Exporter, PosedScene};
+pub use export::{ClipExporter, ExportError, Exporter, PosedScene};
 pub use poser::Poser;
 pub use problem::{Problem, Refused, Severity};
 
