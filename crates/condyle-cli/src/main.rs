@@ -4,6 +4,7 @@ mod artist;
 mod bench;
 mod character;
 mod check;
+mod compare;
 mod completions;
 mod demo;
 mod failure;
@@ -16,6 +17,7 @@ mod output;
 mod overlay;
 mod papers;
 mod picture;
+mod plot;
 mod raster;
 mod render;
 mod skin;
@@ -27,7 +29,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Poses, bakes, checks and draws glTF characters
+/// Poses, bakes, checks, compares and draws glTF characters
 #[derive(Parser)]
 #[command(name = "condyle", version, arg_required_else_help = true, after_help = EXAMPLES)]
 struct Cli {
@@ -40,6 +42,7 @@ Examples:
   condyle demo                                      the whole path on a built-in character
   condyle info fox.glb                              what is in a file
   condyle check *.glb                               what is wrong with files, and what is done about it
+  condyle compare fox.glb smaller.glb               how far two files move apart
   condyle skin fox.glb --clip Run --time 0.5 -o posed.glb
   condyle render fox.glb --clip Run -o fox.gif      pictures, still or moving
   condyle bench --only slerp_joints                 how fast it is on this machine
@@ -55,6 +58,7 @@ enum Command {
     Skin(skin::Args),
     Info(info::Args),
     Check(check::Args),
+    Compare(compare::Args),
     Papers(papers::Args),
     Bench(bench::Args),
     Completions(completions::Args),
@@ -67,6 +71,7 @@ fn main() -> ExitCode {
         Command::Skin(args) => skin::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::Papers(args) => papers::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Completions(args) => completions::run(&args),

@@ -65,7 +65,7 @@ impl Source {
 }
 
 /// The clip with exactly this name, else with this index, else with this name in any case if only one has it.
-fn find_clip<'a>(asset: &'a Asset, wanted: &str) -> Result<&'a RawClip, Failure> {
+pub(crate) fn find_clip<'a>(asset: &'a Asset, wanted: &str) -> Result<&'a RawClip, Failure> {
     let clips = &asset.clips;
     if let Some(clip) = clips.iter().find(|clip| clip.name() == wanted) {
         return Ok(clip);

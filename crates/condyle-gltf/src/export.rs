@@ -1,11 +1,12 @@
-//! Writes one moment of an asset as a static `.glb`.
+//! Writes one moment of an asset as a static `.glb`, or all of it with other clips.
 //!
 //! The document's own JSON is rewritten, so whatever has no part in the movement (materials, textures, extras,
 //! extensions) leaves as it came: `still` takes the movement out, `carry` packs the data that stays, and
-//! [`Exporter::glb`] adds the posed vertices and transforms.
+//! [`Exporter::glb`] adds the posed vertices and transforms, [`ClipExporter::glb`] the animations.
 
 mod bin;
 mod carry;
+mod clips;
 mod still;
 
 use std::fmt;
@@ -13,9 +14,11 @@ use std::fmt;
 use condyle::{Pose, Transform, VertexSlices, Vertices};
 use serde_json::Value;
 
-use self::bin::Bin;
+use self::bin::{ARRAY_BUFFER, Bin};
 use self::still::{BakedPrimitive, MovingNode};
 use crate::{Asset, Problem};
+
+pub use self::clips::ClipExporter;
 
 /// One moment of an [`Asset`]: what [`Exporter::glb`] writes.
 #[derive(Debug, Clone)]
@@ -28,7 +31,7 @@ pub struct PosedScene<'a> {
     pub instances: Vec<Vec<VertexSlices<'a>>>,
 }
 
-/// Why a moment could not be written.
+/// Why a moment or a clip could not be written.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ExportError {
@@ -47,6 +50,19 @@ pub enum ExportError {
         node: usize,
         /// The primitive and the vertex; `None` for the transform of the node.
         vertex: Option<(usize, usize)>,
+    },
+    /// A clip was not made for this asset: it has `found` `what` for a node or a joint, not `count`.
+    Clip {
+        /// The clip.
+        clip: usize,
+        /// The document's node; of a joint that does not exist, its own number.
+        node: usize,
+        /// What is counted.
+        what: &'static str,
+        /// How many the clip asks for.
+        found: usize,
+        /// How many the asset has.
+        count: usize,
     },
     /// `what` would take more than `limit` bytes.
     TooLarge {
@@ -75,6 +91,13 @@ impl fmt::Display for ExportError {
                 write!(
                     f,
                     "/nodes/{node}: vertex {vertex} of primitive {primitive} is posed beyond the range of f32"
+                )
+            }
+            Self::Clip { clip, node, what, found, count } => {
+                write!(
+                    f,
+                    "clip {clip} was not made for this asset: \
+                     for node {node} it has {found} {what}, the asset {count}"
                 )
             }
             Self::TooLarge { what, bytes, limit } => {
@@ -124,9 +147,7 @@ impl<'a> Exporter<'a> {
         let mut baked = still::give_each_posed_node_its_mesh(&mut json, asset)?;
         still::remove_meshes(&mut json, &asset.faulty_meshes, &mut baked);
         let carried = carry::carry(&mut json, &asset.document);
-        if let Some(about) = json.get_mut("asset").and_then(Value::as_object_mut) {
-            about.insert("generator".into(), concat!("Condyle ", env!("CARGO_PKG_VERSION")).into());
-        }
+        set_generator(&mut json);
         Ok(Self {
             asset,
             json,
@@ -179,18 +200,29 @@ impl<'a> Exporter<'a> {
             let vertices = presentable(now, bind)
                 .map_err(|v| ExportError::NotFinite { node: source.node, vertex: Some((index, v)) })?;
             let attributes = &mut json["meshes"][mesh]["primitives"][index]["attributes"];
-            attributes["POSITION"] = bin.add_accessor(&mut accessors, &vertices.positions, true).into();
+            let vertex = Some(ARRAY_BUFFER);
+            attributes["POSITION"] =
+                bin.add_accessor(&mut accessors, &vertices.positions, vertex, true).into();
             if !vertices.normals.is_empty() {
-                attributes["NORMAL"] = bin.add_accessor(&mut accessors, &vertices.normals, false).into();
+                attributes["NORMAL"] =
+                    bin.add_accessor(&mut accessors, &vertices.normals, vertex, false).into();
             }
             if !vertices.tangents.is_empty() {
-                attributes["TANGENT"] = bin.add_accessor(&mut accessors, &vertices.tangents, false).into();
+                attributes["TANGENT"] =
+                    bin.add_accessor(&mut accessors, &vertices.tangents, vertex, false).into();
             }
         }
         if !accessors.is_empty() {
             json["accessors"] = accessors.into();
         }
         bin.into_glb(json)
+    }
+}
+
+/// Says who wrote the document.
+fn set_generator(json: &mut Value) {
+    if let Some(about) = json.get_mut("asset").and_then(Value::as_object_mut) {
+        about.insert("generator".into(), concat!("Condyle ", env!("CARGO_PKG_VERSION")).into());
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! [`Asset::open`] takes everything that moves out of a `.glb` or `.gltf`: one skeleton, the animations as
 //! raw clips, skins, meshes with their morph targets. [`Document`] is the layer below: the JSON and the bytes
-//! behind it.
+//! behind it. [`Exporter`] writes one moment as a static `.glb`, [`ClipExporter`] the document with other clips.
 //!
 //! Files are taken as hostile. Everything they name is checked before it is used, what they claim is compared
 //! with what they hold before it is allocated, and what is wrong is reported, each kind of fault once, with
@@ -37,6 +37,7 @@ mod influences;
 mod json;
 mod meshes;
 mod meshopt;
+mod placed;
 mod poser;
 mod problem;
 mod rows;
@@ -49,7 +50,7 @@ mod uri;
 
 pub use asset::{Asset, Instance, Placement, Primitive};
 pub use document::Document;
-pub use export::{ExportError, Exporter, PosedScene};
+pub use export::{ClipExporter, ExportError, Exporter, PosedScene};
 pub use poser::Poser;
 pub use problem::{Problem, Refused, Severity};
 

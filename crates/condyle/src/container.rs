@@ -30,6 +30,7 @@ const NO_MODEL: u32 = u32::MAX;
 
 /// What an entry of a container holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum EntryKind {
     /// A [`Skeleton`].
     Skeleton,

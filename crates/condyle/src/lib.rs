@@ -9,7 +9,7 @@
 //!
 //! Data flows one way. Each arrow is one free function over plain data: inputs first, output last and `&mut`; nothing is
 //! allocated that the caller does not own, and nothing remembered. Documents are read by the crate `condyle-gltf`; this
-//! crate knows no file format, starts no thread and does no input or output.
+//! crate knows no file format but its own [`Container`], starts no thread and does no input or output.
 //!
 //! The kernels run on the best instruction set that the machine has, found at run time, in one of two numeric modes: the
 //! fast one, or the portable one, whose results have the same bits on every instruction set and platform. See [`Dispatch`].

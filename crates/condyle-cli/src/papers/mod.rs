@@ -3,7 +3,6 @@
 mod blow;
 mod cycles;
 mod eberly;
-mod plot;
 mod plots;
 mod van_waveren;
 
@@ -16,10 +15,10 @@ use serde_json::{Map, Value, json};
 use self::blow::Properties;
 use self::cycles::Cycles;
 use self::eberly::Tables;
-use self::plot::Plot;
 use self::van_waveren::Errors;
 use crate::failure::Failure;
 use crate::output::{Written, check_destination, print, print_json, progress, write_file};
+use crate::plot::Plot;
 
 /// Recompute the tables of the papers that the library is built on
 #[derive(clap::Args)]

@@ -5,8 +5,8 @@ use condyle::{Degree, Method, Terms};
 use plotters::style::RGBColor;
 
 use super::blow::{self, Between, far_pair};
-use super::plot::{BLACK, BLUE, GREEN, GREY, Line, ORANGE, PINK, Panel, Plot, RED, SKY, power_of_ten};
 use super::van_waveren::{WIDEST, error_at, in_f32};
+use crate::plot::{BLACK, BLUE, GREEN, GREY, Line, ORANGE, PINK, Panel, Plot, RED, SKY, power_of_ten};
 
 /// The largest error of each method, in f32 as the library computes it, over the angle.
 pub(crate) fn error() -> Plot {

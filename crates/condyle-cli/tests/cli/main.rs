@@ -2,6 +2,7 @@
 
 mod bench;
 mod common;
+mod compare;
 mod look;
 mod papers;
 mod render;

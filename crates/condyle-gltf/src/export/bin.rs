@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 use super::ExportError;
 
 const FLOAT: u32 = 5126;
-const ARRAY_BUFFER: u32 = 34962;
+/// What a view of vertices is marked with.
+pub(super) const ARRAY_BUFFER: u32 = 34962;
 
 /// The one buffer of the file and the views into it.
 #[derive(Debug, Clone, Default)]
@@ -40,11 +41,13 @@ impl Bin {
         self.views.len() - 1
     }
 
-    /// Appends vertex data as an accessor, or finds the one that already holds exactly these numbers.
+    /// Appends vectors as an accessor, or finds the one that already holds exactly these numbers. `target` is what the
+    /// view is for, if not for all of one kind; `bounds` says whether the least and the greatest are stated.
     pub(super) fn add_accessor<const N: usize>(
         &mut self,
         accessors: &mut Vec<Value>,
         vectors: &[[f32; N]],
+        target: Option<u32>,
         bounds: bool,
     ) -> usize {
         let data: Vec<u8> = vectors.as_flattened().iter().flat_map(|x| x.to_le_bytes()).collect();
@@ -55,10 +58,11 @@ impl Bin {
         if let Some(known) = same.find(|known| self.bytes[known.bytes.clone()] == data) {
             return known.accessor;
         }
-        let view = Map::from_iter([("target".into(), ARRAY_BUFFER.into())]);
-        let view = self.add_view(view, &data);
+        let view = target.map(|target| ("target".into(), target.into()));
+        let view = self.add_view(Map::from_iter(view), &data);
+        let kind = if N == 1 { "SCALAR".into() } else { format!("VEC{N}") };
         let mut accessor = json!({
-            "bufferView": view, "componentType": FLOAT, "count": vectors.len(), "type": format!("VEC{N}"),
+            "bufferView": view, "componentType": FLOAT, "count": vectors.len(), "type": kind,
         });
         if bounds {
             let bound = |pick: fn(f32, f32) -> f32| {

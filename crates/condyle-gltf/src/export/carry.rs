@@ -76,6 +76,15 @@ fn accessor_references(json: &mut Value, edit: Edit<'_>) {
             if let Some(attributes) = primitive.get_mut("attributes").and_then(Value::as_object_mut) {
                 attributes.retain(|_, reference| edit(reference));
             }
+            let targets = primitive.get_mut("targets").and_then(Value::as_array_mut);
+            for target in targets.into_iter().flatten().filter_map(Value::as_object_mut) {
+                target.retain(|_, reference| edit(reference));
+            }
+        }
+    }
+    for skin in json.get_mut("skins").and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(skin) = skin.as_object_mut() {
+            skin.retain(|key, reference| key != "inverseBindMatrices" || edit(reference));
         }
     }
     for node in json.get_mut("nodes").and_then(Value::as_array_mut).into_iter().flatten() {
@@ -114,7 +123,9 @@ fn renumber(
     problems: &mut Vec<Problem>,
 ) -> Vec<usize> {
     let target = |reference: &Value| {
-        let index = reference.as_u64().map_or(usize::MAX, |i| i as usize);
+        // The importer takes 24.0 for 24.
+        let index =
+            reference.as_f64().filter(|i| i.fract() == 0.0 && *i >= 0.0).map_or(usize::MAX, |i| i as usize);
         exists.get(index).is_some_and(|&exists| exists).then_some(index)
     };
     let mut used = vec![everything; exists.len()];
@@ -208,8 +219,11 @@ fn needs_quantization(json: &Value, accessors: &[Value]) -> bool {
     const UNSIGNED: [u64; 2] = [5121, 5123];
     let meshes = json.get("meshes").and_then(Value::as_array).into_iter().flatten();
     let primitives = meshes.filter_map(|mesh| mesh.get("primitives")?.as_array()).flatten();
-    let attributes = primitives.filter_map(|primitive| primitive.get("attributes")?.as_object()).flatten();
-    attributes.into_iter().any(|(name, accessor)| {
+    let mut attributes = primitives.flat_map(|primitive| {
+        let targets = primitive.get("targets").and_then(Value::as_array).into_iter().flatten();
+        primitive.get("attributes").into_iter().chain(targets).filter_map(Value::as_object).flatten()
+    });
+    attributes.any(|(name, accessor)| {
         let accessor = accessor.as_u64().and_then(|i| accessors.get(i as usize));
         let component = accessor.and_then(|a| a.get("componentType")?.as_u64()).unwrap_or(FLOAT);
         let normalized = accessor.and_then(|a| a.get("normalized")?.as_bool()).unwrap_or(false);

@@ -52,8 +52,6 @@ pub(super) fn remove_movement(json: &mut Value) {
             if let Some(attributes) = primitive.get_mut("attributes").and_then(Value::as_object_mut) {
                 attributes.retain(|name, _| !name.starts_with("JOINTS_") && !name.starts_with("WEIGHTS_"));
             }
-            // A document that could be imported holds the same data uncompressed.
-            remove_extension(primitive, "KHR_draco_mesh_compression");
         }
         if let Some(mesh) = mesh.as_object_mut() {
             mesh.remove("weights");
@@ -62,9 +60,17 @@ pub(super) fn remove_movement(json: &mut Value) {
             }
         }
     }
-    for name in ["KHR_animation_pointer", "KHR_draco_mesh_compression"] {
-        unlist_extension(json, name);
+    unlist_extension(json, "KHR_animation_pointer");
+    remove_compressed_twins(json);
+}
+
+/// Removes compressed forms of primitives: a document that could be imported holds the same data uncompressed.
+pub(super) fn remove_compressed_twins(json: &mut Value) {
+    const DRACO: &str = "KHR_draco_mesh_compression";
+    for mesh in json.get_mut("meshes").and_then(Value::as_array_mut).into_iter().flatten() {
+        objects(mesh, "primitives").for_each(|primitive| remove_extension(primitive, DRACO));
     }
+    unlist_extension(json, DRACO);
 }
 
 /// Removes attributes that the importer found to be faulty.

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use condyle::{Error, NormalRule, RawClip};
-use condyle_gltf::{Asset, ExportError, Exporter, Poser, Refused, Severity};
+use condyle_gltf::{Asset, ClipExporter, Document, ExportError, Exporter, Poser, Refused, Severity};
 
 /// A refusal must say what is wrong, and where if that is a place in the JSON.
 pub(crate) fn check_refusal(refused: &Refused) {
@@ -14,9 +14,10 @@ pub(crate) fn check_refusal(refused: &Refused) {
     assert!(text.contains(&refused.name) && text.contains(&error.what), "{text}");
 }
 
-/// Poses all that was accepted, at moments inside and outside of each clip, and writes it. Failures that the
+/// Poses all that was accepted, at moments inside and outside of each clip, and writes it, clips too. Failures that the
 /// interfaces promise for documents of this kind are fine.
 pub(crate) fn play(asset: &Asset) {
+    write_clips(asset);
     let exporter = match Exporter::new(asset) {
         Ok(exporter) => exporter,
         Err(ExportError::TooLarge { .. }) => return,
@@ -35,6 +36,24 @@ pub(crate) fn play(asset: &Asset) {
                 show(&mut poser, &exporter, Some(clip), time);
             }
         }
+    }
+}
+
+/// What is written with its clips must be read back with them. Only what is stored once where it was stored often may be out
+/// of proportion then.
+fn write_clips(asset: &Asset) {
+    let written = ClipExporter::new(asset).glb(&asset.clips).unwrap_or_else(|e| panic!("{e}"));
+    let again = match Document::from_slice("written", &written, None).and_then(Asset::from_document) {
+        Ok(again) => again,
+        Err(refused) => {
+            let mut errors = refused.problems.iter().filter(|p| p.severity == Severity::Error);
+            assert!(errors.all(|p| p.what.contains("a document of this size")), "{refused}");
+            return;
+        }
+    };
+    assert_eq!(again.clips.len(), asset.clips.len());
+    for (was, is) in asset.clips.iter().zip(&again.clips) {
+        assert_eq!((was.name(), was.tracks().len()), (is.name(), is.tracks().len()));
     }
 }
 

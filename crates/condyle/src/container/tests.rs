@@ -96,11 +96,27 @@ fn what_is_written_is_read_back() {
         assert_eq!(clips, [("run", Ok(&[1; 17][..])), ("", Ok(&[][..]))]);
         let document = container.find(EntryKind::Document, "source").expect("the document");
         assert_eq!(container.document(document), Ok(&b"glTF"[..]));
+        assert_eq!(container.find(EntryKind::Clip, "狐"), None);
         let unknown = container.entry(0).expect("the first");
         assert_eq!((unknown.kind, unknown.name, unknown.model), (EntryKind::Unknown(77), "später", None));
         assert_eq!(container.data(0), Ok(&b"who knows"[..]));
         assert!(container.entries().all(|e| e.offset % 16 == 0));
     }
+}
+
+#[test]
+fn a_kind_may_be_said_by_its_number() {
+    let mut writer = ContainerWriter::default();
+    for code in [1, 2, 3, 4, 5, 0, u32::MAX] {
+        writer.add(EntryKind::Unknown(code), "", None, &[]).expect("an entry");
+        assert_eq!(u32::from(EntryKind::from(code)), code);
+    }
+    assert_eq!(writer.add(EntryKind::Clip, "", Some(0), &[]), Ok(7), "the first is a skeleton");
+    let bytes = writer.finish();
+    let container = Container::from_bytes(&bytes).expect("a container");
+    let kinds: Vec<_> = container.entries().map(|entry| entry.kind).take(5).collect();
+    let named = [EntryKind::Skeleton, EntryKind::Mesh, EntryKind::Clip, EntryKind::Document];
+    assert_eq!((&kinds[..4], kinds[4]), (&named[..], EntryKind::Unknown(5)));
 }
 
 #[test]
@@ -401,6 +417,9 @@ fn what_would_not_be_read_is_not_written() {
         matches!(refused, Err(Error::Index { what: "joints of influences", count: 1, .. })),
         "{refused:?}"
     );
+    let odd = PlacedMesh { morph_weights: vec![0.0, f32::NAN, 0.0], ..mesh.clone() };
+    let refused = writer.add_mesh("", model, &odd, &skeleton);
+    assert_eq!(refused, Err(Error::NotFinite { what: "morph weights", at: 1 }));
     let odd = PlacedMesh { color: [f32::NAN; 4], ..mesh.clone() };
     let refused = writer.add_mesh("", model, &odd, &skeleton);
     assert_eq!(refused, Err(Error::NotFinite { what: "color", at: 0 }));

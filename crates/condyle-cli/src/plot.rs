@@ -1,9 +1,15 @@
-//! Lines over an axis as an SVG picture, with their names beside them.
+//! Lines over an axis as a picture, SVG or PNG, with their names beside them.
+
+mod pixels;
 
 use std::ops::Range;
 
+use image::RgbImage;
+use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use self::pixels::Pixels;
 
 use crate::failure::Failure;
 
@@ -54,20 +60,38 @@ pub(crate) struct Plot {
 }
 
 impl Plot {
+    fn height(&self) -> i32 {
+        TITLE + self.panels.iter().map(|p| p.height).sum::<i32>()
+    }
+
     pub(crate) fn svg(&self) -> Result<String, Failure> {
-        let height = TITLE + self.panels.iter().map(|p| p.height).sum::<i32>();
-        let size = ((WIDTH * FINE) as u32, (height * FINE) as u32);
+        let size = ((WIDTH * FINE) as u32, (self.height() * FINE) as u32);
         let mut text = String::new();
-        self.draw(&mut text, size).map_err(|e| Failure::Data(format!("the plot cannot be drawn: {e}")))?;
-        let (fine, shown) = (format!("width=\"{}\" height=\"{}\"", size.0, size.1), (WIDTH, height));
+        let root = SVGBackend::with_string(&mut text, size).into_drawing_area();
+        self.draw(&root).map_err(|e| undrawable(&*e))?;
+        drop(root);
+        let (fine, shown) = (format!("width=\"{}\" height=\"{}\"", size.0, size.1), (WIDTH, self.height()));
         Ok(text.replacen(&fine, &format!("width=\"{}\" height=\"{}\"", shown.0, shown.1), 1))
     }
 
-    fn draw(&self, text: &mut String, size: (u32, u32)) -> Result<(), Box<dyn std::error::Error>> {
-        let root = SVGBackend::with_string(text, size).into_drawing_area();
+    /// Twice as many pixels along each side as the SVG has, for screens that have them.
+    pub(crate) fn pixels(&self) -> Result<RgbImage, Failure> {
+        let [width, height] = [WIDTH, self.height()].map(|side| 2 * side as u32);
+        let mut picture = RgbImage::new(width, height);
+        let root = Pixels::new(&mut picture, FINE as u32 / 2).into_drawing_area();
+        self.draw(&root).map_err(|e| undrawable(&*e))?;
+        drop(root);
+        Ok(picture)
+    }
+
+    fn draw<B>(&self, root: &DrawingArea<B, Shift>) -> Result<(), Box<dyn std::error::Error>>
+    where
+        B: DrawingBackend,
+        B::ErrorType: 'static,
+    {
         root.fill(&WHITE)?;
         let left = Pos::new(HPos::Left, VPos::Center);
-        let title = font(19).into_text_style(&root).color(&BLACK).pos(left);
+        let title = font(19).into_text_style(root).color(&BLACK).pos(left);
         root.draw_text(&self.title, &title, (20 * FINE, 24 * FINE))?;
         let (_, below) = root.split_vertically(TITLE * FINE);
         let (mut area, names) = below.split_horizontally((WIDTH - NAMES) * FINE);
@@ -90,12 +114,16 @@ impl Plot {
         Ok(())
     }
 
-    fn draw_panel(
+    fn draw_panel<B>(
         &self,
-        area: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>,
+        area: &DrawingArea<B, Shift>,
         panel: &Panel,
         x_label: &str,
-    ) -> Result<(), Box<dyn std::error::Error>> {
+    ) -> Result<(), Box<dyn std::error::Error>>
+    where
+        B: DrawingBackend,
+        B::ErrorType: 'static,
+    {
         let mut chart = ChartBuilder::on(area)
             .x_label_area_size(if x_label.is_empty() { 36 } else { 58 } * FINE)
             .y_label_area_size(74 * FINE)
@@ -132,6 +160,10 @@ impl Plot {
         }
         Ok(())
     }
+}
+
+fn undrawable(error: &dyn std::error::Error) -> Failure {
+    Failure::Data(format!("the plot cannot be drawn: {error}"))
 }
 
 /// Pixels above the first panel.

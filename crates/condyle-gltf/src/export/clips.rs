@@ -1,0 +1,174 @@
+//! Writes a document with other animations, or without any.
+
+use std::collections::BTreeSet;
+
+use condyle::{Interpolation, RawClip, Target, Track};
+use serde_json::{Map, Value, json};
+
+use super::bin::Bin;
+use super::still::{remove_attributes, remove_compressed_twins, remove_meshes, unlist_extension};
+use super::{ExportError, carry, set_generator, set_transform};
+use crate::{Asset, Problem};
+
+/// An asset's document made ready to be written with any clips in the place of its animations.
+///
+/// All else stays as it is: nodes, meshes, skins, materials, textures, extras and extensions, under the same indices and names.
+/// But:
+///
+/// - Everything lies in one binary chunk: buffers, images from files and data URIs, decompressed views. What only the
+///   animations referred to is left out, unless an extension is in use whose references are not known.
+/// - A node with a matrix that a clip moves has translation, rotation and scale instead: animations need them.
+/// - Attributes that no reader accepts are left out, and so are broken meshes that no node shows: only then do the indices of
+///   others change.
+///
+/// ```no_run
+/// use condyle_gltf::{Asset, ClipExporter};
+///
+/// let asset = Asset::open("fox.glb")?;
+/// let exporter = ClipExporter::new(&asset);
+/// std::fs::write("walk-only.glb", exporter.glb(&asset.clips[1..2])?)?;
+/// std::fs::write("still.glb", exporter.glb(&[])?)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct ClipExporter<'a> {
+    asset: &'a Asset,
+    json: Value,
+    accessors: Vec<Value>,
+    bin: Bin,
+    problems: Vec<Problem>,
+}
+
+impl<'a> ClipExporter<'a> {
+    /// Does once what all clips share.
+    #[must_use]
+    pub fn new(asset: &'a Asset) -> Self {
+        let mut json = asset.document.json.clone();
+        if let Some(root) = json.as_object_mut() {
+            root.remove("animations");
+            // No list of a document may be empty.
+            root.retain(|_, value| value.as_array().is_none_or(|list| !list.is_empty()));
+        }
+        unlist_extension(&mut json, "KHR_animation_pointer");
+        remove_compressed_twins(&mut json);
+        remove_attributes(&mut json, &asset.faulty);
+        remove_meshes(&mut json, &asset.faulty_meshes, &mut []);
+        let carried = carry::carry(&mut json, &asset.document);
+        set_generator(&mut json);
+        Self { asset, json, accessors: carried.accessors, bin: carried.bin, problems: carried.problems }
+    }
+
+    /// What of the document could not be carried over.
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// The document with these clips as its animations, as the bytes of a `.glb` file. Without clips it has none.
+    ///
+    /// Keys are written as they are, as 32-bit floats; tracks with the same key times share them. A clip without tracks gets a
+    /// channel that drives nothing, since an animation must have one.
+    ///
+    /// # Errors
+    /// [`ExportError::Clip`] if a clip was made for another asset, [`ExportError::TooLarge`] above 4 GiB.
+    pub fn glb(&self, clips: &[RawClip]) -> Result<Vec<u8>, ExportError> {
+        let mut json = self.json.clone();
+        let mut accessors = self.accessors.clone();
+        let mut bin = self.bin.clone();
+        let mut moved = BTreeSet::new();
+        let mut animations = Vec::new();
+        for (index, clip) in clips.iter().enumerate() {
+            animations.push(self.animation(index, clip, &mut bin, &mut accessors, &mut moved)?);
+        }
+        for joint in moved {
+            let node = self.asset.skeleton.nodes()[joint] as usize;
+            let node = &mut json["nodes"][node];
+            if node.get("matrix").is_some_and(|matrix| !matrix.is_null()) {
+                // Always finite.
+                let _ = set_transform(node, &self.asset.skeleton.rest().get(joint));
+            }
+        }
+        if !animations.is_empty() {
+            json["animations"] = animations.into();
+        }
+        if !accessors.is_empty() {
+            json["accessors"] = accessors.into();
+        }
+        bin.into_glb(json)
+    }
+
+    fn animation(
+        &self,
+        index: usize,
+        clip: &RawClip,
+        bin: &mut Bin,
+        accessors: &mut Vec<Value>,
+        moved: &mut BTreeSet<usize>,
+    ) -> Result<Value, ExportError> {
+        let (mut samplers, mut channels) = (Vec::new(), Vec::new());
+        // By timeline.
+        let mut inputs = vec![None; clip.timelines().len()];
+        for track in clip.tracks() {
+            let times = &clip.timelines()[track.timeline];
+            let (node, path) = self.target(index, track, times.len())?;
+            if let Target::Rotation(joint) | Target::Translation(joint) | Target::Scale(joint) = track.target
+            {
+                moved.insert(usize::from(joint));
+            }
+            let input = *inputs[track.timeline]
+                .get_or_insert_with(|| bin.add_accessor(accessors, times.as_chunks::<1>().0, None, true));
+            let values = &track.values;
+            let output = match track.target {
+                Target::Rotation(_) => bin.add_accessor(accessors, values.as_chunks::<4>().0, None, false),
+                Target::Translation(_) | Target::Scale(_) => {
+                    bin.add_accessor(accessors, values.as_chunks::<3>().0, None, false)
+                }
+                Target::Weights(_) => bin.add_accessor(accessors, values.as_chunks::<1>().0, None, false),
+            };
+            let interpolation = match track.interpolation {
+                Interpolation::Step => "STEP",
+                Interpolation::Linear => "LINEAR",
+                Interpolation::CubicSpline => "CUBICSPLINE",
+            };
+            channels.push(json!({ "sampler": samplers.len(), "target": { "node": node, "path": path } }));
+            samplers.push(json!({ "input": input, "output": output, "interpolation": interpolation }));
+        }
+        if channels.is_empty() {
+            let input = bin.add_accessor(accessors, &[[0.0]], None, true);
+            let output = bin.add_accessor(accessors, &[[0.0, 0.0, 0.0, 1.0]], None, false);
+            channels.push(json!({ "sampler": 0, "target": { "path": "rotation" } }));
+            samplers.push(json!({ "input": input, "output": output }));
+        }
+        let mut animation = Map::new();
+        animation.insert("name".into(), clip.name().into());
+        animation.insert("channels".into(), channels.into());
+        animation.insert("samplers".into(), samplers.into());
+        Ok(animation.into())
+    }
+
+    /// The node that a track drives, and which property of it.
+    fn target(&self, clip: usize, track: &Track, keys: usize) -> Result<(usize, &'static str), ExportError> {
+        let (joint, path) = match track.target {
+            Target::Rotation(joint) => (joint, "rotation"),
+            Target::Translation(joint) => (joint, "translation"),
+            Target::Scale(joint) => (joint, "scale"),
+            Target::Weights(node) => {
+                let node = node as usize;
+                let per_key = if track.interpolation == Interpolation::CubicSpline { 3 } else { 1 };
+                let found = track.values.len() / (keys * per_key);
+                let instance = self.asset.instances.iter().find(|instance| instance.node == node);
+                let count = instance.map_or(0, |instance| instance.morph_weights.len());
+                return match found == count {
+                    true => Ok((node, "weights")),
+                    false => Err(ExportError::Clip { clip, node, what: "morph weights", found, count }),
+                };
+            }
+        };
+        let nodes = self.asset.skeleton.nodes();
+        let (found, count) = (usize::from(joint), nodes.len());
+        match nodes.get(found) {
+            Some(&node) => Ok((node as usize, path)),
+            None => Err(ExportError::Clip { clip, node: found, what: "joints", found: found + 1, count }),
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Documents with other animations: what goes in as clips comes back as clips, and nothing else changes.
+
+mod common;
+
+use common::{Builder, PNG, json_of};
+use condyle::{
+    Container, ContainerWriter, EntryKind, Interpolation, NormalRule, RawClip, Skeleton, Target, Track,
+};
+use condyle_gltf::{Asset, ClipExporter, Document, ExportError, Poser};
+use serde_json::{Value, json};
+
+fn import(glb: &[u8], name: &str) -> Asset {
+    let document = Document::from_slice(name, glb, None).unwrap_or_else(|e| panic!("{e}"));
+    Asset::from_document(document).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Two joints, one placed by a matrix, a body with a morph target and a picture, and no animation.
+fn still() -> Builder {
+    let mut it = Builder::new();
+    let position = it.floats(&[[0., 0., 0.], [1., 0., 0.], [0., 1., 0.]]);
+    let joints = it.bytes_accessor(5121, "VEC4", 3, &[0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0]);
+    let weights = it.floats(&[[1., 0., 0., 0.], [0.5, 0.5, 0., 0.], [1., 0., 0., 0.]]);
+    let shift = it.floats(&[[0., 0., 2.], [0., 0., 0.], [0., 0., 0.]]);
+    let image = it.view(PNG);
+    it.json["images"] = json!([{ "bufferView": image, "mimeType": "image/png" }]);
+    it.json["textures"] = json!([{ "source": 0 }]);
+    it.json["materials"] = json!([{ "name": "cloth", "extras": [1], "pbrMetallicRoughness": {
+        "baseColorFactor": [0.5, 0.25, 1.0, 0.5], "baseColorTexture": { "index": 0 } } }]);
+    it.json["meshes"] = json!([{ "name": "body", "weights": [0.25], "primitives": [{
+        "attributes": { "POSITION": position, "JOINTS_0": joints, "WEIGHTS_0": weights },
+        "targets": [{ "POSITION": shift }], "material": 0,
+    }] }]);
+    it.json["nodes"] = json!([
+        { "name": "hip", "children": [1] },
+        { "name": "knee", "matrix": [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 1, 0, 1] },
+        { "name": "body", "mesh": 0, "skin": 0 },
+    ]);
+    it.json["skins"] = json!([{ "joints": [0, 1], "skeleton": 0 }]);
+    it.json["scenes"] = json!([{ "nodes": [0, 2] }]);
+    it.json["scene"] = json!(0);
+    it
+}
+
+fn track(target: Target, interpolation: Interpolation, timeline: usize, values: &[f32]) -> Track {
+    Track { target, interpolation, timeline, values: values.to_vec() }
+}
+
+/// Every target and every interpolation, on two timelines.
+fn everything() -> RawClip {
+    let splines: Vec<f32> = (0..18).map(|i| i as f32 / 8.0).collect();
+    let tracks = vec![
+        track(Target::Rotation(0), Interpolation::Linear, 0, &[0., 0., 0., 1., 0.6, 0., 0., 0.8]),
+        track(Target::Rotation(1), Interpolation::Step, 1, &[0., 0., 1., 0.]),
+        track(Target::Translation(1), Interpolation::CubicSpline, 0, &splines),
+        track(Target::Scale(0), Interpolation::Linear, 0, &[1., 2., 3., 0.1, -0.0, 1e-30]),
+        track(Target::Weights(2), Interpolation::CubicSpline, 1, &[0.1, 0.2, 0.3]),
+    ];
+    RawClip::new("everything".into(), vec![vec![0.25, 1.5], vec![0.1]], tracks).expect("a valid clip")
+}
+
+#[test]
+fn every_kind_of_track_comes_back_bit_for_bit() {
+    let asset = still().asset();
+    let steps = track(Target::Weights(2), Interpolation::Step, 0, &[1.0, 0.5]);
+    let morph = RawClip::new("morph".into(), vec![vec![0.0, 2.0]], vec![steps]).expect("a valid clip");
+    let clips = [everything(), morph];
+    let glb = ClipExporter::new(&asset).glb(&clips).expect("clips of this asset");
+    let written = import(&glb, "written");
+    assert_eq!(written.clips, clips);
+    assert_eq!(written.problems, asset.problems);
+    let bits = |clip: &RawClip| -> Vec<u32> {
+        clip.tracks().iter().flat_map(|t| &t.values).map(|v| v.to_bits()).collect()
+    };
+    assert_eq!(bits(&written.clips[0]), bits(&clips[0]));
+    // What moves cannot have a matrix; it rests where it did.
+    assert_eq!(written.document.json["nodes"][1], json!({ "name": "knee", "translation": [0.0, 1.0, 0.0] }));
+    assert_eq!(written.skeleton, asset.skeleton);
+}
+
+#[test]
+fn nothing_but_the_animations_changes() {
+    let asset = still().asset();
+    let exporter = ClipExporter::new(&asset);
+    assert_eq!(exporter.problems(), []);
+    let (with, without) = (exporter.glb(&[everything()]), exporter.glb(&[]));
+    let (with, without) = (json_of(&with.expect("a clip")), json_of(&without.expect("no clips")));
+    assert!(without.get("animations").is_none());
+    for key in ["materials", "textures", "meshes", "skins", "scenes", "scene", "nodes", "images"] {
+        assert_eq!(without[key], asset.document.json[key], "{key}");
+        // A matrix gives way to what moves it.
+        assert!(with[key] == without[key] || key == "nodes", "{key}");
+    }
+    // What is stored comes first, under the indices that it had.
+    let list = |json: &Value, key: &str| json[key].as_array().expect("a list").clone();
+    for key in ["accessors", "bufferViews"] {
+        let (with, without) = (list(&with, key), list(&without, key));
+        assert!(with.len() > without.len() && with.starts_with(&without), "{key}");
+    }
+    // Times have bounds, and no view of keys is marked as one of vertices.
+    let input = &with["accessors"]
+        [with["animations"][0]["samplers"][0]["input"].as_u64().expect("an index") as usize];
+    assert_eq!((&input["min"], &input["max"]), (&json!([0.25]), &json!([1.5])));
+    let view = &with["bufferViews"][input["bufferView"].as_u64().expect("an index") as usize];
+    assert!(view.get("target").is_none());
+}
+
+#[test]
+fn what_only_the_animations_held_is_left_out() {
+    let mut it = still();
+    let input = it.floats(&[[0.0], [1.0]]);
+    let output = it.floats(&[[0.0, 0.0, 0.0, 1.0]; 2]);
+    it.json["animations"] = json!([{ "channels": [{ "sampler": 0, "target": { "node": 0, "path": "rotation" } }],
+        "samplers": [{ "input": input, "output": output }] }]);
+    it.json["extensionsUsed"] = json!(["KHR_animation_pointer"]);
+    let (moving, still) = (it.asset(), still().asset());
+    let (moving, still) = (ClipExporter::new(&moving).glb(&[]), ClipExporter::new(&still).glb(&[]));
+    assert_eq!(moving.expect("no clips"), still.expect("no clips"));
+    // An extension that nobody knows may refer to any accessor.
+    it.json["extensionsUsed"] = json!(["ACME_springs"]);
+    let json = json_of(&ClipExporter::new(&it.asset()).glb(&[]).expect("no clips"));
+    assert_eq!(json["accessors"].as_array().map(Vec::len), Some(output + 1));
+}
+
+#[test]
+fn an_empty_clip_keeps_its_place() {
+    let asset = still().asset();
+    let empty = RawClip::new("nothing".into(), vec![], vec![]).expect("a valid clip");
+    let clips = [empty, everything()];
+    let written = import(&ClipExporter::new(&asset).glb(&clips).expect("clips of this asset"), "written");
+    assert_eq!(written.clips, clips);
+}
+
+#[test]
+fn clips_of_another_asset_are_refused() {
+    let asset = still().asset();
+    let refused = |track: Track| {
+        let strange = RawClip::new("strange".into(), vec![vec![0.0]], vec![track]).expect("a valid clip");
+        ClipExporter::new(&asset).glb(&[everything(), strange]).expect_err("another asset's")
+    };
+    let error = refused(track(Target::Scale(2), Interpolation::Linear, 0, &[1.0; 3]));
+    assert_eq!(error, ExportError::Clip { clip: 1, node: 2, what: "joints", found: 3, count: 2 });
+    let error = refused(track(Target::Weights(2), Interpolation::Linear, 0, &[1.0; 2]));
+    assert_eq!(error, ExportError::Clip { clip: 1, node: 2, what: "morph weights", found: 2, count: 1 });
+    let error = refused(track(Target::Weights(77), Interpolation::CubicSpline, 0, &[1.0; 3]));
+    assert_eq!(error, ExportError::Clip { clip: 1, node: 77, what: "morph weights", found: 1, count: 0 });
+    assert!(error.to_string().starts_with("clip 1 was not made for this asset"), "{error}");
+}
+
+/// Key times and values of all tracks; which of equal timelines a track names is left out.
+fn tracks(clip: &RawClip) -> Vec<(&Track, &[f32])> {
+    let times = |track: &Track| &*clip.timelines()[track.timeline];
+    clip.tracks().iter().map(|track| (track, times(track))).collect()
+}
+
+#[test]
+fn the_clips_of_the_reference_characters_come_back() {
+    let Some(models) = common::models() else { return };
+    for path in models {
+        let name = path.display().to_string();
+        let asset = Asset::open(&path).unwrap_or_else(|e| panic!("{e}"));
+        let exporter = ClipExporter::new(&asset);
+        assert_eq!(exporter.problems(), [], "{name}");
+        let written = import(&exporter.glb(&asset.clips).expect("its own clips"), &name);
+        assert_eq!(written.clips.len(), asset.clips.len(), "{name}");
+        for (was, is) in asset.clips.iter().zip(&written.clips) {
+            assert_eq!((was.name(), was.start(), was.end()), (is.name(), is.start(), is.end()), "{name}");
+            let (was, is) = (tracks(was), tracks(is));
+            assert_eq!(was.len(), is.len(), "{name}");
+            for (was, is) in was.iter().zip(&is) {
+                let what = |(track, times): &(&Track, &[f32])| {
+                    (track.target, track.interpolation, track.values.clone(), times.to_vec())
+                };
+                assert_eq!(what(was), what(is), "{name}");
+            }
+        }
+        assert_eq!(written.skeleton, asset.skeleton, "{name}");
+        assert_eq!(written.skins, asset.skins, "{name}");
+        // Written once more, nothing changes any more.
+        let again = import(&ClipExporter::new(&written).glb(&written.clips).expect("its own clips"), &name);
+        assert_eq!(again.clips, written.clips, "{name}");
+        assert_eq!(again.document.json["meshes"], written.document.json["meshes"], "{name}");
+
+        let seconds = asset.clips.first().map_or(0.0, |clip| 0.3 * clip.start() + 0.7 * clip.end());
+        let mut posers =
+            [&asset, &written].map(|a| Poser::new(a, NormalRule::default()).expect("few copies"));
+        for (poser, of) in posers.iter_mut().zip([&asset, &written]) {
+            poser.pose(of.clips.first(), seconds).expect("its own clip");
+        }
+        for instance in 0..asset.instances.len() {
+            assert_eq!(posers[0].posed(instance), posers[1].posed(instance), "{name}, instance {instance}");
+        }
+    }
+}
+
+/// A container of a whole asset: skeleton, meshes, and the document without its animations.
+fn pack(asset: &Asset, name: &str) -> Vec<u8> {
+    let mut writer = ContainerWriter::default();
+    let model = writer.add_skeleton(name, &asset.skeleton).unwrap_or_else(|e| panic!("{name}: {e}"));
+    for (part, mesh) in asset.placed_meshes().unwrap_or_else(|e| panic!("{name}: {e}")) {
+        writer.add_mesh(part, model, &mesh, &asset.skeleton).unwrap_or_else(|e| panic!("{name}: {e}"));
+    }
+    let document = ClipExporter::new(asset).glb(&[]).unwrap_or_else(|e| panic!("{name}: {e}"));
+    writer.add(EntryKind::Document, "source", Some(model), &document).expect("a model of this container");
+    writer.finish()
+}
+
+#[test]
+fn reference_characters_come_back_from_a_container() {
+    let Some(models) = common::models() else { return };
+    for path in models {
+        let name = path.display().to_string();
+        let asset = Asset::open(&path).unwrap_or_else(|e| panic!("{e}"));
+        let bytes = pack(&asset, &name);
+        assert!(bytes == pack(&asset, &name), "{name}: packed twice");
+        let container = Container::from_bytes(&bytes).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let model = container.find(EntryKind::Skeleton, &name).expect("the model");
+        let skeleton: Skeleton = container.skeleton(model).expect("the skeleton");
+        assert_eq!(skeleton, asset.skeleton, "{name}");
+        let mut meshes = asset.placed_meshes().expect("few copies");
+        for entry in container.of_model(EntryKind::Mesh, model) {
+            let mesh = container.mesh(entry.index, &skeleton).unwrap_or_else(|e| panic!("{name}: {e}"));
+            assert!(meshes.next() == Some((entry.name, mesh)), "{name}, entry {}", entry.index);
+        }
+        assert!(meshes.next().is_none(), "{name}");
+        let document = container.find(EntryKind::Document, "source").expect("the document");
+        let still = import(container.document(document).expect("a document"), &name);
+        assert!(still.clips.is_empty() && still.skins == asset.skins, "{name}");
+    }
+}
+
+#[test]
+fn placed_meshes_have_the_colour_of_their_material() {
+    let mut it = still();
+    let color = |it: &Builder| it.asset().placed_meshes().expect("one").map(|(_, mesh)| mesh.color).next();
+    assert_eq!(color(&it), Some([0.5, 0.25, 1.0, 0.5]));
+    let material = &mut it.json["materials"][0]["pbrMetallicRoughness"];
+    material["baseColorFactor"] = json!([1, 2, 3]);
+    assert_eq!(color(&it), Some([1.0; 4]));
+}
+
+#[test]
+fn copies_out_of_proportion_are_refused() {
+    let mut it = Builder::new();
+    // No data at all: an accessor without a view is zeros.
+    it.json["accessors"] = json!([{ "componentType": 5126, "type": "VEC3", "count": 100_000, "min": [0, 0, 0], "max": [0, 0, 0] }]);
+    it.json["meshes"] = json!([{ "primitives": [{ "attributes": { "POSITION": 0 }, "mode": 0 }] }]);
+    it.json["nodes"] = (0..100).map(|_| json!({ "mesh": 0 })).collect();
+    let asset = it.asset();
+    let error = asset.placed_meshes().map(|_| ()).expect_err("ten million vertices");
+    assert!(error.to_string().contains("copies"), "{error}");
+}
