@@ -83,6 +83,7 @@ mod convert;
 mod decompose;
 mod eberly_table;
 mod error;
+mod events;
 mod exp_map;
 #[cfg(feature = "mint")]
 mod interop;
@@ -92,6 +93,7 @@ mod mesh;
 mod model;
 mod morph;
 mod palette;
+mod playback;
 mod pose;
 mod sample;
 mod simd;
@@ -114,6 +116,7 @@ pub use convert::{
 };
 pub use decompose::{Polar, Transform64};
 pub use error::Error;
+pub use events::{Event, Events, Head, Passed, PassedEvents};
 pub use interpolate::{
     Arc, Degree, Factor, Interpolator, Method, Selection, Terms, align_keys, interpolate, interpolate_joints,
     interpolate_joints_in_place, interpolate_joints_through, interpolate_poses, interpolate_poses_in_place,
@@ -125,6 +128,7 @@ pub use mesh::{AtMost, Influences, MorphTarget, Skin, SkinnedMesh, VertexSlices,
 pub use model::{CrowdBuffer, local_to_model, local_to_model_crowd, local_to_model_subtree, model_to_local};
 pub use morph::morph;
 pub use palette::{NormalRule, Palette, PaletteMatrix, palette};
+pub use playback::{Looping, Moment};
 pub use pose::{Lanes, Pose, PoseBlock};
 pub use sample::{RawCursor, sample_raw, sample_weights};
 pub use simd::{Dispatch, Isa, Numeric};
