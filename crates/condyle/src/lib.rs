@@ -92,14 +92,17 @@ mod joint_quat;
 mod mesh;
 mod model;
 mod morph;
+mod motion;
 mod palette;
 mod playback;
 mod pose;
+mod rigid;
 mod sample;
 mod simd;
 mod skeleton;
 mod skin;
 mod slerp_table;
+mod sums;
 mod track;
 
 #[cfg(any(test, feature = "reference"))]
@@ -127,9 +130,13 @@ pub use math::{Affine, Quat, Transform};
 pub use mesh::{AtMost, Influences, MorphTarget, Skin, SkinnedMesh, VertexSlices, VertexSlicesMut, Vertices};
 pub use model::{CrowdBuffer, local_to_model, local_to_model_crowd, local_to_model_subtree, model_to_local};
 pub use morph::morph;
+pub use motion::{
+    MotionRotation, RootMotion, RootMotionOptions, blend_motion, extract_root_motion, motion_over,
+};
 pub use palette::{NormalRule, Palette, PaletteMatrix, palette};
 pub use playback::{Looping, Moment};
 pub use pose::{Lanes, Pose, PoseBlock};
+pub use rigid::Rigid;
 pub use sample::{RawCursor, sample_raw, sample_weights};
 pub use simd::{Dispatch, Isa, Numeric};
 pub use skeleton::{Joint, NO_PARENT, Skeleton};
