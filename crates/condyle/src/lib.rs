@@ -103,6 +103,7 @@ mod skeleton;
 mod skin;
 mod slerp_table;
 mod sums;
+mod sync;
 mod track;
 
 #[cfg(any(test, feature = "reference"))]
@@ -141,4 +142,5 @@ pub use sample::{RawCursor, sample_raw, sample_weights};
 pub use simd::{Dispatch, Isa, Numeric};
 pub use skeleton::{Joint, NO_PARENT, Skeleton};
 pub use skin::{WeightedBases, bitangents, skin, skin_positions};
+pub use sync::{SyncTrack, follow, sync_speed};
 pub use track::{Interpolation, RawClip, Target, Track};
