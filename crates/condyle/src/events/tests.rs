@@ -91,6 +91,7 @@ fn no_events_and_no_numbers() {
 
 /// More than anyone can wait for, and more than fit in 64 bits.
 #[test]
+#[cfg_attr(miri, ignore = "slow")]
 fn a_hitch_of_any_length_is_one_subtraction() {
     let events = events(1e-3, &[0.0; 60_000]);
     let all = events.passed(Looping::Wrap, -1e300, 1e300).expect("finite");

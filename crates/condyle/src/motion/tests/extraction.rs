@@ -77,6 +77,7 @@ fn options(random: &mut Random, joints: usize) -> RootMotionOptions {
 
 /// Every joint, at any moment, with ancestors that move and are scaled, several roots, steps and splines.
 #[test]
+#[cfg_attr(miri, ignore = "slow")]
 fn motion_and_what_remains_are_the_original() {
     for case in 0..tries(150) as u64 {
         let mut random = Random(case);
@@ -115,6 +116,7 @@ fn motion_and_what_remains_are_the_original() {
 /// What is asked for is gone from what remains: the joint stays where it was on these axes, and keeps its yaw or its
 /// rotation.
 #[test]
+#[cfg_attr(miri, ignore = "slow")]
 fn what_was_taken_is_gone() {
     for case in 0..tries(60) as u64 {
         let mut random = Random(1000 + case);
@@ -168,6 +170,7 @@ fn what_was_taken_is_gone() {
 
 /// Of all yaws the one whose rotation's entries are nearest to those of the joint's.
 #[test]
+#[cfg_attr(miri, ignore = "slow")]
 fn yaw_is_the_nearest_turn_about_the_upright_axis() {
     let root = Joint { name: String::new(), parent: None, node: 0, rest: Transform::IDENTITY };
     let skeleton = Skeleton::new([root]).expect("one root");
@@ -349,6 +352,7 @@ fn a_motion_without_rotation_leaves_rotations_alone() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "slow")]
 fn the_bits_are_the_same_everywhere() {
     crate::testing::assert_portable(0x358b_7f56_8aaa_1f52, |hash| {
         for seed in 0..tries(20) as u64 {
