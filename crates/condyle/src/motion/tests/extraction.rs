@@ -214,7 +214,8 @@ fn a_joint_upside_down_keeps_its_yaw() {
     let options = RootMotionOptions { sample_rate: 1.0, ..RootMotionOptions::default() };
     let (_, motion) = extract_root_motion(&clip, &skeleton, &options).expect("valid");
     let turns: Vec<_> = motion.samples().iter().map(|s| s.rotation).collect();
-    assert_eq!(turns, [values[0], values[1], values[1], values[1]]);
+    assert_eq!((turns[0], turns[2], turns[3]), (values[0], turns[1], turns[1]));
+    crate::testing::assert_close(&turns[1], &values[1].map(f64::from), 1e-6, "the last yaw");
 }
 
 /// A hair more than three thirtieths of a second are three.
@@ -227,7 +228,7 @@ fn samples_end_with_the_clip() {
         (1.0 / 3.0, 3.0, 2),
         (0.5, 1.0, 2),
         (2.0, 0.1, 2),
-        (22.9, 30.0, 688),
+        (2.3, 30.0, 70),
     ] {
         let track = Track {
             target: Target::Scale(0),
@@ -244,6 +245,7 @@ fn samples_end_with_the_clip() {
 
 /// Played by the stages, over loops, the character goes where the original would.
 #[test]
+#[cfg_attr(miri, ignore = "slow")]
 fn a_character_walks_on_over_the_seam() {
     let joint = |parent, y| Joint {
         name: String::new(),
