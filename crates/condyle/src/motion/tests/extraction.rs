@@ -292,6 +292,7 @@ fn a_character_walks_on_over_the_seam() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "slow")]
 fn what_is_not_asked_for_stays() {
     let mut random = Random(5);
     let skeleton = random.skeleton(14);
