@@ -58,6 +58,22 @@ pub enum Error {
         /// The place in it.
         at: usize,
     },
+    /// Element `at` of `what` is a number, but none that would do.
+    OutOfRange {
+        /// The argument or field.
+        what: &'static str,
+        /// The place in it; 0 for a single number.
+        at: usize,
+        /// What it must be.
+        needed: &'static str,
+    },
+    /// Element `at` of `what` does not pass the same sync markers in the same cyclic order as what it is to keep step with.
+    MarkerOrder {
+        /// The argument.
+        what: &'static str,
+        /// The place in it; 0 for a single track.
+        at: usize,
+    },
     /// Timeline `timeline` of a clip has no keys.
     NoKeys {
         /// The timeline.
@@ -179,6 +195,10 @@ impl fmt::Display for Error {
                 write!(f, "joint {joint} has joint {parent} as its parent, which must be stored before it")
             }
             Self::NotFinite { what, at } => write!(f, "{what}[{at}] is not a finite number"),
+            Self::OutOfRange { what, at, needed } => write!(f, "{what}[{at}] must be {needed}"),
+            Self::MarkerOrder { what, at } => {
+                write!(f, "{what}[{at}] has another cycle of sync markers than what it is to keep step with")
+            }
             Self::NoKeys { timeline } => write!(f, "timelines[{timeline}] has no keys"),
             Self::KeyOrder { timeline, key } => {
                 write!(f, "timelines[{timeline}][{key}] is not a time after that of the key before it")

@@ -87,6 +87,7 @@ mod decompose;
 mod eberly_table;
 mod encode;
 mod error;
+mod events;
 mod exp_map;
 #[cfg(feature = "mint")]
 mod interop;
@@ -95,13 +96,18 @@ mod joint_quat;
 mod mesh;
 mod model;
 mod morph;
+mod motion;
 mod palette;
+mod playback;
 mod pose;
+mod rigid;
 mod sample;
 mod simd;
 mod skeleton;
 mod skin;
 mod slerp_table;
+mod sums;
+mod sync;
 mod track;
 
 #[cfg(any(test, feature = "reference"))]
@@ -124,6 +130,7 @@ pub use convert::{
 pub use decompose::{Polar, Transform64};
 pub use encode::{Effort, EncodeOptions, Encoded, Encoding, JointError, Measured, Shell, encode};
 pub use error::Error;
+pub use events::{Event, Events, Head, Passed, PassedEvents};
 pub use interpolate::{
     Arc, Degree, Factor, Interpolator, Method, Selection, Terms, align_keys, interpolate, interpolate_joints,
     interpolate_joints_in_place, interpolate_joints_through, interpolate_poses, interpolate_poses_in_place,
@@ -134,12 +141,18 @@ pub use math::{Affine, Quat, Transform};
 pub use mesh::{AtMost, Influences, MorphTarget, Skin, SkinnedMesh, VertexSlices, VertexSlicesMut, Vertices};
 pub use model::{CrowdBuffer, local_to_model, local_to_model_crowd, local_to_model_subtree, model_to_local};
 pub use morph::morph;
+pub use motion::{
+    MotionRotation, RootMotion, RootMotionOptions, blend_motion, extract_root_motion, motion_over,
+};
 pub use palette::{NormalRule, Palette, PaletteMatrix, palette};
+pub use playback::{Looping, Moment};
 pub use pose::{Lanes, Pose, PoseBlock};
 pub use sample::{
     Character, RawCursor, sample, sample_crowd, sample_joint, sample_masked, sample_raw, sample_set, sample_weights,
 };
+pub use rigid::Rigid;
 pub use simd::{Dispatch, Isa, Numeric};
 pub use skeleton::{Joint, NO_PARENT, Skeleton};
 pub use skin::{WeightedBases, bitangents, skin, skin_positions};
+pub use sync::{SyncTrack, follow, sync_speed};
 pub use track::{Interpolation, RawClip, Target, Track};

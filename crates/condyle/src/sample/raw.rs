@@ -162,6 +162,41 @@ pub(crate) fn hermite(track: &Track, span: Span, width: usize, component: usize)
         + span.length * (t3 - t2) * in_tangent
 }
 
+/// The value of a track at a moment, in f64, the same on every platform: for what is worked out once and kept.
+/// Rotations have unit length.
+///
+/// `N` is the track's width, `times` its timeline.
+pub(crate) fn exact_value<const N: usize>(track: &Track, times: &[f32], seconds: f64) -> [f64; N] {
+    let key = times.partition_point(|&t| f64::from(t) <= seconds).saturating_sub(1);
+    let span = match (times.get(key), times.get(key + 1)) {
+        (Some(&from), Some(&to)) if f64::from(from) < seconds => {
+            let length = f64::from(to) - f64::from(from);
+            Span { key, factor: (seconds - f64::from(from)) / length, length }
+        }
+        _ => Span { key, factor: 0.0, length: 0.0 },
+    };
+    let value = |key: usize| track.values[key * N..].first_chunk::<N>().copied().unwrap_or([0.0; N]);
+    let rotates = matches!(track.target, Target::Rotation(_));
+    let mut out = match track.interpolation {
+        Interpolation::CubicSpline => core::array::from_fn(|c| hermite(track, span, N, c)),
+        Interpolation::Linear if span.factor > 0.0 => {
+            let (a, b) = (value(key), value(key + 1));
+            if rotates {
+                let quat = |q: [f32; N]| core::array::from_fn(|c| q[c]);
+                let between = slerp_f64(quat(a), quat(b), span.factor);
+                core::array::from_fn(|c| between[c])
+            } else {
+                core::array::from_fn(|c| f64::from(a[c]) + (f64::from(b[c]) - f64::from(a[c])) * span.factor)
+            }
+        }
+        _ => value(key).map(f64::from),
+    };
+    if rotates {
+        normalize(&mut out);
+    }
+    out
+}
+
 /// What sixteen joints interpolate between. Joints without a track, and those that are done when they come here (splines,
 /// steps, rotations between loose keys) have factor 0.
 struct Keys<const N: usize> {

@@ -1,0 +1,413 @@
+//! Root motion taken out of a clip.
+
+use alloc::string::ToString;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::RootMotion;
+use crate::math::{normalize, slerp_f64};
+use crate::playback::check_duration;
+use crate::rigid::{conjugate, product, rotate};
+use crate::sample::exact_value;
+use crate::{Error, Interpolation, RawClip, Skeleton, Target, Track, Transform, Transform64};
+
+/// How much of a joint's rotation is motion of the character.
+///
+/// ```
+/// use condyle::{MotionRotation, RootMotionOptions};
+///
+/// // One who swims turns over; one who walks only turns round, which is the default.
+/// let swim = RootMotionOptions { translation: [true; 3], rotation: MotionRotation::Whole, ..Default::default() };
+/// assert_ne!(swim.rotation, MotionRotation::default());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum MotionRotation {
+    /// Nothing: all of it is pose.
+    None,
+    /// The rotation about +Y that comes nearest to it: where the character heads.
+    #[default]
+    Yaw,
+    /// All of it.
+    Whole,
+}
+
+/// What is taken out of a clip as motion.
+///
+/// ```
+/// use condyle::{MotionRotation, RootMotionOptions};
+///
+/// let jump = RootMotionOptions { translation: [true; 3], ..RootMotionOptions::default() };
+/// assert_eq!((jump.joint, jump.rotation, jump.sample_rate), (0, MotionRotation::Yaw, 30.0));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RootMotionOptions {
+    /// The joint that goes where the character goes: the hips, or a root that was animated to be followed.
+    pub joint: u16,
+    /// Whether its translation along x, y and z of model space is motion.
+    pub translation: [bool; 3],
+    /// What of its rotation in model space is motion.
+    pub rotation: MotionRotation,
+    /// Samples per second of the motion, at least; as many more as make them end with the clip.
+    pub sample_rate: f32,
+}
+
+impl Default for RootMotionOptions {
+    /// The first joint on the ground: x, z and yaw, 30 times a second.
+    fn default() -> Self {
+        Self { joint: 0, translation: [true, false, true], rotation: MotionRotation::Yaw, sample_rate: 30.0 }
+    }
+}
+
+/// The most samples of a motion, and the most keys of what remains for a root.
+const MOST: usize = 1 << 20;
+
+/// How far what remains may be from the original between its keys: part of the character's size, and radians.
+const TOLERANCE: f64 = 2e-6;
+
+/// The same as a part of a coordinate, which floats do not tell much better.
+const ROUNDING: f64 = 2e-7;
+
+/// How often the time between two samples is halved at most to keep that.
+const HALVINGS: u32 = 12;
+
+/// Splits a clip into the motion of the character and what remains: `motion * remaining` is the original for every
+/// joint of the skeleton, at every moment of the clip.
+///
+/// The motion is measured in model space: at the model matrix of the joint, with all that its ancestors do and however
+/// they are scaled. The rotation of the motion, `q`, is how the joint has turned since the clip's start, or its yaw.
+/// The translation, on the axes that are asked for, is `now - q * then`, which takes the joint's first place, turned,
+/// to where it is: the character turns about the joint. On the other axes it is 0. So the motion starts with the
+/// identity, and the joint stays where it started as far as its motion was taken.
+///
+/// It is taken out where it is exact for all joints, whatever their scale: at the roots, whose translation, and
+/// rotation if the motion has one, become `motion⁻¹ * original`. Their tracks are replaced by linear ones with keys at
+/// the samples of the motion and at the keys that the root had, and as many between as it takes to stay within 2e-6 of
+/// the size of the character. All other tracks stay as they are.
+///
+/// Where a joint lies upside down, so that no yaw is nearest, it keeps the last one. The same bits on every platform.
+/// Authoring, not playing: it allocates, and takes its time.
+///
+/// ```
+/// use condyle::{
+///     Interpolation, Joint, Looping, RawClip, RootMotionOptions, Skeleton, Target, Track, Transform, extract_root_motion,
+/// };
+///
+/// let root = Joint { name: "hips".into(), parent: None, node: 0, rest: Transform::IDENTITY };
+/// let skeleton = Skeleton::new([root])?;
+/// // Up and down while it goes ahead.
+/// let walk = Track {
+///     target: Target::Translation(0),
+///     interpolation: Interpolation::Linear,
+///     timeline: 0,
+///     values: vec![0.0, 1.0, 0.0, 0.0, 1.1, 0.75, 0.0, 1.0, 1.5],
+/// };
+/// let clip = RawClip::new("walk".into(), vec![vec![0.0, 0.5, 1.0]], vec![walk])?;
+/// let (in_place, motion) = extract_root_motion(&clip, &skeleton, &RootMotionOptions::default())?;
+/// assert_eq!(motion.over(Looping::Wrap, 0.0, 10.0)?.translation, [0.0, 0.0, 15.0]);
+/// // The first and the last key of what remains.
+/// let values = &in_place.tracks()[1].values;
+/// assert_eq!((values.first_chunk(), values.last_chunk()), (Some(&[0.0, 1.0, 0.0]), Some(&[0.0, 1.0, 0.0])));
+/// # Ok::<(), condyle::Error>(())
+/// ```
+///
+/// # Errors
+/// - [`Error::Index`] if there is no such joint, or if the clip has tracks for joints that the skeleton does not have.
+/// - [`Error::NotFinite`], [`Error::OutOfRange`] for a sample rate that is not above 0.
+/// - [`Error::TooMany`] for more than 2^20 samples, or keys of a root.
+/// - [`Error::NotFinite`] if the joint goes where f32 cannot follow.
+pub fn extract_root_motion(
+    clip: &RawClip,
+    skeleton: &Skeleton,
+    options: &RootMotionOptions,
+) -> Result<(RawClip, RootMotion), Error> {
+    let count = skeleton.joint_count();
+    if usize::from(options.joint) >= count {
+        return Err(Error::Index { what: "joint", at: 0, found: options.joint.into(), count });
+    }
+    for (at, track) in clip.tracks().iter().enumerate() {
+        if let Some(found) = joint_of(track.target).filter(|&j| j >= count) {
+            return Err(Error::Index { what: "tracks", at, found, count });
+        }
+    }
+    let paths = Paths { clip, skeleton };
+    let motion = measure(&paths, options)?;
+    if options.translation == [false; 3] && options.rotation == MotionRotation::None {
+        return Ok((clip.clone(), motion));
+    }
+    let travelled =
+        motion.samples().iter().flat_map(|s| s.translation).fold(0.0, |far: f32, v| far.max(v.abs()));
+    let tolerance = (TOLERANCE * paths.size()).max(ROUNDING * f64::from(travelled));
+    let mut timelines = clip.timelines().to_vec();
+    let mut tracks = clip.tracks().to_vec();
+    let turns = options.rotation != MotionRotation::None;
+    for root in (0..count as u16).filter(|&j| skeleton.parent(j).is_none()) {
+        let targets: &[Target] = &[Target::Translation(root), Target::Rotation(root)];
+        let targets = if turns { targets } else { &targets[..1] };
+        let keys = remaining(&paths, root, targets, &motion, tolerance)?;
+        tracks.retain(|t| !targets.contains(&t.target));
+        tracks.extend(targets.iter().map(|&target| Track {
+            target,
+            interpolation: Interpolation::Linear,
+            timeline: timelines.len(),
+            values: match target {
+                Target::Rotation(_) => keys.iter().flat_map(|k| k.rotation).collect(),
+                _ => keys.iter().flat_map(|k| k.translation).collect(),
+            },
+        }));
+        timelines.push(keys.iter().map(|k| k.time).collect());
+    }
+    let (timelines, tracks) = without_unused(timelines, tracks);
+    Ok((RawClip::new(clip.name().to_string(), timelines, tracks)?, motion))
+}
+
+fn joint_of(target: Target) -> Option<usize> {
+    match target {
+        Target::Rotation(j) | Target::Translation(j) | Target::Scale(j) => Some(j.into()),
+        Target::Weights(_) => None,
+    }
+}
+
+/// Drops the timelines that no track names.
+fn without_unused(timelines: Vec<Vec<f32>>, mut tracks: Vec<Track>) -> (Vec<Vec<f32>>, Vec<Track>) {
+    let mut places = vec![None; timelines.len()];
+    let mut used = Vec::new();
+    let mut timelines: Vec<Option<Vec<f32>>> = timelines.into_iter().map(Some).collect();
+    for track in &mut tracks {
+        let place = *places[track.timeline].get_or_insert_with(|| {
+            used.extend(timelines[track.timeline].take());
+            used.len() - 1
+        });
+        track.timeline = place;
+    }
+    (used, tracks)
+}
+
+/// Where joints are at a moment, in f64.
+struct Paths<'a> {
+    clip: &'a RawClip,
+    skeleton: &'a Skeleton,
+}
+
+impl Paths<'_> {
+    fn track(&self, target: Target) -> Option<&Track> {
+        let at = self.clip.tracks().binary_search_by_key(&target, |t| t.target).ok()?;
+        self.clip.tracks().get(at)
+    }
+
+    fn value<const N: usize>(&self, target: Target, seconds: f64) -> Option<[f64; N]> {
+        let track = self.track(target)?;
+        Some(exact_value(track, &self.clip.timelines()[track.timeline], seconds))
+    }
+
+    /// The local transform of a joint; `seconds` in the time of the clip's keys.
+    fn local(&self, joint: u16, seconds: f64) -> Transform64 {
+        let rest = self.skeleton.rest().get(joint.into());
+        let scale = self.value(Target::Scale(joint), seconds);
+        Transform64 {
+            rotation: self
+                .value(Target::Rotation(joint), seconds)
+                .unwrap_or_else(|| rest.rotation.map(f64::from)),
+            translation: self
+                .value(Target::Translation(joint), seconds)
+                .unwrap_or_else(|| rest.translation.map(f64::from)),
+            scale: scale.unwrap_or_else(|| rest.scale.map(f64::from)),
+        }
+    }
+
+    /// The place and the rotation of a joint in model space. The rotation of a sheared matrix is that of
+    /// [`Transform64::from_rows`].
+    fn model(&self, joint: u16, seconds: f64) -> Transform64 {
+        let mut rows = self.local(joint, seconds).to_rows();
+        let mut above = self.skeleton.parent(joint);
+        while let Some(parent) = above {
+            let m = self.local(parent, seconds).to_rows();
+            let entry = |r: usize, c: usize| (0..3).map(|k| m[r][k] * rows[k][c]).sum::<f64>();
+            rows = core::array::from_fn(|r| [entry(r, 0), entry(r, 1), entry(r, 2), entry(r, 3) + m[r][3]]);
+            above = self.skeleton.parent(parent);
+        }
+        Transform64::from_rows(&rows).0
+    }
+
+    /// How large the character is: the greatest coordinate of a joint in the rest pose, from its root.
+    fn size(&self) -> f64 {
+        let mut places: Vec<[[f64; 4]; 3]> = Vec::with_capacity(self.skeleton.joint_count());
+        let mut size = 0.0_f64;
+        for (joint, rest) in (0..).zip(self.skeleton.rest().transforms()) {
+            let wide = |v: [f32; 3]| v.map(f64::from);
+            let mut local = Transform64 {
+                rotation: rest.rotation.map(f64::from),
+                translation: wide(rest.translation),
+                scale: wide(rest.scale),
+            };
+            let Some(parent) = self.skeleton.parent(joint) else {
+                local.translation = [0.0; 3];
+                places.push(local.to_rows());
+                continue;
+            };
+            let (m, own) = (&places[usize::from(parent)], local.to_rows());
+            let rows: [[f64; 4]; 3] = core::array::from_fn(|r| {
+                core::array::from_fn(|c| {
+                    (0..3).map(|k| m[r][k] * own[k][c]).sum::<f64>() + if c == 3 { m[r][3] } else { 0.0 }
+                })
+            });
+            size = rows.iter().fold(size, |size, row| size.max(row[3].abs()));
+            places.push(rows);
+        }
+        size
+    }
+}
+
+/// The motion of the joint.
+fn measure(paths: &Paths<'_>, options: &RootMotionOptions) -> Result<RootMotion, Error> {
+    let rate = options.sample_rate;
+    if !rate.is_finite() {
+        return Err(Error::NotFinite { what: "sample_rate", at: 0 });
+    }
+    if rate <= 0.0 {
+        return Err(Error::OutOfRange { what: "sample_rate", at: 0, needed: "greater than 0" });
+    }
+    let (start, duration) = (f64::from(paths.clip.start()), paths.clip.duration());
+    check_duration(duration)?;
+    let wanted = f64::from(duration) * f64::from(rate);
+    if wanted >= MOST as f64 {
+        return Err(Error::TooMany { what: "samples", found: wanted as usize, limit: MOST });
+    }
+    // Rounded up, but for a hair that the duration was rounded by.
+    let whole = wanted as usize;
+    let spans = if wanted - whole as f64 > 1e-4 { whole + 1 } else { whole };
+    let spans = if duration > 0.0 { spans.max(1) } else { 0 };
+    let first = paths.model(options.joint, start);
+    let mut samples = vec![Transform::IDENTITY];
+    let mut yaw = [0.0, 0.0, 0.0, 1.0];
+    for at in 1..=spans {
+        let now = paths.model(options.joint, start + f64::from(duration) * (at as f64 / spans as f64));
+        let turned = product(now.rotation, conjugate(first.rotation));
+        let rotation = match options.rotation {
+            MotionRotation::None => Transform::IDENTITY.rotation,
+            MotionRotation::Yaw => {
+                let [_, y, _, w] = turned;
+                if y * y + w * w > 1e-12 {
+                    yaw = [0.0, y, 0.0, w];
+                    normalize(&mut yaw);
+                }
+                yaw.map(|v| v as f32)
+            }
+            MotionRotation::Whole => turned.map(|v| v as f32),
+        };
+        let rotation = on_the_side_of(samples[at - 1].rotation, rotation);
+        // Of the rotation as it is stored.
+        let mut q = rotation.map(f64::from);
+        normalize(&mut q);
+        let carried = rotate(q, first.translation);
+        let along = |c: usize| {
+            if options.translation[c] { (now.translation[c] - carried[c]) as f32 } else { 0.0 }
+        };
+        samples.push(Transform { rotation, translation: core::array::from_fn(along), scale: [1.0; 3] });
+    }
+    RootMotion::new(duration, samples)
+}
+
+/// Of the two quaternions of a rotation the one nearer to `before`.
+fn on_the_side_of(before: [f32; 4], q: [f32; 4]) -> [f32; 4] {
+    let cos: f64 = (0..4).map(|c| f64::from(before[c]) * f64::from(q[c])).sum();
+    if cos < 0.0 { q.map(|v| -v) } else { q }
+}
+
+/// A key of what remains for a root.
+#[derive(Clone, Copy)]
+struct Key {
+    time: f32,
+    rotation: [f32; 4],
+    translation: [f32; 3],
+}
+
+/// What remains for a root: `motion⁻¹ * original`, as keys between which straight lines stay near enough.
+///
+/// `targets` are those of its properties that change.
+fn remaining(
+    paths: &Paths<'_>,
+    root: u16,
+    targets: &[Target],
+    motion: &RootMotion,
+    tolerance: f64,
+) -> Result<Vec<Key>, Error> {
+    let (start, end) = (paths.clip.start(), paths.clip.end());
+    let turns = targets.contains(&Target::Rotation(root));
+    let exact = |seconds: f64| {
+        let local = paths.local(root, seconds);
+        let back = motion.at(seconds - f64::from(start)).inverse();
+        (product(back.rotation, local.rotation), back.transform_point(local.translation))
+    };
+    let key = |time: f32| {
+        let (rotation, translation) = exact(time.into());
+        Key { time, rotation: rotation.map(|v| v as f32), translation: translation.map(|v| v as f32) }
+    };
+    // Between these the original and the motion are smooth.
+    let mut times = vec![start, end];
+    let spans = motion.samples().len() - 1;
+    let sample = |at: usize| {
+        let seconds = f64::from(motion.duration()) * (at as f64 / spans as f64);
+        ((f64::from(start) + seconds) as f32).clamp(start, end)
+    };
+    times.extend((1..spans).map(sample));
+    for &target in targets {
+        if let Some(track) = paths.track(target) {
+            let own = &paths.clip.timelines()[track.timeline];
+            times.extend(own);
+            if track.interpolation == Interpolation::Step {
+                // What holds before a step holds until just before it.
+                times.extend(own.iter().map(|t| t.next_down().max(start)));
+            }
+        }
+    }
+    times.sort_by(f32::total_cmp);
+    times.dedup();
+    // Whether the straight line between two keys leaves the path.
+    let leaves = |a: &Key, b: &Key, t: f64| {
+        let (from, to) = (f64::from(a.time), f64::from(b.time));
+        let (rotation, translation) = exact(from + (to - from) * t);
+        let far = |c: usize| {
+            let (a, b) = (f64::from(a.translation[c]), f64::from(b.translation[c]));
+            (a + (b - a) * t - translation[c]).abs() > tolerance.max(ROUNDING * a.abs().max(b.abs()))
+        };
+        let turned = || {
+            let line = slerp_f64(a.rotation, b.rotation, t);
+            let half = product(conjugate(line), rotation);
+            half[..3].iter().any(|sine| 2.0 * sine.abs() > TOLERANCE)
+        };
+        (0..3).any(far) || (turns && turned())
+    };
+    let mut keys = vec![key(times[0])];
+    for &time in &times[1..] {
+        let before = keys[keys.len() - 1];
+        halve(&key, &leaves, before, key(time), HALVINGS, &mut keys);
+        if keys.len() > MOST {
+            return Err(Error::TooMany { what: "keys of a root", found: keys.len(), limit: MOST });
+        }
+    }
+    for at in 1..keys.len() {
+        keys[at].rotation = on_the_side_of(keys[at - 1].rotation, keys[at].rotation);
+    }
+    Ok(keys)
+}
+
+/// Adds the keys after `a` up to `b`: more where the straight line between them leaves the path at a quarter of the
+/// way.
+fn halve(
+    key: &impl Fn(f32) -> Key,
+    leaves: &impl Fn(&Key, &Key, f64) -> bool,
+    a: Key,
+    b: Key,
+    halvings: u32,
+    keys: &mut Vec<Key>,
+) {
+    let middle = ((f64::from(a.time) + f64::from(b.time)) / 2.0) as f32;
+    let divides = a.time < middle && middle < b.time;
+    if halvings > 0 && divides && [0.5, 0.25, 0.75].into_iter().any(|t| leaves(&a, &b, t)) {
+        let middle = key(middle);
+        halve(key, leaves, a, middle, halvings - 1, keys);
+        halve(key, leaves, middle, b, halvings - 1, keys);
+    } else {
+        keys.push(b);
+    }
+}
