@@ -98,6 +98,18 @@ pub enum Error {
         /// The track.
         track: usize,
     },
+    /// Pair `pair` names joint `joint`, which another pair names already.
+    PairedTwice {
+        /// The pair.
+        pair: usize,
+        /// The joint.
+        joint: usize,
+    },
+    /// The parents of the two joints of pair `pair` do not mirror each other.
+    PairParents {
+        /// The pair.
+        pair: usize,
+    },
     /// A word stands where one of `expected` must.
     UnknownName {
         /// All that would do.
@@ -144,6 +156,15 @@ impl fmt::Display for Error {
             Self::NotInvertible { what, at } => write!(f, "{what}[{at}] has no inverse"),
             Self::DuplicateTrack { track } => {
                 write!(f, "tracks[{track}] drives a property that an earlier track already drives")
+            }
+            Self::PairedTwice { pair, joint } => {
+                write!(f, "pairs[{pair}] names joint {joint}, which another pair names already")
+            }
+            Self::PairParents { pair } => {
+                write!(
+                    f,
+                    "the joints of pairs[{pair}] have parents that are neither a pair nor the same joint in none"
+                )
             }
             Self::UnknownName { expected } => write!(f, "expected one of {expected}"),
             Self::Environment { variable, expected } => {
