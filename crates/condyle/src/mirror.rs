@@ -240,8 +240,8 @@ impl Mirror {
         let matrix = left.matrix();
         let reflected = left.apply(other.translation.map(f64::from));
         for r in 0..3 {
-            for c in 0..3 {
-                block.translation[r][c][lane] = matrix[r][c] as f32;
+            for (lanes, v) in block.translation[r].iter_mut().zip(matrix[r]) {
+                lanes[lane] = v as f32;
             }
             block.rest[r][lane] = (f64::from(own.translation[r]) - reflected[r]) as f32;
             let (own, other) = (own.scale[r], other.scale[usize::from(axes[r])]);

@@ -2,8 +2,8 @@
 
 use fearless_simd::prelude::*;
 
-use super::rotation::flip;
-use super::share::{Shares, Total, nan_or_zero};
+use super::rotation::{Reference, flip, shorter_log};
+use super::share::{Shares, Total, masked_weight, nan_or_zero};
 use super::{Layer, fixed};
 use crate::exp_map::between;
 use crate::pose::{BLOCK, PoseBlock};
@@ -77,13 +77,80 @@ pub fn add(base: &Pose, layers: &[Layer<'_>], out: &mut Pose) -> Result<(), Erro
     }
     out.check_joints("out", joints)?;
     let (from, to) = (base.blocks(), out.blocks_mut());
-    if layers.iter().all(|layer| layer.weight == 0.0) {
-        to.copy_from_slice(from);
-        return Ok(());
+    let mut counting = layers.iter().filter(|layer| layer.weight != 0.0);
+    match [counting.next(), counting.next(), counting.next()] {
+        [None, ..] => to.copy_from_slice(from),
+        [Some(one), None, _] => few(from, [one], to),
+        [Some(one), Some(two), None] => few(from, [one, two], to),
+        _ => {
+            let shares = Shares::new(layers, Total::UNKNOWN);
+            dispatch!(|s, mode| fixed::kernel::<_, _, true, true, true>(s, mode, from, &shares, to));
+        }
     }
-    let shares = Shares::new(layers, Total::UNKNOWN);
-    dispatch!(|s, mode| fixed::kernel::<_, _, true, true, true>(s, mode, from, &shares, to));
     Ok(())
+}
+
+fn few<const N: usize>(base: &[PoseBlock], layers: [&Layer<'_>; N], out: &mut [PoseBlock]) {
+    dispatch!(|s, mode| few_layers::<_, _, N>(s, mode, base, &layers, out));
+}
+
+/// What one layer adds: of the rotation the logarithm, of the translation all, of the scale what it is beyond 1.
+#[inline(always)]
+fn terms<S: Simd, M: Mode>(s: S, mode: M, block: &PoseBlock, at: usize, weight: S::f32s) -> [S::f32s; 9] {
+    let (zero, one) = (S::f32s::splat(s, 0.0), S::f32s::splat(s, 1.0));
+    let mut q: [S::f32s; 4] = load_all(s, &block.rotation, at);
+    let mut t: [S::f32s; 3] = load_all(s, &block.translation, at);
+    let mut k: [S::f32s; 3] = load_all(s, &block.scale, at);
+    // Where masks leave nothing of the layer, it may hold anything.
+    let none = weight.simd_eq(zero);
+    for q in &mut q[..3] {
+        *q = none.select(zero, *q);
+    }
+    q[3] = none.select(one, q[3]);
+    for (t, k) in t.iter_mut().zip(&mut k) {
+        *t = none.select(zero, *t) * weight;
+        *k = (none.select(one, *k) - one) * weight;
+    }
+    let [x, y, z] = shorter_log(s, mode, &q, weight);
+    [x, y, z, t[0], t[1], t[2], k[0], k[1], k[2]]
+}
+
+/// Adds one or two layers: two floats have the same sum in either order.
+#[inline(always)]
+fn few_layers<S: Simd, M: Mode, const N: usize>(
+    s: S,
+    mode: M,
+    base: &[PoseBlock],
+    layers: &[&Layer<'_>; N],
+    out: &mut [PoseBlock],
+) {
+    let zero = S::f32s::splat(s, 0.0);
+    for (index, (base, out)) in base.iter().zip(out).enumerate() {
+        for at in (0..BLOCK).step_by(S::f32s::LEN) {
+            let mut sums = [zero; 9];
+            for (n, layer) in layers.iter().enumerate() {
+                let Some(block) = layer.pose.blocks().get(index) else { return };
+                let terms = terms(s, mode, block, at, masked_weight(s, layer, index * BLOCK + at));
+                for (sum, term) in sums.iter_mut().zip(terms) {
+                    *sum = if n == 0 { term } else { *sum + term };
+                }
+            }
+            let [x, y, z, ..] = sums;
+            let from = Reference::new(s, mode, &base.rotation, at);
+            let still = x.simd_eq(zero) & y.simd_eq(zero) & z.simd_eq(zero);
+            let mut turned = from.turned(s, [x, y, z]);
+            for (turned, from) in turned.iter_mut().zip(&from.rotation) {
+                *turned = still.select(*from, *turned);
+            }
+            store_all(&mut out.rotation, at, turned);
+            for c in 0..3 {
+                let (from, more) = (load(s, &base.translation[c], at), sums[3 + c]);
+                store::<S>(&mut out.translation[c], at, more.simd_eq(zero).select(from, from + more));
+                let (from, more) = (load(s, &base.scale[c], at), sums[6 + c]);
+                store::<S>(&mut out.scale[c], at, mode.madd(more, from, from));
+            }
+        }
+    }
 }
 
 #[inline(always)]

@@ -229,7 +229,7 @@ pub(super) struct Sums<S: Simd> {
 
 /// The weight of a layer in the joints from `joint` on.
 #[inline(always)]
-fn masked_weight<S: Simd>(s: S, layer: &Layer<'_>, joint: usize) -> S::f32s {
+pub(super) fn masked_weight<S: Simd>(s: S, layer: &Layer<'_>, joint: usize) -> S::f32s {
     let weight = S::f32s::splat(s, layer.weight);
     let Some(mask) = layer.mask else { return weight };
     if let Some(lanes) = mask.get(joint..joint + S::f32s::LEN) {

@@ -5,7 +5,6 @@ use crate::{
     sample_raw,
 };
 use reference::{Local, Matrix};
-use std::format;
 use std::string::String;
 
 const X: [f32; 3] = [1.0, 0.0, 0.0];
@@ -212,7 +211,7 @@ fn the_rest_pose_is_its_own_mirror_image() {
             name: String::new(),
             parent: like.parent(j as u16),
             node: 0,
-            rest: Transform { scale: [random.range(0.5, 1.0), 0.0, -2.0], ..random.transform() },
+            rest: Transform { scale: [random.range(0.5, 1.0), 0.3, -2.0], ..random.transform() },
         };
         let odd: Vec<Joint> = (0..joints).map(joint).collect();
         for skeleton in [like.clone(), Skeleton::new(odd).expect("parents come first")] {
@@ -223,15 +222,34 @@ fn the_rest_pose_is_its_own_mirror_image() {
                     let case = format_args!("{dispatch}, joint {joint} of {joints}");
                     assert_close(&got.rotation, &want.rotation.map(f64::from), 3e-7, case);
                     assert_close(&got.translation, &want.translation.map(f64::from), 1e-6, case);
-                    let kept = got.scale.map(f64::from);
-                    for c in 0..3 {
-                        if want.scale[c] != 0.0 && kept[c] != 0.0 {
-                            assert!((kept[c] - f64::from(want.scale[c])).abs() < 4e-7, "{case}: {got:?}");
-                        }
-                    }
+                    assert_close(&got.scale, &want.scale.map(f64::from), 4e-7, case);
                 }
             }
         }
+    }
+}
+
+/// Scales of 0 in the rest pose have no ratio: they are taken over as they are.
+#[test]
+fn what_the_rest_pose_hides_may_be_shown_and_mirrored() {
+    let joint = |parent, scale| Joint {
+        name: String::new(),
+        parent,
+        node: 0,
+        rest: Transform { scale, ..Transform::IDENTITY },
+    };
+    let joints = [joint(None, [1.0; 3]), joint(Some(0), [0.0; 3]), joint(Some(0), [0.0, 2.0, 1.0])];
+    let skeleton = Skeleton::new(joints).expect("parents come first");
+    let sides = Mirror::new(&skeleton, &[(1, 2)], X).expect("valid pairs");
+    let mut pose = Pose::rest(&skeleton);
+    pose.set(1, &Transform { scale: [1.0, 2.0, 3.0], ..Transform::IDENTITY });
+    for dispatch in Dispatch::all() {
+        let got = dispatch.scope(|| mirrored(&sides, &pose));
+        assert_eq!(
+            [1, 2].map(|joint| got.get(joint).scale),
+            [[0.0, 2.0, 1.0], [1.0, 2.0, 3.0]],
+            "{dispatch}"
+        );
     }
 }
 
