@@ -93,6 +93,11 @@ pub enum Error {
         /// The place in it.
         at: usize,
     },
+    /// `what` has no length, or none that is finite, and so no direction.
+    NoDirection {
+        /// The argument.
+        what: &'static str,
+    },
     /// Two tracks drive the same property: `track` is the second one.
     DuplicateTrack {
         /// The track.
@@ -154,6 +159,7 @@ impl fmt::Display for Error {
                 write!(f, "{what}[{at}] holds a rotation whose length is not within 2 % of 1")
             }
             Self::NotInvertible { what, at } => write!(f, "{what}[{at}] has no inverse"),
+            Self::NoDirection { what } => write!(f, "{what} has no direction"),
             Self::DuplicateTrack { track } => {
                 write!(f, "tracks[{track}] drives a property that an earlier track already drives")
             }

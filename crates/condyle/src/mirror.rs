@@ -158,15 +158,15 @@ impl Mirror {
     /// is the direction across the plane, of any length: `[1.0, 0.0, 0.0]` for a character that looks along z.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] if `normal` has no direction; [`Error::Index`] if a pair names a joint that the skeleton
-    /// does not have; [`Error::PairedTwice`] if a joint is in two pairs; [`Error::PairParents`] if the parents of a
-    /// pair's joints are neither the same joint, itself in no pair, nor a pair.
+    /// [`Error::NoDirection`] if `normal` is 0 or not finite; [`Error::Index`] if a pair names a joint that the skeleton
+    /// does not have; [`Error::PairedTwice`] if a joint is in two pairs; [`Error::PairParents`] if the parents of a pair's
+    /// joints are neither the same joint, itself in no pair, nor a pair.
     pub fn new(skeleton: &Skeleton, pairs: &[(u16, u16)], normal: [f32; 3]) -> Result<Self, Error> {
         let partners = partners(skeleton, pairs)?;
         let mut normal = normal.map(f64::from);
         let length2: f64 = normal.iter().map(|v| v * v).sum();
         if !(length2 > 0.0 && length2.is_finite()) {
-            return Err(Error::NotFinite { what: "normal", at: 0 });
+            return Err(Error::NoDirection { what: "normal" });
         }
         normalize(&mut normal);
         let plane = Turn::reflection(normal);
@@ -298,11 +298,13 @@ fn axes(matrix: [[f64; 3]; 3], own: bool) -> [u8; 3] {
 /// The mirror image of a pose.
 ///
 /// On a symmetric character each joint stands in model space where its partner's reflection was. Mirrored twice, a pose
-/// is what it was: rotations within 5e-7, translations within 5e-7 of their length and that in the rest pose, scales
-/// within 2e-7 of themselves; exactly where the joints' axes in the rest pose are parallel to those of model space.
-/// Rotations keep their length and do not jump to their opposites. A joint's scale takes the order of its axes from
-/// that of its partner nearest to which they lie when reflected, and the ratio of the two in the rest pose, 1 where
-/// there is none: exact where the axes are the same lines, or the scale is the same along all of them.
+/// is what it was: rotations within 5e-7, translations within 5e-7 of their length and those in the rest pose, scales
+/// within 2e-7 of themselves; rotations and scales exactly where the joints' axes in the rest pose are those of model
+/// space, and the plane lies across one of them. Rotations keep their length and do not jump to their opposites.
+///
+/// A joint's scale takes the order of its axes from those of its partner nearest to which they lie when reflected, and
+/// the ratio of the two in the rest pose, 1 where there is none: exact where the axes are the same lines, or the scale is
+/// the same along all of them.
 ///
 /// # Errors
 /// [`Error::Length`] if a pose does not hold [`Mirror::joint_count`] joints. `out` is then unchanged.
@@ -312,8 +314,7 @@ pub fn mirror(sides: &Mirror, pose: &Pose, out: &mut Pose) -> Result<(), Error> 
     for (joint, &partner) in sides.partners.iter().enumerate() {
         out.set(joint, &sides.with_axes(joint, pose.get(partner.into())));
     }
-    let blocks = out.blocks_mut();
-    dispatch!(|s, mode| kernel(s, mode, &sides.blocks, blocks));
+    reflect(&sides.blocks, out.blocks_mut());
     Ok(())
 }
 
@@ -330,22 +331,26 @@ pub fn mirror_in_place(sides: &Mirror, pose: &mut Pose) -> Result<(), Error> {
             pose.set(partner, &sides.with_axes(partner, own));
         }
     }
-    let blocks = pose.blocks_mut();
-    dispatch!(|s, mode| kernel(s, mode, &sides.blocks, blocks));
+    reflect(&sides.blocks, pose.blocks_mut());
     Ok(())
+}
+
+/// What partners gave each other, in the frames of those who have it now.
+fn reflect(maps: &[Maps], pose: &mut [PoseBlock]) {
+    dispatch!(|s, mode| kernel(s, mode, maps, pose));
 }
 
 /// A row of each joint's matrix times a column, and `last` added.
 #[inline(always)]
 fn row<S: Simd, M: Mode, const N: usize>(
     mode: M,
-    row: [S::f32s; N],
+    row: &[S::f32s; N],
     v: &[S::f32s; N],
     last: S::f32s,
 ) -> S::f32s {
     let mut sum = last;
-    for (m, v) in row.into_iter().zip(v) {
-        sum = mode.madd(m, *v, sum);
+    for (m, v) in row.iter().zip(v) {
+        sum = mode.madd(*m, *v, sum);
     }
     sum
 }
@@ -358,13 +363,13 @@ fn kernel<S: Simd, M: Mode>(s: S, mode: M, maps: &[Maps], pose: &mut [PoseBlock]
             let q = load_all(s, &block.rotation, at);
             let mut turned = q;
             for (turned, lanes) in turned.iter_mut().zip(&maps.rotation) {
-                *turned = row::<S, M, 4>(mode, load_all(s, lanes, at), &q, zero);
+                *turned = row::<S, M, 4>(mode, &load_all(s, lanes, at), &q, zero);
             }
             store_all(&mut block.rotation, at, turned);
             let t = load_all(s, &block.translation, at);
             let mut moved: [S::f32s; 3] = load_all(s, &maps.rest, at);
             for (moved, lanes) in moved.iter_mut().zip(&maps.translation) {
-                *moved = row::<S, M, 3>(mode, load_all(s, lanes, at), &t, zero) + *moved;
+                *moved = row::<S, M, 3>(mode, &load_all(s, lanes, at), &t, zero) + *moved;
             }
             store_all(&mut block.translation, at, moved);
             let mut scale: [S::f32s; 3] = load_all(s, &block.scale, at);

@@ -252,15 +252,25 @@ fn kernel<S: Simd, M: Mode>(s: S, mode: M, offsets: &[Offsets], elapsed: f32, po
                 *turned = still.select(*rotation, *turned);
             }
             store_all(&mut block.rotation, at, turned);
-            for (lanes, decay) in
-                [(&mut block.translation, &offsets.translation), (&mut block.scale, &offsets.scale)]
-            {
-                let left = left(s, mode, decay, elapsed, at);
-                for (lanes, left) in lanes.iter_mut().zip(left) {
-                    let sum = load(s, lanes, at) + left;
-                    store::<S>(lanes, at, sum);
-                }
-            }
+            move_by(s, mode, &offsets.translation, elapsed, at, &mut block.translation);
+            move_by(s, mode, &offsets.scale, elapsed, at, &mut block.scale);
         }
+    }
+}
+
+/// Adds what is left of a property that is a vector.
+#[inline(always)]
+fn move_by<S: Simd, M: Mode>(
+    s: S,
+    mode: M,
+    decay: &Decay,
+    elapsed: S::f32s,
+    at: usize,
+    lanes: &mut [Lanes; 3],
+) {
+    let left = left(s, mode, decay, elapsed, at);
+    for (lanes, left) in lanes.iter_mut().zip(left) {
+        let sum = load(s, lanes, at) + left;
+        store::<S>(lanes, at, sum);
     }
 }

@@ -97,6 +97,17 @@ fn symmetric(
     (Skeleton::new(all).expect("parents come first"), pairs)
 }
 
+/// The same hierarchy with any rest pose.
+fn askew(random: &mut Random, like: &Skeleton) -> Skeleton {
+    let joint = |j: usize| Joint {
+        name: String::new(),
+        parent: like.parent(j as u16),
+        node: 0,
+        rest: Transform { scale: [random.range(0.5, 1.0), 0.3, -2.0], ..random.transform() },
+    };
+    Skeleton::new((0..like.joint_count()).map(joint)).expect("parents come first")
+}
+
 /// Any pose near the rest pose's scales: one factor for all axes, or another for each where axes are parallel.
 fn posed(random: &mut Random, skeleton: &Skeleton, uneven: bool) -> Pose {
     let of = |rest: Transform| {
@@ -167,14 +178,7 @@ fn mirrored_twice_is_the_pose_itself() {
         let joints = tries(400);
         let (skeleton, pairs) = symmetric(&mut random, joints, X, frames);
         for odd in [false, true] {
-            let joint = |j: usize| Joint {
-                name: String::new(),
-                parent: skeleton.parent(j as u16),
-                node: 0,
-                rest: if odd { random.transform() } else { skeleton.rest().get(j) },
-            };
-            let all: Vec<Joint> = (0..joints).map(joint).collect();
-            let skeleton = Skeleton::new(all).expect("parents come first");
+            let skeleton = if odd { askew(&mut random, &skeleton) } else { skeleton.clone() };
             let sides = Mirror::new(&skeleton, &pairs, X).expect("valid pairs");
             let pose = posed(&mut random, &skeleton, true);
             for dispatch in Dispatch::all() {
@@ -194,7 +198,7 @@ fn mirrored_twice_is_the_pose_itself() {
                         + length(rest.get(joint).translation)
                         + length(rest.get(partner).translation);
                     assert_close(&got.translation, &want.translation.map(f64::from), 5e-7 * size, case);
-                    assert_close(&got.scale, &want.scale.map(f64::from), 2e-7 * 2.0, case);
+                    assert_close(&got.scale, &want.scale.map(f64::from), 2e-7 * 2.8, case);
                 }
             }
         }
@@ -207,14 +211,8 @@ fn the_rest_pose_is_its_own_mirror_image() {
     for &joints in SIZES {
         let mut random = Random(520 + joints as u64);
         let (like, pairs) = symmetric(&mut random, joints, X, Frames::Negative);
-        let joint = |j: usize| Joint {
-            name: String::new(),
-            parent: like.parent(j as u16),
-            node: 0,
-            rest: Transform { scale: [random.range(0.5, 1.0), 0.3, -2.0], ..random.transform() },
-        };
-        let odd: Vec<Joint> = (0..joints).map(joint).collect();
-        for skeleton in [like.clone(), Skeleton::new(odd).expect("parents come first")] {
+        let odd = askew(&mut random, &like);
+        for skeleton in [like, odd] {
             let sides = Mirror::new(&skeleton, &pairs, X).expect("valid pairs");
             for dispatch in Dispatch::all() {
                 let got = dispatch.scope(|| mirrored(&sides, skeleton.rest()));
@@ -273,10 +271,13 @@ fn in_place_gives_the_same_bits() {
 /// Tracks of all kinds: sampling and mirroring may change places.
 #[test]
 fn a_mirrored_clip_gives_mirrored_poses() {
-    for (seed, frames) in [(1, Frames::Plain), (2, Frames::Any), (3, Frames::Negative)] {
+    for (seed, frames) in [(1, Frames::Plain), (2, Frames::Any), (3, Frames::Negative), (4, Frames::Any)] {
         let mut random = Random(540 + seed);
         let joints = 40;
-        let (skeleton, pairs) = symmetric(&mut random, joints, X, frames);
+        let (mut skeleton, pairs) = symmetric(&mut random, joints, X, frames);
+        if seed == 4 {
+            skeleton = askew(&mut random, &skeleton);
+        }
         let sides = Mirror::new(&skeleton, &pairs, X).expect("valid pairs");
         let clip = random.clip(joints, 12);
         let other = mirror_clip(&sides, &clip).expect("finite");
@@ -382,7 +383,7 @@ fn wrong_pairs_sizes_and_planes_are_refused() {
     assert_eq!(refused(&[(3, 4)], X), Error::PairParents { pair: 0 });
     assert_eq!(refused(&[(0, 1)], X), Error::PairParents { pair: 0 });
     for normal in [[0.0; 3], [f32::NAN, 1.0, 0.0], [f32::INFINITY, 0.0, 0.0]] {
-        assert_eq!(refused(&[], normal), Error::NotFinite { what: "normal", at: 0 });
+        assert_eq!(refused(&[], normal), Error::NoDirection { what: "normal" });
     }
     let sides = Mirror::new(&skeleton, &[(1, 2), (4, 3), (0, 0)], [1e-20, 0.0, 0.0]).expect("valid pairs");
     assert_eq!((sides.partners(), sides.joint_count()), (&[0, 2, 1, 4, 3][..], 5));
