@@ -5,6 +5,7 @@ use crate::{
     sample_raw,
 };
 use reference::{Local, Matrix};
+use std::f64::consts::FRAC_1_SQRT_2;
 use std::string::String;
 
 const X: [f32; 3] = [1.0, 0.0, 0.0];
@@ -14,6 +15,8 @@ const X: [f32; 3] = [1.0, 0.0, 0.0];
 enum Frames {
     /// Axes parallel to model space's.
     Plain,
+    /// Axes parallel to model space's in another order on either side, and with other signs.
+    Turned,
     /// Axes that point anywhere, others on either side.
     Any,
     /// As `Any`, with one side made by negative scales where it begins.
@@ -46,13 +49,21 @@ fn symmetric(
                    parent: Option<usize>,
                    place: [f64; 3],
                    negative: bool| {
-        let frame = if frames == Frames::Plain {
-            [0.0, 0.0, 0.0, 1.0]
-        } else {
-            let mut q = random.unit::<4>().map(f64::from);
-            normalize(&mut q);
-            q
-        };
+        let mut frame = [0.0, 0.0, 0.0, 1.0];
+        match frames {
+            Frames::Plain => {}
+            Frames::Turned => {
+                for _ in 0..3 {
+                    let mut quarter = [0.0, 0.0, 0.0, FRAC_1_SQRT_2];
+                    quarter[random.below(3)] = FRAC_1_SQRT_2;
+                    frame = product(frame, quarter);
+                }
+            }
+            Frames::Any | Frames::Negative => {
+                frame = random.unit::<4>().map(f64::from);
+                normalize(&mut frame);
+            }
+        }
         let up = |m: &Matrix| reference::transform_point(&reference::inverse(m), place);
         let translation = parent.map_or(place, |p| up(&model[p]));
         let scale = if negative { [1.0, 1.0, -1.0] } else { [1.0; 3] };
@@ -141,15 +152,16 @@ fn model(skeleton: &Skeleton, pose: &Pose) -> Vec<Matrix> {
 #[test]
 fn a_mirrored_pose_is_the_reflection_in_model_space() {
     let planes = [X, [0.0, 2.0, 0.0], [0.0, 0.0, -1.0], [0.3, -0.8, 0.5]];
-    for (&joints, frames) in
-        SIZES.iter().flat_map(|n| [Frames::Plain, Frames::Any, Frames::Negative].map(|f| (n, f)))
+    for (&joints, frames) in SIZES
+        .iter()
+        .flat_map(|n| [Frames::Plain, Frames::Turned, Frames::Any, Frames::Negative].map(|f| (n, f)))
     {
         let mut random = Random(500 + joints as u64);
         let normal = planes[joints % 4];
         let (skeleton, pairs) = symmetric(&mut random, joints, normal, frames);
         let sides = Mirror::new(&skeleton, &pairs, normal).expect("valid pairs");
         // Uneven scale turns with the joint; where axes are parallel to model space's but not to the plane, it shears.
-        let uneven = frames == Frames::Plain && joints % 4 != 3;
+        let uneven = matches!(frames, Frames::Plain | Frames::Turned) && joints % 4 != 3;
         let pose = posed(&mut random, &skeleton, uneven);
         let (rest, before) = (model(&skeleton, skeleton.rest()), model(&skeleton, &pose));
         let wide = normal.map(f64::from);
@@ -173,7 +185,7 @@ fn a_mirrored_pose_is_the_reflection_in_model_space() {
 /// Also of a character that is not symmetric at all.
 #[test]
 fn mirrored_twice_is_the_pose_itself() {
-    for frames in [Frames::Plain, Frames::Any, Frames::Negative] {
+    for frames in [Frames::Plain, Frames::Turned, Frames::Any, Frames::Negative] {
         let mut random = Random(510);
         let joints = tries(400);
         let (skeleton, pairs) = symmetric(&mut random, joints, X, frames);
