@@ -1,7 +1,7 @@
 //! Mirrored poses: what the left side does, done by the right one.
 //!
-//! A joint's movement `D`, from its place in the rest pose and seen in model space, is to be done by its partner as `M
-//! D M`, where `M` reflects. A model matrix is `D` times that of the rest pose, `R`; so the mirrored one is `M · G · C`
+//! A joint's movement `D`, from its place in the rest pose and seen in model space, is to be done by its partner as
+//! `M D M`, where `M` reflects. A model matrix is `D` times that of the rest pose, `R`; so the mirrored one is `M · G · C`
 //! with `G` that of the partner and `C = R'⁻¹ M R`, constants both `R` and `R'` of the partner, and the mirrored local
 //! one
 //!
@@ -9,8 +9,8 @@
 //!
 //! whatever the axes of the two joints are: neither side's frames need mirror the other's. `C` is taken without what
 //! scales and places of the rest pose leave of it in a character that is not quite symmetric, `O`, a rotation or a
-//! reflection: then limbs keep their own lengths. Of `q · diag(scale)` the rotation becomes `O(parent)⁻¹ q E` with `E =
-//! q'⁻¹ O(parent) q` of the two rest rotations, and the scale changes its axes as the frames do. A translation is that
+//! reflection: then limbs keep their own lengths. Of `q · diag(scale)` the rotation becomes `O(parent)⁻¹ q E` with
+//! `E = q'⁻¹ O(parent) q` of the two rest rotations, and the scale changes its axes as the frames do. A translation is that
 //! of the rest pose and the reflected difference from it. So the rest pose is its own mirror image.
 //!
 //! A reflection is a half turn and -1; the signs of two of them cancel, so that rotations are multiplied by quaternions

@@ -53,8 +53,8 @@ pub fn difference(pose: &Pose, reference: &Pose, out: &mut Pose) -> Result<(), E
 /// For rotations it is 5e-7, and 2e-7 for each radian of the turns' magnitudes times weights.
 ///
 /// What is not finite in a layer that counts makes that component NaN or infinite, or the whole rotation NaN. A mask
-/// whose product with the weight is not finite makes its joint NaN, and so do weights whose magnitudes sum to a million
-/// in a joint. No other joint is touched.
+/// whose product with the weight is not finite makes its joint NaN, and so do, in more than two layers, weights whose
+/// magnitudes sum to a million in a joint. No other joint is touched.
 ///
 /// # Errors
 /// [`Error::Length`] if a layer, its mask or `out` does not hold as many joints as `base`; [`Error::NotFinite`] for a
