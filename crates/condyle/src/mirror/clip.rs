@@ -29,10 +29,11 @@ fn mirrored(sides: &Mirror, at: usize, track: &Track) -> Result<Track, Error> {
     // Of a spline the tangents stand before and behind each value.
     let parts = track.values_per_key();
     let (target, joint) = match track.target {
-        Target::Weights(_) => return Ok(track),
         Target::Rotation(j) => (Target::Rotation as fn(u16) -> Target, j),
         Target::Translation(j) => (Target::Translation as fn(u16) -> Target, j),
         Target::Scale(j) => (Target::Scale as fn(u16) -> Target, j),
+        // What belongs to no joint.
+        _ => return Ok(track),
     };
     let (found, count) = (usize::from(joint), sides.joint_count());
     let partner = *sides.partners.get(found).ok_or(Error::Index { what: "tracks", at, found, count })?;
@@ -62,7 +63,7 @@ fn mirrored(sides: &Mirror, at: usize, track: &Track) -> Result<Track, Error> {
                 }
             }
         }
-        Target::Weights(_) => {}
+        _ => {}
     }
     track.target = target(partner);
     Ok(track)
