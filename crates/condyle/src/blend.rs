@@ -1,11 +1,22 @@
 //! Blends of any number of poses, the same bits in any order.
 
+mod add;
+mod fade;
 mod few;
 mod fixed;
+mod inertialize;
+mod mask;
+mod overlay;
 mod rotation;
 mod share;
 #[cfg(test)]
 mod tests;
+
+pub use add::{add, difference};
+pub use fade::{Ease, Fade};
+pub use inertialize::Inertialization;
+pub use mask::joint_mask;
+pub use overlay::overlay;
 
 use crate::pose::PoseBlock;
 use crate::simd::dispatch;
@@ -37,6 +48,15 @@ impl<'a> Layer<'a> {
     #[must_use]
     pub fn new(pose: &'a Pose, weight: f32) -> Self {
         Self { pose, weight, mask: None }
+    }
+
+    /// That a layer fits `joints` joints and has a weight; `at` is its place among others.
+    fn check(&self, at: usize, joints: usize) -> Result<(), Error> {
+        self.pose.check_joints("layer", joints)?;
+        if let Some(mask) = self.mask {
+            Error::check_len("mask", mask.len(), joints)?;
+        }
+        if self.weight.is_finite() { Ok(()) } else { Err(Error::NotFinite { what: "weights", at }) }
     }
 }
 
@@ -83,13 +103,7 @@ pub enum Mean {
 pub fn blend(reference: &Pose, layers: &[Layer<'_>], mean: Mean, out: &mut Pose) -> Result<(), Error> {
     let joints = reference.joint_count();
     for (at, layer) in layers.iter().enumerate() {
-        layer.pose.check_joints("layer", joints)?;
-        if let Some(mask) = layer.mask {
-            Error::check_len("mask", mask.len(), joints)?;
-        }
-        if !layer.weight.is_finite() {
-            return Err(Error::NotFinite { what: "weights", at });
-        }
+        layer.check(at, joints)?;
     }
     out.check_joints("out", joints)?;
     let (from, to) = (reference.blocks(), out.blocks_mut());
@@ -130,10 +144,10 @@ fn few<const N: usize>(reference: &[PoseBlock], parts: [Part<'_>; N], least2: f3
 fn many<const MASKED: bool>(reference: &[PoseBlock], shares: &Shares<'_>, mean: Mean, out: &mut [PoseBlock]) {
     match mean {
         Mean::Linear => {
-            dispatch!(|s, mode| fixed::kernel::<_, _, MASKED, false>(s, mode, reference, shares, out));
+            dispatch!(|s, mode| fixed::kernel::<_, _, MASKED, false, false>(s, mode, reference, shares, out));
         }
         Mean::ExponentialMap => {
-            dispatch!(|s, mode| fixed::kernel::<_, _, MASKED, true>(s, mode, reference, shares, out));
+            dispatch!(|s, mode| fixed::kernel::<_, _, MASKED, true, false>(s, mode, reference, shares, out));
         }
     }
 }

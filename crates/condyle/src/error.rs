@@ -109,6 +109,11 @@ pub enum Error {
         /// The place in it.
         at: usize,
     },
+    /// `what` has no length, or none that is finite, and so no direction.
+    NoDirection {
+        /// The argument.
+        what: &'static str,
+    },
     /// Two tracks drive the same property: `track` is the second one.
     DuplicateTrack {
         /// The track.
@@ -162,6 +167,18 @@ pub enum Error {
         /// The place in it.
         at: usize,
     },
+    /// Pair `pair` names joint `joint`, which another pair names already.
+    PairedTwice {
+        /// The pair.
+        pair: usize,
+        /// The joint.
+        joint: usize,
+    },
+    /// The parents of the two joints of pair `pair` do not mirror each other.
+    PairParents {
+        /// The pair.
+        pair: usize,
+    },
     /// A word stands where one of `expected` must.
     UnknownName {
         /// All that would do.
@@ -210,6 +227,7 @@ impl fmt::Display for Error {
                 write!(f, "{what}[{at}] holds a rotation whose length is not within 2 % of 1")
             }
             Self::NotInvertible { what, at } => write!(f, "{what}[{at}] has no inverse"),
+            Self::NoDirection { what } => write!(f, "{what} has no direction"),
             Self::DuplicateTrack { track } => {
                 write!(f, "tracks[{track}] drives a property that an earlier track already drives")
             }
@@ -227,6 +245,15 @@ impl fmt::Display for Error {
                 write!(f, "{what}[{at}] is {found}, {expected} is expected")
             }
             Self::NotText { what, at } => write!(f, "{what}[{at}] is not UTF-8"),
+            Self::PairedTwice { pair, joint } => {
+                write!(f, "pairs[{pair}] names joint {joint}, which another pair names already")
+            }
+            Self::PairParents { pair } => {
+                write!(
+                    f,
+                    "the joints of pairs[{pair}] have parents that are neither a pair nor the same joint in none"
+                )
+            }
             Self::UnknownName { expected } => write!(f, "expected one of {expected}"),
             Self::Environment { variable, expected } => {
                 write!(f, "{variable} must be one of {expected}, and one that this machine has")

@@ -94,6 +94,7 @@ mod interop;
 mod interpolate;
 mod joint_quat;
 mod mesh;
+mod mirror;
 mod model;
 mod morph;
 mod motion;
@@ -117,12 +118,12 @@ mod testing;
 
 pub mod math;
 
-pub use blend::{Layer, Mean, blend};
 pub use container::{
     Container, ContainerReader, ContainerWriter, Entry, EntryKind, MeshPlacement, PlacedMesh,
 };
 pub use bytes::checksum;
 pub use clip::Clip;
+pub use blend::{Ease, Fade, Inertialization, Layer, Mean, add, blend, difference, joint_mask, overlay};
 pub use convert::{
     joints_to_columns, joints_to_matrices, matrices_to_joints, matrices_to_pose, pose_to_columns,
     pose_to_matrices,
@@ -139,6 +140,7 @@ pub use interpolate::{
 pub use joint_quat::{JointMat, JointQuat};
 pub use math::{Affine, Quat, Transform};
 pub use mesh::{AtMost, Influences, MorphTarget, Skin, SkinnedMesh, VertexSlices, VertexSlicesMut, Vertices};
+pub use mirror::{Mirror, mirror, mirror_clip, mirror_in_place, mirror_pairs};
 pub use model::{CrowdBuffer, local_to_model, local_to_model_crowd, local_to_model_subtree, model_to_local};
 pub use morph::morph;
 pub use motion::{

@@ -8,6 +8,7 @@ use fearless_simd::{Fallback, f32x4, f64x2, prelude::*};
 use crate::decompose::{cofactors, columns, dot};
 
 mod polynomials;
+pub(crate) mod quats;
 
 pub use polynomials::{atan_positive, reciprocal_sqrt, sin_half_pi};
 pub(crate) use polynomials::{atan_positive_lanes, sin_half_pi_lanes};

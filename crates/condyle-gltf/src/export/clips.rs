@@ -108,7 +108,8 @@ impl<'a> ClipExporter<'a> {
         let (mut samplers, mut channels) = (Vec::new(), Vec::new());
         // By timeline.
         let mut inputs = vec![None; clip.timelines().len()];
-        for track in clip.tracks() {
+        // A document has no place for values of the game's own.
+        for track in clip.tracks().iter().filter(|track| !matches!(track.target, Target::Value(_))) {
             let times = &clip.timelines()[track.timeline];
             let (node, path) = self.target(index, track, times.len())?;
             if let Target::Rotation(joint) | Target::Translation(joint) | Target::Scale(joint) = track.target
@@ -123,7 +124,7 @@ impl<'a> ClipExporter<'a> {
                 Target::Translation(_) | Target::Scale(_) => {
                     bin.add_accessor(accessors, values.as_chunks::<3>().0, None, false)
                 }
-                Target::Weights(_) => bin.add_accessor(accessors, values.as_chunks::<1>().0, None, false),
+                Target::Weights(_) | Target::Value(_) => bin.add_accessor(accessors, values.as_chunks::<1>().0, None, false),
             };
             let interpolation = match track.interpolation {
                 Interpolation::Step => "STEP",
@@ -152,7 +153,7 @@ impl<'a> ClipExporter<'a> {
             Target::Rotation(joint) => (joint, "rotation"),
             Target::Translation(joint) => (joint, "translation"),
             Target::Scale(joint) => (joint, "scale"),
-            Target::Weights(node) => {
+            Target::Weights(node) | Target::Value(node) => {
                 let node = node as usize;
                 let per_key = if track.interpolation == Interpolation::CubicSpline { 3 } else { 1 };
                 let found = track.values.len() / (keys * per_key);

@@ -6,7 +6,7 @@
 
 use fearless_simd::prelude::*;
 
-use super::rotation::Reference;
+use super::rotation::{Reference, shorter_log};
 use super::share::{Shares, Sums, exponent, nan_or_zero, nearest, power_above};
 use crate::pose::{BLOCK, Lanes, PoseBlock};
 use crate::simd::{Mode, load, store, store_all};
@@ -58,7 +58,7 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
     }
 
     #[inline(always)]
-    fn rotations<M: Mode, const MASKED: bool, const EXP: bool>(
+    fn rotations<M: Mode, const MASKED: bool, const EXP: bool, const ADD: bool>(
         &self,
         mode: M,
         reference: &[Lanes; 4],
@@ -97,7 +97,10 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
                     self.load::<MASKED>(w, g, share[g], 1.0),
                 ];
                 if EXP {
-                    for (sum, term) in sums[g].iter_mut().zip(reference.log(s, &q, share[g] * powers[g])) {
+                    let factor = share[g] * powers[g];
+                    let terms =
+                        if ADD { shorter_log(s, mode, &q, factor) } else { reference.log(s, &q, factor) };
+                    for (sum, term) in sums[g].iter_mut().zip(terms) {
                         *sum += nearest(s, term);
                         poison[g] += nan_or_zero::<S>(term);
                     }
@@ -123,9 +126,14 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
                 // A millionth of 2^30, squared.
                 reference.unit(s, &sum, S::f32s::splat(s, (1 << 20) as f32))
             };
+            let mut nothing = self.sums.nothing;
+            if ADD {
+                let zero = S::f32s::splat(s, 0.0);
+                nothing = sum[0].simd_eq(zero) & sum[1].simd_eq(zero) & sum[2].simd_eq(zero);
+            }
             if MASKED {
                 for (mean, rest) in mean.iter_mut().zip(&reference.rotation) {
-                    *mean = self.sums.nothing.select(*rest, *mean);
+                    *mean = nothing.select(*rest, *mean);
                 }
             }
             store_all(out, self.place(g), mean);
@@ -133,16 +141,26 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
     }
 
     #[inline(always)]
-    fn vectors<const MASKED: bool, const SCALE: bool>(&self, reference: &[Lanes; 3], out: &mut [Lanes; 3]) {
+    fn vectors<M: Mode, const MASKED: bool, const SCALE: bool, const ADD: bool>(
+        &self,
+        mode: M,
+        reference: &[Lanes; 3],
+        out: &mut [Lanes; 3],
+    ) {
         let s = self.s;
         let zero = S::i32s::splat(s, 0);
+        // What changes nothing: of factors that are added up counts what they are beyond 1.
+        let none = if ADD && SCALE { 1.0 } else { 0.0 };
         let mut largest = [[zero; 3]; G];
         each_layer!(self, MASKED, |share, block| {
             let lanes = if SCALE { &block.scale } else { &block.translation };
             for c in 0..3 {
                 for g in 0..G {
-                    let size = self.load::<MASKED>(&lanes[c], g, share[g], 0.0).abs();
-                    largest[g][c] = largest[g][c].max(size.bitcast::<S::i32s>());
+                    let mut value = self.load::<MASKED>(&lanes[c], g, share[g], none);
+                    if ADD && SCALE {
+                        value -= S::f32s::splat(s, 1.0);
+                    }
+                    largest[g][c] = largest[g][c].max(value.abs().bitcast::<S::i32s>());
                 }
             }
         });
@@ -157,7 +175,10 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
             let lanes = if SCALE { &block.scale } else { &block.translation };
             for c in 0..3 {
                 for g in 0..G {
-                    let value = self.load::<MASKED>(&lanes[c], g, share[g], 0.0);
+                    let mut value = self.load::<MASKED>(&lanes[c], g, share[g], none);
+                    if ADD && SCALE {
+                        value -= S::f32s::splat(s, 1.0);
+                    }
                     sums[g][c] += nearest(s, value * (share[g] * powers[g][c]));
                 }
             }
@@ -168,7 +189,13 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
                 let back = S::i32s::splat(s, 2 * exponent(0)) + self.sums.growth - power.bitcast::<S::i32s>();
                 let mut mean = whole * back.bitcast::<S::f32s>() + nan_or_zero::<S>(power);
                 if MASKED {
-                    mean = self.sums.nothing.select(load(s, &reference[c], self.place(g)), mean);
+                    let base = load(s, &reference[c], self.place(g));
+                    let mut nothing = self.sums.nothing;
+                    if ADD {
+                        nothing = mean.simd_eq(S::f32s::splat(s, 0.0));
+                        mean = if SCALE { mode.madd(mean, base, base) } else { base + mean };
+                    }
+                    mean = nothing.select(base, mean);
                 }
                 store::<S>(&mut out[c], self.place(g), mean);
             }
@@ -176,9 +203,10 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
     }
 }
 
-/// Blends all blocks: `MASKED` where weights differ from joint to joint, `EXP` for the exponential map's mean.
+/// Blends all blocks: `MASKED` where weights differ from joint to joint, `EXP` for the exponential map's mean. `ADD`, which
+/// needs both: adds the layers, which hold differences, to the reference.
 #[inline(always)]
-pub(super) fn kernel<S: Simd, M: Mode, const MASKED: bool, const EXP: bool>(
+pub(super) fn kernel<S: Simd, M: Mode, const MASKED: bool, const EXP: bool, const ADD: bool>(
     s: S,
     mode: M,
     reference: &[PoseBlock],
@@ -187,15 +215,15 @@ pub(super) fn kernel<S: Simd, M: Mode, const MASKED: bool, const EXP: bool>(
 ) {
     for (index, (reference, out)) in reference.iter().zip(out).enumerate() {
         if EXP || MASKED || S::f32s::LEN == BLOCK {
-            groups::<S, M, MASKED, EXP, 1>(s, mode, index, reference, shares, out);
+            groups::<S, M, MASKED, EXP, ADD, 1>(s, mode, index, reference, shares, out);
         } else {
-            groups::<S, M, MASKED, EXP, 2>(s, mode, index, reference, shares, out);
+            groups::<S, M, MASKED, EXP, ADD, 2>(s, mode, index, reference, shares, out);
         }
     }
 }
 
 #[inline(always)]
-fn groups<S: Simd, M: Mode, const MASKED: bool, const EXP: bool, const G: usize>(
+fn groups<S: Simd, M: Mode, const MASKED: bool, const EXP: bool, const ADD: bool, const G: usize>(
     s: S,
     mode: M,
     index: usize,
@@ -204,10 +232,10 @@ fn groups<S: Simd, M: Mode, const MASKED: bool, const EXP: bool, const G: usize>
     out: &mut PoseBlock,
 ) {
     for at in (0..BLOCK).step_by(G * S::f32s::LEN) {
-        let sums = shares.sums::<S, MASKED>(s, index * BLOCK + at);
+        let sums = shares.sums::<S, MASKED, ADD>(s, index * BLOCK + at);
         let groups = Groups::<S, G> { s, shares, index, at, sums };
-        groups.rotations::<M, MASKED, EXP>(mode, &reference.rotation, &mut out.rotation);
-        groups.vectors::<MASKED, false>(&reference.translation, &mut out.translation);
-        groups.vectors::<MASKED, true>(&reference.scale, &mut out.scale);
+        groups.rotations::<M, MASKED, EXP, ADD>(mode, &reference.rotation, &mut out.rotation);
+        groups.vectors::<M, MASKED, false, ADD>(mode, &reference.translation, &mut out.translation);
+        groups.vectors::<M, MASKED, true, ADD>(mode, &reference.scale, &mut out.scale);
     }
 }

@@ -33,10 +33,7 @@ impl<S: Simd, M: Mode> Reference<S, M> {
     /// exponential map.
     #[inline(always)]
     pub(super) fn log(&self, s: S, q: &[S::f32s; 4], factor: S::f32s) -> [S::f32s; 3] {
-        let [x, y, z, w] = between::<S>(&self.rotation, q);
-        let [x, y, z] = log::<S, M, false>(s, self.mode, &[x, y, z, w.abs()]);
-        let factor = flip(s, factor, w);
-        [x * factor, y * factor, z * factor]
+        shorter_log(s, self.mode, &between::<S>(&self.rotation, q), factor)
     }
 
     /// The rotation of a sum of logarithms.
@@ -62,9 +59,22 @@ impl<S: Simd, M: Mode> Reference<S, M> {
     }
 }
 
+/// The logarithm of a rotation or of its opposite, whichever turns less, times `factor`.
+#[inline(always)]
+pub(super) fn shorter_log<S: Simd, M: Mode>(
+    s: S,
+    mode: M,
+    &[x, y, z, w]: &[S::f32s; 4],
+    factor: S::f32s,
+) -> [S::f32s; 3] {
+    let [x, y, z] = log::<S, M, false>(s, mode, &[x, y, z, w.abs()]);
+    let factor = flip(s, factor, w);
+    [x * factor, y * factor, z * factor]
+}
+
 /// `value`, its sign changed where `product` is negative, which -0 is not.
 #[inline(always)]
-fn flip<S: Simd>(s: S, value: S::f32s, product: S::f32s) -> S::f32s {
+pub(super) fn flip<S: Simd>(s: S, value: S::f32s, product: S::f32s) -> S::f32s {
     let sign =
         product.simd_lt(S::f32s::splat(s, 0.0)).select(S::i32s::splat(s, i32::MIN), S::i32s::splat(s, 0));
     (value.bitcast::<S::i32s>() ^ sign).bitcast()

@@ -16,6 +16,9 @@ pub(super) const fn exponent(k: i32) -> i32 {
 /// Weights that cancel to less than this part of the sum of their magnitudes sum to nothing.
 const NOTHING: f32 = 1.0 / 1_048_576.0;
 
+/// What the magnitudes of weights that are added up stay below: beyond, integers have no room.
+const MOST: f32 = 1_048_576.0;
+
 /// What the magnitudes of all shares sum to is taken to be that much more: shares are rounded, and so is what each of
 /// `layers` adds to a sum of integers.
 #[inline(always)]
@@ -120,10 +123,13 @@ impl<'a> Shares<'a> {
         if MASKED { layer.weight != 0.0 } else { self.same(at, layer) != 0.0 }
     }
 
-    /// What the shares of the joints from `joint` on are divided by.
+    /// What the shares of the joints from `joint` on are divided by: the sum of all, or nothing where layers are to
+    /// `ADD` up.
     #[inline(always)]
-    pub(super) fn sums<S: Simd, const MASKED: bool>(&self, s: S, joint: usize) -> Sums<S> {
-        if MASKED {
+    pub(super) fn sums<S: Simd, const MASKED: bool, const ADD: bool>(&self, s: S, joint: usize) -> Sums<S> {
+        if ADD {
+            self.added_sums(s, joint)
+        } else if MASKED {
             self.masked_sums(s, joint)
         } else {
             let one = S::f32s::splat(s, 1.0);
@@ -132,8 +138,10 @@ impl<'a> Shares<'a> {
         }
     }
 
+    /// Of the weights in the joints from `joint` on the sum and the sum of magnitudes, both times a power of two; that
+    /// power; 0, or NaN where a weight is not finite.
     #[inline(always)]
-    fn masked_sums<S: Simd>(&self, s: S, joint: usize) -> Sums<S> {
+    fn masked_totals<S: Simd>(&self, s: S, joint: usize) -> [S::f32s; 4] {
         let zero = S::i32s::splat(s, 0);
         let mut largest = zero;
         for layer in self.layers.iter().filter(|layer| layer.weight != 0.0) {
@@ -153,7 +161,12 @@ impl<'a> Shares<'a> {
             sum = [sum[0] + whole, sum[1] + rest];
             magnitudes = [magnitudes[0] + whole.abs(), magnitudes[1] + rest.abs()];
         }
-        let (sum, magnitudes) = (joined::<S>(&sum, splat(-bits)), joined::<S>(&magnitudes, splat(-bits)));
+        [joined::<S>(&sum, splat(-bits)), joined::<S>(&magnitudes, splat(-bits)), scale, poison]
+    }
+
+    #[inline(always)]
+    fn masked_sums<S: Simd>(&self, s: S, joint: usize) -> Sums<S> {
+        let [sum, magnitudes, scale, poison] = self.masked_totals(s, joint);
         // Infinities and NaN are integers of some kind here, which must not hide them.
         let nothing = sum.abs().simd_le(magnitudes * S::f32s::splat(s, NOTHING)) & poison.simd_eq(poison);
         let one = S::f32s::splat(s, 1.0);
@@ -165,6 +178,22 @@ impl<'a> Shares<'a> {
         // Where the sum is nothing, so are all shares.
         let scale = nothing.select(S::f32s::splat(s, 0.0), scale * shrink);
         Sums { scale, sum: nothing.select(one, sum), growth, nothing, poison }
+    }
+
+    /// Those of weights that stay as they are: whatever they sum to, only the room for the integers is found.
+    #[inline(always)]
+    fn added_sums<S: Simd>(&self, s: S, joint: usize) -> Sums<S> {
+        let [_, magnitudes, scale, poison] = self.masked_totals(s, joint);
+        let (one, most) = (S::f32s::splat(s, 1.0), S::f32s::splat(s, MOST));
+        let total = magnitudes / scale * S::f32s::splat(s, slack(self.counting) as f32);
+        let held = total.simd_lt(most);
+        let poison = poison + held.select(S::f32s::splat(s, 0.0), S::f32s::splat(s, f32::NAN));
+        // Less than 1 has room enough.
+        let growth = (held & total.simd_gt(one)).select(total, one);
+        let growth =
+            (growth.bitcast::<S::i32s>() & S::i32s::splat(s, EXPONENT)) - S::i32s::splat(s, exponent(0));
+        let shrink: S::f32s = (S::i32s::splat(s, exponent(0)) - growth).bitcast();
+        Sums { scale: shrink, sum: one, growth, nothing: one.simd_ne(one), poison }
     }
 
     /// The share of layer `at` in the joints from `joint` on.
@@ -194,13 +223,13 @@ pub(super) struct Sums<S: Simd> {
     pub(super) growth: S::i32s,
     /// Where the weights sum to nothing.
     pub(super) nothing: S::mask32s,
-    /// NaN where a weight times a mask is not finite, else 0.
+    /// NaN where a weight times a mask is not finite, or beyond what may be added up; else 0.
     pub(super) poison: S::f32s,
 }
 
 /// The weight of a layer in the joints from `joint` on.
 #[inline(always)]
-fn masked_weight<S: Simd>(s: S, layer: &Layer<'_>, joint: usize) -> S::f32s {
+pub(super) fn masked_weight<S: Simd>(s: S, layer: &Layer<'_>, joint: usize) -> S::f32s {
     let weight = S::f32s::splat(s, layer.weight);
     let Some(mask) = layer.mask else { return weight };
     if let Some(lanes) = mask.get(joint..joint + S::f32s::LEN) {

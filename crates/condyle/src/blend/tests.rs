@@ -1,4 +1,7 @@
+mod add;
+mod inertialize;
 mod limits;
+mod overlay;
 
 use super::*;
 use crate::testing::{Random, SIZES, assert_close, assert_portable, tries};

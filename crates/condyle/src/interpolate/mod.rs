@@ -48,6 +48,17 @@ pub(crate) fn slerp_block<S: fearless_simd::Simd, M: crate::simd::Mode>(
     kernel::rotation_block::<S, M, _, false>(s, mode, &Fitted::slerp(Degree::Nine), a, b, t, out);
 }
 
+/// The poses between `from` and `to` by the default method, with the factors `weight * mask`, one per joint; all of one size.
+pub(crate) fn interpolate_masked(from: &Pose, to: &Pose, weight: f32, mask: &[f32], out: &mut Pose) {
+    let factors = Factors { t: Factor::PerJoint(mask), weight, extrapolate: false };
+    Plan::from(Interpolator::default()).factored_blocks(
+        from.blocks(),
+        to.blocks(),
+        factors,
+        out.blocks_mut(),
+    );
+}
+
 /// How far to go from the first end to the second: 0 is the first, 1 the second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Factor<'a> {
@@ -82,6 +93,8 @@ impl Factor<'_> {
 #[derive(Clone, Copy)]
 struct Factors<'a> {
     t: Factor<'a>,
+    /// What factors per joint are multiplied by.
+    weight: f32,
     extrapolate: bool,
 }
 
@@ -100,6 +113,11 @@ impl Factors<'_> {
                     }
                 }
             },
+        }
+        if let Factor::PerJoint(_) = self.t {
+            for t in &mut lanes {
+                *t *= self.weight;
+            }
         }
         if !self.extrapolate {
             for t in &mut lanes {
@@ -405,7 +423,17 @@ impl Plan {
 
     /// Sixteen joints at a time, by any method.
     fn blocks(self, from: &[PoseBlock], to: &[PoseBlock], t: Factor<'_>, out: &mut [PoseBlock]) {
-        let factors = Factors { t, extrapolate: self.how.extrapolate };
+        let factors = Factors { t, weight: 1.0, extrapolate: self.how.extrapolate };
+        self.factored_blocks(from, to, factors, out);
+    }
+
+    fn factored_blocks(
+        self,
+        from: &[PoseBlock],
+        to: &[PoseBlock],
+        factors: Factors<'_>,
+        out: &mut [PoseBlock],
+    ) {
         macro_rules! run {
             ($given:literal, $weights:expr) => {{
                 let weights = $weights;

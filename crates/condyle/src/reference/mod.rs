@@ -4,8 +4,10 @@
 
 pub mod balance;
 mod interpolation;
+mod layering;
 
 pub use interpolation::*;
+pub use layering::*;
 
 use std::vec::Vec;
 
