@@ -8,8 +8,8 @@ use crate::bytes::{checksum, u16_at, u32_at};
 use crate::{Error, Target};
 use exact::Exact;
 use layout::{
-    Class, EXACT, HEADER, Header, Kind, MAGIC, MAX_BITS, Placed, SET, Segment, VERSION, WIDTH, WINDOW,
-    total_width, unpack_widths, value,
+    Class, EXACT, HEADER, Header, Kind, MAGIC, MAX_BITS, SEGMENT, SET, Segment, VERSION, WIDTH, WINDOW, total_width,
+    unpack_widths, value,
 };
 use spline::Degree;
 
@@ -118,59 +118,78 @@ impl<'a> Clip<'a> {
         let place = self.segment_place(at);
         let bytes = self.bytes.get(place..).filter(|_| place >= self.header.tables_end());
         let bytes = bytes.ok_or(value(what, at, place, "a place behind the tables and inside of the clip"))?;
-        let read = Segment::read(bytes, self.header.index_bytes());
-        let segment =
-            read.map_err(|(class, code)| value("classes", class, code.into(), "a known kind and degree"))?;
-        if segment.end > bytes.len() {
-            return Err(Error::Truncated { what: "a segment", found: bytes.len(), needed: segment.end });
+        if bytes.len() < SEGMENT + 1 {
+            return Err(Error::Truncated { what: "a segment", found: bytes.len(), needed: SEGMENT + 1 });
         }
-        if !(1..=4).contains(&segment.offset_bytes) {
-            return Err(value("offset sizes", at, segment.offset_bytes, "1 to 4 bytes"));
+        let segment = Segment::new(bytes, self.header.index_bytes());
+        if !(1..=3).contains(&segment.offset_bytes) {
+            return Err(value("offset sizes", at, segment.offset_bytes, "1 to 3 bytes"));
         }
-        for Placed { class, rows, track, wide } in segment.classes() {
-            self.check_class(&class, &segment)?;
+        let end = segment.end() + if segment.track_count > 0 { WINDOW - segment.record_bytes() } else { 1 };
+        if end > bytes.len() {
+            return Err(Error::Truncated { what: "a segment", found: bytes.len(), needed: end });
+        }
+        let (mut next, mut tracks) = (SEGMENT + segment.class_count * Class::LINE, 0);
+        let mut turns = None;
+        for class in 0..segment.class_count {
+            let class = segment
+                .class(class)
+                .map_err(|code| value("classes", class, code.into(), "a known kind and degree"))?;
+            let (rows, track) = (next, tracks);
+            next += class.key_count() * class.row_bytes;
+            tracks += class.count;
+            if tracks > segment.track_count {
+                return Err(value("segments", at, tracks, "no more tracks than the segment says"));
+            }
+            self.check_class(&class, &segment, &mut turns)?;
             let mut bits = 0;
-            for i in 0..class.count {
+            for track in track..tracks {
                 let limit = match class.kind {
                     Kind::Values => value_tracks,
                     Kind::Scale => self.header.joint_count,
                     _ => self.header.joint_count + usize::from(self.has_motion()),
                 };
-                let index = segment.index(track + i);
+                let index = segment.index(track);
                 if index >= limit {
-                    return Err(Error::Index { what: "tracks", at: track + i, found: index, count: limit });
+                    return Err(Error::Index { what: "tracks", at: track, found: index, count: limit });
                 }
-                if class.degree != Degree::Constant {
-                    let packed = segment.width(wide + i);
-                    if packed >> 15 != 0 || unpack_widths(packed).iter().any(|&bits| bits > MAX_BITS) {
-                        return Err(value("widths", wide + i, packed.into(), "24 bits a component at most"));
-                    }
-                    bits += total_width(packed);
+                let packed = segment.width(track);
+                if packed >> 15 != 0 || unpack_widths(packed).iter().any(|&bits| bits > MAX_BITS) {
+                    return Err(value("widths", track, packed.into(), "24 bits a component at most"));
                 }
+                bits += total_width(packed);
             }
             if bits.div_ceil(8) != class.row_bytes {
                 let expected = "as many bytes as the widths take";
                 return Err(value("the bytes of rows", track, class.row_bytes, expected));
             }
             let windows = rows + class.key_count() * class.row_bytes + WINDOW;
-            if class.row_bytes > 0 && windows > bytes.len() {
+            if class.key_count() > 0 && windows > bytes.len() {
                 return Err(Error::Truncated { what: "the rows of a clip", found: bytes.len(), needed: windows });
             }
         }
-        let windows = segment.widths + WINDOW;
-        if windows > bytes.len() {
-            return Err(Error::Truncated { what: "the offsets of a clip", found: bytes.len(), needed: windows });
+        if next != segment.records || tracks != segment.track_count {
+            return Err(value("segments", at, next, "as many rows and tracks as its classes have"));
+        }
+        if segment.turns != turns.is_some() {
+            return Err(value("segments", at, segment.turns.into(), "to say whether rotations are linear"));
         }
         Ok(())
     }
 
-    fn check_class(&self, class: &Class, segment: &Segment<'_>) -> Result<(), Error> {
+    /// `turns` is how many intervals the linear rotations have, if there are any.
+    fn check_class(
+        &self,
+        class: &Class,
+        segment: &Segment<'_>,
+        turns: &mut Option<usize>,
+    ) -> Result<(), Error> {
         let moves = class.degree != Degree::Constant;
         if (moves && self.header.frame_count == 0) || moves != (class.intervals > 0) {
             return Err(value("intervals", 0, class.intervals, "one or more, and none for constants"));
         }
-        let turns = class.kind == Kind::Rotation && class.degree == Degree::Linear;
-        if turns && class.intervals != segment.turns {
+        let is_turn = class.kind == Kind::Rotation && class.degree == Degree::Linear;
+        if is_turn && (!segment.turns || *turns.get_or_insert(class.intervals) != class.intervals) {
             return Err(value("intervals", 0, class.intervals, "the same for all linear rotations"));
         }
         Ok(())
@@ -289,7 +308,7 @@ impl<'a> Clip<'a> {
         let frames = (header.frame_count - first).min(header.segment_frames).max(1);
         let bytes = self.bytes.get(self.segment_place(segment)..).unwrap_or_default();
         Place {
-            segment: Segment::read(bytes, header.index_bytes()).unwrap_or(Segment::NONE),
+            segment: Segment::new(bytes, header.index_bytes()),
             ratio: (frame - first as f64) / frames as f64,
         }
     }

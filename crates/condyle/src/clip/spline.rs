@@ -27,6 +27,7 @@ impl Taps {
     ///
     /// A spline with one interval is a straight line. The control points in front of the first key and behind the last
     /// one are `2·first - second` and so on: no bend at the ends, and no key that only an end needs.
+    #[inline(always)]
     pub(crate) fn at(degree: Degree, intervals: usize, x: f64) -> Self {
         let interval = (x.max(0.0) as usize).min(intervals.saturating_sub(1));
         let t = (x - interval as f64).clamp(0.0, 1.0);
@@ -41,14 +42,13 @@ impl Taps {
     }
 
     /// Two intervals or more.
+    #[inline(always)]
     fn cubic(intervals: usize, interval: usize, t: f64) -> Self {
-        let (t2, t3, u) = (t * t, t * t * t, 1.0 - t);
-        let [before, from, to, after] = [
-            u * u * u / 6.0,
-            (4.0 - 6.0 * t2 + 3.0 * t3) / 6.0,
-            (1.0 + 3.0 * t + 3.0 * t2 - 3.0 * t3) / 6.0,
-            t3 / 6.0,
-        ];
+        let (t2, u) = (t * t, 1.0 - t);
+        let before = u * u * u * (1.0 / 6.0);
+        let after = t2 * t * (1.0 / 6.0);
+        let from = (2.0 / 3.0) - t2 + 3.0 * after;
+        let to = 1.0 - before - from - after;
         match (interval == 0, interval + 1 == intervals) {
             (true, _) => {
                 let weights = [from + 2.0 * before, to - before, after, 0.0];

@@ -456,7 +456,8 @@ impl<'a> Job<'a> {
                     let targets: Vec<Vector> =
                         seconds.iter().map(|&s| core::array::from_fn(|c| value(c, s))).collect();
                     let limit = self.options.value_budget.into();
-                    curves.extend(search::values(index, &targets, shapes, limit).ok_or(at)?);
+                    let found = search::values(index, &targets, (shapes, curves), limit).ok_or(at)?;
+                    curves.extend(found);
                 }
                 index += 1;
             }

@@ -318,6 +318,9 @@ fn code_of(size: f64) -> i32 {
     (0..=255_u8).rev().find(|&code| f64::from(step(code)) <= size).map_or(-1, i32::from)
 }
 
+/// Offsets have three bytes at most.
+const MOST_STEPS: i32 = (1 << 23) - 2;
+
 /// Rounds keys to steps. `None` if a component takes too many bits.
 fn round(keys: &[[f64; 3]], code: u8, rounded: &mut Vec<[i32; 3]>) -> Option<()> {
     let inverse = 1.0 / f64::from(step(code));
@@ -326,7 +329,7 @@ fn round(keys: &[[f64; 3]], code: u8, rounded: &mut Vec<[i32; 3]>) -> Option<()>
         let mut steps = [0; 3];
         for (step, value) in steps.iter_mut().zip(key) {
             let scaled = value * inverse;
-            if scaled.abs() > f64::from(1 << 28) {
+            if scaled.abs() > f64::from(MOST_STEPS) {
                 return None;
             }
             *step = (if scaled < 0.0 { scaled - 0.5 } else { scaled + 0.5 }) as i32;
@@ -350,10 +353,13 @@ struct Buffers {
     values: Vec<[f64; 3]>,
 }
 
+/// What a kind of curve that no other track has costs, in bits: its line, a broken byte in each row, and some time whenever it is decoded.
+const CLASS: usize = 100;
+
 /// The cheapest curve through `targets` of which `passes` says yes; it is given the shape and the decoded keys.
 fn cheapest(
     (kind, index): (Kind, usize),
-    shapes: &[Shape],
+    (shapes, others): (&[Shape], &[Curve]),
     targets: &[[f64; 3]],
     guess: f64,
     mut passes: impl FnMut(&Shape, &[[f64; 3]]) -> bool,
@@ -396,7 +402,8 @@ fn cheapest(
         if curve.range().1.iter().any(|&bits| bits > MAX_BITS) {
             continue;
         }
-        let cost = curve.bits();
+        let is_same = |c: &Curve| (c.kind, c.degree, c.intervals) == (kind, shape.degree, shape.intervals);
+        let cost = curve.bits() + if others.iter().any(is_same) { 0 } else { CLASS + 4 * shape.key_count() };
         if best.as_ref().is_none_or(|(least, _)| cost < *least) {
             best = Some((cost, curve));
             dearer = 0;
@@ -478,7 +485,7 @@ fn translate(
         .collect();
     let limit = joint.budget * task.shares[index].translation * KEPT;
     let guess = limit / outer.max(f64::MIN_POSITIVE);
-    let curve = cheapest(name, task.shapes, &targets, guess, |shape, keys| {
+    let curve = cheapest(name, (task.shapes, &found.curves), &targets, guess, |shape, keys| {
         (0..targets.len()).all(|moment| {
             let off = subtract(shape.value(keys, moment), targets[moment]);
             let off = parents.map_or(off, |parents| apply(&parents[moment].linear, off));
@@ -516,7 +523,7 @@ fn stretch(task: &Task<'_>, index: usize, points: &[Point], own: &mut [Local], f
     }
     let targets: Vec<Vector> = own.iter().map(|local| subtract(local.scale, rest)).collect();
     let limit = task.shares[index].translation * 0.5;
-    let curve = cheapest(name, task.shapes, &targets, limit / far.max(f64::MIN_POSITIVE), |shape, keys| {
+    let curve = cheapest(name, (task.shapes, &found.curves), &targets, limit / far.max(f64::MIN_POSITIVE), |shape, keys| {
         (0..targets.len()).all(|moment| off(shape.value(keys, moment), targets[moment]) <= limit)
     });
     decode(task, (name, curve), found, |shape, keys, moment| {
@@ -646,7 +653,7 @@ fn turn(
         .collect();
     // Where it fails once it fails soon again: that moment is looked at first.
     let mut suspect = 0;
-    let curve = cheapest(name, task.shapes, &targets, limit / reach.max(f64::MIN_POSITIVE), |shape, keys| {
+    let curve = cheapest(name, (task.shapes, &found.curves), &targets, limit / reach.max(f64::MIN_POSITIVE), |shape, keys| {
         let mut path = Path::new(rest, shape, keys);
         let fails = |path: &mut Path<'_>, moment| !aims.holds(moment, path.at(moment));
         if fails(&mut path, suspect) {
@@ -721,7 +728,12 @@ impl<'a> Path<'a> {
 }
 
 /// The cheapest curves for the values of a set, three at a time, each within `limit`.
-pub(super) fn values(index: usize, targets: &[[f64; 3]], shapes: &[Shape], limit: f64) -> Option<Option<Curve>> {
+pub(super) fn values(
+    index: usize,
+    targets: &[[f64; 3]],
+    (shapes, others): (&[Shape], &[Curve]),
+    limit: f64,
+) -> Option<Option<Curve>> {
     let name = (Kind::Values, index);
     let middle = targets[targets.len() / 2];
     let off = |a: Vector, b: Vector| {
@@ -731,7 +743,7 @@ pub(super) fn values(index: usize, targets: &[[f64; 3]], shapes: &[Shape], limit
     if targets.iter().all(|&value| off(value, middle) < limit * STILL) {
         return Some(constant(name, middle, limit * FINE));
     }
-    cheapest(name, shapes, targets, limit, |shape, keys| {
+    cheapest(name, (shapes, others), targets, limit, |shape, keys| {
         (0..targets.len()).all(|moment| off(shape.value(keys, moment), targets[moment]) <= limit * KEPT)
     })
     .map(Some)

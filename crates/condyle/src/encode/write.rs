@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::search::Curve;
 use crate::bytes::checksum;
 use crate::clip::exact::interpolation_code;
-use crate::clip::layout::{Class, EXACT, HEADER, Header, Kind, MAGIC, SET, VERSION, WINDOW};
+use crate::clip::layout::{Class, EXACT, HEADER, Header, Kind, MAGIC, SEGMENT, SET, TURNS, VERSION, WINDOW};
 use crate::clip::spline::Degree;
 use crate::{Error, RawClip, Target, Track};
 
@@ -131,7 +131,12 @@ fn segment(curves: &[Curve], index_bytes: usize, out: &mut Vec<u8>) -> Result<us
     let ranges: Vec<([i32; 3], [u32; 3])> = order.iter().map(|curve| curve.range()).collect();
     let offset_bytes = ranges.iter().flat_map(|(least, _)| least).map(|&n| signed_bytes(n)).max().unwrap_or(1);
     let class_count = u8::try_from(classes.len()).map_err(|_| too_many("classes", classes.len()))?;
-    out.extend([class_count, offset_bytes as u8]);
+    let short = |what, n: usize| u16::try_from(n).map_err(|_| too_many(what, n));
+    let head = out.len();
+    let turns = order.iter().any(|curve| curve.kind == Kind::Rotation && curve.degree == Degree::Linear);
+    out.extend([class_count, offset_bytes as u8 | if turns { TURNS } else { 0 }]);
+    out.extend(short("tracks", order.len())?.to_le_bytes());
+    out.extend([0; 4]);
     let mut track = 0;
     for curves in &classes {
         let bits: u32 = ranges[track..track + curves.len()].iter().flat_map(|(_, bits)| bits).sum();
@@ -144,13 +149,13 @@ fn segment(curves: &[Curve], index_bytes: usize, out: &mut Vec<u8>) -> Result<us
             count: curves.len(),
             row_bytes: bits.div_ceil(8) as usize,
         };
-        let short = |what, n: usize| u16::try_from(n).map_err(|_| too_many(what, n));
         out.push(class.code());
         out.extend(short("intervals", class.intervals)?.to_le_bytes());
         out.extend(short("bytes of a row", class.row_bytes)?.to_le_bytes());
-        out.extend(&short("tracks", class.count)?.to_le_bytes()[..index_bytes]);
+        out.extend(short("tracks", class.count)?.to_le_bytes());
     }
-    let mut least = 0;
+    let rows = out.len();
+    let mut least = head + SEGMENT + 1;
     track = 0;
     for curves in &classes {
         let ranges = &ranges[track..track + curves.len()];
@@ -162,23 +167,21 @@ fn segment(curves: &[Curve], index_bytes: usize, out: &mut Vec<u8>) -> Result<us
             least = out.len() + WINDOW;
         }
     }
-    for (offsets, _) in &ranges {
+    let row_bytes = (out.len() - rows) as u32;
+    put(out, head + 4, &row_bytes.to_le_bytes());
+    for (curve, (offsets, bits)) in order.iter().zip(&ranges) {
+        least = least.max(out.len() + WINDOW);
+        out.extend(((bits[0] | bits[1] << 5 | bits[2] << 10) as u16).to_le_bytes());
+        let [low, high] = (curve.index as u16).to_le_bytes();
+        out.extend([curve.code, low]);
         for offset in offsets {
             out.extend(&offset.to_le_bytes()[..offset_bytes]);
         }
-    }
-    least = least.max(out.len() + WINDOW);
-    for (curve, (_, bits)) in order.iter().zip(&ranges) {
-        if curve.degree != Degree::Constant {
-            out.extend(((bits[0] | bits[1] << 5 | bits[2] << 10) as u16).to_le_bytes());
+        if index_bytes > 1 {
+            out.push(high);
         }
     }
-    out.extend(order.iter().map(|curve| curve.code));
-    out.extend(order.iter().map(|curve| curve.index as u8));
-    if index_bytes > 1 {
-        out.extend(order.iter().map(|curve| (curve.index >> 8) as u8));
-    }
-    Ok(least)
+    Ok(least.max(out.len()))
 }
 
 /// One key of each curve, one beside the other.

@@ -1,7 +1,7 @@
 //! Compressed clips: any moment at the same cost.
 
 use super::kernel::{self, Wanted};
-use crate::clip::layout::{Kind, WIDTH, unpack_widths};
+use crate::clip::layout::{Kind, OFFSET, WIDTH, unpack_widths};
 use crate::clip::spline::{Degree, Taps};
 use crate::math::{cos_f64, sin_f64, sqrt_f64};
 use crate::pose::{BLOCK, PoseBlock};
@@ -184,9 +184,9 @@ fn one_by_one(clip: &Clip<'_>, seconds: f32, kind: Kind, mut put: impl FnMut(usi
         for i in 0..class.count {
             let widths = match class.degree {
                 Degree::Constant => [0; 3],
-                _ => unpack_widths(segment.width(placed.wide + i)),
+                _ => unpack_widths(segment.width(placed.track + i)),
             };
-            let offset = segment.offset(placed.track + i);
+            let offset = segment.record(placed.track + i) + OFFSET;
             let step = segment.step(placed.track + i);
             let mut numbers = [0.0; 3];
             for (c, number) in numbers.iter_mut().enumerate() {
