@@ -178,6 +178,8 @@ pub(crate) struct Segment<'a> {
     pub(crate) records: usize,
     /// Whether rotations go from key to key.
     pub(crate) turns: bool,
+    /// Whether they do so by nlerp.
+    pub(crate) straight: bool,
 }
 
 /// A class, and where what belongs to it stands.
@@ -194,6 +196,8 @@ pub(crate) struct Placed {
 pub(crate) const SEGMENT: usize = 8;
 /// In the byte that says how long offsets are: rotations go from key to key.
 pub(crate) const TURNS: u8 = 0x80;
+/// In the same byte: they do so by nlerp, as slerp would be no nearer than the budget asks.
+pub(crate) const STRAIGHT: u8 = 0x40;
 /// Where the offsets of a record begin, behind two bytes of widths, one of the step and the lower one of the index.
 pub(crate) const OFFSET: usize = 4;
 
@@ -207,10 +211,11 @@ impl<'a> Segment<'a> {
             bytes,
             class_count,
             track_count: usize::from((head >> 16) as u16),
-            offset_bytes: usize::from(offsets & !TURNS),
+            offset_bytes: usize::from(offsets & !(TURNS | STRAIGHT)),
             index_bytes,
             records: SEGMENT + class_count * Class::LINE + (head >> 32) as usize,
             turns: offsets & TURNS != 0,
+            straight: offsets & STRAIGHT != 0,
         }
     }
 

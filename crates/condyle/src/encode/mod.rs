@@ -19,7 +19,7 @@ use algebra::{Local, Vector};
 use fit::Shape;
 pub use measure::{JointError, Measured};
 use search::{Curve, Found, JointFacts, Share, Task};
-use write::{Parts, Set};
+use write::{Curves, Parts, Set};
 
 /// Where on each joint the error is measured.
 #[derive(Debug, Clone, PartialEq)]
@@ -209,6 +209,8 @@ struct Job<'a> {
     frames: usize,
     /// Moments for each frame.
     moments: usize,
+    /// How far the character reaches from the origin, at rest.
+    size: f64,
 }
 
 impl<'a> Job<'a> {
@@ -230,7 +232,8 @@ impl<'a> Job<'a> {
         }
         let tracks = source::joint_tracks(clip, count);
         // What f32 rounds on the way through a decoder is kept back.
-        let kept = 4e-7 * measure::extent(skeleton, &shell);
+        let size = measure::extent(skeleton, &shell);
+        let kept = 4e-7 * size;
         let is_step = |track: Option<&Track>| track.is_some_and(|t| t.interpolation == Interpolation::Step);
         let rest: Vec<_> = skeleton.rest().transforms().collect();
         let mut joints: Vec<JointFacts> = Vec::with_capacity(count);
@@ -274,7 +277,7 @@ impl<'a> Job<'a> {
         // The last frame is the end.
         let rate = if frames > 0 { (frames as f64 / f64::from(clip.duration())) as f32 } else { rate };
         let moments = if options.between { BETWEEN } else { 1 };
-        Ok(Self { clip, skeleton, options, joints, tracks, sets, set_tracks, rate, frames, moments })
+        Ok(Self { clip, skeleton, options, joints, tracks, sets, set_tracks, rate, frames, moments, size })
     }
 
     /// Encodes with segments of about that many frames.
@@ -286,7 +289,7 @@ impl<'a> Job<'a> {
         let mut exact_sets = self.set_tracks.iter().map(|t| t.interpolation == Interpolation::Step).collect::<Vec<_>>();
         let mut authored = Vec::new();
         loop {
-            let mut segments = Vec::with_capacity(segment_count);
+            let mut segments: Vec<Curves> = Vec::with_capacity(segment_count);
             let mut shapes: Vec<(usize, Vec<Shape>)> = Vec::new();
             let mut failed = None;
             for at in 0..segment_count {
@@ -305,7 +308,7 @@ impl<'a> Job<'a> {
                     }
                 }
                 let last = segments.len() - 1;
-                if let Err(set) = self.set_curves(first, frames, &shapes[known].1, &exact_sets, &mut segments[last]) {
+                if let Err(set) = self.set_curves(first, frames, &shapes[known].1, &exact_sets, &mut segments[last].curves) {
                     failed = Some(Failed::Set(set));
                     break;
                 }
@@ -400,7 +403,7 @@ impl<'a> Job<'a> {
         first: usize,
         frames: usize,
         shapes: &[Shape],
-    ) -> Result<Vec<Curve>, Failed> {
+    ) -> Result<Curves, Failed> {
         let seconds = self.seconds(first, frames);
         let source: Vec<Vec<Local>> = (0..joints.len())
             .map(|j| source::joint(self.clip, self.skeleton, j, &self.tracks[j], &seconds))
@@ -413,8 +416,10 @@ impl<'a> Job<'a> {
         let mut hopeless = 0;
         for &(place, translation) in shares {
             let mut shares = vec![Share { place, translation, swing: None }; joints.len()];
+            let mut straight = search::is_straight(joints, &source, self.moments, self.size);
             for _ in 0..ROUNDS {
-                let found = search::search(&Task { joints, source: &source, shapes, shares: &shares });
+                let task = Task { joints, source: &source, shapes, shares: &shares, straight };
+                let found = search::search(&task);
                 let failed = found.failed(joints);
                 let Some(&first) = failed.first() else {
                     if best.as_ref().is_none_or(|best| found.bits() < best.bits()) {
@@ -423,13 +428,14 @@ impl<'a> Job<'a> {
                     break;
                 };
                 hopeless = first;
+                straight = false;
                 for joint in failed {
                     let lacks = found.missing.contains(&(joint, 1));
                     tighten(joints, joint, lacks, &mut shares);
                 }
             }
         }
-        best.map(|found| found.curves).ok_or(Failed::Joint(hopeless))
+        best.map(|found| Curves { straight: found.straight, curves: found.curves }).ok_or(Failed::Joint(hopeless))
     }
 
     /// The sets of a segment. Fails with one that no curve serves for.
@@ -470,7 +476,7 @@ impl<'a> Job<'a> {
         joints: &[JointFacts],
         exact_sets: &[bool],
         segment_frames: usize,
-        segments: &[Vec<Curve>],
+        segments: &[Curves],
         authored: &[Target],
     ) -> Result<Encoded, Error> {
         let mut exact: Vec<(&Track, usize)> = Vec::new();
@@ -495,7 +501,7 @@ impl<'a> Job<'a> {
         let bytes = write::write(self.clip, &parts)?;
         let measured = self.measure(&Clip::from_bytes(&bytes)?)?;
         let mut encodings = vec![(Encoding::Constant, 0), (Encoding::Linear, 0), (Encoding::Spline, 0)];
-        for curve in segments.iter().flatten() {
+        for curve in segments.iter().flat_map(|segment| &segment.curves) {
             let at = match curve.degree {
                 Degree::Constant => 0,
                 Degree::Linear => 1,

@@ -14,6 +14,7 @@ use super::algebra::{
 use super::fit::Shape;
 use crate::clip::layout::{Kind, MAX_BITS, step};
 use crate::clip::spline::Degree;
+use crate::math::normalize;
 
 /// A track of one segment, ready to be written.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,6 +80,8 @@ pub(super) struct Task<'a> {
     pub(super) shapes: &'a [Shape],
     /// One for each joint.
     pub(super) shares: &'a [Share],
+    /// Whether rotations go from key to key by nlerp, not by slerp.
+    pub(super) straight: bool,
 }
 
 /// What came of it.
@@ -87,6 +90,8 @@ pub(super) struct Found {
     pub(super) curves: Vec<Curve>,
     /// What no curve serves for: a joint, and 0 for its rotation, 1 for its translation, 2 for its scale.
     pub(super) missing: Vec<(usize, usize)>,
+    /// As asked.
+    pub(super) straight: bool,
     /// The greatest error of each joint, as a part of its budget, and which moment has it.
     pub(super) errors: Vec<(f64, usize)>,
 }
@@ -141,7 +146,7 @@ pub(super) fn search(task: &Task<'_>) -> Found {
     let model = place_all(joints, task.source);
     let (points, hung) = hang(task, &model);
     let mut decoded: Vec<Vec<Matrix>> = Vec::with_capacity(joints.len());
-    let mut found = Found::default();
+    let mut found = Found { straight: task.straight, ..Found::default() };
     for (index, joint) in joints.iter().enumerate() {
         let source = &task.source[index];
         let parents = joint.parent.map(|p| decoded[p].as_slice());
@@ -158,6 +163,20 @@ pub(super) fn search(task: &Task<'_>) -> Found {
         decoded.push(placed);
     }
     found
+}
+
+/// Whether nlerp between frames is as good as slerp, but for a part of the budget, for a character of this size.
+pub(super) fn is_straight(joints: &[JointFacts], source: &[Vec<Local>], moments: usize, size: f64) -> bool {
+    joints.iter().zip(source).all(|(joint, locals)| {
+        let mut frames = locals.iter().step_by(moments);
+        let Some(mut last) = frames.next() else { return true };
+        frames.all(|next| {
+            // Both angles are those of quaternions; a turn is twice as much.
+            let angle = turned(last.rotation, next.rotation) / 2.0;
+            last = next;
+            0.04 * angle * angle * angle * size < 0.3 * joint.budget
+        })
+    })
 }
 
 /// The model matrices of all joints, per joint and moment.
@@ -654,7 +673,7 @@ fn turn(
     // Where it fails once it fails soon again: that moment is looked at first.
     let mut suspect = 0;
     let curve = cheapest(name, (task.shapes, &found.curves), &targets, limit / reach.max(f64::MIN_POSITIVE), |shape, keys| {
-        let mut path = Path::new(rest, shape, keys);
+        let mut path = Path::new(rest, shape, keys, task.straight);
         let fails = |path: &mut Path<'_>, moment| !aims.holds(moment, path.at(moment));
         if fails(&mut path, suspect) {
             return false;
@@ -668,7 +687,7 @@ fn turn(
         }
     });
     decode(task, (name, curve), found, |shape, keys, moment| {
-        own[moment].rotation = Path::new(rest, shape, keys).at(moment);
+        own[moment].rotation = Path::new(rest, shape, keys, task.straight).at(moment);
     });
 }
 
@@ -698,13 +717,15 @@ struct Path<'a> {
     rest: Quat,
     shape: &'a Shape,
     keys: &'a [[f64; 3]],
-    /// For slerp: the interval that the last moment was in, its first key, and the logarithm of the turn to the next.
-    span: Option<(usize, Quat, Vector)>,
+    /// From key to key: the interval that the last moment was in, its first key, the next one on its side, and the logarithm of the
+    /// turn to it.
+    span: Option<(usize, Quat, Quat, Vector)>,
+    straight: bool,
 }
 
 impl<'a> Path<'a> {
-    fn new(rest: Quat, shape: &'a Shape, keys: &'a [[f64; 3]]) -> Self {
-        Self { rest, shape, keys, span: None }
+    fn new(rest: Quat, shape: &'a Shape, keys: &'a [[f64; 3]], straight: bool) -> Self {
+        Self { rest, shape, keys, span: None, straight }
     }
 
     fn at(&mut self, moment: usize) -> Quat {
@@ -712,17 +733,26 @@ impl<'a> Path<'a> {
             return product(self.rest, exponential(self.shape.value(self.keys, moment)));
         }
         let (interval, t) = self.shape.interval(moment);
-        let (from, way) = match self.span {
-            Some((last, from, way)) if last == interval => (from, way),
+        let (from, to, way) = match self.span {
+            Some((last, from, to, way)) if last == interval => (from, to, way),
             _ => {
                 let key = |at: usize| exponential(self.keys[at]);
-                let (from, to) = (key(interval), key(interval + 1));
-                let way = logarithm(product(conjugate(from), to), [0.0; 3]);
-                let from = product(self.rest, from);
-                self.span = Some((interval, from, way));
-                (from, way)
+                let (from, mut to) = (key(interval), key(interval + 1));
+                if from.iter().zip(to).map(|(a, b)| a * b).sum::<f64>() < 0.0 {
+                    to = to.map(|v| -v);
+                }
+                let way =
+                    if self.straight { [0.0; 3] } else { logarithm(product(conjugate(from), to), [0.0; 3]) };
+                let (from, to) = (product(self.rest, from), product(self.rest, to));
+                self.span = Some((interval, from, to, way));
+                (from, to, way)
             }
         };
+        if self.straight {
+            let mut q = core::array::from_fn(|c| from[c] + (to[c] - from[c]) * t);
+            normalize(&mut q);
+            return q;
+        }
         product(from, exponential(way.map(|v| v * t)))
     }
 }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::search::Curve;
 use crate::bytes::checksum;
 use crate::clip::exact::interpolation_code;
-use crate::clip::layout::{Class, EXACT, HEADER, Header, Kind, MAGIC, SEGMENT, SET, TURNS, VERSION, WINDOW};
+use crate::clip::layout::{Class, EXACT, HEADER, Header, Kind, MAGIC, SEGMENT, SET, STRAIGHT, TURNS, VERSION, WINDOW};
 use crate::clip::spline::Degree;
 use crate::{Error, RawClip, Target, Track};
 
@@ -23,7 +23,15 @@ pub(super) struct Parts<'a> {
     pub(super) sets: &'a [Set],
     /// Tracks as authored; for a set, its place among them.
     pub(super) exact: &'a [(&'a Track, usize)],
-    pub(super) segments: &'a [Vec<Curve>],
+    pub(super) segments: &'a [Curves],
+}
+
+/// The curves of a segment.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Curves {
+    pub(super) curves: Vec<Curve>,
+    /// Whether rotations go from key to key by nlerp.
+    pub(super) straight: bool,
 }
 
 /// Errors with [`Error::TooMany`] for more than the format can hold.
@@ -122,7 +130,11 @@ fn signed_bytes(number: i32) -> usize {
 }
 
 /// Writes a segment, and says how long the clip must be for its windows.
-fn segment(curves: &[Curve], index_bytes: usize, out: &mut Vec<u8>) -> Result<usize, Error> {
+fn segment(
+    Curves { curves, straight }: &Curves,
+    index_bytes: usize,
+    out: &mut Vec<u8>,
+) -> Result<usize, Error> {
     // Kind by kind, as they are decoded; then by what makes a class, then by index.
     let mut order: Vec<&Curve> = curves.iter().collect();
     order.sort_by_key(|c| (c.kind, c.degree != Degree::Constant, c.degree == Degree::Linear, c.intervals, c.index));
@@ -134,7 +146,12 @@ fn segment(curves: &[Curve], index_bytes: usize, out: &mut Vec<u8>) -> Result<us
     let short = |what, n: usize| u16::try_from(n).map_err(|_| too_many(what, n));
     let head = out.len();
     let turns = order.iter().any(|curve| curve.kind == Kind::Rotation && curve.degree == Degree::Linear);
-    out.extend([class_count, offset_bytes as u8 | if turns { TURNS } else { 0 }]);
+    let ways = match (turns, straight) {
+        (false, _) => 0,
+        (true, false) => TURNS,
+        (true, true) => TURNS | STRAIGHT,
+    };
+    out.extend([class_count, offset_bytes as u8 | ways]);
     out.extend(short("tracks", order.len())?.to_le_bytes());
     out.extend([0; 4]);
     let mut track = 0;

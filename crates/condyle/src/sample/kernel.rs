@@ -10,7 +10,7 @@ use crate::bytes::u32_at;
 use crate::clip::layout::{FIRST_STEP, Kind, OFFSET, Placed, Segment, WINDOW};
 use crate::clip::spline::{Degree, Taps};
 use crate::exp_map;
-use crate::interpolate::OneFactor;
+use crate::interpolate::{OneFactor, straight};
 use crate::pose::{BLOCK, Lanes, PoseBlock};
 use crate::simd::{Mode, load_all, store_all, transpose};
 
@@ -186,7 +186,7 @@ fn two_widths(records: u64) -> [usize; 2] {
 }
 
 /// Unpacks the tracks of a class, two at a time, into the places of those joints that are `wanted`, if not all are, and in
-/// the group that begins with joint `base`. `TAPS` rows are summed, none for constants.
+/// the group that begins with joint `base`. Four rows are summed, or none for constants; of two, the second goes to `to`.
 #[inline(always)]
 fn unpack<S: Simd, M: Mode, const TAPS: usize>(
     s: S,
@@ -195,6 +195,7 @@ fn unpack<S: Simd, M: Mode, const TAPS: usize>(
     (first, weights): (usize, [f64; 4]),
     (base, wanted): (usize, Option<Wanted<'_>>),
     group: &mut Group,
+    to: &mut Group,
 ) {
     const STEPS: [u8; 32] = bytes_of_lanes([0, 1, 2, 3]);
     let Placed { class, rows, track } = *placed;
@@ -216,18 +217,25 @@ fn unpack<S: Simd, M: Mode, const TAPS: usize>(
     // All joints are wanted and in the group: nothing has to be looked at.
     let plain = wanted.is_none() && segment.index_bytes == 1;
     let mut bit = 0;
-    let mut count = class.count;
-    while count > 0 {
-        // The last of an odd number stands for its own partner.
-        let apart = if count > 1 { record_bytes & 15 } else { 0 };
+    // Two by two; the last of an odd number stands for its own partner.
+    let (mut left, mut apart, mut both_count) = (class.count / 2, record_bytes & 15, !0);
+    let mut is_odd = class.count % 2 == 1;
+    loop {
+        if left == 0 {
+            if !is_odd {
+                return;
+            }
+            (left, apart, both_count, is_odd) = (1, 0, 0, false);
+        }
+        left -= 1;
         let Some(window) = records.first_chunk::<WINDOW>() else { return };
         let heads = u64::from(u32_at(window, 0)) | u64::from(u32_at(&window[apart..], 0)) << 32;
         let widths = two_widths(heads);
         let first = bit;
-        let second = if count > 1 { first + widths[0] } else { first };
+        let second = first + (widths[0] & both_count);
         bit = second + widths[1];
-        records = records.get(2 * record_bytes..).unwrap_or_default();
-        count = count.saturating_sub(2);
+        let Some(behind) = records.get(2 * record_bytes..) else { return };
+        records = behind;
         let mut places = [usize::from(window[OFFSET - 1]), usize::from(window[apart + OFFSET - 1])];
         if !plain {
             for (place, at) in places.iter_mut().zip([0, apart]) {
@@ -241,28 +249,42 @@ fn unpack<S: Simd, M: Mode, const TAPS: usize>(
         }
         let both = two_windows(s, window, apart);
         let offsets: i32x8<S> = s.swizzle_dyn_within_blocks_u8x32(both, control).bitcast();
-        let mut sum: f32x8<S> = (offsets >> upper).to_float();
+        let offsets: f32x8<S> = (offsets >> upper).to_float();
+        // As `layout::step`.
+        let codes: u32x8<S> = shuffle(s, both, &STEPS);
+        let codes = (codes & u32x8::splat(s, 0x00FF_0000)) << 4;
+        let steps: f32x8<S> = (codes + u32x8::splat(s, FIRST_STEP)).bitcast();
+        let mut sum = offsets;
         if TAPS > 0 {
             let fields = Fields::new(s, both, [first & 7, second & 7]);
             let (at, apart) = (first >> 3, (second >> 3) - (first >> 3));
             let mut keys = f32x8::splat(s, 0.0);
             for tap in 0..TAPS {
                 let Some(window) = row[tap].get(at..).and_then(<[u8]>::first_chunk) else { return };
-                keys = mode.madd(fields.take(s, two_windows(s, window, apart)), spread[tap], keys);
+                let numbers = fields.take(s, two_windows(s, window, apart));
+                if TAPS != 2 {
+                    keys = mode.madd(numbers, spread[tap], keys);
+                } else if tap == 0 {
+                    keys = numbers;
+                } else {
+                    store_two((numbers + offsets) * steps, places, to);
+                }
             }
-            sum = keys + sum;
+            sum = keys + offsets;
         }
-        // As `layout::step`.
-        let codes: u32x8<S> = shuffle(s, both, &STEPS);
-        let codes = (codes & u32x8::splat(s, 0x00FF_0000)) << 4;
-        let steps: f32x8<S> = (codes + u32x8::splat(s, FIRST_STEP)).bitcast();
-        let (low, high) = (sum * steps).split();
-        if let Some(place) = group.get_mut(places[0]) {
-            low.store_slice(place);
-        }
-        if let Some(place) = group.get_mut(places[1]) {
-            high.store_slice(place);
-        }
+        store_two(sum * steps, places, group);
+    }
+}
+
+/// Puts the numbers of two tracks in their places.
+#[inline(always)]
+fn store_two<S: Simd>(numbers: f32x8<S>, places: [usize; 2], group: &mut Group) {
+    let (low, high) = numbers.split();
+    if let Some(place) = group.get_mut(places[0]) {
+        low.store_slice(place);
+    }
+    if let Some(place) = group.get_mut(places[1]) {
+        high.store_slice(place);
     }
 }
 
@@ -284,15 +306,26 @@ pub(super) fn pose<S: Simd, M: Mode>(
     rest: &[PoseBlock],
     blocks: &mut [PoseBlock],
 ) {
-    let (mut few, mut many, mut many_ends);
-    let is_small = blocks.len() * BLOCK <= FEW && !segment.turns;
-    let (group, to): (&mut Group, &mut Group) = if is_small {
+    let (mut few, mut many, mut few_ends, mut many_ends);
+    let is_small = blocks.len() * BLOCK <= FEW;
+    let group: &mut Group = if is_small {
         few = [[0.0; 4]; FEW];
-        (&mut few, &mut [])
+        &mut few
     } else {
-        // What rotations that go from key to key go to stands in the second one.
-        (many, many_ends) = ([[0.0; 4]; GROUP], [[0.0; 4]; GROUP]);
-        (&mut many, &mut many_ends)
+        many = [[0.0; 4]; GROUP];
+        &mut many
+    };
+    // What rotations that go from key to key go to.
+    let to: &mut Group = match (segment.turns, is_small) {
+        (false, _) => &mut [],
+        (true, true) => {
+            few_ends = [[0.0; 4]; FEW];
+            &mut few_ends
+        }
+        (true, false) => {
+            many_ends = [[0.0; 4]; GROUP];
+            &mut many_ends
+        }
     };
     let mut base = wanted.map_or(0, |wanted| wanted.first);
     let start = base;
@@ -301,13 +334,13 @@ pub(super) fn pose<S: Simd, M: Mode>(
         if base > start {
             group.fill([0.0; 4]);
         }
-        let mut between = None;
+        let mut between = Between::Nothing;
         let mut rotated = false;
         for placed in segment.classes() {
             let class = placed.class;
             let taps = Taps::at(class.degree, class.intervals, ratio * class.intervals as f64);
             if class.kind != Kind::Rotation && !rotated {
-                rotate(s, mode, (group, between.map(|factor| (factor, &*to))), (base, wanted), rest, blocks);
+                rotate(s, mode, (group, to, between), (base, wanted), rest, blocks);
                 rotated = true;
             }
             if class.kind == Kind::Values {
@@ -315,24 +348,24 @@ pub(super) fn pose<S: Simd, M: Mode>(
             }
             let from = (segment, &placed);
             if class.degree == Degree::Constant {
-                unpack::<S, M, 0>(s, mode, from, (0, [0.0; 4]), (base, wanted), group);
+                unpack::<S, M, 0>(s, mode, from, (0, [0.0; 4]), (base, wanted), group, &mut []);
             } else if class.kind == Kind::Rotation && class.degree == Degree::Linear {
                 // They stand behind all others, which go nowhere.
                 for (to, from) in to.iter_mut().zip(&*group).take(joints) {
                     *to = *from;
                 }
-                between = Some(taps.weights[1] as f32);
-                unpack::<S, M, 1>(s, mode, from, (taps.first, [1.0; 4]), (base, wanted), group);
-                unpack::<S, M, 1>(s, mode, from, (taps.first + 1, [1.0; 4]), (base, wanted), to);
+                let factor = taps.weights[1] as f32;
+                between = if segment.straight { Between::Straight(factor) } else { Between::Slerp(factor) };
+                unpack::<S, M, 2>(s, mode, from, (taps.first, [1.0; 4]), (base, wanted), group, to);
             } else {
-                unpack::<S, M, 4>(s, mode, from, (taps.first, taps.weights), (base, wanted), group);
+                unpack::<S, M, 4>(s, mode, from, (taps.first, taps.weights), (base, wanted), group, &mut []);
             }
             if class.kind != Kind::Rotation {
                 put(&placed, segment, (base, wanted), group, rest, blocks);
             }
         }
         if !rotated {
-            rotate(s, mode, (group, between.map(|factor| (factor, &*to))), (base, wanted), rest, blocks);
+            rotate(s, mode, (group, to, between), (base, wanted), rest, blocks);
         }
         base += GROUP;
     }
@@ -384,17 +417,28 @@ fn components<S: Simd>(s: S, joints: &[[f32; 4]]) -> [Lanes; 3] {
     rows
 }
 
+/// How far rotations go on to others.
+#[derive(Clone, Copy)]
+enum Between {
+    Nothing,
+    Straight(f32),
+    Slerp(f32),
+}
+
 /// From logarithms to rotations, a part of the way on to others if there are any; translations and scales are those of `rest`.
 #[inline(always)]
 fn rotate<S: Simd, M: Mode>(
     s: S,
     mode: M,
-    (group, to): (&Group, Option<(f32, &Group)>),
+    (group, to, between): (&Group, &Group, Between),
     (base, wanted): (usize, Option<Wanted<'_>>),
     rest: &[PoseBlock],
     blocks: &mut [PoseBlock],
 ) {
-    let between = to.map(|(factor, to)| (OneFactor::new(factor).spread(s), to));
+    let slerp = match between {
+        Between::Slerp(factor) => Some(OneFactor::new(factor).spread(s)),
+        _ => None,
+    };
     for (at, (block, rest)) in blocks.iter_mut().zip(rest).enumerate() {
         block.translation = rest.translation;
         block.scale = rest.scale;
@@ -404,15 +448,16 @@ fn rotate<S: Simd, M: Mode>(
         }
         let part = |group: &Group| components(s, group.get(at * BLOCK..).unwrap_or_default());
         let logs = part(group);
-        let ends = match between {
-            Some((_, to)) => part(to),
-            None => logs,
-        };
+        let ends = if matches!(between, Between::Nothing) { logs } else { part(to) };
         for lane in (0..BLOCK).step_by(S::f32s::LEN) {
             let mut turn = exp_map::exp(s, mode, &load_all(s, &logs, lane));
-            if let Some((between, _)) = &between {
+            if !matches!(between, Between::Nothing) {
                 let to = exp_map::exp(s, mode, &load_all(s, &ends, lane));
-                turn = between.rotations(s, mode, turn, to);
+                turn = match (between, &slerp) {
+                    (Between::Straight(factor), _) => straight(s, mode, factor, turn, to),
+                    (_, Some(slerp)) => slerp.rotations(s, mode, turn, to),
+                    _ => turn,
+                };
             }
             let from: [S::f32s; 4] = load_all(s, &rest.rotation, lane);
             store_all(&mut block.rotation, lane, exp_map::product::<S, M>(mode, &from, &turn));
