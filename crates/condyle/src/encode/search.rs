@@ -299,14 +299,15 @@ fn turned(a: Quat, b: Quat) -> f64 {
 
 /// The largest code that passes, by way of codes near `guess`. Larger steps make larger errors, nearly always.
 fn largest(guess: i32, mut passes: impl FnMut(u8) -> bool) -> Option<u8> {
-    const STRIDE: i32 = 6;
+    let mut stride = 2;
     let mut test = |code: i32| u8::try_from(code).is_ok_and(&mut passes);
     let mut low = guess.clamp(0, 255);
     let mut high;
     if test(low) {
-        high = low + STRIDE;
+        high = low + stride;
         while high <= 255 && test(high) {
-            (low, high) = (high, high + STRIDE);
+            stride *= 2;
+            (low, high) = (high, high + stride);
         }
     } else {
         high = low;
@@ -314,10 +315,11 @@ fn largest(guess: i32, mut passes: impl FnMut(u8) -> bool) -> Option<u8> {
             if high == 0 {
                 return None;
             }
-            low = (high - STRIDE).max(0);
+            low = (high - stride).max(0);
             if test(low) {
                 break;
             }
+            stride *= 2;
             high = low;
         }
     }
@@ -375,6 +377,24 @@ struct Buffers {
 /// What a kind of curve that no other track has costs, in bits: its line, a broken byte in each row, and some time whenever it is decoded.
 const CLASS: usize = 100;
 
+/// No kind of curve with more keys allows steps that are larger by more codes than that.
+const LARGER: u8 = 12;
+
+/// About how many bits keys take in steps of a code, at least.
+fn least_bits(keys: &[[f64; 3]], code: u8) -> usize {
+    let size = f64::from(step(code));
+    let mut bits = 0;
+    for c in 0..3 {
+        let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
+        for key in keys {
+            (least, most) = (least.min(key[c]), most.max(key[c]));
+        }
+        let range = ((most - least) / size) as u32;
+        bits += (u32::BITS - range.leading_zeros()) as usize;
+    }
+    bits * keys.len()
+}
+
 /// The cheapest curve through `targets` of which `passes` says yes; it is given the shape and the decoded keys.
 fn cheapest(
     (kind, index): (Kind, usize),
@@ -383,7 +403,8 @@ fn cheapest(
     guess: f64,
     mut passes: impl FnMut(&Shape, &[[f64; 3]]) -> bool,
 ) -> Option<Curve> {
-    let guess = code_of(guess);
+    // What one shape came to is near what the next one will.
+    let mut guess = code_of(guess);
     let mut buffers = Buffers::default();
     let mut best: Option<(usize, Curve)> = None;
     let mut dearer = 0;
@@ -397,8 +418,17 @@ fn cheapest(
         } else {
             shape.solve(targets, keys);
         }
-        if !passes(shape, keys) {
-            continue;
+        match &best {
+            None if !passes(shape, keys) => continue,
+            // Not worth a look if it would cost more even with steps that are far larger.
+            Some((least, curve)) if least_bits(keys, curve.code.saturating_add(LARGER)) > *least => {
+                dearer += 1;
+                if dearer == 3 {
+                    break;
+                }
+                continue;
+            }
+            _ => {}
         }
         let code = largest(guess, |code| {
             round(keys, code, rounded).is_some() && {
@@ -407,6 +437,7 @@ fn cheapest(
             }
         });
         let Some(code) = code else { continue };
+        guess = code.into();
         if round(keys, code, rounded).is_none() {
             continue;
         }
