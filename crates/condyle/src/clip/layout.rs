@@ -143,13 +143,7 @@ impl Class {
             3 => Degree::Cubic,
             _ => return Err(code),
         };
-        Ok(Self {
-            kind,
-            degree,
-            intervals: short(8),
-            row_bytes: short(24),
-            count: short(40),
-        })
+        Ok(Self { kind, degree, intervals: short(8), row_bytes: short(24), count: short(40) })
     }
 
     pub(crate) fn code(&self) -> u8 {

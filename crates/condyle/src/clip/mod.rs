@@ -8,8 +8,8 @@ use crate::bytes::{checksum, u16_at, u32_at};
 use crate::{Error, Target};
 use exact::Exact;
 use layout::{
-    Class, EXACT, HEADER, Header, Kind, MAGIC, MAX_BITS, SEGMENT, SET, Segment, VERSION, WIDTH, WINDOW, total_width,
-    unpack_widths, value,
+    Class, EXACT, HEADER, Header, Kind, MAGIC, MAX_BITS, SEGMENT, SET, Segment, VERSION, WIDTH, WINDOW,
+    total_width, unpack_widths, value,
 };
 use spline::Degree;
 
@@ -117,7 +117,8 @@ impl<'a> Clip<'a> {
         let what = "segments";
         let place = self.segment_place(at);
         let bytes = self.bytes.get(place..).filter(|_| place >= self.header.tables_end());
-        let bytes = bytes.ok_or(value(what, at, place, "a place behind the tables and inside of the clip"))?;
+        let bytes =
+            bytes.ok_or(value(what, at, place, "a place behind the tables and inside of the clip"))?;
         if bytes.len() < SEGMENT + 1 {
             return Err(Error::Truncated { what: "a segment", found: bytes.len(), needed: SEGMENT + 1 });
         }
@@ -165,7 +166,11 @@ impl<'a> Clip<'a> {
             }
             let windows = rows + class.key_count() * class.row_bytes + WINDOW;
             if class.key_count() > 0 && windows > bytes.len() {
-                return Err(Error::Truncated { what: "the rows of a clip", found: bytes.len(), needed: windows });
+                return Err(Error::Truncated {
+                    what: "the rows of a clip",
+                    found: bytes.len(),
+                    needed: windows,
+                });
             }
         }
         if next != segment.records || tracks != segment.track_count {

@@ -34,9 +34,7 @@ impl Taps {
         match degree {
             Degree::Constant => Self { first: 0, count: 1, weights: [1.0, 0.0, 0.0, 0.0] },
             Degree::Linear => Self { first: interval, count: 2, weights: [1.0 - t, t, 0.0, 0.0] },
-            Degree::Cubic if intervals == 1 => {
-                Self { first: 0, count: 2, weights: [1.0 - t, t, 0.0, 0.0] }
-            }
+            Degree::Cubic if intervals == 1 => Self { first: 0, count: 2, weights: [1.0 - t, t, 0.0, 0.0] },
             Degree::Cubic => Self::cubic(intervals, interval, t),
         }
     }
@@ -98,11 +96,17 @@ mod tests {
             for degree in [Degree::Linear, Degree::Cubic] {
                 for step in 0..=(count - 1) * 4 {
                     let x = f64::from(step) / 4.0;
-                    assert!((value(degree, &straight, x) - (3.0 - x)).abs() < 1e-14, "{degree:?} {count} {x}");
+                    assert!(
+                        (value(degree, &straight, x) - (3.0 - x)).abs() < 1e-14,
+                        "{degree:?} {count} {x}"
+                    );
                 }
                 let last = f64::from(count - 1);
                 assert!((value(degree, &bent, 0.0) - bent[0]).abs() < 1e-15);
-                assert!((value(degree, &bent, last) - bent[bent.len() - 1]).abs() < 1e-15, "{degree:?} {count}");
+                assert!(
+                    (value(degree, &bent, last) - bent[bent.len() - 1]).abs() < 1e-15,
+                    "{degree:?} {count}"
+                );
             }
         }
     }

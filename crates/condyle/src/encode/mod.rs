@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 use crate::clip::layout::{Header, WIDTH};
 use crate::clip::spline::Degree;
 use crate::math::normalize;
-use crate::{Clip, Error, Interpolation, RawClip, Skeleton, SkinnedMesh, Skin, Target, Track};
+use crate::{Clip, Error, Interpolation, RawClip, Skeleton, Skin, SkinnedMesh, Target, Track};
 use algebra::{Local, Vector};
 use fit::Shape;
 pub use measure::{JointError, Measured};
@@ -286,7 +286,8 @@ impl<'a> Job<'a> {
         let segment_frames = self.frames.div_ceil(segment_count).max(1);
         let segment_count = self.frames.div_ceil(segment_frames).max(1);
         let mut joints = self.joints.clone();
-        let mut exact_sets = self.set_tracks.iter().map(|t| t.interpolation == Interpolation::Step).collect::<Vec<_>>();
+        let mut exact_sets =
+            self.set_tracks.iter().map(|t| t.interpolation == Interpolation::Step).collect::<Vec<_>>();
         let mut authored = Vec::new();
         loop {
             let mut segments: Vec<Curves> = Vec::with_capacity(segment_count);
@@ -308,7 +309,9 @@ impl<'a> Job<'a> {
                     }
                 }
                 let last = segments.len() - 1;
-                if let Err(set) = self.set_curves(first, frames, &shapes[known].1, &exact_sets, &mut segments[last].curves) {
+                if let Err(set) =
+                    self.set_curves(first, frames, &shapes[known].1, &exact_sets, &mut segments[last].curves)
+                {
                     failed = Some(Failed::Set(set));
                     break;
                 }
@@ -365,7 +368,9 @@ impl<'a> Job<'a> {
         let (start, end) = (f64::from(self.clip.start()), f64::from(self.clip.end()));
         let all = (self.frames * self.moments).max(1) as f64;
         let from = first * self.moments;
-        (from..=from + frames * self.moments).map(|moment| start + moment as f64 / all * (end - start)).collect()
+        (from..=from + frames * self.moments)
+            .map(|moment| start + moment as f64 / all * (end - start))
+            .collect()
     }
 
     /// The kinds of curves for a segment: few keys first.
@@ -377,8 +382,8 @@ impl<'a> Job<'a> {
             Effort::Fast => &[16.0, 8.0, 4.0, 2.0, 1.0],
             Effort::Normal => &[32.0, 16.0, 12.0, 8.0, 6.0, 4.0, 3.0, 2.0, 1.5, 1.0, 0.5],
             Effort::Best => &[
-                64.0, 48.0, 32.0, 24.0, 16.0, 12.0, 10.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.5, 3.0, 2.5, 2.0, 1.75, 1.5, 1.25,
-                1.0, 0.75, 0.5,
+                64.0, 48.0, 32.0, 24.0, 16.0, 12.0, 10.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.5, 3.0, 2.5, 2.0, 1.75,
+                1.5, 1.25, 1.0, 0.75, 0.5,
             ],
         };
         let moments = frames * self.moments + 1;
@@ -412,10 +417,12 @@ impl<'a> Job<'a> {
             Effort::Best => &[(0.75, 0.45), (0.85, 0.55), (0.65, 0.35)],
             _ => &[(0.75, 0.45)],
         };
+        // At the frames alone a joint can make up for everything above it.
+        let swing = (self.moments > 1).then_some(3.0);
         let mut best: Option<Found> = None;
         let mut hopeless = 0;
         for &(place, translation) in shares {
-            let mut shares = vec![Share { place, translation, swing: None }; joints.len()];
+            let mut shares = vec![Share { place, translation, swing }; joints.len()];
             let mut straight = search::is_straight(joints, &source, self.moments, self.size);
             for _ in 0..ROUNDS {
                 let task = Task { joints, source: &source, shapes, shares: &shares, straight };
@@ -435,7 +442,8 @@ impl<'a> Job<'a> {
                 }
             }
         }
-        best.map(|found| Curves { straight: found.straight, curves: found.curves }).ok_or(Failed::Joint(hopeless))
+        best.map(|found| Curves { straight: found.straight, curves: found.curves })
+            .ok_or(Failed::Joint(hopeless))
     }
 
     /// The sets of a segment. Fails with one that no curve serves for.

@@ -8,8 +8,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::algebra::{
-    Local, Matrix, Quat, Vector, add, apply, conjugate, cross, dot, exponential, length, logarithm, product, rotation,
-    solve, subtract,
+    Local, Matrix, Quat, Vector, add, apply, conjugate, cross, dot, exponential, length, logarithm, product,
+    rotation, solve, subtract,
 };
 use super::fit::Shape;
 use crate::clip::layout::{Kind, MAX_BITS, step};
@@ -573,9 +573,15 @@ fn stretch(task: &Task<'_>, index: usize, points: &[Point], own: &mut [Local], f
     }
     let targets: Vec<Vector> = own.iter().map(|local| subtract(local.scale, rest)).collect();
     let limit = task.shares[index].translation * 0.5;
-    let curve = cheapest(name, (task.shapes, &found.curves), &targets, limit / far.max(f64::MIN_POSITIVE), |shape, keys| {
-        (0..targets.len()).all(|moment| off(shape.value(keys, moment), targets[moment]) <= limit)
-    });
+    let curve = cheapest(
+        name,
+        (task.shapes, &found.curves),
+        &targets,
+        limit / far.max(f64::MIN_POSITIVE),
+        |shape, keys| {
+            (0..targets.len()).all(|moment| off(shape.value(keys, moment), targets[moment]) <= limit)
+        },
+    );
     decode(task, (name, curve), found, |shape, keys, moment| {
         own[moment].scale = add(rest, shape.value(keys, moment));
     });
@@ -637,7 +643,8 @@ impl Aims<'_> {
             let arm = apply(&rows, self.arms[from + i]);
             let off = apply(outer, subtract(self.aims[from + i], arm));
             // What a small turn about each axis moves the point by.
-            let ways = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].map(|axis| apply(outer, cross(axis, arm)));
+            let ways = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+                .map(|axis| apply(outer, cross(axis, arm)));
             for r in 0..3 {
                 for c in 0..3 {
                     normal[r][c] += weight * dot(ways[r], ways[c]);
@@ -669,10 +676,7 @@ fn turn(
     let name = (Kind::Rotation, index);
     let rest = joint.rest.rotation;
     let middle = own[own.len() / 2].rotation;
-    let reach = own
-        .iter()
-        .zip(model)
-        .fold(0.0_f64, |most, (_, model)| most.max(self::reach(points, model)));
+    let reach = own.iter().zip(model).fold(0.0_f64, |most, (_, model)| most.max(self::reach(points, model)));
     let limit = points.iter().map(|point| point.limit).fold(f64::INFINITY, f64::min).min(joint.budget);
     let aims = aim(parents, model, points, own);
     // One value will do where what hangs above keeps the joint in its place, or where it is in its place anyway.
@@ -703,31 +707,32 @@ fn turn(
         .collect();
     // Where it fails once it fails soon again: that moment is looked at first.
     let mut suspect = 0;
-    let curve = cheapest(name, (task.shapes, &found.curves), &targets, limit / reach.max(f64::MIN_POSITIVE), |shape, keys| {
-        let mut path = Path::new(rest, shape, keys, task.straight);
-        let fails = |path: &mut Path<'_>, moment| !aims.holds(moment, path.at(moment));
-        if fails(&mut path, suspect) {
-            return false;
-        }
-        match (0..targets.len()).find(|&moment| fails(&mut path, moment)) {
-            Some(moment) => {
-                suspect = moment;
-                false
+    let curve = cheapest(
+        name,
+        (task.shapes, &found.curves),
+        &targets,
+        limit / reach.max(f64::MIN_POSITIVE),
+        |shape, keys| {
+            let mut path = Path::new(rest, shape, keys, task.straight);
+            let fails = |path: &mut Path<'_>, moment| !aims.holds(moment, path.at(moment));
+            if fails(&mut path, suspect) {
+                return false;
             }
-            None => true,
-        }
-    });
+            match (0..targets.len()).find(|&moment| fails(&mut path, moment)) {
+                Some(moment) => {
+                    suspect = moment;
+                    false
+                }
+                None => true,
+            }
+        },
+    );
     decode(task, (name, curve), found, |shape, keys, moment| {
         own[moment].rotation = Path::new(rest, shape, keys, task.straight).at(moment);
     });
 }
 
-fn aim<'a>(
-    parents: Option<&[Matrix]>,
-    model: &[Matrix],
-    points: &'a [Point],
-    own: &[Local],
-) -> Aims<'a> {
+fn aim<'a>(parents: Option<&[Matrix]>, model: &[Matrix], points: &'a [Point], own: &[Local]) -> Aims<'a> {
     let room = own.len() * points.len();
     let (mut arms, mut aims) = (Vec::with_capacity(room), Vec::with_capacity(room));
     let mut outer = Vec::with_capacity(own.len());

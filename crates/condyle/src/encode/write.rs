@@ -5,7 +5,9 @@ use alloc::vec::Vec;
 use super::search::Curve;
 use crate::bytes::checksum;
 use crate::clip::exact::interpolation_code;
-use crate::clip::layout::{Class, EXACT, HEADER, Header, Kind, MAGIC, SEGMENT, SET, STRAIGHT, TURNS, VERSION, WINDOW};
+use crate::clip::layout::{
+    Class, EXACT, HEADER, Header, Kind, MAGIC, SEGMENT, SET, STRAIGHT, TURNS, VERSION, WINDOW,
+};
 use crate::clip::spline::Degree;
 use crate::{Error, RawClip, Target, Track};
 
@@ -137,11 +139,14 @@ fn segment(
 ) -> Result<usize, Error> {
     // Kind by kind, as they are decoded; then by what makes a class, then by index.
     let mut order: Vec<&Curve> = curves.iter().collect();
-    order.sort_by_key(|c| (c.kind, c.degree != Degree::Constant, c.degree == Degree::Linear, c.intervals, c.index));
+    order.sort_by_key(|c| {
+        (c.kind, c.degree != Degree::Constant, c.degree == Degree::Linear, c.intervals, c.index)
+    });
     let same = |a: &&Curve, b: &&Curve| (a.kind, a.degree, a.intervals) == (b.kind, b.degree, b.intervals);
     let classes: Vec<&[&Curve]> = order.chunk_by(same).collect();
     let ranges: Vec<([i32; 3], [u32; 3])> = order.iter().map(|curve| curve.range()).collect();
-    let offset_bytes = ranges.iter().flat_map(|(least, _)| least).map(|&n| signed_bytes(n)).max().unwrap_or(1);
+    let offset_bytes =
+        ranges.iter().flat_map(|(least, _)| least).map(|&n| signed_bytes(n)).max().unwrap_or(1);
     let class_count = u8::try_from(classes.len()).map_err(|_| too_many("classes", classes.len()))?;
     let short = |what, n: usize| u16::try_from(n).map_err(|_| too_many(what, n));
     let head = out.len();

@@ -45,7 +45,13 @@ pub fn sample_masked(
     check(clip, skeleton, seconds)?;
     pose.check_joints("pose", clip.joint_count())?;
     Error::check_len("mask", mask.len(), clip.joint_count())?;
-    run(clip, skeleton, seconds, Some(Wanted { first: 0, count: usize::MAX, mask: Some(mask) }), pose.blocks_mut());
+    run(
+        clip,
+        skeleton,
+        seconds,
+        Some(Wanted { first: 0, count: usize::MAX, mask: Some(mask) }),
+        pose.blocks_mut(),
+    );
     Ok(())
 }
 
@@ -98,7 +104,13 @@ pub fn sample_crowd(
     Ok(())
 }
 
-fn run(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32, wanted: Option<Wanted<'_>>, blocks: &mut [PoseBlock]) {
+fn run(
+    clip: &Clip<'_>,
+    skeleton: &Skeleton,
+    seconds: f32,
+    wanted: Option<Wanted<'_>>,
+    blocks: &mut [PoseBlock],
+) {
     let place = clip.locate(seconds);
     let at = (&place.segment, place.ratio);
     let mut one = [PoseBlock::IDENTITY];
@@ -146,12 +158,7 @@ fn put_exact(clip: &Clip<'_>, seconds: f32, wanted: Option<Wanted<'_>>, blocks: 
 ///
 /// # Errors
 /// [`Error::Length`] if it has another number of components; [`Error::NotFinite`] if `seconds` is NaN or infinite.
-pub fn sample_set(
-    clip: &Clip<'_>,
-    target: Target,
-    seconds: f32,
-    values: &mut [f32],
-) -> Result<bool, Error> {
+pub fn sample_set(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f32]) -> Result<bool, Error> {
     Error::check_finite("seconds", &[seconds], 1)?;
     let Some((set, first, width)) = clip.find_set(target) else {
         return Ok(false);
@@ -197,7 +204,9 @@ fn one_by_one(clip: &Clip<'_>, seconds: f32, kind: Kind, mut put: impl FnMut(usi
                     sum += key as f32 * weight as f32;
                 }
                 bit += widths[c] as usize;
-                *number = (sum + signed(segment.bytes, offset + c * segment.offset_bytes, segment.offset_bytes)) * step;
+                *number = (sum
+                    + signed(segment.bytes, offset + c * segment.offset_bytes, segment.offset_bytes))
+                    * step;
             }
             put(segment.index(placed.track + i), numbers);
         }

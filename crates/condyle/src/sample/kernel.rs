@@ -386,7 +386,8 @@ fn put(
         let joint = segment.index(track);
         let place = joint.wrapping_sub(base);
         let (at, lane) = (place / BLOCK, place % BLOCK);
-        let (Some(rest), Some(block), Some([x, y, z, _])) = (rest.get(at), blocks.get_mut(at), group.get(place))
+        let (Some(rest), Some(block), Some([x, y, z, _])) =
+            (rest.get(at), blocks.get_mut(at), group.get(place))
         else {
             continue;
         };
