@@ -7,13 +7,17 @@ use crate::clip::spline::Degree;
 pub(crate) const MAGIC: [u8; 4] = *b"CLIP";
 pub(crate) const VERSION: u16 = 1;
 pub(crate) const HEADER: usize = 52;
-/// A morph set or a named value, and a track that is kept as it was authored.
+/// A morph set or a named value, a track that is kept as it was authored, and an event.
 pub(crate) const SET: usize = 8;
 pub(crate) const EXACT: usize = 16;
+pub(crate) const EVENT: usize = 8;
 /// What a kernel reads at once, from any byte on.
 pub(crate) const WINDOW: usize = 32;
 /// A component has at most that many bits: what an f32 holds.
 pub(crate) const MAX_BITS: u32 = 24;
+/// Bits of the header: the clip has root motion; indices and numbers of tracks take two bytes.
+pub(crate) const MOTION: u16 = 1;
+pub(crate) const WIDE: u16 = 2;
 /// Numbers in a track: axes of a rotation, of a translation, of a scale, or three of a set.
 pub(crate) const WIDTH: usize = 3;
 
@@ -42,6 +46,8 @@ pub(crate) fn step(code: u8) -> f32 {
 /// The fixed part in front of a clip's bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Header {
+    /// [`MOTION`], [`WIDE`].
+    pub(crate) flags: u16,
     pub(crate) joint_count: usize,
     /// Frames in each segment but the last, which may have fewer.
     pub(crate) segment_frames: usize,
@@ -52,6 +58,7 @@ pub(crate) struct Header {
     pub(crate) end: f32,
     pub(crate) budget: f32,
     pub(crate) set_count: usize,
+    pub(crate) event_count: usize,
     pub(crate) exact_count: usize,
 }
 
@@ -60,6 +67,7 @@ impl Header {
     pub(crate) fn read(bytes: &[u8]) -> Self {
         let float = |at| f32::from_bits(u32_at(bytes, at));
         Self {
+            flags: u16_at(bytes, 6),
             joint_count: u16_at(bytes, 20).into(),
             segment_frames: u16_at(bytes, 22).into(),
             frame_count: u32_at(bytes, 24) as usize,
@@ -68,6 +76,7 @@ impl Header {
             end: float(36),
             budget: float(40),
             set_count: u16_at(bytes, 44).into(),
+            event_count: u16_at(bytes, 46).into(),
             exact_count: u32_at(bytes, 48) as usize,
         }
     }
@@ -81,7 +90,7 @@ impl Header {
 
     /// Bytes of an index of a joint or of a count of tracks.
     pub(crate) fn index_bytes(&self) -> usize {
-        if self.joint_count <= 255 { 1 } else { 2 }
+        if self.flags & WIDE == 0 { 1 } else { 2 }
     }
 
     pub(crate) fn segments(&self) -> usize {
@@ -211,7 +220,8 @@ impl<'a> Segment<'a> {
         turns: 0,
     };
 
-    /// Finds everything. Fails with the place and the code of a class that is not known.
+    /// Finds everything. Fails with the place and the code of a class that is not known. Where the end is beyond all memory, as no
+    /// segment's is, it is the greatest number.
     pub(crate) fn read(bytes: &'a [u8], index_bytes: usize) -> Result<Self, (usize, u8)> {
         let (class_count, offset_bytes) = match bytes {
             [classes, offset, ..] => (usize::from(*classes), usize::from(*offset)),
@@ -232,7 +242,8 @@ impl<'a> Segment<'a> {
         let (mut tracks, mut wide) = (0, 0);
         for at in 0..class_count {
             let class = segment.class(at).map_err(|code| (at, code))?;
-            segment.offsets += class.key_count() * class.row_bytes;
+            let rows = class.key_count().saturating_mul(class.row_bytes);
+            segment.offsets = segment.offsets.saturating_add(rows);
             tracks += class.count;
             if class.degree != Degree::Constant {
                 wide += class.count;
@@ -241,10 +252,10 @@ impl<'a> Segment<'a> {
                 segment.turns = class.intervals;
             }
         }
-        segment.widths = segment.offsets + WIDTH * offset_bytes * tracks;
-        segment.steps = segment.widths + 2 * wide;
-        segment.indices = segment.steps + tracks;
-        segment.end = segment.indices + index_bytes * tracks;
+        segment.widths = segment.offsets.saturating_add(tracks.saturating_mul(WIDTH * offset_bytes));
+        segment.steps = segment.widths.saturating_add(2 * wide);
+        segment.indices = segment.steps.saturating_add(tracks);
+        segment.end = segment.indices.saturating_add(index_bytes * tracks);
         Ok(segment)
     }
 
@@ -284,9 +295,11 @@ impl<'a> Segment<'a> {
         u16_at(self.bytes, self.widths + 2 * wide)
     }
 
-    /// Where the offsets of a track begin.
-    pub(crate) fn offset(&self, track: usize) -> usize {
-        self.offsets + WIDTH * self.offset_bytes * track
+    /// What the keys of one of a track's components count from.
+    pub(crate) fn offset(&self, track: usize, component: usize) -> i32 {
+        let at = self.offsets + self.offset_bytes * (WIDTH * track + component);
+        let upper = 32_u32.saturating_sub(8 * self.offset_bytes as u32);
+        (u32_at(self.bytes, at) << upper) as i32 >> upper
     }
 }
 
