@@ -1,7 +1,7 @@
 //! Where in the bytes of a clip each thing stands. `docs/format.md` says the same in words.
 
 use crate::Error;
-use crate::bytes::{u16_at, u32_at, u64_at};
+use crate::bytes::{checksum, u16_at, u32_at, u64_at};
 use crate::clip::spline::Degree;
 
 pub(crate) const MAGIC: [u8; 4] = *b"CLIP";
@@ -81,11 +81,17 @@ impl Header {
         }
     }
 
-    /// The checksum stands behind magic, version and length, and covers all that follows it.
-    pub(crate) const CHECKED: usize = 20;
+    /// Where the checksum stands: between what it covers in two parts.
+    pub(crate) const CHECKSUM: usize = 12;
 
     pub(crate) fn stored_checksum(bytes: &[u8]) -> u64 {
-        u64_at(bytes, 12)
+        u64_at(bytes, Self::CHECKSUM)
+    }
+
+    /// What it should be.
+    pub(crate) fn checksum(bytes: &[u8]) -> u64 {
+        let part = |part: Option<&[u8]>| checksum(part.unwrap_or_default());
+        part(bytes.get(..Self::CHECKSUM)) ^ part(bytes.get(Self::CHECKSUM + 8..))
     }
 
     /// Bytes of an index of a joint or of a count of tracks.

@@ -4,7 +4,7 @@ pub(crate) mod exact;
 pub(crate) mod layout;
 pub(crate) mod spline;
 
-use crate::bytes::{checksum, u16_at, u32_at};
+use crate::bytes::{u16_at, u32_at};
 use crate::{Error, Event, Events, Target};
 use exact::Exact;
 use layout::{
@@ -62,7 +62,7 @@ impl<'a> Clip<'a> {
             return Err(Error::Truncated { what: WHAT, found: bytes.len(), needed });
         }
         Error::check_len("the bytes of a clip", bytes.len(), needed)?;
-        if checksum(&bytes[Header::CHECKED..]) != Header::stored_checksum(bytes) {
+        if Header::checksum(bytes) != Header::stored_checksum(bytes) {
             return Err(Error::Checksum { what: "clips", at: 0 });
         }
         let clip = Self { bytes, header: Header::read(bytes) };
@@ -73,13 +73,13 @@ impl<'a> Clip<'a> {
             end = clip.exact(at).check(at, end, &clip)?;
         }
         end = clip.check_events(end)?;
+        let mut windows = end;
         for at in 0..clip.header.segment_count {
-            end = clip.check_segment(at, end, components / WIDTH)?;
+            let window;
+            (end, window) = clip.check_segment(at, end, components / WIDTH)?;
+            windows = windows.max(window);
         }
-        // What is left lies behind the last window at most.
-        if bytes.len() > end.saturating_add(WINDOW) {
-            return Err(Error::Length { what: "the bytes of a clip", found: bytes.len(), needed: end + WINDOW });
-        }
+        Error::check_len("the bytes of a clip", bytes.len(), end.max(windows))?;
         Ok(clip)
     }
 
@@ -148,8 +148,8 @@ impl<'a> Clip<'a> {
         Ok(needed + end)
     }
 
-    /// Where it ends. Segments stand one behind another, so that no byte is looked at twice.
-    fn check_segment(&self, at: usize, from: usize, value_tracks: usize) -> Result<usize, Error> {
+    /// Where it ends, and its last window. Segments stand one behind another, so that no byte is looked at twice.
+    fn check_segment(&self, at: usize, from: usize, value_tracks: usize) -> Result<(usize, usize), Error> {
         let what = "segments";
         let place = self.segment_place(at);
         let bytes = self.bytes.get(place..).filter(|_| place == from);
@@ -164,7 +164,7 @@ impl<'a> Clip<'a> {
             return Err(value("offset sizes", at, segment.offset_bytes, "1 to 4 bytes"));
         }
         let mut kind = Kind::Rotation;
-        for Placed { class, rows, track, wide } in segment.classes() {
+        for Placed { class, track, wide, .. } in segment.classes() {
             self.check_class(&class, &segment)?;
             if class.kind < kind {
                 return Err(value("kinds", track, class.kind as usize, "rotations, translations, scales, values"));
@@ -198,16 +198,13 @@ impl<'a> Clip<'a> {
                 let expected = "as many bytes as the widths take";
                 return Err(value("the bytes of rows", track, class.row_bytes, expected));
             }
-            let windows = rows + class.key_count() * class.row_bytes + WINDOW;
-            if class.row_bytes > 0 && windows > bytes.len() {
-                return Err(Error::Truncated { what: "the rows of a clip", found: bytes.len(), needed: windows });
-            }
         }
-        let windows = segment.widths + WINDOW;
-        if windows > bytes.len() {
-            return Err(Error::Truncated { what: "the offsets of a clip", found: bytes.len(), needed: windows });
+        // Those of the rows, which stand before the offsets, end before it.
+        let window = segment.widths + WINDOW;
+        if window > bytes.len() {
+            return Err(Error::Truncated { what: "the offsets of a clip", found: bytes.len(), needed: window });
         }
-        Ok(from + segment.end)
+        Ok((from + segment.end, from + window))
     }
 
     fn check_class(&self, class: &Class, segment: &Segment<'_>) -> Result<(), Error> {

@@ -3,7 +3,6 @@
 use alloc::vec::Vec;
 
 use super::search::Curve;
-use crate::bytes::checksum;
 use crate::clip::exact::interpolation_code;
 use crate::clip::layout::{Class, EXACT, HEADER, Header, Kind, MAGIC, SET, VERSION, WINDOW};
 use crate::clip::spline::Degree;
@@ -98,8 +97,8 @@ fn head(parts: &Parts<'_>, out: &mut [u8]) -> Result<(), Error> {
     put(out, 44, &short("sets", set_count)?.to_le_bytes());
     put(out, 46, &short("events", event_count)?.to_le_bytes());
     put(out, 48, &long(exact_count).to_le_bytes());
-    let sum = checksum(&out[Header::CHECKED..]);
-    put(out, 12, &sum.to_le_bytes());
+    let sum = Header::checksum(out);
+    put(out, Header::CHECKSUM, &sum.to_le_bytes());
     const { assert!(HEADER == 52) };
     Ok(())
 }
