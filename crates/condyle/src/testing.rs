@@ -113,6 +113,40 @@ impl Random {
         RawClip::new("random".into(), timelines, tracks).expect("a valid clip")
     }
 
+    /// A movement as people make them, at 30 keys a second: every joint swings about its rest pose, one in four also moves, one in eight
+    /// is stretched, and one turns round and round. `frames` is how many keys follow the first ones.
+    pub(crate) fn smooth_clip(&mut self, skeleton: &Skeleton, frames: usize) -> RawClip {
+        let times: Vec<f32> = (0..=frames).map(|frame| frame as f32 / 30.0).collect();
+        let mut tracks = Vec::new();
+        for (joint, rest) in (0..).zip(skeleton.rest().transforms()) {
+            let waves: [[f32; 3]; 3] =
+                core::array::from_fn(|_| [self.range(0.02, 0.4), self.range(0.5, 9.0), self.range(0.0, 6.0)]);
+            let wave = |c: usize, t: f32| waves[c][0] * (waves[c][1] * t + waves[c][2]).sin();
+            let spin = if joint % 16 == 5 { 11.0 } else { 0.0 };
+            let rotation = |t: f32| {
+                let half = [wave(0, t), wave(1, t), wave(2, t) + spin * t].map(f64::from);
+                let turn = crate::reference::quat_exp(half);
+                let mut q = crate::reference::quat_product(rest.rotation.map(f64::from), turn);
+                crate::math::normalize(&mut q);
+                q.map(|v| v as f32)
+            };
+            let moved =
+                |from: [f32; 3], t: f32| -> [f32; 3] { core::array::from_fn(|c| from[c] + wave(c, t) / 2.0) };
+            let mut add = |target, values| {
+                tracks.push(Track { target, interpolation: Interpolation::Linear, timeline: 0, values });
+            };
+            add(Target::Rotation(joint), times.iter().flat_map(|&t| rotation(t)).collect());
+            if joint % 4 == 0 {
+                let values = times.iter().flat_map(|&t| moved(rest.translation, t)).collect();
+                add(Target::Translation(joint), values);
+            }
+            if joint % 8 == 3 {
+                add(Target::Scale(joint), times.iter().flat_map(|&t| moved(rest.scale, t)).collect());
+            }
+        }
+        RawClip::new("smooth".into(), std::vec![times], tracks).expect("a valid clip")
+    }
+
     pub(crate) fn skin(&mut self, joints: usize) -> Skin {
         let order = (0..joints).map(|j| (joints - 1 - j) as u16).collect();
         Skin::new(order, (0..joints).map(|_| Affine::from(self.transform())).collect())

@@ -4,6 +4,7 @@ use crate::bytes::{u16_at, u32_at};
 use crate::clip::Clip;
 use crate::clip::layout::{Kind, value};
 use crate::math::{normalize, slerp_f64};
+use crate::track::is_near_unit;
 use crate::{Error, Interpolation};
 
 /// Keyframes of any spacing, read where they lie.
@@ -65,10 +66,7 @@ impl<'a> Exact<'a> {
         let (width, limit) = match kind {
             Kind::Rotation => (4, clip.joint_count()),
             Kind::Translation | Kind::Scale => (3, clip.joint_count()),
-            Kind::Values => {
-                let set = clip.sets().nth(self.index);
-                (set.map_or(0, |(_, width)| width), clip.sets().len())
-            }
+            Kind::Values => (clip.set(self.index).2, clip.sets().len()),
         };
         if self.index >= limit {
             return Err(Error::Index { what, at, found: self.index, count: limit });
@@ -79,8 +77,7 @@ impl<'a> Exact<'a> {
         if self.place != from {
             return Err(value(what, at, self.place, "the place behind the track before it"));
         }
-        let numbers = self.values_per_key().saturating_mul(width).saturating_add(1).saturating_mul(self.keys);
-        let end = numbers.saturating_mul(4).saturating_add(from);
+        let (numbers, end) = (self.number_count(), self.end());
         if self.keys == 0 || end > self.bytes.len() {
             return Err(Error::Truncated { what, found: self.bytes.len(), needed: end });
         }
@@ -89,10 +86,25 @@ impl<'a> Exact<'a> {
                 return Err(Error::NotFinite { what, at });
             }
         }
+        if kind == Kind::Rotation && self.interpolation != Some(Interpolation::CubicSpline) {
+            let key = |key| core::array::from_fn(|c| self.float(self.keys + 4 * key + c));
+            if !(0..self.keys).all(|k| is_near_unit(&key(k))) {
+                return Err(Error::NotUnit { what, at });
+            }
+        }
         if let Some(key) = (1..self.keys).find(|&key| self.float(key - 1) >= self.float(key)) {
             return Err(Error::KeyOrder { timeline: at, key });
         }
         Ok(end)
+    }
+
+    fn number_count(&self) -> usize {
+        self.values_per_key().saturating_mul(self.width).saturating_add(1).saturating_mul(self.keys)
+    }
+
+    /// Where its bytes end.
+    pub(crate) fn end(&self) -> usize {
+        self.number_count().saturating_mul(4).saturating_add(self.place)
     }
 
     /// Times first, then values.

@@ -1,19 +1,23 @@
 //! Where in the bytes of a clip each thing stands. `docs/format.md` says the same in words.
 
 use crate::Error;
-use crate::bytes::{u16_at, u32_at, u64_at};
+use crate::bytes::{checksum, u16_at, u32_at, u64_at};
 use crate::clip::spline::Degree;
 
 pub(crate) const MAGIC: [u8; 4] = *b"CLIP";
 pub(crate) const VERSION: u16 = 1;
 pub(crate) const HEADER: usize = 52;
-/// A morph set or a named value, and a track that is kept as it was authored.
+/// A morph set or a named value, a track that is kept as it was authored, and an event.
 pub(crate) const SET: usize = 8;
 pub(crate) const EXACT: usize = 16;
+pub(crate) const EVENT: usize = 8;
 /// What a kernel reads at once, from any byte on.
 pub(crate) const WINDOW: usize = 32;
 /// A component has at most that many bits: what an f32 holds.
 pub(crate) const MAX_BITS: u32 = 24;
+/// Bits of the header: the clip has root motion; indices of tracks take two bytes.
+pub(crate) const MOTION: u16 = 1;
+pub(crate) const WIDE: u16 = 2;
 /// Numbers in a track: axes of a rotation, of a translation, of a scale, or three of a set.
 pub(crate) const WIDTH: usize = 3;
 
@@ -46,6 +50,8 @@ pub(crate) fn step(code: u8) -> f32 {
 /// The fixed part in front of a clip's bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Header {
+    /// [`MOTION`], [`WIDE`].
+    pub(crate) flags: u16,
     pub(crate) joint_count: usize,
     /// Frames in each segment but the last, which may have fewer.
     pub(crate) segment_frames: usize,
@@ -56,6 +62,7 @@ pub(crate) struct Header {
     pub(crate) end: f32,
     pub(crate) budget: f32,
     pub(crate) set_count: usize,
+    pub(crate) event_count: usize,
     pub(crate) exact_count: usize,
 }
 
@@ -64,6 +71,7 @@ impl Header {
     pub(crate) fn read(bytes: &[u8]) -> Self {
         let float = |at| f32::from_bits(u32_at(bytes, at));
         Self {
+            flags: u16_at(bytes, 6),
             joint_count: u16_at(bytes, 20).into(),
             segment_frames: u16_at(bytes, 22).into(),
             frame_count: u32_at(bytes, 24) as usize,
@@ -72,20 +80,27 @@ impl Header {
             end: float(36),
             budget: float(40),
             set_count: u16_at(bytes, 44).into(),
+            event_count: u16_at(bytes, 46).into(),
             exact_count: u32_at(bytes, 48) as usize,
         }
     }
 
-    /// The checksum stands behind magic, version and length, and covers all that follows it.
-    pub(crate) const CHECKED: usize = 20;
+    /// Where the checksum stands: between what it covers in two parts.
+    pub(crate) const CHECKSUM: usize = 12;
 
     pub(crate) fn stored_checksum(bytes: &[u8]) -> u64 {
-        u64_at(bytes, 12)
+        u64_at(bytes, Self::CHECKSUM)
     }
 
-    /// Bytes of an index of a joint or of a count of tracks.
+    /// What it should be.
+    pub(crate) fn checksum(bytes: &[u8]) -> u64 {
+        let part = |part: Option<&[u8]>| checksum(part.unwrap_or_default());
+        part(bytes.get(..Self::CHECKSUM)) ^ part(bytes.get(Self::CHECKSUM + 8..))
+    }
+
+    /// Bytes of an index of a track.
     pub(crate) fn index_bytes(&self) -> usize {
-        if self.joint_count <= 255 { 1 } else { 2 }
+        if self.flags & WIDE == 0 { 1 } else { 2 }
     }
 
     pub(crate) fn segments(&self) -> usize {
@@ -254,6 +269,13 @@ impl<'a> Segment<'a> {
         let record = self.record(track);
         let low = byte(record + OFFSET - 1);
         if self.index_bytes == 1 { low } else { low | byte(record + self.record_bytes() - 1) << 8 }
+    }
+
+    /// What the keys of one of a track's components count from.
+    pub(crate) fn offset(&self, track: usize, component: usize) -> i32 {
+        let at = self.record(track) + OFFSET + self.offset_bytes * component;
+        let upper = 32_u32.saturating_sub(8 * self.offset_bytes as u32);
+        (u32_at(self.bytes, at) << upper) as i32 >> upper
     }
 
     pub(crate) fn step(&self, track: usize) -> f32 {

@@ -4,12 +4,12 @@ pub(crate) mod exact;
 pub(crate) mod layout;
 pub(crate) mod spline;
 
-use crate::bytes::{checksum, u16_at, u32_at};
-use crate::{Error, Target};
+use crate::bytes::{u16_at, u32_at};
+use crate::{Error, Event, Events, Target};
 use exact::Exact;
 use layout::{
-    Class, EXACT, HEADER, Header, Kind, MAGIC, MAX_BITS, SEGMENT, SET, Segment, VERSION, WIDTH, WINDOW,
-    total_width, unpack_widths, value,
+    Class, EVENT, EXACT, HEADER, Header, Kind, MAGIC, MAX_BITS, MOTION, SEGMENT, SET, Segment, VERSION, WIDE,
+    WIDTH, WINDOW, total_width, unpack_widths, value,
 };
 use spline::Degree;
 
@@ -41,8 +41,8 @@ impl<'a> Clip<'a> {
     ///
     /// # Errors
     /// [`Error::Magic`] and [`Error::Version`] for what is no clip or a newer one; [`Error::Truncated`] and [`Error::Length`] if
-    /// bytes are missing or left over; [`Error::Checksum`] if they are not those that were written; [`Error::Value`],
-    /// [`Error::NotFinite`] and [`Error::Index`] for what no encoder writes.
+    /// bytes are missing or left over; [`Error::Checksum`] if they are not those that were written; [`Error::Value`], [`Error::Index`],
+    /// [`Error::NotFinite`], [`Error::NotUnit`], [`Error::KeyOrder`] and [`Error::NotText`] for what no encoder writes.
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, Error> {
         if !bytes.starts_with(&MAGIC) {
             return Err(match bytes.len() < MAGIC.len() && MAGIC.starts_with(bytes) {
@@ -62,7 +62,7 @@ impl<'a> Clip<'a> {
             return Err(Error::Truncated { what: WHAT, found: bytes.len(), needed });
         }
         Error::check_len("the bytes of a clip", bytes.len(), needed)?;
-        if checksum(&bytes[Header::CHECKED..]) != Header::stored_checksum(bytes) {
+        if Header::checksum(bytes) != Header::stored_checksum(bytes) {
             return Err(Error::Checksum { what: "clips", at: 0 });
         }
         let clip = Self { bytes, header: Header::read(bytes) };
@@ -72,9 +72,14 @@ impl<'a> Clip<'a> {
         for at in 0..clip.header.exact_count {
             end = clip.exact(at).check(at, end, &clip)?;
         }
+        end = clip.check_events(end)?;
+        let mut windows = end;
         for at in 0..clip.header.segment_count {
-            clip.check_segment(at, components.div_ceil(WIDTH))?;
+            let window;
+            (end, window) = clip.check_segment(at, end, components / WIDTH)?;
+            windows = windows.max(window);
         }
+        Error::check_len("the bytes of a clip", bytes.len(), end.max(windows))?;
         Ok(clip)
     }
 
@@ -82,6 +87,10 @@ impl<'a> Clip<'a> {
         let header = &self.header;
         let floats = [header.start, header.end, header.budget];
         Error::check_finite("the header of a clip", &floats, 1)?;
+        Error::check_finite("the duration of a clip", &[header.end - header.start], 1)?;
+        if header.flags & !(MOTION | WIDE) != 0 {
+            return Err(value("the header of a clip", 6, header.flags.into(), "no flags but the known ones"));
+        }
         if header.end < header.start || (header.end == header.start) != (header.frame_count == 0) {
             let expected = "an end behind the start, and frames between them";
             return Err(value("the header of a clip", 36, header.frame_count, expected));
@@ -113,38 +122,84 @@ impl<'a> Clip<'a> {
         Ok(components)
     }
 
-    fn check_segment(&self, at: usize, value_tracks: usize) -> Result<(), Error> {
+    /// Events rise, and so do the ends of their names. `from` is where they begin; returns where they end.
+    fn check_events(&self, from: usize) -> Result<usize, Error> {
+        let what = "events";
+        let count = self.header.event_count;
+        let (found, needed) = (self.bytes.len(), from.saturating_add(EVENT * count));
+        if needed > found {
+            return Err(Error::Truncated { what, found, needed });
+        }
+        let (mut seconds, mut end) = (0.0, 0);
+        for at in 0..count {
+            let (next, name_end) = self.event_line(from, at);
+            if !(next >= seconds && next <= self.duration()) {
+                return Err(Error::OutOfRange {
+                    what,
+                    at,
+                    needed: "within the clip and in the order of time",
+                });
+            }
+            if name_end < end {
+                return Err(value("the ends of events' names", at, name_end, "the end before it or more"));
+            }
+            let needed = needed.saturating_add(name_end);
+            let name = self.bytes.get(needed - (name_end - end)..needed);
+            let name = name.ok_or(Error::Truncated { what: "the names of events", found, needed })?;
+            core::str::from_utf8(name).map_err(|_| Error::NotText { what, at })?;
+            (seconds, end) = (next, name_end);
+        }
+        Ok(needed + end)
+    }
+
+    /// Where it ends, and its last window. Segments stand one behind another, so that no byte is looked at twice.
+    fn check_segment(&self, at: usize, from: usize, value_tracks: usize) -> Result<(usize, usize), Error> {
         let what = "segments";
         let place = self.segment_place(at);
-        let bytes = self.bytes.get(place..).filter(|_| place >= self.header.tables_end());
-        let bytes =
-            bytes.ok_or(value(what, at, place, "a place behind the tables and inside of the clip"))?;
-        if bytes.len() < SEGMENT + 1 {
-            return Err(Error::Truncated { what: "a segment", found: bytes.len(), needed: SEGMENT + 1 });
+        let bytes = self.bytes.get(place..).filter(|_| place == from);
+        let bytes = bytes.ok_or(value(what, at, place, "the place behind what stands before it"))?;
+        if bytes.len() < SEGMENT {
+            return Err(Error::Truncated { what: "a segment", found: bytes.len(), needed: SEGMENT });
         }
         let segment = Segment::new(bytes, self.header.index_bytes());
         if !(1..=3).contains(&segment.offset_bytes) {
             return Err(value("offset sizes", at, segment.offset_bytes, "1 to 3 bytes"));
         }
-        let end = segment.end() + if segment.track_count > 0 { WINDOW - segment.record_bytes() } else { 1 };
-        if end > bytes.len() {
-            return Err(Error::Truncated { what: "a segment", found: bytes.len(), needed: end });
+        // A pair of records is read at once. The windows of rows, which stand before the records, end before those of records.
+        let window = segment.track_count.checked_sub(1).map_or(0, |last| segment.record(last) + WINDOW);
+        let needed = window.max(segment.end());
+        if needed > bytes.len() {
+            return Err(Error::Truncated { what: "a segment", found: bytes.len(), needed });
         }
-        let (mut next, mut tracks) = (SEGMENT + segment.class_count * Class::LINE, 0);
-        let mut turns = None;
+        let mut next = SEGMENT + segment.class_count * Class::LINE;
+        let (mut first, mut kind, mut turns) = (0, Kind::Rotation, None);
         for class in 0..segment.class_count {
-            let class = segment
-                .class(class)
-                .map_err(|code| value("classes", class, code.into(), "a known kind and degree"))?;
-            let (rows, track) = (next, tracks);
+            let found = segment.class(class);
+            let class =
+                found.map_err(|code| value("classes", class, code.into(), "a known kind and degree"))?;
+            let (track, end) = (first, first + class.count);
+            first = end;
             next += class.key_count() * class.row_bytes;
-            tracks += class.count;
-            if tracks > segment.track_count {
-                return Err(value("segments", at, tracks, "no more tracks than the segment says"));
+            if class.count == 0 || end > segment.track_count {
+                return Err(value(
+                    "the tracks of a class",
+                    track,
+                    class.count,
+                    "one or more of the segment's",
+                ));
             }
             self.check_class(&class, &segment, &mut turns)?;
+            if class.kind < kind {
+                return Err(value(
+                    "kinds",
+                    track,
+                    class.kind as usize,
+                    "rotations, translations, scales, values",
+                ));
+            }
+            kind = class.kind;
             let mut bits = 0;
-            for track in track..tracks {
+            for track in track..end {
                 let limit = match class.kind {
                     Kind::Values => value_tracks,
                     Kind::Scale => self.header.joint_count,
@@ -155,34 +210,35 @@ impl<'a> Clip<'a> {
                     return Err(Error::Index { what: "tracks", at: track, found: index, count: limit });
                 }
                 let packed = segment.width(track);
-                if packed >> 15 != 0 || unpack_widths(packed).iter().any(|&bits| bits > MAX_BITS) {
+                let widths = unpack_widths(packed);
+                if packed >> 15 != 0 || widths.iter().any(|&bits| bits > MAX_BITS) {
                     return Err(value("widths", track, packed.into(), "24 bits a component at most"));
                 }
                 bits += total_width(packed);
+                if class.kind == Kind::Rotation && !turns_little(&segment, track, widths) {
+                    return Err(value(
+                        "rotations",
+                        track,
+                        index,
+                        "a logarithm that is not out of all measure",
+                    ));
+                }
             }
             if bits.div_ceil(8) != class.row_bytes {
                 let expected = "as many bytes as the widths take";
                 return Err(value("the bytes of rows", track, class.row_bytes, expected));
             }
-            let windows = rows + class.key_count() * class.row_bytes + WINDOW;
-            if class.key_count() > 0 && windows > bytes.len() {
-                return Err(Error::Truncated {
-                    what: "the rows of a clip",
-                    found: bytes.len(),
-                    needed: windows,
-                });
-            }
         }
-        if next != segment.records || tracks != segment.track_count {
-            return Err(value("segments", at, next, "as many rows and tracks as its classes have"));
+        if next != segment.records || first != segment.track_count {
+            return Err(value(what, at, next, "as many rows and tracks as its classes have"));
         }
-        if segment.turns != turns.is_some() {
-            return Err(value("segments", at, segment.turns.into(), "to say whether rotations are linear"));
+        if segment.turns != turns.is_some() || (segment.straight && !segment.turns) {
+            return Err(value(what, at, segment.turns.into(), "to say how its rotations go from key to key"));
         }
-        Ok(())
+        Ok((from + segment.end(), from + window))
     }
 
-    /// `turns` is how many intervals the linear rotations have, if there are any.
+    /// `turns` is how many intervals the linear rotations have, if there are any. They stand behind all other rotations.
     fn check_class(
         &self,
         class: &Class,
@@ -193,9 +249,24 @@ impl<'a> Clip<'a> {
         if (moves && self.header.frame_count == 0) || moves != (class.intervals > 0) {
             return Err(value("intervals", 0, class.intervals, "one or more, and none for constants"));
         }
+        if !moves && class.row_bytes > 0 {
+            return Err(value("the bytes of rows", 0, class.row_bytes, "none for constants"));
+        }
         let is_turn = class.kind == Kind::Rotation && class.degree == Degree::Linear;
-        if is_turn && (!segment.turns || *turns.get_or_insert(class.intervals) != class.intervals) {
-            return Err(value("intervals", 0, class.intervals, "the same for all linear rotations"));
+        if is_turn && !segment.turns {
+            return Err(value("linear rotations", 0, class.intervals, "none, as the segment says"));
+        }
+        // Only one class has them, and it is the last one of rotations.
+        if class.kind == Kind::Rotation && turns.is_some() {
+            return Err(value(
+                "linear rotations",
+                0,
+                class.intervals,
+                "one class, behind all other rotations",
+            ));
+        }
+        if is_turn {
+            *turns = Some(class.intervals);
         }
         Ok(())
     }
@@ -258,10 +329,67 @@ impl<'a> Clip<'a> {
         })
     }
 
-    /// Whether the root's motion was taken out of the pose, for [`motion`](crate::motion) to be asked for.
+    /// Whether the root's motion was taken out of the pose, for [`motion_at`](Self::motion_at) to be asked for.
     #[must_use]
     pub fn has_motion(&self) -> bool {
-        u16_at(self.bytes, 6) & 1 != 0
+        self.header.flags & MOTION != 0
+    }
+
+    /// How many events the clip holds.
+    #[must_use]
+    pub fn event_count(&self) -> usize {
+        self.header.event_count
+    }
+
+    /// An event, in the order of time: its seconds since the clip's start, and its name. `None` behind the last one.
+    #[must_use]
+    pub fn event(&self, at: usize) -> Option<(f32, &'a str)> {
+        if at >= self.header.event_count {
+            return None;
+        }
+        let from = self.events_place();
+        let (seconds, end) = self.event_line(from, at);
+        let begin = at.checked_sub(1).map_or(0, |before| self.event_line(from, before).1);
+        let names = from + EVENT * self.header.event_count;
+        let name = self.bytes.get(names + begin..names + end)?;
+        Some((seconds, core::str::from_utf8(name).ok()?))
+    }
+
+    /// All events, ready for [`Events::passed`]. Allocates: once for each clip, not for each frame.
+    ///
+    /// ```
+    /// use condyle::{Clip, EncodeOptions, Event, RawClip, Skeleton, encode};
+    ///
+    /// let raw = RawClip::new("still".into(), vec![], vec![])?;
+    /// let events = vec![Event { seconds: 0.0, name: "appears".into() }];
+    /// let options = EncodeOptions { events, ..EncodeOptions::default() };
+    /// let encoded = encode(&raw, &Skeleton::new([])?, &options, &mut |_| ())?;
+    /// let clip = Clip::from_bytes(&encoded.bytes)?;
+    /// assert_eq!(clip.event(0), Some((0.0, "appears")));
+    /// assert_eq!(clip.events()?.as_slice(), options.events);
+    /// # Ok::<(), condyle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// None that are known: [`from_bytes`](Self::from_bytes) has found that the events are valid.
+    pub fn events(&self) -> Result<Events, Error> {
+        let all = (0..self.event_count()).filter_map(|at| self.event(at));
+        Events::new(
+            self.duration(),
+            all.map(|(seconds, name)| Event { seconds, name: name.into() }).collect(),
+        )
+    }
+
+    /// Where the events begin: behind the tracks that are kept as they were authored.
+    fn events_place(&self) -> usize {
+        let last = self.header.exact_count.checked_sub(1);
+        last.map_or(self.header.tables_end(), |last| self.exact(last).end())
+    }
+
+    /// When an event is, and where its name ends in the names.
+    fn event_line(&self, from: usize, at: usize) -> (f32, usize) {
+        let line = from + EVENT * at;
+        (f32::from_bits(u32_at(self.bytes, line)), u32_at(self.bytes, line + 4) as usize)
     }
 
     pub(crate) fn header(&self) -> &Header {
@@ -269,7 +397,7 @@ impl<'a> Clip<'a> {
     }
 
     /// Kind, name and components of a set.
-    fn set(&self, at: usize) -> (u16, u32, usize) {
+    pub(crate) fn set(&self, at: usize) -> (u16, u32, usize) {
         let place = self.header.sets() + SET * at;
         (u16_at(self.bytes, place + 6), u32_at(self.bytes, place), u16_at(self.bytes, place + 4).into())
     }
@@ -303,10 +431,10 @@ impl<'a> Clip<'a> {
     }
 
     /// Finds a moment; before the start and behind the end these hold.
-    pub(crate) fn locate(&self, seconds: f32) -> Place<'a> {
+    pub(crate) fn locate(&self, seconds: f64) -> Place<'a> {
         let header = &self.header;
         let (start, end) = (f64::from(header.start), f64::from(header.end));
-        let since = f64::from(seconds).clamp(start, end) - start;
+        let since = seconds.clamp(start, end) - start;
         let frame = if since > 0.0 { since / (end - start) * header.frame_count as f64 } else { 0.0 };
         let segment = (frame as usize / header.segment_frames).min(header.segment_count - 1);
         let first = segment * header.segment_frames;
@@ -318,3 +446,15 @@ impl<'a> Clip<'a> {
         }
     }
 }
+
+/// Whether the logarithms of a track stay within what a decoder can take round: more than ten thousand turns.
+fn turns_little(segment: &Segment<'_>, track: usize, widths: [u32; WIDTH]) -> bool {
+    let step = f64::from(segment.step(track));
+    (0..WIDTH).all(|c| {
+        let most = f64::from(segment.offset(track, c)).abs() + f64::from(1_u32 << widths[c]);
+        most * step < 65536.0
+    })
+}
+
+#[cfg(test)]
+mod tests;

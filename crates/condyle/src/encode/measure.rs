@@ -3,9 +3,10 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::algebra::{Local, Matrix, length, subtract};
+use super::algebra::{self, Local, Matrix, length, subtract};
 use super::{Job, Shell, search, source};
-use crate::{Clip, Error, Pose, Skeleton, Skin, SkinnedMesh, sample, sample_set};
+use crate::math::normalize;
+use crate::{Clip, Error, Pose, Rigid, Skeleton, Skin, SkinnedMesh, sample, sample_set};
 
 /// The greatest error of a joint's points.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -182,6 +183,7 @@ pub(super) fn measure(job: &Job<'_>, clip: &Clip<'_>) -> Result<Measured, Error>
         let source: Vec<Vec<Local>> =
             (0..count).map(|j| source::joint(job.clip, skeleton, j, &job.tracks[j], &seconds)).collect();
         let model = search::place_all(&job.joints, &source);
+        let motion: Vec<(Matrix, Matrix)> = seconds.iter().map(|&at| motion(job, clip, at)).collect();
         let mut decoded: Vec<Matrix> = Vec::with_capacity(count);
         let is_last = first + frames == job.frames;
         for (moment, &at) in seconds.iter().enumerate() {
@@ -193,8 +195,13 @@ pub(super) fn measure(job: &Job<'_>, clip: &Clip<'_>) -> Result<Measured, Error>
             decoded.clear();
             let mut greatest = 0.0_f64;
             for (j, t) in pose.transforms().enumerate() {
+                let mut rotation = t.rotation.map(f64::from);
+                if (rotation.iter().map(|v| v * v).sum::<f64>() - 1.0).abs() > 1e-6 {
+                    // A rest pose of another length, which the authored clip has too.
+                    normalize(&mut rotation);
+                }
                 let local = Matrix::new(&Local {
-                    rotation: t.rotation.map(f64::from),
+                    rotation,
                     translation: t.translation.map(f64::from),
                     scale: t.scale.map(f64::from),
                 });
@@ -203,7 +210,9 @@ pub(super) fn measure(job: &Job<'_>, clip: &Clip<'_>) -> Result<Measured, Error>
                 decoded.push(placed);
                 let mut own = 0.0_f64;
                 for (point, &p) in joint.shell.iter().enumerate() {
-                    let off = length(subtract(placed.point(p), model[j][moment].point(p)));
+                    let (got, want) = &motion[moment];
+                    let off =
+                        length(subtract(got.point(placed.point(p)), want.point(model[j][moment].point(p))));
                     own = own.max(off);
                     if off as f32 > measured.joints[j].error {
                         measured.joints[j] = JointError { error: off as f32, seconds: at as f32, point };
@@ -237,6 +246,14 @@ pub(super) fn measure(job: &Job<'_>, clip: &Clip<'_>) -> Result<Measured, Error>
         measured.error_p99 = *p99;
     }
     Ok(measured)
+}
+
+/// How the character as a whole is moved, decoded and as taken out of the clip.
+fn motion(job: &Job<'_>, clip: &Clip<'_>, seconds: f64) -> (Matrix, Matrix) {
+    let matrix =
+        |Rigid { rotation, translation }| Matrix { linear: algebra::rotation(rotation), origin: translation };
+    let Some(motion) = &job.motion else { return (Matrix::IDENTITY, Matrix::IDENTITY) };
+    (matrix(clip.motion_at(seconds)), matrix(motion.at(job, seconds)))
 }
 
 fn measure_values(job: &Job<'_>, clip: &Clip<'_>, at: f64, measured: &mut Measured) -> Result<(), Error> {

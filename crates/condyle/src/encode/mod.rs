@@ -3,6 +3,7 @@
 mod algebra;
 mod fit;
 mod measure;
+mod motion;
 mod rate;
 mod search;
 mod source;
@@ -11,13 +12,17 @@ mod write;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::clip::layout::{Header, WIDTH};
+use crate::clip::layout::{Header, MOTION, WIDE, WIDTH};
 use crate::clip::spline::Degree;
 use crate::math::normalize;
-use crate::{Clip, Error, Interpolation, RawClip, Skeleton, Skin, SkinnedMesh, Target, Track};
+use crate::{
+    Clip, Error, Event, Events, Interpolation, RawClip, RootMotion, RootMotionOptions, Skeleton, Skin,
+    SkinnedMesh, Target, Track, extract_root_motion,
+};
 use algebra::{Local, Vector};
 use fit::Shape;
 pub use measure::{JointError, Measured};
+use motion::Motion;
 use search::{Curve, Found, JointFacts, Share, Task};
 use write::{Curves, Parts, Set};
 
@@ -66,6 +71,11 @@ pub struct EncodeOptions {
     pub between: bool,
     /// How long to look.
     pub effort: Effort,
+    /// What is taken out of the pose as the motion of the character, for [`Clip::motion_at`], as
+    /// [`extract_root_motion`](crate::extract_root_motion) does it. What the motion is off by counts within the budget, wherever on the character it is.
+    pub motion: Option<RootMotionOptions>,
+    /// What happens during the clip, for [`Clip::events`]: seconds count from the clip's start.
+    pub events: Vec<Event>,
 }
 
 impl Default for EncodeOptions {
@@ -79,6 +89,8 @@ impl Default for EncodeOptions {
             shell: Shell::Distance(0.03),
             between: true,
             effort: Effort::default(),
+            motion: None,
+            events: Vec::new(),
         }
     }
 }
@@ -164,15 +176,32 @@ pub struct Encoded {
 /// # Errors
 /// [`Error::Index`] if a track or a budget names a joint that the skeleton does not have, [`Error::NotFinite`] for a rate, distance or budget that is not
 /// a finite number above 0 (the place counts: 0 the budget, 1 the rate, 2 the shell, 3 the values', 4 a joint's), [`Error::Length`] for a shell of another
-/// number of joints, and [`Error::TooMany`] for a clip of more frames than 2^22 or of more bytes than 4 GiB.
+/// number of joints, and [`Error::TooMany`] for a clip of more frames than 2^22 or of more bytes than 4 GiB; also those of
+/// [`extract_root_motion`](crate::extract_root_motion) and [`Events::new`].
 pub fn encode(
     clip: &RawClip,
     skeleton: &Skeleton,
     options: &EncodeOptions,
     progress: &mut dyn FnMut(f32),
 ) -> Result<Encoded, Error> {
-    let job = Job::new(clip, skeleton, options)?;
-    let lengths: &[usize] = match options.effort {
+    // What is tried again is not told again.
+    let mut told = 0.0;
+    let mut progress = |done: f32| {
+        if done > told {
+            told = done;
+            progress(done);
+        }
+    };
+    let rate = options.rate.unwrap_or_else(|| rate::of(clip));
+    let Some(wanted) = &options.motion else {
+        return compress(&Job::new(clip, skeleton, options, rate, None)?, &mut progress);
+    };
+    let (in_place, motion) = extract_root_motion(clip, skeleton, wanted)?;
+    compress(&Job::new(&in_place, skeleton, options, rate, Some((wanted.joint, motion)))?, &mut progress)
+}
+
+fn compress(job: &Job<'_>, progress: &mut dyn FnMut(f32)) -> Result<Encoded, Error> {
+    let lengths: &[usize] = match job.options.effort {
         Effort::Best => &[24, 48, 64, 96, 160, 256],
         _ => &[64],
     };
@@ -205,6 +234,8 @@ struct Job<'a> {
     tracks: Vec<source::JointTracks<'a>>,
     sets: Vec<Set>,
     set_tracks: Vec<&'a Track>,
+    events: Events,
+    motion: Option<Motion>,
     rate: f32,
     frames: usize,
     /// Moments for each frame.
@@ -214,7 +245,14 @@ struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    fn new(clip: &'a RawClip, skeleton: &'a Skeleton, options: &'a EncodeOptions) -> Result<Self, Error> {
+    /// `motion` is what was taken out of the clip, and at which joint.
+    fn new(
+        clip: &'a RawClip,
+        skeleton: &'a Skeleton,
+        options: &'a EncodeOptions,
+        rate: f32,
+        motion: Option<(u16, RootMotion)>,
+    ) -> Result<Self, Error> {
         let count = skeleton.joint_count();
         let positive = |at, v: f32| {
             if v.is_finite() && v > 0.0 { Ok(()) } else { Err(Error::NotFinite { what: "options", at }) }
@@ -266,7 +304,7 @@ impl<'a> Job<'a> {
                 less(budget, kept);
         }
         let (sets, set_tracks) = sets(clip);
-        let rate = options.rate.unwrap_or_else(|| rate::of(clip));
+        let events = Events::new(clip.duration(), options.events.clone())?;
         // A hair beyond a whole number of frames is that number.
         let frames = f64::from(clip.duration()) * f64::from(rate) - 1e-3;
         if frames > MOST_FRAMES as f64 {
@@ -277,7 +315,23 @@ impl<'a> Job<'a> {
         // The last frame is the end.
         let rate = if frames > 0 { (frames as f64 / f64::from(clip.duration())) as f32 } else { rate };
         let moments = if options.between { BETWEEN } else { 1 };
-        Ok(Self { clip, skeleton, options, joints, tracks, sets, set_tracks, rate, frames, moments, size })
+        let mut job = Self {
+            clip,
+            skeleton,
+            options,
+            joints,
+            tracks,
+            sets,
+            set_tracks,
+            events,
+            motion: None,
+            rate,
+            frames,
+            moments,
+            size,
+        };
+        job.motion = motion.map(|(joint, motion)| Motion::new(&mut job, joint, motion));
+        Ok(job)
     }
 
     /// Encodes with segments of about that many frames.
@@ -309,9 +363,11 @@ impl<'a> Job<'a> {
                     }
                 }
                 let last = segments.len() - 1;
-                if let Err(set) =
-                    self.set_curves(first, frames, &shapes[known].1, &exact_sets, &mut segments[last].curves)
-                {
+                if let Some(motion) = &self.motion {
+                    segments[last].curves.extend(motion.curves(self, first, frames, &shapes[known].1)?);
+                }
+                let curves = &mut segments[last].curves;
+                if let Err(set) = self.set_curves(first, frames, &shapes[known].1, &exact_sets, curves) {
                     failed = Some(Failed::Set(set));
                     break;
                 }
@@ -423,7 +479,9 @@ impl<'a> Job<'a> {
         let mut hopeless = 0;
         for &(place, translation) in shares {
             let mut shares = vec![Share { place, translation, swing }; joints.len()];
-            let mut straight = search::is_straight(joints, &source, self.moments, self.size);
+            // The motion is not asked how far it turns.
+            let is_straight = || search::is_straight(joints, &source, self.moments, self.size);
+            let mut straight = self.motion.is_none() && is_straight();
             for _ in 0..ROUNDS {
                 let task = Task { joints, source: &source, shapes, shares: &shares, straight };
                 let found = search::search(&task);
@@ -469,7 +527,9 @@ impl<'a> Job<'a> {
                     };
                     let targets: Vec<Vector> =
                         seconds.iter().map(|&s| core::array::from_fn(|c| value(c, s))).collect();
-                    let limit = self.options.value_budget.into();
+                    // Half of the last place of an f32 is the decoder's.
+                    let size = targets.iter().flatten().fold(0.0_f64, |size, v| size.max(v.abs()));
+                    let limit = less(self.options.value_budget, 1e-7 * size);
                     let found = search::values(index, &targets, (shapes, curves), limit).ok_or(at)?;
                     curves.extend(found);
                 }
@@ -494,7 +554,11 @@ impl<'a> Job<'a> {
         }
         let sets = self.set_tracks.iter().enumerate().filter(|(at, _)| exact_sets[*at]);
         exact.extend(sets.map(|(at, &track)| (track, at)));
+        let value_tracks: usize = self.sets.iter().map(|set| set.width.div_ceil(WIDTH)).sum();
+        let has_motion = self.motion.is_some();
+        let is_wide = value_tracks > 255 || self.skeleton.joint_count() + usize::from(has_motion) > 255;
         let header = Header {
+            flags: if has_motion { MOTION } else { 0 } | if is_wide { WIDE } else { 0 },
             joint_count: self.skeleton.joint_count(),
             segment_frames,
             frame_count: self.frames,
@@ -503,9 +567,11 @@ impl<'a> Job<'a> {
             end: self.clip.end(),
             budget: self.options.budget,
             set_count: self.sets.len(),
+            event_count: self.events.as_slice().len(),
             exact_count: exact.len(),
         };
-        let parts = Parts { header, motion: false, sets: &self.sets, exact: &exact, segments };
+        let parts =
+            Parts { header, sets: &self.sets, exact: &exact, events: self.events.as_slice(), segments };
         let bytes = write::write(self.clip, &parts)?;
         let measured = self.measure(&Clip::from_bytes(&bytes)?)?;
         let mut encodings = vec![(Encoding::Constant, 0), (Encoding::Linear, 0), (Encoding::Spline, 0)];
@@ -580,3 +646,6 @@ fn sets(clip: &RawClip) -> (Vec<Set>, Vec<&Track>) {
         })
         .unzip()
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -3,13 +3,12 @@
 use alloc::vec::Vec;
 
 use super::search::Curve;
-use crate::bytes::checksum;
 use crate::clip::exact::interpolation_code;
 use crate::clip::layout::{
     Class, EXACT, HEADER, Header, Kind, MAGIC, SEGMENT, SET, STRAIGHT, TURNS, VERSION, WINDOW,
 };
 use crate::clip::spline::Degree;
-use crate::{Error, RawClip, Target, Track};
+use crate::{Error, Event, RawClip, Target, Track};
 
 /// What a clip drives beside joints.
 #[derive(Debug, Clone, Copy)]
@@ -21,10 +20,10 @@ pub(super) struct Set {
 /// All that is written.
 pub(super) struct Parts<'a> {
     pub(super) header: Header,
-    pub(super) motion: bool,
     pub(super) sets: &'a [Set],
     /// Tracks as authored; for a set, its place among them.
     pub(super) exact: &'a [(&'a Track, usize)],
+    pub(super) events: &'a [Event],
     pub(super) segments: &'a [Curves],
 }
 
@@ -56,6 +55,13 @@ pub(super) fn write(clip: &RawClip, parts: &Parts<'_>) -> Result<Vec<u8>, Error>
         let place = length(&out)?;
         exact(clip, track, *set, header.exacts() + EXACT * at, place, &mut out);
     }
+    let mut name_end = 0;
+    for event in parts.events {
+        name_end += event.name.len();
+        out.extend(event.seconds.to_le_bytes());
+        out.extend((name_end as u32).to_le_bytes());
+    }
+    parts.events.iter().for_each(|event| out.extend(event.name.as_bytes()));
     let mut least = out.len();
     for (at, curves) in parts.segments.iter().enumerate() {
         let place = length(&out)?;
@@ -83,13 +89,13 @@ fn length(out: &[u8]) -> Result<u32, Error> {
 
 fn head(parts: &Parts<'_>, out: &mut [u8]) -> Result<(), Error> {
     let Header { joint_count, segment_frames, frame_count, segment_count, .. } = parts.header;
-    let Header { start, end, budget, set_count, exact_count, .. } = parts.header;
+    let Header { flags, start, end, budget, set_count, event_count, exact_count, .. } = parts.header;
     let short = |what, n: usize| u16::try_from(n).map_err(|_| too_many(what, n));
     let long = |n: usize| n as u32;
     let whole = length(out)?;
     put(out, 0, &MAGIC);
     put(out, 4, &VERSION.to_le_bytes());
-    put(out, 6, &u16::from(parts.motion).to_le_bytes());
+    put(out, 6, &flags.to_le_bytes());
     put(out, 8, &whole.to_le_bytes());
     put(out, 20, &short("joints", joint_count)?.to_le_bytes());
     put(out, 22, &short("frames of a segment", segment_frames)?.to_le_bytes());
@@ -99,9 +105,10 @@ fn head(parts: &Parts<'_>, out: &mut [u8]) -> Result<(), Error> {
         put(out, 32 + 4 * i, &float.to_le_bytes());
     }
     put(out, 44, &short("sets", set_count)?.to_le_bytes());
+    put(out, 46, &short("events", event_count)?.to_le_bytes());
     put(out, 48, &long(exact_count).to_le_bytes());
-    let sum = checksum(&out[Header::CHECKED..]);
-    put(out, 12, &sum.to_le_bytes());
+    let sum = Header::checksum(out);
+    put(out, Header::CHECKSUM, &sum.to_le_bytes());
     const { assert!(HEADER == 52) };
     Ok(())
 }
@@ -177,7 +184,7 @@ fn segment(
         out.extend(short("tracks", class.count)?.to_le_bytes());
     }
     let rows = out.len();
-    let mut least = head + SEGMENT + 1;
+    let mut least = head + SEGMENT;
     track = 0;
     for curves in &classes {
         let ranges = &ranges[track..track + curves.len()];
@@ -186,13 +193,12 @@ fn segment(
             for key in 0..=curves[0].intervals {
                 row(curves, ranges, key, out);
             }
-            least = out.len() + WINDOW;
         }
     }
     let row_bytes = (out.len() - rows) as u32;
     put(out, head + 4, &row_bytes.to_le_bytes());
     for (curve, (offsets, bits)) in order.iter().zip(&ranges) {
-        least = least.max(out.len() + WINDOW);
+        least = out.len() + WINDOW;
         out.extend(((bits[0] | bits[1] << 5 | bits[2] << 10) as u16).to_le_bytes());
         let [low, high] = (curve.index as u16).to_le_bytes();
         out.extend([curve.code, low]);

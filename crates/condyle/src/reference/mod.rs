@@ -3,9 +3,11 @@
 //! For tests, benchmarks and cross-checks. Matrices are three rows of four; quaternions `xyzw`.
 
 pub mod balance;
+mod clip;
 mod interpolation;
 mod layering;
 
+pub use clip::*;
 pub use interpolation::*;
 pub use layering::*;
 

@@ -1,9 +1,9 @@
 //! Compressed clips: any moment at the same cost.
 
 use super::kernel::{self, Wanted};
-use crate::clip::layout::{Kind, OFFSET, WIDTH, unpack_widths};
+use crate::clip::Place;
+use crate::clip::layout::{Kind, WIDTH, unpack_widths};
 use crate::clip::spline::{Degree, Taps};
-use crate::math::{cos_f64, sin_f64, sqrt_f64};
 use crate::pose::{BLOCK, PoseBlock};
 use crate::simd::dispatch;
 use crate::{Clip, Error, Pose, Skeleton, Target, Transform};
@@ -16,7 +16,7 @@ fn check(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32) -> Result<(), Error
 /// The pose of a clip at a moment.
 ///
 /// `skeleton` is the one that the clip was encoded for: it gives what the clip does not move. `seconds` before the start or behind
-/// the end give these; a loop is the arithmetic of [`Playback`](crate::Playback). Any moment costs the same, forward, backward
+/// the end give these; [`Looping`](crate::Looping) makes one of a clock that goes on. Any moment costs the same, forward, backward
 /// or at random, and nothing is allocated or remembered.
 ///
 /// # Errors
@@ -111,7 +111,7 @@ fn run(
     wanted: Option<Wanted<'_>>,
     blocks: &mut [PoseBlock],
 ) {
-    let place = clip.locate(seconds);
+    let place = clip.locate(seconds.into());
     let at = (&place.segment, place.ratio);
     let mut one = [PoseBlock::IDENTITY];
     // A block that begins between those of the skeleton holds one joint.
@@ -123,6 +123,10 @@ fn run(
         &one
     };
     dispatch!(|s, mode| kernel::pose(s, mode, at, wanted, rest, blocks));
+    // The motion's track stands where the joint behind the last one would.
+    if let (true, Some(block)) = (clip.has_motion(), blocks.get_mut(clip.joint_count() / BLOCK)) {
+        block.set(clip.joint_count() % BLOCK, &Transform::IDENTITY);
+    }
     if clip.header().exact_count > 0 {
         put_exact(clip, seconds, wanted, blocks);
     }
@@ -165,10 +169,10 @@ pub fn sample_set(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f
     };
     Error::check_len("values", values.len(), width)?;
     values.fill(0.0);
-    one_by_one(clip, seconds, Kind::Values, |track, numbers| {
+    one_by_one(&clip.locate(seconds.into()), Kind::Values, |track, numbers| {
         if let Some(rest) = track.checked_sub(first).and_then(|track| values.get_mut(track * WIDTH..)) {
             for (value, number) in rest.iter_mut().zip(numbers) {
-                *value = number;
+                *value = number as f32;
             }
         }
     });
@@ -180,35 +184,29 @@ pub fn sample_set(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f
     Ok(true)
 }
 
-/// The numbers of all tracks of one kind, without lanes: for what a clip has few of. The same bits as the portable mode.
-fn one_by_one(clip: &Clip<'_>, seconds: f32, kind: Kind, mut put: impl FnMut(usize, [f32; 3])) {
-    let place = clip.locate(seconds);
+/// The numbers of all tracks of one kind, without lanes and in f64: for what a clip has few of.
+pub(super) fn one_by_one(place: &Place<'_>, kind: Kind, mut put: impl FnMut(usize, [f64; WIDTH])) {
     let segment = &place.segment;
     for placed in segment.classes().filter(|placed| placed.class.kind == kind) {
         let class = placed.class;
         let taps = Taps::at(class.degree, class.intervals, place.ratio * class.intervals as f64);
         let mut bit = 0;
         for i in 0..class.count {
-            let widths = match class.degree {
-                Degree::Constant => [0; 3],
-                _ => unpack_widths(segment.width(placed.track + i)),
-            };
-            let offset = segment.record(placed.track + i) + OFFSET;
-            let step = segment.step(placed.track + i);
-            let mut numbers = [0.0; 3];
+            let track = placed.track + i;
+            let is_constant = class.degree == Degree::Constant;
+            let widths = if is_constant { [0; WIDTH] } else { unpack_widths(segment.width(track)) };
+            let mut numbers = [0.0; WIDTH];
             for (c, number) in numbers.iter_mut().enumerate() {
-                let mut sum = 0.0;
+                let mut sum = f64::from(segment.offset(track, c));
                 for (tap, &weight) in taps.weights.iter().enumerate().take(taps.count) {
                     let row = placed.rows + (taps.first + tap) * class.row_bytes;
-                    let key = bits(segment.bytes, row * 8 + bit, widths[c]);
-                    sum += key as f32 * weight as f32;
+                    sum += f64::from(bits(segment.bytes.get(row..).unwrap_or_default(), bit, widths[c]))
+                        * weight;
                 }
                 bit += widths[c] as usize;
-                *number = (sum
-                    + signed(segment.bytes, offset + c * segment.offset_bytes, segment.offset_bytes))
-                    * step;
+                *number = sum * f64::from(segment.step(track));
             }
-            put(segment.index(placed.track + i), numbers);
+            put(segment.index(track), numbers);
         }
     }
 }
@@ -217,28 +215,4 @@ fn one_by_one(clip: &Clip<'_>, seconds: f32, kind: Kind, mut put: impl FnMut(usi
 fn bits(bytes: &[u8], at: usize, width: u32) -> u32 {
     let word = bytes.get(at / 8..).and_then(<[u8]>::first_chunk).map_or(0, |b| u32::from_le_bytes(*b));
     word >> (at % 8) & ((1 << width) - 1)
-}
-
-/// A signed number of `count` bytes.
-fn signed(bytes: &[u8], at: usize, count: usize) -> f32 {
-    let word = bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |b| u32::from_le_bytes(*b));
-    let upper = 32 - 8 * count as u32;
-    ((word << upper) as i32 >> upper) as f32
-}
-
-/// Rotation and translation that were taken out of the root, at a moment.
-pub(crate) fn motion_at(clip: &Clip<'_>, seconds: f32) -> ([f64; 4], [f64; 3]) {
-    let (mut log, mut translation) = ([0.0; 3], [0.0; 3]);
-    if clip.has_motion() {
-        let own = |put: &mut [f64; 3], track: usize, numbers: [f32; 3]| {
-            if track == clip.joint_count() {
-                *put = numbers.map(f64::from);
-            }
-        };
-        one_by_one(clip, seconds, Kind::Rotation, |track, numbers| own(&mut log, track, numbers));
-        one_by_one(clip, seconds, Kind::Translation, |track, numbers| own(&mut translation, track, numbers));
-    }
-    let angle = sqrt_f64(log.iter().map(|v| v * v).sum());
-    let sine = if angle > 0.0 { sin_f64(angle) / angle } else { 1.0 };
-    ([log[0] * sine, log[1] * sine, log[2] * sine, cos_f64(angle)], translation)
 }

@@ -2,9 +2,12 @@
 
 mod clip;
 mod kernel;
+mod motion;
 mod raw;
 
-pub(crate) use clip::motion_at;
 pub use clip::{Character, sample, sample_crowd, sample_joint, sample_masked, sample_set};
 pub use raw::{RawCursor, sample_raw, sample_weights};
 pub(crate) use raw::{Span, exact_value, hermite};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,212 @@
+use std::format;
+use std::string::ToString;
+use std::vec;
+use std::vec::Vec;
+
+use super::*;
+use crate::encode::tests::{Made, made};
+use crate::testing::{Random, tries};
+use crate::{Pose, Skeleton, sample, sample_masked, sample_set};
+
+/// Puts in the length and the checksum that the bytes should have.
+fn repair(bytes: &mut [u8]) {
+    if bytes.len() >= HEADER {
+        let length = (bytes.len() as u32).to_le_bytes();
+        bytes[8..12].copy_from_slice(&length);
+        let sum = Header::checksum(bytes).to_le_bytes();
+        bytes[12..20].copy_from_slice(&sum);
+    }
+}
+
+/// Small clips that hold all there is.
+fn seeds() -> Vec<(usize, Vec<u8>)> {
+    let mut random = Random(5);
+    let mut seeds = Vec::new();
+    for (joints, frames, segment_frames, motion) in
+        [(2, 5, 3, true), (3, 0, 1, false), (0, 2, 2, false), (1, 9, 9, true)]
+    {
+        let what = Made { joints, frames, segment_frames, bits: 9, motion, authored: true, sets: &[5, 1] };
+        seeds.push((joints, made(&mut random, what)));
+    }
+    // Indices of two bytes.
+    let what =
+        Made { joints: 256, frames: 2, segment_frames: 2, bits: 3, motion: true, authored: false, sets: &[] };
+    seeds.push((256, made(&mut random, what)));
+    seeds
+}
+
+/// Asks for everything; nothing may panic, and what curves give is finite.
+fn play(bytes: &[u8], case: &str) -> bool {
+    let Ok(clip) = Clip::from_bytes(bytes) else { return false };
+    let joints = clip.joint_count();
+    let skeleton = if joints > 1000 { Skeleton::new([]).expect("none") } else { Random(1).skeleton(joints) };
+    let mut pose = Pose::identity(skeleton.joint_count());
+    let (start, end) = (clip.start(), clip.end());
+    for part in [0.0, 0.1, 0.37, 0.5, 0.99, 1.0, -1.0, 2.0] {
+        let seconds = (f64::from(start) + part * (f64::from(end) - f64::from(start))) as f32;
+        let seconds = if seconds.is_finite() { seconds } else { 0.0 };
+        let sampled = sample(&clip, &skeleton, seconds, &mut pose);
+        assert_eq!(sampled.is_ok(), joints == skeleton.joint_count(), "{case}: {sampled:?}");
+        if clip.header().exact_count == 0 {
+            let mut numbers = pose
+                .transforms()
+                .flat_map(|t| t.rotation.into_iter().chain(t.translation).chain(t.scale).collect::<Vec<_>>());
+            assert!(numbers.all(f32::is_finite), "{case} at {seconds}");
+        }
+        let mask: Vec<bool> = (0..skeleton.joint_count()).map(|j| j % 2 == 0).collect();
+        sample_masked(&clip, &skeleton, seconds, &mask, &mut pose).ok();
+        for (target, width) in clip.sets() {
+            // The first of two sets of one name is found.
+            let mut values = vec![0.0; width];
+            sample_set(&clip, target, seconds, &mut values).ok();
+        }
+        assert!(clip.motion_at(seconds.into()).is_finite(), "{case} at {seconds}");
+    }
+    assert!(clip.motion_over(crate::Looping::Wrap, -1.5, 1e9).is_ok(), "{case}");
+    let events = clip.events();
+    assert_eq!(events.as_ref().map(|e| e.as_slice().len()), Ok(clip.event_count()), "{case}");
+    assert!(clip.rate() >= 0.0 && clip.frame_count() <= u32::MAX as usize, "{case}");
+    true
+}
+
+#[test]
+fn what_is_written_is_accepted_and_says_what_it_is() {
+    for (joints, bytes) in seeds() {
+        assert!(play(&bytes, &format!("{joints} joints")), "{:?}", Clip::from_bytes(&bytes));
+        let clip = Clip::from_bytes(&bytes).expect("a clip");
+        assert_eq!((clip.joint_count(), clip.as_bytes().len()), (joints, bytes.len()));
+        assert!(clip.duration() >= 0.0 && clip.budget() == 1e-3);
+        assert_eq!(clip.event(clip.event_count()), None);
+    }
+    // Wherever it lies.
+    let (_, bytes) = seeds().remove(0);
+    for shift in 0..9 {
+        let mut moved = vec![0xA5; shift];
+        moved.extend(&bytes);
+        assert!(play(&moved[shift..], &format!("{shift} bytes on")));
+    }
+}
+
+#[test]
+fn every_truncation_and_every_byte_too_many_is_refused() {
+    for (joints, bytes) in seeds() {
+        for length in 0..bytes.len() {
+            let refused = Clip::from_bytes(&bytes[..length]).expect_err("cut short");
+            let expected = matches!(refused, Error::Truncated { .. }) || length == 0;
+            assert!(expected, "{joints} joints, {length} bytes: {refused}");
+            // As if it were meant to be so short.
+            let mut short = bytes[..length].to_vec();
+            repair(&mut short);
+            assert!(!play(&short, &format!("{joints} joints, {length} bytes")), "{joints}: {length}");
+        }
+        for more in [1, 2, 31, 32, 33, 1000] {
+            let mut long = bytes.clone();
+            long.resize(bytes.len() + more, 0);
+            assert!(matches!(Clip::from_bytes(&long), Err(Error::Length { .. })), "{more} bytes more");
+            repair(&mut long);
+            assert!(!play(&long, "longer"), "{joints} joints, {more} bytes more");
+        }
+    }
+}
+
+/// With a checksum of the damaged bytes, so that the checks behind it are what is tested.
+#[test]
+fn every_bit_may_be_wrong() {
+    for (joints, bytes) in seeds() {
+        let mut accepted = 0;
+        for at in (0..bytes.len()).step_by(if joints > 9 || cfg!(miri) { 7 } else { 1 }) {
+            for bit in 0..8 {
+                let mut wrong = bytes.clone();
+                wrong[at] ^= 1 << bit;
+                let case = format!("{joints} joints, byte {at}, bit {bit}");
+                if !(8..12).contains(&at) {
+                    assert!(Clip::from_bytes(&wrong).is_err(), "{case}: unseen");
+                }
+                repair(&mut wrong);
+                accepted += usize::from(play(&wrong, &case));
+            }
+        }
+        assert!(accepted > 100 || joints == 0 || cfg!(miri), "{joints} joints: {accepted} accepted");
+    }
+}
+
+#[test]
+fn any_numbers_may_stand_in_any_place() {
+    let mut random = Random(11);
+    for (joints, bytes) in seeds() {
+        for round in 0..tries(6000) {
+            let mut wrong = bytes.clone();
+            for _ in 0..1 + random.below(4) {
+                let limit = if round % 2 == 0 { HEADER.min(wrong.len()) } else { wrong.len() };
+                let at = random.below(limit);
+                let number = match random.below(5) {
+                    0 => 0,
+                    1 => u32::MAX,
+                    2 => random.below(300) as u32,
+                    3 => random.below(300) as u32 * 0x0101,
+                    _ => random.bits() as u32,
+                };
+                let bytes = number.to_le_bytes();
+                let count = [1, 2, 4][random.below(3)].min(wrong.len() - at);
+                wrong[at..at + count].copy_from_slice(&bytes[..count]);
+            }
+            repair(&mut wrong);
+            play(&wrong, &format!("{joints} joints, round {round}"));
+        }
+    }
+}
+
+#[test]
+fn what_is_no_clip_is_refused_for_what_it_is() {
+    let (_, bytes) = seeds().remove(0);
+    let changed = |at: usize, with: &[u8]| {
+        let mut wrong = bytes.clone();
+        wrong[at..at + with.len()].copy_from_slice(with);
+        repair(&mut wrong);
+        Clip::from_bytes(&wrong).map(|_| ())
+    };
+    assert_eq!(changed(0, b"clip"), Err(Error::Magic { what: "a clip" }));
+    assert_eq!(changed(0, b"C"), Ok(()));
+    for version in [0, 2, u16::MAX] {
+        let refused = Err(Error::Version { what: "a clip", found: version, newest: 1 });
+        assert_eq!(changed(4, &version.to_le_bytes()), refused);
+    }
+    let mut damaged = bytes.clone();
+    damaged[30] ^= 1;
+    assert_eq!(Clip::from_bytes(&damaged), Err(Error::Checksum { what: "clips", at: 0 }));
+    for (at, with, case) in [
+        (6, &[4, 0][..], "a flag that is not known"),
+        (6, &[0, 128], "a flag that is not known"),
+        (22, &[0, 0], "segments without frames"),
+        (24, &[255; 4], "frames beyond the segments"),
+        (28, &[255; 4], "segments without end"),
+        (28, &[0; 4], "no segments"),
+        (32, &[0, 0, 192, 127], "a start that is NaN"),
+        (36, &[0, 0, 128, 127], "an end that is infinite"),
+        (36, &[0, 0, 0, 192], "an end before the start"),
+        (44, &[255; 2], "sets without end"),
+        (46, &[255; 2], "events without end"),
+        (48, &[255; 4], "authored tracks without end"),
+        (52, &[0; 4], "a segment in the header"),
+        (52, &[255; 4], "a segment behind the clip"),
+    ] {
+        let refused = changed(at, with).expect_err(case);
+        assert!(!refused.to_string().is_empty(), "{case}");
+    }
+    for length in 0..=4 {
+        let refused = Clip::from_bytes(&b"CLIP"[..length]).expect_err("no clip");
+        assert!(matches!(refused, Error::Truncated { needed: HEADER, .. }), "{length}: {refused}");
+    }
+}
+
+/// Many segments in the same place would be checked as often as they are named.
+#[test]
+fn segments_may_not_share_their_bytes() {
+    let what =
+        Made { joints: 2, frames: 4, segment_frames: 1, bits: 4, motion: false, authored: false, sets: &[] };
+    let mut bytes = made(&mut Random(2), what);
+    let first: [u8; 4] = bytes[HEADER..HEADER + 4].try_into().expect("four");
+    bytes[HEADER + 4..HEADER + 8].copy_from_slice(&first);
+    repair(&mut bytes);
+    assert!(matches!(Clip::from_bytes(&bytes), Err(Error::Value { what: "segments", at: 1, .. })));
+}

@@ -1,0 +1,104 @@
+//! The motion of the character as a whole, as the curves of a joint behind the last one.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::algebra::{Local, Vector, length, subtract};
+use super::fit::Shape;
+use super::search::{self, Curve, JointFacts, Share, Task};
+use super::{Job, ROUNDS, source, tighten};
+use crate::clip::spline::Degree;
+use crate::{Error, Rigid, RootMotion, Transform};
+
+/// What part of the budget the motion takes, wherever on the character. It has two tracks of hundreds, so little is lost by giving
+/// it few errors and the pose nearly all.
+const PART: f64 = 1.0 / 16.0;
+/// What any point of the character is off by, at most, if seven points around it that are twice as far out are off by 1: the middle
+/// one by 1, and the turn at half the distance by √(3/2) / 2.
+const AROUND: f64 = 1.65;
+
+/// What was taken out of a clip.
+pub(super) struct Motion {
+    pub(super) motion: RootMotion,
+    facts: JointFacts,
+}
+
+impl Motion {
+    /// Takes its part of all budgets.
+    pub(super) fn new(job: &mut Job<'_>, joint: u16, motion: RootMotion) -> Self {
+        let budget = job.joints.iter().map(|joint| joint.budget).fold(f64::INFINITY, f64::min) * PART;
+        job.joints.iter_mut().for_each(|joint| joint.budget -= budget);
+        // The character where the clip starts, which is where it stays but for what is no motion.
+        let start = job.seconds(0, 0);
+        let local = |j: usize| source::joint(job.clip, job.skeleton, j, &job.tracks[j], &start[..1]);
+        let local: Vec<Vec<Local>> = (0..job.joints.len()).map(local).collect();
+        let model = search::place_all(&job.joints, &local);
+        let middle = model[usize::from(joint)][0].origin;
+        let mut reach = 0.0_f64;
+        for (joint, model) in job.joints.iter().zip(&model) {
+            let points = joint.shell.iter().map(|&point| model[0].point(point)).chain([model[0].origin]);
+            reach = points.fold(reach, |reach, point| reach.max(length(subtract(point, middle))));
+        }
+        let mut shell: Vec<Vector> = vec![middle];
+        for axis in 0..3 {
+            for way in [2.0, -2.0] {
+                let mut point = middle;
+                point[axis] += way * reach;
+                shell.push(point);
+            }
+        }
+        let t = Transform::IDENTITY;
+        let rest = Local {
+            rotation: t.rotation.map(f64::from),
+            translation: t.translation.map(f64::from),
+            scale: t.scale.map(f64::from),
+        };
+        let facts = JointFacts { parent: None, rest, shell, budget: budget / AROUND, exact: [false; 3] };
+        Self { motion, facts }
+    }
+
+    /// The motion `seconds` into the clip's time.
+    pub(super) fn at(&self, job: &Job<'_>, seconds: f64) -> Rigid {
+        self.motion.at(seconds - f64::from(job.clip.start()))
+    }
+
+    /// Its curves in a segment.
+    pub(super) fn curves(
+        &self,
+        job: &Job<'_>,
+        first: usize,
+        frames: usize,
+        shapes: &[Shape],
+    ) -> Result<Vec<Curve>, Error> {
+        let local = |&seconds: &f64| {
+            let Rigid { rotation, translation } = self.at(job, seconds);
+            Local { rotation, translation, ..self.facts.rest }
+        };
+        let seconds = job.seconds(first, frames);
+        let source = [seconds.iter().map(local).collect::<Vec<_>>()];
+        let mut shapes = shapes.to_vec();
+        if frames > 0 && job.moments > 1 {
+            // Straight lines between samples that lie between the frames have corners there. A key at each moment follows any.
+            shapes.push(Shape::new(Degree::Cubic, seconds.len() - 1, seconds.len()));
+        }
+        let mut joints = [self.facts.clone()];
+        // It cannot be stored as authored: what is finer than the bits of a component is not asked for.
+        for _ in 0..64 {
+            let mut shares = [Share { place: 0.75, translation: 0.45, swing: None }];
+            for _ in 0..ROUNDS {
+                let (joints, source, shapes) = (&joints[..], &source[..], &shapes[..]);
+                let found =
+                    search::search(&Task { joints, source, shapes, shares: &shares, straight: false });
+                if found.failed(joints).is_empty() {
+                    let mut curves = found.curves;
+                    curves.iter_mut().for_each(|curve| curve.index = job.joints.len());
+                    return Ok(curves);
+                }
+                let lacks = found.missing.contains(&(0, 1));
+                tighten(joints, 0, lacks, &mut shares);
+            }
+            joints[0].budget *= 2.0;
+        }
+        Err(Error::NotFinite { what: "the motion", at: first })
+    }
+}

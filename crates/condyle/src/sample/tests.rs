@@ -1,0 +1,198 @@
+use std::vec::Vec;
+use std::{format, vec};
+
+use super::*;
+use crate::encode::tests::{MADE_SIZE, Made, made};
+use crate::testing::{Random, assert_close, assert_portable, tries};
+use crate::{Clip, Dispatch, Error, Pose, Skeleton, Target, reference};
+
+/// Joint counts around the boundaries of lanes, blocks and indices.
+const JOINTS: &[usize] = if cfg!(miri) { &[17] } else { &[0, 1, 2, 15, 16, 17, 33, 254, 255, 256] };
+const SETS: &[usize] = &[5, 1, 3, 7];
+
+/// Clips of all shapes for a number of joints.
+fn clips(joints: usize) -> Vec<(Made, Skeleton, Vec<u8>)> {
+    let mut random = Random(joints as u64 + 1);
+    let mut all = Vec::new();
+    for (at, frames) in [0, 1, 7, 40].into_iter().enumerate() {
+        for (segment_frames, bits) in [(16, 24), (64, 10), (1, 4)] {
+            let what = Made {
+                joints,
+                frames,
+                segment_frames,
+                bits,
+                motion: (at + bits as usize).is_multiple_of(2),
+                authored: at % 2 == 1,
+                sets: if at == 2 { &[] } else { SETS },
+            };
+            let skeleton = random.skeleton(joints);
+            all.push((what, skeleton, made(&mut random, what)));
+        }
+    }
+    all
+}
+
+/// Moments within, around and outside of a clip: ends, borders of segments, frames, and any.
+fn moments(clip: &Clip<'_>, random: &mut Random) -> Vec<f32> {
+    let (start, end) = (clip.start(), clip.end());
+    let mut moments =
+        vec![start, end, start - 1.0, end + 1.0, start.next_up(), end.next_down(), -1e30, 1e30, 0.0];
+    for frame in 0..clip.frame_count().min(tries(20)) {
+        let at = start + (end - start) * frame as f32 / clip.frame_count() as f32;
+        moments.extend([at, at.next_up(), at.next_down()]);
+    }
+    moments.extend((0..tries(20)).map(|_| random.range(start, end)));
+    moments
+}
+
+fn check_pose(pose: &Pose, want: &[reference::Local], case: &str) {
+    for (joint, want) in want.iter().enumerate() {
+        let got = pose.get(joint);
+        let case = format!("{case}, joint {joint}");
+        // The logarithm is at most 12 long and as exact as its floats.
+        assert_close(&got.rotation, &want.rotation, 3e-6, format!("{case}, rotation"));
+        assert_close(&got.translation, &want.translation, 3e-7 * MADE_SIZE, format!("{case}, translation"));
+        assert_close(&got.scale, &want.scale, 3e-7 * MADE_SIZE, format!("{case}, scale"));
+    }
+}
+
+#[test]
+fn any_moment_is_what_the_words_of_the_format_say() {
+    for &joints in JOINTS {
+        for (what, skeleton, bytes) in clips(joints) {
+            let clip = Clip::from_bytes(&bytes).unwrap_or_else(|error| panic!("{what:?}: {error}"));
+            let mut random = Random(7);
+            for seconds in moments(&clip, &mut random) {
+                let want = reference::sample_clip(&bytes, &skeleton, seconds.into());
+                for dispatch in Dispatch::all() {
+                    let mut pose = Pose::identity(joints);
+                    dispatch.scope(|| sample(&clip, &skeleton, seconds, &mut pose)).expect("the sizes agree");
+                    check_pose(&pose, &want, &format!("{what:?} at {seconds}, {dispatch}"));
+                }
+                let motion = (clip.motion_at(seconds.into()), reference::clip_motion(&bytes, seconds.into()));
+                let off = |a: f64, b: f64| (a - b).abs();
+                assert!(
+                    (0..3).all(|c| off(motion.0.translation[c], motion.1.translation[c]) < 1e-12),
+                    "{what:?}"
+                );
+                assert!((0..4).all(|c| off(motion.0.rotation[c], motion.1.rotation[c]) < 1e-9), "{what:?}");
+                for (target, width) in clip.sets() {
+                    let mut values = vec![f32::NAN; width];
+                    assert_eq!(sample_set(&clip, target, seconds, &mut values), Ok(true));
+                    let want = reference::sample_clip_set(&bytes, target, seconds.into()).expect("a set");
+                    let case = format!("{what:?} at {seconds}, {target:?}");
+                    assert_close(&values, &want, 1e-7 * 30.0, case);
+                }
+            }
+            let events: Vec<_> = (0..clip.event_count()).filter_map(|at| clip.event(at)).collect();
+            let want = reference::clip_events(&bytes);
+            assert!(events.iter().copied().eq(want.iter().map(|(s, name)| (*s, name.as_str()))), "{what:?}");
+        }
+    }
+}
+
+/// In any order of moments, joint by joint, in part, or among others.
+#[test]
+fn all_ways_to_sample_agree_to_the_bit() {
+    for &joints in JOINTS.iter().filter(|&&joints| joints > 0) {
+        for (what, skeleton, bytes) in clips(joints) {
+            let clip = Clip::from_bytes(&bytes).expect("a clip");
+            let mut random = Random(9);
+            let mut times = moments(&clip, &mut random);
+            for dispatch in Dispatch::all() {
+                let case = format!("{what:?}, {dispatch}");
+                dispatch.scope(|| {
+                    let at = |seconds| {
+                        let mut pose = Pose::identity(joints);
+                        sample(&clip, &skeleton, seconds, &mut pose).expect("the sizes agree");
+                        pose
+                    };
+                    let poses: Vec<Pose> = times.iter().map(|&t| at(t)).collect();
+                    let characters: Vec<_> =
+                        times.iter().map(|&seconds| Character { clip: &clip, seconds }).collect();
+                    let mut crowd = vec![Pose::identity(joints); times.len()];
+                    sample_crowd(&characters, &skeleton, &mut crowd).expect("the sizes agree");
+                    assert!(crowd == poses, "{case}: a crowd");
+                    for (&seconds, pose) in times.iter().zip(&poses).step_by(5) {
+                        for joint in (0..joints).step_by(joints.div_ceil(9)).chain([joints - 1]) {
+                            let one = sample_joint(&clip, &skeleton, seconds, joint as u16);
+                            assert_eq!(one, Ok(pose.get(joint)), "{case} at {seconds}, joint {joint}");
+                        }
+                        let share = random.below(5);
+                        let mask: Vec<bool> = (0..joints).map(|_| random.below(4) < share).collect();
+                        let mut masked = Pose::identity(joints);
+                        sample_masked(&clip, &skeleton, seconds, &mask, &mut masked)
+                            .expect("the sizes agree");
+                        for joint in 0..joints {
+                            let source = if mask[joint] { pose } else { skeleton.rest() };
+                            assert_eq!(
+                                masked.get(joint),
+                                source.get(joint),
+                                "{case} at {seconds}, joint {joint}"
+                            );
+                        }
+                    }
+                    // Backward.
+                    times.reverse();
+                    assert!(times.iter().map(|&t| at(t)).eq(poses.into_iter().rev()), "{case}: backward");
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn the_portable_mode_gives_the_same_bits_on_every_instruction_set_and_platform() {
+    assert_portable(0x7308_8e8f_e88a_8fe2, |hash| {
+        for joints in [1, 15, 17, 256] {
+            for (_, skeleton, bytes) in clips(joints) {
+                let clip = Clip::from_bytes(&bytes).expect("a clip");
+                let mut pose = Pose::identity(joints);
+                for seconds in moments(&clip, &mut Random(3)) {
+                    sample(&clip, &skeleton, seconds, &mut pose).expect("the sizes agree");
+                    for t in pose.transforms() {
+                        hash.add(t.rotation.iter().chain(&t.translation).chain(&t.scale));
+                    }
+                    for (target, width) in clip.sets() {
+                        let mut values = vec![0.0; width];
+                        sample_set(&clip, target, seconds, &mut values).expect("the sizes agree");
+                        hash.add(&values);
+                    }
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn what_does_not_fit_is_refused_and_nothing_is_written() {
+    let (_, skeleton, bytes) = clips(17).remove(4);
+    let clip = Clip::from_bytes(&bytes).expect("a clip");
+    let other = Random(1).skeleton(16);
+    let untouched = Pose::identity(17);
+    let mut pose = untouched.clone();
+    for seconds in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        let refused = Err(Error::NotFinite { what: "seconds", at: 0 });
+        assert_eq!(sample(&clip, &skeleton, seconds, &mut pose), refused);
+        assert_eq!(sample_masked(&clip, &skeleton, seconds, &[true; 17], &mut pose), refused);
+        assert!(sample_joint(&clip, &skeleton, seconds, 3).is_err());
+        assert!(sample_set(&clip, Target::Weights(0), seconds, &mut [0.0; 5]).is_err());
+        let characters = [Character { clip: &clip, seconds: 0.0 }, Character { clip: &clip, seconds }];
+        let mut poses = [untouched.clone(), untouched.clone()];
+        assert_eq!(sample_crowd(&characters, &skeleton, &mut poses), refused);
+        assert_eq!(poses, [untouched.clone(), untouched.clone()]);
+    }
+    let length = |found, needed| move |error: Error| matches!(error, Error::Length { found: f, needed: n, .. } if (f, n) == (found, needed));
+    assert!(sample(&clip, &other, 0.0, &mut pose).is_err_and(length(16, 17)));
+    assert!(sample(&clip, &skeleton, 0.0, &mut Pose::identity(18)).is_err_and(length(18, 17)));
+    assert!(sample_masked(&clip, &skeleton, 0.0, &[true; 16], &mut pose).is_err_and(length(16, 17)));
+    assert_eq!(
+        sample_joint(&clip, &skeleton, 0.0, 17),
+        Err(Error::Index { what: "joint", at: 0, found: 17, count: 17 })
+    );
+    assert!(sample_crowd(&[], &skeleton, core::slice::from_mut(&mut pose)).is_err_and(length(1, 0)));
+    assert!(sample_set(&clip, Target::Weights(0), 0.0, &mut [0.0; 4]).is_err_and(length(4, 5)));
+    let mut values = [7.0; 2];
+    assert_eq!(sample_set(&clip, Target::Weights(99), 0.0, &mut values), Ok(false));
+    assert_eq!((pose, values), (untouched, [7.0; 2]));
+}
