@@ -2,9 +2,10 @@
 //!
 //! ```text
 //!  document ──> Skeleton ─┐
-//!              RawClip ───┤ sample_raw ──> Pose ── local_to_model ──> model matrices ── palette ──> Palette
-//!              Skin ──────┘                                                                           │
-//!              SkinnedMesh ── morph ──> Vertices ─────────────────────────────────────────── skin ────┴──> Vertices
+//!               RawClip ──┤ encode ──> Clip ── sample ──┐
+//!                         └──────── sample_raw ─────────┴─> Pose ── blend ──> Pose ── local_to_model ──> model matrices ─┐
+//!               Skin ──────────────────────────────────────────────────────────────────────────────────────── palette ───┤
+//!               SkinnedMesh ── morph ──> Vertices ──────────────────────────────────────────────────────────────── skin ─┴─> Vertices
 //! ```
 //!
 //! Data flows one way. Each arrow is one free function over plain data: inputs first, output last and `&mut`; nothing is
