@@ -37,6 +37,7 @@ mod influences;
 mod json;
 mod meshes;
 mod meshopt;
+mod motion;
 mod placed;
 mod poser;
 mod problem;
@@ -51,6 +52,7 @@ mod uri;
 pub use asset::{Asset, Instance, Placement, Primitive};
 pub use document::Document;
 pub use export::{ClipExporter, ExportError, Exporter, PosedScene};
+pub use motion::Motion;
 pub use poser::Poser;
 pub use problem::{Problem, Refused, Severity};
 
