@@ -30,11 +30,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let asset = model::open(&args.model, args.json)?;
+    let asset = &model::open_document(&args.model, args.json)?;
     let bytes = std::fs::metadata(&args.model).map_or(0, |m| m.len() as usize);
     match args.json {
-        true => print_json(&format!("{:#}", to_json(&asset, &args.model, bytes))),
-        false => print(&to_text(&asset, &args.model, bytes)),
+        true => print_json(&format!("{:#}", to_json(asset, &args.model, bytes))),
+        false => print(&to_text(asset, &args.model, bytes)),
     }
 }
 

@@ -7,6 +7,7 @@ mod check;
 mod compare;
 mod completions;
 mod demo;
+mod encode;
 mod failure;
 mod info;
 mod material;
@@ -45,6 +46,7 @@ Examples:
   condyle compare fox.glb smaller.glb               how far two files move apart
   condyle skin fox.glb --clip Run --time 0.5 -o posed.glb
   condyle render fox.glb --clip Run -o fox.gif      pictures, still or moving
+  condyle encode fox.glb -o fox.condyle             its clips, compressed
   condyle bench --only slerp_joints                 how fast it is on this machine
   condyle papers --only eberly                      the tables of the papers behind it, computed again
 
@@ -59,6 +61,7 @@ enum Command {
     Info(info::Args),
     Check(check::Args),
     Compare(compare::Args),
+    Encode(encode::Args),
     Papers(papers::Args),
     Bench(bench::Args),
     Completions(completions::Args),
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         Command::Info(args) => info::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Encode(args) => encode::run(&args),
         Command::Papers(args) => papers::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Completions(args) => completions::run(&args),

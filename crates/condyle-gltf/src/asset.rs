@@ -132,7 +132,8 @@ impl Asset {
             skeleton.nodes().iter().enumerate().map(|(joint, &node)| (node as usize, joint as u16)).collect();
         let joint_of = |old: u16| {
             let found = self.skeleton.nodes()[usize::from(old)] as usize;
-            let missing = Error::Index { what: "nodes of joints", at: old.into(), found, count: joints.len() };
+            let missing =
+                Error::Index { what: "nodes of joints", at: old.into(), found, count: joints.len() };
             joints.get(&found).copied().ok_or(missing)
         };
         let skins = self.skins.iter().map(|skin| {

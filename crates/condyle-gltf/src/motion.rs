@@ -1,6 +1,8 @@
 //! What can move an asset: authored clips, compressed ones, and whatever a program makes of them.
 
-use condyle::{Clip, Error, Pose, RawClip, RawCursor, Skeleton, Target, sample, sample_raw, sample_set, sample_weights};
+use condyle::{
+    Clip, Error, Pose, RawClip, RawCursor, Skeleton, Target, sample, sample_raw, sample_set, sample_weights,
+};
 
 /// A movement that a [`Poser`](crate::Poser) can show at any moment: a [`RawClip`], a [`Clip`], or a mix of several.
 pub trait Motion {
