@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::output::print_json;
 use crate::text::{path_text, printable, table};
 
-pub(crate) use self::playable::{Kind, Playable};
+pub(crate) use self::playable::{Kind, Playable, frames};
 
 /// A model that was read, with its clips.
 pub(crate) struct Model {
