@@ -83,7 +83,9 @@ mod tests {
         assert_eq!(weights(&[], 3), Ok(vec![1.0; 3]));
         assert_eq!(weights(&[0.25], 2), Ok(vec![0.75, 0.25]));
         assert_eq!(weights(&[3.0, 0.0], 2), Ok(vec![3.0, 0.0]));
-        for (wrong, clips) in [(vec![], 1), (vec![1.5], 2), (vec![0.5], 3), (vec![0.0, 0.0], 2), (vec![1.0; 3], 2)] {
+        for (wrong, clips) in
+            [(vec![], 1), (vec![1.5], 2), (vec![0.5], 3), (vec![0.0, 0.0], 2), (vec![1.0; 3], 2)]
+        {
             assert!(weights(&wrong, clips).is_err(), "{wrong:?} for {clips}");
         }
     }

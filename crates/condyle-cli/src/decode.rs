@@ -56,7 +56,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         bar.inc(1);
     }
     bar.finish_and_clear();
-    let glb = ClipExporter::new(&model.asset).glb(&decoded).map_err(|e| Failure::Data(format!("{name}: {e}")))?;
+    let glb =
+        ClipExporter::new(&model.asset).glb(&decoded).map_err(|e| Failure::Data(format!("{name}: {e}")))?;
     let file = write_file(args.output.clone(), |out| out.write_all(&glb))?;
     let count = counted(decoded.len(), "clip", "clips");
     print(&format!("{}: {count}, {}\n", path_text(&file.path), size(glb.len())))
@@ -76,7 +77,8 @@ pub(crate) fn decode(name: &str, clip: &Clip<'_>, skeleton: &Skeleton) -> Result
             scales.extend(t.scale);
         }
     }
-    for ((at, [rotations, translations, scales]), rest) in joints.into_iter().enumerate().zip(skeleton.rest().transforms())
+    for ((at, [rotations, translations, scales]), rest) in
+        joints.into_iter().enumerate().zip(skeleton.rest().transforms())
     {
         let joint = at as u16;
         keys.add(Target::Rotation(joint), rotations, Some(&rest.rotation));

@@ -15,7 +15,7 @@ use indicatif::ProgressBar;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
-use self::measure::{Worst, rest_height, shell_of, worst};
+use self::measure::{Worst, worst};
 use self::quantity::{Rate, Room, parse_length, parse_rate, parse_room};
 use crate::failure::Failure;
 use crate::model;
@@ -259,8 +259,19 @@ fn job<'a>(args: &Args, path: &'a Path) -> Result<Job<'a>, Failure> {
         let (faults, name) = (counted(repairs, "fault was", "faults were"), path_text(path));
         warn(path, &format!("{faults} repaired; `condyle check {name}` lists them"));
     }
+    let unfit =
+        |e: condyle::Error, advice: &str| Failure::Data(format!("{}: {e}; {advice}", path_text(path)));
     let metres = match args.height {
-        Some(height) => height / rest_height(&asset, path)?,
+        Some(height) => {
+            let units = asset.rest_height().map_err(|e| unfit(e, "reduce the model to what you need"))?;
+            if units <= 0.0 {
+                let name = path_text(path);
+                return Err(Failure::Usage(format!(
+                    "{name} is flat at rest, so --height says nothing; leave it out"
+                )));
+            }
+            height / units
+        }
         None => 1.0,
     };
     let options = EncodeOptions {
@@ -270,9 +281,10 @@ fn job<'a>(args: &Args, path: &'a Path) -> Result<Job<'a>, Failure> {
             Rate::Hertz(rate) => Some(rate),
         },
         shell: match args.shell {
-            Room::Mesh => shell_of(&asset, (0.03 / metres) as f32).map_err(|e| {
-                Failure::Data(format!("{}: {e}; name a distance with --shell", path_text(path)))
-            })?,
+            Room::Mesh => {
+                let shell = asset.shell((0.03 / metres) as f32);
+                shell.map_err(|e| unfit(e, "name a distance with --shell"))?
+            }
             Room::Distance(distance) => Shell::Distance((distance / metres) as f32),
         },
         between: !args.at_samples,

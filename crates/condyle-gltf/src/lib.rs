@@ -41,6 +41,7 @@ mod motion;
 mod placed;
 mod poser;
 mod problem;
+mod room;
 mod rows;
 mod scene;
 mod skeleton;

@@ -19,7 +19,7 @@ h2{margin-top:2.5rem}.axis{stroke:var(--faint)}.limit{stroke:var(--limit);stroke
 /// Width and height of a picture, and the room for words on its left and below it.
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 180.0;
-const LEFT: f64 = 64.0;
+const LEFT: f64 = 80.0;
 const BELOW: f64 = 22.0;
 /// Points of a line: more make no difference to be seen.
 const POINTS: usize = 900;

@@ -45,8 +45,10 @@ impl<'a> Line<'a> {
                 Content::Skeleton { joints: container.skeleton(entry.index)?.joint_count() }
             }
             (EntryKind::Mesh, Some(skeleton)) => {
-                let mesh = container.mesh(entry.index, &skeleton)?.mesh;
-                Content::Mesh { vertices: mesh.vertex_count(), triangles: mesh.indices().len() / 3 }
+                let placed = container.mesh(entry.index, &skeleton)?;
+                let (vertices, indices) = (placed.mesh.vertex_count(), placed.mesh.indices().len());
+                let corners = if indices > 0 { indices } else { vertices };
+                Content::Mesh { vertices, triangles: if placed.drawable { corners / 3 } else { 0 } }
             }
             (EntryKind::Clip, _) => Content::Clip(Clip::from_bytes(container.clip(entry.index)?)?),
             _ => {

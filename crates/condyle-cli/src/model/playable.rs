@@ -35,7 +35,7 @@ impl<'a> Playable<'a> {
         let total: f32 = parts.iter().map(|(_, weight)| weight).sum();
         let parts: Vec<_> = parts.into_iter().map(|(clip, weight)| (clip, weight / total)).collect();
         let names: Vec<_> = parts.iter().map(|(clip, _)| clip.name()).collect();
-        let name = names.join(" + ");
+        let name = names.join(" and ");
         let end = parts.iter().map(|(clip, share)| (clip.end - clip.start) * share).sum();
         Self { name, start: 0.0, end, kind: Kind::Mix(parts) }
     }
