@@ -48,9 +48,9 @@ fn play(bytes: &[u8], case: &str) -> bool {
         let sampled = sample(&clip, &skeleton, seconds, &mut pose);
         assert_eq!(sampled.is_ok(), joints == skeleton.joint_count(), "{case}: {sampled:?}");
         if clip.header().exact_count == 0 {
-            let mut numbers = pose.transforms().flat_map(|t| {
-                t.rotation.into_iter().chain(t.translation).chain(t.scale).collect::<Vec<_>>()
-            });
+            let mut numbers = pose
+                .transforms()
+                .flat_map(|t| t.rotation.into_iter().chain(t.translation).chain(t.scale).collect::<Vec<_>>());
             assert!(numbers.all(f32::is_finite), "{case} at {seconds}");
         }
         let mask: Vec<bool> = (0..skeleton.joint_count()).map(|j| j % 2 == 0).collect();

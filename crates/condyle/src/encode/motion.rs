@@ -30,8 +30,7 @@ impl Motion {
         job.joints.iter_mut().for_each(|joint| joint.budget -= budget);
         // The character where the clip starts, which is where it stays but for what is no motion.
         let start = job.seconds(0, 0);
-        let local =
-            |j: usize| source::joint(job.clip, job.skeleton, j, &job.tracks[j], &start[..1]);
+        let local = |j: usize| source::joint(job.clip, job.skeleton, j, &job.tracks[j], &start[..1]);
         let local: Vec<Vec<Local>> = (0..job.joints.len()).map(local).collect();
         let model = search::place_all(&job.joints, &local);
         let middle = model[usize::from(joint)][0].origin;
@@ -87,7 +86,12 @@ impl Motion {
         for _ in 0..64 {
             let mut shares = [Share { place: 0.75, translation: 0.45, swing: None }];
             for _ in 0..ROUNDS {
-                let found = search::search(&Task { joints: &joints, source: &source, shapes: &shapes, shares: &shares });
+                let found = search::search(&Task {
+                    joints: &joints,
+                    source: &source,
+                    shapes: &shapes,
+                    shares: &shares,
+                });
                 if found.failed(&joints).is_empty() {
                     let mut curves = found.curves;
                     curves.iter_mut().for_each(|curve| curve.index = job.joints.len());

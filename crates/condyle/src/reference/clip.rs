@@ -28,8 +28,7 @@ struct Track {
 
 impl Bytes<'_> {
     fn new(bytes: &[u8]) -> Bytes<'_> {
-        let mut read =
-            Bytes { bytes, joints: 0, sets: 0, events: 0, exacts: 0, segments: 0, index_bytes: 1 };
+        let mut read = Bytes { bytes, joints: 0, sets: 0, events: 0, exacts: 0, segments: 0, index_bytes: 1 };
         read.joints = read.number(20, 2) as usize;
         read.segments = read.number(28, 4) as usize;
         read.sets = read.number(44, 2) as usize;
@@ -105,7 +104,8 @@ impl Bytes<'_> {
             let mut bit = 0;
             for _ in 0..own {
                 let code = self.number(steps + at, 1);
-                let step = f64::from((code / 8) as u32).exp2() * (1.0 + (code % 8) as f64 / 8.0) / 67_108_864.0;
+                let step =
+                    f64::from((code / 8) as u32).exp2() * (1.0 + (code % 8) as f64 / 8.0) / 67_108_864.0;
                 let upper = if self.index_bytes == 2 { self.number(indices + count + at, 1) } else { 0 };
                 let index = (self.number(indices + at, 1) + 256 * upper) as usize;
                 let offset: [f64; 3] = core::array::from_fn(|c| {
@@ -144,9 +144,8 @@ impl Bytes<'_> {
     /// The last authored track of a kind and index: its value, and whether it is a straight line between two rotations.
     fn exact(&self, kind: u64, index: usize, seconds: f64) -> Option<Vec<f64>> {
         let line = |at: usize| 52 + 4 * self.segments + 8 * self.sets + 16 * at;
-        let is_it = |at: &usize| {
-            self.number(line(*at), 1) == kind && self.number(line(*at) + 4, 4) as usize == index
-        };
+        let is_it =
+            |at: &usize| self.number(line(*at), 1) == kind && self.number(line(*at) + 4, 4) as usize == index;
         let line = line((0..self.exacts).rev().find(is_it)?);
         let (code, width) = (self.number(line + 1, 1), self.number(line + 2, 2) as usize);
         let (keys, place) = (self.number(line + 8, 4) as usize, self.number(line + 12, 4) as usize);
@@ -312,7 +311,8 @@ pub fn clip_events(bytes: &[u8]) -> Vec<(f32, std::string::String)> {
     for at in 0..read.events {
         let end = read.number(place + 8 * at + 4, 4) as usize;
         let name = read.bytes[names + begin..names + end].to_vec();
-        events.push((read.float(place + 8 * at), std::string::String::from_utf8(name).expect("a valid clip")));
+        events
+            .push((read.float(place + 8 * at), std::string::String::from_utf8(name).expect("a valid clip")));
         begin = end;
     }
     events

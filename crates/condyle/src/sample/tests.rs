@@ -35,7 +35,8 @@ fn clips(joints: usize) -> Vec<(Made, Skeleton, Vec<u8>)> {
 /// Moments within, around and outside of a clip: ends, borders of segments, frames, and any.
 fn moments(clip: &Clip<'_>, random: &mut Random) -> Vec<f32> {
     let (start, end) = (clip.start(), clip.end());
-    let mut moments = vec![start, end, start - 1.0, end + 1.0, start.next_up(), end.next_down(), -1e30, 1e30, 0.0];
+    let mut moments =
+        vec![start, end, start - 1.0, end + 1.0, start.next_up(), end.next_down(), -1e30, 1e30, 0.0];
     for frame in 0..clip.frame_count().min(tries(20)) {
         let at = start + (end - start) * frame as f32 / clip.frame_count() as f32;
         moments.extend([at, at.next_up(), at.next_down()]);
@@ -65,14 +66,15 @@ fn any_moment_is_what_the_words_of_the_format_say() {
                 let want = reference::sample_clip(&bytes, &skeleton, seconds.into());
                 for dispatch in Dispatch::all() {
                     let mut pose = Pose::identity(joints);
-                    dispatch
-                        .scope(|| sample(&clip, &skeleton, seconds, &mut pose))
-                        .expect("the sizes agree");
+                    dispatch.scope(|| sample(&clip, &skeleton, seconds, &mut pose)).expect("the sizes agree");
                     check_pose(&pose, &want, &format!("{what:?} at {seconds}, {dispatch}"));
                 }
                 let motion = (clip.motion_at(seconds.into()), reference::clip_motion(&bytes, seconds.into()));
                 let off = |a: f64, b: f64| (a - b).abs();
-                assert!((0..3).all(|c| off(motion.0.translation[c], motion.1.translation[c]) < 1e-12), "{what:?}");
+                assert!(
+                    (0..3).all(|c| off(motion.0.translation[c], motion.1.translation[c]) < 1e-12),
+                    "{what:?}"
+                );
                 assert!((0..4).all(|c| off(motion.0.rotation[c], motion.1.rotation[c]) < 1e-9), "{what:?}");
                 for (target, width) in clip.sets() {
                     let mut values = vec![f32::NAN; width];
@@ -119,10 +121,15 @@ fn all_ways_to_sample_agree_to_the_bit() {
                         let share = random.below(5);
                         let mask: Vec<bool> = (0..joints).map(|_| random.below(4) < share).collect();
                         let mut masked = Pose::identity(joints);
-                        sample_masked(&clip, &skeleton, seconds, &mask, &mut masked).expect("the sizes agree");
+                        sample_masked(&clip, &skeleton, seconds, &mask, &mut masked)
+                            .expect("the sizes agree");
                         for joint in 0..joints {
                             let source = if mask[joint] { pose } else { skeleton.rest() };
-                            assert_eq!(masked.get(joint), source.get(joint), "{case} at {seconds}, joint {joint}");
+                            assert_eq!(
+                                masked.get(joint),
+                                source.get(joint),
+                                "{case} at {seconds}, joint {joint}"
+                            );
                         }
                     }
                     // Backward.
@@ -175,9 +182,7 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
         assert_eq!(sample_crowd(&characters, &skeleton, &mut poses), refused);
         assert_eq!(poses, [untouched.clone(), untouched.clone()]);
     }
-    let length = |found, needed| move |error: Error| {
-        matches!(error, Error::Length { found: f, needed: n, .. } if (f, n) == (found, needed))
-    };
+    let length = |found, needed| move |error: Error| matches!(error, Error::Length { found: f, needed: n, .. } if (f, n) == (found, needed));
     assert!(sample(&clip, &other, 0.0, &mut pose).is_err_and(length(16, 17)));
     assert!(sample(&clip, &skeleton, 0.0, &mut Pose::identity(18)).is_err_and(length(18, 17)));
     assert!(sample_masked(&clip, &skeleton, 0.0, &[true; 16], &mut pose).is_err_and(length(16, 17)));
