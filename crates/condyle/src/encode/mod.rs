@@ -72,7 +72,7 @@ pub struct EncodeOptions {
     /// How long to look.
     pub effort: Effort,
     /// What is taken out of the pose as the motion of the character, for [`Clip::motion_at`], as
-    /// [`extract_root_motion`](crate::extract_root_motion) does it. What the motion is off by counts within the budget, wherever on the character it is.
+    /// [`extract_root_motion`](crate::extract_root_motion) does it, but with a sample at each frame whatever its `sample_rate`. What the motion is off by counts within the budget, wherever on the character it is.
     pub motion: Option<RootMotionOptions>,
     /// What happens during the clip, for [`Clip::events`]: seconds count from the clip's start.
     pub events: Vec<Event>,
@@ -192,12 +192,35 @@ pub fn encode(
             progress(done);
         }
     };
-    let rate = options.rate.unwrap_or_else(|| rate::of(clip));
+    positive(0, options.budget)?;
+    let frames = frames(clip, options)?;
     let Some(wanted) = &options.motion else {
-        return compress(&Job::new(clip, skeleton, options, rate, None)?, &mut progress);
+        return compress(&Job::new(clip, skeleton, options, frames, None)?, &mut progress);
     };
-    let (in_place, motion) = extract_root_motion(clip, skeleton, wanted)?;
-    compress(&Job::new(&in_place, skeleton, options, rate, Some((wanted.joint, motion)))?, &mut progress)
+    // A sample at each frame: a hair less, as what is left of a span makes one more.
+    let sample_rate = if frames.0 > 0 { frames.1.next_down() } else { frames.1 };
+    let (in_place, motion) =
+        extract_root_motion(clip, skeleton, &RootMotionOptions { sample_rate, ..*wanted })?;
+    compress(&Job::new(&in_place, skeleton, options, frames, Some((wanted.joint, motion)))?, &mut progress)
+}
+
+fn positive(at: usize, v: f32) -> Result<(), Error> {
+    if v.is_finite() && v > 0.0 { Ok(()) } else { Err(Error::NotFinite { what: "options", at }) }
+}
+
+/// How many frames follow the first one, and how many there are in a second.
+fn frames(clip: &RawClip, options: &EncodeOptions) -> Result<(usize, f32), Error> {
+    let rate = options.rate.unwrap_or_else(|| rate::of(clip));
+    positive(1, rate)?;
+    // A hair beyond a whole number of frames is that number.
+    let frames = f64::from(clip.duration()) * f64::from(rate) - 1e-3;
+    if frames > MOST_FRAMES as f64 {
+        let found = if frames < 1e18 { frames as usize } else { usize::MAX };
+        return Err(Error::TooMany { what: "frames", found, limit: MOST_FRAMES });
+    }
+    let frames = if clip.duration() > 0.0 { (frames.max(0.0) as usize) + 1 } else { 0 };
+    // The last frame is the end.
+    Ok((frames, if frames > 0 { (frames as f64 / f64::from(clip.duration())) as f32 } else { rate }))
 }
 
 fn compress(job: &Job<'_>, progress: &mut dyn FnMut(f32)) -> Result<Encoded, Error> {
@@ -250,15 +273,10 @@ impl<'a> Job<'a> {
         clip: &'a RawClip,
         skeleton: &'a Skeleton,
         options: &'a EncodeOptions,
-        rate: f32,
+        (frames, rate): (usize, f32),
         motion: Option<(u16, RootMotion)>,
     ) -> Result<Self, Error> {
         let count = skeleton.joint_count();
-        let positive = |at, v: f32| {
-            if v.is_finite() && v > 0.0 { Ok(()) } else { Err(Error::NotFinite { what: "options", at }) }
-        };
-        positive(0, options.budget)?;
-        options.rate.map_or(Ok(()), |rate| positive(1, rate))?;
         positive(3, options.value_budget)?;
         let shell = measure::shell(skeleton, &options.shell)?;
         for (at, track) in clip.tracks().iter().enumerate() {
@@ -305,15 +323,6 @@ impl<'a> Job<'a> {
         }
         let (sets, set_tracks) = sets(clip);
         let events = Events::new(clip.duration(), options.events.clone())?;
-        // A hair beyond a whole number of frames is that number.
-        let frames = f64::from(clip.duration()) * f64::from(rate) - 1e-3;
-        if frames > MOST_FRAMES as f64 {
-            let found = if frames < 1e18 { frames as usize } else { usize::MAX };
-            return Err(Error::TooMany { what: "frames", found, limit: MOST_FRAMES });
-        }
-        let frames = if clip.duration() > 0.0 { (frames.max(0.0) as usize) + 1 } else { 0 };
-        // The last frame is the end.
-        let rate = if frames > 0 { (frames as f64 / f64::from(clip.duration())) as f32 } else { rate };
         let moments = if options.between { BETWEEN } else { 1 };
         let mut job = Self {
             clip,
