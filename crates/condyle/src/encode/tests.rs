@@ -42,7 +42,9 @@ fn curve(
     let base: [i32; 3] = core::array::from_fn(|_| random.below(2 * most as usize) as i32 - most);
     let base = base.map(|v| v / 2);
     let keys = if degree == Degree::Constant { 1 } else { intervals + 1 };
-    let key = |_| core::array::from_fn(|c| base[c] + random.below(1 << bits[c]) as i32);
+    // The first one is the least, so that what keys count from has three bytes.
+    let key =
+        |at| core::array::from_fn(|c| base[c] + if at == 0 { 0 } else { random.below(1 << bits[c]) as i32 });
     Curve { kind, index, degree, intervals, code: code.unwrap_or(0), keys: (0..keys).map(key).collect() }
 }
 

@@ -169,13 +169,18 @@ pub fn sample_set(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f
     };
     Error::check_len("values", values.len(), width)?;
     values.fill(0.0);
-    one_by_one(&clip.locate(seconds.into()), Kind::Values, |track, numbers| {
-        if let Some(rest) = track.checked_sub(first).and_then(|track| values.get_mut(track * WIDTH..)) {
-            for (value, number) in rest.iter_mut().zip(numbers) {
-                *value = number as f32;
+    one_by_one(
+        &clip.locate(seconds.into()),
+        Kind::Values,
+        |_, taps| taps,
+        |track, numbers| {
+            if let Some(rest) = track.checked_sub(first).and_then(|track| values.get_mut(track * WIDTH..)) {
+                for (value, number) in rest.iter_mut().zip(numbers) {
+                    *value = number as f32;
+                }
             }
-        }
-    });
+        },
+    );
     for track in clip.exacts().filter(|t| t.kind == Some(Kind::Values) && t.index == set) {
         for (component, value) in values.iter_mut().enumerate() {
             *value = track.at(seconds, component) as f32;
@@ -184,12 +189,19 @@ pub fn sample_set(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f
     Ok(true)
 }
 
-/// The numbers of all tracks of one kind, without lanes and in f64: for what a clip has few of.
-pub(super) fn one_by_one(place: &Place<'_>, kind: Kind, mut put: impl FnMut(usize, [f64; WIDTH])) {
+/// The numbers of all tracks of one kind, without lanes and in f64: for what a clip has few of. `keys` may ask for others than
+/// those of the moment.
+pub(super) fn one_by_one(
+    place: &Place<'_>,
+    kind: Kind,
+    mut keys: impl FnMut(Degree, Taps) -> Taps,
+    mut put: impl FnMut(usize, [f64; WIDTH]),
+) {
     let segment = &place.segment;
     for placed in segment.classes().filter(|placed| placed.class.kind == kind) {
         let class = placed.class;
         let taps = Taps::at(class.degree, class.intervals, place.ratio * class.intervals as f64);
+        let taps = keys(class.degree, taps);
         let mut bit = 0;
         for i in 0..class.count {
             let track = placed.track + i;

@@ -2,7 +2,8 @@
 
 use super::clip::one_by_one;
 use crate::clip::layout::Kind;
-use crate::rigid::exp;
+use crate::clip::spline::{Degree, Taps};
+use crate::rigid::{conjugate, exp, log, product};
 use crate::{Clip, Error, Looping, Rigid, motion_over};
 
 impl Clip<'_> {
@@ -36,18 +37,38 @@ impl Clip<'_> {
     /// ```
     #[must_use]
     pub fn motion_at(&self, seconds: f64) -> Rigid {
-        let (mut log, mut translation) = ([0.0; 3], [0.0; 3]);
-        if self.has_motion() {
-            let place = self.locate(if seconds.is_nan() { f64::NEG_INFINITY } else { seconds });
-            for (kind, put) in [(Kind::Rotation, &mut log), (Kind::Translation, &mut translation)] {
-                one_by_one(&place, kind, |track, numbers| {
-                    if track == self.joint_count() {
-                        *put = numbers;
-                    }
-                });
-            }
+        if !self.has_motion() {
+            return Rigid::IDENTITY;
         }
-        Rigid { rotation: exp(log.map(|v| 2.0 * v)), translation }
+        let place = self.locate(if seconds.is_nan() { f64::NEG_INFINITY } else { seconds });
+        let (mut from, mut to, mut translation) = ([0.0; 3], [0.0; 3], [0.0; 3]);
+        let own = |put: &mut [f64; 3], track: usize, numbers: [f64; 3]| {
+            if track == self.joint_count() {
+                *put = numbers;
+            }
+        };
+        // A rotation that goes from key to key does so by slerp; any other one has one logarithm.
+        let mut part = 0.0;
+        let one = |first| Taps { first, count: 1, weights: [1.0, 0.0, 0.0, 0.0] };
+        let first = |degree, taps: Taps| if degree == Degree::Linear { one(taps.first) } else { taps };
+        one_by_one(&place, Kind::Rotation, first, |track, numbers| own(&mut from, track, numbers));
+        let second = |degree, taps: Taps| {
+            if degree != Degree::Linear {
+                return taps;
+            }
+            part = taps.weights[1];
+            one(taps.first + 1)
+        };
+        one_by_one(&place, Kind::Rotation, second, |track, numbers| own(&mut to, track, numbers));
+        one_by_one(
+            &place,
+            Kind::Translation,
+            |_, taps| taps,
+            |track, numbers| own(&mut translation, track, numbers),
+        );
+        let [from, to] = [from, to].map(|half| exp(half.map(|v| 2.0 * v)));
+        let way = log(product(conjugate(from), to));
+        Rigid { rotation: product(from, exp(way.map(|v| v * part))), translation }
     }
 
     /// How far the clip moves its character from one value of a clock to another: [`motion_over`](crate::motion_over).
