@@ -32,8 +32,9 @@ Examples:
   condyle encode models/*.glb -o all.condyle --json | jq .error_max_m
 
 The error is measured in the pose, through all joints above, on what was decoded: on vertices of the mesh that lie farthest out
-on each joint, at every frame and three times between each two. Vertices between these may be off by a few percent more; morph
-targets are not counted in. What no curve brings under the error asked for is kept as it was authored.
+on each joint, at every frame and three times between each two. There it is never above what was asked for: what no curve can
+bring so low is kept as it was authored. Between these moments, where the original has keys at other times, and between these
+vertices it may be more; `condyle compare` measures how much. Morph targets are not counted in.
 
 A length has a unit, mm, cm or m; without one it is metres. The file holds, for each model, its skeleton, meshes, clips and the
 document without its animations; info, skin, render, compare and decode read it. The same models make the same bytes with any
