@@ -32,7 +32,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    fn range(&mut self, from: f32, to: f32) -> f32 {
+    pub(crate) fn range(&mut self, from: f32, to: f32) -> f32 {
         from + (to - from) * ((self.bits() >> 40) as f32 / (1_u64 << 24) as f32)
     }
 
@@ -128,6 +128,47 @@ impl Random {
             }
         }
         RawClip::new("clip".into(), vec![times], tracks).expect("a valid clip")
+    }
+
+    /// A movement as people make them: every joint swings about all of its axes, some times a second, away from where it rests, and
+    /// the first one walks. Four seconds of 30 keys.
+    pub(crate) fn motion(&mut self, skeleton: &Skeleton) -> RawClip {
+        let times: Vec<f32> = (0..121).map(|k| k as f32 / 30.0).collect();
+        let mut tracks = Vec::new();
+        for (joint, rest) in (0..).zip(skeleton.rest().transforms()) {
+            let swings: Vec<[f32; 3]> =
+                (0..6).map(|_| [self.range(0.0, 0.15), self.range(1.5, 8.0), self.range(0.0, 6.3)]).collect();
+            let mut values = Vec::new();
+            for t in &times {
+                let swing = |axis: usize| {
+                    let wave = |[size, speed, at]: [f32; 3]| size * (speed * t + at).sin();
+                    wave(swings[axis]) + 0.4 * wave(swings[axis + 3])
+                };
+                let mut turn = [swing(0), swing(1), swing(2), 1.0];
+                let length = turn.iter().map(|v| v * v).sum::<f32>().sqrt();
+                turn = turn.map(|v| v / length);
+                let [ax, ay, az, aw] = rest.rotation;
+                let [bx, by, bz, bw] = turn;
+                values.extend([
+                    aw * bx + ax * bw + ay * bz - az * by,
+                    aw * by - ax * bz + ay * bw + az * bx,
+                    aw * bz + ax * by - ay * bx + az * bw,
+                    aw * bw - ax * bx - ay * by - az * bz,
+                ]);
+            }
+            let interpolation = Interpolation::Linear;
+            tracks.push(Track { target: Target::Rotation(joint), interpolation, timeline: 0, values });
+        }
+        let [x, y, z] = skeleton.rest().get(0).translation;
+        let walk =
+            times.iter().flat_map(|t| [x + 0.05 * (3.0 * t).sin(), y + 0.03 * (6.0 * t).cos(), z + 1.2 * t]);
+        tracks.push(Track {
+            target: Target::Translation(0),
+            interpolation: Interpolation::Linear,
+            timeline: 0,
+            values: walk.collect(),
+        });
+        RawClip::new("motion".into(), vec![times], tracks).expect("a valid clip")
     }
 
     pub(crate) fn skin(&mut self, joints: usize) -> Skin {

@@ -14,11 +14,17 @@ enum Demand {
     Times(&'static str, f64),
     /// At most so many times as long as copying the same bytes.
     Copy(f64),
+    /// Nanoseconds per element, at most.
+    Nanoseconds(f64),
 }
 
-use Demand::{Copy, Ticks, Times};
+use Demand::{Copy, Nanoseconds, Ticks, Times};
 
 const TARGETS: &[(&str, &str, usize, &[Demand])] = &[
+    ("sample_67_forward", "blocks", 67, &[Nanoseconds(6.0), Times("glam", 6.0)]),
+    ("sample_67_backward", "blocks", 67, &[Nanoseconds(6.0), Times("glam", 6.0)]),
+    ("sample_67_random", "blocks", 67, &[Nanoseconds(6.0), Times("glam", 6.0)]),
+    ("sample_67_crowd", "blocks", 67_000, &[Nanoseconds(7.8)]),
     (
         "slerp_joints",
         "blocks",
@@ -61,6 +67,9 @@ pub(crate) fn table(rows: &[Row], request: &Request) -> Table {
             let (what, at_most, limit, found, cycles) = match *demand {
                 Ticks(limit) => {
                     ("ticks".into(), true, limit, ours.map(|row| row.ticks), ours.map(|row| row.cycles))
+                }
+                Nanoseconds(limit) => {
+                    ("ns".into(), true, limit, ours.map(|row| row.ns), ours.map(|row| row.cycles))
                 }
                 Times(peer, limit) => {
                     (format!("times as fast as {peer}"), false, limit, time_of(work, peer), None)

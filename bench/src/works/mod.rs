@@ -1,6 +1,7 @@
 //! The works: condyle on every instruction set in both modes, and the same done by its peers on the same data.
 
 mod blend;
+mod clip;
 mod convert;
 mod interpolate;
 mod model;
@@ -24,6 +25,7 @@ pub(crate) fn all() -> Vec<Case> {
     let groups = [
         roofline::cases(),
         sample::cases(),
+        clip::cases(),
         interpolate::cases(),
         convert::cases(),
         blend::cases(),

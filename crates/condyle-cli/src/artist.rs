@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use condyle::{NO_PARENT, NormalRule, RawClip, Skin};
+use condyle::{NO_PARENT, NormalRule, Skin};
 use condyle_gltf::{Asset, Instance, Placement, Poser};
 use image::RgbImage;
 
 use crate::material::{Alpha, Material, Materials, Texture};
-use crate::model::triangles;
+use crate::model::{Playable, triangles};
 use crate::overlay;
 use crate::raster::{Canvas, Corner};
 use crate::stage::{Bounds, Camera, Ground};
@@ -70,7 +70,7 @@ impl<'a> Artist<'a> {
     }
 
     /// Poses everything; what is drawn and measured next is this moment.
-    pub(crate) fn pose(&mut self, clip: Option<&RawClip>, seconds: f32) -> Result<(), condyle::Error> {
+    pub(crate) fn pose(&mut self, clip: Option<&Playable<'_>>, seconds: f32) -> Result<(), condyle::Error> {
         self.poser.pose(clip, seconds)
     }
 

@@ -6,7 +6,7 @@ mod picture;
 mod subject;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use condyle::Dispatch;
 use serde_json::{Value, json};
@@ -15,10 +15,10 @@ use self::measure::{Difference, measure, moments};
 use self::picture::{Format, Series};
 use self::subject::{Gltf, Subject};
 use crate::failure::Failure;
-use crate::model::{self, find_clip, fps_up_to};
+use crate::model::{self, Which, find_clip, fps_up_to};
 use crate::numerics::Numerics;
 use crate::output::{check_destination, print, print_json, progress, warn, write_file};
-use crate::text::{grouped, printable, table};
+use crate::text::{grouped, millimetres, printable, table};
 
 /// Measure how far the vertices of two files are apart while their clips play
 #[derive(clap::Args)]
@@ -36,12 +36,14 @@ either file and at three moments between each two.
 Worst is the greatest distance of a vertex from its twin; 99 % of all vertices at all moments are not further apart than the next
 column says; the last is the greatest distance of each moment, on average. Units of the files are taken as metres.")]
 pub(crate) struct Args {
-    /// The model as it should be: .glb or .gltf
+    /// The model as it should be: .glb, .gltf or .condyle
     #[arg(value_name = "A")]
     a: PathBuf,
     /// The model that is compared with it
     #[arg(value_name = "B")]
     b: PathBuf,
+    #[command(flatten)]
+    which: Which,
     /// One clip only, by name or index in A
     #[arg(long, value_name = "NAME|INDEX")]
     clip: Option<String>,
@@ -67,15 +69,17 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut sources: BTreeSet<PathBuf> = model::sources(&args.a, None);
     sources.extend(model::sources(&args.b, None));
     plot.iter().try_for_each(|(to, _)| check_destination(to, &sources))?;
-    let (a, b) = (model::open(&args.a, args.json)?, model::open(&args.b, args.json)?);
-    for (path, asset) in [(&args.a, &a), (&args.b, &b)] {
-        sources.extend(model::sources(path, Some(&asset.document)));
+    let which = args.which.name();
+    let open = |path: &Path| model::open(path, which.filter(|_| model::is_container(path)), args.json);
+    let (a, b) = (open(&args.a)?, open(&args.b)?);
+    for (path, model) in [(&args.a, &a), (&args.b, &b)] {
+        sources.extend(model::sources(path, Some(&model.asset.document)));
     }
     plot.iter().try_for_each(|(to, _)| check_destination(to, &sources))?;
 
-    let wanted = args.clip.as_deref().filter(|_| !a.clips.is_empty());
-    let wanted = wanted.map(|name| find_clip(&a, name)).transpose()?;
-    let wanted = wanted.and_then(|clip| a.clips.iter().position(|c| std::ptr::eq(c, clip)));
+    let all = a.clips();
+    let wanted = args.clip.as_deref().filter(|_| !all.is_empty());
+    let wanted = wanted.map(|name| find_clip(a.asset.document.name(), &all, name)).transpose()?;
     let (mut a, mut b) = (Gltf::new(&a)?, Gltf::new(&b)?);
     let parts = pairs::parts(&a, &b)?;
     let clips = clips(args, &a, &b, wanted)?;
@@ -185,16 +189,6 @@ fn to_text(a: &dyn Subject, b: &dyn Subject, scale: f64, found: &[(usize, Differ
     format!("{} and {}, millimetres\n{}", a.file(), b.file(), table("><>>>><", rows))
 }
 
-/// Metres as millimetres, four digits or more.
-fn millimetres(metres: f64) -> String {
-    match 1000.0 * metres {
-        0.0 => "0".into(),
-        mm if mm < 0.01 => format!("{mm:.1e}"),
-        mm if mm < 10.0 => format!("{mm:.3}"),
-        mm => format!("{mm:.1}"),
-    }
-}
-
 fn to_json(
     args: &Args,
     dispatch: Dispatch,
@@ -233,16 +227,5 @@ fn parse_height(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(height) if height.is_finite() && height > 0.0 => Ok(height),
         _ => Err("a height is a number of metres above 0, such as 1.8".into()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn millimetres_have_digits_where_they_are_small() {
-        let shown = [0.0, 2.5e-7, 1.25e-4, 0.0123, 3.0].map(millimetres);
-        assert_eq!(shown, ["0", "2.5e-4", "0.125", "12.3", "3000.0"]);
     }
 }

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use crate::character;
 use crate::failure::Failure;
+use crate::model::Playable;
 use crate::numerics::Numerics;
 use crate::output::{Written, print, print_json, write_file};
 use crate::picture::{self, Format};
@@ -59,7 +60,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let glb = character::glb();
     write("character.glb", "the character, rigged, with its clips", &glb)?;
     let asset = import(&glb)?;
-    let clip = |name: &str| asset.clips.iter().find(|c| c.name() == name);
+    let clips: Vec<_> = asset.clips.iter().map(Playable::raw).collect();
+    let clip = |name: &str| clips.iter().find(|c| c.name() == name);
     let times = time(&glb, &asset)?;
 
     let mut scene = Scene::new(&asset)?;

@@ -1,5 +1,7 @@
 //! `condyle info`: what is in a model.
 
+mod container;
+
 use std::path::{Path, PathBuf};
 
 use condyle::{Interpolation, RawClip};
@@ -18,11 +20,12 @@ use crate::text::{counted, path_text, printable, size, table};
 Examples:
   condyle info fox.glb
   condyle info fox.glb --json | jq '.clips[].name'
+  condyle info fox.condyle                         what condyle encode made of it, entry by entry
 
 Joints marked with * deform a mesh; the others only carry them. Keys are counted over all tracks of a clip.
 With --json, a file that cannot be used is described as check does it.")]
 pub(crate) struct Args {
-    /// The model: .glb or .gltf
+    /// The model: .glb, .gltf or .condyle
     model: PathBuf,
     /// Everything as one JSON object
     #[arg(long)]
@@ -30,11 +33,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let asset = model::open(&args.model, args.json)?;
+    if model::is_container(&args.model) {
+        return container::run(&args.model, args.json);
+    }
+    let asset = &model::open_document(&args.model, args.json)?;
     let bytes = std::fs::metadata(&args.model).map_or(0, |m| m.len() as usize);
     match args.json {
-        true => print_json(&format!("{:#}", to_json(&asset, &args.model, bytes))),
-        false => print(&to_text(&asset, &args.model, bytes)),
+        true => print_json(&format!("{:#}", to_json(asset, &args.model, bytes))),
+        false => print(&to_text(asset, &args.model, bytes)),
     }
 }
 

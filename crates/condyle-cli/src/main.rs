@@ -2,11 +2,14 @@
 
 mod artist;
 mod bench;
+mod blend;
 mod character;
 mod check;
 mod compare;
 mod completions;
+mod decode;
 mod demo;
+mod encode;
 mod failure;
 mod info;
 mod material;
@@ -45,6 +48,8 @@ Examples:
   condyle compare fox.glb smaller.glb               how far two files move apart
   condyle skin fox.glb --clip Run --time 0.5 -o posed.glb
   condyle render fox.glb --clip Run -o fox.gif      pictures, still or moving
+  condyle encode fox.glb -o fox.condyle             its clips, compressed
+  condyle blend fox.glb --clip Walk --clip Run -o fox.gif
   condyle bench --only slerp_joints                 how fast it is on this machine
   condyle papers --only eberly                      the tables of the papers behind it, computed again
 
@@ -55,10 +60,13 @@ Each subcommand explains itself: condyle skin --help";
 enum Command {
     Demo(demo::Args),
     Render(render::Args),
+    Blend(blend::Args),
     Skin(skin::Args),
     Info(info::Args),
     Check(check::Args),
     Compare(compare::Args),
+    Encode(encode::Args),
+    Decode(decode::Args),
     Papers(papers::Args),
     Bench(bench::Args),
     Completions(completions::Args),
@@ -68,10 +76,13 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Demo(args) => demo::run(&args),
         Command::Render(args) => render::run(&args),
+        Command::Blend(args) => blend::run(&args),
         Command::Skin(args) => skin::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Encode(args) => encode::run(&args),
+        Command::Decode(args) => decode::run(&args),
         Command::Papers(args) => papers::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Completions(args) => completions::run(&args),

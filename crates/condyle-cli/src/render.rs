@@ -1,15 +1,14 @@
 //! `condyle render`: pictures of a character.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use condyle::RawClip;
 use condyle_gltf::Asset;
 use image::{RgbImage, imageops};
 use serde_json::json;
 
 use crate::artist::Artist;
 use crate::failure::Failure;
-use crate::model::{self, Source, fps_up_to, parse_seconds};
+use crate::model::{self, Model, Playable, Source, Which, fps_up_to, parse_seconds};
 use crate::numerics::Numerics;
 use crate::output::{check_destination, print, print_json, progress, warn, write_file};
 use crate::overlay;
@@ -29,13 +28,22 @@ Examples:
 
 The camera shows all that the clip does. The name of the output decides the format.")]
 pub(crate) struct Args {
-    /// The character: .glb or .gltf
+    /// The character: .glb, .gltf or .condyle
     model: PathBuf,
     #[command(flatten)]
     source: Source,
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    picture: Picture,
+}
+
+/// What is drawn of a movement, and how.
+#[derive(clap::Args)]
+pub(crate) struct Picture {
     /// Seconds into the clip; one picture, also in a moving format [default: 0, or the whole clip if it moves]
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, allow_hyphen_values = true)]
-    #[arg(conflicts_with_all = ["rest", "sheet", "turntable", "fps"])]
+    #[arg(conflicts_with_all = ["sheet", "turntable", "fps"])]
     time: Option<f32>,
     /// Where to write
     #[arg(short, long, value_name = "OUT.png|.gif|.webp")]
@@ -48,7 +56,7 @@ pub(crate) struct Args {
     skeleton: bool,
     /// A contact sheet of N moments, evenly spaced
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
-    #[arg(conflicts_with_all = ["rest", "turntable", "fps"])]
+    #[arg(conflicts_with_all = ["turntable", "fps"])]
     sheet: Option<u32>,
     /// Let the camera go round
     #[arg(long)]
@@ -86,6 +94,23 @@ const LARGEST_SHEET: u32 = 16_000;
 const MEASURES: u16 = 24;
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let picture = &args.picture;
+    if args.source.is_rest() && (picture.time.is_some() || picture.sheet.is_some()) {
+        let asked = if picture.time.is_some() { "--time" } else { "--sheet" };
+        return Err(Failure::Usage(format!(
+            "{asked} is a moment of a clip: name a --clip in the place of --rest"
+        )));
+    }
+    draw(&args.model, args.which.name(), picture, |model| args.source.find(model))
+}
+
+/// Draws what `find` finds in the model.
+pub(crate) fn draw(
+    path: &Path,
+    which: Option<&str>,
+    args: &Picture,
+    find: impl for<'a> FnOnce(&'a Model) -> Result<Option<Playable<'a>>, Failure>,
+) -> Result<(), Failure> {
     let dispatch = args.numerics.apply()?;
     let format = Format::of(&args.output)?;
     if format == Format::Png && (args.turntable || args.fps.is_some()) {
@@ -94,14 +119,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             "{asked} is for moving pictures: let the output end in .gif or .webp"
         )));
     }
-    check_destination(&args.output, &model::sources(&args.model, None))?;
-    let asset = model::open(&args.model, args.json)?;
-    check_destination(&args.output, &model::sources(&args.model, Some(&asset.document)))?;
-    let clip = args.source.find(&asset)?;
+    check_destination(&args.output, &model::sources(path, None))?;
+    let model = model::open(path, which, args.json)?;
+    let asset = &model.asset;
+    check_destination(&args.output, &model::sources(path, Some(&asset.document)))?;
+    let clip = find(&model)?;
+    let clip = clip.as_ref();
     let plan = plan(args, format, clip)?;
-    let mut scene = Scene::new(&asset)?;
+    let mut scene = Scene::new(asset)?;
     for problem in scene.artist.problems() {
-        warn(&args.model, &format!("{problem}; drawn without it"));
+        warn(path, &format!("{problem}; drawn without it"));
     }
     let view = View { yaw: args.yaw.to_radians(), pitch: args.pitch.to_radians() };
     let look = Look { view, size: args.size, skeleton: args.skeleton };
@@ -111,7 +138,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             (picture::still(format, &scene.draw(clip, seconds, &shot, 0)?)?, 1)
         }
         Plan::Sheet(moments) => {
-            let label = clip.map_or("", RawClip::name);
+            let label = clip.map_or("", Playable::name);
             (picture::still(format, &scene.row(clip, label, &moments, &look)?)?, moments.len())
         }
         Plan::Moving { moments, fps } => {
@@ -123,10 +150,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match args.json {
         true => {
             let report = json!({
-                "file": args.model.to_string_lossy(),
+                "file": path.to_string_lossy(),
                 "isa": dispatch.isa().name(),
                 "numeric": dispatch.numeric().name(),
-                "clip": clip.map(RawClip::name),
+                "clip": clip.map(Playable::name),
                 "frames": frames,
                 "files": [file.to_json()],
             });
@@ -146,7 +173,7 @@ enum Plan {
     Moving { moments: Vec<f32>, fps: f64 },
 }
 
-fn plan(args: &Args, format: Format, clip: Option<&RawClip>) -> Result<Plan, Failure> {
+fn plan(args: &Picture, format: Format, clip: Option<&Playable<'_>>) -> Result<Plan, Failure> {
     if let Some(count) = args.sheet {
         let columns = columns(count);
         let (wide, high) = (args.size[0] * columns, args.size[1] * count.div_ceil(columns));
@@ -185,7 +212,7 @@ fn plan(args: &Args, format: Format, clip: Option<&RawClip>) -> Result<Plan, Fai
 }
 
 /// `count` moments of a clip, evenly spaced. The end is left out: in a clip that repeats it is the start.
-pub(crate) fn evenly(clip: Option<&RawClip>, count: usize) -> Vec<f32> {
+pub(crate) fn evenly(clip: Option<&Playable<'_>>, count: usize) -> Vec<f32> {
     let (start, end) = clip.map_or((0.0, 0.0), |c| (c.start(), c.end()));
     (0..count).map(|i| start + (end - start) * (i as f32 / count as f32)).collect()
 }
@@ -227,7 +254,7 @@ impl<'a> Scene<'a> {
     /// Places the camera so that it sees the whole clip: once, or for each of the `turns` of a turntable.
     pub(crate) fn frame(
         &mut self,
-        clip: Option<&RawClip>,
+        clip: Option<&Playable<'_>>,
         look: &Look,
         turns: usize,
     ) -> Result<Shot, Failure> {
@@ -264,7 +291,7 @@ impl<'a> Scene<'a> {
         Ok(Shot { cameras, ground, look: *look })
     }
 
-    fn pose(&mut self, clip: Option<&RawClip>, seconds: f32) -> Result<(), Failure> {
+    fn pose(&mut self, clip: Option<&Playable<'_>>, seconds: f32) -> Result<(), Failure> {
         self.artist
             .pose(clip, seconds)
             .map_err(|e| Failure::Data(format!("{}: at {seconds} s {e}; look at its keys there", self.name)))
@@ -273,7 +300,7 @@ impl<'a> Scene<'a> {
     /// One moment. `turn` is the place of the camera, if it moves.
     pub(crate) fn draw(
         &mut self,
-        clip: Option<&RawClip>,
+        clip: Option<&Playable<'_>>,
         seconds: f32,
         shot: &Shot,
         turn: usize,
@@ -293,7 +320,7 @@ impl<'a> Scene<'a> {
     /// Moments side by side, each with its time under a common name.
     pub(crate) fn row(
         &mut self,
-        clip: Option<&RawClip>,
+        clip: Option<&Playable<'_>>,
         name: &str,
         moments: &[f32],
         look: &Look,
@@ -323,7 +350,7 @@ impl<'a> Scene<'a> {
     pub(crate) fn movie(
         &mut self,
         format: Format,
-        clip: Option<&RawClip>,
+        clip: Option<&Playable<'_>>,
         moments: &[f32],
         fps: f64,
         look: &Look,

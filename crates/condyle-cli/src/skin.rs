@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use condyle::{Dispatch, NormalRule, RawClip};
+use condyle::{Dispatch, NormalRule};
 use condyle_gltf::{Asset, Exporter, Poser, Severity};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::model::{self, Source, fps_up_to, parse_seconds};
+use crate::model::{self, Playable, Source, Which, fps_up_to, parse_seconds};
 use crate::npy::write_npy;
 use crate::numerics::Numerics;
 use crate::output::{Written, check_destination, print, print_json, progress, warn, write_file};
@@ -29,10 +29,12 @@ skins, animations or morph targets. Normals without a direction keep the one the
 A .npy is written for each attribute of each primitive: posed.node3.primitive0.position.npy, then normal and
 tangent, shaped (vertices, 3 or 4), f32. Its name always ends in .npy.")]
 pub(crate) struct Args {
-    /// The character: .glb or .gltf
+    /// The character: .glb, .gltf or .condyle
     model: PathBuf,
     #[command(flatten)]
     source: Source,
+    #[command(flatten)]
+    which: Which,
     /// Seconds into the clip; several, separated by commas, write a numbered series [default: 0]
     #[arg(long, value_name = "SECONDS", value_delimiter = ',', value_parser = parse_seconds)]
     #[arg(allow_hyphen_values = true, conflicts_with_all = ["rest", "fps"])]
@@ -86,9 +88,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let dispatch = args.numerics.apply()?;
     let format = format(args)?;
     check_destination(&args.output, &model::sources(&args.model, None))?;
-    let asset = model::open(&args.model, args.json)?;
-    let clip = args.source.find(&asset)?;
-    let moments = moments(args, format, clip, &asset)?;
+    let model = model::open(&args.model, args.which.name(), args.json)?;
+    let asset = &model.asset;
+    let clip = args.source.find(&model)?;
+    let clip = clip.as_ref();
+    let moments = moments(args, format, clip, asset)?;
     let sources = model::sources(&args.model, Some(&asset.document));
     moments.iter().flat_map(|m| &m.files).try_for_each(|file| check_destination(file, &sources))?;
 
@@ -101,9 +105,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let unfit = |error: &dyn std::fmt::Display| {
         Failure::Data(format!("{name}: {error}; reduce the model to what you need"))
     };
-    let mut poser = Poser::new(&asset, args.normals.into()).map_err(|e| unfit(&e))?;
+    let mut poser = Poser::new(asset, args.normals.into()).map_err(|e| unfit(&e))?;
     let exporter = match format {
-        Format::Glb => Some(Exporter::new(&asset).map_err(|e| unfit(&e))?),
+        Format::Glb => Some(Exporter::new(asset).map_err(|e| unfit(&e))?),
         Format::Npy => None,
     };
     for problem in exporter.iter().flat_map(|e| e.problems()) {
@@ -123,7 +127,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
                 files.extend(written.collect::<Result<Vec<_>, _>>()?);
             }
             None => {
-                let written = names.into_iter().zip(arrays(&asset)).map(|(to, array)| {
+                let written = names.into_iter().zip(arrays(asset)).map(|(to, array)| {
                     let vertices = &poser.posed(array.instance)[array.primitive];
                     write_file(to, |out| match array.attribute {
                         Attribute::Position => write_npy(out, &vertices.positions),
@@ -143,12 +147,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-fn report(args: &Args, dispatch: Dispatch, clip: Option<&RawClip>, files: &[Written]) -> Value {
+fn report(args: &Args, dispatch: Dispatch, clip: Option<&Playable<'_>>, files: &[Written]) -> Value {
     json!({
         "file": args.model.to_string_lossy(),
         "isa": dispatch.isa().name(),
         "numeric": dispatch.numeric().name(),
-        "clip": clip.map(RawClip::name),
+        "clip": clip.map(Playable::name),
         "files": files.iter().map(Written::to_json).collect::<Vec<_>>(),
     })
 }
@@ -176,7 +180,7 @@ struct Moment {
 fn moments(
     args: &Args,
     format: Format,
-    clip: Option<&RawClip>,
+    clip: Option<&Playable<'_>>,
     asset: &Asset,
 ) -> Result<Vec<Moment>, Failure> {
     let times = times(args, clip)?;
@@ -218,7 +222,7 @@ fn moments(
 const LONGEST: usize = 100_000;
 
 /// The times of all moments, at least one.
-fn times(args: &Args, clip: Option<&RawClip>) -> Result<Vec<f32>, Failure> {
+fn times(args: &Args, clip: Option<&Playable<'_>>) -> Result<Vec<f32>, Failure> {
     let (Some(fps), Some(clip)) = (args.fps, clip) else {
         return Ok(if args.time.is_empty() { vec![0.0] } else { args.time.clone() });
     };

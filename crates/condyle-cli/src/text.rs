@@ -55,6 +55,16 @@ pub(crate) fn size(bytes: usize) -> String {
     }
 }
 
+/// Metres as millimetres, four digits or more.
+pub(crate) fn millimetres(metres: f64) -> String {
+    match 1000.0 * metres {
+        0.0 => "0".into(),
+        mm if mm < 0.01 => format!("{mm:.1e}"),
+        mm if mm < 10.0 => format!("{mm:.3}"),
+        mm => format!("{mm:.1}"),
+    }
+}
+
 /// Columns two spaces apart, indented by two; `>` in `align` puts a column to the right.
 pub(crate) fn table(align: &str, rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let rows: Vec<Vec<String>> = rows.into_iter().collect();
@@ -104,5 +114,11 @@ mod tests {
         assert_eq!(["0", "999", "1,000", "1,234,567"], [0, 999, 1000, 1_234_567].map(grouped));
         assert_eq!(["1023 B", "1.0 KiB", "2.5 MiB"], [1023, 1024, 2_621_440].map(size));
         assert_eq!(counted(1, "key", "keys"), "1 key");
+    }
+
+    #[test]
+    fn millimetres_have_digits_where_they_are_small() {
+        let shown = [0.0, 2.5e-7, 1.25e-4, 0.0123, 3.0].map(millimetres);
+        assert_eq!(shown, ["0", "2.5e-4", "0.125", "12.3", "3000.0"]);
     }
 }

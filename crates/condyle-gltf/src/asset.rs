@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use condyle::{Affine, RawClip, Skeleton, Skin, SkinnedMesh};
+use condyle::{Affine, Error, RawClip, Skeleton, Skin, SkinnedMesh};
 
 use crate::accessor::Accessors;
 use crate::attributes::{self, Faulty};
@@ -118,6 +118,38 @@ impl Asset {
             }
             _ => Err(problems.into_refused(document.name())),
         }
+    }
+
+    /// The same model on a skeleton that was made from the same document while it had other animations: as a container keeps
+    /// both. Whether a mesh moves as a whole depends on them.
+    ///
+    /// What of the skeleton's own clips there was goes.
+    ///
+    /// # Errors
+    /// [`Error::Index`] if the skeleton has no joint for a node that this asset's has one for: it was made from another document.
+    pub fn on_skeleton(mut self, skeleton: Skeleton) -> Result<Self, Error> {
+        let joints: HashMap<usize, u16> =
+            skeleton.nodes().iter().enumerate().map(|(joint, &node)| (node as usize, joint as u16)).collect();
+        let joint_of = |old: u16| {
+            let found = self.skeleton.nodes()[usize::from(old)] as usize;
+            let missing =
+                Error::Index { what: "nodes of joints", at: old.into(), found, count: joints.len() };
+            joints.get(&found).copied().ok_or(missing)
+        };
+        let skins = self.skins.iter().map(|skin| {
+            let named: Result<Vec<u16>, Error> = skin.joints().iter().map(|&joint| joint_of(joint)).collect();
+            Skin::new(named?, skin.inverse_bind().to_vec())
+        });
+        let skins = skins.collect::<Result<Vec<_>, _>>()?;
+        for instance in &mut self.instances {
+            instance.placement = match (&instance.placement, joints.get(&instance.node)) {
+                (Placement::Skin(skin), _) => Placement::Skin(*skin),
+                (_, Some(&joint)) => Placement::Joint(joint),
+                (Placement::Joint(joint), None) => Placement::Joint(joint_of(*joint)?),
+                (fixed @ Placement::Fixed(_), None) => fixed.clone(),
+            };
+        }
+        Ok(Self { skeleton, skins, clips: Vec::new(), ..self })
     }
 }
 

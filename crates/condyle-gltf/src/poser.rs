@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use condyle::{
     Affine, Error, NormalRule, Palette, Pose, RawClip, RawCursor, Skin, SkinnedMesh, VertexSlices, Vertices,
-    local_to_model, morph, palette, sample_raw, sample_weights, skin,
+    local_to_model, morph, palette, skin,
 };
 
-use crate::{Asset, Placement, PosedScene, Primitive};
+use crate::{Asset, Motion, Placement, PosedScene, Primitive};
 
 /// Bytes that posing may take beyond those of the meshes themselves. A few hundred can ask for a mesh at a
 /// million nodes.
@@ -72,16 +72,17 @@ impl<'a> Poser<'a> {
         })
     }
 
-    /// Poses everything as `clip` has it at `seconds`, or as the document rests. Before its first key and after its last
-    /// one a track holds that key; a loop is the caller's arithmetic.
+    /// Poses everything as `clip` has it at `seconds`, or as the document rests: a [`RawClip`], a
+    /// [`Clip`](condyle::Clip), or any other [`Motion`]. Before its first key and after its last one a clip holds these; a loop
+    /// is the caller's arithmetic.
     ///
     /// # Errors
     /// [`Error::NotFinite`] if `seconds` is NaN or infinite, or if a vertex leaves the range of f32; others if
     /// `clip` is not one of the asset's.
-    pub fn pose(&mut self, clip: Option<&RawClip>, seconds: f32) -> Result<(), Error> {
+    pub fn pose<M: Motion + ?Sized>(&mut self, clip: Option<&M>, seconds: f32) -> Result<(), Error> {
         let asset = self.asset;
         match clip {
-            Some(clip) => sample_raw(clip, &asset.skeleton, seconds, &mut self.cursor, &mut self.pose)?,
+            Some(clip) => clip.pose(&asset.skeleton, seconds, &mut self.cursor, &mut self.pose)?,
             None => self.pose.clone_from(asset.skeleton.rest()),
         }
         local_to_model(&asset.skeleton, &self.pose, &mut self.model)?;
@@ -98,7 +99,7 @@ impl<'a> Poser<'a> {
             }
             self.weights.clone_from(&instance.morph_weights);
             if let Some(clip) = clip.filter(|_| !self.weights.is_empty()) {
-                sample_weights(clip, instance.node as u32, seconds, &mut self.cursor, &mut self.weights)?;
+                clip.weights(instance.node as u32, seconds, &mut self.cursor, &mut self.weights)?;
             }
             for (primitive, source) in instance.primitives.iter().enumerate() {
                 let mesh = &source.mesh;
@@ -116,6 +117,14 @@ impl<'a> Poser<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Poses everything as the document rests.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] if a vertex leaves the range of f32.
+    pub fn rest(&mut self) -> Result<(), Error> {
+        self.pose::<RawClip>(None, 0.0)
     }
 
     /// The model matrix of each joint of the skeleton.

@@ -86,7 +86,7 @@ fn assert_shows(glb: &[u8], asset: &Asset, posed: &Poser<'_>, name: &str) {
     assert!(written.clips.is_empty() && written.skins.is_empty(), "{name}: it moves");
     assert_eq!(written.instances.len(), asset.instances.len(), "{name}");
     let mut rest = Poser::new(&written, NormalRule::default()).expect("few copies");
-    rest.pose(None, 0.0).expect("the rest pose");
+    rest.rest().expect("the rest pose");
     for (at, (was, is)) in asset.instances.iter().zip(&written.instances).enumerate() {
         assert_eq!((is.node, &is.name), (was.node, &was.name), "{name}");
         for (a, b) in posed.posed(at).iter().zip(rest.posed(at)) {
@@ -334,7 +334,7 @@ fn a_scene_of_another_asset_or_out_of_range_is_refused() {
     huge.json["nodes"][1]["scale"] = json!([1e30, 1e30, 1e30]);
     let huge = huge.asset();
     poser = Poser::new(&huge, NormalRule::default()).expect("few copies");
-    let error = poser.pose(None, 0.0).expect_err("infinite vertices");
+    let error = poser.rest().expect_err("infinite vertices");
     assert!(error.to_string().starts_with("posed positions["), "{error}");
     let error = Exporter::new(&huge).expect("few copies").glb(&poser.scene()).expect_err("infinite vertices");
     assert!(error.to_string().starts_with("/nodes/3: vertex 0 of primitive 0"), "{error}");

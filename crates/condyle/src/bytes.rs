@@ -31,18 +31,22 @@ fn step(state: u64, word: u64) -> u64 {
 }
 
 /// The number at `at`, zero where the bytes end: callers have checked that they do not.
+#[inline(always)]
 fn at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     bytes.get(at..).and_then(<[u8]>::first_chunk).copied().unwrap_or([0; N])
 }
 
+#[inline(always)]
 pub(crate) fn u16_at(bytes: &[u8], place: usize) -> u16 {
     u16::from_le_bytes(at(bytes, place))
 }
 
+#[inline(always)]
 pub(crate) fn u32_at(bytes: &[u8], place: usize) -> u32 {
     u32::from_le_bytes(at(bytes, place))
 }
 
+#[inline(always)]
 pub(crate) fn u64_at(bytes: &[u8], place: usize) -> u64 {
     u64::from_le_bytes(at(bytes, place))
 }

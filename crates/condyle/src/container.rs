@@ -9,8 +9,8 @@ mod models;
 mod tests;
 mod writer;
 
-use crate::{Error, Skeleton};
 use crate::bytes::{self, checksum};
+use crate::{Error, Skeleton};
 pub use models::{MeshPlacement, PlacedMesh};
 pub use writer::ContainerWriter;
 

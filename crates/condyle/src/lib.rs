@@ -2,9 +2,10 @@
 //!
 //! ```text
 //!  document ──> Skeleton ─┐
-//!              RawClip ───┤ sample_raw ──> Pose ── local_to_model ──> model matrices ── palette ──> Palette
-//!              Skin ──────┘                                                                           │
-//!              SkinnedMesh ── morph ──> Vertices ─────────────────────────────────────────── skin ────┴──> Vertices
+//!               RawClip ──┤ encode ──> Clip ── sample ──┐
+//!                         └──────── sample_raw ─────────┴─> Pose ── blend ──> Pose ── local_to_model ──> model matrices ─┐
+//!               Skin ──────────────────────────────────────────────────────────────────────────────────────── palette ───┤
+//!               SkinnedMesh ── morph ──> Vertices ──────────────────────────────────────────────────────────────── skin ─┴─> Vertices
 //! ```
 //!
 //! Data flows one way. Each arrow is one free function over plain data: inputs first, output last and `&mut`; nothing is
@@ -118,12 +119,12 @@ mod testing;
 
 pub mod math;
 
+pub use blend::{Ease, Fade, Inertialization, Layer, Mean, add, blend, difference, joint_mask, overlay};
+pub use bytes::checksum;
+pub use clip::Clip;
 pub use container::{
     Container, ContainerReader, ContainerWriter, Entry, EntryKind, MeshPlacement, PlacedMesh,
 };
-pub use bytes::checksum;
-pub use clip::Clip;
-pub use blend::{Ease, Fade, Inertialization, Layer, Mean, add, blend, difference, joint_mask, overlay};
 pub use convert::{
     joints_to_columns, joints_to_matrices, matrices_to_joints, matrices_to_pose, pose_to_columns,
     pose_to_matrices,
@@ -149,10 +150,11 @@ pub use motion::{
 pub use palette::{NormalRule, Palette, PaletteMatrix, palette};
 pub use playback::{Looping, Moment};
 pub use pose::{Lanes, Pose, PoseBlock};
-pub use sample::{
-    Character, RawCursor, sample, sample_crowd, sample_joint, sample_masked, sample_raw, sample_set, sample_weights,
-};
 pub use rigid::Rigid;
+pub use sample::{
+    Character, RawCursor, sample, sample_crowd, sample_joint, sample_masked, sample_raw, sample_set,
+    sample_weights,
+};
 pub use simd::{Dispatch, Isa, Numeric};
 pub use skeleton::{Joint, NO_PARENT, Skeleton};
 pub use skin::{WeightedBases, bitangents, skin, skin_positions};

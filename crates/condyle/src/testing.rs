@@ -119,9 +119,8 @@ impl Random {
         let times: Vec<f32> = (0..=frames).map(|frame| frame as f32 / 30.0).collect();
         let mut tracks = Vec::new();
         for (joint, rest) in (0..).zip(skeleton.rest().transforms()) {
-            let waves: [[f32; 3]; 3] = core::array::from_fn(|_| {
-                [self.range(0.02, 0.4), self.range(0.5, 9.0), self.range(0.0, 6.0)]
-            });
+            let waves: [[f32; 3]; 3] =
+                core::array::from_fn(|_| [self.range(0.02, 0.4), self.range(0.5, 9.0), self.range(0.0, 6.0)]);
             let wave = |c: usize, t: f32| waves[c][0] * (waves[c][1] * t + waves[c][2]).sin();
             let spin = if joint % 16 == 5 { 11.0 } else { 0.0 };
             let rotation = |t: f32| {
@@ -131,9 +130,8 @@ impl Random {
                 crate::math::normalize(&mut q);
                 q.map(|v| v as f32)
             };
-            let moved = |from: [f32; 3], t: f32| -> [f32; 3] {
-                core::array::from_fn(|c| from[c] + wave(c, t) / 2.0)
-            };
+            let moved =
+                |from: [f32; 3], t: f32| -> [f32; 3] { core::array::from_fn(|c| from[c] + wave(c, t) / 2.0) };
             let mut add = |target, values| {
                 tracks.push(Track { target, interpolation: Interpolation::Linear, timeline: 0, values });
             };

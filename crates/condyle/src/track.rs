@@ -177,7 +177,9 @@ impl Track {
         match self.target {
             Target::Rotation(_) => 4,
             Target::Translation(_) | Target::Scale(_) => 3,
-            Target::Weights(_) | Target::Value(_) => self.values.len() / (keys * self.values_per_key()).max(1),
+            Target::Weights(_) | Target::Value(_) => {
+                self.values.len() / (keys * self.values_per_key()).max(1)
+            }
         }
     }
 }

@@ -1,9 +1,10 @@
 //! One of the two files that are compared: what it is made of, and where its vertices are.
 
-use condyle::{NormalRule, RawClip};
+use condyle::NormalRule;
 use condyle_gltf::{Asset, Placement, Poser};
 
 use crate::failure::Failure;
+use crate::model::{Model, Playable};
 use crate::text::printable;
 
 /// A file whose clips move vertices. Parts and clips are counted from 0.
@@ -45,29 +46,26 @@ pub(super) struct Clip {
 }
 
 impl Clip {
-    fn new(clip: &RawClip) -> Self {
-        let used = clip.tracks().iter().map(|track| track.timeline);
-        let used: std::collections::BTreeSet<usize> = used.collect();
-        let mut keys: Vec<f32> = used.into_iter().flat_map(|t| &clip.timelines()[t]).copied().collect();
-        keys.sort_by(f32::total_cmp);
-        keys.dedup();
+    fn new(clip: &Playable<'_>) -> Self {
+        let keys = clip.keys();
         Self { name: clip.name().into(), start: clip.start(), end: clip.end(), keys }
     }
 }
 
-/// A glTF document.
+/// A model with its clips, authored or compressed.
 pub(super) struct Gltf<'a> {
-    asset: &'a Asset,
     file: String,
     parts: Vec<Part>,
     /// Instance and primitive of each part.
     places: Vec<(usize, usize)>,
     clips: Vec<Clip>,
+    playables: Vec<Playable<'a>>,
     poser: Poser<'a>,
 }
 
 impl<'a> Gltf<'a> {
-    pub(super) fn new(asset: &'a Asset) -> Result<Self, Failure> {
+    pub(super) fn new(model: &'a Model) -> Result<Self, Failure> {
+        let asset = &model.asset;
         let file = printable(asset.document.name());
         let poser = Poser::new(asset, NormalRule::Plain)
             .map_err(|e| Failure::Data(format!("{file}: {e}; reduce the model to what you need")))?;
@@ -87,7 +85,9 @@ impl<'a> Gltf<'a> {
                 });
             }
         }
-        Ok(Self { asset, file, parts, places, clips: asset.clips.iter().map(Clip::new).collect(), poser })
+        let playables = model.clips();
+        let clips = playables.iter().map(Clip::new).collect();
+        Ok(Self { file, parts, places, clips, playables, poser })
     }
 }
 
@@ -122,7 +122,7 @@ impl Subject for Gltf<'_> {
     }
 
     fn pose(&mut self, clip: Option<usize>, seconds: f32) -> Result<(), Failure> {
-        let posed = self.poser.pose(clip.map(|clip| &self.asset.clips[clip]), seconds);
+        let posed = self.poser.pose(clip.map(|clip| &self.playables[clip]), seconds);
         posed.map_err(|e| {
             Failure::Data(format!("{} at {seconds} s: {e}; look at the keys and scales there", self.file))
         })

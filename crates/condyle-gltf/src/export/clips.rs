@@ -124,7 +124,9 @@ impl<'a> ClipExporter<'a> {
                 Target::Translation(_) | Target::Scale(_) => {
                     bin.add_accessor(accessors, values.as_chunks::<3>().0, None, false)
                 }
-                Target::Weights(_) | Target::Value(_) => bin.add_accessor(accessors, values.as_chunks::<1>().0, None, false),
+                Target::Weights(_) | Target::Value(_) => {
+                    bin.add_accessor(accessors, values.as_chunks::<1>().0, None, false)
+                }
             };
             let interpolation = match track.interpolation {
                 Interpolation::Step => "STEP",

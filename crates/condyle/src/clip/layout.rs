@@ -15,7 +15,7 @@ pub(crate) const EVENT: usize = 8;
 pub(crate) const WINDOW: usize = 32;
 /// A component has at most that many bits: what an f32 holds.
 pub(crate) const MAX_BITS: u32 = 24;
-/// Bits of the header: the clip has root motion; indices and numbers of tracks take two bytes.
+/// Bits of the header: the clip has root motion; indices of tracks take two bytes.
 pub(crate) const MOTION: u16 = 1;
 pub(crate) const WIDE: u16 = 2;
 /// Numbers in a track: axes of a rotation, of a translation, of a scale, or three of a set.
@@ -38,9 +38,13 @@ impl Kind {
     pub(crate) const ALL: [Self; 4] = [Self::Rotation, Self::Translation, Self::Scale, Self::Values];
 }
 
+/// The bits of the smallest step.
+pub(crate) const FIRST_STEP: u32 = (127 - 26) << 23;
+
 /// What one step of a track's integers is worth: eight steps in each octave, from 2^-26 on.
+#[inline(always)]
 pub(crate) fn step(code: u8) -> f32 {
-    f32::from_bits(((127 - 26) << 23) + (u32::from(code) << 20))
+    f32::from_bits(FIRST_STEP + (u32::from(code) << 20))
 }
 
 /// The fixed part in front of a clip's bytes.
@@ -94,7 +98,7 @@ impl Header {
         part(bytes.get(..Self::CHECKSUM)) ^ part(bytes.get(Self::CHECKSUM + 8..))
     }
 
-    /// Bytes of an index of a joint or of a count of tracks.
+    /// Bytes of an index of a track.
     pub(crate) fn index_bytes(&self) -> usize {
         if self.flags & WIDE == 0 { 1 } else { 2 }
     }
@@ -129,6 +133,7 @@ pub(crate) struct Class {
 }
 
 impl Class {
+    #[inline(always)]
     pub(crate) fn key_count(&self) -> usize {
         match self.degree {
             Degree::Constant => 0,
@@ -137,12 +142,15 @@ impl Class {
     }
 
     /// Bytes of its line in the table.
-    pub(crate) fn line(index_bytes: usize) -> usize {
-        5 + index_bytes
-    }
+    pub(crate) const LINE: usize = 7;
 
-    fn read(bytes: &[u8], at: usize, index_bytes: usize) -> Result<Self, u8> {
-        let code = bytes.get(at).copied().unwrap_or_default();
+    /// Fails with the code of a kind or degree that is not known.
+    #[inline(always)]
+    fn read(bytes: &[u8], at: usize) -> Result<Self, u8> {
+        // A segment is never so short that its last line is not followed by a byte.
+        let line = u64_at(bytes, at);
+        let code = line as u8;
+        let short = |shift: u32| usize::from((line >> shift) as u16);
         let kind = Kind::ALL.get(usize::from(code & 3)).copied().ok_or(code)?;
         let degree = match code >> 2 {
             0 => Degree::Constant,
@@ -150,13 +158,7 @@ impl Class {
             3 => Degree::Cubic,
             _ => return Err(code),
         };
-        Ok(Self {
-            kind,
-            degree,
-            intervals: u16_at(bytes, at + 1).into(),
-            row_bytes: u16_at(bytes, at + 3).into(),
-            count: index_at(bytes, at + 5, index_bytes),
-        })
+        Ok(Self { kind, degree, intervals: short(8), row_bytes: short(24), count: short(40) })
     }
 
     pub(crate) fn code(&self) -> u8 {
@@ -169,33 +171,24 @@ impl Class {
     }
 }
 
-/// A number of one or two bytes.
-pub(crate) fn index_at(bytes: &[u8], at: usize, index_bytes: usize) -> usize {
-    if index_bytes == 1 {
-        bytes.get(at).copied().unwrap_or_default().into()
-    } else {
-        u16_at(bytes, at).into()
-    }
-}
-
 /// Some seconds of a clip: all that a moment within them needs. Offsets count from the first byte of the segment.
 ///
-/// In this order: how many classes and how long offsets are, the classes, the rows of each class, and for all tracks in the
-/// order of their classes the offsets, the widths (none for constants), the steps and the indices.
+/// In this order: a header, a line for each class, the rows of each class, and a record for each track, in the order of their classes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Segment<'a> {
     /// From its first byte to the end of the clip: windows may reach into what follows.
     pub(crate) bytes: &'a [u8],
     pub(crate) class_count: usize,
+    pub(crate) track_count: usize,
+    /// Bytes of each component's offset in a record.
     pub(crate) offset_bytes: usize,
     pub(crate) index_bytes: usize,
-    pub(crate) offsets: usize,
-    pub(crate) widths: usize,
-    pub(crate) steps: usize,
-    pub(crate) indices: usize,
-    pub(crate) end: usize,
-    /// Intervals of the linear rotations, which all have the same; 0 if there are none.
-    pub(crate) turns: usize,
+    /// Where the records begin.
+    pub(crate) records: usize,
+    /// Whether rotations go from key to key.
+    pub(crate) turns: bool,
+    /// Whether they do so by nlerp.
+    pub(crate) straight: bool,
 }
 
 /// A class, and where what belongs to it stands.
@@ -204,108 +197,94 @@ pub(crate) struct Placed {
     pub(crate) class: Class,
     /// Its first row.
     pub(crate) rows: usize,
-    /// Its first track, among all, and among those that have widths.
+    /// Its first track.
     pub(crate) track: usize,
-    pub(crate) wide: usize,
 }
 
-const SEGMENT: usize = 2;
+/// Bytes in front of the classes.
+pub(crate) const SEGMENT: usize = 8;
+/// In the byte that says how long offsets are: rotations go from key to key.
+pub(crate) const TURNS: u8 = 0x80;
+/// In the same byte: they do so by nlerp, as slerp would be no nearer than the budget asks.
+pub(crate) const STRAIGHT: u8 = 0x40;
+/// Where the offsets of a record begin, behind two bytes of widths, one of the step and the lower one of the index.
+pub(crate) const OFFSET: usize = 4;
 
 impl<'a> Segment<'a> {
-    /// Holds nothing.
-    pub(crate) const NONE: Self = Self {
-        bytes: &[],
-        class_count: 0,
-        offset_bytes: 1,
-        index_bytes: 1,
-        offsets: 0,
-        widths: 0,
-        steps: 0,
-        indices: 0,
-        end: 0,
-        turns: 0,
-    };
-
-    /// Finds everything. Fails with the place and the code of a class that is not known. Where the end is beyond all memory, as no
-    /// segment's is, it is the greatest number.
-    pub(crate) fn read(bytes: &'a [u8], index_bytes: usize) -> Result<Self, (usize, u8)> {
-        let (class_count, offset_bytes) = match bytes {
-            [classes, offset, ..] => (usize::from(*classes), usize::from(*offset)),
-            _ => (0, 1),
-        };
-        let mut segment = Self {
+    #[inline(always)]
+    pub(crate) fn new(bytes: &'a [u8], index_bytes: usize) -> Self {
+        let head = u64_at(bytes, 0);
+        let class_count = usize::from(head as u8);
+        let offsets = (head >> 8) as u8;
+        Self {
             bytes,
             class_count,
-            offset_bytes,
+            track_count: usize::from((head >> 16) as u16),
+            offset_bytes: usize::from(offsets & !(TURNS | STRAIGHT)),
             index_bytes,
-            offsets: SEGMENT + class_count * Class::line(index_bytes),
-            widths: 0,
-            steps: 0,
-            indices: 0,
-            end: 0,
-            turns: 0,
-        };
-        let (mut tracks, mut wide) = (0, 0);
-        for at in 0..class_count {
-            let class = segment.class(at).map_err(|code| (at, code))?;
-            let rows = class.key_count().saturating_mul(class.row_bytes);
-            segment.offsets = segment.offsets.saturating_add(rows);
-            tracks += class.count;
-            if class.degree != Degree::Constant {
-                wide += class.count;
-            }
-            if class.kind == Kind::Rotation && class.degree == Degree::Linear {
-                segment.turns = class.intervals;
-            }
+            records: SEGMENT + class_count * Class::LINE + (head >> 32) as usize,
+            turns: offsets & TURNS != 0,
+            straight: offsets & STRAIGHT != 0,
         }
-        segment.widths = segment.offsets.saturating_add(tracks.saturating_mul(WIDTH * offset_bytes));
-        segment.steps = segment.widths.saturating_add(2 * wide);
-        segment.indices = segment.steps.saturating_add(tracks);
-        segment.end = segment.indices.saturating_add(index_bytes * tracks);
-        Ok(segment)
     }
 
-    fn class(&self, at: usize) -> Result<Class, u8> {
-        Class::read(self.bytes, SEGMENT + at * Class::line(self.index_bytes), self.index_bytes)
+    /// Bytes of a record: widths, step, the lower byte of the index, offsets, and the upper byte of the index if it has one.
+    #[inline(always)]
+    pub(crate) fn record_bytes(&self) -> usize {
+        OFFSET + WIDTH * self.offset_bytes + self.index_bytes - 1
+    }
+
+    /// Where the record of a track begins.
+    pub(crate) fn record(&self, track: usize) -> usize {
+        self.records + track * self.record_bytes()
+    }
+
+    /// Where the segment ends.
+    pub(crate) fn end(&self) -> usize {
+        self.record(self.track_count)
+    }
+
+    /// Fails with the code of a kind or degree that is not known.
+    #[inline(always)]
+    pub(crate) fn class(&self, at: usize) -> Result<Class, u8> {
+        Class::read(self.bytes, SEGMENT + at * Class::LINE)
     }
 
     /// The classes in their order, each with its place.
+    #[inline(always)]
     pub(crate) fn classes(&self) -> impl Iterator<Item = Placed> + use<'a, '_> {
-        let mut rows = SEGMENT + self.class_count * Class::line(self.index_bytes);
-        let (mut track, mut wide) = (0, 0);
-        (0..self.class_count).filter_map(move |at| {
+        let mut rows = SEGMENT + self.class_count * Class::LINE;
+        let mut track = 0;
+        (0..self.class_count).map_while(move |at| {
             let class = self.class(at).ok()?;
-            let placed = Placed { class, rows, track, wide };
+            let placed = Placed { class, rows, track };
             rows += class.key_count() * class.row_bytes;
             track += class.count;
-            if class.degree != Degree::Constant {
-                wide += class.count;
-            }
             Some(placed)
         })
     }
 
     pub(crate) fn index(&self, track: usize) -> usize {
-        // The lower bytes of all, then the upper ones.
         let byte = |at: usize| usize::from(self.bytes.get(at).copied().unwrap_or_default());
-        let low = byte(self.indices + track);
-        if self.index_bytes == 1 { low } else { low | byte(2 * self.indices - self.steps + track) << 8 }
-    }
-
-    pub(crate) fn step(&self, track: usize) -> f32 {
-        step(self.bytes.get(self.steps + track).copied().unwrap_or_default())
-    }
-
-    /// Three times five bits.
-    pub(crate) fn width(&self, wide: usize) -> u16 {
-        u16_at(self.bytes, self.widths + 2 * wide)
+        let record = self.record(track);
+        let low = byte(record + OFFSET - 1);
+        if self.index_bytes == 1 { low } else { low | byte(record + self.record_bytes() - 1) << 8 }
     }
 
     /// What the keys of one of a track's components count from.
     pub(crate) fn offset(&self, track: usize, component: usize) -> i32 {
-        let at = self.offsets + self.offset_bytes * (WIDTH * track + component);
+        let at = self.record(track) + OFFSET + self.offset_bytes * component;
         let upper = 32_u32.saturating_sub(8 * self.offset_bytes as u32);
         (u32_at(self.bytes, at) << upper) as i32 >> upper
+    }
+
+    pub(crate) fn step(&self, track: usize) -> f32 {
+        step(self.bytes.get(self.record(track) + 2).copied().unwrap_or_default())
+    }
+
+    /// Three times five bits.
+    pub(crate) fn width(&self, track: usize) -> u16 {
+        u16_at(self.bytes, self.record(track))
     }
 }
 

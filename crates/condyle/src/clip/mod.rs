@@ -8,8 +8,8 @@ use crate::bytes::{u16_at, u32_at};
 use crate::{Error, Event, Events, Target};
 use exact::Exact;
 use layout::{
-    Class, EVENT, EXACT, HEADER, Header, Kind, MAGIC, MAX_BITS, MOTION, Placed, SET, Segment, VERSION, WIDE, WIDTH,
-    WINDOW, total_width, unpack_widths, value,
+    Class, EVENT, EXACT, HEADER, Header, Kind, MAGIC, MAX_BITS, MOTION, SEGMENT, SET, Segment, VERSION, WIDE,
+    WIDTH, WINDOW, total_width, unpack_widths, value,
 };
 use spline::Degree;
 
@@ -134,7 +134,11 @@ impl<'a> Clip<'a> {
         for at in 0..count {
             let (next, name_end) = self.event_line(from, at);
             if !(next >= seconds && next <= self.duration()) {
-                return Err(Error::OutOfRange { what, at, needed: "within the clip and in the order of time" });
+                return Err(Error::OutOfRange {
+                    what,
+                    at,
+                    needed: "within the clip and in the order of time",
+                });
             }
             if name_end < end {
                 return Err(value("the ends of events' names", at, name_end, "the end before it or more"));
@@ -154,44 +158,70 @@ impl<'a> Clip<'a> {
         let place = self.segment_place(at);
         let bytes = self.bytes.get(place..).filter(|_| place == from);
         let bytes = bytes.ok_or(value(what, at, place, "the place behind what stands before it"))?;
-        let read = Segment::read(bytes, self.header.index_bytes());
-        let segment =
-            read.map_err(|(class, code)| value("classes", class, code.into(), "a known kind and degree"))?;
-        if segment.end > bytes.len() {
-            return Err(Error::Truncated { what: "a segment", found: bytes.len(), needed: segment.end });
+        if bytes.len() < SEGMENT {
+            return Err(Error::Truncated { what: "a segment", found: bytes.len(), needed: SEGMENT });
         }
-        if !(1..=4).contains(&segment.offset_bytes) {
-            return Err(value("offset sizes", at, segment.offset_bytes, "1 to 4 bytes"));
+        let segment = Segment::new(bytes, self.header.index_bytes());
+        if !(1..=3).contains(&segment.offset_bytes) {
+            return Err(value("offset sizes", at, segment.offset_bytes, "1 to 3 bytes"));
         }
-        let mut kind = Kind::Rotation;
-        for Placed { class, track, wide, .. } in segment.classes() {
-            self.check_class(&class, &segment)?;
+        // A pair of records is read at once. The windows of rows, which stand before the records, end before those of records.
+        let window = segment.track_count.checked_sub(1).map_or(0, |last| segment.record(last) + WINDOW);
+        let needed = window.max(segment.end());
+        if needed > bytes.len() {
+            return Err(Error::Truncated { what: "a segment", found: bytes.len(), needed });
+        }
+        let mut next = SEGMENT + segment.class_count * Class::LINE;
+        let (mut first, mut kind, mut turns) = (0, Kind::Rotation, None);
+        for class in 0..segment.class_count {
+            let found = segment.class(class);
+            let class =
+                found.map_err(|code| value("classes", class, code.into(), "a known kind and degree"))?;
+            let (track, end) = (first, first + class.count);
+            first = end;
+            next += class.key_count() * class.row_bytes;
+            if class.count == 0 || end > segment.track_count {
+                return Err(value(
+                    "the tracks of a class",
+                    track,
+                    class.count,
+                    "one or more of the segment's",
+                ));
+            }
+            self.check_class(&class, &segment, &mut turns)?;
             if class.kind < kind {
-                return Err(value("kinds", track, class.kind as usize, "rotations, translations, scales, values"));
+                return Err(value(
+                    "kinds",
+                    track,
+                    class.kind as usize,
+                    "rotations, translations, scales, values",
+                ));
             }
             kind = class.kind;
             let mut bits = 0;
-            for i in 0..class.count {
+            for track in track..end {
                 let limit = match class.kind {
                     Kind::Values => value_tracks,
                     Kind::Scale => self.header.joint_count,
                     _ => self.header.joint_count + usize::from(self.has_motion()),
                 };
-                let index = segment.index(track + i);
+                let index = segment.index(track);
                 if index >= limit {
-                    return Err(Error::Index { what: "tracks", at: track + i, found: index, count: limit });
+                    return Err(Error::Index { what: "tracks", at: track, found: index, count: limit });
                 }
-                let mut widths = [0; WIDTH];
-                if class.degree != Degree::Constant {
-                    let packed = segment.width(wide + i);
-                    widths = unpack_widths(packed);
-                    if packed >> 15 != 0 || widths.iter().any(|&bits| bits > MAX_BITS) {
-                        return Err(value("widths", wide + i, packed.into(), "24 bits a component at most"));
-                    }
-                    bits += total_width(packed);
+                let packed = segment.width(track);
+                let widths = unpack_widths(packed);
+                if packed >> 15 != 0 || widths.iter().any(|&bits| bits > MAX_BITS) {
+                    return Err(value("widths", track, packed.into(), "24 bits a component at most"));
                 }
-                if class.kind == Kind::Rotation && !turns_little(&segment, track + i, widths) {
-                    return Err(value("rotations", track + i, index, "a logarithm that is not out of all measure"));
+                bits += total_width(packed);
+                if class.kind == Kind::Rotation && !turns_little(&segment, track, widths) {
+                    return Err(value(
+                        "rotations",
+                        track,
+                        index,
+                        "a logarithm that is not out of all measure",
+                    ));
                 }
             }
             if bits.div_ceil(8) != class.row_bytes {
@@ -199,22 +229,44 @@ impl<'a> Clip<'a> {
                 return Err(value("the bytes of rows", track, class.row_bytes, expected));
             }
         }
-        // Those of the rows, which stand before the offsets, end before it.
-        let window = segment.widths + WINDOW;
-        if window > bytes.len() {
-            return Err(Error::Truncated { what: "the offsets of a clip", found: bytes.len(), needed: window });
+        if next != segment.records || first != segment.track_count {
+            return Err(value(what, at, next, "as many rows and tracks as its classes have"));
         }
-        Ok((from + segment.end, from + window))
+        if segment.turns != turns.is_some() || (segment.straight && !segment.turns) {
+            return Err(value(what, at, segment.turns.into(), "to say how its rotations go from key to key"));
+        }
+        Ok((from + segment.end(), from + window))
     }
 
-    fn check_class(&self, class: &Class, segment: &Segment<'_>) -> Result<(), Error> {
+    /// `turns` is how many intervals the linear rotations have, if there are any. They stand behind all other rotations.
+    fn check_class(
+        &self,
+        class: &Class,
+        segment: &Segment<'_>,
+        turns: &mut Option<usize>,
+    ) -> Result<(), Error> {
         let moves = class.degree != Degree::Constant;
         if (moves && self.header.frame_count == 0) || moves != (class.intervals > 0) {
             return Err(value("intervals", 0, class.intervals, "one or more, and none for constants"));
         }
-        let turns = class.kind == Kind::Rotation && class.degree == Degree::Linear;
-        if turns && class.intervals != segment.turns {
-            return Err(value("intervals", 0, class.intervals, "the same for all linear rotations"));
+        if !moves && class.row_bytes > 0 {
+            return Err(value("the bytes of rows", 0, class.row_bytes, "none for constants"));
+        }
+        let is_turn = class.kind == Kind::Rotation && class.degree == Degree::Linear;
+        if is_turn && !segment.turns {
+            return Err(value("linear rotations", 0, class.intervals, "none, as the segment says"));
+        }
+        // Only one class has them, and it is the last one of rotations.
+        if class.kind == Kind::Rotation && turns.is_some() {
+            return Err(value(
+                "linear rotations",
+                0,
+                class.intervals,
+                "one class, behind all other rotations",
+            ));
+        }
+        if is_turn {
+            *turns = Some(class.intervals);
         }
         Ok(())
     }
@@ -322,7 +374,10 @@ impl<'a> Clip<'a> {
     /// None that are known: [`from_bytes`](Self::from_bytes) has found that the events are valid.
     pub fn events(&self) -> Result<Events, Error> {
         let all = (0..self.event_count()).filter_map(|at| self.event(at));
-        Events::new(self.duration(), all.map(|(seconds, name)| Event { seconds, name: name.into() }).collect())
+        Events::new(
+            self.duration(),
+            all.map(|(seconds, name)| Event { seconds, name: name.into() }).collect(),
+        )
     }
 
     /// Where the events begin: behind the tracks that are kept as they were authored.
@@ -386,7 +441,7 @@ impl<'a> Clip<'a> {
         let frames = (header.frame_count - first).min(header.segment_frames).max(1);
         let bytes = self.bytes.get(self.segment_place(segment)..).unwrap_or_default();
         Place {
-            segment: Segment::read(bytes, header.index_bytes()).unwrap_or(Segment::NONE),
+            segment: Segment::new(bytes, header.index_bytes()),
             ratio: (frame - first as f64) / frames as f64,
         }
     }

@@ -27,28 +27,26 @@ impl Taps {
     ///
     /// A spline with one interval is a straight line. The control points in front of the first key and behind the last
     /// one are `2·first - second` and so on: no bend at the ends, and no key that only an end needs.
+    #[inline(always)]
     pub(crate) fn at(degree: Degree, intervals: usize, x: f64) -> Self {
         let interval = (x.max(0.0) as usize).min(intervals.saturating_sub(1));
         let t = (x - interval as f64).clamp(0.0, 1.0);
         match degree {
             Degree::Constant => Self { first: 0, count: 1, weights: [1.0, 0.0, 0.0, 0.0] },
             Degree::Linear => Self { first: interval, count: 2, weights: [1.0 - t, t, 0.0, 0.0] },
-            Degree::Cubic if intervals == 1 => {
-                Self { first: 0, count: 2, weights: [1.0 - t, t, 0.0, 0.0] }
-            }
+            Degree::Cubic if intervals == 1 => Self { first: 0, count: 2, weights: [1.0 - t, t, 0.0, 0.0] },
             Degree::Cubic => Self::cubic(intervals, interval, t),
         }
     }
 
     /// Two intervals or more.
+    #[inline(always)]
     fn cubic(intervals: usize, interval: usize, t: f64) -> Self {
-        let (t2, t3, u) = (t * t, t * t * t, 1.0 - t);
-        let [before, from, to, after] = [
-            u * u * u / 6.0,
-            (4.0 - 6.0 * t2 + 3.0 * t3) / 6.0,
-            (1.0 + 3.0 * t + 3.0 * t2 - 3.0 * t3) / 6.0,
-            t3 / 6.0,
-        ];
+        let (t2, u) = (t * t, 1.0 - t);
+        let before = u * u * u * (1.0 / 6.0);
+        let after = t2 * t * (1.0 / 6.0);
+        let from = (2.0 / 3.0) - t2 + 3.0 * after;
+        let to = 1.0 - before - from - after;
         match (interval == 0, interval + 1 == intervals) {
             (true, _) => {
                 let weights = [from + 2.0 * before, to - before, after, 0.0];
@@ -98,11 +96,17 @@ mod tests {
             for degree in [Degree::Linear, Degree::Cubic] {
                 for step in 0..=(count - 1) * 4 {
                     let x = f64::from(step) / 4.0;
-                    assert!((value(degree, &straight, x) - (3.0 - x)).abs() < 1e-14, "{degree:?} {count} {x}");
+                    assert!(
+                        (value(degree, &straight, x) - (3.0 - x)).abs() < 1e-14,
+                        "{degree:?} {count} {x}"
+                    );
                 }
                 let last = f64::from(count - 1);
                 assert!((value(degree, &bent, 0.0) - bent[0]).abs() < 1e-15);
-                assert!((value(degree, &bent, last) - bent[bent.len() - 1]).abs() < 1e-15, "{degree:?} {count}");
+                assert!(
+                    (value(degree, &bent, last) - bent[bent.len() - 1]).abs() < 1e-15,
+                    "{degree:?} {count}"
+                );
             }
         }
     }

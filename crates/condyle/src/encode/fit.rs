@@ -43,11 +43,8 @@ impl Shape {
                         v -= factor[i][back + further] * factor[i - back][further];
                     }
                 }
-                factor[i][back] = if back == 0 {
-                    1.0 / sqrt_f64((v + 1e-9).max(1e-9))
-                } else {
-                    v * factor[i - back][0]
-                };
+                factor[i][back] =
+                    if back == 0 { 1.0 / sqrt_f64((v + 1e-9).max(1e-9)) } else { v * factor[i - back][0] };
             }
         }
         Self { degree, intervals, taps, factor }
@@ -69,22 +66,20 @@ impl Shape {
             }
         }
         for i in 0..keys.len() {
-            for c in 0..3 {
-                let mut v = keys[i][c];
-                for back in 1..=BAND.min(i) {
-                    v -= self.factor[i][back] * keys[i - back][c];
-                }
-                keys[i][c] = v * self.factor[i][0];
+            let mut sum = keys[i];
+            for back in 1..=BAND.min(i) {
+                let (factor, key) = (self.factor[i][back], keys[i - back]);
+                sum = [sum[0] - factor * key[0], sum[1] - factor * key[1], sum[2] - factor * key[2]];
             }
+            keys[i] = sum.map(|v| v * self.factor[i][0]);
         }
         for i in (0..keys.len()).rev() {
-            for c in 0..3 {
-                let mut v = keys[i][c];
-                for on in 1..=BAND.min(keys.len() - 1 - i) {
-                    v -= self.factor[i + on][on] * keys[i + on][c];
-                }
-                keys[i][c] = v * self.factor[i][0];
+            let mut sum = keys[i];
+            for on in 1..=BAND.min(keys.len() - 1 - i) {
+                let (factor, key) = (self.factor[i + on][on], keys[i + on]);
+                sum = [sum[0] - factor * key[0], sum[1] - factor * key[1], sum[2] - factor * key[2]];
             }
+            keys[i] = sum.map(|v| v * self.factor[i][0]);
         }
     }
 

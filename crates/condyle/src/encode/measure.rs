@@ -112,9 +112,15 @@ pub(super) fn shell_of_meshes<'a>(
         let bound = mesh.influences().joint_bound();
         if bound > skin.joints().len() {
             let found = bound - 1;
-            return Err(Error::Index { what: "the joints of a mesh", at: 0, found, count: skin.joints().len() });
+            return Err(Error::Index {
+                what: "the joints of a mesh",
+                at: 0,
+                found,
+                count: skin.joints().len(),
+            });
         }
-        if let Some((at, &joint)) = skin.joints().iter().enumerate().find(|(_, j)| usize::from(**j) >= count) {
+        if let Some((at, &joint)) = skin.joints().iter().enumerate().find(|(_, j)| usize::from(**j) >= count)
+        {
             return Err(Error::Index { what: "the joints of a skin", at, found: joint.into(), count });
         }
         let (starts, joints, _) = mesh.influences().as_slices();
@@ -152,7 +158,8 @@ fn keep_farthest(farthest: &mut Vec<(f32, [f32; 3])>, point: [f32; 3]) {
     for (way, far) in farthest.iter_mut().enumerate() {
         // The 27 combinations of -1, 0 and 1, without the middle one.
         let code = if way < 13 { way } else { way + 1 };
-        let along: f32 = (0..3).map(|c| point[c] * (code / 3_usize.pow(c as u32) % 3) as f32 - point[c]).sum();
+        let along: f32 =
+            (0..3).map(|c| point[c] * (code / 3_usize.pow(c as u32) % 3) as f32 - point[c]).sum();
         if along > far.0 {
             *far = (along, point);
         }
@@ -173,9 +180,8 @@ pub(super) fn measure(job: &Job<'_>, clip: &Clip<'_>) -> Result<Measured, Error>
         let frames = (job.frames - first).min(CHUNK);
         // What the decoder is asked for is an f32, and a joint that turns fast is elsewhere a rounding later.
         let seconds: Vec<f64> = job.seconds(first, frames).iter().map(|&s| (s as f32).into()).collect();
-        let source: Vec<Vec<Local>> = (0..count)
-            .map(|j| source::joint(job.clip, skeleton, j, &job.tracks[j], &seconds))
-            .collect();
+        let source: Vec<Vec<Local>> =
+            (0..count).map(|j| source::joint(job.clip, skeleton, j, &job.tracks[j], &seconds)).collect();
         let model = search::place_all(&job.joints, &source);
         let motion: Vec<(Matrix, Matrix)> = seconds.iter().map(|&at| motion(job, clip, at)).collect();
         let mut decoded: Vec<Matrix> = Vec::with_capacity(count);
@@ -205,7 +211,8 @@ pub(super) fn measure(job: &Job<'_>, clip: &Clip<'_>) -> Result<Measured, Error>
                 let mut own = 0.0_f64;
                 for (point, &p) in joint.shell.iter().enumerate() {
                     let (got, want) = &motion[moment];
-                    let off = length(subtract(got.point(placed.point(p)), want.point(model[j][moment].point(p))));
+                    let off =
+                        length(subtract(got.point(placed.point(p)), want.point(model[j][moment].point(p))));
                     own = own.max(off);
                     if off as f32 > measured.joints[j].error {
                         measured.joints[j] = JointError { error: off as f32, seconds: at as f32, point };
@@ -243,7 +250,8 @@ pub(super) fn measure(job: &Job<'_>, clip: &Clip<'_>) -> Result<Measured, Error>
 
 /// How the character as a whole is moved, decoded and as taken out of the clip.
 fn motion(job: &Job<'_>, clip: &Clip<'_>, seconds: f64) -> (Matrix, Matrix) {
-    let matrix = |Rigid { rotation, translation }| Matrix { linear: algebra::rotation(rotation), origin: translation };
+    let matrix =
+        |Rigid { rotation, translation }| Matrix { linear: algebra::rotation(rotation), origin: translation };
     let Some(motion) = &job.motion else { return (Matrix::IDENTITY, Matrix::IDENTITY) };
     (matrix(clip.motion_at(seconds)), matrix(motion.at(job, seconds)))
 }

@@ -16,15 +16,15 @@ use crate::clip::layout::{Header, MOTION, WIDE, WIDTH};
 use crate::clip::spline::Degree;
 use crate::math::normalize;
 use crate::{
-    Clip, Error, Event, Events, Interpolation, RawClip, RootMotion, RootMotionOptions, Skeleton, Skin, SkinnedMesh, Target,
-    Track, extract_root_motion,
+    Clip, Error, Event, Events, Interpolation, RawClip, RootMotion, RootMotionOptions, Skeleton, Skin,
+    SkinnedMesh, Target, Track, extract_root_motion,
 };
 use algebra::{Local, Vector};
 use fit::Shape;
 pub use measure::{JointError, Measured};
 use motion::Motion;
 use search::{Curve, Found, JointFacts, Share, Task};
-use write::{Parts, Set};
+use write::{Curves, Parts, Set};
 
 /// Where on each joint the error is measured.
 #[derive(Debug, Clone, PartialEq)]
@@ -263,6 +263,8 @@ struct Job<'a> {
     frames: usize,
     /// Moments for each frame.
     moments: usize,
+    /// How far the character reaches from the origin, at rest.
+    size: f64,
 }
 
 impl<'a> Job<'a> {
@@ -286,7 +288,8 @@ impl<'a> Job<'a> {
         }
         let tracks = source::joint_tracks(clip, count);
         // What f32 rounds on the way through a decoder is kept back.
-        let kept = 4e-7 * measure::extent(skeleton, &shell);
+        let size = measure::extent(skeleton, &shell);
+        let kept = 4e-7 * size;
         let is_step = |track: Option<&Track>| track.is_some_and(|t| t.interpolation == Interpolation::Step);
         let rest: Vec<_> = skeleton.rest().transforms().collect();
         let mut joints: Vec<JointFacts> = Vec::with_capacity(count);
@@ -334,6 +337,7 @@ impl<'a> Job<'a> {
             rate,
             frames,
             moments,
+            size,
         };
         job.motion = motion.map(|(joint, motion)| Motion::new(&mut job, joint, motion));
         Ok(job)
@@ -345,10 +349,11 @@ impl<'a> Job<'a> {
         let segment_frames = self.frames.div_ceil(segment_count).max(1);
         let segment_count = self.frames.div_ceil(segment_frames).max(1);
         let mut joints = self.joints.clone();
-        let mut exact_sets = self.set_tracks.iter().map(|t| t.interpolation == Interpolation::Step).collect::<Vec<_>>();
+        let mut exact_sets =
+            self.set_tracks.iter().map(|t| t.interpolation == Interpolation::Step).collect::<Vec<_>>();
         let mut authored = Vec::new();
         loop {
-            let mut segments = Vec::with_capacity(segment_count);
+            let mut segments: Vec<Curves> = Vec::with_capacity(segment_count);
             let mut shapes: Vec<(usize, Vec<Shape>)> = Vec::new();
             let mut failed = None;
             for at in 0..segment_count {
@@ -368,9 +373,10 @@ impl<'a> Job<'a> {
                 }
                 let last = segments.len() - 1;
                 if let Some(motion) = &self.motion {
-                    segments[last].extend(motion.curves(self, first, frames, &shapes[known].1)?);
+                    segments[last].curves.extend(motion.curves(self, first, frames, &shapes[known].1)?);
                 }
-                if let Err(set) = self.set_curves(first, frames, &shapes[known].1, &exact_sets, &mut segments[last]) {
+                let curves = &mut segments[last].curves;
+                if let Err(set) = self.set_curves(first, frames, &shapes[known].1, &exact_sets, curves) {
                     failed = Some(Failed::Set(set));
                     break;
                 }
@@ -427,7 +433,9 @@ impl<'a> Job<'a> {
         let (start, end) = (f64::from(self.clip.start()), f64::from(self.clip.end()));
         let all = (self.frames * self.moments).max(1) as f64;
         let from = first * self.moments;
-        (from..=from + frames * self.moments).map(|moment| start + moment as f64 / all * (end - start)).collect()
+        (from..=from + frames * self.moments)
+            .map(|moment| start + moment as f64 / all * (end - start))
+            .collect()
     }
 
     /// The kinds of curves for a segment: few keys first.
@@ -439,8 +447,8 @@ impl<'a> Job<'a> {
             Effort::Fast => &[16.0, 8.0, 4.0, 2.0, 1.0],
             Effort::Normal => &[32.0, 16.0, 12.0, 8.0, 6.0, 4.0, 3.0, 2.0, 1.5, 1.0, 0.5],
             Effort::Best => &[
-                64.0, 48.0, 32.0, 24.0, 16.0, 12.0, 10.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.5, 3.0, 2.5, 2.0, 1.75, 1.5, 1.25,
-                1.0, 0.75, 0.5,
+                64.0, 48.0, 32.0, 24.0, 16.0, 12.0, 10.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.5, 3.0, 2.5, 2.0, 1.75,
+                1.5, 1.25, 1.0, 0.75, 0.5,
             ],
         };
         let moments = frames * self.moments + 1;
@@ -465,7 +473,7 @@ impl<'a> Job<'a> {
         first: usize,
         frames: usize,
         shapes: &[Shape],
-    ) -> Result<Vec<Curve>, Failed> {
+    ) -> Result<Curves, Failed> {
         let seconds = self.seconds(first, frames);
         let source: Vec<Vec<Local>> = (0..joints.len())
             .map(|j| source::joint(self.clip, self.skeleton, j, &self.tracks[j], &seconds))
@@ -474,12 +482,18 @@ impl<'a> Job<'a> {
             Effort::Best => &[(0.75, 0.45), (0.85, 0.55), (0.65, 0.35)],
             _ => &[(0.75, 0.45)],
         };
+        // At the frames alone a joint can make up for everything above it.
+        let swing = (self.moments > 1).then_some(3.0);
         let mut best: Option<Found> = None;
         let mut hopeless = 0;
         for &(place, translation) in shares {
-            let mut shares = vec![Share { place, translation, swing: None }; joints.len()];
+            let mut shares = vec![Share { place, translation, swing }; joints.len()];
+            // The motion is not asked how far it turns.
+            let is_straight = || search::is_straight(joints, &source, self.moments, self.size);
+            let mut straight = self.motion.is_none() && is_straight();
             for _ in 0..ROUNDS {
-                let found = search::search(&Task { joints, source: &source, shapes, shares: &shares });
+                let task = Task { joints, source: &source, shapes, shares: &shares, straight };
+                let found = search::search(&task);
                 let failed = found.failed(joints);
                 let Some(&first) = failed.first() else {
                     if best.as_ref().is_none_or(|best| found.bits() < best.bits()) {
@@ -488,13 +502,15 @@ impl<'a> Job<'a> {
                     break;
                 };
                 hopeless = first;
+                straight = false;
                 for joint in failed {
                     let lacks = found.missing.contains(&(joint, 1));
                     tighten(joints, joint, lacks, &mut shares);
                 }
             }
         }
-        best.map(|found| found.curves).ok_or(Failed::Joint(hopeless))
+        best.map(|found| Curves { straight: found.straight, curves: found.curves })
+            .ok_or(Failed::Joint(hopeless))
     }
 
     /// The sets of a segment. Fails with one that no curve serves for.
@@ -523,7 +539,8 @@ impl<'a> Job<'a> {
                     // Half of the last place of an f32 is the decoder's.
                     let size = targets.iter().flatten().fold(0.0_f64, |size, v| size.max(v.abs()));
                     let limit = less(self.options.value_budget, 1e-7 * size);
-                    curves.extend(search::values(index, &targets, shapes, limit).ok_or(at)?);
+                    let found = search::values(index, &targets, (shapes, curves), limit).ok_or(at)?;
+                    curves.extend(found);
                 }
                 index += 1;
             }
@@ -536,7 +553,7 @@ impl<'a> Job<'a> {
         joints: &[JointFacts],
         exact_sets: &[bool],
         segment_frames: usize,
-        segments: &[Vec<Curve>],
+        segments: &[Curves],
         authored: &[Target],
     ) -> Result<Encoded, Error> {
         let mut exact: Vec<(&Track, usize)> = Vec::new();
@@ -562,11 +579,12 @@ impl<'a> Job<'a> {
             event_count: self.events.as_slice().len(),
             exact_count: exact.len(),
         };
-        let parts = Parts { header, sets: &self.sets, exact: &exact, events: self.events.as_slice(), segments };
+        let parts =
+            Parts { header, sets: &self.sets, exact: &exact, events: self.events.as_slice(), segments };
         let bytes = write::write(self.clip, &parts)?;
         let measured = self.measure(&Clip::from_bytes(&bytes)?)?;
         let mut encodings = vec![(Encoding::Constant, 0), (Encoding::Linear, 0), (Encoding::Spline, 0)];
-        for curve in segments.iter().flatten() {
+        for curve in segments.iter().flat_map(|segment| &segment.curves) {
             let at = match curve.degree {
                 Degree::Constant => 0,
                 Degree::Linear => 1,

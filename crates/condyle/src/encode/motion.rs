@@ -86,19 +86,16 @@ impl Motion {
         for _ in 0..64 {
             let mut shares = [Share { place: 0.75, translation: 0.45, swing: None }];
             for _ in 0..ROUNDS {
-                let found = search::search(&Task {
-                    joints: &joints,
-                    source: &source,
-                    shapes: &shapes,
-                    shares: &shares,
-                });
-                if found.failed(&joints).is_empty() {
+                let (joints, source, shapes) = (&joints[..], &source[..], &shapes[..]);
+                let found =
+                    search::search(&Task { joints, source, shapes, shares: &shares, straight: false });
+                if found.failed(joints).is_empty() {
                     let mut curves = found.curves;
                     curves.iter_mut().for_each(|curve| curve.index = job.joints.len());
                     return Ok(curves);
                 }
                 let lacks = found.missing.contains(&(0, 1));
-                tighten(&joints, 0, lacks, &mut shares);
+                tighten(joints, 0, lacks, &mut shares);
             }
             joints[0].budget *= 2.0;
         }

@@ -54,9 +54,8 @@ mod tests {
 
     #[test]
     fn keys_tell_the_rate() {
-        let every = |rate: f32, start: f32| -> Vec<f32> {
-            (0..50).map(|i| start + i as f32 / rate).collect()
-        };
+        let every =
+            |rate: f32, start: f32| -> Vec<f32> { (0..50).map(|i| start + i as f32 / rate).collect() };
         for rate in [24.0, 25.0, 30.0, 60.0, 120.0] {
             for start in [0.0, 0.0333, 10.0] {
                 assert_eq!(of(&clip(&every(rate, start))), rate, "{rate} from {start}");

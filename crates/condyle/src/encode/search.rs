@@ -8,12 +8,13 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::algebra::{
-    Local, Matrix, Quat, Vector, add, apply, conjugate, cross, dot, exponential, length, logarithm, product, rotation,
-    solve, subtract,
+    Local, Matrix, Quat, Vector, add, apply, conjugate, cross, dot, exponential, length, logarithm, product,
+    rotation, solve, subtract,
 };
 use super::fit::Shape;
 use crate::clip::layout::{Kind, MAX_BITS, step};
 use crate::clip::spline::Degree;
+use crate::math::normalize;
 
 /// A track of one segment, ready to be written.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,6 +80,8 @@ pub(super) struct Task<'a> {
     pub(super) shapes: &'a [Shape],
     /// One for each joint.
     pub(super) shares: &'a [Share],
+    /// Whether rotations go from key to key by nlerp, not by slerp.
+    pub(super) straight: bool,
 }
 
 /// What came of it.
@@ -87,6 +90,8 @@ pub(super) struct Found {
     pub(super) curves: Vec<Curve>,
     /// What no curve serves for: a joint, and 0 for its rotation, 1 for its translation, 2 for its scale.
     pub(super) missing: Vec<(usize, usize)>,
+    /// As asked.
+    pub(super) straight: bool,
     /// The greatest error of each joint, as a part of its budget, and which moment has it.
     pub(super) errors: Vec<(f64, usize)>,
 }
@@ -141,7 +146,7 @@ pub(super) fn search(task: &Task<'_>) -> Found {
     let model = place_all(joints, task.source);
     let (points, hung) = hang(task, &model);
     let mut decoded: Vec<Vec<Matrix>> = Vec::with_capacity(joints.len());
-    let mut found = Found::default();
+    let mut found = Found { straight: task.straight, ..Found::default() };
     for (index, joint) in joints.iter().enumerate() {
         let source = &task.source[index];
         let parents = joint.parent.map(|p| decoded[p].as_slice());
@@ -158,6 +163,20 @@ pub(super) fn search(task: &Task<'_>) -> Found {
         decoded.push(placed);
     }
     found
+}
+
+/// Whether nlerp between frames is as good as slerp, but for a part of the budget, for a character of this size.
+pub(super) fn is_straight(joints: &[JointFacts], source: &[Vec<Local>], moments: usize, size: f64) -> bool {
+    joints.iter().zip(source).all(|(joint, locals)| {
+        let mut frames = locals.iter().step_by(moments);
+        let Some(mut last) = frames.next() else { return true };
+        frames.all(|next| {
+            // Both angles are those of quaternions; a turn is twice as much.
+            let angle = turned(last.rotation, next.rotation) / 2.0;
+            last = next;
+            0.04 * angle * angle * angle * size < 0.3 * joint.budget
+        })
+    })
 }
 
 /// The model matrices of all joints, per joint and moment.
@@ -280,14 +299,15 @@ fn turned(a: Quat, b: Quat) -> f64 {
 
 /// The largest code that passes, by way of codes near `guess`. Larger steps make larger errors, nearly always.
 fn largest(guess: i32, mut passes: impl FnMut(u8) -> bool) -> Option<u8> {
-    const STRIDE: i32 = 6;
+    let mut stride = 2;
     let mut test = |code: i32| u8::try_from(code).is_ok_and(&mut passes);
     let mut low = guess.clamp(0, 255);
     let mut high;
     if test(low) {
-        high = low + STRIDE;
+        high = low + stride;
         while high <= 255 && test(high) {
-            (low, high) = (high, high + STRIDE);
+            stride *= 2;
+            (low, high) = (high, high + stride);
         }
     } else {
         high = low;
@@ -295,10 +315,11 @@ fn largest(guess: i32, mut passes: impl FnMut(u8) -> bool) -> Option<u8> {
             if high == 0 {
                 return None;
             }
-            low = (high - STRIDE).max(0);
+            low = (high - stride).max(0);
             if test(low) {
                 break;
             }
+            stride *= 2;
             high = low;
         }
     }
@@ -318,6 +339,9 @@ fn code_of(size: f64) -> i32 {
     (0..=255_u8).rev().find(|&code| f64::from(step(code)) <= size).map_or(-1, i32::from)
 }
 
+/// Offsets have three bytes at most.
+const MOST_STEPS: i32 = (1 << 23) - 2;
+
 /// Rounds keys to steps. `None` if a component takes too many bits.
 fn round(keys: &[[f64; 3]], code: u8, rounded: &mut Vec<[i32; 3]>) -> Option<()> {
     let inverse = 1.0 / f64::from(step(code));
@@ -326,7 +350,7 @@ fn round(keys: &[[f64; 3]], code: u8, rounded: &mut Vec<[i32; 3]>) -> Option<()>
         let mut steps = [0; 3];
         for (step, value) in steps.iter_mut().zip(key) {
             let scaled = value * inverse;
-            if scaled.abs() > f64::from(1 << 28) {
+            if scaled.abs() > f64::from(MOST_STEPS) {
                 return None;
             }
             *step = (if scaled < 0.0 { scaled - 0.5 } else { scaled + 0.5 }) as i32;
@@ -350,15 +374,37 @@ struct Buffers {
     values: Vec<[f64; 3]>,
 }
 
+/// What a kind of curve that no other track has costs, in bits: its line, a broken byte in each row, and some time whenever it is decoded.
+const CLASS: usize = 100;
+
+/// No kind of curve with more keys allows steps that are larger by more codes than that.
+const LARGER: u8 = 12;
+
+/// About how many bits keys take in steps of a code, at least.
+fn least_bits(keys: &[[f64; 3]], code: u8) -> usize {
+    let size = f64::from(step(code));
+    let mut bits = 0;
+    for c in 0..3 {
+        let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
+        for key in keys {
+            (least, most) = (least.min(key[c]), most.max(key[c]));
+        }
+        let range = ((most - least) / size) as u32;
+        bits += (u32::BITS - range.leading_zeros()) as usize;
+    }
+    bits * keys.len()
+}
+
 /// The cheapest curve through `targets` of which `passes` says yes; it is given the shape and the decoded keys.
 fn cheapest(
     (kind, index): (Kind, usize),
-    shapes: &[Shape],
+    (shapes, others): (&[Shape], &[Curve]),
     targets: &[[f64; 3]],
     guess: f64,
     mut passes: impl FnMut(&Shape, &[[f64; 3]]) -> bool,
 ) -> Option<Curve> {
-    let guess = code_of(guess);
+    // What one shape came to is near what the next one will.
+    let mut guess = code_of(guess);
     let mut buffers = Buffers::default();
     let mut best: Option<(usize, Curve)> = None;
     let mut dearer = 0;
@@ -372,8 +418,17 @@ fn cheapest(
         } else {
             shape.solve(targets, keys);
         }
-        if !passes(shape, keys) {
-            continue;
+        match &best {
+            None if !passes(shape, keys) => continue,
+            // Not worth a look if it would cost more even with steps that are far larger.
+            Some((least, curve)) if least_bits(keys, curve.code.saturating_add(LARGER)) > *least => {
+                dearer += 1;
+                if dearer == 3 {
+                    break;
+                }
+                continue;
+            }
+            _ => {}
         }
         let code = largest(guess, |code| {
             round(keys, code, rounded).is_some() && {
@@ -382,6 +437,7 @@ fn cheapest(
             }
         });
         let Some(code) = code else { continue };
+        guess = code.into();
         if round(keys, code, rounded).is_none() {
             continue;
         }
@@ -396,7 +452,8 @@ fn cheapest(
         if curve.range().1.iter().any(|&bits| bits > MAX_BITS) {
             continue;
         }
-        let cost = curve.bits();
+        let is_same = |c: &Curve| (c.kind, c.degree, c.intervals) == (kind, shape.degree, shape.intervals);
+        let cost = curve.bits() + if others.iter().any(is_same) { 0 } else { CLASS + 4 * shape.key_count() };
         if best.as_ref().is_none_or(|(least, _)| cost < *least) {
             best = Some((cost, curve));
             dearer = 0;
@@ -478,7 +535,7 @@ fn translate(
         .collect();
     let limit = joint.budget * task.shares[index].translation * KEPT;
     let guess = limit / outer.max(f64::MIN_POSITIVE);
-    let curve = cheapest(name, task.shapes, &targets, guess, |shape, keys| {
+    let curve = cheapest(name, (task.shapes, &found.curves), &targets, guess, |shape, keys| {
         (0..targets.len()).all(|moment| {
             let off = subtract(shape.value(keys, moment), targets[moment]);
             let off = parents.map_or(off, |parents| apply(&parents[moment].linear, off));
@@ -516,9 +573,15 @@ fn stretch(task: &Task<'_>, index: usize, points: &[Point], own: &mut [Local], f
     }
     let targets: Vec<Vector> = own.iter().map(|local| subtract(local.scale, rest)).collect();
     let limit = task.shares[index].translation * 0.5;
-    let curve = cheapest(name, task.shapes, &targets, limit / far.max(f64::MIN_POSITIVE), |shape, keys| {
-        (0..targets.len()).all(|moment| off(shape.value(keys, moment), targets[moment]) <= limit)
-    });
+    let curve = cheapest(
+        name,
+        (task.shapes, &found.curves),
+        &targets,
+        limit / far.max(f64::MIN_POSITIVE),
+        |shape, keys| {
+            (0..targets.len()).all(|moment| off(shape.value(keys, moment), targets[moment]) <= limit)
+        },
+    );
     decode(task, (name, curve), found, |shape, keys, moment| {
         own[moment].scale = add(rest, shape.value(keys, moment));
     });
@@ -580,7 +643,8 @@ impl Aims<'_> {
             let arm = apply(&rows, self.arms[from + i]);
             let off = apply(outer, subtract(self.aims[from + i], arm));
             // What a small turn about each axis moves the point by.
-            let ways = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].map(|axis| apply(outer, cross(axis, arm)));
+            let ways = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+                .map(|axis| apply(outer, cross(axis, arm)));
             for r in 0..3 {
                 for c in 0..3 {
                     normal[r][c] += weight * dot(ways[r], ways[c]);
@@ -612,10 +676,7 @@ fn turn(
     let name = (Kind::Rotation, index);
     let rest = joint.rest.rotation;
     let middle = own[own.len() / 2].rotation;
-    let reach = own
-        .iter()
-        .zip(model)
-        .fold(0.0_f64, |most, (_, model)| most.max(self::reach(points, model)));
+    let reach = own.iter().zip(model).fold(0.0_f64, |most, (_, model)| most.max(self::reach(points, model)));
     let limit = points.iter().map(|point| point.limit).fold(f64::INFINITY, f64::min).min(joint.budget);
     let aims = aim(parents, model, points, own);
     // One value will do where what hangs above keeps the joint in its place, or where it is in its place anyway.
@@ -646,31 +707,32 @@ fn turn(
         .collect();
     // Where it fails once it fails soon again: that moment is looked at first.
     let mut suspect = 0;
-    let curve = cheapest(name, task.shapes, &targets, limit / reach.max(f64::MIN_POSITIVE), |shape, keys| {
-        let mut path = Path::new(rest, shape, keys);
-        let fails = |path: &mut Path<'_>, moment| !aims.holds(moment, path.at(moment));
-        if fails(&mut path, suspect) {
-            return false;
-        }
-        match (0..targets.len()).find(|&moment| fails(&mut path, moment)) {
-            Some(moment) => {
-                suspect = moment;
-                false
+    let curve = cheapest(
+        name,
+        (task.shapes, &found.curves),
+        &targets,
+        limit / reach.max(f64::MIN_POSITIVE),
+        |shape, keys| {
+            let mut path = Path::new(rest, shape, keys, task.straight);
+            let fails = |path: &mut Path<'_>, moment| !aims.holds(moment, path.at(moment));
+            if fails(&mut path, suspect) {
+                return false;
             }
-            None => true,
-        }
-    });
+            match (0..targets.len()).find(|&moment| fails(&mut path, moment)) {
+                Some(moment) => {
+                    suspect = moment;
+                    false
+                }
+                None => true,
+            }
+        },
+    );
     decode(task, (name, curve), found, |shape, keys, moment| {
-        own[moment].rotation = Path::new(rest, shape, keys).at(moment);
+        own[moment].rotation = Path::new(rest, shape, keys, task.straight).at(moment);
     });
 }
 
-fn aim<'a>(
-    parents: Option<&[Matrix]>,
-    model: &[Matrix],
-    points: &'a [Point],
-    own: &[Local],
-) -> Aims<'a> {
+fn aim<'a>(parents: Option<&[Matrix]>, model: &[Matrix], points: &'a [Point], own: &[Local]) -> Aims<'a> {
     let room = own.len() * points.len();
     let (mut arms, mut aims) = (Vec::with_capacity(room), Vec::with_capacity(room));
     let mut outer = Vec::with_capacity(own.len());
@@ -691,13 +753,15 @@ struct Path<'a> {
     rest: Quat,
     shape: &'a Shape,
     keys: &'a [[f64; 3]],
-    /// For slerp: the interval that the last moment was in, its first key, and the logarithm of the turn to the next.
-    span: Option<(usize, Quat, Vector)>,
+    /// From key to key: the interval that the last moment was in, its first key, the next one on its side, and the logarithm of the
+    /// turn to it.
+    span: Option<(usize, Quat, Quat, Vector)>,
+    straight: bool,
 }
 
 impl<'a> Path<'a> {
-    fn new(rest: Quat, shape: &'a Shape, keys: &'a [[f64; 3]]) -> Self {
-        Self { rest, shape, keys, span: None }
+    fn new(rest: Quat, shape: &'a Shape, keys: &'a [[f64; 3]], straight: bool) -> Self {
+        Self { rest, shape, keys, span: None, straight }
     }
 
     fn at(&mut self, moment: usize) -> Quat {
@@ -705,23 +769,37 @@ impl<'a> Path<'a> {
             return product(self.rest, exponential(self.shape.value(self.keys, moment)));
         }
         let (interval, t) = self.shape.interval(moment);
-        let (from, way) = match self.span {
-            Some((last, from, way)) if last == interval => (from, way),
+        let (from, to, way) = match self.span {
+            Some((last, from, to, way)) if last == interval => (from, to, way),
             _ => {
                 let key = |at: usize| exponential(self.keys[at]);
-                let (from, to) = (key(interval), key(interval + 1));
-                let way = logarithm(product(conjugate(from), to), [0.0; 3]);
-                let from = product(self.rest, from);
-                self.span = Some((interval, from, way));
-                (from, way)
+                let (from, mut to) = (key(interval), key(interval + 1));
+                if from.iter().zip(to).map(|(a, b)| a * b).sum::<f64>() < 0.0 {
+                    to = to.map(|v| -v);
+                }
+                let way =
+                    if self.straight { [0.0; 3] } else { logarithm(product(conjugate(from), to), [0.0; 3]) };
+                let (from, to) = (product(self.rest, from), product(self.rest, to));
+                self.span = Some((interval, from, to, way));
+                (from, to, way)
             }
         };
+        if self.straight {
+            let mut q = core::array::from_fn(|c| from[c] + (to[c] - from[c]) * t);
+            normalize(&mut q);
+            return q;
+        }
         product(from, exponential(way.map(|v| v * t)))
     }
 }
 
 /// The cheapest curves for the values of a set, three at a time, each within `limit`.
-pub(super) fn values(index: usize, targets: &[[f64; 3]], shapes: &[Shape], limit: f64) -> Option<Option<Curve>> {
+pub(super) fn values(
+    index: usize,
+    targets: &[[f64; 3]],
+    (shapes, others): (&[Shape], &[Curve]),
+    limit: f64,
+) -> Option<Option<Curve>> {
     let name = (Kind::Values, index);
     let middle = targets[targets.len() / 2];
     let off = |a: Vector, b: Vector| {
@@ -731,7 +809,7 @@ pub(super) fn values(index: usize, targets: &[[f64; 3]], shapes: &[Shape], limit
     if targets.iter().all(|&value| off(value, middle) < limit * STILL) {
         return Some(constant(name, middle, limit * FINE));
     }
-    cheapest(name, shapes, targets, limit, |shape, keys| {
+    cheapest(name, (shapes, others), targets, limit, |shape, keys| {
         (0..targets.len()).all(|moment| off(shape.value(keys, moment), targets[moment]) <= limit * KEPT)
     })
     .map(Some)

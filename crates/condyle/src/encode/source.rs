@@ -4,9 +4,9 @@ use alloc::vec::Vec;
 
 use super::algebra::{Local, Quat, Vector};
 use crate::math::normalize;
+use crate::math::slerp_f64;
 use crate::sample::{Span, hermite};
 use crate::{Interpolation, RawClip, Skeleton, Target, Track};
-use crate::math::slerp_f64;
 
 /// What an authored clip says of one joint, if anything.
 #[derive(Debug, Clone, Copy, Default)]
@@ -120,11 +120,8 @@ pub(super) fn joint(
     let rest = skeleton.rest().get(joint);
     let mut rotation = rest.rotation.map(f64::from);
     normalize(&mut rotation);
-    let rest = Local {
-        rotation,
-        translation: rest.translation.map(f64::from),
-        scale: rest.scale.map(f64::from),
-    };
+    let rest =
+        Local { rotation, translation: rest.translation.map(f64::from), scale: rest.scale.map(f64::from) };
     let mut out = alloc::vec![rest; moments.len()];
     let mut fill = |track: Option<&Track>, put: &mut dyn FnMut(&mut Local, &mut Reader<'_>, f64)| {
         if let Some(track) = track {

@@ -118,6 +118,10 @@ pub(crate) fn made(random: &mut Random, made: Made) -> Vec<u8> {
         event_count: events.len(),
         exact_count: exact.len(),
     };
+    let segments: Vec<Curves> = segments
+        .into_iter()
+        .map(|curves| Curves { curves, straight: !motion && random.below(2) == 0 })
+        .collect();
     let parts = Parts { header, sets: &sets, exact: &exact, events: &events, segments: &segments };
     write::write(&authored, &parts).expect("a clip of moderate size")
 }

@@ -4,7 +4,9 @@ use alloc::vec::Vec;
 
 use super::search::Curve;
 use crate::clip::exact::interpolation_code;
-use crate::clip::layout::{Class, EXACT, HEADER, Header, Kind, MAGIC, SET, VERSION, WINDOW};
+use crate::clip::layout::{
+    Class, EXACT, HEADER, Header, Kind, MAGIC, SEGMENT, SET, STRAIGHT, TURNS, VERSION, WINDOW,
+};
 use crate::clip::spline::Degree;
 use crate::{Error, Event, RawClip, Target, Track};
 
@@ -22,7 +24,15 @@ pub(super) struct Parts<'a> {
     /// Tracks as authored; for a set, its place among them.
     pub(super) exact: &'a [(&'a Track, usize)],
     pub(super) events: &'a [Event],
-    pub(super) segments: &'a [Vec<Curve>],
+    pub(super) segments: &'a [Curves],
+}
+
+/// The curves of a segment.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Curves {
+    pub(super) curves: Vec<Curve>,
+    /// Whether rotations go from key to key by nlerp.
+    pub(super) straight: bool,
 }
 
 /// Errors with [`Error::TooMany`] for more than the format can hold.
@@ -129,16 +139,33 @@ fn signed_bytes(number: i32) -> usize {
 }
 
 /// Writes a segment, and says how long the clip must be for its windows.
-fn segment(curves: &[Curve], index_bytes: usize, out: &mut Vec<u8>) -> Result<usize, Error> {
+fn segment(
+    Curves { curves, straight }: &Curves,
+    index_bytes: usize,
+    out: &mut Vec<u8>,
+) -> Result<usize, Error> {
     // Kind by kind, as they are decoded; then by what makes a class, then by index.
     let mut order: Vec<&Curve> = curves.iter().collect();
-    order.sort_by_key(|c| (c.kind, c.degree != Degree::Constant, c.degree == Degree::Linear, c.intervals, c.index));
+    order.sort_by_key(|c| {
+        (c.kind, c.degree != Degree::Constant, c.degree == Degree::Linear, c.intervals, c.index)
+    });
     let same = |a: &&Curve, b: &&Curve| (a.kind, a.degree, a.intervals) == (b.kind, b.degree, b.intervals);
     let classes: Vec<&[&Curve]> = order.chunk_by(same).collect();
     let ranges: Vec<([i32; 3], [u32; 3])> = order.iter().map(|curve| curve.range()).collect();
-    let offset_bytes = ranges.iter().flat_map(|(least, _)| least).map(|&n| signed_bytes(n)).max().unwrap_or(1);
+    let offset_bytes =
+        ranges.iter().flat_map(|(least, _)| least).map(|&n| signed_bytes(n)).max().unwrap_or(1);
     let class_count = u8::try_from(classes.len()).map_err(|_| too_many("classes", classes.len()))?;
-    out.extend([class_count, offset_bytes as u8]);
+    let short = |what, n: usize| u16::try_from(n).map_err(|_| too_many(what, n));
+    let head = out.len();
+    let turns = order.iter().any(|curve| curve.kind == Kind::Rotation && curve.degree == Degree::Linear);
+    let ways = match (turns, straight) {
+        (false, _) => 0,
+        (true, false) => TURNS,
+        (true, true) => TURNS | STRAIGHT,
+    };
+    out.extend([class_count, offset_bytes as u8 | ways]);
+    out.extend(short("tracks", order.len())?.to_le_bytes());
+    out.extend([0; 4]);
     let mut track = 0;
     for curves in &classes {
         let bits: u32 = ranges[track..track + curves.len()].iter().flat_map(|(_, bits)| bits).sum();
@@ -151,13 +178,13 @@ fn segment(curves: &[Curve], index_bytes: usize, out: &mut Vec<u8>) -> Result<us
             count: curves.len(),
             row_bytes: bits.div_ceil(8) as usize,
         };
-        let short = |what, n: usize| u16::try_from(n).map_err(|_| too_many(what, n));
         out.push(class.code());
         out.extend(short("intervals", class.intervals)?.to_le_bytes());
         out.extend(short("bytes of a row", class.row_bytes)?.to_le_bytes());
-        out.extend(&short("tracks", class.count)?.to_le_bytes()[..index_bytes]);
+        out.extend(short("tracks", class.count)?.to_le_bytes());
     }
-    let mut least = 0;
+    let rows = out.len();
+    let mut least = head + SEGMENT;
     track = 0;
     for curves in &classes {
         let ranges = &ranges[track..track + curves.len()];
@@ -166,26 +193,23 @@ fn segment(curves: &[Curve], index_bytes: usize, out: &mut Vec<u8>) -> Result<us
             for key in 0..=curves[0].intervals {
                 row(curves, ranges, key, out);
             }
-            least = out.len() + WINDOW;
         }
     }
-    for (offsets, _) in &ranges {
+    let row_bytes = (out.len() - rows) as u32;
+    put(out, head + 4, &row_bytes.to_le_bytes());
+    for (curve, (offsets, bits)) in order.iter().zip(&ranges) {
+        least = out.len() + WINDOW;
+        out.extend(((bits[0] | bits[1] << 5 | bits[2] << 10) as u16).to_le_bytes());
+        let [low, high] = (curve.index as u16).to_le_bytes();
+        out.extend([curve.code, low]);
         for offset in offsets {
             out.extend(&offset.to_le_bytes()[..offset_bytes]);
         }
-    }
-    least = least.max(out.len() + WINDOW);
-    for (curve, (_, bits)) in order.iter().zip(&ranges) {
-        if curve.degree != Degree::Constant {
-            out.extend(((bits[0] | bits[1] << 5 | bits[2] << 10) as u16).to_le_bytes());
+        if index_bytes > 1 {
+            out.push(high);
         }
     }
-    out.extend(order.iter().map(|curve| curve.code));
-    out.extend(order.iter().map(|curve| curve.index as u8));
-    if index_bytes > 1 {
-        out.extend(order.iter().map(|curve| (curve.index >> 8) as u8));
-    }
-    Ok(least)
+    Ok(least.max(out.len()))
 }
 
 /// One key of each curve, one beside the other.

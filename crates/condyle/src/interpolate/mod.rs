@@ -30,8 +30,8 @@ pub use vectors::slerp_vectors;
 
 use exact::{exact, nlerp};
 pub(crate) use kernel::vector_block;
-pub(crate) use one_factor::OneFactor;
 use kernel::{Nearer, lanes_blocks, uniform_blocks, uniform_one};
+pub(crate) use one_factor::{OneFactor, straight};
 use structs::uniform_structs;
 use weights::{Corrected, Fitted, Given, Halved, Nested, Series, Sines, Straight, StraightGiven};
 

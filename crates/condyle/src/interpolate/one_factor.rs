@@ -5,7 +5,7 @@ use fearless_simd::prelude::*;
 use super::Degree;
 use super::formula::slerp_coefficients;
 use super::kernel::{Nearer, Quats, rotations};
-use super::weights::{Series, Shared};
+use super::weights::{Series, Shared, Straight};
 use crate::simd::Mode;
 
 /// Nine coefficients of both weights. Where the ends are equal they come out exactly.
@@ -16,11 +16,30 @@ pub(crate) struct OneFactor {
     factor: f32,
 }
 
+/// The nearer end, and how far it is from there.
+fn nearer(t: f32) -> (Nearer, f64) {
+    let t = f64::from(t);
+    if t > 0.5 { (Nearer::Second, 1.0 - t) } else { (Nearer::First, t) }
+}
+
+/// Nlerp of rotations in registers, on the hemisphere of the nearer end. `t` is from 0 to 1.
+#[inline(always)]
+pub(crate) fn straight<S: Simd, M: Mode>(
+    s: S,
+    mode: M,
+    t: f32,
+    first: Quats<S::f32s>,
+    second: Quats<S::f32s>,
+) -> Quats<S::f32s> {
+    let (nearer, factor) = nearer(t);
+    let (near, far) = nearer.order(first, second);
+    rotations::<S, M, S::f32s, _, false>(s, mode, &Straight, S::f32s::splat(s, factor as f32), near, far).0
+}
+
 impl OneFactor {
     /// `t` is from 0 to 1.
     pub(crate) fn new(t: f32) -> Self {
-        let t = f64::from(t);
-        let (nearer, factor) = if t > 0.5 { (Nearer::Second, 1.0 - t) } else { (Nearer::First, t) };
+        let (nearer, factor) = nearer(t);
         let weights = Series::new(|t| slerp_coefficients(Degree::Nine, t), factor);
         Self { weights, nearer, factor: factor as f32 }
     }

@@ -23,6 +23,8 @@ struct Track {
     index: usize,
     /// Where the moment is in it: for straight lines of rotations the keys on both sides and the way between, otherwise the value.
     between: Option<([f64; 3], [f64; 3], f64)>,
+    /// Whether that way is a straight line of quaternions, brought to unit length.
+    straight: bool,
     value: [f64; 3],
 }
 
@@ -78,44 +80,41 @@ impl Bytes<'_> {
         let ratio = (frame - first as f64) / own_frames as f64;
 
         let from = self.number(52 + 4 * segment, 4) as usize;
-        let (classes, offset_bytes) = (self.number(from, 1) as usize, self.number(from + 1, 1) as usize);
-        let line = 5 + self.index_bytes;
+        let (classes, way) = (self.number(from, 1) as usize, self.number(from + 1, 1) as usize);
+        let (offset_bytes, straight) = (way & 63, way & 64 != 0);
         let class = |at: usize| {
-            let at = from + 2 + line * at;
+            let at = from + 8 + 7 * at;
             let code = self.number(at, 1);
             let intervals = self.number(at + 1, 2) as usize;
             let row = self.number(at + 3, 2) as usize;
-            (code & 3, code >> 2, intervals, row, self.number(at + 5, self.index_bytes) as usize)
+            (code & 3, code >> 2, intervals, row, self.number(at + 5, 2) as usize)
         };
         let row_count = |degree: u64, intervals: usize| if degree == 0 { 0 } else { intervals + 1 };
-        let rows: usize = (0..classes).map(class).map(|(_, d, n, row, _)| row_count(d, n) * row).sum();
-        let count: usize = (0..classes).map(class).map(|c| c.4).sum();
-        let wide: usize = (0..classes).map(class).filter(|c| c.1 != 0).map(|c| c.4).sum();
-        let offsets = from + 2 + line * classes + rows;
-        let widths = offsets + 3 * offset_bytes * count;
-        let steps = widths + 2 * wide;
-        let indices = steps + count;
+        let rows = self.number(from + 4, 4) as usize;
+        let record_bytes = 3 + 3 * offset_bytes + self.index_bytes;
+        let record = |at: usize| from + 8 + 7 * classes + rows + record_bytes * at;
 
         let mut tracks = Vec::new();
-        let mut row_place = from + 2 + line * classes;
-        let (mut at, mut at_wide) = (0, 0);
+        let mut row_place = from + 8 + 7 * classes;
+        let mut at = 0;
         for (kind, degree, intervals, row, own) in (0..classes).map(class) {
             let x = ratio * intervals as f64;
             let mut bit = 0;
             for _ in 0..own {
-                let code = self.number(steps + at, 1);
+                let record = record(at);
+                let code = self.number(record + 2, 1);
                 let step =
                     f64::from((code / 8) as u32).exp2() * (1.0 + (code % 8) as f64 / 8.0) / 67_108_864.0;
-                let upper = if self.index_bytes == 2 { self.number(indices + count + at, 1) } else { 0 };
-                let index = (self.number(indices + at, 1) + 256 * upper) as usize;
-                let offset: [f64; 3] = core::array::from_fn(|c| {
-                    self.signed(offsets + offset_bytes * (3 * at + c), offset_bytes)
-                });
+                let upper =
+                    if self.index_bytes == 2 { self.number(record + 4 + 3 * offset_bytes, 1) } else { 0 };
+                let index = (self.number(record + 3, 1) + 256 * upper) as usize;
+                let offset: [f64; 3] =
+                    core::array::from_fn(|c| self.signed(record + 4 + offset_bytes * c, offset_bytes));
                 at += 1;
-                let mut track = Track { kind, index, between: None, value: offset.map(|o| o * step) };
+                let mut track =
+                    Track { kind, index, between: None, straight, value: offset.map(|o| o * step) };
                 if degree != 0 {
-                    let packed = self.number(widths + 2 * at_wide, 2) as usize;
-                    at_wide += 1;
+                    let packed = self.number(record, 2) as usize;
                     let width = [packed & 31, packed >> 5 & 31, packed >> 10 & 31];
                     let begin = [bit, bit + width[0], bit + width[0] + width[1]];
                     bit += width.iter().sum::<usize>();
@@ -229,6 +228,13 @@ fn normalized(q: &[f64]) -> Vec<f64> {
 /// The turn that a track of rotations makes.
 fn turn(track: &Track) -> [f64; 4] {
     match track.between {
+        Some((a, b, t)) if track.straight => {
+            let (a, b) = (quat_exp(a), quat_exp(b));
+            let side = if (0..4).map(|c| a[c] * b[c]).sum::<f64>() < 0.0 { -1.0 } else { 1.0 };
+            let sum = [0, 1, 2, 3].map(|c| a[c] + (side * b[c] - a[c]) * t);
+            let unit = normalized(&sum);
+            core::array::from_fn(|c| unit[c])
+        }
         Some((a, b, t)) => slerp(quat_exp(a), quat_exp(b), t),
         None => quat_exp(track.value),
     }

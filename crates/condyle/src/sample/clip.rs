@@ -45,7 +45,13 @@ pub fn sample_masked(
     check(clip, skeleton, seconds)?;
     pose.check_joints("pose", clip.joint_count())?;
     Error::check_len("mask", mask.len(), clip.joint_count())?;
-    run(clip, skeleton, seconds, Some(Wanted { first: 0, count: usize::MAX, mask: Some(mask) }), pose.blocks_mut());
+    run(
+        clip,
+        skeleton,
+        seconds,
+        Some(Wanted { first: 0, count: usize::MAX, mask: Some(mask) }),
+        pose.blocks_mut(),
+    );
     Ok(())
 }
 
@@ -98,7 +104,13 @@ pub fn sample_crowd(
     Ok(())
 }
 
-fn run(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32, wanted: Option<Wanted<'_>>, blocks: &mut [PoseBlock]) {
+fn run(
+    clip: &Clip<'_>,
+    skeleton: &Skeleton,
+    seconds: f32,
+    wanted: Option<Wanted<'_>>,
+    blocks: &mut [PoseBlock],
+) {
     let place = clip.locate(seconds.into());
     let at = (&place.segment, place.ratio);
     let mut one = [PoseBlock::IDENTITY];
@@ -150,12 +162,7 @@ fn put_exact(clip: &Clip<'_>, seconds: f32, wanted: Option<Wanted<'_>>, blocks: 
 ///
 /// # Errors
 /// [`Error::Length`] if it has another number of components; [`Error::NotFinite`] if `seconds` is NaN or infinite.
-pub fn sample_set(
-    clip: &Clip<'_>,
-    target: Target,
-    seconds: f32,
-    values: &mut [f32],
-) -> Result<bool, Error> {
+pub fn sample_set(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f32]) -> Result<bool, Error> {
     Error::check_finite("seconds", &[seconds], 1)?;
     let Some((set, first, width)) = clip.find_set(target) else {
         return Ok(false);
@@ -187,13 +194,14 @@ pub(super) fn one_by_one(place: &Place<'_>, kind: Kind, mut put: impl FnMut(usiz
         for i in 0..class.count {
             let track = placed.track + i;
             let is_constant = class.degree == Degree::Constant;
-            let widths = if is_constant { [0; WIDTH] } else { unpack_widths(segment.width(placed.wide + i)) };
+            let widths = if is_constant { [0; WIDTH] } else { unpack_widths(segment.width(track)) };
             let mut numbers = [0.0; WIDTH];
             for (c, number) in numbers.iter_mut().enumerate() {
                 let mut sum = f64::from(segment.offset(track, c));
                 for (tap, &weight) in taps.weights.iter().enumerate().take(taps.count) {
                     let row = placed.rows + (taps.first + tap) * class.row_bytes;
-                    sum += f64::from(bits(segment.bytes.get(row..).unwrap_or_default(), bit, widths[c])) * weight;
+                    sum += f64::from(bits(segment.bytes.get(row..).unwrap_or_default(), bit, widths[c]))
+                        * weight;
                 }
                 bit += widths[c] as usize;
                 *number = sum * f64::from(segment.step(track));

@@ -6,10 +6,11 @@
 
 use fearless_simd::{f32x4, f32x8, i32x8, prelude::*, u8x16, u8x32, u32x4, u32x8};
 
-use crate::clip::layout::{Kind, Placed, Segment, WIDTH, WINDOW, step, total_width};
+use crate::bytes::u32_at;
+use crate::clip::layout::{FIRST_STEP, Kind, OFFSET, Placed, Segment, WINDOW};
 use crate::clip::spline::{Degree, Taps};
 use crate::exp_map;
-use crate::interpolate::OneFactor;
+use crate::interpolate::{OneFactor, straight};
 use crate::pose::{BLOCK, Lanes, PoseBlock};
 use crate::simd::{Mode, load_all, store_all, transpose};
 
@@ -30,19 +31,20 @@ impl Wanted<'_> {
         joint.wrapping_sub(self.first) < self.count
             && self.mask.is_none_or(|mask| mask.get(joint).copied().unwrap_or(false))
     }
+
+    /// Whether a block that begins with this joint holds any that is wanted.
+    fn any(&self, joint: usize) -> bool {
+        let Some(mask) = self.mask else { return true };
+        mask.iter().skip(joint).take(BLOCK).any(|&wanted| wanted)
+    }
 }
 
-#[inline(always)]
-fn is_wanted(wanted: Option<Wanted<'_>>, joint: usize) -> bool {
-    wanted.is_none_or(|wanted| wanted.has(joint))
-}
+/// Joints that are done at a time. Most characters have fewer: what is not needed is not cleared either.
+const GROUP: usize = 256;
+const FEW: usize = 96;
 
-/// Whether a block holds any joint that is wanted.
-#[inline(always)]
-fn is_block_wanted(wanted: Option<Wanted<'_>>, block: usize) -> bool {
-    let Some(Wanted { first, mask: Some(mask), .. }) = wanted else { return true };
-    mask.iter().skip(first + block * BLOCK).take(BLOCK).fold(false, |any, &wanted| any | wanted)
-}
+/// Three numbers of each joint of a group, and a fourth one that means nothing.
+type Group = [[f32; 4]];
 
 /// A number in the four lanes of each of two tracks.
 #[inline(always)]
@@ -79,19 +81,19 @@ struct Fields<S: Simd> {
 }
 
 impl<S: Simd> Fields<S> {
-    /// Of tracks with these widths, whose numbers begin at these bits of their windows, below 8.
+    /// Of two tracks with these records, whose numbers begin at these bits of their windows, below 8.
     #[inline(always)]
-    fn new(s: S, widths: [u16; 2], bits: [usize; 2]) -> Self {
+    fn new(s: S, records: u8x32<S>, bits: [usize; 2]) -> Self {
+        const WIDTHS: [u8; 32] = bytes_of_lanes([0, 1, 0, 1]);
         const DOWN: [u32; 8] = [0, 5, 10, 15, 0, 5, 10, 15];
         const UP: [u32; 8] = [1 << 15, 1 << 10, 1 << 5, 1, 1 << 15, 1 << 10, 1 << 5, 1];
-        // Widths of the lanes before, one and two on. The first bit comes from lane 3, which holds no number.
+        // Widths of the lanes before, one and two on.
         const ONE_ON: [u8; 32] = lanes_on([3, 0, 1, 2]);
         const TWO_ON: [u8; 32] = lanes_on([2, 3, 0, 1]);
-        const NOT_FIRST: [u32; 8] = [0, !0, !0, !0, 0, !0, !0, !0];
-        const NOT_SECOND: [u32; 8] = [0, 0, !0, !0, 0, 0, !0, !0];
+        const BEYOND_FIRST: [u32; 8] = [0, !0, !0, !0, 0, !0, !0, !0];
+        const BEYOND_SECOND: [u32; 8] = [0, 0, !0, !0, 0, 0, !0, !0];
         let lanes = |lanes: &[u32; 8]| u32x8::from_slice(s, lanes);
-        let packed = |i: usize| u32::from(widths[i]) | (bits[i] as u32) << 15;
-        let packed = two(s, packed(0), packed(1));
+        let packed: u32x8<S> = shuffle(s, records, &WIDTHS);
         let widths = if S::f32s::LEN >= 8 {
             packed >> lanes(&DOWN)
         } else {
@@ -99,10 +101,10 @@ impl<S: Simd> Fields<S> {
             (packed * lanes(&UP)) >> 15
         };
         let widths = widths & u32x8::splat(s, 31);
-        let before = shuffle(s, widths, &ONE_ON);
-        let starts = before + (shuffle(s, widths, &TWO_ON) & lanes(&NOT_FIRST));
-        let starts = starts + (shuffle(s, widths, &lanes_on([1, 2, 3, 0])) & lanes(&NOT_SECOND));
-        let bytes = shuffle_bytes(s, starts >> 3, &LOW_BYTES) + u32x8::splat(s, 0x0302_0100);
+        let starts = two(s, bits[0] as u32, bits[1] as u32);
+        let starts = starts + (shuffle(s, widths.bitcast(), &ONE_ON) & lanes(&BEYOND_FIRST));
+        let starts = starts + (shuffle(s, widths.bitcast(), &TWO_ON) & lanes(&BEYOND_SECOND));
+        let bytes = shuffle(s, (starts >> 3).bitcast(), &LOW_BYTES) + u32x8::splat(s, 0x0302_0100);
         let odd = starts & u32x8::splat(s, 7);
         Self {
             control: bytes.bitcast(),
@@ -132,6 +134,17 @@ const fn lanes_on(from: [u8; 4]) -> [u8; 32] {
     control
 }
 
+/// The same four bytes of each half in all of its lanes.
+const fn bytes_of_lanes(bytes: [u8; 4]) -> [u8; 32] {
+    let mut control = [0; 32];
+    let mut i = 0;
+    while i < 32 {
+        control[i] = bytes[i % 4];
+        i += 1;
+    }
+    control
+}
+
 /// The lowest byte of each lane in all four.
 const LOW_BYTES: [u8; 32] = {
     let mut control = [0; 32];
@@ -144,18 +157,12 @@ const LOW_BYTES: [u8; 32] = {
 };
 
 #[inline(always)]
-fn shuffle<S: Simd>(s: S, lanes: u32x8<S>, control: &[u8; 32]) -> u32x8<S> {
-    shuffle_bytes(s, lanes, control)
-}
-
-#[inline(always)]
-fn shuffle_bytes<S: Simd>(s: S, lanes: u32x8<S>, control: &[u8; 32]) -> u32x8<S> {
-    let bytes: u8x32<S> = lanes.bitcast();
+fn shuffle<S: Simd>(s: S, bytes: u8x32<S>, control: &[u8; 32]) -> u32x8<S> {
     s.swizzle_dyn_within_blocks_u8x32(bytes, u8x32::from_slice(s, control)).bitcast()
 }
 
 /// How offsets of each length come to the upper end of their lanes.
-static OFFSETS: [[u8; 32]; 4] = [offsets(1), offsets(2), offsets(3), offsets(4)];
+static OFFSETS: [[u8; 32]; 3] = [offsets(1), offsets(2), offsets(3)];
 
 const fn offsets(bytes: u8) -> [u8; 32] {
     let mut control = [0; 32];
@@ -163,73 +170,35 @@ const fn offsets(bytes: u8) -> [u8; 32] {
     while i < 32 {
         let (lane, byte) = ((i / 4 % 4) as u8, (i % 4) as u8);
         if lane < 3 && byte + bytes >= 4 {
-            control[i] = lane * bytes + (byte + bytes - 4);
+            control[i] = OFFSET as u8 + lane * bytes + (byte + bytes - 4);
         }
         i += 1;
     }
     control
 }
 
-/// The parts of a segment that all its classes share, each as long as its tracks take.
-#[derive(Clone, Copy)]
-struct Tables<'a> {
-    segment: &'a Segment<'a>,
-    offsets: &'a [u8],
-    widths: &'a [[u8; 2]],
-    steps: &'a [u8],
-    low: &'a [u8],
-    /// The upper halves of indices of two bytes.
-    high: &'a [u8],
-}
-
-impl<'a> Tables<'a> {
-    #[inline(always)]
-    fn new(segment: &'a Segment<'a>) -> Self {
-        let part = |from: usize, to: usize| segment.bytes.get(from..to).unwrap_or_default();
-        let tracks = segment.indices - segment.steps;
-        Self {
-            segment,
-            offsets: part(segment.offsets, segment.widths + WINDOW),
-            widths: part(segment.widths, segment.steps).as_chunks().0,
-            steps: part(segment.steps, segment.indices),
-            low: part(segment.indices, segment.indices + tracks),
-            high: part(segment.indices + tracks, segment.end),
-        }
-    }
-
-    #[inline(always)]
-    fn index(&self, track: usize) -> usize {
-        let byte = |bytes: &[u8]| bytes.get(track).map_or(0, |byte| usize::from(*byte));
-        let low = byte(self.low);
-        if self.high.is_empty() { low } else { low | byte(self.high) << 8 }
-    }
-
-    #[inline(always)]
-    fn step(&self, track: usize) -> f32 {
-        self.steps.get(track).map_or(0.0, |code| step(*code))
-    }
-
-    #[inline(always)]
-    fn width(&self, wide: usize) -> u16 {
-        self.widths.get(wide).map_or(0, |bytes| u16::from_le_bytes(*bytes))
-    }
-}
-
-/// The numbers of each track of a class, handed on one by one with its index, and a fourth one that means nothing.
-///
-/// `TAPS` rows are summed, none for constants.
+/// Bits that two tracks take, by their widths in the halves of a word.
 #[inline(always)]
-fn tracks<S: Simd, M: Mode, const TAPS: usize>(
+fn two_widths(records: u64) -> [usize; 2] {
+    const FIVE: u64 = 0x1F_0000_001F;
+    let sum = (records & FIVE) + (records >> 5 & FIVE) + (records >> 10 & FIVE);
+    [(sum & 0xFF) as usize, (sum >> 32) as usize]
+}
+
+/// Unpacks the tracks of a class, two at a time, into the places of those joints that are `wanted`, if not all are, and in
+/// the group that begins with joint `base`. Four rows are summed, or none for constants; of two, the second goes to `to`.
+#[inline(always)]
+fn unpack<S: Simd, M: Mode, const TAPS: usize>(
     s: S,
     mode: M,
-    tables: &Tables<'_>,
-    placed: &Placed,
+    (segment, placed): (&Segment<'_>, &Placed),
     (first, weights): (usize, [f64; 4]),
-    wanted: Option<Wanted<'_>>,
-    mut put: impl FnMut(usize, f32x4<S>),
+    (base, wanted): (usize, Option<Wanted<'_>>),
+    group: &mut Group,
+    to: &mut Group,
 ) {
-    let Placed { class, rows, track, wide } = *placed;
-    let segment = tables.segment;
+    const STEPS: [u8; 32] = bytes_of_lanes([0, 1, 2, 3]);
+    let Placed { class, rows, track } = *placed;
     // Rows of one length, so that one comparison tells of all.
     let length = class.row_bytes + WINDOW;
     let mut row = [&[][..]; TAPS];
@@ -241,52 +210,90 @@ fn tracks<S: Simd, M: Mode, const TAPS: usize>(
         row[tap] = bytes;
         spread[tap] = f32x8::splat(s, weights[tap] as f32);
     }
-    let offset_bytes = WIDTH * segment.offset_bytes;
-    let control = u8x32::from_slice(s, &OFFSETS[(segment.offset_bytes + 3) % 4]);
+    let control = u8x32::from_slice(s, &OFFSETS[(segment.offset_bytes + 2) % 3]);
     let upper = 32 - 8 * segment.offset_bytes as u32;
+    let record_bytes = segment.record_bytes();
+    let Some(mut records) = segment.bytes.get(segment.record(track)..) else { return };
+    // All joints are wanted and in the group: nothing has to be looked at.
+    let plain = wanted.is_none() && segment.index_bytes == 1;
     let mut bit = 0;
-    let mut i = 0;
-    while i < class.count {
-        // The last of an odd number stands for its own partner.
-        let has_next = i + 1 < class.count;
-        let next = if has_next { i + 1 } else { i };
-        let [a, b] = [tables.index(track + i), tables.index(track + next)];
-        let [has_a, has_b] = [is_wanted(wanted, a), has_next && is_wanted(wanted, b)];
-        let mut widths = [0; 2];
-        let mut bits = [0; 2];
-        if TAPS > 0 {
-            widths = [tables.width(wide + i), tables.width(wide + next)];
-            bits = [bit, if has_next { bit + total_width(widths[0]) } else { bit }];
-            bit = bits[1] + total_width(widths[1]);
+    // Two by two; the last of an odd number stands for its own partner.
+    let (mut left, mut apart, mut both_count) = (class.count / 2, record_bytes & 15, !0);
+    let mut is_odd = class.count % 2 == 1;
+    loop {
+        if left == 0 {
+            if !is_odd {
+                return;
+            }
+            (left, apart, both_count, is_odd) = (1, 0, 0, false);
         }
-        let steps = f32x4::splat(s, tables.step(track + i)).combine(f32x4::splat(s, tables.step(track + next)));
-        let at = (track + i) * offset_bytes;
-        i += 2;
-        if wanted.is_some() && !(has_a | has_b) {
-            continue;
+        left -= 1;
+        let Some(window) = records.first_chunk::<WINDOW>() else { return };
+        let heads = u64::from(u32_at(window, 0)) | u64::from(u32_at(&window[apart..], 0)) << 32;
+        let widths = two_widths(heads);
+        let first = bit;
+        let second = first + (widths[0] & both_count);
+        bit = second + widths[1];
+        let Some(behind) = records.get(2 * record_bytes..) else { return };
+        records = behind;
+        let mut places = [usize::from(window[OFFSET - 1]), usize::from(window[apart + OFFSET - 1])];
+        if !plain {
+            for (place, at) in places.iter_mut().zip([0, apart]) {
+                let joint = record_index(segment, &window[at..]);
+                let has = wanted.is_none_or(|wanted| wanted.has(joint));
+                *place = if has { joint.wrapping_sub(base) } else { usize::MAX };
+            }
+            if places[0] >= group.len() && places[1] >= group.len() {
+                continue;
+            }
         }
-        let Some(window) = tables.offsets.get(at..).and_then(<[u8]>::first_chunk) else { return };
-        let window = two_windows(s, window, if has_next { offset_bytes } else { 0 });
-        let offset: i32x8<S> = s.swizzle_dyn_within_blocks_u8x32(window, control).bitcast();
-        let mut sum: f32x8<S> = (offset >> upper).to_float();
+        let both = two_windows(s, window, apart);
+        let offsets: i32x8<S> = s.swizzle_dyn_within_blocks_u8x32(both, control).bitcast();
+        let offsets: f32x8<S> = (offsets >> upper).to_float();
+        // As `layout::step`.
+        let codes: u32x8<S> = shuffle(s, both, &STEPS);
+        let codes = (codes & u32x8::splat(s, 0x00FF_0000)) << 4;
+        let steps: f32x8<S> = (codes + u32x8::splat(s, FIRST_STEP)).bitcast();
+        let mut sum = offsets;
         if TAPS > 0 {
-            let (at, apart) = (bits[0] >> 3, (bits[1] >> 3) - (bits[0] >> 3));
-            let fields = Fields::new(s, widths, [bits[0] & 7, bits[1] & 7]);
+            let fields = Fields::new(s, both, [first & 7, second & 7]);
+            let (at, apart) = (first >> 3, (second >> 3) - (first >> 3));
             let mut keys = f32x8::splat(s, 0.0);
             for tap in 0..TAPS {
                 let Some(window) = row[tap].get(at..).and_then(<[u8]>::first_chunk) else { return };
-                keys = mode.madd(fields.take(s, two_windows(s, window, apart)), spread[tap], keys);
+                let numbers = fields.take(s, two_windows(s, window, apart));
+                if TAPS != 2 {
+                    keys = mode.madd(numbers, spread[tap], keys);
+                } else if tap == 0 {
+                    keys = numbers;
+                } else {
+                    store_two((numbers + offsets) * steps, places, to);
+                }
             }
-            sum = keys + sum;
+            sum = keys + offsets;
         }
-        let (low, high) = (sum * steps).split();
-        if has_a {
-            put(a, low);
-        }
-        if has_b {
-            put(b, high);
-        }
+        store_two(sum * steps, places, group);
     }
+}
+
+/// Puts the numbers of two tracks in their places.
+#[inline(always)]
+fn store_two<S: Simd>(numbers: f32x8<S>, places: [usize; 2], group: &mut Group) {
+    let (low, high) = numbers.split();
+    if let Some(place) = group.get_mut(places[0]) {
+        low.store_slice(place);
+    }
+    if let Some(place) = group.get_mut(places[1]) {
+        high.store_slice(place);
+    }
+}
+
+/// The index in a record.
+#[inline(always)]
+fn record_index(segment: &Segment<'_>, record: &[u8]) -> usize {
+    let byte = |at: usize| record.get(at).map_or(0, |byte| usize::from(*byte));
+    let low = byte(OFFSET - 1);
+    if segment.index_bytes == 1 { low } else { low | byte(segment.record_bytes() - 1) << 8 }
 }
 
 /// All joints of `blocks` at a moment `ratio` of the way through a segment. What is not wanted is left at `rest`.
@@ -299,144 +306,162 @@ pub(super) fn pose<S: Simd, M: Mode>(
     rest: &[PoseBlock],
     blocks: &mut [PoseBlock],
 ) {
-    // Rotations first, as logarithms, four numbers for each joint. Where some go from key to key, scales have room for what they go to.
-    let turns = segment.turns > 0;
-    for (block, rest) in blocks.iter_mut().zip(rest) {
-        block.rotation = [[0.0; BLOCK]; 4];
-        block.translation = rest.translation;
-        block.scale = if turns { [[0.0; BLOCK]; 3] } else { rest.scale };
-    }
-    let tables = Tables::new(segment);
-    let first = wanted.map_or(0, |wanted| wanted.first);
-    let mut factor = 0.0;
-    let mut rotated = false;
-    for placed in segment.classes() {
-        let class = placed.class;
-        let taps = Taps::at(class.degree, class.intervals, ratio * class.intervals as f64);
-        if class.kind != Kind::Rotation && !rotated {
-            rotate(s, mode, turns.then_some(factor), wanted, rest, blocks);
-            rotated = true;
+    let (mut few, mut many, mut few_ends, mut many_ends);
+    let is_small = blocks.len() * BLOCK <= FEW;
+    let group: &mut Group = if is_small {
+        few = [[0.0; 4]; FEW];
+        &mut few
+    } else {
+        many = [[0.0; 4]; GROUP];
+        &mut many
+    };
+    // What rotations that go from key to key go to.
+    let to: &mut Group = match (segment.turns, is_small) {
+        (false, _) => &mut [],
+        (true, true) => {
+            few_ends = [[0.0; 4]; FEW];
+            &mut few_ends
         }
-        let is_linear = class.kind == Kind::Rotation && class.degree == Degree::Linear;
-        if class.kind == Kind::Values {
-            break;
+        (true, false) => {
+            many_ends = [[0.0; 4]; GROUP];
+            &mut many_ends
         }
-        if is_linear {
-            factor = taps.weights[1] as f32;
-            tracks::<S, M, 1>(s, mode, &tables, &placed, (taps.first, [1.0; 4]), wanted, |joint, log| {
-                put_log(blocks, joint.wrapping_sub(first), log, false);
-            });
-            tracks::<S, M, 1>(s, mode, &tables, &placed, (taps.first + 1, [1.0; 4]), wanted, |joint, log| {
-                let place = joint.wrapping_sub(first);
-                if let Some(block) = blocks.get_mut(place / BLOCK) {
-                    put_rows(&mut block.scale, place % BLOCK, log.to_array());
+    };
+    let mut base = wanted.map_or(0, |wanted| wanted.first);
+    let start = base;
+    for (blocks, rest) in blocks.chunks_mut(GROUP / BLOCK).zip(rest.chunks(GROUP / BLOCK)) {
+        let joints = blocks.len() * BLOCK;
+        if base > start {
+            group.fill([0.0; 4]);
+        }
+        let mut between = Between::Nothing;
+        let mut rotated = false;
+        for placed in segment.classes() {
+            let class = placed.class;
+            let taps = Taps::at(class.degree, class.intervals, ratio * class.intervals as f64);
+            if class.kind != Kind::Rotation && !rotated {
+                rotate(s, mode, (group, to, between), (base, wanted), rest, blocks);
+                rotated = true;
+            }
+            if class.kind == Kind::Values {
+                break;
+            }
+            let from = (segment, &placed);
+            if class.degree == Degree::Constant {
+                unpack::<S, M, 0>(s, mode, from, (0, [0.0; 4]), (base, wanted), group, &mut []);
+            } else if class.kind == Kind::Rotation && class.degree == Degree::Linear {
+                // They stand behind all others, which go nowhere.
+                for (to, from) in to.iter_mut().zip(&*group).take(joints) {
+                    *to = *from;
                 }
-            });
-        } else if class.degree == Degree::Constant {
-            let at = (0, [0.0; 4]);
-            tracks::<S, M, 0>(s, mode, &tables, &placed, at, wanted, |joint, v| {
-                put_any(class.kind, (rest, blocks), joint.wrapping_sub(first), v, turns);
-            });
-        } else {
-            let at = (taps.first, taps.weights);
-            tracks::<S, M, 4>(s, mode, &tables, &placed, at, wanted, |joint, v| {
-                put_any(class.kind, (rest, blocks), joint.wrapping_sub(first), v, turns);
-            });
+                let factor = taps.weights[1] as f32;
+                between = if segment.straight { Between::Straight(factor) } else { Between::Slerp(factor) };
+                unpack::<S, M, 2>(s, mode, from, (taps.first, [1.0; 4]), (base, wanted), group, to);
+            } else {
+                unpack::<S, M, 4>(s, mode, from, (taps.first, taps.weights), (base, wanted), group, &mut []);
+            }
+            if class.kind != Kind::Rotation {
+                put(&placed, segment, (base, wanted), group, rest, blocks);
+            }
         }
-    }
-    if !rotated {
-        rotate(s, mode, turns.then_some(factor), wanted, rest, blocks);
+        if !rotated {
+            rotate(s, mode, (group, to, between), (base, wanted), rest, blocks);
+        }
+        base += GROUP;
     }
 }
 
-/// Where the numbers of a track go.
+/// Adds the numbers of a class to what the joints have at rest.
 #[inline(always)]
-fn put_any<S: Simd>(
-    kind: Kind,
-    (rest, blocks): (&[PoseBlock], &mut [PoseBlock]),
-    place: usize,
-    v: f32x4<S>,
-    turns: bool,
+fn put(
+    placed: &Placed,
+    segment: &Segment<'_>,
+    (base, wanted): (usize, Option<Wanted<'_>>),
+    group: &Group,
+    rest: &[PoseBlock],
+    blocks: &mut [PoseBlock],
 ) {
-    if kind == Kind::Rotation {
-        put_log(blocks, place, v, turns);
-        return;
-    }
-    let (at, lane) = (place / BLOCK, place % BLOCK);
-    if let (Some(rest), Some(block)) = (rest.get(at), blocks.get_mut(at)) {
-        let (from, rows) = match kind {
+    let class = placed.class;
+    for track in placed.track..placed.track + class.count {
+        let joint = segment.index(track);
+        let place = joint.wrapping_sub(base);
+        let (at, lane) = (place / BLOCK, place % BLOCK);
+        let (Some(rest), Some(block), Some([x, y, z, _])) =
+            (rest.get(at), blocks.get_mut(at), group.get(place))
+        else {
+            continue;
+        };
+        if wanted.is_some_and(|wanted| !wanted.has(joint)) {
+            continue;
+        }
+        let (from, rows) = match class.kind {
             Kind::Scale => (&rest.scale, &mut block.scale),
             _ => (&rest.translation, &mut block.translation),
         };
-        let [x, y, z, w] = v.to_array();
-        put_rows(rows, lane, [from[0][lane] + x, from[1][lane] + y, from[2][lane] + z, w]);
+        rows[0][lane] = from[0][lane] + x;
+        rows[1][lane] = from[1][lane] + y;
+        rows[2][lane] = from[2][lane] + z;
     }
 }
 
-/// Until they become rotations, the logarithms of a block stand joint by joint.
-/// With `turns`, they are also what the joint goes to: itself.
+/// Four joints at a time from numbers joint by joint to component by component.
 #[inline(always)]
-fn put_log<S: Simd>(blocks: &mut [PoseBlock], place: usize, log: f32x4<S>, turns: bool) {
-    let Some(block) = blocks.get_mut(place / BLOCK) else { return };
-    log.store_slice(&mut block.rotation.as_flattened_mut().as_chunks_mut::<4>().0[place % BLOCK]);
-    if turns {
-        put_rows(&mut block.scale, place % BLOCK, log.to_array());
-    }
-}
-
-#[inline(always)]
-fn put_rows(rows: &mut [Lanes; 3], lane: usize, [x, y, z, _]: [f32; 4]) {
-    let lane = lane % BLOCK;
-    rows[0][lane] = x;
-    rows[1][lane] = y;
-    rows[2][lane] = z;
-}
-
-/// From joint by joint to component by component.
-#[inline(always)]
-fn components<S: Simd>(s: S, joints: &[Lanes; 4]) -> [Lanes; 4] {
-    let mut rows = [[0.0; BLOCK]; 4];
-    for (quad, joints) in joints.iter().enumerate() {
-        let four = |i: usize| f32x4::from_slice(s, &joints[4 * i..][..4]);
-        let columns = transpose([four(0), four(1), four(2), four(3)]);
-        for (row, column) in rows.iter_mut().zip(columns) {
-            column.store_slice(&mut row[4 * quad..][..4]);
-        }
+fn components<S: Simd>(s: S, joints: &[[f32; 4]]) -> [Lanes; 3] {
+    let mut rows = [[0.0; BLOCK]; 3];
+    for (quad, joints) in joints.as_chunks::<4>().0.iter().enumerate().take(BLOCK / 4) {
+        let four = |i: usize| f32x4::from_slice(s, &joints[i]);
+        let [x, y, z, _] = transpose([four(0), four(1), four(2), four(3)]);
+        x.store_slice(&mut rows[0][4 * quad..][..4]);
+        y.store_slice(&mut rows[1][4 * quad..][..4]);
+        z.store_slice(&mut rows[2][4 * quad..][..4]);
     }
     rows
 }
 
-/// From logarithms to rotations. With a factor, that part of the way on to the rotations whose logarithms the scales hold;
-/// these are then those of `rest`.
+/// How far rotations go on to others.
+#[derive(Clone, Copy)]
+enum Between {
+    Nothing,
+    Straight(f32),
+    Slerp(f32),
+}
+
+/// From logarithms to rotations, a part of the way on to others if there are any; translations and scales are those of `rest`.
 #[inline(always)]
 fn rotate<S: Simd, M: Mode>(
     s: S,
     mode: M,
-    factor: Option<f32>,
-    wanted: Option<Wanted<'_>>,
+    (group, to, between): (&Group, &Group, Between),
+    (base, wanted): (usize, Option<Wanted<'_>>),
     rest: &[PoseBlock],
     blocks: &mut [PoseBlock],
 ) {
-    let between = factor.map(|factor| OneFactor::new(factor).spread(s));
+    let slerp = match between {
+        Between::Slerp(factor) => Some(OneFactor::new(factor).spread(s)),
+        _ => None,
+    };
     for (at, (block, rest)) in blocks.iter_mut().zip(rest).enumerate() {
-        if !is_block_wanted(wanted, at) {
+        block.translation = rest.translation;
+        block.scale = rest.scale;
+        if wanted.is_some_and(|wanted| !wanted.any(base + at * BLOCK)) {
             block.rotation = rest.rotation;
-            block.scale = rest.scale;
             continue;
         }
-        let logs = components(s, &block.rotation);
+        let part = |group: &Group| components(s, group.get(at * BLOCK..).unwrap_or_default());
+        let logs = part(group);
+        let ends = if matches!(between, Between::Nothing) { logs } else { part(to) };
         for lane in (0..BLOCK).step_by(S::f32s::LEN) {
-            let [x, y, z, _]: [S::f32s; 4] = load_all(s, &logs, lane);
-            let mut turn = exp_map::exp(s, mode, &[x, y, z]);
-            if let Some(between) = &between {
-                let to = exp_map::exp(s, mode, &load_all(s, &block.scale, lane));
-                turn = between.rotations(s, mode, turn, to);
+            let mut turn = exp_map::exp(s, mode, &load_all(s, &logs, lane));
+            if !matches!(between, Between::Nothing) {
+                let to = exp_map::exp(s, mode, &load_all(s, &ends, lane));
+                turn = match (between, &slerp) {
+                    (Between::Straight(factor), _) => straight(s, mode, factor, turn, to),
+                    (_, Some(slerp)) => slerp.rotations(s, mode, turn, to),
+                    _ => turn,
+                };
             }
             let from: [S::f32s; 4] = load_all(s, &rest.rotation, lane);
             store_all(&mut block.rotation, lane, exp_map::product::<S, M>(mode, &from, &turn));
-        }
-        if between.is_some() {
-            block.scale = rest.scale;
         }
     }
 }

@@ -1,0 +1,310 @@
+//! `clip_sizes`: how many bytes clips take beside what two published systems need, and whether every promise is kept.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Parser;
+use condyle::{
+    EncodeOptions, Encoded, Interpolation, Joint, RawClip, Shell, Skeleton, Target, Track, Transform, encode,
+};
+use condyle_gltf::Asset;
+use rayon::prelude::*;
+use serde_json::json;
+
+/// Encodes the clips of the reference characters at 0.1, 1 and 10 mm.
+///
+/// The first table stands on the footing of the published figures: the joints of the first skin and those above them, frames at
+/// 30 or 120 Hz, characters 1.8 m high, errors measured at the frames on three points 3 cm from each joint. The second one has
+/// every clip of every model in the folder by the defaults: the authored rate, between the frames too, on vertices of the mesh.
+/// The exit code is 1 if an error is above what was asked for.
+#[derive(Parser)]
+struct Args {
+    /// Where the models are
+    folder: PathBuf,
+    /// One JSON object per line
+    #[arg(long)]
+    json: bool,
+    /// The first table only
+    #[arg(long)]
+    targets: bool,
+}
+
+/// A row of `CLIP-TARGETS.md` beside the models: what C++ builds of ACL 2.1 and ozz-animation 0.16 (native flags) need for all clips of a
+/// model. "With rest": values equal to the rest pose cost nothing.
+struct Published {
+    model: &'static str,
+    /// What its rest pose is scaled by, so that it is 1.8 m high.
+    scale: f32,
+    rate: f32,
+    /// At 0.1, 1 and 10 mm.
+    acl: [usize; 3],
+    acl_with_rest: [usize; 3],
+    /// At 1 mm.
+    ozz: usize,
+}
+
+#[rustfmt::skip]
+const PUBLISHED: [Published; 7] = [
+    Published { model: "Knight.glb", scale: 0.7777, rate: 30.0, acl: [413_959, 313_648, 247_567], acl_with_rest: [374_485, 274_107, 172_363], ozz: 553_917 },
+    Published { model: "robot.glb", scale: 0.3948, rate: 30.0, acl: [42_499, 33_883, 26_366], acl_with_rest: [34_111, 25_471, 18_750], ozz: 64_922 },
+    Published { model: "Fox.glb", scale: 0.02278, rate: 30.0, acl: [15_626, 10_135, 6_825], acl_with_rest: [14_746, 9_247, 5_941], ozz: 17_387 },
+    Published { model: "CesiumMan.gltf", scale: 1.1948, rate: 30.0, acl: [6_368, 4_782, 2_600], acl_with_rest: [6_200, 4_711, 2_367], ozz: 7_883 },
+    Published { model: "greenman.glb", scale: 0.8860, rate: 30.0, acl: [4_505, 3_482, 2_835], acl_with_rest: [3_809, 2_685, 2_199], ozz: 6_782 },
+    Published { model: "mocap_cmu_01_01.glb", scale: 1.2018, rate: 30.0, acl: [79_287, 56_391, 39_139], acl_with_rest: [78_963, 56_067, 38_815], ozz: 162_710 },
+    Published { model: "mocap_cmu_01_01.glb", scale: 1.2018, rate: 120.0, acl: [271_311, 183_227, 81_648], acl_with_rest: [270_987, 182_903, 81_324], ozz: 428_162 },
+];
+
+/// Metres.
+const BUDGETS: [f64; 3] = [1e-4, 1e-3, 1e-2];
+/// How high every character is taken to be, in metres.
+const HEIGHT: f64 = 1.8;
+/// How far from a joint without vertices errors are measured, in metres.
+const SHELL: f64 = 0.03;
+
+/// All clips of a model.
+#[derive(Default)]
+struct Total {
+    clips: usize,
+    raw: usize,
+    bytes: usize,
+    /// Metres.
+    worst: f64,
+    /// Seconds of one core.
+    took: f64,
+    /// Clips whose error is above the budget.
+    broken: Vec<String>,
+    /// Tracks that no curve could bring under the budget.
+    authored: usize,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    match tables(&args) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("clip_sizes: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether all promises are kept.
+fn tables(args: &Args) -> Result<bool, Box<dyn Error>> {
+    let mut kept = published(args)?;
+    if !args.targets {
+        kept &= defaults(args)?;
+    }
+    Ok(kept)
+}
+
+fn published(args: &Args) -> Result<bool, Box<dyn Error>> {
+    let mut kept = true;
+    let models = open(PUBLISHED.iter().map(|row| args.folder.join(row.model)))?;
+    if !args.json {
+        println!(
+            "{:>7}  {:20} {:>4}  {:>9}  {:>8}  {:>8}  {:>9}  {:>8}  {:>10}  {:>9}  {:>6}",
+            "error",
+            "model",
+            "Hz",
+            "raw",
+            "condyle",
+            "ACL",
+            "with rest",
+            "ozz",
+            "of the ACL",
+            "worst, mm",
+            "s"
+        );
+    }
+    for (at, budget) in BUDGETS.into_iter().enumerate() {
+        let mut sums = [0; 5];
+        for row in &PUBLISHED {
+            let asset = &models[&args.folder.join(row.model)];
+            let joints = asset.skins.first().map_or(&[][..], |skin| skin.joints());
+            let (skeleton, map) = part(&asset.skeleton, joints, row.scale)?;
+            let options = EncodeOptions {
+                budget: at_most(budget),
+                rate: Some(row.rate),
+                shell: Shell::Distance(SHELL as f32),
+                between: false,
+                ..EncodeOptions::default()
+            };
+            let clips = asset.clips.iter().map(|clip| part_of_clip(clip, &map, row.scale));
+            let clips = clips.collect::<Result<Vec<_>, _>>()?;
+            let total = all(&clips, &skeleton, &options, 1.0, budget)?;
+            kept &= report_broken(row.model, &total);
+            let ozz = if at == 1 { row.ozz } else { 0 };
+            let numbers = [total.raw, total.bytes, row.acl[at], row.acl_with_rest[at], ozz];
+            sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number);
+            line(args, budget, row.model, &row.rate.to_string(), numbers, &total);
+        }
+        line(args, budget, "sum", "", sums, &Total::default());
+    }
+    Ok(kept)
+}
+
+fn line(args: &Args, budget: f64, model: &str, rate: &str, numbers: [usize; 5], total: &Total) {
+    let [raw, bytes, acl, with_rest, ozz] = numbers;
+    let ratio = bytes as f64 / with_rest as f64;
+    if args.json {
+        let (error, took) = (total.worst, total.took);
+        println!(
+            "{}",
+            json!({ "table": "targets", "budget_m": budget, "model": model, "rate": rate.parse::<f64>().ok(), "raw_bytes": raw,
+                "bytes": bytes, "acl_bytes": acl, "acl_with_rest_bytes": with_rest, "ozz_bytes": (ozz > 0).then_some(ozz),
+                "ratio": ratio, "error_max_m": error, "encode_s": took })
+        );
+        return;
+    }
+    let ozz = if ozz > 0 { ozz.to_string() } else { String::new() };
+    let (worst, took) = match total.clips {
+        0 => (String::new(), String::new()),
+        _ => (format!("{:.4}", 1e3 * total.worst), format!("{:.2}", total.took)),
+    };
+    let error = format!("{} mm", 1e3 * budget);
+    println!(
+        "{error:>7}  {model:20} {rate:>4}  {raw:>9}  {bytes:>8}  {acl:>8}  {with_rest:>9}  {ozz:>8}  {ratio:>10.3}  {worst:>9}  {took:>6}"
+    );
+}
+
+fn defaults(args: &Args) -> Result<bool, Box<dyn Error>> {
+    let mut kept = true;
+    let endings = ["glb", "gltf"];
+    let files = std::fs::read_dir(&args.folder)?.filter_map(|entry| Some(entry.ok()?.path()));
+    let models =
+        files.filter(|path| path.extension().is_some_and(|e| endings.iter().any(|ending| e == *ending)));
+    let models = open(models)?;
+    if !args.json {
+        println!(
+            "\nBy the defaults, 1.8 m high\n{:>7}  {:24} {:>5}  {:>9}  {:>8}  {:>7}  {:>9}  {:>8}  {:>6}",
+            "error", "model", "clips", "raw", "condyle", "ratio", "worst, mm", "authored", "s"
+        );
+    }
+    for budget in BUDGETS {
+        for (path, asset) in models.iter().filter(|(_, asset)| !asset.clips.is_empty()) {
+            let units = asset.rest_height()?;
+            let metres = if units > 0.0 { HEIGHT / units } else { 1.0 };
+            let options = EncodeOptions {
+                budget: at_most(budget / metres),
+                shell: asset.shell((SHELL / metres) as f32)?,
+                ..EncodeOptions::default()
+            };
+            let total = all(&asset.clips, &asset.skeleton, &options, metres, budget)?;
+            let model = path.file_name().unwrap_or_default().to_string_lossy();
+            kept &= report_broken(&model, &total);
+            let Total { clips, raw, bytes, worst, took, authored, .. } = total;
+            let ratio = raw as f64 / bytes as f64;
+            if args.json {
+                println!(
+                    "{}",
+                    json!({ "table": "defaults", "budget_m": budget, "model": model, "clips": clips, "raw_bytes": raw,
+                        "bytes": bytes, "ratio": ratio, "error_max_m": worst, "authored_tracks": authored,
+                        "encode_s": took })
+                );
+            } else {
+                let (error, worst) = (format!("{} mm", 1e3 * budget), 1e3 * worst);
+                println!(
+                    "{error:>7}  {model:24} {clips:>5}  {raw:>9}  {bytes:>8}  {ratio:>7.1}  {worst:>9.4}  {authored:>8}  {took:>6.2}"
+                );
+            }
+        }
+    }
+    Ok(kept)
+}
+
+/// Whether a promise was kept; says where not.
+fn report_broken(model: &str, total: &Total) -> bool {
+    total.broken.iter().for_each(|clip| eprintln!("clip_sizes: {model}: {clip} is above its budget"));
+    total.broken.is_empty()
+}
+
+fn open(paths: impl Iterator<Item = PathBuf>) -> Result<BTreeMap<PathBuf, Asset>, Box<dyn Error>> {
+    let opened = paths.map(|path: PathBuf| Ok((path.clone(), Asset::open(Path::new(&path))?)));
+    opened.collect()
+}
+
+/// The greatest f32 that is not above a number.
+fn at_most(number: f64) -> f32 {
+    let near = number as f32;
+    if f64::from(near) > number { near.next_down() } else { near }
+}
+
+/// Encodes all clips, each on a core.
+fn all(
+    clips: &[RawClip],
+    skeleton: &Skeleton,
+    options: &EncodeOptions,
+    metres: f64,
+    budget: f64,
+) -> Result<Total, condyle::Error> {
+    let one = |clip: &RawClip| -> Result<(Encoded, f64), condyle::Error> {
+        let begin = Instant::now();
+        let encoded = encode(clip, skeleton, options, &mut |_| ())?;
+        Ok((encoded, begin.elapsed().as_secs_f64()))
+    };
+    let encoded: Result<Vec<_>, _> = clips.par_iter().map(one).collect();
+    let mut total = Total { clips: clips.len(), ..Total::default() };
+    for (clip, (encoded, took)) in clips.iter().zip(encoded?) {
+        let error = f64::from(encoded.measured.error_max) * metres;
+        total.raw += encoded.raw_bytes;
+        total.bytes += encoded.bytes.len();
+        total.worst = total.worst.max(error);
+        total.took += took;
+        total.authored += encoded.authored.len();
+        if error > budget {
+            total.broken.push(format!("{}, {} mm", clip.name(), 1e3 * error));
+        }
+    }
+    Ok(total)
+}
+
+/// Some joints of a skeleton and all above them, scaled; and the new number of each old joint.
+fn part(
+    skeleton: &Skeleton,
+    joints: &[u16],
+    scale: f32,
+) -> Result<(Skeleton, Vec<Option<u16>>), condyle::Error> {
+    let mut kept = vec![false; skeleton.joint_count()];
+    for &joint in joints {
+        let mut at = Some(joint);
+        while let Some(joint) = at {
+            kept[usize::from(joint)] = true;
+            at = skeleton.parent(joint);
+        }
+    }
+    let mut count = 0;
+    let number = |&kept: &bool| {
+        count += u16::from(kept);
+        kept.then(|| count - 1)
+    };
+    let map: Vec<Option<u16>> = kept.iter().map(number).collect();
+    let whole = skeleton.rest().transforms().enumerate().filter(|(joint, _)| kept[*joint]);
+    let joints = whole.map(|(joint, rest)| Joint {
+        name: skeleton.names()[joint].clone(),
+        node: skeleton.nodes()[joint],
+        parent: skeleton.parent(joint as u16).and_then(|parent| map[usize::from(parent)]),
+        rest: Transform { translation: rest.translation.map(|v| v * scale), ..rest },
+    });
+    Ok((Skeleton::new(joints.collect::<Vec<_>>())?, map))
+}
+
+/// What a clip does with these joints, scaled.
+fn part_of_clip(clip: &RawClip, map: &[Option<u16>], scale: f32) -> Result<RawClip, condyle::Error> {
+    let joint = |joint: u16| map[usize::from(joint)];
+    let tracks = clip.tracks().iter().filter_map(|track| {
+        let (target, factor) = match track.target {
+            Target::Rotation(at) => (Target::Rotation(joint(at)?), 1.0),
+            Target::Translation(at) => (Target::Translation(joint(at)?), scale),
+            Target::Scale(at) => (Target::Scale(joint(at)?), 1.0),
+            Target::Weights(_) | Target::Value(_) => return None,
+        };
+        let interpolation: Interpolation = track.interpolation;
+        let values = track.values.iter().map(|value| value * factor).collect();
+        Some(Track { target, interpolation, timeline: track.timeline, values })
+    });
+    RawClip::new(clip.name().into(), clip.timelines().to_vec(), tracks.collect())
+}

@@ -1,0 +1,165 @@
+//! One moment of a compressed clip: the next one, the one before, or any; and many characters at once.
+
+use std::rc::Rc;
+
+use condyle::{
+    Character, Clip, EncodeOptions, Pose, RawClip, Skeleton, Target, Transform, encode, reference, sample,
+    sample_crowd,
+};
+
+use super::{JOINTS, case, worst_joints};
+use crate::data::Random;
+use crate::harness::{Case, Subjects};
+use crate::peers::{self, Interpolate};
+
+/// What a clip may be off by here, in a number of a joint: the budget is a millimetre on points 3 cm from it.
+const BOUND: f64 = 0.1;
+const CLIPS: usize = 64;
+const CHARACTERS: usize = if cfg!(test) { 50 } else { 1000 };
+
+#[derive(Clone, Copy)]
+enum Order {
+    Forward,
+    Backward,
+    Random,
+}
+
+/// Four rows of about two bytes a joint read, ten numbers written.
+pub(super) fn cases() -> Vec<Case> {
+    let bytes = 4 * 2 + 40;
+    let mut cases = Vec::new();
+    for (work, order) in [
+        ("sample_67_forward", Order::Forward),
+        ("sample_67_backward", Order::Backward),
+        ("sample_67_random", Order::Random),
+    ] {
+        cases.push(case(work, "blocks", JOINTS, bytes, move |subjects| one(subjects, order)));
+    }
+    cases.push(case("sample_67_crowd", "blocks", JOINTS * CHARACTERS, bytes, crowd));
+    cases
+}
+
+struct Input {
+    skeleton: Skeleton,
+    raw: Vec<RawClip>,
+    clips: Vec<Clip<'static>>,
+    /// Clip and moment of each call, or of each character.
+    moments: Vec<(usize, f32)>,
+}
+
+impl Input {
+    fn new(clips: usize, moments: impl Fn(&mut Random) -> Vec<(usize, f32)>) -> Self {
+        let mut random = Random(1);
+        let skeleton = random.skeleton(JOINTS);
+        let raw: Vec<RawClip> = (0..clips).map(|_| random.motion(&skeleton)).collect();
+        let options = EncodeOptions { budget: 1e-3, between: false, ..EncodeOptions::default() };
+        let clip = |raw| {
+            let encoded = encode(raw, &skeleton, &options, &mut |_| ()).expect("a valid clip");
+            // Clips borrow, and cases live until the program ends.
+            Clip::from_bytes(encoded.bytes.leak()).expect("what the encoder made")
+        };
+        Self { clips: raw.iter().map(clip).collect(), moments: moments(&mut random), skeleton, raw }
+    }
+
+    /// Clip and moment of call number `call`.
+    fn moment(&self, call: usize) -> (usize, f32) {
+        self.moments[call % self.moments.len()]
+    }
+
+    fn error(&self, got: impl Iterator<Item = Transform>, (clip, seconds): (usize, f32)) -> f64 {
+        worst_joints(got, &reference::sample_raw(&self.raw[clip], &self.skeleton, seconds.into()))
+    }
+}
+
+/// A moment on one of the keys, where the encoder was asked to hold its budget.
+fn key(k: usize) -> f32 {
+    k as f32 / 30.0
+}
+
+fn one(subjects: &mut Subjects, order: Order) {
+    let input = Rc::new(Input::new(1, |random| {
+        let frame = |k: usize| match order {
+            Order::Forward => k,
+            Order::Backward => 120 - k,
+            Order::Random => random_key(random),
+        };
+        (0..121).map(frame).map(|k| (0, key(k))).collect()
+    }));
+    let looked_at = input.clone();
+    subjects.kernel(
+        "condyle",
+        BOUND,
+        &input,
+        (Pose::identity(JOINTS), 1),
+        |input, (pose, next)| {
+            sample(&input.clips[0], &input.skeleton, input.moment(*next).1, pose).expect("sizes agree");
+            *next += 1;
+        },
+        move |(pose, next)| looked_at.error(pose.transforms(), looked_at.moment(*next - 1)),
+    );
+    peers::each_single!(peer(subjects, &input));
+}
+
+fn random_key(random: &mut Random) -> usize {
+    (random.range(0.0, 121.0) as usize).min(120)
+}
+
+/// What one writes: keys of each joint, a binary search and a slerp.
+fn peer<J: Interpolate>(subjects: &mut Subjects, input: &Rc<Input>) {
+    let (clip, rest) = (&input.raw[0], input.skeleton.rest());
+    let times = clip.timelines()[0].clone();
+    let values = |target: Target| clip.tracks().iter().find(|t| t.target == target).map(|t| &t.values);
+    let mut keys = Vec::new();
+    for joint in 0..JOINTS {
+        let rotations = values(Target::Rotation(joint as u16)).expect("every joint turns").as_chunks::<4>().0;
+        let translations = values(Target::Translation(joint as u16)).map(|v| v.as_chunks::<3>().0);
+        for (key, &rotation) in rotations.iter().enumerate() {
+            let mut t = rest.get(joint);
+            t.rotation = rotation;
+            t.translation = translations.map_or(t.translation, |v| v[key]);
+            keys.push(t);
+        }
+    }
+    let joints: Vec<J> = peers::pack(&keys);
+    let looked_at = input.clone();
+    subjects.peer(
+        J::NAME,
+        (input.clone(), times, joints.clone()),
+        (joints[..JOINTS].to_vec(), 1),
+        |(input, times, joints), (pose, next)| {
+            let seconds = input.moment(*next).1;
+            for (out, keys) in pose.iter_mut().zip(joints.chunks(times.len())) {
+                let key = times.partition_point(|&t| t <= seconds).clamp(1, times.len() - 1) - 1;
+                let t = ((seconds - times[key]) / (times[key + 1] - times[key])).clamp(0.0, 1.0);
+                *out = keys[key].slerp(&keys[key + 1], t);
+            }
+            *next += 1;
+        },
+        move |(pose, next)| looked_at.error(peers::unpack(pose), looked_at.moment(*next - 1)),
+    );
+}
+
+/// Each of many characters at a moment of its own, in one of many clips.
+fn crowd(subjects: &mut Subjects) {
+    let input = Rc::new(Input::new(CLIPS, |random| {
+        let clip = |random: &mut Random| (random.range(0.0, CLIPS as f32) as usize).min(CLIPS - 1);
+        (0..CHARACTERS).map(|_| (clip(random), key(random_key(random)))).collect()
+    }));
+    let looked_at = input.clone();
+    let poses = vec![Pose::identity(JOINTS); CHARACTERS];
+    subjects.kernel(
+        "condyle",
+        BOUND,
+        &input,
+        poses,
+        |input, poses| {
+            let character = |&(clip, seconds): &(usize, f32)| Character { clip: &input.clips[clip], seconds };
+            let characters: Vec<Character<'_>> = input.moments.iter().map(character).collect();
+            sample_crowd(&characters, &input.skeleton, poses).expect("sizes agree");
+        },
+        move |poses| {
+            let errors = poses.iter().zip(&looked_at.moments).step_by(97);
+            super::largest(errors.map(|(pose, &moment)| looked_at.error(pose.transforms(), moment)))
+        },
+    );
+}

@@ -1,0 +1,126 @@
+//! `condyle decode`: compressed clips as a document again.
+
+use std::path::PathBuf;
+
+use condyle::{Clip, Error, Interpolation, Pose, RawClip, Skeleton, Target, Track, sample, sample_set};
+use condyle_gltf::ClipExporter;
+
+use crate::failure::Failure;
+use crate::model::{self, Kind, Which, find_clip, frames};
+use crate::output::{check_destination, print, progress, write_file};
+use crate::text::{counted, path_text, printable, size};
+
+/// Write the compressed clips of a file as animations of a document
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  condyle decode fox.condyle -o fox.glb
+  condyle decode fox.condyle --clip Run -o run.glb
+
+The document is the one that was encoded, with keys at each frame of the clips and straight lines between them. What never
+moves has one key, what is at rest none. A step of the original that falls between two frames becomes a line.")]
+pub(crate) struct Args {
+    /// What condyle encode wrote
+    #[arg(value_name = "FILE.condyle")]
+    file: PathBuf,
+    #[command(flatten)]
+    which: Which,
+    /// One clip only, by name or index
+    #[arg(long, value_name = "NAME|INDEX")]
+    clip: Option<String>,
+    /// Where to write
+    #[arg(short, long, value_name = "OUT.glb")]
+    output: PathBuf,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    check_destination(&args.output, &model::sources(&args.file, None))?;
+    let name = path_text(&args.file);
+    let model = model::open(&args.file, args.which.name(), false)?;
+    if !model::is_container(&args.file) {
+        return Err(Failure::Usage(format!("{name} is not compressed; there is nothing to decode")));
+    }
+    let mut clips = model.clips();
+    if let Some(wanted) = &args.clip {
+        let index = find_clip(&name, &clips, wanted)?;
+        clips = vec![clips.swap_remove(index)];
+    }
+    let skeleton = &model.asset.skeleton;
+    let bar = progress(clips.len(), "decoding");
+    let mut decoded = Vec::new();
+    for clip in &clips {
+        if let Kind::Packed(packed) = clip.kind() {
+            let raw = decode(clip.name(), packed, skeleton);
+            decoded.push(raw.map_err(|e| Failure::Data(format!("{name}: {}: {e}", printable(clip.name()))))?);
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    let glb =
+        ClipExporter::new(&model.asset).glb(&decoded).map_err(|e| Failure::Data(format!("{name}: {e}")))?;
+    let file = write_file(args.output.clone(), |out| out.write_all(&glb))?;
+    let count = counted(decoded.len(), "clip", "clips");
+    print(&format!("{}: {count}, {}\n", path_text(&file.path), size(glb.len())))
+}
+
+/// A clip with a key at each of its frames.
+pub(crate) fn decode(name: &str, clip: &Clip<'_>, skeleton: &Skeleton) -> Result<RawClip, Error> {
+    let times: Vec<f32> = frames(clip).collect();
+    let mut keys = Keys { tracks: Vec::new(), count: times.len() };
+    let mut pose = Pose::rest(skeleton);
+    let mut joints: Vec<[Vec<f32>; 3]> = vec![Default::default(); skeleton.joint_count()];
+    for &seconds in &times {
+        sample(clip, skeleton, seconds, &mut pose)?;
+        for ([rotations, translations, scales], t) in joints.iter_mut().zip(pose.transforms()) {
+            rotations.extend(t.rotation);
+            translations.extend(t.translation);
+            scales.extend(t.scale);
+        }
+    }
+    for ((at, [rotations, translations, scales]), rest) in
+        joints.into_iter().enumerate().zip(skeleton.rest().transforms())
+    {
+        let joint = at as u16;
+        keys.add(Target::Rotation(joint), rotations, Some(&rest.rotation));
+        keys.add(Target::Translation(joint), translations, Some(&rest.translation));
+        keys.add(Target::Scale(joint), scales, Some(&rest.scale));
+    }
+    for (target, width) in clip.sets() {
+        let mut values = vec![0.0; width * times.len()];
+        for (values, &seconds) in values.chunks_mut(width.max(1)).zip(&times) {
+            sample_set(clip, target, seconds, values)?;
+        }
+        keys.add(target, values, None);
+    }
+    let first = times[..1].to_vec();
+    // The clip lasts as long as it did, though nothing may move at its end.
+    let is_still = keys.tracks.iter().all(|track| track.timeline == 1);
+    if let (true, Some(track)) = (is_still && times.len() > 1, keys.tracks.first_mut()) {
+        track.timeline = 0;
+        track.values = track.values.repeat(times.len());
+    }
+    RawClip::new(name.into(), vec![times, first], keys.tracks)
+}
+
+/// Tracks on two timelines: that of all frames, and that of the first one alone.
+struct Keys {
+    tracks: Vec<Track>,
+    count: usize,
+}
+
+impl Keys {
+    /// `rest` is what the target is without a track.
+    fn add(&mut self, target: Target, mut values: Vec<f32>, rest: Option<&[f32]>) {
+        let width = values.len() / self.count;
+        let (first, others) = values.split_at(width);
+        let is_constant = others.chunks(width.max(1)).all(|key| key == first);
+        if width == 0 || (is_constant && rest == Some(first)) {
+            return;
+        }
+        if is_constant {
+            values.truncate(width);
+        }
+        let timeline = usize::from(is_constant);
+        self.tracks.push(Track { target, interpolation: Interpolation::Linear, timeline, values });
+    }
+}

@@ -1,0 +1,190 @@
+//! The page that shows where the error is: one file, nothing loaded from elsewhere.
+
+use std::fmt::Write;
+
+use super::Row;
+use crate::text::{millimetres, printable, size};
+
+const STYLE: &str = "\
+:root{color-scheme:light dark;--line:#2a6fdb;--bar:#2a6fdb;--limit:#c8372d;--faint:#8884}\
+body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}\
+table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}\
+td,th{padding:.2rem .6rem;text-align:right;border-bottom:1px solid var(--faint)}\
+td:first-child,th:first-child,td.text,th.text{text-align:left}\
+svg{display:block;width:100%;height:auto;margin:.5rem 0}\
+svg text{font:11px system-ui,sans-serif;fill:currentColor}\
+h2{margin-top:2.5rem}.axis{stroke:var(--faint)}.limit{stroke:var(--limit);stroke-dasharray:5 4}\
+.error{fill:none;stroke:var(--line);stroke-width:1.2}.bar{fill:var(--bar)}.bar:hover{fill:var(--limit)}";
+
+/// Width and height of a picture, and the room for words on its left and below it.
+const WIDTH: f64 = 960.0;
+const HEIGHT: f64 = 180.0;
+const LEFT: f64 = 80.0;
+const BELOW: f64 = 22.0;
+/// Points of a line: more make no difference to be seen.
+const POINTS: usize = 900;
+
+/// All clips; `budget` is in metres.
+pub(super) fn page(budget: f64, rows: &[Row<'_>]) -> String {
+    let mut out = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width\">\
+         <title>Compressed clips</title><style>{STYLE}</style></head><body>\n<h1>Compressed clips</h1>\n"
+    );
+    let total = |f: fn(&Row<'_>) -> usize| rows.iter().map(f).sum::<usize>();
+    let (raw, bytes) = (total(|r| r.encoded.raw_bytes), total(|r| r.encoded.bytes.len()));
+    let _ = writeln!(
+        out,
+        "<p>{} clips, {} as {}, {:.1} to 1. No point of any joint is further than {} mm from its place.</p>",
+        rows.len(),
+        size(raw),
+        size(bytes),
+        raw as f64 / bytes.max(1) as f64,
+        millimetres(budget)
+    );
+    out += "<table><thead><tr><th>clip</th><th class=\"text\">model</th><th>raw</th><th>encoded</th><th>ratio</th>\
+            <th>a second</th><th>worst, mm</th><th>99 %, mm</th><th class=\"text\">where</th>\
+            <th class=\"text\">tracks</th></tr></thead><tbody>\n";
+    for (at, row) in rows.iter().enumerate() {
+        let _ = writeln!(
+            out,
+            "<tr><td><a href=\"#c{at}\">{}</a></td><td class=\"text\">{}</td><td>{}</td><td>{}</td><td>{:.1}</td>\
+             <td>{}</td><td>{}</td><td>{}</td><td class=\"text\">{}</td><td class=\"text\">{}</td></tr>",
+            escape(&row.name),
+            escape(&row.job.name),
+            size(row.encoded.raw_bytes),
+            size(row.encoded.bytes.len()),
+            row.ratio(),
+            size(row.bytes_per_second().round() as usize),
+            millimetres(row.error_max()),
+            millimetres(row.metres(row.encoded.measured.error_p99)),
+            escape(&row.place()),
+            escape(&row.encoding()),
+        );
+    }
+    out += "</tbody></table>\n";
+    for (at, row) in rows.iter().enumerate() {
+        let _ = writeln!(
+            out,
+            "<h2 id=\"c{at}\">{} <small>{}</small></h2>\n<p>{} frames of {} joints in {:.2} s.{}</p>",
+            escape(&row.name),
+            escape(&row.job.name),
+            row.encoded.measured.frames.len(),
+            row.job.asset.skeleton.joint_count(),
+            row.seconds,
+            vertex(row),
+        );
+        over_time(&mut out, budget, row);
+        by_joint(&mut out, budget, row);
+    }
+    out + "<p>How many bytes each joint takes is not known: joints share the rows of keys.</p>\n</body></html>\n"
+}
+
+fn vertex(row: &Row<'_>) -> String {
+    let Some(worst) = &row.worst else { return String::new() };
+    format!(
+        " At the worst moment the vertex that is furthest off, of those that follow {}, is off by {} mm.",
+        escape(row.joint()),
+        millimetres(worst.distance * row.job.metres)
+    )
+}
+
+/// The top of a scale: the budget, or what goes beyond it.
+fn top(budget: f64, errors: impl Iterator<Item = f64>) -> f64 {
+    errors.fold(budget, f64::max) * 1.08
+}
+
+fn open(out: &mut String, label: &str, budget: f64, top: f64) {
+    let limit = HEIGHT * (1.0 - budget / top);
+    let right = WIDTH - 1.0;
+    let _ = writeln!(
+        out,
+        "<svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"{label}\">\
+         <path class=\"axis\" d=\"M{LEFT} 0V{HEIGHT}H{right}\" fill=\"none\"/>\
+         <path class=\"limit\" d=\"M{LEFT} {limit:.1}H{right}\"/>\
+         <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{} mm</text>\
+         <text x=\"{}\" y=\"{HEIGHT}\" text-anchor=\"end\">0</text>",
+        HEIGHT + BELOW,
+        LEFT - 6.0,
+        limit + 4.0,
+        millimetres(budget),
+        LEFT - 6.0,
+    );
+}
+
+/// The greatest error of each frame.
+fn over_time(out: &mut String, budget: f64, row: &Row<'_>) {
+    let frames = &row.encoded.measured.frames;
+    let top = top(budget, frames.iter().map(|&e| row.metres(e)));
+    open(out, "greatest error over time", budget, top);
+    let step = frames.len().div_ceil(POINTS).max(1);
+    let last = frames.len().saturating_sub(1).max(1) as f64;
+    let points = frames.chunks(step).enumerate().map(|(at, chunk)| {
+        let x = LEFT + (WIDTH - LEFT) * ((at * step) as f64 / last);
+        let error = chunk.iter().fold(0.0, |most: f64, &e| most.max(row.metres(e)));
+        format!("{x:.1} {:.1}", HEIGHT * (1.0 - error / top))
+    });
+    let points: Vec<_> = points.collect();
+    let _ = writeln!(
+        out,
+        "<polyline class=\"error\" points=\"{}\"/>\
+         <text x=\"{LEFT}\" y=\"{y}\">greatest error of each frame</text>\
+         <text x=\"{WIDTH}\" y=\"{y}\" text-anchor=\"end\">{:.2} s</text></svg>",
+        points.join(" "),
+        row.seconds,
+        y = HEIGHT + BELOW - 6.0,
+    );
+}
+
+/// The greatest error of each joint at any moment.
+fn by_joint(out: &mut String, budget: f64, row: &Row<'_>) {
+    let joints = &row.encoded.measured.joints;
+    let top = top(budget, joints.iter().map(|j| row.metres(j.error)));
+    open(out, "greatest error by joint", budget, top);
+    let width = (WIDTH - LEFT) / joints.len().max(1) as f64;
+    for (at, (joint, name)) in joints.iter().zip(row.job.asset.skeleton.names()).enumerate() {
+        let error = row.metres(joint.error);
+        let height = HEIGHT * error / top;
+        let _ = write!(
+            out,
+            "<rect class=\"bar\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{height:.1}\">\
+             <title>{}: {} mm at {:.3} s</title></rect>",
+            LEFT + width * at as f64,
+            HEIGHT - height,
+            (width * 0.85).max(0.5),
+            escape(name),
+            millimetres(error),
+            joint.seconds,
+        );
+    }
+    let _ = writeln!(
+        out,
+        "<text x=\"{LEFT}\" y=\"{}\">greatest error of each joint, in the order of the skeleton</text></svg>",
+        HEIGHT + BELOW - 6.0
+    );
+}
+
+/// Names from files as text of a page.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in printable(text).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_text_and_nothing_else() {
+        assert_eq!(escape("<b title=\"x\">&\u{1b}"), "&lt;b title=&quot;x&quot;&gt;&amp;\u{fffd}");
+    }
+}

@@ -1,0 +1,133 @@
+//! A clip that can be shown: authored, compressed, or a mix of some.
+
+use std::collections::BTreeSet;
+
+use condyle::{Clip, Error, Layer, Mean, Pose, RawClip, RawCursor, Skeleton, blend};
+use condyle_gltf::Motion;
+
+/// A clip under its name.
+pub(crate) struct Playable<'a> {
+    name: String,
+    start: f32,
+    end: f32,
+    kind: Kind<'a>,
+}
+
+pub(crate) enum Kind<'a> {
+    Raw(&'a RawClip),
+    Packed(Clip<'a>),
+    /// Each with its share; the shares sum to 1.
+    Mix(Vec<(Playable<'a>, f32)>),
+}
+
+impl<'a> Playable<'a> {
+    pub(crate) fn raw(clip: &'a RawClip) -> Self {
+        Self { name: clip.name().into(), start: clip.start(), end: clip.end(), kind: Kind::Raw(clip) }
+    }
+
+    pub(crate) fn packed(name: &str, clip: Clip<'a>) -> Self {
+        Self { name: name.into(), start: clip.start(), end: clip.end(), kind: Kind::Packed(clip) }
+    }
+
+    /// Several clips at once, each at the same part of its own time, with weights whose sum is above 0. It starts at 0 and takes as
+    /// long as they do on average, by weight.
+    pub(crate) fn mix(parts: Vec<(Self, f32)>) -> Self {
+        let total: f32 = parts.iter().map(|(_, weight)| weight).sum();
+        let parts: Vec<_> = parts.into_iter().map(|(clip, weight)| (clip, weight / total)).collect();
+        let names: Vec<_> = parts.iter().map(|(clip, _)| clip.name()).collect();
+        let name = names.join(" and ");
+        let end = parts.iter().map(|(clip, share)| (clip.end - clip.start) * share).sum();
+        Self { name, start: 0.0, end, kind: Kind::Mix(parts) }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn start(&self) -> f32 {
+        self.start
+    }
+
+    pub(crate) fn end(&self) -> f32 {
+        self.end
+    }
+
+    pub(crate) fn kind(&self) -> &Kind<'a> {
+        &self.kind
+    }
+
+    /// The times of all keys, rising. A compressed clip has one at each frame.
+    pub(crate) fn keys(&self) -> Vec<f32> {
+        let mut keys: Vec<f32> = match &self.kind {
+            Kind::Raw(clip) => {
+                let used: BTreeSet<usize> = clip.tracks().iter().map(|track| track.timeline).collect();
+                used.into_iter().flat_map(|t| &clip.timelines()[t]).copied().collect()
+            }
+            Kind::Packed(clip) => frames(clip).collect(),
+            Kind::Mix(_) => vec![self.start, self.end],
+        };
+        keys.sort_by(f32::total_cmp);
+        keys.dedup();
+        keys
+    }
+
+    /// The moment of one of a mix that belongs to a moment of the whole.
+    fn moment(&self, part: &Self, seconds: f32) -> f32 {
+        let length = self.end - self.start;
+        let phase = if length > 0.0 { (seconds - self.start) / length } else { 0.0 };
+        part.start + phase * (part.end - part.start)
+    }
+}
+
+/// The times of a compressed clip's frames.
+pub(crate) fn frames(clip: &Clip<'_>) -> impl Iterator<Item = f32> + use<> {
+    let (start, end, count) = (f64::from(clip.start()), f64::from(clip.end()), clip.frame_count());
+    (0..=count).map(move |at| (start + (end - start) * (at as f64 / count.max(1) as f64)) as f32)
+}
+
+impl Motion for Playable<'_> {
+    fn pose(
+        &self,
+        skeleton: &Skeleton,
+        seconds: f32,
+        cursor: &mut RawCursor,
+        pose: &mut Pose,
+    ) -> Result<(), Error> {
+        let parts = match &self.kind {
+            Kind::Raw(clip) => return clip.pose(skeleton, seconds, cursor, pose),
+            Kind::Packed(clip) => return clip.pose(skeleton, seconds, cursor, pose),
+            Kind::Mix(parts) => parts,
+        };
+        let mut poses = Vec::new();
+        for (clip, _) in parts {
+            let mut own = Pose::rest(skeleton);
+            clip.pose(skeleton, self.moment(clip, seconds), &mut RawCursor::default(), &mut own)?;
+            poses.push(own);
+        }
+        let layers: Vec<_> =
+            poses.iter().zip(parts).map(|(pose, (_, share))| Layer::new(pose, *share)).collect();
+        blend(skeleton.rest(), &layers, Mean::default(), pose)
+    }
+
+    fn weights(
+        &self,
+        node: u32,
+        seconds: f32,
+        cursor: &mut RawCursor,
+        weights: &mut [f32],
+    ) -> Result<(), Error> {
+        let parts = match &self.kind {
+            Kind::Raw(clip) => return clip.weights(node, seconds, cursor, weights),
+            Kind::Packed(clip) => return clip.weights(node, seconds, cursor, weights),
+            Kind::Mix(parts) => parts,
+        };
+        let rest = weights.to_vec();
+        weights.fill(0.0);
+        for (clip, share) in parts {
+            let mut own = rest.clone();
+            clip.weights(node, self.moment(clip, seconds), &mut RawCursor::default(), &mut own)?;
+            weights.iter_mut().zip(own).for_each(|(sum, weight)| *sum += weight * share);
+        }
+        Ok(())
+    }
+}

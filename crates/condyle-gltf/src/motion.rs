@@ -1,0 +1,70 @@
+//! What can move an asset: authored clips, compressed ones, and whatever a program makes of them.
+
+use condyle::{
+    Clip, Error, Pose, RawClip, RawCursor, Skeleton, Target, sample, sample_raw, sample_set, sample_weights,
+};
+
+/// A movement that a [`Poser`](crate::Poser) can show at any moment: a [`RawClip`], a [`Clip`], or a mix of several.
+pub trait Motion {
+    /// The local transforms of all joints. `cursor` may be used to find keys faster; it has no other effect.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] for a moment that is not a finite number; others if this was not made for the skeleton.
+    fn pose(
+        &self,
+        skeleton: &Skeleton,
+        seconds: f32,
+        cursor: &mut RawCursor,
+        pose: &mut Pose,
+    ) -> Result<(), Error>;
+
+    /// The morph weights of a node of the document. They stay as they are where nothing moves them.
+    ///
+    /// # Errors
+    /// As [`pose`](Self::pose), and [`Error::Length`] if the node has another number of morph targets.
+    fn weights(
+        &self,
+        node: u32,
+        seconds: f32,
+        cursor: &mut RawCursor,
+        weights: &mut [f32],
+    ) -> Result<(), Error>;
+}
+
+impl Motion for RawClip {
+    fn pose(
+        &self,
+        skeleton: &Skeleton,
+        seconds: f32,
+        cursor: &mut RawCursor,
+        pose: &mut Pose,
+    ) -> Result<(), Error> {
+        sample_raw(self, skeleton, seconds, cursor, pose)
+    }
+
+    fn weights(
+        &self,
+        node: u32,
+        seconds: f32,
+        cursor: &mut RawCursor,
+        weights: &mut [f32],
+    ) -> Result<(), Error> {
+        sample_weights(self, node, seconds, cursor, weights).map(|_| ())
+    }
+}
+
+impl Motion for Clip<'_> {
+    fn pose(
+        &self,
+        skeleton: &Skeleton,
+        seconds: f32,
+        _: &mut RawCursor,
+        pose: &mut Pose,
+    ) -> Result<(), Error> {
+        sample(self, skeleton, seconds, pose)
+    }
+
+    fn weights(&self, node: u32, seconds: f32, _: &mut RawCursor, weights: &mut [f32]) -> Result<(), Error> {
+        sample_set(self, Target::Weights(node), seconds, weights).map(|_| ())
+    }
+}
