@@ -10,7 +10,7 @@ use crate::step::{Log, Outcome, Step, Stop, alone as run_alone, cargo, need};
 #[path = "../../crates/condyle-gltf/tests/tiny/mod.rs"]
 mod tiny;
 
-const TARGETS: [&str; 4] = ["import", "mutate", "meshopt", "container"];
+const TARGETS: [&str; 5] = ["import", "mutate", "meshopt", "container", "clip"];
 
 /// How long a target runs in CI.
 pub(crate) const SECONDS: u32 = 30;

@@ -325,7 +325,7 @@ fn any_scale_keeps_the_budget() {
 #[test]
 fn loose_rest_rotations_are_kept() {
     let loose = |index: usize| {
-        let rotation = if index % 2 == 0 { [0.0, 0.707, 0.0, 0.707] } else { [0.0, 0.0, 0.0, 1.0] };
+        let rotation = if index.is_multiple_of(2) { [0.0, 0.707, 0.0, 0.707] } else { [0.0, 0.0, 0.0, 1.0] };
         Transform { rotation, ..link(index) }
     };
     let skeleton = chain(4, loose);

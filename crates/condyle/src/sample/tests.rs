@@ -123,8 +123,8 @@ fn all_ways_to_sample_agree_to_the_bit() {
                         let mut masked = Pose::identity(joints);
                         sample_masked(&clip, &skeleton, seconds, &mask, &mut masked)
                             .expect("the sizes agree");
-                        for joint in 0..joints {
-                            let source = if mask[joint] { pose } else { skeleton.rest() };
+                        for (joint, &wanted) in mask.iter().enumerate() {
+                            let source = if wanted { pose } else { skeleton.rest() };
                             assert_eq!(
                                 masked.get(joint),
                                 source.get(joint),

@@ -1,0 +1,134 @@
+//! Any bytes as a clip, and clips made by the encoder with a few bytes replaced, behind right lengths and checksums.
+#![no_main]
+
+use std::hint::black_box;
+use std::sync::OnceLock;
+
+use arbitrary::{Result, Unstructured};
+use condyle::{
+    Character, Clip, EncodeOptions, Event, Interpolation, Joint, Looping, Pose, RawClip, RootMotionOptions,
+    Skeleton, Target, Track, Transform, checksum, encode, sample, sample_crowd, sample_joint, sample_masked,
+    sample_set,
+};
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    open(bytes);
+    let mut repaired = bytes.to_vec();
+    repair(&mut repaired);
+    open(&repaired);
+    static SEEDS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    // An input that runs out in the middle of an edit has made its others.
+    build(SEEDS.get_or_init(seeds), &mut Unstructured::new(bytes)).ok();
+});
+
+/// The length and the checksum that the bytes should have.
+fn repair(bytes: &mut [u8]) {
+    if bytes.len() < 20 {
+        return;
+    }
+    let length = (bytes.len() as u32).to_le_bytes();
+    bytes[8..12].copy_from_slice(&length);
+    let sum = checksum(&bytes[..12]) ^ checksum(&bytes[20..]);
+    bytes[12..20].copy_from_slice(&sum.to_le_bytes());
+}
+
+fn skeleton(joints: usize) -> Skeleton {
+    let joint = |index: usize| Joint {
+        name: String::new(),
+        parent: index.checked_sub(1).map(|parent| parent as u16),
+        node: 0,
+        rest: Transform { translation: [0.0, 0.2, 0.0], ..Transform::IDENTITY },
+    };
+    Skeleton::new((0..joints).map(joint)).expect("parents first")
+}
+
+/// Of all kinds of curves, with all that a clip may hold.
+fn seeds() -> Vec<Vec<u8>> {
+    let times: Vec<f32> = (0..=20).map(|frame| frame as f32 / 30.0).collect();
+    let wave = |rate: f32| times.iter().map(|t| (rate * t).sin()).collect::<Vec<_>>();
+    let linear = |target, values| Track { target, interpolation: Interpolation::Linear, timeline: 0, values };
+    let turns =
+        |rate| wave(rate).iter().flat_map(|s| [*s / 2.0, 0.0, 0.0, (1.0 - s * s / 4.0).sqrt()]).collect();
+    let moves = |rate| wave(rate).iter().flat_map(|s| [*s, s * 0.5, 1.0]).collect();
+    let mut steps = linear(Target::Translation(2), moves(9.0));
+    steps.interpolation = Interpolation::Step;
+    let tracks = vec![
+        linear(Target::Rotation(0), turns(3.0)),
+        linear(Target::Rotation(1), turns(80.0)),
+        linear(Target::Rotation(2), turns(0.0)),
+        linear(Target::Translation(0), moves(2.0)),
+        linear(Target::Scale(2), moves(5.0)),
+        linear(Target::Weights(1), moves(4.0)),
+        linear(Target::Value(2), wave(1.0)),
+        steps,
+    ];
+    let skeleton = skeleton(3);
+    let event = |seconds, name: &str| Event { seconds, name: name.into() };
+    let mut seeds = Vec::new();
+    for (motion, budget) in [(None, 1e-2), (Some(RootMotionOptions::default()), 1e-4)] {
+        let clip = RawClip::new(String::new(), vec![times.clone()], tracks.clone()).expect("a clip");
+        let events = vec![event(0.0, "left"), event(0.5, "größer")];
+        let options = EncodeOptions { motion, budget, events, ..EncodeOptions::default() };
+        seeds.push(encode(&clip, &skeleton, &options, &mut |_| ()).expect("a clip").bytes);
+    }
+    seeds
+}
+
+/// A seed with some numbers replaced.
+fn build(seeds: &[Vec<u8>], input: &mut Unstructured<'_>) -> Result<()> {
+    let mut bytes = input.choose(seeds)?.clone();
+    for _ in 0..4 {
+        if input.is_empty() || bytes.is_empty() {
+            break;
+        }
+        // The header and the tables count as much as all the rest.
+        let limit = if input.arbitrary()? { bytes.len().min(120) } else { bytes.len() };
+        let at = input.choose_index(limit)?;
+        match input.int_in_range(0..=9)? {
+            0 => bytes.truncate(at),
+            1 => bytes.extend_from_slice(input.arbitrary::<[u8; 4]>()?.as_slice()),
+            2..=6 => bytes[at] = input.arbitrary()?,
+            _ => {
+                let number = input.arbitrary::<u32>()?.to_le_bytes();
+                let count = number.len().min(bytes.len() - at);
+                bytes[at..at + count].copy_from_slice(&number[..count]);
+            }
+        }
+    }
+    repair(&mut bytes);
+    open(&bytes);
+    Ok(())
+}
+
+/// Asks for everything that a clip can be asked for.
+fn open(bytes: &[u8]) {
+    let clip = match Clip::from_bytes(bytes) {
+        Ok(clip) => clip,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    let joints = clip.joint_count();
+    // The cost is that of the pose, which any number of joints may have.
+    let skeleton = skeleton(joints.min(600));
+    let mut poses = [Pose::rest(&skeleton), Pose::rest(&skeleton)];
+    let mask: Vec<bool> = (0..skeleton.joint_count()).map(|joint| joint % 3 != 0).collect();
+    for part in [0.0, 0.25, 0.6, 1.0, 1.5] {
+        let seconds = clip.start() + part * clip.duration();
+        let seconds = if seconds.is_finite() { seconds } else { clip.end() };
+        let sampled = sample(&clip, &skeleton, seconds, &mut poses[0]);
+        assert_eq!(sampled.is_ok(), joints == skeleton.joint_count());
+        if joints > 0 && sampled.is_ok() {
+            let one = sample_joint(&clip, &skeleton, seconds, joints as u16 - 1).expect("the last one");
+            let all = poses[0].get(joints - 1);
+            // What was authored may not be a number.
+            assert_eq!(format!("{one:?}"), format!("{all:?}"));
+        }
+        sample_masked(&clip, &skeleton, seconds, &mask, &mut poses[0]).ok();
+        sample_crowd(&[Character { clip: &clip, seconds }; 2], &skeleton, &mut poses).ok();
+        for (target, width) in clip.sets().take(20) {
+            black_box(sample_set(&clip, target, seconds, &mut vec![0.0; width]).ok());
+        }
+        assert!(clip.motion_at(seconds.into()).translation.iter().all(|v| v.is_finite()));
+    }
+    assert!(clip.motion_over(Looping::Wrap, -1.0, 1e9).is_ok());
+    assert_eq!(clip.events().map(|events| events.as_slice().len()), Ok(clip.event_count()));
+}
