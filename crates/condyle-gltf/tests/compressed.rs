@@ -1,6 +1,7 @@
 //! Every clip of every reference character, compressed: no error above what was asked for, and vertices where they belong.
 
-mod common;
+#[path = "common/shared.rs"]
+mod shared;
 
 use std::path::{Path, PathBuf};
 
@@ -49,7 +50,7 @@ fn worst_vertex(asset: &Asset, raw: &RawClip, clip: &Clip<'_>, worst: f32, metre
 
 #[test]
 fn every_clip_of_every_model_stays_within_its_budget() {
-    let Some(folder) = common::shared::folder() else { return };
+    let Some(folder) = shared::folder() else { return };
     let models = models(&folder);
     let jobs: Vec<_> = models
         .iter()
@@ -88,7 +89,7 @@ fn every_clip_of_every_model_stays_within_its_budget() {
 
 #[test]
 fn a_document_without_animations_moves_on_the_skeleton_of_the_whole() {
-    let Some(folder) = common::shared::folder() else { return };
+    let Some(folder) = shared::folder() else { return };
     for name in ["robot.glb", "Knight.glb", "greenman.glb", "syn_morph.glb"] {
         let whole = Asset::open(folder.join(name)).expect("a reference character");
         let still = ClipExporter::new(&whole).glb(&[]).expect("a document");
@@ -106,7 +107,7 @@ fn a_document_without_animations_moves_on_the_skeleton_of_the_whole() {
 
 #[test]
 fn a_skeleton_of_another_document_is_refused() {
-    let Some(folder) = common::shared::folder() else { return };
+    let Some(folder) = shared::folder() else { return };
     let asset = Asset::open(folder.join("Fox.glb")).expect("a reference character");
     let joint = Joint { name: "root".into(), parent: None, node: 0, rest: Transform::IDENTITY };
     let other = Skeleton::new([joint]).expect("one joint");
@@ -116,7 +117,7 @@ fn a_skeleton_of_another_document_is_refused() {
 
 #[test]
 fn a_character_has_a_height_and_a_shell() {
-    let Some(folder) = common::shared::folder() else { return };
+    let Some(folder) = shared::folder() else { return };
     let fox = Asset::open(folder.join("Fox.glb")).expect("a reference character");
     let height = fox.rest_height().expect("finite");
     assert!((height * 0.02278 - HEIGHT).abs() < 1e-3, "{height}");
@@ -126,7 +127,9 @@ fn a_character_has_a_height_and_a_shell() {
     let skin = &fox.skins[0];
     let mesh = &fox.instances[0].primitives[0].mesh;
     let (starts, joints, _) = mesh.influences().as_slices();
-    let farthest = |points: &[[f32; 3]]| points.iter().map(|p| p.iter().map(|v| v.abs()).fold(0.0, f32::max)).fold(0.0, f32::max);
+    let farthest = |points: &[[f32; 3]]| {
+        points.iter().map(|p| p.iter().map(|v| v.abs()).fold(0.0, f32::max)).fold(0.0, f32::max)
+    };
     let mut own = vec![0.0_f32; points.len()];
     for (vertex, position) in mesh.vertices().positions.iter().enumerate() {
         for &joint in &joints[starts[vertex] as usize..starts[vertex + 1] as usize] {

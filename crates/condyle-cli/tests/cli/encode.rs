@@ -53,14 +53,29 @@ fn every_clip_is_reported_and_within_its_budget() {
     for line in clips {
         let keys: Vec<_> = line.as_object().expect("an object").keys().collect();
         let wanted = [
-            "model", "clip", "joints", "samples", "raw_bytes", "bytes", "budget_m", "error_max_m", "error_p99_m",
-            "error_between_max_m", "encoding", "encode_s",
+            "model",
+            "clip",
+            "joints",
+            "samples",
+            "raw_bytes",
+            "bytes",
+            "budget_m",
+            "error_max_m",
+            "error_p99_m",
+            "error_between_max_m",
+            "encoding",
+            "encode_s",
         ];
         assert_eq!(keys, wanted);
         assert_eq!((line["model"].as_str(), number(line, "budget_m")), (Some("a.glb"), 0.001));
-        let [error, p99, between] = ["error_max_m", "error_p99_m", "error_between_max_m"].map(|key| number(line, key));
+        let [error, p99, between] =
+            ["error_max_m", "error_p99_m", "error_between_max_m"].map(|key| number(line, key));
         assert!(0.0 < p99 && p99 <= error && between <= error && error <= 0.001, "{line}");
-        assert_eq!(number(line, "raw_bytes"), 40.0 * number(line, "joints") * number(line, "samples"), "{line}");
+        assert_eq!(
+            number(line, "raw_bytes"),
+            40.0 * number(line, "joints") * number(line, "samples"),
+            "{line}"
+        );
         assert!(2.0 * number(line, "bytes") < number(line, "raw_bytes"), "{line}");
     }
     assert_eq!(file["file"]["bytes"], folder.read("a.condyle").len());
@@ -83,19 +98,25 @@ fn bytes_do_not_depend_on_threads() {
 #[test]
 fn options_do_what_they_say() {
     let folder = workplace();
+    // A low rate, for the sake of time.
+    let encode =
+        |options: &str| lines(&folder, &format!("encode a.glb -o a.condyle --json --rate 10 {options}"));
     let bytes = |options: &str| {
-        let found = lines(&folder, format!("encode a.glb -o a.condyle --json {options}").trim_end());
-        found.last().map(|file| number(file, "bytes")).expect("a line for the file")
+        encode(options).last().map(|file| number(file, "bytes")).expect("a line for the file")
     };
-    let usual = bytes("");
-    assert_eq!(bytes("--error 0.0005m"), usual);
-    assert!(bytes("--error 0.1mm") > usual && bytes("--error 1cm") < usual);
+    let usual = bytes("--at-samples --error 1mm");
+    assert_eq!(bytes("--at-samples --error 0.001"), usual);
+    assert!(bytes("--at-samples --error 0.1mm") > usual && bytes("--at-samples --error 1cm") < usual);
     // A giant with the same error in metres may be off by less of itself.
-    assert!(bytes("--height 10m") > usual && bytes("--height 20cm") < usual);
-    assert!(bytes("--shell 2m") > usual);
-    assert!(bytes("--at-samples") < usual);
-    assert!(bytes("--effort best") <= usual && bytes("--effort fast") >= usual);
-    let found = lines(&folder, "encode a.glb -o a.condyle --json --rate 10 --at-samples");
+    assert!(bytes("--at-samples --error 1mm --height 10m") > usual);
+    assert!(bytes("--at-samples --error 1mm --height 20cm") < usual);
+    assert!(bytes("--at-samples --error 1mm --shell 2m") > usual);
+    assert!(bytes("--error 1mm") > usual, "between the frames, too");
+    for effort in ["fast", "best"] {
+        let found = encode(&format!("--at-samples --error 1mm --effort {effort}"));
+        assert!(found[..3].iter().all(|line| number(line, "error_max_m") <= 0.001), "{effort}: {found:?}");
+    }
+    let found = encode("--at-samples");
     assert_eq!((number(&found[0], "error_between_max_m"), number(&found[0], "samples")), (0.0, 11.0));
     let whole = folder.read("a.condyle").len();
     folder.run("encode a.glb -o a.condyle --rate 10 --at-samples --no-document").assert().success();
@@ -117,11 +138,11 @@ fn a_decoded_document_moves_as_the_original() {
     let run = lines(&folder, "compare a.glb run.glb --json");
     assert_eq!((run.len(), run[0]["clip"].as_str()), (1, Some("run")));
     // What the built-in character never scales has no keys.
-    let info: Value = serde_json::from_slice(
-        &folder.run("info back.glb --json").assert().success().get_output().stdout,
-    )
-    .expect("JSON");
-    let (joints, tracks) = (info["skeleton"]["joints"].as_array().map(Vec::len), info["clips"][0]["tracks"].as_u64());
+    let info: Value =
+        serde_json::from_slice(&folder.run("info back.glb --json").assert().success().get_output().stdout)
+            .expect("JSON");
+    let (joints, tracks) =
+        (info["skeleton"]["joints"].as_array().map(Vec::len), info["clips"][0]["tracks"].as_u64());
     let (joints, tracks) = (joints.unwrap_or(0) as u64, tracks.unwrap_or(0));
     assert!(3 < tracks && tracks < 2 * joints, "{tracks} tracks of {joints} joints");
 }
@@ -173,7 +194,10 @@ fn other_commands_read_it() {
     folder.run("encode a.glb -o a.condyle --error 0.01mm").assert().success();
     for file in ["a.glb", "a.condyle"] {
         folder.run(&format!("skin {file} --clip run --time 0.3 -o {file}.posed.glb")).assert().success();
-        folder.run(&format!("render {file} --clip run --time 0.3 --size 64 -o {file}.png")).assert().success();
+        folder
+            .run(&format!("render {file} --clip run --time 0.3 --size 64 -o {file}.png"))
+            .assert()
+            .success();
     }
     let picture = |name: &str| image::open(folder.path(name)).expect("a picture").into_rgb8();
     assert!(difference(&picture("a.glb.png"), &picture("a.condyle.png")) < 1.0);
@@ -196,16 +220,23 @@ fn difference(a: &image::RgbImage, b: &image::RgbImage) -> f64 {
 fn a_mix_lies_between_its_clips() {
     let folder = workplace();
     let blend = |options: &str, to: &str| {
-        folder.run(&format!("blend a.glb --clip walk --clip run --size 96 {options} -o {to}")).assert().success();
+        folder
+            .run(&format!("blend a.glb --clip walk --clip run --size 96 {options} -o {to}"))
+            .assert()
+            .success();
         image::open(folder.path(to)).expect("a picture").into_rgb8()
     };
     folder.run("render a.glb --clip walk --time 0.25 --size 96 -o walk.png").assert().success();
     let walk = image::open(folder.path("walk.png")).expect("a picture").into_rgb8();
-    let (alone, half) = (blend("--weight 1,0 --time 0.25", "a.png"), blend("--weight 0.5 --time 0.25", "b.png"));
+    let (alone, half) =
+        (blend("--weight 1,0 --time 0.25", "a.png"), blend("--weight 0.5 --time 0.25", "b.png"));
     assert!(difference(&walk, &alone) < 0.5, "a mix of one clip is that clip");
     assert!(difference(&walk, &half) > 1.0, "a mix of two is another");
     assert_eq!(blend("--sheet 3", "sheet.png").width(), 3 * 96);
-    folder.run("blend a.glb --clip walk --clip run --weight 3 --weight 1 --size 48 -o a.gif").assert().success();
+    folder
+        .run("blend a.glb --clip walk --clip run --weight 3 --weight 1 --size 48 -o a.gif")
+        .assert()
+        .success();
     for (line, words) in [
         ("--clip walk -o a.png", ["--clip", "two"]),
         ("--clip walk --clip run --weight 1,2,3 -o a.png", ["3 given", "weights"]),
