@@ -40,9 +40,11 @@ fn curve(
     let most = 1 << bits.iter().max().expect("three");
     let code = (0..=255_u8).rev().find(|&code| f64::from(step(code)) * f64::from(most) <= size / 2.0);
     let base: [i32; 3] = core::array::from_fn(|_| random.below(2 * most as usize) as i32 - most);
-    let base = base.map(|v| v / 2);
     let keys = if degree == Degree::Constant { 1 } else { intervals + 1 };
-    let key = |_| core::array::from_fn(|c| base[c] + random.below(1 << bits[c]) as i32);
+    let spread = if keys == 1 { [0; 3] } else { bits };
+    // Offsets have three bytes.
+    let base: [i32; 3] = core::array::from_fn(|c| (base[c] / 2).min((1 << 23) - (1 << spread[c])));
+    let key = |_| core::array::from_fn(|c| base[c] + random.below(1 << spread[c]) as i32);
     Curve { kind, index, degree, intervals, code: code.unwrap_or(0), keys: (0..keys).map(key).collect() }
 }
 
@@ -63,7 +65,7 @@ pub(crate) fn made(random: &mut Random, made: Made) -> Vec<u8> {
         };
         for joint in 0..joints + usize::from(motion) {
             // Straight lines of rotations must not be half a turn apart.
-            let (degree, intervals) = shape(random, joint < joints);
+            let (degree, intervals) = shape(random, true);
             let size = [0.4, 1.5, 12.0][if degree == Degree::Linear { 0 } else { random.below(3) }];
             if random.below(8) > 0 {
                 curves.push(curve(random, Kind::Rotation, joint, (degree, intervals), made.bits, size));
@@ -572,4 +574,33 @@ fn events_come_back_in_the_order_of_time() {
     let options = EncodeOptions { events: many, ..fast(1e-3) };
     let refused = encode(&clip, &skeleton, &options, &mut |_| ());
     assert!(matches!(refused, Err(Error::TooMany { what: "events", found: 65_536, limit: 65_535 })));
+}
+
+/// Corners at every frame, where rotations go from key to key by slerp: the decoder must go the same way.
+#[test]
+fn a_root_that_turns_at_random_keeps_the_budget() {
+    let mut random = Random(31);
+    let skeleton = chain(3, link);
+    let times: Vec<f32> = (0..=30).map(|frame| frame as f32 / 30.0).collect();
+    let mut q = [0.0, 0.0, 0.0, 1.0];
+    let turn = |_| {
+        q = reference::quat_product(q, reference::quat_exp(random.vector::<3>(0.6).map(f64::from)));
+        normalize(&mut q);
+        q.map(|v| v as f32)
+    };
+    let values: Vec<f32> = times.iter().flat_map(turn).collect();
+    let tracks = vec![track(Target::Rotation(0), Interpolation::Linear, values)];
+    let clip = RawClip::new("turn".into(), vec![times], tracks).expect("a clip");
+    for budget in [1e-3, 1e-2] {
+        let motion =
+            RootMotionOptions { rotation: crate::MotionRotation::Whole, ..RootMotionOptions::default() };
+        let options = EncodeOptions { motion: Some(motion), ..fast(budget) };
+        let encoded = check(&clip, &skeleton, &options, &format!("a turning root, {budget}"));
+        assert_eq!(encoded.authored, [], "{budget}");
+        assert!(
+            encoded.encodings.iter().any(|&(kind, _)| kind == Encoding::Linear),
+            "{:?}",
+            encoded.encodings
+        );
+    }
 }

@@ -2,7 +2,8 @@
 
 use super::clip::one_by_one;
 use crate::clip::layout::Kind;
-use crate::rigid::exp;
+use crate::math::normalize;
+use crate::rigid::{conjugate, exp, log, product};
 use crate::{Clip, Error, Looping, Rigid, motion_over};
 
 impl Clip<'_> {
@@ -36,18 +37,26 @@ impl Clip<'_> {
     /// ```
     #[must_use]
     pub fn motion_at(&self, seconds: f64) -> Rigid {
-        let (mut log, mut translation) = ([0.0; 3], [0.0; 3]);
-        if self.has_motion() {
-            let place = self.locate(if seconds.is_nan() { f64::NEG_INFINITY } else { seconds });
-            for (kind, put) in [(Kind::Rotation, &mut log), (Kind::Translation, &mut translation)] {
-                one_by_one(&place, kind, |track, numbers| {
-                    if track == self.joint_count() {
-                        *put = numbers;
-                    }
-                });
-            }
+        if !self.has_motion() {
+            return Rigid::IDENTITY;
         }
-        Rigid { rotation: exp(log.map(|v| 2.0 * v)), translation }
+        let place = self.locate(if seconds.is_nan() { f64::NEG_INFINITY } else { seconds });
+        let (mut logs, mut way, mut translation) = ([[0.0; 3]; 2], 0.0, [0.0; 3]);
+        for (end, log) in logs.iter_mut().enumerate() {
+            one_by_one(&place, Kind::Rotation, end, |track, numbers, factor| {
+                if track == self.joint_count() {
+                    (*log, way) = (numbers, factor);
+                }
+            });
+        }
+        one_by_one(&place, Kind::Translation, 0, |track, numbers, _| {
+            if track == self.joint_count() {
+                translation = numbers;
+            }
+        });
+        // Logarithms of a clip hold half of the angle.
+        let [from, to] = logs.map(|log| exp(log.map(|v| 2.0 * v)));
+        Rigid { rotation: between(from, to, way, place.segment.straight), translation }
     }
 
     /// How far the clip moves its character from one value of a clock to another: [`motion_over`](crate::motion_over).
@@ -59,4 +68,20 @@ impl Clip<'_> {
         let start = f64::from(self.start());
         motion_over(|seconds| self.motion_at(start + seconds), self.duration(), looping, from, to)
     }
+}
+
+/// On the shorter arc, by slerp, or by nlerp where the segment has it.
+fn between(from: [f64; 4], to: [f64; 4], way: f64, straight: bool) -> [f64; 4] {
+    if way == 0.0 {
+        return from;
+    }
+    let cos: f64 = from.iter().zip(to).map(|(a, b)| a * b).sum();
+    let to = if cos < 0.0 { to.map(|v| -v) } else { to };
+    let mut q = if straight {
+        core::array::from_fn(|c| from[c] + (to[c] - from[c]) * way)
+    } else {
+        product(from, exp(log(product(conjugate(from), to)).map(|v| v * way)))
+    };
+    normalize(&mut q);
+    q
 }
