@@ -6,6 +6,8 @@ use condyle_gltf::{Asset, Problem, Severity};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
+use crate::info::container;
+use crate::model::is_container;
 use crate::output::{print, print_json, progress};
 use crate::text::{counted, path_text, printable};
 
@@ -19,7 +21,7 @@ Examples:
 An error makes a file unusable; a warning is repaired; a note loses nothing. All files are checked,
 then the exit code is 1 if one of them is unusable. With --json each file is one line.")]
 pub(crate) struct Args {
-    /// The models: .glb or .gltf
+    /// The models: .glb, .gltf or .condyle
     #[arg(required = true, value_name = "MODEL")]
     models: Vec<PathBuf>,
     /// One JSON object per file and line
@@ -32,6 +34,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let bar = progress(args.models.len(), "checking");
     for model in &args.models {
         let (usable, problems) = match Asset::open(model) {
+            _ if is_container(model) => {
+                let faults = container::faults(model);
+                (faults.is_empty(), faults)
+            }
             Ok(asset) => (true, asset.problems),
             Err(refused) => (false, refused.problems),
         };

@@ -70,6 +70,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     sources.extend(model::sources(&args.b, None));
     plot.iter().try_for_each(|(to, _)| check_destination(to, &sources))?;
     let which = args.which.name();
+    if which.is_some() && ![&args.a, &args.b].into_iter().any(|path| model::is_container(path)) {
+        return Err(Failure::Usage(
+            "--model is for a .condyle with several models; neither file is one".into(),
+        ));
+    }
     let open = |path: &Path| model::open(path, which.filter(|_| model::is_container(path)), args.json);
     let (a, b) = (open(&args.a)?, open(&args.b)?);
     for (path, model) in [(&args.a, &a), (&args.b, &b)] {

@@ -22,7 +22,7 @@ use crate::model;
 use crate::output::{check_destination, print, print_json, progress, warn, write_file};
 use crate::text::{counted, millimetres, path_text, printable, size, table};
 
-/// Compress the clips of models into one file, no vertex further off than asked
+/// Compress the clips of models into one file, with a bound on the error
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -32,8 +32,9 @@ Examples:
   condyle encode models/*.glb -o all.condyle --json | jq .error_max_m
 
 The error is measured in the pose, through all joints above, on what was decoded: on vertices of the mesh that lie farthest out
-on each joint, at every frame and three times between each two. Errors of vertices beside these, of morph targets and of blended
-influences are bounded by theirs. What no curve brings under the error asked for is kept as it was authored.
+on each joint, at every frame and three times between each two. There it is never above what was asked for: what no curve can
+bring so low is kept as it was authored. Between these moments, where the original has keys at other times, and between these
+vertices it may be more; `condyle compare` measures how much. Morph targets are not counted in.
 
 A length has a unit, mm, cm or m; without one it is metres. The file holds, for each model, its skeleton, meshes, clips and the
 document without its animations; info, skin, render, compare and decode read it. The same models make the same bytes with any

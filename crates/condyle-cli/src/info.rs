@@ -1,6 +1,6 @@
 //! `condyle info`: what is in a model.
 
-mod container;
+pub(crate) mod container;
 
 use std::path::{Path, PathBuf};
 

@@ -32,7 +32,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Poses, bakes, checks, compares and draws glTF characters
+/// Poses, bakes, checks, compares, compresses and draws glTF characters
 #[derive(Parser)]
 #[command(name = "condyle", version, arg_required_else_help = true, after_help = EXAMPLES)]
 struct Cli {

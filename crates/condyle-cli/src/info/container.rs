@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use condyle::{Clip, Container, Entry, EntryKind};
+use condyle_gltf::{Problem, Severity};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -22,6 +23,28 @@ pub(super) fn run(path: &Path, json: bool) -> Result<(), Failure> {
         true => print_json(&format!("{:#}", to_json(path, &container, &lines))),
         false => print(&to_text(path, &container, &lines)),
     }
+}
+
+/// What is wrong with a container: the file as a whole, or its entries.
+pub(crate) fn faults(path: &Path) -> Vec<Problem> {
+    let fault = |path: String, what: String| Problem {
+        severity: Severity::Error,
+        places: vec![path.clone()],
+        path,
+        count: 1,
+        what,
+        action: "the file cannot be used; encode it again".into(),
+    };
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) => return vec![fault(String::new(), format!("the file cannot be read: {error}"))],
+    };
+    let container = match Container::from_bytes(&bytes) {
+        Ok(container) => container,
+        Err(error) => return vec![fault(String::new(), error.to_string())],
+    };
+    let lines = container.entries().map(|entry| (entry.index, Line::new(&container, entry)));
+    lines.filter_map(|(at, line)| Some(fault(format!("/entries/{at}"), line.err()?.to_string()))).collect()
 }
 
 /// An entry, and what is known of its content.

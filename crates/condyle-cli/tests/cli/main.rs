@@ -3,6 +3,7 @@
 mod bench;
 mod common;
 mod compare;
+mod encode;
 mod look;
 mod papers;
 mod render;

@@ -11,7 +11,7 @@ use insta::assert_snapshot;
 fn positions(folder: &Folder, file: &str) -> Vec<[f32; 3]> {
     let asset = Asset::open(folder.path(file)).unwrap_or_else(|e| panic!("{e}"));
     let mut poser = Poser::new(&asset, NormalRule::default()).expect("few copies");
-    poser.pose(None, 0.0).expect("the rest pose");
+    poser.rest().expect("the rest pose");
     poser.posed(0)[0].positions.clone()
 }
 

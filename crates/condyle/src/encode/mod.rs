@@ -352,6 +352,7 @@ impl<'a> Job<'a> {
         let mut exact_sets =
             self.set_tracks.iter().map(|t| t.interpolation == Interpolation::Step).collect::<Vec<_>>();
         let mut authored = Vec::new();
+        let mut given_up = 0;
         loop {
             let mut segments: Vec<Curves> = Vec::with_capacity(segment_count);
             let mut shapes: Vec<(usize, Vec<Shape>)> = Vec::new();
@@ -381,20 +382,33 @@ impl<'a> Job<'a> {
                     break;
                 }
             }
-            match failed {
+            let hopeless = match failed {
                 None => {
                     let encoded = self.finish(&joints, &exact_sets, segment_frames, &segments, &authored)?;
                     // What was found in f64 holds in f32 but for its rounding. Where the budget is finer than that, nothing helps.
                     match self.exceeding(&joints, &encoded.measured) {
-                        Some(joint) => self.give_up(joint, &mut joints, &mut authored),
+                        Some(joint) => Failed::Joint(joint),
                         None => return Ok(encoded),
                     }
                 }
-                Some(Failed::Set(set)) => {
-                    exact_sets[set] = true;
-                    authored.push(self.sets[set].target);
+                Some(hopeless) => hopeless,
+            };
+            // One by one while there are few; a clip of hundreds is no clip for curves.
+            given_up += 1;
+            let all = given_up > MOST_GIVEN_UP;
+            match hopeless {
+                Failed::Set(set) => {
+                    for at in if all { 0..exact_sets.len() } else { set..set + 1 } {
+                        if !exact_sets[at] {
+                            exact_sets[at] = true;
+                            authored.push(self.sets[at].target);
+                        }
+                    }
                 }
-                Some(Failed::Joint(joint)) => self.give_up(joint, &mut joints, &mut authored),
+                Failed::Joint(_) if all => {
+                    (0..joints.len()).for_each(|joint| self.give_up(joint, &mut joints, &mut authored));
+                }
+                Failed::Joint(joint) => self.give_up(joint, &mut joints, &mut authored),
             }
         }
     }
@@ -609,6 +623,9 @@ impl<'a> Job<'a> {
         measure::measure(self, clip)
     }
 }
+
+/// How often one joint and what is above it, or one set, is stored as authored, before all are.
+const MOST_GIVEN_UP: usize = 6;
 
 /// How often errors are shared out anew before a joint is given up.
 const ROUNDS: usize = 20;

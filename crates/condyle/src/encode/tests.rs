@@ -40,11 +40,11 @@ fn curve(
     let most = 1 << bits.iter().max().expect("three");
     let code = (0..=255_u8).rev().find(|&code| f64::from(step(code)) * f64::from(most) <= size / 2.0);
     let base: [i32; 3] = core::array::from_fn(|_| random.below(2 * most as usize) as i32 - most);
+    let base = base.map(|v| v / 2);
     let keys = if degree == Degree::Constant { 1 } else { intervals + 1 };
-    let spread = if keys == 1 { [0; 3] } else { bits };
-    // Offsets have three bytes.
-    let base: [i32; 3] = core::array::from_fn(|c| (base[c] / 2).min((1 << 23) - (1 << spread[c])));
-    let key = |_| core::array::from_fn(|c| base[c] + random.below(1 << spread[c]) as i32);
+    // The first one is the least, so that what keys count from has three bytes.
+    let key =
+        |at| core::array::from_fn(|c| base[c] + if at == 0 { 0 } else { random.below(1 << bits[c]) as i32 });
     Curve { kind, index, degree, intervals, code: code.unwrap_or(0), keys: (0..keys).map(key).collect() }
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn made(random: &mut Random, made: Made) -> Vec<u8> {
         };
         for joint in 0..joints + usize::from(motion) {
             // Straight lines of rotations must not be half a turn apart.
-            let (degree, intervals) = shape(random, true);
+            let (degree, intervals) = shape(random, joint < joints);
             let size = [0.4, 1.5, 12.0][if degree == Degree::Linear { 0 } else { random.below(3) }];
             if random.below(8) > 0 {
                 curves.push(curve(random, Kind::Rotation, joint, (degree, intervals), made.bits, size));

@@ -169,13 +169,18 @@ pub fn sample_set(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f
     };
     Error::check_len("values", values.len(), width)?;
     values.fill(0.0);
-    one_by_one(&clip.locate(seconds.into()), Kind::Values, 0, |track, numbers, _| {
-        if let Some(rest) = track.checked_sub(first).and_then(|track| values.get_mut(track * WIDTH..)) {
-            for (value, number) in rest.iter_mut().zip(numbers) {
-                *value = number as f32;
+    one_by_one(
+        &clip.locate(seconds.into()),
+        Kind::Values,
+        |_, taps| taps,
+        |track, numbers| {
+            if let Some(rest) = track.checked_sub(first).and_then(|track| values.get_mut(track * WIDTH..)) {
+                for (value, number) in rest.iter_mut().zip(numbers) {
+                    *value = number as f32;
+                }
             }
-        }
-    });
+        },
+    );
     for track in clip.exacts().filter(|t| t.kind == Some(Kind::Values) && t.index == set) {
         for (component, value) in values.iter_mut().enumerate() {
             *value = track.at(seconds, component) as f32;
@@ -184,25 +189,19 @@ pub fn sample_set(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f
     Ok(true)
 }
 
-/// The numbers of all tracks of one kind, without lanes and in f64: for what a clip has few of.
-///
-/// Where rotations go from key to key they are those of the key before the moment for `end` 0, of the one behind it for 1, and what
-/// follows them is how far the moment is on the way; otherwise it is 0.
+/// The numbers of all tracks of one kind, without lanes and in f64: for what a clip has few of. `keys` may ask for others than
+/// those of the moment.
 pub(super) fn one_by_one(
     place: &Place<'_>,
     kind: Kind,
-    end: usize,
-    mut put: impl FnMut(usize, [f64; WIDTH], f64),
+    mut keys: impl FnMut(Degree, Taps) -> Taps,
+    mut put: impl FnMut(usize, [f64; WIDTH]),
 ) {
     let segment = &place.segment;
     for placed in segment.classes().filter(|placed| placed.class.kind == kind) {
         let class = placed.class;
-        let mut taps = Taps::at(class.degree, class.intervals, place.ratio * class.intervals as f64);
-        let mut way = 0.0;
-        if kind == Kind::Rotation && class.degree == Degree::Linear {
-            way = taps.weights[1];
-            taps = Taps { first: taps.first + end, count: 1, weights: [1.0, 0.0, 0.0, 0.0] };
-        }
+        let taps = Taps::at(class.degree, class.intervals, place.ratio * class.intervals as f64);
+        let taps = keys(class.degree, taps);
         let mut bit = 0;
         for i in 0..class.count {
             let track = placed.track + i;
@@ -219,7 +218,7 @@ pub(super) fn one_by_one(
                 bit += widths[c] as usize;
                 *number = sum * f64::from(segment.step(track));
             }
-            put(segment.index(track), numbers, way);
+            put(segment.index(track), numbers);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::clip::one_by_one;
 use crate::clip::layout::Kind;
-use crate::math::normalize;
+use crate::clip::spline::{Degree, Taps};
 use crate::rigid::{conjugate, exp, log, product};
 use crate::{Clip, Error, Looping, Rigid, motion_over};
 
@@ -41,22 +41,34 @@ impl Clip<'_> {
             return Rigid::IDENTITY;
         }
         let place = self.locate(if seconds.is_nan() { f64::NEG_INFINITY } else { seconds });
-        let (mut logs, mut way, mut translation) = ([[0.0; 3]; 2], 0.0, [0.0; 3]);
-        for (end, log) in logs.iter_mut().enumerate() {
-            one_by_one(&place, Kind::Rotation, end, |track, numbers, factor| {
-                if track == self.joint_count() {
-                    (*log, way) = (numbers, factor);
-                }
-            });
-        }
-        one_by_one(&place, Kind::Translation, 0, |track, numbers, _| {
+        let (mut from, mut to, mut translation) = ([0.0; 3], [0.0; 3], [0.0; 3]);
+        let own = |put: &mut [f64; 3], track: usize, numbers: [f64; 3]| {
             if track == self.joint_count() {
-                translation = numbers;
+                *put = numbers;
             }
-        });
-        // Logarithms of a clip hold half of the angle.
-        let [from, to] = logs.map(|log| exp(log.map(|v| 2.0 * v)));
-        Rigid { rotation: between(from, to, way, place.segment.straight), translation }
+        };
+        // A rotation that goes from key to key does so by slerp; any other one has one logarithm.
+        let mut part = 0.0;
+        let one = |first| Taps { first, count: 1, weights: [1.0, 0.0, 0.0, 0.0] };
+        let first = |degree, taps: Taps| if degree == Degree::Linear { one(taps.first) } else { taps };
+        one_by_one(&place, Kind::Rotation, first, |track, numbers| own(&mut from, track, numbers));
+        let second = |degree, taps: Taps| {
+            if degree != Degree::Linear {
+                return taps;
+            }
+            part = taps.weights[1];
+            one(taps.first + 1)
+        };
+        one_by_one(&place, Kind::Rotation, second, |track, numbers| own(&mut to, track, numbers));
+        one_by_one(
+            &place,
+            Kind::Translation,
+            |_, taps| taps,
+            |track, numbers| own(&mut translation, track, numbers),
+        );
+        let [from, to] = [from, to].map(|half| exp(half.map(|v| 2.0 * v)));
+        let way = log(product(conjugate(from), to));
+        Rigid { rotation: product(from, exp(way.map(|v| v * part))), translation }
     }
 
     /// How far the clip moves its character from one value of a clock to another: [`motion_over`](crate::motion_over).
@@ -68,20 +80,4 @@ impl Clip<'_> {
         let start = f64::from(self.start());
         motion_over(|seconds| self.motion_at(start + seconds), self.duration(), looping, from, to)
     }
-}
-
-/// On the shorter arc, by slerp, or by nlerp where the segment has it.
-fn between(from: [f64; 4], to: [f64; 4], way: f64, straight: bool) -> [f64; 4] {
-    if way == 0.0 {
-        return from;
-    }
-    let cos: f64 = from.iter().zip(to).map(|(a, b)| a * b).sum();
-    let to = if cos < 0.0 { to.map(|v| -v) } else { to };
-    let mut q = if straight {
-        core::array::from_fn(|c| from[c] + (to[c] - from[c]) * way)
-    } else {
-        product(from, exp(log(product(conjugate(from), to)).map(|v| v * way)))
-    };
-    normalize(&mut q);
-    q
 }

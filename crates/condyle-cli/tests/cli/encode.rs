@@ -1,0 +1,319 @@
+//! `condyle encode` and what reads its files: info, check, compare, skin, decode, blend.
+
+use std::sync::OnceLock;
+
+use crate::common::{Folder, condyle, ribbon, transcript};
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+/// A folder with the built-in character in it.
+fn workplace() -> Folder {
+    static CHARACTER: OnceLock<Vec<u8>> = OnceLock::new();
+    let folder = Folder::new();
+    let character = CHARACTER.get_or_init(|| {
+        folder.run("demo -o out").assert().success();
+        folder.read("out/character.glb")
+    });
+    folder.write("a.glb", character);
+    folder
+}
+
+fn lines(folder: &Folder, line: &str) -> Vec<Value> {
+    let output = folder.run(line).assert().success();
+    let text = String::from_utf8(output.get_output().stdout.clone()).expect("UTF-8");
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+fn number(value: &Value, key: &str) -> f64 {
+    value[key].as_f64().unwrap_or_else(|| panic!("{key} of {value}"))
+}
+
+fn refused(folder: &Folder, line: &str, code: i32, words: &[&str]) {
+    let output = folder.run(line).output().expect("it runs");
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{line}: {message}");
+    for word in words {
+        assert!(message.contains(word), "{line}: {message}");
+    }
+}
+
+/// The greatest distances that `compare` finds, in millimetres.
+fn worst(folder: &Folder, line: &str) -> Vec<f64> {
+    let found = lines(folder, &format!("compare {line} --json"));
+    found.iter().map(|line| number(&line["worst"], "millimetres")).collect()
+}
+
+#[test]
+fn every_clip_is_reported_and_within_its_budget() {
+    let folder = workplace();
+    let found = lines(&folder, "encode a.glb -o a.condyle --error 1mm --rate 30 --json");
+    let (file, clips) = found.split_last().expect("lines");
+    let names: Vec<_> = clips.iter().filter_map(|line| line["clip"].as_str()).collect();
+    assert_eq!(names, ["walk", "run", "idle"]);
+    for line in clips {
+        let keys: Vec<_> = line.as_object().expect("an object").keys().collect();
+        let wanted = [
+            "model",
+            "clip",
+            "joints",
+            "samples",
+            "raw_bytes",
+            "bytes",
+            "budget_m",
+            "error_max_m",
+            "error_p99_m",
+            "error_between_max_m",
+            "encoding",
+            "encode_s",
+        ];
+        assert_eq!(keys, wanted);
+        assert_eq!((line["model"].as_str(), number(line, "budget_m")), (Some("a.glb"), 0.001));
+        let [error, p99, between] =
+            ["error_max_m", "error_p99_m", "error_between_max_m"].map(|key| number(line, key));
+        assert!(0.0 < p99 && p99 <= error && between <= error && error <= 0.001, "{line}");
+        assert_eq!(
+            number(line, "raw_bytes"),
+            40.0 * number(line, "joints") * number(line, "samples"),
+            "{line}"
+        );
+        assert!(2.0 * number(line, "bytes") < number(line, "raw_bytes"), "{line}");
+    }
+    assert_eq!(file["file"]["bytes"], folder.read("a.condyle").len());
+    assert_eq!(number(file, "bytes"), clips.iter().map(|line| number(line, "bytes")).sum::<f64>());
+    // The promise, as another command measures it on all vertices at the same moments.
+    for (clip, found) in worst(&folder, "a.glb a.condyle --fps 120").into_iter().enumerate() {
+        assert!(found > 0.1 && found < 1.05, "clip {clip}: {found} mm");
+    }
+}
+
+#[test]
+fn bytes_do_not_depend_on_threads() {
+    let folder = workplace();
+    for threads in ["1", "3", "8"] {
+        folder.run(&format!("encode a.glb -o {threads}.condyle --threads {threads}")).assert().success();
+        assert!(folder.read("1.condyle") == folder.read(&format!("{threads}.condyle")), "{threads} threads");
+    }
+}
+
+#[test]
+fn options_do_what_they_say() {
+    let folder = workplace();
+    // A low rate, for the sake of time.
+    let encode =
+        |options: &str| lines(&folder, &format!("encode a.glb -o a.condyle --json --rate 10 {options}"));
+    let bytes = |options: &str| {
+        encode(options).last().map(|file| number(file, "bytes")).expect("a line for the file")
+    };
+    let usual = bytes("--at-samples --error 1mm");
+    assert_eq!(bytes("--at-samples --error 0.001"), usual);
+    assert!(bytes("--at-samples --error 0.1mm") > usual && bytes("--at-samples --error 1cm") < usual);
+    // A giant with the same error in metres may be off by less of itself.
+    assert!(bytes("--at-samples --error 1mm --height 10m") > usual);
+    assert!(bytes("--at-samples --error 1mm --height 20cm") < usual);
+    assert!(bytes("--at-samples --error 1mm --shell 2m") > usual);
+    assert!(bytes("--error 1mm") > usual, "between the frames, too");
+    for effort in ["fast", "best"] {
+        let found = encode(&format!("--at-samples --error 1mm --effort {effort}"));
+        assert!(found[..3].iter().all(|line| number(line, "error_max_m") <= 0.001), "{effort}: {found:?}");
+    }
+    let found = encode("--at-samples");
+    assert_eq!((number(&found[0], "error_between_max_m"), number(&found[0], "samples")), (0.0, 11.0));
+    let whole = folder.read("a.condyle").len();
+    folder.run("encode a.glb -o a.condyle --rate 10 --at-samples --no-document").assert().success();
+    assert!(folder.read("a.condyle").len() < whole);
+}
+
+#[test]
+fn a_decoded_document_moves_as_the_original() {
+    let folder = workplace();
+    folder.run("encode a.glb -o a.condyle --rate 30 --error 1mm").assert().success();
+    folder.run("decode a.condyle -o back.glb").assert().success();
+    folder.run("check back.glb").assert().success();
+    let frames = worst(&folder, "a.glb back.glb --fps 30");
+    assert_eq!(frames.len(), 3);
+    for (clip, found) in frames.into_iter().enumerate() {
+        assert!(found > 0.1 && found < 1.05, "clip {clip}: {found} mm");
+    }
+    folder.run("decode a.condyle --clip run -o run.glb").assert().success();
+    let run = lines(&folder, "compare a.glb run.glb --json");
+    assert_eq!((run.len(), run[0]["clip"].as_str()), (1, Some("run")));
+    // What the built-in character never scales has no keys.
+    let info: Value =
+        serde_json::from_slice(&folder.run("info back.glb --json").assert().success().get_output().stdout)
+            .expect("JSON");
+    let (joints, tracks) =
+        (info["skeleton"]["joints"].as_array().map(Vec::len), info["clips"][0]["tracks"].as_u64());
+    let (joints, tracks) = (joints.unwrap_or(0) as u64, tracks.unwrap_or(0));
+    assert!(3 < tracks && tracks < 2 * joints, "{tracks} tracks of {joints} joints");
+}
+
+#[test]
+fn morph_weights_and_meshes_on_joints_come_back() {
+    let Some(models) = crate::common::models() else { return };
+    let folder = Folder::new();
+    for name in ["robot.glb", "syn_morph.glb"] {
+        let model = models.join(name);
+        let model = model.to_str().expect("a path in UTF-8");
+        folder.condyle(&["encode", model, "-o", "a.condyle", "--height", "1.8"]).assert().success();
+        folder.run("decode a.condyle -o back.glb").assert().success();
+        let rate = if name == "robot.glb" { "24" } else { "60" };
+        for (other, more) in [("a.condyle", &[][..]), ("back.glb", &["--fps", rate])] {
+            let mut command = folder.condyle(&["compare", model, other, "--height", "1.8", "--json"]);
+            let output = command.args(more).assert().success();
+            for line in String::from_utf8_lossy(&output.get_output().stdout).lines() {
+                let line: Value = serde_json::from_str(line).expect("JSON");
+                assert!(number(&line["worst"], "millimetres") < 0.525, "{name}, {other}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_shows_what_is_in_it() {
+    let folder = Folder::with_ribbon();
+    let two = ribbon();
+    folder.write("two.gltf", two.to_string());
+    assert_snapshot!(
+        "entries",
+        folder.session(&[
+            "encode ribbon.gltf two.gltf -o both.condyle --no-document --threads 1 --rate 20 --json --report r.html",
+            "info both.condyle",
+            "check both.condyle",
+            "info both.condyle --json",
+        ])
+        .lines()
+        .map(|line| line.split(",\"encode_s\"").next().unwrap_or_default())
+        .collect::<Vec<_>>()
+        .join("\n")
+    );
+}
+
+#[test]
+fn other_commands_read_it() {
+    let folder = workplace();
+    folder.run("encode a.glb -o a.condyle --error 0.01mm").assert().success();
+    for file in ["a.glb", "a.condyle"] {
+        folder.run(&format!("skin {file} --clip run --time 0.3 -o {file}.posed.glb")).assert().success();
+        folder
+            .run(&format!("render {file} --clip run --time 0.3 --size 64 -o {file}.png"))
+            .assert()
+            .success();
+    }
+    let picture = |name: &str| image::open(folder.path(name)).expect("a picture").into_rgb8();
+    assert!(difference(&picture("a.glb.png"), &picture("a.condyle.png")) < 1.0);
+    let sizes = ["a.glb.posed.glb", "a.condyle.posed.glb"].map(|name| folder.read(name).len());
+    // The same vertices; some numbers of the JSON have fewer digits.
+    assert!(sizes[0].abs_diff(sizes[1]) < 1000, "{sizes:?}");
+    refused(&folder, "encode a.condyle -o b.condyle", 2, &["compressed already"]);
+    refused(&folder, "decode a.glb -o b.glb", 2, &["not compressed"]);
+    refused(&folder, "skin a.condyle --clip fly -o b.glb", 2, &["fly", "walk", "run", "idle"]);
+}
+
+/// How far apart the channels of two pictures are on average.
+fn difference(a: &image::RgbImage, b: &image::RgbImage) -> f64 {
+    assert_eq!(a.dimensions(), b.dimensions());
+    let sum: f64 = a.as_raw().iter().zip(b.as_raw()).map(|(a, b)| f64::from(a.abs_diff(*b))).sum();
+    sum / a.as_raw().len() as f64
+}
+
+#[test]
+fn a_mix_lies_between_its_clips() {
+    let folder = workplace();
+    let blend = |options: &str, to: &str| {
+        folder
+            .run(&format!("blend a.glb --clip walk --clip run --size 96 {options} -o {to}"))
+            .assert()
+            .success();
+        image::open(folder.path(to)).expect("a picture").into_rgb8()
+    };
+    folder.run("render a.glb --clip walk --time 0.25 --size 96 -o walk.png").assert().success();
+    let walk = image::open(folder.path("walk.png")).expect("a picture").into_rgb8();
+    let (alone, half) =
+        (blend("--weight 1,0 --time 0.25", "a.png"), blend("--weight 0.5 --time 0.25", "b.png"));
+    assert!(difference(&walk, &alone) < 0.5, "a mix of one clip is that clip");
+    assert!(difference(&walk, &half) > 1.0, "a mix of two is another");
+    assert_eq!(blend("--sheet 3", "sheet.png").width(), 3 * 96);
+    folder
+        .run("blend a.glb --clip walk --clip run --weight 3 --weight 1 --size 48 -o a.gif")
+        .assert()
+        .success();
+    for (line, words) in [
+        ("--clip walk -o a.png", ["--clip", "two"]),
+        ("--clip walk --clip run --weight 1,2,3 -o a.png", ["3 given", "weights"]),
+        ("--clip walk --clip run --weight 0,0 -o a.png", ["weights", "0"]),
+        ("--clip walk --clip fly -o a.png", ["fly", "idle"]),
+        ("--clip walk --clip run --weight nan -o a.png", ["--weight", "0.5"]),
+    ] {
+        refused(&folder, &format!("blend a.glb {line}"), 2, &words);
+    }
+}
+
+#[test]
+fn the_report_is_one_file_and_shows_all_clips() {
+    let folder = Folder::with_ribbon();
+    let mut nasty = ribbon();
+    nasty["animations"][0]["name"] = json!("<script>alert(1)</script>");
+    nasty["animations"][1].as_object_mut().expect("an object").remove("name");
+    folder.write("nasty.gltf", nasty.to_string());
+    folder.run("encode nasty.gltf -o a.condyle --report a.html").assert().success();
+    let page = String::from_utf8(folder.read("a.html")).expect("UTF-8");
+    assert_eq!(page.matches("<svg").count(), 4);
+    assert_eq!(page.matches("</svg>").count(), 4);
+    for word in ["<script", "http", "src=", "NaN", "inf"] {
+        assert!(!page.contains(word), "{word}");
+    }
+    assert!(page.contains("&lt;script&gt;"));
+    let found = folder.session(&["info a.condyle"]);
+    assert!(found.contains("<script>"), "{found}");
+}
+
+#[test]
+fn wrong_command_lines_and_files_are_explained() {
+    let folder = workplace();
+    folder.run("encode a.glb -o a.condyle").assert().success();
+    folder.write("b.glb", folder.read("a.glb"));
+    folder.run("encode a.glb b.glb -o both.condyle --no-document").assert().success();
+    std::fs::create_dir(folder.path("sub")).expect("a folder");
+    folder.write("sub/a.glb", folder.read("a.glb"));
+    let usage: &[(&str, &[&str])] = &[
+        ("encode a.glb -o a.glb", &["a.glb", "overwritten"]),
+        ("encode a.glb -o c.condyle --report a.glb", &["overwritten"]),
+        ("encode a.glb -o nowhere/c.condyle", &["nowhere"]),
+        ("encode a.glb sub/a.glb -o c.condyle", &["sub/a.glb", "rename"]),
+        ("encode a.glb -o c.condyle --error 0", &["--error", "0.5mm"]),
+        ("encode a.glb -o c.condyle --error 5inch", &["0.5mm"]),
+        ("encode a.glb -o c.condyle --rate fast", &["auto", "30"]),
+        ("encode a.glb -o c.condyle --threads 0", &["--threads"]),
+        ("encode -o c.condyle", &["MODEL"]),
+        ("skin both.condyle --rest -o c.glb", &["--model", "a, b"]),
+        ("skin both.condyle --model c --rest -o c.glb", &["\"c\"", "a, b"]),
+        ("skin a.glb --model a --rest -o c.glb", &["--model"]),
+        ("compare a.glb b.glb --model a", &["--model"]),
+        ("render a.glb --rest --time 1 -o c.png", &["--time", "--clip"]),
+    ];
+    for (line, words) in usage {
+        refused(&folder, line, 2, words);
+    }
+    refused(&folder, "skin both.condyle --model a --rest -o c.glb", 1, &["--no-document"]);
+    let whole = folder.read("a.condyle");
+    let mut broken = whole.clone();
+    // The document comes last.
+    broken[whole.len() - 1000] ^= 1;
+    folder.write("broken.condyle", &broken);
+    folder.write("short.condyle", &whole[..whole.len() - 1]);
+    for file in ["broken", "short"] {
+        for command in [format!("skin {file}.condyle --rest -o c.glb"), format!("info {file}.condyle")] {
+            refused(&folder, &command, 1, &["encode it again"]);
+        }
+        let checked = folder.session(&[&format!("check {file}.condyle")]);
+        assert!(checked.contains("error") && checked.contains("exit code 1"), "{checked}");
+    }
+    assert!(!folder.written().iter().any(|name| name.starts_with("c.")), "{:?}", folder.written());
+}
+
+#[test]
+fn help() {
+    for command in ["encode", "decode", "blend", "render"] {
+        assert_snapshot!(format!("{command}_help"), transcript(condyle().args([command, "--help"])));
+    }
+}

@@ -1,0 +1,147 @@
+//! Every clip of every reference character, compressed: no error above what was asked for, and vertices where they belong.
+
+#[path = "common/shared.rs"]
+mod shared;
+
+use std::path::{Path, PathBuf};
+
+use condyle::{Affine, Clip, EncodeOptions, Error, Joint, NormalRule, RawClip, Skeleton, Transform, encode};
+use condyle_gltf::{Asset, ClipExporter, Document, Placement, Poser};
+use rayon::prelude::*;
+
+/// Metres, on characters of this height.
+const BUDGETS: [f64; 3] = [1e-4, 1e-3, 1e-2];
+const HEIGHT: f64 = 1.8;
+/// Moments at which all vertices are looked at, besides the worst one.
+const MOMENTS: u32 = 12;
+/// 130 joints in one chain that turn at random, so that joint after joint is found to be beyond any curve: minutes. The program
+/// `clip_sizes` has it.
+const SLOW: &str = "syn_joints130.glb";
+
+fn models(folder: &Path) -> Vec<(String, Asset)> {
+    let files = std::fs::read_dir(folder).expect("the folder").flatten().map(|entry| entry.path());
+    let is_model = |path: &PathBuf| path.extension().is_some_and(|e| e == "glb" || e == "gltf");
+    let mut files: Vec<PathBuf> = files.filter(is_model).collect();
+    files.sort();
+    let name = |path: &Path| path.file_name().expect("a file").to_string_lossy().into_owned();
+    let open = |path: PathBuf| (name(&path), Asset::open(&path).expect("a reference character"));
+    files.into_iter().filter(|path| name(path) != SLOW).map(open).collect()
+}
+
+/// The greatest distance of a vertex that moves with joints from where the authored clip has it, over some moments, in metres.
+fn worst_vertex(asset: &Asset, raw: &RawClip, clip: &Clip<'_>, worst: f32, metres: f64) -> f64 {
+    let [mut a, mut b] = [(); 2].map(|()| Poser::new(asset, NormalRule::Plain).expect("room"));
+    let part = |i: u32| raw.start() + raw.duration() * (i as f32 / MOMENTS as f32);
+    let mut greatest = 0.0_f64;
+    for seconds in (0..=MOMENTS).map(part).chain([worst]) {
+        a.pose(Some(raw), seconds).expect("its own clip");
+        b.pose(Some(clip), seconds).expect("made from it");
+        for instance in 0..asset.instances.len() {
+            for (p, q) in a.posed(instance).iter().zip(b.posed(instance)) {
+                for (p, q) in p.positions.iter().zip(&q.positions) {
+                    let square = (0..3).map(|i| (f64::from(p[i]) - f64::from(q[i])).powi(2));
+                    greatest = greatest.max(metres * square.sum::<f64>().sqrt());
+                }
+            }
+        }
+    }
+    greatest
+}
+
+#[test]
+fn every_clip_of_every_model_stays_within_its_budget() {
+    let Some(folder) = shared::folder() else { return };
+    let models = models(&folder);
+    // The encoder does the same everywhere. Where an instruction set is forced, or made up for, some clips are enough.
+    let few = std::env::var_os("CONDYLE_ISA").is_some() || !cfg!(target_arch = "x86_64");
+    let clips = if few { 1 } else { usize::MAX };
+    let jobs: Vec<_> = models
+        .iter()
+        .flat_map(|model| model.1.clips.iter().take(clips).map(move |clip| (model, clip)))
+        .flat_map(|(model, clip)| BUDGETS.map(|budget| (model, clip, budget)))
+        .collect();
+    assert!(few || jobs.len() > 300, "the reference characters have more than a hundred clips");
+    let failures: Vec<String> = jobs
+        .par_iter()
+        .filter_map(|((name, asset), raw, budget)| {
+            let metres = HEIGHT / asset.rest_height().expect("a character");
+            let shell = asset.shell((0.03 / metres) as f32).expect("its own meshes");
+            let units = (budget / metres) as f32;
+            let options = EncodeOptions { budget: units, shell, ..EncodeOptions::default() };
+            let encoded = encode(raw, &asset.skeleton, &options, &mut |_| ()).expect("a clip");
+            let measured = &encoded.measured;
+            let clip = Clip::from_bytes(&encoded.bytes).expect("what was encoded");
+            let vertex = worst_vertex(asset, raw, &clip, measured.seconds, metres);
+            let case = format!("{name}, {}, {} mm", raw.name(), 1e3 * budget);
+            // The shell is the vertices that lie farthest out in 26 directions. Others between these may be off by a few
+            // percent more; and posing rounds to f32 once more.
+            let room = 1.1 * budget + 1e-5 * HEIGHT;
+            let told = measured.error_max.max(measured.error_between_max);
+            match () {
+                () if told > units => Some(format!("{case}: measured {} mm", 1e3 * f64::from(told) * metres)),
+                () if vertex > room => Some(format!("{case}: a vertex is {} mm off", 1e3 * vertex)),
+                () if encoded.bytes.len() >= encoded.raw_bytes.max(1000) => {
+                    Some(format!("{case}: {} bytes from {}", encoded.bytes.len(), encoded.raw_bytes))
+                }
+                () => None,
+            }
+        })
+        .collect();
+    assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), jobs.len(), failures.join("\n"));
+}
+
+#[test]
+fn a_document_without_animations_moves_on_the_skeleton_of_the_whole() {
+    let Some(folder) = shared::folder() else { return };
+    for name in ["robot.glb", "Knight.glb", "greenman.glb", "syn_morph.glb"] {
+        let whole = Asset::open(folder.join(name)).expect("a reference character");
+        let still = ClipExporter::new(&whole).glb(&[]).expect("a document");
+        let still = Document::from_slice(name, &still, None).and_then(Asset::from_document).expect("sound");
+        let back = still.on_skeleton(whole.skeleton.clone()).expect("its own skeleton");
+        assert!(back.clips.is_empty() && back.skeleton == whole.skeleton, "{name}");
+        let joints = |asset: &Asset| asset.skins.iter().map(|s| s.joints().to_vec()).collect::<Vec<_>>();
+        assert_eq!(joints(&back), joints(&whole), "{name}");
+        let placements = |asset: &Asset| -> Vec<Placement> {
+            asset.instances.iter().map(|instance| instance.placement.clone()).collect()
+        };
+        assert_eq!(placements(&back), placements(&whole), "{name}");
+    }
+}
+
+#[test]
+fn a_skeleton_of_another_document_is_refused() {
+    let Some(folder) = shared::folder() else { return };
+    let asset = Asset::open(folder.join("Fox.glb")).expect("a reference character");
+    let joint = Joint { name: "root".into(), parent: None, node: 0, rest: Transform::IDENTITY };
+    let other = Skeleton::new([joint]).expect("one joint");
+    let error = asset.on_skeleton(other).expect_err("most joints are missing");
+    assert!(matches!(error, Error::Index { what: "nodes of joints", count: 1, .. }), "{error}");
+}
+
+#[test]
+fn a_character_has_a_height_and_a_shell() {
+    let Some(folder) = shared::folder() else { return };
+    let fox = Asset::open(folder.join("Fox.glb")).expect("a reference character");
+    let height = fox.rest_height().expect("finite");
+    assert!((height * 0.02278 - HEIGHT).abs() < 1e-3, "{height}");
+    // The shell reaches every vertex: bound, each is where its joint's inverse bind matrix puts it.
+    let condyle::Shell::Points(points) = fox.shell(3.0).expect("its own meshes") else { panic!("points") };
+    assert_eq!(points.len(), fox.skeleton.joint_count());
+    let skin = &fox.skins[0];
+    let mesh = &fox.instances[0].primitives[0].mesh;
+    let (starts, joints, _) = mesh.influences().as_slices();
+    let farthest = |points: &[[f32; 3]]| {
+        points.iter().map(|p| p.iter().map(|v| v.abs()).fold(0.0, f32::max)).fold(0.0, f32::max)
+    };
+    let mut own = vec![0.0_f32; points.len()];
+    for (vertex, position) in mesh.vertices().positions.iter().enumerate() {
+        for &joint in &joints[starts[vertex] as usize..starts[vertex + 1] as usize] {
+            let inverse: &Affine = &skin.inverse_bind()[usize::from(joint)];
+            let at = usize::from(skin.joints()[usize::from(joint)]);
+            own[at] = own[at].max(farthest(&[inverse.transform_point(*position)]));
+        }
+    }
+    for (joint, own) in own.iter().enumerate().filter(|(_, own)| **own > 0.0) {
+        assert_eq!(farthest(&points[joint]), *own, "joint {joint}");
+    }
+}
