@@ -222,7 +222,7 @@ impl<'a> Segment<'a> {
             track_count: usize::from((head >> 16) as u16),
             offset_bytes: usize::from(offsets & !(TURNS | STRAIGHT)),
             index_bytes,
-            records: SEGMENT + class_count * Class::LINE + (head >> 32) as usize,
+            records: (SEGMENT + class_count * Class::LINE).saturating_add((head >> 32) as usize),
             turns: offsets & TURNS != 0,
             straight: offsets & STRAIGHT != 0,
         }
@@ -236,7 +236,7 @@ impl<'a> Segment<'a> {
 
     /// Where the record of a track begins.
     pub(crate) fn record(&self, track: usize) -> usize {
-        self.records + track * self.record_bytes()
+        self.records.saturating_add(track * self.record_bytes())
     }
 
     /// Where the segment ends.

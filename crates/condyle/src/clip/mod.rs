@@ -166,7 +166,7 @@ impl<'a> Clip<'a> {
             return Err(value("offset sizes", at, segment.offset_bytes, "1 to 3 bytes"));
         }
         // A pair of records is read at once. The windows of rows, which stand before the records, end before those of records.
-        let window = segment.track_count.checked_sub(1).map_or(0, |last| segment.record(last) + WINDOW);
+        let window = segment.track_count.checked_sub(1).map_or(0, |last| segment.record(last).saturating_add(WINDOW));
         let needed = window.max(segment.end());
         if needed > bytes.len() {
             return Err(Error::Truncated { what: "a segment", found: bytes.len(), needed });
@@ -179,7 +179,7 @@ impl<'a> Clip<'a> {
                 found.map_err(|code| value("classes", class, code.into(), "a known kind and degree"))?;
             let (track, end) = (first, first + class.count);
             first = end;
-            next += class.key_count() * class.row_bytes;
+            next = class.key_count().saturating_mul(class.row_bytes).saturating_add(next);
             if class.count == 0 || end > segment.track_count {
                 return Err(value(
                     "the tracks of a class",

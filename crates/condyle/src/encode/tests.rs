@@ -575,3 +575,36 @@ fn events_come_back_in_the_order_of_time() {
     let refused = encode(&clip, &skeleton, &options, &mut |_| ());
     assert!(matches!(refused, Err(Error::TooMany { what: "events", found: 65_536, limit: 65_535 })));
 }
+
+/// Corners at every frame, where rotations go from key to key by slerp: the decoder must go the same way.
+#[test]
+fn a_root_that_turns_at_random_keeps_the_budget() {
+    let mut random = Random(31);
+    // Away from the origin the straight lines of a motion are no lines of the pose.
+    let skeleton = chain(3, |joint| if joint == 0 { Transform::IDENTITY } else { link(joint) });
+    let times: Vec<f32> = (0..=30).map(|frame| frame as f32 / 30.0).collect();
+    let mut q = [0.0, 0.0, 0.0, 1.0];
+    let turn = |_| {
+        q = reference::quat_product(q, reference::quat_exp(random.vector::<3>(0.6).map(f64::from)));
+        normalize(&mut q);
+        q.map(|v| v as f32)
+    };
+    let values: Vec<f32> = times.iter().flat_map(turn).collect();
+    let tracks = vec![track(Target::Rotation(0), Interpolation::Linear, values)];
+    let clip = RawClip::new("turn".into(), vec![times], tracks).expect("a clip");
+    for budget in [1e-3, 1e-2] {
+        let motion = RootMotionOptions {
+            translation: [true; 3],
+            rotation: crate::MotionRotation::Whole,
+            ..RootMotionOptions::default()
+        };
+        let options = EncodeOptions { motion: Some(motion), ..fast(budget) };
+        let encoded = check(&clip, &skeleton, &options, &format!("a turning root, {budget}"));
+        assert_eq!(encoded.authored, [], "{budget}");
+        assert!(
+            encoded.encodings.iter().any(|&(kind, _)| kind == Encoding::Linear),
+            "{:?}",
+            encoded.encodings
+        );
+    }
+}
