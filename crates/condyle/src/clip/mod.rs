@@ -166,7 +166,8 @@ impl<'a> Clip<'a> {
             return Err(value("offset sizes", at, segment.offset_bytes, "1 to 3 bytes"));
         }
         // A pair of records is read at once. The windows of rows, which stand before the records, end before those of records.
-        let window = segment.track_count.checked_sub(1).map_or(0, |last| segment.record(last).saturating_add(WINDOW));
+        let window =
+            segment.track_count.checked_sub(1).map_or(0, |last| segment.record(last).saturating_add(WINDOW));
         let needed = window.max(segment.end());
         if needed > bytes.len() {
             return Err(Error::Truncated { what: "a segment", found: bytes.len(), needed });

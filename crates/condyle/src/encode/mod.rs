@@ -57,7 +57,7 @@ impl Effort {
 /// What [`encode`] is asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EncodeOptions {
-    /// How far a point of the shell may be from its place, in the skeleton's units: metres times [`per_metre`](Self::per_metre).
+    /// How far a point of the shell may be from its place, in the skeleton's units.
     pub budget: f32,
     /// Another budget for some joints.
     pub joint_budgets: Vec<(u16, f32)>,
