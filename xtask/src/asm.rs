@@ -290,8 +290,8 @@ const BYTES: [&str; 3] = ["memcpy", "memmove", "memset"];
 /// after another, which is no work for vectors, before it interpolates them; and the last matrices of eight instances are
 /// copied once.
 const WANTED: [(&str, &str); 3] = [
-    ("sample::sample_raw", "<condyle::sample::Keys<"),
-    ("sample::sample_raw", "memcpy"),
+    ("sample::raw::sample_raw", "<condyle::sample::raw::Keys<"),
+    ("sample::raw::sample_raw", "memcpy"),
     ("model::crowd::place", "memcpy"),
 ];
 

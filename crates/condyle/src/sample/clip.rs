@@ -112,7 +112,7 @@ fn run(
     blocks: &mut [PoseBlock],
 ) {
     let place = clip.locate(seconds.into());
-    let at = (&place.segment, place.ratio);
+    let at = (&place.segment, place.ratio, kernel::Between::new(&place.segment, place.ratio));
     let mut one = [PoseBlock::IDENTITY];
     // A block that begins between those of the skeleton holds one joint.
     let first = wanted.map_or(0, |wanted| wanted.first);

@@ -7,7 +7,7 @@
 use fearless_simd::{f32x4, f32x8, i32x8, prelude::*, u8x16, u8x32, u32x4, u32x8};
 
 use crate::bytes::u32_at;
-use crate::clip::layout::{FIRST_STEP, Kind, OFFSET, Placed, Segment, WINDOW};
+use crate::clip::layout::{Class, FIRST_STEP, Kind, OFFSET, Placed, Segment, WINDOW};
 use crate::clip::spline::{Degree, Taps};
 use crate::exp_map;
 use crate::interpolate::{OneFactor, straight};
@@ -186,7 +186,8 @@ fn two_widths(records: u64) -> [usize; 2] {
 }
 
 /// Unpacks the tracks of a class, two at a time, into the places of those joints that are `wanted`, if not all are, and in
-/// the group that begins with joint `base`. Four rows are summed, or none for constants; of two, the second goes to `to`.
+/// the group that begins with joint `base`. Four rows are summed, or none for constants; of two, the second goes to `to`, which gets the
+/// same as the group otherwise; it may be empty.
 #[inline(always)]
 fn unpack<S: Simd, M: Mode, const TAPS: usize>(
     s: S,
@@ -272,7 +273,12 @@ fn unpack<S: Simd, M: Mode, const TAPS: usize>(
             }
             sum = keys + offsets;
         }
-        store_two(sum * steps, places, group);
+        let numbers = sum * steps;
+        store_two(numbers, places, group);
+        if TAPS != 2 {
+            // What goes nowhere goes to where it is.
+            store_two(numbers, places, to);
+        }
     }
 }
 
@@ -301,7 +307,7 @@ fn record_index(segment: &Segment<'_>, record: &[u8]) -> usize {
 pub(super) fn pose<S: Simd, M: Mode>(
     s: S,
     mode: M,
-    (segment, ratio): (&Segment<'_>, f64),
+    (segment, ratio, between): (&Segment<'_>, f64, Between),
     wanted: Option<Wanted<'_>>,
     rest: &[PoseBlock],
     blocks: &mut [PoseBlock],
@@ -330,11 +336,9 @@ pub(super) fn pose<S: Simd, M: Mode>(
     let mut base = wanted.map_or(0, |wanted| wanted.first);
     let start = base;
     for (blocks, rest) in blocks.chunks_mut(GROUP / BLOCK).zip(rest.chunks(GROUP / BLOCK)) {
-        let joints = blocks.len() * BLOCK;
         if base > start {
             group.fill([0.0; 4]);
         }
-        let mut between = Between::Nothing;
         let mut rotated = false;
         for placed in segment.classes() {
             let class = placed.class;
@@ -348,17 +352,11 @@ pub(super) fn pose<S: Simd, M: Mode>(
             }
             let from = (segment, &placed);
             if class.degree == Degree::Constant {
-                unpack::<S, M, 0>(s, mode, from, (0, [0.0; 4]), (base, wanted), group, &mut []);
+                unpack::<S, M, 0>(s, mode, from, (0, [0.0; 4]), (base, wanted), group, to);
             } else if class.kind == Kind::Rotation && class.degree == Degree::Linear {
-                // They stand behind all others, which go nowhere.
-                for (to, from) in to.iter_mut().zip(&*group).take(joints) {
-                    *to = *from;
-                }
-                let factor = taps.weights[1] as f32;
-                between = if segment.straight { Between::Straight(factor) } else { Between::Slerp(factor) };
                 unpack::<S, M, 2>(s, mode, from, (taps.first, [1.0; 4]), (base, wanted), group, to);
             } else {
-                unpack::<S, M, 4>(s, mode, from, (taps.first, taps.weights), (base, wanted), group, &mut []);
+                unpack::<S, M, 4>(s, mode, from, (taps.first, taps.weights), (base, wanted), group, to);
             }
             if class.kind != Kind::Rotation {
                 put(&placed, segment, (base, wanted), group, rest, blocks);
@@ -420,10 +418,22 @@ fn components<S: Simd>(s: S, joints: &[[f32; 4]]) -> [Lanes; 3] {
 
 /// How far rotations go on to others.
 #[derive(Clone, Copy)]
-enum Between {
+pub(super) enum Between {
     Nothing,
     Straight(f32),
-    Slerp(f32),
+    Slerp(OneFactor),
+}
+
+impl Between {
+    /// A moment `ratio` of the way through a segment.
+    pub(super) fn new(segment: &Segment<'_>, ratio: f64) -> Self {
+        let is_turn = |class: &Class| class.kind == Kind::Rotation && class.degree == Degree::Linear;
+        let turn = segment.classes().map(|placed| placed.class).filter(|_| segment.turns).find(is_turn);
+        let Some(class) = turn else { return Self::Nothing };
+        let taps = Taps::at(Degree::Linear, class.intervals, ratio * class.intervals as f64);
+        let factor = taps.weights[1] as f32;
+        if segment.straight { Self::Straight(factor) } else { Self::Slerp(OneFactor::new(factor)) }
+    }
 }
 
 /// From logarithms to rotations, a part of the way on to others if there are any; translations and scales are those of `rest`.
@@ -437,31 +447,53 @@ fn rotate<S: Simd, M: Mode>(
     blocks: &mut [PoseBlock],
 ) {
     let slerp = match between {
-        Between::Slerp(factor) => Some(OneFactor::new(factor).spread(s)),
+        Between::Slerp(factor) => Some(factor.spread(s)),
         _ => None,
     };
     for (at, (block, rest)) in blocks.iter_mut().zip(rest).enumerate() {
-        block.translation = rest.translation;
-        block.scale = rest.scale;
+        for lane in (0..BLOCK).step_by(S::f32s::LEN) {
+            store_all::<S, S::f32s, 3>(&mut block.translation, lane, load_all(s, &rest.translation, lane));
+            store_all::<S, S::f32s, 3>(&mut block.scale, lane, load_all(s, &rest.scale, lane));
+        }
         if wanted.is_some_and(|wanted| !wanted.any(base + at * BLOCK)) {
-            block.rotation = rest.rotation;
+            for lane in (0..BLOCK).step_by(S::f32s::LEN) {
+                store_all::<S, S::f32s, 4>(&mut block.rotation, lane, load_all(s, &rest.rotation, lane));
+            }
             continue;
         }
         let part = |group: &Group| components(s, group.get(at * BLOCK..).unwrap_or_default());
         let logs = part(group);
-        let ends = if matches!(between, Between::Nothing) { logs } else { part(to) };
-        for lane in (0..BLOCK).step_by(S::f32s::LEN) {
-            let mut turn = exp_map::exp(s, mode, &load_all(s, &logs, lane));
-            if !matches!(between, Between::Nothing) {
-                let to = exp_map::exp(s, mode, &load_all(s, &ends, lane));
-                turn = match (between, &slerp) {
-                    (Between::Straight(factor), _) => straight(s, mode, factor, turn, to),
-                    (_, Some(slerp)) => slerp.rotations(s, mode, turn, to),
-                    _ => turn,
-                };
+        if matches!(between, Between::Nothing) {
+            for lane in (0..BLOCK).step_by(S::f32s::LEN) {
+                let turn = exp_map::exp(s, mode, &load_all(s, &logs, lane));
+                turned(s, mode, lane, turn, rest, block);
             }
-            let from: [S::f32s; 4] = load_all(s, &rest.rotation, lane);
-            store_all(&mut block.rotation, lane, exp_map::product::<S, M>(mode, &from, &turn));
+            continue;
+        }
+        let ends = part(to);
+        for lane in (0..BLOCK).step_by(S::f32s::LEN) {
+            let turn = exp_map::exp(s, mode, &load_all(s, &logs, lane));
+            let to = exp_map::exp(s, mode, &load_all(s, &ends, lane));
+            let turn = match (between, &slerp) {
+                (Between::Straight(factor), _) => straight(s, mode, factor, turn, to),
+                (_, Some(slerp)) => slerp.rotations(s, mode, turn, to),
+                _ => turn,
+            };
+            turned(s, mode, lane, turn, rest, block);
         }
     }
+}
+
+/// Turns joints away from where they rest.
+#[inline(always)]
+fn turned<S: Simd, M: Mode>(
+    s: S,
+    mode: M,
+    lane: usize,
+    turn: [S::f32s; 4],
+    rest: &PoseBlock,
+    block: &mut PoseBlock,
+) {
+    let from: [S::f32s; 4] = load_all(s, &rest.rotation, lane);
+    store_all(&mut block.rotation, lane, exp_map::product::<S, M>(mode, &from, &turn));
 }
