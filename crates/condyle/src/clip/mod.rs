@@ -233,7 +233,9 @@ impl<'a> Clip<'a> {
         if next != segment.records || first != segment.track_count {
             return Err(value(what, at, next, "as many rows and tracks as its classes have"));
         }
-        if segment.turns != turns.is_some() || (segment.straight && !segment.turns) {
+        // A motion goes by slerp, so that it can be asked for alone.
+        let straight = segment.straight && (!segment.turns || self.has_motion());
+        if segment.turns != turns.is_some() || straight {
             return Err(value(what, at, segment.turns.into(), "to say how its rotations go from key to key"));
         }
         Ok((from + segment.end(), from + window))

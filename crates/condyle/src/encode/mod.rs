@@ -523,6 +523,19 @@ impl<'a> Job<'a> {
                 }
             }
         }
+        // Where joints that fail take ever more from each other: to each its part, from the root on.
+        for factor in [1.0, 0.5, 0.25, 0.1] {
+            if best.is_some() {
+                break;
+            }
+            let shares = graded(joints, factor);
+            let task = Task { joints, source: &source, shapes, shares: &shares, straight: false };
+            let found = search::search(&task);
+            match found.failed(joints).first() {
+                Some(&first) => hopeless = first,
+                None => best = Some(found),
+            }
+        }
         best.map(|found| Curves { straight: found.straight, curves: found.curves })
             .ok_or(Failed::Joint(hopeless))
     }
@@ -628,7 +641,22 @@ impl<'a> Job<'a> {
 const MOST_GIVEN_UP: usize = 6;
 
 /// How often errors are shared out anew before a joint is given up.
-const ROUNDS: usize = 20;
+const ROUNDS: usize = 12;
+
+/// Shares that grow from the root to the tips, so that each joint has as much for itself, even where it makes up for nothing. The
+/// tips themselves have the whole budget.
+fn graded(joints: &[JointFacts], factor: f64) -> Vec<Share> {
+    let mut depths: Vec<usize> = Vec::with_capacity(joints.len());
+    for joint in joints {
+        depths.push(joint.parent.map_or(0, |parent| depths[parent] + 1));
+    }
+    let deepest = depths.iter().max().map_or(1, |depth| depth + 1) as f64;
+    let share = |depth: usize| {
+        let place = factor * 0.9 * (depth + 1) as f64 / (deepest + 1.0);
+        Share { place, translation: place / 2.0, swing: Some(place) }
+    };
+    depths.into_iter().map(share).collect()
+}
 
 /// Leaves a joint more of its budget: those above it get less to be off by, the farther up the less, as each adds to what those
 /// below it inherit. A translation that no curve serves for gets more.
