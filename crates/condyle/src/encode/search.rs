@@ -127,8 +127,10 @@ const STILL: f64 = 0.2;
 const FINE: f64 = 0.05;
 /// Rounding of f32 on the way through the decoder, as a part of the budget that is kept back.
 const KEPT: f64 = 1.0 - 1e-4;
-/// At most that many points of what hangs on a joint and does not move against it.
-const MOST_POINTS: usize = 12;
+/// At most that many points of each joint that hangs on another one and does not move against it.
+const MOST_POINTS: usize = 14;
+/// What part of their limits these have, as others that lie between them are not looked at.
+const OUTERMOST: f64 = 0.97;
 /// How far a place that a rotation cannot reach may turn it.
 const RIDGE: f64 = 1e-3;
 
@@ -232,7 +234,7 @@ fn hang(task: &Task<'_>, model: &[Vec<Matrix>]) -> (Vec<Vec<Point>>, Vec<bool>) 
             let matrix = Matrix::new(&middle);
             let mut hung: Vec<Point> = points[index]
                 .iter()
-                .map(|point| Point { local: matrix.point(point.local), ..*point })
+                .map(|point| Point { local: matrix.point(point.local), limit: point.limit * OUTERMOST })
                 .collect();
             outermost(&mut hung);
             points[parent].extend(hung);
@@ -250,9 +252,6 @@ fn hang(task: &Task<'_>, model: &[Vec<Matrix>]) -> (Vec<Vec<Point>>, Vec<bool>) 
             }
         }
     }
-    for points in &mut points {
-        outermost(points);
-    }
     (points, still_joints)
 }
 
@@ -263,17 +262,14 @@ fn outermost(points: &mut Vec<Point>) {
     }
     let mut kept: Vec<usize> = Vec::with_capacity(MOST_POINTS);
     for direction in 0..MOST_POINTS {
-        // Along the axes both ways, and along three diagonals.
+        // Along the axes and the diagonals, both ways.
         let d: Vector = match direction {
             0..6 => core::array::from_fn(|c| match (c == direction / 2, direction % 2) {
                 (true, 0) => 1.0,
                 (true, _) => -1.0,
                 _ => 0.0,
             }),
-            _ => {
-                let sign = if direction % 2 == 0 { 1.0 } else { -1.0 };
-                core::array::from_fn(|c| if c == (direction - 6) / 2 { -sign } else { sign })
-            }
+            _ => core::array::from_fn(|c| if (direction - 6) >> c & 1 == 0 { 1.0 } else { -1.0 }),
         };
         // Those that may be off by less count as farther out.
         let far = |at: usize| dot(points[at].local, d) / points[at].limit;
