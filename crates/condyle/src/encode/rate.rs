@@ -1,6 +1,8 @@
 //! How many frames a second a clip was authored with.
 
-use crate::RawClip;
+use alloc::vec::Vec;
+
+use crate::{RawClip, Target, Track};
 
 /// Rates that keys were probably made at, where their times are rounded.
 const USUAL: [f32; 12] = [24.0, 25.0, 30.0, 48.0, 50.0, 60.0, 90.0, 100.0, 120.0, 144.0, 200.0, 240.0];
@@ -13,8 +15,12 @@ const LEAST: f32 = 24.0;
 
 /// The rate at which all keys of a clip fall on frames: a usual one, or that of the closest two keys; 60 if there is none.
 pub(super) fn of(clip: &RawClip) -> f32 {
+    // What moves joints, if anything does: other values are seldom made with the same keys, and are held to no distance.
+    let moves = |track: &&Track| !matches!(track.target, Target::Weights(_) | Target::Value(_));
+    let moving: Vec<&Track> = clip.tracks().iter().filter(moves).collect();
+    let tracks: Vec<&Track> = if moving.is_empty() { clip.tracks().iter().collect() } else { moving };
     let fits = |rate: f32| {
-        clip.tracks().iter().map(|track| track.timeline).all(|timeline| {
+        tracks.iter().map(|track| track.timeline).all(|timeline| {
             clip.timelines()[timeline].iter().all(|&time| {
                 let frame = (f64::from(time) - f64::from(clip.start())) * f64::from(rate);
                 let nearest = ((frame + 0.5) as i64) as f64;
@@ -26,7 +32,7 @@ pub(super) fn of(clip: &RawClip) -> f32 {
     if let Some(&rate) = USUAL.iter().find(|&&rate| fits(rate)) {
         return rate;
     }
-    let timelines = clip.tracks().iter().map(|track| &clip.timelines()[track.timeline]);
+    let timelines = tracks.iter().map(|track| &clip.timelines()[track.timeline]);
     let gaps = timelines.flat_map(|times| times.windows(2)).map(|pair| pair[1] - pair[0]);
     let own = 1.0 / gaps.fold(f32::INFINITY, f32::min);
     if !own.is_finite() || own > 240.0 || own <= 0.0 || !fits(own) {
@@ -42,8 +48,8 @@ pub(super) fn of(clip: &RawClip) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Interpolation, Target, Track};
-    use std::{vec, vec::Vec};
+    use crate::Interpolation;
+    use std::vec;
 
     fn clip(times: &[f32]) -> RawClip {
         let values = vec![1.0; times.len() * 3];
