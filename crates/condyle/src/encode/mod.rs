@@ -349,8 +349,10 @@ impl<'a> Job<'a> {
         let segment_frames = self.frames.div_ceil(segment_count).max(1);
         let segment_count = self.frames.div_ceil(segment_frames).max(1);
         let mut joints = self.joints.clone();
-        let mut exact_sets =
-            self.set_tracks.iter().map(|t| t.interpolation == Interpolation::Step).collect::<Vec<_>>();
+        // Corners between the frames would be cut off: such values stay as they are.
+        let is_off = |track: &Track| self.moments > 1 && !rate::is_on_frames(self.clip, track, self.rate);
+        let mut exact_sets: Vec<bool> =
+            self.set_tracks.iter().map(|t| t.interpolation == Interpolation::Step || is_off(t)).collect();
         let mut authored = Vec::new();
         let mut given_up = 0;
         loop {
@@ -458,11 +460,11 @@ impl<'a> Job<'a> {
             return Vec::new();
         }
         let strides: &[f64] = match self.options.effort {
-            Effort::Fast => &[16.0, 8.0, 4.0, 2.0, 1.0, 0.25],
-            Effort::Normal => &[32.0, 16.0, 12.0, 8.0, 6.0, 4.0, 3.0, 2.0, 1.5, 1.0, 0.5, 0.25],
+            Effort::Fast => &[16.0, 8.0, 4.0, 2.0, 1.0],
+            Effort::Normal => &[32.0, 16.0, 12.0, 8.0, 6.0, 4.0, 3.0, 2.0, 1.5, 1.0, 0.5],
             Effort::Best => &[
                 64.0, 48.0, 32.0, 24.0, 16.0, 12.0, 10.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.5, 3.0, 2.5, 2.0, 1.75,
-                1.5, 1.25, 1.0, 0.75, 0.5, 0.25,
+                1.5, 1.25, 1.0, 0.75, 0.5,
             ],
         };
         let moments = frames * self.moments + 1;
@@ -524,11 +526,13 @@ impl<'a> Job<'a> {
             }
         }
         // Where joints that fail take ever more from each other: to each its part, from the root on.
-        for factor in [1.0, 0.5, 0.25, 0.1] {
+        let flat = |place, swing| vec![Share { place, translation: place / 2.0, swing }; joints.len()];
+        for shares in
+            [graded(joints, 1.0), flat(0.9, None), flat(0.6, None), flat(0.9, Some(1.5)), graded(joints, 0.5)]
+        {
             if best.is_some() {
                 break;
             }
-            let shares = graded(joints, factor);
             let task = Task { joints, source: &source, shapes, shares: &shares, straight: false };
             let found = search::search(&task);
             match found.failed(joints).first() {
@@ -641,7 +645,7 @@ impl<'a> Job<'a> {
 const MOST_GIVEN_UP: usize = 6;
 
 /// How often errors are shared out anew before a joint is given up.
-const ROUNDS: usize = 12;
+const ROUNDS: usize = 20;
 
 /// Shares that grow from the root to the tips, so that each joint has as much for itself, even where it makes up for nothing. The
 /// tips themselves have the whole budget.

@@ -15,20 +15,11 @@ const LEAST: f32 = 24.0;
 
 /// The rate at which all keys of a clip fall on frames: a usual one, or that of the closest two keys; 60 if there is none.
 pub(super) fn of(clip: &RawClip) -> f32 {
-    // What moves joints, if anything does: other values are seldom made with the same keys, and are held to no distance.
+    // What moves joints, if anything does: other values are seldom made with the same keys.
     let moves = |track: &&Track| !matches!(track.target, Target::Weights(_) | Target::Value(_));
     let moving: Vec<&Track> = clip.tracks().iter().filter(moves).collect();
     let tracks: Vec<&Track> = if moving.is_empty() { clip.tracks().iter().collect() } else { moving };
-    let fits = |rate: f32| {
-        tracks.iter().map(|track| track.timeline).all(|timeline| {
-            clip.timelines()[timeline].iter().all(|&time| {
-                let frame = (f64::from(time) - f64::from(clip.start())) * f64::from(rate);
-                let nearest = ((frame + 0.5) as i64) as f64;
-                // Times are rounded to f32, and late ones more.
-                (frame - nearest).abs() < OFF + f64::from(time.abs()) * 1e-7 * f64::from(rate)
-            })
-        })
-    };
+    let fits = |rate: f32| tracks.iter().all(|track| is_on_frames(clip, track, rate));
     if let Some(&rate) = USUAL.iter().find(|&&rate| fits(rate)) {
         return rate;
     }
@@ -43,6 +34,16 @@ pub(super) fn of(clip: &RawClip) -> f32 {
         rate += own;
     }
     rate
+}
+
+/// Whether all keys of a track fall on frames.
+pub(super) fn is_on_frames(clip: &RawClip, track: &Track, rate: f32) -> bool {
+    clip.timelines()[track.timeline].iter().all(|&time| {
+        let frame = (f64::from(time) - f64::from(clip.start())) * f64::from(rate);
+        let nearest = ((frame + 0.5) as i64) as f64;
+        // Times are rounded to f32, and late ones more.
+        (frame - nearest).abs() < OFF + f64::from(time.abs()) * 1e-7 * f64::from(rate)
+    })
 }
 
 #[cfg(test)]
