@@ -4,7 +4,7 @@ use std::vec;
 use std::vec::Vec;
 
 use super::*;
-use crate::encode::tests::{Made, made};
+use crate::encode::made::{Made, made};
 use crate::testing::{Random, tries};
 use crate::{Pose, Skeleton, sample, sample_masked, sample_set};
 

@@ -1,12 +1,18 @@
 //! From authored clips to compressed ones, with a promise.
 
 mod algebra;
+mod curve;
 mod fit;
 mod measure;
 mod motion;
+mod options;
+mod points;
 mod rate;
 mod search;
+mod sets;
+mod shares;
 mod source;
+mod turn;
 mod write;
 
 use alloc::vec;
@@ -16,131 +22,18 @@ use crate::clip::layout::{Header, MOTION, WIDE, WIDTH};
 use crate::clip::spline::Degree;
 use crate::math::normalize;
 use crate::{
-    Clip, Error, Event, Events, Interpolation, RawClip, RootMotion, RootMotionOptions, Skeleton, Skin,
-    SkinnedMesh, Target, Track, extract_root_motion,
+    Clip, Error, Events, Interpolation, RawClip, RootMotion, RootMotionOptions, Skeleton, Target, Track,
+    extract_root_motion,
 };
-use algebra::{Local, Vector};
+use algebra::Local;
 use fit::Shape;
 pub use measure::{JointError, Measured};
 use motion::Motion;
-use search::{Curve, Found, JointFacts, Share, Task};
+pub use options::{Effort, EncodeOptions, Encoded, Encoding, Shell};
+use search::{Found, JointFacts, Task};
+use sets::sets;
+use shares::{ROUNDS, Share, graded, tighten};
 use write::{Curves, Parts, Set};
-
-/// Where on each joint the error is measured.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum Shell {
-    /// On three points this far along the axes of every joint, in the skeleton's units.
-    Distance(f32),
-    /// On points of each joint's own space: one list for each joint. A joint without points is measured nowhere.
-    Points(Vec<Vec<[f32; 3]>>),
-}
-
-/// How long the encoder looks for fewer bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-#[non_exhaustive]
-pub enum Effort {
-    /// Few kinds of curves.
-    Fast,
-    /// The kinds of curves that save most.
-    #[default]
-    Normal,
-    /// All of them, several ways to share out the error, and several lengths of segments.
-    Best,
-}
-
-impl Effort {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Fast, Self::Normal, Self::Best];
-}
-
-/// What [`encode`] is asked for.
-#[derive(Debug, Clone, PartialEq)]
-pub struct EncodeOptions {
-    /// How far a point of the shell may be from its place, in the skeleton's units.
-    pub budget: f32,
-    /// Another budget for some joints.
-    pub joint_budgets: Vec<(u16, f32)>,
-    /// How far a morph weight or a named value may be off.
-    pub value_budget: f32,
-    /// Frames in a second that the clip is looked at, or a few more, so that the last one is its end. `None`: those that it was authored at.
-    pub rate: Option<f32>,
-    /// Where errors are measured.
-    pub shell: Shell,
-    /// Whether errors are held between the frames too, at three moments between each two; else at the frames only.
-    pub between: bool,
-    /// How long to look.
-    pub effort: Effort,
-    /// What is taken out of the pose as the motion of the character, for [`Clip::motion_at`], as
-    /// [`extract_root_motion`](crate::extract_root_motion) does it, but with a sample at each frame whatever its `sample_rate`. What the motion is off by counts within the budget, wherever on the character it is.
-    pub motion: Option<RootMotionOptions>,
-    /// What happens during the clip, for [`Clip::events`]: seconds count from the clip's start.
-    pub events: Vec<Event>,
-}
-
-impl Default for EncodeOptions {
-    /// Half a millimetre on three points 3 cm from each joint, for a skeleton in metres.
-    fn default() -> Self {
-        Self {
-            budget: 5e-4,
-            joint_budgets: Vec::new(),
-            value_budget: 1e-3,
-            rate: None,
-            shell: Shell::Distance(0.03),
-            between: true,
-            effort: Effort::default(),
-            motion: None,
-            events: Vec::new(),
-        }
-    }
-}
-
-impl Shell {
-    /// The farthest vertices that follow each joint, of all meshes that hang on the skeleton: what no vertex exceeds.
-    ///
-    /// Joints without vertices get three points at `distance` along their axes, in the skeleton's units.
-    ///
-    /// # Errors
-    /// [`Error::Index`] if a skin names a joint that the skeleton does not have, or a mesh one that its skin does not have.
-    pub fn of_meshes<'a>(
-        skeleton: &Skeleton,
-        meshes: impl IntoIterator<Item = (&'a SkinnedMesh, &'a Skin)>,
-        distance: f32,
-    ) -> Result<Self, Error> {
-        measure::shell_of_meshes(skeleton, meshes, distance).map(Self::Points)
-    }
-}
-
-/// How a joint's property is stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Encoding {
-    /// One value.
-    Constant,
-    /// Straight lines, and slerp, between keys at every frame.
-    Linear,
-    /// A cubic spline with fewer keys than frames, or as many.
-    Spline,
-    /// The authored keys.
-    Authored,
-}
-
-/// A clip, and how good it is.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Encoded {
-    /// For [`Clip::from_bytes`].
-    pub bytes: Vec<u8>,
-    /// What the decoded clip was found to be off by.
-    pub measured: Measured,
-    /// Bytes of the same frames as 40 bytes a joint: rotation, translation and scale in f32.
-    pub raw_bytes: usize,
-    /// Frames in a second.
-    pub rate: f32,
-    /// How many tracks are stored in which way, over all segments.
-    pub encodings: Vec<(Encoding, usize)>,
-    /// What no curve brings under the budget, so that its keys are stored as authored. Steps, which always are, are not counted.
-    pub authored: Vec<Target>,
-}
 
 /// Compresses a clip: the fewest bytes that keep every point of the shell within the budget of its place.
 ///
@@ -544,41 +437,6 @@ impl<'a> Job<'a> {
             .ok_or(Failed::Joint(hopeless))
     }
 
-    /// The sets of a segment. Fails with one that no curve serves for.
-    fn set_curves(
-        &self,
-        first: usize,
-        frames: usize,
-        shapes: &[Shape],
-        exact: &[bool],
-        curves: &mut Vec<Curve>,
-    ) -> Result<(), usize> {
-        if self.sets.is_empty() {
-            return Ok(());
-        }
-        let seconds = self.seconds(first, frames);
-        let mut index = 0;
-        for (at, (set, track)) in self.sets.iter().zip(&self.set_tracks).enumerate() {
-            for from in (0..set.width).step_by(WIDTH) {
-                if !exact[at] {
-                    let value = |c: usize, seconds: f64| match from + c < set.width {
-                        true => source::component(self.clip, track, from + c, seconds),
-                        false => 0.0,
-                    };
-                    let targets: Vec<Vector> =
-                        seconds.iter().map(|&s| core::array::from_fn(|c| value(c, s))).collect();
-                    // Half of the last place of an f32 is the decoder's.
-                    let size = targets.iter().flatten().fold(0.0_f64, |size, v| size.max(v.abs()));
-                    let limit = less(self.options.value_budget, 1e-7 * size);
-                    let found = search::values(index, &targets, (shapes, curves), limit).ok_or(at)?;
-                    curves.extend(found);
-                }
-                index += 1;
-            }
-        }
-        Ok(())
-    }
-
     fn finish(
         &self,
         joints: &[JointFacts],
@@ -644,44 +502,6 @@ impl<'a> Job<'a> {
 /// How often one joint and what is above it, or one set, is stored as authored, before all are.
 const MOST_GIVEN_UP: usize = 6;
 
-/// How often errors are shared out anew before a joint is given up.
-const ROUNDS: usize = 20;
-
-/// Shares that grow from the root to the tips, so that each joint has as much for itself, even where it makes up for nothing. The
-/// tips themselves have the whole budget.
-fn graded(joints: &[JointFacts], factor: f64) -> Vec<Share> {
-    let mut depths: Vec<usize> = Vec::with_capacity(joints.len());
-    for joint in joints {
-        depths.push(joint.parent.map_or(0, |parent| depths[parent] + 1));
-    }
-    let deepest = depths.iter().max().map_or(1, |depth| depth + 1) as f64;
-    let share = |depth: usize| {
-        let place = factor * 0.9 * (depth + 1) as f64 / (deepest + 1.0);
-        Share { place, translation: place / 2.0, swing: Some(place) }
-    };
-    depths.into_iter().map(share).collect()
-}
-
-/// Leaves a joint more of its budget: those above it get less to be off by, the farther up the less, as each adds to what those
-/// below it inherit. A translation that no curve serves for gets more.
-fn tighten(joints: &[JointFacts], joint: usize, translation_lacks: bool, shares: &mut [Share]) {
-    const LEAST: f64 = 0.02;
-    let mut most = shares[joint].place;
-    let mut at = Some(joint);
-    while let Some(j) = at {
-        most = (most * 0.85).min(shares[j].place);
-        shares[j].place = most.max(LEAST);
-        if j != joint || !translation_lacks {
-            shares[j].translation = shares[j].translation.min(most).max(LEAST);
-        }
-        shares[j].swing = Some(shares[j].swing.map_or(2.0, |swing| (swing * 0.6).max(LEAST)));
-        at = joints[j].parent;
-    }
-    if translation_lacks {
-        shares[joint].translation = (shares[joint].translation * 1.5).min(0.95);
-    }
-}
-
 /// A budget without what rounding takes of it, a fifth at most.
 fn less(budget: f32, rounding: f64) -> f64 {
     let budget = f64::from(budget);
@@ -694,16 +514,7 @@ enum Failed {
     Set(usize),
 }
 
-/// The sets of a clip and their tracks.
-fn sets(clip: &RawClip) -> (Vec<Set>, Vec<&Track>) {
-    let tracks = clip.tracks().iter().filter(|t| matches!(t.target, Target::Weights(_) | Target::Value(_)));
-    tracks
-        .map(|track| {
-            let keys = clip.timelines()[track.timeline].len();
-            (Set { target: track.target, width: track.width(keys) }, track)
-        })
-        .unzip()
-}
-
 #[cfg(test)]
-pub(crate) mod tests;
+pub(crate) mod made;
+#[cfg(test)]
+mod tests;

@@ -4,9 +4,11 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::algebra::{Local, Vector, length, subtract};
+use super::curve::Curve;
 use super::fit::Shape;
-use super::search::{self, Curve, JointFacts, Share, Task};
-use super::{Job, ROUNDS, source, tighten};
+use super::search::{self, JointFacts, Task};
+use super::shares::{ROUNDS, Share, tighten};
+use super::{Job, source};
 use crate::clip::spline::Degree;
 use crate::{Error, Rigid, RootMotion, Transform};
 

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::search::Curve;
+use super::curve::Curve;
 use crate::clip::exact::interpolation_code;
 use crate::clip::layout::{
     Class, EXACT, HEADER, Header, Kind, MAGIC, SEGMENT, SET, STRAIGHT, TURNS, VERSION, WINDOW,

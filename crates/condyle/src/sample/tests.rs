@@ -2,7 +2,7 @@ use std::vec::Vec;
 use std::{format, vec};
 
 use super::*;
-use crate::encode::tests::{MADE_SIZE, Made, made};
+use crate::encode::made::{MADE_SIZE, Made, made};
 use crate::testing::{Random, assert_close, assert_portable, tries};
 use crate::{Clip, Dispatch, Error, Pose, Skeleton, Target, reference};
 

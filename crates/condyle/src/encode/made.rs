@@ -1,0 +1,131 @@
+//! Clips of random tracks, as no encoder would find them, for the tests of what reads clips.
+
+use alloc::vec::Vec;
+use std::string::ToString;
+
+use super::curve::Curve;
+use super::write::{self, Curves, Parts, Set};
+use crate::clip::layout::{Header, Kind, MOTION, WIDE, WIDTH, step};
+use crate::clip::spline::Degree;
+use crate::testing::Random;
+use crate::{Event, Target, Track};
+
+/// What a made clip is to hold.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Made {
+    pub(crate) joints: usize,
+    /// After the first one; 0 for a single moment.
+    pub(crate) frames: usize,
+    pub(crate) segment_frames: usize,
+    /// Bits of a component at most.
+    pub(crate) bits: u32,
+    pub(crate) motion: bool,
+    pub(crate) authored: bool,
+    /// The widths of the sets.
+    pub(crate) sets: &'static [usize],
+}
+
+/// The most that a number of a made clip's tracks is, but for rotations.
+pub(crate) const MADE_SIZE: f64 = 4.0;
+
+/// A curve whose keys and what they count from are at most `size`.
+fn curve(
+    random: &mut Random,
+    kind: Kind,
+    index: usize,
+    shape: (Degree, usize),
+    bits: u32,
+    size: f64,
+) -> Curve {
+    let (degree, intervals) = shape;
+    let bits: [u32; 3] = core::array::from_fn(|_| random.below(bits as usize + 1) as u32);
+    let most = 1 << bits.iter().max().expect("three");
+    let code = (0..=255_u8).rev().find(|&code| f64::from(step(code)) * f64::from(most) <= size / 2.0);
+    let base: [i32; 3] = core::array::from_fn(|_| random.below(2 * most as usize) as i32 - most);
+    let base = base.map(|v| v / 2);
+    let keys = if degree == Degree::Constant { 1 } else { intervals + 1 };
+    // The first one is the least, so that what keys count from has three bytes.
+    let key =
+        |at| core::array::from_fn(|c| base[c] + if at == 0 { 0 } else { random.below(1 << bits[c]) as i32 });
+    Curve { kind, index, degree, intervals, code: code.unwrap_or(0), keys: (0..keys).map(key).collect() }
+}
+
+/// A clip with curves of all kinds and degrees, which no encoder has looked for; and its authored tracks' clip.
+pub(crate) fn made(random: &mut Random, made: Made) -> Vec<u8> {
+    let Made { joints, frames, segment_frames, motion, .. } = made;
+    let segment_count = frames.div_ceil(segment_frames).max(1);
+    let value_tracks: usize = made.sets.iter().map(|width| width.div_ceil(WIDTH)).sum();
+    let mut segments = Vec::new();
+    for at in 0..segment_count {
+        let own = (frames - at * segment_frames).min(segment_frames);
+        let mut curves = Vec::new();
+        let shape = |random: &mut Random, straight: bool| match random.below(6) {
+            _ if own == 0 => (Degree::Constant, 0),
+            0 => (Degree::Constant, 0),
+            1 | 2 if straight => (Degree::Linear, own),
+            pick => (Degree::Cubic, [1, 2, 3, own, own.div_ceil(2), 2 * own][pick]),
+        };
+        for joint in 0..joints + usize::from(motion) {
+            // Straight lines of rotations must not be half a turn apart.
+            let (degree, intervals) = shape(random, joint < joints);
+            let size = [0.4, 1.5, 12.0][if degree == Degree::Linear { 0 } else { random.below(3) }];
+            if random.below(8) > 0 {
+                curves.push(curve(random, Kind::Rotation, joint, (degree, intervals), made.bits, size));
+            }
+            for (kind, rare) in [(Kind::Translation, 3), (Kind::Scale, 6)] {
+                if random.below(rare) == 0 && (joint < joints || kind == Kind::Translation) {
+                    let shape = shape(random, true);
+                    curves.push(curve(random, kind, joint, shape, made.bits, MADE_SIZE));
+                }
+            }
+        }
+        for track in 0..value_tracks {
+            if random.below(5) > 0 {
+                let shape = shape(random, true);
+                curves.push(curve(random, Kind::Values, track, shape, made.bits, MADE_SIZE));
+            }
+        }
+        segments.push(curves);
+    }
+    let target = |at: usize| [Target::Weights(at as u32), Target::Value(at as u32)][at % 2];
+    let sets: Vec<Set> =
+        made.sets.iter().enumerate().map(|(at, &width)| Set { target: target(at), width }).collect();
+    let authored = random.clip(joints, 6);
+    let mut exact: Vec<(&Track, usize)> = Vec::new();
+    if made.authored {
+        let is_joints = |t: &&Track| !matches!(t.target, Target::Weights(_));
+        exact.extend(authored.tracks().iter().filter(is_joints).map(|t| (t, 0)));
+        let weights = authored.tracks().iter().find(|t| matches!(t.target, Target::Weights(_)));
+        let wide = made.sets.iter().position(|&width| width == 5);
+        exact.extend(weights.zip(wide));
+        exact.retain(|_| random.below(2) == 0);
+    }
+    let count = random.below(4);
+    let events: Vec<Event> = (0..count)
+        .map(|at| {
+            let seconds = if frames == 0 { 0.0 } else { at as f32 / 4.0 };
+            Event { seconds, name: ["", "step", "größer", "剣"][at].to_string() }
+        })
+        .collect();
+    let is_wide = joints + usize::from(motion) > 255 || value_tracks > 255;
+    let start = random.range(-2.0, 2.0);
+    let header = Header {
+        flags: if motion { MOTION } else { 0 } | if is_wide { WIDE } else { 0 },
+        joint_count: joints,
+        segment_frames,
+        frame_count: frames,
+        segment_count,
+        start,
+        end: if frames == 0 { start } else { start + random.range(1.0, 5.0) },
+        budget: 1e-3,
+        set_count: sets.len(),
+        event_count: events.len(),
+        exact_count: exact.len(),
+    };
+    let segments: Vec<Curves> = segments
+        .into_iter()
+        .map(|curves| Curves { curves, straight: !motion && random.below(2) == 0 })
+        .collect();
+    let parts = Parts { header, sets: &sets, exact: &exact, events: &events, segments: &segments };
+    write::write(&authored, &parts).expect("a clip of moderate size")
+}

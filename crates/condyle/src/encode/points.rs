@@ -1,0 +1,103 @@
+//! What each joint has to bring to its place.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::algebra::{Local, Matrix, Quat, Vector, apply, conjugate, dot, length, product, subtract};
+use super::search::{STILL, Task};
+
+/// At most that many points of each joint that hangs on another one and does not move against it.
+const MOST_POINTS: usize = 14;
+/// What part of their limits these have, as others that lie between them are not looked at.
+const OUTERMOST: f64 = 0.97;
+
+/// A point that a rotation has to bring to its place.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Point {
+    pub(super) local: Vector,
+    pub(super) limit: f64,
+}
+
+/// What each joint has to bring to its place: its own points, those of joints that hang on it and do not move, and where joints begin
+/// that do. Also which joints do not move, so that those above them keep them in their places.
+pub(super) fn hang(task: &Task<'_>, model: &[Vec<Matrix>]) -> (Vec<Vec<Point>>, Vec<bool>) {
+    let joints = task.joints;
+    let mut still_joints = vec![false; joints.len()];
+    let mut points: Vec<Vec<Point>> = vec![Vec::new(); joints.len()];
+    for (index, joint) in joints.iter().enumerate().rev() {
+        points[index].extend(joint.shell.iter().map(|&local| Point { local, limit: joint.budget }));
+        let source = &task.source[index];
+        let middle = source[source.len() / 2];
+        let Some(parent) = joint.parent else { continue };
+        let outer = model[parent][source.len() / 2].reach();
+        let reach = reach(&points[index], &model[index][source.len() / 2]);
+        let shift = |local: &Local| length(subtract(local.translation, middle.translation)) * outer;
+        let moves = |local: &Local| {
+            let stretched = length(subtract(local.scale, middle.scale)) * reach;
+            turned(middle.rotation, local.rotation) * reach + shift(local) + stretched
+        };
+        let still = joint.budget * STILL;
+        let is_kept = joint.exact.iter().any(|&exact| exact);
+        if !is_kept && source.iter().all(|local| moves(local) < still) {
+            still_joints[index] = true;
+            let matrix = Matrix::new(&middle);
+            let mut hung: Vec<Point> = points[index]
+                .iter()
+                .map(|point| Point { local: matrix.point(point.local), limit: point.limit * OUTERMOST })
+                .collect();
+            outermost(&mut hung);
+            points[parent].extend(hung);
+            continue;
+        }
+        let share = &task.shares[index];
+        if source.iter().all(|local| shift(local) < still) {
+            points[parent].push(Point { local: middle.translation, limit: joint.budget * share.place });
+        }
+        if let Some(swing) = share.swing {
+            for axis in 0..3 {
+                let mut local = middle.translation;
+                local[axis] += reach / outer.max(f64::MIN_POSITIVE);
+                points[parent].push(Point { local, limit: joint.budget * swing });
+            }
+        }
+    }
+    (points, still_joints)
+}
+
+/// Keeps the outermost points of many.
+fn outermost(points: &mut Vec<Point>) {
+    if points.len() <= MOST_POINTS {
+        return;
+    }
+    let mut kept: Vec<usize> = Vec::with_capacity(MOST_POINTS);
+    for direction in 0..MOST_POINTS {
+        // Along the axes and the diagonals, both ways.
+        let d: Vector = match direction {
+            0..6 => core::array::from_fn(|c| match (c == direction / 2, direction % 2) {
+                (true, 0) => 1.0,
+                (true, _) => -1.0,
+                _ => 0.0,
+            }),
+            _ => core::array::from_fn(|c| if (direction - 6) >> c & 1 == 0 { 1.0 } else { -1.0 }),
+        };
+        // Those that may be off by less count as farther out.
+        let far = |at: usize| dot(points[at].local, d) / points[at].limit;
+        let best = (0..points.len()).fold(0, |best, at| if far(at) > far(best) { at } else { best });
+        if !kept.contains(&best) {
+            kept.push(best);
+        }
+    }
+    kept.sort_unstable();
+    *points = kept.into_iter().map(|at| points[at]).collect();
+}
+
+/// How far the outermost point is from the joint, in the model's units.
+pub(super) fn reach(points: &[Point], model: &Matrix) -> f64 {
+    points.iter().map(|point| length(apply(&model.linear, point.local))).fold(0.0, f64::max)
+}
+
+/// The angle between two rotations, roughly, and at least as large where it is small.
+pub(super) fn turned(a: Quat, b: Quat) -> f64 {
+    let [x, y, z, _] = product(conjugate(a), b);
+    2.0 * length([x, y, z])
+}

@@ -1,0 +1,82 @@
+//! Sets of values: morph weights and named values, three to a track.
+
+use alloc::vec::Vec;
+
+use super::algebra::{Vector, subtract};
+use super::curve::{Curve, cheapest, constant};
+use super::fit::Shape;
+use super::search::{FINE, KEPT, STILL};
+use super::write::Set;
+use super::{Job, less, source};
+use crate::clip::layout::{Kind, WIDTH};
+use crate::{RawClip, Target, Track};
+
+/// The sets of a clip and their tracks.
+pub(super) fn sets(clip: &RawClip) -> (Vec<Set>, Vec<&Track>) {
+    let tracks = clip.tracks().iter().filter(|t| matches!(t.target, Target::Weights(_) | Target::Value(_)));
+    tracks
+        .map(|track| {
+            let keys = clip.timelines()[track.timeline].len();
+            (Set { target: track.target, width: track.width(keys) }, track)
+        })
+        .unzip()
+}
+
+impl Job<'_> {
+    /// The sets of a segment. Fails with one that no curve serves for.
+    pub(super) fn set_curves(
+        &self,
+        first: usize,
+        frames: usize,
+        shapes: &[Shape],
+        exact: &[bool],
+        curves: &mut Vec<Curve>,
+    ) -> Result<(), usize> {
+        if self.sets.is_empty() {
+            return Ok(());
+        }
+        let seconds = self.seconds(first, frames);
+        let mut index = 0;
+        for (at, (set, track)) in self.sets.iter().zip(&self.set_tracks).enumerate() {
+            for from in (0..set.width).step_by(WIDTH) {
+                if !exact[at] {
+                    let value = |c: usize, seconds: f64| match from + c < set.width {
+                        true => source::component(self.clip, track, from + c, seconds),
+                        false => 0.0,
+                    };
+                    let targets: Vec<Vector> =
+                        seconds.iter().map(|&s| core::array::from_fn(|c| value(c, s))).collect();
+                    // Half of the last place of an f32 is the decoder's.
+                    let size = targets.iter().flatten().fold(0.0_f64, |size, v| size.max(v.abs()));
+                    let limit = less(self.options.value_budget, 1e-7 * size);
+                    let found = values(index, &targets, (shapes, curves), limit).ok_or(at)?;
+                    curves.extend(found);
+                }
+                index += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The cheapest curves for the values of a set, three at a time, each within `limit`.
+fn values(
+    index: usize,
+    targets: &[[f64; 3]],
+    (shapes, others): (&[Shape], &[Curve]),
+    limit: f64,
+) -> Option<Option<Curve>> {
+    let name = (Kind::Values, index);
+    let middle = targets[targets.len() / 2];
+    let off = |a: Vector, b: Vector| {
+        let off = subtract(a, b);
+        off[0].abs().max(off[1].abs()).max(off[2].abs())
+    };
+    if targets.iter().all(|&value| off(value, middle) < limit * STILL) {
+        return Some(constant(name, middle, limit * FINE));
+    }
+    cheapest(name, (shapes, others), targets, limit, |shape, keys| {
+        (0..targets.len()).all(|moment| off(shape.value(keys, moment), targets[moment]) <= limit * KEPT)
+    })
+    .map(Some)
+}

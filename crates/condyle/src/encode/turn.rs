@@ -1,0 +1,204 @@
+//! The rotation of a joint that brings what hangs on it to its place.
+
+use alloc::vec::Vec;
+
+use super::algebra::{
+    Local, Matrix, Quat, Vector, apply, conjugate, cross, dot, exponential, logarithm, product, rotation,
+    solve, subtract,
+};
+use super::curve::{cheapest, constant, decoded_constant};
+use super::fit::Shape;
+use super::points::{self, Point, turned};
+use super::search::{FINE, Found, KEPT, STILL, Task, decode};
+use crate::clip::layout::Kind;
+use crate::clip::spline::Degree;
+use crate::math::normalize;
+
+/// How far a place that a rotation cannot reach may turn it.
+const RIDGE: f64 = 1e-3;
+
+/// What a rotation is measured by at all moments.
+struct Aims<'a> {
+    /// Per moment: the linear part of the parent's matrix.
+    outer: Vec<[Vector; 3]>,
+    /// Per moment and point: where it is before it is turned, and where it belongs, both seen from the joint on the decoded parent.
+    arms: Vec<Vector>,
+    aims: Vec<Vector>,
+    points: &'a [Point],
+}
+
+impl Aims<'_> {
+    /// Whether all points are within their limits at a moment.
+    fn holds(&self, moment: usize, q: Quat) -> bool {
+        let rows = rotation(q);
+        let count = self.points.len();
+        let outer = &self.outer[moment];
+        let from = moment * count;
+        self.points.iter().zip(&self.arms[from..]).zip(&self.aims[from..]).all(|((point, &arm), &aim)| {
+            let off = apply(outer, subtract(apply(&rows, arm), aim));
+            let limit = point.limit * KEPT;
+            dot(off, off) <= limit * limit
+        })
+    }
+
+    /// The rotation near `q` that brings the points nearest to their places.
+    fn best(&self, moment: usize, q: Quat) -> Quat {
+        let rows = rotation(q);
+        let outer = &self.outer[moment];
+        let from = moment * self.points.len();
+        let (mut normal, mut right) = ([[0.0; 3]; 3], [0.0; 3]);
+        for (i, point) in self.points.iter().enumerate() {
+            let weight = 1.0 / (point.limit * point.limit);
+            let arm = apply(&rows, self.arms[from + i]);
+            let off = apply(outer, subtract(self.aims[from + i], arm));
+            // What a small turn about each axis moves the point by.
+            let ways = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+                .map(|axis| apply(outer, cross(axis, arm)));
+            for r in 0..3 {
+                for c in 0..3 {
+                    normal[r][c] += weight * dot(ways[r], ways[c]);
+                }
+                right[r] += weight * dot(ways[r], off);
+            }
+        }
+        let trace = normal[0][0] + normal[1][1] + normal[2][2];
+        for (axis, row) in normal.iter_mut().enumerate() {
+            row[axis] += RIDGE * trace;
+        }
+        product(exponential(solve(&normal, right).map(|v| v * 0.5)), q)
+    }
+}
+
+/// The rotation of a joint: at rest, constant, or a curve.
+pub(super) fn turn(
+    task: &Task<'_>,
+    (index, hangs): (usize, bool),
+    parents: Option<&[Matrix]>,
+    (model, points): (&[Matrix], &[Point]),
+    own: &mut [Local],
+    found: &mut Found,
+) {
+    let joint = &task.joints[index];
+    if joint.exact[0] {
+        return;
+    }
+    let name = (Kind::Rotation, index);
+    let rest = joint.rest.rotation;
+    let middle = own[own.len() / 2].rotation;
+    let reach =
+        own.iter().zip(model).fold(0.0_f64, |most, (_, model)| most.max(points::reach(points, model)));
+    let limit = points.iter().map(|point| point.limit).fold(f64::INFINITY, f64::min).min(joint.budget);
+    let aims = aim(parents, model, points, own);
+    // One value will do where what hangs above keeps the joint in its place, or where it is in its place anyway.
+    let near = |to: Quat| own.iter().all(|local| turned(to, local.rotation) * reach < limit * STILL);
+    let serves = |value: Quat| hangs || (0..own.len()).all(|moment| aims.holds(moment, value));
+    if near(rest) && serves(rest) {
+        own.iter_mut().for_each(|local| local.rotation = rest);
+        return;
+    }
+    if near(middle) {
+        let log = logarithm(product(conjugate(rest), middle), [0.0; 3]);
+        let curve = constant(name, log, limit * FINE / reach.max(f64::MIN_POSITIVE));
+        let value = product(rest, exponential(decoded_constant(curve.as_ref())));
+        if serves(value) {
+            own.iter_mut().for_each(|local| local.rotation = value);
+            found.curves.extend(curve);
+            return;
+        }
+    }
+    let mut near = logarithm(product(conjugate(rest), own[0].rotation), [0.0; 3]);
+    let targets: Vec<Vector> = own
+        .iter()
+        .enumerate()
+        .map(|(moment, local)| {
+            near = logarithm(product(conjugate(rest), aims.best(moment, local.rotation)), near);
+            near
+        })
+        .collect();
+    // Where it fails once it fails soon again: that moment is looked at first.
+    let mut suspect = 0;
+    let curve = cheapest(
+        name,
+        (task.shapes, &found.curves),
+        &targets,
+        limit / reach.max(f64::MIN_POSITIVE),
+        |shape, keys| {
+            let mut path = Path::new(rest, shape, keys, task.straight);
+            let fails = |path: &mut Path<'_>, moment| !aims.holds(moment, path.at(moment));
+            if fails(&mut path, suspect) {
+                return false;
+            }
+            match (0..targets.len()).find(|&moment| fails(&mut path, moment)) {
+                Some(moment) => {
+                    suspect = moment;
+                    false
+                }
+                None => true,
+            }
+        },
+    );
+    decode(task, (name, curve), found, |shape, keys, moment| {
+        own[moment].rotation = Path::new(rest, shape, keys, task.straight).at(moment);
+    });
+}
+
+fn aim<'a>(parents: Option<&[Matrix]>, model: &[Matrix], points: &'a [Point], own: &[Local]) -> Aims<'a> {
+    let room = own.len() * points.len();
+    let (mut arms, mut aims) = (Vec::with_capacity(room), Vec::with_capacity(room));
+    let mut outer = Vec::with_capacity(own.len());
+    for (moment, local) in own.iter().enumerate() {
+        let parent = parents.map_or(Matrix::IDENTITY, |parents| parents[moment]);
+        outer.push(parent.linear);
+        for point in points {
+            let scaled = core::array::from_fn(|c| point.local[c] * local.scale[c]);
+            arms.push(scaled);
+            aims.push(subtract(parent.back(model[moment].point(point.local)), local.translation));
+        }
+    }
+    Aims { outer, arms, aims, points }
+}
+
+/// The rotations of a curve, as the decoder makes them.
+struct Path<'a> {
+    rest: Quat,
+    shape: &'a Shape,
+    keys: &'a [[f64; 3]],
+    /// From key to key: the interval that the last moment was in, its first key, the next one on its side, and the logarithm of the
+    /// turn to it.
+    span: Option<(usize, Quat, Quat, Vector)>,
+    straight: bool,
+}
+
+impl<'a> Path<'a> {
+    fn new(rest: Quat, shape: &'a Shape, keys: &'a [[f64; 3]], straight: bool) -> Self {
+        Self { rest, shape, keys, span: None, straight }
+    }
+
+    fn at(&mut self, moment: usize) -> Quat {
+        if self.shape.degree == Degree::Cubic {
+            return product(self.rest, exponential(self.shape.value(self.keys, moment)));
+        }
+        let (interval, t) = self.shape.interval(moment);
+        let (from, to, way) = match self.span {
+            Some((last, from, to, way)) if last == interval => (from, to, way),
+            _ => {
+                let key = |at: usize| exponential(self.keys[at]);
+                let (from, mut to) = (key(interval), key(interval + 1));
+                if from.iter().zip(to).map(|(a, b)| a * b).sum::<f64>() < 0.0 {
+                    to = to.map(|v| -v);
+                }
+                let way =
+                    if self.straight { [0.0; 3] } else { logarithm(product(conjugate(from), to), [0.0; 3]) };
+                let (from, to) = (product(self.rest, from), product(self.rest, to));
+                self.span = Some((interval, from, to, way));
+                (from, to, way)
+            }
+        };
+        if self.straight {
+            let mut q = core::array::from_fn(|c| from[c] + (to[c] - from[c]) * t);
+            normalize(&mut q);
+            return q;
+        }
+        product(from, exponential(way.map(|v| v * t)))
+    }
+}
