@@ -278,7 +278,11 @@ fn tables_that_cannot_be_are_refused_with_the_place() {
     // More entries than there can be: what is needed is said, nothing is allocated.
     let mut many = bytes.clone();
     many[12..16].copy_from_slice(&u32::MAX.to_le_bytes());
-    assert!(matches!(Container::from_bytes(&many), Err(Error::Truncated { needed, .. }) if needed > 1 << 37));
+    match Container::from_bytes(&many) {
+        Err(Error::Truncated { needed, .. }) => assert!(needed as u64 > 1 << 37),
+        Err(Error::TooMany { what: "the table of a container", .. }) if usize::BITS < 64 => {}
+        other => panic!("{:?}", other.map(|_| ())),
+    }
 }
 
 #[test]

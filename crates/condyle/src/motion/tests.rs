@@ -13,9 +13,10 @@ fn random_motion(random: &mut Random, samples: usize, size: f32) -> RootMotion {
     RootMotion::new(duration, (0..samples).map(sample).collect()).expect("valid")
 }
 
-/// How far a character is from where it should be that walks `reach` metres: in rotation and in metres.
+/// Fails if a character that gets as far as `reach` on its way is farther than that from where it should be: `bound` radians, and as far
+/// as these lead at that distance.
 #[track_caller]
-fn assert_near(got: &Rigid, want: &Rigid, bound: f64, case: impl core::fmt::Display) {
+fn assert_near(got: &Rigid, want: &Rigid, bound: f64, reach: f64, case: impl core::fmt::Display) {
     let cos: f64 = (0..4).map(|c| got.rotation[c] * want.rotation[c]).sum();
     let sign = if cos < 0.0 { -1.0 } else { 1.0 };
     for c in 0..4 {
@@ -24,8 +25,20 @@ fn assert_near(got: &Rigid, want: &Rigid, bound: f64, case: impl core::fmt::Disp
     }
     for c in 0..3 {
         let error = (got.translation[c] - want.translation[c]).abs();
-        assert!(error <= bound, "{case}: {got:?} instead of {want:?}, off by {error:e}");
+        assert!(error <= bound * reach.max(1.0), "{case}: {got:?} instead of {want:?}, off by {error:e}");
     }
+}
+
+/// How far a motion leads away in so many seconds, at most: on along the axis of its turn, and round that axis.
+fn reach(motion: &RootMotion, seconds: f64) -> f64 {
+    let duration = f64::from(motion.duration());
+    let Rigid { rotation: [x, y, z, _], translation } =
+        motion.over(Looping::Wrap, 0.0, duration).expect("finite");
+    let length = |v: [f64; 3]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
+    let loops = (seconds.abs() / duration).ceil() + 1.0;
+    let sine = length([x, y, z]);
+    let along = (x * translation[0] + y * translation[1] + z * translation[2]).abs() / sine;
+    2.0 + loops * along + length(translation) * loops.min(1.0 / sine)
 }
 
 /// From one value of the clock to another by many small steps, each within one loop: a walk, not a formula.
@@ -96,7 +109,7 @@ fn between_samples_is_between_them() {
                 f64::from(a.translation[c]) * (1.0 - t) + f64::from(b.translation[c]) * t
             }),
         };
-        assert_near(&motion.at(seconds), &want, 2e-7, format_args!("case {case}, {place} of {count}"));
+        assert_near(&motion.at(seconds), &want, 2e-7, 1.0, format_args!("case {case}, {place} of {count}"));
     }
 }
 
@@ -146,7 +159,7 @@ fn huge_numbers_of_loops_are_exact() {
         _ => Rigid::IDENTITY,
     };
     let far = motion_over(round, 1.0, Looping::Wrap, 0.0, 1e10 + 1.0).expect("finite");
-    assert_near(&far, &round(1.0), 1e-4, "ten thousand million loops");
+    assert_near(&far, &round(1.0), 1e-4, 1.0, "ten thousand million loops");
 }
 
 proptest! {
@@ -166,7 +179,7 @@ proptest! {
             let want = stepped(&motion, looping, from, from + length);
             // A hair beside a seam the motion is on one of its sides: rounding of the clock, some loops away.
             prop_assume!(((from + length) / d - ((from + length) / d).round()).abs() > 1e-9);
-            assert_near(&got, &want, 1e-10 * (1.0 + length.abs()), format_args!("{looping:?}, {from} + {length}"));
+            assert_near(&got, &want, 1e-11 * (1.0 + length.abs()), reach(&motion, length), format_args!("{looping:?}, {from} + {length}"));
         }
     }
 
@@ -182,9 +195,10 @@ proptest! {
         for looping in [Looping::Clamp, Looping::Wrap] {
             let over = |from, to| motion.over(looping, from, to).expect("finite");
             // What a rotation is off by grows with the loops.
-            let bound = 1e-10 * scale;
-            assert_near(&(over(a, b) * over(b, c)), &over(a, c), bound, format_args!("{looping:?} {a} {b} {c}"));
-            assert_near(&(over(a, b) * over(b, a)), &Rigid::IDENTITY, bound, format_args!("{looping:?} {a} {b}"));
+            let bound = 1e-12 * (a - b).abs().max((b - c).abs()).max(1.0);
+            let reach = reach(&motion, bound * 1e12);
+            assert_near(&(over(a, b) * over(b, c)), &over(a, c), bound, reach, format_args!("{looping:?} {a} {b} {c}"));
+            assert_near(&(over(a, b) * over(b, a)), &Rigid::IDENTITY, bound, reach, format_args!("{looping:?} {a} {b}"));
         }
     }
 
@@ -233,7 +247,7 @@ fn a_blend_is_the_mean_of_angles_and_ways() {
         let layers =
             [(turn(0.3, 1.0), weights[0]), (turn(1.5, 4.0), weights[1]), (turn(-1.0, 1.0), weights[2])];
         let got = blend_motion(&layers).expect("finite");
-        assert_near(&got, &turn(angle, ahead), 1e-11, format_args!("{weights:?}"));
+        assert_near(&got, &turn(angle, ahead), 1e-11, 1.0, format_args!("{weights:?}"));
     }
     let far = turn(0.3, 1.0);
     for nothing in [
