@@ -37,8 +37,8 @@ mod influences;
 mod json;
 mod meshes;
 mod meshopt;
-mod motion;
 mod placed;
+mod pose_source;
 mod poser;
 mod problem;
 mod room;
@@ -53,7 +53,7 @@ mod uri;
 pub use asset::{Asset, Instance, Placement, Primitive};
 pub use document::Document;
 pub use export::{ClipExporter, ExportError, Exporter, PosedScene};
-pub use motion::Motion;
+pub use pose_source::PoseSource;
 pub use poser::Poser;
 pub use problem::{Problem, Refused, Severity};
 

@@ -8,7 +8,7 @@ use condyle::{
     local_to_model, morph, palette, skin,
 };
 
-use crate::{Asset, Motion, Placement, PosedScene, Primitive};
+use crate::{Asset, Placement, PoseSource, PosedScene, Primitive};
 
 /// Bytes that posing may take beyond those of the meshes themselves. A few hundred can ask for a mesh at a
 /// million nodes.
@@ -73,13 +73,13 @@ impl<'a> Poser<'a> {
     }
 
     /// Poses everything as `clip` has it at `seconds`, or as the document rests: a [`RawClip`], a
-    /// [`Clip`](condyle::Clip), or any other [`Motion`]. Before its first key and after its last one a clip holds these; a loop
+    /// [`Clip`](condyle::Clip), or any other [`PoseSource`]. Before its first key and after its last one a clip holds these; a loop
     /// is the caller's arithmetic.
     ///
     /// # Errors
     /// [`Error::NotFinite`] if `seconds` is NaN or infinite, or if a vertex leaves the range of f32; others if
     /// `clip` is not one of the asset's.
-    pub fn pose<M: Motion + ?Sized>(&mut self, clip: Option<&M>, seconds: f32) -> Result<(), Error> {
+    pub fn pose<M: PoseSource + ?Sized>(&mut self, clip: Option<&M>, seconds: f32) -> Result<(), Error> {
         let asset = self.asset;
         match clip {
             Some(clip) => clip.pose(&asset.skeleton, seconds, &mut self.cursor, &mut self.pose)?,

@@ -1,6 +1,6 @@
 //! One matrix taken apart, in 64 bits: translation, rotation and scale, and what is left over.
 
-use crate::math::{normalize, sqrt_f64, worst};
+use crate::math::{normalize, quats, sqrt_f64, worst};
 use crate::{Affine, JointQuat, Quat, Transform};
 
 /// A [`Transform`] in 64 bits, for documents that state numbers so: scale first, then rotate, then translate.
@@ -25,6 +25,17 @@ impl From<Transform64> for Transform {
     }
 }
 
+impl From<Transform> for Transform64 {
+    /// Exact.
+    fn from(t: Transform) -> Self {
+        Self {
+            rotation: t.rotation.map(f64::from),
+            translation: t.translation.map(f64::from),
+            scale: t.scale.map(f64::from),
+        }
+    }
+}
+
 impl Transform64 {
     /// No rotation, no translation, scale one.
     pub const IDENTITY: Self =
@@ -33,13 +44,7 @@ impl Transform64 {
     /// Translation times rotation times scale: three rows of four, column vectors.
     #[must_use]
     pub fn to_rows(&self) -> [[f64; 4]; 3] {
-        let [x, y, z, w] = self.rotation;
-        let r = [
-            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
-            [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
-            [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
-        ];
-        let (s, t) = (self.scale, self.translation);
+        let (r, s, t) = (quats::rows(self.rotation), self.scale, self.translation);
         core::array::from_fn(|i| [r[i][0] * s[0], r[i][1] * s[1], r[i][2] * s[2], t[i]])
     }
 
@@ -213,7 +218,7 @@ pub(crate) fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+pub(crate) fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 

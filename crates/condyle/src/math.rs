@@ -326,6 +326,9 @@ pub(crate) fn worst(errors: impl IntoIterator<Item = f64>) -> f64 {
     errors.into_iter().fold(0.0, |worst, error| if error > worst || error.is_nan() { error } else { worst })
 }
 
+/// How far the squared length of a unit quaternion may be from 1 by the rounding of its components.
+pub(crate) const ROUNDED: f64 = 1e-6;
+
 /// To unit length; the identity rotation where there is no direction.
 pub(crate) fn normalize<const N: usize>(q: &mut [f64; N]) {
     let length = sqrt_f64(q.iter().map(|v| v * v).sum());

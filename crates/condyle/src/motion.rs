@@ -5,9 +5,9 @@ mod extract;
 use alloc::vec::Vec;
 
 pub use self::extract::{MotionRotation, RootMotionOptions, extract_root_motion};
+use crate::math::quats::{from_rotation_vector, rotation_vector};
 use crate::math::slerp_f64;
 use crate::playback::{check_clock, check_duration};
-use crate::rigid::{exp, log};
 use crate::sums::sum_in_any_order;
 use crate::track::is_near_unit;
 use crate::{Error, Looping, Rigid, Transform};
@@ -188,10 +188,10 @@ pub fn blend_motion(layers: &[(Rigid, f32)]) -> Result<Rigid, Error> {
         return Ok(Rigid::IDENTITY);
     }
     let [rx, ry, rz, x, y, z] = sum_in_any_order(counting.map(|(delta, weight)| {
-        let ([rx, ry, rz], [x, y, z]) = (log(delta.rotation), delta.translation);
+        let ([rx, ry, rz], [x, y, z]) = (rotation_vector(delta.rotation), delta.translation);
         [rx, ry, rz, x, y, z].map(|v| v * (f64::from(*weight) / total))
     }));
-    Ok(Rigid { rotation: exp([rx, ry, rz]), translation: [x, y, z] })
+    Ok(Rigid { rotation: from_rotation_vector([rx, ry, rz]), translation: [x, y, z] })
 }
 
 #[cfg(test)]

@@ -277,6 +277,11 @@ impl Dispatch {
         f()
     }
 
+    /// The same instruction set, with the same bits everywhere.
+    pub(crate) fn portable(self) -> Self {
+        Self { numeric: Numeric::Portable, ..self }
+    }
+
     fn pack(self) -> u8 {
         self.isa as u8 * 2 + self.numeric as u8
     }
@@ -338,19 +343,22 @@ pub(crate) trait Floats<S: Simd>: SimdFloat<S, Element = f32> {}
 
 impl<S: Simd, V: SimdFloat<S, Element = f32>> Floats<S> for V {}
 
-/// Runs a kernel with the current [`Dispatch`]: `dispatch!(|s, mode| kernel(s, mode, …))`.
+/// Runs a kernel with the current [`Dispatch`], `dispatch!(|s, mode| kernel(s, mode, …))`, or with a given one before a comma.
 ///
 /// The kernel must be `#[inline(always)]`, and so must all that it calls: what is not inlined is compiled
 /// without the instruction set and runs many times slower. `cargo xtask asm` watches over that.
 macro_rules! dispatch {
-    (|$s:ident, $mode:ident| $op:expr) => {{
-        let current = $crate::simd::Dispatch::current();
-        match current.numeric() {
-            $crate::simd::Numeric::Fast => fearless_simd::dispatch!(current.level(), $s => {
+    (|$s:ident, $mode:ident| $op:expr) => {
+        $crate::simd::dispatch!($crate::simd::Dispatch::current(), |$s, $mode| $op)
+    };
+    ($dispatch:expr, |$s:ident, $mode:ident| $op:expr) => {{
+        let dispatch: $crate::simd::Dispatch = $dispatch;
+        match dispatch.numeric() {
+            $crate::simd::Numeric::Fast => fearless_simd::dispatch!(dispatch.level(), $s => {
                 let $mode = $crate::simd::Fast;
                 $op
             }),
-            $crate::simd::Numeric::Portable => fearless_simd::dispatch!(current.level(), $s => {
+            $crate::simd::Numeric::Portable => fearless_simd::dispatch!(dispatch.level(), $s => {
                 let $mode = $crate::simd::Portable;
                 $op
             }),

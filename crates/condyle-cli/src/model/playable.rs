@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use condyle::{Clip, Error, Layer, Mean, Pose, RawClip, RawCursor, Skeleton, blend};
-use condyle_gltf::Motion;
+use condyle_gltf::PoseSource;
 
 /// A clip under its name.
 pub(crate) struct Playable<'a> {
@@ -85,7 +85,7 @@ pub(crate) fn frames(clip: &Clip<'_>) -> impl Iterator<Item = f32> + use<> {
     (0..=count).map(move |at| (start + (end - start) * (at as f64 / count.max(1) as f64)) as f32)
 }
 
-impl Motion for Playable<'_> {
+impl PoseSource for Playable<'_> {
     fn pose(
         &self,
         skeleton: &Skeleton,

@@ -3,7 +3,8 @@
 use crate::bytes::{u16_at, u32_at};
 use crate::clip::Clip;
 use crate::clip::layout::{Kind, value};
-use crate::math::{normalize, slerp_f64};
+use crate::math::{ROUNDED, normalize, slerp_f64};
+use crate::sample::hermite;
 use crate::track::is_near_unit;
 use crate::{Error, Interpolation};
 
@@ -20,9 +21,6 @@ pub(crate) struct Exact<'a> {
     place: usize,
     bytes: &'a [u8],
 }
-
-/// How far the squared length of a unit quaternion may be from 1 by the rounding of its components.
-const UNIT: f64 = 1e-6;
 
 pub(crate) fn interpolation_code(interpolation: Interpolation) -> u8 {
     match interpolation {
@@ -146,11 +144,8 @@ impl<'a> Exact<'a> {
         match self.interpolation {
             Some(Interpolation::Linear) => value + (next - value) * t,
             Some(Interpolation::CubicSpline) => {
-                let (t2, t3) = (t * t, t * t * t);
-                (2.0 * t3 - 3.0 * t2 + 1.0) * value
-                    + length * (t3 - 2.0 * t2 + t) * self.value(key, 2, component)
-                    + (3.0 * t2 - 2.0 * t3) * next
-                    + length * (t3 - t2) * self.value(key + 1, 0, component)
+                let tangents = [self.value(key, 2, component), self.value(key + 1, 0, component)];
+                hermite([value, tangents[0], tangents[1], next], length, t)
             }
             _ => value,
         }
@@ -170,7 +165,7 @@ impl<'a> Exact<'a> {
         }
         let mut q: [f64; 4] = core::array::from_fn(|c| self.at(seconds, c));
         // A key that is of unit length up to the rounding of its components stays as it is.
-        if (q.iter().map(|v| v * v).sum::<f64>() - 1.0).abs() > UNIT {
+        if (q.iter().map(|v| v * v).sum::<f64>() - 1.0).abs() > ROUNDED {
             normalize(&mut q);
         }
         q

@@ -1,9 +1,11 @@
-//! Vectors, quaternions and matrices in f64, by plain arithmetic: the same bits on every platform.
+//! Vectors and matrices in f64, by plain arithmetic: the same bits on every platform.
 
-use crate::math::{atan2_f64, cos_f64, sin_f64, sqrt_f64};
+use crate::Transform64;
+use crate::decompose::{cross, dot};
+use crate::math::quats::{self, Quat64};
+use crate::math::{atan2_f64, sqrt_f64};
 
 pub(super) type Vector = [f64; 3];
-pub(super) type Quat = [f64; 4];
 
 pub(super) fn subtract(a: Vector, b: Vector) -> Vector {
     [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
@@ -13,42 +15,12 @@ pub(super) fn add(a: Vector, b: Vector) -> Vector {
     [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
 }
 
-pub(super) fn dot(a: Vector, b: Vector) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
-pub(super) fn cross(a: Vector, b: Vector) -> Vector {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-}
-
 pub(super) fn length(a: Vector) -> f64 {
     sqrt_f64(dot(a, a))
 }
 
-pub(super) fn conjugate([x, y, z, w]: Quat) -> Quat {
-    [-x, -y, -z, w]
-}
-
-/// The Hamilton product.
-pub(super) fn product(a: Quat, b: Quat) -> Quat {
-    let ([ax, ay, az, aw], [bx, by, bz, bw]) = (a, b);
-    [
-        aw * bx + ax * bw + ay * bz - az * by,
-        aw * by - ax * bz + ay * bw + az * bx,
-        aw * bz + ax * by - ay * bx + az * bw,
-        aw * bw - ax * bx - ay * by - az * bz,
-    ]
-}
-
-/// The rotation whose logarithm is `v`.
-pub(super) fn exponential(v: Vector) -> Quat {
-    let angle = length(v);
-    let sine = if angle > 1e-9 { sin_f64(angle) / angle } else { 1.0 };
-    [v[0] * sine, v[1] * sine, v[2] * sine, cos_f64(angle)]
-}
-
 /// The logarithm of `q` or of `-q`, whichever of all is nearest to `near`: so it runs on where a joint turns round and round.
-pub(super) fn logarithm(q: Quat, near: Vector) -> Vector {
+pub(super) fn log_near(q: Quat64, near: Vector) -> Vector {
     use core::f64::consts::PI;
     let v = [q[0], q[1], q[2]];
     let sine = length(v);
@@ -63,15 +35,6 @@ pub(super) fn logarithm(q: Quat, near: Vector) -> Vector {
     let off = (dot(axis, near) - angle) / PI;
     let turns = ((if off < 0.0 { off - 0.5 } else { off + 0.5 }) as i64) as f64;
     axis.map(|a| a * (angle + turns * PI))
-}
-
-/// Three rows of a rotation.
-pub(super) fn rotation([x, y, z, w]: Quat) -> [Vector; 3] {
-    [
-        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
-        [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
-        [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
-    ]
 }
 
 pub(super) fn apply(rows: &[Vector; 3], v: Vector) -> Vector {
@@ -90,14 +53,6 @@ pub(super) fn solve(m: &[Vector; 3], b: Vector) -> Vector {
     [dot(b, yz) / volume, dot(x, cross(b, z)) / volume, dot(x, cross(y, b)) / volume]
 }
 
-/// A rotation, translation and scale.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Local {
-    pub(super) rotation: Quat,
-    pub(super) translation: Vector,
-    pub(super) scale: Vector,
-}
-
 /// An affine matrix: three rows of a linear part, and a translation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Matrix {
@@ -109,9 +64,9 @@ impl Matrix {
     pub(super) const IDENTITY: Self =
         Self { linear: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], origin: [0.0; 3] };
 
-    pub(super) fn new(local: &Local) -> Self {
+    pub(super) fn new(local: &Transform64) -> Self {
         let s = local.scale;
-        let linear = rotation(local.rotation).map(|row| [row[0] * s[0], row[1] * s[1], row[2] * s[2]]);
+        let linear = quats::rows(local.rotation).map(|row| [row[0] * s[0], row[1] * s[1], row[2] * s[2]]);
         Self { linear, origin: local.translation }
     }
 
@@ -151,19 +106,19 @@ mod tests {
             if step == -40 {
                 near = axis.map(|a| a * angle);
             }
-            let q = exponential(axis.map(|a| a * angle));
-            near = logarithm(q, near);
+            let q = quats::exp(axis.map(|a| a * angle));
+            near = log_near(q, near);
             for c in 0..3 {
                 assert!((near[c] - axis[c] * angle).abs() < 1e-9, "{angle}: {near:?}");
             }
         }
-        assert_eq!(logarithm([0.0, 0.0, 0.0, -1.0], [0.0; 3]), [0.0; 3]);
+        assert_eq!(log_near([0.0, 0.0, 0.0, -1.0], [0.0; 3]), [0.0; 3]);
     }
 
     #[test]
     fn matrices_go_there_and_back() {
-        let local = Local {
-            rotation: exponential([0.3, -0.2, 0.9]),
+        let local = Transform64 {
+            rotation: quats::exp([0.3, -0.2, 0.9]),
             translation: [1.0, 2.0, 3.0],
             scale: [1.0, -2.0, 0.5],
         };

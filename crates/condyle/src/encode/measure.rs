@@ -3,10 +3,11 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::algebra::{self, Local, Matrix, length, subtract};
+use super::algebra::{Matrix, length, subtract};
 use super::{Job, Shell, search, source};
-use crate::math::normalize;
-use crate::{Clip, Error, Pose, Rigid, Skeleton, Skin, SkinnedMesh, sample, sample_set};
+use crate::math::{ROUNDED, normalize, quats};
+use crate::sample::sample_portably;
+use crate::{Clip, Error, Pose, Rigid, Skeleton, Skin, SkinnedMesh, Transform64, sample_set};
 
 /// The greatest error of a joint's points.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -19,7 +20,7 @@ pub struct JointError {
     pub point: usize,
 }
 
-/// What a decoded clip is off by: distances in model space, in the skeleton's units.
+/// What a decoded clip is off by: distances in model space, in the skeleton's units; in the portable mode, so that it is the same everywhere.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Measured {
     /// The greatest of all, at the frames and where they were held between them.
@@ -66,11 +67,7 @@ pub(super) fn shell(skeleton: &Skeleton, shell: &Shell) -> Result<Vec<Vec<[f64; 
 fn rest(skeleton: &Skeleton) -> Vec<Matrix> {
     let mut model: Vec<Matrix> = Vec::with_capacity(skeleton.joint_count());
     for (joint, t) in skeleton.rest().transforms().enumerate() {
-        let local = Matrix::new(&Local {
-            rotation: t.rotation.map(f64::from),
-            translation: t.translation.map(f64::from),
-            scale: t.scale.map(f64::from),
-        });
+        let local = Matrix::new(&t.into());
         let parent = skeleton.parent(joint as u16).map(|p| model[usize::from(p)]);
         model.push(parent.map_or(local, |parent| parent.multiply(&local)));
     }
@@ -180,7 +177,7 @@ pub(super) fn measure(job: &Job<'_>, clip: &Clip<'_>) -> Result<Measured, Error>
         let frames = (job.frames - first).min(CHUNK);
         // What the decoder is asked for is an f32, and a joint that turns fast is elsewhere a rounding later.
         let seconds: Vec<f64> = job.seconds(first, frames).iter().map(|&s| (s as f32).into()).collect();
-        let source: Vec<Vec<Local>> =
+        let source: Vec<Vec<Transform64>> =
             (0..count).map(|j| source::joint(job.clip, skeleton, j, &job.tracks[j], &seconds)).collect();
         let model = search::place_all(&job.joints, &source);
         let motion: Vec<(Matrix, Matrix)> = seconds.iter().map(|&at| motion(job, clip, at)).collect();
@@ -191,20 +188,16 @@ pub(super) fn measure(job: &Job<'_>, clip: &Clip<'_>) -> Result<Measured, Error>
                 // The first one of the next chunk.
                 break;
             }
-            sample(clip, skeleton, at as f32, &mut pose)?;
+            sample_portably(clip, skeleton, at as f32, &mut pose)?;
             decoded.clear();
             let mut greatest = 0.0_f64;
             for (j, t) in pose.transforms().enumerate() {
-                let mut rotation = t.rotation.map(f64::from);
-                if (rotation.iter().map(|v| v * v).sum::<f64>() - 1.0).abs() > 1e-6 {
+                let mut local = Transform64::from(t);
+                if (local.rotation.iter().map(|v| v * v).sum::<f64>() - 1.0).abs() > ROUNDED {
                     // A rest pose of another length, which the authored clip has too.
-                    normalize(&mut rotation);
+                    normalize(&mut local.rotation);
                 }
-                let local = Matrix::new(&Local {
-                    rotation,
-                    translation: t.translation.map(f64::from),
-                    scale: t.scale.map(f64::from),
-                });
+                let local = Matrix::new(&local);
                 let joint = &job.joints[j];
                 let placed = joint.parent.map_or(local, |p| decoded[p].multiply(&local));
                 decoded.push(placed);
@@ -251,7 +244,7 @@ pub(super) fn measure(job: &Job<'_>, clip: &Clip<'_>) -> Result<Measured, Error>
 /// How the character as a whole is moved, decoded and as taken out of the clip.
 fn motion(job: &Job<'_>, clip: &Clip<'_>, seconds: f64) -> (Matrix, Matrix) {
     let matrix =
-        |Rigid { rotation, translation }| Matrix { linear: algebra::rotation(rotation), origin: translation };
+        |Rigid { rotation, translation }| Matrix { linear: quats::rows(rotation), origin: translation };
     let Some(motion) = &job.motion else { return (Matrix::IDENTITY, Matrix::IDENTITY) };
     (matrix(clip.motion_at(seconds)), matrix(motion.at(job, seconds)))
 }

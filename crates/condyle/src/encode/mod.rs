@@ -20,12 +20,11 @@ use alloc::vec::Vec;
 
 use crate::clip::layout::{Header, MOTION, WIDE, WIDTH};
 use crate::clip::spline::Degree;
-use crate::math::normalize;
+use crate::math::{ROUNDED, normalize};
 use crate::{
     Clip, Error, Events, Interpolation, RawClip, RootMotion, RootMotionOptions, Skeleton, Target, Track,
-    extract_root_motion,
+    Transform64, extract_root_motion,
 };
-use algebra::Local;
 use fit::Shape;
 pub use measure::{JointError, Measured};
 use motion::Motion;
@@ -38,8 +37,10 @@ use write::{Curves, Parts, Set};
 /// Compresses a clip: the fewest bytes that keep every point of the shell within the budget of its place.
 ///
 /// The error is measured in model space, through the whole hierarchy, on the decoded clip, at every frame and (unless
-/// [`EncodeOptions::between`] is off) at three moments between each two. It never exceeds the budget: what no curve can
-/// bring under it is stored as authored, and [`Encoded::authored`] says so. Steps are always stored as authored.
+/// [`EncodeOptions::between`] is off) at three moments between each two. It does not exceed the budget: what no curve can
+/// bring under it is stored as authored, and [`Encoded::authored`] says so. Steps are always stored as authored. Two things are beyond
+/// that, and [`Encoded::measured`] tells: budgets finer than what f32 rounds places of a character's size to, and a root motion
+/// ([`EncodeOptions::motion`]) too wild for any curve.
 ///
 /// `progress` is told now and then what part of the work is done, from 0 to 1. The same input makes the same bytes on every platform.
 ///
@@ -121,19 +122,19 @@ fn compress(job: &Job<'_>, progress: &mut dyn FnMut(f32)) -> Result<Encoded, Err
         Effort::Best => &[24, 48, 64, 96, 160, 256],
         _ => &[64],
     };
-    let mut best: Option<Encoded> = None;
-    for (at, &frames) in lengths.iter().enumerate() {
-        let (from, part) = (at as f32 / lengths.len() as f32, 1.0 / lengths.len() as f32);
-        let encoded = job.run(frames, &mut |done| progress(from + done * part))?;
-        if best.as_ref().is_none_or(|best| encoded.bytes.len() < best.bytes.len()) {
-            best = Some(encoded);
-        }
-        if job.frames <= frames {
-            break;
+    // A segment that the clip ends in is as good as a longer one.
+    let count = lengths.iter().position(|&frames| frames >= job.frames).map_or(lengths.len(), |at| at + 1);
+    let part = 1.0 / count as f32;
+    let mut run = |at: usize| job.run(lengths[at], &mut |done| progress((at as f32 + done) * part));
+    let mut best = run(0)?;
+    for at in 1..count {
+        let encoded = run(at)?;
+        if encoded.bytes.len() < best.bytes.len() {
+            best = encoded;
         }
     }
     progress(1.0);
-    best.ok_or(Error::TooMany { what: "segments", found: 0, limit: 0 })
+    Ok(best)
 }
 
 /// The most frames of a clip.
@@ -187,18 +188,14 @@ impl<'a> Job<'a> {
         let rest: Vec<_> = skeleton.rest().transforms().collect();
         let mut joints: Vec<JointFacts> = Vec::with_capacity(count);
         for ((j, shell), tracks) in shell.into_iter().enumerate().zip(&tracks) {
-            let mut rotation = rest[j].rotation.map(f64::from);
-            let squares: f64 = rotation.iter().map(|v| v * v).sum();
-            normalize(&mut rotation);
+            let mut rest = Transform64::from(rest[j]);
+            let squares: f64 = rest.rotation.iter().map(|v| v * v).sum();
+            normalize(&mut rest.rotation);
             // A rest pose of another length cannot be multiplied with.
-            let is_loose = (squares - 1.0).abs() > 1e-6;
+            let is_loose = (squares - 1.0).abs() > ROUNDED;
             joints.push(JointFacts {
                 parent: skeleton.parent(j as u16).map(usize::from),
-                rest: Local {
-                    rotation,
-                    translation: rest[j].translation.map(f64::from),
-                    scale: rest[j].scale.map(f64::from),
-                },
+                rest,
                 shell,
                 budget: less(options.budget, kept),
                 exact: [
@@ -246,7 +243,8 @@ impl<'a> Job<'a> {
         let is_off = |track: &Track| self.moments > 1 && !rate::is_on_frames(self.clip, track, self.rate);
         let mut exact_sets: Vec<bool> =
             self.set_tracks.iter().map(|t| t.interpolation == Interpolation::Step || is_off(t)).collect();
-        let mut authored = Vec::new();
+        let off = self.set_tracks.iter().filter(|t| t.interpolation != Interpolation::Step && is_off(t));
+        let mut authored: Vec<Target> = off.map(|track| track.target).collect();
         let mut given_up = 0;
         loop {
             let mut segments: Vec<Curves> = Vec::with_capacity(segment_count);
@@ -384,7 +382,7 @@ impl<'a> Job<'a> {
         shapes: &[Shape],
     ) -> Result<Curves, Failed> {
         let seconds = self.seconds(first, frames);
-        let source: Vec<Vec<Local>> = (0..joints.len())
+        let source: Vec<Vec<Transform64>> = (0..joints.len())
             .map(|j| source::joint(self.clip, self.skeleton, j, &self.tracks[j], &seconds))
             .collect();
         let shares: &[(f64, f64)] = match self.options.effort {
@@ -471,7 +469,7 @@ impl<'a> Job<'a> {
         let parts =
             Parts { header, sets: &self.sets, exact: &exact, events: self.events.as_slice(), segments };
         let bytes = write::write(self.clip, &parts)?;
-        let measured = self.measure(&Clip::from_bytes(&bytes)?)?;
+        let measured = measure::measure(self, &Clip::from_bytes(&bytes)?)?;
         let mut encodings = vec![(Encoding::Constant, 0), (Encoding::Linear, 0), (Encoding::Spline, 0)];
         for curve in segments.iter().flat_map(|segment| &segment.curves) {
             let at = match curve.degree {
@@ -491,11 +489,6 @@ impl<'a> Job<'a> {
             encodings,
             authored: authored.to_vec(),
         })
-    }
-
-    /// Decodes the clip, and compares it with what was authored.
-    fn measure(&self, clip: &Clip<'_>) -> Result<Measured, Error> {
-        measure::measure(self, clip)
     }
 }
 

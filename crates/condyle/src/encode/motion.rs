@@ -3,14 +3,14 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::algebra::{Local, Vector, length, subtract};
+use super::algebra::{Vector, length, subtract};
 use super::curve::Curve;
 use super::fit::Shape;
 use super::search::{self, JointFacts, Task};
 use super::shares::{ROUNDS, Share, tighten};
 use super::{Job, source};
 use crate::clip::spline::Degree;
-use crate::{Error, Rigid, RootMotion, Transform};
+use crate::{Error, Rigid, RootMotion, Transform64};
 
 /// What part of the budget the motion takes, wherever on the character. It has two tracks of hundreds, so little is lost by giving
 /// it few errors and the pose nearly all.
@@ -33,7 +33,7 @@ impl Motion {
         // The character where the clip starts, which is where it stays but for what is no motion.
         let start = job.seconds(0, 0);
         let local = |j: usize| source::joint(job.clip, job.skeleton, j, &job.tracks[j], &start[..1]);
-        let local: Vec<Vec<Local>> = (0..job.joints.len()).map(local).collect();
+        let local: Vec<Vec<Transform64>> = (0..job.joints.len()).map(local).collect();
         let model = search::place_all(&job.joints, &local);
         let middle = model[usize::from(joint)][0].origin;
         let mut reach = 0.0_f64;
@@ -49,12 +49,7 @@ impl Motion {
                 shell.push(point);
             }
         }
-        let t = Transform::IDENTITY;
-        let rest = Local {
-            rotation: t.rotation.map(f64::from),
-            translation: t.translation.map(f64::from),
-            scale: t.scale.map(f64::from),
-        };
+        let rest = Transform64::IDENTITY;
         let facts = JointFacts { parent: None, rest, shell, budget: budget / AROUND, exact: [false; 3] };
         Self { motion, facts }
     }
@@ -74,7 +69,7 @@ impl Motion {
     ) -> Result<Vec<Curve>, Error> {
         let local = |&seconds: &f64| {
             let Rigid { rotation, translation } = self.at(job, seconds);
-            Local { rotation, translation, ..self.facts.rest }
+            Transform64 { rotation, translation, ..self.facts.rest }
         };
         let seconds = job.seconds(first, frames);
         let source = [seconds.iter().map(local).collect::<Vec<_>>()];

@@ -33,7 +33,7 @@ impl Effort {
     pub const ALL: [Self; 3] = [Self::Fast, Self::Normal, Self::Best];
 }
 
-/// What [`encode`] is asked for.
+/// What [`encode`](crate::encode) is asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EncodeOptions {
     /// How far a point of the shell may be from its place, in the skeleton's units.
@@ -50,10 +50,10 @@ pub struct EncodeOptions {
     pub between: bool,
     /// How long to look.
     pub effort: Effort,
-    /// What is taken out of the pose as the motion of the character, for [`Clip::motion_at`], as
+    /// What is taken out of the pose as the motion of the character, for [`Clip::motion_at`](crate::Clip::motion_at), as
     /// [`extract_root_motion`](crate::extract_root_motion) does it, but with a sample at each frame whatever its `sample_rate`. What the motion is off by counts within the budget, wherever on the character it is.
     pub motion: Option<RootMotionOptions>,
-    /// What happens during the clip, for [`Clip::events`]: seconds count from the clip's start.
+    /// What happens during the clip, for [`Clip::events`](crate::Clip::events): seconds count from the clip's start.
     pub events: Vec<Event>,
 }
 
@@ -75,7 +75,8 @@ impl Default for EncodeOptions {
 }
 
 impl Shell {
-    /// The farthest vertices that follow each joint, of all meshes that hang on the skeleton: what no vertex exceeds.
+    /// The farthest vertices that follow each joint, of all meshes that hang on the skeleton: in 26 directions. A vertex between
+    /// these may be a few percent farther from its place than they are.
     ///
     /// Joints without vertices get three points at `distance` along their axes, in the skeleton's units.
     ///
@@ -98,7 +99,7 @@ pub enum Encoding {
     Constant,
     /// Straight lines, and slerp, between keys at every frame.
     Linear,
-    /// A cubic spline with fewer keys than frames, or as many.
+    /// A cubic spline: nearly always with fewer keys than frames.
     Spline,
     /// The authored keys.
     Authored,
@@ -107,7 +108,7 @@ pub enum Encoding {
 /// A clip, and how good it is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Encoded {
-    /// For [`Clip::from_bytes`].
+    /// For [`Clip::from_bytes`](crate::Clip::from_bytes).
     pub bytes: Vec<u8>,
     /// What the decoded clip was found to be off by.
     pub measured: Measured,

@@ -3,8 +3,11 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::algebra::{Local, Matrix, Quat, Vector, apply, conjugate, dot, length, product, subtract};
+use super::algebra::{Matrix, Vector, apply, length, subtract};
 use super::search::{STILL, Task};
+use crate::Transform64;
+use crate::decompose::dot;
+use crate::math::quats::{Quat64, conjugate, product};
 
 /// At most that many points of each joint that hangs on another one and does not move against it.
 const MOST_POINTS: usize = 14;
@@ -31,8 +34,8 @@ pub(super) fn hang(task: &Task<'_>, model: &[Vec<Matrix>]) -> (Vec<Vec<Point>>, 
         let Some(parent) = joint.parent else { continue };
         let outer = model[parent][source.len() / 2].reach();
         let reach = reach(&points[index], &model[index][source.len() / 2]);
-        let shift = |local: &Local| length(subtract(local.translation, middle.translation)) * outer;
-        let moves = |local: &Local| {
+        let shift = |local: &Transform64| length(subtract(local.translation, middle.translation)) * outer;
+        let moves = |local: &Transform64| {
             let stretched = length(subtract(local.scale, middle.scale)) * reach;
             turned(middle.rotation, local.rotation) * reach + shift(local) + stretched
         };
@@ -97,7 +100,7 @@ pub(super) fn reach(points: &[Point], model: &Matrix) -> f64 {
 }
 
 /// The angle between two rotations, roughly, and at least as large where it is small.
-pub(super) fn turned(a: Quat, b: Quat) -> f64 {
+pub(super) fn turned(a: Quat64, b: Quat64) -> f64 {
     let [x, y, z, _] = product(conjugate(a), b);
     2.0 * length([x, y, z])
 }

@@ -7,19 +7,21 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::algebra::{Local, Matrix, Vector, add, apply, dot, length, subtract};
+use super::algebra::{Matrix, Vector, add, apply, length, subtract};
 use super::curve::{Curve, cheapest, constant, decoded_constant, scaled};
 use super::fit::Shape;
 use super::points::{Point, hang, turned};
 use super::shares::Share;
 use super::turn::turn;
+use crate::Transform64;
 use crate::clip::layout::Kind;
+use crate::decompose::dot;
 
 /// What is known of a joint before a segment is looked at.
 #[derive(Debug, Clone)]
 pub(super) struct JointFacts {
     pub(super) parent: Option<usize>,
-    pub(super) rest: Local,
+    pub(super) rest: Transform64,
     /// Points in the joint's own space that must stay within the budget.
     pub(super) shell: Vec<Vector>,
     pub(super) budget: f64,
@@ -31,7 +33,7 @@ pub(super) struct JointFacts {
 pub(super) struct Task<'a> {
     pub(super) joints: &'a [JointFacts],
     /// Per joint and moment.
-    pub(super) source: &'a [Vec<Local>],
+    pub(super) source: &'a [Vec<Transform64>],
     /// The kinds of curves, those with few keys first.
     pub(super) shapes: &'a [Shape],
     /// One for each joint.
@@ -48,8 +50,8 @@ pub(super) struct Found {
     pub(super) missing: Vec<(usize, usize)>,
     /// As asked.
     pub(super) straight: bool,
-    /// The greatest error of each joint, as a part of its budget, and which moment has it.
-    pub(super) errors: Vec<(f64, usize)>,
+    /// The greatest error of each joint, as a part of its budget.
+    pub(super) errors: Vec<f64>,
 }
 
 impl Found {
@@ -60,7 +62,7 @@ impl Found {
 
     /// The joints that are beyond their budgets or have no curve, without those below them.
     pub(super) fn failed(&self, joints: &[JointFacts]) -> Vec<usize> {
-        let mut fails: Vec<bool> = self.errors.iter().map(|&(error, _)| error > 1.0).collect();
+        let mut fails: Vec<bool> = self.errors.iter().map(|&error| error > 1.0).collect();
         for &(joint, _) in &self.missing {
             fails[joint] = true;
         }
@@ -111,7 +113,12 @@ pub(super) fn search(task: &Task<'_>) -> Found {
 }
 
 /// Whether nlerp between frames is as good as slerp, but for a part of the budget, for a character of this size.
-pub(super) fn is_straight(joints: &[JointFacts], source: &[Vec<Local>], moments: usize, size: f64) -> bool {
+pub(super) fn is_straight(
+    joints: &[JointFacts],
+    source: &[Vec<Transform64>],
+    moments: usize,
+    size: f64,
+) -> bool {
     joints.iter().zip(source).all(|(joint, locals)| {
         let mut frames = locals.iter().step_by(moments);
         let Some(mut last) = frames.next() else { return true };
@@ -125,7 +132,7 @@ pub(super) fn is_straight(joints: &[JointFacts], source: &[Vec<Local>], moments:
 }
 
 /// The model matrices of all joints, per joint and moment.
-pub(super) fn place_all(joints: &[JointFacts], source: &[Vec<Local>]) -> Vec<Vec<Matrix>> {
+pub(super) fn place_all(joints: &[JointFacts], source: &[Vec<Transform64>]) -> Vec<Vec<Matrix>> {
     let mut model: Vec<Vec<Matrix>> = Vec::with_capacity(joints.len());
     for (joint, locals) in joints.iter().zip(source) {
         let local = locals.iter().map(Matrix::new);
@@ -138,18 +145,13 @@ pub(super) fn place_all(joints: &[JointFacts], source: &[Vec<Local>]) -> Vec<Vec
     model
 }
 
-/// The greatest error of a joint's own points as a part of its budget, and when.
-fn error(joint: &JointFacts, decoded: &[Matrix], model: &[Matrix]) -> (f64, usize) {
-    let mut worst = (0.0, 0);
-    for (moment, (got, want)) in decoded.iter().zip(model).enumerate() {
-        for &point in &joint.shell {
-            let off = length(subtract(got.point(point), want.point(point))) / joint.budget;
-            if off > worst.0 {
-                worst = (off, moment);
-            }
-        }
-    }
-    worst
+/// The greatest error of a joint's own points as a part of its budget.
+fn error(joint: &JointFacts, decoded: &[Matrix], model: &[Matrix]) -> f64 {
+    let of_moment = |(got, want): (&Matrix, &Matrix)| {
+        let off = |&point: &Vector| length(subtract(got.point(point), want.point(point)));
+        joint.shell.iter().map(off).fold(0.0, f64::max)
+    };
+    decoded.iter().zip(model).map(of_moment).fold(0.0, f64::max) / joint.budget
 }
 
 /// The translation of a joint: at rest, constant, or a curve that brings it to its place.
@@ -158,7 +160,7 @@ fn translate(
     index: usize,
     parents: Option<&[Matrix]>,
     model: &[Matrix],
-    own: &mut [Local],
+    own: &mut [Transform64],
     found: &mut Found,
 ) {
     let joint = &task.joints[index];
@@ -203,13 +205,15 @@ fn translate(
             dot(off, off) <= limit * limit
         })
     });
-    decode(task, (name, curve), found, |shape, keys, moment| {
-        own[moment].translation = add(rest, shape.value(keys, moment));
-    });
+    if let Some((shape, keys)) = keep(task, name, curve, found) {
+        for (moment, local) in own.iter_mut().enumerate() {
+            local.translation = add(rest, shape.value(&keys, moment));
+        }
+    }
 }
 
 /// The scale of a joint.
-fn stretch(task: &Task<'_>, index: usize, points: &[Point], own: &mut [Local], found: &mut Found) {
+fn stretch(task: &Task<'_>, index: usize, points: &[Point], own: &mut [Transform64], found: &mut Found) {
     let joint = &task.joints[index];
     if joint.exact[2] {
         return;
@@ -243,28 +247,29 @@ fn stretch(task: &Task<'_>, index: usize, points: &[Point], own: &mut [Local], f
             (0..targets.len()).all(|moment| off(shape.value(keys, moment), targets[moment]) <= limit)
         },
     );
-    decode(task, (name, curve), found, |shape, keys, moment| {
-        own[moment].scale = add(rest, shape.value(keys, moment));
-    });
+    if let Some((shape, keys)) = keep(task, name, curve, found) {
+        for (moment, local) in own.iter_mut().enumerate() {
+            local.scale = add(rest, shape.value(&keys, moment));
+        }
+    }
 }
 
-/// Puts what the decoder will find in place of what was authored. Without a curve that stays, and is found missing.
-pub(super) fn decode(
-    task: &Task<'_>,
-    ((kind, index), curve): ((Kind, usize), Option<Curve>),
+/// Keeps a curve, and returns what the decoder will make of it: its shape and its keys. Without a curve what was authored stays, and is
+/// found missing.
+pub(super) fn keep<'a>(
+    task: &Task<'a>,
+    (kind, index): (Kind, usize),
+    curve: Option<Curve>,
     found: &mut Found,
-    mut put: impl FnMut(&Shape, &[[f64; 3]], usize),
-) {
+) -> Option<(&'a Shape, Vec<[f64; 3]>)> {
     let Some(curve) = curve else {
         found.missing.push((index, kind as usize));
-        return;
+        return None;
     };
     let is_its = |shape: &&Shape| shape.degree == curve.degree && shape.intervals == curve.intervals;
-    let moments = task.source.first().map_or(0, Vec::len);
-    if let Some(shape) = task.shapes.iter().find(is_its) {
-        let mut values = Vec::new();
-        scaled(&curve.keys, curve.code, &mut values);
-        (0..moments).for_each(|moment| put(shape, &values, moment));
-    }
+    let shape = task.shapes.iter().find(is_its)?;
+    let mut keys = Vec::new();
+    scaled(&curve.keys, curve.code, &mut keys);
     found.curves.push(curve);
+    Some((shape, keys))
 }

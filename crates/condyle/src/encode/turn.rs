@@ -2,17 +2,17 @@
 
 use alloc::vec::Vec;
 
-use super::algebra::{
-    Local, Matrix, Quat, Vector, apply, conjugate, cross, dot, exponential, logarithm, product, rotation,
-    solve, subtract,
-};
+use super::algebra::{Matrix, Vector, apply, log_near, solve, subtract};
 use super::curve::{cheapest, constant, decoded_constant};
 use super::fit::Shape;
 use super::points::{self, Point, turned};
-use super::search::{FINE, Found, KEPT, STILL, Task, decode};
+use super::search::{FINE, Found, KEPT, STILL, Task, keep};
+use crate::Transform64;
 use crate::clip::layout::Kind;
 use crate::clip::spline::Degree;
+use crate::decompose::{cross, dot};
 use crate::math::normalize;
+use crate::math::quats::{Quat64, conjugate, exp, product, rows};
 
 /// How far a place that a rotation cannot reach may turn it.
 const RIDGE: f64 = 1e-3;
@@ -29,27 +29,27 @@ struct Aims<'a> {
 
 impl Aims<'_> {
     /// Whether all points are within their limits at a moment.
-    fn holds(&self, moment: usize, q: Quat) -> bool {
-        let rows = rotation(q);
+    fn holds(&self, moment: usize, q: Quat64) -> bool {
+        let turn = rows(q);
         let count = self.points.len();
         let outer = &self.outer[moment];
         let from = moment * count;
         self.points.iter().zip(&self.arms[from..]).zip(&self.aims[from..]).all(|((point, &arm), &aim)| {
-            let off = apply(outer, subtract(apply(&rows, arm), aim));
+            let off = apply(outer, subtract(apply(&turn, arm), aim));
             let limit = point.limit * KEPT;
             dot(off, off) <= limit * limit
         })
     }
 
     /// The rotation near `q` that brings the points nearest to their places.
-    fn best(&self, moment: usize, q: Quat) -> Quat {
-        let rows = rotation(q);
+    fn best(&self, moment: usize, q: Quat64) -> Quat64 {
+        let turn = rows(q);
         let outer = &self.outer[moment];
         let from = moment * self.points.len();
         let (mut normal, mut right) = ([[0.0; 3]; 3], [0.0; 3]);
         for (i, point) in self.points.iter().enumerate() {
             let weight = 1.0 / (point.limit * point.limit);
-            let arm = apply(&rows, self.arms[from + i]);
+            let arm = apply(&turn, self.arms[from + i]);
             let off = apply(outer, subtract(self.aims[from + i], arm));
             // What a small turn about each axis moves the point by.
             let ways = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
@@ -65,7 +65,7 @@ impl Aims<'_> {
         for (axis, row) in normal.iter_mut().enumerate() {
             row[axis] += RIDGE * trace;
         }
-        product(exponential(solve(&normal, right).map(|v| v * 0.5)), q)
+        product(exp(solve(&normal, right).map(|v| v * 0.5)), q)
     }
 }
 
@@ -75,7 +75,7 @@ pub(super) fn turn(
     (index, hangs): (usize, bool),
     parents: Option<&[Matrix]>,
     (model, points): (&[Matrix], &[Point]),
-    own: &mut [Local],
+    own: &mut [Transform64],
     found: &mut Found,
 ) {
     let joint = &task.joints[index];
@@ -90,28 +90,28 @@ pub(super) fn turn(
     let limit = points.iter().map(|point| point.limit).fold(f64::INFINITY, f64::min).min(joint.budget);
     let aims = aim(parents, model, points, own);
     // One value will do where what hangs above keeps the joint in its place, or where it is in its place anyway.
-    let near = |to: Quat| own.iter().all(|local| turned(to, local.rotation) * reach < limit * STILL);
-    let serves = |value: Quat| hangs || (0..own.len()).all(|moment| aims.holds(moment, value));
+    let near = |to: Quat64| own.iter().all(|local| turned(to, local.rotation) * reach < limit * STILL);
+    let serves = |value: Quat64| hangs || (0..own.len()).all(|moment| aims.holds(moment, value));
     if near(rest) && serves(rest) {
         own.iter_mut().for_each(|local| local.rotation = rest);
         return;
     }
     if near(middle) {
-        let log = logarithm(product(conjugate(rest), middle), [0.0; 3]);
+        let log = log_near(product(conjugate(rest), middle), [0.0; 3]);
         let curve = constant(name, log, limit * FINE / reach.max(f64::MIN_POSITIVE));
-        let value = product(rest, exponential(decoded_constant(curve.as_ref())));
+        let value = product(rest, exp(decoded_constant(curve.as_ref())));
         if serves(value) {
             own.iter_mut().for_each(|local| local.rotation = value);
             found.curves.extend(curve);
             return;
         }
     }
-    let mut near = logarithm(product(conjugate(rest), own[0].rotation), [0.0; 3]);
+    let mut near = log_near(product(conjugate(rest), own[0].rotation), [0.0; 3]);
     let targets: Vec<Vector> = own
         .iter()
         .enumerate()
         .map(|(moment, local)| {
-            near = logarithm(product(conjugate(rest), aims.best(moment, local.rotation)), near);
+            near = log_near(product(conjugate(rest), aims.best(moment, local.rotation)), near);
             near
         })
         .collect();
@@ -137,12 +137,20 @@ pub(super) fn turn(
             }
         },
     );
-    decode(task, (name, curve), found, |shape, keys, moment| {
-        own[moment].rotation = Path::new(rest, shape, keys, task.straight).at(moment);
-    });
+    if let Some((shape, keys)) = keep(task, name, curve, found) {
+        let mut path = Path::new(rest, shape, &keys, task.straight);
+        for (moment, local) in own.iter_mut().enumerate() {
+            local.rotation = path.at(moment);
+        }
+    }
 }
 
-fn aim<'a>(parents: Option<&[Matrix]>, model: &[Matrix], points: &'a [Point], own: &[Local]) -> Aims<'a> {
+fn aim<'a>(
+    parents: Option<&[Matrix]>,
+    model: &[Matrix],
+    points: &'a [Point],
+    own: &[Transform64],
+) -> Aims<'a> {
     let room = own.len() * points.len();
     let (mut arms, mut aims) = (Vec::with_capacity(room), Vec::with_capacity(room));
     let mut outer = Vec::with_capacity(own.len());
@@ -160,35 +168,35 @@ fn aim<'a>(parents: Option<&[Matrix]>, model: &[Matrix], points: &'a [Point], ow
 
 /// The rotations of a curve, as the decoder makes them.
 struct Path<'a> {
-    rest: Quat,
+    rest: Quat64,
     shape: &'a Shape,
     keys: &'a [[f64; 3]],
     /// From key to key: the interval that the last moment was in, its first key, the next one on its side, and the logarithm of the
     /// turn to it.
-    span: Option<(usize, Quat, Quat, Vector)>,
+    span: Option<(usize, Quat64, Quat64, Vector)>,
     straight: bool,
 }
 
 impl<'a> Path<'a> {
-    fn new(rest: Quat, shape: &'a Shape, keys: &'a [[f64; 3]], straight: bool) -> Self {
+    fn new(rest: Quat64, shape: &'a Shape, keys: &'a [[f64; 3]], straight: bool) -> Self {
         Self { rest, shape, keys, span: None, straight }
     }
 
-    fn at(&mut self, moment: usize) -> Quat {
+    fn at(&mut self, moment: usize) -> Quat64 {
         if self.shape.degree == Degree::Cubic {
-            return product(self.rest, exponential(self.shape.value(self.keys, moment)));
+            return product(self.rest, exp(self.shape.value(self.keys, moment)));
         }
         let (interval, t) = self.shape.interval(moment);
         let (from, to, way) = match self.span {
             Some((last, from, to, way)) if last == interval => (from, to, way),
             _ => {
-                let key = |at: usize| exponential(self.keys[at]);
+                let key = |at: usize| exp(self.keys[at]);
                 let (from, mut to) = (key(interval), key(interval + 1));
                 if from.iter().zip(to).map(|(a, b)| a * b).sum::<f64>() < 0.0 {
                     to = to.map(|v| -v);
                 }
                 let way =
-                    if self.straight { [0.0; 3] } else { logarithm(product(conjugate(from), to), [0.0; 3]) };
+                    if self.straight { [0.0; 3] } else { log_near(product(conjugate(from), to), [0.0; 3]) };
                 let (from, to) = (product(self.rest, from), product(self.rest, to));
                 self.span = Some((interval, from, to, way));
                 (from, to, way)
@@ -199,6 +207,6 @@ impl<'a> Path<'a> {
             normalize(&mut q);
             return q;
         }
-        product(from, exponential(way.map(|v| v * t)))
+        product(from, exp(way.map(|v| v * t)))
     }
 }

@@ -388,9 +388,7 @@ impl Plan {
         if self.how.arc == Arc::AsGiven || is_beyond(t) {
             return None;
         }
-        let second_nearer = t > 0.5;
-        // Rounded once: in f64 the difference is exact.
-        let f = if second_nearer { 1.0 - f64::from(t) } else { f64::from(t) };
+        let (nearer, f) = one_factor::nearer(t);
         let eberly = |terms: Terms, factor| {
             let k = |t| formula::eberly_coefficients(terms, factor, t);
             match terms.count() {
@@ -412,7 +410,6 @@ impl Plan {
             Method::EberlyHalved(terms) if self.halves => eberly(terms, formula::factor_halved(terms)),
             _ => return None,
         };
-        let nearer = if second_nearer { Nearer::Second } else { Nearer::First };
         Some(Uniform { f: f as f32, nearer, kind })
     }
 

@@ -16,8 +16,8 @@ pub(crate) struct OneFactor {
     factor: f32,
 }
 
-/// The nearer end, and how far it is from there.
-fn nearer(t: f32) -> (Nearer, f64) {
+/// The nearer end, and how far it is from there: to be rounded once, as in f64 the difference is exact.
+pub(super) fn nearer(t: f32) -> (Nearer, f64) {
     let t = f64::from(t);
     if t > 0.5 { (Nearer::Second, 1.0 - t) } else { (Nearer::First, t) }
 }

@@ -1,6 +1,6 @@
-//! Quaternions in f64, for what is done once: constructors, and the moment of a transition.
+//! Quaternions in f64: what is worked out once, or is to be exact.
 
-use super::{atan2_f64, sqrt_f64};
+use super::{atan2_f64, cos_f64, normalize, sin_f64, sqrt_f64};
 use crate::decompose::dot;
 
 /// A quaternion `[x, y, z, w]` in f64.
@@ -10,10 +10,10 @@ pub(crate) type Quat64 = [f64; 4];
 pub(crate) fn product(a: Quat64, b: Quat64) -> Quat64 {
     let ([ax, ay, az, aw], [bx, by, bz, bw]) = (a, b);
     [
-        aw * bx + ax * bw + (ay * bz - az * by),
-        aw * by + ay * bw + (az * bx - ax * bz),
-        aw * bz + az * bw + (ax * by - ay * bx),
-        aw * bw - (ax * bx + ay * by + az * bz),
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+        aw * bw - ax * bx - ay * by - az * bz,
     ]
 }
 
@@ -35,16 +35,51 @@ pub(crate) fn log([x, y, z, w]: Quat64) -> [f64; 3] {
     if sine == 0.0 { v } else { v.map(|v| v * (atan2_f64(sine, w) / sine)) }
 }
 
+/// The quaternion whose logarithm is `half`: about it as an axis, by twice its length, up to 2,000,000.
+pub(crate) fn exp(half: [f64; 3]) -> Quat64 {
+    let angle = sqrt_f64(dot(half, half));
+    let ratio = if angle > 1e-100 { sin_f64(angle) / angle } else { 1.0 };
+    let [x, y, z] = half.map(|v| v * ratio);
+    [x, y, z, cos_f64(angle)]
+}
+
+/// The vector along the axis of a rotation, as long as its angle, at most π. Of a half turn either way is as short: that one of which the
+/// first component that is not 0 is positive.
+pub(crate) fn rotation_vector(q: Quat64) -> [f64; 3] {
+    let [x, y, z, w] = q;
+    let back = w < 0.0 || (w == 0.0 && [x, y, z].into_iter().find(|&v| v != 0.0).is_some_and(|v| v < 0.0));
+    log(if back { q.map(|v| -v) } else { q }).map(|v| 2.0 * v)
+}
+
+/// The rotation about a vector by an angle of its length, of unit length to the last place.
+pub(crate) fn from_rotation_vector(v: [f64; 3]) -> Quat64 {
+    let mut q = exp(v.map(|v| v / 2.0));
+    normalize(&mut q);
+    q
+}
+
 /// `v` turned by a unit quaternion.
-pub(crate) fn rotate(q: Quat64, [x, y, z]: [f64; 3]) -> [f64; 3] {
-    let [x, y, z, _] = product(product(q, [x, y, z, 0.0]), conjugate(q));
-    [x, y, z]
+pub(crate) fn rotate([x, y, z, w]: Quat64, v: [f64; 3]) -> [f64; 3] {
+    let twice = [2.0 * (y * v[2] - z * v[1]), 2.0 * (z * v[0] - x * v[2]), 2.0 * (x * v[1] - y * v[0])];
+    [
+        v[0] + w * twice[0] + (y * twice[2] - z * twice[1]),
+        v[1] + w * twice[1] + (z * twice[0] - x * twice[2]),
+        v[2] + w * twice[2] + (x * twice[1] - y * twice[0]),
+    ]
+}
+
+/// The three rows of the matrix of a unit quaternion.
+pub(crate) fn rows([x, y, z, w]: Quat64) -> [[f64; 3]; 3] {
+    [
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
+        [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
+        [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
+    ]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::normalize;
     use crate::reference;
     use crate::testing::{Random, tries};
 
@@ -52,24 +87,53 @@ mod tests {
         a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
     }
 
+    fn unit(random: &mut Random) -> Quat64 {
+        let mut q = random.unit::<4>().map(f64::from);
+        normalize(&mut q);
+        q
+    }
+
     #[test]
     fn they_are_the_formulas() {
         let mut random = Random(40);
         for _ in 0..tries(1000) {
-            let [a, b] = [random.unit::<4>(), random.unit()].map(|q| {
-                let mut q = q.map(f64::from);
-                normalize(&mut q);
-                q
-            });
+            let [a, b] = [unit(&mut random), unit(&mut random)];
             let v = random.vector(2.0).map(f64::from);
             assert!(far(product(a, b), reference::quat_product(a, b)) < 1e-15, "{a:?} {b:?}");
             assert!(far(product(conjugate(a), a), [0.0, 0.0, 0.0, 1.0]) < 1e-15, "{a:?}");
             assert!(far(rotate(a, v), reference::rotate(a, v)) < 1e-14, "{a:?} {v:?}");
             let (log, want) = (log(a), reference::quat_log(a));
             assert!(far(log, want) < 1e-11, "{a:?}: {log:?} instead of {want:?}");
+            assert!(far(exp(log), a) < 1e-11, "{a:?}");
+            let turned = rows(a).map(|row| dot(row, v));
+            assert!(far(turned, rotate(a, v)) < 1e-14, "{a:?} {v:?}");
             assert!(far(near(a, b.map(|v| -v)), near(a, b)) == 0.0, "{a:?} {b:?}");
         }
         assert_eq!(log([0.0, 0.0, 0.0, 1.0]), [0.0; 3]);
         assert_eq!(log([1e-12, 0.0, 0.0, 1.0]), [1e-12, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn rotation_vectors_lead_back() {
+        let mut random = Random(3);
+        for case in 0..tries(2000) {
+            let mut q = unit(&mut random);
+            if case % 4 == 0 {
+                // Small angles and nearly half turns.
+                let at = if case % 8 == 0 { 3 } else { case / 8 % 3 };
+                q = core::array::from_fn(|c| if c == at { q[c] } else { q[c] * 1e-6 });
+                normalize(&mut q);
+            }
+            let (v, back) = (rotation_vector(q), from_rotation_vector(rotation_vector(q)));
+            assert!(v.iter().map(|v| v * v).sum::<f64>() < 9.87, "case {case}: {v:?}");
+            let error = |sign: f64| (0..4).map(|c| (q[c] - sign * back[c]).abs()).fold(0.0, f64::max);
+            assert!(error(1.0).min(error(-1.0)) < 1e-11, "case {case}: {q:?}, {back:?}");
+            assert_eq!(rotation_vector(q.map(|v| -v)), v, "case {case}");
+        }
+        assert_eq!(rotation_vector([0.0, 0.0, 0.0, 1.0]), [0.0; 3]);
+        assert_eq!(from_rotation_vector([0.0; 3]), [0.0, 0.0, 0.0, 1.0]);
+        assert_eq!(rotation_vector([0.0, -1.0, 0.0, 0.0]), rotation_vector([0.0, 1.0, 0.0, 0.0]));
+        let far = from_rotation_vector([0.0, 2e6, 0.0]);
+        assert!((far[1] - 1e6_f64.sin()).abs() < 1e-9, "{far:?}");
     }
 }

@@ -5,10 +5,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::RootMotion;
+use crate::math::quats::{conjugate, product, rotate};
 use crate::math::{normalize, slerp_f64};
 use crate::playback::check_duration;
-use crate::rigid::{conjugate, product, rotate};
-use crate::sample::exact_value;
+use crate::sample::{Span, value_at};
 use crate::{Error, Interpolation, RawClip, Skeleton, Target, Track, Transform, Transform64};
 
 /// How much of a joint's rotation is motion of the character.
@@ -196,21 +196,17 @@ impl Paths<'_> {
 
     fn value<const N: usize>(&self, target: Target, seconds: f64) -> Option<[f64; N]> {
         let track = self.track(target)?;
-        Some(exact_value(track, &self.clip.timelines()[track.timeline], seconds))
+        let times = &self.clip.timelines()[track.timeline];
+        Some(value_at(track, Span::find_exactly(times, seconds, 0)))
     }
 
     /// The local transform of a joint; `seconds` in the time of the clip's keys.
     fn local(&self, joint: u16, seconds: f64) -> Transform64 {
-        let rest = self.skeleton.rest().get(joint.into());
-        let scale = self.value(Target::Scale(joint), seconds);
+        let rest = Transform64::from(self.skeleton.rest().get(joint.into()));
         Transform64 {
-            rotation: self
-                .value(Target::Rotation(joint), seconds)
-                .unwrap_or_else(|| rest.rotation.map(f64::from)),
-            translation: self
-                .value(Target::Translation(joint), seconds)
-                .unwrap_or_else(|| rest.translation.map(f64::from)),
-            scale: scale.unwrap_or_else(|| rest.scale.map(f64::from)),
+            rotation: self.value(Target::Rotation(joint), seconds).unwrap_or(rest.rotation),
+            translation: self.value(Target::Translation(joint), seconds).unwrap_or(rest.translation),
+            scale: self.value(Target::Scale(joint), seconds).unwrap_or(rest.scale),
         }
     }
 
@@ -233,12 +229,7 @@ impl Paths<'_> {
         let mut places: Vec<[[f64; 4]; 3]> = Vec::with_capacity(self.skeleton.joint_count());
         let mut size = 0.0_f64;
         for (joint, rest) in (0..).zip(self.skeleton.rest().transforms()) {
-            let wide = |v: [f32; 3]| v.map(f64::from);
-            let mut local = Transform64 {
-                rotation: rest.rotation.map(f64::from),
-                translation: wide(rest.translation),
-                scale: wide(rest.scale),
-            };
+            let mut local = Transform64::from(rest);
             let Some(parent) = self.skeleton.parent(joint) else {
                 local.translation = [0.0; 3];
                 places.push(local.to_rows());

@@ -5,7 +5,7 @@ use crate::clip::Place;
 use crate::clip::layout::{Kind, WIDTH, unpack_widths};
 use crate::clip::spline::{Degree, Taps};
 use crate::pose::{BLOCK, PoseBlock};
-use crate::simd::dispatch;
+use crate::simd::{Dispatch, dispatch};
 use crate::{Clip, Error, Pose, Skeleton, Target, Transform};
 
 fn check(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32) -> Result<(), Error> {
@@ -25,7 +25,20 @@ fn check(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32) -> Result<(), Error
 pub fn sample(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32, pose: &mut Pose) -> Result<(), Error> {
     check(clip, skeleton, seconds)?;
     pose.check_joints("pose", clip.joint_count())?;
-    run(clip, skeleton, seconds, None, pose.blocks_mut());
+    run(Dispatch::current(), clip, skeleton, seconds, None, pose.blocks_mut());
+    Ok(())
+}
+
+/// [`sample`] in the portable mode, whatever the current one: what is decided by it is decided everywhere so.
+pub(crate) fn sample_portably(
+    clip: &Clip<'_>,
+    skeleton: &Skeleton,
+    seconds: f32,
+    pose: &mut Pose,
+) -> Result<(), Error> {
+    check(clip, skeleton, seconds)?;
+    pose.check_joints("pose", clip.joint_count())?;
+    run(Dispatch::current().portable(), clip, skeleton, seconds, None, pose.blocks_mut());
     Ok(())
 }
 
@@ -46,6 +59,7 @@ pub fn sample_masked(
     pose.check_joints("pose", clip.joint_count())?;
     Error::check_len("mask", mask.len(), clip.joint_count())?;
     run(
+        Dispatch::current(),
         clip,
         skeleton,
         seconds,
@@ -71,7 +85,14 @@ pub fn sample_joint(
         return Err(Error::Index { what: "joint", at: 0, found: joint, count });
     }
     let mut block = [PoseBlock::IDENTITY];
-    run(clip, skeleton, seconds, Some(Wanted { first: joint, count: 1, mask: None }), &mut block);
+    run(
+        Dispatch::current(),
+        clip,
+        skeleton,
+        seconds,
+        Some(Wanted { first: joint, count: 1, mask: None }),
+        &mut block,
+    );
     Ok(block[0].get(0))
 }
 
@@ -99,12 +120,13 @@ pub fn sample_crowd(
         pose.check_joints("pose", character.clip.joint_count())?;
     }
     for (character, pose) in characters.iter().zip(poses) {
-        run(character.clip, skeleton, character.seconds, None, pose.blocks_mut());
+        run(Dispatch::current(), character.clip, skeleton, character.seconds, None, pose.blocks_mut());
     }
     Ok(())
 }
 
 fn run(
+    dispatch: Dispatch,
     clip: &Clip<'_>,
     skeleton: &Skeleton,
     seconds: f32,
@@ -122,7 +144,7 @@ fn run(
         one[0].set(0, &skeleton.rest().get(first));
         &one
     };
-    dispatch!(|s, mode| kernel::pose(s, mode, at, wanted, rest, blocks));
+    dispatch!(dispatch, |s, mode| kernel::pose(s, mode, at, wanted, rest, blocks));
     // The motion's track stands where the joint behind the last one would.
     if let (true, Some(block)) = (clip.has_motion(), blocks.get_mut(clip.joint_count() / BLOCK)) {
         block.set(clip.joint_count() % BLOCK, &Transform::IDENTITY);

@@ -3,7 +3,7 @@
 use super::clip::one_by_one;
 use crate::clip::layout::Kind;
 use crate::clip::spline::{Degree, Taps};
-use crate::rigid::{conjugate, exp, log, product};
+use crate::math::quats::{conjugate, from_rotation_vector, product, rotation_vector};
 use crate::{Clip, Error, Looping, Rigid, motion_over};
 
 impl Clip<'_> {
@@ -66,9 +66,9 @@ impl Clip<'_> {
             |_, taps| taps,
             |track, numbers| own(&mut translation, track, numbers),
         );
-        let [from, to] = [from, to].map(|half| exp(half.map(|v| 2.0 * v)));
-        let way = log(product(conjugate(from), to));
-        Rigid { rotation: product(from, exp(way.map(|v| v * part))), translation }
+        let [from, to] = [from, to].map(|half| from_rotation_vector(half.map(|v| 2.0 * v)));
+        let way = rotation_vector(product(conjugate(from), to));
+        Rigid { rotation: product(from, from_rotation_vector(way.map(|v| v * part))), translation }
     }
 
     /// How far the clip moves its character from one value of a clock to another: [`motion_over`](crate::motion_over).

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use fearless_simd::prelude::*;
 
 use crate::interpolate::{slerp_block, vector_block};
-use crate::math::{normalize, slerp_f64};
+use crate::math::{ROUNDED, normalize, slerp_f64};
 use crate::pose::{BLOCK, Lanes, PoseBlock};
 use crate::simd::{Mode, dispatch};
 use crate::{Error, Interpolation, Pose, RawClip, Skeleton, Target, Track};
@@ -48,6 +48,20 @@ impl Span {
             (Some(&from), Some(&to)) if from < seconds => {
                 let length = f64::from(to) - f64::from(from);
                 Self { key, factor: (f64::from(seconds) - f64::from(from)) / length, length }
+            }
+            _ => Self { key, ..Self::default() },
+        }
+    }
+
+    /// The same of a time that f32 need not hold.
+    pub(crate) fn find_exactly(times: &[f32], seconds: f64, hint: usize) -> Self {
+        let mut key = Self::find(times, seconds as f32, hint).key;
+        // A time that f32 has rounded up to a key is before it.
+        key -= usize::from(key > 0 && times.get(key).is_some_and(|&t| f64::from(t) > seconds));
+        match (times.get(key), times.get(key + 1)) {
+            (Some(&from), Some(&to)) if f64::from(from) < seconds => {
+                let length = f64::from(to) - f64::from(from);
+                Self { key, factor: (seconds - f64::from(from)) / length, length }
             }
             _ => Self { key, ..Self::default() },
         }
@@ -126,16 +140,7 @@ pub fn sample_weights(
     let span = Span::find(times, seconds, hint);
     cursor.spans[track.timeline] = span;
     for (component, weight) in weights.iter_mut().enumerate() {
-        *weight = match track.interpolation {
-            Interpolation::CubicSpline => hermite(track, span, width, component) as f32,
-            _ => {
-                let (from, to) = (span.key * width, (span.key + 1) * width);
-                let a = f64::from(track.values[from + component]);
-                let b = if span.factor > 0.0 { f64::from(track.values[to + component]) } else { a };
-                let factor = if track.interpolation == Interpolation::Step { 0.0 } else { span.factor };
-                (a + (b - a) * factor) as f32
-            }
-        };
+        *weight = component_at(track, span, width, component) as f32;
     }
     Ok(true)
 }
@@ -147,49 +152,43 @@ fn joint_of(track: &Track) -> Option<usize> {
     }
 }
 
-/// One component of a cubic spline, in f64. glTF 2.0, appendix C: tangents are per second.
-pub(crate) fn hermite(track: &Track, span: Span, width: usize, component: usize) -> f64 {
-    let at = |key: usize, part: usize| f64::from(track.values[(key * 3 + part) * width + component]);
-    let (from, t) = (at(span.key, 1), span.factor);
-    if t == 0.0 {
-        return from;
-    }
+/// A cubic spline between two keys, `length` seconds apart: value and tangent of the first one, tangent and value of the second one. glTF 2.0,
+/// appendix C: tangents are per second.
+pub(crate) fn hermite([from, out_tangent, in_tangent, to]: [f64; 4], length: f64, t: f64) -> f64 {
     let (t2, t3) = (t * t, t * t * t);
-    let (out_tangent, in_tangent) = (at(span.key, 2), at(span.key + 1, 0));
     (2.0 * t3 - 3.0 * t2 + 1.0) * from
-        + span.length * (t3 - 2.0 * t2 + t) * out_tangent
-        + (3.0 * t2 - 2.0 * t3) * at(span.key + 1, 1)
-        + span.length * (t3 - t2) * in_tangent
+        + length * (t3 - 2.0 * t2 + t) * out_tangent
+        + (3.0 * t2 - 2.0 * t3) * to
+        + length * (t3 - t2) * in_tangent
 }
 
-/// The value of a track at a moment, in f64, the same on every platform: for what is worked out once and kept.
-/// Rotations have unit length.
+/// One component of a track of `width` numbers a value, in f64.
+pub(crate) fn component_at(track: &Track, span: Span, width: usize, component: usize) -> f64 {
+    let per_key = track.values_per_key();
+    // The value of a key of a spline stands between its tangents.
+    let at = |key: usize, part: usize| f64::from(track.values[(key * per_key + part) * width + component]);
+    let (key, t) = (span.key, span.factor);
+    match track.interpolation {
+        Interpolation::CubicSpline if t == 0.0 => at(key, 1),
+        Interpolation::CubicSpline => {
+            hermite([at(key, 1), at(key, 2), at(key + 1, 0), at(key + 1, 1)], span.length, t)
+        }
+        Interpolation::Linear if t > 0.0 => at(key, 0) + (at(key + 1, 0) - at(key, 0)) * t,
+        _ => at(key, 0),
+    }
+}
+
+/// The value of a track, in f64, the same on every platform: for what is worked out once and kept. Rotations have unit length.
 ///
-/// `N` is the track's width, `times` its timeline.
-pub(crate) fn exact_value<const N: usize>(track: &Track, times: &[f32], seconds: f64) -> [f64; N] {
-    let key = times.partition_point(|&t| f64::from(t) <= seconds).saturating_sub(1);
-    let span = match (times.get(key), times.get(key + 1)) {
-        (Some(&from), Some(&to)) if f64::from(from) < seconds => {
-            let length = f64::from(to) - f64::from(from);
-            Span { key, factor: (seconds - f64::from(from)) / length, length }
-        }
-        _ => Span { key, factor: 0.0, length: 0.0 },
-    };
-    let value = |key: usize| track.values[key * N..].first_chunk::<N>().copied().unwrap_or([0.0; N]);
+/// `N` is the track's width.
+pub(crate) fn value_at<const N: usize>(track: &Track, span: Span) -> [f64; N] {
     let rotates = matches!(track.target, Target::Rotation(_));
-    let mut out = match track.interpolation {
-        Interpolation::CubicSpline => core::array::from_fn(|c| hermite(track, span, N, c)),
-        Interpolation::Linear if span.factor > 0.0 => {
-            let (a, b) = (value(key), value(key + 1));
-            if rotates {
-                let quat = |q: [f32; N]| core::array::from_fn(|c| q[c]);
-                let between = slerp_f64(quat(a), quat(b), span.factor);
-                core::array::from_fn(|c| between[c])
-            } else {
-                core::array::from_fn(|c| f64::from(a[c]) + (f64::from(b[c]) - f64::from(a[c])) * span.factor)
-            }
-        }
-        _ => value(key).map(f64::from),
+    let mut out = if rotates && track.interpolation == Interpolation::Linear && span.factor > 0.0 {
+        let quat = |key: usize| track.values[4 * key..].first_chunk().copied().unwrap_or_default();
+        let between = slerp_f64(quat(span.key), quat(span.key + 1), span.factor);
+        core::array::from_fn(|c| between[c])
+    } else {
+        core::array::from_fn(|c| component_at(track, span, N, c))
     };
     if rotates {
         normalize(&mut out);
@@ -204,9 +203,6 @@ struct Keys<const N: usize> {
     to: [Lanes; N],
     factor: Lanes,
 }
-
-/// How far the squared length of a unit quaternion may be from 1 by the rounding of its components.
-const UNIT: f32 = 1e-6;
 
 impl<const N: usize> Keys<N> {
     /// Collects the keys of the joints of block `block` from the front of `tracks`, and drops these tracks from it.
@@ -232,13 +228,7 @@ impl<const N: usize> Keys<N> {
         let key = |key: usize| track.values[key * N..].first_chunk::<N>().copied().unwrap_or([0.0; N]);
         let rotates = matches!(track.target, Target::Rotation(_));
         let (from, to, factor) = match track.interpolation {
-            Interpolation::CubicSpline => {
-                let mut value: [f64; N] = core::array::from_fn(|c| hermite(track, span, N, c));
-                if rotates {
-                    normalize(&mut value);
-                }
-                (value.map(|v| v as f32), [0.0; N], 0.0)
-            }
+            Interpolation::CubicSpline => (value_at(track, span).map(|v| v as f32), [0.0; N], 0.0),
             _ => {
                 let goes_on = track.interpolation == Interpolation::Linear && span.factor > 0.0;
                 let (from, factor) = (key(span.key), if goes_on { span.factor } else { 0.0 });
@@ -264,7 +254,7 @@ impl<const N: usize> Keys<N> {
 
 /// Whether a rotation is not of unit length, as integers and short decimals in files make it.
 fn is_loose<const N: usize>(q: [f32; N]) -> bool {
-    (q.iter().map(|v| v * v).sum::<f32>() - 1.0).abs() > UNIT
+    (q.iter().map(|v| v * v).sum::<f32>() - 1.0).abs() > ROUNDED as f32
 }
 
 /// Tracks are sorted by property, then by joint: each block takes its own from the front of each property.

@@ -1,11 +1,11 @@
-//! What can move an asset: authored clips, compressed ones, and whatever a program makes of them.
+//! Where poses come from: authored clips, compressed ones, and whatever a program makes of them.
 
 use condyle::{
     Clip, Error, Pose, RawClip, RawCursor, Skeleton, Target, sample, sample_raw, sample_set, sample_weights,
 };
 
-/// A movement that a [`Poser`](crate::Poser) can show at any moment: a [`RawClip`], a [`Clip`], or a mix of several.
-pub trait Motion {
+/// What a [`Poser`](crate::Poser) can show any moment of: a [`RawClip`], a [`Clip`], or a mix of several.
+pub trait PoseSource {
     /// The local transforms of all joints. `cursor` may be used to find keys faster; it has no other effect.
     ///
     /// # Errors
@@ -31,7 +31,7 @@ pub trait Motion {
     ) -> Result<(), Error>;
 }
 
-impl Motion for RawClip {
+impl PoseSource for RawClip {
     fn pose(
         &self,
         skeleton: &Skeleton,
@@ -53,7 +53,7 @@ impl Motion for RawClip {
     }
 }
 
-impl Motion for Clip<'_> {
+impl PoseSource for Clip<'_> {
     fn pose(
         &self,
         skeleton: &Skeleton,
