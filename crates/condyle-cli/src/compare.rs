@@ -25,7 +25,7 @@ use crate::text::{grouped, millimetres, printable, table};
 #[command(after_help = "\
 Examples:
   condyle compare fox.glb smaller.glb                           every clip, in millimetres
-  condyle compare fox.glb smaller.glb --height 0.6              as if the fox were 60 cm high
+  condyle compare fox.glb smaller.glb --height 0.6m             as if the fox were 60 cm high
   condyle compare fox.glb smaller.glb --clip Run --plot run.svg
   condyle compare fox.glb smaller.glb --json | jq 'select(.worst.millimetres > 1).clip'
 
@@ -51,7 +51,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = fps_up_to(1000.0))]
     fps: Option<f64>,
     /// How high A is at rest: scales all distances
-    #[arg(long, value_name = "METRES", value_parser = parse_height)]
+    #[arg(long, value_name = "LENGTH", value_parser = parse_length)]
     height: Option<f64>,
     /// Draw the greatest distance over time
     #[arg(long, value_name = "OUT.png|.svg")]
@@ -226,11 +226,4 @@ fn to_json(
         "isa": dispatch.isa().name(),
         "numeric": dispatch.numeric().name(),
     })
-}
-
-fn parse_height(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(height) if height.is_finite() && height > 0.0 => Ok(height),
-        _ => Err("a height is a number of metres above 0, such as 1.8".into()),
-    }
 }

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use condyle::{Clip, Error, Interpolation, Pose, RawClip, Skeleton, Target, Track, sample, sample_set};
-use condyle_gltf::ClipExporter;
+use condyle::{Clip, Error, Interpolation, Pose, RawClip, RawCursor, Skeleton, Target, Track, sample_set};
+use condyle_gltf::{ClipExporter, PoseSource};
 
 use crate::failure::Failure;
 use crate::model::{self, Kind, Which, find_clip, frames};
@@ -18,7 +18,8 @@ Examples:
   condyle decode fox.condyle --clip Run -o run.glb
 
 The document is the one that was encoded, with keys at each frame of the clips and straight lines between them. What never
-moves has one key, what is at rest none. A step of the original that falls between two frames becomes a line.")]
+moves has one key, what is at rest none. Steps, and whatever else was kept as authored, have their own keys again; the motion of
+the character as a whole, where it was taken out, is put back.")]
 pub(crate) struct Args {
     /// What condyle encode wrote
     #[arg(value_name = "FILE.condyle")]
@@ -70,22 +71,29 @@ pub(crate) fn decode(name: &str, clip: &Clip<'_>, skeleton: &Skeleton) -> Result
     let mut pose = Pose::rest(skeleton);
     let mut joints: Vec<[Vec<f32>; 3]> = vec![Default::default(); skeleton.joint_count()];
     for &seconds in &times {
-        sample(clip, skeleton, seconds, &mut pose)?;
+        clip.pose(skeleton, seconds, &mut RawCursor::default(), &mut pose)?;
         for ([rotations, translations, scales], t) in joints.iter_mut().zip(pose.transforms()) {
             rotations.extend(t.rotation);
             translations.extend(t.translation);
             scales.extend(t.scale);
         }
     }
+    let (authored_times, authored) = authored(clip, skeleton);
+    let is_authored = |target| authored.iter().any(|track| track.target == target);
     for ((at, [rotations, translations, scales]), rest) in
         joints.into_iter().enumerate().zip(skeleton.rest().transforms())
     {
         let joint = at as u16;
-        keys.add(Target::Rotation(joint), rotations, Some(&rest.rotation));
-        keys.add(Target::Translation(joint), translations, Some(&rest.translation));
-        keys.add(Target::Scale(joint), scales, Some(&rest.scale));
+        let tracks: [(_, _, &[f32]); 3] = [
+            (Target::Rotation(joint), rotations, &rest.rotation),
+            (Target::Translation(joint), translations, &rest.translation),
+            (Target::Scale(joint), scales, &rest.scale),
+        ];
+        for (target, values, rest) in tracks.into_iter().filter(|(target, ..)| !is_authored(*target)) {
+            keys.add(target, values, Some(rest));
+        }
     }
-    for (target, width) in clip.sets() {
+    for (target, width) in clip.sets().filter(|(target, _)| !is_authored(*target)) {
         let mut values = vec![0.0; width * times.len()];
         for (values, &seconds) in values.chunks_mut(width.max(1)).zip(&times) {
             sample_set(clip, target, seconds, values)?;
@@ -93,13 +101,33 @@ pub(crate) fn decode(name: &str, clip: &Clip<'_>, skeleton: &Skeleton) -> Result
         keys.add(target, values, None);
     }
     let first = times[..1].to_vec();
-    // The clip lasts as long as it did, though nothing may move at its end.
-    let is_still = keys.tracks.iter().all(|track| track.timeline == 1);
-    if let (true, Some(track)) = (is_still && times.len() > 1, keys.tracks.first_mut()) {
-        track.timeline = 0;
-        track.values = track.values.repeat(times.len());
+    // The clip lasts as long as it did, though nothing may move at its end, or at all.
+    let is_short = keys.tracks.iter().all(|track| track.timeline == 1);
+    if is_short && times.len() > 1 {
+        if keys.tracks.is_empty() && skeleton.joint_count() > 0 && !is_authored(Target::Translation(0)) {
+            keys.add(Target::Translation(0), skeleton.rest().get(0).translation.repeat(times.len()), None);
+        }
+        if let Some(track) = keys.tracks.first_mut() {
+            track.timeline = 0;
+            track.values = track.values.repeat(times.len());
+        }
     }
-    RawClip::new(name.into(), vec![times, first], keys.tracks)
+    let mut tracks = keys.tracks;
+    tracks.extend(authored.into_iter().map(|track| Track { timeline: 2 + track.timeline, ..track }));
+    let timelines = [times, first].into_iter().chain(authored_times).collect();
+    RawClip::new(name.into(), timelines, tracks)
+}
+
+/// What was kept as it was authored, but for roots that are moved by the clip's motion.
+fn authored(clip: &Clip<'_>, skeleton: &Skeleton) -> (Vec<Vec<f32>>, Vec<Track>) {
+    let is_moved = |target| match target {
+        Target::Rotation(joint) | Target::Translation(joint) => {
+            clip.has_motion() && skeleton.parent(joint).is_none()
+        }
+        _ => false,
+    };
+    let kept = clip.authored().filter(|(_, track)| !is_moved(track.target)).enumerate();
+    kept.map(|(timeline, (times, track))| (times, Track { timeline, ..track })).unzip()
 }
 
 /// Tracks on two timelines: that of all frames, and that of the first one alone.

@@ -1,7 +1,6 @@
 //! `condyle encode`: clips compressed, with a promise about every vertex.
 
 mod measure;
-mod quantity;
 mod report;
 
 use std::collections::BTreeSet;
@@ -16,10 +15,10 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use self::measure::{Worst, worst};
-use self::quantity::{Rate, Room, parse_length, parse_rate, parse_room};
 use crate::failure::Failure;
 use crate::model;
 use crate::output::{check_destination, print, print_json, progress, warn, write_file};
+use crate::quantity::{Rate, Room, parse_length, parse_rate, parse_room};
 use crate::text::{counted, millimetres, path_text, printable, size, table};
 
 /// Compress the clips of models into one file, with a bound on the error
@@ -67,7 +66,7 @@ pub(crate) struct Args {
     /// Leave the document out: meshes, materials and textures; the file is for programs of your own then
     #[arg(long)]
     no_document: bool,
-    /// Write a page with the figures of every clip: error over time and by joint
+    /// Write a page with the figures of every clip: error over time and by joint, size by joint
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
     /// One JSON object per clip and line, then one for the file
@@ -176,6 +175,7 @@ impl Row<'_> {
             "error_p99_m": self.metres(measured.error_p99),
             "error_between_max_m": self.metres(measured.error_between_max),
             "encoding": self.encoding(),
+            "authored": self.encoded.authored.len(),
             "encode_s": self.took,
         })
     }
@@ -215,6 +215,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     bar.finish_and_clear();
     let rows = rows?;
 
+    for row in rows.iter().filter(|row| row.encoded.measured.error_max > row.job.options.budget) {
+        let error = millimetres(row.error_max());
+        let name = printable(&row.name);
+        warn(
+            row.job.path,
+            &format!("{name} is {error} mm off: so little is finer than its numbers; allow more"),
+        );
+    }
     let bytes = container(args, &jobs, &rows)?;
     let file = write_file(args.output.clone(), |out| out.write_all(&bytes))?;
     if let Some(to) = &args.report {

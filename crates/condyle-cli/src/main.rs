@@ -21,6 +21,7 @@ mod overlay;
 mod papers;
 mod picture;
 mod plot;
+mod quantity;
 mod raster;
 mod render;
 mod skin;

@@ -126,8 +126,14 @@ impl Asset {
     /// What of the skeleton's own clips there was goes.
     ///
     /// # Errors
-    /// [`Error::Index`] if the skeleton has no joint for a node that this asset's has one for: it was made from another document.
+    /// [`Error::Index`] if the skeleton has no joint for a node that this asset's has one for, or one for a node that the document does not
+    /// have: it was made from another document.
     pub fn on_skeleton(mut self, skeleton: Skeleton) -> Result<Self, Error> {
+        let count = self.document.json["nodes"].as_array().map_or(0, Vec::len);
+        let beyond = skeleton.nodes().iter().enumerate().find(|(_, node)| **node as usize >= count);
+        if let Some((at, &found)) = beyond {
+            return Err(Error::Index { what: "nodes of joints", at, found: found as usize, count });
+        }
         let joints: HashMap<usize, u16> =
             skeleton.nodes().iter().enumerate().map(|(joint, &node)| (node as usize, joint as u16)).collect();
         let joint_of = |old: u16| {

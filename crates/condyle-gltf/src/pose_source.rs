@@ -1,7 +1,8 @@
 //! Where poses come from: authored clips, compressed ones, and whatever a program makes of them.
 
 use condyle::{
-    Clip, Error, Pose, RawClip, RawCursor, Skeleton, Target, sample, sample_raw, sample_set, sample_weights,
+    Clip, Error, Pose, RawClip, RawCursor, Rigid, Skeleton, Target, Transform, sample, sample_raw,
+    sample_set, sample_weights,
 };
 
 /// What a [`Poser`](crate::Poser) can show any moment of: a [`RawClip`], a [`Clip`], or a mix of several.
@@ -53,6 +54,17 @@ impl PoseSource for RawClip {
     }
 }
 
+/// Moves a character as a whole: what hangs on nothing, and so all that hangs on that.
+fn carry(skeleton: &Skeleton, motion: &Rigid, pose: &mut Pose) {
+    for joint in (0..skeleton.joint_count()).filter(|&joint| skeleton.parent(joint as u16).is_none()) {
+        let local = pose.get(joint);
+        let (rotation, translation) = (local.rotation.map(f64::from), local.translation.map(f64::from));
+        let moved = *motion * Rigid { rotation, translation };
+        pose.set(joint, &Transform { scale: local.scale, ..moved.into() });
+    }
+}
+
+/// With its motion, if one was taken out.
 impl PoseSource for Clip<'_> {
     fn pose(
         &self,
@@ -61,7 +73,11 @@ impl PoseSource for Clip<'_> {
         _: &mut RawCursor,
         pose: &mut Pose,
     ) -> Result<(), Error> {
-        sample(self, skeleton, seconds, pose)
+        sample(self, skeleton, seconds, pose)?;
+        if self.has_motion() {
+            carry(skeleton, &self.motion_at(seconds.into()), pose);
+        }
+        Ok(())
     }
 
     fn weights(&self, node: u32, seconds: f32, _: &mut RawCursor, weights: &mut [f32]) -> Result<(), Error> {

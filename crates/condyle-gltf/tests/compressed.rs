@@ -14,9 +14,6 @@ const BUDGETS: [f64; 3] = [1e-4, 1e-3, 1e-2];
 const HEIGHT: f64 = 1.8;
 /// Moments at which all vertices are looked at, besides the worst one.
 const MOMENTS: u32 = 12;
-/// 130 joints in one chain that turn at random, so that joint after joint is found to be beyond any curve: minutes. The program
-/// `clip_sizes` has it.
-const SLOW: &str = "syn_joints130.glb";
 
 fn models(folder: &Path) -> Vec<(String, Asset)> {
     let files = std::fs::read_dir(folder).expect("the folder").flatten().map(|entry| entry.path());
@@ -25,7 +22,7 @@ fn models(folder: &Path) -> Vec<(String, Asset)> {
     files.sort();
     let name = |path: &Path| path.file_name().expect("a file").to_string_lossy().into_owned();
     let open = |path: PathBuf| (name(&path), Asset::open(&path).expect("a reference character"));
-    files.into_iter().filter(|path| name(path) != SLOW).map(open).collect()
+    files.into_iter().map(open).collect()
 }
 
 /// The greatest distance of a vertex that moves with joints from where the authored clip has it, over some moments, in metres.

@@ -35,12 +35,14 @@ pub(super) fn page(budget: f64, rows: &[Row<'_>]) -> String {
     let (raw, bytes) = (total(|r| r.encoded.raw_bytes), total(|r| r.encoded.bytes.len()));
     let _ = writeln!(
         out,
-        "<p>{} clips, {} as {}, {:.1} to 1. No point of any joint is further than {} mm from its place.</p>",
+        "<p>{} clips, {} as {}, {:.1} to 1. The vertices that lie farthest out on each joint were to be no further than {} mm from their \
+         places, and are {} mm off at the worst.</p>",
         rows.len(),
         size(raw),
         size(bytes),
         raw as f64 / bytes.max(1) as f64,
-        millimetres(budget)
+        millimetres(budget),
+        millimetres(rows.iter().map(Row::error_max).fold(0.0, f64::max)),
     );
     out += "<table><thead><tr><th>clip</th><th class=\"text\">model</th><th>raw</th><th>encoded</th><th>ratio</th>\
             <th>a second</th><th>worst, mm</th><th>99 %, mm</th><th class=\"text\">where</th>\
@@ -76,8 +78,9 @@ pub(super) fn page(budget: f64, rows: &[Row<'_>]) -> String {
         );
         over_time(&mut out, budget, row);
         by_joint(&mut out, budget, row);
+        size_by_joint(&mut out, row);
     }
-    out + "<p>How many bytes each joint takes is not known: joints share the rows of keys.</p>\n</body></html>\n"
+    out + "</body></html>\n"
 }
 
 fn vertex(row: &Row<'_>) -> String {
@@ -94,29 +97,33 @@ fn top(budget: f64, errors: impl Iterator<Item = f64>) -> f64 {
     errors.fold(budget, f64::max) * 1.08
 }
 
-fn open(out: &mut String, label: &str, budget: f64, top: f64) {
-    let limit = HEIGHT * (1.0 - budget / top);
+/// Axes from 0 to `top`, with a line and a word at `mark`.
+fn open(out: &mut String, label: &str, (class, mark, word): (&str, f64, &str), top: f64) {
+    let level = HEIGHT * (1.0 - mark / top);
     let right = WIDTH - 1.0;
     let _ = writeln!(
         out,
         "<svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"{label}\">\
          <path class=\"axis\" d=\"M{LEFT} 0V{HEIGHT}H{right}\" fill=\"none\"/>\
-         <path class=\"limit\" d=\"M{LEFT} {limit:.1}H{right}\"/>\
-         <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{} mm</text>\
+         <path class=\"{class}\" d=\"M{LEFT} {level:.1}H{right}\"/>\
+         <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{word}</text>\
          <text x=\"{}\" y=\"{HEIGHT}\" text-anchor=\"end\">0</text>",
         HEIGHT + BELOW,
         LEFT - 6.0,
-        limit + 4.0,
-        millimetres(budget),
+        level + 4.0,
         LEFT - 6.0,
     );
+}
+
+fn limit(budget: f64) -> String {
+    format!("{} mm", millimetres(budget))
 }
 
 /// The greatest error of each frame.
 fn over_time(out: &mut String, budget: f64, row: &Row<'_>) {
     let frames = &row.encoded.measured.frames;
     let top = top(budget, frames.iter().map(|&e| row.metres(e)));
-    open(out, "greatest error over time", budget, top);
+    open(out, "greatest error over time", ("limit", budget, &limit(budget)), top);
     let step = frames.len().div_ceil(POINTS).max(1);
     let last = frames.len().saturating_sub(1).max(1) as f64;
     let points = frames.chunks(step).enumerate().map(|(at, chunk)| {
@@ -140,28 +147,43 @@ fn over_time(out: &mut String, budget: f64, row: &Row<'_>) {
 fn by_joint(out: &mut String, budget: f64, row: &Row<'_>) {
     let joints = &row.encoded.measured.joints;
     let top = top(budget, joints.iter().map(|j| row.metres(j.error)));
-    open(out, "greatest error by joint", budget, top);
-    let width = (WIDTH - LEFT) / joints.len().max(1) as f64;
-    for (at, (joint, name)) in joints.iter().zip(row.job.asset.skeleton.names()).enumerate() {
-        let error = row.metres(joint.error);
-        let height = HEIGHT * error / top;
+    open(out, "greatest error by joint", ("limit", budget, &limit(budget)), top);
+    let bar = |at: usize| {
+        let error = row.metres(joints[at].error);
+        (error / top, format!("{} mm at {:.3} s", millimetres(error), joints[at].seconds))
+    };
+    bars(out, row, "greatest error of each joint, in the order of the skeleton", bar);
+}
+
+/// The bytes of each joint's keys.
+fn size_by_joint(out: &mut String, row: &Row<'_>) {
+    let bytes = &row.encoded.joint_bytes;
+    let most = bytes.iter().copied().max().unwrap_or(0).max(1);
+    let top = most as f64 * 1.08;
+    open(out, "size by joint", ("axis", most as f64, &size(most)), top);
+    bars(out, row, "size of each joint's keys; what joints share is not counted", |at| {
+        (bytes[at] as f64 / top, size(bytes[at]))
+    });
+}
+
+/// A bar for each joint: its height as a part of the picture's, and what it says when it is pointed at.
+fn bars(out: &mut String, row: &Row<'_>, label: &str, bar: impl Fn(usize) -> (f64, String)) {
+    let names = row.job.asset.skeleton.names();
+    let width = (WIDTH - LEFT) / names.len().max(1) as f64;
+    for (at, name) in names.iter().enumerate() {
+        let (part, words) = bar(at);
         let _ = write!(
             out,
-            "<rect class=\"bar\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{height:.1}\">\
-             <title>{}: {} mm at {:.3} s</title></rect>",
+            "<rect class=\"bar\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\">\
+             <title>{}: {words}</title></rect>",
             LEFT + width * at as f64,
-            HEIGHT - height,
+            HEIGHT * (1.0 - part),
             (width * 0.85).max(0.5),
+            HEIGHT * part,
             escape(name),
-            millimetres(error),
-            joint.seconds,
         );
     }
-    let _ = writeln!(
-        out,
-        "<text x=\"{LEFT}\" y=\"{}\">greatest error of each joint, in the order of the skeleton</text></svg>",
-        HEIGHT + BELOW - 6.0
-    );
+    let _ = writeln!(out, "<text x=\"{LEFT}\" y=\"{}\">{label}</text></svg>", HEIGHT + BELOW - 6.0);
 }
 
 /// Names from files as text of a page.

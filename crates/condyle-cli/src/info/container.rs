@@ -1,8 +1,9 @@
 //! What is in a container, entry by entry.
 
+use std::collections::{HashMap, hash_map};
 use std::path::Path;
 
-use condyle::{Clip, Container, Entry, EntryKind};
+use condyle::{Clip, Container, Entry, EntryKind, Skeleton};
 use condyle_gltf::{Problem, Severity};
 use serde_json::{Value, json};
 
@@ -17,7 +18,8 @@ pub(super) fn run(path: &Path, json: bool) -> Result<(), Failure> {
     let bytes = std::fs::read(path).map_err(|e| crate::model::unreadable(path, &e))?;
     let unfit = |e: condyle::Error| Failure::Data(format!("{}: {e}; encode it again", path_text(path)));
     let container = Container::from_bytes(&bytes).map_err(unfit)?;
-    let lines = container.entries().map(|entry| Line::new(&container, entry).map_err(unfit));
+    let mut skeletons = Skeletons::default();
+    let lines = container.entries().map(|entry| Line::new(&container, entry, &mut skeletons).map_err(unfit));
     let lines = lines.collect::<Result<Vec<_>, _>>()?;
     match json {
         true => print_json(&format!("{:#}", to_json(path, &container, &lines))),
@@ -43,7 +45,8 @@ pub(crate) fn faults(path: &Path) -> Vec<Problem> {
         Ok(container) => container,
         Err(error) => return vec![fault(String::new(), error.to_string())],
     };
-    let lines = container.entries().map(|entry| (entry.index, Line::new(&container, entry)));
+    let mut skeletons = Skeletons::default();
+    let lines = container.entries().map(|entry| (entry.index, Line::new(&container, entry, &mut skeletons)));
     lines.filter_map(|(at, line)| Some(fault(format!("/entries/{at}"), line.err()?.to_string()))).collect()
 }
 
@@ -60,15 +63,31 @@ enum Content<'a> {
     Other,
 }
 
+/// Skeletons that were read, by their entries: any number of meshes may hang on one.
+#[derive(Default)]
+struct Skeletons(HashMap<usize, Skeleton>);
+
+impl Skeletons {
+    fn get(&mut self, container: &Container<'_>, entry: usize) -> Result<&Skeleton, condyle::Error> {
+        match self.0.entry(entry) {
+            hash_map::Entry::Occupied(known) => Ok(known.into_mut()),
+            hash_map::Entry::Vacant(new) => Ok(new.insert(container.skeleton(entry)?)),
+        }
+    }
+}
+
 impl<'a> Line<'a> {
-    fn new(container: &Container<'a>, entry: Entry<'a>) -> Result<Self, condyle::Error> {
-        let skeleton = entry.model.map(|model| container.skeleton(model)).transpose()?;
-        let content = match (entry.kind, skeleton) {
+    fn new(
+        container: &Container<'a>,
+        entry: Entry<'a>,
+        skeletons: &mut Skeletons,
+    ) -> Result<Self, condyle::Error> {
+        let content = match (entry.kind, entry.model) {
             (EntryKind::Skeleton, _) => {
-                Content::Skeleton { joints: container.skeleton(entry.index)?.joint_count() }
+                Content::Skeleton { joints: skeletons.get(container, entry.index)?.joint_count() }
             }
-            (EntryKind::Mesh, Some(skeleton)) => {
-                let placed = container.mesh(entry.index, &skeleton)?;
+            (EntryKind::Mesh, Some(model)) => {
+                let placed = container.mesh(entry.index, skeletons.get(container, model)?)?;
                 let (vertices, indices) = (placed.mesh.vertex_count(), placed.mesh.indices().len());
                 let corners = if indices > 0 { indices } else { vertices };
                 Content::Mesh { vertices, triangles: if placed.drawable { corners / 3 } else { 0 } }

@@ -318,3 +318,62 @@ fn help() {
         assert_snapshot!(format!("{command}_help"), transcript(condyle().args([command, "--help"])));
     }
 }
+
+/// Steps come back as steps, and what lasts though nothing moves lasts as long.
+#[test]
+fn steps_and_rests_come_back() {
+    let folder = Folder::new();
+    let times = [1.0_f32, 1.5, 3.0];
+    let places = [[0.0_f32; 3], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0]];
+    let bytes: Vec<u8> = times.iter().chain(places.as_flattened()).flat_map(|v| v.to_le_bytes()).collect();
+    folder.write("a.bin", &bytes);
+    let animation = |name: &str, interpolation: &str, output: usize| {
+        json!({
+            "name": name,
+            "channels": [{ "sampler": 0, "target": { "node": 0, "path": "translation" } }],
+            "samplers": [{ "input": 0, "output": output, "interpolation": interpolation }],
+        })
+    };
+    let accessor = |view: usize, count: usize, kind: &str| {
+        let mut accessor = json!({ "bufferView": view, "componentType": 5126, "count": count, "type": kind });
+        if kind == "SCALAR" {
+            (accessor["min"], accessor["max"]) = (json!([1.0]), json!([3.0]));
+        }
+        accessor
+    };
+    let document = json!({
+        "asset": { "version": "2.0" },
+        "scene": 0,
+        "scenes": [{ "nodes": [0] }],
+        "nodes": [{ "name": "lamp" }],
+        "buffers": [{ "byteLength": bytes.len(), "uri": "a.bin" }],
+        "bufferViews": [
+            { "buffer": 0, "byteLength": 12 },
+            { "buffer": 0, "byteOffset": 12, "byteLength": 36 },
+        ],
+        "accessors": [
+            accessor(0, 3, "SCALAR"),
+            accessor(1, 3, "VEC3"),
+            // Without a buffer view it is zeros.
+            json!({ "componentType": 5126, "count": 3, "type": "VEC3" }),
+        ],
+        "animations": [animation("blink", "STEP", 1), animation("idle", "LINEAR", 2)],
+    });
+    folder.write("a.gltf", document.to_string().as_bytes());
+    folder.run("encode a.gltf -o a.condyle").assert().success();
+    folder.run("decode a.condyle -o back.glb").assert().success();
+    let info = |file: &str| lines_of_info(&folder, file);
+    let clips = info("back.glb")["clips"].clone();
+    for (at, name) in ["blink", "idle"].into_iter().enumerate() {
+        let clip = &clips[at];
+        let ends = (number(clip, "start_seconds"), number(clip, "end_seconds"));
+        assert_eq!((clip["name"].as_str(), ends), (Some(name), (1.0, 3.0)), "{clip}");
+    }
+    // At moments that are no frames as well.
+    assert_eq!(worst(&folder, "a.gltf back.glb --fps 97"), [0.0, 0.0]);
+}
+
+fn lines_of_info(folder: &Folder, file: &str) -> Value {
+    let output = folder.run(&format!("info {file} --json")).assert().success();
+    serde_json::from_slice(&output.get_output().stdout).expect("JSON")
+}

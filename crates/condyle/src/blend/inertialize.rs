@@ -216,10 +216,11 @@ impl Inertialization {
     pub fn apply(&self, elapsed: f32, pose: &mut Pose) -> Result<(), Error> {
         pose.check_joints("pose", self.joint_count)?;
         Error::check_finite("elapsed", &[elapsed], 1)?;
+        let elapsed = elapsed.max(0.0);
         if elapsed >= self.duration {
             return Ok(());
         }
-        let (elapsed, blocks) = (elapsed.max(0.0), pose.blocks_mut());
+        let blocks = pose.blocks_mut();
         dispatch!(|s, mode| kernel(s, mode, &self.blocks, elapsed, blocks));
         Ok(())
     }

@@ -1,12 +1,14 @@
 //! Tracks that a clip keeps as they were authored: steps, and joints that no curve brings under the budget.
 
+use alloc::vec::Vec;
+
 use crate::bytes::{u16_at, u32_at};
 use crate::clip::Clip;
 use crate::clip::layout::{Kind, value};
 use crate::math::{ROUNDED, normalize, slerp_f64};
 use crate::sample::hermite;
 use crate::track::is_near_unit;
-use crate::{Error, Interpolation};
+use crate::{Error, Interpolation, Target, Track};
 
 /// Keyframes of any spacing, read where they lie.
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +66,11 @@ impl<'a> Exact<'a> {
         let (width, limit) = match kind {
             Kind::Rotation => (4, clip.joint_count()),
             Kind::Translation | Kind::Scale => (3, clip.joint_count()),
-            Kind::Values => (clip.set(self.index).2, clip.sets().len()),
+            // Of a set that there is: the place of another one may be beyond all numbers.
+            Kind::Values => match clip.sets().nth(self.index) {
+                Some((_, width)) => (width, clip.sets().len()),
+                None => (0, clip.sets().len()),
+            },
         };
         if self.index >= limit {
             return Err(Error::Index { what, at, found: self.index, count: limit });
@@ -94,6 +100,14 @@ impl<'a> Exact<'a> {
             return Err(Error::KeyOrder { timeline: at, key });
         }
         Ok(end)
+    }
+
+    /// The seconds of its keys, and the track that they were, on the first timeline.
+    pub(crate) fn to_track(self, target: Target) -> (Vec<f32>, Track) {
+        let numbers = |range: core::ops::Range<usize>| range.map(|at| self.float(at)).collect();
+        let interpolation = self.interpolation.unwrap_or(Interpolation::Step);
+        let values = numbers(self.keys..self.number_count());
+        (numbers(0..self.keys), Track { target, interpolation, timeline: 0, values })
     }
 
     fn number_count(&self) -> usize {

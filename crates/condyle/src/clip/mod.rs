@@ -4,8 +4,10 @@ pub(crate) mod exact;
 pub(crate) mod layout;
 pub(crate) mod spline;
 
+use alloc::vec::Vec;
+
 use crate::bytes::{u16_at, u32_at};
-use crate::{Error, Event, Events, Target};
+use crate::{Error, Event, Events, Target, Track};
 use exact::Exact;
 use layout::{
     Class, EVENT, EXACT, HEADER, Header, Kind, MAGIC, MAX_BITS, MOTION, SEGMENT, SET, Segment, VERSION, WIDE,
@@ -329,6 +331,21 @@ impl<'a> Clip<'a> {
         (0..self.header.set_count).map(move |at| {
             let (kind, id, width) = clip.set(at);
             (if kind == 0 { Target::Weights(id) } else { Target::Value(id) }, width)
+        })
+    }
+
+    /// The tracks that are kept as they were authored, each with the seconds of its keys, as its only timeline. Allocates.
+    pub fn authored(&self) -> impl Iterator<Item = (Vec<f32>, Track)> + use<'a> {
+        let clip = *self;
+        self.exacts().filter_map(move |exact| {
+            let joint = u16::try_from(exact.index).ok();
+            let target = match exact.kind? {
+                Kind::Rotation => Target::Rotation(joint?),
+                Kind::Translation => Target::Translation(joint?),
+                Kind::Scale => Target::Scale(joint?),
+                Kind::Values => clip.sets().nth(exact.index)?.0,
+            };
+            Some(exact.to_track(target))
         })
     }
 

@@ -203,8 +203,12 @@ pub(super) fn cheapest(
     best.map(|(_, curve)| curve)
 }
 
-/// A value for the whole segment.
-pub(super) fn constant((kind, index): (Kind, usize), value: Vector, fine: f64) -> Option<Curve> {
+/// A value for the whole segment: its curve, if it is not zero, and what will be decoded. `None` if no step is large enough.
+pub(super) fn constant(
+    (kind, index): (Kind, usize),
+    value: Vector,
+    fine: f64,
+) -> Option<(Option<Curve>, Vector)> {
     let mut rounded = Vec::new();
     // What is far from rest has larger steps.
     let code = (code_of(fine).max(0)..=255).find_map(|code| {
@@ -212,16 +216,6 @@ pub(super) fn constant((kind, index): (Kind, usize), value: Vector, fine: f64) -
         round(&[value], code, &mut rounded).map(|()| code)
     })?;
     let key = *rounded.first()?;
-    (key != [0; 3]).then_some(Curve {
-        kind,
-        index,
-        degree: Degree::Constant,
-        intervals: 0,
-        code,
-        keys: vec![key],
-    })
-}
-
-pub(super) fn decoded_constant(curve: Option<&Curve>) -> Vector {
-    curve.map_or([0.0; 3], |curve| curve.keys[0].map(|k| f64::from(k) * f64::from(step(curve.code))))
+    let curve = Curve { kind, index, degree: Degree::Constant, intervals: 0, code, keys: vec![key] };
+    Some(((key != [0; 3]).then_some(curve), key.map(|k| f64::from(k) * f64::from(step(code)))))
 }

@@ -3,11 +3,12 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::algebra::{Matrix, length, subtract};
-use super::{Job, Shell, search, source};
-use crate::math::{ROUNDED, normalize, quats};
+use super::algebra::{Matrix, Vector, add, length, subtract};
+use super::{Job, SEGMENT_PLACES, Shell, search, source};
+use crate::decompose::dot;
+use crate::math::{ROUNDED, normalize, quats, sqrt_f64};
 use crate::sample::sample_portably;
-use crate::{Clip, Error, Pose, Rigid, Skeleton, Skin, SkinnedMesh, Transform64, sample_set};
+use crate::{Clip, Error, Pose, Rigid, Skeleton, Skin, SkinnedMesh, Target, Transform64, sample_set};
 
 /// The greatest error of a joint's points.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -25,7 +26,7 @@ pub struct JointError {
 pub struct Measured {
     /// The greatest of all, at the frames and where they were held between them.
     pub error_max: f32,
-    /// 99 of 100 joints are nearer to their places, counted at each frame.
+    /// 99 of 100 joints are no farther from their places, counted at each frame; up to half a percent above.
     pub error_p99: f32,
     /// The greatest between the frames; 0 if they were held at the frames only.
     pub error_between_max: f32,
@@ -37,8 +38,10 @@ pub struct Measured {
     pub joints: Vec<JointError>,
     /// The greatest at each frame.
     pub frames: Vec<f32>,
-    /// The greatest error of a morph weight or a named value.
+    /// The greatest error of a morph weight or a named value, and whose it is.
     pub value_error_max: f32,
+    /// What has the greatest error of a value, if any is off.
+    pub value_target: Option<Target>,
 }
 
 /// The points of each joint, in its own space.
@@ -81,19 +84,23 @@ pub(super) fn extent(skeleton: &Skeleton, shell: &[Vec<[f64; 3]>]) -> f64 {
     model.iter().map(|m| length(m.origin)).chain(points).fold(0.0, f64::max)
 }
 
-/// Three points at a distance in the model's space, in the rest pose.
+/// Three points at a distance in the model's space, in the rest pose. What is next to nothing there, as it is hidden, is as large as the
+/// largest of all.
 fn along_axes(skeleton: &Skeleton, distance: f64) -> Vec<Vec<[f64; 3]>> {
-    let of_joint = |m: &Matrix| {
-        (0..3)
-            .filter_map(|axis| {
-                let size = length([m.linear[0][axis], m.linear[1][axis], m.linear[2][axis]]);
-                let mut point = [0.0; 3];
-                point[axis] = distance / size;
-                (size > 0.0 && point[axis].is_finite()).then_some(point)
-            })
-            .collect()
+    let sizes = |m: &Matrix| -> [f64; 3] {
+        core::array::from_fn(|axis| length([m.linear[0][axis], m.linear[1][axis], m.linear[2][axis]]))
     };
-    rest(skeleton).iter().map(of_joint).collect()
+    let model = rest(skeleton);
+    let largest = model.iter().flat_map(sizes).fold(0.0, f64::max);
+    let of_joint = |m: &Matrix| {
+        let point = |(axis, size): (usize, f64)| {
+            let mut point = [0.0; 3];
+            point[axis] = distance / if size < largest / 100.0 { largest } else { size };
+            point[axis].is_finite().then_some(point)
+        };
+        sizes(m).into_iter().enumerate().filter_map(point).collect()
+    };
+    model.iter().map(of_joint).collect()
 }
 
 /// See [`Shell::of_meshes`].
@@ -103,32 +110,35 @@ pub(super) fn shell_of_meshes<'a>(
     distance: f32,
 ) -> Result<Vec<Vec<[f32; 3]>>, Error> {
     let count = skeleton.joint_count();
-    // For each joint the farthest vertex each way along the axes and the diagonals.
-    let mut farthest: Vec<Vec<(f32, [f32; 3])>> = vec![Vec::new(); count];
-    for (mesh, skin) in meshes {
-        let bound = mesh.influences().joint_bound();
-        if bound > skin.joints().len() {
-            let found = bound - 1;
-            return Err(Error::Index {
-                what: "the joints of a mesh",
-                at: 0,
-                found,
-                count: skin.joints().len(),
-            });
+    let meshes: Vec<(&SkinnedMesh, &Skin)> = meshes.into_iter().collect();
+    for (mesh, skin) in &meshes {
+        let (bound, count_of_skin) = (mesh.influences().joint_bound(), skin.joints().len());
+        if bound > count_of_skin {
+            let (what, found) = ("the joints of a mesh", bound - 1);
+            return Err(Error::Index { what, at: 0, found, count: count_of_skin });
         }
         if let Some((at, &joint)) = skin.joints().iter().enumerate().find(|(_, j)| usize::from(**j) >= count)
         {
             return Err(Error::Index { what: "the joints of a skin", at, found: joint.into(), count });
         }
-        let (starts, joints, _) = mesh.influences().as_slices();
-        for (vertex, position) in mesh.vertices().positions.iter().enumerate() {
-            for &own in &joints[starts[vertex] as usize..starts[vertex + 1] as usize] {
-                let own = usize::from(own);
-                let local = skin.inverse_bind()[own].transform_point(*position);
-                keep_farthest(&mut farthest[usize::from(skin.joints()[own])], local);
+    }
+    let mut clouds = vec![Cloud::default(); count];
+    each_vertex(&meshes, |joint, point| clouds[joint].add(point));
+    let ways: Vec<[Vector; WAYS]> = clouds.iter().map(Cloud::ways).collect();
+    // For each joint and way the farthest vertex.
+    let mut farthest: Vec<Vec<(f64, [f32; 3])>> = vec![Vec::new(); count];
+    each_vertex(&meshes, |joint, point| {
+        let far = &mut farthest[joint];
+        if far.is_empty() {
+            far.resize(WAYS, (f64::NEG_INFINITY, point));
+        }
+        for (far, &way) in far.iter_mut().zip(&ways[joint]) {
+            let along = dot(way, point.map(f64::from));
+            if along > far.0 {
+                *far = (along, point);
             }
         }
-    }
+    });
     let bare = along_axes(skeleton, distance.into());
     let points = farthest.into_iter().zip(bare).map(|(far, bare)| {
         if far.is_empty() {
@@ -142,24 +152,67 @@ pub(super) fn shell_of_meshes<'a>(
     Ok(points.collect())
 }
 
+/// Every vertex that is finite in the space of every joint that it follows.
+fn each_vertex(meshes: &[(&SkinnedMesh, &Skin)], mut each: impl FnMut(usize, [f32; 3])) {
+    for (mesh, skin) in meshes {
+        let (starts, joints, _) = mesh.influences().as_slices();
+        for (vertex, position) in mesh.vertices().positions.iter().enumerate() {
+            for &own in &joints[starts[vertex] as usize..starts[vertex + 1] as usize] {
+                let own = usize::from(own);
+                let local = skin.inverse_bind()[own].transform_point(*position);
+                if local.iter().all(|v| v.is_finite()) {
+                    each(skin.joints()[own].into(), local);
+                }
+            }
+        }
+    }
+}
+
 /// Thirteen ways, and back.
 const WAYS: usize = 26;
 
-fn keep_farthest(farthest: &mut Vec<(f32, [f32; 3])>, point: [f32; 3]) {
-    if !point.iter().all(|v| v.is_finite()) {
-        return;
-    }
-    if farthest.is_empty() {
-        farthest.resize(WAYS, (f32::NEG_INFINITY, point));
-    }
-    for (way, far) in farthest.iter_mut().enumerate() {
-        // The 27 combinations of -1, 0 and 1, without the middle one.
-        let code = if way < 13 { way } else { way + 1 };
-        let along: f32 =
-            (0..3).map(|c| point[c] * (code / 3_usize.pow(c as u32) % 3) as f32 - point[c]).sum();
-        if along > far.0 {
-            *far = (along, point);
+/// Where the vertices of a joint are: their number, their sum, and the sums of their products, in the order xx, xy, yy, xz, yz, zz.
+#[derive(Debug, Clone, Default)]
+struct Cloud {
+    count: f64,
+    sum: Vector,
+    products: [f64; 6],
+}
+
+impl Cloud {
+    fn add(&mut self, point: [f32; 3]) {
+        let [x, y, z] = point.map(f64::from);
+        self.count += 1.0;
+        self.sum = add(self.sum, [x, y, z]);
+        for (sum, product) in self.products.iter_mut().zip([x * x, x * y, y * y, x * z, y * z, z * z]) {
+            *sum += product;
         }
+    }
+
+    /// The 26 combinations of -1, 0 and 1 in the space where the cloud is as wide in all directions: so a limb has vertices all around it,
+    /// however thin it is and wherever it points.
+    fn ways(&self) -> [Vector; WAYS] {
+        let n = self.count.max(1.0);
+        let middle = self.sum.map(|v| v / n);
+        let of = |k: usize, r: usize, c: usize| self.products[k] / n - middle[r] * middle[c];
+        let (xx, yy, zz) = (of(0, 0, 0), of(2, 1, 1), of(5, 2, 2));
+        // What is flat has next to no width.
+        let least = (xx + yy + zz) * 1e-6 + f64::MIN_POSITIVE;
+        let root = |v: f64| sqrt_f64(v.max(least));
+        // The lower triangle whose product with its transpose the spread is (Cholesky).
+        let a = root(xx);
+        let (b, d) = (of(1, 0, 1) / a, of(3, 0, 2) / a);
+        let c = root(yy - b * b);
+        let e = (of(4, 1, 2) - b * d) / c;
+        let f = root(zz - d * d - e * e);
+        core::array::from_fn(|way| {
+            let code = if way < WAYS / 2 { way } else { way + 1 };
+            let [x, y, z] = [1, 3, 9].map(|place| (code / place % 3) as f64 - 1.0);
+            // Back by the transpose of its inverse.
+            let z = z / f;
+            let y = (y - e * z) / c;
+            [(x - b * y - d * z) / a, y, z]
+        })
     }
 }
 
@@ -169,12 +222,12 @@ pub(super) fn measure(job: &Job<'_>, clip: &Clip<'_>) -> Result<Measured, Error>
     let count = skeleton.joint_count();
     let mut pose = Pose::rest(skeleton);
     let mut measured = Measured { joints: vec![JointError::default(); count], ..Measured::default() };
-    let mut at_frames: Vec<f32> = Vec::with_capacity((job.frames + 1) * count);
+    let mut at_frames = Counts::new();
     // Some frames at a time, so that a long clip takes no more memory than a short one.
-    const CHUNK: usize = 64;
+    let chunk = 64.min(SEGMENT_PLACES / (count.max(1) * job.moments)).max(1);
     let mut first = 0;
     loop {
-        let frames = (job.frames - first).min(CHUNK);
+        let frames = (job.frames - first).min(chunk);
         // What the decoder is asked for is an f32, and a joint that turns fast is elsewhere a rounding later.
         let seconds: Vec<f64> = job.seconds(first, frames).iter().map(|&s| (s as f32).into()).collect();
         let source: Vec<Vec<Transform64>> =
@@ -213,7 +266,7 @@ pub(super) fn measure(job: &Job<'_>, clip: &Clip<'_>) -> Result<Measured, Error>
                 }
                 greatest = greatest.max(own);
                 if moment % job.moments == 0 {
-                    at_frames.push(own as f32);
+                    at_frames.add(own as f32);
                 }
             }
             if moment % job.moments == 0 {
@@ -233,12 +286,37 @@ pub(super) fn measure(job: &Job<'_>, clip: &Clip<'_>) -> Result<Measured, Error>
             (measured.error_max, measured.joint, measured.seconds) = (error.error, joint, error.seconds);
         }
     }
-    let ninety_nine = at_frames.len() * 99 / 100;
-    if ninety_nine < at_frames.len() {
-        let (_, p99, _) = at_frames.select_nth_unstable_by(ninety_nine, f32::total_cmp);
-        measured.error_p99 = *p99;
-    }
+    measured.error_p99 = at_frames.percentile(99).min(measured.error_max);
     Ok(measured)
+}
+
+/// How many errors there are of each size: of any number of them in the same room, to half a percent.
+struct Counts(Vec<u64>);
+
+/// Bits of an f32 that are not told apart.
+const ALIKE: u32 = 15;
+
+impl Counts {
+    fn new() -> Self {
+        Self(vec![0; 1 << (31 - ALIKE)])
+    }
+
+    fn add(&mut self, error: f32) {
+        // Without a sign, floats are in the order of their bits.
+        self.0[(error.abs().to_bits() >> ALIKE) as usize] += 1;
+    }
+
+    /// What so many of 100 are not above.
+    fn percentile(&self, percent: u64) -> f32 {
+        let total: u64 = self.0.iter().sum();
+        let mut left = (total * percent).div_ceil(100);
+        let bin = self.0.iter().position(|&count| {
+            let found = count >= left && left > 0;
+            left = left.saturating_sub(count);
+            found
+        });
+        bin.map_or(0.0, |bin| f32::from_bits(((bin as u32 + 1) << ALIKE) - 1))
+    }
 }
 
 /// How the character as a whole is moved, decoded and as taken out of the clip.
@@ -255,7 +333,9 @@ fn measure_values(job: &Job<'_>, clip: &Clip<'_>, at: f64, measured: &mut Measur
         sample_set(clip, set.target, at as f32, &mut values)?;
         for (c, &value) in values.iter().enumerate() {
             let off = (source::component(job.clip, track, c, at) - f64::from(value)).abs() as f32;
-            measured.value_error_max = measured.value_error_max.max(off);
+            if off > measured.value_error_max {
+                (measured.value_error_max, measured.value_target) = (off, Some(set.target));
+            }
         }
     }
     Ok(())

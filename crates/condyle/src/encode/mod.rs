@@ -18,7 +18,7 @@ mod write;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::clip::layout::{Header, MOTION, WIDE, WIDTH};
+use crate::clip::layout::{EXACT, Header, Kind, MOTION, WIDE, WIDTH};
 use crate::clip::spline::Degree;
 use crate::math::{ROUNDED, normalize};
 use crate::{
@@ -70,7 +70,7 @@ use write::{Curves, Parts, Set};
 /// # Errors
 /// [`Error::Index`] if a track or a budget names a joint that the skeleton does not have, [`Error::NotFinite`] for a rate, distance or budget that is not
 /// a finite number above 0 (the place counts: 0 the budget, 1 the rate, 2 the shell, 3 the values', 4 a joint's), [`Error::Length`] for a shell of another
-/// number of joints, and [`Error::TooMany`] for a clip of more frames than 2^22 or of more bytes than 4 GiB; also those of
+/// number of joints, and [`Error::TooMany`] for a clip of more frames than 2^22, or 2^28 for all joints together, or of more bytes than 4 GiB; also those of
 /// [`extract_root_motion`](crate::extract_root_motion) and [`Events::new`].
 pub fn encode(
     clip: &RawClip,
@@ -87,7 +87,7 @@ pub fn encode(
         }
     };
     positive(0, options.budget)?;
-    let frames = frames(clip, options)?;
+    let frames = frames(clip, skeleton.joint_count(), options)?;
     let Some(wanted) = &options.motion else {
         return compress(&Job::new(clip, skeleton, options, frames, None)?, &mut progress);
     };
@@ -103,14 +103,15 @@ fn positive(at: usize, v: f32) -> Result<(), Error> {
 }
 
 /// How many frames follow the first one, and how many there are in a second.
-fn frames(clip: &RawClip, options: &EncodeOptions) -> Result<(usize, f32), Error> {
+fn frames(clip: &RawClip, joints: usize, options: &EncodeOptions) -> Result<(usize, f32), Error> {
     let rate = options.rate.unwrap_or_else(|| rate::of(clip));
     positive(1, rate)?;
     // A hair beyond a whole number of frames is that number.
     let frames = f64::from(clip.duration()) * f64::from(rate) - 1e-3;
-    if frames > MOST_FRAMES as f64 {
-        let found = if frames < 1e18 { frames as usize } else { usize::MAX };
-        return Err(Error::TooMany { what: "frames", found, limit: MOST_FRAMES });
+    let limit = MOST_FRAMES.min(MOST_PLACES / joints.max(1));
+    if frames > limit as f64 {
+        let found = if frames < 1e9 { frames as usize } else { usize::MAX };
+        return Err(Error::TooMany { what: "frames", found, limit });
     }
     let frames = if clip.duration() > 0.0 { (frames.max(0.0) as usize) + 1 } else { 0 };
     // The last frame is the end.
@@ -137,8 +138,11 @@ fn compress(job: &Job<'_>, progress: &mut dyn FnMut(f32)) -> Result<Encoded, Err
     Ok(best)
 }
 
-/// The most frames of a clip.
+/// The most frames of a clip, and of all its joints together: two keys that are a year apart are no animation.
 const MOST_FRAMES: usize = 1 << 22;
+const MOST_PLACES: usize = 1 << 28;
+/// Joints at moments that a segment is planned for, so that one of many joints takes no more memory than a long one of few.
+const SEGMENT_PLACES: usize = 1 << 20;
 /// Moments for each frame where errors are held between them.
 const BETWEEN: usize = 4;
 
@@ -235,6 +239,7 @@ impl<'a> Job<'a> {
 
     /// Encodes with segments of about that many frames.
     fn run(&self, about: usize, progress: &mut dyn FnMut(f32)) -> Result<Encoded, Error> {
+        let about = about.min(SEGMENT_PLACES / (self.joints.len().max(1) * self.moments)).max(1);
         let segment_count = self.frames.div_ceil(about + about / 2).max(1);
         let segment_frames = self.frames.div_ceil(segment_count).max(1);
         let segment_count = self.frames.div_ceil(segment_frames).max(1);
@@ -250,6 +255,7 @@ impl<'a> Job<'a> {
             let mut segments: Vec<Curves> = Vec::with_capacity(segment_count);
             let mut shapes: Vec<(usize, Vec<Shape>)> = Vec::new();
             let mut failed = None;
+            let mut motion_is_held = true;
             for at in 0..segment_count {
                 progress(at as f32 / segment_count as f32);
                 let first = at * segment_frames;
@@ -267,7 +273,9 @@ impl<'a> Job<'a> {
                 }
                 let last = segments.len() - 1;
                 if let Some(motion) = &self.motion {
-                    segments[last].curves.extend(motion.curves(self, first, frames, &shapes[known].1)?);
+                    let (curves, is_held) = motion.curves(self, first, frames, &shapes[known].1)?;
+                    segments[last].curves.extend(curves);
+                    motion_is_held &= is_held;
                 }
                 let curves = &mut segments[last].curves;
                 if let Err(set) = self.set_curves(first, frames, &shapes[known].1, &exact_sets, curves) {
@@ -279,8 +287,10 @@ impl<'a> Job<'a> {
                 None => {
                     let encoded = self.finish(&joints, &exact_sets, segment_frames, &segments, &authored)?;
                     // What was found in f64 holds in f32 but for its rounding. Where the budget is finer than that, nothing helps.
-                    match self.exceeding(&joints, &encoded.measured) {
-                        Some(joint) => Failed::Joint(joint),
+                    match self.exceeding(&joints, &exact_sets, &encoded.measured) {
+                        // To give up joints does not help where the motion of the whole is off.
+                        Some(Failed::Joint(_)) if !motion_is_held => return Ok(encoded),
+                        Some(hopeless) => hopeless,
                         None => return Ok(encoded),
                     }
                 }
@@ -322,8 +332,8 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// The first joint that was measured beyond its budget, unless its keys are all as authored.
-    fn exceeding(&self, joints: &[JointFacts], measured: &Measured) -> Option<usize> {
+    /// The first joint that was measured beyond its budget, unless its keys are all as authored; or the worst set of values.
+    fn exceeding(&self, joints: &[JointFacts], exact_sets: &[bool], measured: &Measured) -> Option<Failed> {
         let budget = |joint: usize| {
             let own = self.options.joint_budgets.iter().rev().find(|(j, _)| usize::from(*j) == joint);
             own.map_or(self.options.budget, |&(_, budget)| budget)
@@ -332,7 +342,10 @@ impl<'a> Job<'a> {
             let mut chain = core::iter::successors(Some(joint), |&j| joints[j].parent);
             chain.any(|j| joints[j].exact.contains(&false))
         };
-        (0..joints.len()).find(|&joint| measured.joints[joint].error > budget(joint) && is_curved(joint))
+        let is_off = |&joint: &usize| measured.joints[joint].error > budget(joint) && is_curved(joint);
+        let set = self.sets.iter().position(|set| Some(set.target) == measured.value_target);
+        let set = set.filter(|&at| measured.value_error_max > self.options.value_budget && !exact_sets[at]);
+        (0..joints.len()).find(is_off).map(Failed::Joint).or(set.map(Failed::Set))
     }
 
     /// The moments of a segment, in seconds.
@@ -480,6 +493,19 @@ impl<'a> Job<'a> {
             encodings[at].1 += 1;
         }
         encodings.push((Encoding::Authored, exact.len()));
+        let mut joint_bits = vec![0; self.joints.len()];
+        for curve in segments.iter().flat_map(|segment| &segment.curves).filter(|c| c.kind != Kind::Values) {
+            if let Some(bits) = joint_bits.get_mut(curve.index) {
+                *bits += curve.bits() + 8 * write::RECORD;
+            }
+        }
+        for (bits, (tracks, joint)) in joint_bits.iter_mut().zip(self.tracks.iter().zip(joints)) {
+            let own = [tracks.rotation, tracks.translation, tracks.scale].into_iter().zip(joint.exact);
+            for track in own.filter_map(|(track, is_exact)| track.filter(|_| is_exact)) {
+                let keys = self.clip.timelines()[track.timeline].len();
+                *bits += 8 * (EXACT + 4 * (keys + track.values.len()));
+            }
+        }
         encodings.retain(|&(_, count)| count > 0);
         Ok(Encoded {
             bytes,
@@ -487,6 +513,7 @@ impl<'a> Job<'a> {
             raw_bytes: (self.frames + 1) * self.skeleton.joint_count() * 40,
             rate: self.rate,
             encodings,
+            joint_bytes: joint_bits.into_iter().map(|bits: usize| bits.div_ceil(8)).collect(),
             authored: authored.to_vec(),
         })
     }

@@ -59,14 +59,14 @@ impl Motion {
         self.motion.at(seconds - f64::from(job.clip.start()))
     }
 
-    /// Its curves in a segment.
+    /// Its curves in a segment, and whether they keep its part of the budget.
     pub(super) fn curves(
         &self,
         job: &Job<'_>,
         first: usize,
         frames: usize,
         shapes: &[Shape],
-    ) -> Result<Vec<Curve>, Error> {
+    ) -> Result<(Vec<Curve>, bool), Error> {
         let local = |&seconds: &f64| {
             let Rigid { rotation, translation } = self.at(job, seconds);
             Transform64 { rotation, translation, ..self.facts.rest }
@@ -89,7 +89,7 @@ impl Motion {
                 if found.failed(joints).is_empty() {
                     let mut curves = found.curves;
                     curves.iter_mut().for_each(|curve| curve.index = job.joints.len());
-                    return Ok(curves);
+                    return Ok((curves, joints[0].budget <= self.facts.budget));
                 }
                 let lacks = found.missing.contains(&(0, 1));
                 tighten(joints, 0, lacks, &mut shares);

@@ -42,7 +42,8 @@ pub struct EncodeOptions {
     pub joint_budgets: Vec<(u16, f32)>,
     /// How far a morph weight or a named value may be off.
     pub value_budget: f32,
-    /// Frames in a second that the clip is looked at, or a few more, so that the last one is its end. `None`: those that it was authored at.
+    /// Frames in a second that the clip is looked at, or a few more, so that the last one is its end. `None`: those that it was authored at, up to 1000, or 60
+    /// if its keys fall on no frames.
     pub rate: Option<f32>,
     /// Where errors are measured.
     pub shell: Shell,
@@ -75,8 +76,8 @@ impl Default for EncodeOptions {
 }
 
 impl Shell {
-    /// The farthest vertices that follow each joint, of all meshes that hang on the skeleton: in 26 directions. A vertex between
-    /// these may be a few percent farther from its place than they are.
+    /// The farthest vertices that follow each joint, of all meshes that hang on the skeleton: in 26 directions
+    /// of a space in which they spread evenly. A vertex between these may be a tenth farther from its place than they are.
     ///
     /// Joints without vertices get three points at `distance` along their axes, in the skeleton's units.
     ///
@@ -118,6 +119,8 @@ pub struct Encoded {
     pub rate: f32,
     /// How many tracks are stored in which way, over all segments.
     pub encodings: Vec<(Encoding, usize)>,
+    /// Bytes that the keys of each joint take, in all segments; the rest is shared by all.
+    pub joint_bytes: Vec<usize>,
     /// What no curve brings under the budget, so that its keys are stored as authored. Steps, which always are, are not counted.
     pub authored: Vec<Target>,
 }

@@ -10,10 +10,12 @@ const USUAL: [f32; 12] = [24.0, 25.0, 30.0, 48.0, 50.0, 60.0, 90.0, 100.0, 120.0
 const OFF: f64 = 0.02;
 /// What a clip without a rate of its own is looked at with.
 const DEFAULT: f32 = 60.0;
+/// Faster keys are no frames.
+const MOST: f32 = 1000.0;
 /// Slower ones are looked at with a multiple of their own.
 const LEAST: f32 = 24.0;
 
-/// The rate at which all keys of a clip fall on frames: a usual one, or that of the closest two keys; 60 if there is none.
+/// The rate at which all keys of a clip fall on frames: a usual one, or that of the closest two keys, up to 1000; 60 if there is none.
 pub(super) fn of(clip: &RawClip) -> f32 {
     // What moves joints, if anything does: other values are seldom made with the same keys.
     let moves = |track: &&Track| !matches!(track.target, Target::Weights(_) | Target::Value(_));
@@ -26,7 +28,7 @@ pub(super) fn of(clip: &RawClip) -> f32 {
     let timelines = tracks.iter().map(|track| &clip.timelines()[track.timeline]);
     let gaps = timelines.flat_map(|times| times.windows(2)).map(|pair| pair[1] - pair[0]);
     let own = 1.0 / gaps.fold(f32::INFINITY, f32::min);
-    if !own.is_finite() || own > 240.0 || own <= 0.0 || !fits(own) {
+    if !own.is_finite() || own > MOST || own <= 0.0 || !fits(own) {
         return DEFAULT;
     }
     let mut rate = own;
@@ -74,5 +76,6 @@ mod tests {
         assert!((of(&clip(&[0.0, 1.3, 2.6])) * 1.3 % 1.0) < 0.01);
         assert_eq!(of(&clip(&[0.0, 0.001, 1.234_567])), DEFAULT);
         assert_eq!(of(&clip(&[0.5])), 24.0);
+        assert!((of(&clip(&every(480.0, 0.0))) - 480.0).abs() < 1.0);
     }
 }

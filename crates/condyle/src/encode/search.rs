@@ -8,11 +8,12 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::algebra::{Matrix, Vector, add, apply, length, subtract};
-use super::curve::{Curve, cheapest, constant, decoded_constant, scaled};
+use super::curve::{Curve, cheapest, constant, scaled};
 use super::fit::Shape;
 use super::points::{Point, hang, turned};
 use super::shares::Share;
 use super::turn::turn;
+use super::write::RECORD;
 use crate::Transform64;
 use crate::clip::layout::Kind;
 use crate::decompose::dot;
@@ -56,8 +57,7 @@ pub(super) struct Found {
 
 impl Found {
     pub(super) fn bits(&self) -> usize {
-        // Indices, steps, widths and offsets take about ten bytes.
-        self.curves.iter().map(|curve| curve.bits() + 80).sum()
+        self.curves.iter().map(|curve| curve.bits() + 8 * RECORD).sum()
     }
 
     /// The joints that are beyond their budgets or have no curve, without those below them.
@@ -177,11 +177,11 @@ fn translate(
         own.iter_mut().for_each(|local| local.translation = rest);
         return;
     }
-    if near(middle) {
-        let fine = joint.budget * FINE / outer.max(f64::MIN_POSITIVE);
-        let curve = constant(name, subtract(middle, rest), fine);
-        let value = add(rest, decoded_constant(curve.as_ref()));
-        own.iter_mut().for_each(|local| local.translation = value);
+    let fine = joint.budget * FINE / outer.max(f64::MIN_POSITIVE);
+    if near(middle)
+        && let Some((curve, value)) = constant(name, subtract(middle, rest), fine)
+    {
+        own.iter_mut().for_each(|local| local.translation = add(rest, value));
         found.curves.extend(curve);
         return;
     }
@@ -229,10 +229,10 @@ fn stretch(task: &Task<'_>, index: usize, points: &[Point], own: &mut [Transform
         return;
     }
     let fine = FINE / far.max(f64::MIN_POSITIVE);
-    if own.iter().all(|local| off(local.scale, middle) < STILL / 4.0) {
-        let curve = constant(name, subtract(middle, rest), fine);
-        let value = add(rest, decoded_constant(curve.as_ref()));
-        own.iter_mut().for_each(|local| local.scale = value);
+    if own.iter().all(|local| off(local.scale, middle) < STILL / 4.0)
+        && let Some((curve, value)) = constant(name, subtract(middle, rest), fine)
+    {
+        own.iter_mut().for_each(|local| local.scale = add(rest, value));
         found.curves.extend(curve);
         return;
     }

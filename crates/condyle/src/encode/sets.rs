@@ -72,8 +72,10 @@ fn values(
         let off = subtract(a, b);
         off[0].abs().max(off[1].abs()).max(off[2].abs())
     };
-    if targets.iter().all(|&value| off(value, middle) < limit * STILL) {
-        return Some(constant(name, middle, limit * FINE));
+    if let Some((curve, constant)) = constant(name, middle, limit * FINE)
+        && targets.iter().all(|&value| off(value, constant) < limit * (STILL + FINE))
+    {
+        return Some(curve);
     }
     cheapest(name, (shapes, others), targets, limit, |shape, keys| {
         (0..targets.len()).all(|moment| off(shape.value(keys, moment), targets[moment]) <= limit * KEPT)

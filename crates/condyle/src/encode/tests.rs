@@ -3,7 +3,9 @@ use std::{format, vec};
 
 use super::*;
 use crate::testing::Random;
-use crate::{Dispatch, Event, Joint, Pose, RootMotionOptions, Transform, reference, sample, sample_set};
+use crate::{
+    Dispatch, Event, Joint, Pose, RootMotionOptions, Transform, reference, sample, sample_joint, sample_set,
+};
 
 /// Where the points of a skeleton's joints are, in f64 and without the encoder: per joint.
 fn points(skeleton: &Skeleton, pose: &[reference::Local], shell: &[Vec<[f32; 3]>]) -> Vec<Vec<[f64; 3]>> {
@@ -278,6 +280,74 @@ fn values_keep_their_own_budget() {
             check(&clip, &chain(2, link), &options, &format!("{width} values up to {size}, {value_budget}"));
         }
     }
+}
+
+/// Constants are rounded to steps too, of which none is large enough for some.
+#[test]
+fn values_of_any_size_come_back() {
+    let times: Vec<f32> = (0..=40).map(|frame| frame as f32 / 30.0).collect();
+    for size in [0.0, 1e-9, 1e-3, 1.0, 1e3, 1e9, 1e20, 1e30] {
+        let values = [size, -size / 3.0].repeat(times.len());
+        let tracks = vec![track(Target::Value(1), Interpolation::Linear, values)];
+        let clip = RawClip::new("constant".into(), vec![times.clone()], tracks).expect("a clip");
+        let encoded = check(&clip, &chain(1, link), &fast(1e-3), &format!("constants of {size}"));
+        let kept: &[Target] = if size > 1e4 { &[Target::Value(1)] } else { &[] };
+        assert_eq!(encoded.authored, kept, "{size}");
+    }
+}
+
+/// A prop that a scale of 0 hides at rest, and a clip shows.
+#[test]
+fn what_is_hidden_at_rest_keeps_its_budget() {
+    for hidden in [0.0, 1e-3] {
+        let scale = |joint| if joint == 2 { [hidden; 3] } else { [1.0; 3] };
+        let skeleton = chain(3, |joint| Transform { scale: scale(joint), ..link(joint) });
+        let times: Vec<f32> = (0..=40).map(|frame| frame as f32 / 30.0).collect();
+        let scales = times.iter().flat_map(|t| [t.min(1.0); 3]).collect();
+        let turns = times.iter().flat_map(|t| [0.0, t.sin(), 0.0, t.cos()]).collect();
+        let tracks = vec![
+            track(Target::Scale(2), Interpolation::Linear, scales),
+            track(Target::Rotation(2), Interpolation::Linear, turns),
+        ];
+        let clip = RawClip::new("shown".into(), vec![times], tracks).expect("a clip");
+        let encoded = check(&clip, &skeleton, &fast(1e-3), &format!("hidden by {hidden}"));
+        let clip = Clip::from_bytes(&encoded.bytes).expect("a clip");
+        let shown = sample_joint(&clip, &skeleton, 1.2, 2).expect("a joint");
+        assert!((shown.scale[0] - 1.0).abs() < 0.04 && shown.rotation[1] > 0.9, "{hidden}: {shown:?}");
+    }
+}
+
+/// Floats are not fine enough so far away: no joint is to blame for that.
+#[test]
+fn a_motion_beyond_all_measure_costs_the_pose_nothing() {
+    let skeleton = chain(2, link);
+    let times: Vec<f32> = (0..=40).map(|frame| frame as f32 / 30.0).collect();
+    let places = times.iter().flat_map(|t| [0.0, 0.0, 1e9 * (9.0 * t).sin()]).collect();
+    let turns = times.iter().flat_map(|t| [0.0, t.sin(), 0.0, t.cos()]).collect();
+    let tracks = vec![
+        track(Target::Translation(0), Interpolation::Linear, places),
+        track(Target::Rotation(1), Interpolation::Linear, turns),
+    ];
+    let clip = RawClip::new("far".into(), vec![times], tracks).expect("a clip");
+    let options = EncodeOptions { motion: Some(RootMotionOptions::default()), ..fast(1e-4) };
+    let encoded = encode(&clip, &skeleton, &options, &mut |_| ()).expect("a clip");
+    // What floats leave of the root in its place is another matter.
+    let kept = encoded.authored.iter().all(|t| matches!(t, Target::Rotation(0) | Target::Translation(0)));
+    assert!(encoded.measured.error_max > 1e-4 && kept, "{:?}", encoded.authored);
+}
+
+/// Two keys that are days apart are no reason to fill the memory.
+#[test]
+fn a_clip_of_too_many_frames_is_refused() {
+    let days = |joints, seconds| {
+        let values = vec![0.0, 0.0, 0.0, 1.0, 0.0, 0.0];
+        let tracks = vec![track(Target::Translation(0), Interpolation::Linear, values)];
+        let clip = RawClip::new("long".into(), vec![vec![0.0, seconds]], tracks).expect("a clip");
+        encode(&clip, &chain(joints, link), &fast(1e-3), &mut |_| ()).map(|_| ())
+    };
+    let refused = |at| move |e| matches!(e, Error::TooMany { what: "frames", limit, .. } if limit == at);
+    assert!(days(1, 1e6).is_err_and(refused(1 << 22)));
+    assert!(days(1000, 2e4).is_err_and(refused((1 << 28) / 1000)));
 }
 
 #[test]

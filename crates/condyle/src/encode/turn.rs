@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::algebra::{Matrix, Vector, apply, log_near, solve, subtract};
-use super::curve::{cheapest, constant, decoded_constant};
+use super::curve::{cheapest, constant};
 use super::fit::Shape;
 use super::points::{self, Point, turned};
 use super::search::{FINE, Found, KEPT, STILL, Task, keep};
@@ -98,9 +98,11 @@ pub(super) fn turn(
     }
     if near(middle) {
         let log = log_near(product(conjugate(rest), middle), [0.0; 3]);
-        let curve = constant(name, log, limit * FINE / reach.max(f64::MIN_POSITIVE));
-        let value = product(rest, exp(decoded_constant(curve.as_ref())));
-        if serves(value) {
+        let fine = limit * FINE / reach.max(f64::MIN_POSITIVE);
+        if let Some((curve, value)) =
+            constant(name, log, fine).map(|(curve, log)| (curve, product(rest, exp(log))))
+            && serves(value)
+        {
             own.iter_mut().for_each(|local| local.rotation = value);
             found.curves.extend(curve);
             return;

@@ -10,6 +10,9 @@ use crate::clip::layout::{
 use crate::clip::spline::Degree;
 use crate::{Error, Event, RawClip, Target, Track};
 
+/// About how many bytes a curve takes besides its keys: index, step, widths and offsets.
+pub(super) const RECORD: usize = 10;
+
 /// What a clip drives beside joints.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Set {

@@ -1,8 +1,10 @@
 //! Compressed clips: any moment at the same cost.
 
+use core::ops::Range;
+
 use super::kernel::{self, Wanted};
 use crate::clip::Place;
-use crate::clip::layout::{Kind, WIDTH, unpack_widths};
+use crate::clip::layout::{Kind, WIDTH, total_width, unpack_widths};
 use crate::clip::spline::{Degree, Taps};
 use crate::pose::{BLOCK, PoseBlock};
 use crate::simd::{Dispatch, dispatch};
@@ -16,7 +18,7 @@ fn check(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32) -> Result<(), Error
 /// The pose of a clip at a moment.
 ///
 /// `skeleton` is the one that the clip was encoded for: it gives what the clip does not move. `seconds` before the start or behind
-/// the end give these; [`Looping`](crate::Looping) makes one of a clock that goes on. Any moment costs the same, forward, backward
+/// the end give these. [`Looping`](crate::Looping) makes seconds since the start of a clock that goes on: [`Clip::start`] is to be added. Any moment costs the same, forward, backward
 /// or at random, and nothing is allocated or remembered.
 ///
 /// # Errors
@@ -193,13 +195,11 @@ pub fn sample_set(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f
     values.fill(0.0);
     one_by_one(
         &clip.locate(seconds.into()),
-        Kind::Values,
+        (Kind::Values, first..first + width.div_ceil(WIDTH)),
         |_, taps| taps,
         |track, numbers| {
-            if let Some(rest) = track.checked_sub(first).and_then(|track| values.get_mut(track * WIDTH..)) {
-                for (value, number) in rest.iter_mut().zip(numbers) {
-                    *value = number as f32;
-                }
+            for (value, number) in values.iter_mut().skip((track - first) * WIDTH).zip(numbers) {
+                *value = number as f32;
             }
         },
     );
@@ -211,11 +211,11 @@ pub fn sample_set(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f
     Ok(true)
 }
 
-/// The numbers of all tracks of one kind, without lanes and in f64: for what a clip has few of. `keys` may ask for others than
-/// those of the moment.
+/// The numbers of those tracks of one kind whose index is `wanted`, without lanes and in f64: for what is asked for alone. `keys` may ask for
+/// others than those of the moment.
 pub(super) fn one_by_one(
     place: &Place<'_>,
-    kind: Kind,
+    (kind, wanted): (Kind, Range<usize>),
     mut keys: impl FnMut(Degree, Taps) -> Taps,
     mut put: impl FnMut(usize, [f64; WIDTH]),
 ) {
@@ -227,6 +227,11 @@ pub(super) fn one_by_one(
         let mut bit = 0;
         for i in 0..class.count {
             let track = placed.track + i;
+            let index = segment.index(track);
+            if !wanted.contains(&index) {
+                bit += total_width(segment.width(track));
+                continue;
+            }
             let is_constant = class.degree == Degree::Constant;
             let widths = if is_constant { [0; WIDTH] } else { unpack_widths(segment.width(track)) };
             let mut numbers = [0.0; WIDTH];
@@ -240,7 +245,7 @@ pub(super) fn one_by_one(
                 bit += widths[c] as usize;
                 *number = sum * f64::from(segment.step(track));
             }
-            put(segment.index(track), numbers);
+            put(index, numbers);
         }
     }
 }

@@ -215,8 +215,8 @@ fn unpack<S: Simd, M: Mode, const TAPS: usize>(
     let upper = 32 - 8 * segment.offset_bytes as u32;
     let record_bytes = segment.record_bytes();
     let Some(mut records) = segment.bytes.get(segment.record(track)..) else { return };
-    // All joints are wanted and in the group: nothing has to be looked at.
-    let plain = wanted.is_none() && segment.index_bytes == 1;
+    // All joints are wanted and in the first group: nothing has to be looked at.
+    let plain = wanted.is_none() && segment.index_bytes == 1 && base == 0;
     let mut bit = 0;
     // Two by two; the last of an odd number stands for its own partner.
     let (mut left, mut apart, mut both_count) = (class.count / 2, record_bytes & 15, !0);
@@ -338,6 +338,7 @@ pub(super) fn pose<S: Simd, M: Mode>(
     for (blocks, rest) in blocks.chunks_mut(GROUP / BLOCK).zip(rest.chunks(GROUP / BLOCK)) {
         if base > start {
             group.fill([0.0; 4]);
+            to.fill([0.0; 4]);
         }
         let mut rotated = false;
         for placed in segment.classes() {

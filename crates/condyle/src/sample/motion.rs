@@ -42,16 +42,12 @@ impl Clip<'_> {
         }
         let place = self.locate(if seconds.is_nan() { f64::NEG_INFINITY } else { seconds });
         let (mut from, mut to, mut translation) = ([0.0; 3], [0.0; 3], [0.0; 3]);
-        let own = |put: &mut [f64; 3], track: usize, numbers: [f64; 3]| {
-            if track == self.joint_count() {
-                *put = numbers;
-            }
-        };
+        let motion = self.joint_count()..self.joint_count() + 1;
         // A rotation that goes from key to key does so by slerp; any other one has one logarithm.
         let mut part = 0.0;
         let one = |first| Taps { first, count: 1, weights: [1.0, 0.0, 0.0, 0.0] };
         let first = |degree, taps: Taps| if degree == Degree::Linear { one(taps.first) } else { taps };
-        one_by_one(&place, Kind::Rotation, first, |track, numbers| own(&mut from, track, numbers));
+        one_by_one(&place, (Kind::Rotation, motion.clone()), first, |_, numbers| from = numbers);
         let second = |degree, taps: Taps| {
             if degree != Degree::Linear {
                 return taps;
@@ -59,13 +55,8 @@ impl Clip<'_> {
             part = taps.weights[1];
             one(taps.first + 1)
         };
-        one_by_one(&place, Kind::Rotation, second, |track, numbers| own(&mut to, track, numbers));
-        one_by_one(
-            &place,
-            Kind::Translation,
-            |_, taps| taps,
-            |track, numbers| own(&mut translation, track, numbers),
-        );
+        one_by_one(&place, (Kind::Rotation, motion.clone()), second, |_, numbers| to = numbers);
+        one_by_one(&place, (Kind::Translation, motion), |_, taps| taps, |_, numbers| translation = numbers);
         let [from, to] = [from, to].map(|half| from_rotation_vector(half.map(|v| 2.0 * v)));
         let way = rotation_vector(product(conjugate(from), to));
         Rigid { rotation: product(from, from_rotation_vector(way.map(|v| v * part))), translation }

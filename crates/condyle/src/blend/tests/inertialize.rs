@@ -347,3 +347,16 @@ fn transitions_have_the_same_portable_bits_everywhere() {
         }
     });
 }
+
+/// A transition of no length ends the one before it, also for a clock that runs backward.
+#[test]
+fn a_transition_of_no_length_leaves_nothing() {
+    let mut random = Random(8);
+    let [a, b, c, d] = movements(&mut random, 17);
+    let mut transition = Inertialization::new(17);
+    transition.start([&a, &b], [&c, &d], DT, 0.5).expect("sizes agree");
+    transition.start([&a, &b], [&c, &d], DT, 0.0).expect("sizes agree");
+    for elapsed in [-1.0, -0.0, 0.0, 0.25] {
+        assert_eq!(shown(&transition, elapsed, &d), d, "{elapsed}");
+    }
+}

@@ -2,14 +2,14 @@
 
 /// Frames in a second.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum Rate {
+pub(crate) enum Rate {
     Authored,
     Hertz(f32),
 }
 
 /// Where errors are measured.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum Room {
+pub(crate) enum Room {
     /// On the vertices of the mesh.
     Mesh,
     /// So many metres from each joint.
@@ -17,7 +17,7 @@ pub(super) enum Room {
 }
 
 /// A length in metres: `0.5mm`, `3 cm`, `1.8m`, `0.0005`.
-pub(super) fn parse_length(text: &str) -> Result<f64, String> {
+pub(crate) fn parse_length(text: &str) -> Result<f64, String> {
     let text = text.trim();
     let units = [("mm", 1e3), ("cm", 1e2), ("m", 1.0)];
     let (number, parts) = units
@@ -30,7 +30,7 @@ pub(super) fn parse_length(text: &str) -> Result<f64, String> {
     }
 }
 
-pub(super) fn parse_rate(text: &str) -> Result<Rate, String> {
+pub(crate) fn parse_rate(text: &str) -> Result<Rate, String> {
     match text.parse::<f32>() {
         _ if text == "auto" => Ok(Rate::Authored),
         Ok(rate) if (0.1..=1000.0).contains(&rate) => Ok(Rate::Hertz(rate)),
@@ -38,7 +38,7 @@ pub(super) fn parse_rate(text: &str) -> Result<Rate, String> {
     }
 }
 
-pub(super) fn parse_room(text: &str) -> Result<Room, String> {
+pub(crate) fn parse_room(text: &str) -> Result<Room, String> {
     match text {
         "auto" => Ok(Room::Mesh),
         _ => parse_length(text).map(Room::Distance).map_err(|e| format!("`auto`, or a length: {e}")),
