@@ -18,6 +18,7 @@ use crate::failure::Failure;
 use crate::model::{self, Which, find_clip, fps_up_to};
 use crate::numerics::Numerics;
 use crate::output::{check_destination, print, print_json, progress, warn, write_file};
+use crate::quantity::parse_length;
 use crate::text::{grouped, millimetres, printable, table};
 
 /// Measure how far the vertices of two files are apart while their clips play

@@ -175,7 +175,6 @@ impl Row<'_> {
             "error_p99_m": self.metres(measured.error_p99),
             "error_between_max_m": self.metres(measured.error_between_max),
             "encoding": self.encoding(),
-            "authored": self.encoded.authored.len(),
             "encode_s": self.took,
         })
     }

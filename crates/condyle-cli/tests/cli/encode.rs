@@ -258,8 +258,8 @@ fn the_report_is_one_file_and_shows_all_clips() {
     folder.write("nasty.gltf", nasty.to_string());
     folder.run("encode nasty.gltf -o a.condyle --report a.html").assert().success();
     let page = String::from_utf8(folder.read("a.html")).expect("UTF-8");
-    assert_eq!(page.matches("<svg").count(), 4);
-    assert_eq!(page.matches("</svg>").count(), 4);
+    assert_eq!(page.matches("<svg").count(), 6);
+    assert_eq!(page.matches("</svg>").count(), 6);
     for word in ["<script", "http", "src=", "NaN", "inf"] {
         assert!(!page.contains(word), "{word}");
     }
@@ -345,7 +345,8 @@ fn steps_and_rests_come_back() {
         "asset": { "version": "2.0" },
         "scene": 0,
         "scenes": [{ "nodes": [0] }],
-        "nodes": [{ "name": "lamp" }],
+        "nodes": [{ "name": "lamp", "mesh": 0 }],
+        "meshes": [{ "primitives": [{ "attributes": { "POSITION": 3 } }] }],
         "buffers": [{ "byteLength": bytes.len(), "uri": "a.bin" }],
         "bufferViews": [
             { "buffer": 0, "byteLength": 12 },
@@ -356,6 +357,7 @@ fn steps_and_rests_come_back() {
             accessor(1, 3, "VEC3"),
             // Without a buffer view it is zeros.
             json!({ "componentType": 5126, "count": 3, "type": "VEC3" }),
+            json!({ "bufferView": 1, "componentType": 5126, "count": 3, "type": "VEC3", "min": [0, -1, 0], "max": [0, 1, 0] }),
         ],
         "animations": [animation("blink", "STEP", 1), animation("idle", "LINEAR", 2)],
     });
