@@ -7,14 +7,21 @@ use crate::tests;
 
 /// What the interpreter needs minutes for: arithmetic over many cases and on every instruction set. The stages are walked through by
 /// the tests that remain.
-const SLOW: [&str; 9] = [
+const SLOW: [&str; 16] = [
     "portable_bits",
     "blend::",
+    "clip::tests::any_numbers",
+    "clip::tests::every_bit",
+    "container::",
     "convert::",
+    "encode::",
+    "events::",
     "exp_map::",
     "interpolate::",
+    "mirror::",
     "model::crowd",
     "model::subtree",
+    "motion::",
     "reference::",
     "skin::",
 ];

@@ -50,7 +50,7 @@ impl Log {
         let path = out_dir().join(format!("{name}.log"));
         let file = File::options().read(true).append(true).create(true).open(path)?;
         file.set_len(0)?;
-        Ok(Self { file, limit: Duration::from_secs(15 * 60) })
+        Ok(Self { file, limit: Duration::from_secs(25 * 60) })
     }
 
     /// Runs a command; anything but exit code 0 fails the step.

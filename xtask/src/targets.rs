@@ -24,7 +24,7 @@ fn aarch64(log: &mut Log) -> Outcome {
     let linker = ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc".to_owned());
     let programs = tests::build(log, &args, &[linker])?;
     let runner = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"].map(Into::into);
-    tests::run_emulated(log, &programs, &runner, &[("CONDYLE_ISA", "neon")])
+    tests::run_emulated(log, &programs, &runner, &[], &[("CONDYLE_ISA", "neon")])
 }
 
 fn wasm(log: &mut Log, flags: &str, isa: &str) -> Outcome {
@@ -34,5 +34,5 @@ fn wasm(log: &mut Log, flags: &str, isa: &str) -> Outcome {
     let programs = tests::build(log, &args, &[("CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS", flags.to_owned())])?;
     let script = crate::root().join("xtask/wasi-runner.mjs");
     let runner = ["node".into(), "--no-warnings".into(), script.into()];
-    tests::run_emulated(log, &programs, &runner, &[("CONDYLE_ISA", isa)])
+    tests::run_emulated(log, &programs, &runner, &[], &[("CONDYLE_ISA", isa)])
 }

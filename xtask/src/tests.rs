@@ -73,16 +73,18 @@ pub(crate) fn run(log: &mut Log, programs: &[TestProgram], settings: &[(&str, &s
     counted(log)
 }
 
-/// The same behind `runner`, an emulator and its options, without what takes one too long.
+/// The same behind `runner`, an emulator and its options, without what takes one too long; only tests with one of `words` in their names, if
+/// there are any.
 pub(crate) fn run_emulated(
     log: &mut Log,
     programs: &[TestProgram],
     runner: &[OsString],
+    words: &[&str],
     settings: &[(&str, &str)],
 ) -> Outcome {
     for program in programs {
         let mut command = Command::new(&runner[0]);
-        command.args(&runner[1..]).arg(&program.path).arg("-q").current_dir(&program.folder);
+        command.args(&runner[1..]).arg(&program.path).arg("-q").args(words).current_dir(&program.folder);
         command.args(NOT_EMULATED.map(|name| format!("--skip={name}"))).env("PROPTEST_CASES", TRIES);
         log.run(command.envs(settings.iter().copied()))?;
     }
