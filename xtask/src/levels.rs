@@ -45,7 +45,7 @@ fn emulated(log: &mut Log, cpu: &str, level: &str) -> Outcome {
     let mut programs = build(log)?;
     programs.retain(|program| program.krate == "condyle");
     let runner = ["qemu-x86_64", "-cpu", cpu].map(Into::into);
-    tests::run_emulated(log, &programs, &runner, &WORDS, &[("CONDYLE_ISA", level)])
+    tests::run_emulated(log, &programs, &runner, &WORDS.map(String::from), &[("CONDYLE_ISA", level)])
 }
 
 #[cfg(target_arch = "x86_64")]

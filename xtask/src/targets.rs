@@ -24,7 +24,8 @@ fn aarch64(log: &mut Log) -> Outcome {
     let linker = ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc".to_owned());
     let programs = tests::build(log, &args, &[linker])?;
     let runner = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"].map(Into::into);
-    tests::run_emulated(log, &programs, &runner, &[], &[("CONDYLE_ISA", "neon")])
+    let filter = tests::NOT_EMULATED.map(|name| format!("--skip={name}"));
+    tests::run_emulated(log, &programs, &runner, &filter, &[("CONDYLE_ISA", "neon")])
 }
 
 fn wasm(log: &mut Log, flags: &str, isa: &str) -> Outcome {

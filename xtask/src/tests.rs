@@ -14,9 +14,9 @@ const CRATES: [&str; 3] = ["condyle", "condyle-gltf", "condyle-cli"];
 /// other encodes hundreds of clips, in f64.
 const ONCE: [&str; 2] = ["malformed", "compressed"];
 
-/// What an emulator needs minutes for and the processor has no part in: f64 and integers, the same instructions everywhere. The stages that
-/// they belong to are walked through by the tests that remain.
-const NOT_EMULATED: [&str; 8] = [
+/// What an emulator needs minutes for and a processor of 64 bits has no part in: f64 and integers. The stages that they belong to are walked
+/// through by the tests that remain.
+pub(crate) const NOT_EMULATED: [&str; 8] = [
     "encode::tests::any_scale",
     "encode::tests::joints_may_have",
     "encode::tests::motion_is_taken_out",
@@ -73,19 +73,18 @@ pub(crate) fn run(log: &mut Log, programs: &[TestProgram], settings: &[(&str, &s
     counted(log)
 }
 
-/// The same behind `runner`, an emulator and its options, without what takes one too long; only tests with one of `words` in their names, if
-/// there are any.
+/// The same behind `runner`, an emulator and its options; `filter` tells which tests, as the test programs take it.
 pub(crate) fn run_emulated(
     log: &mut Log,
     programs: &[TestProgram],
     runner: &[OsString],
-    words: &[&str],
+    filter: &[String],
     settings: &[(&str, &str)],
 ) -> Outcome {
     for program in programs {
         let mut command = Command::new(&runner[0]);
-        command.args(&runner[1..]).arg(&program.path).arg("-q").args(words).current_dir(&program.folder);
-        command.args(NOT_EMULATED.map(|name| format!("--skip={name}"))).env("PROPTEST_CASES", TRIES);
+        command.args(&runner[1..]).arg(&program.path).arg("-q").args(filter).current_dir(&program.folder);
+        command.env("PROPTEST_CASES", TRIES);
         log.run(command.envs(settings.iter().copied()))?;
     }
     counted(log)

@@ -110,6 +110,19 @@ fn a_skeleton_of_another_document_is_refused() {
     let other = Skeleton::new([joint]).expect("one joint");
     let error = asset.on_skeleton(other).expect_err("most joints are missing");
     assert!(matches!(error, Error::Index { what: "nodes of joints", count: 1, .. }), "{error}");
+    // One joint more, of a node that the document does not have.
+    let asset = Asset::open(folder.join("Fox.glb")).expect("a reference character");
+    let joint = |j: usize| Joint {
+        name: asset.skeleton.names()[j].clone(),
+        parent: asset.skeleton.parent(j as u16),
+        node: asset.skeleton.nodes()[j],
+        rest: asset.skeleton.rest().get(j),
+    };
+    let beyond = Joint { node: 4_000_000_000, ..joint(0) };
+    let joints = (0..asset.skeleton.joint_count()).map(joint).chain([beyond]);
+    let other = Skeleton::new(joints).expect("a tree");
+    let error = asset.on_skeleton(other).expect_err("no such node");
+    assert!(matches!(error, Error::Index { found: 4_000_000_000, .. }), "{error}");
 }
 
 #[test]

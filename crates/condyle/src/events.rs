@@ -109,6 +109,11 @@ impl Events {
         Ok(Self { duration, events })
     }
 
+    /// Events that are known to be in order and within the clip.
+    pub(crate) fn in_order(duration: f32, events: Vec<Event>) -> Self {
+        Self { duration, events }
+    }
+
     /// Seconds that the clip lasts.
     #[must_use]
     pub fn duration(&self) -> f32 {

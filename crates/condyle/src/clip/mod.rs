@@ -386,18 +386,14 @@ impl<'a> Clip<'a> {
     /// let encoded = encode(&raw, &Skeleton::new([])?, &options, &mut |_| ())?;
     /// let clip = Clip::from_bytes(&encoded.bytes)?;
     /// assert_eq!(clip.event(0), Some((0.0, "appears")));
-    /// assert_eq!(clip.events()?.as_slice(), options.events);
+    /// assert_eq!(clip.events().as_slice(), options.events);
     /// # Ok::<(), condyle::Error>(())
     /// ```
-    ///
-    /// # Errors
-    /// None that are known: [`from_bytes`](Self::from_bytes) has found that the events are valid.
-    pub fn events(&self) -> Result<Events, Error> {
+    #[must_use]
+    pub fn events(&self) -> Events {
         let all = (0..self.event_count()).filter_map(|at| self.event(at));
-        Events::new(
-            self.duration(),
-            all.map(|(seconds, name)| Event { seconds, name: name.into() }).collect(),
-        )
+        let all = all.map(|(seconds, name)| Event { seconds, name: name.into() });
+        Events::in_order(self.duration(), all.collect())
     }
 
     /// Where the events begin: behind the tracks that are kept as they were authored.
