@@ -169,9 +169,9 @@ mod tests {
         let step = Rigid { translation: [0.5, 0.0, -2.0], ..Rigid::IDENTITY };
         assert_eq!(
             step.power(1 << 50).translation,
-            [f64::from(1_u32 << 31) * 262_144.0, 0.0, -2f64.powi(51)]
+            [f64::from(1_u32 << 31) * 262_144.0, 0.0, -2_251_799_813_685_248.0]
         );
-        assert_eq!(step.power(i64::MIN).translation[0], -2f64.powi(62));
+        assert_eq!(step.power(i64::MIN).translation[0], -4_611_686_018_427_387_904.0);
     }
 
     #[test]
