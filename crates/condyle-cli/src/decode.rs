@@ -1,5 +1,6 @@
 //! `condyle decode`: compressed clips as a document again.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use condyle::{Clip, Error, Interpolation, Pose, RawClip, RawCursor, Skeleton, Target, Track, sample_set};
@@ -79,7 +80,8 @@ pub(crate) fn decode(name: &str, clip: &Clip<'_>, skeleton: &Skeleton) -> Result
         }
     }
     let (authored_times, authored) = authored(clip, skeleton);
-    let is_authored = |target| authored.iter().any(|track| track.target == target);
+    let authored_targets: BTreeSet<Target> = authored.iter().map(|track| track.target).collect();
+    let is_authored = |target| authored_targets.contains(&target);
     for ((at, [rotations, translations, scales]), rest) in
         joints.into_iter().enumerate().zip(skeleton.rest().transforms())
     {
@@ -113,12 +115,12 @@ pub(crate) fn decode(name: &str, clip: &Clip<'_>, skeleton: &Skeleton) -> Result
         }
     }
     let mut tracks = keys.tracks;
-    tracks.extend(authored.into_iter().map(|track| Track { timeline: 2 + track.timeline, ..track }));
+    tracks.extend(authored);
     let timelines = [times, first].into_iter().chain(authored_times).collect();
     RawClip::new(name.into(), timelines, tracks)
 }
 
-/// What was kept as it was authored, but for roots that are moved by the clip's motion.
+/// What was kept as it was authored, on timelines behind the two of [`Keys`]; but for roots that are moved by the clip's motion.
 fn authored(clip: &Clip<'_>, skeleton: &Skeleton) -> (Vec<Vec<f32>>, Vec<Track>) {
     let is_moved = |target| match target {
         Target::Rotation(joint) | Target::Translation(joint) => {
@@ -127,7 +129,7 @@ fn authored(clip: &Clip<'_>, skeleton: &Skeleton) -> (Vec<Vec<f32>>, Vec<Track>)
         _ => false,
     };
     let kept = clip.authored().filter(|(_, track)| !is_moved(track.target)).enumerate();
-    kept.map(|(timeline, (times, track))| (times, Track { timeline, ..track })).unzip()
+    kept.map(|(timeline, (times, track))| (times, Track { timeline: 2 + timeline, ..track })).unzip()
 }
 
 /// Tracks on two timelines: that of all frames, and that of the first one alone.

@@ -63,18 +63,15 @@ impl<'a> Exact<'a> {
         let (Some(kind), Some(_)) = (self.kind, self.interpolation) else {
             return Err(value(what, at, 0, "a known kind and interpolation"));
         };
-        let (width, limit) = match kind {
-            Kind::Rotation => (4, clip.joint_count()),
-            Kind::Translation | Kind::Scale => (3, clip.joint_count()),
-            // Of a set that there is: the place of another one may be beyond all numbers.
-            Kind::Values => match clip.sets().nth(self.index) {
-                Some((_, width)) => (width, clip.sets().len()),
-                None => (0, clip.sets().len()),
-            },
-        };
+        let limit = if kind == Kind::Values { clip.sets().len() } else { clip.joint_count() };
         if self.index >= limit {
             return Err(Error::Index { what, at, found: self.index, count: limit });
         }
+        let width = match kind {
+            Kind::Rotation => 4,
+            Kind::Translation | Kind::Scale => 3,
+            Kind::Values => clip.set(self.index).2,
+        };
         if self.width != width {
             return Err(value(what, at, self.width, "as many numbers as its target has"));
         }

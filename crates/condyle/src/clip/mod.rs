@@ -328,10 +328,7 @@ impl<'a> Clip<'a> {
     /// What the clip drives beside joints, each with its number of components.
     pub fn sets(&self) -> impl ExactSizeIterator<Item = (Target, usize)> + use<'a> {
         let clip = *self;
-        (0..self.header.set_count).map(move |at| {
-            let (kind, id, width) = clip.set(at);
-            (if kind == 0 { Target::Weights(id) } else { Target::Value(id) }, width)
-        })
+        (0..self.header.set_count).map(move |at| (clip.set_target(at), clip.set(at).2))
     }
 
     /// The tracks that are kept as they were authored, each with the seconds of its keys, as its only timeline. Allocates.
@@ -343,7 +340,7 @@ impl<'a> Clip<'a> {
                 Kind::Rotation => Target::Rotation(joint?),
                 Kind::Translation => Target::Translation(joint?),
                 Kind::Scale => Target::Scale(joint?),
-                Kind::Values => clip.sets().nth(exact.index)?.0,
+                Kind::Values => clip.set_target(exact.index),
             };
             Some(exact.to_track(target))
         })
@@ -416,6 +413,11 @@ impl<'a> Clip<'a> {
     pub(crate) fn set(&self, at: usize) -> (u16, u32, usize) {
         let place = self.header.sets() + SET * at;
         (u16_at(self.bytes, place + 6), u32_at(self.bytes, place), u16_at(self.bytes, place + 4).into())
+    }
+
+    fn set_target(&self, at: usize) -> Target {
+        let (kind, id, _) = self.set(at);
+        if kind == 0 { Target::Weights(id) } else { Target::Value(id) }
     }
 
     /// The set with this name, its first track, and its components.

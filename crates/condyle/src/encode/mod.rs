@@ -287,9 +287,10 @@ impl<'a> Job<'a> {
                 None => {
                     let encoded = self.finish(&joints, &exact_sets, segment_frames, &segments, &authored)?;
                     // What was found in f64 holds in f32 but for its rounding. Where the budget is finer than that, nothing helps.
-                    match self.exceeding(&joints, &exact_sets, &encoded.measured) {
-                        // To give up joints does not help where the motion of the whole is off.
-                        Some(Failed::Joint(_)) if !motion_is_held => return Ok(encoded),
+                    // To give up joints does not help where the motion of the whole is off.
+                    let joint = self.exceeding(&joints, &encoded.measured).filter(|_| motion_is_held);
+                    let set = self.exceeding_set(&exact_sets, &encoded.measured);
+                    match joint.map(Failed::Joint).or(set.map(Failed::Set)) {
                         Some(hopeless) => hopeless,
                         None => return Ok(encoded),
                     }
@@ -332,8 +333,14 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// The first joint that was measured beyond its budget, unless its keys are all as authored; or the worst set of values.
-    fn exceeding(&self, joints: &[JointFacts], exact_sets: &[bool], measured: &Measured) -> Option<Failed> {
+    /// The worst set of values, if it was measured beyond its budget, unless its keys are as authored.
+    fn exceeding_set(&self, exact_sets: &[bool], measured: &Measured) -> Option<usize> {
+        let set = self.sets.iter().position(|set| Some(set.target) == measured.value_target);
+        set.filter(|&at| measured.value_error_max > self.options.value_budget && !exact_sets[at])
+    }
+
+    /// The first joint that was measured beyond its budget, unless its keys are all as authored.
+    fn exceeding(&self, joints: &[JointFacts], measured: &Measured) -> Option<usize> {
         let budget = |joint: usize| {
             let own = self.options.joint_budgets.iter().rev().find(|(j, _)| usize::from(*j) == joint);
             own.map_or(self.options.budget, |&(_, budget)| budget)
@@ -342,10 +349,7 @@ impl<'a> Job<'a> {
             let mut chain = core::iter::successors(Some(joint), |&j| joints[j].parent);
             chain.any(|j| joints[j].exact.contains(&false))
         };
-        let is_off = |&joint: &usize| measured.joints[joint].error > budget(joint) && is_curved(joint);
-        let set = self.sets.iter().position(|set| Some(set.target) == measured.value_target);
-        let set = set.filter(|&at| measured.value_error_max > self.options.value_budget && !exact_sets[at]);
-        (0..joints.len()).find(is_off).map(Failed::Joint).or(set.map(Failed::Set))
+        (0..joints.len()).find(|&joint| measured.joints[joint].error > budget(joint) && is_curved(joint))
     }
 
     /// The moments of a segment, in seconds.
