@@ -34,7 +34,7 @@ fn forced(log: &mut Log, level: &str) -> Outcome {
         // Once is enough: the command line passes its environment on to the library.
         programs.retain(|program| program.krate != "condyle-cli");
     }
-    tests::run(log, &programs, &[("CONDYLE_ISA", level), ("CONDYLE_NUMERIC", "portable")])
+    tests::run(log, &programs, &[], &[], &[("CONDYLE_ISA", level), ("CONDYLE_NUMERIC", "portable")])
 }
 
 fn emulated(log: &mut Log, cpu: &str, level: &str) -> Outcome {
@@ -45,7 +45,8 @@ fn emulated(log: &mut Log, cpu: &str, level: &str) -> Outcome {
     let mut programs = build(log)?;
     programs.retain(|program| program.krate == "condyle");
     let runner = ["qemu-x86_64", "-cpu", cpu].map(Into::into);
-    tests::run_emulated(log, &programs, &runner, &WORDS.map(String::from), &[("CONDYLE_ISA", level)])
+    let settings = [("CONDYLE_ISA", level), tests::FEW_CASES];
+    tests::run(log, &programs, &runner, &WORDS.map(String::from), &settings)
 }
 
 #[cfg(target_arch = "x86_64")]

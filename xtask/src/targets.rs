@@ -25,7 +25,7 @@ fn aarch64(log: &mut Log) -> Outcome {
     let programs = tests::build(log, &args, &[linker])?;
     let runner = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"].map(Into::into);
     let filter = tests::NOT_EMULATED.map(|name| format!("--skip={name}"));
-    tests::run_emulated(log, &programs, &runner, &filter, &[("CONDYLE_ISA", "neon")])
+    tests::run(log, &programs, &runner, &filter, &[("CONDYLE_ISA", "neon"), tests::FEW_CASES])
 }
 
 fn wasm(log: &mut Log, flags: &str, isa: &str) -> Outcome {
@@ -35,5 +35,5 @@ fn wasm(log: &mut Log, flags: &str, isa: &str) -> Outcome {
     let programs = tests::build(log, &args, &[("CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS", flags.to_owned())])?;
     let script = crate::root().join("xtask/wasi-runner.mjs");
     let runner = ["node".into(), "--no-warnings".into(), script.into()];
-    tests::run_emulated(log, &programs, &runner, &[], &[("CONDYLE_ISA", isa)])
+    tests::run(log, &programs, &runner, &[], &[("CONDYLE_ISA", isa), tests::FEW_CASES])
 }

@@ -28,7 +28,7 @@ pub(crate) const NOT_EMULATED: [&str; 8] = [
 ];
 
 /// How often property tests try in an emulator.
-const TRIES: &str = "32";
+pub(crate) const FEW_CASES: (&str, &str) = ("PROPTEST_CASES", "32");
 
 /// A program that runs the tests of one crate's library or of one of its test files.
 pub(crate) struct TestProgram {
@@ -63,18 +63,9 @@ pub(crate) fn build(
     if programs.is_empty() { Err(Stop::Failed("no test program was built".into())) } else { Ok(programs) }
 }
 
-/// Runs test programs, each in its crate's folder as cargo does.
-pub(crate) fn run(log: &mut Log, programs: &[TestProgram], settings: &[(&str, &str)]) -> Outcome {
-    for program in programs {
-        let mut command = Command::new(&program.path);
-        command.arg("-q").current_dir(&program.folder);
-        log.run(command.envs(settings.iter().copied()))?;
-    }
-    counted(log)
-}
-
-/// The same behind `runner`, an emulator and its options; `filter` tells which tests, as the test programs take it.
-pub(crate) fn run_emulated(
+/// Runs test programs, each in its crate's folder as cargo does: behind `runner`, an emulator and its options, if it is not empty. `filter` tells
+/// which tests, as the programs take it.
+pub(crate) fn run(
     log: &mut Log,
     programs: &[TestProgram],
     runner: &[OsString],
@@ -82,9 +73,10 @@ pub(crate) fn run_emulated(
     settings: &[(&str, &str)],
 ) -> Outcome {
     for program in programs {
-        let mut command = Command::new(&runner[0]);
-        command.args(&runner[1..]).arg(&program.path).arg("-q").args(filter).current_dir(&program.folder);
-        command.env("PROPTEST_CASES", TRIES);
+        let mut words = runner.to_vec();
+        words.push(program.path.clone().into());
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).arg("-q").args(filter).current_dir(&program.folder);
         log.run(command.envs(settings.iter().copied()))?;
     }
     counted(log)

@@ -329,6 +329,11 @@ pub(crate) fn worst(errors: impl IntoIterator<Item = f64>) -> f64 {
 /// How far the squared length of a unit quaternion may be from 1 by the rounding of its components.
 pub(crate) const ROUNDED: f64 = 1e-6;
 
+/// Whether a rotation is not of unit length.
+pub(crate) fn is_loose(q: &[f64; 4]) -> bool {
+    (q.iter().map(|v| v * v).sum::<f64>() - 1.0).abs() > ROUNDED
+}
+
 /// To unit length; the identity rotation where there is no direction.
 pub(crate) fn normalize<const N: usize>(q: &mut [f64; N]) {
     let length = sqrt_f64(q.iter().map(|v| v * v).sum());

@@ -364,8 +364,7 @@ fn steps_and_rests_come_back() {
     folder.write("a.gltf", document.to_string().as_bytes());
     folder.run("encode a.gltf -o a.condyle").assert().success();
     folder.run("decode a.condyle -o back.glb").assert().success();
-    let info = |file: &str| lines_of_info(&folder, file);
-    let clips = info("back.glb")["clips"].clone();
+    let clips = info(&folder, "back.glb")["clips"].clone();
     for (at, name) in ["blink", "idle"].into_iter().enumerate() {
         let clip = &clips[at];
         let ends = (number(clip, "start_seconds"), number(clip, "end_seconds"));
@@ -375,7 +374,7 @@ fn steps_and_rests_come_back() {
     assert_eq!(worst(&folder, "a.gltf back.glb --fps 97"), [0.0, 0.0]);
 }
 
-fn lines_of_info(folder: &Folder, file: &str) -> Value {
+fn info(folder: &Folder, file: &str) -> Value {
     let output = folder.run(&format!("info {file} --json")).assert().success();
     serde_json::from_slice(&output.get_output().stdout).expect("JSON")
 }

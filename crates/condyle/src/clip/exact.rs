@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use crate::bytes::{u16_at, u32_at};
 use crate::clip::Clip;
 use crate::clip::layout::{Kind, value};
-use crate::math::{ROUNDED, normalize, slerp_f64};
+use crate::math::{is_loose, normalize, slerp_f64};
 use crate::sample::hermite;
 use crate::track::is_near_unit;
 use crate::{Error, Interpolation, Target, Track};
@@ -176,7 +176,7 @@ impl<'a> Exact<'a> {
         }
         let mut q: [f64; 4] = core::array::from_fn(|c| self.at(seconds, c));
         // A key that is of unit length up to the rounding of its components stays as it is.
-        if (q.iter().map(|v| v * v).sum::<f64>() - 1.0).abs() > ROUNDED {
+        if is_loose(&q) {
             normalize(&mut q);
         }
         q

@@ -6,9 +6,11 @@ use alloc::vec::Vec;
 use super::algebra::{Matrix, Vector, add, length, subtract};
 use super::{Job, SEGMENT_PLACES, Shell, search, source};
 use crate::decompose::dot;
-use crate::math::{ROUNDED, normalize, quats, sqrt_f64};
-use crate::sample::sample_portably;
-use crate::{Clip, Error, Pose, Rigid, Skeleton, Skin, SkinnedMesh, Target, Transform64, sample_set};
+use crate::math::{is_loose, normalize, quats, sqrt_f64};
+use crate::sample::sample_by;
+use crate::{
+    Clip, Dispatch, Error, Pose, Rigid, Skeleton, Skin, SkinnedMesh, Target, Transform64, sample_set,
+};
 
 /// The greatest error of a joint's points.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -241,12 +243,13 @@ pub(super) fn measure(job: &Job<'_>, clip: &Clip<'_>) -> Result<Measured, Error>
                 // The first one of the next chunk.
                 break;
             }
-            sample_portably(clip, skeleton, at as f32, &mut pose)?;
+            // What is decided by it is decided everywhere so.
+            sample_by(Dispatch::current().portable(), clip, skeleton, at as f32, &mut pose)?;
             decoded.clear();
             let mut greatest = 0.0_f64;
             for (j, t) in pose.transforms().enumerate() {
                 let mut local = Transform64::from(t);
-                if (local.rotation.iter().map(|v| v * v).sum::<f64>() - 1.0).abs() > ROUNDED {
+                if is_loose(&local.rotation) {
                     // A rest pose of another length, which the authored clip has too.
                     normalize(&mut local.rotation);
                 }

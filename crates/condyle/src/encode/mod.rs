@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 
 use crate::clip::layout::{EXACT, Header, Kind, MOTION, WIDE, WIDTH};
 use crate::clip::spline::Degree;
-use crate::math::{ROUNDED, normalize};
+use crate::math::{is_loose, normalize};
 use crate::{
     Clip, Error, Events, Interpolation, RawClip, RootMotion, RootMotionOptions, Skeleton, Target, Track,
     Transform64, extract_root_motion,
@@ -193,10 +193,9 @@ impl<'a> Job<'a> {
         let mut joints: Vec<JointFacts> = Vec::with_capacity(count);
         for ((j, shell), tracks) in shell.into_iter().enumerate().zip(&tracks) {
             let mut rest = Transform64::from(rest[j]);
-            let squares: f64 = rest.rotation.iter().map(|v| v * v).sum();
-            normalize(&mut rest.rotation);
             // A rest pose of another length cannot be multiplied with.
-            let is_loose = (squares - 1.0).abs() > ROUNDED;
+            let is_loose = is_loose(&rest.rotation);
+            normalize(&mut rest.rotation);
             joints.push(JointFacts {
                 parent: skeleton.parent(j as u16).map(usize::from),
                 rest,

@@ -119,7 +119,7 @@ pub struct Encoded {
     pub rate: f32,
     /// How many tracks are stored in which way, over all segments.
     pub encodings: Vec<(Encoding, usize)>,
-    /// Bytes that the keys of each joint take, in all segments; the rest is shared by all.
+    /// About how many bytes the keys of each joint take, in all segments; the rest is shared by all.
     pub joint_bytes: Vec<usize>,
     /// What no curve brings under the budget, so that its keys are stored as authored. Steps, which always are, are not counted.
     pub authored: Vec<Target>,

@@ -195,8 +195,8 @@ proptest! {
         for looping in [Looping::Clamp, Looping::Wrap] {
             let over = |from, to| motion.over(looping, from, to).expect("finite");
             // What a rotation is off by grows with the loops.
-            let bound = 1e-12 * (a - b).abs().max((b - c).abs()).max(1.0);
-            let reach = reach(&motion, bound * 1e12);
+            let seconds = (a - b).abs().max((b - c).abs()).max(1.0);
+            let (bound, reach) = (1e-12 * seconds, reach(&motion, seconds));
             assert_near(&(over(a, b) * over(b, c)), &over(a, c), bound, reach, format_args!("{looping:?} {a} {b} {c}"));
             assert_near(&(over(a, b) * over(b, a)), &Rigid::IDENTITY, bound, reach, format_args!("{looping:?} {a} {b}"));
         }

@@ -25,14 +25,12 @@ fn check(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32) -> Result<(), Error
 /// [`Error::Length`] if the skeleton or `pose` has not as many joints as the clip; [`Error::NotFinite`] if `seconds` is NaN or infinite.
 /// `pose` is then unchanged.
 pub fn sample(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32, pose: &mut Pose) -> Result<(), Error> {
-    check(clip, skeleton, seconds)?;
-    pose.check_joints("pose", clip.joint_count())?;
-    run(Dispatch::current(), clip, skeleton, seconds, None, pose.blocks_mut());
-    Ok(())
+    sample_by(Dispatch::current(), clip, skeleton, seconds, pose)
 }
 
-/// [`sample`] in the portable mode, whatever the current one: what is decided by it is decided everywhere so.
-pub(crate) fn sample_portably(
+/// [`sample`] by a given choice.
+pub(crate) fn sample_by(
+    dispatch: Dispatch,
     clip: &Clip<'_>,
     skeleton: &Skeleton,
     seconds: f32,
@@ -40,7 +38,7 @@ pub(crate) fn sample_portably(
 ) -> Result<(), Error> {
     check(clip, skeleton, seconds)?;
     pose.check_joints("pose", clip.joint_count())?;
-    run(Dispatch::current().portable(), clip, skeleton, seconds, None, pose.blocks_mut());
+    run(dispatch, clip, skeleton, seconds, None, pose.blocks_mut());
     Ok(())
 }
 

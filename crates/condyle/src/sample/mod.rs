@@ -5,7 +5,7 @@ mod kernel;
 mod motion;
 mod raw;
 
-pub(crate) use clip::sample_portably;
+pub(crate) use clip::sample_by;
 pub use clip::{Character, sample, sample_crowd, sample_joint, sample_masked, sample_set};
 pub use raw::{RawCursor, sample_raw, sample_weights};
 pub(crate) use raw::{Span, component_at, hermite, value_at};

@@ -44,13 +44,7 @@ impl Span {
         } else {
             times.partition_point(|&t| t <= seconds).saturating_sub(1)
         };
-        match (times.get(key), times.get(key + 1)) {
-            (Some(&from), Some(&to)) if from < seconds => {
-                let length = f64::from(to) - f64::from(from);
-                Self { key, factor: (f64::from(seconds) - f64::from(from)) / length, length }
-            }
-            _ => Self { key, ..Self::default() },
-        }
+        Self::from_key(times, key, seconds.into())
     }
 
     /// The same of a time that f32 need not hold.
@@ -58,6 +52,10 @@ impl Span {
         let mut key = Self::find(times, seconds as f32, hint).key;
         // A time that f32 has rounded up to a key is before it.
         key -= usize::from(key > 0 && times.get(key).is_some_and(|&t| f64::from(t) > seconds));
+        Self::from_key(times, key, seconds)
+    }
+
+    fn from_key(times: &[f32], key: usize, seconds: f64) -> Self {
         match (times.get(key), times.get(key + 1)) {
             (Some(&from), Some(&to)) if f64::from(from) < seconds => {
                 let length = f64::from(to) - f64::from(from);
