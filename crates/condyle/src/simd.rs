@@ -396,7 +396,7 @@ pub(crate) fn store_all<S: Simd, V: Floats<S>, const N: usize>(
     at: usize,
     values: [V; N],
 ) {
-    for (lanes, value) in lanes.iter_mut().zip(values) {
+    for (lanes, value) in lanes.iter_mut().zip(&values) {
         value.store_slice(&mut lanes[at..at + V::LEN]);
     }
 }

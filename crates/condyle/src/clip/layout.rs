@@ -15,6 +15,8 @@ pub(crate) const EVENT: usize = 8;
 pub(crate) const WINDOW: usize = 32;
 /// A component has at most that many bits: what an f32 holds.
 pub(crate) const MAX_BITS: u32 = 24;
+/// And one of a joint at most so many: those of two tracks, and seven in front of them, are in the 16 bytes that a kernel reads.
+pub(crate) const JOINT_BITS: u32 = 20;
 /// Bits of the header: the clip has root motion; indices of tracks take two bytes.
 pub(crate) const MOTION: u16 = 1;
 pub(crate) const WIDE: u16 = 2;

@@ -10,8 +10,8 @@ use crate::bytes::{u16_at, u32_at};
 use crate::{Error, Event, Events, Target, Track};
 use exact::Exact;
 use layout::{
-    Class, EVENT, EXACT, HEADER, Header, Kind, MAGIC, MAX_BITS, MOTION, SEGMENT, SET, Segment, VERSION, WIDE,
-    WIDTH, WINDOW, total_width, unpack_widths, value,
+    Class, EVENT, EXACT, HEADER, Header, JOINT_BITS, Kind, MAGIC, MAX_BITS, MOTION, SEGMENT, SET, Segment,
+    VERSION, WIDE, WIDTH, WINDOW, total_width, unpack_widths, value,
 };
 use spline::Degree;
 
@@ -214,8 +214,23 @@ impl<'a> Clip<'a> {
                 }
                 let packed = segment.width(track);
                 let widths = unpack_widths(packed);
-                if packed >> 15 != 0 || widths.iter().any(|&bits| bits > MAX_BITS) {
-                    return Err(value("widths", track, packed.into(), "24 bits a component at most"));
+                // The root motion has no place in a pose: what a kernel makes of its bits goes nowhere, and nothing follows.
+                let is_motion = class.kind != Kind::Values && index == self.header.joint_count;
+                if is_motion && track + 1 != end {
+                    return Err(value(
+                        "tracks",
+                        track,
+                        index,
+                        "the root motion behind all joints of its class",
+                    ));
+                }
+                let (most, expected) = if is_motion || class.kind == Kind::Values {
+                    (MAX_BITS, "24 bits a component at most")
+                } else {
+                    (JOINT_BITS, "20 bits a component of a joint at most")
+                };
+                if packed >> 15 != 0 || widths.iter().any(|&bits| bits > most) {
+                    return Err(value("widths", track, packed.into(), expected));
                 }
                 bits += total_width(packed);
                 if class.kind == Kind::Rotation && !turns_little(&segment, track, widths) {

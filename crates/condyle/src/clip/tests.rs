@@ -3,6 +3,7 @@ use std::string::ToString;
 use std::vec;
 use std::vec::Vec;
 
+use super::layout::OFFSET;
 use super::*;
 use crate::encode::made::{Made, made};
 use crate::testing::{Random, tries};
@@ -208,4 +209,42 @@ fn segments_may_not_share_their_bytes() {
     bytes[HEADER + 4..HEADER + 8].copy_from_slice(&first);
     repair(&mut bytes);
     assert!(matches!(Clip::from_bytes(&bytes), Err(Error::Value { what: "segments", at: 1, .. })));
+}
+
+/// A kernel reads two tracks from 16 bytes.
+#[test]
+fn joints_have_fewer_bits_than_the_root_motion_which_is_last() {
+    let what =
+        Made { joints: 5, frames: 4, segment_frames: 4, bits: 24, motion: true, authored: false, sets: &[] };
+    let mut random = Random(5);
+    let (mut wide, mut misplaced) = (0, 0);
+    for _ in 0..50 {
+        let bytes = made(&mut random, what);
+        let clip = Clip::from_bytes(&bytes).expect("a clip");
+        let segment = clip.locate(0.0).segment;
+        let start = bytes.len() - segment.bytes.len();
+        for placed in segment.classes() {
+            let last = placed.track + placed.class.count - 1;
+            if segment.index(last) != 5 {
+                continue;
+            }
+            // What the root motion has is too much for a joint.
+            let mut renamed = bytes.clone();
+            renamed[start + segment.record(last) + OFFSET - 1] = 0;
+            repair(&mut renamed);
+            if unpack_widths(segment.width(last)).iter().any(|&bits| bits > JOINT_BITS) {
+                wide += 1;
+                let found = Clip::from_bytes(&renamed).expect_err("a joint of many bits");
+                assert!(matches!(found, Error::Value { what: "widths", .. }), "{found}");
+            }
+            if placed.class.count > 1 {
+                misplaced += 1;
+                renamed[start + segment.record(last - 1) + OFFSET - 1] = 5;
+                repair(&mut renamed);
+                let found = Clip::from_bytes(&renamed).expect_err("root motion in the middle");
+                assert!(matches!(found, Error::Value { what: "tracks", .. }), "{found}");
+            }
+        }
+    }
+    assert!(wide > 10 && misplaced > 10, "{wide} {misplaced}");
 }

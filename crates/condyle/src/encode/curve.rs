@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::algebra::Vector;
 use super::fit::Shape;
-use crate::clip::layout::{Kind, MAX_BITS, step};
+use crate::clip::layout::{Kind, step};
 use crate::clip::spline::Degree;
 
 /// A track of one segment, ready to be written.
@@ -129,10 +129,12 @@ fn least_bits(keys: &[[f64; 3]], code: u8) -> usize {
     bits * keys.len()
 }
 
-/// The cheapest curve through `targets` of which `passes` says yes; it is given the shape and the decoded keys.
+/// The cheapest curve through `targets` of which `passes` says yes, with components of `most_bits` at most; it is given the shape and the
+/// decoded keys.
 pub(super) fn cheapest(
     (kind, index): (Kind, usize),
     (shapes, others): (&[Shape], &[Curve]),
+    most_bits: u32,
     targets: &[[f64; 3]],
     guess: f64,
     mut passes: impl FnMut(&Shape, &[[f64; 3]]) -> bool,
@@ -184,7 +186,7 @@ pub(super) fn cheapest(
             code,
             keys: rounded.clone(),
         };
-        if curve.range().1.iter().any(|&bits| bits > MAX_BITS) {
+        if curve.range().1.iter().any(|&bits| bits > most_bits) {
             continue;
         }
         let is_same = |c: &Curve| (c.kind, c.degree, c.intervals) == (kind, shape.degree, shape.intervals);

@@ -24,7 +24,7 @@ impl Shape {
     /// `moments` of them, evenly spaced over the segment.
     pub(super) fn new(degree: Degree, intervals: usize, moments: usize) -> Self {
         let last = (moments - 1).max(1) as f64;
-        let at = |moment: usize| Taps::at(degree, intervals, moment as f64 / last * intervals as f64);
+        let at = |moment: usize| Taps::at(degree, intervals, moment as f64 / last);
         let taps: Vec<Taps> = (0..moments).map(at).collect();
         let keys = intervals + 1;
         let mut factor = vec![[0.0; BAND + 1]; keys];

@@ -5,7 +5,7 @@ use std::string::ToString;
 
 use super::curve::Curve;
 use super::write::{self, Curves, Parts, Set};
-use crate::clip::layout::{Header, Kind, MOTION, WIDE, WIDTH, step};
+use crate::clip::layout::{Header, JOINT_BITS, Kind, MOTION, WIDE, WIDTH, step};
 use crate::clip::spline::Degree;
 use crate::testing::Random;
 use crate::{Event, Target, Track};
@@ -66,16 +66,17 @@ pub(crate) fn made(random: &mut Random, made: Made) -> Vec<u8> {
             pick => (Degree::Cubic, [1, 2, 3, own, own.div_ceil(2), 2 * own][pick]),
         };
         for joint in 0..joints + usize::from(motion) {
+            let bits = if joint < joints { made.bits.min(JOINT_BITS) } else { made.bits };
             // Straight lines of rotations must not be half a turn apart.
             let (degree, intervals) = shape(random, joint < joints);
             let size = [0.4, 1.5, 12.0][if degree == Degree::Linear { 0 } else { random.below(3) }];
             if random.below(8) > 0 {
-                curves.push(curve(random, Kind::Rotation, joint, (degree, intervals), made.bits, size));
+                curves.push(curve(random, Kind::Rotation, joint, (degree, intervals), bits, size));
             }
             for (kind, rare) in [(Kind::Translation, 3), (Kind::Scale, 6)] {
                 if random.below(rare) == 0 && (joint < joints || kind == Kind::Translation) {
                     let shape = shape(random, true);
-                    curves.push(curve(random, kind, joint, shape, made.bits, MADE_SIZE));
+                    curves.push(curve(random, kind, joint, shape, bits, MADE_SIZE));
                 }
             }
         }

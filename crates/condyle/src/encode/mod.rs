@@ -18,7 +18,7 @@ mod write;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::clip::layout::{EXACT, Header, Kind, MOTION, WIDE, WIDTH};
+use crate::clip::layout::{EXACT, Header, JOINT_BITS, Kind, MOTION, WIDE, WIDTH};
 use crate::clip::spline::Degree;
 use crate::math::{is_loose, normalize};
 use crate::{
@@ -415,7 +415,14 @@ impl<'a> Job<'a> {
             let is_straight = || search::is_straight(joints, &source, self.moments, self.size);
             let mut straight = self.motion.is_none() && is_straight();
             for _ in 0..ROUNDS {
-                let task = Task { joints, source: &source, shapes, shares: &shares, straight };
+                let task = Task {
+                    joints,
+                    source: &source,
+                    shapes,
+                    shares: &shares,
+                    most_bits: JOINT_BITS,
+                    straight,
+                };
                 let found = search::search(&task);
                 let failed = found.failed(joints);
                 let Some(&first) = failed.first() else {
@@ -440,7 +447,14 @@ impl<'a> Job<'a> {
             if best.is_some() {
                 break;
             }
-            let task = Task { joints, source: &source, shapes, shares: &shares, straight: false };
+            let task = Task {
+                joints,
+                source: &source,
+                shapes,
+                shares: &shares,
+                most_bits: JOINT_BITS,
+                straight: false,
+            };
             let found = search::search(&task);
             match found.failed(joints).first() {
                 Some(&first) => hopeless = first,

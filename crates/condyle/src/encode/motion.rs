@@ -9,6 +9,7 @@ use super::fit::Shape;
 use super::search::{self, JointFacts, Task};
 use super::shares::{ROUNDS, Share, tighten};
 use super::{Job, source};
+use crate::clip::layout::MAX_BITS;
 use crate::clip::spline::Degree;
 use crate::{Error, Rigid, RootMotion, Transform64};
 
@@ -84,8 +85,14 @@ impl Motion {
             let mut shares = [Share { place: 0.75, translation: 0.45, swing: None }];
             for _ in 0..ROUNDS {
                 let (joints, source, shapes) = (&joints[..], &source[..], &shapes[..]);
-                let found =
-                    search::search(&Task { joints, source, shapes, shares: &shares, straight: false });
+                let found = search::search(&Task {
+                    joints,
+                    source,
+                    shapes,
+                    shares: &shares,
+                    most_bits: MAX_BITS,
+                    straight: false,
+                });
                 if found.failed(joints).is_empty() {
                     let mut curves = found.curves;
                     curves.iter_mut().for_each(|curve| curve.index = job.joints.len());

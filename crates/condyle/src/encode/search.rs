@@ -39,6 +39,8 @@ pub(super) struct Task<'a> {
     pub(super) shapes: &'a [Shape],
     /// One for each joint.
     pub(super) shares: &'a [Share],
+    /// Bits of a component, at most.
+    pub(super) most_bits: u32,
     /// Whether rotations go from key to key by nlerp, not by slerp.
     pub(super) straight: bool,
 }
@@ -198,13 +200,14 @@ fn translate(
         .collect();
     let limit = joint.budget * task.shares[index].translation * KEPT;
     let guess = limit / outer.max(f64::MIN_POSITIVE);
-    let curve = cheapest(name, (task.shapes, &found.curves), &targets, guess, |shape, keys| {
-        (0..targets.len()).all(|moment| {
-            let off = subtract(shape.value(keys, moment), targets[moment]);
-            let off = parents.map_or(off, |parents| apply(&parents[moment].linear, off));
-            dot(off, off) <= limit * limit
-        })
-    });
+    let curve =
+        cheapest(name, (task.shapes, &found.curves), task.most_bits, &targets, guess, |shape, keys| {
+            (0..targets.len()).all(|moment| {
+                let off = subtract(shape.value(keys, moment), targets[moment]);
+                let off = parents.map_or(off, |parents| apply(&parents[moment].linear, off));
+                dot(off, off) <= limit * limit
+            })
+        });
     if let Some((shape, keys)) = keep(task, name, curve, found) {
         for (moment, local) in own.iter_mut().enumerate() {
             local.translation = add(rest, shape.value(&keys, moment));
@@ -241,6 +244,7 @@ fn stretch(task: &Task<'_>, index: usize, points: &[Point], own: &mut [Transform
     let curve = cheapest(
         name,
         (task.shapes, &found.curves),
+        task.most_bits,
         &targets,
         limit / far.max(f64::MIN_POSITIVE),
         |shape, keys| {

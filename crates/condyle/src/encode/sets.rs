@@ -8,7 +8,7 @@ use super::fit::Shape;
 use super::search::{FINE, KEPT, STILL};
 use super::write::Set;
 use super::{Job, less, source};
-use crate::clip::layout::{Kind, WIDTH};
+use crate::clip::layout::{Kind, MAX_BITS, WIDTH};
 use crate::{RawClip, Target, Track};
 
 /// The sets of a clip and their tracks.
@@ -77,7 +77,7 @@ fn values(
     {
         return Some(curve);
     }
-    cheapest(name, (shapes, others), targets, limit, |shape, keys| {
+    cheapest(name, (shapes, others), MAX_BITS, targets, limit, |shape, keys| {
         (0..targets.len()).all(|moment| off(shape.value(keys, moment), targets[moment]) <= limit * KEPT)
     })
     .map(Some)

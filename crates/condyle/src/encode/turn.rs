@@ -122,6 +122,7 @@ pub(super) fn turn(
     let curve = cheapest(
         name,
         (task.shapes, &found.curves),
+        task.most_bits,
         &targets,
         limit / reach.max(f64::MIN_POSITIVE),
         |shape, keys| {

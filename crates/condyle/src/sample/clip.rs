@@ -220,7 +220,7 @@ pub(super) fn one_by_one(
     let segment = &place.segment;
     for placed in segment.classes().filter(|placed| placed.class.kind == kind) {
         let class = placed.class;
-        let taps = Taps::at(class.degree, class.intervals, place.ratio * class.intervals as f64);
+        let taps = Taps::at(class.degree, class.intervals, place.ratio);
         let taps = keys(class.degree, taps);
         let mut bit = 0;
         for i in 0..class.count {

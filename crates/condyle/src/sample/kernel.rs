@@ -4,7 +4,7 @@
 //! shuffle of bytes and a shift bring each number to its lane, the same for all rows, as rows begin at whole bytes. What
 //! comes out is `step · (offset + Σ weight · key)`.
 
-use fearless_simd::{f32x4, f32x8, i32x8, prelude::*, u8x16, u8x32, u32x4, u32x8};
+use fearless_simd::{f32x4, f32x8, i32x8, prelude::*, u8x16, u8x32, u32x8, u64x4};
 
 use crate::bytes::u32_at;
 use crate::clip::layout::{Class, FIRST_STEP, Kind, OFFSET, Placed, Segment, WINDOW};
@@ -12,7 +12,7 @@ use crate::clip::spline::{Degree, Taps};
 use crate::exp_map;
 use crate::interpolate::{OneFactor, straight};
 use crate::pose::{BLOCK, Lanes, PoseBlock};
-use crate::simd::{Mode, load_all, store_all, transpose};
+use crate::simd::{Mode, load_all, store_all, transpose_halves};
 
 /// Which joints are wanted, if not all.
 #[derive(Clone, Copy)]
@@ -46,15 +46,12 @@ const FEW: usize = 96;
 /// Three numbers of each joint of a group, and a fourth one that means nothing.
 type Group = [[f32; 4]];
 
-/// A number in the four lanes of each of two tracks.
-#[inline(always)]
-fn two<S: Simd>(s: S, a: u32, b: u32) -> u32x8<S> {
-    u32x4::splat(s, a).combine(u32x4::splat(s, b))
-}
+/// What is read of a row at once: the bits of two tracks, or of one if they are many.
+const ROW_WINDOW: usize = 16;
 
-/// 16 bytes for each of two tracks, the second one at most 15 bytes behind the first.
+/// The beginnings of the records of two tracks, the second one at most 15 bytes behind the first.
 #[inline(always)]
-fn two_windows<S: Simd>(s: S, bytes: &[u8; WINDOW], apart: usize) -> u8x32<S> {
+fn two_records<S: Simd>(s: S, bytes: &[u8; WINDOW], apart: usize) -> u8x32<S> {
     let (a, b) = (&bytes[..16], &bytes[apart & 15..][..16]);
     u8x16::from_slice(s, a).combine(u8x16::from_slice(s, b))
 }
@@ -71,7 +68,7 @@ fn power<S: Simd>(s: S, k: u32x8<S>) -> u32x8<S> {
     power.bitcast()
 }
 
-/// How the numbers of two tracks come out of the windows of a row.
+/// How the numbers of two tracks come out of the window of a row.
 #[derive(Clone, Copy)]
 struct Fields<S: Simd> {
     control: u8x32<S>,
@@ -81,30 +78,31 @@ struct Fields<S: Simd> {
 }
 
 impl<S: Simd> Fields<S> {
-    /// Of two tracks with these records, whose numbers begin at these bits of their windows, below 8.
+    /// Of two tracks with these first words of their records, in all lanes of each half, and these [`starts`].
     #[inline(always)]
-    fn new(s: S, records: u8x32<S>, bits: [usize; 2]) -> Self {
-        const WIDTHS: [u8; 32] = bytes_of_lanes([0, 1, 0, 1]);
-        const DOWN: [u32; 8] = [0, 5, 10, 15, 0, 5, 10, 15];
-        const UP: [u32; 8] = [1 << 15, 1 << 10, 1 << 5, 1, 1 << 15, 1 << 10, 1 << 5, 1];
-        // Widths of the lanes before, one and two on.
-        const ONE_ON: [u8; 32] = lanes_on([3, 0, 1, 2]);
-        const TWO_ON: [u8; 32] = lanes_on([2, 3, 0, 1]);
-        const BEYOND_FIRST: [u32; 8] = [0, !0, !0, !0, 0, !0, !0, !0];
-        const BEYOND_SECOND: [u32; 8] = [0, 0, !0, !0, 0, 0, !0, !0];
+    fn new(s: S, words: u32x8<S>, starts: u64) -> Self {
+        const DOWN: [u32; 8] = [0, 5, 10, 0, 0, 5, 10, 0];
+        const UP: [u32; 8] = [1 << 15, 1 << 10, 1 << 5, 0, 1 << 15, 1 << 10, 1 << 5, 0];
+        // Byte by byte of the word of starts: each of them in all bytes of its lane.
+        const EACH: [u8; 32] = {
+            let mut control = [0; 32];
+            let mut i = 0;
+            while i < 32 {
+                control[i] = (i / 4) as u8;
+                i += 1;
+            }
+            control
+        };
         let lanes = |lanes: &[u32; 8]| u32x8::from_slice(s, lanes);
-        let packed: u32x8<S> = shuffle(s, records, &WIDTHS);
         let widths = if S::f32s::LEN >= 8 {
-            packed >> lanes(&DOWN)
+            words >> lanes(&DOWN)
         } else {
             // Bits above the first 17 fall off, of which none is wanted.
-            (packed * lanes(&UP)) >> 15
+            (words * lanes(&UP)) >> 15
         };
         let widths = widths & u32x8::splat(s, 31);
-        let starts = two(s, bits[0] as u32, bits[1] as u32);
-        let starts = starts + (shuffle(s, widths.bitcast(), &ONE_ON) & lanes(&BEYOND_FIRST));
-        let starts = starts + (shuffle(s, widths.bitcast(), &TWO_ON) & lanes(&BEYOND_SECOND));
-        let bytes = shuffle(s, (starts >> 3).bitcast(), &LOW_BYTES) + u32x8::splat(s, 0x0302_0100);
+        let starts: u32x8<S> = shuffle(s, u64x4::splat(s, starts).bitcast(), &EACH);
+        let bytes = ((starts >> 3) & u32x8::splat(s, 0x1F1F_1F1F)) + u32x8::splat(s, 0x0302_0100);
         let odd = starts & u32x8::splat(s, 7);
         Self {
             control: bytes.bitcast(),
@@ -115,23 +113,15 @@ impl<S: Simd> Fields<S> {
 
     /// The numbers, as floats.
     #[inline(always)]
-    fn take(&self, s: S, windows: u8x32<S>) -> f32x8<S> {
-        let found: u32x8<S> = s.swizzle_dyn_within_blocks_u8x32(windows, self.control).bitcast();
+    fn take(&self, s: S, window: &[u8; ROW_WINDOW]) -> f32x8<S> {
+        let window = u8x16::from_slice(s, window);
+        // A byte behind the window is another one on each instruction set, and masked on all.
+        let found = s.swizzle_dyn_within_blocks_u8x32(window.combine(window), self.control);
+        let found: u32x8<S> = found.bitcast();
         let down = if S::f32s::LEN >= 8 { found >> self.align } else { (found * self.align) >> 7 };
         let numbers: i32x8<S> = (down & self.mask).bitcast();
         numbers.to_float()
     }
-}
-
-/// The bytes that move whole lanes of four bytes within each half.
-const fn lanes_on(from: [u8; 4]) -> [u8; 32] {
-    let mut control = [0; 32];
-    let mut i = 0;
-    while i < 32 {
-        control[i] = from[i / 4 % 4] * 4 + (i % 4) as u8;
-        i += 1;
-    }
-    control
 }
 
 /// The same four bytes of each half in all of its lanes.
@@ -144,17 +134,6 @@ const fn bytes_of_lanes(bytes: [u8; 4]) -> [u8; 32] {
     }
     control
 }
-
-/// The lowest byte of each lane in all four.
-const LOW_BYTES: [u8; 32] = {
-    let mut control = [0; 32];
-    let mut i = 0;
-    while i < 32 {
-        control[i] = (i / 4 % 4 * 4) as u8;
-        i += 1;
-    }
-    control
-};
 
 #[inline(always)]
 fn shuffle<S: Simd>(s: S, bytes: u8x32<S>, control: &[u8; 32]) -> u32x8<S> {
@@ -177,94 +156,121 @@ const fn offsets(bytes: u8) -> [u8; 32] {
     control
 }
 
-/// Bits that two tracks take, by their widths in the halves of a word.
+/// At which bit the numbers of two tracks begin, a byte each: those of the one whose widths are in the lower half of the word in the first three,
+/// those of the other in the fifth to seventh. The last byte is where both end.
 #[inline(always)]
-fn two_widths(records: u64) -> [usize; 2] {
-    const FIVE: u64 = 0x1F_0000_001F;
-    let sum = (records & FIVE) + (records >> 5 & FIVE) + (records >> 10 & FIVE);
-    [(sum & 0xFF) as usize, (sum >> 32) as usize]
+fn starts(heads: u64, first: usize) -> u64 {
+    const X: u64 = 0x1F_0000_001F;
+    let widths = (heads & X) | (heads & X << 5) << 3 | (heads & X << 10) << 6;
+    // Each byte is the sum of all that are lower: `first`, and the widths of the numbers before.
+    ((widths << 8) + first as u64).wrapping_mul(0x0101_0101_0101_0101)
 }
 
-/// Unpacks the tracks of a class, two at a time, into the places of those joints that are `wanted`, if not all are, and in
-/// the group that begins with joint `base`. Four rows are summed, or none for constants; of two, the second goes to `to`, which gets the
-/// same as the group otherwise; it may be empty.
+/// What the records of a segment have in common.
+struct Records<'a, S: Simd> {
+    segment: &'a Segment<'a>,
+    /// Bytes of each.
+    bytes: usize,
+    /// Brings the offsets of two records to the upper ends of their lanes.
+    offsets: u8x32<S>,
+    /// How far they have to be shifted down from there.
+    upper: u32,
+    wanted: Option<Wanted<'a>>,
+}
+
+impl<'a, S: Simd> Records<'a, S> {
+    #[inline(always)]
+    fn new(s: S, segment: &'a Segment<'a>, wanted: Option<Wanted<'a>>) -> Self {
+        let offset_bytes = segment.offset_bytes.clamp(1, OFFSETS.len());
+        Self {
+            segment,
+            bytes: segment.record_bytes(),
+            offsets: u8x32::from_slice(s, &OFFSETS[offset_bytes - 1]),
+            upper: 32 - 8 * offset_bytes as u32,
+            wanted,
+        }
+    }
+
+    /// The place of the joint of a record in the group that begins with joint `base`: beyond all of them for what is not wanted.
+    #[inline(always)]
+    fn place(&self, record: &[u8], base: usize) -> usize {
+        let byte = |at: usize| record.get(at).map_or(0, |&byte| usize::from(byte));
+        let high = if self.segment.index_bytes == 1 { 0 } else { byte(self.bytes - 1) };
+        let joint = byte(OFFSET - 1) | high << 8;
+        let has = self.wanted.is_none_or(|wanted| wanted.has(joint));
+        if has { joint.wrapping_sub(base) } else { usize::MAX }
+    }
+}
+
+/// Unpacks the tracks of a class, two at a time, into the places of their joints in the group that begins with joint `base`. Four rows are
+/// summed, or none for constants; of two, the second goes to `to`.
 #[inline(always)]
 fn unpack<S: Simd, M: Mode, const TAPS: usize>(
     s: S,
     mode: M,
-    (segment, placed): (&Segment<'_>, &Placed),
+    (records, placed): (&Records<'_, S>, &Placed),
     (first, weights): (usize, [f64; 4]),
-    (base, wanted): (usize, Option<Wanted<'_>>),
+    base: usize,
     group: &mut Group,
     to: &mut Group,
 ) {
-    const STEPS: [u8; 32] = bytes_of_lanes([0, 1, 2, 3]);
+    const FIRST_WORD: [u8; 32] = bytes_of_lanes([0, 1, 2, 3]);
     let Placed { class, rows, track } = *placed;
+    let bytes = records.segment.bytes;
     // Rows of one length, so that one comparison tells of all.
-    let length = class.row_bytes + WINDOW;
+    let length = class.row_bytes + ROW_WINDOW;
     let mut row = [&[][..]; TAPS];
     let mut spread = [f32x8::splat(s, 0.0); TAPS];
+    let mut from = rows + first * class.row_bytes;
     for tap in 0..TAPS {
-        // What has no weight may lie behind the last row.
-        let from = rows + (first + tap).min(class.intervals) * class.row_bytes;
-        let Some(bytes) = segment.bytes.get(from..from + length) else { return };
+        let Some(bytes) = bytes.get(from..from + length) else { return };
         row[tap] = bytes;
         spread[tap] = f32x8::splat(s, weights[tap] as f32);
+        // What has no weight may lie behind the last row.
+        from += if first + tap < class.intervals { class.row_bytes } else { 0 };
     }
-    let control = u8x32::from_slice(s, &OFFSETS[(segment.offset_bytes + 2) % 3]);
-    let upper = 32 - 8 * segment.offset_bytes as u32;
-    let record_bytes = segment.record_bytes();
-    let Some(mut records) = segment.bytes.get(segment.record(track)..) else { return };
+    let Some(mut behind) = bytes.get(records.segment.record(track)..) else { return };
+    let apart = records.bytes & 15;
     // All joints are wanted and in the first group: nothing has to be looked at.
-    let plain = wanted.is_none() && segment.index_bytes == 1 && base == 0;
+    let plain = records.wanted.is_none() && records.segment.index_bytes == 1 && base == 0;
     let mut bit = 0;
-    // Two by two; the last of an odd number stands for its own partner.
-    let (mut left, mut apart, mut both_count) = (class.count / 2, record_bytes & 15, !0);
-    let mut is_odd = class.count % 2 == 1;
-    loop {
-        if left == 0 {
-            if !is_odd {
-                return;
-            }
-            (left, apart, both_count, is_odd) = (1, 0, 0, false);
-        }
-        left -= 1;
-        let Some(window) = records.first_chunk::<WINDOW>() else { return };
+    for pair in 0..class.count.div_ceil(2) {
+        let (Some(window), Some(next)) = (behind.first_chunk::<WINDOW>(), behind.get(2 * records.bytes..))
+        else {
+            return;
+        };
+        behind = next;
         let heads = u64::from(u32_at(window, 0)) | u64::from(u32_at(&window[apart..], 0)) << 32;
-        let widths = two_widths(heads);
-        let first = bit;
-        let second = first + (widths[0] & both_count);
-        bit = second + widths[1];
-        let Some(behind) = records.get(2 * record_bytes..) else { return };
-        records = behind;
+        let starts = starts(heads, bit & 7);
+        let at = bit >> 3;
+        bit = (bit & !7) + (starts >> 56) as usize;
         let mut places = [usize::from(window[OFFSET - 1]), usize::from(window[apart + OFFSET - 1])];
         if !plain {
-            for (place, at) in places.iter_mut().zip([0, apart]) {
-                let joint = record_index(segment, &window[at..]);
-                let has = wanted.is_none_or(|wanted| wanted.has(joint));
-                *place = if has { joint.wrapping_sub(base) } else { usize::MAX };
-            }
-            if places[0] >= group.len() && places[1] >= group.len() {
+            places = [records.place(window, base), records.place(&window[apart..], base)];
+            if places.iter().all(|&place| place >= group.len()) {
                 continue;
             }
         }
-        let both = two_windows(s, window, apart);
-        let offsets: i32x8<S> = s.swizzle_dyn_within_blocks_u8x32(both, control).bitcast();
-        let offsets: f32x8<S> = (offsets >> upper).to_float();
+        if 2 * pair + 1 == class.count {
+            // What stands behind the last one of an odd number is not of this class.
+            places[1] = usize::MAX;
+        }
+        let both = two_records(s, window, apart);
+        let offsets: i32x8<S> = s.swizzle_dyn_within_blocks_u8x32(both, records.offsets).bitcast();
+        let offsets: f32x8<S> = (offsets >> records.upper).to_float();
         // As `layout::step`.
-        let codes: u32x8<S> = shuffle(s, both, &STEPS);
-        let codes = (codes & u32x8::splat(s, 0x00FF_0000)) << 4;
+        let words: u32x8<S> = shuffle(s, both, &FIRST_WORD);
+        let codes = (words & u32x8::splat(s, 0xFF_0000)) << 4;
         let steps: f32x8<S> = (codes + u32x8::splat(s, FIRST_STEP)).bitcast();
         let mut sum = offsets;
         if TAPS > 0 {
-            let fields = Fields::new(s, both, [first & 7, second & 7]);
-            let (at, apart) = (first >> 3, (second >> 3) - (first >> 3));
+            let fields = Fields::new(s, words, starts);
             let mut keys = f32x8::splat(s, 0.0);
             for tap in 0..TAPS {
                 let Some(window) = row[tap].get(at..).and_then(<[u8]>::first_chunk) else { return };
-                let numbers = fields.take(s, two_windows(s, window, apart));
+                let numbers = fields.take(s, window);
                 if TAPS != 2 {
-                    keys = mode.madd(numbers, spread[tap], keys);
+                    keys = if tap == 0 { numbers * spread[0] } else { mode.madd(numbers, spread[tap], keys) };
                 } else if tap == 0 {
                     keys = numbers;
                 } else {
@@ -273,12 +279,7 @@ fn unpack<S: Simd, M: Mode, const TAPS: usize>(
             }
             sum = keys + offsets;
         }
-        let numbers = sum * steps;
-        store_two(numbers, places, group);
-        if TAPS != 2 {
-            // What goes nowhere goes to where it is.
-            store_two(numbers, places, to);
-        }
+        store_two(sum * steps, places, group);
     }
 }
 
@@ -292,14 +293,6 @@ fn store_two<S: Simd>(numbers: f32x8<S>, places: [usize; 2], group: &mut Group) 
     if let Some(place) = group.get_mut(places[1]) {
         high.store_slice(place);
     }
-}
-
-/// The index in a record.
-#[inline(always)]
-fn record_index(segment: &Segment<'_>, record: &[u8]) -> usize {
-    let byte = |at: usize| record.get(at).map_or(0, |byte| usize::from(*byte));
-    let low = byte(OFFSET - 1);
-    if segment.index_bytes == 1 { low } else { low | byte(segment.record_bytes() - 1) << 8 }
 }
 
 /// All joints of `blocks` at a moment `ratio` of the way through a segment. What is not wanted is left at `rest`.
@@ -333,38 +326,38 @@ pub(super) fn pose<S: Simd, M: Mode>(
             &mut many_ends
         }
     };
+    let records = Records::new(s, segment, wanted);
     let mut base = wanted.map_or(0, |wanted| wanted.first);
     let start = base;
     for (blocks, rest) in blocks.chunks_mut(GROUP / BLOCK).zip(rest.chunks(GROUP / BLOCK)) {
         if base > start {
             group.fill([0.0; 4]);
-            to.fill([0.0; 4]);
         }
+        // Rotations are first, and values last.
+        let classes = segment.classes().take_while(|placed| placed.class.kind != Kind::Values);
         let mut rotated = false;
-        for placed in segment.classes() {
-            let class = placed.class;
-            let taps = Taps::at(class.degree, class.intervals, ratio * class.intervals as f64);
-            if class.kind != Kind::Rotation && !rotated {
+        for placed in classes.map(Some).chain([None]) {
+            let is_rotation = placed.is_some_and(|placed| placed.class.kind == Kind::Rotation);
+            if !is_rotation && !rotated {
                 rotate(s, mode, (group, to, between), (base, wanted), rest, blocks);
                 rotated = true;
             }
-            if class.kind == Kind::Values {
-                break;
-            }
-            let from = (segment, &placed);
+            let Some(placed) = placed else { break };
+            let class = placed.class;
+            let taps = Taps::at(class.degree, class.intervals, ratio);
+            let from = (&records, &placed);
             if class.degree == Degree::Constant {
-                unpack::<S, M, 0>(s, mode, from, (0, [0.0; 4]), (base, wanted), group, to);
-            } else if class.kind == Kind::Rotation && class.degree == Degree::Linear {
-                unpack::<S, M, 2>(s, mode, from, (taps.first, [1.0; 4]), (base, wanted), group, to);
+                unpack::<S, M, 0>(s, mode, from, (0, [0.0; 4]), base, group, &mut []);
+            } else if is_rotation && class.degree == Degree::Linear {
+                // One class has them, and it stands behind all other rotations, which stay where they are.
+                to.iter_mut().zip(&*group).for_each(|(to, &from)| *to = from);
+                unpack::<S, M, 2>(s, mode, from, (taps.first, [1.0; 4]), base, group, to);
             } else {
-                unpack::<S, M, 4>(s, mode, from, (taps.first, taps.weights), (base, wanted), group, to);
+                unpack::<S, M, 4>(s, mode, from, (taps.first, taps.weights), base, group, &mut []);
             }
-            if class.kind != Kind::Rotation {
+            if !is_rotation {
                 put(&placed, segment, (base, wanted), group, rest, blocks);
             }
-        }
-        if !rotated {
-            rotate(s, mode, (group, to, between), (base, wanted), rest, blocks);
         }
         base += GROUP;
     }
@@ -403,16 +396,16 @@ fn put(
     }
 }
 
-/// Four joints at a time from numbers joint by joint to component by component.
+/// Eight joints at a time from numbers joint by joint to component by component.
 #[inline(always)]
-fn components<S: Simd>(s: S, joints: &[[f32; 4]]) -> [Lanes; 3] {
+fn components<S: Simd>(s: S, joints: &[[f32; 4]; BLOCK]) -> [Lanes; 3] {
     let mut rows = [[0.0; BLOCK]; 3];
-    for (quad, joints) in joints.as_chunks::<4>().0.iter().enumerate().take(BLOCK / 4) {
-        let four = |i: usize| f32x4::from_slice(s, &joints[i]);
-        let [x, y, z, _] = transpose([four(0), four(1), four(2), four(3)]);
-        x.store_slice(&mut rows[0][4 * quad..][..4]);
-        y.store_slice(&mut rows[1][4 * quad..][..4]);
-        z.store_slice(&mut rows[2][4 * quad..][..4]);
+    for (eight, joints) in joints.as_chunks::<8>().0.iter().enumerate() {
+        let two = |i: usize| f32x4::from_slice(s, &joints[i]).combine(f32x4::from_slice(s, &joints[i + 4]));
+        let [x, y, z, _] = transpose_halves([two(0), two(1), two(2), two(3)]);
+        x.store_slice(&mut rows[0][8 * eight..][..8]);
+        y.store_slice(&mut rows[1][8 * eight..][..8]);
+        z.store_slice(&mut rows[2][8 * eight..][..8]);
     }
     rows
 }
@@ -431,7 +424,7 @@ impl Between {
         let is_turn = |class: &Class| class.kind == Kind::Rotation && class.degree == Degree::Linear;
         let turn = segment.classes().map(|placed| placed.class).filter(|_| segment.turns).find(is_turn);
         let Some(class) = turn else { return Self::Nothing };
-        let taps = Taps::at(Degree::Linear, class.intervals, ratio * class.intervals as f64);
+        let taps = Taps::at(Degree::Linear, class.intervals, ratio);
         let factor = taps.weights[1] as f32;
         if segment.straight { Self::Straight(factor) } else { Self::Slerp(OneFactor::new(factor)) }
     }
@@ -451,27 +444,24 @@ fn rotate<S: Simd, M: Mode>(
         Between::Slerp(factor) => Some(factor.spread(s)),
         _ => None,
     };
-    for (at, (block, rest)) in blocks.iter_mut().zip(rest).enumerate() {
-        for lane in (0..BLOCK).step_by(S::f32s::LEN) {
-            store_all::<S, S::f32s, 3>(&mut block.translation, lane, load_all(s, &rest.translation, lane));
-            store_all::<S, S::f32s, 3>(&mut block.scale, lane, load_all(s, &rest.scale, lane));
-        }
+    let groups = group.as_chunks::<BLOCK>().0;
+    for (at, ((block, rest), logs)) in blocks.iter_mut().zip(rest).zip(groups).enumerate() {
+        block.translation = rest.translation;
+        block.scale = rest.scale;
         if wanted.is_some_and(|wanted| !wanted.any(base + at * BLOCK)) {
-            for lane in (0..BLOCK).step_by(S::f32s::LEN) {
-                store_all::<S, S::f32s, 4>(&mut block.rotation, lane, load_all(s, &rest.rotation, lane));
-            }
+            block.rotation = rest.rotation;
             continue;
         }
-        let part = |group: &Group| components(s, group.get(at * BLOCK..).unwrap_or_default());
-        let logs = part(group);
-        if matches!(between, Between::Nothing) {
+        let logs = components(s, logs);
+        let Some(ends) = to.as_chunks::<BLOCK>().0.get(at).filter(|_| !matches!(between, Between::Nothing))
+        else {
             for lane in (0..BLOCK).step_by(S::f32s::LEN) {
                 let turn = exp_map::exp(s, mode, &load_all(s, &logs, lane));
                 turned(s, mode, lane, turn, rest, block);
             }
             continue;
-        }
-        let ends = part(to);
+        };
+        let ends = components(s, ends);
         for lane in (0..BLOCK).step_by(S::f32s::LEN) {
             let turn = exp_map::exp(s, mode, &load_all(s, &logs, lane));
             let to = exp_map::exp(s, mode, &load_all(s, &ends, lane));
