@@ -2,7 +2,7 @@
 
 use crate::Transform64;
 use crate::decompose::{cross, dot};
-use crate::math::quats::{self, Quat64};
+use crate::math::quats::{self, Quat64, conjugate, product};
 use crate::math::{atan2_f64, sqrt_f64};
 
 pub(super) type Vector = [f64; 3];
@@ -51,6 +51,12 @@ pub(super) fn solve(m: &[Vector; 3], b: Vector) -> Vector {
         return [0.0; 3];
     }
     [dot(b, yz) / volume, dot(x, cross(b, z)) / volume, dot(x, cross(y, b)) / volume]
+}
+
+/// The angle between two rotations, roughly, and at least as large where it is small.
+pub(super) fn turned(a: Quat64, b: Quat64) -> f64 {
+    let [x, y, z, _] = product(conjugate(a), b);
+    2.0 * length([x, y, z])
 }
 
 /// An affine matrix: three rows of a linear part, and a translation.

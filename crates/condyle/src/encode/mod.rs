@@ -3,6 +3,7 @@
 mod algebra;
 mod curve;
 mod fit;
+mod hull;
 mod measure;
 mod motion;
 mod options;
@@ -11,6 +12,7 @@ mod rate;
 mod search;
 mod sets;
 mod shares;
+mod shell;
 mod source;
 mod turn;
 mod write;
@@ -176,7 +178,7 @@ impl<'a> Job<'a> {
     ) -> Result<Self, Error> {
         let count = skeleton.joint_count();
         positive(3, options.value_budget)?;
-        let shell = measure::shell(skeleton, &options.shell)?;
+        let shell = shell::points(skeleton, &options.shell)?;
         for (at, track) in clip.tracks().iter().enumerate() {
             if let Target::Rotation(j) | Target::Translation(j) | Target::Scale(j) = track.target
                 && usize::from(j) >= count
@@ -186,7 +188,7 @@ impl<'a> Job<'a> {
         }
         let tracks = source::joint_tracks(clip, count);
         // What f32 rounds on the way through a decoder is kept back.
-        let size = measure::extent(skeleton, &shell);
+        let size = shell::extent(skeleton, &shell);
         let kept = 4e-7 * size;
         let is_step = |track: Option<&Track>| track.is_some_and(|t| t.interpolation == Interpolation::Step);
         let rest: Vec<_> = skeleton.rest().transforms().collect();
@@ -245,10 +247,12 @@ impl<'a> Job<'a> {
         let mut joints = self.joints.clone();
         // Corners between the frames would be cut off: such values stay as they are.
         let is_off = |track: &Track| self.moments > 1 && !rate::is_on_frames(self.clip, track, self.rate);
-        let mut exact_sets: Vec<bool> =
-            self.set_tracks.iter().map(|t| t.interpolation == Interpolation::Step || is_off(t)).collect();
-        let off = self.set_tracks.iter().filter(|t| t.interpolation != Interpolation::Step && is_off(t));
-        let mut authored: Vec<Target> = off.map(|track| track.target).collect();
+        let is_step = |track: &Track| track.interpolation == Interpolation::Step;
+        let off: Vec<bool> = self.set_tracks.iter().map(|track| !is_step(track) && is_off(track)).collect();
+        let sets = || self.set_tracks.iter().zip(&off);
+        let mut exact_sets: Vec<bool> = sets().map(|(track, is_off)| *is_off || is_step(track)).collect();
+        let mut authored: Vec<Target> =
+            sets().filter(|(_, is_off)| **is_off).map(|(track, _)| track.target).collect();
         let mut given_up = 0;
         loop {
             let mut segments: Vec<Curves> = Vec::with_capacity(segment_count);
@@ -500,29 +504,14 @@ impl<'a> Job<'a> {
             Parts { header, sets: &self.sets, exact: &exact, events: self.events.as_slice(), segments };
         let bytes = write::write(self.clip, &parts)?;
         let measured = measure::measure(self, &Clip::from_bytes(&bytes)?)?;
-        let mut encodings = vec![(Encoding::Constant, 0), (Encoding::Linear, 0), (Encoding::Spline, 0)];
-        for curve in segments.iter().flat_map(|segment| &segment.curves) {
-            let at = match curve.degree {
-                Degree::Constant => 0,
-                Degree::Linear => 1,
-                Degree::Cubic => 2,
-            };
-            encodings[at].1 += 1;
-        }
-        encodings.push((Encoding::Authored, exact.len()));
-        let mut joint_bits = vec![0; self.joints.len()];
-        for curve in segments.iter().flat_map(|segment| &segment.curves).filter(|c| c.kind != Kind::Values) {
-            if let Some(bits) = joint_bits.get_mut(curve.index) {
-                *bits += curve.bits() + 8 * write::RECORD;
-            }
-        }
-        for (bits, (tracks, joint)) in joint_bits.iter_mut().zip(self.tracks.iter().zip(joints)) {
-            let own = [tracks.rotation, tracks.translation, tracks.scale].into_iter().zip(joint.exact);
-            for track in own.filter_map(|(track, is_exact)| track.filter(|_| is_exact)) {
-                let keys = self.clip.timelines()[track.timeline].len();
-                *bits += 8 * (EXACT + 4 * (keys + track.values.len()));
-            }
-        }
+        let curves = || segments.iter().flat_map(|segment| &segment.curves);
+        let of = |degree| curves().filter(|curve| curve.degree == degree).count();
+        let mut encodings = vec![
+            (Encoding::Constant, of(Degree::Constant)),
+            (Encoding::Linear, of(Degree::Linear)),
+            (Encoding::Spline, of(Degree::Cubic)),
+            (Encoding::Authored, exact.len()),
+        ];
         encodings.retain(|&(_, count)| count > 0);
         Ok(Encoded {
             bytes,
@@ -530,9 +519,28 @@ impl<'a> Job<'a> {
             raw_bytes: (self.frames + 1) * self.skeleton.joint_count() * 40,
             rate: self.rate,
             encodings,
-            joint_bytes: joint_bits.into_iter().map(|bits: usize| bits.div_ceil(8)).collect(),
+            joint_bytes: self.joint_bytes(joints, segments),
             authored: authored.to_vec(),
         })
+    }
+
+    /// What the tracks of each joint take.
+    fn joint_bytes(&self, joints: &[JointFacts], segments: &[Curves]) -> Vec<usize> {
+        let mut bits = vec![0; joints.len()];
+        for curve in segments.iter().flat_map(|segment| &segment.curves).filter(|c| c.kind != Kind::Values) {
+            // The root motion is behind the last joint.
+            if let Some(bits) = bits.get_mut(curve.index) {
+                *bits += curve.bits() + 8 * write::RECORD;
+            }
+        }
+        let bytes = bits.into_iter().map(|bits: usize| bits.div_ceil(8));
+        let authored = self.tracks.iter().zip(joints).map(|(tracks, joint)| {
+            let own = [tracks.rotation, tracks.translation, tracks.scale].into_iter().zip(joint.exact);
+            let kept = own.filter_map(|(track, is_exact)| track.filter(|_| is_exact));
+            kept.map(|track| EXACT + 4 * (self.clip.timelines()[track.timeline].len() + track.values.len()))
+                .sum::<usize>()
+        });
+        bytes.zip(authored).map(|(curves, authored)| curves + authored).collect()
     }
 }
 

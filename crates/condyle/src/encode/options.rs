@@ -2,7 +2,8 @@
 
 use alloc::vec::Vec;
 
-use super::measure::{self, Measured};
+use super::measure::Measured;
+use super::shell;
 use crate::{Error, Event, RootMotionOptions, Skeleton, Skin, SkinnedMesh, Target};
 
 /// Where on each joint the error is measured.
@@ -76,8 +77,9 @@ impl Default for EncodeOptions {
 }
 
 impl Shell {
-    /// The farthest vertices that follow each joint, of all meshes that hang on the skeleton: in 26 directions
-    /// of a space in which they spread evenly. A vertex between these may be a tenth farther from its place than they are.
+    /// Points around all vertices that follow each joint, of all meshes that hang on the skeleton: the farthest in 26 directions of a space in
+    /// which they spread evenly, and all of these a little farther out where others lie between them. So no vertex is farther from its
+    /// place than the worst of these points.
     ///
     /// Joints without vertices get three points at `distance` along their axes, in the skeleton's units.
     ///
@@ -88,7 +90,7 @@ impl Shell {
         meshes: impl IntoIterator<Item = (&'a SkinnedMesh, &'a Skin)>,
         distance: f32,
     ) -> Result<Self, Error> {
-        measure::shell_of_meshes(skeleton, meshes, distance).map(Self::Points)
+        shell::of_meshes(skeleton, meshes, distance).map(Self::Points)
     }
 }
 

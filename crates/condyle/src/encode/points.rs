@@ -3,11 +3,10 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::algebra::{Matrix, Vector, apply, length, subtract};
+use super::algebra::{Matrix, Vector, apply, length, subtract, turned};
 use super::search::{STILL, Task};
 use crate::Transform64;
 use crate::decompose::dot;
-use crate::math::quats::{Quat64, conjugate, product};
 
 /// At most that many points of each joint that hangs on another one and does not move against it.
 const MOST_POINTS: usize = 14;
@@ -97,10 +96,4 @@ fn outermost(points: &mut Vec<Point>) {
 /// How far the outermost point is from the joint, in the model's units.
 pub(super) fn reach(points: &[Point], model: &Matrix) -> f64 {
     points.iter().map(|point| length(apply(&model.linear, point.local))).fold(0.0, f64::max)
-}
-
-/// The angle between two rotations, roughly, and at least as large where it is small.
-pub(super) fn turned(a: Quat64, b: Quat64) -> f64 {
-    let [x, y, z, _] = product(conjugate(a), b);
-    2.0 * length([x, y, z])
 }

@@ -7,10 +7,10 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::algebra::{Matrix, Vector, add, apply, length, subtract};
+use super::algebra::{Matrix, Vector, add, apply, length, subtract, turned};
 use super::curve::{Curve, cheapest, constant, scaled};
 use super::fit::Shape;
-use super::points::{Point, hang, turned};
+use super::points::{Point, hang};
 use super::shares::Share;
 use super::turn::turn;
 use super::write::RECORD;

@@ -19,7 +19,7 @@ fn points(skeleton: &Skeleton, pose: &[reference::Local], shell: &[Vec<[f32; 3]>
 /// Encodes, and measures again what the bytes decode to.
 fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str) -> Encoded {
     let joints = skeleton.joint_count();
-    let shell = measure::shell(skeleton, &options.shell).expect("a shell");
+    let shell = shell::points(skeleton, &options.shell).expect("a shell");
     let shell: Vec<Vec<[f32; 3]>> =
         shell.iter().map(|points| points.iter().map(|p| p.map(|v| v as f32)).collect()).collect();
     let options = EncodeOptions { shell: Shell::Points(shell.clone()), ..options.clone() };

@@ -2,10 +2,10 @@
 
 use alloc::vec::Vec;
 
-use super::algebra::{Matrix, Vector, apply, log_near, solve, subtract};
+use super::algebra::{Matrix, Vector, apply, log_near, solve, subtract, turned};
 use super::curve::{cheapest, constant};
 use super::fit::Shape;
-use super::points::{self, Point, turned};
+use super::points::{self, Point};
 use super::search::{FINE, Found, KEPT, STILL, Task, keep};
 use crate::Transform64;
 use crate::clip::layout::Kind;

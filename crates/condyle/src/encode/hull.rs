@@ -1,0 +1,129 @@
+//! The smallest convex body around a few points.
+
+use alloc::vec::Vec;
+
+use super::algebra::{Vector, add, length, subtract};
+use crate::decompose::{cross, dot};
+
+/// How thin a body is taken to be that has no thickness, for its size.
+const THIN: f64 = 1e-3;
+
+/// A convex body by its faces.
+#[derive(Debug, Clone)]
+pub(super) struct Hull {
+    middle: Vector,
+    /// The normal of each face, divided by how far the face is from the middle.
+    faces: Vec<Vector>,
+}
+
+/// The mean of points; the origin for none.
+pub(super) fn middle(points: impl Iterator<Item = Vector>) -> Vector {
+    let (count, sum) = points.fold((0.0, [0.0; 3]), |(count, sum), point| (count + 1.0, add(sum, point)));
+    sum.map(|v| v / f64::max(count, 1.0))
+}
+
+impl Hull {
+    /// By trial of all triples: for some tens of points, wherever they are.
+    pub(super) fn around(points: &[Vector]) -> Self {
+        let middle = middle(points.iter().copied());
+        let mut points: Vec<Vector> = points.iter().map(|&point| subtract(point, middle)).collect();
+        let size = points.iter().map(|&point| length(point)).fold(0.0, f64::max);
+        // Points in one plane, on one line or in one place have a body around them too.
+        for axis in 0..3 {
+            for thin in [THIN * size, -THIN * size] {
+                let mut point = [0.0; 3];
+                point[axis] = thin;
+                points.push(point);
+            }
+        }
+        let mut faces = Vec::new();
+        for (i, &a) in points.iter().enumerate() {
+            for (j, &b) in points.iter().enumerate().skip(i + 1) {
+                for &c in &points[j + 1..] {
+                    let normal = cross(subtract(b, a), subtract(c, a));
+                    let off = |point: &Vector| dot(normal, subtract(*point, a));
+                    let (least, most) =
+                        points.iter().map(off).fold((0.0_f64, 0.0_f64), |(l, m), v| (l.min(v), m.max(v)));
+                    let rounding = 1e-9 * size * length(normal);
+                    let outward = if most <= rounding {
+                        normal
+                    } else if least >= -rounding {
+                        normal.map(|v| -v)
+                    } else {
+                        continue;
+                    };
+                    let distance = dot(outward, a);
+                    if distance > rounding {
+                        faces.push(outward.map(|v| v / distance));
+                    }
+                }
+            }
+        }
+        Self { middle, faces }
+    }
+
+    /// How many times as far from the middle a point is as the body reaches there: at most 1 for what is in it.
+    pub(super) fn times(&self, point: Vector) -> f64 {
+        let out = subtract(point, self.middle);
+        self.faces.iter().map(|&face| dot(face, out)).fold(0.0, f64::max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use super::*;
+    use crate::testing::{Random, tries};
+
+    #[test]
+    fn a_cube_reaches_as_far_as_it_does() {
+        let corners: Vec<Vector> =
+            (0..8).map(|at| [0, 1, 2].map(|axis| f64::from(at >> axis & 1) * 2.0 + 3.0)).collect();
+        let hull = Hull::around(&corners);
+        for (point, want) in [
+            ([4.0, 4.0, 4.0], 0.0),
+            ([5.0, 4.0, 4.0], 1.0),
+            ([5.0, 3.0, 5.0], 1.0),
+            ([4.0, 4.5, 4.25], 0.5),
+            ([4.0, 4.0, 1.0], 3.0),
+        ] {
+            assert!((hull.times(point) - want).abs() < 1e-12, "{point:?}: {}", hull.times(point));
+        }
+    }
+
+    /// In it is what is a mean of its points, and each point is at its border.
+    #[test]
+    fn means_of_its_points_are_within() {
+        let mut random = Random(7);
+        for round in 0..tries(60) {
+            let count = 1 + round % 12;
+            // Of all shapes: bodies, and such as lie in one plane, on one line or in one place.
+            let mut shape = [[1.0_f64, 0.0, 0.0], [0.3, 1.0, 0.0], [-0.2, 0.5, 1.0]];
+            for row in shape.iter_mut().skip(1 + round % 4) {
+                *row = [0.0; 3];
+            }
+            let points: Vec<Vector> = (0..count)
+                .map(|_| {
+                    let v: [f32; 3] = random.vector(1.0);
+                    let v = v.map(f64::from);
+                    add([5.0, -2.0, 1.0], [0, 1, 2].map(|c| (0..3).map(|r| v[r] * shape[r][c]).sum()))
+                })
+                .collect();
+            let hull = Hull::around(&points);
+            for _ in 0..20 {
+                let shares: Vec<f64> =
+                    points.iter().map(|_| f64::from(random.range(0.0, 1.0)).powi(4)).collect();
+                let sum: f64 = shares.iter().sum();
+                let mean = points
+                    .iter()
+                    .zip(&shares)
+                    .fold([0.0; 3], |mean, (point, share)| add(mean, point.map(|v| v * share / sum)));
+                assert!(hull.times(mean) <= 1.0 + 1e-6, "{points:?}: {mean:?}: {}", hull.times(mean));
+            }
+            let farthest = points.iter().map(|&point| hull.times(point)).fold(0.0, f64::max);
+            let apart = points.iter().any(|point| length(subtract(*point, points[0])) > 0.0);
+            assert!(!apart || (farthest - 1.0).abs() < 1e-6, "{points:?}: {farthest}");
+        }
+    }
+}

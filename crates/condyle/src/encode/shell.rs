@@ -1,0 +1,200 @@
+//! Where on each joint errors are measured.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::Shell;
+use super::algebra::{Matrix, Vector, add, apply, length, subtract};
+use super::hull::{Hull, middle};
+use crate::decompose::dot;
+use crate::math::sqrt_f64;
+use crate::{Error, Skeleton, Skin, SkinnedMesh};
+
+/// The points of each joint, in its own space.
+pub(super) fn points(skeleton: &Skeleton, shell: &Shell) -> Result<Vec<Vec<[f64; 3]>>, Error> {
+    let count = skeleton.joint_count();
+    match shell {
+        Shell::Distance(distance) => {
+            if !distance.is_finite() || *distance <= 0.0 {
+                return Err(Error::NotFinite { what: "options", at: 2 });
+            }
+            Ok(along_axes(skeleton, f64::from(*distance)))
+        }
+        Shell::Points(points) => {
+            Error::check_len("the shell", points.len(), count)?;
+            for (at, points) in points.iter().enumerate() {
+                if !points.iter().flatten().all(|v| v.is_finite()) {
+                    return Err(Error::NotFinite { what: "the shell", at });
+                }
+            }
+            Ok(points.iter().map(|points| points.iter().map(|p| p.map(f64::from)).collect()).collect())
+        }
+    }
+}
+
+/// Model matrices of the rest pose.
+fn rest(skeleton: &Skeleton) -> Vec<Matrix> {
+    let mut model: Vec<Matrix> = Vec::with_capacity(skeleton.joint_count());
+    for (joint, t) in skeleton.rest().transforms().enumerate() {
+        let local = Matrix::new(&t.into());
+        let parent = skeleton.parent(joint as u16).map(|p| model[usize::from(p)]);
+        model.push(parent.map_or(local, |parent| parent.multiply(&local)));
+    }
+    model
+}
+
+/// How far the joints of the rest pose are from the origin, and their points from them.
+pub(super) fn extent(skeleton: &Skeleton, shell: &[Vec<[f64; 3]>]) -> f64 {
+    let model = rest(skeleton);
+    let points = model.iter().zip(shell).flat_map(|(m, points)| points.iter().map(|&p| length(m.point(p))));
+    model.iter().map(|m| length(m.origin)).chain(points).fold(0.0, f64::max)
+}
+
+/// Three points at a distance in the model's space, in the rest pose. What is next to nothing there, as it is hidden, is as large as the
+/// largest of all.
+fn along_axes(skeleton: &Skeleton, distance: f64) -> Vec<Vec<[f64; 3]>> {
+    let sizes = |m: &Matrix| -> [f64; 3] {
+        core::array::from_fn(|axis| length([m.linear[0][axis], m.linear[1][axis], m.linear[2][axis]]))
+    };
+    let model = rest(skeleton);
+    let largest = model.iter().flat_map(sizes).fold(0.0, f64::max);
+    let of_joint = |m: &Matrix| {
+        let point = |(axis, size): (usize, f64)| {
+            let mut point = [0.0; 3];
+            point[axis] = distance / if size < largest / 100.0 { largest } else { size };
+            point[axis].is_finite().then_some(point)
+        };
+        sizes(m).into_iter().enumerate().filter_map(point).collect()
+    };
+    model.iter().map(of_joint).collect()
+}
+
+/// See [`Shell::of_meshes`].
+pub(super) fn of_meshes<'a>(
+    skeleton: &Skeleton,
+    meshes: impl IntoIterator<Item = (&'a SkinnedMesh, &'a Skin)>,
+    distance: f32,
+) -> Result<Vec<Vec<[f32; 3]>>, Error> {
+    let count = skeleton.joint_count();
+    let meshes: Vec<(&SkinnedMesh, &Skin)> = meshes.into_iter().collect();
+    for (mesh, skin) in &meshes {
+        let (bound, count_of_skin) = (mesh.influences().joint_bound(), skin.joints().len());
+        if bound > count_of_skin {
+            let (what, found) = ("the joints of a mesh", bound - 1);
+            return Err(Error::Index { what, at: 0, found, count: count_of_skin });
+        }
+        if let Some((at, &joint)) = skin.joints().iter().enumerate().find(|(_, j)| usize::from(**j) >= count)
+        {
+            return Err(Error::Index { what: "the joints of a skin", at, found: joint.into(), count });
+        }
+    }
+    let mut clouds = vec![Cloud::default(); count];
+    each_vertex(&meshes, |joint, point| clouds[joint].add(point));
+    let axes: Vec<[Vector; 3]> = clouds.iter().map(Cloud::axes).collect();
+    // For each joint and way the farthest vertex.
+    let mut farthest: Vec<Vec<(f64, Vector)>> = vec![Vec::new(); count];
+    each_vertex(&meshes, |joint, point| {
+        let far = &mut farthest[joint];
+        if far.is_empty() {
+            far.resize(WAYS, (f64::NEG_INFINITY, point));
+        }
+        let even = apply(&axes[joint], point);
+        for (way, far) in far.iter_mut().enumerate() {
+            let along = dot(direction(way), even);
+            if along > far.0 {
+                *far = (along, point);
+            }
+        }
+    });
+    // What lies between them may be a little farther out than they are: all go out so far that none is.
+    let even: Vec<Vec<Vector>> = farthest
+        .iter()
+        .zip(&axes)
+        .map(|(far, axes)| far.iter().map(|(_, point)| apply(axes, *point)).collect())
+        .collect();
+    let hulls: Vec<Hull> = even.iter().map(|points| Hull::around(points)).collect();
+    let mut times = vec![1.0_f64; count];
+    each_vertex(&meshes, |joint, point| {
+        times[joint] = times[joint].max(hulls[joint].times(apply(&axes[joint], point)));
+    });
+    let bare = along_axes(skeleton, distance.into());
+    let points = farthest.into_iter().zip(times).zip(bare).map(|((far, times), bare)| {
+        let points: Vec<Vector> = if far.is_empty() {
+            bare
+        } else {
+            let middle = middle(far.iter().map(|(_, point)| *point));
+            far.iter().map(|(_, point)| add(middle, subtract(*point, middle).map(|v| v * times))).collect()
+        };
+        let mut points: Vec<[f32; 3]> = points.into_iter().map(|p| p.map(|v| v as f32)).collect();
+        points.sort_by(|a, b| a.partial_cmp(b).unwrap_or(core::cmp::Ordering::Equal));
+        points.dedup();
+        points
+    });
+    Ok(points.collect())
+}
+
+/// Every vertex that is finite in the space of every joint that it follows.
+fn each_vertex(meshes: &[(&SkinnedMesh, &Skin)], mut each: impl FnMut(usize, Vector)) {
+    for (mesh, skin) in meshes {
+        let (starts, joints, _) = mesh.influences().as_slices();
+        for (vertex, position) in mesh.vertices().positions.iter().enumerate() {
+            for &own in &joints[starts[vertex] as usize..starts[vertex + 1] as usize] {
+                let own = usize::from(own);
+                let local = skin.inverse_bind()[own].transform_point(*position);
+                if local.iter().all(|v| v.is_finite()) {
+                    each(skin.joints()[own].into(), local.map(f64::from));
+                }
+            }
+        }
+    }
+}
+
+/// Thirteen ways, and back.
+const WAYS: usize = 26;
+
+/// One of the combinations of -1, 0 and 1.
+fn direction(way: usize) -> Vector {
+    let code = if way < WAYS / 2 { way } else { way + 1 };
+    [1, 3, 9].map(|place| (code / place % 3) as f64 - 1.0)
+}
+
+/// Where the vertices of a joint are: their number, their sum, and the sums of their products.
+#[derive(Debug, Clone, Default)]
+struct Cloud {
+    count: f64,
+    sum: Vector,
+    products: [Vector; 3],
+}
+
+impl Cloud {
+    fn add(&mut self, point: Vector) {
+        self.count += 1.0;
+        self.sum = add(self.sum, point);
+        for (row, &v) in self.products.iter_mut().zip(&point) {
+            *row = add(*row, point.map(|w| v * w));
+        }
+    }
+
+    /// The rows of a matrix that takes the cloud to where it is as wide in all directions: so a limb has vertices all around it, however
+    /// thin it is and wherever it points.
+    fn axes(&self) -> [Vector; 3] {
+        let n = self.count.max(1.0);
+        let middle = self.sum.map(|v| v / n);
+        let of = |r: usize, c: usize| self.products[r][c] / n - middle[r] * middle[c];
+        let (xx, yy, zz) = (of(0, 0), of(1, 1), of(2, 2));
+        // What is flat has next to no width.
+        let least = (xx + yy + zz) * 1e-6 + f64::MIN_POSITIVE;
+        let root = |v: f64| sqrt_f64(v.max(least));
+        // The lower triangle whose product with its transpose the spread is (Cholesky), and its inverse.
+        let a = root(xx);
+        let (b, d) = (of(0, 1) / a, of(0, 2) / a);
+        let c = root(yy - b * b);
+        let e = (of(1, 2) - b * d) / c;
+        let f = root(zz - d * d - e * e);
+        [
+            [1.0 / a, 0.0, 0.0],
+            [-b / (a * c), 1.0 / c, 0.0],
+            [(b * e - c * d) / (a * c * f), -e / (c * f), 1.0 / f],
+        ]
+    }
+}
