@@ -5,17 +5,18 @@ use std::path::PathBuf;
 
 use condyle::{Clip, Error, Interpolation, Pose, RawClip, RawCursor, Skeleton, Target, Track, sample_set};
 use condyle_gltf::{ClipExporter, PoseSource};
+use serde_json::json;
 
 use crate::failure::Failure;
 use crate::model::{self, Kind, Which, find_clip, frames};
-use crate::output::{check_destination, print, progress, write_file};
+use crate::output::{check_destination, check_ending, print, print_json, progress, write_file};
 use crate::text::{counted, path_text, printable, size};
 
 /// Write the compressed clips of a file as animations of a document
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  condyle decode fox.condyle -o fox.glb
+  condyle decode fox.condyle -o back.glb
   condyle decode fox.condyle --clip Run -o run.glb
 
 The document is the one that was encoded, with keys at each frame of the clips and straight lines between them. What never
@@ -33,9 +34,13 @@ pub(crate) struct Args {
     /// Where to write
     #[arg(short, long, value_name = "OUT.glb")]
     output: PathBuf,
+    /// A JSON object
+    #[arg(long)]
+    json: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    check_ending(&args.output, "glb", "binary glTF")?;
     check_destination(&args.output, &model::sources(&args.file, None))?;
     let name = path_text(&args.file);
     let model = model::open(&args.file, args.which.name(), false)?;
@@ -61,6 +66,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let glb =
         ClipExporter::new(&model.asset).glb(&decoded).map_err(|e| Failure::Data(format!("{name}: {e}")))?;
     let file = write_file(args.output.clone(), |out| out.write_all(&glb))?;
+    if args.json {
+        return print_json(&json!({ "file": file.to_json(), "clips": decoded.len() }).to_string());
+    }
     let count = counted(decoded.len(), "clip", "clips");
     print(&format!("{}: {count}, {}\n", path_text(&file.path), size(glb.len())))
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::ValueEnum;
-use condyle::{ContainerWriter, EncodeOptions, Encoded, EntryKind, RawClip, Shell, encode};
+use condyle::{ContainerWriter, EncodeOptions, Encoded, EntryKind, RawClip, Shell, Target, encode};
 use condyle_gltf::{Asset, ClipExporter, Severity};
 use indicatif::ProgressBar;
 use rayon::prelude::*;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use self::measure::{Worst, worst};
 use crate::failure::Failure;
 use crate::model;
-use crate::output::{check_destination, print, print_json, progress, warn, write_file};
+use crate::output::{check_destination, check_ending, print, print_json, progress, warn, write_file};
 use crate::quantity::{Rate, Room, parse_length, parse_rate, parse_room};
 use crate::text::{counted, millimetres, path_text, printable, size, table};
 
@@ -28,12 +28,16 @@ Examples:
   condyle encode fox.glb -o fox.condyle                          half a millimetre, if its units are metres
   condyle encode fox.glb -o fox.condyle --height 0.6m            as the fox is 60 cm high
   condyle encode fox.glb -o fox.condyle --error 0.1mm --report fox.html
-  condyle encode models/*.glb -o all.condyle --json | jq .error_max_m
+  condyle encode models/*.glb -o all.condyle --json | jq 'select(.clip).error_max_m'
 
-The error is measured in the pose, through all joints above, on what was decoded: on vertices of the mesh that lie farthest out
-on each joint, at every frame and three times between each two. There it is never above what was asked for: what no curve can
-bring so low is kept as it was authored. Between these moments, where the original has keys at other times, and between these
-vertices it may be more; `condyle compare` measures how much. Morph targets are not counted in.
+The error is measured in the pose, through all joints above, on what was decoded: on points around all vertices that follow a
+joint, at every frame and three times between each two. There it is never above what was asked for, and so is no vertex: what no
+curve can bring so low is kept as it was authored, and said. Between these moments, where the original has keys at other times,
+it may be more; `condyle compare` measures how much. Morph targets are not counted in.
+
+In the table, raw is 40 bytes for each joint and frame, which is what clips take without any compression; authored tracks are
+kept as they were. A given --rate that has no frame where the original has a key makes most tracks such, unless --at-samples
+allows anything between the frames.
 
 A length has a unit, mm, cm or m; without one it is metres. The file holds, for each model, its skeleton, meshes, clips and the
 document without its animations; info, skin, render, compare and decode read it. The same models make the same bytes with any
@@ -46,16 +50,16 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "OUT.condyle")]
     output: PathBuf,
     /// How far a vertex may be from its place
-    #[arg(long, value_name = "LENGTH", default_value = "0.5mm", value_parser = parse_length)]
+    #[arg(long, value_name = "LENGTH", default_value = "0.5mm", allow_hyphen_values = true, value_parser = parse_length)]
     error: f64,
     /// Frames in a second; auto: those that the clip was authored at
-    #[arg(long, value_name = "auto|HZ", default_value = "auto", value_parser = parse_rate)]
+    #[arg(long, value_name = "auto|HZ", default_value = "auto", allow_hyphen_values = true, value_parser = parse_rate)]
     rate: Rate,
     /// How far from the joints errors are measured; auto: as far as the mesh reaches, 3 cm where there is none
-    #[arg(long, value_name = "auto|LENGTH", default_value = "auto", value_parser = parse_room)]
+    #[arg(long, value_name = "auto|LENGTH", default_value = "auto", allow_hyphen_values = true, value_parser = parse_room)]
     shell: Room,
     /// How high the character really is at rest; without it, units are metres
-    #[arg(long, value_name = "LENGTH", value_parser = parse_length)]
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = parse_length)]
     height: Option<f64>,
     /// Hold the error at the frames only, not between them
     #[arg(long)]
@@ -146,7 +150,12 @@ impl Row<'_> {
         let seconds = self.encoded.measured.seconds;
         match &self.worst {
             _ if self.encoded.measured.error_max == 0.0 => "nowhere".into(),
-            Some(worst) => format!("{} vertex {} at {seconds:.3} s", printable(&worst.mesh), worst.vertex),
+            Some(worst) => format!(
+                "{} vertex {}, {} mm at {seconds:.3} s",
+                printable(&worst.mesh),
+                worst.vertex,
+                millimetres(worst.distance * self.job.metres)
+            ),
             None => format!("joint {} at {seconds:.3} s", printable(self.joint())),
         }
     }
@@ -161,8 +170,27 @@ impl Row<'_> {
         if self.seconds > 0.0 { bytes / self.seconds } else { bytes }
     }
 
+    /// What is kept as authored, but for steps.
+    fn authored(&self) -> Vec<String> {
+        let joint = |joint: &u16| self.job.asset.skeleton.names()[usize::from(*joint)].clone();
+        let name = |target: &Target| match target {
+            Target::Rotation(at) => format!("rotation of {}", joint(at)),
+            Target::Translation(at) => format!("translation of {}", joint(at)),
+            Target::Scale(at) => format!("scale of {}", joint(at)),
+            Target::Weights(node) => format!("weights of node {node}"),
+            Target::Value(id) => format!("value {id}"),
+            Target::Quaternion(id) => format!("quaternion {id}"),
+        };
+        self.encoded.authored.iter().map(name).collect()
+    }
+
     fn to_json(&self, args: &Args) -> Value {
         let measured = &self.encoded.measured;
+        let vertex = self.worst.as_ref().map(|worst| {
+            json!({ "mesh": worst.mesh, "vertex": worst.vertex, "error_m": worst.distance * self.job.metres })
+        });
+        let of_joint = |(name, joint): (&String, &condyle::JointError)| json!({ "joint": name, "error_max_m": self.metres(joint.error), "at_s": joint.seconds });
+        let names = self.job.asset.skeleton.names();
         json!({
             "model": self.job.path.to_string_lossy(),
             "clip": self.name,
@@ -176,6 +204,12 @@ impl Row<'_> {
             "error_between_max_m": self.metres(measured.error_between_max),
             "encoding": self.encoding(),
             "encode_s": self.took,
+            "rate_hz": self.encoded.rate,
+            "joint": self.joint(),
+            "at_s": measured.seconds,
+            "vertex": vertex,
+            "authored": self.authored(),
+            "errors": names.iter().zip(&measured.joints).map(of_joint).collect::<Vec<_>>(),
         })
     }
 }
@@ -186,11 +220,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         std::iter::once(&args.output).chain(&args.report).map(PathBuf::as_path).collect();
     let mut sources: BTreeSet<PathBuf> =
         args.models.iter().flat_map(|path| model::sources(path, None)).collect();
+    check_ending(&args.output, "condyle", "a container")?;
+    args.report.iter().try_for_each(|to| check_ending(to, "html", "a page"))?;
     destinations.iter().try_for_each(|to| check_destination(to, &sources))?;
     let jobs = args.models.iter().map(|path| job(args, path)).collect::<Result<Vec<_>, _>>()?;
     for job in &jobs {
         sources.extend(model::sources(job.path, Some(&job.asset.document)));
     }
+    check_ending(&args.output, "condyle", "a container")?;
+    args.report.iter().try_for_each(|to| check_ending(to, "html", "a page"))?;
     destinations.iter().try_for_each(|to| check_destination(to, &sources))?;
     if let Some((this, that)) = twins(&jobs) {
         return Err(Failure::Usage(format!(
@@ -221,6 +259,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             row.job.path,
             &format!("{name} is {error} mm off: so little is finer than its numbers; allow more"),
         );
+    }
+    for row in &rows {
+        // Values with keys between the frames are such in good clips too.
+        let is_value =
+            |target: &Target| matches!(target, Target::Weights(_) | Target::Value(_) | Target::Quaternion(_));
+        let count = row.encoded.authored.iter().filter(|target| !is_value(target)).count();
+        if count > 0 {
+            let (tracks, name) = (counted(count, "track is", "tracks are"), printable(&row.name));
+            warn(row.job.path, &format!("{name}: {tracks} kept as authored, as no curve comes so near"));
+        }
     }
     let bytes = container(args, &jobs, &rows)?;
     let file = write_file(args.output.clone(), |out| out.write_all(&bytes))?;
@@ -269,6 +317,11 @@ fn job<'a>(args: &Args, path: &'a Path) -> Result<Job<'a>, Failure> {
     }
     let unfit =
         |e: condyle::Error, advice: &str| Failure::Data(format!("{}: {e}; {advice}", path_text(path)));
+    if let (None, Ok(units @ (0.0..0.1 | 10.0..))) = (args.height, asset.rest_height())
+        && units > 0.0
+    {
+        warn(path, &format!("taken as {units:.2} m high; say how high it is with --height"));
+    }
     let metres = match args.height {
         Some(height) => {
             let units = asset.rest_height().map_err(|e| unfit(e, "reduce the model to what you need"))?;

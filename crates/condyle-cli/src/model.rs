@@ -91,7 +91,10 @@ pub(crate) fn is_container(path: &Path) -> bool {
 
 fn from_container(path: &Path, bytes: &[u8], which: Option<&str>) -> Result<Model, Failure> {
     let unfit = |what: &dyn Display, error: condyle::Error| {
-        Failure::Data(format!("{}: {what}: {error}; encode it again", path_text(path)))
+        Failure::Data(format!(
+            "{}: {what}: {error}; encode it again, or take a newer condyle",
+            path_text(path)
+        ))
     };
     let container = Container::from_bytes(bytes).map_err(|e| unfit(&"the file", e))?;
     let models: Vec<_> = container.entries().filter(|entry| entry.kind == EntryKind::Skeleton).collect();

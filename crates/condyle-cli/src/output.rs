@@ -82,6 +82,15 @@ pub(crate) fn check_destination(to: &Path, sources: &BTreeSet<PathBuf>) -> Resul
     }
 }
 
+/// Fails with a name that does not end as what is written there; `kind` says what that is.
+pub(crate) fn check_ending(to: &Path, ending: &str, kind: &str) -> Result<(), Failure> {
+    if to.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending)) {
+        return Ok(());
+    }
+    let name = path_text(to);
+    Err(Failure::Usage(format!("{name}: {kind} is written; let the name end in .{ending}")))
+}
+
 /// A file that was written.
 pub(crate) struct Written {
     pub path: PathBuf,

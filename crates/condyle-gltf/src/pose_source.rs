@@ -2,7 +2,7 @@
 
 use condyle::{
     Clip, Error, Pose, RawClip, RawCursor, Rigid, Skeleton, Target, Transform, sample, sample_raw,
-    sample_set, sample_weights,
+    sample_raw_set, sample_set,
 };
 
 /// What a [`Poser`](crate::Poser) can show any moment of: a [`RawClip`], a [`Clip`], or a mix of several.
@@ -50,7 +50,7 @@ impl PoseSource for RawClip {
         cursor: &mut RawCursor,
         weights: &mut [f32],
     ) -> Result<(), Error> {
-        sample_weights(self, node, seconds, cursor, weights).map(|_| ())
+        sample_raw_set(self, Target::Weights(node), seconds, cursor, weights).map(|_| ())
     }
 }
 

@@ -130,7 +130,7 @@ fn a_character_has_a_height_and_a_shell() {
     let fox = Asset::open(folder.join("Fox.glb")).expect("a reference character");
     let height = fox.rest_height().expect("finite");
     assert!((height * 0.02278 - HEIGHT).abs() < 1e-3, "{height}");
-    // The shell reaches every vertex: bound, each is where its joint's inverse bind matrix puts it.
+    // The shell reaches every vertex, and not much farther: bound, each is where its joint's inverse bind matrix puts it.
     let condyle::Shell::Points(points) = fox.shell(3.0).expect("its own meshes") else { panic!("points") };
     assert_eq!(points.len(), fox.skeleton.joint_count());
     let skin = &fox.skins[0];
@@ -148,6 +148,7 @@ fn a_character_has_a_height_and_a_shell() {
         }
     }
     for (joint, own) in own.iter().enumerate().filter(|(_, own)| **own > 0.0) {
-        assert_eq!(farthest(&points[joint]), *own, "joint {joint}");
+        let times = farthest(&points[joint]) / own;
+        assert!((1.0..1.5).contains(&times), "joint {joint}: {times}");
     }
 }

@@ -152,8 +152,8 @@ pub use playback::{Looping, Moment};
 pub use pose::{Lanes, Pose, PoseBlock};
 pub use rigid::Rigid;
 pub use sample::{
-    Character, RawCursor, sample, sample_crowd, sample_joint, sample_masked, sample_raw, sample_set,
-    sample_weights,
+    Character, RawCursor, sample, sample_crowd, sample_joint, sample_masked, sample_raw, sample_raw_set,
+    sample_set,
 };
 pub use simd::{Dispatch, Isa, Numeric};
 pub use skeleton::{Joint, NO_PARENT, Skeleton};

@@ -230,7 +230,7 @@ pub(crate) fn assert_portable(expected: u64, run: impl Fn(&mut Hash)) {
 mod portable_bits {
     use super::*;
     use crate::{
-        NormalRule, Palette, RawCursor, local_to_model, morph, palette, sample_raw, sample_weights, skin,
+        NormalRule, Palette, RawCursor, local_to_model, morph, palette, sample_raw, sample_raw_set, skin,
     };
 
     /// The whole path on seeded characters of every size.
@@ -253,7 +253,8 @@ mod portable_bits {
                 for t in pose.transforms() {
                     hash.add(t.rotation.iter().chain(&t.translation).chain(&t.scale));
                 }
-                sample_weights(&clip, 9, seconds, &mut cursor, &mut weights).expect("sizes agree");
+                sample_raw_set(&clip, crate::Target::Weights(9), seconds, &mut cursor, &mut weights)
+                    .expect("sizes agree");
                 hash.add(&weights);
                 local_to_model(&skeleton, &pose, &mut model).expect("sizes agree");
                 model.iter().for_each(|m| hash.add(m.rows.as_flattened()));

@@ -31,6 +31,24 @@ pub enum Target {
     /// A value of the game's own: a curve of any number of components, for a light, a sound, a blend of materials. The number is
     /// the game's.
     Value(u32),
+    /// A rotation of the game's own, for a camera, a turret, the direction of a wind: 4 numbers a key, `xyzw`. The number is the game's,
+    /// and has nothing to do with those of [`Value`](Self::Value).
+    Quaternion(u32),
+}
+
+impl Target {
+    /// Whether it is a rotation: straight lines are spherical, and values of unit length.
+    pub(crate) fn rotates(self) -> bool {
+        matches!(self, Self::Rotation(_) | Self::Quaternion(_))
+    }
+
+    /// The joint that it drives, if it does.
+    pub(crate) fn joint(self) -> Option<u16> {
+        match self {
+            Self::Rotation(joint) | Self::Translation(joint) | Self::Scale(joint) => Some(joint),
+            Self::Weights(_) | Self::Value(_) | Self::Quaternion(_) => None,
+        }
+    }
 }
 
 /// One property over time.
@@ -158,7 +176,7 @@ impl Track {
         if !self.values.iter().all(|v| v.is_finite()) {
             return Err(Error::NotFinite { what: "tracks", at });
         }
-        if matches!(self.target, Target::Rotation(_)) && self.interpolation != Interpolation::CubicSpline {
+        if self.target.rotates() && self.interpolation != Interpolation::CubicSpline {
             let keys = self.values.as_chunks::<4>().0;
             if !keys.iter().all(is_near_unit) {
                 return Err(Error::NotUnit { what: "tracks", at });
@@ -175,7 +193,7 @@ impl Track {
     /// Numbers per value: 4, 3, or as many as there are morph targets.
     pub(crate) fn width(&self, keys: usize) -> usize {
         match self.target {
-            Target::Rotation(_) => 4,
+            Target::Rotation(_) | Target::Quaternion(_) => 4,
             Target::Translation(_) | Target::Scale(_) => 3,
             Target::Weights(_) | Target::Value(_) => {
                 self.values.len() / (keys * self.values_per_key()).max(1)
@@ -190,7 +208,7 @@ mod tests {
     use std::vec;
 
     fn linear(target: Target, values: usize) -> Track {
-        let value = if matches!(target, Target::Rotation(_)) { 0.5 } else { 1.0 };
+        let value = if target.rotates() { 0.5 } else { 1.0 };
         Track { target, interpolation: Interpolation::Linear, timeline: 0, values: vec![value; values] }
     }
 

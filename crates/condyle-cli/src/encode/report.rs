@@ -35,8 +35,8 @@ pub(super) fn page(budget: f64, rows: &[Row<'_>]) -> String {
     let (raw, bytes) = (total(|r| r.encoded.raw_bytes), total(|r| r.encoded.bytes.len()));
     let _ = writeln!(
         out,
-        "<p>{} clips, {} as {}, {:.1} to 1. The vertices that lie farthest out on each joint were to be no further than {} mm from their \
-         places, and are {} mm off at the worst.</p>",
+        "<p>{} clips, {} as {}, {:.1} to 1. No vertex was to be further than {} mm from its place, and none is further than \
+         {} mm.</p>",
         rows.len(),
         size(raw),
         size(bytes),
@@ -68,13 +68,14 @@ pub(super) fn page(budget: f64, rows: &[Row<'_>]) -> String {
     for (at, row) in rows.iter().enumerate() {
         let _ = writeln!(
             out,
-            "<h2 id=\"c{at}\">{} <small>{}</small></h2>\n<p>{} frames of {} joints in {:.2} s.{}</p>",
+            "<h2 id=\"c{at}\">{} <small>{}</small></h2>\n<p>{} frames of {} joints in {:.2} s.{}{}</p>",
             escape(&row.name),
             escape(&row.job.name),
             row.encoded.measured.frames.len(),
             row.job.asset.skeleton.joint_count(),
             row.seconds,
             vertex(row),
+            authored(row),
         );
         over_time(&mut out, budget, row);
         by_joint(&mut out, budget, row);
@@ -90,6 +91,14 @@ fn vertex(row: &Row<'_>) -> String {
         escape(row.joint()),
         millimetres(worst.distance * row.job.metres)
     )
+}
+
+fn authored(row: &Row<'_>) -> String {
+    let kept = row.authored();
+    if kept.is_empty() {
+        return String::new();
+    }
+    format!(" Kept as authored: {}.", escape(&kept.join(", ")))
 }
 
 /// The top of a scale: the budget, or what goes beyond it.

@@ -16,7 +16,9 @@ const RAW: usize = 40;
 
 pub(super) fn run(path: &Path, json: bool) -> Result<(), Failure> {
     let bytes = std::fs::read(path).map_err(|e| crate::model::unreadable(path, &e))?;
-    let unfit = |e: condyle::Error| Failure::Data(format!("{}: {e}; encode it again", path_text(path)));
+    let unfit = |e: condyle::Error| {
+        Failure::Data(format!("{}: {e}; encode it again, or take a newer condyle", path_text(path)))
+    };
     let container = Container::from_bytes(&bytes).map_err(unfit)?;
     let mut skeletons = Skeletons::default();
     let lines = container.entries().map(|entry| Line::new(&container, entry, &mut skeletons).map_err(unfit));

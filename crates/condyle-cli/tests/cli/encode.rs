@@ -65,8 +65,20 @@ fn every_clip_is_reported_and_within_its_budget() {
             "error_between_max_m",
             "encoding",
             "encode_s",
+            "rate_hz",
+            "joint",
+            "at_s",
+            "vertex",
+            "authored",
+            "errors",
         ];
         assert_eq!(keys, wanted);
+        let own = line["errors"].as_array().expect("one for each joint").iter();
+        let worst = own.map(|joint| number(joint, "error_max_m")).fold(0.0, f64::max);
+        assert_eq!(worst, number(line, "error_max_m"), "{line}");
+        assert!(number(&line["vertex"], "error_m") <= number(line, "error_max_m") + 1e-6, "{line}");
+        let kept = line["authored"].as_array().expect("a list");
+        assert!(kept.iter().all(|name| name.as_str() == Some("weights of node 33")), "{line}");
         assert_eq!((line["model"].as_str(), number(line, "budget_m")), (Some("a.glb"), 0.001));
         let [error, p99, between] =
             ["error_max_m", "error_p99_m", "error_between_max_m"].map(|key| number(line, key));
@@ -277,8 +289,10 @@ fn wrong_command_lines_and_files_are_explained() {
     std::fs::create_dir(folder.path("sub")).expect("a folder");
     folder.write("sub/a.glb", folder.read("a.glb"));
     let usage: &[(&str, &[&str])] = &[
-        ("encode a.glb -o a.glb", &["a.glb", "overwritten"]),
-        ("encode a.glb -o c.condyle --report a.glb", &["overwritten"]),
+        ("encode a.glb -o a.glb", &["a.glb", ".condyle"]),
+        ("encode a.glb -o c.condyle --report c.condyle", &["c.condyle", ".html"]),
+        ("decode a.condyle -o c.gltf", &["c.gltf", ".glb"]),
+        ("encode a.glb -o c.condyle --error -1mm", &["--error", "0.5mm"]),
         ("encode a.glb -o nowhere/c.condyle", &["nowhere"]),
         ("encode a.glb sub/a.glb -o c.condyle", &["sub/a.glb", "rename"]),
         ("encode a.glb -o c.condyle --error 0", &["--error", "0.5mm"]),

@@ -109,7 +109,8 @@ impl<'a> ClipExporter<'a> {
         // By timeline.
         let mut inputs = vec![None; clip.timelines().len()];
         // A document has no place for values of the game's own.
-        for track in clip.tracks().iter().filter(|track| !matches!(track.target, Target::Value(_))) {
+        let is_ours = |track: &&Track| matches!(track.target, Target::Value(_) | Target::Quaternion(_));
+        for track in clip.tracks().iter().filter(|track| !is_ours(track)) {
             let times = &clip.timelines()[track.timeline];
             let (node, path) = self.target(index, track, times.len())?;
             if let Target::Rotation(joint) | Target::Translation(joint) | Target::Scale(joint) = track.target
@@ -124,7 +125,7 @@ impl<'a> ClipExporter<'a> {
                 Target::Translation(_) | Target::Scale(_) => {
                     bin.add_accessor(accessors, values.as_chunks::<3>().0, None, false)
                 }
-                Target::Weights(_) | Target::Value(_) => {
+                Target::Weights(_) | Target::Value(_) | Target::Quaternion(_) => {
                     bin.add_accessor(accessors, values.as_chunks::<1>().0, None, false)
                 }
             };
@@ -155,7 +156,7 @@ impl<'a> ClipExporter<'a> {
             Target::Rotation(joint) => (joint, "rotation"),
             Target::Translation(joint) => (joint, "translation"),
             Target::Scale(joint) => (joint, "scale"),
-            Target::Weights(node) | Target::Value(node) => {
+            Target::Weights(node) | Target::Value(node) | Target::Quaternion(node) => {
                 let node = node as usize;
                 let per_key = if track.interpolation == Interpolation::CubicSpline { 3 } else { 1 };
                 let found = track.values.len() / (keys * per_key);

@@ -87,7 +87,8 @@ impl<'a> Exact<'a> {
                 return Err(Error::NotFinite { what, at });
             }
         }
-        if kind == Kind::Rotation && self.interpolation != Some(Interpolation::CubicSpline) {
+        let rotates = kind == Kind::Rotation || kind == Kind::Values && clip.set_target(self.index).rotates();
+        if rotates && self.interpolation != Some(Interpolation::CubicSpline) {
             let key = |key| core::array::from_fn(|c| self.float(self.keys + 4 * key + c));
             if !(0..self.keys).all(|k| is_near_unit(&key(k))) {
                 return Err(Error::NotUnit { what, at });

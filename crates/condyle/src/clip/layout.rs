@@ -1,8 +1,8 @@
 //! Where in the bytes of a clip each thing stands. `docs/format.md` says the same in words.
 
-use crate::Error;
 use crate::bytes::{checksum, u16_at, u32_at, u64_at};
 use crate::clip::spline::Degree;
+use crate::{Error, Target};
 
 pub(crate) const MAGIC: [u8; 4] = *b"CLIP";
 pub(crate) const VERSION: u16 = 1;
@@ -22,6 +22,20 @@ pub(crate) const MOTION: u16 = 1;
 pub(crate) const WIDE: u16 = 2;
 /// Numbers in a track: axes of a rotation, of a translation, of a scale, or three of a set.
 pub(crate) const WIDTH: usize = 3;
+
+/// How many tracks a set of values has. A rotation has one, of its logarithm.
+pub(crate) fn set_tracks(target: Target, width: usize) -> usize {
+    if target.rotates() { 1 } else { width.div_ceil(WIDTH) }
+}
+
+/// The most frames of a clip, and of all its joints or value tracks together: two keys that are a year apart are no animation.
+pub(crate) const MOST_FRAMES: usize = 1 << 22;
+pub(crate) const MOST_PLACES: usize = 1 << 28;
+/// What an index of two bytes tells apart.
+pub(crate) const MOST_VALUE_TRACKS: usize = u16::MAX as usize;
+
+/// The most that a logarithm of a set is read as: beyond, the sine has no digits.
+pub(crate) const MOST_LOG: f64 = 65536.0;
 
 /// What the numbers of a track are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

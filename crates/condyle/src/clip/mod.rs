@@ -10,8 +10,9 @@ use crate::bytes::{u16_at, u32_at};
 use crate::{Error, Event, Events, Target, Track};
 use exact::Exact;
 use layout::{
-    Class, EVENT, EXACT, HEADER, Header, JOINT_BITS, Kind, MAGIC, MAX_BITS, MOTION, SEGMENT, SET, Segment,
-    VERSION, WIDE, WIDTH, WINDOW, total_width, unpack_widths, value,
+    Class, EVENT, EXACT, HEADER, Header, JOINT_BITS, Kind, MAGIC, MAX_BITS, MOST_FRAMES, MOST_PLACES,
+    MOST_VALUE_TRACKS, MOTION, SEGMENT, SET, Segment, VERSION, WIDE, WIDTH, WINDOW, set_tracks, total_width,
+    unpack_widths, value,
 };
 use spline::Degree;
 
@@ -69,7 +70,7 @@ impl<'a> Clip<'a> {
         }
         let clip = Self { bytes, header: Header::read(bytes) };
         clip.check_header()?;
-        let components = clip.check_sets()?;
+        let value_tracks = clip.check_sets()?;
         let mut end = clip.header.tables_end();
         for at in 0..clip.header.exact_count {
             end = clip.exact(at).check(at, end, &clip)?;
@@ -78,7 +79,7 @@ impl<'a> Clip<'a> {
         let mut windows = end;
         for at in 0..clip.header.segment_count {
             let window;
-            (end, window) = clip.check_segment(at, end, components / WIDTH)?;
+            (end, window) = clip.check_segment(at, end, value_tracks)?;
             windows = windows.max(window);
         }
         Error::check_len("the bytes of a clip", bytes.len(), end.max(windows))?;
@@ -97,6 +98,7 @@ impl<'a> Clip<'a> {
             let expected = "an end behind the start, and frames between them";
             return Err(value("the header of a clip", 36, header.frame_count, expected));
         }
+        self.check_places(header.joint_count)?;
         let segments = header.frame_count.div_ceil(header.segment_frames.max(1)).max(1);
         if header.segment_frames == 0 || header.segment_count != segments {
             let expected = "as many segments as the frames take";
@@ -111,17 +113,32 @@ impl<'a> Clip<'a> {
         Ok(())
     }
 
-    /// How many components all sets have, each filled up to whole tracks.
+    /// What has a value at every frame takes much memory when it is decoded as a whole.
+    fn check_places(&self, count: usize) -> Result<(), Error> {
+        let limit = MOST_FRAMES.min(MOST_PLACES / count.max(1));
+        let found = self.header.frame_count;
+        if found > limit { Err(Error::TooMany { what: "frames", found, limit }) } else { Ok(()) }
+    }
+
+    /// How many tracks all sets have.
     fn check_sets(&self) -> Result<usize, Error> {
-        let mut components = 0;
+        let mut tracks = 0;
         for at in 0..self.header.set_count {
             let (kind, _, width) = self.set(at);
-            if kind > 1 {
-                return Err(value("sets", at, kind.into(), "0 or 1"));
+            if kind > 2 {
+                return Err(value("sets", at, kind.into(), "0, 1 or 2"));
             }
-            components += width.next_multiple_of(WIDTH);
+            let target = self.set_target(at);
+            if target.rotates() && width != 4 {
+                return Err(value("sets", at, width, "4 numbers of a rotation"));
+            }
+            tracks += set_tracks(target, width);
         }
-        Ok(components)
+        if tracks > MOST_VALUE_TRACKS {
+            return Err(Error::TooMany { what: "values", found: tracks, limit: MOST_VALUE_TRACKS });
+        }
+        self.check_places(tracks)?;
+        Ok(tracks)
     }
 
     /// Events rise, and so do the ends of their names. `from` is where they begin; returns where they end.
@@ -430,9 +447,13 @@ impl<'a> Clip<'a> {
         (u16_at(self.bytes, place + 6), u32_at(self.bytes, place), u16_at(self.bytes, place + 4).into())
     }
 
-    fn set_target(&self, at: usize) -> Target {
+    pub(crate) fn set_target(&self, at: usize) -> Target {
         let (kind, id, _) = self.set(at);
-        if kind == 0 { Target::Weights(id) } else { Target::Value(id) }
+        match kind {
+            0 => Target::Weights(id),
+            1 => Target::Value(id),
+            _ => Target::Quaternion(id),
+        }
     }
 
     /// The set with this name, its first track, and its components.
@@ -442,7 +463,7 @@ impl<'a> Clip<'a> {
             if found == target {
                 return Some((at, first, width));
             }
-            first += width.div_ceil(WIDTH);
+            first += set_tracks(found, width);
         }
         None
     }

@@ -248,3 +248,28 @@ fn joints_have_fewer_bits_than_the_root_motion_which_is_last() {
     }
     assert!(wide > 10 && misplaced > 10, "{wide} {misplaced}");
 }
+
+/// Rotations of the game's own have four numbers, and no set is of a fourth kind.
+#[test]
+fn sets_are_of_known_kinds() {
+    let what = Made {
+        joints: 1,
+        frames: 3,
+        segment_frames: 3,
+        bits: 5,
+        motion: false,
+        authored: false,
+        sets: &[4, 1],
+    };
+    let good = made(&mut Random(9), what);
+    let clip = Clip::from_bytes(&good).expect("a clip");
+    assert!(clip.sets().eq([(Target::Quaternion(0), 4), (Target::Value(1), 1)]));
+    let line = clip.header().sets();
+    for (at, byte) in [(4, 3), (4, 5), (6, 3)] {
+        let mut bytes = good.clone();
+        bytes[line + at] = byte;
+        repair(&mut bytes);
+        let found = Clip::from_bytes(&bytes).expect_err("an unknown set");
+        assert!(matches!(found, Error::Value { what: "sets", at: 0, .. }), "{at}: {found}");
+    }
+}

@@ -1,6 +1,7 @@
 //! The smallest convex body around a few points.
 
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 
 use super::algebra::{Vector, add, length, subtract};
 use crate::decompose::{cross, dot};
@@ -22,11 +23,18 @@ pub(super) fn middle(points: impl Iterator<Item = Vector>) -> Vector {
     sum.map(|v| v / f64::max(count, 1.0))
 }
 
+/// In an order, each once.
+fn sort(vectors: &mut Vec<Vector>) {
+    vectors.sort_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
+    vectors.dedup();
+}
+
 impl Hull {
     /// By trial of all triples: for some tens of points, wherever they are.
     pub(super) fn around(points: &[Vector]) -> Self {
         let middle = middle(points.iter().copied());
         let mut points: Vec<Vector> = points.iter().map(|&point| subtract(point, middle)).collect();
+        sort(&mut points);
         let size = points.iter().map(|&point| length(point)).fold(0.0, f64::max);
         // Points in one plane, on one line or in one place have a body around them too.
         for axis in 0..3 {
@@ -59,6 +67,7 @@ impl Hull {
                 }
             }
         }
+        sort(&mut faces);
         Self { middle, faces }
     }
 

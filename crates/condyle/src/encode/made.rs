@@ -4,8 +4,9 @@ use alloc::vec::Vec;
 use std::string::ToString;
 
 use super::curve::Curve;
+use super::sets::value_tracks;
 use super::write::{self, Curves, Parts, Set};
-use crate::clip::layout::{Header, JOINT_BITS, Kind, MOTION, WIDE, WIDTH, step};
+use crate::clip::layout::{Header, JOINT_BITS, Kind, MOTION, WIDE, step};
 use crate::clip::spline::Degree;
 use crate::testing::Random;
 use crate::{Event, Target, Track};
@@ -38,7 +39,10 @@ fn curve(
     size: f64,
 ) -> Curve {
     let (degree, intervals) = shape;
-    let bits: [u32; 3] = core::array::from_fn(|_| random.below(bits as usize + 1) as u32);
+    // Some of them all that there may be.
+    let is_full = random.below(3) == 0;
+    let bits: [u32; 3] =
+        core::array::from_fn(|_| if is_full { bits } else { random.below(bits as usize + 1) as u32 });
     let most = 1 << bits.iter().max().expect("three");
     let code = (0..=255_u8).rev().find(|&code| f64::from(step(code)) * f64::from(most) <= size / 2.0);
     let base: [i32; 3] = core::array::from_fn(|_| random.below(2 * most as usize) as i32 - most);
@@ -54,7 +58,14 @@ fn curve(
 pub(crate) fn made(random: &mut Random, made: Made) -> Vec<u8> {
     let Made { joints, frames, segment_frames, motion, .. } = made;
     let segment_count = frames.div_ceil(segment_frames).max(1);
-    let value_tracks: usize = made.sets.iter().map(|width| width.div_ceil(WIDTH)).sum();
+    let target = |at: usize| match (made.sets[at], at % 2) {
+        (4, _) => Target::Quaternion(at as u32),
+        (_, 0) => Target::Weights(at as u32),
+        _ => Target::Value(at as u32),
+    };
+    let sets: Vec<Set> =
+        made.sets.iter().enumerate().map(|(at, &width)| Set { target: target(at), width }).collect();
+    let value_tracks = value_tracks(&sets);
     let mut segments = Vec::new();
     for at in 0..segment_count {
         let own = (frames - at * segment_frames).min(segment_frames);
@@ -88,9 +99,6 @@ pub(crate) fn made(random: &mut Random, made: Made) -> Vec<u8> {
         }
         segments.push(curves);
     }
-    let target = |at: usize| [Target::Weights(at as u32), Target::Value(at as u32)][at % 2];
-    let sets: Vec<Set> =
-        made.sets.iter().enumerate().map(|(at, &width)| Set { target: target(at), width }).collect();
     let authored = random.clip(joints, 6);
     let mut exact: Vec<(&Track, usize)> = Vec::new();
     if made.authored {

@@ -159,8 +159,15 @@ fn measure_values(job: &Job<'_>, clip: &Clip<'_>, at: f64, measured: &mut Measur
     for (set, track) in job.sets.iter().zip(&job.set_tracks) {
         let mut values = vec![0.0; set.width];
         sample_set(clip, set.target, at as f32, &mut values)?;
-        for (c, &value) in values.iter().enumerate() {
-            let off = (source::component(job.clip, track, c, at) - f64::from(value)).abs() as f32;
+        let want: Vec<f64> = if set.target.rotates() {
+            // Either of two opposite quaternions is the rotation.
+            let got = core::array::from_fn(|c| values[c].into());
+            source::rotations(job.clip, track, &[at]).into_iter().flat_map(|q| quats::near(got, q)).collect()
+        } else {
+            (0..set.width).map(|c| source::component(job.clip, track, c, at)).collect()
+        };
+        for (&value, want) in values.iter().zip(want) {
+            let off = (want - f64::from(value)).abs() as f32;
             if off > measured.value_error_max {
                 (measured.value_error_max, measured.value_target) = (off, Some(set.target));
             }

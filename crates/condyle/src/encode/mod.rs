@@ -20,7 +20,9 @@ mod write;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::clip::layout::{EXACT, Header, JOINT_BITS, Kind, MOTION, WIDE, WIDTH};
+use crate::clip::layout::{
+    EXACT, Header, JOINT_BITS, Kind, MOST_FRAMES, MOST_PLACES, MOST_VALUE_TRACKS, MOTION, WIDE,
+};
 use crate::clip::spline::Degree;
 use crate::math::{is_loose, normalize};
 use crate::{
@@ -32,7 +34,7 @@ pub use measure::{JointError, Measured};
 use motion::Motion;
 pub use options::{Effort, EncodeOptions, Encoded, Encoding, Shell};
 use search::{Found, JointFacts, Task};
-use sets::sets;
+use sets::{sets, value_tracks};
 use shares::{ROUNDS, Share, graded, tighten};
 use write::{Curves, Parts, Set};
 
@@ -73,7 +75,8 @@ use write::{Curves, Parts, Set};
 /// [`Error::Index`] if a track or a budget names a joint that the skeleton does not have, [`Error::NotFinite`] for a rate, distance or budget that is not
 /// a finite number above 0 (the place counts: 0 the budget, 1 the rate, 2 the shell, 3 the values', 4 a joint's), [`Error::Length`] for a shell of another
 /// number of joints, and [`Error::TooMany`] for a clip of more frames than 2^22, or 2^28 for all joints together, or of more bytes than 4 GiB; also those of
-/// [`extract_root_motion`](crate::extract_root_motion) and [`Events::new`].
+/// [`extract_root_motion`](crate::extract_root_motion) and [`Events::new`]. [`Error::TooMany`] as well for more than 65,535 tracks that move, rows of more bytes than
+/// that, or as many threes of values.
 pub fn encode(
     clip: &RawClip,
     skeleton: &Skeleton,
@@ -140,9 +143,6 @@ fn compress(job: &Job<'_>, progress: &mut dyn FnMut(f32)) -> Result<Encoded, Err
     Ok(best)
 }
 
-/// The most frames of a clip, and of all its joints together: two keys that are a year apart are no animation.
-const MOST_FRAMES: usize = 1 << 22;
-const MOST_PLACES: usize = 1 << 28;
 /// Joints at moments that a segment is planned for, so that one of many joints takes no more memory than a long one of few.
 const SEGMENT_PLACES: usize = 1 << 20;
 /// Moments for each frame where errors are held between them.
@@ -217,6 +217,10 @@ impl<'a> Job<'a> {
                 less(budget, kept);
         }
         let (sets, set_tracks) = sets(clip);
+        let (found, limit) = (value_tracks(&sets), MOST_VALUE_TRACKS);
+        if found > limit || found.max(1) * frames > MOST_PLACES {
+            return Err(Error::TooMany { what: "values", found, limit });
+        }
         let events = Events::new(clip.duration(), options.events.clone())?;
         let moments = if options.between { BETWEEN } else { 1 };
         let mut job = Self {
@@ -253,6 +257,10 @@ impl<'a> Job<'a> {
         let mut exact_sets: Vec<bool> = sets().map(|(track, is_off)| *is_off || is_step(track)).collect();
         let mut authored: Vec<Target> =
             sets().filter(|(_, is_off)| **is_off).map(|(track, _)| track.target).collect();
+        let rotations =
+            self.tracks.iter().zip(&joints).filter_map(|(tracks, joint)| Some((tracks.rotation?, joint)));
+        let loose = rotations.filter(|(track, joint)| joint.exact[0] && !is_step(track));
+        authored.extend(loose.map(|(track, _)| track.target));
         let mut given_up = 0;
         loop {
             let mut segments: Vec<Curves> = Vec::with_capacity(segment_count);
@@ -484,7 +492,7 @@ impl<'a> Job<'a> {
         }
         let sets = self.set_tracks.iter().enumerate().filter(|(at, _)| exact_sets[*at]);
         exact.extend(sets.map(|(at, &track)| (track, at)));
-        let value_tracks: usize = self.sets.iter().map(|set| set.width.div_ceil(WIDTH)).sum();
+        let value_tracks: usize = value_tracks(&self.sets);
         let has_motion = self.motion.is_some();
         let is_wide = value_tracks > 255 || self.skeleton.joint_count() + usize::from(has_motion) > 255;
         let header = Header {
@@ -500,10 +508,15 @@ impl<'a> Job<'a> {
             event_count: self.events.as_slice().len(),
             exact_count: exact.len(),
         };
-        let parts =
+        let mut parts =
             Parts { header, sets: &self.sets, exact: &exact, events: self.events.as_slice(), segments };
-        let bytes = write::write(self.clip, &parts)?;
+        let mut bytes = write::write(self.clip, &parts)?;
         let measured = measure::measure(self, &Clip::from_bytes(&bytes)?)?;
+        if measured.error_max > parts.header.budget {
+            // What nothing brings lower: the clip says no less than what it is off by.
+            parts.header.budget = measured.error_max;
+            bytes = write::write(self.clip, &parts)?;
+        }
         let curves = || segments.iter().flat_map(|segment| &segment.curves);
         let of = |degree| curves().filter(|curve| curve.degree == degree).count();
         let mut encodings = vec![

@@ -79,7 +79,7 @@ impl Default for EncodeOptions {
 impl Shell {
     /// Points around all vertices that follow each joint, of all meshes that hang on the skeleton: the farthest in 26 directions of a space in
     /// which they spread evenly, and all of these a little farther out where others lie between them. So no vertex is farther from its
-    /// place than the worst of these points.
+    /// place than the worst of these points, but for what morph targets add to it.
     ///
     /// Joints without vertices get three points at `distance` along their axes, in the skeleton's units.
     ///
@@ -123,6 +123,7 @@ pub struct Encoded {
     pub encodings: Vec<(Encoding, usize)>,
     /// About how many bytes the keys of each joint take, in all segments; the rest is shared by all.
     pub joint_bytes: Vec<usize>,
-    /// What no curve brings under the budget, so that its keys are stored as authored. Steps, which always are, are not counted.
+    /// What no curve brings under the budget, so that its keys are stored as authored; values with keys between the frames too, of which curves
+    /// would cut the corners, and rotations of joints whose rest pose is of another length. Steps, which always are, are not counted.
     pub authored: Vec<Target>,
 }

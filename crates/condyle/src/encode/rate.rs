@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::{RawClip, Target, Track};
+use crate::{RawClip, Track};
 
 /// Rates that keys were probably made at, where their times are rounded.
 const USUAL: [f32; 12] = [24.0, 25.0, 30.0, 48.0, 50.0, 60.0, 90.0, 100.0, 120.0, 144.0, 200.0, 240.0];
@@ -18,7 +18,7 @@ const LEAST: f32 = 24.0;
 /// The rate at which all keys of a clip fall on frames: a usual one, or that of the closest two keys, up to 1000; 60 if there is none.
 pub(super) fn of(clip: &RawClip) -> f32 {
     // What moves joints, if anything does: other values are seldom made with the same keys.
-    let moves = |track: &&Track| !matches!(track.target, Target::Weights(_) | Target::Value(_));
+    let moves = |track: &&Track| track.target.joint().is_some();
     let moving: Vec<&Track> = clip.tracks().iter().filter(moves).collect();
     let tracks: Vec<&Track> = if moving.is_empty() { clip.tracks().iter().collect() } else { moving };
     let fits = |rate: f32| tracks.iter().all(|track| is_on_frames(clip, track, rate));
@@ -51,7 +51,7 @@ pub(super) fn is_on_frames(clip: &RawClip, track: &Track, rate: f32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Interpolation;
+    use crate::{Interpolation, Target};
     use std::vec;
 
     fn clip(times: &[f32]) -> RawClip {

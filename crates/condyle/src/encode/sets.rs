@@ -2,18 +2,26 @@
 
 use alloc::vec::Vec;
 
-use super::algebra::{Vector, subtract};
+use super::algebra::{Vector, log_near, subtract};
 use super::curve::{Curve, cheapest, constant};
 use super::fit::Shape;
 use super::search::{FINE, KEPT, STILL};
 use super::write::Set;
 use super::{Job, less, source};
-use crate::clip::layout::{Kind, MAX_BITS, WIDTH};
-use crate::{RawClip, Target, Track};
+use crate::clip::layout::{Kind, MAX_BITS, WIDTH, set_tracks};
+use crate::{RawClip, Track};
+
+/// How much longer the diagonal of a cube is than its edge.
+const SQRT_3: f64 = 1.732_050_807_568_877_2;
+
+/// How many tracks sets have.
+pub(super) fn value_tracks(sets: &[Set]) -> usize {
+    sets.iter().map(|set| set_tracks(set.target, set.width)).sum()
+}
 
 /// The sets of a clip and their tracks.
 pub(super) fn sets(clip: &RawClip) -> (Vec<Set>, Vec<&Track>) {
-    let tracks = clip.tracks().iter().filter(|t| matches!(t.target, Target::Weights(_) | Target::Value(_)));
+    let tracks = clip.tracks().iter().filter(|t| t.target.joint().is_none());
     tracks
         .map(|track| {
             let keys = clip.timelines()[track.timeline].len();
@@ -38,6 +46,23 @@ impl Job<'_> {
         let seconds = self.seconds(first, frames);
         let mut index = 0;
         for (at, (set, track)) in self.sets.iter().zip(&self.set_tracks).enumerate() {
+            if set.target.rotates() {
+                if !exact[at] {
+                    // A rotation is no farther off than its logarithm.
+                    let mut near = [0.0; 3];
+                    let targets: Vec<Vector> = source::rotations(self.clip, track, &seconds)
+                        .into_iter()
+                        .map(|rotation| {
+                            near = log_near(rotation, near);
+                            near
+                        })
+                        .collect();
+                    let limit = less(self.options.value_budget, 1e-7) / SQRT_3;
+                    curves.extend(values(index, &targets, (shapes, curves), limit).ok_or(at)?);
+                }
+                index += 1;
+                continue;
+            }
             for from in (0..set.width).step_by(WIDTH) {
                 if !exact[at] {
                     let value = |c: usize, seconds: f64| match from + c < set.width {

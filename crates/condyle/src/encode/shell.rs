@@ -198,3 +198,59 @@ impl Cloud {
         ]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use super::*;
+    use crate::testing::{Random, tries};
+    use crate::{Affine, Influences, Joint, Transform, Vertices};
+
+    /// Vertices of all shapes of cloud, thick and thin, each of two joints: all are in the bodies around their joints' points, and those are little
+    /// larger than they have to be.
+    #[test]
+    fn all_vertices_are_within() {
+        let mut random = Random(41);
+        let joint = |parent| Joint { name: "".into(), parent, node: 0, rest: Transform::IDENTITY };
+        let skeleton = Skeleton::new([joint(None), joint(Some(0)), joint(Some(0))]).expect("three joints");
+        for round in 0..tries(40) {
+            let count = [1, 2, 3, 5, 30, 2000][round % 6];
+            let thick: [f32; 3] =
+                [[1.0, 1.0, 1.0], [1.0, 0.1, 1e-3], [0.0, 1.0, 1.0], [0.0, 0.0, 2.0]][round / 6 % 4];
+            let positions: Vec<[f32; 3]> = (0..count)
+                .map(|_| {
+                    let v: [f32; 3] = random.vector(1.0);
+                    // Along a slope, as limbs are.
+                    let [x, y, z] = [0, 1, 2].map(|c| v[c] * thick[c]);
+                    [x + 0.3 * z + 4.0, y - 0.7 * z, z + 0.2 * x]
+                })
+                .collect();
+            let row = |_| [(0_u16, 0.5_f32), (1, 0.5)];
+            let influences = Influences::from_rows((0..count).map(row)).expect("sound rows");
+            let vertices = Vertices { positions: positions.clone(), normals: vec![], tangents: vec![] };
+            let mesh = SkinnedMesh::new(vertices, influences, vec![], vec![]).expect("a mesh");
+            let bind: Vec<Affine> = (0..2).map(|_| Affine::from(random.transform())).collect();
+            let skin = Skin::new(vec![0, 2], bind.clone()).expect("equal lengths");
+            let shell = of_meshes(&skeleton, [(&mesh, &skin)], 0.03).expect("joints that exist");
+            assert_eq!(shell[1].len(), 3, "a joint without vertices");
+            for (joint, bind) in [(0, &bind[0]), (2, &bind[1])] {
+                let points: Vec<Vector> = shell[joint].iter().map(|p| p.map(f64::from)).collect();
+                assert!(points.len() <= WAYS, "{}", points.len());
+                let local: Vec<Vector> =
+                    positions.iter().map(|p| bind.transform_point(*p).map(f64::from)).collect();
+                let mut cloud = Cloud::default();
+                local.iter().for_each(|&p| cloud.add(p));
+                // In the space where the cloud is as wide everywhere, or rounding would tell.
+                let axes = cloud.axes();
+                let even: Vec<Vector> = points.iter().map(|&p| apply(&axes, p)).collect();
+                let hull = Hull::around(&even);
+                let farthest = local.iter().map(|&p| hull.times(apply(&axes, p))).fold(0.0, f64::max);
+                let case = format!("{count} vertices, {thick:?}, joint {joint}: {farthest}");
+                // The thickness of what is flat is that of f32's rounding.
+                assert!(farthest <= if thick.contains(&0.0) { 3.0 } else { 1.001 }, "{case}");
+                assert!(count == 1 || farthest > 0.8, "{case}");
+            }
+        }
+    }
+}

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::math::normalize;
+use crate::math::quats::Quat64;
 use crate::sample::{Span, component_at, value_at};
 use crate::{RawClip, Skeleton, Target, Track, Transform64};
 
@@ -22,7 +23,7 @@ pub(super) fn joint_tracks<'a>(clip: &'a RawClip, joints: usize) -> Vec<JointTra
             Target::Rotation(j) => tracks[usize::from(j)].rotation = Some(track),
             Target::Translation(j) => tracks[usize::from(j)].translation = Some(track),
             Target::Scale(j) => tracks[usize::from(j)].scale = Some(track),
-            Target::Weights(_) | Target::Value(_) => {}
+            Target::Weights(_) | Target::Value(_) | Target::Quaternion(_) => {}
         }
     }
     tracks
@@ -45,6 +46,12 @@ impl<'a> Reader<'a> {
         self.hint = span.key;
         value_at(self.track, span)
     }
+}
+
+/// A named rotation at each of `moments`, which rise.
+pub(super) fn rotations(clip: &RawClip, track: &Track, moments: &[f64]) -> Vec<Quat64> {
+    let mut reader = Reader::new(clip, track);
+    moments.iter().map(|&seconds| reader.at(seconds)).collect()
 }
 
 /// One component of a set of values at a moment.

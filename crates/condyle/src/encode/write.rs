@@ -45,6 +45,7 @@ pub(super) fn write(clip: &RawClip, parts: &Parts<'_>) -> Result<Vec<u8>, Error>
     for (at, set) in parts.sets.iter().enumerate() {
         let (kind, id) = match set.target {
             Target::Value(id) => (1_u16, id),
+            Target::Quaternion(id) => (2, id),
             Target::Weights(id) => (0, id),
             _ => (0, 0),
         };
@@ -123,7 +124,7 @@ fn exact(clip: &RawClip, track: &Track, set: usize, line: usize, place: u32, out
         Target::Rotation(j) => (Kind::Rotation, j.into()),
         Target::Translation(j) => (Kind::Translation, j.into()),
         Target::Scale(j) => (Kind::Scale, j.into()),
-        Target::Weights(_) | Target::Value(_) => (Kind::Values, set),
+        Target::Weights(_) | Target::Value(_) | Target::Quaternion(_) => (Kind::Values, set),
     };
     put(out, line, &[kind as u8, interpolation_code(track.interpolation)]);
     put(out, line + 2, &(track.width(times.len()) as u16).to_le_bytes());

@@ -63,7 +63,11 @@ impl Bytes<'_> {
     fn set(&self, at: usize) -> (Target, usize) {
         let line = 52 + 4 * self.segments + 8 * at;
         let id = self.number(line, 4) as u32;
-        let target = if self.number(line + 6, 2) == 0 { Target::Weights(id) } else { Target::Value(id) };
+        let target = match self.number(line + 6, 2) {
+            0 => Target::Weights(id),
+            1 => Target::Value(id),
+            _ => Target::Quaternion(id),
+        };
         (target, self.number(line + 4, 2) as usize)
     }
 
@@ -142,6 +146,7 @@ impl Bytes<'_> {
 
     /// The last authored track of a kind and index: its value, and whether it is a straight line between two rotations.
     fn exact(&self, kind: u64, index: usize, seconds: f64) -> Option<Vec<f64>> {
+        let rotates = kind == 0 || kind == 3 && matches!(self.set(index).0, Target::Quaternion(_));
         let line = |at: usize| 52 + 4 * self.segments + 8 * self.sets + 16 * at;
         let is_it =
             |at: &usize| self.number(line(*at), 1) == kind && self.number(line(*at) + 4, 4) as usize == index;
@@ -158,12 +163,12 @@ impl Bytes<'_> {
         let last = (0..keys).rev().find(|&k| time(k) <= seconds).unwrap_or(0);
         let from = value(last, middle);
         if last + 1 == keys || seconds <= time(last) || code == 0 {
-            return Some(if kind == 0 { unit(&from) } else { from });
+            return Some(if rotates { unit(&from) } else { from });
         }
         let length = time(last + 1) - time(last);
         let t = (seconds - time(last)) / length;
         let to = value(last + 1, middle);
-        if code == 1 && kind == 0 {
+        if code == 1 && rotates {
             let quat = |v: &[f64]| core::array::from_fn(|c| v[c]);
             // Keys of another length bend the path, which is brought to unit length afterwards.
             return Some(normalized(&slerp(quat(&from), quat(&to), t)));
@@ -180,7 +185,7 @@ impl Bytes<'_> {
                 + length * (t3 - t2) * into[c]
         });
         let hermite: Vec<f64> = hermite.collect();
-        Some(if kind == 0 { unit(&hermite) } else { hermite })
+        Some(if rotates { unit(&hermite) } else { hermite })
     }
 }
 
@@ -276,7 +281,19 @@ pub fn sample_clip_set(bytes: &[u8], target: Target, seconds: f64) -> Option<Vec
     if let Some(values) = read.exact(3, at, seconds) {
         return Some(values);
     }
-    let first: usize = (0..at).map(|at| read.set(at).1.div_ceil(3)).sum();
+    let tracks = |(target, width): (Target, usize)| match target {
+        Target::Quaternion(_) => 1,
+        _ => width.div_ceil(3),
+    };
+    let first: usize = (0..at).map(|at| tracks(read.set(at))).sum();
+    if let Target::Quaternion(_) = target {
+        let log = read
+            .tracks(seconds)
+            .iter()
+            .find(|t| t.kind == 3 && t.index == first)
+            .map_or([0.0; 3], |t| t.value);
+        return Some(quat_exp(log.map(|v| v.clamp(-65536.0, 65536.0))).to_vec());
+    }
     let mut values = vec![0.0; width];
     for track in read.tracks(seconds).iter().filter(|track| track.kind == 3 && track.index >= first) {
         for (value, number) in values.iter_mut().skip(3 * (track.index - first)).zip(track.value) {

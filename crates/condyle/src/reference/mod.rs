@@ -98,7 +98,7 @@ pub fn sample_track<const N: usize>(clip: &RawClip, track: usize, seconds: f64) 
         let at = (key * parts + part) * N;
         std::array::from_fn(|c| f64::from(track.values[at + c]))
     };
-    let rotation = matches!(track.target, Target::Rotation(_));
+    let rotation = track.target.rotates();
     let spline = usize::from(parts == 3);
     let key = times.iter().rposition(|&t| t <= seconds).unwrap_or(0);
     let result = if key + 1 == times.len() || seconds <= times[key] {
@@ -140,7 +140,7 @@ pub fn sample_raw(clip: &RawClip, skeleton: &Skeleton, seconds: f64) -> Vec<Loca
             Target::Rotation(j) => pose[usize::from(j)].rotation = sample_track(clip, index, seconds),
             Target::Translation(j) => pose[usize::from(j)].translation = sample_track(clip, index, seconds),
             Target::Scale(j) => pose[usize::from(j)].scale = sample_track(clip, index, seconds),
-            Target::Weights(_) | Target::Value(_) => {}
+            Target::Weights(_) | Target::Value(_) | Target::Quaternion(_) => {}
         }
     }
     pose

@@ -4,8 +4,10 @@ use core::ops::Range;
 
 use super::kernel::{self, Wanted};
 use crate::clip::Place;
-use crate::clip::layout::{Kind, WIDTH, total_width, unpack_widths};
+use crate::clip::exact::Exact;
+use crate::clip::layout::{Kind, MOST_LOG, WIDTH, set_tracks, total_width, unpack_widths};
 use crate::clip::spline::{Degree, Taps};
+use crate::math::quats;
 use crate::pose::{BLOCK, PoseBlock};
 use crate::simd::{Dispatch, dispatch};
 use crate::{Clip, Error, Pose, Skeleton, Target, Transform};
@@ -178,7 +180,7 @@ fn put_exact(clip: &Clip<'_>, seconds: f32, wanted: Option<Wanted<'_>>, blocks: 
     }
 }
 
-/// The morph weights or the named value that `target` names, at a moment.
+/// The morph weights, or the named value or rotation that `target` names, at a moment.
 ///
 /// Returns whether the clip drives it; where it does not, `values` stay as they are.
 ///
@@ -190,18 +192,27 @@ pub fn sample_set(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f
         return Ok(false);
     };
     Error::check_len("values", values.len(), width)?;
+    let mut log = [0.0; WIDTH];
     values.fill(0.0);
     one_by_one(
         &clip.locate(seconds.into()),
-        (Kind::Values, first..first + width.div_ceil(WIDTH)),
+        (Kind::Values, first..first + set_tracks(target, width)),
         |_, taps| taps,
         |track, numbers| {
+            log = numbers;
             for (value, number) in values.iter_mut().skip((track - first) * WIDTH).zip(numbers) {
                 *value = number as f32;
             }
         },
     );
-    for track in clip.exacts().filter(|t| t.kind == Some(Kind::Values) && t.index == set) {
+    let exact = |track: &Exact<'_>| track.kind == Some(Kind::Values) && track.index == set;
+    if target.rotates() {
+        let authored = clip.exacts().filter(exact).last().map(|track| track.rotation(seconds));
+        let rotation = authored.unwrap_or_else(|| quats::exp(log.map(|v| v.clamp(-MOST_LOG, MOST_LOG))));
+        values.iter_mut().zip(rotation).for_each(|(value, v)| *value = v as f32);
+        return Ok(true);
+    }
+    for track in clip.exacts().filter(exact) {
         for (component, value) in values.iter_mut().enumerate() {
             *value = track.at(seconds, component) as f32;
         }

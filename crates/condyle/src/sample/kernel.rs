@@ -7,7 +7,7 @@
 use fearless_simd::{f32x4, f32x8, i32x8, prelude::*, u8x16, u8x32, u32x8, u64x4};
 
 use crate::bytes::u32_at;
-use crate::clip::layout::{Class, FIRST_STEP, Kind, OFFSET, Placed, Segment, WINDOW};
+use crate::clip::layout::{Class, FIRST_STEP, JOINT_BITS, Kind, OFFSET, Placed, Segment, WINDOW};
 use crate::clip::spline::{Degree, Taps};
 use crate::exp_map;
 use crate::interpolate::{OneFactor, straight};
@@ -32,10 +32,11 @@ impl Wanted<'_> {
             && self.mask.is_none_or(|mask| mask.get(joint).copied().unwrap_or(false))
     }
 
-    /// Whether a block that begins with this joint holds any that is wanted.
-    fn any(&self, joint: usize) -> bool {
+    /// Whether any of `count` joints from this one on is wanted.
+    #[inline(always)]
+    fn any(&self, joint: usize, count: usize) -> bool {
         let Some(mask) = self.mask else { return true };
-        mask.iter().skip(joint).take(BLOCK).any(|&wanted| wanted)
+        mask.iter().skip(joint).take(count).any(|&wanted| wanted)
     }
 }
 
@@ -46,10 +47,14 @@ const FEW: usize = 96;
 /// Three numbers of each joint of a group, and a fourth one that means nothing.
 type Group = [[f32; 4]];
 
-/// What is read of a row at once: the bits of two tracks, or of one if they are many.
+/// What is read of a row at once: the bits of two tracks, wherever they begin in their first byte.
 const ROW_WINDOW: usize = 16;
+const _: () = assert!(7 + 6 * JOINT_BITS as usize <= 8 * ROW_WINDOW);
+/// Records have at most so many bytes: two of them, and what is read of the second one, are in a window.
+const RECORD: usize = OFFSET + 3 * 3 + 1;
+const _: () = assert!(2 * RECORD <= WINDOW && RECORD + 16 <= WINDOW && RECORD < 16);
 
-/// The beginnings of the records of two tracks, the second one at most 15 bytes behind the first.
+/// The beginnings of the records of two tracks, the second one at most 15 bytes behind the first, as compilers are to see.
 #[inline(always)]
 fn two_records<S: Simd>(s: S, bytes: &[u8; WINDOW], apart: usize) -> u8x32<S> {
     let (a, b) = (&bytes[..16], &bytes[apart & 15..][..16]);
@@ -330,6 +335,11 @@ pub(super) fn pose<S: Simd, M: Mode>(
     let mut base = wanted.map_or(0, |wanted| wanted.first);
     let start = base;
     for (blocks, rest) in blocks.chunks_mut(GROUP / BLOCK).zip(rest.chunks(GROUP / BLOCK)) {
+        if wanted.is_some_and(|wanted| !wanted.any(base, GROUP)) {
+            blocks.iter_mut().zip(rest).for_each(|(block, rest)| *block = *rest);
+            base += GROUP;
+            continue;
+        }
         if base > start {
             group.fill([0.0; 4]);
         }
@@ -448,7 +458,7 @@ fn rotate<S: Simd, M: Mode>(
     for (at, ((block, rest), logs)) in blocks.iter_mut().zip(rest).zip(groups).enumerate() {
         block.translation = rest.translation;
         block.scale = rest.scale;
-        if wanted.is_some_and(|wanted| !wanted.any(base + at * BLOCK)) {
+        if wanted.is_some_and(|wanted| !wanted.any(base + at * BLOCK, BLOCK)) {
             block.rotation = rest.rotation;
             continue;
         }

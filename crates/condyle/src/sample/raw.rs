@@ -112,42 +112,43 @@ pub fn sample_raw(
     Ok(())
 }
 
-/// The morph weights of one set at a moment, one number per morph target.
+/// The morph weights, one number per morph target, or the named value or rotation that `target` names, at a moment.
 ///
-/// Returns whether the clip drives the set; where it does not, `weights` stay as they are.
+/// Returns whether the clip drives it; where it does not, `values` stay as they are. What [`sample_set`](crate::sample_set) is for a compressed clip.
 ///
 /// # Errors
-/// [`Error::Length`] if the track holds another number of weights, [`Error::NotFinite`] if `seconds` is NaN or infinite.
-pub fn sample_weights(
+/// [`Error::Length`] if the track holds another number of values, [`Error::NotFinite`] if `seconds` is NaN or infinite.
+pub fn sample_raw_set(
     clip: &RawClip,
-    set: u32,
+    target: Target,
     seconds: f32,
     cursor: &mut RawCursor,
-    weights: &mut [f32],
+    values: &mut [f32],
 ) -> Result<bool, Error> {
     check_seconds(seconds)?;
-    let Ok(at) = clip.tracks().binary_search_by_key(&Target::Weights(set), |t| t.target) else {
-        return Ok(false);
-    };
+    let found = clip.tracks().binary_search_by_key(&target, |t| t.target);
+    let (Ok(at), None) = (found, target.joint()) else { return Ok(false) };
     let track = &clip.tracks()[at];
     let times = &clip.timelines()[track.timeline];
     let width = track.width(times.len());
-    Error::check_len("weights", weights.len(), width)?;
+    Error::check_len("values", values.len(), width)?;
     cursor.spans.resize(clip.timelines().len(), Span::default());
     let hint = cursor.spans[track.timeline].key;
     let span = Span::find(times, seconds, hint);
     cursor.spans[track.timeline] = span;
-    for (component, weight) in weights.iter_mut().enumerate() {
-        *weight = component_at(track, span, width, component) as f32;
+    if target.rotates() {
+        let rotation: [f64; 4] = value_at(track, span);
+        values.iter_mut().zip(rotation).for_each(|(value, v)| *value = v as f32);
+        return Ok(true);
+    }
+    for (component, value) in values.iter_mut().enumerate() {
+        *value = component_at(track, span, width, component) as f32;
     }
     Ok(true)
 }
 
 fn joint_of(track: &Track) -> Option<usize> {
-    match track.target {
-        Target::Rotation(j) | Target::Translation(j) | Target::Scale(j) => Some(j.into()),
-        Target::Weights(_) | Target::Value(_) => None,
-    }
+    track.target.joint().map(usize::from)
 }
 
 /// A cubic spline between two keys, `length` seconds apart: value and tangent of the first one, tangent and value of the second one. glTF 2.0,
@@ -180,7 +181,7 @@ pub(crate) fn component_at(track: &Track, span: Span, width: usize, component: u
 ///
 /// `N` is the track's width.
 pub(crate) fn value_at<const N: usize>(track: &Track, span: Span) -> [f64; N] {
-    let rotates = matches!(track.target, Target::Rotation(_));
+    let rotates = track.target.rotates();
     let mut out = if rotates && track.interpolation == Interpolation::Linear && span.factor > 0.0 {
         let quat = |key: usize| track.values[4 * key..].first_chunk().copied().unwrap_or_default();
         let between = slerp_f64(quat(span.key), quat(span.key + 1), span.factor);
@@ -224,7 +225,7 @@ impl<const N: usize> Keys<N> {
 
     fn put(&mut self, lane: usize, track: &Track, span: Span) {
         let key = |key: usize| track.values[key * N..].first_chunk::<N>().copied().unwrap_or([0.0; N]);
-        let rotates = matches!(track.target, Target::Rotation(_));
+        let rotates = track.target.rotates();
         let (from, to, factor) = match track.interpolation {
             Interpolation::CubicSpline => (value_at(track, span).map(|v| v as f32), [0.0; N], 0.0),
             _ => {
@@ -328,7 +329,10 @@ mod tests {
                 let seconds = clip.start() - 0.1 + step as f32 * 0.05;
                 let mut weights = [f32::NAN; 5];
                 let cursor = &mut RawCursor::default();
-                assert_eq!(sample_weights(&clip, 9, seconds, cursor, &mut weights), Ok(true));
+                assert_eq!(
+                    sample_raw_set(&clip, Target::Weights(9), seconds, cursor, &mut weights),
+                    Ok(true)
+                );
                 let want = reference::sample_track::<5>(&clip, track, seconds.into());
                 assert_close(&weights, &want, 2e-7, format_args!("seed {seed}, {seconds} s"));
             }
@@ -339,7 +343,10 @@ mod tests {
     fn a_missing_set_of_weights_is_left_alone() {
         let mut weights = [0.25];
         let clip = Random(1).clip(2, 3);
-        assert_eq!(sample_weights(&clip, 1, 0.0, &mut RawCursor::default(), &mut weights), Ok(false));
+        assert_eq!(
+            sample_raw_set(&clip, Target::Weights(1), 0.0, &mut RawCursor::default(), &mut weights),
+            Ok(false)
+        );
         assert_eq!(weights, [0.25]);
     }
 
@@ -432,8 +439,8 @@ mod tests {
             assert_eq!(refused, Err(Error::NotFinite { what: "seconds", at: 0 }));
         }
         assert_eq!(pose, Pose::identity(5));
-        let refused = sample_weights(&clip, 9, 0.0, cursor, &mut [0.0; 4]);
-        assert_eq!(refused, Err(Error::Length { what: "weights", found: 4, needed: 5 }));
+        let refused = sample_raw_set(&clip, Target::Weights(9), 0.0, cursor, &mut [0.0; 4]);
+        assert_eq!(refused, Err(Error::Length { what: "values", found: 4, needed: 5 }));
     }
 
     proptest! {

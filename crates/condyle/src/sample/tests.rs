@@ -8,7 +8,7 @@ use crate::{Clip, Dispatch, Error, Pose, Skeleton, Target, reference};
 
 /// Joint counts around the boundaries of lanes, blocks and indices.
 const JOINTS: &[usize] = if cfg!(miri) { &[17] } else { &[0, 1, 2, 15, 16, 17, 33, 255, 257, 513] };
-const SETS: &[usize] = &[5, 1, 3, 7];
+const SETS: &[usize] = &[5, 1, 4, 3, 7];
 
 /// Clips of all shapes for a number of joints.
 fn clips(joints: usize) -> Vec<(Made, Skeleton, Vec<u8>)> {
@@ -145,7 +145,7 @@ fn all_ways_to_sample_agree_to_the_bit() {
 
 #[test]
 fn the_portable_mode_gives_the_same_bits_on_every_instruction_set_and_platform() {
-    assert_portable(0x5b71_8dae_48ef_dd47, |hash| {
+    assert_portable(0x0889_625d_a594_353a, |hash| {
         for joints in [1, 15, 17, 256] {
             for (_, skeleton, bytes) in clips(joints) {
                 let clip = Clip::from_bytes(&bytes).expect("a clip");
