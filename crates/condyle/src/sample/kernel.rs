@@ -336,7 +336,11 @@ pub(super) fn pose<S: Simd, M: Mode>(
     let start = base;
     for (blocks, rest) in blocks.chunks_mut(GROUP / BLOCK).zip(rest.chunks(GROUP / BLOCK)) {
         if wanted.is_some_and(|wanted| !wanted.any(base, GROUP)) {
-            blocks.iter_mut().zip(rest).for_each(|(block, rest)| *block = *rest);
+            blocks.iter_mut().zip(rest).for_each(|(block, rest)| {
+                keep(s, &rest.rotation, &mut block.rotation);
+                keep(s, &rest.translation, &mut block.translation);
+                keep(s, &rest.scale, &mut block.scale);
+            });
             base += GROUP;
             continue;
         }
@@ -440,6 +444,14 @@ impl Between {
     }
 }
 
+/// Copies rows of lanes.
+#[inline(always)]
+fn keep<S: Simd, const N: usize>(s: S, from: &[Lanes; N], to: &mut [Lanes; N]) {
+    for lane in (0..BLOCK).step_by(S::f32s::LEN) {
+        store_all::<S, S::f32s, N>(to, lane, load_all(s, from, lane));
+    }
+}
+
 /// From logarithms to rotations, a part of the way on to others if there are any; translations and scales are those of `rest`.
 #[inline(always)]
 fn rotate<S: Simd, M: Mode>(
@@ -456,10 +468,10 @@ fn rotate<S: Simd, M: Mode>(
     };
     let groups = group.as_chunks::<BLOCK>().0;
     for (at, ((block, rest), logs)) in blocks.iter_mut().zip(rest).zip(groups).enumerate() {
-        block.translation = rest.translation;
-        block.scale = rest.scale;
+        keep(s, &rest.translation, &mut block.translation);
+        keep(s, &rest.scale, &mut block.scale);
         if wanted.is_some_and(|wanted| !wanted.any(base + at * BLOCK, BLOCK)) {
-            block.rotation = rest.rotation;
+            keep(s, &rest.rotation, &mut block.rotation);
             continue;
         }
         let logs = components(s, logs);

@@ -108,7 +108,8 @@ pub fn sample_raw(
     let spans = cursor.seek(clip, seconds)?;
     let blocks = pose.blocks_mut();
     blocks.copy_from_slice(skeleton.rest().blocks());
-    dispatch!(|s, mode| sample_blocks(s, mode, clip.tracks(), spans, blocks));
+    let tracks = by_property(clip.tracks());
+    dispatch!(|s, mode| sample_blocks(s, mode, tracks, spans, blocks));
     Ok(())
 }
 
@@ -256,19 +257,22 @@ fn is_loose<const N: usize>(q: [f32; N]) -> bool {
     (q.iter().map(|v| v * v).sum::<f32>() - 1.0).abs() > ROUNDED as f32
 }
 
-/// Tracks are sorted by property, then by joint: each block takes its own from the front of each property.
+/// Rotations, translations, scales and what else follows, by which tracks are sorted.
+fn by_property(tracks: &[Track]) -> [&[Track]; 3] {
+    let until = |last: Target| tracks.partition_point(|t| t.target <= last);
+    let (rotations, translations) = (until(Target::Rotation(u16::MAX)), until(Target::Translation(u16::MAX)));
+    [&tracks[..rotations], &tracks[rotations..translations], &tracks[translations..]]
+}
+
+/// Tracks of each property are sorted by joint: each block takes its own from the front.
 #[inline(always)]
 fn sample_blocks<S: Simd, M: Mode>(
     s: S,
     mode: M,
-    tracks: &[Track],
+    [mut rotations, mut translations, mut scales]: [&[Track]; 3],
     spans: &[Span],
     blocks: &mut [PoseBlock],
 ) {
-    let after = |last: Target| tracks.split_at(tracks.partition_point(|t| t.target <= last));
-    let (mut rotations, rest) = after(Target::Rotation(u16::MAX));
-    let mut translations = &rest[..after(Target::Translation(u16::MAX)).0.len() - rotations.len()];
-    let mut scales = after(Target::Translation(u16::MAX)).1;
     for (index, block) in blocks.iter_mut().enumerate() {
         if let Some(keys) = Keys::collect(&mut rotations, index, spans, &block.rotation) {
             slerp_block(s, mode, &keys.from, &keys.to, &keys.factor, &mut block.rotation);
