@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::ValueEnum;
-use condyle::{ContainerWriter, EncodeOptions, Encoded, EntryKind, RawClip, Shell, Target, encode};
+use condyle::{
+    ContainerWriter, EncodeOptions, Encoded, EntryKind, JointError, RawClip, Shell, Target, encode,
+};
 use condyle_gltf::{Asset, ClipExporter, Severity};
 use indicatif::ProgressBar;
 use rayon::prelude::*;
@@ -189,7 +191,10 @@ impl Row<'_> {
         let vertex = self.worst.as_ref().map(|worst| {
             json!({ "mesh": worst.mesh, "vertex": worst.vertex, "error_m": worst.distance * self.job.metres })
         });
-        let of_joint = |(name, joint): (&String, &condyle::JointError)| json!({ "joint": name, "error_max_m": self.metres(joint.error), "at_s": joint.seconds });
+        let of_joint = |(name, joint): (&String, &JointError)| {
+            let error = self.metres(joint.error);
+            json!({ "joint": name, "error_max_m": error, "at_s": joint.seconds })
+        };
         let names = self.job.asset.skeleton.names();
         json!({
             "model": self.job.path.to_string_lossy(),
@@ -227,8 +232,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for job in &jobs {
         sources.extend(model::sources(job.path, Some(&job.asset.document)));
     }
-    check_ending(&args.output, "condyle", "a container")?;
-    args.report.iter().try_for_each(|to| check_ending(to, "html", "a page"))?;
     destinations.iter().try_for_each(|to| check_destination(to, &sources))?;
     if let Some((this, that)) = twins(&jobs) {
         return Err(Failure::Usage(format!(
@@ -262,9 +265,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     for row in &rows {
         // Values with keys between the frames are such in good clips too.
-        let is_value =
-            |target: &Target| matches!(target, Target::Weights(_) | Target::Value(_) | Target::Quaternion(_));
-        let count = row.encoded.authored.iter().filter(|target| !is_value(target)).count();
+        let count = row.encoded.authored.iter().filter(|target| target.joint().is_some()).count();
         if count > 0 {
             let (tracks, name) = (counted(count, "track is", "tracks are"), printable(&row.name));
             warn(row.job.path, &format!("{name}: {tracks} kept as authored, as no curve comes so near"));

@@ -43,7 +43,8 @@ impl Target {
     }
 
     /// The joint that it drives, if it does.
-    pub(crate) fn joint(self) -> Option<u16> {
+    #[must_use]
+    pub fn joint(self) -> Option<u16> {
         match self {
             Self::Rotation(joint) | Self::Translation(joint) | Self::Scale(joint) => Some(joint),
             Self::Weights(_) | Self::Value(_) | Self::Quaternion(_) => None,

@@ -35,8 +35,8 @@ pub(super) fn page(budget: f64, rows: &[Row<'_>]) -> String {
     let (raw, bytes) = (total(|r| r.encoded.raw_bytes), total(|r| r.encoded.bytes.len()));
     let _ = writeln!(
         out,
-        "<p>{} clips, {} as {}, {:.1} to 1. No vertex was to be further than {} mm from its place, and none is further than \
-         {} mm.</p>",
+        "<p>{} clips, {} as {}, {:.1} to 1. What was measured was to be no further than {} mm from its place, and is {} mm off \
+         at the worst.</p>",
         rows.len(),
         size(raw),
         size(bytes),

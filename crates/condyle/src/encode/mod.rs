@@ -419,6 +419,10 @@ impl<'a> Job<'a> {
         };
         // At the frames alone a joint can make up for everything above it.
         let swing = (self.moments > 1).then_some(3.0);
+        let search = |shares: &[Share], straight| {
+            let (source, most_bits) = (&source[..], JOINT_BITS);
+            search::search(&Task { joints, source, shapes, shares, most_bits, straight })
+        };
         let mut best: Option<Found> = None;
         let mut hopeless = 0;
         for &(place, translation) in shares {
@@ -427,15 +431,7 @@ impl<'a> Job<'a> {
             let is_straight = || search::is_straight(joints, &source, self.moments, self.size);
             let mut straight = self.motion.is_none() && is_straight();
             for _ in 0..ROUNDS {
-                let task = Task {
-                    joints,
-                    source: &source,
-                    shapes,
-                    shares: &shares,
-                    most_bits: JOINT_BITS,
-                    straight,
-                };
-                let found = search::search(&task);
+                let found = search(&shares, straight);
                 let failed = found.failed(joints);
                 let Some(&first) = failed.first() else {
                     if best.as_ref().is_none_or(|best| found.bits() < best.bits()) {
@@ -459,15 +455,7 @@ impl<'a> Job<'a> {
             if best.is_some() {
                 break;
             }
-            let task = Task {
-                joints,
-                source: &source,
-                shapes,
-                shares: &shares,
-                most_bits: JOINT_BITS,
-                straight: false,
-            };
-            let found = search::search(&task);
+            let found = search(&shares, false);
             match found.failed(joints).first() {
                 Some(&first) => hopeless = first,
                 None => best = Some(found),
