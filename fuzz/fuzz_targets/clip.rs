@@ -8,7 +8,7 @@ use arbitrary::{Result, Unstructured};
 use condyle::{
     Character, Clip, EncodeOptions, Event, Interpolation, Joint, Looping, Pose, RawClip, RootMotionOptions,
     Skeleton, Target, Track, Transform, checksum, encode, sample, sample_crowd, sample_joint, sample_masked,
-    sample_set,
+    sample_set, sample_sets,
 };
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
@@ -124,8 +124,18 @@ fn open(bytes: &[u8]) {
         }
         sample_masked(&clip, &skeleton, seconds, &mask, &mut poses[0]).ok();
         sample_crowd(&[Character { clip: &clip, seconds }; 2], &skeleton, &mut poses).ok();
-        for (target, width) in clip.sets().take(20) {
-            black_box(sample_set(&clip, target, seconds, &mut vec![0.0; width]).ok());
+        let mut all = vec![0.0; clip.sets().map(|(_, width)| width).sum()];
+        sample_sets(&clip, seconds, &mut all).expect("the sizes agree");
+        let mut all = &all[..];
+        for (at, (target, width)) in clip.sets().take(20).enumerate() {
+            let mut one = vec![0.0; width];
+            let found = sample_set(&clip, target, seconds, &mut one);
+            let set = all.split_off(..width).expect("the numbers of all sets");
+            // A name may stand twice; what is authored may not be a number.
+            if clip.sets().position(|(other, _)| other == target) == Some(at) {
+                assert_eq!(found, Ok(true));
+                assert_eq!(format!("{one:?}"), format!("{set:?}"));
+            }
         }
         assert!(clip.motion_at(seconds.into()).translation.iter().all(|v| v.is_finite()));
     }

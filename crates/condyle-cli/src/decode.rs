@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use condyle::{Clip, Error, Interpolation, Pose, RawClip, RawCursor, Skeleton, Target, Track, sample_set};
+use condyle::{Clip, Error, Interpolation, Pose, RawClip, RawCursor, Skeleton, Target, Track, sample_sets};
 use condyle_gltf::{ClipExporter, PoseSource};
 use serde_json::json;
 
@@ -103,11 +103,17 @@ pub(crate) fn decode(name: &str, clip: &Clip<'_>, skeleton: &Skeleton) -> Result
             keys.add(target, values, Some(rest));
         }
     }
-    for (target, width) in clip.sets().filter(|(target, _)| !is_authored(*target)) {
-        let mut values = vec![0.0; width * times.len()];
-        for (values, &seconds) in values.chunks_mut(width.max(1)).zip(&times) {
-            sample_set(clip, target, seconds, values)?;
+    let mut sets: Vec<(Target, usize, Vec<f32>)> =
+        clip.sets().map(|(target, width)| (target, width, Vec::new())).collect();
+    let mut values = vec![0.0; sets.iter().map(|(_, width, _)| width).sum()];
+    for &seconds in &times {
+        sample_sets(clip, seconds, &mut values)?;
+        let mut values = &values[..];
+        for (_, width, keys) in &mut sets {
+            keys.extend(values.split_off(..*width).unwrap_or_default());
         }
+    }
+    for (target, _, values) in sets.into_iter().filter(|(target, ..)| !is_authored(*target)) {
         keys.add(target, values, None);
     }
     let first = times[..1].to_vec();

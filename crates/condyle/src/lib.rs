@@ -153,7 +153,7 @@ pub use pose::{Lanes, Pose, PoseBlock};
 pub use rigid::Rigid;
 pub use sample::{
     Character, RawCursor, sample, sample_crowd, sample_joint, sample_masked, sample_raw, sample_raw_set,
-    sample_set,
+    sample_set, sample_sets,
 };
 pub use simd::{Dispatch, Isa, Numeric};
 pub use skeleton::{Joint, NO_PARENT, Skeleton};

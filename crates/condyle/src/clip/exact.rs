@@ -52,6 +52,11 @@ impl<'a> Exact<'a> {
         }
     }
 
+    /// What they are in the order of.
+    pub(crate) fn name(&self) -> (Option<Kind>, usize) {
+        (self.kind, self.index)
+    }
+
     fn values_per_key(&self) -> usize {
         if self.interpolation == Some(Interpolation::CubicSpline) { 3 } else { 1 }
     }

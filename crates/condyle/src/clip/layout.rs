@@ -28,9 +28,10 @@ pub(crate) fn set_tracks(target: Target, width: usize) -> usize {
     if target.rotates() { 1 } else { width.div_ceil(WIDTH) }
 }
 
-/// The most frames of a clip, and of all its joints or value tracks together: two keys that are a year apart are no animation.
+/// The most frames of a clip, and of all its joints or value tracks together: two keys that are a year apart are no animation, and more
+/// than these would take 2.7 GB when decoded.
 pub(crate) const MOST_FRAMES: usize = 1 << 22;
-pub(crate) const MOST_PLACES: usize = 1 << 28;
+pub(crate) const MOST_PLACES: usize = 1 << 26;
 /// What an index of two bytes tells apart.
 pub(crate) const MOST_VALUE_TRACKS: usize = u16::MAX as usize;
 

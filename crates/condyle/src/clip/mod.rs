@@ -72,14 +72,21 @@ impl<'a> Clip<'a> {
         clip.check_header()?;
         let value_tracks = clip.check_sets()?;
         let mut end = clip.header.tables_end();
+        let mut before = None;
         for at in 0..clip.header.exact_count {
-            end = clip.exact(at).check(at, end, &clip)?;
+            let track = clip.exact(at);
+            end = track.check(at, end, &clip)?;
+            if before >= Some(track.name()) {
+                let expected = "one for each target, in the order of kinds and indices";
+                return Err(value("authored tracks", at, track.index, expected));
+            }
+            before = Some(track.name());
         }
         end = clip.check_events(end)?;
-        let mut windows = end;
+        let (mut windows, mut seen) = (end, Indices([0; _]));
         for at in 0..clip.header.segment_count {
             let window;
-            (end, window) = clip.check_segment(at, end, value_tracks)?;
+            (end, window) = clip.check_segment(at, end, value_tracks, &mut seen)?;
             windows = windows.max(window);
         }
         Error::check_len("the bytes of a clip", bytes.len(), end.max(windows))?;
@@ -172,7 +179,15 @@ impl<'a> Clip<'a> {
     }
 
     /// Where it ends, and its last window. Segments stand one behind another, so that no byte is looked at twice.
-    fn check_segment(&self, at: usize, from: usize, value_tracks: usize) -> Result<(usize, usize), Error> {
+    ///
+    /// `seen` is empty, and is left so.
+    fn check_segment(
+        &self,
+        at: usize,
+        from: usize,
+        value_tracks: usize,
+        seen: &mut Indices,
+    ) -> Result<(usize, usize), Error> {
         let what = "segments";
         let place = self.segment_place(at);
         let bytes = self.bytes.get(place..).filter(|_| place == from);
@@ -192,7 +207,8 @@ impl<'a> Clip<'a> {
             return Err(Error::Truncated { what: "a segment", found: bytes.len(), needed });
         }
         let mut next = SEGMENT + segment.class_count * Class::LINE;
-        let (mut first, mut kind, mut turns) = (0, Kind::Rotation, None);
+        let (mut first, mut turns) = (0, None);
+        let (mut kind, mut kind_first) = (Kind::Rotation, 0);
         for class in 0..segment.class_count {
             let found = segment.class(class);
             let class =
@@ -217,8 +233,12 @@ impl<'a> Clip<'a> {
                     "rotations, translations, scales, values",
                 ));
             }
-            kind = class.kind;
-            let mut bits = 0;
+            if class.kind > kind {
+                // Taking out what was put in, so that many short segments do not clear much for little.
+                (kind_first..track).for_each(|track| seen.remove(segment.index(track)));
+                (kind, kind_first) = (class.kind, track);
+            }
+            let (mut bits, mut next_index) = (0, 0);
             for track in track..end {
                 let limit = match class.kind {
                     Kind::Values => value_tracks,
@@ -229,18 +249,22 @@ impl<'a> Clip<'a> {
                 if index >= limit {
                     return Err(Error::Index { what: "tracks", at: track, found: index, count: limit });
                 }
-                let packed = segment.width(track);
-                let widths = unpack_widths(packed);
-                // The root motion has no place in a pose: what a kernel makes of its bits goes nowhere, and nothing follows.
-                let is_motion = class.kind != Kind::Values && index == self.header.joint_count;
-                if is_motion && track + 1 != end {
+                if index < next_index {
+                    return Err(value("tracks", track, index, "indices that rise within a class"));
+                }
+                next_index = index + 1;
+                if !seen.insert(index) {
                     return Err(value(
                         "tracks",
                         track,
                         index,
-                        "the root motion behind all joints of its class",
+                        "one of a kind for each joint or three values",
                     ));
                 }
+                let packed = segment.width(track);
+                let widths = unpack_widths(packed);
+                // The root motion has no place in a pose: what a kernel makes of its bits goes nowhere, and nothing follows.
+                let is_motion = class.kind != Kind::Values && index == self.header.joint_count;
                 let (most, expected) = if is_motion || class.kind == Kind::Values {
                     (MAX_BITS, "24 bits a component at most")
                 } else {
@@ -264,6 +288,7 @@ impl<'a> Clip<'a> {
                 return Err(value("the bytes of rows", track, class.row_bytes, expected));
             }
         }
+        (kind_first..first).for_each(|track| seen.remove(segment.index(track)));
         if next != segment.records || first != segment.track_count {
             return Err(value(what, at, next, "as many rows and tracks as its classes have"));
         }
@@ -484,6 +509,22 @@ impl<'a> Clip<'a> {
         (0..self.header.exact_count).map(move |at| clip.exact(at))
     }
 
+    /// The one for a joint or a set.
+    pub(crate) fn exact_of(&self, kind: Kind, index: usize) -> Option<Exact<'a>> {
+        let (mut low, mut high) = (0, self.header.exact_count);
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.exact(middle).name() < (Some(kind), index) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        (low < self.header.exact_count)
+            .then(|| self.exact(low))
+            .filter(|track| track.name() == (Some(kind), index))
+    }
+
     /// Finds a moment; before the start and behind the end these hold.
     pub(crate) fn locate(&self, seconds: f64) -> Place<'a> {
         let header = &self.header;
@@ -498,6 +539,23 @@ impl<'a> Clip<'a> {
             segment: Segment::new(bytes, header.index_bytes()),
             ratio: (frame - first as f64) / frames as f64,
         }
+    }
+}
+
+/// A set of indices of two bytes.
+struct Indices([u64; 1 << 10]);
+
+impl Indices {
+    /// Whether it was not there.
+    fn insert(&mut self, index: usize) -> bool {
+        let (word, bit) = (&mut self.0[index / 64 % (1 << 10)], 1 << (index % 64));
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
+    }
+
+    fn remove(&mut self, index: usize) {
+        self.0[index / 64 % (1 << 10)] &= !(1 << (index % 64));
     }
 }
 

@@ -7,7 +7,7 @@ use super::layout::OFFSET;
 use super::*;
 use crate::encode::made::{Made, made};
 use crate::testing::{Random, tries};
-use crate::{Pose, Skeleton, sample, sample_masked, sample_set};
+use crate::{Pose, Skeleton, sample, sample_masked, sample_set, sample_sets};
 
 /// Puts in the length and the checksum that the bytes should have.
 fn repair(bytes: &mut [u8]) {
@@ -56,10 +56,20 @@ fn play(bytes: &[u8], case: &str) -> bool {
         }
         let mask: Vec<bool> = (0..skeleton.joint_count()).map(|j| j % 2 == 0).collect();
         sample_masked(&clip, &skeleton, seconds, &mask, &mut pose).ok();
-        for (target, width) in clip.sets() {
-            // The first of two sets of one name is found.
+        let mut all = vec![0.0; clip.sets().map(|(_, width)| width).sum()];
+        sample_sets(&clip, seconds, &mut all).expect("the sizes agree");
+        let mut all = &all[..];
+        for (at, (target, width)) in clip.sets().enumerate() {
             let mut values = vec![0.0; width];
-            sample_set(&clip, target, seconds, &mut values).ok();
+            let found = sample_set(&clip, target, seconds, &mut values);
+            let (set, others) = all.split_at(width);
+            all = others;
+            // The first of two sets of one name is found. What is authored may not be a number.
+            if clip.sets().position(|(other, _)| other == target) == Some(at) {
+                assert_eq!(found, Ok(true), "{case}");
+                let bits = |set: &[f32]| set.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+                assert_eq!(bits(&values), bits(set), "{case}: {target:?}");
+            }
         }
         assert!(clip.motion_at(seconds.into()).is_finite(), "{case} at {seconds}");
     }
@@ -228,14 +238,13 @@ fn joints_have_fewer_bits_than_the_root_motion_which_is_last() {
             if segment.index(last) != 5 {
                 continue;
             }
-            // What the root motion has is too much for a joint.
+            // What the root motion has is too much for a joint; that this may be no place for one would be said first.
             let mut renamed = bytes.clone();
-            renamed[start + segment.record(last) + OFFSET - 1] = 0;
+            renamed[start + segment.record(last) + OFFSET - 1] = 4;
             repair(&mut renamed);
             if unpack_widths(segment.width(last)).iter().any(|&bits| bits > JOINT_BITS) {
-                wide += 1;
                 let found = Clip::from_bytes(&renamed).expect_err("a joint of many bits");
-                assert!(matches!(found, Error::Value { what: "widths", .. }), "{found}");
+                wide += usize::from(matches!(found, Error::Value { what: "widths", .. }));
             }
             if placed.class.count > 1 {
                 misplaced += 1;
@@ -247,6 +256,59 @@ fn joints_have_fewer_bits_than_the_root_motion_which_is_last() {
         }
     }
     assert!(wide > 10 && misplaced > 10, "{wide} {misplaced}");
+}
+
+/// Otherwise a decoder's time would not be in proportion to the joints.
+#[test]
+fn each_joint_has_one_track_of_a_kind() {
+    let mut random = Random(6);
+    let mut twice = 0;
+    let what =
+        Made { joints: 5, frames: 4, segment_frames: 4, bits: 9, motion: false, authored: true, sets: &[7] };
+    for _ in 0..20 {
+        let bytes = made(&mut random, what);
+        let clip = Clip::from_bytes(&bytes).expect("a clip");
+        let segment = clip.locate(0.0).segment;
+        let start = bytes.len() - segment.bytes.len();
+        let tracks: Vec<(Kind, usize)> = segment
+            .classes()
+            .flat_map(|placed| {
+                (placed.track..placed.track + placed.class.count).map(move |t| (placed.class.kind, t))
+            })
+            .collect();
+        for &(kind, track) in &tracks {
+            for &(_, before) in tracks.iter().filter(|(other, t)| *other == kind && *t < track) {
+                let mut renamed = bytes.clone();
+                renamed[start + segment.record(track) + OFFSET - 1] = segment.index(before) as u8;
+                repair(&mut renamed);
+                let found = Clip::from_bytes(&renamed).expect_err("two tracks of a joint");
+                assert!(matches!(found, Error::Value { what: "tracks", .. }), "{found}");
+                twice += 1;
+            }
+        }
+        let exacts: Vec<_> = clip.exacts().map(|track| track.name()).collect();
+        assert!(
+            exacts.is_sorted()
+                && exacts.iter().all(|&(kind, index)| {
+                    clip.exact_of(kind.expect("a known kind"), index)
+                        .is_some_and(|found| found.index == index)
+                })
+        );
+        let line = clip.header().exacts();
+        for at in 1..exacts.len() {
+            let mut renamed = bytes.clone();
+            let (before, own) = (line + EXACT * (at - 1), line + EXACT * at);
+            if exacts[at].0 != exacts[at - 1].0 {
+                continue;
+            }
+            renamed.copy_within(before + 4..before + 8, own + 4);
+            repair(&mut renamed);
+            let found = Clip::from_bytes(&renamed).expect_err("two authored tracks of a joint");
+            assert!(matches!(found, Error::Value { what: "authored tracks", .. }), "{found}");
+            twice += 1;
+        }
+    }
+    assert!(twice > 100, "{twice}");
 }
 
 /// Rotations of the game's own have four numbers, and no set is of a fourth kind.

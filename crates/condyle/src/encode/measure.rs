@@ -7,7 +7,7 @@ use super::algebra::{Matrix, length, subtract};
 use super::{Job, SEGMENT_PLACES, search, source};
 use crate::math::{is_loose, normalize, quats};
 use crate::sample::sample_by;
-use crate::{Clip, Dispatch, Error, Pose, Rigid, Target, Transform64, sample_set};
+use crate::{Clip, Dispatch, Error, Pose, Rigid, Target, Transform64, sample_sets};
 
 /// The greatest error of a joint's points.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -156,9 +156,15 @@ fn motion(job: &Job<'_>, clip: &Clip<'_>, seconds: f64) -> (Matrix, Matrix) {
 }
 
 fn measure_values(job: &Job<'_>, clip: &Clip<'_>, at: f64, measured: &mut Measured) -> Result<(), Error> {
+    if job.sets.is_empty() {
+        return Ok(());
+    }
+    let mut all = vec![0.0; job.sets.iter().map(|set| set.width).sum()];
+    sample_sets(clip, at as f32, &mut all)?;
+    let mut all = &all[..];
     for (set, track) in job.sets.iter().zip(&job.set_tracks) {
-        let mut values = vec![0.0; set.width];
-        sample_set(clip, set.target, at as f32, &mut values)?;
+        let (values, others) = all.split_at(set.width);
+        all = others;
         let want: Vec<f64> = if set.target.rotates() {
             // Either of two opposite quaternions is the rotation.
             let got = core::array::from_fn(|c| values[c].into());

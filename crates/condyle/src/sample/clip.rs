@@ -1,5 +1,6 @@
 //! Compressed clips: any moment at the same cost.
 
+use alloc::vec;
 use core::ops::Range;
 
 use super::kernel::{self, Wanted};
@@ -158,7 +159,8 @@ fn run(
 
 /// What is kept as it was authored.
 fn put_exact(clip: &Clip<'_>, seconds: f32, wanted: Option<Wanted<'_>>, blocks: &mut [PoseBlock]) {
-    for track in clip.exacts() {
+    // Those of sets are behind all others.
+    for track in clip.exacts().take_while(|track| track.kind != Some(Kind::Values)) {
         let place = track.index.wrapping_sub(wanted.map_or(0, |wanted| wanted.first));
         let is_wanted = wanted.is_none_or(|wanted| wanted.has(track.index));
         let (Some(block), true) = (blocks.get_mut(place / BLOCK), is_wanted) else { continue };
@@ -200,24 +202,65 @@ pub fn sample_set(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f
         |_, taps| taps,
         |track, numbers| {
             log = numbers;
-            for (value, number) in values.iter_mut().skip((track - first) * WIDTH).zip(numbers) {
-                *value = number as f32;
-            }
+            put_three(numbers, values, track - first);
         },
     );
-    let exact = |track: &Exact<'_>| track.kind == Some(Kind::Values) && track.index == set;
-    if target.rotates() {
-        let authored = clip.exacts().filter(exact).last().map(|track| track.rotation(seconds));
-        let rotation = authored.unwrap_or_else(|| quats::exp(log.map(|v| v.clamp(-MOST_LOG, MOST_LOG))));
-        values.iter_mut().zip(rotation).for_each(|(value, v)| *value = v as f32);
-        return Ok(true);
+    finish_set(target, log, clip.exact_of(Kind::Values, set), seconds, values);
+    Ok(true)
+}
+
+/// All morph weights, named values and rotations of a clip at a moment, one behind another in the order of [`Clip::sets`].
+///
+/// They are those of [`sample_set`] for each. That one looks for its set among all others, so the time that it takes for many grows with
+/// their square; here it is in proportion to what the clip holds. Allocates, for as many f64.
+///
+/// # Errors
+/// [`Error::Length`] if `values` are not as many as the sets have components in all; [`Error::NotFinite`] if `seconds` is NaN or infinite.
+/// `values` are then unchanged.
+pub fn sample_sets(clip: &Clip<'_>, seconds: f32, values: &mut [f32]) -> Result<(), Error> {
+    Error::check_finite("seconds", &[seconds], 1)?;
+    Error::check_len("values", values.len(), clip.sets().map(|(_, width)| width).sum())?;
+    let tracks = clip.sets().map(|(target, width)| set_tracks(target, width)).sum();
+    let mut numbers = vec![[0.0; WIDTH]; tracks];
+    let place = clip.locate(seconds.into());
+    one_by_one(&place, (Kind::Values, 0..tracks), |_, taps| taps, |track, three| numbers[track] = three);
+    let mut authored = clip.exacts().filter(|track| track.kind == Some(Kind::Values)).peekable();
+    let (mut numbers, mut values) = (&numbers[..], values);
+    for (at, (target, width)) in clip.sets().enumerate() {
+        let (own, others) = numbers.split_at(set_tracks(target, width));
+        let (set, behind) = values.split_at_mut(width);
+        own.iter().enumerate().for_each(|(track, &three)| put_three(three, set, track));
+        let log = own.first().copied().unwrap_or_default();
+        finish_set(target, log, authored.next_if(|track| track.index == at), seconds, set);
+        (numbers, values) = (others, behind);
     }
-    for track in clip.exacts().filter(exact) {
+    Ok(())
+}
+
+/// The numbers of a set's track, but for those beyond its components.
+fn put_three(numbers: [f64; WIDTH], values: &mut [f32], track: usize) {
+    for (value, number) in values.iter_mut().skip(track * WIDTH).zip(numbers) {
+        *value = number as f32;
+    }
+}
+
+/// What its tracks alone do not say of a set: a rotation from its logarithm, and what is kept as authored.
+fn finish_set(
+    target: Target,
+    log: [f64; WIDTH],
+    authored: Option<Exact<'_>>,
+    seconds: f32,
+    values: &mut [f32],
+) {
+    if target.rotates() {
+        let exp = || quats::exp(log.map(|v| v.clamp(-MOST_LOG, MOST_LOG)));
+        let rotation = authored.map_or_else(exp, |track| track.rotation(seconds));
+        values.iter_mut().zip(rotation).for_each(|(value, v)| *value = v as f32);
+    } else if let Some(track) = authored {
         for (component, value) in values.iter_mut().enumerate() {
             *value = track.at(seconds, component) as f32;
         }
     }
-    Ok(true)
 }
 
 /// The numbers of those tracks of one kind whose index is `wanted`, without lanes and in f64: for what is asked for alone. `keys` may ask for
@@ -237,7 +280,11 @@ pub(super) fn one_by_one(
         for i in 0..class.count {
             let track = placed.track + i;
             let index = segment.index(track);
-            if !wanted.contains(&index) {
+            if index >= wanted.end {
+                // Indices rise.
+                break;
+            }
+            if index < wanted.start {
                 bit += total_width(segment.width(track));
                 continue;
             }

@@ -7,7 +7,9 @@
 use fearless_simd::{f32x4, f32x8, i32x8, prelude::*, u8x16, u8x32, u32x8, u64x4};
 
 use crate::bytes::u32_at;
-use crate::clip::layout::{Class, FIRST_STEP, JOINT_BITS, Kind, OFFSET, Placed, Segment, WINDOW};
+use crate::clip::layout::{
+    Class, FIRST_STEP, JOINT_BITS, Kind, OFFSET, Placed, Segment, WINDOW, total_width,
+};
 use crate::clip::spline::{Degree, Taps};
 use crate::exp_map;
 use crate::interpolate::{OneFactor, straight};
@@ -196,6 +198,19 @@ impl<'a, S: Simd> Records<'a, S> {
         }
     }
 
+    /// The tracks of a class whose joints are below `end`, from where an earlier part ended.
+    #[inline(never)]
+    fn part(&self, placed: &Placed, from: Part, end: usize) -> Part {
+        let first = from.first + from.count;
+        let (mut count, mut next_bit) = (0, from.next_bit);
+        // Joints rise.
+        while first + count < placed.class.count && self.segment.index(placed.track + first + count) < end {
+            next_bit += total_width(self.segment.width(placed.track + first + count));
+            count += 1;
+        }
+        Part { first, count, bit: from.next_bit, next_bit }
+    }
+
     /// The place of the joint of a record in the group that begins with joint `base`: beyond all of them for what is not wanted.
     #[inline(always)]
     fn place(&self, record: &[u8], base: usize) -> usize {
@@ -207,7 +222,17 @@ impl<'a, S: Simd> Records<'a, S> {
     }
 }
 
-/// Unpacks the tracks of a class, two at a time, into the places of their joints in the group that begins with joint `base`. Four rows are
+/// Some tracks of a class, one behind another.
+#[derive(Clone, Copy, Default)]
+struct Part {
+    first: usize,
+    count: usize,
+    /// Where in each row their numbers begin, and where those behind them do.
+    bit: usize,
+    next_bit: usize,
+}
+
+/// Unpacks tracks of a class, two at a time, into the places of their joints in the group that begins with joint `base`. Four rows are
 /// summed, or none for constants; of two, the second goes to `to`.
 #[inline(always)]
 fn unpack<S: Simd, M: Mode, const TAPS: usize>(
@@ -215,7 +240,7 @@ fn unpack<S: Simd, M: Mode, const TAPS: usize>(
     mode: M,
     (records, placed): (&Records<'_, S>, &Placed),
     (first, weights): (usize, [f64; 4]),
-    base: usize,
+    (base, part): (usize, Part),
     group: &mut Group,
     to: &mut Group,
 ) {
@@ -234,12 +259,12 @@ fn unpack<S: Simd, M: Mode, const TAPS: usize>(
         // What has no weight may lie behind the last row.
         from += if first + tap < class.intervals { class.row_bytes } else { 0 };
     }
-    let Some(mut behind) = bytes.get(records.segment.record(track)..) else { return };
+    let Some(mut behind) = bytes.get(records.segment.record(track + part.first)..) else { return };
     let apart = records.bytes & 15;
     // All joints are wanted and in the first group: nothing has to be looked at.
     let plain = records.wanted.is_none() && records.segment.index_bytes == 1 && base == 0;
-    let mut bit = 0;
-    for pair in 0..class.count.div_ceil(2) {
+    let mut bit = part.bit;
+    for pair in 0..part.count.div_ceil(2) {
         let (Some(window), Some(next)) = (behind.first_chunk::<WINDOW>(), behind.get(2 * records.bytes..))
         else {
             return;
@@ -256,8 +281,8 @@ fn unpack<S: Simd, M: Mode, const TAPS: usize>(
                 continue;
             }
         }
-        if 2 * pair + 1 == class.count {
-            // What stands behind the last one of an odd number is not of this class.
+        if 2 * pair + 1 == part.count {
+            // What stands behind the last one of an odd number is not of this part.
             places[1] = usize::MAX;
         }
         let both = two_records(s, window, apart);
@@ -332,6 +357,14 @@ pub(super) fn pose<S: Simd, M: Mode>(
         }
     };
     let records = Records::new(s, segment, wanted);
+    // The last part of each class. Most characters are one group, and classes then one part.
+    let mut several;
+    let parts: &mut [Part] = if wanted.is_none() && blocks.len() * BLOCK <= GROUP {
+        &mut []
+    } else {
+        several = [Part::default(); u8::MAX as usize];
+        &mut several
+    };
     let mut base = wanted.map_or(0, |wanted| wanted.first);
     let start = base;
     for (blocks, rest) in blocks.chunks_mut(GROUP / BLOCK).zip(rest.chunks(GROUP / BLOCK)) {
@@ -350,7 +383,7 @@ pub(super) fn pose<S: Simd, M: Mode>(
         // Rotations are first, and values last.
         let classes = segment.classes().take_while(|placed| placed.class.kind != Kind::Values);
         let mut rotated = false;
-        for placed in classes.map(Some).chain([None]) {
+        for (at, placed) in classes.map(Some).chain([None]).enumerate() {
             let is_rotation = placed.is_some_and(|placed| placed.class.kind == Kind::Rotation);
             if !is_rotation && !rotated {
                 rotate(s, mode, (group, to, between), (base, wanted), rest, blocks);
@@ -360,27 +393,34 @@ pub(super) fn pose<S: Simd, M: Mode>(
             let class = placed.class;
             let taps = Taps::at(class.degree, class.intervals, ratio);
             let from = (&records, &placed);
+            let mut part = Part { count: class.count, ..Part::default() };
+            if let Some(last) = parts.get_mut(at) {
+                let end = base + wanted.map_or(GROUP, |wanted| wanted.count.min(GROUP));
+                *last = records.part(&placed, *last, end);
+                part = *last;
+            }
             if class.degree == Degree::Constant {
-                unpack::<S, M, 0>(s, mode, from, (0, [0.0; 4]), base, group, &mut []);
+                unpack::<S, M, 0>(s, mode, from, (0, [0.0; 4]), (base, part), group, &mut []);
             } else if is_rotation && class.degree == Degree::Linear {
                 // One class has them, and it stands behind all other rotations, which stay where they are.
                 to.iter_mut().zip(&*group).for_each(|(to, &from)| *to = from);
-                unpack::<S, M, 2>(s, mode, from, (taps.first, [1.0; 4]), base, group, to);
+                unpack::<S, M, 2>(s, mode, from, (taps.first, [1.0; 4]), (base, part), group, to);
             } else {
-                unpack::<S, M, 4>(s, mode, from, (taps.first, taps.weights), base, group, &mut []);
+                unpack::<S, M, 4>(s, mode, from, (taps.first, taps.weights), (base, part), group, &mut []);
             }
             if !is_rotation {
-                put(&placed, segment, (base, wanted), group, rest, blocks);
+                put(&placed, part, segment, (base, wanted), group, rest, blocks);
             }
         }
         base += GROUP;
     }
 }
 
-/// Adds the numbers of a class to what the joints have at rest.
+/// Adds the numbers of tracks of a class to what their joints have at rest.
 #[inline(always)]
 fn put(
     placed: &Placed,
+    part: Part,
     segment: &Segment<'_>,
     (base, wanted): (usize, Option<Wanted<'_>>),
     group: &Group,
@@ -388,7 +428,8 @@ fn put(
     blocks: &mut [PoseBlock],
 ) {
     let class = placed.class;
-    for track in placed.track..placed.track + class.count {
+    let first = placed.track + part.first;
+    for track in first..first + part.count {
         let joint = segment.index(track);
         let place = joint.wrapping_sub(base);
         let (at, lane) = (place / BLOCK, place % BLOCK);
