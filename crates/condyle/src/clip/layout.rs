@@ -224,8 +224,8 @@ pub(crate) const SEGMENT: usize = 8;
 pub(crate) const TURNS: u8 = 0x80;
 /// In the same byte: they do so by nlerp, as slerp would be no nearer than the budget asks.
 pub(crate) const STRAIGHT: u8 = 0x40;
-/// Where the offsets of a record begin, behind two bytes of widths, one of the step and the lower one of the index.
-pub(crate) const OFFSET: usize = 4;
+/// Where the offsets of a record begin, behind a byte of the step, three of widths and the lower one of the index.
+pub(crate) const OFFSET: usize = 5;
 
 impl<'a> Segment<'a> {
     #[inline(always)]
@@ -245,7 +245,7 @@ impl<'a> Segment<'a> {
         }
     }
 
-    /// Bytes of a record: widths, step, the lower byte of the index, offsets, and the upper byte of the index if it has one.
+    /// Bytes of a record: step, widths, the lower byte of the index, offsets, and the upper byte of the index if it has one.
     #[inline(always)]
     pub(crate) fn record_bytes(&self) -> usize {
         OFFSET + WIDTH * self.offset_bytes + self.index_bytes - 1
@@ -296,25 +296,19 @@ impl<'a> Segment<'a> {
     }
 
     pub(crate) fn step(&self, track: usize) -> f32 {
-        step(self.bytes.get(self.record(track) + 2).copied().unwrap_or_default())
+        step(self.bytes.get(self.record(track)).copied().unwrap_or_default())
     }
 
-    /// Three times five bits.
-    pub(crate) fn width(&self, track: usize) -> u16 {
-        u16_at(self.bytes, self.record(track))
+    /// Bits of each component.
+    pub(crate) fn widths(&self, track: usize) -> [u32; WIDTH] {
+        let [_, widths @ ..] = u32_at(self.bytes, self.record(track)).to_le_bytes();
+        widths.map(u32::from)
     }
-}
 
-/// Bits of each component.
-pub(crate) fn unpack_widths(packed: u16) -> [u32; WIDTH] {
-    [0, 5, 10].map(|shift| u32::from(packed) >> shift & 31)
-}
-
-/// Bits of all of a track's components.
-#[inline(always)]
-pub(crate) fn total_width(packed: u16) -> usize {
-    let packed = usize::from(packed);
-    (packed & 31) + (packed >> 5 & 31) + (packed >> 10 & 31)
+    /// Bits of all of a track's components.
+    pub(crate) fn total_width(&self, track: usize) -> usize {
+        self.widths(track).iter().sum::<u32>() as usize
+    }
 }
 
 /// Errors of what a clip holds.

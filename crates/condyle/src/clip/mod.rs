@@ -11,8 +11,7 @@ use crate::{Error, Event, Events, Target, Track};
 use exact::Exact;
 use layout::{
     Class, EVENT, EXACT, HEADER, Header, JOINT_BITS, Kind, MAGIC, MAX_BITS, MOST_FRAMES, MOST_PLACES,
-    MOST_VALUE_TRACKS, MOTION, SEGMENT, SET, Segment, VERSION, WIDE, WIDTH, WINDOW, set_tracks, total_width,
-    unpack_widths, value,
+    MOST_VALUE_TRACKS, MOTION, SEGMENT, SET, Segment, VERSION, WIDE, WIDTH, WINDOW, set_tracks, value,
 };
 use spline::Degree;
 
@@ -261,8 +260,7 @@ impl<'a> Clip<'a> {
                         "one of a kind for each joint or three values",
                     ));
                 }
-                let packed = segment.width(track);
-                let widths = unpack_widths(packed);
+                let widths = segment.widths(track);
                 // The root motion has no place in a pose: what a kernel makes of its bits goes nowhere, and nothing follows.
                 let is_motion = class.kind != Kind::Values && index == self.header.joint_count;
                 let (most, expected) = if is_motion || class.kind == Kind::Values {
@@ -270,10 +268,10 @@ impl<'a> Clip<'a> {
                 } else {
                     (JOINT_BITS, "20 bits a component of a joint at most")
                 };
-                if packed >> 15 != 0 || widths.iter().any(|&bits| bits > most) {
-                    return Err(value("widths", track, packed.into(), expected));
+                if let Some(&wide) = widths.iter().find(|&&bits| bits > most) {
+                    return Err(value("widths", track, wide as usize, expected));
                 }
-                bits += total_width(packed);
+                bits += segment.total_width(track);
                 if class.kind == Kind::Rotation && !turns_little(&segment, track, widths) {
                     return Err(value(
                         "rotations",

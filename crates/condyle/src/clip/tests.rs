@@ -242,7 +242,7 @@ fn joints_have_fewer_bits_than_the_root_motion_which_is_last() {
             let mut renamed = bytes.clone();
             renamed[start + segment.record(last) + OFFSET - 1] = 4;
             repair(&mut renamed);
-            if unpack_widths(segment.width(last)).iter().any(|&bits| bits > JOINT_BITS) {
+            if segment.widths(last).iter().any(|&bits| bits > JOINT_BITS) {
                 let found = Clip::from_bytes(&renamed).expect_err("a joint of many bits");
                 wide += usize::from(matches!(found, Error::Value { what: "widths", .. }));
             }

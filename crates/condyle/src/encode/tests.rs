@@ -375,7 +375,7 @@ fn the_bytes_are_the_same_on_every_instruction_set_and_platform() {
     let options = EncodeOptions { motion: Some(RootMotionOptions::default()), ..fast(1e-3) };
     let run = || encode(&clip, &skeleton, &options, &mut |_| ()).expect("a clip");
     let first = run();
-    assert_eq!(crate::checksum(&first.bytes), 12_563_094_280_912_999_005, "{} bytes", first.bytes.len());
+    assert_eq!(crate::checksum(&first.bytes), 12_436_824_910_137_325_436, "{} bytes", first.bytes.len());
     for dispatch in Dispatch::all() {
         assert_eq!(dispatch.scope(run), first, "{dispatch}");
     }

@@ -11,7 +11,7 @@ use crate::clip::spline::Degree;
 use crate::{Error, Event, RawClip, Target, Track};
 
 /// About how many bytes a curve takes besides its keys: index, step, widths and offsets.
-pub(super) const RECORD: usize = 10;
+pub(super) const RECORD: usize = 11;
 
 /// What a clip drives beside joints.
 #[derive(Debug, Clone, Copy)]
@@ -210,9 +210,8 @@ fn segment(
     put(out, head + 4, &row_bytes.to_le_bytes());
     for (curve, (offsets, bits)) in order.iter().zip(&ranges) {
         least = out.len() + WINDOW;
-        out.extend(((bits[0] | bits[1] << 5 | bits[2] << 10) as u16).to_le_bytes());
         let [low, high] = (curve.index as u16).to_le_bytes();
-        out.extend([curve.code, low]);
+        out.extend([curve.code, bits[0] as u8, bits[1] as u8, bits[2] as u8, low]);
         for offset in offsets {
             out.extend(&offset.to_le_bytes()[..offset_bytes]);
         }

@@ -95,7 +95,7 @@ impl Bytes<'_> {
         };
         let row_count = |degree: u64, intervals: usize| if degree == 0 { 0 } else { intervals + 1 };
         let rows = self.number(from + 4, 4) as usize;
-        let record_bytes = 3 + 3 * offset_bytes + self.index_bytes;
+        let record_bytes = 4 + 3 * offset_bytes + self.index_bytes;
         let record = |at: usize| from + 8 + 7 * classes + rows + record_bytes * at;
 
         let mut tracks = Vec::new();
@@ -106,20 +106,19 @@ impl Bytes<'_> {
             let mut bit = 0;
             for _ in 0..own {
                 let record = record(at);
-                let code = self.number(record + 2, 1);
+                let code = self.number(record, 1);
                 let step =
                     f64::from((code / 8) as u32).exp2() * (1.0 + (code % 8) as f64 / 8.0) / 67_108_864.0;
                 let upper =
-                    if self.index_bytes == 2 { self.number(record + 4 + 3 * offset_bytes, 1) } else { 0 };
-                let index = (self.number(record + 3, 1) + 256 * upper) as usize;
+                    if self.index_bytes == 2 { self.number(record + 5 + 3 * offset_bytes, 1) } else { 0 };
+                let index = (self.number(record + 4, 1) + 256 * upper) as usize;
                 let offset: [f64; 3] =
-                    core::array::from_fn(|c| self.signed(record + 4 + offset_bytes * c, offset_bytes));
+                    core::array::from_fn(|c| self.signed(record + 5 + offset_bytes * c, offset_bytes));
                 at += 1;
                 let mut track =
                     Track { kind, index, between: None, straight, value: offset.map(|o| o * step) };
                 if degree != 0 {
-                    let packed = self.number(record, 2) as usize;
-                    let width = [packed & 31, packed >> 5 & 31, packed >> 10 & 31];
+                    let width: [usize; 3] = core::array::from_fn(|c| self.number(record + 1 + c, 1) as usize);
                     let begin = [bit, bit + width[0], bit + width[0] + width[1]];
                     bit += width.iter().sum::<usize>();
                     let key = |k: usize| -> [f64; 3] {

@@ -6,7 +6,7 @@ use core::ops::Range;
 use super::kernel::{self, Wanted};
 use crate::clip::Place;
 use crate::clip::exact::Exact;
-use crate::clip::layout::{Kind, MOST_LOG, WIDTH, set_tracks, total_width, unpack_widths};
+use crate::clip::layout::{Kind, MOST_LOG, WIDTH, set_tracks};
 use crate::clip::spline::{Degree, Taps};
 use crate::math::quats;
 use crate::pose::{BLOCK, PoseBlock};
@@ -147,7 +147,11 @@ fn run(
         one[0].set(0, &skeleton.rest().get(first));
         &one
     };
-    dispatch!(dispatch, |s, mode| kernel::pose(s, mode, at, wanted, rest, blocks));
+    if kernel::is_plain(&place.segment, wanted, blocks) {
+        dispatch!(dispatch, |s, mode| kernel::pose::<_, _, true>(s, mode, at, None, rest, blocks));
+    } else {
+        dispatch!(dispatch, |s, mode| kernel::pose::<_, _, false>(s, mode, at, wanted, rest, blocks));
+    }
     // The motion's track stands where the joint behind the last one would.
     if let (true, Some(block)) = (clip.has_motion(), blocks.get_mut(clip.joint_count() / BLOCK)) {
         block.set(clip.joint_count() % BLOCK, &Transform::IDENTITY);
@@ -285,11 +289,11 @@ pub(super) fn one_by_one(
                 break;
             }
             if index < wanted.start {
-                bit += total_width(segment.width(track));
+                bit += segment.total_width(track);
                 continue;
             }
             let is_constant = class.degree == Degree::Constant;
-            let widths = if is_constant { [0; WIDTH] } else { unpack_widths(segment.width(track)) };
+            let widths = if is_constant { [0; WIDTH] } else { segment.widths(track) };
             let mut numbers = [0.0; WIDTH];
             for (c, number) in numbers.iter_mut().enumerate() {
                 let mut sum = f64::from(segment.offset(track, c));

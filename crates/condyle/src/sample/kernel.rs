@@ -7,9 +7,7 @@
 use fearless_simd::{f32x4, f32x8, i32x8, prelude::*, u8x16, u8x32, u32x8, u64x4};
 
 use crate::bytes::u32_at;
-use crate::clip::layout::{
-    Class, FIRST_STEP, JOINT_BITS, Kind, OFFSET, Placed, Segment, WINDOW, total_width,
-};
+use crate::clip::layout::{Class, FIRST_STEP, JOINT_BITS, Kind, OFFSET, Placed, Segment, WINDOW};
 use crate::clip::spline::{Degree, Taps};
 use crate::exp_map;
 use crate::interpolate::{OneFactor, straight};
@@ -85,11 +83,9 @@ struct Fields<S: Simd> {
 }
 
 impl<S: Simd> Fields<S> {
-    /// Of two tracks with these first words of their records, in all lanes of each half, and these [`starts`].
+    /// Of two tracks with these widths, which may have more than five bits where there is no number, and these [`starts`].
     #[inline(always)]
-    fn new(s: S, words: u32x8<S>, starts: u64) -> Self {
-        const DOWN: [u32; 8] = [0, 5, 10, 0, 0, 5, 10, 0];
-        const UP: [u32; 8] = [1 << 15, 1 << 10, 1 << 5, 0, 1 << 15, 1 << 10, 1 << 5, 0];
+    fn new(s: S, widths: u32x8<S>, starts: u64) -> Self {
         // Byte by byte of the word of starts: each of them in all bytes of its lane.
         const EACH: [u8; 32] = {
             let mut control = [0; 32];
@@ -100,21 +96,13 @@ impl<S: Simd> Fields<S> {
             }
             control
         };
-        let lanes = |lanes: &[u32; 8]| u32x8::from_slice(s, lanes);
-        let widths = if S::f32s::LEN >= 8 {
-            words >> lanes(&DOWN)
-        } else {
-            // Bits above the first 17 fall off, of which none is wanted.
-            (words * lanes(&UP)) >> 15
-        };
-        let widths = widths & u32x8::splat(s, 31);
         let starts: u32x8<S> = shuffle(s, u64x4::splat(s, starts).bitcast(), &EACH);
         let bytes = ((starts >> 3) & u32x8::splat(s, 0x1F1F_1F1F)) + u32x8::splat(s, 0x0302_0100);
         let odd = starts & u32x8::splat(s, 7);
         Self {
             control: bytes.bitcast(),
             align: if S::f32s::LEN >= 8 { odd } else { power(s, u32x8::splat(s, 7) - odd) },
-            mask: power(s, widths) - u32x8::splat(s, 1),
+            mask: power(s, widths & u32x8::splat(s, 31)) - u32x8::splat(s, 1),
         }
     }
 
@@ -131,16 +119,26 @@ impl<S: Simd> Fields<S> {
     }
 }
 
-/// The same four bytes of each half in all of its lanes.
-const fn bytes_of_lanes(bytes: [u8; 4]) -> [u8; 32] {
+/// Three widths and the step of two records, each in the upper byte of a lane.
+const HEAD: [u8; 32] = {
     let mut control = [0; 32];
     let mut i = 0;
     while i < 32 {
-        control[i] = bytes[i % 4];
+        control[i] = [1, 2, 3, 0][i / 4 % 4];
         i += 1;
     }
     control
-}
+};
+/// The last lane of each half, in all of its lanes.
+const LAST: [u8; 32] = {
+    let mut control = [0; 32];
+    let mut i = 0;
+    while i < 32 {
+        control[i] = 12 + (i % 4) as u8;
+        i += 1;
+    }
+    control
+};
 
 #[inline(always)]
 fn shuffle<S: Simd>(s: S, bytes: u8x32<S>, control: &[u8; 32]) -> u32x8<S> {
@@ -163,14 +161,12 @@ const fn offsets(bytes: u8) -> [u8; 32] {
     control
 }
 
-/// At which bit the numbers of two tracks begin, a byte each: those of the one whose widths are in the lower half of the word in the first three,
-/// those of the other in the fifth to seventh. The last byte is where both end.
+/// At which bit the numbers of two tracks begin, a byte each, of the first four bytes of their records: those of the one in the lower half
+/// in the first three, those of the other in the fifth to seventh. The last byte is where both end.
 #[inline(always)]
 fn starts(heads: u64, first: usize) -> u64 {
-    const X: u64 = 0x1F_0000_001F;
-    let widths = (heads & X) | (heads & X << 5) << 3 | (heads & X << 10) << 6;
-    // Each byte is the sum of all that are lower: `first`, and the widths of the numbers before.
-    ((widths << 8) + first as u64).wrapping_mul(0x0101_0101_0101_0101)
+    // Each byte is the sum of all that are lower: `first`, which stands where the step did, and the widths of the numbers before.
+    ((heads & 0xFFFF_FF00_FFFF_FF00) + first as u64).wrapping_mul(0x0101_0101_0101_0101)
 }
 
 /// What the records of a segment have in common.
@@ -205,7 +201,7 @@ impl<'a, S: Simd> Records<'a, S> {
         let (mut count, mut next_bit) = (0, from.next_bit);
         // Joints rise.
         while first + count < placed.class.count && self.segment.index(placed.track + first + count) < end {
-            next_bit += total_width(self.segment.width(placed.track + first + count));
+            next_bit += self.segment.total_width(placed.track + first + count);
             count += 1;
         }
         Part { first, count, bit: from.next_bit, next_bit }
@@ -235,7 +231,7 @@ struct Part {
 /// Unpacks tracks of a class, two at a time, into the places of their joints in the group that begins with joint `base`. Four rows are
 /// summed, or none for constants; of two, the second goes to `to`.
 #[inline(always)]
-fn unpack<S: Simd, M: Mode, const TAPS: usize>(
+fn unpack<S: Simd, M: Mode, const TAPS: usize, const PLAIN: bool>(
     s: S,
     mode: M,
     (records, placed): (&Records<'_, S>, &Placed),
@@ -244,57 +240,64 @@ fn unpack<S: Simd, M: Mode, const TAPS: usize>(
     group: &mut Group,
     to: &mut Group,
 ) {
-    const FIRST_WORD: [u8; 32] = bytes_of_lanes([0, 1, 2, 3]);
     let Placed { class, rows, track } = *placed;
     let bytes = records.segment.bytes;
-    // Rows of one length, so that one comparison tells of all.
-    let length = class.row_bytes + ROW_WINDOW;
     let mut row = [&[][..]; TAPS];
     let mut spread = [f32x8::splat(s, 0.0); TAPS];
-    let mut from = rows + first * class.row_bytes;
+    let Some(mut behind) = bytes.get(rows + first * class.row_bytes..) else { return };
     for tap in 0..TAPS {
-        let Some(bytes) = bytes.get(from..from + length) else { return };
-        row[tap] = bytes;
+        row[tap] = behind;
         spread[tap] = f32x8::splat(s, weights[tap] as f32);
         // What has no weight may lie behind the last row.
-        from += if first + tap < class.intervals { class.row_bytes } else { 0 };
-    }
-    let Some(mut behind) = bytes.get(records.segment.record(track + part.first)..) else { return };
-    let apart = records.bytes & 15;
-    // All joints are wanted and in the first group: nothing has to be looked at.
-    let plain = records.wanted.is_none() && records.segment.index_bytes == 1 && base == 0;
-    let mut bit = part.bit;
-    for pair in 0..part.count.div_ceil(2) {
-        let (Some(window), Some(next)) = (behind.first_chunk::<WINDOW>(), behind.get(2 * records.bytes..))
-        else {
+        let Some(next) = behind.get(if first + tap < class.intervals { class.row_bytes } else { 0 }..) else {
             return;
         };
         behind = next;
+    }
+    // Rows of one length, so that one comparison tells of all.
+    for row in &mut row {
+        let Some(same) = row.get(..behind.len()) else { return };
+        *row = same;
+    }
+    let apart = records.bytes & 15;
+    let Some(before_last) = part.count.checked_sub(1) else { return };
+    let last = records.bytes * (before_last & !1);
+    let from = records.segment.records + records.bytes * (track + part.first);
+    // Ends where the window of the last pair does, so that there is none when all pairs are done.
+    let Some(all) = bytes.get(from..).and_then(|records| records.get(..last + WINDOW)) else { return };
+    // What stands behind the last one of an odd number is not of this part.
+    let beyond = if part.count % 2 == 0 { 0 } else { usize::MAX };
+    // In 32 bits no sum overflows.
+    let (mut bit, mut next, both) = (part.bit, 0_u32, 2 * records.bytes as u32);
+    loop {
+        let at = next as usize;
+        let Some(window) = all.get(at..at + WINDOW).and_then(<[u8]>::first_chunk::<WINDOW>) else { break };
+        let is_last = at == last;
+        next += both;
         let heads = u64::from(u32_at(window, 0)) | u64::from(u32_at(&window[apart..], 0)) << 32;
         let starts = starts(heads, bit & 7);
         let at = bit >> 3;
         bit = (bit & !7) + (starts >> 56) as usize;
         let mut places = [usize::from(window[OFFSET - 1]), usize::from(window[apart + OFFSET - 1])];
-        if !plain {
+        if !PLAIN {
             places = [records.place(window, base), records.place(&window[apart..], base)];
             if places.iter().all(|&place| place >= group.len()) {
                 continue;
             }
         }
-        if 2 * pair + 1 == part.count {
-            // What stands behind the last one of an odd number is not of this part.
-            places[1] = usize::MAX;
+        if is_last {
+            places[1] |= beyond;
         }
         let both = two_records(s, window, apart);
         let offsets: i32x8<S> = s.swizzle_dyn_within_blocks_u8x32(both, records.offsets).bitcast();
         let offsets: f32x8<S> = (offsets >> records.upper).to_float();
+        let head: u32x8<S> = shuffle(s, both, &HEAD) >> 24;
         // As `layout::step`.
-        let words: u32x8<S> = shuffle(s, both, &FIRST_WORD);
-        let codes = (words & u32x8::splat(s, 0xFF_0000)) << 4;
+        let codes = shuffle(s, head.bitcast(), &LAST) << 20;
         let steps: f32x8<S> = (codes + u32x8::splat(s, FIRST_STEP)).bitcast();
         let mut sum = offsets;
         if TAPS > 0 {
-            let fields = Fields::new(s, words, starts);
+            let fields = Fields::new(s, head, starts);
             let mut keys = f32x8::splat(s, 0.0);
             for tap in 0..TAPS {
                 let Some(window) = row[tap].get(at..).and_then(<[u8]>::first_chunk) else { return };
@@ -325,9 +328,16 @@ fn store_two<S: Simd>(numbers: f32x8<S>, places: [usize; 2], group: &mut Group) 
     }
 }
 
+/// Whether all joints are wanted, and are in one group by indices of one byte: then nothing has to be looked at.
+pub(super) fn is_plain(segment: &Segment<'_>, wanted: Option<Wanted<'_>>, blocks: &[PoseBlock]) -> bool {
+    wanted.is_none() && segment.index_bytes == 1 && blocks.len() * BLOCK <= GROUP
+}
+
 /// All joints of `blocks` at a moment `ratio` of the way through a segment. What is not wanted is left at `rest`.
+///
+/// With `PLAIN`, where [`is_plain`], the loops over tracks hold no more than they need, and all of that in registers.
 #[inline(always)]
-pub(super) fn pose<S: Simd, M: Mode>(
+pub(super) fn pose<S: Simd, M: Mode, const PLAIN: bool>(
     s: S,
     mode: M,
     (segment, ratio, between): (&Segment<'_>, f64, Between),
@@ -357,9 +367,9 @@ pub(super) fn pose<S: Simd, M: Mode>(
         }
     };
     let records = Records::new(s, segment, wanted);
-    // The last part of each class. Most characters are one group, and classes then one part.
+    // The last part of each class, which is all of it if there is one group.
     let mut several;
-    let parts: &mut [Part] = if wanted.is_none() && blocks.len() * BLOCK <= GROUP {
+    let parts: &mut [Part] = if PLAIN {
         &mut []
     } else {
         several = [Part::default(); u8::MAX as usize];
@@ -370,9 +380,9 @@ pub(super) fn pose<S: Simd, M: Mode>(
     for (blocks, rest) in blocks.chunks_mut(GROUP / BLOCK).zip(rest.chunks(GROUP / BLOCK)) {
         if wanted.is_some_and(|wanted| !wanted.any(base, GROUP)) {
             blocks.iter_mut().zip(rest).for_each(|(block, rest)| {
-                keep(s, &rest.rotation, &mut block.rotation);
-                keep(s, &rest.translation, &mut block.translation);
-                keep(s, &rest.scale, &mut block.scale);
+                block.rotation = rest.rotation;
+                block.translation = rest.translation;
+                block.scale = rest.scale;
             });
             base += GROUP;
             continue;
@@ -400,13 +410,21 @@ pub(super) fn pose<S: Simd, M: Mode>(
                 part = *last;
             }
             if class.degree == Degree::Constant {
-                unpack::<S, M, 0>(s, mode, from, (0, [0.0; 4]), (base, part), group, &mut []);
+                unpack::<S, M, 0, PLAIN>(s, mode, from, (0, [0.0; 4]), (base, part), group, &mut []);
             } else if is_rotation && class.degree == Degree::Linear {
                 // One class has them, and it stands behind all other rotations, which stay where they are.
                 to.iter_mut().zip(&*group).for_each(|(to, &from)| *to = from);
-                unpack::<S, M, 2>(s, mode, from, (taps.first, [1.0; 4]), (base, part), group, to);
+                unpack::<S, M, 2, PLAIN>(s, mode, from, (taps.first, [1.0; 4]), (base, part), group, to);
             } else {
-                unpack::<S, M, 4>(s, mode, from, (taps.first, taps.weights), (base, part), group, &mut []);
+                unpack::<S, M, 4, PLAIN>(
+                    s,
+                    mode,
+                    from,
+                    (taps.first, taps.weights),
+                    (base, part),
+                    group,
+                    &mut [],
+                );
             }
             if !is_rotation {
                 put(&placed, part, segment, (base, wanted), group, rest, blocks);
@@ -485,14 +503,6 @@ impl Between {
     }
 }
 
-/// Copies rows of lanes.
-#[inline(always)]
-fn keep<S: Simd, const N: usize>(s: S, from: &[Lanes; N], to: &mut [Lanes; N]) {
-    for lane in (0..BLOCK).step_by(S::f32s::LEN) {
-        store_all::<S, S::f32s, N>(to, lane, load_all(s, from, lane));
-    }
-}
-
 /// From logarithms to rotations, a part of the way on to others if there are any; translations and scales are those of `rest`.
 #[inline(always)]
 fn rotate<S: Simd, M: Mode>(
@@ -509,10 +519,10 @@ fn rotate<S: Simd, M: Mode>(
     };
     let groups = group.as_chunks::<BLOCK>().0;
     for (at, ((block, rest), logs)) in blocks.iter_mut().zip(rest).zip(groups).enumerate() {
-        keep(s, &rest.translation, &mut block.translation);
-        keep(s, &rest.scale, &mut block.scale);
+        block.translation = rest.translation;
+        block.scale = rest.scale;
         if wanted.is_some_and(|wanted| !wanted.any(base + at * BLOCK, BLOCK)) {
-            keep(s, &rest.rotation, &mut block.rotation);
+            block.rotation = rest.rotation;
             continue;
         }
         let logs = components(s, logs);
