@@ -137,7 +137,8 @@ fn run(
     blocks: &mut [PoseBlock],
 ) {
     let place = clip.locate(seconds.into());
-    let at = (&place.segment, place.ratio, kernel::Between::new(&place.segment, place.ratio));
+    let between = kernel::Between::new(&place.segment, place.ratio);
+    let at = (&place.segment, place.ratio, &between);
     let mut one = [PoseBlock::IDENTITY];
     // A block that begins between those of the skeleton holds one joint.
     let first = wanted.map_or(0, |wanted| wanted.first);

@@ -266,13 +266,13 @@ fn unpack<S: Simd, M: Mode, const TAPS: usize, const PLAIN: bool>(
     // Ends where the window of the last pair does, so that there is none when all pairs are done.
     let Some(all) = bytes.get(from..).and_then(|records| records.get(..last + WINDOW)) else { return };
     // What stands behind the last one of an odd number is not of this part.
-    let beyond = if part.count % 2 == 0 { 0 } else { usize::MAX };
+    let alone = if part.count % 2 == 0 { usize::MAX } else { last };
     // In 32 bits no sum overflows.
     let (mut bit, mut next, both) = (part.bit, 0_u32, 2 * records.bytes as u32);
     loop {
         let at = next as usize;
         let Some(window) = all.get(at..at + WINDOW).and_then(<[u8]>::first_chunk::<WINDOW>) else { break };
-        let is_last = at == last;
+        let is_alone = at == alone;
         next += both;
         let heads = u64::from(u32_at(window, 0)) | u64::from(u32_at(&window[apart..], 0)) << 32;
         let starts = starts(heads, bit & 7);
@@ -285,8 +285,8 @@ fn unpack<S: Simd, M: Mode, const TAPS: usize, const PLAIN: bool>(
                 continue;
             }
         }
-        if is_last {
-            places[1] |= beyond;
+        if is_alone {
+            places[1] = usize::MAX;
         }
         let both = two_records(s, window, apart);
         let offsets: i32x8<S> = s.swizzle_dyn_within_blocks_u8x32(both, records.offsets).bitcast();
@@ -340,7 +340,7 @@ pub(super) fn is_plain(segment: &Segment<'_>, wanted: Option<Wanted<'_>>, blocks
 pub(super) fn pose<S: Simd, M: Mode, const PLAIN: bool>(
     s: S,
     mode: M,
-    (segment, ratio, between): (&Segment<'_>, f64, Between),
+    (segment, ratio, between): (&Segment<'_>, f64, &Between),
     wanted: Option<Wanted<'_>>,
     rest: &[PoseBlock],
     blocks: &mut [PoseBlock],
@@ -508,7 +508,7 @@ impl Between {
 fn rotate<S: Simd, M: Mode>(
     s: S,
     mode: M,
-    (group, to, between): (&Group, &Group, Between),
+    (group, to, between): (&Group, &Group, &Between),
     (base, wanted): (usize, Option<Wanted<'_>>),
     rest: &[PoseBlock],
     blocks: &mut [PoseBlock],
@@ -539,7 +539,7 @@ fn rotate<S: Simd, M: Mode>(
             let turn = exp_map::exp(s, mode, &load_all(s, &logs, lane));
             let to = exp_map::exp(s, mode, &load_all(s, &ends, lane));
             let turn = match (between, &slerp) {
-                (Between::Straight(factor), _) => straight(s, mode, factor, turn, to),
+                (&Between::Straight(factor), _) => straight(s, mode, factor, turn, to),
                 (_, Some(slerp)) => slerp.rotations(s, mode, turn, to),
                 _ => turn,
             };
