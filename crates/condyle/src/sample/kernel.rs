@@ -195,7 +195,7 @@ impl<'a, S: Simd> Records<'a, S> {
     }
 
     /// The tracks of a class whose joints are below `end`, from where an earlier part ended.
-    #[inline(never)]
+    #[inline(always)]
     fn part(&self, placed: &Placed, from: Part, end: usize) -> Part {
         let first = from.first + from.count;
         let (mut count, mut next_bit) = (0, from.next_bit);
@@ -380,9 +380,9 @@ pub(super) fn pose<S: Simd, M: Mode, const PLAIN: bool>(
     for (blocks, rest) in blocks.chunks_mut(GROUP / BLOCK).zip(rest.chunks(GROUP / BLOCK)) {
         if wanted.is_some_and(|wanted| !wanted.any(base, GROUP)) {
             blocks.iter_mut().zip(rest).for_each(|(block, rest)| {
-                block.rotation = rest.rotation;
-                block.translation = rest.translation;
-                block.scale = rest.scale;
+                keep(s, &rest.rotation, &mut block.rotation);
+                keep(s, &rest.translation, &mut block.translation);
+                keep(s, &rest.scale, &mut block.scale);
             });
             base += GROUP;
             continue;
@@ -503,6 +503,17 @@ impl Between {
     }
 }
 
+/// Copies rows of lanes, a register at a time: more at once would be a call of memcpy.
+#[inline(always)]
+fn keep<S: Simd, const N: usize>(s: S, from: &[Lanes; N], to: &mut [Lanes; N]) {
+    for (from, to) in from.iter().zip(to) {
+        for lane in (0..BLOCK).step_by(S::f32s::LEN) {
+            S::f32s::from_slice(s, &from[lane..lane + S::f32s::LEN])
+                .store_slice(&mut to[lane..lane + S::f32s::LEN]);
+        }
+    }
+}
+
 /// From logarithms to rotations, a part of the way on to others if there are any; translations and scales are those of `rest`.
 #[inline(always)]
 fn rotate<S: Simd, M: Mode>(
@@ -519,10 +530,10 @@ fn rotate<S: Simd, M: Mode>(
     };
     let groups = group.as_chunks::<BLOCK>().0;
     for (at, ((block, rest), logs)) in blocks.iter_mut().zip(rest).zip(groups).enumerate() {
-        block.translation = rest.translation;
-        block.scale = rest.scale;
+        keep(s, &rest.translation, &mut block.translation);
+        keep(s, &rest.scale, &mut block.scale);
         if wanted.is_some_and(|wanted| !wanted.any(base + at * BLOCK, BLOCK)) {
-            block.rotation = rest.rotation;
+            keep(s, &rest.rotation, &mut block.rotation);
             continue;
         }
         let logs = components(s, logs);
