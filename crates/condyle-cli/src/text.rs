@@ -55,6 +55,11 @@ pub(crate) fn size(bytes: usize) -> String {
     }
 }
 
+/// Frames in a second.
+pub(crate) fn hertz(rate: f32) -> String {
+    format!("{rate:.4} Hz").replace(".0000", "")
+}
+
 /// Metres as millimetres, four digits or more.
 pub(crate) fn millimetres(metres: f64) -> String {
     match 1000.0 * metres {

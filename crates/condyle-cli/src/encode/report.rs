@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::Row;
-use crate::text::{millimetres, printable, size};
+use crate::text::{hertz, millimetres, printable, size};
 
 const STYLE: &str = "\
 :root{color-scheme:light dark;--line:#2a6fdb;--bar:#2a6fdb;--limit:#c8372d;--faint:#8884}\
@@ -13,7 +13,7 @@ td,th{padding:.2rem .6rem;text-align:right;border-bottom:1px solid var(--faint)}
 td:first-child,th:first-child,td.text,th.text{text-align:left}\
 svg{display:block;width:100%;height:auto;margin:.5rem 0}\
 svg text{font:11px system-ui,sans-serif;fill:currentColor}\
-h2{margin-top:2.5rem}.axis{stroke:var(--faint)}.limit{stroke:var(--limit);stroke-dasharray:5 4}\
+svg .name{font-size:9px;text-anchor:end}h2{margin-top:2.5rem}.axis{stroke:var(--faint)}.limit{stroke:var(--limit);stroke-dasharray:5 4}\
 .error{fill:none;stroke:var(--line);stroke-width:1.2}.bar{fill:var(--bar)}.bar:hover{fill:var(--limit)}";
 
 /// Width and height of a picture, and the room for words on its left and below it.
@@ -21,6 +21,10 @@ const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 180.0;
 const LEFT: f64 = 80.0;
 const BELOW: f64 = 22.0;
+/// Room for the names of joints below their bars, for as many as can be read; and letters of a name that fit.
+const NAMES: f64 = 104.0;
+const NAMED: usize = 80;
+const LETTERS: usize = 18;
 /// Points of a line: more make no difference to be seen.
 const POINTS: usize = 900;
 
@@ -29,7 +33,7 @@ pub(super) fn page(budget: f64, rows: &[Row<'_>]) -> String {
     let mut out = format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width\">\
-         <title>Compressed clips</title><style>{STYLE}</style></head><body>\n<h1>Compressed clips</h1>\n"
+         <title>Compressed clips</title><style>{STYLE}</style></head><body>\n<h1 id=\"top\">Compressed clips</h1>\n"
     );
     let total = |f: fn(&Row<'_>) -> usize| rows.iter().map(f).sum::<usize>();
     let (raw, bytes) = (total(|r| r.encoded.raw_bytes), total(|r| r.encoded.bytes.len()));
@@ -68,12 +72,14 @@ pub(super) fn page(budget: f64, rows: &[Row<'_>]) -> String {
     for (at, row) in rows.iter().enumerate() {
         let _ = writeln!(
             out,
-            "<h2 id=\"c{at}\">{} <small>{}</small></h2>\n<p>{} frames of {} joints in {:.2} s.{}{}</p>",
+            "<h2 id=\"c{at}\">{} <small>{} · <a href=\"#top\">all clips</a></small></h2>\n\
+             <p>{} frames of {} joints in {:.2} s, {}.{}{}</p>",
             escape(&row.name),
             escape(&row.job.name),
             row.encoded.measured.frames.len(),
             row.job.asset.skeleton.joint_count(),
             row.seconds,
+            hertz(row.encoded.rate),
             vertex(row),
             authored(row),
         );
@@ -106,8 +112,8 @@ fn top(budget: f64, errors: impl Iterator<Item = f64>) -> f64 {
     errors.fold(budget, f64::max) * 1.08
 }
 
-/// Axes from 0 to `top`, with a line and a word at `mark`.
-fn open(out: &mut String, label: &str, (class, mark, word): (&str, f64, &str), top: f64) {
+/// Axes from 0 to `top`, with a line and a word at `mark`, and so much room below.
+fn open(out: &mut String, label: &str, (class, mark, word): (&str, f64, &str), top: f64, below: f64) {
     let level = HEIGHT * (1.0 - mark / top);
     let right = WIDTH - 1.0;
     let _ = writeln!(
@@ -117,7 +123,7 @@ fn open(out: &mut String, label: &str, (class, mark, word): (&str, f64, &str), t
          <path class=\"{class}\" d=\"M{LEFT} {level:.1}H{right}\"/>\
          <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{word}</text>\
          <text x=\"{}\" y=\"{HEIGHT}\" text-anchor=\"end\">0</text>",
-        HEIGHT + BELOW,
+        HEIGHT + below,
         LEFT - 6.0,
         level + 4.0,
         LEFT - 6.0,
@@ -132,7 +138,7 @@ fn limit(budget: f64) -> String {
 fn over_time(out: &mut String, budget: f64, row: &Row<'_>) {
     let frames = &row.encoded.measured.frames;
     let top = top(budget, frames.iter().map(|&e| row.metres(e)));
-    open(out, "greatest error over time", ("limit", budget, &limit(budget)), top);
+    open(out, "greatest error over time", ("limit", budget, &limit(budget)), top, BELOW);
     let step = frames.len().div_ceil(POINTS).max(1);
     let last = frames.len().saturating_sub(1).max(1) as f64;
     let points = frames.chunks(step).enumerate().map(|(at, chunk)| {
@@ -156,7 +162,7 @@ fn over_time(out: &mut String, budget: f64, row: &Row<'_>) {
 fn by_joint(out: &mut String, budget: f64, row: &Row<'_>) {
     let joints = &row.encoded.measured.joints;
     let top = top(budget, joints.iter().map(|j| row.metres(j.error)));
-    open(out, "greatest error by joint", ("limit", budget, &limit(budget)), top);
+    open(out, "greatest error by joint", ("limit", budget, &limit(budget)), top, below(row));
     let bar = |at: usize| {
         let error = row.metres(joints[at].error);
         (error / top, format!("{} mm at {:.3} s", millimetres(error), joints[at].seconds))
@@ -169,10 +175,19 @@ fn size_by_joint(out: &mut String, row: &Row<'_>) {
     let bytes = &row.encoded.joint_bytes;
     let most = bytes.iter().copied().max().unwrap_or(0).max(1);
     let top = most as f64 * 1.08;
-    open(out, "size by joint", ("axis", most as f64, &size(most)), top);
+    open(out, "size by joint", ("axis", most as f64, &size(most)), top, below(row));
     bars(out, row, "size of each joint's keys; what joints share is not counted", |at| {
         (bytes[at] as f64 / top, size(bytes[at]))
     });
+}
+
+/// Whether there is room for the names of the joints.
+fn is_named(row: &Row<'_>) -> bool {
+    row.job.asset.skeleton.joint_count() <= NAMED
+}
+
+fn below(row: &Row<'_>) -> f64 {
+    if is_named(row) { BELOW + NAMES } else { BELOW }
 }
 
 /// A bar for each joint: its height as a part of the picture's, and what it says when it is pointed at.
@@ -181,18 +196,37 @@ fn bars(out: &mut String, row: &Row<'_>, label: &str, bar: impl Fn(usize) -> (f6
     let width = (WIDTH - LEFT) / names.len().max(1) as f64;
     for (at, name) in names.iter().enumerate() {
         let (part, words) = bar(at);
+        let left = LEFT + width * at as f64;
         let _ = write!(
             out,
-            "<rect class=\"bar\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\">\
+            "<rect class=\"bar\" x=\"{left:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\">\
              <title>{}: {words}</title></rect>",
-            LEFT + width * at as f64,
             HEIGHT * (1.0 - part),
             (width * 0.85).max(0.5),
             HEIGHT * part,
             escape(name),
         );
+        if is_named(row) {
+            let _ = write!(
+                out,
+                "<text class=\"name\" transform=\"translate({:.1} {}) rotate(-90)\">{}</text>",
+                left + width * 0.425 + 3.0,
+                HEIGHT + 4.0,
+                escape(&shortened(name)),
+            );
+        }
     }
-    let _ = writeln!(out, "<text x=\"{LEFT}\" y=\"{}\">{label}</text></svg>", HEIGHT + BELOW - 6.0);
+    let _ = writeln!(out, "<text x=\"{LEFT}\" y=\"{}\">{label}</text></svg>", HEIGHT + below(row) - 6.0);
+}
+
+/// What there is room for: the end tells more of the names of joints than what they all begin with.
+fn shortened(name: &str) -> String {
+    let letters = name.chars().count();
+    if letters <= LETTERS {
+        return name.to_owned();
+    }
+    let end: String = name.chars().skip(letters + 1 - LETTERS).collect();
+    format!("…{end}")
 }
 
 /// Names from files as text of a page.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::output::{print, print_json};
-use crate::text::{counted, path_text, printable, size, table};
+use crate::text::{counted, hertz, path_text, printable, size, table};
 
 /// Bytes of a joint at a moment without compression: rotation, translation and scale.
 const RAW: usize = 40;
@@ -135,7 +135,7 @@ fn to_text(path: &Path, container: &Container<'_>, lines: &[Line<'_>]) -> String
             Content::Clip(clip) => cells.extend([
                 format!("{:.3} s", clip.duration()),
                 counted(clip.frame_count() + 1, "frame", "frames"),
-                format!("{:.4} Hz", clip.rate()).replace(".0000", ""),
+                hertz(clip.rate()),
                 format!("{} off at most", significant(clip.budget())),
                 format!("{:.1} to 1", raw_bytes(clip) as f64 / clip.as_bytes().len() as f64),
             ]),
