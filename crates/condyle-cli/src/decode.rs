@@ -103,14 +103,19 @@ pub(crate) fn decode(name: &str, clip: &Clip<'_>, skeleton: &Skeleton) -> Result
             keys.add(target, values, Some(rest));
         }
     }
+    // What is authored needs no keys at the frames.
+    let room = |target, width| if is_authored(target) { 0 } else { width * times.len() };
     let mut sets: Vec<(Target, usize, Vec<f32>)> =
-        clip.sets().map(|(target, width)| (target, width, Vec::new())).collect();
+        clip.sets().map(|(target, width)| (target, width, Vec::with_capacity(room(target, width)))).collect();
     let mut values = vec![0.0; sets.iter().map(|(_, width, _)| width).sum()];
     for &seconds in &times {
         sample_sets(clip, seconds, &mut values)?;
         let mut values = &values[..];
-        for (_, width, keys) in &mut sets {
-            keys.extend(values.split_off(..*width).unwrap_or_default());
+        for (target, width, keys) in &mut sets {
+            let own = values.split_off(..*width).unwrap_or_default();
+            if !is_authored(*target) {
+                keys.extend(own);
+            }
         }
     }
     for (target, _, values) in sets.into_iter().filter(|(target, ..)| !is_authored(*target)) {

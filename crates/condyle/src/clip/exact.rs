@@ -52,8 +52,8 @@ impl<'a> Exact<'a> {
         }
     }
 
-    /// What they are in the order of.
-    pub(crate) fn name(&self) -> (Option<Kind>, usize) {
+    /// What it drives. Authored tracks rise by it.
+    pub(crate) fn target(&self) -> (Option<Kind>, usize) {
         (self.kind, self.index)
     }
 

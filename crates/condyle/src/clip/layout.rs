@@ -28,8 +28,8 @@ pub(crate) fn set_tracks(target: Target, width: usize) -> usize {
     if target.rotates() { 1 } else { width.div_ceil(WIDTH) }
 }
 
-/// The most frames of a clip, and of all its joints or value tracks together: two keys that are a year apart are no animation, and more
-/// than these would take 2.7 GB when decoded.
+/// The most frames of a clip, and of all its joints or value tracks together: two keys that are a year apart are no animation, and the
+/// poses of so many joints take 2.7 GB.
 pub(crate) const MOST_FRAMES: usize = 1 << 22;
 pub(crate) const MOST_PLACES: usize = 1 << 26;
 /// What an index of two bytes tells apart.

@@ -44,7 +44,8 @@ impl<'a> Clip<'a> {
     /// # Errors
     /// [`Error::Magic`] and [`Error::Version`] for what is no clip or a newer one; [`Error::Truncated`] and [`Error::Length`] if
     /// bytes are missing or left over; [`Error::Checksum`] if they are not those that were written; [`Error::Value`], [`Error::Index`],
-    /// [`Error::NotFinite`], [`Error::NotUnit`], [`Error::KeyOrder`] and [`Error::NotText`] for what no encoder writes.
+    /// [`Error::NotFinite`], [`Error::NotUnit`], [`Error::KeyOrder`], [`Error::OutOfRange`], [`Error::NotText`] and [`Error::TooMany`] for
+    /// what no encoder writes.
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, Error> {
         if !bytes.starts_with(&MAGIC) {
             return Err(match bytes.len() < MAGIC.len() && MAGIC.starts_with(bytes) {
@@ -75,11 +76,11 @@ impl<'a> Clip<'a> {
         for at in 0..clip.header.exact_count {
             let track = clip.exact(at);
             end = track.check(at, end, &clip)?;
-            if before >= Some(track.name()) {
+            if before >= Some(track.target()) {
                 let expected = "one for each target, in the order of kinds and indices";
                 return Err(value("authored tracks", at, track.index, expected));
             }
-            before = Some(track.name());
+            before = Some(track.target());
         }
         end = clip.check_events(end)?;
         let (mut windows, mut seen) = (end, Indices([0; _]));
@@ -135,6 +136,10 @@ impl<'a> Clip<'a> {
                 return Err(value("sets", at, kind.into(), "0, 1 or 2"));
             }
             let target = self.set_target(at);
+            if width == 0 {
+                // It would count for nothing, however many there are.
+                return Err(value("sets", at, width, "one number or more"));
+            }
             if target.rotates() && width != 4 {
                 return Err(value("sets", at, width, "4 numbers of a rotation"));
             }
@@ -512,7 +517,7 @@ impl<'a> Clip<'a> {
         let (mut low, mut high) = (0, self.header.exact_count);
         while low < high {
             let middle = low.midpoint(high);
-            if self.exact(middle).name() < (Some(kind), index) {
+            if self.exact(middle).target() < (Some(kind), index) {
                 low = middle + 1;
             } else {
                 high = middle;
@@ -520,7 +525,7 @@ impl<'a> Clip<'a> {
         }
         (low < self.header.exact_count)
             .then(|| self.exact(low))
-            .filter(|track| track.name() == (Some(kind), index))
+            .filter(|track| track.target() == (Some(kind), index))
     }
 
     /// Finds a moment; before the start and behind the end these hold.

@@ -74,7 +74,7 @@ use write::{Curves, Parts, Set};
 /// # Errors
 /// [`Error::Index`] if a track or a budget names a joint that the skeleton does not have, [`Error::NotFinite`] for a rate, distance or budget that is not
 /// a finite number above 0 (the place counts: 0 the budget, 1 the rate, 2 the shell, 3 the values', 4 a joint's), [`Error::Length`] for a shell of another
-/// number of joints, and [`Error::TooMany`] for a clip of more frames than 2^22, or 2^26 for all joints together, or of more bytes than 4 GiB; also those of
+/// number of joints, and [`Error::TooMany`] for a clip of more frames than 2^22, or 2^26 for all joints or threes of values together, or of more bytes than 4 GiB; also those of
 /// [`extract_root_motion`](crate::extract_root_motion) and [`Events::new`]. [`Error::TooMany`] as well for more than 65,535 tracks that move, rows of more bytes than
 /// that, or as many threes of values.
 pub fn encode(
@@ -218,8 +218,12 @@ impl<'a> Job<'a> {
         }
         let (sets, set_tracks) = sets(clip);
         let (found, limit) = (value_tracks(&sets), MOST_VALUE_TRACKS);
-        if found > limit || found.max(1) * frames > MOST_PLACES {
+        if found > limit {
             return Err(Error::TooMany { what: "values", found, limit });
+        }
+        let limit = MOST_PLACES / found.max(1);
+        if frames > limit {
+            return Err(Error::TooMany { what: "frames", found: frames, limit });
         }
         let events = Events::new(clip.duration(), options.events.clone())?;
         let moments = if options.between { BETWEEN } else { 1 };

@@ -56,7 +56,7 @@ pub(super) fn write(clip: &RawClip, parts: &Parts<'_>) -> Result<Vec<u8>, Error>
         put(&mut out, line + 6, &kind.to_le_bytes());
     }
     let mut in_order = parts.exact.to_vec();
-    in_order.sort_by_key(|&(track, set)| exact_name(track, set));
+    in_order.sort_by_key(|&(track, set)| exact_target(track, set));
     for (at, (track, set)) in in_order.into_iter().enumerate() {
         let place = length(&out)?;
         exact(clip, track, set, header.exacts() + EXACT * at, place, &mut out);
@@ -119,8 +119,8 @@ fn head(parts: &Parts<'_>, out: &mut [u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// What authored tracks stand in the order of.
-fn exact_name(track: &Track, set: usize) -> (Kind, usize) {
+/// What an authored track drives, as the format says it.
+fn exact_target(track: &Track, set: usize) -> (Kind, usize) {
     match track.target {
         Target::Rotation(j) => (Kind::Rotation, j.into()),
         Target::Translation(j) => (Kind::Translation, j.into()),
@@ -132,7 +132,7 @@ fn exact_name(track: &Track, set: usize) -> (Kind, usize) {
 /// A track as it was authored: its times, then its values.
 fn exact(clip: &RawClip, track: &Track, set: usize, line: usize, place: u32, out: &mut Vec<u8>) {
     let times = &clip.timelines()[track.timeline];
-    let (kind, index) = exact_name(track, set);
+    let (kind, index) = exact_target(track, set);
     put(out, line, &[kind as u8, interpolation_code(track.interpolation)]);
     put(out, line + 2, &(track.width(times.len()) as u16).to_le_bytes());
     put(out, line + 4, &(index as u32).to_le_bytes());

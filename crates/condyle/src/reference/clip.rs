@@ -143,13 +143,13 @@ impl Bytes<'_> {
         tracks
     }
 
-    /// The last authored track of a kind and index: its value, and whether it is a straight line between two rotations.
+    /// The value of the authored track of a kind and index.
     fn exact(&self, kind: u64, index: usize, seconds: f64) -> Option<Vec<f64>> {
         let rotates = kind == 0 || kind == 3 && matches!(self.set(index).0, Target::Quaternion(_));
         let line = |at: usize| 52 + 4 * self.segments + 8 * self.sets + 16 * at;
         let is_it =
             |at: &usize| self.number(line(*at), 1) == kind && self.number(line(*at) + 4, 4) as usize == index;
-        let line = line((0..self.exacts).rev().find(is_it)?);
+        let line = line((0..self.exacts).find(is_it)?);
         let (code, width) = (self.number(line + 1, 1), self.number(line + 2, 2) as usize);
         let (keys, place) = (self.number(line + 8, 4) as usize, self.number(line + 12, 4) as usize);
         let time = |k: usize| f64::from(self.float(place + 4 * k));

@@ -164,25 +164,30 @@ fn run(
 
 /// What is kept as it was authored.
 fn put_exact(clip: &Clip<'_>, seconds: f32, wanted: Option<Wanted<'_>>, blocks: &mut [PoseBlock]) {
-    // Those of sets are behind all others.
-    for track in clip.exacts().take_while(|track| track.kind != Some(Kind::Values)) {
-        let place = track.index.wrapping_sub(wanted.map_or(0, |wanted| wanted.first));
-        let is_wanted = wanted.is_none_or(|wanted| wanted.has(track.index));
-        let (Some(block), true) = (blocks.get_mut(place / BLOCK), is_wanted) else { continue };
-        let lane = place % BLOCK;
-        if track.kind == Some(Kind::Rotation) {
-            for (row, v) in block.rotation.iter_mut().zip(track.rotation(seconds)) {
-                row[lane] = v as f32;
-            }
-            continue;
-        }
+    let mut put = |track: Exact<'_>, place: usize| {
+        let (Some(block), lane) = (blocks.get_mut(place / BLOCK), place % BLOCK) else { return };
         let rows = match track.kind {
+            Some(Kind::Rotation) => {
+                for (row, v) in block.rotation.iter_mut().zip(track.rotation(seconds)) {
+                    row[lane] = v as f32;
+                }
+                return;
+            }
             Some(Kind::Translation) => &mut block.translation,
-            Some(Kind::Scale) => &mut block.scale,
-            _ => continue,
+            _ => &mut block.scale,
         };
         for (component, row) in rows.iter_mut().enumerate() {
             row[lane] = track.at(seconds, component) as f32;
+        }
+    };
+    if let Some(Wanted { first, mask: None, .. }) = wanted {
+        let own = [Kind::Rotation, Kind::Translation, Kind::Scale].map(|kind| clip.exact_of(kind, first));
+        return own.into_iter().flatten().for_each(|track| put(track, 0));
+    }
+    // Those of sets are behind all others.
+    for track in clip.exacts().take_while(|track| track.kind != Some(Kind::Values)) {
+        if wanted.is_none_or(|wanted| wanted.has(track.index)) {
+            put(track, track.index);
         }
     }
 }
@@ -216,8 +221,8 @@ pub fn sample_set(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f
 
 /// All morph weights, named values and rotations of a clip at a moment, one behind another in the order of [`Clip::sets`].
 ///
-/// They are those of [`sample_set`] for each. That one looks for its set among all others, so the time that it takes for many grows with
-/// their square; here it is in proportion to what the clip holds. Allocates, for as many f64.
+/// They are those of [`sample_set`] for each whose name stands once. That one looks for its set among all others, so the time that it takes for many grows with
+/// their square; here it is in proportion to what the clip holds. Allocates three f64 for each three numbers or rotation.
 ///
 /// # Errors
 /// [`Error::Length`] if `values` are not as many as the sets have components in all; [`Error::NotFinite`] if `seconds` is NaN or infinite.

@@ -4,6 +4,8 @@
 //! shuffle of bytes and a shift bring each number to its lane, the same for all rows, as rows begin at whole bytes. What
 //! comes out is `step · (offset + Σ weight · key)`.
 
+use core::ops::Range;
+
 use fearless_simd::{f32x4, f32x8, i32x8, prelude::*, u8x16, u8x32, u32x8, u64x4};
 
 use crate::bytes::u32_at;
@@ -194,17 +196,23 @@ impl<'a, S: Simd> Records<'a, S> {
         }
     }
 
-    /// The tracks of a class whose joints are below `end`, from where an earlier part ended.
+    /// The tracks of a class whose joints are in a range, which rise, behind an earlier part.
     #[inline(always)]
-    fn part(&self, placed: &Placed, from: Part, end: usize) -> Part {
-        let first = from.first + from.count;
-        let (mut count, mut next_bit) = (0, from.next_bit);
-        // Joints rise.
-        while first + count < placed.class.count && self.segment.index(placed.track + first + count) < end {
-            next_bit += self.segment.total_width(placed.track + first + count);
-            count += 1;
-        }
-        Part { first, count, bit: from.next_bit, next_bit }
+    fn part(&self, placed: &Placed, before: Part, joints: Range<usize>) -> Part {
+        let end = placed.track + placed.class.count;
+        let mut track = placed.track + before.first + before.count;
+        let mut bits_until = |joint: usize| {
+            let mut bits = 0;
+            while track < end && self.segment.index(track) < joint {
+                bits += self.segment.total_width(track);
+                track += 1;
+            }
+            (track - placed.track, bits)
+        };
+        let (first, passed) = bits_until(joints.start);
+        let (next, own) = bits_until(joints.end);
+        let bit = before.next_bit + passed;
+        Part { first, count: next - first, bit, next_bit: bit + own }
     }
 
     /// The place of the joint of a record in the group that begins with joint `base`: beyond all of them for what is not wanted.
@@ -242,6 +250,7 @@ fn unpack<S: Simd, M: Mode, const TAPS: usize, const PLAIN: bool>(
 ) {
     let Placed { class, rows, track } = *placed;
     let bytes = records.segment.bytes;
+    let Some(before_last) = part.count.checked_sub(1) else { return };
     let mut row = [&[][..]; TAPS];
     let mut spread = [f32x8::splat(s, 0.0); TAPS];
     let Some(mut behind) = bytes.get(rows + first * class.row_bytes..) else { return };
@@ -260,7 +269,6 @@ fn unpack<S: Simd, M: Mode, const TAPS: usize, const PLAIN: bool>(
         *row = same;
     }
     let apart = records.bytes & 15;
-    let Some(before_last) = part.count.checked_sub(1) else { return };
     let last = records.bytes * (before_last & !1);
     let from = records.segment.records + records.bytes * (track + part.first);
     // Ends where the window of the last pair does, so that there is none when all pairs are done.
@@ -367,9 +375,9 @@ pub(super) fn pose<S: Simd, M: Mode, const PLAIN: bool>(
         }
     };
     let records = Records::new(s, segment, wanted);
-    // The last part of each class, which is all of it if there is one group.
+    // The last part of each class, if there are several groups.
     let mut several;
-    let parts: &mut [Part] = if PLAIN {
+    let parts: &mut [Part] = if PLAIN || blocks.len() * BLOCK <= GROUP {
         &mut []
     } else {
         several = [Part::default(); u8::MAX as usize];
@@ -404,10 +412,11 @@ pub(super) fn pose<S: Simd, M: Mode, const PLAIN: bool>(
             let taps = Taps::at(class.degree, class.intervals, ratio);
             let from = (&records, &placed);
             let mut part = Part { count: class.count, ..Part::default() };
-            if let Some(last) = parts.get_mut(at) {
-                let end = base + wanted.map_or(GROUP, |wanted| wanted.count.min(GROUP));
-                *last = records.part(&placed, *last, end);
-                part = *last;
+            let count = wanted.map_or(GROUP, |wanted| wanted.count.min(GROUP));
+            if !parts.is_empty() || count < GROUP {
+                let before = parts.get(at).copied().unwrap_or_default();
+                part = records.part(&placed, before, base..base + count);
+                parts.get_mut(at).into_iter().for_each(|last| *last = part);
             }
             if class.degree == Degree::Constant {
                 unpack::<S, M, 0, PLAIN>(s, mode, from, (0, [0.0; 4]), (base, part), group, &mut []);
