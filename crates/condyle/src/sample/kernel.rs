@@ -276,12 +276,14 @@ fn unpack<S: Simd, M: Mode, const TAPS: usize, const PLAIN: bool>(
     // What stands behind the last one of an odd number is not of this part.
     let alone = if part.count % 2 == 0 { usize::MAX } else { last };
     // In 32 bits no sum overflows.
-    let (mut bit, mut next, both) = (part.bit, 0_u32, 2 * records.bytes as u32);
+    let (mut bit, mut next, pair_bytes) = (part.bit, 0_u32, 2 * records.bytes as u32);
     loop {
-        let at = next as usize;
-        let Some(window) = all.get(at..at + WINDOW).and_then(<[u8]>::first_chunk::<WINDOW>) else { break };
-        let is_alone = at == alone;
-        next += both;
+        let pair = next as usize;
+        let Some(window) = all.get(pair..pair + WINDOW).and_then(<[u8]>::first_chunk::<WINDOW>) else {
+            break;
+        };
+        let is_alone = pair == alone;
+        next += pair_bytes;
         let heads = u64::from(u32_at(window, 0)) | u64::from(u32_at(&window[apart..], 0)) << 32;
         let starts = starts(heads, bit & 7);
         let at = bit >> 3;
