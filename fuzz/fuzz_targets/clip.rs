@@ -1,7 +1,6 @@
 //! Any bytes as a clip, and clips made by the encoder with a few bytes replaced, behind right lengths and checksums.
 #![no_main]
 
-use std::hint::black_box;
 use std::sync::OnceLock;
 
 use arbitrary::{Result, Unstructured};
