@@ -221,8 +221,8 @@ pub fn sample_set(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f
 
 /// All morph weights, named values and rotations of a clip at a moment, one behind another in the order of [`Clip::sets`].
 ///
-/// They are those of [`sample_set`] for each whose name stands once. That one looks for its set among all others, so the time that it takes for many grows with
-/// their square; here it is in proportion to what the clip holds. Allocates three f64 for each three numbers or rotation.
+/// They are those of [`sample_set`] for each whose name stands once. That one looks for its set among all others, so the time that it takes
+/// for many grows with their square; here it is in proportion to what the clip holds. Allocates three f64 for each three numbers or rotation.
 ///
 /// # Errors
 /// [`Error::Length`] if `values` are not as many as the sets have components in all; [`Error::NotFinite`] if `seconds` is NaN or infinite.

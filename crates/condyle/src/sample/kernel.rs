@@ -88,16 +88,8 @@ impl<S: Simd> Fields<S> {
     /// Of two tracks with these widths, which may have more than five bits where there is no number, and these [`starts`].
     #[inline(always)]
     fn new(s: S, widths: u32x8<S>, starts: u64) -> Self {
-        // Byte by byte of the word of starts: each of them in all bytes of its lane.
-        const EACH: [u8; 32] = {
-            let mut control = [0; 32];
-            let mut i = 0;
-            while i < 32 {
-                control[i] = (i / 4) as u8;
-                i += 1;
-            }
-            control
-        };
+        // Byte by byte of the word of starts.
+        const EACH: [u8; 32] = bytes_of_lanes([0, 1, 2, 3, 4, 5, 6, 7]);
         let starts: u32x8<S> = shuffle(s, u64x4::splat(s, starts).bitcast(), &EACH);
         let bytes = ((starts >> 3) & u32x8::splat(s, 0x1F1F_1F1F)) + u32x8::splat(s, 0x0302_0100);
         let odd = starts & u32x8::splat(s, 7);
@@ -121,16 +113,19 @@ impl<S: Simd> Fields<S> {
     }
 }
 
-/// Three widths and the step of two records, each in the upper byte of a lane.
-const HEAD: [u8; 32] = {
+/// A byte for each lane, in all bytes of it.
+const fn bytes_of_lanes(lanes: [u8; 8]) -> [u8; 32] {
     let mut control = [0; 32];
     let mut i = 0;
     while i < 32 {
-        control[i] = [1, 2, 3, 0][i / 4 % 4];
+        control[i] = lanes[i / 4];
         i += 1;
     }
     control
-};
+}
+
+/// Three widths and the step of two records, each in the upper byte of a lane.
+const HEAD: [u8; 32] = bytes_of_lanes([1, 2, 3, 0, 1, 2, 3, 0]);
 /// The last lane of each half, in all of its lanes.
 const LAST: [u8; 32] = {
     let mut control = [0; 32];
