@@ -3,9 +3,10 @@
 //! Nothing here calls the platform's mathematics library: sine, cosine and arctangent are polynomials of our
 //! own, and the square root is the correctly rounded instruction. So the results have the same bits everywhere.
 
-use fearless_simd::{Fallback, f32x4, f64x2, prelude::*};
+use fearless_simd::{f32x4, f64x2, prelude::*};
 
 use crate::decompose::{cofactors, columns, dot};
+use crate::simd::baseline;
 
 mod polynomials;
 pub(crate) mod quats;
@@ -164,13 +165,13 @@ impl Affine {
 #[inline]
 #[must_use]
 pub fn sqrt(x: f32) -> f32 {
-    f32x4::splat(Fallback::new(), x).sqrt()[0]
+    baseline!(|s| f32x4::splat(s, x).sqrt()[0])
 }
 
 /// The correctly rounded square root in 64 bits.
 #[inline]
 pub(crate) fn sqrt_f64(x: f64) -> f64 {
-    f64x2::splat(Fallback::new(), x).sqrt()[0]
+    baseline!(|s| f64x2::splat(s, x).sqrt()[0])
 }
 
 /// Sine and cosine of any angle in radians, within 0.51 units in the last place. NaN for infinities.

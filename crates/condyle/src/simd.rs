@@ -17,7 +17,8 @@ use crate::pose::Lanes;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Isa {
-    /// No vector instructions asked for. On every platform.
+    /// No vector instructions asked for: what platforms without any run. Elsewhere it serves tests, and is there with the
+    /// feature `scalar` only.
     Scalar,
     /// x86: four lanes. Part of every x86-64 processor.
     Sse2,
@@ -29,14 +30,17 @@ pub enum Isa {
     Avx512,
     /// 64-bit ARM: four lanes, with fused multiply-add.
     Neon,
-    /// WebAssembly: four lanes. Chosen when the module is compiled, as WebAssembly cannot detect it.
+    /// WebAssembly: four lanes. Chosen when the module is compiled, as WebAssembly cannot detect it. Multiply-adds are never
+    /// fused here, not even where the module may use relaxed SIMD: its multiply-add rounds once or twice as the engine
+    /// likes, so that two browsers on one machine would disagree.
     Simd128,
 }
 
 /// How results are rounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Numeric {
-    /// Multiply-adds are fused where the instruction set can. The last bits differ between instruction sets.
+    /// Multiply-adds are fused where the instruction set can: AVX2, AVX-512, NEON. The last bits differ between instruction
+    /// sets. All others have one mode, and both names run it.
     #[default]
     Fast,
     /// Correctly rounded operations in one fixed order: the same bits on every instruction set and platform, for all
@@ -64,6 +68,12 @@ impl Isa {
         Self::all().last().unwrap_or(Self::Scalar)
     }
 
+    /// Whether it has fused multiply-adds, so that [`Numeric::Fast`] and [`Numeric::Portable`] differ.
+    #[must_use]
+    pub fn fuses(self) -> bool {
+        matches!(self, Self::Avx2 | Self::Avx512 | Self::Neon)
+    }
+
     /// Whether this machine has it.
     #[must_use]
     pub fn is_available(self) -> bool {
@@ -85,14 +95,15 @@ impl Isa {
     }
 
     fn level(self) -> Option<Level> {
-        if self == Self::Scalar {
-            return Some(Level::fallback());
-        }
         #[cfg(feature = "std")]
         let machine = Level::new();
         #[cfg(not(feature = "std"))]
         let machine = Level::baseline();
         match self {
+            #[cfg(feature = "scalar")]
+            Self::Scalar => Some(Level::fallback()),
+            #[cfg(not(feature = "scalar"))]
+            Self::Scalar => Some(machine).filter(|level| level.is_fallback()),
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
             Self::Sse2 => machine.as_sse2().map(Simd::level),
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
@@ -168,8 +179,8 @@ impl FromStr for Numeric {
 /// ```
 /// use condyle::{Dispatch, Isa, Numeric};
 ///
-/// let exact = Dispatch::new(Isa::Scalar, Numeric::Portable).expect("every machine has it");
-/// exact.scope(|| assert_eq!(Dispatch::current(), exact));
+/// let same_everywhere = Dispatch::new(Isa::best(), Numeric::Portable).expect("it is this machine's");
+/// same_everywhere.scope(|| assert_eq!(Dispatch::current(), same_everywhere));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Dispatch {
@@ -200,9 +211,11 @@ impl Dispatch {
         isa.is_available().then_some(Self { isa, numeric })
     }
 
-    /// Every instruction set of this machine in both numeric modes: what a test runs through.
+    /// Every copy of the kernels that this machine can run, which is what a test goes through: each instruction set in
+    /// both numeric modes, or in the portable one alone where the two are the same.
     pub fn all() -> impl Iterator<Item = Self> {
-        Isa::all().flat_map(|isa| Numeric::ALL.map(|numeric| Self { isa, numeric }))
+        let both = Isa::all().flat_map(|isa| Numeric::ALL.map(|numeric| Self { isa, numeric }));
+        both.filter(|dispatch| dispatch.isa.fuses() || dispatch.numeric == Numeric::Portable)
     }
 
     /// The instruction set.
@@ -282,6 +295,11 @@ impl Dispatch {
         Self { numeric: Numeric::Portable, ..self }
     }
 
+    /// Whether multiply-adds are fused.
+    pub(crate) fn fuses(self) -> bool {
+        self.isa.fuses() && self.numeric == Numeric::Fast
+    }
+
     fn pack(self) -> u8 {
         self.isa as u8 * 2 + self.numeric as u8
     }
@@ -347,18 +365,23 @@ impl<S: Simd, V: SimdFloat<S, Element = f32>> Floats<S> for V {}
 ///
 /// The kernel must be `#[inline(always)]`, and so must all that it calls: what is not inlined is compiled
 /// without the instruction set and runs many times slower. `cargo xtask asm` watches over that.
+///
+/// Where there is no fused multiply-add both modes are the same arithmetic: it is compiled once, as the portable one.
 macro_rules! dispatch {
     (|$s:ident, $mode:ident| $op:expr) => {
         $crate::simd::dispatch!($crate::simd::Dispatch::current(), |$s, $mode| $op)
     };
     ($dispatch:expr, |$s:ident, $mode:ident| $op:expr) => {{
         let dispatch: $crate::simd::Dispatch = $dispatch;
-        match dispatch.numeric() {
-            $crate::simd::Numeric::Fast => fearless_simd::dispatch!(dispatch.level(), $s => {
-                let $mode = $crate::simd::Fast;
-                $op
-            }),
-            $crate::simd::Numeric::Portable => fearless_simd::dispatch!(dispatch.level(), $s => {
+        let fast = dispatch.numeric() == $crate::simd::Numeric::Fast;
+        match dispatch.level() {
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            fearless_simd::Level::Avx2($s) if fast => $crate::simd::fused!($s, $mode, $op),
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            fearless_simd::Level::Avx512($s) if fast => $crate::simd::fused!($s, $mode, $op),
+            #[cfg(target_arch = "aarch64")]
+            fearless_simd::Level::Neon($s) if fast => $crate::simd::fused!($s, $mode, $op),
+            level => fearless_simd::dispatch!(level, $s => {
                 let $mode = $crate::simd::Portable;
                 $op
             }),
@@ -366,6 +389,29 @@ macro_rules! dispatch {
     }};
 }
 pub(crate) use dispatch;
+
+/// One copy of a kernel in the fast mode.
+macro_rules! fused {
+    ($s:ident, $mode:ident, $op:expr) => {
+        fearless_simd::Simd::vectorize(
+            $s,
+            #[inline(always)]
+            || {
+                let $mode = $crate::simd::Fast;
+                $op
+            },
+        )
+    };
+}
+pub(crate) use fused;
+
+/// Runs `|s| …` for a single number, with what the compiler was told of, so that no choice is left for the run time.
+macro_rules! baseline {
+    (|$s:ident| $op:expr) => {
+        fearless_simd::dispatch!(fearless_simd::Level::baseline(), $s => $op)
+    };
+}
+pub(crate) use baseline;
 
 /// The lanes of one component that start at `at`.
 #[inline(always)]
@@ -482,8 +528,8 @@ mod tests {
     }
 
     #[test]
-    fn every_machine_has_scalar_first_and_its_best_last() {
-        assert_eq!(Isa::all().next(), Some(Isa::Scalar));
+    fn the_best_instruction_set_is_last() {
+        assert_eq!(Isa::Scalar.is_available(), cfg!(feature = "scalar") || Isa::best() == Isa::Scalar);
         assert_eq!(Isa::all().last(), Some(Isa::best()));
         #[cfg(target_arch = "x86_64")]
         assert!(Isa::Sse2.is_available() && Dispatch::new(Isa::Neon, Numeric::Fast).is_none());
@@ -536,8 +582,11 @@ mod tests {
         }
         for dispatch in Dispatch::all() {
             let fused = dispatch.scope(|| dispatch!(|s, mode| remainder(s, mode))) != 0.0;
-            let can = matches!(dispatch.isa(), Isa::Avx2 | Isa::Avx512 | Isa::Neon);
-            assert_eq!(fused, can && dispatch.numeric() == Numeric::Fast, "{dispatch}");
+            assert_eq!(fused, dispatch.numeric() == Numeric::Fast, "{dispatch}");
+        }
+        for isa in Isa::all().filter(|isa| !isa.fuses()) {
+            let fast = Dispatch::new(isa, Numeric::Fast).expect("it is this machine's");
+            assert_eq!(fast.scope(|| dispatch!(|s, mode| remainder(s, mode))), 0.0, "{fast}");
         }
     }
 

@@ -4,7 +4,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use super::formula::formula_error;
-use crate::{Dispatch, Error, Numeric};
+use crate::{Dispatch, Error};
 
 /// How two rotations are interpolated: all of them at constant velocity along the shortest arc, but for [`Nlerp`](Self::Nlerp).
 ///
@@ -130,16 +130,14 @@ impl Method {
     /// The most that a component of the result can differ from slerp's.
     ///
     /// For factors in [0, 1] and unit quaternions up to `max_angle` apart: radians, as vectors, which is half of the
-    /// rotation between them; at most π/2, which no pair on the shorter arc exceeds, and which NaN is taken for. In the
-    /// portable mode, whose products are rounded as well, it is 5e-8 more: asked is the current [`Dispatch`].
+    /// rotation between them; at most π/2, which no pair on the shorter arc exceeds, and which NaN is taken for. Where
+    /// multiply-adds are not fused, so that products are rounded as well, it is 5e-8 more: in the portable mode, and on
+    /// instruction sets without them. The current [`Dispatch`] decides.
     /// docs/accuracy.md lists the bounds beside what was measured. Along [`Arc::AsGiven`] ends may be nearly opposite, which
     /// magnifies what is lost to rounding: 4e-7 over the length of their sum.
     #[must_use]
     pub fn error_bound(self, max_angle: f32) -> f64 {
-        let products = match Dispatch::current().numeric() {
-            Numeric::Fast => 0.0,
-            Numeric::Portable => 5e-8,
-        };
+        let products = if Dispatch::current().fuses() { 0.0 } else { 5e-8 };
         self.rounding() + products + formula_error(self, max_angle)
     }
 
@@ -226,15 +224,20 @@ mod tests {
     use core::f32::consts::FRAC_PI_2;
 
     use super::*;
-    use crate::Isa;
 
     #[test]
     fn methods_are_chosen_by_error_and_angle() {
-        let [fast, portable] =
-            Numeric::ALL.map(|numeric| Dispatch::new(Isa::Scalar, numeric).expect("every machine has it"));
-        fast.scope(chosen_by_error_and_angle);
-        assert_eq!(portable.scope(|| Method::for_error(1.8e-7, 1.57)), Some(Method::Exact));
-        assert_eq!(portable.scope(|| Method::for_error(2e-7, 1.57)), Some(Method::default()));
+        for dispatch in Dispatch::all() {
+            let closest = |max_error| dispatch.scope(|| Method::for_error(max_error, 1.57));
+            if dispatch.fuses() {
+                assert_eq!(closest(1.6e-7), Some(Method::default()), "{dispatch}");
+                assert_eq!(closest(1.3e-7), Some(Method::Exact), "{dispatch}");
+            } else {
+                assert_eq!(closest(1.8e-7), Some(Method::Exact), "{dispatch}");
+                assert_eq!(closest(2e-7), Some(Method::default()), "{dispatch}");
+            }
+            dispatch.scope(chosen_by_error_and_angle);
+        }
     }
 
     fn chosen_by_error_and_angle() {
@@ -244,8 +247,6 @@ mod tests {
                 assert!(method.error_bound(max_angle) <= max_error);
             }
         }
-        assert_eq!(Method::for_error(1.6e-7, 1.57), Some(Method::default()));
-        assert_eq!(Method::for_error(1.3e-7, 1.57), Some(Method::Exact));
         assert_eq!(Method::for_error(f64::NAN, 1.57), None);
         assert_eq!(Method::for_error(1.6e-7, f32::NAN), Method::for_error(1.6e-7, FRAC_PI_2));
         // Of two that cost the same, the closer one.

@@ -1,8 +1,8 @@
 //! The functions that van Waveren's slerp (2005) is made of: many values at a time, and one.
 
-use fearless_simd::{Fallback, f32x4, prelude::*};
+use fearless_simd::{f32x4, prelude::*};
 
-use crate::simd::{Floats, Mode, Portable};
+use crate::simd::{Floats, Mode, Portable, baseline};
 
 /// Sine on [0, π/2]: 4.3.97 of Abramowitz and Stegun's Handbook of Mathematical Functions.
 #[allow(clippy::excessive_precision, reason = "as in the source")]
@@ -46,15 +46,11 @@ pub(crate) fn atan_positive_lanes<S: Simd, M: Mode, V: Floats<S>>(s: S, mode: M,
     steep.select(V::splat(s, core::f32::consts::FRAC_PI_2) - angle, angle)
 }
 
-fn splat(x: f32) -> f32x4<Fallback> {
-    f32x4::splat(Fallback::new(), x)
-}
-
 /// The sine of an angle from 0 to π/2, radians, within 1.8e-7. Elsewhere it is no sine: see [`sin_cos`](super::sin_cos).
 #[inline]
 #[must_use]
 pub fn sin_half_pi(x: f32) -> f32 {
-    sin_half_pi_lanes(Fallback::new(), Portable, splat(x))[0]
+    baseline!(|s| sin_half_pi_lanes(s, Portable, f32x4::splat(s, x))[0])
 }
 
 /// The angle of the vector `(x, y)`, both positive or one of them zero: from 0 to π/2, radians, within 1.8e-7. Elsewhere
@@ -62,7 +58,7 @@ pub fn sin_half_pi(x: f32) -> f32 {
 #[inline]
 #[must_use]
 pub fn atan_positive(y: f32, x: f32) -> f32 {
-    atan_positive_lanes(Fallback::new(), Portable, splat(y), splat(x))[0]
+    baseline!(|s| atan_positive_lanes(s, Portable, f32x4::splat(s, y), f32x4::splat(s, x))[0])
 }
 
 /// `1 / √x`, within 1.5 units in the last place: a correctly rounded root and division, as estimates differ between
