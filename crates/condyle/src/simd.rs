@@ -413,6 +413,22 @@ macro_rules! baseline {
 }
 pub(crate) use baseline;
 
+/// Does `$op` for each `$k` below `$n`, at most 16, in straight lines: a loop would be unrolled in the end, after the
+/// compiler has worked on it in each copy of a kernel, and where nothing is optimised it would stay one.
+macro_rules! each {
+    ($n:expr, $k:ident => $op:expr) => {
+        $crate::simd::each!(@ $n, $k, $op, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
+    };
+    (@ $n:expr, $k:ident, $op:expr, $($at:literal)*) => {{
+        const { assert!($n <= 16) };
+        $(if $at < $n {
+            let $k = $at;
+            $op;
+        })*
+    }};
+}
+pub(crate) use each;
+
 /// The lanes of one component that start at `at`.
 #[inline(always)]
 pub(crate) fn load<S: Simd>(s: S, lanes: &Lanes, at: usize) -> S::f32s {
@@ -429,9 +445,7 @@ pub(crate) fn store<S: Simd>(lanes: &mut Lanes, at: usize, value: S::f32s) {
 #[inline(always)]
 pub(crate) fn load_all<S: Simd, V: Floats<S>, const N: usize>(s: S, lanes: &[Lanes; N], at: usize) -> [V; N] {
     let mut out = [V::splat(s, 0.0); N];
-    for (out, lanes) in out.iter_mut().zip(lanes) {
-        *out = V::from_slice(s, &lanes[at..at + V::LEN]);
-    }
+    each!(N, k => out[k] = V::from_slice(s, &lanes[k][at..at + V::LEN]));
     out
 }
 
@@ -442,9 +456,7 @@ pub(crate) fn store_all<S: Simd, V: Floats<S>, const N: usize>(
     at: usize,
     values: [V; N],
 ) {
-    for (lanes, value) in lanes.iter_mut().zip(&values) {
-        value.store_slice(&mut lanes[at..at + V::LEN]);
-    }
+    each!(N, k => values[k].store_slice(&mut lanes[k][at..at + V::LEN]));
 }
 
 /// The transpose of a 4x4 matrix.

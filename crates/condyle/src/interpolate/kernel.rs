@@ -6,7 +6,7 @@ use super::Factors;
 use super::weights::{Angle, Shared, Weights};
 use crate::Quat;
 use crate::pose::{BLOCK, Lanes, PoseBlock};
-use crate::simd::{Floats, Mode, Portable, load, load_all, store_all};
+use crate::simd::{Floats, Mode, Portable, each, load, load_all, store_all};
 
 /// The four components of one quaternion per lane.
 pub(crate) type Quats<V> = [V; 4];
@@ -51,9 +51,7 @@ pub(super) fn rotations<S: Simd, M: Mode, V: Floats<S>, W: Weights<S, V>, const 
     let sign = if GIVEN { one } else { hemisphere(s, dot) };
     let cos = if GIVEN { dot } else { dot.abs() };
     let mut step = far;
-    for (step, near) in step.iter_mut().zip(near) {
-        *step = mode.msub(*step, sign, near);
-    }
+    each!(4, c => step[c] = mode.msub(step[c], sign, near[c]));
     // From the chord where the ends are close: there the cosine has no digits left, and equal ends must give zero.
     let chord = squares(mode, &step);
     let z = cos.simd_lt(V::splat(s, 0.75)).select(one - cos, chord * half);
@@ -67,10 +65,8 @@ pub(super) fn rotations<S: Simd, M: Mode, V: Floats<S>, W: Weights<S, V>, const 
     let (to, off) = weights.weights(s, mode, Angle { z, half_cos2 }, f);
     let to = to * sign;
     let mut between = near;
-    for (between, far) in between.iter_mut().zip(far) {
-        // The difference of equal products is smaller than the last bit of the end: equal ends come out exactly.
-        *between += mode.msub(far, to, *between * off);
-    }
+    // The difference of equal products is smaller than the last bit of the end: equal ends come out exactly.
+    each!(4, c => between[c] += mode.msub(far[c], to, between[c] * off));
     (between, sign)
 }
 
@@ -82,9 +78,7 @@ pub(super) fn vectors<S: Simd, M: Mode, V: Floats<S>, const N: usize>(
     mut near: [V; N],
     far: [V; N],
 ) -> [V; N] {
-    for (near, far) in near.iter_mut().zip(far) {
-        *near = mode.madd(far - *near, f, *near);
-    }
+    each!(N, c => near[c] = mode.madd(far[c] - near[c], f, near[c]));
     near
 }
 
@@ -170,10 +164,10 @@ pub(super) fn order<S: Simd, V: Floats<S>, const N: usize>(
 ) -> ([V; N], [V; N], V) {
     let is_second = t.simd_gt(V::splat(s, 0.5));
     let (mut near, mut far) = (first, second);
-    for c in 0..N {
+    each!(N, c => {
         near[c] = is_second.select(second[c], first[c]);
         far[c] = is_second.select(first[c], second[c]);
-    }
+    });
     (near, far, is_second.select(V::splat(s, 1.0) - t, t))
 }
 
