@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::process::Command;
 
-use crate::step::{Log, Outcome, Step, Stop, cargo, need_target};
+use crate::step::{Log, Outcome, Step, Stop, build_dir, cargo, need_target};
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 const TABLE: &str = "docs/asm.md";
@@ -22,7 +22,7 @@ const TABLE: &str = "docs/asm.md";
 const DRIFT: f64 = 0.2;
 
 pub(crate) fn steps() -> Vec<Step> {
-    vec![Step::new("asm", check)]
+    vec![Step::new("asm", check).apart("asm")]
 }
 
 /// Compares the machine code with the committed table.
@@ -103,8 +103,10 @@ impl Kernel {
 /// Compiles the library as a release does and reads the assembly text.
 fn measure(log: &mut Log) -> Result<BTreeMap<String, Kernel>, Stop> {
     need_target(TARGET)?;
-    let folder = crate::root().join("target/asm");
+    let folder = build_dir("asm");
     let mut command = cargo("rustc", ["-p", "condyle", "--lib", "--release", "--target", TARGET]);
+    // In one unit, so that one file holds all kernels.
+    command.args(["--config", "profile.release.codegen-units=1"]);
     command.args(["--", "--emit=asm", "-Csymbol-mangling-version=v0"]);
     log.run(command.env("CARGO_TARGET_DIR", &folder))?;
     let deps = folder.join(TARGET).join("release/deps");
@@ -140,11 +142,12 @@ fn kernels(text: &str) -> BTreeMap<String, Kernel> {
     }
     let mut kernels = BTreeMap::new();
     for ((function, isa), closures) in found {
-        // `dispatch!` names the fast mode first, then the portable one.
+        // `dispatch!` names the fast mode first, then the portable one; without fused multiply-add they are one.
+        let modes: &[&str] = if isa == "sse42" { &["both"] } else { &["fast", "portable"] };
         for (index, body) in closures.into_values().enumerate() {
-            let (fast, mode) = [(true, "fast"), (false, "portable")][index % 2];
-            let name = format!("{function} {} {isa} {mode}", index / 2);
-            kernels.insert(name, Kernel { fast, ..examine(&function, &body) });
+            let mode = modes[index % modes.len()];
+            let name = format!("{function} {} {isa} {mode}", index / modes.len());
+            kernels.insert(name, Kernel { fast: mode == "fast", ..examine(&function, &body) });
         }
     }
     kernels

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::step::{Log, Outcome, Step, Stop};
@@ -17,13 +18,14 @@ fn steps() -> Vec<Step> {
     let groups = [
         lint::steps(),
         readme::steps(),
-        levels::steps(),
-        targets::steps(),
-        features::steps(),
+        // Long, and on one core: beside the tests.
         miri::steps(),
-        asm::steps(),
+        targets::steps(),
+        levels::steps(),
+        features::steps(),
         bench::steps(),
         validator::steps(),
+        asm::steps(),
         fuzz::steps(),
     ];
     groups.into_iter().flatten().collect()
@@ -37,53 +39,100 @@ pub(crate) fn list() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Runs the steps whose name begins with `prefix`. A failure does not stop the later ones.
+/// Runs the steps whose name begins with `prefix`, two at a time. A failure does not stop the others.
 ///
 /// `strict`: a step that is skipped fails, unless it is optional.
 pub(crate) fn run(prefix: &str, strict: bool) -> ExitCode {
     let ci = std::env::var_os("CI").is_some_and(|v| v == "true");
     let must_run = |name: &str| strict && !OPTIONAL.contains(&name) || ci && PLATFORMS.contains(&name);
-    let mut rows = Vec::new();
-    for step in steps().into_iter().filter(|s| s.name.starts_with(prefix)) {
-        print!("== {} … ", step.name);
-        std::io::stdout().flush().ok();
-        let start = Instant::now();
-        let (outcome, log) = match Log::create(&step.name) {
-            Ok(mut log) => ((step.run)(&mut log), log.text()),
-            Err(e) => (Err(e.into()), String::new()),
-        };
-        let outcome = match outcome {
-            Err(Stop::Skipped(why)) if must_run(&step.name) => {
-                Err(Stop::Failed(format!("may not be skipped: {why}")))
-            }
-            other => other,
-        };
-        let line = describe(&outcome, start.elapsed());
-        println!("{line}");
-        if let Err(Stop::Failed(_)) = outcome {
-            println!("{log}== end of {}", step.name);
-        }
-        rows.push((step.name, outcome, line));
-    }
-    if rows.is_empty() {
+    let steps: Vec<Step> = steps().into_iter().filter(|s| s.name.starts_with(prefix)).collect();
+    if steps.is_empty() {
         eprintln!("no step begins with `{prefix}`; `cargo xtask ci --list` names them");
         return ExitCode::from(2);
     }
+    let start = Instant::now();
+    let mut rows = two_at_a_time(steps, &must_run);
+    rows.sort_by_key(|row| row.place);
     println!();
-    let width = rows.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
-    for (name, _, line) in &rows {
+    let width = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
+    for Row { name, line, .. } in &rows {
         println!("{name:width$}  {line}");
     }
-    let count = |wanted: fn(&Outcome) -> bool| rows.iter().filter(|(_, outcome, _)| wanted(outcome)).count();
+    let count = |wanted: fn(&Outcome) -> bool| rows.iter().filter(|row| wanted(&row.outcome)).count();
     let passed = count(Result::is_ok);
     let failed = count(|o| matches!(o, Err(Stop::Failed(_))));
-    println!("\n{passed} passed, {failed} failed, {} skipped", rows.len() - passed - failed);
-    for (name, outcome, _) in &rows {
-        if let Err(Stop::Skipped(why)) = outcome {
-            println!("NOT CHECKED: {name}, as {why}");
+    println!("\nin {:.0} s", start.elapsed().as_secs_f32());
+    println!("{passed} passed, {failed} failed, {} skipped", rows.len() - passed - failed);
+    for row in &rows {
+        if let Err(Stop::Skipped(why)) = &row.outcome {
+            println!("NOT CHECKED: {}, as {why}", row.name);
         }
     }
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// A step that has ended.
+struct Row {
+    /// In the list of steps.
+    place: usize,
+    name: String,
+    outcome: Outcome,
+    line: String,
+}
+
+/// Runs steps in their order on two threads, so that what keeps one core busy (an emulator, an interpreter, a fuzz target) does
+/// not leave the other one idle. No two that build in the same folder run at once.
+fn two_at_a_time(steps: Vec<Step>, must_run: &(impl Fn(&str) -> bool + Sync)) -> Vec<Row> {
+    let waiting: Mutex<Vec<(usize, Step)>> = Mutex::new(steps.into_iter().enumerate().collect());
+    let busy: Mutex<Vec<&'static str>> = Mutex::default();
+    let rows: Mutex<Vec<Row>> = Mutex::default();
+    let take = || {
+        let (mut waiting, mut busy) = (lock(&waiting), lock(&busy));
+        let at = waiting.iter().position(|(_, step)| !busy.contains(&step.folder))?;
+        busy.push(waiting[at].1.folder);
+        Some(waiting.remove(at))
+    };
+    let work = || loop {
+        let Some((place, step)) = take() else {
+            if lock(&waiting).is_empty() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(200));
+            continue;
+        };
+        let row = one(place, &step, must_run);
+        lock(&rows).push(row);
+        lock(&busy).retain(|folder| *folder != step.folder);
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(work);
+        scope.spawn(work);
+    });
+    rows.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn one(place: usize, step: &Step, must_run: &impl Fn(&str) -> bool) -> Row {
+    let start = Instant::now();
+    let (outcome, log) = match Log::create(&step.name) {
+        Ok(mut log) => ((step.run)(&mut log), log.text()),
+        Err(e) => (Err(e.into()), String::new()),
+    };
+    let outcome = match outcome {
+        Err(Stop::Skipped(why)) if must_run(&step.name) => {
+            Err(Stop::Failed(format!("may not be skipped: {why}")))
+        }
+        other => other,
+    };
+    let (name, line) = (step.name.clone(), describe(&outcome, start.elapsed()));
+    let log = if matches!(outcome, Err(Stop::Failed(_))) { format!("\n{log}== end of {name}") } else { String::new() };
+    // In one piece: the other thread prints too.
+    println!("== {name} … {line}{log}");
+    std::io::stdout().flush().ok();
+    Row { place, name, outcome, line }
 }
 
 fn describe(outcome: &Outcome, time: Duration) -> String {

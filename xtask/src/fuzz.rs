@@ -1,4 +1,4 @@
-//! Thirty seconds of each fuzz target, starting from what is valid.
+//! A minute of each fuzz target, starting from what is valid.
 //!
 //! The targets are built as cargo-fuzz builds them, but for AddressSanitizer: the workspace has no unsafe code for it
 //! to watch, and without it a stable compiler serves and the limit on memory measures the importer alone.
@@ -12,8 +12,10 @@ mod tiny;
 
 const TARGETS: [&str; 5] = ["import", "mutate", "meshopt", "container", "clip"];
 
+const TRIPLE: &str = "x86_64-unknown-linux-gnu";
+
 /// How long a target runs in CI.
-pub(crate) const SECONDS: u32 = 30;
+pub(crate) const SECONDS: u32 = 60;
 
 const FLAGS: &str = "--cfg fuzzing -Cdebug-assertions -Coverflow-checks -Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
@@ -23,9 +25,12 @@ const FLAGS: &str = "--cfg fuzzing -Cdebug-assertions -Coverflow-checks -Cpasses
 pub(crate) const MANIFEST: &str = "fuzz/Cargo.toml";
 
 pub(crate) fn steps() -> Vec<Step> {
-    let targets = TARGETS
-        .map(|target| Step::new(format!("fuzz-{target}"), move |log: &mut Log| fuzz(log, target, SECONDS)));
-    std::iter::once(Step::new("fuzz-clippy", clippy)).chain(targets).collect()
+    let targets = TARGETS.map(|target| {
+        let name = format!("fuzz-{target}");
+        Step::new(name.clone(), move |log: &mut Log| fuzz(log, target, SECONDS)).apart(target)
+    });
+    let before = [Step::new("fuzz-clippy", clippy), Step::new("fuzz-build", build)];
+    before.map(|step| step.apart("fuzz")).into_iter().chain(targets).collect()
 }
 
 /// libFuzzer itself is compiled from C++, by the lints too.
@@ -44,15 +49,20 @@ pub(crate) fn alone(target: &str, seconds: u32) -> ExitCode {
     run_alone(&format!("fuzz-{target}"), |log| fuzz(log, target, seconds))
 }
 
-fn fuzz(log: &mut Log, target: &str, seconds: u32) -> Outcome {
+/// All targets, with the instruments that tell libFuzzer where an input went.
+fn build(log: &mut Log) -> Outcome {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Err(Stop::Skipped("libFuzzer is built for x86-64 Linux only here".into()));
     }
     need_compiler()?;
-    let triple = "x86_64-unknown-linux-gnu";
     // With `--target` the flags spare build scripts and macros.
-    let args = ["--release", "--manifest-path", MANIFEST, "--target", triple];
+    let args = ["--release", "--manifest-path", MANIFEST, "--target", TRIPLE];
     log.run(cargo("build", args).env("RUSTFLAGS", FLAGS))?;
+    Ok(String::new())
+}
+
+fn fuzz(log: &mut Log, target: &str, seconds: u32) -> Outcome {
+    build(log)?;
 
     let fuzz = crate::root().join("fuzz");
     let corpus = fuzz.join("corpus").join(target);
@@ -63,7 +73,7 @@ fn fuzz(log: &mut Log, target: &str, seconds: u32) -> Outcome {
     for (name, bytes) in tiny::seeds(target) {
         std::fs::write(corpus.join(name), bytes)?;
     }
-    let mut run = Command::new(fuzz.join("target").join(triple).join("release").join(target));
+    let mut run = Command::new(fuzz.join("target").join(TRIPLE).join("release").join(target));
     run.arg(format!("-max_total_time={seconds}")).args(["-timeout=2", "-rss_limit_mb=300", "-max_len=65536"]);
     // A folder with a slash at its end, or libFuzzer takes it for a prefix.
     run.arg(format!("-artifact_prefix={}/", artifacts.display())).arg(corpus);

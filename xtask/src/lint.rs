@@ -1,14 +1,14 @@
 //! Format, lints, documentation, and the oldest compiler that will do.
 
 use crate::fuzz;
-use crate::step::{Log, Outcome, Step, Stop, cargo, works};
+use crate::step::{Log, Outcome, Step, Stop, build_dir, cargo, works};
 
 pub(crate) fn steps() -> Vec<Step> {
     vec![
         Step::new("format", format),
         Step::new("clippy", clippy),
         Step::new("doc", doc),
-        Step::new("msrv", msrv),
+        Step::new("msrv", msrv).apart("msrv"),
     ]
 }
 
@@ -39,6 +39,7 @@ fn msrv(log: &mut Log) -> Outcome {
     if !works("cargo", &[&toolchain, "--version"]) {
         return Err(Stop::Skipped(format!("no toolchain {version}")));
     }
-    log.run(&mut cargo(&format!("{toolchain} check"), ["--workspace", "--all-targets", "--all-features"]))?;
+    let mut check = cargo(&format!("{toolchain} check"), ["--workspace", "--all-targets", "--all-features"]);
+    log.run(check.env("CARGO_TARGET_DIR", build_dir("msrv")))?;
     Ok(format!("rustc {version}"))
 }

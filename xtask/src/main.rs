@@ -27,7 +27,7 @@ usage: cargo xtask COMMAND
   ci --strict                       fails where a check is skipped for want of a tool
   asm [--update]                    the machine code of the kernels against docs/asm.md
   tables                            fits the weights of slerp and of Eberly's series in crates/condyle/src
-  fuzz TARGET [--seconds N]         one fuzz target, 30 seconds unless told otherwise
+  fuzz TARGET [--seconds N]         one fuzz target, a minute unless told otherwise
 ";
 
 /// The folder that holds the workspace.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::step::{Log, Outcome, Step, Stop, cargo, works};
+use crate::step::{Log, Outcome, Step, Stop, build_dir, cargo, works};
 use crate::tests;
 
 /// What the interpreter needs minutes for: arithmetic over many cases and on every instruction set. No unsafe code is ours, and what is
@@ -30,7 +30,7 @@ const SLOW: [&str; 19] = [
 ];
 
 pub(crate) fn steps() -> Vec<Step> {
-    vec![Step::new("miri", miri)]
+    vec![Step::new("miri", miri).apart("miri")]
 }
 
 fn miri(log: &mut Log) -> Outcome {
@@ -41,7 +41,6 @@ fn miri(log: &mut Log) -> Outcome {
     let mut command = cargo("+nightly miri test", ["-p", "condyle", "--lib", "--all-features", "--"]);
     // One at a time, so that the log names the test that runs too long.
     command.arg("--test-threads=1").args(SLOW.map(|name| format!("--skip={name}")));
-    let folder = crate::root().join("target/miri");
-    log.run(command.env("CARGO_TARGET_DIR", folder).env("MIRIFLAGS", "-Zmiri-disable-isolation"))?;
+    log.run(command.env("CARGO_TARGET_DIR", build_dir("miri")).env("MIRIFLAGS", "-Zmiri-disable-isolation"))?;
     tests::counted(log)
 }

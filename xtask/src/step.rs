@@ -27,18 +27,33 @@ pub(crate) type Outcome = Result<String, Stop>;
 /// A named check.
 pub(crate) struct Step {
     pub(crate) name: String,
-    pub(crate) run: Box<dyn Fn(&mut Log) -> Outcome>,
+    /// Where it builds, below `target`: steps of one folder run one after another, as cargo would make them wait anyway.
+    pub(crate) folder: &'static str,
+    pub(crate) run: Box<dyn Fn(&mut Log) -> Outcome + Send>,
 }
 
 impl Step {
-    pub(crate) fn new(name: impl Into<String>, run: impl Fn(&mut Log) -> Outcome + 'static) -> Self {
-        Self { name: name.into(), run: Box::new(run) }
+    /// A step that builds where `cargo build` does.
+    pub(crate) fn new(name: impl Into<String>, run: impl Fn(&mut Log) -> Outcome + Send + 'static) -> Self {
+        Self { name: name.into(), folder: "", run: Box::new(run) }
     }
+
+    /// The same, but it builds in a folder of its own, beside the others.
+    pub(crate) fn apart(self, folder: &'static str) -> Self {
+        Self { folder, ..self }
+    }
+}
+
+/// The folder of the steps that build [`apart`](Step::apart).
+pub(crate) fn build_dir(folder: &str) -> PathBuf {
+    crate::root().join("target").join(folder)
 }
 
 /// Where the output of a step's commands goes: shown only if the step fails.
 pub(crate) struct Log {
     file: File,
+    /// What a command writes that is read afterwards.
+    captured: PathBuf,
     /// A command that runs longer than this hangs.
     pub(crate) limit: Duration,
 }
@@ -50,7 +65,8 @@ impl Log {
         let path = out_dir().join(format!("{name}.log"));
         let file = File::options().read(true).append(true).create(true).open(path)?;
         file.set_len(0)?;
-        Ok(Self { file, limit: Duration::from_secs(25 * 60) })
+        let captured = out_dir().join(format!("{name}.out"));
+        Ok(Self { file, captured, limit: Duration::from_secs(25 * 60) })
     }
 
     /// Runs a command; anything but exit code 0 fails the step.
@@ -62,10 +78,9 @@ impl Log {
 
     /// Runs a command and returns what it wrote to its standard output.
     pub(crate) fn capture(&mut self, command: &mut Command) -> Result<String, Stop> {
-        let path = out_dir().join("captured.txt");
-        command.stdout(File::create(&path)?);
+        command.stdout(File::create(&self.captured)?);
         self.finish(command)?;
-        Ok(std::fs::read_to_string(path)?)
+        Ok(std::fs::read_to_string(&self.captured)?)
     }
 
     fn finish(&mut self, command: &mut Command) -> Result<(), Stop> {

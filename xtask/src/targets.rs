@@ -1,6 +1,6 @@
-//! The tests on other processors: aarch64 in an emulator, WebAssembly in node.
+//! The tests on other processors: aarch64 in an emulator, WebAssembly in node. What cannot be run here is checked.
 
-use crate::step::{Log, Outcome, Step, need, need_target};
+use crate::step::{Log, Outcome, Step, build_dir, cargo, need, need_target};
 use crate::tests;
 
 const ARM: &str = "aarch64-unknown-linux-gnu";
@@ -8,9 +8,12 @@ const WASM: &str = "wasm32-wasip1";
 
 pub(crate) fn steps() -> Vec<Step> {
     vec![
-        Step::new("aarch64", aarch64),
-        Step::new("wasm-scalar", |log: &mut Log| wasm(log, "", "scalar")),
-        Step::new("wasm-simd128", |log: &mut Log| wasm(log, "-Ctarget-feature=+simd128", "simd128")),
+        Step::new("aarch64", aarch64).apart("aarch64"),
+        Step::new("wasm-scalar", |log: &mut Log| wasm(log, "", "scalar")).apart("wasm"),
+        Step::new("wasm-simd128", |log: &mut Log| wasm(log, "-Ctarget-feature=+simd128", "simd128"))
+            .apart("wasm"),
+        Step::new("check-windows", |log: &mut Log| check(log, "x86_64-pc-windows-gnu")).apart("check"),
+        Step::new("check-macos", |log: &mut Log| check(log, "aarch64-apple-darwin")).apart("check"),
     ]
 }
 
@@ -22,7 +25,7 @@ fn aarch64(log: &mut Log) -> Outcome {
     need("qemu-aarch64", &["--version"])?;
     let args = [&PACKAGES[..], &["--target", ARM]].concat();
     let linker = ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc".to_owned());
-    let programs = tests::build(log, &args, &[linker])?;
+    let programs = tests::build(log, &args, &[linker, tests::folder("aarch64")])?;
     let runner = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"].map(Into::into);
     let filter = tests::NOT_EMULATED.map(|name| format!("--skip={name}"));
     tests::run(log, &programs, &runner, &filter, &[("CONDYLE_ISA", "neon"), tests::FEW_CASES])
@@ -32,8 +35,17 @@ fn wasm(log: &mut Log, flags: &str, isa: &str) -> Outcome {
     need_target(WASM)?;
     need("node", &["--version"])?;
     let args = [&PACKAGES[..], &["--target", WASM]].concat();
-    let programs = tests::build(log, &args, &[("CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS", flags.to_owned())])?;
+    let flags = ("CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS", flags.to_owned());
+    let programs = tests::build(log, &args, &[flags, tests::folder("wasm")])?;
     let script = crate::root().join("xtask/wasi-runner.mjs");
     let runner = ["node".into(), "--no-warnings".into(), script.into()];
     tests::run(log, &programs, &runner, &[], &[("CONDYLE_ISA", isa), tests::FEW_CASES])
+}
+
+/// What users build elsewhere must compile there; nothing is run, and nothing linked.
+fn check(log: &mut Log, target: &str) -> Outcome {
+    need_target(target)?;
+    let mut command = cargo("check", ["-p", "condyle-cli", "--target", target]);
+    log.run(command.env("CARGO_TARGET_DIR", build_dir("check")))?;
+    Ok(String::new())
 }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::step::{Log, Outcome, Stop, cargo};
+use crate::step::{Log, Outcome, Stop, build_dir, cargo};
 
 /// The crates whose results depend on the instruction set.
 const CRATES: [&str; 3] = ["condyle", "condyle-gltf", "condyle-cli"];
@@ -36,6 +36,11 @@ pub(crate) struct TestProgram {
     pub(crate) krate: &'static str,
     path: PathBuf,
     folder: PathBuf,
+}
+
+/// The setting by which a step builds [`apart`](crate::step::Step::apart).
+pub(crate) fn folder(name: &str) -> (&'static str, String) {
+    ("CARGO_TARGET_DIR", build_dir(name).display().to_string())
 }
 
 /// Builds the test programs of the library, the importer and the command line tool.

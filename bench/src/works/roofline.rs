@@ -63,6 +63,7 @@ fn level() -> Level {
         Isa::Avx2 => machine.as_avx2().map(Simd::level),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         Isa::Avx512 => machine.as_avx512().map(Simd::level),
+        #[cfg(feature = "scalar")]
         Isa::Scalar => Some(Level::fallback()),
         _ => Some(machine),
     };
