@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicU8, Ordering};
 
 use fearless_simd::{Level, prelude::*};
 
-use crate::Error;
+use crate::error::Error;
 use crate::pose::Lanes;
 
 /// An instruction set that the kernels are compiled for.

@@ -2,7 +2,7 @@
 
 use fearless_simd::prelude::*;
 
-use super::Layer;
+use super::layer::Layer;
 use crate::pose::BLOCK;
 
 /// The exponent of a float, which all of infinity's and NaN's bits reach or exceed.

@@ -5,9 +5,14 @@ use alloc::vec::Vec;
 
 use super::algebra::{Matrix, length, subtract};
 use super::{Job, SEGMENT_PLACES, search, source};
-use crate::math::{is_loose, normalize, quats};
-use crate::sample::sample_by;
-use crate::{Clip, Dispatch, Error, Pose, Rigid, Target, Transform64, sample_sets};
+use crate::clip::{Clip, Target};
+use crate::error::Error;
+use crate::math::quats::{self, is_loose};
+use crate::math::vectors::normalize;
+use crate::math::{Rigid, Transform64};
+use crate::pose::Pose;
+use crate::sample::{sample_by, sample_sets};
+use crate::simd::Dispatch;
 
 /// The greatest error of a joint's points.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

@@ -24,11 +24,14 @@ use crate::clip::layout::{
     EXACT, Header, JOINT_BITS, Kind, MOST_FRAMES, MOST_PLACES, MOST_VALUE_TRACKS, MOTION, WIDE,
 };
 use crate::clip::spline::Degree;
-use crate::math::{is_loose, normalize};
-use crate::{
-    Clip, Error, Events, Interpolation, RawClip, RootMotion, RootMotionOptions, Skeleton, Target, Track,
-    Transform64, extract_root_motion,
-};
+use crate::clip::{Clip, Interpolation, RawClip, Target, Track};
+use crate::error::Error;
+use crate::math::Transform64;
+use crate::math::quats::is_loose;
+use crate::math::vectors::normalize;
+use crate::motion::{RootMotion, RootMotionOptions, extract_root_motion};
+use crate::play::Events;
+use crate::skeleton::Skeleton;
 use fit::Shape;
 pub use measure::{JointError, Measured};
 use motion::Motion;

@@ -11,7 +11,9 @@ use super::shares::{ROUNDS, Share, tighten};
 use super::{Job, source};
 use crate::clip::layout::MAX_BITS;
 use crate::clip::spline::Degree;
-use crate::{Error, Rigid, RootMotion, Transform64};
+use crate::error::Error;
+use crate::math::{Rigid, Transform64};
+use crate::motion::RootMotion;
 
 /// What part of the budget the motion takes, wherever on the character. It has two tracks of hundreds, so little is lost by giving
 /// it few errors and the pose nearly all.

@@ -4,7 +4,12 @@ use alloc::vec::Vec;
 
 use super::measure::Measured;
 use super::shell;
-use crate::{Error, Event, RootMotionOptions, Skeleton, Skin, SkinnedMesh, Target};
+use crate::clip::Target;
+use crate::error::Error;
+use crate::mesh::{Skin, SkinnedMesh};
+use crate::motion::RootMotionOptions;
+use crate::play::Event;
+use crate::skeleton::Skeleton;
 
 /// Where on each joint the error is measured.
 #[derive(Debug, Clone, PartialEq)]

@@ -14,9 +14,9 @@ use super::points::{Point, hang};
 use super::shares::Share;
 use super::turn::turn;
 use super::write::RECORD;
-use crate::Transform64;
 use crate::clip::layout::Kind;
-use crate::decompose::dot;
+use crate::math::Transform64;
+use crate::math::vectors::dot;
 
 /// What is known of a joint before a segment is looked at.
 #[derive(Debug, Clone)]

@@ -6,9 +6,11 @@ use alloc::vec::Vec;
 use super::Shell;
 use super::algebra::{Matrix, Vector, add, apply, length, subtract};
 use super::hull::{Hull, middle};
-use crate::decompose::dot;
-use crate::math::sqrt_f64;
-use crate::{Error, Skeleton, Skin, SkinnedMesh};
+use crate::error::Error;
+use crate::math::scalar::sqrt_f64;
+use crate::math::vectors::dot;
+use crate::mesh::{Skin, SkinnedMesh};
+use crate::skeleton::Skeleton;
 
 /// The points of each joint, in its own space.
 pub(super) fn points(skeleton: &Skeleton, shell: &Shell) -> Result<Vec<Vec<[f64; 3]>>, Error> {
@@ -204,8 +206,10 @@ mod tests {
     use std::vec::Vec;
 
     use super::*;
+    use crate::math::{Affine, Transform};
+    use crate::mesh::{Influences, Vertices};
+    use crate::skeleton::Joint;
     use crate::testing::{Random, tries};
-    use crate::{Affine, Influences, Joint, Transform, Vertices};
 
     /// Vertices of all shapes of cloud, thick and thin, each of two joints: all are in the bodies around their joints' points, and those are little
     /// larger than they have to be.

@@ -2,6 +2,7 @@
 
 use fearless_simd::{Fallback, f32x4, prelude::*};
 
+use super::scalar::sqrt;
 use crate::simd::{Floats, Mode, Portable};
 
 /// Sine on [0, π/2]: 4.3.97 of Abramowitz and Stegun's Handbook of Mathematical Functions.
@@ -50,7 +51,7 @@ fn splat(x: f32) -> f32x4<Fallback> {
     f32x4::splat(Fallback::new(), x)
 }
 
-/// The sine of an angle from 0 to π/2, radians, within 1.8e-7. Elsewhere it is no sine: see [`sin_cos`](super::sin_cos).
+/// The sine of an angle from 0 to π/2, radians, within 1.8e-7. Elsewhere it is no sine: see [`sin_cos`](super::scalar::sin_cos).
 #[inline]
 #[must_use]
 pub fn sin_half_pi(x: f32) -> f32 {
@@ -58,7 +59,7 @@ pub fn sin_half_pi(x: f32) -> f32 {
 }
 
 /// The angle of the vector `(x, y)`, both positive or one of them zero: from 0 to π/2, radians, within 1.8e-7. Elsewhere
-/// it is no angle: see [`atan2`](super::atan2).
+/// it is no angle: see [`atan2`](super::scalar::atan2).
 #[inline]
 #[must_use]
 pub fn atan_positive(y: f32, x: f32) -> f32 {
@@ -70,16 +71,15 @@ pub fn atan_positive(y: f32, x: f32) -> f32 {
 #[inline]
 #[must_use]
 pub fn reciprocal_sqrt(x: f32) -> f32 {
-    1.0 / super::sqrt(x)
+    1.0 / sqrt(x)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::pose::Lanes;
-    use crate::simd::{dispatch, load, store};
+    use crate::simd::{Dispatch, Isa, Numeric, dispatch, load, store};
     use crate::testing::{Random, assert_close, tries};
-    use crate::{Dispatch, Isa, Numeric};
     use core::f32::consts::FRAC_PI_2;
 
     #[test]

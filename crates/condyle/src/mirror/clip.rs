@@ -3,9 +3,10 @@
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-use super::Mirror;
+use super::pose::Mirror;
+use crate::clip::{RawClip, Target, Track};
+use crate::error::Error;
 use crate::pose::BLOCK;
-use crate::{Error, RawClip, Target, Track};
 
 /// The mirror image of a clip: sampled, it gives the [`mirror`](super::mirror) image of what the clip gives.
 ///
