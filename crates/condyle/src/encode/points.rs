@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::algebra::{Matrix, Vector, apply, length, subtract, turned};
-use super::search::{STILL, Task};
+use super::task::{STILL, Task};
 use crate::math::Transform64;
 use crate::math::vectors::dot;
 

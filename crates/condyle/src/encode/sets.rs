@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 use super::algebra::{Vector, log_near, subtract};
 use super::curve::{Curve, cheapest, constant};
 use super::fit::Shape;
-use super::search::{FINE, KEPT, STILL};
+use super::source;
+use super::task::{FINE, Job, KEPT, STILL, less};
 use super::write::Set;
-use super::{Job, less, source};
 use crate::clip::layout::{Kind, MAX_BITS, WIDTH, set_tracks};
 use crate::clip::{RawClip, Track};
 

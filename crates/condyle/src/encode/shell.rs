@@ -3,9 +3,9 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::Shell;
 use super::algebra::{Matrix, Vector, add, apply, length, subtract};
 use super::hull::{Hull, middle};
+use super::options::Shell;
 use crate::error::Error;
 use crate::math::scalar::sqrt_f64;
 use crate::math::vectors::dot;
@@ -71,8 +71,26 @@ fn along_axes(skeleton: &Skeleton, distance: f64) -> Vec<Vec<[f64; 3]>> {
     model.iter().map(of_joint).collect()
 }
 
+impl Shell {
+    /// Points around all vertices that follow each joint, of all meshes that hang on the skeleton: the farthest in 26 directions of a space in
+    /// which they spread evenly, and all of these a little farther out where others lie between them. So no vertex is farther from its
+    /// place than the worst of these points, but for what morph targets add to it.
+    ///
+    /// Joints without vertices get three points at `distance` along their axes, in the skeleton's units.
+    ///
+    /// # Errors
+    /// [`Error::Index`] if a skin names a joint that the skeleton does not have, or a mesh one that its skin does not have.
+    pub fn of_meshes<'a>(
+        skeleton: &Skeleton,
+        meshes: impl IntoIterator<Item = (&'a SkinnedMesh, &'a Skin)>,
+        distance: f32,
+    ) -> Result<Self, Error> {
+        of_meshes(skeleton, meshes, distance).map(Self::Points)
+    }
+}
+
 /// See [`Shell::of_meshes`].
-pub(super) fn of_meshes<'a>(
+fn of_meshes<'a>(
     skeleton: &Skeleton,
     meshes: impl IntoIterator<Item = (&'a SkinnedMesh, &'a Skin)>,
     distance: f32,

@@ -6,7 +6,7 @@ use super::algebra::{Matrix, Vector, apply, log_near, solve, subtract, turned};
 use super::curve::{cheapest, constant};
 use super::fit::Shape;
 use super::points::{self, Point};
-use super::search::{FINE, Found, KEPT, STILL, Task, keep};
+use super::task::{FINE, Found, KEPT, STILL, Task, keep};
 use crate::clip::layout::Kind;
 use crate::clip::spline::Degree;
 use crate::math::Transform64;
