@@ -133,12 +133,12 @@ pub use motion::{
     MotionRotation, RootMotion, RootMotionOptions, blend_motion, extract_root_motion, motion_over,
 };
 pub use play::{Event, Events, Head, Looping, Moment, Passed, PassedEvents, SyncTrack, follow, sync_speed};
-pub use pose::{Lanes, Pose, PoseBlock};
+pub use pose::{Pose, PoseBlock};
 pub use sample::{
     Character, RawCursor, sample, sample_crowd, sample_joint, sample_masked, sample_raw, sample_raw_set,
     sample_set, sample_sets,
 };
-pub use simd::{Dispatch, Isa, Numeric};
+pub use simd::{Dispatch, Isa, Lanes, Numeric};
 pub use skeleton::{Joint, NO_PARENT, Skeleton};
 pub use skin::{
     NormalRule, Palette, PaletteMatrix, WeightedBases, bitangents, morph, palette, skin, skin_positions,

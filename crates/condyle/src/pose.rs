@@ -6,12 +6,7 @@ use alloc::vec::Vec;
 use crate::error::Error;
 use crate::math::scalar::worst;
 use crate::math::{Affine, JointQuat, Transform};
-
-/// Joints per [`PoseBlock`]: 1, 4, 8 and 16 lanes all divide it, so no kernel has a tail.
-pub(crate) const BLOCK: usize = 16;
-
-/// One component of sixteen joints.
-pub type Lanes = [f32; BLOCK];
+use crate::simd::{BLOCK, Lanes};
 
 /// The local transforms of sixteen joints, one array per component.
 #[derive(Debug, Clone, Copy, PartialEq)]

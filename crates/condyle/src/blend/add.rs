@@ -8,8 +8,8 @@ use super::rotation::{Reference, flip, shorter_log};
 use super::share::{Shares, Total, masked_weight, nan_or_zero};
 use crate::error::Error;
 use crate::math::exp_map::between;
-use crate::pose::{BLOCK, Pose, PoseBlock};
-use crate::simd::{Mode, dispatch, load, load_all, store, store_all};
+use crate::pose::{Pose, PoseBlock};
+use crate::simd::{BLOCK, Mode, dispatch, load, load_all, store, store_all};
 
 /// What `pose` differs by from `reference`: a pose to be [`add`]ed to others.
 ///

@@ -25,8 +25,8 @@ use crate::error::Error;
 use crate::math::Transform;
 use crate::math::quats::{conjugate, log, near, product};
 use crate::math::vectors::dot;
-use crate::pose::{BLOCK, Lanes, Pose, PoseBlock};
-use crate::simd::{Mode, dispatch, load, store, store_all};
+use crate::pose::{Pose, PoseBlock};
+use crate::simd::{BLOCK, Lanes, Mode, dispatch, load, store, store_all};
 
 /// Seconds that are none: differences over less are the rounding of f32.
 const INSTANT: f32 = 1e-6;

@@ -3,7 +3,7 @@
 use fearless_simd::prelude::*;
 
 use super::layer::Layer;
-use crate::pose::BLOCK;
+use crate::simd::BLOCK;
 
 /// The exponent of a float, which all of infinity's and NaN's bits reach or exceed.
 pub(super) const EXPONENT: i32 = 0x7F80_0000;

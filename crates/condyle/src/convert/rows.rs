@@ -3,8 +3,8 @@
 use fearless_simd::{f32x4, prelude::*};
 
 use crate::math::Affine;
-use crate::pose::{BLOCK, Lanes, PoseBlock};
-use crate::simd::{Floats, Mode, load_all, store};
+use crate::pose::PoseBlock;
+use crate::simd::{BLOCK, Floats, Lanes, Mode, load_all, store};
 
 /// Row `r`, column `c` of sixteen matrices is element `4 * r + c`.
 pub(crate) type Matrices = [Lanes; 12];

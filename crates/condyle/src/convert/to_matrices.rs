@@ -6,8 +6,8 @@ use super::quads::Quads;
 use super::rows::{block_rows, rotation_rows};
 use crate::error::Error;
 use crate::math::{Affine, JointMat, JointQuat};
-use crate::pose::{BLOCK, Pose, PoseBlock};
-use crate::simd::{Mode, dispatch};
+use crate::pose::{Pose, PoseBlock};
+use crate::simd::{BLOCK, Mode, dispatch};
 
 /// Turns joints into matrices: `matrices[j]` receives translation times rotation times scale of `joints[j]`.
 ///

@@ -6,8 +6,8 @@ use super::factor::Factors;
 use super::method::Degree;
 use super::weights::{Angle, Fitted, Shared, Weights};
 use crate::math::Quat;
-use crate::pose::{BLOCK, Lanes, PoseBlock};
-use crate::simd::{Floats, Mode, Portable, load, load_all, store_all};
+use crate::pose::PoseBlock;
+use crate::simd::{BLOCK, Floats, Lanes, Mode, Portable, load, load_all, store_all};
 
 /// The four components of one quaternion per lane.
 pub(crate) type Quats<V> = [V; 4];

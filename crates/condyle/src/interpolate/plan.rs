@@ -9,8 +9,8 @@ use super::weights::{Corrected, Fitted, Given, Halved, Nested, Series, Sines, St
 use super::{exponential_map, formula, one_factor};
 use crate::error::Error;
 use crate::math::{JointQuat, Quat, Transform};
-use crate::pose::{BLOCK, Pose, PoseBlock};
-use crate::simd::dispatch;
+use crate::pose::{Pose, PoseBlock};
+use crate::simd::{BLOCK, dispatch};
 
 /// Joints that can be read and written one at a time.
 pub(super) trait Joints {

@@ -141,9 +141,8 @@ pub(crate) fn between<S: Simd>(a: &Quats<S>, b: &Quats<S>) -> Quats<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pose::BLOCK;
     use crate::reference;
-    use crate::simd::{Dispatch, dispatch, load, store};
+    use crate::simd::{BLOCK, Dispatch, dispatch, load, store};
     use crate::testing::{Random, assert_close, assert_portable, tries};
     use std::vec::Vec;
 

@@ -51,7 +51,7 @@ fn splat(x: f32) -> f32x4<Fallback> {
     f32x4::splat(Fallback::new(), x)
 }
 
-/// The sine of an angle from 0 to π/2, radians, within 1.8e-7. Elsewhere it is no sine: see [`sin_cos`](super::scalar::sin_cos).
+/// The sine of an angle from 0 to π/2, radians, within 1.8e-7. Elsewhere it is no sine: see [`sin_cos`](super::sin_cos).
 #[inline]
 #[must_use]
 pub fn sin_half_pi(x: f32) -> f32 {
@@ -59,7 +59,7 @@ pub fn sin_half_pi(x: f32) -> f32 {
 }
 
 /// The angle of the vector `(x, y)`, both positive or one of them zero: from 0 to π/2, radians, within 1.8e-7. Elsewhere
-/// it is no angle: see [`atan2`](super::scalar::atan2).
+/// it is no angle: see [`atan2`](super::atan2).
 #[inline]
 #[must_use]
 pub fn atan_positive(y: f32, x: f32) -> f32 {
@@ -77,8 +77,7 @@ pub fn reciprocal_sqrt(x: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pose::Lanes;
-    use crate::simd::{Dispatch, Isa, Numeric, dispatch, load, store};
+    use crate::simd::{Dispatch, Isa, Lanes, Numeric, dispatch, load, store};
     use crate::testing::{Random, assert_close, tries};
     use core::f32::consts::FRAC_PI_2;
 

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::pose::Mirror;
 use crate::clip::{RawClip, Target, Track};
 use crate::error::Error;
-use crate::pose::BLOCK;
+use crate::simd::BLOCK;
 
 /// The mirror image of a clip: sampled, it gives the [`mirror`](super::mirror) image of what the clip gives.
 ///

@@ -25,8 +25,8 @@ use crate::error::Error;
 use crate::math::Transform;
 use crate::math::quats::{Quat64, conjugate, product, rotate};
 use crate::math::vectors::normalize;
-use crate::pose::{BLOCK, Lanes, Pose, PoseBlock};
-use crate::simd::{Mode, dispatch, load_all, store_all};
+use crate::pose::{Pose, PoseBlock};
+use crate::simd::{BLOCK, Lanes, Mode, dispatch, load_all, store_all};
 use crate::skeleton::Skeleton;
 
 /// A rotation, and -1 where all axes are turned round besides: every rotation and reflection.

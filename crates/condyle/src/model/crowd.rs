@@ -9,8 +9,8 @@ use fearless_simd::{f32x4, f32x8, prelude::*};
 use crate::convert::rows::{mul_row, transform_rows};
 use crate::error::Error;
 use crate::math::Affine;
-use crate::pose::{BLOCK, Lanes, Pose, PoseBlock};
-use crate::simd::{Mode, dispatch, transpose_halves};
+use crate::pose::{Pose, PoseBlock};
+use crate::simd::{BLOCK, Lanes, Mode, dispatch, transpose_halves};
 use crate::skeleton::Skeleton;
 
 /// Instances that are worked on together.

@@ -13,8 +13,8 @@ pub use self::subtree::local_to_model_subtree;
 use crate::convert::rows::{Matrices, block_to_matrices};
 use crate::error::Error;
 use crate::math::Affine;
-use crate::pose::{BLOCK, Pose, PoseBlock};
-use crate::simd::{Mode, dispatch};
+use crate::pose::{Pose, PoseBlock};
+use crate::simd::{BLOCK, Mode, dispatch};
 use crate::skeleton::Skeleton;
 use rows::{load_rows, place_joints};
 

@@ -4,8 +4,7 @@ use fearless_simd::{f32x4, mask32x4, prelude::*};
 
 use crate::convert::rows::{Matrices, mul_row};
 use crate::math::Affine;
-use crate::pose::BLOCK;
-use crate::simd::{Mode, spread, transpose};
+use crate::simd::{BLOCK, Mode, spread, transpose};
 
 /// Three rows of four.
 pub(super) type Rows<S> = [f32x4<S>; 3];

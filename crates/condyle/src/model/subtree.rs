@@ -6,8 +6,8 @@ use super::rows::{load_rows, place_joints};
 use crate::convert::rows::{Matrices, block_to_matrices};
 use crate::error::Error;
 use crate::math::Affine;
-use crate::pose::{BLOCK, Pose, PoseBlock};
-use crate::simd::{Mode, dispatch};
+use crate::pose::{Pose, PoseBlock};
+use crate::simd::{BLOCK, Mode, dispatch};
 use crate::skeleton::Skeleton;
 
 /// Places one joint and its descendants anew, after their local transforms have changed.

@@ -10,8 +10,8 @@ use crate::clip::spline::{Degree, Taps};
 use crate::clip::{Clip, Place, Target};
 use crate::error::Error;
 use crate::math::{Transform, quats};
-use crate::pose::{BLOCK, Pose, PoseBlock};
-use crate::simd::{Dispatch, dispatch};
+use crate::pose::{Pose, PoseBlock};
+use crate::simd::{BLOCK, Dispatch, dispatch};
 use crate::skeleton::Skeleton;
 
 fn check(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32) -> Result<(), Error> {

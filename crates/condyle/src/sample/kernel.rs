@@ -13,8 +13,8 @@ use crate::clip::layout::{Class, FIRST_STEP, JOINT_BITS, Kind, OFFSET, Placed, S
 use crate::clip::spline::{Degree, Taps};
 use crate::interpolate::{OneFactor, straight};
 use crate::math::exp_map;
-use crate::pose::{BLOCK, Lanes, PoseBlock};
-use crate::simd::{Mode, load_all, store_all, transpose_halves};
+use crate::pose::PoseBlock;
+use crate::simd::{BLOCK, Lanes, Mode, load_all, store_all, transpose_halves};
 
 /// Which joints are wanted, if not all.
 #[derive(Clone, Copy)]

@@ -9,8 +9,8 @@ use crate::clip::{Interpolation, RawClip, Target, Track};
 use crate::error::Error;
 use crate::interpolate::{slerp_block, vector_block};
 use crate::math::quats::{ROUNDED, slerp_f64};
-use crate::pose::{BLOCK, Lanes, Pose, PoseBlock};
-use crate::simd::{Mode, dispatch};
+use crate::pose::{Pose, PoseBlock};
+use crate::simd::{BLOCK, Lanes, Mode, dispatch};
 use crate::skeleton::Skeleton;
 
 /// Remembers where in a [`RawClip`] the last sample was, so that playing on finds its keys at once.

@@ -5,8 +5,8 @@ use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 use super::quads::Quads;
 use crate::error::Error;
 use crate::math::{Affine, JointMat, JointQuat};
-use crate::pose::{BLOCK, Lanes, Pose, PoseBlock};
-use crate::simd::{Mode, dispatch};
+use crate::pose::{Pose, PoseBlock};
+use crate::simd::{BLOCK, Lanes, Mode, dispatch};
 
 #[cfg(test)]
 mod tests;

@@ -7,9 +7,8 @@ use std::{vec, vec::Vec};
 
 use super::*;
 use crate::math::Transform;
-use crate::pose::BLOCK;
 use crate::reference;
-use crate::simd::{Dispatch, Isa, Numeric};
+use crate::simd::{BLOCK, Dispatch, Isa, Numeric};
 use crate::testing::{Random, SIZES, assert_close, assert_portable, tries, worst};
 
 /// The methods, with a handful of the numbers of terms.

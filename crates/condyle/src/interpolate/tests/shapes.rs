@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::math::Transform;
-use crate::pose::BLOCK;
+use crate::simd::BLOCK;
 
 /// Alone, in a pose, in a list, in place, picked from a list: the same bits.
 #[test]
