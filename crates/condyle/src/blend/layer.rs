@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::pose::Pose;
 
-/// One of the poses of a [`blend`].
+/// One of the poses of a [`blend`](super::blend).
 ///
 /// ```
 /// use condyle::{Layer, Pose};

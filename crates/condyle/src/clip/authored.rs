@@ -61,8 +61,9 @@ impl<'a> Authored<'a> {
         if self.interpolation == Some(Interpolation::CubicSpline) { 3 } else { 1 }
     }
 
-    /// Finds out whether all that [`at`](Self::at) relies on is so, and where the track's bytes end. Tracks stand one behind another,
-    /// the first at `from`. The clip has so many joints and sets; `set` tells what one of these drives, and how many numbers it has.
+    /// Finds out whether all that [`at`](Self::at) relies on is so, and where the track's bytes end. Tracks stand one
+    /// behind another, the first at `from`. The clip has so many joints and sets; `set` tells what one of these drives,
+    /// and how many numbers it has.
     pub(crate) fn check(
         &self,
         (at, from): (usize, usize),

@@ -1,4 +1,4 @@
-//! Clips: as they were authored, and as they are played, one block of bytes, checked once and then read where it lies.
+//! Clips as they were authored, and compressed: one block of bytes, checked once and then read where it lies.
 
 pub(crate) mod authored;
 pub(crate) mod keys;

@@ -20,9 +20,9 @@ pub(super) const NO_MODEL: u32 = u32::MAX;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EntryKind {
-    /// A [`Skeleton`].
+    /// A [`Skeleton`](crate::skeleton::Skeleton).
     Skeleton,
-    /// A [`PlacedMesh`].
+    /// A [`PlacedMesh`](super::PlacedMesh).
     Mesh,
     /// A compressed clip.
     Clip,

@@ -11,8 +11,8 @@ impl Method {
     /// For factors in [0, 1] and unit quaternions up to `max_angle` apart: radians, as vectors, which is half of the
     /// rotation between them; at most π/2, which no pair on the shorter arc exceeds, and which NaN is taken for. In the
     /// portable mode, whose products are rounded as well, it is 5e-8 more: asked is the current [`Dispatch`].
-    /// docs/accuracy.md lists the bounds beside what was measured. Along [`Arc::AsGiven`] ends may be nearly opposite, which
-    /// magnifies what is lost to rounding: 4e-7 over the length of their sum.
+    /// docs/accuracy.md lists the bounds beside what was measured. Along [`Arc::AsGiven`](super::Arc::AsGiven) ends may be
+    /// nearly opposite, which magnifies what is lost to rounding: 4e-7 over the length of their sum.
     #[must_use]
     pub fn error_bound(self, max_angle: f32) -> f64 {
         let products = match Dispatch::current().numeric() {

@@ -106,7 +106,7 @@ impl Maps {
     };
 }
 
-/// How the joints of a skeleton mirror each other; for [`mirror`], [`mirror_in_place`] and [`mirror_clip`].
+/// How the joints of a skeleton mirror each other; for [`mirror`], [`mirror_in_place`] and [`mirror_clip`](super::mirror_clip).
 ///
 /// The plane goes through the origin of model space. Poses are mirrored as movements away from the rest pose, which
 /// should be as symmetric as the character is; the axes of the joints may point wherever they do on either side, also
@@ -148,8 +148,9 @@ pub struct Mirror {
 impl Mirror {
     /// Finds what each joint's transforms are multiplied by.
     ///
-    /// `pairs` holds the joints of which one does what the other did; [`mirror_pairs`] makes them from names. `normal`
-    /// is the direction across the plane, of any length: `[1.0, 0.0, 0.0]` for a character that looks along z.
+    /// `pairs` holds the joints of which one does what the other did; [`mirror_pairs`](super::mirror_pairs) makes them
+    /// from names. `normal` is the direction across the plane, of any length: `[1.0, 0.0, 0.0]` for a character that
+    /// looks along z.
     ///
     /// # Errors
     /// [`Error::NoDirection`] if `normal` is 0 or not finite; [`Error::Index`] if a pair names a joint that the skeleton
