@@ -368,7 +368,10 @@ mod tests {
         let named = |function: &str| Some(("avx2".to_owned(), function.to_owned(), 3));
         assert_eq!(found("condyle::skin::skin"), named("skin::skin"));
         assert_eq!(found("condyle::blend::few<1>"), named("blend::few<1>"));
-        assert_eq!(found("<condyle::interpolate::Uniform>::blocks"), named("interpolate::Uniform::blocks"));
+        assert_eq!(
+            found("<condyle::interpolate::plan::Uniform>::blocks"),
+            named("interpolate::plan::Uniform::blocks")
+        );
         assert_eq!(found("other::kernel"), None);
     }
 }

@@ -26,7 +26,7 @@ usage: cargo xtask COMMAND
   ci --only NAME                    those whose name begins with NAME
   ci --strict                       fails where a check is skipped for want of a tool
   asm [--update]                    the machine code of the kernels against docs/asm.md
-  tables                            fits the weights of slerp and of Eberly's series in crates/condyle/src
+  tables                            fits the weights of slerp and of Eberly's series in crates/condyle/src/interpolate
   fuzz TARGET [--seconds N]         one fuzz target, a minute unless told otherwise
 ";
 

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::Error;
+use crate::error::Error;
 
 /// A number that tells bytes that were damaged from those that were written: of two strings of one length that differ
 /// within eight bytes at a multiple of eight it is never the same. It is no protection against intent.

@@ -84,33 +84,19 @@ mod bytes;
 mod clip;
 mod container;
 mod convert;
-mod decompose;
-mod eberly_table;
 mod encode;
 mod error;
-mod events;
-mod exp_map;
-#[cfg(feature = "mint")]
-mod interop;
 mod interpolate;
-mod joint_quat;
 mod mesh;
 mod mirror;
 mod model;
-mod morph;
 mod motion;
-mod palette;
-mod playback;
+mod play;
 mod pose;
-mod rigid;
 mod sample;
 mod simd;
 mod skeleton;
 mod skin;
-mod slerp_table;
-mod sums;
-mod sync;
-mod track;
 
 #[cfg(any(test, feature = "reference"))]
 pub mod reference;
@@ -121,7 +107,7 @@ pub mod math;
 
 pub use blend::{Ease, Fade, Inertialization, Layer, Mean, add, blend, difference, joint_mask, overlay};
 pub use bytes::checksum;
-pub use clip::Clip;
+pub use clip::{Clip, Interpolation, RawClip, Target, Track};
 pub use container::{
     Container, ContainerReader, ContainerWriter, Entry, EntryKind, MeshPlacement, PlacedMesh,
 };
@@ -129,34 +115,31 @@ pub use convert::{
     joints_to_columns, joints_to_matrices, matrices_to_joints, matrices_to_pose, pose_to_columns,
     pose_to_matrices,
 };
-pub use decompose::{Polar, Transform64};
 pub use encode::{Effort, EncodeOptions, Encoded, Encoding, JointError, Measured, Shell, encode};
 pub use error::Error;
-pub use events::{Event, Events, Head, Passed, PassedEvents};
 pub use interpolate::{
     Arc, Degree, Factor, Interpolator, Method, Selection, Terms, align_keys, interpolate, interpolate_joints,
     interpolate_joints_in_place, interpolate_joints_through, interpolate_poses, interpolate_poses_in_place,
     interpolate_poses_through, interpolate_through, middle, slerp_vectors,
 };
-pub use joint_quat::{JointMat, JointQuat};
+pub use math::decompose::{Polar, Transform64};
+pub use math::joint_quat::{JointMat, JointQuat};
+pub use math::rigid::Rigid;
 pub use math::{Affine, Quat, Transform};
 pub use mesh::{AtMost, Influences, MorphTarget, Skin, SkinnedMesh, VertexSlices, VertexSlicesMut, Vertices};
 pub use mirror::{Mirror, mirror, mirror_clip, mirror_in_place, mirror_pairs};
 pub use model::{CrowdBuffer, local_to_model, local_to_model_crowd, local_to_model_subtree, model_to_local};
-pub use morph::morph;
 pub use motion::{
     MotionRotation, RootMotion, RootMotionOptions, blend_motion, extract_root_motion, motion_over,
 };
-pub use palette::{NormalRule, Palette, PaletteMatrix, palette};
-pub use playback::{Looping, Moment};
-pub use pose::{Lanes, Pose, PoseBlock};
-pub use rigid::Rigid;
+pub use play::{Event, Events, Head, Looping, Moment, Passed, PassedEvents, SyncTrack, follow, sync_speed};
+pub use pose::{Pose, PoseBlock};
 pub use sample::{
     Character, RawCursor, sample, sample_crowd, sample_joint, sample_masked, sample_raw, sample_raw_set,
     sample_set, sample_sets,
 };
-pub use simd::{Dispatch, Isa, Numeric};
+pub use simd::{Dispatch, Isa, Lanes, Numeric};
 pub use skeleton::{Joint, NO_PARENT, Skeleton};
-pub use skin::{WeightedBases, bitangents, skin, skin_positions};
-pub use sync::{SyncTrack, follow, sync_speed};
-pub use track::{Interpolation, RawClip, Target, Track};
+pub use skin::{
+    NormalRule, Palette, PaletteMatrix, WeightedBases, bitangents, morph, palette, skin, skin_positions,
+};

@@ -3,7 +3,8 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::{Affine, Error};
+use crate::error::Error;
+use crate::math::Affine;
 
 /// Vertex attributes, one array each.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -3,14 +3,10 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::math::worst;
-use crate::{Affine, Error, JointQuat, Skeleton, Transform};
-
-/// Joints per [`PoseBlock`]: 1, 4, 8 and 16 lanes all divide it, so no kernel has a tail.
-pub(crate) const BLOCK: usize = 16;
-
-/// One component of sixteen joints.
-pub type Lanes = [f32; BLOCK];
+use crate::error::Error;
+use crate::math::scalar::worst;
+use crate::math::{Affine, JointQuat, Transform};
+use crate::simd::{BLOCK, Lanes};
 
 /// The local transforms of sixteen joints, one array per component.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -81,12 +77,6 @@ impl Pose {
     #[must_use]
     pub fn identity(joint_count: usize) -> Self {
         Self { blocks: vec![PoseBlock::IDENTITY; joint_count.div_ceil(BLOCK)], joint_count }
-    }
-
-    /// The rest pose of a skeleton.
-    #[must_use]
-    pub fn rest(skeleton: &Skeleton) -> Self {
-        skeleton.rest().clone()
     }
 
     /// From one transform per joint.

@@ -4,8 +4,10 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::track::is_near_unit;
-use crate::{Error, Pose, Transform};
+use crate::error::Error;
+use crate::math::Transform;
+use crate::math::quats::is_near_unit;
+use crate::pose::Pose;
 
 /// A hierarchy of joints, parents stored before their children.
 ///
@@ -165,6 +167,14 @@ fn depth_first(parents: &[u16]) -> (Vec<u16>, Vec<u16>, Vec<u16>) {
         order[usize::from(places[at])] = joint;
     }
     (order, places, sizes)
+}
+
+impl Pose {
+    /// The rest pose of a skeleton.
+    #[must_use]
+    pub fn rest(skeleton: &Skeleton) -> Self {
+        skeleton.rest().clone()
+    }
 }
 
 #[cfg(test)]

@@ -3,11 +3,14 @@
 use std::format;
 use std::vec::Vec;
 
-pub(crate) use crate::math::worst;
-use crate::{
-    Affine, Dispatch, Influences, Interpolation, Joint, MorphTarget, Numeric, Pose, RawClip, Skeleton, Skin,
-    SkinnedMesh, Target, Track, Transform, Vertices,
-};
+use crate::clip::{Interpolation, RawClip, Target, Track};
+pub(crate) use crate::math::scalar::worst;
+use crate::math::vectors::normalize;
+use crate::math::{Affine, Transform};
+use crate::mesh::{Influences, MorphTarget, Skin, SkinnedMesh, Vertices};
+use crate::pose::Pose;
+use crate::simd::{Dispatch, Numeric};
+use crate::skeleton::{Joint, Skeleton};
 
 /// SplitMix64: a few exact integer operations, so that every platform sees the same data.
 pub(crate) struct Random(pub(crate) u64);
@@ -127,7 +130,7 @@ impl Random {
                 let half = [wave(0, t), wave(1, t), wave(2, t) + spin * t].map(f64::from);
                 let turn = crate::reference::quat_exp(half);
                 let mut q = crate::reference::quat_product(rest.rotation.map(f64::from), turn);
-                crate::math::normalize(&mut q);
+                normalize(&mut q);
                 q.map(|v| v as f32)
             };
             let moved =
@@ -229,9 +232,9 @@ pub(crate) fn assert_portable(expected: u64, run: impl Fn(&mut Hash)) {
 
 mod portable_bits {
     use super::*;
-    use crate::{
-        NormalRule, Palette, RawCursor, local_to_model, morph, palette, sample_raw, sample_raw_set, skin,
-    };
+    use crate::model::local_to_model;
+    use crate::sample::{RawCursor, sample_raw, sample_raw_set};
+    use crate::skin::{NormalRule, Palette, morph, palette, skin};
 
     /// The whole path on seeded characters of every size.
     fn run(hash: &mut Hash) {
@@ -253,7 +256,7 @@ mod portable_bits {
                 for t in pose.transforms() {
                     hash.add(t.rotation.iter().chain(&t.translation).chain(&t.scale));
                 }
-                sample_raw_set(&clip, crate::Target::Weights(9), seconds, &mut cursor, &mut weights)
+                sample_raw_set(&clip, crate::clip::Target::Weights(9), seconds, &mut cursor, &mut weights)
                     .expect("sizes agree");
                 hash.add(&weights);
                 local_to_model(&skeleton, &pose, &mut model).expect("sizes agree");

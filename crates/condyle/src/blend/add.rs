@@ -2,13 +2,14 @@
 
 use fearless_simd::prelude::*;
 
+use super::fixed;
+use super::layer::Layer;
 use super::rotation::{Reference, flip, shorter_log};
 use super::share::{Shares, Total, masked_weight, nan_or_zero};
-use super::{Layer, fixed};
-use crate::exp_map::between;
-use crate::pose::{BLOCK, PoseBlock};
-use crate::simd::{Mode, dispatch, load, load_all, store, store_all};
-use crate::{Error, Pose};
+use crate::error::Error;
+use crate::math::exp_map::between;
+use crate::pose::{Pose, PoseBlock};
+use crate::simd::{BLOCK, Mode, dispatch, load, load_all, store, store_all};
 
 /// What `pose` differs by from `reference`: a pose to be [`add`]ed to others.
 ///

@@ -6,8 +6,8 @@
 use fearless_simd::prelude::*;
 
 use super::rotation::Reference;
-use crate::pose::{BLOCK, Lanes, PoseBlock};
-use crate::simd::{Mode, load, load_all, store_all};
+use crate::pose::PoseBlock;
+use crate::simd::{BLOCK, Lanes, Mode, load, load_all, store_all};
 
 /// One layer: its blocks and its share.
 pub(super) type Part<'a> = (&'a [PoseBlock], f32);

@@ -8,8 +8,8 @@ use fearless_simd::prelude::*;
 
 use super::rotation::{Reference, shorter_log};
 use super::share::{Shares, Sums, exponent, nan_or_zero, nearest, power_above};
-use crate::pose::{BLOCK, Lanes, PoseBlock};
-use crate::simd::{Mode, load, store, store_all};
+use crate::pose::PoseBlock;
+use crate::simd::{BLOCK, Lanes, Mode, load, store, store_all};
 
 /// `G` groups of lanes of a block of sixteen joints: loops over the layers cost less per joint when there are two.
 struct Groups<'a, S: Simd, const G: usize> {

@@ -21,11 +21,12 @@ use alloc::vec::Vec;
 use fearless_simd::prelude::*;
 
 use super::rotation::Reference;
-use crate::decompose::dot;
+use crate::error::Error;
+use crate::math::Transform;
 use crate::math::quats::{conjugate, log, near, product};
-use crate::pose::{BLOCK, Lanes, PoseBlock};
-use crate::simd::{Mode, dispatch, load, store, store_all};
-use crate::{Error, Pose, Transform};
+use crate::math::vectors::dot;
+use crate::pose::{Pose, PoseBlock};
+use crate::simd::{BLOCK, Lanes, Mode, dispatch, load, store, store_all};
 
 /// Seconds that are none: differences over less are the rounding of f32.
 const INSTANT: f32 = 1e-6;

@@ -2,7 +2,8 @@
 
 use alloc::vec::Vec;
 
-use crate::{Error, Skeleton};
+use crate::error::Error;
+use crate::skeleton::Skeleton;
 
 /// A mask from the joints where parts of a character begin: one factor per joint, for a [`Layer`](crate::Layer).
 ///
@@ -71,7 +72,8 @@ pub fn joint_mask(skeleton: &Skeleton, roots: &[(u16, f32)], feather: u16) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Joint, Transform};
+    use crate::math::Transform;
+    use crate::skeleton::Joint;
     use std::string::String;
 
     /// Hips; spine 1 to 4 with the head on top; an arm 5, 6 from joint 3; a leg 7, 8; and another root 9.

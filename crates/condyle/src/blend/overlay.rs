@@ -1,8 +1,9 @@
 //! One pose over another: what a mask names, or everything at once for a cross-fade.
 
-use super::Layer;
-use crate::interpolate::interpolate_masked;
-use crate::{Error, Method, Pose, Selection, interpolate_poses};
+use super::layer::Layer;
+use crate::error::Error;
+use crate::interpolate::{Method, Selection, interpolate_masked, interpolate_poses};
+use crate::pose::Pose;
 
 /// Lays a pose over another one: `below` where the layer's weight times mask is 0, the layer where it is 1, in between the
 /// mix of the two along the shorter arc.

@@ -3,9 +3,8 @@
 use fearless_simd::prelude::*;
 
 use super::share::nan_or_zero;
-use crate::exp_map::{between, exp, log, product};
-use crate::pose::Lanes;
-use crate::simd::{Mode, load_all};
+use crate::math::exp_map::{between, exp, log, product};
+use crate::simd::{Lanes, Mode, load_all};
 
 /// Rotations seen from those of the reference, in one group of lanes.
 pub(super) struct Reference<S: Simd, M> {

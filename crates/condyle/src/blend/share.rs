@@ -2,8 +2,8 @@
 
 use fearless_simd::prelude::*;
 
-use super::Layer;
-use crate::pose::BLOCK;
+use super::layer::Layer;
+use crate::simd::BLOCK;
 
 /// The exponent of a float, which all of infinity's and NaN's bits reach or exceed.
 pub(super) const EXPONENT: i32 = 0x7F80_0000;

@@ -1,8 +1,9 @@
 //! Where in the bytes of a clip each thing stands. `docs/format.md` says the same in words.
 
+use super::raw::Target;
+use super::spline::Degree;
 use crate::bytes::{checksum, u16_at, u32_at, u64_at};
-use crate::clip::spline::Degree;
-use crate::{Error, Target};
+use crate::error::Error;
 
 pub(crate) const MAGIC: [u8; 4] = *b"CLIP";
 pub(crate) const VERSION: u16 = 1;

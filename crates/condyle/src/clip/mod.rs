@@ -1,18 +1,21 @@
-//! Clips as they are played: one block of bytes, checked once and then read where it lies.
+//! Clips as they were authored, and compressed: one block of bytes, checked once and then read where it lies.
 
-pub(crate) mod exact;
+pub(crate) mod authored;
+pub(crate) mod keys;
 pub(crate) mod layout;
+mod raw;
 pub(crate) mod spline;
 
 use alloc::vec::Vec;
 
 use crate::bytes::{u16_at, u32_at};
-use crate::{Error, Event, Events, Target, Track};
-use exact::Exact;
+use crate::error::Error;
+use authored::Authored;
 use layout::{
     Class, EVENT, EXACT, HEADER, Header, JOINT_BITS, Kind, MAGIC, MAX_BITS, MOST_FRAMES, MOST_PLACES,
     MOST_VALUE_TRACKS, MOTION, SEGMENT, SET, Segment, VERSION, WIDE, WIDTH, WINDOW, set_tracks, value,
 };
+pub use raw::{Interpolation, RawClip, Target, Track};
 use spline::Degree;
 
 const WHAT: &str = "a clip";
@@ -75,7 +78,8 @@ impl<'a> Clip<'a> {
         let mut before = None;
         for at in 0..clip.header.exact_count {
             let track = clip.exact(at);
-            end = track.check(at, end, &clip)?;
+            let set = |at| (clip.set_target(at), clip.set(at).2);
+            end = track.check((at, end), (clip.header.joint_count, clip.header.set_count), set)?;
             if before >= Some(track.target()) {
                 let expected = "one for each target, in the order of kinds and indices";
                 return Err(value("authored tracks", at, track.index, expected));
@@ -432,27 +436,6 @@ impl<'a> Clip<'a> {
         Some((seconds, core::str::from_utf8(name).ok()?))
     }
 
-    /// All events, ready for [`Events::passed`]. Allocates: once for each clip, not for each frame.
-    ///
-    /// ```
-    /// use condyle::{Clip, EncodeOptions, Event, RawClip, Skeleton, encode};
-    ///
-    /// let raw = RawClip::new("still".into(), vec![], vec![])?;
-    /// let events = vec![Event { seconds: 0.0, name: "appears".into() }];
-    /// let options = EncodeOptions { events, ..EncodeOptions::default() };
-    /// let encoded = encode(&raw, &Skeleton::new([])?, &options, &mut |_| ())?;
-    /// let clip = Clip::from_bytes(&encoded.bytes)?;
-    /// assert_eq!(clip.event(0), Some((0.0, "appears")));
-    /// assert_eq!(clip.events().as_slice(), options.events);
-    /// # Ok::<(), condyle::Error>(())
-    /// ```
-    #[must_use]
-    pub fn events(&self) -> Events {
-        let all = (0..self.event_count()).filter_map(|at| self.event(at));
-        let all = all.map(|(seconds, name)| Event { seconds, name: name.into() });
-        Events::in_order(self.duration(), all.collect())
-    }
-
     /// Where the events begin: behind the tracks that are kept as they were authored.
     fn events_place(&self) -> usize {
         let last = self.header.exact_count.checked_sub(1);
@@ -502,18 +485,18 @@ impl<'a> Clip<'a> {
     }
 
     /// A track that is kept as it was authored.
-    pub(crate) fn exact(&self, at: usize) -> Exact<'a> {
-        Exact::read(self.bytes, self.header.exacts() + EXACT * at)
+    pub(crate) fn exact(&self, at: usize) -> Authored<'a> {
+        Authored::read(self.bytes, self.header.exacts() + EXACT * at)
     }
 
     /// The tracks that are kept as they were authored.
-    pub(crate) fn exacts(&self) -> impl Iterator<Item = Exact<'a>> + use<'a> {
+    pub(crate) fn exacts(&self) -> impl Iterator<Item = Authored<'a>> + use<'a> {
         let clip = *self;
         (0..self.header.exact_count).map(move |at| clip.exact(at))
     }
 
     /// The one for a joint or a set.
-    pub(crate) fn exact_of(&self, kind: Kind, index: usize) -> Option<Exact<'a>> {
+    pub(crate) fn exact_of(&self, kind: Kind, index: usize) -> Option<Authored<'a>> {
         let (mut low, mut high) = (0, self.header.exact_count);
         while low < high {
             let middle = low.midpoint(high);

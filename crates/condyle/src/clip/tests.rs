@@ -6,8 +6,10 @@ use std::vec::Vec;
 use super::layout::OFFSET;
 use super::*;
 use crate::encode::made::{Made, made};
+use crate::pose::Pose;
+use crate::sample::{sample, sample_masked, sample_set, sample_sets};
+use crate::skeleton::Skeleton;
 use crate::testing::{Random, tries};
-use crate::{Pose, Skeleton, sample, sample_masked, sample_set, sample_sets};
 
 /// Puts in the length and the checksum that the bytes should have.
 fn repair(bytes: &mut [u8]) {
@@ -73,7 +75,7 @@ fn play(bytes: &[u8], case: &str) -> bool {
         }
         assert!(clip.motion_at(seconds.into()).is_finite(), "{case} at {seconds}");
     }
-    assert!(clip.motion_over(crate::Looping::Wrap, -1.5, 1e9).is_ok(), "{case}");
+    assert!(clip.motion_over(crate::play::Looping::Wrap, -1.5, 1e9).is_ok(), "{case}");
     assert_eq!(clip.events().as_slice().len(), clip.event_count(), "{case}");
     assert!(clip.rate() >= 0.0 && clip.frame_count() <= u32::MAX as usize, "{case}");
     true

@@ -4,10 +4,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::bytes::{Source, put_floats, put_u16s, put_u32s};
-use crate::{
-    Affine, Error, Influences, Joint, MorphTarget, NO_PARENT, Skeleton, Skin, SkinnedMesh, Transform,
-    Vertices,
-};
+use crate::error::Error;
+use crate::math::{Affine, Transform};
+use crate::mesh::{Influences, MorphTarget, Skin, SkinnedMesh, Vertices};
+use crate::skeleton::{Joint, NO_PARENT, Skeleton};
 
 /// Triangles of a model, and what moves them.
 ///

@@ -3,11 +3,11 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{
-    ALIGNMENT, CHECKSUM, ENTRY, EntryKind, HEADER, MAGIC, MAJOR, MINOR, NO_MODEL, PlacedMesh, Raw, WORD,
-    checksum, models,
-};
-use crate::{Error, Skeleton};
+use super::models::{self, PlacedMesh};
+use super::table::{ALIGNMENT, CHECKSUM, ENTRY, EntryKind, HEADER, MAGIC, MAJOR, MINOR, NO_MODEL, Raw, WORD};
+use crate::bytes::checksum;
+use crate::error::Error;
+use crate::skeleton::Skeleton;
 
 /// Collects entries, then writes them all.
 ///

@@ -1,9 +1,9 @@
 //! Vectors and matrices in f64, by plain arithmetic: the same bits on every platform.
 
-use crate::Transform64;
-use crate::decompose::{cross, dot};
+use crate::math::Transform64;
 use crate::math::quats::{self, Quat64, conjugate, product};
-use crate::math::{atan2_f64, sqrt_f64};
+use crate::math::scalar::{atan2_f64, sqrt_f64};
+use crate::math::vectors::{cross, dot};
 
 pub(super) type Vector = [f64; 3];
 

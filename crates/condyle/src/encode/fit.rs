@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::clip::spline::{Degree, Taps};
-use crate::math::sqrt_f64;
+use crate::math::scalar::sqrt_f64;
 
 /// How many diagonals the matrix of a fit has beside the main one.
 const BAND: usize = 3;

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use super::algebra::{Vector, add, length, subtract};
-use crate::decompose::{cross, dot};
+use crate::math::vectors::{cross, dot};
 
 /// How thin a body is taken to be that has no thickness, for its size.
 const THIN: f64 = 1e-3;

@@ -8,8 +8,9 @@ use super::sets::value_tracks;
 use super::write::{self, Curves, Parts, Set};
 use crate::clip::layout::{Header, JOINT_BITS, Kind, MOTION, WIDE, step};
 use crate::clip::spline::Degree;
+use crate::clip::{Target, Track};
+use crate::play::Event;
 use crate::testing::Random;
-use crate::{Event, Target, Track};
 
 /// What a made clip is to hold.
 #[derive(Debug, Clone, Copy)]

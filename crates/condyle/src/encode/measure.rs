@@ -4,44 +4,17 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::algebra::{Matrix, length, subtract};
-use super::{Job, SEGMENT_PLACES, search, source};
-use crate::math::{is_loose, normalize, quats};
-use crate::sample::sample_by;
-use crate::{Clip, Dispatch, Error, Pose, Rigid, Target, Transform64, sample_sets};
-
-/// The greatest error of a joint's points.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct JointError {
-    /// The distance, in the skeleton's units.
-    pub error: f32,
-    /// When, in seconds.
-    pub seconds: f32,
-    /// Which point of the joint's shell.
-    pub point: usize,
-}
-
-/// What a decoded clip is off by: distances in model space, in the skeleton's units; in the portable mode, so that it is the same everywhere.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Measured {
-    /// The greatest of all, at the frames and where they were held between them.
-    pub error_max: f32,
-    /// 99 of 100 joints are no farther from their places, counted at each frame; up to half a percent above.
-    pub error_p99: f32,
-    /// The greatest between the frames; 0 if they were held at the frames only.
-    pub error_between_max: f32,
-    /// The joint that has the greatest.
-    pub joint: usize,
-    /// When, in seconds.
-    pub seconds: f32,
-    /// Of each joint.
-    pub joints: Vec<JointError>,
-    /// The greatest at each frame.
-    pub frames: Vec<f32>,
-    /// The greatest error of a morph weight or a named value, and whose it is.
-    pub value_error_max: f32,
-    /// What has the greatest error of a value, if any is off.
-    pub value_target: Option<Target>,
-}
+use super::options::{JointError, Measured};
+use super::task::{Job, SEGMENT_PLACES};
+use super::{search, source};
+use crate::clip::Clip;
+use crate::error::Error;
+use crate::math::quats::{self, is_loose};
+use crate::math::vectors::normalize;
+use crate::math::{Rigid, Transform64};
+use crate::pose::Pose;
+use crate::sample::{sample_by, sample_sets};
+use crate::simd::Dispatch;
 
 /// Decodes a clip at all moments where errors are held, and compares.
 pub(super) fn measure(job: &Job<'_>, clip: &Clip<'_>) -> Result<Measured, Error> {

@@ -14,6 +14,7 @@ mod sets;
 mod shares;
 mod shell;
 mod source;
+mod task;
 mod turn;
 mod write;
 
@@ -24,19 +25,20 @@ use crate::clip::layout::{
     EXACT, Header, JOINT_BITS, Kind, MOST_FRAMES, MOST_PLACES, MOST_VALUE_TRACKS, MOTION, WIDE,
 };
 use crate::clip::spline::Degree;
-use crate::math::{is_loose, normalize};
-use crate::{
-    Clip, Error, Events, Interpolation, RawClip, RootMotion, RootMotionOptions, Skeleton, Target, Track,
-    Transform64, extract_root_motion,
-};
+use crate::clip::{Clip, Interpolation, RawClip, Target, Track};
+use crate::error::Error;
+use crate::math::Transform64;
+use crate::math::quats::is_loose;
+use crate::math::vectors::normalize;
+use crate::motion::{RootMotion, RootMotionOptions, extract_root_motion};
+use crate::play::Events;
+use crate::skeleton::Skeleton;
 use fit::Shape;
-pub use measure::{JointError, Measured};
-use motion::Motion;
-pub use options::{Effort, EncodeOptions, Encoded, Encoding, Shell};
-use search::{Found, JointFacts, Task};
+pub use options::{Effort, EncodeOptions, Encoded, Encoding, JointError, Measured, Shell};
 use sets::{sets, value_tracks};
-use shares::{ROUNDS, Share, graded, tighten};
-use write::{Curves, Parts, Set};
+use shares::{ROUNDS, graded, tighten};
+use task::{Found, Job, JointFacts, Motion, SEGMENT_PLACES, Share, Task, less};
+use write::{Curves, Parts};
 
 /// Compresses a clip: the fewest bytes that keep every point of the shell within the budget of its place.
 ///
@@ -143,29 +145,8 @@ fn compress(job: &Job<'_>, progress: &mut dyn FnMut(f32)) -> Result<Encoded, Err
     Ok(best)
 }
 
-/// Joints at moments that a segment is planned for, so that one of many joints takes no more memory than a long one of few.
-const SEGMENT_PLACES: usize = 1 << 20;
 /// Moments for each frame where errors are held between them.
 const BETWEEN: usize = 4;
-
-/// What does not change while segments are tried.
-struct Job<'a> {
-    clip: &'a RawClip,
-    skeleton: &'a Skeleton,
-    options: &'a EncodeOptions,
-    joints: Vec<JointFacts>,
-    tracks: Vec<source::JointTracks<'a>>,
-    sets: Vec<Set>,
-    set_tracks: Vec<&'a Track>,
-    events: Events,
-    motion: Option<Motion>,
-    rate: f32,
-    frames: usize,
-    /// Moments for each frame.
-    moments: usize,
-    /// How far the character reaches from the origin, at rest.
-    size: f64,
-}
 
 impl<'a> Job<'a> {
     /// `motion` is what was taken out of the clip, and at which joint.
@@ -367,16 +348,6 @@ impl<'a> Job<'a> {
         (0..joints.len()).find(|&joint| measured.joints[joint].error > budget(joint) && is_curved(joint))
     }
 
-    /// The moments of a segment, in seconds.
-    fn seconds(&self, first: usize, frames: usize) -> Vec<f64> {
-        let (start, end) = (f64::from(self.clip.start()), f64::from(self.clip.end()));
-        let all = (self.frames * self.moments).max(1) as f64;
-        let from = first * self.moments;
-        (from..=from + frames * self.moments)
-            .map(|moment| start + moment as f64 / all * (end - start))
-            .collect()
-    }
-
     /// The kinds of curves for a segment: few keys first.
     fn shapes(&self, frames: usize) -> Vec<Shape> {
         if frames == 0 {
@@ -551,12 +522,6 @@ impl<'a> Job<'a> {
 
 /// How often one joint and what is above it, or one set, is stored as authored, before all are.
 const MOST_GIVEN_UP: usize = 6;
-
-/// A budget without what rounding takes of it, a fifth at most.
-fn less(budget: f32, rounding: f64) -> f64 {
-    let budget = f64::from(budget);
-    budget - rounding.min(budget / 5.0)
-}
 
 /// What has to be stored as authored.
 enum Failed {

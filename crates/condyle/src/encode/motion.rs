@@ -6,12 +6,14 @@ use alloc::vec::Vec;
 use super::algebra::{Vector, length, subtract};
 use super::curve::Curve;
 use super::fit::Shape;
-use super::search::{self, JointFacts, Task};
-use super::shares::{ROUNDS, Share, tighten};
-use super::{Job, source};
+use super::shares::{ROUNDS, tighten};
+use super::task::{Job, JointFacts, Motion, Share, Task};
+use super::{search, source};
 use crate::clip::layout::MAX_BITS;
 use crate::clip::spline::Degree;
-use crate::{Error, Rigid, RootMotion, Transform64};
+use crate::error::Error;
+use crate::math::{Rigid, Transform64};
+use crate::motion::RootMotion;
 
 /// What part of the budget the motion takes, wherever on the character. It has two tracks of hundreds, so little is lost by giving
 /// it few errors and the pose nearly all.
@@ -19,12 +21,6 @@ const PART: f64 = 1.0 / 16.0;
 /// What any point of the character is off by, at most, if seven points around it that are twice as far out are off by 1: the middle
 /// one by 1, and the turn at half the distance by √(3/2) / 2.
 const AROUND: f64 = 1.65;
-
-/// What was taken out of a clip.
-pub(super) struct Motion {
-    pub(super) motion: RootMotion,
-    facts: JointFacts,
-}
 
 impl Motion {
     /// Takes its part of all budgets.

@@ -2,9 +2,9 @@
 
 use alloc::vec::Vec;
 
-use super::measure::Measured;
-use super::shell;
-use crate::{Error, Event, RootMotionOptions, Skeleton, Skin, SkinnedMesh, Target};
+use crate::clip::Target;
+use crate::motion::RootMotionOptions;
+use crate::play::Event;
 
 /// Where on each joint the error is measured.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,24 +76,6 @@ impl Default for EncodeOptions {
     }
 }
 
-impl Shell {
-    /// Points around all vertices that follow each joint, of all meshes that hang on the skeleton: the farthest in 26 directions of a space in
-    /// which they spread evenly, and all of these a little farther out where others lie between them. So no vertex is farther from its
-    /// place than the worst of these points, but for what morph targets add to it.
-    ///
-    /// Joints without vertices get three points at `distance` along their axes, in the skeleton's units.
-    ///
-    /// # Errors
-    /// [`Error::Index`] if a skin names a joint that the skeleton does not have, or a mesh one that its skin does not have.
-    pub fn of_meshes<'a>(
-        skeleton: &Skeleton,
-        meshes: impl IntoIterator<Item = (&'a SkinnedMesh, &'a Skin)>,
-        distance: f32,
-    ) -> Result<Self, Error> {
-        shell::of_meshes(skeleton, meshes, distance).map(Self::Points)
-    }
-}
-
 /// How a joint's property is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -126,4 +108,38 @@ pub struct Encoded {
     /// What no curve brings under the budget, so that its keys are stored as authored; values with keys between the frames too, of which curves
     /// would cut the corners, and rotations of joints whose rest pose is of another length. Steps, which always are, are not counted.
     pub authored: Vec<Target>,
+}
+
+/// The greatest error of a joint's points.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct JointError {
+    /// The distance, in the skeleton's units.
+    pub error: f32,
+    /// When, in seconds.
+    pub seconds: f32,
+    /// Which point of the joint's shell.
+    pub point: usize,
+}
+
+/// What a decoded clip is off by: distances in model space, in the skeleton's units; in the portable mode, so that it is the same everywhere.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Measured {
+    /// The greatest of all, at the frames and where they were held between them.
+    pub error_max: f32,
+    /// 99 of 100 joints are no farther from their places, counted at each frame; up to half a percent above.
+    pub error_p99: f32,
+    /// The greatest between the frames; 0 if they were held at the frames only.
+    pub error_between_max: f32,
+    /// The joint that has the greatest.
+    pub joint: usize,
+    /// When, in seconds.
+    pub seconds: f32,
+    /// Of each joint.
+    pub joints: Vec<JointError>,
+    /// The greatest at each frame.
+    pub frames: Vec<f32>,
+    /// The greatest error of a morph weight or a named value, and whose it is.
+    pub value_error_max: f32,
+    /// What has the greatest error of a value, if any is off.
+    pub value_target: Option<Target>,
 }

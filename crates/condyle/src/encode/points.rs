@@ -4,9 +4,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::algebra::{Matrix, Vector, apply, length, subtract, turned};
-use super::search::{STILL, Task};
-use crate::Transform64;
-use crate::decompose::dot;
+use super::task::{STILL, Task};
+use crate::math::Transform64;
+use crate::math::vectors::dot;
 
 /// At most that many points of each joint that hangs on another one and does not move against it.
 const MOST_POINTS: usize = 14;

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::{RawClip, Track};
+use crate::clip::{RawClip, Track};
 
 /// Rates that keys were probably made at, where their times are rounded.
 const USUAL: [f32; 12] = [24.0, 25.0, 30.0, 48.0, 50.0, 60.0, 90.0, 100.0, 120.0, 144.0, 200.0, 240.0];
@@ -51,7 +51,7 @@ pub(super) fn is_on_frames(clip: &RawClip, track: &Track, rate: f32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Interpolation, Target};
+    use crate::clip::{Interpolation, Target};
     use std::vec;
 
     fn clip(times: &[f32]) -> RawClip {

@@ -4,89 +4,16 @@
 //! chosen so that what hangs on the joint comes to its true place. So errors do not add up down a limb; each
 //! joint makes up for those above it, and has nearly all of the budget for its own.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 use super::algebra::{Matrix, Vector, add, apply, length, subtract, turned};
-use super::curve::{Curve, cheapest, constant, scaled};
-use super::fit::Shape;
+use super::curve::{cheapest, constant};
 use super::points::{Point, hang};
-use super::shares::Share;
+use super::task::{FINE, Found, JointFacts, KEPT, STILL, Task, keep};
 use super::turn::turn;
-use super::write::RECORD;
-use crate::Transform64;
 use crate::clip::layout::Kind;
-use crate::decompose::dot;
-
-/// What is known of a joint before a segment is looked at.
-#[derive(Debug, Clone)]
-pub(super) struct JointFacts {
-    pub(super) parent: Option<usize>,
-    pub(super) rest: Transform64,
-    /// Points in the joint's own space that must stay within the budget.
-    pub(super) shell: Vec<Vector>,
-    pub(super) budget: f64,
-    /// Which of rotation, translation and scale are kept as authored.
-    pub(super) exact: [bool; 3],
-}
-
-/// A segment to be encoded.
-pub(super) struct Task<'a> {
-    pub(super) joints: &'a [JointFacts],
-    /// Per joint and moment.
-    pub(super) source: &'a [Vec<Transform64>],
-    /// The kinds of curves, those with few keys first.
-    pub(super) shapes: &'a [Shape],
-    /// One for each joint.
-    pub(super) shares: &'a [Share],
-    /// Bits of a component, at most.
-    pub(super) most_bits: u32,
-    /// Whether rotations go from key to key by nlerp, not by slerp.
-    pub(super) straight: bool,
-}
-
-/// What came of it.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Found {
-    pub(super) curves: Vec<Curve>,
-    /// What no curve serves for: a joint, and 0 for its rotation, 1 for its translation, 2 for its scale.
-    pub(super) missing: Vec<(usize, usize)>,
-    /// As asked.
-    pub(super) straight: bool,
-    /// The greatest error of each joint, as a part of its budget.
-    pub(super) errors: Vec<f64>,
-}
-
-impl Found {
-    pub(super) fn bits(&self) -> usize {
-        self.curves.iter().map(|curve| curve.bits() + 8 * RECORD).sum()
-    }
-
-    /// The joints that are beyond their budgets or have no curve, without those below them.
-    pub(super) fn failed(&self, joints: &[JointFacts]) -> Vec<usize> {
-        let mut fails: Vec<bool> = self.errors.iter().map(|&error| error > 1.0).collect();
-        for &(joint, _) in &self.missing {
-            fails[joint] = true;
-        }
-        let mut below = vec![false; joints.len()];
-        let mut topmost = Vec::new();
-        for (joint, facts) in joints.iter().enumerate() {
-            below[joint] = facts.parent.is_some_and(|parent| below[parent]);
-            if fails[joint] && !below[joint] {
-                below[joint] = true;
-                topmost.push(joint);
-            }
-        }
-        topmost
-    }
-}
-
-/// A joint hardly moves if none of its points moves by more than that part of the budget.
-pub(super) const STILL: f64 = 0.2;
-/// What the places of joints at rest are rounded to, as a part of the budget.
-pub(super) const FINE: f64 = 0.05;
-/// Rounding of f32 on the way through the decoder, as a part of the budget that is kept back.
-pub(super) const KEPT: f64 = 1.0 - 1e-4;
+use crate::math::Transform64;
+use crate::math::vectors::dot;
 
 /// Encodes a segment.
 pub(super) fn search(task: &Task<'_>) -> Found {
@@ -256,24 +183,4 @@ fn stretch(task: &Task<'_>, index: usize, points: &[Point], own: &mut [Transform
             local.scale = add(rest, shape.value(&keys, moment));
         }
     }
-}
-
-/// Keeps a curve, and returns what the decoder will make of it: its shape and its keys. Without a curve what was authored stays, and is
-/// found missing.
-pub(super) fn keep<'a>(
-    task: &Task<'a>,
-    (kind, index): (Kind, usize),
-    curve: Option<Curve>,
-    found: &mut Found,
-) -> Option<(&'a Shape, Vec<[f64; 3]>)> {
-    let Some(curve) = curve else {
-        found.missing.push((index, kind as usize));
-        return None;
-    };
-    let is_its = |shape: &&Shape| shape.degree == curve.degree && shape.intervals == curve.intervals;
-    let shape = task.shapes.iter().find(is_its)?;
-    let mut keys = Vec::new();
-    scaled(&curve.keys, curve.code, &mut keys);
-    found.curves.push(curve);
-    Some((shape, keys))
 }

@@ -5,11 +5,11 @@ use alloc::vec::Vec;
 use super::algebra::{Vector, log_near, subtract};
 use super::curve::{Curve, cheapest, constant};
 use super::fit::Shape;
-use super::search::{FINE, KEPT, STILL};
+use super::source;
+use super::task::{FINE, Job, KEPT, STILL, less};
 use super::write::Set;
-use super::{Job, less, source};
 use crate::clip::layout::{Kind, MAX_BITS, WIDTH, set_tracks};
-use crate::{RawClip, Track};
+use crate::clip::{RawClip, Track};
 
 /// How much longer the diagonal of a cube is than its edge.
 const SQRT_3: f64 = 1.732_050_807_568_877_2;

@@ -2,19 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::search::JointFacts;
-
-/// What parts of the budget the place of a joint may be off by, as its own rotation can make up for it in what follows.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Share {
-    /// By what turns above it.
-    pub(super) place: f64,
-    /// By its own translation.
-    pub(super) translation: f64,
-    /// What its points would be off by if it turned with what is above it and made up for nothing. Without it, all of that is left to it:
-    /// but between frames its own curve cannot follow everything that another kind of curve does.
-    pub(super) swing: Option<f64>,
-}
+use super::task::{JointFacts, Share};
 
 /// How often errors are shared out anew before a joint is given up.
 pub(super) const ROUNDS: usize = 20;

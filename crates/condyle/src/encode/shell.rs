@@ -3,12 +3,14 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::Shell;
 use super::algebra::{Matrix, Vector, add, apply, length, subtract};
 use super::hull::{Hull, middle};
-use crate::decompose::dot;
-use crate::math::sqrt_f64;
-use crate::{Error, Skeleton, Skin, SkinnedMesh};
+use super::options::Shell;
+use crate::error::Error;
+use crate::math::scalar::sqrt_f64;
+use crate::math::vectors::dot;
+use crate::mesh::{Skin, SkinnedMesh};
+use crate::skeleton::Skeleton;
 
 /// The points of each joint, in its own space.
 pub(super) fn points(skeleton: &Skeleton, shell: &Shell) -> Result<Vec<Vec<[f64; 3]>>, Error> {
@@ -69,8 +71,26 @@ fn along_axes(skeleton: &Skeleton, distance: f64) -> Vec<Vec<[f64; 3]>> {
     model.iter().map(of_joint).collect()
 }
 
+impl Shell {
+    /// Points around all vertices that follow each joint, of all meshes that hang on the skeleton: the farthest in 26 directions of a space in
+    /// which they spread evenly, and all of these a little farther out where others lie between them. So no vertex is farther from its
+    /// place than the worst of these points, but for what morph targets add to it.
+    ///
+    /// Joints without vertices get three points at `distance` along their axes, in the skeleton's units.
+    ///
+    /// # Errors
+    /// [`Error::Index`] if a skin names a joint that the skeleton does not have, or a mesh one that its skin does not have.
+    pub fn of_meshes<'a>(
+        skeleton: &Skeleton,
+        meshes: impl IntoIterator<Item = (&'a SkinnedMesh, &'a Skin)>,
+        distance: f32,
+    ) -> Result<Self, Error> {
+        of_meshes(skeleton, meshes, distance).map(Self::Points)
+    }
+}
+
 /// See [`Shell::of_meshes`].
-pub(super) fn of_meshes<'a>(
+fn of_meshes<'a>(
     skeleton: &Skeleton,
     meshes: impl IntoIterator<Item = (&'a SkinnedMesh, &'a Skin)>,
     distance: f32,
@@ -204,8 +224,10 @@ mod tests {
     use std::vec::Vec;
 
     use super::*;
+    use crate::math::{Affine, Transform};
+    use crate::mesh::{Influences, Vertices};
+    use crate::skeleton::Joint;
     use crate::testing::{Random, tries};
-    use crate::{Affine, Influences, Joint, Transform, Vertices};
 
     /// Vertices of all shapes of cloud, thick and thin, each of two joints: all are in the bodies around their joints' points, and those are little
     /// larger than they have to be.

@@ -2,10 +2,12 @@
 
 use alloc::vec::Vec;
 
-use crate::math::normalize;
+use crate::clip::keys::{Span, component_at, value_at};
+use crate::clip::{RawClip, Target, Track};
+use crate::math::Transform64;
 use crate::math::quats::Quat64;
-use crate::sample::{Span, component_at, value_at};
-use crate::{RawClip, Skeleton, Target, Track, Transform64};
+use crate::math::vectors::normalize;
+use crate::skeleton::Skeleton;
 
 /// What an authored clip says of one joint, if anything.
 #[derive(Debug, Clone, Copy, Default)]

@@ -6,13 +6,12 @@ use super::algebra::{Matrix, Vector, apply, log_near, solve, subtract, turned};
 use super::curve::{cheapest, constant};
 use super::fit::Shape;
 use super::points::{self, Point};
-use super::search::{FINE, Found, KEPT, STILL, Task, keep};
-use crate::Transform64;
+use super::task::{FINE, Found, KEPT, STILL, Task, keep};
 use crate::clip::layout::Kind;
 use crate::clip::spline::Degree;
-use crate::decompose::{cross, dot};
-use crate::math::normalize;
+use crate::math::Transform64;
 use crate::math::quats::{Quat64, conjugate, exp, product, rows};
+use crate::math::vectors::{cross, dot, normalize};
 
 /// How far a place that a rotation cannot reach may turn it.
 const RIDGE: f64 = 1e-3;

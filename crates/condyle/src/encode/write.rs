@@ -3,12 +3,14 @@
 use alloc::vec::Vec;
 
 use super::curve::Curve;
-use crate::clip::exact::interpolation_code;
+use crate::clip::authored::interpolation_code;
 use crate::clip::layout::{
     Class, EXACT, HEADER, Header, Kind, MAGIC, SEGMENT, SET, STRAIGHT, TURNS, VERSION, WINDOW,
 };
 use crate::clip::spline::Degree;
-use crate::{Error, Event, RawClip, Target, Track};
+use crate::clip::{RawClip, Target, Track};
+use crate::error::Error;
+use crate::play::Event;
 
 /// About how many bytes a curve takes besides its keys: index, step, widths and offsets.
 pub(super) const RECORD: usize = 11;

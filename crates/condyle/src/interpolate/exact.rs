@@ -1,10 +1,10 @@
 //! Slerp and nlerp to the letter, in f64.
 
-use super::Arc;
 use super::kernel::on_hemisphere_of;
+use super::method::Arc;
 use super::vectors::arc as turn_on;
-use crate::Quat;
-use crate::math::{atan2_f64, sin_f64, sqrt_f64};
+use crate::math::Quat;
+use crate::math::scalar::{atan2_f64, sin_f64, sqrt_f64};
 
 /// `(sin((1-t)θ) a + sin(tθ) b) / sin θ`. Shoemake 1985. NaN for a factor that is NaN or infinite.
 ///
@@ -105,9 +105,10 @@ mod tests {
     fn nearly_half_turns_go_on_beyond_their_ends() {
         let a = [0.617_691_3, 0.695_016_7, 0.031_808_365, -0.366_602_66];
         let b = [-0.480_685_47, 0.068_449_534, -0.491_737_63, -0.722_807_17];
-        let how = |method| crate::Interpolator { method, extrapolate: true, ..Default::default() };
-        for method in crate::Method::all() {
-            let [before, after] = [0.99, 1.01].map(|t| crate::interpolate(a, b, t, how(method)));
+        let how =
+            |method| crate::interpolate::Interpolator { method, extrapolate: true, ..Default::default() };
+        for method in crate::interpolate::Method::all() {
+            let [before, after] = [0.99, 1.01].map(|t| crate::interpolate::interpolate(a, b, t, how(method)));
             let cos: f64 = (0..4).map(|c| f64::from(before[c]) * f64::from(after[c])).sum();
             assert!(cos.acos() > 0.5 * 0.02 * core::f64::consts::FRAC_PI_2, "{method}: {cos}");
         }

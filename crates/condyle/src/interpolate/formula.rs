@@ -1,12 +1,11 @@
-//! The weights of each method in f64: the coefficients that a call's factor makes of a method's polynomials, and how
-//! far the weights are from slerp's.
+//! The weights of each method in f64: the coefficients that a call's factor makes of a method's polynomials.
 //!
 //! Throughout, `z` is `1 - cos θ`, where `θ` is the angle between the quaternions as vectors.
 
-use super::{Degree, Method, Terms};
-use crate::eberly_table::{FACTORS, FACTORS_HALVED};
-use crate::math::{sin_f64, sqrt_f64};
-use crate::slerp_table::{CHORD_8, SLERP_4, SLERP_6, SLERP_9};
+use super::eberly_table::{FACTORS, FACTORS_HALVED};
+use super::method::{Degree, Method, Terms};
+use super::slerp_table::{CHORD_8, SLERP_4, SLERP_6, SLERP_9};
+use crate::math::scalar::sqrt_f64;
 
 /// The most coefficients that a polynomial has.
 pub(super) const MAX: usize = 16;
@@ -70,7 +69,7 @@ fn evaluate(coefficients: &Coefficients, z: f64) -> f64 {
 }
 
 /// The weights of the first and the second quaternion, `None` for methods that have slerp's own.
-fn weights(method: Method, z: f64, t: f64) -> Option<(f64, f64)> {
+pub(super) fn weights(method: Method, z: f64, t: f64) -> Option<(f64, f64)> {
     let series = |terms, factor, z, t| t + evaluate(&eberly_coefficients(terms, factor, t), z);
     let nlerp = |t: f64| {
         let length = sqrt_f64(1.0 - 2.0 * t * (1.0 - t) * z);
@@ -97,29 +96,4 @@ fn weights(method: Method, z: f64, t: f64) -> Option<(f64, f64)> {
         Method::CorrectedNlerp => nlerp(chord(z, t)),
         Method::VanWaveren | Method::Exact | Method::ExponentialMap => return None,
     })
-}
-
-/// The largest distance between the method's result and slerp's, rounding aside, for angles up to `max_angle`.
-pub(super) fn formula_error(method: Method, max_angle: f32) -> f64 {
-    // Miri would take minutes.
-    const STEPS: u32 = if cfg!(miri) { 12 } else { 48 };
-    let part = |k: u32| f64::from(k) / f64::from(STEPS);
-    let widest = core::f64::consts::FRAC_PI_2;
-    let max_angle = if max_angle.is_nan() { widest } else { f64::from(max_angle).clamp(0.0, widest) };
-    let mut worst = 0.0_f64;
-    for theta in (1..=STEPS).map(|k| part(k) * max_angle) {
-        let half = sin_f64(theta / 2.0);
-        let (z, sin) = (2.0 * half * half, sin_f64(theta));
-        if sin == 0.0 {
-            continue;
-        }
-        // The other half is its mirror image.
-        for t in (1..=STEPS).map(|k| part(k) / 2.0) {
-            let Some((from, to)) = weights(method, z, t) else { return 0.0 };
-            let (e, f) = (from - sin_f64((1.0 - t) * theta) / sin, to - sin_f64(t * theta) / sin);
-            worst = worst.max(e * e + f * f + 2.0 * e * f * (1.0 - z));
-        }
-    }
-    // Between the points of the grid it can be a little larger; sines are good to 1e-11.
-    1.01 * sqrt_f64(worst) + 1e-10
 }

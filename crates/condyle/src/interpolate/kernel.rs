@@ -2,11 +2,12 @@
 
 use fearless_simd::{f32x4, prelude::*};
 
-use super::Factors;
-use super::weights::{Angle, Shared, Weights};
-use crate::Quat;
-use crate::pose::{BLOCK, Lanes, PoseBlock};
-use crate::simd::{Floats, Mode, Portable, each, load, load_all, store_all};
+use super::factor::Factors;
+use super::method::Degree;
+use super::weights::{Angle, Fitted, Shared, Weights};
+use crate::math::Quat;
+use crate::pose::PoseBlock;
+use crate::simd::{BLOCK, Floats, Lanes, Mode, Portable, each, load, load_all, store_all};
 
 /// The four components of one quaternion per lane.
 pub(crate) type Quats<V> = [V; 4];
@@ -232,4 +233,17 @@ pub(super) fn lanes_blocks<S: Simd, M: Mode, W: Weights<S, S::f32s>, const GIVEN
         vector_block(s, mode, &from.translation, &to.translation, &t, &mut out.translation);
         vector_block(s, mode, &from.scale, &to.scale, &t, &mut out.scale);
     }
+}
+
+/// The rotations of one block between keys, a factor in [0, 1] per lane.
+#[inline(always)]
+pub(crate) fn slerp_block<S: Simd, M: Mode>(
+    s: S,
+    mode: M,
+    a: &[Lanes; 4],
+    b: &[Lanes; 4],
+    t: &Lanes,
+    out: &mut [Lanes; 4],
+) {
+    rotation_block::<S, M, _, false>(s, mode, &Fitted::slerp(Degree::Nine), a, b, t, out);
 }

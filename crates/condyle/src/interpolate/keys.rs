@@ -1,8 +1,12 @@
 //! What can be done with a sequence of keys before it is played: signs, and the middles of its arcs.
 
+use super::factor::{Factor, Selection};
 use super::kernel::on_hemisphere_of;
-use super::{Factor, Interpolator, Plan, Selection};
-use crate::{Error, JointQuat, Pose, Quat};
+use super::method::{Interpolator, Method};
+use super::plan::Plan;
+use crate::error::Error;
+use crate::math::{JointQuat, Quat};
+use crate::pose::Pose;
 
 /// Gives each key the sign that puts it on the hemisphere of the key before it: the shorter arc to it is then the arc as
 /// given. The first one stays. Eberly 2018, listing 1.
@@ -22,7 +26,7 @@ pub fn align_keys(keys: &mut [Quat]) {
 /// The rotation half way on the shorter arc, for [`interpolate_through`].
 #[must_use]
 pub fn middle(a: Quat, b: Quat) -> Quat {
-    super::interpolate(a, b, 0.5, super::Method::Nlerp)
+    Plan::from(Interpolator::from(Method::Nlerp)).single(a, b, 0.5)
 }
 
 /// The rotation between `a` and `b` by way of their [`middle`], computed before: each half is half of the angle, so that a

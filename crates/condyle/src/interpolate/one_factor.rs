@@ -2,9 +2,9 @@
 
 use fearless_simd::prelude::*;
 
-use super::Degree;
 use super::formula::slerp_coefficients;
 use super::kernel::{Nearer, Quats, rotations};
+use super::method::Degree;
 use super::weights::{Series, Shared, Straight};
 use crate::simd::Mode;
 

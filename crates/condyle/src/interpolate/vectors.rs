@@ -2,8 +2,8 @@
 
 use core::f64::consts::TAU;
 
-use crate::Error;
-use crate::math::{atan2_f64, cos_f64, sin_f64, sqrt_f64};
+use crate::error::Error;
+use crate::math::scalar::{atan2_f64, cos_f64, sin_f64, sqrt_f64};
 
 /// Unit vectors on the arc from `a` to `b`, as given, of any dimension: `a cos(tθ) + u sin(tθ)`, where `u` is what of `b`
 /// stands upright on `a`, at unit length. Blow 2004.

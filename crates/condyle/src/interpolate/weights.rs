@@ -7,11 +7,11 @@
 use fearless_simd::prelude::*;
 
 use super::formula::Coefficients;
-use super::{Degree, Terms};
+use super::method::{Degree, Terms};
 
-use crate::math::{atan_positive_lanes, sin_half_pi_lanes};
+use super::slerp_table::{CHORD_8, SLERP_4, SLERP_6, SLERP_9};
+use crate::math::polynomials::{atan_positive_lanes, sin_half_pi_lanes};
 use crate::simd::{Floats, Mode};
-use crate::slerp_table::{CHORD_8, SLERP_4, SLERP_6, SLERP_9};
 
 /// The angle θ between the ends.
 #[derive(Clone, Copy)]

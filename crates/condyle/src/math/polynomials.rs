@@ -2,6 +2,7 @@
 
 use fearless_simd::{f32x4, prelude::*};
 
+use super::scalar::sqrt;
 use crate::simd::{Floats, Mode, Portable, baseline};
 
 /// Sine on [0, π/2]: 4.3.97 of Abramowitz and Stegun's Handbook of Mathematical Functions.
@@ -66,16 +67,14 @@ pub fn atan_positive(y: f32, x: f32) -> f32 {
 #[inline]
 #[must_use]
 pub fn reciprocal_sqrt(x: f32) -> f32 {
-    1.0 / super::sqrt(x)
+    1.0 / sqrt(x)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pose::Lanes;
-    use crate::simd::{dispatch, load, store};
+    use crate::simd::{Dispatch, Isa, Lanes, Numeric, dispatch, load, store};
     use crate::testing::{Random, assert_close, tries};
-    use crate::{Dispatch, Isa, Numeric};
     use core::f32::consts::FRAC_PI_2;
 
     #[test]

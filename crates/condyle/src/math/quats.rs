@@ -1,7 +1,7 @@
 //! Quaternions in f64: what is worked out once, or is to be exact.
 
-use super::{atan2_f64, cos_f64, normalize, sin_f64, sqrt_f64};
-use crate::decompose::dot;
+use super::scalar::{atan2_f64, cos_f64, sin_f64, sqrt_f64};
+use super::vectors::{dot, normalize};
 
 /// A quaternion `[x, y, z, w]` in f64.
 pub(crate) type Quat64 = [f64; 4];
@@ -75,6 +75,39 @@ pub(crate) fn rows([x, y, z, w]: Quat64) -> [[f64; 3]; 3] {
         [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
         [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
     ]
+}
+
+/// Spherical interpolation of keys that are not of unit length, to the letter of glTF 2.0, appendix C: the angle is
+/// the arccosine of the product of the keys as they are, and the result is normalised.
+pub(crate) fn slerp_f64(a: [f32; 4], b: [f32; 4], t: f64) -> [f64; 4] {
+    let (a, b) = (a.map(f64::from), b.map(f64::from));
+    let cos: f64 = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
+    let sign = if cos < 0.0 { -1.0 } else { 1.0 };
+    let cos = cos.abs().min(1.0);
+    let sin = sqrt_f64(1.0 - cos * cos);
+    let theta = atan2_f64(sin, cos);
+    // Below that, straight lines are as exact as f32 can tell.
+    let (from, to) = if theta < 1e-4 {
+        (1.0 - t, t)
+    } else {
+        (sin_f64((1.0 - t) * theta) / sin, sin_f64(t * theta) / sin)
+    };
+    let mut q = core::array::from_fn(|c| a[c] * from + b[c] * to * sign);
+    normalize(&mut q);
+    q
+}
+
+/// How far the squared length of a unit quaternion may be from 1 by the rounding of its components.
+pub(crate) const ROUNDED: f64 = 1e-6;
+
+/// Whether a rotation is not of unit length.
+pub(crate) fn is_loose(q: &[f64; 4]) -> bool {
+    (q.iter().map(|v| v * v).sum::<f64>() - 1.0).abs() > ROUNDED
+}
+
+/// Whether the length of a rotation is within 2 % of 1.
+pub(crate) fn is_near_unit(q: &[f32; 4]) -> bool {
+    (q.iter().map(|v| v * v).sum::<f32>() - 1.0).abs() < 0.04
 }
 
 #[cfg(test)]

@@ -3,9 +3,10 @@
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-use super::Mirror;
-use crate::pose::BLOCK;
-use crate::{Error, RawClip, Target, Track};
+use super::pose::Mirror;
+use crate::clip::{RawClip, Target, Track};
+use crate::error::Error;
+use crate::simd::BLOCK;
 
 /// The mirror image of a clip: sampled, it gives the [`mirror`](super::mirror) image of what the clip gives.
 ///

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::Skeleton;
+use crate::skeleton::Skeleton;
 
 /// The pairs of joints whose names tell a left and a right one, for [`Mirror::new`](super::Mirror::new).
 ///
@@ -92,7 +92,8 @@ fn counterparts(name: &str) -> Vec<(String, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Joint, Transform};
+    use crate::math::Transform;
+    use crate::skeleton::Joint;
 
     fn skeleton(joints: &[(&str, Option<u16>)]) -> Skeleton {
         let joint = |&(name, parent): &(&str, _)| Joint {

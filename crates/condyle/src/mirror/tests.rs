@@ -1,9 +1,15 @@
 use super::*;
+use crate::clip::{Interpolation, RawClip, Target, Track};
+use crate::error::Error;
+use crate::math::quats::product;
+use crate::math::vectors::normalize;
+use crate::math::{Affine, Transform};
+use crate::pose::Pose;
+use crate::reference;
+use crate::sample::{RawCursor, sample_raw};
+use crate::simd::Dispatch;
+use crate::skeleton::{Joint, NO_PARENT, Skeleton};
 use crate::testing::{Random, SIZES, assert_close, assert_portable, tries};
-use crate::{
-    Affine, Dispatch, Interpolation, Joint, NO_PARENT, RawClip, RawCursor, Target, Track, reference,
-    sample_raw,
-};
 use reference::{Local, Matrix};
 use std::f64::consts::FRAC_1_SQRT_2;
 use std::string::String;

@@ -6,10 +6,12 @@ use alloc::vec::Vec;
 
 use fearless_simd::{f32x4, f32x8, prelude::*};
 
-use crate::convert::{mul_row, transform_rows};
-use crate::pose::{BLOCK, Lanes, PoseBlock};
-use crate::simd::{Mode, dispatch, transpose_halves};
-use crate::{Affine, Error, Pose, Skeleton};
+use crate::convert::rows::{mul_row, transform_rows};
+use crate::error::Error;
+use crate::math::Affine;
+use crate::pose::{Pose, PoseBlock};
+use crate::simd::{BLOCK, Lanes, Mode, dispatch, transpose_halves};
+use crate::skeleton::Skeleton;
 
 /// Instances that are worked on together.
 const LANES: usize = 8;
@@ -195,8 +197,9 @@ fn place_joint<S: Simd, M: Mode>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::local_to_model;
+    use crate::simd::Dispatch;
     use crate::testing::{Random, SIZES, assert_portable};
-    use crate::{Dispatch, local_to_model};
     use std::{vec, vec::Vec};
 
     /// Not only close to the reference, but bit for bit what one instance alone has: that is tested against it.

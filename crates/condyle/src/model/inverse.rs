@@ -1,7 +1,9 @@
 //! From model-space matrices back to local ones.
 
-use crate::decompose::{columns, dot};
-use crate::{Affine, Error, Skeleton};
+use crate::error::Error;
+use crate::math::Affine;
+use crate::math::vectors::{columns, dot};
+use crate::skeleton::Skeleton;
 
 /// Turns model-space matrices into local ones: the inverse of [`local_to_model`](super::local_to_model).
 ///
@@ -74,8 +76,12 @@ fn multiply(a: &[[f64; 4]; 3], b: &Affine) -> Affine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::math::Transform;
+    use crate::model::local_to_model;
+    use crate::reference;
+    use crate::simd::Dispatch;
+    use crate::skeleton::Joint;
     use crate::testing::{Random, SIZES, assert_close, assert_portable};
-    use crate::{Dispatch, Joint, Transform, local_to_model, reference};
     use std::{vec, vec::Vec};
 
     #[test]

@@ -2,17 +2,21 @@
 
 mod crowd;
 mod inverse;
+mod rows;
 mod subtree;
 
-use fearless_simd::{f32x4, mask32x4, prelude::*};
+use fearless_simd::prelude::*;
 
 pub use self::crowd::{CrowdBuffer, local_to_model_crowd};
 pub use self::inverse::model_to_local;
 pub use self::subtree::local_to_model_subtree;
-use crate::convert::{Matrices, block_to_matrices, mul_row};
-use crate::pose::{BLOCK, PoseBlock};
-use crate::simd::{Mode, dispatch, spread, transpose};
-use crate::{Affine, Error, Pose, Skeleton};
+use crate::convert::rows::{Matrices, block_to_matrices};
+use crate::error::Error;
+use crate::math::Affine;
+use crate::pose::{Pose, PoseBlock};
+use crate::simd::{BLOCK, Mode, dispatch};
+use crate::skeleton::Skeleton;
+use rows::{load_rows, place_joints};
 
 /// Turns local transforms into model-space matrices, parents first.
 ///
@@ -26,69 +30,6 @@ pub fn local_to_model(skeleton: &Skeleton, pose: &Pose, model: &mut [Affine]) ->
     Error::check_len("model", model.len(), skeleton.joint_count())?;
     dispatch!(|s, mode| hierarchy(s, mode, skeleton.parents(), pose.blocks(), model));
     Ok(())
-}
-
-/// Three rows of four.
-type Rows<S> = [f32x4<S>; 3];
-
-#[inline(always)]
-fn load_rows<S: Simd>(s: S, m: &Affine) -> Rows<S> {
-    let [x, y, z] = &m.rows;
-    [f32x4::load_array_ref(s, x), f32x4::load_array_ref(s, y), f32x4::load_array_ref(s, z)]
-}
-
-/// A row in a register as [`mul_row`] wants it.
-#[inline(always)]
-fn spread_row<S: Simd>(s: S, row: f32x4<S>) -> [f32x4<S>; 4] {
-    let last = mask32x4::from_bitmask(s, 0b1000);
-    let translation = last.select(row, f32x4::splat(s, 0.0));
-    [spread::<S, 0>(row), spread::<S, 1>(row), spread::<S, 2>(row), translation]
-}
-
-/// Row `r` of four matrices, from lanes `at..at + 4`.
-#[inline(always)]
-fn rows_of_four<S: Simd>(s: S, local: &Matrices, r: usize, at: usize) -> [f32x4<S>; 4] {
-    let column = |c: usize| f32x4::from_slice(s, &local[4 * r + c][at..at + 4]);
-    transpose([column(0), column(1), column(2), column(3)])
-}
-
-/// Places up to sixteen joints, whose local matrices are given lane by lane, parents first.
-#[inline(always)]
-fn place_joints<S: Simd, M: Mode>(
-    s: S,
-    mode: M,
-    local: &Matrices,
-    mut joints: impl Iterator<Item = (usize, u16)>,
-    before: &mut (usize, Rows<S>),
-    model: &mut [Affine],
-) {
-    for at in (0..BLOCK).step_by(4) {
-        // Four joints at a time leave the lanes.
-        let rows =
-            [rows_of_four(s, local, 0, at), rows_of_four(s, local, 1, at), rows_of_four(s, local, 2, at)];
-        for ((x, y), z) in rows[0].into_iter().zip(rows[1]).zip(rows[2]) {
-            let Some((joint, parent)) = joints.next() else { return };
-            // Most follow their parent: its matrix is still here, and stored ones take a while to come back.
-            let parent = usize::from(parent);
-            let parent = if parent == before.0 {
-                before.1
-            } else {
-                // A root has no such parent.
-                load_rows(s, model.get(parent).unwrap_or(&Affine::IDENTITY))
-            };
-            let local = [x, y, z];
-            let product = [
-                mul_row(mode, spread_row(s, parent[0]), &local),
-                mul_row(mode, spread_row(s, parent[1]), &local),
-                mul_row(mode, spread_row(s, parent[2]), &local),
-            ];
-            *before = (joint, product);
-            // Always there.
-            if let Some(out) = model.get_mut(joint) {
-                out.rows = [product[0].to_array(), product[1].to_array(), product[2].to_array()];
-            }
-        }
-    }
 }
 
 #[inline(always)]
@@ -105,8 +46,11 @@ fn hierarchy<S: Simd, M: Mode>(s: S, mode: M, parents: &[u16], blocks: &[PoseBlo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::math::Transform;
+    use crate::reference;
+    use crate::simd::Dispatch;
+    use crate::skeleton::Joint;
     use crate::testing::{Random, SIZES, assert_close, tries};
-    use crate::{Dispatch, Joint, Transform, reference};
     use std::{string::String, vec, vec::Vec};
 
     fn model_of(skeleton: &Skeleton, pose: &Pose) -> Vec<Affine> {

@@ -2,11 +2,13 @@
 
 use fearless_simd::prelude::*;
 
-use super::{load_rows, place_joints};
-use crate::convert::{Matrices, block_to_matrices};
-use crate::pose::{BLOCK, PoseBlock};
-use crate::simd::{Mode, dispatch};
-use crate::{Affine, Error, Pose, Skeleton};
+use super::rows::{load_rows, place_joints};
+use crate::convert::rows::{Matrices, block_to_matrices};
+use crate::error::Error;
+use crate::math::Affine;
+use crate::pose::{Pose, PoseBlock};
+use crate::simd::{BLOCK, Mode, dispatch};
+use crate::skeleton::Skeleton;
 
 /// Places one joint and its descendants anew, after their local transforms have changed.
 ///
@@ -71,8 +73,9 @@ fn place<S: Simd, M: Mode>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::local_to_model;
+    use crate::simd::Dispatch;
     use crate::testing::{Random, SIZES};
-    use crate::{Dispatch, local_to_model};
     use std::vec;
 
     #[test]

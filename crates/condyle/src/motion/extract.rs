@@ -4,12 +4,15 @@ use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::RootMotion;
-use crate::math::quats::{conjugate, product, rotate};
-use crate::math::{normalize, slerp_f64};
-use crate::playback::check_duration;
-use crate::sample::{Span, value_at};
-use crate::{Error, Interpolation, RawClip, Skeleton, Target, Track, Transform, Transform64};
+use super::root::RootMotion;
+use crate::clip::keys::{Span, value_at};
+use crate::clip::{Interpolation, RawClip, Target, Track};
+use crate::error::Error;
+use crate::math::quats::{conjugate, product, rotate, slerp_f64};
+use crate::math::vectors::normalize;
+use crate::math::{Transform, Transform64};
+use crate::play::clock::check_duration;
+use crate::skeleton::Skeleton;
 
 /// How much of a joint's rotation is motion of the character.
 ///

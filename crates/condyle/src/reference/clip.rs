@@ -3,8 +3,11 @@
 use std::vec;
 use std::vec::Vec;
 
-use super::{Local, quat_exp, quat_product, slerp};
-use crate::{Rigid, Skeleton, Target};
+use super::interpolation::{quat_exp, quat_product};
+use super::vectors::{Local, slerp};
+use crate::clip::Target;
+use crate::math::Rigid;
+use crate::skeleton::Skeleton;
 
 /// The bytes of a clip, and what its header says.
 struct Bytes<'a> {

@@ -2,8 +2,8 @@
 //!
 //! Where nothing else is said, quaternions are of unit length and `b` is replaced by `-b` where that is nearer to `a`.
 
-use super::{dot, scaled, sum, unit};
-use crate::eberly_table::{FACTORS, FACTORS_HALVED};
+use super::vectors::{dot, scaled, sum, unit};
+use crate::interpolate::eberly_table::{FACTORS, FACTORS_HALVED};
 
 /// `b` or `-b`, whichever is nearer to `a`; `b` if they are equally far.
 #[must_use]
@@ -221,8 +221,8 @@ pub fn slerp_vectors<const N: usize>(a: [f64; N], b: [f64; N], t: f64) -> [f64; 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::eberly_table::{ERRORS, ERRORS_HALVED};
-    use crate::reference::slerp;
+    use crate::interpolate::eberly_table::{ERRORS, ERRORS_HALVED};
+    use crate::reference::vectors::slerp;
     use crate::testing::Random;
     use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_2, PI};
 

@@ -2,11 +2,10 @@
 
 use std::vec::Vec;
 
-use super::{
-    Local, Matrix, dot, inverse, locals, multiply, nearer, quat_exp, quat_inverse, quat_log, quat_product,
-    scaled, sum, unit,
-};
-use crate::Pose;
+use super::interpolation::{nearer, quat_exp, quat_inverse, quat_log, quat_product};
+use super::stages::{inverse, locals, multiply};
+use super::vectors::{Local, Matrix, dot, scaled, sum, unit};
+use crate::pose::Pose;
 
 /// The shorter turn from `a` to `b`, about the axes of `a`.
 fn turn(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {

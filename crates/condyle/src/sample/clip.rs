@@ -4,14 +4,15 @@ use alloc::vec;
 use core::ops::Range;
 
 use super::kernel::{self, Wanted};
-use crate::clip::Place;
-use crate::clip::exact::Exact;
+use crate::clip::authored::Authored;
 use crate::clip::layout::{Kind, MOST_LOG, WIDTH, set_tracks};
 use crate::clip::spline::{Degree, Taps};
-use crate::math::quats;
-use crate::pose::{BLOCK, PoseBlock};
-use crate::simd::{Dispatch, dispatch};
-use crate::{Clip, Error, Pose, Skeleton, Target, Transform};
+use crate::clip::{Clip, Place, Target};
+use crate::error::Error;
+use crate::math::{Transform, quats};
+use crate::pose::{Pose, PoseBlock};
+use crate::simd::{BLOCK, Dispatch, dispatch};
+use crate::skeleton::Skeleton;
 
 fn check(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32) -> Result<(), Error> {
     Error::check_len("the joints of the skeleton", skeleton.joint_count(), clip.joint_count())?;
@@ -164,7 +165,7 @@ fn run(
 
 /// What is kept as it was authored.
 fn put_exact(clip: &Clip<'_>, seconds: f32, wanted: Option<Wanted<'_>>, blocks: &mut [PoseBlock]) {
-    let mut put = |track: Exact<'_>, place: usize| {
+    let mut put = |track: Authored<'_>, place: usize| {
         let (Some(block), lane) = (blocks.get_mut(place / BLOCK), place % BLOCK) else { return };
         let rows = match track.kind {
             Some(Kind::Rotation) => {
@@ -258,7 +259,7 @@ fn put_three(numbers: [f64; WIDTH], values: &mut [f32], track: usize) {
 fn finish_set(
     target: Target,
     log: [f64; WIDTH],
-    authored: Option<Exact<'_>>,
+    authored: Option<Authored<'_>>,
     seconds: f32,
     values: &mut [f32],
 ) {
@@ -275,7 +276,7 @@ fn finish_set(
 
 /// The numbers of those tracks of one kind whose index is `wanted`, without lanes and in f64: for what is asked for alone. `keys` may ask for
 /// others than those of the moment.
-pub(super) fn one_by_one(
+pub(crate) fn one_by_one(
     place: &Place<'_>,
     (kind, wanted): (Kind, Range<usize>),
     mut keys: impl FnMut(Degree, Taps) -> Taps,

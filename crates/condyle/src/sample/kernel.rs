@@ -11,10 +11,10 @@ use fearless_simd::{f32x4, f32x8, i32x8, prelude::*, u8x16, u8x32, u32x8, u64x4}
 use crate::bytes::u32_at;
 use crate::clip::layout::{Class, FIRST_STEP, JOINT_BITS, Kind, OFFSET, Placed, Segment, WINDOW};
 use crate::clip::spline::{Degree, Taps};
-use crate::exp_map;
 use crate::interpolate::{OneFactor, straight};
-use crate::pose::{BLOCK, Lanes, PoseBlock};
-use crate::simd::{Mode, load_all, store_all, transpose_halves};
+use crate::math::exp_map;
+use crate::pose::PoseBlock;
+use crate::simd::{BLOCK, Lanes, Mode, load_all, store_all, transpose_halves};
 
 /// Which joints are wanted, if not all.
 #[derive(Clone, Copy)]

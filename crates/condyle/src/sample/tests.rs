@@ -1,10 +1,16 @@
+use std::format;
+use std::vec;
 use std::vec::Vec;
-use std::{format, vec};
 
 use super::*;
+use crate::clip::{Clip, Target};
 use crate::encode::made::{MADE_SIZE, Made, made};
+use crate::error::Error;
+use crate::pose::Pose;
+use crate::reference;
+use crate::simd::Dispatch;
+use crate::skeleton::Skeleton;
 use crate::testing::{Random, assert_close, assert_portable, tries};
-use crate::{Clip, Dispatch, Error, Pose, Skeleton, Target, reference};
 
 /// Joint counts around the boundaries of lanes, blocks and indices.
 const JOINTS: &[usize] = if cfg!(miri) { &[17] } else { &[0, 1, 2, 15, 16, 17, 33, 255, 257, 513] };

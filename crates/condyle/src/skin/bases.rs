@@ -6,9 +6,10 @@ use core::mem;
 use fearless_simd::{f32x4, prelude::*};
 
 use super::rows::share;
+use crate::error::Error;
+use crate::math::Affine;
 use crate::mesh::{AtMost, Influences, Skin};
 use crate::simd::{Mode, dispatch};
-use crate::{Affine, Error};
 
 /// The positions of a mesh as its joints see them, times their weights: one base vector per influence.
 ///
@@ -174,8 +175,9 @@ fn sum<S: Simd, M: Mode>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reference;
+    use crate::simd::Dispatch;
     use crate::testing::{Random, SIZES, assert_close, assert_portable};
-    use crate::{Dispatch, reference};
     use std::vec;
 
     const JOINTS: usize = 20;

@@ -3,7 +3,7 @@
 use fearless_simd::{f32x8, prelude::*};
 
 use super::kernel::{GROUP, PACKED, copy_front, load_two, packed, packed_mut, store_two, two_tangents};
-use crate::Error;
+use crate::error::Error;
 use crate::simd::{Mode, dispatch, transpose_halves};
 
 /// Bitangents: the handedness of each tangent, its fourth component, times normal cross tangent.
@@ -66,8 +66,9 @@ fn cross_all<S: Simd, M: Mode>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reference;
+    use crate::simd::Dispatch;
     use crate::testing::{Random, SIZES, assert_close, assert_portable};
-    use crate::{Dispatch, reference};
     use std::vec;
 
     #[test]

@@ -2,9 +2,9 @@
 
 use fearless_simd::{f32x4, f32x8, mask32x8, prelude::*};
 
+use super::palette::PaletteMatrix;
 use super::rows::{Rows, blend, blend_even, columns};
 use super::vectors::{TwoMatrices, inverse_transpose, join, move_points, turn, unit};
-use crate::palette::PaletteMatrix;
 use crate::simd::Mode;
 
 /// What a normal is multiplied by.

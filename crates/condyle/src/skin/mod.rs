@@ -3,6 +3,8 @@
 mod bases;
 mod bitangents;
 mod kernel;
+mod morph;
+mod palette;
 mod rows;
 mod runs;
 mod vectors;
@@ -10,9 +12,11 @@ mod vectors;
 pub use self::bases::{WeightedBases, skin_positions};
 pub use self::bitangents::bitangents;
 use self::kernel::{Frames, Normals};
+pub use self::morph::morph;
+pub use self::palette::{NormalRule, Palette, PaletteMatrix, palette};
 use self::runs::skin_all;
+use crate::error::Error;
 use crate::mesh::{AtMost, Influences, VertexSlices, VertexSlicesMut};
-use crate::{Error, NormalRule, Palette};
 
 /// Deforms vertices by the weighted sum of their joints' matrices.
 ///
@@ -68,8 +72,12 @@ fn skin_at_most(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::math::{Affine, Transform};
+    use crate::mesh::{Skin, SkinnedMesh, Vertices};
+    use crate::reference;
+    use crate::simd::Dispatch;
+    use crate::skin::palette::palette;
     use crate::testing::{Random, SIZES, assert_close};
-    use crate::{Affine, Dispatch, Skin, SkinnedMesh, Transform, Vertices, palette, reference};
     use std::{vec, vec::Vec};
 
     const RULES: [NormalRule; 3] =

@@ -2,8 +2,8 @@
 
 use fearless_simd::{f32x16, prelude::*};
 
+use super::palette::PaletteMatrix;
 use super::vectors::Matrix;
-use crate::palette::PaletteMatrix;
 use crate::simd::Mode;
 
 /// The influences of all vertices, as long as each other, and how many of each vertex count.

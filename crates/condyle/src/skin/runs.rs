@@ -6,8 +6,8 @@ use super::kernel::{
     BLOCK, Call, Frames, GROUP, Groups, Normals, Turned, copy_front, finish_normals, finish_tangents,
     skin_even, skin_mixed, turn_hands,
 };
+use super::palette::Palette;
 use super::rows::Rows;
-use crate::Palette;
 use crate::mesh::{AtMost, Influences, VertexSlices, VertexSlicesMut};
 use crate::simd::dispatch;
 

@@ -1,7 +1,7 @@
 //! One pose over another.
 
 use super::*;
-use crate::{Factor, Method, Selection, interpolate_poses};
+use crate::interpolate::{Factor, Method, Selection, interpolate_poses};
 
 fn over(below: &Pose, layer: Layer<'_>) -> Pose {
     let mut out = Pose::identity(below.joint_count());

@@ -1,6 +1,9 @@
 use super::*;
+use crate::convert::to_matrices::{joints_to_matrices, pose_to_matrices};
+use crate::math::Transform;
+use crate::reference;
+use crate::simd::Dispatch;
 use crate::testing::{Random, SIZES, assert_portable, tries, worst};
-use crate::{Dispatch, Transform, joints_to_matrices, pose_to_matrices, reference};
 use std::{vec, vec::Vec};
 
 fn joints_of(matrices: &[Affine]) -> Vec<JointQuat> {

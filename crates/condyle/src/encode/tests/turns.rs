@@ -1,5 +1,5 @@
 use super::*;
-use crate::{RawCursor, sample_raw_set};
+use crate::sample::{RawCursor, sample_raw_set};
 
 /// Rotations of the game's own: smooth, of alternating signs, round and round, stepped, by splines, and still.
 #[test]

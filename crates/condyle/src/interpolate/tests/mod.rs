@@ -6,8 +6,10 @@ use core::f32::consts::FRAC_PI_2;
 use std::{vec, vec::Vec};
 
 use super::*;
+use crate::math::Transform;
+use crate::reference;
+use crate::simd::{BLOCK, Dispatch, Isa, Numeric};
 use crate::testing::{Random, SIZES, assert_close, assert_portable, tries, worst};
-use crate::{Dispatch, Isa, Numeric, reference};
 
 /// The methods, with a handful of the numbers of terms.
 fn methods() -> impl Iterator<Item = Method> {
@@ -408,7 +410,7 @@ fn the_errors_of_eberlys_series_are_those_of_his_table() {
                 worst = worst.max((weight - (f64::from(t) * theta).sin() / theta.sin()).abs());
             }
         }
-        let table = crate::eberly_table::ERRORS[usize::from(terms.count() - 1)];
+        let table = crate::interpolate::eberly_table::ERRORS[usize::from(terms.count() - 1)];
         assert!((worst / table - 1.0).abs() < 0.02, "{} terms: {worst:e}, {table:e}", terms.count());
     }
 }

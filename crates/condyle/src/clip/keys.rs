@@ -1,0 +1,96 @@
+//! Where a moment falls between the keys of an authored track, and what it is there.
+
+use super::raw::{Interpolation, Track};
+use crate::math::quats::slerp_f64;
+use crate::math::vectors::normalize;
+
+/// Where a time falls in a timeline.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Span {
+    /// The last key at or before the time, or the first of all.
+    pub(crate) key: usize,
+    /// 0 at `key`, towards 1 at the next one. 0 where a key holds: at it, before the first, after the last.
+    pub(crate) factor: f64,
+    /// Seconds from `key` to the next one; 0 where a key holds.
+    pub(crate) length: f64,
+}
+
+impl Span {
+    pub(crate) fn find(times: &[f32], seconds: f32, hint: usize) -> Self {
+        // Two looks near the place of last time, then a search.
+        let is_at = |key: usize| {
+            (key == 0 || times.get(key).is_some_and(|&t| t <= seconds))
+                && times.get(key + 1).is_none_or(|&t| t > seconds)
+        };
+        let key = if is_at(hint) {
+            hint
+        } else if is_at(hint + 1) {
+            hint + 1
+        } else {
+            times.partition_point(|&t| t <= seconds).saturating_sub(1)
+        };
+        Self::from_key(times, key, seconds.into())
+    }
+
+    /// The same of a time that f32 need not hold.
+    pub(crate) fn find_exactly(times: &[f32], seconds: f64, hint: usize) -> Self {
+        let mut key = Self::find(times, seconds as f32, hint).key;
+        // A time that f32 has rounded up to a key is before it.
+        key -= usize::from(key > 0 && times.get(key).is_some_and(|&t| f64::from(t) > seconds));
+        Self::from_key(times, key, seconds)
+    }
+
+    fn from_key(times: &[f32], key: usize, seconds: f64) -> Self {
+        match (times.get(key), times.get(key + 1)) {
+            (Some(&from), Some(&to)) if f64::from(from) < seconds => {
+                let length = f64::from(to) - f64::from(from);
+                Self { key, factor: (seconds - f64::from(from)) / length, length }
+            }
+            _ => Self { key, ..Self::default() },
+        }
+    }
+}
+
+/// A cubic spline between two keys, `length` seconds apart: value and tangent of the first one, tangent and value of the second one. glTF 2.0,
+/// appendix C: tangents are per second.
+pub(crate) fn hermite([from, out_tangent, in_tangent, to]: [f64; 4], length: f64, t: f64) -> f64 {
+    let (t2, t3) = (t * t, t * t * t);
+    (2.0 * t3 - 3.0 * t2 + 1.0) * from
+        + length * (t3 - 2.0 * t2 + t) * out_tangent
+        + (3.0 * t2 - 2.0 * t3) * to
+        + length * (t3 - t2) * in_tangent
+}
+
+/// One component of a track of `width` numbers a value, in f64.
+pub(crate) fn component_at(track: &Track, span: Span, width: usize, component: usize) -> f64 {
+    let per_key = track.values_per_key();
+    // The value of a key of a spline stands between its tangents.
+    let at = |key: usize, part: usize| f64::from(track.values[(key * per_key + part) * width + component]);
+    let (key, t) = (span.key, span.factor);
+    match track.interpolation {
+        Interpolation::CubicSpline if t == 0.0 => at(key, 1),
+        Interpolation::CubicSpline => {
+            hermite([at(key, 1), at(key, 2), at(key + 1, 0), at(key + 1, 1)], span.length, t)
+        }
+        Interpolation::Linear if t > 0.0 => at(key, 0) + (at(key + 1, 0) - at(key, 0)) * t,
+        _ => at(key, 0),
+    }
+}
+
+/// The value of a track, in f64, the same on every platform: for what is worked out once and kept. Rotations have unit length.
+///
+/// `N` is the track's width.
+pub(crate) fn value_at<const N: usize>(track: &Track, span: Span) -> [f64; N] {
+    let rotates = track.target.rotates();
+    let mut out = if rotates && track.interpolation == Interpolation::Linear && span.factor > 0.0 {
+        let quat = |key: usize| track.values[4 * key..].first_chunk().copied().unwrap_or_default();
+        let between = slerp_f64(quat(span.key), quat(span.key + 1), span.factor);
+        core::array::from_fn(|c| between[c])
+    } else {
+        core::array::from_fn(|c| component_at(track, span, N, c))
+    };
+    if rotates {
+        normalize(&mut out);
+    }
+    out
+}

@@ -1,0 +1,284 @@
+//! Clips as they were authored: keyframes of any spacing, per property.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::error::Error;
+use crate::math::quats::is_near_unit;
+
+/// How values between two keys are found. glTF 2.0, "Animations".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Interpolation {
+    /// The last key at or before the time holds.
+    Step,
+    /// Straight lines; spherical on the shorter arc for rotations.
+    Linear,
+    /// Cubic Hermite splines. Each key holds in-tangent, value, out-tangent, in this order.
+    CubicSpline,
+}
+
+/// What a track drives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Target {
+    /// The rotation of a joint: 4 numbers a key, `xyzw`.
+    Rotation(u16),
+    /// The translation of a joint: 3 numbers a key, metres.
+    Translation(u16),
+    /// The scale of a joint: 3 numbers a key.
+    Scale(u16),
+    /// The morph weights of a set, one number per morph target. The document decides which set
+    /// a number stands for: `condyle-gltf` uses the index of the node that carries the mesh.
+    Weights(u32),
+    /// A value of the game's own: a curve of any number of components, for a light, a sound, a blend of materials. The number is
+    /// the game's.
+    Value(u32),
+    /// A rotation of the game's own, for a camera, a turret, the direction of a wind: 4 numbers a key, `xyzw`. The number is the game's,
+    /// and has nothing to do with those of [`Value`](Self::Value).
+    Quaternion(u32),
+}
+
+impl Target {
+    /// Whether it is a rotation: straight lines are spherical, and values of unit length.
+    pub(crate) fn rotates(self) -> bool {
+        matches!(self, Self::Rotation(_) | Self::Quaternion(_))
+    }
+
+    /// The joint that it drives, if it does.
+    #[must_use]
+    pub fn joint(self) -> Option<u16> {
+        match self {
+            Self::Rotation(joint) | Self::Translation(joint) | Self::Scale(joint) => Some(joint),
+            Self::Weights(_) | Self::Value(_) | Self::Quaternion(_) => None,
+        }
+    }
+}
+
+/// One property over time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Track {
+    /// What it drives.
+    pub target: Target,
+    /// How values between keys are found.
+    pub interpolation: Interpolation,
+    /// Which of the clip's timelines holds its key times. Tracks often share one.
+    pub timeline: usize,
+    /// The keys, one after another: `width` numbers each, three times as many for
+    /// [`Interpolation::CubicSpline`].
+    pub values: Vec<f32>,
+}
+
+/// A clip as authored: tracks of keyframes, each exact at its keys.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RawClip {
+    name: String,
+    timelines: Vec<Vec<f32>>,
+    tracks: Vec<Track>,
+    start: f32,
+    end: f32,
+}
+
+impl RawClip {
+    /// Checks and keeps a clip. Tracks are sorted by target; errors count them as they were given.
+    ///
+    /// `timelines` holds lists of key times in seconds, strictly increasing, at least one key each.
+    ///
+    /// # Errors
+    /// - [`Error::NoKeys`], [`Error::KeyOrder`] for a timeline without keys or not of increasing finite times.
+    /// - [`Error::Index`] if a track names a timeline that does not exist.
+    /// - [`Error::TrackLength`] if the values of a track do not fit its keys.
+    /// - [`Error::NotFinite`] for a track with a value that is NaN or infinite.
+    /// - [`Error::NotUnit`] for a track with a stepped or linear rotation whose length is more than 2 % from 1. Less is
+    ///   made up for when sampling.
+    /// - [`Error::DuplicateTrack`] if two tracks drive the same property.
+    pub fn new(name: String, timelines: Vec<Vec<f32>>, mut tracks: Vec<Track>) -> Result<Self, Error> {
+        for (timeline, times) in timelines.iter().enumerate() {
+            if times.is_empty() {
+                return Err(Error::NoKeys { timeline });
+            }
+            let is_late = |key: usize| times[key].is_finite() && (key == 0 || times[key - 1] < times[key]);
+            if let Some(key) = (0..times.len()).find(|&key| !is_late(key)) {
+                return Err(Error::KeyOrder { timeline, key });
+            }
+        }
+        for (at, track) in tracks.iter().enumerate() {
+            track.check(at, &timelines)?;
+        }
+        let mut order: Vec<usize> = (0..tracks.len()).collect();
+        order.sort_by_key(|&at| tracks[at].target);
+        if let Some(pair) = order.windows(2).find(|w| tracks[w[0]].target == tracks[w[1]].target) {
+            return Err(Error::DuplicateTrack { track: pair[1] });
+        }
+        tracks.sort_by_key(|t| t.target);
+        let used = || tracks.iter().map(|t| &timelines[t.timeline]);
+        let start = used().map(|times| times[0]).reduce(f32::min).unwrap_or(0.0);
+        let end = used().map(|times| times[times.len() - 1]).reduce(f32::max).unwrap_or(0.0);
+        Ok(Self { name, timelines, tracks, start, end })
+    }
+
+    /// The name in the document; neither unique nor necessarily present.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Key times in seconds, one list per timeline, strictly increasing.
+    #[must_use]
+    pub fn timelines(&self) -> &[Vec<f32>] {
+        &self.timelines
+    }
+
+    /// The tracks, sorted by target.
+    #[must_use]
+    pub fn tracks(&self) -> &[Track] {
+        &self.tracks
+    }
+
+    /// The time of the first key of all tracks, in seconds. Clips need not start at 0.
+    #[must_use]
+    pub fn start(&self) -> f32 {
+        self.start
+    }
+
+    /// The time of the last key of all tracks, in seconds.
+    #[must_use]
+    pub fn end(&self) -> f32 {
+        self.end
+    }
+
+    /// Seconds from the first key to the last.
+    #[must_use]
+    pub fn duration(&self) -> f32 {
+        self.end - self.start
+    }
+
+    /// Bytes of key times and values.
+    #[must_use]
+    pub fn byte_count(&self) -> usize {
+        let times: usize = self.timelines.iter().map(Vec::len).sum();
+        let values: usize = self.tracks.iter().map(|t| t.values.len()).sum();
+        (times + values) * size_of::<f32>()
+    }
+}
+
+impl Track {
+    /// As [`RawClip::new`] demands; `at` is the track's place in errors.
+    fn check(&self, at: usize, timelines: &[Vec<f32>]) -> Result<(), Error> {
+        let found = self.timeline;
+        let times = timelines.get(found);
+        let keys = times.ok_or(Error::Index { what: "tracks", at, found, count: timelines.len() })?.len();
+        let needed = keys * self.width(keys).max(1) * self.values_per_key();
+        if self.values.len() != needed {
+            return Err(Error::TrackLength { track: at, found: self.values.len(), needed });
+        }
+        if !self.values.iter().all(|v| v.is_finite()) {
+            return Err(Error::NotFinite { what: "tracks", at });
+        }
+        if self.target.rotates() && self.interpolation != Interpolation::CubicSpline {
+            let keys = self.values.as_chunks::<4>().0;
+            if !keys.iter().all(is_near_unit) {
+                return Err(Error::NotUnit { what: "tracks", at });
+            }
+        }
+        Ok(())
+    }
+
+    /// 3 for a spline (in-tangent, value, out-tangent), otherwise 1.
+    pub(crate) fn values_per_key(&self) -> usize {
+        if self.interpolation == Interpolation::CubicSpline { 3 } else { 1 }
+    }
+
+    /// Numbers per value: 4, 3, or as many as there are morph targets.
+    pub(crate) fn width(&self, keys: usize) -> usize {
+        match self.target {
+            Target::Rotation(_) | Target::Quaternion(_) => 4,
+            Target::Translation(_) | Target::Scale(_) => 3,
+            Target::Weights(_) | Target::Value(_) => {
+                self.values.len() / (keys * self.values_per_key()).max(1)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec;
+
+    fn linear(target: Target, values: usize) -> Track {
+        let value = if target.rotates() { 0.5 } else { 1.0 };
+        Track { target, interpolation: Interpolation::Linear, timeline: 0, values: vec![value; values] }
+    }
+
+    fn clip(times: &[f32], tracks: Vec<Track>) -> Result<RawClip, Error> {
+        RawClip::new("clip".into(), vec![times.to_vec()], tracks)
+    }
+
+    #[test]
+    fn key_times_must_rise_and_be_finite() {
+        assert_eq!(clip(&[], vec![]), Err(Error::NoKeys { timeline: 0 }));
+        for bad in [0.5, 0.25, f32::NAN, f32::INFINITY] {
+            assert_eq!(clip(&[0.0, 0.5, bad], vec![]), Err(Error::KeyOrder { timeline: 0, key: 2 }));
+        }
+        assert_eq!(clip(&[f32::NEG_INFINITY], vec![]), Err(Error::KeyOrder { timeline: 0, key: 0 }));
+    }
+
+    #[test]
+    fn a_clip_lasts_as_long_as_its_tracks() {
+        let timelines = vec![vec![0.5, 2.0], vec![-9.0, 9.0]];
+        let whole = RawClip::new("clip".into(), timelines, vec![linear(Target::Scale(0), 6)]).expect("valid");
+        assert_eq!((whole.start(), whole.end(), whole.duration()), (0.5, 2.0, 1.5));
+        assert_eq!(clip(&[3.0], vec![]).map(|c| (c.start(), c.end())), Ok((0.0, 0.0)));
+    }
+
+    #[test]
+    fn values_must_fit_their_keys() {
+        let refused = |track: Track, needed| {
+            let found = track.values.len();
+            assert_eq!(clip(&[0.0, 1.0], vec![track]), Err(Error::TrackLength { track: 0, found, needed }));
+        };
+        for (target, fits) in [(Target::Rotation(0), 8), (Target::Translation(0), 6), (Target::Scale(0), 6)] {
+            assert!(clip(&[0.0, 1.0], vec![linear(target, fits)]).is_ok());
+            for wrong in [0, fits - 1, fits + 1] {
+                refused(linear(target, wrong), fits);
+            }
+        }
+        assert!(clip(&[0.0, 1.0], vec![linear(Target::Weights(0), 10)]).is_ok());
+        refused(linear(Target::Weights(0), 5), 4);
+        refused(linear(Target::Weights(0), 1), 2);
+        refused(linear(Target::Weights(0), 0), 2);
+        let spline =
+            |values| Track { interpolation: Interpolation::CubicSpline, ..linear(Target::Scale(0), values) };
+        assert!(clip(&[0.0, 1.0], vec![spline(18)]).is_ok());
+        refused(spline(6), 18);
+    }
+
+    /// Errors count the tracks as they were given, not as they are sorted.
+    #[test]
+    fn bad_values_timelines_and_twins_are_refused() {
+        let second = |track: Track| clip(&[0.0, 1.0], vec![linear(Target::Weights(0), 2), track]);
+        let mut track = linear(Target::Scale(0), 6);
+        track.values[4] = f32::NAN;
+        assert_eq!(second(track), Err(Error::NotFinite { what: "tracks", at: 1 }));
+        let mut track = linear(Target::Rotation(0), 8);
+        track.values[5] = 0.6;
+        assert_eq!(second(track.clone()), Err(Error::NotUnit { what: "tracks", at: 1 }));
+        track.interpolation = Interpolation::CubicSpline;
+        track.values = vec![0.6; 24];
+        assert!(second(track).is_ok());
+        let lost = Track { timeline: 1, ..linear(Target::Scale(0), 6) };
+        assert_eq!(second(lost), Err(Error::Index { what: "tracks", at: 1, found: 1, count: 1 }));
+        let scale = |joint| linear(Target::Scale(joint), 6);
+        let twins = vec![linear(Target::Rotation(4), 8), scale(5), scale(0), scale(0)];
+        assert_eq!(clip(&[0.0, 1.0], twins), Err(Error::DuplicateTrack { track: 3 }));
+    }
+
+    #[test]
+    fn tracks_are_sorted_by_property_and_joint() {
+        let tracks =
+            vec![linear(Target::Scale(0), 3), linear(Target::Rotation(9), 4), linear(Target::Rotation(2), 4)];
+        let clip = clip(&[0.0], tracks).expect("valid");
+        let targets: Vec<Target> = clip.tracks().iter().map(|t| t.target).collect();
+        assert_eq!(targets, [Target::Rotation(2), Target::Rotation(9), Target::Scale(0)]);
+        assert_eq!(clip.byte_count(), 4 * (1 + 11));
+    }
+}

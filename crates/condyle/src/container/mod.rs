@@ -1,0 +1,395 @@
+//! Models with their meshes and clips in one file, `.condyle`: little-endian, the same bytes wherever it lies in memory.
+//! `docs/format.md` describes every byte of it.
+//!
+//! A file is a header, a table of entries with their names, and the entries' bytes. [`Container`] borrows a whole file,
+//! [`ContainerReader`] knows the table alone and is handed one entry at a time. Neither reads anything itself.
+
+mod models;
+mod table;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+use crate::bytes::{self, checksum};
+use crate::error::Error;
+use crate::skeleton::Skeleton;
+pub use models::{MeshPlacement, PlacedMesh};
+pub use table::EntryKind;
+use table::{ALIGNMENT, CHECKSUM, ENTRY, HEADER, MAGIC, MAJOR, NO_MODEL, Raw, WHAT, WORD};
+pub use writer::ContainerWriter;
+
+/// One line of a container's table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// Its place in the table.
+    pub index: usize,
+    /// What it holds.
+    pub kind: EntryKind,
+    /// Its name; neither unique nor necessarily present.
+    pub name: &'a str,
+    /// The entry with the skeleton of the model that it belongs to.
+    pub model: Option<usize>,
+    /// Where its bytes begin in the file, a multiple of 16.
+    pub offset: u64,
+    /// How many bytes it has.
+    pub length: u64,
+    /// The [`checksum`] of its bytes.
+    pub checksum: u64,
+}
+
+/// The table of a container: what is in it, and where. The entries' bytes are handed in one by one.
+///
+/// ```
+/// use condyle::{ContainerReader, ContainerWriter, EntryKind};
+///
+/// let mut writer = ContainerWriter::default();
+/// writer.add(EntryKind::Clip, "run", None, &[1, 2, 3])?;
+/// let file = writer.finish();
+///
+/// // Whatever a file or a server gives: first as much as the table takes, then an entry.
+/// let mut fetched = &file[..0];
+/// while fetched.len() < ContainerReader::needed(fetched)? {
+///     fetched = file.get(..ContainerReader::needed(fetched)?).expect("no file is that long");
+/// }
+/// let reader = ContainerReader::from_prefix(fetched)?;
+/// let run = reader.find(EntryKind::Clip, "run").expect("it was added");
+/// let entry = reader.entry(run)?;
+/// let range = entry.offset as usize..(entry.offset + entry.length) as usize;
+/// assert_eq!(reader.data(run, &file[range])?, [1, 2, 3]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct ContainerReader<'a> {
+    entries: &'a [[u8; ENTRY]],
+    names: &'a str,
+    file_length: u64,
+    version: (u16, u16),
+}
+
+impl<'a> ContainerReader<'a> {
+    /// How many bytes from the beginning of a file its table takes, as far as `prefix` tells: where that is more than
+    /// `prefix` has, ask again with so many. Twice is enough. The number is what the file says: compare it with the
+    /// file's length before making room.
+    ///
+    /// # Errors
+    /// [`Error::Magic`], [`Error::Version`] for bytes that are no container or one of a newer major version, and
+    /// [`Error::TooMany`] where this machine cannot count so many bytes.
+    pub fn needed(prefix: &[u8]) -> Result<usize, Error> {
+        if !prefix.iter().zip(&MAGIC).all(|(found, wanted)| found == wanted) {
+            return Err(Error::Magic { what: WHAT });
+        }
+        let Some(header) = prefix.first_chunk::<HEADER>() else { return Ok(HEADER) };
+        match bytes::u16_at(header, 8) {
+            MAJOR => {}
+            found => return Err(Error::Version { what: WHAT, found, newest: MAJOR }),
+        }
+        let (entries, names) = (u64::from(bytes::u32_at(header, 12)), u64::from(bytes::u32_at(header, 16)));
+        // At most 48 bits.
+        let needed =
+            (HEADER + CHECKSUM) as u64 + entries * ENTRY as u64 + names.next_multiple_of(WORD as u64);
+        usize::try_from(needed).map_err(|_| Error::TooMany {
+            what: "the table of a container",
+            found: usize::MAX,
+            limit: usize::MAX,
+        })
+    }
+
+    /// Checks the header and the table, which `prefix` must hold; what comes behind is not looked at.
+    ///
+    /// # Errors
+    /// As [`Self::needed`]; [`Error::Truncated`] if the table is longer than `prefix`; [`Error::Checksum`] if it is
+    /// damaged; [`Error::NotText`], [`Error::Index`], [`Error::Value`] for a name, a model or a range that cannot be.
+    pub fn from_prefix(prefix: &'a [u8]) -> Result<Self, Error> {
+        let needed = Self::needed(prefix)?;
+        let truncated = Error::Truncated { what: "the table of a container", found: prefix.len(), needed };
+        let (table, header) = prefix.get(..needed).zip(prefix.first_chunk::<HEADER>()).ok_or(truncated)?;
+        let (table, stored) = table.split_at(needed - CHECKSUM);
+        if checksum(table) != bytes::u64_at(stored, 0) {
+            return Err(Error::Checksum { what: "the table of a container", at: 0 });
+        }
+        let (entries, names) = (bytes::u32_at(header, 12) as usize, bytes::u32_at(header, 16) as usize);
+        let (entries, text) = table[HEADER..].split_at(entries * ENTRY);
+        let (entries, _) = entries.as_chunks::<ENTRY>();
+        let names = core::str::from_utf8(&text[..names])
+            .map_err(|_| Error::NotText { what: "the names of a container", at: 0 })?;
+        let it = Self {
+            entries,
+            names,
+            file_length: bytes::u64_at(header, 24),
+            version: (bytes::u16_at(header, 8), bytes::u16_at(header, 10)),
+        };
+        it.check_entries(needed as u64)?;
+        Ok(it)
+    }
+
+    /// Names follow each other, ranges too with gaps between them: one pass finds all that is wrong.
+    fn check_entries(&self, table: u64) -> Result<(), Error> {
+        let (mut name, mut end) = (0, table);
+        for (at, entry) in self.entries.iter().enumerate() {
+            let raw = Raw::of(entry);
+            let value = |what, found, expected| Err(Error::Value { what, at, found, expected });
+            let name_end = raw.name_end as usize;
+            if name_end < name || name_end > self.names.len() {
+                let expected = "a place in the names, not before the name that precedes it";
+                return value("ends of names", raw.name_end.into(), expected);
+            }
+            if !self.names.is_char_boundary(name_end) {
+                return Err(Error::NotText { what: "the names of a container", at });
+            }
+            name = name_end;
+            if raw.model != NO_MODEL {
+                let (found, count) = (raw.model as usize, self.entries.len());
+                let model = self.entries.get(found);
+                let model = model.ok_or(Error::Index { what: "models", at, found, count })?;
+                if EntryKind::from(Raw::of(model).kind) != EntryKind::Skeleton {
+                    return value("models", raw.model.into(), "the place of a skeleton");
+                }
+            }
+            if !raw.offset.is_multiple_of(ALIGNMENT as u64) {
+                return value("offsets", raw.offset, "a multiple of 16");
+            }
+            if raw.offset < end {
+                let expected = "a place behind the table and the entry that precedes it";
+                return value("offsets", raw.offset, expected);
+            }
+            end = match raw.offset.checked_add(raw.length) {
+                Some(end) if end <= self.file_length => end,
+                _ => return value("lengths", raw.length, "no more than the file holds"),
+            };
+        }
+        if end > self.file_length {
+            let expected = "room for the table";
+            return Err(Error::Value {
+                what: "length of the file",
+                at: 0,
+                found: self.file_length,
+                expected,
+            });
+        }
+        Ok(())
+    }
+
+    /// The version that the file was written in, major and minor.
+    #[must_use]
+    pub fn version(&self) -> (u16, u16) {
+        self.version
+    }
+
+    /// How many bytes the whole file has.
+    #[must_use]
+    pub fn file_length(&self) -> u64 {
+        self.file_length
+    }
+
+    /// How many entries there are, those of unknown kinds too.
+    #[must_use]
+    pub fn entry_count(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// All entries, in the order of the file.
+    pub fn entries(&self) -> impl ExactSizeIterator<Item = Entry<'a>> + use<'a> {
+        let it = *self;
+        (0..it.entries.len()).map(move |index| it.line(index))
+    }
+
+    fn line(&self, index: usize) -> Entry<'a> {
+        let raw = Raw::of(&self.entries[index]);
+        let start = index.checked_sub(1).map_or(0, |before| Raw::of(&self.entries[before]).name_end);
+        Entry {
+            index,
+            kind: raw.kind.into(),
+            // Checked by the constructor.
+            name: self.names.get(start as usize..raw.name_end as usize).unwrap_or_default(),
+            model: Some(raw.model).filter(|&m| m != NO_MODEL).map(|m| m as usize),
+            offset: raw.offset,
+            length: raw.length,
+            checksum: raw.checksum,
+        }
+    }
+
+    /// One entry.
+    ///
+    /// # Errors
+    /// [`Error::Index`] if there is no such entry.
+    pub fn entry(&self, index: usize) -> Result<Entry<'a>, Error> {
+        let count = self.entries.len();
+        match index < count {
+            true => Ok(self.line(index)),
+            false => Err(Error::Index { what: "entries", at: index, found: index, count }),
+        }
+    }
+
+    /// The first entry of this kind and name.
+    #[must_use]
+    pub fn find(&self, kind: EntryKind, name: &str) -> Option<usize> {
+        self.entries().find(|entry| entry.kind == kind && entry.name == name).map(|entry| entry.index)
+    }
+
+    /// The entries of this kind that belong to the model whose skeleton is the entry `model`.
+    pub fn of_model(&self, kind: EntryKind, model: usize) -> impl Iterator<Item = Entry<'a>> + use<'a> {
+        self.entries().filter(move |entry| entry.kind == kind && entry.model == Some(model))
+    }
+
+    /// The bytes of an entry of any kind, once they have been found to be those that were written.
+    ///
+    /// # Errors
+    /// [`Error::Index`] if there is no such entry, [`Error::Length`] or [`Error::Checksum`] if these are not its bytes.
+    pub fn data<'d>(&self, index: usize, data: &'d [u8]) -> Result<&'d [u8], Error> {
+        let entry = self.entry(index)?;
+        if data.len() as u64 != entry.length {
+            let needed = usize::try_from(entry.length).unwrap_or(usize::MAX);
+            return Err(Error::Length { what: "the data of an entry", found: data.len(), needed });
+        }
+        match checksum(data) == entry.checksum {
+            true => Ok(data),
+            false => Err(Error::Checksum { what: "entries", at: index }),
+        }
+    }
+
+    /// As [`Self::data`], of an entry that must be of this kind.
+    fn data_of<'d>(&self, kind: EntryKind, index: usize, data: &'d [u8]) -> Result<&'d [u8], Error> {
+        let found = self.entry(index)?.kind;
+        if found != kind {
+            let expected = match kind {
+                EntryKind::Skeleton => "1, a skeleton,",
+                EntryKind::Mesh => "2, a mesh,",
+                EntryKind::Clip => "3, a clip,",
+                EntryKind::Document => "4, a document,",
+                EntryKind::Unknown(_) => "another kind",
+            };
+            let found = u32::from(found).into();
+            return Err(Error::Value { what: "kinds of entries", at: index, found, expected });
+        }
+        self.data(index, data)
+    }
+
+    /// The skeleton that an entry holds, `data` being its bytes.
+    ///
+    /// # Errors
+    /// As [`Self::data`]; [`Error::Value`] if it is no skeleton; what [`Skeleton::new`] refuses, and [`Error::Truncated`],
+    /// [`Error::Length`], [`Error::NotText`] for bytes that are none.
+    pub fn skeleton(&self, index: usize, data: &[u8]) -> Result<Skeleton, Error> {
+        models::read_skeleton(self.data_of(EntryKind::Skeleton, index, data)?)
+    }
+
+    /// The mesh that an entry holds, `data` being its bytes and `skeleton` that of its model.
+    ///
+    /// # Errors
+    /// As [`Self::skeleton`], and [`Error::Index`] if it names a joint that the skeleton does not have.
+    pub fn mesh(&self, index: usize, data: &[u8], skeleton: &Skeleton) -> Result<PlacedMesh, Error> {
+        models::read_mesh(self.data_of(EntryKind::Mesh, index, data)?, skeleton)
+    }
+}
+
+/// A whole container, borrowed: a file that was read or mapped into memory.
+///
+/// The table is checked at once, each entry when it is asked for. It derefs to a [`ContainerReader`] for all that the
+/// table tells.
+///
+/// ```
+/// use condyle::{Container, ContainerWriter, EntryKind, Joint, Skeleton, Transform};
+///
+/// let root = Joint { name: "hip".into(), parent: None, node: 3, rest: Transform::IDENTITY };
+/// let skeleton = Skeleton::new([root])?;
+/// let mut writer = ContainerWriter::default();
+/// let model = writer.add_skeleton("fox", &skeleton)?;
+/// writer.add(EntryKind::Clip, "run", Some(model), b"compressed")?;
+/// let file = writer.finish();
+///
+/// let container = Container::from_bytes(&file)?;
+/// let model = container.find(EntryKind::Skeleton, "fox").expect("it was added");
+/// assert_eq!(container.skeleton(model)?, skeleton);
+/// for clip in container.of_model(EntryKind::Clip, model) {
+///     assert_eq!((clip.name, container.clip(clip.index)?), ("run", &b"compressed"[..]));
+/// }
+/// # Ok::<(), condyle::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Container<'a> {
+    reader: ContainerReader<'a>,
+    bytes: &'a [u8],
+}
+
+impl<'a> core::ops::Deref for Container<'a> {
+    type Target = ContainerReader<'a>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.reader
+    }
+}
+
+impl<'a> Container<'a> {
+    /// Checks the header and the table of a file.
+    ///
+    /// # Errors
+    /// As [`ContainerReader::from_prefix`]; [`Error::Truncated`] or [`Error::Length`] if the file is shorter or longer
+    /// than it says.
+    pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, Error> {
+        let reader = ContainerReader::from_prefix(bytes)?;
+        let found = bytes.len();
+        let needed = usize::try_from(reader.file_length()).unwrap_or(usize::MAX);
+        match found.cmp(&needed) {
+            core::cmp::Ordering::Less => Err(Error::Truncated { what: WHAT, found, needed }),
+            core::cmp::Ordering::Equal => Ok(Self { reader, bytes }),
+            core::cmp::Ordering::Greater => {
+                Err(Error::Length { what: "the bytes of a container", found, needed })
+            }
+        }
+    }
+
+    /// All of it.
+    #[must_use]
+    pub fn as_bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The bytes of an entry as they are. Empty where there is no such entry: what comes next says so.
+    fn range(&self, index: usize) -> &'a [u8] {
+        let range = self.reader.entry(index).ok().and_then(|entry| {
+            // No more than the file's length, which is that of `bytes`.
+            self.bytes.get(entry.offset as usize..(entry.offset + entry.length) as usize)
+        });
+        range.unwrap_or_default()
+    }
+
+    /// The bytes of an entry of any kind, at a multiple of 16 from the beginning of the file.
+    ///
+    /// # Errors
+    /// As [`ContainerReader::data`].
+    pub fn data(&self, index: usize) -> Result<&'a [u8], Error> {
+        self.reader.data(index, self.range(index))
+    }
+
+    /// The skeleton that an entry holds.
+    ///
+    /// # Errors
+    /// As [`ContainerReader::skeleton`].
+    pub fn skeleton(&self, index: usize) -> Result<Skeleton, Error> {
+        self.reader.skeleton(index, self.range(index))
+    }
+
+    /// The mesh that an entry holds, `skeleton` being that of its model.
+    ///
+    /// # Errors
+    /// As [`ContainerReader::mesh`].
+    pub fn mesh(&self, index: usize, skeleton: &Skeleton) -> Result<PlacedMesh, Error> {
+        self.reader.mesh(index, self.range(index), skeleton)
+    }
+
+    /// The bytes of a compressed clip.
+    ///
+    /// # Errors
+    /// As [`ContainerReader::data`], and [`Error::Value`] if the entry is no clip.
+    pub fn clip(&self, index: usize) -> Result<&'a [u8], Error> {
+        self.reader.data_of(EntryKind::Clip, index, self.range(index))
+    }
+
+    /// The bytes of a document, a `.glb`.
+    ///
+    /// # Errors
+    /// As [`ContainerReader::data`], and [`Error::Value`] if the entry is no document.
+    pub fn document(&self, index: usize) -> Result<&'a [u8], Error> {
+        self.reader.data_of(EntryKind::Document, index, self.range(index))
+    }
+}

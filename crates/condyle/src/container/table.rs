@@ -1,0 +1,90 @@
+//! The header and the table of a container.
+
+use crate::bytes;
+
+pub(super) const WHAT: &str = "a container";
+pub(super) const MAGIC: [u8; 8] = *b"CONDYLE\0";
+pub(super) const MAJOR: u16 = 1;
+pub(super) const MINOR: u16 = 0;
+/// Bytes of the header, of an entry in the table, and of the checksum that ends the table.
+pub(super) const HEADER: usize = 32;
+pub(super) const ENTRY: usize = 40;
+pub(super) const CHECKSUM: usize = 8;
+/// What the names are padded to, and what each entry's bytes begin at a multiple of.
+pub(super) const WORD: usize = 8;
+pub(super) const ALIGNMENT: usize = 16;
+/// Stands for no model.
+pub(super) const NO_MODEL: u32 = u32::MAX;
+
+/// What an entry of a container holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum EntryKind {
+    /// A [`Skeleton`](crate::skeleton::Skeleton).
+    Skeleton,
+    /// A [`PlacedMesh`](super::PlacedMesh).
+    Mesh,
+    /// A compressed clip.
+    Clip,
+    /// The document that a model was made from, without its animations, as a `.glb`.
+    Document,
+    /// Something that this version knows nothing of: its bytes can be had as they are.
+    Unknown(u32),
+}
+
+impl From<u32> for EntryKind {
+    fn from(code: u32) -> Self {
+        match code {
+            1 => Self::Skeleton,
+            2 => Self::Mesh,
+            3 => Self::Clip,
+            4 => Self::Document,
+            other => Self::Unknown(other),
+        }
+    }
+}
+
+impl From<EntryKind> for u32 {
+    fn from(kind: EntryKind) -> Self {
+        match kind {
+            EntryKind::Skeleton => 1,
+            EntryKind::Mesh => 2,
+            EntryKind::Clip => 3,
+            EntryKind::Document => 4,
+            EntryKind::Unknown(code) => code,
+        }
+    }
+}
+
+/// The numbers of a line of the table.
+pub(super) struct Raw {
+    pub(super) kind: u32,
+    pub(super) model: u32,
+    pub(super) name_end: u32,
+    pub(super) offset: u64,
+    pub(super) length: u64,
+    pub(super) checksum: u64,
+}
+
+impl Raw {
+    pub(super) fn of(entry: &[u8; ENTRY]) -> Self {
+        Self {
+            kind: bytes::u32_at(entry, 0),
+            model: bytes::u32_at(entry, 4),
+            name_end: bytes::u32_at(entry, 8),
+            // Four bytes are left free for later minor versions.
+            offset: bytes::u64_at(entry, 16),
+            length: bytes::u64_at(entry, 24),
+            checksum: bytes::u64_at(entry, 32),
+        }
+    }
+
+    pub(super) fn write(&self, out: &mut alloc::vec::Vec<u8>) {
+        for number in [self.kind, self.model, self.name_end, 0] {
+            out.extend(number.to_le_bytes());
+        }
+        for number in [self.offset, self.length, self.checksum] {
+            out.extend(number.to_le_bytes());
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! Matrices to transforms.
+
+use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
+
+use super::quads::Quads;
+use crate::error::Error;
+use crate::math::{Affine, JointMat, JointQuat};
+use crate::pose::{Pose, PoseBlock};
+use crate::simd::{BLOCK, Lanes, Mode, dispatch};
+
+#[cfg(test)]
+mod tests;
+
+/// Turns matrices into joints: translation, rotation and one scale, which is negative where the matrix mirrors.
+///
+/// Every rotation times a scale comes back, mirrored or not, near half turns as well as elsewhere: the quaternion within
+/// 1.9e-7 per component and of unit length within 1.8e-7, the scale within 2.7e-7 of itself (over 10^8 matrices, their
+/// own rounding included). Either of the two quaternions of a rotation may result.
+///
+/// A joint has no room for shear nor for three scales. Where two columns lean towards each other by 2.3e-3 radians or more,
+/// or one is longer or shorter than the others by 2e-3 of its length, the result is that of [`Affine::to_joint`], which also
+/// tells what is lost; so it is of matrices that are singular, or too small or too large for squares in f32. They take much
+/// longer. Up to 1.7e-3 radians and 1.5e-3 of the length pass for rounding, and the quaternion is within 9e-4 of
+/// that one's; in between it may be either. A zero matrix has the scale zero and no rotation.
+///
+/// # Errors
+/// [`Error::Length`] if the lengths differ.
+pub fn matrices_to_joints(matrices: &[JointMat], joints: &mut [JointQuat]) -> Result<(), Error> {
+    Error::check_len("joints", joints.len(), matrices.len())?;
+    let all_done = dispatch!(|s, mode| to_joints(s, mode, matrices, joints));
+    if !all_done {
+        for (joint, matrix) in joints.iter_mut().zip(matrices).filter(|(joint, _)| joint.scale.is_nan()) {
+            *joint = matrix.to_joint().0;
+        }
+    }
+    Ok(())
+}
+
+/// Turns matrices into a pose: translation, rotation and three scales, of which x is negative where the matrix mirrors.
+///
+/// Every rotation times scales comes back, within the same bounds as those of [`matrices_to_joints`], but that two
+/// negative scales are a half turn. Where two columns lean towards each other by 2.3e-3 radians or more, the result is that
+/// of [`Affine::to_transform`], which also tells what is lost; so it is of matrices that are singular, or too small or too
+/// large for squares in f32. They take much longer. Up to 1.7e-3 radians pass for rounding, and the quaternion is within 9e-4
+/// of that one's.
+///
+/// # Errors
+/// [`Error::Length`] if `pose` does not hold one joint per matrix.
+pub fn matrices_to_pose(matrices: &[Affine], pose: &mut Pose) -> Result<(), Error> {
+    pose.check_joints("pose", matrices.len())?;
+    let all_done = dispatch!(|s, mode| to_blocks(s, mode, matrices, pose.blocks_mut()));
+    if !all_done {
+        for (joint, matrix) in matrices.iter().enumerate() {
+            if pose.get(joint).scale[0].is_nan() {
+                pose.set(joint, &matrix.to_transform().0);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The columns of the upper three rows, one matrix per lane.
+type Columns<V> = [[V; 3]; 3];
+
+/// What a determinant must be at least, as a part of the greatest that columns of such lengths can have: it is less by half
+/// of the sum of the squares of the angles by which they lean, and where one length is asked for by the sum of the
+/// squares of the lengths' distances from their mean, 2/3 e² if one differs by e. So the bound lies at angles of 2e-3 and
+/// lengths of 1.7e-3, give or take the rounding of the determinant, 5e-7.
+const EVEN: f32 = 1.0 - 2e-6;
+
+/// Squares of lengths outside of this range say nothing in f32.
+const SQUARES: (f32, f32) = (1e-24, 1e24);
+
+/// As many matrices as there are lanes, or fewer.
+#[inline(always)]
+fn load<S: Simd, V: Quads<S>>(s: S, matrices: &[Affine]) -> (Columns<V>, [V; 3]) {
+    let matrix = |i: usize| matrices.get(i).unwrap_or(&Affine::IDENTITY);
+    let [ax, bx, cx, tx] = V::gather(s, |i| matrix(i).rows[0]);
+    let [ay, by, cy, ty] = V::gather(s, |i| matrix(i).rows[1]);
+    let [az, bz, cz, tz] = V::gather(s, |i| matrix(i).rows[2]);
+    ([[ax, ay, az], [bx, by, bz], [cx, cy, cz]], [tx, ty, tz])
+}
+
+#[inline(always)]
+fn dot<S: Simd, M: Mode, V: SimdFloat<S>>(mode: M, a: &[V; 3], b: &[V; 3]) -> V {
+    mode.madd(a[2], b[2], mode.madd(a[1], b[1], a[0] * b[0]))
+}
+
+#[inline(always)]
+fn determinant<S: Simd, M: Mode, V: SimdFloat<S>>(mode: M, columns: &Columns<V>) -> V {
+    let [a, b, c] = columns;
+    let cross = [
+        mode.msub(a[1], b[2], a[2] * b[1]),
+        mode.msub(a[2], b[0], a[0] * b[2]),
+        mode.msub(a[0], b[1], a[1] * b[0]),
+    ];
+    dot(mode, &cross, c)
+}
+
+/// Rotations and the one scale of matrices that have no other parts; and the lanes where that is so.
+#[inline(always)]
+fn similarity<S: Simd, M: Mode, V: Quads<S>>(s: S, mode: M, m: &Columns<V>) -> ([V; 4], V, V::Mask) {
+    let splat = |value: f32| V::splat(s, value);
+    let [a, b, c] = m;
+    let determinant = determinant(mode, m);
+    let mean = (dot(mode, a, a) + dot(mode, b, b) + dot(mode, c, c)) * splat(1.0 / 3.0);
+    let size = mean.sqrt();
+    let even = determinant.abs().simd_ge(mean * size * splat(EVEN));
+    let even = even & mean.simd_gt(splat(SQUARES.0)) & mean.simd_lt(splat(SQUARES.1));
+    (quaternion(s, mode, m, size, determinant), size.copysign(determinant), even)
+}
+
+/// Rotations and scales of matrices without shear; and the lanes where that is so. Mirrors x.
+#[inline(always)]
+fn scaled<S: Simd, M: Mode, V: Quads<S>>(s: S, mode: M, m: &Columns<V>) -> ([V; 4], [V; 3], V::Mask) {
+    let splat = |value: f32| V::splat(s, value);
+    let one = splat(1.0);
+    let [a, b, c] = m;
+    let determinant = determinant(mode, m);
+    let (a2, b2, c2) = (dot(mode, a, a), dot(mode, b, b), dot(mode, c, c));
+    let scale = [a2.sqrt().copysign(determinant), b2.sqrt(), c2.sqrt()];
+    let even = determinant.abs().simd_ge((scale[0] * scale[1] * scale[2]).abs() * splat(EVEN));
+    let (low, high) = (splat(SQUARES.0), splat(SQUARES.1));
+    let low = a2.simd_gt(low) & b2.simd_gt(low) & c2.simd_gt(low);
+    let high = a2.simd_lt(high) & b2.simd_lt(high) & c2.simd_lt(high);
+    let (fa, fb, fc) = (one / scale[0], one / scale[1], one / scale[2]);
+    let a = [a[0] * fa, a[1] * fa, a[2] * fa];
+    let b = [b[0] * fb, b[1] * fb, b[2] * fb];
+    let c = [c[0] * fc, c[1] * fc, c[2] * fc];
+    (quaternion(s, mode, &[a, b, c], one, one), scale, even & low & high)
+}
+
+/// The quaternions of rotations times `size`, and times minus one where `sign` is negative.
+///
+/// Without branches: of the four multiples of the quaternion that sums and differences of the entries give, each lane
+/// takes one whose own component is at least a half.
+#[inline(always)]
+fn quaternion<S: Simd, M: Mode, V: Quads<S>>(s: S, mode: M, m: &Columns<V>, size: V, sign: V) -> [V; 4] {
+    let zero = V::splat(s, 0.0);
+    let negative = sign.simd_lt(zero);
+    let [x, y, z] = m;
+    // Four times the product of two components, times the size with its sign.
+    let (xw, yw, zw) = (y[2] - z[1], z[0] - x[2], x[1] - y[0]);
+    let (xy, xz, yz) = (x[1] + y[0], z[0] + x[2], y[2] + z[1]);
+    // The same of a component's square: of the four that one to which all three terms add.
+    let flat = z[2].simd_lt(zero) ^ negative;
+    let rest = flat.select(x[0] - y[1], x[0] + y[1]);
+    let other = rest.simd_lt(zero) ^ negative;
+    let square = (size + (z[2].abs() + rest.abs())).copysign(sign);
+    let q = [
+        flat.select(other.select(xy, square), other.select(xz, xw)),
+        flat.select(other.select(square, xy), other.select(yz, yw)),
+        flat.select(other.select(yz, xz), other.select(square, zw)),
+        flat.select(other.select(yw, xw), other.select(zw, square)),
+    ];
+    let length2 = mode.madd(q[0], q[0], q[1] * q[1]) + mode.madd(q[2], q[2], q[3] * q[3]);
+    let inverse = V::splat(s, 1.0) / length2.sqrt();
+    [q[0] * inverse, q[1] * inverse, q[2] * inverse, q[3] * inverse]
+}
+
+#[inline(always)]
+fn to_blocks<S: Simd, M: Mode>(s: S, mode: M, matrices: &[Affine], blocks: &mut [PoseBlock]) -> bool {
+    match S::f32s::LEN {
+        4 => blocks_by::<S, M, f32x4<S>>(s, mode, matrices, blocks),
+        8 => blocks_by::<S, M, f32x8<S>>(s, mode, matrices, blocks),
+        _ => blocks_by::<S, M, f32x16<S>>(s, mode, matrices, blocks),
+    }
+}
+
+/// Whether all are done; the first scale of those that are not is NaN.
+#[inline(always)]
+fn blocks_by<S: Simd, M: Mode, V: Quads<S>>(
+    s: S,
+    mode: M,
+    matrices: &[Affine],
+    blocks: &mut [PoseBlock],
+) -> bool {
+    let mut done = V::Mask::splat(s, true);
+    let (full, rest) = matrices.as_chunks::<BLOCK>();
+    for (block, matrices) in blocks.iter_mut().zip(full) {
+        for (at, matrices) in (0..BLOCK).step_by(V::LEN).zip(matrices.chunks_exact(V::LEN)) {
+            done &= block_group::<S, M, V>(s, mode, matrices, block, at);
+        }
+    }
+    if let Some(block) = blocks.get_mut(full.len()) {
+        for (at, matrices) in (0..BLOCK).step_by(V::LEN).zip(rest.chunks(V::LEN)) {
+            done &= block_group::<S, M, V>(s, mode, matrices, block, at);
+        }
+    }
+    done.all_true()
+}
+
+/// As many matrices as there are lanes, or fewer, to the lanes from `at` on.
+#[inline(always)]
+fn block_group<S: Simd, M: Mode, V: Quads<S>>(
+    s: S,
+    mode: M,
+    matrices: &[Affine],
+    block: &mut PoseBlock,
+    at: usize,
+) -> V::Mask {
+    let (columns, [tx, ty, tz]) = load::<S, V>(s, matrices);
+    let ([x, y, z, w], [sx, sy, sz], even) = scaled(s, mode, &columns);
+    let put = |out: &mut Lanes, value: V| value.store_slice(&mut out[at..at + V::LEN]);
+    let PoseBlock { rotation, translation, scale } = block;
+    put(&mut rotation[0], x);
+    put(&mut rotation[1], y);
+    put(&mut rotation[2], z);
+    put(&mut rotation[3], w);
+    put(&mut translation[0], tx);
+    put(&mut translation[1], ty);
+    put(&mut translation[2], tz);
+    put(&mut scale[0], even.select(sx, V::splat(s, f32::NAN)));
+    put(&mut scale[1], sy);
+    put(&mut scale[2], sz);
+    even
+}
+
+#[inline(always)]
+fn to_joints<S: Simd, M: Mode>(s: S, mode: M, matrices: &[Affine], joints: &mut [JointQuat]) -> bool {
+    match S::f32s::LEN {
+        4 => joints_by::<S, M, f32x4<S>>(s, mode, matrices, joints),
+        8 => joints_by::<S, M, f32x8<S>>(s, mode, matrices, joints),
+        _ => joints_by::<S, M, f32x16<S>>(s, mode, matrices, joints),
+    }
+}
+
+/// Whether all are done; the scale of those that are not is NaN.
+#[inline(always)]
+fn joints_by<S: Simd, M: Mode, V: Quads<S>>(
+    s: S,
+    mode: M,
+    matrices: &[Affine],
+    joints: &mut [JointQuat],
+) -> bool {
+    let mut done = V::Mask::splat(s, true);
+    let (matrices, mut joints) = (matrices.chunks_exact(V::LEN), joints.chunks_exact_mut(V::LEN));
+    let last = matrices.remainder();
+    for (matrices, joints) in matrices.zip(&mut joints) {
+        done &= joint_group::<S, M, V>(s, mode, matrices, joints);
+    }
+    if !last.is_empty() {
+        done &= joint_group::<S, M, V>(s, mode, last, joints.into_remainder());
+    }
+    done.all_true()
+}
+
+/// As many matrices as there are lanes, or fewer.
+#[inline(always)]
+fn joint_group<S: Simd, M: Mode, V: Quads<S>>(
+    s: S,
+    mode: M,
+    matrices: &[Affine],
+    out: &mut [JointQuat],
+) -> V::Mask {
+    let (columns, [tx, ty, tz]) = load::<S, V>(s, matrices);
+    let (rotation, scale, even) = similarity(s, mode, &columns);
+    let scale = even.select(scale, V::splat(s, f32::NAN));
+    V::scatter(rotation, |i, rotation| {
+        if let Some(out) = out.get_mut(i) {
+            out.rotation = rotation;
+        }
+    });
+    V::scatter([tx, ty, tz, scale], |i, [x, y, z, scale]| {
+        if let Some(out) = out.get_mut(i) {
+            (out.translation, out.scale) = ([x, y, z], scale);
+        }
+    });
+    even
+}

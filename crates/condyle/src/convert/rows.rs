@@ -1,0 +1,88 @@
+//! The rows of matrices in lanes: from transforms, and multiplied.
+
+use fearless_simd::{f32x4, prelude::*};
+
+use crate::math::Affine;
+use crate::pose::PoseBlock;
+use crate::simd::{BLOCK, Floats, Lanes, Mode, load_all, store};
+
+/// Row `r`, column `c` of sixteen matrices is element `4 * r + c`.
+pub(crate) type Matrices = [Lanes; 12];
+
+/// Translation, rotation and scale of one block as matrices.
+#[inline(always)]
+pub(crate) fn block_to_matrices<S: Simd, M: Mode>(s: S, mode: M, block: &PoseBlock, out: &mut Matrices) {
+    for at in (0..BLOCK).step_by(S::f32s::LEN) {
+        let rows = block_rows::<S, M, S::f32s>(s, mode, block, at);
+        for (row, out) in rows.iter().zip(out.as_chunks_mut::<4>().0) {
+            for (value, out) in row.iter().zip(out) {
+                store::<S>(out, at, *value);
+            }
+        }
+    }
+}
+
+/// The lanes of one block from `at` on as rows of matrices.
+#[inline(always)]
+pub(super) fn block_rows<S: Simd, M: Mode, V: Floats<S>>(
+    s: S,
+    mode: M,
+    block: &PoseBlock,
+    at: usize,
+) -> [[V; 4]; 3] {
+    let rotation = load_all(s, &block.rotation, at);
+    transform_rows(s, mode, &rotation, load_all(s, &block.translation, at), load_all(s, &block.scale, at))
+}
+
+/// Rotations, translations and scales as rows of matrices.
+#[inline(always)]
+pub(crate) fn transform_rows<S: Simd, M: Mode, V: Floats<S>>(
+    s: S,
+    mode: M,
+    rotation: &[V; 4],
+    [tx, ty, tz]: [V; 3],
+    [x, y, z]: [V; 3],
+) -> [[V; 4]; 3] {
+    let [[xx, xy, xz], [yx, yy, yz], [zx, zy, zz]] = rotation_rows(mode, rotation, V::splat(s, 1.0));
+    [[xx * x, xy * y, xz * z, tx], [yx * x, yy * y, yz * z, ty], [zx * x, zy * y, zz * z, tz]]
+}
+
+/// Unit quaternions as rows of matrices, times one factor for all axes.
+#[inline(always)]
+pub(super) fn rotation_rows<S: Simd, M: Mode, V: SimdFloat<S>>(mode: M, q: &[V; 4], scale: V) -> [[V; 3]; 3] {
+    let [x, y, z, w] = *q;
+    let twice = scale + scale;
+    let (x2, y2, z2) = (x * twice, y * twice, z * twice);
+    // The off-diagonal pairs share a product, once added and once subtracted: fused on the way.
+    let (xw, yw, zw) = (x2 * w, y2 * w, z2 * w);
+    let (xx, zz) = (x * x2, z * z2);
+    [
+        [scale - mode.madd(y, y2, zz), mode.msub(x, y2, zw), mode.madd(x, z2, yw)],
+        [mode.madd(x, y2, zw), scale - (xx + zz), mode.msub(y, z2, xw)],
+        [mode.msub(x, z2, yw), mode.madd(y, z2, xw), scale - mode.madd(y, y2, xx)],
+    ]
+}
+
+/// One row of the product of two affine matrices. Of the left one: its first three numbers, each in all lanes, and the
+/// fourth behind three zeros; `b` is the right one.
+#[inline(always)]
+pub(crate) fn mul_row<S: Simd, M: Mode, V: Floats<S>>(
+    mode: M,
+    [x, y, z, translation]: [V; 4],
+    b: &[V; 3],
+) -> V {
+    mode.madd(x, b[0], mode.madd(y, b[1], mode.madd(z, b[2], translation)))
+}
+
+/// A row in memory as [`mul_row`] wants it.
+#[inline(always)]
+fn load_row<S: Simd>(s: S, &[x, y, z, t]: &[f32; 4]) -> [f32x4<S>; 4] {
+    [f32x4::splat(s, x), f32x4::splat(s, y), f32x4::splat(s, z), f32x4::load_array(s, [0.0, 0.0, 0.0, t])]
+}
+
+/// `a * b`, both affine.
+#[inline(always)]
+pub(crate) fn mul_affine<S: Simd, M: Mode>(s: S, mode: M, a: &Affine, b: &[f32x4<S>; 3]) -> [f32x4<S>; 3] {
+    let [x, y, z] = &a.rows;
+    [mul_row(mode, load_row(s, x), b), mul_row(mode, load_row(s, y), b), mul_row(mode, load_row(s, z), b)]
+}

@@ -1,0 +1,132 @@
+//! How far each method is from slerp, and which is close enough.
+
+use super::formula::weights;
+use super::method::{Degree, Method, Terms};
+use crate::math::scalar::{sin_f64, sqrt_f64};
+use crate::simd::Dispatch;
+
+impl Method {
+    /// The most that a component of the result can differ from slerp's.
+    ///
+    /// For factors in [0, 1] and unit quaternions up to `max_angle` apart: radians, as vectors, which is half of the
+    /// rotation between them; at most π/2, which no pair on the shorter arc exceeds, and which NaN is taken for. Where
+    /// multiply-adds are not fused, so that products are rounded as well, it is 5e-8 more: in the portable mode, and on
+    /// instruction sets without them. The current [`Dispatch`] decides.
+    /// docs/accuracy.md lists the bounds beside what was measured. Along [`Arc::AsGiven`](super::Arc::AsGiven) ends may be
+    /// nearly opposite, which magnifies what is lost to rounding: 4e-7 over the length of their sum.
+    #[must_use]
+    pub fn error_bound(self, max_angle: f32) -> f64 {
+        let products = if Dispatch::current().fuses() { 0.0 } else { 5e-8 };
+        self.rounding() + products + formula_error(self, max_angle)
+    }
+
+    /// The cheapest method whose [`error_bound`](Self::error_bound) is at most `max_error`, when one factor serves all
+    /// joints, and of those that cost the same the closest; `None` where f32 itself is too coarse.
+    ///
+    /// ```
+    /// use condyle::{Degree, Method};
+    ///
+    /// assert_eq!(Method::for_error(1e-3, 1.57), Some(Method::Slerp(Degree::Four)));
+    /// // A degree of rotation apart, a straight line is as good.
+    /// assert_eq!(Method::for_error(1e-5, 0.5_f32.to_radians()), Some(Method::Nlerp));
+    /// assert_eq!(Method::for_error(1e-9, 1.57), None);
+    /// ```
+    #[must_use]
+    pub fn for_error(max_error: f64, max_angle: f32) -> Option<Self> {
+        // A series of four terms takes the time of a polynomial of that degree, and is closer at small angles.
+        let by_cost: [&[Self]; 4] = [
+            &[Self::Nlerp],
+            &[Self::Slerp(Degree::Four), Self::Eberly(Terms(4))],
+            &[Self::Slerp(Degree::Nine)],
+            &[Self::Exact],
+        ];
+        let closest = |methods: &[Self]| {
+            let bounds = methods.iter().map(|method| (*method, method.error_bound(max_angle)));
+            bounds.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, bound)| *bound <= max_error)
+        };
+        by_cost.into_iter().find_map(closest).map(|(method, _)| method)
+    }
+
+    /// What the arithmetic of f32 adds to the error of the formula. Measured, and checked by the tests.
+    fn rounding(self) -> f64 {
+        match self {
+            Self::Slerp(_) | Self::Eberly(_) => 1.4e-7,
+            Self::Nlerp => 2e-7,
+            Self::Exact => 1.2e-7,
+            Self::CorrectedNlerp | Self::EberlyHalved(_) => 2.5e-7,
+            Self::VanWaveren => 3.5e-7,
+            Self::ExponentialMap => 5e-7,
+        }
+    }
+}
+
+/// The largest distance between the method's result and slerp's, rounding aside, for angles up to `max_angle`.
+fn formula_error(method: Method, max_angle: f32) -> f64 {
+    // Miri would take minutes.
+    const STEPS: u32 = if cfg!(miri) { 12 } else { 48 };
+    let part = |k: u32| f64::from(k) / f64::from(STEPS);
+    let widest = core::f64::consts::FRAC_PI_2;
+    let max_angle = if max_angle.is_nan() { widest } else { f64::from(max_angle).clamp(0.0, widest) };
+    let mut worst = 0.0_f64;
+    for theta in (1..=STEPS).map(|k| part(k) * max_angle) {
+        let half = sin_f64(theta / 2.0);
+        let (z, sin) = (2.0 * half * half, sin_f64(theta));
+        if sin == 0.0 {
+            continue;
+        }
+        // The other half is its mirror image.
+        for t in (1..=STEPS).map(|k| part(k) / 2.0) {
+            let Some((from, to)) = weights(method, z, t) else { return 0.0 };
+            let (e, f) = (from - sin_f64((1.0 - t) * theta) / sin, to - sin_f64(t * theta) / sin);
+            worst = worst.max(e * e + f * f + 2.0 * e * f * (1.0 - z));
+        }
+    }
+    // Between the points of the grid it can be a little larger; sines are good to 1e-11.
+    1.01 * sqrt_f64(worst) + 1e-10
+}
+#[cfg(test)]
+mod tests {
+    use core::f32::consts::FRAC_PI_2;
+
+    use super::*;
+
+    #[test]
+    fn methods_are_chosen_by_error_and_angle() {
+        for dispatch in Dispatch::all() {
+            let closest = |max_error| dispatch.scope(|| Method::for_error(max_error, 1.57));
+            if dispatch.fuses() {
+                assert_eq!(closest(1.6e-7), Some(Method::default()), "{dispatch}");
+                assert_eq!(closest(1.3e-7), Some(Method::Exact), "{dispatch}");
+            } else {
+                assert_eq!(closest(1.8e-7), Some(Method::Exact), "{dispatch}");
+                assert_eq!(closest(2e-7), Some(Method::default()), "{dispatch}");
+            }
+            dispatch.scope(chosen_by_error_and_angle);
+        }
+    }
+
+    fn chosen_by_error_and_angle() {
+        for max_error in [1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 3e-7, 1.6e-7] {
+            for max_angle in [0.01, 0.1, 0.5, 1.0, core::f32::consts::FRAC_PI_2] {
+                let method = Method::for_error(max_error, max_angle).expect("there is one");
+                assert!(method.error_bound(max_angle) <= max_error);
+            }
+        }
+        assert_eq!(Method::for_error(f64::NAN, 1.57), None);
+        assert_eq!(Method::for_error(1.6e-7, f32::NAN), Method::for_error(1.6e-7, FRAC_PI_2));
+        // Of two that cost the same, the closer one.
+        for angle in [0.2, 0.5, 1.0, 1.5] {
+            let four = [Method::Slerp(Degree::Four), Method::Eberly(Terms::new(4).expect("from 1 to 16"))];
+            let [slerp, eberly] = four.map(|method| method.error_bound(angle));
+            if slerp.max(eberly) < Method::Nlerp.error_bound(angle) {
+                let chosen =
+                    Method::for_error(slerp.max(eberly), angle).map(|method| method.error_bound(angle));
+                assert_eq!(chosen, Some(slerp.min(eberly)), "{angle}");
+            }
+        }
+        for method in Method::all() {
+            // Found on a grid: to a percent or so.
+            assert!(method.error_bound(0.3) <= 1.03 * method.error_bound(0.6), "{method}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! How far to interpolate, and which joints.
+
+use crate::error::Error;
+use crate::simd::{BLOCK, Lanes};
+
+/// How far to go from the first end to the second: 0 is the first, 1 the second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Factor<'a> {
+    /// As far for all joints: the fast way.
+    Same(f32),
+    /// One for each joint, or for each joint of the list. Coefficients are then found in f32, with other last bits.
+    PerJoint(&'a [f32]),
+}
+
+impl From<f32> for Factor<'_> {
+    fn from(t: f32) -> Self {
+        Self::Same(t)
+    }
+}
+
+impl<'a> From<&'a [f32]> for Factor<'a> {
+    fn from(t: &'a [f32]) -> Self {
+        Self::PerJoint(t)
+    }
+}
+
+impl Factor<'_> {
+    pub(super) fn check(self, joints: usize) -> Result<(), Error> {
+        match self {
+            Self::Same(_) => Ok(()),
+            Self::PerJoint(t) => Error::check_len("factors", t.len(), joints),
+        }
+    }
+}
+
+/// The factors of blocks, held to [0, 1] unless they may go beyond.
+#[derive(Clone, Copy)]
+pub(super) struct Factors<'a> {
+    pub(super) t: Factor<'a>,
+    /// What factors per joint are multiplied by.
+    pub(super) weight: f32,
+    pub(super) extrapolate: bool,
+}
+
+impl Factors<'_> {
+    /// Those of sixteen joints, zero beyond the last.
+    #[inline(always)]
+    pub(super) fn of_block(&self, block: usize) -> Lanes {
+        let mut lanes = [0.0; BLOCK];
+        match self.t {
+            Factor::Same(t) => lanes = [t; BLOCK],
+            Factor::PerJoint(t) => match t.get(block * BLOCK..(block + 1) * BLOCK) {
+                Some(all) => lanes.copy_from_slice(all),
+                None => {
+                    for (lane, out) in lanes.iter_mut().enumerate() {
+                        *out = t.get(block * BLOCK + lane).copied().unwrap_or(0.0);
+                    }
+                }
+            },
+        }
+        if let Factor::PerJoint(_) = self.t {
+            for t in &mut lanes {
+                *t *= self.weight;
+            }
+        }
+        if !self.extrapolate {
+            for t in &mut lanes {
+                *t = held(*t);
+            }
+        }
+        lanes
+    }
+}
+
+/// In [0, 1], NaN aside.
+#[inline(always)]
+pub(super) fn held(t: f32) -> f32 {
+    let t = if t < 0.0 { 0.0 } else { t };
+    if t > 1.0 { 1.0 } else { t }
+}
+
+/// Which joints take part. Others are not written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Selection<'a> {
+    /// Every one.
+    #[default]
+    All,
+    /// Those with these indices, in any order. If one comes twice, the later one counts; in place it is moved twice.
+    List(&'a [u16]),
+}
+
+impl Selection<'_> {
+    pub(super) fn check(self, joints: usize) -> Result<usize, Error> {
+        let Self::List(list) = self else { return Ok(joints) };
+        match list.iter().position(|&joint| usize::from(joint) >= joints) {
+            None => Ok(list.len()),
+            Some(at) => Err(Error::Index { what: "joints", at, found: usize::from(list[at]), count: joints }),
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! Which kernel does what was asked for.
+
+use super::exact::{exact, nlerp};
+use super::factor::{Factor, Factors, Selection, held};
+use super::kernel::{Nearer, lanes_blocks, uniform_blocks, uniform_one};
+use super::method::{Arc, Degree, Interpolator, Method, Terms};
+use super::structs::uniform_structs;
+use super::weights::{Corrected, Fitted, Given, Halved, Nested, Series, Sines, Straight, StraightGiven};
+use super::{exponential_map, formula, one_factor};
+use crate::error::Error;
+use crate::math::{JointQuat, Quat, Transform};
+use crate::pose::{Pose, PoseBlock};
+use crate::simd::{BLOCK, dispatch};
+
+/// Joints that can be read and written one at a time.
+pub(super) trait Joints {
+    fn count(&self) -> usize;
+    fn read(&self, joint: usize) -> Transform;
+    fn write(&mut self, joint: usize, transform: &Transform);
+}
+
+impl Joints for Pose {
+    fn count(&self) -> usize {
+        self.joint_count()
+    }
+    fn read(&self, joint: usize) -> Transform {
+        self.get(joint)
+    }
+    fn write(&mut self, joint: usize, transform: &Transform) {
+        self.set(joint, transform);
+    }
+}
+
+impl Joints for [JointQuat] {
+    fn count(&self) -> usize {
+        self.len()
+    }
+    fn read(&self, joint: usize) -> Transform {
+        self[joint].into()
+    }
+    fn write(&mut self, joint: usize, transform: &Transform) {
+        let Transform { rotation, translation, scale: [scale, _, _] } = *transform;
+        self[joint] = JointQuat { rotation, translation, scale };
+    }
+}
+
+/// What is to be done, whatever the joints.
+#[derive(Clone, Copy)]
+pub(super) struct Plan {
+    how: Interpolator,
+    /// Whether the ends are those of half an arc: then there is nothing to halve, and the shorter arc is the one given.
+    halves: bool,
+}
+
+impl From<Interpolator> for Plan {
+    fn from(how: Interpolator) -> Self {
+        Self { how, halves: false }
+    }
+}
+
+/// One factor for all joints, by a method that has a kernel for that.
+pub(super) struct Uniform {
+    /// From the nearer end.
+    f: f32,
+    nearer: Nearer,
+    kind: Kind,
+}
+
+/// Polynomials are padded to these sizes: fewer kernels, the same results.
+enum Kind {
+    Straight,
+    Four(Series<f32, 4>),
+    Nine(Series<f32, 9>),
+    Sixteen(Series<f32, 16>),
+}
+
+impl Kind {
+    /// What up to nine terms are padded to: where fewer save nothing.
+    fn nine(&self) -> Option<Series<f32, 9>> {
+        match self {
+            Self::Four(weights) => Some(weights.padded()),
+            Self::Nine(weights) => Some(*weights),
+            Self::Straight | Self::Sixteen(_) => None,
+        }
+    }
+}
+
+impl Plan {
+    pub(super) fn of_half(how: impl Into<Interpolator>) -> Self {
+        Self { how: Interpolator { arc: Arc::Shorter, ..how.into() }, halves: true }
+    }
+
+    pub(super) fn poses(
+        self,
+        from: &Pose,
+        to: &Pose,
+        t: Factor<'_>,
+        joints: Selection<'_>,
+        out: &mut Pose,
+    ) -> Result<(), Error> {
+        from.check_joints("from", out.joint_count())?;
+        to.check_joints("to", out.joint_count())?;
+        t.check(joints.check(out.joint_count())?)?;
+        match (self.uniform(t), joints) {
+            (Some(uniform), Selection::All) => {
+                uniform.blocks(Some(from.blocks()), to.blocks(), out.blocks_mut());
+            }
+            (None, Selection::All) => self.blocks(from.blocks(), to.blocks(), t, out.blocks_mut()),
+            (_, Selection::List(_)) => self.staged(from, to, t, joints, out),
+        }
+        Ok(())
+    }
+
+    pub(super) fn joints(
+        self,
+        from: &[JointQuat],
+        to: &[JointQuat],
+        t: Factor<'_>,
+        joints: Selection<'_>,
+        out: &mut [JointQuat],
+    ) -> Result<(), Error> {
+        Error::check_len("from", from.len(), out.len())?;
+        Error::check_len("to", to.len(), out.len())?;
+        t.check(joints.check(out.len())?)?;
+        match (self.uniform(t), joints) {
+            (Some(uniform), Selection::All) => uniform.structs(Some(from), to, out),
+            _ => self.staged(from, to, t, joints, out),
+        }
+        Ok(())
+    }
+
+    pub(super) fn single(self, a: Quat, b: Quat, t: f32) -> Quat {
+        if let Some(uniform) = self.uniform(Factor::Same(t)) {
+            return uniform.one(a, b);
+        }
+        let block = |rotation| {
+            let mut block = PoseBlock::IDENTITY;
+            block.set(0, &Transform { rotation, ..Transform::IDENTITY });
+            [block]
+        };
+        let mut out = block(a);
+        self.blocks(&block(a), &block(b), Factor::Same(t), &mut out);
+        out[0].get(0).rotation
+    }
+
+    /// `None` if the factor or the method needs the kernels that take a factor per joint.
+    pub(super) fn uniform(self, t: Factor<'_>) -> Option<Uniform> {
+        let Factor::Same(t) = t else { return None };
+        let t = self.held(t);
+        if self.how.arc == Arc::AsGiven || is_beyond(t) {
+            return None;
+        }
+        let (nearer, f) = one_factor::nearer(t);
+        let eberly = |terms: Terms, factor| {
+            let k = |t| formula::eberly_coefficients(terms, factor, t);
+            match terms.count() {
+                0..=4 => Kind::Four(Series::new(k, f)),
+                5..=9 => Kind::Nine(Series::new(k, f)),
+                _ => Kind::Sixteen(Series::new(k, f)),
+            }
+        };
+        let kind = match self.how.method {
+            Method::Nlerp => Kind::Straight,
+            Method::Slerp(degree) => {
+                let k = |t| formula::slerp_coefficients(degree, t);
+                match degree {
+                    Degree::Four => Kind::Four(Series::new(k, f)),
+                    Degree::Six | Degree::Nine => Kind::Nine(Series::new(k, f)),
+                }
+            }
+            Method::Eberly(terms) => eberly(terms, formula::factor(terms)),
+            Method::EberlyHalved(terms) if self.halves => eberly(terms, formula::factor_halved(terms)),
+            _ => return None,
+        };
+        Some(Uniform { f: f as f32, nearer, kind })
+    }
+
+    /// The factor, held to [0, 1] unless it may go beyond.
+    pub(super) fn held(self, t: f32) -> f32 {
+        if self.how.extrapolate { t } else { held(t) }
+    }
+
+    /// Sixteen joints at a time, by any method.
+    pub(super) fn blocks(self, from: &[PoseBlock], to: &[PoseBlock], t: Factor<'_>, out: &mut [PoseBlock]) {
+        let factors = Factors { t, weight: 1.0, extrapolate: self.how.extrapolate };
+        self.factored_blocks(from, to, factors, out);
+    }
+
+    pub(super) fn factored_blocks(
+        self,
+        from: &[PoseBlock],
+        to: &[PoseBlock],
+        factors: Factors<'_>,
+        out: &mut [PoseBlock],
+    ) {
+        macro_rules! run {
+            ($given:literal, $weights:expr) => {{
+                let weights = $weights;
+                dispatch!(|s, mode| lanes_blocks::<_, _, _, $given>(
+                    s, mode, &weights, &factors, from, to, out
+                ))
+            }};
+        }
+        let halved = |terms| Nested::new(terms, formula::factor_halved(terms));
+        match (self.how.method, self.how.arc) {
+            (Method::Slerp(degree), Arc::Shorter) => run!(false, Fitted::slerp(degree)),
+            (Method::EberlyHalved(terms), Arc::Shorter) if !self.halves => run!(false, Halved(halved(terms))),
+            (method @ (Method::Eberly(terms) | Method::EberlyHalved(terms)), Arc::Shorter) => {
+                let whole = matches!(method, Method::Eberly(_));
+                run!(false, if whole { Nested::new(terms, formula::factor(terms)) } else { halved(terms) });
+            }
+            (Method::VanWaveren, Arc::Shorter) => run!(false, Sines),
+            // Of the exact method translations and scales; rotations follow below.
+            (Method::Nlerp, Arc::Shorter) | (Method::Exact, _) => run!(false, Straight),
+            (Method::CorrectedNlerp, Arc::Shorter) => run!(false, Corrected),
+            // Half of an arc as given is as long as a shorter arc at most.
+            (
+                Method::Slerp(_)
+                | Method::Eberly(_)
+                | Method::EberlyHalved(_)
+                | Method::VanWaveren
+                | Method::CorrectedNlerp,
+                Arc::AsGiven,
+            ) => run!(true, Given(Halved(Fitted::slerp(Degree::Nine)))),
+            // A straight line needs no halves.
+            (Method::Nlerp, Arc::AsGiven) => run!(true, Given(StraightGiven)),
+            (Method::ExponentialMap, arc) => exponential_map::blocks(arc, &factors, from, to, out),
+        }
+        if self.how.method != Method::Exact && !self.how.extrapolate {
+            return;
+        }
+        for (i, out) in out.iter_mut().enumerate() {
+            for (lane, t) in factors.of_block(i).into_iter().enumerate() {
+                if self.how.method == Method::Exact || is_beyond(t) {
+                    let rotation = |block: &PoseBlock| block.rotation.each_ref().map(|c| c[lane]);
+                    let to_the_letter = if self.how.method == Method::Nlerp { nlerp } else { exact };
+                    let exact = to_the_letter(rotation(&from[i]), rotation(&to[i]), t, self.how.arc);
+                    for (out, value) in out.rotation.iter_mut().zip(exact) {
+                        out[lane] = value;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sixteen joints at a time, gathered into blocks and scattered again.
+    pub(super) fn staged<J: Joints + ?Sized>(
+        self,
+        from: &J,
+        to: &J,
+        t: Factor<'_>,
+        joints: Selection<'_>,
+        out: &mut J,
+    ) {
+        self.stage(joints, t, out, |_, joint| (from.read(joint), to.read(joint)));
+    }
+
+    pub(super) fn staged_in_place<J: Joints + ?Sized>(
+        self,
+        list: &mut J,
+        to: &J,
+        t: Factor<'_>,
+        joints: Selection<'_>,
+    ) {
+        self.stage(joints, t, list, |list, joint| (list.read(joint), to.read(joint)));
+    }
+
+    fn stage<J: Joints + ?Sized>(
+        self,
+        joints: Selection<'_>,
+        t: Factor<'_>,
+        out: &mut J,
+        ends: impl Fn(&J, usize) -> (Transform, Transform),
+    ) {
+        let count = match joints {
+            Selection::All => out.count(),
+            Selection::List(list) => list.len(),
+        };
+        let joint = |at: usize| match joints {
+            Selection::All => at,
+            Selection::List(list) => usize::from(list[at]),
+        };
+        let uniform = self.uniform(t);
+        let mut at = 0;
+        while at < count {
+            // A joint that comes twice in place must have been written before it is read again.
+            let mut end = at + 1;
+            while end < count.min(at + BLOCK) && (at..end).all(|k| joint(k) != joint(end)) {
+                end += 1;
+            }
+            let (mut from, mut to) = ([PoseBlock::IDENTITY], [PoseBlock::IDENTITY]);
+            let mut between = from;
+            for k in at..end {
+                let (a, b) = ends(out, joint(k));
+                from[0].set(k - at, &a);
+                to[0].set(k - at, &b);
+            }
+            match &uniform {
+                Some(uniform) => uniform.blocks(Some(&from), &to, &mut between),
+                None => {
+                    let part = match t {
+                        Factor::Same(_) => t,
+                        Factor::PerJoint(t) => Factor::PerJoint(&t[at..end]),
+                    };
+                    self.blocks(&from, &to, part, &mut between);
+                }
+            }
+            for k in at..end {
+                out.write(joint(k), &between[0].get(k - at));
+            }
+            at = end;
+        }
+    }
+}
+
+impl Uniform {
+    /// Without `from` the joints in `out` are the first end.
+    pub(super) fn blocks(&self, from: Option<&[PoseBlock]>, to: &[PoseBlock], out: &mut [PoseBlock]) {
+        macro_rules! run {
+            ($weights:expr) => {{
+                let how = (*$weights, self.nearer, self.f);
+                dispatch!(|s, mode| uniform_blocks(s, mode, how, from, to, out))
+            }};
+        }
+        match &self.kind {
+            Kind::Straight => run!(&Straight),
+            Kind::Four(weights) => run!(weights),
+            Kind::Nine(weights) => run!(weights),
+            Kind::Sixteen(weights) => run!(weights),
+        }
+    }
+
+    fn one(&self, a: Quat, b: Quat) -> Quat {
+        macro_rules! run {
+            ($weights:expr) => {{
+                let how = ($weights, self.nearer, self.f);
+                dispatch!(|s, mode| uniform_one(s, mode, how, a, b))
+            }};
+        }
+        match (&self.kind, self.kind.nine()) {
+            (_, Some(weights)) => run!(weights),
+            (Kind::Sixteen(weights), _) => run!(*weights),
+            _ => run!(Straight),
+        }
+    }
+
+    /// The same for structures. Getting them in and out of lanes hides what fewer terms would save.
+    pub(super) fn structs(&self, from: Option<&[JointQuat]>, to: &[JointQuat], out: &mut [JointQuat]) {
+        macro_rules! run {
+            ($weights:expr) => {{
+                let how = ($weights, self.nearer, self.f);
+                dispatch!(|s, mode| uniform_structs(s, mode, how, from, to, out))
+            }};
+        }
+        match (&self.kind, self.kind.nine()) {
+            (_, Some(weights)) => run!(weights),
+            (Kind::Sixteen(weights), _) => run!(*weights),
+            _ => run!(Straight),
+        }
+    }
+}
+
+/// Neither in [0, 1] nor NaN.
+fn is_beyond(t: f32) -> bool {
+    !(0.0..=1.0).contains(&t) && !t.is_nan()
+}

@@ -1,0 +1,24 @@
+//! Plain types and the few scalar functions that everything else is made of.
+//!
+//! Nothing here calls the platform's mathematics library: sine, cosine and arctangent are polynomials of our
+//! own, and the square root is the correctly rounded instruction. So the results have the same bits everywhere.
+
+pub(crate) mod decompose;
+pub(crate) mod exp_map;
+pub(crate) mod joint_quat;
+#[cfg(feature = "mint")]
+mod mint;
+pub(crate) mod polynomials;
+pub(crate) mod quats;
+pub(crate) mod rigid;
+pub(crate) mod scalar;
+pub(crate) mod sums;
+mod transform;
+pub(crate) mod vectors;
+
+pub(crate) use decompose::Transform64;
+pub(crate) use joint_quat::{JointMat, JointQuat};
+pub use polynomials::{atan_positive, reciprocal_sqrt, sin_half_pi};
+pub(crate) use rigid::Rigid;
+pub use scalar::{atan2, sin_cos, sqrt};
+pub use transform::{Affine, Quat, Transform};

@@ -1,0 +1,212 @@
+//! Square roots, sines and arctangents of single numbers.
+
+use fearless_simd::{f32x4, f64x2, prelude::*};
+
+use crate::simd::baseline;
+
+/// The correctly rounded square root; NaN for negative arguments. Without `std` too.
+#[inline]
+#[must_use]
+pub fn sqrt(x: f32) -> f32 {
+    baseline!(|s| f32x4::splat(s, x).sqrt()[0])
+}
+
+/// The correctly rounded square root in 64 bits.
+#[inline]
+pub(crate) fn sqrt_f64(x: f64) -> f64 {
+    baseline!(|s| f64x2::splat(s, x).sqrt()[0])
+}
+
+/// Sine and cosine of any angle in radians, within 0.51 units in the last place. NaN for infinities.
+#[must_use]
+pub fn sin_cos(x: f32) -> (f32, f32) {
+    if !x.is_finite() {
+        return (f32::NAN, f32::NAN);
+    }
+    let (quadrant, r) = if x.abs() < 1.0e6 { reduce(x.into()) } else { reduce_large(x) };
+    let (sin, cos) = sin_cos_quadrant(quadrant, r);
+    (sin as f32, cos as f32)
+}
+
+/// The nearest multiple of π/2, and what is left. For arguments up to 10^6.
+fn reduce(x: f64) -> (u32, f64) {
+    // π/2 in two parts: the first has 33 bits, so that its product with the quadrant is exact.
+    const HALF_PI_HIGH: f64 = 1.570_796_326_734_125_6;
+    const HALF_PI_LOW: f64 = 6.077_100_506_506_192e-11;
+    let turns = x * core::f64::consts::FRAC_2_PI;
+    let quadrant = (turns + if turns < 0.0 { -0.5 } else { 0.5 }) as i64;
+    let r = (x - quadrant as f64 * HALF_PI_HIGH) - quadrant as f64 * HALF_PI_LOW;
+    (quadrant as u32, r)
+}
+
+/// The same for any argument from 2^19: multiplication by as many bits of 2/π as matter. Payne and Hanek 1983.
+fn reduce_large(x: f32) -> (u32, f64) {
+    /// A word of zeros, then the bits of 2/π behind the point.
+    const TWO_OVER_PI: [u32; 9] = [
+        0,
+        0xA2F9_836E,
+        0x4E44_1529,
+        0xFC27_57D1,
+        0xF534_DDC0,
+        0xDB62_9599,
+        0x3C43_9041,
+        0xFE51_63AB,
+        0xDEBB_C561,
+    ];
+    let bits = x.to_bits();
+    let mantissa = bits & 0x007F_FFFF | 0x0080_0000;
+    // x is ± mantissa · 2^(e - 150). Bits of 2/π that give multiples of four quarter turns fall off: 96 bits are kept,
+    // the first two in front of the point; the table begins 32 bits early.
+    let start = (bits >> 23 & 0xFF) as usize - 120;
+    let word = |at: usize| u128::from(TWO_OVER_PI[at]);
+    let at = start / 32;
+    let four = word(at) << 96 | word(at + 1) << 64 | word(at + 2) << 32 | word(at + 3);
+    let window = (four << (start % 32)) >> 32;
+    let product = (window * u128::from(mantissa)) & ((1 << 96) - 1);
+    let quadrant = (product >> 94) as u32;
+    let fraction = (product & ((1 << 94) - 1)) as f64 / (1_u128 << 94) as f64;
+    let (quadrant, fraction) =
+        if fraction > 0.5 { (quadrant + 1, fraction - 1.0) } else { (quadrant, fraction) };
+    let r = fraction * core::f64::consts::FRAC_PI_2;
+    if x < 0.0 { (quadrant.wrapping_neg(), -r) } else { (quadrant, r) }
+}
+
+/// Sine and cosine of `quadrant · π/2 + r`, for `r` in [-π/4, π/4], within 1e-11.
+fn sin_cos_quadrant(quadrant: u32, r: f64) -> (f64, f64) {
+    let r2 = r * r;
+    // Taylor series.
+    let polynomial = |coefficients: &[f64]| coefficients.iter().rev().fold(0.0, |p, c| p * r2 + c);
+    let sin =
+        r * polynomial(&[1.0, -1.0 / 6.0, 1.0 / 120.0, -1.0 / 5_040.0, 1.0 / 362_880.0, -1.0 / 39_916_800.0]);
+    let cos = polynomial(&[
+        1.0,
+        -0.5,
+        1.0 / 24.0,
+        -1.0 / 720.0,
+        1.0 / 40_320.0,
+        -1.0 / 3_628_800.0,
+        1.0 / 479_001_600.0,
+    ]);
+    match quadrant % 4 {
+        0 => (sin, cos),
+        1 => (cos, -sin),
+        2 => (-sin, -cos),
+        _ => (-cos, sin),
+    }
+}
+
+/// Sine of any moderate angle, within 1e-11.
+pub(crate) fn sin_f64(x: f64) -> f64 {
+    let (quadrant, r) = reduce(x);
+    sin_cos_quadrant(quadrant, r).0
+}
+
+/// Cosine of any moderate angle, within 1e-11.
+pub(crate) fn cos_f64(x: f64) -> f64 {
+    let (quadrant, r) = reduce(x);
+    sin_cos_quadrant(quadrant, r).1
+}
+
+/// The angle of the vector `(x, y)` in `[-π, π]`, radians, within 0.51 units in the last place.
+/// Zeros and infinities as in IEEE 754.
+#[must_use]
+pub fn atan2(y: f32, x: f32) -> f32 {
+    atan2_f64(y.into(), x.into()) as f32
+}
+
+/// [`atan2`] within 1e-12.
+pub(crate) fn atan2_f64(y: f64, x: f64) -> f64 {
+    use core::f64::consts::{FRAC_PI_2, PI};
+    if x.is_nan() || y.is_nan() {
+        return f64::NAN;
+    }
+    // An infinity outweighs every number; two of them balance.
+    let infinite = x.is_infinite() || y.is_infinite();
+    let weight = |v: f64| match (v.is_infinite(), infinite) {
+        (true, _) => v.signum(),
+        (false, true) => v * 0.0,
+        (false, false) => v,
+    };
+    let (y, x) = (weight(y), weight(x));
+    let (small, large) = if y.abs() > x.abs() { (x.abs(), y.abs()) } else { (y.abs(), x.abs()) };
+    let ratio = if large == 0.0 { 0.0 } else { small / large };
+    // arctan(a) = arctan(b) + arctan((a - b) / (1 + a b)): with b = 0.5 or 0 what is left is below 1/3.
+    const ATAN_HALF: f64 = 0.463_647_609_000_806_1;
+    let (base, a) = if ratio > 0.3 { (ATAN_HALF, (ratio - 0.5) / (1.0 + 0.5 * ratio)) } else { (0.0, ratio) };
+    let a2 = a * a;
+    let series = (0..12).rev().fold(0.0, |p, k| {
+        let term = 1.0 / f64::from(2 * k + 1);
+        p * a2 + if k % 2 == 0 { term } else { -term }
+    });
+    let angle = base + a * series;
+    let angle = if y.abs() > x.abs() { FRAC_PI_2 - angle } else { angle };
+    let angle = if x.is_sign_negative() { PI - angle } else { angle };
+    if y.is_sign_negative() { -angle } else { angle }
+}
+
+/// The greatest of errors, none of which is negative; NaN where one is, which `f64::max` would pass over.
+pub(crate) fn worst(errors: impl IntoIterator<Item = f64>) -> f64 {
+    errors.into_iter().fold(0.0, |worst, error| if error > worst || error.is_nan() { error } else { worst })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Random, tries};
+
+    /// How far `got` is from `want`, in units of the last place of `want`.
+    fn ulps(got: f32, want: f64) -> f64 {
+        let size = (want.abs() as f32).max(f32::MIN_POSITIVE);
+        let spacing = f64::from(f32::from_bits(size.to_bits() + 1)) - f64::from(size);
+        (f64::from(got) - want).abs() / spacing
+    }
+
+    #[test]
+    fn sine_and_cosine_are_the_nearest_floats() {
+        let mut random = Random(1);
+        for case in 0..tries(200_000) {
+            // Every exponent, and every float once among few bits.
+            let size = [1.0, 10.0, 1e3, 1e6][case % 4];
+            let any = f32::from_bits(random.bits() as u32);
+            let x = if case % 5 == 0 && any.is_finite() { any } else { random.range(-size, size) };
+            let (sin, cos) = sin_cos(x);
+            let (want_sin, want_cos) = f64::from(x).sin_cos();
+            assert!(ulps(sin, want_sin) < 0.51 && ulps(cos, want_cos) < 0.51, "{x}: {sin} {cos}");
+        }
+        assert_eq!(sin_cos(0.0), (0.0, 1.0));
+        for x in [1e6_f32, 999_999.94, 2e12, 1e20, f32::MAX, -f32::MAX] {
+            let ((sin, cos), (want_sin, want_cos)) = (sin_cos(x), f64::from(x).sin_cos());
+            assert!(ulps(sin, want_sin) < 0.51 && ulps(cos, want_cos) < 0.51, "{x}: {sin} {cos}");
+        }
+        assert!(sin_cos(f32::INFINITY).0.is_nan() && sin_cos(f32::NAN).1.is_nan());
+    }
+
+    #[test]
+    fn the_arctangent_is_the_nearest_float_in_all_quadrants() {
+        let mut random = Random(2);
+        for case in 0..tries(200_000) {
+            let size = [1.0, 1e-6, 1e6][case % 3];
+            let (y, x) = (random.range(-size, size), random.range(-1.0, 1.0));
+            let (got, want) = (atan2(y, x), f64::from(y).atan2(f64::from(x)));
+            assert!(ulps(got, want) < 0.51, "atan2({y}, {x}) = {got}, not {want}");
+        }
+        let values = [0.0, -0.0, 1.0, -1.0, f32::MIN_POSITIVE, f32::MAX, f32::INFINITY, f32::NEG_INFINITY];
+        for (y, x) in values.iter().flat_map(|&y| values.map(|x| (y, x))) {
+            let (got, want) = (atan2(y, x), f64::from(y).atan2(f64::from(x)));
+            assert!(
+                ulps(got, want) < 0.51 && got.is_sign_negative() == want.is_sign_negative(),
+                "atan2({y}, {x}) = {got}"
+            );
+        }
+        assert!(atan2(f32::NAN, 1.0).is_nan() && atan2(1.0, f32::NAN).is_nan());
+    }
+
+    #[test]
+    fn the_square_root_is_the_processors() {
+        for x in [0.0_f32, -0.0, 1.0, 2.0, 1e-40, 3.4e38, f32::INFINITY] {
+            assert_eq!(sqrt(x).to_bits(), x.sqrt().to_bits());
+            assert_eq!(sqrt_f64(x.into()).to_bits(), f64::from(x).sqrt().to_bits());
+        }
+        assert!(sqrt(-1.0).is_nan());
+    }
+}

@@ -1,0 +1,78 @@
+//! Clips: the motion of the character as a whole.
+
+use super::root::motion_over;
+use crate::clip::Clip;
+use crate::clip::layout::Kind;
+use crate::clip::spline::{Degree, Taps};
+use crate::error::Error;
+use crate::math::Rigid;
+use crate::math::quats::{conjugate, from_rotation_vector, product, rotation_vector};
+use crate::play::Looping;
+use crate::sample::clip::one_by_one;
+
+impl Clip<'_> {
+    /// Where the character as a whole is at a moment, seen from where it starts, as [`RootMotion::at`](crate::RootMotion::at)
+    /// has it; but `seconds` are those that [`sample`](crate::sample) takes. The identity if the clip has no motion.
+    ///
+    /// The first moment holds before the start and for NaN, the last one behind the end. Any moment costs the same.
+    ///
+    /// ```
+    /// use condyle::{
+    ///     Clip, EncodeOptions, Interpolation, Joint, Looping, RawClip, RootMotionOptions, Skeleton, Target, Track, Transform,
+    ///     encode,
+    /// };
+    ///
+    /// let hips = Joint { name: "hips".into(), parent: None, node: 0, rest: Transform::IDENTITY };
+    /// let skeleton = Skeleton::new([hips])?;
+    /// let walk = Track {
+    ///     target: Target::Translation(0),
+    ///     interpolation: Interpolation::Linear,
+    ///     timeline: 0,
+    ///     values: vec![0.0, 1.0, 0.0, 0.0, 1.1, 0.75, 0.0, 1.0, 1.5],
+    /// };
+    /// let raw = RawClip::new("walk".into(), vec![vec![0.0, 0.5, 1.0]], vec![walk])?;
+    /// let options = EncodeOptions { motion: Some(RootMotionOptions::default()), ..EncodeOptions::default() };
+    /// let encoded = encode(&raw, &skeleton, &options, &mut |_| ())?;
+    /// let clip = Clip::from_bytes(&encoded.bytes)?;
+    /// assert!((clip.motion_at(0.5).translation[2] - 0.75).abs() < 1e-3);
+    /// let ahead = clip.motion_over(Looping::Wrap, 0.0, 10.0)?;
+    /// assert!((ahead.translation[2] - 15.0).abs() < 1e-2);
+    /// # Ok::<(), condyle::Error>(())
+    /// ```
+    #[must_use]
+    pub fn motion_at(&self, seconds: f64) -> Rigid {
+        if !self.has_motion() {
+            return Rigid::IDENTITY;
+        }
+        let place = self.locate(if seconds.is_nan() { f64::NEG_INFINITY } else { seconds });
+        let (mut from, mut to, mut translation) = ([0.0; 3], [0.0; 3], [0.0; 3]);
+        let motion = self.joint_count()..self.joint_count() + 1;
+        // A rotation that goes from key to key does so by slerp; any other one has one logarithm.
+        let mut part = 0.0;
+        let one = |first| Taps { first, count: 1, weights: [1.0, 0.0, 0.0, 0.0] };
+        let first = |degree, taps: Taps| if degree == Degree::Linear { one(taps.first) } else { taps };
+        one_by_one(&place, (Kind::Rotation, motion.clone()), first, |_, numbers| from = numbers);
+        let second = |degree, taps: Taps| {
+            if degree != Degree::Linear {
+                return taps;
+            }
+            part = taps.weights[1];
+            one(taps.first + 1)
+        };
+        one_by_one(&place, (Kind::Rotation, motion.clone()), second, |_, numbers| to = numbers);
+        one_by_one(&place, (Kind::Translation, motion), |_, taps| taps, |_, numbers| translation = numbers);
+        let [from, to] = [from, to].map(|half| from_rotation_vector(half.map(|v| 2.0 * v)));
+        let way = rotation_vector(product(conjugate(from), to));
+        Rigid { rotation: product(from, from_rotation_vector(way.map(|v| v * part))), translation }
+    }
+
+    /// How far the clip moves its character from one value of a clock to another: [`motion_over`](crate::motion_over).
+    /// The clock stands at 0 where the clip starts. The identity if the clip has no motion.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] if an end is NaN or infinite.
+    pub fn motion_over(&self, looping: Looping, from: f64, to: f64) -> Result<Rigid, Error> {
+        let start = f64::from(self.start());
+        motion_over(|seconds| self.motion_at(start + seconds), self.duration(), looping, from, to)
+    }
+}

@@ -1,0 +1,223 @@
+//! From a clock that never ends to a moment of a clip.
+
+use crate::error::Error;
+
+/// What a clip does where the clock is outside of it.
+///
+/// ```
+/// use condyle::{Looping, Moment};
+///
+/// // A clip of two seconds, half a second before its first loop and half a second into its third.
+/// assert_eq!(Looping::Wrap.moment(-0.5, 2.0)?, Moment { loops: -1, seconds: 1.5 });
+/// assert_eq!(Looping::Wrap.moment(4.5, 2.0)?, Moment { loops: 2, seconds: 0.5 });
+/// assert_eq!(Looping::Clamp.moment(4.5, 2.0)?, Moment { loops: 0, seconds: 2.0 });
+/// # Ok::<(), condyle::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Looping {
+    /// It holds its first moment before the start, and its last one after the end.
+    #[default]
+    Clamp,
+    /// It starts again, forward and backward without end.
+    Wrap,
+}
+
+/// A moment of a clip, and how often the clip was played before: what one value of the clock means.
+///
+/// Of two values of the clock the later one never has the earlier moment, loops counting before seconds.
+///
+/// ```
+/// let moment = condyle::Looping::Wrap.moment(7.25, 2.0)?;
+/// assert_eq!((moment.loops, moment.seconds), (3, 1.25));
+/// assert_eq!(moment.clock(2.0), 7.25);
+/// # Ok::<(), condyle::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
+pub struct Moment {
+    /// Whole loops since the clock stood at 0: negative before, 0 always for [`Looping::Clamp`]. At most
+    /// [`MOST_LOOPS`](Self::MOST_LOOPS) either way.
+    pub loops: i64,
+    /// Seconds since the clip's start, from 0 to its duration. The start of a clip is not 0 in the time of its keys, if
+    /// these begin elsewhere: see [`RawClip::start`](crate::RawClip::start).
+    pub seconds: f64,
+}
+
+impl Moment {
+    /// The most loops that a clock counts; there it stands still, at the start of a loop. 35,000 years for a clip of a
+    /// thousandth of a second.
+    pub const MOST_LOOPS: i64 = 1 << 50;
+
+    /// The clock that has this moment, but for rounding.
+    #[must_use]
+    pub fn clock(&self, duration: f32) -> f64 {
+        self.loops as f64 * f64::from(duration) + self.seconds
+    }
+}
+
+impl Looping {
+    /// The moment of a clip of `duration` seconds at `seconds` of a clock, which is any number and stands at 0 where
+    /// the clip starts for the first time.
+    ///
+    /// For [`Looping::Wrap`] the end of a loop and the start of the next one are one moment, of which the start is
+    /// delivered: `seconds` of the moment is less than `duration`. A clip of no length has no loops.
+    ///
+    /// The remainder is exact, and rounded once for a negative clock.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] for `seconds` and a `duration` that are NaN or infinite, [`Error::OutOfRange`] for a
+    /// negative duration.
+    pub fn moment(self, seconds: f64, duration: f32) -> Result<Moment, Error> {
+        check_clock(seconds)?;
+        check_duration(duration)?;
+        let duration = f64::from(duration);
+        Ok(match self {
+            Self::Wrap if duration > 0.0 => wrapped(seconds, duration),
+            // Not `clamp`, which keeps the sign of a negative zero.
+            _ if seconds <= 0.0 => Moment { loops: 0, seconds: 0.0 },
+            _ => Moment { loops: 0, seconds: seconds.min(duration) },
+        })
+    }
+}
+
+/// `Ok` for a duration that a clip can have.
+pub(crate) fn check_duration(duration: f32) -> Result<(), Error> {
+    if !duration.is_finite() {
+        return Err(Error::NotFinite { what: "duration", at: 0 });
+    }
+    if duration < 0.0 {
+        return Err(Error::OutOfRange { what: "duration", at: 0, needed: "at least 0" });
+    }
+    Ok(())
+}
+
+/// `Ok` for a value of a clock.
+pub(crate) fn check_clock(seconds: f64) -> Result<(), Error> {
+    if seconds.is_finite() { Ok(()) } else { Err(Error::NotFinite { what: "seconds", at: 0 }) }
+}
+
+/// [`Looping::Wrap`], of a finite clock and a duration that was a float and is greater than 0.
+pub(crate) fn wrapped(clock: f64, duration: f64) -> Moment {
+    // A product with a power of two is exact. Up to there the quotient below is off by less than a half.
+    let most = duration * Moment::MOST_LOOPS as f64;
+    if clock.abs() >= most {
+        let loops = if clock > 0.0 { Moment::MOST_LOOPS } else { -Moment::MOST_LOOPS };
+        return Moment { loops, seconds: 0.0 };
+    }
+    let rest = clock % duration;
+    let quotient = (clock - rest) / duration;
+    let loops = (quotient + if quotient < 0.0 { -0.5 } else { 0.5 }) as i64;
+    if rest > 0.0 {
+        return Moment { loops, seconds: rest };
+    }
+    let seconds = rest + duration;
+    // Nothing, or a hair before the end of a loop, which as far as numbers go is the end of it.
+    if seconds < duration { Moment { loops: loops - 1, seconds } } else { Moment { loops, seconds: 0.0 } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_end_of_a_loop_is_the_start_of_the_next() {
+        let wrap = |seconds| Looping::Wrap.moment(seconds, 0.7).map(|m| (m.loops, m.seconds));
+        let d = f64::from(0.7_f32);
+        for loops in [-3, -1, 0, 1, 2, 1000] {
+            assert_eq!(wrap(loops as f64 * d), Ok((loops, 0.0)), "{loops}");
+        }
+        assert_eq!(wrap(d.next_down()), Ok((0, d.next_down())));
+        assert_eq!(wrap(-1e-300), Ok((0, 0.0)));
+        assert_eq!(wrap(-0.0).map(|m| m.1.is_sign_positive()), Ok(true));
+        assert_eq!(wrap(-d).map(|m| m.1.is_sign_positive()), Ok(true));
+    }
+
+    #[test]
+    fn a_clamped_clock_stays_in_the_clip() {
+        for (seconds, want) in [(-1e300, 0.0), (-0.0, 0.0), (0.5, 0.5), (2.0, 2.0), (1e300, 2.0)] {
+            let moment = Looping::Clamp.moment(seconds, 2.0);
+            assert_eq!(moment, Ok(Moment { loops: 0, seconds: want }), "{seconds}");
+            assert!(moment.is_ok_and(|m| m.seconds.is_sign_positive()), "{seconds}");
+        }
+    }
+
+    #[test]
+    fn a_clip_of_no_length_has_one_moment() {
+        for looping in [Looping::Clamp, Looping::Wrap] {
+            for seconds in [-1e300, -1.0, 0.0, 1.0, 1e300] {
+                assert_eq!(looping.moment(seconds, 0.0), Ok(Moment::default()), "{looping:?}, {seconds}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        for looping in [Looping::Clamp, Looping::Wrap] {
+            for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+                let refused = looping.moment(bad, 1.0);
+                assert_eq!(refused, Err(Error::NotFinite { what: "seconds", at: 0 }), "{looping:?}");
+                let refused = looping.moment(1.0, bad as f32);
+                assert_eq!(refused, Err(Error::NotFinite { what: "duration", at: 0 }), "{looping:?}");
+            }
+            assert!(matches!(looping.moment(1.0, -1.0), Err(Error::OutOfRange { .. })), "{looping:?}");
+        }
+    }
+
+    #[test]
+    fn a_clock_beyond_all_loops_stands_still() {
+        for (clock, duration) in [(1e300, 1.0), (f64::MAX, f32::MAX), (1.0, 1e-44), (f64::MAX, 1e-45)] {
+            let [after, before] =
+                [clock, -clock].map(|c| Looping::Wrap.moment(c, duration).map(|m| (m.loops, m.seconds)));
+            assert_eq!(after, Ok((Moment::MOST_LOOPS, 0.0)), "{clock}, {duration}");
+            assert_eq!(before, Ok((-Moment::MOST_LOOPS, 0.0)), "{clock}, {duration}");
+        }
+        // One second before that.
+        let clock = Moment::MOST_LOOPS as f64 - 1.0;
+        let last = Looping::Wrap.moment(clock, 1.0);
+        assert_eq!(last, Ok(Moment { loops: Moment::MOST_LOOPS - 1, seconds: 0.0 }));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 1 } else { 4096 }, failure_persistence: None, ..Default::default() })]
+
+        /// Integers of one unit, whose division has nothing to round.
+        #[test]
+        fn the_moment_is_the_remainder(clock in any::<i64>(), shift in 11_u32..63, ticks in 1_i64..1 << 24) {
+            let (clock, unit) = (clock >> shift, f64::from_bits((1023 - 20) << 52));
+            let moment = Looping::Wrap.moment(clock as f64 * unit, (ticks as f64 * unit) as f32);
+            let want = Moment { loops: clock.div_euclid(ticks), seconds: clock.rem_euclid(ticks) as f64 * unit };
+            prop_assert_eq!(moment, Ok(want));
+        }
+
+        /// Any two floats of all.
+        #[test]
+        fn a_later_clock_never_has_an_earlier_moment(
+            a in prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL | prop::num::f64::ZERO, step in 0_u64..4,
+            b in prop::num::f64::NORMAL, duration in prop::num::f32::POSITIVE | prop::num::f32::SUBNORMAL, mode in 0..3,
+        ) {
+            let (duration, a) = (duration.abs(), if mode == 2 { a % (1e6 * f64::from(duration)) } else { a });
+            // Far away, near by, and within some loops of each other.
+            let b = match mode {
+                0 => b,
+                1 => f64::from_bits(a.to_bits() + step),
+                _ => a + b % (3.0 * f64::from(duration)),
+            };
+            prop_assume!(a.is_finite() && b.is_finite() && duration.is_finite() && duration > 0.0);
+            for looping in [Looping::Clamp, Looping::Wrap] {
+                let (early, late) = if a < b { (a, b) } else { (b, a) };
+                let [early, late] = [early, late].map(|t| looping.moment(t, duration).expect("finite"));
+                prop_assert!(early <= late, "{:?}: {:?} {:?}", looping, early, late);
+                for moment in [early, late] {
+                    prop_assert!((0.0..=f64::from(duration)).contains(&moment.seconds));
+                    prop_assert!(looping == Looping::Clamp || moment.seconds < f64::from(duration));
+                }
+                let whole = a.abs() / f64::from(duration);
+                if looping == Looping::Wrap && whole < 1e15 {
+                    let clock = looping.moment(a, duration).expect("finite").clock(duration);
+                    let apart = (clock - a).abs();
+                    prop_assert!(apart <= 4e-16 * a.abs().max(f64::from(duration)), "{} is not {}", clock, a);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! What happens at moments of a clip, each delivered once each time that playback passes it.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::clock::{Looping, check_clock, check_duration, wrapped};
+use crate::error::Error;
+
+/// Something that happens at a moment of a clip: a step, a sound, the end of a blow.
+///
+/// ```
+/// let step = condyle::Event { seconds: 0.4, name: "left foot".into() };
+/// assert_eq!(step.name, "left foot");
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// Seconds since the clip's start, from 0 to its duration.
+    pub seconds: f32,
+    /// What happens. Need not be unique.
+    pub name: String,
+}
+
+/// The events of a clip, in the order of their moments.
+///
+/// ```
+/// use condyle::{Event, Events, Head, Looping};
+///
+/// let event = |seconds, name: &str| Event { seconds, name: name.into() };
+/// let walk = Events::new(1.0, vec![event(0.5, "right"), event(0.0, "left")])?;
+/// let names = |from: Head, to: f64| -> Result<Vec<&str>, condyle::Error> {
+///     Ok(walk.passed(Looping::Wrap, from, to)?.map(|passed| passed.event.name.as_str()).collect())
+/// };
+/// // The first frame begins before the start, every other one where the last one ended.
+/// assert_eq!(names(Head::before(0.0), 0.1)?, ["left"]);
+/// assert_eq!(names(Head::at(0.1), 0.5)?, ["right"]);
+/// // A long frame, and back again.
+/// assert_eq!(names(Head::at(0.5), 2.25)?, ["left", "right", "left"]);
+/// assert_eq!(names(Head::at(2.25), 0.5)?, ["left", "right", "left"]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Events {
+    duration: f32,
+    events: Vec<Event>,
+}
+
+/// Where playback stands on its clock: behind all that it has passed.
+///
+/// A number is a head at that time, with all that happens there behind it.
+///
+/// ```
+/// use condyle::Head;
+///
+/// assert_eq!(Head::from(1.5), Head::at(1.5));
+/// assert_ne!(Head::before(1.5), Head::at(1.5));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Head {
+    seconds: f64,
+    before: bool,
+}
+
+impl Head {
+    /// What happens at `seconds` of the clock has been passed.
+    #[must_use]
+    pub fn at(seconds: f64) -> Self {
+        Self { seconds, before: false }
+    }
+
+    /// What happens at `seconds` of the clock is still to come: where a playback begins, and where one that goes
+    /// backward to the very start of a clip ends. Of a clip that wraps, what happens at the end of a loop comes first,
+    /// then this head, then what happens at the start of the next loop.
+    #[must_use]
+    pub fn before(seconds: f64) -> Self {
+        Self { seconds, before: true }
+    }
+
+    /// Its time on the clock.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.seconds
+    }
+}
+
+impl From<f64> for Head {
+    fn from(seconds: f64) -> Self {
+        Self::at(seconds)
+    }
+}
+
+impl Events {
+    /// Checks and keeps the events of a clip of `duration` seconds. They are sorted by time; those of one time keep the
+    /// order in which they were given.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] for a duration or an event's time that is NaN or infinite, [`Error::OutOfRange`] for a
+    /// negative duration and for an event that is not within the clip.
+    pub fn new(duration: f32, mut events: Vec<Event>) -> Result<Self, Error> {
+        check_duration(duration)?;
+        for (at, event) in events.iter_mut().enumerate() {
+            if !event.seconds.is_finite() {
+                return Err(Error::NotFinite { what: "events", at });
+            }
+            if !(0.0..=duration).contains(&event.seconds) {
+                return Err(Error::OutOfRange { what: "events", at, needed: "within the clip" });
+            }
+        }
+        events.sort_by(|a, b| a.seconds.partial_cmp(&b.seconds).unwrap_or(core::cmp::Ordering::Equal));
+        Ok(Self { duration, events })
+    }
+
+    /// Events that are known to be in order and within the clip.
+    pub(crate) fn in_order(duration: f32, events: Vec<Event>) -> Self {
+        Self { duration, events }
+    }
+
+    /// Seconds that the clip lasts.
+    #[must_use]
+    pub fn duration(&self) -> f32 {
+        self.duration
+    }
+
+    /// All events by rising time.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// What a playback from one place on its clock to another passes, in the order of passing.
+    ///
+    /// Forward that is `(from, to]`, each event once in each loop. Backward it is the same events in reverse: `(to,
+    /// from]`. So a head always has behind it what happens up to its time, and each movement delivers the difference:
+    /// intervals that follow each other deliver what the whole one does, forward, backward or mixed, and going back
+    /// delivers exactly what was delivered on the way there, wherever it turned. [`Head::before`] puts what happens at
+    /// an end on its other side.
+    ///
+    /// For [`Looping::Clamp`] the clock is not held at the ends of the clip: an event at 0 is passed when the clock
+    /// passes 0. For [`Looping::Wrap`] an event at the end of the clip and one at its start are passed at one time, in
+    /// this order. A clip of no length is played once.
+    ///
+    /// There is no limit to the number of loops between two frames, nor to the number of events: take as many as are
+    /// wanted, from either end. Nothing is allocated.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] if an end is NaN or infinite.
+    pub fn passed(
+        &self,
+        looping: Looping,
+        from: impl Into<Head>,
+        to: impl Into<Head>,
+    ) -> Result<PassedEvents<'_>, Error> {
+        let (from, to) = (self.behind(looping, from.into())?, self.behind(looping, to.into())?);
+        let (first, last) = if from <= to { (from, to) } else { (to, from) };
+        Ok(PassedEvents { events: self, first, last, backward: to < from })
+    }
+
+    /// How many events lie behind a head, counted from where the clock is 0: loop by loop. Every question is answered
+    /// by differences of this number, so that nothing is lost or doubled.
+    fn behind(&self, looping: Looping, head: Head) -> Result<i128, Error> {
+        check_clock(head.seconds)?;
+        let (loops, seconds) = if looping == Looping::Wrap && self.duration > 0.0 {
+            let moment = wrapped(head.seconds, self.duration.into());
+            (moment.loops, moment.seconds)
+        } else {
+            (0, head.seconds)
+        };
+        let is_behind = |event: &Event| {
+            let at = f64::from(event.seconds);
+            at < seconds || (at == seconds && !head.before)
+        };
+        let count = self.events.partition_point(is_behind);
+        Ok(i128::from(loops) * self.events.len() as i128 + count as i128)
+    }
+
+    /// The event before which as many others lie as `behind` counts.
+    fn nth(&self, number: i128) -> Option<Passed<'_>> {
+        let count = self.events.len().max(1) as i128;
+        let (loops, index) = (number.div_euclid(count) as i64, number.rem_euclid(count) as usize);
+        let event = self.events.get(index)?;
+        let clock = loops as f64 * f64::from(self.duration) + f64::from(event.seconds);
+        Some(Passed { event, index, loops, clock })
+    }
+}
+
+/// An event that playback passes.
+///
+/// ```
+/// use condyle::{Event, Events, Looping};
+///
+/// let events = Events::new(2.0, vec![Event { seconds: 0.5, name: "clap".into() }])?;
+/// let passed = events.passed(Looping::Wrap, 3.0, 5.0)?.next().expect("one of loop 2");
+/// assert_eq!((passed.index, passed.loops, passed.clock), (0, 2, 4.5));
+/// # Ok::<(), condyle::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Passed<'a> {
+    /// What happens.
+    pub event: &'a Event,
+    /// Its place among the clip's events, for tables beside them.
+    pub index: usize,
+    /// The loop in which it is passed.
+    pub loops: i64,
+    /// When it happens on the clock, but for rounding: how far into a frame a sound starts.
+    pub clock: f64,
+}
+
+/// The events that playback passes, in this order: what [`Events::passed`] returns. To leave out some costs nothing.
+///
+/// ```
+/// use condyle::{Event, Events, Looping};
+///
+/// let events = Events::new(1.0, vec![Event { seconds: 0.5, name: "tick".into() }])?;
+/// // After a million years: the last two of them.
+/// let passed = events.passed(Looping::Wrap, 0.0, 3.15576e13)?;
+/// let loops: Vec<i64> = passed.rev().take(2).map(|tick| tick.loops).collect();
+/// assert_eq!(loops, [31_557_599_999_999, 31_557_599_999_998]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct PassedEvents<'a> {
+    events: &'a Events,
+    /// Numbers of events: what is left is `first..last`.
+    first: i128,
+    last: i128,
+    backward: bool,
+}
+
+impl<'a> PassedEvents<'a> {
+    /// One from the front or the back, `skip` others left out.
+    fn take_one(&mut self, front: bool, skip: usize) -> Option<Passed<'a>> {
+        let left = self.last - self.first;
+        let skip = skip as i128;
+        if skip >= left {
+            self.first = self.last;
+            return None;
+        }
+        if front {
+            self.first += skip + 1;
+            self.events.nth(self.first - 1)
+        } else {
+            self.last -= skip + 1;
+            self.events.nth(self.last)
+        }
+    }
+}
+
+impl<'a> Iterator for PassedEvents<'a> {
+    type Item = Passed<'a>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.nth(0)
+    }
+
+    fn nth(&mut self, skip: usize) -> Option<Self::Item> {
+        self.take_one(!self.backward, skip)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = usize::try_from(self.last - self.first).ok();
+        (left.unwrap_or(usize::MAX), left)
+    }
+
+    /// As many as fit in the type.
+    fn count(self) -> usize {
+        self.size_hint().0
+    }
+
+    fn last(mut self) -> Option<Self::Item> {
+        self.next_back()
+    }
+}
+
+impl DoubleEndedIterator for PassedEvents<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.nth_back(0)
+    }
+
+    fn nth_back(&mut self, skip: usize) -> Option<Self::Item> {
+        self.take_one(self.backward, skip)
+    }
+}
+
+impl core::iter::FusedIterator for PassedEvents<'_> {}
+
+#[cfg(test)]
+mod tests;
