@@ -1,0 +1,466 @@
+//! `condyle encode`: clips compressed, with a promise about every vertex.
+
+mod measure;
+mod report;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::ValueEnum;
+use condyle::{
+    ContainerWriter, EncodeOptions, Encoded, EntryKind, JointError, RawClip, Shell, Target, encode,
+};
+use condyle_gltf::{Asset, ClipExporter};
+use indicatif::ProgressBar;
+use rayon::prelude::*;
+use serde_json::{Value, json};
+
+use self::measure::{Worst, worst};
+use crate::failure::Failure;
+use crate::model::container::is_container;
+use crate::model::document::{self, too_large, warn_of_repairs};
+use crate::options::quantity::{Rate, Room, parse_length, parse_rate, parse_room};
+use crate::output::{check_destination, check_ending, print, print_json, progress, warn, write_file};
+use crate::text::{counted, millimetres, path_text, printable, size, table};
+
+/// Compress the clips of models into one file, with a bound on the error
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  condyle encode fox.glb -o fox.condyle                          half a millimetre, if its units are metres
+  condyle encode fox.glb -o fox.condyle --height 0.6m            as the fox is 60 cm high
+  condyle encode fox.glb -o fox.condyle --error 0.1mm --report fox.html
+  condyle encode models/*.glb -o all.condyle --json | jq 'select(.clip).error_max_m'
+
+The error is measured in the pose, through all joints above, on what was decoded: on points around all vertices that follow a
+joint, at every frame and three times between each two. There it is never above what was asked for, and so is no vertex: what no
+curve can bring so low is kept as it was authored, and said. Between these moments, where the original has keys at other times,
+it may be more; `condyle compare` measures how much. Morph targets are not counted in.
+
+In the table, raw is 40 bytes for each joint and frame, which is what clips take without any compression; authored tracks are
+kept as they were. A given --rate that has no frame where the original has a key makes most tracks such, unless --at-samples
+allows anything between the frames.
+
+A length has a unit, mm, cm or m; without one it is metres. The file holds, for each model, its skeleton, meshes, clips and the
+document without its animations; info, skin, render, compare and decode read it. The same models make the same bytes with any
+number of threads.")]
+pub(crate) struct Args {
+    /// The models: .glb or .gltf
+    #[arg(required = true, value_name = "MODEL")]
+    models: Vec<PathBuf>,
+    /// Where to write
+    #[arg(short, long, value_name = "OUT.condyle")]
+    output: PathBuf,
+    /// How far a vertex may be from its place
+    #[arg(long, value_name = "LENGTH", default_value = "0.5mm", allow_hyphen_values = true, value_parser = parse_length)]
+    error: f64,
+    /// Frames in a second; auto: those that the clip was authored at
+    #[arg(long, value_name = "auto|HZ", default_value = "auto", allow_hyphen_values = true, value_parser = parse_rate)]
+    rate: Rate,
+    /// How far from the joints errors are measured; auto: as far as the mesh reaches, 3 cm where there is none
+    #[arg(long, value_name = "auto|LENGTH", default_value = "auto", allow_hyphen_values = true, value_parser = parse_room)]
+    shell: Room,
+    /// How high the character really is at rest; without it, units are metres
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = parse_length)]
+    height: Option<f64>,
+    /// Hold the error at the frames only, not between them
+    #[arg(long)]
+    at_samples: bool,
+    /// How long to look for fewer bytes
+    #[arg(long, value_enum, default_value_t = Effort::Normal)]
+    effort: Effort,
+    /// Leave the document out: meshes, materials and textures; the file is for programs of your own then
+    #[arg(long)]
+    no_document: bool,
+    /// Write a page with the figures of every clip: error over time and by joint, size by joint
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+    /// One JSON object per clip and line, then one for the file
+    #[arg(long)]
+    json: bool,
+    /// How many threads work [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Effort {
+    Fast,
+    Normal,
+    Best,
+}
+
+impl From<Effort> for condyle::Effort {
+    fn from(effort: Effort) -> Self {
+        match effort {
+            Effort::Fast => Self::Fast,
+            Effort::Normal => Self::Normal,
+            Effort::Best => Self::Best,
+        }
+    }
+}
+
+/// A model, and how it is measured.
+struct Job<'a> {
+    path: &'a Path,
+    name: String,
+    asset: Asset,
+    options: EncodeOptions,
+    /// Metres for each unit of the model.
+    metres: f64,
+}
+
+/// A clip that was encoded.
+struct Row<'a> {
+    job: &'a Job<'a>,
+    name: String,
+    seconds: f64,
+    encoded: Encoded,
+    worst: Option<Worst>,
+    /// How long it took.
+    took: f64,
+}
+
+impl Row<'_> {
+    /// A length of the model in metres.
+    fn metres(&self, units: f32) -> f64 {
+        f64::from(units) * self.job.metres
+    }
+
+    fn error_max(&self) -> f64 {
+        self.metres(self.encoded.measured.error_max)
+    }
+
+    /// How many tracks are stored in which way.
+    fn encoding(&self) -> String {
+        let named = self.encoded.encodings.iter().filter(|(_, count)| *count > 0);
+        let named = named.map(|(kind, count)| format!("{} {count}", format!("{kind:?}").to_lowercase()));
+        match named.collect::<Vec<_>>() {
+            none if none.is_empty() => "at rest".into(),
+            some => some.join(", "),
+        }
+    }
+
+    /// The joint that is furthest off.
+    fn joint(&self) -> &str {
+        let names = self.job.asset.skeleton.names();
+        names.get(self.encoded.measured.joint).map_or("", String::as_str)
+    }
+
+    /// What is furthest off, and when.
+    fn place(&self) -> String {
+        let seconds = self.encoded.measured.seconds;
+        match &self.worst {
+            _ if self.encoded.measured.error_max == 0.0 => "nowhere".into(),
+            Some(worst) => format!(
+                "{} vertex {}, {} mm at {seconds:.3} s",
+                printable(&worst.mesh),
+                worst.vertex,
+                millimetres(worst.distance * self.job.metres)
+            ),
+            None => format!("joint {} at {seconds:.3} s", printable(self.joint())),
+        }
+    }
+
+    fn ratio(&self) -> f64 {
+        self.encoded.raw_bytes as f64 / self.encoded.bytes.len() as f64
+    }
+
+    /// Bytes for each second of motion; those of a clip without length.
+    fn bytes_per_second(&self) -> f64 {
+        let bytes = self.encoded.bytes.len() as f64;
+        if self.seconds > 0.0 { bytes / self.seconds } else { bytes }
+    }
+
+    /// What is kept as authored, but for steps.
+    fn authored(&self) -> Vec<String> {
+        let joint = |joint: &u16| self.job.asset.skeleton.names()[usize::from(*joint)].clone();
+        let name = |target: &Target| match target {
+            Target::Rotation(at) => format!("rotation of {}", joint(at)),
+            Target::Translation(at) => format!("translation of {}", joint(at)),
+            Target::Scale(at) => format!("scale of {}", joint(at)),
+            Target::Weights(node) => format!("weights of node {node}"),
+            Target::Value(id) => format!("value {id}"),
+            Target::Quaternion(id) => format!("quaternion {id}"),
+        };
+        self.encoded.authored.iter().map(name).collect()
+    }
+
+    fn to_json(&self, args: &Args) -> Value {
+        let measured = &self.encoded.measured;
+        let vertex = self.worst.as_ref().map(|worst| {
+            json!({ "mesh": worst.mesh, "vertex": worst.vertex, "error_m": worst.distance * self.job.metres })
+        });
+        let of_joint = |(name, joint): (&String, &JointError)| {
+            let error = self.metres(joint.error);
+            json!({ "joint": name, "error_max_m": error, "at_s": joint.seconds })
+        };
+        let names = self.job.asset.skeleton.names();
+        json!({
+            "model": self.job.path.to_string_lossy(),
+            "clip": self.name,
+            "joints": self.job.asset.skeleton.joint_count(),
+            "samples": measured.frames.len(),
+            "raw_bytes": self.encoded.raw_bytes,
+            "bytes": self.encoded.bytes.len(),
+            "budget_m": args.error,
+            "error_max_m": self.error_max(),
+            "error_p99_m": self.metres(measured.error_p99),
+            "error_between_max_m": self.metres(measured.error_between_max),
+            "encoding": self.encoding(),
+            "encode_s": self.took,
+            "rate_hz": self.encoded.rate,
+            "joint": self.joint(),
+            "at_s": measured.seconds,
+            "vertex": vertex,
+            "authored": self.authored(),
+            "errors": names.iter().zip(&measured.joints).map(of_joint).collect::<Vec<_>>(),
+        })
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let begin = Instant::now();
+    let destinations: Vec<&Path> =
+        std::iter::once(&args.output).chain(&args.report).map(PathBuf::as_path).collect();
+    let mut sources: BTreeSet<PathBuf> =
+        args.models.iter().flat_map(|path| document::sources(path, None)).collect();
+    check_ending(&args.output, "condyle", "a container")?;
+    args.report.iter().try_for_each(|to| check_ending(to, "html", "a page"))?;
+    destinations.iter().try_for_each(|to| check_destination(to, &sources))?;
+    let jobs = args.models.iter().map(|path| job(args, path)).collect::<Result<Vec<_>, _>>()?;
+    for job in &jobs {
+        sources.extend(document::sources(job.path, Some(&job.asset.document)));
+    }
+    destinations.iter().try_for_each(|to| check_destination(to, &sources))?;
+    if let Some((this, that)) = twins(&jobs) {
+        return Err(Failure::Usage(format!(
+            "{} and {} would both be the model {} of the file; rename one",
+            path_text(this.path),
+            path_text(that.path),
+            printable(&this.name)
+        )));
+    }
+
+    let threads = args.threads.map_or(0, usize::from);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|e| {
+        Failure::Data(format!("threads cannot be started: {e}; ask for fewer with --threads"))
+    })?;
+    let all: Vec<_> =
+        jobs.iter().flat_map(|job| (0..job.asset.clips.len()).map(move |clip| (job, clip))).collect();
+    let bar = progress(PERCENT as usize * all.len(), "encoding");
+    let rows: Result<Vec<Row<'_>>, Failure> =
+        pool.install(|| all.par_iter().map(|&(job, clip)| row(job, clip, &bar)).collect());
+    bar.finish_and_clear();
+    let rows = rows?;
+
+    for row in rows.iter().filter(|row| row.encoded.measured.error_max > row.job.options.budget) {
+        let error = millimetres(row.error_max());
+        let name = printable(&row.name);
+        warn(
+            row.job.path,
+            &format!("{name} is {error} mm off: so little is finer than its numbers; allow more"),
+        );
+    }
+    for row in &rows {
+        // Values with keys between the frames are such in good clips too.
+        let count = row.encoded.authored.iter().filter(|target| target.joint().is_some()).count();
+        if count > 0 {
+            let (tracks, name) = (counted(count, "track is", "tracks are"), printable(&row.name));
+            warn(row.job.path, &format!("{name}: {tracks} kept as authored, as no curve comes so near"));
+        }
+    }
+    let bytes = container(args, &jobs, &rows)?;
+    let file = write_file(args.output.clone(), |out| out.write_all(&bytes))?;
+    if let Some(to) = &args.report {
+        let page = report::page(args.error, &rows);
+        write_file(to.clone(), |out| out.write_all(page.as_bytes()))?;
+    }
+    let took = begin.elapsed().as_secs_f64();
+    if !args.json {
+        return print(&to_text(
+            &jobs,
+            &rows,
+            &format!("{}: {}", path_text(&file.path), size(bytes.len())),
+            took,
+        ));
+    }
+    rows.iter().try_for_each(|row| print_json(&row.to_json(args).to_string()))?;
+    let total = |f: fn(&Row<'_>) -> usize| rows.iter().map(f).sum::<usize>();
+    print_json(
+        &json!({
+            "file": file.to_json(),
+            "clips": rows.len(),
+            "raw_bytes": total(|row| row.encoded.raw_bytes),
+            "bytes": total(|row| row.encoded.bytes.len()),
+            "encode_s": took,
+        })
+        .to_string(),
+    )
+}
+
+/// Steps of the bar for each clip.
+const PERCENT: u64 = 100;
+
+fn job<'a>(args: &Args, path: &'a Path) -> Result<Job<'a>, Failure> {
+    if is_container(path) {
+        return Err(Failure::Usage(format!(
+            "{} is compressed already; take the models that it was made from",
+            path_text(path)
+        )));
+    }
+    let asset = document::open(path, false)?;
+    warn_of_repairs(path, &asset);
+    if let (None, Ok(units @ (0.0..0.1 | 10.0..))) = (args.height, asset.rest_height())
+        && units > 0.0
+    {
+        warn(path, &format!("taken as {units:.2} m high; say how high it is with --height"));
+    }
+    let metres = match args.height {
+        Some(height) => {
+            let units = asset.rest_height().map_err(|e| too_large(&path_text(path), &e))?;
+            if units <= 0.0 {
+                let name = path_text(path);
+                return Err(Failure::Usage(format!(
+                    "{name} is flat at rest, so --height says nothing; leave it out"
+                )));
+            }
+            height / units
+        }
+        None => 1.0,
+    };
+    let options = EncodeOptions {
+        budget: at_most(args.error / metres),
+        rate: match args.rate {
+            Rate::Authored => None,
+            Rate::Hertz(rate) => Some(rate),
+        },
+        shell: match args.shell {
+            Room::Mesh => {
+                let shell = asset.shell((0.03 / metres) as f32);
+                shell.map_err(|e| {
+                    Failure::Data(format!("{}: {e}; give a distance with --shell", path_text(path)))
+                })?
+            }
+            Room::Distance(distance) => Shell::Distance((distance / metres) as f32),
+        },
+        between: !args.at_samples,
+        effort: args.effort.into(),
+        ..EncodeOptions::default()
+    };
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(Job { path, name, asset, options, metres })
+}
+
+/// The greatest f32 that is not above a number.
+fn at_most(number: f64) -> f32 {
+    let near = number as f32;
+    if f64::from(near) > number { near.next_down() } else { near }
+}
+
+/// Two models of one name.
+fn twins<'a, 'b>(jobs: &'b [Job<'a>]) -> Option<(&'b Job<'a>, &'b Job<'a>)> {
+    let mut pairs =
+        jobs.iter().enumerate().flat_map(|(at, this)| jobs[..at].iter().map(move |that| (that, this)));
+    pairs.find(|(this, that)| this.name == that.name)
+}
+
+fn row<'a>(job: &'a Job<'a>, index: usize, bar: &ProgressBar) -> Result<Row<'a>, Failure> {
+    let clip = &job.asset.clips[index];
+    let name = if clip.name().is_empty() { format!("clip {index}") } else { clip.name().to_owned() };
+    let begin = Instant::now();
+    let mut shown = 0;
+    let mut tell = |done: f32| {
+        let now = (done.clamp(0.0, 1.0) * PERCENT as f32) as u64;
+        bar.inc(now.saturating_sub(shown));
+        shown = shown.max(now);
+    };
+    let encoded = encode(clip, &job.asset.skeleton, &job.options, &mut tell);
+    tell(1.0);
+    let took = begin.elapsed().as_secs_f64();
+    let failed = |e: condyle::Error| {
+        Failure::Data(format!(
+            "{}: the clip {} cannot be encoded: {e}; look at its keys with `condyle info`",
+            path_text(job.path),
+            printable(&name)
+        ))
+    };
+    let encoded = encoded.map_err(failed)?;
+    let worst = worst(&job.asset, clip, &encoded).map_err(failed)?;
+    Ok(Row { job, name, seconds: clip.duration().into(), encoded, worst, took })
+}
+
+/// The file.
+fn container(args: &Args, jobs: &[Job<'_>], rows: &[Row<'_>]) -> Result<Vec<u8>, Failure> {
+    let mut writer = ContainerWriter::default();
+    for job in jobs {
+        let failed = |e: &dyn std::fmt::Display| Failure::Data(format!("{}: {e}", path_text(job.path)));
+        let model = writer.add_skeleton(&job.name, &job.asset.skeleton).map_err(|e| failed(&e))?;
+        for (name, mesh) in job.asset.placed_meshes().map_err(|e| failed(&e))? {
+            writer.add_mesh(name, model, &mesh, &job.asset.skeleton).map_err(|e| failed(&e))?;
+        }
+        for row in rows.iter().filter(|row| std::ptr::eq(row.job, job)) {
+            let added = writer.add(EntryKind::Clip, &row.name, Some(model), &row.encoded.bytes);
+            added.map_err(|e| failed(&e))?;
+        }
+        if !args.no_document {
+            let exporter = ClipExporter::new(&job.asset);
+            exporter.problems().iter().for_each(|problem| warn(job.path, &problem.to_string()));
+            let none: &[RawClip] = &[];
+            let document = exporter.glb(none).map_err(|e| failed(&e))?;
+            writer.add(EntryKind::Document, &job.name, Some(model), &document).map_err(|e| failed(&e))?;
+        }
+    }
+    Ok(writer.finish())
+}
+
+fn to_text(jobs: &[Job<'_>], rows: &[Row<'_>], file: &str, took: f64) -> String {
+    let several = jobs.len() > 1;
+    let headings = ["model", "clip", "raw", "encoded", "ratio", "a second", "worst, mm", "where", "tracks"];
+    let mut lines = vec![headings.map(String::from).to_vec()];
+    for row in rows {
+        lines.push(vec![
+            printable(&row.job.name),
+            printable(&row.name),
+            size(row.encoded.raw_bytes),
+            size(row.encoded.bytes.len()),
+            format!("{:.1}", row.ratio()),
+            size(row.bytes_per_second().round() as usize),
+            millimetres(row.error_max()),
+            row.place(),
+            row.encoding(),
+        ]);
+    }
+    // One model needs no name in each line.
+    if !several {
+        lines.iter_mut().for_each(|line| drop(line.remove(0)));
+    }
+    let mut out = table(if several { "<<>>>>><<" } else { "<>>>>><<" }, lines);
+    let total = |f: fn(&Row<'_>) -> usize| rows.iter().map(f).sum::<usize>();
+    let (raw, bytes) = (total(|r| r.encoded.raw_bytes), total(|r| r.encoded.bytes.len()));
+    let worst = rows.iter().map(Row::error_max).fold(0.0, f64::max);
+    out += &format!(
+        "\n{}: {} to {}, {:.1} to 1, {} mm at the worst\n{file}, {took:.1} s\n",
+        counted(rows.len(), "clip", "clips"),
+        size(raw),
+        size(bytes),
+        raw as f64 / bytes.max(1) as f64,
+        millimetres(worst),
+    );
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_never_rounded_up() {
+        for number in [1e-4, 5e-4, 0.1 / 3.0, 7.3e-9, 1.0] {
+            let found = f64::from(at_most(number));
+            assert!(found <= number && found > number * (1.0 - 2e-7), "{number}: {found}");
+        }
+    }
+}
