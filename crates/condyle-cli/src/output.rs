@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::text::{counted, path_text, printable_lines, size, steers};
+use crate::text::{self, counted, path_text, printable_lines, size, steers};
 
 /// Writes to standard output. A reader that has seen enough (`| head`) is no failure.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
@@ -84,7 +84,7 @@ pub(crate) fn check_destination(to: &Path, sources: &BTreeSet<PathBuf>) -> Resul
 
 /// Fails with a name that does not end as what is written there; `kind` says what that is.
 pub(crate) fn check_ending(to: &Path, ending: &str, kind: &str) -> Result<(), Failure> {
-    if to.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending)) {
+    if text::ending(to).as_deref() == Some(ending) {
         return Ok(());
     }
     let name = path_text(to);

@@ -15,6 +15,11 @@ pub(crate) fn path_text(path: &Path) -> String {
     printable(&path.to_string_lossy())
 }
 
+/// What the name of a file ends in, in lower case and without the dot.
+pub(crate) fn ending(path: &Path) -> Option<String> {
+    Some(path.extension()?.to_str()?.to_ascii_lowercase())
+}
+
 /// Text of several lines without what a terminal would obey.
 pub(crate) fn printable_lines(text: &str) -> String {
     text.chars().map(|c| if c != '\n' && steers(c) { '\u{fffd}' } else { c }).collect()

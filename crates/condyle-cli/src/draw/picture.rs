@@ -8,7 +8,7 @@ use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder, Rgb, RgbImage};
 
 use crate::failure::Failure;
-use crate::text::path_text;
+use crate::text::{ending, path_text};
 
 /// What the name of a picture ends in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,8 +20,7 @@ pub(crate) enum Format {
 
 impl Format {
     pub(crate) fn of(path: &Path) -> Result<Self, Failure> {
-        let ending = path.extension().map(|e| e.to_ascii_lowercase());
-        match ending.as_deref().and_then(|e| e.to_str()) {
+        match ending(path).as_deref() {
             Some("png") => Ok(Self::Png),
             Some("gif") => Ok(Self::Gif),
             Some("webp") => Ok(Self::WebP),

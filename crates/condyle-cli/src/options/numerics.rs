@@ -14,8 +14,7 @@ pub(crate) struct Numerics {
     /// Rounding: `fast`, or `portable` for the same bits on every machine
     #[arg(long, value_name = "fast|portable")]
     numeric: Option<Numeric>,
-    /// Instruction set: scalar, sse2, sse42, avx2, avx512, neon [default: the best this machine has]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help = isa_help())]
     isa: Option<Isa>,
 }
 
@@ -40,6 +39,15 @@ impl Numerics {
         dispatch.set_default();
         Ok(dispatch)
     }
+}
+
+/// With the names of all instruction sets, which the library lists when it refuses a name.
+fn isa_help() -> String {
+    let names = match "".parse::<Isa>() {
+        Err(condyle::Error::UnknownName { expected }) => expected,
+        _ => "one by name",
+    };
+    format!("Instruction set: {names} [default: the best this machine has]")
 }
 
 fn from_env<T: FromStr<Err: Display>>(variable: &str) -> Result<Option<T>, Failure> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::draw::picture;
 use crate::draw::plot::{BLACK, BLUE, GREEN, GREY, Line, ORANGE, PINK, Panel, Plot, RED, SKY};
 use crate::failure::Failure;
-use crate::text::path_text;
+use crate::text::{ending, path_text};
 
 /// What the name of a plot ends in.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -16,8 +16,7 @@ pub(super) enum Format {
 
 impl Format {
     pub(super) fn of(path: &Path) -> Result<Self, Failure> {
-        let ending = path.extension().map(|e| e.to_ascii_lowercase());
-        match ending.as_deref().and_then(|e| e.to_str()) {
+        match ending(path).as_deref() {
             Some("png") => Ok(Self::Png),
             Some("svg") => Ok(Self::Svg),
             _ => Err(Failure::Usage(format!("{}: its name does not end in .png or .svg", path_text(path)))),

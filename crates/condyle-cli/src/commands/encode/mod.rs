@@ -2,21 +2,21 @@
 
 mod measure;
 mod report;
+mod row;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::ValueEnum;
-use condyle::{
-    ContainerWriter, EncodeOptions, Encoded, EntryKind, JointError, RawClip, Shell, Target, encode,
-};
-use condyle_gltf::{Asset, ClipExporter};
+use condyle::{ContainerWriter, EncodeOptions, EntryKind, RawClip, Shell, encode};
+use condyle_gltf::ClipExporter;
 use indicatif::ProgressBar;
 use rayon::prelude::*;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use self::measure::{Worst, worst};
+use self::measure::worst;
+use self::row::{Job, Row, Totals};
 use crate::failure::Failure;
 use crate::model::container::is_container;
 use crate::model::document::{self, too_large, warn_of_repairs};
@@ -101,125 +101,6 @@ impl From<Effort> for condyle::Effort {
     }
 }
 
-/// A model, and how it is measured.
-struct Job<'a> {
-    path: &'a Path,
-    name: String,
-    asset: Asset,
-    options: EncodeOptions,
-    /// Metres for each unit of the model.
-    metres: f64,
-}
-
-/// A clip that was encoded.
-struct Row<'a> {
-    job: &'a Job<'a>,
-    name: String,
-    seconds: f64,
-    encoded: Encoded,
-    worst: Option<Worst>,
-    /// How long it took.
-    took: f64,
-}
-
-impl Row<'_> {
-    /// A length of the model in metres.
-    fn metres(&self, units: f32) -> f64 {
-        f64::from(units) * self.job.metres
-    }
-
-    fn error_max(&self) -> f64 {
-        self.metres(self.encoded.measured.error_max)
-    }
-
-    /// How many tracks are stored in which way.
-    fn encoding(&self) -> String {
-        let named = self.encoded.encodings.iter().filter(|(_, count)| *count > 0);
-        let named = named.map(|(kind, count)| format!("{} {count}", format!("{kind:?}").to_lowercase()));
-        match named.collect::<Vec<_>>() {
-            none if none.is_empty() => "at rest".into(),
-            some => some.join(", "),
-        }
-    }
-
-    /// The joint that is furthest off.
-    fn joint(&self) -> &str {
-        let names = self.job.asset.skeleton.names();
-        names.get(self.encoded.measured.joint).map_or("", String::as_str)
-    }
-
-    /// What is furthest off, and when.
-    fn place(&self) -> String {
-        let seconds = self.encoded.measured.seconds;
-        match &self.worst {
-            _ if self.encoded.measured.error_max == 0.0 => "nowhere".into(),
-            Some(worst) => format!(
-                "{} vertex {}, {} mm at {seconds:.3} s",
-                printable(&worst.mesh),
-                worst.vertex,
-                millimetres(worst.distance * self.job.metres)
-            ),
-            None => format!("joint {} at {seconds:.3} s", printable(self.joint())),
-        }
-    }
-
-    fn ratio(&self) -> f64 {
-        self.encoded.raw_bytes as f64 / self.encoded.bytes.len() as f64
-    }
-
-    /// Bytes for each second of motion; those of a clip without length.
-    fn bytes_per_second(&self) -> f64 {
-        let bytes = self.encoded.bytes.len() as f64;
-        if self.seconds > 0.0 { bytes / self.seconds } else { bytes }
-    }
-
-    /// What is kept as authored, but for steps.
-    fn authored(&self) -> Vec<String> {
-        let joint = |joint: &u16| self.job.asset.skeleton.names()[usize::from(*joint)].clone();
-        let name = |target: &Target| match target {
-            Target::Rotation(at) => format!("rotation of {}", joint(at)),
-            Target::Translation(at) => format!("translation of {}", joint(at)),
-            Target::Scale(at) => format!("scale of {}", joint(at)),
-            Target::Weights(node) => format!("weights of node {node}"),
-            Target::Value(id) => format!("value {id}"),
-            Target::Quaternion(id) => format!("quaternion {id}"),
-        };
-        self.encoded.authored.iter().map(name).collect()
-    }
-
-    fn to_json(&self, args: &Args) -> Value {
-        let measured = &self.encoded.measured;
-        let vertex = self.worst.as_ref().map(|worst| {
-            json!({ "mesh": worst.mesh, "vertex": worst.vertex, "error_m": worst.distance * self.job.metres })
-        });
-        let of_joint = |(name, joint): (&String, &JointError)| {
-            let error = self.metres(joint.error);
-            json!({ "joint": name, "error_max_m": error, "at_s": joint.seconds })
-        };
-        let names = self.job.asset.skeleton.names();
-        json!({
-            "model": self.job.path.to_string_lossy(),
-            "clip": self.name,
-            "joints": self.job.asset.skeleton.joint_count(),
-            "samples": measured.frames.len(),
-            "raw_bytes": self.encoded.raw_bytes,
-            "bytes": self.encoded.bytes.len(),
-            "budget_m": args.error,
-            "error_max_m": self.error_max(),
-            "error_p99_m": self.metres(measured.error_p99),
-            "error_between_max_m": self.metres(measured.error_between_max),
-            "encoding": self.encoding(),
-            "encode_s": self.took,
-            "rate_hz": self.encoded.rate,
-            "joint": self.joint(),
-            "at_s": measured.seconds,
-            "vertex": vertex,
-            "authored": self.authored(),
-            "errors": names.iter().zip(&measured.joints).map(of_joint).collect::<Vec<_>>(),
-        })
-    }
-}
-
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let begin = Instant::now();
     let destinations: Vec<&Path> =
@@ -287,21 +168,21 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             took,
         ));
     }
-    rows.iter().try_for_each(|row| print_json(&row.to_json(args).to_string()))?;
-    let total = |f: fn(&Row<'_>) -> usize| rows.iter().map(f).sum::<usize>();
+    rows.iter().try_for_each(|row| print_json(&row.to_json(args.error).to_string()))?;
+    let totals = Totals::of(&rows);
     print_json(
         &json!({
             "file": file.to_json(),
             "clips": rows.len(),
-            "raw_bytes": total(|row| row.encoded.raw_bytes),
-            "bytes": total(|row| row.encoded.bytes.len()),
+            "raw_bytes": totals.raw_bytes,
+            "bytes": totals.bytes,
             "encode_s": took,
         })
         .to_string(),
     )
 }
 
-/// Steps of the bar for each clip.
+/// Steps of the progress bar for each clip.
 const PERCENT: u64 = 100;
 
 fn job<'a>(args: &Args, path: &'a Path) -> Result<Job<'a>, Failure> {
@@ -438,16 +319,14 @@ fn to_text(jobs: &[Job<'_>], rows: &[Row<'_>], file: &str, took: f64) -> String 
         lines.iter_mut().for_each(|line| drop(line.remove(0)));
     }
     let mut out = table(if several { "<<>>>>><<" } else { "<>>>>><<" }, lines);
-    let total = |f: fn(&Row<'_>) -> usize| rows.iter().map(f).sum::<usize>();
-    let (raw, bytes) = (total(|r| r.encoded.raw_bytes), total(|r| r.encoded.bytes.len()));
-    let worst = rows.iter().map(Row::error_max).fold(0.0, f64::max);
+    let totals = Totals::of(rows);
     out += &format!(
         "\n{}: {} to {}, {:.1} to 1, {} mm at the worst\n{file}, {took:.1} s\n",
         counted(rows.len(), "clip", "clips"),
-        size(raw),
-        size(bytes),
-        raw as f64 / bytes.max(1) as f64,
-        millimetres(worst),
+        size(totals.raw_bytes),
+        size(totals.bytes),
+        totals.ratio(),
+        millimetres(totals.error_max),
     );
     out
 }

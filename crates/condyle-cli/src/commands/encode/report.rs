@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::Row;
+use super::row::{Row, Totals};
 use crate::text::{hertz, millimetres, printable, size};
 
 const STYLE: &str = "\
@@ -35,18 +35,17 @@ pub(super) fn page(budget: f64, rows: &[Row<'_>]) -> String {
          <meta name=\"viewport\" content=\"width=device-width\">\
          <title>Compressed clips</title><style>{STYLE}</style></head><body>\n<h1 id=\"top\">Compressed clips</h1>\n"
     );
-    let total = |f: fn(&Row<'_>) -> usize| rows.iter().map(f).sum::<usize>();
-    let (raw, bytes) = (total(|r| r.encoded.raw_bytes), total(|r| r.encoded.bytes.len()));
+    let totals = Totals::of(rows);
     let _ = writeln!(
         out,
         "<p>{} clips, {} as {}, {:.1} to 1. What was measured was to be no further than {} mm from its place, and is {} mm off \
          at the worst.</p>",
         rows.len(),
-        size(raw),
-        size(bytes),
-        raw as f64 / bytes.max(1) as f64,
+        size(totals.raw_bytes),
+        size(totals.bytes),
+        totals.ratio(),
         millimetres(budget),
-        millimetres(rows.iter().map(Row::error_max).fold(0.0, f64::max)),
+        millimetres(totals.error_max),
     );
     out += "<table><thead><tr><th>clip</th><th class=\"text\">model</th><th>raw</th><th>encoded</th><th>ratio</th>\
             <th>a second</th><th>worst, mm</th><th>99 %, mm</th><th class=\"text\">where</th>\

@@ -18,7 +18,7 @@ use crate::options::numerics::Numerics;
 use crate::options::quantity::{fps_up_to, parse_seconds};
 use crate::options::source::{Source, Which};
 use crate::output::{Written, check_destination, print, print_json, progress, warn, write_file};
-use crate::text::{counted, path_text};
+use crate::text::{counted, ending, path_text};
 
 /// Pose a character and write its vertices, in world space
 #[derive(clap::Args)]
@@ -157,8 +157,7 @@ fn report(args: &Args, dispatch: Dispatch, clip: Option<&Playable<'_>>, files: &
 }
 
 fn format(args: &Args) -> Result<Format, Failure> {
-    let ending = args.output.extension().map(|e| e.to_ascii_lowercase());
-    match (args.format, ending.as_deref().and_then(|e| e.to_str())) {
+    match (args.format, ending(&args.output).as_deref()) {
         (Some(format), _) => Ok(format),
         (None, Some("glb")) => Ok(Format::Glb),
         (None, Some("npy")) => Ok(Format::Npy),
