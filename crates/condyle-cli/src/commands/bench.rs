@@ -1,4 +1,4 @@
-//! `condyle bench`: the short form of the benchmark.
+//! `condyle bench`: the benchmark without the crates that condyle is compared with.
 
 use condyle_bench::{Format, Request};
 
@@ -14,14 +14,14 @@ Examples:
   condyle bench --only slerp_joints
   condyle bench --isa avx2 --json | jq 'select(.impl == \"condyle\") | {work, n, cycles}'
 
-Figures are minima over all rounds, in cycles of the clock that ran meanwhile; whoever else uses the machine spoils
-them. With --json each is one line: work, impl, isa, mode, layout, n, ns per element, cycles (of the core), ticks (of the
-time-stamp counter), max_error.")]
+Figures are minima over all rounds, in core clock cycles; other load on the machine makes them meaningless. With --json
+each is one line: work, impl, isa, mode, layout, n, ns per element, cycles (of the core), ticks (of the time-stamp
+counter), max_error.")]
 pub(crate) struct Args {
-    /// Only this work
+    /// Run only this benchmark
     #[arg(long, value_name = "WORK")]
     only: Option<String>,
-    /// How many rounds; all who do one work take turns
+    /// How many rounds; all implementations of a benchmark take turns
     #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// One JSON object per line

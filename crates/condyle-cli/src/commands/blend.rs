@@ -1,4 +1,4 @@
-//! `condyle blend`: pictures of several clips at once.
+//! `condyle blend`: images and animations of a blend of clips.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::model::playable::Playable;
 use crate::options::source::{Which, find_clip};
 
-/// Draw a mix of clips: a picture, a contact sheet, or a moving picture
+/// Draw a blend of clips: an image, a contact sheet, or an animation
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -15,17 +15,18 @@ Examples:
   condyle blend fox.glb --clip Walk --clip Run --weight 0.2 --weight 0.8 -o fox.gif
   condyle blend fox.condyle --clip Walk --clip Run --weight 0.5 --time 0.3 -o fox.png
 
-Clips of different length are kept in step: each is shown at the same part of its own time, and the mix takes as long as they
-do on average, by weight. One weight for two clips is that of the second; otherwise there is one for each, in their order.")]
+Clips of different lengths are kept in step: each is sampled at the same fraction of its own duration, and the blend
+lasts as long as their weighted average. A single weight for two clips is that of the second; otherwise give one
+weight for each clip, in their order.")]
 pub(crate) struct Args {
     /// The character: .glb, .gltf or .condyle
     model: PathBuf,
     #[command(flatten)]
     which: Which,
-    /// A clip, by name or index; two or more of them
+    /// A clip, by name or index; give two or more
     #[arg(long = "clip", value_name = "NAME|INDEX", required = true)]
     clips: Vec<String>,
-    /// How much of a clip is shown; the sum does not matter [default: as much of each]
+    /// The weight of a clip; weights need not sum to 1 [default: equal weights]
     #[arg(long = "weight", value_name = "N", value_delimiter = ',', value_parser = parse_weight)]
     weights: Vec<f32>,
     #[command(flatten)]
@@ -46,10 +47,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     })
 }
 
-/// The weight of each clip.
+/// The weight of each clip, not normalised.
 fn weights(asked: &[f32], clips: usize) -> Result<Vec<f32>, String> {
     if clips < 2 {
-        return Err("a mix takes two clips or more: name another with --clip".into());
+        return Err("a blend takes two clips or more: add another --clip".into());
     }
     let weights = match asked {
         [] => vec![1.0; clips],
@@ -64,14 +65,14 @@ fn weights(asked: &[f32], clips: usize) -> Result<Vec<f32>, String> {
     };
     match weights.iter().sum::<f32>() > 0.0 {
         true => Ok(weights),
-        false => Err("all weights are 0: nothing is left to show".into()),
+        false => Err("all weights are 0; raise one of them".into()),
     }
 }
 
 fn parse_weight(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
         Ok(weight) if (0.0..=1e6).contains(&weight) => Ok(weight),
-        _ => Err("a weight is a number from 0 on, such as 0.5".into()),
+        _ => Err("a weight is a number from 0 to 1000000, such as 0.5".into()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `condyle check`: the doctor.
+//! `condyle check`: every problem of every file.
 
 use std::path::PathBuf;
 
@@ -11,15 +11,15 @@ use crate::model::problems::{summary, to_json};
 use crate::output::{print, print_json, progress};
 use crate::text::{counted, path_text, printable};
 
-/// List every fault of models, where it is, and what is done about it
+/// List every problem of models, where it is, and how it is handled
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   condyle check fox.glb
   condyle check models/*.glb --json | jq 'select(.usable | not).file'
 
-An error makes a file unusable; a warning is repaired; a note loses nothing. All files are checked,
-then the exit code is 1 if one of them is unusable. With --json each file is one line.")]
+A file with an error cannot be used; what a warning names is repaired; a note is information only. All files are
+checked, and the exit code is 1 if any of them cannot be used. With --json each file is one line.")]
 pub(crate) struct Args {
     /// The models: .glb, .gltf or .condyle
     #[arg(required = true, value_name = "MODEL")]
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match unusable {
         0 => Ok(()),
         _ => Err(Failure::Data(format!(
-            "{} of {} cannot be used; mend the errors listed above",
+            "{} of {} cannot be used; correct the errors listed above",
             unusable,
             counted(args.models.len(), "file", "files")
         ))),
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 fn to_text(file: &str, usable: bool, problems: &[Problem]) -> String {
     let verdict = if usable { "usable" } else { "cannot be used" };
     let mut out = match problems {
-        [] => format!("{file}: sound\n"),
+        [] => format!("{file}: no problems\n"),
         _ => format!("{file}: {verdict}, {}\n", summary(problems)),
     };
     for problem in problems {
@@ -75,7 +75,7 @@ fn to_text(file: &str, usable: bool, problems: &[Problem]) -> String {
     out
 }
 
-/// The places of a problem but the first, as far as they fit into a line.
+/// The places of a problem other than the first, as many as fit into a line.
 fn others(problem: &Problem) -> String {
     const SHOWN: usize = 3;
     let shown: Vec<_> = problem.places.iter().skip(1).take(SHOWN).map(|place| printable(place)).collect();

@@ -1,4 +1,4 @@
-//! `condyle completions`: a script for the user's shell.
+//! `condyle completions`: a completion script for the user's shell.
 
 use clap_complete::Shell;
 

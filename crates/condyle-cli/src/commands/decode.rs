@@ -1,4 +1,4 @@
-//! `condyle decode`: compressed clips as a document again.
+//! `condyle decode`: compressed clips back into a document.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -23,11 +23,11 @@ Examples:
   condyle decode fox.condyle -o back.glb
   condyle decode fox.condyle --clip Run -o run.glb
 
-The document is the one that was encoded, with keys at each frame of the clips and straight lines between them. What never
-moves has one key, what is at rest none. Steps, and whatever else was kept as authored, have their own keys again; the motion of
-the character as a whole, where it was taken out, is put back.")]
+The document is the one that was encoded. Its tracks have a key at each frame, with linear interpolation; a constant
+track has one key, and a joint in its rest pose has no track. Tracks kept as authored, step tracks among them, get
+their own keys back. Root motion that was extracted is put back.")]
 pub(crate) struct Args {
-    /// What condyle encode wrote
+    /// A file written by condyle encode
     #[arg(value_name = "FILE.condyle")]
     file: PathBuf,
     #[command(flatten)]
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// Where to write
     #[arg(short, long, value_name = "OUT.glb")]
     output: PathBuf,
-    /// A JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let name = path_text(&args.file);
     let model = model::open(&args.file, args.which.name(), false)?;
     if !is_container(&args.file) {
-        return Err(Failure::Usage(format!("{name} is not compressed; there is nothing to decode")));
+        return Err(Failure::Usage(format!("{name} is not compressed, so there is nothing to decode")));
     }
     let mut clips = model.clips();
     if let Some(wanted) = &args.clip {
@@ -107,7 +107,7 @@ pub(crate) fn decode(name: &str, clip: &Clip<'_>, skeleton: &Skeleton) -> Result
             keys.add(target, values, Some(rest));
         }
     }
-    // What is authored needs no keys at the frames.
+    // Authored tracks need no keys at the frames.
     let room = |target, width| if is_authored(target) { 0 } else { width * times.len() };
     let mut sets: Vec<(Target, usize, Vec<f32>)> =
         clip.sets().map(|(target, width)| (target, width, Vec::with_capacity(room(target, width)))).collect();
@@ -126,7 +126,7 @@ pub(crate) fn decode(name: &str, clip: &Clip<'_>, skeleton: &Skeleton) -> Result
         keys.add(target, values, None);
     }
     let first = times[..1].to_vec();
-    // The clip lasts as long as it did, though nothing may move at its end, or at all.
+    // A key at the last frame keeps the duration, even if nothing moves at the end or at all.
     let is_short = keys.tracks.iter().all(|track| track.timeline == 1);
     if is_short && times.len() > 1 {
         if keys.tracks.is_empty() && skeleton.joint_count() > 0 && !is_authored(Target::Translation(0)) {
@@ -143,7 +143,8 @@ pub(crate) fn decode(name: &str, clip: &Clip<'_>, skeleton: &Skeleton) -> Result
     RawClip::new(name.into(), timelines, tracks)
 }
 
-/// What was kept as it was authored, on timelines behind the two of [`Keys`]; but for roots that are moved by the clip's motion.
+/// The authored tracks, on timelines after the two of [`Keys`], except those of roots that root motion
+/// drives.
 fn authored(clip: &Clip<'_>, skeleton: &Skeleton) -> (Vec<Vec<f32>>, Vec<Track>) {
     let is_moved = |target| match target {
         Target::Rotation(joint) | Target::Translation(joint) => {
@@ -155,14 +156,14 @@ fn authored(clip: &Clip<'_>, skeleton: &Skeleton) -> (Vec<Vec<f32>>, Vec<Track>)
     kept.map(|(timeline, (times, track))| (times, Track { timeline: 2 + timeline, ..track })).unzip()
 }
 
-/// Tracks on two timelines: that of all frames, and that of the first one alone.
+/// Tracks on two timelines: all frames (0), and the first frame alone (1), for what is constant.
 struct Keys {
     tracks: Vec<Track>,
     count: usize,
 }
 
 impl Keys {
-    /// `rest` is what the target is without a track.
+    /// `rest` is the value of the target without a track.
     fn add(&mut self, target: Target, mut values: Vec<f32>, rest: Option<&[f32]>) {
         let width = values.len() / self.count;
         let (first, others) = values.split_at(width);

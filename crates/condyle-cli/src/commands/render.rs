@@ -1,4 +1,4 @@
-//! `condyle render`: pictures of a character.
+//! `condyle render`: images and animations of a character.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ use crate::options::source::{Source, Which};
 use crate::output::{check_destination, print, print_json, warn, write_file};
 use crate::text::{counted, path_text, size};
 
-/// Draw a character: a picture, a contact sheet, or a moving picture
+/// Draw a character: an image, a contact sheet, or an animation
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -27,7 +27,7 @@ Examples:
   condyle render fox.glb --rest --turntable -o fox.webp         the camera goes round
   condyle render fox.glb --rest --skeleton -o fox.png           with its joints
 
-The camera shows all that the clip does. The name of the output decides the format.")]
+The camera is placed so that the whole clip stays in view. The extension of the output decides the format.")]
 pub(crate) struct Args {
     /// The character: .glb, .gltf or .condyle
     model: PathBuf,
@@ -39,37 +39,38 @@ pub(crate) struct Args {
     picture: Picture,
 }
 
-/// What is drawn of a movement, and how.
+/// What is drawn, and how. `condyle blend` takes the same options.
 #[derive(clap::Args)]
 pub(crate) struct Picture {
-    /// Seconds into the clip; one picture, also in a moving format [default: 0, or the whole clip if it moves]
+    /// Draw one image, at so many seconds into the clip [default: 0 for .png; .gif and .webp show the whole
+    /// clip]
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["sheet", "turntable", "fps"])]
     time: Option<f32>,
     /// Where to write
     #[arg(short, long, value_name = "OUT.png|.gif|.webp")]
     output: PathBuf,
-    /// Pixels: N, or WIDTHxHEIGHT; of each picture on a sheet
+    /// Pixels: N, or WIDTHxHEIGHT; on a sheet, of each image
     #[arg(long, value_name = "WxH", default_value = "640x640", value_parser = parse_size)]
     size: Size,
     /// Draw the joints over the mesh
     #[arg(long)]
     skeleton: bool,
-    /// A contact sheet of N moments, evenly spaced
+    /// Draw a contact sheet of N evenly spaced moments
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     #[arg(conflicts_with_all = ["turntable", "fps"])]
     sheet: Option<u32>,
-    /// Let the camera go round
+    /// Move the camera once around the character
     #[arg(long)]
     turntable: bool,
-    /// Frames for each second of a moving picture
+    /// Frames per second of an animation
     #[arg(long, value_name = "N", value_parser = fps_up_to(50.0))]
     fps: Option<f64>,
-    /// Where the camera stands: degrees around the character from its front, to its left
+    /// Position of the camera: degrees around the character, from its front towards its left
     #[arg(long, value_name = "DEGREES", default_value_t = 35.0, value_parser = parse_degrees)]
     #[arg(allow_hyphen_values = true)]
     yaw: f32,
-    /// Degrees that the camera looks down
+    /// Degrees by which the camera looks down
     #[arg(long, value_name = "DEGREES", default_value_t = 12.0, value_parser = parse_degrees)]
     #[arg(allow_hyphen_values = true)]
     pitch: f32,
@@ -80,24 +81,22 @@ pub(crate) struct Picture {
     numerics: Numerics,
 }
 
-/// Frames of one moving picture.
-const LONGEST: f64 = 1500.0;
-/// Seconds once round, at the least.
-const ROUND: f64 = 4.0;
-/// Pixels of a whole sheet along one side: the most a WebP can have is 16383.
-const LARGEST_SHEET: u32 = 16_000;
+/// Frames of one animation.
+const MAX_FRAMES: f64 = 1500.0;
+/// The shortest time, in seconds, that a turntable takes for a turn.
+const MIN_TURN: f64 = 4.0;
+/// Pixels of a whole sheet along one side: a WebP has 16383 at most.
+const MAX_SHEET: u32 = 16_000;
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let picture = &args.picture;
     if args.source.is_rest() && (picture.time.is_some() || picture.sheet.is_some()) {
         let asked = if picture.time.is_some() { "--time" } else { "--sheet" };
-        return Err(Failure::Usage(format!(
-            "{asked} is a moment of a clip: name a --clip in the place of --rest"
-        )));
+        return Err(Failure::Usage(format!("{asked} needs a clip: give --clip instead of --rest")));
     }
     draw(&args.model, args.which.name(), picture, |model| args.source.find(model))
 }
 
-/// Draws what `find` finds in the model.
+/// Draws the clip that `find` chooses, or the rest pose if it chooses none.
 pub(crate) fn draw(
     path: &Path,
     which: Option<&str>,
@@ -109,7 +108,7 @@ pub(crate) fn draw(
     if format == Format::Png && (args.turntable || args.fps.is_some()) {
         let asked = if args.turntable { "--turntable" } else { "--fps" };
         return Err(Failure::Usage(format!(
-            "{asked} is for moving pictures: let the output end in .gif or .webp"
+            "{asked} is for animations: choose an output that ends in .gif or .webp"
         )));
     }
     check_destination(&args.output, &sources(path, None))?;
@@ -121,7 +120,7 @@ pub(crate) fn draw(
     let plan = plan(args, format, clip)?;
     let mut scene = Scene::new(asset)?;
     for problem in scene.problems() {
-        warn(path, &format!("{problem}; drawn without it"));
+        warn(path, &format!("{problem}; it is drawn without this image"));
     }
     let view = View { yaw: args.yaw.to_radians(), pitch: args.pitch.to_radians() };
     let look = Look { view, size: args.size, skeleton: args.skeleton };
@@ -159,7 +158,7 @@ pub(crate) fn draw(
     }
 }
 
-/// Which moments are drawn, in seconds.
+/// The moments to draw, in seconds.
 enum Plan {
     Still(f32),
     Sheet(Vec<f32>),
@@ -170,31 +169,31 @@ fn plan(args: &Picture, format: Format, clip: Option<&Playable<'_>>) -> Result<P
     if let Some(count) = args.sheet {
         let columns = columns(count);
         let (wide, high) = (args.size[0] * columns, args.size[1] * count.div_ceil(columns));
-        if wide.max(high) > LARGEST_SHEET {
+        if wide.max(high) > MAX_SHEET {
             return Err(Failure::Usage(format!(
-                "--sheet {count}: the sheet would be {wide}x{high} pixels, {LARGEST_SHEET} is the most along \
-                 a side; ask for fewer moments or a smaller --size"
+                "--sheet {count}: the sheet would be {wide}x{high} pixels, and {MAX_SHEET} a side is the limit; \
+                 choose fewer moments or a smaller --size"
             )));
         }
         return Ok(Plan::Sheet(evenly(clip, count as usize)));
     }
     let moving = format != Format::Png && args.time.is_none() && (args.turntable || clip.is_some());
     if !moving && args.fps.is_some() {
-        return Err(Failure::Usage("--fps is for moving pictures: name a --clip, or add --turntable".into()));
+        return Err(Failure::Usage("--fps is for animations: give a --clip, or add --turntable".into()));
     }
     if !moving {
         return Ok(Plan::Still(args.time.unwrap_or(0.0)));
     }
     let length = clip.map_or(0.0, |c| f64::from(c.end()) - f64::from(c.start()));
     let fps = args.fps.unwrap_or(FPS);
-    // The clip plays as often as it can while the camera goes round, and always to its end.
-    let loops = if args.turntable && length > 0.0 { (ROUND / length).ceil() } else { 1.0 };
-    let whole = if args.turntable { (length * loops).max(ROUND) } else { length };
+    // On a turntable the clip repeats until a turn has taken long enough, and always plays to its end.
+    let loops = if args.turntable && length > 0.0 { (MIN_TURN / length).ceil() } else { 1.0 };
+    let whole = if args.turntable { (length * loops).max(MIN_TURN) } else { length };
     let frames = (whole * fps).round().max(1.0);
-    if frames > LONGEST {
+    if frames > MAX_FRAMES {
         return Err(Failure::Usage(format!(
-            "{whole:.1} s at {fps} frames a second are {frames} frames, {LONGEST} is the most; \
-             ask for fewer with --fps"
+            "{whole:.1} s at {fps} frames per second is {frames} frames, and {MAX_FRAMES} is the limit; \
+             choose a lower --fps"
         )));
     }
     let moments = (0..frames as u32).map(|i| {

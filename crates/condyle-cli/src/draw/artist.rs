@@ -1,4 +1,4 @@
-//! Draws an asset: its posed triangles on a stage, and its joints over them.
+//! Draws an asset: its posed triangles on the ground, and its joints over them.
 
 use std::collections::HashSet;
 
@@ -14,18 +14,18 @@ use crate::draw::vector::{Vec3, cross, dot, length, normalize, scale, sub};
 use crate::model::document::triangles;
 use crate::model::playable::Playable;
 
-/// An asset with everything that drawing needs to know of it.
+/// An asset with what is needed to draw it.
 pub(crate) struct Artist<'a> {
     asset: &'a Asset,
     poser: Poser<'a>,
     materials: Materials,
     surfaces: Vec<Surface>,
-    bones: Bones,
-    /// sRGB of linear light, in 4095ths.
+    shown: ShownJoints,
+    /// A table from linear light, in 4095ths, to sRGB.
     encoded: Vec<u8>,
 }
 
-/// A primitive that is shown.
+/// A primitive to draw.
 struct Surface {
     instance: usize,
     primitive: usize,
@@ -36,13 +36,13 @@ struct Surface {
     colors: Vec<[f32; 4]>,
 }
 
-/// Joints that are shown, and the parent that each is linked to.
-struct Bones {
+/// The joints to draw, and the lines between parents and children.
+struct ShownJoints {
     joints: Vec<u16>,
     links: Vec<[u16; 2]>,
 }
 
-/// A world position, a normal, a texture coordinate and a colour.
+/// Values interpolated over a triangle: world position, normal, texture coordinate, colour.
 const VALUES: usize = 12;
 
 impl<'a> Artist<'a> {
@@ -60,29 +60,29 @@ impl<'a> Artist<'a> {
             poser: Poser::new(asset, NormalRule::default())?,
             surfaces: surfaces(asset, &materials),
             materials,
-            bones: bones(asset),
+            shown: shown_joints(asset),
             encoded: (0..4096).map(encode).collect(),
         })
     }
 
-    /// What could not be shown, and why.
+    /// Images that cannot be drawn, and why.
     pub(crate) fn problems(&self) -> &[String] {
         &self.materials.problems
     }
 
-    /// Poses everything; what is drawn and measured next is this moment.
+    /// Poses everything, for the next calls of `measure` and `draw`.
     pub(crate) fn pose(&mut self, clip: Option<&Playable<'_>>, seconds: f32) -> Result<(), condyle::Error> {
         self.poser.pose(clip, seconds)
     }
 
-    /// Adds what is shown at this moment: the triangles, or the joints where there are none.
+    /// Adds the posed vertices to the bounds, or the joints if there are no triangles.
     pub(crate) fn measure(&self, bounds: &mut Bounds) {
         for surface in &self.surfaces {
             let positions = &self.poser.posed(surface.instance)[surface.primitive].positions;
             bounds.add(positions);
         }
         if self.surfaces.is_empty() {
-            let places: Vec<Vec3> = self.bones.joints.iter().map(|&j| self.joint(j)).collect();
+            let places: Vec<Vec3> = self.shown.joints.iter().map(|&j| self.joint(j)).collect();
             bounds.add(&places);
         }
     }
@@ -91,7 +91,7 @@ impl<'a> Artist<'a> {
         self.poser.model()[usize::from(joint)].rows.map(|row| row[3])
     }
 
-    /// Draws this moment. `skeleton` shows the joints, too. `None` if it would take far too long.
+    /// Draws the pose, with the joints over it if `skeleton` is set. `None` if that would take far too long.
     pub(crate) fn draw(
         &self,
         camera: &Camera,
@@ -115,7 +115,7 @@ impl<'a> Artist<'a> {
         let bytes = canvas.pixels().flat_map(|p| p.map(encode)).collect();
         let mut picture = RgbImage::from_raw(size[0], size[1], bytes)?;
         if skeleton {
-            self.draw_bones(&mut picture, camera);
+            self.draw_joints(&mut picture, camera);
         }
         Some(picture)
     }
@@ -137,7 +137,7 @@ impl<'a> Artist<'a> {
         };
         let texture =
             material.texture.map(|t| &self.materials.textures[t]).filter(|_| !surface.uvs.is_empty());
-        // The nearest first, as they hide others; but from behind where light comes through.
+        // Front to back, so that hidden pixels are not shaded; back to front where surfaces are translucent.
         let mut order: Vec<(f32, [u32; 3])> = surface.triangles.iter().map(|t| (distance(t), *t)).collect();
         order.sort_by(|a, b| a.0.total_cmp(&b.0));
         if material.alpha == Alpha::Blend {
@@ -164,7 +164,7 @@ impl<'a> Artist<'a> {
                 let mut base: [f32; 4] = core::array::from_fn(|k| material.factor[k] * v[8 + k]);
                 if let Some(texture) = texture {
                     let texel = texture.sample([v[6], v[7]], density);
-                    // Close enough to the curve of sRGB.
+                    // A polynomial close to the sRGB curve.
                     (0..3).for_each(|k| base[k] *= texel[k] * texel[k] * (0.7 * texel[k] + 0.3));
                     base[3] *= texel[3];
                 }
@@ -174,7 +174,7 @@ impl<'a> Artist<'a> {
                     Alpha::Mask(_) => 1.0,
                     Alpha::Blend => base[3].clamp(0.0, 1.0),
                 };
-                // Towards the eye, whichever way round the corners are listed.
+                // The geometric normal towards the eye, whatever the winding.
                 let facing = scale(flat, if front { 1.0 } else { -1.0 });
                 let normal = normalize([v[3], v[4], v[5]]);
                 let normal = scale(normal, if dot(normal, facing) < -0.1 { -1.0 } else { 1.0 });
@@ -184,14 +184,14 @@ impl<'a> Artist<'a> {
         }
     }
 
-    fn draw_bones(&self, picture: &mut RgbImage, camera: &Camera) {
+    fn draw_joints(&self, picture: &mut RgbImage, camera: &Camera) {
         let (width, height) = (picture.width() as f32, picture.height() as f32);
         let unit = width.min(height) / 640.0;
         let place = |joint| {
             let [x, y] = camera.project(self.joint(joint))?;
             Some([width / 2.0 + x, height / 2.0 - y])
         };
-        for [parent, child] in &self.bones.links {
+        for [parent, child] in &self.shown.links {
             if let (Some(from), Some(to)) = (place(*parent), place(*child)) {
                 overlay::tapered_line(
                     picture,
@@ -202,13 +202,13 @@ impl<'a> Artist<'a> {
                 overlay::tapered_line(picture, (from, 4.2 * unit), (to, 1.4 * unit), [255, 214, 92]);
             }
         }
-        for at in self.bones.joints.iter().filter_map(|&joint| place(joint)) {
+        for at in self.shown.joints.iter().filter_map(|&joint| place(joint)) {
             overlay::dot(picture, at, 3.0 * unit, [240, 84, 60]);
         }
     }
 }
 
-/// How much finer than the picture a texture is on a triangle.
+/// How many texels of the full image one pixel of a triangle covers.
 fn texels_per_pixel(texture: &Texture, camera: &Camera, corners: &[Corner<VALUES>; 3]) -> f32 {
     let [a, b, c] = corners;
     let area = length(cross(sub(b.at, a.at), sub(c.at, a.at)));
@@ -219,7 +219,7 @@ fn texels_per_pixel(texture: &Texture, camera: &Camera, corners: &[Corner<VALUES
     if found.is_finite() { found } else { 1.0 }
 }
 
-/// The instances of the default scene; all if it shows none.
+/// The instances of the default scene; all instances if it has none.
 fn shown(asset: &Asset) -> impl Iterator<Item = (usize, &Instance)> {
     let any = asset.instances.iter().any(|i| i.in_default_scene);
     asset.instances.iter().enumerate().filter(move |(_, i)| i.in_default_scene || !any)
@@ -252,15 +252,17 @@ fn surfaces(asset: &Asset, materials: &Materials) -> Vec<Surface> {
     out
 }
 
-/// The joints that deform something, and those between them. What only places the character is left out.
-fn bones(asset: &Asset) -> Bones {
+/// The joints that deform or carry a mesh, and those between them; not the ones above, which only place the
+/// character.
+fn shown_joints(asset: &Asset) -> ShownJoints {
     let parents = asset.skeleton.parents();
     let mut deforming: HashSet<u16> = asset.skins.iter().flat_map(Skin::joints).copied().collect();
     deforming.extend(asset.instances.iter().filter_map(|instance| match instance.placement {
         Placement::Joint(joint) => Some(joint),
         Placement::Skin(_) | Placement::Fixed(_) => None,
     }));
-    // Parents come first: a joint is inside if it deforms, or if it leads from one that does to one that does.
+    // A joint is included if it deforms, or lies between two that do. Parents come first, so one pass finds
+    // what is below a deforming joint, and one pass backwards what is above.
     let mut below = vec![false; parents.len()];
     for joint in 0..parents.len() {
         let parent = parents[joint];
@@ -280,5 +282,5 @@ fn bones(asset: &Asset) -> Bones {
         let parent = asset.skeleton.parent(joint)?;
         inside(parent).then_some([parent, joint])
     };
-    Bones { links: joints.iter().filter_map(link).collect(), joints }
+    ShownJoints { links: joints.iter().filter_map(link).collect(), joints }
 }

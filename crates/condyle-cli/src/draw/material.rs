@@ -1,4 +1,4 @@
-//! What surfaces look like: the part of glTF's materials that a simple light can show.
+//! Materials: base colour, its texture and the alpha mode, and no other part of glTF's materials.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::Cursor;
@@ -8,14 +8,14 @@ use condyle_gltf::Document;
 use image::{DynamicImage, GenericImageView, ImageDecoder, ImageReader, Limits};
 use serde_json::Value;
 
-/// A surface. glTF 2.0, "Materials", without roughness, metal and glow.
+/// glTF 2.0, "Materials", without roughness, metalness and emission.
 pub(crate) struct Material {
     /// Linear RGB and opacity.
     pub factor: [f32; 4],
     /// The image, an index of [`Materials::textures`], and the set of texture coordinates that places it.
     pub texture: Option<usize>,
     pub texture_set: u64,
-    /// How texture coordinates are changed first: `KHR_texture_transform`.
+    /// The affine transform of texture coordinates, by `KHR_texture_transform`.
     pub transform: [[f32; 3]; 2],
     pub alpha: Alpha,
 }
@@ -23,16 +23,16 @@ pub(crate) struct Material {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Alpha {
     Opaque,
-    /// Holes where the opacity is below this.
+    /// Pixels whose opacity is below this are holes.
     Mask(f32),
     Blend,
 }
 
-/// All materials of a document, and last the default one.
+/// All materials of a document, then the default one.
 pub(crate) struct Materials {
     list: Vec<Material>,
     pub textures: Vec<Texture>,
-    /// Images that could not be shown, and why.
+    /// Images that cannot be drawn, and why.
     pub problems: Vec<String>,
 }
 
@@ -112,7 +112,7 @@ fn numbers<const N: usize>(json: &Value, default: [f32; N]) -> [f32; N] {
     numbers.map_or(default, |list| core::array::from_fn(|i| number(&list[i], default[i])))
 }
 
-/// What happens beyond the edge of an image.
+/// The addressing mode beyond the edges of an image.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Wrap {
     Repeat,
@@ -121,7 +121,7 @@ enum Wrap {
 }
 
 impl Wrap {
-    /// glTF's numbers are OpenGL's.
+    /// From the constants of OpenGL, which glTF uses.
     fn load(json: &Value) -> Self {
         match json.as_u64() {
             Some(33071) => Self::Clamp,
@@ -142,7 +142,7 @@ impl Wrap {
     }
 }
 
-/// Where the bytes of an image are. Images that share them are one.
+/// Where the bytes of an image are. Images with the same bytes are decoded once.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Data<'a> {
     View(usize),
@@ -175,30 +175,30 @@ impl<'a> Source<'a> {
 struct Images<'a> {
     document: &'a Document,
     known: HashMap<Data<'a>, Option<Rc<[Level]>>>,
-    /// Of an image that is kept.
+    /// Texels along a side of an image that is kept.
     longest_side: usize,
     /// How many texels may still be decoded.
     left: u64,
     problems: Vec<String>,
 }
 
-/// Texels of all images together that are decoded, and of one along a side: a few hundred bytes can claim to be
-/// a picture of any size.
-const MOST_DECODED: u64 = 1 << 28;
-const LARGEST_SIDE: u32 = 4096;
-/// Bytes of one decoded image.
-const MOST_BYTES: u64 = 4 * (LARGEST_SIDE as u64).pow(2);
-/// Of an image that is kept: no picture shows more of it.
-const KEPT_SIDE: usize = 1024;
-/// Texels of all images that are kept, 32 MB, and a third more for their smaller copies.
-const MOST_KEPT: usize = 1 << 23;
+/// The most texels decoded for all images together, and the longest side of one: a file of a few hundred
+/// bytes can state any size.
+const MAX_DECODED: u64 = 1 << 28;
+const MAX_SIDE: u32 = 4096;
+/// The most bytes of one decoded image.
+const MAX_BYTES: u64 = 4 * (MAX_SIDE as u64).pow(2);
+/// The longest side of an image that is kept: no rendered image shows more detail.
+const MAX_KEPT_SIDE: usize = 1024;
+/// The most texels kept for all images: 32 MB, and a third more for their mipmaps.
+const MAX_KEPT: usize = 1 << 23;
 
 impl<'a> Images<'a> {
-    /// The more images there are the smaller they are kept.
+    /// The more images there are, the smaller each is kept.
     fn new(document: &'a Document, count: usize) -> Self {
-        let share = (MOST_KEPT / count.max(1)).isqrt().max(1);
-        let longest_side = (1 << share.ilog2()).min(KEPT_SIDE);
-        Self { document, known: HashMap::new(), longest_side, left: MOST_DECODED, problems: vec![] }
+        let share = (MAX_KEPT / count.max(1)).isqrt().max(1);
+        let longest_side = (1 << share.ilog2()).min(MAX_KEPT_SIDE);
+        Self { document, known: HashMap::new(), longest_side, left: MAX_DECODED, problems: vec![] }
     }
 
     fn get(&mut self, source: &Source<'a>) -> Option<Rc<[Level]>> {
@@ -206,7 +206,7 @@ impl<'a> Images<'a> {
             return known.clone();
         }
         let levels = match self.load(source.data) {
-            Ok(image) => Some(smaller_levels(image, self.longest_side).into()),
+            Ok(image) => Some(mipmaps(image, self.longest_side).into()),
             Err(problem) => {
                 self.problems.push(format!("/images/{}: {problem}", source.index));
                 None
@@ -223,7 +223,7 @@ impl<'a> Images<'a> {
                 self.decode(bytes.ok_or_else(|| format!("there is no buffer view {view}"))?)
             }
             Data::Uri(uri) => self.decode(&self.document.resource(uri)?),
-            Data::Missing => Err("no buffer view and no URI is named".into()),
+            Data::Missing => Err("it has neither a buffer view nor a URI".into()),
         }
     }
 
@@ -233,20 +233,19 @@ impl<'a> Images<'a> {
             ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(|e| unreadable(&e))?;
         let mut decoder = reader.into_decoder().map_err(|e| unreadable(&e))?;
         let (width, height) = decoder.dimensions();
-        if width == 0 || height == 0 || width.max(height) > LARGEST_SIDE {
+        if width == 0 || height == 0 || width.max(height) > MAX_SIDE {
             return Err(format!(
-                "the image has {width}x{height} pixels, 1 to {LARGEST_SIDE} a side are shown"
+                "the image has {width}x{height} pixels, 1 to {MAX_SIDE} a side can be drawn"
             ));
         }
-        if decoder.total_bytes() > MOST_BYTES {
+        if decoder.total_bytes() > MAX_BYTES {
             return Err(format!(
-                "the image takes {} bytes, at most {MOST_BYTES} are shown",
+                "the image takes {} bytes, at most {MAX_BYTES} can be drawn",
                 decoder.total_bytes()
             ));
         }
         let texels = u64::from(width) * u64::from(height);
-        self.left =
-            self.left.checked_sub(texels).ok_or("there are too many pixels in all images together")?;
+        self.left = self.left.checked_sub(texels).ok_or("the images have too many pixels together")?;
         let mut limits = Limits::default();
         limits.max_alloc = Some(2 * decoder.total_bytes() + (1 << 20));
         decoder.set_limits(limits).map_err(|e| unreadable(&e))?;
@@ -265,8 +264,8 @@ impl<'a> Images<'a> {
     }
 }
 
-/// An image and its halves down to one texel, from the largest that is kept.
-fn smaller_levels(image: Level, longest_side: usize) -> Vec<Level> {
+/// The mipmaps of an image down to one texel, from the largest that is kept.
+fn mipmaps(image: Level, longest_side: usize) -> Vec<Level> {
     let mut levels = vec![image];
     while let Some(level) = levels.last().filter(|l| l.width > 1 || l.height > 1) {
         let smaller = level.half();
@@ -283,7 +282,7 @@ fn mean_of_four(at: impl Fn(u32, u32) -> [u8; 4]) -> [u8; 4] {
     core::array::from_fn(|k| (four.iter().map(|t| u32::from(t[k])).sum::<u32>() / 4) as u8)
 }
 
-/// An image in ever smaller copies, so that a distant one does not flicker.
+/// An image with its mipmaps and its sampler.
 pub(crate) struct Texture {
     levels: Rc<[Level]>,
     wrap: [Wrap; 2],
@@ -322,12 +321,12 @@ impl Texture {
         })
     }
 
-    /// Texels in the whole image.
+    /// The number of texels of the largest level.
     pub(crate) fn size(&self) -> f32 {
         (self.levels[0].width * self.levels[0].height) as f32
     }
 
-    /// sRGB and opacity, 0 to 1, with this many texels of the whole image to a pixel.
+    /// sRGB and opacity, 0 to 1, where a pixel covers this many texels of the largest level.
     pub(crate) fn sample(&self, [u, v]: [f32; 2], texels_per_pixel: f32) -> [f32; 4] {
         if !(u.is_finite() && v.is_finite()) {
             return [1.0; 4];
@@ -362,7 +361,7 @@ mod tests {
     /// Two texels, black and white.
     fn texture(wrap: Wrap, nearest: bool) -> Texture {
         let image = Level { width: 2, height: 1, texels: vec![[0, 0, 0, 255], [255; 4]] };
-        Texture { levels: smaller_levels(image, KEPT_SIDE).into(), wrap: [wrap; 2], nearest }
+        Texture { levels: mipmaps(image, MAX_KEPT_SIDE).into(), wrap: [wrap; 2], nearest }
     }
 
     /// A document with one material whose texture is this image.
@@ -444,7 +443,7 @@ mod tests {
         let many = load(false, &all);
         assert_eq!((many.textures.len(), many.problems.len()), (300, 0));
         let texels: usize = many.textures.iter().flat_map(|t| &*t.levels).map(|l| l.texels.len()).sum();
-        assert!(texels < MOST_KEPT * 4 / 3, "{texels}");
+        assert!(texels < MAX_KEPT * 4 / 3, "{texels}");
         let same = load(true, &all);
         assert!(same.textures.iter().all(|t| Rc::ptr_eq(&t.levels, &same.textures[0].levels)));
         assert_eq!(same.textures[0].levels[0].width, 600);

@@ -1,13 +1,13 @@
-//! What is drawn over a picture: bones as on an anatomist's plate, and small labels.
+//! Overlays on an image: the lines and dots of a skeleton, and small labels.
 
 use image::{Rgb, RgbImage};
 
-/// Mixes a colour in, `share` of it.
-fn mix(picture: &mut RgbImage, x: i64, y: i64, color: [u8; 3], share: f32) {
+/// Blends a colour into a pixel with an opacity from 0 to 1.
+fn mix(picture: &mut RgbImage, x: i64, y: i64, color: [u8; 3], opacity: f32) {
     let (Ok(x), Ok(y)) = (u32::try_from(x), u32::try_from(y)) else { return };
     if let Some(Rgb(old)) = picture.get_pixel_mut_checked(x, y) {
         for (old, new) in old.iter_mut().zip(color) {
-            *old = (f32::from(*old) + (f32::from(new) - f32::from(*old)) * share).round() as u8;
+            *old = (f32::from(*old) + (f32::from(new) - f32::from(*old)) * opacity).round() as u8;
         }
     }
 }
@@ -27,7 +27,7 @@ pub(crate) fn tapered_line(
         return;
     }
     let edge = ra.max(rb) + 1.0;
-    // Only what is inside the picture, however long the line.
+    // Only pixels inside the image, however long the line is.
     let span = |a: f32, b: f32, size: u32| {
         let last = size as f32;
         (a.min(b) - edge).clamp(0.0, last) as i64..(a.max(b) + edge).clamp(0.0, last) as i64
@@ -38,9 +38,9 @@ pub(crate) fn tapered_line(
             let (px, py) = (x as f32 + 0.5 - ax, y as f32 + 0.5 - ay);
             let t = if squared > 0.0 { ((px * dx + py * dy) / squared).clamp(0.0, 1.0) } else { 0.0 };
             let off = ((px - t * dx).powi(2) + (py - t * dy).powi(2)).sqrt();
-            let share = (ra + (rb - ra) * t + 0.5 - off).clamp(0.0, 1.0);
-            if share > 0.0 {
-                mix(picture, x, y, color, share);
+            let opacity = (ra + (rb - ra) * t + 0.5 - off).clamp(0.0, 1.0);
+            if opacity > 0.0 {
+                mix(picture, x, y, color, opacity);
             }
         }
     }
@@ -55,7 +55,7 @@ pub(crate) fn dot(picture: &mut RgbImage, at: [f32; 2], radius: f32, color: [u8;
 /// Height of a line of text at scale one, with its gap.
 pub(crate) const LINE: u32 = 9;
 
-/// Writes small text: letters, digits, blanks, `.`, `-` and `_`; a block for anything else.
+/// Writes small text: letters, digits, spaces, `.`, `-` and `_`; a filled block for any other character.
 pub(crate) fn label(picture: &mut RgbImage, [left, top]: [u32; 2], scale: u32, text: &str, color: [u8; 3]) {
     for (i, c) in text.chars().enumerate() {
         for (row, bits) in glyph(c.to_ascii_lowercase()).into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Picture files: PNG, GIF and WebP, still and moving.
+//! Image files: PNG, GIF and WebP, and animations as GIF and WebP.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use image::{ExtendedColorType, ImageEncoder, Rgb, RgbImage};
 use crate::failure::Failure;
 use crate::text::{ending, path_text};
 
-/// What the name of a picture ends in.
+/// The format of an image, by the extension of its file name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Format {
     Png,
@@ -25,14 +25,14 @@ impl Format {
             Some("gif") => Ok(Self::Gif),
             Some("webp") => Ok(Self::WebP),
             _ => Err(Failure::Usage(format!(
-                "{}: its name does not end in .png (one picture), .gif or .webp (moving)",
+                "{}: its name does not end in .png, or in .gif or .webp for an animation",
                 path_text(path)
             ))),
         }
     }
 }
 
-/// One picture as a file.
+/// One image as a file.
 pub(crate) fn still(format: Format, picture: &RgbImage) -> Result<Vec<u8>, Failure> {
     match format {
         Format::Png => {
@@ -55,15 +55,15 @@ pub(crate) fn still(format: Format, picture: &RgbImage) -> Result<Vec<u8>, Failu
 }
 
 fn unwritable(error: &dyn std::fmt::Display) -> Failure {
-    Failure::Data(format!("the picture cannot be encoded: {error}"))
+    Failure::Data(format!("the image cannot be encoded: {error}"))
 }
 
-/// Frames that follow each other for ever. Only what changes from one to the next is stored.
+/// An animation that loops. Only the rectangle that changes from one frame to the next is stored.
 pub(crate) struct Movie {
     coder: Coder,
     size: (u32, u32),
     last: Option<RgbImage>,
-    /// Seconds so far.
+    /// The duration so far, in seconds.
     time: f64,
 }
 
@@ -73,7 +73,7 @@ enum Coder {
 }
 
 impl Movie {
-    /// `examples` are frames with the colours that will come.
+    /// `examples` are frames from which the palette of a GIF is chosen.
     pub(crate) fn new(format: Format, size: (u32, u32), examples: &[RgbImage]) -> Result<Self, Failure> {
         let coder = match format {
             Format::Gif => {
@@ -96,7 +96,7 @@ impl Movie {
     /// Shows `frame` for so many seconds.
     pub(crate) fn push(&mut self, frame: &RgbImage, seconds: f64) -> Result<(), Failure> {
         let end = self.time + seconds;
-        // Rounded as a whole, so that the clip neither gains nor loses time.
+        // Times are rounded, not durations, so that rounding errors do not add up.
         let ticks = |per_second: f64| (end * per_second).round() - (self.time * per_second).round();
         let [x, y, width, height] = match &self.last {
             Some(last) => changed(last, frame),
@@ -129,7 +129,7 @@ impl Movie {
                 for n in [x / 2, y / 2, width - 1, height - 1, ticks(1000.0) as u32] {
                     chunk.extend(three(n));
                 }
-                // Neither blended with what was there nor cleared away afterwards.
+                // Do not blend with the frame before, and do not clear afterwards.
                 chunk.push(0b10);
                 chunk.extend(image);
                 push_chunk(frames, b"ANMF", &chunk);
@@ -145,14 +145,15 @@ impl Movie {
         match self.coder {
             Coder::Gif { encoder, .. } => encoder.into_inner().map_err(|e| unwritable(&e)),
             Coder::WebP { frames } => {
-                // WebP Container Specification, "Extended File Format": the animation flag, the size less one.
+                // WebP Container Specification, "Extended File Format": the animation flag, the size less
+                // one.
                 let mut body = b"WEBP".to_vec();
                 let mut header = vec![0b10, 0, 0, 0];
                 for side in [self.size.0, self.size.1] {
                     header.extend(&(side - 1).to_le_bytes()[..3]);
                 }
                 push_chunk(&mut body, b"VP8X", &header);
-                // A white background, and no end of loops.
+                // A white background, and 0 loops, which means forever.
                 push_chunk(&mut body, b"ANIM", &[255, 255, 255, 255, 0, 0]);
                 body.extend(frames);
                 let mut file = Vec::with_capacity(body.len() + 8);
@@ -183,7 +184,7 @@ fn push_chunk(out: &mut Vec<u8>, name: &[u8; 4], bytes: &[u8]) {
     }
 }
 
-/// The smallest box `[x, y, width, height]` around what differs, beginning at even places, as WebP wants it.
+/// The smallest box `[x, y, width, height]` around the pixels that differ, at even offsets, as WebP requires.
 fn changed(a: &RgbImage, b: &RgbImage) -> [u32; 4] {
     let differs = a.enumerate_pixels().zip(b.pixels()).filter(|((_, _, a), b)| a != b);
     let found = differs.fold(None, |area: Option<[u32; 4]>, ((x, y, _), _)| {
@@ -195,13 +196,14 @@ fn changed(a: &RgbImage, b: &RgbImage) -> [u32; 4] {
     [left, top, right - left + 1, low - top + 1]
 }
 
-/// The 255 colours of a GIF, the same for all its frames so that nothing flickers, and one that is clear.
+/// The palette of a GIF: 255 colours, the same for all frames so that nothing flickers, and a transparent
+/// one.
 struct Palette {
     colors: Vec<u8>,
     known: HashMap<[u8; 3], u8>,
 }
 
-/// Colours that will become one, each with its number of pixels.
+/// Colours that share an entry of the palette, each with its number of pixels.
 struct Group {
     colors: Vec<([u8; 3], u32)>,
     mean: [f64; 3],
@@ -219,7 +221,7 @@ impl Group {
         Self { colors, mean, worst }
     }
 
-    /// At the mean of the channel that varies most.
+    /// Splits at the mean of the channel that varies most.
     fn split(self) -> [Self; 2] {
         let (channel, mean) = (self.worst.0, self.mean[self.worst.0]);
         let (low, high) = self.colors.into_iter().partition(|c| f64::from(c.0[channel]) <= mean);
@@ -227,14 +229,14 @@ impl Group {
     }
 }
 
-/// How much is added where, so that soft shades do not become stripes. Bayer's pattern.
+/// Bayer's pattern for ordered dithering, which avoids bands in soft gradients.
 const DITHER: [[i16; 4]; 4] = [[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]];
 
 impl Palette {
     const CLEAR: u8 = 255;
 
     fn new(examples: &[RgbImage]) -> Self {
-        // A few hundred thousand pixels say enough.
+        // A few hundred thousand pixels are a large enough sample.
         let total: usize = examples.iter().map(|e| e.pixels().len()).sum();
         let step = total / 300_000 + 1;
         let mut counts: HashMap<[u8; 3], u32> = HashMap::new();
@@ -266,7 +268,7 @@ impl Palette {
         usable.enumerate().min_by_key(|c| distance(c.1)).map_or(0, |c| c.0 as u8)
     }
 
-    /// A part of a frame; clear where it is the same as in the frame before.
+    /// The palette indices of a part of a frame; transparent where it equals the frame before.
     fn indices(
         &mut self,
         frame: &RgbImage,

@@ -1,15 +1,15 @@
-//! Triangles to pixels: a depth buffer with four samples a pixel, values interpolated in perspective.
+//! A rasterizer: a depth buffer with four samples per pixel, and perspective-correct interpolation.
 //!
-//! Knows nothing of lights and materials: the caller says what colour a place has.
+//! It knows no lights and materials: the caller shades each pixel.
 
 use std::ops::Range;
 
 use crate::draw::vector::Vec3;
 
-/// Where in a pixel the samples lie: no two in one row or column, so that steep and flat edges look alike.
+/// The samples of a pixel. No two share a row or a column, so that steep and flat edges look alike.
 const SAMPLES: [[f64; 2]; 4] = [[0.375, 0.125], [0.875, 0.375], [0.125, 0.625], [0.625, 0.875]];
 
-/// One point of a pixel: linear colour, and how near it is.
+/// One sample of a pixel: linear colour and inverse depth.
 #[derive(Clone, Copy)]
 struct Sample {
     color: Vec3,
@@ -17,45 +17,46 @@ struct Sample {
     nearness: f32,
 }
 
-/// What is drawn upon.
+/// A colour and depth buffer.
 pub(crate) struct Canvas {
     width: usize,
     height: usize,
     samples: Vec<[Sample; SAMPLES.len()]>,
-    /// For each square of [`TILE`] pixels a side, row by row: nothing in it is farther than this.
+    /// For each square of [`TILE`] pixels a side, row by row: the least nearness in it.
     tiles: Vec<f32>,
-    /// Work that may still be done; nothing is drawn any more when it is used up.
+    /// The budget of work that is left; `None` once it is used up, and nothing more is drawn.
     left: Option<u64>,
 }
 
-/// Pixels along a side of what is passed over at once where a triangle is hidden or does not reach.
+/// Pixels along a side of a tile. A tile is skipped as a whole if a triangle is hidden there or does not
+/// reach it.
 const TILE: usize = 8;
-/// What drawing on one canvas may cost, some ten seconds: a small file can ask for a million triangles as large as
-/// the canvas. To look at a pixel, or to pass over a tile, costs one, to colour a pixel this much more.
+/// The budget of work for one canvas, some ten seconds: a small file can hold a million triangles as large as
+/// the canvas. Testing a pixel or skipping a tile costs one, shading a pixel this much more.
 const MOST_WORK: u64 = 1 << 29;
 const COLORING: u64 = 4;
 
 /// A corner of a triangle.
 #[derive(Clone, Copy)]
 pub(crate) struct Corner<const N: usize> {
-    /// To the right, up, and ahead of the eye.
+    /// Right, up and forward of the eye.
     pub at: Vec3,
-    /// What is interpolated over the triangle.
+    /// Values to interpolate over the triangle.
     pub values: [f32; N],
 }
 
-/// How far is projected to where.
+/// The projection.
 #[derive(Clone, Copy)]
 pub(crate) struct Lens {
     /// Pixels per unit at distance one.
     pub focal: f32,
-    /// What is nearer to the eye than this is cut off.
+    /// The distance of the near plane, at which triangles are clipped.
     pub near: f32,
 }
 
 /// A triangle on the canvas.
 struct Face<const N: usize> {
-    /// Linear functions of the place in pixels, positive on the inner side; edge i is opposite to corner i.
+    /// Linear functions of the pixel position, positive on the inner side; edge i is opposite corner i.
     edges: [[f64; 3]; 3],
     /// Whether samples on the edge belong to the triangle.
     owns: [bool; 3],
@@ -82,13 +83,13 @@ impl Canvas {
         Self { width, height, samples, tiles, left: Some(MOST_WORK) }
     }
 
-    /// Whether triangles were left out because they covered the canvas too often.
+    /// Whether the budget of work is used up, so that triangles were left out.
     pub(crate) fn is_worn_out(&self) -> bool {
         self.left.is_none()
     }
 
-    /// Fills everything, infinitely far away. `color` takes the pixel's middle, from the middle of the
-    /// canvas to the right and up.
+    /// Fills the canvas, infinitely far away. `color` takes the centre of a pixel, relative to the centre of
+    /// the canvas, to the right and up.
     pub(crate) fn clear(&mut self, color: impl Fn(f32, f32) -> Vec3) {
         let (right, up) = (self.width as f32 / 2.0, self.height as f32 / 2.0);
         for (i, pixel) in self.samples.iter_mut().enumerate() {
@@ -100,9 +101,9 @@ impl Canvas {
 
     /// Draws a triangle, seen from either side.
     ///
-    /// `shade` takes the interpolated values and whether the triangle is seen from the side on which its corners
-    /// turn counter-clockwise. It gives linear colour and opacity, or `None` for a hole. What is not fully
-    /// opaque hides nothing that is drawn later. Corners that are not finite draw nothing.
+    /// `shade` takes the interpolated values and whether the front is seen, on which the corners run
+    /// counter-clockwise. It returns linear colour and opacity, or `None` for a hole. A translucent pixel
+    /// does not write depth. A triangle with a corner that is not finite is not drawn.
     pub(crate) fn triangle<const N: usize>(
         &mut self,
         lens: Lens,
@@ -112,7 +113,7 @@ impl Canvas {
         if !corners.iter().all(|c| c.at.iter().all(|x| x.is_finite())) {
             return;
         }
-        // Cutting off a corner leaves up to four.
+        // Clipping leaves up to four corners.
         let mut kept = [corners[0]; 4];
         let mut count = 0;
         let mut keep = |corner| {
@@ -145,7 +146,8 @@ impl Canvas {
         shade: &impl Fn(&[f32; N], bool) -> Option<[f32; 4]>,
     ) {
         let mut nearness = corners.map(|c| 1.0 / f64::from(c.at[2]));
-        // In 256ths of a pixel all sums below are exact, so triangles that share an edge share no sample.
+        // Corners are snapped to 256ths of a pixel: then all sums below are exact, and triangles with a
+        // common edge share no sample.
         let snap = |x: f64| (x * 256.0).round() / 256.0;
         let mut at: [[f64; 2]; 3] = core::array::from_fn(|i| {
             let scale = f64::from(lens.focal) * nearness[i];
@@ -175,7 +177,7 @@ impl Canvas {
         let span = |axis: usize, size: usize| {
             let low = at.iter().map(|p| p[axis]).fold(f64::INFINITY, f64::min);
             let high = at.iter().map(|p| p[axis]).fold(f64::NEG_INFINITY, f64::max);
-            // A float beyond the range becomes its nearest end.
+            // The conversion saturates.
             low.floor() as usize..(high.ceil() as usize).min(size)
         };
         let (columns, rows) = (span(0, self.width), span(1, self.height));
@@ -205,7 +207,7 @@ impl Canvas {
                 for at in rows.clone().flat_map(|row| columns.clone().map(move |column| [column, row])) {
                     self.fill_pixel(at, &face, shade);
                 }
-                // What covers less changes little.
+                // A triangle that covers only part of a tile does not raise its least nearness.
                 if pixels == TILE * TILE {
                     let pixels = rows.flat_map(|row| &self.samples[row * self.width..][columns.clone()]);
                     let samples = pixels.flatten().map(|sample| sample.nearness);
@@ -226,7 +228,7 @@ impl Canvas {
         shade: &impl Fn(&[f32; N], bool) -> Option<[f32; 4]>,
     ) {
         let pixel = &self.samples[row * self.width + column];
-        // Corner weights where the colour is computed: at the middle of the visible samples.
+        // Barycentric weights for shading: at the mean of the visible samples.
         let mut weights = [0.0; 3];
         let mut visible = [None; SAMPLES.len()];
         for (s, [x, y]) in SAMPLES.into_iter().enumerate() {

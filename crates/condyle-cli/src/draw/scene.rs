@@ -15,23 +15,23 @@ use crate::output::progress;
 /// Width and height in pixels.
 pub(crate) type Size = [u32; 2];
 
-/// Frames a second where nothing else is asked for: a whole number of hundredths each, as GIF counts.
+/// The default number of frames per second: each lasts a whole number of hundredths, the unit of GIF.
 pub(crate) const FPS: f64 = 25.0;
-/// Moments that the room of a clip is measured at.
-const MEASURES: u16 = 24;
+/// How many moments of a clip are posed to find its bounds.
+const BOUNDS_SAMPLES: u16 = 24;
 
-/// `count` moments of a clip, evenly spaced. The end is left out: in a clip that repeats it is the start.
+/// `count` evenly spaced moments of a clip. The end is left out: in a clip that loops it equals the start.
 pub(crate) fn evenly(clip: Option<&Playable<'_>>, count: usize) -> Vec<f32> {
     let (start, end) = clip.map_or((0.0, 0.0), |c| (c.start(), c.end()));
     (0..count).map(|i| start + (end - start) * (i as f32 / count as f32)).collect()
 }
 
-/// Of a sheet: up to eight in a row, rows of equal length where that goes.
+/// The columns of a contact sheet: up to eight, with rows as equal as possible.
 pub(crate) fn columns(count: u32) -> u32 {
     count.div_ceil(count.div_ceil(8))
 }
 
-/// How something is looked at.
+/// How a pose is drawn.
 #[derive(Clone, Copy)]
 pub(crate) struct Look {
     pub view: View,
@@ -39,14 +39,14 @@ pub(crate) struct Look {
     pub skeleton: bool,
 }
 
-/// The cameras of a clip, one for each frame if they move, and the ground.
+/// The camera of a clip, or one camera per frame of a turntable, and the ground.
 pub(crate) struct Shot {
     cameras: Vec<Camera>,
     ground: Ground,
     look: Look,
 }
 
-/// An asset on its stage.
+/// An asset to draw.
 pub(crate) struct Scene<'a> {
     name: &'a str,
     artist: Artist<'a>,
@@ -72,7 +72,7 @@ impl<'a> Scene<'a> {
         turns: usize,
     ) -> Result<Shot, Failure> {
         let [width, height] = look.size.map(|n| n as usize);
-        // From as many sides as the camera looks from, or as make no difference any more.
+        // Bounds from every side that the camera looks from; more than 32 would change nothing visible.
         let sides = turns.min(32);
         let around = |i: usize, of: usize| View {
             yaw: look.view.yaw + core::f32::consts::TAU * i as f32 / of as f32,
@@ -80,7 +80,7 @@ impl<'a> Scene<'a> {
         };
         let mut bounds: Vec<Bounds> =
             (0..sides).map(|i| Bounds::new(around(i, sides), width, height)).collect();
-        let measures = if clip.is_some() { MEASURES } else { 0 };
+        let measures = if clip.is_some() { BOUNDS_SAMPLES } else { 0 };
         for i in 0..=measures {
             let share = f32::from(i) / f32::from(measures.max(1));
             let seconds = clip.map_or(0.0, |c| c.start() + (c.end() - c.start()) * share);
@@ -89,7 +89,7 @@ impl<'a> Scene<'a> {
         }
         if !bounds[0].is_usable() {
             return Err(Failure::Data(format!(
-                "{}: nothing can be drawn: it has no triangles and no joints, or they are out of all bounds; \
+                "{}: nothing can be drawn: it has no triangles and no joints, or they are too far away; \
                  `condyle info` shows what it holds",
                 self.name
             )));
@@ -110,7 +110,7 @@ impl<'a> Scene<'a> {
             .map_err(|e| Failure::Data(format!("{}: at {seconds} s {e}; look at its keys there", self.name)))
     }
 
-    /// One moment. `turn` is the place of the camera, if it moves.
+    /// Draws one moment. `turn` is the index of the camera on a turntable.
     pub(crate) fn draw(
         &mut self,
         clip: Option<&Playable<'_>>,
@@ -123,14 +123,14 @@ impl<'a> Scene<'a> {
         let picture = self.artist.draw(camera, &shot.ground, shot.look.size, shot.look.skeleton);
         picture.ok_or_else(|| {
             Failure::Data(format!(
-                "{}: at {seconds} s its triangles cover the picture over and over; \
-                 it has too many large ones to draw",
+                "{}: at {seconds} s its triangles overlap too often; \
+                 it has too many large triangles to draw",
                 self.name
             ))
         })
     }
 
-    /// Moments side by side, each with its time under a common name.
+    /// Draws a contact sheet: each moment is labelled with its time, the first with the name too.
     pub(crate) fn row(
         &mut self,
         clip: Option<&Playable<'_>>,
@@ -159,7 +159,7 @@ impl<'a> Scene<'a> {
         Ok(sheet)
     }
 
-    /// A moving picture as a file; the camera takes `turns` steps once round.
+    /// Draws an animation and encodes it; a turntable has `turns` steps.
     pub(crate) fn movie(
         &mut self,
         format: Format,
@@ -170,7 +170,7 @@ impl<'a> Scene<'a> {
         turns: usize,
     ) -> Result<Vec<u8>, Failure> {
         let shot = self.frame(clip, look, turns)?;
-        // A GIF needs to know its colours before its first frame.
+        // The palette of a GIF comes before its first frame.
         let examples = if format == Format::Gif { 6.min(moments.len()) } else { 0 };
         let mut seen = Vec::new();
         for i in 0..examples {

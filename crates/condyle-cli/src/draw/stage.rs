@@ -1,29 +1,29 @@
-//! Where a character stands: the camera that finds it, the light, the ground and the shadow on it.
+//! The camera and how it is placed, the light, the ground and the shadow on it.
 
 use condyle::math::sin_cos;
 
 use crate::draw::raster::{Canvas, Corner, Lens};
 use crate::draw::vector::{Vec3, add, add_scaled, cross, dot, lerp, normalize, scale, sub};
 
-/// Half the height of the picture at distance one.
+/// The tangent of half the field of view along the shorter side of the image.
 const HALF_VIEW: f32 = 0.26;
-/// How much of the picture is left free around what is shown.
+/// The fraction of the image left free around its content.
 const MARGIN: f32 = 0.10;
-/// Towards the light, before the camera turns it along.
+/// The direction towards the light, relative to the camera.
 const LIGHT: Vec3 = [-0.45, 0.78, 0.55];
 
-/// Where the camera is: it looks at the middle of what it shows.
+/// A perspective camera.
 #[derive(Clone)]
 pub(crate) struct Camera {
     pub eye: Vec3,
-    /// To the right, up and ahead, in the world.
+    /// Right, up and forward, in world space.
     axes: [Vec3; 3],
     pub lens: Lens,
-    /// Towards the light, which comes over the camera's shoulder.
+    /// The direction towards the light, which turns with the camera.
     pub light: Vec3,
 }
 
-/// Which way the camera looks: radians around the vertical axis, and down.
+/// The direction of the camera, in radians: yaw around the vertical axis, pitch downwards.
 #[derive(Clone, Copy)]
 pub(crate) struct View {
     pub yaw: f32,
@@ -39,12 +39,12 @@ impl View {
     }
 }
 
-/// The room that points take up from a direction, and in the world.
+/// The extent of a set of points as the camera sees it, and in world space.
 #[derive(Clone)]
 pub(crate) struct Bounds {
     view: View,
-    /// The extent of all points along right, left, up and down, each leaning by the opening of the lens:
-    /// what decides how far away the camera must be.
+    /// The extent of all points to the right, left, up and down, each along a side of the view frustum: they
+    /// decide how far away the camera must be.
     reach: [f32; 4],
     slopes: [f32; 2],
     pub low: Vec3,
@@ -56,7 +56,7 @@ impl Bounds {
         let (width, height) = (width as f32, height as f32);
         let shorter = width.min(height);
         let open = HALF_VIEW * (1.0 - MARGIN);
-        // A wide picture shows more, not the same in smaller.
+        // A wide image shows more at the sides; its content does not shrink.
         let slopes = [open * width / shorter, open * height / shorter];
         let (low, high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
         Self { view, reach: [f32::NEG_INFINITY; 4], slopes, low, high }
@@ -77,16 +77,16 @@ impl Bounds {
         }
     }
 
-    /// Neither empty nor too large to compute with.
+    /// Whether there are points, and none too far away to compute with.
     pub(crate) fn is_usable(&self) -> bool {
         (0..3).all(|k| self.high[k] - self.low[k] < 1e12 && self.low[k] <= self.high[k])
     }
 
-    /// The room that is enough for all these views, and whose middle they all look at.
+    /// Bounds that are enough for all these views, with one distance and one centre.
     pub(crate) fn around(views: &[Self]) -> Self {
         let mut it = views[0].clone();
         for (k, reach) in it.reach.iter_mut().enumerate() {
-            // Sideways, the camera goes round the middle of the points.
+            // Extents relative to the centre of the points, which the camera circles.
             let from_middle = |v: &Self| {
                 let [right, up, ahead] = v.view.axes();
                 let middle = lerp(v.low, v.high, 0.5);
@@ -101,7 +101,7 @@ impl Bounds {
         it
     }
 
-    /// The result of [`Self::around`] for one of its views.
+    /// The bounds of [`Self::around`], from the direction of one of its views.
     pub(crate) fn facing(&self, view: View) -> Self {
         let [right, up, ahead] = view.axes();
         let middle = lerp(self.low, self.high, 0.5);
@@ -113,17 +113,18 @@ impl Bounds {
         it
     }
 
-    /// The nearest camera that sees all points, for a picture of this size.
+    /// The nearest camera that sees all points, for an image of this size.
     pub(crate) fn camera(&self, width: usize, height: usize) -> Camera {
         let axes = self.view.axes();
         let [right, left, up, down] = self.reach;
         let [slope_x, slope_y] = self.slopes;
         let size = (0..3).map(|k| self.high[k] - self.low[k]).fold(1e-6, f32::max);
-        // At the distance `d` behind the origin, the rightmost point is on the edge if `right = d * slope + x`.
+        // At the distance `d` behind the origin, the rightmost point is on the edge if `right = d * slope +
+        // x`.
         let behind = ((right + left) / (2.0 * slope_x)).max((up + down) / (2.0 * slope_y));
         let eye = [(right - left) / 2.0, (up - down) / 2.0, -behind];
         let eye = (0..3).fold([0.0; 3], |at, k| add_scaled(at, axes[k], eye[k]));
-        // Room for a single point too.
+        // Keeps a single point in front of the near plane.
         let eye = add_scaled(eye, axes[2], -size * 1e-3);
         let focal = width.min(height) as f32 / 2.0 / HALF_VIEW;
         let [light_x, light_y, light_z] = normalize(LIGHT);
@@ -134,13 +135,14 @@ impl Bounds {
 }
 
 impl Camera {
-    /// To the right, up and ahead of the eye.
+    /// From world space to the camera: right, up and forward of the eye.
     pub(crate) fn place(&self, p: Vec3) -> Vec3 {
         let from = sub(p, self.eye);
         self.axes.map(|axis| dot(axis, from))
     }
 
-    /// Pixels to the right of the middle and up, if in front of the eye.
+    /// Pixels from the centre of the image, to the right and up; `None` for a point nearer than the near
+    /// plane.
     pub(crate) fn project(&self, p: Vec3) -> Option<[f32; 2]> {
         let [x, y, ahead] = self.place(p);
         let scale = self.lens.focal / ahead;
@@ -152,10 +154,10 @@ impl Camera {
         normalize(add(scale(ahead, self.lens.focal), add(scale(right, x), scale(up, y))))
     }
 
-    /// The light that a surface sends to the eye. `base` is linear colour, `normal` of unit length.
+    /// The light that a surface reflects to the eye. `base` is linear colour, `normal` has unit length.
     pub(crate) fn shade(&self, base: Vec3, normal: Vec3, at: Vec3) -> Vec3 {
         let to_eye = normalize(sub(self.eye, at));
-        // Light that goes a little around the edge, as on skin and cloth.
+        // Wrapped diffuse light, as on skin and cloth.
         let lit = ((dot(normal, self.light) + 0.15) / 1.15).max(0.0);
         let sky = lerp([0.20, 0.19, 0.20], [0.42, 0.47, 0.56], normal[1] * 0.5 + 0.5);
         let half = normalize(add(self.light, to_eye));
@@ -167,26 +169,26 @@ impl Camera {
     }
 }
 
-/// Bright light as film shows it: ever less, and never quite white.
+/// Tone mapping: linear up to a knee, then an exponential roll-off towards white.
 fn soften(light: f32) -> f32 {
     const KNEE: f32 = 0.55;
     if light > KNEE { KNEE + (1.0 - KNEE) * (1.0 - (-(light - KNEE) / (1.0 - KNEE)).exp()) } else { light }
 }
 
-/// The ground under a character, with a grid to judge sizes and movement by.
+/// The ground under a character, with a grid that shows scale and movement.
 pub(crate) struct Ground {
     height: f32,
     middle: Vec3,
-    /// Where it has faded away.
+    /// The distance at which it has faded out.
     radius: f32,
-    /// From one line to the next.
+    /// The distance between two lines of the grid.
     spacing: f32,
 }
 
 /// Texels along a side of a shadow.
 const SHADOW: usize = 192;
 
-/// How dark the ground is, on a square around the character.
+/// How much light is blocked on a square of ground around the character, 0 to 1.
 pub(crate) struct Shadow {
     texels: Vec<f32>,
 }
@@ -196,25 +198,25 @@ impl Ground {
         let (low, high) = (bounds.low, bounds.high);
         let middle = lerp(low, high, 0.5);
         let extent = (0..3).map(|k| high[k] - low[k]).fold(1e-6, f32::max);
-        // One, two or five of some power of ten: about eight lines for the character.
+        // One, two or five times a power of ten, so that about eight lines pass under the character.
         let rough = extent / 6.0;
         let power = 10f32.powf(rough.log10().floor());
         let spacing = [5.0, 2.0, 1.0].into_iter().find(|m| m * power <= rough).unwrap_or(1.0) * power;
         Self { height: low[1], middle, radius: extent * 1.9, spacing }
     }
 
-    /// Where a ray from the eye meets the ground.
+    /// Where a ray from the eye meets the ground, and how far away.
     fn hit(&self, camera: &Camera, ray: Vec3) -> Option<(Vec3, f32)> {
         let far = (self.height - camera.eye[1]) / ray[1];
         (far > 0.0 && far.is_finite()).then(|| (add_scaled(camera.eye, ray, far), far))
     }
 
-    /// From the world to the square of the shadow, -1 to 1.
+    /// From world space to the square of the shadow, -1 to 1.
     fn on_square(&self, p: Vec3) -> [f32; 2] {
         [(p[0] - self.middle[0]) / self.radius, (p[2] - self.middle[2]) / self.radius]
     }
 
-    /// The shadow of triangles in the world.
+    /// The shadow of triangles in world space.
     pub(crate) fn shadow(&self, light: Vec3, triangles: impl Iterator<Item = [Vec3; 3]>) -> Shadow {
         let mut canvas = Canvas::new(SHADOW, SHADOW);
         let lens = Lens { focal: SHADOW as f32 / 2.0, near: 0.5 };
@@ -227,14 +229,14 @@ impl Ground {
             canvas.triangle(lens, &corners, |_, _| Some([1.0; 4]));
         }
         let mut texels: Vec<f32> = canvas.pixels().map(|p| p[0]).collect();
-        // Three box filters are nearly a Gaussian.
+        // Three box filters approximate a Gaussian.
         for _ in 0..3 {
             blur(&mut texels, 2);
         }
         Shadow { texels }
     }
 
-    /// The picture without the character.
+    /// Draws the background and the ground with its shadow.
     pub(crate) fn backdrop(&self, canvas: &mut Canvas, camera: &Camera, shadow: &Shadow, half_height: f32) {
         canvas.clear(|x, y| {
             let t = (y / half_height * 0.5 + 0.5).clamp(0.0, 1.0);
@@ -245,7 +247,7 @@ impl Ground {
             if fade <= 0.0 {
                 return wall;
             }
-            // A line is as wide as a pixel at the least, and then as much fainter.
+            // A line is at least a pixel wide; where that is too wide it gets fainter.
             let pixel = far / camera.lens.focal;
             let line = |x: f32| {
                 let off = (x / self.spacing - (x / self.spacing).round()).abs() * self.spacing;

@@ -1,4 +1,4 @@
-//! The few operations on 3-vectors and quaternions that the character and the renderer share.
+//! Operations on 3-vectors and quaternions, for the renderer and the built-in character.
 
 use condyle::Quat;
 use condyle::math::{sin_cos, sqrt};
@@ -44,7 +44,7 @@ pub(crate) fn normalize(a: Vec3) -> Vec3 {
     if len > 1e-20 && len.is_finite() { scale(a, 1.0 / len) } else { [0.0, 1.0, 0.0] }
 }
 
-/// First `b`, then `a`.
+/// The product `a * b`: the rotation `b` first, then `a`.
 pub(crate) fn quat_mul(a: Quat, b: Quat) -> Quat {
     [
         a[3] * b[0] + a[0] * b[3] + a[1] * b[2] - a[2] * b[1],
@@ -58,20 +58,20 @@ pub(crate) fn quat_conjugate(q: Quat) -> Quat {
     [-q[0], -q[1], -q[2], q[3]]
 }
 
-/// A vector turned by a unit quaternion.
+/// Rotates a vector by a unit quaternion.
 pub(crate) fn quat_rotate(q: Quat, v: Vec3) -> Vec3 {
     let axis = [q[0], q[1], q[2]];
     let t = scale(cross(axis, v), 2.0);
     add(add_scaled(v, t, q[3]), cross(axis, t))
 }
 
-/// A right-handed turn about a unit axis.
+/// The right-handed rotation about a unit axis.
 pub(crate) fn quat_about(axis: Vec3, radians: f32) -> Quat {
     let (sin, cos) = sin_cos(radians * 0.5);
     [axis[0] * sin, axis[1] * sin, axis[2] * sin, cos]
 }
 
-/// The turn that takes the orthonormal axes `from` to the orthonormal axes `to`.
+/// The rotation from the orthonormal axes `from` to the orthonormal axes `to`.
 pub(crate) fn quat_between(from: [Vec3; 3], to: [Vec3; 3]) -> Quat {
     // Row r, column c of the rotation matrix: the sum over the axes of to[r] * from[c].
     let m = |r: usize, c: usize| to.iter().zip(&from).map(|(t, f)| t[r] * f[c]).sum::<f32>();

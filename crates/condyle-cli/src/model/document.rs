@@ -42,16 +42,16 @@ pub(crate) fn warn_of_repairs(path: &Path, asset: &Asset) {
     }
 }
 
-/// The files that a model is read from, as canonical paths: none of them may be overwritten. Until the model is open,
-/// only its own path is known.
+/// The files that a model is read from, as canonical paths: none of them may be overwritten. Until the model
+/// is open, only its own path is known.
 pub(crate) fn sources(model: &Path, document: Option<&Document>) -> BTreeSet<PathBuf> {
     let mut files: BTreeSet<PathBuf> = document.map(Document::files).into_iter().flatten().collect();
     files.extend(model.canonicalize());
     files
 }
 
-/// The triangles of a primitive: by its indices, or by the order of its vertices if it has none. Points and lines have
-/// no triangles.
+/// The triangles of a primitive: by its indices, or by the order of its vertices if it has none. Points and
+/// lines have no triangles.
 pub(crate) fn triangles(primitive: &Primitive) -> impl ExactSizeIterator<Item = [u32; 3]> + '_ {
     let indices = primitive.mesh.indices().as_chunks().0;
     let count = match (primitive.drawable, indices.is_empty()) {

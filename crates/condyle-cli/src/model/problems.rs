@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::text::counted;
 
-/// `1 error, 2 warnings`; empty where there are none.
+/// `1 error, 2 warnings`; empty if there are no problems.
 pub(crate) fn summary(problems: &[Problem]) -> String {
     let kinds = [
         (Severity::Error, "error", "errors"),

@@ -1,4 +1,4 @@
-//! `--isa` and `--numeric`: what the kernels run with.
+//! `--isa` and `--numeric`: the instruction set and the rounding of the kernels.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use condyle::{Dispatch, Isa, Numeric};
 
 use crate::failure::Failure;
 
-/// How the vertices are computed. The environment variables CONDYLE_ISA and CONDYLE_NUMERIC say the same.
+/// How the kernels compute. The environment variables CONDYLE_ISA and CONDYLE_NUMERIC set the same.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Computation")]
 pub(crate) struct Numerics {
@@ -19,7 +19,7 @@ pub(crate) struct Numerics {
 }
 
 impl Numerics {
-    /// Makes this the choice of the whole process.
+    /// Makes this the default of the whole process.
     pub(crate) fn apply(&self) -> Result<Dispatch, Failure> {
         let isa = match self.isa {
             Some(isa) => isa,

@@ -1,6 +1,6 @@
-//! Lengths and rates on the command line.
+//! Lengths, rates and times on the command line.
 
-/// Frames in a second.
+/// Frames per second.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Rate {
     Authored,
@@ -9,10 +9,10 @@ pub(crate) enum Rate {
 
 /// Where errors are measured.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) enum Room {
-    /// On the vertices of the mesh.
+pub(crate) enum ShellSize {
+    /// As far from the joints as the vertices of the mesh are.
     Mesh,
-    /// So many metres from each joint.
+    /// At this many metres from each joint.
     Distance(f64),
 }
 
@@ -38,14 +38,15 @@ pub(crate) fn parse_rate(text: &str) -> Result<Rate, String> {
     }
 }
 
-pub(crate) fn parse_room(text: &str) -> Result<Room, String> {
+pub(crate) fn parse_shell(text: &str) -> Result<ShellSize, String> {
     match text {
-        "auto" => Ok(Room::Mesh),
-        _ => parse_length(text).map(Room::Distance).map_err(|e| format!("`auto`, or a length: {e}")),
+        "auto" => Ok(ShellSize::Mesh),
+        _ => parse_length(text).map(ShellSize::Distance).map_err(|e| format!("`auto`, or a length: {e}")),
     }
 }
 
-/// A time on the command line: any finite number, as the first and last keys hold outside of a clip.
+/// A time in seconds. Any finite number will do: before its first and after its last key a clip holds their
+/// values.
 pub(crate) fn parse_seconds(text: &str) -> Result<f32, String> {
     match text.trim().parse::<f32>() {
         Ok(seconds) if seconds.is_finite() => Ok(seconds),
@@ -53,11 +54,11 @@ pub(crate) fn parse_seconds(text: &str) -> Result<f32, String> {
     }
 }
 
-/// Reads frames for each second.
-pub(crate) fn fps_up_to(most: f64) -> impl Fn(&str) -> Result<f64, String> + Clone + Send + Sync + 'static {
+/// A parser for frames per second, from 0.1 to `max`.
+pub(crate) fn fps_up_to(max: f64) -> impl Fn(&str) -> Result<f64, String> + Clone + Send + Sync + 'static {
     move |text| match text.parse::<f64>() {
-        Ok(fps) if (0.1..=most).contains(&fps) => Ok(fps),
-        _ => Err(format!("a rate is a number from 0.1 to {most}, such as 25")),
+        Ok(fps) if (0.1..=max).contains(&fps) => Ok(fps),
+        _ => Err(format!("a rate is a number from 0.1 to {max}, such as 25")),
     }
 }
 
@@ -81,10 +82,10 @@ mod tests {
     fn auto_is_a_word() {
         assert_eq!(parse_rate("auto"), Ok(Rate::Authored));
         assert_eq!(parse_rate("24"), Ok(Rate::Hertz(24.0)));
-        assert_eq!(parse_room("auto"), Ok(Room::Mesh));
-        assert_eq!(parse_room("3cm"), Ok(Room::Distance(0.03)));
+        assert_eq!(parse_shell("auto"), Ok(ShellSize::Mesh));
+        assert_eq!(parse_shell("3cm"), Ok(ShellSize::Distance(0.03)));
         for wrong in ["Auto", "0", "nan", "1e9", ""] {
-            assert!(parse_rate(wrong).is_err() && parse_room(&format!("{wrong}x")).is_err(), "{wrong}");
+            assert!(parse_rate(wrong).is_err() && parse_shell(&format!("{wrong}x")).is_err(), "{wrong}");
         }
     }
 }

@@ -5,10 +5,10 @@ use crate::model::Model;
 use crate::model::playable::Playable;
 use crate::text::{printable, table};
 
-/// Which of the models of a container is meant.
+/// `--model`: one of the models of a container.
 #[derive(clap::Args)]
 pub(crate) struct Which {
-    /// Which model of a .condyle with several
+    /// The model to use, if the .condyle has several
     #[arg(id = "which", long = "model", value_name = "NAME")]
     name: Option<String>,
 }
@@ -19,7 +19,7 @@ impl Which {
     }
 }
 
-/// What of the model is shown.
+/// `--clip` or `--rest`: what is shown of the model.
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Source {
@@ -36,7 +36,7 @@ impl Source {
         self.rest
     }
 
-    /// The clip; `None` is the rest pose.
+    /// The clip, or `None` for the rest pose.
     pub(crate) fn find<'a>(&self, model: &'a Model) -> Result<Option<Playable<'a>>, Failure> {
         let Some(wanted) = &self.clip else { return Ok(None) };
         let mut clips = model.clips();
@@ -45,7 +45,8 @@ impl Source {
     }
 }
 
-/// The clip with exactly this name, else with this index, else with this name in any case if only one has it.
+/// The index of a clip: by its exact name, else by its index, else by its name in any case if no other clip
+/// has it too.
 pub(crate) fn find_clip(file: &str, clips: &[Playable<'_>], wanted: &str) -> Result<usize, Failure> {
     if let Some(index) = clips.iter().position(|clip| clip.name() == wanted) {
         return Ok(index);
@@ -66,7 +67,7 @@ pub(crate) fn find_clip(file: &str, clips: &[Playable<'_>], wanted: &str) -> Res
         vec![index.to_string(), printable(clip.name()), format!("{:.3} s", clip.end() - clip.start())]
     });
     Err(Failure::Usage(format!(
-        "{file} has no clip {wanted:?}; --clip takes a name or an index of these:\n{}",
+        "{file} has no clip {wanted:?}; give --clip the name or index of one of these:\n{}",
         table("><>", rows).trim_end()
     )))
 }

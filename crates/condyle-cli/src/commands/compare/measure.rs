@@ -3,24 +3,28 @@
 use super::subject::{Clip, Subject};
 use crate::failure::Failure;
 
-/// Parts of the time between two keys.
+/// Into how many parts the time between two keys is divided.
 const BETWEEN: u32 = 4;
-/// Keys closer than this, in seconds, are one that was rounded twice: nothing is looked at between them.
+/// Keys closer than this, in seconds, are taken for one key rounded in two ways: nothing is sampled between
+/// them.
 const SAME_KEY: f32 = 1e-4;
-/// More moments than this are surely a mistake.
-pub(super) const MOST: usize = 1_000_000;
+/// More moments than this are taken for a mistake.
+pub(super) const MAX_MOMENTS: usize = 1_000_000;
 
-/// The moments at which two clips are compared: evenly spaced, or all keys of both and three moments between each two.
+/// The moments at which two clips are compared: evenly spaced, or all keys of both and three moments between
+/// each two.
 pub(super) fn moments(a: &Clip, b: &Clip, fps: Option<f64>) -> Result<Vec<f32>, Failure> {
     let (start, end) = (a.start.min(b.start), a.end.max(b.end));
     let count = match fps {
         Some(fps) => (f64::from(end) - f64::from(start)) * fps,
         None => BETWEEN as f64 * (a.keys.len() + b.keys.len()) as f64,
     };
-    if count > MOST as f64 {
-        let least =
-            format!("{} would be compared at more than {MOST} moments", crate::text::printable(&a.name));
-        return Err(Failure::Usage(format!("{least}; ask for fewer with --fps")));
+    if count > MAX_MOMENTS as f64 {
+        let least = format!(
+            "{} would be compared at more than {MAX_MOMENTS} moments",
+            crate::text::printable(&a.name)
+        );
+        return Err(Failure::Usage(format!("{least}; choose a lower --fps")));
     }
     if let Some(fps) = fps {
         let mut times: Vec<f32> =
@@ -44,7 +48,7 @@ pub(super) fn moments(a: &Clip, b: &Clip, fps: Option<f64>) -> Result<Vec<f32>, 
     Ok(times)
 }
 
-/// A vertex at a moment. Distances are in units of the files, metres by right.
+/// A vertex at a moment. Distances are in units of the files, which should be metres.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Worst {
     /// A part of the first file.
@@ -54,9 +58,9 @@ pub(super) struct Worst {
     pub(super) distance: f64,
 }
 
-/// What was found while a clip played.
+/// The distances of a pair of clips.
 pub(super) struct Difference {
-    /// The vertex that is furthest from its twin, at the first moment that it is.
+    /// The vertex furthest from its counterpart, at the first such moment.
     pub(super) worst: Worst,
     /// Of the distances of all vertices at all moments, 99 in 100 are not greater than this.
     pub(super) percentile_99: f64,
@@ -98,14 +102,14 @@ pub(super) fn measure(
         tick();
     }
     let mean_of_max = over_time.iter().map(|m| m.1).sum::<f64>() / over_time.len() as f64;
-    // The edge of its bin may lie a little beyond.
+    // The upper edge of a bin may be a little above the largest distance.
     let percentile_99 = histogram.percentile(0.99).min(worst.distance);
     Ok(Difference { worst, percentile_99, mean_of_max, over_time })
 }
 
 /// Counts of distances by their leading bits, so that there is no need to keep hundreds of millions.
 struct Histogram {
-    /// By sign, exponent and 11 bits behind the point.
+    /// Indexed by sign, exponent and the top 11 bits of the mantissa.
     counts: Vec<u64>,
     total: u64,
 }
@@ -124,7 +128,7 @@ impl Histogram {
         self.total += 1;
     }
 
-    /// What this share of the distances does not exceed, at most 1 in 2048 too great.
+    /// The distance that this fraction of all distances does not exceed, at most 1 in 2048 too large.
     fn percentile(&self, share: f64) -> f64 {
         let wanted = (self.total as f64 * share).ceil() as u64;
         let mut seen = 0;
@@ -133,7 +137,7 @@ impl Histogram {
             seen >= wanted.max(1)
         });
         match bin {
-            // No distance at all, which is more than a bin of tiny ones says.
+            // The lowest bin is reported as exactly 0.
             None | Some(0) => 0.0,
             Some(bin) => {
                 let edge = ((bin as u32 + 1) << Self::DROPPED) - 1;

@@ -1,4 +1,4 @@
-//! `condyle compare`: how far two files move apart.
+//! `condyle compare`: the distances between the vertices of two files.
 
 mod measure;
 mod pairs;
@@ -29,21 +29,21 @@ use crate::text::{grouped, millimetres, printable, table};
 #[command(after_help = "\
 Examples:
   condyle compare fox.glb smaller.glb                           every clip, in millimetres
-  condyle compare fox.glb smaller.glb --height 0.6m             as if the fox were 60 cm high
+  condyle compare fox.glb smaller.glb --height 0.6m             if the fox is 60 cm high
   condyle compare fox.glb smaller.glb --clip Run --plot run.svg
   condyle compare fox.glb smaller.glb --json | jq 'select(.worst.millimetres > 1).clip'
 
-Both files must show the same model: the same meshes with as many vertices, on the same joints by name or by structure. Clips
-are compared with those of the same name; where no name is the same, in their order. They are looked at at every key of
-either file and at three moments between each two.
+Both files must hold the same model: the same meshes with equally many vertices, on the same joints by name or by
+structure. Clips are paired by name, or by their order if no names match. They are sampled at every key of either file
+and at three times between each two.
 
-Worst is the greatest distance of a vertex from its twin; 99 % of all vertices at all moments are not further apart than the next
-column says; the last is the greatest distance of each moment, on average. Units of the files are taken as metres.")]
+worst is the largest distance between a vertex and its counterpart, 99 % the 99th percentile over all vertices and
+moments, and mean of max the largest distance at a moment, averaged over all moments. Units are taken to be metres.")]
 pub(crate) struct Args {
-    /// The model as it should be: .glb, .gltf or .condyle
+    /// The reference: .glb, .gltf or .condyle
     #[arg(value_name = "A")]
     a: PathBuf,
-    /// The model that is compared with it
+    /// The model to compare with it
     #[arg(value_name = "B")]
     b: PathBuf,
     #[command(flatten)]
@@ -51,16 +51,16 @@ pub(crate) struct Args {
     /// One clip only, by name or index in A
     #[arg(long, value_name = "NAME|INDEX")]
     clip: Option<String>,
-    /// Compare at evenly spaced moments, so many for each second
+    /// Compare at N evenly spaced times per second instead
     #[arg(long, value_name = "N", value_parser = fps_up_to(1000.0))]
     fps: Option<f64>,
-    /// How high A is at rest: scales all distances
+    /// The real height of A at rest: scales all distances
     #[arg(long, value_name = "LENGTH", value_parser = parse_length)]
     height: Option<f64>,
-    /// Draw the greatest distance over time
+    /// Plot the largest distance over time
     #[arg(long, value_name = "OUT.png|.svg")]
     plot: Option<PathBuf>,
-    /// One JSON object per clip and line
+    /// Print one JSON object per clip and line
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -124,7 +124,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The pairs of clips that are asked for; a word about each clip of A that has none.
+/// The pairs of clips to compare, with a warning for each clip of A without a counterpart.
 fn clips(
     args: &Args,
     a: &dyn Subject,
@@ -134,7 +134,7 @@ fn clips(
     for subject in [a, b] {
         if subject.clips().is_empty() {
             return Err(Failure::Data(format!(
-                "{} has no clips, there is nothing to compare",
+                "{} has no clips, so there is nothing to compare",
                 subject.file()
             )));
         }
@@ -143,7 +143,7 @@ fn clips(
     let alone = |clip: usize| {
         let name = printable(&a.clips()[clip].name);
         let names: Vec<_> = b.clips().iter().map(|c| printable(&c.name)).take(20).collect();
-        format!("its clip {name} has none of that name in {}, which has {}", b.file(), names.join(", "))
+        format!("no clip in {} is named {name}; its clips are {}", b.file(), names.join(", "))
     };
     if let Some(wanted) = wanted {
         pairs.retain(|pair| pair.0 == wanted);
@@ -170,7 +170,7 @@ fn height_at_rest(subject: &mut dyn Subject, parts: &[(usize, usize)]) -> Result
     match high > low {
         true => Ok(high - low),
         false => Err(Failure::Usage(format!(
-            "{} is flat at rest, so --height says nothing; leave it out",
+            "{} has no height at rest, so --height cannot scale it; leave --height out",
             subject.file()
         ))),
     }

@@ -11,7 +11,7 @@ use crate::text::{counted, printable};
 pub(super) fn parts(a: &dyn Subject, b: &dyn Subject) -> Result<Vec<(usize, usize)>, Failure> {
     let differ = |what: String| {
         Failure::Data(format!(
-            "{} and {} do not show the same model: {what}; compare files that were made from one",
+            "{} and {} do not hold the same model: {what}; compare files that were made from the same model",
             a.file(),
             b.file()
         ))
@@ -31,7 +31,7 @@ pub(super) fn parts(a: &dyn Subject, b: &dyn Subject) -> Result<Vec<(usize, usiz
             a.file()
         )));
     }
-    // By name where all have the same ones, else in their order.
+    // By name if all names match, else by their order.
     let key = |part: &Part| (part.name.clone(), part.primitive);
     let named = by_key(these.iter().map(key), those.iter().map(key));
     let pairs = match named.len() == these.len() {
@@ -53,7 +53,7 @@ pub(super) fn parts(a: &dyn Subject, b: &dyn Subject) -> Result<Vec<(usize, usiz
     Ok(pairs)
 }
 
-/// What is wrong with the joints of two parts: neither all names nor all parents are the same.
+/// How the joints of two parts differ, if neither all names nor all parents are the same.
 fn joints(this: &Part, that: &Part) -> Option<String> {
     let (these, those) = (&this.joints, &that.joints);
     if these.len() != those.len() {
@@ -69,7 +69,7 @@ fn joints(this: &Part, that: &Part) -> Option<String> {
     let mut parents = these.iter().zip(those).filter(|(a, b)| a.1 != b.1);
     let ((joint, _), _) = parents.next()?;
     Some(format!(
-        "follows {} in the first where it follows {} in the second, and {} hangs on another joint",
+        "follows {} in the first and {} in the second, and {} has another parent",
         printable(one),
         printable(other),
         printable(joint)
@@ -80,7 +80,7 @@ fn joints(this: &Part, that: &Part) -> Option<String> {
 pub(super) fn clips(a: &dyn Subject, b: &dyn Subject) -> Vec<(usize, usize)> {
     let name = |subject: &dyn Subject| subject.clips().iter().map(|c| c.name.clone()).collect::<Vec<_>>();
     let named = by_key(name(a).into_iter(), name(b).into_iter());
-    // Names that are nowhere the same were lost on the way.
+    // If no name matches, names were lost in an export: go by order.
     match named.is_empty() && a.clips().len() == b.clips().len() {
         true => (0..a.clips().len()).map(|clip| (clip, clip)).collect(),
         false => named,

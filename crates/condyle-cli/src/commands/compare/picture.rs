@@ -1,4 +1,4 @@
-//! The greatest distance over time, as a picture.
+//! The largest distance over time, as a plot.
 
 use std::path::Path;
 
@@ -30,10 +30,10 @@ pub(super) struct Series {
     pub(super) points: Vec<(f64, f64)>,
 }
 
-/// Points of a line; more would lie in one pixel.
+/// Points of a line; more would fall into the same pixel.
 const POINTS: usize = 1500;
-/// Letters of a name beside the plot.
-const NAME: usize = 17;
+/// Letters of a name in the legend.
+const MAX_NAME: usize = 17;
 
 /// Draws the clips with the greatest distances, as many as there are colours.
 pub(super) fn draw(mut series: Vec<Series>, format: Format) -> Result<Vec<u8>, Failure> {
@@ -47,7 +47,7 @@ pub(super) fn draw(mut series: Vec<Series>, format: Format) -> Result<Vec<u8>, F
     let (start, end) = (all().fold(f64::MAX, f64::min), all().fold(f64::MIN, f64::max));
     let end = if end > start { end } else { start + 1.0 };
     let lines = series.into_iter().zip(COLOURS).map(|(s, colour)| Line {
-        name: s.name.chars().take(NAME).collect(),
+        name: s.name.chars().take(MAX_NAME).collect(),
         colour,
         dashed: false,
         points: thinned(s.points),

@@ -1,4 +1,4 @@
-//! One of the two files that are compared: what it is made of, and where its vertices are.
+//! One of the two files that are compared: its meshes, its clips, and where its vertices are.
 
 use condyle::NormalRule;
 use condyle_gltf::{Asset, Placement, Poser};
@@ -10,7 +10,7 @@ use crate::text::printable;
 
 /// A file whose clips move vertices. Parts and clips are counted from 0.
 pub(super) trait Subject {
-    /// Its name, as it may be printed.
+    /// Its name, without control characters.
     fn file(&self) -> &str;
 
     /// Its meshes.
@@ -19,7 +19,7 @@ pub(super) trait Subject {
     /// Its clips.
     fn clips(&self) -> &[Clip];
 
-    /// Moves the vertices to where a clip has them, or to rest.
+    /// Poses the vertices by a clip, or in the rest pose.
     fn pose(&mut self, clip: Option<usize>, seconds: f32) -> Result<(), Failure>;
 
     /// Where the vertices of a part are, in world space.
@@ -33,7 +33,8 @@ pub(super) struct Part {
     /// Its place among the parts of its instance.
     pub(super) primitive: usize,
     pub(super) vertex_count: usize,
-    /// The joints of its skin, none without one: the name of each, and the place of its parent in the same list.
+    /// The joints of its skin, none without one: the name of each, and the place of its parent in the same
+    /// list.
     pub(super) joints: Vec<(String, Option<usize>)>,
 }
 

@@ -1,4 +1,4 @@
-//! `condyle demo`: the whole path on the built-in character, timed.
+//! `condyle demo`: every stage on the built-in character, timed.
 
 mod character;
 
@@ -22,7 +22,7 @@ use crate::options::numerics::Numerics;
 use crate::output::{Written, print, print_json, write_file};
 use crate::text::{path_text, size, table};
 
-/// See the whole path at work on a built-in character
+/// Run and time every stage on a built-in character, and draw it
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -31,7 +31,7 @@ Examples:
 
 Writes character.glb, poses.png, walk.gif, run.gif and posed.glb, and replaces files of these names.")]
 pub(crate) struct Args {
-    /// Where to write; made if it does not exist
+    /// Where to write; created if it does not exist
     #[arg(short, long, value_name = "FOLDER", default_value = "condyle-demo")]
     output: PathBuf,
     /// Print the figures as JSON
@@ -41,16 +41,16 @@ pub(crate) struct Args {
     numerics: Numerics,
 }
 
-/// Where the model is seen from.
+/// Where the camera looks from.
 const VIEW: View = View { yaw: 0.75, pitch: 0.2 };
-/// The moment that is written as a model, in the middle of a flight.
+/// The clip and time written as a static model: both feet are in the air.
 const POSED: (&str, f32) = ("run", 0.30);
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let dispatch = args.numerics.apply()?;
     let folder = &args.output;
     std::fs::create_dir_all(folder)
-        .map_err(|e| Failure::Data(format!("{}: the folder cannot be made: {e}", path_text(folder))))?;
+        .map_err(|e| Failure::Data(format!("{}: the folder cannot be created: {e}", path_text(folder))))?;
     let mut files = Vec::new();
     let mut write = |name: &str, what: &'static str, bytes: &[u8]| {
         let path = folder.join(name);
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let length = clip(name).map_or(0.0, |c| f64::from(c.end() - c.start()));
         let moments = evenly(clip(name), (length * FPS).round() as usize);
         let movie = scene.movie(Format::Gif, clip(name), &moments, FPS, &look, 1)?;
-        let what = if look.skeleton { "moving picture, with the joints" } else { "moving picture" };
+        let what = if look.skeleton { "animation, with the joints" } else { "animation" };
         write(file, what, &movie)?;
     }
 
@@ -101,7 +101,7 @@ fn import(glb: &[u8]) -> Result<Asset, Failure> {
         .map_err(|refused| Failure::Data(refused.to_string()))
 }
 
-/// One picture above the other.
+/// One image above the other.
 fn stack(above: &RgbImage, below: &RgbImage) -> RgbImage {
     let width = above.width().max(below.width());
     let mut out = RgbImage::new(width, above.height() + below.height());
@@ -110,7 +110,7 @@ fn stack(above: &RgbImage, below: &RgbImage) -> RgbImage {
     out
 }
 
-/// What one stage took, and for how many of what.
+/// The least time of one stage, and how many elements it processed.
 struct Stage {
     name: &'static str,
     least: Duration,

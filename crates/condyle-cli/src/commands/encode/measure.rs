@@ -1,9 +1,9 @@
-//! The vertex that is furthest off.
+//! The vertex with the largest error.
 
 use condyle::{Clip, Encoded, Error, NormalRule, RawClip};
 use condyle_gltf::{Asset, Placement, Poser};
 
-/// The vertex that is furthest off of those that follow the worst joint, at the worst moment.
+/// The vertex with the largest error among those that the worst joint influences, at the worst moment.
 pub(super) struct Worst {
     /// The name of the instance.
     pub(super) mesh: String,
@@ -12,7 +12,7 @@ pub(super) struct Worst {
     pub(super) distance: f64,
 }
 
-/// Finds it by posing all meshes twice. `None` where no vertex follows the joint.
+/// Finds it by posing all meshes twice. `None` if the joint influences no vertex.
 pub(super) fn worst(asset: &Asset, raw: &RawClip, encoded: &Encoded) -> Result<Option<Worst>, Error> {
     let measured = &encoded.measured;
     let clip = Clip::from_bytes(&encoded.bytes)?;

@@ -1,4 +1,4 @@
-//! `condyle encode`: clips compressed, with a promise about every vertex.
+//! `condyle encode`: compressed clips, with a bound on the error of every vertex.
 
 mod measure;
 mod report;
@@ -20,7 +20,7 @@ use self::row::{Job, Row, Totals};
 use crate::failure::Failure;
 use crate::model::container::is_container;
 use crate::model::document::{self, too_large, warn_of_repairs};
-use crate::options::quantity::{Rate, Room, parse_length, parse_rate, parse_room};
+use crate::options::quantity::{Rate, ShellSize, parse_length, parse_rate, parse_shell};
 use crate::output::{check_destination, check_ending, print, print_json, progress, warn, write_file};
 use crate::text::{counted, millimetres, path_text, printable, size, table};
 
@@ -28,23 +28,23 @@ use crate::text::{counted, millimetres, path_text, printable, size, table};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  condyle encode fox.glb -o fox.condyle                          half a millimetre, if its units are metres
-  condyle encode fox.glb -o fox.condyle --height 0.6m            as the fox is 60 cm high
+  condyle encode fox.glb -o fox.condyle                          to half a millimetre, if its units are metres
+  condyle encode fox.glb -o fox.condyle --height 0.6m            if the fox is 60 cm high
   condyle encode fox.glb -o fox.condyle --error 0.1mm --report fox.html
   condyle encode models/*.glb -o all.condyle --json | jq 'select(.clip).error_max_m'
 
-The error is measured in the pose, through all joints above, on what was decoded: on points around all vertices that follow a
-joint, at every frame and three times between each two. There it is never above what was asked for, and so is no vertex: what no
-curve can bring so low is kept as it was authored, and said. Between these moments, where the original has keys at other times,
-it may be more; `condyle compare` measures how much. Morph targets are not counted in.
+The error is measured on the decoded clip, in model space, at points that enclose all vertices of a joint: at every
+frame and at three times between each two. There neither these points nor the vertices exceed --error: a track that no
+curve fits so well is kept as authored, with a warning. At other times, if the original has keys there, the error may
+be larger; `condyle compare` measures it. Morph targets are not included.
 
-In the table, raw is 40 bytes for each joint and frame, which is what clips take without any compression; authored tracks are
-kept as they were. A given --rate that has no frame where the original has a key makes most tracks such, unless --at-samples
-allows anything between the frames.
+In the table, raw is 40 bytes per joint and frame, the size without compression; authored tracks are stored without
+compression. With a --rate whose frames miss keys of the original, most tracks are stored so, unless --at-samples lifts
+the bound between the frames.
 
-A length has a unit, mm, cm or m; without one it is metres. The file holds, for each model, its skeleton, meshes, clips and the
-document without its animations; info, skin, render, compare and decode read it. The same models make the same bytes with any
-number of threads.")]
+A length has a unit, mm, cm or m; without one it is in metres. For each model the file holds its skeleton, meshes,
+clips, and the document without animations; info, check, skin, render, blend, compare and decode read it. The same
+models give the same bytes with any number of threads.")]
 pub(crate) struct Args {
     /// The models: .glb or .gltf
     #[arg(required = true, value_name = "MODEL")]
@@ -52,34 +52,36 @@ pub(crate) struct Args {
     /// Where to write
     #[arg(short, long, value_name = "OUT.condyle")]
     output: PathBuf,
-    /// How far a vertex may be from its place
+    /// The largest error of a vertex
     #[arg(long, value_name = "LENGTH", default_value = "0.5mm", allow_hyphen_values = true, value_parser = parse_length)]
     error: f64,
-    /// Frames in a second; auto: those that the clip was authored at
+    /// Frames per second; auto: the rate at which the clip was authored
     #[arg(long, value_name = "auto|HZ", default_value = "auto", allow_hyphen_values = true, value_parser = parse_rate)]
     rate: Rate,
-    /// How far from the joints errors are measured; auto: as far as the mesh reaches, 3 cm where there is none
-    #[arg(long, value_name = "auto|LENGTH", default_value = "auto", allow_hyphen_values = true, value_parser = parse_room)]
-    shell: Room,
-    /// How high the character really is at rest; without it, units are metres
+    /// The distance from the joints at which errors are measured; auto: that of the mesh, 3 cm for joints
+    /// without one
+    #[arg(long, value_name = "auto|LENGTH", default_value = "auto", allow_hyphen_values = true, value_parser = parse_shell)]
+    shell: ShellSize,
+    /// The real height of the character at rest; without it, units are metres
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = parse_length)]
     height: Option<f64>,
-    /// Hold the error at the frames only, not between them
+    /// Bound the error at the frames only, not between them
     #[arg(long)]
     at_samples: bool,
-    /// How long to look for fewer bytes
+    /// How much time to spend on making the file smaller
     #[arg(long, value_enum, default_value_t = Effort::Normal)]
     effort: Effort,
-    /// Leave the document out: meshes, materials and textures; the file is for programs of your own then
+    /// Leave out the document with its materials and textures; of these commands only info and check can then
+    /// read the file
     #[arg(long)]
     no_document: bool,
-    /// Write a page with the figures of every clip: error over time and by joint, size by joint
+    /// Write an HTML page with plots of every clip: error over time and by joint, size by joint
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
-    /// One JSON object per clip and line, then one for the file
+    /// Print one JSON object per clip and line, then one for the file
     #[arg(long)]
     json: bool,
-    /// How many threads work [default: one for each core]
+    /// How many threads to use [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 }
@@ -117,7 +119,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     destinations.iter().try_for_each(|to| check_destination(to, &sources))?;
     if let Some((this, that)) = twins(&jobs) {
         return Err(Failure::Usage(format!(
-            "{} and {} would both be the model {} of the file; rename one",
+            "{} and {} would both be named {} in the output; rename one",
             path_text(this.path),
             path_text(that.path),
             printable(&this.name)
@@ -126,9 +128,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
     let threads = args.threads.map_or(0, usize::from);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|e| {
-        Failure::Data(format!("threads cannot be started: {e}; ask for fewer with --threads"))
-    })?;
+    let pool =
+        pool.map_err(|e| Failure::Data(format!("threads cannot be started: {e}; use fewer with --threads")))?;
     let all: Vec<_> =
         jobs.iter().flat_map(|job| (0..job.asset.clips.len()).map(move |clip| (job, clip))).collect();
     let bar = progress(PERCENT as usize * all.len(), "encoding");
@@ -142,15 +143,20 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let name = printable(&row.name);
         warn(
             row.job.path,
-            &format!("{name} is {error} mm off: so little is finer than its numbers; allow more"),
+            &format!(
+                "{name} has an error of {error} mm: the bound is below the precision of f32; raise --error"
+            ),
         );
     }
     for row in &rows {
-        // Values with keys between the frames are such in good clips too.
+        // Only tracks of joints: scalar tracks with keys between the frames are authored in good clips too.
         let count = row.encoded.authored.iter().filter(|target| target.joint().is_some()).count();
         if count > 0 {
             let (tracks, name) = (counted(count, "track is", "tracks are"), printable(&row.name));
-            warn(row.job.path, &format!("{name}: {tracks} kept as authored, as no curve comes so near"));
+            warn(
+                row.job.path,
+                &format!("{name}: {tracks} kept as authored, as no curve is within the error"),
+            );
         }
     }
     let bytes = container(args, &jobs, &rows)?;
@@ -188,7 +194,7 @@ const PERCENT: u64 = 100;
 fn job<'a>(args: &Args, path: &'a Path) -> Result<Job<'a>, Failure> {
     if is_container(path) {
         return Err(Failure::Usage(format!(
-            "{} is compressed already; take the models that it was made from",
+            "{} is compressed already; encode the original models",
             path_text(path)
         )));
     }
@@ -197,7 +203,7 @@ fn job<'a>(args: &Args, path: &'a Path) -> Result<Job<'a>, Failure> {
     if let (None, Ok(units @ (0.0..0.1 | 10.0..))) = (args.height, asset.rest_height())
         && units > 0.0
     {
-        warn(path, &format!("taken as {units:.2} m high; say how high it is with --height"));
+        warn(path, &format!("taken to be {units:.2} m high; give its real height with --height"));
     }
     let metres = match args.height {
         Some(height) => {
@@ -205,7 +211,7 @@ fn job<'a>(args: &Args, path: &'a Path) -> Result<Job<'a>, Failure> {
             if units <= 0.0 {
                 let name = path_text(path);
                 return Err(Failure::Usage(format!(
-                    "{name} is flat at rest, so --height says nothing; leave it out"
+                    "{name} has no height at rest, so --height cannot scale it; leave --height out"
                 )));
             }
             height / units
@@ -219,13 +225,13 @@ fn job<'a>(args: &Args, path: &'a Path) -> Result<Job<'a>, Failure> {
             Rate::Hertz(rate) => Some(rate),
         },
         shell: match args.shell {
-            Room::Mesh => {
+            ShellSize::Mesh => {
                 let shell = asset.shell((0.03 / metres) as f32);
                 shell.map_err(|e| {
                     Failure::Data(format!("{}: {e}; give a distance with --shell", path_text(path)))
                 })?
             }
-            Room::Distance(distance) => Shell::Distance((distance / metres) as f32),
+            ShellSize::Distance(distance) => Shell::Distance((distance / metres) as f32),
         },
         between: !args.at_samples,
         effort: args.effort.into(),
@@ -235,13 +241,13 @@ fn job<'a>(args: &Args, path: &'a Path) -> Result<Job<'a>, Failure> {
     Ok(Job { path, name, asset, options, metres })
 }
 
-/// The greatest f32 that is not above a number.
+/// The largest f32 that is not above a number.
 fn at_most(number: f64) -> f32 {
     let near = number as f32;
     if f64::from(near) > number { near.next_down() } else { near }
 }
 
-/// Two models of one name.
+/// Two models with the same name.
 fn twins<'a, 'b>(jobs: &'b [Job<'a>]) -> Option<(&'b Job<'a>, &'b Job<'a>)> {
     let mut pairs =
         jobs.iter().enumerate().flat_map(|(at, this)| jobs[..at].iter().map(move |that| (that, this)));
@@ -273,7 +279,7 @@ fn row<'a>(job: &'a Job<'a>, index: usize, bar: &ProgressBar) -> Result<Row<'a>,
     Ok(Row { job, name, seconds: clip.duration().into(), encoded, worst, took })
 }
 
-/// The file.
+/// The bytes of the container.
 fn container(args: &Args, jobs: &[Job<'_>], rows: &[Row<'_>]) -> Result<Vec<u8>, Failure> {
     let mut writer = ContainerWriter::default();
     for job in jobs {
@@ -299,7 +305,7 @@ fn container(args: &Args, jobs: &[Job<'_>], rows: &[Row<'_>]) -> Result<Vec<u8>,
 
 fn to_text(jobs: &[Job<'_>], rows: &[Row<'_>], file: &str, took: f64) -> String {
     let several = jobs.len() > 1;
-    let headings = ["model", "clip", "raw", "encoded", "ratio", "a second", "worst, mm", "where", "tracks"];
+    let headings = ["model", "clip", "raw", "encoded", "ratio", "per second", "worst, mm", "where", "tracks"];
     let mut lines = vec![headings.map(String::from).to_vec()];
     for row in rows {
         lines.push(vec![
@@ -314,14 +320,14 @@ fn to_text(jobs: &[Job<'_>], rows: &[Row<'_>], file: &str, took: f64) -> String 
             row.encoding(),
         ]);
     }
-    // One model needs no name in each line.
+    // With a single model its column says nothing.
     if !several {
         lines.iter_mut().for_each(|line| drop(line.remove(0)));
     }
     let mut out = table(if several { "<<>>>>><<" } else { "<>>>>><<" }, lines);
     let totals = Totals::of(rows);
     out += &format!(
-        "\n{}: {} to {}, {:.1} to 1, {} mm at the worst\n{file}, {took:.1} s\n",
+        "\n{}: {} to {}, {:.1} to 1, error up to {} mm\n{file}, {took:.1} s\n",
         counted(rows.len(), "clip", "clips"),
         size(totals.raw_bytes),
         size(totals.bytes),

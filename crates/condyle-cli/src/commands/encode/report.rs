@@ -1,4 +1,4 @@
-//! The page that shows where the error is: one file, nothing loaded from elsewhere.
+//! The HTML report: one self-contained file.
 
 use std::fmt::Write;
 
@@ -16,16 +16,17 @@ svg text{font:11px system-ui,sans-serif;fill:currentColor}\
 svg .name{font-size:9px;text-anchor:end}h2{margin-top:2.5rem}.axis{stroke:var(--faint)}.limit{stroke:var(--limit);stroke-dasharray:5 4}\
 .error{fill:none;stroke:var(--line);stroke-width:1.2}.bar{fill:var(--bar)}.bar:hover{fill:var(--limit)}";
 
-/// Width and height of a picture, and the room for words on its left and below it.
+/// Width and height of a plot, and the margins for labels on its left and below it.
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 180.0;
 const LEFT: f64 = 80.0;
 const BELOW: f64 = 22.0;
-/// Room for the names of joints below their bars, for as many as can be read; and letters of a name that fit.
+/// The margin for joint names below their bars, the most names that stay legible, and the letters of a name
+/// that fit.
 const NAMES: f64 = 104.0;
-const NAMED: usize = 80;
+const MAX_NAMES: usize = 80;
 const LETTERS: usize = 18;
-/// Points of a line: more make no difference to be seen.
+/// Points of a line: more would not be visible.
 const POINTS: usize = 900;
 
 /// All clips; `budget` is in metres.
@@ -38,8 +39,7 @@ pub(super) fn page(budget: f64, rows: &[Row<'_>]) -> String {
     let totals = Totals::of(rows);
     let _ = writeln!(
         out,
-        "<p>{} clips, {} as {}, {:.1} to 1. What was measured was to be no further than {} mm from its place, and is {} mm off \
-         at the worst.</p>",
+        "<p>{} clips, {} as {}, {:.1} to 1. The bound on the error is {} mm; the largest error is {} mm.</p>",
         rows.len(),
         size(totals.raw_bytes),
         size(totals.bytes),
@@ -48,7 +48,7 @@ pub(super) fn page(budget: f64, rows: &[Row<'_>]) -> String {
         millimetres(totals.error_max),
     );
     out += "<table><thead><tr><th>clip</th><th class=\"text\">model</th><th>raw</th><th>encoded</th><th>ratio</th>\
-            <th>a second</th><th>worst, mm</th><th>99 %, mm</th><th class=\"text\">where</th>\
+            <th>per second</th><th>worst, mm</th><th>99 %, mm</th><th class=\"text\">where</th>\
             <th class=\"text\">tracks</th></tr></thead><tbody>\n";
     for (at, row) in rows.iter().enumerate() {
         let _ = writeln!(
@@ -92,7 +92,7 @@ pub(super) fn page(budget: f64, rows: &[Row<'_>]) -> String {
 fn vertex(row: &Row<'_>) -> String {
     let Some(worst) = &row.worst else { return String::new() };
     format!(
-        " At the worst moment the vertex that is furthest off, of those that follow {}, is off by {} mm.",
+        " At the worst moment, the largest error of a vertex that follows {} is {} mm.",
         escape(row.joint()),
         millimetres(worst.distance * row.job.metres)
     )
@@ -106,12 +106,12 @@ fn authored(row: &Row<'_>) -> String {
     format!(" Kept as authored: {}.", escape(&kept.join(", ")))
 }
 
-/// The top of a scale: the budget, or what goes beyond it.
+/// The top of a scale: a little above the budget, or above the largest error if that is more.
 fn top(budget: f64, errors: impl Iterator<Item = f64>) -> f64 {
     errors.fold(budget, f64::max) * 1.08
 }
 
-/// Axes from 0 to `top`, with a line and a word at `mark`, and so much room below.
+/// Opens a plot: axes from 0 to `top`, a labelled line at `mark`, and a margin of `below`.
 fn open(out: &mut String, label: &str, (class, mark, word): (&str, f64, &str), top: f64, below: f64) {
     let level = HEIGHT * (1.0 - mark / top);
     let right = WIDTH - 1.0;
@@ -133,11 +133,11 @@ fn limit(budget: f64) -> String {
     format!("{} mm", millimetres(budget))
 }
 
-/// The greatest error of each frame.
+/// The largest error of each frame.
 fn over_time(out: &mut String, budget: f64, row: &Row<'_>) {
     let frames = &row.encoded.measured.frames;
     let top = top(budget, frames.iter().map(|&e| row.metres(e)));
-    open(out, "greatest error over time", ("limit", budget, &limit(budget)), top, BELOW);
+    open(out, "largest error over time", ("limit", budget, &limit(budget)), top, BELOW);
     let step = frames.len().div_ceil(POINTS).max(1);
     let last = frames.len().saturating_sub(1).max(1) as f64;
     let points = frames.chunks(step).enumerate().map(|(at, chunk)| {
@@ -149,7 +149,7 @@ fn over_time(out: &mut String, budget: f64, row: &Row<'_>) {
     let _ = writeln!(
         out,
         "<polyline class=\"error\" points=\"{}\"/>\
-         <text x=\"{LEFT}\" y=\"{y}\">greatest error of each frame</text>\
+         <text x=\"{LEFT}\" y=\"{y}\">largest error of each frame</text>\
          <text x=\"{WIDTH}\" y=\"{y}\" text-anchor=\"end\">{:.2} s</text></svg>",
         points.join(" "),
         row.seconds,
@@ -157,16 +157,16 @@ fn over_time(out: &mut String, budget: f64, row: &Row<'_>) {
     );
 }
 
-/// The greatest error of each joint at any moment.
+/// The largest error of each joint at any moment.
 fn by_joint(out: &mut String, budget: f64, row: &Row<'_>) {
     let joints = &row.encoded.measured.joints;
     let top = top(budget, joints.iter().map(|j| row.metres(j.error)));
-    open(out, "greatest error by joint", ("limit", budget, &limit(budget)), top, below(row));
+    open(out, "largest error by joint", ("limit", budget, &limit(budget)), top, below(row));
     let bar = |at: usize| {
         let error = row.metres(joints[at].error);
         (error / top, format!("{} mm at {:.3} s", millimetres(error), joints[at].seconds))
     };
-    bars(out, row, "greatest error of each joint, in the order of the skeleton", bar);
+    bars(out, row, "largest error of each joint, in the order of the skeleton", bar);
 }
 
 /// The bytes of each joint's keys.
@@ -175,21 +175,21 @@ fn size_by_joint(out: &mut String, row: &Row<'_>) {
     let most = bytes.iter().copied().max().unwrap_or(0).max(1);
     let top = most as f64 * 1.08;
     open(out, "size by joint", ("axis", most as f64, &size(most)), top, below(row));
-    bars(out, row, "size of each joint's keys; what joints share is not counted", |at| {
+    bars(out, row, "size of each joint's keys; data that joints share is not counted", |at| {
         (bytes[at] as f64 / top, size(bytes[at]))
     });
 }
 
-/// Whether there is room for the names of the joints.
+/// Whether the names of the joints fit.
 fn is_named(row: &Row<'_>) -> bool {
-    row.job.asset.skeleton.joint_count() <= NAMED
+    row.job.asset.skeleton.joint_count() <= MAX_NAMES
 }
 
 fn below(row: &Row<'_>) -> f64 {
     if is_named(row) { BELOW + NAMES } else { BELOW }
 }
 
-/// A bar for each joint: its height as a part of the picture's, and what it says when it is pointed at.
+/// A bar for each joint: its height as a fraction of the plot's, and its tooltip.
 fn bars(out: &mut String, row: &Row<'_>, label: &str, bar: impl Fn(usize) -> (f64, String)) {
     let names = row.job.asset.skeleton.names();
     let width = (WIDTH - LEFT) / names.len().max(1) as f64;
@@ -218,7 +218,7 @@ fn bars(out: &mut String, row: &Row<'_>, label: &str, bar: impl Fn(usize) -> (f6
     let _ = writeln!(out, "<text x=\"{LEFT}\" y=\"{}\">{label}</text></svg>", HEIGHT + below(row) - 6.0);
 }
 
-/// What there is room for: the end tells more of the names of joints than what they all begin with.
+/// The end of a name that is too long: joint names differ at their ends more than at their beginnings.
 fn shortened(name: &str) -> String {
     let letters = name.chars().count();
     if letters <= LETTERS {
@@ -228,7 +228,7 @@ fn shortened(name: &str) -> String {
     format!("…{end}")
 }
 
-/// Names from files as text of a page.
+/// Text from a file, escaped for HTML.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in printable(text).chars() {

@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use super::measure::Worst;
 use crate::text::{millimetres, printable};
 
-/// A model, and how it is measured.
+/// A model to encode, with its options.
 pub(super) struct Job<'a> {
     pub(super) path: &'a Path,
     pub(super) name: String,
     pub(super) asset: Asset,
     pub(super) options: EncodeOptions,
-    /// Metres for each unit of the model.
+    /// Metres per unit of the model.
     pub(super) metres: f64,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// A length of the model in metres.
+    /// A length in units of the model, in metres.
     pub(super) fn metres(&self, units: f32) -> f64 {
         f64::from(units) * self.job.metres
     }
@@ -40,7 +40,7 @@ impl Row<'_> {
         self.metres(self.encoded.measured.error_max)
     }
 
-    /// How many tracks are stored in which way.
+    /// How many tracks there are of each encoding.
     pub(super) fn encoding(&self) -> String {
         let named = self.encoded.encodings.iter().filter(|(_, count)| *count > 0);
         let named = named.map(|(kind, count)| format!("{} {count}", format!("{kind:?}").to_lowercase()));
@@ -50,13 +50,13 @@ impl Row<'_> {
         }
     }
 
-    /// The joint that is furthest off.
+    /// The joint with the largest error.
     pub(super) fn joint(&self) -> &str {
         let names = self.job.asset.skeleton.names();
         names.get(self.encoded.measured.joint).map_or("", String::as_str)
     }
 
-    /// What is furthest off, and when.
+    /// Where and when the error is largest.
     pub(super) fn place(&self) -> String {
         let seconds = self.encoded.measured.seconds;
         match &self.worst {
@@ -75,13 +75,13 @@ impl Row<'_> {
         self.encoded.raw_bytes as f64 / self.encoded.bytes.len() as f64
     }
 
-    /// Bytes for each second of motion; those of a clip without length.
+    /// Bytes per second of motion; all bytes of a clip without duration.
     pub(super) fn bytes_per_second(&self) -> f64 {
         let bytes = self.encoded.bytes.len() as f64;
         if self.seconds > 0.0 { bytes / self.seconds } else { bytes }
     }
 
-    /// What is kept as authored, but for steps.
+    /// The names of the tracks kept as authored, other than steps.
     pub(super) fn authored(&self) -> Vec<String> {
         let joint = |joint: &u16| self.job.asset.skeleton.names()[usize::from(*joint)].clone();
         let name = |target: &Target| match target {
@@ -128,11 +128,11 @@ impl Row<'_> {
     }
 }
 
-/// What all clips of a file come to.
+/// The sums over all clips of a file.
 pub(super) struct Totals {
     pub(super) raw_bytes: usize,
     pub(super) bytes: usize,
-    /// The greatest error, in metres.
+    /// The largest error, in metres.
     pub(super) error_max: f64,
 }
 

@@ -50,7 +50,7 @@ fn to_text(path: &Path, container: &Container<'_>, lines: &[Described<'_>]) -> S
                 format!("{:.3} s", clip.duration()),
                 counted(clip.frame_count() + 1, "frame", "frames"),
                 hertz(clip.rate()),
-                format!("{} off at most", significant(clip.budget())),
+                format!("error up to {}", significant(clip.budget())),
                 format!("{:.1} to 1", raw_bytes(clip) as f64 / clip.as_bytes().len() as f64),
             ]),
             Content::Other => {}
@@ -59,12 +59,12 @@ fn to_text(path: &Path, container: &Container<'_>, lines: &[Described<'_>]) -> S
     };
     out += &table("<<>>>>>>", lines.iter().map(cells));
     if lines.iter().any(|line| matches!(line.content, Content::Clip(_))) {
-        out += "\nWhat clips are off at most is in units of their model.\n";
+        out += "\nErrors are in the units of their model.\n";
     }
     out
 }
 
-/// Three digits, without zeros behind them.
+/// Three significant digits, without trailing zeros.
 fn significant(number: f32) -> String {
     let magnitude = number.abs().max(f32::MIN_POSITIVE).log10().floor() as i32;
     let text = format!("{number:.*}", (2 - magnitude).clamp(0, 40) as usize);

@@ -21,14 +21,14 @@ use crate::text::{counted, path_text, printable, size, table};
 Examples:
   condyle info fox.glb
   condyle info fox.glb --json | jq '.clips[].name'
-  condyle info fox.condyle                         what condyle encode made of it, entry by entry
+  condyle info fox.condyle                         the container that condyle encode wrote, entry by entry
 
-Joints marked with * deform a mesh; the others only carry them. Keys are counted over all tracks of a clip.
-With --json, a file that cannot be used is described as check does it.")]
+Joints marked with * deform a mesh; the others are only their parents. Keys are counted over all tracks of a clip.
+With --json, a file that cannot be used is described as by check.")]
 pub(crate) struct Args {
     /// The model: .glb, .gltf or .condyle
     model: PathBuf,
-    /// Everything as one JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -172,7 +172,7 @@ fn to_json(asset: &Asset, model: &Path, bytes: usize) -> Value {
     })
 }
 
-/// Which joints a skin names.
+/// For each joint, whether a skin names it.
 fn deforming(asset: &Asset) -> Vec<bool> {
     let mut deforming = vec![false; asset.skeleton.joint_count()];
     for &joint in asset.skins.iter().flat_map(|skin| skin.joints()) {
@@ -183,7 +183,8 @@ fn deforming(asset: &Asset) -> Vec<bool> {
 
 /// The joints as an indented tree, children below their parents in the order of the skeleton.
 fn tree(asset: &Asset, deforming: &[bool]) -> String {
-    /// Deeper levels are not indented further: a chain of 65,535 joints would fill a disk with branches.
+    /// Deeper levels are not indented further: with a chain of 65,535 joints the output would grow
+    /// quadratically.
     const DEEPEST: usize = 60;
     let skeleton = &asset.skeleton;
     let mut children = vec![Vec::new(); skeleton.joint_count()];
@@ -224,19 +225,19 @@ fn placement(asset: &Asset, instance: &Instance) -> String {
             format!("skin {skin} of {}", counted(asset.skins[skin].joints().len(), "joint", "joints"))
         }
         Placement::Joint(joint) => {
-            // A mesh node that hangs on a joint is itself part of the skeleton.
+            // A mesh node whose parent is a joint is itself part of the skeleton.
             let own = asset.skeleton.nodes()[usize::from(joint)] as usize == instance.node;
             let carrier = if own { asset.skeleton.parent(joint) } else { Some(joint) };
             match carrier {
                 Some(joint) => format!("on {}", printable(&asset.skeleton.names()[usize::from(joint)])),
-                None => "moves by itself".into(),
+                None => "animated itself".into(),
             }
         }
-        Placement::Fixed(_) => "stands still".into(),
+        Placement::Fixed(_) => "static".into(),
     }
 }
 
-/// Over all tracks; tracks often share their key times.
+/// Keys over all tracks: a timeline that tracks share counts once for each of them.
 fn keys(clip: &RawClip) -> usize {
     clip.tracks().iter().map(|track| clip.timelines()[track.timeline].len()).sum()
 }
@@ -252,7 +253,7 @@ fn interpolations(clip: &RawClip) -> impl Iterator<Item = (&'static str, usize)>
     kinds.into_iter().map(move |(kind, name)| (name, count(kind))).filter(|(_, count)| *count > 0)
 }
 
-/// Bytes of each part. What instances share is counted once.
+/// Bytes of each part of the asset. A mesh that several instances share is counted once.
 fn memory(asset: &Asset) -> Vec<(&'static str, usize)> {
     let mut meshes: Vec<_> = asset.instances.iter().flat_map(|i| &i.primitives).map(|p| &p.mesh).collect();
     meshes.sort_by_key(|mesh| std::sync::Arc::as_ptr(mesh));

@@ -1,4 +1,4 @@
-//! Blow's table of properties, measured instead of ticked.
+//! Blow's table of properties, with measured values.
 
 use condyle::reference::{
     corrected_nlerp, eberly, log_lerp, nearer, nlerp, quat_exp, quat_log, slerp, van_waveren,
@@ -18,11 +18,11 @@ const SAMPLES: usize = 400;
 /// Steps of the factor along a path.
 const STEPS: u32 = 64;
 
-/// A way to go from one rotation to another, and to mix several.
+/// A method to interpolate between two rotations, and to blend several.
 pub(crate) struct Method {
     pub(crate) name: &'static str,
     pub(crate) between: Between,
-    /// How several are mixed in one go; without it one after another.
+    /// How it blends several in one step; `None` if it does so one after another.
     blend: Option<Blend>,
     /// What Blow's table 1 says: commutative, constant velocity, torque-minimal.
     says: Option<[bool; 3]>,
@@ -47,7 +47,7 @@ fn logarithms(a: Rotation, b: Rotation, t: f64) -> Rotation {
     log_lerp(IDENTITY, a, b, t)
 }
 
-/// Nlerp of many: hemispheres are taken from the identity, so that no order matters.
+/// Nlerp of many: each is taken in the hemisphere of the identity, so that their order does not matter.
 fn normalised_sum(parts: &[(Rotation, f64)]) -> Rotation {
     let sum = |c: usize| parts.iter().map(|(q, w)| nearer(IDENTITY, *q)[c] * w).sum::<f64>();
     unit([sum(0), sum(1), sum(2), sum(3)])
@@ -82,7 +82,7 @@ pub(crate) fn turn(a: Rotation, b: Rotation) -> f64 {
     4.0 * length(-1.0).atan2(length(1.0)).to_degrees()
 }
 
-/// The angle of the rotation by which `q` is off the great circle through `a` and `b`, degrees.
+/// The angle between `q` and the great circle through `a` and `b`, as a rotation, in degrees.
 fn off_path(a: Rotation, b: Rotation, q: Rotation) -> f64 {
     let along = dot(a, b);
     let upright: Rotation = std::array::from_fn(|i| b[i] - along * a[i]);
@@ -92,13 +92,13 @@ fn off_path(a: Rotation, b: Rotation, q: Rotation) -> f64 {
     2.0 * dot(rest, rest).sqrt().min(1.0).asin().to_degrees()
 }
 
-/// The velocity in each of `steps` parts of the way, as a ratio to the mean of slerp's.
+/// The velocity in each of `steps` parts of the path, as a ratio to that of slerp.
 pub(crate) fn velocity(between: Between, a: Rotation, b: Rotation, steps: u32) -> Vec<f64> {
     let place = |k: u32| between(a, b, f64::from(k) / f64::from(steps));
     (0..steps).map(|k| turn(place(k), place(k + 1)) * f64::from(steps) / turn(a, b)).collect()
 }
 
-/// What was measured of one method: the largest over all samples.
+/// The measurements of one method: the largest over all samples.
 struct Row {
     method: &'static Method,
     /// Between `a` to `b` and `b` to `a`, degrees.
@@ -227,10 +227,11 @@ fn triples() -> Vec<[Rotation; 3]> {
     (0..SAMPLES).map(|_| [rotation(), rotation(), rotation()]).collect()
 }
 
-/// Two rotations that are 150° apart, and 150° each from none: where the methods differ much.
+/// Two rotations 150° apart, each 150° from the identity, where the methods differ much.
 pub(crate) fn far_pair() -> (Rotation, Rotation) {
     let (sin, cos) = 75.0_f64.to_radians().sin_cos();
-    // Of the axes; from the product of the quaternions, which is the cosine of half of the angle between the rotations.
+    // Of the axes; from the product of the quaternions, which is the cosine of half of the angle between the
+    // rotations.
     let apart = ((cos - cos * cos) / (sin * sin)).acos();
     ([sin, 0.0, 0.0, cos], [sin * apart.cos(), sin * apart.sin(), 0.0, cos])
 }

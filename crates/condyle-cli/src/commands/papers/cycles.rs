@@ -1,4 +1,4 @@
-//! Van Waveren's three tables of clock cycles: his two Pentium 4 beside this machine.
+//! Van Waveren's three tables of clock cycles: his two Pentium 4 next to this machine.
 
 use condyle::{Dispatch, Isa, Numeric};
 use condyle_bench::{Format, Request};
@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::text::table;
 
-/// A row of his tables, and the work of the benchmark that is the same.
+/// A row of his tables, and the benchmark that does the same.
 struct Routine {
     name: &'static str,
     work: &'static str,
     /// Cycles per element on a Pentium 4 of 130 nm and on one of 90 nm.
     c: [u32; 2],
     sse: [u32; 2],
-    /// The 90 nm one only.
+    /// On the 90 nm one only.
     sse3: Option<u32>,
 }
 
@@ -88,7 +88,7 @@ struct Row {
     max_error: f64,
 }
 
-/// What this machine takes for each routine.
+/// The measurements of this machine.
 pub(crate) struct Cycles(Vec<Row>);
 
 impl Cycles {
@@ -188,7 +188,7 @@ impl Cycles {
 }
 
 const NOTE: &str = "
-  Minima of interleaved rounds, in cycles of the clock that ran meanwhile; whoever else uses the machine spoils them.
+  Minima of interleaved rounds, in core clock cycles; other load on the machine makes them meaningless.
   Plain Rust is the formula for one element at a time, compiled as this program was; condyle's kernels choose their
   instruction set at run time. Condyle also brings normals and tangents to unit length, which the paper does not.
 ";
@@ -197,7 +197,7 @@ const UNOPTIMISED: &str =
     "  This program was built without optimisation, for tests: its cycles mean nothing.\n";
 
 impl Row {
-    /// A line of the benchmark; nothing for another layout than the papers'.
+    /// Parses a line of the benchmark; `None` for a layout that the papers do not have.
     fn read(line: &str) -> Option<Self> {
         let row: Value = serde_json::from_str(line).ok()?;
         let text = |key: &str| row[key].as_str().map(String::from);

@@ -1,4 +1,4 @@
-//! Eberly's three tables, computed again and put beside the printed ones.
+//! Eberly's three tables, recomputed next to the printed values.
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
@@ -128,7 +128,7 @@ impl Tables {
     }
 }
 
-/// A star beside an error that is not the printed one.
+/// A star next to an error that differs from the printed one.
 fn mark(found: f64, printed: f64) -> String {
     if (found / printed - 1.0).abs() > 1e-3 { "*".into() } else { String::new() }
 }

@@ -1,4 +1,4 @@
-//! `condyle papers`: what the papers behind the library say, computed again.
+//! `condyle papers`: the figures of the papers that the library is built on, recomputed.
 
 mod blow;
 #[cfg(feature = "bench")]
@@ -22,28 +22,46 @@ use crate::draw::plot::Plot;
 use crate::failure::Failure;
 use crate::output::{Written, check_destination, print, print_json, progress, write_file};
 
-/// Recompute the tables of the papers that the library is built on
-#[derive(clap::Args)]
-#[command(after_help = "\
+/// A macro and not a constant, as `concat!` takes nothing else.
+macro_rules! help {
+    ($van_waveren:literal) => {
+        concat!(
+            "\
 Examples:
-  condyle papers                             every table, beside the printed one
+  condyle papers                             every table, next to the printed figures
   condyle papers --only eberly --json
-  condyle papers -o .                        and error-over-angle.svg and velocity-over-t.svg
+  condyle papers -o .                        also error-over-angle.svg and velocity-over-t.svg
 
 Eberly 2018, A Fast and Accurate Estimate for SLERP: his three tables of errors.
-Van Waveren 2005, Slerping Clock Cycles, Fast Skinning, From Quaternion to Matrix and Back: his largest errors,
-and his clock cycles beside those of this machine, which take a few seconds of an idle processor.
+Van Waveren 2005, Slerping Clock Cycles, Fast Skinning, From Quaternion to Matrix and Back:",
+            $van_waveren,
+            "
 Blow 2004, Understanding Slerp, Then Not Using It: his table of properties, measured.
 
-The error plot goes with Eberly and van Waveren, the velocity plot with Blow.")]
+--only eberly and --only van-waveren draw the error plot, --only blow the velocity plot."
+        )
+    };
+}
+
+#[cfg(feature = "bench")]
+const HELP: &str = help!(
+    " his largest errors,
+and his clock cycles next to those of this machine, which take a few seconds of an idle processor."
+);
+#[cfg(not(feature = "bench"))]
+const HELP: &str = help!(" his largest errors.");
+
+/// Recompute the tables of the papers that the library is built on
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
 pub(crate) struct Args {
-    /// The papers of one author
+    /// Only the papers of one author
     #[arg(long, value_enum, value_name = "AUTHOR")]
     only: Option<Author>,
     /// Draw plots into this folder
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
-    /// Everything as one JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -112,7 +130,7 @@ fn van_waveren(progress: impl FnMut()) -> Result<(Value, String), Failure> {
     Ok((json, format!("{}\n{}", errors.text(), cycles.text())))
 }
 
-/// Van Waveren's errors alone, as JSON and as text: clock cycles take the benchmark.
+/// Van Waveren's errors alone, as JSON and as text: clock cycles need the benchmark.
 #[cfg(not(feature = "bench"))]
 fn van_waveren(_: impl FnMut()) -> Result<(Value, String), Failure> {
     let errors = Errors::compute();

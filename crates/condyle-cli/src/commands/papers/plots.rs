@@ -1,4 +1,4 @@
-//! The pictures of `condyle papers`: error over angle, and velocity over the factor.
+//! The plots of `condyle papers`: error over angle, and velocity over the factor.
 
 use condyle::reference::{corrected_nlerp, eberly, log_lerp, nlerp, slerp};
 use condyle::{Degree, Method, Terms};

@@ -8,16 +8,17 @@ use serde_json::{Value, json};
 
 use crate::text::table;
 
-/// A maximum error that is printed, and the same found here.
+/// A maximum error as printed, and as found here.
 struct Bound {
     what: &'static str,
     printed: Option<f64>,
     found: f64,
-    /// Radians, or nothing where it is not an angle that decides.
+    /// The angle at which it was found, in radians.
     at: f64,
 }
 
-/// Just short of a quarter turn between quaternions, where both ways are as long and a last bit decides which is taken.
+/// Just short of 90° between quaternions, where both arcs are equally long and rounding decides which is
+/// taken.
 pub(super) const WIDEST: f64 = 0.9999 * FRAC_PI_2;
 
 /// The maximum errors.
@@ -69,7 +70,7 @@ impl Errors {
     }
 }
 
-/// What the library makes of it, in f32.
+/// The result of the library, in f32.
 pub(super) fn in_f32(method: Method, a: [f64; 4], b: [f64; 4], t: f64) -> [f64; 4] {
     let [a, b] = [a, b].map(|q| q.map(|v| v as f32));
     interpolate(a, b, t as f32, method).map(f64::from)
@@ -84,13 +85,13 @@ fn over_grid(between: impl Fn([f64; 4], [f64; 4], f64) -> [f64; 4]) -> (f64, f64
         .fold((0.0, 0.0), |a, b| if b.0 > a.0 { b } else { a })
 }
 
-/// The largest difference of a component from slerp's between rotations `theta` apart as quaternions, for many factors
-/// and some axes.
+/// The largest difference of a component from slerp's between rotations `theta` apart as quaternions, for
+/// many factors and some axes.
 pub(super) fn error_at(theta: f64, between: impl Fn([f64; 4], [f64; 4], f64) -> [f64; 4]) -> f64 {
     let mut worst = 0.0_f64;
     for axis in [[1.0, 0.0, 0.0], [0.48, -0.6, 0.64], [0.0, 0.8, 0.6], [-0.36, 0.48, -0.8]] {
         for start in [-1.2, -0.35, 0.1, 0.8] {
-            // Rounded first: the error of the method is wanted, not that of its input.
+            // Inputs are rounded to f32 first, so that only the error of the method is measured.
             let [a, b] = [start, start + theta].map(|angle| rounded(quat_exp(axis.map(|v| v * angle))));
             for t in (0..=60).map(|k| f64::from(k as f32 / 60.0)) {
                 let (found, exact) = (between(a, b, t), slerp(a, b, t));

@@ -1,4 +1,4 @@
-//! `condyle skin`: moments of a clip as static models.
+//! `condyle skin`: poses of a clip as static models.
 
 mod npy;
 
@@ -30,10 +30,10 @@ Examples:
   condyle skin fox.glb --rest -o posed.npy                         NumPy arrays
 
 A .glb keeps the nodes, primitives, vertex order, indices, materials and textures of the model, and has no
-skins, animations or morph targets. Normals without a direction keep the one they were bound with.
+skins, animations or morph targets. A normal that skinning turns into a zero vector keeps its bind pose direction.
 
-A .npy is written for each attribute of each primitive: posed.node3.primitive0.position.npy, then normal and
-tangent, shaped (vertices, 3 or 4), f32. Its name always ends in .npy.")]
+One .npy is written for each attribute of each primitive: posed.node3.primitive0.position.npy, then normal and
+tangent, shaped (vertices, 3 or 4), f32. Their names always end in .npy.")]
 pub(crate) struct Args {
     /// The character: .glb, .gltf or .condyle
     model: PathBuf,
@@ -45,16 +45,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SECONDS", value_delimiter = ',', value_parser = parse_seconds)]
     #[arg(allow_hyphen_values = true, conflicts_with_all = ["rest", "fps"])]
     time: Vec<f32>,
-    /// Write a numbered series of the whole clip, so many files for each second
+    /// Write a numbered series of the whole clip, N files per second
     #[arg(long, value_name = "N", value_parser = fps_up_to(1000.0), conflicts_with = "rest")]
     fps: Option<f64>,
     /// Where to write
     #[arg(short, long, value_name = "OUT.glb")]
     output: PathBuf,
-    /// What to write [default: as the name of the output ends]
+    /// What to write [default: by the extension of the output]
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// How normals follow the joints
+    /// How normals are transformed
     #[arg(long, value_enum, value_name = "RULE", default_value = "inverse-transpose")]
     normals: Normals,
     /// Print the figures as JSON
@@ -168,13 +168,13 @@ fn format(args: &Args) -> Result<Format, Failure> {
     }
 }
 
-/// A time, and the files that it is written to.
+/// A time in the clip, and the files that its pose is written to.
 struct Moment {
     seconds: f32,
     files: Vec<PathBuf>,
 }
 
-/// What to write where: one moment, or a numbered series.
+/// The files of one moment, or of a numbered series.
 fn moments(
     args: &Args,
     format: Format,
@@ -216,7 +216,7 @@ fn moments(
     Ok(times.into_iter().enumerate().map(moment).collect())
 }
 
-/// More files than this are surely a mistake.
+/// A series of more files than this is taken for a mistake.
 const LONGEST: usize = 100_000;
 
 /// The times of all moments, at least one.
@@ -225,7 +225,7 @@ fn times(args: &Args, clip: Option<&Playable<'_>>) -> Result<Vec<f32>, Failure> 
         return Ok(if args.time.is_empty() { vec![0.0] } else { args.time.clone() });
     };
     let (start, end) = (f64::from(clip.start()), f64::from(clip.end()));
-    // A little more, so that rounding does not lose the last frame.
+    // A thousandth of a frame of tolerance, so that rounding does not lose the last frame.
     let last = ((end - start) * fps + 1e-3).floor();
     if last >= LONGEST as f64 {
         return Err(Failure::Usage(format!(
@@ -252,7 +252,7 @@ enum Attribute {
 }
 
 impl Array {
-    /// What tells its file from others.
+    /// The part of the file name that distinguishes it.
     fn middle(&self, asset: &Asset) -> String {
         let instance = &asset.instances[self.instance];
         let attribute = match self.attribute {
@@ -264,7 +264,7 @@ impl Array {
     }
 }
 
-/// All attributes that there are.
+/// All attributes that the meshes have.
 fn arrays(asset: &Asset) -> impl Iterator<Item = Array> + '_ {
     let primitives = asset.instances.iter().enumerate();
     let primitives = primitives.flat_map(|(at, i)| i.primitives.iter().enumerate().map(move |p| (at, p)));

@@ -1,4 +1,4 @@
-//! NumPy's array file: a short text header, then the numbers. Format version 1.0.
+//! NumPy's array files, format version 1.0: a short text header, then the numbers.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! Lines over an axis as a picture, SVG or PNG, with their names beside them.
+//! Line plots with a legend, as SVG or pixels.
 
 mod pixels;
 
@@ -13,7 +13,7 @@ use self::pixels::Pixels;
 
 use crate::failure::Failure;
 
-/// Black on white as in print; the colours are told apart with every kind of sight (Okabe and Ito 2008).
+/// Colours that can be told apart with any kind of colour vision (Okabe and Ito 2008).
 pub(crate) const BLACK: RGBColor = RGBColor(0, 0, 0);
 pub(crate) const GREY: RGBColor = RGBColor(130, 130, 130);
 pub(crate) const BLUE: RGBColor = RGBColor(0, 114, 178);
@@ -24,10 +24,10 @@ pub(crate) const RED: RGBColor = RGBColor(213, 94, 0);
 pub(crate) const PINK: RGBColor = RGBColor(204, 121, 167);
 
 const WIDTH: i32 = 960;
-/// Of the column with the names.
+/// The width of the legend.
 const NAMES: i32 = 225;
 const FONT: &str = "Helvetica, Arial, DejaVu Sans, sans-serif";
-/// The backend knows whole units only: so many of them make a pixel, or lines would have steps.
+/// Units per pixel: the backend takes whole units only, and lines would show steps if these were pixels.
 const FINE: i32 = 20;
 
 /// One line and its name.
@@ -38,7 +38,7 @@ pub(crate) struct Line {
     pub(crate) points: Vec<(f64, f64)>,
 }
 
-/// A part of the y axis, and how it is labelled.
+/// A range of the y axis, and its labels.
 pub(crate) struct Panel {
     pub(crate) y: Range<f64>,
     pub(crate) labels: usize,
@@ -47,7 +47,7 @@ pub(crate) struct Panel {
     pub(crate) height: i32,
 }
 
-/// What stands on the axes: the same lines in one panel or in several with other scales, one below the other.
+/// A plot: the same lines in one or more panels with different y ranges, one below the other.
 pub(crate) struct Plot {
     pub(crate) title: String,
     pub(crate) x_label: String,
@@ -74,7 +74,7 @@ impl Plot {
         Ok(text.replacen(&fine, &format!("width=\"{}\" height=\"{}\"", shown.0, shown.1), 1))
     }
 
-    /// Twice as many pixels along each side as the SVG has, for screens that have them.
+    /// The plot in pixels, twice as many along each side as in the SVG, for high-density screens.
     pub(crate) fn pixels(&self) -> Result<RgbImage, Failure> {
         let [width, height] = [WIDTH, self.height()].map(|side| 2 * side as u32);
         let mut picture = RgbImage::new(width, height);
@@ -147,7 +147,7 @@ impl Plot {
             .axis_desc_style(font(15))
             .draw()?;
         for line in &self.lines {
-            // What leaves the panel would be drawn along its edge.
+            // Lines are cut where they leave the panel: the backend would draw them along its edge.
             for part in line.points.split(|p| !panel.y.contains(&p.1)).filter(|part| part.len() > 1) {
                 let points = part.iter().copied();
                 if line.dashed {

@@ -1,4 +1,4 @@
-//! What a plot is drawn on where it is to be a picture of pixels.
+//! The plotting backend that draws into an image.
 
 use std::convert::Infallible;
 
@@ -13,7 +13,7 @@ use crate::draw::overlay;
 
 type Done = Result<(), DrawingErrorKind<Infallible>>;
 
-/// A picture whose pixels are counted in finer units, so that lines end between them.
+/// An image addressed in fractions of a pixel, so that lines can end between pixels.
 pub(super) struct Pixels<'a> {
     picture: &'a mut RgbImage,
     /// Units along a side of a pixel.
@@ -29,7 +29,7 @@ impl<'a> Pixels<'a> {
         [x, y].map(|v| v as f32 / self.fine as f32)
     }
 
-    /// How many pixels each pixel of a letter is wide, for a font of so many units.
+    /// Pixels per dot of a glyph, for a font size in units.
     fn scale(&self, size: f64) -> u32 {
         ((size / f64::from(self.fine) / 10.0).round() as u32).max(1)
     }
@@ -40,7 +40,7 @@ fn opaque(color: BackendColor) -> [u8; 3] {
     [r, g, b].map(|v| (255.0 + (f64::from(v) - 255.0) * color.alpha).round() as u8)
 }
 
-/// Letters stand six pixels apart, the last without its gap, and are seven high.
+/// Glyphs advance by six dots, without a gap after the last, and are seven dots high.
 fn extent(text: &str, scale: u32) -> (u32, u32) {
     ((6 * text.chars().count() as u32).saturating_sub(1).max(1) * scale, 7 * scale)
 }
@@ -124,7 +124,7 @@ impl DrawingBackend for Pixels<'_> {
             VPos::Center => height / 2,
             VPos::Bottom => height,
         };
-        // The corner of the label that is above and left of the others once it is turned.
+        // Where the top left corner of the label is after the rotation.
         let (across, down) = (i64::from(across), i64::from(down));
         let (width, height) = (i64::from(width), i64::from(height));
         let (label, left, top) = match style.transform() {

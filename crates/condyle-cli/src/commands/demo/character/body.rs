@@ -36,24 +36,24 @@ pub(super) struct Expression {
 }
 
 /// The body and the clothes, one surface per material.
-pub(super) fn body(bones: &[Bone]) -> Vec<(Material, Surface)> {
-    let mut skin = neck(bones);
-    skin.join(&head().bind(bones, &[NECK, HEAD], 4));
-    let mut shirt = torso(bones);
-    let mut trousers = pelvis(bones);
-    let (mut shoes, mut soles, mut hair) = (Surface::default(), Surface::default(), hair(bones));
+pub(super) fn body(rig: &[Joint]) -> Vec<(Material, Surface)> {
+    let mut skin = neck(rig);
+    skin.join(&head().bind(rig, &[NECK, HEAD], 4));
+    let mut shirt = torso(rig);
+    let mut trousers = pelvis(rig);
+    let (mut shoes, mut soles, mut hair) = (Surface::default(), Surface::default(), hair(rig));
     let left: [(&mut Surface, Surface); 5] = [
-        (&mut skin, arm(bones)),
-        (&mut shirt, sleeve(bones)),
-        (&mut trousers, leg(bones)),
-        (&mut shoes, shoe(bones)),
-        (&mut soles, sole(bones)),
+        (&mut skin, arm(rig)),
+        (&mut shirt, sleeve(rig)),
+        (&mut trousers, leg(rig)),
+        (&mut shoes, shoe(rig)),
+        (&mut soles, sole(rig)),
     ];
     for (whole, part) in left {
         whole.join(&part);
         whole.join(&part.mirrored());
     }
-    let brow = brow(bones);
+    let brow = brow(rig);
     hair.join(&brow);
     hair.join(&brow.mirrored());
     vec![
@@ -67,7 +67,7 @@ pub(super) fn body(bones: &[Bone]) -> Vec<(Material, Surface)> {
 }
 
 /// Eyes and mouth, and what their morph targets do.
-pub(super) fn face(bones: &[Bone]) -> (Surface, Expression) {
+pub(super) fn face(rig: &[Joint]) -> (Surface, Expression) {
     const EYE: Vec3 = [0.034, 1.592, 0.0885];
     const MOUTH: Vec3 = [0.0, 1.522, 0.0905];
     let mut surface = Surface::ellipsoid(EYE, [0.0105, 0.0165, 0.0075], 10, 8);
@@ -94,10 +94,10 @@ pub(super) fn face(bones: &[Bone]) -> (Surface, Expression) {
         let x = p[0] / 0.024;
         [0.012 * x, 0.017 * x * x - 0.004, -0.007 * x * x]
     });
-    (surface.bind(bones, &[HEAD], 1), Expression { blink, smile })
+    (surface.bind(rig, &[HEAD], 1), Expression { blink, smile })
 }
 
-fn torso(bones: &[Bone]) -> Surface {
+fn torso(rig: &[Joint]) -> Surface {
     let rings = [
         ring(0.93, 0.0, 0.135, 0.085, 0.09),
         ring(0.868, 0.0, 0.158, 0.104, 0.115),
@@ -116,10 +116,10 @@ fn torso(bones: &[Bone]) -> Surface {
     ];
     let joints =
         [HIPS, SPINE, CHEST, UPPER_CHEST, BREATH, SHOULDER, SHOULDER + RIGHT, UPPER_LEG, UPPER_LEG + RIGHT];
-    Surface::loft(&rings, &Cut::upwards(20, 2)).bind(bones, &joints, 3)
+    Surface::loft(&rings, &Cut::upwards(20, 2)).bind(rig, &joints, 3)
 }
 
-fn sleeve(bones: &[Bone]) -> Surface {
+fn sleeve(rig: &[Joint]) -> Surface {
     let at = |along: f32, r: f32| arm_ring(along, r, r);
     let rings = [
         Ring { center: [0.085, 1.352, -0.016], side: 0.036, front: 0.045, back: 0.048 },
@@ -132,7 +132,7 @@ fn sleeve(bones: &[Bone]) -> Surface {
         at(0.13, 0.045),
     ];
     let cut = Cut::along(ARM, [0.0, 0.0, 1.0], 14, 2);
-    Surface::loft(&rings, &cut).bind(bones, &[UPPER_CHEST, SHOULDER, UPPER_ARM], 3)
+    Surface::loft(&rings, &cut).bind(rig, &[UPPER_CHEST, SHOULDER, UPPER_ARM], 3)
 }
 
 /// A ring around the left arm, `along` metres from its first joint.
@@ -140,7 +140,7 @@ fn arm_ring(along: f32, wide: f32, thick: f32) -> Ring {
     Ring { center: add_scaled([0.165, 1.37, -0.015], ARM, along), side: thick, front: wide, back: wide }
 }
 
-fn arm(bones: &[Bone]) -> Surface {
+fn arm(rig: &[Joint]) -> Surface {
     let rings = [
         arm_ring(0.08, 0.040, 0.040),
         arm_ring(0.16, 0.043, 0.042),
@@ -159,7 +159,7 @@ fn arm(bones: &[Bone]) -> Surface {
     ];
     let forward = [0.0, 0.0, 1.0];
     let joints = [UPPER_ARM, LOWER_ARM, HAND, FINGERS, FINGER_TIPS];
-    let mut arm = Surface::loft(&rings, &Cut::along(ARM, forward, 12, 2)).bind(bones, &joints, 4);
+    let mut arm = Surface::loft(&rings, &Cut::along(ARM, forward, 12, 2)).bind(rig, &joints, 4);
     // The thumb leaves the palm forwards and along the arm.
     let (sin, cos) = sin_cos(0.75);
     let (direction, front) = ([ARM[0] * sin, ARM[1] * sin, cos], [-ARM[0] * cos, -ARM[1] * cos, sin]);
@@ -169,11 +169,11 @@ fn arm(bones: &[Bone]) -> Surface {
         Ring { center, side: r, front: r, back: r }
     });
     let cut = Cut { front, side: cross(direction, front), columns: 8, rows: 2 };
-    arm.join(&Surface::loft(&rings, &cut).bind(bones, &[HAND, THUMB, THUMB_TIP], 4));
+    arm.join(&Surface::loft(&rings, &cut).bind(rig, &[HAND, THUMB, THUMB_TIP], 4));
     arm
 }
 
-fn pelvis(bones: &[Bone]) -> Surface {
+fn pelvis(rig: &[Joint]) -> Surface {
     let rings = [
         ring(0.775, 0.0, 0.0, 0.0, 0.0),
         ring(0.785, 0.0, 0.050, 0.040, 0.050),
@@ -184,10 +184,10 @@ fn pelvis(bones: &[Bone]) -> Surface {
         ring(0.95, 0.0, 0.0, 0.0, 0.0),
     ];
     let joints = [HIPS, SPINE, UPPER_LEG, UPPER_LEG + RIGHT];
-    Surface::loft(&rings, &Cut::upwards(16, 1)).bind(bones, &joints, 3)
+    Surface::loft(&rings, &Cut::upwards(16, 1)).bind(rig, &joints, 3)
 }
 
-fn leg(bones: &[Bone]) -> Surface {
+fn leg(rig: &[Joint]) -> Surface {
     let at = |y: f32, x: f32, z: f32, side: f32, front: f32, back: f32| Ring {
         center: [x, y, z],
         side,
@@ -211,7 +211,7 @@ fn leg(bones: &[Bone]) -> Surface {
         at(0.88, 0.082, -0.004, 0.0, 0.0, 0.0),
     ];
     let joints = [HIPS, UPPER_LEG, LOWER_LEG];
-    Surface::loft(&rings, &Cut::upwards(14, 2)).bind(bones, &joints, 3)
+    Surface::loft(&rings, &Cut::upwards(14, 2)).bind(rig, &joints, 3)
 }
 
 /// A ring of the left shoe, from `heel` to `toe` along z.
@@ -221,7 +221,7 @@ fn shoe_ring(y: f32, side: f32, heel: f32, toe: f32) -> Ring {
     Ring { center: [0.105, y, z], side, front: toe - z, back: z - heel }
 }
 
-fn shoe(bones: &[Bone]) -> Surface {
+fn shoe(rig: &[Joint]) -> Surface {
     let rings = [
         shoe_ring(0.016, 0.046, -0.078, 0.192),
         shoe_ring(0.03, 0.049, -0.082, 0.194),
@@ -232,10 +232,10 @@ fn shoe(bones: &[Bone]) -> Surface {
         shoe_ring(0.125, 0.038, -0.064, 0.036),
         shoe_ring(0.130, 0.0, -0.015, -0.015),
     ];
-    Surface::loft(&rings, &Cut::upwards(16, 1)).bind(bones, &[LOWER_LEG, FOOT, TOES], 4)
+    Surface::loft(&rings, &Cut::upwards(16, 1)).bind(rig, &[LOWER_LEG, FOOT, TOES], 4)
 }
 
-fn sole(bones: &[Bone]) -> Surface {
+fn sole(rig: &[Joint]) -> Surface {
     let rings = [
         shoe_ring(0.0, 0.0, 0.05, 0.05),
         shoe_ring(0.0, 0.048, -0.078, 0.194),
@@ -243,17 +243,17 @@ fn sole(bones: &[Bone]) -> Surface {
         shoe_ring(0.022, 0.053, -0.087, 0.204),
         shoe_ring(0.026, 0.048, -0.080, 0.196),
     ];
-    Surface::loft(&rings, &Cut::upwards(16, 1)).bind(bones, &[FOOT, TOES], 4)
+    Surface::loft(&rings, &Cut::upwards(16, 1)).bind(rig, &[FOOT, TOES], 4)
 }
 
-fn neck(bones: &[Bone]) -> Surface {
+fn neck(rig: &[Joint]) -> Surface {
     let rings = [
         ring(1.37, -0.018, 0.055, 0.045, 0.050),
         ring(1.43, -0.017, 0.050, 0.046, 0.050),
         ring(1.48, -0.010, 0.046, 0.046, 0.052),
         ring(1.53, -0.004, 0.048, 0.048, 0.058),
     ];
-    Surface::loft(&rings, &Cut::upwards(16, 2)).bind(bones, &[UPPER_CHEST, NECK, HEAD], 3)
+    Surface::loft(&rings, &Cut::upwards(16, 2)).bind(rig, &[UPPER_CHEST, NECK, HEAD], 3)
 }
 
 fn head() -> Surface {
@@ -277,8 +277,8 @@ fn head() -> Surface {
     head
 }
 
-/// A cap that leans back, so that it covers the neck and leaves the brow free, and a quiff.
-fn hair(bones: &[Bone]) -> Surface {
+/// Hair: a cap that is tilted back, so that it covers the neck and not the brow, and a quiff.
+fn hair(rig: &[Joint]) -> Surface {
     let (sin, cos) = sin_cos(-0.62);
     let (up, front) = ([0.0, cos, sin], [0.0, -sin, cos]);
     let center = [0.0, 1.618, -0.012];
@@ -306,11 +306,11 @@ fn hair(bones: &[Bone]) -> Surface {
     let mut hair = Surface::loft(&rings, &Cut::along(up, front, 16, 2));
     hair.join(&Surface::ellipsoid([0.020, 1.700, 0.048], [0.066, 0.036, 0.052], 14, 10));
     hair.join(&Surface::ellipsoid([-0.040, 1.697, 0.044], [0.046, 0.026, 0.044], 12, 8));
-    hair.bind(bones, &[HEAD], 1)
+    hair.bind(rig, &[HEAD], 1)
 }
 
-fn brow(bones: &[Bone]) -> Surface {
+fn brow(rig: &[Joint]) -> Surface {
     Surface::ellipsoid([0.0; 3], [0.019, 0.0048, 0.006], 8, 6)
         .moved(add([0.036, 1.628, 0.0], scale([0.0, 0.0, 1.0], 0.086)))
-        .bind(bones, &[HEAD], 1)
+        .bind(rig, &[HEAD], 1)
 }

@@ -1,6 +1,6 @@
-//! Surfaces drawn through rings, and the influences of the bones they surround.
+//! Surfaces lofted through rings, and the influences of the joints they surround.
 
-use super::rig::{Bone, mirror, mirror_joint};
+use super::rig::{Joint, mirror, mirror_joint};
 use condyle::math::sin_cos;
 
 use crate::draw::vector::{Vec3, add, add_scaled, cross, dot, length, normalize, scale, sub};
@@ -34,7 +34,7 @@ pub(super) struct Surface {
     pub indices: Vec<u32>,
 }
 
-/// How a loft is cut into triangles.
+/// How a loft is divided into triangles.
 pub(super) struct Cut {
     /// The direction of `Ring::front`; the rings follow each other along `front x side`.
     pub front: Vec3,
@@ -124,10 +124,10 @@ impl Surface {
         Self::loft(&rings, &Cut::upwards(columns, 1))
     }
 
-    /// Binds every vertex to the nearest of `joints`: the closer the bone, the larger its share.
+    /// Binds every vertex to the nearest of `joints`: the closer the joint, the greater its weight.
     ///
     /// `sharpness` is the power of the squared distance; a small one bends softly.
-    pub(super) fn bind(mut self, bones: &[Bone], joints: &[usize], sharpness: u32) -> Self {
+    pub(super) fn bind(mut self, rig: &[Joint], joints: &[usize], sharpness: u32) -> Self {
         self.influences = self
             .positions
             .iter()
@@ -135,7 +135,7 @@ impl Surface {
                 let mut row: Vec<(usize, f32)> = joints
                     .iter()
                     .map(|&j| {
-                        let near = distance_squared(p, bones[j].at, bones[j].tip) + 1e-5;
+                        let near = distance_squared(p, rig[j].at, rig[j].tip) + 1e-5;
                         (j, (0..sharpness).fold(1.0, |w, _| w * 1e-3 / near))
                     })
                     .collect();

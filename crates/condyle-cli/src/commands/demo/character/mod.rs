@@ -13,24 +13,24 @@ use serde_json::{Value, json};
 use body::MATERIALS;
 use loft::Surface;
 use motion::{Clip, Property};
-use rig::Bone;
+use rig::Joint;
 
 use crate::draw::vector::{Vec3, scale, sub};
 
 /// The character as a .glb file.
 pub(crate) fn glb() -> Vec<u8> {
-    let bones = rig::bones();
+    let rig = rig::joints();
     let mut binary = Binary::default();
-    let clips = motion::clips(&bones);
-    // A skinned mesh stands where its joints are, so it is nobody's child.
-    let scene = [0, node(bones.len()), node(bones.len()) + 1];
+    let clips = motion::clips(&rig);
+    // A skinned mesh is placed by its joints alone, so its node is a root.
+    let scene = [0, node(rig.len()), node(rig.len()) + 1];
     let mut document = json!({
         "asset": { "version": "2.0", "generator": "condyle demo" },
         "scene": 0,
         "scenes": [{ "name": "stage", "nodes": scene }],
-        "nodes": nodes(&bones),
-        "skins": [skin(&bones, &mut binary)],
-        "meshes": meshes(&bones, &mut binary),
+        "nodes": nodes(&rig),
+        "skins": [skin(&rig, &mut binary)],
+        "meshes": meshes(&rig, &mut binary),
         "materials": materials(),
         "animations": clips.iter().map(|c| animation(c, &mut binary)).collect::<Vec<_>>(),
     });
@@ -40,18 +40,18 @@ pub(crate) fn glb() -> Vec<u8> {
     container(&document, &binary.bytes)
 }
 
-/// The node of a joint: the character's root comes first.
+/// The node index of a joint: node 0 is the root of the character.
 fn node(joint: usize) -> usize {
     joint + 1
 }
 
-fn nodes(bones: &[Bone]) -> Vec<Value> {
+fn nodes(rig: &[Joint]) -> Vec<Value> {
     let mut nodes = vec![json!({ "name": "character", "children": [node(rig::HIPS)] })];
-    for (joint, bone) in bones.iter().enumerate() {
-        let from = bone.parent.map_or([0.0; 3], |p| bones[p].at);
-        let mut it = json!({ "name": bone.name, "translation": sub(bone.at, from) });
+    for (index, joint) in rig.iter().enumerate() {
+        let from = joint.parent.map_or([0.0; 3], |p| rig[p].at);
+        let mut it = json!({ "name": joint.name, "translation": sub(joint.at, from) });
         let children: Vec<usize> =
-            (0..bones.len()).filter(|&j| bones[j].parent == Some(joint)).map(node).collect();
+            (0..rig.len()).filter(|&j| rig[j].parent == Some(index)).map(node).collect();
         if !children.is_empty() {
             it["children"] = json!(children);
         }
@@ -62,9 +62,9 @@ fn nodes(bones: &[Bone]) -> Vec<Value> {
     nodes
 }
 
-fn skin(bones: &[Bone], binary: &mut Binary) -> Value {
-    // No joint is turned where it is bound: the inverse of its frame is a translation.
-    let inverse: Vec<f32> = bones
+fn skin(rig: &[Joint], binary: &mut Binary) -> Value {
+    // No joint is rotated in the bind pose, so its inverse bind matrix is a translation.
+    let inverse: Vec<f32> = rig
         .iter()
         .flat_map(|b| {
             let [x, y, z] = scale(b.at, -1.0);
@@ -74,17 +74,17 @@ fn skin(bones: &[Bone], binary: &mut Binary) -> Value {
     json!({
         "name": "character",
         "skeleton": node(rig::HIPS),
-        "joints": (0..bones.len()).map(node).collect::<Vec<_>>(),
+        "joints": (0..rig.len()).map(node).collect::<Vec<_>>(),
         "inverseBindMatrices": binary.floats(&inverse, "MAT4", None),
     })
 }
 
-fn meshes(bones: &[Bone], binary: &mut Binary) -> Value {
-    let primitives: Vec<Value> = body::body(bones)
+fn meshes(rig: &[Joint], binary: &mut Binary) -> Value {
+    let primitives: Vec<Value> = body::body(rig)
         .iter()
         .map(|(material, surface)| primitive(surface, *material as usize, binary))
         .collect();
-    let (surface, expression) = body::face(bones);
+    let (surface, expression) = body::face(rig);
     let mut face = primitive(&surface, body::Material::Ink as usize, binary);
     let targets = [&expression.blink, &expression.smile];
     face["targets"] =
@@ -156,7 +156,7 @@ fn animation(clip: &Clip, binary: &mut Binary) -> Value {
         if known.is_none() {
             times.push((&channel.times, input));
         }
-        let face = node(rig::bones().len()) + 1;
+        let face = node(rig::joints().len()) + 1;
         let (node, path, kind) = match channel.target {
             Property::Rotation(joint) => (node(joint), "rotation", "VEC4"),
             Property::Translation(joint) => (node(joint), "translation", "VEC3"),
@@ -177,7 +177,7 @@ fn animation(clip: &Clip, binary: &mut Binary) -> Value {
     json!({ "name": clip.name, "channels": channels, "samplers": samplers })
 }
 
-/// glTF's numbers for vertex attributes and for indices.
+/// The buffer view targets of glTF, for vertex attributes and for indices.
 const ARRAY: u32 = 34962;
 const ELEMENTS: u32 = 34963;
 
@@ -217,7 +217,7 @@ impl Binary {
         self.accessor(&bytes, json!({ "componentType": 5126, "type": kind, "count": count }), target)
     }
 
-    /// Positions carry their bounds.
+    /// Positions, with the bounds that glTF requires.
     fn positions(&mut self, points: &[Vec3]) -> usize {
         let bound = |pick: fn(f32, f32) -> f32| {
             points.iter().copied().reduce(|a, b| core::array::from_fn(|k| pick(a[k], b[k])))
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(glb(), glb());
         let names: Vec<_> = asset.clips.iter().map(RawClip::name).collect();
         assert_eq!(names, ["walk", "run", "idle"]);
-        assert_eq!(asset.skins[0].joints().len(), rig::bones().len());
+        assert_eq!(asset.skins[0].joints().len(), rig::joints().len());
     }
 
     #[test]
@@ -291,9 +291,9 @@ mod tests {
     /// A triangle whose corners turn the wrong way round would be a hole in a renderer that culls.
     #[test]
     fn surfaces_face_outwards() {
-        let bones = rig::bones();
-        let mut surfaces = body::body(&bones);
-        surfaces.push((body::Material::Ink, body::face(&bones).0));
+        let rig = rig::joints();
+        let mut surfaces = body::body(&rig);
+        surfaces.push((body::Material::Ink, body::face(&rig).0));
         for (material, surface) in surfaces {
             let at = |i: u32| surface.positions[i as usize];
             for t in surface.indices.as_chunks::<3>().0 {
@@ -308,9 +308,9 @@ mod tests {
     /// Tangents are across the normals, and point to where the texture coordinates rise.
     #[test]
     fn tangents_follow_the_texture_coordinates() {
-        let bones = rig::bones();
-        let mut surfaces = body::body(&bones);
-        surfaces.push((body::Material::Ink, body::face(&bones).0));
+        let rig = rig::joints();
+        let mut surfaces = body::body(&rig);
+        surfaces.push((body::Material::Ink, body::face(&rig).0));
         for (material, surface) in surfaces {
             for (t, n) in surface.tangents.iter().zip(&surface.normals) {
                 let [x, y, z, _] = *t;
@@ -365,7 +365,7 @@ mod tests {
 
     /// The lowest points of both feet (left, right) and where heel and ball of each are, 200 times in a clip.
     fn steps(asset: &Asset, clip: &RawClip) -> Vec<[(f32, [Vec3; 2]); 2]> {
-        let bones = rig::bones();
+        let rig = rig::joints();
         let mut poser = Poser::new(asset, NormalRule::default()).unwrap();
         let soles = &asset.instances[0]
             .primitives
@@ -380,9 +380,9 @@ mod tests {
                 let half = positions.chunks(positions.len() / 2).nth(side).unwrap();
                 let lowest = half.iter().map(|p| p[1]).fold(f32::INFINITY, f32::min);
                 let foot = rig::FOOT + side * rig::RIGHT;
-                let joint = asset.skeleton.joint_by_name(&bones[foot].name).unwrap();
+                let joint = asset.skeleton.joint_by_name(&rig[foot].name).unwrap();
                 let model: Affine = poser.model()[usize::from(joint)];
-                let on_ground = |z: f32| [0.0, -bones[foot].at[1], z - bones[foot].at[2]];
+                let on_ground = |z: f32| [0.0, -rig[foot].at[1], z - rig[foot].at[2]];
                 (lowest, [-0.07, 0.115].map(|z| model.transform_point(on_ground(z))))
             })
         };

@@ -1,4 +1,4 @@
-//! The clips: walk, run and idle, from feet that stay where they are set down.
+//! The clips: walk, run and idle, solved from feet that do not slide.
 
 use core::f32::consts::TAU;
 
@@ -35,12 +35,12 @@ pub(super) struct Clip {
     pub channels: Vec<Channel>,
 }
 
-/// Everything that an animator would set at one moment.
+/// The controls of the figure at one moment.
 struct Figure {
     /// Metres from the bind pose.
     hips: Vec3,
     hips_turn: Quat,
-    /// The turn of the shoulders in model space, which the spine shares out.
+    /// The rotation of the shoulders in model space, spread over the joints of the spine.
     chest_turn: Quat,
     head_turn: Quat,
     arms: [ArmSetting; 2],
@@ -64,20 +64,20 @@ struct Foot {
     toe_pitch: f32,
 }
 
-/// How a gait moves, in metres, radians and shares of its period.
+/// The parameters of a gait, in metres, radians and fractions of its period.
 struct Gait {
     name: &'static str,
     period: f32,
-    /// The share of the period that a foot is on the ground.
+    /// The fraction of the period that a foot is on the ground.
     stance: f32,
-    /// How far the ground passes under the foot meanwhile.
+    /// How far the ground moves under the foot in that time.
     travel: f32,
-    /// The middle of that way, from the bind pose.
+    /// The middle of that distance, relative to the bind pose.
     middle: f32,
     /// Pitch at the first and at the last contact.
     strike: f32,
     lift_off: f32,
-    /// Shares of the stance: when the sole is flat, and when the heel leaves.
+    /// Fractions of the stance: when the sole is flat, and when the heel lifts.
     flat: f32,
     heel_rise: f32,
     /// How high the ankle is carried forward, and when.
@@ -152,12 +152,12 @@ const RUN: Gait = Gait {
 };
 
 /// All clips of the character.
-pub(super) fn clips(bones: &[Bone]) -> Vec<Clip> {
-    vec![gait(bones, &WALK), gait(bones, &RUN), idle(bones)]
+pub(super) fn clips(rig: &[Joint]) -> Vec<Clip> {
+    vec![gait(rig, &WALK), gait(rig, &RUN), idle(rig)]
 }
 
-fn gait(bones: &[Bone], gait: &Gait) -> Clip {
-    let mut channels = record(bones, gait.period, gait.keys, |phase| gait.figure(bones, phase));
+fn gait(rig: &[Joint], gait: &Gait) -> Clip {
+    let mut channels = record(rig, gait.period, gait.keys, |phase| gait.figure(rig, phase));
     // A blink is two frames long: it is there or it is not.
     channels.push(Channel {
         target: Property::Face,
@@ -169,7 +169,7 @@ fn gait(bones: &[Bone], gait: &Gait) -> Clip {
 }
 
 impl Gait {
-    fn figure(&self, bones: &[Bone], phase: f32) -> Figure {
+    fn figure(&self, rig: &[Joint], phase: f32) -> Figure {
         let wave = |at: f32| sin_cos(TAU * (phase - at)).1;
         let step = sin_cos(2.0 * TAU * (phase - self.stance / 2.0)).1;
         let middle = wave(self.stance / 2.0);
@@ -187,33 +187,33 @@ impl Gait {
             chest_turn: quat_mul(yaw(self.chest_yaw), lean),
             head_turn: quat_about(X, self.lean * 0.35 + 0.012 * step),
             arms: [arm(1.0), arm(-1.0)],
-            feet: [self.foot(bones, phase), self.foot(bones, phase + 0.5)],
+            feet: [self.foot(rig, phase), self.foot(rig, phase + 0.5)],
         }
     }
 
     /// The left foot; the right one is half a period away.
-    fn foot(&self, bones: &[Bone], phase: f32) -> Foot {
+    fn foot(&self, rig: &[Joint], phase: f32) -> Foot {
         let phase = phase - phase.floor();
         if phase <= self.stance {
-            return self.planted(bones, phase / self.stance);
+            return self.planted(rig, phase / self.stance);
         }
         // In the air: from the last contact to the next, leaving and arriving at the speed of the ground.
         let s = (phase - self.stance) / (1.0 - self.stance);
-        let (from, to) = (self.planted(bones, 1.0), self.planted(bones, 0.0));
+        let (from, to) = (self.planted(rig, 1.0), self.planted(rig, 0.0));
         let share = (1.0 - self.stance) / self.stance;
         let near = 1.0 / 64.0;
         let slope = |a: Foot, b: Foot| scale(sub(b.ankle, a.ankle), share / near);
-        let leave = slope(self.planted(bones, 1.0 - near), from);
-        let arrive = slope(to, self.planted(bones, near));
+        let leave = slope(self.planted(rig, 1.0 - near), from);
+        let arrive = slope(to, self.planted(rig, near));
         let ankle = core::array::from_fn(|k| hermite(from.ankle[k], leave[k], to.ankle[k], arrive[k], s));
         let bump = 16.0 * s * s * (1.0 - s) * (1.0 - s);
         let pitch = from.pitch + (to.pitch - from.pitch) * smooth(s / 0.85);
         Foot { ankle: add_scaled(ankle, Y, self.carry * bump), pitch, toe_pitch: pitch * smooth(s / 0.4) }
     }
 
-    /// On the ground, at the share `s` of the stance: over the heel, flat, over the toes.
-    fn planted(&self, bones: &[Bone], s: f32) -> Foot {
-        let (ankle, toes) = (bones[FOOT].at, bones[TOES].at);
+    /// On the ground, at the fraction `s` of the stance: rolling over the heel, flat, rolling over the toes.
+    fn planted(&self, rig: &[Joint], s: f32) -> Foot {
+        let (ankle, toes) = (rig[FOOT].at, rig[TOES].at);
         let heel = [ankle[0], 0.0, ankle[2] - 0.06];
         let tipping = self.strike * (1.0 - smooth(s / self.flat));
         let rise = ((s - self.heel_rise) / (1.0 - self.heel_rise)).max(0.0);
@@ -225,7 +225,7 @@ impl Gait {
     }
 }
 
-fn idle(bones: &[Bone]) -> Clip {
+fn idle(rig: &[Joint]) -> Clip {
     const SECONDS: f32 = 4.0;
     let figure = |phase: f32| {
         let wave = |at: f32| sin_cos(TAU * (phase - at)).0;
@@ -245,8 +245,8 @@ fn idle(bones: &[Bone]) -> Clip {
             feet: [foot; 2],
         }
     };
-    let mut channels = record(bones, SECONDS, 32, figure);
-    // Each breath is level where it turns, so the curve needs no more than its turning points.
+    let mut channels = record(rig, SECONDS, 32, figure);
+    // A breath has slope 0 where it turns, so a cubic spline needs keys at the turning points only.
     let breaths = [[1.10, 1.04, 1.35], [1.0; 3], [1.10, 1.04, 1.35], [1.0; 3], [1.10, 1.04, 1.35]];
     channels.push(Channel {
         target: Property::Scale(BREATH),
@@ -271,14 +271,15 @@ fn idle(bones: &[Bone]) -> Clip {
     Clip { name: "idle", channels }
 }
 
-/// Solves the figure at evenly spaced phases: rotations of all joints that move, and the way of the hips.
-fn record(bones: &[Bone], period: f32, keys: usize, figure: impl Fn(f32) -> Figure) -> Vec<Channel> {
+/// Solves the figure at evenly spaced phases: rotations of all joints that move, and translations of the
+/// hips.
+fn record(rig: &[Joint], period: f32, keys: usize, figure: impl Fn(f32) -> Figure) -> Vec<Channel> {
     let times: Vec<f32> = (0..=keys).map(|i| period * i as f32 / keys as f32).collect();
     // The last key is the first one again, to the bit.
     let phases: Vec<f32> = (0..=keys).map(|i| (i % keys) as f32 / keys as f32).collect();
-    let poses: Vec<Vec<Quat>> = phases.iter().map(|&p| solve(bones, &figure(p))).collect();
+    let poses: Vec<Vec<Quat>> = phases.iter().map(|&p| solve(rig, &figure(p))).collect();
     let mut channels = Vec::new();
-    for joint in 0..bones.len() {
+    for joint in 0..rig.len() {
         let values: Vec<f32> = poses.iter().flat_map(|pose| pose[joint]).collect();
         if values.chunks_exact(4).any(|q| q != [0.0, 0.0, 0.0, 1.0]) {
             let target = Property::Rotation(joint);
@@ -286,7 +287,7 @@ fn record(bones: &[Bone], period: f32, keys: usize, figure: impl Fn(f32) -> Figu
             channels.push(Channel { target, interpolation, times: times.clone(), values });
         }
     }
-    let way = |phase: f32| add(bones[HIPS].at, figure(phase).hips);
+    let way = |phase: f32| add(rig[HIPS].at, figure(phase).hips);
     let near = 1.0 / 512.0;
     let values = phases.iter().flat_map(|&p| {
         let speed = scale(sub(way(p + near), way(p - near)), 0.5 / (near * period));
@@ -302,9 +303,9 @@ fn record(bones: &[Bone], period: f32, keys: usize, figure: impl Fn(f32) -> Figu
 }
 
 /// The local rotation of every joint.
-fn solve(bones: &[Bone], figure: &Figure) -> Vec<Quat> {
+fn solve(rig: &[Joint], figure: &Figure) -> Vec<Quat> {
     const IDENTITY: Quat = [0.0, 0.0, 0.0, 1.0];
-    let mut local = vec![IDENTITY; bones.len()];
+    let mut local = vec![IDENTITY; rig.len()];
     let hips = figure.hips_turn;
     local[HIPS] = hips;
     let bend = quat_mul(quat_conjugate(hips), figure.chest_turn);
@@ -328,8 +329,8 @@ fn solve(bones: &[Bone], figure: &Figure) -> Vec<Quat> {
         local[joint(FINGERS)] = place(quat_about(Z, -0.3));
         local[joint(FINGER_TIPS)] = place(quat_about(Z, -0.35));
 
-        let [upper, lower, ankle] = [UPPER_LEG, LOWER_LEG, FOOT].map(|j| bones[joint(j)].at);
-        let root = add(add(bones[HIPS].at, figure.hips), quat_rotate(hips, sub(upper, bones[HIPS].at)));
+        let [upper, lower, ankle] = [UPPER_LEG, LOWER_LEG, FOOT].map(|j| rig[joint(j)].at);
+        let root = add(add(rig[HIPS].at, figure.hips), quat_rotate(hips, sub(upper, rig[HIPS].at)));
         let target = add(ankle, if side == 0 { foot.ankle } else { mirror(foot.ankle) });
         let ahead = quat_rotate(hips, Z);
         let knee = knee(root, target, length(sub(lower, upper)), length(sub(ankle, lower)), ahead);
@@ -363,14 +364,14 @@ fn axes(along: Vec3, ahead: Vec3) -> [Vec3; 3] {
     [along, cross(side, along), side]
 }
 
-/// A share of a moderate turn.
+/// A fraction of a moderate rotation.
 fn part_of(turn: Quat, share: f32) -> Quat {
     let mixed = [turn[0] * share, turn[1] * share, turn[2] * share, 1.0 + (turn[3] - 1.0) * share];
     let len = sqrt(mixed.iter().map(|x| x * x).sum());
     mixed.map(|x| x / len)
 }
 
-/// From 0 to 1 without a jerk, level before and after.
+/// Smoothstep: from 0 to 1 with slope 0 at both ends.
 fn smooth(t: f32) -> f32 {
     let t = t.clamp(0.0, 1.0);
     t * t * (3.0 - 2.0 * t)

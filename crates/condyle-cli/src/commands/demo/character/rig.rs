@@ -2,13 +2,13 @@
 
 use crate::draw::vector::Vec3;
 
-/// A joint where it is bound. In the bind pose no joint is turned, so its frame is the model's.
-pub(super) struct Bone {
+/// A joint in the bind pose, in which no joint is rotated.
+pub(super) struct Joint {
     pub name: String,
     pub parent: Option<usize>,
     /// Metres, model space.
     pub at: Vec3,
-    /// Where the part that it moves ends.
+    /// The end of the limb that it moves.
     pub tip: Vec3,
 }
 
@@ -47,7 +47,7 @@ const MIDDLE: [Row; 7] = [
     ("upper_chest", CHEST, [0.0, 1.27, -0.015], [0.0, 1.42, -0.02]),
     ("neck", UPPER_CHEST, [0.0, 1.42, -0.02], [0.0, 1.49, -0.005]),
     ("head", NECK, [0.0, 1.49, -0.005], [0.0, 1.72, 0.0]),
-    // Nothing hangs on this one, so its scale widens the front of the chest and nothing else.
+    // It has no children, so that its scale widens the front of the chest and nothing else.
     ("breath", CHEST, [0.0, 1.22, 0.03], [0.0, 1.30, 0.05]),
 ];
 
@@ -67,20 +67,20 @@ const SIDE: [Row; 12] = [
 ];
 
 /// All joints, parents first.
-pub(super) fn bones() -> Vec<Bone> {
-    let mut bones = Vec::new();
+pub(super) fn joints() -> Vec<Joint> {
+    let mut rig = Vec::new();
     for (joint, (name, parent, at, tip)) in MIDDLE.into_iter().enumerate() {
-        bones.push(Bone { name: name.into(), parent: (joint != HIPS).then_some(parent), at, tip });
+        rig.push(Joint { name: name.into(), parent: (joint != HIPS).then_some(parent), at, tip });
     }
     for (side, shift) in [("left", 0), ("right", RIGHT)] {
         let place = |p: Vec3| if shift == 0 { p } else { mirror(p) };
         for (name, parent, at, tip) in SIDE {
             let parent = if parent < SHOULDER { parent } else { parent + shift };
             let name = format!("{side}_{name}");
-            bones.push(Bone { name, parent: Some(parent), at: place(at), tip: place(tip) });
+            rig.push(Joint { name, parent: Some(parent), at: place(at), tip: place(tip) });
         }
     }
-    bones
+    rig
 }
 
 /// The same place on the other side of the body.
