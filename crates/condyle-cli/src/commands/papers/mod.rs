@@ -38,7 +38,7 @@ Van Waveren 2005, Slerping Clock Cycles, Fast Skinning, From Quaternion to Matri
             "
 Blow 2004, Understanding Slerp, Then Not Using It: his table of properties, measured.
 
---only eberly and --only van-waveren draw the error plot, --only blow the velocity plot."
+The error plot belongs to Eberly and van Waveren, the velocity plot to Blow."
         )
     };
 }
