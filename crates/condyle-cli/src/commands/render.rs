@@ -24,7 +24,7 @@ Examples:
   condyle render fox.glb --clip Run --time 0.3 -o fox.png       one moment
   condyle render fox.glb --clip Run --sheet 8 -o fox.png        eight moments side by side
   condyle render fox.glb --clip Run -o fox.gif                  the whole clip, moving
-  condyle render fox.glb --rest --turntable -o fox.webp         the camera goes round
+  condyle render fox.glb --rest --turntable -o fox.webp         the camera circles it
   condyle render fox.glb --rest --skeleton -o fox.png           with its joints
 
 The camera is placed so that the whole clip stays in view. The extension of the output decides the format.")]
@@ -42,8 +42,8 @@ pub(crate) struct Args {
 /// What is drawn, and how. `condyle blend` takes the same options.
 #[derive(clap::Args)]
 pub(crate) struct Picture {
-    /// Draw one image, at so many seconds into the clip [default: 0 for .png; .gif and .webp show the whole
-    /// clip]
+    /// Draw one image, at so many seconds into the clip [default: 0; a .gif or .webp of a clip shows all of
+    /// it]
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["sheet", "turntable", "fps"])]
     time: Option<f32>,
