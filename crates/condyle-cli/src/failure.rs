@@ -1,11 +1,11 @@
-//! Why a command stopped, and the exit code that says so.
+//! Why a command failed, and its exit code.
 
 use std::fmt;
 use std::process::ExitCode;
 
 use crate::text::printable_lines;
 
-/// Every message names the file, the place in it, and what to do next.
+/// Why a command failed. Every message names the file, the place in it, and what to do next.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The command line asks for something that cannot be done: exit code 2.
@@ -26,7 +26,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::Usage(message) | Self::Data(message)) = self;
-        // Whatever a message quotes, and from wherever: it reaches a terminal.
+        // A message may quote text from a file, and is shown on a terminal.
         f.write_str(&printable_lines(message))
     }
 }

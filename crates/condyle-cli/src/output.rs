@@ -1,4 +1,4 @@
-//! Everything that leaves the program: standard output, files and progress.
+//! Standard output, standard error, progress bars and written files.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,9 +10,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::text::{counted, path_text, printable_lines, size, steers};
+use crate::text::{self, counted, path_text, printable_lines, size, steers};
 
-/// Writes to standard output. A reader that has seen enough (`| head`) is no failure.
+/// Writes to standard output. A closed pipe (`| head`) is not a failure.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -23,12 +23,13 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Writes JSON to standard output. What a terminal would obey is escaped, so nothing is lost.
+/// Writes JSON to standard output. Control characters are escaped, so that no terminal obeys them and none is
+/// lost.
 pub(crate) fn print_json(json: &str) -> Result<(), Failure> {
     let mut text = String::with_capacity(json.len() + 1);
     for c in json.chars() {
         match c != '\n' && steers(c) {
-            // Such characters stand only within strings.
+            // In JSON these characters occur only within strings.
             true => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| text += &format!("\\u{unit:04x}")),
             false => text.push(c),
         }
@@ -36,12 +37,12 @@ pub(crate) fn print_json(json: &str) -> Result<(), Failure> {
     print(&(text + "\n"))
 }
 
-/// Says on standard error what is odd but stops nothing.
+/// Writes a warning to standard error.
 pub(crate) fn warn(model: &Path, what: &str) {
     eprintln!("condyle: {}: {}", path_text(model), printable_lines(what));
 }
 
-/// A bar on standard error; silent where that is not a terminal.
+/// A progress bar on standard error; hidden if that is not a terminal.
 pub(crate) fn progress(steps: usize, what: &'static str) -> ProgressBar {
     let target = if io::stderr().is_terminal() && steps > 1 {
         ProgressDrawTarget::stderr()
@@ -56,8 +57,8 @@ pub(crate) fn progress(steps: usize, what: &'static str) -> ProgressBar {
     bar
 }
 
-/// Refuses a destination before any work is done: its folder must exist, it must not be a folder
-/// or a device itself, and it must not be one of the files that are read.
+/// Refuses a destination before any work is done: its folder must exist, it must not be a folder or a device
+/// itself, and it must not be one of the input files.
 pub(crate) fn check_destination(to: &Path, sources: &BTreeSet<PathBuf>) -> Result<(), Failure> {
     let name = path_text(to);
     let folder = folder_of(to);
@@ -76,19 +77,19 @@ pub(crate) fn check_destination(to: &Path, sources: &BTreeSet<PathBuf>) -> Resul
     }
     match fs::canonicalize(to).is_ok_and(|to| sources.contains(&to)) {
         true => Err(Failure::Usage(format!(
-            "{name} is a file of the model that is read and would be overwritten; choose another name with -o"
+            "{name} is a file of the input model and would be overwritten; choose another name with -o"
         ))),
         false => Ok(()),
     }
 }
 
-/// Fails with a name that does not end as what is written there; `kind` says what that is.
+/// Refuses a name without the extension of the format that is written; `kind` names the format.
 pub(crate) fn check_ending(to: &Path, ending: &str, kind: &str) -> Result<(), Failure> {
-    if to.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending)) {
+    if text::ending(to).as_deref() == Some(ending) {
         return Ok(());
     }
     let name = path_text(to);
-    Err(Failure::Usage(format!("{name}: {kind} is written; let the name end in .{ending}")))
+    Err(Failure::Usage(format!("{name}: the output is {kind}; choose a name that ends in .{ending}")))
 }
 
 /// A file that was written.
@@ -102,7 +103,7 @@ impl Written {
         json!({ "path": self.path.to_string_lossy(), "bytes": self.bytes })
     }
 
-    /// Several files in a line.
+    /// Several files in one line.
     pub(crate) fn summary(files: &[Self]) -> String {
         let bytes = size(files.iter().map(|file| file.bytes as usize).sum());
         match files {
@@ -116,16 +117,16 @@ impl Written {
     }
 }
 
-/// Writes a whole file or none: into a temporary file beside it, which then takes its name.
+/// Writes a whole file or none: into a temporary file in the same folder, which is then renamed.
 pub(crate) fn write_file(
     to: PathBuf,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<Written, Failure> {
-    // A link stays one: what it leads to is replaced.
+    // A symbolic link stays: its target is replaced.
     let target = fs::canonicalize(&to).unwrap_or_else(|_| to.clone());
     let mut builder = tempfile::Builder::new();
     builder.prefix(".condyle-");
-    // A temporary file is private by default; what is written here is as public as any other file.
+    // A temporary file is private by default; the output has the permissions of any other new file.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let written = builder.tempfile_in(folder_of(&target)).and_then(|mut file| {

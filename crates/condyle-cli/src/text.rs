@@ -1,8 +1,8 @@
-//! Plain text for people: aligned columns, sizes, names from files.
+//! Text for people: aligned columns, sizes with units, names from files without control characters.
 
 use std::path::Path;
 
-/// A name from a file without what a terminal would obey; a word for no name.
+/// A name from a file without control characters; `(unnamed)` if it is empty.
 pub(crate) fn printable(name: &str) -> String {
     match name {
         "" => "(unnamed)".into(),
@@ -10,17 +10,23 @@ pub(crate) fn printable(name: &str) -> String {
     }
 }
 
-/// A path as it may be printed.
+/// A path without control characters.
 pub(crate) fn path_text(path: &Path) -> String {
     printable(&path.to_string_lossy())
 }
 
-/// Text of several lines without what a terminal would obey.
+/// The extension of a file name, in lower case and without the dot.
+pub(crate) fn ending(path: &Path) -> Option<String> {
+    Some(path.extension()?.to_str()?.to_ascii_lowercase())
+}
+
+/// Text of several lines without control characters.
 pub(crate) fn printable_lines(text: &str) -> String {
     text.chars().map(|c| if c != '\n' && steers(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// Whether a character does something to a terminal, or to the order or the place of others, instead of being seen.
+/// Whether a character controls the terminal, or the order or place of other characters, instead of being
+/// visible.
 pub(crate) fn steers(c: char) -> bool {
     let formats = matches!(c,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
@@ -33,7 +39,7 @@ pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
-/// Digits in groups of three.
+/// A number with its digits in groups of three.
 pub(crate) fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() * 4 / 3);
@@ -55,12 +61,12 @@ pub(crate) fn size(bytes: usize) -> String {
     }
 }
 
-/// Frames in a second.
+/// Frames per second.
 pub(crate) fn hertz(rate: f32) -> String {
     format!("{rate:.4} Hz").replace(".0000", "")
 }
 
-/// Metres as millimetres, four digits or more.
+/// Metres as millimetres: the larger the number, the fewer its decimals.
 pub(crate) fn millimetres(metres: f64) -> String {
     match 1000.0 * metres {
         0.0 => "0".into(),

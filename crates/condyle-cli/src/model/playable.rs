@@ -1,11 +1,11 @@
-//! A clip that can be shown: authored, compressed, or a mix of some.
+//! A clip to pose a model with: raw, compressed, or a blend of several.
 
 use std::collections::BTreeSet;
 
 use condyle::{Clip, Error, Layer, Mean, Pose, RawClip, RawCursor, Skeleton, blend};
 use condyle_gltf::PoseSource;
 
-/// A clip under its name.
+/// A clip with its name and time range.
 pub(crate) struct Playable<'a> {
     name: String,
     start: f32,
@@ -16,7 +16,7 @@ pub(crate) struct Playable<'a> {
 pub(crate) enum Kind<'a> {
     Raw(&'a RawClip),
     Packed(Clip<'a>),
-    /// Each with its share; the shares sum to 1.
+    /// Each with its normalised weight.
     Mix(Vec<(Playable<'a>, f32)>),
 }
 
@@ -29,14 +29,14 @@ impl<'a> Playable<'a> {
         Self { name: name.into(), start: clip.start(), end: clip.end(), kind: Kind::Packed(clip) }
     }
 
-    /// Several clips at once, each at the same part of its own time, with weights whose sum is above 0. It starts at 0 and takes as
-    /// long as they do on average, by weight.
+    /// A blend of clips, each at the same fraction of its own duration, by weights whose sum is above 0. It
+    /// starts at 0, and its duration is the weighted mean of theirs.
     pub(crate) fn mix(parts: Vec<(Self, f32)>) -> Self {
         let total: f32 = parts.iter().map(|(_, weight)| weight).sum();
         let parts: Vec<_> = parts.into_iter().map(|(clip, weight)| (clip, weight / total)).collect();
         let names: Vec<_> = parts.iter().map(|(clip, _)| clip.name()).collect();
         let name = names.join(" and ");
-        let end = parts.iter().map(|(clip, share)| (clip.end - clip.start) * share).sum();
+        let end = parts.iter().map(|(clip, weight)| (clip.end - clip.start) * weight).sum();
         Self { name, start: 0.0, end, kind: Kind::Mix(parts) }
     }
 
@@ -56,7 +56,7 @@ impl<'a> Playable<'a> {
         &self.kind
     }
 
-    /// The times of all keys, rising. A compressed clip has one at each frame.
+    /// The times of all keys, ascending. A compressed clip counts as having one at each frame.
     pub(crate) fn keys(&self) -> Vec<f32> {
         let mut keys: Vec<f32> = match &self.kind {
             Kind::Raw(clip) => {
@@ -71,7 +71,7 @@ impl<'a> Playable<'a> {
         keys
     }
 
-    /// The moment of one of a mix that belongs to a moment of the whole.
+    /// The time in one clip of a blend for a time in the blend.
     fn moment(&self, part: &Self, seconds: f32) -> f32 {
         let length = self.end - self.start;
         let phase = if length > 0.0 { (seconds - self.start) / length } else { 0.0 };
@@ -105,7 +105,7 @@ impl PoseSource for Playable<'_> {
             poses.push(own);
         }
         let layers: Vec<_> =
-            poses.iter().zip(parts).map(|(pose, (_, share))| Layer::new(pose, *share)).collect();
+            poses.iter().zip(parts).map(|(pose, (_, weight))| Layer::new(pose, *weight)).collect();
         blend(skeleton.rest(), &layers, Mean::default(), pose)
     }
 
@@ -123,10 +123,10 @@ impl PoseSource for Playable<'_> {
         };
         let rest = weights.to_vec();
         weights.fill(0.0);
-        for (clip, share) in parts {
+        for (clip, normalised) in parts {
             let mut own = rest.clone();
             clip.weights(node, self.moment(clip, seconds), &mut RawCursor::default(), &mut own)?;
-            weights.iter_mut().zip(own).for_each(|(sum, weight)| *sum += weight * share);
+            weights.iter_mut().zip(own).for_each(|(sum, weight)| *sum += weight * normalised);
         }
         Ok(())
     }

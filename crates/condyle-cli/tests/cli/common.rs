@@ -5,6 +5,7 @@ mod shared;
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use assert_cmd::Command;
 use serde_json::{Value, json};
@@ -23,6 +24,18 @@ impl Folder {
         let it = Self::new();
         it.write("ribbon.gltf", ribbon().to_string());
         it.write("ribbon.bin", ribbon_data());
+        it
+    }
+
+    /// A folder with the built-in character as `a.glb`.
+    pub(crate) fn with_character() -> Self {
+        static CHARACTER: OnceLock<Vec<u8>> = OnceLock::new();
+        let it = Self::new();
+        let character = CHARACTER.get_or_init(|| {
+            it.run("demo -o out").assert().success();
+            it.read("out/character.glb")
+        });
+        it.write("a.glb", character);
         it
     }
 
@@ -47,7 +60,7 @@ impl Folder {
         names
     }
 
-    /// The program in this folder, away from the environment's wishes.
+    /// The program in this folder, without the environment variables that it reads.
     pub(crate) fn condyle(&self, arguments: &[&str]) -> Command {
         let mut command = condyle();
         command.current_dir(self.0.path()).args(arguments);
@@ -57,6 +70,16 @@ impl Folder {
     /// As [`Self::condyle`], with a whole command line.
     pub(crate) fn run(&self, line: &str) -> Command {
         self.condyle(&line.split(' ').collect::<Vec<_>>())
+    }
+
+    /// Runs a command line that must fail with this exit code and a message with all of these words.
+    pub(crate) fn refuses(&self, line: &str, code: i32, words: &[&str]) {
+        let output = self.run(line).output().expect("it runs");
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{line}: {message}");
+        for word in words {
+            assert!(message.contains(word), "{line}: {message}");
+        }
     }
 
     /// What a terminal shows of these commands, one after another.

@@ -1,22 +1,8 @@
 //! `condyle encode` and what reads its files: info, check, compare, skin, decode, blend.
 
-use std::sync::OnceLock;
-
 use crate::common::{Folder, condyle, ribbon, transcript};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-
-/// A folder with the built-in character in it.
-fn workplace() -> Folder {
-    static CHARACTER: OnceLock<Vec<u8>> = OnceLock::new();
-    let folder = Folder::new();
-    let character = CHARACTER.get_or_init(|| {
-        folder.run("demo -o out").assert().success();
-        folder.read("out/character.glb")
-    });
-    folder.write("a.glb", character);
-    folder
-}
 
 fn lines(folder: &Folder, line: &str) -> Vec<Value> {
     let output = folder.run(line).assert().success();
@@ -28,15 +14,6 @@ fn number(value: &Value, key: &str) -> f64 {
     value[key].as_f64().unwrap_or_else(|| panic!("{key} of {value}"))
 }
 
-fn refused(folder: &Folder, line: &str, code: i32, words: &[&str]) {
-    let output = folder.run(line).output().expect("it runs");
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(code), "{line}: {message}");
-    for word in words {
-        assert!(message.contains(word), "{line}: {message}");
-    }
-}
-
 /// The greatest distances that `compare` finds, in millimetres.
 fn worst(folder: &Folder, line: &str) -> Vec<f64> {
     let found = lines(folder, &format!("compare {line} --json"));
@@ -45,7 +22,7 @@ fn worst(folder: &Folder, line: &str) -> Vec<f64> {
 
 #[test]
 fn every_clip_is_reported_and_within_its_budget() {
-    let folder = workplace();
+    let folder = Folder::with_character();
     let found = lines(&folder, "encode a.glb -o a.condyle --error 1mm --json");
     let (file, clips) = found.split_last().expect("lines");
     let names: Vec<_> = clips.iter().filter_map(|line| line["clip"].as_str()).collect();
@@ -100,7 +77,7 @@ fn every_clip_is_reported_and_within_its_budget() {
 
 #[test]
 fn bytes_do_not_depend_on_threads() {
-    let folder = workplace();
+    let folder = Folder::with_character();
     for threads in ["1", "3", "8"] {
         folder.run(&format!("encode a.glb -o {threads}.condyle --threads {threads}")).assert().success();
         assert!(folder.read("1.condyle") == folder.read(&format!("{threads}.condyle")), "{threads} threads");
@@ -109,7 +86,7 @@ fn bytes_do_not_depend_on_threads() {
 
 #[test]
 fn options_do_what_they_say() {
-    let folder = workplace();
+    let folder = Folder::with_character();
     // A low rate, for the sake of time.
     let encode =
         |options: &str| lines(&folder, &format!("encode a.glb -o a.condyle --json --rate 10 {options}"));
@@ -137,7 +114,7 @@ fn options_do_what_they_say() {
 
 #[test]
 fn a_decoded_document_moves_as_the_original() {
-    let folder = workplace();
+    let folder = Folder::with_character();
     folder.run("encode a.glb -o a.condyle --rate 30 --at-samples --error 1mm").assert().success();
     folder.run("decode a.condyle -o back.glb").assert().success();
     folder.run("check back.glb").assert().success();
@@ -203,7 +180,7 @@ fn a_file_shows_what_is_in_it() {
 
 #[test]
 fn other_commands_read_it() {
-    let folder = workplace();
+    let folder = Folder::with_character();
     folder.run("encode a.glb -o a.condyle --error 0.01mm").assert().success();
     for file in ["a.glb", "a.condyle"] {
         folder.run(&format!("skin {file} --clip run --time 0.3 -o {file}.posed.glb")).assert().success();
@@ -217,9 +194,9 @@ fn other_commands_read_it() {
     let sizes = ["a.glb.posed.glb", "a.condyle.posed.glb"].map(|name| folder.read(name).len());
     // The same vertices; some numbers of the JSON have fewer digits.
     assert!(sizes[0].abs_diff(sizes[1]) < 1000, "{sizes:?}");
-    refused(&folder, "encode a.condyle -o b.condyle", 2, &["compressed already"]);
-    refused(&folder, "decode a.glb -o b.glb", 2, &["not compressed"]);
-    refused(&folder, "skin a.condyle --clip fly -o b.glb", 2, &["fly", "walk", "run", "idle"]);
+    folder.refuses("encode a.condyle -o b.condyle", 2, &["compressed already"]);
+    folder.refuses("decode a.glb -o b.glb", 2, &["not compressed"]);
+    folder.refuses("skin a.condyle --clip fly -o b.glb", 2, &["fly", "walk", "run", "idle"]);
 }
 
 /// How far apart the channels of two pictures are on average.
@@ -231,7 +208,7 @@ fn difference(a: &image::RgbImage, b: &image::RgbImage) -> f64 {
 
 #[test]
 fn a_mix_lies_between_its_clips() {
-    let folder = workplace();
+    let folder = Folder::with_character();
     let blend = |options: &str, to: &str| {
         folder
             .run(&format!("blend a.glb --clip walk --clip run --size 96 {options} -o {to}"))
@@ -257,7 +234,7 @@ fn a_mix_lies_between_its_clips() {
         ("--clip walk --clip fly -o a.png", ["fly", "idle"]),
         ("--clip walk --clip run --weight nan -o a.png", ["--weight", "0.5"]),
     ] {
-        refused(&folder, &format!("blend a.glb {line}"), 2, &words);
+        folder.refuses(&format!("blend a.glb {line}"), 2, &words);
     }
 }
 
@@ -282,7 +259,7 @@ fn the_report_is_one_file_and_shows_all_clips() {
 
 #[test]
 fn wrong_command_lines_and_files_are_explained() {
-    let folder = workplace();
+    let folder = Folder::with_character();
     folder.run("encode a.glb -o a.condyle").assert().success();
     folder.write("b.glb", folder.read("a.glb"));
     folder.run("encode a.glb b.glb -o both.condyle --no-document").assert().success();
@@ -307,9 +284,9 @@ fn wrong_command_lines_and_files_are_explained() {
         ("render a.glb --rest --time 1 -o c.png", &["--time", "--clip"]),
     ];
     for (line, words) in usage {
-        refused(&folder, line, 2, words);
+        folder.refuses(line, 2, words);
     }
-    refused(&folder, "skin both.condyle --model a --rest -o c.glb", 1, &["--no-document"]);
+    folder.refuses("skin both.condyle --model a --rest -o c.glb", 1, &["--no-document"]);
     let whole = folder.read("a.condyle");
     let mut broken = whole.clone();
     // The document comes last.
@@ -318,7 +295,7 @@ fn wrong_command_lines_and_files_are_explained() {
     folder.write("short.condyle", &whole[..whole.len() - 1]);
     for file in ["broken", "short"] {
         for command in [format!("skin {file}.condyle --rest -o c.glb"), format!("info {file}.condyle")] {
-            refused(&folder, &command, 1, &["encode it again"]);
+            folder.refuses(&command, 1, &["encode it again"]);
         }
         let checked = folder.session(&[&format!("check {file}.condyle")]);
         assert!(checked.contains("error") && checked.contains("exit code 1"), "{checked}");

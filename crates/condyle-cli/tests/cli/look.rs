@@ -132,7 +132,10 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
 
 #[test]
 fn help() {
-    assert_snapshot!("help", transcript(condyle().arg("--help")));
+    let help = transcript(condyle().arg("--help"));
+    assert_eq!(help.contains("bench"), cfg!(feature = "bench"), "{help}");
+    #[cfg(feature = "bench")]
+    assert_snapshot!("help", help);
     assert_snapshot!("info_help", transcript(condyle().args(["info", "--help"])));
     assert_snapshot!("check_help", transcript(condyle().args(["check", "--help"])));
     condyle().assert().code(2);

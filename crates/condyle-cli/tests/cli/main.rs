@@ -1,5 +1,6 @@
 //! The program as its users meet it: what it prints, what it writes, how it fails.
 
+#[cfg(feature = "bench")]
 mod bench;
 mod common;
 mod compare;

@@ -1,30 +1,7 @@
 //! `condyle render` and `condyle demo` as a person calls them.
 
-use std::fs;
-use std::sync::OnceLock;
-
 use crate::common::{Folder, ribbon};
-
-/// A folder with the built-in character in it.
-fn workplace() -> Folder {
-    static CHARACTER: OnceLock<Vec<u8>> = OnceLock::new();
-    let folder = Folder::new();
-    let character = CHARACTER.get_or_init(|| {
-        folder.run("demo -o out").assert().success();
-        folder.read("out/character.glb")
-    });
-    folder.write("a.glb", character);
-    folder
-}
-
-fn refused(folder: &Folder, line: &str, code: i32, words: &[&str]) {
-    let output = folder.run(line).output().expect("it runs");
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(code), "{line}: {message}");
-    for word in words {
-        assert!(message.contains(word), "{line}: {message}");
-    }
-}
+use std::fs;
 
 #[test]
 fn the_demo_writes_what_it_says() {
@@ -52,7 +29,7 @@ fn the_demo_writes_what_it_says() {
 
 #[test]
 fn pictures_have_the_size_and_the_frames_asked_for() {
-    let folder = workplace();
+    let folder = Folder::with_character();
     for (line, width, height) in [
         ("--rest -o a.png", 640, 640),
         ("--clip walk --time 0.5 --size 200x100 --skeleton -o a.PNG", 200, 100),
@@ -78,7 +55,7 @@ fn pictures_have_the_size_and_the_frames_asked_for() {
 
 #[test]
 fn a_moment_is_the_same_wherever_it_is_left_out() {
-    let folder = workplace();
+    let folder = Folder::with_character();
     for clip in ["--clip idle", "--clip idle --time 0"] {
         folder.run(&format!("render a.glb {clip} --size 32 -o {}.png", clip.len())).assert().success();
     }
@@ -103,7 +80,7 @@ fn joints_without_a_mesh_are_drawn() {
 
 #[test]
 fn the_character_is_in_the_picture_whole() {
-    let folder = workplace();
+    let folder = Folder::with_character();
     for view in ["--yaw 0 --pitch 0", "--yaw 200 --pitch 60", "--yaw -90 --pitch -30"] {
         folder
             .run(&format!("render a.glb --clip run --sheet 4 --size 160 {view} -o a.png"))
@@ -127,7 +104,7 @@ fn the_character_is_in_the_picture_whole() {
 
 #[test]
 fn wrong_command_lines_are_explained() {
-    let folder = workplace();
+    let folder = Folder::with_character();
     let usage: &[(&str, &[&str])] = &[
         ("render a.glb --rest -o a.jpg", &["a.jpg", ".png", ".gif", ".webp"]),
         ("render a.glb --rest -o nowhere/a.png", &["nowhere"]),
@@ -146,12 +123,12 @@ fn wrong_command_lines_are_explained() {
         ("render a.glb --rest --yaw nan -o a.png", &["-360"]),
     ];
     for (line, words) in usage {
-        refused(&folder, line, 2, words);
+        folder.refuses(line, 2, words);
     }
     folder.write("empty.gltf", r#"{"asset":{"version":"2.0"}}"#);
-    refused(&folder, "render empty.gltf --rest -o a.png", 1, &["empty.gltf", "nothing can be drawn"]);
+    folder.refuses("render empty.gltf --rest -o a.png", 1, &["empty.gltf", "nothing can be drawn"]);
     folder.write("file", "");
-    refused(&folder, "demo -o file", 1, &["file"]);
+    folder.refuses("demo -o file", 1, &["file"]);
     assert!(!folder.path("a.png").exists());
 }
 

@@ -1,0 +1,88 @@
+//! `condyle check`: every problem of every file.
+
+use std::path::PathBuf;
+
+use condyle_gltf::{Asset, Problem};
+
+use crate::failure::Failure;
+use crate::model::container::is_container;
+use crate::model::entries;
+use crate::model::problems::{summary, to_json};
+use crate::output::{print, print_json, progress};
+use crate::text::{counted, path_text, printable};
+
+/// List every problem of models, where it is, and how it is handled
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  condyle check fox.glb
+  condyle check models/*.glb --json | jq 'select(.usable | not).file'
+
+A file with an error cannot be used; what a warning names is repaired; a note is information only. All files are
+checked, and the exit code is 1 if any of them cannot be used. With --json each file is one line.")]
+pub(crate) struct Args {
+    /// The models: .glb, .gltf or .condyle
+    #[arg(required = true, value_name = "MODEL")]
+    models: Vec<PathBuf>,
+    /// One JSON object per file and line
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let mut unusable = 0;
+    let bar = progress(args.models.len(), "checking");
+    for model in &args.models {
+        let (usable, problems) = match Asset::open(model) {
+            _ if is_container(model) => {
+                let faults = entries::faults(model);
+                (faults.is_empty(), faults)
+            }
+            Ok(asset) => (true, asset.problems),
+            Err(refused) => (false, refused.problems),
+        };
+        unusable += usize::from(!usable);
+        bar.suspend(|| match args.json {
+            true => print_json(&to_json(model, usable, &problems).to_string()),
+            false => print(&to_text(&path_text(model), usable, &problems)),
+        })?;
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    match unusable {
+        0 => Ok(()),
+        _ => Err(Failure::Data(format!(
+            "{} of {} cannot be used; correct the errors listed above",
+            unusable,
+            counted(args.models.len(), "file", "files")
+        ))),
+    }
+}
+
+fn to_text(file: &str, usable: bool, problems: &[Problem]) -> String {
+    let verdict = if usable { "usable" } else { "cannot be used" };
+    let mut out = match problems {
+        [] => format!("{file}: no problems\n"),
+        _ => format!("{file}: {verdict}, {}\n", summary(problems)),
+    };
+    for problem in problems {
+        let severity = problem.severity.name();
+        let place = if problem.path.is_empty() { "the whole file".into() } else { printable(&problem.path) };
+        out.push_str(&format!("  {severity:<8} {place}{}\n", others(problem)));
+        out.push_str(&format!("           {}\n", printable(&problem.what)));
+        out.push_str(&format!("           -> {}\n", printable(&problem.action)));
+    }
+    out
+}
+
+/// The places of a problem other than the first, as many as fit into a line.
+fn others(problem: &Problem) -> String {
+    const SHOWN: usize = 3;
+    let shown: Vec<_> = problem.places.iter().skip(1).take(SHOWN).map(|place| printable(place)).collect();
+    let list = shown.join(", ");
+    match problem.count.saturating_sub(1) {
+        0 => String::new(),
+        more if more == shown.len() => format!(", and {list}"),
+        more => format!(", {list} and {}", counted(more - shown.len(), "more place", "more places")),
+    }
+}

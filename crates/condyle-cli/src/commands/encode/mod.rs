@@ -1,0 +1,351 @@
+//! `condyle encode`: compressed clips, with a bound on the error of every vertex.
+
+mod measure;
+mod report;
+mod row;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::ValueEnum;
+use condyle::{ContainerWriter, EncodeOptions, EntryKind, RawClip, Shell, encode};
+use condyle_gltf::ClipExporter;
+use indicatif::ProgressBar;
+use rayon::prelude::*;
+use serde_json::json;
+
+use self::measure::worst;
+use self::row::{Job, Row, Totals};
+use crate::failure::Failure;
+use crate::model::container::is_container;
+use crate::model::document::{self, too_large, warn_of_repairs};
+use crate::options::quantity::{Rate, ShellSize, parse_length, parse_rate, parse_shell};
+use crate::output::{check_destination, check_ending, print, print_json, progress, warn, write_file};
+use crate::text::{counted, millimetres, path_text, printable, size, table};
+
+/// Compress the clips of models into one file, with a bound on the error
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  condyle encode fox.glb -o fox.condyle                          to half a millimetre, if its units are metres
+  condyle encode fox.glb -o fox.condyle --height 0.6m            if the fox is 60 cm high
+  condyle encode fox.glb -o fox.condyle --error 0.1mm --report fox.html
+  condyle encode models/*.glb -o all.condyle --json | jq 'select(.clip).error_max_m'
+
+The error is measured on the decoded clip, in model space, at points that enclose all vertices of a joint: at every
+frame and at three times between each two. There neither these points nor the vertices exceed --error: a track that no
+curve fits so well is kept as authored, with a warning. At other times, if the original has keys there, the error may
+be larger; `condyle compare` measures it. Morph targets are not included.
+
+In the table, raw is 40 bytes per joint and frame, the size without compression; authored tracks are stored without
+compression. With a --rate whose frames miss keys of the original, most tracks are stored so, unless --at-samples lifts
+the bound between the frames.
+
+A length has a unit, mm, cm or m; without one it is in metres. For each model the file holds its skeleton, meshes,
+clips, and the document without animations; info, check, skin, render, blend, compare and decode read it. The same
+models give the same bytes with any number of threads.")]
+pub(crate) struct Args {
+    /// The models: .glb or .gltf
+    #[arg(required = true, value_name = "MODEL")]
+    models: Vec<PathBuf>,
+    /// Where to write
+    #[arg(short, long, value_name = "OUT.condyle")]
+    output: PathBuf,
+    /// The largest error of a vertex
+    #[arg(long, value_name = "LENGTH", default_value = "0.5mm", allow_hyphen_values = true, value_parser = parse_length)]
+    error: f64,
+    /// Frames per second; auto: the rate at which the clip was authored
+    #[arg(long, value_name = "auto|HZ", default_value = "auto", allow_hyphen_values = true, value_parser = parse_rate)]
+    rate: Rate,
+    /// The distance from the joints at which errors are measured; auto: that of the mesh, 3 cm for joints
+    /// without one
+    #[arg(long, value_name = "auto|LENGTH", default_value = "auto", allow_hyphen_values = true, value_parser = parse_shell)]
+    shell: ShellSize,
+    /// The real height of the character at rest; without it, units are metres
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = parse_length)]
+    height: Option<f64>,
+    /// Bound the error at the frames only, not between them
+    #[arg(long)]
+    at_samples: bool,
+    /// How much time to spend on making the file smaller
+    #[arg(long, value_enum, default_value_t = Effort::Normal)]
+    effort: Effort,
+    /// Leave out the document with its materials and textures; of these commands only info and check can then
+    /// read the file
+    #[arg(long)]
+    no_document: bool,
+    /// Write an HTML page with plots of every clip: error over time and by joint, size by joint
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+    /// Print one JSON object per clip and line, then one for the file
+    #[arg(long)]
+    json: bool,
+    /// How many threads to use [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Effort {
+    Fast,
+    Normal,
+    Best,
+}
+
+impl From<Effort> for condyle::Effort {
+    fn from(effort: Effort) -> Self {
+        match effort {
+            Effort::Fast => Self::Fast,
+            Effort::Normal => Self::Normal,
+            Effort::Best => Self::Best,
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let begin = Instant::now();
+    let destinations: Vec<&Path> =
+        std::iter::once(&args.output).chain(&args.report).map(PathBuf::as_path).collect();
+    let mut sources: BTreeSet<PathBuf> =
+        args.models.iter().flat_map(|path| document::sources(path, None)).collect();
+    check_ending(&args.output, "condyle", "a container")?;
+    args.report.iter().try_for_each(|to| check_ending(to, "html", "a page"))?;
+    destinations.iter().try_for_each(|to| check_destination(to, &sources))?;
+    let jobs = args.models.iter().map(|path| job(args, path)).collect::<Result<Vec<_>, _>>()?;
+    for job in &jobs {
+        sources.extend(document::sources(job.path, Some(&job.asset.document)));
+    }
+    destinations.iter().try_for_each(|to| check_destination(to, &sources))?;
+    if let Some((this, that)) = twins(&jobs) {
+        return Err(Failure::Usage(format!(
+            "{} and {} would both be named {} in the output; rename one",
+            path_text(this.path),
+            path_text(that.path),
+            printable(&this.name)
+        )));
+    }
+
+    let threads = args.threads.map_or(0, usize::from);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool =
+        pool.map_err(|e| Failure::Data(format!("threads cannot be started: {e}; use fewer with --threads")))?;
+    let all: Vec<_> =
+        jobs.iter().flat_map(|job| (0..job.asset.clips.len()).map(move |clip| (job, clip))).collect();
+    let bar = progress(PERCENT as usize * all.len(), "encoding");
+    let rows: Result<Vec<Row<'_>>, Failure> =
+        pool.install(|| all.par_iter().map(|&(job, clip)| row(job, clip, &bar)).collect());
+    bar.finish_and_clear();
+    let rows = rows?;
+
+    for row in rows.iter().filter(|row| row.encoded.measured.error_max > row.job.options.budget) {
+        let error = millimetres(row.error_max());
+        let name = printable(&row.name);
+        warn(
+            row.job.path,
+            &format!(
+                "{name} has an error of {error} mm: the bound is below the precision of f32; raise --error"
+            ),
+        );
+    }
+    for row in &rows {
+        // Only tracks of joints: scalar tracks with keys between the frames are authored in good clips too.
+        let count = row.encoded.authored.iter().filter(|target| target.joint().is_some()).count();
+        if count > 0 {
+            let (tracks, name) = (counted(count, "track is", "tracks are"), printable(&row.name));
+            warn(
+                row.job.path,
+                &format!("{name}: {tracks} kept as authored, as no curve is within the error"),
+            );
+        }
+    }
+    let bytes = container(args, &jobs, &rows)?;
+    let file = write_file(args.output.clone(), |out| out.write_all(&bytes))?;
+    if let Some(to) = &args.report {
+        let page = report::page(args.error, &rows);
+        write_file(to.clone(), |out| out.write_all(page.as_bytes()))?;
+    }
+    let took = begin.elapsed().as_secs_f64();
+    if !args.json {
+        return print(&to_text(
+            &jobs,
+            &rows,
+            &format!("{}: {}", path_text(&file.path), size(bytes.len())),
+            took,
+        ));
+    }
+    rows.iter().try_for_each(|row| print_json(&row.to_json(args.error).to_string()))?;
+    let totals = Totals::of(&rows);
+    print_json(
+        &json!({
+            "file": file.to_json(),
+            "clips": rows.len(),
+            "raw_bytes": totals.raw_bytes,
+            "bytes": totals.bytes,
+            "encode_s": took,
+        })
+        .to_string(),
+    )
+}
+
+/// Steps of the progress bar for each clip.
+const PERCENT: u64 = 100;
+
+fn job<'a>(args: &Args, path: &'a Path) -> Result<Job<'a>, Failure> {
+    if is_container(path) {
+        return Err(Failure::Usage(format!(
+            "{} is compressed already; encode the original models",
+            path_text(path)
+        )));
+    }
+    let asset = document::open(path, false)?;
+    warn_of_repairs(path, &asset);
+    if let (None, Ok(units @ (0.0..0.1 | 10.0..))) = (args.height, asset.rest_height())
+        && units > 0.0
+    {
+        warn(path, &format!("taken to be {units:.2} m high; give its real height with --height"));
+    }
+    let metres = match args.height {
+        Some(height) => {
+            let units = asset.rest_height().map_err(|e| too_large(&path_text(path), &e))?;
+            if units <= 0.0 {
+                let name = path_text(path);
+                return Err(Failure::Usage(format!(
+                    "{name} has no height at rest, so --height cannot scale it; leave --height out"
+                )));
+            }
+            height / units
+        }
+        None => 1.0,
+    };
+    let options = EncodeOptions {
+        budget: at_most(args.error / metres),
+        rate: match args.rate {
+            Rate::Authored => None,
+            Rate::Hertz(rate) => Some(rate),
+        },
+        shell: match args.shell {
+            ShellSize::Mesh => {
+                let shell = asset.shell((0.03 / metres) as f32);
+                shell.map_err(|e| {
+                    Failure::Data(format!("{}: {e}; give a distance with --shell", path_text(path)))
+                })?
+            }
+            ShellSize::Distance(distance) => Shell::Distance((distance / metres) as f32),
+        },
+        between: !args.at_samples,
+        effort: args.effort.into(),
+        ..EncodeOptions::default()
+    };
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(Job { path, name, asset, options, metres })
+}
+
+/// The largest f32 that is not above a number.
+fn at_most(number: f64) -> f32 {
+    let near = number as f32;
+    if f64::from(near) > number { near.next_down() } else { near }
+}
+
+/// Two models with the same name.
+fn twins<'a, 'b>(jobs: &'b [Job<'a>]) -> Option<(&'b Job<'a>, &'b Job<'a>)> {
+    let mut pairs =
+        jobs.iter().enumerate().flat_map(|(at, this)| jobs[..at].iter().map(move |that| (that, this)));
+    pairs.find(|(this, that)| this.name == that.name)
+}
+
+fn row<'a>(job: &'a Job<'a>, index: usize, bar: &ProgressBar) -> Result<Row<'a>, Failure> {
+    let clip = &job.asset.clips[index];
+    let name = if clip.name().is_empty() { format!("clip {index}") } else { clip.name().to_owned() };
+    let begin = Instant::now();
+    let mut shown = 0;
+    let mut tell = |done: f32| {
+        let now = (done.clamp(0.0, 1.0) * PERCENT as f32) as u64;
+        bar.inc(now.saturating_sub(shown));
+        shown = shown.max(now);
+    };
+    let encoded = encode(clip, &job.asset.skeleton, &job.options, &mut tell);
+    tell(1.0);
+    let took = begin.elapsed().as_secs_f64();
+    let failed = |e: condyle::Error| {
+        Failure::Data(format!(
+            "{}: the clip {} cannot be encoded: {e}; look at its keys with `condyle info`",
+            path_text(job.path),
+            printable(&name)
+        ))
+    };
+    let encoded = encoded.map_err(failed)?;
+    let worst = worst(&job.asset, clip, &encoded).map_err(failed)?;
+    Ok(Row { job, name, seconds: clip.duration().into(), encoded, worst, took })
+}
+
+/// The bytes of the container.
+fn container(args: &Args, jobs: &[Job<'_>], rows: &[Row<'_>]) -> Result<Vec<u8>, Failure> {
+    let mut writer = ContainerWriter::default();
+    for job in jobs {
+        let failed = |e: &dyn std::fmt::Display| Failure::Data(format!("{}: {e}", path_text(job.path)));
+        let model = writer.add_skeleton(&job.name, &job.asset.skeleton).map_err(|e| failed(&e))?;
+        for (name, mesh) in job.asset.placed_meshes().map_err(|e| failed(&e))? {
+            writer.add_mesh(name, model, &mesh, &job.asset.skeleton).map_err(|e| failed(&e))?;
+        }
+        for row in rows.iter().filter(|row| std::ptr::eq(row.job, job)) {
+            let added = writer.add(EntryKind::Clip, &row.name, Some(model), &row.encoded.bytes);
+            added.map_err(|e| failed(&e))?;
+        }
+        if !args.no_document {
+            let exporter = ClipExporter::new(&job.asset);
+            exporter.problems().iter().for_each(|problem| warn(job.path, &problem.to_string()));
+            let none: &[RawClip] = &[];
+            let document = exporter.glb(none).map_err(|e| failed(&e))?;
+            writer.add(EntryKind::Document, &job.name, Some(model), &document).map_err(|e| failed(&e))?;
+        }
+    }
+    Ok(writer.finish())
+}
+
+fn to_text(jobs: &[Job<'_>], rows: &[Row<'_>], file: &str, took: f64) -> String {
+    let several = jobs.len() > 1;
+    let headings = ["model", "clip", "raw", "encoded", "ratio", "per second", "worst, mm", "where", "tracks"];
+    let mut lines = vec![headings.map(String::from).to_vec()];
+    for row in rows {
+        lines.push(vec![
+            printable(&row.job.name),
+            printable(&row.name),
+            size(row.encoded.raw_bytes),
+            size(row.encoded.bytes.len()),
+            format!("{:.1}", row.ratio()),
+            size(row.bytes_per_second().round() as usize),
+            millimetres(row.error_max()),
+            row.place(),
+            row.encoding(),
+        ]);
+    }
+    // With a single model its column says nothing.
+    if !several {
+        lines.iter_mut().for_each(|line| drop(line.remove(0)));
+    }
+    let mut out = table(if several { "<<>>>>><<" } else { "<>>>>><<" }, lines);
+    let totals = Totals::of(rows);
+    out += &format!(
+        "\n{}: {} to {}, {:.1} to 1, error up to {} mm\n{file}, {took:.1} s\n",
+        counted(rows.len(), "clip", "clips"),
+        size(totals.raw_bytes),
+        size(totals.bytes),
+        totals.ratio(),
+        millimetres(totals.error_max),
+    );
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_never_rounded_up() {
+        for number in [1e-4, 5e-4, 0.1 / 3.0, 7.3e-9, 1.0] {
+            let found = f64::from(at_most(number));
+            assert!(found <= number && found > number * (1.0 - 2e-7), "{number}: {found}");
+        }
+    }
+}

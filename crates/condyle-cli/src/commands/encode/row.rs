@@ -1,0 +1,151 @@
+//! A clip that was encoded, and its figures.
+
+use std::path::Path;
+
+use condyle::{EncodeOptions, Encoded, JointError, Target};
+use condyle_gltf::Asset;
+use serde_json::{Value, json};
+
+use super::measure::Worst;
+use crate::text::{millimetres, printable};
+
+/// A model to encode, with its options.
+pub(super) struct Job<'a> {
+    pub(super) path: &'a Path,
+    pub(super) name: String,
+    pub(super) asset: Asset,
+    pub(super) options: EncodeOptions,
+    /// Metres per unit of the model.
+    pub(super) metres: f64,
+}
+
+/// A clip that was encoded.
+pub(super) struct Row<'a> {
+    pub(super) job: &'a Job<'a>,
+    pub(super) name: String,
+    pub(super) seconds: f64,
+    pub(super) encoded: Encoded,
+    pub(super) worst: Option<Worst>,
+    /// Seconds that the encoder needed.
+    pub(super) took: f64,
+}
+
+impl Row<'_> {
+    /// A length in units of the model, in metres.
+    pub(super) fn metres(&self, units: f32) -> f64 {
+        f64::from(units) * self.job.metres
+    }
+
+    pub(super) fn error_max(&self) -> f64 {
+        self.metres(self.encoded.measured.error_max)
+    }
+
+    /// How many tracks there are of each encoding.
+    pub(super) fn encoding(&self) -> String {
+        let named = self.encoded.encodings.iter().filter(|(_, count)| *count > 0);
+        let named = named.map(|(kind, count)| format!("{} {count}", format!("{kind:?}").to_lowercase()));
+        match named.collect::<Vec<_>>() {
+            none if none.is_empty() => "at rest".into(),
+            some => some.join(", "),
+        }
+    }
+
+    /// The joint with the largest error.
+    pub(super) fn joint(&self) -> &str {
+        let names = self.job.asset.skeleton.names();
+        names.get(self.encoded.measured.joint).map_or("", String::as_str)
+    }
+
+    /// Where and when the error is largest.
+    pub(super) fn place(&self) -> String {
+        let seconds = self.encoded.measured.seconds;
+        match &self.worst {
+            _ if self.encoded.measured.error_max == 0.0 => "nowhere".into(),
+            Some(worst) => format!(
+                "{} vertex {}, {} mm at {seconds:.3} s",
+                printable(&worst.mesh),
+                worst.vertex,
+                millimetres(worst.distance * self.job.metres)
+            ),
+            None => format!("joint {} at {seconds:.3} s", printable(self.joint())),
+        }
+    }
+
+    pub(super) fn ratio(&self) -> f64 {
+        self.encoded.raw_bytes as f64 / self.encoded.bytes.len() as f64
+    }
+
+    /// Bytes per second of motion; all bytes of a clip without duration.
+    pub(super) fn bytes_per_second(&self) -> f64 {
+        let bytes = self.encoded.bytes.len() as f64;
+        if self.seconds > 0.0 { bytes / self.seconds } else { bytes }
+    }
+
+    /// The names of the tracks kept as authored, other than steps.
+    pub(super) fn authored(&self) -> Vec<String> {
+        let joint = |joint: &u16| self.job.asset.skeleton.names()[usize::from(*joint)].clone();
+        let name = |target: &Target| match target {
+            Target::Rotation(at) => format!("rotation of {}", joint(at)),
+            Target::Translation(at) => format!("translation of {}", joint(at)),
+            Target::Scale(at) => format!("scale of {}", joint(at)),
+            Target::Weights(node) => format!("weights of node {node}"),
+            Target::Value(id) => format!("value {id}"),
+            Target::Quaternion(id) => format!("quaternion {id}"),
+        };
+        self.encoded.authored.iter().map(name).collect()
+    }
+
+    pub(super) fn to_json(&self, budget: f64) -> Value {
+        let measured = &self.encoded.measured;
+        let vertex = self.worst.as_ref().map(|worst| {
+            json!({ "mesh": worst.mesh, "vertex": worst.vertex, "error_m": worst.distance * self.job.metres })
+        });
+        let of_joint = |(name, joint): (&String, &JointError)| {
+            let error = self.metres(joint.error);
+            json!({ "joint": name, "error_max_m": error, "at_s": joint.seconds })
+        };
+        let names = self.job.asset.skeleton.names();
+        json!({
+            "model": self.job.path.to_string_lossy(),
+            "clip": self.name,
+            "joints": self.job.asset.skeleton.joint_count(),
+            "samples": measured.frames.len(),
+            "raw_bytes": self.encoded.raw_bytes,
+            "bytes": self.encoded.bytes.len(),
+            "budget_m": budget,
+            "error_max_m": self.error_max(),
+            "error_p99_m": self.metres(measured.error_p99),
+            "error_between_max_m": self.metres(measured.error_between_max),
+            "encoding": self.encoding(),
+            "encode_s": self.took,
+            "rate_hz": self.encoded.rate,
+            "joint": self.joint(),
+            "at_s": measured.seconds,
+            "vertex": vertex,
+            "authored": self.authored(),
+            "errors": names.iter().zip(&measured.joints).map(of_joint).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// The sums over all clips of a file.
+pub(super) struct Totals {
+    pub(super) raw_bytes: usize,
+    pub(super) bytes: usize,
+    /// The largest error, in metres.
+    pub(super) error_max: f64,
+}
+
+impl Totals {
+    pub(super) fn of(rows: &[Row<'_>]) -> Self {
+        Self {
+            raw_bytes: rows.iter().map(|row| row.encoded.raw_bytes).sum(),
+            bytes: rows.iter().map(|row| row.encoded.bytes.len()).sum(),
+            error_max: rows.iter().map(Row::error_max).fold(0.0, f64::max),
+        }
+    }
+
+    pub(super) fn ratio(&self) -> f64 {
+        self.raw_bytes as f64 / self.bytes.max(1) as f64
+    }
+}

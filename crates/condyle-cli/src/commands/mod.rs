@@ -1,0 +1,56 @@
+//! The subcommands, one module each.
+
+#[cfg(feature = "bench")]
+mod bench;
+mod blend;
+mod check;
+mod compare;
+mod completions;
+mod decode;
+mod demo;
+mod encode;
+mod info;
+mod papers;
+mod render;
+mod skin;
+
+use crate::failure::Failure;
+
+/// What the program is asked to do.
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    Demo(demo::Args),
+    Render(render::Args),
+    Blend(blend::Args),
+    Skin(skin::Args),
+    Info(info::Args),
+    Check(check::Args),
+    Compare(compare::Args),
+    Encode(encode::Args),
+    Decode(decode::Args),
+    Papers(papers::Args),
+    #[cfg(feature = "bench")]
+    Bench(bench::Args),
+    Completions(completions::Args),
+}
+
+impl Command {
+    /// `cli` describes the whole program, for the completions of a shell.
+    pub(crate) fn run(&self, cli: clap::Command) -> Result<(), Failure> {
+        match self {
+            Self::Demo(args) => demo::run(args),
+            Self::Render(args) => render::run(args),
+            Self::Blend(args) => blend::run(args),
+            Self::Skin(args) => skin::run(args),
+            Self::Info(args) => info::run(args),
+            Self::Check(args) => check::run(args),
+            Self::Compare(args) => compare::run(args),
+            Self::Encode(args) => encode::run(args),
+            Self::Decode(args) => decode::run(args),
+            Self::Papers(args) => papers::run(args),
+            #[cfg(feature = "bench")]
+            Self::Bench(args) => bench::run(args),
+            Self::Completions(args) => completions::run(args, cli),
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Blow's table of properties, with measured values.
+
+use condyle::reference::{
+    corrected_nlerp, eberly, log_lerp, nearer, nlerp, quat_exp, quat_log, slerp, van_waveren,
+};
+use serde_json::{Value, json};
+
+use crate::text::table;
+
+pub(super) type Rotation = [f64; 4];
+/// From the first rotation to the second.
+pub(super) type Between = fn(Rotation, Rotation, f64) -> Rotation;
+type Blend = fn(&[(Rotation, f64)]) -> Rotation;
+
+const IDENTITY: Rotation = [0.0, 0.0, 0.0, 1.0];
+const WEIGHTS: [f64; 3] = [0.5, 0.3, 0.2];
+const SAMPLES: usize = 400;
+/// Steps of the factor along a path.
+const STEPS: u32 = 64;
+
+/// A method to interpolate between two rotations, and to blend several.
+pub(crate) struct Method {
+    pub(crate) name: &'static str,
+    pub(crate) between: Between,
+    /// How it blends several in one step; `None` if it does so one after another.
+    blend: Option<Blend>,
+    /// What Blow's table 1 says: commutative, constant velocity, torque-minimal.
+    says: Option<[bool; 3]>,
+}
+
+pub(crate) const METHODS: [Method; 7] = [
+    Method { name: "slerp", between: slerp, blend: None, says: Some([false, true, true]) },
+    Method { name: "nlerp", between: nlerp, blend: Some(normalised_sum), says: Some([true, false, true]) },
+    Method {
+        name: "log-quaternion lerp",
+        between: logarithms,
+        blend: Some(exponential_mean),
+        says: Some([true, true, false]),
+    },
+    Method { name: "nlerp, one after another", between: nlerp, blend: None, says: None },
+    Method { name: "corrected nlerp", between: corrected_nlerp, blend: None, says: None },
+    Method { name: "Eberly, 8 terms", between: |a, b, t| eberly(a, b, t, 8), blend: None, says: None },
+    Method { name: "van Waveren", between: van_waveren, blend: None, says: None },
+];
+
+fn logarithms(a: Rotation, b: Rotation, t: f64) -> Rotation {
+    log_lerp(IDENTITY, a, b, t)
+}
+
+/// Nlerp of many: each is taken in the hemisphere of the identity, so that their order does not matter.
+fn normalised_sum(parts: &[(Rotation, f64)]) -> Rotation {
+    let sum = |c: usize| parts.iter().map(|(q, w)| nearer(IDENTITY, *q)[c] * w).sum::<f64>();
+    unit([sum(0), sum(1), sum(2), sum(3)])
+}
+
+fn exponential_mean(parts: &[(Rotation, f64)]) -> Rotation {
+    let logs: Vec<_> = parts.iter().map(|(q, w)| (quat_log(nearer(IDENTITY, *q)), w)).collect();
+    let sum = |c: usize| logs.iter().map(|(v, w)| v[c] * **w).sum::<f64>();
+    quat_exp([sum(0), sum(1), sum(2)])
+}
+
+fn one_after_another(between: Between, parts: &[(Rotation, f64)]) -> Rotation {
+    let mut total = 0.0;
+    parts.iter().fold(IDENTITY, |so_far, &(q, weight)| {
+        total += weight;
+        between(so_far, q, weight / total)
+    })
+}
+
+fn dot(a: Rotation, b: Rotation) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn unit(a: Rotation) -> Rotation {
+    a.map(|v| v / dot(a, a).sqrt())
+}
+
+/// The angle of the rotation from `a` to `b`, degrees.
+pub(crate) fn turn(a: Rotation, b: Rotation) -> f64 {
+    let b = nearer(a, b);
+    let length = |sign: f64| a.iter().zip(b).map(|(a, b)| (a + sign * b).powi(2)).sum::<f64>().sqrt();
+    4.0 * length(-1.0).atan2(length(1.0)).to_degrees()
+}
+
+/// The angle between `q` and the great circle through `a` and `b`, as a rotation, in degrees.
+fn off_path(a: Rotation, b: Rotation, q: Rotation) -> f64 {
+    let along = dot(a, b);
+    let upright: Rotation = std::array::from_fn(|i| b[i] - along * a[i]);
+    let upright = unit(upright);
+    let (x, y) = (dot(q, a), dot(q, upright));
+    let rest: Rotation = std::array::from_fn(|i| q[i] - x * a[i] - y * upright[i]);
+    2.0 * dot(rest, rest).sqrt().min(1.0).asin().to_degrees()
+}
+
+/// The velocity in each of `steps` parts of the path, as a ratio to that of slerp.
+pub(crate) fn velocity(between: Between, a: Rotation, b: Rotation, steps: u32) -> Vec<f64> {
+    let place = |k: u32| between(a, b, f64::from(k) / f64::from(steps));
+    (0..steps).map(|k| turn(place(k), place(k + 1)) * f64::from(steps) / turn(a, b)).collect()
+}
+
+/// The measurements of one method: the largest over all samples.
+struct Row {
+    method: &'static Method,
+    /// Between `a` to `b` and `b` to `a`, degrees.
+    swapped: f64,
+    /// Between two orders of three rotations, degrees.
+    order: f64,
+    /// The greatest velocity of a path less its smallest one, as a ratio to slerp's.
+    velocity: f64,
+    /// The distance from the shortest path, degrees.
+    torque: f64,
+}
+
+/// The table, and how it was made.
+pub(crate) struct Properties(Vec<Row>);
+
+impl Properties {
+    pub(crate) fn measure() -> Self {
+        let triples = triples();
+        Self(METHODS.iter().map(|method| row(method, &triples)).collect())
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let head =
+            ["", "swapped", "order", "commutative?", "velocity", "constant?", "off path", "torque-minimal?"];
+        let says = |row: &Row, which: usize| match row.method.says {
+            Some(says) if says[which] => "yes".into(),
+            Some(_) => "no".into(),
+            None => String::new(),
+        };
+        let rows = self.0.iter().map(|row| {
+            vec![
+                row.method.name.into(),
+                shown(row.swapped, "°"),
+                shown(row.order, "°"),
+                says(row, 0),
+                shown(100.0 * row.velocity, " %"),
+                says(row, 1),
+                shown(row.torque, "°"),
+                says(row, 2),
+            ]
+        });
+        let mut out = format!(
+            "Blow 2004, table 1, as measurements\n\
+             The largest of {SAMPLES} random triples of rotations, each within 90° of none\n"
+        );
+        out += &table("<>><><><", std::iter::once(head.map(String::from).to_vec()).chain(rows));
+        out += "\n  \
+            swapped   from a to b with t, against from b to a with 1 - t\n  \
+            order     three rotations weighted 0.5, 0.3 and 0.2, in all six orders: nlerp and logarithms mix them in one\n            \
+                      go, the others one after another, as nlerp does in the second row, and commutes no longer\n  \
+            velocity  of the fastest part of a path less that of the slowest, as a share of slerp's\n  \
+            off path  how far from the shortest one\n  \
+            ?         what Blow says. The velocity of logarithms varies with the fourth power of the angles only, but it\n            \
+                      varies, except on lines through the frame, where it is slerp\n";
+        out
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        let row = |row: &Row| {
+            let says = row.method.says.map(|says| json!({ "commutative": says[0], "constant_velocity": says[1], "torque_minimal": says[2] }));
+            json!({
+                "method": row.method.name,
+                "swapped_degrees": row.swapped,
+                "order_degrees": row.order,
+                "velocity_variation": row.velocity,
+                "off_path_degrees": row.torque,
+                "printed": says,
+            })
+        };
+        json!({ "samples": SAMPLES, "methods": self.0.iter().map(row).collect::<Vec<_>>() })
+    }
+}
+
+/// Zero where nothing but the rounding of f64 is left.
+fn shown(value: f64, unit: &str) -> String {
+    match value {
+        ..1e-7 => "0".into(),
+        ..1e-2 => format!("{value:.1e}{unit}"),
+        _ => format!("{value:.3}{unit}"),
+    }
+}
+
+fn row(method: &'static Method, triples: &[[Rotation; 3]]) -> Row {
+    let mut row = Row { method, swapped: 0.0, order: 0.0, velocity: 0.0, torque: 0.0 };
+    for &[a, b, c] in triples {
+        let velocities = velocity(method.between, a, b, STEPS);
+        let fastest = velocities.iter().copied().fold(0.0, f64::max);
+        let slowest = velocities.iter().copied().fold(f64::INFINITY, f64::min);
+        row.velocity = row.velocity.max(fastest - slowest);
+        for k in 0..=STEPS {
+            let t = f64::from(k) / f64::from(STEPS);
+            let (there, back) = ((method.between)(a, b, t), (method.between)(b, a, 1.0 - t));
+            row.swapped = row.swapped.max(turn(there, back));
+            row.torque = row.torque.max(off_path(a, b, unit(there)));
+        }
+        let parts = [(a, WEIGHTS[0]), (b, WEIGHTS[1]), (c, WEIGHTS[2])];
+        let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+        let mixed = orders.map(|order| {
+            let parts = order.map(|k| parts[k]);
+            method.blend.map_or_else(|| one_after_another(method.between, &parts), |blend| blend(&parts))
+        });
+        for other in mixed {
+            row.order = row.order.max(turn(mixed[0], other));
+        }
+    }
+    row
+}
+
+/// Rotations about any axis by up to 90°, the same in every run.
+fn triples() -> Vec<[Rotation; 3]> {
+    let mut state = 1_u64;
+    // SplitMix64.
+    let mut random = move || {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    let mut rotation = move || {
+        let (z, around, half) =
+            (2.0 * random() - 1.0, std::f64::consts::TAU * random(), std::f64::consts::FRAC_PI_4 * random());
+        let flat = (1.0 - z * z).sqrt();
+        quat_exp([flat * around.cos(), flat * around.sin(), z].map(|v| v * half))
+    };
+    (0..SAMPLES).map(|_| [rotation(), rotation(), rotation()]).collect()
+}
+
+/// Two rotations 150° apart, each 150° from the identity, where the methods differ much.
+pub(crate) fn far_pair() -> (Rotation, Rotation) {
+    let (sin, cos) = 75.0_f64.to_radians().sin_cos();
+    // Of the axes; from the product of the quaternions, which is the cosine of half of the angle between the
+    // rotations.
+    let apart = ((cos - cos * cos) / (sin * sin)).acos();
+    ([sin, 0.0, 0.0, cos], [sin * apart.cos(), sin * apart.sin(), 0.0, cos])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_measurements_agree_with_the_table_but_for_the_logarithms_velocity() {
+        for Row { method, order, velocity, torque, .. } in Properties::measure().0 {
+            let Some([commutes, constant, minimal]) = method.says else { continue };
+            assert_eq!(order < 1e-7, commutes, "{}: {order}", method.name);
+            assert_eq!(torque < 1e-7, minimal, "{}: {torque}", method.name);
+            let constant = constant && method.name != "log-quaternion lerp";
+            assert_eq!(velocity < 1e-9, constant, "{}: {velocity}", method.name);
+        }
+    }
+
+    #[test]
+    fn the_pair_of_the_plot_is_as_far_apart_as_it_says() {
+        let (a, b) = far_pair();
+        for (from, to) in [(a, b), (IDENTITY, a), (IDENTITY, b)] {
+            assert!((turn(from, to) - 150.0).abs() < 1e-9);
+        }
+    }
+}

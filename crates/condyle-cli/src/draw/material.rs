@@ -1,0 +1,480 @@
+//! Materials: base colour, its texture and the alpha mode, and no other part of glTF's materials.
+
+use std::collections::{BTreeSet, HashMap};
+use std::io::Cursor;
+use std::rc::Rc;
+
+use condyle_gltf::Document;
+use image::{DynamicImage, GenericImageView, ImageDecoder, ImageReader, Limits};
+use serde_json::Value;
+
+/// glTF 2.0, "Materials", without roughness, metalness and emission.
+pub(crate) struct Material {
+    /// Linear RGB and opacity.
+    pub factor: [f32; 4],
+    /// The image, an index of [`Materials::textures`], and the set of texture coordinates that places it.
+    pub texture: Option<usize>,
+    pub texture_set: u64,
+    /// The affine transform of texture coordinates, by `KHR_texture_transform`.
+    pub transform: [[f32; 3]; 2],
+    pub alpha: Alpha,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Alpha {
+    Opaque,
+    /// Pixels whose opacity is below this are holes.
+    Mask(f32),
+    Blend,
+}
+
+/// All materials of a document, then the default one.
+pub(crate) struct Materials {
+    list: Vec<Material>,
+    pub textures: Vec<Texture>,
+    /// Images that cannot be drawn, and why.
+    pub problems: Vec<String>,
+}
+
+impl Materials {
+    /// `shown` are the materials whose images are needed.
+    pub(crate) fn load(document: &Document, shown: &BTreeSet<usize>) -> Self {
+        let json = &document.json;
+        let texture_of = |material: &Value| {
+            let index = &material["pbrMetallicRoughness"]["baseColorTexture"]["index"];
+            entry(json, "textures", index)
+        };
+        let list = list(json, "materials");
+        let sources: BTreeSet<_> = shown
+            .iter()
+            .filter_map(|&index| Source::of(json, texture_of(list.get(index)?)).map(|source| source.data))
+            .collect();
+        let mut images = Images::new(document, sources.len());
+        let mut it = Self { list: vec![], textures: vec![], problems: vec![] };
+        for (index, material) in list.iter().enumerate() {
+            let texture = match shown.contains(&index) {
+                true => Texture::load(&mut images, texture_of(material)),
+                false => None,
+            };
+            let place = texture.is_some().then_some(it.textures.len());
+            it.textures.extend(texture);
+            it.list.push(Material::load(material, place));
+        }
+        it.list.push(Material::load(&Value::Null, None));
+        it.problems = images.problems;
+        it
+    }
+
+    pub(crate) fn get(&self, index: Option<usize>) -> &Material {
+        let last = self.list.len() - 1;
+        &self.list[index.unwrap_or(last).min(last)]
+    }
+}
+
+impl Material {
+    fn load(json: &Value, texture: Option<usize>) -> Self {
+        let surface = &json["pbrMetallicRoughness"];
+        let info = &surface["baseColorTexture"];
+        let transform = &info["extensions"]["KHR_texture_transform"];
+        let [offset_u, offset_v] = numbers(&transform["offset"], [0.0; 2]);
+        let [scale_u, scale_v] = numbers(&transform["scale"], [1.0; 2]);
+        let (sin, cos) = condyle::math::sin_cos(number(&transform["rotation"], 0.0));
+        Self {
+            factor: numbers(&surface["baseColorFactor"], [1.0; 4]),
+            texture,
+            texture_set: transform["texCoord"].as_u64().or(info["texCoord"].as_u64()).unwrap_or(0),
+            transform: [[cos * scale_u, sin * scale_v, offset_u], [-sin * scale_u, cos * scale_v, offset_v]],
+            alpha: match json["alphaMode"].as_str() {
+                Some("MASK") => Alpha::Mask(number(&json["alphaCutoff"], 0.5)),
+                Some("BLEND") => Alpha::Blend,
+                _ => Alpha::Opaque,
+            },
+        }
+    }
+}
+
+fn list<'a>(json: &'a Value, key: &str) -> &'a [Value] {
+    json[key].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The element of a list that `index` names; null if there is none.
+fn entry<'a>(json: &'a Value, key: &str, index: &Value) -> &'a Value {
+    let index = index.as_u64().and_then(|i| usize::try_from(i).ok());
+    index.and_then(|i| json[key].get(i)).unwrap_or(&Value::Null)
+}
+
+fn number(json: &Value, default: f32) -> f32 {
+    json.as_f64().map_or(default, |v| v as f32)
+}
+
+fn numbers<const N: usize>(json: &Value, default: [f32; N]) -> [f32; N] {
+    let numbers = json.as_array().filter(|list| list.len() == N);
+    numbers.map_or(default, |list| core::array::from_fn(|i| number(&list[i], default[i])))
+}
+
+/// The addressing mode beyond the edges of an image.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Wrap {
+    Repeat,
+    Clamp,
+    Mirror,
+}
+
+impl Wrap {
+    /// From the constants of OpenGL, which glTF uses.
+    fn load(json: &Value) -> Self {
+        match json.as_u64() {
+            Some(33071) => Self::Clamp,
+            Some(33648) => Self::Mirror,
+            _ => Self::Repeat,
+        }
+    }
+
+    fn apply(self, at: i64, size: i64) -> i64 {
+        match self {
+            Self::Repeat => at.rem_euclid(size),
+            Self::Clamp => at.clamp(0, size - 1),
+            Self::Mirror => {
+                let at = at.rem_euclid(2 * size);
+                at.min(2 * size - 1 - at)
+            }
+        }
+    }
+}
+
+/// Where the bytes of an image are. Images with the same bytes are decoded once.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Data<'a> {
+    View(usize),
+    Uri(&'a str),
+    Missing,
+}
+
+/// An image that a texture names.
+struct Source<'a> {
+    index: u64,
+    data: Data<'a>,
+}
+
+impl<'a> Source<'a> {
+    fn of(json: &'a Value, texture: &Value) -> Option<Self> {
+        let webp = &texture["extensions"]["EXT_texture_webp"]["source"];
+        let index = if webp.is_null() { &texture["source"] } else { webp };
+        let image = entry(json, "images", index);
+        let view = image["bufferView"].as_u64().and_then(|view| usize::try_from(view).ok());
+        let data = match (view, image["uri"].as_str()) {
+            (Some(view), _) => Data::View(view),
+            (None, Some(uri)) => Data::Uri(uri),
+            _ => Data::Missing,
+        };
+        index.as_u64().map(|index| Self { index, data })
+    }
+}
+
+/// The images of a document, each decoded once.
+struct Images<'a> {
+    document: &'a Document,
+    known: HashMap<Data<'a>, Option<Rc<[Level]>>>,
+    /// Texels along a side of an image that is kept.
+    longest_side: usize,
+    /// How many texels may still be decoded.
+    left: u64,
+    problems: Vec<String>,
+}
+
+/// The most texels decoded for all images together, and the longest side of one: a file of a few hundred
+/// bytes can state any size.
+const MAX_DECODED: u64 = 1 << 28;
+const MAX_SIDE: u32 = 4096;
+/// The most bytes of one decoded image.
+const MAX_BYTES: u64 = 4 * (MAX_SIDE as u64).pow(2);
+/// The longest side of an image that is kept: no rendered image shows more detail.
+const MAX_KEPT_SIDE: usize = 1024;
+/// The most texels kept for all images: 32 MB, and a third more for their mipmaps.
+const MAX_KEPT: usize = 1 << 23;
+
+impl<'a> Images<'a> {
+    /// The more images there are, the smaller each is kept.
+    fn new(document: &'a Document, count: usize) -> Self {
+        let share = (MAX_KEPT / count.max(1)).isqrt().max(1);
+        let longest_side = (1 << share.ilog2()).min(MAX_KEPT_SIDE);
+        Self { document, known: HashMap::new(), longest_side, left: MAX_DECODED, problems: vec![] }
+    }
+
+    fn get(&mut self, source: &Source<'a>) -> Option<Rc<[Level]>> {
+        if let Some(known) = self.known.get(&source.data) {
+            return known.clone();
+        }
+        let levels = match self.load(source.data) {
+            Ok(image) => Some(mipmaps(image, self.longest_side).into()),
+            Err(problem) => {
+                self.problems.push(format!("/images/{}: {problem}", source.index));
+                None
+            }
+        };
+        self.known.insert(source.data, levels.clone());
+        levels
+    }
+
+    fn load(&mut self, data: Data<'_>) -> Result<Level, String> {
+        match data {
+            Data::View(view) => {
+                let bytes = self.document.buffer_view(view);
+                self.decode(bytes.ok_or_else(|| format!("there is no buffer view {view}"))?)
+            }
+            Data::Uri(uri) => self.decode(&self.document.resource(uri)?),
+            Data::Missing => Err("it has neither a buffer view nor a URI".into()),
+        }
+    }
+
+    fn decode(&mut self, bytes: &[u8]) -> Result<Level, String> {
+        let unreadable = |e: &dyn std::fmt::Display| format!("the image cannot be decoded: {e}");
+        let reader =
+            ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(|e| unreadable(&e))?;
+        let mut decoder = reader.into_decoder().map_err(|e| unreadable(&e))?;
+        let (width, height) = decoder.dimensions();
+        if width == 0 || height == 0 || width.max(height) > MAX_SIDE {
+            return Err(format!(
+                "the image has {width}x{height} pixels, 1 to {MAX_SIDE} a side can be drawn"
+            ));
+        }
+        if decoder.total_bytes() > MAX_BYTES {
+            return Err(format!(
+                "the image takes {} bytes, at most {MAX_BYTES} can be drawn",
+                decoder.total_bytes()
+            ));
+        }
+        let texels = u64::from(width) * u64::from(height);
+        self.left = self.left.checked_sub(texels).ok_or("the images have too many pixels together")?;
+        let mut limits = Limits::default();
+        limits.max_alloc = Some(2 * decoder.total_bytes() + (1 << 20));
+        decoder.set_limits(limits).map_err(|e| unreadable(&e))?;
+        let image = DynamicImage::from_decoder(decoder).map_err(|e| unreadable(&e))?;
+        // Halved while it is converted, so that there is no copy at full size.
+        let half = u32::from(width.max(height) as usize > self.longest_side);
+        let at = |x: u32, y: u32| image.get_pixel(x.min(width - 1), y.min(height - 1)).0;
+        Ok(Level::new(
+            width.div_ceil(1 + half) as usize,
+            height.div_ceil(1 + half) as usize,
+            |x, y| match half {
+                0 => at(x as u32, y as u32),
+                _ => mean_of_four(|dx, dy| at(x as u32 * 2 + dx, y as u32 * 2 + dy)),
+            },
+        ))
+    }
+}
+
+/// The mipmaps of an image down to one texel, from the largest that is kept.
+fn mipmaps(image: Level, longest_side: usize) -> Vec<Level> {
+    let mut levels = vec![image];
+    while let Some(level) = levels.last().filter(|l| l.width > 1 || l.height > 1) {
+        let smaller = level.half();
+        if level.width.max(level.height) > longest_side {
+            levels.clear();
+        }
+        levels.push(smaller);
+    }
+    levels
+}
+
+fn mean_of_four(at: impl Fn(u32, u32) -> [u8; 4]) -> [u8; 4] {
+    let four = [at(0, 0), at(1, 0), at(0, 1), at(1, 1)];
+    core::array::from_fn(|k| (four.iter().map(|t| u32::from(t[k])).sum::<u32>() / 4) as u8)
+}
+
+/// An image with its mipmaps and its sampler.
+pub(crate) struct Texture {
+    levels: Rc<[Level]>,
+    wrap: [Wrap; 2],
+    nearest: bool,
+}
+
+struct Level {
+    width: usize,
+    height: usize,
+    /// sRGB and opacity.
+    texels: Vec<[u8; 4]>,
+}
+
+impl Level {
+    fn new(width: usize, height: usize, texel: impl Fn(usize, usize) -> [u8; 4]) -> Self {
+        Self { width, height, texels: (0..width * height).map(|i| texel(i % width, i / width)).collect() }
+    }
+
+    fn half(&self) -> Self {
+        let at =
+            |x: usize, y: usize| self.texels[y.min(self.height - 1) * self.width + x.min(self.width - 1)];
+        Self::new(self.width.div_ceil(2), self.height.div_ceil(2), |x, y| {
+            mean_of_four(|dx, dy| at(2 * x + dx as usize, 2 * y + dy as usize))
+        })
+    }
+}
+
+impl Texture {
+    fn load<'a>(images: &mut Images<'a>, json: &Value) -> Option<Self> {
+        let levels = images.get(&Source::of(&images.document.json, json)?)?;
+        let sampler = entry(&images.document.json, "samplers", &json["sampler"]);
+        Some(Self {
+            levels,
+            wrap: [Wrap::load(&sampler["wrapS"]), Wrap::load(&sampler["wrapT"])],
+            nearest: sampler["magFilter"].as_u64() == Some(9728),
+        })
+    }
+
+    /// The number of texels of the largest level.
+    pub(crate) fn size(&self) -> f32 {
+        (self.levels[0].width * self.levels[0].height) as f32
+    }
+
+    /// sRGB and opacity, 0 to 1, where a pixel covers this many texels of the largest level.
+    pub(crate) fn sample(&self, [u, v]: [f32; 2], texels_per_pixel: f32) -> [f32; 4] {
+        if !(u.is_finite() && v.is_finite()) {
+            return [1.0; 4];
+        }
+        let halvings = (0.5 * texels_per_pixel.max(1.0).log2()) as usize;
+        let level = &self.levels[halvings.min(self.levels.len() - 1)];
+        let texel = |x: i64, y: i64| {
+            let x = self.wrap[0].apply(x, level.width as i64) as usize;
+            let y = self.wrap[1].apply(y, level.height as i64) as usize;
+            level.texels[y * level.width + x].map(|c| f32::from(c) / 255.0)
+        };
+        let (x, y) = (u * level.width as f32, v * level.height as f32);
+        if self.nearest && halvings == 0 {
+            return texel(x.floor() as i64, y.floor() as i64);
+        }
+        let (x, y) = (x - 0.5, y - 0.5);
+        let (left, top) = (x.floor() as i64, y.floor() as i64);
+        let (right_share, low_share) = (x - x.floor(), y - y.floor());
+        let row = |y: i64| {
+            let (a, b) = (texel(left, y), texel(left.saturating_add(1), y));
+            core::array::from_fn(|k| a[k] + (b[k] - a[k]) * right_share)
+        };
+        let (high, low): ([f32; 4], [f32; 4]) = (row(top), row(top.saturating_add(1)));
+        core::array::from_fn(|k| high[k] + (low[k] - high[k]) * low_share)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two texels, black and white.
+    fn texture(wrap: Wrap, nearest: bool) -> Texture {
+        let image = Level { width: 2, height: 1, texels: vec![[0, 0, 0, 255], [255; 4]] };
+        Texture { levels: mipmaps(image, MAX_KEPT_SIDE).into(), wrap: [wrap; 2], nearest }
+    }
+
+    /// A document with one material whose texture is this image.
+    fn with_image(bytes: &[u8]) -> Materials {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.png"), bytes).unwrap();
+        let json = serde_json::json!({
+            "asset": { "version": "2.0" },
+            "materials": [{ "pbrMetallicRoughness": { "baseColorTexture": { "index": 0 } } }, {}],
+            "textures": [{ "source": 0 }],
+            "images": [{ "uri": "a.png" }],
+        });
+        let text = json.to_string();
+        let document = Document::from_slice("a", text.as_bytes(), Some(folder.path())).unwrap();
+        Materials::load(&document, &BTreeSet::from([0, 1]))
+    }
+
+    #[test]
+    fn images_are_found_and_large_or_broken_ones_refused() {
+        let png = |width, height| {
+            let picture = image::RgbImage::from_pixel(width, height, image::Rgb([10, 200, 30]));
+            crate::draw::picture::still(crate::draw::picture::Format::Png, &picture).unwrap()
+        };
+        let good = with_image(&png(3000, 2));
+        assert_eq!(
+            (good.problems.len(), good.get(Some(0)).texture, good.get(Some(1)).texture),
+            (0, Some(0), None)
+        );
+        assert_eq!(good.textures[0].levels[0].width, 750);
+        assert_eq!(good.textures[0].sample([0.3, 0.3], 1.0)[1], f32::from(200u8) / 255.0);
+        for (bytes, word) in [
+            (png(4097, 1), "4097x1"),
+            (b"not a picture".to_vec(), "cannot be decoded"),
+            (png(9, 9)[..60].to_vec(), "decoded"),
+        ] {
+            let bad = with_image(&bytes);
+            assert!(
+                bad.problems[0].starts_with("/images/0: ") && bad.problems[0].contains(word),
+                "{:?}",
+                bad.problems
+            );
+            assert_eq!(bad.get(Some(0)).texture, None);
+        }
+    }
+
+    /// 300 images of 600 x 500 texels in one buffer, each the texture of a material.
+    #[test]
+    fn only_what_is_shown_is_decoded_and_many_images_are_kept_small() {
+        let picture = image::RgbImage::from_pixel(600, 500, image::Rgb([10, 200, 30]));
+        let png = crate::draw::picture::still(crate::draw::picture::Format::Png, &picture).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.bin"), &png).unwrap();
+        let each = |of: fn(usize) -> Value| (0..300).map(of).collect::<Vec<_>>();
+        let json = |same: bool| {
+            serde_json::json!({
+                "asset": { "version": "2.0" },
+                "buffers": [{ "uri": "a.bin", "byteLength": png.len() }],
+                "bufferViews": (0..300).map(|_| serde_json::json!({ "buffer": 0, "byteLength": png.len() })).collect::<Vec<_>>(),
+                "materials": each(|i| {
+                    serde_json::json!({ "pbrMetallicRoughness": { "baseColorTexture": { "index": i } } })
+                }),
+                "textures": each(|i| serde_json::json!({ "source": i })),
+                "images": match same {
+                    true => each(|_| serde_json::json!({ "bufferView": 0 })),
+                    false => each(|i| serde_json::json!({ "bufferView": i })),
+                },
+            })
+        };
+        let load = |same, shown: &[usize]| {
+            let text = json(same).to_string();
+            let document = Document::from_slice("a", text.as_bytes(), Some(folder.path())).unwrap();
+            Materials::load(&document, &shown.iter().copied().collect())
+        };
+        let two = load(false, &[3, 299]);
+        assert_eq!(two.textures.len(), 2);
+        assert!(two.get(Some(3)).texture.is_some() && two.get(Some(4)).texture.is_none());
+        assert_eq!(two.textures[0].levels[0].width, 600);
+        let all: Vec<usize> = (0..300).collect();
+        let many = load(false, &all);
+        assert_eq!((many.textures.len(), many.problems.len()), (300, 0));
+        let texels: usize = many.textures.iter().flat_map(|t| &*t.levels).map(|l| l.texels.len()).sum();
+        assert!(texels < MAX_KEPT * 4 / 3, "{texels}");
+        let same = load(true, &all);
+        assert!(same.textures.iter().all(|t| Rc::ptr_eq(&t.levels, &same.textures[0].levels)));
+        assert_eq!(same.textures[0].levels[0].width, 600);
+    }
+
+    #[test]
+    fn edges_wrap_as_the_sampler_says() {
+        let at = |wrap, u: f32| texture(wrap, true).sample([u, 0.5], 1.0)[0];
+        for (wrap, want) in
+            [(Wrap::Repeat, [0.0, 1.0]), (Wrap::Clamp, [1.0, 0.0]), (Wrap::Mirror, [1.0, 0.0])]
+        {
+            assert_eq!([at(wrap, 1.2), at(wrap, -0.2)], want, "{wrap:?}");
+        }
+        assert_eq!(at(Wrap::Mirror, 1.7), 0.0);
+    }
+
+    #[test]
+    fn texels_blend_and_shrink() {
+        let smooth = texture(Wrap::Clamp, false);
+        assert_eq!(smooth.sample([0.5, 0.5], 1.0)[0], 0.5);
+        assert_eq!(smooth.sample([0.25, 0.5], 1.0)[0], 0.0);
+        assert_eq!(smooth.sample([0.25, 0.5], 16.0)[0], f32::from(127u8) / 255.0);
+        assert_eq!(smooth.sample([f32::NAN, 0.5], 1.0), [1.0; 4]);
+        smooth.sample([f32::MAX, f32::MIN], 1.0);
+    }
+
+    #[test]
+    fn materials_have_the_defaults_of_the_standard() {
+        let plain = Material::load(&Value::Null, None);
+        assert_eq!((plain.factor, plain.alpha), ([1.0; 4], Alpha::Opaque));
+        let mask = Material::load(&serde_json::json!({ "alphaMode": "MASK" }), None);
+        assert_eq!(mask.alpha, Alpha::Mask(0.5));
+    }
+}

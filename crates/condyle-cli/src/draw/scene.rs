@@ -1,0 +1,190 @@
+//! A clip as a still image, a contact sheet or an animation.
+
+use condyle_gltf::Asset;
+use image::{RgbImage, imageops};
+
+use super::artist::Artist;
+use super::overlay;
+use super::picture::{Format, Movie};
+use super::stage::{Bounds, Camera, Ground, View};
+use crate::failure::Failure;
+use crate::model::document::too_large;
+use crate::model::playable::Playable;
+use crate::output::progress;
+
+/// Width and height in pixels.
+pub(crate) type Size = [u32; 2];
+
+/// The default number of frames per second: each lasts a whole number of hundredths, the unit of GIF.
+pub(crate) const FPS: f64 = 25.0;
+/// How many moments of a clip are posed to find its bounds.
+const BOUNDS_SAMPLES: u16 = 24;
+
+/// `count` evenly spaced moments of a clip. The end is left out: in a clip that loops it equals the start.
+pub(crate) fn evenly(clip: Option<&Playable<'_>>, count: usize) -> Vec<f32> {
+    let (start, end) = clip.map_or((0.0, 0.0), |c| (c.start(), c.end()));
+    (0..count).map(|i| start + (end - start) * (i as f32 / count as f32)).collect()
+}
+
+/// The columns of a contact sheet: up to eight, with rows as equal as possible.
+pub(crate) fn columns(count: u32) -> u32 {
+    count.div_ceil(count.div_ceil(8))
+}
+
+/// How a pose is drawn.
+#[derive(Clone, Copy)]
+pub(crate) struct Look {
+    pub view: View,
+    pub size: Size,
+    pub skeleton: bool,
+}
+
+/// The camera of a clip, or one camera per frame of a turntable, and the ground.
+pub(crate) struct Shot {
+    cameras: Vec<Camera>,
+    ground: Ground,
+    look: Look,
+}
+
+/// An asset to draw.
+pub(crate) struct Scene<'a> {
+    name: &'a str,
+    artist: Artist<'a>,
+}
+
+impl<'a> Scene<'a> {
+    pub(crate) fn new(asset: &'a Asset) -> Result<Self, Failure> {
+        let name = asset.document.name();
+        let artist = Artist::new(asset).map_err(|e| too_large(name, &e))?;
+        Ok(Self { name, artist })
+    }
+
+    /// The images of the asset that cannot be drawn, and why.
+    pub(crate) fn problems(&self) -> &[String] {
+        self.artist.problems()
+    }
+
+    /// Places the camera so that it sees the whole clip: once, or for each of the `turns` of a turntable.
+    pub(crate) fn frame(
+        &mut self,
+        clip: Option<&Playable<'_>>,
+        look: &Look,
+        turns: usize,
+    ) -> Result<Shot, Failure> {
+        let [width, height] = look.size.map(|n| n as usize);
+        // Bounds from every side that the camera looks from; more than 32 would change nothing visible.
+        let sides = turns.min(32);
+        let around = |i: usize, of: usize| View {
+            yaw: look.view.yaw + core::f32::consts::TAU * i as f32 / of as f32,
+            ..look.view
+        };
+        let mut bounds: Vec<Bounds> =
+            (0..sides).map(|i| Bounds::new(around(i, sides), width, height)).collect();
+        let measures = if clip.is_some() { BOUNDS_SAMPLES } else { 0 };
+        for i in 0..=measures {
+            let share = f32::from(i) / f32::from(measures.max(1));
+            let seconds = clip.map_or(0.0, |c| c.start() + (c.end() - c.start()) * share);
+            self.pose(clip, seconds)?;
+            bounds.iter_mut().for_each(|b| self.artist.measure(b));
+        }
+        if !bounds[0].is_usable() {
+            return Err(Failure::Data(format!(
+                "{}: nothing can be drawn: it has no triangles and no joints, or they are too far away; \
+                 `condyle info` shows what it holds",
+                self.name
+            )));
+        }
+        let ground = Ground::new(&bounds[0]);
+        let cameras = if turns == 1 {
+            vec![bounds[0].camera(width, height)]
+        } else {
+            let round = Bounds::around(&bounds);
+            (0..turns).map(|i| round.facing(around(i, turns)).camera(width, height)).collect()
+        };
+        Ok(Shot { cameras, ground, look: *look })
+    }
+
+    fn pose(&mut self, clip: Option<&Playable<'_>>, seconds: f32) -> Result<(), Failure> {
+        self.artist
+            .pose(clip, seconds)
+            .map_err(|e| Failure::Data(format!("{}: at {seconds} s {e}; look at its keys there", self.name)))
+    }
+
+    /// Draws one moment. `turn` is the index of the camera on a turntable.
+    pub(crate) fn draw(
+        &mut self,
+        clip: Option<&Playable<'_>>,
+        seconds: f32,
+        shot: &Shot,
+        turn: usize,
+    ) -> Result<RgbImage, Failure> {
+        self.pose(clip, seconds)?;
+        let camera = &shot.cameras[turn % shot.cameras.len()];
+        let picture = self.artist.draw(camera, &shot.ground, shot.look.size, shot.look.skeleton);
+        picture.ok_or_else(|| {
+            Failure::Data(format!(
+                "{}: at {seconds} s its triangles overlap too often; \
+                 it has too many large triangles to draw",
+                self.name
+            ))
+        })
+    }
+
+    /// Draws a contact sheet: each moment is labelled with its time, the first with the name too.
+    pub(crate) fn row(
+        &mut self,
+        clip: Option<&Playable<'_>>,
+        name: &str,
+        moments: &[f32],
+        look: &Look,
+    ) -> Result<RgbImage, Failure> {
+        let shot = self.frame(clip, look, 1)?;
+        let [width, height] = look.size;
+        let columns = columns(moments.len() as u32);
+        let mut sheet = RgbImage::new(width * columns, height * (moments.len() as u32).div_ceil(columns));
+        let scale = (width.min(height) / 240).max(1);
+        let bar = progress(moments.len(), "drawing");
+        for (i, &seconds) in moments.iter().enumerate() {
+            let mut cell = self.draw(clip, seconds, &shot, 0)?;
+            let margin = 4 * scale;
+            let line = height.saturating_sub(overlay::LINE * scale + margin / 2);
+            let words = if i == 0 { format!("{name} {seconds:.2} s") } else { format!("{seconds:.2} s") };
+            let words: String = words.trim_start().chars().take(40).collect();
+            overlay::label(&mut cell, [margin, line], scale, &words, [52, 58, 68]);
+            let i = i as u32;
+            imageops::replace(&mut sheet, &cell, (i % columns * width).into(), (i / columns * height).into());
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        Ok(sheet)
+    }
+
+    /// Draws an animation and encodes it; a turntable has `turns` steps.
+    pub(crate) fn movie(
+        &mut self,
+        format: Format,
+        clip: Option<&Playable<'_>>,
+        moments: &[f32],
+        fps: f64,
+        look: &Look,
+        turns: usize,
+    ) -> Result<Vec<u8>, Failure> {
+        let shot = self.frame(clip, look, turns)?;
+        // The palette of a GIF comes before its first frame.
+        let examples = if format == Format::Gif { 6.min(moments.len()) } else { 0 };
+        let mut seen = Vec::new();
+        for i in 0..examples {
+            let at = i * moments.len() / examples;
+            seen.push(self.draw(clip, moments[at], &shot, at)?);
+        }
+        let mut movie = Movie::new(format, (look.size[0], look.size[1]), &seen)?;
+        drop(seen);
+        let bar = progress(moments.len(), "drawing");
+        for (i, &seconds) in moments.iter().enumerate() {
+            movie.push(&self.draw(clip, seconds, &shot, i)?, 1.0 / fps)?;
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        movie.finish()
+    }
+}

@@ -1,0 +1,337 @@
+//! The camera and how it is placed, the light, the ground and the shadow on it.
+
+use condyle::math::sin_cos;
+
+use crate::draw::raster::{Canvas, Corner, Lens};
+use crate::draw::vector::{Vec3, add, add_scaled, cross, dot, lerp, normalize, scale, sub};
+
+/// The tangent of half the field of view along the shorter side of the image.
+const HALF_VIEW: f32 = 0.26;
+/// The fraction of the image left free around its content.
+const MARGIN: f32 = 0.10;
+/// The direction towards the light, relative to the camera.
+const LIGHT: Vec3 = [-0.45, 0.78, 0.55];
+
+/// A perspective camera.
+#[derive(Clone)]
+pub(crate) struct Camera {
+    pub eye: Vec3,
+    /// Right, up and forward, in world space.
+    axes: [Vec3; 3],
+    pub lens: Lens,
+    /// The direction towards the light, which turns with the camera.
+    pub light: Vec3,
+}
+
+/// The direction of the camera, in radians: yaw around the vertical axis, pitch downwards.
+#[derive(Clone, Copy)]
+pub(crate) struct View {
+    pub yaw: f32,
+    pub pitch: f32,
+}
+
+impl View {
+    fn axes(self) -> [Vec3; 3] {
+        let ((sin_yaw, cos_yaw), (sin_pitch, cos_pitch)) = (sin_cos(self.yaw), sin_cos(self.pitch));
+        let ahead = [-sin_yaw * cos_pitch, -sin_pitch, -cos_yaw * cos_pitch];
+        let right = [cos_yaw, 0.0, -sin_yaw];
+        [right, cross(right, ahead), ahead]
+    }
+}
+
+/// The extent of a set of points as the camera sees it, and in world space.
+#[derive(Clone)]
+pub(crate) struct Bounds {
+    view: View,
+    /// The extent of all points to the right, left, up and down, each along a side of the view frustum: they
+    /// decide how far away the camera must be.
+    reach: [f32; 4],
+    slopes: [f32; 2],
+    pub low: Vec3,
+    pub high: Vec3,
+}
+
+impl Bounds {
+    pub(crate) fn new(view: View, width: usize, height: usize) -> Self {
+        let (width, height) = (width as f32, height as f32);
+        let shorter = width.min(height);
+        let open = HALF_VIEW * (1.0 - MARGIN);
+        // A wide image shows more at the sides; its content does not shrink.
+        let slopes = [open * width / shorter, open * height / shorter];
+        let (low, high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
+        Self { view, reach: [f32::NEG_INFINITY; 4], slopes, low, high }
+    }
+
+    pub(crate) fn add(&mut self, points: &[Vec3]) {
+        let axes = self.view.axes();
+        for &p in points.iter().filter(|p| p.iter().all(|x| x.is_finite())) {
+            let [x, y, z] = axes.map(|axis| dot(axis, p));
+            let lean = self.slopes.map(|s| s * -z);
+            for (reach, found) in
+                self.reach.iter_mut().zip([x + lean[0], lean[0] - x, y + lean[1], lean[1] - y])
+            {
+                *reach = reach.max(found);
+            }
+            self.low = core::array::from_fn(|k| self.low[k].min(p[k]));
+            self.high = core::array::from_fn(|k| self.high[k].max(p[k]));
+        }
+    }
+
+    /// Whether there are points, and none too far away to compute with.
+    pub(crate) fn is_usable(&self) -> bool {
+        (0..3).all(|k| self.high[k] - self.low[k] < 1e12 && self.low[k] <= self.high[k])
+    }
+
+    /// Bounds that are enough for all these views, with one distance and one centre.
+    pub(crate) fn around(views: &[Self]) -> Self {
+        let mut it = views[0].clone();
+        for (k, reach) in it.reach.iter_mut().enumerate() {
+            // Extents relative to the centre of the points, which the camera circles.
+            let from_middle = |v: &Self| {
+                let [right, up, ahead] = v.view.axes();
+                let middle = lerp(v.low, v.high, 0.5);
+                let lean = v.slopes[k / 2] * -dot(ahead, middle);
+                let side = dot(if k < 2 { right } else { up }, middle);
+                v.reach[k] - lean - if k % 2 == 0 { side } else { -side }
+            };
+            *reach = views.iter().map(from_middle).fold(f32::NEG_INFINITY, f32::max);
+        }
+        it.reach[0] = it.reach[0].max(it.reach[1]);
+        it.reach[1] = it.reach[0];
+        it
+    }
+
+    /// The bounds of [`Self::around`], from the direction of one of its views.
+    pub(crate) fn facing(&self, view: View) -> Self {
+        let [right, up, ahead] = view.axes();
+        let middle = lerp(self.low, self.high, 0.5);
+        let mut it = Self { view, ..self.clone() };
+        for (k, reach) in it.reach.iter_mut().enumerate() {
+            let side = dot(if k < 2 { right } else { up }, middle);
+            *reach += self.slopes[k / 2] * -dot(ahead, middle) + if k % 2 == 0 { side } else { -side };
+        }
+        it
+    }
+
+    /// The nearest camera that sees all points, for an image of this size.
+    pub(crate) fn camera(&self, width: usize, height: usize) -> Camera {
+        let axes = self.view.axes();
+        let [right, left, up, down] = self.reach;
+        let [slope_x, slope_y] = self.slopes;
+        let size = (0..3).map(|k| self.high[k] - self.low[k]).fold(1e-6, f32::max);
+        // At the distance `d` behind the origin, the rightmost point is on the edge if `right = d * slope +
+        // x`.
+        let behind = ((right + left) / (2.0 * slope_x)).max((up + down) / (2.0 * slope_y));
+        let eye = [(right - left) / 2.0, (up - down) / 2.0, -behind];
+        let eye = (0..3).fold([0.0; 3], |at, k| add_scaled(at, axes[k], eye[k]));
+        // Keeps a single point in front of the near plane.
+        let eye = add_scaled(eye, axes[2], -size * 1e-3);
+        let focal = width.min(height) as f32 / 2.0 / HALF_VIEW;
+        let [light_x, light_y, light_z] = normalize(LIGHT);
+        let flat_back = normalize([-axes[2][0], 0.0, -axes[2][2]]);
+        let light = add(add(scale(axes[0], light_x), [0.0, light_y, 0.0]), scale(flat_back, light_z));
+        Camera { eye, axes, lens: Lens { focal, near: size * 1e-3 }, light: normalize(light) }
+    }
+}
+
+impl Camera {
+    /// From world space to the camera: right, up and forward of the eye.
+    pub(crate) fn place(&self, p: Vec3) -> Vec3 {
+        let from = sub(p, self.eye);
+        self.axes.map(|axis| dot(axis, from))
+    }
+
+    /// Pixels from the centre of the image, to the right and up; `None` for a point nearer than the near
+    /// plane.
+    pub(crate) fn project(&self, p: Vec3) -> Option<[f32; 2]> {
+        let [x, y, ahead] = self.place(p);
+        let scale = self.lens.focal / ahead;
+        (ahead > self.lens.near).then_some([x * scale, y * scale])
+    }
+
+    fn ray(&self, x: f32, y: f32) -> Vec3 {
+        let [right, up, ahead] = self.axes;
+        normalize(add(scale(ahead, self.lens.focal), add(scale(right, x), scale(up, y))))
+    }
+
+    /// The light that a surface reflects to the eye. `base` is linear colour, `normal` has unit length.
+    pub(crate) fn shade(&self, base: Vec3, normal: Vec3, at: Vec3) -> Vec3 {
+        let to_eye = normalize(sub(self.eye, at));
+        // Wrapped diffuse light, as on skin and cloth.
+        let lit = ((dot(normal, self.light) + 0.15) / 1.15).max(0.0);
+        let sky = lerp([0.20, 0.19, 0.20], [0.42, 0.47, 0.56], normal[1] * 0.5 + 0.5);
+        let half = normalize(add(self.light, to_eye));
+        let gloss = dot(normal, half).max(0.0).powi(32) * 0.06;
+        let rim = (1.0 - dot(normal, to_eye).max(0.0)).powi(3) * (0.10 + 0.10 * normal[1].max(0.0));
+        core::array::from_fn(|k| {
+            soften(base[k] * (sky[k] + lit * [1.00, 0.94, 0.84][k]) + gloss * lit + rim * sky[k])
+        })
+    }
+}
+
+/// Tone mapping: linear up to a knee, then an exponential roll-off towards white.
+fn soften(light: f32) -> f32 {
+    const KNEE: f32 = 0.55;
+    if light > KNEE { KNEE + (1.0 - KNEE) * (1.0 - (-(light - KNEE) / (1.0 - KNEE)).exp()) } else { light }
+}
+
+/// The ground under a character, with a grid that shows scale and movement.
+pub(crate) struct Ground {
+    height: f32,
+    middle: Vec3,
+    /// The distance at which it has faded out.
+    radius: f32,
+    /// The distance between two lines of the grid.
+    spacing: f32,
+}
+
+/// Texels along a side of a shadow.
+const SHADOW: usize = 192;
+
+/// How much light is blocked on a square of ground around the character, 0 to 1.
+pub(crate) struct Shadow {
+    texels: Vec<f32>,
+}
+
+impl Ground {
+    pub(crate) fn new(bounds: &Bounds) -> Self {
+        let (low, high) = (bounds.low, bounds.high);
+        let middle = lerp(low, high, 0.5);
+        let extent = (0..3).map(|k| high[k] - low[k]).fold(1e-6, f32::max);
+        // One, two or five times a power of ten, so that about eight lines pass under the character.
+        let rough = extent / 6.0;
+        let power = 10f32.powf(rough.log10().floor());
+        let spacing = [5.0, 2.0, 1.0].into_iter().find(|m| m * power <= rough).unwrap_or(1.0) * power;
+        Self { height: low[1], middle, radius: extent * 1.9, spacing }
+    }
+
+    /// Where a ray from the eye meets the ground, and how far away.
+    fn hit(&self, camera: &Camera, ray: Vec3) -> Option<(Vec3, f32)> {
+        let far = (self.height - camera.eye[1]) / ray[1];
+        (far > 0.0 && far.is_finite()).then(|| (add_scaled(camera.eye, ray, far), far))
+    }
+
+    /// From world space to the square of the shadow, -1 to 1.
+    fn on_square(&self, p: Vec3) -> [f32; 2] {
+        [(p[0] - self.middle[0]) / self.radius, (p[2] - self.middle[2]) / self.radius]
+    }
+
+    /// The shadow of triangles in world space.
+    pub(crate) fn shadow(&self, light: Vec3, triangles: impl Iterator<Item = [Vec3; 3]>) -> Shadow {
+        let mut canvas = Canvas::new(SHADOW, SHADOW);
+        let lens = Lens { focal: SHADOW as f32 / 2.0, near: 0.5 };
+        for triangle in triangles {
+            let corners = triangle.map(|p| {
+                let fallen = add_scaled(p, light, -(p[1] - self.height) / light[1]);
+                let [x, y] = self.on_square(fallen);
+                Corner { at: [x, -y, 1.0], values: [] }
+            });
+            canvas.triangle(lens, &corners, |_, _| Some([1.0; 4]));
+        }
+        let mut texels: Vec<f32> = canvas.pixels().map(|p| p[0]).collect();
+        // Three box filters approximate a Gaussian.
+        for _ in 0..3 {
+            blur(&mut texels, 2);
+        }
+        Shadow { texels }
+    }
+
+    /// Draws the background and the ground with its shadow.
+    pub(crate) fn backdrop(&self, canvas: &mut Canvas, camera: &Camera, shadow: &Shadow, half_height: f32) {
+        canvas.clear(|x, y| {
+            let t = (y / half_height * 0.5 + 0.5).clamp(0.0, 1.0);
+            let wall = lerp([0.60, 0.63, 0.66], [0.80, 0.84, 0.88], t);
+            let Some((at, far)) = self.hit(camera, camera.ray(x, y)) else { return wall };
+            let off = sub(at, [self.middle[0], self.height, self.middle[2]]);
+            let fade = 1.0 - (dot(off, off) / (self.radius * self.radius)).min(1.0);
+            if fade <= 0.0 {
+                return wall;
+            }
+            // A line is at least a pixel wide; where that is too wide it gets fainter.
+            let pixel = far / camera.lens.focal;
+            let line = |x: f32| {
+                let off = (x / self.spacing - (x / self.spacing).round()).abs() * self.spacing;
+                let wide = self.spacing * 0.012 + pixel;
+                (1.0 - off / wide).max(0.0) * (self.spacing * 0.03 / wide).min(1.0)
+            };
+            let grid = line(at[0]).max(line(at[2])) * 0.5;
+            let floor = lerp([0.70, 0.71, 0.72], [0.42, 0.45, 0.49], grid);
+            let floor = lerp(floor, scale(floor, 0.42), shadow.at(self.on_square(at)));
+            lerp(wall, floor, fade * fade * (3.0 - 2.0 * fade))
+        });
+    }
+}
+
+impl Shadow {
+    fn at(&self, [x, y]: [f32; 2]) -> f32 {
+        let place = |v: f32| ((v * 0.5 + 0.5) * SHADOW as f32 - 0.5).clamp(0.0, (SHADOW - 2) as f32);
+        let (x, y) = (place(x), place(y));
+        let (column, row) = (x as usize, y as usize);
+        let (right, low) = (x - column as f32, y - row as f32);
+        let mix = |row: usize| {
+            let at = row * SHADOW + column;
+            self.texels[at] + (self.texels[at + 1] - self.texels[at]) * right
+        };
+        mix(row) + (mix(row + 1) - mix(row)) * low
+    }
+}
+
+/// The mean over a square of `2 * radius + 1` texels.
+fn blur(texels: &mut [f32], radius: usize) {
+    let mut line = [0.0; SHADOW];
+    for (stride, step) in [(SHADOW, 1), (1, SHADOW)] {
+        for start in (0..SHADOW).map(|i| i * stride) {
+            for (i, out) in line.iter_mut().enumerate() {
+                let range = i.saturating_sub(radius)..(i + radius + 1).min(SHADOW);
+                let sum: f32 = range.map(|j| texels[start + j * step]).sum();
+                *out = sum / (2 * radius + 1) as f32;
+            }
+            for (i, v) in line.iter().enumerate() {
+                texels[start + i * step] = *v;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_camera_shows_all_points_and_no_more() {
+        let points: Vec<Vec3> = (0..200)
+            .map(|i| {
+                let i = i as f32;
+                [sin_cos(i).0 * 3.0 + 50.0, sin_cos(i * 1.7).0 * 9.0, sin_cos(i * 2.3).0]
+            })
+            .collect();
+        for (yaw, pitch) in [(0.0, 0.0), (0.6, 0.2), (3.0, -0.4), (-1.5, 1.2)] {
+            for (width, height) in [(640, 640), (300, 900), (900, 300)] {
+                let mut bounds = Bounds::new(View { yaw, pitch }, width, height);
+                bounds.add(&points);
+                bounds.add(&[[f32::NAN, 0.0, 0.0]]);
+                let camera = bounds.camera(width, height);
+                let mut used = [0.0_f32; 2];
+                for &p in &points {
+                    let [x, y] = camera.project(p).expect("in front of the eye");
+                    used = [
+                        used[0].max(x.abs() * 2.0 / width as f32),
+                        used[1].max(y.abs() * 2.0 / height as f32),
+                    ];
+                }
+                let fullest = used[0].max(used[1]);
+                assert!((0.85..0.95).contains(&fullest), "{yaw} {pitch} {width}x{height}: {used:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn points_without_a_place_give_no_bounds() {
+        let mut bounds = Bounds::new(View { yaw: 0.0, pitch: 0.0 }, 10, 10);
+        assert!(!bounds.is_usable());
+        bounds.add(&[[f32::NAN; 3], [f32::INFINITY; 3]]);
+        assert!(!bounds.is_usable());
+        bounds.add(&[[1.0; 3]]);
+        assert!(bounds.is_usable());
+    }
+}

@@ -1,0 +1,111 @@
+//! Operations on 3-vectors and quaternions, for the renderer and the built-in character.
+
+use condyle::Quat;
+use condyle::math::{sin_cos, sqrt};
+
+pub(crate) type Vec3 = [f32; 3];
+
+pub(crate) fn add(a: Vec3, b: Vec3) -> Vec3 {
+    [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
+}
+
+pub(crate) fn sub(a: Vec3, b: Vec3) -> Vec3 {
+    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
+}
+
+pub(crate) fn scale(a: Vec3, s: f32) -> Vec3 {
+    a.map(|x| x * s)
+}
+
+/// `a + b * s`.
+pub(crate) fn add_scaled(a: Vec3, b: Vec3, s: f32) -> Vec3 {
+    add(a, scale(b, s))
+}
+
+pub(crate) fn lerp(a: Vec3, b: Vec3, t: f32) -> Vec3 {
+    add_scaled(a, sub(b, a), t)
+}
+
+pub(crate) fn dot(a: Vec3, b: Vec3) -> f32 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+pub(crate) fn cross(a: Vec3, b: Vec3) -> Vec3 {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+pub(crate) fn length(a: Vec3) -> f32 {
+    sqrt(dot(a, a))
+}
+
+/// Unit length; a vector too short to have a direction, or one with NaN, becomes +Y.
+pub(crate) fn normalize(a: Vec3) -> Vec3 {
+    let len = length(a);
+    if len > 1e-20 && len.is_finite() { scale(a, 1.0 / len) } else { [0.0, 1.0, 0.0] }
+}
+
+/// The product `a * b`: the rotation `b` first, then `a`.
+pub(crate) fn quat_mul(a: Quat, b: Quat) -> Quat {
+    [
+        a[3] * b[0] + a[0] * b[3] + a[1] * b[2] - a[2] * b[1],
+        a[3] * b[1] - a[0] * b[2] + a[1] * b[3] + a[2] * b[0],
+        a[3] * b[2] + a[0] * b[1] - a[1] * b[0] + a[2] * b[3],
+        a[3] * b[3] - a[0] * b[0] - a[1] * b[1] - a[2] * b[2],
+    ]
+}
+
+pub(crate) fn quat_conjugate(q: Quat) -> Quat {
+    [-q[0], -q[1], -q[2], q[3]]
+}
+
+/// Rotates a vector by a unit quaternion.
+pub(crate) fn quat_rotate(q: Quat, v: Vec3) -> Vec3 {
+    let axis = [q[0], q[1], q[2]];
+    let t = scale(cross(axis, v), 2.0);
+    add(add_scaled(v, t, q[3]), cross(axis, t))
+}
+
+/// The right-handed rotation about a unit axis.
+pub(crate) fn quat_about(axis: Vec3, radians: f32) -> Quat {
+    let (sin, cos) = sin_cos(radians * 0.5);
+    [axis[0] * sin, axis[1] * sin, axis[2] * sin, cos]
+}
+
+/// The rotation from the orthonormal axes `from` to the orthonormal axes `to`.
+pub(crate) fn quat_between(from: [Vec3; 3], to: [Vec3; 3]) -> Quat {
+    // Row r, column c of the rotation matrix: the sum over the axes of to[r] * from[c].
+    let m = |r: usize, c: usize| to.iter().zip(&from).map(|(t, f)| t[r] * f[c]).sum::<f32>();
+    let squares = [
+        1.0 + m(0, 0) - m(1, 1) - m(2, 2),
+        1.0 - m(0, 0) + m(1, 1) - m(2, 2),
+        1.0 - m(0, 0) - m(1, 1) + m(2, 2),
+        1.0 + m(0, 0) + m(1, 1) + m(2, 2),
+    ];
+    let largest = (0..4).fold(0, |best, i| if squares[i] > squares[best] { i } else { best });
+    let q = match largest {
+        0 => [squares[0], m(0, 1) + m(1, 0), m(0, 2) + m(2, 0), m(2, 1) - m(1, 2)],
+        1 => [m(0, 1) + m(1, 0), squares[1], m(1, 2) + m(2, 1), m(0, 2) - m(2, 0)],
+        2 => [m(0, 2) + m(2, 0), m(1, 2) + m(2, 1), squares[2], m(1, 0) - m(0, 1)],
+        _ => [m(2, 1) - m(1, 2), m(0, 2) - m(2, 0), m(1, 0) - m(0, 1), squares[3]],
+    };
+    let len = sqrt(q.iter().map(|x| x * x).sum());
+    q.map(|x| x / len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_between_axes_takes_each_axis_to_its_partner() {
+        let unit = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        for (axis, radians) in [(0, 0.3), (0, 3.1), (1, -2.9), (2, 3.0), (1, 1.0)] {
+            let turn = quat_about(unit[axis], radians);
+            let found = quat_between(unit, unit.map(|v| quat_rotate(turn, v)));
+            for v in unit {
+                let off = length(sub(quat_rotate(found, v), quat_rotate(turn, v)));
+                assert!(off < 1e-6, "axis {axis}, {radians} rad: off by {off}");
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! glTF documents: opening them, and what is reported about them.
+
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+
+use condyle_gltf::{Asset, Document, Primitive, Refused, Severity};
+
+use super::problems;
+use crate::failure::Failure;
+use crate::output::{print_json, warn};
+use crate::text::{counted, path_text, printable};
+
+/// With `json`, a document that cannot be used is also described on standard output, as `check` does.
+pub(crate) fn open(path: &Path, json: bool) -> Result<Asset, Failure> {
+    Asset::open(path).map_err(|refused| {
+        let described = match json {
+            true => print_json(&format!("{:#}", problems::to_json(path, false, &refused.problems))),
+            false => Ok(()),
+        };
+        described.err().unwrap_or_else(|| refusal(path, &refused))
+    })
+}
+
+/// The failure for a document that cannot be used.
+pub(super) fn refusal(path: &Path, refused: &Refused) -> Failure {
+    let problems = refused.problems.iter().map(|p| format!("\n  {}", printable(&p.to_string())));
+    Failure::Data(format!("{} cannot be used{}", path_text(path), problems.collect::<String>()))
+}
+
+/// The failure for an asset with more joints, vertices or bytes than a stage can take.
+pub(crate) fn too_large(file: &str, error: &dyn Display) -> Failure {
+    Failure::Data(format!("{file}: {error}; reduce the model to what you need"))
+}
+
+/// Warns that something in the document was repaired.
+pub(crate) fn warn_of_repairs(path: &Path, asset: &Asset) {
+    let repairs = asset.problems.iter().filter(|p| p.severity == Severity::Warning).count();
+    if repairs > 0 {
+        let faults = counted(repairs, "fault was", "faults were");
+        warn(path, &format!("{faults} repaired; `condyle check {}` lists them", path_text(path)));
+    }
+}
+
+/// The files that a model is read from, as canonical paths: none of them may be overwritten. Until the model
+/// is open, only its own path is known.
+pub(crate) fn sources(model: &Path, document: Option<&Document>) -> BTreeSet<PathBuf> {
+    let mut files: BTreeSet<PathBuf> = document.map(Document::files).into_iter().flatten().collect();
+    files.extend(model.canonicalize());
+    files
+}
+
+/// The triangles of a primitive: by its indices, or by the order of its vertices if it has none. Points and
+/// lines have no triangles.
+pub(crate) fn triangles(primitive: &Primitive) -> impl ExactSizeIterator<Item = [u32; 3]> + '_ {
+    let indices = primitive.mesh.indices().as_chunks().0;
+    let count = match (primitive.drawable, indices.is_empty()) {
+        (false, _) => 0,
+        (true, true) => primitive.mesh.vertex_count() / 3,
+        (true, false) => indices.len(),
+    };
+    let in_order = |i: usize| [0, 1, 2].map(|k| 3 * i as u32 + k);
+    (0..count).map(move |i| indices.get(i).copied().unwrap_or_else(|| in_order(i)))
+}

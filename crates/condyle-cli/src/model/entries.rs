@@ -1,0 +1,93 @@
+//! The entries of a container: each is read, and described or reported.
+
+use std::collections::{HashMap, hash_map};
+use std::path::Path;
+
+use condyle::{Clip, Container, Entry, EntryKind, Skeleton};
+use condyle_gltf::{Problem, Severity};
+
+/// An entry, with what its content says.
+pub(crate) struct Described<'a> {
+    pub(crate) entry: Entry<'a>,
+    pub(crate) content: Content<'a>,
+}
+
+pub(crate) enum Content<'a> {
+    Skeleton { joints: usize },
+    Mesh { vertices: usize, triangles: usize },
+    Clip(Clip<'a>),
+    Other,
+}
+
+/// The skeletons read so far, by entry: any number of meshes may refer to one.
+#[derive(Default)]
+pub(crate) struct Skeletons(HashMap<usize, Skeleton>);
+
+impl Skeletons {
+    fn get(&mut self, container: &Container<'_>, entry: usize) -> Result<&Skeleton, condyle::Error> {
+        match self.0.entry(entry) {
+            hash_map::Entry::Occupied(known) => Ok(known.into_mut()),
+            hash_map::Entry::Vacant(new) => Ok(new.insert(container.skeleton(entry)?)),
+        }
+    }
+}
+
+impl<'a> Described<'a> {
+    pub(crate) fn new(
+        container: &Container<'a>,
+        entry: Entry<'a>,
+        skeletons: &mut Skeletons,
+    ) -> Result<Self, condyle::Error> {
+        let content = match (entry.kind, entry.model) {
+            (EntryKind::Skeleton, _) => {
+                Content::Skeleton { joints: skeletons.get(container, entry.index)?.joint_count() }
+            }
+            (EntryKind::Mesh, Some(model)) => {
+                let placed = container.mesh(entry.index, skeletons.get(container, model)?)?;
+                let (vertices, indices) = (placed.mesh.vertex_count(), placed.mesh.indices().len());
+                let corners = if indices > 0 { indices } else { vertices };
+                Content::Mesh { vertices, triangles: if placed.drawable { corners / 3 } else { 0 } }
+            }
+            (EntryKind::Clip, _) => Content::Clip(Clip::from_bytes(container.clip(entry.index)?)?),
+            _ => {
+                container.data(entry.index)?;
+                Content::Other
+            }
+        };
+        Ok(Self { entry, content })
+    }
+
+    pub(crate) fn kind(&self) -> String {
+        match self.entry.kind {
+            EntryKind::Skeleton => "skeleton".into(),
+            EntryKind::Mesh => "mesh".into(),
+            EntryKind::Clip => "clip".into(),
+            EntryKind::Document => "document".into(),
+            other => format!("kind {}", u32::from(other)),
+        }
+    }
+}
+
+/// The problems of a container: of the file as a whole, or of its entries.
+pub(crate) fn faults(path: &Path) -> Vec<Problem> {
+    let fault = |path: String, what: String| Problem {
+        severity: Severity::Error,
+        places: vec![path.clone()],
+        path,
+        count: 1,
+        what,
+        action: "the file cannot be used; encode it again".into(),
+    };
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) => return vec![fault(String::new(), format!("the file cannot be read: {error}"))],
+    };
+    let container = match Container::from_bytes(&bytes) {
+        Ok(container) => container,
+        Err(error) => return vec![fault(String::new(), error.to_string())],
+    };
+    let mut skeletons = Skeletons::default();
+    let lines =
+        container.entries().map(|entry| (entry.index, Described::new(&container, entry, &mut skeletons)));
+    lines.filter_map(|(at, line)| Some(fault(format!("/entries/{at}"), line.err()?.to_string()))).collect()
+}

@@ -1,0 +1,5 @@
+//! Options that several subcommands take.
+
+pub(crate) mod numerics;
+pub(crate) mod quantity;
+pub(crate) mod source;

@@ -1,0 +1,57 @@
+//! `--isa` and `--numeric`: the instruction set and the rounding of the kernels.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use condyle::{Dispatch, Isa, Numeric};
+
+use crate::failure::Failure;
+
+/// How the kernels compute. The environment variables CONDYLE_ISA and CONDYLE_NUMERIC set the same.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Computation")]
+pub(crate) struct Numerics {
+    /// Rounding: `fast`, or `portable` for the same bits on every machine
+    #[arg(long, value_name = "fast|portable")]
+    numeric: Option<Numeric>,
+    #[arg(long, value_name = "NAME", help = isa_help())]
+    isa: Option<Isa>,
+}
+
+impl Numerics {
+    /// Makes this the default of the whole process.
+    pub(crate) fn apply(&self) -> Result<Dispatch, Failure> {
+        let isa = match self.isa {
+            Some(isa) => isa,
+            None => from_env("CONDYLE_ISA")?.unwrap_or_else(Isa::best),
+        };
+        let numeric = match self.numeric {
+            Some(numeric) => numeric,
+            None => from_env("CONDYLE_NUMERIC")?.unwrap_or_default(),
+        };
+        let dispatch = Dispatch::new(isa, numeric).ok_or_else(|| {
+            let have: Vec<_> = Isa::all().map(Isa::name).collect();
+            Failure::Usage(format!(
+                "this machine does not have {isa}; choose with --isa from {}",
+                have.join(", ")
+            ))
+        })?;
+        dispatch.set_default();
+        Ok(dispatch)
+    }
+}
+
+/// With the names of all instruction sets, which the library lists when it refuses a name.
+fn isa_help() -> String {
+    let names = match "".parse::<Isa>() {
+        Err(condyle::Error::UnknownName { expected }) => expected,
+        _ => "one by name",
+    };
+    format!("Instruction set: {names} [default: the best this machine has]")
+}
+
+fn from_env<T: FromStr<Err: Display>>(variable: &str) -> Result<Option<T>, Failure> {
+    let Some(name) = std::env::var_os(variable) else { return Ok(None) };
+    let found = name.to_string_lossy().parse();
+    found.map(Some).map_err(|e| Failure::Usage(format!("{variable}={}: {e}", name.display())))
+}
