@@ -2,18 +2,18 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::Arc;
 
-use condyle::{Affine, Error, RawClip, Skeleton, Skin, SkinnedMesh};
+use condyle::{Affine, Error, RawClip, Skeleton, Skin};
 
 use crate::accessor::Accessors;
 use crate::attributes::{self, Faulty};
 use crate::clips::{self, Targets};
 use crate::document::Document;
 use crate::json::Json;
+use crate::meshes::{self, Primitive};
 use crate::problem::{Problem, Problems, REFUSED, Refused, Severity};
 use crate::scene::{self, Scene};
-use crate::{appearance, meshes, skeleton, skins};
+use crate::{appearance, skeleton, skins};
 
 /// A document with everything in it that moves.
 #[derive(Debug, Clone)]
@@ -66,19 +66,6 @@ pub enum Placement {
     Joint(u16),
     /// Nothing: this matrix takes it to world space.
     Fixed(Affine),
-}
-
-/// A part of a mesh with one material.
-#[derive(Debug, Clone)]
-pub struct Primitive {
-    /// Its place in the mesh's list of primitives.
-    pub index: usize,
-    /// The document's material.
-    pub material: Option<usize>,
-    /// The vertices; instances of one mesh share them.
-    pub mesh: Arc<SkinnedMesh>,
-    /// Whether it consists of triangles. Points and lines have vertices too, but nothing to fill.
-    pub drawable: bool,
 }
 
 impl Asset {

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use condyle::{Influences, MorphTarget, SkinnedMesh, Vertices};
 
-use crate::accessor::Accessors;
-use crate::asset::Primitive;
+use crate::accessor::{Accessors, check_finite};
 use crate::format::{Component, Format, Shape, Usage};
 use crate::influences::{self, check_count};
 use crate::json::Json;
@@ -44,6 +43,19 @@ const INDICES: Usage = Usage {
     formats: &[Format::plain(Component::U8), Format::plain(Component::U16), Format::plain(Component::U32)],
     quantized: &[],
 };
+
+/// A part of a mesh with one material.
+#[derive(Debug, Clone)]
+pub struct Primitive {
+    /// Its place in the mesh's list of primitives.
+    pub index: usize,
+    /// The document's material.
+    pub material: Option<usize>,
+    /// The vertices; instances of one mesh share them.
+    pub mesh: Arc<SkinnedMesh>,
+    /// Whether it consists of triangles. Points and lines have vertices too, but nothing to fill.
+    pub drawable: bool,
+}
 
 /// How many morph targets each mesh has: as many as its first primitive.
 pub(crate) fn morph_target_counts(root: &Json<'_>) -> Vec<usize> {
@@ -158,12 +170,6 @@ fn optional<const N: usize>(
     let values = accessor.vectors::<N>(problems)?;
     check_finite(values.as_flattened(), place, problems)?;
     Some(values)
-}
-
-pub(crate) fn check_finite(values: &[f32], place: &Json<'_>, problems: &mut Problems) -> Option<()> {
-    let broken = values.iter().filter(|v| !v.is_finite()).count();
-    problems.counted(Severity::Error, &place.path, broken, "a number is NaN or infinite", REFUSED);
-    (broken == 0).then_some(())
 }
 
 /// A word about `min` and `max` of positions in f32 that are missing or wrong. Condyle does without them.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use condyle::{Error, MeshPlacement, MorphTarget, PlacedMesh, SkinnedMesh, Vertices};
 use serde_json::Value;
 
-use crate::{Asset, Instance, Placement, Primitive};
+use crate::asset::{Asset, Instance, Placement};
+use crate::meshes::Primitive;
 
 /// Bytes that copies of meshes may take beyond those of the meshes themselves. A few hundred can ask for a mesh at a
 /// million nodes.

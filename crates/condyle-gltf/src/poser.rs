@@ -8,7 +8,10 @@ use condyle::{
     local_to_model, morph, palette, skin,
 };
 
-use crate::{Asset, Placement, PoseSource, PosedScene, Primitive};
+use crate::asset::{Asset, Placement};
+use crate::export::PosedScene;
+use crate::meshes::Primitive;
+use crate::pose_source::PoseSource;
 
 /// Bytes that posing may take beyond those of the meshes themselves. A few hundred can ask for a mesh at a
 /// million nodes.

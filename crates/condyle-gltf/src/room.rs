@@ -2,7 +2,8 @@
 
 use condyle::{Affine, Error, NormalRule, Shell, Skin};
 
-use crate::{Asset, Placement, Poser};
+use crate::asset::{Asset, Placement};
+use crate::poser::Poser;
 
 impl Asset {
     /// From the lowest skinned vertex of the rest pose to the highest, along +Y and in the document's units; of the joints where
