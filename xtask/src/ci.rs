@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use crate::step::{Log, Outcome, Step, Stop};
-use crate::{asm, bench, features, fuzz, levels, lint, miri, readme, targets, validator};
+use crate::{asm, bench, features, fuzz, levels, lint, miri, readme, targets, testdata, validator};
 
 /// Steps that need what a machine may well not have: skipped without blame even by `--strict`.
 const OPTIONAL: [&str; 3] = ["references", "msrv", "miri"];
@@ -23,6 +23,7 @@ fn steps() -> Vec<Step> {
         miri::steps(),
         asm::steps(),
         bench::steps(),
+        testdata::steps(),
         validator::steps(),
         fuzz::steps(),
     ];
