@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::asset::{Asset, Instance, Placement};
 use crate::meshes::Primitive;
 
-/// Bytes that copies of meshes may take beyond those of the meshes themselves. A few hundred can ask for a mesh at a
-/// million nodes.
+/// Bytes that copies of meshes may take beyond those of the meshes themselves: a document of a few hundred bytes can show
+/// one mesh at a million nodes.
 const MOST_ADDED: usize = 64 << 20;
 
 impl Asset {

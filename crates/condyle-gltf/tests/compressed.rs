@@ -1,4 +1,4 @@
-//! Every clip of every reference character, compressed: no error above what was asked for, and vertices where they belong.
+//! Every clip of every model, compressed: no error above what was asked for, and vertices where they belong.
 
 #[path = "common/suite.rs"]
 mod suite;
