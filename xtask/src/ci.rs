@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::step::{Log, Outcome, Step, Stop};
-use crate::{asm, bench, features, fuzz, levels, lint, miri, readme, targets, validator};
+use crate::{asm, bench, features, fuzz, levels, lint, miri, readme, targets, testdata, validator};
 
 /// Steps that need what a machine may well not have: skipped without blame even by `--strict`.
 const OPTIONAL: [&str; 3] = ["references", "msrv", "miri"];
@@ -24,6 +24,7 @@ fn steps() -> Vec<Step> {
         levels::steps(),
         features::steps(),
         bench::steps(),
+        testdata::steps(),
         validator::steps(),
         asm::steps(),
         fuzz::steps(),

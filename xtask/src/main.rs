@@ -13,6 +13,7 @@ mod readme;
 mod step;
 mod tables;
 mod targets;
+mod testdata;
 mod tests;
 mod validator;
 

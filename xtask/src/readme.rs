@@ -1,5 +1,5 @@
-//! The two commands that the README begins with, read from it so that they cannot diverge, and what the tests leave out
-//! without a word where the reference models are missing.
+//! The two commands that the README begins with, read from it so that they cannot diverge, and whether the
+//! tests had the reference models.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ fn command(log: &mut Log, index: usize) -> Result<(), Stop> {
     log.run(&mut cargo(subcommand, args.split_whitespace()))
 }
 
-/// Whether the tests had reference models to compare with: without them they pass.
+/// Whether the tests had reference models to compare with: without them they are ignored.
 fn references(_: &mut Log) -> Outcome {
     let folder = crate::root().join("../shared/models");
     let count = std::fs::read_dir(folder).map_or(0, |files| {

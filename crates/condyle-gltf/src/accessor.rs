@@ -401,6 +401,13 @@ fn component(owner: &Json<'_>, problems: &mut Problems) -> Option<Component> {
     component
 }
 
+/// An error where a number of `values`, decoded from the accessor that `place` names, is NaN or infinite.
+pub(crate) fn check_finite(values: &[f32], place: &Json<'_>, problems: &mut Problems) -> Option<()> {
+    let broken = values.iter().filter(|v| !v.is_finite()).count();
+    problems.counted(Severity::Error, &place.path, broken, "a number is NaN or infinite", REFUSED);
+    (broken == 0).then_some(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,23 +2,23 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::Arc;
 
-use condyle::{Affine, Error, RawClip, Skeleton, Skin, SkinnedMesh};
+use condyle::{Affine, Error, RawClip, Skeleton, Skin};
 
 use crate::accessor::Accessors;
 use crate::attributes::{self, Faulty};
 use crate::clips::{self, Targets};
 use crate::document::Document;
 use crate::json::Json;
+use crate::meshes::{self, Primitive};
 use crate::problem::{Problem, Problems, REFUSED, Refused, Severity};
 use crate::scene::{self, Scene};
-use crate::{appearance, meshes, skeleton, skins};
+use crate::{appearance, skeleton, skins};
 
 /// A document with everything in it that moves.
 #[derive(Debug, Clone)]
 pub struct Asset {
-    /// What the rest was read from.
+    /// The document that the rest was read from.
     pub document: Document,
     /// One skeleton for all of the document: the joints of all skins, the nodes whose mesh moves with an
     /// animated node or a joint, and all ancestors of these.
@@ -29,9 +29,9 @@ pub struct Asset {
     pub skins: Vec<Skin>,
     /// One for each node that carries a mesh, by rising node index.
     pub instances: Vec<Instance>,
-    /// All oddities, none of which prevents use: warnings first, then notes.
+    /// Everything odd about the document that does not keep it from being used: warnings first, then notes.
     pub problems: Vec<Problem>,
-    /// What the exporter leaves out.
+    /// Attributes that the exporter leaves out.
     pub(crate) faulty: Vec<Faulty>,
     /// Meshes that no node shows and that the exporter leaves out, by rising index.
     pub(crate) faulty_meshes: Vec<usize>,
@@ -52,7 +52,7 @@ pub struct Instance {
     pub placement: Placement,
     /// One weight for each morph target: the node's, else the mesh's, else zeros.
     pub morph_weights: Vec<f32>,
-    /// The parts of the mesh that have vertices.
+    /// The primitives of the mesh that have vertices.
     pub primitives: Vec<Primitive>,
 }
 
@@ -61,24 +61,10 @@ pub struct Instance {
 pub enum Placement {
     /// A skin: an index into [`Asset::skins`]. The node's own transform has no effect.
     Skin(usize),
-    /// It follows a joint of the skeleton as a whole: to be skinned with a palette of that joint's matrix
-    /// alone.
+    /// A joint that the whole mesh follows rigidly: skin it with a palette of that joint's matrix alone.
     Joint(u16),
-    /// Nothing: this matrix takes it to world space.
+    /// Nothing: it stays where this matrix puts it in world space.
     Fixed(Affine),
-}
-
-/// A part of a mesh with one material.
-#[derive(Debug, Clone)]
-pub struct Primitive {
-    /// Its place in the mesh's list of primitives.
-    pub index: usize,
-    /// The document's material.
-    pub material: Option<usize>,
-    /// The vertices; instances of one mesh share them.
-    pub mesh: Arc<SkinnedMesh>,
-    /// Whether it consists of triangles. Points and lines have vertices too, but nothing to fill.
-    pub drawable: bool,
 }
 
 impl Asset {
@@ -96,7 +82,7 @@ impl Asset {
         self.clips.iter().find(|clip| clip.name() == name)
     }
 
-    /// Takes out of a document what moves.
+    /// Reads everything that moves from a document.
     ///
     /// # Errors
     /// [`Refused`] with everything that is wrong with the document.
@@ -120,14 +106,14 @@ impl Asset {
         }
     }
 
-    /// The same model on a skeleton that was made from the same document while it had other animations: as a container keeps
-    /// both. Whether a mesh moves as a whole depends on them.
+    /// The same model on another skeleton of the same document, built when it had other animations: a container stores that
+    /// skeleton beside a document without animations, and which nodes become joints depends on the animations.
     ///
-    /// What of the skeleton's own clips there was goes.
+    /// The asset's own clips are dropped.
     ///
     /// # Errors
-    /// [`Error::Index`] if the skeleton has no joint for a node that this asset's has one for, or one for a node that the document does not
-    /// have: it was made from another document.
+    /// [`Error::Index`] if `skeleton` was made from another document: it lacks a joint of this asset's skeleton, or has
+    /// a joint for a node that the document does not have.
     pub fn on_skeleton(mut self, skeleton: Skeleton) -> Result<Self, Error> {
         let count = self.document.json["nodes"].as_array().map_or(0, Vec::len);
         let beyond = skeleton.nodes().iter().enumerate().find(|(_, node)| **node as usize >= count);
@@ -161,7 +147,7 @@ impl Asset {
 
 type Parts = (Skeleton, Vec<RawClip>, Vec<Skin>, (Vec<Instance>, Vec<usize>), Vec<Faulty>);
 
-/// Reads on after an error as far as it can, so that all are found.
+/// Goes on after an error as far as it can, so that one run reports them all.
 fn load(document: &Document, problems: &mut Problems) -> Option<Parts> {
     let root = Json::root(&document.json);
     appearance::check(document, problems);
@@ -184,7 +170,7 @@ fn load(document: &Document, problems: &mut Problems) -> Option<Parts> {
     Some((skeleton, clips, skins?, instances, faulty))
 }
 
-/// The instances, and the faulty ones of the meshes that no node shows.
+/// The instances, and which of the meshes that no node shows are faulty.
 fn load_instances(
     root: &Json<'_>,
     targets: &Targets<'_>,
@@ -196,7 +182,7 @@ fn load_instances(
     let nodes = root.list("nodes", &mut Problems::unheard());
     let materials = root.count("materials");
     let global = targets.scene.global();
-    // Instances share what is the same: by mesh and whether it is skinned, by mesh, by mesh and skin.
+    // Each is loaded or checked once: vertices per mesh and whether it is skinned, weights per mesh, joints per mesh and skin.
     let mut loaded: HashMap<(usize, bool), Vec<Primitive>> = HashMap::new();
     let mut mesh_weights: HashMap<usize, Vec<f32>> = HashMap::new();
     let mut checked: HashSet<(usize, usize)> = HashSet::new();
@@ -208,7 +194,7 @@ fn load_instances(
         let primitives =
             entry.or_insert_with(|| meshes::load(json, it.skin.is_some(), materials, accessors, problems));
         let morph_target_count = targets.morph_targets[mesh];
-        // Many nodes may show one mesh of many parts.
+        // Many nodes may show one mesh of many primitives.
         let size = primitives.len() * size_of::<Primitive>() + morph_target_count * size_of::<f32>();
         problems.afford(&format!("/nodes/{node}/mesh"), size)?;
         if let Some(skin) = it.skin
@@ -254,7 +240,7 @@ fn load_instances(
     Some((instances, faulty))
 }
 
-/// An error where a vertex follows a joint that its skin does not have. Only weights above zero were kept.
+/// Reports vertices that follow a joint which their skin does not have. Zero weights were dropped on import.
 fn check_joints(
     mesh: &Json<'_>,
     primitives: &[Primitive],
@@ -274,7 +260,7 @@ fn check_joints(
     }
 }
 
-/// The weights that a node or mesh states, else zeros.
+/// The morph weights that a node or mesh states, or zeros.
 fn morph_weights(owner: &Json<'_>, count: usize, problems: &mut Problems) -> Vec<f32> {
     let stated = owner.numbers("weights", problems).unwrap_or_default();
     let mut weights: Vec<f32> = stated.into_iter().map(|w| w as f32).collect();

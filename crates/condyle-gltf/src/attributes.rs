@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::accessor::Accessors;
+use crate::accessor::{Accessors, check_finite};
 use crate::format::{Component, Format, Shape, Usage};
 use crate::influences::check_count;
 use crate::json::Json;
-use crate::meshes::check_finite;
 use crate::problem::Problems;
 
 const FRACTIONS: &[Format] =

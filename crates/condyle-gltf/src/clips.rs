@@ -25,10 +25,10 @@ const VECTORS: Usage =
     Usage { shape: Shape::Vec3, formats: &[Format::plain(Component::F32)], quantized: &[] };
 const WEIGHTS: Usage = Usage { shape: Shape::Scalar, formats: &FRACTIONS, quantized: &[] };
 
-/// How far from unit length the rounding of a file's numbers, 8-bit integers at worst, takes a rotation.
+/// How far from unit length rounding alone can leave a rotation; normalised 8-bit integers are the worst.
 const ROUNDING: f64 = 1e-2;
 
-/// What the clips' channels may point at.
+/// What channels may target.
 pub(crate) struct Targets<'a> {
     pub(crate) scene: &'a Scene,
     pub(crate) joint_of_node: &'a [Option<u16>],
@@ -79,14 +79,14 @@ pub(crate) fn load(
     list.iter().enumerate().filter_map(clip).collect()
 }
 
-/// The keys of an input accessor, as far as they are of use.
+/// The usable keys of an input accessor.
 #[derive(Clone)]
 struct Keys {
-    /// In the clip's list of timelines.
+    /// Index of the clip's timeline.
     timeline: usize,
     /// How many the accessor holds.
     stored: usize,
-    /// Where each kept key stands in the accessor, unless all are kept in their order.
+    /// The index in the accessor of each key that is kept; `None` if all are, in order.
     chosen: Option<Rc<[usize]>>,
 }
 
@@ -134,7 +134,7 @@ impl Loader<'_> {
         tracks
     }
 
-    /// What a channel drives; `None`, with a word about it, if that is nothing that moves here.
+    /// What a channel drives; `None`, and a report, if nothing here moves with it.
     fn target(&self, channel: &Json<'_>, problems: &mut Problems) -> Option<Target> {
         const IGNORED: &str = "the channel is ignored";
         let json = channel.require("target", problems)?;

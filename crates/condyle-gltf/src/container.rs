@@ -91,7 +91,7 @@ fn chunks<'a>(bytes: &'a [u8], problems: &mut Problems) -> Option<(&'a [u8], Opt
         rest = after;
     }
     if !rest.is_empty() {
-        problems.warning("", format!("{} bytes are left behind the last chunk", rest.len()), "ignored");
+        problems.warning("", format!("{} bytes follow the last chunk", rest.len()), "ignored");
     }
     if json.is_none() {
         problems.error("", "the .glb file has no JSON chunk");

@@ -261,7 +261,7 @@ fn range(view: &Json<'_>, buffers: &[Buffer], problems: &mut Problems) -> Option
         Some(end) => {
             if let Some(declared) = buffers[index].declared.filter(|&declared| end > declared) {
                 let what = format!("ends at byte {end}, but buffer {index} declares {declared} bytes");
-                problems.warning(&view.path, what, "read from the data behind the buffer's end");
+                problems.warning(&view.path, what, "read from the data after the buffer's end");
             }
             Some((index, start, end))
         }

@@ -16,7 +16,8 @@ use serde_json::Value;
 
 use self::bin::{ARRAY_BUFFER, Bin};
 use self::still::{BakedPrimitive, MovingNode};
-use crate::{Asset, Problem};
+use crate::asset::Asset;
+use crate::problem::Problem;
 
 pub use self::clips::ClipExporter;
 

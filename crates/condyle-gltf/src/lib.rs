@@ -50,9 +50,10 @@ mod skins;
 mod testing;
 mod uri;
 
-pub use asset::{Asset, Instance, Placement, Primitive};
+pub use asset::{Asset, Instance, Placement};
 pub use document::Document;
 pub use export::{ClipExporter, ExportError, Exporter, PosedScene};
+pub use meshes::Primitive;
 pub use pose_source::PoseSource;
 pub use poser::Poser;
 pub use problem::{Problem, Refused, Severity};

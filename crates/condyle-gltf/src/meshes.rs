@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use condyle::{Influences, MorphTarget, SkinnedMesh, Vertices};
 
-use crate::accessor::Accessors;
-use crate::asset::Primitive;
+use crate::accessor::{Accessors, check_finite};
 use crate::format::{Component, Format, Shape, Usage};
 use crate::influences::{self, check_count};
 use crate::json::Json;
@@ -45,6 +44,19 @@ const INDICES: Usage = Usage {
     quantized: &[],
 };
 
+/// One primitive of a mesh: vertices with one material.
+#[derive(Debug, Clone)]
+pub struct Primitive {
+    /// Its index in the mesh's `primitives`.
+    pub index: usize,
+    /// Index of the document's material.
+    pub material: Option<usize>,
+    /// The vertices; instances of one mesh share them.
+    pub mesh: Arc<SkinnedMesh>,
+    /// Whether it is made of triangles, not of points or lines.
+    pub drawable: bool,
+}
+
 /// How many morph targets each mesh has: as many as its first primitive.
 pub(crate) fn morph_target_counts(root: &Json<'_>) -> Vec<usize> {
     let silent = &mut Problems::unheard();
@@ -52,7 +64,7 @@ pub(crate) fn morph_target_counts(root: &Json<'_>) -> Vec<usize> {
     root.list("meshes", &mut Problems::unheard()).iter().map(count).collect()
 }
 
-/// The parts of one mesh. With `skinned`, vertices follow the joints they name.
+/// The primitives of one mesh. With `skinned`, vertices follow the joints they name.
 pub(crate) fn load(
     mesh: &Json<'_>,
     skinned: bool,
@@ -100,7 +112,7 @@ fn load_primitive(
     check_finite(positions.as_flattened(), place, problems)?;
     check_bounds(&positions, place, accessors, problems);
     let mut vertices = Vertices { positions, ..Vertices::default() };
-    // All parts are read before the first fault ends it, so that each is reported.
+    // Everything is read before the first fault returns, so that one run reports them all.
     let normals = optional(attribute("NORMAL"), &DIRECTIONS, count, accessors, problems);
     let tangents = optional(attribute("TANGENT"), &TANGENTS, count, accessors, problems);
     let influences = match skinned {
@@ -127,7 +139,7 @@ fn load_primitive(
     let (indices, drawable) = triangles?;
     let mut targets = targets.into_iter().collect::<Option<Vec<_>>>()?;
     for target in &mut targets {
-        // What is not there cannot be moved.
+        // A target cannot move normals or tangents that the primitive does not have.
         if vertices.normals.is_empty() {
             target.normals.clear();
         }
@@ -160,13 +172,7 @@ fn optional<const N: usize>(
     Some(values)
 }
 
-pub(crate) fn check_finite(values: &[f32], place: &Json<'_>, problems: &mut Problems) -> Option<()> {
-    let broken = values.iter().filter(|v| !v.is_finite()).count();
-    problems.counted(Severity::Error, &place.path, broken, "a number is NaN or infinite", REFUSED);
-    (broken == 0).then_some(())
-}
-
-/// A word about `min` and `max` of positions in f32 that are missing or wrong. Condyle does without them.
+/// Reports a missing or wrong `min` or `max` of f32 positions. Condyle does not use them.
 fn check_bounds(
     positions: &[[f32; 3]],
     place: &Json<'_>,
@@ -214,8 +220,8 @@ fn load_target(
     Some(MorphTarget { positions: positions?, normals: normals?, tangents: tangents? })
 }
 
-/// Triangles as a list, and whether there are any. The list is empty where the vertices make triangles in
-/// their order.
+/// The triangle indices, and whether there are triangles. No indices mean that the vertices are triangles in
+/// the order in which they are stored.
 fn triangles(
     json: &Json<'_>,
     vertex_count: usize,

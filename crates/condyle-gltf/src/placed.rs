@@ -6,10 +6,11 @@ use std::sync::Arc;
 use condyle::{Error, MeshPlacement, MorphTarget, PlacedMesh, SkinnedMesh, Vertices};
 use serde_json::Value;
 
-use crate::{Asset, Instance, Placement, Primitive};
+use crate::asset::{Asset, Instance, Placement};
+use crate::meshes::Primitive;
 
-/// Bytes that copies of meshes may take beyond those of the meshes themselves. A few hundred can ask for a mesh at a
-/// million nodes.
+/// Bytes that copies of meshes may take beyond those of the meshes themselves: a document of a few hundred bytes can show
+/// one mesh at a million nodes.
 const MOST_ADDED: usize = 64 << 20;
 
 impl Asset {

@@ -1,4 +1,4 @@
-//! The whole path from a clip to posed vertices, with its buffers kept between moments.
+//! From a clip to posed vertices, all stages in turn, with buffers that are kept from one moment to the next.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -8,10 +8,13 @@ use condyle::{
     local_to_model, morph, palette, skin,
 };
 
-use crate::{Asset, Placement, PoseSource, PosedScene, Primitive};
+use crate::asset::{Asset, Placement};
+use crate::export::PosedScene;
+use crate::meshes::Primitive;
+use crate::pose_source::PoseSource;
 
-/// Bytes that posing may take beyond those of the meshes themselves. A few hundred can ask for a mesh at a
-/// million nodes.
+/// Bytes that posing may take beyond those of the meshes themselves: a document of a few hundred bytes can show one mesh
+/// at a million nodes.
 const MOST_ADDED: usize = 64 << 20;
 
 /// Poses all instances of an asset, one moment after another.
@@ -34,7 +37,7 @@ pub struct Poser<'a> {
     pose: Pose,
     model: Vec<Affine>,
     palette: Palette,
-    /// What a mesh without a skin is bound to: one joint, bound where it is.
+    /// The skin of meshes without one: a single joint with an identity for its inverse bind matrix.
     rigid: Skin,
     weights: Vec<f32>,
     /// Per instance and primitive, in the space of the mesh; empty where there are no morph targets.
@@ -44,7 +47,7 @@ pub struct Poser<'a> {
 }
 
 impl<'a> Poser<'a> {
-    /// Makes the room that every moment needs.
+    /// Allocates the buffers that every moment needs.
     ///
     /// # Errors
     /// [`Error::TooMany`] if so many nodes show one mesh that its copies take 64 MiB more than all meshes.
@@ -72,9 +75,9 @@ impl<'a> Poser<'a> {
         })
     }
 
-    /// Poses everything as `clip` has it at `seconds`, or as the document rests: a [`RawClip`], a
-    /// [`Clip`](condyle::Clip), or any other [`PoseSource`]. Before its first key and after its last one a clip holds these; a loop
-    /// is the caller's arithmetic.
+    /// Poses everything as `clip` has it at `seconds`, or in the rest pose for `None`. A clip is a [`RawClip`], a
+    /// [`Clip`](condyle::Clip), or any other [`PoseSource`]; it holds its first key before its start and its last one after
+    /// its end, and callers who want a loop wrap `seconds` themselves.
     ///
     /// # Errors
     /// [`Error::NotFinite`] if `seconds` is NaN or infinite, or if a vertex leaves the range of f32; others if
@@ -119,7 +122,7 @@ impl<'a> Poser<'a> {
         Ok(())
     }
 
-    /// Poses everything as the document rests.
+    /// Poses everything in the rest pose.
     ///
     /// # Errors
     /// [`Error::NotFinite`] if a vertex leaves the range of f32.
@@ -142,7 +145,7 @@ impl<'a> Poser<'a> {
         &self.posed[instance]
     }
 
-    /// The moment, as an [`Exporter`](crate::Exporter) takes it.
+    /// The posed scene, as an [`Exporter`](crate::Exporter) takes it.
     #[must_use]
     pub fn scene(&self) -> PosedScene<'_> {
         let instances = self.asset.instances.iter().zip(&self.posed).zip(&self.morphed);
@@ -173,7 +176,7 @@ fn check_finite<const N: usize>(what: &'static str, vectors: &[[f32; N]]) -> Res
     broken.map_or(Ok(()), |at| Err(Error::NotFinite { what, at }))
 }
 
-/// Every instance is posed in room of its own, twice if it has morph targets.
+/// Every instance has vertex buffers of its own, twice if it has morph targets.
 fn check_room(asset: &Asset) -> Result<(), Error> {
     let mut seen = HashSet::new();
     let (mut room, mut meshes) = (0_usize, 0_usize);

@@ -76,10 +76,10 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// The action on an error that nothing but another export can mend.
+/// The advice for an error that only another export can fix.
 pub(crate) const REFUSED: &str = "the document is refused";
 
-/// Distinct problems that are kept; a hostile document could name millions.
+/// How many distinct problems are kept; a hostile document could cause millions.
 const MAX_ENTRIES: usize = 1000;
 /// Places that are kept of one kind of problem.
 const MAX_PLACES: usize = 100;
@@ -123,8 +123,8 @@ impl Problems {
         self.limit = self.limit.saturating_add(more);
     }
 
-    /// To be asked before `bytes` are allocated, or walked through, on the word of the document alone.
-    /// `None`, and an error, if that is out of proportion.
+    /// Must be called before `bytes` are allocated or walked through because the document says so.
+    /// `None`, and an error, if that is out of proportion to its size.
     pub(crate) fn afford(&mut self, path: &str, bytes: usize) -> Option<()> {
         if let Some(left) = self.allowance.checked_sub(bytes) {
             self.allowance = left;
@@ -141,7 +141,7 @@ impl Problems {
         self.refuse(path, what, REFUSED);
     }
 
-    /// An error that something can be done about, `advice` says what.
+    /// An error with advice on how to fix it.
     pub(crate) fn refuse(&mut self, path: impl Into<String>, what: impl Into<String>, advice: &str) {
         self.counted(Severity::Error, path, 1, what, advice);
     }
@@ -188,7 +188,7 @@ impl Problems {
             key = (severity, String::new(), String::new());
         }
         match self.known.get_mut(&key) {
-            // The same place, reached on another way.
+            // The same place, reached another way.
             Some((_, last)) if *last == problem.path && !last.is_empty() => {}
             Some((at, last)) => {
                 let known = &mut self.list[*at];
@@ -207,7 +207,7 @@ impl Problems {
         }
     }
 
-    /// Runs a check whose errors do not matter to the whole: they become warnings, with this action.
+    /// Runs a check whose errors do not make the document unusable: they become warnings, with this action.
     pub(crate) fn as_warnings<T>(&mut self, action: &str, check: impl FnOnce(&mut Self) -> T) -> T {
         let mut inner = Self { allowance: self.allowance, limit: self.limit, ..Self::default() };
         let result = check(&mut inner);

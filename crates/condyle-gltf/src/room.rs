@@ -1,12 +1,14 @@
-//! How large an asset is, and where its vertices are: what the errors of compressed clips are measured by.
+//! How tall an asset is, and how far its vertices are from their joints: what the errors of compressed clips are measured
+//! against.
 
 use condyle::{Affine, Error, NormalRule, Shell, Skin};
 
-use crate::{Asset, Placement, Poser};
+use crate::asset::{Asset, Placement};
+use crate::poser::Poser;
 
 impl Asset {
-    /// From the lowest skinned vertex of the rest pose to the highest, along +Y and in the document's units; of the joints where
-    /// nothing is skinned. Not above 0 where there is nothing, or it is flat.
+    /// The height of the rest pose along +Y, in the document's units: from the lowest skinned vertex to the highest, or from the
+    /// lowest joint to the highest if nothing is skinned. Zero or less if the asset is flat or empty.
     ///
     /// # Errors
     /// As [`Poser::new`] and [`Poser::rest`].
@@ -31,7 +33,7 @@ impl Asset {
     /// # Errors
     /// As [`Shell::of_meshes`].
     pub fn shell(&self, distance: f32) -> Result<Shell, Error> {
-        // A mesh that follows one joint as a whole is bound where it is.
+        // A mesh that follows one joint rigidly is bound in that joint's own space.
         let rigid = self.instances.iter().map(|instance| match instance.placement {
             Placement::Joint(joint) => Skin::new(vec![joint], vec![Affine::IDENTITY]).map(Some),
             Placement::Skin(_) | Placement::Fixed(_) => Ok(None),

@@ -1,4 +1,4 @@
-//! Products of matrices in the precision that documents state them in.
+//! Products of matrices in f64, the precision in which JSON states them.
 
 /// Three rows of four, the last row `0 0 0 1` left out.
 pub(crate) type Rows = [[f64; 4]; 3];

@@ -1,4 +1,4 @@
-//! The document's nodes: a forest, placed in the world.
+//! The document's nodes: a forest of transforms, and their world matrices.
 
 use std::collections::HashSet;
 
@@ -8,9 +8,9 @@ use crate::json::{Json, report_duplicate_names};
 use crate::problem::{Problems, REFUSED, Severity};
 use crate::rows::{Rows, multiply};
 
-/// How far from unit length a quaternion may be without a word about it.
+/// How far from unit length a quaternion may be before it is reported.
 pub(crate) const UNIT_TOLERANCE: f64 = 1e-5;
-/// How far, as a part of its greatest entry, a matrix may be from translation, rotation and scale.
+/// How far a matrix may be from translation, rotation and scale, relative to its greatest entry.
 const SHEAR_TOLERANCE: f64 = 1e-4;
 
 /// One node.
@@ -38,9 +38,9 @@ impl Node {
 #[derive(Debug)]
 pub(crate) struct Scene {
     pub(crate) nodes: Vec<Node>,
-    /// Every node that hangs on a root, parents before children, each subtree in one piece.
+    /// Every node that a root reaches, parents before children, each subtree contiguous.
     pub(crate) order: Vec<usize>,
-    /// The part of `order` that each node's subtree takes.
+    /// The range of `order` that holds each node's subtree.
     subtree: Vec<(usize, usize)>,
     /// Whether each node is part of the default scene.
     pub(crate) in_default: Vec<bool>,
@@ -124,7 +124,7 @@ impl Scene {
         }
     }
 
-    /// The place of each node in the world, nothing animated.
+    /// The world matrix of each node at rest.
     pub(crate) fn global(&self) -> Vec<Rows> {
         let mut global = vec![Transform64::IDENTITY.to_rows(); self.nodes.len()];
         for &node in &self.order {

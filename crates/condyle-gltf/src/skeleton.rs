@@ -1,4 +1,4 @@
-//! The one skeleton of a document: every node that has to be placed anew for each pose.
+//! The one skeleton of a document: every node whose matrix changes with the pose.
 
 use condyle::{Joint, Skeleton};
 

@@ -15,10 +15,10 @@ use crate::scene::Scene;
 pub(crate) struct NodeSkin {
     /// Those of its joints that exist.
     pub(crate) nodes: Vec<usize>,
-    /// How many it lists. More than `nodes` holds if some are broken, which has been reported: what else counts the
-    /// joints must not be blamed for that.
+    /// How many joints it lists, including broken ones, which have been reported: matrices and vertices are checked
+    /// against this, so that they are not reported as well.
     pub(crate) joint_count: usize,
-    /// `None` if they are broken, which has been reported.
+    /// `None` if they are broken; that has been reported.
     inverse_bind: Option<Vec<Affine>>,
 }
 

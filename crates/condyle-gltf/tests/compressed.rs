@@ -1,9 +1,10 @@
-//! Every clip of every reference character, compressed: no error above what was asked for, and vertices where they belong.
+//! Every clip of every model, compressed: no error above what was asked for, and vertices where they belong.
 
-#[path = "common/shared.rs"]
-mod shared;
+#[path = "common/suite.rs"]
+mod suite;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::process::ExitCode;
 
 use condyle::{Affine, Clip, EncodeOptions, Error, Joint, NormalRule, RawClip, Skeleton, Transform, encode};
 use condyle_gltf::{Asset, ClipExporter, Document, Placement, Poser};
@@ -15,14 +16,16 @@ const HEIGHT: f64 = 1.8;
 /// Moments at which all vertices are looked at, besides the worst one.
 const MOMENTS: u32 = 12;
 
-fn models(folder: &Path) -> Vec<(String, Asset)> {
-    let files = std::fs::read_dir(folder).expect("the folder").flatten().map(|entry| entry.path());
-    let is_model = |path: &PathBuf| path.extension().is_some_and(|e| e == "glb" || e == "gltf");
-    let mut files: Vec<PathBuf> = files.filter(is_model).collect();
-    files.sort();
-    let name = |path: &Path| path.file_name().expect("a file").to_string_lossy().into_owned();
-    let open = |path: PathBuf| (name(&path), Asset::open(&path).expect("a reference character"));
-    files.into_iter().map(open).collect()
+fn main() -> ExitCode {
+    let mut suite = suite::Suite::new();
+    suite.each_model("every_clip_stays_within_its_budget", every_clip_stays_within_its_budget);
+    suite.characters(
+        "a_document_without_animations_moves_on_the_skeleton_of_the_whole",
+        a_document_without_animations_moves_on_the_skeleton_of_the_whole,
+    );
+    suite.characters("a_skeleton_of_another_document_is_refused", a_skeleton_of_another_document_is_refused);
+    suite.characters("a_character_has_a_height_and_a_shell", a_character_has_a_height_and_a_shell);
+    suite.run()
 }
 
 /// The greatest distance of a vertex that moves with joints from where the authored clip has it, over some moments, in metres.
@@ -45,19 +48,14 @@ fn worst_vertex(asset: &Asset, raw: &RawClip, clip: &Clip<'_>, worst: f32, metre
     greatest
 }
 
-#[test]
-fn every_clip_of_every_model_stays_within_its_budget() {
-    let Some(folder) = shared::folder() else { return };
-    let models = models(&folder);
-    let jobs: Vec<_> = models
-        .iter()
-        .flat_map(|model| model.1.clips.iter().map(move |clip| (model, clip)))
-        .flat_map(|(model, clip)| BUDGETS.map(|budget| (model, clip, budget)))
-        .collect();
-    assert!(jobs.len() > 300, "the reference characters have more than a hundred clips");
+fn every_clip_stays_within_its_budget(path: &Path) {
+    let name = path.display();
+    let asset = &Asset::open(path).unwrap_or_else(|e| panic!("{e}"));
+    let jobs: Vec<_> = asset.clips.iter().flat_map(|clip| BUDGETS.map(|budget| (clip, budget))).collect();
+    assert!(!jobs.is_empty(), "{name} has no clips");
     let failures: Vec<String> = jobs
         .par_iter()
-        .filter_map(|((name, asset), raw, budget)| {
+        .filter_map(|(raw, budget)| {
             let metres = HEIGHT / asset.rest_height().expect("a character");
             let shell = asset.shell((0.03 / metres) as f32).expect("its own meshes");
             let units = (budget / metres) as f32;
@@ -83,9 +81,7 @@ fn every_clip_of_every_model_stays_within_its_budget() {
     assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), jobs.len(), failures.join("\n"));
 }
 
-#[test]
-fn a_document_without_animations_moves_on_the_skeleton_of_the_whole() {
-    let Some(folder) = shared::folder() else { return };
+fn a_document_without_animations_moves_on_the_skeleton_of_the_whole(folder: &Path) {
     for name in ["robot.glb", "Knight.glb", "greenman.glb", "syn_morph.glb"] {
         let whole = Asset::open(folder.join(name)).expect("a reference character");
         let still = ClipExporter::new(&whole).glb(&[]).expect("a document");
@@ -101,9 +97,7 @@ fn a_document_without_animations_moves_on_the_skeleton_of_the_whole() {
     }
 }
 
-#[test]
-fn a_skeleton_of_another_document_is_refused() {
-    let Some(folder) = shared::folder() else { return };
+fn a_skeleton_of_another_document_is_refused(folder: &Path) {
     let asset = Asset::open(folder.join("Fox.glb")).expect("a reference character");
     let joint = Joint { name: "root".into(), parent: None, node: 0, rest: Transform::IDENTITY };
     let other = Skeleton::new([joint]).expect("one joint");
@@ -124,9 +118,7 @@ fn a_skeleton_of_another_document_is_refused() {
     assert!(matches!(error, Error::Index { found: 4_000_000_000, .. }), "{error}");
 }
 
-#[test]
-fn a_character_has_a_height_and_a_shell() {
-    let Some(folder) = shared::folder() else { return };
+fn a_character_has_a_height_and_a_shell(folder: &Path) {
     let fox = Asset::open(folder.join("Fox.glb")).expect("a reference character");
     let height = fox.rest_height().expect("finite");
     assert!((height * 0.02278 - HEIGHT).abs() < 1e-3, "{height}");

@@ -5,7 +5,9 @@ use serde_json::{Map, Value};
 use super::bin::Bin;
 use super::still::{remove_extension, unlist_extension};
 use crate::appearance::IMAGE_REPLACED;
-use crate::{Document, Problem, Severity, extensions, meshopt};
+use crate::document::Document;
+use crate::problem::{Problem, Severity};
+use crate::{extensions, meshopt};
 
 /// What was carried over. References in the document are to these indices now.
 pub(super) struct Carried {

@@ -8,7 +8,8 @@ use serde_json::{Map, Value, json};
 use super::bin::Bin;
 use super::still::{remove_attributes, remove_compressed_twins, remove_meshes, unlist_extension};
 use super::{ExportError, carry, set_generator, set_transform};
-use crate::{Asset, Problem};
+use crate::asset::Asset;
+use crate::problem::Problem;
 
 /// An asset's document made ready to be written with any clips in the place of its animations.
 ///

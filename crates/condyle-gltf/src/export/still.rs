@@ -6,9 +6,9 @@ use condyle::Target;
 use serde_json::{Map, Value};
 
 use super::ExportError;
+use crate::asset::{Asset, Instance, Placement};
 use crate::attributes::Faulty;
 use crate::json::memory;
-use crate::{Asset, Instance, Placement};
 
 /// A node whose transform changes with the pose.
 #[derive(Debug, Clone, Copy)]

@@ -1,8 +1,4 @@
-//! Documents made in code, and the reference characters.
-
-pub(crate) mod shared;
-
-use std::path::PathBuf;
+//! Documents made in code.
 
 use base64::Engine;
 use condyle_gltf::{Asset, Document};
@@ -78,11 +74,4 @@ pub(crate) fn json_of(glb: &[u8]) -> Value {
     assert_eq!((&glb[..4], &glb[16..20]), (&b"glTF"[..], &b"JSON"[..]));
     let length = u32::from_le_bytes(glb[12..16].try_into().expect("four bytes")) as usize;
     serde_json::from_slice(&glb[20..20 + length]).expect("JSON")
-}
-
-/// The reference characters beside the checkout; says so if there are none.
-pub(crate) fn models() -> Option<Vec<PathBuf>> {
-    let entries = std::fs::read_dir(shared::folder()?).expect("a readable folder");
-    let is_model = |path: &PathBuf| path.extension().is_some_and(|e| e == "glb" || e == "gltf");
-    Some(entries.flatten().map(|entry| entry.path()).filter(is_model).collect())
 }

@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
+use crate::attempt::Random;
 use crate::tiny::{self, Tiny};
-use crate::{Random, attempt, refuse};
+use crate::{attempt, refuse};
 
 /// Where the data of an accessor starts.
 fn start(tiny: &Tiny, accessor: usize) -> usize {

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::attempt::attempt_with;
 use crate::tiny::{self, Tiny};
-use crate::{attempt, attempt_with, refuse};
+use crate::{attempt, refuse};
 use condyle_gltf::{Asset, Document};
 
 /// A folder that goes when the test ends.

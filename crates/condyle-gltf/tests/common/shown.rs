@@ -1,0 +1,41 @@
+//! Whether a file shows what was posed.
+
+use condyle::{Affine, NormalRule};
+use condyle_gltf::{Asset, Document, Exporter, Placement, Poser};
+
+/// The file that `asset` makes at a moment of its first clip, and the posed vertices behind it.
+pub(crate) fn export<'a>(asset: &'a Asset, seconds: f32) -> (Vec<u8>, Poser<'a>) {
+    let mut poser = Poser::new(asset, NormalRule::default()).expect("few copies");
+    poser.pose(asset.clips.first(), seconds).expect("the clip fits");
+    let glb = Exporter::new(asset).expect("few copies").glb(&poser.scene()).expect("a scene of this asset");
+    (glb, poser)
+}
+
+pub(crate) fn import(glb: &[u8]) -> Asset {
+    let document = Document::from_slice("exported.glb", glb, None).unwrap_or_else(|e| panic!("{e}"));
+    Asset::from_document(document).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Whether the written file, read back and left at rest, shows what was posed. Vertices of skinned
+/// meshes must be equal, others go through the transform of their node once more.
+pub(crate) fn assert_shows(glb: &[u8], asset: &Asset, posed: &Poser<'_>, name: &str) {
+    let written = import(glb);
+    assert!(written.clips.is_empty() && written.skins.is_empty(), "{name}: it moves");
+    assert_eq!(written.instances.len(), asset.instances.len(), "{name}");
+    let mut rest = Poser::new(&written, NormalRule::default()).expect("few copies");
+    rest.rest().expect("the rest pose");
+    for (at, (was, is)) in asset.instances.iter().zip(&written.instances).enumerate() {
+        assert_eq!((is.node, &is.name), (was.node, &was.name), "{name}");
+        for (a, b) in posed.posed(at).iter().zip(rest.posed(at)) {
+            assert_eq!(a.normals.len(), b.normals.len(), "{name}, node {}", was.node);
+            if matches!(was.placement, Placement::Skin(_)) {
+                assert_eq!(is.placement, Placement::Fixed(Affine::IDENTITY), "{name}");
+                assert_eq!(a.positions, b.positions, "{name}, node {}", was.node);
+            }
+            let size = a.positions.as_flattened().iter().fold(1.0_f32, |m, x| m.max(x.abs()));
+            for (a, b) in a.positions.as_flattened().iter().zip(b.positions.as_flattened()) {
+                assert!((a - b).abs() <= 1e-5 * size, "{name}, node {}: {a} became {b}", was.node);
+            }
+        }
+    }
+}

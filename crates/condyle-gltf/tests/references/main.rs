@@ -1,0 +1,29 @@
+//! Models with answers of independent programs: what is imported, what is posed, and what is written and read again.
+//!
+//! The repository's own lie in `testdata`. The reference characters lie in `shared/models` beside the checkout, with a
+//! description of their format; without that folder their tests are listed as ignored, or fail if
+//! `CONDYLE_REQUIRE_MODELS` is set.
+
+#[path = "../common/shown.rs"]
+mod shown;
+#[path = "../common/suite.rs"]
+mod suite;
+
+mod answers;
+mod imported;
+mod posed;
+mod written;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let mut suite = suite::Suite::new();
+    suite.each_model("imported_as_the_manifest_says", imported::as_the_manifest_says);
+    suite.each_model("imported_and_followed_through_in_f64", imported::followed_through);
+    suite.each_model("imported_with_the_known_oddities", imported::with_the_known_oddities);
+    suite.each_model("posed_on_every_instruction_set", posed::on_every_instruction_set);
+    suite.each_model("read_back_as_posed", written::read_back_as_posed);
+    suite.each_model("clips_come_back", written::clips_come_back);
+    suite.each_model("comes_back_from_a_container", written::comes_back_from_a_container);
+    suite.run()
+}

@@ -1,0 +1,259 @@
+// The models. Each exercises a few things; all numbers are made here.
+
+import { Builder } from "./glb.mjs";
+
+const IDENTITY = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1];
+
+// Reproducible, in [0, 1) (mulberry32).
+function random(seed) {
+  return () => {
+    seed = (seed + 0x6d2b79f5) | 0;
+    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+// A rotation about an axis, in degrees, as x y z w.
+function turn(axis, degrees) {
+  const length = Math.hypot(...axis), half = (degrees * Math.PI) / 360;
+  return [...axis.map((v) => (v / length) * Math.sin(half)), Math.cos(half)];
+}
+
+// A translation as an inverse bind matrix: the joint is at `at` when bound.
+const unbind = (at) => [...IDENTITY.slice(0, 12), -at[0], -at[1], -at[2], 1];
+
+// A tube along y of five rings of four vertices, closed to triangles; normals point outwards and a little up.
+function tube(builder, height, { quantized = false } = {}) {
+  const positions = [], normals = [], indices = [];
+  for (let ring = 0; ring < 5; ring++) {
+    for (let side = 0; side < 4; side++) {
+      const angle = (side / 4) * 2 * Math.PI + 0.3, lean = 0.1 * ring;
+      const radius = 0.3 - 0.03 * ring;
+      positions.push([radius * Math.cos(angle), (height * ring) / 4, radius * Math.sin(angle)]);
+      const length = Math.hypot(1, lean);
+      normals.push([Math.cos(angle) / length, lean / length, Math.sin(angle) / length]);
+      if (ring < 4) {
+        const a = 4 * ring + side, b = 4 * ring + ((side + 1) % 4);
+        indices.push(a, a + 4, b, b, a + 4, b + 4);
+      }
+    }
+  }
+  const attributes = { POSITION: builder.accessor(positions, { bounds: true }), NORMAL: builder.accessor(normals) };
+  return { positions, normals, primitive: { attributes, indices: builder.accessor(indices, { component: 5123 }) } };
+}
+
+// Adds joints and weights to a tube: each row is a list of [joint, weight].
+function follow(builder, primitive, rows, { component = 5126, sum = 1 } = {}) {
+  const sets = Math.max(...rows.map((row) => Math.ceil(row.length / 4)));
+  for (let set = 0; set < sets; set++) {
+    const part = (row, column) => [0, 1, 2, 3].map((i) => row[4 * set + i]?.[column] ?? 0);
+    primitive.attributes[`JOINTS_${set}`] = builder.accessor(rows.map((row) => part(row, 0)), { component: 5121 });
+    const weights = rows.map((row) => part(row, 1).map((w) => w * sum));
+    primitive.attributes[`WEIGHTS_${set}`] = builder.accessor(weights, { component, normalized: component !== 5126 });
+  }
+}
+
+// From joint to joint along the tube.
+const along = (count) => Array.from({ length: 20 }, (_, v) => {
+  const at = (Math.floor(v / 4) / 4) * (count - 1), joint = Math.min(Math.floor(at), count - 2);
+  return [[joint, 1 - (at - joint)], [joint + 1, at - joint]].filter(([, w]) => w > 0);
+});
+
+// A chain of joints one unit apart, and the mesh on it. Returns the node numbers of the joints.
+function chain(builder, count, { parent, rest = () => ({}) } = {}) {
+  const joints = Array.from({ length: count }, (_, i) => builder.node({ name: `joint${i}`, translation: [0, i ? 1 : 0, 0], ...rest(i) }, { root: i === 0 && parent === undefined }));
+  joints.forEach((joint, i) => { if (i + 1 < count) builder.json.nodes[joint].children = [joints[i + 1]]; });
+  if (parent !== undefined) builder.json.nodes[parent].children = [...(builder.json.nodes[parent].children ?? []), joints[0]];
+  return joints;
+}
+
+const upright = (count) => Array.from({ length: count }, (_, i) => unbind([0, i, 0]));
+
+export const MODELS = {
+  rigid: {
+    exercises: "meshes on animated nodes without a skin, under an animated parent, and a mirrored one that does not move",
+    build(b) {
+      const { primitive } = tube(b, 2), mesh = b.mesh(primitive);
+      const arm = b.node({ name: "arm", translation: [0.5, 2, 0], mesh });
+      const body = b.node({ name: "body", mesh, children: [arm] }, { root: true });
+      b.node({ name: "still", mesh, translation: [-3, 0, 1], rotation: turn([1, 2, 3], 70), scale: [1, 2, -0.5] }, { root: true });
+      b.animation("wave", [
+        [body, "translation", "LINEAR", [0, 0.5, 2], [[0, 0, 0], [1, 0.5, -1], [2, 0, 1]]],
+        [body, "scale", "LINEAR", [0, 2], [[1, 1, 1], [2, 0.5, 1.5]]],
+        [arm, "rotation", "LINEAR", [0, 1, 2], [turn([0, 0, 1], 0), turn([1, 0, 1], 100), turn([0, 1, 0], 250)]],
+      ]);
+    },
+  },
+  two_joints: {
+    exercises: "one skin with two joints; rotations the long way round (the shorter arc is taken), a step, times before the first and after the last key",
+    build(b) {
+      const { primitive } = tube(b, 1), joints = chain(b, 2);
+      follow(b, primitive, along(2));
+      b.node({ name: "mesh", mesh: b.mesh(primitive), skin: b.skin(joints, upright(2)), translation: [9, 9, 9] }, { root: true });
+      b.animation("bend", [
+        [joints[1], "rotation", "LINEAR", [0.25, 0.75, 1.5], [turn([0, 0, 1], 10), turn([0, 0, 1], 80), turn([1, 0, 1], 60).map((v) => -v)]],
+        [joints[0], "translation", "STEP", [0.5, 1, 1.75], [[0, 0, 0], [0.5, 0, 0], [0.5, 0.25, 0]]],
+      ]);
+    },
+  },
+  eight_influences: {
+    exercises: "JOINTS_1 and WEIGHTS_1: up to seven joints per vertex",
+    three: false,
+    without: "three.js reads the first four influences of a vertex and no more",
+    build(b) {
+      const next = random(8), { primitive } = tube(b, 6), joints = chain(b, 7);
+      follow(b, primitive, Array.from({ length: 20 }, (_, v) => {
+        const parts = Array.from({ length: 1 + (v % 7) }, (_, i) => [(v + 2 * i) % 7, Math.fround(0.1 + next())]);
+        const sum = parts.reduce((all, [, w]) => all + w, 0);
+        return parts.map(([joint, w]) => [joint, w / sum]);
+      }));
+      b.node({ name: "mesh", mesh: b.mesh(primitive), skin: b.skin(joints, upright(7)) }, { root: true });
+      b.animation("sway", joints.map((joint, i) => [joint, "rotation", "LINEAR", [0, 1 + i / 8, 2], [0, 1, 2].map(() => turn([next() - 0.5, next() - 0.5, next() + 0.1], 90 * next()))]));
+    },
+  },
+  cubic_step_linear: {
+    exercises: "cubic splines, steps and straight lines of translation, rotation and scale, in two clips",
+    build(b) {
+      const next = random(3), { primitive } = tube(b, 2), joints = chain(b, 3);
+      follow(b, primitive, along(3));
+      b.node({ name: "mesh", mesh: b.mesh(primitive), skin: b.skin(joints, upright(3)) }, { root: true });
+      const spread = (n, size) => Array.from({ length: n }, () => size * (next() - 0.5));
+      const spline = (n, size, value) => [0, 1, 2].flatMap((key) => [spread(n, size), value(key), spread(n, size)]);
+      const angle = (key) => turn([1, key, 0.5], 40 * key + 5);
+      const moved = (key) => [0.2 * key, 1 + 0.1 * key, 0], scaled = (key) => [1 + 0.2 * key, 1, 1 - 0.2 * key];
+      b.animation("cubic", [
+        [joints[0], "translation", "CUBICSPLINE", [0, 0.5, 2], spline(3, 2, moved)],
+        [joints[1], "rotation", "CUBICSPLINE", [0, 1, 2], spline(4, 1.5, angle)],
+        [joints[2], "scale", "CUBICSPLINE", [0.25, 1, 1.5], spline(3, 1, scaled)],
+      ]);
+      b.animation("mixed", [
+        [joints[0], "rotation", "STEP", [0, 1, 2], [0, 1, 2].map(angle)],
+        [joints[1], "translation", "LINEAR", [0, 1, 2], [0, 1, 2].map(moved)],
+        [joints[2], "scale", "STEP", [0, 1, 2], [0, 1, 2].map(scaled)],
+        [joints[1], "scale", "LINEAR", [0, 2], [[1, 1, 1], [1.5, 0.5, 1]]],
+      ]);
+    },
+  },
+  uneven_scale: {
+    exercises: "uneven scale at rest and animated, above rotated joints (shear): the rules for normals differ",
+    build(b) {
+      const { primitive } = tube(b, 2);
+      const joints = chain(b, 3, { rest: (i) => ({ scale: [[2, 1, 0.5], [1, 1, 1], [0.7, 1.3, 1]][i], rotation: turn([1, 1, 0], 20 * i) }) });
+      follow(b, primitive, along(3));
+      b.node({ name: "mesh", mesh: b.mesh(primitive), skin: b.skin(joints, upright(3)) }, { root: true });
+      b.animation("squash", [
+        [joints[0], "scale", "LINEAR", [0, 1, 2], [[2, 1, 0.5], [0.5, 2, 1], [1, 1, 3]]],
+        [joints[1], "rotation", "LINEAR", [0, 2], [turn([0, 0, 1], 30), turn([1, 0, 1], 120)]],
+      ]);
+    },
+  },
+  morph: {
+    exercises: "two morph targets with positions and normals, one of them sparse, animated weights, the mesh's and a node's own defaults",
+    normals: false,
+    without: "three.js morphs normals on the GPU only",
+    build(b) {
+      const next = random(5), { positions, primitive } = tube(b, 1), joints = chain(b, 2);
+      const shift = (size) => positions.map(() => [0, 1, 2].map(() => size * (next() - 0.5)));
+      const zeros = positions.map(() => [0, 0, 0]), nothing = b.accessor(zeros);
+      const change = { 3: [0.5, 0, 0.25], 7: [0, 0.5, 0], 18: [-0.25, 0.5, 1] };
+      primitive.targets = [
+        { POSITION: b.accessor(shift(0.6), { bounds: true }), NORMAL: b.accessor(shift(0.8)) },
+        { POSITION: b.sparse(nothing, zeros, change, { bounds: true }), NORMAL: b.accessor(shift(0.4)) },
+      ];
+      follow(b, primitive, along(2));
+      const mesh = b.mesh(primitive, { weights: [0.5, 0] }), skin = b.skin(joints, upright(2));
+      const [left, right] = [b.node({ name: "left", mesh, skin }, { root: true }), b.node({ name: "right", mesh, skin, weights: [0.25, 1] }, { root: true })];
+      const pairs = (...rows) => rows.flat();
+      b.animation("linear", [
+        [left, "weights", "LINEAR", [0, 1, 2], pairs([0, 1], [1, -0.5], [0.5, 2])],
+        [joints[1], "rotation", "LINEAR", [0, 2], [turn([1, 0, 0], 0), turn([1, 0, 0], 90)]],
+      ]);
+      b.animation("cubic", [
+        [left, "weights", "CUBICSPLINE", [0, 2], pairs([0, 0], [0.2, 0.8], [1, -1], [0.5, 0.5], [1, 0], [0, 0])],
+        [right, "weights", "STEP", [0, 1], pairs([1, 0], [0, 1])],
+      ]);
+    },
+  },
+  sparse_normalized: {
+    exercises: "sparse positions, weights in normalised u8 and u16, rotations in normalised i16 and i8",
+    tolerance: 1e-4,
+    note: "three.js takes quaternions that rounding left a little off unit length as they are",
+    build(b) {
+      const { positions, primitive } = tube(b, 2), joints = chain(b, 3);
+      const changes = { 0: [0.1, -0.2, 0.3], 9: [0.4, 1.1, 0], 19: [0, 2.5, -0.1] };
+      primitive.attributes.POSITION = b.sparse(primitive.attributes.POSITION, positions, changes, { bounds: true });
+      follow(b, primitive, along(3), { component: 5121, sum: 255 });
+      // Weights of a vertex must still sum to one: 128 and 127 where 127.5 was meant.
+      const exact = along(3).map((row) => (row.length === 1 ? [255, 0, 0, 0] : [128, 127, 0, 0]));
+      primitive.attributes.WEIGHTS_0 = b.accessor(exact, { component: 5121, normalized: true });
+      const { primitive: second } = tube(b, 1.5);
+      follow(b, second, along(3));
+      second.attributes.WEIGHTS_0 = b.accessor(exact.map((row) => row.map((w) => w * 257)), { component: 5123, normalized: true });
+      const mesh = b.mesh(primitive), skin = b.skin(joints, upright(3));
+      b.node({ name: "sparse", mesh, skin }, { root: true });
+      b.node({ name: "fine", mesh: b.mesh(second), skin }, { root: true });
+      const whole = (limit) => (q) => q.map((v) => Math.round(v * limit));
+      // Eight bits hold half turns without rounding, and little else.
+      const halves = [turn([0, 0, 1], 0), turn([1, 0, 0], 180), turn([0, 0, 1], 180)];
+      const keys = [turn([0, 0, 1], 0), turn([1, 0, 1], 80), turn([0, 1, 1], 130)];
+      b.animation("rounded", [
+        [joints[1], "rotation", "LINEAR", [0, 1, 2], b.accessor(keys.map(whole(32767)), { component: 5122, normalized: true })],
+        [joints[2], "rotation", "LINEAR", [0, 0.5, 2], b.accessor(halves.map(whole(127)), { component: 5120, normalized: true })],
+      ]);
+    },
+  },
+  shared_joints: {
+    exercises: "two skins that share joints, in other orders and with other inverse bind matrices",
+    build(b) {
+      const { primitive } = tube(b, 2), joints = chain(b, 4);
+      follow(b, primitive, along(3));
+      const mesh = b.mesh(primitive);
+      b.node({ name: "first", mesh, skin: b.skin(joints.slice(0, 3), upright(3)) }, { root: true });
+      const moved = [[0.5, 0, 1], [0, 2, 0], [1, 1, 1]].map(unbind);
+      b.node({ name: "second", mesh, skin: b.skin([joints[3], joints[0], joints[2]], moved) }, { root: true });
+      b.animation("twist", joints.map((joint, i) => [joint, "rotation", "LINEAR", [0, 2], [turn([0, 1, 0], 10 * i), turn([i, 1, 1], 60 + 20 * i)]]));
+    },
+  },
+  no_inverse_bind: {
+    exercises: "no inverse bind matrices; joints below a node with a matrix; children stored before parents",
+    build(b) {
+      const { primitive } = tube(b, 1);
+      const tip = b.node({ name: "tip", translation: [0, 0.5, 0] }), base = b.node({ name: "base", children: [tip] });
+      b.node({ name: "placed", children: [base], matrix: [0, 2, 0, 0, -2, 0, 0, 0, 0, 0, 2, 0, 1, 2, 3, 1] }, { root: true });
+      follow(b, primitive, along(2));
+      b.node({ name: "mesh", mesh: b.mesh(primitive), skin: b.skin([tip, base]) }, { root: true });
+      b.animation("nod", [[tip, "rotation", "LINEAR", [0, 1, 2], [turn([0, 0, 1], 0), turn([0, 0, 1], 45), turn([1, 0, 0], 90)]]]);
+    },
+  },
+  ancestors: {
+    exercises: "animated, scaled nodes above the joints that no skin names, and an animated node with the mesh, which must not count",
+    build(b) {
+      const { primitive } = tube(b, 2), armature = b.node({ name: "armature", scale: [0.01, 0.01, 0.01] });
+      const world = b.node({ name: "world", children: [armature], rotation: turn([1, 0, 0], -90) }, { root: true });
+      const joints = chain(b, 3, { parent: armature, rest: (i) => ({ translation: [0, i ? 100 : 0, 0], scale: [1, 1, 1] }) });
+      follow(b, primitive, along(3));
+      const inverse = Array.from({ length: 3 }, (_, i) => [100, 0, 0, 0, 0, 100, 0, 0, 0, 0, 100, 0, 0, -100 * i, 0, 1]);
+      const mesh = b.node({ name: "mesh", mesh: b.mesh(primitive), skin: b.skin(joints, inverse), translation: [5, 0, 0] }, { root: true });
+      b.animation("walk", [
+        [world, "translation", "LINEAR", [0, 2], [[0, 0, 0], [0, 0, 4]]],
+        [world, "rotation", "LINEAR", [0, 1, 2], [turn([1, 0, 0], -90), turn([1, 1, 0], -60), turn([0, 1, 0], 30)]],
+        [armature, "scale", "LINEAR", [0, 2], [[0.01, 0.01, 0.01], [0.02, 0.02, 0.02]]],
+        [joints[1], "rotation", "LINEAR", [0, 2], [turn([0, 0, 1], 0), turn([0, 0, 1], 70)]],
+        [mesh, "translation", "LINEAR", [0, 2], [[5, 0, 0], [-5, 1, 2]]],
+      ]);
+    },
+  },
+  mirrored: {
+    exercises: "negative scale of one axis on joints, at rest and animated",
+    build(b) {
+      const { primitive } = tube(b, 1), joints = chain(b, 2, { rest: (i) => (i ? { scale: [-1, 1, 1] } : { rotation: turn([0, 1, 0], 30) }) });
+      follow(b, primitive, along(2).map((row) => [row[row.length - 1][1] > 0.4 ? [1, 1] : [0, 1]]));
+      b.node({ name: "mesh", mesh: b.mesh(primitive), skin: b.skin(joints, upright(2)) }, { root: true });
+      b.animation("flip", [
+        [joints[1], "rotation", "LINEAR", [0, 2], [turn([0, 0, 1], 0), turn([1, 2, 0], 100)]],
+        [joints[0], "scale", "LINEAR", [0, 2], [[1, 1, 1], [1, -2, 1]]],
+      ]);
+    },
+  },
+};
