@@ -138,7 +138,7 @@ fn run(
 ) {
     let place = clip.locate(seconds.into());
     let between = kernel::Between::new(&place.segment, place.ratio);
-    let at = (&place.segment, place.ratio, &between);
+    let moment = kernel::Moment { segment: &place.segment, ratio: place.ratio, between: &between };
     let mut one = [PoseBlock::IDENTITY];
     // A block that begins between those of the skeleton holds one joint.
     let first = wanted.map_or(0, |wanted| wanted.first);
@@ -149,9 +149,9 @@ fn run(
         &one
     };
     if kernel::is_plain(&place.segment, wanted, blocks) {
-        dispatch!(dispatch, |s, mode| kernel::pose::<_, _, true>(s, mode, at, None, rest, blocks));
+        dispatch!(dispatch, |s, mode| kernel::pose::<_, _, true>(s, mode, moment, None, rest, blocks));
     } else {
-        dispatch!(dispatch, |s, mode| kernel::pose::<_, _, false>(s, mode, at, wanted, rest, blocks));
+        dispatch!(dispatch, |s, mode| kernel::pose::<_, _, false>(s, mode, moment, wanted, rest, blocks));
     }
     // The motion's track stands where the joint behind the last one would.
     if let (true, Some(block)) = (clip.has_motion(), blocks.get_mut(clip.joint_count() / BLOCK)) {
