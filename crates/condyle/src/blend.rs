@@ -8,9 +8,9 @@ mod inertialize;
 mod mask;
 mod overlay;
 mod rotation;
-mod share;
 #[cfg(test)]
 mod tests;
+mod weights;
 
 pub use add::{add, difference};
 pub use fade::{Ease, Fade};
@@ -22,7 +22,7 @@ use crate::pose::PoseBlock;
 use crate::simd::dispatch;
 use crate::{Error, Pose};
 use few::Part;
-use share::{Shares, Total};
+use weights::{NormalizedWeights, Total};
 
 /// One of the poses of a [`blend`].
 ///
@@ -108,7 +108,7 @@ pub fn blend(reference: &Pose, layers: &[Layer<'_>], mean: Mean, out: &mut Pose)
     out.check_joints("out", joints)?;
     let (from, to) = (reference.blocks(), out.blocks_mut());
     if layers.iter().any(|layer| layer.mask.is_some() && layer.weight != 0.0) {
-        many::<true>(from, &Shares::new(layers, Total::UNKNOWN), mean, to);
+        many::<true>(from, &NormalizedWeights::new(layers, Total::UNKNOWN), mean, to);
         return Ok(());
     }
     let Some(total) = Total::of(layers) else {
@@ -118,10 +118,10 @@ pub fn blend(reference: &Pose, layers: &[Layer<'_>], mean: Mean, out: &mut Pose)
     let mut parts: [Part<'_>; 4] = [(&[], 0.0); 4];
     let mut count = 0;
     for layer in layers {
-        let share = total.share(layer.weight);
-        if share != 0.0 {
+        let weight = total.normalized(layer.weight);
+        if weight != 0.0 {
             if let Some(part) = parts.get_mut(count) {
-                *part = (layer.pose.blocks(), share);
+                *part = (layer.pose.blocks(), weight);
             }
             count += 1;
         }
@@ -132,7 +132,7 @@ pub fn blend(reference: &Pose, layers: &[Layer<'_>], mean: Mean, out: &mut Pose)
         (Mean::Linear, 2, [a, b, ..]) => few(from, [a, b], least2, to),
         (Mean::Linear, 3, [a, b, c, _]) => few(from, [a, b, c], least2, to),
         (Mean::Linear, 4, all) => few(from, all, least2, to),
-        _ => many::<false>(from, &Shares::new(layers, total), mean, to),
+        _ => many::<false>(from, &NormalizedWeights::new(layers, total), mean, to),
     }
     Ok(())
 }
@@ -141,13 +141,20 @@ fn few<const N: usize>(reference: &[PoseBlock], parts: [Part<'_>; N], least2: f3
     dispatch!(|s, mode| few::kernel::<_, _, N>(s, mode, reference, &parts, least2, out));
 }
 
-fn many<const MASKED: bool>(reference: &[PoseBlock], shares: &Shares<'_>, mean: Mean, out: &mut [PoseBlock]) {
+fn many<const MASKED: bool>(
+    reference: &[PoseBlock],
+    weights: &NormalizedWeights<'_>,
+    mean: Mean,
+    out: &mut [PoseBlock],
+) {
     match mean {
         Mean::Linear => {
-            dispatch!(|s, mode| fixed::kernel::<_, _, MASKED, false, false>(s, mode, reference, shares, out));
+            dispatch!(|s, mode| fixed::kernel::<_, _, MASKED, false, false>(
+                s, mode, reference, weights, out
+            ));
         }
         Mean::ExponentialMap => {
-            dispatch!(|s, mode| fixed::kernel::<_, _, MASKED, true, false>(s, mode, reference, shares, out));
+            dispatch!(|s, mode| fixed::kernel::<_, _, MASKED, true, false>(s, mode, reference, weights, out));
         }
     }
 }

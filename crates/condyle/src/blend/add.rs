@@ -3,7 +3,7 @@
 use fearless_simd::prelude::*;
 
 use super::rotation::{Reference, flip, shorter_log};
-use super::share::{Shares, Total, masked_weight, nan_or_zero};
+use super::weights::{NormalizedWeights, Total, masked_weight, nan_or_zero};
 use super::{Layer, fixed};
 use crate::exp_map::between;
 use crate::pose::{BLOCK, PoseBlock};
@@ -83,8 +83,8 @@ pub fn add(base: &Pose, layers: &[Layer<'_>], out: &mut Pose) -> Result<(), Erro
         [Some(one), None, _] => few(from, [one], to),
         [Some(one), Some(two), None] => few(from, [one, two], to),
         _ => {
-            let shares = Shares::new(layers, Total::UNKNOWN);
-            dispatch!(|s, mode| fixed::kernel::<_, _, true, true, true>(s, mode, from, &shares, to));
+            let weights = NormalizedWeights::new(layers, Total::UNKNOWN);
+            dispatch!(|s, mode| fixed::kernel::<_, _, true, true, true>(s, mode, from, &weights, to));
         }
     }
     Ok(())
@@ -129,7 +129,10 @@ fn few_layers<S: Simd, M: Mode, const N: usize>(
         for at in (0..BLOCK).step_by(S::f32s::LEN) {
             let mut sums = [zero; 9];
             for (n, layer) in layers.iter().enumerate() {
-                let Some(block) = layer.pose.blocks().get(index) else { return };
+                let Some(block) = layer.pose.blocks().get(index) else {
+                    debug_assert!(false, "layer {n} has fewer blocks than the reference");
+                    return;
+                };
                 let terms = terms(s, mode, block, at, masked_weight(s, layer, index * BLOCK + at));
                 for (sum, term) in sums.iter_mut().zip(terms) {
                     *sum = if n == 0 { term } else { *sum + term };

@@ -28,7 +28,7 @@ use crate::simd::{Mode, dispatch, load, store, store_all};
 use crate::{Error, Pose, Transform};
 
 /// Seconds that are none: differences over less are the rounding of f32.
-const INSTANT: f32 = 1e-6;
+const MIN_SECONDS: f32 = 1e-6;
 
 /// The offsets of sixteen joints in one property: `(1 - s)⁴ (offset + slope · s)`, where `s` is the time times `rate`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,7 +46,7 @@ impl Decay {
         let back = dot(place, velocity);
         let mut time = duration;
         if back < 0.0 {
-            time = time.min(-5.0 * dot(place, place) / back).max(INSTANT.into());
+            time = time.min(-5.0 * dot(place, place) / back).max(MIN_SECONDS.into());
         }
         for c in 0..3 {
             self.offset[c][lane] = place[c] as f32;
@@ -183,12 +183,12 @@ impl Inertialization {
         }
         Error::check_finite("dt", &[dt], 1)?;
         Error::check_finite("duration", &[duration], 1)?;
-        if duration < INSTANT {
+        if duration < MIN_SECONDS {
             self.duration = 0.0;
             return Ok(());
         }
         self.duration = duration;
-        let per_second = if dt < INSTANT { 0.0 } else { 1.0 / f64::from(dt) };
+        let per_second = if dt < MIN_SECONDS { 0.0 } else { 1.0 / f64::from(dt) };
         for joint in 0..self.joint_count {
             let [before, after]: [[Transform; 2]; 2] =
                 [before, after].map(|pair| pair.map(|pose| pose.get(joint)));

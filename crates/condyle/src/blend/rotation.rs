@@ -2,7 +2,7 @@
 
 use fearless_simd::prelude::*;
 
-use super::share::nan_or_zero;
+use super::weights::nan_or_zero;
 use crate::exp_map::{between, exp, log, product};
 use crate::pose::Lanes;
 use crate::simd::{Mode, load_all};

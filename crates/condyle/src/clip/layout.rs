@@ -36,7 +36,7 @@ pub(crate) const MOST_PLACES: usize = 1 << 26;
 pub(crate) const MOST_VALUE_TRACKS: usize = u16::MAX as usize;
 
 /// The most that a logarithm of a set is read as: beyond, the sine has no digits.
-pub(crate) const MOST_LOG: f64 = 65536.0;
+pub(crate) const MAX_LOG: f64 = 65536.0;
 
 /// What the numbers of a track are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -301,18 +301,18 @@ struct Uniform {
     /// From the nearer end.
     f: f32,
     nearer: Nearer,
-    kind: Kind,
+    weights: UniformWeights,
 }
 
 /// Polynomials are padded to these sizes: fewer kernels, the same results.
-enum Kind {
+enum UniformWeights {
     Straight,
     Four(Series<f32, 4>),
     Nine(Series<f32, 9>),
     Sixteen(Series<f32, 16>),
 }
 
-impl Kind {
+impl UniformWeights {
     /// What up to nine terms are padded to: where fewer save nothing.
     fn nine(&self) -> Option<Series<f32, 9>> {
         match self {
@@ -392,25 +392,25 @@ impl Plan {
         let eberly = |terms: Terms, factor| {
             let k = |t| formula::eberly_coefficients(terms, factor, t);
             match terms.count() {
-                0..=4 => Kind::Four(Series::new(k, f)),
-                5..=9 => Kind::Nine(Series::new(k, f)),
-                _ => Kind::Sixteen(Series::new(k, f)),
+                0..=4 => UniformWeights::Four(Series::new(k, f)),
+                5..=9 => UniformWeights::Nine(Series::new(k, f)),
+                _ => UniformWeights::Sixteen(Series::new(k, f)),
             }
         };
-        let kind = match self.how.method {
-            Method::Nlerp => Kind::Straight,
+        let weights = match self.how.method {
+            Method::Nlerp => UniformWeights::Straight,
             Method::Slerp(degree) => {
                 let k = |t| formula::slerp_coefficients(degree, t);
                 match degree {
-                    Degree::Four => Kind::Four(Series::new(k, f)),
-                    Degree::Six | Degree::Nine => Kind::Nine(Series::new(k, f)),
+                    Degree::Four => UniformWeights::Four(Series::new(k, f)),
+                    Degree::Six | Degree::Nine => UniformWeights::Nine(Series::new(k, f)),
                 }
             }
             Method::Eberly(terms) => eberly(terms, formula::factor(terms)),
             Method::EberlyHalved(terms) if self.halves => eberly(terms, formula::factor_halved(terms)),
             _ => return None,
         };
-        Some(Uniform { f: f as f32, nearer, kind })
+        Some(Uniform { f: f as f32, nearer, weights })
     }
 
     /// The factor, held to [0, 1] unless it may go beyond.
@@ -431,6 +431,7 @@ impl Plan {
         factors: Factors<'_>,
         out: &mut [PoseBlock],
     ) {
+        debug_assert!(from.len() == out.len() && to.len() == out.len(), "poses of one size");
         macro_rules! run {
             ($given:literal, $weights:expr) => {{
                 let weights = $weights;
@@ -541,17 +542,21 @@ impl Plan {
 impl Uniform {
     /// Without `from` the joints in `out` are the first end.
     fn blocks(&self, from: Option<&[PoseBlock]>, to: &[PoseBlock], out: &mut [PoseBlock]) {
+        debug_assert!(
+            from.is_none_or(|from| from.len() == out.len()) && to.len() == out.len(),
+            "poses of one size"
+        );
         macro_rules! run {
             ($weights:expr) => {{
                 let how = (*$weights, self.nearer, self.f);
                 dispatch!(|s, mode| uniform_blocks(s, mode, how, from, to, out))
             }};
         }
-        match &self.kind {
-            Kind::Straight => run!(&Straight),
-            Kind::Four(weights) => run!(weights),
-            Kind::Nine(weights) => run!(weights),
-            Kind::Sixteen(weights) => run!(weights),
+        match &self.weights {
+            UniformWeights::Straight => run!(&Straight),
+            UniformWeights::Four(weights) => run!(weights),
+            UniformWeights::Nine(weights) => run!(weights),
+            UniformWeights::Sixteen(weights) => run!(weights),
         }
     }
 
@@ -562,24 +567,28 @@ impl Uniform {
                 dispatch!(|s, mode| uniform_one(s, mode, how, a, b))
             }};
         }
-        match (&self.kind, self.kind.nine()) {
+        match (&self.weights, self.weights.nine()) {
             (_, Some(weights)) => run!(weights),
-            (Kind::Sixteen(weights), _) => run!(*weights),
+            (UniformWeights::Sixteen(weights), _) => run!(*weights),
             _ => run!(Straight),
         }
     }
 
     /// The same for structures. Getting them in and out of lanes hides what fewer terms would save.
     fn structs(&self, from: Option<&[JointQuat]>, to: &[JointQuat], out: &mut [JointQuat]) {
+        debug_assert!(
+            from.is_none_or(|from| from.len() == out.len()) && to.len() == out.len(),
+            "lists of one length"
+        );
         macro_rules! run {
             ($weights:expr) => {{
                 let how = ($weights, self.nearer, self.f);
                 dispatch!(|s, mode| uniform_structs(s, mode, how, from, to, out))
             }};
         }
-        match (&self.kind, self.kind.nine()) {
+        match (&self.weights, self.weights.nine()) {
             (_, Some(weights)) => run!(weights),
-            (Kind::Sixteen(weights), _) => run!(*weights),
+            (UniformWeights::Sixteen(weights), _) => run!(*weights),
             _ => run!(Straight),
         }
     }

@@ -47,7 +47,7 @@ pub fn mirror_pairs(skeleton: &Skeleton) -> Vec<(u16, u16)> {
 }
 
 /// More letters than that in one name tell no sides: a document may hold names of any length.
-const MOST: usize = 16;
+const MAX_LETTERS: usize = 16;
 
 /// What the name of the other side may be, and whether the name itself says left.
 fn counterparts(name: &str) -> Vec<(String, bool)> {
@@ -80,7 +80,7 @@ fn counterparts(name: &str) -> Vec<(String, bool)> {
         let trails = after.is_none()
             && letter.is_uppercase()
             && before.is_some_and(|c| c.is_lowercase() || c.is_numeric());
-        if all.len() < MOST && (begins && ends || leads || trails) {
+        if all.len() < MAX_LETTERS && (begins && ends || leads || trails) {
             let mut other_name = letters.clone();
             other_name[at] = other;
             all.push((other_name.into_iter().collect(), is_left));

@@ -101,8 +101,10 @@ fn hierarchies<S: Simd, M: Mode>(
     mut out: [&mut [Affine]; LANES],
 ) {
     let CrowdBuffer { model, spare } = buffer;
-    // Always there.
-    let Some(spare) = spare.first_chunk_mut::<LANES>() else { return };
+    let Some(spare) = spare.first_chunk_mut::<LANES>() else {
+        debug_assert!(false, "the buffer was grown before");
+        return;
+    };
     let mut tile = [[[0.0; LANES]; COMPONENTS]; TILE];
     for (index, (parents, model_at)) in parents.chunks(BLOCK).zip((0..).step_by(BLOCK)).enumerate() {
         let mut block = [&PoseBlock::IDENTITY; LANES];
@@ -177,8 +179,10 @@ fn place_joint<S: Simd, M: Mode>(
     let [x, y, z, w, tx, ty, tz, sx, sy, sz] = local.each_ref().map(load);
     let local = transform_rows(s, mode, &[x, y, z, w], [tx, ty, tz], [sx, sy, sz]);
     let mut product = local;
-    // Always there.
-    let Some((before, [own, ..])) = model.split_at_mut_checked(joint) else { return product };
+    let Some((before, [own, ..])) = model.split_at_mut_checked(joint) else {
+        debug_assert!(false, "the buffer was grown before");
+        return product;
+    };
     // A root has no such parent.
     let parent = before.get(usize::from(parent)).unwrap_or(&IDENTITY);
     for (r, row) in product.iter_mut().enumerate() {

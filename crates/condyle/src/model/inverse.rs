@@ -49,14 +49,14 @@ fn is_finite(m: &Affine) -> bool {
 /// What a determinant must exceed, as a part of the product of the columns' lengths: below it the rounding of the columns
 /// to f32, 2^-24 of each, leaves no right digit. [`Affine::inverse`] has no such bound: it answers for any matrix that
 /// has an inverse, where here an error tells of a skeleton that cannot go back.
-const FLAT: f64 = 1.0 / 4_194_304.0;
+const MIN_DETERMINANT: f64 = 1.0 / 4_194_304.0;
 
 /// `None` for a flat matrix.
 fn invert(m: &Affine) -> Option<[[f64; 4]; 3]> {
     let (inverse, determinant) = m.inverse_f64();
     // Squared: no roots. Neither overflows, as f64 holds the sixth power of what f32 does.
     let largest2: f64 = columns(&m.to_f64()).map(|column| dot(column, column)).iter().product();
-    (determinant * determinant > FLAT * FLAT * largest2).then_some(inverse)
+    (determinant * determinant > MIN_DETERMINANT * MIN_DETERMINANT * largest2).then_some(inverse)
 }
 
 fn multiply(a: &[[f64; 4]; 3], b: &Affine) -> Affine {

@@ -83,7 +83,7 @@ fn place_joints<S: Simd, M: Mode>(
                 mul_row(mode, spread_row(s, parent[2]), &local),
             ];
             *before = (joint, product);
-            // Always there.
+            debug_assert!(joint < model.len(), "there is a matrix for each joint");
             if let Some(out) = model.get_mut(joint) {
                 out.rows = [product[0].to_array(), product[1].to_array(), product[2].to_array()];
             }

@@ -6,7 +6,7 @@ use core::ops::Range;
 use super::kernel::{self, Wanted};
 use crate::clip::Place;
 use crate::clip::exact::Exact;
-use crate::clip::layout::{Kind, MOST_LOG, WIDTH, set_tracks};
+use crate::clip::layout::{Kind, MAX_LOG, WIDTH, set_tracks};
 use crate::clip::spline::{Degree, Taps};
 use crate::math::quats;
 use crate::pose::{BLOCK, PoseBlock};
@@ -263,7 +263,7 @@ fn finish_set(
     values: &mut [f32],
 ) {
     if target.rotates() {
-        let exp = || quats::exp(log.map(|v| v.clamp(-MOST_LOG, MOST_LOG)));
+        let exp = || quats::exp(log.map(|v| v.clamp(-MAX_LOG, MAX_LOG)));
         let rotation = authored.map_or_else(exp, |track| track.rotation(seconds));
         values.iter_mut().zip(rotation).for_each(|(value, v)| *value = v as f32);
     } else if let Some(track) = authored {
@@ -318,6 +318,8 @@ pub(super) fn one_by_one(
 
 /// `width` bits from bit `at` on.
 fn bits(bytes: &[u8], at: usize, width: u32) -> u32 {
-    let word = bytes.get(at / 8..).and_then(<[u8]>::first_chunk).map_or(0, |b| u32::from_le_bytes(*b));
+    let word = bytes.get(at / 8..).and_then(<[u8]>::first_chunk);
+    debug_assert!(word.is_some(), "bit {at} is in a row, and records follow the rows");
+    let word = word.map_or(0, |b| u32::from_le_bytes(*b));
     word >> (at % 8) & ((1 << width) - 1)
 }

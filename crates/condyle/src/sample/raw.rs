@@ -198,13 +198,13 @@ pub(crate) fn value_at<const N: usize>(track: &Track, span: Span) -> [f64; N] {
 
 /// What sixteen joints interpolate between. Joints without a track, and those that are done when they come here (splines,
 /// steps, rotations between loose keys) have factor 0.
-struct Keys<const N: usize> {
+struct BlockKeys<const N: usize> {
     from: [Lanes; N],
     to: [Lanes; N],
     factor: Lanes,
 }
 
-impl<const N: usize> Keys<N> {
+impl<const N: usize> BlockKeys<N> {
     /// Collects the keys of the joints of block `block` from the front of `tracks`, and drops these tracks from it.
     /// `None` if there are none. `rest` is what joints without a track keep.
     fn collect(tracks: &mut &[Track], block: usize, spans: &[Span], rest: &[Lanes; N]) -> Option<Self> {
@@ -274,13 +274,13 @@ fn sample_blocks<S: Simd, M: Mode>(
     blocks: &mut [PoseBlock],
 ) {
     for (index, block) in blocks.iter_mut().enumerate() {
-        if let Some(keys) = Keys::collect(&mut rotations, index, spans, &block.rotation) {
+        if let Some(keys) = BlockKeys::collect(&mut rotations, index, spans, &block.rotation) {
             slerp_block(s, mode, &keys.from, &keys.to, &keys.factor, &mut block.rotation);
         }
-        if let Some(keys) = Keys::collect(&mut translations, index, spans, &block.translation) {
+        if let Some(keys) = BlockKeys::collect(&mut translations, index, spans, &block.translation) {
             vector_block(s, mode, &keys.from, &keys.to, &keys.factor, &mut block.translation);
         }
-        if let Some(keys) = Keys::collect(&mut scales, index, spans, &block.scale) {
+        if let Some(keys) = BlockKeys::collect(&mut scales, index, spans, &block.scale) {
             vector_block(s, mode, &keys.from, &keys.to, &keys.factor, &mut block.scale);
         }
     }
@@ -398,7 +398,7 @@ mod tests {
         assert_eq!(pose.get(0).rotation, Transform::IDENTITY.rotation);
     }
 
-    /// Keys as short decimals or integers give them: what is sampled has unit length all the same, and is the formula.
+    /// BlockKeys as short decimals or integers give them: what is sampled has unit length all the same, and is the formula.
     #[test]
     fn rotations_between_loose_keys_are_the_formula() {
         let mut random = Random(6);

@@ -5,7 +5,7 @@ use core::mem;
 
 use fearless_simd::{f32x4, prelude::*};
 
-use super::rows::share;
+use super::rows::kept_scale;
 use crate::mesh::{AtMost, Influences, Skin};
 use crate::simd::{Mode, dispatch};
 use crate::{Affine, Error};
@@ -105,10 +105,11 @@ fn move_bases(
     model: &[Affine],
     positions: &mut [[f32; 3]],
 ) -> Result<(), Error> {
-    let (bases, most) = bases.parts();
+    let (bases, max_influences) = bases.parts();
     Error::check_len("positions", positions.len(), bases.vertex_count())?;
     Error::check_room("model", model.len(), bases.joint_bound)?;
-    dispatch!(|s, mode| move_vertices(s, mode, bases, most as usize, model, positions));
+    let done = dispatch!(|s, mode| move_vertices(s, mode, bases, max_influences as usize, model, positions));
+    debug_assert!(done.is_some(), "the constructor made the bases of one length, and all joints are there");
     Ok(())
 }
 
@@ -118,7 +119,7 @@ fn move_vertices<S: Simd, M: Mode>(
     s: S,
     mode: M,
     bases: &WeightedBases,
-    most: usize,
+    max_influences: usize,
     model: &[Affine],
     positions: &mut [[f32; 3]],
 ) -> Option<()> {
@@ -131,10 +132,10 @@ fn move_vertices<S: Simd, M: Mode>(
         let (row, other_joints) = joints.split_at_checked(count)?;
         let (bases, other_vectors) = vectors.split_at_checked(count)?;
         (joints, vectors) = (other_joints, other_vectors);
-        let kept = count.min(most);
+        let kept = count.min(max_influences);
         let mut point = sum(s, mode, row.get(..kept)?, bases.get(..kept)?, model)?;
-        if count > most {
-            point *= f32x4::splat(s, share(bases.iter().map(|base| base[3]), most));
+        if count > max_influences {
+            point *= f32x4::splat(s, kept_scale(bases.iter().map(|base| base[3]), max_influences));
         }
         // The fourth lane is written over by the next vertex.
         if let Some(four) = packed.first_chunk_mut::<4>() {

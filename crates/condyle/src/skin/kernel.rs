@@ -37,13 +37,13 @@ impl Frames {
 }
 
 /// Vertices in a group: one root serves the normals of all of them, another the tangents.
-pub(super) const GROUP: usize = 8;
+pub(super) const GROUP_VERTICES: usize = 8;
 
 /// Numbers of a group of packed vectors, and one more, as each is read and written with the number behind it.
-pub(super) const PACKED: usize = 3 * GROUP + 1;
+pub(super) const PACKED: usize = 3 * GROUP_VERTICES + 1;
 
 /// Vertices in a block: their directions wait in the first-level cache to be made unit length.
-pub(super) const BLOCK: usize = 128;
+pub(super) const BATCH_VERTICES: usize = 128;
 
 /// What is the same for all vertices.
 #[derive(Clone, Copy)]
@@ -55,7 +55,7 @@ pub(super) struct Call<'a> {
 }
 
 /// The directions of a group, normals and tangents of two vertices in each, before they have length one.
-pub(super) type Turned = [[[f32; 8]; 2]; GROUP / 2];
+pub(super) type Turned = [[[f32; 8]; 2]; GROUP_VERTICES / 2];
 
 /// The vertices of a run, group after group: what they are made from, and where they go.
 pub(super) struct Groups<'a> {
@@ -76,17 +76,17 @@ struct Group<'a> {
 }
 
 /// Normals and tangents of a group, and where they go.
-type Directions<'a> = (&'a [f32; PACKED], &'a [[f32; 4]; GROUP], &'a mut Turned);
+type Directions<'a> = (&'a [f32; PACKED], &'a [[f32; 4]; GROUP_VERTICES], &'a mut Turned);
 
 impl Groups<'_> {
     #[inline(always)]
     fn group<const FRAMES: bool>(&mut self, at: usize) -> Option<Group<'_>> {
         Some(Group {
-            positions: packed(self.positions, at * GROUP)?,
-            posed: packed_mut(self.posed, at * GROUP)?,
+            positions: packed(self.positions, at * GROUP_VERTICES)?,
+            posed: packed_mut(self.posed, at * GROUP_VERTICES)?,
             frames: if FRAMES {
                 let tangents = self.tangents.as_chunks().0.get(at)?;
-                Some((packed(self.normals, at * GROUP)?, tangents, self.turned.get_mut(at)?))
+                Some((packed(self.normals, at * GROUP_VERTICES)?, tangents, self.turned.get_mut(at)?))
             } else {
                 None
             },
@@ -123,7 +123,7 @@ pub(super) fn store_two<S: Simd>(packed: &mut [f32; PACKED], pair: usize, v: f32
 }
 
 #[inline(always)]
-pub(super) fn two_tangents<S: Simd>(s: S, tangents: &[[f32; 4]; GROUP], pair: usize) -> f32x8<S> {
+pub(super) fn two_tangents<S: Simd>(s: S, tangents: &[[f32; 4]; GROUP_VERTICES], pair: usize) -> f32x8<S> {
     f32x8::from_slice(s, &tangents.as_flattened()[8 * pair..8 * pair + 8])
 }
 
@@ -137,11 +137,11 @@ pub(super) fn skin_even<S: Simd, M: Mode, const FRAMES: bool, const K: usize>(
     mut groups: Groups<'_>,
 ) -> Option<()> {
     let rows = call.rows.row(*starts.first()?, *starts.last()?)?;
-    let joints = rows.joints.as_chunks::<K>().0.as_chunks::<GROUP>().0;
-    let weights = rows.weights.as_chunks::<K>().0.as_chunks::<GROUP>().0;
+    let joints = rows.joints.as_chunks::<K>().0.as_chunks::<GROUP_VERTICES>().0;
+    let weights = rows.weights.as_chunks::<K>().0.as_chunks::<GROUP_VERTICES>().0;
     for (at, (joints, weights)) in joints.iter().zip(weights).enumerate() {
         let mut group = groups.group::<FRAMES>(at)?;
-        for pair in 0..GROUP / 2 {
+        for pair in 0..GROUP_VERTICES / 2 {
             let a = blend_even(s, mode, &joints[2 * pair], &weights[2 * pair], call.matrices)?;
             let b = blend_even(s, mode, &joints[2 * pair + 1], &weights[2 * pair + 1], call.matrices)?;
             let m = join(a, b);
@@ -160,10 +160,10 @@ pub(super) fn skin_mixed<S: Simd, M: Mode, const FRAMES: bool>(
     starts: &[u32],
     mut groups: Groups<'_>,
 ) -> Option<()> {
-    for at in 0..starts.len() / GROUP {
-        let starts: &[u32; GROUP + 1] = starts.get(at * GROUP..)?.first_chunk()?;
+    for at in 0..starts.len() / GROUP_VERTICES {
+        let starts: &[u32; GROUP_VERTICES + 1] = starts.get(at * GROUP_VERTICES..)?.first_chunk()?;
         let mut group = groups.group::<FRAMES>(at)?;
-        for pair in 0..GROUP / 2 {
+        for pair in 0..GROUP_VERTICES / 2 {
             let middle = starts[2 * pair + 1];
             let rows =
                 [call.rows.row(starts[2 * pair], middle)?, call.rows.row(middle, starts[2 * pair + 2])?];
@@ -196,7 +196,7 @@ pub(super) fn finish_normals<S: Simd, M: Mode>(s: S, mode: M, turned: &[Turned],
         for (pair, both) in unit(s, mode, normals).into_iter().enumerate() {
             store_two(to, pair, both);
         }
-        posed = posed.get_mut(3 * GROUP..).unwrap_or(&mut []);
+        posed = posed.get_mut(3 * GROUP_VERTICES..).unwrap_or(&mut []);
     }
 }
 

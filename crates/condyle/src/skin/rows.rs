@@ -11,7 +11,7 @@ use crate::simd::Mode;
 pub(super) struct Rows<'a> {
     pub(super) joints: &'a [u16],
     pub(super) weights: &'a [f32],
-    pub(super) most: u32,
+    pub(super) max_influences: u32,
 }
 
 impl<'a> Rows<'a> {
@@ -41,15 +41,15 @@ pub(super) fn blend<S: Simd, M: Mode>(
 ) -> Option<f32x16<S>> {
     let mut sum = f32x16::splat(s, 0.0);
     let count = row.joints.len();
-    let most = row.most as usize;
-    if count <= most {
+    let max_influences = row.max_influences as usize;
+    if count <= max_influences {
         for (&joint, &weight) in row.joints.iter().zip(row.weights) {
             let matrix = load(s, matrices, joint)?;
             sum = mode.madd(f32x16::splat(s, weight), matrix, sum);
         }
     } else {
-        let factor = share(row.weights.iter().copied(), most);
-        for (&joint, &weight) in row.joints.iter().zip(row.weights).take(most) {
+        let factor = kept_scale(row.weights.iter().copied(), max_influences);
+        for (&joint, &weight) in row.joints.iter().zip(row.weights).take(max_influences) {
             let matrix = load(s, matrices, joint)?;
             sum = mode.madd(f32x16::splat(s, weight * factor), matrix, sum);
         }
@@ -57,13 +57,13 @@ pub(super) fn blend<S: Simd, M: Mode>(
     Some(sum)
 }
 
-/// What the first `most` weights are multiplied by to have the sum of all of them; one where they cancel.
+/// What the first `kept_count` weights are multiplied by to have the sum of all of them; one where they cancel.
 #[inline(always)]
-pub(super) fn share(weights: impl Iterator<Item = f32>, most: usize) -> f32 {
+pub(super) fn kept_scale(weights: impl Iterator<Item = f32>, kept_count: usize) -> f32 {
     let (mut all, mut kept) = (0.0, 0.0);
     for (at, weight) in weights.enumerate() {
         all += weight;
-        if at < most {
+        if at < kept_count {
             kept = all;
         }
     }

@@ -14,10 +14,10 @@ pub(super) const fn exponent(k: i32) -> i32 {
 }
 
 /// Weights that cancel to less than this part of the sum of their magnitudes sum to nothing.
-const NOTHING: f32 = 1.0 / 1_048_576.0;
+const MIN_SUM: f32 = 1.0 / 1_048_576.0;
 
 /// What the magnitudes of weights that are added up stay below: beyond, integers have no room.
-const MOST: f32 = 1_048_576.0;
+const MAX_ADDED: f32 = 1_048_576.0;
 
 /// What the magnitudes of all shares sum to is taken to be that much more: shares are rounded, and so is what each of
 /// `layers` adds to a sum of integers.
@@ -65,7 +65,7 @@ impl Total {
             magnitudes += part.abs();
         }
         let (sum, magnitudes) = (sum as f64, magnitudes as f64);
-        if sum.abs() <= magnitudes * f64::from(NOTHING) {
+        if sum.abs() <= magnitudes * f64::from(MIN_SUM) {
             return None;
         }
         let growth = ((magnitudes / sum.abs() * slack(counting(layers))).to_bits() >> 52) as i32 - 1023;
@@ -75,7 +75,7 @@ impl Total {
 
 impl Total {
     /// The share of a weight.
-    pub(super) fn share(self, weight: f32) -> f32 {
+    pub(super) fn normalized(self, weight: f32) -> f32 {
         (f64::from(weight) * self.inverse) as f32
     }
 
@@ -86,24 +86,24 @@ impl Total {
 }
 
 /// How many shares are prepared; those of more layers are computed again for each block.
-const TABLE: usize = 32;
+const MAX_PREPARED: usize = 32;
 
 /// The layers and their shares, each divided by 2^growth.
-pub(super) struct Shares<'a> {
+pub(super) struct NormalizedWeights<'a> {
     pub(super) layers: &'a [Layer<'a>],
     counting: usize,
     /// 2^-growth by the sum of the weights.
     inverse: f64,
     growth: i32,
-    table: [f32; TABLE],
+    table: [f32; MAX_PREPARED],
 }
 
-impl<'a> Shares<'a> {
+impl<'a> NormalizedWeights<'a> {
     pub(super) fn new(layers: &'a [Layer<'a>], total: Total) -> Self {
         let inverse = total.inverse * power(-total.growth);
-        let mut table = [0.0; TABLE];
-        for (share, layer) in table.iter_mut().zip(layers) {
-            *share = (f64::from(layer.weight) * inverse) as f32;
+        let mut table = [0.0; MAX_PREPARED];
+        for (weight, layer) in table.iter_mut().zip(layers) {
+            *weight = (f64::from(layer.weight) * inverse) as f32;
         }
         Self { layers, counting: counting(layers), inverse, growth: total.growth, table }
     }
@@ -112,7 +112,7 @@ impl<'a> Shares<'a> {
     #[inline(always)]
     fn same(&self, at: usize, layer: &Layer<'_>) -> f32 {
         match self.table.get(at) {
-            Some(share) => *share,
+            Some(weight) => *weight,
             None => (f64::from(layer.weight) * self.inverse) as f32,
         }
     }
@@ -168,7 +168,7 @@ impl<'a> Shares<'a> {
     fn masked_sums<S: Simd>(&self, s: S, joint: usize) -> Sums<S> {
         let [sum, magnitudes, scale, poison] = self.masked_totals(s, joint);
         // Infinities and NaN are integers of some kind here, which must not hide them.
-        let nothing = sum.abs().simd_le(magnitudes * S::f32s::splat(s, NOTHING)) & poison.simd_eq(poison);
+        let nothing = sum.abs().simd_le(magnitudes * S::f32s::splat(s, MIN_SUM)) & poison.simd_eq(poison);
         let one = S::f32s::splat(s, 1.0);
         let slack = S::f32s::splat(s, slack(self.counting) as f32);
         let growth = nothing.select(one, magnitudes / sum.abs() * slack);
@@ -184,9 +184,9 @@ impl<'a> Shares<'a> {
     #[inline(always)]
     fn added_sums<S: Simd>(&self, s: S, joint: usize) -> Sums<S> {
         let [_, magnitudes, scale, poison] = self.masked_totals(s, joint);
-        let (one, most) = (S::f32s::splat(s, 1.0), S::f32s::splat(s, MOST));
+        let (one, max) = (S::f32s::splat(s, 1.0), S::f32s::splat(s, MAX_ADDED));
         let total = magnitudes / scale * S::f32s::splat(s, slack(self.counting) as f32);
-        let held = total.simd_lt(most);
+        let held = total.simd_lt(max);
         let poison = poison + held.select(S::f32s::splat(s, 0.0), S::f32s::splat(s, f32::NAN));
         // Less than 1 has room enough.
         let growth = (held & total.simd_gt(one)).select(total, one);
@@ -219,7 +219,7 @@ impl<'a> Shares<'a> {
 pub(super) struct Sums<S: Simd> {
     scale: S::f32s,
     sum: S::f32s,
-    /// Shares are divided by 2 to this power, which stands in the bits of an exponent.
+    /// NormalizedWeights are divided by 2 to this power, which stands in the bits of an exponent.
     pub(super) growth: S::i32s,
     /// Where the weights sum to nothing.
     pub(super) nothing: S::mask32s,
