@@ -36,10 +36,11 @@ use weights::{NormalizedWeights, Total};
 pub struct Layer<'a> {
     /// What is mixed in.
     pub pose: &'a Pose,
-    /// How much of it, beside the other layers' weights: any finite number. Negative ones lead away from the pose.
+    /// How much of it, relative to the other layers' weights: any finite number. Negative ones lead away from
+    /// the pose.
     pub weight: f32,
-    /// A factor of the weight for each joint, normally from 0 to 1; any number will do whose product with the weight f32 can
-    /// hold. Another one makes its joint NaN, unless the weight is 0. `None`: 1 everywhere.
+    /// A factor of the weight for each joint, normally from 0 to 1; any number will do whose product with the
+    /// weight f32 can hold. Another one makes its joint NaN, unless the weight is 0. `None`: 1 everywhere.
     pub mask: Option<&'a [f32]>,
 }
 
@@ -60,46 +61,48 @@ impl<'a> Layer<'a> {
     }
 }
 
-/// Which middle of several rotations is meant.
+/// How the mean of several rotations is defined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Mean {
     /// The weighted sum of the quaternions, brought to unit length.
     #[default]
     Linear,
-    /// `reference · exp(Σ weight · log(reference⁻¹ · rotation))`: the weighted mean of the turns that lead from the
-    /// reference to each rotation, along its exponential map.
+    /// `reference · exp(Σ weight · log(reference⁻¹ · rotation))`: the weighted mean of the turns that lead
+    /// from the reference to each rotation, along its exponential map.
     ExponentialMap,
 }
 
 /// Mixes poses by weight, with the same bits in any order of the layers.
 ///
-/// Weights are divided by their sum, joint by joint where a layer has a mask. A layer or joint of weight 0 changes
-/// nothing, whatever it holds. Where the weights of a joint sum to less than a millionth of the sum of their magnitudes, the
-/// joint is that of `reference`, which is normally the rest pose.
+/// Weights are divided by their sum, joint by joint where a layer has a mask. A layer or joint of weight 0
+/// changes nothing, whatever it holds. Where the weights of a joint sum to less than a millionth of the sum
+/// of their magnitudes, the joint is that of `reference`, which is normally the rest pose.
 ///
-/// Translations and scales are weighted means. A joint that one layer alone moves has that layer's, exactly. Otherwise the
-/// error of a component is at most 2e-7 (with masks 3e-7), and 1e-9 for each layer, of the largest magnitude that it has in any
-/// layer (of 1e-28 where that is less), times the sum of the weights' magnitudes by the magnitude of their sum, which is 1
-/// unless some are negative. The errors of layers that differ average out: a thousand of them are as exact as five.
+/// Translations and scales are weighted means. A joint that one layer alone moves has that layer's, exactly.
+/// Otherwise the error of a component is at most 2e-7 (with masks 3e-7), and 1e-9 for each layer, of the
+/// largest magnitude that it has in any layer (of 1e-28 where that is less), times the sum of the weights'
+/// magnitudes by the magnitude of their sum, which is 1 unless some are negative. The errors of layers that
+/// differ average out: a thousand of them are as exact as five.
 ///
-/// A rotation `q` and its opposite `-q` mean the same. The one is taken that lies in the hemisphere of the reference's
-/// rotation, so that no layer decides over another; exactly half a turn away from the reference, where both are as near, `q` as it
-/// is given. The result is of unit length, and in the reference's hemisphere unless weights are negative. Where
-/// the sum of the quaternions has no length, not a millionth of what it is the sum of, the reference's rotation stays. The
-/// error of a component is at most 2e-7 for [`Mean::Linear`], over the length of the mean of the quaternions (1 where they agree,
-/// 0.7 where two are half a turn apart), and 5e-7 for [`Mean::ExponentialMap`], with 1e-9 for each layer, while no weight is
+/// A rotation `q` and its opposite `-q` mean the same. The one is taken that lies in the hemisphere of the
+/// reference's rotation, so that no layer decides over another; exactly half a turn away from the reference,
+/// where both are as near, `q` as it is given. The result is of unit length, and in the reference's
+/// hemisphere unless weights are negative. Where the sum of the quaternions has no length, not a millionth of
+/// what it is the sum of, the reference's rotation stays. The error of a component is at most 2e-7 for
+/// [`Mean::Linear`], over the length of the mean of the quaternions (1 where they agree, 0.7 where two are
+/// half a turn apart), and 5e-7 for [`Mean::ExponentialMap`], with 1e-9 for each layer, while no weight is
 /// negative.
 ///
-/// What is not finite in a layer that counts makes that component NaN or infinite, or the whole rotation NaN, and so do, for
-/// [`Mean::ExponentialMap`], quaternions of length 0. A mask whose product with the weight is not finite makes its joint NaN. No other
-/// joint is touched.
+/// What is not finite in a layer that has a weight makes that component NaN or infinite, or the whole
+/// rotation NaN, and so do, for [`Mean::ExponentialMap`], quaternions of length 0. A mask whose product with
+/// the weight is not finite makes its joint NaN. No other joint is touched.
 ///
 /// Blow (2004), "Understanding Slerp, Then Not Using It", asks for blends that do not depend on the order.
 ///
 /// # Errors
-/// [`Error::Length`] if a layer, its mask or `out` does not hold as many joints as `reference`; [`Error::NotFinite`] for
-/// a weight that is NaN or infinite. `out` is then unchanged.
+/// [`Error::Length`] if a layer, its mask or `out` does not hold as many joints as `reference`;
+/// [`Error::NotFinite`] for a weight that is NaN or infinite. `out` is then unchanged.
 pub fn blend(reference: &Pose, layers: &[Layer<'_>], mean: Mean, out: &mut Pose) -> Result<(), Error> {
     let joints = reference.joint_count();
     for (at, layer) in layers.iter().enumerate() {

@@ -1,7 +1,8 @@
 //! Sums of up to four layers, in floats.
 //!
-//! Two floats have the same sum in either order. Three or four are first told apart by size: the least, the greatest, and
-//! what is left in between, a pair again. One pass over the layers, one and a half times as long as a plain sum.
+//! Two floats have the same sum in either order. Three or four are sorted first: the least, the greatest, and
+//! the one or two between them. So one pass over the layers is enough; it takes one and a half times as long
+//! as a plain sum.
 
 use fearless_simd::prelude::*;
 
@@ -28,7 +29,8 @@ fn sum<S: Simd, M: Mode, const N: usize>(s: S, mode: M, p: &[S::f32s; N]) -> S::
         let (rest, rest2) = (low.max(low2), high.min(high2));
         (least + greatest) + (rest + rest2)
     };
-    // What the least of a number and NaN is, or of 0 and -0, instruction sets see differently: NaN or 0 is added.
+    // Instruction sets differ in what the minimum of a number and NaN is, or of 0 and -0: adding NaN or 0
+    // makes them agree.
     let zero = S::f32s::splat(s, 0.0);
     let mut poison = p[0] * zero;
     for p in &p[1..] {
@@ -37,7 +39,7 @@ fn sum<S: Simd, M: Mode, const N: usize>(s: S, mode: M, p: &[S::f32s; N]) -> S::
     sorted + poison
 }
 
-/// The sums of lanes of each component times weights.
+/// The weighted sums of the lanes of each component.
 #[inline(always)]
 fn sums<S: Simd, M: Mode, const N: usize, const C: usize>(
     s: S,

@@ -1,8 +1,8 @@
 //! Sums of any number of layers, in integers.
 //!
-//! Sums of floats depend on their order, sums of integers do not. The largest magnitude of a component in any layer
-//! gives a power of two per lane with which what a layer adds becomes an integer of up to thirty bits, six more than
-//! a float has. So there are two passes over the layers: magnitudes, then sums.
+//! Sums of floats depend on their order, sums of integers do not. The largest magnitude of a component in any
+//! layer gives a power of two per lane. It scales the term of each layer to an integer of up to thirty bits,
+//! six more than a float has. So there are two passes over the layers: magnitudes, then sums.
 
 use fearless_simd::prelude::*;
 
@@ -11,17 +11,18 @@ use super::weights::{NormalizedWeights, Sums, exponent, nan_or_zero, nearest, po
 use crate::pose::{BLOCK, Lanes, PoseBlock};
 use crate::simd::{Mode, load, store, store_all};
 
-/// `G` groups of lanes of a block of sixteen joints: loops over the layers cost less per joint when there are two.
+/// `G` groups of lanes of a block of sixteen joints: loops over the layers cost less per joint when there are
+/// two.
 struct Groups<'a, S: Simd, const G: usize> {
     s: S,
     weights: &'a NormalizedWeights<'a>,
     index: usize,
     at: usize,
-    /// Those of masks belong to one group.
+    /// With masks they differ between groups: then there is only one.
     sums: Sums<S>,
 }
 
-/// Runs `$body` for each layer that counts, with its weights and its block.
+/// Runs `$body` for each layer that has a weight, with its normalised weights and its block.
 macro_rules! each_layer {
     ($groups:ident, $masked:ident, |$weight:ident, $block:ident| $body:block) => {
         for (number, layer) in $groups.weights.layers.iter().enumerate() {
@@ -152,7 +153,7 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
     ) {
         let s = self.s;
         let zero = S::i32s::splat(s, 0);
-        // What changes nothing: of factors that are added up counts what they are beyond 1.
+        // The value that changes nothing: of scales that are added up, the difference from 1 counts.
         let none = if ADD && SCALE { 1.0 } else { 0.0 };
         let mut largest = [[zero; 3]; G];
         each_layer!(self, MASKED, |weight, block| {
@@ -206,8 +207,8 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
     }
 }
 
-/// Blends all blocks: `MASKED` where weights differ from joint to joint, `EXP` for the exponential map's mean. `ADD`, which
-/// needs both: adds the layers, which hold differences, to the reference.
+/// Blends all blocks: `MASKED` where weights differ from joint to joint, `EXP` for the exponential map's
+/// mean. `ADD`, which needs both: adds the layers, which hold differences, to the reference.
 #[inline(always)]
 pub(super) fn kernel<S: Simd, M: Mode, const MASKED: bool, const EXP: bool, const ADD: bool>(
     s: S,

@@ -1,5 +1,5 @@
-//! The weights of each method in f64: the coefficients that a call's factor makes of a method's polynomials, and how
-//! far the weights are from slerp's.
+//! The weights of each method in f64: the coefficients that a call's factor makes of a method's polynomials,
+//! and how far the weights are from slerp's.
 //!
 //! Throughout, `z` is `1 - cos θ`, where `θ` is the angle between the quaternions as vectors.
 
@@ -11,7 +11,8 @@ use crate::slerp_table::{CHORD_8, SLERP_4, SLERP_6, SLERP_9};
 /// The most coefficients that a polynomial has.
 pub(super) const MAX_COEFFICIENTS: usize = 16;
 
-/// The coefficients of `z, z², …` in the weight `t + …` that stands for `sin(tθ) / sin θ`. Unused ones are zero.
+/// The coefficients of `z, z², …` in the weight `t + …` that stands for `sin(tθ) / sin θ`. Unused ones are
+/// zero.
 pub(super) type Coefficients = [f64; MAX_COEFFICIENTS];
 
 /// `t(1 - t²)` times the rows of a table, each a polynomial in t².
@@ -19,13 +20,13 @@ fn fitted<const N: usize>(table: &[[f64; N]; N], t: f64) -> Coefficients {
     let (t2, front) = (t * t, t * (1.0 - t * t));
     let mut out = [0.0; MAX_COEFFICIENTS];
     for (i, (out, row)) in out.iter_mut().zip(table).enumerate() {
-        // A row has no more than that.
+        // Row `i` has `i + 1` coefficients.
         *out = front * row[..=i].iter().rev().fold(0.0, |sum, c| sum * t2 + c);
     }
     out
 }
 
-/// Of a fitted polynomial.
+/// Those of a fitted polynomial.
 pub(super) fn slerp_coefficients(degree: Degree, t: f64) -> Coefficients {
     match degree {
         Degree::Four => fitted(&SLERP_4, t),
@@ -34,7 +35,7 @@ pub(super) fn slerp_coefficients(degree: Degree, t: f64) -> Coefficients {
     }
 }
 
-/// Of the power series at `cos θ = 1`, its last term balanced. Eberly 2018, equations 11 and 16.
+/// Those of the power series at `cos θ = 1`, its last term balanced. Eberly 2018, equations 11 and 16.
 pub(super) fn eberly_coefficients(terms: Terms, factor: f64, t: f64) -> Coefficients {
     let mut out = [0.0; MAX_COEFFICIENTS];
     let mut term = t;
@@ -99,7 +100,8 @@ fn weights(method: Method, z: f64, t: f64) -> Option<(f64, f64)> {
     })
 }
 
-/// The largest distance between the method's result and slerp's, rounding aside, for angles up to `max_angle`.
+/// The largest distance between the method's result and slerp's, rounding aside, for angles up to
+/// `max_angle`.
 pub(super) fn formula_error(method: Method, max_angle: f32) -> f64 {
     // Miri would take minutes.
     const STEPS: u32 = if cfg!(miri) { 12 } else { 48 };

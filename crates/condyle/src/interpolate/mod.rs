@@ -1,8 +1,8 @@
 //! Interpolation between two rotations, and between all joints of two poses.
 //!
-//! A result is `p + (to·q - off·p)`, where `p` is the end that the factor is nearer to and `q` the other one. The methods
-//! differ in the two weights only, which depend on the angle between the ends and on the factor; but for the exponential
-//! map, and for what is calculated to the letter in f64.
+//! A result is `p + (to·q - off·p)`, where `p` is the end that the factor is nearer to and `q` the other one.
+//! The methods differ in the two weights only, which depend on the angle between the ends and on the factor;
+//! except for the exponential map and for [`Method::Exact`], which is the textbook formula in f64.
 
 use crate::pose::{BLOCK, Lanes, PoseBlock};
 use crate::simd::dispatch;
@@ -48,7 +48,8 @@ pub(crate) fn slerp_block<S: fearless_simd::Simd, M: crate::simd::Mode>(
     kernel::rotation_block::<S, M, _, false>(s, mode, &Fitted::slerp(Degree::Nine), a, b, t, out);
 }
 
-/// The poses between `from` and `to` by the default method, with the factors `weight * mask`, one per joint; all of one size.
+/// The poses between `from` and `to` by the default method, with the factors `weight * mask`, one per joint;
+/// all of one size.
 pub(crate) fn interpolate_masked(from: &Pose, to: &Pose, weight: f32, mask: &[f32], out: &mut Pose) {
     let factors = Factors { t: Factor::PerJoint(mask), weight, extrapolate: false };
     Plan::from(Interpolator::default()).factored_blocks(
@@ -62,9 +63,10 @@ pub(crate) fn interpolate_masked(from: &Pose, to: &Pose, weight: f32, mask: &[f3
 /// How far to go from the first end to the second: 0 is the first, 1 the second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Factor<'a> {
-    /// As far for all joints: the fast way.
+    /// The same for all joints: the fast path.
     Same(f32),
-    /// One for each joint, or for each joint of the list. Coefficients are then found in f32, with other last bits.
+    /// One for each joint, or for each joint of the list. Coefficients are then computed in f32, and the last
+    /// bits differ.
     PerJoint(&'a [f32]),
 }
 
@@ -89,7 +91,7 @@ impl Factor<'_> {
     }
 }
 
-/// The factors of blocks, held to [0, 1] unless they may go beyond.
+/// The factors of blocks, clamped to [0, 1] unless they may extrapolate.
 #[derive(Clone, Copy)]
 struct Factors<'a> {
     t: Factor<'a>,
@@ -121,16 +123,16 @@ impl Factors<'_> {
         }
         if !self.extrapolate {
             for t in &mut lanes {
-                *t = held(*t);
+                *t = clamped(*t);
             }
         }
         lanes
     }
 }
 
-/// In [0, 1], NaN aside.
+/// Clamped to [0, 1]; NaN stays NaN.
 #[inline(always)]
-fn held(t: f32) -> f32 {
+fn clamped(t: f32) -> f32 {
     let t = if t < 0.0 { 0.0 } else { t };
     if t > 1.0 { 1.0 } else { t }
 }
@@ -141,7 +143,8 @@ pub enum Selection<'a> {
     /// Every one.
     #[default]
     All,
-    /// Those with these indices, in any order. If one comes twice, the later one counts; in place it is moved twice.
+    /// Those with these indices, in any order. If one is listed twice, the later entry counts; in place it is
+    /// moved twice.
     List(&'a [u16]),
 }
 
@@ -155,10 +158,11 @@ impl Selection<'_> {
     }
 }
 
-/// The rotation between `a` and `b`, unit quaternions. The same bits as in a pose or a list with one factor for all.
+/// The rotation between `a` and `b`, unit quaternions. The same bits as in a pose or a list with one factor
+/// for all.
 ///
-/// t = 0 gives `a`, t = 1 gives `b` (or its opposite, on the hemisphere of `a`), and between equal or opposite
-/// quaternions is `a` at every t: exactly. Shoemake 1985.
+/// t = 0 gives `a`, t = 1 gives `b` (or its opposite, on the hemisphere of `a`), and between equal or
+/// opposite quaternions is `a` at every t: exactly. Shoemake 1985.
 ///
 /// ```
 /// use condyle::{Interpolator, Method, interpolate};
@@ -175,13 +179,13 @@ pub fn interpolate(a: Quat, b: Quat, t: f32, how: impl Into<Interpolator>) -> Qu
 
 /// The poses between `from` and `to`: rotations by the method, translations and scales on straight lines.
 ///
-/// All three poses are of one size. See [`interpolate`] for what is exact; translations and scales hit both ends too.
-/// One factor, [`Method::Slerp`], [`Method::Eberly`] or [`Method::Nlerp`] and the shorter arc are the fast way. Nothing is
-/// allocated.
+/// All three poses are of one size. See [`interpolate`] for what is exact; translations and scales hit both
+/// ends too. One factor, [`Method::Slerp`], [`Method::Eberly`] or [`Method::Nlerp`] and the shorter arc are
+/// the fast path. Nothing is allocated.
 ///
 /// # Errors
-/// [`Error::Length`] if the poses differ in size, or factors do not number the joints (of the list, if there is one);
-/// [`Error::Index`] if the list names a joint that is not there.
+/// [`Error::Length`] if the poses differ in size, or factors do not number the joints (of the list, if there
+/// is one); [`Error::Index`] if the list names a joint that is not there.
 pub fn interpolate_poses<'a>(
     from: &Pose,
     to: &Pose,
@@ -282,11 +286,11 @@ impl Joints for [JointQuat] {
     }
 }
 
-/// What is to be done, whatever the joints.
+/// How to interpolate, whatever form the joints have.
 #[derive(Clone, Copy)]
 struct Plan {
     how: Interpolator,
-    /// Whether the ends are those of half an arc: then there is nothing to halve, and the shorter arc is the one given.
+    /// Whether the ends are already half of an arc: then [`Method::EberlyHalved`] has nothing to halve.
     halves: bool,
 }
 
@@ -313,7 +317,7 @@ enum UniformWeights {
 }
 
 impl UniformWeights {
-    /// What up to nine terms are padded to: where fewer save nothing.
+    /// Up to nine terms, padded to nine: for kernels that fewer terms do not make faster.
     fn nine(&self) -> Option<Series<f32, 9>> {
         match self {
             Self::Four(weights) => Some(weights.padded()),
@@ -384,7 +388,7 @@ impl Plan {
     /// `None` if the factor or the method needs the kernels that take a factor per joint.
     fn uniform(self, t: Factor<'_>) -> Option<Uniform> {
         let Factor::Same(t) = t else { return None };
-        let t = self.held(t);
+        let t = self.clamped(t);
         if self.how.arc == Arc::AsGiven || is_beyond(t) {
             return None;
         }
@@ -413,9 +417,9 @@ impl Plan {
         Some(Uniform { f: f as f32, nearer, weights })
     }
 
-    /// The factor, held to [0, 1] unless it may go beyond.
-    fn held(self, t: f32) -> f32 {
-        if self.how.extrapolate { t } else { held(t) }
+    /// The factor, clamped to [0, 1] unless it may extrapolate.
+    fn clamped(self, t: f32) -> f32 {
+        if self.how.extrapolate { t } else { clamped(t) }
     }
 
     /// Sixteen joints at a time, by any method.
@@ -449,10 +453,10 @@ impl Plan {
                 run!(false, if whole { Nested::new(terms, formula::factor(terms)) } else { halved(terms) });
             }
             (Method::VanWaveren, Arc::Shorter) => run!(false, Sines),
-            // Of the exact method translations and scales; rotations follow below.
+            // For the exact method this does translations and scales; its rotations follow below.
             (Method::Nlerp, Arc::Shorter) | (Method::Exact, _) => run!(false, Straight),
             (Method::CorrectedNlerp, Arc::Shorter) => run!(false, Corrected),
-            // Half of an arc as given is as long as a shorter arc at most.
+            // Half of an arc as given is never longer than the shorter arc can be.
             (
                 Method::Slerp(_)
                 | Method::Eberly(_)
@@ -472,8 +476,8 @@ impl Plan {
             for (lane, t) in factors.of_block(i).into_iter().enumerate() {
                 if self.how.method == Method::Exact || is_beyond(t) {
                     let rotation = |block: &PoseBlock| block.rotation.each_ref().map(|c| c[lane]);
-                    let to_the_letter = if self.how.method == Method::Nlerp { nlerp } else { exact };
-                    let exact = to_the_letter(rotation(&from[i]), rotation(&to[i]), t, self.how.arc);
+                    let in_f64 = if self.how.method == Method::Nlerp { nlerp } else { exact };
+                    let exact = in_f64(rotation(&from[i]), rotation(&to[i]), t, self.how.arc);
                     for (out, value) in out.rotation.iter_mut().zip(exact) {
                         out[lane] = value;
                     }
@@ -509,7 +513,7 @@ impl Plan {
         let uniform = self.uniform(t);
         let mut at = 0;
         while at < count {
-            // A joint that comes twice in place must have been written before it is read again.
+            // In place, a joint that is listed twice must be written before it is read again.
             let mut end = at + 1;
             while end < count.min(at + BLOCK) && (at..end).all(|k| joint(k) != joint(end)) {
                 end += 1;
@@ -540,7 +544,7 @@ impl Plan {
 }
 
 impl Uniform {
-    /// Without `from` the joints in `out` are the first end.
+    /// Without `from`, `out` holds the first end.
     fn blocks(&self, from: Option<&[PoseBlock]>, to: &[PoseBlock], out: &mut [PoseBlock]) {
         debug_assert!(
             from.is_none_or(|from| from.len() == out.len()) && to.len() == out.len(),
@@ -574,7 +578,7 @@ impl Uniform {
         }
     }
 
-    /// The same for structures. Getting them in and out of lanes hides what fewer terms would save.
+    /// The same for structures. Moving them in and out of lanes takes longer than fewer terms would save.
     fn structs(&self, from: Option<&[JointQuat]>, to: &[JointQuat], out: &mut [JointQuat]) {
         debug_assert!(
             from.is_none_or(|from| from.len() == out.len()) && to.len() == out.len(),

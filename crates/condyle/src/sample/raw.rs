@@ -12,8 +12,8 @@ use crate::{Error, Interpolation, Pose, RawClip, Skeleton, Target, Track};
 
 /// Remembers where in a [`RawClip`] the last sample was, so that playing on finds its keys at once.
 ///
-/// Any cursor works with any clip and any time: a wrong memory costs a search, never a wrong result. It allocates
-/// only when used with a clip of more timelines than any before.
+/// Any cursor works with any clip and any time: a wrong memory costs a search, never a wrong result. It
+/// allocates only when used with a clip of more timelines than any before.
 #[derive(Debug, Clone, Default)]
 pub struct RawCursor {
     spans: Vec<Span>,
@@ -32,7 +32,7 @@ pub(crate) struct Span {
 
 impl Span {
     pub(crate) fn find(times: &[f32], seconds: f32, hint: usize) -> Self {
-        // Two looks near the place of last time, then a search.
+        // The key of last time and the next one are tried before a search.
         let is_at = |key: usize| {
             (key == 0 || times.get(key).is_some_and(|&t| t <= seconds))
                 && times.get(key + 1).is_none_or(|&t| t > seconds)
@@ -47,7 +47,7 @@ impl Span {
         Self::from_key(times, key, seconds.into())
     }
 
-    /// The same of a time that f32 need not hold.
+    /// The same for a time in f64, which f32 may not be able to hold.
     pub(crate) fn find_exactly(times: &[f32], seconds: f64, hint: usize) -> Self {
         let mut key = Self::find(times, seconds as f32, hint).key;
         // A time that f32 has rounded up to a key is before it.
@@ -84,13 +84,14 @@ impl RawCursor {
 
 /// Evaluates an authored clip exactly: spherical interpolation on the shorter arc, Hermite splines, steps.
 ///
-/// `seconds` outside of a track's keys gives its first or last key. Rotations come out with unit length whatever the
-/// length of their keys. `pose` receives one transform per joint of
-/// `skeleton`; properties without a track take the rest pose. glTF 2.0, "Animations" and appendix C.
+/// `seconds` outside of a track's keys gives its first or last key. Rotations come out with unit length
+/// whatever the length of their keys. `pose` receives one transform per joint of `skeleton`; properties
+/// without a track take the rest pose. glTF 2.0, "Animations" and appendix C.
 ///
 /// # Errors
-/// [`Error::Length`] if `pose` is not of the skeleton's size, [`Error::Index`] if a track drives a joint that the
-/// skeleton does not have, [`Error::NotFinite`] if `seconds` is NaN or infinite. `pose` is then unchanged.
+/// [`Error::Length`] if `pose` is not of the skeleton's size, [`Error::Index`] if a track drives a joint that
+/// the skeleton does not have, [`Error::NotFinite`] if `seconds` is NaN or infinite. `pose` is then
+/// unchanged.
 pub fn sample_raw(
     clip: &RawClip,
     skeleton: &Skeleton,
@@ -113,12 +114,15 @@ pub fn sample_raw(
     Ok(())
 }
 
-/// The morph weights, one number per morph target, or the named value or rotation that `target` names, at a moment.
+/// The morph weights, one number per morph target, or the named value or rotation that `target` names, at a
+/// moment.
 ///
-/// Returns whether the clip drives it; where it does not, `values` stay as they are. What [`sample_set`](crate::sample_set) is for a compressed clip.
+/// Returns whether the clip drives it; where it does not, `values` stay as they are. For a compressed clip it
+/// is [`sample_set`](crate::sample_set).
 ///
 /// # Errors
-/// [`Error::Length`] if the track holds another number of values, [`Error::NotFinite`] if `seconds` is NaN or infinite.
+/// [`Error::Length`] if the track holds another number of values, [`Error::NotFinite`] if `seconds` is NaN or
+/// infinite.
 pub fn sample_raw_set(
     clip: &RawClip,
     target: Target,
@@ -152,8 +156,8 @@ fn joint_of(track: &Track) -> Option<usize> {
     track.target.joint().map(usize::from)
 }
 
-/// A cubic spline between two keys, `length` seconds apart: value and tangent of the first one, tangent and value of the second one. glTF 2.0,
-/// appendix C: tangents are per second.
+/// A cubic spline between two keys, `length` seconds apart: value and tangent of the first one, tangent and
+/// value of the second one. glTF 2.0, appendix C: tangents are per second.
 pub(crate) fn hermite([from, out_tangent, in_tangent, to]: [f64; 4], length: f64, t: f64) -> f64 {
     let (t2, t3) = (t * t, t * t * t);
     (2.0 * t3 - 3.0 * t2 + 1.0) * from
@@ -165,7 +169,7 @@ pub(crate) fn hermite([from, out_tangent, in_tangent, to]: [f64; 4], length: f64
 /// One component of a track of `width` numbers a value, in f64.
 pub(crate) fn component_at(track: &Track, span: Span, width: usize, component: usize) -> f64 {
     let per_key = track.values_per_key();
-    // The value of a key of a spline stands between its tangents.
+    // The value of a spline's key is stored between its tangents.
     let at = |key: usize, part: usize| f64::from(track.values[(key * per_key + part) * width + component]);
     let (key, t) = (span.key, span.factor);
     match track.interpolation {
@@ -178,7 +182,8 @@ pub(crate) fn component_at(track: &Track, span: Span, width: usize, component: u
     }
 }
 
-/// The value of a track, in f64, the same on every platform: for what is worked out once and kept. Rotations have unit length.
+/// The value of a track, in f64, the same on every platform: for what is computed once and kept. Rotations
+/// have unit length.
 ///
 /// `N` is the track's width.
 pub(crate) fn value_at<const N: usize>(track: &Track, span: Span) -> [f64; N] {
@@ -196,8 +201,9 @@ pub(crate) fn value_at<const N: usize>(track: &Track, span: Span) -> [f64; N] {
     out
 }
 
-/// What sixteen joints interpolate between. Joints without a track, and those that are done when they come here (splines,
-/// steps, rotations between loose keys) have factor 0.
+/// The keys that sixteen joints are interpolated between. Joints without a track have factor 0, and so have
+/// those whose value is already computed: splines, steps, and rotations between keys that are not of unit
+/// length.
 struct BlockKeys<const N: usize> {
     from: [Lanes; N],
     to: [Lanes; N],
@@ -205,8 +211,8 @@ struct BlockKeys<const N: usize> {
 }
 
 impl<const N: usize> BlockKeys<N> {
-    /// Collects the keys of the joints of block `block` from the front of `tracks`, and drops these tracks from it.
-    /// `None` if there are none. `rest` is what joints without a track keep.
+    /// Collects the keys of the joints of block `block` from the front of `tracks`, and drops these tracks
+    /// from it. `None` if there are none. `rest` is what joints without a track keep.
     fn collect(tracks: &mut &[Track], block: usize, spans: &[Span], rest: &[Lanes; N]) -> Option<Self> {
         let in_block = |track: &&Track| joint_of(track).is_some_and(|joint| joint / BLOCK == block);
         let count = tracks.iter().take_while(in_block).count();
@@ -242,7 +248,7 @@ impl<const N: usize> BlockKeys<N> {
                 }
             }
         };
-        // What is done already is on both ends.
+        // A value that is already computed is both ends.
         let to = if factor == 0.0 { from } else { to };
         for c in 0..N {
             self.from[c][lane] = from[c];
@@ -252,19 +258,20 @@ impl<const N: usize> BlockKeys<N> {
     }
 }
 
-/// Whether a rotation is not of unit length, as integers and short decimals in files make it.
+/// Whether a rotation is not of unit length, as in files that store integers or short decimals.
 fn is_loose<const N: usize>(q: [f32; N]) -> bool {
     (q.iter().map(|v| v * v).sum::<f32>() - 1.0).abs() > ROUNDED as f32
 }
 
-/// Rotations, translations, scales and what else follows, by which tracks are sorted.
+/// The tracks of rotations, those of translations, and those of scales and all that follows: tracks are
+/// sorted by target.
 fn by_property(tracks: &[Track]) -> [&[Track]; 3] {
     let until = |last: Target| tracks.partition_point(|t| t.target <= last);
     let (rotations, translations) = (until(Target::Rotation(u16::MAX)), until(Target::Translation(u16::MAX)));
     [&tracks[..rotations], &tracks[rotations..translations], &tracks[translations..]]
 }
 
-/// Tracks of each property are sorted by joint: each block takes its own from the front.
+/// Tracks of each property are sorted by joint: each block takes its own tracks from the front.
 #[inline(always)]
 fn sample_blocks<S: Simd, M: Mode>(
     s: S,
@@ -398,7 +405,8 @@ mod tests {
         assert_eq!(pose.get(0).rotation, Transform::IDENTITY.rotation);
     }
 
-    /// BlockKeys as short decimals or integers give them: what is sampled has unit length all the same, and is the formula.
+    /// BlockKeys as short decimals or integers give them: what is sampled has unit length all the same, and
+    /// is the formula.
     #[test]
     fn rotations_between_loose_keys_are_the_formula() {
         let mut random = Random(6);

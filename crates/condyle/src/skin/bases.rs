@@ -1,4 +1,4 @@
-//! Positions only, from base vectors that were multiplied with their weights beforehand.
+//! Positions only, from base vectors that were multiplied by their weights beforehand.
 
 use alloc::vec::Vec;
 use core::mem;
@@ -12,11 +12,11 @@ use crate::{Affine, Error};
 
 /// The positions of a mesh as its joints see them, times their weights: one base vector per influence.
 ///
-/// Made once per mesh; then [`skin_positions`] needs neither inverse bind matrices nor a palette, but the model
-/// matrices as they are. It takes 18 bytes per influence and 4 per vertex. It pays where there are few vertices per
-/// joint, fewer than about four at two influences each and two at four: beyond that, reading the base vectors costs
-/// more than [`palette`](crate::palette()) does, and [`skin`](crate::skin) is faster. A mesh whose bind pose is morphed
-/// needs `skin` anyway.
+/// Made once per mesh; then [`skin_positions`] needs neither inverse bind matrices nor a palette, but the
+/// model matrices as they are. It takes 18 bytes per influence and 4 per vertex. It pays where there are few
+/// vertices per joint, fewer than about four at two influences each and two at four: beyond that, reading the
+/// base vectors costs more than [`palette`](crate::palette()) does, and [`skin`](crate::skin) is faster. A
+/// mesh whose bind pose is morphed needs `skin` anyway.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WeightedBases {
     /// Row `v` is `joints[starts[v]..starts[v + 1]]`, the same range of `vectors`.
@@ -33,8 +33,8 @@ impl WeightedBases {
     /// From positions in the bind pose.
     ///
     /// # Errors
-    /// [`Error::Length`] if `positions` does not hold one element per vertex, [`Error::TooShort`] if the skin lacks a
-    /// joint that the influences name.
+    /// [`Error::Length`] if `positions` does not hold one element per vertex, [`Error::TooShort`] if the skin
+    /// lacks a joint that the influences name.
     pub fn new(influences: &Influences, skin: &Skin, positions: &[[f32; 3]]) -> Result<Self, Error> {
         Error::check_len("positions", positions.len(), influences.vertex_count())?;
         Error::check_room("joints of the skin", skin.joints().len(), influences.joint_bound())?;
@@ -75,7 +75,8 @@ impl WeightedBases {
         self.joint_bound
     }
 
-    /// Only the `count` heaviest influences of each vertex, for a lower level of detail. See [`Influences::at_most`].
+    /// Only the `count` heaviest influences of each vertex, for a lower level of detail. See
+    /// [`Influences::at_most`].
     #[must_use]
     pub fn at_most(&self, count: u32) -> AtMost<'_, Self> {
         AtMost::new(self, count)
@@ -84,13 +85,13 @@ impl WeightedBases {
 
 /// Deforms positions by the model matrices of their joints.
 ///
-/// `model` holds one matrix per joint of the skeleton, as [`local_to_model`](crate::local_to_model) leaves them;
-/// `positions` receives the sum of `model * base` over the influences of each vertex, in model space: what
-/// [`skin`](crate::skin) gives, but for rounding. J.M.P. van Waveren, *Fast Skinning*, section 3.
+/// `model` holds one matrix per joint of the skeleton, as [`local_to_model`](crate::local_to_model) leaves
+/// them; `positions` receives the sum of `model * base` over the influences of each vertex, in model space:
+/// what [`skin`](crate::skin) gives, but for rounding. J.M.P. van Waveren, *Fast Skinning*, section 3.
 ///
 /// # Errors
-/// [`Error::Length`] if `positions` does not hold one element per vertex, [`Error::TooShort`] if `model` lacks a joint
-/// that the bases name.
+/// [`Error::Length`] if `positions` does not hold one element per vertex, [`Error::TooShort`] if `model`
+/// lacks a joint that the bases name.
 pub fn skin_positions<'a>(
     bases: impl Into<AtMost<'a, WeightedBases>>,
     model: &[Affine],
@@ -113,7 +114,7 @@ fn move_bases(
     Ok(())
 }
 
-/// `None` never is: what is asked for is always there, and asking costs less than a panic path.
+/// Never `None`: all lengths were checked before. The checks here cost less than paths to a panic.
 #[inline(always)]
 fn move_vertices<S: Simd, M: Mode>(
     s: S,
@@ -137,7 +138,7 @@ fn move_vertices<S: Simd, M: Mode>(
         if count > max_influences {
             point *= f32x4::splat(s, kept_scale(bases.iter().map(|base| base[3]), max_influences));
         }
-        // The fourth lane is written over by the next vertex.
+        // The fourth lane is overwritten by the next vertex.
         if let Some(four) = packed.first_chunk_mut::<4>() {
             point.store_slice(four);
         } else if let Some(three) = packed.first_chunk_mut::<3>() {
@@ -149,7 +150,7 @@ fn move_vertices<S: Simd, M: Mode>(
     Some(())
 }
 
-/// The products with each row of the matrices are added up lane by lane, and the lanes at the end.
+/// Adds up the products with each row of the matrices lane by lane, and the lanes at the end.
 #[inline(always)]
 fn sum<S: Simd, M: Mode>(
     s: S,

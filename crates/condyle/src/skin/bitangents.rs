@@ -10,7 +10,7 @@ use crate::simd::{Mode, dispatch, transpose_halves};
 
 /// Bitangents: the handedness of each tangent, its fourth component, times normal cross tangent.
 ///
-/// Of unit length where normals and tangents are and stand at right angles. glTF 2.0, "Meshes".
+/// Of unit length where normals and tangents are, and perpendicular to each other. glTF 2.0, "Meshes".
 ///
 /// # Errors
 /// [`Error::Length`] where `tangents` or `bitangents` do not hold one element per normal.
@@ -33,7 +33,7 @@ fn cross_all<S: Simd, M: Mode>(
     tangents: &[[f32; 4]],
     bitangents: &mut [[f32; 3]],
 ) {
-    // The last one to eight are copied, as nothing behind them could be read.
+    // The last one to eight are copied to a padded buffer, as each vector is read with the float after it.
     let last = normals.len().saturating_sub(1) / GROUP_VERTICES * GROUP_VERTICES;
     let (mut tail, mut tail_out) = ([0.0; PACKED], [0.0; PACKED]);
     let mut tail_tangents = [[0.0; 4]; GROUP_VERTICES];

@@ -1,4 +1,4 @@
-//! The weighted sums of matrices: one row of influences per vertex.
+//! Weighted sums of matrices: one row of influences per vertex.
 
 use fearless_simd::{f32x16, prelude::*};
 
@@ -6,7 +6,8 @@ use super::vectors::Matrix;
 use crate::palette::PaletteMatrix;
 use crate::simd::Mode;
 
-/// The influences of all vertices, as long as each other, and how many of each vertex count.
+/// The influences of all vertices, equally many joints and weights, and how many of a vertex are used at
+/// most.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a> {
     pub(super) joints: &'a [u16],
@@ -15,7 +16,8 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// The influences from one place to another. Always there: asking costs less than a panic path.
+    /// The influences `begin..end`. Never `None`: the check is there because it costs less than a path to a
+    /// panic.
     #[inline(always)]
     pub(super) fn row(self, begin: u32, end: u32) -> Option<Self> {
         let range = begin as usize..end as usize;
@@ -31,7 +33,8 @@ pub(super) fn columns<S: Simd>(sum: f32x16<S>) -> Matrix<S> {
     [a, b, c, d]
 }
 
-/// The sum of one row, heaviest first. `None` never is: all joints of the influences were found to be there.
+/// The blended matrix of one row, heaviest influence first. Never `None`: the caller has checked that the
+/// palette has all joints.
 #[inline(always)]
 pub(super) fn blend<S: Simd, M: Mode>(
     s: S,
@@ -57,7 +60,8 @@ pub(super) fn blend<S: Simd, M: Mode>(
     Some(sum)
 }
 
-/// What the first `kept_count` weights are multiplied by to have the sum of all of them; one where they cancel.
+/// The factor that makes up for dropped influences: the sum of all weights divided by that of the first
+/// `kept_count`. 1 where these cancel.
 #[inline(always)]
 pub(super) fn kept_scale(weights: impl Iterator<Item = f32>, kept_count: usize) -> f32 {
     let (mut all, mut kept) = (0.0, 0.0);

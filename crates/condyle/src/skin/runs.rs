@@ -1,6 +1,7 @@
-//! How a call of [`skin`](super::skin) is cut into runs of vertices that go the same way.
+//! How a call of [`skin`](super::skin) is cut into runs of vertices that use the same kernel.
 //!
-//! Plain code, compiled once: each kernel has little but its loop, which keeps all registers for itself.
+//! Plain code, compiled once: the kernels are then little more than their loop, which has all registers to
+//! itself.
 
 use super::kernel::{
     BATCH_VERTICES, Call, Frames, GROUP_VERTICES, Groups, Normals, Turned, copy_front, finish_normals,
@@ -11,7 +12,7 @@ use crate::Palette;
 use crate::mesh::{AtMost, Influences, VertexSlices, VertexSlicesMut};
 use crate::simd::dispatch;
 
-/// Skins all vertices. All arrays were found to be long enough for `frames`.
+/// Skins all vertices. The caller has checked that all arrays are long enough for `frames`.
 pub(super) fn skin_all(
     influences: AtMost<'_, Influences>,
     palette: &Palette,
@@ -27,7 +28,8 @@ pub(super) fn skin_all(
         normal_matrices: palette.normal_matrices(),
         frames,
     };
-    // The last one to eight vertices are copied, as nothing behind them could be read; what is missing follows no joint.
+    // The last one to eight vertices are copied to a padded buffer, as kernels read one number past each
+    // vector. The padding has no influences.
     let last = bind.positions.len().saturating_sub(1) / GROUP_VERTICES * GROUP_VERTICES;
     let mut begins = [joints.len() as u32; GROUP_VERTICES + 1];
     copy_front(&mut begins, &starts[last..]);
@@ -57,7 +59,7 @@ pub(super) fn skin_all(
     }
 }
 
-/// Skins whole groups, behind the last of which there is one vertex more.
+/// Skins whole groups. One more vertex must follow the last group.
 fn skin_groups(
     call: Call<'_>,
     starts: &[u32],
@@ -78,7 +80,8 @@ fn skin_groups(
                 end += GROUP_VERTICES;
             }
             let positions = &bind.positions[begin..=end];
-            // What is not asked for is turned as well, in the place of a question in each step, and left there.
+            // A direction that is not asked for is computed too, from whatever is there, and never written
+            // out: cheaper than a branch in each step.
             let groups = Groups {
                 positions,
                 normals: if with_normals { &bind.normals[begin..=end] } else { positions },
@@ -105,10 +108,11 @@ fn skin_groups(
     }
 }
 
-/// What stands where tangents are not asked for.
+/// Read in place of tangents where none are asked for.
 static NO_TANGENTS: [[f32; 4]; BATCH_VERTICES] = [[0.0; 4]; BATCH_VERTICES];
 
-/// How many influences each vertex of the first group has, if all have as many and there is a kernel for them; else 0.
+/// The number of influences that all vertices of the first group have, if there is a kernel for that number;
+/// else 0.
 fn common_count(call: Call<'_>, starts: &[u32]) -> u32 {
     let starts = &starts[..=GROUP_VERTICES];
     let count = starts[1].wrapping_sub(starts[0]);
@@ -121,7 +125,7 @@ fn common_count(call: Call<'_>, starts: &[u32]) -> u32 {
     if even { count } else { 0 }
 }
 
-/// By the kernel for vertices of `count` influences each.
+/// Runs the kernel for vertices of `count` influences each, or for 0 the one for any vertices.
 fn skin_run(call: Call<'_>, count: u32, starts: &[u32], groups: Groups<'_>) {
     let done = match (count, call.frames.any()) {
         (1, false) => dispatch!(|s, mode| skin_even::<_, _, false, 1>(s, mode, call, starts, groups)),
@@ -138,7 +142,7 @@ fn skin_run(call: Call<'_>, count: u32, starts: &[u32], groups: Groups<'_>) {
     debug_assert!(done.is_some(), "all that the influences name was found to be there");
 }
 
-/// The last vertices, padded to a group and the one behind it.
+/// The last vertices, padded to a whole group and one more.
 #[derive(Default)]
 struct Tail {
     positions: [[f32; 3]; GROUP_VERTICES + 1],

@@ -1,15 +1,16 @@
 //! From packed keys to a pose.
 //!
-//! A clip stores a track's keys as small unsigned integers. A component of the value is
-//! `step * (offset + sum of weight * key)`, where step and offset are the track's own, and the weights are those of the
-//! moment and the same for all tracks of a class. `docs/format.md` is where the byte layout is specified.
+//! A clip stores a track's keys as small unsigned integers. A component of the value is `step * (offset + sum
+//! of weight * key)`, where step and offset are the track's own, and the weights are those of the moment and
+//! the same for all tracks of a class. `docs/format.md` is where the byte layout is specified.
 //!
 //! # One record, worked through
 //!
-//! A class of translations on cubic splines has four tracks and three intervals, so four rows of keys. Offsets take one
-//! byte (`o = 1`) and joint indices one byte (`i = 1`), so a record is `5 + 3 + 0 = 8` bytes. [`unpack`] goes through
-//! the records in pairs, two tracks in eight lanes: lanes 0 to 2 are x, y, z of the first one, lanes 4 to 6 those of
-//! the second, lanes 3 and 7 are computed along and ignored. The second pair is:
+//! A class of translations on cubic splines has four tracks and three intervals, so four rows of keys.
+//! Offsets take one byte (`o = 1`) and joint indices one byte (`i = 1`), so a record is `5 + 3 + 0 = 8`
+//! bytes. `unpack` goes through the records in pairs, two tracks in eight lanes: lanes 0 to 2 are x, y, z
+//! of the first one, lanes 4 to 6 those of the second, lanes 3 and 7 are computed along and ignored. The
+//! second pair is:
 //!
 //! ```text
 //!          step  widths    joint  offsets
@@ -17,15 +18,15 @@
 //! track 3    80  04 07 05     07  00 F0 05     x: 4 bits, y: 7 bits, z: 5 bits; joint 7; offsets 0, -16, 5
 //! ```
 //!
-//! **Load.** [`WINDOW`] is 32 bytes from the first record on. That holds both records of the pair, whatever their
-//! length: each half of a 32-byte register gets 16 bytes from where a record begins ([`two_records`]).
+//! **Load.** A window is 32 bytes from the first record on. That holds both records of the pair, whatever
+//! their length: each half of a 32-byte register gets 16 bytes from where a record begins (`two_records`).
 //!
 //! **Step.** The code is the upper bits of an `f32`, counted from the smallest step: `0x82` is
 //! `2^(16 - 26) * (1 + 2/8) = 1.25 / 1024` metres, about 1.2 mm.
 //!
-//! **Where the keys begin.** All tracks before these two have 43 bits in each row, so the pair begins at byte 5, bit 3.
-//! The first four bytes of both records, with the step codes taken out and the 3 put in, are one word, and one
-//! multiplication makes all prefix sums of its bytes ([`starts`]):
+//! **Where the keys begin.** All tracks before these two have 43 bits in each row, so the pair begins at byte
+//! 5, bit 3. The first four bytes of both records, with the step codes taken out and the 3 put in, are one
+//! word, and one multiplication makes all prefix sums of its bytes (`starts`):
 //!
 //! ```text
 //! bytes        3   6   5   0     0   4   7   5
@@ -35,9 +36,10 @@
 //!
 //! The last sum says where the next pair begins: bit 30 from byte 5 on, which is bit 70 of the row.
 //!
-//! **One row.** From each row 16 bytes are read, beginning at byte 5. Of the row of key 0 they begin with `55 06 00`.
-//! A byte shuffle brings to each lane the four bytes that its number begins in (byte `start / 8` and the next three), a
-//! shift by `start % 8` brings the number to bit 0, a mask of its width cuts off what follows ([`Fields`]):
+//! **One row.** From each row 16 bytes are read, beginning at byte 5. Of the row of key 0 they begin with `55
+//! 06 00`. A byte shuffle brings to each lane the four bytes that its number begins in (byte `start / 8` and
+//! the next three), a shift by `start % 8` brings the number to bit 0, a mask of its width cuts off what
+//! follows (`Fields`):
 //!
 //! ```text
 //! x2  starts at bit 3   bytes 55 06 00 ..  shifted by 3  0x0CA  masked to 6 bits  10
@@ -47,9 +49,9 @@
 //!
 //! The shuffle, the shifts and the masks depend on the records only, so they are made once for all four rows.
 //!
-//! **Four rows.** In the middle of the second interval, `t = 1/2`, the weights are 1/48, 23/48, 23/48 and 1/48
-//! ([`Taps`]). With 10, 20, 40, 50 as the keys of x in the four rows and 3, 5, 7, 9 as those of y, which are multiplied
-//! and added row by row as f32:
+//! **Four rows.** In the middle of the second interval, `t = 1/2`, the weights are 1/48, 23/48, 23/48 and
+//! 1/48 ([`Taps`]). With 10, 20, 40, 50 as the keys of x in the four rows and 3, 5, 7, 9 as those of y, which
+//! are multiplied and added row by row as f32:
 //!
 //! ```text
 //! x   (10 + 23 * 20 + 23 * 40 + 50) / 48 = 30    + offset -10 = 20    * 1.25 / 1024 = 0.024414 m
@@ -57,9 +59,9 @@
 //! z                                         0    + offset   8 =  8    * 1.25 / 1024 = 0.009766 m
 //! ```
 //!
-//! **Result.** The three numbers are stored as the vector of joint 3 in the batch of joints. Translations and scales
-//! are added to the rest pose joint by joint ([`vectors`]). Rotations are logarithms: sixteen joints at a time they are
-//! transposed into lanes, and turned into quaternions there ([`rotations`]).
+//! **Result.** The three numbers are stored as the vector of joint 3 in the batch of joints. Translations and
+//! scales are added to the rest pose joint by joint ([`vectors`]). Rotations are logarithms: sixteen joints
+//! at a time they are transposed into lanes, and turned into quaternions there ([`rotations`]).
 //!
 //! The test `the_worked_record_comes_out_as_the_preface_says` unpacks these very bytes.
 
@@ -140,14 +142,16 @@ pub(super) struct Moment<'a> {
     pub(super) between: &'a Between,
 }
 
-/// Whether all joints are sampled, in one batch, with indices of one byte: then no joint has to be looked up or skipped.
+/// Whether all joints are sampled, in one batch, with indices of one byte: then no joint has to be looked up
+/// or skipped.
 pub(super) fn is_plain(segment: &Segment<'_>, wanted: Option<Wanted<'_>>, blocks: &[PoseBlock]) -> bool {
     wanted.is_none() && segment.index_bytes == 1 && blocks.len() * BLOCK <= BATCH_JOINTS
 }
 
 /// Samples all joints of `blocks`. Those that are not wanted get `rest`.
 ///
-/// `PLAIN` is for where [`is_plain`]: the loops over tracks then do nothing else and keep all they need in registers.
+/// `PLAIN` is for where [`is_plain`]: the loops over tracks then do nothing else and keep all they need in
+/// registers.
 #[inline(always)]
 pub(super) fn pose<S: Simd, M: Mode, const PLAIN: bool>(
     s: S,
@@ -204,8 +208,8 @@ pub(super) fn pose<S: Simd, M: Mode, const PLAIN: bool>(
         if batch.base > start {
             vectors.fill([0.0; 4]);
         }
-        // Rotations are the first classes of a segment, values the last ones. When the last rotation has been unpacked,
-        // they are turned into quaternions, and their place in `vectors` is free for translations.
+        // Rotations are the first classes of a segment, values the last ones. When the last rotation has been
+        // unpacked, they are turned into quaternions, and their place in `vectors` is free for translations.
         let classes = segment.classes().take_while(|placed| placed.class.kind != Kind::Values);
         let mut rotated = false;
         for (at, placed) in classes.map(Some).chain([None]).enumerate() {

@@ -56,7 +56,8 @@ fn components<S: Simd>(s: S, joints: &[[f32; 4]; BLOCK]) -> [Lanes; 3] {
     rows
 }
 
-/// Writes the rotations of a batch, and the rest pose's translations and scales, which those of the clip are added to.
+/// Writes the rotations of a batch, and the rest pose's translations and scales, which those of the clip are
+/// added to.
 #[inline(always)]
 pub(super) fn rotate<S: Simd, M: Mode>(
     s: S,

@@ -1,4 +1,5 @@
-//! From the bytes of records and rows to three numbers for each joint. [`kernel`](super) works one record through.
+//! From the bytes of records and rows to three numbers for each joint. [`kernel`](super) works one record
+//! through.
 
 use core::ops::Range;
 
@@ -13,12 +14,13 @@ use crate::simd::Mode;
 /// Bytes that are read of a row at once: the bits of two tracks, wherever in their first byte they begin.
 const ROW_WINDOW: usize = 16;
 const _: () = assert!(7 + 6 * JOINT_BITS as usize <= 8 * ROW_WINDOW);
-/// The longest record. Two of them fit in a window, and so do the 16 bytes that are read from where the second begins.
+/// The longest record. Two of them fit in a window, and so do the 16 bytes that are read from where the
+/// second begins.
 const MAX_RECORD: usize = OFFSET + 3 * 3 + 1;
 const _: () = assert!(2 * MAX_RECORD <= WINDOW && MAX_RECORD + 16 <= WINDOW && MAX_RECORD < 16);
 
-/// The first 16 bytes of the records of two tracks, one in each half. The second record begins `apart` bytes after the
-/// first, at most 15: the mask lets the compiler see that no bound has to be checked.
+/// The first 16 bytes of the records of two tracks, one in each half. The second record begins `apart` bytes
+/// after the first, at most 15: the mask lets the compiler see that no bound has to be checked.
 #[inline(always)]
 fn two_records<S: Simd>(s: S, bytes: &[u8; WINDOW], apart: usize) -> u8x32<S> {
     let (a, b) = (&bytes[..16], &bytes[apart & 15..][..16]);
@@ -31,7 +33,8 @@ fn power<S: Simd>(s: S, k: u32x8<S>) -> u32x8<S> {
     if S::f32s::LEN >= 8 {
         return u32x8::splat(s, 1) << k;
     }
-    // Narrow instruction sets cannot shift each lane by its own count: k is put into the exponent of a float instead.
+    // Narrow instruction sets cannot shift each lane by its own count: k is put into the exponent of a float
+    // instead.
     let exponent: f32x8<S> = ((k + u32x8::splat(s, 127)) << 23).bitcast();
     let power: i32x8<S> = exponent.to_int();
     power.bitcast()
@@ -42,8 +45,8 @@ fn power<S: Simd>(s: S, k: u32x8<S>) -> u32x8<S> {
 struct Fields<S: Simd> {
     /// The shuffle that brings to each lane the four bytes that its key begins in.
     control: u8x32<S>,
-    /// How far each lane is then shifted down. Narrow instruction sets multiply instead, so that every key begins at
-    /// bit 7, and shift all lanes down by 7.
+    /// How far each lane is then shifted down. Narrow instruction sets multiply instead, so that every key
+    /// begins at bit 7, and shift all lanes down by 7.
     align: u32x8<S>,
     mask: u32x8<S>,
 }
@@ -106,8 +109,8 @@ fn shuffle<S: Simd>(s: S, bytes: u8x32<S>, control: &[u8; 32]) -> u32x8<S> {
     s.swizzle_dyn_within_blocks_u8x32(bytes, u8x32::from_slice(s, control)).bitcast()
 }
 
-/// The shuffle that brings offsets of one, two or three bytes to the upper ends of their lanes. A signed shift down from
-/// there extends the sign.
+/// The shuffle that brings offsets of one, two or three bytes to the upper ends of their lanes. A signed
+/// shift down from there extends the sign.
 static OFFSETS: [[u8; 32]; 3] = [offsets(1), offsets(2), offsets(3)];
 
 const fn offsets(bytes: u8) -> [u8; 32] {
@@ -123,14 +126,15 @@ const fn offsets(bytes: u8) -> [u8; 32] {
     control
 }
 
-/// At which bit of a row's window the keys of two tracks begin, a byte each: x, y, z of the first, where it ends, x, y,
-/// z of the second, where that ends.
+/// At which bit of a row's window the keys of two tracks begin, a byte each: x, y, z of the first, where it
+/// ends, x, y, z of the second, where that ends.
 ///
-/// `heads` holds the first four bytes of both records, `first` is the bit that x of the first track begins at.
+/// `heads` holds the first four bytes of both records, `first` is the bit that x of the first track begins
+/// at.
 #[inline(always)]
 fn starts(heads: u64, first: usize) -> u64 {
-    // `first` replaces the step code of the first record, zero that of the second. The product's byte k is the sum of
-    // the bytes 0 to k. At most 7 + 6 * 20 bits: no sum carries into the next byte.
+    // `first` replaces the step code of the first record, zero that of the second. The product's byte k is
+    // the sum of the bytes 0 to k. At most 7 + 6 * 20 bits: no sum carries into the next byte.
     ((heads & 0xFFFF_FF00_FFFF_FF00) + first as u64).wrapping_mul(0x0101_0101_0101_0101)
 }
 
@@ -159,8 +163,8 @@ impl<'a, S: Simd> Records<'a, S> {
         }
     }
 
-    /// The tracks of a class whose joints are in a range. `before` is the part before, which ends where the search
-    /// begins: indices rise within a class.
+    /// The tracks of a class whose joints are in a range. `before` is the part before, which ends where the
+    /// search begins: indices rise within a class.
     #[inline(always)]
     pub(super) fn part(&self, placed: &Placed, before: Part, joints: Range<usize>) -> Part {
         let end = placed.track + placed.class.count;
@@ -179,8 +183,8 @@ impl<'a, S: Simd> Records<'a, S> {
         Part { first, count: next - first, bit, next_bit: bit + own }
     }
 
-    /// Which vector of the batch that begins with joint `base` a record's joint has; past the end of any batch if the
-    /// joint is not wanted.
+    /// Which vector of the batch that begins with joint `base` a record's joint has; past the end of any
+    /// batch if the joint is not wanted.
     #[inline(always)]
     fn place(&self, record: &[u8], base: usize) -> usize {
         let byte = |at: usize| record.get(at).map_or(0, |&byte| usize::from(byte));
@@ -212,10 +216,11 @@ pub(super) struct Source<'a, S: Simd> {
     pub(super) taps: &'a Taps,
 }
 
-/// Unpacks tracks of a class, two at a time, into the vectors of their joints. `base` is the joint of the first vector.
+/// Unpacks tracks of a class, two at a time, into the vectors of their joints. `base` is the joint of the
+/// first vector.
 ///
-/// `TAPS` is 4 for weighted sums of four rows and 0 for constants, which have no rows. With 2, for linear rotations,
-/// nothing is summed: the keys of the first row go to `vectors`, those of the second to `ends`.
+/// `TAPS` is 4 for weighted sums of four rows and 0 for constants, which have no rows. With 2, for linear
+/// rotations, nothing is summed: the keys of the first row go to `vectors`, those of the second to `ends`.
 #[inline(always)]
 pub(super) fn unpack<S: Simd, M: Mode, const TAPS: usize, const PLAIN: bool>(
     s: S,
@@ -257,7 +262,8 @@ pub(super) fn unpack<S: Simd, M: Mode, const TAPS: usize, const PLAIN: bool>(
     let apart = records.bytes & 15;
     let last = records.bytes * (before_last & !1);
     let from = records.segment.records + records.bytes * (track + part.first);
-    // Ends with the window of the last pair: when all pairs are done there is no other window, and the loop ends.
+    // Ends with the window of the last pair: when all pairs are done there is no other window, and the loop
+    // ends.
     let Some(all) = bytes.get(from..).and_then(|records| records.get(..last + WINDOW)) else {
         debug_assert!(false, "a clip ends with enough zeros for the window of its last record");
         return;

@@ -1,5 +1,5 @@
-//! Translations and scales: what the tracks hold is added to the rest pose, joint by joint. Most characters move few of
-//! them, so lanes would be mostly empty.
+//! Translations and scales: what the tracks hold is added to the rest pose, joint by joint. Most characters
+//! move few of them, so lanes would be mostly empty.
 
 use core::ops::Range;
 
@@ -9,7 +9,8 @@ use super::{Batch, Vectors};
 use crate::clip::layout::{Kind, Placed, Segment};
 use crate::pose::{BLOCK, Lanes, PoseBlock};
 
-/// Adds the vectors of a class of translations or scales to the rest pose. `tracks` are those that were unpacked.
+/// Adds the vectors of a class of translations or scales to the rest pose. `tracks` are those that were
+/// unpacked.
 #[inline(always)]
 pub(super) fn add_to_rest(
     placed: &Placed,
