@@ -107,7 +107,7 @@ impl Wanted<'_> {
     }
 }
 
-/// Joints are unpacked in batches of this many, so that one fits on the stack.
+/// Joints that are unpacked at a time. Their vectors are on the stack.
 const BATCH_JOINTS: usize = 256;
 /// Most characters have fewer joints than this: their batch is smaller, and less has to be cleared.
 const SMALL_BATCH_JOINTS: usize = 96;

@@ -1,5 +1,5 @@
-//! Translations and scales: what the tracks hold is added to the rest pose, joint by joint. Most characters
-//! move few of them, so lanes would be mostly empty.
+//! Translations and scales: what the tracks hold is added to the rest pose, joint by joint, for those joints alone
+//! that have a track.
 
 use core::ops::Range;
 
