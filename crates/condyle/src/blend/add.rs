@@ -5,7 +5,7 @@ use fearless_simd::prelude::*;
 use super::fixed;
 use super::layer::Layer;
 use super::rotation::{Reference, flip, shorter_log};
-use super::share::{Shares, Total, masked_weight, nan_or_zero};
+use super::weights::{NormalizedWeights, Total, masked_weight, nan_or_zero};
 use crate::error::Error;
 use crate::math::exp_map::between;
 use crate::pose::{Pose, PoseBlock};
@@ -13,17 +13,18 @@ use crate::simd::{BLOCK, Mode, dispatch, load, load_all, store, store_all};
 
 /// What `pose` differs by from `reference`: a pose to be [`add`]ed to others.
 ///
-/// - The rotation is `reference⁻¹ · pose`, the one with `w` not negative: a turn about the joint's own axes as they
-///   stand in the reference. So where [`add`] meets an arm that is raised, a twist of the forearm still is one about
-///   the forearm; `pose · reference⁻¹` would turn about the parent's axes.
+/// - The rotation is `reference⁻¹ · pose`, the one with `w` not negative: a turn about the joint's own axes
+///   as they are in the reference. So where [`add`] meets an arm that is raised, a twist of the forearm still
+///   is one about the forearm; `pose · reference⁻¹` would turn about the parent's axes.
 /// - The translation is `pose - reference`, along the parent's axes as translations are.
-/// - The scale is the ratio of `pose` to `reference`: what grows by a tenth does so at any size, and what is hidden by
-///   a scale of 0 stays hidden. Where the reference's magnitude is less than [`f32::MIN_POSITIVE`] there is no ratio,
-///   and 1 takes its place.
+/// - The scale is the ratio of `pose` to `reference`: what grows by a tenth does so at any size, and what is
+///   hidden by a scale of 0 stays hidden. Where the reference's magnitude is less than [`f32::MIN_POSITIVE`]
+///   there is no ratio, and 1 takes its place.
 ///
-/// The reference is any pose of the skeleton, normally that from which `pose` was authored: the rest pose, or one frame
-/// of the clip. Equal joints give a rotation whose `x`, `y` and `z` are 0, a translation of 0 and a scale of 1,
-/// exactly. The error of a component is at most 3e-7 for rotations, else half a unit in the last place.
+/// The reference is any pose of the skeleton, normally that from which `pose` was authored: the rest pose, or
+/// one frame of the clip. Equal joints give a rotation whose `x`, `y` and `z` are 0, a translation of 0 and a
+/// scale of 1, exactly. The error of a component is at most 3e-7 for rotations, else half a unit in the last
+/// place.
 ///
 /// # Errors
 /// [`Error::Length`] if the poses differ in size. `out` is then unchanged.
@@ -37,29 +38,30 @@ pub fn difference(pose: &Pose, reference: &Pose, out: &mut Pose) -> Result<(), E
 
 /// Adds any number of layers to a pose, with the same bits in any order of the layers.
 ///
-/// Each layer's pose is a [`difference`]; its weight, times its mask, says how much of it: 1 is all, 0 is nothing,
-/// negative leads the other way, more than 1 beyond. Weights are not divided by their sum.
+/// Each layer's pose is a [`difference`]; its weight, times its mask, says how much of it: 1 is all, 0 is
+/// nothing, negative leads the other way, more than 1 beyond. Weights are not divided by their sum.
 ///
-/// - Rotations: `base · exp(Σ weight · log(layer))`, the way of each layer's turn that is shorter; of unit length.
+/// - Rotations: `base · exp(Σ weight · log(layer))`, each layer's turn on the shorter arc; of unit length.
 /// - Translations: `base + Σ weight · layer`.
 /// - Scales: `base · (1 + Σ weight · (layer - 1))`.
 ///
-/// A joint to which nothing is added, by no weight, by a mask of 0, or by layers that cancel, is that of `base`, bit
-/// for bit; what the layers of no weight hold there does not matter. One layer of weight 1 over the pose that it was
-/// the [`difference`] from gives the pose back: rotations within 8e-7, translations and scales within 2e-7 of the
-/// greater of the two (but for a scale whose reference is 0).
+/// A joint to which nothing is added, by no weight, by a mask of 0, or by layers that cancel, is that of
+/// `base`, bit for bit; what the layers of no weight hold there does not matter. One layer of weight 1 over
+/// the pose that it was the [`difference`] from gives the pose back: rotations within 8e-7, translations and
+/// scales within 2e-7 of the greater of the two (but for a scale whose reference is 0).
 ///
-/// The error of a component is at most 2e-7 of the magnitudes of `base` and of what is added, and 1e-9 for each layer
-/// times the largest magnitude that it has in any layer and the sum of the weights' magnitudes, or 1 if that is less.
-/// For rotations it is 5e-7, and 2e-7 for each radian of the turns' magnitudes times weights.
+/// The error of a component is at most 2e-7 of the magnitudes of `base` and of what is added, and 1e-9 for
+/// each layer times the largest magnitude that it has in any layer and the sum of the weights' magnitudes, or
+/// 1 if that is less. For rotations it is 5e-7, and 2e-7 for each radian of the turns' magnitudes times
+/// weights.
 ///
-/// What is not finite in a layer that counts makes that component NaN or infinite, or the whole rotation NaN. A mask
-/// whose product with the weight is not finite makes its joint NaN, and so do, in more than two layers, weights whose
-/// magnitudes sum to a million in a joint. No other joint is touched.
+/// What is not finite in a layer that has a weight makes that component NaN or infinite, or the whole
+/// rotation NaN. A mask whose product with the weight is not finite makes its joint NaN, and so do, in more
+/// than two layers, weights whose magnitudes sum to a million in a joint. No other joint is touched.
 ///
 /// # Errors
-/// [`Error::Length`] if a layer, its mask or `out` does not hold as many joints as `base`; [`Error::NotFinite`] for a
-/// weight that is NaN or infinite. `out` is then unchanged.
+/// [`Error::Length`] if a layer, its mask or `out` does not hold as many joints as `base`;
+/// [`Error::NotFinite`] for a weight that is NaN or infinite. `out` is then unchanged.
 ///
 /// ```
 /// use condyle::{Layer, Pose, Transform, add, difference};
@@ -84,8 +86,8 @@ pub fn add(base: &Pose, layers: &[Layer<'_>], out: &mut Pose) -> Result<(), Erro
         [Some(one), None, _] => few(from, [one], to),
         [Some(one), Some(two), None] => few(from, [one, two], to),
         _ => {
-            let shares = Shares::new(layers, Total::UNKNOWN);
-            dispatch!(|s, mode| fixed::kernel::<_, _, true, true, true>(s, mode, from, &shares, to));
+            let weights = NormalizedWeights::new(layers, Total::UNKNOWN);
+            dispatch!(|s, mode| fixed::kernel::<_, _, true, true, true>(s, mode, from, &weights, to));
         }
     }
     Ok(())
@@ -95,14 +97,15 @@ fn few<const N: usize>(base: &[PoseBlock], layers: [&Layer<'_>; N], out: &mut [P
     dispatch!(|s, mode| few_layers::<_, _, N>(s, mode, base, &layers, out));
 }
 
-/// What one layer adds: of the rotation the logarithm, of the translation all, of the scale what it is beyond 1.
+/// The terms of one layer: the logarithm of its rotation, its translation, and its scale minus 1, times the
+/// weight.
 #[inline(always)]
 fn terms<S: Simd, M: Mode>(s: S, mode: M, block: &PoseBlock, at: usize, weight: S::f32s) -> [S::f32s; 9] {
     let (zero, one) = (S::f32s::splat(s, 0.0), S::f32s::splat(s, 1.0));
     let mut q: [S::f32s; 4] = load_all(s, &block.rotation, at);
     let mut t: [S::f32s; 3] = load_all(s, &block.translation, at);
     let mut k: [S::f32s; 3] = load_all(s, &block.scale, at);
-    // Where masks leave nothing of the layer, it may hold anything.
+    // Where the mask is 0, the layer may hold anything, NaN included.
     let none = weight.simd_eq(zero);
     for q in &mut q[..3] {
         *q = none.select(zero, *q);
@@ -130,7 +133,10 @@ fn few_layers<S: Simd, M: Mode, const N: usize>(
         for at in (0..BLOCK).step_by(S::f32s::LEN) {
             let mut sums = [zero; 9];
             for (n, layer) in layers.iter().enumerate() {
-                let Some(block) = layer.pose.blocks().get(index) else { return };
+                let Some(block) = layer.pose.blocks().get(index) else {
+                    debug_assert!(false, "layer {n} has fewer blocks than the reference");
+                    return;
+                };
                 let terms = terms(s, mode, block, at, masked_weight(s, layer, index * BLOCK + at));
                 for (sum, term) in sums.iter_mut().zip(terms) {
                     *sum = if n == 0 { term } else { *sum + term };

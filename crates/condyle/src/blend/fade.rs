@@ -1,18 +1,18 @@
 //! The weight of a cross-fade over time.
 
-/// How a [`Fade`] sets out and arrives.
+/// How a [`Fade`] starts and ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Ease {
-    /// At one speed.
+    /// At constant speed.
     Linear,
-    /// `x²(3 - 2x)`: from standing still to standing still.
+    /// `x²(3 - 2x)`: speeds up from rest and slows down to rest.
     #[default]
     Smooth,
 }
 
 impl Ease {
-    /// The weight at a part of the way, both from 0 to 1; what lies outside is held.
+    /// The weight at a part of the way, both from 0 to 1. Parts outside are clamped.
     #[must_use]
     pub fn weight(self, part: f32) -> f32 {
         let x = part.clamp(0.0, 1.0);
@@ -47,7 +47,8 @@ impl Fade {
         Self { duration: if duration > 0.0 { duration } else { 0.0 }, elapsed: 0.0, ease }
     }
 
-    /// Goes on by `seconds` and returns the weight there. Negative ones go back, as far as the start; NaN changes nothing.
+    /// Goes on by `seconds` and returns the weight there. Negative ones go back, as far as the start; NaN
+    /// changes nothing.
     pub fn advance(&mut self, seconds: f32) -> f32 {
         let elapsed = self.elapsed + seconds;
         if !elapsed.is_nan() {

@@ -1,7 +1,8 @@
 //! Sums of up to four layers, in floats.
 //!
-//! Two floats have the same sum in either order. Three or four are first told apart by size: the least, the greatest, and
-//! what is left in between, a pair again. One pass over the layers, one and a half times as long as a plain sum.
+//! Two floats have the same sum in either order. Three or four are sorted first: the least, the greatest, and
+//! the one or two between them. So one pass over the layers is enough; it takes one and a half times as long
+//! as a plain sum.
 
 use fearless_simd::prelude::*;
 
@@ -9,7 +10,7 @@ use super::rotation::Reference;
 use crate::pose::PoseBlock;
 use crate::simd::{BLOCK, Lanes, Mode, load, load_all, store_all};
 
-/// One layer: its blocks and its share.
+/// One layer: its blocks and its normalised weight.
 pub(super) type Part<'a> = (&'a [PoseBlock], f32);
 
 /// The sum of `N` numbers per lane, at most four, in any order.
@@ -28,7 +29,8 @@ fn sum<S: Simd, M: Mode, const N: usize>(s: S, mode: M, p: &[S::f32s; N]) -> S::
         let (rest, rest2) = (low.max(low2), high.min(high2));
         (least + greatest) + (rest + rest2)
     };
-    // What the least of a number and NaN is, or of 0 and -0, instruction sets see differently: NaN or 0 is added.
+    // Instruction sets differ in what the minimum of a number and NaN is, or of 0 and -0: adding NaN or 0
+    // makes them agree.
     let zero = S::f32s::splat(s, 0.0);
     let mut poison = p[0] * zero;
     for p in &p[1..] {
@@ -37,18 +39,18 @@ fn sum<S: Simd, M: Mode, const N: usize>(s: S, mode: M, p: &[S::f32s; N]) -> S::
     sorted + poison
 }
 
-/// The sums of lanes of each component times shares.
+/// The weighted sums of the lanes of each component.
 #[inline(always)]
 fn sums<S: Simd, M: Mode, const N: usize, const C: usize>(
     s: S,
     mode: M,
     lanes: &[&[Lanes; C]; N],
-    shares: &[S::f32s; N],
+    weights: &[S::f32s; N],
     at: usize,
 ) -> [S::f32s; C] {
     let mut out = [S::f32s::splat(s, 0.0); C];
     for (c, out) in out.iter_mut().enumerate() {
-        let mut p = *shares;
+        let mut p = *weights;
         for (p, lanes) in p.iter_mut().zip(lanes) {
             *p *= load(s, &lanes[c], at);
         }
@@ -67,29 +69,32 @@ pub(super) fn kernel<S: Simd, M: Mode, const N: usize>(
     least2: f32,
     out: &mut [PoseBlock],
 ) {
-    let mut shares = [S::f32s::splat(s, 0.0); N];
-    for (share, part) in shares.iter_mut().zip(parts) {
-        *share = S::f32s::splat(s, part.1);
+    let mut weights = [S::f32s::splat(s, 0.0); N];
+    for (weight, part) in weights.iter_mut().zip(parts) {
+        *weight = S::f32s::splat(s, part.1);
     }
     for (index, (reference, out)) in reference.iter().zip(out).enumerate() {
         let mut rotation = [&reference.rotation; N];
         let mut translation = [&reference.translation; N];
         let mut scale = [&reference.scale; N];
         for (n, part) in parts.iter().enumerate() {
-            let Some(block) = part.0.get(index) else { return };
+            let Some(block) = part.0.get(index) else {
+                debug_assert!(false, "layer {n} has fewer blocks than the reference");
+                return;
+            };
             (rotation[n], translation[n], scale[n]) = (&block.rotation, &block.translation, &block.scale);
         }
         for at in (0..BLOCK).step_by(S::f32s::LEN) {
             let reference = Reference::new(s, mode, &reference.rotation, at);
-            let mut factors = shares;
+            let mut factors = weights;
             for (factor, lanes) in factors.iter_mut().zip(rotation) {
                 *factor = reference.factor(s, &load_all(s, lanes, at), *factor);
             }
             let total = sums(s, mode, &rotation, &factors, at);
             let q = reference.unit(s, &total, S::f32s::splat(s, least2));
             store_all(&mut out.rotation, at, q);
-            store_all(&mut out.translation, at, sums(s, mode, &translation, &shares, at));
-            store_all(&mut out.scale, at, sums(s, mode, &scale, &shares, at));
+            store_all(&mut out.translation, at, sums(s, mode, &translation, &weights, at));
+            store_all(&mut out.scale, at, sums(s, mode, &scale, &weights, at));
         }
     }
 }

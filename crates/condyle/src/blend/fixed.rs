@@ -1,38 +1,42 @@
 //! Sums of any number of layers, in integers.
 //!
-//! Sums of floats depend on their order, sums of integers do not. The largest magnitude of a component in any layer
-//! gives a power of two per lane with which what a layer adds becomes an integer of up to thirty bits, six more than
-//! a float has. So there are two passes over the layers: magnitudes, then sums.
+//! Sums of floats depend on their order, sums of integers do not. The largest magnitude of a component in any
+//! layer gives a power of two per lane. It scales the term of each layer to an integer of up to thirty bits,
+//! six more than a float has. So there are two passes over the layers: magnitudes, then sums.
 
 use fearless_simd::prelude::*;
 
 use super::rotation::{Reference, shorter_log};
-use super::share::{Shares, Sums, exponent, nan_or_zero, nearest, power_above};
+use super::weights::{NormalizedWeights, Sums, exponent, nan_or_zero, nearest, power_above};
 use crate::pose::PoseBlock;
 use crate::simd::{BLOCK, Lanes, Mode, load, store, store_all};
 
-/// `G` groups of lanes of a block of sixteen joints: loops over the layers cost less per joint when there are two.
+/// `G` groups of lanes of a block of sixteen joints: loops over the layers cost less per joint when there are
+/// two.
 struct Groups<'a, S: Simd, const G: usize> {
     s: S,
-    shares: &'a Shares<'a>,
+    weights: &'a NormalizedWeights<'a>,
     index: usize,
     at: usize,
-    /// Those of masks belong to one group.
+    /// With masks they differ between groups: then there is only one.
     sums: Sums<S>,
 }
 
-/// Runs `$body` for each layer that counts, with its shares and its block.
+/// Runs `$body` for each layer that has a weight, with its normalised weights and its block.
 macro_rules! each_layer {
-    ($groups:ident, $masked:ident, |$share:ident, $block:ident| $body:block) => {
-        for (number, layer) in $groups.shares.layers.iter().enumerate() {
-            if !$groups.shares.counts::<$masked>(number, layer) {
+    ($groups:ident, $masked:ident, |$weight:ident, $block:ident| $body:block) => {
+        for (number, layer) in $groups.weights.layers.iter().enumerate() {
+            if !$groups.weights.counts::<$masked>(number, layer) {
                 continue;
             }
-            let Some($block) = layer.pose.blocks().get($groups.index) else { continue };
-            let mut $share = [S::f32s::splat($groups.s, 0.0); G];
+            let Some($block) = layer.pose.blocks().get($groups.index) else {
+                debug_assert!(false, "layer {number} has fewer blocks than the reference");
+                continue;
+            };
+            let mut $weight = [S::f32s::splat($groups.s, 0.0); G];
             for g in 0..G {
                 let joint = $groups.index * BLOCK + $groups.place(g);
-                $share[g] = $groups.shares.of::<S, $masked>($groups.s, number, layer, joint, &$groups.sums);
+                $weight[g] = $groups.weights.of::<S, $masked>($groups.s, number, layer, joint, &$groups.sums);
             }
             $body
         }
@@ -46,12 +50,12 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
         self.at + g * S::f32s::LEN
     }
 
-    /// Lanes of one component; `none` where masks leave the layer no share.
+    /// Lanes of one component; `none` where masks leave the layer no weight.
     #[inline(always)]
-    fn load<const MASKED: bool>(&self, lanes: &Lanes, g: usize, share: S::f32s, none: f32) -> S::f32s {
+    fn load<const MASKED: bool>(&self, lanes: &Lanes, g: usize, weight: S::f32s, none: f32) -> S::f32s {
         let (s, lanes) = (self.s, load(self.s, lanes, self.place(g)));
         if MASKED {
-            share.simd_eq(S::f32s::splat(s, 0.0)).select(S::f32s::splat(s, none), lanes)
+            weight.simd_eq(S::f32s::splat(s, 0.0)).select(S::f32s::splat(s, none), lanes)
         } else {
             lanes
         }
@@ -68,10 +72,10 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
         let zero = S::i32s::splat(s, 0);
         let mut largest = [zero; G];
         if !EXP {
-            each_layer!(self, MASKED, |share, block| {
+            each_layer!(self, MASKED, |weight, block| {
                 for lanes in &block.rotation {
                     for g in 0..G {
-                        let size = self.load::<MASKED>(lanes, g, share[g], 0.0).abs();
+                        let size = self.load::<MASKED>(lanes, g, weight[g], 0.0).abs();
                         largest[g] = largest[g].max(size.bitcast::<S::i32s>());
                     }
                 }
@@ -86,18 +90,18 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
             }
         }
         let mut sums = [[zero; 4]; G];
-        each_layer!(self, MASKED, |share, block| {
+        each_layer!(self, MASKED, |weight, block| {
             let [x, y, z, w] = &block.rotation;
             for g in 0..G {
                 let reference = Reference::new(s, mode, reference, self.place(g));
                 let q = [
-                    self.load::<MASKED>(x, g, share[g], 0.0),
-                    self.load::<MASKED>(y, g, share[g], 0.0),
-                    self.load::<MASKED>(z, g, share[g], 0.0),
-                    self.load::<MASKED>(w, g, share[g], 1.0),
+                    self.load::<MASKED>(x, g, weight[g], 0.0),
+                    self.load::<MASKED>(y, g, weight[g], 0.0),
+                    self.load::<MASKED>(z, g, weight[g], 0.0),
+                    self.load::<MASKED>(w, g, weight[g], 1.0),
                 ];
                 if EXP {
-                    let factor = share[g] * powers[g];
+                    let factor = weight[g] * powers[g];
                     let terms =
                         if ADD { shorter_log(s, mode, &q, factor) } else { reference.log(s, &q, factor) };
                     for (sum, term) in sums[g].iter_mut().zip(terms) {
@@ -105,7 +109,7 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
                         poison[g] += nan_or_zero::<S>(term);
                     }
                 } else {
-                    let factor = reference.factor(s, &q, share[g] * powers[g]);
+                    let factor = reference.factor(s, &q, weight[g] * powers[g]);
                     for (sum, q) in sums[g].iter_mut().zip(q) {
                         *sum += nearest(s, q * factor);
                     }
@@ -149,14 +153,14 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
     ) {
         let s = self.s;
         let zero = S::i32s::splat(s, 0);
-        // What changes nothing: of factors that are added up counts what they are beyond 1.
+        // The value that changes nothing: of scales that are added up, the difference from 1 counts.
         let none = if ADD && SCALE { 1.0 } else { 0.0 };
         let mut largest = [[zero; 3]; G];
-        each_layer!(self, MASKED, |share, block| {
+        each_layer!(self, MASKED, |weight, block| {
             let lanes = if SCALE { &block.scale } else { &block.translation };
             for c in 0..3 {
                 for g in 0..G {
-                    let mut value = self.load::<MASKED>(&lanes[c], g, share[g], none);
+                    let mut value = self.load::<MASKED>(&lanes[c], g, weight[g], none);
                     if ADD && SCALE {
                         value -= S::f32s::splat(s, 1.0);
                     }
@@ -171,15 +175,15 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
                 powers[g][c] = power + poison + self.sums.poison;
             }
         }
-        each_layer!(self, MASKED, |share, block| {
+        each_layer!(self, MASKED, |weight, block| {
             let lanes = if SCALE { &block.scale } else { &block.translation };
             for c in 0..3 {
                 for g in 0..G {
-                    let mut value = self.load::<MASKED>(&lanes[c], g, share[g], none);
+                    let mut value = self.load::<MASKED>(&lanes[c], g, weight[g], none);
                     if ADD && SCALE {
                         value -= S::f32s::splat(s, 1.0);
                     }
-                    sums[g][c] += nearest(s, value * (share[g] * powers[g][c]));
+                    sums[g][c] += nearest(s, value * (weight[g] * powers[g][c]));
                 }
             }
         });
@@ -203,21 +207,21 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
     }
 }
 
-/// Blends all blocks: `MASKED` where weights differ from joint to joint, `EXP` for the exponential map's mean. `ADD`, which
-/// needs both: adds the layers, which hold differences, to the reference.
+/// Blends all blocks: `MASKED` where weights differ from joint to joint, `EXP` for the exponential map's
+/// mean. `ADD`, which needs both: adds the layers, which hold differences, to the reference.
 #[inline(always)]
 pub(super) fn kernel<S: Simd, M: Mode, const MASKED: bool, const EXP: bool, const ADD: bool>(
     s: S,
     mode: M,
     reference: &[PoseBlock],
-    shares: &Shares<'_>,
+    weights: &NormalizedWeights<'_>,
     out: &mut [PoseBlock],
 ) {
     for (index, (reference, out)) in reference.iter().zip(out).enumerate() {
         if EXP || MASKED || S::f32s::LEN == BLOCK {
-            groups::<S, M, MASKED, EXP, ADD, 1>(s, mode, index, reference, shares, out);
+            groups::<S, M, MASKED, EXP, ADD, 1>(s, mode, index, reference, weights, out);
         } else {
-            groups::<S, M, MASKED, EXP, ADD, 2>(s, mode, index, reference, shares, out);
+            groups::<S, M, MASKED, EXP, ADD, 2>(s, mode, index, reference, weights, out);
         }
     }
 }
@@ -228,12 +232,12 @@ fn groups<S: Simd, M: Mode, const MASKED: bool, const EXP: bool, const ADD: bool
     mode: M,
     index: usize,
     reference: &PoseBlock,
-    shares: &Shares<'_>,
+    weights: &NormalizedWeights<'_>,
     out: &mut PoseBlock,
 ) {
     for at in (0..BLOCK).step_by(G * S::f32s::LEN) {
-        let sums = shares.sums::<S, MASKED, ADD>(s, index * BLOCK + at);
-        let groups = Groups::<S, G> { s, shares, index, at, sums };
+        let sums = weights.sums::<S, MASKED, ADD>(s, index * BLOCK + at);
+        let groups = Groups::<S, G> { s, weights, index, at, sums };
         groups.rotations::<M, MASKED, EXP, ADD>(mode, &reference.rotation, &mut out.rotation);
         groups.vectors::<M, MASKED, false, ADD>(mode, &reference.translation, &mut out.translation);
         groups.vectors::<M, MASKED, true, ADD>(mode, &reference.scale, &mut out.scale);

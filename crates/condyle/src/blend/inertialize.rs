@@ -1,19 +1,21 @@
-//! Inertialisation: a transition that shows the target at once and lets what it differs by die away.
+//! Inertialisation: a transition that plays the target at once and lets the difference from what was shown
+//! before decay to nothing.
 //!
-//! What is shown is the target with an offset `x(t)` added, which at the start has to be the difference `x₀` from what
-//! was shown before, changing at the velocity `v₀` by which the two movements differ: then neither place nor velocity
-//! jumps. At the end of its time `τ` it has to be gone, without a trace in the first two derivatives.
+//! What is shown is the target with an offset `x(t)` added, which at the start has to be the difference `x₀`
+//! from what was shown before, changing at the velocity `v₀` by which the two movements differ: then neither
+//! place nor velocity jumps. At the end of its time `τ` it has to be gone, without a trace in the first two
+//! derivatives.
 //!
-//! With `s = t/τ` the polynomial of least degree that is 0 to the fourth order at `s = 1` and leaves two constants for
-//! the start is `x = (1 - s)⁴ (p + k s)`. `x(0) = x₀` gives `p = x₀`; `x'(0) = (k - 4p)/τ = v₀` gives `k = v₀ τ + 4
-//! x₀`. It is the quintic of Bollo (2018) whose third derivative is 0 at the end.
+//! With `s = t/τ` the polynomial of least degree that is 0 to the fourth order at `s = 1` and leaves two
+//! constants for the start is `x = (1 - s)⁴ (p + k s)`. `x(0) = x₀` gives `p = x₀`; `x'(0) = (k - 4p)/τ = v₀`
+//! gives `k = v₀ τ + 4 x₀`. It is the quintic of Bollo (2018) whose third derivative is 0 at the end.
 //!
-//! Along the direction of `x₀`, `p > 0`, and the other factor is `p` at the start and `p + k` at the end: it keeps its
-//! sign, so that the offset never passes through the target, if `p + k ≥ 0`, that is `v₀ τ ≥ -5 x₀`. Where the joint
-//! comes back faster than that, its own time is made as short, `τ = -5 x₀ / v₀`. For `v₀ ≤ 0` the offset then only
-//! falls: `x' ∝ (1 - s)³ (v₀τ - 5 k s)`, of which the last factor is not positive at either end, hence nowhere between.
-//! For `v₀ > 0` it first goes on and turns back before a fifth of the time, after `0.082 v₀ τ` more at most, the
-//! maximum of `s (1 - s)⁴`.
+//! Along the direction of `x₀`, `p > 0`, and the other factor is `p` at the start and `p + k` at the end: it
+//! keeps its sign, so that the offset never passes through the target, if `p + k ≥ 0`, that is `v₀ τ ≥ -5
+//! x₀`. Where the joint comes back faster than that, its own time is made as short, `τ = -5 x₀ / v₀`. For `v₀
+//! ≤ 0` the offset then only falls: `x' ∝ (1 - s)³ (v₀τ - 5 k s)`, of which the last factor is not positive
+//! at either end, hence nowhere between. For `v₀ > 0` it first grows and turns back before a fifth of the
+//! time, after `0.082 v₀ τ` more at most, the maximum of `s (1 - s)⁴`.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -28,10 +30,11 @@ use crate::math::vectors::dot;
 use crate::pose::{Pose, PoseBlock};
 use crate::simd::{BLOCK, Lanes, Mode, dispatch, load, store, store_all};
 
-/// Seconds that are none: differences over less are the rounding of f32.
-const INSTANT: f32 = 1e-6;
+/// Shorter times, in seconds, count as none: a difference over less is only the rounding of f32.
+const MIN_SECONDS: f32 = 1e-6;
 
-/// The offsets of sixteen joints in one property: `(1 - s)⁴ (offset + slope · s)`, where `s` is the time times `rate`.
+/// The offsets of sixteen joints in one property: `(1 - s)⁴ (offset + slope · s)`, where `s` is the time
+/// times `rate`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Decay {
     offset: [Lanes; 3],
@@ -47,7 +50,7 @@ impl Decay {
         let back = dot(place, velocity);
         let mut time = duration;
         if back < 0.0 {
-            time = time.min(-5.0 * dot(place, place) / back).max(INSTANT.into());
+            time = time.min(-5.0 * dot(place, place) / back).max(MIN_SECONDS.into());
         }
         for c in 0..3 {
             self.offset[c][lane] = place[c] as f32;
@@ -93,25 +96,26 @@ impl Offset {
             [before, after].map(|pair| pair.map(|q| q.map(f64::from)));
         let step = near(IDENTITY, product(conjugate(previous), current));
         let now = near(IDENTITY, product(conjugate(target), current));
-        // About half a turn away the shorter way may be another one a moment later: that of now is gone on with.
+        // About half a turn away the shorter way may be the other one a moment later: the present one is
+        // kept.
         let later = near(now, product(conjugate(next), product(current, step)));
         Self::new(log(now), log(later), per_second)
     }
 }
 
-/// The transition from one movement to another by inertia: the new one is played at once, and what it differs by from
-/// the old one dies away.
+/// The transition from one movement to another by inertia: the new one is played at once, and its difference
+/// from the old one decays to nothing.
 ///
-/// Only one movement is sampled at a time; there is no second clip to keep playing, as a cross-fade needs. Place and
-/// velocity of every joint go on without a jump, none passes through its target to the other side, and from the end on
-/// the poses are the target's, bit for bit. A transition may be interrupted at any time: [`start`](Self::start) again
-/// with the poses that were shown last.
+/// Only one movement is sampled at a time; there is no second clip to keep playing, as a cross-fade needs.
+/// Place and velocity of every joint are continuous, none overshoots its target, and from the end on the
+/// poses are the target's, bit for bit. A transition may be interrupted at any time: [`start`](Self::start)
+/// again with the poses that were shown last.
 ///
-/// The offsets are turns about the joints' own axes, translations, and differences of scale: unlike a ratio (see
-/// [`difference`](super::difference)) these also begin where something was hidden by a scale of 0.
+/// The offsets are turns about the joints' own axes, translations, and differences of scale: unlike a ratio
+/// (see [`difference`](super::difference)) these also begin where something was hidden by a scale of 0.
 ///
-/// It holds 84 bytes per joint; neither `start` nor `apply` allocates. Bollo (2018), "Inertialization: High-Performance
-/// Animation Transitions in Gears of War"; see the source for the polynomial.
+/// It holds 84 bytes per joint; neither `start` nor `apply` allocates. Bollo (2018), "Inertialization:
+/// High-Performance Animation Transitions in Gears of War"; see the source for the polynomial.
 ///
 /// ```
 /// use condyle::{Inertialization, Pose, Transform};
@@ -157,19 +161,19 @@ impl Inertialization {
 
     /// Starts a transition, in place of one that may be under way.
     ///
-    /// `before` are the last two poses that were shown, the previous and the current one; `after` are two poses of the
-    /// movement that is to be shown, as of the current moment and of the next one. `dt` seconds lie between the two of
-    /// each pair. Where the target's velocity is not known, its one pose may be given twice: it counts as standing
-    /// still.
+    /// `before` are the last two poses that were shown, the previous and the current one; `after` are two
+    /// poses of the movement that is to be shown, as of the current moment and of the next one. `dt` seconds
+    /// lie between the two of each pair. Where the target's velocity is not known, its one pose may be given
+    /// twice: it counts as standing still.
     ///
-    /// `dt` of less than a microsecond, 0 or negative, tells no velocities: they count as 0. A `duration` of less than
-    /// that leads to the target at once. Opposite quaternions are the same rotation; of half a turn the way is the one
-    /// that the quaternions give. What is not finite in a pose stays with that joint's property until the end of the
-    /// transition.
+    /// If `dt` is less than a microsecond, 0 or negative, velocities are unknown and count as 0. A `duration`
+    /// of less than that shows the target at once. Opposite quaternions are the same rotation; of half a turn
+    /// the way is the one that the quaternions give. What is not finite in a pose stays with that joint's
+    /// property until the end of the transition.
     ///
     /// # Errors
-    /// [`Error::Length`] if a pose does not hold [`joint_count`](Self::joint_count) joints; [`Error::NotFinite`] if
-    /// `dt` or `duration` is NaN or infinite. Nothing is changed then.
+    /// [`Error::Length`] if a pose does not hold [`joint_count`](Self::joint_count) joints;
+    /// [`Error::NotFinite`] if `dt` or `duration` is NaN or infinite. Nothing is changed then.
     pub fn start(
         &mut self,
         before: [&Pose; 2],
@@ -184,12 +188,12 @@ impl Inertialization {
         }
         Error::check_finite("dt", &[dt], 1)?;
         Error::check_finite("duration", &[duration], 1)?;
-        if duration < INSTANT {
+        if duration < MIN_SECONDS {
             self.duration = 0.0;
             return Ok(());
         }
         self.duration = duration;
-        let per_second = if dt < INSTANT { 0.0 } else { 1.0 / f64::from(dt) };
+        let per_second = if dt < MIN_SECONDS { 0.0 } else { 1.0 / f64::from(dt) };
         for joint in 0..self.joint_count {
             let [before, after]: [[Transform; 2]; 2] =
                 [before, after].map(|pair| pair.map(|pose| pose.get(joint)));
@@ -205,15 +209,15 @@ impl Inertialization {
         Ok(())
     }
 
-    /// Adds to a pose of the target what is left of the offset `elapsed` seconds after the start.
+    /// Adds what remains of the offset, `elapsed` seconds after the start, to a pose of the target.
     ///
-    /// At 0, and before, what was the current pose at the start comes out: rotations, which may change their sign,
-    /// within 6e-7, translations and scales within 1.2e-7 of the greater of the two. At the end of the duration and
-    /// after it the pose is not touched.
+    /// At 0, and before, the result is the pose that was current at the start: rotations, which may change
+    /// their sign, within 6e-7, translations and scales within 1.2e-7 of the greater of the two. At the end
+    /// of the duration and after it the pose is not touched.
     ///
     /// # Errors
-    /// [`Error::Length`] if the pose does not hold [`joint_count`](Self::joint_count) joints; [`Error::NotFinite`] if
-    /// `elapsed` is NaN or infinite. The pose is then unchanged.
+    /// [`Error::Length`] if the pose does not hold [`joint_count`](Self::joint_count) joints;
+    /// [`Error::NotFinite`] if `elapsed` is NaN or infinite. The pose is then unchanged.
     pub fn apply(&self, elapsed: f32, pose: &mut Pose) -> Result<(), Error> {
         pose.check_joints("pose", self.joint_count)?;
         Error::check_finite("elapsed", &[elapsed], 1)?;
@@ -227,7 +231,7 @@ impl Inertialization {
     }
 }
 
-/// What is left of one property.
+/// The remaining offset of one property.
 #[inline(always)]
 fn left<S: Simd, M: Mode>(s: S, mode: M, decay: &Decay, elapsed: S::f32s, at: usize) -> [S::f32s; 3] {
     let one = S::f32s::splat(s, 1.0);
@@ -260,7 +264,7 @@ fn kernel<S: Simd, M: Mode>(s: S, mode: M, offsets: &[Offsets], elapsed: f32, po
     }
 }
 
-/// Adds what is left of a property that is a vector.
+/// Adds the remaining offset of a translation or scale.
 #[inline(always)]
 fn move_by<S: Simd, M: Mode>(
     s: S,

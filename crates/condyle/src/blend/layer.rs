@@ -15,10 +15,11 @@ use crate::pose::Pose;
 pub struct Layer<'a> {
     /// What is mixed in.
     pub pose: &'a Pose,
-    /// How much of it, beside the other layers' weights: any finite number. Negative ones lead away from the pose.
+    /// How much of it, relative to the other layers' weights: any finite number. Negative ones lead away from
+    /// the pose.
     pub weight: f32,
-    /// A factor of the weight for each joint, normally from 0 to 1; any number will do whose product with the weight f32 can
-    /// hold. Another one makes its joint NaN, unless the weight is 0. `None`: 1 everywhere.
+    /// A factor of the weight for each joint, normally from 0 to 1; any number will do whose product with the
+    /// weight f32 can hold. Another one makes its joint NaN, unless the weight is 0. `None`: 1 everywhere.
     pub mask: Option<&'a [f32]>,
 }
 
@@ -39,14 +40,14 @@ impl<'a> Layer<'a> {
     }
 }
 
-/// Which middle of several rotations is meant.
+/// How the mean of several rotations is defined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Mean {
     /// The weighted sum of the quaternions, brought to unit length.
     #[default]
     Linear,
-    /// `reference · exp(Σ weight · log(reference⁻¹ · rotation))`: the weighted mean of the turns that lead from the
-    /// reference to each rotation, along its exponential map.
+    /// `reference · exp(Σ weight · log(reference⁻¹ · rotation))`: the weighted mean of the turns that lead
+    /// from the reference to each rotation, along its exponential map.
     ExponentialMap,
 }

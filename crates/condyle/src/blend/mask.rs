@@ -5,18 +5,20 @@ use alloc::vec::Vec;
 use crate::error::Error;
 use crate::skeleton::Skeleton;
 
-/// A mask from the joints where parts of a character begin: one factor per joint, for a [`Layer`](crate::Layer).
+/// A mask from the joints where parts of a character begin: one factor per joint, for a
+/// [`Layer`](crate::Layer).
 ///
-/// Each of `roots` gives its factor to its joint and to all below it, as far as the next of them. Joints below none of
-/// them have 0. If a joint comes twice, the later one counts.
+/// Each of `roots` gives its factor to its joint and to all below it, as far as the next of them. Joints
+/// below none of them have 0. If a joint comes twice, the later one counts.
 ///
-/// The factor is reached over `feather` generations: with 0 at the root itself; with 2 the root takes a third of the
-/// step from what its parent has, its children two thirds, and their children all of it. So a layer of the upper body
-/// fades in along the spine instead of breaking at its foot. Within a step factors never overshoot.
+/// The factor is reached over `feather` generations: with 0 at the root itself; with 2 the root takes a third
+/// of the step from what its parent has, its children two thirds, and their children all of it. So a layer of
+/// the upper body fades in along the spine instead of breaking at its foot. Within a step factors never
+/// overshoot.
 ///
 /// # Errors
-/// [`Error::Index`] if one of `roots` names a joint that the skeleton does not have; [`Error::NotFinite`] for a factor
-/// that is NaN or infinite.
+/// [`Error::Index`] if one of `roots` names a joint that the skeleton does not have; [`Error::NotFinite`] for
+/// a factor that is NaN or infinite.
 ///
 /// ```
 /// use condyle::{Joint, Skeleton, Transform, joint_mask};
@@ -62,7 +64,7 @@ pub fn joint_mask(skeleton: &Skeleton, roots: &[(u16, f32)], feather: u16) -> Re
         };
         let part = f64::from(step.done) / f64::from(generations);
         let (from, to) = (f64::from(step.from), f64::from(step.to));
-        // The end exactly.
+        // Exactly the end.
         mask.push(if step.done == generations { step.to } else { (from + (to - from) * part) as f32 });
         steps.push(step);
     }

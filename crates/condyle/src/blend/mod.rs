@@ -9,9 +9,9 @@ mod layer;
 mod mask;
 mod overlay;
 mod rotation;
-mod share;
 #[cfg(test)]
 mod tests;
+mod weights;
 
 pub use add::{add, difference};
 pub use fade::{Ease, Fade};
@@ -24,36 +24,38 @@ use crate::error::Error;
 use crate::pose::{Pose, PoseBlock};
 use crate::simd::dispatch;
 use few::Part;
-use share::{Shares, Total};
+use weights::{NormalizedWeights, Total};
 
 /// Mixes poses by weight, with the same bits in any order of the layers.
 ///
-/// Weights are divided by their sum, joint by joint where a layer has a mask. A layer or joint of weight 0 changes
-/// nothing, whatever it holds. Where the weights of a joint sum to less than a millionth of the sum of their magnitudes, the
-/// joint is that of `reference`, which is normally the rest pose.
+/// Weights are divided by their sum, joint by joint where a layer has a mask. A layer or joint of weight 0
+/// changes nothing, whatever it holds. Where the weights of a joint sum to less than a millionth of the sum
+/// of their magnitudes, the joint is that of `reference`, which is normally the rest pose.
 ///
-/// Translations and scales are weighted means. A joint that one layer alone moves has that layer's, exactly. Otherwise the
-/// error of a component is at most 2e-7 (with masks 3e-7), and 1e-9 for each layer, of the largest magnitude that it has in any
-/// layer (of 1e-28 where that is less), times the sum of the weights' magnitudes by the magnitude of their sum, which is 1
-/// unless some are negative. The errors of layers that differ average out: a thousand of them are as exact as five.
+/// Translations and scales are weighted means. A joint that one layer alone moves has that layer's, exactly.
+/// Otherwise the error of a component is at most 2e-7 (with masks 3e-7), and 1e-9 for each layer, of the
+/// largest magnitude that it has in any layer (of 1e-28 where that is less), times the sum of the weights'
+/// magnitudes by the magnitude of their sum, which is 1 unless some are negative. The errors of layers that
+/// differ average out: a thousand of them are as exact as five.
 ///
-/// A rotation `q` and its opposite `-q` mean the same. The one is taken that lies in the hemisphere of the reference's
-/// rotation, so that no layer decides over another; exactly half a turn away from the reference, where both are as near, `q` as it
-/// is given. The result is of unit length, and in the reference's hemisphere unless weights are negative. Where
-/// the sum of the quaternions has no length, not a millionth of what it is the sum of, the reference's rotation stays. The
-/// error of a component is at most 2e-7 for [`Mean::Linear`], over the length of the mean of the quaternions (1 where they agree,
-/// 0.7 where two are half a turn apart), and 5e-7 for [`Mean::ExponentialMap`], with 1e-9 for each layer, while no weight is
+/// A rotation `q` and its opposite `-q` mean the same. The one is taken that lies in the hemisphere of the
+/// reference's rotation, so that no layer decides over another; exactly half a turn away from the reference,
+/// where both are as near, `q` as it is given. The result is of unit length, and in the reference's
+/// hemisphere unless weights are negative. Where the sum of the quaternions has no length, not a millionth of
+/// what it is the sum of, the reference's rotation stays. The error of a component is at most 2e-7 for
+/// [`Mean::Linear`], over the length of the mean of the quaternions (1 where they agree, 0.7 where two are
+/// half a turn apart), and 5e-7 for [`Mean::ExponentialMap`], with 1e-9 for each layer, while no weight is
 /// negative.
 ///
-/// What is not finite in a layer that counts makes that component NaN or infinite, or the whole rotation NaN, and so do, for
-/// [`Mean::ExponentialMap`], quaternions of length 0. A mask whose product with the weight is not finite makes its joint NaN. No other
-/// joint is touched.
+/// What is not finite in a layer that has a weight makes that component NaN or infinite, or the whole
+/// rotation NaN, and so do, for [`Mean::ExponentialMap`], quaternions of length 0. A mask whose product with
+/// the weight is not finite makes its joint NaN. No other joint is touched.
 ///
 /// Blow (2004), "Understanding Slerp, Then Not Using It", asks for blends that do not depend on the order.
 ///
 /// # Errors
-/// [`Error::Length`] if a layer, its mask or `out` does not hold as many joints as `reference`; [`Error::NotFinite`] for
-/// a weight that is NaN or infinite. `out` is then unchanged.
+/// [`Error::Length`] if a layer, its mask or `out` does not hold as many joints as `reference`;
+/// [`Error::NotFinite`] for a weight that is NaN or infinite. `out` is then unchanged.
 pub fn blend(reference: &Pose, layers: &[Layer<'_>], mean: Mean, out: &mut Pose) -> Result<(), Error> {
     let joints = reference.joint_count();
     for (at, layer) in layers.iter().enumerate() {
@@ -62,7 +64,7 @@ pub fn blend(reference: &Pose, layers: &[Layer<'_>], mean: Mean, out: &mut Pose)
     out.check_joints("out", joints)?;
     let (from, to) = (reference.blocks(), out.blocks_mut());
     if layers.iter().any(|layer| layer.mask.is_some() && layer.weight != 0.0) {
-        many::<true>(from, &Shares::new(layers, Total::UNKNOWN), mean, to);
+        many::<true>(from, &NormalizedWeights::new(layers, Total::UNKNOWN), mean, to);
         return Ok(());
     }
     let Some(total) = Total::of(layers) else {
@@ -72,10 +74,10 @@ pub fn blend(reference: &Pose, layers: &[Layer<'_>], mean: Mean, out: &mut Pose)
     let mut parts: [Part<'_>; 4] = [(&[], 0.0); 4];
     let mut count = 0;
     for layer in layers {
-        let share = total.share(layer.weight);
-        if share != 0.0 {
+        let weight = total.normalized(layer.weight);
+        if weight != 0.0 {
             if let Some(part) = parts.get_mut(count) {
-                *part = (layer.pose.blocks(), share);
+                *part = (layer.pose.blocks(), weight);
             }
             count += 1;
         }
@@ -86,7 +88,7 @@ pub fn blend(reference: &Pose, layers: &[Layer<'_>], mean: Mean, out: &mut Pose)
         (Mean::Linear, 2, [a, b, ..]) => few(from, [a, b], least2, to),
         (Mean::Linear, 3, [a, b, c, _]) => few(from, [a, b, c], least2, to),
         (Mean::Linear, 4, all) => few(from, all, least2, to),
-        _ => many::<false>(from, &Shares::new(layers, total), mean, to),
+        _ => many::<false>(from, &NormalizedWeights::new(layers, total), mean, to),
     }
     Ok(())
 }
@@ -95,13 +97,20 @@ fn few<const N: usize>(reference: &[PoseBlock], parts: [Part<'_>; N], least2: f3
     dispatch!(|s, mode| few::kernel::<_, _, N>(s, mode, reference, &parts, least2, out));
 }
 
-fn many<const MASKED: bool>(reference: &[PoseBlock], shares: &Shares<'_>, mean: Mean, out: &mut [PoseBlock]) {
+fn many<const MASKED: bool>(
+    reference: &[PoseBlock],
+    weights: &NormalizedWeights<'_>,
+    mean: Mean,
+    out: &mut [PoseBlock],
+) {
     match mean {
         Mean::Linear => {
-            dispatch!(|s, mode| fixed::kernel::<_, _, MASKED, false, false>(s, mode, reference, shares, out));
+            dispatch!(|s, mode| fixed::kernel::<_, _, MASKED, false, false>(
+                s, mode, reference, weights, out
+            ));
         }
         Mean::ExponentialMap => {
-            dispatch!(|s, mode| fixed::kernel::<_, _, MASKED, true, false>(s, mode, reference, shares, out));
+            dispatch!(|s, mode| fixed::kernel::<_, _, MASKED, true, false>(s, mode, reference, weights, out));
         }
     }
 }

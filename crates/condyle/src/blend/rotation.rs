@@ -1,12 +1,12 @@
-//! What rotations add to a sum, and the rotation that a sum is.
+//! The terms that rotations add to a sum, and the rotation that comes of a sum.
 
 use fearless_simd::prelude::*;
 
-use super::share::nan_or_zero;
+use super::weights::nan_or_zero;
 use crate::math::exp_map::{between, exp, log, product};
 use crate::simd::{Lanes, Mode, load_all};
 
-/// Rotations seen from those of the reference, in one group of lanes.
+/// Rotations relative to those of the reference, in one group of lanes.
 pub(super) struct Reference<S: Simd, M> {
     mode: M,
     pub(super) rotation: [S::f32s; 4],
@@ -18,18 +18,19 @@ impl<S: Simd, M: Mode> Reference<S, M> {
         Self { mode, rotation: load_all(s, lanes, at) }
     }
 
-    /// `factor`, its sign changed where a rotation is not in the reference's hemisphere: a quaternion times this adds to a
-    /// linear mean.
+    /// `factor`, its sign changed where a rotation is not in the reference's hemisphere: a quaternion times
+    /// this adds to a linear mean.
     ///
-    /// The product is not fused in either mode: where it is almost 0, every instruction set must go the same way.
+    /// The product is not fused in either mode: where it is almost 0, every instruction set must choose the
+    /// same sign.
     #[inline(always)]
     pub(super) fn factor(&self, s: S, q: &[S::f32s; 4], factor: S::f32s) -> S::f32s {
         let r = &self.rotation;
         flip(s, factor, (q[0] * r[0] + q[1] * r[1]) + (q[2] * r[2] + q[3] * r[3]))
     }
 
-    /// The logarithm of the shorter turn from the reference to a rotation, times `factor`: what it adds to the mean of the
-    /// exponential map.
+    /// The logarithm of the shorter turn from the reference to a rotation, times `factor`: what it adds to
+    /// the mean of the exponential map.
     #[inline(always)]
     pub(super) fn log(&self, s: S, q: &[S::f32s; 4], factor: S::f32s) -> [S::f32s; 3] {
         shorter_log(s, self.mode, &between::<S>(&self.rotation, q), factor)
@@ -39,7 +40,7 @@ impl<S: Simd, M: Mode> Reference<S, M> {
     #[inline(always)]
     pub(super) fn turned(&self, s: S, [x, y, z]: [S::f32s; 3]) -> [S::f32s; 4] {
         let turned = product::<S, M>(self.mode, &self.rotation, &exp(s, self.mode, &[x, y, z]));
-        // Of the length of the reference, which may be a little off.
+        // As long as the reference, whose length may be slightly off.
         self.unit(s, &turned, S::f32s::splat(s, 0.0))
     }
 

@@ -17,7 +17,7 @@ pub(crate) struct Span {
 
 impl Span {
     pub(crate) fn find(times: &[f32], seconds: f32, hint: usize) -> Self {
-        // Two looks near the place of last time, then a search.
+        // The key of last time and the next one are tried before a search.
         let is_at = |key: usize| {
             (key == 0 || times.get(key).is_some_and(|&t| t <= seconds))
                 && times.get(key + 1).is_none_or(|&t| t > seconds)
@@ -32,7 +32,7 @@ impl Span {
         Self::from_key(times, key, seconds.into())
     }
 
-    /// The same of a time that f32 need not hold.
+    /// The same for a time in f64, which f32 may not be able to hold.
     pub(crate) fn find_exactly(times: &[f32], seconds: f64, hint: usize) -> Self {
         let mut key = Self::find(times, seconds as f32, hint).key;
         // A time that f32 has rounded up to a key is before it.
@@ -51,8 +51,8 @@ impl Span {
     }
 }
 
-/// A cubic spline between two keys, `length` seconds apart: value and tangent of the first one, tangent and value of the second one. glTF 2.0,
-/// appendix C: tangents are per second.
+/// A cubic spline between two keys, `length` seconds apart: value and tangent of the first one, tangent and
+/// value of the second one. glTF 2.0, appendix C: tangents are per second.
 pub(crate) fn hermite([from, out_tangent, in_tangent, to]: [f64; 4], length: f64, t: f64) -> f64 {
     let (t2, t3) = (t * t, t * t * t);
     (2.0 * t3 - 3.0 * t2 + 1.0) * from
@@ -64,7 +64,7 @@ pub(crate) fn hermite([from, out_tangent, in_tangent, to]: [f64; 4], length: f64
 /// One component of a track of `width` numbers a value, in f64.
 pub(crate) fn component_at(track: &Track, span: Span, width: usize, component: usize) -> f64 {
     let per_key = track.values_per_key();
-    // The value of a key of a spline stands between its tangents.
+    // The value of a spline's key is stored between its tangents.
     let at = |key: usize, part: usize| f64::from(track.values[(key * per_key + part) * width + component]);
     let (key, t) = (span.key, span.factor);
     match track.interpolation {
@@ -77,7 +77,8 @@ pub(crate) fn component_at(track: &Track, span: Span, width: usize, component: u
     }
 }
 
-/// The value of a track, in f64, the same on every platform: for what is worked out once and kept. Rotations have unit length.
+/// The value of a track, in f64, the same on every platform: for what is computed once and kept. Rotations
+/// have unit length.
 ///
 /// `N` is the track's width.
 pub(crate) fn value_at<const N: usize>(track: &Track, span: Span) -> [f64; N] {

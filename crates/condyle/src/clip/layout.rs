@@ -1,4 +1,4 @@
-//! Where in the bytes of a clip each thing stands. `docs/format.md` says the same in words.
+//! The byte layout of a clip. `docs/format.md` specifies it in words.
 
 use super::raw::Target;
 use super::spline::Degree;
@@ -8,38 +8,39 @@ use crate::error::Error;
 pub(crate) const MAGIC: [u8; 4] = *b"CLIP";
 pub(crate) const VERSION: u16 = 1;
 pub(crate) const HEADER: usize = 52;
-/// A morph set or a named value, a track that is kept as it was authored, and an event.
+/// Bytes of a set's line in its table, of an authored track's, and of an event's.
 pub(crate) const SET: usize = 8;
 pub(crate) const EXACT: usize = 16;
 pub(crate) const EVENT: usize = 8;
-/// What a kernel reads at once, from any byte on.
+/// Bytes that a kernel reads at once from where a record begins.
 pub(crate) const WINDOW: usize = 32;
-/// A component has at most that many bits: what an f32 holds.
+/// The most bits of a component: as many as an f32 can hold.
 pub(crate) const MAX_BITS: u32 = 24;
-/// And one of a joint at most so many: those of two tracks, and seven in front of them, are in the 16 bytes that a kernel reads.
+/// The most bits of a joint's component: two tracks, after up to seven bits of others, then fit in the 16
+/// bytes that a kernel reads.
 pub(crate) const JOINT_BITS: u32 = 20;
-/// Bits of the header: the clip has root motion; indices of tracks take two bytes.
+/// Flags of the header: the clip has root motion; indices of tracks take two bytes.
 pub(crate) const MOTION: u16 = 1;
 pub(crate) const WIDE: u16 = 2;
 /// Numbers in a track: axes of a rotation, of a translation, of a scale, or three of a set.
 pub(crate) const WIDTH: usize = 3;
 
-/// How many tracks a set of values has. A rotation has one, of its logarithm.
+/// How many tracks a set has. A rotation has one, its logarithm.
 pub(crate) fn set_tracks(target: Target, width: usize) -> usize {
     if target.rotates() { 1 } else { width.div_ceil(WIDTH) }
 }
 
-/// The most frames of a clip, and of all its joints or value tracks together: two keys that are a year apart are no animation, and the
-/// poses of so many joints take 2.7 GB.
+/// The most frames of a clip, and the most frames times joints or value tracks. Two keys that are a year
+/// apart are no animation, and the poses of so many joints take 2.7 GB.
 pub(crate) const MOST_FRAMES: usize = 1 << 22;
 pub(crate) const MOST_PLACES: usize = 1 << 26;
-/// What an index of two bytes tells apart.
+/// As many as an index of two bytes can number.
 pub(crate) const MOST_VALUE_TRACKS: usize = u16::MAX as usize;
 
-/// The most that a logarithm of a set is read as: beyond, the sine has no digits.
-pub(crate) const MOST_LOG: f64 = 65536.0;
+/// Components of a set's logarithm are clamped to this: beyond it the sine has no correct digits.
+pub(crate) const MAX_LOG: f64 = 65536.0;
 
-/// What the numbers of a track are.
+/// What the three numbers of a track mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     /// The logarithm of the turn from the rest pose's rotation: half of the angle along the axis.
@@ -65,7 +66,7 @@ pub(crate) fn step(code: u8) -> f32 {
     f32::from_bits(FIRST_STEP + (u32::from(code) << 20))
 }
 
-/// The fixed part in front of a clip's bytes.
+/// The fixed part at the front of a clip.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Header {
     /// [`MOTION`], [`WIDE`].
@@ -85,7 +86,7 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Reads it; `from_bytes` has found that the bytes are there.
+    /// Reads the header. `from_bytes` has checked that the bytes are there.
     pub(crate) fn read(bytes: &[u8]) -> Self {
         let float = |at| f32::from_bits(u32_at(bytes, at));
         Self {
@@ -103,14 +104,14 @@ impl Header {
         }
     }
 
-    /// Where the checksum stands: between what it covers in two parts.
+    /// Where the checksum is. It covers the bytes before it and those after it.
     pub(crate) const CHECKSUM: usize = 12;
 
     pub(crate) fn stored_checksum(bytes: &[u8]) -> u64 {
         u64_at(bytes, Self::CHECKSUM)
     }
 
-    /// What it should be.
+    /// The checksum that the header should hold.
     pub(crate) fn checksum(bytes: &[u8]) -> u64 {
         let part = |part: Option<&[u8]>| checksum(part.unwrap_or_default());
         part(bytes.get(..Self::CHECKSUM)) ^ part(bytes.get(Self::CHECKSUM + 8..))
@@ -139,7 +140,8 @@ impl Header {
     }
 }
 
-/// Tracks of a segment that share kind, degree and number of keys. Their keys are rows of packed bits, one per key.
+/// Tracks of a segment that share kind, degree and number of keys. Their keys are rows of packed bits, one
+/// per key.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Class {
     pub(crate) kind: Kind,
@@ -189,12 +191,13 @@ impl Class {
     }
 }
 
-/// Some seconds of a clip: all that a moment within them needs. Offsets count from the first byte of the segment.
+/// Some seconds of a clip: all that a moment within them needs. Offsets count from the segment's first byte.
 ///
-/// In this order: a header, a line for each class, the rows of each class, and a record for each track, in the order of their classes.
+/// In this order: a header, a line for each class, the rows of each class, and a record for each track, in
+/// the order of their classes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Segment<'a> {
-    /// From its first byte to the end of the clip: windows may reach into what follows.
+    /// From its first byte to the end of the clip: the windows that kernels read may reach past the segment.
     pub(crate) bytes: &'a [u8],
     pub(crate) class_count: usize,
     pub(crate) track_count: usize,
@@ -203,13 +206,13 @@ pub(crate) struct Segment<'a> {
     pub(crate) index_bytes: usize,
     /// Where the records begin.
     pub(crate) records: usize,
-    /// Whether rotations go from key to key.
+    /// Whether there are linear rotations, which are interpolated from key to key.
     pub(crate) turns: bool,
-    /// Whether they do so by nlerp.
+    /// Whether these are interpolated by nlerp.
     pub(crate) straight: bool,
 }
 
-/// A class, and where what belongs to it stands.
+/// A class, and where its rows and tracks are.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Placed {
     pub(crate) class: Class,
@@ -219,13 +222,14 @@ pub(crate) struct Placed {
     pub(crate) track: usize,
 }
 
-/// Bytes in front of the classes.
+/// Bytes before the classes.
 pub(crate) const SEGMENT: usize = 8;
-/// In the byte that says how long offsets are: rotations go from key to key.
+/// In the byte that says how long offsets are: there are linear rotations.
 pub(crate) const TURNS: u8 = 0x80;
-/// In the same byte: they do so by nlerp, as slerp would be no nearer than the budget asks.
+/// In the same byte: they are interpolated by nlerp, which the budget allows.
 pub(crate) const STRAIGHT: u8 = 0x40;
-/// Where the offsets of a record begin, behind a byte of the step, three of widths and the lower one of the index.
+/// Where the offsets of a record begin: after the step (one byte), the widths (three) and the lower byte of
+/// the index.
 pub(crate) const OFFSET: usize = 5;
 
 impl<'a> Segment<'a> {
@@ -246,7 +250,8 @@ impl<'a> Segment<'a> {
         }
     }
 
-    /// Bytes of a record: step, widths, the lower byte of the index, offsets, and the upper byte of the index if it has one.
+    /// Bytes of a record: step, widths, the lower byte of the index, offsets, and the upper byte of the index
+    /// if it has one.
     #[inline(always)]
     pub(crate) fn record_bytes(&self) -> usize {
         OFFSET + WIDTH * self.offset_bytes + self.index_bytes - 1
@@ -289,7 +294,7 @@ impl<'a> Segment<'a> {
         if self.index_bytes == 1 { low } else { low | byte(record + self.record_bytes() - 1) << 8 }
     }
 
-    /// What the keys of one of a track's components count from.
+    /// The offset of one of a track's components, which its keys count from.
     pub(crate) fn offset(&self, track: usize, component: usize) -> i32 {
         let at = self.record(track) + OFFSET + self.offset_bytes * component;
         let upper = 32_u32.saturating_sub(8 * self.offset_bytes as u32);
@@ -312,7 +317,7 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// Errors of what a clip holds.
+/// The error for a value in a clip that is not allowed.
 pub(crate) fn value(what: &'static str, at: usize, found: usize, expected: &'static str) -> Error {
     Error::Value { what, at, found: found as u64, expected }
 }

@@ -7,11 +7,12 @@ pub(crate) enum Degree {
     Constant,
     /// Straight lines between keys; rotations go by slerp.
     Linear,
-    /// A uniform cubic B-spline. Keys are its control points, but for the first and the last, which it begins and ends at.
+    /// A uniform cubic B-spline. Keys are its control points, but for the first and the last, which it begins
+    /// and ends at.
     Cubic,
 }
 
-/// Which keys a moment is made of, and how much of each.
+/// The keys that a moment is a weighted sum of, and their weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Taps {
     /// The first key.
@@ -23,13 +24,14 @@ pub(crate) struct Taps {
 }
 
 impl Taps {
-    /// Those at a moment `ratio` of the way along a curve with that many `intervals`.
+    /// The taps at a moment `ratio` of the way along a curve with `intervals` between its keys.
     ///
-    /// A spline with one interval is a straight line. The control points in front of the first key and behind the last
-    /// one are `2·first - second` and so on: no bend at the ends, and no key that only an end needs.
+    /// A spline with one interval is a straight line. The control points before the first key and after the
+    /// last one are `2·first - second` and so on: the second derivative is 0 at the ends, and no extra key is
+    /// stored for them.
     #[inline(always)]
     pub(crate) fn at(degree: Degree, intervals: usize, ratio: f64) -> Self {
-        // In 32 bits, which processors convert in one instruction.
+        // In 32 bits, which processors convert in a single instruction.
         let x = ratio * f64::from(intervals as i32);
         let interval = (x as i32).min(intervals as i32 - 1).max(0);
         let t = (x - f64::from(interval)).clamp(0.0, 1.0);
@@ -90,7 +92,7 @@ mod tests {
         }
     }
 
-    /// Both kinds hold what is straight, and begin and end at their first and last key.
+    /// Both degrees reproduce straight lines, and begin and end at their first and last key.
     #[test]
     fn straight_lines_stay_straight_and_ends_are_keys() {
         for count in 2..9 {
@@ -114,7 +116,7 @@ mod tests {
         }
     }
 
-    /// Value, slope and bend go on from one interval to the next.
+    /// Value and both derivatives are continuous from one interval to the next.
     #[test]
     fn a_spline_is_smooth_where_its_intervals_meet() {
         let keys = [0.0, 3.0, -1.0, 2.0, 2.0, 7.0];

@@ -8,20 +8,21 @@ use crate::simd::Dispatch;
 impl Method {
     /// The most that a component of the result can differ from slerp's.
     ///
-    /// For factors in [0, 1] and unit quaternions up to `max_angle` apart: radians, as vectors, which is half of the
-    /// rotation between them; at most π/2, which no pair on the shorter arc exceeds, and which NaN is taken for. Where
-    /// multiply-adds are not fused, so that products are rounded as well, it is 5e-8 more: in the portable mode, and on
-    /// instruction sets without them. The current [`Dispatch`] decides.
-    /// docs/accuracy.md lists the bounds beside what was measured. Along [`Arc::AsGiven`](super::Arc::AsGiven) ends may be
-    /// nearly opposite, which magnifies what is lost to rounding: 4e-7 over the length of their sum.
+    /// For factors in [0, 1] and unit quaternions up to `max_angle` apart: radians, as vectors, which is half
+    /// of the rotation between them; at most π/2, which no pair on the shorter arc exceeds, and which NaN
+    /// counts as. Where multiply-adds are not fused, so that products are rounded as well, it is 5e-8 more:
+    /// in the portable mode, and on instruction sets without them. The current [`Dispatch`] decides.
+    /// docs/accuracy.md lists the bounds beside what was measured. Along
+    /// [`Arc::AsGiven`](super::Arc::AsGiven) ends may be nearly opposite, which magnifies what is lost to
+    /// rounding: 4e-7 over the length of their sum.
     #[must_use]
     pub fn error_bound(self, max_angle: f32) -> f64 {
         let products = if Dispatch::current().fuses() { 0.0 } else { 5e-8 };
         self.rounding() + products + formula_error(self, max_angle)
     }
 
-    /// The cheapest method whose [`error_bound`](Self::error_bound) is at most `max_error`, when one factor serves all
-    /// joints, and of those that cost the same the closest; `None` where f32 itself is too coarse.
+    /// The cheapest method whose [`error_bound`](Self::error_bound) is at most `max_error`, when one factor
+    /// serves all joints, and of those that cost the same the closest; `None` where f32 itself is too coarse.
     ///
     /// ```
     /// use condyle::{Degree, Method};
@@ -33,7 +34,8 @@ impl Method {
     /// ```
     #[must_use]
     pub fn for_error(max_error: f64, max_angle: f32) -> Option<Self> {
-        // A series of four terms takes the time of a polynomial of that degree, and is closer at small angles.
+        // A series of four terms takes the time of a polynomial of that degree, and is closer at small
+        // angles.
         let by_cost: [&[Self]; 4] = [
             &[Self::Nlerp],
             &[Self::Slerp(Degree::Four), Self::Eberly(Terms(4))],
@@ -60,7 +62,8 @@ impl Method {
     }
 }
 
-/// The largest distance between the method's result and slerp's, rounding aside, for angles up to `max_angle`.
+/// The largest distance between the method's result and slerp's, rounding aside, for angles up to
+/// `max_angle`.
 fn formula_error(method: Method, max_angle: f32) -> f64 {
     // Miri would take minutes.
     const STEPS: u32 = if cfg!(miri) { 12 } else { 48 };

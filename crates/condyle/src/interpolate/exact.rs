@@ -1,4 +1,4 @@
-//! Slerp and nlerp to the letter, in f64.
+//! Slerp and nlerp by their textbook formulas, in f64.
 
 use super::kernel::on_hemisphere_of;
 use super::method::Arc;
@@ -8,7 +8,7 @@ use crate::math::scalar::{atan2_f64, sin_f64, sqrt_f64};
 
 /// `(sin((1-t)θ) a + sin(tθ) b) / sin θ`. Shoemake 1985. NaN for a factor that is NaN or infinite.
 ///
-/// Beyond the ends, where these weights grow without bound if the ends are close, it goes on as
+/// Beyond the ends, where these weights grow without bound if the ends are close, it continues as
 /// [`slerp_vectors`](super::slerp_vectors).
 pub(super) fn exact(a: Quat, b: Quat, t: f32, arc: Arc) -> Quat {
     if !t.is_finite() {
@@ -35,7 +35,7 @@ pub(super) fn exact(a: Quat, b: Quat, t: f32, arc: Arc) -> Quat {
     }
     let t = f64::from(t);
     let theta = 2.0 * atan2_f64(chord, sum);
-    // Of the half angle twice: exact where the angle is near π.
+    // By the half angles, which keeps the digits where the angle is near π.
     let sin = chord * sum / 2.0;
     let (from, to) = if theta < 1e-7 {
         (1.0 - t, t)
@@ -100,7 +100,8 @@ mod tests {
         assert!(nlerp(a, a, f32::NAN, Arc::Shorter).iter().all(|v| v.is_nan()));
     }
 
-    /// What f32 and f64 see on different sides: beyond the end the way goes on as it came.
+    /// f32 and f64 may choose different arcs here: beyond the end the rotation must still go on in the same
+    /// direction.
     #[test]
     fn nearly_half_turns_go_on_beyond_their_ends() {
         let a = [0.617_691_3, 0.695_016_7, 0.031_808_365, -0.366_602_66];

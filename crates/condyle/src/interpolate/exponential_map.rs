@@ -37,7 +37,7 @@ fn kernel<S: Simd, M: Mode, const GIVEN: bool>(
         for at in (0..BLOCK).step_by(S::f32s::LEN) {
             let (a, mut b) = (load_all(s, &from.rotation, at), load_all(s, &to.rotation, at));
             if !GIVEN {
-                // Not fused, as everywhere where it decides which way to go.
+                // Not fused, as everywhere where its sign chooses the arc.
                 let sign = hemisphere(s, dot(Portable, &a, &b));
                 b = [b[0] * sign, b[1] * sign, b[2] * sign, b[3] * sign];
             }

@@ -6,9 +6,10 @@ use crate::simd::{BLOCK, Lanes};
 /// How far to go from the first end to the second: 0 is the first, 1 the second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Factor<'a> {
-    /// As far for all joints: the fast way.
+    /// The same for all joints: the fast path.
     Same(f32),
-    /// One for each joint, or for each joint of the list. Coefficients are then found in f32, with other last bits.
+    /// One for each joint, or for each joint of the list. Coefficients are then computed in f32, and the last
+    /// bits differ.
     PerJoint(&'a [f32]),
 }
 
@@ -33,7 +34,7 @@ impl Factor<'_> {
     }
 }
 
-/// The factors of blocks, held to [0, 1] unless they may go beyond.
+/// The factors of blocks, clamped to [0, 1] unless they may extrapolate.
 #[derive(Clone, Copy)]
 pub(super) struct Factors<'a> {
     pub(super) t: Factor<'a>,
@@ -65,16 +66,16 @@ impl Factors<'_> {
         }
         if !self.extrapolate {
             for t in &mut lanes {
-                *t = held(*t);
+                *t = clamped(*t);
             }
         }
         lanes
     }
 }
 
-/// In [0, 1], NaN aside.
+/// Clamped to [0, 1]; NaN stays NaN.
 #[inline(always)]
-pub(super) fn held(t: f32) -> f32 {
+pub(super) fn clamped(t: f32) -> f32 {
     let t = if t < 0.0 { 0.0 } else { t };
     if t > 1.0 { 1.0 } else { t }
 }
@@ -85,7 +86,8 @@ pub enum Selection<'a> {
     /// Every one.
     #[default]
     All,
-    /// Those with these indices, in any order. If one comes twice, the later one counts; in place it is moved twice.
+    /// Those with these indices, in any order. If one is listed twice, the later entry counts; in place it is
+    /// moved twice.
     List(&'a [u16]),
 }
 

@@ -8,23 +8,24 @@ use super::slerp_table::{CHORD_8, SLERP_4, SLERP_6, SLERP_9};
 use crate::math::scalar::sqrt_f64;
 
 /// The most coefficients that a polynomial has.
-pub(super) const MAX: usize = 16;
+pub(super) const MAX_COEFFICIENTS: usize = 16;
 
-/// The coefficients of `z, z², …` in the weight `t + …` that stands for `sin(tθ) / sin θ`. Unused ones are zero.
-pub(super) type Coefficients = [f64; MAX];
+/// The coefficients of `z, z², …` in the weight `t + …` that stands for `sin(tθ) / sin θ`. Unused ones are
+/// zero.
+pub(super) type Coefficients = [f64; MAX_COEFFICIENTS];
 
 /// `t(1 - t²)` times the rows of a table, each a polynomial in t².
 fn fitted<const N: usize>(table: &[[f64; N]; N], t: f64) -> Coefficients {
     let (t2, front) = (t * t, t * (1.0 - t * t));
-    let mut out = [0.0; MAX];
+    let mut out = [0.0; MAX_COEFFICIENTS];
     for (i, (out, row)) in out.iter_mut().zip(table).enumerate() {
-        // A row has no more than that.
+        // Row `i` has `i + 1` coefficients.
         *out = front * row[..=i].iter().rev().fold(0.0, |sum, c| sum * t2 + c);
     }
     out
 }
 
-/// Of a fitted polynomial.
+/// Those of a fitted polynomial.
 pub(super) fn slerp_coefficients(degree: Degree, t: f64) -> Coefficients {
     match degree {
         Degree::Four => fitted(&SLERP_4, t),
@@ -33,9 +34,9 @@ pub(super) fn slerp_coefficients(degree: Degree, t: f64) -> Coefficients {
     }
 }
 
-/// Of the power series at `cos θ = 1`, its last term balanced. Eberly 2018, equations 11 and 16.
+/// Those of the power series at `cos θ = 1`, its last term balanced. Eberly 2018, equations 11 and 16.
 pub(super) fn eberly_coefficients(terms: Terms, factor: f64, t: f64) -> Coefficients {
-    let mut out = [0.0; MAX];
+    let mut out = [0.0; MAX_COEFFICIENTS];
     let mut term = t;
     for (i, out) in out.iter_mut().enumerate().take(usize::from(terms.count())) {
         let n = (i + 1) as f64;

@@ -12,19 +12,20 @@ use crate::simd::{BLOCK, Floats, Lanes, Mode, Portable, each, load, load_all, st
 /// The four components of one quaternion per lane.
 pub(crate) type Quats<V> = [V; 4];
 
-/// The sum of four products, in pairs: half as long a chain of operations that wait for each other.
+/// The sum of four products, in pairs: the chain of dependent operations is half as long.
 #[inline(always)]
 pub(super) fn dot<S: Simd, M: Mode, V: Floats<S>>(mode: M, a: &Quats<V>, b: &Quats<V>) -> V {
     mode.madd(a[3], b[3], a[2] * b[2]) + mode.madd(a[1], b[1], a[0] * b[0])
 }
 
-/// What puts a quaternion on the hemisphere of another one, 1 or -1, by their [`dot`] product; -0 is no other side.
+/// The sign, 1 or -1, that puts a quaternion on the hemisphere of another one, from their [`dot`] product. -0
+/// counts as 0.
 #[inline(always)]
 pub(super) fn hemisphere<S: Simd, V: Floats<S>>(s: S, dot: V) -> V {
     V::splat(s, 1.0).copysign(dot + V::splat(s, 0.0))
 }
 
-/// The same for one quaternion by the same sum, so that nothing goes one way here and another way there.
+/// The same for one quaternion, summed in the same order, so that both always choose the same arc.
 pub(super) fn on_hemisphere_of(a: Quat, b: Quat) -> Quat {
     let dot = (a[3] * b[3] + a[2] * b[2]) + (a[1] * b[1] + a[0] * b[0]);
     if dot < 0.0 { b.map(|v| -v) } else { b }
@@ -35,8 +36,9 @@ fn squares<S: Simd, M: Mode, V: Floats<S>>(mode: M, v: &Quats<V>) -> V {
     dot(mode, v, v)
 }
 
-/// The rotations between two ends on the hemisphere of the nearer one, with the factor `f` from it; and the sign that the
-/// farther one was given. `GIVEN`: along the arc as given, so that this is 1.
+/// The rotations between two ends, on the hemisphere of the nearer one, with the factor `f` from it; and the
+/// sign that the farther end was multiplied by. With `GIVEN` it goes along the arc as given, and the sign is
+/// 1.
 #[inline(always)]
 pub(super) fn rotations<S: Simd, M: Mode, V: Floats<S>, W: Weights<S, V>, const GIVEN: bool>(
     s: S,
@@ -47,18 +49,19 @@ pub(super) fn rotations<S: Simd, M: Mode, V: Floats<S>, W: Weights<S, V>, const 
     far: Quats<V>,
 ) -> (Quats<V>, V) {
     let (zero, half, one) = (V::splat(s, 0.0), V::splat(s, 0.5), V::splat(s, 1.0));
-    // Not fused in either mode: between keys half a turn apart the sign is all that says which way.
+    // Not fused in either mode: between keys half a turn apart its sign alone chooses the arc.
     let dot = dot(Portable, &near, &far);
     let sign = if GIVEN { one } else { hemisphere(s, dot) };
     let cos = if GIVEN { dot } else { dot.abs() };
     let mut step = far;
     each!(4, c => step[c] = mode.msub(step[c], sign, near[c]));
-    // From the chord where the ends are close: there the cosine has no digits left, and equal ends must give zero.
+    // From the chord where the ends are close: there the cosine has lost its digits, and equal ends must give
+    // zero.
     let chord = squares(mode, &step);
     let z = cos.simd_lt(V::splat(s, 0.75)).select(one - cos, chord * half);
     let mut half_cos2 = one - z * half;
     if GIVEN {
-        // From the sum where the ends are far apart: there the difference has no digits left.
+        // From the sum where the ends are far apart: there the difference has lost its digits.
         let sum = [far[0] + near[0], far[1] + near[1], far[2] + near[2], far[3] + near[3]];
         let wide = squares(mode, &sum) * V::splat(s, 0.25);
         half_cos2 = cos.simd_lt(zero).select(wide, half_cos2);
@@ -66,7 +69,7 @@ pub(super) fn rotations<S: Simd, M: Mode, V: Floats<S>, W: Weights<S, V>, const 
     let (to, off) = weights.weights(s, mode, Angle { z, half_cos2 }, f);
     let to = to * sign;
     let mut between = near;
-    // The difference of equal products is smaller than the last bit of the end: equal ends come out exactly.
+    // For equal ends the difference of the products is less than the last bit: they come out exactly.
     each!(4, c => between[c] += mode.msub(far[c], to, between[c] * off));
     (between, sign)
 }
@@ -101,7 +104,7 @@ impl Nearer {
     }
 }
 
-/// One factor for all joints, `f` from the nearer end. Without `from` the joints in `out` are the first end.
+/// One factor for all joints, `f` from the nearer end. Without `from`, `out` holds the first end.
 #[inline(always)]
 pub(super) fn uniform_blocks<S: Simd, M: Mode, W: Shared>(
     s: S,

@@ -1,4 +1,4 @@
-//! What can be done with a sequence of keys before it is played: signs, and the middles of its arcs.
+//! Preparing a sequence of keys before it is played: signs, and the middles of arcs.
 
 use super::factor::{Factor, Selection};
 use super::kernel::on_hemisphere_of;
@@ -8,8 +8,8 @@ use crate::error::Error;
 use crate::math::{JointQuat, Quat};
 use crate::pose::Pose;
 
-/// Gives each key the sign that puts it on the hemisphere of the key before it: the shorter arc to it is then the arc as
-/// given. The first one stays. Eberly 2018, listing 1.
+/// Gives each key the sign that puts it on the hemisphere of the key before it: the shorter arc to it is then
+/// the arc as given. The first one stays. Eberly 2018, listing 1.
 ///
 /// ```
 /// let mut keys = [[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, -0.6, -0.8], [0.0, 0.0, 0.8, 0.6]];
@@ -29,20 +29,21 @@ pub fn middle(a: Quat, b: Quat) -> Quat {
     Plan::from(Interpolator::from(Method::Nlerp)).single(a, b, 0.5)
 }
 
-/// The rotation between `a` and `b` by way of their [`middle`], computed before: each half is half of the angle, so that a
-/// cheaper method keeps the same error. [`Method::EberlyHalved`](super::Method::EberlyHalved) finds no middle of its own then.
-/// Of each half the shorter arc is taken, whatever [`Arc`](super::Arc) says: the middle tells which way the whole goes.
-/// Eberly 2018, section 7.
+/// The rotation between `a` and `b` by way of their [`middle`], computed beforehand: each half is half of the
+/// angle, so that a cheaper method keeps the same error.
+/// [`Method::EberlyHalved`](super::Method::EberlyHalved) then computes no middle of its own. Each half takes
+/// the shorter arc, whatever [`Arc`](super::Arc) says: the middle tells which way the whole goes. Eberly
+/// 2018, section 7.
 #[must_use]
 pub fn interpolate_through(a: Quat, middle: Quat, b: Quat, t: f32, how: impl Into<Interpolator>) -> Quat {
     let plan = Plan::of_half(how);
-    let (first, t) = half(plan.held(t));
+    let (first, t) = half(plan.clamped(t));
     let (a, b) = if first { (a, middle) } else { (middle, b) };
     plan.single(a, b, t)
 }
 
-/// The poses between `from` and `to` by way of `middle`, the pose half way between them: see [`interpolate_through`] and
-/// [`interpolate_poses`](super::interpolate_poses).
+/// The poses between `from` and `to` by way of `middle`, the pose half way between them: see
+/// [`interpolate_through`] and [`interpolate_poses`](super::interpolate_poses).
 ///
 /// The middle of two poses is [`interpolate_poses`](super::interpolate_poses) with the factor 0.5 by
 /// [`Method::Nlerp`](super::Method::Nlerp), which is exact there.
@@ -61,7 +62,7 @@ pub fn interpolate_poses_through(
         pose.check_joints(what, out.joint_count())?;
     }
     let plan = Plan::of_half(how);
-    let (first, t) = half(plan.held(t));
+    let (first, t) = half(plan.clamped(t));
     let (a, b) = if first { (from, middle) } else { (middle, to) };
     plan.poses(a, b, Factor::Same(t), Selection::All, out)
 }
@@ -82,14 +83,14 @@ pub fn interpolate_joints_through(
         Error::check_len(what, list.len(), out.len())?;
     }
     let plan = Plan::of_half(how);
-    let (first, t) = half(plan.held(t));
+    let (first, t) = half(plan.clamped(t));
     let (a, b) = if first { (from, middle) } else { (middle, to) };
     plan.joints(a, b, Factor::Same(t), Selection::All, out)
 }
 
 /// Whether `t` is in the first half, and where in it.
 fn half(t: f32) -> (bool, f32) {
-    // Twice a finite factor stays one.
+    // Twice a finite factor stays finite.
     let twice = if t.is_finite() { (2.0 * t).clamp(f32::MIN, f32::MAX) } else { t };
     if t > 0.5 { (false, twice - 1.0) } else { (true, twice) }
 }

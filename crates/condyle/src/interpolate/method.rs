@@ -5,26 +5,29 @@ use core::str::FromStr;
 
 use crate::error::Error;
 
-/// How two rotations are interpolated: all of them at constant velocity along the shortest arc, but for [`Nlerp`](Self::Nlerp).
+/// How two rotations are interpolated: all of them at constant velocity along the shortest arc, but for
+/// [`Nlerp`](Self::Nlerp).
 ///
-/// [`error_bound`](Self::error_bound) says how far each may be from slerp, [`for_error`](Self::for_error) picks the
-/// cheapest for a wanted error. With one factor for all joints the first two are polynomials whose coefficients are
-/// computed once a call, and cost little more than nlerp.
+/// [`error_bound`](Self::error_bound) says how far each may be from slerp, [`for_error`](Self::for_error)
+/// picks the cheapest for a wanted error. With one factor for all joints the first two are polynomials whose
+/// coefficients are computed once a call, and cost little more than nlerp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Method {
-    /// Slerp by weights that are minimax polynomials in the cosine of the angle: no arccosine, no sine, no division.
+    /// Slerp by weights that are minimax polynomials in the cosine of the angle: no arccosine, no sine, no
+    /// division.
     Slerp(Degree),
     /// Slerp by a balanced power series of that many terms. Eberly 2018.
     Eberly(Terms),
-    /// The same on half of the angle, for which one root and one division find the middle: fewer terms for the same error.
-    /// Eberly 2018, section 7.
+    /// The same on half of the angle, for which one root and one division find the middle: fewer terms for
+    /// the same error. Eberly 2018, section 7.
     EberlyHalved(Terms),
     /// Slerp by an arctangent, two sines and a reciprocal root, all polynomials. Van Waveren 2005.
     VanWaveren,
-    /// Slerp to the letter in f64, one joint after the other: a reference.
+    /// Slerp by its textbook formula in f64, one joint after the other: a reference.
     Exact,
-    /// Linear interpolation brought back to unit length: the path of slerp, slower at its ends and faster in its middle.
+    /// Linear interpolation brought back to unit length: the path of slerp, slower at its ends and faster in
+    /// its middle.
     Nlerp,
     /// Nlerp with the factor that makes its velocity constant.
     CorrectedNlerp,
@@ -61,7 +64,7 @@ impl Degree {
 pub struct Terms(pub(super) u8);
 
 impl Terms {
-    /// The most.
+    /// The most that there are coefficients for.
     pub const MAX: Self = Self(16);
 
     /// `None` unless `count` is from 1 to 16.
@@ -87,22 +90,22 @@ pub enum Arc {
     /// The shorter one; at half a turn, where both are as long, to the second quaternion as given.
     #[default]
     Shorter,
-    /// To the second quaternion as given, which may be the long way round. Between opposite quaternions there is no such
-    /// arc: the first holds until t = 1/2, then the second. The methods that stand for slerp by polynomials are all
+    /// To the second quaternion as given, which may be the long way round. Between opposite quaternions there
+    /// is no such arc: the first holds until t = 1/2, then the second. All methods that approximate slerp are
     /// [`Degree::Nine`] on half of the arc here.
     AsGiven,
 }
 
-/// A [`Method`] with the choices beside it. A method alone stands for the shorter arc and for factors held to [0, 1].
+/// A [`Method`] with its options. A method alone means the shorter arc and factors clamped to [0, 1].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Interpolator {
     /// How.
     pub method: Method,
-    /// Along which arc.
+    /// Along which of the two arcs.
     pub arc: Arc,
-    /// Whether factors below 0 and above 1 go on beyond the ends, instead of being held to them. Beyond them
-    /// [`Method::Nlerp`] goes on along its line and all others as [`Method::Exact`], in f64, one joint after the other.
-    /// Infinite factors give NaN.
+    /// Whether factors below 0 and above 1 extrapolate, instead of being clamped. Beyond the ends
+    /// [`Method::Nlerp`] continues its line and all others continue as [`Method::Exact`], in f64, one joint
+    /// after the other. Infinite factors give NaN.
     pub extrapolate: bool,
 }
 

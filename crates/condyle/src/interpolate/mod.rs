@@ -1,8 +1,8 @@
 //! Interpolation between two rotations, and between all joints of two poses.
 //!
-//! A result is `p + (to·q - off·p)`, where `p` is the end that the factor is nearer to and `q` the other one. The methods
-//! differ in the two weights only, which depend on the angle between the ends and on the factor; but for the exponential
-//! map, and for what is calculated to the letter in f64.
+//! A result is `p + (to·q - off·p)`, where `p` is the end that the factor is nearer to and `q` the other one.
+//! The methods differ in the two weights only, which depend on the angle between the ends and on the factor;
+//! except for the exponential map and for [`Method::Exact`], which is the textbook formula in f64.
 
 pub(crate) mod eberly_table;
 mod error_bound;
@@ -38,7 +38,8 @@ use crate::pose::Pose;
 use factor::Factors;
 use plan::Plan;
 
-/// The poses between `from` and `to` by the default method, with the factors `weight * mask`, one per joint; all of one size.
+/// The poses between `from` and `to` by the default method, with the factors `weight * mask`, one per joint;
+/// all of one size.
 pub(crate) fn interpolate_masked(from: &Pose, to: &Pose, weight: f32, mask: &[f32], out: &mut Pose) {
     let factors = Factors { t: Factor::PerJoint(mask), weight, extrapolate: false };
     Plan::from(Interpolator::default()).factored_blocks(
@@ -49,10 +50,11 @@ pub(crate) fn interpolate_masked(from: &Pose, to: &Pose, weight: f32, mask: &[f3
     );
 }
 
-/// The rotation between `a` and `b`, unit quaternions. The same bits as in a pose or a list with one factor for all.
+/// The rotation between `a` and `b`, unit quaternions. The same bits as in a pose or a list with one factor
+/// for all.
 ///
-/// t = 0 gives `a`, t = 1 gives `b` (or its opposite, on the hemisphere of `a`), and between equal or opposite
-/// quaternions is `a` at every t: exactly. Shoemake 1985.
+/// t = 0 gives `a`, t = 1 gives `b` (or its opposite, on the hemisphere of `a`), and between equal or
+/// opposite quaternions is `a` at every t: exactly. Shoemake 1985.
 ///
 /// ```
 /// use condyle::{Interpolator, Method, interpolate};
@@ -69,13 +71,13 @@ pub fn interpolate(a: Quat, b: Quat, t: f32, how: impl Into<Interpolator>) -> Qu
 
 /// The poses between `from` and `to`: rotations by the method, translations and scales on straight lines.
 ///
-/// All three poses are of one size. See [`interpolate`] for what is exact; translations and scales hit both ends too.
-/// One factor, [`Method::Slerp`], [`Method::Eberly`] or [`Method::Nlerp`] and the shorter arc are the fast way. Nothing is
-/// allocated.
+/// All three poses are of one size. See [`interpolate`] for what is exact; translations and scales hit both
+/// ends too. One factor, [`Method::Slerp`], [`Method::Eberly`] or [`Method::Nlerp`] and the shorter arc are
+/// the fast path. Nothing is allocated.
 ///
 /// # Errors
-/// [`Error::Length`] if the poses differ in size, or factors do not number the joints (of the list, if there is one);
-/// [`Error::Index`] if the list names a joint that is not there.
+/// [`Error::Length`] if the poses differ in size, or factors do not number the joints (of the list, if there
+/// is one); [`Error::Index`] if the list names a joint that is not there.
 pub fn interpolate_poses<'a>(
     from: &Pose,
     to: &Pose,

@@ -16,7 +16,7 @@ pub(crate) struct OneFactor {
     factor: f32,
 }
 
-/// The nearer end, and how far it is from there: to be rounded once, as in f64 the difference is exact.
+/// The nearer end and the factor from it, in f64, where `1 - t` is exact: it is rounded only once.
 pub(super) fn nearer(t: f32) -> (Nearer, f64) {
     let t = f64::from(t);
     if t > 0.5 { (Nearer::Second, 1.0 - t) } else { (Nearer::First, t) }
@@ -60,7 +60,7 @@ pub(crate) struct Spread<S: Simd> {
 }
 
 impl<S: Simd> Spread<S> {
-    /// That part of the way along the shorter arc, on the hemisphere of the nearer end.
+    /// Slerp along the shorter arc, on the hemisphere of the nearer end.
     #[inline(always)]
     pub(crate) fn rotations<M: Mode>(
         &self,

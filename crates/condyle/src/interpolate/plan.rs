@@ -1,7 +1,7 @@
 //! Which kernel does what was asked for.
 
 use super::exact::{exact, nlerp};
-use super::factor::{Factor, Factors, Selection, held};
+use super::factor::{Factor, Factors, Selection, clamped};
 use super::kernel::{Nearer, lanes_blocks, uniform_blocks, uniform_one};
 use super::method::{Arc, Degree, Interpolator, Method, Terms};
 use super::structs::uniform_structs;
@@ -44,11 +44,11 @@ impl Joints for [JointQuat] {
     }
 }
 
-/// What is to be done, whatever the joints.
+/// How to interpolate, whatever form the joints have.
 #[derive(Clone, Copy)]
 pub(super) struct Plan {
     how: Interpolator,
-    /// Whether the ends are those of half an arc: then there is nothing to halve, and the shorter arc is the one given.
+    /// Whether the ends are already half of an arc: then [`Method::EberlyHalved`] has nothing to halve.
     halves: bool,
 }
 
@@ -63,19 +63,19 @@ pub(super) struct Uniform {
     /// From the nearer end.
     f: f32,
     nearer: Nearer,
-    kind: Kind,
+    weights: UniformWeights,
 }
 
 /// Polynomials are padded to these sizes: fewer kernels, the same results.
-enum Kind {
+enum UniformWeights {
     Straight,
     Four(Series<f32, 4>),
     Nine(Series<f32, 9>),
     Sixteen(Series<f32, 16>),
 }
 
-impl Kind {
-    /// What up to nine terms are padded to: where fewer save nothing.
+impl UniformWeights {
+    /// Up to nine terms, padded to nine: for kernels that fewer terms do not make faster.
     fn nine(&self) -> Option<Series<f32, 9>> {
         match self {
             Self::Four(weights) => Some(weights.padded()),
@@ -146,7 +146,7 @@ impl Plan {
     /// `None` if the factor or the method needs the kernels that take a factor per joint.
     pub(super) fn uniform(self, t: Factor<'_>) -> Option<Uniform> {
         let Factor::Same(t) = t else { return None };
-        let t = self.held(t);
+        let t = self.clamped(t);
         if self.how.arc == Arc::AsGiven || is_beyond(t) {
             return None;
         }
@@ -154,30 +154,30 @@ impl Plan {
         let eberly = |terms: Terms, factor| {
             let k = |t| formula::eberly_coefficients(terms, factor, t);
             match terms.count() {
-                0..=4 => Kind::Four(Series::new(k, f)),
-                5..=9 => Kind::Nine(Series::new(k, f)),
-                _ => Kind::Sixteen(Series::new(k, f)),
+                0..=4 => UniformWeights::Four(Series::new(k, f)),
+                5..=9 => UniformWeights::Nine(Series::new(k, f)),
+                _ => UniformWeights::Sixteen(Series::new(k, f)),
             }
         };
-        let kind = match self.how.method {
-            Method::Nlerp => Kind::Straight,
+        let weights = match self.how.method {
+            Method::Nlerp => UniformWeights::Straight,
             Method::Slerp(degree) => {
                 let k = |t| formula::slerp_coefficients(degree, t);
                 match degree {
-                    Degree::Four => Kind::Four(Series::new(k, f)),
-                    Degree::Six | Degree::Nine => Kind::Nine(Series::new(k, f)),
+                    Degree::Four => UniformWeights::Four(Series::new(k, f)),
+                    Degree::Six | Degree::Nine => UniformWeights::Nine(Series::new(k, f)),
                 }
             }
             Method::Eberly(terms) => eberly(terms, formula::factor(terms)),
             Method::EberlyHalved(terms) if self.halves => eberly(terms, formula::factor_halved(terms)),
             _ => return None,
         };
-        Some(Uniform { f: f as f32, nearer, kind })
+        Some(Uniform { f: f as f32, nearer, weights })
     }
 
-    /// The factor, held to [0, 1] unless it may go beyond.
-    pub(super) fn held(self, t: f32) -> f32 {
-        if self.how.extrapolate { t } else { held(t) }
+    /// The factor, clamped to [0, 1] unless it may extrapolate.
+    pub(super) fn clamped(self, t: f32) -> f32 {
+        if self.how.extrapolate { t } else { clamped(t) }
     }
 
     /// Sixteen joints at a time, by any method.
@@ -193,6 +193,7 @@ impl Plan {
         factors: Factors<'_>,
         out: &mut [PoseBlock],
     ) {
+        debug_assert!(from.len() == out.len() && to.len() == out.len(), "poses of one size");
         macro_rules! run {
             ($given:literal, $weights:expr) => {{
                 let weights = $weights;
@@ -210,10 +211,10 @@ impl Plan {
                 run!(false, if whole { Nested::new(terms, formula::factor(terms)) } else { halved(terms) });
             }
             (Method::VanWaveren, Arc::Shorter) => run!(false, Sines),
-            // Of the exact method translations and scales; rotations follow below.
+            // For the exact method this does translations and scales; its rotations follow below.
             (Method::Nlerp, Arc::Shorter) | (Method::Exact, _) => run!(false, Straight),
             (Method::CorrectedNlerp, Arc::Shorter) => run!(false, Corrected),
-            // Half of an arc as given is as long as a shorter arc at most.
+            // Half of an arc as given is never longer than the shorter arc can be.
             (
                 Method::Slerp(_)
                 | Method::Eberly(_)
@@ -233,8 +234,8 @@ impl Plan {
             for (lane, t) in factors.of_block(i).into_iter().enumerate() {
                 if self.how.method == Method::Exact || is_beyond(t) {
                     let rotation = |block: &PoseBlock| block.rotation.each_ref().map(|c| c[lane]);
-                    let to_the_letter = if self.how.method == Method::Nlerp { nlerp } else { exact };
-                    let exact = to_the_letter(rotation(&from[i]), rotation(&to[i]), t, self.how.arc);
+                    let in_f64 = if self.how.method == Method::Nlerp { nlerp } else { exact };
+                    let exact = in_f64(rotation(&from[i]), rotation(&to[i]), t, self.how.arc);
                     for (out, value) in out.rotation.iter_mut().zip(exact) {
                         out[lane] = value;
                     }
@@ -283,7 +284,7 @@ impl Plan {
         let uniform = self.uniform(t);
         let mut at = 0;
         while at < count {
-            // A joint that comes twice in place must have been written before it is read again.
+            // In place, a joint that is listed twice must be written before it is read again.
             let mut end = at + 1;
             while end < count.min(at + BLOCK) && (at..end).all(|k| joint(k) != joint(end)) {
                 end += 1;
@@ -314,19 +315,23 @@ impl Plan {
 }
 
 impl Uniform {
-    /// Without `from` the joints in `out` are the first end.
+    /// Without `from`, `out` holds the first end.
     pub(super) fn blocks(&self, from: Option<&[PoseBlock]>, to: &[PoseBlock], out: &mut [PoseBlock]) {
+        debug_assert!(
+            from.is_none_or(|from| from.len() == out.len()) && to.len() == out.len(),
+            "poses of one size"
+        );
         macro_rules! run {
             ($weights:expr) => {{
                 let how = (*$weights, self.nearer, self.f);
                 dispatch!(|s, mode| uniform_blocks(s, mode, how, from, to, out))
             }};
         }
-        match &self.kind {
-            Kind::Straight => run!(&Straight),
-            Kind::Four(weights) => run!(weights),
-            Kind::Nine(weights) => run!(weights),
-            Kind::Sixteen(weights) => run!(weights),
+        match &self.weights {
+            UniformWeights::Straight => run!(&Straight),
+            UniformWeights::Four(weights) => run!(weights),
+            UniformWeights::Nine(weights) => run!(weights),
+            UniformWeights::Sixteen(weights) => run!(weights),
         }
     }
 
@@ -337,24 +342,28 @@ impl Uniform {
                 dispatch!(|s, mode| uniform_one(s, mode, how, a, b))
             }};
         }
-        match (&self.kind, self.kind.nine()) {
+        match (&self.weights, self.weights.nine()) {
             (_, Some(weights)) => run!(weights),
-            (Kind::Sixteen(weights), _) => run!(*weights),
+            (UniformWeights::Sixteen(weights), _) => run!(*weights),
             _ => run!(Straight),
         }
     }
 
-    /// The same for structures. Getting them in and out of lanes hides what fewer terms would save.
+    /// The same for structures. Moving them in and out of lanes takes longer than fewer terms would save.
     pub(super) fn structs(&self, from: Option<&[JointQuat]>, to: &[JointQuat], out: &mut [JointQuat]) {
+        debug_assert!(
+            from.is_none_or(|from| from.len() == out.len()) && to.len() == out.len(),
+            "lists of one length"
+        );
         macro_rules! run {
             ($weights:expr) => {{
                 let how = ($weights, self.nearer, self.f);
                 dispatch!(|s, mode| uniform_structs(s, mode, how, from, to, out))
             }};
         }
-        match (&self.kind, self.kind.nine()) {
+        match (&self.weights, self.weights.nine()) {
             (_, Some(weights)) => run!(weights),
-            (Kind::Sixteen(weights), _) => run!(*weights),
+            (UniformWeights::Sixteen(weights), _) => run!(*weights),
             _ => run!(Straight),
         }
     }

@@ -8,7 +8,7 @@ use crate::convert::quads::Quads;
 use crate::math::JointQuat;
 use crate::simd::Mode;
 
-/// One factor for all joints, `f` from the nearer end. Without `from` the joints in `out` are the first end.
+/// One factor for all joints, `f` from the nearer end. Without `from`, `out` holds the first end.
 #[inline(always)]
 pub(super) fn uniform_structs<S: Simd, M: Mode, W: Shared>(
     s: S,
@@ -41,7 +41,7 @@ fn groups<S: Simd, M: Mode, V: Quads<S>, W: Weights<S, V>>(
         group::<S, M, V, W>(s, mode, how, from, to, out);
         at += V::LEN;
     }
-    // The last ones with others beside them that nobody asked for.
+    // The last joints, padded with identities.
     let padded = |joints: &[JointQuat]| {
         let mut all = [JointQuat::IDENTITY; 16];
         for (all, joint) in all.iter_mut().zip(joints.iter().skip(whole)) {
@@ -82,7 +82,7 @@ fn group<S: Simd, M: Mode, V: Quads<S>, W: Weights<S, V>>(
     let f = f32x4::splat(s, f);
     for i in 0..V::LEN {
         let (near, far) = nearer.order(from.unwrap_or(out), to);
-        // Straight lines need no lanes of their own.
+        // Straight lines go joint by joint, without a transpose.
         let rest = |JointQuat { translation: [x, y, z], scale, .. }: JointQuat| {
             [f32x4::load_array(s, [x, y, z, scale])]
         };

@@ -5,13 +5,14 @@ use core::f64::consts::TAU;
 use crate::error::Error;
 use crate::math::scalar::{atan2_f64, cos_f64, sin_f64, sqrt_f64};
 
-/// Unit vectors on the arc from `a` to `b`, as given, of any dimension: `a cos(tθ) + u sin(tθ)`, where `u` is what of `b`
-/// stands upright on `a`, at unit length. Blow 2004.
+/// Unit vectors on the arc from `a` to `b`, as given, of any dimension: `a cos(tθ) + u sin(tθ)`, where `u` is
+/// the part of `b` that is perpendicular to `a`, normalised. Blow 2004.
 ///
-/// `t` is any number; 0 gives `a`, 1 gives `b`, and equal ends give `a`, exactly. For unit vectors the error of a component is
-/// at most 1e-7 plus `|t|` times 1e-12: far beyond the ends the result goes on round the circle, of unit length, until nobody
-/// can say where. A factor that is NaN or infinite gives NaN. Between opposite vectors (as far as f32 can tell) every way
-/// is as short: it goes by the axis that lies most across `a`.
+/// `t` is any number; 0 gives `a`, 1 gives `b`, and equal ends give `a`, exactly. For unit vectors the error
+/// of a component is at most 1e-7 plus `|t|` times 1e-12: far beyond the ends the result is still on the
+/// circle, but where on it is lost to rounding. A factor that is NaN or infinite gives NaN. Between opposite
+/// vectors (as far as f32 can tell) all arcs are equally long: the one through the axis that is most
+/// perpendicular to `a` is taken.
 ///
 /// # Errors
 /// [`Error::Length`] unless `a`, `b` and `out` are of one dimension.
@@ -33,16 +34,16 @@ pub(super) fn arc(a: &[f32], b: &[f32], t: f32, out: &mut [f32]) {
     if t == 1.0 {
         return out.copy_from_slice(b);
     }
-    // Of b - a instead of b: where they are close, nothing is lost to the difference.
+    // With b - a instead of b: where they are close, no digits cancel.
     let way = |at: usize| f64::from(b[at]) - f64::from(a[at]);
-    let (along, length) = upright(a, way);
+    let (along, length) = perpendicular(a, way);
     let size = sqrt_f64(a.iter().map(|&a| f64::from(a) * f64::from(a)).sum());
     let angle = f64::from(t) * atan2_f64(length, (1.0 + along) * size) % TAU;
     if length <= 1e-7 && along < -1.0 {
         let least = (0..a.len()).min_by(|&i, &j| a[i].abs().total_cmp(&a[j].abs()));
         turn(a, |at| f64::from(u8::from(Some(at) == least)), angle, out);
     } else if length <= 1e-12 {
-        // One direction, though not of one length: nothing but rounding stands upright.
+        // One direction, though not of one length: the perpendicular part is only rounding.
         out.copy_from_slice(a);
     } else {
         turn(a, way, angle, out);
@@ -50,7 +51,7 @@ pub(super) fn arc(a: &[f32], b: &[f32], t: f32, out: &mut [f32]) {
 }
 
 /// How much of `a` is in `v`, and the length of the rest.
-fn upright(a: &[f32], v: impl Fn(usize) -> f64) -> (f64, f64) {
+fn perpendicular(a: &[f32], v: impl Fn(usize) -> f64) -> (f64, f64) {
     let sum = |term: &dyn Fn(usize, f64) -> f64| -> f64 {
         a.iter().enumerate().map(|(at, &a)| term(at, a.into())).sum()
     };
@@ -62,8 +63,8 @@ fn upright(a: &[f32], v: impl Fn(usize) -> f64) -> (f64, f64) {
 /// `a`, turned by an angle towards `v`.
 fn turn(a: &[f32], v: impl Fn(usize) -> f64, angle: f64, out: &mut [f32]) {
     let (sin, cos) = (sin_f64(angle), cos_f64(angle));
-    let (along, length) = upright(a, &v);
-    // In one dimension nothing is upright.
+    let (along, length) = perpendicular(a, &v);
+    // In one dimension nothing is perpendicular.
     let sin = if length > 0.0 { sin / length } else { 0.0 };
     for (at, (out, &a)) in out.iter_mut().zip(a).enumerate() {
         let a = f64::from(a);

@@ -1,8 +1,8 @@
 //! The weights of each method, many joints at a time.
 //!
-//! A method is told the angle between the two ends and the factor `f` from the nearer one, at most 1/2. It gives two
-//! weights: `to` multiplies the far end, `1 - off` the near one. Both are exactly `f` where the ends are equal, and zero
-//! where `f` is: so the ends, and equal ends, come out exactly.
+//! From the angle between the two ends and the factor `f` from the nearer one, at most 1/2, a method computes
+//! two weights: `to` multiplies the far end, `1 - off` the near one. Both are exactly `f` where the ends are
+//! equal, and zero where `f` is: so the ends, and equal ends, come out exactly.
 
 use fearless_simd::prelude::*;
 
@@ -22,7 +22,7 @@ pub(super) struct Angle<V> {
     pub(super) half_cos2: V,
 }
 
-/// See the module.
+/// A method, as the module's documentation describes it.
 pub(super) trait Weights<S: Simd, V: Floats<S>>: Copy {
     /// `to` and `off`.
     fn weights<M: Mode>(&self, s: S, mode: M, angle: Angle<V>, f: V) -> (V, V);
@@ -30,14 +30,15 @@ pub(super) trait Weights<S: Simd, V: Floats<S>>: Copy {
 
 /// Weights for one factor that all joints share.
 pub(super) trait Shared: Copy {
-    /// The same with each number in all lanes: put there before the loop, or it would be done again for every group.
+    /// The same with each number broadcast to all lanes. Done before the loop: the compiler would do it in
+    /// every pass.
     type Spread<S: Simd, V: Floats<S>>: Weights<S, V>;
 
     fn spread<S: Simd, V: Floats<S>>(self, s: S) -> Self::Spread<S, V>;
 }
 
-/// The polynomial with the coefficients `k`. Even and odd powers apart make half as long a chain of operations that wait
-/// for each other.
+/// The polynomial with the coefficients `k`. Even and odd powers are summed apart: the chain of dependent
+/// operations is half as long.
 #[inline(always)]
 fn polynomial<S: Simd, M: Mode, V: Floats<S>, const N: usize>(mode: M, k: &[V; N], z: V) -> V {
     let square = z * z;
@@ -189,7 +190,8 @@ impl<S: Simd, V: Floats<S>> Weights<S, V> for Nested {
     }
 }
 
-/// Another method's weights on half of the angle: from the nearer end to the middle, `(a + b) / (2 cos(θ/2))`.
+/// Another method's weights on half of the angle: from the nearer end to the middle,
+/// `(a + b) / (2 cos(θ/2))`.
 #[derive(Clone, Copy)]
 pub(super) struct Halved<W>(pub(super) W);
 
@@ -198,7 +200,7 @@ impl<S: Simd, V: Floats<S>, W: Weights<S, V>> Weights<S, V> for Halved<W> {
     fn weights<M: Mode>(&self, s: S, mode: M, angle: Angle<V>, f: V) -> (V, V) {
         let (half, one) = (V::splat(s, 0.5), V::splat(s, 1.0));
         let cos = angle.half_cos2.sqrt();
-        // 1 - cos(θ/2), without the difference, and 1 / (2 cos(θ/2)): one division for both.
+        // 1 - cos(θ/2), without cancellation, and 1 / (2 cos(θ/2)): one division for both.
         let inverse = half / (cos * (one + cos));
         let middle = Angle { z: angle.z * cos * inverse, half_cos2: half * (one + cos) };
         let (to, off) = self.0.weights(s, mode, middle, f + f);
@@ -207,7 +209,8 @@ impl<S: Simd, V: Floats<S>, W: Weights<S, V>> Weights<S, V> for Halved<W> {
     }
 }
 
-/// Another method's weights along the arc as given. Between opposite ends, where there is none, the nearer end holds.
+/// Another method's weights along the arc as given. Between opposite ends, where there is no such arc, the
+/// result is the nearer end.
 #[derive(Clone, Copy)]
 pub(super) struct Given<W>(pub(super) W);
 
@@ -266,7 +269,8 @@ impl<S: Simd, V: Floats<S>> Weights<S, V> for StraightGiven {
     #[inline(always)]
     fn weights<M: Mode>(&self, s: S, mode: M, angle: Angle<V>, f: V) -> (V, V) {
         let (zero, half, one) = (V::splat(s, 0.0), V::splat(s, 0.5), V::splat(s, 1.0));
-        // Near the middle between nearly opposite ends little is left: the sum of two squares keeps its digits.
+        // Near the middle between nearly opposite ends the length almost cancels: as a sum of two squares it
+        // keeps its digits.
         let beside = one - (f + f);
         let sum = mode.madd(beside * beside, angle.z * half, angle.half_cos2);
         let wide = angle.z.simd_gt(one) & f.simd_gt(zero);
@@ -304,7 +308,7 @@ impl<S: Simd, V: Floats<S>> Weights<S, V> for Sines {
         let theta = atan_positive_lanes(s, mode, sin, one - angle.z);
         let to = sin_half_pi_lanes(s, mode, f * theta) * inverse;
         let near = sin_half_pi_lanes(s, mode, (one - f) * theta) * inverse;
-        // Where the sine says nothing, and where nothing is asked.
+        // Equal ends, whose sine is 0, and a factor of 0.
         let still = sin.simd_eq(zero) | f.simd_eq(zero);
         (still.select(f, to), still.select(f, one - near))
     }

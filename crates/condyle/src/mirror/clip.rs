@@ -10,13 +10,13 @@ use crate::simd::BLOCK;
 
 /// The mirror image of a clip: sampled, it gives the [`mirror`](super::mirror) image of what the clip gives.
 ///
-/// Each track of a joint goes to its partner, with the same timeline and interpolation, whatever it is; tangents of
-/// splines are mirrored as differences are. Morph weights, the name and the timelines stay. The same bits on every
-/// platform.
+/// Each track of a joint goes to its partner, with the same timeline and interpolation, whatever it is;
+/// tangents of splines are mirrored as differences are. Morph weights, the name and the timelines stay. The
+/// same bits on every platform.
 ///
 /// # Errors
-/// [`Error::Index`] if a track drives a joint that the skeleton does not have; [`Error::NotFinite`] if a value becomes
-/// too large for f32, as [`RawClip::new`] has it.
+/// [`Error::Index`] if a track drives a joint that the skeleton does not have; [`Error::NotFinite`] if a
+/// value becomes too large for f32, as [`RawClip::new`] has it.
 pub fn mirror_clip(sides: &Mirror, clip: &RawClip) -> Result<RawClip, Error> {
     let mut tracks = Vec::with_capacity(clip.tracks().len());
     for (at, track) in clip.tracks().iter().enumerate() {
@@ -27,13 +27,13 @@ pub fn mirror_clip(sides: &Mirror, clip: &RawClip) -> Result<RawClip, Error> {
 
 fn mirrored(sides: &Mirror, at: usize, track: &Track) -> Result<Track, Error> {
     let mut track = track.clone();
-    // Of a spline the tangents stand before and behind each value.
+    // In a spline each value is stored between its tangents.
     let parts = track.values_per_key();
     let (target, joint) = match track.target {
         Target::Rotation(j) => (Target::Rotation as fn(u16) -> Target, j),
         Target::Translation(j) => (Target::Translation as fn(u16) -> Target, j),
         Target::Scale(j) => (Target::Scale as fn(u16) -> Target, j),
-        // What belongs to no joint.
+        // Tracks that drive no joint.
         _ => return Ok(track),
     };
     let (found, count) = (usize::from(joint), sides.joint_count());

@@ -9,14 +9,15 @@ use crate::skeleton::Skeleton;
 
 /// The pairs of joints whose names tell a left and a right one, for [`Mirror::new`](super::Mirror::new).
 ///
-/// Sides are told by the words `left` and `right`, wherever they stand (`LeftArm`, `arm_left`, `mixamorig:RightHand`);
-/// or by the letters `l` and `r` as words of their own, between signs (`arm.L`, `l_arm`, `Bip01 R Thigh`,
-/// `DEF-hand.L.001`), in front of a capital (`lShin`, `RHand`) or as a capital at the end (`handR`). Case must agree.
-/// Two joints are a pair if each has the name that the other's becomes and their parents are a pair or the same joint
-/// without one; of several joints with one name the first fits the first. The left one stands first in each pair.
+/// Sides are recognised by the words `left` and `right`, anywhere in the name (`LeftArm`, `arm_left`,
+/// `mixamorig:RightHand`); or by the letters `l` and `r` as words of their own, between signs (`arm.L`,
+/// `l_arm`, `Bip01 R Thigh`, `DEF-hand.L.001`), before a capital (`lShin`, `RHand`) or as a capital at the
+/// end (`handR`). Case must agree. Two joints are a pair if each has the name that the other's becomes and
+/// their parents are a pair or the same joint without one; of several joints with one name the first fits the
+/// first. The left one comes first in each pair.
 #[must_use]
 pub fn mirror_pairs(skeleton: &Skeleton) -> Vec<(u16, u16)> {
-    // Those with one name below one parent, the first last.
+    // Joints by name and parent; of several the first one last, to be popped first.
     let mut waiting: BTreeMap<&str, BTreeMap<Option<u16>, Vec<u16>>> = BTreeMap::new();
     for (at, name) in skeleton.names().iter().enumerate().rev() {
         let joint = at as u16;
@@ -28,7 +29,7 @@ pub fn mirror_pairs(skeleton: &Skeleton) -> Vec<(u16, u16)> {
         if partners[usize::from(joint)] != joint {
             continue;
         }
-        // Parents stand first, so that theirs are known.
+        // Parents come first: their partners are known.
         let above = skeleton.parent(joint).map(|parent| partners[usize::from(parent)]);
         for (other, is_left) in counterparts(name) {
             let Some(all) = waiting.get_mut(other.as_str()).and_then(|all| all.get_mut(&above)) else {
@@ -46,8 +47,8 @@ pub fn mirror_pairs(skeleton: &Skeleton) -> Vec<(u16, u16)> {
     pairs
 }
 
-/// More letters than that in one name tell no sides: a document may hold names of any length.
-const MOST: usize = 16;
+/// A name has at most so many counterparts: a document may hold names of any length.
+const MAX_COUNTERPARTS: usize = 16;
 
 /// What the name of the other side may be, and whether the name itself says left.
 fn counterparts(name: &str) -> Vec<(String, bool)> {
@@ -74,13 +75,13 @@ fn counterparts(name: &str) -> Vec<(String, bool)> {
         let after = letters.get(at + 1).copied();
         let begins = before.is_none_or(|c| !c.is_alphanumeric());
         let ends = after.is_none_or(|c| !c.is_alphanumeric());
-        // Of a name all in capitals, no letter stands in front.
+        // In a name all in capitals the first letter is no prefix.
         let shouts = letter.is_uppercase() && letters.get(at + 2).is_some_and(|c| c.is_uppercase());
         let leads = begins && after.is_some_and(char::is_uppercase) && !shouts;
         let trails = after.is_none()
             && letter.is_uppercase()
             && before.is_some_and(|c| c.is_lowercase() || c.is_numeric());
-        if all.len() < MOST && (begins && ends || leads || trails) {
+        if all.len() < MAX_COUNTERPARTS && (begins && ends || leads || trails) {
             let mut other_name = letters.clone();
             other_name[at] = other;
             all.push((other_name.into_iter().collect(), is_left));

@@ -1,20 +1,22 @@
 //! Mirrored poses: what the left side does, done by the right one.
 //!
-//! A joint's movement `D`, from its place in the rest pose and seen in model space, is to be done by its partner as
-//! `M D M`, where `M` reflects. A model matrix is `D` times that of the rest pose, `R`; so the mirrored one is `M · G · C`
-//! with `G` that of the partner and `C = R'⁻¹ M R`, constants both `R` and `R'` of the partner, and the mirrored local
-//! one
+//! A joint's movement `D`, from its place in the rest pose and seen in model space, is to be done by its
+//! partner as `M D M`, where `M` reflects. A model matrix is `D` times that of the rest pose, `R`; so the
+//! mirrored one is `M · G · C` with `G` that of the partner and `C = R'⁻¹ M R`, constants both `R` and `R'`
+//! of the partner, and the mirrored local one
 //!
 //! `C(parent)⁻¹ · local(partner) · C`
 //!
-//! whatever the axes of the two joints are: neither side's frames need mirror the other's. `C` is taken without what
-//! scales and places of the rest pose leave of it in a character that is not quite symmetric, `O`, a rotation or a
-//! reflection: then limbs keep their own lengths. Of `q · diag(scale)` the rotation becomes `O(parent)⁻¹ q E` with
-//! `E = q'⁻¹ O(parent) q` of the two rest rotations, and the scale changes its axes as the frames do. A translation is that
-//! of the rest pose and the reflected difference from it. So the rest pose is its own mirror image.
+//! whatever the axes of the two joints are: neither side's frames need mirror the other's. `C` is taken
+//! without what scales and places of the rest pose leave of it in a character that is not quite symmetric,
+//! `O`, a rotation or a reflection: then limbs keep their own lengths. Of `q · diag(scale)` the rotation
+//! becomes `O(parent)⁻¹ q E` with `E = q'⁻¹ O(parent) q` of the two rest rotations, and the scale changes its
+//! axes as the frames do. A translation is that of the rest pose and the reflected difference from it. So the
+//! rest pose is its own mirror image.
 //!
-//! A reflection is a half turn and -1; the signs of two of them cancel, so that rotations are multiplied by quaternions
-//! on both sides: a matrix of four by four for each joint, which serves the tangents of splines too.
+//! A reflection is a half turn and -1; the signs of two of them cancel, so that rotations are multiplied by
+//! quaternions on both sides: a matrix of four by four for each joint, which serves the tangents of splines
+//! too.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -106,14 +108,15 @@ impl Maps {
     };
 }
 
-/// How the joints of a skeleton mirror each other; for [`mirror`], [`mirror_in_place`] and [`mirror_clip`](super::mirror_clip).
+/// How the joints of a skeleton mirror each other; for [`mirror`], [`mirror_in_place`] and
+/// [`mirror_clip`](super::mirror_clip).
 ///
-/// The plane goes through the origin of model space. Poses are mirrored as movements away from the rest pose, which
-/// should be as symmetric as the character is; the axes of the joints may point wherever they do on either side, also
-/// where an exporter made one side from the other by a negative scale.
+/// The plane goes through the origin of model space. Poses are mirrored as movements away from the rest pose,
+/// which should be as symmetric as the character is; the axes of the joints may point wherever they do on
+/// either side, also where an exporter made one side from the other by a negative scale.
 ///
-/// Joints in no pair mirror themselves, as spine and head do, where they hang on such joints. Where not, as a sword in
-/// one hand, they keep their own local transform, and so does all below them that is in no pair.
+/// Joints in no pair mirror themselves, as spine and head do, where they hang on such joints. Where not, as a
+/// sword in one hand, they keep their own local transform, and so does all below them that is in no pair.
 ///
 /// It holds 124 bytes per joint and a few more.
 ///
@@ -148,14 +151,14 @@ pub struct Mirror {
 impl Mirror {
     /// Finds what each joint's transforms are multiplied by.
     ///
-    /// `pairs` holds the joints of which one does what the other did; [`mirror_pairs`](super::mirror_pairs) makes them
-    /// from names. `normal` is the direction across the plane, of any length: `[1.0, 0.0, 0.0]` for a character that
-    /// looks along z.
+    /// `pairs` holds the joints of which one does what the other did; [`mirror_pairs`](super::mirror_pairs)
+    /// makes them from names. `normal` is the direction across the plane, of any length: `[1.0, 0.0, 0.0]`
+    /// for a character that looks along z.
     ///
     /// # Errors
-    /// [`Error::NoDirection`] if `normal` is 0 or not finite; [`Error::Index`] if a pair names a joint that the skeleton
-    /// does not have; [`Error::PairedTwice`] if a joint is in two pairs; [`Error::PairParents`] if the parents of a pair's
-    /// joints are neither the same joint, itself in no pair, nor a pair.
+    /// [`Error::NoDirection`] if `normal` is 0 or not finite; [`Error::Index`] if a pair names a joint that
+    /// the skeleton does not have; [`Error::PairedTwice`] if a joint is in two pairs; [`Error::PairParents`]
+    /// if the parents of a pair's joints are neither the same joint, itself in no pair, nor a pair.
     pub fn new(skeleton: &Skeleton, pairs: &[(u16, u16)], normal: [f32; 3]) -> Result<Self, Error> {
         let partners = partners(skeleton, pairs)?;
         let mut normal = normal.map(f64::from);
@@ -273,8 +276,8 @@ fn partners(skeleton: &Skeleton, pairs: &[(u16, u16)]) -> Result<Vec<u16>, Error
     Ok(partners)
 }
 
-/// Which axis of the partner each axis of a joint lies nearest to; those of a joint that mirrors itself change places
-/// in pairs.
+/// Which axis of the partner each axis of a joint lies nearest to; those of a joint that mirrors itself
+/// change places in pairs.
 fn axes(matrix: [[f64; 3]; 3], own: bool) -> [u8; 3] {
     const ORDERS: [[u8; 3]; 6] = [[0, 1, 2], [1, 0, 2], [0, 2, 1], [2, 1, 0], [1, 2, 0], [2, 0, 1]];
     let fit = |order: &[u8; 3]| -> f64 {
@@ -292,14 +295,15 @@ fn axes(matrix: [[f64; 3]; 3], own: bool) -> [u8; 3] {
 
 /// The mirror image of a pose.
 ///
-/// On a symmetric character each joint stands in model space where its partner's reflection was. Mirrored twice, a pose
-/// is what it was: rotations within 5e-7, translations within 5e-7 of their length and those in the rest pose, scales
-/// within 2e-7 of themselves; rotations and scales exactly where the joints' axes in the rest pose are those of model
-/// space, and the plane lies across one of them. Rotations keep their length and do not jump to their opposites.
+/// On a symmetric character each joint stands in model space where its partner's reflection was. Mirrored
+/// twice, a pose is what it was: rotations within 5e-7, translations within 5e-7 of their length and those in
+/// the rest pose, scales within 2e-7 of themselves; rotations and scales exactly where the joints' axes in
+/// the rest pose are those of model space, and the plane lies across one of them. Rotations keep their length
+/// and do not jump to their opposites.
 ///
-/// A joint's scale takes the order of its axes from those of its partner nearest to which they lie when reflected, and
-/// the ratio of the two in the rest pose, 1 where there is none: exact where the axes are the same lines, or the scale is
-/// the same along all of them.
+/// A joint's scale takes the order of its axes from those of its partner nearest to which they lie when
+/// reflected, and the ratio of the two in the rest pose, 1 where there is none: exact where the axes are the
+/// same lines, or the scale is the same along all of them.
 ///
 /// # Errors
 /// [`Error::Length`] if a pose does not hold [`Mirror::joint_count`] joints. `out` is then unchanged.

@@ -29,7 +29,8 @@ enum Frames {
     Negative,
 }
 
-/// A body symmetric about a plane: its skeleton and its pairs. Every third joint is in the middle, the others are pairs.
+/// A body symmetric about a plane: its skeleton and its pairs. Every third joint is in the middle, the others
+/// are pairs.
 fn symmetric(
     random: &mut Random,
     joints: usize,
@@ -131,7 +132,8 @@ fn askew(random: &mut Random, like: &Skeleton) -> Skeleton {
     Skeleton::new((0..like.joint_count()).map(joint)).expect("parents come first")
 }
 
-/// Any pose near the rest pose's scales: one factor for all axes, or another for each where axes are parallel.
+/// Any pose near the rest pose's scales: one factor for all axes, or another for each where axes are
+/// parallel.
 fn posed(random: &mut Random, skeleton: &Skeleton, uneven: bool) -> Pose {
     let of = |rest: Transform| {
         let t = random.transform();
@@ -159,8 +161,8 @@ fn model(skeleton: &Skeleton, pose: &Pose) -> Vec<Matrix> {
     reference::local_to_model(skeleton, &reference::locals(pose))
 }
 
-/// Every plane, every kind of frames, every size: each joint's matrix is that of the definition in model space, and its
-/// place the partner's reflected.
+/// Every plane, every kind of frames, every size: each joint's matrix is that of the definition in model
+/// space, and its place the partner's reflected.
 #[test]
 fn a_mirrored_pose_is_the_reflection_in_model_space() {
     let planes = [X, [0.0, 2.0, 0.0], [0.0, 0.0, -1.0], [0.3, -0.8, 0.5]];
@@ -172,7 +174,8 @@ fn a_mirrored_pose_is_the_reflection_in_model_space() {
         let normal = planes[joints % 4];
         let (skeleton, pairs) = symmetric(&mut random, joints, normal, frames);
         let sides = Mirror::new(&skeleton, &pairs, normal).expect("valid pairs");
-        // Uneven scale turns with the joint; where axes are parallel to model space's but not to the plane, it shears.
+        // Uneven scale turns with the joint; where axes are parallel to model space's but not to the plane,
+        // it shears.
         let uneven = matches!(frames, Frames::Plain | Frames::Turned) && joints % 4 != 3;
         let pose = posed(&mut random, &skeleton, uneven);
         let (rest, before) = (model(&skeleton, skeleton.rest()), model(&skeleton, &pose));

@@ -13,13 +13,13 @@ use crate::pose::{Pose, PoseBlock};
 use crate::simd::{BLOCK, Lanes, Mode, dispatch, transpose_halves};
 use crate::skeleton::Skeleton;
 
-/// Instances that are worked on together.
+/// Instances that are placed together, one per lane.
 const LANES: usize = 8;
 
-/// Joints that change places together: from a lane each to an instance in each lane.
+/// Joints that are transposed together, from one joint per lane to one instance per lane.
 const TILE: usize = 4;
 
-/// Numbers of a local transform: rotation, translation, scale.
+/// Floats in a local transform: rotation, translation, scale.
 const COMPONENTS: usize = 10;
 
 /// Row `r`, column `c` of the matrices of one joint is element `4 * r + c`; one lane per instance.
@@ -35,24 +35,28 @@ const IDENTITY: LaneMatrices = {
     LaneMatrices(lanes)
 };
 
-/// Where [`local_to_model_crowd`] keeps matrices while it works: grown once to the size of the skeleton, then used again.
+/// Scratch memory of [`local_to_model_crowd`]: grows to the size of the skeleton on first use and is reused
+/// from then on.
 #[derive(Debug, Clone, Default)]
 pub struct CrowdBuffer {
     /// One per joint.
     model: Vec<LaneMatrices>,
-    /// What is no joint of an instance goes here, one per instance.
+    /// Receives the results of lanes without an instance and of the last block, which may be partial. One per
+    /// lane.
     spare: Vec<[Affine; BLOCK]>,
 }
 
 /// Turns the local transforms of many instances of one skeleton into model-space matrices.
 ///
-/// `poses` holds one [`Pose`] or reference to one per instance. `models` receives the matrices of the first instance, one
-/// per joint, then those of the second, and so on: bit for bit what [`local_to_model`](super::local_to_model) gives
-/// for each. Where that waits from joint to joint for the parent's matrix, this has eight instances to work on at once.
-/// Nothing is allocated once `buffer` has served a skeleton of this size.
+/// `poses` holds one [`Pose`] or reference to one per instance. `models` receives the matrices of the first
+/// instance, one per joint, then those of the second, and so on: bit for bit what
+/// [`local_to_model`](super::local_to_model) gives for each. Where that function waits at each joint for the
+/// parent's matrix, this one has eight instances to work on. Nothing is allocated once `buffer` has served a
+/// skeleton of this size.
 ///
 /// # Errors
-/// [`Error::Length`] if a pose is not of the skeleton's size or `models` does not hold one matrix per instance and joint.
+/// [`Error::Length`] if a pose is not of the skeleton's size or `models` does not hold one matrix per
+/// instance and joint.
 pub fn local_to_model_crowd(
     skeleton: &Skeleton,
     poses: &[impl Borrow<Pose>],
@@ -72,7 +76,7 @@ pub fn local_to_model_crowd(
         buffer.spare.resize(LANES, [Affine::IDENTITY; BLOCK]);
     }
     for (poses, models) in poses.chunks(LANES).zip(models.chunks_mut(LANES * joint_count)) {
-        // Lanes without an instance follow the first one, and go nowhere.
+        // Lanes without an instance repeat the first one, and their results are dropped.
         let blocks = core::array::from_fn(|lane| poses.get(lane).unwrap_or(&poses[0]).borrow().blocks());
         let mut out: [&mut [Affine]; LANES] = Default::default();
         for (out, model) in out.iter_mut().zip(models.chunks_mut(joint_count)) {
@@ -103,8 +107,10 @@ fn hierarchies<S: Simd, M: Mode>(
     mut out: [&mut [Affine]; LANES],
 ) {
     let CrowdBuffer { model, spare } = buffer;
-    // Always there.
-    let Some(spare) = spare.first_chunk_mut::<LANES>() else { return };
+    let Some(spare) = spare.first_chunk_mut::<LANES>() else {
+        debug_assert!(false, "the buffer was grown before");
+        return;
+    };
     let mut tile = [[[0.0; LANES]; COMPONENTS]; TILE];
     for (index, (parents, model_at)) in parents.chunks(BLOCK).zip((0..).step_by(BLOCK)).enumerate() {
         let mut block = [&PoseBlock::IDENTITY; LANES];
@@ -136,7 +142,7 @@ fn hierarchies<S: Simd, M: Mode>(
             }
         }
     }
-    // The last joints.
+    // The joints of the last, partial block.
     for (out, spare) in out.into_iter().zip(spare) {
         for (out, matrix) in out.iter_mut().zip(spare) {
             *out = *matrix;
@@ -144,7 +150,7 @@ fn hierarchies<S: Simd, M: Mode>(
     }
 }
 
-/// Some components of four joints of one block, from `at` on: from a joint in each lane to an instance in each lane.
+/// Transposes some components of four joints, from `at` on: from one joint per lane to one instance per lane.
 #[inline(always)]
 fn regroup<S: Simd, const N: usize>(
     s: S,
@@ -179,9 +185,11 @@ fn place_joint<S: Simd, M: Mode>(
     let [x, y, z, w, tx, ty, tz, sx, sy, sz] = local.each_ref().map(load);
     let local = transform_rows(s, mode, &[x, y, z, w], [tx, ty, tz], [sx, sy, sz]);
     let mut product = local;
-    // Always there.
-    let Some((before, [own, ..])) = model.split_at_mut_checked(joint) else { return product };
-    // A root has no such parent.
+    let Some((before, [own, ..])) = model.split_at_mut_checked(joint) else {
+        debug_assert!(false, "the buffer was grown before");
+        return product;
+    };
+    // The parent of a root is past the end.
     let parent = before.get(usize::from(parent)).unwrap_or(&IDENTITY);
     for (r, row) in product.iter_mut().enumerate() {
         let [x, y, z, t] = [0, 1, 2, 3].map(|c| load(&parent.0[4 * r + c]));
@@ -202,7 +210,8 @@ mod tests {
     use crate::testing::{Random, SIZES, assert_portable};
     use std::{vec, vec::Vec};
 
-    /// Not only close to the reference, but bit for bit what one instance alone has: that is tested against it.
+    /// Not only close to the reference, but bit for bit what one instance alone has: that is tested against
+    /// it.
     #[test]
     fn every_instance_is_as_it_is_alone() {
         let mut buffer = CrowdBuffer::default();

@@ -7,15 +7,16 @@ use crate::skeleton::Skeleton;
 
 /// Turns model-space matrices into local ones: the inverse of [`local_to_model`](super::local_to_model).
 ///
-/// `local[j]` receives `inverse(model[parent]) * model[j]`, or `model[j]` for a root. What was placed by something else
-/// than a pose, a simulation or a constraint, becomes local again; whether these matrices are transforms of
-/// a pose is another question. In f64, rounded once, the same in both numeric modes.
+/// `local[j]` receives `inverse(model[parent]) * model[j]`, or `model[j]` for a root. So joints that a
+/// simulation or a constraint has placed become local again, though not every such matrix is a transform that
+/// a pose can hold. In f64, rounded once, the same in both numeric modes.
 ///
 /// # Errors
-/// [`Error::Length`] if `model` or `local` do not hold one matrix per joint; [`Error::NotFinite`] for the first matrix that
-/// holds NaN or an infinity; [`Error::NotInvertible`] for a parent that flattens its children, or brings them beyond what f32
-/// can hold. `local` is of no use then. Flat is what an error in the last place of f32 can make flat: the
-/// determinant is less than 2^-22 of the product of the columns' lengths. Scales do not matter, however unequal; shear does.
+/// [`Error::Length`] if `model` or `local` do not hold one matrix per joint; [`Error::NotFinite`] for the
+/// first matrix that holds NaN or an infinity; [`Error::NotInvertible`] for a parent whose matrix is
+/// singular, or for which a child's local matrix overflows f32. `local` is then unspecified. A matrix counts
+/// as singular if an error in the last place of f32 could make it so: if the determinant is less than 2^-22
+/// of the product of the columns' lengths. Scales do not matter, however unequal; shear does.
 pub fn model_to_local(skeleton: &Skeleton, model: &[Affine], local: &mut [Affine]) -> Result<(), Error> {
     Error::check_len("model", model.len(), skeleton.joint_count())?;
     Error::check_len("local", local.len(), skeleton.joint_count())?;
@@ -48,17 +49,18 @@ fn is_finite(m: &Affine) -> bool {
     m.rows.as_flattened().iter().all(|v| v.is_finite())
 }
 
-/// What a determinant must exceed, as a part of the product of the columns' lengths: below it the rounding of the columns
-/// to f32, 2^-24 of each, leaves no right digit. [`Affine::inverse`] has no such bound: it answers for any matrix that
-/// has an inverse, where here an error tells of a skeleton that cannot go back.
-const FLAT: f64 = 1.0 / 4_194_304.0;
+/// The determinant below which a matrix counts as singular, relative to the product of the columns' lengths.
+/// Below it the rounding of the columns to f32, 2^-24 of each, leaves no correct digit. [`Affine::inverse`]
+/// has no such bound: it inverts any matrix that has an inverse, where here the caller is told that the way
+/// back is lost.
+const MIN_DETERMINANT: f64 = 1.0 / 4_194_304.0;
 
-/// `None` for a flat matrix.
+/// `None` for a singular matrix.
 fn invert(m: &Affine) -> Option<[[f64; 4]; 3]> {
     let (inverse, determinant) = m.inverse_f64();
-    // Squared: no roots. Neither overflows, as f64 holds the sixth power of what f32 does.
+    // Squared, which saves the roots. Neither overflows, as f64 holds the sixth power of what f32 does.
     let largest2: f64 = columns(&m.to_f64()).map(|column| dot(column, column)).iter().product();
-    (determinant * determinant > FLAT * FLAT * largest2).then_some(inverse)
+    (determinant * determinant > MIN_DETERMINANT * MIN_DETERMINANT * largest2).then_some(inverse)
 }
 
 fn multiply(a: &[[f64; 4]; 3], b: &Affine) -> Affine {

@@ -20,8 +20,8 @@ use rows::{load_rows, place_joints};
 
 /// Turns local transforms into model-space matrices, parents first.
 ///
-/// `pose` holds one transform per joint (metres, unit quaternions). `model[j]` receives `model[parent] * local`, or
-/// `local` for a root. Nothing is allocated.
+/// `pose` holds one transform per joint (metres, unit quaternions). `model[j]` receives `model[parent] *
+/// local`, or `local` for a root. Nothing is allocated.
 ///
 /// # Errors
 /// [`Error::Length`] if `pose` is not of the skeleton's size or `model` does not hold one matrix per joint.

@@ -41,17 +41,18 @@ pub(super) fn place_joints<S: Simd, M: Mode>(
     model: &mut [Affine],
 ) {
     for at in (0..BLOCK).step_by(4) {
-        // Four joints at a time leave the lanes.
+        // Four joints at a time are transposed from lanes to rows.
         let rows =
             [rows_of_four(s, local, 0, at), rows_of_four(s, local, 1, at), rows_of_four(s, local, 2, at)];
         for ((x, y), z) in rows[0].into_iter().zip(rows[1]).zip(rows[2]) {
             let Some((joint, parent)) = joints.next() else { return };
-            // Most follow their parent: its matrix is still here, and stored ones take a while to come back.
+            // Most joints follow their parent: its matrix is still in registers, and loading it would wait
+            // for the store.
             let parent = usize::from(parent);
             let parent = if parent == before.0 {
                 before.1
             } else {
-                // A root has no such parent.
+                // The parent of a root is past the end.
                 load_rows(s, model.get(parent).unwrap_or(&Affine::IDENTITY))
             };
             let local = [x, y, z];
@@ -61,7 +62,7 @@ pub(super) fn place_joints<S: Simd, M: Mode>(
                 mul_row(mode, spread_row(s, parent[2]), &local),
             ];
             *before = (joint, product);
-            // Always there.
+            debug_assert!(joint < model.len(), "there is a matrix for each joint");
             if let Some(out) = model.get_mut(joint) {
                 out.rows = [product[0].to_array(), product[1].to_array(), product[2].to_array()];
             }

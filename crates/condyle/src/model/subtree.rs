@@ -1,4 +1,4 @@
-//! One joint and all that hangs on it.
+//! One joint and its descendants.
 
 use fearless_simd::prelude::*;
 
@@ -12,8 +12,9 @@ use crate::skeleton::Skeleton;
 
 /// Places one joint and its descendants anew, after their local transforms have changed.
 ///
-/// As [`local_to_model`](super::local_to_model), bit for bit, for the joints of [`Skeleton::subtree`]; the rest of
-/// `model` stays, and the matrix of the joint's parent in it must be up to date. The cost is in proportion to the subtree.
+/// As [`local_to_model`](super::local_to_model), bit for bit, for the joints of [`Skeleton::subtree`]; the
+/// rest of `model` stays, and the matrix of the joint's parent in it must be up to date. The cost is in
+/// proportion to the subtree.
 ///
 /// # Errors
 /// [`Error::Length`] if `pose` is not of the skeleton's size or `model` does not hold one matrix per joint,

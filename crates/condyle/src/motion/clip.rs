@@ -11,10 +11,12 @@ use crate::play::Looping;
 use crate::sample::clip::one_by_one;
 
 impl Clip<'_> {
-    /// Where the character as a whole is at a moment, seen from where it starts, as [`RootMotion::at`](crate::RootMotion::at)
-    /// has it; but `seconds` are those that [`sample`](crate::sample) takes. The identity if the clip has no motion.
+    /// Where the character as a whole is at a moment, seen from where it starts, as
+    /// [`RootMotion::at`](crate::RootMotion::at) has it; but `seconds` are those that
+    /// [`sample`](crate::sample) takes. The identity if the clip has no motion.
     ///
-    /// The first moment holds before the start and for NaN, the last one behind the end. Any moment costs the same.
+    /// Times outside the clip are clamped to its start and end; NaN counts as the start. Any moment costs the
+    /// same.
     ///
     /// ```
     /// use condyle::{
@@ -47,7 +49,7 @@ impl Clip<'_> {
         let place = self.locate(if seconds.is_nan() { f64::NEG_INFINITY } else { seconds });
         let (mut from, mut to, mut translation) = ([0.0; 3], [0.0; 3], [0.0; 3]);
         let motion = self.joint_count()..self.joint_count() + 1;
-        // A rotation that goes from key to key does so by slerp; any other one has one logarithm.
+        // A linear rotation is a slerp between two keys; any other one is a single logarithm.
         let mut part = 0.0;
         let one = |first| Taps { first, count: 1, weights: [1.0, 0.0, 0.0, 0.0] };
         let first = |degree, taps: Taps| if degree == Degree::Linear { one(taps.first) } else { taps };
@@ -66,8 +68,9 @@ impl Clip<'_> {
         Rigid { rotation: product(from, from_rotation_vector(way.map(|v| v * part))), translation }
     }
 
-    /// How far the clip moves its character from one value of a clock to another: [`motion_over`](crate::motion_over).
-    /// The clock stands at 0 where the clip starts. The identity if the clip has no motion.
+    /// How far the clip moves its character from one value of a clock to another:
+    /// [`motion_over`](crate::motion_over). The clock is at 0 where the clip starts. The identity if the clip
+    /// has no motion.
     ///
     /// # Errors
     /// [`Error::NotFinite`] if an end is NaN or infinite.

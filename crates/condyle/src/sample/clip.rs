@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use super::kernel::{self, Wanted};
 use crate::clip::authored::Authored;
-use crate::clip::layout::{Kind, MOST_LOG, WIDTH, set_tracks};
+use crate::clip::layout::{Kind, MAX_LOG, WIDTH, set_tracks};
 use crate::clip::spline::{Degree, Taps};
 use crate::clip::{Clip, Place, Target};
 use crate::error::Error;
@@ -21,18 +21,19 @@ fn check(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32) -> Result<(), Error
 
 /// The pose of a clip at a moment.
 ///
-/// `skeleton` is the one that the clip was encoded for: it gives what the clip does not move. `seconds` before the start or behind
-/// the end give these. [`Looping`](crate::Looping) makes seconds since the start of a clock that goes on: [`Clip::start`] is to be added. Any moment costs the same, forward, backward
-/// or at random, and nothing is allocated or remembered.
+/// `skeleton` is the one that the clip was encoded for: it gives what the clip does not move. `seconds`
+/// outside the clip are clamped to its start and end. [`Looping`](crate::Looping) turns an endless clock into
+/// seconds since the start: add [`Clip::start`]. Any moment costs the same, forward, backward or at random,
+/// and nothing is allocated or remembered.
 ///
 /// # Errors
-/// [`Error::Length`] if the skeleton or `pose` has not as many joints as the clip; [`Error::NotFinite`] if `seconds` is NaN or infinite.
-/// `pose` is then unchanged.
+/// [`Error::Length`] if the skeleton or `pose` has not as many joints as the clip; [`Error::NotFinite`] if
+/// `seconds` is NaN or infinite. `pose` is then unchanged.
 pub fn sample(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32, pose: &mut Pose) -> Result<(), Error> {
     sample_by(Dispatch::current(), clip, skeleton, seconds, pose)
 }
 
-/// [`sample`] by a given choice.
+/// [`sample`] with a given instruction set and numeric mode.
 pub(crate) fn sample_by(
     dispatch: Dispatch,
     clip: &Clip<'_>,
@@ -112,7 +113,8 @@ pub struct Character<'a> {
 /// The poses of many characters with one skeleton, each by its own clip and moment: [`sample`] for each.
 ///
 /// # Errors
-/// As [`sample`], and [`Error::Length`] if there are not as many poses as characters. All poses are then unchanged.
+/// As [`sample`], and [`Error::Length`] if there are not as many poses as characters. All poses are then
+/// unchanged.
 pub fn sample_crowd(
     characters: &[Character<'_>],
     skeleton: &Skeleton,
@@ -139,9 +141,9 @@ fn run(
 ) {
     let place = clip.locate(seconds.into());
     let between = kernel::Between::new(&place.segment, place.ratio);
-    let at = (&place.segment, place.ratio, &between);
+    let moment = kernel::Moment { segment: &place.segment, ratio: place.ratio, between: &between };
     let mut one = [PoseBlock::IDENTITY];
-    // A block that begins between those of the skeleton holds one joint.
+    // A block that does not begin where one of the skeleton does is that of a single joint.
     let first = wanted.map_or(0, |wanted| wanted.first);
     let rest = if first.is_multiple_of(BLOCK) {
         skeleton.rest().blocks().get(first / BLOCK..).unwrap_or_default()
@@ -150,11 +152,11 @@ fn run(
         &one
     };
     if kernel::is_plain(&place.segment, wanted, blocks) {
-        dispatch!(dispatch, |s, mode| kernel::pose::<_, _, true>(s, mode, at, None, rest, blocks));
+        dispatch!(dispatch, |s, mode| kernel::pose::<_, _, true>(s, mode, moment, None, rest, blocks));
     } else {
-        dispatch!(dispatch, |s, mode| kernel::pose::<_, _, false>(s, mode, at, wanted, rest, blocks));
+        dispatch!(dispatch, |s, mode| kernel::pose::<_, _, false>(s, mode, moment, wanted, rest, blocks));
     }
-    // The motion's track stands where the joint behind the last one would.
+    // Root motion is stored as the joint after the last one. If that has a lane, it is padding, and is reset.
     if let (true, Some(block)) = (clip.has_motion(), blocks.get_mut(clip.joint_count() / BLOCK)) {
         block.set(clip.joint_count() % BLOCK, &Transform::IDENTITY);
     }
@@ -163,7 +165,7 @@ fn run(
     }
 }
 
-/// What is kept as it was authored.
+/// Overwrites the joints that have authored tracks.
 fn put_exact(clip: &Clip<'_>, seconds: f32, wanted: Option<Wanted<'_>>, blocks: &mut [PoseBlock]) {
     let mut put = |track: Authored<'_>, place: usize| {
         let (Some(block), lane) = (blocks.get_mut(place / BLOCK), place % BLOCK) else { return };
@@ -185,7 +187,7 @@ fn put_exact(clip: &Clip<'_>, seconds: f32, wanted: Option<Wanted<'_>>, blocks: 
         let own = [Kind::Rotation, Kind::Translation, Kind::Scale].map(|kind| clip.exact_of(kind, first));
         return own.into_iter().flatten().for_each(|track| put(track, 0));
     }
-    // Those of sets are behind all others.
+    // Those of sets come after all others.
     for track in clip.exacts().take_while(|track| track.kind != Some(Kind::Values)) {
         if wanted.is_none_or(|wanted| wanted.has(track.index)) {
             put(track, track.index);
@@ -198,7 +200,8 @@ fn put_exact(clip: &Clip<'_>, seconds: f32, wanted: Option<Wanted<'_>>, blocks: 
 /// Returns whether the clip drives it; where it does not, `values` stay as they are.
 ///
 /// # Errors
-/// [`Error::Length`] if it has another number of components; [`Error::NotFinite`] if `seconds` is NaN or infinite.
+/// [`Error::Length`] if it has another number of components; [`Error::NotFinite`] if `seconds` is NaN or
+/// infinite.
 pub fn sample_set(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f32]) -> Result<bool, Error> {
     Error::check_finite("seconds", &[seconds], 1)?;
     let Some((set, first, width)) = clip.find_set(target) else {
@@ -220,14 +223,16 @@ pub fn sample_set(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f
     Ok(true)
 }
 
-/// All morph weights, named values and rotations of a clip at a moment, one behind another in the order of [`Clip::sets`].
+/// All morph weights, named values and rotations of a clip at a moment, one after another in the order of
+/// [`Clip::sets`].
 ///
-/// They are those of [`sample_set`] for each whose name stands once. That one looks for its set among all others, so the time that it takes
-/// for many grows with their square; here it is in proportion to what the clip holds. Allocates three f64 for each three numbers or rotation.
+/// The same values as from [`sample_set`] for each set whose name is unique. That function searches for its
+/// set, so for all sets it takes time in proportion to the square of their number; this one takes time in
+/// proportion to the clip. Allocates three f64 for each track.
 ///
 /// # Errors
-/// [`Error::Length`] if `values` are not as many as the sets have components in all; [`Error::NotFinite`] if `seconds` is NaN or infinite.
-/// `values` are then unchanged.
+/// [`Error::Length`] if `values` are not as many as the sets have components in all; [`Error::NotFinite`] if
+/// `seconds` is NaN or infinite. `values` are then unchanged.
 pub fn sample_sets(clip: &Clip<'_>, seconds: f32, values: &mut [f32]) -> Result<(), Error> {
     Error::check_finite("seconds", &[seconds], 1)?;
     Error::check_len("values", values.len(), clip.sets().map(|(_, width)| width).sum())?;
@@ -239,23 +244,23 @@ pub fn sample_sets(clip: &Clip<'_>, seconds: f32, values: &mut [f32]) -> Result<
     let (mut numbers, mut values) = (&numbers[..], values);
     for (at, (target, width)) in clip.sets().enumerate() {
         let (own, others) = numbers.split_at(set_tracks(target, width));
-        let (set, behind) = values.split_at_mut(width);
+        let (set, after) = values.split_at_mut(width);
         own.iter().enumerate().for_each(|(track, &three)| put_three(three, set, track));
         let log = own.first().copied().unwrap_or_default();
         finish_set(target, log, authored.next_if(|track| track.index == at), seconds, set);
-        (numbers, values) = (others, behind);
+        (numbers, values) = (others, after);
     }
     Ok(())
 }
 
-/// The numbers of a set's track, but for those beyond its components.
+/// Writes the three numbers of a set's track, of which the last track may need fewer.
 fn put_three(numbers: [f64; WIDTH], values: &mut [f32], track: usize) {
     for (value, number) in values.iter_mut().skip(track * WIDTH).zip(numbers) {
         *value = number as f32;
     }
 }
 
-/// What its tracks alone do not say of a set: a rotation from its logarithm, and what is kept as authored.
+/// The last step for a set: the rotation from its logarithm, or the authored track instead of all others.
 fn finish_set(
     target: Target,
     log: [f64; WIDTH],
@@ -264,7 +269,7 @@ fn finish_set(
     values: &mut [f32],
 ) {
     if target.rotates() {
-        let exp = || quats::exp(log.map(|v| v.clamp(-MOST_LOG, MOST_LOG)));
+        let exp = || quats::exp(log.map(|v| v.clamp(-MAX_LOG, MAX_LOG)));
         let rotation = authored.map_or_else(exp, |track| track.rotation(seconds));
         values.iter_mut().zip(rotation).for_each(|(value, v)| *value = v as f32);
     } else if let Some(track) = authored {
@@ -274,8 +279,8 @@ fn finish_set(
     }
 }
 
-/// The numbers of those tracks of one kind whose index is `wanted`, without lanes and in f64: for what is asked for alone. `keys` may ask for
-/// others than those of the moment.
+/// Samples the tracks of one kind whose index is `wanted` one at a time, in f64. `keys` may replace the taps
+/// of the moment by others.
 pub(crate) fn one_by_one(
     place: &Place<'_>,
     (kind, wanted): (Kind, Range<usize>),
@@ -319,6 +324,8 @@ pub(crate) fn one_by_one(
 
 /// `width` bits from bit `at` on.
 fn bits(bytes: &[u8], at: usize, width: u32) -> u32 {
-    let word = bytes.get(at / 8..).and_then(<[u8]>::first_chunk).map_or(0, |b| u32::from_le_bytes(*b));
+    let word = bytes.get(at / 8..).and_then(<[u8]>::first_chunk);
+    debug_assert!(word.is_some(), "bit {at} is in a row, and records follow the rows");
+    let word = word.map_or(0, |b| u32::from_le_bytes(*b));
     word >> (at % 8) & ((1 << width) - 1)
 }

@@ -15,8 +15,8 @@ use crate::skeleton::Skeleton;
 
 /// Remembers where in a [`RawClip`] the last sample was, so that playing on finds its keys at once.
 ///
-/// Any cursor works with any clip and any time: a wrong memory costs a search, never a wrong result. It allocates
-/// only when used with a clip of more timelines than any before.
+/// Any cursor works with any clip and any time: a wrong memory costs a search, never a wrong result. It
+/// allocates only when used with a clip of more timelines than any before.
 #[derive(Debug, Clone, Default)]
 pub struct RawCursor {
     spans: Vec<Span>,
@@ -40,13 +40,14 @@ impl RawCursor {
 
 /// Evaluates an authored clip exactly: spherical interpolation on the shorter arc, Hermite splines, steps.
 ///
-/// `seconds` outside of a track's keys gives its first or last key. Rotations come out with unit length whatever the
-/// length of their keys. `pose` receives one transform per joint of
-/// `skeleton`; properties without a track take the rest pose. glTF 2.0, "Animations" and appendix C.
+/// `seconds` outside of a track's keys gives its first or last key. Rotations come out with unit length
+/// whatever the length of their keys. `pose` receives one transform per joint of `skeleton`; properties
+/// without a track take the rest pose. glTF 2.0, "Animations" and appendix C.
 ///
 /// # Errors
-/// [`Error::Length`] if `pose` is not of the skeleton's size, [`Error::Index`] if a track drives a joint that the
-/// skeleton does not have, [`Error::NotFinite`] if `seconds` is NaN or infinite. `pose` is then unchanged.
+/// [`Error::Length`] if `pose` is not of the skeleton's size, [`Error::Index`] if a track drives a joint that
+/// the skeleton does not have, [`Error::NotFinite`] if `seconds` is NaN or infinite. `pose` is then
+/// unchanged.
 pub fn sample_raw(
     clip: &RawClip,
     skeleton: &Skeleton,
@@ -69,12 +70,15 @@ pub fn sample_raw(
     Ok(())
 }
 
-/// The morph weights, one number per morph target, or the named value or rotation that `target` names, at a moment.
+/// The morph weights, one number per morph target, or the named value or rotation that `target` names, at a
+/// moment.
 ///
-/// Returns whether the clip drives it; where it does not, `values` stay as they are. What [`sample_set`](crate::sample_set) is for a compressed clip.
+/// Returns whether the clip drives it; where it does not, `values` stay as they are. For a compressed clip it
+/// is [`sample_set`](crate::sample_set).
 ///
 /// # Errors
-/// [`Error::Length`] if the track holds another number of values, [`Error::NotFinite`] if `seconds` is NaN or infinite.
+/// [`Error::Length`] if the track holds another number of values, [`Error::NotFinite`] if `seconds` is NaN or
+/// infinite.
 pub fn sample_raw_set(
     clip: &RawClip,
     target: Target,
@@ -108,17 +112,18 @@ fn joint_of(track: &Track) -> Option<usize> {
     track.target.joint().map(usize::from)
 }
 
-/// What sixteen joints interpolate between. Joints without a track, and those that are done when they come here (splines,
-/// steps, rotations between loose keys) have factor 0.
-struct Keys<const N: usize> {
+/// The keys that sixteen joints are interpolated between. Joints without a track have factor 0, and so have
+/// those whose value is already computed: splines, steps, and rotations between keys that are not of unit
+/// length.
+struct BlockKeys<const N: usize> {
     from: [Lanes; N],
     to: [Lanes; N],
     factor: Lanes,
 }
 
-impl<const N: usize> Keys<N> {
-    /// Collects the keys of the joints of block `block` from the front of `tracks`, and drops these tracks from it.
-    /// `None` if there are none. `rest` is what joints without a track keep.
+impl<const N: usize> BlockKeys<N> {
+    /// Collects the keys of the joints of block `block` from the front of `tracks`, and drops these tracks
+    /// from it. `None` if there are none. `rest` is what joints without a track keep.
     fn collect(tracks: &mut &[Track], block: usize, spans: &[Span], rest: &[Lanes; N]) -> Option<Self> {
         let in_block = |track: &&Track| joint_of(track).is_some_and(|joint| joint / BLOCK == block);
         let count = tracks.iter().take_while(in_block).count();
@@ -154,7 +159,7 @@ impl<const N: usize> Keys<N> {
                 }
             }
         };
-        // What is done already is on both ends.
+        // A value that is already computed is both ends.
         let to = if factor == 0.0 { from } else { to };
         for c in 0..N {
             self.from[c][lane] = from[c];
@@ -164,19 +169,20 @@ impl<const N: usize> Keys<N> {
     }
 }
 
-/// Whether a rotation is not of unit length, as integers and short decimals in files make it.
+/// Whether a rotation is not of unit length, as in files that store integers or short decimals.
 fn is_loose<const N: usize>(q: [f32; N]) -> bool {
     (q.iter().map(|v| v * v).sum::<f32>() - 1.0).abs() > ROUNDED as f32
 }
 
-/// Rotations, translations, scales and what else follows, by which tracks are sorted.
+/// The tracks of rotations, those of translations, and those of scales and all that follows: tracks are
+/// sorted by target.
 fn by_property(tracks: &[Track]) -> [&[Track]; 3] {
     let until = |last: Target| tracks.partition_point(|t| t.target <= last);
     let (rotations, translations) = (until(Target::Rotation(u16::MAX)), until(Target::Translation(u16::MAX)));
     [&tracks[..rotations], &tracks[rotations..translations], &tracks[translations..]]
 }
 
-/// Tracks of each property are sorted by joint: each block takes its own from the front.
+/// Tracks of each property are sorted by joint: each block takes its own tracks from the front.
 #[inline(always)]
 fn sample_blocks<S: Simd, M: Mode>(
     s: S,
@@ -186,13 +192,13 @@ fn sample_blocks<S: Simd, M: Mode>(
     blocks: &mut [PoseBlock],
 ) {
     for (index, block) in blocks.iter_mut().enumerate() {
-        if let Some(keys) = Keys::collect(&mut rotations, index, spans, &block.rotation) {
+        if let Some(keys) = BlockKeys::collect(&mut rotations, index, spans, &block.rotation) {
             slerp_block(s, mode, &keys.from, &keys.to, &keys.factor, &mut block.rotation);
         }
-        if let Some(keys) = Keys::collect(&mut translations, index, spans, &block.translation) {
+        if let Some(keys) = BlockKeys::collect(&mut translations, index, spans, &block.translation) {
             vector_block(s, mode, &keys.from, &keys.to, &keys.factor, &mut block.translation);
         }
-        if let Some(keys) = Keys::collect(&mut scales, index, spans, &block.scale) {
+        if let Some(keys) = BlockKeys::collect(&mut scales, index, spans, &block.scale) {
             vector_block(s, mode, &keys.from, &keys.to, &keys.factor, &mut block.scale);
         }
     }
@@ -312,7 +318,8 @@ mod tests {
         assert_eq!(pose.get(0).rotation, Transform::IDENTITY.rotation);
     }
 
-    /// Keys as short decimals or integers give them: what is sampled has unit length all the same, and is the formula.
+    /// Keys as short decimals or integers give them: what is sampled has unit length all the same, and is the
+    /// formula.
     #[test]
     fn rotations_between_loose_keys_are_the_formula() {
         let mut random = Random(6);

@@ -55,7 +55,7 @@ fn check_pose(pose: &Pose, want: &[reference::Local], case: &str) {
     for (joint, want) in want.iter().enumerate() {
         let got = pose.get(joint);
         let case = format!("{case}, joint {joint}");
-        // The logarithm is at most 12 long and as exact as its floats.
+        // The logarithm is at most 12 long, and no more precise than its floats.
         assert_close(&got.rotation, &want.rotation, 3e-6, format!("{case}, rotation"));
         assert_close(&got.translation, &want.translation, 3e-7 * MADE_SIZE, format!("{case}, translation"));
         assert_close(&got.scale, &want.scale, 3e-7 * MADE_SIZE, format!("{case}, scale"));

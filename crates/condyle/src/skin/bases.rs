@@ -1,11 +1,11 @@
-//! Positions only, from base vectors that were multiplied with their weights beforehand.
+//! Positions only, from base vectors that were multiplied by their weights beforehand.
 
 use alloc::vec::Vec;
 use core::mem;
 
 use fearless_simd::{f32x4, prelude::*};
 
-use super::rows::share;
+use super::rows::kept_scale;
 use crate::error::Error;
 use crate::math::Affine;
 use crate::mesh::{AtMost, Influences, Skin};
@@ -13,11 +13,11 @@ use crate::simd::{Mode, dispatch};
 
 /// The positions of a mesh as its joints see them, times their weights: one base vector per influence.
 ///
-/// Made once per mesh; then [`skin_positions`] needs neither inverse bind matrices nor a palette, but the model
-/// matrices as they are. It takes 18 bytes per influence and 4 per vertex. It pays where there are few vertices per
-/// joint, fewer than about four at two influences each and two at four: beyond that, reading the base vectors costs
-/// more than [`palette`](crate::palette()) does, and [`skin`](crate::skin) is faster. A mesh whose bind pose is morphed
-/// needs `skin` anyway.
+/// Made once per mesh; then [`skin_positions`] needs neither inverse bind matrices nor a palette, but the
+/// model matrices as they are. It takes 18 bytes per influence and 4 per vertex. It pays where there are few
+/// vertices per joint, fewer than about four at two influences each and two at four: beyond that, reading the
+/// base vectors costs more than [`palette`](crate::palette()) does, and [`skin`](crate::skin) is faster. A
+/// mesh whose bind pose is morphed needs `skin` anyway.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WeightedBases {
     /// Row `v` is `joints[starts[v]..starts[v + 1]]`, the same range of `vectors`.
@@ -34,8 +34,8 @@ impl WeightedBases {
     /// From positions in the bind pose.
     ///
     /// # Errors
-    /// [`Error::Length`] if `positions` does not hold one element per vertex, [`Error::TooShort`] if the skin lacks a
-    /// joint that the influences name.
+    /// [`Error::Length`] if `positions` does not hold one element per vertex, [`Error::TooShort`] if the skin
+    /// lacks a joint that the influences name.
     pub fn new(influences: &Influences, skin: &Skin, positions: &[[f32; 3]]) -> Result<Self, Error> {
         Error::check_len("positions", positions.len(), influences.vertex_count())?;
         Error::check_room("joints of the skin", skin.joints().len(), influences.joint_bound())?;
@@ -76,7 +76,8 @@ impl WeightedBases {
         self.joint_bound
     }
 
-    /// Only the `count` heaviest influences of each vertex, for a lower level of detail. See [`Influences::at_most`].
+    /// Only the `count` heaviest influences of each vertex, for a lower level of detail. See
+    /// [`Influences::at_most`].
     #[must_use]
     pub fn at_most(&self, count: u32) -> AtMost<'_, Self> {
         AtMost::new(self, count)
@@ -85,13 +86,13 @@ impl WeightedBases {
 
 /// Deforms positions by the model matrices of their joints.
 ///
-/// `model` holds one matrix per joint of the skeleton, as [`local_to_model`](crate::local_to_model) leaves them;
-/// `positions` receives the sum of `model * base` over the influences of each vertex, in model space: what
-/// [`skin`](crate::skin) gives, but for rounding. J.M.P. van Waveren, *Fast Skinning*, section 3.
+/// `model` holds one matrix per joint of the skeleton, as [`local_to_model`](crate::local_to_model) leaves
+/// them; `positions` receives the sum of `model * base` over the influences of each vertex, in model space:
+/// what [`skin`](crate::skin) gives, but for rounding. J.M.P. van Waveren, *Fast Skinning*, section 3.
 ///
 /// # Errors
-/// [`Error::Length`] if `positions` does not hold one element per vertex, [`Error::TooShort`] if `model` lacks a joint
-/// that the bases name.
+/// [`Error::Length`] if `positions` does not hold one element per vertex, [`Error::TooShort`] if `model`
+/// lacks a joint that the bases name.
 pub fn skin_positions<'a>(
     bases: impl Into<AtMost<'a, WeightedBases>>,
     model: &[Affine],
@@ -106,20 +107,21 @@ fn move_bases(
     model: &[Affine],
     positions: &mut [[f32; 3]],
 ) -> Result<(), Error> {
-    let (bases, most) = bases.parts();
+    let (bases, max_influences) = bases.parts();
     Error::check_len("positions", positions.len(), bases.vertex_count())?;
     Error::check_room("model", model.len(), bases.joint_bound)?;
-    dispatch!(|s, mode| move_vertices(s, mode, bases, most as usize, model, positions));
+    let done = dispatch!(|s, mode| move_vertices(s, mode, bases, max_influences as usize, model, positions));
+    debug_assert!(done.is_some(), "the constructor made the bases of one length, and all joints are there");
     Ok(())
 }
 
-/// `None` never is: what is asked for is always there, and asking costs less than a panic path.
+/// Never `None`: all lengths were checked before. The checks here cost less than paths to a panic.
 #[inline(always)]
 fn move_vertices<S: Simd, M: Mode>(
     s: S,
     mode: M,
     bases: &WeightedBases,
-    most: usize,
+    max_influences: usize,
     model: &[Affine],
     positions: &mut [[f32; 3]],
 ) -> Option<()> {
@@ -132,12 +134,12 @@ fn move_vertices<S: Simd, M: Mode>(
         let (row, other_joints) = joints.split_at_checked(count)?;
         let (bases, other_vectors) = vectors.split_at_checked(count)?;
         (joints, vectors) = (other_joints, other_vectors);
-        let kept = count.min(most);
+        let kept = count.min(max_influences);
         let mut point = sum(s, mode, row.get(..kept)?, bases.get(..kept)?, model)?;
-        if count > most {
-            point *= f32x4::splat(s, share(bases.iter().map(|base| base[3]), most));
+        if count > max_influences {
+            point *= f32x4::splat(s, kept_scale(bases.iter().map(|base| base[3]), max_influences));
         }
-        // The fourth lane is written over by the next vertex.
+        // The fourth lane is overwritten by the next vertex.
         if let Some(four) = packed.first_chunk_mut::<4>() {
             point.store_slice(four);
         } else if let Some(three) = packed.first_chunk_mut::<3>() {
@@ -149,7 +151,7 @@ fn move_vertices<S: Simd, M: Mode>(
     Some(())
 }
 
-/// The products with each row of the matrices are added up lane by lane, and the lanes at the end.
+/// Adds up the products with each row of the matrices lane by lane, and the lanes at the end.
 #[inline(always)]
 fn sum<S: Simd, M: Mode>(
     s: S,

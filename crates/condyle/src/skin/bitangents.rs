@@ -2,13 +2,15 @@
 
 use fearless_simd::{f32x8, prelude::*};
 
-use super::kernel::{GROUP, PACKED, copy_front, load_two, packed, packed_mut, store_two, two_tangents};
+use super::kernel::{
+    GROUP_VERTICES, PACKED, copy_front, load_two, packed, packed_mut, store_two, two_tangents,
+};
 use crate::error::Error;
 use crate::simd::{Mode, dispatch, transpose_halves};
 
 /// Bitangents: the handedness of each tangent, its fourth component, times normal cross tangent.
 ///
-/// Of unit length where normals and tangents are and stand at right angles. glTF 2.0, "Meshes".
+/// Of unit length where normals and tangents are, and perpendicular to each other. glTF 2.0, "Meshes".
 ///
 /// # Errors
 /// [`Error::Length`] where `tangents` or `bitangents` do not hold one element per normal.
@@ -31,13 +33,13 @@ fn cross_all<S: Simd, M: Mode>(
     tangents: &[[f32; 4]],
     bitangents: &mut [[f32; 3]],
 ) {
-    // The last one to eight are copied, as nothing behind them could be read.
-    let last = normals.len().saturating_sub(1) / GROUP * GROUP;
+    // The last one to eight are copied to a padded buffer, as each vector is read with the float after it.
+    let last = normals.len().saturating_sub(1) / GROUP_VERTICES * GROUP_VERTICES;
     let (mut tail, mut tail_out) = ([0.0; PACKED], [0.0; PACKED]);
-    let mut tail_tangents = [[0.0; 4]; GROUP];
+    let mut tail_tangents = [[0.0; 4]; GROUP_VERTICES];
     copy_front(tail.as_chunks_mut().0, normals.get(last..).unwrap_or(&[]));
     copy_front(&mut tail_tangents, tangents.get(last..).unwrap_or(&[]));
-    for at in (0..normals.len()).step_by(GROUP) {
+    for at in (0..normals.len()).step_by(GROUP_VERTICES) {
         let normals = packed(normals, at).unwrap_or(&tail);
         let whole = tangents.get(at..).and_then(|t| t.first_chunk()).filter(|_| at < last);
         let tangents = whole.unwrap_or(&tail_tangents);
@@ -45,7 +47,7 @@ fn cross_all<S: Simd, M: Mode>(
 
         let (zero, mut n, mut t) =
             (f32x8::splat(s, 0.0), [f32x8::splat(s, 0.0); 4], [f32x8::splat(s, 0.0); 4]);
-        for pair in 0..GROUP / 2 {
+        for pair in 0..GROUP_VERTICES / 2 {
             n[pair] = load_two(s, normals, pair);
             t[pair] = two_tangents(s, tangents, pair);
         }

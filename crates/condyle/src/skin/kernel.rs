@@ -1,4 +1,4 @@
-//! The kernels of [`skin`](super::skin): two vertices in each step, over runs of vertices that go the same way.
+//! The kernels of [`skin`](super::skin): each goes over one run of vertices, two in each step.
 
 use fearless_simd::{f32x4, f32x8, mask32x8, prelude::*};
 
@@ -14,18 +14,18 @@ pub(super) enum Normals {
     None,
     /// The blended matrix.
     Blended,
-    /// The blend of matrices of its own.
+    /// The blend of the palette's normal matrices.
     Own,
     /// The cofactors of the blended matrix.
     Cofactors,
 }
 
-/// What a call is to do besides moving positions.
+/// What a call computes besides positions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Frames {
     pub(super) normals: Normals,
     pub(super) tangents: bool,
-    /// Whether a matrix may turn left hands into right ones.
+    /// Whether a matrix may mirror, which flips the handedness of tangents.
     pub(super) mirrors: bool,
 }
 
@@ -36,14 +36,15 @@ impl Frames {
     }
 }
 
-/// Vertices in a group: one root serves the normals of all of them, another the tangents.
-pub(super) const GROUP: usize = 8;
+/// Vertices in a group: one square root normalises the normals of all of them, another one the tangents.
+pub(super) const GROUP_VERTICES: usize = 8;
 
-/// Numbers of a group of packed vectors, and one more, as each is read and written with the number behind it.
-pub(super) const PACKED: usize = 3 * GROUP + 1;
+/// Floats in a group of packed vectors, and one more: each vector is read and written as four floats, the
+/// last of which belongs to the next vector.
+pub(super) const PACKED: usize = 3 * GROUP_VERTICES + 1;
 
-/// Vertices in a block: their directions wait in the first-level cache to be made unit length.
-pub(super) const BLOCK: usize = 128;
+/// Vertices in a batch: their directions are still in the first-level cache when they are normalised.
+pub(super) const BATCH_VERTICES: usize = 128;
 
 /// What is the same for all vertices.
 #[derive(Clone, Copy)]
@@ -54,12 +55,12 @@ pub(super) struct Call<'a> {
     pub(super) frames: Frames,
 }
 
-/// The directions of a group, normals and tangents of two vertices in each, before they have length one.
-pub(super) type Turned = [[[f32; 8]; 2]; GROUP / 2];
+/// The normals and tangents of a group, two vertices in each array of eight, before they are normalised.
+pub(super) type Turned = [[[f32; 8]; 2]; GROUP_VERTICES / 2];
 
-/// The vertices of a run, group after group: what they are made from, and where they go.
+/// The vertices of a run, group after group: the bind pose and the output.
 pub(super) struct Groups<'a> {
-    /// Of one vertex more than the groups hold, as the number behind each vector is read and written with it.
+    /// One vertex more than the groups hold: see [`PACKED`].
     pub(super) positions: &'a [[f32; 3]],
     pub(super) normals: &'a [[f32; 3]],
     pub(super) tangents: &'a [[f32; 4]],
@@ -75,18 +76,18 @@ struct Group<'a> {
     frames: Option<Directions<'a>>,
 }
 
-/// Normals and tangents of a group, and where they go.
-type Directions<'a> = (&'a [f32; PACKED], &'a [[f32; 4]; GROUP], &'a mut Turned);
+/// Normals and tangents of a group, and the output.
+type Directions<'a> = (&'a [f32; PACKED], &'a [[f32; 4]; GROUP_VERTICES], &'a mut Turned);
 
 impl Groups<'_> {
     #[inline(always)]
     fn group<const FRAMES: bool>(&mut self, at: usize) -> Option<Group<'_>> {
         Some(Group {
-            positions: packed(self.positions, at * GROUP)?,
-            posed: packed_mut(self.posed, at * GROUP)?,
+            positions: packed(self.positions, at * GROUP_VERTICES)?,
+            posed: packed_mut(self.posed, at * GROUP_VERTICES)?,
             frames: if FRAMES {
                 let tangents = self.tangents.as_chunks().0.get(at)?;
-                Some((packed(self.normals, at * GROUP)?, tangents, self.turned.get_mut(at)?))
+                Some((packed(self.normals, at * GROUP_VERTICES)?, tangents, self.turned.get_mut(at)?))
             } else {
                 None
             },
@@ -113,7 +114,8 @@ pub(super) fn load_two<S: Simd>(s: S, packed: &[f32; PACKED], pair: usize) -> f3
     f32x4::from_slice(s, &packed[at..at + 4]).combine(f32x4::from_slice(s, &packed[at + 3..at + 7]))
 }
 
-/// Writes the first three lanes of each half, closely packed: the fourth is written over by what comes next.
+/// Writes the first three lanes of each half, packed. The fourth lands in the next vector, which is written
+/// later.
 #[inline(always)]
 pub(super) fn store_two<S: Simd>(packed: &mut [f32; PACKED], pair: usize, v: f32x8<S>) {
     let at = 6 * pair;
@@ -123,11 +125,11 @@ pub(super) fn store_two<S: Simd>(packed: &mut [f32; PACKED], pair: usize, v: f32
 }
 
 #[inline(always)]
-pub(super) fn two_tangents<S: Simd>(s: S, tangents: &[[f32; 4]; GROUP], pair: usize) -> f32x8<S> {
+pub(super) fn two_tangents<S: Simd>(s: S, tangents: &[[f32; 4]; GROUP_VERTICES], pair: usize) -> f32x8<S> {
     f32x8::from_slice(s, &tangents.as_flattened()[8 * pair..8 * pair + 8])
 }
 
-/// A run whose vertices have `K` influences each, and whose normals have no matrices of their own.
+/// A run whose vertices have `K` influences each, without separate matrices for normals.
 #[inline(always)]
 pub(super) fn skin_even<S: Simd, M: Mode, const FRAMES: bool, const K: usize>(
     s: S,
@@ -137,11 +139,11 @@ pub(super) fn skin_even<S: Simd, M: Mode, const FRAMES: bool, const K: usize>(
     mut groups: Groups<'_>,
 ) -> Option<()> {
     let rows = call.rows.row(*starts.first()?, *starts.last()?)?;
-    let joints = rows.joints.as_chunks::<K>().0.as_chunks::<GROUP>().0;
-    let weights = rows.weights.as_chunks::<K>().0.as_chunks::<GROUP>().0;
+    let joints = rows.joints.as_chunks::<K>().0.as_chunks::<GROUP_VERTICES>().0;
+    let weights = rows.weights.as_chunks::<K>().0.as_chunks::<GROUP_VERTICES>().0;
     for (at, (joints, weights)) in joints.iter().zip(weights).enumerate() {
         let mut group = groups.group::<FRAMES>(at)?;
-        for pair in 0..GROUP / 2 {
+        for pair in 0..GROUP_VERTICES / 2 {
             let a = blend_even(s, mode, &joints[2 * pair], &weights[2 * pair], call.matrices)?;
             let b = blend_even(s, mode, &joints[2 * pair + 1], &weights[2 * pair + 1], call.matrices)?;
             let m = join(a, b);
@@ -160,10 +162,10 @@ pub(super) fn skin_mixed<S: Simd, M: Mode, const FRAMES: bool>(
     starts: &[u32],
     mut groups: Groups<'_>,
 ) -> Option<()> {
-    for at in 0..starts.len() / GROUP {
-        let starts: &[u32; GROUP + 1] = starts.get(at * GROUP..)?.first_chunk()?;
+    for at in 0..starts.len() / GROUP_VERTICES {
+        let starts: &[u32; GROUP_VERTICES + 1] = starts.get(at * GROUP_VERTICES..)?.first_chunk()?;
         let mut group = groups.group::<FRAMES>(at)?;
-        for pair in 0..GROUP / 2 {
+        for pair in 0..GROUP_VERTICES / 2 {
             let middle = starts[2 * pair + 1];
             let rows =
                 [call.rows.row(starts[2 * pair], middle)?, call.rows.row(middle, starts[2 * pair + 2])?];
@@ -186,21 +188,22 @@ pub(super) fn skin_mixed<S: Simd, M: Mode, const FRAMES: bool>(
     Some(())
 }
 
-/// Gives the normals of a block length one.
+/// Normalises the normals of a batch.
 #[inline(always)]
 pub(super) fn finish_normals<S: Simd, M: Mode>(s: S, mode: M, turned: &[Turned], posed: &mut [[f32; 3]]) {
     let mut posed = posed.as_flattened_mut();
     for four in turned {
+        // The last batch may have fewer groups.
         let Some(to) = posed.first_chunk_mut() else { return };
         let normals = four.each_ref().map(|[normals, _]| f32x8::load_array_ref(s, normals));
         for (pair, both) in unit(s, mode, normals).into_iter().enumerate() {
             store_two(to, pair, both);
         }
-        posed = posed.get_mut(3 * GROUP..).unwrap_or(&mut []);
+        posed = posed.get_mut(3 * GROUP_VERTICES..).unwrap_or(&mut []);
     }
 }
 
-/// Gives the tangents of a block length one and the handedness that they had.
+/// Normalises the tangents of a batch; their handedness is that of the bind pose.
 #[inline(always)]
 pub(super) fn finish_tangents<S: Simd, M: Mode>(
     s: S,
@@ -220,7 +223,8 @@ pub(super) fn finish_tangents<S: Simd, M: Mode>(
     }
 }
 
-/// Multiplies each handedness by what the matrix turns it into. Rare, so the matrices are summed once more.
+/// Flips the handedness of tangents whose blended matrix mirrors. Rare, so the matrices are simply blended
+/// again.
 #[inline(always)]
 pub(super) fn turn_hands<S: Simd, M: Mode>(
     s: S,
@@ -236,7 +240,7 @@ pub(super) fn turn_hands<S: Simd, M: Mode>(
     Some(())
 }
 
-/// The group that begins at vertex `at`, and room to read one number more.
+/// The group that begins at vertex `at`, and the float after it.
 #[inline(always)]
 pub(super) fn packed(vectors: &[[f32; 3]], at: usize) -> Option<&[f32; PACKED]> {
     vectors.get(at..)?.as_flattened().first_chunk()

@@ -20,14 +20,15 @@ use crate::mesh::{AtMost, Influences, VertexSlices, VertexSlicesMut};
 
 /// Deforms vertices by the weighted sum of their joints' matrices.
 ///
-/// `bind` holds vertices in the bind pose, `posed` receives them in model space: positions, and normals and tangents
-/// where both `bind` and `posed` have them, of unit length, or zero where they have no direction. Tangents keep their
-/// handedness in the fourth component, unless the blended matrix mirrors. Weights are used as they are; a vertex
-/// without influences lands on the origin, without normal or tangent. glTF 2.0, "Skins".
+/// `bind` holds vertices in the bind pose, `posed` receives them in model space: positions, and normals and
+/// tangents where both `bind` and `posed` have them, of unit length, or zero where they have no direction.
+/// Tangents keep their handedness in the fourth component, unless the blended matrix mirrors. Weights are
+/// used as they are; a vertex without influences lands on the origin, without normal or tangent. glTF 2.0,
+/// "Skins".
 ///
 /// # Errors
-/// [`Error::Length`] where an array does not hold one element per vertex (normals and tangents of `bind` and `posed`
-/// may be empty), [`Error::TooShort`] if the palette lacks a joint that the influences name.
+/// [`Error::Length`] where an array does not hold one element per vertex (normals and tangents of `bind` and
+/// `posed` may be empty), [`Error::TooShort`] if the palette lacks a joint that the influences name.
 pub fn skin<'a>(
     influences: impl Into<AtMost<'a, Influences>>,
     palette: &Palette,
@@ -63,7 +64,7 @@ fn skin_at_most(
         _ if palette.normal_matrices().is_empty() => Normals::Blended,
         _ => Normals::Own,
     };
-    // Only tangents ask.
+    // Only tangents have a handedness.
     let frames = Frames { normals, tangents: with_tangents, mirrors: with_tangents && palette.mirrors() };
     skin_all(influences, palette, frames, bind, posed);
     Ok(())
@@ -127,7 +128,8 @@ mod tests {
                     let want = reference::transform_point(&blended, bind.positions[v].map(f64::from));
                     assert_close(&got.positions[v], &want, 5e-7, case);
 
-                    // A normal or tangent that nearly cancels has no digits: compare before it is made unit length.
+                    // A normal or tangent that nearly cancels has lost its digits: compare relative to its
+                    // length before normalising.
                     let [x, y, z, w] = bind.tangents[v];
                     let tangent = reference::transform_vector(&blended, [x, y, z].map(f64::from));
                     let length = tangent.iter().map(|v| v * v).sum::<f64>().sqrt();
@@ -143,7 +145,7 @@ mod tests {
                     if determinant.abs() > 1e-5 {
                         assert_eq!(got.tangents[v][3], if mirrored { -w } else { w }, "{case}");
                     }
-                    // Over the length that the sum of the terms has before it is made unit.
+                    // Relative to the length that the sum of the terms has before normalising.
                     let (want, length) =
                         reference::skin_normal(&wide, row(), rule, bind.normals[v].map(f64::from));
                     if length > 1e-3 {
@@ -187,7 +189,8 @@ mod tests {
         assert!(got.tangents.iter().zip(&mesh.vertices().tangents).all(|(got, bind)| got[3] == -bind[3]));
     }
 
-    /// Neither the squares of huge and tiny matrices nor their determinants fit f32; directions come out all the same.
+    /// Neither the squares of huge and tiny matrices nor their determinants fit f32; directions come out all
+    /// the same.
     #[test]
     fn normals_survive_extreme_scales() {
         let mesh = Random(8).mesh(8, 1);
@@ -272,7 +275,8 @@ mod tests {
                 for v in 0..67 {
                     let case = format_args!("{dispatch}, {rule:?}, vertex {v}, at most {count}");
                     assert_close(&got.positions[v], &want.positions[v].map(f64::from), 1e-6, case);
-                    // Over the length before it is made unit, which for one influence is that of its matrix.
+                    // Relative to the length before normalising, which for one influence is that of its
+                    // matrix.
                     if count < 2 {
                         assert_close(&got.normals[v], &want.normals[v].map(f64::from), 1e-6, case);
                         assert_close(&got.tangents[v], &want.tangents[v].map(f64::from), 1e-6, case);
@@ -284,7 +288,7 @@ mod tests {
         }
     }
 
-    /// Weights that cancel have no share: they stay as they are.
+    /// Weights that cancel cannot be rescaled: they stay as they are.
     #[test]
     fn weights_without_a_sum_are_kept() {
         let row = [(0, 1.0), (0, 0.0), (0, -1.0)];
@@ -299,7 +303,8 @@ mod tests {
         assert!(out.positions.as_flattened().iter().all(|v| v.is_finite()), "{out:?}");
     }
 
-    /// Groups of vertices with as many influences each go another way than mixed ones; alone a vertex is always mixed.
+    /// Groups of vertices with equally many influences have kernels of their own; a vertex alone is always
+    /// mixed.
     #[test]
     fn groups_with_as_many_influences_are_as_each_vertex_alone() {
         // More than a run.

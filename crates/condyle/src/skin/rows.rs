@@ -1,4 +1,4 @@
-//! The weighted sums of matrices: one row of influences per vertex.
+//! Weighted sums of matrices: one row of influences per vertex.
 
 use fearless_simd::{f32x16, prelude::*};
 
@@ -6,16 +6,18 @@ use super::palette::PaletteMatrix;
 use super::vectors::Matrix;
 use crate::simd::Mode;
 
-/// The influences of all vertices, as long as each other, and how many of each vertex count.
+/// The influences of all vertices, equally many joints and weights, and how many of a vertex are used at
+/// most.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a> {
     pub(super) joints: &'a [u16],
     pub(super) weights: &'a [f32],
-    pub(super) most: u32,
+    pub(super) max_influences: u32,
 }
 
 impl<'a> Rows<'a> {
-    /// The influences from one place to another. Always there: asking costs less than a panic path.
+    /// The influences `begin..end`. Never `None`: the check is there because it costs less than a path to a
+    /// panic.
     #[inline(always)]
     pub(super) fn row(self, begin: u32, end: u32) -> Option<Self> {
         let range = begin as usize..end as usize;
@@ -31,7 +33,8 @@ pub(super) fn columns<S: Simd>(sum: f32x16<S>) -> Matrix<S> {
     [a, b, c, d]
 }
 
-/// The sum of one row, heaviest first. `None` never is: all joints of the influences were found to be there.
+/// The blended matrix of one row, heaviest influence first. Never `None`: the caller has checked that the
+/// palette has all joints.
 #[inline(always)]
 pub(super) fn blend<S: Simd, M: Mode>(
     s: S,
@@ -41,15 +44,15 @@ pub(super) fn blend<S: Simd, M: Mode>(
 ) -> Option<f32x16<S>> {
     let mut sum = f32x16::splat(s, 0.0);
     let count = row.joints.len();
-    let most = row.most as usize;
-    if count <= most {
+    let max_influences = row.max_influences as usize;
+    if count <= max_influences {
         for (&joint, &weight) in row.joints.iter().zip(row.weights) {
             let matrix = load(s, matrices, joint)?;
             sum = mode.madd(f32x16::splat(s, weight), matrix, sum);
         }
     } else {
-        let factor = share(row.weights.iter().copied(), most);
-        for (&joint, &weight) in row.joints.iter().zip(row.weights).take(most) {
+        let factor = kept_scale(row.weights.iter().copied(), max_influences);
+        for (&joint, &weight) in row.joints.iter().zip(row.weights).take(max_influences) {
             let matrix = load(s, matrices, joint)?;
             sum = mode.madd(f32x16::splat(s, weight * factor), matrix, sum);
         }
@@ -57,13 +60,14 @@ pub(super) fn blend<S: Simd, M: Mode>(
     Some(sum)
 }
 
-/// What the first `most` weights are multiplied by to have the sum of all of them; one where they cancel.
+/// The factor that makes up for dropped influences: the sum of all weights divided by that of the first
+/// `kept_count`. 1 where these cancel.
 #[inline(always)]
-pub(super) fn share(weights: impl Iterator<Item = f32>, most: usize) -> f32 {
+pub(super) fn kept_scale(weights: impl Iterator<Item = f32>, kept_count: usize) -> f32 {
     let (mut all, mut kept) = (0.0, 0.0);
     for (at, weight) in weights.enumerate() {
         all += weight;
-        if at < most {
+        if at < kept_count {
             kept = all;
         }
     }

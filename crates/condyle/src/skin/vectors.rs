@@ -10,7 +10,8 @@ pub(super) type Matrix<S> = [f32x4<S>; 4];
 /// The columns of two matrices, the first vertex in the low lanes.
 pub(super) type TwoMatrices<S> = [f32x8<S>; 4];
 
-/// Lane `LANE` of each half, in all four lanes of that half: a shuffle each, where single numbers would take a load each.
+/// Lane `LANE` of each half, in all four lanes of that half: a shuffle each, where single numbers would take
+/// a load each.
 #[inline(always)]
 fn spread_halves<S: Simd, const LANE: usize>(v: f32x8<S>) -> f32x8<S> {
     let (low, high) = v.split();
@@ -55,7 +56,7 @@ fn components<S: Simd>([a, b, c, d]: [f32x8<S>; 4]) -> [f32x8<S>; 3] {
     [x, unzip_halves(yw_ab, yw_cd).0, z]
 }
 
-/// Eight vectors to length one, or zero where they have none: one root and one division for all eight.
+/// Normalises eight vectors with one square root and one division for all. Zero vectors stay zero.
 #[inline(always)]
 pub(super) fn unit<S: Simd, M: Mode>(s: S, mode: M, v: [f32x8<S>; 4]) -> [f32x8<S>; 4] {
     let [mut a, mut b, mut c, mut d] = v;
@@ -64,14 +65,15 @@ pub(super) fn unit<S: Simd, M: Mode>(s: S, mode: M, v: [f32x8<S>; 4]) -> [f32x8<
     let mut square = mode.madd(z, z, mode.madd(y, y, x * x));
     let good = square.simd_gt(f32x8::splat(s, 1e-30)) & square.simd_lt(f32x8::splat(s, 1e30));
     if good.any_false() {
-        // Squares that overflow or vanish: by the greatest component first. The other lanes stay as they are.
+        // Where the square over- or underflows, divide by the largest component first. Other lanes are
+        // divided by 1.
         let (ax, ay, az) = (x * one.copysign(x), y * one.copysign(y), z * one.copysign(z));
         let xy = ax.simd_gt(ay).select(ax, ay);
         let greatest = xy.simd_gt(az).select(xy, az);
         let scale = good.select(one, greatest.simd_gt(zero).select(greatest, one));
         (x, y, z) = (x / scale, y / scale, z / scale);
         square = mode.madd(z, z, mode.madd(y, y, x * x));
-        // What has no length is divided by infinity.
+        // Zero vectors are divided by infinity, and stay zero.
         square = square.simd_gt(zero).select(square, f32x8::splat(s, f32::INFINITY));
         a /= spread_halves::<S, 0>(scale);
         b /= spread_halves::<S, 1>(scale);
@@ -94,12 +96,12 @@ fn cross<S: Simd>(s: S, a: f32x4<S>, b: f32x4<S>) -> f32x4<S> {
     f32x4::load_array(s, c)
 }
 
-/// The inverse transpose of the upper 3x3 part but for a positive factor, which is its cofactors with the sign of
-/// its determinant; and that sign.
+/// The inverse transpose of the upper 3x3 part up to a positive factor: the cofactors times the sign of the
+/// determinant. And that sign.
 #[inline(always)]
 pub(super) fn inverse_transpose<S: Simd>(s: S, m: &Matrix<S>) -> (Matrix<S>, f32) {
-    // Products of columns must neither overflow nor vanish: each is divided by its size first, and what is left of
-    // the sizes joins at the end.
+    // Each column is divided by its size first, so that products neither overflow nor underflow; the ratios
+    // of the sizes are multiplied in at the end.
     let sizes = [size(m[0]), size(m[1]), size(m[2])];
     let splat = |value: f32| f32x4::splat(s, value);
     let (a, b, c) = (m[0] / splat(sizes[0]), m[1] / splat(sizes[1]), m[2] / splat(sizes[2]));
@@ -112,7 +114,7 @@ pub(super) fn inverse_transpose<S: Simd>(s: S, m: &Matrix<S>) -> (Matrix<S>, f32
     ([bc * splat(least / x), ca * splat(least / y), ab * splat(least / z), splat(0.0)], sign)
 }
 
-/// The greatest component, or 1 where there is none.
+/// The largest magnitude of a component, or 1 for a zero vector.
 #[inline(always)]
 fn size<S: Simd>(v: f32x4<S>) -> f32 {
     let [x, y, z, _] = v.to_array();

@@ -44,7 +44,7 @@ fn the_difference_is_the_formula() {
     }
 }
 
-/// On the right of the reference: a turn about the joint's own axes stays one about them, wherever the base stands.
+/// On the right of the reference: a turn about the joint's own axes stays one about them, whatever the base.
 #[test]
 fn the_difference_turns_about_the_joints_own_axes() {
     let about = |axis: [f64; 3], angle: f64| reference::quat_exp(axis.map(|v| v * angle / 2.0));
@@ -238,7 +238,8 @@ fn nothing_added_is_the_base_bit_for_bit() {
     }
 }
 
-/// Two layers are summed as floats, more as integers of thirty bits, which have no room for more than a million.
+/// Two layers are summed as floats, more as integers of thirty bits, which have no room for more than a
+/// million.
 #[test]
 fn large_weights_are_exact_up_to_a_million_and_beyond_in_a_few_layers() {
     let shift = |x: f32| Transform { translation: [x; 3], ..Transform::IDENTITY };

@@ -99,12 +99,14 @@ fn it_begins_at_the_current_pose_and_ends_at_the_target() {
     }
 }
 
-/// The value and the first derivative at the start, of the target's movement with the offset added, are those of what was shown before.
+/// The value and the first derivative at the start, of the target's movement with the offset added, are those
+/// of what was shown before.
 #[test]
 fn neither_place_nor_velocity_jump_at_the_start() {
     let mut random = Random(302);
     let joints = tries(200);
-    // The steps as of a thousandth of a second: what is told of curves from two points is as exact as their distance is short.
+    // The steps as of a thousandth of a second: a velocity from two points of a curve is as exact as they are
+    // close.
     let dt = 1e-3;
     let [previous, current, target, next] = {
         let movements = movements(&mut random, joints);
@@ -172,7 +174,7 @@ fn neither_place_nor_velocity_jump_at_the_start() {
     }
 }
 
-/// Of what moves away, of what stands, and of what comes back faster than it may: the offset never has the other sign.
+/// Whether a joint moves away, stands still, or comes back too fast: the offset never changes its sign.
 #[test]
 fn no_offset_passes_through_its_target() {
     const FRAMES: usize = if cfg!(miri) { 10 } else { 500 };
@@ -200,7 +202,8 @@ fn no_offset_passes_through_its_target() {
                 {
                     let case = format_args!("{dispatch}, {name} at {v} a second after {elapsed} s: {x}");
                     assert!(x >= -3e-7, "{case}");
-                    // What does not move away only falls; what does goes on for a fifth of the time at most.
+                    // An offset that does not grow at the start only falls; one that does grows for a fifth
+                    // of the time at most.
                     let most = now + 0.082 * v.max(0.0) * 0.5 + 1e-6;
                     assert!(x <= most && (v > 0.0 && elapsed <= 0.1 || x <= last[n] + 1e-6), "{case}");
                 }
@@ -211,7 +214,7 @@ fn no_offset_passes_through_its_target() {
     }
 }
 
-/// Interrupted in the middle: the third movement goes on from what was shown, at its velocity.
+/// Interrupted in the middle: the third movement continues from what was shown, at its velocity.
 #[test]
 fn an_interruption_goes_on_from_what_is_shown() {
     let mut random = Random(303);
@@ -234,7 +237,8 @@ fn an_interruption_goes_on_from_what_is_shown() {
         assert!(turned(was.rotation, is.rotation) < 2e-6, "joint {joint}");
         assert_close(&is.translation, &was.translation.map(f64::from), 1.2e-7, joint);
         let ((was, was_turned), (is, is_turned)) = (speed(&before, joint, dt), speed(&after, joint, dt));
-        // Two points a thousandth of a second apart: as much as the velocity changes meanwhile, about 50 a second.
+        // Two points a thousandth of a second apart: as much as the velocity changes meanwhile, about 50 a
+        // second.
         assert_close(&is, &was.map(f64::from), 0.1, joint);
         assert!((is_turned - was_turned).abs() < 0.3, "joint {joint}: {is_turned} instead of {was_turned}");
     }
@@ -261,7 +265,7 @@ fn opposite_quaternions_and_half_turns_begin_without_a_jump() {
                 assert!(turned(frame.rotation, q) < 0.02, "{dispatch}, {q:?}: {frame:?}");
             }
         }
-        // The offset passes half a turn between the two moments: the way goes on.
+        // The offset passes half a turn between the two moments: its direction is kept.
         let y = |angle: f64| about([0.0, (angle / 2.0).sin() as f32, 0.0, (angle / 2.0).cos() as f32]);
         let mut transition = Inertialization::new(17);
         transition.start([&y(3.0), &y(3.1)], [&rest, &rest], DT, 1.0).expect("sizes agree");

@@ -49,7 +49,8 @@ fn check_many(rest: &Pose, poses: &[Pose], weights: &[f32], masks: &[Vec<f32>], 
     }
 }
 
-/// Half of the magnitudes of all shares is negative, and they sum to almost a power of two: the integers' worst case.
+/// Half of the magnitudes of all normalised weights is negative, and they sum to almost a power of two: the
+/// worst case for the integers.
 #[test]
 fn many_layers_do_not_overflow() {
     let mut wild = Transform { translation: [1.999_999_9; 3], ..Transform::IDENTITY };

@@ -26,7 +26,8 @@ fn bits(pose: &Pose) -> Vec<[u32; 10]> {
     pose.transforms().map(bits).collect()
 }
 
-/// Random poses; of every third half of the rotations have the other sign, and some joints are anything but a character's.
+/// Random poses; of every third half of the rotations have the other sign, and some joints are anything but a
+/// character's.
 fn wild_poses(random: &mut Random, joints: usize, count: usize) -> Vec<Pose> {
     let mut poses = poses(random, joints, count);
     for pose in &mut poses {

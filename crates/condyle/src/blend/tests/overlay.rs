@@ -97,7 +97,8 @@ fn wrong_sizes_and_weights_of_an_overlay_are_refused() {
     assert_eq!(got.get(1), rest.get(1));
 }
 
-/// A pose that drives some joints only: the others are the reference's, and where it drives, so are the shares of others.
+/// A pose that drives some joints only: the others are the reference's, and where it drives, so is what other
+/// layers add.
 #[test]
 fn a_partial_pose_leaves_the_other_joints_to_the_reference() {
     let mut random = Random(203);

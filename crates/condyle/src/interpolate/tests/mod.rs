@@ -136,8 +136,8 @@ fn turned(q: Quat, u: Quat, part: f64) -> Quat {
     turned.map(|v| (v / dot(turned, turned).sqrt()) as f32)
 }
 
-/// Many more cases than a test run has time for: `cargo test --release -p condyle --lib every_bound -- --ignored --nocapture`
-/// prints the table of docs/accuracy.md.
+/// Many more cases than a test run has time for. This prints the table of docs/accuracy.md:
+/// `cargo test --release -p condyle --lib every_bound -- --ignored --nocapture`
 #[test]
 #[ignore = "takes minutes"]
 fn every_bound_over_a_dense_grid_and_many_random_cases() {
@@ -280,7 +280,7 @@ fn the_arc_as_given_may_be_the_long_way_round() {
     for dispatch in Dispatch::all() {
         for method in methods().filter(|&m| m != Method::Nlerp) {
             let how = Interpolator { arc: Arc::AsGiven, ..method.into() };
-            // All that stand for slerp by polynomials are the default here.
+            // All methods that approximate slerp are the default one here.
             let own = matches!(method, Method::Exact | Method::ExponentialMap);
             let bound = bound(dispatch, if own { method } else { Method::default() }, FRAC_PI_2) * 1.5;
             for case in 0..tries(300) {

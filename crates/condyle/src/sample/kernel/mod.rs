@@ -1,0 +1,249 @@
+//! From packed keys to a pose.
+//!
+//! A clip stores a track's keys as small unsigned integers. A component of the value is `step * (offset + sum
+//! of weight * key)`, where step and offset are the track's own, and the weights are those of the moment and
+//! the same for all tracks of a class. `docs/format.md` is where the byte layout is specified.
+//!
+//! # One record, worked through
+//!
+//! A class of translations on cubic splines has four tracks and three intervals, so four rows of keys.
+//! Offsets take one byte (`o = 1`) and joint indices one byte (`i = 1`), so a record is `5 + 3 + 0 = 8`
+//! bytes. `unpack` goes through the records in pairs, two tracks in eight lanes: lanes 0 to 2 are x, y, z
+//! of the first one, lanes 4 to 6 those of the second, lanes 3 and 7 are computed along and ignored. The
+//! second pair is:
+//!
+//! ```text
+//!          step  widths    joint  offsets
+//! track 2    82  06 05 00     03  F6 14 08     x: 6 bits, y: 5 bits, z: none; joint 3; offsets -10, 20, 8
+//! track 3    80  04 07 05     07  00 F0 05     x: 4 bits, y: 7 bits, z: 5 bits; joint 7; offsets 0, -16, 5
+//! ```
+//!
+//! **Load.** A window is 32 bytes from the first record on. That holds both records of the pair, whatever
+//! their length: each half of a 32-byte register gets 16 bytes from where a record begins (`two_records`).
+//!
+//! **Step.** The code is the upper bits of an `f32`, counted from the smallest step: `0x82` is
+//! `2^(16 - 26) * (1 + 2/8) = 1.25 / 1024` metres, about 1.2 mm.
+//!
+//! **Where the keys begin.** All tracks before these two have 43 bits in each row, so the pair begins at byte
+//! 5, bit 3. The first four bytes of both records, with the step codes taken out and the 3 put in, are one
+//! word, and one multiplication makes all prefix sums of its bytes (`starts`):
+//!
+//! ```text
+//! bytes        3   6   5   0     0   4   7   5
+//! sums         3   9  14  14    14  18  25  30
+//!             x2  y2  z2  end   x3  y3  z3  end
+//! ```
+//!
+//! The last sum says where the next pair begins: bit 30 from byte 5 on, which is bit 70 of the row.
+//!
+//! **One row.** From each row 16 bytes are read, beginning at byte 5. Of the row of key 0 they begin with `55
+//! 06 00`. A byte shuffle brings to each lane the four bytes that its number begins in (byte `start / 8` and
+//! the next three), a shift by `start % 8` brings the number to bit 0, a mask of its width cuts off what
+//! follows (`Fields`):
+//!
+//! ```text
+//! x2  starts at bit 3   bytes 55 06 00 ..  shifted by 3  0x0CA  masked to 6 bits  10
+//! y2  starts at bit 9   bytes 06 00 .. ..  shifted by 1  0x003  masked to 5 bits   3
+//! z2  starts at bit 14                                          masked to 0 bits   0
+//! ```
+//!
+//! The shuffle, the shifts and the masks depend on the records only, so they are made once for all four rows.
+//!
+//! **Four rows.** In the middle of the second interval, `t = 1/2`, the weights are 1/48, 23/48, 23/48 and
+//! 1/48 ([`Taps`]). With 10, 20, 40, 50 as the keys of x in the four rows and 3, 5, 7, 9 as those of y, which
+//! are multiplied and added row by row as f32:
+//!
+//! ```text
+//! x   (10 + 23 * 20 + 23 * 40 + 50) / 48 = 30    + offset -10 = 20    * 1.25 / 1024 = 0.024414 m
+//! y    (3 +  23 * 5 +  23 * 7 +  9) / 48 =  6    + offset  20 = 26    * 1.25 / 1024 = 0.031738 m
+//! z                                         0    + offset   8 =  8    * 1.25 / 1024 = 0.009766 m
+//! ```
+//!
+//! **Result.** The three numbers are stored as the vector of joint 3 in the batch of joints. Translations and
+//! scales are added to the rest pose joint by joint ([`vectors`]). Rotations are logarithms: sixteen joints
+//! at a time they are transposed into lanes, and turned into quaternions there ([`rotations`]).
+//!
+//! The test `the_worked_record_comes_out_as_the_preface_says` unpacks these very bytes.
+
+mod rotations;
+mod unpack;
+mod vectors;
+
+pub(super) use self::rotations::Between;
+use self::rotations::{Logarithms, rotate};
+use self::unpack::{Part, Records, Source, unpack};
+use self::vectors::{add_to_rest, keep};
+
+use fearless_simd::prelude::*;
+
+use crate::clip::layout::{Kind, Segment};
+use crate::clip::spline::{Degree, Taps};
+use crate::pose::PoseBlock;
+use crate::simd::{BLOCK, Mode};
+
+/// Which joints are wanted, if not all.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    /// The joint in the first lane of the first block: the blocks may be a part of a pose.
+    pub(super) first: usize,
+    /// How many joints from there on are wanted.
+    pub(super) count: usize,
+    /// `false` for joints that stay at rest.
+    pub(super) mask: Option<&'a [bool]>,
+}
+
+impl Wanted<'_> {
+    #[inline(always)]
+    pub(super) fn has(&self, joint: usize) -> bool {
+        joint.wrapping_sub(self.first) < self.count
+            && self.mask.is_none_or(|mask| mask.get(joint).copied().unwrap_or(false))
+    }
+
+    /// Whether any of `count` joints from this one on is wanted.
+    #[inline(always)]
+    fn any(&self, joint: usize, count: usize) -> bool {
+        let Some(mask) = self.mask else { return true };
+        mask.iter().skip(joint).take(count).any(|&wanted| wanted)
+    }
+}
+
+/// Joints that are unpacked at a time. Their vectors are on the stack.
+const BATCH_JOINTS: usize = 256;
+/// Most characters have fewer joints than this: their batch is smaller, and less has to be cleared.
+const SMALL_BATCH_JOINTS: usize = 96;
+
+/// What is unpacked for each joint of a batch: x, y, z, and a fourth number that means nothing.
+type Vectors = [[f32; 4]];
+
+/// Which joints a batch holds.
+#[derive(Clone, Copy)]
+struct Batch<'a> {
+    /// The first one; the others follow in order.
+    base: usize,
+    /// Which ones are sampled, if not all.
+    wanted: Option<Wanted<'a>>,
+}
+
+impl Batch<'_> {
+    /// Whether none of `count` joints from joint `at` of the batch on is wanted.
+    #[inline(always)]
+    fn skips(&self, at: usize, count: usize) -> bool {
+        self.wanted.is_some_and(|wanted| !wanted.any(self.base + at, count))
+    }
+}
+
+/// A moment of a clip.
+#[derive(Clone, Copy)]
+pub(super) struct Moment<'a> {
+    pub(super) segment: &'a Segment<'a>,
+    /// How far into the segment, from 0 to 1.
+    pub(super) ratio: f64,
+    /// How linear rotations go from key to key at that moment.
+    pub(super) between: &'a Between,
+}
+
+/// Whether all joints are sampled, in one batch, with indices of one byte: then no joint has to be looked up
+/// or skipped.
+pub(super) fn is_plain(segment: &Segment<'_>, wanted: Option<Wanted<'_>>, blocks: &[PoseBlock]) -> bool {
+    wanted.is_none() && segment.index_bytes == 1 && blocks.len() * BLOCK <= BATCH_JOINTS
+}
+
+/// Samples all joints of `blocks`. Those that are not wanted get `rest`.
+///
+/// `PLAIN` is for where [`is_plain`]: the loops over tracks then do nothing else and keep all they need in
+/// registers.
+#[inline(always)]
+pub(super) fn pose<S: Simd, M: Mode, const PLAIN: bool>(
+    s: S,
+    mode: M,
+    moment: Moment<'_>,
+    wanted: Option<Wanted<'_>>,
+    rest: &[PoseBlock],
+    blocks: &mut [PoseBlock],
+) {
+    let Moment { segment, ratio, between } = moment;
+    let (mut small, mut large, mut small_ends, mut large_ends);
+    let is_small = blocks.len() * BLOCK <= SMALL_BATCH_JOINTS;
+    let vectors: &mut Vectors = if is_small {
+        small = [[0.0; 4]; SMALL_BATCH_JOINTS];
+        &mut small
+    } else {
+        large = [[0.0; 4]; BATCH_JOINTS];
+        &mut large
+    };
+    // The second keys of linear rotations.
+    let ends: &mut Vectors = match (segment.turns, is_small) {
+        (false, _) => &mut [],
+        (true, true) => {
+            small_ends = [[0.0; 4]; SMALL_BATCH_JOINTS];
+            &mut small_ends
+        }
+        (true, false) => {
+            large_ends = [[0.0; 4]; BATCH_JOINTS];
+            &mut large_ends
+        }
+    };
+    let records = Records::new(s, segment, wanted);
+    // With several batches, how far each class has been read.
+    let mut several;
+    let parts: &mut [Part] = if PLAIN || blocks.len() * BLOCK <= BATCH_JOINTS {
+        &mut []
+    } else {
+        several = [Part::default(); u8::MAX as usize];
+        &mut several
+    };
+    let mut batch = Batch { base: wanted.map_or(0, |wanted| wanted.first), wanted };
+    let start = batch.base;
+    let chunk = BATCH_JOINTS / BLOCK;
+    for (blocks, rest) in blocks.chunks_mut(chunk).zip(rest.chunks(chunk)) {
+        if batch.skips(0, BATCH_JOINTS) {
+            blocks.iter_mut().zip(rest).for_each(|(block, rest)| {
+                keep(s, &rest.rotation, &mut block.rotation);
+                keep(s, &rest.translation, &mut block.translation);
+                keep(s, &rest.scale, &mut block.scale);
+            });
+            batch.base += BATCH_JOINTS;
+            continue;
+        }
+        if batch.base > start {
+            vectors.fill([0.0; 4]);
+        }
+        // Rotations are the first classes of a segment, values the last ones. When the last rotation has been
+        // unpacked, they are turned into quaternions, and their place in `vectors` is free for translations.
+        let classes = segment.classes().take_while(|placed| placed.class.kind != Kind::Values);
+        let mut rotated = false;
+        for (at, placed) in classes.map(Some).chain([None]).enumerate() {
+            let is_rotation = placed.is_some_and(|placed| placed.class.kind == Kind::Rotation);
+            if !is_rotation && !rotated {
+                let logs = Logarithms { from: &*vectors, to: &*ends, between };
+                rotate(s, mode, logs, batch, rest, blocks);
+                rotated = true;
+            }
+            let Some(placed) = placed else { break };
+            let class = placed.class;
+            let taps = Taps::at(class.degree, class.intervals, ratio);
+            let mut part = Part { count: class.count, ..Part::default() };
+            let count = wanted.map_or(BATCH_JOINTS, |wanted| wanted.count.min(BATCH_JOINTS));
+            if !parts.is_empty() || count < BATCH_JOINTS {
+                let before = parts.get(at).copied().unwrap_or_default();
+                part = records.part(&placed, before, batch.base..batch.base + count);
+                parts.get_mut(at).into_iter().for_each(|last| *last = part);
+            }
+            let source = Source { records: &records, placed: &placed, part, taps: &taps };
+            if class.degree == Degree::Constant {
+                unpack::<S, M, 0, PLAIN>(s, mode, source, batch.base, vectors, &mut []);
+            } else if is_rotation && class.degree == Degree::Linear {
+                // The last class of rotations. All others stay where they are: their ends are the same.
+                ends.iter_mut().zip(&*vectors).for_each(|(end, &from)| *end = from);
+                unpack::<S, M, 2, PLAIN>(s, mode, source, batch.base, vectors, ends);
+            } else {
+                unpack::<S, M, 4, PLAIN>(s, mode, source, batch.base, vectors, &mut []);
+            }
+            if !is_rotation {
+                let first = placed.track + part.first;
+                add_to_rest(&placed, first..first + part.count, segment, batch, vectors, rest, blocks);
+            }
+        }
+        batch.base += BATCH_JOINTS;
+    }
+}

@@ -1,0 +1,409 @@
+//! From the bytes of records and rows to three numbers for each joint. [`kernel`](super) works one record
+//! through.
+
+use core::ops::Range;
+
+use fearless_simd::{f32x8, i32x8, prelude::*, u8x16, u8x32, u32x8, u64x4};
+
+use super::{Vectors, Wanted};
+use crate::bytes::u32_at;
+use crate::clip::layout::{FIRST_STEP, JOINT_BITS, OFFSET, Placed, Segment, WINDOW};
+use crate::clip::spline::Taps;
+use crate::simd::Mode;
+
+/// Bytes that are read of a row at once: the bits of two tracks, wherever in their first byte they begin.
+const ROW_WINDOW: usize = 16;
+const _: () = assert!(7 + 6 * JOINT_BITS as usize <= 8 * ROW_WINDOW);
+/// The longest record. Two of them fit in a window, and so do the 16 bytes that are read from where the
+/// second begins.
+const MAX_RECORD: usize = OFFSET + 3 * 3 + 1;
+const _: () = assert!(2 * MAX_RECORD <= WINDOW && MAX_RECORD + 16 <= WINDOW && MAX_RECORD < 16);
+
+/// The first 16 bytes of the records of two tracks, one in each half. The second record begins `apart` bytes
+/// after the first, at most 15: the mask lets the compiler see that no bound has to be checked.
+#[inline(always)]
+fn two_records<S: Simd>(s: S, bytes: &[u8; WINDOW], apart: usize) -> u8x32<S> {
+    let (a, b) = (&bytes[..16], &bytes[apart & 15..][..16]);
+    u8x16::from_slice(s, a).combine(u8x16::from_slice(s, b))
+}
+
+/// 2^k for k from 0 to 24.
+#[inline(always)]
+fn power<S: Simd>(s: S, k: u32x8<S>) -> u32x8<S> {
+    if S::f32s::LEN >= 8 {
+        return u32x8::splat(s, 1) << k;
+    }
+    // Narrow instruction sets cannot shift each lane by its own count: k is put into the exponent of a float
+    // instead.
+    let exponent: f32x8<S> = ((k + u32x8::splat(s, 127)) << 23).bitcast();
+    let power: i32x8<S> = exponent.to_int();
+    power.bitcast()
+}
+
+/// How the keys of two tracks are taken out of the window of a row.
+#[derive(Clone, Copy)]
+struct Fields<S: Simd> {
+    /// The shuffle that brings to each lane the four bytes that its key begins in.
+    control: u8x32<S>,
+    /// How far each lane is then shifted down. Narrow instruction sets multiply instead, so that every key
+    /// begins at bit 7, and shift all lanes down by 7.
+    align: u32x8<S>,
+    mask: u32x8<S>,
+}
+
+impl<S: Simd> Fields<S> {
+    /// For two tracks with these widths and [`starts`]. The lanes that hold no key may have any width.
+    #[inline(always)]
+    fn new(s: S, widths: u32x8<S>, starts: u64) -> Self {
+        // Byte k of the word, in all bytes of lane k.
+        const EACH: [u8; 32] = bytes_of_lanes([0, 1, 2, 3, 4, 5, 6, 7]);
+        let starts: u32x8<S> = shuffle(s, u64x4::splat(s, starts).bitcast(), &EACH);
+        let bytes = ((starts >> 3) & u32x8::splat(s, 0x1F1F_1F1F)) + u32x8::splat(s, 0x0302_0100);
+        let odd = starts & u32x8::splat(s, 7);
+        Self {
+            control: bytes.bitcast(),
+            align: if S::f32s::LEN >= 8 { odd } else { power(s, u32x8::splat(s, 7) - odd) },
+            mask: power(s, widths & u32x8::splat(s, 31)) - u32x8::splat(s, 1),
+        }
+    }
+
+    /// The keys, as floats.
+    #[inline(always)]
+    fn take(&self, s: S, window: &[u8; ROW_WINDOW]) -> f32x8<S> {
+        let window = u8x16::from_slice(s, window);
+        // A byte after the end of the window differs between instruction sets, and is masked off on all.
+        let found = s.swizzle_dyn_within_blocks_u8x32(window.combine(window), self.control);
+        let found: u32x8<S> = found.bitcast();
+        let down = if S::f32s::LEN >= 8 { found >> self.align } else { (found * self.align) >> 7 };
+        let keys: i32x8<S> = (down & self.mask).bitcast();
+        keys.to_float()
+    }
+}
+
+/// The shuffle that puts one byte into all four bytes of a lane, for each of eight lanes.
+const fn bytes_of_lanes(lanes: [u8; 8]) -> [u8; 32] {
+    let mut control = [0; 32];
+    let mut i = 0;
+    while i < 32 {
+        control[i] = lanes[i / 4];
+        i += 1;
+    }
+    control
+}
+
+/// The three widths and the step code of each record. Shifted down by 24, a lane holds that byte alone.
+const HEAD: [u8; 32] = bytes_of_lanes([1, 2, 3, 0, 1, 2, 3, 0]);
+/// The last lane of each half, in all lanes of that half.
+const LAST: [u8; 32] = {
+    let mut control = [0; 32];
+    let mut i = 0;
+    while i < 32 {
+        control[i] = 12 + (i % 4) as u8;
+        i += 1;
+    }
+    control
+};
+
+#[inline(always)]
+fn shuffle<S: Simd>(s: S, bytes: u8x32<S>, control: &[u8; 32]) -> u32x8<S> {
+    s.swizzle_dyn_within_blocks_u8x32(bytes, u8x32::from_slice(s, control)).bitcast()
+}
+
+/// The shuffle that brings offsets of one, two or three bytes to the upper ends of their lanes. A signed
+/// shift down from there extends the sign.
+static OFFSETS: [[u8; 32]; 3] = [offsets(1), offsets(2), offsets(3)];
+
+const fn offsets(bytes: u8) -> [u8; 32] {
+    let mut control = [0; 32];
+    let mut i = 0;
+    while i < 32 {
+        let (lane, byte) = ((i / 4 % 4) as u8, (i % 4) as u8);
+        if lane < 3 && byte + bytes >= 4 {
+            control[i] = OFFSET as u8 + lane * bytes + (byte + bytes - 4);
+        }
+        i += 1;
+    }
+    control
+}
+
+/// At which bit of a row's window the keys of two tracks begin, a byte each: x, y, z of the first, where it
+/// ends, x, y, z of the second, where that ends.
+///
+/// `heads` holds the first four bytes of both records, `first` is the bit that x of the first track begins
+/// at.
+#[inline(always)]
+fn starts(heads: u64, first: usize) -> u64 {
+    // `first` replaces the step code of the first record, zero that of the second. The product's byte k is
+    // the sum of the bytes 0 to k. At most 7 + 6 * 20 bits: no sum carries into the next byte.
+    ((heads & 0xFFFF_FF00_FFFF_FF00) + first as u64).wrapping_mul(0x0101_0101_0101_0101)
+}
+
+/// What all records of a segment have in common.
+pub(super) struct Records<'a, S: Simd> {
+    segment: &'a Segment<'a>,
+    /// Bytes of one record.
+    bytes: usize,
+    /// One of [`OFFSETS`].
+    offsets: u8x32<S>,
+    /// How far offsets are then shifted down.
+    upper: u32,
+    wanted: Option<Wanted<'a>>,
+}
+
+impl<'a, S: Simd> Records<'a, S> {
+    #[inline(always)]
+    pub(super) fn new(s: S, segment: &'a Segment<'a>, wanted: Option<Wanted<'a>>) -> Self {
+        let offset_bytes = segment.offset_bytes.clamp(1, OFFSETS.len());
+        Self {
+            segment,
+            bytes: segment.record_bytes(),
+            offsets: u8x32::from_slice(s, &OFFSETS[offset_bytes - 1]),
+            upper: 32 - 8 * offset_bytes as u32,
+            wanted,
+        }
+    }
+
+    /// The tracks of a class whose joints are in a range. `before` is the part before, which ends where the
+    /// search begins: indices rise within a class.
+    #[inline(always)]
+    pub(super) fn part(&self, placed: &Placed, before: Part, joints: Range<usize>) -> Part {
+        let end = placed.track + placed.class.count;
+        let mut track = placed.track + before.first + before.count;
+        let mut bits_until = |joint: usize| {
+            let mut bits = 0;
+            while track < end && self.segment.index(track) < joint {
+                bits += self.segment.total_width(track);
+                track += 1;
+            }
+            (track - placed.track, bits)
+        };
+        let (first, passed) = bits_until(joints.start);
+        let (next, own) = bits_until(joints.end);
+        let bit = before.next_bit + passed;
+        Part { first, count: next - first, bit, next_bit: bit + own }
+    }
+
+    /// Which vector of the batch that begins with joint `base` a record's joint has; past the end of any
+    /// batch if the joint is not wanted.
+    #[inline(always)]
+    fn place(&self, record: &[u8], base: usize) -> usize {
+        let byte = |at: usize| record.get(at).map_or(0, |&byte| usize::from(byte));
+        let high = if self.segment.index_bytes == 1 { 0 } else { byte(self.bytes - 1) };
+        let joint = byte(OFFSET - 1) | high << 8;
+        let has = self.wanted.is_none_or(|wanted| wanted.has(joint));
+        if has { joint.wrapping_sub(base) } else { usize::MAX }
+    }
+}
+
+/// Consecutive tracks of a class.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Part {
+    /// The first one, counted from the first of the class.
+    pub(super) first: usize,
+    pub(super) count: usize,
+    /// The bit of each row that their keys begin at.
+    pub(super) bit: usize,
+    /// The bit that those of the next part begin at.
+    pub(super) next_bit: usize,
+}
+
+/// What [`unpack`] reads: some tracks of a class, at a moment.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a, S: Simd> {
+    pub(super) records: &'a Records<'a, S>,
+    pub(super) placed: &'a Placed,
+    pub(super) part: Part,
+    pub(super) taps: &'a Taps,
+}
+
+/// Unpacks tracks of a class, two at a time, into the vectors of their joints. `base` is the joint of the
+/// first vector.
+///
+/// `TAPS` is 4 for weighted sums of four rows and 0 for constants, which have no rows. With 2, for linear
+/// rotations, nothing is summed: the keys of the first row go to `vectors`, those of the second to `ends`.
+#[inline(always)]
+pub(super) fn unpack<S: Simd, M: Mode, const TAPS: usize, const PLAIN: bool>(
+    s: S,
+    mode: M,
+    source: Source<'_, S>,
+    base: usize,
+    vectors: &mut Vectors,
+    ends: &mut Vectors,
+) {
+    let Source { records, part, taps, .. } = source;
+    let Placed { class, rows, track } = *source.placed;
+    let bytes = records.segment.bytes;
+    let Some(before_last) = part.count.checked_sub(1) else { return };
+    let mut row = [&[][..]; TAPS];
+    let mut weights = [f32x8::splat(s, 0.0); TAPS];
+    let Some(mut after) = bytes.get(rows + taps.first * class.row_bytes..) else {
+        debug_assert!(false, "the first row of {class:?} begins after the clip");
+        return;
+    };
+    for tap in 0..TAPS {
+        row[tap] = after;
+        weights[tap] = f32x8::splat(s, taps.weights[tap] as f32);
+        // A tap without weight may be past the last row: it reads the last one again.
+        let is_last = taps.first + tap >= class.intervals;
+        let Some(next) = after.get(if is_last { 0 } else { class.row_bytes }..) else {
+            debug_assert!(false, "row {} of {class:?} begins after the clip", taps.first + tap + 1);
+            return;
+        };
+        after = next;
+    }
+    // All rows cut to the length of the last one, so that one comparison in the loop covers all of them.
+    for row in &mut row {
+        let Some(same) = row.get(..after.len()) else {
+            debug_assert!(false, "each row begins after the one before it");
+            return;
+        };
+        *row = same;
+    }
+    let apart = records.bytes & 15;
+    let last = records.bytes * (before_last & !1);
+    let from = records.segment.records + records.bytes * (track + part.first);
+    // Ends with the window of the last pair: when all pairs are done there is no other window, and the loop
+    // ends.
+    let Some(all) = bytes.get(from..).and_then(|records| records.get(..last + WINDOW)) else {
+        debug_assert!(false, "a clip ends with enough zeros for the window of its last record");
+        return;
+    };
+    // With an odd number of tracks, the last pair's second record is not of this part.
+    let alone = if part.count % 2 == 0 { usize::MAX } else { last };
+    // In 32 bits no sum overflows.
+    let (mut bit, mut next, pair_bytes) = (part.bit, 0_u32, 2 * records.bytes as u32);
+    loop {
+        let pair = next as usize;
+        let Some(window) = all.get(pair..pair + WINDOW).and_then(<[u8]>::first_chunk::<WINDOW>) else {
+            break;
+        };
+        let is_alone = pair == alone;
+        next += pair_bytes;
+        let heads = u64::from(u32_at(window, 0)) | u64::from(u32_at(&window[apart..], 0)) << 32;
+        let starts = starts(heads, bit & 7);
+        let at = bit >> 3;
+        bit = (bit & !7) + (starts >> 56) as usize;
+        let mut places = [usize::from(window[OFFSET - 1]), usize::from(window[apart + OFFSET - 1])];
+        if !PLAIN {
+            places = [records.place(window, base), records.place(&window[apart..], base)];
+            if places.iter().all(|&place| place >= vectors.len()) {
+                continue;
+            }
+        }
+        if is_alone {
+            places[1] = usize::MAX;
+        }
+        let both = two_records(s, window, apart);
+        let offsets: i32x8<S> = s.swizzle_dyn_within_blocks_u8x32(both, records.offsets).bitcast();
+        let offsets: f32x8<S> = (offsets >> records.upper).to_float();
+        let head: u32x8<S> = shuffle(s, both, &HEAD) >> 24;
+        // The same as `layout::step`.
+        let codes = shuffle(s, head.bitcast(), &LAST) << 20;
+        let steps: f32x8<S> = (codes + u32x8::splat(s, FIRST_STEP)).bitcast();
+        let mut sum = offsets;
+        if TAPS > 0 {
+            let fields = Fields::new(s, head, starts);
+            let mut keys = f32x8::splat(s, 0.0);
+            for tap in 0..TAPS {
+                let Some(window) = row[tap].get(at..).and_then(<[u8]>::first_chunk) else {
+                    debug_assert!(
+                        false,
+                        "records follow the rows: a window past the last row has bytes to read"
+                    );
+                    return;
+                };
+                let numbers = fields.take(s, window);
+                if TAPS != 2 {
+                    keys =
+                        if tap == 0 { numbers * weights[0] } else { mode.madd(numbers, weights[tap], keys) };
+                } else if tap == 0 {
+                    keys = numbers;
+                } else {
+                    store_two((numbers + offsets) * steps, places, ends);
+                }
+            }
+            sum = keys + offsets;
+        }
+        store_two(sum * steps, places, vectors);
+    }
+}
+
+/// Stores the numbers of two tracks as the vectors of their joints; not those of joints outside of the batch.
+#[inline(always)]
+fn store_two<S: Simd>(numbers: f32x8<S>, places: [usize; 2], vectors: &mut Vectors) {
+    let (low, high) = numbers.split();
+    if let Some(place) = vectors.get_mut(places[0]) {
+        low.store_slice(place);
+    }
+    if let Some(place) = vectors.get_mut(places[1]) {
+        high.store_slice(place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::{Dispatch, dispatch};
+    use crate::testing::assert_close;
+    use std::vec::Vec;
+
+    /// The widths of the four tracks of the preface's class: 43 bits, then the pair that is worked through.
+    const WIDTHS: [[u8; 3]; 4] = [[7, 7, 7], [8, 7, 7], [6, 5, 0], [4, 7, 5]];
+    /// The keys of the four rows, x, y and z of one track after another.
+    const KEYS: [[[u32; 3]; 4]; 4] = [
+        [[99, 1, 127], [255, 0, 0b101_0000], [10, 3, 0], [0, 0, 0]],
+        [[98, 2, 126], [254, 9, 17], [20, 5, 0], [3, 64, 31]],
+        [[97, 3, 125], [253, 8, 16], [40, 7, 0], [9, 64, 31]],
+        [[96, 4, 124], [252, 7, 15], [50, 9, 0], [12, 0, 0]],
+    ];
+
+    /// A segment of one class, as `docs/format.md` lays it out.
+    fn segment() -> Vec<u8> {
+        // One class, offsets of one byte, four tracks, four rows of nine bytes.
+        let mut bytes: Vec<u8> = [1, 1, 4, 0, 36, 0, 0, 0].into();
+        // Translations on cubic splines, three intervals, nine bytes in a row, four tracks.
+        bytes.extend([1 + 4 * 3, 3, 0, 9, 0, 4, 0]);
+        for row in KEYS {
+            let (mut bits, mut at) = (0_u128, 0);
+            for (&key, width) in row.as_flattened().iter().zip(WIDTHS.as_flattened()) {
+                bits |= u128::from(key) << at;
+                at += width;
+            }
+            assert_eq!(at, 70);
+            bytes.extend(&bits.to_le_bytes()[..9]);
+        }
+        bytes.extend([0x70, 7, 7, 7, 0, 1, 2, 3]);
+        bytes.extend([0x71, 8, 7, 7, 2, 4, 5, 6]);
+        bytes.extend([0x82, 0x06, 0x05, 0x00, 0x03, 0xF6, 0x14, 0x08]);
+        bytes.extend([0x80, 0x04, 0x07, 0x05, 0x07, 0x00, 0xF0, 0x05]);
+        bytes.extend([0; 24]);
+        bytes
+    }
+
+    #[test]
+    fn the_worked_record_comes_out_as_the_preface_says() {
+        let bytes = segment();
+        let segment = Segment::new(&bytes, 1);
+        let placed = segment.classes().next().expect("one class");
+        assert_eq!((placed.class.count, segment.record_bytes()), (4, 8));
+        assert_eq!(bytes[placed.rows + 5..][..3], [0x55, 0x06, 0x00]);
+        assert_eq!(starts(0x0507_0480_0005_0682, 3).to_le_bytes(), [3, 9, 14, 14, 14, 18, 25, 30]);
+        let taps = Taps::at(placed.class.degree, placed.class.intervals, 0.5);
+        assert_close(&taps.weights.map(|w| (48.0 * w) as f32), &[1.0, 23.0, 23.0, 1.0], 1e-6, "weights");
+        for dispatch in Dispatch::all() {
+            let mut vectors = [[f32::NAN; 4]; 8];
+            dispatch!(dispatch, |s, mode| {
+                let records = Records::new(s, &segment, None);
+                let part = Part { count: 4, ..Part::default() };
+                let source = Source { records: &records, placed: &placed, part, taps: &taps };
+                unpack::<_, _, 4, true>(s, mode, source, 0, &mut vectors, &mut []);
+            });
+            let case = |joint: usize| std::format!("{dispatch}, joint {joint}");
+            assert_close(&vectors[3][..3], &[20.0, 26.0, 8.0].map(|v| v * 1.25 / 1024.0), 1e-8, case(3));
+            assert_close(&vectors[3][..3], &[0.024_414, 0.031_738, 0.009_766], 5e-7, case(3));
+            let second = [(23.0 * 12.0 + 12.0) / 48.0, 23.0 * 128.0 / 48.0 - 16.0, 23.0 * 62.0 / 48.0 + 5.0];
+            assert_close(&vectors[7][..3], &second.map(|v| v / 1024.0), 1e-8, case(7));
+            assert!(vectors[1][0].is_nan() && vectors[0][0].is_finite(), "{vectors:?}");
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Translations and scales: what the tracks hold is added to the rest pose, joint by joint, for those joints
+//! alone that have a track.
+
+use core::ops::Range;
+
+use fearless_simd::prelude::*;
+
+use super::{Batch, Vectors};
+use crate::clip::layout::{Kind, Placed, Segment};
+use crate::pose::PoseBlock;
+use crate::simd::{BLOCK, Lanes};
+
+/// Adds the vectors of a class of translations or scales to the rest pose. `tracks` are those that were
+/// unpacked.
+#[inline(always)]
+pub(super) fn add_to_rest(
+    placed: &Placed,
+    tracks: Range<usize>,
+    segment: &Segment<'_>,
+    batch: Batch<'_>,
+    vectors: &Vectors,
+    rest: &[PoseBlock],
+    blocks: &mut [PoseBlock],
+) {
+    for track in tracks {
+        let joint = segment.index(track);
+        let place = joint.wrapping_sub(batch.base);
+        let (at, lane) = (place / BLOCK, place % BLOCK);
+        // The root motion has a track of the same class, but may have no lane.
+        let (Some(rest), Some(block), Some([x, y, z, _])) =
+            (rest.get(at), blocks.get_mut(at), vectors.get(place))
+        else {
+            continue;
+        };
+        if batch.wanted.is_some_and(|wanted| !wanted.has(joint)) {
+            continue;
+        }
+        let (from, rows) = match placed.class.kind {
+            Kind::Scale => (&rest.scale, &mut block.scale),
+            _ => (&rest.translation, &mut block.translation),
+        };
+        rows[0][lane] = from[0][lane] + x;
+        rows[1][lane] = from[1][lane] + y;
+        rows[2][lane] = from[2][lane] + z;
+    }
+}
+
+/// Copies rows of lanes, a register at a time: a single copy would become a call of memcpy.
+#[inline(always)]
+pub(super) fn keep<S: Simd, const N: usize>(s: S, from: &[Lanes; N], to: &mut [Lanes; N]) {
+    for (from, to) in from.iter().zip(to) {
+        for lane in (0..BLOCK).step_by(S::f32s::LEN) {
+            S::f32s::from_slice(s, &from[lane..lane + S::f32s::LEN])
+                .store_slice(&mut to[lane..lane + S::f32s::LEN]);
+        }
+    }
+}
