@@ -82,7 +82,7 @@ fn code_of(size: f64) -> i32 {
 }
 
 /// Offsets have three bytes at most.
-const MOST_STEPS: i32 = (1 << 23) - 2;
+const MAX_STEPS: i32 = (1 << 23) - 2;
 
 /// Rounds keys to steps. `None` if a component takes too many bits.
 fn round(keys: &[[f64; 3]], code: u8, rounded: &mut Vec<[i32; 3]>) -> Option<()> {
@@ -92,7 +92,7 @@ fn round(keys: &[[f64; 3]], code: u8, rounded: &mut Vec<[i32; 3]>) -> Option<()>
         let mut steps = [0; 3];
         for (step, value) in steps.iter_mut().zip(key) {
             let scaled = value * inverse;
-            if scaled.abs() > f64::from(MOST_STEPS) {
+            if scaled.abs() > f64::from(MAX_STEPS) {
                 return None;
             }
             *step = (if scaled < 0.0 { scaled - 0.5 } else { scaled + 0.5 }) as i32;
@@ -109,10 +109,10 @@ pub(super) fn scaled(keys: &[[i32; 3]], code: u8, out: &mut Vec<[f64; 3]>) {
 }
 
 /// What a kind of curve that no other track has costs, in bits: its line, a broken byte in each row, and some time whenever it is decoded.
-const CLASS: usize = 100;
+const CLASS_COST: usize = 100;
 
 /// No kind of curve with more keys allows steps that are larger by more codes than that.
-const LARGER: u8 = 12;
+const MAX_STEP_GAIN: u8 = 12;
 
 /// About how many bits keys take in steps of a code, at least.
 fn least_bits(keys: &[[f64; 3]], code: u8) -> usize {
@@ -134,7 +134,7 @@ fn least_bits(keys: &[[f64; 3]], code: u8) -> usize {
 pub(super) fn cheapest(
     (kind, index): (Kind, usize),
     (shapes, others): (&[Shape], &[Curve]),
-    most_bits: u32,
+    max_bits: u32,
     targets: &[[f64; 3]],
     guess: f64,
     mut passes: impl FnMut(&Shape, &[[f64; 3]]) -> bool,
@@ -144,7 +144,7 @@ pub(super) fn cheapest(
     // Buffers that are used again.
     let (mut keys, mut rounded, mut values) = (Vec::new(), Vec::new(), Vec::new());
     let mut best: Option<(usize, Curve)> = None;
-    let mut dearer = 0;
+    let mut worse_in_a_row = 0;
     for shape in shapes {
         let (keys, rounded, values) = (&mut keys, &mut rounded, &mut values);
         if kind == Kind::Rotation && shape.degree == Degree::Linear {
@@ -158,9 +158,9 @@ pub(super) fn cheapest(
         match &best {
             None if !passes(shape, keys) => continue,
             // Not worth a look if it would cost more even with steps that are far larger.
-            Some((least, curve)) if least_bits(keys, curve.code.saturating_add(LARGER)) > *least => {
-                dearer += 1;
-                if dearer == 3 {
+            Some((least, curve)) if least_bits(keys, curve.code.saturating_add(MAX_STEP_GAIN)) > *least => {
+                worse_in_a_row += 1;
+                if worse_in_a_row == 3 {
                     break;
                 }
                 continue;
@@ -186,18 +186,19 @@ pub(super) fn cheapest(
             code,
             keys: rounded.clone(),
         };
-        if curve.range().1.iter().any(|&bits| bits > most_bits) {
+        if curve.range().1.iter().any(|&bits| bits > max_bits) {
             continue;
         }
         let is_same = |c: &Curve| (c.kind, c.degree, c.intervals) == (kind, shape.degree, shape.intervals);
-        let cost = curve.bits() + if others.iter().any(is_same) { 0 } else { CLASS + 4 * shape.key_count() };
+        let cost =
+            curve.bits() + if others.iter().any(is_same) { 0 } else { CLASS_COST + 4 * shape.key_count() };
         if best.as_ref().is_none_or(|(least, _)| cost < *least) {
             best = Some((cost, curve));
-            dearer = 0;
+            worse_in_a_row = 0;
         } else {
             // More keys of fewer bits: where it has begun to cost more it goes on so.
-            dearer += 1;
-            if dearer == 3 {
+            worse_in_a_row += 1;
+            if worse_in_a_row == 3 {
                 break;
             }
         }

@@ -7,7 +7,7 @@ use super::algebra::{Vector, add, length, subtract};
 use crate::decompose::{cross, dot};
 
 /// How thin a body is taken to be that has no thickness, for its size.
-const THIN: f64 = 1e-3;
+const MIN_THICKNESS: f64 = 1e-3;
 
 /// A convex body by its faces.
 #[derive(Debug, Clone)]
@@ -38,7 +38,7 @@ impl Hull {
         let size = points.iter().map(|&point| length(point)).fold(0.0, f64::max);
         // Points in one plane, on one line or in one place have a body around them too.
         for axis in 0..3 {
-            for thin in [THIN * size, -THIN * size] {
+            for thin in [MIN_THICKNESS * size, -MIN_THICKNESS * size] {
                 let mut point = [0.0; 3];
                 point[axis] = thin;
                 points.push(point);
@@ -121,13 +121,13 @@ mod tests {
                 .collect();
             let hull = Hull::around(&points);
             for _ in 0..20 {
-                let shares: Vec<f64> =
+                let weights: Vec<f64> =
                     points.iter().map(|_| f64::from(random.range(0.0, 1.0)).powi(4)).collect();
-                let sum: f64 = shares.iter().sum();
+                let sum: f64 = weights.iter().sum();
                 let mean = points
                     .iter()
-                    .zip(&shares)
-                    .fold([0.0; 3], |mean, (point, share)| add(mean, point.map(|v| v * share / sum)));
+                    .zip(&weights)
+                    .fold([0.0; 3], |mean, (point, weight)| add(mean, point.map(|v| v * weight / sum)));
                 assert!(hull.times(mean) <= 1.0 + 1e-6, "{points:?}: {mean:?}: {}", hull.times(mean));
             }
             let farthest = points.iter().map(|&point| hull.times(point)).fold(0.0, f64::max);

@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::algebra::{Matrix, length, subtract};
-use super::{Job, SEGMENT_PLACES, search, source};
+use super::{ClipJob, MAX_SEGMENT_SAMPLES, search, source};
 use crate::math::{is_loose, normalize, quats};
 use crate::sample::sample_by;
 use crate::{Clip, Dispatch, Error, Pose, Rigid, Target, Transform64, sample_sets};
@@ -44,14 +44,14 @@ pub struct Measured {
 }
 
 /// Decodes a clip at all moments where errors are held, and compares.
-pub(super) fn measure(job: &Job<'_>, clip: &Clip<'_>) -> Result<Measured, Error> {
+pub(super) fn measure(job: &ClipJob<'_>, clip: &Clip<'_>) -> Result<Measured, Error> {
     let skeleton = job.skeleton;
     let count = skeleton.joint_count();
     let mut pose = Pose::rest(skeleton);
     let mut measured = Measured { joints: vec![JointError::default(); count], ..Measured::default() };
     let mut at_frames = Counts::new();
     // Some frames at a time, so that a long clip takes no more memory than a short one.
-    let chunk = 64.min(SEGMENT_PLACES / (count.max(1) * job.moments)).max(1);
+    let chunk = 64.min(MAX_SEGMENT_SAMPLES / (count.max(1) * job.moments)).max(1);
     let mut first = 0;
     loop {
         let frames = (job.frames - first).min(chunk);
@@ -122,16 +122,16 @@ pub(super) fn measure(job: &Job<'_>, clip: &Clip<'_>) -> Result<Measured, Error>
 struct Counts(Vec<u64>);
 
 /// Bits of an f32 that are not told apart.
-const ALIKE: u32 = 15;
+const DROPPED_BITS: u32 = 15;
 
 impl Counts {
     fn new() -> Self {
-        Self(vec![0; 1 << (31 - ALIKE)])
+        Self(vec![0; 1 << (31 - DROPPED_BITS)])
     }
 
     fn add(&mut self, error: f32) {
         // Without a sign, floats are in the order of their bits.
-        self.0[(error.abs().to_bits() >> ALIKE) as usize] += 1;
+        self.0[(error.abs().to_bits() >> DROPPED_BITS) as usize] += 1;
     }
 
     /// What so many of 100 are not above.
@@ -143,39 +143,39 @@ impl Counts {
             left = left.saturating_sub(count);
             found
         });
-        bin.map_or(0.0, |bin| f32::from_bits(((bin as u32 + 1) << ALIKE) - 1))
+        bin.map_or(0.0, |bin| f32::from_bits(((bin as u32 + 1) << DROPPED_BITS) - 1))
     }
 }
 
 /// How the character as a whole is moved, decoded and as taken out of the clip.
-fn motion(job: &Job<'_>, clip: &Clip<'_>, seconds: f64) -> (Matrix, Matrix) {
+fn motion(job: &ClipJob<'_>, clip: &Clip<'_>, seconds: f64) -> (Matrix, Matrix) {
     let matrix =
         |Rigid { rotation, translation }| Matrix { linear: quats::rows(rotation), origin: translation };
     let Some(motion) = &job.motion else { return (Matrix::IDENTITY, Matrix::IDENTITY) };
     (matrix(clip.motion_at(seconds)), matrix(motion.at(job, seconds)))
 }
 
-fn measure_values(job: &Job<'_>, clip: &Clip<'_>, at: f64, measured: &mut Measured) -> Result<(), Error> {
-    if job.sets.is_empty() {
+fn measure_values(job: &ClipJob<'_>, clip: &Clip<'_>, at: f64, measured: &mut Measured) -> Result<(), Error> {
+    if job.free_tracks.is_empty() {
         return Ok(());
     }
-    let mut all = vec![0.0; job.sets.iter().map(|set| set.width).sum()];
+    let mut all = vec![0.0; job.free_tracks.iter().map(|free| free.width).sum()];
     sample_sets(clip, at as f32, &mut all)?;
     let mut all = &all[..];
-    for (set, track) in job.sets.iter().zip(&job.set_tracks) {
-        let (values, others) = all.split_at(set.width);
+    for (free, track) in job.free_tracks.iter().zip(&job.free_sources) {
+        let (values, others) = all.split_at(free.width);
         all = others;
-        let want: Vec<f64> = if set.target.rotates() {
+        let want: Vec<f64> = if free.target.rotates() {
             // Either of two opposite quaternions is the rotation.
             let got = core::array::from_fn(|c| values[c].into());
             source::rotations(job.clip, track, &[at]).into_iter().flat_map(|q| quats::near(got, q)).collect()
         } else {
-            (0..set.width).map(|c| source::component(job.clip, track, c, at)).collect()
+            (0..free.width).map(|c| source::component(job.clip, track, c, at)).collect()
         };
         for (&value, want) in values.iter().zip(want) {
             let off = (want - f64::from(value)).abs() as f32;
             if off > measured.value_error_max {
-                (measured.value_error_max, measured.value_target) = (off, Some(set.target));
+                (measured.value_error_max, measured.value_target) = (off, Some(free.target));
             }
         }
     }

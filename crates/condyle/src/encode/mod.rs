@@ -1,8 +1,10 @@
 //! From authored clips to compressed ones, with a promise.
 
 mod algebra;
+mod budget;
 mod curve;
 mod fit;
+mod free_tracks;
 mod hull;
 mod measure;
 mod motion;
@@ -10,8 +12,6 @@ mod options;
 mod points;
 mod rate;
 mod search;
-mod sets;
-mod shares;
 mod shell;
 mod source;
 mod turn;
@@ -29,14 +29,14 @@ use crate::{
     Clip, Error, Events, Interpolation, RawClip, RootMotion, RootMotionOptions, Skeleton, Target, Track,
     Transform64, extract_root_motion,
 };
+use budget::{BudgetFractions, MAX_ROUNDS, graded_by_depth, tighten};
 use fit::Shape;
+use free_tracks::{free_tracks, value_tracks};
 pub use measure::{JointError, Measured};
 use motion::Motion;
 pub use options::{Effort, EncodeOptions, Encoded, Encoding, Shell};
-use search::{Found, JointFacts, Task};
-use sets::{sets, value_tracks};
-use shares::{ROUNDS, Share, graded, tighten};
-use write::{Curves, Parts, Set};
+use search::{JointFacts, SegmentFit, SegmentJob};
+use write::{Curves, FreeTrack, Parts};
 
 /// Compresses a clip: the fewest bytes that keep every point of the shell within the budget of its place.
 ///
@@ -94,13 +94,16 @@ pub fn encode(
     positive(0, options.budget)?;
     let frames = frames(clip, skeleton.joint_count(), options)?;
     let Some(wanted) = &options.motion else {
-        return compress(&Job::new(clip, skeleton, options, frames, None)?, &mut progress);
+        return compress(&ClipJob::new(clip, skeleton, options, frames, None)?, &mut progress);
     };
     // A sample at each frame: a hair less, as what is left of a span makes one more.
     let sample_rate = if frames.0 > 0 { frames.1.next_down() } else { frames.1 };
     let (in_place, motion) =
         extract_root_motion(clip, skeleton, &RootMotionOptions { sample_rate, ..*wanted })?;
-    compress(&Job::new(&in_place, skeleton, options, frames, Some((wanted.joint, motion)))?, &mut progress)
+    compress(
+        &ClipJob::new(&in_place, skeleton, options, frames, Some((wanted.joint, motion)))?,
+        &mut progress,
+    )
 }
 
 fn positive(at: usize, v: f32) -> Result<(), Error> {
@@ -123,7 +126,7 @@ fn frames(clip: &RawClip, joints: usize, options: &EncodeOptions) -> Result<(usi
     Ok((frames, if frames > 0 { (frames as f64 / f64::from(clip.duration())) as f32 } else { rate }))
 }
 
-fn compress(job: &Job<'_>, progress: &mut dyn FnMut(f32)) -> Result<Encoded, Error> {
+fn compress(job: &ClipJob<'_>, progress: &mut dyn FnMut(f32)) -> Result<Encoded, Error> {
     let lengths: &[usize] = match job.options.effort {
         Effort::Best => &[24, 48, 64, 96, 160, 256],
         _ => &[64],
@@ -144,19 +147,19 @@ fn compress(job: &Job<'_>, progress: &mut dyn FnMut(f32)) -> Result<Encoded, Err
 }
 
 /// Joints at moments that a segment is planned for, so that one of many joints takes no more memory than a long one of few.
-const SEGMENT_PLACES: usize = 1 << 20;
+const MAX_SEGMENT_SAMPLES: usize = 1 << 20;
 /// Moments for each frame where errors are held between them.
-const BETWEEN: usize = 4;
+const MOMENTS_PER_FRAME: usize = 4;
 
 /// What does not change while segments are tried.
-struct Job<'a> {
+struct ClipJob<'a> {
     clip: &'a RawClip,
     skeleton: &'a Skeleton,
     options: &'a EncodeOptions,
     joints: Vec<JointFacts>,
     tracks: Vec<source::JointTracks<'a>>,
-    sets: Vec<Set>,
-    set_tracks: Vec<&'a Track>,
+    free_tracks: Vec<FreeTrack>,
+    free_sources: Vec<&'a Track>,
     events: Events,
     motion: Option<Motion>,
     rate: f32,
@@ -167,7 +170,7 @@ struct Job<'a> {
     size: f64,
 }
 
-impl<'a> Job<'a> {
+impl<'a> ClipJob<'a> {
     /// `motion` is what was taken out of the clip, and at which joint.
     fn new(
         clip: &'a RawClip,
@@ -202,8 +205,8 @@ impl<'a> Job<'a> {
                 parent: skeleton.parent(j as u16).map(usize::from),
                 rest,
                 shell,
-                budget: less(options.budget, kept),
-                exact: [
+                budget: minus_rounding(options.budget, kept),
+                authored: [
                     is_step(tracks.rotation) || is_loose,
                     is_step(tracks.translation),
                     is_step(tracks.scale),
@@ -214,10 +217,10 @@ impl<'a> Job<'a> {
             positive(4, budget)?;
             let found = usize::from(joint);
             joints.get_mut(found).ok_or(Error::Index { what: "joint budgets", at, found, count })?.budget =
-                less(budget, kept);
+                minus_rounding(budget, kept);
         }
-        let (sets, set_tracks) = sets(clip);
-        let (found, limit) = (value_tracks(&sets), MOST_VALUE_TRACKS);
+        let (free_tracks, free_sources) = free_tracks(clip);
+        let (found, limit) = (value_tracks(&free_tracks), MOST_VALUE_TRACKS);
         if found > limit {
             return Err(Error::TooMany { what: "values", found, limit });
         }
@@ -226,15 +229,15 @@ impl<'a> Job<'a> {
             return Err(Error::TooMany { what: "frames", found: frames, limit });
         }
         let events = Events::new(clip.duration(), options.events.clone())?;
-        let moments = if options.between { BETWEEN } else { 1 };
+        let moments = if options.between { MOMENTS_PER_FRAME } else { 1 };
         let mut job = Self {
             clip,
             skeleton,
             options,
             joints,
             tracks,
-            sets,
-            set_tracks,
+            free_tracks,
+            free_sources,
             events,
             motion: None,
             rate,
@@ -248,7 +251,7 @@ impl<'a> Job<'a> {
 
     /// Encodes with segments of about that many frames.
     fn run(&self, about: usize, progress: &mut dyn FnMut(f32)) -> Result<Encoded, Error> {
-        let about = about.min(SEGMENT_PLACES / (self.joints.len().max(1) * self.moments)).max(1);
+        let about = about.min(MAX_SEGMENT_SAMPLES / (self.joints.len().max(1) * self.moments)).max(1);
         let segment_count = self.frames.div_ceil(about + about / 2).max(1);
         let segment_frames = self.frames.div_ceil(segment_count).max(1);
         let segment_count = self.frames.div_ceil(segment_frames).max(1);
@@ -256,15 +259,16 @@ impl<'a> Job<'a> {
         // Corners between the frames would be cut off: such values stay as they are.
         let is_off = |track: &Track| self.moments > 1 && !rate::is_on_frames(self.clip, track, self.rate);
         let is_step = |track: &Track| track.interpolation == Interpolation::Step;
-        let off: Vec<bool> = self.set_tracks.iter().map(|track| !is_step(track) && is_off(track)).collect();
-        let sets = || self.set_tracks.iter().zip(&off);
-        let mut exact_sets: Vec<bool> = sets().map(|(track, is_off)| *is_off || is_step(track)).collect();
-        let mut authored: Vec<Target> =
-            sets().filter(|(_, is_off)| **is_off).map(|(track, _)| track.target).collect();
+        let off: Vec<bool> = self.free_sources.iter().map(|track| !is_step(track) && is_off(track)).collect();
+        let free_tracks = || self.free_sources.iter().zip(&off);
+        let mut authored_free: Vec<bool> =
+            free_tracks().map(|(track, is_off)| *is_off || is_step(track)).collect();
+        let mut authored_targets: Vec<Target> =
+            free_tracks().filter(|(_, is_off)| **is_off).map(|(track, _)| track.target).collect();
         let rotations =
             self.tracks.iter().zip(&joints).filter_map(|(tracks, joint)| Some((tracks.rotation?, joint)));
-        let loose = rotations.filter(|(track, joint)| joint.exact[0] && !is_step(track));
-        authored.extend(loose.map(|(track, _)| track.target));
+        let loose = rotations.filter(|(track, joint)| joint.authored[0] && !is_step(track));
+        authored_targets.extend(loose.map(|(track, _)| track.target));
         let mut given_up = 0;
         loop {
             let mut segments: Vec<Curves> = Vec::with_capacity(segment_count);
@@ -293,55 +297,58 @@ impl<'a> Job<'a> {
                     motion_is_held &= is_held;
                 }
                 let curves = &mut segments[last].curves;
-                if let Err(set) = self.set_curves(first, frames, &shapes[known].1, &exact_sets, curves) {
-                    failed = Some(Failed::Set(set));
+                if let Err(track) = self.free_curves(first, frames, &shapes[known].1, &authored_free, curves)
+                {
+                    failed = Some(Failed::FreeTrack(track));
                     break;
                 }
             }
-            let hopeless = match failed {
+            let failing = match failed {
                 None => {
-                    let encoded = self.finish(&joints, &exact_sets, segment_frames, &segments, &authored)?;
+                    let encoded =
+                        self.finish(&joints, &authored_free, segment_frames, &segments, &authored_targets)?;
                     // What was found in f64 holds in f32 but for its rounding. Where the budget is finer than that, nothing helps.
                     // To give up joints does not help where the motion of the whole is off.
-                    let joint = self.exceeding(&joints, &encoded.measured).filter(|_| motion_is_held);
-                    let set = self.exceeding_set(&exact_sets, &encoded.measured);
-                    match joint.map(Failed::Joint).or(set.map(Failed::Set)) {
-                        Some(hopeless) => hopeless,
+                    let joint = self.joint_over_budget(&joints, &encoded.measured).filter(|_| motion_is_held);
+                    let track = self.free_track_over_budget(&authored_free, &encoded.measured);
+                    match joint.map(Failed::Joint).or(track.map(Failed::FreeTrack)) {
+                        Some(failing) => failing,
                         None => return Ok(encoded),
                     }
                 }
-                Some(hopeless) => hopeless,
+                Some(failing) => failing,
             };
             // One by one while there are few; a clip of hundreds is no clip for curves.
             given_up += 1;
-            let all = given_up > MOST_GIVEN_UP;
-            match hopeless {
-                Failed::Set(set) => {
-                    for at in if all { 0..exact_sets.len() } else { set..set + 1 } {
-                        if !exact_sets[at] {
-                            exact_sets[at] = true;
-                            authored.push(self.sets[at].target);
+            let all = given_up > MAX_SINGLE_FALLBACKS;
+            match failing {
+                Failed::FreeTrack(track) => {
+                    for at in if all { 0..authored_free.len() } else { track..track + 1 } {
+                        if !authored_free[at] {
+                            authored_free[at] = true;
+                            authored_targets.push(self.free_tracks[at].target);
                         }
                     }
                 }
                 Failed::Joint(_) if all => {
-                    (0..joints.len()).for_each(|joint| self.give_up(joint, &mut joints, &mut authored));
+                    (0..joints.len())
+                        .for_each(|joint| self.store_authored(joint, &mut joints, &mut authored_targets));
                 }
-                Failed::Joint(joint) => self.give_up(joint, &mut joints, &mut authored),
+                Failed::Joint(joint) => self.store_authored(joint, &mut joints, &mut authored_targets),
             }
         }
     }
 
     /// Has the tracks of a joint and of all above it stored as authored, so that it is where it was.
-    fn give_up(&self, joint: usize, joints: &mut [JointFacts], authored: &mut Vec<Target>) {
+    fn store_authored(&self, joint: usize, joints: &mut [JointFacts], authored_targets: &mut Vec<Target>) {
         let mut at = Some(joint);
         while let Some(joint) = at {
             let tracks = &self.tracks[joint];
             let own = [tracks.rotation, tracks.translation, tracks.scale];
-            for (track, exact) in own.into_iter().zip(&mut joints[joint].exact) {
-                if !*exact {
-                    *exact = true;
-                    authored.extend(track.map(|track| track.target));
+            for (track, authored) in own.into_iter().zip(&mut joints[joint].authored) {
+                if !*authored {
+                    *authored = true;
+                    authored_targets.extend(track.map(|track| track.target));
                 }
             }
             at = joints[joint].parent;
@@ -349,20 +356,20 @@ impl<'a> Job<'a> {
     }
 
     /// The worst set of values, if it was measured beyond its budget, unless its keys are as authored.
-    fn exceeding_set(&self, exact_sets: &[bool], measured: &Measured) -> Option<usize> {
-        let set = self.sets.iter().position(|set| Some(set.target) == measured.value_target);
-        set.filter(|&at| measured.value_error_max > self.options.value_budget && !exact_sets[at])
+    fn free_track_over_budget(&self, authored_free: &[bool], measured: &Measured) -> Option<usize> {
+        let worst = self.free_tracks.iter().position(|track| Some(track.target) == measured.value_target);
+        worst.filter(|&at| measured.value_error_max > self.options.value_budget && !authored_free[at])
     }
 
     /// The first joint that was measured beyond its budget, unless its keys are all as authored.
-    fn exceeding(&self, joints: &[JointFacts], measured: &Measured) -> Option<usize> {
+    fn joint_over_budget(&self, joints: &[JointFacts], measured: &Measured) -> Option<usize> {
         let budget = |joint: usize| {
             let own = self.options.joint_budgets.iter().rev().find(|(j, _)| usize::from(*j) == joint);
             own.map_or(self.options.budget, |&(_, budget)| budget)
         };
         let is_curved = |joint: usize| {
             let mut chain = core::iter::successors(Some(joint), |&j| joints[j].parent);
-            chain.any(|j| joints[j].exact.contains(&false))
+            chain.any(|j| joints[j].authored.contains(&false))
         };
         (0..joints.len()).find(|&joint| measured.joints[joint].error > budget(joint) && is_curved(joint))
     }
@@ -417,25 +424,25 @@ impl<'a> Job<'a> {
         let source: Vec<Vec<Transform64>> = (0..joints.len())
             .map(|j| source::joint(self.clip, self.skeleton, j, &self.tracks[j], &seconds))
             .collect();
-        let shares: &[(f64, f64)] = match self.options.effort {
+        let fractions: &[(f64, f64)] = match self.options.effort {
             Effort::Best => &[(0.75, 0.45), (0.85, 0.55), (0.65, 0.35)],
             _ => &[(0.75, 0.45)],
         };
         // At the frames alone a joint can make up for everything above it.
         let swing = (self.moments > 1).then_some(3.0);
-        let search = |shares: &[Share], straight| {
-            let (source, most_bits) = (&source[..], JOINT_BITS);
-            search::search(&Task { joints, source, shapes, shares, most_bits, straight })
+        let search = |fractions: &[BudgetFractions], nlerp| {
+            let (source, max_bits) = (&source[..], JOINT_BITS);
+            search::search(&SegmentJob { joints, source, shapes, fractions, max_bits, nlerp })
         };
-        let mut best: Option<Found> = None;
-        let mut hopeless = 0;
-        for &(place, translation) in shares {
-            let mut shares = vec![Share { place, translation, swing }; joints.len()];
+        let mut best: Option<SegmentFit> = None;
+        let mut failing = 0;
+        for &(place, translation) in fractions {
+            let mut fractions = vec![BudgetFractions { place, translation, swing }; joints.len()];
             // The motion is not asked how far it turns.
-            let is_straight = || search::is_straight(joints, &source, self.moments, self.size);
-            let mut straight = self.motion.is_none() && is_straight();
-            for _ in 0..ROUNDS {
-                let found = search(&shares, straight);
+            let nlerp_suffices = || search::nlerp_suffices(joints, &source, self.moments, self.size);
+            let mut nlerp = self.motion.is_none() && nlerp_suffices();
+            for _ in 0..MAX_ROUNDS {
+                let found = search(&fractions, nlerp);
                 let failed = found.failed(joints);
                 let Some(&first) = failed.first() else {
                     if best.as_ref().is_none_or(|best| found.bits() < best.bits()) {
@@ -443,48 +450,54 @@ impl<'a> Job<'a> {
                     }
                     break;
                 };
-                hopeless = first;
-                straight = false;
+                failing = first;
+                nlerp = false;
                 for joint in failed {
                     let lacks = found.missing.contains(&(joint, 1));
-                    tighten(joints, joint, lacks, &mut shares);
+                    tighten(joints, joint, lacks, &mut fractions);
                 }
             }
         }
         // Where joints that fail take ever more from each other: to each its part, from the root on.
-        let flat = |place, swing| vec![Share { place, translation: place / 2.0, swing }; joints.len()];
-        for shares in
-            [graded(joints, 1.0), flat(0.9, None), flat(0.6, None), flat(0.9, Some(1.5)), graded(joints, 0.5)]
-        {
+        let flat =
+            |place, swing| vec![BudgetFractions { place, translation: place / 2.0, swing }; joints.len()];
+        for fractions in [
+            graded_by_depth(joints, 1.0),
+            flat(0.9, None),
+            flat(0.6, None),
+            flat(0.9, Some(1.5)),
+            graded_by_depth(joints, 0.5),
+        ] {
             if best.is_some() {
                 break;
             }
-            let found = search(&shares, false);
+            let found = search(&fractions, false);
             match found.failed(joints).first() {
-                Some(&first) => hopeless = first,
+                Some(&first) => failing = first,
                 None => best = Some(found),
             }
         }
-        best.map(|found| Curves { straight: found.straight, curves: found.curves })
-            .ok_or(Failed::Joint(hopeless))
+        best.map(|found| Curves { nlerp: found.nlerp, curves: found.curves }).ok_or(Failed::Joint(failing))
     }
 
     fn finish(
         &self,
         joints: &[JointFacts],
-        exact_sets: &[bool],
+        authored_free: &[bool],
         segment_frames: usize,
         segments: &[Curves],
-        authored: &[Target],
+        authored_targets: &[Target],
     ) -> Result<Encoded, Error> {
-        let mut exact: Vec<(&Track, usize)> = Vec::new();
+        let mut authored: Vec<(&Track, usize)> = Vec::new();
         for (tracks, joint) in self.tracks.iter().zip(joints) {
             let own = [tracks.rotation, tracks.translation, tracks.scale];
-            exact.extend(own.into_iter().zip(joint.exact).filter_map(|(t, is)| Some((t.filter(|_| is)?, 0))));
+            authored.extend(
+                own.into_iter().zip(joint.authored).filter_map(|(t, is)| Some((t.filter(|_| is)?, 0))),
+            );
         }
-        let sets = self.set_tracks.iter().enumerate().filter(|(at, _)| exact_sets[*at]);
-        exact.extend(sets.map(|(at, &track)| (track, at)));
-        let value_tracks: usize = value_tracks(&self.sets);
+        let free_tracks = self.free_sources.iter().enumerate().filter(|(at, _)| authored_free[*at]);
+        authored.extend(free_tracks.map(|(at, &track)| (track, at)));
+        let value_tracks: usize = value_tracks(&self.free_tracks);
         let has_motion = self.motion.is_some();
         let is_wide = value_tracks > 255 || self.skeleton.joint_count() + usize::from(has_motion) > 255;
         let header = Header {
@@ -496,12 +509,17 @@ impl<'a> Job<'a> {
             start: self.clip.start(),
             end: self.clip.end(),
             budget: self.options.budget,
-            set_count: self.sets.len(),
+            set_count: self.free_tracks.len(),
             event_count: self.events.as_slice().len(),
-            exact_count: exact.len(),
+            exact_count: authored.len(),
         };
-        let mut parts =
-            Parts { header, sets: &self.sets, exact: &exact, events: self.events.as_slice(), segments };
+        let mut parts = Parts {
+            header,
+            free_tracks: &self.free_tracks,
+            authored: &authored,
+            events: self.events.as_slice(),
+            segments,
+        };
         let mut bytes = write::write(self.clip, &parts)?;
         let measured = measure::measure(self, &Clip::from_bytes(&bytes)?)?;
         if measured.error_max > parts.header.budget {
@@ -515,7 +533,7 @@ impl<'a> Job<'a> {
             (Encoding::Constant, of(Degree::Constant)),
             (Encoding::Linear, of(Degree::Linear)),
             (Encoding::Spline, of(Degree::Cubic)),
-            (Encoding::Authored, exact.len()),
+            (Encoding::Authored, authored.len()),
         ];
         encodings.retain(|&(_, count)| count > 0);
         Ok(Encoded {
@@ -525,7 +543,7 @@ impl<'a> Job<'a> {
             rate: self.rate,
             encodings,
             joint_bytes: self.joint_bytes(joints, segments),
-            authored: authored.to_vec(),
+            authored: authored_targets.to_vec(),
         })
     }
 
@@ -540,7 +558,7 @@ impl<'a> Job<'a> {
         }
         let bytes = bits.into_iter().map(|bits: usize| bits.div_ceil(8));
         let authored = self.tracks.iter().zip(joints).map(|(tracks, joint)| {
-            let own = [tracks.rotation, tracks.translation, tracks.scale].into_iter().zip(joint.exact);
+            let own = [tracks.rotation, tracks.translation, tracks.scale].into_iter().zip(joint.authored);
             let kept = own.filter_map(|(track, is_exact)| track.filter(|_| is_exact));
             kept.map(|track| EXACT + 4 * (self.clip.timelines()[track.timeline].len() + track.values.len()))
                 .sum::<usize>()
@@ -550,10 +568,10 @@ impl<'a> Job<'a> {
 }
 
 /// How often one joint and what is above it, or one set, is stored as authored, before all are.
-const MOST_GIVEN_UP: usize = 6;
+const MAX_SINGLE_FALLBACKS: usize = 6;
 
 /// A budget without what rounding takes of it, a fifth at most.
-fn less(budget: f32, rounding: f64) -> f64 {
+fn minus_rounding(budget: f32, rounding: f64) -> f64 {
     let budget = f64::from(budget);
     budget - rounding.min(budget / 5.0)
 }
@@ -561,7 +579,7 @@ fn less(budget: f32, rounding: f64) -> f64 {
 /// What has to be stored as authored.
 enum Failed {
     Joint(usize),
-    Set(usize),
+    FreeTrack(usize),
 }
 
 #[cfg(test)]

@@ -4,21 +4,21 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::algebra::{Vector, length, subtract};
+use super::budget::{BudgetFractions, MAX_ROUNDS, tighten};
 use super::curve::Curve;
 use super::fit::Shape;
-use super::search::{self, JointFacts, Task};
-use super::shares::{ROUNDS, Share, tighten};
-use super::{Job, source};
+use super::search::{self, JointFacts, SegmentJob};
+use super::{ClipJob, source};
 use crate::clip::layout::MAX_BITS;
 use crate::clip::spline::Degree;
 use crate::{Error, Rigid, RootMotion, Transform64};
 
 /// What part of the budget the motion takes, wherever on the character. It has two tracks of hundreds, so little is lost by giving
 /// it few errors and the pose nearly all.
-const PART: f64 = 1.0 / 16.0;
+const MOTION_FRACTION: f64 = 1.0 / 16.0;
 /// What any point of the character is off by, at most, if seven points around it that are twice as far out are off by 1: the middle
 /// one by 1, and the turn at half the distance by √(3/2) / 2.
-const AROUND: f64 = 1.65;
+const WORST_POINT_RATIO: f64 = 1.65;
 
 /// What was taken out of a clip.
 pub(super) struct Motion {
@@ -28,8 +28,9 @@ pub(super) struct Motion {
 
 impl Motion {
     /// Takes its part of all budgets.
-    pub(super) fn new(job: &mut Job<'_>, joint: u16, motion: RootMotion) -> Self {
-        let budget = job.joints.iter().map(|joint| joint.budget).fold(f64::INFINITY, f64::min) * PART;
+    pub(super) fn new(job: &mut ClipJob<'_>, joint: u16, motion: RootMotion) -> Self {
+        let budget =
+            job.joints.iter().map(|joint| joint.budget).fold(f64::INFINITY, f64::min) * MOTION_FRACTION;
         job.joints.iter_mut().for_each(|joint| joint.budget -= budget);
         // The character where the clip starts, which is where it stays but for what is no motion.
         let start = job.seconds(0, 0);
@@ -51,19 +52,25 @@ impl Motion {
             }
         }
         let rest = Transform64::IDENTITY;
-        let facts = JointFacts { parent: None, rest, shell, budget: budget / AROUND, exact: [false; 3] };
+        let facts = JointFacts {
+            parent: None,
+            rest,
+            shell,
+            budget: budget / WORST_POINT_RATIO,
+            authored: [false; 3],
+        };
         Self { motion, facts }
     }
 
     /// The motion `seconds` into the clip's time.
-    pub(super) fn at(&self, job: &Job<'_>, seconds: f64) -> Rigid {
+    pub(super) fn at(&self, job: &ClipJob<'_>, seconds: f64) -> Rigid {
         self.motion.at(seconds - f64::from(job.clip.start()))
     }
 
     /// Its curves in a segment, and whether they keep its part of the budget.
     pub(super) fn curves(
         &self,
-        job: &Job<'_>,
+        job: &ClipJob<'_>,
         first: usize,
         frames: usize,
         shapes: &[Shape],
@@ -82,16 +89,16 @@ impl Motion {
         let mut joints = [self.facts.clone()];
         // It cannot be stored as authored: what is finer than the bits of a component is not asked for.
         for _ in 0..64 {
-            let mut shares = [Share { place: 0.75, translation: 0.45, swing: None }];
-            for _ in 0..ROUNDS {
+            let mut fractions = [BudgetFractions { place: 0.75, translation: 0.45, swing: None }];
+            for _ in 0..MAX_ROUNDS {
                 let (joints, source, shapes) = (&joints[..], &source[..], &shapes[..]);
-                let found = search::search(&Task {
+                let found = search::search(&SegmentJob {
                     joints,
                     source,
                     shapes,
-                    shares: &shares,
-                    most_bits: MAX_BITS,
-                    straight: false,
+                    fractions: &fractions,
+                    max_bits: MAX_BITS,
+                    nlerp: false,
                 });
                 if found.failed(joints).is_empty() {
                     let mut curves = found.curves;
@@ -99,7 +106,7 @@ impl Motion {
                     return Ok((curves, joints[0].budget <= self.facts.budget));
                 }
                 let lacks = found.missing.contains(&(0, 1));
-                tighten(joints, 0, lacks, &mut shares);
+                tighten(joints, 0, lacks, &mut fractions);
             }
             joints[0].budget *= 2.0;
         }

@@ -4,14 +4,14 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::algebra::{Matrix, Vector, apply, length, subtract, turned};
-use super::search::{STILL, Task};
+use super::search::{STATIC_THRESHOLD, SegmentJob};
 use crate::Transform64;
 use crate::decompose::dot;
 
 /// At most that many points of each joint that hangs on another one and does not move against it.
-const MOST_POINTS: usize = 14;
+const MAX_CARRIED_POINTS: usize = 14;
 /// What part of their limits these have, as others that lie between them are not looked at.
-const OUTERMOST: f64 = 0.97;
+const CARRIED_LIMIT: f64 = 0.97;
 
 /// A point that a rotation has to bring to its place.
 #[derive(Debug, Clone, Copy)]
@@ -22,13 +22,13 @@ pub(super) struct Point {
 
 /// What each joint has to bring to its place: its own points, those of joints that hang on it and do not move, and where joints begin
 /// that do. Also which joints do not move, so that those above them keep them in their places.
-pub(super) fn hang(task: &Task<'_>, model: &[Vec<Matrix>]) -> (Vec<Vec<Point>>, Vec<bool>) {
-    let joints = task.joints;
-    let mut still_joints = vec![false; joints.len()];
+pub(super) fn points_to_place(job: &SegmentJob<'_>, model: &[Vec<Matrix>]) -> (Vec<Vec<Point>>, Vec<bool>) {
+    let joints = job.joints;
+    let mut static_joints = vec![false; joints.len()];
     let mut points: Vec<Vec<Point>> = vec![Vec::new(); joints.len()];
     for (index, joint) in joints.iter().enumerate().rev() {
         points[index].extend(joint.shell.iter().map(|&local| Point { local, limit: joint.budget }));
-        let source = &task.source[index];
+        let source = &job.source[index];
         let middle = source[source.len() / 2];
         let Some(parent) = joint.parent else { continue };
         let outer = model[parent][source.len() / 2].reach();
@@ -38,24 +38,24 @@ pub(super) fn hang(task: &Task<'_>, model: &[Vec<Matrix>]) -> (Vec<Vec<Point>>, 
             let stretched = length(subtract(local.scale, middle.scale)) * reach;
             turned(middle.rotation, local.rotation) * reach + shift(local) + stretched
         };
-        let still = joint.budget * STILL;
-        let is_kept = joint.exact.iter().any(|&exact| exact);
-        if !is_kept && source.iter().all(|local| moves(local) < still) {
-            still_joints[index] = true;
+        let threshold = joint.budget * STATIC_THRESHOLD;
+        let is_kept = joint.authored.iter().any(|&authored| authored);
+        if !is_kept && source.iter().all(|local| moves(local) < threshold) {
+            static_joints[index] = true;
             let matrix = Matrix::new(&middle);
-            let mut hung: Vec<Point> = points[index]
+            let mut carried: Vec<Point> = points[index]
                 .iter()
-                .map(|point| Point { local: matrix.point(point.local), limit: point.limit * OUTERMOST })
+                .map(|point| Point { local: matrix.point(point.local), limit: point.limit * CARRIED_LIMIT })
                 .collect();
-            outermost(&mut hung);
-            points[parent].extend(hung);
+            outermost(&mut carried);
+            points[parent].extend(carried);
             continue;
         }
-        let share = &task.shares[index];
-        if source.iter().all(|local| shift(local) < still) {
-            points[parent].push(Point { local: middle.translation, limit: joint.budget * share.place });
+        let fractions = &job.fractions[index];
+        if source.iter().all(|local| shift(local) < threshold) {
+            points[parent].push(Point { local: middle.translation, limit: joint.budget * fractions.place });
         }
-        if let Some(swing) = share.swing {
+        if let Some(swing) = fractions.swing {
             for axis in 0..3 {
                 let mut local = middle.translation;
                 local[axis] += reach / outer.max(f64::MIN_POSITIVE);
@@ -63,16 +63,16 @@ pub(super) fn hang(task: &Task<'_>, model: &[Vec<Matrix>]) -> (Vec<Vec<Point>>, 
             }
         }
     }
-    (points, still_joints)
+    (points, static_joints)
 }
 
 /// Keeps the outermost points of many.
 fn outermost(points: &mut Vec<Point>) {
-    if points.len() <= MOST_POINTS {
+    if points.len() <= MAX_CARRIED_POINTS {
         return;
     }
-    let mut kept: Vec<usize> = Vec::with_capacity(MOST_POINTS);
-    for direction in 0..MOST_POINTS {
+    let mut kept: Vec<usize> = Vec::with_capacity(MAX_CARRIED_POINTS);
+    for direction in 0..MAX_CARRIED_POINTS {
         // Along the axes and the diagonals, both ways.
         let d: Vector = match direction {
             0..6 => core::array::from_fn(|c| match (c == direction / 2, direction % 2) {

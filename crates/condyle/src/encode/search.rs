@@ -8,11 +8,11 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::algebra::{Matrix, Vector, add, apply, length, subtract, turned};
+use super::budget::BudgetFractions;
 use super::curve::{Curve, cheapest, constant, scaled};
 use super::fit::Shape;
-use super::points::{Point, hang};
-use super::shares::Share;
-use super::turn::turn;
+use super::points::{Point, points_to_place};
+use super::turn::fit_rotation;
 use super::write::RECORD;
 use crate::Transform64;
 use crate::clip::layout::Kind;
@@ -27,37 +27,37 @@ pub(super) struct JointFacts {
     pub(super) shell: Vec<Vector>,
     pub(super) budget: f64,
     /// Which of rotation, translation and scale are kept as authored.
-    pub(super) exact: [bool; 3],
+    pub(super) authored: [bool; 3],
 }
 
 /// A segment to be encoded.
-pub(super) struct Task<'a> {
+pub(super) struct SegmentJob<'a> {
     pub(super) joints: &'a [JointFacts],
     /// Per joint and moment.
     pub(super) source: &'a [Vec<Transform64>],
     /// The kinds of curves, those with few keys first.
     pub(super) shapes: &'a [Shape],
     /// One for each joint.
-    pub(super) shares: &'a [Share],
+    pub(super) fractions: &'a [BudgetFractions],
     /// Bits of a component, at most.
-    pub(super) most_bits: u32,
+    pub(super) max_bits: u32,
     /// Whether rotations go from key to key by nlerp, not by slerp.
-    pub(super) straight: bool,
+    pub(super) nlerp: bool,
 }
 
 /// What came of it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Found {
+pub(super) struct SegmentFit {
     pub(super) curves: Vec<Curve>,
     /// What no curve serves for: a joint, and 0 for its rotation, 1 for its translation, 2 for its scale.
     pub(super) missing: Vec<(usize, usize)>,
     /// As asked.
-    pub(super) straight: bool,
+    pub(super) nlerp: bool,
     /// The greatest error of each joint, as a part of its budget.
     pub(super) errors: Vec<f64>,
 }
 
-impl Found {
+impl SegmentFit {
     pub(super) fn bits(&self) -> usize {
         self.curves.iter().map(|curve| curve.bits() + 8 * RECORD).sum()
     }
@@ -82,40 +82,47 @@ impl Found {
 }
 
 /// A joint hardly moves if none of its points moves by more than that part of the budget.
-pub(super) const STILL: f64 = 0.2;
+pub(super) const STATIC_THRESHOLD: f64 = 0.2;
 /// What the places of joints at rest are rounded to, as a part of the budget.
-pub(super) const FINE: f64 = 0.05;
+pub(super) const CONSTANT_STEP: f64 = 0.05;
 /// Rounding of f32 on the way through the decoder, as a part of the budget that is kept back.
-pub(super) const KEPT: f64 = 1.0 - 1e-4;
+pub(super) const USABLE_FRACTION: f64 = 1.0 - 1e-4;
 
 /// Encodes a segment.
-pub(super) fn search(task: &Task<'_>) -> Found {
-    let joints = task.joints;
-    let moments = task.source.first().map_or(0, Vec::len);
-    let model = place_all(joints, task.source);
-    let (points, hung) = hang(task, &model);
+pub(super) fn search(job: &SegmentJob<'_>) -> SegmentFit {
+    let joints = job.joints;
+    let moments = job.source.first().map_or(0, Vec::len);
+    let model = place_all(joints, job.source);
+    let (points, is_static) = points_to_place(job, &model);
     let mut decoded: Vec<Vec<Matrix>> = Vec::with_capacity(joints.len());
-    let mut found = Found { straight: task.straight, ..Found::default() };
+    let mut fit = SegmentFit { nlerp: job.nlerp, ..SegmentFit::default() };
     for (index, joint) in joints.iter().enumerate() {
-        let source = &task.source[index];
+        let source = &job.source[index];
         let parents = joint.parent.map(|p| decoded[p].as_slice());
         let mut own = source.clone();
-        translate(task, index, parents, &model[index], &mut own, &mut found);
-        stretch(task, index, &points[index], &mut own, &mut found);
-        turn(task, (index, hung[index]), parents, (&model[index], &points[index]), &mut own, &mut found);
+        fit_translation(job, index, parents, &model[index], &mut own, &mut fit);
+        fit_scale(job, index, &points[index], &mut own, &mut fit);
+        fit_rotation(
+            job,
+            (index, is_static[index]),
+            parents,
+            (&model[index], &points[index]),
+            &mut own,
+            &mut fit,
+        );
         let at = |moment: usize| {
             let local = Matrix::new(&own[moment]);
             parents.map_or(local, |parents| parents[moment].multiply(&local))
         };
         let placed: Vec<Matrix> = (0..moments).map(at).collect();
-        found.errors.push(error(joint, &placed, &model[index]));
+        fit.errors.push(error(joint, &placed, &model[index]));
         decoded.push(placed);
     }
-    found
+    fit
 }
 
 /// Whether nlerp between frames is as good as slerp, but for a part of the budget, for a character of this size.
-pub(super) fn is_straight(
+pub(super) fn nlerp_suffices(
     joints: &[JointFacts],
     source: &[Vec<Transform64>],
     moments: usize,
@@ -157,34 +164,35 @@ fn error(joint: &JointFacts, decoded: &[Matrix], model: &[Matrix]) -> f64 {
 }
 
 /// The translation of a joint: at rest, constant, or a curve that brings it to its place.
-fn translate(
-    task: &Task<'_>,
+fn fit_translation(
+    job: &SegmentJob<'_>,
     index: usize,
     parents: Option<&[Matrix]>,
     model: &[Matrix],
     own: &mut [Transform64],
-    found: &mut Found,
+    fit: &mut SegmentFit,
 ) {
-    let joint = &task.joints[index];
-    if joint.exact[1] {
+    let joint = &job.joints[index];
+    if joint.authored[1] {
         return;
     }
     let name = (Kind::Translation, index);
     let rest = joint.rest.translation;
     let middle = own[own.len() / 2].translation;
     let outer = parents.map_or(1.0, |parents| parents[own.len() / 2].reach());
-    let still = joint.budget * STILL;
-    let near = |to: Vector| own.iter().all(|local| length(subtract(local.translation, to)) * outer < still);
+    let threshold = joint.budget * STATIC_THRESHOLD;
+    let near =
+        |to: Vector| own.iter().all(|local| length(subtract(local.translation, to)) * outer < threshold);
     if near(rest) {
         own.iter_mut().for_each(|local| local.translation = rest);
         return;
     }
-    let fine = joint.budget * FINE / outer.max(f64::MIN_POSITIVE);
+    let fine = joint.budget * CONSTANT_STEP / outer.max(f64::MIN_POSITIVE);
     if near(middle)
         && let Some((curve, value)) = constant(name, subtract(middle, rest), fine)
     {
         own.iter_mut().for_each(|local| local.translation = add(rest, value));
-        found.curves.extend(curve);
+        fit.curves.extend(curve);
         return;
     }
     let targets: Vec<Vector> = (0..own.len())
@@ -198,17 +206,16 @@ fn translate(
             subtract(place, rest)
         })
         .collect();
-    let limit = joint.budget * task.shares[index].translation * KEPT;
+    let limit = joint.budget * job.fractions[index].translation * USABLE_FRACTION;
     let guess = limit / outer.max(f64::MIN_POSITIVE);
-    let curve =
-        cheapest(name, (task.shapes, &found.curves), task.most_bits, &targets, guess, |shape, keys| {
-            (0..targets.len()).all(|moment| {
-                let off = subtract(shape.value(keys, moment), targets[moment]);
-                let off = parents.map_or(off, |parents| apply(&parents[moment].linear, off));
-                dot(off, off) <= limit * limit
-            })
-        });
-    if let Some((shape, keys)) = keep(task, name, curve, found) {
+    let curve = cheapest(name, (job.shapes, &fit.curves), job.max_bits, &targets, guess, |shape, keys| {
+        (0..targets.len()).all(|moment| {
+            let off = subtract(shape.value(keys, moment), targets[moment]);
+            let off = parents.map_or(off, |parents| apply(&parents[moment].linear, off));
+            dot(off, off) <= limit * limit
+        })
+    });
+    if let Some((shape, keys)) = keep(job, name, curve, fit) {
         for (moment, local) in own.iter_mut().enumerate() {
             local.translation = add(rest, shape.value(&keys, moment));
         }
@@ -216,9 +223,15 @@ fn translate(
 }
 
 /// The scale of a joint.
-fn stretch(task: &Task<'_>, index: usize, points: &[Point], own: &mut [Transform64], found: &mut Found) {
-    let joint = &task.joints[index];
-    if joint.exact[2] {
+fn fit_scale(
+    job: &SegmentJob<'_>,
+    index: usize,
+    points: &[Point],
+    own: &mut [Transform64],
+    fit: &mut SegmentFit,
+) {
+    let joint = &job.joints[index];
+    if joint.authored[2] {
         return;
     }
     let name = (Kind::Scale, index);
@@ -227,31 +240,31 @@ fn stretch(task: &Task<'_>, index: usize, points: &[Point], own: &mut [Transform
     // What a change of scale by one moves the outermost point by, at most, if nothing above it is scaled much.
     let far = points.iter().map(|point| length(point.local) / point.limit).fold(0.0, f64::max);
     let off = |a: Vector, b: Vector| length(subtract(a, b)) * far;
-    if own.iter().all(|local| off(local.scale, rest) < STILL / 4.0) {
+    if own.iter().all(|local| off(local.scale, rest) < STATIC_THRESHOLD / 4.0) {
         own.iter_mut().for_each(|local| local.scale = rest);
         return;
     }
-    let fine = FINE / far.max(f64::MIN_POSITIVE);
-    if own.iter().all(|local| off(local.scale, middle) < STILL / 4.0)
+    let fine = CONSTANT_STEP / far.max(f64::MIN_POSITIVE);
+    if own.iter().all(|local| off(local.scale, middle) < STATIC_THRESHOLD / 4.0)
         && let Some((curve, value)) = constant(name, subtract(middle, rest), fine)
     {
         own.iter_mut().for_each(|local| local.scale = add(rest, value));
-        found.curves.extend(curve);
+        fit.curves.extend(curve);
         return;
     }
     let targets: Vec<Vector> = own.iter().map(|local| subtract(local.scale, rest)).collect();
-    let limit = task.shares[index].translation * 0.5;
+    let limit = job.fractions[index].translation * 0.5;
     let curve = cheapest(
         name,
-        (task.shapes, &found.curves),
-        task.most_bits,
+        (job.shapes, &fit.curves),
+        job.max_bits,
         &targets,
         limit / far.max(f64::MIN_POSITIVE),
         |shape, keys| {
             (0..targets.len()).all(|moment| off(shape.value(keys, moment), targets[moment]) <= limit)
         },
     );
-    if let Some((shape, keys)) = keep(task, name, curve, found) {
+    if let Some((shape, keys)) = keep(job, name, curve, fit) {
         for (moment, local) in own.iter_mut().enumerate() {
             local.scale = add(rest, shape.value(&keys, moment));
         }
@@ -261,19 +274,19 @@ fn stretch(task: &Task<'_>, index: usize, points: &[Point], own: &mut [Transform
 /// Keeps a curve, and returns what the decoder will make of it: its shape and its keys. Without a curve what was authored stays, and is
 /// found missing.
 pub(super) fn keep<'a>(
-    task: &Task<'a>,
+    job: &SegmentJob<'a>,
     (kind, index): (Kind, usize),
     curve: Option<Curve>,
-    found: &mut Found,
+    fit: &mut SegmentFit,
 ) -> Option<(&'a Shape, Vec<[f64; 3]>)> {
     let Some(curve) = curve else {
-        found.missing.push((index, kind as usize));
+        fit.missing.push((index, kind as usize));
         return None;
     };
     let is_its = |shape: &&Shape| shape.degree == curve.degree && shape.intervals == curve.intervals;
-    let shape = task.shapes.iter().find(is_its)?;
+    let shape = job.shapes.iter().find(is_its)?;
     let mut keys = Vec::new();
     scaled(&curve.keys, curve.code, &mut keys);
-    found.curves.push(curve);
+    fit.curves.push(curve);
     Some((shape, keys))
 }

@@ -96,7 +96,7 @@ pub(super) fn of_meshes<'a>(
     each_vertex(&meshes, |joint, point| {
         let far = &mut farthest[joint];
         if far.is_empty() {
-            far.resize(WAYS, (f64::NEG_INFINITY, point));
+            far.resize(DIRECTIONS, (f64::NEG_INFINITY, point));
         }
         let even = apply(&axes[joint], point);
         for (way, far) in far.iter_mut().enumerate() {
@@ -150,11 +150,11 @@ fn each_vertex(meshes: &[(&SkinnedMesh, &Skin)], mut each: impl FnMut(usize, Vec
 }
 
 /// Thirteen ways, and back.
-const WAYS: usize = 26;
+const DIRECTIONS: usize = 26;
 
 /// One of the combinations of -1, 0 and 1.
 fn direction(way: usize) -> Vector {
-    let code = if way < WAYS / 2 { way } else { way + 1 };
+    let code = if way < DIRECTIONS / 2 { way } else { way + 1 };
     [1, 3, 9].map(|place| (code / place % 3) as f64 - 1.0)
 }
 
@@ -236,7 +236,7 @@ mod tests {
             assert_eq!(shell[1].len(), 3, "a joint without vertices");
             for (joint, bind) in [(0, &bind[0]), (2, &bind[1])] {
                 let points: Vec<Vector> = shell[joint].iter().map(|p| p.map(f64::from)).collect();
-                assert!(points.len() <= WAYS, "{}", points.len());
+                assert!(points.len() <= DIRECTIONS, "{}", points.len());
                 let local: Vec<Vector> =
                     positions.iter().map(|p| bind.transform_point(*p).map(f64::from)).collect();
                 let mut cloud = Cloud::default();

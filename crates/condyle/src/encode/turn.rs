@@ -6,7 +6,7 @@ use super::algebra::{Matrix, Vector, apply, log_near, solve, subtract, turned};
 use super::curve::{cheapest, constant};
 use super::fit::Shape;
 use super::points::{self, Point};
-use super::search::{FINE, Found, KEPT, STILL, Task, keep};
+use super::search::{CONSTANT_STEP, STATIC_THRESHOLD, SegmentFit, SegmentJob, USABLE_FRACTION, keep};
 use crate::Transform64;
 use crate::clip::layout::Kind;
 use crate::clip::spline::Degree;
@@ -36,7 +36,7 @@ impl Aims<'_> {
         let from = moment * count;
         self.points.iter().zip(&self.arms[from..]).zip(&self.aims[from..]).all(|((point, &arm), &aim)| {
             let off = apply(outer, subtract(apply(&turn, arm), aim));
-            let limit = point.limit * KEPT;
+            let limit = point.limit * USABLE_FRACTION;
             dot(off, off) <= limit * limit
         })
     }
@@ -70,16 +70,16 @@ impl Aims<'_> {
 }
 
 /// The rotation of a joint: at rest, constant, or a curve.
-pub(super) fn turn(
-    task: &Task<'_>,
+pub(super) fn fit_rotation(
+    job: &SegmentJob<'_>,
     (index, hangs): (usize, bool),
     parents: Option<&[Matrix]>,
     (model, points): (&[Matrix], &[Point]),
     own: &mut [Transform64],
-    found: &mut Found,
+    fit: &mut SegmentFit,
 ) {
-    let joint = &task.joints[index];
-    if joint.exact[0] {
+    let joint = &job.joints[index];
+    if joint.authored[0] {
         return;
     }
     let name = (Kind::Rotation, index);
@@ -90,7 +90,8 @@ pub(super) fn turn(
     let limit = points.iter().map(|point| point.limit).fold(f64::INFINITY, f64::min).min(joint.budget);
     let aims = aim(parents, model, points, own);
     // One value will do where what hangs above keeps the joint in its place, or where it is in its place anyway.
-    let near = |to: Quat64| own.iter().all(|local| turned(to, local.rotation) * reach < limit * STILL);
+    let near =
+        |to: Quat64| own.iter().all(|local| turned(to, local.rotation) * reach < limit * STATIC_THRESHOLD);
     let serves = |value: Quat64| hangs || (0..own.len()).all(|moment| aims.holds(moment, value));
     if near(rest) && serves(rest) {
         own.iter_mut().for_each(|local| local.rotation = rest);
@@ -98,13 +99,13 @@ pub(super) fn turn(
     }
     if near(middle) {
         let log = log_near(product(conjugate(rest), middle), [0.0; 3]);
-        let fine = limit * FINE / reach.max(f64::MIN_POSITIVE);
+        let fine = limit * CONSTANT_STEP / reach.max(f64::MIN_POSITIVE);
         if let Some((curve, value)) =
             constant(name, log, fine).map(|(curve, log)| (curve, product(rest, exp(log))))
             && serves(value)
         {
             own.iter_mut().for_each(|local| local.rotation = value);
-            found.curves.extend(curve);
+            fit.curves.extend(curve);
             return;
         }
     }
@@ -121,12 +122,12 @@ pub(super) fn turn(
     let mut suspect = 0;
     let curve = cheapest(
         name,
-        (task.shapes, &found.curves),
-        task.most_bits,
+        (job.shapes, &fit.curves),
+        job.max_bits,
         &targets,
         limit / reach.max(f64::MIN_POSITIVE),
         |shape, keys| {
-            let mut path = Path::new(rest, shape, keys, task.straight);
+            let mut path = Path::new(rest, shape, keys, job.nlerp);
             let fails = |path: &mut Path<'_>, moment| !aims.holds(moment, path.at(moment));
             if fails(&mut path, suspect) {
                 return false;
@@ -140,8 +141,8 @@ pub(super) fn turn(
             }
         },
     );
-    if let Some((shape, keys)) = keep(task, name, curve, found) {
-        let mut path = Path::new(rest, shape, &keys, task.straight);
+    if let Some((shape, keys)) = keep(job, name, curve, fit) {
+        let mut path = Path::new(rest, shape, &keys, job.nlerp);
         for (moment, local) in own.iter_mut().enumerate() {
             local.rotation = path.at(moment);
         }
@@ -177,12 +178,12 @@ struct Path<'a> {
     /// From key to key: the interval that the last moment was in, its first key, the next one on its side, and the logarithm of the
     /// turn to it.
     span: Option<(usize, Quat64, Quat64, Vector)>,
-    straight: bool,
+    nlerp: bool,
 }
 
 impl<'a> Path<'a> {
-    fn new(rest: Quat64, shape: &'a Shape, keys: &'a [[f64; 3]], straight: bool) -> Self {
-        Self { rest, shape, keys, span: None, straight }
+    fn new(rest: Quat64, shape: &'a Shape, keys: &'a [[f64; 3]], nlerp: bool) -> Self {
+        Self { rest, shape, keys, span: None, nlerp }
     }
 
     fn at(&mut self, moment: usize) -> Quat64 {
@@ -199,13 +200,13 @@ impl<'a> Path<'a> {
                     to = to.map(|v| -v);
                 }
                 let way =
-                    if self.straight { [0.0; 3] } else { log_near(product(conjugate(from), to), [0.0; 3]) };
+                    if self.nlerp { [0.0; 3] } else { log_near(product(conjugate(from), to), [0.0; 3]) };
                 let (from, to) = (product(self.rest, from), product(self.rest, to));
                 self.span = Some((interval, from, to, way));
                 (from, to, way)
             }
         };
-        if self.straight {
+        if self.nlerp {
             let mut q = core::array::from_fn(|c| from[c] + (to[c] - from[c]) * t);
             normalize(&mut q);
             return q;

@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 use super::algebra::{Vector, log_near, subtract};
 use super::curve::{Curve, cheapest, constant};
 use super::fit::Shape;
-use super::search::{FINE, KEPT, STILL};
-use super::write::Set;
-use super::{Job, less, source};
+use super::search::{CONSTANT_STEP, STATIC_THRESHOLD, USABLE_FRACTION};
+use super::write::FreeTrack;
+use super::{ClipJob, minus_rounding, source};
 use crate::clip::layout::{Kind, MAX_BITS, WIDTH, set_tracks};
 use crate::{RawClip, Track};
 
@@ -15,39 +15,39 @@ use crate::{RawClip, Track};
 const SQRT_3: f64 = 1.732_050_807_568_877_2;
 
 /// How many tracks sets have.
-pub(super) fn value_tracks(sets: &[Set]) -> usize {
-    sets.iter().map(|set| set_tracks(set.target, set.width)).sum()
+pub(super) fn value_tracks(free_tracks: &[FreeTrack]) -> usize {
+    free_tracks.iter().map(|free| set_tracks(free.target, free.width)).sum()
 }
 
 /// The sets of a clip and their tracks.
-pub(super) fn sets(clip: &RawClip) -> (Vec<Set>, Vec<&Track>) {
+pub(super) fn free_tracks(clip: &RawClip) -> (Vec<FreeTrack>, Vec<&Track>) {
     let tracks = clip.tracks().iter().filter(|t| t.target.joint().is_none());
     tracks
         .map(|track| {
             let keys = clip.timelines()[track.timeline].len();
-            (Set { target: track.target, width: track.width(keys) }, track)
+            (FreeTrack { target: track.target, width: track.width(keys) }, track)
         })
         .unzip()
 }
 
-impl Job<'_> {
+impl ClipJob<'_> {
     /// The sets of a segment. Fails with one that no curve serves for.
-    pub(super) fn set_curves(
+    pub(super) fn free_curves(
         &self,
         first: usize,
         frames: usize,
         shapes: &[Shape],
-        exact: &[bool],
+        authored: &[bool],
         curves: &mut Vec<Curve>,
     ) -> Result<(), usize> {
-        if self.sets.is_empty() {
+        if self.free_tracks.is_empty() {
             return Ok(());
         }
         let seconds = self.seconds(first, frames);
         let mut index = 0;
-        for (at, (set, track)) in self.sets.iter().zip(&self.set_tracks).enumerate() {
-            if set.target.rotates() {
-                if !exact[at] {
+        for (at, (free, track)) in self.free_tracks.iter().zip(&self.free_sources).enumerate() {
+            if free.target.rotates() {
+                if !authored[at] {
                     // A rotation is no farther off than its logarithm.
                     let mut near = [0.0; 3];
                     let targets: Vec<Vector> = source::rotations(self.clip, track, &seconds)
@@ -57,15 +57,15 @@ impl Job<'_> {
                             near
                         })
                         .collect();
-                    let limit = less(self.options.value_budget, 1e-7) / SQRT_3;
+                    let limit = minus_rounding(self.options.value_budget, 1e-7) / SQRT_3;
                     curves.extend(values(index, &targets, (shapes, curves), limit).ok_or(at)?);
                 }
                 index += 1;
                 continue;
             }
-            for from in (0..set.width).step_by(WIDTH) {
-                if !exact[at] {
-                    let value = |c: usize, seconds: f64| match from + c < set.width {
+            for from in (0..free.width).step_by(WIDTH) {
+                if !authored[at] {
+                    let value = |c: usize, seconds: f64| match from + c < free.width {
                         true => source::component(self.clip, track, from + c, seconds),
                         false => 0.0,
                     };
@@ -73,7 +73,7 @@ impl Job<'_> {
                         seconds.iter().map(|&s| core::array::from_fn(|c| value(c, s))).collect();
                     // Half of the last place of an f32 is the decoder's.
                     let size = targets.iter().flatten().fold(0.0_f64, |size, v| size.max(v.abs()));
-                    let limit = less(self.options.value_budget, 1e-7 * size);
+                    let limit = minus_rounding(self.options.value_budget, 1e-7 * size);
                     let found = values(index, &targets, (shapes, curves), limit).ok_or(at)?;
                     curves.extend(found);
                 }
@@ -97,13 +97,14 @@ fn values(
         let off = subtract(a, b);
         off[0].abs().max(off[1].abs()).max(off[2].abs())
     };
-    if let Some((curve, constant)) = constant(name, middle, limit * FINE)
-        && targets.iter().all(|&value| off(value, constant) < limit * (STILL + FINE))
+    if let Some((curve, constant)) = constant(name, middle, limit * CONSTANT_STEP)
+        && targets.iter().all(|&value| off(value, constant) < limit * (STATIC_THRESHOLD + CONSTANT_STEP))
     {
         return Some(curve);
     }
     cheapest(name, (shapes, others), MAX_BITS, targets, limit, |shape, keys| {
-        (0..targets.len()).all(|moment| off(shape.value(keys, moment), targets[moment]) <= limit * KEPT)
+        (0..targets.len())
+            .all(|moment| off(shape.value(keys, moment), targets[moment]) <= limit * USABLE_FRACTION)
     })
     .map(Some)
 }

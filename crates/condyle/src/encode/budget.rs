@@ -6,7 +6,7 @@ use super::search::JointFacts;
 
 /// What parts of the budget the place of a joint may be off by, as its own rotation can make up for it in what follows.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Share {
+pub(super) struct BudgetFractions {
     /// By what turns above it.
     pub(super) place: f64,
     /// By its own translation.
@@ -17,39 +17,44 @@ pub(super) struct Share {
 }
 
 /// How often errors are shared out anew before a joint is given up.
-pub(super) const ROUNDS: usize = 20;
+pub(super) const MAX_ROUNDS: usize = 20;
 
 /// Shares that grow from the root to the tips, so that each joint has as much for itself, even where it makes up for nothing. The
 /// tips themselves have the whole budget.
-pub(super) fn graded(joints: &[JointFacts], factor: f64) -> Vec<Share> {
+pub(super) fn graded_by_depth(joints: &[JointFacts], factor: f64) -> Vec<BudgetFractions> {
     let mut depths: Vec<usize> = Vec::with_capacity(joints.len());
     for joint in joints {
         depths.push(joint.parent.map_or(0, |parent| depths[parent] + 1));
     }
     let deepest = depths.iter().max().map_or(1, |depth| depth + 1) as f64;
-    let share = |depth: usize| {
+    let fractions_at = |depth: usize| {
         let place = factor * 0.9 * (depth + 1) as f64 / (deepest + 1.0);
-        Share { place, translation: place / 2.0, swing: Some(place) }
+        BudgetFractions { place, translation: place / 2.0, swing: Some(place) }
     };
-    depths.into_iter().map(share).collect()
+    depths.into_iter().map(fractions_at).collect()
 }
 
 /// Leaves a joint more of its budget: those above it get less to be off by, the farther up the less, as each adds to what those
 /// below it inherit. A translation that no curve serves for gets more.
-pub(super) fn tighten(joints: &[JointFacts], joint: usize, translation_lacks: bool, shares: &mut [Share]) {
-    const LEAST: f64 = 0.02;
-    let mut most = shares[joint].place;
+pub(super) fn tighten(
+    joints: &[JointFacts],
+    joint: usize,
+    translation_lacks: bool,
+    fractions: &mut [BudgetFractions],
+) {
+    const MIN_FRACTION: f64 = 0.02;
+    let mut most = fractions[joint].place;
     let mut at = Some(joint);
     while let Some(j) = at {
-        most = (most * 0.85).min(shares[j].place);
-        shares[j].place = most.max(LEAST);
+        most = (most * 0.85).min(fractions[j].place);
+        fractions[j].place = most.max(MIN_FRACTION);
         if j != joint || !translation_lacks {
-            shares[j].translation = shares[j].translation.min(most).max(LEAST);
+            fractions[j].translation = fractions[j].translation.min(most).max(MIN_FRACTION);
         }
-        shares[j].swing = Some(shares[j].swing.map_or(2.0, |swing| (swing * 0.6).max(LEAST)));
+        fractions[j].swing = Some(fractions[j].swing.map_or(2.0, |swing| (swing * 0.6).max(MIN_FRACTION)));
         at = joints[j].parent;
     }
     if translation_lacks {
-        shares[joint].translation = (shares[joint].translation * 1.5).min(0.95);
+        fractions[joint].translation = (fractions[joint].translation * 1.5).min(0.95);
     }
 }
