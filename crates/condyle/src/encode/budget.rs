@@ -1,26 +1,31 @@
-//! How joints share out what they may be off by.
+//! How the error budget is split along the hierarchy.
 
 use alloc::vec::Vec;
 
 use super::search::JointFacts;
 
-/// What parts of the budget the place of a joint may be off by, as its own rotation can make up for it in what follows.
+/// Which fractions of its budget a joint may be displaced by: its own rotation can correct that for the
+/// points it carries.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BudgetFractions {
-    /// By what turns above it.
+    /// By the rotations of its ancestors.
     pub(super) place: f64,
-    /// By its own translation.
+    /// By its own translation track.
     pub(super) translation: f64,
-    /// What its points would be off by if it turned with what is above it and made up for nothing. Without it, all of that is left to it:
-    /// but between frames its own curve cannot follow everything that another kind of curve does.
+    /// How far its points may be off if its own rotation corrected nothing. `None` leaves all correction to
+    /// the joint, which works at frames; between frames its curve cannot follow everything that an ancestor's
+    /// kind of curve does.
     pub(super) swing: Option<f64>,
 }
 
-/// How often errors are shared out anew before a joint is given up.
+/// How many times the split is tightened before the fixed splits are tried.
+/// Half and twice: equal bytes.
 pub(super) const MAX_ROUNDS: usize = 20;
 
-/// Shares that grow from the root to the tips, so that each joint has as much for itself, even where it makes up for nothing. The
-/// tips themselves have the whole budget.
+/// Fractions that grow evenly from the root to the leaves: each joint gets the same increment for itself even
+/// where it corrects nothing. The leaves' own points have the whole budget. A fallback for the rare segments
+/// where tightening does not converge: none of the clips measured needs it (half or twice of `MAX_ROUNDS`
+/// gives equal bytes), so its numbers are not tuned.
 pub(super) fn graded_by_depth(joints: &[JointFacts], factor: f64) -> Vec<BudgetFractions> {
     let mut depths: Vec<usize> = Vec::with_capacity(joints.len());
     for joint in joints {
@@ -34,8 +39,10 @@ pub(super) fn graded_by_depth(joints: &[JointFacts], factor: f64) -> Vec<BudgetF
     depths.into_iter().map(fractions_at).collect()
 }
 
-/// Leaves a joint more of its budget: those above it get less to be off by, the farther up the less, as each adds to what those
-/// below it inherit. A translation that no curve serves for gets more.
+/// Gives a failing joint more of its budget by taking from its ancestors, the more the farther up, as every
+/// ancestor adds to the error that its descendants inherit. A translation that no curve met the budget for
+/// gets a larger fraction. A factor of 0.7 for each ancestor instead of 0.85: targets +0.9 %,
+/// defaults +1.2 %; 0.92: +0.1 % and +0.9 %. Half and twice `MIN_FRACTION`: equal bytes.
 pub(super) fn tighten(
     joints: &[JointFacts],
     joint: usize,

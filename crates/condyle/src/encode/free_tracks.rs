@@ -1,4 +1,5 @@
-//! Sets of values: morph weights and named values, three to a track.
+//! Free tracks: morph weights, scalars, vectors and rotations that drive no joint, three components to a
+//! curve.
 
 use alloc::vec::Vec;
 
@@ -14,12 +15,12 @@ use crate::{RawClip, Track};
 /// How much longer the diagonal of a cube is than its edge.
 const SQRT_3: f64 = 1.732_050_807_568_877_2;
 
-/// How many tracks sets have.
+/// How many curves the free tracks take, at most three components each.
 pub(super) fn value_tracks(free_tracks: &[FreeTrack]) -> usize {
     free_tracks.iter().map(|free| set_tracks(free.target, free.width)).sum()
 }
 
-/// The sets of a clip and their tracks.
+/// The free tracks of a clip, and the authored track of each.
 pub(super) fn free_tracks(clip: &RawClip) -> (Vec<FreeTrack>, Vec<&Track>) {
     let tracks = clip.tracks().iter().filter(|t| t.target.joint().is_none());
     tracks
@@ -31,7 +32,7 @@ pub(super) fn free_tracks(clip: &RawClip) -> (Vec<FreeTrack>, Vec<&Track>) {
 }
 
 impl ClipJob<'_> {
-    /// The sets of a segment. Fails with one that no curve serves for.
+    /// Fits the free tracks of a segment. Fails with the number of one that no curve met the budget for.
     pub(super) fn free_curves(
         &self,
         first: usize,
@@ -48,7 +49,7 @@ impl ClipJob<'_> {
         for (at, (free, track)) in self.free_tracks.iter().zip(&self.free_sources).enumerate() {
             if free.target.rotates() {
                 if !authored[at] {
-                    // A rotation is no farther off than its logarithm.
+                    // The error of a rotation is at most that of its logarithm.
                     let mut near = [0.0; 3];
                     let targets: Vec<Vector> = source::rotations(self.clip, track, &seconds)
                         .into_iter()
@@ -71,7 +72,7 @@ impl ClipJob<'_> {
                     };
                     let targets: Vec<Vector> =
                         seconds.iter().map(|&s| core::array::from_fn(|c| value(c, s))).collect();
-                    // Half of the last place of an f32 is the decoder's.
+                    // Half a unit in the last place is reserved for the decoder's f32 rounding.
                     let size = targets.iter().flatten().fold(0.0_f64, |size, v| size.max(v.abs()));
                     let limit = minus_rounding(self.options.value_budget, 1e-7 * size);
                     let found = values(index, &targets, (shapes, curves), limit).ok_or(at)?;
@@ -84,7 +85,8 @@ impl ClipJob<'_> {
     }
 }
 
-/// The cheapest curves for the values of a set, three at a time, each within `limit`.
+/// The cheapest curve for three components, each within `limit`: `Some(None)` if they are zero, `None` if
+/// none passes.
 fn values(
     index: usize,
     targets: &[[f64; 3]],

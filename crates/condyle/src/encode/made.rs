@@ -54,7 +54,8 @@ fn curve(
     Curve { kind, index, degree, intervals, code: code.unwrap_or(0), keys: (0..keys).map(key).collect() }
 }
 
-/// A clip with curves of all kinds and degrees, which no encoder has looked for; and its authored tracks' clip.
+/// A clip with curves of all kinds and degrees, which no encoder has looked for; and its authored tracks'
+/// clip.
 pub(crate) fn made(random: &mut Random, made: Made) -> Vec<u8> {
     let Made { joints, frames, segment_frames, motion, .. } = made;
     let segment_count = frames.div_ceil(segment_frames).max(1);

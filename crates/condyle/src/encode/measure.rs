@@ -1,4 +1,4 @@
-//! What a clip is off by.
+//! Measures the error of an encoded clip.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -20,7 +20,8 @@ pub struct JointError {
     pub point: usize,
 }
 
-/// What a decoded clip is off by: distances in model space, in the skeleton's units; in the portable mode, so that it is the same everywhere.
+/// What a decoded clip is off by: distances in model space, in the skeleton's units; in the portable mode, so
+/// that it is the same everywhere.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Measured {
     /// The greatest of all, at the frames and where they were held between them.
@@ -43,19 +44,20 @@ pub struct Measured {
     pub value_target: Option<Target>,
 }
 
-/// Decodes a clip at all moments where errors are held, and compares.
+/// Decodes a clip at all moments where errors are checked, and compares it with the authored one.
 pub(super) fn measure(job: &ClipJob<'_>, clip: &Clip<'_>) -> Result<Measured, Error> {
     let skeleton = job.skeleton;
     let count = skeleton.joint_count();
     let mut pose = Pose::rest(skeleton);
     let mut measured = Measured { joints: vec![JointError::default(); count], ..Measured::default() };
     let mut at_frames = Counts::new();
-    // Some frames at a time, so that a long clip takes no more memory than a short one.
+    // In chunks, so that the memory does not depend on the length of the clip.
     let chunk = 64.min(MAX_SEGMENT_SAMPLES / (count.max(1) * job.moments)).max(1);
     let mut first = 0;
     loop {
         let frames = (job.frames - first).min(chunk);
-        // What the decoder is asked for is an f32, and a joint that turns fast is elsewhere a rounding later.
+        // The decoder takes f32 seconds: the authored clip is read at the same rounded time, or fast joints
+        // would differ.
         let seconds: Vec<f64> = job.seconds(first, frames).iter().map(|&s| (s as f32).into()).collect();
         let source: Vec<Vec<Transform64>> =
             (0..count).map(|j| source::joint(job.clip, skeleton, j, &job.tracks[j], &seconds)).collect();
@@ -65,17 +67,18 @@ pub(super) fn measure(job: &ClipJob<'_>, clip: &Clip<'_>) -> Result<Measured, Er
         let is_last = first + frames == job.frames;
         for (moment, &at) in seconds.iter().enumerate() {
             if moment == frames * job.moments && !is_last {
-                // The first one of the next chunk.
+                // This moment belongs to the next chunk.
                 break;
             }
-            // What is decided by it is decided everywhere so.
+            // The portable mode, so that decisions by the error, and so the bytes, are the same on every
+            // platform.
             sample_by(Dispatch::current().portable(), clip, skeleton, at as f32, &mut pose)?;
             decoded.clear();
             let mut greatest = 0.0_f64;
             for (j, t) in pose.transforms().enumerate() {
                 let mut local = Transform64::from(t);
                 if is_loose(&local.rotation) {
-                    // A rest pose of another length, which the authored clip has too.
+                    // A rest rotation that is not a unit quaternion, in the authored clip as well.
                     normalize(&mut local.rotation);
                 }
                 let local = Matrix::new(&local);
@@ -118,10 +121,10 @@ pub(super) fn measure(job: &ClipJob<'_>, clip: &Clip<'_>) -> Result<Measured, Er
     Ok(measured)
 }
 
-/// How many errors there are of each size: of any number of them in the same room, to half a percent.
+/// A histogram of errors in constant memory, with bins half a percent wide.
 struct Counts(Vec<u64>);
 
-/// Bits of an f32 that are not told apart.
+/// Low bits of an f32 that share a bin: 2^-8 of a value, the half percent that the documentation states.
 const DROPPED_BITS: u32 = 15;
 
 impl Counts {
@@ -130,11 +133,11 @@ impl Counts {
     }
 
     fn add(&mut self, error: f32) {
-        // Without a sign, floats are in the order of their bits.
+        // The bits of non-negative floats are in the order of their values.
         self.0[(error.abs().to_bits() >> DROPPED_BITS) as usize] += 1;
     }
 
-    /// What so many of 100 are not above.
+    /// A percentile: the upper end of its bin.
     fn percentile(&self, percent: u64) -> f32 {
         let total: u64 = self.0.iter().sum();
         let mut left = (total * percent).div_ceil(100);
@@ -147,7 +150,7 @@ impl Counts {
     }
 }
 
-/// How the character as a whole is moved, decoded and as taken out of the clip.
+/// The root motion, decoded and as extracted.
 fn motion(job: &ClipJob<'_>, clip: &Clip<'_>, seconds: f64) -> (Matrix, Matrix) {
     let matrix =
         |Rigid { rotation, translation }| Matrix { linear: quats::rows(rotation), origin: translation };

@@ -1,4 +1,4 @@
-//! What each joint has to bring to its place.
+//! The points that each joint has to bring to their places.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -8,20 +8,22 @@ use super::search::{STATIC_THRESHOLD, SegmentJob};
 use crate::Transform64;
 use crate::decompose::dot;
 
-/// At most that many points of each joint that hangs on another one and does not move against it.
+/// The most points that a static joint passes to its parent: the outermost in that many directions.
+/// Six, along the axes alone: targets equal, defaults +0.2 %; 26: targets less than 0.1 % smaller.
 const MAX_CARRIED_POINTS: usize = 14;
-/// What part of their limits these have, as others that lie between them are not looked at.
+/// Points that are passed on get this fraction of their limits, as the points between them are not checked.
+/// 0.94: targets +0.7 %, defaults +0.6 %; 1: +0.4 % and +0.9 %.
 const CARRIED_LIMIT: f64 = 0.97;
 
-/// A point that a rotation has to bring to its place.
+/// A point in the joint's own space, and how far it may be from its place in model space.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Point {
     pub(super) local: Vector,
     pub(super) limit: f64,
 }
 
-/// What each joint has to bring to its place: its own points, those of joints that hang on it and do not move, and where joints begin
-/// that do. Also which joints do not move, so that those above them keep them in their places.
+/// The points of each joint: its own shell, the outermost points of its static children, and the origins of
+/// children that move. Also which joints are static: their parents place their points.
 pub(super) fn points_to_place(job: &SegmentJob<'_>, model: &[Vec<Matrix>]) -> (Vec<Vec<Point>>, Vec<bool>) {
     let joints = job.joints;
     let mut static_joints = vec![false; joints.len()];
@@ -66,7 +68,7 @@ pub(super) fn points_to_place(job: &SegmentJob<'_>, model: &[Vec<Matrix>]) -> (V
     (points, static_joints)
 }
 
-/// Keeps the outermost points of many.
+/// Keeps the outermost of many points.
 fn outermost(points: &mut Vec<Point>) {
     if points.len() <= MAX_CARRIED_POINTS {
         return;
@@ -82,7 +84,7 @@ fn outermost(points: &mut Vec<Point>) {
             }),
             _ => core::array::from_fn(|c| if (direction - 6) >> c & 1 == 0 { 1.0 } else { -1.0 }),
         };
-        // Those that may be off by less count as farther out.
+        // Points with tighter limits count as farther out.
         let far = |at: usize| dot(points[at].local, d) / points[at].limit;
         let best = (0..points.len()).fold(0, |best, at| if far(at) > far(best) { at } else { best });
         if !kept.contains(&best) {
@@ -93,7 +95,7 @@ fn outermost(points: &mut Vec<Point>) {
     *points = kept.into_iter().map(|at| points[at]).collect();
 }
 
-/// How far the outermost point is from the joint, in the model's units.
+/// The distance of the outermost point from the joint, in model space.
 pub(super) fn reach(points: &[Point], model: &Matrix) -> f64 {
     points.iter().map(|point| length(apply(&model.linear, point.local))).fold(0.0, f64::max)
 }

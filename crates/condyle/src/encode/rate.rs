@@ -1,23 +1,25 @@
-//! How many frames a second a clip was authored with.
+//! The frame rate that a clip was authored at.
 
 use alloc::vec::Vec;
 
 use crate::{RawClip, Track};
 
-/// Rates that keys were probably made at, where their times are rounded.
+/// Usual authoring rates, tried first: from rounded key times alone the rate would come out slightly off.
 const COMMON_RATES: [f32; 12] = [24.0, 25.0, 30.0, 48.0, 50.0, 60.0, 90.0, 100.0, 120.0, 144.0, 200.0, 240.0];
-/// How far from a frame a key may be, in frames.
+/// How far a key may be from a frame and count as on it, in frames: it accepts times rounded to a millisecond
+/// up to 40 Hz.
 const FRAME_TOLERANCE: f64 = 0.02;
-/// What a clip without a rate of its own is looked at with.
+/// The rate of a clip whose keys fit none.
 const DEFAULT_RATE: f32 = 60.0;
-/// Faster keys are no frames.
+/// Keys closer than this are not taken as frames.
 const MAX_RATE: f32 = 1000.0;
-/// Slower ones are looked at with a multiple of their own.
+/// Slower clips are sampled at a multiple of their own rate.
 const MIN_RATE: f32 = 24.0;
 
-/// The rate at which all keys of a clip fall on frames: a usual one, or that of the closest two keys, up to 1000; 60 if there is none.
+/// The rate at which all keys of a clip fall on frames: a usual one, or that of the closest two keys, up to
+/// 1000; 60 if there is none.
 pub(super) fn of(clip: &RawClip) -> f32 {
-    // What moves joints, if anything does: other values are seldom made with the same keys.
+    // Joint tracks decide if there are any: other tracks are often keyed differently.
     let moves = |track: &&Track| track.target.joint().is_some();
     let moving: Vec<&Track> = clip.tracks().iter().filter(moves).collect();
     let tracks: Vec<&Track> = if moving.is_empty() { clip.tracks().iter().collect() } else { moving };
@@ -43,7 +45,7 @@ pub(super) fn is_on_frames(clip: &RawClip, track: &Track, rate: f32) -> bool {
     clip.timelines()[track.timeline].iter().all(|&time| {
         let frame = (f64::from(time) - f64::from(clip.start())) * f64::from(rate);
         let nearest = ((frame + 0.5) as i64) as f64;
-        // Times are rounded to f32, and late ones more.
+        // f32 times are coarser the later they are.
         (frame - nearest).abs() < FRAME_TOLERANCE + f64::from(time.abs()) * 1e-7 * f64::from(rate)
     })
 }

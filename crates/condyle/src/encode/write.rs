@@ -10,21 +10,21 @@ use crate::clip::layout::{
 use crate::clip::spline::Degree;
 use crate::{Error, Event, RawClip, Target, Track};
 
-/// About how many bytes a curve takes besides its keys: index, step, widths and offsets.
+/// About how many bytes the record of a curve takes besides its keys: index, step, widths and offsets.
 pub(super) const RECORD: usize = 11;
 
-/// What a clip drives beside joints.
+/// A scalar, vector or rotation track, or the morph weights of a node: a track that drives no joint.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FreeTrack {
     pub(super) target: Target,
     pub(super) width: usize,
 }
 
-/// All that is written.
+/// Everything that is written.
 pub(super) struct Parts<'a> {
     pub(super) header: Header,
     pub(super) free_tracks: &'a [FreeTrack],
-    /// Tracks as authored; for a set, its place among them.
+    /// Tracks kept as authored; for a free track also its index.
     pub(super) authored: &'a [(&'a Track, usize)],
     pub(super) events: &'a [Event],
     pub(super) segments: &'a [Curves],
@@ -34,7 +34,7 @@ pub(super) struct Parts<'a> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Curves {
     pub(super) curves: Vec<Curve>,
-    /// Whether rotations go from key to key by nlerp.
+    /// Whether linear rotation tracks interpolate by nlerp.
     pub(super) nlerp: bool,
 }
 
@@ -74,7 +74,7 @@ pub(super) fn write(clip: &RawClip, parts: &Parts<'_>) -> Result<Vec<u8>, Error>
         put(&mut out, header.segments() + 4 * at, &place.to_le_bytes());
         least = least.max(segment(curves, header.index_bytes(), &mut out)?);
     }
-    // Windows may begin near the end, and must not reach beyond it.
+    // The decoder reads fixed-size windows, which must not reach beyond the end.
     out.resize(out.len().max(least), 0);
     head(parts, &mut out)?;
     Ok(out)
@@ -119,7 +119,7 @@ fn head(parts: &Parts<'_>, out: &mut [u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// What an authored track drives, as the format says it.
+/// What an authored track drives, in the codes of the format.
 fn authored_target(track: &Track, free_index: usize) -> (Kind, usize) {
     match track.target {
         Target::Rotation(j) => (Kind::Rotation, j.into()),
@@ -129,7 +129,7 @@ fn authored_target(track: &Track, free_index: usize) -> (Kind, usize) {
     }
 }
 
-/// A track as it was authored: its times, then its values.
+/// Writes a track as authored: its times, then its values.
 fn authored_track(
     clip: &RawClip,
     track: &Track,
@@ -150,15 +150,15 @@ fn authored_track(
     }
 }
 
-/// Bytes that a signed number takes.
+/// The bytes that a signed number takes.
 fn signed_bytes(number: i32) -> usize {
     let bits = u32::BITS - (number ^ (number >> 31)).leading_zeros() + 1;
     bits.div_ceil(8) as usize
 }
 
-/// Writes a segment, and says how long the clip must be for its windows.
+/// Writes a segment. Returns the least length of the clip for which no decoder window reaches beyond the end.
 fn segment(Curves { curves, nlerp }: &Curves, index_bytes: usize, out: &mut Vec<u8>) -> Result<usize, Error> {
-    // Kind by kind, as they are decoded; then by what makes a class, then by index.
+    // In decoding order: by kind, then by class, then by index.
     let mut order: Vec<&Curve> = curves.iter().collect();
     order.sort_by_key(|c| {
         (c.kind, c.degree != Degree::Constant, c.degree == Degree::Linear, c.intervals, c.index)
@@ -225,7 +225,7 @@ fn segment(Curves { curves, nlerp }: &Curves, index_bytes: usize, out: &mut Vec<
     Ok(least.max(out.len()))
 }
 
-/// One key of each curve, one beside the other.
+/// One row: the same key of each curve of a class, packed bit by bit.
 fn row(curves: &[&Curve], ranges: &[([i32; 3], [u32; 3])], key: usize, out: &mut Vec<u8>) {
     let (mut word, mut filled) = (0_u64, 0);
     for (curve, (least, bits)) in curves.iter().zip(ranges) {
