@@ -129,7 +129,11 @@ fn one(place: usize, step: &Step, must_run: &impl Fn(&str) -> bool) -> Row {
         other => other,
     };
     let (name, line) = (step.name.clone(), describe(&outcome, start.elapsed()));
-    let log = if matches!(outcome, Err(Stop::Failed(_))) { format!("\n{log}== end of {name}") } else { String::new() };
+    let log = if matches!(outcome, Err(Stop::Failed(_))) {
+        format!("\n{log}== end of {name}")
+    } else {
+        String::new()
+    };
     // In one piece: the other thread prints too.
     println!("== {name} … {line}{log}");
     std::io::stdout().flush().ok();

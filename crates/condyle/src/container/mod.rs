@@ -1,8 +1,9 @@
-//! Models with their meshes and clips in one file, `.condyle`: little-endian, the same bytes wherever it lies in memory.
-//! `docs/format.md` describes every byte of it.
+//! Models with their meshes and clips in one file, `.condyle`: little-endian, the same bytes wherever it lies
+//! in memory. `docs/format.md` describes every byte of it.
 //!
-//! A file is a header, a table of entries with their names, and the entries' bytes. [`Container`] borrows a whole file,
-//! [`ContainerReader`] knows the table alone and is handed one entry at a time. Neither reads anything itself.
+//! A file is a header, a table of entries with their names, and the entries' bytes. [`Container`] borrows a
+//! whole file, [`ContainerReader`] knows the table alone and is handed one entry at a time. Neither reads
+//! anything itself.
 
 mod models;
 mod table;
@@ -67,13 +68,13 @@ pub struct ContainerReader<'a> {
 }
 
 impl<'a> ContainerReader<'a> {
-    /// How many bytes from the beginning of a file its table takes, as far as `prefix` tells: where that is more than
-    /// `prefix` has, ask again with so many. Twice is enough. The number is what the file says: compare it with the
-    /// file's length before making room.
+    /// How many bytes from the beginning of a file its table takes, as far as `prefix` tells: where that is
+    /// more than `prefix` has, ask again with so many. Twice is enough. The number is what the file says:
+    /// compare it with the file's length before making room.
     ///
     /// # Errors
-    /// [`Error::Magic`], [`Error::Version`] for bytes that are no container or one of a newer major version, and
-    /// [`Error::TooMany`] where this machine cannot count so many bytes.
+    /// [`Error::Magic`], [`Error::Version`] for bytes that are no container or one of a newer major version,
+    /// and [`Error::TooMany`] where this machine cannot count so many bytes.
     pub fn needed(prefix: &[u8]) -> Result<usize, Error> {
         if !prefix.iter().zip(&MAGIC).all(|(found, wanted)| found == wanted) {
             return Err(Error::Magic { what: WHAT });
@@ -94,11 +95,12 @@ impl<'a> ContainerReader<'a> {
         })
     }
 
-    /// Checks the header and the table, which `prefix` must hold; what comes behind is not looked at.
+    /// Checks the header and the table, which `prefix` must hold; bytes after the table are ignored.
     ///
     /// # Errors
-    /// As [`Self::needed`]; [`Error::Truncated`] if the table is longer than `prefix`; [`Error::Checksum`] if it is
-    /// damaged; [`Error::NotText`], [`Error::Index`], [`Error::Value`] for a name, a model or a range that cannot be.
+    /// As [`Self::needed`]; [`Error::Truncated`] if the table is longer than `prefix`; [`Error::Checksum`] if
+    /// it is damaged; [`Error::NotText`], [`Error::Index`], [`Error::Value`] for a name, a model or a range
+    /// that cannot be.
     pub fn from_prefix(prefix: &'a [u8]) -> Result<Self, Error> {
         let needed = Self::needed(prefix)?;
         let truncated = Error::Truncated { what: "the table of a container", found: prefix.len(), needed };
@@ -122,7 +124,7 @@ impl<'a> ContainerReader<'a> {
         Ok(it)
     }
 
-    /// Names follow each other, ranges too with gaps between them: one pass finds all that is wrong.
+    /// Names are contiguous and ranges ascend, possibly with gaps: a single pass checks both.
     fn check_entries(&self, table: u64) -> Result<(), Error> {
         let (mut name, mut end) = (0, table);
         for (at, entry) in self.entries.iter().enumerate() {
@@ -231,10 +233,11 @@ impl<'a> ContainerReader<'a> {
         self.entries().filter(move |entry| entry.kind == kind && entry.model == Some(model))
     }
 
-    /// The bytes of an entry of any kind, once they have been found to be those that were written.
+    /// The bytes of an entry of any kind, after their checksum was compared.
     ///
     /// # Errors
-    /// [`Error::Index`] if there is no such entry, [`Error::Length`] or [`Error::Checksum`] if these are not its bytes.
+    /// [`Error::Index`] if there is no such entry, [`Error::Length`] or [`Error::Checksum`] if these are not
+    /// its bytes.
     pub fn data<'d>(&self, index: usize, data: &'d [u8]) -> Result<&'d [u8], Error> {
         let entry = self.entry(index)?;
         if data.len() as u64 != entry.length {
@@ -267,8 +270,8 @@ impl<'a> ContainerReader<'a> {
     /// The skeleton that an entry holds, `data` being its bytes.
     ///
     /// # Errors
-    /// As [`Self::data`]; [`Error::Value`] if it is no skeleton; what [`Skeleton::new`] refuses, and [`Error::Truncated`],
-    /// [`Error::Length`], [`Error::NotText`] for bytes that are none.
+    /// As [`Self::data`]; [`Error::Value`] if it is no skeleton; what [`Skeleton::new`] refuses, and
+    /// [`Error::Truncated`], [`Error::Length`], [`Error::NotText`] for bytes that are none.
     pub fn skeleton(&self, index: usize, data: &[u8]) -> Result<Skeleton, Error> {
         models::read_skeleton(self.data_of(EntryKind::Skeleton, index, data)?)
     }
@@ -284,8 +287,8 @@ impl<'a> ContainerReader<'a> {
 
 /// A whole container, borrowed: a file that was read or mapped into memory.
 ///
-/// The table is checked at once, each entry when it is asked for. It derefs to a [`ContainerReader`] for all that the
-/// table tells.
+/// The table is checked at once, each entry when it is asked for. It derefs to a [`ContainerReader`] for all
+/// that the table tells.
 ///
 /// ```
 /// use condyle::{Container, ContainerWriter, EntryKind, Joint, Skeleton, Transform};
@@ -323,8 +326,8 @@ impl<'a> Container<'a> {
     /// Checks the header and the table of a file.
     ///
     /// # Errors
-    /// As [`ContainerReader::from_prefix`]; [`Error::Truncated`] or [`Error::Length`] if the file is shorter or longer
-    /// than it says.
+    /// As [`ContainerReader::from_prefix`]; [`Error::Truncated`] or [`Error::Length`] if the file is shorter
+    /// or longer than it says.
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, Error> {
         let reader = ContainerReader::from_prefix(bytes)?;
         let found = bytes.len();
@@ -344,7 +347,7 @@ impl<'a> Container<'a> {
         self.bytes
     }
 
-    /// The bytes of an entry as they are. Empty where there is no such entry: what comes next says so.
+    /// The unchecked bytes of an entry. Empty if there is no such entry: the caller's check then reports it.
     fn range(&self, index: usize) -> &'a [u8] {
         let range = self.reader.entry(index).ok().and_then(|entry| {
             // No more than the file's length, which is that of `bytes`.

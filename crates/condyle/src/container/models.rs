@@ -76,7 +76,7 @@ fn check_joints(what: &'static str, joints: &[u16], count: usize) -> Result<(), 
     }
 }
 
-/// A length as the file holds it.
+/// A length as the file stores it, in 32 bits.
 fn count(what: &'static str, found: usize) -> Result<u32, Error> {
     u32::try_from(found).map_err(|_| Error::TooMany { what, found, limit: u32::MAX as usize })
 }
@@ -131,7 +131,7 @@ pub(super) fn read_skeleton(data: &[u8]) -> Result<Skeleton, Error> {
     Ok(skeleton)
 }
 
-/// Bits of a morph target's first number. That of a mesh has all but the first: there always are positions.
+/// Flag bits in the first word of a mesh or morph target. A mesh has no flag for positions: it always has them.
 const POSITIONS: u32 = 1;
 const NORMALS: u32 = 2;
 const TANGENTS: u32 = 4;
@@ -227,7 +227,7 @@ pub(super) fn read_mesh(data: &[u8], skeleton: &Skeleton) -> Result<PlacedMesh, 
     };
     let influences = read_influences(&mut source, vertices, influences)?;
     let indices = source.u32s("indices", indices)?.collect();
-    // As many as there are weights, which have been read.
+    // Bounded by the number of weights, which have been read.
     let mut morph_targets = Vec::with_capacity(targets);
     for at in 0..targets {
         let [flags] = source.words("morph targets")?;

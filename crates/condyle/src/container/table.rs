@@ -10,7 +10,7 @@ pub(super) const MINOR: u16 = 0;
 pub(super) const HEADER: usize = 32;
 pub(super) const ENTRY: usize = 40;
 pub(super) const CHECKSUM: usize = 8;
-/// What the names are padded to, and what each entry's bytes begin at a multiple of.
+/// Alignment of each entry's bytes in the file, and of the end of the names.
 pub(super) const WORD: usize = 8;
 pub(super) const ALIGNMENT: usize = 16;
 /// Stands for no model.
@@ -28,7 +28,7 @@ pub enum EntryKind {
     Clip,
     /// The document that a model was made from, without its animations, as a `.glb`.
     Document,
-    /// Something that this version knows nothing of: its bytes can be had as they are.
+    /// A kind unknown to this version: its bytes are available as they are.
     Unknown(u32),
 }
 
@@ -56,7 +56,7 @@ impl From<EntryKind> for u32 {
     }
 }
 
-/// The numbers of a line of the table.
+/// One record of the table, as stored.
 pub(super) struct Raw {
     pub(super) kind: u32,
     pub(super) model: u32,

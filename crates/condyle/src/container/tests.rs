@@ -256,10 +256,10 @@ fn tables_that_cannot_be_are_refused_with_the_place() {
     assert_eq!(with32(3, 8, 9999), value("ends of names", 3, 9999, place));
     // Inside of the character that stands for the fox.
     assert_eq!(with32(0, 8, 8), Err(Error::NotText { what: "the names of a container", at: 0 }));
-    let behind = "a place behind the table and the entry that precedes it";
+    let expected = "a place behind the table and the entry that precedes it";
     assert_eq!(with64(1, 16, stored(1, 16) + 8), value("offsets", 1, stored(1, 16) + 8, "a multiple of 16"));
-    assert_eq!(with64(0, 16, 0), value("offsets", 0, 0, behind));
-    assert_eq!(with64(3, 16, stored(2, 16)), value("offsets", 3, stored(2, 16), behind));
+    assert_eq!(with64(0, 16, 0), value("offsets", 0, 0, expected));
+    assert_eq!(with64(3, 16, stored(2, 16)), value("offsets", 3, stored(2, 16), expected));
     let most = u64::MAX - 15;
     let fits = "no more than the file holds";
     assert_eq!(with64(3, 16, most), value("lengths", 3, stored(3, 24), fits));
@@ -267,7 +267,7 @@ fn tables_that_cannot_be_are_refused_with_the_place() {
     assert_eq!(with64(11, 24, u64::MAX), value("lengths", 11, u64::MAX, fits));
     // An entry that grows over the next one.
     let next = stored(3, 16);
-    assert_eq!(with64(2, 24, stored(2, 24) + 16), value("offsets", 3, next, behind));
+    assert_eq!(with64(2, 24, stored(2, 24) + 16), value("offsets", 3, next, expected));
     // A length in the header that ends inside of the table.
     let mut empty = ContainerWriter::default().finish();
     empty[24..32].copy_from_slice(&39_u64.to_le_bytes());
@@ -388,7 +388,7 @@ fn meshes_that_cannot_be_are_refused() {
     );
     let what = "joints of a skin";
     assert_eq!(with(skinned, 48, 9), Err(Error::Index { what, at: 0, found: 9, count: 3 }));
-    // Behind 3 joints and their matrices, 3 weights and 11 vertices stand the ends of the rows.
+    // The ends of the rows follow 3 joints and their matrices, 3 weights and 11 vertices.
     let ends = 48 + 8 + 3 * 48 + 12 + 11 * (12 + 12 + 16);
     assert!(matches!(
         with(skinned, ends, 44),
@@ -434,7 +434,7 @@ fn what_would_not_be_read_is_not_written() {
     ] {
         assert_eq!(writer.add(EntryKind::Clip, "", Some(model), &[]), Err(refused));
     }
-    // None of these left anything behind.
+    // None of these changed the writer.
     assert_eq!(Container::from_bytes(&writer.finish()).map(|c| c.entry_count()), Ok(2));
 }
 

@@ -1,4 +1,4 @@
-//! Vectors and matrices in f64, by plain arithmetic: the same bits on every platform.
+//! Vectors and matrices in f64, with the same bits on every platform.
 
 use crate::math::Transform64;
 use crate::math::quats::{self, Quat64, conjugate, product};
@@ -19,13 +19,14 @@ pub(super) fn length(a: Vector) -> f64 {
     sqrt_f64(dot(a, a))
 }
 
-/// The logarithm of `q` or of `-q`, whichever of all is nearest to `near`: so it runs on where a joint turns round and round.
+/// Of all logarithms of the rotation `q`, the nearest to `near`: continuous where a joint turns through whole
+/// revolutions.
 pub(super) fn log_near(q: Quat64, near: Vector) -> Vector {
     use core::f64::consts::PI;
     let v = [q[0], q[1], q[2]];
     let sine = length(v);
     if sine < 1e-12 {
-        // Whole turns have any axis: that of the neighbour.
+        // A whole turn has no axis of its own: use the neighbour's.
         let turned = length(near);
         let turns = ((turned / PI + 0.5) as i64) as f64;
         return if turned > 0.0 { near.map(|n| n * (turns * PI / turned)) } else { [0.0; 3] };
@@ -41,7 +42,7 @@ pub(super) fn apply(rows: &[Vector; 3], v: Vector) -> Vector {
     [dot(rows[0], v), dot(rows[1], v), dot(rows[2], v)]
 }
 
-/// What `m · x = b` is solved by; zeros where there is nothing to solve.
+/// Solves `m · x = b`; zeros for a singular matrix.
 pub(super) fn solve(m: &[Vector; 3], b: Vector) -> Vector {
     let column = |k: usize| [m[0][k], m[1][k], m[2][k]];
     let (x, y, z) = (column(0), column(1), column(2));
@@ -53,7 +54,7 @@ pub(super) fn solve(m: &[Vector; 3], b: Vector) -> Vector {
     [dot(b, yz) / volume, dot(x, cross(b, z)) / volume, dot(x, cross(y, b)) / volume]
 }
 
-/// The angle between two rotations, roughly, and at least as large where it is small.
+/// The angle between two rotations, by its sine: good for small angles.
 pub(super) fn turned(a: Quat64, b: Quat64) -> f64 {
     let [x, y, z, _] = product(conjugate(a), b);
     2.0 * length([x, y, z])
@@ -80,7 +81,7 @@ impl Matrix {
         add(apply(&self.linear, v), self.origin)
     }
 
-    /// Where `point` comes from.
+    /// The inverse: what [`Self::point`] takes to `point`.
     pub(super) fn back(&self, point: Vector) -> Vector {
         solve(&self.linear, subtract(point, self.origin))
     }
@@ -92,7 +93,7 @@ impl Matrix {
         Self { linear, origin: self.point(b.origin) }
     }
 
-    /// The most that it makes of a length, roughly: that of its longest column.
+    /// About how much it stretches lengths at most: its longest column.
     pub(super) fn reach(&self) -> f64 {
         let column = |k: usize| length([self.linear[0][k], self.linear[1][k], self.linear[2][k]]);
         column(0).max(column(1)).max(column(2))

@@ -1,4 +1,4 @@
-//! The curve with evenly spaced keys that comes nearest to a row of numbers, by least squares.
+//! Least-squares fit of a curve with evenly spaced keys.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -6,22 +6,22 @@ use alloc::vec::Vec;
 use crate::clip::spline::{Degree, Taps};
 use crate::math::scalar::sqrt_f64;
 
-/// How many diagonals the matrix of a fit has beside the main one.
+/// Bandwidth of the normal equations: a cubic B-spline overlaps three neighbours on each side.
 const BAND: usize = 3;
 
-/// A kind of curve over a segment: what of it depends on nothing but its shape.
+/// A kind of curve over a segment, with everything that depends only on its degree and number of keys.
 #[derive(Debug, Clone)]
 pub(super) struct Shape {
     pub(super) degree: Degree,
     pub(super) intervals: usize,
-    /// For each moment where the error is measured.
+    /// Which keys each moment is made of, and their weights.
     taps: Vec<Taps>,
-    /// The lower triangle of the normal equations' Cholesky factor, and the diagonal inverted.
+    /// The banded Cholesky factor of the normal equations, with its diagonal inverted.
     factor: Vec<[f64; BAND + 1]>,
 }
 
 impl Shape {
-    /// `moments` of them, evenly spaced over the segment.
+    /// A shape fitted at `moments` evenly spaced moments of the segment.
     pub(super) fn new(degree: Degree, intervals: usize, moments: usize) -> Self {
         let last = (moments - 1).max(1) as f64;
         let at = |moment: usize| Taps::at(degree, intervals, moment as f64 / last);
@@ -54,7 +54,7 @@ impl Shape {
         self.intervals + 1
     }
 
-    /// The keys that come nearest to `values`, one per moment.
+    /// The least-squares keys for `values`, one value per moment.
     pub(super) fn solve(&self, values: &[[f64; 3]], keys: &mut Vec<[f64; 3]>) {
         keys.clear();
         keys.resize(self.key_count(), [0.0; 3]);
@@ -95,7 +95,7 @@ impl Shape {
         sum
     }
 
-    /// The interval of a moment, and how far into it.
+    /// The interval that contains a moment, and the fraction of it that has passed.
     pub(super) fn interval(&self, moment: usize) -> (usize, f64) {
         let taps = &self.taps[moment];
         (taps.first, taps.weights[1])

@@ -1,4 +1,4 @@
-//! The smallest convex body around a few points.
+//! The convex hull of a few points.
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
@@ -6,14 +6,15 @@ use core::cmp::Ordering;
 use super::algebra::{Vector, add, length, subtract};
 use crate::math::vectors::{cross, dot};
 
-/// How thin a body is taken to be that has no thickness, for its size.
-const THIN: f64 = 1e-3;
+/// Half of the thickness that a flat hull is given, as a fraction of its size, so that it has faces to
+/// measure by. Half and twice: equal bytes.
+const MIN_THICKNESS: f64 = 1e-3;
 
-/// A convex body by its faces.
+/// A convex hull, as its faces.
 #[derive(Debug, Clone)]
 pub(super) struct Hull {
     middle: Vector,
-    /// The normal of each face, divided by how far the face is from the middle.
+    /// The outward normal of each face, divided by the distance of the face from the middle.
     faces: Vec<Vector>,
 }
 
@@ -23,22 +24,22 @@ pub(super) fn middle(points: impl Iterator<Item = Vector>) -> Vector {
     sum.map(|v| v / f64::max(count, 1.0))
 }
 
-/// In an order, each once.
+/// Sorts and removes duplicates.
 fn sort(vectors: &mut Vec<Vector>) {
     vectors.sort_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
     vectors.dedup();
 }
 
 impl Hull {
-    /// By trial of all triples: for some tens of points, wherever they are.
+    /// By testing all triples of points: meant for some tens of points, in any position.
     pub(super) fn around(points: &[Vector]) -> Self {
         let middle = middle(points.iter().copied());
         let mut points: Vec<Vector> = points.iter().map(|&point| subtract(point, middle)).collect();
         sort(&mut points);
         let size = points.iter().map(|&point| length(point)).fold(0.0, f64::max);
-        // Points in one plane, on one line or in one place have a body around them too.
+        // Coplanar, collinear and coincident points get a little thickness.
         for axis in 0..3 {
-            for thin in [THIN * size, -THIN * size] {
+            for thin in [MIN_THICKNESS * size, -MIN_THICKNESS * size] {
                 let mut point = [0.0; 3];
                 point[axis] = thin;
                 points.push(point);
@@ -71,7 +72,8 @@ impl Hull {
         Self { middle, faces }
     }
 
-    /// How many times as far from the middle a point is as the body reaches there: at most 1 for what is in it.
+    /// The factor by which the hull must be scaled about its middle to reach a point: at most 1 for points
+    /// inside.
     pub(super) fn times(&self, point: Vector) -> f64 {
         let out = subtract(point, self.middle);
         self.faces.iter().map(|&face| dot(face, out)).fold(0.0, f64::max)
@@ -121,13 +123,13 @@ mod tests {
                 .collect();
             let hull = Hull::around(&points);
             for _ in 0..20 {
-                let shares: Vec<f64> =
+                let weights: Vec<f64> =
                     points.iter().map(|_| f64::from(random.range(0.0, 1.0)).powi(4)).collect();
-                let sum: f64 = shares.iter().sum();
+                let sum: f64 = weights.iter().sum();
                 let mean = points
                     .iter()
-                    .zip(&shares)
-                    .fold([0.0; 3], |mean, (point, share)| add(mean, point.map(|v| v * share / sum)));
+                    .zip(&weights)
+                    .fold([0.0; 3], |mean, (point, weight)| add(mean, point.map(|v| v * weight / sum)));
                 assert!(hull.times(mean) <= 1.0 + 1e-6, "{points:?}: {mean:?}: {}", hull.times(mean));
             }
             let farthest = points.iter().map(|&point| hull.times(point)).fold(0.0, f64::max);

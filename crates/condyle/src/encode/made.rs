@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 use std::string::ToString;
 
 use super::curve::Curve;
-use super::sets::value_tracks;
-use super::write::{self, Curves, Parts, Set};
+use super::free_tracks::value_tracks;
+use super::write::{self, Curves, FreeTrack, Parts};
 use crate::clip::layout::{Header, JOINT_BITS, Kind, MOTION, WIDE, step};
 use crate::clip::spline::Degree;
 use crate::clip::{Target, Track};
@@ -55,7 +55,8 @@ fn curve(
     Curve { kind, index, degree, intervals, code: code.unwrap_or(0), keys: (0..keys).map(key).collect() }
 }
 
-/// A clip with curves of all kinds and degrees, which no encoder has looked for; and its authored tracks' clip.
+/// A clip with curves of all kinds and degrees, which no encoder has looked for; and its authored tracks'
+/// clip.
 pub(crate) fn made(random: &mut Random, made: Made) -> Vec<u8> {
     let Made { joints, frames, segment_frames, motion, .. } = made;
     let segment_count = frames.div_ceil(segment_frames).max(1);
@@ -64,17 +65,17 @@ pub(crate) fn made(random: &mut Random, made: Made) -> Vec<u8> {
         (_, 0) => Target::Weights(at as u32),
         _ => Target::Value(at as u32),
     };
-    let sets: Vec<Set> =
-        made.sets.iter().enumerate().map(|(at, &width)| Set { target: target(at), width }).collect();
-    let value_tracks = value_tracks(&sets);
+    let free_tracks: Vec<FreeTrack> =
+        made.sets.iter().enumerate().map(|(at, &width)| FreeTrack { target: target(at), width }).collect();
+    let value_tracks = value_tracks(&free_tracks);
     let mut segments = Vec::new();
     for at in 0..segment_count {
         let own = (frames - at * segment_frames).min(segment_frames);
         let mut curves = Vec::new();
-        let shape = |random: &mut Random, straight: bool| match random.below(6) {
+        let shape = |random: &mut Random, nlerp: bool| match random.below(6) {
             _ if own == 0 => (Degree::Constant, 0),
             0 => (Degree::Constant, 0),
-            1 | 2 if straight => (Degree::Linear, own),
+            1 | 2 if nlerp => (Degree::Linear, own),
             pick => (Degree::Cubic, [1, 2, 3, own, own.div_ceil(2), 2 * own][pick]),
         };
         for joint in 0..joints + usize::from(motion) {
@@ -101,14 +102,14 @@ pub(crate) fn made(random: &mut Random, made: Made) -> Vec<u8> {
         segments.push(curves);
     }
     let authored = random.clip(joints, 6);
-    let mut exact: Vec<(&Track, usize)> = Vec::new();
+    let mut kept: Vec<(&Track, usize)> = Vec::new();
     if made.authored {
         let is_joints = |t: &&Track| !matches!(t.target, Target::Weights(_));
-        exact.extend(authored.tracks().iter().filter(is_joints).map(|t| (t, 0)));
+        kept.extend(authored.tracks().iter().filter(is_joints).map(|t| (t, 0)));
         let weights = authored.tracks().iter().find(|t| matches!(t.target, Target::Weights(_)));
         let wide = made.sets.iter().position(|&width| width == 5);
-        exact.extend(weights.zip(wide));
-        exact.retain(|_| random.below(2) == 0);
+        kept.extend(weights.zip(wide));
+        kept.retain(|_| random.below(2) == 0);
     }
     let count = random.below(4);
     let events: Vec<Event> = (0..count)
@@ -128,14 +129,15 @@ pub(crate) fn made(random: &mut Random, made: Made) -> Vec<u8> {
         start,
         end: if frames == 0 { start } else { start + random.range(1.0, 5.0) },
         budget: 1e-3,
-        set_count: sets.len(),
+        set_count: free_tracks.len(),
         event_count: events.len(),
-        exact_count: exact.len(),
+        exact_count: kept.len(),
     };
     let segments: Vec<Curves> = segments
         .into_iter()
-        .map(|curves| Curves { curves, straight: !motion && random.below(2) == 0 })
+        .map(|curves| Curves { curves, nlerp: !motion && random.below(2) == 0 })
         .collect();
-    let parts = Parts { header, sets: &sets, exact: &exact, events: &events, segments: &segments };
+    let parts =
+        Parts { header, free_tracks: &free_tracks, authored: &kept, events: &events, segments: &segments };
     write::write(&authored, &parts).expect("a clip of moderate size")
 }

@@ -1,11 +1,11 @@
-//! What a clip is off by.
+//! Measures the error of an encoded clip.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use super::algebra::{Matrix, length, subtract};
 use super::options::{JointError, Measured};
-use super::task::{Job, SEGMENT_PLACES};
+use super::task::{ClipJob, MAX_SEGMENT_SAMPLES};
 use super::{search, source};
 use crate::clip::Clip;
 use crate::error::Error;
@@ -16,19 +16,20 @@ use crate::pose::Pose;
 use crate::sample::{sample_by, sample_sets};
 use crate::simd::Dispatch;
 
-/// Decodes a clip at all moments where errors are held, and compares.
-pub(super) fn measure(job: &Job<'_>, clip: &Clip<'_>) -> Result<Measured, Error> {
+/// Decodes a clip at all moments where errors are checked, and compares it with the authored one.
+pub(super) fn measure(job: &ClipJob<'_>, clip: &Clip<'_>) -> Result<Measured, Error> {
     let skeleton = job.skeleton;
     let count = skeleton.joint_count();
     let mut pose = Pose::rest(skeleton);
     let mut measured = Measured { joints: vec![JointError::default(); count], ..Measured::default() };
     let mut at_frames = Counts::new();
-    // Some frames at a time, so that a long clip takes no more memory than a short one.
-    let chunk = 64.min(SEGMENT_PLACES / (count.max(1) * job.moments)).max(1);
+    // In chunks, so that the memory does not depend on the length of the clip.
+    let chunk = 64.min(MAX_SEGMENT_SAMPLES / (count.max(1) * job.moments)).max(1);
     let mut first = 0;
     loop {
         let frames = (job.frames - first).min(chunk);
-        // What the decoder is asked for is an f32, and a joint that turns fast is elsewhere a rounding later.
+        // The decoder takes f32 seconds: the authored clip is read at the same rounded time, or fast joints
+        // would differ.
         let seconds: Vec<f64> = job.seconds(first, frames).iter().map(|&s| (s as f32).into()).collect();
         let source: Vec<Vec<Transform64>> =
             (0..count).map(|j| source::joint(job.clip, skeleton, j, &job.tracks[j], &seconds)).collect();
@@ -38,17 +39,18 @@ pub(super) fn measure(job: &Job<'_>, clip: &Clip<'_>) -> Result<Measured, Error>
         let is_last = first + frames == job.frames;
         for (moment, &at) in seconds.iter().enumerate() {
             if moment == frames * job.moments && !is_last {
-                // The first one of the next chunk.
+                // This moment belongs to the next chunk.
                 break;
             }
-            // What is decided by it is decided everywhere so.
+            // The portable mode, so that decisions by the error, and so the bytes, are the same on every
+            // platform.
             sample_by(Dispatch::current().portable(), clip, skeleton, at as f32, &mut pose)?;
             decoded.clear();
             let mut greatest = 0.0_f64;
             for (j, t) in pose.transforms().enumerate() {
                 let mut local = Transform64::from(t);
                 if is_loose(&local.rotation) {
-                    // A rest pose of another length, which the authored clip has too.
+                    // A rest rotation that is not a unit quaternion, in the authored clip as well.
                     normalize(&mut local.rotation);
                 }
                 let local = Matrix::new(&local);
@@ -91,23 +93,23 @@ pub(super) fn measure(job: &Job<'_>, clip: &Clip<'_>) -> Result<Measured, Error>
     Ok(measured)
 }
 
-/// How many errors there are of each size: of any number of them in the same room, to half a percent.
+/// A histogram of errors in constant memory, with bins half a percent wide.
 struct Counts(Vec<u64>);
 
-/// Bits of an f32 that are not told apart.
-const ALIKE: u32 = 15;
+/// Low bits of an f32 that share a bin: 2^-8 of a value, the half percent that the documentation states.
+const DROPPED_BITS: u32 = 15;
 
 impl Counts {
     fn new() -> Self {
-        Self(vec![0; 1 << (31 - ALIKE)])
+        Self(vec![0; 1 << (31 - DROPPED_BITS)])
     }
 
     fn add(&mut self, error: f32) {
-        // Without a sign, floats are in the order of their bits.
-        self.0[(error.abs().to_bits() >> ALIKE) as usize] += 1;
+        // The bits of non-negative floats are in the order of their values.
+        self.0[(error.abs().to_bits() >> DROPPED_BITS) as usize] += 1;
     }
 
-    /// What so many of 100 are not above.
+    /// A percentile: the upper end of its bin.
     fn percentile(&self, percent: u64) -> f32 {
         let total: u64 = self.0.iter().sum();
         let mut left = (total * percent).div_ceil(100);
@@ -116,39 +118,39 @@ impl Counts {
             left = left.saturating_sub(count);
             found
         });
-        bin.map_or(0.0, |bin| f32::from_bits(((bin as u32 + 1) << ALIKE) - 1))
+        bin.map_or(0.0, |bin| f32::from_bits(((bin as u32 + 1) << DROPPED_BITS) - 1))
     }
 }
 
-/// How the character as a whole is moved, decoded and as taken out of the clip.
-fn motion(job: &Job<'_>, clip: &Clip<'_>, seconds: f64) -> (Matrix, Matrix) {
+/// The root motion, decoded and as extracted.
+fn motion(job: &ClipJob<'_>, clip: &Clip<'_>, seconds: f64) -> (Matrix, Matrix) {
     let matrix =
         |Rigid { rotation, translation }| Matrix { linear: quats::rows(rotation), origin: translation };
     let Some(motion) = &job.motion else { return (Matrix::IDENTITY, Matrix::IDENTITY) };
     (matrix(clip.motion_at(seconds)), matrix(motion.at(job, seconds)))
 }
 
-fn measure_values(job: &Job<'_>, clip: &Clip<'_>, at: f64, measured: &mut Measured) -> Result<(), Error> {
-    if job.sets.is_empty() {
+fn measure_values(job: &ClipJob<'_>, clip: &Clip<'_>, at: f64, measured: &mut Measured) -> Result<(), Error> {
+    if job.free_tracks.is_empty() {
         return Ok(());
     }
-    let mut all = vec![0.0; job.sets.iter().map(|set| set.width).sum()];
+    let mut all = vec![0.0; job.free_tracks.iter().map(|free| free.width).sum()];
     sample_sets(clip, at as f32, &mut all)?;
     let mut all = &all[..];
-    for (set, track) in job.sets.iter().zip(&job.set_tracks) {
-        let (values, others) = all.split_at(set.width);
+    for (free, track) in job.free_tracks.iter().zip(&job.free_sources) {
+        let (values, others) = all.split_at(free.width);
         all = others;
-        let want: Vec<f64> = if set.target.rotates() {
+        let want: Vec<f64> = if free.target.rotates() {
             // Either of two opposite quaternions is the rotation.
             let got = core::array::from_fn(|c| values[c].into());
             source::rotations(job.clip, track, &[at]).into_iter().flat_map(|q| quats::near(got, q)).collect()
         } else {
-            (0..set.width).map(|c| source::component(job.clip, track, c, at)).collect()
+            (0..free.width).map(|c| source::component(job.clip, track, c, at)).collect()
         };
         for (&value, want) in values.iter().zip(want) {
             let off = (want - f64::from(value)).abs() as f32;
             if off > measured.value_error_max {
-                (measured.value_error_max, measured.value_target) = (off, Some(set.target));
+                (measured.value_error_max, measured.value_target) = (off, Some(free.target));
             }
         }
     }

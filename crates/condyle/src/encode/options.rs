@@ -1,4 +1,4 @@
-//! What the encoder is asked for, and what it answers.
+//! Options and results of the encoder.
 
 use alloc::vec::Vec;
 
@@ -10,13 +10,13 @@ use crate::play::Event;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Shell {
-    /// On three points this far along the axes of every joint, in the skeleton's units.
+    /// On three points at this distance along the axes of every joint, in the skeleton's units.
     Distance(f32),
-    /// On points of each joint's own space: one list for each joint. A joint without points is measured nowhere.
+    /// On these points in the joint's own space, one list per joint. A joint without points is not measured.
     Points(Vec<Vec<[f32; 3]>>),
 }
 
-/// How long the encoder looks for fewer bytes.
+/// How much time the encoder spends to save bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[non_exhaustive]
 pub enum Effort {
@@ -25,7 +25,7 @@ pub enum Effort {
     /// The kinds of curves that save most.
     #[default]
     Normal,
-    /// All of them, several ways to share out the error, and several lengths of segments.
+    /// All kinds of curves, several ways to split the error budget, and several segment lengths.
     Best,
 }
 
@@ -34,28 +34,31 @@ impl Effort {
     pub const ALL: [Self; 3] = [Self::Fast, Self::Normal, Self::Best];
 }
 
-/// What [`encode`](crate::encode) is asked for.
+/// Options of [`encode`](crate::encode).
 #[derive(Debug, Clone, PartialEq)]
 pub struct EncodeOptions {
     /// How far a point of the shell may be from its place, in the skeleton's units.
     pub budget: f32,
     /// Another budget for some joints.
     pub joint_budgets: Vec<(u16, f32)>,
-    /// How far a morph weight or a named value may be off.
+    /// How far a morph weight or a component of a scalar, vector or rotation track may be off.
     pub value_budget: f32,
-    /// Frames in a second that the clip is looked at, or a few more, so that the last one is its end. `None`: those that it was authored at, up to 1000, or 60
-    /// if its keys fall on no frames.
+    /// Frames per second at which the clip is sampled, raised slightly so that the last frame is the end of
+    /// the clip. `None`: the authored rate, up to 1000, or 60 if the keys fit no rate.
     pub rate: Option<f32>,
     /// Where errors are measured.
     pub shell: Shell,
-    /// Whether errors are held between the frames too, at three moments between each two; else at the frames only.
+    /// Whether the budget also holds between frames, at three moments between each two; else at the frames
+    /// only.
     pub between: bool,
-    /// How long to look.
+    /// How much time to spend.
     pub effort: Effort,
-    /// What is taken out of the pose as the motion of the character, for [`Clip::motion_at`](crate::Clip::motion_at), as
-    /// [`extract_root_motion`](crate::extract_root_motion) does it, but with a sample at each frame whatever its `sample_rate`. What the motion is off by counts within the budget, wherever on the character it is.
+    /// Root motion to extract from the pose, for [`Clip::motion_at`](crate::Clip::motion_at), as
+    /// [`extract_root_motion`](crate::extract_root_motion) does, but sampled at every frame: `sample_rate` is
+    /// ignored. Its error counts towards the budget of every point.
     pub motion: Option<RootMotionOptions>,
-    /// What happens during the clip, for [`Clip::events`](crate::Clip::events): seconds count from the clip's start.
+    /// The events of the clip, for [`Clip::events`](crate::Clip::events): seconds count from the clip's
+    /// start.
     pub events: Vec<Event>,
 }
 
@@ -95,18 +98,20 @@ pub enum Encoding {
 pub struct Encoded {
     /// For [`Clip::from_bytes`](crate::Clip::from_bytes).
     pub bytes: Vec<u8>,
-    /// What the decoded clip was found to be off by.
+    /// The error of the decoded clip.
     pub measured: Measured,
-    /// Bytes of the same frames as 40 bytes a joint: rotation, translation and scale in f32.
+    /// The bytes of the same frames uncompressed, 40 per joint: rotation, translation and scale in f32.
     pub raw_bytes: usize,
     /// Frames in a second.
     pub rate: f32,
-    /// How many tracks are stored in which way, over all segments.
+    /// How many tracks are stored in each way, over all segments.
     pub encodings: Vec<(Encoding, usize)>,
-    /// About how many bytes the keys of each joint take, in all segments; the rest is shared by all.
+    /// About how many bytes the tracks of each joint take in all segments; the rest belongs to no single
+    /// joint.
     pub joint_bytes: Vec<usize>,
-    /// What no curve brings under the budget, so that its keys are stored as authored; values with keys between the frames too, of which curves
-    /// would cut the corners, and rotations of joints whose rest pose is of another length. Steps, which always are, are not counted.
+    /// Tracks stored as authored: no curve met the budget, or a free track has keys between the frames, whose
+    /// corners curves would cut, or the rest rotation of the joint is not a unit quaternion. Step tracks,
+    /// which always are, are not listed.
     pub authored: Vec<Target>,
 }
 
@@ -121,7 +126,8 @@ pub struct JointError {
     pub point: usize,
 }
 
-/// What a decoded clip is off by: distances in model space, in the skeleton's units; in the portable mode, so that it is the same everywhere.
+/// What a decoded clip is off by: distances in model space, in the skeleton's units; in the portable mode, so
+/// that it is the same everywhere.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Measured {
     /// The greatest of all, at the frames and where they were held between them.

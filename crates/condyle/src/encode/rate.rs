@@ -1,38 +1,40 @@
-//! How many frames a second a clip was authored with.
+//! The frame rate that a clip was authored at.
 
 use alloc::vec::Vec;
 
 use crate::clip::{RawClip, Track};
 
-/// Rates that keys were probably made at, where their times are rounded.
-const USUAL: [f32; 12] = [24.0, 25.0, 30.0, 48.0, 50.0, 60.0, 90.0, 100.0, 120.0, 144.0, 200.0, 240.0];
-/// How far from a frame a key may be, in frames.
-const OFF: f64 = 0.02;
-/// What a clip without a rate of its own is looked at with.
-const DEFAULT: f32 = 60.0;
-/// Faster keys are no frames.
-const MOST: f32 = 1000.0;
-/// Slower ones are looked at with a multiple of their own.
-const LEAST: f32 = 24.0;
+/// Usual authoring rates, tried first: from rounded key times alone the rate would come out slightly off.
+const COMMON_RATES: [f32; 12] = [24.0, 25.0, 30.0, 48.0, 50.0, 60.0, 90.0, 100.0, 120.0, 144.0, 200.0, 240.0];
+/// How far a key may be from a frame and count as on it, in frames: it accepts times rounded to a millisecond
+/// up to 40 Hz.
+const FRAME_TOLERANCE: f64 = 0.02;
+/// The rate of a clip whose keys fit none.
+const DEFAULT_RATE: f32 = 60.0;
+/// Keys closer than this are not taken as frames.
+const MAX_RATE: f32 = 1000.0;
+/// Slower clips are sampled at a multiple of their own rate.
+const MIN_RATE: f32 = 24.0;
 
-/// The rate at which all keys of a clip fall on frames: a usual one, or that of the closest two keys, up to 1000; 60 if there is none.
+/// The rate at which all keys of a clip fall on frames: a usual one, or that of the closest two keys, up to
+/// 1000; 60 if there is none.
 pub(super) fn of(clip: &RawClip) -> f32 {
-    // What moves joints, if anything does: other values are seldom made with the same keys.
+    // Joint tracks decide if there are any: other tracks are often keyed differently.
     let moves = |track: &&Track| track.target.joint().is_some();
     let moving: Vec<&Track> = clip.tracks().iter().filter(moves).collect();
     let tracks: Vec<&Track> = if moving.is_empty() { clip.tracks().iter().collect() } else { moving };
     let fits = |rate: f32| tracks.iter().all(|track| is_on_frames(clip, track, rate));
-    if let Some(&rate) = USUAL.iter().find(|&&rate| fits(rate)) {
+    if let Some(&rate) = COMMON_RATES.iter().find(|&&rate| fits(rate)) {
         return rate;
     }
     let timelines = tracks.iter().map(|track| &clip.timelines()[track.timeline]);
     let gaps = timelines.flat_map(|times| times.windows(2)).map(|pair| pair[1] - pair[0]);
     let own = 1.0 / gaps.fold(f32::INFINITY, f32::min);
-    if !own.is_finite() || own > MOST || own <= 0.0 || !fits(own) {
-        return DEFAULT;
+    if !own.is_finite() || own > MAX_RATE || own <= 0.0 || !fits(own) {
+        return DEFAULT_RATE;
     }
     let mut rate = own;
-    while rate < LEAST {
+    while rate < MIN_RATE {
         rate += own;
     }
     rate
@@ -43,8 +45,8 @@ pub(super) fn is_on_frames(clip: &RawClip, track: &Track, rate: f32) -> bool {
     clip.timelines()[track.timeline].iter().all(|&time| {
         let frame = (f64::from(time) - f64::from(clip.start())) * f64::from(rate);
         let nearest = ((frame + 0.5) as i64) as f64;
-        // Times are rounded to f32, and late ones more.
-        (frame - nearest).abs() < OFF + f64::from(time.abs()) * 1e-7 * f64::from(rate)
+        // f32 times are coarser the later they are.
+        (frame - nearest).abs() < FRAME_TOLERANCE + f64::from(time.abs()) * 1e-7 * f64::from(rate)
     })
 }
 
@@ -74,7 +76,7 @@ mod tests {
         assert!((of(&clip(&every(37.0, 0.0))) - 37.0).abs() < 0.1);
         assert_eq!(of(&clip(&[0.0, 1.0, 2.0])), 24.0);
         assert!((of(&clip(&[0.0, 1.3, 2.6])) * 1.3 % 1.0) < 0.01);
-        assert_eq!(of(&clip(&[0.0, 0.001, 1.234_567])), DEFAULT);
+        assert_eq!(of(&clip(&[0.0, 0.001, 1.234_567])), DEFAULT_RATE);
         assert_eq!(of(&clip(&[0.5])), 24.0);
         assert!((of(&clip(&every(480.0, 0.0))) - 480.0).abs() < 1.0);
     }

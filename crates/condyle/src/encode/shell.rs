@@ -1,4 +1,4 @@
-//! Where on each joint errors are measured.
+//! The shell: the points of each joint where errors are measured.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -12,7 +12,7 @@ use crate::math::vectors::dot;
 use crate::mesh::{Skin, SkinnedMesh};
 use crate::skeleton::Skeleton;
 
-/// The points of each joint, in its own space.
+/// The shell points of each joint, in its own space.
 pub(super) fn points(skeleton: &Skeleton, shell: &Shell) -> Result<Vec<Vec<[f64; 3]>>, Error> {
     let count = skeleton.joint_count();
     match shell {
@@ -45,15 +45,16 @@ fn rest(skeleton: &Skeleton) -> Vec<Matrix> {
     model
 }
 
-/// How far the joints of the rest pose are from the origin, and their points from them.
+/// The greatest distance of a joint or shell point from the origin, in the rest pose.
 pub(super) fn extent(skeleton: &Skeleton, shell: &[Vec<[f64; 3]>]) -> f64 {
     let model = rest(skeleton);
     let points = model.iter().zip(shell).flat_map(|(m, points)| points.iter().map(|&p| length(m.point(p))));
     model.iter().map(|m| length(m.origin)).chain(points).fold(0.0, f64::max)
 }
 
-/// Three points at a distance in the model's space, in the rest pose. What is next to nothing there, as it is hidden, is as large as the
-/// largest of all.
+/// Three points per joint, one along each axis, at `distance` in model space in the rest pose. Where the rest
+/// pose scales an axis to almost nothing, as props are hidden, the largest scale of all joints is used
+/// instead.
 fn along_axes(skeleton: &Skeleton, distance: f64) -> Vec<Vec<[f64; 3]>> {
     let sizes = |m: &Matrix| -> [f64; 3] {
         core::array::from_fn(|axis| length([m.linear[0][axis], m.linear[1][axis], m.linear[2][axis]]))
@@ -72,14 +73,16 @@ fn along_axes(skeleton: &Skeleton, distance: f64) -> Vec<Vec<[f64; 3]>> {
 }
 
 impl Shell {
-    /// Points around all vertices that follow each joint, of all meshes that hang on the skeleton: the farthest in 26 directions of a space in
-    /// which they spread evenly, and all of these a little farther out where others lie between them. So no vertex is farther from its
-    /// place than the worst of these points, but for what morph targets add to it.
+    /// Points around all vertices that each joint influences, in all meshes of the skeleton: the farthest in
+    /// 26 directions of a space in which the vertices spread evenly, scaled outwards until their convex hull
+    /// contains every vertex. So no vertex has a larger error than the worst of these points, but for what
+    /// morph targets add.
     ///
     /// Joints without vertices get three points at `distance` along their axes, in the skeleton's units.
     ///
     /// # Errors
-    /// [`Error::Index`] if a skin names a joint that the skeleton does not have, or a mesh one that its skin does not have.
+    /// [`Error::Index`] if a skin names a joint that the skeleton does not have, or a mesh one that its skin
+    /// does not have.
     pub fn of_meshes<'a>(
         skeleton: &Skeleton,
         meshes: impl IntoIterator<Item = (&'a SkinnedMesh, &'a Skin)>,
@@ -111,12 +114,12 @@ fn of_meshes<'a>(
     let mut clouds = vec![Cloud::default(); count];
     each_vertex(&meshes, |joint, point| clouds[joint].add(point));
     let axes: Vec<[Vector; 3]> = clouds.iter().map(Cloud::axes).collect();
-    // For each joint and way the farthest vertex.
+    // The farthest vertex of each joint in each direction.
     let mut farthest: Vec<Vec<(f64, Vector)>> = vec![Vec::new(); count];
     each_vertex(&meshes, |joint, point| {
         let far = &mut farthest[joint];
         if far.is_empty() {
-            far.resize(WAYS, (f64::NEG_INFINITY, point));
+            far.resize(DIRECTIONS, (f64::NEG_INFINITY, point));
         }
         let even = apply(&axes[joint], point);
         for (way, far) in far.iter_mut().enumerate() {
@@ -126,7 +129,8 @@ fn of_meshes<'a>(
             }
         }
     });
-    // What lies between them may be a little farther out than they are: all go out so far that none is.
+    // Vertices between the directions can lie slightly outside the hull: it is scaled up until it contains
+    // them all.
     let even: Vec<Vec<Vector>> = farthest
         .iter()
         .zip(&axes)
@@ -153,7 +157,7 @@ fn of_meshes<'a>(
     Ok(points.collect())
 }
 
-/// Every vertex that is finite in the space of every joint that it follows.
+/// Calls `each` for every finite vertex in the space of every joint that influences it.
 fn each_vertex(meshes: &[(&SkinnedMesh, &Skin)], mut each: impl FnMut(usize, Vector)) {
     for (mesh, skin) in meshes {
         let (starts, joints, _) = mesh.influences().as_slices();
@@ -169,16 +173,17 @@ fn each_vertex(meshes: &[(&SkinnedMesh, &Skin)], mut each: impl FnMut(usize, Vec
     }
 }
 
-/// Thirteen ways, and back.
-const WAYS: usize = 26;
+/// Directions in which the farthest vertices are taken: 13 axes, both ways. More directions fit the shell
+/// closer, but the time of `Hull::around` grows with the fourth power of their number.
+const DIRECTIONS: usize = 26;
 
-/// One of the combinations of -1, 0 and 1.
+/// The directions have components -1, 0 and 1, all combinations but zero.
 fn direction(way: usize) -> Vector {
-    let code = if way < WAYS / 2 { way } else { way + 1 };
+    let code = if way < DIRECTIONS / 2 { way } else { way + 1 };
     [1, 3, 9].map(|place| (code / place % 3) as f64 - 1.0)
 }
 
-/// Where the vertices of a joint are: their number, their sum, and the sums of their products.
+/// First and second moments of the vertices of a joint: number, sum, and sums of products.
 #[derive(Debug, Clone, Default)]
 struct Cloud {
     count: f64,
@@ -195,17 +200,17 @@ impl Cloud {
         }
     }
 
-    /// The rows of a matrix that takes the cloud to where it is as wide in all directions: so a limb has vertices all around it, however
-    /// thin it is and wherever it points.
+    /// The rows of a whitening matrix, which makes the cloud equally wide in all directions: so a limb gets
+    /// shell points all around it, however thin it is and wherever it points.
     fn axes(&self) -> [Vector; 3] {
         let n = self.count.max(1.0);
         let middle = self.sum.map(|v| v / n);
         let of = |r: usize, c: usize| self.products[r][c] / n - middle[r] * middle[c];
         let (xx, yy, zz) = (of(0, 0), of(1, 1), of(2, 2));
-        // What is flat has next to no width.
+        // Flat clouds get a thousandth of their width: without it the matrix would be singular.
         let least = (xx + yy + zz) * 1e-6 + f64::MIN_POSITIVE;
         let root = |v: f64| sqrt_f64(v.max(least));
-        // The lower triangle whose product with its transpose the spread is (Cholesky), and its inverse.
+        // The inverse of the Cholesky factor of the covariance.
         let a = root(xx);
         let (b, d) = (of(0, 1) / a, of(0, 2) / a);
         let c = root(yy - b * b);
@@ -229,8 +234,8 @@ mod tests {
     use crate::skeleton::Joint;
     use crate::testing::{Random, tries};
 
-    /// Vertices of all shapes of cloud, thick and thin, each of two joints: all are in the bodies around their joints' points, and those are little
-    /// larger than they have to be.
+    /// Vertices of all shapes of cloud, thick and thin, each of two joints: all are in the bodies around
+    /// their joints' points, and those are little larger than they have to be.
     #[test]
     fn all_vertices_are_within() {
         let mut random = Random(41);
@@ -258,7 +263,7 @@ mod tests {
             assert_eq!(shell[1].len(), 3, "a joint without vertices");
             for (joint, bind) in [(0, &bind[0]), (2, &bind[1])] {
                 let points: Vec<Vector> = shell[joint].iter().map(|p| p.map(f64::from)).collect();
-                assert!(points.len() <= WAYS, "{}", points.len());
+                assert!(points.len() <= DIRECTIONS, "{}", points.len());
                 let local: Vec<Vector> =
                     positions.iter().map(|p| bind.transform_point(*p).map(f64::from)).collect();
                 let mut cloud = Cloud::default();

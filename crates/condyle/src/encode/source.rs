@@ -9,7 +9,7 @@ use crate::math::quats::Quat64;
 use crate::math::vectors::normalize;
 use crate::skeleton::Skeleton;
 
-/// What an authored clip says of one joint, if anything.
+/// The authored tracks of one joint.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct JointTracks<'a> {
     pub(super) rotation: Option<&'a Track>,
@@ -31,7 +31,7 @@ pub(super) fn joint_tracks<'a>(clip: &'a RawClip, joints: usize) -> Vec<JointTra
     tracks
 }
 
-/// A track at rising moments.
+/// Evaluates a track at rising moments.
 struct Reader<'a> {
     track: &'a Track,
     times: &'a [f32],
@@ -50,19 +50,19 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A named rotation at each of `moments`, which rise.
+/// A free rotation track at each of `moments`, which must rise.
 pub(super) fn rotations(clip: &RawClip, track: &Track, moments: &[f64]) -> Vec<Quat64> {
     let mut reader = Reader::new(clip, track);
     moments.iter().map(|&seconds| reader.at(seconds)).collect()
 }
 
-/// One component of a set of values at a moment.
+/// One component of a free track at a moment.
 pub(super) fn component(clip: &RawClip, track: &Track, component: usize, seconds: f64) -> f64 {
     let times = &clip.timelines()[track.timeline];
     component_at(track, Span::find_exactly(times, seconds, 0), track.width(times.len()), component)
 }
 
-/// The local transform of one joint at each of `moments`, which rise.
+/// The local transform of one joint at each of `moments`, which must rise.
 pub(super) fn joint(
     clip: &RawClip,
     skeleton: &Skeleton,

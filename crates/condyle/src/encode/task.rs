@@ -8,7 +8,7 @@ use super::curve::{Curve, scaled};
 use super::fit::Shape;
 use super::options::EncodeOptions;
 use super::source::JointTracks;
-use super::write::{RECORD, Set};
+use super::write::{FreeTrack, RECORD};
 use crate::clip::layout::Kind;
 use crate::clip::{RawClip, Track};
 use crate::math::Transform64;
@@ -16,7 +16,7 @@ use crate::motion::RootMotion;
 use crate::play::Events;
 use crate::skeleton::Skeleton;
 
-/// What is known of a joint before a segment is looked at.
+/// What is known of a joint before its segments are fitted.
 #[derive(Debug, Clone)]
 pub(super) struct JointFacts {
     pub(super) parent: Option<usize>,
@@ -25,54 +25,57 @@ pub(super) struct JointFacts {
     pub(super) shell: Vec<Vector>,
     pub(super) budget: f64,
     /// Which of rotation, translation and scale are kept as authored.
-    pub(super) exact: [bool; 3],
+    pub(super) authored: [bool; 3],
 }
 
-/// What parts of the budget the place of a joint may be off by, as its own rotation can make up for it in what follows.
+/// Which fractions of its budget a joint may be displaced by: its own rotation can correct that for the
+/// points it carries.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Share {
-    /// By what turns above it.
+pub(super) struct BudgetFractions {
+    /// By the rotations of its ancestors.
     pub(super) place: f64,
-    /// By its own translation.
+    /// By its own translation track.
     pub(super) translation: f64,
-    /// What its points would be off by if it turned with what is above it and made up for nothing. Without it, all of that is left to it:
-    /// but between frames its own curve cannot follow everything that another kind of curve does.
+    /// How far its points may be off if its own rotation corrected nothing. `None` leaves all correction to
+    /// the joint, which works at frames; between frames its curve cannot follow everything that an ancestor's
+    /// kind of curve does.
     pub(super) swing: Option<f64>,
 }
 
-/// A segment to be encoded.
-pub(super) struct Task<'a> {
+/// One segment to fit.
+pub(super) struct SegmentJob<'a> {
     pub(super) joints: &'a [JointFacts],
-    /// Per joint and moment.
+    /// Authored local transforms, per joint and moment.
     pub(super) source: &'a [Vec<Transform64>],
-    /// The kinds of curves, those with few keys first.
+    /// The kinds of curves to try, few keys first.
     pub(super) shapes: &'a [Shape],
     /// One for each joint.
-    pub(super) shares: &'a [Share],
-    /// Bits of a component, at most.
-    pub(super) most_bits: u32,
-    /// Whether rotations go from key to key by nlerp, not by slerp.
-    pub(super) straight: bool,
+    pub(super) fractions: &'a [BudgetFractions],
+    /// The most bits of a component.
+    pub(super) max_bits: u32,
+    /// Whether linear rotation tracks interpolate by nlerp instead of slerp.
+    pub(super) nlerp: bool,
 }
 
-/// What came of it.
+/// The fit of one segment.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Found {
+pub(super) struct SegmentFit {
     pub(super) curves: Vec<Curve>,
-    /// What no curve serves for: a joint, and 0 for its rotation, 1 for its translation, 2 for its scale.
+    /// Tracks that no curve met the budget for: a joint, and 0 for its rotation, 1 for its translation, 2 for
+    /// its scale.
     pub(super) missing: Vec<(usize, usize)>,
-    /// As asked.
-    pub(super) straight: bool,
-    /// The greatest error of each joint, as a part of its budget.
+    /// As in the job.
+    pub(super) nlerp: bool,
+    /// The greatest error of each joint as a fraction of its budget.
     pub(super) errors: Vec<f64>,
 }
 
-impl Found {
+impl SegmentFit {
     pub(super) fn bits(&self) -> usize {
         self.curves.iter().map(|curve| curve.bits() + 8 * RECORD).sum()
     }
 
-    /// The joints that are beyond their budgets or have no curve, without those below them.
+    /// The joints that are over budget or lack a curve, without descendants of such joints.
     pub(super) fn failed(&self, joints: &[JointFacts]) -> Vec<usize> {
         let mut fails: Vec<bool> = self.errors.iter().map(|&error| error > 1.0).collect();
         for &(joint, _) in &self.missing {
@@ -91,57 +94,61 @@ impl Found {
     }
 }
 
-/// A joint hardly moves if none of its points moves by more than that part of the budget.
-pub(super) const STILL: f64 = 0.2;
-/// What the places of joints at rest are rounded to, as a part of the budget.
-pub(super) const FINE: f64 = 0.05;
-/// Rounding of f32 on the way through the decoder, as a part of the budget that is kept back.
-pub(super) const KEPT: f64 = 1.0 - 1e-4;
+/// A joint is static if none of its points moves by more than this fraction of the budget.
+/// Half of it: targets +0.04 %, defaults equal; twice: both equal.
+pub(super) const STATIC_THRESHOLD: f64 = 0.2;
+/// The step that constants are rounded to, as a fraction of the budget.
+/// Half: targets -0.1 %, defaults +0.6 %; twice: targets -0.1 %, defaults equal.
+pub(super) const CONSTANT_STEP: f64 = 0.05;
+/// The fraction of a limit that a fit may use; the rest is for the decoder's f32 rounding.
+/// All of it: equal bytes; the margin is for the guarantee. 0.99: targets -0.1 %, defaults -1.6 %.
+pub(super) const USABLE_FRACTION: f64 = 1.0 - 1e-4;
 
-/// Keeps a curve, and returns what the decoder will make of it: its shape and its keys. Without a curve what was authored stays, and is
-/// found missing.
+/// Adds a curve to the fit and returns what the decoder will see: its shape and dequantised keys. Without a
+/// curve, no curve met the budget, and the track is listed as missing.
 pub(super) fn keep<'a>(
-    task: &Task<'a>,
+    job: &SegmentJob<'a>,
     (kind, index): (Kind, usize),
     curve: Option<Curve>,
-    found: &mut Found,
+    fit: &mut SegmentFit,
 ) -> Option<(&'a Shape, Vec<[f64; 3]>)> {
     let Some(curve) = curve else {
-        found.missing.push((index, kind as usize));
+        fit.missing.push((index, kind as usize));
         return None;
     };
     let is_its = |shape: &&Shape| shape.degree == curve.degree && shape.intervals == curve.intervals;
-    let shape = task.shapes.iter().find(is_its)?;
+    let shape = job.shapes.iter().find(is_its)?;
     let mut keys = Vec::new();
     scaled(&curve.keys, curve.code, &mut keys);
-    found.curves.push(curve);
+    fit.curves.push(curve);
     Some((shape, keys))
 }
 
-/// Joints at moments that a segment is planned for, so that one of many joints takes no more memory than a long one of few.
-pub(super) const SEGMENT_PLACES: usize = 1 << 20;
+/// At most this many joints times moments in a segment: it bounds the memory of the search and decides no
+/// other quality.
+pub(super) const MAX_SEGMENT_SAMPLES: usize = 1 << 20;
 
-/// What does not change while segments are tried.
-pub(super) struct Job<'a> {
+/// Everything about one clip that stays the same while its segments are fitted.
+pub(super) struct ClipJob<'a> {
     pub(super) clip: &'a RawClip,
     pub(super) skeleton: &'a Skeleton,
     pub(super) options: &'a EncodeOptions,
     pub(super) joints: Vec<JointFacts>,
     pub(super) tracks: Vec<JointTracks<'a>>,
-    pub(super) sets: Vec<Set>,
-    pub(super) set_tracks: Vec<&'a Track>,
+    pub(super) free_tracks: Vec<FreeTrack>,
+    pub(super) free_sources: Vec<&'a Track>,
     pub(super) events: Events,
     pub(super) motion: Option<Motion>,
     pub(super) rate: f32,
     pub(super) frames: usize,
-    /// Moments for each frame.
+    /// Moments per frame at which errors are checked.
     pub(super) moments: usize,
-    /// How far the character reaches from the origin, at rest.
+    /// The greatest distance of a joint or shell point from the origin, in the rest pose.
     pub(super) size: f64,
 }
 
-impl Job<'_> {
-    /// The moments of a segment, in seconds.
+impl ClipJob<'_> {
+    /// The moments of a segment where errors are checked, in seconds.
     pub(super) fn seconds(&self, first: usize, frames: usize) -> Vec<f64> {
         let (start, end) = (f64::from(self.clip.start()), f64::from(self.clip.end()));
         let all = (self.frames * self.moments).max(1) as f64;
@@ -152,14 +159,15 @@ impl Job<'_> {
     }
 }
 
-/// What was taken out of a clip.
+/// The root motion of a clip, and the joint that stands for it.
 pub(super) struct Motion {
     pub(super) motion: RootMotion,
     pub(super) facts: JointFacts,
 }
 
-/// A budget without what rounding takes of it, a fifth at most.
-pub(super) fn less(budget: f32, rounding: f64) -> f64 {
+/// A budget less what rounding may take of it, at most a fifth: otherwise a budget near the rounding would
+/// leave nothing. A tenth and two fifths: equal bytes, as it only counts where budgets are near the rounding.
+pub(super) fn minus_rounding(budget: f32, rounding: f64) -> f64 {
     let budget = f64::from(budget);
     budget - rounding.min(budget / 5.0)
 }

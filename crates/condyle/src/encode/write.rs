@@ -12,22 +12,22 @@ use crate::clip::{RawClip, Target, Track};
 use crate::error::Error;
 use crate::play::Event;
 
-/// About how many bytes a curve takes besides its keys: index, step, widths and offsets.
+/// About how many bytes the record of a curve takes besides its keys: index, step, widths and offsets.
 pub(super) const RECORD: usize = 11;
 
-/// What a clip drives beside joints.
+/// A scalar, vector or rotation track, or the morph weights of a node: a track that drives no joint.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Set {
+pub(super) struct FreeTrack {
     pub(super) target: Target,
     pub(super) width: usize,
 }
 
-/// All that is written.
+/// Everything that is written.
 pub(super) struct Parts<'a> {
     pub(super) header: Header,
-    pub(super) sets: &'a [Set],
-    /// Tracks as authored; for a set, its place among them.
-    pub(super) exact: &'a [(&'a Track, usize)],
+    pub(super) free_tracks: &'a [FreeTrack],
+    /// Tracks kept as authored; for a free track also its index.
+    pub(super) authored: &'a [(&'a Track, usize)],
     pub(super) events: &'a [Event],
     pub(super) segments: &'a [Curves],
 }
@@ -36,32 +36,32 @@ pub(super) struct Parts<'a> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Curves {
     pub(super) curves: Vec<Curve>,
-    /// Whether rotations go from key to key by nlerp.
-    pub(super) straight: bool,
+    /// Whether linear rotation tracks interpolate by nlerp.
+    pub(super) nlerp: bool,
 }
 
 /// Errors with [`Error::TooMany`] for more than the format can hold.
 pub(super) fn write(clip: &RawClip, parts: &Parts<'_>) -> Result<Vec<u8>, Error> {
     let header = &parts.header;
     let mut out = alloc::vec![0; header.tables_end()];
-    for (at, set) in parts.sets.iter().enumerate() {
-        let (kind, id) = match set.target {
+    for (at, track) in parts.free_tracks.iter().enumerate() {
+        let (kind, id) = match track.target {
             Target::Value(id) => (1_u16, id),
             Target::Quaternion(id) => (2, id),
             Target::Weights(id) => (0, id),
             _ => (0, 0),
         };
-        let width = u16::try_from(set.width).map_err(|_| too_many("components of a set", set.width))?;
+        let width = u16::try_from(track.width).map_err(|_| too_many("components of a set", track.width))?;
         let line = header.sets() + SET * at;
         put(&mut out, line, &id.to_le_bytes());
         put(&mut out, line + 4, &width.to_le_bytes());
         put(&mut out, line + 6, &kind.to_le_bytes());
     }
-    let mut in_order = parts.exact.to_vec();
-    in_order.sort_by_key(|&(track, set)| exact_target(track, set));
-    for (at, (track, set)) in in_order.into_iter().enumerate() {
+    let mut in_order = parts.authored.to_vec();
+    in_order.sort_by_key(|&(track, free_index)| authored_target(track, free_index));
+    for (at, (track, free_index)) in in_order.into_iter().enumerate() {
         let place = length(&out)?;
-        exact(clip, track, set, header.exacts() + EXACT * at, place, &mut out);
+        authored_track(clip, track, free_index, header.exacts() + EXACT * at, place, &mut out);
     }
     let mut name_end = 0;
     for event in parts.events {
@@ -76,7 +76,7 @@ pub(super) fn write(clip: &RawClip, parts: &Parts<'_>) -> Result<Vec<u8>, Error>
         put(&mut out, header.segments() + 4 * at, &place.to_le_bytes());
         least = least.max(segment(curves, header.index_bytes(), &mut out)?);
     }
-    // Windows may begin near the end, and must not reach beyond it.
+    // The decoder reads fixed-size windows, which must not reach beyond the end.
     out.resize(out.len().max(least), 0);
     head(parts, &mut out)?;
     Ok(out)
@@ -121,20 +121,27 @@ fn head(parts: &Parts<'_>, out: &mut [u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// What an authored track drives, as the format says it.
-fn exact_target(track: &Track, set: usize) -> (Kind, usize) {
+/// What an authored track drives, in the codes of the format.
+fn authored_target(track: &Track, free_index: usize) -> (Kind, usize) {
     match track.target {
         Target::Rotation(j) => (Kind::Rotation, j.into()),
         Target::Translation(j) => (Kind::Translation, j.into()),
         Target::Scale(j) => (Kind::Scale, j.into()),
-        Target::Weights(_) | Target::Value(_) | Target::Quaternion(_) => (Kind::Values, set),
+        Target::Weights(_) | Target::Value(_) | Target::Quaternion(_) => (Kind::Values, free_index),
     }
 }
 
-/// A track as it was authored: its times, then its values.
-fn exact(clip: &RawClip, track: &Track, set: usize, line: usize, place: u32, out: &mut Vec<u8>) {
+/// Writes a track as authored: its times, then its values.
+fn authored_track(
+    clip: &RawClip,
+    track: &Track,
+    free_index: usize,
+    line: usize,
+    place: u32,
+    out: &mut Vec<u8>,
+) {
     let times = &clip.timelines()[track.timeline];
-    let (kind, index) = exact_target(track, set);
+    let (kind, index) = authored_target(track, free_index);
     put(out, line, &[kind as u8, interpolation_code(track.interpolation)]);
     put(out, line + 2, &(track.width(times.len()) as u16).to_le_bytes());
     put(out, line + 4, &(index as u32).to_le_bytes());
@@ -145,19 +152,15 @@ fn exact(clip: &RawClip, track: &Track, set: usize, line: usize, place: u32, out
     }
 }
 
-/// Bytes that a signed number takes.
+/// The bytes that a signed number takes.
 fn signed_bytes(number: i32) -> usize {
     let bits = u32::BITS - (number ^ (number >> 31)).leading_zeros() + 1;
     bits.div_ceil(8) as usize
 }
 
-/// Writes a segment, and says how long the clip must be for its windows.
-fn segment(
-    Curves { curves, straight }: &Curves,
-    index_bytes: usize,
-    out: &mut Vec<u8>,
-) -> Result<usize, Error> {
-    // Kind by kind, as they are decoded; then by what makes a class, then by index.
+/// Writes a segment. Returns the least length of the clip for which no decoder window reaches beyond the end.
+fn segment(Curves { curves, nlerp }: &Curves, index_bytes: usize, out: &mut Vec<u8>) -> Result<usize, Error> {
+    // In decoding order: by kind, then by class, then by index.
     let mut order: Vec<&Curve> = curves.iter().collect();
     order.sort_by_key(|c| {
         (c.kind, c.degree != Degree::Constant, c.degree == Degree::Linear, c.intervals, c.index)
@@ -171,7 +174,7 @@ fn segment(
     let short = |what, n: usize| u16::try_from(n).map_err(|_| too_many(what, n));
     let head = out.len();
     let turns = order.iter().any(|curve| curve.kind == Kind::Rotation && curve.degree == Degree::Linear);
-    let ways = match (turns, straight) {
+    let ways = match (turns, nlerp) {
         (false, _) => 0,
         (true, false) => TURNS,
         (true, true) => TURNS | STRAIGHT,
@@ -224,7 +227,7 @@ fn segment(
     Ok(least.max(out.len()))
 }
 
-/// One key of each curve, one beside the other.
+/// One row: the same key of each curve of a class, packed bit by bit.
 fn row(curves: &[&Curve], ranges: &[([i32; 3], [u32; 3])], key: usize, out: &mut Vec<u8>) {
     let (mut word, mut filled) = (0_u64, 0);
     for (curve, (least, bits)) in curves.iter().zip(ranges) {

@@ -105,8 +105,8 @@ pub(crate) fn exp<S: Simd, M: Mode>(s: S, mode: M, v: &Vectors<S>) -> Quats<S> {
     // An odd number of half turns changes both signs.
     let odd = turns << 31;
     let signed = |x: S::f32s| -> S::f32s { (x.bitcast::<S::i32s>() ^ odd).bitcast() };
-    let share = none.select(one, rest / angle);
-    let sine = signed(one_plus(s, mode, rest2, &SINE_BY_ANGLE) * share);
+    let ratio = none.select(one, rest / angle);
+    let sine = signed(one_plus(s, mode, rest2, &SINE_BY_ANGLE) * ratio);
     let cosine = signed(one_plus(s, mode, rest2, &COSINE));
     [v[0] * sine, v[1] * sine, v[2] * sine, cosine]
 }

@@ -41,7 +41,7 @@ fn reduce(x: f64) -> (u32, f64) {
 
 /// The same for any argument from 2^19: multiplication by as many bits of 2/π as matter. Payne and Hanek 1983.
 fn reduce_large(x: f32) -> (u32, f64) {
-    /// A word of zeros, then the bits of 2/π behind the point.
+    /// A word of zeros, then the bits of 2/π after the binary point.
     const TWO_OVER_PI: [u32; 9] = [
         0,
         0xA2F9_836E,
@@ -56,7 +56,7 @@ fn reduce_large(x: f32) -> (u32, f64) {
     let bits = x.to_bits();
     let mantissa = bits & 0x007F_FFFF | 0x0080_0000;
     // x is ± mantissa · 2^(e - 150). Bits of 2/π that give multiples of four quarter turns fall off: 96 bits are kept,
-    // the first two in front of the point; the table begins 32 bits early.
+    // the first two before the point; the table begins 32 bits early.
     let start = (bits >> 23 & 0xFF) as usize - 120;
     let word = |at: usize| u128::from(TWO_OVER_PI[at]);
     let at = start / 32;

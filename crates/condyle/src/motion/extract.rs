@@ -61,34 +61,37 @@ impl Default for RootMotionOptions {
     }
 }
 
-/// The most samples of a motion, and the most keys of what remains for a root.
-const MOST: usize = 1 << 20;
+/// The most samples of a motion, and the most keys of a root's remaining tracks: bounds the memory.
+const MAX_SAMPLES: usize = 1 << 20;
 
-/// How far what remains may be from the original between its keys: part of the character's size, and radians.
+/// How far the remaining tracks may leave the original between keys: a fraction of the character's size, and
+/// radians. The documentation of [`extract_root_motion`] states it.
 const TOLERANCE: f64 = 2e-6;
 
-/// The same as a part of a coordinate, which floats do not tell much better.
+/// The same as a fraction of a coordinate: about two units in the last place of f32, which keys cannot
+/// improve on.
 const ROUNDING: f64 = 2e-7;
 
-/// How often the time between two samples is halved at most to keep that.
+/// How many times the time between two samples is halved at most to keep the tolerance.
 const HALVINGS: u32 = 12;
 
-/// Splits a clip into the motion of the character and what remains: `motion * remaining` is the original for every
-/// joint of the skeleton, at every moment of the clip.
+/// Splits a clip into the motion of the character and what remains: `motion * remaining` is the original for
+/// every joint of the skeleton, at every moment of the clip.
 ///
-/// The motion is measured in model space: at the model matrix of the joint, with all that its ancestors do and however
-/// they are scaled. The rotation of the motion, `q`, is how the joint has turned since the clip's start, or its yaw.
-/// The translation, on the axes that are asked for, is `now - q * then`, which takes the joint's first place, turned,
-/// to where it is: the character turns about the joint. On the other axes it is 0. So the motion starts with the
-/// identity, and the joint stays where it started as far as its motion was taken.
+/// The motion is measured in model space: at the model matrix of the joint, with all that its ancestors do
+/// and however they are scaled. The rotation of the motion, `q`, is how the joint has turned since the clip's
+/// start, or its yaw. The translation, on the axes that are asked for, is `now - q * then`, which takes the
+/// joint's first place, turned, to where it is: the character turns about the joint. On the other axes it is
+/// 0. So the motion starts with the identity, and the joint stays where it started as far as its motion was
+/// taken.
 ///
-/// It is taken out where it is exact for all joints, whatever their scale: at the roots, whose translation, and
-/// rotation if the motion has one, become `motion⁻¹ * original`. Their tracks are replaced by linear ones with keys at
-/// the samples of the motion and at the keys that the root had, and as many between as it takes to stay within 2e-6 of
-/// the size of the character. All other tracks stay as they are.
+/// It is taken out where it is exact for all joints, whatever their scale: at the roots, whose translation,
+/// and rotation if the motion has one, become `motion⁻¹ * original`. Their tracks are replaced by linear ones
+/// with keys at the samples of the motion and at the keys that the root had, and as many between as it takes
+/// to stay within 2e-6 of the size of the character. All other tracks stay as they are.
 ///
-/// Where a joint lies upside down, so that no yaw is nearest, it keeps the last one. The same bits on every platform.
-/// Authoring, not playing: it allocates, and takes its time.
+/// Where a joint lies upside down, so that no yaw is nearest, it keeps the last one. The same bits on every
+/// platform. Authoring, not playing: it allocates, and takes its time.
 ///
 /// ```
 /// use condyle::{
@@ -114,7 +117,8 @@ const HALVINGS: u32 = 12;
 /// ```
 ///
 /// # Errors
-/// - [`Error::Index`] if there is no such joint, or if the clip has tracks for joints that the skeleton does not have.
+/// - [`Error::Index`] if there is no such joint, or if the clip has tracks for joints that the skeleton does
+///   not have.
 /// - [`Error::NotFinite`], [`Error::OutOfRange`] for a sample rate that is not above 0.
 /// - [`Error::TooMany`] for more than 2^20 samples, or keys of a root.
 /// - [`Error::NotFinite`] if the joint goes where f32 cannot follow.
@@ -185,7 +189,7 @@ fn without_unused(timelines: Vec<Vec<f32>>, mut tracks: Vec<Track>) -> (Vec<Vec<
     (used, tracks)
 }
 
-/// Where joints are at a moment, in f64.
+/// Evaluates the clip's joints at a moment, in f64.
 struct Paths<'a> {
     clip: &'a RawClip,
     skeleton: &'a Skeleton,
@@ -263,10 +267,10 @@ fn measure(paths: &Paths<'_>, options: &RootMotionOptions) -> Result<RootMotion,
     let (start, duration) = (f64::from(paths.clip.start()), paths.clip.duration());
     check_duration(duration)?;
     let wanted = f64::from(duration) * f64::from(rate);
-    if wanted >= MOST as f64 {
-        return Err(Error::TooMany { what: "samples", found: wanted as usize, limit: MOST });
+    if wanted >= MAX_SAMPLES as f64 {
+        return Err(Error::TooMany { what: "samples", found: wanted as usize, limit: MAX_SAMPLES });
     }
-    // Rounded up, but for a hair that the duration was rounded by.
+    // Rounded up, unless the fraction is only the rounding of the duration.
     let whole = wanted as usize;
     let spans = if wanted - whole as f64 > 1e-4 { whole + 1 } else { whole };
     let spans = if duration > 0.0 { spans.max(1) } else { 0 };
@@ -289,7 +293,7 @@ fn measure(paths: &Paths<'_>, options: &RootMotionOptions) -> Result<RootMotion,
             MotionRotation::Whole => turned.map(|v| v as f32),
         };
         let rotation = on_the_side_of(samples[at - 1].rotation, rotation);
-        // Of the rotation as it is stored.
+        // The stored, rounded rotation: the translation must fit that one.
         let mut q = rotation.map(f64::from);
         normalize(&mut q);
         let carried = rotate(q, first.translation);
@@ -315,7 +319,7 @@ struct Key {
     translation: [f32; 3],
 }
 
-/// What remains for a root: `motion⁻¹ * original`, as keys between which straight lines stay near enough.
+/// The tracks that remain for a root: `motion⁻¹ * original`, with keys dense enough for linear interpolation.
 ///
 /// `targets` are those of its properties that change.
 fn remaining(
@@ -336,7 +340,7 @@ fn remaining(
         let (rotation, translation) = exact(time.into());
         Key { time, rotation: rotation.map(|v| v as f32), translation: translation.map(|v| v as f32) }
     };
-    // Between these the original and the motion are smooth.
+    // All times where the original or the motion has a corner.
     let mut times = vec![start, end];
     let spans = motion.samples().len() - 1;
     let sample = |at: usize| {
@@ -349,14 +353,14 @@ fn remaining(
             let own = &paths.clip.timelines()[track.timeline];
             times.extend(own);
             if track.interpolation == Interpolation::Step {
-                // What holds before a step holds until just before it.
+                // A step becomes two keys: the old value just before it, and the new one.
                 times.extend(own.iter().map(|t| t.next_down().max(start)));
             }
         }
     }
     times.sort_by(f32::total_cmp);
     times.dedup();
-    // Whether the straight line between two keys leaves the path.
+    // Whether linear interpolation between two keys misses the exact path.
     let leaves = |a: &Key, b: &Key, t: f64| {
         let (from, to) = (f64::from(a.time), f64::from(b.time));
         let (rotation, translation) = exact(from + (to - from) * t);
@@ -375,8 +379,8 @@ fn remaining(
     for &time in &times[1..] {
         let before = keys[keys.len() - 1];
         halve(&key, &leaves, before, key(time), HALVINGS, &mut keys);
-        if keys.len() > MOST {
-            return Err(Error::TooMany { what: "keys of a root", found: keys.len(), limit: MOST });
+        if keys.len() > MAX_SAMPLES {
+            return Err(Error::TooMany { what: "keys of a root", found: keys.len(), limit: MAX_SAMPLES });
         }
     }
     for at in 1..keys.len() {
@@ -385,8 +389,8 @@ fn remaining(
     Ok(keys)
 }
 
-/// Adds the keys after `a` up to `b`: more where the straight line between them leaves the path at a quarter of the
-/// way.
+/// Adds the keys after `a` up to `b`, halving the interval where linear interpolation misses the path at a
+/// quarter, half or three quarters.
 fn halve(
     key: &impl Fn(f32) -> Key,
     leaves: &impl Fn(&Key, &Key, f64) -> bool,

@@ -84,7 +84,8 @@ fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str
             }
         }
     }
-    // Rest poses are rotations but for the rounding of their components; and what floats cannot hold no clip can.
+    // Rest poses are rotations but for the rounding of their components; and what floats cannot hold no clip
+    // can.
     let rounding = 1e-6 * extent + if options.motion.is_some() { 4e-6 * extent } else { 0.0 };
     for (joint, off) in off.iter().enumerate() {
         let limit = budget(joint) + rounding;

@@ -18,8 +18,8 @@ fn random_motion(random: &mut Random, samples: usize, size: f32) -> RootMotion {
     RootMotion::new(duration, (0..samples).map(sample).collect()).expect("valid")
 }
 
-/// Fails if a character that gets as far as `reach` on its way is farther than that from where it should be: `bound` radians, and as far
-/// as these lead at that distance.
+/// Fails if a character that gets as far as `reach` on its way is farther than that from where it should be:
+/// `bound` radians, and as far as these lead at that distance.
 #[track_caller]
 fn assert_near(got: &Rigid, want: &Rigid, bound: f64, reach: f64, case: impl core::fmt::Display) {
     let cos: f64 = (0..4).map(|c| got.rotation[c] * want.rotation[c]).sum();
@@ -34,7 +34,8 @@ fn assert_near(got: &Rigid, want: &Rigid, bound: f64, reach: f64, case: impl cor
     }
 }
 
-/// How far a motion leads away in so many seconds, at most: on along the axis of its turn, and round that axis.
+/// How far a motion leads away in so many seconds, at most: on along the axis of its turn, and round that
+/// axis.
 fn reach(motion: &RootMotion, seconds: f64) -> f64 {
     let duration = f64::from(motion.duration());
     let Rigid { rotation: [x, y, z, _], translation } =

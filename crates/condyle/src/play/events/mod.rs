@@ -44,9 +44,9 @@ pub struct Events {
     events: Vec<Event>,
 }
 
-/// Where playback stands on its clock: behind all that it has passed.
+/// Where playback stands on its clock: after every event that it has passed.
 ///
-/// A number is a head at that time, with all that happens there behind it.
+/// A number is a head at that time, after all events of that time.
 ///
 /// ```
 /// use condyle::Head;
@@ -67,9 +67,9 @@ impl Head {
         Self { seconds, before: false }
     }
 
-    /// What happens at `seconds` of the clock is still to come: where a playback begins, and where one that goes
-    /// backward to the very start of a clip ends. Of a clip that wraps, what happens at the end of a loop comes first,
-    /// then this head, then what happens at the start of the next loop.
+    /// What happens at `seconds` of the clock is still to come: where a playback begins, and where one that
+    /// goes backward to the very start of a clip ends. Of a clip that wraps, what happens at the end of a
+    /// loop comes first, then this head, then what happens at the start of the next loop.
     #[must_use]
     pub fn before(seconds: f64) -> Self {
         Self { seconds, before: true }
@@ -89,12 +89,12 @@ impl From<f64> for Head {
 }
 
 impl Events {
-    /// Checks and keeps the events of a clip of `duration` seconds. They are sorted by time; those of one time keep the
-    /// order in which they were given.
+    /// Checks and keeps the events of a clip of `duration` seconds. They are sorted by time; those of one
+    /// time keep the order in which they were given.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] for a duration or an event's time that is NaN or infinite, [`Error::OutOfRange`] for a
-    /// negative duration and for an event that is not within the clip.
+    /// [`Error::NotFinite`] for a duration or an event's time that is NaN or infinite, [`Error::OutOfRange`]
+    /// for a negative duration and for an event that is not within the clip.
     pub fn new(duration: f32, mut events: Vec<Event>) -> Result<Self, Error> {
         check_duration(duration)?;
         for (at, event) in events.iter_mut().enumerate() {
@@ -128,18 +128,18 @@ impl Events {
 
     /// What a playback from one place on its clock to another passes, in the order of passing.
     ///
-    /// Forward that is `(from, to]`, each event once in each loop. Backward it is the same events in reverse: `(to,
-    /// from]`. So a head always has behind it what happens up to its time, and each movement delivers the difference:
-    /// intervals that follow each other deliver what the whole one does, forward, backward or mixed, and going back
-    /// delivers exactly what was delivered on the way there, wherever it turned. [`Head::before`] puts what happens at
-    /// an end on its other side.
+    /// Forward that is `(from, to]`, each event once in each loop. Backward it is the same events in reverse:
+    /// `(to, from]`. So a head has always passed exactly the events up to its time, and each movement
+    /// delivers the difference: intervals that follow each other deliver what the whole one does, forward,
+    /// backward or mixed, and going back delivers exactly what was delivered on the way there, wherever it
+    /// turned. [`Head::before`] puts what happens at an end on its other side.
     ///
-    /// For [`Looping::Clamp`] the clock is not held at the ends of the clip: an event at 0 is passed when the clock
-    /// passes 0. For [`Looping::Wrap`] an event at the end of the clip and one at its start are passed at one time, in
-    /// this order. A clip of no length is played once.
+    /// For [`Looping::Clamp`] the clock is not held at the ends of the clip: an event at 0 is passed when the
+    /// clock passes 0. For [`Looping::Wrap`] an event at the end of the clip and one at its start are passed
+    /// at one time, in this order. A clip of no length is played once.
     ///
-    /// There is no limit to the number of loops between two frames, nor to the number of events: take as many as are
-    /// wanted, from either end. Nothing is allocated.
+    /// There is no limit to the number of loops between two frames, nor to the number of events: take as many
+    /// as are wanted, from either end. Nothing is allocated.
     ///
     /// # Errors
     /// [`Error::NotFinite`] if an end is NaN or infinite.
@@ -149,14 +149,14 @@ impl Events {
         from: impl Into<Head>,
         to: impl Into<Head>,
     ) -> Result<PassedEvents<'_>, Error> {
-        let (from, to) = (self.behind(looping, from.into())?, self.behind(looping, to.into())?);
+        let (from, to) = (self.passed_count(looping, from.into())?, self.passed_count(looping, to.into())?);
         let (first, last) = if from <= to { (from, to) } else { (to, from) };
         Ok(PassedEvents { events: self, first, last, backward: to < from })
     }
 
-    /// How many events lie behind a head, counted from where the clock is 0: loop by loop. Every question is answered
-    /// by differences of this number, so that nothing is lost or doubled.
-    fn behind(&self, looping: Looping, head: Head) -> Result<i128, Error> {
+    /// How many events a head has passed since the clock was 0, over all loops. Everything else is a
+    /// difference of two such counts, so that no event is lost or delivered twice.
+    fn passed_count(&self, looping: Looping, head: Head) -> Result<i128, Error> {
         check_clock(head.seconds)?;
         let (loops, seconds) = if looping == Looping::Wrap && self.duration > 0.0 {
             let moment = wrapped(head.seconds, self.duration.into());
@@ -164,15 +164,15 @@ impl Events {
         } else {
             (0, head.seconds)
         };
-        let is_behind = |event: &Event| {
+        let is_passed = |event: &Event| {
             let at = f64::from(event.seconds);
             at < seconds || (at == seconds && !head.before)
         };
-        let count = self.events.partition_point(is_behind);
+        let count = self.events.partition_point(is_passed);
         Ok(i128::from(loops) * self.events.len() as i128 + count as i128)
     }
 
-    /// The event before which as many others lie as `behind` counts.
+    /// The event that follows as many others as [`Self::passed_count`] counts.
     fn nth(&self, number: i128) -> Option<Passed<'_>> {
         let count = self.events.len().max(1) as i128;
         let (loops, index) = (number.div_euclid(count) as i64, number.rem_euclid(count) as usize);
@@ -204,7 +204,8 @@ pub struct Passed<'a> {
     pub clock: f64,
 }
 
-/// The events that playback passes, in this order: what [`Events::passed`] returns. To leave out some costs nothing.
+/// The events that playback passes, in this order: what [`Events::passed`] returns. To leave out some costs
+/// nothing.
 ///
 /// ```
 /// use condyle::{Event, Events, Looping};
@@ -219,7 +220,7 @@ pub struct Passed<'a> {
 #[derive(Debug, Clone)]
 pub struct PassedEvents<'a> {
     events: &'a Events,
-    /// Numbers of events: what is left is `first..last`.
+    /// Counts of events: `first..last` are still to come.
     first: i128,
     last: i128,
     backward: bool,

@@ -135,7 +135,7 @@ fn enumerated(events: &Events, looping: Looping, from: Head, to: Head) -> Vec<(&
     let duration = f64::from(events.duration());
     let loops = if looping == Looping::Wrap && duration > 0.0 { -200..=200 } else { 0..=0 };
     // On a line with three places at each time: the ends of loops, heads before, starts and all other events, heads
-    // behind.
+    // after.
     let place = |head: Head| (head.seconds(), if head.before { 1 } else { 3 });
     let mut line = Vec::new();
     for number in loops.clone() {
@@ -164,9 +164,9 @@ proptest! {
             prop_assert_eq!(passed(&events, looping, from, to), want.clone(), "{:?}", looping);
             // From the other end, and back the way it came.
             let back: Vec<_> = want.into_iter().rev().collect();
-            let behind = events.passed(looping, from, to).expect("finite").rev();
-            let behind: Vec<_> = behind.map(|p| (p.event.name.as_str(), p.loops)).collect();
-            prop_assert_eq!(&behind, &back, "{:?}", looping);
+            let reversed = events.passed(looping, from, to).expect("finite").rev();
+            let reversed: Vec<_> = reversed.map(|p| (p.event.name.as_str(), p.loops)).collect();
+            prop_assert_eq!(&reversed, &back, "{:?}", looping);
             prop_assert_eq!(passed(&events, looping, to, from), back, "{:?}", looping);
         }
     }
@@ -201,8 +201,8 @@ proptest! {
         }
     }
 
-    /// Clocks far beyond what can be enumerated, in sixteenths, where integers count exactly: an event is behind a
-    /// clock as often as whole loops lie behind it since the event.
+    /// Clocks far beyond what can be enumerated, in sixteenths, where integers count exactly: a clock has passed an
+    /// event as often as whole loops have gone by since the event.
     #[test]
     fn far_away_events_are_counted_as_integers_count_them(
         (duration, times) in clip(), a in -1_i64 << 49..1 << 49, length in prop_oneof![-100_i64..100, -1_i64 << 49..1 << 49],

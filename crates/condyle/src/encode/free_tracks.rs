@@ -1,4 +1,5 @@
-//! Sets of values: morph weights and named values, three to a track.
+//! Free tracks: morph weights, scalars, vectors and rotations that drive no joint, three components to a
+//! curve.
 
 use alloc::vec::Vec;
 
@@ -6,49 +7,49 @@ use super::algebra::{Vector, log_near, subtract};
 use super::curve::{Curve, cheapest, constant};
 use super::fit::Shape;
 use super::source;
-use super::task::{FINE, Job, KEPT, STILL, less};
-use super::write::Set;
+use super::task::{CONSTANT_STEP, ClipJob, STATIC_THRESHOLD, USABLE_FRACTION, minus_rounding};
+use super::write::FreeTrack;
 use crate::clip::layout::{Kind, MAX_BITS, WIDTH, set_tracks};
 use crate::clip::{RawClip, Track};
 
 /// How much longer the diagonal of a cube is than its edge.
 const SQRT_3: f64 = 1.732_050_807_568_877_2;
 
-/// How many tracks sets have.
-pub(super) fn value_tracks(sets: &[Set]) -> usize {
-    sets.iter().map(|set| set_tracks(set.target, set.width)).sum()
+/// How many curves the free tracks take, at most three components each.
+pub(super) fn value_tracks(free_tracks: &[FreeTrack]) -> usize {
+    free_tracks.iter().map(|free| set_tracks(free.target, free.width)).sum()
 }
 
-/// The sets of a clip and their tracks.
-pub(super) fn sets(clip: &RawClip) -> (Vec<Set>, Vec<&Track>) {
+/// The free tracks of a clip, and the authored track of each.
+pub(super) fn free_tracks(clip: &RawClip) -> (Vec<FreeTrack>, Vec<&Track>) {
     let tracks = clip.tracks().iter().filter(|t| t.target.joint().is_none());
     tracks
         .map(|track| {
             let keys = clip.timelines()[track.timeline].len();
-            (Set { target: track.target, width: track.width(keys) }, track)
+            (FreeTrack { target: track.target, width: track.width(keys) }, track)
         })
         .unzip()
 }
 
-impl Job<'_> {
-    /// The sets of a segment. Fails with one that no curve serves for.
-    pub(super) fn set_curves(
+impl ClipJob<'_> {
+    /// Fits the free tracks of a segment. Fails with the number of one that no curve met the budget for.
+    pub(super) fn free_curves(
         &self,
         first: usize,
         frames: usize,
         shapes: &[Shape],
-        exact: &[bool],
+        authored: &[bool],
         curves: &mut Vec<Curve>,
     ) -> Result<(), usize> {
-        if self.sets.is_empty() {
+        if self.free_tracks.is_empty() {
             return Ok(());
         }
         let seconds = self.seconds(first, frames);
         let mut index = 0;
-        for (at, (set, track)) in self.sets.iter().zip(&self.set_tracks).enumerate() {
-            if set.target.rotates() {
-                if !exact[at] {
-                    // A rotation is no farther off than its logarithm.
+        for (at, (free, track)) in self.free_tracks.iter().zip(&self.free_sources).enumerate() {
+            if free.target.rotates() {
+                if !authored[at] {
+                    // The error of a rotation is at most that of its logarithm.
                     let mut near = [0.0; 3];
                     let targets: Vec<Vector> = source::rotations(self.clip, track, &seconds)
                         .into_iter()
@@ -57,23 +58,23 @@ impl Job<'_> {
                             near
                         })
                         .collect();
-                    let limit = less(self.options.value_budget, 1e-7) / SQRT_3;
+                    let limit = minus_rounding(self.options.value_budget, 1e-7) / SQRT_3;
                     curves.extend(values(index, &targets, (shapes, curves), limit).ok_or(at)?);
                 }
                 index += 1;
                 continue;
             }
-            for from in (0..set.width).step_by(WIDTH) {
-                if !exact[at] {
-                    let value = |c: usize, seconds: f64| match from + c < set.width {
+            for from in (0..free.width).step_by(WIDTH) {
+                if !authored[at] {
+                    let value = |c: usize, seconds: f64| match from + c < free.width {
                         true => source::component(self.clip, track, from + c, seconds),
                         false => 0.0,
                     };
                     let targets: Vec<Vector> =
                         seconds.iter().map(|&s| core::array::from_fn(|c| value(c, s))).collect();
-                    // Half of the last place of an f32 is the decoder's.
+                    // Half a unit in the last place is reserved for the decoder's f32 rounding.
                     let size = targets.iter().flatten().fold(0.0_f64, |size, v| size.max(v.abs()));
-                    let limit = less(self.options.value_budget, 1e-7 * size);
+                    let limit = minus_rounding(self.options.value_budget, 1e-7 * size);
                     let found = values(index, &targets, (shapes, curves), limit).ok_or(at)?;
                     curves.extend(found);
                 }
@@ -84,7 +85,8 @@ impl Job<'_> {
     }
 }
 
-/// The cheapest curves for the values of a set, three at a time, each within `limit`.
+/// The cheapest curve for three components, each within `limit`: `Some(None)` if they are zero, `None` if
+/// none passes.
 fn values(
     index: usize,
     targets: &[[f64; 3]],
@@ -97,13 +99,14 @@ fn values(
         let off = subtract(a, b);
         off[0].abs().max(off[1].abs()).max(off[2].abs())
     };
-    if let Some((curve, constant)) = constant(name, middle, limit * FINE)
-        && targets.iter().all(|&value| off(value, constant) < limit * (STILL + FINE))
+    if let Some((curve, constant)) = constant(name, middle, limit * CONSTANT_STEP)
+        && targets.iter().all(|&value| off(value, constant) < limit * (STATIC_THRESHOLD + CONSTANT_STEP))
     {
         return Some(curve);
     }
     cheapest(name, (shapes, others), MAX_BITS, targets, limit, |shape, keys| {
-        (0..targets.len()).all(|moment| off(shape.value(keys, moment), targets[moment]) <= limit * KEPT)
+        (0..targets.len())
+            .all(|moment| off(shape.value(keys, moment), targets[moment]) <= limit * USABLE_FRACTION)
     })
     .map(Some)
 }

@@ -1,0 +1,52 @@
+//! How the error budget is split along the hierarchy.
+
+use alloc::vec::Vec;
+
+use super::task::{BudgetFractions, JointFacts};
+
+/// How many times the split is tightened before the fixed splits are tried.
+/// Half and twice: equal bytes.
+pub(super) const MAX_ROUNDS: usize = 20;
+
+/// Fractions that grow evenly from the root to the leaves: each joint gets the same increment for itself even
+/// where it corrects nothing. The leaves' own points have the whole budget. A fallback for segments where
+/// tightening does not converge; its numbers are not tuned.
+pub(super) fn graded_by_depth(joints: &[JointFacts], factor: f64) -> Vec<BudgetFractions> {
+    let mut depths: Vec<usize> = Vec::with_capacity(joints.len());
+    for joint in joints {
+        depths.push(joint.parent.map_or(0, |parent| depths[parent] + 1));
+    }
+    let deepest = depths.iter().max().map_or(1, |depth| depth + 1) as f64;
+    let fractions_at = |depth: usize| {
+        let place = factor * 0.9 * (depth + 1) as f64 / (deepest + 1.0);
+        BudgetFractions { place, translation: place / 2.0, swing: Some(place) }
+    };
+    depths.into_iter().map(fractions_at).collect()
+}
+
+/// Gives a failing joint more of its budget by taking from its ancestors, the more the farther up, as every
+/// ancestor adds to the error that its descendants inherit. A translation that no curve met the budget for
+/// gets a larger fraction. A factor of 0.7 for each ancestor instead of 0.85: targets +0.9 %,
+/// defaults +1.2 %; 0.92: +0.1 % and +0.9 %. Half and twice `MIN_FRACTION`: equal bytes.
+pub(super) fn tighten(
+    joints: &[JointFacts],
+    joint: usize,
+    translation_lacks: bool,
+    fractions: &mut [BudgetFractions],
+) {
+    const MIN_FRACTION: f64 = 0.02;
+    let mut most = fractions[joint].place;
+    let mut at = Some(joint);
+    while let Some(j) = at {
+        most = (most * 0.85).min(fractions[j].place);
+        fractions[j].place = most.max(MIN_FRACTION);
+        if j != joint || !translation_lacks {
+            fractions[j].translation = fractions[j].translation.min(most).max(MIN_FRACTION);
+        }
+        fractions[j].swing = Some(fractions[j].swing.map_or(2.0, |swing| (swing * 0.6).max(MIN_FRACTION)));
+        at = joints[j].parent;
+    }
+    if translation_lacks {
+        fractions[joint].translation = (fractions[joint].translation * 1.5).min(0.95);
+    }
+}
