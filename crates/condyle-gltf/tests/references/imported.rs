@@ -141,6 +141,7 @@ pub(crate) fn followed_through(path: &Path) {
 
 pub(crate) fn with_the_known_oddities(path: &Path) {
     let known = [
+        ("ancestors.glb", Severity::Note, "/animations/0/channels/4/target/node", 1),
         ("CesiumMan.gltf", Severity::Warning, "/meshes/0/primitives/0/attributes/WEIGHTS_0", 210),
         ("SimpleSkin.gltf", Severity::Note, "", 1),
         ("SimpleSkin.gltf", Severity::Note, "/animations/0/samplers/0/output", 8),
