@@ -131,7 +131,8 @@ pub(super) fn read_skeleton(data: &[u8]) -> Result<Skeleton, Error> {
     Ok(skeleton)
 }
 
-/// Flag bits in the first word of a mesh or morph target. A mesh has no flag for positions: it always has them.
+/// Flag bits in the first word of a mesh or morph target. A mesh has no flag for positions: it always has
+/// them.
 const POSITIONS: u32 = 1;
 const NORMALS: u32 = 2;
 const TANGENTS: u32 = 4;

@@ -153,8 +153,8 @@ fn fit_translation(
     }
 }
 
-/// Fits the scale of a joint: at rest, constant, or a curve. Half or twice of the quarter of the threshold and
-/// of the half of the budget: equal bytes.
+/// Fits the scale of a joint: at rest, constant, or a curve. Half or twice of the quarter of the threshold
+/// and of the half of the budget: equal bytes.
 fn fit_scale(
     job: &SegmentJob<'_>,
     index: usize,

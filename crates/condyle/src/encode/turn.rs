@@ -44,8 +44,8 @@ impl Aims<'_> {
     }
 
     /// One Gauss-Newton step of half length from `q` towards the rotation that brings the points nearest to
-    /// their places. A quarter instead of the half: targets +7.3 %, defaults +2.5 %; the full step: targets 13
-    /// times as large.
+    /// their places. A quarter instead of the half: targets +7.3 %, defaults +2.5 %; the full step: targets
+    /// 13 times as large.
     fn best(&self, moment: usize, q: Quat64) -> Quat64 {
         let turn = rows(q);
         let outer = &self.outer[moment];

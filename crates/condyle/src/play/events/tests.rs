@@ -201,8 +201,8 @@ proptest! {
         }
     }
 
-    /// Clocks far beyond what can be enumerated, in sixteenths, where integers count exactly: a clock has passed an
-    /// event as often as whole loops have gone by since the event.
+    /// Clocks far beyond what can be enumerated, in sixteenths, where integers count exactly: a clock has passed
+    /// an event as often as whole loops have gone by since the event.
     #[test]
     fn far_away_events_are_counted_as_integers_count_them(
         (duration, times) in clip(), a in -1_i64 << 49..1 << 49, length in prop_oneof![-100_i64..100, -1_i64 << 49..1 << 49],
