@@ -32,10 +32,10 @@ pub(crate) fn set_tracks(target: Target, width: usize) -> usize {
 
 /// The most frames of a clip, and the most frames times joints or value tracks. Two keys that are a year
 /// apart are no animation, and the poses of so many joints take 2.7 GB.
-pub(crate) const MOST_FRAMES: usize = 1 << 22;
-pub(crate) const MOST_PLACES: usize = 1 << 26;
+pub(crate) const MAX_FRAMES: usize = 1 << 22;
+pub(crate) const MAX_PLACES: usize = 1 << 26;
 /// As many as an index of two bytes can number.
-pub(crate) const MOST_VALUE_TRACKS: usize = u16::MAX as usize;
+pub(crate) const MAX_VALUE_TRACKS: usize = u16::MAX as usize;
 
 /// Components of a set's logarithm are clamped to this: beyond it the sine has no correct digits.
 pub(crate) const MAX_LOG: f64 = 65536.0;

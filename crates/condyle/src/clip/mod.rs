@@ -12,8 +12,8 @@ use crate::bytes::{u16_at, u32_at};
 use crate::error::Error;
 use authored::Authored;
 use layout::{
-    Class, EVENT, EXACT, HEADER, Header, JOINT_BITS, Kind, MAGIC, MAX_BITS, MOST_FRAMES, MOST_PLACES,
-    MOST_VALUE_TRACKS, MOTION, SEGMENT, SET, Segment, VERSION, WIDE, WIDTH, WINDOW, set_tracks, value,
+    Class, EVENT, EXACT, HEADER, Header, JOINT_BITS, Kind, MAGIC, MAX_BITS, MAX_FRAMES, MAX_PLACES,
+    MAX_VALUE_TRACKS, MOTION, SEGMENT, SET, Segment, VERSION, WIDE, WIDTH, WINDOW, set_tracks, value,
 };
 pub use raw::{Interpolation, RawClip, Target, Track};
 use spline::Degree;
@@ -126,7 +126,7 @@ impl<'a> Clip<'a> {
 
     /// What has a value at every frame takes much memory when it is decoded as a whole.
     fn check_places(&self, count: usize) -> Result<(), Error> {
-        let limit = MOST_FRAMES.min(MOST_PLACES / count.max(1));
+        let limit = MAX_FRAMES.min(MAX_PLACES / count.max(1));
         let found = self.header.frame_count;
         if found > limit { Err(Error::TooMany { what: "frames", found, limit }) } else { Ok(()) }
     }
@@ -149,8 +149,8 @@ impl<'a> Clip<'a> {
             }
             tracks += set_tracks(target, width);
         }
-        if tracks > MOST_VALUE_TRACKS {
-            return Err(Error::TooMany { what: "values", found: tracks, limit: MOST_VALUE_TRACKS });
+        if tracks > MAX_VALUE_TRACKS {
+            return Err(Error::TooMany { what: "values", found: tracks, limit: MAX_VALUE_TRACKS });
         }
         self.check_places(tracks)?;
         Ok(tracks)

@@ -31,7 +31,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::clip::layout::{
-    EXACT, Header, JOINT_BITS, Kind, MOST_FRAMES, MOST_PLACES, MOST_VALUE_TRACKS, MOTION, WIDE,
+    EXACT, Header, JOINT_BITS, Kind, MAX_FRAMES, MAX_PLACES, MAX_VALUE_TRACKS, MOTION, WIDE,
 };
 use crate::clip::spline::Degree;
 use crate::clip::{Clip, Interpolation, RawClip, Target, Track};
@@ -134,7 +134,7 @@ fn frames(clip: &RawClip, joints: usize, options: &EncodeOptions) -> Result<(usi
     positive(1, rate)?;
     // A duration that rounding made a little longer than a whole number of frames gets no extra frame.
     let frames = f64::from(clip.duration()) * f64::from(rate) - 1e-3;
-    let limit = MOST_FRAMES.min(MOST_PLACES / joints.max(1));
+    let limit = MAX_FRAMES.min(MAX_PLACES / joints.max(1));
     if frames > limit as f64 {
         let found = if frames < 1e9 { frames as usize } else { usize::MAX };
         return Err(Error::TooMany { what: "frames", found, limit });
@@ -223,11 +223,11 @@ impl<'a> ClipJob<'a> {
                 minus_rounding(budget, kept);
         }
         let (free_tracks, free_sources) = free_tracks(clip);
-        let (found, limit) = (value_tracks(&free_tracks), MOST_VALUE_TRACKS);
+        let (found, limit) = (value_tracks(&free_tracks), MAX_VALUE_TRACKS);
         if found > limit {
             return Err(Error::TooMany { what: "values", found, limit });
         }
-        let limit = MOST_PLACES / found.max(1);
+        let limit = MAX_PLACES / found.max(1);
         if frames > limit {
             return Err(Error::TooMany { what: "frames", found: frames, limit });
         }
