@@ -5,7 +5,7 @@ use fearless_simd::prelude::*;
 use super::fixed;
 use super::layer::Layer;
 use super::rotation::{Reference, flip, shorter_log};
-use super::weights::{NormalizedWeights, Total, masked_weight, nan_or_zero};
+use super::weights::{How, NormalizedWeights, Total, masked_weight, nan_or_zero};
 use crate::error::Error;
 use crate::math::exp_map::between;
 use crate::pose::{Pose, PoseBlock};
@@ -87,7 +87,8 @@ pub fn add(base: &Pose, layers: &[Layer<'_>], out: &mut Pose) -> Result<(), Erro
         [Some(one), Some(two), None] => few(from, [one, two], to),
         _ => {
             let weights = NormalizedWeights::new(layers, Total::UNKNOWN);
-            dispatch!(|s, mode| fixed::kernel::<_, _, true, true, true>(s, mode, from, &weights, to));
+            let how = How { masked: true, add: true };
+            fixed::by_logarithms(how, from, &weights, to);
         }
     }
     Ok(())

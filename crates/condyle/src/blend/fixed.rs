@@ -7,14 +7,15 @@
 use fearless_simd::prelude::*;
 
 use super::rotation::{Reference, shorter_log};
-use super::weights::{NormalizedWeights, Sums, exponent, nan_or_zero, nearest, power_above};
+use super::weights::{How, NormalizedWeights, Sums, exponent, nan_or_zero, nearest, power_above};
 use crate::pose::PoseBlock;
-use crate::simd::{BLOCK, Lanes, Mode, load, store, store_all};
+use crate::simd::{BLOCK, Lanes, Mode, dispatch, load, store, store_all};
 
 /// `G` groups of lanes of a block of sixteen joints: loops over the layers cost less per joint when there are
 /// two.
 struct Groups<'a, S: Simd, const G: usize> {
     s: S,
+    how: How,
     weights: &'a NormalizedWeights<'a>,
     index: usize,
     at: usize,
@@ -24,9 +25,9 @@ struct Groups<'a, S: Simd, const G: usize> {
 
 /// Runs `$body` for each layer that has a weight, with its normalised weights and its block.
 macro_rules! each_layer {
-    ($groups:ident, $masked:ident, |$weight:ident, $block:ident| $body:block) => {
+    ($groups:ident, |$weight:ident, $block:ident| $body:block) => {
         for (number, layer) in $groups.weights.layers.iter().enumerate() {
-            if !$groups.weights.counts::<$masked>(number, layer) {
+            if !$groups.weights.counts($groups.how, number, layer) {
                 continue;
             }
             let Some($block) = layer.pose.blocks().get($groups.index) else {
@@ -36,7 +37,7 @@ macro_rules! each_layer {
             let mut $weight = [S::f32s::splat($groups.s, 0.0); G];
             for g in 0..G {
                 let joint = $groups.index * BLOCK + $groups.place(g);
-                $weight[g] = $groups.weights.of::<S, $masked>($groups.s, number, layer, joint, &$groups.sums);
+                $weight[g] = $groups.weights.of($groups.s, $groups.how, number, layer, joint, &$groups.sums);
             }
             $body
         }
@@ -52,9 +53,9 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
 
     /// Lanes of one component; `none` where masks leave the layer no weight.
     #[inline(always)]
-    fn load<const MASKED: bool>(&self, lanes: &Lanes, g: usize, weight: S::f32s, none: f32) -> S::f32s {
+    fn load(&self, lanes: &Lanes, g: usize, weight: S::f32s, none: f32) -> S::f32s {
         let (s, lanes) = (self.s, load(self.s, lanes, self.place(g)));
-        if MASKED {
+        if self.how.masked {
             weight.simd_eq(S::f32s::splat(s, 0.0)).select(S::f32s::splat(s, none), lanes)
         } else {
             lanes
@@ -62,20 +63,15 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
     }
 
     #[inline(always)]
-    fn rotations<M: Mode, const MASKED: bool, const EXP: bool, const ADD: bool>(
-        &self,
-        mode: M,
-        reference: &[Lanes; 4],
-        out: &mut [Lanes; 4],
-    ) {
+    fn rotations<M: Mode, const EXP: bool>(&self, mode: M, reference: &[Lanes; 4], out: &mut [Lanes; 4]) {
         let s = self.s;
         let zero = S::i32s::splat(s, 0);
         let mut largest = [zero; G];
         if !EXP {
-            each_layer!(self, MASKED, |weight, block| {
+            each_layer!(self, |weight, block| {
                 for lanes in &block.rotation {
                     for g in 0..G {
-                        let size = self.load::<MASKED>(lanes, g, weight[g], 0.0).abs();
+                        let size = self.load(lanes, g, weight[g], 0.0).abs();
                         largest[g] = largest[g].max(size.bitcast::<S::i32s>());
                     }
                 }
@@ -90,20 +86,23 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
             }
         }
         let mut sums = [[zero; 4]; G];
-        each_layer!(self, MASKED, |weight, block| {
+        each_layer!(self, |weight, block| {
             let [x, y, z, w] = &block.rotation;
             for g in 0..G {
                 let reference = Reference::new(s, mode, reference, self.place(g));
                 let q = [
-                    self.load::<MASKED>(x, g, weight[g], 0.0),
-                    self.load::<MASKED>(y, g, weight[g], 0.0),
-                    self.load::<MASKED>(z, g, weight[g], 0.0),
-                    self.load::<MASKED>(w, g, weight[g], 1.0),
+                    self.load(x, g, weight[g], 0.0),
+                    self.load(y, g, weight[g], 0.0),
+                    self.load(z, g, weight[g], 0.0),
+                    self.load(w, g, weight[g], 1.0),
                 ];
                 if EXP {
                     let factor = weight[g] * powers[g];
-                    let terms =
-                        if ADD { shorter_log(s, mode, &q, factor) } else { reference.log(s, &q, factor) };
+                    let terms = if self.how.add {
+                        shorter_log(s, mode, &q, factor)
+                    } else {
+                        reference.log(s, &q, factor)
+                    };
                     for (sum, term) in sums[g].iter_mut().zip(terms) {
                         *sum += nearest(s, term);
                         poison[g] += nan_or_zero::<S>(term);
@@ -131,11 +130,11 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
                 reference.unit(s, &sum, S::f32s::splat(s, (1 << 20) as f32))
             };
             let mut nothing = self.sums.nothing;
-            if ADD {
+            if self.how.add {
                 let zero = S::f32s::splat(s, 0.0);
                 nothing = sum[0].simd_eq(zero) & sum[1].simd_eq(zero) & sum[2].simd_eq(zero);
             }
-            if MASKED {
+            if self.how.masked {
                 for (mean, rest) in mean.iter_mut().zip(&reference.rotation) {
                     *mean = nothing.select(*rest, *mean);
                 }
@@ -145,23 +144,19 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
     }
 
     #[inline(always)]
-    fn vectors<M: Mode, const MASKED: bool, const SCALE: bool, const ADD: bool>(
-        &self,
-        mode: M,
-        reference: &[Lanes; 3],
-        out: &mut [Lanes; 3],
-    ) {
+    fn vectors<M: Mode, const SCALE: bool>(&self, mode: M, reference: &[Lanes; 3], out: &mut [Lanes; 3]) {
         let s = self.s;
         let zero = S::i32s::splat(s, 0);
         // The value that changes nothing: of scales that are added up, the difference from 1 counts.
-        let none = if ADD && SCALE { 1.0 } else { 0.0 };
+        let added_scale = self.how.add && SCALE;
+        let none = if added_scale { 1.0 } else { 0.0 };
         let mut largest = [[zero; 3]; G];
-        each_layer!(self, MASKED, |weight, block| {
+        each_layer!(self, |weight, block| {
             let lanes = if SCALE { &block.scale } else { &block.translation };
             for c in 0..3 {
                 for g in 0..G {
-                    let mut value = self.load::<MASKED>(&lanes[c], g, weight[g], none);
-                    if ADD && SCALE {
+                    let mut value = self.load(&lanes[c], g, weight[g], none);
+                    if added_scale {
                         value -= S::f32s::splat(s, 1.0);
                     }
                     largest[g][c] = largest[g][c].max(value.abs().bitcast::<S::i32s>());
@@ -175,12 +170,12 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
                 powers[g][c] = power + poison + self.sums.poison;
             }
         }
-        each_layer!(self, MASKED, |weight, block| {
+        each_layer!(self, |weight, block| {
             let lanes = if SCALE { &block.scale } else { &block.translation };
             for c in 0..3 {
                 for g in 0..G {
-                    let mut value = self.load::<MASKED>(&lanes[c], g, weight[g], none);
-                    if ADD && SCALE {
+                    let mut value = self.load(&lanes[c], g, weight[g], none);
+                    if added_scale {
                         value -= S::f32s::splat(s, 1.0);
                     }
                     sums[g][c] += nearest(s, value * (weight[g] * powers[g][c]));
@@ -192,10 +187,10 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
                 let (whole, power): (S::f32s, S::f32s) = (sums[g][c].to_float(), powers[g][c]);
                 let back = S::i32s::splat(s, 2 * exponent(0)) + self.sums.growth - power.bitcast::<S::i32s>();
                 let mut mean = whole * back.bitcast::<S::f32s>() + nan_or_zero::<S>(power);
-                if MASKED {
+                if self.how.masked {
                     let base = load(s, &reference[c], self.place(g));
                     let mut nothing = self.sums.nothing;
-                    if ADD {
+                    if self.how.add {
                         nothing = mean.simd_eq(S::f32s::splat(s, 0.0));
                         mean = if SCALE { mode.madd(mean, base, base) } else { base + mean };
                     }
@@ -207,39 +202,50 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
     }
 }
 
-/// Blends all blocks: `MASKED` where weights differ from joint to joint, `EXP` for the exponential map's
-/// mean. `ADD`, which needs both: adds the layers, which hold differences, to the reference.
+/// Blends all blocks: by the exponential map's mean if `EXP`, which layers that are added need.
 #[inline(always)]
-pub(super) fn kernel<S: Simd, M: Mode, const MASKED: bool, const EXP: bool, const ADD: bool>(
+pub(super) fn kernel<S: Simd, M: Mode, const EXP: bool>(
     s: S,
     mode: M,
+    how: How,
     reference: &[PoseBlock],
     weights: &NormalizedWeights<'_>,
     out: &mut [PoseBlock],
 ) {
     for (index, (reference, out)) in reference.iter().zip(out).enumerate() {
-        if EXP || MASKED || S::f32s::LEN == BLOCK {
-            groups::<S, M, MASKED, EXP, ADD, 1>(s, mode, index, reference, weights, out);
+        if EXP || how.masked || S::f32s::LEN == BLOCK {
+            groups::<S, M, EXP, 1>(s, mode, how, index, reference, weights, out);
         } else {
-            groups::<S, M, MASKED, EXP, ADD, 2>(s, mode, index, reference, weights, out);
+            groups::<S, M, EXP, 2>(s, mode, how, index, reference, weights, out);
         }
     }
 }
 
 #[inline(always)]
-fn groups<S: Simd, M: Mode, const MASKED: bool, const EXP: bool, const ADD: bool, const G: usize>(
+fn groups<S: Simd, M: Mode, const EXP: bool, const G: usize>(
     s: S,
     mode: M,
+    how: How,
     index: usize,
     reference: &PoseBlock,
     weights: &NormalizedWeights<'_>,
     out: &mut PoseBlock,
 ) {
     for at in (0..BLOCK).step_by(G * S::f32s::LEN) {
-        let sums = weights.sums::<S, MASKED, ADD>(s, index * BLOCK + at);
-        let groups = Groups::<S, G> { s, weights, index, at, sums };
-        groups.rotations::<M, MASKED, EXP, ADD>(mode, &reference.rotation, &mut out.rotation);
-        groups.vectors::<M, MASKED, false, ADD>(mode, &reference.translation, &mut out.translation);
-        groups.vectors::<M, MASKED, true, ADD>(mode, &reference.scale, &mut out.scale);
+        let sums = weights.sums(s, how, index * BLOCK + at);
+        let groups = Groups::<S, G> { s, how, weights, index, at, sums };
+        groups.rotations::<M, EXP>(mode, &reference.rotation, &mut out.rotation);
+        groups.vectors::<M, false>(mode, &reference.translation, &mut out.translation);
+        groups.vectors::<M, true>(mode, &reference.scale, &mut out.scale);
     }
+}
+
+/// [`kernel`] where rotations are summed by their logarithms: one for all that do.
+pub(super) fn by_logarithms(
+    how: How,
+    reference: &[PoseBlock],
+    weights: &NormalizedWeights<'_>,
+    out: &mut [PoseBlock],
+) {
+    dispatch!(|s, mode| kernel::<_, _, true>(s, mode, how, reference, weights, out));
 }

@@ -24,7 +24,7 @@ use crate::error::Error;
 use crate::pose::{Pose, PoseBlock};
 use crate::simd::dispatch;
 use few::Part;
-use weights::{NormalizedWeights, Total};
+use weights::{How, NormalizedWeights, Total};
 
 /// Mixes poses by weight, with the same bits in any order of the layers.
 ///
@@ -105,12 +105,11 @@ fn many<const MASKED: bool>(
 ) {
     match mean {
         Mean::Linear => {
-            dispatch!(|s, mode| fixed::kernel::<_, _, MASKED, false, false>(
-                s, mode, reference, weights, out
-            ));
+            let how = How { masked: MASKED, add: false };
+            dispatch!(|s, mode| fixed::kernel::<_, _, false>(s, mode, how, reference, weights, out));
         }
         Mean::ExponentialMap => {
-            dispatch!(|s, mode| fixed::kernel::<_, _, MASKED, true, false>(s, mode, reference, weights, out));
+            fixed::by_logarithms(How { masked: MASKED, add: false }, reference, weights, out);
         }
     }
 }

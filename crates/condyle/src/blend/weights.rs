@@ -38,6 +38,16 @@ fn counting(layers: &[Layer<'_>]) -> usize {
     layers.iter().filter(|layer| layer.weight != 0.0).count()
 }
 
+/// Which of the sums it is. Known when the kernel is compiled for the mean that everybody uses; asked at run time
+/// for the exponential map's and for layers that are added, which share a kernel.
+#[derive(Clone, Copy)]
+pub(super) struct How {
+    /// Weights differ from joint to joint.
+    pub(super) masked: bool,
+    /// Layers are differences, added to the reference. Then weights are those of masks.
+    pub(super) add: bool,
+}
+
 /// The sum of all weights, where it is the same for all joints.
 #[derive(Clone, Copy)]
 pub(super) struct Total {
@@ -121,17 +131,16 @@ impl<'a> NormalizedWeights<'a> {
 
     /// Whether a layer has any weight. Loops over the layers skip those that have none.
     #[inline(always)]
-    pub(super) fn counts<const MASKED: bool>(&self, at: usize, layer: &Layer<'_>) -> bool {
-        if MASKED { layer.weight != 0.0 } else { self.same(at, layer) != 0.0 }
+    pub(super) fn counts(&self, how: How, at: usize, layer: &Layer<'_>) -> bool {
+        if how.masked { layer.weight != 0.0 } else { self.same(at, layer) != 0.0 }
     }
 
-    /// What normalises the weights of the joints from `joint` on. Where layers `ADD` up, weights are not
-    /// divided.
+    /// What normalises the weights of the joints from `joint` on. Where layers are added, weights are not divided.
     #[inline(always)]
-    pub(super) fn sums<S: Simd, const MASKED: bool, const ADD: bool>(&self, s: S, joint: usize) -> Sums<S> {
-        if ADD {
+    pub(super) fn sums<S: Simd>(&self, s: S, how: How, joint: usize) -> Sums<S> {
+        if how.add {
             self.added_sums(s, joint)
-        } else if MASKED {
+        } else if how.masked {
             self.masked_sums(s, joint)
         } else {
             let one = S::f32s::splat(s, 1.0);
@@ -202,15 +211,16 @@ impl<'a> NormalizedWeights<'a> {
 
     /// The normalised weight of layer `at` in the joints from `joint` on.
     #[inline(always)]
-    pub(super) fn of<S: Simd, const MASKED: bool>(
+    pub(super) fn of<S: Simd>(
         &self,
         s: S,
+        how: How,
         at: usize,
         layer: &Layer<'_>,
         joint: usize,
         sums: &Sums<S>,
     ) -> S::f32s {
-        if MASKED {
+        if how.masked {
             masked_weight(s, layer, joint) * sums.scale / sums.sum
         } else {
             S::f32s::splat(s, self.same(at, layer))

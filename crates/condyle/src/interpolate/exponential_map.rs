@@ -17,16 +17,15 @@ pub(super) fn blocks(
     to: &[PoseBlock],
     out: &mut [PoseBlock],
 ) {
-    match arc {
-        Arc::Shorter => dispatch!(|s, mode| kernel::<_, _, false>(s, mode, factors, from, to, out)),
-        Arc::AsGiven => dispatch!(|s, mode| kernel::<_, _, true>(s, mode, factors, from, to, out)),
-    }
+    let given = arc == Arc::AsGiven;
+    dispatch!(|s, mode| kernel(s, mode, given, factors, from, to, out));
 }
 
 #[inline(always)]
-fn kernel<S: Simd, M: Mode, const GIVEN: bool>(
+fn kernel<S: Simd, M: Mode>(
     s: S,
     mode: M,
+    given: bool,
     factors: &Factors<'_>,
     from: &[PoseBlock],
     to: &[PoseBlock],
@@ -36,13 +35,15 @@ fn kernel<S: Simd, M: Mode, const GIVEN: bool>(
         let t = factors.of_block(i);
         for at in (0..BLOCK).step_by(S::f32s::LEN) {
             let (a, mut b) = (load_all(s, &from.rotation, at), load_all(s, &to.rotation, at));
-            if !GIVEN {
+            if !given {
                 // Not fused, as everywhere where its sign chooses the arc.
                 let sign = hemisphere(s, dot(Portable, &a, &b));
                 b = [b[0] * sign, b[1] * sign, b[2] * sign, b[3] * sign];
             }
             let (near, far, f) = order(s, load(s, &t, at), a, b);
-            let [x, y, z] = log::<S, M, GIVEN>(s, mode, &between::<S>(&near, &far));
+            let turn = between::<S>(&near, &far);
+            let [x, y, z] =
+                if given { log::<S, M, true>(s, mode, &turn) } else { log::<S, M, false>(s, mode, &turn) };
             let part = exp(s, mode, &[x * f, y * f, z * f]);
             store_all(&mut out.rotation, at, product::<S, M>(mode, &near, &part));
         }

@@ -37,10 +37,10 @@ fn squares<S: Simd, M: Mode, V: Floats<S>>(mode: M, v: &Quats<V>) -> V {
 }
 
 /// The rotations between two ends, on the hemisphere of the nearer one, with the factor `f` from it; and the
-/// sign that the farther end was multiplied by. With `GIVEN` it goes along the arc as given, and the sign is
-/// 1.
+/// sign that the farther end was multiplied by. Weights [`as_given`](Weights::as_given) go along
+/// the arc as given, and the sign is 1.
 #[inline(always)]
-pub(super) fn rotations<S: Simd, M: Mode, V: Floats<S>, W: Weights<S, V>, const GIVEN: bool>(
+pub(super) fn rotations<S: Simd, M: Mode, V: Floats<S>, W: Weights<S, V>>(
     s: S,
     mode: M,
     weights: &W,
@@ -51,8 +51,9 @@ pub(super) fn rotations<S: Simd, M: Mode, V: Floats<S>, W: Weights<S, V>, const 
     let (zero, half, one) = (V::splat(s, 0.0), V::splat(s, 0.5), V::splat(s, 1.0));
     // Not fused in either mode: between keys half a turn apart its sign alone chooses the arc.
     let dot = dot(Portable, &near, &far);
-    let sign = if GIVEN { one } else { hemisphere(s, dot) };
-    let cos = if GIVEN { dot } else { dot.abs() };
+    let given = weights.as_given();
+    let sign = if given { one } else { hemisphere(s, dot) };
+    let cos = if given { dot } else { dot.abs() };
     let mut step = far;
     each!(4, c => step[c] = mode.msub(step[c], sign, near[c]));
     // From the chord where the ends are close: there the cosine has lost its digits, and equal ends must give
@@ -60,7 +61,7 @@ pub(super) fn rotations<S: Simd, M: Mode, V: Floats<S>, W: Weights<S, V>, const 
     let chord = squares(mode, &step);
     let z = cos.simd_lt(V::splat(s, 0.75)).select(one - cos, chord * half);
     let mut half_cos2 = one - z * half;
-    if GIVEN {
+    if given {
         // From the sum where the ends are far apart: there the difference has lost its digits.
         let sum = [far[0] + near[0], far[1] + near[1], far[2] + near[2], far[3] + near[3]];
         let wide = squares(mode, &sum) * V::splat(s, 0.25);
@@ -119,7 +120,7 @@ pub(super) fn uniform_blocks<S: Simd, M: Mode, W: Shared>(
         for at in (0..BLOCK).step_by(S::f32s::LEN) {
             let (near, far) = nearer.order(from.and_then(|from| from.get(i)).unwrap_or(out), to);
             let (a, b) = (load_all(s, &near.rotation, at), load_all(s, &far.rotation, at));
-            let (mut rotation, sign) = rotations::<_, _, S::f32s, _, false>(s, mode, &weights, f, a, b);
+            let (mut rotation, sign) = rotations::<_, _, S::f32s, _>(s, mode, &weights, f, a, b);
             if nearer == Nearer::Second {
                 // On the hemisphere of the first end.
                 let [x, y, z, w] = rotation;
@@ -148,8 +149,7 @@ pub(super) fn uniform_one<S: Simd, M: Mode, W: Shared>(
     let (near, far) = nearer.order(a, b);
     let lanes = |q: Quat| q.map(|v| f32x4::splat(s, v));
     let weights = weights.spread::<S, f32x4<S>>(s);
-    let (q, sign) =
-        rotations::<_, _, _, _, false>(s, mode, &weights, f32x4::splat(s, f), lanes(near), lanes(far));
+    let (q, sign) = rotations(s, mode, &weights, f32x4::splat(s, f), lanes(near), lanes(far));
     let sign = if nearer == Nearer::Second { sign } else { f32x4::splat(s, 1.0) };
     let mut out = a;
     for (out, v) in out.iter_mut().zip(q) {
@@ -177,7 +177,7 @@ pub(super) fn order<S: Simd, V: Floats<S>, const N: usize>(
 
 /// [`rotations`] over one block, a factor per lane.
 #[inline(always)]
-pub(super) fn rotation_block<S: Simd, M: Mode, W: Weights<S, S::f32s>, const GIVEN: bool>(
+pub(super) fn rotation_block<S: Simd, M: Mode, W: Weights<S, S::f32s>>(
     s: S,
     mode: M,
     weights: &W,
@@ -189,7 +189,7 @@ pub(super) fn rotation_block<S: Simd, M: Mode, W: Weights<S, S::f32s>, const GIV
     for at in (0..BLOCK).step_by(S::f32s::LEN) {
         let t = load(s, t, at);
         let (near, far, f) = order(s, t, load_all(s, a, at), load_all(s, b, at));
-        let ([x, y, z, w], sign) = rotations::<_, _, _, _, GIVEN>(s, mode, weights, f, near, far);
+        let ([x, y, z, w], sign) = rotations(s, mode, weights, f, near, far);
         let sign = t.simd_gt(S::f32s::splat(s, 0.5)).select(sign, S::f32s::splat(s, 1.0));
         store_all(out, at, [x * sign, y * sign, z * sign, w * sign]);
     }
@@ -213,7 +213,7 @@ pub(crate) fn vector_block<S: Simd, M: Mode>(
 
 /// A factor per joint, by any method that has weights.
 #[inline(always)]
-pub(super) fn lanes_blocks<S: Simd, M: Mode, W: Weights<S, S::f32s>, const GIVEN: bool>(
+pub(super) fn lanes_blocks<S: Simd, M: Mode, W: Weights<S, S::f32s>>(
     s: S,
     mode: M,
     weights: &W,
@@ -224,15 +224,7 @@ pub(super) fn lanes_blocks<S: Simd, M: Mode, W: Weights<S, S::f32s>, const GIVEN
 ) {
     for (i, ((from, to), out)) in from.iter().zip(to).zip(out).enumerate() {
         let t = factors.of_block(i);
-        rotation_block::<S, M, W, GIVEN>(
-            s,
-            mode,
-            weights,
-            &from.rotation,
-            &to.rotation,
-            &t,
-            &mut out.rotation,
-        );
+        rotation_block::<S, M, W>(s, mode, weights, &from.rotation, &to.rotation, &t, &mut out.rotation);
         vector_block(s, mode, &from.translation, &to.translation, &t, &mut out.translation);
         vector_block(s, mode, &from.scale, &to.scale, &t, &mut out.scale);
     }
@@ -248,5 +240,5 @@ pub(crate) fn slerp_block<S: Simd, M: Mode>(
     t: &Lanes,
     out: &mut [Lanes; 4],
 ) {
-    rotation_block::<S, M, _, false>(s, mode, &Fitted::slerp(Degree::Nine), a, b, t, out);
+    rotation_block(s, mode, &Fitted::slerp(Degree::Nine), a, b, t, out);
 }

@@ -139,9 +139,12 @@ pub fn interpolate_joints_in_place<'a>(
     let (plan, t) = (Plan::from(how.into()), t.into());
     Error::check_len("to", to.len(), list.len())?;
     t.check(joints.check(list.len())?)?;
-    match (plan.uniform(t), joints) {
+    let done = match (plan.uniform(t), joints) {
         (Some(uniform), Selection::All) => uniform.structs(None, to, list),
-        _ => plan.staged_in_place(list, to, t, joints),
+        _ => false,
+    };
+    if !done {
+        plan.staged_in_place(list, to, t, joints);
     }
     Ok(())
 }

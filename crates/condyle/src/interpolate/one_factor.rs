@@ -33,7 +33,7 @@ pub(crate) fn straight<S: Simd, M: Mode>(
 ) -> Quats<S::f32s> {
     let (nearer, factor) = nearer(t);
     let (near, far) = nearer.order(first, second);
-    rotations::<S, M, S::f32s, _, false>(s, mode, &Straight, S::f32s::splat(s, factor as f32), near, far).0
+    rotations::<S, M, S::f32s, _>(s, mode, &Straight, S::f32s::splat(s, factor as f32), near, far).0
 }
 
 impl OneFactor {
@@ -70,6 +70,6 @@ impl<S: Simd> Spread<S> {
         second: Quats<S::f32s>,
     ) -> Quats<S::f32s> {
         let (near, far) = self.nearer.order(first, second);
-        rotations::<S, M, S::f32s, _, false>(s, mode, &self.weights, self.factor, near, far).0
+        rotations::<S, M, S::f32s, _>(s, mode, &self.weights, self.factor, near, far).0
     }
 }

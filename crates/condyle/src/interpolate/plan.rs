@@ -5,7 +5,7 @@ use super::factor::{Factor, Factors, Selection, clamped};
 use super::kernel::{Nearer, lanes_blocks, uniform_blocks, uniform_one};
 use super::method::{Arc, Degree, Interpolator, Method, Terms};
 use super::structs::uniform_structs;
-use super::weights::{Corrected, Fitted, Given, Halved, Nested, Series, Sines, Straight, StraightGiven};
+use super::weights::{Fitted, Given, Halved, Nested, Rare, Series, Straight};
 use super::{exponential_map, formula, one_factor};
 use crate::error::Error;
 use crate::math::{JointQuat, Quat, Transform};
@@ -122,16 +122,20 @@ impl Plan {
         Error::check_len("from", from.len(), out.len())?;
         Error::check_len("to", to.len(), out.len())?;
         t.check(joints.check(out.len())?)?;
-        match (self.uniform(t), joints) {
+        let done = match (self.uniform(t), joints) {
             (Some(uniform), Selection::All) => uniform.structs(Some(from), to, out),
-            _ => self.staged(from, to, t, joints, out),
+            _ => false,
+        };
+        if !done {
+            self.staged(from, to, t, joints, out);
         }
         Ok(())
     }
 
     pub(super) fn single(self, a: Quat, b: Quat, t: f32) -> Quat {
-        if let Some(uniform) = self.uniform(Factor::Same(t)) {
-            return uniform.one(a, b);
+        let uniform = self.uniform(Factor::Same(t));
+        if let Some(one) = uniform.as_ref().and_then(|uniform| uniform.one(a, b)) {
+            return one;
         }
         let block = |rotation| {
             let mut block = PoseBlock::IDENTITY;
@@ -139,7 +143,10 @@ impl Plan {
             [block]
         };
         let mut out = block(a);
-        self.blocks(&block(a), &block(b), Factor::Same(t), &mut out);
+        match uniform {
+            Some(uniform) => uniform.blocks(Some(&block(a)), &block(b), &mut out),
+            None => self.blocks(&block(a), &block(b), Factor::Same(t), &mut out),
+        }
         out[0].get(0).rotation
     }
 
@@ -195,37 +202,28 @@ impl Plan {
     ) {
         debug_assert!(from.len() == out.len() && to.len() == out.len(), "poses of one size");
         macro_rules! run {
-            ($given:literal, $weights:expr) => {{
+            ($weights:expr) => {{
                 let weights = $weights;
-                dispatch!(|s, mode| lanes_blocks::<_, _, _, $given>(
-                    s, mode, &weights, &factors, from, to, out
-                ))
+                dispatch!(|s, mode| lanes_blocks(s, mode, &weights, &factors, from, to, out))
             }};
         }
         let halved = |terms| Nested::new(terms, formula::factor_halved(terms));
         match (self.how.method, self.how.arc) {
-            (Method::Slerp(degree), Arc::Shorter) => run!(false, Fitted::slerp(degree)),
-            (Method::EberlyHalved(terms), Arc::Shorter) if !self.halves => run!(false, Halved(halved(terms))),
-            (method @ (Method::Eberly(terms) | Method::EberlyHalved(terms)), Arc::Shorter) => {
-                let whole = matches!(method, Method::Eberly(_));
-                run!(false, if whole { Nested::new(terms, formula::factor(terms)) } else { halved(terms) });
-            }
-            (Method::VanWaveren, Arc::Shorter) => run!(false, Sines),
+            (Method::Slerp(degree), Arc::Shorter) => run!(Fitted::slerp(degree)),
             // For the exact method this does translations and scales; its rotations follow below.
-            (Method::Nlerp, Arc::Shorter) | (Method::Exact, _) => run!(false, Straight),
-            (Method::CorrectedNlerp, Arc::Shorter) => run!(false, Corrected),
-            // Half of an arc as given is never longer than the shorter arc can be.
-            (
-                Method::Slerp(_)
-                | Method::Eberly(_)
-                | Method::EberlyHalved(_)
-                | Method::VanWaveren
-                | Method::CorrectedNlerp,
-                Arc::AsGiven,
-            ) => run!(true, Given(Halved(Fitted::slerp(Degree::Nine)))),
-            // A straight line needs no halves.
-            (Method::Nlerp, Arc::AsGiven) => run!(true, Given(StraightGiven)),
+            (Method::Nlerp, Arc::Shorter) | (Method::Exact, _) => run!(Straight),
             (Method::ExponentialMap, arc) => exponential_map::blocks(arc, &factors, from, to, out),
+            (method, arc) => run!(match (method, arc) {
+                // A straight line needs no halves.
+                (Method::Nlerp, Arc::AsGiven) => Rare::StraightGiven,
+                // Half of an arc as given is never longer than the shorter arc can be.
+                (_, Arc::AsGiven) => Rare::Given(Given(Halved(Fitted::slerp(Degree::Nine)))),
+                (Method::EberlyHalved(terms), _) if self.halves => Rare::Nested(halved(terms)),
+                (Method::EberlyHalved(terms), _) => Rare::Halved(Halved(halved(terms))),
+                (Method::Eberly(terms), _) => Rare::Nested(Nested::new(terms, formula::factor(terms))),
+                (Method::VanWaveren, _) => Rare::Sines,
+                _ => Rare::Corrected,
+            }),
         }
         if self.how.method != Method::Exact && !self.how.extrapolate {
             return;
@@ -335,22 +333,29 @@ impl Uniform {
         }
     }
 
-    fn one(&self, a: Quat, b: Quat) -> Quat {
+    /// A single rotation. `None` for a polynomial so long that it has a kernel for blocks only.
+    fn one(&self, a: Quat, b: Quat) -> Option<Quat> {
         macro_rules! run {
             ($weights:expr) => {{
                 let how = ($weights, self.nearer, self.f);
-                dispatch!(|s, mode| uniform_one(s, mode, how, a, b))
+                Some(dispatch!(|s, mode| uniform_one(s, mode, how, a, b)))
             }};
         }
         match (&self.weights, self.weights.nine()) {
             (_, Some(weights)) => run!(weights),
-            (UniformWeights::Sixteen(weights), _) => run!(*weights),
-            _ => run!(Straight),
+            (UniformWeights::Straight, _) => run!(Straight),
+            _ => None,
         }
     }
 
-    /// The same for structures. Moving them in and out of lanes takes longer than fewer terms would save.
-    pub(super) fn structs(&self, from: Option<&[JointQuat]>, to: &[JointQuat], out: &mut [JointQuat]) {
+    /// The same for structures: `false` if there is no kernel for it. Moving them in and out of lanes takes longer than
+    /// fewer terms would save.
+    pub(super) fn structs(
+        &self,
+        from: Option<&[JointQuat]>,
+        to: &[JointQuat],
+        out: &mut [JointQuat],
+    ) -> bool {
         debug_assert!(
             from.is_none_or(|from| from.len() == out.len()) && to.len() == out.len(),
             "lists of one length"
@@ -363,9 +368,10 @@ impl Uniform {
         }
         match (&self.weights, self.weights.nine()) {
             (_, Some(weights)) => run!(weights),
-            (UniformWeights::Sixteen(weights), _) => run!(*weights),
-            _ => run!(Straight),
+            (UniformWeights::Straight, _) => run!(Straight),
+            _ => return false,
         }
+        true
     }
 }
 

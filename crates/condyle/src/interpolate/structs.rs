@@ -74,7 +74,7 @@ fn group<S: Simd, M: Mode, V: Quads<S>, W: Weights<S, V>>(
         let (near, far) = nearer.order(from.unwrap_or(out), to);
         let a = V::gather(s, |i| joint(near, i).rotation);
         let b = V::gather(s, |i| joint(far, i).rotation);
-        let ([x, y, z, w], sign) = rotations::<_, _, _, _, false>(s, mode, weights, V::splat(s, f), a, b);
+        let ([x, y, z, w], sign) = rotations(s, mode, weights, V::splat(s, f), a, b);
         // On the hemisphere of the first end.
         let sign = if nearer == Nearer::First { V::splat(s, 1.0) } else { sign };
         [x * sign, y * sign, z * sign, w * sign]

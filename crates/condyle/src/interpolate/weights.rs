@@ -26,6 +26,12 @@ pub(super) struct Angle<V> {
 pub(super) trait Weights<S: Simd, V: Floats<S>>: Copy {
     /// `to` and `off`.
     fn weights<M: Mode>(&self, s: S, mode: M, angle: Angle<V>, f: V) -> (V, V);
+
+    /// Whether they are for the arc as given, which may be the longer one.
+    #[inline(always)]
+    fn as_given(&self) -> bool {
+        false
+    }
 }
 
 /// Weights for one factor that all joints share.
@@ -311,5 +317,36 @@ impl<S: Simd, V: Floats<S>> Weights<S, V> for Sines {
         // Equal ends, whose sine is 0, and a factor of 0.
         let still = sin.simd_eq(zero) | f.simd_eq(zero);
         (still.select(f, to), still.select(f, one - near))
+    }
+}
+
+/// The methods that programs rarely choose, in one kernel: it asks which one for each group of lanes, which costs less
+/// than it costs every user to compile a kernel for each.
+#[derive(Clone, Copy)]
+pub(super) enum Rare {
+    Nested(Nested),
+    Halved(Halved<Nested>),
+    Sines,
+    Corrected,
+    Given(Given<Halved<Fitted<9>>>),
+    StraightGiven,
+}
+
+impl<S: Simd, V: Floats<S>> Weights<S, V> for Rare {
+    #[inline(always)]
+    fn weights<M: Mode>(&self, s: S, mode: M, angle: Angle<V>, f: V) -> (V, V) {
+        match self {
+            Self::Nested(nested) => nested.weights(s, mode, angle, f),
+            Self::Halved(halved) => halved.weights(s, mode, angle, f),
+            Self::Sines => Sines.weights(s, mode, angle, f),
+            Self::Corrected => Corrected.weights(s, mode, angle, f),
+            Self::Given(given) => given.weights(s, mode, angle, f),
+            Self::StraightGiven => Given(StraightGiven).weights(s, mode, angle, f),
+        }
+    }
+
+    #[inline(always)]
+    fn as_given(&self) -> bool {
+        matches!(self, Self::Given(_) | Self::StraightGiven)
     }
 }
