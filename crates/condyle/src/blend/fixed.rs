@@ -9,7 +9,7 @@ use fearless_simd::prelude::*;
 use super::rotation::{Reference, shorter_log};
 use super::weights::{How, NormalizedWeights, Sums, exponent, nan_or_zero, nearest, power_above};
 use crate::pose::PoseBlock;
-use crate::simd::{BLOCK, Lanes, Mode, dispatch, load, store, store_all};
+use crate::simd::{BLOCK, Lanes, Mode, dispatch, each, load, store, store_all};
 
 /// `G` groups of lanes of a block of sixteen joints: loops over the layers cost less per joint when there are
 /// two.
@@ -35,10 +35,10 @@ macro_rules! each_layer {
                 continue;
             };
             let mut $weight = [S::f32s::splat($groups.s, 0.0); G];
-            for g in 0..G {
+            each!(g in [0, 1] below G => {
                 let joint = $groups.index * BLOCK + $groups.place(g);
                 $weight[g] = $groups.weights.of($groups.s, $groups.how, number, layer, joint, &$groups.sums);
-            }
+            });
             $body
         }
     };
@@ -70,10 +70,10 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
         if !EXP {
             each_layer!(self, |weight, block| {
                 for lanes in &block.rotation {
-                    for g in 0..G {
+                    each!(g in [0, 1] below G => {
                         let size = self.load(lanes, g, weight[g], 0.0).abs();
                         largest[g] = largest[g].max(size.bitcast::<S::i32s>());
-                    }
+                    });
                 }
             });
         }
@@ -81,14 +81,14 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
         let mut powers = [S::f32s::splat(s, (1 << 29) as f32); G];
         let mut poison = [S::f32s::splat(s, 0.0); G];
         if !EXP {
-            for g in 0..G {
+            each!(g in [0, 1] below G => {
                 (powers[g], poison[g]) = power_above(s, largest[g]);
-            }
+            });
         }
         let mut sums = [[zero; 4]; G];
         each_layer!(self, |weight, block| {
             let [x, y, z, w] = &block.rotation;
-            for g in 0..G {
+            each!(g in [0, 1] below G => {
                 let reference = Reference::new(s, mode, reference, self.place(g));
                 let q = [
                     self.load(x, g, weight[g], 0.0),
@@ -103,25 +103,20 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
                     } else {
                         reference.log(s, &q, factor)
                     };
-                    for (sum, term) in sums[g].iter_mut().zip(terms) {
-                        *sum += nearest(s, term);
-                        poison[g] += nan_or_zero::<S>(term);
-                    }
+                    each!(c in [0, 1, 2] => {
+                        sums[g][c] += nearest(s, terms[c]);
+                        poison[g] += nan_or_zero::<S>(terms[c]);
+                    });
                 } else {
                     let factor = reference.factor(s, &q, weight[g] * powers[g]);
-                    for (sum, q) in sums[g].iter_mut().zip(q) {
-                        *sum += nearest(s, q * factor);
-                    }
+                    each!(c in [0, 1, 2, 3] => sums[g][c] += nearest(s, q[c] * factor));
                 }
-            }
+            });
         });
-        for g in 0..G {
+        each!(g in [0, 1] below G => {
             let reference = Reference::new(s, mode, reference, self.place(g));
             let mut sum = [poison[g] + self.sums.poison; 4];
-            for (sum, whole) in sum.iter_mut().zip(sums[g]) {
-                let whole: S::f32s = whole.to_float();
-                *sum += whole;
-            }
+            each!(c in [0, 1, 2, 3] => sum[c] += sums[g][c].to_float::<S::f32s>());
             let mut mean = if EXP {
                 let down: S::f32s = (S::i32s::splat(s, exponent(-29)) + self.sums.growth).bitcast();
                 reference.turned(s, [sum[0] * down, sum[1] * down, sum[2] * down])
@@ -135,12 +130,10 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
                 nothing = sum[0].simd_eq(zero) & sum[1].simd_eq(zero) & sum[2].simd_eq(zero);
             }
             if self.how.masked {
-                for (mean, rest) in mean.iter_mut().zip(&reference.rotation) {
-                    *mean = nothing.select(*rest, *mean);
-                }
+                each!(c in [0, 1, 2, 3] => mean[c] = nothing.select(reference.rotation[c], mean[c]));
             }
             store_all(out, self.place(g), mean);
-        }
+        });
     }
 
     #[inline(always)]
@@ -153,37 +146,37 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
         let mut largest = [[zero; 3]; G];
         each_layer!(self, |weight, block| {
             let lanes = if SCALE { &block.scale } else { &block.translation };
-            for c in 0..3 {
-                for g in 0..G {
+            each!(c in [0, 1, 2] => {
+                each!(g in [0, 1] below G => {
                     let mut value = self.load(&lanes[c], g, weight[g], none);
                     if added_scale {
                         value -= S::f32s::splat(s, 1.0);
                     }
                     largest[g][c] = largest[g][c].max(value.abs().bitcast::<S::i32s>());
-                }
-            }
+                });
+            });
         });
         let (mut powers, mut sums) = ([[S::f32s::splat(s, 0.0); 3]; G], [[zero; 3]; G]);
-        for g in 0..G {
-            for c in 0..3 {
+        each!(g in [0, 1] below G => {
+            each!(c in [0, 1, 2] => {
                 let (power, poison) = power_above(s, largest[g][c]);
                 powers[g][c] = power + poison + self.sums.poison;
-            }
-        }
+            });
+        });
         each_layer!(self, |weight, block| {
             let lanes = if SCALE { &block.scale } else { &block.translation };
-            for c in 0..3 {
-                for g in 0..G {
+            each!(c in [0, 1, 2] => {
+                each!(g in [0, 1] below G => {
                     let mut value = self.load(&lanes[c], g, weight[g], none);
                     if added_scale {
                         value -= S::f32s::splat(s, 1.0);
                     }
                     sums[g][c] += nearest(s, value * (weight[g] * powers[g][c]));
-                }
-            }
+                });
+            });
         });
-        for g in 0..G {
-            for c in 0..3 {
+        each!(g in [0, 1] below G => {
+            each!(c in [0, 1, 2] => {
                 let (whole, power): (S::f32s, S::f32s) = (sums[g][c].to_float(), powers[g][c]);
                 let back = S::i32s::splat(s, 2 * exponent(0)) + self.sums.growth - power.bitcast::<S::i32s>();
                 let mut mean = whole * back.bitcast::<S::f32s>() + nan_or_zero::<S>(power);
@@ -197,8 +190,8 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
                     mean = nothing.select(base, mean);
                 }
                 store::<S>(&mut out[c], self.place(g), mean);
-            }
-        }
+            });
+        });
     }
 }
 

@@ -55,7 +55,7 @@ pub(super) fn rotations<S: Simd, M: Mode, V: Floats<S>, W: Weights<S, V>>(
     let sign = if given { one } else { hemisphere(s, dot) };
     let cos = if given { dot } else { dot.abs() };
     let mut step = far;
-    each!(4, c => step[c] = mode.msub(step[c], sign, near[c]));
+    each!(c in [0, 1, 2, 3] => step[c] = mode.msub(step[c], sign, near[c]));
     // From the chord where the ends are close: there the cosine has lost its digits, and equal ends must give
     // zero.
     let chord = squares(mode, &step);
@@ -71,7 +71,7 @@ pub(super) fn rotations<S: Simd, M: Mode, V: Floats<S>, W: Weights<S, V>>(
     let to = to * sign;
     let mut between = near;
     // For equal ends the difference of the products is less than the last bit: they come out exactly.
-    each!(4, c => between[c] += mode.msub(far[c], to, between[c] * off));
+    each!(c in [0, 1, 2, 3] => between[c] += mode.msub(far[c], to, between[c] * off));
     (between, sign)
 }
 
@@ -83,7 +83,7 @@ pub(super) fn vectors<S: Simd, M: Mode, V: Floats<S>, const N: usize>(
     mut near: [V; N],
     far: [V; N],
 ) -> [V; N] {
-    each!(N, c => near[c] = mode.madd(far[c] - near[c], f, near[c]));
+    each!(c in [0, 1, 2, 3] below N => near[c] = mode.madd(far[c] - near[c], f, near[c]));
     near
 }
 
@@ -168,7 +168,7 @@ pub(super) fn order<S: Simd, V: Floats<S>, const N: usize>(
 ) -> ([V; N], [V; N], V) {
     let is_second = t.simd_gt(V::splat(s, 0.5));
     let (mut near, mut far) = (first, second);
-    each!(N, c => {
+    each!(c in [0, 1, 2, 3] below N => {
         near[c] = is_second.select(second[c], first[c]);
         far[c] = is_second.select(first[c], second[c]);
     });

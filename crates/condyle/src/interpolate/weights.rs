@@ -11,7 +11,7 @@ use super::method::{Degree, Terms};
 
 use super::slerp_table::{CHORD_8, SLERP_4, SLERP_6, SLERP_9};
 use crate::math::polynomials::{atan_positive_lanes, sin_half_pi_lanes};
-use crate::simd::{Floats, Mode};
+use crate::simd::{Floats, Mode, each};
 
 /// The angle θ between the ends.
 #[derive(Clone, Copy)]
@@ -84,10 +84,10 @@ impl<const N: usize> Shared for Series<f32, N> {
     fn spread<S: Simd, V: Floats<S>>(self, s: S) -> Series<V, N> {
         let zero = V::splat(s, 0.0);
         let mut spread = Series { to: [zero; N], off: [zero; N] };
-        for i in 0..N {
+        each!(i in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15] below N => {
             spread.to[i] = V::splat(s, self.to[i]);
             spread.off[i] = V::splat(s, self.off[i]);
-        }
+        });
         spread
     }
 }

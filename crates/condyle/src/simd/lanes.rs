@@ -31,7 +31,7 @@ pub(crate) fn store<S: Simd>(lanes: &mut Lanes, at: usize, value: S::f32s) {
 #[inline(always)]
 pub(crate) fn load_all<S: Simd, V: Floats<S>, const N: usize>(s: S, lanes: &[Lanes; N], at: usize) -> [V; N] {
     let mut out = [V::splat(s, 0.0); N];
-    each!(N, k => out[k] = V::from_slice(s, &lanes[k][at..at + V::LEN]));
+    each!(k in [0, 1, 2, 3] below N => out[k] = V::from_slice(s, &lanes[k][at..at + V::LEN]));
     out
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn store_all<S: Simd, V: Floats<S>, const N: usize>(
     at: usize,
     values: [V; N],
 ) {
-    each!(N, k => values[k].store_slice(&mut lanes[k][at..at + V::LEN]));
+    each!(k in [0, 1, 2, 3] below N => values[k].store_slice(&mut lanes[k][at..at + V::LEN]));
 }
 
 /// The transpose of a 4x4 matrix.

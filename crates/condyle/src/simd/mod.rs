@@ -409,14 +409,17 @@ macro_rules! baseline {
 }
 pub(crate) use baseline;
 
-/// Does `$op` for each `$k` below `$n`, at most 16, in straight lines: a loop would be unrolled in the end, after the
-/// compiler has worked on it in each copy of a kernel, and where nothing is optimised it would stay one.
+/// `each!(c in [0, 1, 2] => …)` in straight lines, or only for those `below N`. A loop would be unrolled in the end, but
+/// only after the compiler has worked on it in each copy of a kernel; and it would stay one where nothing is optimised.
 macro_rules! each {
-    ($n:expr, $k:ident => $op:expr) => {
-        $crate::simd::each!(@ $n, $k, $op, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
-    };
-    (@ $n:expr, $k:ident, $op:expr, $($at:literal)*) => {{
-        const { assert!($n <= 16) };
+    ($k:ident in [$($at:literal),*] => $op:expr) => {{
+        $({
+            let $k = $at;
+            $op;
+        })*
+    }};
+    ($k:ident in [$($at:literal),*] below $n:ident => $op:expr) => {{
+        const { assert!($n <= [$($at),*].len(), "there are more") };
         $(if $at < $n {
             let $k = $at;
             $op;
