@@ -9,7 +9,7 @@ use super::weights::{How, NormalizedWeights, Total, masked_weight, nan_or_zero};
 use crate::error::Error;
 use crate::math::exp_map::between;
 use crate::pose::{Pose, PoseBlock};
-use crate::simd::{BLOCK, Mode, dispatch, load, load_all, store, store_all};
+use crate::simd::{BLOCK, Mode, dispatch, each, load, load_all, store, store_all};
 
 /// What `pose` differs by from `reference`: a pose to be [`add`]ed to others.
 ///
@@ -108,14 +108,12 @@ fn terms<S: Simd, M: Mode>(s: S, mode: M, block: &PoseBlock, at: usize, weight: 
     let mut k: [S::f32s; 3] = load_all(s, &block.scale, at);
     // Where the mask is 0, the layer may hold anything, NaN included.
     let none = weight.simd_eq(zero);
-    for q in &mut q[..3] {
-        *q = none.select(zero, *q);
-    }
+    each!(c in [0, 1, 2] => q[c] = none.select(zero, q[c]));
     q[3] = none.select(one, q[3]);
-    for (t, k) in t.iter_mut().zip(&mut k) {
-        *t = none.select(zero, *t) * weight;
-        *k = (none.select(one, *k) - one) * weight;
-    }
+    each!(c in [0, 1, 2] => {
+        t[c] = none.select(zero, t[c]) * weight;
+        k[c] = (none.select(one, k[c]) - one) * weight;
+    });
     let [x, y, z] = shorter_log(s, mode, &q, weight);
     [x, y, z, t[0], t[1], t[2], k[0], k[1], k[2]]
 }
@@ -139,24 +137,22 @@ fn few_layers<S: Simd, M: Mode, const N: usize>(
                     return;
                 };
                 let terms = terms(s, mode, block, at, masked_weight(s, layer, index * BLOCK + at));
-                for (sum, term) in sums.iter_mut().zip(terms) {
-                    *sum = if n == 0 { term } else { *sum + term };
-                }
+                each!(c in [0, 1, 2, 3, 4, 5, 6, 7, 8] => {
+                    sums[c] = if n == 0 { terms[c] } else { sums[c] + terms[c] };
+                });
             }
             let [x, y, z, ..] = sums;
             let from = Reference::new(s, mode, &base.rotation, at);
             let still = x.simd_eq(zero) & y.simd_eq(zero) & z.simd_eq(zero);
             let mut turned = from.turned(s, [x, y, z]);
-            for (turned, from) in turned.iter_mut().zip(&from.rotation) {
-                *turned = still.select(*from, *turned);
-            }
+            each!(c in [0, 1, 2, 3] => turned[c] = still.select(from.rotation[c], turned[c]));
             store_all(&mut out.rotation, at, turned);
-            for c in 0..3 {
+            each!(c in [0, 1, 2] => {
                 let (from, more) = (load(s, &base.translation[c], at), sums[3 + c]);
                 store::<S>(&mut out.translation[c], at, more.simd_eq(zero).select(from, from + more));
                 let (from, more) = (load(s, &base.scale[c], at), sums[6 + c]);
                 store::<S>(&mut out.scale[c], at, mode.madd(more, from, from));
-            }
+            });
         }
     }
 }
@@ -176,17 +172,15 @@ fn kernel<S: Simd, M: Mode>(
             let mut q = between::<S>(&a, &load_all(s, &pose.rotation, at));
             let length2 = mode.madd(q[3], q[3], mode.madd(q[2], q[2], mode.madd(q[1], q[1], q[0] * q[0])));
             let inverse = flip(s, one / length2.sqrt() + nan_or_zero::<S>(length2), q[3]);
-            for q in &mut q {
-                *q *= inverse;
-            }
+            each!(c in [0, 1, 2, 3] => q[c] *= inverse);
             store_all(&mut out.rotation, at, q);
-            for c in 0..3 {
+            each!(c in [0, 1, 2] => {
                 let (from, to) = (load(s, &reference.translation[c], at), load(s, &pose.translation[c], at));
                 store::<S>(&mut out.translation[c], at, to - from);
                 let (from, to) = (load(s, &reference.scale[c], at), load(s, &pose.scale[c], at));
                 let none = from.abs().simd_lt(S::f32s::splat(s, f32::MIN_POSITIVE));
                 store::<S>(&mut out.scale[c], at, none.select(one, to / from));
-            }
+            });
         }
     }
 }

@@ -8,7 +8,7 @@ use fearless_simd::prelude::*;
 
 use super::rotation::Reference;
 use crate::pose::PoseBlock;
-use crate::simd::{BLOCK, Lanes, Mode, load, load_all, store_all};
+use crate::simd::{BLOCK, Lanes, Mode, each, load, load_all, store_all};
 
 /// One layer: its blocks and its normalised weight.
 pub(super) type Part<'a> = (&'a [PoseBlock], f32);
@@ -33,9 +33,11 @@ fn sum<S: Simd, M: Mode, const N: usize>(s: S, mode: M, p: &[S::f32s; N]) -> S::
     // makes them agree.
     let zero = S::f32s::splat(s, 0.0);
     let mut poison = p[0] * zero;
-    for p in &p[1..] {
-        poison = mode.madd(*p, zero, poison);
-    }
+    each!(n in [1, 2, 3] => {
+        if n < N {
+            poison = mode.madd(p[n], zero, poison);
+        }
+    });
     sorted + poison
 }
 
@@ -49,13 +51,11 @@ fn sums<S: Simd, M: Mode, const N: usize, const C: usize>(
     at: usize,
 ) -> [S::f32s; C] {
     let mut out = [S::f32s::splat(s, 0.0); C];
-    for (c, out) in out.iter_mut().enumerate() {
+    each!(c in [0, 1, 2, 3] below C => {
         let mut p = *weights;
-        for (p, lanes) in p.iter_mut().zip(lanes) {
-            *p *= load(s, &lanes[c], at);
-        }
-        *out = sum(s, mode, &p);
-    }
+        each!(n in [0, 1, 2, 3] below N => p[n] *= load(s, &lanes[n][c], at));
+        out[c] = sum(s, mode, &p);
+    });
     out
 }
 
@@ -70,9 +70,7 @@ pub(super) fn kernel<S: Simd, M: Mode, const N: usize>(
     out: &mut [PoseBlock],
 ) {
     let mut weights = [S::f32s::splat(s, 0.0); N];
-    for (weight, part) in weights.iter_mut().zip(parts) {
-        *weight = S::f32s::splat(s, part.1);
-    }
+    each!(n in [0, 1, 2, 3] below N => weights[n] = S::f32s::splat(s, parts[n].1));
     for (index, (reference, out)) in reference.iter().zip(out).enumerate() {
         let mut rotation = [&reference.rotation; N];
         let mut translation = [&reference.translation; N];
@@ -87,9 +85,9 @@ pub(super) fn kernel<S: Simd, M: Mode, const N: usize>(
         for at in (0..BLOCK).step_by(S::f32s::LEN) {
             let reference = Reference::new(s, mode, &reference.rotation, at);
             let mut factors = weights;
-            for (factor, lanes) in factors.iter_mut().zip(rotation) {
-                *factor = reference.factor(s, &load_all(s, lanes, at), *factor);
-            }
+            each!(n in [0, 1, 2, 3] below N => {
+                factors[n] = reference.factor(s, &load_all(s, rotation[n], at), factors[n]);
+            });
             let total = sums(s, mode, &rotation, &factors, at);
             let q = reference.unit(s, &total, S::f32s::splat(s, least2));
             store_all(&mut out.rotation, at, q);

@@ -4,7 +4,7 @@ use fearless_simd::prelude::*;
 
 use super::weights::nan_or_zero;
 use crate::math::exp_map::{between, exp, log, product};
-use crate::simd::{Lanes, Mode, load_all};
+use crate::simd::{Lanes, Mode, each, load_all};
 
 /// Rotations relative to those of the reference, in one group of lanes.
 pub(super) struct Reference<S: Simd, M> {
@@ -52,9 +52,7 @@ impl<S: Simd, M: Mode> Reference<S, M> {
         let inverse = S::f32s::splat(s, 1.0) / length2.sqrt() + nan_or_zero::<S>(length2);
         let none = length2.simd_le(least2);
         let mut out = *sum;
-        for (out, r) in out.iter_mut().zip(&self.rotation) {
-            *out = none.select(*r, *out * inverse);
-        }
+        each!(c in [0, 1, 2, 3] => out[c] = none.select(self.rotation[c], out[c] * inverse));
         out
     }
 }
