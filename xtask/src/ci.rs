@@ -1,11 +1,12 @@
 //! `cargo xtask ci`: every check, a line for each, a table at the end.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::step::{Log, Outcome, Step, Stop};
+use crate::step::{Log, Outcome, Step, Stop, out_dir};
 use crate::{asm, bench, features, fuzz, levels, lint, miri, readme, targets, testdata, validator};
 
 /// Steps that need what a machine may well not have: skipped without blame even by `--strict`.
@@ -62,7 +63,12 @@ pub(crate) fn run(prefix: &str, strict: bool) -> ExitCode {
     let count = |wanted: fn(&Outcome) -> bool| rows.iter().filter(|row| wanted(&row.outcome)).count();
     let passed = count(Result::is_ok);
     let failed = count(|o| matches!(o, Err(Stop::Failed(_))));
-    println!("\nin {:.0} s", start.elapsed().as_secs_f32());
+    let seconds = start.elapsed().as_secs();
+    println!("\nin {seconds} s");
+    if prefix.is_empty() {
+        // For `cargo xtask times`.
+        std::fs::write(whole_run(), seconds.to_string()).ok();
+    }
     println!("{passed} passed, {failed} failed, {} skipped", rows.len() - passed - failed);
     for row in &rows {
         if let Err(Stop::Skipped(why)) = &row.outcome {
@@ -70,6 +76,16 @@ pub(crate) fn run(prefix: &str, strict: bool) -> ExitCode {
         }
     }
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Where the time of a run of all steps is kept.
+fn whole_run() -> PathBuf {
+    out_dir().join("ci.seconds")
+}
+
+/// How long the last run of all steps took, in seconds.
+pub(crate) fn last_whole_run() -> Option<u64> {
+    std::fs::read_to_string(whole_run()).ok()?.parse().ok()
 }
 
 /// A step that has ended.

@@ -15,6 +15,7 @@ mod tables;
 mod targets;
 mod testdata;
 mod tests;
+mod times;
 mod validator;
 
 use std::path::{Path, PathBuf};
@@ -28,6 +29,7 @@ usage: cargo xtask COMMAND
   ci --strict                       fails where a check is skipped for want of a tool
   asm [--update]                    the machine code of the kernels against docs/asm.md
   tables                            fits the weights of slerp and of Eberly's series in crates/condyle/src/interpolate
+  times                             how long builds and tests take from nothing, into CONTRIBUTING.md
   fuzz TARGET [--seconds N]         one fuzz target, a minute unless told otherwise
 ";
 
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         ["ci", "--only", name] => ci::run(name, false),
         ["asm"] => step::alone("asm", asm::check),
         ["asm", "--update"] => step::alone("asm", asm::update),
+        ["times"] => step::alone("times", times::write),
         ["tables"] => step::alone("tables", tables::write),
         ["fuzz", target] => fuzz::alone(target, fuzz::SECONDS),
         ["fuzz", target, "--seconds", seconds] => match seconds.parse() {

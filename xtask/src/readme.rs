@@ -2,6 +2,7 @@
 //! tests had the reference models.
 
 use std::path::Path;
+use std::process::Command;
 
 use crate::step::{Log, Outcome, Step, Stop, cargo};
 use crate::tests;
@@ -9,24 +10,24 @@ use crate::tests;
 pub(crate) fn steps() -> Vec<Step> {
     vec![
         Step::new("tests", |log: &mut Log| {
-            command(log, 1)?;
+            log.run(&mut command(1)?)?;
             tests::counted(log)
         }),
         Step::new("references", references),
         Step::new("demo", |log: &mut Log| {
-            command(log, 0)?;
+            log.run(&mut command(0)?)?;
             Ok(String::new())
         }),
     ]
 }
 
-/// Runs the README's line number `index` of those that begin with `cargo `.
-fn command(log: &mut Log, index: usize) -> Result<(), Stop> {
+/// The README's line number `index` of those that begin with `cargo `.
+pub(crate) fn command(index: usize) -> Result<Command, Stop> {
     let readme = std::fs::read_to_string(crate::root().join("README.md"))?;
     let line = readme.lines().filter_map(|l| l.strip_prefix("cargo ")).nth(index);
     let line = line.ok_or(Stop::Failed("README.md has lost its two commands".into()))?;
     let (subcommand, args) = line.split_once(' ').unwrap_or((line, ""));
-    log.run(&mut cargo(subcommand, args.split_whitespace()))
+    Ok(cargo(subcommand, args.split_whitespace()))
 }
 
 /// Whether the tests had reference models to compare with: without them they are ignored.

@@ -1,0 +1,78 @@
+//! `cargo xtask times`: how long what people wait for takes, with nothing built before, into the table of CONTRIBUTING.md.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+use crate::step::{Log, Outcome, Stop, build_dir, cargo};
+use crate::{ci, readme};
+
+const PAGE: &str = "CONTRIBUTING.md";
+const BEGIN: &str = "<!-- cargo xtask times -->\n";
+const END: &str = "<!-- end -->";
+
+/// A program with nothing of its own, in the profiles that cargo makes for a new one.
+const MANIFEST: &str = "[package]\nname = \"user\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n";
+const PROGRAM: &str = "fn main() {\n    println!(\"{}\", condyle::Dispatch::current());\n}\n";
+
+/// Measures everything, and writes the table.
+pub(crate) fn write(log: &mut Log) -> Outcome {
+    log.run(&mut cargo("fetch", [] as [&str; 0]))?;
+    let user = build_dir("times/user");
+    std::fs::create_dir_all(user.join("src"))?;
+    let library = crate::root().join("crates/condyle");
+    std::fs::write(user.join("Cargo.toml"), format!("{MANIFEST}condyle = {{ path = {library:?} }}\n"))?;
+    std::fs::write(user.join("src/main.rs"), PROGRAM)?;
+    log.run(Command::new("cargo").args(["generate-lockfile", "--offline"]).current_dir(&user))?;
+    let build = |args: &[&str]| {
+        let mut command = cargo("build", args);
+        command.current_dir(&user);
+        command
+    };
+    let rows = [
+        ("a program that uses `condyle`, release", build(&["--release"]), "50 s of CPU"),
+        ("the same, dev", build(&[]), "25 s of CPU"),
+        ("the README's first command", readme::command(0)?, "120 s"),
+        ("the README's test command", readme::command(1)?, "360 s"),
+    ];
+    let mut table = String::from("| | seconds | of CPU | goal |\n|---|--:|--:|---|\n");
+    for (name, mut command, goal) in rows {
+        let folder = build_dir("times/built");
+        remove(&folder)?;
+        // Nothing is compiled twice, as in CI.
+        command.env("CARGO_TARGET_DIR", &folder).env("CARGO_INCREMENTAL", "0");
+        let (start, before) = (Instant::now(), children_seconds()?);
+        log.run(&mut command)?;
+        let (wall, cpu) = (start.elapsed().as_secs_f64(), children_seconds()? - before);
+        remove(&folder)?;
+        writeln!(table, "| {name} | {wall:.0} | {cpu:.0} | {goal} |").ok();
+    }
+    if let Some(seconds) = ci::last_whole_run() {
+        writeln!(table, "| `cargo xtask ci`, the last whole run here | {seconds} | | 2100 s |").ok();
+    }
+    let path = crate::root().join(PAGE);
+    let page = std::fs::read_to_string(&path)?;
+    let (head, rest) = page.split_once(BEGIN).ok_or_else(|| lost(BEGIN))?;
+    let (_, tail) = rest.split_once(END).ok_or_else(|| lost(END))?;
+    std::fs::write(path, format!("{head}{BEGIN}{table}{END}{tail}"))?;
+    log.note(&table);
+    Ok(format!("written to {PAGE}"))
+}
+
+fn lost(marker: &str) -> Stop {
+    Stop::Failed(format!("{PAGE} has lost its line {}", marker.trim()))
+}
+
+fn remove(folder: &Path) -> Result<(), Stop> {
+    if folder.exists() { Ok(std::fs::remove_dir_all(folder)?) } else { Ok(()) }
+}
+
+/// The processor time of all children that have ended, and of theirs: fields 16 and 17 of `/proc/self/stat`, in hundredths.
+fn children_seconds() -> Result<f64, Stop> {
+    let stat = std::fs::read_to_string("/proc/self/stat");
+    let stat = stat.map_err(|_| Stop::Skipped("there is no /proc to read processor times from".into()))?;
+    let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
+    let ticks: u32 = fields.skip(13).take(2).filter_map(|field| field.parse::<u32>().ok()).sum();
+    Ok(f64::from(ticks) / 100.0)
+}
