@@ -34,6 +34,7 @@ impl PoseBlock {
         scale: [[1.0; BLOCK]; 3],
     };
 
+    #[inline]
     pub(crate) fn get(&self, lane: usize) -> Transform {
         Transform {
             rotation: self.rotation.each_ref().map(|c| c[lane]),
@@ -42,6 +43,7 @@ impl PoseBlock {
         }
     }
 
+    #[inline]
     pub(crate) fn set(&mut self, lane: usize, t: &Transform) {
         for (c, v) in self.rotation.iter_mut().zip(t.rotation) {
             c[lane] = v;
@@ -146,6 +148,7 @@ impl Pose {
 
     /// How many joints the pose holds.
     #[must_use]
+    #[inline]
     pub fn joint_count(&self) -> usize {
         self.joint_count
     }
@@ -155,6 +158,7 @@ impl Pose {
     /// # Panics
     /// If there is no such joint.
     #[must_use]
+    #[inline]
     pub fn get(&self, joint: usize) -> Transform {
         assert!(joint < self.joint_count, "joint {joint} of a pose of {}", self.joint_count);
         self.blocks[joint / BLOCK].get(joint % BLOCK)
@@ -164,6 +168,7 @@ impl Pose {
     ///
     /// # Panics
     /// If there is no such joint.
+    #[inline]
     pub fn set(&mut self, joint: usize, t: &Transform) {
         assert!(joint < self.joint_count, "joint {joint} of a pose of {}", self.joint_count);
         self.blocks[joint / BLOCK].set(joint % BLOCK, t);
@@ -176,16 +181,19 @@ impl Pose {
 
     /// The blocks: joint `j` is lane `j % 16` of block `j / 16`.
     #[must_use]
+    #[inline]
     pub fn blocks(&self) -> &[PoseBlock] {
         &self.blocks
     }
 
     /// The blocks, to write.
     #[must_use]
+    #[inline]
     pub fn blocks_mut(&mut self) -> &mut [PoseBlock] {
         &mut self.blocks
     }
 
+    #[inline]
     pub(crate) fn check_joints(&self, what: &'static str, needed: usize) -> Result<(), Error> {
         Error::check_len(what, self.joint_count, needed)
     }

@@ -16,6 +16,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
+    #[inline]
     pub(crate) fn find(times: &[f32], seconds: f32, hint: usize) -> Self {
         // The key of last time and the next one are tried before a search.
         let is_at = |key: usize| {
@@ -33,6 +34,7 @@ impl Span {
     }
 
     /// The same for a time in f64, which f32 may not be able to hold.
+    #[inline]
     pub(crate) fn find_exactly(times: &[f32], seconds: f64, hint: usize) -> Self {
         let mut key = Self::find(times, seconds as f32, hint).key;
         // A time that f32 has rounded up to a key is before it.
@@ -40,6 +42,7 @@ impl Span {
         Self::from_key(times, key, seconds)
     }
 
+    #[inline]
     fn from_key(times: &[f32], key: usize, seconds: f64) -> Self {
         match (times.get(key), times.get(key + 1)) {
             (Some(&from), Some(&to)) if f64::from(from) < seconds => {
@@ -53,6 +56,7 @@ impl Span {
 
 /// A cubic spline between two keys, `length` seconds apart: value and tangent of the first one, tangent and
 /// value of the second one. glTF 2.0, appendix C: tangents are per second.
+#[inline]
 pub(crate) fn hermite([from, out_tangent, in_tangent, to]: [f64; 4], length: f64, t: f64) -> f64 {
     let (t2, t3) = (t * t, t * t * t);
     (2.0 * t3 - 3.0 * t2 + 1.0) * from
@@ -62,6 +66,7 @@ pub(crate) fn hermite([from, out_tangent, in_tangent, to]: [f64; 4], length: f64
 }
 
 /// One component of a track of `width` numbers a value, in f64.
+#[inline]
 pub(crate) fn component_at(track: &Track, span: Span, width: usize, component: usize) -> f64 {
     let per_key = track.values_per_key();
     // The value of a spline's key is stored between its tangents.
@@ -81,6 +86,7 @@ pub(crate) fn component_at(track: &Track, span: Span, width: usize, component: u
 /// have unit length.
 ///
 /// `N` is the track's width.
+#[inline]
 pub(crate) fn value_at<const N: usize>(track: &Track, span: Span) -> [f64; N] {
     let rotates = track.target.rotates();
     let mut out = if rotates && track.interpolation == Interpolation::Linear && span.factor > 0.0 {

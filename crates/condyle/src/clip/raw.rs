@@ -39,12 +39,14 @@ pub enum Target {
 
 impl Target {
     /// Whether it is a rotation: straight lines are spherical, and values of unit length.
+    #[inline]
     pub(crate) fn rotates(self) -> bool {
         matches!(self, Self::Rotation(_) | Self::Quaternion(_))
     }
 
     /// The joint that it drives, if it does.
     #[must_use]
+    #[inline]
     pub fn joint(self) -> Option<u16> {
         match self {
             Self::Rotation(joint) | Self::Translation(joint) | Self::Scale(joint) => Some(joint),
@@ -188,6 +190,7 @@ impl Track {
     }
 
     /// Numbers per value: 4, 3, or as many as there are morph targets.
+    #[inline]
     pub(crate) fn width(&self, keys: usize) -> usize {
         match self.target {
             Target::Rotation(_) | Target::Quaternion(_) => 4,

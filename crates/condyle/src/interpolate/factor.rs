@@ -14,18 +14,21 @@ pub enum Factor<'a> {
 }
 
 impl From<f32> for Factor<'_> {
+    #[inline]
     fn from(t: f32) -> Self {
         Self::Same(t)
     }
 }
 
 impl<'a> From<&'a [f32]> for Factor<'a> {
+    #[inline]
     fn from(t: &'a [f32]) -> Self {
         Self::PerJoint(t)
     }
 }
 
 impl Factor<'_> {
+    #[inline]
     pub(super) fn check(self, joints: usize) -> Result<(), Error> {
         match self {
             Self::Same(_) => Ok(()),
@@ -92,6 +95,7 @@ pub enum Selection<'a> {
 }
 
 impl Selection<'_> {
+    #[inline]
     pub(super) fn check(self, joints: usize) -> Result<usize, Error> {
         let Self::List(list) = self else { return Ok(joints) };
         match list.iter().position(|&joint| usize::from(joint) >= joints) {

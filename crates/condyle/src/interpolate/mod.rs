@@ -139,12 +139,9 @@ pub fn interpolate_joints_in_place<'a>(
     let (plan, t) = (Plan::from(how.into()), t.into());
     Error::check_len("to", to.len(), list.len())?;
     t.check(joints.check(list.len())?)?;
-    let done = match (plan.uniform(t), joints) {
+    match (plan.uniform(t), joints) {
         (Some(uniform), Selection::All) => uniform.structs(None, to, list),
-        _ => false,
-    };
-    if !done {
-        plan.staged_in_place(list, to, t, joints);
+        _ => plan.staged_in_place(list, to, t, joints),
     }
     Ok(())
 }

@@ -20,24 +20,30 @@ pub(super) trait Joints {
 }
 
 impl Joints for Pose {
+    #[inline]
     fn count(&self) -> usize {
         self.joint_count()
     }
+    #[inline]
     fn read(&self, joint: usize) -> Transform {
         self.get(joint)
     }
+    #[inline]
     fn write(&mut self, joint: usize, transform: &Transform) {
         self.set(joint, transform);
     }
 }
 
 impl Joints for [JointQuat] {
+    #[inline]
     fn count(&self) -> usize {
         self.len()
     }
+    #[inline]
     fn read(&self, joint: usize) -> Transform {
         self[joint].into()
     }
+    #[inline]
     fn write(&mut self, joint: usize, transform: &Transform) {
         let Transform { rotation, translation, scale: [scale, _, _] } = *transform;
         self[joint] = JointQuat { rotation, translation, scale };
@@ -122,12 +128,9 @@ impl Plan {
         Error::check_len("from", from.len(), out.len())?;
         Error::check_len("to", to.len(), out.len())?;
         t.check(joints.check(out.len())?)?;
-        let done = match (self.uniform(t), joints) {
+        match (self.uniform(t), joints) {
             (Some(uniform), Selection::All) => uniform.structs(Some(from), to, out),
-            _ => false,
-        };
-        if !done {
-            self.staged(from, to, t, joints, out);
+            _ => self.staged(from, to, t, joints, out),
         }
         Ok(())
     }
@@ -348,14 +351,8 @@ impl Uniform {
         }
     }
 
-    /// The same for structures: `false` if there is no kernel for it. Moving them in and out of lanes takes longer than
-    /// fewer terms would save.
-    pub(super) fn structs(
-        &self,
-        from: Option<&[JointQuat]>,
-        to: &[JointQuat],
-        out: &mut [JointQuat],
-    ) -> bool {
+    /// The same for structures. Moving them in and out of lanes takes longer than fewer terms would save.
+    pub(super) fn structs(&self, from: Option<&[JointQuat]>, to: &[JointQuat], out: &mut [JointQuat]) {
         debug_assert!(
             from.is_none_or(|from| from.len() == out.len()) && to.len() == out.len(),
             "lists of one length"
@@ -368,10 +365,9 @@ impl Uniform {
         }
         match (&self.weights, self.weights.nine()) {
             (_, Some(weights)) => run!(weights),
-            (UniformWeights::Straight, _) => run!(Straight),
-            _ => return false,
+            (UniformWeights::Sixteen(weights), _) => run!(*weights),
+            _ => run!(Straight),
         }
-        true
     }
 }
 

@@ -38,18 +38,21 @@ impl JointQuat {
 }
 
 impl Default for JointQuat {
+    #[inline]
     fn default() -> Self {
         Self::IDENTITY
     }
 }
 
 impl From<JointQuat> for Transform {
+    #[inline]
     fn from(joint: JointQuat) -> Self {
         Self { rotation: joint.rotation, translation: joint.translation, scale: [joint.scale; 3] }
     }
 }
 
 impl From<JointQuat> for Affine {
+    #[inline]
     fn from(joint: JointQuat) -> Self {
         Self::from_transform(&joint.into())
     }

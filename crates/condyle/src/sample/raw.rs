@@ -28,6 +28,7 @@ fn check_seconds(seconds: f32) -> Result<(), Error> {
 
 impl RawCursor {
     /// Finds the span of every timeline.
+    #[inline]
     fn seek(&mut self, clip: &RawClip, seconds: f32) -> Result<&[Span], Error> {
         check_seconds(seconds)?;
         self.spans.resize(clip.timelines().len(), Span::default());
@@ -108,6 +109,7 @@ pub fn sample_raw_set(
     Ok(true)
 }
 
+#[inline]
 fn joint_of(track: &Track) -> Option<usize> {
     track.target.joint().map(usize::from)
 }
@@ -124,6 +126,7 @@ struct BlockKeys<const N: usize> {
 impl<const N: usize> BlockKeys<N> {
     /// Collects the keys of the joints of block `block` from the front of `tracks`, and drops these tracks
     /// from it. `None` if there are none. `rest` is what joints without a track keep.
+    #[inline]
     fn collect(tracks: &mut &[Track], block: usize, spans: &[Span], rest: &[Lanes; N]) -> Option<Self> {
         let in_block = |track: &&Track| joint_of(track).is_some_and(|joint| joint / BLOCK == block);
         let count = tracks.iter().take_while(in_block).count();
@@ -141,6 +144,7 @@ impl<const N: usize> BlockKeys<N> {
         Some(keys)
     }
 
+    #[inline]
     fn put(&mut self, lane: usize, track: &Track, span: Span) {
         let key = |key: usize| track.values[key * N..].first_chunk::<N>().copied().unwrap_or([0.0; N]);
         let rotates = track.target.rotates();
@@ -170,12 +174,14 @@ impl<const N: usize> BlockKeys<N> {
 }
 
 /// Whether a rotation is not of unit length, as in files that store integers or short decimals.
+#[inline]
 fn is_loose<const N: usize>(q: [f32; N]) -> bool {
     (q.iter().map(|v| v * v).sum::<f32>() - 1.0).abs() > ROUNDED as f32
 }
 
 /// The tracks of rotations, those of translations, and those of scales and all that follows: tracks are
 /// sorted by target.
+#[inline]
 fn by_property(tracks: &[Track]) -> [&[Track]; 3] {
     let until = |last: Target| tracks.partition_point(|t| t.target <= last);
     let (rotations, translations) = (until(Target::Rotation(u16::MAX)), until(Target::Translation(u16::MAX)));
