@@ -251,7 +251,7 @@ fn all(
     for (clip, (encoded, took)) in clips.iter().zip(encoded?) {
         let error = f64::from(encoded.measured.error_max) * metres;
         total.raw += encoded.raw_bytes;
-        total.bytes += encoded.bytes.len();
+        total.bytes += encoded.bytes().len();
         total.worst = total.worst.max(error);
         total.took += took;
         total.authored += encoded.authored.len();
@@ -300,7 +300,7 @@ fn part_of_clip(clip: &RawClip, map: &[Option<u16>], scale: f32) -> Result<RawCl
             Target::Rotation(at) => (Target::Rotation(joint(at)?), 1.0),
             Target::Translation(at) => (Target::Translation(joint(at)?), scale),
             Target::Scale(at) => (Target::Scale(joint(at)?), 1.0),
-            Target::Weights(_) | Target::Value(_) | Target::Quaternion(_) => return None,
+            Target::Weights(_) | Target::Vector(_) | Target::FreeRotation(_) => return None,
         };
         let interpolation: Interpolation = track.interpolation;
         let values = track.values.iter().map(|value| value * factor).collect();

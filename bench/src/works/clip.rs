@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use condyle::{
-    Character, Clip, EncodeOptions, Pose, RawClip, Skeleton, Target, Transform, encode, reference, sample,
+    ClipAt, Clip, EncodeOptions, Pose, RawClip, Skeleton, Target, Transform, encode, reference, sample,
     sample_crowd,
 };
 
@@ -56,7 +56,7 @@ impl Input {
         let clip = |raw| {
             let encoded = encode(raw, &skeleton, &options, &mut |_| ()).expect("a valid clip");
             // Clips borrow, and cases live until the program ends.
-            Clip::from_bytes(encoded.bytes.leak()).expect("what the encoder made")
+            Clip::from_bytes(encoded.bytes().leak()).expect("what the encoder made")
         };
         Self { clips: raw.iter().map(clip).collect(), moments: moments(&mut random), skeleton, raw }
     }
@@ -153,8 +153,8 @@ fn crowd(subjects: &mut Subjects) {
         &input,
         poses,
         |input, poses| {
-            let character = |&(clip, seconds): &(usize, f32)| Character { clip: &input.clips[clip], seconds };
-            let characters: Vec<Character<'_>> = input.moments.iter().map(character).collect();
+            let character = |&(clip, seconds): &(usize, f32)| ClipAt { clip: &input.clips[clip], seconds };
+            let characters: Vec<ClipAt<'_>> = input.moments.iter().map(character).collect();
             sample_crowd(&characters, &input.skeleton, poses).expect("sizes agree");
         },
         move |poses| {

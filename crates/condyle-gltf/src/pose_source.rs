@@ -2,7 +2,7 @@
 
 use condyle::{
     Clip, Error, Pose, RawClip, RawCursor, Rigid, Skeleton, Target, Transform, sample, sample_raw,
-    sample_raw_set, sample_set,
+    sample_raw_track, sample_track,
 };
 
 /// What a [`Poser`](crate::Poser) can show any moment of: a [`RawClip`], a [`Clip`], or a mix of several.
@@ -50,7 +50,7 @@ impl PoseSource for RawClip {
         cursor: &mut RawCursor,
         weights: &mut [f32],
     ) -> Result<(), Error> {
-        sample_raw_set(self, Target::Weights(node), seconds, cursor, weights).map(|_| ())
+        sample_raw_track(self, Target::Weights(node), seconds, cursor, weights).map(|_| ())
     }
 }
 
@@ -81,6 +81,6 @@ impl PoseSource for Clip<'_> {
     }
 
     fn weights(&self, node: u32, seconds: f32, _: &mut RawCursor, weights: &mut [f32]) -> Result<(), Error> {
-        sample_set(self, Target::Weights(node), seconds, weights).map(|_| ())
+        sample_track(self, Target::Weights(node), seconds, weights).map(|_| ())
     }
 }

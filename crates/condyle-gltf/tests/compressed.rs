@@ -62,7 +62,7 @@ fn every_clip_stays_within_its_budget(path: &Path) {
             let options = EncodeOptions { budget: units, shell, ..EncodeOptions::default() };
             let encoded = encode(raw, &asset.skeleton, &options, &mut |_| ()).expect("a clip");
             let measured = &encoded.measured;
-            let clip = Clip::from_bytes(&encoded.bytes).expect("what was encoded");
+            let clip = Clip::from_bytes(encoded.bytes()).expect("what was encoded");
             let vertex = worst_vertex(asset, raw, &clip, measured.seconds, metres);
             let case = format!("{name}, {}, {} mm", raw.name(), 1e3 * budget);
             // The shell is around all vertices. Posing rounds to f32 once more.
@@ -71,8 +71,8 @@ fn every_clip_stays_within_its_budget(path: &Path) {
             match () {
                 () if told > units => Some(format!("{case}: measured {} mm", 1e3 * f64::from(told) * metres)),
                 () if vertex > room => Some(format!("{case}: a vertex is {} mm off", 1e3 * vertex)),
-                () if encoded.bytes.len() >= encoded.raw_bytes.max(1000) => {
-                    Some(format!("{case}: {} bytes from {}", encoded.bytes.len(), encoded.raw_bytes))
+                () if encoded.bytes().len() >= encoded.raw_bytes.max(1000) => {
+                    Some(format!("{case}: {} bytes from {}", encoded.bytes().len(), encoded.raw_bytes))
                 }
                 () => None,
             }

@@ -135,8 +135,8 @@ pub use motion::{
 pub use play::{Event, Events, Head, Looping, Moment, Passed, PassedEvents, SyncTrack, follow, sync_speed};
 pub use pose::{Pose, PoseBlock};
 pub use sample::{
-    Character, RawCursor, sample, sample_crowd, sample_joint, sample_masked, sample_raw, sample_raw_set,
-    sample_set, sample_sets,
+    ClipAt, RawCursor, sample, sample_crowd, sample_joint, sample_partial, sample_raw, sample_raw_track,
+    sample_track, sample_tracks,
 };
 pub use simd::{Dispatch, Isa, Lanes, Numeric};
 pub use skeleton::{Joint, NO_PARENT, Skeleton};

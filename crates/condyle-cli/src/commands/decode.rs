@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use condyle::{Clip, Error, Interpolation, Pose, RawClip, RawCursor, Skeleton, Target, Track, sample_sets};
+use condyle::{Clip, Error, Interpolation, Pose, RawClip, RawCursor, Skeleton, Target, Track, sample_tracks};
 use condyle_gltf::{ClipExporter, PoseSource};
 use serde_json::json;
 
@@ -110,10 +110,10 @@ pub(crate) fn decode(name: &str, clip: &Clip<'_>, skeleton: &Skeleton) -> Result
     // Authored tracks need no keys at the frames.
     let room = |target, width| if is_authored(target) { 0 } else { width * times.len() };
     let mut sets: Vec<(Target, usize, Vec<f32>)> =
-        clip.sets().map(|(target, width)| (target, width, Vec::with_capacity(room(target, width)))).collect();
+        clip.free_tracks().map(|(target, width)| (target, width, Vec::with_capacity(room(target, width)))).collect();
     let mut values = vec![0.0; sets.iter().map(|(_, width, _)| width).sum()];
     for &seconds in &times {
-        sample_sets(clip, seconds, &mut values)?;
+        sample_tracks(clip, seconds, &mut values)?;
         let mut values = &values[..];
         for (target, width, keys) in &mut sets {
             let own = values.split_off(..*width).unwrap_or_default();

@@ -26,21 +26,21 @@ pub enum Target {
     Translation(u16),
     /// The scale of a joint: 3 numbers a key.
     Scale(u16),
-    /// The morph weights of a set, one number per morph target. The document decides which set
-    /// a number stands for: `condyle-gltf` uses the index of the node that carries the mesh.
+    /// Morph weights, one number per morph target. The document decides which mesh a number stands for:
+    /// `condyle-gltf` uses the index of the node that carries it.
     Weights(u32),
-    /// A value of the game's own: a curve of any number of components, for a light, a sound, a blend of materials. The number is
-    /// the game's.
-    Value(u32),
-    /// A rotation of the game's own, for a camera, a turret, the direction of a wind: 4 numbers a key, `xyzw`. The number is the game's,
-    /// and has nothing to do with those of [`Value`](Self::Value).
-    Quaternion(u32),
+    /// A vector of the game's own with any number of components, for a light, a sound, a blend of materials. A scalar is a
+    /// vector of one component. The number is the game's.
+    Vector(u32),
+    /// A rotation that belongs to no joint, for a camera, a turret, the direction of a wind: 4 numbers a key, `xyzw`. The number is the game's,
+    /// and has nothing to do with those of [`Vector`](Self::Vector).
+    FreeRotation(u32),
 }
 
 impl Target {
     /// Whether it is a rotation: straight lines are spherical, and values of unit length.
     pub(crate) fn rotates(self) -> bool {
-        matches!(self, Self::Rotation(_) | Self::Quaternion(_))
+        matches!(self, Self::Rotation(_) | Self::FreeRotation(_))
     }
 
     /// The joint that it drives, if it does.
@@ -48,7 +48,7 @@ impl Target {
     pub fn joint(self) -> Option<u16> {
         match self {
             Self::Rotation(joint) | Self::Translation(joint) | Self::Scale(joint) => Some(joint),
-            Self::Weights(_) | Self::Value(_) | Self::Quaternion(_) => None,
+            Self::Weights(_) | Self::Vector(_) | Self::FreeRotation(_) => None,
         }
     }
 }
@@ -190,9 +190,9 @@ impl Track {
     /// Numbers per value: 4, 3, or as many as there are morph targets.
     pub(crate) fn width(&self, keys: usize) -> usize {
         match self.target {
-            Target::Rotation(_) | Target::Quaternion(_) => 4,
+            Target::Rotation(_) | Target::FreeRotation(_) => 4,
             Target::Translation(_) | Target::Scale(_) => 3,
-            Target::Weights(_) | Target::Value(_) => {
+            Target::Weights(_) | Target::Vector(_) => {
                 self.values.len() / (keys * self.values_per_key()).max(1)
             }
         }

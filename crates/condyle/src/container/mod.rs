@@ -107,7 +107,7 @@ impl<'a> ContainerReader<'a> {
         let (table, header) = prefix.get(..needed).zip(prefix.first_chunk::<HEADER>()).ok_or(truncated)?;
         let (table, stored) = table.split_at(needed - CHECKSUM);
         if checksum(table) != bytes::u64_at(stored, 0) {
-            return Err(Error::Checksum { what: "the table of a container", at: 0 });
+            return Err(Error::Checksum { what: "the table of a container", at: None });
         }
         let (entries, names) = (bytes::u32_at(header, 12) as usize, bytes::u32_at(header, 16) as usize);
         let (entries, text) = table[HEADER..].split_at(entries * ENTRY);
@@ -246,7 +246,7 @@ impl<'a> ContainerReader<'a> {
         }
         match checksum(data) == entry.checksum {
             true => Ok(data),
-            false => Err(Error::Checksum { what: "entries", at: index }),
+            false => Err(Error::Checksum { what: "entries", at: Some(index) }),
         }
     }
 

@@ -151,7 +151,7 @@ fn a_reader_goes_by_what_it_has() {
     assert!(matches!(reader.skeleton(1, part(2)), Err(Error::Length { .. })));
     assert!(matches!(reader.data(7, &part(7)[1..]), Err(Error::Length { .. })));
     let swapped = [3; 17];
-    assert_eq!(reader.data(7, &swapped), Err(Error::Checksum { what: "entries", at: 7 }));
+    assert_eq!(reader.data(7, &swapped), Err(Error::Checksum { what: "entries", at: Some(7) }));
     assert_eq!(reader.data(99, &[]), Err(Error::Index { what: "entries", at: 99, found: 99, count: 12 }));
     for (index, wrong) in [(0, "kinds of entries"), (1, "kinds of entries"), (11, "kinds of entries")] {
         let refused = reader.mesh(index, part(index), &skeleton).expect_err("no mesh");

@@ -35,7 +35,7 @@ impl Clip<'_> {
     /// let raw = RawClip::new("walk".into(), vec![vec![0.0, 0.5, 1.0]], vec![walk])?;
     /// let options = EncodeOptions { motion: Some(RootMotionOptions::default()), ..EncodeOptions::default() };
     /// let encoded = encode(&raw, &skeleton, &options, &mut |_| ())?;
-    /// let clip = Clip::from_bytes(&encoded.bytes)?;
+    /// let clip = Clip::from_bytes(encoded.bytes())?;
     /// assert!((clip.motion_at(0.5).translation[2] - 0.75).abs() < 1e-3);
     /// let ahead = clip.motion_over(Looping::Wrap, 0.0, 10.0)?;
     /// assert!((ahead.translation[2] - 15.0).abs() < 1e-2);
@@ -46,7 +46,7 @@ impl Clip<'_> {
         if !self.has_motion() {
             return Rigid::IDENTITY;
         }
-        let place = self.locate(if seconds.is_nan() { f64::NEG_INFINITY } else { seconds });
+        let place = self.view().locate(if seconds.is_nan() { f64::NEG_INFINITY } else { seconds });
         let (mut from, mut to, mut translation) = ([0.0; 3], [0.0; 3], [0.0; 3]);
         let motion = self.joint_count()..self.joint_count() + 1;
         // A linear rotation is a slerp between two keys; any other one is a single logarithm.

@@ -170,7 +170,7 @@ pub fn extract_root_motion(
 fn joint_of(target: Target) -> Option<usize> {
     match target {
         Target::Rotation(j) | Target::Translation(j) | Target::Scale(j) => Some(j.into()),
-        Target::Weights(_) | Target::Value(_) | Target::Quaternion(_) => None,
+        Target::Weights(_) | Target::Vector(_) | Target::FreeRotation(_) => None,
     }
 }
 

@@ -13,7 +13,7 @@ impl Clip<'_> {
     /// let events = vec![Event { seconds: 0.0, name: "appears".into() }];
     /// let options = EncodeOptions { events, ..EncodeOptions::default() };
     /// let encoded = encode(&raw, &Skeleton::new([])?, &options, &mut |_| ())?;
-    /// let clip = Clip::from_bytes(&encoded.bytes)?;
+    /// let clip = Clip::from_bytes(encoded.bytes())?;
     /// assert_eq!(clip.event(0), Some((0.0, "appears")));
     /// assert_eq!(clip.events().as_slice(), options.events);
     /// # Ok::<(), condyle::Error>(())

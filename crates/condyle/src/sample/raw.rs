@@ -70,16 +70,16 @@ pub fn sample_raw(
     Ok(())
 }
 
-/// The morph weights, one number per morph target, or the named value or rotation that `target` names, at a
-/// moment.
+/// A free track at a moment: morph weights, one number per morph target, or the scalar, vector or rotation
+/// that `target` names.
 ///
 /// Returns whether the clip drives it; where it does not, `values` stay as they are. For a compressed clip it
-/// is [`sample_set`](crate::sample_set).
+/// is [`sample_track`](crate::sample_track).
 ///
 /// # Errors
 /// [`Error::Length`] if the track holds another number of values, [`Error::NotFinite`] if `seconds` is NaN or
 /// infinite.
-pub fn sample_raw_set(
+pub fn sample_raw_track(
     clip: &RawClip,
     target: Target,
     seconds: f32,
@@ -254,7 +254,7 @@ mod tests {
                 let mut weights = [f32::NAN; 5];
                 let cursor = &mut RawCursor::default();
                 assert_eq!(
-                    sample_raw_set(&clip, Target::Weights(9), seconds, cursor, &mut weights),
+                    sample_raw_track(&clip, Target::Weights(9), seconds, cursor, &mut weights),
                     Ok(true)
                 );
                 let want = reference::sample_track::<5>(&clip, track, seconds.into());
@@ -268,7 +268,7 @@ mod tests {
         let mut weights = [0.25];
         let clip = Random(1).clip(2, 3);
         assert_eq!(
-            sample_raw_set(&clip, Target::Weights(1), 0.0, &mut RawCursor::default(), &mut weights),
+            sample_raw_track(&clip, Target::Weights(1), 0.0, &mut RawCursor::default(), &mut weights),
             Ok(false)
         );
         assert_eq!(weights, [0.25]);
@@ -364,7 +364,7 @@ mod tests {
             assert_eq!(refused, Err(Error::NotFinite { what: "seconds", at: 0 }));
         }
         assert_eq!(pose, Pose::identity(5));
-        let refused = sample_raw_set(&clip, Target::Weights(9), 0.0, cursor, &mut [0.0; 4]);
+        let refused = sample_raw_track(&clip, Target::Weights(9), 0.0, cursor, &mut [0.0; 4]);
         assert_eq!(refused, Err(Error::Length { what: "values", found: 4, needed: 5 }));
     }
 

@@ -15,7 +15,7 @@ pub(super) struct Worst {
 /// Finds it by posing all meshes twice. `None` if the joint influences no vertex.
 pub(super) fn worst(asset: &Asset, raw: &RawClip, encoded: &Encoded) -> Result<Option<Worst>, Error> {
     let measured = &encoded.measured;
-    let clip = Clip::from_bytes(&encoded.bytes)?;
+    let clip = Clip::from_bytes(encoded.bytes())?;
     let mut poser = Poser::new(asset, NormalRule::Plain)?;
     poser.pose(Some(raw), measured.seconds)?;
     let of = |poser: &Poser<'_>| -> Vec<Vec<Vec<[f32; 3]>>> {

@@ -289,7 +289,7 @@ fn container(args: &Args, jobs: &[Job<'_>], rows: &[Row<'_>]) -> Result<Vec<u8>,
             writer.add_mesh(name, model, &mesh, &job.asset.skeleton).map_err(|e| failed(&e))?;
         }
         for row in rows.iter().filter(|row| std::ptr::eq(row.job, job)) {
-            let added = writer.add(EntryKind::Clip, &row.name, Some(model), &row.encoded.bytes);
+            let added = writer.add(EntryKind::Clip, &row.name, Some(model), &row.encoded.bytes());
             added.map_err(|e| failed(&e))?;
         }
         if !args.no_document {
@@ -312,7 +312,7 @@ fn to_text(jobs: &[Job<'_>], rows: &[Row<'_>], file: &str, took: f64) -> String 
             printable(&row.job.name),
             printable(&row.name),
             size(row.encoded.raw_bytes),
-            size(row.encoded.bytes.len()),
+            size(row.encoded.bytes().len()),
             format!("{:.1}", row.ratio()),
             size(row.bytes_per_second().round() as usize),
             millimetres(row.error_max()),

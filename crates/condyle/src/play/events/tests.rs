@@ -97,7 +97,7 @@ fn a_hitch_of_any_length_is_one_subtraction() {
     let all = events.passed(Looping::Wrap, -1e300, 1e300).expect("finite");
     assert_eq!(all.size_hint(), (usize::MAX, None));
     assert_eq!(all.clone().count(), usize::MAX);
-    let most = crate::play::Moment::MOST_LOOPS;
+    let most = crate::play::Moment::MAX_LOOPS;
     assert_eq!(all.clone().last().map(|p| (p.loops, p.index)), Some((most, 59_999)));
     assert_eq!(all.clone().nth(60_001).map(|p| (p.loops, p.index)), Some((2 - most, 1)));
     let mut two = events.passed(Looping::Wrap, Head::before(0.0), 0.0).expect("finite").skip(59_998);
