@@ -67,8 +67,9 @@ fn seeds() -> Vec<Vec<u8>> {
     for (motion, budget) in [(None, 1e-2), (Some(RootMotionOptions::default()), 1e-4)] {
         let clip = RawClip::new(String::new(), vec![times.clone()], tracks.clone()).expect("a clip");
         let events = vec![event(0.0, "left"), event(0.5, "größer")];
-        let options = EncodeOptions { motion, budget, events, ..EncodeOptions::default() };
-        seeds.push(encode(&clip, &skeleton, &options, &mut |_| ()).expect("a clip").bytes);
+        let mut options = EncodeOptions::new(budget);
+        (options.root_motion, options.events) = (motion, events);
+        seeds.push(encode(&clip, &skeleton, &options, &mut |_| ()).expect("a clip").bytes().to_vec());
     }
     seeds
 }

@@ -126,13 +126,10 @@ fn published(args: &Args) -> Result<bool, Box<dyn Error>> {
             let asset = &models[&args.folder.join(row.model)];
             let joints = asset.skins.first().map_or(&[][..], |skin| skin.joints());
             let (skeleton, map) = part(&asset.skeleton, joints, row.scale)?;
-            let options = EncodeOptions {
-                budget: at_most(budget),
-                rate: Some(row.rate),
-                shell: Shell::Distance(SHELL as f32),
-                between: false,
-                ..EncodeOptions::default()
-            };
+            let mut options = EncodeOptions::new(at_most(budget));
+            options.rate = Some(row.rate);
+            options.shell = Shell::Distance(SHELL as f32);
+            options.between = false;
             let clips = asset.clips.iter().map(|clip| part_of_clip(clip, &map, row.scale));
             let clips = clips.collect::<Result<Vec<_>, _>>()?;
             let total = all(&clips, &skeleton, &options, 1.0, budget)?;
@@ -188,11 +185,8 @@ fn defaults(args: &Args) -> Result<bool, Box<dyn Error>> {
         for (path, asset) in models.iter().filter(|(_, asset)| !asset.clips.is_empty()) {
             let units = asset.rest_height()?;
             let metres = if units > 0.0 { HEIGHT / units } else { 1.0 };
-            let options = EncodeOptions {
-                budget: at_most(budget / metres),
-                shell: asset.shell((SHELL / metres) as f32)?,
-                ..EncodeOptions::default()
-            };
+            let mut options = EncodeOptions::new(at_most(budget / metres));
+            options.shell = asset.shell((SHELL / metres) as f32)?;
             let total = all(&asset.clips, &asset.skeleton, &options, metres, budget)?;
             let model = path.file_name().unwrap_or_default().to_string_lossy();
             kept &= report_broken(&model, &total);

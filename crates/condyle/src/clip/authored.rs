@@ -24,6 +24,7 @@ pub(crate) struct Authored<'a> {
     bytes: &'a [u8],
 }
 
+#[cfg(any(test, feature = "encode"))]
 pub(crate) fn interpolation_code(interpolation: Interpolation) -> u8 {
     match interpolation {
         Interpolation::Step => 0,

@@ -2,7 +2,8 @@
 
 use super::layout::{
     AUTHORED, Class, EVENT, FREE_TRACK, HEADER, Header, JOINT_BITS, Kind, MAGIC, MAX_BITS, MAX_FRAMES,
-    MAX_FREE_TRACKS, MAX_PLACES, MOTION, SEGMENT, Segment, VERSION, WIDE, WIDTH, WINDOW, segment_tracks, value,
+    MAX_FREE_TRACKS, MAX_PLACES, MOTION, SEGMENT, Segment, VERSION, WIDE, WIDTH, WINDOW, segment_tracks,
+    value,
 };
 use super::spline::Degree;
 use super::view::ClipView;

@@ -181,6 +181,7 @@ impl Class {
         Ok(Self { kind, degree, intervals: short(8), row_bytes: short(24), count: short(40) })
     }
 
+    #[cfg(any(test, feature = "encode"))]
     pub(crate) fn code(&self) -> u8 {
         let degree = match self.degree {
             Degree::Constant => 0,

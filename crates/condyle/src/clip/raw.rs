@@ -2,6 +2,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 
 use crate::error::Error;
 use crate::math::quats::is_near_unit;
@@ -54,7 +55,7 @@ impl Target {
 }
 
 /// One property over time.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Track {
     /// What it drives.
     pub target: Target,
@@ -68,7 +69,7 @@ pub struct Track {
 }
 
 /// A clip as authored: tracks of keyframes, each exact at its keys.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct RawClip {
     name: String,
     timelines: Vec<Vec<f32>>,
@@ -157,6 +158,31 @@ impl RawClip {
         let times: usize = self.timelines.iter().map(Vec::len).sum();
         let values: usize = self.tracks.iter().map(|t| t.values.len()).sum();
         (times + values) * size_of::<f32>()
+    }
+}
+
+/// What it holds, in a line.
+impl fmt::Debug for RawClip {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RawClip")
+            .field("name", &self.name)
+            .field("tracks", &self.tracks.len())
+            .field("timelines", &self.timelines.len())
+            .field("seconds", &(self.start..=self.end))
+            .field("bytes", &self.byte_count())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What it drives and how, in a line.
+impl fmt::Debug for Track {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Track")
+            .field("target", &self.target)
+            .field("interpolation", &self.interpolation)
+            .field("timeline", &self.timeline)
+            .field("numbers", &self.values.len())
+            .finish_non_exhaustive()
     }
 }
 

@@ -13,6 +13,7 @@ use crate::skeleton::{Joint, NO_PARENT, Skeleton};
 ///
 /// What a container holds was checked against its skeleton when it was written, and again when it was read.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct PlacedMesh {
     /// The vertices in the bind pose.
     pub mesh: SkinnedMesh,
@@ -43,6 +44,13 @@ pub enum MeshPlacement {
 }
 
 impl PlacedMesh {
+    /// Opaque white triangles that are shown, of node 0, with all morph weights 0.
+    #[must_use]
+    pub fn new(mesh: SkinnedMesh, placement: MeshPlacement) -> Self {
+        let morph_weights = vec![0.0; mesh.morph_targets().len()];
+        Self { mesh, placement, morph_weights, node: 0, color: [1.0; 4], drawable: true, shown: true }
+    }
+
     /// The parts must fit each other, and their joints the skeleton.
     fn check(&self, skeleton: &Skeleton) -> Result<(), Error> {
         let targets = self.mesh.morph_targets().len();

@@ -93,7 +93,7 @@ fn what_is_written_is_read_back() {
             container.of_model(EntryKind::Mesh, model).map(|e| container.mesh(e.index, &skeleton)).collect();
         assert_eq!(found, Ok(meshes), "{joints} joints");
         let clips: Vec<_> =
-            container.of_model(EntryKind::Clip, model).map(|e| (e.name, container.clip(e.index))).collect();
+            container.of_model(EntryKind::Clip, model).map(|e| (e.name, container.data(e.index))).collect();
         assert_eq!(clips, [("run", Ok(&[1; 17][..])), ("", Ok(&[][..]))]);
         let document = container.find(EntryKind::Document, "source").expect("the document");
         assert_eq!(container.document(document), Ok(&b"glTF"[..]));

@@ -2,6 +2,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 
 use super::models::{self, PlacedMesh};
 use super::table::{ALIGNMENT, CHECKSUM, ENTRY, EntryKind, HEADER, MAGIC, MAJOR, MINOR, NO_MODEL, Raw, WORD};
@@ -12,7 +13,7 @@ use crate::skeleton::Skeleton;
 /// Collects entries, then writes them all.
 ///
 /// The bytes depend on the entries and their order only.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct ContainerWriter {
     entries: Vec<Pending>,
     /// One after another.
@@ -20,7 +21,7 @@ pub struct ContainerWriter {
     data: Vec<u8>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 struct Pending {
     kind: EntryKind,
     model: Option<usize>,
@@ -28,6 +29,16 @@ struct Pending {
     /// In `data`, a multiple of [`ALIGNMENT`].
     offset: usize,
     length: usize,
+}
+
+/// What was added so far, in a line.
+impl fmt::Debug for ContainerWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ContainerWriter")
+            .field("entries", &self.entries.len())
+            .field("bytes", &self.data.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl ContainerWriter {

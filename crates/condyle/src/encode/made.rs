@@ -65,8 +65,12 @@ pub(crate) fn made(random: &mut Random, made: Made) -> Vec<u8> {
         (_, 0) => Target::Weights(at as u32),
         _ => Target::Vector(at as u32),
     };
-    let free_tracks: Vec<FreeTrack> =
-        made.free_widths.iter().enumerate().map(|(at, &width)| FreeTrack { target: target(at), width }).collect();
+    let free_tracks: Vec<FreeTrack> = made
+        .free_widths
+        .iter()
+        .enumerate()
+        .map(|(at, &width)| FreeTrack { target: target(at), width })
+        .collect();
     let free_parts = free_parts(&free_tracks);
     let mut segments = Vec::new();
     for at in 0..segment_count {

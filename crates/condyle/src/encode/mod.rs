@@ -31,7 +31,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::clip::layout::{
-    AUTHORED, Header, JOINT_BITS, Kind, MAX_FRAMES, MAX_PLACES, MAX_FREE_TRACKS, MOTION, WIDE,
+    AUTHORED, Header, JOINT_BITS, Kind, MAX_FRAMES, MAX_FREE_TRACKS, MAX_PLACES, MOTION, WIDE,
 };
 use crate::clip::spline::Degree;
 use crate::clip::{Clip, Interpolation, RawClip, Target, Track};
@@ -554,8 +554,10 @@ impl<'a> ClipJob<'a> {
         let authored = self.tracks.iter().zip(joints).map(|(tracks, joint)| {
             let own = [tracks.rotation, tracks.translation, tracks.scale].into_iter().zip(joint.authored);
             let kept = own.filter_map(|(track, is_authored)| track.filter(|_| is_authored));
-            kept.map(|track| AUTHORED + 4 * (self.clip.timelines()[track.timeline].len() + track.values.len()))
-                .sum::<usize>()
+            kept.map(|track| {
+                AUTHORED + 4 * (self.clip.timelines()[track.timeline].len() + track.values.len())
+            })
+            .sum::<usize>()
         });
         bytes.zip(authored).map(|(curves, authored)| curves + authored).collect()
     }

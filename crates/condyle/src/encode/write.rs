@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::curve::Curve;
 use crate::clip::authored::interpolation_code;
 use crate::clip::layout::{
-    Class, AUTHORED, HEADER, Header, Kind, MAGIC, SEGMENT, FREE_TRACK, STRAIGHT, TURNS, VERSION, WINDOW,
+    AUTHORED, Class, FREE_TRACK, HEADER, Header, Kind, MAGIC, SEGMENT, STRAIGHT, TURNS, VERSION, WINDOW,
 };
 use crate::clip::spline::Degree;
 use crate::clip::{RawClip, Target, Track};
@@ -51,7 +51,8 @@ pub(super) fn write(clip: &RawClip, parts: &Parts<'_>) -> Result<Vec<u8>, Error>
             Target::Weights(id) => (0, id),
             _ => (0, 0),
         };
-        let width = u16::try_from(track.width).map_err(|_| too_many("components of a free track", track.width))?;
+        let width =
+            u16::try_from(track.width).map_err(|_| too_many("components of a free track", track.width))?;
         let line = header.free_tracks() + FREE_TRACK * at;
         put(&mut out, line, &id.to_le_bytes());
         put(&mut out, line + 4, &width.to_le_bytes());
@@ -97,7 +98,8 @@ fn length(out: &[u8]) -> Result<u32, Error> {
 
 fn head(parts: &Parts<'_>, out: &mut [u8]) -> Result<(), Error> {
     let Header { joint_count, segment_frames, frame_count, segment_count, .. } = parts.header;
-    let Header { flags, start, end, budget, free_track_count, event_count, authored_count, .. } = parts.header;
+    let Header { flags, start, end, budget, free_track_count, event_count, authored_count, .. } =
+        parts.header;
     let short = |what, n: usize| u16::try_from(n).map_err(|_| too_many(what, n));
     let long = |n: usize| n as u32;
     let whole = length(out)?;

@@ -107,6 +107,7 @@ impl Transform64 {
 
 /// What a matrix does besides moving: a stretch along three axes at right angles, then a rotation.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Polar {
     /// Without the shear: the rotation, the translation, and the diagonal of the stretch as scale.
     pub transform: Transform,

@@ -1,6 +1,7 @@
 //! The motion of a character over any interval, and blended.
 
 use alloc::vec::Vec;
+use core::fmt;
 
 use crate::error::Error;
 use crate::math::quats::{from_rotation_vector, is_near_unit, rotation_vector, slerp_f64};
@@ -29,10 +30,20 @@ use crate::play::clock::{check_clock, check_duration};
 /// assert_eq!(walk.over(Looping::Wrap, 1.5, 0.125)?, ahead.inverse());
 /// # Ok::<(), condyle::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct RootMotion {
     duration: f32,
     samples: Vec<Transform>,
+}
+
+/// What it holds, in a line.
+impl fmt::Debug for RootMotion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RootMotion")
+            .field("duration", &self.duration)
+            .field("samples", &self.samples.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl RootMotion {

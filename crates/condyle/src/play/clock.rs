@@ -38,7 +38,8 @@ pub struct Moment {
     /// [`MAX_LOOPS`](Self::MAX_LOOPS) either way.
     pub loops: i64,
     /// Seconds since the clip's start, from 0 to its duration. The start of a clip is not 0 in the time of its keys, if
-    /// these begin elsewhere: see [`RawClip::start`](crate::RawClip::start).
+    /// these begin elsewhere: [`Clip::moment`](crate::Clip::moment) and
+    /// [`RawClip::moment`](crate::RawClip::moment) add it.
     pub seconds: f64,
 }
 

@@ -33,7 +33,8 @@ struct Track {
 
 impl Bytes<'_> {
     fn new(bytes: &[u8]) -> Bytes<'_> {
-        let mut read = Bytes { bytes, joints: 0, free_tracks: 0, events: 0, authored: 0, segments: 0, index_bytes: 1 };
+        let mut read =
+            Bytes { bytes, joints: 0, free_tracks: 0, events: 0, authored: 0, segments: 0, index_bytes: 1 };
         read.joints = read.number(20, 2) as usize;
         read.segments = read.number(28, 4) as usize;
         read.free_tracks = read.number(44, 2) as usize;

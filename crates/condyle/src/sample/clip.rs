@@ -22,8 +22,8 @@ fn check(clip: ClipView<'_>, skeleton: &Skeleton, seconds: f32) -> Result<(), Er
 /// The pose of a clip at a moment.
 ///
 /// `skeleton` is the one that the clip was encoded for: it gives what the clip does not move. `seconds`
-/// outside the clip are clamped to its start and end. [`Looping`](crate::Looping) turns an endless clock into
-/// seconds since the start: add [`Clip::start`]. Any moment costs the same, forward, backward or at random,
+/// are those of the clip's own keys, from [`Clip::start`], which need not be 0, to [`Clip::end`]; outside they are
+/// clamped to these. [`Clip::moment`] gives them for a clock that never ends. Any moment costs the same, forward, backward or at random,
 /// and nothing is allocated or remembered.
 ///
 /// # Errors
@@ -108,7 +108,7 @@ pub fn sample_joint(
 pub struct ClipAt<'a> {
     /// The clip.
     pub clip: &'a Clip<'a>,
-    /// The moment.
+    /// The moment, as [`sample`] takes it.
     pub seconds: f32,
 }
 
@@ -117,11 +117,7 @@ pub struct ClipAt<'a> {
 /// # Errors
 /// As [`sample`], and [`Error::Length`] if there are not as many poses as characters. All poses are then
 /// unchanged.
-pub fn sample_crowd(
-    characters: &[ClipAt<'_>],
-    skeleton: &Skeleton,
-    poses: &mut [Pose],
-) -> Result<(), Error> {
+pub fn sample_crowd(characters: &[ClipAt<'_>], skeleton: &Skeleton, poses: &mut [Pose]) -> Result<(), Error> {
     Error::check_len("poses", poses.len(), characters.len())?;
     for (character, pose) in characters.iter().zip(poses.iter()) {
         check(character.clip.view(), skeleton, character.seconds)?;
@@ -204,7 +200,12 @@ fn put_authored(clip: ClipView<'_>, seconds: f32, wanted: Option<Wanted<'_>>, bl
 /// # Errors
 /// [`Error::Length`] if it has another number of components; [`Error::NotFinite`] if `seconds` is NaN or
 /// infinite.
-pub fn sample_track(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f32]) -> Result<bool, Error> {
+pub fn sample_track(
+    clip: &Clip<'_>,
+    target: Target,
+    seconds: f32,
+    values: &mut [f32],
+) -> Result<bool, Error> {
     let clip = clip.view();
     Error::check_finite("seconds", &[seconds], 1)?;
     let Some((at, first, width)) = clip.find_free_track(target) else {

@@ -22,6 +22,22 @@ pub struct RawCursor {
     spans: Vec<Span>,
 }
 
+/// Where a moment falls in the timelines of a clip: found before, or searched track by track.
+#[derive(Clone, Copy)]
+struct Spans<'a> {
+    clip: &'a RawClip,
+    seconds: f32,
+    /// One for each timeline, or none.
+    found: &'a [Span],
+}
+
+impl Spans<'_> {
+    fn of(&self, track: &Track) -> Span {
+        let search = || Span::find(&self.clip.timelines()[track.timeline], self.seconds, 0);
+        self.found.get(track.timeline).copied().unwrap_or_else(search)
+    }
+}
+
 fn check_seconds(seconds: f32) -> Result<(), Error> {
     Error::check_finite("seconds", &[seconds], 1)
 }
@@ -40,7 +56,8 @@ impl RawCursor {
 
 /// Evaluates an authored clip exactly: spherical interpolation on the shorter arc, Hermite splines, steps.
 ///
-/// `seconds` outside of a track's keys gives its first or last key. Rotations come out with unit length
+/// `seconds` are those of the clip's keys, from [`RawClip::start`] on, which need not be 0: [`RawClip::moment`] gives
+/// them for a clock that never ends. Outside of a track's keys they give its first or last key. Rotations come out with unit length
 /// whatever the length of their keys. `pose` receives one transform per joint of `skeleton`; properties
 /// without a track take the rest pose. glTF 2.0, "Animations" and appendix C.
 ///
@@ -55,6 +72,26 @@ pub fn sample_raw(
     cursor: &mut RawCursor,
     pose: &mut Pose,
 ) -> Result<(), Error> {
+    check(clip, skeleton, pose)?;
+    let found = cursor.seek(clip, seconds)?;
+    run(Spans { clip, seconds, found }, skeleton, pose);
+    Ok(())
+}
+
+/// [`sample_raw`] that remembers nothing: each track's keys are searched.
+pub(super) fn search_raw(
+    clip: &RawClip,
+    skeleton: &Skeleton,
+    seconds: f32,
+    pose: &mut Pose,
+) -> Result<(), Error> {
+    check(clip, skeleton, pose)?;
+    check_seconds(seconds)?;
+    run(Spans { clip, seconds, found: &[] }, skeleton, pose);
+    Ok(())
+}
+
+fn check(clip: &RawClip, skeleton: &Skeleton, pose: &Pose) -> Result<(), Error> {
     let count = skeleton.joint_count();
     pose.check_joints("pose", count)?;
     for (at, track) in clip.tracks().iter().enumerate() {
@@ -62,12 +99,14 @@ pub fn sample_raw(
             return Err(Error::Index { what: "tracks", at, found, count });
         }
     }
-    let spans = cursor.seek(clip, seconds)?;
+    Ok(())
+}
+
+fn run(spans: Spans<'_>, skeleton: &Skeleton, pose: &mut Pose) {
     let blocks = pose.blocks_mut();
     blocks.copy_from_slice(skeleton.rest().blocks());
-    let tracks = by_property(clip.tracks());
+    let tracks = by_property(spans.clip.tracks());
     dispatch!(|s, mode| sample_blocks(s, mode, tracks, spans, blocks));
-    Ok(())
 }
 
 /// A free track at a moment: morph weights, one number per morph target, or the scalar, vector or rotation
@@ -124,7 +163,7 @@ struct BlockKeys<const N: usize> {
 impl<const N: usize> BlockKeys<N> {
     /// Collects the keys of the joints of block `block` from the front of `tracks`, and drops these tracks
     /// from it. `None` if there are none. `rest` is what joints without a track keep.
-    fn collect(tracks: &mut &[Track], block: usize, spans: &[Span], rest: &[Lanes; N]) -> Option<Self> {
+    fn collect(tracks: &mut &[Track], block: usize, spans: Spans<'_>, rest: &[Lanes; N]) -> Option<Self> {
         let in_block = |track: &&Track| joint_of(track).is_some_and(|joint| joint / BLOCK == block);
         let count = tracks.iter().take_while(in_block).count();
         if count == 0 {
@@ -135,7 +174,7 @@ impl<const N: usize> BlockKeys<N> {
         let mut keys = Self { from: *rest, to: *rest, factor: [0.0; BLOCK] };
         for track in mine {
             if let Some(joint) = joint_of(track) {
-                keys.put(joint % BLOCK, track, spans[track.timeline]);
+                keys.put(joint % BLOCK, track, spans.of(track));
             }
         }
         Some(keys)
@@ -188,7 +227,7 @@ fn sample_blocks<S: Simd, M: Mode>(
     s: S,
     mode: M,
     [mut rotations, mut translations, mut scales]: [&[Track]; 3],
-    spans: &[Span],
+    spans: Spans<'_>,
     blocks: &mut [PoseBlock],
 ) {
     for (index, block) in blocks.iter_mut().enumerate() {

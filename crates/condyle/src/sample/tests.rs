@@ -86,7 +86,8 @@ fn any_moment_is_what_the_words_of_the_format_say() {
                 for (target, width) in clip.free_tracks() {
                     let mut values = vec![f32::NAN; width];
                     assert_eq!(sample_track(&clip, target, seconds, &mut values), Ok(true));
-                    let want = reference::sample_clip_track(&bytes, target, seconds.into()).expect("a free track");
+                    let want =
+                        reference::sample_clip_track(&bytes, target, seconds.into()).expect("a free track");
                     let case = format!("{what:?} at {seconds}, {target:?}");
                     assert_close(&values, &want, 1e-7 * 30.0, case);
                 }

@@ -381,10 +381,10 @@ fn the_bytes_are_the_same_on_every_instruction_set_and_platform() {
     let run = || encode(&clip, &skeleton, &options, &mut |_| ()).expect("a clip");
     let first = run();
     assert_eq!(
-        crate::bytes::checksum(&first.bytes),
+        crate::bytes::checksum(first.bytes()),
         12_436_824_910_137_325_436,
         "{} bytes",
-        first.bytes.len()
+        first.bytes().len()
     );
     for dispatch in Dispatch::all() {
         assert_eq!(dispatch.scope(run), first, "{dispatch}");
