@@ -1,4 +1,5 @@
-//! Any bytes as a clip, and clips made by the encoder with a few bytes replaced, behind right lengths and checksums.
+//! Any bytes as a clip, and clips made by the encoder with a few bytes replaced, behind right lengths and
+//! checksums.
 #![no_main]
 
 use std::sync::OnceLock;

@@ -12,8 +12,8 @@ use crate::asset::{Asset, Placement};
 use crate::export::PosedScene;
 use crate::meshes::Primitive;
 
-/// Bytes that posing may take beyond those of the meshes themselves: a document of a few hundred bytes can show one mesh
-/// at a million nodes.
+/// Bytes that posing may take beyond those of the meshes themselves: a document of a few hundred bytes can
+/// show one mesh at a million nodes.
 const MOST_ADDED: usize = 64 << 20;
 
 /// How a [`Poser`] works. Made of a [`NormalRule`], or by default, and then set.
@@ -85,13 +85,13 @@ impl<'a> Poser<'a> {
         })
     }
 
-    /// Poses everything as `clip` has it at `seconds`, or in the rest pose for `None`. A clip is a [`RawClip`], a
-    /// [`Clip`](condyle::Clip), or any other [`PoseSource`]; it holds its first key before its start and its last one after
-    /// its end, and callers who want a loop wrap `seconds` themselves.
+    /// Poses everything as `clip` has it at `seconds`, or in the rest pose for `None`. A clip is a
+    /// [`RawClip`], a [`Clip`](condyle::Clip), or any other [`PoseSource`]; it holds its first key before its
+    /// start and its last one after its end, and callers who want a loop wrap `seconds` themselves.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] if `seconds` is NaN or infinite, or if a vertex leaves the range of f32; others if
-    /// `clip` is not one of the asset's.
+    /// [`Error::NotFinite`] if `seconds` is NaN or infinite, or if a vertex leaves the range of f32; others
+    /// if `clip` is not one of the asset's.
     pub fn pose<M: PoseSource + ?Sized>(&mut self, clip: Option<&M>, seconds: f32) -> Result<(), Error> {
         let (asset, rule) = (self.asset, self.options.normal_rule);
         match clip {

@@ -111,22 +111,22 @@ pub(crate) fn decode(name: &str, clip: &Clip<'_>, skeleton: &Skeleton) -> Result
     }
     // Authored tracks need no keys at the frames.
     let room = |target, width| if is_authored(target) { 0 } else { width * times.len() };
-    let mut sets: Vec<(Target, usize, Vec<f32>)> = clip
+    let mut tracks: Vec<(Target, usize, Vec<f32>)> = clip
         .free_tracks()
         .map(|(target, width)| (target, width, Vec::with_capacity(room(target, width))))
         .collect();
-    let mut values = vec![0.0; sets.iter().map(|(_, width, _)| width).sum()];
+    let mut values = vec![0.0; tracks.iter().map(|(_, width, _)| width).sum()];
     for &seconds in &times {
         sample_tracks(clip, seconds, &mut values)?;
         let mut values = &values[..];
-        for (target, width, keys) in &mut sets {
+        for (target, width, keys) in &mut tracks {
             let own = values.split_off(..*width).unwrap_or_default();
             if !is_authored(*target) {
                 keys.extend(own);
             }
         }
     }
-    for (target, _, values) in sets.into_iter().filter(|(target, ..)| !is_authored(*target)) {
+    for (target, _, values) in tracks.into_iter().filter(|(target, ..)| !is_authored(*target)) {
         keys.add(target, values, None);
     }
     let first = times[..1].to_vec();

@@ -62,9 +62,9 @@ impl<'a> Authored<'a> {
         if self.interpolation == Some(Interpolation::CubicSpline) { 3 } else { 1 }
     }
 
-    /// Finds out whether all that [`at`](Self::at) relies on is so, and where the track's bytes end. Tracks stand one
-    /// behind another, the first at `from`. The clip has so many joints and free tracks; `free` tells what one of these
-    /// drives, and how many components it has.
+    /// Finds out whether all that [`at`](Self::at) relies on is so, and where the track's bytes end. Tracks
+    /// stand one behind another, the first at `from`. The clip has so many joints and free tracks; `free`
+    /// tells what one of these drives, and how many components it has.
     pub(crate) fn check(
         &self,
         (at, from): (usize, usize),
@@ -153,8 +153,8 @@ impl<'a> Authored<'a> {
         low.saturating_sub(1)
     }
 
-    /// The value at a moment, component by component, as [`sample_raw`](crate::sample_raw) has it, but for the unit length of
-    /// rotations.
+    /// The value at a moment, component by component, as [`sample_raw`](crate::sample_raw) has it, but for
+    /// the unit length of rotations.
     pub(crate) fn at(&self, seconds: f32, component: usize) -> f64 {
         let key = self.find(seconds);
         let from = self.float(key);

@@ -156,7 +156,8 @@ impl ClipView<'_> {
         Ok(needed + end)
     }
 
-    /// Where it ends, and its last window. Segments stand one behind another, so that no byte is looked at twice.
+    /// Where it ends, and its last window. Segments stand one behind another, so that no byte is looked at
+    /// twice.
     ///
     /// `seen` is empty, and is left so.
     fn check_segment(
@@ -177,7 +178,8 @@ impl ClipView<'_> {
         if !(1..=3).contains(&segment.offset_bytes) {
             return Err(value("offset sizes", at, segment.offset_bytes, "1 to 3 bytes"));
         }
-        // A pair of records is read at once. The windows of rows, which stand before the records, end before those of records.
+        // A pair of records is read at once. The windows of rows, which stand before the records, end before
+        // those of records.
         let window =
             segment.track_count.checked_sub(1).map_or(0, |last| segment.record(last).saturating_add(WINDOW));
         let needed = window.max(segment.end());
@@ -240,7 +242,8 @@ impl ClipView<'_> {
                     ));
                 }
                 let widths = segment.widths(track);
-                // The root motion has no place in a pose: what a kernel makes of its bits goes nowhere, and nothing follows.
+                // The root motion has no place in a pose: what a kernel makes of its bits goes nowhere, and
+                // nothing follows.
                 let is_motion = class.kind != Kind::Free && index == self.header.joint_count;
                 let (most, expected) = if is_motion || class.kind == Kind::Free {
                     (MAX_BITS, "24 bits a component at most")
@@ -277,7 +280,8 @@ impl ClipView<'_> {
         Ok((from + segment.end(), from + window))
     }
 
-    /// `turns` is how many intervals the linear rotations have, if there are any. They stand behind all other rotations.
+    /// `turns` is how many intervals the linear rotations have, if there are any. They stand behind all other
+    /// rotations.
     fn check_class(
         &self,
         class: &Class,

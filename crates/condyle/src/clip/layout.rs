@@ -25,13 +25,14 @@ pub(crate) const WIDE: u16 = 2;
 /// Numbers in a track: axes of a rotation, of a translation, of a scale, or three of a free track.
 pub(crate) const WIDTH: usize = 3;
 
-/// How many tracks of a segment a free track takes: one for three components. A rotation takes one, its logarithm.
+/// How many tracks of a segment a free track takes: one for three components. A rotation takes one, its
+/// logarithm.
 pub(crate) fn segment_tracks(target: Target, width: usize) -> usize {
     if target.rotates() { 1 } else { width.div_ceil(WIDTH) }
 }
 
-/// The most frames of a clip, and the most frames times joints or parts of free tracks. Two keys that are a year
-/// apart are no animation, and the poses of so many joints take 2.7 GB.
+/// The most frames of a clip, and the most frames times joints or parts of free tracks. Two keys that are a
+/// year apart are no animation, and the poses of so many joints take 2.7 GB.
 pub(crate) const MAX_FRAMES: usize = 1 << 22;
 pub(crate) const MAX_PLACES: usize = 1 << 26;
 /// As many as an index of two bytes can number.

@@ -30,11 +30,11 @@ pub enum Target {
     /// Morph weights, one number per morph target. The document decides which mesh a number stands for:
     /// `condyle-gltf` uses the index of the node that carries it.
     Weights(u32),
-    /// A vector of the game's own with any number of components, for a light, a sound, a blend of materials. A scalar is a
-    /// vector of one component. The number is the game's.
+    /// A vector of the game's own with any number of components, for a light, a sound, a blend of materials.
+    /// A scalar is a vector of one component. The number is the game's.
     Vector(u32),
-    /// A rotation that belongs to no joint, for a camera, a turret, the direction of a wind: 4 numbers a key, `xyzw`. The number is the game's,
-    /// and has nothing to do with those of [`Vector`](Self::Vector).
+    /// A rotation that belongs to no joint, for a camera, a turret, the direction of a wind: 4 numbers a key,
+    /// `xyzw`. The number is the game's, and has nothing to do with those of [`Vector`](Self::Vector).
     FreeRotation(u32),
 }
 
@@ -84,12 +84,13 @@ impl RawClip {
     /// `timelines` holds lists of key times in seconds, strictly increasing, at least one key each.
     ///
     /// # Errors
-    /// - [`Error::NoKeys`], [`Error::KeyOrder`] for a timeline without keys or not of increasing finite times.
+    /// - [`Error::NoKeys`], [`Error::KeyOrder`] for a timeline without keys or not of increasing finite
+    ///   times.
     /// - [`Error::Index`] if a track names a timeline that does not exist.
     /// - [`Error::TrackLength`] if the values of a track do not fit its keys.
     /// - [`Error::NotFinite`] for a track with a value that is NaN or infinite.
-    /// - [`Error::NotUnit`] for a track with a stepped or linear rotation whose length is more than 2 % from 1. Less is
-    ///   made up for when sampling.
+    /// - [`Error::NotUnit`] for a track with a stepped or linear rotation whose length is more than 2 % from
+    ///   1. Less is made up for when sampling.
     /// - [`Error::DuplicateTrack`] if two tracks drive the same property.
     pub fn new(name: String, timelines: Vec<Vec<f32>>, mut tracks: Vec<Track>) -> Result<Self, Error> {
         for (timeline, times) in timelines.iter().enumerate() {

@@ -263,7 +263,8 @@ fn joints_have_fewer_bits_than_the_root_motion_which_is_last() {
             if segment.index(last) != 5 {
                 continue;
             }
-            // What the root motion has is too much for a joint; that this may be no place for one would be said first.
+            // What the root motion has is too much for a joint; that this may be no place for one would be
+            // said first.
             let mut renamed = bytes.clone();
             renamed[start + segment.record(last) + OFFSET - 1] = 4;
             repair(&mut renamed);
@@ -373,7 +374,8 @@ fn free_tracks_are_of_known_kinds() {
     }
 }
 
-/// Clips can be kept anywhere and shared between threads, and one that owns its bytes is the one that borrows them.
+/// Clips can be kept anywhere and shared between threads, and one that owns its bytes is the one that borrows
+/// them.
 #[test]
 fn a_clip_may_own_its_bytes() {
     fn shared<T: Send + Sync + Clone + 'static>(_: &T) {}

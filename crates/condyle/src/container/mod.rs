@@ -394,7 +394,8 @@ impl<'a> Container<'a> {
         self.reader.mesh(index, self.range(index), skeleton)
     }
 
-    /// The compressed clip that an entry holds, read where it lies: [`Clip::into_owned`] makes it outlive the file.
+    /// The compressed clip that an entry holds, read where it lies: [`Clip::into_owned`] makes it outlive the
+    /// file.
     ///
     /// # Errors
     /// As [`ContainerReader::clip`].

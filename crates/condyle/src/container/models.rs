@@ -1,6 +1,7 @@
 //! What skeletons and meshes look like inside a container.
 
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::bytes::{Source, put_floats, put_u16s, put_u32s};
@@ -21,7 +22,8 @@ pub struct PlacedMesh {
     pub placement: MeshPlacement,
     /// One weight for each morph target, where no clip says otherwise.
     pub morph_weights: Vec<f32>,
-    /// The number that [`Target::Weights`](crate::Target::Weights) names these morph targets by: the document's node.
+    /// The number that [`Target::Weights`](crate::Target::Weights) names these morph targets by: the
+    /// document's node.
     pub node: u32,
     /// The material's colour: red, green, blue, opacity, linear, normally from 0 to 1.
     pub color: [f32; 4],

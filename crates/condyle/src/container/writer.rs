@@ -42,12 +42,12 @@ impl fmt::Debug for ContainerWriter {
 }
 
 impl ContainerWriter {
-    /// Adds an entry of any kind as it is, and returns its index. `model` is the index of its model's skeleton, which
-    /// must have been added.
+    /// Adds an entry of any kind as it is, and returns its index. `model` is the index of its model's
+    /// skeleton, which must have been added.
     ///
     /// # Errors
-    /// [`Error::Index`] if there is no entry `model`, [`Error::Value`] if it is no skeleton; [`Error::TooMany`] above 2^32
-    /// entries or bytes of names.
+    /// [`Error::Index`] if there is no entry `model`, [`Error::Value`] if it is no skeleton;
+    /// [`Error::TooMany`] above 2^32 entries or bytes of names.
     pub fn add(
         &mut self,
         kind: EntryKind,
@@ -91,9 +91,9 @@ impl ContainerWriter {
     /// Adds a mesh of the model whose skeleton is the entry `model`, and returns its index.
     ///
     /// # Errors
-    /// What [`ContainerReader::mesh`](crate::ContainerReader::mesh) would refuse: [`Error::Index`] if it names a joint that
-    /// its skin or the skeleton does not have, [`Error::Length`], [`Error::NotFinite`] for its weights, matrix and colour;
-    /// [`Error::TooMany`] above 2^32 of anything.
+    /// What [`ContainerReader::mesh`](crate::ContainerReader::mesh) would refuse: [`Error::Index`] if it
+    /// names a joint that its skin or the skeleton does not have, [`Error::Length`], [`Error::NotFinite`] for
+    /// its weights, matrix and colour; [`Error::TooMany`] above 2^32 of anything.
     pub fn add_mesh(
         &mut self,
         name: &str,

@@ -58,8 +58,8 @@ use write::{Curves, Parts};
 /// (unless [`EncodeOptions::between`] is off) at three moments between each two. It does not exceed the
 /// budget: what no curve can bring under it is stored as authored and listed in [`Encoded::authored`]. Steps
 /// are always stored as authored. Two cases may exceed the budget, as [`Encoded::measured`] then shows: a
-/// budget finer than f32 rounding at the character's size, and a root motion ([`EncodeOptions::root_motion`]) that
-/// no curve follows.
+/// budget finer than f32 rounding at the character's size, and a root motion ([`EncodeOptions::root_motion`])
+/// that no curve follows.
 ///
 /// `progress` is called now and then with the part of the work that is done, from 0 to 1. The same input
 /// gives the same bytes on every platform.
@@ -93,7 +93,8 @@ use write::{Curves, Parts};
 /// another number of joints, and [`Error::TooMany`] for a clip of more frames than 2^22, or 2^26 for all
 /// joints or threes of components together, or of more bytes than 4 GiB; also those of
 /// [`extract_root_motion`](crate::extract_root_motion) and [`Events::new`]. [`Error::TooMany`] as well for
-/// more than 65,535 tracks that move, rows of more bytes than that, or as many threes of components of free tracks.
+/// more than 65,535 tracks that move, rows of more bytes than that, or as many threes of components of free
+/// tracks.
 pub fn encode(
     clip: &RawClip,
     skeleton: &Skeleton,
@@ -537,7 +538,7 @@ impl<'a> ClipJob<'a> {
             budget: self.options.budget,
             free_track_count: self.free_tracks.len(),
             event_count: self.events.as_slice().len(),
-            authored_count: authored_count,
+            authored_count,
         }
     }
 

@@ -87,7 +87,8 @@ impl Default for EncodeOptions {
 }
 
 impl EncodeOptions {
-    /// The default with another budget: how far a point of the shell may be from its place, in the skeleton's units.
+    /// The default with another budget: how far a point of the shell may be from its place, in the skeleton's
+    /// units.
     #[must_use]
     pub fn new(budget: f32) -> Self {
         Self { budget, ..Self::default() }

@@ -12,8 +12,8 @@ fn moment((start, end): (f32, f32), looping: Looping, clock: f64) -> Result<f32,
 }
 
 impl RawClip {
-    /// The `seconds` for [`sample_raw`](crate::sample_raw) at a value of a clock that never ends, which stands
-    /// at 0 where the clip starts: [`Looping::moment`] with [`start`](Self::start) added.
+    /// The `seconds` for [`sample_raw`](crate::sample_raw) at a value of a clock that never ends, which
+    /// stands at 0 where the clip starts: [`Looping::moment`] with [`start`](Self::start) added.
     ///
     /// # Errors
     /// [`Error::NotFinite`] for a clock that is NaN or infinite.

@@ -37,15 +37,15 @@ pub struct Moment {
     /// Whole loops since the clock stood at 0: negative before, 0 always for [`Looping::Clamp`]. At most
     /// [`MAX_LOOPS`](Self::MAX_LOOPS) either way.
     pub loops: i64,
-    /// Seconds since the clip's start, from 0 to its duration. The start of a clip is not 0 in the time of its keys, if
-    /// these begin elsewhere: [`Clip::moment`](crate::Clip::moment) and
+    /// Seconds since the clip's start, from 0 to its duration. The start of a clip is not 0 in the time of
+    /// its keys, if these begin elsewhere: [`Clip::moment`](crate::Clip::moment) and
     /// [`RawClip::moment`](crate::RawClip::moment) add it.
     pub seconds: f64,
 }
 
 impl Moment {
-    /// The most loops that a clock counts; there it stands still, at the start of a loop. 35,000 years for a clip of a
-    /// thousandth of a second.
+    /// The most loops that a clock counts; there it stands still, at the start of a loop. 35,000 years for a
+    /// clip of a thousandth of a second.
     pub const MAX_LOOPS: i64 = 1 << 50;
 
     /// The clock that has this moment, but for rounding.
@@ -56,17 +56,17 @@ impl Moment {
 }
 
 impl Looping {
-    /// The moment of a clip of `duration` seconds at `seconds` of a clock, which is any number and stands at 0 where
-    /// the clip starts for the first time.
+    /// The moment of a clip of `duration` seconds at `seconds` of a clock, which is any number and stands at
+    /// 0 where the clip starts for the first time.
     ///
-    /// For [`Looping::Wrap`] the end of a loop and the start of the next one are one moment, of which the start is
-    /// delivered: `seconds` of the moment is less than `duration`. A clip of no length has no loops.
+    /// For [`Looping::Wrap`] the end of a loop and the start of the next one are one moment, of which the
+    /// start is delivered: `seconds` of the moment is less than `duration`. A clip of no length has no loops.
     ///
     /// The remainder is exact, and rounded once for a negative clock.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] for `seconds` and a `duration` that are NaN or infinite, [`Error::OutOfRange`] for a
-    /// negative duration.
+    /// [`Error::NotFinite`] for `seconds` and a `duration` that are NaN or infinite, [`Error::OutOfRange`]
+    /// for a negative duration.
     pub fn moment(self, seconds: f64, duration: f32) -> Result<Moment, Error> {
         check_clock(seconds)?;
         check_duration(duration)?;

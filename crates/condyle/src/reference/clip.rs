@@ -275,7 +275,7 @@ pub fn sample_clip(bytes: &[u8], skeleton: &Skeleton, seconds: f64) -> Vec<Local
     pose
 }
 
-/// Morph weights or a named value; `None` if the clip does not drive them.
+/// A free track; `None` if the clip does not have it.
 #[must_use]
 pub fn sample_clip_track(bytes: &[u8], target: Target, seconds: f64) -> Option<Vec<f64>> {
     let read = Bytes::new(bytes);

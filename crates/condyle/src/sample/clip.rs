@@ -21,10 +21,10 @@ fn check(clip: ClipView<'_>, skeleton: &Skeleton, seconds: f32) -> Result<(), Er
 
 /// The pose of a clip at a moment.
 ///
-/// `skeleton` is the one that the clip was encoded for: it gives what the clip does not move. `seconds`
-/// are those of the clip's own keys, from [`Clip::start`], which need not be 0, to [`Clip::end`]; outside they are
-/// clamped to these. [`Clip::moment`] gives them for a clock that never ends. Any moment costs the same, forward, backward or at random,
-/// and nothing is allocated or remembered.
+/// `skeleton` is the one that the clip was encoded for: it gives what the clip does not move. `seconds` are
+/// those of the clip's own keys, from [`Clip::start`], which need not be 0, to [`Clip::end`]; outside they
+/// are clamped to these. [`Clip::moment`] gives them for a clock that never ends. Any moment costs the same,
+/// forward, backward or at random, and nothing is allocated or remembered.
 ///
 /// # Errors
 /// [`Error::Length`] if the skeleton or `pose` has not as many joints as the clip; [`Error::NotFinite`] if
@@ -230,13 +230,13 @@ pub fn sample_track(
 /// All free tracks of a clip at a moment, one after another in the order of
 /// [`Clip::free_tracks`].
 ///
-/// The same values as from [`sample_track`] for each track whose target is unique. That function searches for its
-/// track, so for all of them it takes time in proportion to the square of their number; this one takes time in
-/// proportion to the clip. Allocates three f64 for each track.
+/// The same values as from [`sample_track`] for each track whose target is unique. That function searches for
+/// its track, so for all of them it takes time in proportion to the square of their number; this one takes
+/// time in proportion to the clip. Allocates three f64 for each track.
 ///
 /// # Errors
-/// [`Error::Length`] if `values` are not as many as the tracks have components in all; [`Error::NotFinite`] if
-/// `seconds` is NaN or infinite. `values` are then unchanged.
+/// [`Error::Length`] if `values` are not as many as the tracks have components in all; [`Error::NotFinite`]
+/// if `seconds` is NaN or infinite. `values` are then unchanged.
 pub fn sample_tracks(clip: &Clip<'_>, seconds: f32, values: &mut [f32]) -> Result<(), Error> {
     let clip = clip.view();
     Error::check_finite("seconds", &[seconds], 1)?;
@@ -265,7 +265,8 @@ fn put_three(numbers: [f64; WIDTH], values: &mut [f32], track: usize) {
     }
 }
 
-/// The last step for a free track: the rotation from its logarithm, or the authored track instead of all others.
+/// The last step for a free track: the rotation from its logarithm, or the authored track instead of all
+/// others.
 fn finish_track(
     target: Target,
     log: [f64; WIDTH],

@@ -56,10 +56,11 @@ impl RawCursor {
 
 /// Evaluates an authored clip exactly: spherical interpolation on the shorter arc, Hermite splines, steps.
 ///
-/// `seconds` are those of the clip's keys, from [`RawClip::start`] on, which need not be 0: [`RawClip::moment`] gives
-/// them for a clock that never ends. Outside of a track's keys they give its first or last key. Rotations come out with unit length
-/// whatever the length of their keys. `pose` receives one transform per joint of `skeleton`; properties
-/// without a track take the rest pose. glTF 2.0, "Animations" and appendix C.
+/// `seconds` are those of the clip's keys, from [`RawClip::start`] on, which need not be 0:
+/// [`RawClip::moment`] gives them for a clock that never ends. Outside of a track's keys they give its first
+/// or last key. Rotations come out with unit length whatever the length of their keys. `pose` receives one
+/// transform per joint of `skeleton`; properties without a track take the rest pose. glTF 2.0, "Animations"
+/// and appendix C.
 ///
 /// # Errors
 /// [`Error::Length`] if `pose` is not of the skeleton's size, [`Error::Index`] if a track drives a joint that

@@ -49,3 +49,36 @@ impl PoseSource for RawClip {
         sample_raw_track(self, Target::Weights(node), seconds, &mut RawCursor::default(), weights).map(|_| ())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::sample_raw;
+    use crate::testing::Random;
+
+    /// What is searched for each moment has the bits of what is remembered.
+    #[test]
+    fn a_raw_clip_is_sampled_without_a_cursor() {
+        let mut random = Random(4);
+        for joints in [1, 17, 40] {
+            let (skeleton, clip) = (random.skeleton(joints), random.clip(joints, 12));
+            let mut cursor = RawCursor::default();
+            let [mut pose, mut want] = [Pose::identity(joints), Pose::identity(joints)];
+            for step in 0..40 {
+                let seconds = clip.start() - 0.1 + step as f32 * (clip.duration() + 0.2) / 39.0;
+                sample_raw(&clip, &skeleton, seconds, &mut cursor, &mut want).expect("the sizes agree");
+                clip.pose(&skeleton, seconds, &mut pose).expect("the sizes agree");
+                assert_eq!(pose, want, "{joints} joints at {seconds}");
+                let [mut weights, mut wanted] = [[0.0; 5]; 2];
+                clip.weights(9, seconds, &mut weights).expect("the sizes agree");
+                sample_raw_track(&clip, Target::Weights(9), seconds, &mut cursor, &mut wanted).expect("five");
+                assert_eq!(weights, wanted, "{joints} joints at {seconds}");
+            }
+            assert_eq!(
+                clip.pose(&skeleton, f32::NAN, &mut pose),
+                Err(Error::NotFinite { what: "seconds", at: 0 })
+            );
+            assert!(clip.pose(&skeleton, 0.0, &mut Pose::identity(joints + 1)).is_err());
+        }
+    }
+}

@@ -525,7 +525,7 @@ fn motion_is_taken_out_and_kept_within_the_budget() {
         &mut |_| (),
     );
     let still = still.expect("a clip");
-    let still = Clip::from_bytes(&still.bytes()).expect("a clip");
+    let still = Clip::from_bytes(still.bytes()).expect("a clip");
     assert_eq!((still.has_motion(), still.motion_at(0.5)), (false, crate::math::Rigid::IDENTITY));
 }
 

@@ -1,7 +1,8 @@
 use super::*;
 use crate::sample::{RawCursor, sample_raw_track};
 
-/// Rotations of the game's own: smooth, of alternating signs, round and round, stepped, by splines, and still.
+/// Rotations of the game's own: smooth, of alternating signs, round and round, stepped, by splines, and
+/// still.
 #[test]
 fn named_rotations_keep_the_budget_of_values() {
     let mut random = Random(35);
