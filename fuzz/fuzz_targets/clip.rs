@@ -1,13 +1,14 @@
-//! Any bytes as a clip, and clips made by the encoder with a few bytes replaced, behind right lengths and checksums.
+//! Any bytes as a clip, and clips made by the encoder with a few bytes replaced, behind right lengths and
+//! checksums.
 #![no_main]
 
 use std::sync::OnceLock;
 
 use arbitrary::{Result, Unstructured};
 use condyle::{
-    Character, Clip, EncodeOptions, Event, Interpolation, Joint, Looping, Pose, RawClip, RootMotionOptions,
-    Skeleton, Target, Track, Transform, checksum, encode, sample, sample_crowd, sample_joint, sample_masked,
-    sample_set, sample_sets,
+    ClipAt, Clip, EncodeOptions, Event, Interpolation, Joint, Looping, Pose, RawClip, RootMotionOptions,
+    Skeleton, Target, Track, Transform, checksum, encode, sample, sample_crowd, sample_joint, sample_partial,
+    sample_track, sample_tracks,
 };
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
@@ -58,7 +59,7 @@ fn seeds() -> Vec<Vec<u8>> {
         linear(Target::Translation(0), moves(2.0)),
         linear(Target::Scale(2), moves(5.0)),
         linear(Target::Weights(1), moves(4.0)),
-        linear(Target::Value(2), wave(1.0)),
+        linear(Target::Vector(2), wave(1.0)),
         steps,
     ];
     let skeleton = skeleton(3);
@@ -67,8 +68,9 @@ fn seeds() -> Vec<Vec<u8>> {
     for (motion, budget) in [(None, 1e-2), (Some(RootMotionOptions::default()), 1e-4)] {
         let clip = RawClip::new(String::new(), vec![times.clone()], tracks.clone()).expect("a clip");
         let events = vec![event(0.0, "left"), event(0.5, "größer")];
-        let options = EncodeOptions { motion, budget, events, ..EncodeOptions::default() };
-        seeds.push(encode(&clip, &skeleton, &options, &mut |_| ()).expect("a clip").bytes);
+        let mut options = EncodeOptions::new(budget);
+        (options.root_motion, options.events) = (motion, events);
+        seeds.push(encode(&clip, &skeleton, &options, &mut |_| ()).expect("a clip").bytes().to_vec());
     }
     seeds
 }
@@ -109,7 +111,7 @@ fn open(bytes: &[u8]) {
     // The cost is that of the pose, which any number of joints may have.
     let skeleton = skeleton(joints.min(600));
     let mut poses = [Pose::rest(&skeleton), Pose::rest(&skeleton)];
-    let mask: Vec<bool> = (0..skeleton.joint_count()).map(|joint| joint % 3 != 0).collect();
+    let wanted: Vec<bool> = (0..skeleton.joint_count()).map(|joint| joint % 3 != 0).collect();
     for part in [0.0, 0.25, 0.6, 1.0, 1.5] {
         let seconds = clip.start() + part * clip.duration();
         let seconds = if seconds.is_finite() { seconds } else { clip.end() };
@@ -121,19 +123,19 @@ fn open(bytes: &[u8]) {
             // What was authored may not be a number.
             assert_eq!(format!("{one:?}"), format!("{all:?}"));
         }
-        sample_masked(&clip, &skeleton, seconds, &mask, &mut poses[0]).ok();
-        sample_crowd(&[Character { clip: &clip, seconds }; 2], &skeleton, &mut poses).ok();
-        let mut all = vec![0.0; clip.sets().map(|(_, width)| width).sum()];
-        sample_sets(&clip, seconds, &mut all).expect("the sizes agree");
+        sample_partial(&clip, &skeleton, seconds, &wanted, &mut poses[0]).ok();
+        sample_crowd(&[ClipAt { clip: &clip, seconds }; 2], &skeleton, &mut poses).ok();
+        let mut all = vec![0.0; clip.free_tracks().map(|(_, width)| width).sum()];
+        sample_tracks(&clip, seconds, &mut all).expect("the sizes agree");
         let mut all = &all[..];
-        for (at, (target, width)) in clip.sets().take(20).enumerate() {
+        for (at, (target, width)) in clip.free_tracks().take(20).enumerate() {
             let mut one = vec![0.0; width];
-            let found = sample_set(&clip, target, seconds, &mut one);
-            let set = all.split_off(..width).expect("the numbers of all sets");
-            // A name may stand twice; what is authored may not be a number.
-            if clip.sets().position(|(other, _)| other == target) == Some(at) {
+            let found = sample_track(&clip, target, seconds, &mut one);
+            let own = all.split_off(..width).expect("the numbers of all free tracks");
+            // A target may stand twice; what is authored may not be a number.
+            if clip.free_tracks().position(|(other, _)| other == target) == Some(at) {
                 assert_eq!(found, Ok(true));
-                assert_eq!(format!("{one:?}"), format!("{set:?}"));
+                assert_eq!(format!("{one:?}"), format!("{own:?}"));
             }
         }
         assert!(clip.motion_at(seconds.into()).translation.iter().all(|v| v.is_finite()));

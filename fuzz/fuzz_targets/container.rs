@@ -37,15 +37,8 @@ fn seed() -> Seed {
     let smile = MorphTarget { positions: vec![[1.0; 3]; 3], ..MorphTarget::default() };
     let mesh = SkinnedMesh::new(vertices, influences, vec![0, 1, 2], vec![smile]).expect("a mesh");
     let skin = Skin::new(vec![0, 1], vec![Affine::IDENTITY; 2]).expect("equal lengths");
-    let mesh = PlacedMesh {
-        mesh,
-        placement: MeshPlacement::Skin(skin),
-        morph_weights: vec![0.5],
-        node: 2,
-        color: [1.0; 4],
-        drawable: true,
-        shown: true,
-    };
+    let mut mesh = PlacedMesh::new(mesh, MeshPlacement::Skin(skin));
+    (mesh.morph_weights, mesh.node) = (vec![0.5], 2);
     let mut writer = ContainerWriter::default();
     let model = writer.add_skeleton("fox", &skeleton).expect("a skeleton");
     let part = writer.add_mesh("body", model, &mesh, &skeleton).expect("a mesh");

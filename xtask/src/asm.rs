@@ -293,8 +293,8 @@ const BYTES: [&str; 3] = ["memcpy", "memmove", "memset"];
 /// after another, which is no work for vectors, before it interpolates them; the last matrices of eight instances are
 /// copied once; and of each 256 joints of a clip, what rotations go to begins as a copy of all.
 const WANTED: [(&str, &str); 4] = [
-    ("sample::raw::sample_raw", "<condyle::sample::raw::BlockKeys<"),
-    ("sample::raw::sample_raw", "memcpy"),
+    ("sample::raw::run", "<condyle::sample::raw::BlockKeys<"),
+    ("sample::raw::run", "memcpy"),
     ("model::crowd::place", "memcpy"),
     ("sample::clip::run", "memcpy"),
 ];

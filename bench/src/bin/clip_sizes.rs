@@ -126,13 +126,10 @@ fn published(args: &Args) -> Result<bool, Box<dyn Error>> {
             let asset = &models[&args.folder.join(row.model)];
             let joints = asset.skins.first().map_or(&[][..], |skin| skin.joints());
             let (skeleton, map) = part(&asset.skeleton, joints, row.scale)?;
-            let options = EncodeOptions {
-                budget: at_most(budget),
-                rate: Some(row.rate),
-                shell: Shell::Distance(SHELL as f32),
-                between: false,
-                ..EncodeOptions::default()
-            };
+            let mut options = EncodeOptions::new(at_most(budget));
+            options.rate = Some(row.rate);
+            options.shell = Shell::Distance(SHELL as f32);
+            options.between = false;
             let clips = asset.clips.iter().map(|clip| part_of_clip(clip, &map, row.scale));
             let clips = clips.collect::<Result<Vec<_>, _>>()?;
             let total = all(&clips, &skeleton, &options, 1.0, budget)?;
@@ -188,11 +185,8 @@ fn defaults(args: &Args) -> Result<bool, Box<dyn Error>> {
         for (path, asset) in models.iter().filter(|(_, asset)| !asset.clips.is_empty()) {
             let units = asset.rest_height()?;
             let metres = if units > 0.0 { HEIGHT / units } else { 1.0 };
-            let options = EncodeOptions {
-                budget: at_most(budget / metres),
-                shell: asset.shell((SHELL / metres) as f32)?,
-                ..EncodeOptions::default()
-            };
+            let mut options = EncodeOptions::new(at_most(budget / metres));
+            options.shell = asset.shell((SHELL / metres) as f32)?;
             let total = all(&asset.clips, &asset.skeleton, &options, metres, budget)?;
             let model = path.file_name().unwrap_or_default().to_string_lossy();
             kept &= report_broken(&model, &total);
@@ -251,7 +245,7 @@ fn all(
     for (clip, (encoded, took)) in clips.iter().zip(encoded?) {
         let error = f64::from(encoded.measured.error_max) * metres;
         total.raw += encoded.raw_bytes;
-        total.bytes += encoded.bytes.len();
+        total.bytes += encoded.bytes().len();
         total.worst = total.worst.max(error);
         total.took += took;
         total.authored += encoded.authored.len();
@@ -300,7 +294,7 @@ fn part_of_clip(clip: &RawClip, map: &[Option<u16>], scale: f32) -> Result<RawCl
             Target::Rotation(at) => (Target::Rotation(joint(at)?), 1.0),
             Target::Translation(at) => (Target::Translation(joint(at)?), scale),
             Target::Scale(at) => (Target::Scale(joint(at)?), 1.0),
-            Target::Weights(_) | Target::Value(_) | Target::Quaternion(_) => return None,
+            Target::Weights(_) | Target::Vector(_) | Target::FreeRotation(_) => return None,
         };
         let interpolation: Interpolation = track.interpolation;
         let values = track.values.iter().map(|value| value * factor).collect();

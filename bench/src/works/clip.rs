@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use condyle::{
-    Character, Clip, EncodeOptions, Pose, RawClip, Skeleton, Target, Transform, encode, reference, sample,
+    Clip, ClipAt, EncodeOptions, Pose, RawClip, Skeleton, Target, Transform, encode, reference, sample,
     sample_crowd,
 };
 
@@ -52,12 +52,9 @@ impl Input {
         let mut random = Random(1);
         let skeleton = random.skeleton(JOINTS);
         let raw: Vec<RawClip> = (0..clips).map(|_| random.motion(&skeleton)).collect();
-        let options = EncodeOptions { budget: 1e-3, between: false, ..EncodeOptions::default() };
-        let clip = |raw| {
-            let encoded = encode(raw, &skeleton, &options, &mut |_| ()).expect("a valid clip");
-            // Clips borrow, and cases live until the program ends.
-            Clip::from_bytes(encoded.bytes.leak()).expect("what the encoder made")
-        };
+        let mut options = EncodeOptions::new(1e-3);
+        options.between = false;
+        let clip = |raw| encode(raw, &skeleton, &options, &mut |_| ()).expect("a valid clip").into_clip();
         Self { clips: raw.iter().map(clip).collect(), moments: moments(&mut random), skeleton, raw }
     }
 
@@ -153,8 +150,8 @@ fn crowd(subjects: &mut Subjects) {
         &input,
         poses,
         |input, poses| {
-            let character = |&(clip, seconds): &(usize, f32)| Character { clip: &input.clips[clip], seconds };
-            let characters: Vec<Character<'_>> = input.moments.iter().map(character).collect();
+            let character = |&(clip, seconds): &(usize, f32)| ClipAt { clip: &input.clips[clip], seconds };
+            let characters: Vec<ClipAt<'_>> = input.moments.iter().map(character).collect();
             sample_crowd(&characters, &input.skeleton, poses).expect("sizes agree");
         },
         move |poses| {

@@ -200,7 +200,7 @@ impl Loader<'_> {
                 self.targets.scene.nodes[node as usize].mesh.map_or(0, |m| self.targets.morph_targets[m]),
             ),
             // No document has these.
-            Target::Value(_) | Target::Quaternion(_) => return None,
+            Target::Vector(_) | Target::FreeRotation(_) => return None,
         };
         let (input, place) = (sampler.require("input", problems), sampler.require("output", problems));
         let keys = self.keys(&input?, problems);

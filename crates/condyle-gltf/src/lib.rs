@@ -38,7 +38,6 @@ mod json;
 mod meshes;
 mod meshopt;
 mod placed;
-mod pose_source;
 mod poser;
 mod problem;
 mod room;
@@ -54,8 +53,7 @@ pub use asset::{Asset, Instance, Placement};
 pub use document::Document;
 pub use export::{ClipExporter, ExportError, Exporter, PosedScene};
 pub use meshes::Primitive;
-pub use pose_source::PoseSource;
-pub use poser::Poser;
+pub use poser::{Poser, PoserOptions};
 pub use problem::{Problem, Refused, Severity};
 
 /// The README's blocks, run as tests.

@@ -26,19 +26,18 @@ impl Asset {
     }
 
     fn placed_mesh(&self, instance: &Instance, primitive: &Primitive) -> PlacedMesh {
-        PlacedMesh {
-            mesh: SkinnedMesh::clone(&primitive.mesh),
-            placement: match &instance.placement {
-                Placement::Skin(skin) => MeshPlacement::Skin(self.skins[*skin].clone()),
-                Placement::Joint(joint) => MeshPlacement::Joint(*joint),
-                Placement::Fixed(matrix) => MeshPlacement::Fixed(*matrix),
-            },
-            morph_weights: instance.morph_weights.clone(),
-            node: instance.node as u32,
-            color: self.color(primitive).unwrap_or([1.0; 4]),
-            drawable: primitive.drawable,
-            shown: instance.in_default_scene,
-        }
+        let placement = match &instance.placement {
+            Placement::Skin(skin) => MeshPlacement::Skin(self.skins[*skin].clone()),
+            Placement::Joint(joint) => MeshPlacement::Joint(*joint),
+            Placement::Fixed(matrix) => MeshPlacement::Fixed(*matrix),
+        };
+        let mut placed = PlacedMesh::new(SkinnedMesh::clone(&primitive.mesh), placement);
+        placed.morph_weights.clone_from(&instance.morph_weights);
+        placed.node = instance.node as u32;
+        placed.color = self.color(primitive).unwrap_or(placed.color);
+        placed.drawable = primitive.drawable;
+        placed.shown = instance.in_default_scene;
+        placed
     }
 
     /// The base colour of a primitive's material, if it states four numbers.

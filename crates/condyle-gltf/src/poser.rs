@@ -4,27 +4,39 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use condyle::{
-    Affine, Error, NormalRule, Palette, Pose, RawClip, RawCursor, Skin, SkinnedMesh, VertexSlices, Vertices,
+    Affine, Error, NormalRule, Palette, Pose, PoseSource, RawClip, Skin, SkinnedMesh, VertexSlices, Vertices,
     local_to_model, morph, palette, skin,
 };
 
 use crate::asset::{Asset, Placement};
 use crate::export::PosedScene;
 use crate::meshes::Primitive;
-use crate::pose_source::PoseSource;
 
-/// Bytes that posing may take beyond those of the meshes themselves: a document of a few hundred bytes can show one mesh
-/// at a million nodes.
+/// Bytes that posing may take beyond those of the meshes themselves: a document of a few hundred bytes can
+/// show one mesh at a million nodes.
 const MOST_ADDED: usize = 64 << 20;
+
+/// How a [`Poser`] works. Made of a [`NormalRule`], or by default, and then set.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct PoserOptions {
+    /// How normals follow the joints.
+    pub normal_rule: NormalRule,
+}
+
+impl From<NormalRule> for PoserOptions {
+    fn from(normal_rule: NormalRule) -> Self {
+        Self { normal_rule }
+    }
+}
 
 /// Poses all instances of an asset, one moment after another.
 ///
 /// ```no_run
-/// use condyle::NormalRule;
-/// use condyle_gltf::{Asset, Exporter, Poser};
+/// use condyle_gltf::{Asset, Exporter, Poser, PoserOptions};
 ///
 /// let asset = Asset::open("fox.glb")?;
-/// let mut poser = Poser::new(&asset, NormalRule::default())?;
+/// let mut poser = Poser::new(&asset, PoserOptions::default())?;
 /// poser.pose(asset.clips.first(), 0.5)?;
 /// std::fs::write("posed.glb", Exporter::new(&asset)?.glb(&poser.scene())?)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -32,8 +44,7 @@ const MOST_ADDED: usize = 64 << 20;
 #[derive(Debug)]
 pub struct Poser<'a> {
     asset: &'a Asset,
-    rule: NormalRule,
-    cursor: RawCursor,
+    options: PoserOptions,
     pose: Pose,
     model: Vec<Affine>,
     palette: Palette,
@@ -51,7 +62,7 @@ impl<'a> Poser<'a> {
     ///
     /// # Errors
     /// [`Error::TooMany`] if so many nodes show one mesh that its copies take 64 MiB more than all meshes.
-    pub fn new(asset: &'a Asset, rule: NormalRule) -> Result<Self, Error> {
+    pub fn new(asset: &'a Asset, options: PoserOptions) -> Result<Self, Error> {
         check_room(asset)?;
         let room = |wanted: fn(&SkinnedMesh) -> bool| -> Vec<Vec<Vertices>> {
             let room = |mesh: &SkinnedMesh| match wanted(mesh) {
@@ -63,8 +74,7 @@ impl<'a> Poser<'a> {
         };
         Ok(Self {
             asset,
-            rule,
-            cursor: RawCursor::default(),
+            options,
             pose: Pose::rest(&asset.skeleton),
             model: vec![Affine::IDENTITY; asset.skeleton.joint_count()],
             palette: Palette::default(),
@@ -75,34 +85,34 @@ impl<'a> Poser<'a> {
         })
     }
 
-    /// Poses everything as `clip` has it at `seconds`, or in the rest pose for `None`. A clip is a [`RawClip`], a
-    /// [`Clip`](condyle::Clip), or any other [`PoseSource`]; it holds its first key before its start and its last one after
-    /// its end, and callers who want a loop wrap `seconds` themselves.
+    /// Poses everything as `clip` has it at `seconds`, or in the rest pose for `None`. A clip is a
+    /// [`RawClip`], a [`Clip`](condyle::Clip), or any other [`PoseSource`]; it holds its first key before its
+    /// start and its last one after its end, and callers who want a loop wrap `seconds` themselves.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] if `seconds` is NaN or infinite, or if a vertex leaves the range of f32; others if
-    /// `clip` is not one of the asset's.
+    /// [`Error::NotFinite`] if `seconds` is NaN or infinite, or if a vertex leaves the range of f32; others
+    /// if `clip` is not one of the asset's.
     pub fn pose<M: PoseSource + ?Sized>(&mut self, clip: Option<&M>, seconds: f32) -> Result<(), Error> {
-        let asset = self.asset;
+        let (asset, rule) = (self.asset, self.options.normal_rule);
         match clip {
-            Some(clip) => clip.pose(&asset.skeleton, seconds, &mut self.cursor, &mut self.pose)?,
+            Some(clip) => clip.pose(&asset.skeleton, seconds, &mut self.pose)?,
             None => self.pose.clone_from(asset.skeleton.rest()),
         }
         local_to_model(&asset.skeleton, &self.pose, &mut self.model)?;
         for (at, instance) in asset.instances.iter().enumerate() {
             match &instance.placement {
-                Placement::Skin(s) => palette(&asset.skins[*s], &self.model, self.rule, &mut self.palette)?,
+                Placement::Skin(s) => palette(&asset.skins[*s], &self.model, rule, &mut self.palette)?,
                 Placement::Joint(joint) => {
                     let own = std::slice::from_ref(&self.model[usize::from(*joint)]);
-                    palette(&self.rigid, own, self.rule, &mut self.palette)?;
+                    palette(&self.rigid, own, rule, &mut self.palette)?;
                 }
                 Placement::Fixed(world) => {
-                    palette(&self.rigid, std::slice::from_ref(world), self.rule, &mut self.palette)?;
+                    palette(&self.rigid, std::slice::from_ref(world), rule, &mut self.palette)?;
                 }
             }
             self.weights.clone_from(&instance.morph_weights);
             if let Some(clip) = clip.filter(|_| !self.weights.is_empty()) {
-                clip.weights(instance.node as u32, seconds, &mut self.cursor, &mut self.weights)?;
+                clip.weights(instance.node as u32, seconds, &mut self.weights)?;
             }
             for (primitive, source) in instance.primitives.iter().enumerate() {
                 let mesh = &source.mesh;

@@ -13,7 +13,7 @@ impl Asset {
     /// # Errors
     /// As [`Poser::new`] and [`Poser::rest`].
     pub fn rest_height(&self) -> Result<f64, Error> {
-        let mut poser = Poser::new(self, NormalRule::Plain)?;
+        let mut poser = Poser::new(self, NormalRule::Plain.into())?;
         poser.rest()?;
         let skinned =
             self.instances.iter().enumerate().filter(|(_, i)| matches!(i.placement, Placement::Skin(_)));

@@ -30,7 +30,7 @@ fn main() -> ExitCode {
 
 /// The greatest distance of a vertex that moves with joints from where the authored clip has it, over some moments, in metres.
 fn worst_vertex(asset: &Asset, raw: &RawClip, clip: &Clip<'_>, worst: f32, metres: f64) -> f64 {
-    let [mut a, mut b] = [(); 2].map(|()| Poser::new(asset, NormalRule::Plain).expect("room"));
+    let [mut a, mut b] = [(); 2].map(|()| Poser::new(asset, NormalRule::Plain.into()).expect("room"));
     let part = |i: u32| raw.start() + raw.duration() * (i as f32 / MOMENTS as f32);
     let mut greatest = 0.0_f64;
     for seconds in (0..=MOMENTS).map(part).chain([worst]) {
@@ -59,11 +59,11 @@ fn every_clip_stays_within_its_budget(path: &Path) {
             let metres = HEIGHT / asset.rest_height().expect("a character");
             let shell = asset.shell((0.03 / metres) as f32).expect("its own meshes");
             let units = (budget / metres) as f32;
-            let options = EncodeOptions { budget: units, shell, ..EncodeOptions::default() };
+            let mut options = EncodeOptions::new(units);
+            options.shell = shell;
             let encoded = encode(raw, &asset.skeleton, &options, &mut |_| ()).expect("a clip");
             let measured = &encoded.measured;
-            let clip = Clip::from_bytes(&encoded.bytes).expect("what was encoded");
-            let vertex = worst_vertex(asset, raw, &clip, measured.seconds, metres);
+            let vertex = worst_vertex(asset, raw, encoded.clip(), measured.seconds, metres);
             let case = format!("{name}, {}, {} mm", raw.name(), 1e3 * budget);
             // The shell is around all vertices. Posing rounds to f32 once more.
             let room = budget + 1e-6 * HEIGHT;
@@ -71,8 +71,8 @@ fn every_clip_stays_within_its_budget(path: &Path) {
             match () {
                 () if told > units => Some(format!("{case}: measured {} mm", 1e3 * f64::from(told) * metres)),
                 () if vertex > room => Some(format!("{case}: a vertex is {} mm off", 1e3 * vertex)),
-                () if encoded.bytes.len() >= encoded.raw_bytes.max(1000) => {
-                    Some(format!("{case}: {} bytes from {}", encoded.bytes.len(), encoded.raw_bytes))
+                () if encoded.bytes().len() >= encoded.raw_bytes.max(1000) => {
+                    Some(format!("{case}: {} bytes from {}", encoded.bytes().len(), encoded.raw_bytes))
                 }
                 () => None,
             }

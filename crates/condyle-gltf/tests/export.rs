@@ -6,8 +6,7 @@ mod shown;
 
 use base64::Engine;
 use common::{Builder, PNG, json_of};
-use condyle::NormalRule;
-use condyle_gltf::{ExportError, Exporter, PosedScene, Poser, Severity};
+use condyle_gltf::{ExportError, Exporter, PosedScene, Poser, PoserOptions, Severity};
 use serde_json::json;
 use shown::{assert_shows, export, import};
 
@@ -288,7 +287,7 @@ fn a_scene_of_another_asset_or_out_of_range_is_refused() {
     huge.json["nodes"][0]["scale"] = json!([1e30, 1e30, 1e30]);
     huge.json["nodes"][1]["scale"] = json!([1e30, 1e30, 1e30]);
     let huge = huge.asset();
-    poser = Poser::new(&huge, NormalRule::default()).expect("few copies");
+    poser = Poser::new(&huge, PoserOptions::default()).expect("few copies");
     let error = poser.rest().expect_err("infinite vertices");
     assert!(error.to_string().starts_with("posed positions["), "{error}");
     let error = Exporter::new(&huge).expect("few copies").glb(&poser.scene()).expect_err("infinite vertices");
@@ -327,6 +326,6 @@ fn copies_out_of_proportion_are_refused() {
     it.json["accessors"] = json!([{ "componentType": 5126, "type": "VEC3", "count": 100_000, "min": [0, 0, 0], "max": [0, 0, 0] }]);
     it.json["meshes"] = json!([{ "primitives": [{ "attributes": { "POSITION": 0 }, "mode": 0 }] }]);
     it.json["nodes"] = (0..100).map(|_| json!({ "mesh": 0 })).collect();
-    let error = Poser::new(&it.asset(), NormalRule::default()).expect_err("ten million vertices");
+    let error = Poser::new(&it.asset(), PoserOptions::default()).expect_err("ten million vertices");
     assert!(error.to_string().contains("copies"), "{error}");
 }

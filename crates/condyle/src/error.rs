@@ -142,12 +142,12 @@ pub enum Error {
         /// The newest that is known.
         newest: u16,
     },
-    /// The bytes of element `at` of `what` are not those that were written.
+    /// The bytes of `what`, or of its element `at`, are not those that were written.
     Checksum {
         /// The field.
         what: &'static str,
-        /// The place in it.
-        at: usize,
+        /// The place in it, if it is a list.
+        at: Option<usize>,
     },
     /// Element `at` of `what` is the number `found`.
     Value {
@@ -239,7 +239,9 @@ impl fmt::Display for Error {
                 write!(f, "{what} is of version {found}, {newest} is the newest that is known")
             }
             Self::Checksum { what, at } => {
-                write!(f, "{what}[{at}] is damaged: its bytes are not those that were written")
+                write!(f, "{what}")?;
+                at.map_or(Ok(()), |at| write!(f, "[{at}]"))?;
+                f.write_str(" is damaged: its bytes are not those that were written")
             }
             Self::Value { what, at, found, expected } => {
                 write!(f, "{what}[{at}] is {found}, {expected} is expected")

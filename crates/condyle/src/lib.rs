@@ -67,6 +67,7 @@
 //! # Features
 //!
 //! - `std` (default): the instruction set is found at run time, and `CONDYLE_ISA` and `CONDYLE_NUMERIC` force it.
+//! - `encode` (default): `encode`, which compresses clips. Without it they are only read.
 //! - `bytemuck`: the plain types can be cast to bytes. `mint`: matrices convert to and from `mint`.
 //! - `reference`: the module of that name, every stage again in f64.
 #![cfg_attr(not(feature = "std"), no_std)]
@@ -84,6 +85,7 @@ mod bytes;
 mod clip;
 mod container;
 mod convert;
+#[cfg(any(test, feature = "encode"))]
 mod encode;
 mod error;
 mod interpolate;
@@ -115,6 +117,7 @@ pub use convert::{
     joints_to_columns, joints_to_matrices, matrices_to_joints, matrices_to_pose, pose_to_columns,
     pose_to_matrices,
 };
+#[cfg(feature = "encode")]
 pub use encode::{Effort, EncodeOptions, Encoded, Encoding, JointError, Measured, Shell, encode};
 pub use error::Error;
 pub use interpolate::{
@@ -135,8 +138,8 @@ pub use motion::{
 pub use play::{Event, Events, Head, Looping, Moment, Passed, PassedEvents, SyncTrack, follow, sync_speed};
 pub use pose::{Pose, PoseBlock};
 pub use sample::{
-    Character, RawCursor, sample, sample_crowd, sample_joint, sample_masked, sample_raw, sample_raw_set,
-    sample_set, sample_sets,
+    ClipAt, PoseSource, RawCursor, sample, sample_crowd, sample_joint, sample_partial, sample_raw,
+    sample_raw_track, sample_track, sample_tracks,
 };
 pub use simd::{Dispatch, Isa, Lanes, Numeric};
 pub use skeleton::{Joint, NO_PARENT, Skeleton};

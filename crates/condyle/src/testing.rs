@@ -233,7 +233,7 @@ pub(crate) fn assert_portable(expected: u64, run: impl Fn(&mut Hash)) {
 mod portable_bits {
     use super::*;
     use crate::model::local_to_model;
-    use crate::sample::{RawCursor, sample_raw, sample_raw_set};
+    use crate::sample::{RawCursor, sample_raw, sample_raw_track};
     use crate::skin::{NormalRule, Palette, morph, palette, skin};
 
     /// The whole path on seeded characters of every size.
@@ -256,7 +256,7 @@ mod portable_bits {
                 for t in pose.transforms() {
                     hash.add(t.rotation.iter().chain(&t.translation).chain(&t.scale));
                 }
-                sample_raw_set(&clip, crate::clip::Target::Weights(9), seconds, &mut cursor, &mut weights)
+                sample_raw_track(&clip, crate::clip::Target::Weights(9), seconds, &mut cursor, &mut weights)
                     .expect("sizes agree");
                 hash.add(&weights);
                 local_to_model(&skeleton, &pose, &mut model).expect("sizes agree");

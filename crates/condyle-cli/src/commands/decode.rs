@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use condyle::{Clip, Error, Interpolation, Pose, RawClip, RawCursor, Skeleton, Target, Track, sample_sets};
-use condyle_gltf::{ClipExporter, PoseSource};
+use condyle::{
+    Clip, Error, Interpolation, Pose, PoseSource, RawClip, Skeleton, Target, Track, sample_tracks,
+};
+use condyle_gltf::ClipExporter;
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -84,7 +86,7 @@ pub(crate) fn decode(name: &str, clip: &Clip<'_>, skeleton: &Skeleton) -> Result
     let mut pose = Pose::rest(skeleton);
     let mut joints: Vec<[Vec<f32>; 3]> = vec![Default::default(); skeleton.joint_count()];
     for &seconds in &times {
-        clip.pose(skeleton, seconds, &mut RawCursor::default(), &mut pose)?;
+        clip.pose(skeleton, seconds, &mut pose)?;
         for ([rotations, translations, scales], t) in joints.iter_mut().zip(pose.transforms()) {
             rotations.extend(t.rotation);
             translations.extend(t.translation);
@@ -109,20 +111,22 @@ pub(crate) fn decode(name: &str, clip: &Clip<'_>, skeleton: &Skeleton) -> Result
     }
     // Authored tracks need no keys at the frames.
     let room = |target, width| if is_authored(target) { 0 } else { width * times.len() };
-    let mut sets: Vec<(Target, usize, Vec<f32>)> =
-        clip.sets().map(|(target, width)| (target, width, Vec::with_capacity(room(target, width)))).collect();
-    let mut values = vec![0.0; sets.iter().map(|(_, width, _)| width).sum()];
+    let mut tracks: Vec<(Target, usize, Vec<f32>)> = clip
+        .free_tracks()
+        .map(|(target, width)| (target, width, Vec::with_capacity(room(target, width))))
+        .collect();
+    let mut values = vec![0.0; tracks.iter().map(|(_, width, _)| width).sum()];
     for &seconds in &times {
-        sample_sets(clip, seconds, &mut values)?;
+        sample_tracks(clip, seconds, &mut values)?;
         let mut values = &values[..];
-        for (target, width, keys) in &mut sets {
+        for (target, width, keys) in &mut tracks {
             let own = values.split_off(..*width).unwrap_or_default();
             if !is_authored(*target) {
                 keys.extend(own);
             }
         }
     }
-    for (target, _, values) in sets.into_iter().filter(|(target, ..)| !is_authored(*target)) {
+    for (target, _, values) in tracks.into_iter().filter(|(target, ..)| !is_authored(*target)) {
         keys.add(target, values, None);
     }
     let first = times[..1].to_vec();

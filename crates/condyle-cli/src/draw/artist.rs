@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use condyle::{NO_PARENT, NormalRule, Skin};
-use condyle_gltf::{Asset, Instance, Placement, Poser};
+use condyle::{NO_PARENT, Skin};
+use condyle_gltf::{Asset, Instance, Placement, Poser, PoserOptions};
 use image::RgbImage;
 
 use crate::draw::material::{Alpha, Material, Materials, Texture};
@@ -57,7 +57,7 @@ impl<'a> Artist<'a> {
         let materials = Materials::load(&asset.document, &shown.filter_map(|p| p.material).collect());
         Ok(Self {
             asset,
-            poser: Poser::new(asset, NormalRule::default())?,
+            poser: Poser::new(asset, PoserOptions::default())?,
             surfaces: surfaces(asset, &materials),
             materials,
             shown: shown_joints(asset),

@@ -11,10 +11,10 @@ use super::document::refusal;
 use crate::failure::Failure;
 use crate::text::{path_text, printable};
 
-/// A compressed clip whose bytes have been validated.
+/// A compressed clip with its name.
 pub(super) struct PackedClip {
     pub(super) name: String,
-    pub(super) bytes: Vec<u8>,
+    pub(super) clip: Clip<'static>,
 }
 
 /// Whether `condyle encode` wrote the file: its first bytes tell, whatever its name is.
@@ -75,14 +75,13 @@ pub(super) fn open(path: &Path, which: Option<&str>) -> Result<(Asset, Vec<Packe
     let mut packed = Vec::new();
     for entry in container.of_model(EntryKind::Clip, model.index) {
         let what = || format!("its clip {}", printable(entry.name));
-        let bytes = container.clip(entry.index).map_err(|e| unfit(&what(), e))?;
-        let clip = Clip::from_bytes(bytes).map_err(|e| unfit(&what(), e))?;
+        let clip = container.clip(entry.index).map_err(|e| unfit(&what(), e))?;
         let (found, needed) = (clip.joint_count(), asset.skeleton.joint_count());
         if found != needed {
             let error = condyle::Error::Length { what: "the joints of the skeleton", found, needed };
             return Err(unfit(&what(), error));
         }
-        packed.push(PackedClip { name: entry.name.into(), bytes: bytes.to_vec() });
+        packed.push(PackedClip { name: entry.name.into(), clip: clip.into_owned() });
     }
     Ok((asset, packed))
 }

@@ -48,7 +48,7 @@ impl<'a> Described<'a> {
                 let corners = if indices > 0 { indices } else { vertices };
                 Content::Mesh { vertices, triangles: if placed.drawable { corners / 3 } else { 0 } }
             }
-            (EntryKind::Clip, _) => Content::Clip(Clip::from_bytes(container.clip(entry.index)?)?),
+            (EntryKind::Clip, _) => Content::Clip(container.clip(entry.index)?),
             _ => {
                 container.data(entry.index)?;
                 Content::Other

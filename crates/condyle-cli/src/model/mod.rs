@@ -8,7 +8,6 @@ pub(crate) mod problems;
 
 use std::path::Path;
 
-use condyle::Clip;
 use condyle_gltf::Asset;
 
 use self::container::{PackedClip, is_container};
@@ -27,12 +26,7 @@ impl Model {
     /// All clips, in the order of the file.
     pub(crate) fn clips(&self) -> Vec<Playable<'_>> {
         let raw = self.asset.clips.iter().map(Playable::raw);
-        // No clip is lost here: each was validated when the container was opened.
-        let packed = self
-            .packed
-            .iter()
-            .filter_map(|p| Some(Playable::packed(&p.name, Clip::from_bytes(&p.bytes).ok()?)));
-        raw.chain(packed).collect()
+        raw.chain(self.packed.iter().map(|p| Playable::packed(&p.name, &p.clip))).collect()
     }
 }
 

@@ -2,31 +2,28 @@
 
 use std::collections::BTreeSet;
 
-use condyle::{Clip, Error, Layer, Mean, Pose, RawClip, RawCursor, Skeleton, blend};
-use condyle_gltf::PoseSource;
+use condyle::{Clip, Error, Layer, Mean, Pose, PoseSource, RawClip, Skeleton, blend};
 
-/// A clip with its name and time range.
+/// A clip with its name.
 pub(crate) struct Playable<'a> {
     name: String,
-    start: f32,
-    end: f32,
     kind: Kind<'a>,
 }
 
 pub(crate) enum Kind<'a> {
     Raw(&'a RawClip),
-    Packed(Clip<'a>),
-    /// Each with its normalised weight.
+    Packed(&'a Clip<'static>),
+    /// Each with its normalised weight, at the same fraction of its own duration.
     Mix(Vec<(Playable<'a>, f32)>),
 }
 
 impl<'a> Playable<'a> {
     pub(crate) fn raw(clip: &'a RawClip) -> Self {
-        Self { name: clip.name().into(), start: clip.start(), end: clip.end(), kind: Kind::Raw(clip) }
+        Self { name: clip.name().into(), kind: Kind::Raw(clip) }
     }
 
-    pub(crate) fn packed(name: &str, clip: Clip<'a>) -> Self {
-        Self { name: name.into(), start: clip.start(), end: clip.end(), kind: Kind::Packed(clip) }
+    pub(crate) fn packed(name: &str, clip: &'a Clip<'static>) -> Self {
+        Self { name: name.into(), kind: Kind::Packed(clip) }
     }
 
     /// A blend of clips, each at the same fraction of its own duration, by weights whose sum is above 0. It
@@ -36,8 +33,7 @@ impl<'a> Playable<'a> {
         let parts: Vec<_> = parts.into_iter().map(|(clip, weight)| (clip, weight / total)).collect();
         let names: Vec<_> = parts.iter().map(|(clip, _)| clip.name()).collect();
         let name = names.join(" and ");
-        let end = parts.iter().map(|(clip, weight)| (clip.end - clip.start) * weight).sum();
-        Self { name, start: 0.0, end, kind: Kind::Mix(parts) }
+        Self { name, kind: Kind::Mix(parts) }
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -45,11 +41,19 @@ impl<'a> Playable<'a> {
     }
 
     pub(crate) fn start(&self) -> f32 {
-        self.start
+        match &self.kind {
+            Kind::Raw(clip) => clip.start(),
+            Kind::Packed(clip) => clip.start(),
+            Kind::Mix(_) => 0.0,
+        }
     }
 
     pub(crate) fn end(&self) -> f32 {
-        self.end
+        match &self.kind {
+            Kind::Raw(clip) => clip.end(),
+            Kind::Packed(clip) => clip.end(),
+            Kind::Mix(parts) => parts.iter().map(|(clip, weight)| (clip.end() - clip.start()) * weight).sum(),
+        }
     }
 
     pub(crate) fn kind(&self) -> &Kind<'a> {
@@ -64,7 +68,7 @@ impl<'a> Playable<'a> {
                 used.into_iter().flat_map(|t| &clip.timelines()[t]).copied().collect()
             }
             Kind::Packed(clip) => frames(clip).collect(),
-            Kind::Mix(_) => vec![self.start, self.end],
+            Kind::Mix(_) => vec![self.start(), self.end()],
         };
         keys.sort_by(f32::total_cmp);
         keys.dedup();
@@ -73,9 +77,9 @@ impl<'a> Playable<'a> {
 
     /// The time in one clip of a blend for a time in the blend.
     fn moment(&self, part: &Self, seconds: f32) -> f32 {
-        let length = self.end - self.start;
-        let phase = if length > 0.0 { (seconds - self.start) / length } else { 0.0 };
-        part.start + phase * (part.end - part.start)
+        let length = self.end() - self.start();
+        let phase = if length > 0.0 { (seconds - self.start()) / length } else { 0.0 };
+        part.start() + phase * (part.end() - part.start())
     }
 }
 
@@ -86,22 +90,24 @@ pub(crate) fn frames(clip: &Clip<'_>) -> impl Iterator<Item = f32> + use<> {
 }
 
 impl PoseSource for Playable<'_> {
-    fn pose(
-        &self,
-        skeleton: &Skeleton,
-        seconds: f32,
-        cursor: &mut RawCursor,
-        pose: &mut Pose,
-    ) -> Result<(), Error> {
+    fn start(&self) -> f32 {
+        self.start()
+    }
+
+    fn end(&self) -> f32 {
+        self.end()
+    }
+
+    fn pose(&self, skeleton: &Skeleton, seconds: f32, pose: &mut Pose) -> Result<(), Error> {
         let parts = match &self.kind {
-            Kind::Raw(clip) => return clip.pose(skeleton, seconds, cursor, pose),
-            Kind::Packed(clip) => return clip.pose(skeleton, seconds, cursor, pose),
+            Kind::Raw(clip) => return clip.pose(skeleton, seconds, pose),
+            Kind::Packed(clip) => return clip.pose(skeleton, seconds, pose),
             Kind::Mix(parts) => parts,
         };
         let mut poses = Vec::new();
         for (clip, _) in parts {
             let mut own = Pose::rest(skeleton);
-            clip.pose(skeleton, self.moment(clip, seconds), &mut RawCursor::default(), &mut own)?;
+            clip.pose(skeleton, self.moment(clip, seconds), &mut own)?;
             poses.push(own);
         }
         let layers: Vec<_> =
@@ -109,23 +115,17 @@ impl PoseSource for Playable<'_> {
         blend(skeleton.rest(), &layers, Mean::default(), pose)
     }
 
-    fn weights(
-        &self,
-        node: u32,
-        seconds: f32,
-        cursor: &mut RawCursor,
-        weights: &mut [f32],
-    ) -> Result<(), Error> {
+    fn weights(&self, node: u32, seconds: f32, weights: &mut [f32]) -> Result<(), Error> {
         let parts = match &self.kind {
-            Kind::Raw(clip) => return clip.weights(node, seconds, cursor, weights),
-            Kind::Packed(clip) => return clip.weights(node, seconds, cursor, weights),
+            Kind::Raw(clip) => return clip.weights(node, seconds, weights),
+            Kind::Packed(clip) => return clip.weights(node, seconds, weights),
             Kind::Mix(parts) => parts,
         };
         let rest = weights.to_vec();
         weights.fill(0.0);
         for (clip, normalised) in parts {
             let mut own = rest.clone();
-            clip.weights(node, self.moment(clip, seconds), &mut RawCursor::default(), &mut own)?;
+            clip.weights(node, self.moment(clip, seconds), &mut own)?;
             weights.iter_mut().zip(own).for_each(|(sum, weight)| *sum += weight * normalised);
         }
         Ok(())

@@ -3,14 +3,14 @@
 use std::fs;
 
 use crate::common::{Folder, condyle, models, ribbon, transcript};
-use ::condyle::{Isa, NormalRule};
-use condyle_gltf::{Asset, Poser};
+use ::condyle::Isa;
+use condyle_gltf::{Asset, Poser, PoserOptions};
 use insta::assert_snapshot;
 
 /// The positions of the only instance of a file that is left at rest.
 fn positions(folder: &Folder, file: &str) -> Vec<[f32; 3]> {
     let asset = Asset::open(folder.path(file)).unwrap_or_else(|e| panic!("{e}"));
-    let mut poser = Poser::new(&asset, NormalRule::default()).expect("few copies");
+    let mut poser = Poser::new(&asset, PoserOptions::default()).expect("few copies");
     poser.rest().expect("the rest pose");
     poser.posed(0)[0].positions.clone()
 }

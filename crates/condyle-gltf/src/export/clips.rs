@@ -110,7 +110,7 @@ impl<'a> ClipExporter<'a> {
         // By timeline.
         let mut inputs = vec![None; clip.timelines().len()];
         // A document has no place for values of the game's own.
-        let is_ours = |track: &&Track| matches!(track.target, Target::Value(_) | Target::Quaternion(_));
+        let is_ours = |track: &&Track| matches!(track.target, Target::Vector(_) | Target::FreeRotation(_));
         for track in clip.tracks().iter().filter(|track| !is_ours(track)) {
             let times = &clip.timelines()[track.timeline];
             let (node, path) = self.target(index, track, times.len())?;
@@ -126,7 +126,7 @@ impl<'a> ClipExporter<'a> {
                 Target::Translation(_) | Target::Scale(_) => {
                     bin.add_accessor(accessors, values.as_chunks::<3>().0, None, false)
                 }
-                Target::Weights(_) | Target::Value(_) | Target::Quaternion(_) => {
+                Target::Weights(_) | Target::Vector(_) | Target::FreeRotation(_) => {
                     bin.add_accessor(accessors, values.as_chunks::<1>().0, None, false)
                 }
             };
@@ -157,7 +157,7 @@ impl<'a> ClipExporter<'a> {
             Target::Rotation(joint) => (joint, "rotation"),
             Target::Translation(joint) => (joint, "translation"),
             Target::Scale(joint) => (joint, "scale"),
-            Target::Weights(node) | Target::Value(node) | Target::Quaternion(node) => {
+            Target::Weights(node) | Target::Vector(node) | Target::FreeRotation(node) => {
                 let node = node as usize;
                 let per_key = if track.interpolation == Interpolation::CubicSpline { 3 } else { 1 };
                 let found = track.values.len() / (keys * per_key);

@@ -24,7 +24,7 @@ pub(crate) fn play(asset: &Asset) {
         Err(error) => panic!("{error}"),
     };
     for rule in [NormalRule::InverseTranspose, NormalRule::Plain, NormalRule::BlendedInverseTranspose] {
-        let mut poser = match Poser::new(asset, rule) {
+        let mut poser = match Poser::new(asset, rule.into()) {
             Ok(poser) => poser,
             Err(Error::TooMany { .. }) => return,
             Err(error) => panic!("{error}"),

@@ -39,7 +39,7 @@ impl Case<'_> {
         let asset = &self.answers.asset;
         let clip = self.case["clip"].as_u64().map(|index| &asset.clips[index as usize]);
         let seconds = self.case["t"].as_f64().expect("a time") as f32;
-        let mut poser = Poser::new(asset, rule).expect("room for all instances");
+        let mut poser = Poser::new(asset, rule.into()).expect("room for all instances");
         self.dispatch.scope(|| poser.pose(clip, seconds)).expect("the clip is the asset's");
         let mut out = Vertices::default();
         for prim in self.answers.list("prims") {

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use condyle::{Container, ContainerWriter, EntryKind, NormalRule, RawClip, Skeleton, Track};
-use condyle_gltf::{Asset, ClipExporter, Poser};
+use condyle::{Container, ContainerWriter, EntryKind, RawClip, Skeleton, Track};
+use condyle_gltf::{Asset, ClipExporter, Poser, PoserOptions};
 
 use crate::shown::{assert_shows, export, import};
 
@@ -46,7 +46,7 @@ pub(crate) fn clips_come_back(path: &Path) {
     assert_eq!(again.document.json["meshes"], written.document.json["meshes"], "{name}");
 
     let seconds = asset.clips.first().map_or(0.0, |clip| 0.3 * clip.start() + 0.7 * clip.end());
-    let mut posers = [&asset, &written].map(|a| Poser::new(a, NormalRule::default()).expect("few copies"));
+    let mut posers = [&asset, &written].map(|a| Poser::new(a, PoserOptions::default()).expect("few copies"));
     for (poser, of) in posers.iter_mut().zip([&asset, &written]) {
         poser.pose(of.clips.first(), seconds).expect("its own clip");
     }

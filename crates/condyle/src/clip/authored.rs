@@ -15,15 +15,16 @@ use crate::math::vectors::normalize;
 pub(crate) struct Authored<'a> {
     pub(crate) kind: Option<Kind>,
     interpolation: Option<Interpolation>,
-    /// Numbers of a value: 4 for rotations, 3, or as many as the set has.
+    /// Numbers of a value: 4 for rotations, 3, or as many as the free track has.
     pub(crate) width: usize,
-    /// The joint, or the place of the set among the clip's.
+    /// The joint, or the place among the clip's free tracks.
     pub(crate) index: usize,
     keys: usize,
     place: usize,
     bytes: &'a [u8],
 }
 
+#[cfg(any(test, feature = "encode"))]
 pub(crate) fn interpolation_code(interpolation: Interpolation) -> u8 {
     match interpolation {
         Interpolation::Step => 0,
@@ -61,27 +62,27 @@ impl<'a> Authored<'a> {
         if self.interpolation == Some(Interpolation::CubicSpline) { 3 } else { 1 }
     }
 
-    /// Finds out whether all that [`at`](Self::at) relies on is so, and where the track's bytes end. Tracks stand one
-    /// behind another, the first at `from`. The clip has so many joints and sets; `set` tells what one of these drives,
-    /// and how many numbers it has.
+    /// Finds out whether all that [`at`](Self::at) relies on is so, and where the track's bytes end. Tracks
+    /// stand one behind another, the first at `from`. The clip has so many joints and free tracks; `free`
+    /// tells what one of these drives, and how many components it has.
     pub(crate) fn check(
         &self,
         (at, from): (usize, usize),
-        (joints, sets): (usize, usize),
-        set: impl Fn(usize) -> (Target, usize),
+        (joints, free_tracks): (usize, usize),
+        free: impl Fn(usize) -> (Target, usize),
     ) -> Result<usize, Error> {
         let what = "authored tracks";
         let (Some(kind), Some(_)) = (self.kind, self.interpolation) else {
             return Err(value(what, at, 0, "a known kind and interpolation"));
         };
-        let limit = if kind == Kind::Values { sets } else { joints };
+        let limit = if kind == Kind::Free { free_tracks } else { joints };
         if self.index >= limit {
             return Err(Error::Index { what, at, found: self.index, count: limit });
         }
         let width = match kind {
             Kind::Rotation => 4,
             Kind::Translation | Kind::Scale => 3,
-            Kind::Values => set(self.index).1,
+            Kind::Free => free(self.index).1,
         };
         if self.width != width {
             return Err(value(what, at, self.width, "as many numbers as its target has"));
@@ -98,7 +99,7 @@ impl<'a> Authored<'a> {
                 return Err(Error::NotFinite { what, at });
             }
         }
-        let rotates = kind == Kind::Rotation || kind == Kind::Values && set(self.index).0.rotates();
+        let rotates = kind == Kind::Rotation || kind == Kind::Free && free(self.index).0.rotates();
         if rotates && self.interpolation != Some(Interpolation::CubicSpline) {
             let key = |key| core::array::from_fn(|c| self.float(self.keys + 4 * key + c));
             if !(0..self.keys).all(|k| is_near_unit(&key(k))) {
@@ -152,8 +153,8 @@ impl<'a> Authored<'a> {
         low.saturating_sub(1)
     }
 
-    /// The value at a moment, component by component, as [`sample_raw`](crate::sample_raw) has it, but for the unit length of
-    /// rotations.
+    /// The value at a moment, component by component, as [`sample_raw`](crate::sample_raw) has it, but for
+    /// the unit length of rotations.
     pub(crate) fn at(&self, seconds: f32, component: usize) -> f64 {
         let key = self.find(seconds);
         let from = self.float(key);

@@ -8,9 +8,9 @@ use crate::error::Error;
 pub(crate) const MAGIC: [u8; 4] = *b"CLIP";
 pub(crate) const VERSION: u16 = 1;
 pub(crate) const HEADER: usize = 52;
-/// Bytes of a set's line in its table, of an authored track's, and of an event's.
-pub(crate) const SET: usize = 8;
-pub(crate) const EXACT: usize = 16;
+/// Bytes of a free track's line in its table, of an authored track's, and of an event's.
+pub(crate) const FREE_TRACK: usize = 8;
+pub(crate) const AUTHORED: usize = 16;
 pub(crate) const EVENT: usize = 8;
 /// Bytes that a kernel reads at once from where a record begins.
 pub(crate) const WINDOW: usize = 32;
@@ -22,22 +22,23 @@ pub(crate) const JOINT_BITS: u32 = 20;
 /// Flags of the header: the clip has root motion; indices of tracks take two bytes.
 pub(crate) const MOTION: u16 = 1;
 pub(crate) const WIDE: u16 = 2;
-/// Numbers in a track: axes of a rotation, of a translation, of a scale, or three of a set.
+/// Numbers in a track: axes of a rotation, of a translation, of a scale, or three of a free track.
 pub(crate) const WIDTH: usize = 3;
 
-/// How many tracks a set has. A rotation has one, its logarithm.
-pub(crate) fn set_tracks(target: Target, width: usize) -> usize {
+/// How many tracks of a segment a free track takes: one for three components. A rotation takes one, its
+/// logarithm.
+pub(crate) fn segment_tracks(target: Target, width: usize) -> usize {
     if target.rotates() { 1 } else { width.div_ceil(WIDTH) }
 }
 
-/// The most frames of a clip, and the most frames times joints or value tracks. Two keys that are a year
-/// apart are no animation, and the poses of so many joints take 2.7 GB.
+/// The most frames of a clip, and the most frames times joints or parts of free tracks. Two keys that are a
+/// year apart are no animation, and the poses of so many joints take 2.7 GB.
 pub(crate) const MAX_FRAMES: usize = 1 << 22;
 pub(crate) const MAX_PLACES: usize = 1 << 26;
 /// As many as an index of two bytes can number.
-pub(crate) const MAX_VALUE_TRACKS: usize = u16::MAX as usize;
+pub(crate) const MAX_FREE_TRACKS: usize = u16::MAX as usize;
 
-/// Components of a set's logarithm are clamped to this: beyond it the sine has no correct digits.
+/// Components of a free rotation's logarithm are clamped to this: beyond it the sine has no correct digits.
 pub(crate) const MAX_LOG: f64 = 65536.0;
 
 /// What the three numbers of a track mean.
@@ -49,12 +50,12 @@ pub(crate) enum Kind {
     Translation,
     /// The difference from the rest pose's scale.
     Scale,
-    /// Three numbers of a set.
-    Values,
+    /// Three components of a free track, which drives no joint.
+    Free,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 4] = [Self::Rotation, Self::Translation, Self::Scale, Self::Values];
+    pub(crate) const ALL: [Self; 4] = [Self::Rotation, Self::Translation, Self::Scale, Self::Free];
 }
 
 /// The bits of the smallest step.
@@ -80,9 +81,9 @@ pub(crate) struct Header {
     pub(crate) start: f32,
     pub(crate) end: f32,
     pub(crate) budget: f32,
-    pub(crate) set_count: usize,
+    pub(crate) free_track_count: usize,
     pub(crate) event_count: usize,
-    pub(crate) exact_count: usize,
+    pub(crate) authored_count: usize,
 }
 
 impl Header {
@@ -98,9 +99,9 @@ impl Header {
             start: float(32),
             end: float(36),
             budget: float(40),
-            set_count: u16_at(bytes, 44).into(),
+            free_track_count: u16_at(bytes, 44).into(),
             event_count: u16_at(bytes, 46).into(),
-            exact_count: u32_at(bytes, 48) as usize,
+            authored_count: u32_at(bytes, 48) as usize,
         }
     }
 
@@ -126,17 +127,17 @@ impl Header {
         HEADER
     }
 
-    pub(crate) fn sets(&self) -> usize {
+    pub(crate) fn free_tracks(&self) -> usize {
         self.segments() + 4 * self.segment_count
     }
 
-    pub(crate) fn exacts(&self) -> usize {
-        self.sets() + SET * self.set_count
+    pub(crate) fn authored_tracks(&self) -> usize {
+        self.free_tracks() + FREE_TRACK * self.free_track_count
     }
 
     /// Where the fixed tables end.
     pub(crate) fn tables_end(&self) -> usize {
-        self.exacts() + EXACT * self.exact_count
+        self.authored_tracks() + AUTHORED * self.authored_count
     }
 }
 
@@ -181,6 +182,7 @@ impl Class {
         Ok(Self { kind, degree, intervals: short(8), row_bytes: short(24), count: short(40) })
     }
 
+    #[cfg(any(test, feature = "encode"))]
     pub(crate) fn code(&self) -> u8 {
         let degree = match self.degree {
             Degree::Constant => 0,

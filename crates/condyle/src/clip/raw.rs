@@ -2,6 +2,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 
 use crate::error::Error;
 use crate::math::quats::is_near_unit;
@@ -26,22 +27,22 @@ pub enum Target {
     Translation(u16),
     /// The scale of a joint: 3 numbers a key.
     Scale(u16),
-    /// The morph weights of a set, one number per morph target. The document decides which set
-    /// a number stands for: `condyle-gltf` uses the index of the node that carries the mesh.
+    /// Morph weights, one number per morph target. The document decides which mesh a number stands for:
+    /// `condyle-gltf` uses the index of the node that carries it.
     Weights(u32),
-    /// A value of the game's own: a curve of any number of components, for a light, a sound, a blend of materials. The number is
-    /// the game's.
-    Value(u32),
-    /// A rotation of the game's own, for a camera, a turret, the direction of a wind: 4 numbers a key, `xyzw`. The number is the game's,
-    /// and has nothing to do with those of [`Value`](Self::Value).
-    Quaternion(u32),
+    /// A vector of the game's own with any number of components, for a light, a sound, a blend of materials.
+    /// A scalar is a vector of one component. The number is the game's.
+    Vector(u32),
+    /// A rotation that belongs to no joint, for a camera, a turret, the direction of a wind: 4 numbers a key,
+    /// `xyzw`. The number is the game's, and has nothing to do with those of [`Vector`](Self::Vector).
+    FreeRotation(u32),
 }
 
 impl Target {
     /// Whether it is a rotation: straight lines are spherical, and values of unit length.
     #[inline]
     pub(crate) fn rotates(self) -> bool {
-        matches!(self, Self::Rotation(_) | Self::Quaternion(_))
+        matches!(self, Self::Rotation(_) | Self::FreeRotation(_))
     }
 
     /// The joint that it drives, if it does.
@@ -50,13 +51,13 @@ impl Target {
     pub fn joint(self) -> Option<u16> {
         match self {
             Self::Rotation(joint) | Self::Translation(joint) | Self::Scale(joint) => Some(joint),
-            Self::Weights(_) | Self::Value(_) | Self::Quaternion(_) => None,
+            Self::Weights(_) | Self::Vector(_) | Self::FreeRotation(_) => None,
         }
     }
 }
 
 /// One property over time.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Track {
     /// What it drives.
     pub target: Target,
@@ -70,7 +71,7 @@ pub struct Track {
 }
 
 /// A clip as authored: tracks of keyframes, each exact at its keys.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct RawClip {
     name: String,
     timelines: Vec<Vec<f32>>,
@@ -85,12 +86,13 @@ impl RawClip {
     /// `timelines` holds lists of key times in seconds, strictly increasing, at least one key each.
     ///
     /// # Errors
-    /// - [`Error::NoKeys`], [`Error::KeyOrder`] for a timeline without keys or not of increasing finite times.
+    /// - [`Error::NoKeys`], [`Error::KeyOrder`] for a timeline without keys or not of increasing finite
+    ///   times.
     /// - [`Error::Index`] if a track names a timeline that does not exist.
     /// - [`Error::TrackLength`] if the values of a track do not fit its keys.
     /// - [`Error::NotFinite`] for a track with a value that is NaN or infinite.
-    /// - [`Error::NotUnit`] for a track with a stepped or linear rotation whose length is more than 2 % from 1. Less is
-    ///   made up for when sampling.
+    /// - [`Error::NotUnit`] for a track with a stepped or linear rotation whose length is more than 2 % from
+    ///   1. Less is made up for when sampling.
     /// - [`Error::DuplicateTrack`] if two tracks drive the same property.
     pub fn new(name: String, timelines: Vec<Vec<f32>>, mut tracks: Vec<Track>) -> Result<Self, Error> {
         for (timeline, times) in timelines.iter().enumerate() {
@@ -162,6 +164,31 @@ impl RawClip {
     }
 }
 
+/// What it holds, in a line.
+impl fmt::Debug for RawClip {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RawClip")
+            .field("name", &self.name)
+            .field("tracks", &self.tracks.len())
+            .field("timelines", &self.timelines.len())
+            .field("seconds", &(self.start..=self.end))
+            .field("bytes", &self.byte_count())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What it drives and how, in a line.
+impl fmt::Debug for Track {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Track")
+            .field("target", &self.target)
+            .field("interpolation", &self.interpolation)
+            .field("timeline", &self.timeline)
+            .field("numbers", &self.values.len())
+            .finish_non_exhaustive()
+    }
+}
+
 impl Track {
     /// As [`RawClip::new`] demands; `at` is the track's place in errors.
     fn check(&self, at: usize, timelines: &[Vec<f32>]) -> Result<(), Error> {
@@ -193,9 +220,9 @@ impl Track {
     #[inline]
     pub(crate) fn width(&self, keys: usize) -> usize {
         match self.target {
-            Target::Rotation(_) | Target::Quaternion(_) => 4,
+            Target::Rotation(_) | Target::FreeRotation(_) => 4,
             Target::Translation(_) | Target::Scale(_) => 3,
-            Target::Weights(_) | Target::Value(_) => {
+            Target::Weights(_) | Target::Vector(_) => {
                 self.values.len() / (keys * self.values_per_key()).max(1)
             }
         }

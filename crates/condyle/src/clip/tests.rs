@@ -3,11 +3,12 @@ use std::string::ToString;
 use std::vec;
 use std::vec::Vec;
 
-use super::layout::OFFSET;
+use super::layout::{AUTHORED, HEADER, JOINT_BITS, OFFSET};
 use super::*;
 use crate::encode::made::{Made, made};
+use crate::play::Looping;
 use crate::pose::Pose;
-use crate::sample::{sample, sample_masked, sample_set, sample_sets};
+use crate::sample::{sample, sample_partial, sample_track, sample_tracks};
 use crate::skeleton::Skeleton;
 use crate::testing::{Random, tries};
 
@@ -28,12 +29,20 @@ fn seeds() -> Vec<(usize, Vec<u8>)> {
     for (joints, frames, segment_frames, motion) in
         [(2, 5, 3, true), (3, 0, 1, false), (0, 2, 2, false), (1, 9, 9, true)]
     {
-        let what = Made { joints, frames, segment_frames, bits: 9, motion, authored: true, sets: &[5, 1] };
+        let what =
+            Made { joints, frames, segment_frames, bits: 9, motion, authored: true, free_widths: &[5, 1] };
         seeds.push((joints, made(&mut random, what)));
     }
     // Indices of two bytes.
-    let what =
-        Made { joints: 256, frames: 2, segment_frames: 2, bits: 3, motion: true, authored: false, sets: &[] };
+    let what = Made {
+        joints: 256,
+        frames: 2,
+        segment_frames: 2,
+        bits: 3,
+        motion: true,
+        authored: false,
+        free_widths: &[],
+    };
     seeds.push((256, made(&mut random, what)));
     seeds
 }
@@ -50,32 +59,32 @@ fn play(bytes: &[u8], case: &str) -> bool {
         let seconds = if seconds.is_finite() { seconds } else { 0.0 };
         let sampled = sample(&clip, &skeleton, seconds, &mut pose);
         assert_eq!(sampled.is_ok(), joints == skeleton.joint_count(), "{case}: {sampled:?}");
-        if clip.header().exact_count == 0 {
+        if clip.header.authored_count == 0 {
             let mut numbers = pose
                 .transforms()
                 .flat_map(|t| t.rotation.into_iter().chain(t.translation).chain(t.scale).collect::<Vec<_>>());
             assert!(numbers.all(f32::is_finite), "{case} at {seconds}");
         }
         let mask: Vec<bool> = (0..skeleton.joint_count()).map(|j| j % 2 == 0).collect();
-        sample_masked(&clip, &skeleton, seconds, &mask, &mut pose).ok();
-        let mut all = vec![0.0; clip.sets().map(|(_, width)| width).sum()];
-        sample_sets(&clip, seconds, &mut all).expect("the sizes agree");
+        sample_partial(&clip, &skeleton, seconds, &mask, &mut pose).ok();
+        let mut all = vec![0.0; clip.free_tracks().map(|(_, width)| width).sum()];
+        sample_tracks(&clip, seconds, &mut all).expect("the sizes agree");
         let mut all = &all[..];
-        for (at, (target, width)) in clip.sets().enumerate() {
+        for (at, (target, width)) in clip.free_tracks().enumerate() {
             let mut values = vec![0.0; width];
-            let found = sample_set(&clip, target, seconds, &mut values);
-            let (set, others) = all.split_at(width);
+            let found = sample_track(&clip, target, seconds, &mut values);
+            let (own, others) = all.split_at(width);
             all = others;
-            // The first of two sets of one name is found. What is authored may not be a number.
-            if clip.sets().position(|(other, _)| other == target) == Some(at) {
+            // The first of two free tracks with one target is found. What is authored may not be a number.
+            if clip.free_tracks().position(|(other, _)| other == target) == Some(at) {
                 assert_eq!(found, Ok(true), "{case}");
-                let bits = |set: &[f32]| set.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
-                assert_eq!(bits(&values), bits(set), "{case}: {target:?}");
+                let bits = |values: &[f32]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+                assert_eq!(bits(&values), bits(own), "{case}: {target:?}");
             }
         }
         assert!(clip.motion_at(seconds.into()).is_finite(), "{case} at {seconds}");
     }
-    assert!(clip.motion_over(crate::play::Looping::Wrap, -1.5, 1e9).is_ok(), "{case}");
+    assert!(clip.motion_over(Looping::Wrap, -1.5, 1e9).is_ok(), "{case}");
     assert_eq!(clip.events().as_slice().len(), clip.event_count(), "{case}");
     assert!(clip.rate() >= 0.0 && clip.frame_count() <= u32::MAX as usize, "{case}");
     true
@@ -185,7 +194,7 @@ fn what_is_no_clip_is_refused_for_what_it_is() {
     }
     let mut damaged = bytes.clone();
     damaged[30] ^= 1;
-    assert_eq!(Clip::from_bytes(&damaged), Err(Error::Checksum { what: "clips", at: 0 }));
+    assert_eq!(Clip::from_bytes(&damaged), Err(Error::Checksum { what: "a clip", at: None }));
     for (at, with, case) in [
         (6, &[4, 0][..], "a flag that is not known"),
         (6, &[0, 128], "a flag that is not known"),
@@ -196,7 +205,7 @@ fn what_is_no_clip_is_refused_for_what_it_is() {
         (32, &[0, 0, 192, 127], "a start that is NaN"),
         (36, &[0, 0, 128, 127], "an end that is infinite"),
         (36, &[0, 0, 0, 192], "an end before the start"),
-        (44, &[255; 2], "sets without end"),
+        (44, &[255; 2], "free tracks without end"),
         (46, &[255; 2], "events without end"),
         (48, &[255; 4], "authored tracks without end"),
         (52, &[0; 4], "a segment in the header"),
@@ -214,8 +223,15 @@ fn what_is_no_clip_is_refused_for_what_it_is() {
 /// Many segments in the same place would be checked as often as they are named.
 #[test]
 fn segments_may_not_share_their_bytes() {
-    let what =
-        Made { joints: 2, frames: 4, segment_frames: 1, bits: 4, motion: false, authored: false, sets: &[] };
+    let what = Made {
+        joints: 2,
+        frames: 4,
+        segment_frames: 1,
+        bits: 4,
+        motion: false,
+        authored: false,
+        free_widths: &[],
+    };
     let mut bytes = made(&mut Random(2), what);
     let first: [u8; 4] = bytes[HEADER..HEADER + 4].try_into().expect("four");
     bytes[HEADER + 4..HEADER + 8].copy_from_slice(&first);
@@ -226,21 +242,29 @@ fn segments_may_not_share_their_bytes() {
 /// A kernel reads two tracks from 16 bytes.
 #[test]
 fn joints_have_fewer_bits_than_the_root_motion_which_is_last() {
-    let what =
-        Made { joints: 5, frames: 4, segment_frames: 4, bits: 24, motion: true, authored: false, sets: &[] };
+    let what = Made {
+        joints: 5,
+        frames: 4,
+        segment_frames: 4,
+        bits: 24,
+        motion: true,
+        authored: false,
+        free_widths: &[],
+    };
     let mut random = Random(5);
     let (mut wide, mut misplaced) = (0, 0);
     for _ in 0..50 {
         let bytes = made(&mut random, what);
         let clip = Clip::from_bytes(&bytes).expect("a clip");
-        let segment = clip.locate(0.0).segment;
+        let segment = clip.view().locate(0.0).segment;
         let start = bytes.len() - segment.bytes.len();
         for placed in segment.classes() {
             let last = placed.track + placed.class.count - 1;
             if segment.index(last) != 5 {
                 continue;
             }
-            // What the root motion has is too much for a joint; that this may be no place for one would be said first.
+            // What the root motion has is too much for a joint; that this may be no place for one would be
+            // said first.
             let mut renamed = bytes.clone();
             renamed[start + segment.record(last) + OFFSET - 1] = 4;
             repair(&mut renamed);
@@ -265,12 +289,19 @@ fn joints_have_fewer_bits_than_the_root_motion_which_is_last() {
 fn each_joint_has_one_track_of_a_kind() {
     let mut random = Random(6);
     let mut twice = 0;
-    let what =
-        Made { joints: 5, frames: 4, segment_frames: 4, bits: 9, motion: false, authored: true, sets: &[7] };
+    let what = Made {
+        joints: 5,
+        frames: 4,
+        segment_frames: 4,
+        bits: 9,
+        motion: false,
+        authored: true,
+        free_widths: &[7],
+    };
     for _ in 0..20 {
         let bytes = made(&mut random, what);
         let clip = Clip::from_bytes(&bytes).expect("a clip");
-        let segment = clip.locate(0.0).segment;
+        let segment = clip.view().locate(0.0).segment;
         let start = bytes.len() - segment.bytes.len();
         let tracks: Vec<(Kind, usize)> = segment
             .classes()
@@ -288,19 +319,20 @@ fn each_joint_has_one_track_of_a_kind() {
                 twice += 1;
             }
         }
-        let exacts: Vec<_> = clip.exacts().map(|track| track.target()).collect();
+        let authored: Vec<_> = clip.view().authored_tracks().map(|track| track.target()).collect();
         assert!(
-            exacts.is_sorted()
-                && exacts.iter().all(|&(kind, index)| {
-                    clip.exact_of(kind.expect("a known kind"), index)
+            authored.is_sorted()
+                && authored.iter().all(|&(kind, index)| {
+                    clip.view()
+                        .authored_of(kind.expect("a known kind"), index)
                         .is_some_and(|found| found.index == index)
                 })
         );
-        let line = clip.header().exacts();
-        for at in 1..exacts.len() {
+        let line = clip.header.authored_tracks();
+        for at in 1..authored.len() {
             let mut renamed = bytes.clone();
-            let (before, own) = (line + EXACT * (at - 1), line + EXACT * at);
-            if exacts[at].0 != exacts[at - 1].0 {
+            let (before, own) = (line + AUTHORED * (at - 1), line + AUTHORED * at);
+            if authored[at].0 != authored[at - 1].0 {
                 continue;
             }
             renamed.copy_within(before + 4..before + 8, own + 4);
@@ -313,9 +345,9 @@ fn each_joint_has_one_track_of_a_kind() {
     assert!(twice > 100, "{twice}");
 }
 
-/// Rotations of the game's own have four numbers, and no set is of a fourth kind.
+/// Free rotations have four numbers, and no free track is of a fourth kind.
 #[test]
-fn sets_are_of_known_kinds() {
+fn free_tracks_are_of_known_kinds() {
     let what = Made {
         joints: 1,
         frames: 3,
@@ -323,21 +355,126 @@ fn sets_are_of_known_kinds() {
         bits: 5,
         motion: false,
         authored: false,
-        sets: &[4, 1],
+        free_widths: &[4, 1],
     };
     let good = made(&mut Random(9), what);
     let clip = Clip::from_bytes(&good).expect("a clip");
-    assert!(clip.sets().eq([(Target::Quaternion(0), 4), (Target::Value(1), 1)]));
-    let line = clip.header().sets();
-    // The second set has one number, the first one four.
+    assert!(clip.free_tracks().eq([(Target::FreeRotation(0), 4), (Target::Vector(1), 1)]));
+    let line = clip.header.free_tracks();
+    // The second one has one number, the first one four.
     for (at, byte) in [(4, 3), (4, 5), (6, 3), (4, 0), (12, 0)] {
         let mut bytes = good.clone();
         bytes[line + at] = byte;
         repair(&mut bytes);
-        let found = Clip::from_bytes(&bytes).expect_err("an unknown set");
+        let found = Clip::from_bytes(&bytes).expect_err("an unknown kind");
         assert!(
-            matches!(found, Error::Value { what: "sets", at: set, .. } if set == at / 8),
+            matches!(found, Error::Value { what: "free tracks", at: found, .. } if found == at / 8),
             "{at}: {found}"
         );
     }
+}
+
+/// Clips can be kept anywhere and shared between threads, and one that owns its bytes is the one that borrows
+/// them.
+#[test]
+fn a_clip_may_own_its_bytes() {
+    fn shared<T: Send + Sync + Clone + 'static>(_: &T) {}
+    for (joints, bytes) in seeds() {
+        let owned = Clip::from_owned(bytes.clone()).expect("a clip");
+        shared(&owned);
+        let borrowed = Clip::from_bytes(&bytes).expect("a clip");
+        assert_eq!(owned, borrowed, "{joints} joints");
+        let skeleton = Random(1).skeleton(joints);
+        let [mut one, mut other] = [Pose::identity(joints), Pose::identity(joints)];
+        let seconds = 0.3 * borrowed.start() + 0.7 * borrowed.end();
+        sample(&owned, &skeleton, seconds, &mut one).expect("the sizes agree");
+        sample(&borrowed, &skeleton, seconds, &mut other).expect("the sizes agree");
+        assert_eq!(one, other, "{joints} joints");
+        // A clone, and a clip that owned its bytes before, is a reference more to the same.
+        let place = owned.as_bytes().as_ptr();
+        assert_eq!(owned.clone().as_bytes().as_ptr(), place);
+        assert_eq!(owned.into_owned().as_bytes().as_ptr(), place);
+        assert_ne!(borrowed.clone().into_owned().as_bytes().as_ptr(), bytes.as_ptr());
+        assert_eq!(borrowed.into_owned().as_bytes(), bytes);
+        assert_eq!(Clip::from_owned(&bytes[1..]), Clip::from_bytes(&bytes[1..]), "no clip");
+        let mut damaged = bytes.clone();
+        damaged[30] ^= 1;
+        let refused = Clip::from_owned(damaged).expect_err("damaged");
+        assert_eq!(refused.to_string(), "a clip is damaged: its bytes are not those that were written");
+    }
+}
+
+/// A line, however much it holds.
+#[test]
+fn what_is_printed_of_a_clip_is_short() {
+    let mut random = Random(3);
+    let what = Made {
+        joints: 256,
+        frames: 60,
+        segment_frames: 20,
+        bits: 9,
+        motion: true,
+        authored: true,
+        free_widths: &[5, 1],
+    };
+    let bytes = made(&mut random, what);
+    let clip = Clip::from_bytes(&bytes).expect("a clip");
+    let raw = random.clip(256, 50);
+    let container = crate::container::ContainerWriter::default().finish();
+    let container = crate::container::Container::from_bytes(&container).expect("an empty one");
+    let joints = vec![crate::math::Affine::IDENTITY; 256];
+    let bound = crate::mesh::Skin::new((0..256).collect(), joints.clone()).expect("as many");
+    let mut palette = crate::skin::Palette::default();
+    crate::skin::palette(&bound, &joints, crate::skin::NormalRule::default(), &mut palette).expect("as many");
+    let options = crate::encode::EncodeOptions { effort: crate::encode::Effort::Fast, ..Default::default() };
+    let still = RawClip::new("still".into(), vec![], vec![]).expect("valid");
+    let encoded =
+        crate::encode::encode(&still, &random.skeleton(256), &options, &mut |_| ()).expect("a clip");
+    for (text, told) in [
+        (std::format!("{palette:?}"), "matrices: 256".into()),
+        (std::format!("{encoded:?}"), "joints: 256".into()),
+        (std::format!("{:?}", encoded.measured), "error_max: 0.0".into()),
+        (std::format!("{clip:?}"), std::format!("bytes: {}", bytes.len())),
+        (std::format!("{:?}", clip.clone().into_owned()), "joints: 256".into()),
+        (std::format!("{raw:?}"), std::format!("tracks: {}", raw.tracks().len())),
+        (std::format!("{:?}", raw.tracks()[0]), std::format!("numbers: {}", raw.tracks()[0].values.len())),
+        (std::format!("{container:?}"), "entries: 0".into()),
+    ] {
+        assert!(text.len() < 300 && text.contains(&told), "{text}");
+    }
+}
+
+/// `seconds` of a sample count from the time of the keys, the clock from the clip's start.
+#[test]
+fn a_moment_is_in_the_time_of_the_keys() {
+    let mut random = Random(8);
+    let what = Made {
+        joints: 2,
+        frames: 5,
+        segment_frames: 3,
+        bits: 9,
+        motion: true,
+        authored: true,
+        free_widths: &[],
+    };
+    let bytes = made(&mut random, what);
+    let clip = Clip::from_bytes(&bytes).expect("a clip");
+    let (start, end, duration) = (clip.start(), clip.end(), f64::from(clip.duration()));
+    assert_eq!(clip.moment(Looping::Clamp, -1.0), Ok(start));
+    assert_eq!(clip.moment(Looping::Clamp, 2.0 * duration), Ok(end));
+    assert_eq!(clip.moment(Looping::Wrap, 3.0 * duration), Ok(start));
+    let raw = RawClip::new(
+        "late".into(),
+        vec![vec![3.0, 5.0]],
+        vec![Track {
+            target: Target::Vector(0),
+            interpolation: Interpolation::Linear,
+            timeline: 0,
+            values: vec![0.0, 1.0],
+        }],
+    )
+    .expect("valid");
+    assert_eq!(raw.moment(Looping::Wrap, 4.5), Ok(3.5));
+    assert_eq!(raw.moment(Looping::Clamp, 4.5), Ok(5.0));
+    assert!(raw.moment(Looping::Clamp, f64::NAN).is_err());
 }

@@ -11,7 +11,10 @@ mod table;
 mod tests;
 mod writer;
 
+use core::fmt;
+
 use crate::bytes::{self, checksum};
+use crate::clip::Clip;
 use crate::error::Error;
 use crate::skeleton::Skeleton;
 pub use models::{MeshPlacement, PlacedMesh};
@@ -21,6 +24,7 @@ pub use writer::ContainerWriter;
 
 /// One line of a container's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Entry<'a> {
     /// Its place in the table.
     pub index: usize,
@@ -59,7 +63,7 @@ pub struct Entry<'a> {
 /// assert_eq!(reader.data(run, &file[range])?, [1, 2, 3]);
 /// # Ok::<(), condyle::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct ContainerReader<'a> {
     entries: &'a [[u8; ENTRY]],
     names: &'a str,
@@ -107,7 +111,7 @@ impl<'a> ContainerReader<'a> {
         let (table, header) = prefix.get(..needed).zip(prefix.first_chunk::<HEADER>()).ok_or(truncated)?;
         let (table, stored) = table.split_at(needed - CHECKSUM);
         if checksum(table) != bytes::u64_at(stored, 0) {
-            return Err(Error::Checksum { what: "the table of a container", at: 0 });
+            return Err(Error::Checksum { what: "the table of a container", at: None });
         }
         let (entries, names) = (bytes::u32_at(header, 12) as usize, bytes::u32_at(header, 16) as usize);
         let (entries, text) = table[HEADER..].split_at(entries * ENTRY);
@@ -246,7 +250,7 @@ impl<'a> ContainerReader<'a> {
         }
         match checksum(data) == entry.checksum {
             true => Ok(data),
-            false => Err(Error::Checksum { what: "entries", at: index }),
+            false => Err(Error::Checksum { what: "entries", at: Some(index) }),
         }
     }
 
@@ -276,6 +280,14 @@ impl<'a> ContainerReader<'a> {
         models::read_skeleton(self.data_of(EntryKind::Skeleton, index, data)?)
     }
 
+    /// The compressed clip that an entry holds, `data` being its bytes.
+    ///
+    /// # Errors
+    /// As [`Self::data`]; [`Error::Value`] if the entry is no clip; what [`Clip::from_bytes`] refuses.
+    pub fn clip<'d>(&self, index: usize, data: &'d [u8]) -> Result<Clip<'d>, Error> {
+        Clip::from_bytes(self.data_of(EntryKind::Clip, index, data)?)
+    }
+
     /// The mesh that an entry holds, `data` being its bytes and `skeleton` that of its model.
     ///
     /// # Errors
@@ -291,24 +303,26 @@ impl<'a> ContainerReader<'a> {
 /// that the table tells.
 ///
 /// ```
-/// use condyle::{Container, ContainerWriter, EntryKind, Joint, Skeleton, Transform};
+/// use condyle::{Container, ContainerWriter, EncodeOptions, EntryKind, Joint, RawClip, Skeleton, Transform, encode};
 ///
 /// let root = Joint { name: "hip".into(), parent: None, node: 3, rest: Transform::IDENTITY };
 /// let skeleton = Skeleton::new([root])?;
 /// let mut writer = ContainerWriter::default();
 /// let model = writer.add_skeleton("fox", &skeleton)?;
-/// writer.add(EntryKind::Clip, "run", Some(model), b"compressed")?;
+/// let run = RawClip::new("run".into(), vec![], vec![])?;
+/// let run = encode(&run, &skeleton, &EncodeOptions::default(), &mut |_| ())?;
+/// writer.add(EntryKind::Clip, "run", Some(model), run.bytes())?;
 /// let file = writer.finish();
 ///
 /// let container = Container::from_bytes(&file)?;
 /// let model = container.find(EntryKind::Skeleton, "fox").expect("it was added");
 /// assert_eq!(container.skeleton(model)?, skeleton);
-/// for clip in container.of_model(EntryKind::Clip, model) {
-///     assert_eq!((clip.name, container.clip(clip.index)?), ("run", &b"compressed"[..]));
+/// for entry in container.of_model(EntryKind::Clip, model) {
+///     assert_eq!((entry.name, container.clip(entry.index)?), ("run", run.clip().clone()));
 /// }
 /// # Ok::<(), condyle::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Container<'a> {
     reader: ContainerReader<'a>,
     bytes: &'a [u8],
@@ -380,12 +394,13 @@ impl<'a> Container<'a> {
         self.reader.mesh(index, self.range(index), skeleton)
     }
 
-    /// The bytes of a compressed clip.
+    /// The compressed clip that an entry holds, read where it lies: [`Clip::into_owned`] makes it outlive the
+    /// file.
     ///
     /// # Errors
-    /// As [`ContainerReader::data`], and [`Error::Value`] if the entry is no clip.
-    pub fn clip(&self, index: usize) -> Result<&'a [u8], Error> {
-        self.reader.data_of(EntryKind::Clip, index, self.range(index))
+    /// As [`ContainerReader::clip`].
+    pub fn clip(&self, index: usize) -> Result<Clip<'a>, Error> {
+        self.reader.clip(index, self.range(index))
     }
 
     /// The bytes of a document, a `.glb`.
@@ -394,5 +409,27 @@ impl<'a> Container<'a> {
     /// As [`ContainerReader::data`], and [`Error::Value`] if the entry is no document.
     pub fn document(&self, index: usize) -> Result<&'a [u8], Error> {
         self.reader.data_of(EntryKind::Document, index, self.range(index))
+    }
+}
+
+/// What it holds, in a line.
+impl fmt::Debug for ContainerReader<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ContainerReader")
+            .field("version", &self.version)
+            .field("entries", &self.entries.len())
+            .field("bytes", &self.file_length)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What it holds, in a line.
+impl fmt::Debug for Container<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Container")
+            .field("version", &self.version())
+            .field("entries", &self.entry_count())
+            .field("bytes", &self.bytes.len())
+            .finish_non_exhaustive()
     }
 }

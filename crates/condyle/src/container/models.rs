@@ -1,6 +1,7 @@
 //! What skeletons and meshes look like inside a container.
 
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::bytes::{Source, put_floats, put_u16s, put_u32s};
@@ -13,6 +14,7 @@ use crate::skeleton::{Joint, NO_PARENT, Skeleton};
 ///
 /// What a container holds was checked against its skeleton when it was written, and again when it was read.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct PlacedMesh {
     /// The vertices in the bind pose.
     pub mesh: SkinnedMesh,
@@ -20,7 +22,8 @@ pub struct PlacedMesh {
     pub placement: MeshPlacement,
     /// One weight for each morph target, where no clip says otherwise.
     pub morph_weights: Vec<f32>,
-    /// The number that [`Target::Weights`](crate::Target::Weights) names these morph targets by: the document's node.
+    /// The number that [`Target::Weights`](crate::Target::Weights) names these morph targets by: the
+    /// document's node.
     pub node: u32,
     /// The material's colour: red, green, blue, opacity, linear, normally from 0 to 1.
     pub color: [f32; 4],
@@ -43,6 +46,13 @@ pub enum MeshPlacement {
 }
 
 impl PlacedMesh {
+    /// Opaque white triangles that are shown, of node 0, with all morph weights 0.
+    #[must_use]
+    pub fn new(mesh: SkinnedMesh, placement: MeshPlacement) -> Self {
+        let morph_weights = vec![0.0; mesh.morph_targets().len()];
+        Self { mesh, placement, morph_weights, node: 0, color: [1.0; 4], drawable: true, shown: true }
+    }
+
     /// The parts must fit each other, and their joints the skeleton.
     fn check(&self, skeleton: &Skeleton) -> Result<(), Error> {
         let targets = self.mesh.morph_targets().len();

@@ -2,6 +2,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 
 use super::models::{self, PlacedMesh};
 use super::table::{ALIGNMENT, CHECKSUM, ENTRY, EntryKind, HEADER, MAGIC, MAJOR, MINOR, NO_MODEL, Raw, WORD};
@@ -12,7 +13,7 @@ use crate::skeleton::Skeleton;
 /// Collects entries, then writes them all.
 ///
 /// The bytes depend on the entries and their order only.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct ContainerWriter {
     entries: Vec<Pending>,
     /// One after another.
@@ -20,7 +21,7 @@ pub struct ContainerWriter {
     data: Vec<u8>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 struct Pending {
     kind: EntryKind,
     model: Option<usize>,
@@ -30,13 +31,23 @@ struct Pending {
     length: usize,
 }
 
+/// What was added so far, in a line.
+impl fmt::Debug for ContainerWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ContainerWriter")
+            .field("entries", &self.entries.len())
+            .field("bytes", &self.data.len())
+            .finish_non_exhaustive()
+    }
+}
+
 impl ContainerWriter {
-    /// Adds an entry of any kind as it is, and returns its index. `model` is the index of its model's skeleton, which
-    /// must have been added.
+    /// Adds an entry of any kind as it is, and returns its index. `model` is the index of its model's
+    /// skeleton, which must have been added.
     ///
     /// # Errors
-    /// [`Error::Index`] if there is no entry `model`, [`Error::Value`] if it is no skeleton; [`Error::TooMany`] above 2^32
-    /// entries or bytes of names.
+    /// [`Error::Index`] if there is no entry `model`, [`Error::Value`] if it is no skeleton;
+    /// [`Error::TooMany`] above 2^32 entries or bytes of names.
     pub fn add(
         &mut self,
         kind: EntryKind,
@@ -80,9 +91,9 @@ impl ContainerWriter {
     /// Adds a mesh of the model whose skeleton is the entry `model`, and returns its index.
     ///
     /// # Errors
-    /// What [`ContainerReader::mesh`](crate::ContainerReader::mesh) would refuse: [`Error::Index`] if it names a joint that
-    /// its skin or the skeleton does not have, [`Error::Length`], [`Error::NotFinite`] for its weights, matrix and colour;
-    /// [`Error::TooMany`] above 2^32 of anything.
+    /// What [`ContainerReader::mesh`](crate::ContainerReader::mesh) would refuse: [`Error::Index`] if it
+    /// names a joint that its skin or the skeleton does not have, [`Error::Length`], [`Error::NotFinite`] for
+    /// its weights, matrix and colour; [`Error::TooMany`] above 2^32 of anything.
     pub fn add_mesh(
         &mut self,
         name: &str,

@@ -9,15 +9,15 @@ use super::fit::Shape;
 use super::source;
 use super::task::{CONSTANT_STEP, ClipJob, STATIC_THRESHOLD, USABLE_FRACTION, minus_rounding};
 use super::write::FreeTrack;
-use crate::clip::layout::{Kind, MAX_BITS, WIDTH, set_tracks};
+use crate::clip::layout::{Kind, MAX_BITS, WIDTH, segment_tracks};
 use crate::clip::{RawClip, Track};
 
 /// How much longer the diagonal of a cube is than its edge.
 const SQRT_3: f64 = 1.732_050_807_568_877_2;
 
 /// How many curves the free tracks take, at most three components each.
-pub(super) fn value_tracks(free_tracks: &[FreeTrack]) -> usize {
-    free_tracks.iter().map(|free| set_tracks(free.target, free.width)).sum()
+pub(super) fn free_parts(free_tracks: &[FreeTrack]) -> usize {
+    free_tracks.iter().map(|free| segment_tracks(free.target, free.width)).sum()
 }
 
 /// The free tracks of a clip, and the authored track of each.
@@ -58,7 +58,7 @@ impl ClipJob<'_> {
                             near
                         })
                         .collect();
-                    let limit = minus_rounding(self.options.value_budget, 1e-7) / SQRT_3;
+                    let limit = minus_rounding(self.options.track_budget, 1e-7) / SQRT_3;
                     curves.extend(values(index, &targets, (shapes, curves), limit).ok_or(at)?);
                 }
                 index += 1;
@@ -74,7 +74,7 @@ impl ClipJob<'_> {
                         seconds.iter().map(|&s| core::array::from_fn(|c| value(c, s))).collect();
                     // Half a unit in the last place is reserved for the decoder's f32 rounding.
                     let size = targets.iter().flatten().fold(0.0_f64, |size, v| size.max(v.abs()));
-                    let limit = minus_rounding(self.options.value_budget, 1e-7 * size);
+                    let limit = minus_rounding(self.options.track_budget, 1e-7 * size);
                     let found = values(index, &targets, (shapes, curves), limit).ok_or(at)?;
                     curves.extend(found);
                 }
@@ -93,7 +93,7 @@ fn values(
     (shapes, others): (&[Shape], &[Curve]),
     limit: f64,
 ) -> Option<Option<Curve>> {
-    let name = (Kind::Values, index);
+    let name = (Kind::Free, index);
     let middle = targets[targets.len() / 2];
     let off = |a: Vector, b: Vector| {
         let off = subtract(a, b);

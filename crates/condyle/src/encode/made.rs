@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use std::string::ToString;
 
 use super::curve::Curve;
-use super::free_tracks::value_tracks;
+use super::free_tracks::free_parts;
 use super::write::{self, Curves, FreeTrack, Parts};
 use crate::clip::layout::{Header, JOINT_BITS, Kind, MOTION, WIDE, step};
 use crate::clip::spline::Degree;
@@ -23,8 +23,8 @@ pub(crate) struct Made {
     pub(crate) bits: u32,
     pub(crate) motion: bool,
     pub(crate) authored: bool,
-    /// The widths of the sets.
-    pub(crate) sets: &'static [usize],
+    /// The components of each free track.
+    pub(crate) free_widths: &'static [usize],
 }
 
 /// The most that a number of a made clip's tracks is, but for rotations.
@@ -60,14 +60,18 @@ fn curve(
 pub(crate) fn made(random: &mut Random, made: Made) -> Vec<u8> {
     let Made { joints, frames, segment_frames, motion, .. } = made;
     let segment_count = frames.div_ceil(segment_frames).max(1);
-    let target = |at: usize| match (made.sets[at], at % 2) {
-        (4, _) => Target::Quaternion(at as u32),
+    let target = |at: usize| match (made.free_widths[at], at % 2) {
+        (4, _) => Target::FreeRotation(at as u32),
         (_, 0) => Target::Weights(at as u32),
-        _ => Target::Value(at as u32),
+        _ => Target::Vector(at as u32),
     };
-    let free_tracks: Vec<FreeTrack> =
-        made.sets.iter().enumerate().map(|(at, &width)| FreeTrack { target: target(at), width }).collect();
-    let value_tracks = value_tracks(&free_tracks);
+    let free_tracks: Vec<FreeTrack> = made
+        .free_widths
+        .iter()
+        .enumerate()
+        .map(|(at, &width)| FreeTrack { target: target(at), width })
+        .collect();
+    let free_parts = free_parts(&free_tracks);
     let mut segments = Vec::new();
     for at in 0..segment_count {
         let own = (frames - at * segment_frames).min(segment_frames);
@@ -93,10 +97,10 @@ pub(crate) fn made(random: &mut Random, made: Made) -> Vec<u8> {
                 }
             }
         }
-        for track in 0..value_tracks {
+        for track in 0..free_parts {
             if random.below(5) > 0 {
                 let shape = shape(random, true);
-                curves.push(curve(random, Kind::Values, track, shape, made.bits, MADE_SIZE));
+                curves.push(curve(random, Kind::Free, track, shape, made.bits, MADE_SIZE));
             }
         }
         segments.push(curves);
@@ -107,7 +111,7 @@ pub(crate) fn made(random: &mut Random, made: Made) -> Vec<u8> {
         let is_joints = |t: &&Track| !matches!(t.target, Target::Weights(_));
         kept.extend(authored.tracks().iter().filter(is_joints).map(|t| (t, 0)));
         let weights = authored.tracks().iter().find(|t| matches!(t.target, Target::Weights(_)));
-        let wide = made.sets.iter().position(|&width| width == 5);
+        let wide = made.free_widths.iter().position(|&width| width == 5);
         kept.extend(weights.zip(wide));
         kept.retain(|_| random.below(2) == 0);
     }
@@ -118,7 +122,7 @@ pub(crate) fn made(random: &mut Random, made: Made) -> Vec<u8> {
             Event { seconds, name: ["", "step", "größer", "剣"][at].to_string() }
         })
         .collect();
-    let is_wide = joints + usize::from(motion) > 255 || value_tracks > 255;
+    let is_wide = joints + usize::from(motion) > 255 || free_parts > 255;
     let start = random.range(-2.0, 2.0);
     let header = Header {
         flags: if motion { MOTION } else { 0 } | if is_wide { WIDE } else { 0 },
@@ -129,9 +133,9 @@ pub(crate) fn made(random: &mut Random, made: Made) -> Vec<u8> {
         start,
         end: if frames == 0 { start } else { start + random.range(1.0, 5.0) },
         budget: 1e-3,
-        set_count: free_tracks.len(),
+        free_track_count: free_tracks.len(),
         event_count: events.len(),
-        exact_count: kept.len(),
+        authored_count: kept.len(),
     };
     let segments: Vec<Curves> = segments
         .into_iter()

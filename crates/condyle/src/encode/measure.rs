@@ -13,7 +13,7 @@ use crate::math::quats::{self, is_loose};
 use crate::math::vectors::normalize;
 use crate::math::{Rigid, Transform64};
 use crate::pose::Pose;
-use crate::sample::{sample_by, sample_sets};
+use crate::sample::{sample_by, sample_tracks};
 use crate::simd::Dispatch;
 
 /// Decodes a clip at all moments where errors are checked, and compares it with the authored one.
@@ -44,7 +44,7 @@ pub(super) fn measure(job: &ClipJob<'_>, clip: &Clip<'_>) -> Result<Measured, Er
             }
             // The portable mode, so that decisions by the error, and so the bytes, are the same on every
             // platform.
-            sample_by(Dispatch::current().portable(), clip, skeleton, at as f32, &mut pose)?;
+            sample_by(Dispatch::current().portable(), clip.view(), skeleton, at as f32, &mut pose)?;
             decoded.clear();
             let mut greatest = 0.0_f64;
             for (j, t) in pose.transforms().enumerate() {
@@ -135,7 +135,7 @@ fn measure_values(job: &ClipJob<'_>, clip: &Clip<'_>, at: f64, measured: &mut Me
         return Ok(());
     }
     let mut all = vec![0.0; job.free_tracks.iter().map(|free| free.width).sum()];
-    sample_sets(clip, at as f32, &mut all)?;
+    sample_tracks(clip, at as f32, &mut all)?;
     let mut all = &all[..];
     for (free, track) in job.free_tracks.iter().zip(&job.free_sources) {
         let (values, others) = all.split_at(free.width);
@@ -149,8 +149,8 @@ fn measure_values(job: &ClipJob<'_>, clip: &Clip<'_>, at: f64, measured: &mut Me
         };
         for (&value, want) in values.iter().zip(want) {
             let off = (want - f64::from(value)).abs() as f32;
-            if off > measured.value_error_max {
-                (measured.value_error_max, measured.value_target) = (off, Some(free.target));
+            if off > measured.track_error_max {
+                (measured.track_error_max, measured.track_target) = (off, Some(free.target));
             }
         }
     }

@@ -31,7 +31,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::clip::layout::{
-    EXACT, Header, JOINT_BITS, Kind, MAX_FRAMES, MAX_PLACES, MAX_VALUE_TRACKS, MOTION, WIDE,
+    AUTHORED, Header, JOINT_BITS, Kind, MAX_FRAMES, MAX_FREE_TRACKS, MAX_PLACES, MOTION, WIDE,
 };
 use crate::clip::spline::Degree;
 use crate::clip::{Clip, Interpolation, RawClip, Target, Track};
@@ -44,7 +44,7 @@ use crate::play::Events;
 use crate::skeleton::Skeleton;
 use budget::{MAX_ROUNDS, graded_by_depth, tighten};
 use fit::Shape;
-use free_tracks::{free_tracks, value_tracks};
+use free_tracks::{free_parts, free_tracks};
 pub use options::{Effort, EncodeOptions, Encoded, Encoding, JointError, Measured, Shell};
 use task::{
     BudgetFractions, ClipJob, JointFacts, MAX_SEGMENT_SAMPLES, Motion, SegmentFit, SegmentJob, minus_rounding,
@@ -58,14 +58,14 @@ use write::{Curves, Parts};
 /// (unless [`EncodeOptions::between`] is off) at three moments between each two. It does not exceed the
 /// budget: what no curve can bring under it is stored as authored and listed in [`Encoded::authored`]. Steps
 /// are always stored as authored. Two cases may exceed the budget, as [`Encoded::measured`] then shows: a
-/// budget finer than f32 rounding at the character's size, and a root motion ([`EncodeOptions::motion`]) that
-/// no curve follows.
+/// budget finer than f32 rounding at the character's size, and a root motion ([`EncodeOptions::root_motion`])
+/// that no curve follows.
 ///
 /// `progress` is called now and then with the part of the work that is done, from 0 to 1. The same input
 /// gives the same bytes on every platform.
 ///
 /// ```
-/// use condyle::{Clip, EncodeOptions, Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, encode, sample};
+/// use condyle::{EncodeOptions, Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, encode, sample};
 ///
 /// let root = Joint { name: "root".into(), parent: None, node: 0, rest: Transform::IDENTITY };
 /// let skeleton = Skeleton::new([root])?;
@@ -80,9 +80,8 @@ use write::{Curves, Parts};
 /// let encoded = encode(&raw, &skeleton, &EncodeOptions::default(), &mut |_| ())?;
 /// assert!(encoded.measured.error_max <= 5e-4);
 ///
-/// let clip = Clip::from_bytes(&encoded.bytes)?;
 /// let mut pose = Pose::rest(&skeleton);
-/// sample(&clip, &skeleton, 1.0, &mut pose)?;
+/// sample(encoded.clip(), &skeleton, 1.0, &mut pose)?;
 /// assert!((pose.get(0).rotation[1] - half).abs() < 0.01);
 /// # Ok::<(), condyle::Error>(())
 /// ```
@@ -90,11 +89,12 @@ use write::{Curves, Parts};
 /// # Errors
 /// [`Error::Index`] if a track or a budget names a joint that the skeleton does not have,
 /// [`Error::NotFinite`] for a rate, distance or budget that is not a finite number above 0 (the place counts:
-/// 0 the budget, 1 the rate, 2 the shell, 3 the values', 4 a joint's), [`Error::Length`] for a shell of
+/// 0 the budget, 1 the rate, 2 the shell, 3 the free tracks', 4 a joint's), [`Error::Length`] for a shell of
 /// another number of joints, and [`Error::TooMany`] for a clip of more frames than 2^22, or 2^26 for all
-/// joints or threes of values together, or of more bytes than 4 GiB; also those of
+/// joints or threes of components together, or of more bytes than 4 GiB; also those of
 /// [`extract_root_motion`](crate::extract_root_motion) and [`Events::new`]. [`Error::TooMany`] as well for
-/// more than 65,535 tracks that move, rows of more bytes than that, or as many threes of values.
+/// more than 65,535 tracks that move, rows of more bytes than that, or as many threes of components of free
+/// tracks.
 pub fn encode(
     clip: &RawClip,
     skeleton: &Skeleton,
@@ -111,7 +111,7 @@ pub fn encode(
     };
     positive(0, options.budget)?;
     let frames = frames(clip, skeleton.joint_count(), options)?;
-    let Some(wanted) = &options.motion else {
+    let Some(wanted) = &options.root_motion else {
         return compress(&ClipJob::new(clip, skeleton, options, frames, None)?, &mut progress);
     };
     // One sample per frame: the rate is rounded down, as the extraction adds a sample for a started span.
@@ -158,7 +158,7 @@ fn compress(job: &ClipJob<'_>, progress: &mut dyn FnMut(f32)) -> Result<Encoded,
     let mut best = run(0)?;
     for at in 1..count {
         let encoded = run(at)?;
-        if encoded.bytes.len() < best.bytes.len() {
+        if encoded.bytes().len() < best.bytes().len() {
             best = encoded;
         }
     }
@@ -181,7 +181,7 @@ impl<'a> ClipJob<'a> {
         motion: Option<(u16, RootMotion)>,
     ) -> Result<Self, Error> {
         let count = skeleton.joint_count();
-        positive(3, options.value_budget)?;
+        positive(3, options.track_budget)?;
         let shell = shell::points(skeleton, &options.shell)?;
         for (at, track) in clip.tracks().iter().enumerate() {
             if let Target::Rotation(j) | Target::Translation(j) | Target::Scale(j) = track.target
@@ -223,9 +223,9 @@ impl<'a> ClipJob<'a> {
                 minus_rounding(budget, kept);
         }
         let (free_tracks, free_sources) = free_tracks(clip);
-        let (found, limit) = (value_tracks(&free_tracks), MAX_VALUE_TRACKS);
+        let (found, limit) = (free_parts(&free_tracks), MAX_FREE_TRACKS);
         if found > limit {
-            return Err(Error::TooMany { what: "values", found, limit });
+            return Err(Error::TooMany { what: "free tracks", found, limit });
         }
         let limit = MAX_PLACES / found.max(1);
         if frames > limit {
@@ -362,8 +362,8 @@ impl<'a> ClipJob<'a> {
     /// The free track with the worst error, if that is over budget and the track is not stored as authored
     /// already.
     fn free_track_over_budget(&self, authored_free: &[bool], measured: &Measured) -> Option<usize> {
-        let worst = self.free_tracks.iter().position(|track| Some(track.target) == measured.value_target);
-        worst.filter(|&at| measured.value_error_max > self.options.value_budget && !authored_free[at])
+        let worst = self.free_tracks.iter().position(|track| Some(track.target) == measured.track_target);
+        worst.filter(|&at| measured.track_error_max > self.options.track_budget && !authored_free[at])
     }
 
     /// The first joint over its budget, unless it and its ancestors are stored as authored already.
@@ -493,15 +493,15 @@ impl<'a> ClipJob<'a> {
         let header = self.header(segment_frames, segments.len(), authored.len());
         let (free_tracks, events) = (&self.free_tracks[..], self.events.as_slice());
         let mut parts = Parts { header, free_tracks, authored: &authored, events, segments };
-        let mut bytes = write::write(self.clip, &parts)?;
-        let measured = measure::measure(self, &Clip::from_bytes(&bytes)?)?;
+        let mut clip = Clip::from_owned(write::write(self.clip, &parts)?)?;
+        let measured = measure::measure(self, &clip)?;
         if measured.error_max > parts.header.budget {
             // The error is above the budget whatever is tried: the header states the measured error instead.
             parts.header.budget = measured.error_max;
-            bytes = write::write(self.clip, &parts)?;
+            clip = Clip::from_owned(write::write(self.clip, &parts)?)?;
         }
         Ok(Encoded {
-            bytes,
+            clip,
             measured,
             raw_bytes: (self.frames + 1) * self.skeleton.joint_count() * 40,
             rate: self.rate,
@@ -524,9 +524,9 @@ impl<'a> ClipJob<'a> {
     }
 
     fn header(&self, segment_frames: usize, segment_count: usize, authored_count: usize) -> Header {
-        let value_tracks = value_tracks(&self.free_tracks);
+        let free_parts = free_parts(&self.free_tracks);
         let has_motion = self.motion.is_some();
-        let is_wide = value_tracks > 255 || self.skeleton.joint_count() + usize::from(has_motion) > 255;
+        let is_wide = free_parts > 255 || self.skeleton.joint_count() + usize::from(has_motion) > 255;
         Header {
             flags: if has_motion { MOTION } else { 0 } | if is_wide { WIDE } else { 0 },
             joint_count: self.skeleton.joint_count(),
@@ -536,16 +536,16 @@ impl<'a> ClipJob<'a> {
             start: self.clip.start(),
             end: self.clip.end(),
             budget: self.options.budget,
-            set_count: self.free_tracks.len(),
+            free_track_count: self.free_tracks.len(),
             event_count: self.events.as_slice().len(),
-            exact_count: authored_count,
+            authored_count,
         }
     }
 
     /// The bytes that the tracks of each joint take.
     fn joint_bytes(&self, joints: &[JointFacts], segments: &[Curves]) -> Vec<usize> {
         let mut bits = vec![0; joints.len()];
-        for curve in segments.iter().flat_map(|segment| &segment.curves).filter(|c| c.kind != Kind::Values) {
+        for curve in segments.iter().flat_map(|segment| &segment.curves).filter(|c| c.kind != Kind::Free) {
             // The root motion follows the last joint.
             if let Some(bits) = bits.get_mut(curve.index) {
                 *bits += curve.bits() + 8 * write::RECORD;
@@ -554,9 +554,11 @@ impl<'a> ClipJob<'a> {
         let bytes = bits.into_iter().map(|bits: usize| bits.div_ceil(8));
         let authored = self.tracks.iter().zip(joints).map(|(tracks, joint)| {
             let own = [tracks.rotation, tracks.translation, tracks.scale].into_iter().zip(joint.authored);
-            let kept = own.filter_map(|(track, is_exact)| track.filter(|_| is_exact));
-            kept.map(|track| EXACT + 4 * (self.clip.timelines()[track.timeline].len() + track.values.len()))
-                .sum::<usize>()
+            let kept = own.filter_map(|(track, is_authored)| track.filter(|_| is_authored));
+            kept.map(|track| {
+                AUTHORED + 4 * (self.clip.timelines()[track.timeline].len() + track.values.len())
+            })
+            .sum::<usize>()
         });
         bytes.zip(authored).map(|(curves, authored)| curves + authored).collect()
     }

@@ -1,8 +1,9 @@
 //! Options and results of the encoder.
 
 use alloc::vec::Vec;
+use core::fmt;
 
-use crate::clip::Target;
+use crate::clip::{Clip, Target};
 use crate::motion::RootMotionOptions;
 use crate::play::Event;
 
@@ -34,15 +35,21 @@ impl Effort {
     pub const ALL: [Self; 3] = [Self::Fast, Self::Normal, Self::Best];
 }
 
-/// Options of [`encode`](crate::encode).
+/// Options of [`encode`](crate::encode): [`new`](Self::new) or the default, whose fields are then set.
+///
+/// ```
+/// let mut options = condyle::EncodeOptions::new(1e-3);
+/// options.effort = condyle::Effort::Best;
+/// ```
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct EncodeOptions {
     /// How far a point of the shell may be from its place, in the skeleton's units.
     pub budget: f32,
     /// Another budget for some joints.
     pub joint_budgets: Vec<(u16, f32)>,
     /// How far a morph weight or a component of a scalar, vector or rotation track may be off.
-    pub value_budget: f32,
+    pub track_budget: f32,
     /// Frames per second at which the clip is sampled, raised slightly so that the last frame is the end of
     /// the clip. `None`: the authored rate, up to 1000, or 60 if the keys fit no rate.
     pub rate: Option<f32>,
@@ -56,7 +63,7 @@ pub struct EncodeOptions {
     /// Root motion to extract from the pose, for [`Clip::motion_at`](crate::Clip::motion_at), as
     /// [`extract_root_motion`](crate::extract_root_motion) does, but sampled at every frame: `sample_rate` is
     /// ignored. Its error counts towards the budget of every point.
-    pub motion: Option<RootMotionOptions>,
+    pub root_motion: Option<RootMotionOptions>,
     /// The events of the clip, for [`Clip::events`](crate::Clip::events): seconds count from the clip's
     /// start.
     pub events: Vec<Event>,
@@ -68,14 +75,23 @@ impl Default for EncodeOptions {
         Self {
             budget: 5e-4,
             joint_budgets: Vec::new(),
-            value_budget: 1e-3,
+            track_budget: 1e-3,
             rate: None,
             shell: Shell::Distance(0.03),
             between: true,
             effort: Effort::default(),
-            motion: None,
+            root_motion: None,
             events: Vec::new(),
         }
+    }
+}
+
+impl EncodeOptions {
+    /// The default with another budget: how far a point of the shell may be from its place, in the skeleton's
+    /// units.
+    #[must_use]
+    pub fn new(budget: f32) -> Self {
+        Self { budget, ..Self::default() }
     }
 }
 
@@ -94,10 +110,10 @@ pub enum Encoding {
 }
 
 /// A clip, and how good it is.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Encoded {
-    /// For [`Clip::from_bytes`](crate::Clip::from_bytes).
-    pub bytes: Vec<u8>,
+    pub(super) clip: Clip<'static>,
     /// The error of the decoded clip.
     pub measured: Measured,
     /// The bytes of the same frames uncompressed, 40 per joint: rotation, translation and scale in f32.
@@ -115,8 +131,40 @@ pub struct Encoded {
     pub authored: Vec<Target>,
 }
 
+impl Encoded {
+    /// The clip, checked and ready to be sampled. It owns its bytes, so it outlives this.
+    #[must_use]
+    pub fn clip(&self) -> &Clip<'static> {
+        &self.clip
+    }
+
+    /// The clip alone.
+    #[must_use]
+    pub fn into_clip(self) -> Clip<'static> {
+        self.clip
+    }
+
+    /// The bytes of the clip, for a file: [`Clip::from_bytes`] reads them.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        self.clip.as_bytes()
+    }
+}
+
+/// What was encoded, in a line.
+impl fmt::Debug for Encoded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Encoded")
+            .field("clip", &self.clip)
+            .field("error_max", &self.measured.error_max)
+            .field("authored", &self.authored.len())
+            .finish_non_exhaustive()
+    }
+}
+
 /// The greatest error of a joint's points.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
 pub struct JointError {
     /// The distance, in the skeleton's units.
     pub error: f32,
@@ -128,7 +176,8 @@ pub struct JointError {
 
 /// What a decoded clip is off by: distances in model space, in the skeleton's units; in the portable mode, so
 /// that it is the same everywhere.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct Measured {
     /// The greatest of all, at the frames and where they were held between them.
     pub error_max: f32,
@@ -144,8 +193,23 @@ pub struct Measured {
     pub joints: Vec<JointError>,
     /// The greatest at each frame.
     pub frames: Vec<f32>,
-    /// The greatest error of a morph weight or a named value, and whose it is.
-    pub value_error_max: f32,
-    /// What has the greatest error of a value, if any is off.
-    pub value_target: Option<Target>,
+    /// The greatest error of a morph weight or a component of a scalar, vector or rotation track.
+    pub track_error_max: f32,
+    /// What it drives, if any is off.
+    pub track_target: Option<Target>,
+}
+
+/// The greatest errors, in a line.
+impl fmt::Debug for Measured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Measured")
+            .field("error_max", &self.error_max)
+            .field("error_p99", &self.error_p99)
+            .field("error_between_max", &self.error_between_max)
+            .field("joint", &self.joint)
+            .field("seconds", &self.seconds)
+            .field("track_error_max", &self.track_error_max)
+            .field("track_target", &self.track_target)
+            .finish_non_exhaustive()
+    }
 }

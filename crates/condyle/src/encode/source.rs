@@ -25,7 +25,7 @@ pub(super) fn joint_tracks<'a>(clip: &'a RawClip, joints: usize) -> Vec<JointTra
             Target::Rotation(j) => tracks[usize::from(j)].rotation = Some(track),
             Target::Translation(j) => tracks[usize::from(j)].translation = Some(track),
             Target::Scale(j) => tracks[usize::from(j)].scale = Some(track),
-            Target::Weights(_) | Target::Value(_) | Target::Quaternion(_) => {}
+            Target::Weights(_) | Target::Vector(_) | Target::FreeRotation(_) => {}
         }
     }
     tracks

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::curve::Curve;
 use crate::clip::authored::interpolation_code;
 use crate::clip::layout::{
-    Class, EXACT, HEADER, Header, Kind, MAGIC, SEGMENT, SET, STRAIGHT, TURNS, VERSION, WINDOW,
+    AUTHORED, Class, FREE_TRACK, HEADER, Header, Kind, MAGIC, SEGMENT, STRAIGHT, TURNS, VERSION, WINDOW,
 };
 use crate::clip::spline::Degree;
 use crate::clip::{RawClip, Target, Track};
@@ -46,13 +46,14 @@ pub(super) fn write(clip: &RawClip, parts: &Parts<'_>) -> Result<Vec<u8>, Error>
     let mut out = alloc::vec![0; header.tables_end()];
     for (at, track) in parts.free_tracks.iter().enumerate() {
         let (kind, id) = match track.target {
-            Target::Value(id) => (1_u16, id),
-            Target::Quaternion(id) => (2, id),
+            Target::Vector(id) => (1_u16, id),
+            Target::FreeRotation(id) => (2, id),
             Target::Weights(id) => (0, id),
             _ => (0, 0),
         };
-        let width = u16::try_from(track.width).map_err(|_| too_many("components of a set", track.width))?;
-        let line = header.sets() + SET * at;
+        let width =
+            u16::try_from(track.width).map_err(|_| too_many("components of a free track", track.width))?;
+        let line = header.free_tracks() + FREE_TRACK * at;
         put(&mut out, line, &id.to_le_bytes());
         put(&mut out, line + 4, &width.to_le_bytes());
         put(&mut out, line + 6, &kind.to_le_bytes());
@@ -61,7 +62,7 @@ pub(super) fn write(clip: &RawClip, parts: &Parts<'_>) -> Result<Vec<u8>, Error>
     in_order.sort_by_key(|&(track, free_index)| authored_target(track, free_index));
     for (at, (track, free_index)) in in_order.into_iter().enumerate() {
         let place = length(&out)?;
-        authored_track(clip, track, free_index, header.exacts() + EXACT * at, place, &mut out);
+        authored_track(clip, track, free_index, header.authored_tracks() + AUTHORED * at, place, &mut out);
     }
     let mut name_end = 0;
     for event in parts.events {
@@ -97,7 +98,8 @@ fn length(out: &[u8]) -> Result<u32, Error> {
 
 fn head(parts: &Parts<'_>, out: &mut [u8]) -> Result<(), Error> {
     let Header { joint_count, segment_frames, frame_count, segment_count, .. } = parts.header;
-    let Header { flags, start, end, budget, set_count, event_count, exact_count, .. } = parts.header;
+    let Header { flags, start, end, budget, free_track_count, event_count, authored_count, .. } =
+        parts.header;
     let short = |what, n: usize| u16::try_from(n).map_err(|_| too_many(what, n));
     let long = |n: usize| n as u32;
     let whole = length(out)?;
@@ -112,9 +114,9 @@ fn head(parts: &Parts<'_>, out: &mut [u8]) -> Result<(), Error> {
     for (i, float) in [start, end, budget].into_iter().enumerate() {
         put(out, 32 + 4 * i, &float.to_le_bytes());
     }
-    put(out, 44, &short("sets", set_count)?.to_le_bytes());
+    put(out, 44, &short("free tracks", free_track_count)?.to_le_bytes());
     put(out, 46, &short("events", event_count)?.to_le_bytes());
-    put(out, 48, &long(exact_count).to_le_bytes());
+    put(out, 48, &long(authored_count).to_le_bytes());
     let sum = Header::checksum(out);
     put(out, Header::CHECKSUM, &sum.to_le_bytes());
     const { assert!(HEADER == 52) };
@@ -127,7 +129,7 @@ fn authored_target(track: &Track, free_index: usize) -> (Kind, usize) {
         Target::Rotation(j) => (Kind::Rotation, j.into()),
         Target::Translation(j) => (Kind::Translation, j.into()),
         Target::Scale(j) => (Kind::Scale, j.into()),
-        Target::Weights(_) | Target::Value(_) | Target::Quaternion(_) => (Kind::Values, free_index),
+        Target::Weights(_) | Target::Vector(_) | Target::FreeRotation(_) => (Kind::Free, free_index),
     }
 }
 

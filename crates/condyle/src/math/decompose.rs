@@ -107,6 +107,7 @@ impl Transform64 {
 
 /// What a matrix does besides moving: a stretch along three axes at right angles, then a rotation.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Polar {
     /// Without the shear: the rotation, the translation, and the diagonal of the stretch as scale.
     pub transform: Transform,
@@ -116,7 +117,7 @@ pub struct Polar {
     pub mirrored: bool,
     /// How far `transform` stays away from the matrix, which is the shear that it leaves out: the greatest difference
     /// of an entry, as a part of the greatest entry. NaN if one of the nine entries is not finite.
-    pub apart: f32,
+    pub residual: f32,
 }
 
 impl Affine {
@@ -196,7 +197,7 @@ impl Affine {
             transform: found.into(),
             stretch: stretch.map(|row| row.map(|v| v as f32)),
             mirrored,
-            apart: found.apart(&rows) as f32,
+            residual: found.apart(&rows) as f32,
         }
     }
 
@@ -481,7 +482,7 @@ mod tests {
         for (rotation, scale) in ROTATIONS.iter().flat_map(|r| SCALES.iter().map(move |s| (*r, *s))) {
             let m = rounded(transform(rotation, scale).to_rows());
             let (polar, (t, _)) = (m.polar(), m.to_transform());
-            assert!(polar.apart < 2e-7, "{rotation:?} {scale:?}: {polar:?}");
+            assert!(polar.residual < 2e-7, "{rotation:?} {scale:?}: {polar:?}");
             if scale.iter().all(|&s| s != 0.0) {
                 assert_eq!(polar.mirrored, scale.iter().product::<f64>() < 0.0);
                 let same = |a: &[f32], b: &[f32], sign: f32| {
@@ -502,10 +503,10 @@ mod tests {
         assert_eq!(polar.stretch, [[1.0, 0.5, 0.0], [0.5, 2.0, 0.0], [0.0, 0.0, 3.0]]);
         assert_eq!(polar.transform.translation, [7.0, 8.0, 9.0]);
         assert_eq!(polar.transform.rotation, [0.0, 0.0, 0.0, 1.0]);
-        assert!((polar.apart - 0.5 / 3.0).abs() < 1e-7, "{}", polar.apart);
+        assert!((polar.residual - 0.5 / 3.0).abs() < 1e-7, "{}", polar.residual);
         // Of a shear along x the half is left, the other half is a turn.
         let m = Affine { rows: [[1.0, 0.2, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]] };
-        assert!(m.polar().apart < 0.11 && m.to_transform().1 > 0.19);
+        assert!(m.polar().residual < 0.11 && m.to_transform().1 > 0.19);
     }
 
     #[test]
@@ -519,7 +520,7 @@ mod tests {
             let (polar, (t, t_apart), (joint, joint_apart)) = (m.polar(), m.to_transform(), m.to_joint());
             let finite =
                 [polar.transform.scale, t.scale, [joint.scale; 3]].map(|s| s.iter().all(|v| v.is_finite()));
-            let apart = [polar.apart, t_apart, joint_apart];
+            let apart = [polar.residual, t_apart, joint_apart];
             if bad == f32::MAX {
                 // One column outweighs the others; a third of its length is what a joint holds.
                 assert_close(&apart, &[0.0, 0.0, 2.0 / 3.0], 1e-6, bad);
@@ -531,7 +532,7 @@ mod tests {
         }
         let nan = Affine { rows: [[f32::NAN; 4]; 3] };
         assert!(
-            [nan.polar().apart, nan.to_transform().1, nan.to_joint().1].iter().all(|apart| apart.is_nan())
+            [nan.polar().residual, nan.to_transform().1, nan.to_joint().1].iter().all(|apart| apart.is_nan())
         );
     }
 }

@@ -1,14 +1,17 @@
 //! Clips: the motion of the character as a whole.
 
 use super::root::motion_over;
-use crate::clip::Clip;
 use crate::clip::layout::Kind;
 use crate::clip::spline::{Degree, Taps};
+use crate::clip::{Clip, Target};
 use crate::error::Error;
-use crate::math::Rigid;
 use crate::math::quats::{conjugate, from_rotation_vector, product, rotation_vector};
+use crate::math::{Rigid, Transform};
 use crate::play::Looping;
+use crate::pose::Pose;
 use crate::sample::clip::one_by_one;
+use crate::sample::{PoseSource, sample, sample_track};
+use crate::skeleton::Skeleton;
 
 impl Clip<'_> {
     /// Where the character as a whole is at a moment, seen from where it starts, as
@@ -20,7 +23,7 @@ impl Clip<'_> {
     ///
     /// ```
     /// use condyle::{
-    ///     Clip, EncodeOptions, Interpolation, Joint, Looping, RawClip, RootMotionOptions, Skeleton, Target, Track, Transform,
+    ///     EncodeOptions, Interpolation, Joint, Looping, RawClip, RootMotionOptions, Skeleton, Target, Track, Transform,
     ///     encode,
     /// };
     ///
@@ -33,9 +36,10 @@ impl Clip<'_> {
     ///     values: vec![0.0, 1.0, 0.0, 0.0, 1.1, 0.75, 0.0, 1.0, 1.5],
     /// };
     /// let raw = RawClip::new("walk".into(), vec![vec![0.0, 0.5, 1.0]], vec![walk])?;
-    /// let options = EncodeOptions { motion: Some(RootMotionOptions::default()), ..EncodeOptions::default() };
+    /// let mut options = EncodeOptions::default();
+    /// options.root_motion = Some(RootMotionOptions::default());
     /// let encoded = encode(&raw, &skeleton, &options, &mut |_| ())?;
-    /// let clip = Clip::from_bytes(&encoded.bytes)?;
+    /// let clip = encoded.clip();
     /// assert!((clip.motion_at(0.5).translation[2] - 0.75).abs() < 1e-3);
     /// let ahead = clip.motion_over(Looping::Wrap, 0.0, 10.0)?;
     /// assert!((ahead.translation[2] - 15.0).abs() < 1e-2);
@@ -46,7 +50,7 @@ impl Clip<'_> {
         if !self.has_motion() {
             return Rigid::IDENTITY;
         }
-        let place = self.locate(if seconds.is_nan() { f64::NEG_INFINITY } else { seconds });
+        let place = self.view().locate(if seconds.is_nan() { f64::NEG_INFINITY } else { seconds });
         let (mut from, mut to, mut translation) = ([0.0; 3], [0.0; 3], [0.0; 3]);
         let motion = self.joint_count()..self.joint_count() + 1;
         // A linear rotation is a slerp between two keys; any other one is a single logarithm.
@@ -77,5 +81,38 @@ impl Clip<'_> {
     pub fn motion_over(&self, looping: Looping, from: f64, to: f64) -> Result<Rigid, Error> {
         let start = f64::from(self.start());
         motion_over(|seconds| self.motion_at(start + seconds), self.duration(), looping, from, to)
+    }
+}
+
+/// Moves a character as a whole: what hangs on nothing, and so all that hangs on that.
+fn carry(skeleton: &Skeleton, motion: &Rigid, pose: &mut Pose) {
+    for joint in (0..skeleton.joint_count()).filter(|&joint| skeleton.parent(joint as u16).is_none()) {
+        let local = pose.get(joint);
+        let (rotation, translation) = (local.rotation.map(f64::from), local.translation.map(f64::from));
+        let moved = *motion * Rigid { rotation, translation };
+        pose.set(joint, &Transform { scale: local.scale, ..moved.into() });
+    }
+}
+
+/// With its motion, if one was taken out.
+impl PoseSource for Clip<'_> {
+    fn start(&self) -> f32 {
+        self.start()
+    }
+
+    fn end(&self) -> f32 {
+        self.end()
+    }
+
+    fn pose(&self, skeleton: &Skeleton, seconds: f32, pose: &mut Pose) -> Result<(), Error> {
+        sample(self, skeleton, seconds, pose)?;
+        if self.has_motion() {
+            carry(skeleton, &self.motion_at(seconds.into()), pose);
+        }
+        Ok(())
+    }
+
+    fn weights(&self, node: u32, seconds: f32, weights: &mut [f32]) -> Result<(), Error> {
+        sample_track(self, Target::Weights(node), seconds, weights).map(|_| ())
     }
 }

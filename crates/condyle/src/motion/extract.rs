@@ -20,7 +20,8 @@ use crate::skeleton::Skeleton;
 /// use condyle::{MotionRotation, RootMotionOptions};
 ///
 /// // One who swims turns over; one who walks only turns round, which is the default.
-/// let swim = RootMotionOptions { translation: [true; 3], rotation: MotionRotation::Whole, ..Default::default() };
+/// let mut swim = RootMotionOptions::default();
+/// (swim.translation, swim.rotation) = ([true; 3], MotionRotation::Whole);
 /// assert_ne!(swim.rotation, MotionRotation::default());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -39,10 +40,12 @@ pub enum MotionRotation {
 /// ```
 /// use condyle::{MotionRotation, RootMotionOptions};
 ///
-/// let jump = RootMotionOptions { translation: [true; 3], ..RootMotionOptions::default() };
+/// let mut jump = RootMotionOptions::default();
+/// jump.translation = [true; 3];
 /// assert_eq!((jump.joint, jump.rotation, jump.sample_rate), (0, MotionRotation::Yaw, 30.0));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct RootMotionOptions {
     /// The joint that goes where the character goes: the hips, or a root that was animated to be followed.
     pub joint: u16,
@@ -170,7 +173,7 @@ pub fn extract_root_motion(
 fn joint_of(target: Target) -> Option<usize> {
     match target {
         Target::Rotation(j) | Target::Translation(j) | Target::Scale(j) => Some(j.into()),
-        Target::Weights(_) | Target::Value(_) | Target::Quaternion(_) => None,
+        Target::Weights(_) | Target::Vector(_) | Target::FreeRotation(_) => None,
     }
 }
 

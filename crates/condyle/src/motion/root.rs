@@ -1,6 +1,7 @@
 //! The motion of a character over any interval, and blended.
 
 use alloc::vec::Vec;
+use core::fmt;
 
 use crate::error::Error;
 use crate::math::quats::{from_rotation_vector, is_near_unit, rotation_vector, slerp_f64};
@@ -9,12 +10,12 @@ use crate::math::{Rigid, Transform};
 use crate::play::Looping;
 use crate::play::clock::{check_clock, check_duration};
 
-/// How a clip moves its character in model space: a rigid transform per sample, at even spacing from the clip's start
-/// to its end.
+/// How a clip moves its character in model space: a rigid transform per sample, at even spacing from the
+/// clip's start to its end.
 ///
-/// A sample takes the character from where the clip's first moment has it to where it is; so the first one of an
-/// extracted motion is the identity. `motion * pose` is where everything is: model matrices are multiplied from the
-/// left.
+/// A sample takes the character from where the clip's first moment has it to where it is; so the first one of
+/// an extracted motion is the identity. `motion * pose` is where everything is: model matrices are multiplied
+/// from the left.
 ///
 /// ```
 /// use condyle::{Looping, RootMotion, Transform};
@@ -29,10 +30,20 @@ use crate::play::clock::{check_clock, check_duration};
 /// assert_eq!(walk.over(Looping::Wrap, 1.5, 0.125)?, ahead.inverse());
 /// # Ok::<(), condyle::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct RootMotion {
     duration: f32,
     samples: Vec<Transform>,
+}
+
+/// What it holds, in a line.
+impl fmt::Debug for RootMotion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RootMotion")
+            .field("duration", &self.duration)
+            .field("samples", &self.samples.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl RootMotion {
@@ -40,8 +51,8 @@ impl RootMotion {
     ///
     /// # Errors
     /// - [`Error::TooShort`] without samples, or with a single one for a clip that has a length.
-    /// - [`Error::NotFinite`], [`Error::NotUnit`] for a sample that is no rigid transform, [`Error::OutOfRange`] for
-    ///   one with a scale.
+    /// - [`Error::NotFinite`], [`Error::NotUnit`] for a sample that is no rigid transform,
+    ///   [`Error::OutOfRange`] for one with a scale.
     /// - [`Error::NotFinite`], [`Error::OutOfRange`] for a duration that is none.
     pub fn new(duration: f32, samples: Vec<Transform>) -> Result<Self, Error> {
         check_duration(duration)?;
@@ -75,8 +86,8 @@ impl RootMotion {
         &self.samples
     }
 
-    /// The motion at a moment, `seconds` after the clip's start: between samples a straight line, and the shorter arc
-    /// of rotations. The first sample before the start, and for NaN; the last one after the end.
+    /// The motion at a moment, `seconds` after the clip's start: between samples a straight line, and the
+    /// shorter arc of rotations. The first sample before the start, and for NaN; the last one after the end.
     #[must_use]
     pub fn at(&self, seconds: f64) -> Rigid {
         let last = self.samples.len() - 1;
@@ -102,15 +113,16 @@ impl RootMotion {
     }
 }
 
-/// How far a clip moves its character from one value of the clock to another, any number of loops, forward or backward.
+/// How far a clip moves its character from one value of the clock to another, any number of loops, forward or
+/// backward.
 ///
-/// `motion` tells the motion at a moment of the clip, from 0 to its `duration` in seconds. The result is what the
-/// character's own place in the world is multiplied by, from the right: `place * delta`. Over one loop that is
-/// `motion(from)⁻¹ * motion(to)`; at the end of a loop the character goes on from where it is. For [`Looping::Clamp`]
-/// it stands still before the start and after the end.
+/// `motion` tells the motion at a moment of the clip, from 0 to its `duration` in seconds. The result is what
+/// the character's own place in the world is multiplied by, from the right: `place * delta`. Over one loop
+/// that is `motion(from)⁻¹ * motion(to)`; at the end of a loop the character goes on from where it is. For
+/// [`Looping::Clamp`] it stands still before the start and after the end.
 ///
-/// Motions over intervals that follow each other multiply to that of the whole: `over(a, b) * over(b, c) = over(a, c)`,
-/// but for rounding. The number of loops costs nothing (see [`Rigid::power`]).
+/// Motions over intervals that follow each other multiply to that of the whole: `over(a, b) * over(b, c) =
+/// over(a, c)`, but for rounding. The number of loops costs nothing (see [`Rigid::power`]).
 ///
 /// ```
 /// use condyle::{Looping, Rigid, motion_over};
@@ -127,8 +139,8 @@ impl RootMotion {
 /// ```
 ///
 /// # Errors
-/// [`Error::NotFinite`] for an end or a duration that is NaN or infinite, [`Error::OutOfRange`] for a negative
-/// duration.
+/// [`Error::NotFinite`] for an end or a duration that is NaN or infinite, [`Error::OutOfRange`] for a
+/// negative duration.
 pub fn motion_over(
     motion: impl Fn(f64) -> Rigid,
     duration: f32,
@@ -151,13 +163,13 @@ pub fn motion_over(
     Ok(back * start * whole.power(to.loops - from.loops) * (start.inverse() * there))
 }
 
-/// The weighted mean of movements in one frame, so that a blend of clips moves as it looks. The order of the layers
-/// does not change a bit.
+/// The weighted mean of movements in one frame, so that a blend of clips moves as it looks. The order of the
+/// layers does not change a bit.
 ///
-/// Weights are divided by their sum. Translations are averaged as they are, rotations by their logarithms: about one
-/// axis, an angle is the mean of angles. Layers of weight 0 do not count, whatever they hold. If the weights sum to
-/// zero (to less than 2^-20 of the sum of their magnitudes), the result is the identity. A single layer comes out as it
-/// is but for 1e-11.
+/// Weights are divided by their sum. Translations are averaged as they are, rotations by their logarithms:
+/// about one axis, an angle is the mean of angles. Layers of weight 0 do not count, whatever they hold. If
+/// the weights sum to zero (to less than 2^-20 of the sum of their magnitudes), the result is the identity. A
+/// single layer comes out as it is but for 1e-11.
 ///
 /// ```
 /// use condyle::{Rigid, blend_motion};

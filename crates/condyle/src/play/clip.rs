@@ -1,19 +1,66 @@
-//! The events of a compressed clip.
+//! Clips by the clock: the moment to sample, and the events of a compressed clip.
 
+use super::clock::Looping;
 use super::events::{Event, Events};
-use crate::clip::Clip;
+use crate::clip::{Clip, RawClip};
+use crate::error::Error;
+
+/// The time of the keys at a value of the clock, which is 0 where the clip starts.
+fn moment((start, end): (f32, f32), looping: Looping, clock: f64) -> Result<f32, Error> {
+    let moment = looping.moment(clock, end - start)?;
+    Ok(((f64::from(start) + moment.seconds) as f32).clamp(start, end))
+}
+
+impl RawClip {
+    /// The `seconds` for [`sample_raw`](crate::sample_raw) at a value of a clock that never ends, which
+    /// stands at 0 where the clip starts: [`Looping::moment`] with [`start`](Self::start) added.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] for a clock that is NaN or infinite.
+    pub fn moment(&self, looping: Looping, clock: f64) -> Result<f32, Error> {
+        moment((self.start(), self.end()), looping, clock)
+    }
+}
 
 impl Clip<'_> {
+    /// The `seconds` for [`sample`](crate::sample) and [`motion_at`](Self::motion_at) at a value of a clock
+    /// that never ends, which stands at 0 where the clip starts: [`Looping::moment`] with
+    /// [`start`](Self::start) added.
+    ///
+    /// ```
+    /// use condyle::{EncodeOptions, Interpolation, Looping, RawClip, Skeleton, Target, Track, encode};
+    ///
+    /// // A curve from second 3 to second 5.
+    /// let dim = Track {
+    ///     target: Target::Vector(0),
+    ///     interpolation: Interpolation::Linear,
+    ///     timeline: 0,
+    ///     values: vec![1.0, 0.0],
+    /// };
+    /// let raw = RawClip::new("dim".into(), vec![vec![3.0, 5.0]], vec![dim])?;
+    /// let clip = encode(&raw, &Skeleton::new([])?, &EncodeOptions::default(), &mut |_| ())?.into_clip();
+    /// assert_eq!(clip.moment(Looping::Wrap, 4.5)?, 3.5);
+    /// assert_eq!(clip.moment(Looping::Clamp, 4.5)?, 5.0);
+    /// # Ok::<(), condyle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] for a clock that is NaN or infinite.
+    pub fn moment(&self, looping: Looping, clock: f64) -> Result<f32, Error> {
+        moment((self.start(), self.end()), looping, clock)
+    }
+
     /// All events, ready for [`Events::passed`]. Allocates: once for each clip, not for each frame.
     ///
     /// ```
-    /// use condyle::{Clip, EncodeOptions, Event, RawClip, Skeleton, encode};
+    /// use condyle::{EncodeOptions, Event, RawClip, Skeleton, encode};
     ///
     /// let raw = RawClip::new("still".into(), vec![], vec![])?;
     /// let events = vec![Event { seconds: 0.0, name: "appears".into() }];
-    /// let options = EncodeOptions { events, ..EncodeOptions::default() };
+    /// let mut options = EncodeOptions::default();
+    /// options.events = events;
     /// let encoded = encode(&raw, &Skeleton::new([])?, &options, &mut |_| ())?;
-    /// let clip = Clip::from_bytes(&encoded.bytes)?;
+    /// let clip = encoded.clip();
     /// assert_eq!(clip.event(0), Some((0.0, "appears")));
     /// assert_eq!(clip.events().as_slice(), options.events);
     /// # Ok::<(), condyle::Error>(())

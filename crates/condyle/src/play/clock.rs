@@ -35,17 +35,18 @@ pub enum Looping {
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Moment {
     /// Whole loops since the clock stood at 0: negative before, 0 always for [`Looping::Clamp`]. At most
-    /// [`MOST_LOOPS`](Self::MOST_LOOPS) either way.
+    /// [`MAX_LOOPS`](Self::MAX_LOOPS) either way.
     pub loops: i64,
-    /// Seconds since the clip's start, from 0 to its duration. The start of a clip is not 0 in the time of its keys, if
-    /// these begin elsewhere: see [`RawClip::start`](crate::RawClip::start).
+    /// Seconds since the clip's start, from 0 to its duration. The start of a clip is not 0 in the time of
+    /// its keys, if these begin elsewhere: [`Clip::moment`](crate::Clip::moment) and
+    /// [`RawClip::moment`](crate::RawClip::moment) add it.
     pub seconds: f64,
 }
 
 impl Moment {
-    /// The most loops that a clock counts; there it stands still, at the start of a loop. 35,000 years for a clip of a
-    /// thousandth of a second.
-    pub const MOST_LOOPS: i64 = 1 << 50;
+    /// The most loops that a clock counts; there it stands still, at the start of a loop. 35,000 years for a
+    /// clip of a thousandth of a second.
+    pub const MAX_LOOPS: i64 = 1 << 50;
 
     /// The clock that has this moment, but for rounding.
     #[must_use]
@@ -55,17 +56,17 @@ impl Moment {
 }
 
 impl Looping {
-    /// The moment of a clip of `duration` seconds at `seconds` of a clock, which is any number and stands at 0 where
-    /// the clip starts for the first time.
+    /// The moment of a clip of `duration` seconds at `seconds` of a clock, which is any number and stands at
+    /// 0 where the clip starts for the first time.
     ///
-    /// For [`Looping::Wrap`] the end of a loop and the start of the next one are one moment, of which the start is
-    /// delivered: `seconds` of the moment is less than `duration`. A clip of no length has no loops.
+    /// For [`Looping::Wrap`] the end of a loop and the start of the next one are one moment, of which the
+    /// start is delivered: `seconds` of the moment is less than `duration`. A clip of no length has no loops.
     ///
     /// The remainder is exact, and rounded once for a negative clock.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] for `seconds` and a `duration` that are NaN or infinite, [`Error::OutOfRange`] for a
-    /// negative duration.
+    /// [`Error::NotFinite`] for `seconds` and a `duration` that are NaN or infinite, [`Error::OutOfRange`]
+    /// for a negative duration.
     pub fn moment(self, seconds: f64, duration: f32) -> Result<Moment, Error> {
         check_clock(seconds)?;
         check_duration(duration)?;
@@ -98,9 +99,9 @@ pub(crate) fn check_clock(seconds: f64) -> Result<(), Error> {
 /// [`Looping::Wrap`], of a finite clock and a duration that was a float and is greater than 0.
 pub(crate) fn wrapped(clock: f64, duration: f64) -> Moment {
     // A product with a power of two is exact. Up to there the quotient below is off by less than a half.
-    let most = duration * Moment::MOST_LOOPS as f64;
+    let most = duration * Moment::MAX_LOOPS as f64;
     if clock.abs() >= most {
-        let loops = if clock > 0.0 { Moment::MOST_LOOPS } else { -Moment::MOST_LOOPS };
+        let loops = if clock > 0.0 { Moment::MAX_LOOPS } else { -Moment::MAX_LOOPS };
         return Moment { loops, seconds: 0.0 };
     }
     let rest = clock % duration;
@@ -168,13 +169,13 @@ mod tests {
         for (clock, duration) in [(1e300, 1.0), (f64::MAX, f32::MAX), (1.0, 1e-44), (f64::MAX, 1e-45)] {
             let [after, before] =
                 [clock, -clock].map(|c| Looping::Wrap.moment(c, duration).map(|m| (m.loops, m.seconds)));
-            assert_eq!(after, Ok((Moment::MOST_LOOPS, 0.0)), "{clock}, {duration}");
-            assert_eq!(before, Ok((-Moment::MOST_LOOPS, 0.0)), "{clock}, {duration}");
+            assert_eq!(after, Ok((Moment::MAX_LOOPS, 0.0)), "{clock}, {duration}");
+            assert_eq!(before, Ok((-Moment::MAX_LOOPS, 0.0)), "{clock}, {duration}");
         }
         // One second before that.
-        let clock = Moment::MOST_LOOPS as f64 - 1.0;
+        let clock = Moment::MAX_LOOPS as f64 - 1.0;
         let last = Looping::Wrap.moment(clock, 1.0);
-        assert_eq!(last, Ok(Moment { loops: Moment::MOST_LOOPS - 1, seconds: 0.0 }));
+        assert_eq!(last, Ok(Moment { loops: Moment::MAX_LOOPS - 1, seconds: 0.0 }));
     }
 
     proptest! {

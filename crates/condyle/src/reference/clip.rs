@@ -13,9 +13,9 @@ use crate::skeleton::Skeleton;
 struct Bytes<'a> {
     bytes: &'a [u8],
     joints: usize,
-    sets: usize,
+    free_tracks: usize,
     events: usize,
-    exacts: usize,
+    authored: usize,
     segments: usize,
     index_bytes: usize,
 }
@@ -33,12 +33,13 @@ struct Track {
 
 impl Bytes<'_> {
     fn new(bytes: &[u8]) -> Bytes<'_> {
-        let mut read = Bytes { bytes, joints: 0, sets: 0, events: 0, exacts: 0, segments: 0, index_bytes: 1 };
+        let mut read =
+            Bytes { bytes, joints: 0, free_tracks: 0, events: 0, authored: 0, segments: 0, index_bytes: 1 };
         read.joints = read.number(20, 2) as usize;
         read.segments = read.number(28, 4) as usize;
-        read.sets = read.number(44, 2) as usize;
+        read.free_tracks = read.number(44, 2) as usize;
         read.events = read.number(46, 2) as usize;
-        read.exacts = read.number(48, 4) as usize;
+        read.authored = read.number(48, 4) as usize;
         read.index_bytes = if read.number(6, 2) & 2 == 0 { 1 } else { 2 };
         read
     }
@@ -63,13 +64,13 @@ impl Bytes<'_> {
         (0..count).map(|i| bit(from + i) * f64::from(i as u32).exp2()).sum()
     }
 
-    fn set(&self, at: usize) -> (Target, usize) {
+    fn free_track(&self, at: usize) -> (Target, usize) {
         let line = 52 + 4 * self.segments + 8 * at;
         let id = self.number(line, 4) as u32;
         let target = match self.number(line + 6, 2) {
             0 => Target::Weights(id),
-            1 => Target::Value(id),
-            _ => Target::Quaternion(id),
+            1 => Target::Vector(id),
+            _ => Target::FreeRotation(id),
         };
         (target, self.number(line + 4, 2) as usize)
     }
@@ -147,12 +148,12 @@ impl Bytes<'_> {
     }
 
     /// The value of the authored track of a kind and index.
-    fn exact(&self, kind: u64, index: usize, seconds: f64) -> Option<Vec<f64>> {
-        let rotates = kind == 0 || kind == 3 && matches!(self.set(index).0, Target::Quaternion(_));
-        let line = |at: usize| 52 + 4 * self.segments + 8 * self.sets + 16 * at;
+    fn authored_at(&self, kind: u64, index: usize, seconds: f64) -> Option<Vec<f64>> {
+        let rotates = kind == 0 || kind == 3 && matches!(self.free_track(index).0, Target::FreeRotation(_));
+        let line = |at: usize| 52 + 4 * self.segments + 8 * self.free_tracks + 16 * at;
         let is_it =
             |at: &usize| self.number(line(*at), 1) == kind && self.number(line(*at) + 4, 4) as usize == index;
-        let line = line((0..self.exacts).find(is_it)?);
+        let line = line((0..self.authored).find(is_it)?);
         let (code, width) = (self.number(line + 1, 1), self.number(line + 2, 2) as usize);
         let (keys, place) = (self.number(line + 8, 4) as usize, self.number(line + 12, 4) as usize);
         let time = |k: usize| f64::from(self.float(place + 4 * k));
@@ -261,34 +262,34 @@ pub fn sample_clip(bytes: &[u8], skeleton: &Skeleton, seconds: f64) -> Vec<Local
         }
     }
     for (index, joint) in pose.iter_mut().enumerate() {
-        if let Some(q) = read.exact(0, index, seconds) {
+        if let Some(q) = read.authored_at(0, index, seconds) {
             joint.rotation = core::array::from_fn(|c| q[c]);
         }
-        if let Some(v) = read.exact(1, index, seconds) {
+        if let Some(v) = read.authored_at(1, index, seconds) {
             joint.translation = core::array::from_fn(|c| v[c]);
         }
-        if let Some(v) = read.exact(2, index, seconds) {
+        if let Some(v) = read.authored_at(2, index, seconds) {
             joint.scale = core::array::from_fn(|c| v[c]);
         }
     }
     pose
 }
 
-/// Morph weights or a named value; `None` if the clip does not drive them.
+/// A free track; `None` if the clip does not have it.
 #[must_use]
-pub fn sample_clip_set(bytes: &[u8], target: Target, seconds: f64) -> Option<Vec<f64>> {
+pub fn sample_clip_track(bytes: &[u8], target: Target, seconds: f64) -> Option<Vec<f64>> {
     let read = Bytes::new(bytes);
-    let at = (0..read.sets).find(|&at| read.set(at).0 == target)?;
-    let width = read.set(at).1;
-    if let Some(values) = read.exact(3, at, seconds) {
+    let at = (0..read.free_tracks).find(|&at| read.free_track(at).0 == target)?;
+    let width = read.free_track(at).1;
+    if let Some(values) = read.authored_at(3, at, seconds) {
         return Some(values);
     }
     let tracks = |(target, width): (Target, usize)| match target {
-        Target::Quaternion(_) => 1,
+        Target::FreeRotation(_) => 1,
         _ => width.div_ceil(3),
     };
-    let first: usize = (0..at).map(|at| tracks(read.set(at))).sum();
-    if let Target::Quaternion(_) = target {
+    let first: usize = (0..at).map(|at| tracks(read.free_track(at))).sum();
+    if let Target::FreeRotation(_) = target {
         let log = read
             .tracks(seconds)
             .iter()
@@ -324,9 +325,9 @@ pub fn clip_motion(bytes: &[u8], seconds: f64) -> Rigid {
 #[must_use]
 pub fn clip_events(bytes: &[u8]) -> Vec<(f32, std::string::String)> {
     let read = Bytes::new(bytes);
-    let mut place = 52 + 4 * read.segments + 8 * read.sets + 16 * read.exacts;
-    for at in 0..read.exacts {
-        let line = 52 + 4 * read.segments + 8 * read.sets + 16 * at;
+    let mut place = 52 + 4 * read.segments + 8 * read.free_tracks + 16 * read.authored;
+    for at in 0..read.authored {
+        let line = 52 + 4 * read.segments + 8 * read.free_tracks + 16 * at;
         let parts = if read.number(line + 1, 1) == 2 { 3 } else { 1 };
         place += 4 * read.number(line + 8, 4) as usize * (1 + parts * read.number(line + 2, 2) as usize);
     }

@@ -78,7 +78,7 @@ pub fn sample_raw(clip: &RawClip, skeleton: &Skeleton, seconds: f64) -> Vec<Loca
             Target::Rotation(j) => pose[usize::from(j)].rotation = sample_track(clip, index, seconds),
             Target::Translation(j) => pose[usize::from(j)].translation = sample_track(clip, index, seconds),
             Target::Scale(j) => pose[usize::from(j)].scale = sample_track(clip, index, seconds),
-            Target::Weights(_) | Target::Value(_) | Target::Quaternion(_) => {}
+            Target::Weights(_) | Target::Vector(_) | Target::FreeRotation(_) => {}
         }
     }
     pose

@@ -5,38 +5,38 @@ use core::ops::Range;
 
 use super::kernel::{self, Wanted};
 use crate::clip::authored::Authored;
-use crate::clip::layout::{Kind, MAX_LOG, WIDTH, set_tracks};
+use crate::clip::layout::{Kind, MAX_LOG, WIDTH, segment_tracks};
 use crate::clip::spline::{Degree, Taps};
-use crate::clip::{Clip, Place, Target};
+use crate::clip::{Clip, ClipView, Place, Target};
 use crate::error::Error;
 use crate::math::{Transform, quats};
 use crate::pose::{Pose, PoseBlock};
 use crate::simd::{BLOCK, Dispatch, dispatch};
 use crate::skeleton::Skeleton;
 
-fn check(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32) -> Result<(), Error> {
+fn check(clip: ClipView<'_>, skeleton: &Skeleton, seconds: f32) -> Result<(), Error> {
     Error::check_len("the joints of the skeleton", skeleton.joint_count(), clip.joint_count())?;
     Error::check_finite("seconds", &[seconds], 1)
 }
 
 /// The pose of a clip at a moment.
 ///
-/// `skeleton` is the one that the clip was encoded for: it gives what the clip does not move. `seconds`
-/// outside the clip are clamped to its start and end. [`Looping`](crate::Looping) turns an endless clock into
-/// seconds since the start: add [`Clip::start`]. Any moment costs the same, forward, backward or at random,
-/// and nothing is allocated or remembered.
+/// `skeleton` is the one that the clip was encoded for: it gives what the clip does not move. `seconds` are
+/// those of the clip's own keys, from [`Clip::start`], which need not be 0, to [`Clip::end`]; outside they
+/// are clamped to these. [`Clip::moment`] gives them for a clock that never ends. Any moment costs the same,
+/// forward, backward or at random, and nothing is allocated or remembered.
 ///
 /// # Errors
 /// [`Error::Length`] if the skeleton or `pose` has not as many joints as the clip; [`Error::NotFinite`] if
 /// `seconds` is NaN or infinite. `pose` is then unchanged.
 pub fn sample(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32, pose: &mut Pose) -> Result<(), Error> {
-    sample_by(Dispatch::current(), clip, skeleton, seconds, pose)
+    sample_by(Dispatch::current(), clip.view(), skeleton, seconds, pose)
 }
 
 /// [`sample`] with a given instruction set and numeric mode.
 pub(crate) fn sample_by(
     dispatch: Dispatch,
-    clip: &Clip<'_>,
+    clip: ClipView<'_>,
     skeleton: &Skeleton,
     seconds: f32,
     pose: &mut Pose,
@@ -49,26 +49,27 @@ pub(crate) fn sample_by(
 
 /// Some joints of a clip at a moment: a level of detail. The cost falls with the number of joints.
 ///
-/// `mask` holds `true` for each joint that is wanted; the others get the rest pose.
+/// `wanted` holds `true` for each joint to sample; the others get the rest pose.
 ///
 /// # Errors
-/// As [`sample`], and [`Error::Length`] if `mask` has not one entry for each joint.
-pub fn sample_masked(
+/// As [`sample`], and [`Error::Length`] if `wanted` has not one entry for each joint.
+pub fn sample_partial(
     clip: &Clip<'_>,
     skeleton: &Skeleton,
     seconds: f32,
-    mask: &[bool],
+    wanted: &[bool],
     pose: &mut Pose,
 ) -> Result<(), Error> {
+    let clip = clip.view();
     check(clip, skeleton, seconds)?;
     pose.check_joints("pose", clip.joint_count())?;
-    Error::check_len("mask", mask.len(), clip.joint_count())?;
+    Error::check_len("wanted", wanted.len(), clip.joint_count())?;
     run(
         Dispatch::current(),
         clip,
         skeleton,
         seconds,
-        Some(Wanted { first: 0, count: usize::MAX, mask: Some(mask) }),
+        Some(Wanted { first: 0, count: usize::MAX, mask: Some(wanted) }),
         pose.blocks_mut(),
     );
     Ok(())
@@ -84,6 +85,7 @@ pub fn sample_joint(
     seconds: f32,
     joint: u16,
 ) -> Result<Transform, Error> {
+    let clip = clip.view();
     check(clip, skeleton, seconds)?;
     let (joint, count) = (usize::from(joint), clip.joint_count());
     if joint >= count {
@@ -101,12 +103,12 @@ pub fn sample_joint(
     Ok(block[0].get(0))
 }
 
-/// One of many characters of a [`sample_crowd`].
+/// What one character of a [`sample_crowd`] plays: a clip, and the moment of it.
 #[derive(Debug, Clone, Copy)]
-pub struct Character<'a> {
-    /// What it plays.
+pub struct ClipAt<'a> {
+    /// The clip.
     pub clip: &'a Clip<'a>,
-    /// The moment.
+    /// The moment, as [`sample`] takes it.
     pub seconds: f32,
 }
 
@@ -115,25 +117,21 @@ pub struct Character<'a> {
 /// # Errors
 /// As [`sample`], and [`Error::Length`] if there are not as many poses as characters. All poses are then
 /// unchanged.
-pub fn sample_crowd(
-    characters: &[Character<'_>],
-    skeleton: &Skeleton,
-    poses: &mut [Pose],
-) -> Result<(), Error> {
+pub fn sample_crowd(characters: &[ClipAt<'_>], skeleton: &Skeleton, poses: &mut [Pose]) -> Result<(), Error> {
     Error::check_len("poses", poses.len(), characters.len())?;
     for (character, pose) in characters.iter().zip(poses.iter()) {
-        check(character.clip, skeleton, character.seconds)?;
+        check(character.clip.view(), skeleton, character.seconds)?;
         pose.check_joints("pose", character.clip.joint_count())?;
     }
     for (character, pose) in characters.iter().zip(poses) {
-        run(Dispatch::current(), character.clip, skeleton, character.seconds, None, pose.blocks_mut());
+        run(Dispatch::current(), character.clip.view(), skeleton, character.seconds, None, pose.blocks_mut());
     }
     Ok(())
 }
 
 fn run(
     dispatch: Dispatch,
-    clip: &Clip<'_>,
+    clip: ClipView<'_>,
     skeleton: &Skeleton,
     seconds: f32,
     wanted: Option<Wanted<'_>>,
@@ -160,13 +158,13 @@ fn run(
     if let (true, Some(block)) = (clip.has_motion(), blocks.get_mut(clip.joint_count() / BLOCK)) {
         block.set(clip.joint_count() % BLOCK, &Transform::IDENTITY);
     }
-    if clip.header().exact_count > 0 {
-        put_exact(clip, seconds, wanted, blocks);
+    if clip.header().authored_count > 0 {
+        put_authored(clip, seconds, wanted, blocks);
     }
 }
 
 /// Overwrites the joints that have authored tracks.
-fn put_exact(clip: &Clip<'_>, seconds: f32, wanted: Option<Wanted<'_>>, blocks: &mut [PoseBlock]) {
+fn put_authored(clip: ClipView<'_>, seconds: f32, wanted: Option<Wanted<'_>>, blocks: &mut [PoseBlock]) {
     let mut put = |track: Authored<'_>, place: usize| {
         let (Some(block), lane) = (blocks.get_mut(place / BLOCK), place % BLOCK) else { return };
         let rows = match track.kind {
@@ -184,27 +182,33 @@ fn put_exact(clip: &Clip<'_>, seconds: f32, wanted: Option<Wanted<'_>>, blocks: 
         }
     };
     if let Some(Wanted { first, mask: None, .. }) = wanted {
-        let own = [Kind::Rotation, Kind::Translation, Kind::Scale].map(|kind| clip.exact_of(kind, first));
+        let own = [Kind::Rotation, Kind::Translation, Kind::Scale].map(|kind| clip.authored_of(kind, first));
         return own.into_iter().flatten().for_each(|track| put(track, 0));
     }
-    // Those of sets come after all others.
-    for track in clip.exacts().take_while(|track| track.kind != Some(Kind::Values)) {
+    // Free tracks come after all others.
+    for track in clip.authored_tracks().take_while(|track| track.kind != Some(Kind::Free)) {
         if wanted.is_none_or(|wanted| wanted.has(track.index)) {
             put(track, track.index);
         }
     }
 }
 
-/// The morph weights, or the named value or rotation that `target` names, at a moment.
+/// A free track at a moment: morph weights, or the scalar, vector or rotation that `target` names.
 ///
 /// Returns whether the clip drives it; where it does not, `values` stay as they are.
 ///
 /// # Errors
 /// [`Error::Length`] if it has another number of components; [`Error::NotFinite`] if `seconds` is NaN or
 /// infinite.
-pub fn sample_set(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f32]) -> Result<bool, Error> {
+pub fn sample_track(
+    clip: &Clip<'_>,
+    target: Target,
+    seconds: f32,
+    values: &mut [f32],
+) -> Result<bool, Error> {
+    let clip = clip.view();
     Error::check_finite("seconds", &[seconds], 1)?;
-    let Some((set, first, width)) = clip.find_set(target) else {
+    let Some((at, first, width)) = clip.find_free_track(target) else {
         return Ok(false);
     };
     Error::check_len("values", values.len(), width)?;
@@ -212,56 +216,58 @@ pub fn sample_set(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f
     values.fill(0.0);
     one_by_one(
         &clip.locate(seconds.into()),
-        (Kind::Values, first..first + set_tracks(target, width)),
+        (Kind::Free, first..first + segment_tracks(target, width)),
         |_, taps| taps,
         |track, numbers| {
             log = numbers;
             put_three(numbers, values, track - first);
         },
     );
-    finish_set(target, log, clip.exact_of(Kind::Values, set), seconds, values);
+    finish_track(target, log, clip.authored_of(Kind::Free, at), seconds, values);
     Ok(true)
 }
 
-/// All morph weights, named values and rotations of a clip at a moment, one after another in the order of
-/// [`Clip::sets`].
+/// All free tracks of a clip at a moment, one after another in the order of
+/// [`Clip::free_tracks`].
 ///
-/// The same values as from [`sample_set`] for each set whose name is unique. That function searches for its
-/// set, so for all sets it takes time in proportion to the square of their number; this one takes time in
-/// proportion to the clip. Allocates three f64 for each track.
+/// The same values as from [`sample_track`] for each track whose target is unique. That function searches for
+/// its track, so for all of them it takes time in proportion to the square of their number; this one takes
+/// time in proportion to the clip. Allocates three f64 for each track.
 ///
 /// # Errors
-/// [`Error::Length`] if `values` are not as many as the sets have components in all; [`Error::NotFinite`] if
-/// `seconds` is NaN or infinite. `values` are then unchanged.
-pub fn sample_sets(clip: &Clip<'_>, seconds: f32, values: &mut [f32]) -> Result<(), Error> {
+/// [`Error::Length`] if `values` are not as many as the tracks have components in all; [`Error::NotFinite`]
+/// if `seconds` is NaN or infinite. `values` are then unchanged.
+pub fn sample_tracks(clip: &Clip<'_>, seconds: f32, values: &mut [f32]) -> Result<(), Error> {
+    let clip = clip.view();
     Error::check_finite("seconds", &[seconds], 1)?;
-    Error::check_len("values", values.len(), clip.sets().map(|(_, width)| width).sum())?;
-    let tracks = clip.sets().map(|(target, width)| set_tracks(target, width)).sum();
+    Error::check_len("values", values.len(), clip.free_tracks().map(|(_, width)| width).sum())?;
+    let tracks = clip.free_tracks().map(|(target, width)| segment_tracks(target, width)).sum();
     let mut numbers = vec![[0.0; WIDTH]; tracks];
     let place = clip.locate(seconds.into());
-    one_by_one(&place, (Kind::Values, 0..tracks), |_, taps| taps, |track, three| numbers[track] = three);
-    let mut authored = clip.exacts().filter(|track| track.kind == Some(Kind::Values)).peekable();
+    one_by_one(&place, (Kind::Free, 0..tracks), |_, taps| taps, |track, three| numbers[track] = three);
+    let mut authored = clip.authored_tracks().filter(|track| track.kind == Some(Kind::Free)).peekable();
     let (mut numbers, mut values) = (&numbers[..], values);
-    for (at, (target, width)) in clip.sets().enumerate() {
-        let (own, others) = numbers.split_at(set_tracks(target, width));
-        let (set, after) = values.split_at_mut(width);
-        own.iter().enumerate().for_each(|(track, &three)| put_three(three, set, track));
+    for (at, (target, width)) in clip.free_tracks().enumerate() {
+        let (own, others) = numbers.split_at(segment_tracks(target, width));
+        let (own_values, after) = values.split_at_mut(width);
+        own.iter().enumerate().for_each(|(track, &three)| put_three(three, own_values, track));
         let log = own.first().copied().unwrap_or_default();
-        finish_set(target, log, authored.next_if(|track| track.index == at), seconds, set);
+        finish_track(target, log, authored.next_if(|track| track.index == at), seconds, own_values);
         (numbers, values) = (others, after);
     }
     Ok(())
 }
 
-/// Writes the three numbers of a set's track, of which the last track may need fewer.
+/// Writes the three numbers of a free track's part, of which the last track may need fewer.
 fn put_three(numbers: [f64; WIDTH], values: &mut [f32], track: usize) {
     for (value, number) in values.iter_mut().skip(track * WIDTH).zip(numbers) {
         *value = number as f32;
     }
 }
 
-/// The last step for a set: the rotation from its logarithm, or the authored track instead of all others.
-fn finish_set(
+/// The last step for a free track: the rotation from its logarithm, or the authored track instead of all
+/// others.
+fn finish_track(
     target: Target,
     log: [f64; WIDTH],
     authored: Option<Authored<'_>>,

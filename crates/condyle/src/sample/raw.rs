@@ -22,6 +22,22 @@ pub struct RawCursor {
     spans: Vec<Span>,
 }
 
+/// Where a moment falls in the timelines of a clip: found before, or searched track by track.
+#[derive(Clone, Copy)]
+struct Spans<'a> {
+    clip: &'a RawClip,
+    seconds: f32,
+    /// One for each timeline, or none.
+    found: &'a [Span],
+}
+
+impl Spans<'_> {
+    fn of(&self, track: &Track) -> Span {
+        let search = || Span::find(&self.clip.timelines()[track.timeline], self.seconds, 0);
+        self.found.get(track.timeline).copied().unwrap_or_else(search)
+    }
+}
+
 fn check_seconds(seconds: f32) -> Result<(), Error> {
     Error::check_finite("seconds", &[seconds], 1)
 }
@@ -41,9 +57,11 @@ impl RawCursor {
 
 /// Evaluates an authored clip exactly: spherical interpolation on the shorter arc, Hermite splines, steps.
 ///
-/// `seconds` outside of a track's keys gives its first or last key. Rotations come out with unit length
-/// whatever the length of their keys. `pose` receives one transform per joint of `skeleton`; properties
-/// without a track take the rest pose. glTF 2.0, "Animations" and appendix C.
+/// `seconds` are those of the clip's keys, from [`RawClip::start`] on, which need not be 0:
+/// [`RawClip::moment`] gives them for a clock that never ends. Outside of a track's keys they give its first
+/// or last key. Rotations come out with unit length whatever the length of their keys. `pose` receives one
+/// transform per joint of `skeleton`; properties without a track take the rest pose. glTF 2.0, "Animations"
+/// and appendix C.
 ///
 /// # Errors
 /// [`Error::Length`] if `pose` is not of the skeleton's size, [`Error::Index`] if a track drives a joint that
@@ -56,6 +74,26 @@ pub fn sample_raw(
     cursor: &mut RawCursor,
     pose: &mut Pose,
 ) -> Result<(), Error> {
+    check(clip, skeleton, pose)?;
+    let found = cursor.seek(clip, seconds)?;
+    run(Spans { clip, seconds, found }, skeleton, pose);
+    Ok(())
+}
+
+/// [`sample_raw`] that remembers nothing: each track's keys are searched.
+pub(super) fn search_raw(
+    clip: &RawClip,
+    skeleton: &Skeleton,
+    seconds: f32,
+    pose: &mut Pose,
+) -> Result<(), Error> {
+    check(clip, skeleton, pose)?;
+    check_seconds(seconds)?;
+    run(Spans { clip, seconds, found: &[] }, skeleton, pose);
+    Ok(())
+}
+
+fn check(clip: &RawClip, skeleton: &Skeleton, pose: &Pose) -> Result<(), Error> {
     let count = skeleton.joint_count();
     pose.check_joints("pose", count)?;
     for (at, track) in clip.tracks().iter().enumerate() {
@@ -63,24 +101,26 @@ pub fn sample_raw(
             return Err(Error::Index { what: "tracks", at, found, count });
         }
     }
-    let spans = cursor.seek(clip, seconds)?;
-    let blocks = pose.blocks_mut();
-    blocks.copy_from_slice(skeleton.rest().blocks());
-    let tracks = by_property(clip.tracks());
-    dispatch!(|s, mode| sample_blocks(s, mode, tracks, spans, blocks));
     Ok(())
 }
 
-/// The morph weights, one number per morph target, or the named value or rotation that `target` names, at a
-/// moment.
+fn run(spans: Spans<'_>, skeleton: &Skeleton, pose: &mut Pose) {
+    let blocks = pose.blocks_mut();
+    blocks.copy_from_slice(skeleton.rest().blocks());
+    let tracks = by_property(spans.clip.tracks());
+    dispatch!(|s, mode| sample_blocks(s, mode, tracks, spans, blocks));
+}
+
+/// A free track at a moment: morph weights, one number per morph target, or the scalar, vector or rotation
+/// that `target` names.
 ///
 /// Returns whether the clip drives it; where it does not, `values` stay as they are. For a compressed clip it
-/// is [`sample_set`](crate::sample_set).
+/// is [`sample_track`](crate::sample_track).
 ///
 /// # Errors
 /// [`Error::Length`] if the track holds another number of values, [`Error::NotFinite`] if `seconds` is NaN or
 /// infinite.
-pub fn sample_raw_set(
+pub fn sample_raw_track(
     clip: &RawClip,
     target: Target,
     seconds: f32,
@@ -127,7 +167,7 @@ impl<const N: usize> BlockKeys<N> {
     /// Collects the keys of the joints of block `block` from the front of `tracks`, and drops these tracks
     /// from it. `None` if there are none. `rest` is what joints without a track keep.
     #[inline]
-    fn collect(tracks: &mut &[Track], block: usize, spans: &[Span], rest: &[Lanes; N]) -> Option<Self> {
+    fn collect(tracks: &mut &[Track], block: usize, spans: Spans<'_>, rest: &[Lanes; N]) -> Option<Self> {
         let in_block = |track: &&Track| joint_of(track).is_some_and(|joint| joint / BLOCK == block);
         let count = tracks.iter().take_while(in_block).count();
         if count == 0 {
@@ -138,7 +178,7 @@ impl<const N: usize> BlockKeys<N> {
         let mut keys = Self { from: *rest, to: *rest, factor: [0.0; BLOCK] };
         for track in mine {
             if let Some(joint) = joint_of(track) {
-                keys.put(joint % BLOCK, track, spans[track.timeline]);
+                keys.put(joint % BLOCK, track, spans.of(track));
             }
         }
         Some(keys)
@@ -194,7 +234,7 @@ fn sample_blocks<S: Simd, M: Mode>(
     s: S,
     mode: M,
     [mut rotations, mut translations, mut scales]: [&[Track]; 3],
-    spans: &[Span],
+    spans: Spans<'_>,
     blocks: &mut [PoseBlock],
 ) {
     for (index, block) in blocks.iter_mut().enumerate() {
@@ -260,7 +300,7 @@ mod tests {
                 let mut weights = [f32::NAN; 5];
                 let cursor = &mut RawCursor::default();
                 assert_eq!(
-                    sample_raw_set(&clip, Target::Weights(9), seconds, cursor, &mut weights),
+                    sample_raw_track(&clip, Target::Weights(9), seconds, cursor, &mut weights),
                     Ok(true)
                 );
                 let want = reference::sample_track::<5>(&clip, track, seconds.into());
@@ -274,7 +314,7 @@ mod tests {
         let mut weights = [0.25];
         let clip = Random(1).clip(2, 3);
         assert_eq!(
-            sample_raw_set(&clip, Target::Weights(1), 0.0, &mut RawCursor::default(), &mut weights),
+            sample_raw_track(&clip, Target::Weights(1), 0.0, &mut RawCursor::default(), &mut weights),
             Ok(false)
         );
         assert_eq!(weights, [0.25]);
@@ -370,7 +410,7 @@ mod tests {
             assert_eq!(refused, Err(Error::NotFinite { what: "seconds", at: 0 }));
         }
         assert_eq!(pose, Pose::identity(5));
-        let refused = sample_raw_set(&clip, Target::Weights(9), 0.0, cursor, &mut [0.0; 4]);
+        let refused = sample_raw_track(&clip, Target::Weights(9), 0.0, cursor, &mut [0.0; 4]);
         assert_eq!(refused, Err(Error::Length { what: "values", found: 4, needed: 5 }));
     }
 

@@ -14,7 +14,7 @@ use crate::testing::{Random, assert_close, assert_portable, tries};
 
 /// Joint counts around the boundaries of lanes, blocks and indices.
 const JOINTS: &[usize] = if cfg!(miri) { &[17] } else { &[0, 1, 2, 15, 16, 17, 33, 255, 257, 513] };
-const SETS: &[usize] = &[5, 1, 4, 3, 7];
+const FREE_WIDTHS: &[usize] = &[5, 1, 4, 3, 7];
 
 /// Clips of all shapes for a number of joints.
 fn clips(joints: usize) -> Vec<(Made, Skeleton, Vec<u8>)> {
@@ -29,7 +29,7 @@ fn clips(joints: usize) -> Vec<(Made, Skeleton, Vec<u8>)> {
                 bits,
                 motion: (at + bits as usize).is_multiple_of(2),
                 authored: at % 2 == 1,
-                sets: if at == 2 { &[] } else { SETS },
+                free_widths: if at == 2 { &[] } else { FREE_WIDTHS },
             };
             let skeleton = random.skeleton(joints);
             all.push((what, skeleton, made(&mut random, what)));
@@ -83,10 +83,11 @@ fn any_moment_is_what_the_words_of_the_format_say() {
                     "{what:?}"
                 );
                 assert!((0..4).all(|c| off(motion.0.rotation[c], motion.1.rotation[c]) < 1e-9), "{what:?}");
-                for (target, width) in clip.sets() {
+                for (target, width) in clip.free_tracks() {
                     let mut values = vec![f32::NAN; width];
-                    assert_eq!(sample_set(&clip, target, seconds, &mut values), Ok(true));
-                    let want = reference::sample_clip_set(&bytes, target, seconds.into()).expect("a set");
+                    assert_eq!(sample_track(&clip, target, seconds, &mut values), Ok(true));
+                    let want =
+                        reference::sample_clip_track(&bytes, target, seconds.into()).expect("a free track");
                     let case = format!("{what:?} at {seconds}, {target:?}");
                     assert_close(&values, &want, 1e-7 * 30.0, case);
                 }
@@ -117,7 +118,7 @@ fn all_ways_to_sample_agree_to_the_bit() {
                     };
                     let poses: Vec<Pose> = times.iter().map(|&t| at(t)).collect();
                     let characters: Vec<_> =
-                        times.iter().map(|&seconds| Character { clip: &clip, seconds }).collect();
+                        times.iter().map(|&seconds| ClipAt { clip: &clip, seconds }).collect();
                     let mut crowd = vec![Pose::identity(joints); times.len()];
                     sample_crowd(&characters, &skeleton, &mut crowd).expect("the sizes agree");
                     assert!(crowd == poses, "{case}: a crowd");
@@ -132,7 +133,7 @@ fn all_ways_to_sample_agree_to_the_bit() {
                         let mask: Vec<bool> =
                             (0..joints).map(|joint| random.below(4) < share && !is_far(joint)).collect();
                         let mut masked = Pose::identity(joints);
-                        sample_masked(&clip, &skeleton, seconds, &mask, &mut masked)
+                        sample_partial(&clip, &skeleton, seconds, &mask, &mut masked)
                             .expect("the sizes agree");
                         for (joint, &wanted) in mask.iter().enumerate() {
                             let source = if wanted { pose } else { skeleton.rest() };
@@ -164,9 +165,9 @@ fn the_portable_mode_gives_the_same_bits_on_every_instruction_set_and_platform()
                     for t in pose.transforms() {
                         hash.add(t.rotation.iter().chain(&t.translation).chain(&t.scale));
                     }
-                    for (target, width) in clip.sets() {
+                    for (target, width) in clip.free_tracks() {
                         let mut values = vec![0.0; width];
-                        sample_set(&clip, target, seconds, &mut values).expect("the sizes agree");
+                        sample_track(&clip, target, seconds, &mut values).expect("the sizes agree");
                         hash.add(&values);
                     }
                 }
@@ -185,10 +186,10 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
     for seconds in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
         let refused = Err(Error::NotFinite { what: "seconds", at: 0 });
         assert_eq!(sample(&clip, &skeleton, seconds, &mut pose), refused);
-        assert_eq!(sample_masked(&clip, &skeleton, seconds, &[true; 17], &mut pose), refused);
+        assert_eq!(sample_partial(&clip, &skeleton, seconds, &[true; 17], &mut pose), refused);
         assert!(sample_joint(&clip, &skeleton, seconds, 3).is_err());
-        assert!(sample_set(&clip, Target::Weights(0), seconds, &mut [0.0; 5]).is_err());
-        let characters = [Character { clip: &clip, seconds: 0.0 }, Character { clip: &clip, seconds }];
+        assert!(sample_track(&clip, Target::Weights(0), seconds, &mut [0.0; 5]).is_err());
+        let characters = [ClipAt { clip: &clip, seconds: 0.0 }, ClipAt { clip: &clip, seconds }];
         let mut poses = [untouched.clone(), untouched.clone()];
         assert_eq!(sample_crowd(&characters, &skeleton, &mut poses), refused);
         assert_eq!(poses, [untouched.clone(), untouched.clone()]);
@@ -196,14 +197,14 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
     let length = |found, needed| move |error: Error| matches!(error, Error::Length { found: f, needed: n, .. } if (f, n) == (found, needed));
     assert!(sample(&clip, &other, 0.0, &mut pose).is_err_and(length(16, 17)));
     assert!(sample(&clip, &skeleton, 0.0, &mut Pose::identity(18)).is_err_and(length(18, 17)));
-    assert!(sample_masked(&clip, &skeleton, 0.0, &[true; 16], &mut pose).is_err_and(length(16, 17)));
+    assert!(sample_partial(&clip, &skeleton, 0.0, &[true; 16], &mut pose).is_err_and(length(16, 17)));
     assert_eq!(
         sample_joint(&clip, &skeleton, 0.0, 17),
         Err(Error::Index { what: "joint", at: 0, found: 17, count: 17 })
     );
     assert!(sample_crowd(&[], &skeleton, core::slice::from_mut(&mut pose)).is_err_and(length(1, 0)));
-    assert!(sample_set(&clip, Target::Weights(0), 0.0, &mut [0.0; 4]).is_err_and(length(4, 5)));
+    assert!(sample_track(&clip, Target::Weights(0), 0.0, &mut [0.0; 4]).is_err_and(length(4, 5)));
     let mut values = [7.0; 2];
-    assert_eq!(sample_set(&clip, Target::Weights(99), 0.0, &mut values), Ok(false));
+    assert_eq!(sample_track(&clip, Target::Weights(99), 0.0, &mut values), Ok(false));
     assert_eq!((pose, values), (untouched, [7.0; 2]));
 }

@@ -292,6 +292,7 @@ impl Dispatch {
     }
 
     /// The same instruction set, with the same bits everywhere.
+    #[cfg(any(test, feature = "encode"))]
     pub(crate) fn portable(self) -> Self {
         Self { numeric: Numeric::Portable, ..self }
     }

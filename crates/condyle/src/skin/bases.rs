@@ -1,7 +1,7 @@
 //! Positions only, from base vectors that were multiplied by their weights beforehand.
 
 use alloc::vec::Vec;
-use core::mem;
+use core::{fmt, mem};
 
 use fearless_simd::{f32x4, prelude::*};
 
@@ -18,7 +18,7 @@ use crate::simd::{Mode, dispatch};
 /// vertices per joint, fewer than about four at two influences each and two at four: beyond that, reading the
 /// base vectors costs more than [`palette`](crate::palette()) does, and [`skin`](crate::skin) is faster. A
 /// mesh whose bind pose is morphed needs `skin` anyway.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct WeightedBases {
     /// Row `v` is `joints[starts[v]..starts[v + 1]]`, the same range of `vectors`.
     starts: Vec<u32>,
@@ -28,6 +28,16 @@ pub struct WeightedBases {
     vectors: Vec<[f32; 4]>,
     /// One more than the greatest joint named.
     joint_bound: usize,
+}
+
+/// What it holds, in a line.
+impl fmt::Debug for WeightedBases {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WeightedBases")
+            .field("vertices", &self.starts.len().saturating_sub(1))
+            .field("influences", &self.joints.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl WeightedBases {

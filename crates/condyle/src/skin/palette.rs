@@ -1,6 +1,7 @@
 //! The palette: what takes a vertex from the bind pose to model space, per joint of a skin.
 
 use alloc::vec::Vec;
+use core::fmt;
 
 use fearless_simd::{f32x4, prelude::*};
 
@@ -47,12 +48,23 @@ impl PaletteMatrix {
 }
 
 /// One matrix per joint of a skin, and how normals go with it.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct Palette {
     matrices: Vec<PaletteMatrix>,
     /// Inverse transposes for normals; empty where `matrices` serve.
     normal_matrices: Vec<PaletteMatrix>,
     rule: NormalRule,
+}
+
+/// What it holds, in a line.
+impl fmt::Debug for Palette {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Palette")
+            .field("matrices", &self.matrices.len())
+            .field("normal_matrices", &self.normal_matrices.len())
+            .field("rule", &self.rule)
+            .finish()
+    }
 }
 
 impl Palette {

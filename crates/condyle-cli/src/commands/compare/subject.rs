@@ -69,7 +69,7 @@ impl<'a> Gltf<'a> {
     pub(super) fn new(model: &'a Model) -> Result<Self, Failure> {
         let asset = &model.asset;
         let file = printable(asset.document.name());
-        let poser = Poser::new(asset, NormalRule::Plain)
+        let poser = Poser::new(asset, NormalRule::Plain.into())
             .map_err(|e| Failure::Data(format!("{file}: {e}; reduce the model to what you need")))?;
         let skins: Vec<_> = (0..asset.skins.len()).map(|skin| joints(asset, skin)).collect();
         let (mut parts, mut places) = (Vec::new(), Vec::new());

@@ -9,7 +9,7 @@ use condyle::{
     Affine, Dispatch, NormalRule, Palette, Pose, RawClip, RawCursor, Vertices, local_to_model, morph,
     palette, sample_raw, skin,
 };
-use condyle_gltf::{Asset, Document, Exporter, Poser};
+use condyle_gltf::{Asset, Document, Exporter, Poser, PoserOptions};
 use image::{RgbImage, imageops};
 use serde_json::json;
 
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 
     let fit = |e: &dyn std::fmt::Display| Failure::Data(format!("the built-in character: {e}"));
-    let mut poser = Poser::new(&asset, NormalRule::default()).map_err(|e| fit(&e))?;
+    let mut poser = Poser::new(&asset, PoserOptions::default()).map_err(|e| fit(&e))?;
     poser.pose(clip(POSED.0), POSED.1).map_err(|e| fit(&e))?;
     let posed = Exporter::new(&asset).and_then(|e| e.glb(&poser.scene())).map_err(|e| fit(&e))?;
     write("posed.glb", "one moment of the run, without a rig", &posed)?;

@@ -1,6 +1,6 @@
 //! The vertex with the largest error.
 
-use condyle::{Clip, Encoded, Error, NormalRule, RawClip};
+use condyle::{Encoded, Error, NormalRule, RawClip};
 use condyle_gltf::{Asset, Placement, Poser};
 
 /// The vertex with the largest error among those that the worst joint influences, at the worst moment.
@@ -15,15 +15,14 @@ pub(super) struct Worst {
 /// Finds it by posing all meshes twice. `None` if the joint influences no vertex.
 pub(super) fn worst(asset: &Asset, raw: &RawClip, encoded: &Encoded) -> Result<Option<Worst>, Error> {
     let measured = &encoded.measured;
-    let clip = Clip::from_bytes(&encoded.bytes)?;
-    let mut poser = Poser::new(asset, NormalRule::Plain)?;
+    let mut poser = Poser::new(asset, NormalRule::Plain.into())?;
     poser.pose(Some(raw), measured.seconds)?;
     let of = |poser: &Poser<'_>| -> Vec<Vec<Vec<[f32; 3]>>> {
         let instances = (0..asset.instances.len()).map(|at| poser.posed(at));
         instances.map(|primitives| primitives.iter().map(|v| v.positions.clone()).collect()).collect()
     };
     let wanted = of(&poser);
-    poser.pose(Some(&clip), measured.seconds)?;
+    poser.pose(Some(encoded.clip()), measured.seconds)?;
     let mut found: Option<Worst> = None;
     for (at, instance) in asset.instances.iter().enumerate() {
         let own = [measured.joint as u16];

@@ -218,25 +218,22 @@ fn job<'a>(args: &Args, path: &'a Path) -> Result<Job<'a>, Failure> {
         }
         None => 1.0,
     };
-    let options = EncodeOptions {
-        budget: at_most(args.error / metres),
-        rate: match args.rate {
-            Rate::Authored => None,
-            Rate::Hertz(rate) => Some(rate),
-        },
-        shell: match args.shell {
-            ShellSize::Mesh => {
-                let shell = asset.shell((0.03 / metres) as f32);
-                shell.map_err(|e| {
-                    Failure::Data(format!("{}: {e}; give a distance with --shell", path_text(path)))
-                })?
-            }
-            ShellSize::Distance(distance) => Shell::Distance((distance / metres) as f32),
-        },
-        between: !args.at_samples,
-        effort: args.effort.into(),
-        ..EncodeOptions::default()
+    let mut options = EncodeOptions::new(at_most(args.error / metres));
+    options.rate = match args.rate {
+        Rate::Authored => None,
+        Rate::Hertz(rate) => Some(rate),
     };
+    options.shell = match args.shell {
+        ShellSize::Mesh => {
+            let shell = asset.shell((0.03 / metres) as f32);
+            shell.map_err(|e| {
+                Failure::Data(format!("{}: {e}; give a distance with --shell", path_text(path)))
+            })?
+        }
+        ShellSize::Distance(distance) => Shell::Distance((distance / metres) as f32),
+    };
+    options.between = !args.at_samples;
+    options.effort = args.effort.into();
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     Ok(Job { path, name, asset, options, metres })
 }
@@ -289,7 +286,7 @@ fn container(args: &Args, jobs: &[Job<'_>], rows: &[Row<'_>]) -> Result<Vec<u8>,
             writer.add_mesh(name, model, &mesh, &job.asset.skeleton).map_err(|e| failed(&e))?;
         }
         for row in rows.iter().filter(|row| std::ptr::eq(row.job, job)) {
-            let added = writer.add(EntryKind::Clip, &row.name, Some(model), &row.encoded.bytes);
+            let added = writer.add(EntryKind::Clip, &row.name, Some(model), row.encoded.bytes());
             added.map_err(|e| failed(&e))?;
         }
         if !args.no_document {
@@ -312,7 +309,7 @@ fn to_text(jobs: &[Job<'_>], rows: &[Row<'_>], file: &str, took: f64) -> String 
             printable(&row.job.name),
             printable(&row.name),
             size(row.encoded.raw_bytes),
-            size(row.encoded.bytes.len()),
+            size(row.encoded.bytes().len()),
             format!("{:.1}", row.ratio()),
             size(row.bytes_per_second().round() as usize),
             millimetres(row.error_max()),

@@ -58,7 +58,7 @@ pub(super) fn page(budget: f64, rows: &[Row<'_>]) -> String {
             escape(&row.name),
             escape(&row.job.name),
             size(row.encoded.raw_bytes),
-            size(row.encoded.bytes.len()),
+            size(row.encoded.bytes().len()),
             row.ratio(),
             size(row.bytes_per_second().round() as usize),
             millimetres(row.error_max()),

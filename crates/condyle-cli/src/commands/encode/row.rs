@@ -72,12 +72,12 @@ impl Row<'_> {
     }
 
     pub(super) fn ratio(&self) -> f64 {
-        self.encoded.raw_bytes as f64 / self.encoded.bytes.len() as f64
+        self.encoded.raw_bytes as f64 / self.encoded.bytes().len() as f64
     }
 
     /// Bytes per second of motion; all bytes of a clip without duration.
     pub(super) fn bytes_per_second(&self) -> f64 {
-        let bytes = self.encoded.bytes.len() as f64;
+        let bytes = self.encoded.bytes().len() as f64;
         if self.seconds > 0.0 { bytes / self.seconds } else { bytes }
     }
 
@@ -89,8 +89,8 @@ impl Row<'_> {
             Target::Translation(at) => format!("translation of {}", joint(at)),
             Target::Scale(at) => format!("scale of {}", joint(at)),
             Target::Weights(node) => format!("weights of node {node}"),
-            Target::Value(id) => format!("value {id}"),
-            Target::Quaternion(id) => format!("quaternion {id}"),
+            Target::Vector(id) => format!("value {id}"),
+            Target::FreeRotation(id) => format!("quaternion {id}"),
         };
         self.encoded.authored.iter().map(name).collect()
     }
@@ -111,7 +111,7 @@ impl Row<'_> {
             "joints": self.job.asset.skeleton.joint_count(),
             "samples": measured.frames.len(),
             "raw_bytes": self.encoded.raw_bytes,
-            "bytes": self.encoded.bytes.len(),
+            "bytes": self.encoded.bytes().len(),
             "budget_m": budget,
             "error_max_m": self.error_max(),
             "error_p99_m": self.metres(measured.error_p99),
@@ -140,7 +140,7 @@ impl Totals {
     pub(super) fn of(rows: &[Row<'_>]) -> Self {
         Self {
             raw_bytes: rows.iter().map(|row| row.encoded.raw_bytes).sum(),
-            bytes: rows.iter().map(|row| row.encoded.bytes.len()).sum(),
+            bytes: rows.iter().map(|row| row.encoded.bytes().len()).sum(),
             error_max: rows.iter().map(Row::error_max).fold(0.0, f64::max),
         }
     }

@@ -104,7 +104,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
     warn_of_repairs(&args.model, asset);
     let name = path_text(&args.model);
-    let mut poser = Poser::new(asset, args.normals.into()).map_err(|e| too_large(&name, &e))?;
+    let mut poser =
+        Poser::new(asset, NormalRule::from(args.normals).into()).map_err(|e| too_large(&name, &e))?;
     let exporter = match format {
         Format::Glb => Some(Exporter::new(asset).map_err(|e| too_large(&name, &e))?),
         Format::Npy => None,

@@ -10,7 +10,7 @@ use crate::motion::RootMotionOptions;
 use crate::play::Event;
 use crate::pose::Pose;
 use crate::reference;
-use crate::sample::{sample, sample_joint, sample_set};
+use crate::sample::{sample, sample_joint, sample_track};
 use crate::simd::Dispatch;
 use crate::skeleton::Joint;
 use crate::testing::Random;
@@ -32,7 +32,7 @@ fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str
         shell.iter().map(|points| points.iter().map(|p| p.map(|v| v as f32)).collect()).collect();
     let options = EncodeOptions { shell: Shell::Points(shell.clone()), ..options.clone() };
     let encoded = encode(raw, skeleton, &options, &mut |_| ()).unwrap_or_else(|e| panic!("{case}: {e}"));
-    let clip = Clip::from_bytes(&encoded.bytes).unwrap_or_else(|e| panic!("{case}: {e}"));
+    let clip = Clip::from_bytes(encoded.bytes()).unwrap_or_else(|e| panic!("{case}: {e}"));
     assert_eq!((clip.start(), clip.end(), clip.joint_count()), (raw.start(), raw.end(), joints), "{case}");
 
     let budget = |joint: usize| {
@@ -61,24 +61,24 @@ fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str
             }
         }
         for track in raw.tracks() {
-            if let Target::Quaternion(_) = track.target {
+            if let Target::FreeRotation(_) = track.target {
                 let mut got = [0.0; 4];
-                assert_eq!(sample_set(&clip, track.target, seconds, &mut got), Ok(true), "{case}");
+                assert_eq!(sample_track(&clip, track.target, seconds, &mut got), Ok(true), "{case}");
                 let got = got.map(f64::from);
                 let span = Span::find_exactly(&raw.timelines()[track.timeline], seconds.into(), 0);
                 let want = quats::near(got, value_at(track, span));
                 for c in 0..4 {
                     let off = (got[c] - want[c]).abs();
-                    let limit = f64::from(options.value_budget) + 1e-7;
+                    let limit = f64::from(options.track_budget) + 1e-7;
                     assert!(off <= limit, "{case}: {:?} {c} at {seconds}: {off:e}", track.target);
                 }
             } else if track.target.joint().is_none() {
                 let width = track.width(raw.timelines()[track.timeline].len());
                 let mut values = vec![0.0; width];
-                assert_eq!(sample_set(&clip, track.target, seconds, &mut values), Ok(true), "{case}");
+                assert_eq!(sample_track(&clip, track.target, seconds, &mut values), Ok(true), "{case}");
                 for (c, value) in values.iter().enumerate() {
                     let off = (source::component(raw, track, c, seconds.into()) - f64::from(*value)).abs();
-                    let limit = f64::from(options.value_budget) + 1e-12;
+                    let limit = f64::from(options.track_budget) + 1e-12;
                     assert!(off <= limit, "{case}: {:?} {c} at {seconds}: {off:e}", track.target);
                 }
             }
@@ -86,7 +86,7 @@ fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str
     }
     // Rest poses are rotations but for the rounding of their components; and what floats cannot hold no clip
     // can.
-    let rounding = 1e-6 * extent + if options.motion.is_some() { 4e-6 * extent } else { 0.0 };
+    let rounding = 1e-6 * extent + if options.root_motion.is_some() { 4e-6 * extent } else { 0.0 };
     for (joint, off) in off.iter().enumerate() {
         let limit = budget(joint) + rounding;
         assert!(*off <= limit, "{case}: joint {joint} is off by {off:e}, of {limit:e}");
@@ -94,7 +94,7 @@ fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str
     }
     let said = f64::from(encoded.measured.error_max);
     assert!((said - worst).abs() <= rounding + 1e-6 * worst, "{case}: {said:e} said, {worst:e} found");
-    assert!(encoded.measured.value_error_max <= options.value_budget, "{case}");
+    assert!(encoded.measured.track_error_max <= options.track_budget, "{case}");
     assert_eq!(encoded.measured.joints.len(), joints, "{case}");
     assert_eq!(encoded.measured.frames.len(), clip.frame_count() + 1, "{case}");
     assert!(encoded.measured.error_p99 <= encoded.measured.error_max, "{case}");
@@ -117,9 +117,9 @@ fn no_point_is_farther_from_its_place_than_the_budget() {
             let encoded = check(&smooth, &skeleton, &fast(budget), &case);
             if budget >= 1e-2 && joints < 6 {
                 // A spline of quaternions bends between its keys as no spline of logarithms does.
-                let kept = encoded.authored.iter().filter(|target| **target != Target::Quaternion(3));
+                let kept = encoded.authored.iter().filter(|target| **target != Target::FreeRotation(3));
                 assert_eq!(kept.count(), 0, "{case}: {:?}", encoded.authored);
-                let (got, raw) = (encoded.bytes.len(), encoded.raw_bytes);
+                let (got, raw) = (encoded.bytes().len(), encoded.raw_bytes);
                 assert!(joints < 2 || got * 3 < raw, "{case}: {got} of {raw} bytes");
             }
             // Steps, splines, keys off the frames, and rotations of any size from key to key.
@@ -236,7 +236,7 @@ fn loose_rest_rotations_are_kept() {
     let clip = RawClip::new("loose".into(), smooth.timelines().to_vec(), tracks).expect("a clip");
     let encoded = encode(&clip, &skeleton, &fast(1e-3), &mut |_| ()).expect("a clip");
     assert!(encoded.measured.error_max <= 1e-3, "{}", encoded.measured.error_max);
-    let decoded = Clip::from_bytes(&encoded.bytes).expect("a clip");
+    let decoded = Clip::from_bytes(encoded.bytes()).expect("a clip");
     let mut pose = Pose::identity(4);
     for seconds in [0.0, 0.41, 1.0] {
         sample(&decoded, &skeleton, seconds, &mut pose).expect("the sizes agree");
@@ -254,7 +254,7 @@ fn steps_come_back_to_the_bit_and_so_do_single_moments() {
         track(Target::Rotation(1), Interpolation::Step, rotations.as_flattened().to_vec()),
         track(Target::Translation(2), Interpolation::Step, vectors.clone()),
         track(Target::Scale(0), Interpolation::Step, vectors.clone()),
-        track(Target::Value(8), Interpolation::Step, vectors[..4].to_vec()),
+        track(Target::Vector(8), Interpolation::Step, vectors[..4].to_vec()),
     ];
     let clip = RawClip::new("steps".into(), vec![times.clone()], tracks).expect("a clip");
     let encoded = check(&clip, &skeleton, &fast(1e-3), "steps");
@@ -262,13 +262,13 @@ fn steps_come_back_to_the_bit_and_so_do_single_moments() {
     assert_eq!(encoded.authored, []);
     assert!(encoded.measured.error_max < 1e-6, "{}", encoded.measured.error_max);
     assert_eq!(encoded.encodings, [(Encoding::Authored, 4)]);
-    let decoded = Clip::from_bytes(&encoded.bytes).expect("a clip");
+    let decoded = Clip::from_bytes(encoded.bytes()).expect("a clip");
     let mut pose = Pose::identity(3);
     let mut value = [0.0];
     for (key, &time) in times.iter().enumerate() {
         for seconds in [time, times.get(key + 1).map_or(9.0, |next| next.next_down())] {
             sample(&decoded, &skeleton, seconds, &mut pose).expect("the sizes agree");
-            sample_set(&decoded, Target::Value(8), seconds, &mut value).expect("the sizes agree");
+            sample_track(&decoded, Target::Vector(8), seconds, &mut value).expect("the sizes agree");
             assert_eq!(pose.get(1).rotation, rotations[key], "at {seconds}");
             assert_eq!(pose.get(2).translation[..], vectors[3 * key..][..3], "at {seconds}");
             assert_eq!((&pose.get(0).scale[..], value[0]), (&vectors[3 * key..][..3], vectors[key]));
@@ -294,12 +294,12 @@ fn values_keep_their_own_budget() {
         let waves: Vec<[f32; 3]> = (0..width).map(|_| random.vector(6.0)).collect();
         let value = |t: f32| waves.iter().map(move |w| size * (w[0] * t + w[1]).sin()).collect::<Vec<_>>();
         let values: Vec<f32> = times.iter().flat_map(|&t| value(t)).collect();
-        let targets = [Target::Weights(3), Target::Value(3)];
+        let targets = [Target::Weights(3), Target::Vector(3)];
         let tracks = targets.map(|target| track(target, Interpolation::Linear, values.clone())).to_vec();
         let clip = RawClip::new("values".into(), vec![times.clone()], tracks).expect("a clip");
-        for value_budget in [1e-4, 1e-2] {
-            let options = EncodeOptions { value_budget, ..fast(1e-3) };
-            check(&clip, &chain(2, link), &options, &format!("{width} values up to {size}, {value_budget}"));
+        for track_budget in [1e-4, 1e-2] {
+            let options = EncodeOptions { track_budget, ..fast(1e-3) };
+            check(&clip, &chain(2, link), &options, &format!("{width} values up to {size}, {track_budget}"));
         }
     }
 }
@@ -310,10 +310,10 @@ fn values_of_any_size_come_back() {
     let times: Vec<f32> = (0..=40).map(|frame| frame as f32 / 30.0).collect();
     for size in [0.0, 1e-9, 1e-3, 1.0, 1e3, 1e9, 1e20, 1e30] {
         let values = [size, -size / 3.0].repeat(times.len());
-        let tracks = vec![track(Target::Value(1), Interpolation::Linear, values)];
+        let tracks = vec![track(Target::Vector(1), Interpolation::Linear, values)];
         let clip = RawClip::new("constant".into(), vec![times.clone()], tracks).expect("a clip");
         let encoded = check(&clip, &chain(1, link), &fast(1e-3), &format!("constants of {size}"));
-        let kept: &[Target] = if size > 1e4 { &[Target::Value(1)] } else { &[] };
+        let kept: &[Target] = if size > 1e4 { &[Target::Vector(1)] } else { &[] };
         assert_eq!(encoded.authored, kept, "{size}");
     }
 }
@@ -333,7 +333,7 @@ fn what_is_hidden_at_rest_keeps_its_budget() {
         ];
         let clip = RawClip::new("shown".into(), vec![times], tracks).expect("a clip");
         let encoded = check(&clip, &skeleton, &fast(1e-3), &format!("hidden by {hidden}"));
-        let clip = Clip::from_bytes(&encoded.bytes).expect("a clip");
+        let clip = Clip::from_bytes(encoded.bytes()).expect("a clip");
         let shown = sample_joint(&clip, &skeleton, 1.2, 2).expect("a joint");
         assert!((shown.scale[0] - 1.0).abs() < 0.04 && shown.rotation[1] > 0.9, "{hidden}: {shown:?}");
     }
@@ -351,7 +351,7 @@ fn a_motion_beyond_all_measure_costs_the_pose_nothing() {
         track(Target::Rotation(1), Interpolation::Linear, turns),
     ];
     let clip = RawClip::new("far".into(), vec![times], tracks).expect("a clip");
-    let options = EncodeOptions { motion: Some(RootMotionOptions::default()), ..fast(1e-4) };
+    let options = EncodeOptions { root_motion: Some(RootMotionOptions::default()), ..fast(1e-4) };
     let encoded = encode(&clip, &skeleton, &options, &mut |_| ()).expect("a clip");
     // What floats leave of the root in its place is another matter.
     let kept = encoded.authored.iter().all(|t| matches!(t, Target::Rotation(0) | Target::Translation(0)));
@@ -377,14 +377,14 @@ fn the_bytes_are_the_same_on_every_instruction_set_and_platform() {
     let mut random = Random(26);
     let skeleton = random.skeleton(9);
     let clip = random.smooth_clip(&skeleton, 70);
-    let options = EncodeOptions { motion: Some(RootMotionOptions::default()), ..fast(1e-3) };
+    let options = EncodeOptions { root_motion: Some(RootMotionOptions::default()), ..fast(1e-3) };
     let run = || encode(&clip, &skeleton, &options, &mut |_| ()).expect("a clip");
     let first = run();
     assert_eq!(
-        crate::bytes::checksum(&first.bytes),
+        crate::bytes::checksum(first.bytes()),
         12_436_824_910_137_325_436,
         "{} bytes",
-        first.bytes.len()
+        first.bytes().len()
     );
     for dispatch in Dispatch::all() {
         assert_eq!(dispatch.scope(run), first, "{dispatch}");
@@ -403,7 +403,7 @@ fn options_that_mean_nothing_are_refused() {
         assert_eq!(run(&fast(bad)), refused(0), "{bad}");
         assert_eq!(run(&EncodeOptions { rate: Some(bad), ..base.clone() }), refused(1), "{bad}");
         assert_eq!(run(&EncodeOptions { shell: Shell::Distance(bad), ..base.clone() }), refused(2), "{bad}");
-        assert_eq!(run(&EncodeOptions { value_budget: bad, ..base.clone() }), refused(3), "{bad}");
+        assert_eq!(run(&EncodeOptions { track_budget: bad, ..base.clone() }), refused(3), "{bad}");
         assert_eq!(
             run(&EncodeOptions { joint_budgets: vec![(0, bad)], ..base.clone() }),
             refused(4),
@@ -420,8 +420,8 @@ fn options_that_mean_nothing_are_refused() {
     assert!(matches!(run(&options), Err(Error::TooMany { what: "frames", .. })));
     let small = encode(&clip, &chain(1, link), &base, &mut |_| ());
     assert!(matches!(small, Err(Error::Index { what: "tracks", found: 1, count: 1, .. })));
-    let motion = Some(RootMotionOptions { joint: 2, ..RootMotionOptions::default() });
-    let options = EncodeOptions { motion, ..base.clone() };
+    let root_motion = Some(RootMotionOptions { joint: 2, ..RootMotionOptions::default() });
+    let options = EncodeOptions { root_motion, ..base.clone() };
     assert!(matches!(run(&options), Err(Error::Index { what: "joint", found: 2, count: 2, .. })));
     for seconds in [-0.1, 1.0, f32::NAN] {
         let events = vec![Event { seconds, name: "late".into() }];
@@ -486,9 +486,9 @@ fn motion_is_taken_out_and_kept_within_the_budget() {
                     sample_rate,
                 };
                 let case = format!("{wanted:?}, {budget}");
-                let options = EncodeOptions { motion: Some(wanted), ..fast(budget) };
+                let options = EncodeOptions { root_motion: Some(wanted), ..fast(budget) };
                 let encoded = check(&clip, &skeleton, &options, &case);
-                let decoded = Clip::from_bytes(&encoded.bytes).expect("a clip");
+                let decoded = Clip::from_bytes(encoded.bytes()).expect("a clip");
                 assert!(decoded.has_motion(), "{case}");
                 let per_frame = RootMotionOptions { sample_rate: 29.999_99, ..wanted };
                 let (_, motion) = extract_root_motion(&clip, &skeleton, &per_frame).expect("motion");
@@ -525,7 +525,7 @@ fn motion_is_taken_out_and_kept_within_the_budget() {
         &mut |_| (),
     );
     let still = still.expect("a clip");
-    let still = Clip::from_bytes(&still.bytes).expect("a clip");
+    let still = Clip::from_bytes(still.bytes()).expect("a clip");
     assert_eq!((still.has_motion(), still.motion_at(0.5)), (false, crate::math::Rigid::IDENTITY));
 }
 
@@ -538,7 +538,7 @@ fn events_come_back_in_the_order_of_time() {
         vec![event(0.5, "right"), event(0.0, "left"), event(0.5, ""), event(clip.duration(), "Übergang 終")];
     let options = EncodeOptions { events: events.clone(), ..fast(1e-3) };
     let encoded = encode(&clip, &skeleton, &options, &mut |_| ()).expect("a clip");
-    let decoded = Clip::from_bytes(&encoded.bytes).expect("a clip");
+    let decoded = Clip::from_bytes(encoded.bytes()).expect("a clip");
     let want = Events::new(clip.duration(), events).expect("events");
     assert_eq!(decoded.events(), want);
     assert_eq!((decoded.event_count(), decoded.event(0), decoded.event(4)), (4, Some((0.0, "left")), None));
@@ -571,7 +571,7 @@ fn a_root_that_turns_at_random_keeps_the_budget() {
             rotation: crate::motion::MotionRotation::Whole,
             ..RootMotionOptions::default()
         };
-        let options = EncodeOptions { motion: Some(motion), ..fast(budget) };
+        let options = EncodeOptions { root_motion: Some(motion), ..fast(budget) };
         let encoded = check(&clip, &skeleton, &options, &format!("a turning root, {budget}"));
         assert_eq!(encoded.authored, [], "{budget}");
         assert!(

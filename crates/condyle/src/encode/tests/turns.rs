@@ -1,7 +1,8 @@
 use super::*;
-use crate::sample::{RawCursor, sample_raw_set};
+use crate::sample::{RawCursor, sample_raw_track};
 
-/// Rotations of the game's own: smooth, of alternating signs, round and round, stepped, by splines, and still.
+/// Rotations of the game's own: smooth, of alternating signs, round and round, stepped, by splines, and
+/// still.
 #[test]
 fn named_rotations_keep_the_budget_of_values() {
     let mut random = Random(35);
@@ -16,7 +17,7 @@ fn named_rotations_keep_the_budget_of_values() {
         });
         keys.flatten().collect()
     };
-    for (round, value_budget) in [1e-4, 1e-3, 1e-2].into_iter().enumerate() {
+    for (round, track_budget) in [1e-4, 1e-3, 1e-2].into_iter().enumerate() {
         // The last one goes round and round: near whole turns logarithms are no smooth curves.
         for speed in [0.0, 0.5, 12.0] {
             let smooth = turn(speed, true, &mut random);
@@ -31,34 +32,34 @@ fn named_rotations_keep_the_budget_of_values() {
             let tangents: Vec<f32> = (0..even.len()).flat_map(key).flatten().collect();
             let stepped = turn(3.0, true, &mut random);
             let tracks = vec![
-                track(Target::Value(1), Interpolation::Linear, times.clone()),
-                track(Target::Quaternion(1), Interpolation::Linear, smooth),
-                track(Target::Quaternion(2), Interpolation::Step, stepped.clone()),
-                track(Target::Quaternion(3), Interpolation::CubicSpline, tangents),
-                track(Target::Quaternion(4), Interpolation::Linear, still),
+                track(Target::Vector(1), Interpolation::Linear, times.clone()),
+                track(Target::FreeRotation(1), Interpolation::Linear, smooth),
+                track(Target::FreeRotation(2), Interpolation::Step, stepped.clone()),
+                track(Target::FreeRotation(3), Interpolation::CubicSpline, tangents),
+                track(Target::FreeRotation(4), Interpolation::Linear, still),
             ];
             let clip = RawClip::new("turns".into(), vec![times.clone()], tracks).expect("a clip");
-            let options = EncodeOptions { value_budget, ..fast(1e-3) };
-            let case = format!("speed {speed}, {value_budget}");
+            let options = EncodeOptions { track_budget, ..fast(1e-3) };
+            let case = format!("speed {speed}, {track_budget}");
             let encoded = check(&clip, &chain(2, link), &options, &case);
             if round > 0 && speed < 10.0 {
                 // A spline of quaternions bends between its keys as no spline of logarithms does.
-                let kept = encoded.authored.iter().filter(|target| **target != Target::Quaternion(3));
+                let kept = encoded.authored.iter().filter(|target| **target != Target::FreeRotation(3));
                 assert_eq!(kept.count(), 0, "{case}: {:?}", encoded.authored);
             }
-            let decoded = Clip::from_bytes(&encoded.bytes).expect("a clip");
+            let decoded = Clip::from_bytes(encoded.bytes()).expect("a clip");
             let (mut got, mut raw) = ([0.0; 4], [0.0; 4]);
             for (key, &seconds) in times.iter().enumerate() {
                 // Steps are as they were.
-                let target = Target::Quaternion(2);
-                sample_set(&decoded, target, seconds, &mut got).expect("the sizes agree");
+                let target = Target::FreeRotation(2);
+                sample_track(&decoded, target, seconds, &mut got).expect("the sizes agree");
                 assert_eq!(got[..], stepped[4 * key..][..4], "{case} at {seconds}");
                 let cursor = &mut RawCursor::default();
-                assert_eq!(sample_raw_set(&clip, target, seconds, cursor, &mut raw), Ok(true));
+                assert_eq!(sample_raw_track(&clip, target, seconds, cursor, &mut raw), Ok(true));
                 assert!((0..4).all(|c| (got[c] - raw[c]).abs() < 1e-6), "{case} at {seconds}");
             }
-            assert_eq!(sample_set(&decoded, Target::Quaternion(9), 0.0, &mut got), Ok(false));
-            assert!(sample_set(&decoded, Target::Quaternion(1), 0.0, &mut [0.0; 3]).is_err());
+            assert_eq!(sample_track(&decoded, Target::FreeRotation(9), 0.0, &mut got), Ok(false));
+            assert!(sample_track(&decoded, Target::FreeRotation(1), 0.0, &mut [0.0; 3]).is_err());
         }
     }
 }

@@ -97,7 +97,7 @@ fn a_hitch_of_any_length_is_one_subtraction() {
     let all = events.passed(Looping::Wrap, -1e300, 1e300).expect("finite");
     assert_eq!(all.size_hint(), (usize::MAX, None));
     assert_eq!(all.clone().count(), usize::MAX);
-    let most = crate::play::Moment::MOST_LOOPS;
+    let most = crate::play::Moment::MAX_LOOPS;
     assert_eq!(all.clone().last().map(|p| (p.loops, p.index)), Some((most, 59_999)));
     assert_eq!(all.clone().nth(60_001).map(|p| (p.loops, p.index)), Some((2 - most, 1)));
     let mut two = events.passed(Looping::Wrap, Head::before(0.0), 0.0).expect("finite").skip(59_998);
@@ -134,8 +134,8 @@ fn clip() -> impl Strategy<Value = (f32, Vec<f32>)> {
 fn enumerated(events: &Events, looping: Looping, from: Head, to: Head) -> Vec<(&str, i64)> {
     let duration = f64::from(events.duration());
     let loops = if looping == Looping::Wrap && duration > 0.0 { -200..=200 } else { 0..=0 };
-    // On a line with three places at each time: the ends of loops, heads before, starts and all other events, heads
-    // after.
+    // On a line with three places at each time: the ends of loops, heads before, starts and all other events,
+    // heads after.
     let place = |head: Head| (head.seconds(), if head.before { 1 } else { 3 });
     let mut line = Vec::new();
     for number in loops.clone() {
@@ -171,8 +171,8 @@ proptest! {
         }
     }
 
-    /// Frames of any length, forward, backward and long: what they deliver adds up to where the playback is, at every
-    /// moment.
+    /// Frames of any length, forward, backward and long: what they deliver adds up to where the playback is,
+    /// at every moment.
     #[test]
     fn frames_deliver_what_the_whole_interval_does(
         (_, times) in clip(), duration in 0.01_f32..3.0, frames in prop::collection::vec((-1.0_f64..1.0, 0..4), 1..60), start in clock(),
@@ -201,8 +201,8 @@ proptest! {
         }
     }
 
-    /// Clocks far beyond what can be enumerated, in sixteenths, where integers count exactly: a clock has passed
-    /// an event as often as whole loops have gone by since the event.
+    /// Clocks far beyond what can be enumerated, in sixteenths, where integers count exactly: a clock has
+    /// passed an event as often as whole loops have gone by since the event.
     #[test]
     fn far_away_events_are_counted_as_integers_count_them(
         (duration, times) in clip(), a in -1_i64 << 49..1 << 49, length in prop_oneof![-100_i64..100, -1_i64 << 49..1 << 49],

@@ -208,9 +208,10 @@ pub(super) fn pose<S: Simd, M: Mode, const PLAIN: bool>(
         if batch.base > start {
             vectors.fill([0.0; 4]);
         }
-        // Rotations are the first classes of a segment, values the last ones. When the last rotation has been
-        // unpacked, they are turned into quaternions, and their place in `vectors` is free for translations.
-        let classes = segment.classes().take_while(|placed| placed.class.kind != Kind::Values);
+        // Rotations are the first classes of a segment, free tracks the last ones. When the last rotation has
+        // been unpacked, they are turned into quaternions, and their place in `vectors` is free for
+        // translations.
+        let classes = segment.classes().take_while(|placed| placed.class.kind != Kind::Free);
         let mut rotated = false;
         for (at, placed) in classes.map(Some).chain([None]).enumerate() {
             let is_rotation = placed.is_some_and(|placed| placed.class.kind == Kind::Rotation);

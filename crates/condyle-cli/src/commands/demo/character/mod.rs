@@ -249,8 +249,8 @@ fn container(document: &Value, binary: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use condyle::{Affine, NormalRule, RawClip, Target};
-    use condyle_gltf::{Asset, Document, Poser};
+    use condyle::{Affine, RawClip, Target};
+    use condyle_gltf::{Asset, Document, Poser, PoserOptions};
 
     use super::*;
 
@@ -340,7 +340,7 @@ mod tests {
     #[test]
     fn clips_end_as_they_begin() {
         let asset = asset();
-        let mut poser = Poser::new(&asset, NormalRule::default()).unwrap();
+        let mut poser = Poser::new(&asset, PoserOptions::default()).unwrap();
         for clip in &asset.clips {
             let mut ends = [clip.start(), clip.end()].map(|seconds| {
                 poser.pose(Some(clip), seconds).unwrap();
@@ -366,7 +366,7 @@ mod tests {
     /// The lowest points of both feet (left, right) and where heel and ball of each are, 200 times in a clip.
     fn steps(asset: &Asset, clip: &RawClip) -> Vec<[(f32, [Vec3; 2]); 2]> {
         let rig = rig::joints();
-        let mut poser = Poser::new(asset, NormalRule::default()).unwrap();
+        let mut poser = Poser::new(asset, PoserOptions::default()).unwrap();
         let soles = &asset.instances[0]
             .primitives
             .iter()

@@ -1,0 +1,342 @@
+//! Everything that sampling relies on, checked once.
+
+use super::layout::{
+    AUTHORED, Class, EVENT, FREE_TRACK, HEADER, Header, JOINT_BITS, Kind, MAGIC, MAX_BITS, MAX_FRAMES,
+    MAX_FREE_TRACKS, MAX_PLACES, MOTION, SEGMENT, Segment, VERSION, WIDE, WIDTH, WINDOW, segment_tracks,
+    value,
+};
+use super::spline::Degree;
+use super::view::ClipView;
+use crate::bytes::{u16_at, u32_at};
+use crate::error::Error;
+
+const WHAT: &str = "a clip";
+
+/// The header of a clip, all of whose bytes are as [`ClipView`] takes them to be.
+pub(super) fn header(bytes: &[u8]) -> Result<Header, Error> {
+    if !bytes.starts_with(&MAGIC) {
+        return Err(match bytes.len() < MAGIC.len() && MAGIC.starts_with(bytes) {
+            true => Error::Truncated { what: WHAT, found: bytes.len(), needed: HEADER },
+            false => Error::Magic { what: WHAT },
+        });
+    }
+    if bytes.len() < HEADER {
+        return Err(Error::Truncated { what: WHAT, found: bytes.len(), needed: HEADER });
+    }
+    let version = u16_at(bytes, 4);
+    if version == 0 || version > VERSION {
+        return Err(Error::Version { what: WHAT, found: version, newest: VERSION });
+    }
+    let needed = u32_at(bytes, 8) as usize;
+    if bytes.len() < needed {
+        return Err(Error::Truncated { what: WHAT, found: bytes.len(), needed });
+    }
+    Error::check_len("the bytes of a clip", bytes.len(), needed)?;
+    if Header::checksum(bytes) != Header::stored_checksum(bytes) {
+        return Err(Error::Checksum { what: WHAT, at: None });
+    }
+    let header = Header::read(bytes);
+    ClipView { bytes, header: &header }.check()?;
+    Ok(header)
+}
+
+impl ClipView<'_> {
+    fn check(&self) -> Result<(), Error> {
+        self.check_header()?;
+        let free_parts = self.check_free_tracks()?;
+        let mut end = self.header.tables_end();
+        let mut before = None;
+        for at in 0..self.header.authored_count {
+            let track = self.authored_at(at);
+            let free = |at| (self.free_target(at), self.free_track(at).2);
+            end = track.check((at, end), (self.header.joint_count, self.header.free_track_count), free)?;
+            if before >= Some(track.target()) {
+                let expected = "one for each target, in the order of kinds and indices";
+                return Err(value("authored tracks", at, track.index, expected));
+            }
+            before = Some(track.target());
+        }
+        end = self.check_events(end)?;
+        let (mut windows, mut seen) = (end, Indices([0; _]));
+        for at in 0..self.header.segment_count {
+            let window;
+            (end, window) = self.check_segment(at, end, free_parts, &mut seen)?;
+            windows = windows.max(window);
+        }
+        Error::check_len("the bytes of a clip", self.bytes.len(), end.max(windows))?;
+        Ok(())
+    }
+
+    fn check_header(&self) -> Result<(), Error> {
+        let header = &self.header;
+        let floats = [header.start, header.end, header.budget];
+        Error::check_finite("the header of a clip", &floats, 1)?;
+        Error::check_finite("the duration of a clip", &[header.end - header.start], 1)?;
+        if header.flags & !(MOTION | WIDE) != 0 {
+            return Err(value("the header of a clip", 6, header.flags.into(), "no flags but the known ones"));
+        }
+        if header.end < header.start || (header.end == header.start) != (header.frame_count == 0) {
+            let expected = "an end behind the start, and frames between them";
+            return Err(value("the header of a clip", 36, header.frame_count, expected));
+        }
+        self.check_places(header.joint_count)?;
+        let segments = header.frame_count.div_ceil(header.segment_frames.max(1)).max(1);
+        if header.segment_frames == 0 || header.segment_count != segments {
+            let expected = "as many segments as the frames take";
+            return Err(value("the header of a clip", 28, header.segment_count, expected));
+        }
+        let needed = (header.segment_count.saturating_mul(4))
+            .saturating_add(header.authored_count.saturating_mul(AUTHORED))
+            .saturating_add(header.free_track_count * FREE_TRACK + HEADER);
+        if needed > self.bytes.len() {
+            return Err(Error::Truncated { what: "the tables of a clip", found: self.bytes.len(), needed });
+        }
+        Ok(())
+    }
+
+    /// What has a value at every frame takes much memory when it is decoded as a whole.
+    fn check_places(&self, count: usize) -> Result<(), Error> {
+        let limit = MAX_FRAMES.min(MAX_PLACES / count.max(1));
+        let found = self.header.frame_count;
+        if found > limit { Err(Error::TooMany { what: "frames", found, limit }) } else { Ok(()) }
+    }
+
+    /// How many tracks of a segment all free tracks take.
+    fn check_free_tracks(&self) -> Result<usize, Error> {
+        let mut tracks = 0;
+        for at in 0..self.header.free_track_count {
+            let (kind, _, width) = self.free_track(at);
+            if kind > 2 {
+                return Err(value("free tracks", at, kind.into(), "0, 1 or 2"));
+            }
+            let target = self.free_target(at);
+            if width == 0 {
+                // It would count for nothing, however many there are.
+                return Err(value("free tracks", at, width, "one number or more"));
+            }
+            if target.rotates() && width != 4 {
+                return Err(value("free tracks", at, width, "4 numbers of a rotation"));
+            }
+            tracks += segment_tracks(target, width);
+        }
+        if tracks > MAX_FREE_TRACKS {
+            return Err(Error::TooMany { what: "free tracks", found: tracks, limit: MAX_FREE_TRACKS });
+        }
+        self.check_places(tracks)?;
+        Ok(tracks)
+    }
+
+    /// Events rise, and so do the ends of their names. `from` is where they begin; returns where they end.
+    fn check_events(&self, from: usize) -> Result<usize, Error> {
+        let what = "events";
+        let count = self.header.event_count;
+        let (found, needed) = (self.bytes.len(), from.saturating_add(EVENT * count));
+        if needed > found {
+            return Err(Error::Truncated { what, found, needed });
+        }
+        let (mut seconds, mut end) = (0.0, 0);
+        for at in 0..count {
+            let (next, name_end) = self.event_line(from, at);
+            if !(next >= seconds && next <= self.duration()) {
+                return Err(Error::OutOfRange {
+                    what,
+                    at,
+                    needed: "within the clip and in the order of time",
+                });
+            }
+            if name_end < end {
+                return Err(value("the ends of events' names", at, name_end, "the end before it or more"));
+            }
+            let needed = needed.saturating_add(name_end);
+            let name = self.bytes.get(needed - (name_end - end)..needed);
+            let name = name.ok_or(Error::Truncated { what: "the names of events", found, needed })?;
+            core::str::from_utf8(name).map_err(|_| Error::NotText { what, at })?;
+            (seconds, end) = (next, name_end);
+        }
+        Ok(needed + end)
+    }
+
+    /// Where it ends, and its last window. Segments stand one behind another, so that no byte is looked at
+    /// twice.
+    ///
+    /// `seen` is empty, and is left so.
+    fn check_segment(
+        &self,
+        at: usize,
+        from: usize,
+        free_parts: usize,
+        seen: &mut Indices,
+    ) -> Result<(usize, usize), Error> {
+        let what = "segments";
+        let place = self.segment_place(at);
+        let bytes = self.bytes.get(place..).filter(|_| place == from);
+        let bytes = bytes.ok_or(value(what, at, place, "the place behind what stands before it"))?;
+        if bytes.len() < SEGMENT {
+            return Err(Error::Truncated { what: "a segment", found: bytes.len(), needed: SEGMENT });
+        }
+        let segment = Segment::new(bytes, self.header.index_bytes());
+        if !(1..=3).contains(&segment.offset_bytes) {
+            return Err(value("offset sizes", at, segment.offset_bytes, "1 to 3 bytes"));
+        }
+        // A pair of records is read at once. The windows of rows, which stand before the records, end before
+        // those of records.
+        let window =
+            segment.track_count.checked_sub(1).map_or(0, |last| segment.record(last).saturating_add(WINDOW));
+        let needed = window.max(segment.end());
+        if needed > bytes.len() {
+            return Err(Error::Truncated { what: "a segment", found: bytes.len(), needed });
+        }
+        let mut next = SEGMENT + segment.class_count * Class::LINE;
+        let (mut first, mut turns) = (0, None);
+        let (mut kind, mut kind_first) = (Kind::Rotation, 0);
+        for class in 0..segment.class_count {
+            let found = segment.class(class);
+            let class =
+                found.map_err(|code| value("classes", class, code.into(), "a known kind and degree"))?;
+            let (track, end) = (first, first + class.count);
+            first = end;
+            next = class.key_count().saturating_mul(class.row_bytes).saturating_add(next);
+            if class.count == 0 || end > segment.track_count {
+                return Err(value(
+                    "the tracks of a class",
+                    track,
+                    class.count,
+                    "one or more of the segment's",
+                ));
+            }
+            self.check_class(&class, &segment, &mut turns)?;
+            if class.kind < kind {
+                return Err(value(
+                    "kinds",
+                    track,
+                    class.kind as usize,
+                    "rotations, translations, scales, free tracks",
+                ));
+            }
+            if class.kind > kind {
+                // Taking out what was put in, so that many short segments do not clear much for little.
+                (kind_first..track).for_each(|track| seen.remove(segment.index(track)));
+                (kind, kind_first) = (class.kind, track);
+            }
+            let (mut bits, mut next_index) = (0, 0);
+            for track in track..end {
+                let limit = match class.kind {
+                    Kind::Free => free_parts,
+                    Kind::Scale => self.header.joint_count,
+                    _ => self.header.joint_count + usize::from(self.has_motion()),
+                };
+                let index = segment.index(track);
+                if index >= limit {
+                    return Err(Error::Index { what: "tracks", at: track, found: index, count: limit });
+                }
+                if index < next_index {
+                    return Err(value("tracks", track, index, "indices that rise within a class"));
+                }
+                next_index = index + 1;
+                if !seen.insert(index) {
+                    return Err(value(
+                        "tracks",
+                        track,
+                        index,
+                        "one of a kind for each joint or three components",
+                    ));
+                }
+                let widths = segment.widths(track);
+                // The root motion has no place in a pose: what a kernel makes of its bits goes nowhere, and
+                // nothing follows.
+                let is_motion = class.kind != Kind::Free && index == self.header.joint_count;
+                let (most, expected) = if is_motion || class.kind == Kind::Free {
+                    (MAX_BITS, "24 bits a component at most")
+                } else {
+                    (JOINT_BITS, "20 bits a component of a joint at most")
+                };
+                if let Some(&wide) = widths.iter().find(|&&bits| bits > most) {
+                    return Err(value("widths", track, wide as usize, expected));
+                }
+                bits += segment.total_width(track);
+                if class.kind == Kind::Rotation && !turns_little(&segment, track, widths) {
+                    return Err(value(
+                        "rotations",
+                        track,
+                        index,
+                        "a logarithm that is not out of all measure",
+                    ));
+                }
+            }
+            if bits.div_ceil(8) != class.row_bytes {
+                let expected = "as many bytes as the widths take";
+                return Err(value("the bytes of rows", track, class.row_bytes, expected));
+            }
+        }
+        (kind_first..first).for_each(|track| seen.remove(segment.index(track)));
+        if next != segment.records || first != segment.track_count {
+            return Err(value(what, at, next, "as many rows and tracks as its classes have"));
+        }
+        // A motion goes by slerp, so that it can be asked for alone.
+        let straight = segment.straight && (!segment.turns || self.has_motion());
+        if segment.turns != turns.is_some() || straight {
+            return Err(value(what, at, segment.turns.into(), "to say how its rotations go from key to key"));
+        }
+        Ok((from + segment.end(), from + window))
+    }
+
+    /// `turns` is how many intervals the linear rotations have, if there are any. They stand behind all other
+    /// rotations.
+    fn check_class(
+        &self,
+        class: &Class,
+        segment: &Segment<'_>,
+        turns: &mut Option<usize>,
+    ) -> Result<(), Error> {
+        let moves = class.degree != Degree::Constant;
+        if (moves && self.header.frame_count == 0) || moves != (class.intervals > 0) {
+            return Err(value("intervals", 0, class.intervals, "one or more, and none for constants"));
+        }
+        if !moves && class.row_bytes > 0 {
+            return Err(value("the bytes of rows", 0, class.row_bytes, "none for constants"));
+        }
+        let is_turn = class.kind == Kind::Rotation && class.degree == Degree::Linear;
+        if is_turn && !segment.turns {
+            return Err(value("linear rotations", 0, class.intervals, "none, as the segment says"));
+        }
+        // Only one class has them, and it is the last one of rotations.
+        if class.kind == Kind::Rotation && turns.is_some() {
+            return Err(value(
+                "linear rotations",
+                0,
+                class.intervals,
+                "one class, behind all other rotations",
+            ));
+        }
+        if is_turn {
+            *turns = Some(class.intervals);
+        }
+        Ok(())
+    }
+}
+
+/// A set of indices of two bytes.
+struct Indices([u64; 1 << 10]);
+
+impl Indices {
+    /// Whether it was not there.
+    fn insert(&mut self, index: usize) -> bool {
+        let (word, bit) = (&mut self.0[index / 64 % (1 << 10)], 1 << (index % 64));
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
+    }
+
+    fn remove(&mut self, index: usize) {
+        self.0[index / 64 % (1 << 10)] &= !(1 << (index % 64));
+    }
+}
+
+/// Whether the logarithms of a track stay within what a decoder can take round: more than ten thousand turns.
+fn turns_little(segment: &Segment<'_>, track: usize, widths: [u32; WIDTH]) -> bool {
+    let step = f64::from(segment.step(track));
+    (0..WIDTH).all(|c| {
+        let most = f64::from(segment.offset(track, c)).abs() + f64::from(1_u32 << widths[c]);
+        most * step < 65536.0
+    })
+}

@@ -1,0 +1,145 @@
+//! What a clip's bytes say, wherever they lie: what kernels read.
+
+use super::authored::Authored;
+use super::layout::{AUTHORED, EVENT, FREE_TRACK, Header, Kind, MOTION, Segment, segment_tracks};
+use super::raw::Target;
+use crate::bytes::{u16_at, u32_at};
+
+/// The bytes of a clip that were checked, and their header.
+#[derive(Clone, Copy)]
+pub(crate) struct ClipView<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) header: &'a Header,
+}
+
+/// A moment of a clip.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) segment: Segment<'a>,
+    /// How far into the segment, from 0 to 1.
+    pub(crate) ratio: f64,
+}
+
+impl<'a> ClipView<'a> {
+    pub(crate) fn header(&self) -> &'a Header {
+        self.header
+    }
+
+    pub(crate) fn joint_count(&self) -> usize {
+        self.header.joint_count
+    }
+
+    pub(crate) fn has_motion(&self) -> bool {
+        self.header.flags & MOTION != 0
+    }
+
+    /// Seconds from the first moment to the last.
+    pub(super) fn duration(&self) -> f32 {
+        self.header.end - self.header.start
+    }
+
+    /// What each free track drives, and its number of components.
+    pub(crate) fn free_tracks(&self) -> impl ExactSizeIterator<Item = (Target, usize)> + use<'a> {
+        let clip = *self;
+        (0..self.header.free_track_count).map(move |at| (clip.free_target(at), clip.free_track(at).2))
+    }
+
+    pub(super) fn event(&self, at: usize) -> Option<(f32, &'a str)> {
+        if at >= self.header.event_count {
+            return None;
+        }
+        let from = self.events_place();
+        let (seconds, end) = self.event_line(from, at);
+        let begin = at.checked_sub(1).map_or(0, |before| self.event_line(from, before).1);
+        let names = from + EVENT * self.header.event_count;
+        let name = self.bytes.get(names + begin..names + end)?;
+        Some((seconds, core::str::from_utf8(name).ok()?))
+    }
+
+    /// Where the events begin: behind the tracks that are kept as they were authored.
+    pub(super) fn events_place(&self) -> usize {
+        let last = self.header.authored_count.checked_sub(1);
+        last.map_or(self.header.tables_end(), |last| self.authored_at(last).end())
+    }
+
+    /// When an event is, and where its name ends in the names.
+    pub(super) fn event_line(&self, from: usize, at: usize) -> (f32, usize) {
+        let line = from + EVENT * at;
+        (f32::from_bits(u32_at(self.bytes, line)), u32_at(self.bytes, line + 4) as usize)
+    }
+
+    /// Kind, number and components of a free track.
+    pub(crate) fn free_track(&self, at: usize) -> (u16, u32, usize) {
+        let place = self.header.free_tracks() + FREE_TRACK * at;
+        (u16_at(self.bytes, place + 6), u32_at(self.bytes, place), u16_at(self.bytes, place + 4).into())
+    }
+
+    pub(crate) fn free_target(&self, at: usize) -> Target {
+        let (kind, id, _) = self.free_track(at);
+        match kind {
+            0 => Target::Weights(id),
+            1 => Target::Vector(id),
+            _ => Target::FreeRotation(id),
+        }
+    }
+
+    /// The place of the free track with this target, its first track in segments, and its components.
+    pub(crate) fn find_free_track(&self, target: Target) -> Option<(usize, usize, usize)> {
+        let mut first = 0;
+        for (at, (found, width)) in self.free_tracks().enumerate() {
+            if found == target {
+                return Some((at, first, width));
+            }
+            first += segment_tracks(found, width);
+        }
+        None
+    }
+
+    /// Where a segment's bytes begin.
+    pub(super) fn segment_place(&self, at: usize) -> usize {
+        u32_at(self.bytes, self.header.segments() + 4 * at) as usize
+    }
+
+    /// A track that is kept as it was authored.
+    pub(crate) fn authored_at(&self, at: usize) -> Authored<'a> {
+        Authored::read(self.bytes, self.header.authored_tracks() + AUTHORED * at)
+    }
+
+    /// The tracks that are kept as they were authored.
+    pub(crate) fn authored_tracks(&self) -> impl Iterator<Item = Authored<'a>> + use<'a> {
+        let clip = *self;
+        (0..self.header.authored_count).map(move |at| clip.authored_at(at))
+    }
+
+    /// The one for a joint or a free track.
+    pub(crate) fn authored_of(&self, kind: Kind, index: usize) -> Option<Authored<'a>> {
+        let (mut low, mut high) = (0, self.header.authored_count);
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.authored_at(middle).target() < (Some(kind), index) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        (low < self.header.authored_count)
+            .then(|| self.authored_at(low))
+            .filter(|track| track.target() == (Some(kind), index))
+    }
+
+    /// Finds a moment; before the start and behind the end these hold.
+    pub(crate) fn locate(&self, seconds: f64) -> Place<'a> {
+        let header = self.header;
+        let (start, end) = (f64::from(header.start), f64::from(header.end));
+        let since = seconds.clamp(start, end) - start;
+        let frame = if since > 0.0 { since / (end - start) * header.frame_count as f64 } else { 0.0 };
+        let segment = (frame as usize / header.segment_frames).min(header.segment_count - 1);
+        let first = segment * header.segment_frames;
+        let frames = (header.frame_count - first).min(header.segment_frames).max(1);
+        let bytes = self.bytes.get(self.segment_place(segment)..).unwrap_or_default();
+        Place {
+            segment: Segment::new(bytes, header.index_bytes()),
+            ratio: (frame - first as f64) / frames as f64,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Where poses come from: authored clips, compressed ones, and whatever a program makes of them.
+
+use super::raw::{RawCursor, sample_raw_track, search_raw};
+use crate::clip::{RawClip, Target};
+use crate::error::Error;
+use crate::pose::Pose;
+use crate::skeleton::Skeleton;
+
+/// What can be asked for the pose of any moment: a [`RawClip`], a [`Clip`](crate::Clip), or a mix of several.
+///
+/// It remembers nothing: one source serves any number of characters and threads. `seconds` are those of the
+/// source's own keys, from [`start`](Self::start) to [`end`](Self::end), which hold before and after.
+pub trait PoseSource {
+    /// The time of the first moment, in seconds.
+    fn start(&self) -> f32;
+
+    /// The time of the last moment, in seconds.
+    fn end(&self) -> f32;
+
+    /// The local transforms of all joints.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] for a moment that is not a finite number; others if this was not made for the
+    /// skeleton.
+    fn pose(&self, skeleton: &Skeleton, seconds: f32, pose: &mut Pose) -> Result<(), Error>;
+
+    /// The morph weights of a node of the document. They stay as they are where nothing moves them.
+    ///
+    /// # Errors
+    /// As [`pose`](Self::pose), and [`Error::Length`] if the node has another number of morph targets.
+    fn weights(&self, node: u32, seconds: f32, weights: &mut [f32]) -> Result<(), Error>;
+}
+
+/// Keys are searched for each moment. Where a clip is played on, [`sample_raw`](crate::sample_raw) is faster.
+impl PoseSource for RawClip {
+    fn start(&self) -> f32 {
+        self.start()
+    }
+
+    fn end(&self) -> f32 {
+        self.end()
+    }
+
+    fn pose(&self, skeleton: &Skeleton, seconds: f32, pose: &mut Pose) -> Result<(), Error> {
+        search_raw(self, skeleton, seconds, pose)
+    }
+
+    fn weights(&self, node: u32, seconds: f32, weights: &mut [f32]) -> Result<(), Error> {
+        sample_raw_track(self, Target::Weights(node), seconds, &mut RawCursor::default(), weights).map(|_| ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::sample_raw;
+    use crate::testing::Random;
+
+    /// What is searched for each moment has the bits of what is remembered.
+    #[test]
+    fn a_raw_clip_is_sampled_without_a_cursor() {
+        let mut random = Random(4);
+        for joints in [1, 17, 40] {
+            let (skeleton, clip) = (random.skeleton(joints), random.clip(joints, 12));
+            let mut cursor = RawCursor::default();
+            let [mut pose, mut want] = [Pose::identity(joints), Pose::identity(joints)];
+            for step in 0..40 {
+                let seconds = clip.start() - 0.1 + step as f32 * (clip.duration() + 0.2) / 39.0;
+                sample_raw(&clip, &skeleton, seconds, &mut cursor, &mut want).expect("the sizes agree");
+                clip.pose(&skeleton, seconds, &mut pose).expect("the sizes agree");
+                assert_eq!(pose, want, "{joints} joints at {seconds}");
+                let [mut weights, mut wanted] = [[0.0; 5]; 2];
+                clip.weights(9, seconds, &mut weights).expect("the sizes agree");
+                sample_raw_track(&clip, Target::Weights(9), seconds, &mut cursor, &mut wanted).expect("five");
+                assert_eq!(weights, wanted, "{joints} joints at {seconds}");
+            }
+            assert_eq!(
+                clip.pose(&skeleton, f32::NAN, &mut pose),
+                Err(Error::NotFinite { what: "seconds", at: 0 })
+            );
+            assert!(clip.pose(&skeleton, 0.0, &mut Pose::identity(joints + 1)).is_err());
+        }
+    }
+}
