@@ -275,6 +275,11 @@ impl Error {
         if found >= needed { Ok(()) } else { Err(Self::TooShort { what, found, needed }) }
     }
 
+    /// `Ok` if the number is finite.
+    pub(crate) fn check_number(what: &'static str, value: f32) -> Result<(), Self> {
+        Self::check_finite(what, &[value], 1)
+    }
+
     /// `Ok` if every number is finite; the error names the first that is not, counted in groups of `width`.
     pub(crate) fn check_finite(what: &'static str, values: &[f32], width: usize) -> Result<(), Self> {
         match values.iter().position(|v| !v.is_finite()) {

@@ -34,14 +34,34 @@ pub struct Joint {
     pub name: String,
     /// The index of the parent, which must be smaller than this joint's own; `None` for a root.
     pub parent: Option<u16>,
-    /// The document's node that this joint was made from.
-    pub node: u32,
+    /// The document's node that this joint was made from, below [`NO_NODE`]; `None` if there is no document.
+    pub node: Option<u32>,
     /// The local transform in the document's default pose.
     pub rest: Transform,
 }
 
+impl Joint {
+    /// A joint that comes from no document.
+    ///
+    /// ```
+    /// use condyle::{Joint, Skeleton, Transform};
+    ///
+    /// let shin = Transform { translation: [0.0, -0.4, 0.0], ..Transform::IDENTITY };
+    /// let joints = [Joint::new("thigh", None, Transform::IDENTITY), Joint::new("shin", Some(0), shin)];
+    /// assert_eq!(Skeleton::new(joints)?.parent(1), Some(0));
+    /// # Ok::<(), condyle::Error>(())
+    /// ```
+    #[must_use]
+    pub fn new(name: impl Into<String>, parent: Option<u16>, rest: Transform) -> Self {
+        Self { name: name.into(), parent, node: None, rest }
+    }
+}
+
 /// What [`Skeleton::parents`] holds for a root.
 pub const NO_PARENT: u16 = u16::MAX;
+
+/// What [`Skeleton::nodes`] holds for a joint that comes from no document.
+pub const NO_NODE: u32 = u32::MAX;
 
 impl Skeleton {
     /// The greatest number of joints.
@@ -75,7 +95,7 @@ impl Skeleton {
             }
             parents.push(joint.parent.unwrap_or(NO_PARENT));
             names.push(joint.name);
-            nodes.push(joint.node);
+            nodes.push(joint.node.unwrap_or(NO_NODE));
             rest.push(t);
         }
         let (order, places, sizes) = depth_first(&parents);
@@ -120,10 +140,19 @@ impl Skeleton {
         &self.names
     }
 
-    /// The document's node of each joint.
+    /// The document's node of each joint; [`NO_NODE`] for one that comes from no document.
     #[must_use]
     pub fn nodes(&self) -> &[u32] {
         &self.nodes
+    }
+
+    /// The document's node of one joint; `None` if it comes from no document.
+    ///
+    /// # Panics
+    /// If there is no such joint.
+    #[must_use]
+    pub fn node(&self, joint: u16) -> Option<u32> {
+        Some(self.nodes[usize::from(joint)]).filter(|&node| node != NO_NODE)
     }
 
     /// The local transforms of the document's default pose.
@@ -141,7 +170,7 @@ impl Skeleton {
     /// The joint made from this node of the document.
     #[must_use]
     pub fn joint_by_node(&self, node: u32) -> Option<u16> {
-        self.nodes.iter().position(|&n| n == node).map(|j| j as u16)
+        self.nodes.iter().position(|&n| n == node && n != NO_NODE).map(|j| j as u16)
     }
 }
 
@@ -183,7 +212,7 @@ mod tests {
     use std::format;
 
     fn joint(parent: Option<u16>) -> Joint {
-        Joint { name: format!("child of {parent:?}"), parent, node: 7, rest: Transform::IDENTITY }
+        Joint::new(format!("child of {parent:?}"), parent, Transform::IDENTITY)
     }
 
     #[test]
@@ -247,10 +276,12 @@ mod tests {
     #[test]
     fn joints_are_found_by_name_and_by_node() {
         let mut joints = [joint(None), joint(Some(0)), joint(Some(0))];
-        joints[2].node = 3;
+        joints[2].node = Some(3);
         let skeleton = Skeleton::new(joints).expect("in order");
         assert_eq!(skeleton.joint_by_name("child of Some(0)"), Some(1));
         assert_eq!(skeleton.joint_by_name("tail"), None);
         assert_eq!((skeleton.joint_by_node(3), skeleton.joint_by_node(4)), (Some(2), None));
+        assert_eq!((skeleton.node(2), skeleton.node(1)), (Some(3), None));
+        assert_eq!((skeleton.nodes(), skeleton.joint_by_node(NO_NODE)), (&[NO_NODE, NO_NODE, 3][..], None));
     }
 }

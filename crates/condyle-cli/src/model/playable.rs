@@ -106,7 +106,7 @@ impl PoseSource for Playable<'_> {
         }
         let layers: Vec<_> =
             poses.iter().zip(parts).map(|(pose, (_, weight))| Layer::new(pose, *weight)).collect();
-        blend(skeleton.rest(), &layers, Mean::default(), pose)
+        blend(skeleton, &layers, Mean::default(), pose)
     }
 
     fn weights(

@@ -6,6 +6,7 @@
 
 use fearless_simd::prelude::*;
 
+use super::layer::Weighted;
 use super::rotation::{Reference, shorter_log};
 use super::weights::{NormalizedWeights, Sums, exponent, nan_or_zero, nearest, power_above};
 use crate::pose::PoseBlock;
@@ -13,9 +14,9 @@ use crate::simd::{BLOCK, Lanes, Mode, load, store, store_all};
 
 /// `G` groups of lanes of a block of sixteen joints: loops over the layers cost less per joint when there are
 /// two.
-struct Groups<'a, S: Simd, const G: usize> {
+struct Groups<'a, S: Simd, L, const G: usize> {
     s: S,
-    weights: &'a NormalizedWeights<'a>,
+    weights: &'a NormalizedWeights<'a, L>,
     index: usize,
     at: usize,
     /// With masks they differ between groups: then there is only one.
@@ -29,7 +30,7 @@ macro_rules! each_layer {
             if !$groups.weights.counts::<$masked>(number, layer) {
                 continue;
             }
-            let Some($block) = layer.pose.blocks().get($groups.index) else {
+            let Some($block) = layer.pose().blocks().get($groups.index) else {
                 debug_assert!(false, "layer {number} has fewer blocks than the reference");
                 continue;
             };
@@ -43,7 +44,7 @@ macro_rules! each_layer {
     };
 }
 
-impl<S: Simd, const G: usize> Groups<'_, S, G> {
+impl<S: Simd, L: Weighted, const G: usize> Groups<'_, S, L, G> {
     /// Where group `g` begins in the block.
     #[inline(always)]
     fn place(&self, g: usize) -> usize {
@@ -214,7 +215,7 @@ pub(super) fn kernel<S: Simd, M: Mode, const MASKED: bool, const EXP: bool, cons
     s: S,
     mode: M,
     reference: &[PoseBlock],
-    weights: &NormalizedWeights<'_>,
+    weights: &NormalizedWeights<'_, impl Weighted>,
     out: &mut [PoseBlock],
 ) {
     for (index, (reference, out)) in reference.iter().zip(out).enumerate() {
@@ -232,12 +233,12 @@ fn groups<S: Simd, M: Mode, const MASKED: bool, const EXP: bool, const ADD: bool
     mode: M,
     index: usize,
     reference: &PoseBlock,
-    weights: &NormalizedWeights<'_>,
+    weights: &NormalizedWeights<'_, impl Weighted>,
     out: &mut PoseBlock,
 ) {
     for at in (0..BLOCK).step_by(G * S::f32s::LEN) {
         let sums = weights.sums::<S, MASKED, ADD>(s, index * BLOCK + at);
-        let groups = Groups::<S, G> { s, weights, index, at, sums };
+        let groups = Groups::<S, _, G> { s, weights, index, at, sums };
         groups.rotations::<M, MASKED, EXP, ADD>(mode, &reference.rotation, &mut out.rotation);
         groups.vectors::<M, MASKED, false, ADD>(mode, &reference.translation, &mut out.translation);
         groups.vectors::<M, MASKED, true, ADD>(mode, &reference.scale, &mut out.scale);
