@@ -85,21 +85,35 @@ impl Skeleton {
             if let Some(parent) = joint.parent.filter(|&p| usize::from(p) >= index) {
                 return Err(Error::ParentOrder { joint: index, parent: parent.into() });
             }
-            let t = joint.rest;
-            let finite = t.rotation.iter().chain(&t.translation).chain(&t.scale).all(|v| v.is_finite());
-            if !finite {
-                return Err(Error::NotFinite { what: "joints", at: index });
-            }
-            if !is_near_unit(&t.rotation) {
-                return Err(Error::NotUnit { what: "joints", at: index });
-            }
+            check_rest("joints", index, &joint.rest)?;
             parents.push(joint.parent.unwrap_or(NO_PARENT));
             names.push(joint.name);
             nodes.push(joint.node.unwrap_or(NO_NODE));
-            rest.push(t);
+            rest.push(joint.rest);
         }
         let (order, places, sizes) = depth_first(&parents);
         Ok(Self { parents, names, nodes, rest: Pose::from_transforms(&rest), order, places, sizes })
+    }
+
+    /// The same joints with another rest pose.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if `rest` does not hold as many joints; [`Error::NotFinite`] and [`Error::NotUnit`] as
+    /// [`Self::new`].
+    pub fn with_rest(&self, rest: &Pose) -> Result<Self, Error> {
+        rest.check_joints("rest", self.joint_count())?;
+        for (at, t) in rest.transforms().enumerate() {
+            check_rest("rest", at, &t)?;
+        }
+        Ok(Self { rest: rest.clone(), ..self.clone() })
+    }
+
+    /// The same joints, all at [`Transform::IDENTITY`] when at rest: what an additive clip
+    /// ([`difference_clip`](crate::blend::difference_clip)) is sampled and encoded on, since a joint that it does not
+    /// drive differs by nothing.
+    #[must_use]
+    pub fn additive(&self) -> Self {
+        Self { rest: Pose::identity(self.joint_count()), ..self.clone() }
     }
 
     /// A joint and all its descendants, parents first.
@@ -174,6 +188,14 @@ impl Skeleton {
     }
 }
 
+/// `Ok` if joint `at` of `what` is finite, and its rotation near unit length.
+pub(crate) fn check_rest(what: &'static str, at: usize, t: &Transform) -> Result<(), Error> {
+    if !t.rotation.iter().chain(&t.translation).chain(&t.scale).all(|v| v.is_finite()) {
+        return Err(Error::NotFinite { what, at });
+    }
+    if is_near_unit(&t.rotation) { Ok(()) } else { Err(Error::NotUnit { what, at }) }
+}
+
 /// The joints in depth-first order, the place of each in it, and how many stand in its subtree.
 fn depth_first(parents: &[u16]) -> (Vec<u16>, Vec<u16>, Vec<u16>) {
     let mut sizes = vec![1; parents.len()];
@@ -246,6 +268,23 @@ mod tests {
         let rest = Transform { rotation: [3.0, 0.0, 0.0, 0.0], ..Transform::IDENTITY };
         let refused = Skeleton::new([joint(None), Joint { rest, ..joint(None) }]);
         assert_eq!(refused, Err(Error::NotUnit { what: "joints", at: 1 }));
+    }
+
+    #[test]
+    fn another_rest_pose_leaves_the_joints() {
+        let mut random = crate::testing::Random(5);
+        let (skeleton, pose) = (random.skeleton(20), random.pose(20));
+        let other = skeleton.with_rest(&pose).expect("it fits");
+        assert_eq!(
+            (other.rest(), other.parents(), other.names()),
+            (&pose, skeleton.parents(), skeleton.names())
+        );
+        assert_eq!(skeleton.with_rest(&Pose::identity(20)), Ok(skeleton.additive()));
+        let short = skeleton.with_rest(&Pose::identity(19));
+        assert_eq!(short, Err(Error::Length { what: "rest", found: 19, needed: 20 }));
+        let mut bad = pose;
+        bad.set(7, &Transform { rotation: [0.0; 4], ..Transform::IDENTITY });
+        assert_eq!(skeleton.with_rest(&bad), Err(Error::NotUnit { what: "rest", at: 7 }));
     }
 
     /// Joints of several limbs may take turns; a subtree is what a walk to the root finds.

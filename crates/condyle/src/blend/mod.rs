@@ -1,6 +1,7 @@
 //! Blends of any number of poses, the same bits in any order.
 
 mod add;
+mod clip;
 mod fade;
 mod few;
 mod fixed;
@@ -14,6 +15,7 @@ mod tests;
 mod weights;
 
 pub use add::{add, difference};
+pub use clip::difference_clip;
 pub use fade::{Ease, Fade};
 pub use inertialize::Inertialization;
 pub use layer::{Additive, Layer, Mean};

@@ -1,4 +1,5 @@
 mod add;
+mod clip;
 mod inertialize;
 mod limits;
 mod overlay;
