@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::fmt;
 
 use crate::error::Error;
 use crate::math::Transform;
@@ -14,7 +15,7 @@ use crate::pose::Pose;
 /// A document's skeleton holds every node that a skin names as a joint, every node that carries an animated
 /// mesh, and all ancestors of these, so that one [`local_to_model`](crate::local_to_model) places them all. Which of them
 /// deform a mesh is said by that mesh's [`Skin`](crate::Skin).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Skeleton {
     parents: Vec<u16>,
     names: Vec<String>,
@@ -25,6 +26,23 @@ pub struct Skeleton {
     order: Vec<u16>,
     places: Vec<u16>,
     sizes: Vec<u16>,
+}
+
+/// How many joints, and the names of the first ones.
+impl fmt::Debug for Skeleton {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// A name may be of any length.
+        struct Short<'a>(&'a str);
+        impl fmt::Debug for Short<'_> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let end = self.0.char_indices().nth(24).map_or(self.0.len(), |(at, _)| at);
+                fmt::Debug::fmt(&self.0[..end], f)
+            }
+        }
+        let names: Vec<_> = self.names.iter().take(4).map(|name| Short(name)).collect();
+        let mut all = f.debug_struct("Skeleton");
+        all.field("joint_count", &self.joint_count()).field("first_names", &names).finish_non_exhaustive()
+    }
 }
 
 /// One joint, as [`Skeleton::new`] takes it.
@@ -231,6 +249,7 @@ impl Pose {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::tries;
     use std::format;
 
     fn joint(parent: Option<u16>) -> Joint {
@@ -285,6 +304,15 @@ mod tests {
         let mut bad = pose;
         bad.set(7, &Transform { rotation: [0.0; 4], ..Transform::IDENTITY });
         assert_eq!(skeleton.with_rest(&bad), Err(Error::NotUnit { what: "rest", at: 7 }));
+    }
+
+    #[test]
+    fn the_largest_skeleton_and_pose_print_as_a_line() {
+        let long = || Joint::new("ß".repeat(1000), None, Transform::IDENTITY);
+        let skeleton = Skeleton::new((0..tries(60_000)).map(|_| long())).expect("roots");
+        for text in [format!("{skeleton:?}"), format!("{:?}", skeleton.rest())] {
+            assert!(text.len() < 300 && text.contains(&format!("{}", tries(60_000))), "{text}");
+        }
     }
 
     /// Joints of several limbs may take turns; a subtree is what a walk to the root finds.
