@@ -10,8 +10,8 @@ use crate::json::Json;
 use crate::problem::{Problems, REFUSED, Severity, quoted};
 
 impl Document {
-    /// The elements of an accessor, normalised integers as fractions. `None` unless it is a good one of `count`
-    /// elements, `N` numbers each.
+    /// The elements of an accessor, normalised integers as fractions. `None` unless it is a good one of
+    /// `count` elements, `N` numbers each.
     pub(crate) fn vectors<const N: usize>(&self, accessor: usize, count: usize) -> Option<Vec<[f32; N]>> {
         // Nothing is looked at but this one accessor: there may be as many callers as accessors.
         let mut problems = Problems::new(count);
@@ -128,8 +128,8 @@ impl<'a> Views<'a> {
         Json::root(&self.document.json).item("bufferViews", index)
     }
 
-    /// The buffer view named by `owner.bufferView`, and its bytes from `owner.byteOffset` on. Bytes can be read
-    /// from anywhere: an offset that is no multiple of `align` is only warned of.
+    /// The buffer view named by `owner.bufferView`, and its bytes from `owner.byteOffset` on. Bytes can be
+    /// read from anywhere: an offset that is no multiple of `align` is only warned of.
     fn bytes(&self, owner: &Json<'a>, align: usize, problems: &mut Problems) -> Option<(usize, &'a [u8])> {
         let count = self.document.view_count();
         let index = owner.require("bufferView", problems)?.index("buffer views", count, problems)?;

@@ -32,8 +32,8 @@ const COLOR_WITHOUT_ALPHA: Usage = Usage { shape: Shape::Vec3, formats: FRACTION
 /// They are read when asked for, an array of one element per vertex of [`Primitive::mesh`]. Of faulty ones,
 /// which are `None`, [`Asset::problems`] has warned.
 impl Asset {
-    /// Texture coordinates, `TEXCOORD_` and the number of the set: u to the right, v down, 0 to 1 across the image.
-    /// `None` if there are none.
+    /// Texture coordinates, `TEXCOORD_` and the number of the set: u to the right, v down, 0 to 1 across the
+    /// image. `None` if there are none.
     #[must_use]
     pub fn texture_coordinates(
         &self,
@@ -44,8 +44,8 @@ impl Asset {
         self.attribute(instance, primitive, &format!("TEXCOORD_{set}"))
     }
 
-    /// Colours, `COLOR_` and the number of the set: linear red, green, blue, and the opacity, which is 1 where the
-    /// document gives three numbers. `None` if there are none.
+    /// Colours, `COLOR_` and the number of the set: linear red, green, blue, and the opacity, which is 1
+    /// where the document gives three numbers. `None` if there are none.
     #[must_use]
     pub fn colors(&self, instance: &Instance, primitive: &Primitive, set: usize) -> Option<Vec<[f32; 4]>> {
         let name = format!("COLOR_{set}");
@@ -55,7 +55,8 @@ impl Asset {
     }
 
     /// The attribute of this name, such as an application's own `_HEIGHT`: `N` numbers a vertex, normalised
-    /// integers as fractions. `None` if the primitive has none of this name, or not with `N` numbers a vertex.
+    /// integers as fractions. `None` if the primitive has none of this name, or not with `N` numbers a
+    /// vertex.
     #[must_use]
     pub fn attribute<const N: usize>(
         &self,

@@ -233,7 +233,8 @@ impl fmt::Display for Error {
             Self::ParentOrder { joint, parent } => {
                 write!(
                     f,
-                    "joint {joint} does not come after its parent, joint {parent}: store parents before children"
+                    "joint {joint} does not come after its parent, joint {parent}: \
+                     store parents before children"
                 )
             }
             Self::NotFinite { what, at } => write!(f, "{} is not finite", Place(what, at)),
@@ -241,14 +242,16 @@ impl fmt::Display for Error {
             Self::MarkerOrder { what, at } => {
                 write!(
                     f,
-                    "{what}[{at}] passes other sync markers, or in another order, than what it keeps step with"
+                    "{what}[{at}] passes other sync markers, or in another order, \
+                     than what it keeps step with"
                 )
             }
             Self::NoKeys { timeline } => write!(f, "timelines[{timeline}] has no keys, at least 1 expected"),
             Self::KeyOrder { timeline, key } => {
                 write!(
                     f,
-                    "timelines[{timeline}][{key}] is not after the key before it: times must be finite and rise"
+                    "timelines[{timeline}][{key}] is not after the key before it: \
+                     times must be finite and rise"
                 )
             }
             Self::TrackLength { track, found, needed } => {

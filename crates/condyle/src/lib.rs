@@ -26,7 +26,8 @@
 //!
 //! // An arm of two joints that bends at the elbow by a quarter turn in one second.
 //! let at = |y| Transform { translation: [0.0, y, 0.0], ..Transform::IDENTITY };
-//! let skeleton = Skeleton::new([Joint::new("shoulder", None, at(0.0)), Joint::new("elbow", Some(0), at(1.0))])?;
+//! let joints = [Joint::new("shoulder", None, at(0.0)), Joint::new("elbow", Some(0), at(1.0))];
+//! let skeleton = Skeleton::new(joints)?;
 //! let half = std::f32::consts::FRAC_1_SQRT_2;
 //! let bend = Track {
 //!     target: Target::Rotation(1),

@@ -13,8 +13,8 @@ use crate::pose::Pose;
 /// A hierarchy of joints, parents stored before their children.
 ///
 /// A document's skeleton holds every node that a skin names as a joint, every node that carries an animated
-/// mesh, and all ancestors of these, so that one [`local_to_model`](crate::local_to_model) places them all. Which of them
-/// deform a mesh is said by that mesh's [`Skin`](crate::Skin).
+/// mesh, and all ancestors of these, so that one [`local_to_model`](crate::local_to_model) places them all.
+/// Which of them deform a mesh is said by that mesh's [`Skin`](crate::Skin).
 #[derive(Clone, PartialEq)]
 pub struct Skeleton {
     parents: Vec<u16>,
@@ -88,9 +88,9 @@ impl Skeleton {
     /// Builds a skeleton from joints in parents-first order.
     ///
     /// # Errors
-    /// [`Error::TooMany`] above [`Self::MAX_JOINTS`]; [`Error::ParentOrder`] where a parent does not precede its child;
-    /// [`Error::NotFinite`] where a rest transform holds NaN or infinity; [`Error::NotUnit`] where its rotation's length is
-    /// more than 2 % from 1.
+    /// [`Error::TooMany`] above [`Self::MAX_JOINTS`]; [`Error::ParentOrder`] where a parent does not precede
+    /// its child; [`Error::NotFinite`] where a rest transform holds NaN or infinity; [`Error::NotUnit`] where
+    /// its rotation's length is more than 2 % from 1.
     pub fn new(joints: impl IntoIterator<Item = Joint>) -> Result<Self, Error> {
         let mut parents = Vec::new();
         let mut names = Vec::new();
@@ -116,8 +116,8 @@ impl Skeleton {
     /// The same joints with another rest pose.
     ///
     /// # Errors
-    /// [`Error::Length`] if `rest` does not hold as many joints; [`Error::NotFinite`] and [`Error::NotUnit`] as
-    /// [`Self::new`].
+    /// [`Error::Length`] if `rest` does not hold as many joints; [`Error::NotFinite`] and [`Error::NotUnit`]
+    /// as [`Self::new`].
     pub fn with_rest(&self, rest: &Pose) -> Result<Self, Error> {
         rest.check_joints("rest", self.joint_count())?;
         for (at, t) in rest.transforms().enumerate() {
@@ -127,8 +127,8 @@ impl Skeleton {
     }
 
     /// The same joints, all at [`Transform::IDENTITY`] when at rest: what an additive clip
-    /// ([`difference_clip`](crate::blend::difference_clip)) is sampled and encoded on, since a joint that it does not
-    /// drive differs by nothing.
+    /// ([`difference_clip`](crate::blend::difference_clip)) is sampled and encoded on, since a joint that it
+    /// does not drive differs by nothing.
     #[must_use]
     pub fn additive(&self) -> Self {
         Self { rest: Pose::identity(self.joint_count()), ..self.clone() }

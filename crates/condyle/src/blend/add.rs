@@ -38,9 +38,9 @@ pub fn difference(pose: &Pose, reference: &Pose, out: &mut Pose) -> Result<(), E
 
 /// Adds any number of differences to a pose, with the same bits in any order of them.
 ///
-/// [`Additive::amount`] is how much of a difference there is, whatever else is added: 1 is all of it. So amounts
-/// are not divided by their sum, as the weights of [`blend`](super::blend) are. Below, an amount is times its
-/// mask.
+/// [`Additive::amount`] is how much of a difference there is, whatever else is added: 1 is all of it. So
+/// amounts are not divided by their sum, as the weights of [`blend`](super::blend) are. Below, an amount is
+/// times its mask.
 ///
 /// - Rotations: `base · exp(Σ amount · log(difference))`, each turn on the shorter arc; of unit length.
 /// - Translations: `base + Σ amount · difference`.

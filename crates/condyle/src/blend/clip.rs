@@ -15,28 +15,32 @@ use crate::skeleton::{Skeleton, check_rest};
 /// What a clip differs by from `reference`: a clip whose pose at every moment is one to [`add`](super::add).
 ///
 /// Sampled on [`Skeleton::additive`], where joints without a track differ by nothing, it gives the
-/// [`difference`](super::difference) of what `clip` gives on `skeleton`, within the rounding of f32 and up to the
-/// sign of a rotation. So it is computed once, and neither the reference nor a second pose is needed any more.
+/// [`difference`](super::difference) of what `clip` gives on `skeleton`, within the rounding of f32 and up to
+/// the sign of a rotation. So it is computed once, and neither the reference nor a second pose is needed any
+/// more.
 ///
-/// Each key of a joint's rotation becomes `reference⁻¹ · key`, of its translation `key - reference`, of its scale
-/// `key / reference`; tangents of splines go through the same maps. A scale that `reference` holds below
-/// [`f32::MIN_POSITIVE`] has no ratio: 1 takes its place. What `clip` does not drive differs as the rest pose
-/// does, by a track of one key. Tracks that differ by nothing are left out, but for one that the clip needs to
-/// begin and end when it did. Tracks that drive no joint stay as they are. A spline whose rotation has no length
-/// at some moment is the identity there, as [`sample_raw`](crate::sample_raw) has it.
+/// Each key of a joint's rotation becomes `reference⁻¹ · key`, of its translation `key - reference`, of its
+/// scale `key / reference`; tangents of splines go through the same maps. A scale that `reference` holds
+/// below [`f32::MIN_POSITIVE`] has no ratio: 1 takes its place. What `clip` does not drive differs as the
+/// rest pose does, by a track of one key. Tracks that differ by nothing are left out, but for one that the
+/// clip needs to begin and end when it did. Tracks that drive no joint stay as they are. A spline whose
+/// rotation has no length at some moment is the identity there, as [`sample_raw`](crate::sample_raw) has it.
 ///
-/// To compress it, [`encode`](crate::encode) it on [`Skeleton::additive`]. All joints of that are in one place,
-/// so that the error of a joint's rotation is measured on its own shell and not at the end of the limb: give
-/// [`EncodeOptions::shell`](crate::EncodeOptions) a distance as long as what hangs on the joints.
+/// To compress it, [`encode`](crate::encode) it on [`Skeleton::additive`]. All joints of that are in one
+/// place, so that the error of a joint's rotation is measured on its own shell and not at the end of the
+/// limb: give [`EncodeOptions::shell`](crate::EncodeOptions) a distance as long as what hangs on the joints.
 ///
 /// # Errors
 /// [`Error::Length`] if `reference` does not hold as many joints as `skeleton`; [`Error::NotFinite`] and
-/// [`Error::NotUnit`] for a joint of it that is no transform; [`Error::Index`] if a track drives a joint that the
-/// skeleton does not have; [`Error::NotFinite`] if a value becomes too large for f32, as [`RawClip::new`] has it.
+/// [`Error::NotUnit`] for a joint of it that is no transform; [`Error::Index`] if a track drives a joint that
+/// the skeleton does not have; [`Error::NotFinite`] if a value becomes too large for f32, as [`RawClip::new`]
+/// has it.
 ///
 /// ```
-/// use condyle::{Additive, Interpolation, Joint, Pose, RawClip, RawCursor, Skeleton, Target, Track, Transform};
-/// use condyle::{add, blend, sample_raw};
+/// use condyle::{
+///     Additive, Interpolation, Joint, Pose, RawClip, RawCursor, Skeleton, Target, Track, Transform, add, blend,
+///     sample_raw,
+/// };
 ///
 /// let skeleton = Skeleton::new([Joint::new("chest", None, Transform::IDENTITY)])?;
 /// let rise = Track {

@@ -31,8 +31,9 @@ use weights::{NormalizedWeights, Total};
 
 /// Mixes poses by weight, with the same bits in any order of the layers.
 ///
-/// [`Layer::weight`] is how much of a pose there is, relative to the sum of all weights. A joint of which there
-/// is nothing in any layer is at rest. This is [`about`] the rest pose of the skeleton, which says all the rest.
+/// [`Layer::weight`] is how much of a pose there is, relative to the sum of all weights. A joint of which
+/// there is nothing in any layer is at rest. This is [`about`] the rest pose of the skeleton, which says all
+/// the rest.
 ///
 /// # Errors
 /// As [`about`], where the rest pose is the reference.

@@ -4,16 +4,16 @@ use crate::error::Error;
 use crate::interpolate::{Method, Selection, interpolate_masked, interpolate_poses};
 use crate::pose::Pose;
 
-/// Lays the pose `over` over the pose `base`: where the amount times the mask is 0 the result is `base`, where
-/// it is 1 it is `over`, and in between the mix of the two along the shorter arc.
+/// Lays the pose `over` over the pose `base`: where the amount times the mask is 0 the result is `base`,
+/// where it is 1 it is `over`, and in between the mix of the two along the shorter arc.
 ///
 /// `amount` is how much of `over` there is, the rest being `base`: 0 is nothing of it, 1 is all. `mask` is a
 /// factor of the amount for each joint; `None` is 1 everywhere. Their product is clamped to [0, 1].
 ///
-/// Both ends come out exactly, the rotations of `over` with the signs that put them on the hemisphere of those
-/// of `base`. Without a mask this is [`interpolate_poses`] with the amount, bit for bit: a cross-fade, to which
-/// a [`Fade`](super::Fade) gives the amount; with a mask it is the same with a factor per joint. Several
-/// overlays are one call after the other, each over the result of the one before: unlike in
+/// Both ends come out exactly, the rotations of `over` with the signs that put them on the hemisphere of
+/// those of `base`. Without a mask this is [`interpolate_poses`] with the amount, bit for bit: a cross-fade,
+/// to which a [`Fade`](super::Fade) gives the amount; with a mask it is the same with a factor per joint.
+/// Several overlays are one call after the other, each over the result of the one before: unlike in
 /// [`blend`](super::blend) their order matters.
 ///
 /// The error of a component of a rotation is at most 2e-7, of a translation or scale 1.2e-7 of the greater of
@@ -21,8 +21,8 @@ use crate::pose::Pose;
 /// is NaN its whole joint.
 ///
 /// # Errors
-/// [`Error::Length`] if `over`, `mask` or `out` does not hold as many joints as `base`; [`Error::NotFinite`] for
-/// an amount that is NaN or infinite. `out` is then unchanged.
+/// [`Error::Length`] if `over`, `mask` or `out` does not hold as many joints as `base`; [`Error::NotFinite`]
+/// for an amount that is NaN or infinite. `out` is then unchanged.
 ///
 /// ```
 /// use condyle::{Pose, Transform, overlay};

@@ -54,11 +54,15 @@ fn check(clip: &RawClip, skeleton: &Skeleton, reference: &Pose, case: &str) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 1 } else { 48 }, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: if cfg!(miri) { 1 } else { 48 }, failure_persistence: None, ..Default::default()
+    })]
 
     /// All kinds of tracks, joints without any, and any reference.
     #[test]
-    fn a_difference_clip_is_the_difference_at_every_moment(seed in 0_u64..1 << 40, joints in 1_usize..30, keys in 1_usize..9) {
+    fn a_difference_clip_is_the_difference_at_every_moment(
+        seed in 0_u64..1 << 40, joints in 1_usize..30, keys in 1_usize..9,
+    ) {
         let mut random = Random(seed);
         let (skeleton, clip) = (random.skeleton(joints), random.clip(joints, keys));
         let reference = random.pose(joints);
