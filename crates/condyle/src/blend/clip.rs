@@ -7,7 +7,6 @@ use alloc::vec::Vec;
 use crate::clip::{Interpolation, RawClip, Target, Track};
 use crate::error::Error;
 use crate::math::Transform;
-use crate::math::quats::{conjugate, product};
 use crate::math::scalar::sqrt_f64;
 use crate::pose::Pose;
 use crate::skeleton::{Skeleton, check_rest};
@@ -117,10 +116,10 @@ fn differing(track: &Track, from: &Transform) -> Track {
     let is_value = |n: usize| n % parts == parts / 2;
     match track.target {
         Target::Rotation(_) => {
-            let inverse = conjugate(from.rotation.map(f64::from));
-            let length = sqrt_f64(inverse.iter().map(|v| v * v).sum());
+            let from = from.rotation.map(f64::from);
+            let length = sqrt_f64(from.iter().map(|v| v * v).sum());
             for q in track.values.as_chunks_mut::<4>().0 {
-                *q = product(inverse, q.map(f64::from)).map(|v| (v / length) as f32);
+                *q = between(from, q.map(f64::from)).map(|v| (v / length) as f32);
             }
         }
         Target::Translation(_) => {
@@ -141,6 +140,17 @@ fn differing(track: &Track, from: &Transform) -> Track {
         }
     }
     track
+}
+
+/// `a⁻¹ · b` for `a` of unit length. Terms that are equal where `b` is `a` stand in pairs, so that nothing is left
+/// of them: then `x`, `y` and `z` are 0, exactly.
+fn between([ax, ay, az, aw]: [f64; 4], [bx, by, bz, bw]: [f64; 4]) -> [f64; 4] {
+    [
+        (aw * bx - ax * bw) + (az * by - ay * bz),
+        (aw * by - ay * bw) + (ax * bz - az * bx),
+        (aw * bz - az * bw) + (ay * bx - ax * by),
+        (aw * bw + ax * bx) + (ay * by + az * bz),
+    ]
 }
 
 /// Whether a joint's track is the identity at every moment.
