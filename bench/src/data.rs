@@ -99,7 +99,7 @@ impl Random {
             Joint {
                 name: format!("joint {j}"),
                 parent: (j > 0).then_some(parent as u16),
-                node: j as u32,
+                node: Some(j as u32),
                 rest: self.transform(),
             }
         };

@@ -33,11 +33,12 @@ fn repair(bytes: &mut [u8]) {
 }
 
 fn skeleton(joints: usize) -> Skeleton {
-    let joint = |index: usize| Joint {
-        name: String::new(),
-        parent: index.checked_sub(1).map(|parent| parent as u16),
-        node: 0,
-        rest: Transform { translation: [0.0, 0.2, 0.0], ..Transform::IDENTITY },
+    let joint = |index: usize| {
+        Joint::new(
+            "",
+            index.checked_sub(1).map(|parent| parent as u16),
+            Transform { translation: [0.0, 0.2, 0.0], ..Transform::IDENTITY },
+        )
     };
     Skeleton::new((0..joints).map(joint)).expect("parents first")
 }

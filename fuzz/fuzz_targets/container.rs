@@ -25,7 +25,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
 });
 
 fn seed() -> Seed {
-    let joint = |name: &str, parent| Joint { name: name.into(), parent, node: 1, rest: Transform::IDENTITY };
+    let joint = |name: &str, parent| Joint::new(name, parent, Transform::IDENTITY);
     let skeleton = Skeleton::new([joint("hip", None), joint("knee", Some(0))]).expect("parents first");
     let vertices = Vertices {
         positions: vec![[0.0; 3]; 3],

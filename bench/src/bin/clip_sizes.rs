@@ -279,7 +279,7 @@ fn part(
     let whole = skeleton.rest().transforms().enumerate().filter(|(joint, _)| kept[*joint]);
     let joints = whole.map(|(joint, rest)| Joint {
         name: skeleton.names()[joint].clone(),
-        node: skeleton.nodes()[joint],
+        node: skeleton.node(joint as u16),
         parent: skeleton.parent(joint as u16).and_then(|parent| map[usize::from(parent)]),
         rest: Transform { translation: rest.translation.map(|v| v * scale), ..rest },
     });

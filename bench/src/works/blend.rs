@@ -45,7 +45,7 @@ fn build(subjects: &mut Subjects, n: usize, mean: Mean) {
         let [a, b, c, d] = poses;
         let [e, f, g, h] = WEIGHTS;
         let layers = [Layer::new(a, e), Layer::new(b, f), Layer::new(c, g), Layer::new(d, h)];
-        blend(a, &layers, mean, out).expect("sizes agree");
+        blend::about(a, &layers, mean, out).expect("sizes agree");
     };
     let wrong = move |out: &Pose| worst_joints(out.transforms(), &looked_at);
     subjects.kernel("condyle", 7e-7, &Rc::new(poses), out, call, wrong);

@@ -10,11 +10,9 @@ use crate::json::Json;
 use crate::problem::{Problems, REFUSED, Severity, quoted};
 
 impl Document {
-    /// The elements of an accessor that does not move: texture coordinates, colours. Normalised integers become fractions.
-    ///
-    /// `None` unless it is a good accessor of `count` elements, `N` numbers each.
-    #[must_use]
-    pub fn vectors<const N: usize>(&self, accessor: usize, count: usize) -> Option<Vec<[f32; N]>> {
+    /// The elements of an accessor, normalised integers as fractions. `None` unless it is a good one of
+    /// `count` elements, `N` numbers each.
+    pub(crate) fn vectors<const N: usize>(&self, accessor: usize, count: usize) -> Option<Vec<[f32; N]>> {
         // Nothing is looked at but this one accessor: there may be as many callers as accessors.
         let mut problems = Problems::new(count);
         let json = Json::root(&self.json).item("accessors", accessor)?;
@@ -95,8 +93,7 @@ impl<'a> Accessors<'a> {
         let found = accessor.format;
         let other = Format { normalized: !found.normalized, ..found };
         let allowed = |format| usage.formats.contains(&format) || usage.quantized.contains(&format);
-        let describe =
-            |format: Format| format!("accessor {index} holds {} of {format}", accessor.shape.name());
+        let describe = |format: Format| format!("accessor {index} is {} of {format}", accessor.shape.name());
         if accessor.shape != usage.shape || !(allowed(found) || allowed(other)) {
             let formats: Vec<_> = usage.formats.iter().map(Format::to_string).collect();
             let what = format!(
@@ -113,7 +110,7 @@ impl<'a> Accessors<'a> {
             accessor.format = other;
         }
         if !usage.formats.contains(&accessor.format) && !self.quantization {
-            let what = format!("accessor {index} holds {} without KHR_mesh_quantization", accessor.format);
+            let what = format!("accessor {index} is of {} without KHR_mesh_quantization", accessor.format);
             problems.warning(&place.path, what, "read as with it");
         }
         Some(accessor)
@@ -131,8 +128,8 @@ impl<'a> Views<'a> {
         Json::root(&self.document.json).item("bufferViews", index)
     }
 
-    /// The buffer view named by `owner.bufferView`, and its bytes from `owner.byteOffset` on. Bytes can be read
-    /// from anywhere: an offset that is no multiple of `align` is only warned of.
+    /// The buffer view named by `owner.bufferView`, and its bytes from `owner.byteOffset` on. Bytes can be
+    /// read from anywhere: an offset that is no multiple of `align` is only warned of.
     fn bytes(&self, owner: &Json<'a>, align: usize, problems: &mut Problems) -> Option<(usize, &'a [u8])> {
         let count = self.document.view_count();
         let index = owner.require("bufferView", problems)?.index("buffer views", count, problems)?;
@@ -151,7 +148,7 @@ impl<'a> Views<'a> {
             Some(bytes) => Some((index, bytes)),
             None => {
                 let what =
-                    format!("begins at byte {offset}, but buffer view {index} holds {} bytes", bytes.len());
+                    format!("begins at byte {offset}, but buffer view {index} has {} bytes", bytes.len());
                 problems.error(&owner.path, what);
                 None
             }

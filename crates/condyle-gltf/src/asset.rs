@@ -1,6 +1,7 @@
 //! Everything that moves in one document, in the library's own types.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::path::Path;
 
 use condyle::{Affine, Error, RawClip, Skeleton, Skin};
@@ -16,7 +17,7 @@ use crate::scene::{self, Scene};
 use crate::{appearance, skeleton, skins};
 
 /// A document with everything in it that moves.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Asset {
     /// The document that the rest was read from.
     pub document: Document,
@@ -65,6 +66,17 @@ pub enum Placement {
     Joint(u16),
     /// Nothing: it stays where this matrix puts it in world space.
     Fixed(Affine),
+}
+
+/// What it is called and how much there is, not its content.
+impl fmt::Debug for Asset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = f.debug_struct("Asset");
+        all.field("name", &self.document.name()).field("joints", &self.skeleton.joint_count());
+        all.field("clips", &self.clips.len()).field("skins", &self.skins.len());
+        all.field("instances", &self.instances.len()).field("problems", &self.problems.len());
+        all.finish_non_exhaustive()
+    }
 }
 
 impl Asset {
@@ -265,7 +277,7 @@ fn morph_weights(owner: &Json<'_>, count: usize, problems: &mut Problems) -> Vec
     let stated = owner.numbers("weights", problems).unwrap_or_default();
     let mut weights: Vec<f32> = stated.into_iter().map(|w| w as f32).collect();
     if owner.get("weights").is_some() && weights.len() != count {
-        let what = format!("holds {} weights for {count} morph targets", weights.len());
+        let what = format!("has {} weights, {count} expected, one per morph target", weights.len());
         problems.warning(format!("{}/weights", owner.path), what, "those missing are 0, the others ignored");
     }
     weights.resize(count, 0.0);

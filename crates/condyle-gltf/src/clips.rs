@@ -211,8 +211,7 @@ impl Loader<'_> {
         let per_key = values_per_key * if interpolation == Interpolation::CubicSpline { 3 } else { 1 };
         let needed = keys.stored.saturating_mul(per_key);
         if output.count != needed {
-            let what =
-                format!("holds {} elements, {needed} are expected for {} keys", output.count, keys.stored);
+            let what = format!("has {} elements, {needed} expected for {} keys", output.count, keys.stored);
             if output.count < needed {
                 problems.error(&place.path, what);
                 return None;

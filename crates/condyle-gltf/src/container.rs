@@ -33,8 +33,7 @@ pub(crate) fn read<'a>(bytes: &'a [u8], problems: &mut Problems) -> Option<Conta
 
 fn chunks<'a>(bytes: &'a [u8], problems: &mut Problems) -> Option<(&'a [u8], Option<&'a [u8]>)> {
     let Some((header, mut rest)) = bytes.split_at_checked(12) else {
-        problems
-            .error("", format!("the .glb header takes 12 bytes, but the file holds only {}", bytes.len()));
+        problems.error("", format!("the .glb header takes 12 bytes, but the file has only {}", bytes.len()));
         return None;
     };
     match word(header, 4) {
@@ -50,7 +49,7 @@ fn chunks<'a>(bytes: &'a [u8], problems: &mut Problems) -> Option<(&'a [u8], Opt
     }
     let declared = word(header, 8) as usize;
     if declared != bytes.len() {
-        let what = format!("the .glb header declares {declared} bytes, but the file holds {}", bytes.len());
+        let what = format!("the .glb header declares {declared} bytes, but the file has {}", bytes.len());
         problems.warning("", what, "the chunks' own lengths are followed");
         rest = &rest[..rest.len().min(declared.saturating_sub(12))];
     }

@@ -1,6 +1,7 @@
 //! A document with its buffers at hand: the JSON, and the bytes behind every buffer view.
 
 use std::collections::{BTreeSet, HashMap};
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,10 +15,9 @@ use crate::problem::{Problem, Problems, Refused};
 use crate::uri::{self, Resource};
 
 /// A glTF document: its JSON, and the bytes of its buffer views.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Document {
-    /// The JSON as it stands in the file.
-    pub json: Value,
+    pub(crate) json: Value,
     name: String,
     folder: Option<PathBuf>,
     buffers: Vec<Buffer>,
@@ -37,6 +37,17 @@ struct Buffer {
 enum View {
     Slice { buffer: usize, start: usize, end: usize },
     Decoded(Vec<u8>),
+}
+
+/// What it is called and how much there is, not its content.
+impl fmt::Debug for Document {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = |buffer: &Buffer| buffer.bytes.as_ref().map_or(0, |bytes| bytes.len());
+        let mut all = f.debug_struct("Document");
+        all.field("name", &self.name).field("buffers", &self.buffers.len());
+        all.field("buffer_bytes", &self.buffers.iter().map(bytes).sum::<usize>());
+        all.field("buffer_views", &self.views.len()).finish_non_exhaustive()
+    }
 }
 
 impl Document {
@@ -67,6 +78,20 @@ impl Document {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The document's JSON as text, with the values of the file, if not its spaces: for any parser.
+    #[must_use]
+    pub fn json_text(&self) -> String {
+        self.json.to_string()
+    }
+
+    /// The JSON at a place in the document, such as `/materials/0/extras`, as text: for any parser.
+    ///
+    /// `None` if there is nothing. RFC 6901, "JSON Pointer".
+    #[must_use]
+    pub fn json_at(&self, pointer: &str) -> Option<String> {
+        self.json.pointer(pointer).map(Value::to_string)
     }
 
     /// The bytes of a buffer view, decoded if it is compressed.
@@ -183,7 +208,7 @@ fn load_buffers(
         if let (Some(bytes), Some(declared)) = (&bytes, declared)
             && bytes.len() < declared
         {
-            let what = format!("declares {declared} bytes, but its data holds {}", bytes.len());
+            let what = format!("declares {declared} bytes, but its data has {}", bytes.len());
             problems.error(&buffer.path, what);
         }
         buffers.push(Buffer { bytes, declared });
@@ -267,7 +292,7 @@ fn range(view: &Json<'_>, buffers: &[Buffer], problems: &mut Problems) -> Option
         }
         None => {
             let what = format!(
-                "ends {length} bytes after byte {start}, but buffer {index} holds {} bytes",
+                "ends {length} bytes after byte {start}, but buffer {index} has {} bytes",
                 bytes.len()
             );
             problems.error(&view.path, what);
@@ -306,6 +331,10 @@ mod tests {
         assert_eq!(document.buffer_view(1), Some(&[1, 2, 3, 4][..]));
         assert_eq!(document.buffer_view(2), None);
         assert_eq!(document.problems(), []);
+        assert_eq!(serde_json::from_str::<Value>(&document.json_text()).unwrap(), json);
+        assert_eq!(document.json_at("/bufferViews/0/byteOffset").as_deref(), Some("1"));
+        assert_eq!(document.json_at("/asset").as_deref(), Some(r#"{"version":"2.0"}"#));
+        assert_eq!(document.json_at("/nodes"), None);
         assert_eq!(document.resource("data:,x"), Ok(b"x".to_vec()));
         assert!(document.resource("x.png").is_err());
     }

@@ -36,7 +36,7 @@ pub struct PosedScene<'a> {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ExportError {
-    /// The moment was not made from this asset: `what` holds `found` elements, not `needed`.
+    /// The moment was not made from this asset: there are `found` of `what`, `needed` expected.
     Mismatch {
         /// Which list.
         what: &'static str,
@@ -80,13 +80,13 @@ impl fmt::Display for ExportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Mismatch { what, found, needed } => {
-                write!(
-                    f,
-                    "the pose was not made from this asset: {what} holds {found} elements, not {needed}"
-                )
+                write!(f, "{what}: {found} found, {needed} expected; was the scene posed from this asset?")
             }
             Self::NotFinite { node, vertex: None } => {
-                write!(f, "/nodes/{node}: its posed transform is not a finite number")
+                write!(
+                    f,
+                    "/nodes/{node}: its posed transform is not finite: look at the keys and scales there"
+                )
             }
             Self::NotFinite { node, vertex: Some((primitive, vertex)) } => {
                 write!(
@@ -102,7 +102,7 @@ impl fmt::Display for ExportError {
                 )
             }
             Self::TooLarge { what, bytes, limit } => {
-                write!(f, "{what} would take {bytes} bytes, at most {limit} are possible")
+                write!(f, "{what} would take {bytes} bytes, at most {limit} allowed")
             }
         }
     }

@@ -103,7 +103,7 @@ pub(crate) fn check_count(
     problems: &mut Problems,
 ) -> Option<()> {
     if found != vertex_count {
-        problems.error(&json.path, format!("holds {found} elements for {vertex_count} vertices"));
+        problems.error(&json.path, format!("has {found} elements, {vertex_count} expected, one per vertex"));
         return None;
     }
     Some(())

@@ -49,7 +49,7 @@ pub(crate) fn build(
         let it = &scene.nodes[node];
         joint_of_node[node] = Some(joint as u16);
         let parent = it.parent.and_then(|parent| joint_of_node[parent]);
-        joints.push(Joint { name: it.name.clone(), parent, node: node as u32, rest: it.rest() });
+        joints.push(Joint { name: it.name.clone(), parent, node: Some(node as u32), rest: it.rest() });
     }
     match Skeleton::new(joints) {
         Ok(skeleton) => Some((skeleton, joint_of_node)),

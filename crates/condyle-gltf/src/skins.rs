@@ -100,11 +100,14 @@ fn inverse_bind(
 ) -> Option<Vec<Affine>> {
     let accessor = accessors.get(place, &INVERSE_BIND, problems)?;
     if accessor.count < joint_count {
-        problems.error(&place.path, format!("holds {} matrices for {joint_count} joints", accessor.count));
+        problems.error(
+            &place.path,
+            format!("has {} matrices, {joint_count} expected, one per joint", accessor.count),
+        );
         return None;
     }
     if accessor.count > joint_count {
-        let what = format!("holds {} matrices for {joint_count} joints", accessor.count);
+        let what = format!("has {} matrices, {joint_count} expected, one per joint", accessor.count);
         problems.note(&place.path, what, "the rest is ignored");
     }
     let mut matrices = accessor.vectors::<16>(problems)?;
@@ -120,7 +123,7 @@ fn inverse_bind(
     );
     let broken = matrices.iter().filter(|m| m.iter().any(|v| !v.is_finite())).count();
     if broken > 0 {
-        let what = "a matrix holds NaN or infinity";
+        let what = "a matrix is not finite";
         problems.counted(Severity::Error, &place.path, broken, what, REFUSED);
         return None;
     }

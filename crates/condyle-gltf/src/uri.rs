@@ -110,7 +110,7 @@ fn relative_path(uri: &str) -> Result<PathBuf, String> {
     let decoded =
         percent_decode_str(uri).decode_utf8().map_err(|_| format!("{shown} is not UTF-8 when decoded"))?;
     if decoded.is_empty() || decoded.contains(['\\', '\0']) {
-        return Err(format!("{shown} is empty, or holds a backslash or a zero byte"));
+        return Err(format!("{shown} is empty, or contains a backslash or a zero byte"));
     }
     let mut path = PathBuf::new();
     for part in Path::new(&*decoded).components() {

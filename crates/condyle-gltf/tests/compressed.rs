@@ -99,7 +99,7 @@ fn a_document_without_animations_moves_on_the_skeleton_of_the_whole(folder: &Pat
 
 fn a_skeleton_of_another_document_is_refused(folder: &Path) {
     let asset = Asset::open(folder.join("Fox.glb")).expect("a reference character");
-    let joint = Joint { name: "root".into(), parent: None, node: 0, rest: Transform::IDENTITY };
+    let joint = Joint::new("root", None, Transform::IDENTITY);
     let other = Skeleton::new([joint]).expect("one joint");
     let error = asset.on_skeleton(other).expect_err("most joints are missing");
     assert!(matches!(error, Error::Index { what: "nodes of joints", count: 1, .. }), "{error}");
@@ -108,10 +108,10 @@ fn a_skeleton_of_another_document_is_refused(folder: &Path) {
     let joint = |j: usize| Joint {
         name: asset.skeleton.names()[j].clone(),
         parent: asset.skeleton.parent(j as u16),
-        node: asset.skeleton.nodes()[j],
+        node: asset.skeleton.node(j as u16),
         rest: asset.skeleton.rest().get(j),
     };
-    let beyond = Joint { node: 4_000_000_000, ..joint(0) };
+    let beyond = Joint { node: Some(4_000_000_000), ..joint(0) };
     let joints = (0..asset.skeleton.joint_count()).map(joint).chain([beyond]);
     let other = Skeleton::new(joints).expect("a tree");
     let error = asset.on_skeleton(other).expect_err("no such node");

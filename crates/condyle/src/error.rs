@@ -6,7 +6,7 @@ use core::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Error {
-    /// `what` holds `found` elements where at least `needed` are required.
+    /// `what` has `found` elements, at least `needed` are expected.
     TooShort {
         /// The argument or field.
         what: &'static str,
@@ -15,7 +15,7 @@ pub enum Error {
         /// The least length that would do.
         needed: usize,
     },
-    /// `what` holds `found` elements where exactly `needed` are required.
+    /// `what` has `found` elements, exactly `needed` are expected.
     Length {
         /// The argument or field.
         what: &'static str,
@@ -24,7 +24,7 @@ pub enum Error {
         /// The length that is required.
         needed: usize,
     },
-    /// `what` holds `found` elements, more than the `limit` that its index type can address.
+    /// `what` has `found` elements, more than the `limit` that its index type can address.
     TooMany {
         /// The field.
         what: &'static str,
@@ -86,7 +86,7 @@ pub enum Error {
         /// The key.
         key: usize,
     },
-    /// Track `track` holds `found` numbers where its keys need `needed`.
+    /// Track `track` has `found` numbers, its keys need `needed`.
     TrackLength {
         /// The track.
         track: usize,
@@ -193,50 +193,91 @@ pub enum Error {
     },
 }
 
+/// Arguments that are one number, so that no place in them is worth telling.
+const SINGLE: [&str; 8] =
+    ["seconds", "duration", "phase", "amount", "sample_rate", "dt", "elapsed", "cycles"];
+
+/// Element `at` of `what`, or `what` itself where it is one number.
+struct Place(&'static str, usize);
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(what, at) = self;
+        if *at == 0 && SINGLE.contains(what) { write!(f, "`{what}`") } else { write!(f, "{what}[{at}]") }
+    }
+}
+
+/// What `what` is counted in: poses and what goes with them in joints.
+fn counted(what: &str) -> &'static str {
+    match what {
+        "pose" | "layer" | "difference" | "over" | "reference" | "rest" | "mask" => "joints",
+        _ => "found",
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::TooShort { what, found, needed } => {
-                write!(f, "{what} holds {found} elements, at least {needed} are needed")
+                write!(f, "{what}: {found} {}, at least {needed} expected", counted(what))
             }
             Self::Length { what, found, needed } => {
-                write!(f, "{what} holds {found} elements, exactly {needed} are needed")
+                write!(f, "{what}: {found} {}, {needed} expected", counted(what))
             }
             Self::TooMany { what, found, limit } => {
-                write!(f, "{what} holds {found} elements, at most {limit} are possible")
+                write!(f, "{what}: {found} {}, at most {limit} allowed", counted(what))
             }
             Self::Index { what, at, found, count } => {
                 write!(f, "{what}[{at}] refers to {found}, but there are only {count}")
             }
             Self::ParentOrder { joint, parent } => {
-                write!(f, "joint {joint} has joint {parent} as its parent, which must be stored before it")
+                write!(
+                    f,
+                    "joint {joint} does not come after its parent, joint {parent}: \
+                     store parents before children"
+                )
             }
-            Self::NotFinite { what, at } => write!(f, "{what}[{at}] is not a finite number"),
-            Self::OutOfRange { what, at, needed } => write!(f, "{what}[{at}] must be {needed}"),
+            Self::NotFinite { what, at } => write!(f, "{} is not finite", Place(what, at)),
+            Self::OutOfRange { what, at, needed } => write!(f, "{} must be {needed}", Place(what, at)),
             Self::MarkerOrder { what, at } => {
-                write!(f, "{what}[{at}] has another cycle of sync markers than what it is to keep step with")
+                write!(
+                    f,
+                    "{what}[{at}] passes other sync markers, or in another order, \
+                     than what it keeps step with"
+                )
             }
-            Self::NoKeys { timeline } => write!(f, "timelines[{timeline}] has no keys"),
+            Self::NoKeys { timeline } => write!(f, "timelines[{timeline}] has no keys, at least 1 expected"),
             Self::KeyOrder { timeline, key } => {
-                write!(f, "timelines[{timeline}][{key}] is not a time after that of the key before it")
+                write!(
+                    f,
+                    "timelines[{timeline}][{key}] is not after the key before it: \
+                     times must be finite and rise"
+                )
             }
             Self::TrackLength { track, found, needed } => {
-                write!(f, "tracks[{track}] holds {found} numbers, its keys need {needed}")
+                write!(f, "tracks[{track}]: {found} numbers, {needed} expected for its keys")
             }
             Self::NotUnit { what, at } => {
-                write!(f, "{what}[{at}] holds a rotation whose length is not within 2 % of 1")
+                write!(f, "the rotation of {what}[{at}] is more than 2 % from unit length: normalise it")
             }
-            Self::NotInvertible { what, at } => write!(f, "{what}[{at}] has no inverse"),
-            Self::NoDirection { what } => write!(f, "{what} has no direction"),
+            Self::NotInvertible { what, at } => {
+                write!(f, "{what}[{at}] has no inverse: a scale is 0, or too close to it")
+            }
+            Self::NoDirection { what } => {
+                write!(f, "`{what}` has no direction: its length is 0, or not finite")
+            }
             Self::DuplicateTrack { track } => {
-                write!(f, "tracks[{track}] drives a property that an earlier track already drives")
+                write!(f, "tracks[{track}] drives what an earlier track drives already: keep one of them")
             }
             Self::Truncated { what, found, needed } => {
-                write!(f, "{what} ends too early: {found} bytes are left, {needed} are needed")
+                write!(f, "{what} ends too early: {found} bytes left, {needed} expected")
             }
             Self::Magic { what } => write!(f, "the bytes do not begin as {what} does"),
             Self::Version { what, found, newest } => {
-                write!(f, "{what} is of version {found}, {newest} is the newest that is known")
+                write!(
+                    f,
+                    "{what} is of version {found}, {newest} is the newest known: read it with a newer release"
+                )
             }
             Self::Checksum { what, at } => {
                 write!(f, "{what}")?;
@@ -248,7 +289,7 @@ impl fmt::Display for Error {
             }
             Self::NotText { what, at } => write!(f, "{what}[{at}] is not UTF-8"),
             Self::PairedTwice { pair, joint } => {
-                write!(f, "pairs[{pair}] names joint {joint}, which another pair names already")
+                write!(f, "pairs[{pair}] names joint {joint}, which another pair names already: name it once")
             }
             Self::PairParents { pair } => {
                 write!(
@@ -256,9 +297,9 @@ impl fmt::Display for Error {
                     "the joints of pairs[{pair}] have parents that are neither a pair nor the same joint in none"
                 )
             }
-            Self::UnknownName { expected } => write!(f, "expected one of {expected}"),
+            Self::UnknownName { expected } => write!(f, "unknown name, one of {expected} expected"),
             Self::Environment { variable, expected } => {
-                write!(f, "{variable} must be one of {expected}, and one that this machine has")
+                write!(f, "set {variable} to one of {expected}, and one that this machine has")
             }
         }
     }
@@ -277,11 +318,50 @@ impl Error {
         if found >= needed { Ok(()) } else { Err(Self::TooShort { what, found, needed }) }
     }
 
+    /// `Ok` if the number is finite.
+    pub(crate) fn check_number(what: &'static str, value: f32) -> Result<(), Self> {
+        Self::check_finite(what, &[value], 1)
+    }
+
     /// `Ok` if every number is finite; the error names the first that is not, counted in groups of `width`.
     pub(crate) fn check_finite(what: &'static str, values: &[f32], width: usize) -> Result<(), Self> {
         match values.iter().position(|v| !v.is_finite()) {
             None => Ok(()),
             Some(at) => Err(Self::NotFinite { what, at: at / width }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::ToString;
+
+    #[test]
+    fn errors_say_what_was_found_and_what_was_expected() {
+        for (error, want) in [
+            (Error::Length { what: "pose", found: 21, needed: 20 }, "pose: 21 joints, 20 expected"),
+            (Error::Length { what: "positions", found: 3, needed: 4 }, "positions: 3 found, 4 expected"),
+            (
+                Error::TooShort { what: "palette", found: 3, needed: 4 },
+                "palette: 3 found, at least 4 expected",
+            ),
+            (Error::NotFinite { what: "seconds", at: 0 }, "`seconds` is not finite"),
+            (Error::NotFinite { what: "weights", at: 0 }, "weights[0] is not finite"),
+            (
+                Error::OutOfRange { what: "duration", at: 0, needed: "greater than 0" },
+                "`duration` must be greater than 0",
+            ),
+            (
+                Error::ParentOrder { joint: 1, parent: 2 },
+                "joint 1 does not come after its parent, joint 2: store parents before children",
+            ),
+            (
+                Error::TrackLength { track: 5, found: 8, needed: 9 },
+                "tracks[5]: 8 numbers, 9 expected for its keys",
+            ),
+        ] {
+            assert_eq!(error.to_string(), want);
         }
     }
 }

@@ -25,13 +25,9 @@
 //! };
 //!
 //! // An arm of two joints that bends at the elbow by a quarter turn in one second.
-//! let joint = |name: &str, parent, y| Joint {
-//!     name: name.into(),
-//!     parent,
-//!     node: 0,
-//!     rest: Transform { translation: [0.0, y, 0.0], ..Transform::IDENTITY },
-//! };
-//! let skeleton = Skeleton::new([joint("shoulder", None, 0.0), joint("elbow", Some(0), 1.0)])?;
+//! let at = |y| Transform { translation: [0.0, y, 0.0], ..Transform::IDENTITY };
+//! let joints = [Joint::new("shoulder", None, at(0.0)), Joint::new("elbow", Some(0), at(1.0))];
+//! let skeleton = Skeleton::new(joints)?;
 //! let half = std::f32::consts::FRAC_1_SQRT_2;
 //! let bend = Track {
 //!     target: Target::Rotation(1),
@@ -80,7 +76,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-mod blend;
+pub mod blend;
 mod bytes;
 mod clip;
 mod container;
@@ -107,7 +103,9 @@ mod testing;
 
 pub mod math;
 
-pub use blend::{Ease, Fade, Inertialization, Layer, Mean, add, blend, difference, joint_mask, overlay};
+pub use blend::{
+    Additive, Ease, Fade, Inertialization, Layer, Mean, add, blend, difference, joint_mask, overlay,
+};
 pub use bytes::checksum;
 pub use clip::{Clip, Interpolation, RawClip, Target, Track};
 pub use container::{
@@ -142,7 +140,7 @@ pub use sample::{
     sample_raw_track, sample_track, sample_tracks,
 };
 pub use simd::{Dispatch, Isa, Lanes, Numeric};
-pub use skeleton::{Joint, NO_PARENT, Skeleton};
+pub use skeleton::{Joint, NO_NODE, NO_PARENT, Skeleton};
 pub use skin::{
     NormalRule, Palette, PaletteMatrix, WeightedBases, bitangents, morph, palette, skin, skin_positions,
 };

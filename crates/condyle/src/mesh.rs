@@ -2,12 +2,13 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::fmt;
 
 use crate::error::Error;
 use crate::math::Affine;
 
 /// Vertex attributes, one array each.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct Vertices {
     /// Metres.
     pub positions: Vec<[f32; 3]>,
@@ -15,6 +16,15 @@ pub struct Vertices {
     pub normals: Vec<[f32; 3]>,
     /// Unit vectors and the handedness of the bitangent (+1 or -1), or empty.
     pub tangents: Vec<[f32; 4]>,
+}
+
+/// How many of each attribute, not their numbers.
+impl fmt::Debug for Vertices {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = f.debug_struct("Vertices");
+        all.field("positions", &self.positions.len()).field("normals", &self.normals.len());
+        all.field("tangents", &self.tangents.len()).finish()
+    }
 }
 
 impl Vertices {
@@ -81,7 +91,7 @@ pub struct MorphTarget {
 /// Which joints move each vertex, and how much: compressed rows of any length.
 ///
 /// Each row is sorted by falling weight. Zero weights are not stored.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Influences {
     /// Row `v` is `joints[starts[v]..starts[v + 1]]`, the same range of `weights`.
     starts: Vec<u32>,
@@ -91,6 +101,15 @@ pub struct Influences {
     joint_bound: usize,
     /// The longest row.
     longest: usize,
+}
+
+/// How many there are, not which.
+impl fmt::Debug for Influences {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = f.debug_struct("Influences");
+        all.field("vertex_count", &self.vertex_count()).field("influences", &self.joints.len());
+        all.field("joint_bound", &self.joint_bound).field("longest_row", &self.longest).finish()
+    }
 }
 
 impl Influences {
@@ -263,12 +282,21 @@ impl Skin {
 }
 
 /// Triangles that follow joints: vertices, influences, morph targets, in the bind pose.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct SkinnedMesh {
     vertices: Vertices,
     influences: Influences,
     indices: Vec<u32>,
     morph_targets: Vec<MorphTarget>,
+}
+
+/// How many of each part, not their numbers.
+impl fmt::Debug for SkinnedMesh {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = f.debug_struct("SkinnedMesh");
+        all.field("vertices", &self.vertices).field("influences", &self.influences);
+        all.field("indices", &self.indices.len()).field("morph_targets", &self.morph_targets.len()).finish()
+    }
 }
 
 impl SkinnedMesh {
@@ -345,7 +373,15 @@ impl SkinnedMesh {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Random;
+    use crate::testing::{Random, tries};
+    use std::format;
+
+    #[test]
+    fn a_large_mesh_prints_as_a_line() {
+        let mesh = Random(3).mesh(tries(5000), 7);
+        let text = format!("{mesh:?}");
+        assert!(text.len() < 300 && text.contains(&format!("vertex_count: {}", tries(5000))), "{text}");
+    }
 
     #[test]
     fn rows_are_sorted_and_zeros_dropped() {

@@ -2,6 +2,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::fmt;
 
 use crate::error::Error;
 use crate::math::scalar::worst;
@@ -61,10 +62,17 @@ impl PoseBlock {
 ///
 /// The lanes behind the last joint hold [`Transform::IDENTITY`] or whatever a kernel left there, never NaN
 /// unless a joint does.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Pose {
     blocks: Vec<PoseBlock>,
     joint_count: usize,
+}
+
+/// How many joints, not what they hold: that is thousands of numbers.
+impl fmt::Debug for Pose {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pose").field("joint_count", &self.joint_count).finish_non_exhaustive()
+    }
 }
 
 /// Equal joints; the padding behind them is not compared.

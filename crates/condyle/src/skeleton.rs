@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::fmt;
 
 use crate::error::Error;
 use crate::math::Transform;
@@ -12,9 +13,9 @@ use crate::pose::Pose;
 /// A hierarchy of joints, parents stored before their children.
 ///
 /// A document's skeleton holds every node that a skin names as a joint, every node that carries an animated
-/// mesh, and all ancestors of these, so that one [`local_to_model`](crate::local_to_model) places them all. Which of them
-/// deform a mesh is said by that mesh's [`Skin`](crate::Skin).
-#[derive(Debug, Clone, PartialEq)]
+/// mesh, and all ancestors of these, so that one [`local_to_model`](crate::local_to_model) places them all.
+/// Which of them deform a mesh is said by that mesh's [`Skin`](crate::Skin).
+#[derive(Clone, PartialEq)]
 pub struct Skeleton {
     parents: Vec<u16>,
     names: Vec<String>,
@@ -27,6 +28,23 @@ pub struct Skeleton {
     sizes: Vec<u16>,
 }
 
+/// How many joints, and the names of the first ones.
+impl fmt::Debug for Skeleton {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// A name may be of any length.
+        struct Short<'a>(&'a str);
+        impl fmt::Debug for Short<'_> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let end = self.0.char_indices().nth(24).map_or(self.0.len(), |(at, _)| at);
+                fmt::Debug::fmt(&self.0[..end], f)
+            }
+        }
+        let names: Vec<_> = self.names.iter().take(4).map(|name| Short(name)).collect();
+        let mut all = f.debug_struct("Skeleton");
+        all.field("joint_count", &self.joint_count()).field("first_names", &names).finish_non_exhaustive()
+    }
+}
+
 /// One joint, as [`Skeleton::new`] takes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Joint {
@@ -34,14 +52,34 @@ pub struct Joint {
     pub name: String,
     /// The index of the parent, which must be smaller than this joint's own; `None` for a root.
     pub parent: Option<u16>,
-    /// The document's node that this joint was made from.
-    pub node: u32,
+    /// The document's node that this joint was made from, below [`NO_NODE`]; `None` if there is no document.
+    pub node: Option<u32>,
     /// The local transform in the document's default pose.
     pub rest: Transform,
 }
 
+impl Joint {
+    /// A joint that comes from no document.
+    ///
+    /// ```
+    /// use condyle::{Joint, Skeleton, Transform};
+    ///
+    /// let shin = Transform { translation: [0.0, -0.4, 0.0], ..Transform::IDENTITY };
+    /// let joints = [Joint::new("thigh", None, Transform::IDENTITY), Joint::new("shin", Some(0), shin)];
+    /// assert_eq!(Skeleton::new(joints)?.parent(1), Some(0));
+    /// # Ok::<(), condyle::Error>(())
+    /// ```
+    #[must_use]
+    pub fn new(name: impl Into<String>, parent: Option<u16>, rest: Transform) -> Self {
+        Self { name: name.into(), parent, node: None, rest }
+    }
+}
+
 /// What [`Skeleton::parents`] holds for a root.
 pub const NO_PARENT: u16 = u16::MAX;
+
+/// What [`Skeleton::nodes`] holds for a joint that comes from no document.
+pub const NO_NODE: u32 = u32::MAX;
 
 impl Skeleton {
     /// The greatest number of joints.
@@ -50,9 +88,9 @@ impl Skeleton {
     /// Builds a skeleton from joints in parents-first order.
     ///
     /// # Errors
-    /// [`Error::TooMany`] above [`Self::MAX_JOINTS`]; [`Error::ParentOrder`] where a parent does not precede its child;
-    /// [`Error::NotFinite`] where a rest transform holds NaN or infinity; [`Error::NotUnit`] where its rotation's length is
-    /// more than 2 % from 1.
+    /// [`Error::TooMany`] above [`Self::MAX_JOINTS`]; [`Error::ParentOrder`] where a parent does not precede
+    /// its child; [`Error::NotFinite`] where a rest transform holds NaN or infinity; [`Error::NotUnit`] where
+    /// its rotation's length is more than 2 % from 1.
     pub fn new(joints: impl IntoIterator<Item = Joint>) -> Result<Self, Error> {
         let mut parents = Vec::new();
         let mut names = Vec::new();
@@ -65,21 +103,35 @@ impl Skeleton {
             if let Some(parent) = joint.parent.filter(|&p| usize::from(p) >= index) {
                 return Err(Error::ParentOrder { joint: index, parent: parent.into() });
             }
-            let t = joint.rest;
-            let finite = t.rotation.iter().chain(&t.translation).chain(&t.scale).all(|v| v.is_finite());
-            if !finite {
-                return Err(Error::NotFinite { what: "joints", at: index });
-            }
-            if !is_near_unit(&t.rotation) {
-                return Err(Error::NotUnit { what: "joints", at: index });
-            }
+            check_rest("joints", index, &joint.rest)?;
             parents.push(joint.parent.unwrap_or(NO_PARENT));
             names.push(joint.name);
-            nodes.push(joint.node);
-            rest.push(t);
+            nodes.push(joint.node.unwrap_or(NO_NODE));
+            rest.push(joint.rest);
         }
         let (order, places, sizes) = depth_first(&parents);
         Ok(Self { parents, names, nodes, rest: Pose::from_transforms(&rest), order, places, sizes })
+    }
+
+    /// The same joints with another rest pose.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if `rest` does not hold as many joints; [`Error::NotFinite`] and [`Error::NotUnit`]
+    /// as [`Self::new`].
+    pub fn with_rest(&self, rest: &Pose) -> Result<Self, Error> {
+        rest.check_joints("rest", self.joint_count())?;
+        for (at, t) in rest.transforms().enumerate() {
+            check_rest("rest", at, &t)?;
+        }
+        Ok(Self { rest: rest.clone(), ..self.clone() })
+    }
+
+    /// The same joints, all at [`Transform::IDENTITY`] when at rest: what an additive clip
+    /// ([`difference_clip`](crate::blend::difference_clip)) is sampled and encoded on, since a joint that it
+    /// does not drive differs by nothing.
+    #[must_use]
+    pub fn additive(&self) -> Self {
+        Self { rest: Pose::identity(self.joint_count()), ..self.clone() }
     }
 
     /// A joint and all its descendants, parents first.
@@ -120,10 +172,19 @@ impl Skeleton {
         &self.names
     }
 
-    /// The document's node of each joint.
+    /// The document's node of each joint; [`NO_NODE`] for one that comes from no document.
     #[must_use]
     pub fn nodes(&self) -> &[u32] {
         &self.nodes
+    }
+
+    /// The document's node of one joint; `None` if it comes from no document.
+    ///
+    /// # Panics
+    /// If there is no such joint.
+    #[must_use]
+    pub fn node(&self, joint: u16) -> Option<u32> {
+        Some(self.nodes[usize::from(joint)]).filter(|&node| node != NO_NODE)
     }
 
     /// The local transforms of the document's default pose.
@@ -141,8 +202,16 @@ impl Skeleton {
     /// The joint made from this node of the document.
     #[must_use]
     pub fn joint_by_node(&self, node: u32) -> Option<u16> {
-        self.nodes.iter().position(|&n| n == node).map(|j| j as u16)
+        self.nodes.iter().position(|&n| n == node && n != NO_NODE).map(|j| j as u16)
     }
+}
+
+/// `Ok` if joint `at` of `what` is finite, and its rotation near unit length.
+pub(crate) fn check_rest(what: &'static str, at: usize, t: &Transform) -> Result<(), Error> {
+    if !t.rotation.iter().chain(&t.translation).chain(&t.scale).all(|v| v.is_finite()) {
+        return Err(Error::NotFinite { what, at });
+    }
+    if is_near_unit(&t.rotation) { Ok(()) } else { Err(Error::NotUnit { what, at }) }
 }
 
 /// The joints in depth-first order, the place of each in it, and how many stand in its subtree.
@@ -180,10 +249,11 @@ impl Pose {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::tries;
     use std::format;
 
     fn joint(parent: Option<u16>) -> Joint {
-        Joint { name: format!("child of {parent:?}"), parent, node: 7, rest: Transform::IDENTITY }
+        Joint::new(format!("child of {parent:?}"), parent, Transform::IDENTITY)
     }
 
     #[test]
@@ -219,6 +289,32 @@ mod tests {
         assert_eq!(refused, Err(Error::NotUnit { what: "joints", at: 1 }));
     }
 
+    #[test]
+    fn another_rest_pose_leaves_the_joints() {
+        let mut random = crate::testing::Random(5);
+        let (skeleton, pose) = (random.skeleton(20), random.pose(20));
+        let other = skeleton.with_rest(&pose).expect("it fits");
+        assert_eq!(
+            (other.rest(), other.parents(), other.names()),
+            (&pose, skeleton.parents(), skeleton.names())
+        );
+        assert_eq!(skeleton.with_rest(&Pose::identity(20)), Ok(skeleton.additive()));
+        let short = skeleton.with_rest(&Pose::identity(19));
+        assert_eq!(short, Err(Error::Length { what: "rest", found: 19, needed: 20 }));
+        let mut bad = pose;
+        bad.set(7, &Transform { rotation: [0.0; 4], ..Transform::IDENTITY });
+        assert_eq!(skeleton.with_rest(&bad), Err(Error::NotUnit { what: "rest", at: 7 }));
+    }
+
+    #[test]
+    fn the_largest_skeleton_and_pose_print_as_a_line() {
+        let long = || Joint::new("ß".repeat(1000), None, Transform::IDENTITY);
+        let skeleton = Skeleton::new((0..tries(60_000)).map(|_| long())).expect("roots");
+        for text in [format!("{skeleton:?}"), format!("{:?}", skeleton.rest())] {
+            assert!(text.len() < 300 && text.contains(&format!("{}", tries(60_000))), "{text}");
+        }
+    }
+
     /// Joints of several limbs may take turns; a subtree is what a walk to the root finds.
     #[test]
     fn a_subtree_is_all_that_has_the_joint_above_it() {
@@ -247,10 +343,12 @@ mod tests {
     #[test]
     fn joints_are_found_by_name_and_by_node() {
         let mut joints = [joint(None), joint(Some(0)), joint(Some(0))];
-        joints[2].node = 3;
+        joints[2].node = Some(3);
         let skeleton = Skeleton::new(joints).expect("in order");
         assert_eq!(skeleton.joint_by_name("child of Some(0)"), Some(1));
         assert_eq!(skeleton.joint_by_name("tail"), None);
         assert_eq!((skeleton.joint_by_node(3), skeleton.joint_by_node(4)), (Some(2), None));
+        assert_eq!((skeleton.node(2), skeleton.node(1)), (Some(3), None));
+        assert_eq!((skeleton.nodes(), skeleton.joint_by_node(NO_NODE)), (&[NO_NODE, NO_NODE, 3][..], None));
     }
 }

@@ -67,7 +67,7 @@ impl Random {
         let joint = |index: usize| Joint {
             name: format!("joint {index}"),
             parent: (!index.is_multiple_of(13)).then(|| (index - 1 - self.below(index.min(3))) as u16),
-            node: 2 * index as u32,
+            node: Some(2 * index as u32),
             rest: self.transform(),
         };
         Skeleton::new((0..joints).map(joint)).expect("parents come first")

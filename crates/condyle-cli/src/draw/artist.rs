@@ -229,23 +229,13 @@ fn surfaces(asset: &Asset, materials: &Materials) -> Vec<Surface> {
     let mut out = Vec::new();
     for (at, instance) in shown(asset) {
         for (primitive, source) in instance.primitives.iter().enumerate().filter(|(_, p)| p.drawable) {
-            let count = source.mesh.vertex_count();
-            let json =
-                &asset.document.json["meshes"][instance.mesh]["primitives"][source.index]["attributes"];
-            let accessor = |name: &str| json[name].as_u64().and_then(|i| usize::try_from(i).ok());
             let set = materials.get(source.material).texture_set;
-            let uvs = accessor(&format!("TEXCOORD_{set}")).and_then(|a| asset.document.vectors(a, count));
-            let colors = accessor("COLOR_0").and_then(|a| {
-                let opaque = |[r, g, b]: [f32; 3]| [r, g, b, 1.0];
-                let rgb = || Some(asset.document.vectors(a, count)?.into_iter().map(opaque).collect());
-                asset.document.vectors(a, count).or_else(rgb)
-            });
             out.push(Surface {
                 instance: at,
                 primitive,
                 triangles: triangles(source).collect(),
-                uvs: uvs.unwrap_or_default(),
-                colors: colors.unwrap_or_default(),
+                uvs: asset.texture_coordinates(instance, source, set).unwrap_or_default(),
+                colors: asset.colors(instance, source, 0).unwrap_or_default(),
             });
         }
     }

@@ -14,7 +14,7 @@ pub(crate) struct Material {
     pub factor: [f32; 4],
     /// The image, an index of [`Materials::textures`], and the set of texture coordinates that places it.
     pub texture: Option<usize>,
-    pub texture_set: u64,
+    pub texture_set: usize,
     /// The affine transform of texture coordinates, by `KHR_texture_transform`.
     pub transform: [[f32; 3]; 2],
     pub alpha: Alpha,
@@ -39,7 +39,7 @@ pub(crate) struct Materials {
 impl Materials {
     /// `shown` are the materials whose images are needed.
     pub(crate) fn load(document: &Document, shown: &BTreeSet<usize>) -> Self {
-        let json = &document.json;
+        let json = &appearance(document);
         let texture_of = |material: &Value| {
             let index = &material["pbrMetallicRoughness"]["baseColorTexture"]["index"];
             entry(json, "textures", index)
@@ -49,7 +49,7 @@ impl Materials {
             .iter()
             .filter_map(|&index| Source::of(json, texture_of(list.get(index)?)).map(|source| source.data))
             .collect();
-        let mut images = Images::new(document, sources.len());
+        let mut images = Images::new(document, json, sources.len());
         let mut it = Self { list: vec![], textures: vec![], problems: vec![] };
         for (index, material) in list.iter().enumerate() {
             let texture = match shown.contains(&index) {
@@ -82,7 +82,10 @@ impl Material {
         Self {
             factor: numbers(&surface["baseColorFactor"], [1.0; 4]),
             texture,
-            texture_set: transform["texCoord"].as_u64().or(info["texCoord"].as_u64()).unwrap_or(0),
+            texture_set: transform["texCoord"]
+                .as_u64()
+                .or(info["texCoord"].as_u64())
+                .map_or(0, |set| set.try_into().unwrap_or(usize::MAX)),
             transform: [[cos * scale_u, sin * scale_v, offset_u], [-sin * scale_u, cos * scale_v, offset_v]],
             alpha: match json["alphaMode"].as_str() {
                 Some("MASK") => Alpha::Mask(number(&json["alphaCutoff"], 0.5)),
@@ -91,6 +94,15 @@ impl Material {
             },
         }
     }
+}
+
+/// The parts of the document that say how surfaces look.
+fn appearance(document: &Document) -> Value {
+    let part = |key| {
+        let text = document.json_at(&format!("/{key}"));
+        (key, text.and_then(|text| serde_json::from_str::<Value>(&text).ok()).unwrap_or_default())
+    };
+    ["materials", "textures", "images", "samplers"].map(part).into_iter().collect()
 }
 
 fn list<'a>(json: &'a Value, key: &str) -> &'a [Value] {
@@ -174,6 +186,7 @@ impl<'a> Source<'a> {
 /// The images of a document, each decoded once.
 struct Images<'a> {
     document: &'a Document,
+    json: &'a Value,
     known: HashMap<Data<'a>, Option<Rc<[Level]>>>,
     /// Texels along a side of an image that is kept.
     longest_side: usize,
@@ -195,10 +208,10 @@ const MAX_KEPT: usize = 1 << 23;
 
 impl<'a> Images<'a> {
     /// The more images there are, the smaller each is kept.
-    fn new(document: &'a Document, count: usize) -> Self {
+    fn new(document: &'a Document, json: &'a Value, count: usize) -> Self {
         let share = (MAX_KEPT / count.max(1)).isqrt().max(1);
         let longest_side = (1 << share.ilog2()).min(MAX_KEPT_SIDE);
-        Self { document, known: HashMap::new(), longest_side, left: MAX_DECODED, problems: vec![] }
+        Self { document, json, known: HashMap::new(), longest_side, left: MAX_DECODED, problems: vec![] }
     }
 
     fn get(&mut self, source: &Source<'a>) -> Option<Rc<[Level]>> {
@@ -312,8 +325,8 @@ impl Level {
 
 impl Texture {
     fn load<'a>(images: &mut Images<'a>, json: &Value) -> Option<Self> {
-        let levels = images.get(&Source::of(&images.document.json, json)?)?;
-        let sampler = entry(&images.document.json, "samplers", &json["sampler"]);
+        let levels = images.get(&Source::of(images.json, json)?)?;
+        let sampler = entry(images.json, "samplers", &json["sampler"]);
         Some(Self {
             levels,
             wrap: [Wrap::load(&sampler["wrapS"]), Wrap::load(&sampler["wrapT"])],

@@ -112,7 +112,7 @@ impl PoseSource for Playable<'_> {
         }
         let layers: Vec<_> =
             poses.iter().zip(parts).map(|(pose, (_, weight))| Layer::new(pose, *weight)).collect();
-        blend(skeleton.rest(), &layers, Mean::default(), pose)
+        blend(skeleton, &layers, Mean::default(), pose)
     }
 
     fn weights(&self, node: u32, seconds: f32, weights: &mut [f32]) -> Result<(), Error> {

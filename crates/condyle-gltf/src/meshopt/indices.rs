@@ -96,7 +96,7 @@ pub(super) fn decode_triangles(source: &[u8], count: usize, stride: usize) -> Re
     check_header(source, 0xe1)?;
     let (mut data, table) = Reader::open(source, 16)?;
     if table.iter().any(|&pair| pair >> 4 == 15 || pair & 15 == 15) {
-        return Err("the lookup table of the compressed triangles holds a 15".into());
+        return Err("the lookup table of the compressed triangles contains a 15".into());
     }
     let codes = data.take(count / 3)?;
     let mut state = State { data, next: 0, last: 0, edges: Recent::new(), vertices: Recent::new() };

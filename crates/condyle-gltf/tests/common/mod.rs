@@ -8,6 +8,11 @@ use serde_json::{Value, json};
 pub(crate) const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0\x90wS\xde\
     \0\0\0\x0cIDATx\x9cc\xf8\xcf\xc0\0\0\x03\x01\x01\0\xc9\xfe\x92\xef\0\0\0\0IEND\xaeB`\x82";
 
+/// The document's JSON.
+pub(crate) fn parsed(document: &Document) -> Value {
+    serde_json::from_str(&document.json_text()).expect("JSON")
+}
+
 /// A document under construction. `json` may be changed at will.
 pub(crate) struct Builder {
     pub(crate) json: Value,

@@ -63,3 +63,8 @@ pub(crate) fn whole(value: &Value) -> usize {
 pub(crate) fn list(value: &Value) -> &[Value] {
     value.as_array().expect("a list")
 }
+
+/// The document's JSON.
+pub(crate) fn parsed(document: &condyle_gltf::Document) -> Value {
+    serde_json::from_str(&document.json_text()).expect("JSON")
+}

@@ -8,7 +8,7 @@ use condyle::reference::{
 use condyle::{Affine, RawClip, Target};
 use condyle_gltf::{Instance, Placement, Primitive, Severity};
 
-use crate::answers::{Answers, list, whole};
+use crate::answers::{Answers, list, parsed, whole};
 
 /// The triangles of the default scene that the manifest speaks of: all that follow a skin, and where it names others,
 /// these too.
@@ -48,7 +48,8 @@ pub(crate) fn as_the_manifest_says(path: &Path) {
         })
         .collect();
     assert_eq!(found, want, "{name}");
-    let animations = list(&asset.document.json["animations"]);
+    let json = parsed(&asset.document);
+    let animations = list(&json["animations"]);
     assert_eq!(asset.clips.len(), animations.len(), "{name}");
     for case in model.list("cases").iter().filter(|c| !c["clip_name"].is_null()) {
         assert_eq!(asset.clips[whole(&case["clip"])].name(), case["clip_name"].as_str().unwrap(), "{name}");

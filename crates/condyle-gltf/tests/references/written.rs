@@ -5,6 +5,7 @@ use std::path::Path;
 use condyle::{Container, ContainerWriter, EntryKind, RawClip, Skeleton, Track};
 use condyle_gltf::{Asset, ClipExporter, Poser, PoserOptions};
 
+use crate::answers::parsed;
 use crate::shown::{assert_shows, export, import};
 
 pub(crate) fn read_back_as_posed(path: &Path) {
@@ -43,7 +44,7 @@ pub(crate) fn clips_come_back(path: &Path) {
     // Written once more, nothing changes any more.
     let again = import(&ClipExporter::new(&written).glb(&written.clips).expect("its own clips"));
     assert_eq!(again.clips, written.clips, "{name}");
-    assert_eq!(again.document.json["meshes"], written.document.json["meshes"], "{name}");
+    assert_eq!(parsed(&again.document)["meshes"], parsed(&written.document)["meshes"], "{name}");
 
     let seconds = asset.clips.first().map_or(0.0, |clip| 0.3 * clip.start() + 0.7 * clip.end());
     let mut posers = [&asset, &written].map(|a| Poser::new(a, PoserOptions::default()).expect("few copies"));

@@ -3,7 +3,7 @@
 use fearless_simd::prelude::*;
 
 use super::fixed;
-use super::layer::Layer;
+use super::layer::Additive;
 use super::rotation::{Reference, flip, shorter_log};
 use super::weights::{How, NormalizedWeights, Total, masked_weight, nan_or_zero};
 use crate::error::Error;
@@ -36,57 +36,58 @@ pub fn difference(pose: &Pose, reference: &Pose, out: &mut Pose) -> Result<(), E
     Ok(())
 }
 
-/// Adds any number of layers to a pose, with the same bits in any order of the layers.
+/// Adds any number of differences to a pose, with the same bits in any order of them.
 ///
-/// Each layer's pose is a [`difference`]; its weight, times its mask, says how much of it: 1 is all, 0 is
-/// nothing, negative leads the other way, more than 1 beyond. Weights are not divided by their sum.
+/// [`Additive::amount`] is how much of a difference there is, whatever else is added: 1 is all of it. So
+/// amounts are not divided by their sum, as the weights of [`blend`](super::blend) are. Below, an amount is
+/// times its mask.
 ///
-/// - Rotations: `base · exp(Σ weight · log(layer))`, each layer's turn on the shorter arc; of unit length.
-/// - Translations: `base + Σ weight · layer`.
-/// - Scales: `base · (1 + Σ weight · (layer - 1))`.
+/// - Rotations: `base · exp(Σ amount · log(difference))`, each turn on the shorter arc; of unit length.
+/// - Translations: `base + Σ amount · difference`.
+/// - Scales: `base · (1 + Σ amount · (difference - 1))`.
 ///
-/// A joint to which nothing is added, by no weight, by a mask of 0, or by layers that cancel, is that of
-/// `base`, bit for bit; what the layers of no weight hold there does not matter. One layer of weight 1 over
-/// the pose that it was the [`difference`] from gives the pose back: rotations within 8e-7, translations and
-/// scales within 2e-7 of the greater of the two (but for a scale whose reference is 0).
+/// A joint to which nothing is added, by no amount, by a mask of 0, or by differences that cancel, is that of
+/// `base`, bit for bit; what the differences of amount 0 hold there does not matter. All of one over the pose
+/// that it is the [`difference`] from gives the pose back: rotations within 8e-7, translations and scales
+/// within 2e-7 of the greater of the two (but for a scale whose reference is 0).
 ///
 /// The error of a component is at most 2e-7 of the magnitudes of `base` and of what is added, and 1e-9 for
-/// each layer times the largest magnitude that it has in any layer and the sum of the weights' magnitudes, or
-/// 1 if that is less. For rotations it is 5e-7, and 2e-7 for each radian of the turns' magnitudes times
-/// weights.
+/// each difference times the largest magnitude that it has in any of them and the sum of the amounts'
+/// magnitudes, or 1 if that is less. For rotations it is 5e-7, and 2e-7 for each radian of the turns'
+/// magnitudes times amounts.
 ///
-/// What is not finite in a layer that has a weight makes that component NaN or infinite, or the whole
-/// rotation NaN. A mask whose product with the weight is not finite makes its joint NaN, and so do, in more
-/// than two layers, weights whose magnitudes sum to a million in a joint. No other joint is touched.
+/// What is not finite in a difference that has an amount makes that component NaN or infinite, or the whole
+/// rotation NaN. A mask whose product with the amount is not finite makes its joint NaN, and so do, with more
+/// than two differences, amounts whose magnitudes sum to a million in a joint. No other joint is touched.
 ///
 /// # Errors
-/// [`Error::Length`] if a layer, its mask or `out` does not hold as many joints as `base`;
-/// [`Error::NotFinite`] for a weight that is NaN or infinite. `out` is then unchanged.
+/// [`Error::Length`] if a difference, its mask or `out` does not hold as many joints as `base`;
+/// [`Error::NotFinite`] for an amount that is NaN or infinite. `out` is then unchanged.
 ///
 /// ```
-/// use condyle::{Layer, Pose, Transform, add, difference};
+/// use condyle::{Additive, Pose, Transform, add, difference};
 ///
 /// let at = |x| Pose::from_transforms(&[Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY }]);
 /// let (mut breath, mut pose) = (Pose::identity(1), Pose::identity(1));
 /// difference(&at(1.5), &at(1.0), &mut breath)?;
-/// add(&at(8.0), &[Layer::new(&breath, 2.0)], &mut pose)?;
+/// add(&at(8.0), &[Additive::new(&breath, 2.0)], &mut pose)?;
 /// assert_eq!(pose, at(9.0));
 /// # Ok::<(), condyle::Error>(())
 /// ```
-pub fn add(base: &Pose, layers: &[Layer<'_>], out: &mut Pose) -> Result<(), Error> {
+pub fn add(base: &Pose, additives: &[Additive<'_>], out: &mut Pose) -> Result<(), Error> {
     let joints = base.joint_count();
-    for (at, layer) in layers.iter().enumerate() {
-        layer.check(at, joints)?;
+    for (at, additive) in additives.iter().enumerate() {
+        additive.check(at, joints)?;
     }
     out.check_joints("out", joints)?;
     let (from, to) = (base.blocks(), out.blocks_mut());
-    let mut counting = layers.iter().filter(|layer| layer.weight != 0.0);
+    let mut counting = additives.iter().filter(|additive| additive.amount != 0.0);
     match [counting.next(), counting.next(), counting.next()] {
         [None, ..] => to.copy_from_slice(from),
         [Some(one), None, _] => few(from, [one], to),
         [Some(one), Some(two), None] => few(from, [one, two], to),
         _ => {
-            let weights = NormalizedWeights::new(layers, Total::UNKNOWN);
+            let weights = NormalizedWeights::new(additives, Total::UNKNOWN);
             let how = How { masked: true, add: true };
             fixed::by_logarithms(how, from, &weights, to);
         }
@@ -94,7 +95,7 @@ pub fn add(base: &Pose, layers: &[Layer<'_>], out: &mut Pose) -> Result<(), Erro
     Ok(())
 }
 
-fn few<const N: usize>(base: &[PoseBlock], layers: [&Layer<'_>; N], out: &mut [PoseBlock]) {
+fn few<const N: usize>(base: &[PoseBlock], layers: [&Additive<'_>; N], out: &mut [PoseBlock]) {
     dispatch!(|s, mode| few_layers::<_, _, N>(s, mode, base, &layers, out));
 }
 
@@ -124,7 +125,7 @@ fn few_layers<S: Simd, M: Mode, const N: usize>(
     s: S,
     mode: M,
     base: &[PoseBlock],
-    layers: &[&Layer<'_>; N],
+    layers: &[&Additive<'_>; N],
     out: &mut [PoseBlock],
 ) {
     let zero = S::f32s::splat(s, 0.0);
@@ -132,11 +133,11 @@ fn few_layers<S: Simd, M: Mode, const N: usize>(
         for at in (0..BLOCK).step_by(S::f32s::LEN) {
             let mut sums = [zero; 9];
             for (n, layer) in layers.iter().enumerate() {
-                let Some(block) = layer.pose.blocks().get(index) else {
+                let Some(block) = layer.difference.blocks().get(index) else {
                     debug_assert!(false, "layer {n} has fewer blocks than the reference");
                     return;
                 };
-                let terms = terms(s, mode, block, at, masked_weight(s, layer, index * BLOCK + at));
+                let terms = terms(s, mode, block, at, masked_weight(s, *layer, index * BLOCK + at));
                 each!(c in [0, 1, 2, 3, 4, 5, 6, 7, 8] => {
                     sums[c] = if n == 0 { terms[c] } else { sums[c] + terms[c] };
                 });

@@ -6,6 +6,7 @@
 
 use fearless_simd::prelude::*;
 
+use super::layer::Weighted;
 use super::rotation::{Reference, shorter_log};
 use super::weights::{How, NormalizedWeights, Sums, exponent, nan_or_zero, nearest, power_above};
 use crate::pose::PoseBlock;
@@ -13,10 +14,10 @@ use crate::simd::{BLOCK, Lanes, Mode, dispatch, each, load, store, store_all};
 
 /// `G` groups of lanes of a block of sixteen joints: loops over the layers cost less per joint when there are
 /// two.
-struct Groups<'a, S: Simd, const G: usize> {
+struct Groups<'a, S: Simd, L, const G: usize> {
     s: S,
     how: How,
-    weights: &'a NormalizedWeights<'a>,
+    weights: &'a NormalizedWeights<'a, L>,
     index: usize,
     at: usize,
     /// With masks they differ between groups: then there is only one.
@@ -30,7 +31,7 @@ macro_rules! each_layer {
             if !$groups.weights.counts($groups.how, number, layer) {
                 continue;
             }
-            let Some($block) = layer.pose.blocks().get($groups.index) else {
+            let Some($block) = layer.pose().blocks().get($groups.index) else {
                 debug_assert!(false, "layer {number} has fewer blocks than the reference");
                 continue;
             };
@@ -44,7 +45,7 @@ macro_rules! each_layer {
     };
 }
 
-impl<S: Simd, const G: usize> Groups<'_, S, G> {
+impl<S: Simd, L: Weighted, const G: usize> Groups<'_, S, L, G> {
     /// Where group `g` begins in the block.
     #[inline(always)]
     fn place(&self, g: usize) -> usize {
@@ -202,7 +203,7 @@ pub(super) fn kernel<S: Simd, M: Mode, const EXP: bool>(
     mode: M,
     how: How,
     reference: &[PoseBlock],
-    weights: &NormalizedWeights<'_>,
+    weights: &NormalizedWeights<'_, impl Weighted>,
     out: &mut [PoseBlock],
 ) {
     for (index, (reference, out)) in reference.iter().zip(out).enumerate() {
@@ -221,23 +222,23 @@ fn groups<S: Simd, M: Mode, const EXP: bool, const G: usize>(
     how: How,
     index: usize,
     reference: &PoseBlock,
-    weights: &NormalizedWeights<'_>,
+    weights: &NormalizedWeights<'_, impl Weighted>,
     out: &mut PoseBlock,
 ) {
     for at in (0..BLOCK).step_by(G * S::f32s::LEN) {
         let sums = weights.sums(s, how, index * BLOCK + at);
-        let groups = Groups::<S, G> { s, how, weights, index, at, sums };
+        let groups = Groups::<S, _, G> { s, how, weights, index, at, sums };
         groups.rotations::<M, EXP>(mode, &reference.rotation, &mut out.rotation);
         groups.vectors::<M, false>(mode, &reference.translation, &mut out.translation);
         groups.vectors::<M, true>(mode, &reference.scale, &mut out.scale);
     }
 }
 
-/// [`kernel`] where rotations are summed by their logarithms: one for all that do.
+/// [`kernel`] where rotations are summed by their logarithms: one for all layers, one for all that are added.
 pub(super) fn by_logarithms(
     how: How,
     reference: &[PoseBlock],
-    weights: &NormalizedWeights<'_>,
+    weights: &NormalizedWeights<'_, impl Weighted>,
     out: &mut [PoseBlock],
 ) {
     dispatch!(|s, mode| kernel::<_, _, true>(s, mode, how, reference, weights, out));

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::skeleton::Skeleton;
 
 /// A mask from the joints where parts of a character begin: one factor per joint, for a
-/// [`Layer`](crate::Layer).
+/// [`Layer`](super::Layer), an [`Additive`](super::Additive) or an [`overlay`](super::overlay).
 ///
 /// Each of `roots` gives its factor to its joint and to all below it, as far as the next of them. Joints
 /// below none of them have 0. If a joint comes twice, the later one counts.
@@ -23,7 +23,7 @@ use crate::skeleton::Skeleton;
 /// ```
 /// use condyle::{Joint, Skeleton, Transform, joint_mask};
 ///
-/// let joint = |parent: Option<u16>| Joint { name: "".into(), parent, node: 0, rest: Transform::IDENTITY };
+/// let joint = |parent: Option<u16>| Joint::new("", parent, Transform::IDENTITY);
 /// let spine = Skeleton::new([joint(None), joint(Some(0)), joint(Some(1)), joint(Some(2)), joint(Some(0))])?;
 /// assert_eq!(joint_mask(&spine, &[(1, 1.0)], 0)?, [0.0, 1.0, 1.0, 1.0, 0.0]);
 /// assert_eq!(joint_mask(&spine, &[(1, 1.0), (3, 0.0)], 1)?, [0.0, 0.5, 1.0, 0.5, 0.0]);
@@ -76,12 +76,11 @@ mod tests {
     use super::*;
     use crate::math::Transform;
     use crate::skeleton::Joint;
-    use std::string::String;
 
     /// Hips; spine 1 to 4 with the head on top; an arm 5, 6 from joint 3; a leg 7, 8; and another root 9.
     fn body() -> Skeleton {
         let parents = [None, Some(0), Some(1), Some(2), Some(3), Some(3), Some(5), Some(0), Some(7), None];
-        let joint = |parent| Joint { name: String::new(), parent, node: 0, rest: Transform::IDENTITY };
+        let joint = |parent| Joint::new("", parent, Transform::IDENTITY);
         Skeleton::new(parents.map(joint)).expect("parents come first")
     }
 

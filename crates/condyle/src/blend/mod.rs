@@ -1,6 +1,7 @@
 //! Blends of any number of poses, the same bits in any order.
 
 mod add;
+mod clip;
 mod fade;
 mod few;
 mod fixed;
@@ -14,23 +15,49 @@ mod tests;
 mod weights;
 
 pub use add::{add, difference};
+pub use clip::difference_clip;
 pub use fade::{Ease, Fade};
 pub use inertialize::Inertialization;
-pub use layer::{Layer, Mean};
+pub use layer::{Additive, Layer, Mean};
 pub use mask::joint_mask;
 pub use overlay::overlay;
 
 use crate::error::Error;
 use crate::pose::{Pose, PoseBlock};
 use crate::simd::dispatch;
+use crate::skeleton::Skeleton;
 use few::Part;
 use weights::{How, NormalizedWeights, Total};
 
 /// Mixes poses by weight, with the same bits in any order of the layers.
 ///
+/// [`Layer::weight`] is how much of a pose there is, relative to the sum of all weights. A joint of which
+/// there is nothing in any layer is at rest. This is [`about`] the rest pose of the skeleton, which says all
+/// the rest.
+///
+/// # Errors
+/// As [`about`], where the rest pose is the reference.
+///
+/// ```
+/// use condyle::{Joint, Layer, Mean, Pose, Skeleton, Transform, blend};
+///
+/// let at = |x| Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY };
+/// let skeleton = Skeleton::new([Joint::new("hip", None, at(0.0))])?;
+/// let (left, right) = (Pose::from_transforms(&[at(-1.0)]), Pose::from_transforms(&[at(3.0)]));
+/// let mut pose = Pose::rest(&skeleton);
+/// blend(&skeleton, &[Layer::new(&left, 1.0), Layer::new(&right, 3.0)], Mean::Linear, &mut pose)?;
+/// assert_eq!(pose.get(0), at(2.0));
+/// # Ok::<(), condyle::Error>(())
+/// ```
+pub fn blend(skeleton: &Skeleton, layers: &[Layer<'_>], mean: Mean, out: &mut Pose) -> Result<(), Error> {
+    about(skeleton.rest(), layers, mean, out)
+}
+
+/// As [`blend`], about any reference pose, in whose hemisphere rotations are averaged.
+///
 /// Weights are divided by their sum, joint by joint where a layer has a mask. A layer or joint of weight 0
 /// changes nothing, whatever it holds. Where the weights of a joint sum to less than a millionth of the sum
-/// of their magnitudes, the joint is that of `reference`, which is normally the rest pose.
+/// of their magnitudes, the joint is that of `reference`.
 ///
 /// Translations and scales are weighted means. A joint that one layer alone moves has that layer's, exactly.
 /// Otherwise the error of a component is at most 2e-7 (with masks 3e-7), and 1e-9 for each layer, of the
@@ -56,7 +83,7 @@ use weights::{How, NormalizedWeights, Total};
 /// # Errors
 /// [`Error::Length`] if a layer, its mask or `out` does not hold as many joints as `reference`;
 /// [`Error::NotFinite`] for a weight that is NaN or infinite. `out` is then unchanged.
-pub fn blend(reference: &Pose, layers: &[Layer<'_>], mean: Mean, out: &mut Pose) -> Result<(), Error> {
+pub fn about(reference: &Pose, layers: &[Layer<'_>], mean: Mean, out: &mut Pose) -> Result<(), Error> {
     let joints = reference.joint_count();
     for (at, layer) in layers.iter().enumerate() {
         layer.check(at, joints)?;
@@ -99,7 +126,7 @@ fn few<const N: usize>(reference: &[PoseBlock], parts: [Part<'_>; N], least2: f3
 
 fn many<const MASKED: bool>(
     reference: &[PoseBlock],
-    weights: &NormalizedWeights<'_>,
+    weights: &NormalizedWeights<'_, Layer<'_>>,
     mean: Mean,
     out: &mut [PoseBlock],
 ) {

@@ -305,7 +305,7 @@ impl<'a> ContainerReader<'a> {
 /// ```
 /// use condyle::{Container, ContainerWriter, EncodeOptions, EntryKind, Joint, RawClip, Skeleton, Transform, encode};
 ///
-/// let root = Joint { name: "hip".into(), parent: None, node: 3, rest: Transform::IDENTITY };
+/// let root = Joint::new("hip", None, Transform::IDENTITY);
 /// let skeleton = Skeleton::new([root])?;
 /// let mut writer = ContainerWriter::default();
 /// let model = writer.add_skeleton("fox", &skeleton)?;

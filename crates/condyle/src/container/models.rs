@@ -8,7 +8,7 @@ use crate::bytes::{Source, put_floats, put_u16s, put_u32s};
 use crate::error::Error;
 use crate::math::{Affine, Transform};
 use crate::mesh::{Influences, MorphTarget, Skin, SkinnedMesh, Vertices};
-use crate::skeleton::{Joint, NO_PARENT, Skeleton};
+use crate::skeleton::{Joint, NO_NODE, NO_PARENT, Skeleton};
 
 /// Triangles of a model, and what moves them.
 ///
@@ -132,7 +132,7 @@ pub(super) fn read_skeleton(data: &[u8]) -> Result<Skeleton, Error> {
         found.push(Joint {
             name: name.into(),
             parent: Some(parent).filter(|&p| p != NO_PARENT),
-            node,
+            node: Some(node).filter(|&node| node != NO_NODE),
             rest: Transform { rotation: [x, y, z, w], translation: [tx, ty, tz], scale: [sx, sy, sz] },
         });
     }

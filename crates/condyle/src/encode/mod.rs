@@ -67,7 +67,7 @@ use write::{Curves, Parts};
 /// ```
 /// use condyle::{EncodeOptions, Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, encode, sample};
 ///
-/// let root = Joint { name: "root".into(), parent: None, node: 0, rest: Transform::IDENTITY };
+/// let root = Joint::new("root", None, Transform::IDENTITY);
 /// let skeleton = Skeleton::new([root])?;
 /// let half = std::f32::consts::FRAC_1_SQRT_2;
 /// let turn = Track {

@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn all_vertices_are_within() {
         let mut random = Random(41);
-        let joint = |parent| Joint { name: "".into(), parent, node: 0, rest: Transform::IDENTITY };
+        let joint = |parent| Joint::new("", parent, Transform::IDENTITY);
         let skeleton = Skeleton::new([joint(None), joint(Some(0)), joint(Some(0))]).expect("three joints");
         for round in 0..tries(40) {
             let count = [1, 2, 3, 5, 30, 2000][round % 6];

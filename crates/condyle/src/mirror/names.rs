@@ -97,12 +97,7 @@ mod tests {
     use crate::skeleton::Joint;
 
     fn skeleton(joints: &[(&str, Option<u16>)]) -> Skeleton {
-        let joint = |&(name, parent): &(&str, _)| Joint {
-            name: name.into(),
-            parent,
-            node: 0,
-            rest: Transform::IDENTITY,
-        };
+        let joint = |&(name, parent): &(&str, _)| Joint::new(name, parent, Transform::IDENTITY);
         Skeleton::new(joints.iter().map(joint)).expect("parents come first")
     }
 

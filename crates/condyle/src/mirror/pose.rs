@@ -123,11 +123,8 @@ impl Maps {
 /// ```
 /// use condyle::{Joint, Mirror, Pose, Skeleton, Transform, mirror, mirror_pairs};
 ///
-/// let joint = |name: &str, parent, x| Joint {
-///     name: name.into(),
-///     parent,
-///     node: 0,
-///     rest: Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY },
+/// let joint = |name: &str, parent, x| {
+///     Joint::new(name, parent, Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY })
 /// };
 /// let skeleton =
 ///     Skeleton::new([joint("hips", None, 0.0), joint("leg.L", Some(0), 0.2), joint("leg.R", Some(0), -0.2)])?;

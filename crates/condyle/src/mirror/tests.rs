@@ -78,16 +78,15 @@ fn symmetric(
         let own = reference::local_matrix(&local);
         model.push(parent.map_or(own, |p| reference::multiply(&model[p], &own)));
         made.push(negative || parent.is_some_and(|p| made[p]));
-        all.push(Joint {
-            name: String::new(),
-            parent: parent.map(|p| p as u16),
-            node: 0,
-            rest: Transform {
+        all.push(Joint::new(
+            "",
+            parent.map(|p| p as u16),
+            Transform {
                 rotation: frame.map(|v| v as f32),
                 translation: translation.map(|v| v as f32),
                 scale: scale.map(|v| v as f32),
             },
-        });
+        ));
     };
     while partners.len() < joints {
         let at = partners.len();
@@ -123,11 +122,9 @@ fn symmetric(
 
 /// The same hierarchy with any rest pose.
 fn askew(random: &mut Random, like: &Skeleton) -> Skeleton {
-    let joint = |j: usize| Joint {
-        name: String::new(),
-        parent: like.parent(j as u16),
-        node: 0,
-        rest: Transform { scale: [random.range(0.5, 1.0), 0.3, -2.0], ..random.transform() },
+    let joint = |j: usize| {
+        let rest = Transform { scale: [random.range(0.5, 1.0), 0.3, -2.0], ..random.transform() };
+        Joint::new("", like.parent(j as u16), rest)
     };
     Skeleton::new((0..like.joint_count()).map(joint)).expect("parents come first")
 }
@@ -257,12 +254,7 @@ fn the_rest_pose_is_its_own_mirror_image() {
 /// Scales of 0 in the rest pose have no ratio: they are taken over as they are.
 #[test]
 fn what_the_rest_pose_hides_may_be_shown_and_mirrored() {
-    let joint = |parent, scale| Joint {
-        name: String::new(),
-        parent,
-        node: 0,
-        rest: Transform { scale, ..Transform::IDENTITY },
-    };
+    let joint = |parent, scale| Joint::new("", parent, Transform { scale, ..Transform::IDENTITY });
     let joints = [joint(None, [1.0; 3]), joint(Some(0), [0.0; 3]), joint(Some(0), [0.0, 2.0, 1.0])];
     let skeleton = Skeleton::new(joints).expect("parents come first");
     let sides = Mirror::new(&skeleton, &[(1, 2)], X).expect("valid pairs");
@@ -354,12 +346,8 @@ fn what_hangs_on_one_side_keeps_its_own_transform() {
     let mut random = Random(550);
     let names = ["hips", "hand.L", "hand.R", "sword", "tassel", "ring.L", "ring.R"];
     let parents = [None, Some(0), Some(0), Some(2), Some(3), Some(3), Some(3)];
-    let joint = |(name, parent): (&&str, Option<u16>)| Joint {
-        name: String::from(*name),
-        parent,
-        node: 0,
-        rest: random.transform(),
-    };
+    let joint =
+        |(name, parent): (&&str, Option<u16>)| Joint::new(String::from(*name), parent, random.transform());
     let joints: Vec<Joint> = names.iter().zip(parents).map(joint).collect();
     let skeleton = Skeleton::new(joints).expect("parents come first");
     let pairs = mirror_pairs(&skeleton);
@@ -397,7 +385,7 @@ fn what_moves_without_a_jump_is_mirrored_without_one() {
 
 #[test]
 fn wrong_pairs_sizes_and_planes_are_refused() {
-    let joint = |parent| Joint { name: String::new(), parent, node: 0, rest: Transform::IDENTITY };
+    let joint = |parent| Joint::new("", parent, Transform::IDENTITY);
     let skeleton =
         Skeleton::new([None, Some(0), Some(0), Some(1), Some(2)].map(joint)).expect("parents come first");
     let refused = |pairs: &[(u16, u16)], normal| Mirror::new(&skeleton, pairs, normal).expect_err("refused");

@@ -159,7 +159,7 @@ mod tests {
 
     /// Joint 1 is the parent of joint 2, and joint 0 that of joint 1.
     fn chain() -> (Skeleton, [Affine; 3]) {
-        let joint = |parent| Joint { name: "joint".into(), parent, node: 0, rest: Transform::IDENTITY };
+        let joint = |parent| Joint::new("joint", parent, Transform::IDENTITY);
         (
             Skeleton::new([joint(None), joint(Some(0)), joint(Some(1))]).expect("a chain"),
             [Affine::IDENTITY; 3],

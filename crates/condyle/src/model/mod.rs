@@ -51,7 +51,7 @@ mod tests {
     use crate::simd::Dispatch;
     use crate::skeleton::Joint;
     use crate::testing::{Random, SIZES, assert_close, tries};
-    use std::{string::String, vec, vec::Vec};
+    use std::{vec, vec::Vec};
 
     fn model_of(skeleton: &Skeleton, pose: &Pose) -> Vec<Affine> {
         let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
@@ -92,7 +92,7 @@ mod tests {
     fn a_quarter_turn_about_z_takes_x_to_y() {
         let half = core::f32::consts::FRAC_1_SQRT_2;
         let turn = Transform { rotation: [0.0, 0.0, half, half], ..Transform::IDENTITY };
-        let joint = Joint { name: String::new(), parent: None, node: 0, rest: turn };
+        let joint = Joint::new("", None, turn);
         let skeleton = Skeleton::new([joint]).expect("one root");
         for dispatch in Dispatch::all() {
             let model = dispatch.scope(|| model_of(&skeleton, skeleton.rest()));
@@ -109,11 +109,12 @@ mod tests {
         for dispatch in Dispatch::all() {
             let mut results = Vec::new();
             for shift in 0..tries(20) as u16 {
-                let chain = (0..shift + 3).map(|j| Joint {
-                    name: String::new(),
-                    parent: (j > shift).then(|| j - 1),
-                    node: 0,
-                    rest: j.checked_sub(shift).map_or(Transform::IDENTITY, |at| transforms[usize::from(at)]),
+                let chain = (0..shift + 3).map(|j| {
+                    Joint::new(
+                        "",
+                        (j > shift).then(|| j - 1),
+                        j.checked_sub(shift).map_or(Transform::IDENTITY, |at| transforms[usize::from(at)]),
+                    )
                 });
                 let skeleton = Skeleton::new(chain).expect("a chain");
                 let model = dispatch.scope(|| model_of(&skeleton, skeleton.rest()));

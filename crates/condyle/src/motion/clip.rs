@@ -27,7 +27,7 @@ impl Clip<'_> {
     ///     encode,
     /// };
     ///
-    /// let hips = Joint { name: "hips".into(), parent: None, node: 0, rest: Transform::IDENTITY };
+    /// let hips = Joint::new("hips", None, Transform::IDENTITY);
     /// let skeleton = Skeleton::new([hips])?;
     /// let walk = Track {
     ///     target: Target::Translation(0),

@@ -101,7 +101,7 @@ const HALVINGS: u32 = 12;
 ///     Interpolation, Joint, Looping, RawClip, RootMotionOptions, Skeleton, Target, Track, Transform, extract_root_motion,
 /// };
 ///
-/// let root = Joint { name: "hips".into(), parent: None, node: 0, rest: Transform::IDENTITY };
+/// let root = Joint::new("hips", None, Transform::IDENTITY);
 /// let skeleton = Skeleton::new([root])?;
 /// // Up and down while it goes ahead.
 /// let walk = Track {

@@ -114,7 +114,7 @@ fn to_json(asset: &Asset, model: &Path, bytes: usize) -> Value {
         json!({
             "index": j,
             "name": skeleton.names()[j],
-            "node": skeleton.nodes()[j],
+            "node": skeleton.node(j as u16),
             "parent": skeleton.parent(j as u16),
             "deforms": deforming[j],
         })

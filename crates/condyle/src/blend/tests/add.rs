@@ -10,7 +10,9 @@ fn difference_of(pose: &Pose, reference: &Pose) -> Pose {
 
 fn added(base: &Pose, layers: &[Layer<'_>]) -> Pose {
     let mut out = Pose::identity(base.joint_count());
-    add(base, layers, &mut out).expect("sizes agree");
+    let of = |&Layer { pose, weight, mask }| Additive { mask, ..Additive::new(pose, weight) };
+    let additives: Vec<_> = layers.iter().map(of).collect();
+    add(base, &additives, &mut out).expect("sizes agree");
     out
 }
 
@@ -339,12 +341,15 @@ fn wrong_sizes_and_weights_of_additive_layers_are_refused() {
     let length = |what| Err(Error::Length { what, found: 4, needed: 5 });
     assert_eq!(difference(&short, &rest, &mut out), length("pose"));
     assert_eq!(difference(&rest, &rest, &mut short.clone()), length("out"));
-    assert_eq!(add(&rest, &[Layer::new(&rest, 1.0), Layer::new(&short, 1.0)], &mut out), length("layer"));
-    let mask = Layer { mask: Some(&[1.0; 4]), ..Layer::new(&rest, 1.0) };
+    assert_eq!(
+        add(&rest, &[Additive::new(&rest, 1.0), Additive::new(&short, 1.0)], &mut out),
+        length("difference")
+    );
+    let mask = Additive { mask: Some(&[1.0; 4]), ..Additive::new(&rest, 1.0) };
     assert_eq!(add(&rest, &[mask], &mut out), length("mask"));
     assert_eq!(add(&rest, &[], &mut short.clone()), length("out"));
-    let refused = add(&rest, &[Layer::new(&rest, 1.0), Layer::new(&rest, f32::NAN)], &mut out);
-    assert_eq!(refused, Err(Error::NotFinite { what: "weights", at: 1 }));
+    let refused = add(&rest, &[Additive::new(&rest, 1.0), Additive::new(&rest, f32::NAN)], &mut out);
+    assert_eq!(refused, Err(Error::NotFinite { what: "amounts", at: 1 }));
 }
 
 #[test]

@@ -112,8 +112,7 @@ fn neither_place_nor_velocity_jump_at_the_start() {
         let movements = movements(&mut random, joints);
         let slower = |from: &Pose, to: &Pose| {
             let mut out = Pose::identity(joints);
-            let t = Layer::new(to, 0.04);
-            overlay(from, t, &mut out).expect("sizes agree");
+            overlay(from, to, 0.04, None, &mut out).expect("sizes agree");
             out
         };
         let [a, b, c, d] = &movements;

@@ -1,4 +1,5 @@
 mod add;
+mod clip;
 mod inertialize;
 mod limits;
 mod overlay;
@@ -14,7 +15,7 @@ const MEANS: [Mean; 2] = [Mean::Linear, Mean::ExponentialMap];
 
 fn blended(reference: &Pose, layers: &[Layer<'_>], mean: Mean) -> Pose {
     let mut out = Pose::identity(reference.joint_count());
-    blend(reference, layers, mean, &mut out).expect("sizes agree");
+    about(reference, layers, mean, &mut out).expect("sizes agree");
     out
 }
 
@@ -491,18 +492,34 @@ fn the_error_of_a_mean_rotation_is_that_of_its_length() {
 }
 
 #[test]
+fn a_blend_is_about_the_rest_pose() {
+    let mut random = Random(25);
+    let skeleton = random.skeleton(19);
+    let poses = poses(&mut random, 19, 3);
+    for mean in MEANS {
+        for layers in [&[][..], &masked(&poses, &[0.2, 0.5, -0.1], &[])] {
+            let mut out = Pose::identity(19);
+            blend(&skeleton, layers, mean, &mut out).expect("sizes agree");
+            assert_eq!(bits(&out), bits(&blended(skeleton.rest(), layers, mean)), "{mean:?}");
+        }
+    }
+    let refused = blend(&skeleton, &[], Mean::Linear, &mut Pose::identity(4));
+    assert_eq!(refused, Err(Error::Length { what: "out", found: 4, needed: 19 }));
+}
+
+#[test]
 fn wrong_sizes_and_weights_are_refused() {
     let (rest, short) = (Pose::identity(5), Pose::identity(4));
     let mut out = Pose::identity(5);
     let length = |what| Err(Error::Length { what, found: 4, needed: 5 });
-    let refused = blend(&rest, &[Layer::new(&rest, 1.0), Layer::new(&short, 1.0)], Mean::Linear, &mut out);
+    let refused = about(&rest, &[Layer::new(&rest, 1.0), Layer::new(&short, 1.0)], Mean::Linear, &mut out);
     assert_eq!(refused, length("layer"));
     let mask = Layer { mask: Some(&[1.0; 4]), ..Layer::new(&rest, 1.0) };
-    assert_eq!(blend(&rest, &[mask], Mean::Linear, &mut out), length("mask"));
-    assert_eq!(blend(&rest, &[], Mean::Linear, &mut short.clone()), length("out"));
+    assert_eq!(about(&rest, &[mask], Mean::Linear, &mut out), length("mask"));
+    assert_eq!(about(&rest, &[], Mean::Linear, &mut short.clone()), length("out"));
     for weight in [f32::NAN, f32::INFINITY] {
         let refused =
-            blend(&rest, &[Layer::new(&rest, 1.0), Layer::new(&rest, weight)], Mean::Linear, &mut out);
+            about(&rest, &[Layer::new(&rest, 1.0), Layer::new(&rest, weight)], Mean::Linear, &mut out);
         assert_eq!(refused, Err(Error::NotFinite { what: "weights", at: 1 }));
     }
 }

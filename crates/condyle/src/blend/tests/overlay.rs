@@ -5,7 +5,7 @@ use crate::interpolate::{Factor, Method, Selection, interpolate_poses};
 
 fn over(below: &Pose, layer: Layer<'_>) -> Pose {
     let mut out = Pose::identity(below.joint_count());
-    overlay(below, layer, &mut out).expect("sizes agree");
+    overlay(below, layer.pose, layer.weight, layer.mask, &mut out).expect("sizes agree");
     out
 }
 
@@ -83,13 +83,12 @@ fn wrong_sizes_and_weights_of_an_overlay_are_refused() {
     let (rest, short) = (Pose::identity(5), Pose::identity(4));
     let mut out = Pose::identity(5);
     let length = |what| Err(Error::Length { what, found: 4, needed: 5 });
-    assert_eq!(overlay(&rest, Layer::new(&short, 1.0), &mut out), length("layer"));
-    let mask = Layer { mask: Some(&[1.0; 4]), ..Layer::new(&rest, 1.0) };
-    assert_eq!(overlay(&rest, mask, &mut out), length("mask"));
-    assert_eq!(overlay(&rest, Layer::new(&rest, 1.0), &mut short.clone()), length("out"));
+    assert_eq!(overlay(&rest, &short, 1.0, None, &mut out), length("over"));
+    assert_eq!(overlay(&rest, &rest, 1.0, Some(&[1.0; 4]), &mut out), length("mask"));
+    assert_eq!(overlay(&rest, &rest, 1.0, None, &mut short.clone()), length("out"));
     for weight in [f32::NAN, f32::INFINITY] {
-        let refused = overlay(&rest, Layer::new(&rest, weight), &mut out);
-        assert_eq!(refused, Err(Error::NotFinite { what: "weights", at: 0 }));
+        let refused = overlay(&rest, &rest, weight, None, &mut out);
+        assert_eq!(refused, Err(Error::NotFinite { what: "amount", at: 0 }));
     }
     let mask = [f32::NAN, 1.0, 0.0, 1.0, 0.0];
     let got = over(&rest, Layer { mask: Some(&mask), ..Layer::new(&rest, 1.0) });

@@ -158,11 +158,8 @@ fn track(target: Target, interpolation: Interpolation, values: Vec<f32>) -> Trac
 }
 
 fn chain(joints: usize, rest: impl Fn(usize) -> Transform) -> Skeleton {
-    let joint = |index: usize| Joint {
-        name: format!("joint {index}"),
-        parent: index.checked_sub(1).map(|parent| parent as u16),
-        node: 0,
-        rest: rest(index),
+    let joint = |index: usize| {
+        Joint::new(format!("joint {index}"), index.checked_sub(1).map(|parent| parent as u16), rest(index))
     };
     Skeleton::new((0..joints).map(joint)).expect("parents come first")
 }

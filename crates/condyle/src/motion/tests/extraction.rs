@@ -175,7 +175,7 @@ fn what_was_taken_is_gone() {
 #[test]
 #[cfg_attr(miri, ignore = "slow")]
 fn yaw_is_the_nearest_turn_about_the_upright_axis() {
-    let root = Joint { name: String::new(), parent: None, node: 0, rest: Transform::IDENTITY };
+    let root = Joint::new("", None, Transform::IDENTITY);
     let skeleton = Skeleton::new([root]).expect("one root");
     let mut random = Random(9);
     for case in 0..tries(200) {
@@ -203,7 +203,7 @@ fn yaw_is_the_nearest_turn_about_the_upright_axis() {
 /// Upside down every yaw is as near: the last one stays.
 #[test]
 fn a_joint_upside_down_keeps_its_yaw() {
-    let root = Joint { name: String::new(), parent: None, node: 0, rest: Transform::IDENTITY };
+    let root = Joint::new("", None, Transform::IDENTITY);
     let skeleton = Skeleton::new([root]).expect("one root");
     let (sin, cos) = 0.5_f32.sin_cos();
     let values = [[0.0, 0.0, 0.0, 1.0], [0.0, sin, 0.0, cos], [1.0, 0.0, 0.0, 0.0], [0.6, 0.0, -0.8, 1e-8]];
@@ -250,12 +250,8 @@ fn samples_end_with_the_clip() {
 #[test]
 #[cfg_attr(miri, ignore = "slow")]
 fn a_character_walks_on_over_the_seam() {
-    let joint = |parent, y| Joint {
-        name: String::new(),
-        parent,
-        node: 0,
-        rest: Transform { translation: [0.0, y, 0.0], ..Transform::IDENTITY },
-    };
+    let joint =
+        |parent, y| Joint::new("", parent, Transform { translation: [0.0, y, 0.0], ..Transform::IDENTITY });
     let skeleton = Skeleton::new([joint(None, 0.0), joint(Some(0), 1.0)]).expect("in order");
     // The hips go round a quarter of a circle of two metres in a second, bobbing, while the root stands.
     let (mut times, mut turns, mut places) = (vec![], vec![], vec![]);
