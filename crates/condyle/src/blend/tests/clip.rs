@@ -130,7 +130,7 @@ fn an_additive_clip_can_be_compressed() {
     let additive = skeleton.additive();
     let encoded = encode(&made, &additive, &EncodeOptions::default(), &mut |_| ()).expect("encodes");
     assert!(encoded.measured.error_max <= EncodeOptions::default().budget);
-    let packed = crate::clip::Clip::from_bytes(&encoded.bytes).expect("just written");
+    let packed = crate::clip::Clip::from_bytes(encoded.bytes()).expect("just written");
     let mut got = Pose::identity(5);
     sample(&packed, &additive, 0.31, &mut got).expect("sizes agree");
     for (got, want) in got.transforms().zip(sampled(&made, &additive, 0.31).transforms()) {
