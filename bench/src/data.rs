@@ -1,8 +1,9 @@
 //! Seeded characters to work on.
 
+use condyle::math::JointQuat;
 use condyle::{
-    Affine, Influences, Interpolation, Joint, JointQuat, MorphTarget, Pose, RawClip, Skeleton, Skin,
-    SkinnedMesh, Target, Track, Transform, Vertices,
+    Affine, Influences, Interpolation, Joint, MorphTarget, Pose, RawClip, Skeleton, Skin, SkinnedMesh,
+    Target, Track, Transform, Vertices,
 };
 
 /// Joints one after another; their scale is that of the first axis.

@@ -5,10 +5,15 @@
 use std::sync::OnceLock;
 
 use arbitrary::{Result, Unstructured};
+use condyle::container::checksum;
+use condyle::encode::EncodeOptions;
+use condyle::motion::RootMotionOptions;
+use condyle::play::Event;
+use condyle::sample::ClipAt;
+use condyle::sample;
 use condyle::{
-    ClipAt, Clip, EncodeOptions, Event, Interpolation, Joint, Looping, Pose, RawClip, RootMotionOptions,
-    Skeleton, Target, Track, Transform, checksum, encode, sample, sample_crowd, sample_joint, sample_partial,
-    sample_track, sample_tracks,
+    Clip, Interpolation, Joint, Looping, Pose, RawClip, Skeleton, Target, Track, Transform,
+    encode,
 };
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
@@ -119,19 +124,19 @@ fn open(bytes: &[u8]) {
         let sampled = sample(&clip, &skeleton, seconds, &mut poses[0]);
         assert_eq!(sampled.is_ok(), joints == skeleton.joint_count());
         if joints > 0 && sampled.is_ok() {
-            let one = sample_joint(&clip, &skeleton, seconds, joints as u16 - 1).expect("the last one");
+            let one = sample::joint(&clip, &skeleton, seconds, joints as u16 - 1).expect("the last one");
             let all = poses[0].get(joints - 1);
             // What was authored may not be a number.
             assert_eq!(format!("{one:?}"), format!("{all:?}"));
         }
-        sample_partial(&clip, &skeleton, seconds, &wanted, &mut poses[0]).ok();
-        sample_crowd(&[ClipAt { clip: &clip, seconds }; 2], &skeleton, &mut poses).ok();
+        sample::partial(&clip, &skeleton, seconds, &wanted, &mut poses[0]).ok();
+        sample::crowd(&[ClipAt { clip: &clip, seconds }; 2], &skeleton, &mut poses).ok();
         let mut all = vec![0.0; clip.free_tracks().map(|(_, width)| width).sum()];
-        sample_tracks(&clip, seconds, &mut all).expect("the sizes agree");
+        sample::tracks(&clip, seconds, &mut all).expect("the sizes agree");
         let mut all = &all[..];
         for (at, (target, width)) in clip.free_tracks().take(20).enumerate() {
             let mut one = vec![0.0; width];
-            let found = sample_track(&clip, target, seconds, &mut one);
+            let found = sample::track(&clip, target, seconds, &mut one);
             let own = all.split_off(..width).expect("the numbers of all free tracks");
             // A target may stand twice; what is authored may not be a number.
             if clip.free_tracks().position(|(other, _)| other == target) == Some(at) {

@@ -5,9 +5,11 @@ use std::hint::black_box;
 use std::sync::OnceLock;
 
 use arbitrary::{Result, Unstructured};
+use condyle::container::{
+    Container, ContainerReader, ContainerWriter, EntryKind, MeshPlacement, PlacedMesh, checksum,
+};
 use condyle::{
-    Affine, Container, ContainerReader, ContainerWriter, EntryKind, Influences, Joint, MeshPlacement,
-    MorphTarget, PlacedMesh, Skeleton, Skin, SkinnedMesh, Transform, Vertices, checksum,
+    Affine, Influences, Joint, MorphTarget, Skeleton, Skin, SkinnedMesh, Transform, Vertices,
 };
 
 /// A whole file, and its skeleton and mesh as bytes.

@@ -7,9 +7,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use condyle::{
-    EncodeOptions, Encoded, Interpolation, Joint, RawClip, Shell, Skeleton, Target, Track, Transform, encode,
-};
+use condyle::encode::{EncodeOptions, Encoded, Shell};
+use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform, encode};
 use condyle_gltf::Asset;
 use rayon::prelude::*;
 use serde_json::json;

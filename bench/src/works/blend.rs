@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use condyle::{Layer, Mean, Pose, Transform, blend, reference};
+use condyle::blend::Mean;
+use condyle::{Layer, Pose, Transform, blend, reference};
 
 use super::{JOINTS, MANY, case, worst_joints};
 use crate::data::Random;

@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use condyle::{
-    Clip, ClipAt, EncodeOptions, Pose, RawClip, Skeleton, Target, Transform, encode, reference, sample,
-    sample_crowd,
-};
+use condyle::encode::EncodeOptions;
+use condyle::sample;
+use condyle::sample::ClipAt;
+use condyle::{Clip, Pose, RawClip, Skeleton, Target, Transform, encode, reference};
 
 use super::{JOINTS, case, worst_joints};
 use crate::data::Random;
@@ -152,7 +152,7 @@ fn crowd(subjects: &mut Subjects) {
         |input, poses| {
             let character = |&(clip, seconds): &(usize, f32)| ClipAt { clip: &input.clips[clip], seconds };
             let characters: Vec<ClipAt<'_>> = input.moments.iter().map(character).collect();
-            sample_crowd(&characters, &input.skeleton, poses).expect("sizes agree");
+            sample::crowd(&characters, &input.skeleton, poses).expect("sizes agree");
         },
         move |poses| {
             let errors = poses.iter().zip(&looked_at.moments).step_by(97);

@@ -2,10 +2,12 @@
 
 use std::rc::Rc;
 
-use condyle::{
-    Affine, JointQuat, Pose, Transform, joints_to_columns, joints_to_matrices, matrices_to_joints,
-    matrices_to_pose, pose_to_columns, pose_to_matrices, reference,
+use condyle::convert::{
+    joints_to_columns, joints_to_matrices, matrices_to_joints, matrices_to_pose, pose_to_columns,
+    pose_to_matrices,
 };
+use condyle::math::JointQuat;
+use condyle::{Affine, Pose, Transform, reference};
 
 use super::{JOINTS, MANY, case, worst_joint, worst_matrices, worst_of};
 use crate::data::{Random, structs, transform};

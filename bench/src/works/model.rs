@@ -2,10 +2,8 @@
 
 use std::rc::Rc;
 
-use condyle::{
-    Affine, CrowdBuffer, Pose, Skeleton, Transform, local_to_model, local_to_model_crowd,
-    local_to_model_subtree, model_to_local, reference,
-};
+use condyle::model::{self, CrowdBuffer, model_to_local};
+use condyle::{Affine, Pose, Skeleton, Transform, local_to_model, reference};
 
 use super::{JOINTS, case, worst_matrices};
 use crate::data::Random;
@@ -71,7 +69,7 @@ fn subtree(subjects: &mut Subjects) {
         1e-5,
         &Rc::new((skeleton.clone(), pose)),
         model,
-        |(skeleton, pose), model| local_to_model_subtree(skeleton, pose, LIMB, model).expect("sizes agree"),
+        |(skeleton, pose), model| model::subtree(skeleton, pose, LIMB, model).expect("sizes agree"),
         move |model| worst_matrices(model.iter().copied(), looked_at.iter()),
     );
     peers::each_single!(subtree_peer(subjects, &skeleton, &joints, &want));
@@ -162,7 +160,7 @@ fn crowd(subjects: &mut Subjects) {
         &Rc::new((skeleton.clone(), poses)),
         (CrowdBuffer::default(), vec![Affine::IDENTITY; CROWD * JOINTS]),
         |(skeleton, poses), (buffer, models)| {
-            local_to_model_crowd(skeleton, poses, buffer, models).expect("sizes agree");
+            model::crowd(skeleton, poses, buffer, models).expect("sizes agree");
         },
         move |(_, models)| worst_matrices(models.iter().copied(), looked_at.iter()),
     );

@@ -2,7 +2,9 @@
 
 use std::rc::Rc;
 
-use condyle::{Pose, RawClip, RawCursor, Skeleton, Target, Transform, reference, sample_raw};
+use condyle::sample;
+use condyle::sample::RawCursor;
+use condyle::{Pose, RawClip, Skeleton, Target, Transform, reference};
 
 use super::{JOINTS, case, worst_joints};
 use crate::data::Random;
@@ -45,7 +47,7 @@ fn build(subjects: &mut Subjects) {
         &input,
         (Pose::identity(JOINTS), RawCursor::default(), 1),
         |input, (pose, cursor, next)| {
-            sample_raw(&input.clip, &input.skeleton, input.time(*next), cursor, pose).expect("sizes agree");
+            sample::raw(&input.clip, &input.skeleton, input.time(*next), cursor, pose).expect("sizes agree");
             *next += 1;
         },
         move |(pose, _, next)| looked_at.error(pose.transforms(), *next),

@@ -2,10 +2,9 @@
 
 use std::rc::Rc;
 
-use condyle::{
-    Affine, NormalRule, Palette, SkinnedMesh, Vertices, WeightedBases, bitangents, local_to_model, palette,
-    reference, skin, skin_positions,
-};
+use condyle::skin;
+use condyle::skin::{WeightedBases, bitangents};
+use condyle::{Affine, NormalRule, Palette, SkinnedMesh, Vertices, local_to_model, palette, reference};
 
 use super::{case, largest, worst};
 use crate::data::Random;
@@ -156,7 +155,7 @@ fn skinning(subjects: &mut Subjects, vertices: usize, per_vertex: usize, how: Ho
                 1e-5,
                 &Rc::new((bases.expect("sizes agree"), model)),
                 room.clone(),
-                |(bases, model), out| skin_positions(bases, model, &mut out.positions).expect("sizes agree"),
+                |(bases, model), out| skin::positions(bases, model, &mut out.positions).expect("sizes agree"),
                 move |out| error(out, &looked_at),
             );
         }

@@ -11,7 +11,8 @@ mod still;
 
 use std::fmt;
 
-use condyle::{Pose, Transform, VertexSlices, Vertices};
+use condyle::mesh::VertexSlices;
+use condyle::{Pose, Transform, Vertices};
 use serde_json::Value;
 
 use self::bin::{ARRAY_BUFFER, Bin};

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use condyle::{Error, MeshPlacement, MorphTarget, PlacedMesh, SkinnedMesh, Vertices};
+use condyle::container::{MeshPlacement, PlacedMesh};
+use condyle::{Error, MorphTarget, SkinnedMesh, Vertices};
 use serde_json::Value;
 
 use crate::asset::{Asset, Instance, Placement};
@@ -15,7 +16,7 @@ const MOST_ADDED: usize = 64 << 20;
 
 impl Asset {
     /// Each primitive of each instance with the name of the instance, as
-    /// [`ContainerWriter::add_mesh`](condyle::ContainerWriter::add_mesh) takes it, in the order of [`Asset::instances`].
+    /// [`ContainerWriter::add_mesh`](condyle::container::ContainerWriter::add_mesh) takes it, in the order of [`Asset::instances`].
     ///
     /// # Errors
     /// [`Error::TooMany`] if so many nodes show one mesh that its copies take 64 MiB more than all meshes.

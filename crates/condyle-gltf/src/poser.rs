@@ -3,9 +3,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use condyle::mesh::VertexSlices;
+use condyle::sample::PoseSource;
 use condyle::{
-    Affine, Error, NormalRule, Palette, Pose, PoseSource, RawClip, Skin, SkinnedMesh, VertexSlices, Vertices,
-    local_to_model, morph, palette, skin,
+    Affine, Error, NormalRule, Palette, Pose, RawClip, Skin, SkinnedMesh, Vertices, local_to_model, morph,
+    palette, skin,
 };
 
 use crate::asset::{Asset, Placement};

@@ -1,7 +1,8 @@
 //! How tall an asset is, and how far its vertices are from their joints: what the errors of compressed clips are measured
 //! against.
 
-use condyle::{Affine, Error, NormalRule, Shell, Skin};
+use condyle::encode::Shell;
+use condyle::{Affine, Error, NormalRule, Skin};
 
 use crate::asset::{Asset, Placement};
 use crate::poser::Poser;

@@ -16,7 +16,7 @@ pub(crate) fn multiply(a: &Rows, b: &Rows) -> Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use condyle::Transform64;
+    use condyle::math::Transform64;
 
     #[test]
     fn products_of_rows() {

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use condyle::{Affine, Transform, Transform64};
+use condyle::math::Transform64;
+use condyle::{Affine, Transform};
 
 use crate::json::{Json, report_duplicate_names};
 use crate::problem::{Problems, REFUSED, Severity};

@@ -65,7 +65,7 @@ mod tests {
     use crate::asset::Placement;
     use crate::problem::Severity;
     use crate::testing::{Builder, character};
-    use condyle::NO_PARENT;
+    use condyle::skeleton::NO_PARENT;
     use serde_json::json;
 
     #[test]

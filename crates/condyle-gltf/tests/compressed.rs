@@ -6,7 +6,8 @@ mod suite;
 use std::path::Path;
 use std::process::ExitCode;
 
-use condyle::{Affine, Clip, EncodeOptions, Error, Joint, NormalRule, RawClip, Skeleton, Transform, encode};
+use condyle::encode::EncodeOptions;
+use condyle::{Affine, Clip, Error, Joint, NormalRule, RawClip, Skeleton, Transform, encode};
 use condyle_gltf::{Asset, ClipExporter, Document, Placement, Poser};
 use rayon::prelude::*;
 
@@ -123,7 +124,9 @@ fn a_character_has_a_height_and_a_shell(folder: &Path) {
     let height = fox.rest_height().expect("finite");
     assert!((height * 0.02278 - HEIGHT).abs() < 1e-3, "{height}");
     // The shell reaches every vertex, and not much farther: bound, each is where its joint's inverse bind matrix puts it.
-    let condyle::Shell::Points(points) = fox.shell(3.0).expect("its own meshes") else { panic!("points") };
+    let condyle::encode::Shell::Points(points) = fox.shell(3.0).expect("its own meshes") else {
+        panic!("points")
+    };
     assert_eq!(points.len(), fox.skeleton.joint_count());
     let skin = &fox.skins[0];
     let mesh = &fox.instances[0].primitives[0].mesh;

@@ -78,69 +78,42 @@ extern crate std;
 
 pub mod blend;
 mod bytes;
-mod clip;
-mod container;
-mod convert;
+pub mod clip;
+pub mod container;
+pub mod convert;
 #[cfg(any(test, feature = "encode"))]
-mod encode;
+pub mod encode;
 mod error;
-mod interpolate;
-mod mesh;
-mod mirror;
-mod model;
-mod motion;
-mod play;
-mod pose;
-mod sample;
-mod simd;
-mod skeleton;
-mod skin;
-
+pub mod interpolate;
+pub mod math;
+pub mod mesh;
+pub mod mirror;
+pub mod model;
+pub mod motion;
+pub mod play;
+pub mod pose;
 #[cfg(any(test, feature = "reference"))]
 pub mod reference;
+pub mod sample;
+pub mod simd;
+pub mod skeleton;
+pub mod skin;
 #[cfg(test)]
 mod testing;
 
-pub mod math;
-
-pub use blend::{
-    Additive, Ease, Fade, Inertialization, Layer, Mean, add, blend, difference, joint_mask, overlay,
-};
-pub use bytes::checksum;
+pub use blend::{Layer, blend};
 pub use clip::{Clip, Interpolation, RawClip, Target, Track};
-pub use container::{
-    Container, ContainerReader, ContainerWriter, Entry, EntryKind, MeshPlacement, PlacedMesh,
-};
-pub use convert::{
-    joints_to_columns, joints_to_matrices, matrices_to_joints, matrices_to_pose, pose_to_columns,
-    pose_to_matrices,
-};
-#[cfg(feature = "encode")]
-pub use encode::{Effort, EncodeOptions, Encoded, Encoding, JointError, Measured, Shell, encode};
+#[cfg(any(test, feature = "encode"))]
+pub use encode::encode;
 pub use error::Error;
-pub use interpolate::{
-    Arc, Degree, Factor, Interpolator, Method, Selection, Terms, align_keys, interpolate, interpolate_joints,
-    interpolate_joints_in_place, interpolate_joints_through, interpolate_poses, interpolate_poses_in_place,
-    interpolate_poses_through, interpolate_through, middle, slerp_vectors,
-};
-pub use math::decompose::{Polar, Transform64};
-pub use math::joint_quat::{JointMat, JointQuat};
-pub use math::rigid::Rigid;
+pub use interpolate::interpolate;
 pub use math::{Affine, Quat, Transform};
-pub use mesh::{AtMost, Influences, MorphTarget, Skin, SkinnedMesh, VertexSlices, VertexSlicesMut, Vertices};
-pub use mirror::{Mirror, mirror, mirror_clip, mirror_in_place, mirror_pairs};
-pub use model::{CrowdBuffer, local_to_model, local_to_model_crowd, local_to_model_subtree, model_to_local};
-pub use motion::{
-    MotionRotation, RootMotion, RootMotionOptions, blend_motion, extract_root_motion, motion_over,
-};
-pub use play::{Event, Events, Head, Looping, Moment, Passed, PassedEvents, SyncTrack, follow, sync_speed};
-pub use pose::{Pose, PoseBlock};
-pub use sample::{
-    ClipAt, PoseSource, RawCursor, sample, sample_crowd, sample_joint, sample_partial, sample_raw,
-    sample_raw_track, sample_track, sample_tracks,
-};
-pub use simd::{Dispatch, Isa, Lanes, Numeric};
-pub use skeleton::{Joint, NO_NODE, NO_PARENT, Skeleton};
-pub use skin::{
-    NormalRule, Palette, PaletteMatrix, WeightedBases, bitangents, morph, palette, skin, skin_positions,
-};
+pub use mesh::{Influences, MorphTarget, Skin, SkinnedMesh, Vertices};
+pub use mirror::mirror;
+pub use model::local_to_model;
+pub use play::Looping;
+pub use pose::Pose;
+pub use sample::sample;
+pub use simd::{Dispatch, Isa, Numeric};
+pub use skeleton::{Joint, Skeleton};
+pub use skin::{NormalRule, Palette, morph, palette, skin};

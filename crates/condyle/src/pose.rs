@@ -7,7 +7,8 @@ use core::fmt;
 use crate::error::Error;
 use crate::math::scalar::worst;
 use crate::math::{Affine, JointQuat, Transform};
-use crate::simd::{BLOCK, Lanes};
+use crate::simd::BLOCK;
+pub use crate::simd::Lanes;
 
 /// The local transforms of sixteen joints, one array per component.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -102,7 +103,8 @@ impl Pose {
     /// From one structure per joint, whose scale becomes that of all axes.
     ///
     /// ```
-    /// use condyle::{JointQuat, Pose};
+    /// use condyle::math::JointQuat;
+    /// use condyle::Pose;
     ///
     /// let pose = Pose::from_joints(&[JointQuat { scale: 2.0, ..JointQuat::IDENTITY }; 67]);
     /// assert_eq!(pose.get(66).scale, [2.0; 3]);
@@ -127,7 +129,8 @@ impl Pose {
     /// [`Error::Length`] if `joints` does not hold one element per joint.
     ///
     /// ```
-    /// use condyle::{JointQuat, Pose, Transform};
+    /// use condyle::math::JointQuat;
+    /// use condyle::{Pose, Transform};
     ///
     /// let mut joints = [JointQuat::IDENTITY; 2];
     /// let even = Transform { scale: [3.0; 3], ..Transform::IDENTITY };

@@ -233,7 +233,7 @@ pub(crate) fn assert_portable(expected: u64, run: impl Fn(&mut Hash)) {
 mod portable_bits {
     use super::*;
     use crate::model::local_to_model;
-    use crate::sample::{RawCursor, sample_raw, sample_raw_track};
+    use crate::sample::{self, RawCursor};
     use crate::skin::{NormalRule, Palette, morph, palette, skin};
 
     /// The whole path on seeded characters of every size.
@@ -252,11 +252,11 @@ mod portable_bits {
             let frames = tries(40);
             for frame in 0..frames {
                 let seconds = frame as f32 * 0.11 - 1.0;
-                sample_raw(&clip, &skeleton, seconds, &mut cursor, &mut pose).expect("sizes agree");
+                sample::raw(&clip, &skeleton, seconds, &mut cursor, &mut pose).expect("sizes agree");
                 for t in pose.transforms() {
                     hash.add(t.rotation.iter().chain(&t.translation).chain(&t.scale));
                 }
-                sample_raw_track(&clip, crate::clip::Target::Weights(9), seconds, &mut cursor, &mut weights)
+                sample::raw_track(&clip, crate::clip::Target::Weights(9), seconds, &mut cursor, &mut weights)
                     .expect("sizes agree");
                 hash.add(&weights);
                 local_to_model(&skeleton, &pose, &mut model).expect("sizes agree");

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use condyle::{
-    Clip, Error, Interpolation, Pose, PoseSource, RawClip, Skeleton, Target, Track, sample_tracks,
-};
+use condyle::sample;
+use condyle::sample::PoseSource;
+use condyle::{Clip, Error, Interpolation, Pose, RawClip, Skeleton, Target, Track};
 use condyle_gltf::ClipExporter;
 use serde_json::json;
 
@@ -117,7 +117,7 @@ pub(crate) fn decode(name: &str, clip: &Clip<'_>, skeleton: &Skeleton) -> Result
         .collect();
     let mut values = vec![0.0; tracks.iter().map(|(_, width, _)| width).sum()];
     for &seconds in &times {
-        sample_tracks(clip, seconds, &mut values)?;
+        sample::tracks(clip, seconds, &mut values)?;
         let mut values = &values[..];
         for (target, width, keys) in &mut tracks {
             let own = values.split_off(..*width).unwrap_or_default();

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use condyle::{NO_PARENT, Skin};
+use condyle::Skin;
+use condyle::skeleton::NO_PARENT;
 use condyle_gltf::{Asset, Instance, Placement, Poser, PoserOptions};
 use image::RgbImage;
 

@@ -4,7 +4,8 @@ use std::fmt::Display;
 use std::io::Read;
 use std::path::Path;
 
-use condyle::{Clip, Container, EntryKind};
+use condyle::Clip;
+use condyle::container::{Container, EntryKind};
 use condyle_gltf::{Asset, Document};
 
 use super::document::refusal;

@@ -3,7 +3,8 @@
 use std::collections::{HashMap, hash_map};
 use std::path::Path;
 
-use condyle::{Clip, Container, Entry, EntryKind, Skeleton};
+use condyle::container::{Container, Entry, EntryKind};
+use condyle::{Clip, Skeleton};
 use condyle_gltf::{Problem, Severity};
 
 /// An entry, with what its content says.

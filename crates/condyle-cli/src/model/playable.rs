@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use condyle::{Clip, Error, Layer, Mean, Pose, PoseSource, RawClip, Skeleton, blend};
+use condyle::blend::Mean;
+use condyle::sample::PoseSource;
+use condyle::{Clip, Error, Layer, Pose, RawClip, Skeleton, blend};
 
 /// A clip with its name.
 pub(crate) struct Playable<'a> {

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use condyle::{Container, ContainerWriter, EntryKind, RawClip, Skeleton, Track};
+use condyle::container::{Container, ContainerWriter, EntryKind};
+use condyle::{RawClip, Skeleton, Track};
 use condyle_gltf::{Asset, ClipExporter, Poser, PoserOptions};
 
 use crate::answers::parsed;

@@ -65,7 +65,8 @@ pub fn difference(pose: &Pose, reference: &Pose, out: &mut Pose) -> Result<(), E
 /// [`Error::NotFinite`] for an amount that is NaN or infinite. `out` is then unchanged.
 ///
 /// ```
-/// use condyle::{Additive, Pose, Transform, add, difference};
+/// use condyle::blend::{Additive, add, difference};
+/// use condyle::{Pose, Transform};
 ///
 /// let at = |x| Pose::from_transforms(&[Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY }]);
 /// let (mut breath, mut pose) = (Pose::identity(1), Pose::identity(1));

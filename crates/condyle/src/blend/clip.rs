@@ -23,11 +23,11 @@ use crate::skeleton::{Skeleton, check_rest};
 /// below [`f32::MIN_POSITIVE`] has no ratio: 1 takes its place. What `clip` does not drive differs as the
 /// rest pose does, by a track of one key. Tracks that differ by nothing are left out, but for one that the
 /// clip needs to begin and end when it did. Tracks that drive no joint stay as they are. A spline whose
-/// rotation has no length at some moment is the identity there, as [`sample_raw`](crate::sample_raw) has it.
+/// rotation has no length at some moment is the identity there, as [`sample::raw`](crate::sample::raw) has it.
 ///
 /// To compress it, [`encode`](crate::encode) it on [`Skeleton::additive`]. All joints of that are in one
 /// place, so that the error of a joint's rotation is measured on its own shell and not at the end of the
-/// limb: give [`EncodeOptions::shell`](crate::EncodeOptions) a distance as long as what hangs on the joints.
+/// limb: give [`EncodeOptions::shell`](crate::encode::EncodeOptions) a distance as long as what hangs on the joints.
 ///
 /// # Errors
 /// [`Error::Length`] if `reference` does not hold as many joints as `skeleton`; [`Error::NotFinite`] and
@@ -36,10 +36,10 @@ use crate::skeleton::{Skeleton, check_rest};
 /// has it.
 ///
 /// ```
-/// use condyle::{
-///     Additive, Interpolation, Joint, Pose, RawClip, RawCursor, Skeleton, Target, Track, Transform, add, blend,
-///     sample_raw,
-/// };
+/// use condyle::blend::{Additive, add};
+/// use condyle::sample::RawCursor;
+/// use condyle::sample;
+/// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, blend};
 ///
 /// let skeleton = Skeleton::new([Joint::new("chest", None, Transform::IDENTITY)])?;
 /// let rise = Track {
@@ -53,7 +53,7 @@ use crate::skeleton::{Skeleton, check_rest};
 /// let breath = blend::difference_clip(&clip, &skeleton, &at(1.0))?;
 ///
 /// let (mut difference, mut pose) = (Pose::identity(1), Pose::identity(1));
-/// sample_raw(&breath, &skeleton.additive(), 1.0, &mut RawCursor::default(), &mut difference)?;
+/// sample::raw(&breath, &skeleton.additive(), 1.0, &mut RawCursor::default(), &mut difference)?;
 /// add(&at(4.0), &[Additive::new(&difference, 1.0)], &mut pose)?;
 /// assert_eq!(pose, at(4.25));
 /// # Ok::<(), condyle::Error>(())

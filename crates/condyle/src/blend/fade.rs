@@ -26,7 +26,7 @@ impl Ease {
 /// A weight that goes from 0 to 1 in a given time: that of the pose which is faded to.
 ///
 /// ```
-/// use condyle::{Ease, Fade};
+/// use condyle::blend::{Ease, Fade};
 ///
 /// let mut fade = Fade::new(0.5, Ease::Smooth);
 /// assert_eq!(fade.advance(0.25), 0.5);

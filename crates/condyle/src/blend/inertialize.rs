@@ -118,7 +118,8 @@ impl Offset {
 /// High-Performance Animation Transitions in Gears of War"; see the source for the polynomial.
 ///
 /// ```
-/// use condyle::{Inertialization, Pose, Transform};
+/// use condyle::blend::Inertialization;
+/// use condyle::{Pose, Transform};
 ///
 /// let at = |x| Pose::from_transforms(&[Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY }]);
 /// let mut transition = Inertialization::new(1);

@@ -26,7 +26,8 @@ pub struct Layer<'a> {
 /// One of the differences that [`add`](super::add) adds to a pose.
 ///
 /// ```
-/// use condyle::{Additive, Pose};
+/// use condyle::blend::Additive;
+/// use condyle::Pose;
 ///
 /// let breath = Pose::identity(2);
 /// let half_in_the_chest = Additive { mask: Some(&[0.0, 1.0]), ..Additive::new(&breath, 0.5) };

@@ -21,7 +21,8 @@ use crate::skeleton::Skeleton;
 /// a factor that is NaN or infinite.
 ///
 /// ```
-/// use condyle::{Joint, Skeleton, Transform, joint_mask};
+/// use condyle::blend::joint_mask;
+/// use condyle::{Joint, Skeleton, Transform};
 ///
 /// let joint = |parent: Option<u16>| Joint::new("", parent, Transform::IDENTITY);
 /// let spine = Skeleton::new([joint(None), joint(Some(0)), joint(Some(1)), joint(Some(2)), joint(Some(0))])?;

@@ -39,7 +39,8 @@ use weights::{How, NormalizedWeights, Total};
 /// As [`about`], where the rest pose is the reference.
 ///
 /// ```
-/// use condyle::{Joint, Layer, Mean, Pose, Skeleton, Transform, blend};
+/// use condyle::blend::Mean;
+/// use condyle::{Joint, Layer, Pose, Skeleton, Transform, blend};
 ///
 /// let at = |x| Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY };
 /// let skeleton = Skeleton::new([Joint::new("hip", None, at(0.0))])?;

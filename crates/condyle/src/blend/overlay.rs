@@ -1,7 +1,7 @@
 //! One pose over another: where a mask says so, or everywhere for a cross-fade.
 
 use crate::error::Error;
-use crate::interpolate::{Method, Selection, interpolate_masked, interpolate_poses};
+use crate::interpolate::{self, Method, Selection, interpolate_masked};
 use crate::pose::Pose;
 
 /// Lays the pose `over` over the pose `base`: where the amount times the mask is 0 the result is `base`,
@@ -25,7 +25,8 @@ use crate::pose::Pose;
 /// for an amount that is NaN or infinite. `out` is then unchanged.
 ///
 /// ```
-/// use condyle::{Pose, Transform, overlay};
+/// use condyle::blend::overlay;
+/// use condyle::{Pose, Transform};
 ///
 /// let at = |x| Pose::from_transforms(&[Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY }; 3]);
 /// let (walk, wave, mut pose) = (at(1.0), at(3.0), Pose::identity(3));
@@ -47,7 +48,7 @@ pub fn overlay(
     out.check_joints("out", joints)?;
     match mask {
         Some(mask) => interpolate_masked(base, over, amount, mask, out),
-        None => interpolate_poses(base, over, amount, Selection::All, Method::default(), out)?,
+        None => interpolate::poses(base, over, amount, Selection::All, Method::default(), out)?,
     }
     Ok(())
 }

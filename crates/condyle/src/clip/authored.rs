@@ -153,7 +153,7 @@ impl<'a> Authored<'a> {
         low.saturating_sub(1)
     }
 
-    /// The value at a moment, component by component, as [`sample_raw`](crate::sample_raw) has it, but for
+    /// The value at a moment, component by component, as [`sample::raw`](crate::sample::raw) has it, but for
     /// the unit length of rotations.
     pub(crate) fn at(&self, seconds: f32, component: usize) -> f64 {
         let key = self.find(seconds);

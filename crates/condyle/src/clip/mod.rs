@@ -54,7 +54,8 @@ impl Clip<'static> {
     /// `Vec` or a `Box` is copied once, an `Arc` is not.
     ///
     /// ```
-    /// use condyle::{Clip, EncodeOptions, RawClip, Skeleton, encode};
+    /// use condyle::encode::EncodeOptions;
+    /// use condyle::{Clip, RawClip, Skeleton, encode};
     ///
     /// let raw = RawClip::new("still".into(), vec![], vec![])?;
     /// let encoded = encode(&raw, &Skeleton::new([])?, &EncodeOptions::default(), &mut |_| ())?;

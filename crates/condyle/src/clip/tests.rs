@@ -8,7 +8,7 @@ use super::*;
 use crate::encode::made::{Made, made};
 use crate::play::Looping;
 use crate::pose::Pose;
-use crate::sample::{sample, sample_partial, sample_track, sample_tracks};
+use crate::sample::{self, sample};
 use crate::skeleton::Skeleton;
 use crate::testing::{Random, tries};
 
@@ -66,13 +66,13 @@ fn play(bytes: &[u8], case: &str) -> bool {
             assert!(numbers.all(f32::is_finite), "{case} at {seconds}");
         }
         let mask: Vec<bool> = (0..skeleton.joint_count()).map(|j| j % 2 == 0).collect();
-        sample_partial(&clip, &skeleton, seconds, &mask, &mut pose).ok();
+        sample::partial(&clip, &skeleton, seconds, &mask, &mut pose).ok();
         let mut all = vec![0.0; clip.free_tracks().map(|(_, width)| width).sum()];
-        sample_tracks(&clip, seconds, &mut all).expect("the sizes agree");
+        sample::tracks(&clip, seconds, &mut all).expect("the sizes agree");
         let mut all = &all[..];
         for (at, (target, width)) in clip.free_tracks().enumerate() {
             let mut values = vec![0.0; width];
-            let found = sample_track(&clip, target, seconds, &mut values);
+            let found = sample::track(&clip, target, seconds, &mut values);
             let (own, others) = all.split_at(width);
             all = others;
             // The first of two free tracks with one target is found. What is authored may not be a number.

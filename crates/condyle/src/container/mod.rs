@@ -13,7 +13,8 @@ mod writer;
 
 use core::fmt;
 
-use crate::bytes::{self, checksum};
+use crate::bytes;
+pub use crate::bytes::checksum;
 use crate::clip::Clip;
 use crate::error::Error;
 use crate::skeleton::Skeleton;
@@ -45,7 +46,7 @@ pub struct Entry<'a> {
 /// The table of a container: what is in it, and where. The entries' bytes are handed in one by one.
 ///
 /// ```
-/// use condyle::{ContainerReader, ContainerWriter, EntryKind};
+/// use condyle::container::{ContainerReader, ContainerWriter, EntryKind};
 ///
 /// let mut writer = ContainerWriter::default();
 /// writer.add(EntryKind::Clip, "run", None, &[1, 2, 3])?;
@@ -303,7 +304,9 @@ impl<'a> ContainerReader<'a> {
 /// that the table tells.
 ///
 /// ```
-/// use condyle::{Container, ContainerWriter, EncodeOptions, EntryKind, Joint, RawClip, Skeleton, Transform, encode};
+/// use condyle::container::{Container, ContainerWriter, EntryKind};
+/// use condyle::encode::EncodeOptions;
+/// use condyle::{Joint, RawClip, Skeleton, Transform, encode};
 ///
 /// let root = Joint::new("hip", None, Transform::IDENTITY);
 /// let skeleton = Skeleton::new([root])?;

@@ -91,7 +91,7 @@ impl ContainerWriter {
     /// Adds a mesh of the model whose skeleton is the entry `model`, and returns its index.
     ///
     /// # Errors
-    /// What [`ContainerReader::mesh`](crate::ContainerReader::mesh) would refuse: [`Error::Index`] if it
+    /// What [`ContainerReader::mesh`](crate::container::ContainerReader::mesh) would refuse: [`Error::Index`] if it
     /// names a joint that its skin or the skeleton does not have, [`Error::Length`], [`Error::NotFinite`] for
     /// its weights, matrix and colour; [`Error::TooMany`] above 2^32 of anything.
     pub fn add_mesh(

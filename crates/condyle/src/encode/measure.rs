@@ -13,7 +13,7 @@ use crate::math::quats::{self, is_loose};
 use crate::math::vectors::normalize;
 use crate::math::{Rigid, Transform64};
 use crate::pose::Pose;
-use crate::sample::{sample_by, sample_tracks};
+use crate::sample::{self, sample_by};
 use crate::simd::Dispatch;
 
 /// Decodes a clip at all moments where errors are checked, and compares it with the authored one.
@@ -135,7 +135,7 @@ fn measure_values(job: &ClipJob<'_>, clip: &Clip<'_>, at: f64, measured: &mut Me
         return Ok(());
     }
     let mut all = vec![0.0; job.free_tracks.iter().map(|free| free.width).sum()];
-    sample_tracks(clip, at as f32, &mut all)?;
+    sample::tracks(clip, at as f32, &mut all)?;
     let mut all = &all[..];
     for (free, track) in job.free_tracks.iter().zip(&job.free_sources) {
         let (values, others) = all.split_at(free.width);

@@ -39,7 +39,7 @@ use crate::error::Error;
 use crate::math::Transform64;
 use crate::math::quats::is_loose;
 use crate::math::vectors::normalize;
-use crate::motion::{RootMotion, RootMotionOptions, extract_root_motion};
+use crate::motion::{RootMotion, RootMotionOptions};
 use crate::play::Events;
 use crate::skeleton::Skeleton;
 use budget::{MAX_ROUNDS, graded_by_depth, tighten};
@@ -65,7 +65,10 @@ use write::{Curves, Parts};
 /// gives the same bytes on every platform.
 ///
 /// ```
-/// use condyle::{EncodeOptions, Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, encode, sample};
+/// use condyle::encode::EncodeOptions;
+/// use condyle::{
+///     Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, encode, sample,
+/// };
 ///
 /// let root = Joint::new("root", None, Transform::IDENTITY);
 /// let skeleton = Skeleton::new([root])?;
@@ -92,7 +95,7 @@ use write::{Curves, Parts};
 /// 0 the budget, 1 the rate, 2 the shell, 3 the free tracks', 4 a joint's), [`Error::Length`] for a shell of
 /// another number of joints, and [`Error::TooMany`] for a clip of more frames than 2^22, or 2^26 for all
 /// joints or threes of components together, or of more bytes than 4 GiB; also those of
-/// [`extract_root_motion`](crate::extract_root_motion) and [`Events::new`]. [`Error::TooMany`] as well for
+/// [`motion::extract`](crate::motion::extract) and [`Events::new`]. [`Error::TooMany`] as well for
 /// more than 65,535 tracks that move, rows of more bytes than that, or as many threes of components of free
 /// tracks.
 pub fn encode(
@@ -117,7 +120,7 @@ pub fn encode(
     // One sample per frame: the rate is rounded down, as the extraction adds a sample for a started span.
     let sample_rate = if frames.0 > 0 { frames.1.next_down() } else { frames.1 };
     let (in_place, motion) =
-        extract_root_motion(clip, skeleton, &RootMotionOptions { sample_rate, ..*wanted })?;
+        crate::motion::extract(clip, skeleton, &RootMotionOptions { sample_rate, ..*wanted })?;
     compress(
         &ClipJob::new(&in_place, skeleton, options, frames, Some((wanted.joint, motion)))?,
         &mut progress,

@@ -38,8 +38,8 @@ impl Effort {
 /// Options of [`encode`](crate::encode): [`new`](Self::new) or the default, whose fields are then set.
 ///
 /// ```
-/// let mut options = condyle::EncodeOptions::new(1e-3);
-/// options.effort = condyle::Effort::Best;
+/// let mut options = condyle::encode::EncodeOptions::new(1e-3);
+/// options.effort = condyle::encode::Effort::Best;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -61,7 +61,7 @@ pub struct EncodeOptions {
     /// How much time to spend.
     pub effort: Effort,
     /// Root motion to extract from the pose, for [`Clip::motion_at`](crate::Clip::motion_at), as
-    /// [`extract_root_motion`](crate::extract_root_motion) does, but sampled at every frame: `sample_rate` is
+    /// [`motion::extract`](crate::motion::extract) does, but sampled at every frame: `sample_rate` is
     /// ignored. Its error counts towards the budget of every point.
     pub root_motion: Option<RootMotionOptions>,
     /// The events of the clip, for [`Clip::events`](crate::Clip::events): seconds count from the clip's

@@ -25,7 +25,7 @@ impl Method {
     /// serves all joints, and of those that cost the same the closest; `None` where f32 itself is too coarse.
     ///
     /// ```
-    /// use condyle::{Degree, Method};
+    /// use condyle::interpolate::{Degree, Method};
     ///
     /// assert_eq!(Method::for_error(1e-3, 1.57), Some(Method::Slerp(Degree::Four)));
     /// // A degree of rotation apart, a straight line is as good.

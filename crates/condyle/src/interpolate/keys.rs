@@ -13,7 +13,7 @@ use crate::pose::Pose;
 ///
 /// ```
 /// let mut keys = [[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, -0.6, -0.8], [0.0, 0.0, 0.8, 0.6]];
-/// condyle::align_keys(&mut keys);
+/// condyle::interpolate::align_keys(&mut keys);
 /// assert_eq!(keys[1], [0.0, 0.0, 0.6, 0.8]);
 /// assert_eq!(keys[2], [0.0, 0.0, 0.8, 0.6]);
 /// ```
@@ -23,7 +23,7 @@ pub fn align_keys(keys: &mut [Quat]) {
     }
 }
 
-/// The rotation half way on the shorter arc, for [`interpolate_through`].
+/// The rotation half way on the shorter arc, for [`through`].
 #[must_use]
 pub fn middle(a: Quat, b: Quat) -> Quat {
     Plan::from(Interpolator::from(Method::Nlerp)).single(a, b, 0.5)
@@ -35,7 +35,7 @@ pub fn middle(a: Quat, b: Quat) -> Quat {
 /// the shorter arc, whatever [`Arc`](super::Arc) says: the middle tells which way the whole goes. Eberly
 /// 2018, section 7.
 #[must_use]
-pub fn interpolate_through(a: Quat, middle: Quat, b: Quat, t: f32, how: impl Into<Interpolator>) -> Quat {
+pub fn through(a: Quat, middle: Quat, b: Quat, t: f32, how: impl Into<Interpolator>) -> Quat {
     let plan = Plan::of_half(how);
     let (first, t) = half(plan.clamped(t));
     let (a, b) = if first { (a, middle) } else { (middle, b) };
@@ -43,14 +43,14 @@ pub fn interpolate_through(a: Quat, middle: Quat, b: Quat, t: f32, how: impl Int
 }
 
 /// The poses between `from` and `to` by way of `middle`, the pose half way between them: see
-/// [`interpolate_through`] and [`interpolate_poses`](super::interpolate_poses).
+/// [`through`] and [`poses`](super::interpolate_poses).
 ///
-/// The middle of two poses is [`interpolate_poses`](super::interpolate_poses) with the factor 0.5 by
+/// The middle of two poses is [`poses`](super::interpolate_poses) with the factor 0.5 by
 /// [`Method::Nlerp`](super::Method::Nlerp), which is exact there.
 ///
 /// # Errors
 /// [`Error::Length`] if the poses differ in size.
-pub fn interpolate_poses_through(
+pub fn poses_through(
     from: &Pose,
     middle: &Pose,
     to: &Pose,
@@ -67,11 +67,11 @@ pub fn interpolate_poses_through(
     plan.poses(a, b, Factor::Same(t), Selection::All, out)
 }
 
-/// [`interpolate_poses_through`] for joints in arrays of structures.
+/// [`poses_through`] for joints in arrays of structures.
 ///
 /// # Errors
 /// [`Error::Length`] if the lists differ in size.
-pub fn interpolate_joints_through(
+pub fn joints_through(
     from: &[JointQuat],
     middle: &[JointQuat],
     to: &[JointQuat],

@@ -25,12 +25,10 @@ mod tests;
 
 pub use factor::{Factor, Selection};
 pub(crate) use kernel::{slerp_block, vector_block};
-pub use keys::{
-    align_keys, interpolate_joints_through, interpolate_poses_through, interpolate_through, middle,
-};
+pub use keys::{align_keys, joints_through, middle, poses_through, through};
 pub use method::{Arc, Degree, Interpolator, Method, Terms};
 pub(crate) use one_factor::{OneFactor, straight};
-pub use vectors::slerp_vectors;
+pub use vectors::vectors;
 
 use crate::error::Error;
 use crate::math::{JointQuat, Quat};
@@ -57,7 +55,8 @@ pub(crate) fn interpolate_masked(from: &Pose, to: &Pose, weight: f32, mask: &[f3
 /// opposite quaternions is `a` at every t: exactly. Shoemake 1985.
 ///
 /// ```
-/// use condyle::{Interpolator, Method, interpolate};
+/// use condyle::interpolate::{Interpolator, Method};
+/// use condyle::interpolate;
 ///
 /// let (a, b) = ([0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.0]);
 /// let [x, y, z, w] = interpolate(a, b, 1.0 / 3.0, Interpolator::default());
@@ -78,7 +77,7 @@ pub fn interpolate(a: Quat, b: Quat, t: f32, how: impl Into<Interpolator>) -> Qu
 /// # Errors
 /// [`Error::Length`] if the poses differ in size, or factors do not number the joints (of the list, if there
 /// is one); [`Error::Index`] if the list names a joint that is not there.
-pub fn interpolate_poses<'a>(
+pub fn poses<'a>(
     from: &Pose,
     to: &Pose,
     t: impl Into<Factor<'a>>,
@@ -89,11 +88,11 @@ pub fn interpolate_poses<'a>(
     Plan::from(how.into()).poses(from, to, t.into(), joints, out)
 }
 
-/// [`interpolate_poses`] with the result in place of the first pose.
+/// [`poses`] with the result in place of the first pose.
 ///
 /// # Errors
-/// As [`interpolate_poses`].
-pub fn interpolate_poses_in_place<'a>(
+/// As [`poses`].
+pub fn poses_in_place<'a>(
     pose: &mut Pose,
     to: &Pose,
     t: impl Into<Factor<'a>>,
@@ -110,11 +109,11 @@ pub fn interpolate_poses_in_place<'a>(
     Ok(())
 }
 
-/// [`interpolate_poses`] for joints in arrays of structures.
+/// [`poses`] for joints in arrays of structures.
 ///
 /// # Errors
-/// As [`interpolate_poses`].
-pub fn interpolate_joints<'a>(
+/// As [`poses`].
+pub fn joints<'a>(
     from: &[JointQuat],
     to: &[JointQuat],
     t: impl Into<Factor<'a>>,
@@ -125,11 +124,11 @@ pub fn interpolate_joints<'a>(
     Plan::from(how.into()).joints(from, to, t.into(), joints, out)
 }
 
-/// [`interpolate_joints`] with the result in place of the first list.
+/// [`joints`] with the result in place of the first list.
 ///
 /// # Errors
-/// As [`interpolate_poses`].
-pub fn interpolate_joints_in_place<'a>(
+/// As [`poses`].
+pub fn joints_in_place<'a>(
     list: &mut [JointQuat],
     to: &[JointQuat],
     t: impl Into<Factor<'a>>,

@@ -16,14 +16,14 @@ use crate::math::scalar::{atan2_f64, cos_f64, sin_f64, sqrt_f64};
 ///
 /// # Errors
 /// [`Error::Length`] unless `a`, `b` and `out` are of one dimension.
-pub fn slerp_vectors(a: &[f32], b: &[f32], t: f32, out: &mut [f32]) -> Result<(), Error> {
+pub fn vectors(a: &[f32], b: &[f32], t: f32, out: &mut [f32]) -> Result<(), Error> {
     Error::check_len("b", b.len(), a.len())?;
     Error::check_len("out", out.len(), a.len())?;
     arc(a, b, t, out);
     Ok(())
 }
 
-/// [`slerp_vectors`] of one dimension.
+/// [`vectors`] of one dimension.
 pub(super) fn arc(a: &[f32], b: &[f32], t: f32, out: &mut [f32]) {
     if !t.is_finite() {
         return out.fill(f32::NAN);
@@ -80,7 +80,7 @@ mod tests {
 
     fn between<const N: usize>(a: [f32; N], b: [f32; N], t: f32) -> [f32; N] {
         let mut out = [0.0; N];
-        slerp_vectors(&a, &b, t, &mut out).expect("one dimension");
+        vectors(&a, &b, t, &mut out).expect("one dimension");
         out
     }
 
@@ -135,16 +135,16 @@ mod tests {
                 let t = random.range(-0.5, 1.5);
                 let want = reference::slerp_vectors(a.map(f64::from), b.map(f64::from), t.into());
                 let mut got = [0.0; N];
-                slerp_vectors(&a, &b, t, &mut got).expect("one dimension");
+                vectors(&a, &b, t, &mut got).expect("one dimension");
                 assert_close(&got, &want, 1e-7, format_args!("{N} dimensions, case {case}, t = {t}"));
-                slerp_vectors(&a, &b, 0.0, &mut got).expect("one dimension");
+                vectors(&a, &b, 0.0, &mut got).expect("one dimension");
                 assert_eq!(got, a);
-                slerp_vectors(&a, &b, 1.0, &mut got).expect("one dimension");
+                vectors(&a, &b, 1.0, &mut got).expect("one dimension");
                 assert_eq!(got, b);
-                slerp_vectors(&a, &a, t, &mut got).expect("one dimension");
+                vectors(&a, &a, t, &mut got).expect("one dimension");
                 assert_eq!(got, a);
                 // Opposite: some way, of unit length.
-                slerp_vectors(&a, &a.map(|v| -v), 0.5, &mut got).expect("one dimension");
+                vectors(&a, &a.map(|v| -v), 0.5, &mut got).expect("one dimension");
                 let length: f64 = got.iter().map(|&v| f64::from(v) * f64::from(v)).sum();
                 assert!((length - 1.0).abs() < 1e-6, "{N} dimensions: {got:?}");
             }
@@ -162,7 +162,7 @@ mod tests {
             for _ in 0..tries(200) {
                 let (a, b, mut out) = (random.unit::<5>(), random.unit::<5>(), [0.0; 5]);
                 for t in [0.3, -2.0, 1e9] {
-                    slerp_vectors(&a, &b, t, &mut out).expect("one dimension");
+                    vectors(&a, &b, t, &mut out).expect("one dimension");
                     hash.add(&out);
                 }
             }

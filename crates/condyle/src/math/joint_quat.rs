@@ -9,7 +9,8 @@ use super::transform::{Affine, Quat, Transform};
 /// [`Pose::write_joints`](crate::Pose::write_joints) stand between.
 ///
 /// ```
-/// use condyle::{Affine, JointQuat, Transform};
+/// use condyle::math::JointQuat;
+/// use condyle::{Affine, Transform};
 ///
 /// let joint = JointQuat { translation: [0.0, 1.0, 0.0], scale: 2.0, ..JointQuat::default() };
 /// assert_eq!(Transform::from(joint).scale, [2.0; 3]);

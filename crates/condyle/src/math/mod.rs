@@ -16,9 +16,9 @@ pub(crate) mod sums;
 mod transform;
 pub(crate) mod vectors;
 
-pub(crate) use decompose::Transform64;
-pub(crate) use joint_quat::{JointMat, JointQuat};
+pub use decompose::{Polar, Transform64};
+pub use joint_quat::{JointMat, JointQuat};
 pub use polynomials::{atan_positive, reciprocal_sqrt, sin_half_pi};
-pub(crate) use rigid::Rigid;
+pub use rigid::Rigid;
 pub use scalar::{atan2, sin_cos, sqrt};
 pub use transform::{Affine, Quat, Transform};

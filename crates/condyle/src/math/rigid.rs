@@ -10,7 +10,7 @@ use super::vectors::normalize;
 /// worlds.
 ///
 /// ```
-/// use condyle::Rigid;
+/// use condyle::math::Rigid;
 ///
 /// let half = 0.5_f64.sqrt();
 /// // A quarter turn to the left and a step ahead, seen from before the turn.

@@ -73,7 +73,7 @@ impl core::ops::Mul for Affine {
 
 impl Affine {
     /// The matrix that undoes this one; `None` if there is none, or none that f32 can hold. A matrix that rounding alone
-    /// keeps from being flat has one, of no right digits; [`model_to_local`](crate::model_to_local) refuses such matrices.
+    /// keeps from being flat has one, of no right digits; [`model_to_local`](crate::model::model_to_local) refuses such matrices.
     #[must_use]
     pub fn inverse(&self) -> Option<Self> {
         let rows = self.inverse_f64().0.map(|row| row.map(|v| v as f32));

@@ -17,7 +17,7 @@ use crate::simd::BLOCK;
 /// # Errors
 /// [`Error::Index`] if a track drives a joint that the skeleton does not have; [`Error::NotFinite`] if a
 /// value becomes too large for f32, as [`RawClip::new`] has it.
-pub fn mirror_clip(sides: &Mirror, clip: &RawClip) -> Result<RawClip, Error> {
+pub fn clip(sides: &Mirror, clip: &RawClip) -> Result<RawClip, Error> {
     let mut tracks = Vec::with_capacity(clip.tracks().len());
     for (at, track) in clip.tracks().iter().enumerate() {
         tracks.push(mirrored(sides, at, track)?);

@@ -6,6 +6,6 @@ mod pose;
 #[cfg(test)]
 mod tests;
 
-pub use clip::mirror_clip;
-pub use names::mirror_pairs;
-pub use pose::{Mirror, mirror, mirror_in_place};
+pub use clip::clip;
+pub use names::pairs;
+pub use pose::{Mirror, in_place, mirror};

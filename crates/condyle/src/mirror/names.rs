@@ -16,7 +16,7 @@ use crate::skeleton::Skeleton;
 /// their parents are a pair or the same joint without one; of several joints with one name the first fits the
 /// first. The left one comes first in each pair.
 #[must_use]
-pub fn mirror_pairs(skeleton: &Skeleton) -> Vec<(u16, u16)> {
+pub fn pairs(skeleton: &Skeleton) -> Vec<(u16, u16)> {
     // Joints by name and parent; of several the first one last, to be popped first.
     let mut waiting: BTreeMap<&str, BTreeMap<Option<u16>, Vec<u16>>> = BTreeMap::new();
     for (at, name) in skeleton.names().iter().enumerate().rev() {
@@ -123,7 +123,7 @@ mod tests {
             ("手.L", "手.R"),
         ] {
             for (first, second, pair) in [(left, right, (1, 2)), (right, left, (2, 1))] {
-                let found = mirror_pairs(&skeleton(&[("hips", None), (first, Some(0)), (second, Some(0))]));
+                let found = pairs(&skeleton(&[("hips", None), (first, Some(0)), (second, Some(0))]));
                 assert_eq!(found, [pair], "{first} {second}");
             }
         }
@@ -141,13 +141,13 @@ mod tests {
             ("", ""),
             ("left", "left"),
         ] {
-            assert_eq!(mirror_pairs(&skeleton(&[(a, None), (b, None)])), [], "{a} {b}");
+            assert_eq!(pairs(&skeleton(&[(a, None), (b, None)])), [], "{a} {b}");
         }
     }
 
     #[test]
     fn parents_of_a_pair_are_a_pair_or_one_joint() {
-        let found = mirror_pairs(&skeleton(&[
+        let found = pairs(&skeleton(&[
             ("hips", None),
             ("arm.L", Some(0)),
             ("arm.R", Some(0)),
@@ -167,6 +167,6 @@ mod tests {
     #[test]
     fn of_twins_the_first_fits_the_first() {
         let joints = [("h", None), ("f.L", Some(0)), ("f.L", Some(0)), ("f.R", Some(0)), ("f.R", Some(0))];
-        assert_eq!(mirror_pairs(&skeleton(&joints)), [(1, 3), (2, 4)]);
+        assert_eq!(pairs(&skeleton(&joints)), [(1, 3), (2, 4)]);
     }
 }

@@ -108,8 +108,8 @@ impl Maps {
     };
 }
 
-/// How the joints of a skeleton mirror each other; for [`mirror`], [`mirror_in_place`] and
-/// [`mirror_clip`](super::mirror_clip).
+/// How the joints of a skeleton mirror each other; for [`mirror`], [`in_place`] and
+/// [`clip`](super::mirror_clip).
 ///
 /// The plane goes through the origin of model space. Poses are mirrored as movements away from the rest pose,
 /// which should be as symmetric as the character is; the axes of the joints may point wherever they do on
@@ -121,14 +121,16 @@ impl Maps {
 /// It holds 124 bytes per joint and a few more.
 ///
 /// ```
-/// use condyle::{Joint, Mirror, Pose, Skeleton, Transform, mirror, mirror_pairs};
+/// use condyle::mirror::Mirror;
+/// use condyle::mirror;
+/// use condyle::{Joint, Pose, Skeleton, Transform};
 ///
 /// let joint = |name: &str, parent, x| {
 ///     Joint::new(name, parent, Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY })
 /// };
 /// let skeleton =
 ///     Skeleton::new([joint("hips", None, 0.0), joint("leg.L", Some(0), 0.2), joint("leg.R", Some(0), -0.2)])?;
-/// let sides = Mirror::new(&skeleton, &mirror_pairs(&skeleton), [1.0, 0.0, 0.0])?;
+/// let sides = Mirror::new(&skeleton, &mirror::pairs(&skeleton), [1.0, 0.0, 0.0])?;
 /// let mut step = Pose::rest(&skeleton);
 /// step.set(1, &Transform { translation: [0.25, 0.5, 0.0], ..Transform::IDENTITY });
 /// let mut other = Pose::identity(3);
@@ -148,7 +150,7 @@ pub struct Mirror {
 impl Mirror {
     /// Finds what each joint's transforms are multiplied by.
     ///
-    /// `pairs` holds the joints of which one does what the other did; [`mirror_pairs`](super::mirror_pairs)
+    /// `pairs` holds the joints of which one does what the other did; [`pairs`](super::mirror_pairs)
     /// makes them from names. `normal` is the direction across the plane, of any length: `[1.0, 0.0, 0.0]`
     /// for a character that looks along z.
     ///
@@ -318,7 +320,7 @@ pub fn mirror(sides: &Mirror, pose: &Pose, out: &mut Pose) -> Result<(), Error> 
 ///
 /// # Errors
 /// As [`mirror`].
-pub fn mirror_in_place(sides: &Mirror, pose: &mut Pose) -> Result<(), Error> {
+pub fn in_place(sides: &Mirror, pose: &mut Pose) -> Result<(), Error> {
     pose.check_joints("pose", sides.joint_count())?;
     for (joint, partner) in sides.partners.iter().map(|&p| usize::from(p)).enumerate() {
         if joint <= partner {

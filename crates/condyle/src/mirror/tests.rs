@@ -6,7 +6,7 @@ use crate::math::vectors::normalize;
 use crate::math::{Affine, Transform};
 use crate::pose::Pose;
 use crate::reference;
-use crate::sample::{RawCursor, sample_raw};
+use crate::sample::{self, RawCursor};
 use crate::simd::Dispatch;
 use crate::skeleton::{Joint, NO_PARENT, Skeleton};
 use crate::testing::{Random, SIZES, assert_close, assert_portable, tries};
@@ -280,7 +280,7 @@ fn in_place_gives_the_same_bits() {
         for dispatch in Dispatch::all() {
             dispatch.scope(|| {
                 let mut got = pose.clone();
-                mirror_in_place(&sides, &mut got).expect("sizes agree");
+                in_place(&sides, &mut got).expect("sizes agree");
                 assert_eq!(bits(&got), bits(&mirrored(&sides, &pose)), "{dispatch}, {joints} joints");
             });
         }
@@ -299,7 +299,7 @@ fn a_mirrored_clip_gives_mirrored_poses() {
         }
         let sides = Mirror::new(&skeleton, &pairs, X).expect("valid pairs");
         let clip = random.clip(joints, 12);
-        let other = mirror_clip(&sides, &clip).expect("finite");
+        let other = crate::mirror::clip(&sides, &clip).expect("finite");
         assert_eq!((other.name(), other.timelines()), (clip.name(), clip.timelines()));
         let weights = |clip: &RawClip| {
             clip.tracks()
@@ -313,7 +313,7 @@ fn a_mirrored_clip_gives_mirrored_poses() {
         let mut cursor = RawCursor::default();
         let mut sampled = |clip: &RawClip, seconds| {
             let mut pose = Pose::identity(joints);
-            sample_raw(clip, &skeleton, seconds, &mut cursor, &mut pose).expect("sizes agree");
+            sample::raw(clip, &skeleton, seconds, &mut cursor, &mut pose).expect("sizes agree");
             pose
         };
         for frame in 0..tries(60) {
@@ -328,7 +328,7 @@ fn a_mirrored_clip_gives_mirrored_poses() {
                 assert_close(&got.scale, &want.scale.map(f64::from), 2e-6, case);
             }
         }
-        let back = mirror_clip(&sides, &other).expect("finite");
+        let back = crate::mirror::clip(&sides, &other).expect("finite");
         for (got, want) in back.tracks().iter().zip(clip.tracks()) {
             assert_eq!(
                 (got.target, got.interpolation, got.timeline),
@@ -350,7 +350,7 @@ fn what_hangs_on_one_side_keeps_its_own_transform() {
         |(name, parent): (&&str, Option<u16>)| Joint::new(String::from(*name), parent, random.transform());
     let joints: Vec<Joint> = names.iter().zip(parents).map(joint).collect();
     let skeleton = Skeleton::new(joints).expect("parents come first");
-    let pairs = mirror_pairs(&skeleton);
+    let pairs = pairs(&skeleton);
     assert_eq!(pairs, [(1, 2), (5, 6)]);
     let sides = Mirror::new(&skeleton, &pairs, X).expect("valid pairs");
     let pose = posed(&mut random, &skeleton, false);
@@ -406,7 +406,7 @@ fn wrong_pairs_sizes_and_planes_are_refused() {
     let length = |what| Err(Error::Length { what, found: 4, needed: 5 });
     assert_eq!(mirror(&sides, &short, &mut rest.clone()), length("pose"));
     assert_eq!(mirror(&sides, &rest, &mut short.clone()), length("out"));
-    assert_eq!(mirror_in_place(&sides, &mut short.clone()), length("pose"));
+    assert_eq!(in_place(&sides, &mut short.clone()), length("pose"));
     let track = Track {
         target: Target::Scale(5),
         interpolation: Interpolation::Step,
@@ -414,7 +414,10 @@ fn wrong_pairs_sizes_and_planes_are_refused() {
         values: vec![1.0; 3],
     };
     let clip = RawClip::new("far".into(), vec![vec![0.0]], vec![track]).expect("valid");
-    assert_eq!(mirror_clip(&sides, &clip), Err(Error::Index { what: "tracks", at: 0, found: 5, count: 5 }));
+    assert_eq!(
+        crate::mirror::clip(&sides, &clip),
+        Err(Error::Index { what: "tracks", at: 0, found: 5, count: 5 })
+    );
 }
 
 #[test]
@@ -428,7 +431,7 @@ fn the_portable_mode_gives_the_same_bits_on_every_instruction_set_and_platform()
             for t in mirrored(&sides, &posed(&mut random, &skeleton, true)).transforms() {
                 hash.add(t.rotation.iter().chain(&t.translation).chain(&t.scale));
             }
-            for track in mirror_clip(&sides, &random.clip(joints, 9)).expect("finite").tracks() {
+            for track in clip(&sides, &random.clip(joints, 9)).expect("finite").tracks() {
                 hash.add(&track.values);
             }
         }

@@ -35,7 +35,7 @@ const IDENTITY: LaneMatrices = {
     LaneMatrices(lanes)
 };
 
-/// Scratch memory of [`local_to_model_crowd`]: grows to the size of the skeleton on first use and is reused
+/// Scratch memory of [`crowd`]: grows to the size of the skeleton on first use and is reused
 /// from then on.
 #[derive(Debug, Clone, Default)]
 pub struct CrowdBuffer {
@@ -57,7 +57,7 @@ pub struct CrowdBuffer {
 /// # Errors
 /// [`Error::Length`] if a pose is not of the skeleton's size or `models` does not hold one matrix per
 /// instance and joint.
-pub fn local_to_model_crowd(
+pub fn crowd(
     skeleton: &Skeleton,
     poses: &[impl Borrow<Pose>],
     buffer: &mut CrowdBuffer,
@@ -223,7 +223,7 @@ mod tests {
                 let mut got = vec![Affine::IDENTITY; joints * instances];
                 let mut want = got.clone();
                 dispatch.scope(|| {
-                    local_to_model_crowd(&skeleton, &poses, &mut buffer, &mut got).expect("sizes agree");
+                    crowd(&skeleton, &poses, &mut buffer, &mut got).expect("sizes agree");
                     for (pose, want) in poses.iter().zip(want.chunks_mut(joints.max(1))) {
                         local_to_model(&skeleton, pose, want).expect("sizes agree");
                     }
@@ -243,8 +243,8 @@ mod tests {
         let (a, b) = (random.pose(5), random.pose(5));
         let (mut owned, mut lent) = ([Affine::IDENTITY; 10], [Affine::IDENTITY; 10]);
         let mut buffer = CrowdBuffer::default();
-        local_to_model_crowd(&skeleton, &[&a, &b], &mut buffer, &mut lent).expect("sizes agree");
-        local_to_model_crowd(&skeleton, &[a, b], &mut buffer, &mut owned).expect("sizes agree");
+        crowd(&skeleton, &[&a, &b], &mut buffer, &mut lent).expect("sizes agree");
+        crowd(&skeleton, &[a, b], &mut buffer, &mut owned).expect("sizes agree");
         assert_eq!(owned, lent);
     }
 
@@ -255,8 +255,7 @@ mod tests {
             let skeleton = random.skeleton(40);
             let poses: Vec<_> = (0..11).map(|_| random.pose(40)).collect();
             let mut models = vec![Affine::IDENTITY; 11 * 40];
-            local_to_model_crowd(&skeleton, &poses, &mut CrowdBuffer::default(), &mut models)
-                .expect("sizes agree");
+            crowd(&skeleton, &poses, &mut CrowdBuffer::default(), &mut models).expect("sizes agree");
             models.iter().for_each(|m| hash.add(m.rows.as_flattened()));
         });
     }
@@ -266,9 +265,9 @@ mod tests {
         let skeleton = Random(1).skeleton(3);
         let (mut buffer, mut models) = (CrowdBuffer::default(), [Affine::IDENTITY; 6]);
         let poses = [Pose::identity(3), Pose::identity(2)];
-        let refused = local_to_model_crowd(&skeleton, &poses, &mut buffer, &mut models);
+        let refused = crowd(&skeleton, &poses, &mut buffer, &mut models);
         assert_eq!(refused, Err(Error::Length { what: "pose", found: 2, needed: 3 }));
-        let refused = local_to_model_crowd(&skeleton, &poses[..1], &mut buffer, &mut models);
+        let refused = crowd(&skeleton, &poses[..1], &mut buffer, &mut models);
         assert_eq!(refused, Err(Error::Length { what: "models", found: 6, needed: 3 }));
     }
 }

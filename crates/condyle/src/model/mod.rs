@@ -7,9 +7,9 @@ mod subtree;
 
 use fearless_simd::prelude::*;
 
-pub use self::crowd::{CrowdBuffer, local_to_model_crowd};
+pub use self::crowd::{CrowdBuffer, crowd};
 pub use self::inverse::model_to_local;
-pub use self::subtree::local_to_model_subtree;
+pub use self::subtree::subtree;
 use crate::convert::rows::{Matrices, block_to_matrices};
 use crate::error::Error;
 use crate::math::Affine;

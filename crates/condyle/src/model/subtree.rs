@@ -19,12 +19,7 @@ use crate::skeleton::Skeleton;
 /// # Errors
 /// [`Error::Length`] if `pose` is not of the skeleton's size or `model` does not hold one matrix per joint,
 /// [`Error::Index`] if there is no such joint.
-pub fn local_to_model_subtree(
-    skeleton: &Skeleton,
-    pose: &Pose,
-    joint: u16,
-    model: &mut [Affine],
-) -> Result<(), Error> {
+pub fn subtree(skeleton: &Skeleton, pose: &Pose, joint: u16, model: &mut [Affine]) -> Result<(), Error> {
     let count = skeleton.joint_count();
     pose.check_joints("pose", count)?;
     Error::check_len("model", model.len(), count)?;
@@ -92,8 +87,7 @@ mod tests {
                     let mut want = got.clone();
                     dispatch.scope(|| {
                         local_to_model(&skeleton, &before, &mut got).expect("sizes agree");
-                        local_to_model_subtree(&skeleton, &pose, changed as u16, &mut got)
-                            .expect("sizes agree");
+                        subtree(&skeleton, &pose, changed as u16, &mut got).expect("sizes agree");
                         local_to_model(&skeleton, &pose, &mut want).expect("sizes agree");
                     });
                     for (joint, (got, want)) in got.iter().zip(&want).enumerate() {
@@ -110,7 +104,7 @@ mod tests {
     fn others_are_left_alone() {
         let skeleton = Random(4).skeleton(30);
         let mut model = vec![Affine { rows: [[9.0; 4]; 3] }; 30];
-        local_to_model_subtree(&skeleton, skeleton.rest(), 13, &mut model).expect("sizes agree");
+        subtree(&skeleton, skeleton.rest(), 13, &mut model).expect("sizes agree");
         for (joint, m) in model.iter().enumerate() {
             let below = skeleton.subtree(13).contains(&(joint as u16));
             assert_eq!(m.rows[0][0] != 9.0, below, "joint {joint}");
@@ -121,11 +115,11 @@ mod tests {
     fn wrong_sizes_are_refused() {
         let skeleton = Random(1).skeleton(3);
         let mut model = [Affine::IDENTITY; 3];
-        let refused = local_to_model_subtree(&skeleton, skeleton.rest(), 3, &mut model);
+        let refused = subtree(&skeleton, skeleton.rest(), 3, &mut model);
         assert_eq!(refused, Err(Error::Index { what: "joint", at: 0, found: 3, count: 3 }));
-        let refused = local_to_model_subtree(&skeleton, skeleton.rest(), 0, &mut model[..2]);
+        let refused = subtree(&skeleton, skeleton.rest(), 0, &mut model[..2]);
         assert_eq!(refused, Err(Error::Length { what: "model", found: 2, needed: 3 }));
-        let refused = local_to_model_subtree(&skeleton, &Pose::identity(4), 0, &mut model);
+        let refused = subtree(&skeleton, &Pose::identity(4), 0, &mut model);
         assert_eq!(refused, Err(Error::Length { what: "pose", found: 4, needed: 3 }));
     }
 }

@@ -1,6 +1,6 @@
 //! Clips: the motion of the character as a whole.
 
-use super::root::motion_over;
+use super::root::over;
 use crate::clip::layout::Kind;
 use crate::clip::spline::{Degree, Taps};
 use crate::clip::{Clip, Target};
@@ -10,21 +10,22 @@ use crate::math::{Rigid, Transform};
 use crate::play::Looping;
 use crate::pose::Pose;
 use crate::sample::clip::one_by_one;
-use crate::sample::{PoseSource, sample, sample_track};
+use crate::sample::{self, PoseSource, sample};
 use crate::skeleton::Skeleton;
 
 impl Clip<'_> {
     /// Where the character as a whole is at a moment, seen from where it starts, as
-    /// [`RootMotion::at`](crate::RootMotion::at) has it; but `seconds` are those that
+    /// [`RootMotion::at`](crate::motion::RootMotion::at) has it; but `seconds` are those that
     /// [`sample`](crate::sample) takes. The identity if the clip has no motion.
     ///
     /// Times outside the clip are clamped to its start and end; NaN counts as the start. Any moment costs the
     /// same.
     ///
     /// ```
+    /// use condyle::encode::EncodeOptions;
+    /// use condyle::motion::RootMotionOptions;
     /// use condyle::{
-    ///     EncodeOptions, Interpolation, Joint, Looping, RawClip, RootMotionOptions, Skeleton, Target, Track, Transform,
-    ///     encode,
+    ///     Interpolation, Joint, Looping, RawClip, Skeleton, Target, Track, Transform, encode,
     /// };
     ///
     /// let hips = Joint::new("hips", None, Transform::IDENTITY);
@@ -73,14 +74,14 @@ impl Clip<'_> {
     }
 
     /// How far the clip moves its character from one value of a clock to another:
-    /// [`motion_over`](crate::motion_over). The clock is at 0 where the clip starts. The identity if the clip
+    /// [`over`](crate::motion::over). The clock is at 0 where the clip starts. The identity if the clip
     /// has no motion.
     ///
     /// # Errors
     /// [`Error::NotFinite`] if an end is NaN or infinite.
     pub fn motion_over(&self, looping: Looping, from: f64, to: f64) -> Result<Rigid, Error> {
         let start = f64::from(self.start());
-        motion_over(|seconds| self.motion_at(start + seconds), self.duration(), looping, from, to)
+        over(|seconds| self.motion_at(start + seconds), self.duration(), looping, from, to)
     }
 }
 
@@ -113,6 +114,6 @@ impl PoseSource for Clip<'_> {
     }
 
     fn weights(&self, node: u32, seconds: f32, weights: &mut [f32]) -> Result<(), Error> {
-        sample_track(self, Target::Weights(node), seconds, weights).map(|_| ())
+        sample::track(self, Target::Weights(node), seconds, weights).map(|_| ())
     }
 }

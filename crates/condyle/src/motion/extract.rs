@@ -17,7 +17,7 @@ use crate::skeleton::Skeleton;
 /// How much of a joint's rotation is motion of the character.
 ///
 /// ```
-/// use condyle::{MotionRotation, RootMotionOptions};
+/// use condyle::motion::{MotionRotation, RootMotionOptions};
 ///
 /// // One who swims turns over; one who walks only turns round, which is the default.
 /// let mut swim = RootMotionOptions::default();
@@ -38,7 +38,7 @@ pub enum MotionRotation {
 /// What is taken out of a clip as motion.
 ///
 /// ```
-/// use condyle::{MotionRotation, RootMotionOptions};
+/// use condyle::motion::{MotionRotation, RootMotionOptions};
 ///
 /// let mut jump = RootMotionOptions::default();
 /// jump.translation = [true; 3];
@@ -68,7 +68,7 @@ impl Default for RootMotionOptions {
 const MAX_SAMPLES: usize = 1 << 20;
 
 /// How far the remaining tracks may leave the original between keys: a fraction of the character's size, and
-/// radians. The documentation of [`extract_root_motion`] states it.
+/// radians. The documentation of [`extract`] states it.
 const TOLERANCE: f64 = 2e-6;
 
 /// The same as a fraction of a coordinate: about two units in the last place of f32, which keys cannot
@@ -97,9 +97,8 @@ const HALVINGS: u32 = 12;
 /// platform. Authoring, not playing: it allocates, and takes its time.
 ///
 /// ```
-/// use condyle::{
-///     Interpolation, Joint, Looping, RawClip, RootMotionOptions, Skeleton, Target, Track, Transform, extract_root_motion,
-/// };
+/// use condyle::motion::{self, RootMotionOptions};
+/// use condyle::{Interpolation, Joint, Looping, RawClip, Skeleton, Target, Track, Transform};
 ///
 /// let root = Joint::new("hips", None, Transform::IDENTITY);
 /// let skeleton = Skeleton::new([root])?;
@@ -111,7 +110,7 @@ const HALVINGS: u32 = 12;
 ///     values: vec![0.0, 1.0, 0.0, 0.0, 1.1, 0.75, 0.0, 1.0, 1.5],
 /// };
 /// let clip = RawClip::new("walk".into(), vec![vec![0.0, 0.5, 1.0]], vec![walk])?;
-/// let (in_place, motion) = extract_root_motion(&clip, &skeleton, &RootMotionOptions::default())?;
+/// let (in_place, motion) = motion::extract(&clip, &skeleton, &RootMotionOptions::default())?;
 /// assert_eq!(motion.over(Looping::Wrap, 0.0, 10.0)?.translation, [0.0, 0.0, 15.0]);
 /// // The first and the last key of what remains.
 /// let values = &in_place.tracks()[1].values;
@@ -125,7 +124,7 @@ const HALVINGS: u32 = 12;
 /// - [`Error::NotFinite`], [`Error::OutOfRange`] for a sample rate that is not above 0.
 /// - [`Error::TooMany`] for more than 2^20 samples, or keys of a root.
 /// - [`Error::NotFinite`] if the joint goes where f32 cannot follow.
-pub fn extract_root_motion(
+pub fn extract(
     clip: &RawClip,
     skeleton: &Skeleton,
     options: &RootMotionOptions,

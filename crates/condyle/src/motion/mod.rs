@@ -6,5 +6,5 @@ mod root;
 #[cfg(test)]
 mod tests;
 
-pub use extract::{MotionRotation, RootMotionOptions, extract_root_motion};
-pub use root::{RootMotion, blend_motion, motion_over};
+pub use extract::{MotionRotation, RootMotionOptions, extract};
+pub use root::{RootMotion, blend, over};

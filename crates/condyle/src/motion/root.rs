@@ -18,7 +18,8 @@ use crate::play::clock::{check_clock, check_duration};
 /// from the left.
 ///
 /// ```
-/// use condyle::{Looping, RootMotion, Transform};
+/// use condyle::motion::RootMotion;
+/// use condyle::{Looping, Transform};
 ///
 /// // One metre ahead in half a second.
 /// let end = Transform { translation: [0.0, 0.0, 1.0], ..Transform::IDENTITY };
@@ -104,12 +105,12 @@ impl RootMotion {
         Rigid { rotation: slerp_f64(a.rotation, b.rotation, t), translation: core::array::from_fn(between) }
     }
 
-    /// [`motion_over`] of this motion.
+    /// [`over`] of this motion.
     ///
     /// # Errors
     /// [`Error::NotFinite`] if an end is NaN or infinite.
     pub fn over(&self, looping: Looping, from: f64, to: f64) -> Result<Rigid, Error> {
-        motion_over(|seconds| self.at(seconds), self.duration, looping, from, to)
+        over(|seconds| self.at(seconds), self.duration, looping, from, to)
     }
 }
 
@@ -125,7 +126,8 @@ impl RootMotion {
 /// over(a, c)`, but for rounding. The number of loops costs nothing (see [`Rigid::power`]).
 ///
 /// ```
-/// use condyle::{Looping, Rigid, motion_over};
+/// use condyle::math::Rigid;
+/// use condyle::{Looping, motion};
 ///
 /// // Two metres a second, and a quarter turn to the left at once at the end of each loop of one second.
 /// let half = 0.5_f64.sqrt();
@@ -133,7 +135,7 @@ impl RootMotion {
 ///     rotation: if seconds < 1.0 { [0.0, 0.0, 0.0, 1.0] } else { [0.0, half, 0.0, half] },
 ///     translation: [0.0, 0.0, 2.0 * seconds],
 /// };
-/// let delta = motion_over(motion, 1.0, Looping::Wrap, 0.5, 1.5)?;
+/// let delta = motion::over(motion, 1.0, Looping::Wrap, 0.5, 1.5)?;
 /// assert!((delta.translation[0] - 1.0).abs() < 1e-12 && (delta.translation[2] - 1.0).abs() < 1e-12);
 /// # Ok::<(), condyle::Error>(())
 /// ```
@@ -141,7 +143,7 @@ impl RootMotion {
 /// # Errors
 /// [`Error::NotFinite`] for an end or a duration that is NaN or infinite, [`Error::OutOfRange`] for a
 /// negative duration.
-pub fn motion_over(
+pub fn over(
     motion: impl Fn(f64) -> Rigid,
     duration: f32,
     looping: Looping,
@@ -172,18 +174,19 @@ pub fn motion_over(
 /// single layer comes out as it is but for 1e-11.
 ///
 /// ```
-/// use condyle::{Rigid, blend_motion};
+/// use condyle::math::Rigid;
+/// use condyle::motion;
 ///
 /// let walk = Rigid { translation: [0.0, 0.0, 0.02], ..Rigid::IDENTITY };
 /// let run = Rigid { translation: [0.0, 0.0, 0.08], ..Rigid::IDENTITY };
-/// let blended = blend_motion(&[(walk, 0.5), (run, 1.5)])?;
+/// let blended = motion::blend(&[(walk, 0.5), (run, 1.5)])?;
 /// assert!((blended.translation[2] - 0.065).abs() < 1e-15);
 /// # Ok::<(), condyle::Error>(())
 /// ```
 ///
 /// # Errors
 /// [`Error::NotFinite`] for a weight, or a movement that has one, with NaN or infinity.
-pub fn blend_motion(layers: &[(Rigid, f32)]) -> Result<Rigid, Error> {
+pub fn blend(layers: &[(Rigid, f32)]) -> Result<Rigid, Error> {
     for (at, (delta, weight)) in layers.iter().enumerate() {
         if !weight.is_finite() || (*weight != 0.0 && !delta.is_finite()) {
             return Err(Error::NotFinite { what: "layers", at });

@@ -12,7 +12,7 @@ fn moment((start, end): (f32, f32), looping: Looping, clock: f64) -> Result<f32,
 }
 
 impl RawClip {
-    /// The `seconds` for [`sample_raw`](crate::sample_raw) at a value of a clock that never ends, which
+    /// The `seconds` for [`sample::raw`](crate::sample::raw) at a value of a clock that never ends, which
     /// stands at 0 where the clip starts: [`Looping::moment`] with [`start`](Self::start) added.
     ///
     /// # Errors
@@ -28,7 +28,8 @@ impl Clip<'_> {
     /// [`start`](Self::start) added.
     ///
     /// ```
-    /// use condyle::{EncodeOptions, Interpolation, Looping, RawClip, Skeleton, Target, Track, encode};
+    /// use condyle::encode::EncodeOptions;
+    /// use condyle::{Interpolation, Looping, RawClip, Skeleton, Target, Track, encode};
     ///
     /// // A curve from second 3 to second 5.
     /// let dim = Track {
@@ -53,7 +54,9 @@ impl Clip<'_> {
     /// All events, ready for [`Events::passed`]. Allocates: once for each clip, not for each frame.
     ///
     /// ```
-    /// use condyle::{EncodeOptions, Event, RawClip, Skeleton, encode};
+    /// use condyle::encode::EncodeOptions;
+    /// use condyle::play::Event;
+    /// use condyle::{RawClip, Skeleton, encode};
     ///
     /// let raw = RawClip::new("still".into(), vec![], vec![])?;
     /// let events = vec![Event { seconds: 0.0, name: "appears".into() }];

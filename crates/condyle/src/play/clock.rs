@@ -5,7 +5,8 @@ use crate::error::Error;
 /// What a clip does where the clock is outside of it.
 ///
 /// ```
-/// use condyle::{Looping, Moment};
+/// use condyle::play::Moment;
+/// use condyle::Looping;
 ///
 /// // A clip of two seconds, half a second before its first loop and half a second into its third.
 /// assert_eq!(Looping::Wrap.moment(-0.5, 2.0)?, Moment { loops: -1, seconds: 1.5 });

@@ -53,7 +53,7 @@ pub(crate) fn sample_by(
 ///
 /// # Errors
 /// As [`sample`], and [`Error::Length`] if `wanted` has not one entry for each joint.
-pub fn sample_partial(
+pub fn partial(
     clip: &Clip<'_>,
     skeleton: &Skeleton,
     seconds: f32,
@@ -79,12 +79,7 @@ pub fn sample_partial(
 ///
 /// # Errors
 /// As [`sample`], and [`Error::Index`] if there is no such joint.
-pub fn sample_joint(
-    clip: &Clip<'_>,
-    skeleton: &Skeleton,
-    seconds: f32,
-    joint: u16,
-) -> Result<Transform, Error> {
+pub fn joint(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32, joint: u16) -> Result<Transform, Error> {
     let clip = clip.view();
     check(clip, skeleton, seconds)?;
     let (joint, count) = (usize::from(joint), clip.joint_count());
@@ -103,7 +98,7 @@ pub fn sample_joint(
     Ok(block[0].get(0))
 }
 
-/// What one character of a [`sample_crowd`] plays: a clip, and the moment of it.
+/// What one character of a [`crowd`] plays: a clip, and the moment of it.
 #[derive(Debug, Clone, Copy)]
 pub struct ClipAt<'a> {
     /// The clip.
@@ -117,7 +112,7 @@ pub struct ClipAt<'a> {
 /// # Errors
 /// As [`sample`], and [`Error::Length`] if there are not as many poses as characters. All poses are then
 /// unchanged.
-pub fn sample_crowd(characters: &[ClipAt<'_>], skeleton: &Skeleton, poses: &mut [Pose]) -> Result<(), Error> {
+pub fn crowd(characters: &[ClipAt<'_>], skeleton: &Skeleton, poses: &mut [Pose]) -> Result<(), Error> {
     Error::check_len("poses", poses.len(), characters.len())?;
     for (character, pose) in characters.iter().zip(poses.iter()) {
         check(character.clip.view(), skeleton, character.seconds)?;
@@ -200,12 +195,7 @@ fn put_authored(clip: ClipView<'_>, seconds: f32, wanted: Option<Wanted<'_>>, bl
 /// # Errors
 /// [`Error::Length`] if it has another number of components; [`Error::NotFinite`] if `seconds` is NaN or
 /// infinite.
-pub fn sample_track(
-    clip: &Clip<'_>,
-    target: Target,
-    seconds: f32,
-    values: &mut [f32],
-) -> Result<bool, Error> {
+pub fn track(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f32]) -> Result<bool, Error> {
     let clip = clip.view();
     Error::check_finite("seconds", &[seconds], 1)?;
     let Some((at, first, width)) = clip.find_free_track(target) else {
@@ -230,14 +220,14 @@ pub fn sample_track(
 /// All free tracks of a clip at a moment, one after another in the order of
 /// [`Clip::free_tracks`].
 ///
-/// The same values as from [`sample_track`] for each track whose target is unique. That function searches for
+/// The same values as from [`track`] for each track whose target is unique. That function searches for
 /// its track, so for all of them it takes time in proportion to the square of their number; this one takes
 /// time in proportion to the clip. Allocates three f64 for each track.
 ///
 /// # Errors
 /// [`Error::Length`] if `values` are not as many as the tracks have components in all; [`Error::NotFinite`]
 /// if `seconds` is NaN or infinite. `values` are then unchanged.
-pub fn sample_tracks(clip: &Clip<'_>, seconds: f32, values: &mut [f32]) -> Result<(), Error> {
+pub fn tracks(clip: &Clip<'_>, seconds: f32, values: &mut [f32]) -> Result<(), Error> {
     let clip = clip.view();
     Error::check_finite("seconds", &[seconds], 1)?;
     Error::check_len("values", values.len(), clip.free_tracks().map(|(_, width)| width).sum())?;

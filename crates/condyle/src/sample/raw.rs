@@ -67,7 +67,7 @@ impl RawCursor {
 /// [`Error::Length`] if `pose` is not of the skeleton's size, [`Error::Index`] if a track drives a joint that
 /// the skeleton does not have, [`Error::NotFinite`] if `seconds` is NaN or infinite. `pose` is then
 /// unchanged.
-pub fn sample_raw(
+pub fn raw(
     clip: &RawClip,
     skeleton: &Skeleton,
     seconds: f32,
@@ -80,7 +80,7 @@ pub fn sample_raw(
     Ok(())
 }
 
-/// [`sample_raw`] that remembers nothing: each track's keys are searched.
+/// [`raw`] that remembers nothing: each track's keys are searched.
 pub(super) fn search_raw(
     clip: &RawClip,
     skeleton: &Skeleton,
@@ -115,12 +115,12 @@ fn run(spans: Spans<'_>, skeleton: &Skeleton, pose: &mut Pose) {
 /// that `target` names.
 ///
 /// Returns whether the clip drives it; where it does not, `values` stay as they are. For a compressed clip it
-/// is [`sample_track`](crate::sample_track).
+/// is [`track`](crate::sample::track).
 ///
 /// # Errors
 /// [`Error::Length`] if the track holds another number of values, [`Error::NotFinite`] if `seconds` is NaN or
 /// infinite.
-pub fn sample_raw_track(
+pub fn raw_track(
     clip: &RawClip,
     target: Target,
     seconds: f32,
@@ -262,7 +262,7 @@ mod tests {
 
     fn sampled(clip: &RawClip, skeleton: &Skeleton, seconds: f32, cursor: &mut RawCursor) -> Pose {
         let mut pose = Pose::identity(skeleton.joint_count());
-        sample_raw(clip, skeleton, seconds, cursor, &mut pose).expect("sizes agree");
+        raw(clip, skeleton, seconds, cursor, &mut pose).expect("sizes agree");
         pose
     }
 
@@ -299,10 +299,7 @@ mod tests {
                 let seconds = clip.start() - 0.1 + step as f32 * 0.05;
                 let mut weights = [f32::NAN; 5];
                 let cursor = &mut RawCursor::default();
-                assert_eq!(
-                    sample_raw_track(&clip, Target::Weights(9), seconds, cursor, &mut weights),
-                    Ok(true)
-                );
+                assert_eq!(raw_track(&clip, Target::Weights(9), seconds, cursor, &mut weights), Ok(true));
                 let want = reference::sample_track::<5>(&clip, track, seconds.into());
                 assert_close(&weights, &want, 2e-7, format_args!("seed {seed}, {seconds} s"));
             }
@@ -314,7 +311,7 @@ mod tests {
         let mut weights = [0.25];
         let clip = Random(1).clip(2, 3);
         assert_eq!(
-            sample_raw_track(&clip, Target::Weights(1), 0.0, &mut RawCursor::default(), &mut weights),
+            raw_track(&clip, Target::Weights(1), 0.0, &mut RawCursor::default(), &mut weights),
             Ok(false)
         );
         assert_eq!(weights, [0.25]);
@@ -398,19 +395,16 @@ mod tests {
         let (skeleton, clip) = (Random(1).skeleton(5), Random(2).clip(6, 4));
         let cursor = &mut RawCursor::default();
         let mut pose = Pose::identity(4);
-        let wrong = sample_raw(&clip, &skeleton, 0.0, cursor, &mut pose);
+        let wrong = raw(&clip, &skeleton, 0.0, cursor, &mut pose);
         assert_eq!(wrong, Err(Error::Length { what: "pose", found: 4, needed: 5 }));
         let mut pose = Pose::identity(5);
-        assert!(matches!(
-            sample_raw(&clip, &skeleton, 0.0, cursor, &mut pose),
-            Err(Error::Index { found: 5, .. })
-        ));
+        assert!(matches!(raw(&clip, &skeleton, 0.0, cursor, &mut pose), Err(Error::Index { found: 5, .. })));
         for seconds in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
-            let refused = sample_raw(&Random(2).clip(5, 4), &skeleton, seconds, cursor, &mut pose);
+            let refused = raw(&Random(2).clip(5, 4), &skeleton, seconds, cursor, &mut pose);
             assert_eq!(refused, Err(Error::NotFinite { what: "seconds", at: 0 }));
         }
         assert_eq!(pose, Pose::identity(5));
-        let refused = sample_raw_track(&clip, Target::Weights(9), 0.0, cursor, &mut [0.0; 4]);
+        let refused = raw_track(&clip, Target::Weights(9), 0.0, cursor, &mut [0.0; 4]);
         assert_eq!(refused, Err(Error::Length { what: "values", found: 4, needed: 5 }));
     }
 

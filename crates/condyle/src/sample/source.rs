@@ -1,6 +1,6 @@
 //! Where poses come from: authored clips, compressed ones, and whatever a program makes of them.
 
-use super::raw::{RawCursor, sample_raw_track, search_raw};
+use super::raw::{RawCursor, raw_track, search_raw};
 use crate::clip::{RawClip, Target};
 use crate::error::Error;
 use crate::pose::Pose;
@@ -31,7 +31,7 @@ pub trait PoseSource {
     fn weights(&self, node: u32, seconds: f32, weights: &mut [f32]) -> Result<(), Error>;
 }
 
-/// Keys are searched for each moment. Where a clip is played on, [`sample_raw`](crate::sample_raw) is faster.
+/// Keys are searched for each moment. Where a clip is played on, [`raw`](crate::sample::raw) is faster.
 impl PoseSource for RawClip {
     fn start(&self) -> f32 {
         self.start()
@@ -46,14 +46,14 @@ impl PoseSource for RawClip {
     }
 
     fn weights(&self, node: u32, seconds: f32, weights: &mut [f32]) -> Result<(), Error> {
-        sample_raw_track(self, Target::Weights(node), seconds, &mut RawCursor::default(), weights).map(|_| ())
+        raw_track(self, Target::Weights(node), seconds, &mut RawCursor::default(), weights).map(|_| ())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::sample_raw;
+    use crate::sample::raw;
     use crate::testing::Random;
 
     /// What is searched for each moment has the bits of what is remembered.
@@ -66,12 +66,12 @@ mod tests {
             let [mut pose, mut want] = [Pose::identity(joints), Pose::identity(joints)];
             for step in 0..40 {
                 let seconds = clip.start() - 0.1 + step as f32 * (clip.duration() + 0.2) / 39.0;
-                sample_raw(&clip, &skeleton, seconds, &mut cursor, &mut want).expect("the sizes agree");
+                raw(&clip, &skeleton, seconds, &mut cursor, &mut want).expect("the sizes agree");
                 clip.pose(&skeleton, seconds, &mut pose).expect("the sizes agree");
                 assert_eq!(pose, want, "{joints} joints at {seconds}");
                 let [mut weights, mut wanted] = [[0.0; 5]; 2];
                 clip.weights(9, seconds, &mut weights).expect("the sizes agree");
-                sample_raw_track(&clip, Target::Weights(9), seconds, &mut cursor, &mut wanted).expect("five");
+                raw_track(&clip, Target::Weights(9), seconds, &mut cursor, &mut wanted).expect("five");
                 assert_eq!(weights, wanted, "{joints} joints at {seconds}");
             }
             assert_eq!(

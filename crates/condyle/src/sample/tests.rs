@@ -85,7 +85,7 @@ fn any_moment_is_what_the_words_of_the_format_say() {
                 assert!((0..4).all(|c| off(motion.0.rotation[c], motion.1.rotation[c]) < 1e-9), "{what:?}");
                 for (target, width) in clip.free_tracks() {
                     let mut values = vec![f32::NAN; width];
-                    assert_eq!(sample_track(&clip, target, seconds, &mut values), Ok(true));
+                    assert_eq!(track(&clip, target, seconds, &mut values), Ok(true));
                     let want =
                         reference::sample_clip_track(&bytes, target, seconds.into()).expect("a free track");
                     let case = format!("{what:?} at {seconds}, {target:?}");
@@ -120,11 +120,11 @@ fn all_ways_to_sample_agree_to_the_bit() {
                     let characters: Vec<_> =
                         times.iter().map(|&seconds| ClipAt { clip: &clip, seconds }).collect();
                     let mut crowd = vec![Pose::identity(joints); times.len()];
-                    sample_crowd(&characters, &skeleton, &mut crowd).expect("the sizes agree");
+                    crate::sample::crowd(&characters, &skeleton, &mut crowd).expect("the sizes agree");
                     assert!(crowd == poses, "{case}: a crowd");
                     for (&seconds, pose) in times.iter().zip(&poses).step_by(5) {
                         for joint in (0..joints).step_by(joints.div_ceil(9)).chain([joints - 1]) {
-                            let one = sample_joint(&clip, &skeleton, seconds, joint as u16);
+                            let one = crate::sample::joint(&clip, &skeleton, seconds, joint as u16);
                             assert_eq!(one, Ok(pose.get(joint)), "{case} at {seconds}, joint {joint}");
                         }
                         // Some of all joints, or some of the first, the middle or the last ones alone.
@@ -133,8 +133,7 @@ fn all_ways_to_sample_agree_to_the_bit() {
                         let mask: Vec<bool> =
                             (0..joints).map(|joint| random.below(4) < share && !is_far(joint)).collect();
                         let mut masked = Pose::identity(joints);
-                        sample_partial(&clip, &skeleton, seconds, &mask, &mut masked)
-                            .expect("the sizes agree");
+                        partial(&clip, &skeleton, seconds, &mask, &mut masked).expect("the sizes agree");
                         for (joint, &wanted) in mask.iter().enumerate() {
                             let source = if wanted { pose } else { skeleton.rest() };
                             assert_eq!(
@@ -167,7 +166,7 @@ fn the_portable_mode_gives_the_same_bits_on_every_instruction_set_and_platform()
                     }
                     for (target, width) in clip.free_tracks() {
                         let mut values = vec![0.0; width];
-                        sample_track(&clip, target, seconds, &mut values).expect("the sizes agree");
+                        track(&clip, target, seconds, &mut values).expect("the sizes agree");
                         hash.add(&values);
                     }
                 }
@@ -186,25 +185,25 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
     for seconds in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
         let refused = Err(Error::NotFinite { what: "seconds", at: 0 });
         assert_eq!(sample(&clip, &skeleton, seconds, &mut pose), refused);
-        assert_eq!(sample_partial(&clip, &skeleton, seconds, &[true; 17], &mut pose), refused);
-        assert!(sample_joint(&clip, &skeleton, seconds, 3).is_err());
-        assert!(sample_track(&clip, Target::Weights(0), seconds, &mut [0.0; 5]).is_err());
+        assert_eq!(partial(&clip, &skeleton, seconds, &[true; 17], &mut pose), refused);
+        assert!(joint(&clip, &skeleton, seconds, 3).is_err());
+        assert!(track(&clip, Target::Weights(0), seconds, &mut [0.0; 5]).is_err());
         let characters = [ClipAt { clip: &clip, seconds: 0.0 }, ClipAt { clip: &clip, seconds }];
         let mut poses = [untouched.clone(), untouched.clone()];
-        assert_eq!(sample_crowd(&characters, &skeleton, &mut poses), refused);
+        assert_eq!(crowd(&characters, &skeleton, &mut poses), refused);
         assert_eq!(poses, [untouched.clone(), untouched.clone()]);
     }
     let length = |found, needed| move |error: Error| matches!(error, Error::Length { found: f, needed: n, .. } if (f, n) == (found, needed));
     assert!(sample(&clip, &other, 0.0, &mut pose).is_err_and(length(16, 17)));
     assert!(sample(&clip, &skeleton, 0.0, &mut Pose::identity(18)).is_err_and(length(18, 17)));
-    assert!(sample_partial(&clip, &skeleton, 0.0, &[true; 16], &mut pose).is_err_and(length(16, 17)));
+    assert!(partial(&clip, &skeleton, 0.0, &[true; 16], &mut pose).is_err_and(length(16, 17)));
     assert_eq!(
-        sample_joint(&clip, &skeleton, 0.0, 17),
+        joint(&clip, &skeleton, 0.0, 17),
         Err(Error::Index { what: "joint", at: 0, found: 17, count: 17 })
     );
-    assert!(sample_crowd(&[], &skeleton, core::slice::from_mut(&mut pose)).is_err_and(length(1, 0)));
-    assert!(sample_track(&clip, Target::Weights(0), 0.0, &mut [0.0; 4]).is_err_and(length(4, 5)));
+    assert!(crowd(&[], &skeleton, core::slice::from_mut(&mut pose)).is_err_and(length(1, 0)));
+    assert!(track(&clip, Target::Weights(0), 0.0, &mut [0.0; 4]).is_err_and(length(4, 5)));
     let mut values = [7.0; 2];
-    assert_eq!(sample_track(&clip, Target::Weights(99), 0.0, &mut values), Ok(false));
+    assert_eq!(track(&clip, Target::Weights(99), 0.0, &mut values), Ok(false));
     assert_eq!((pose, values), (untouched, [7.0; 2]));
 }

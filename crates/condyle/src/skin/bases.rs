@@ -13,7 +13,7 @@ use crate::simd::{Mode, dispatch};
 
 /// The positions of a mesh as its joints see them, times their weights: one base vector per influence.
 ///
-/// Made once per mesh; then [`skin_positions`] needs neither inverse bind matrices nor a palette, but the
+/// Made once per mesh; then [`positions`] needs neither inverse bind matrices nor a palette, but the
 /// model matrices as they are. It takes 18 bytes per influence and 4 per vertex. It pays where there are few
 /// vertices per joint, fewer than about four at two influences each and two at four: beyond that, reading the
 /// base vectors costs more than [`palette`](crate::palette()) does, and [`skin`](crate::skin) is faster. A
@@ -103,7 +103,7 @@ impl WeightedBases {
 /// # Errors
 /// [`Error::Length`] if `positions` does not hold one element per vertex, [`Error::TooShort`] if `model`
 /// lacks a joint that the bases name.
-pub fn skin_positions<'a>(
+pub fn positions<'a>(
     bases: impl Into<AtMost<'a, WeightedBases>>,
     model: &[Affine],
     positions: &mut [[f32; 3]],
@@ -211,7 +211,7 @@ mod tests {
             for dispatch in Dispatch::all() {
                 let mut got = vec![[0.0; 3]; vertices];
                 dispatch
-                    .scope(|| skin_positions(bases.at_most(count), &model, &mut got))
+                    .scope(|| crate::skin::positions(bases.at_most(count), &model, &mut got))
                     .expect("sizes agree");
                 for (v, got) in got.iter().enumerate() {
                     let row: Vec<_> = mesh.influences().row(v).collect();
@@ -234,7 +234,7 @@ mod tests {
             let bases = WeightedBases::new(mesh.influences(), &skin, positions).expect("sizes agree");
             let mut out = vec![[0.0; 3]; 200];
             for count in [u32::MAX, 2] {
-                skin_positions(bases.at_most(count), &model, &mut out).expect("sizes agree");
+                crate::skin::positions(bases.at_most(count), &model, &mut out).expect("sizes agree");
                 hash.add(out.as_flattened());
             }
         });
@@ -253,9 +253,9 @@ mod tests {
         let bases = WeightedBases::new(mesh.influences(), &skin, positions).expect("sizes agree");
         let model = vec![Affine::IDENTITY; bases.joint_bound()];
         let mut out = vec![[0.0; 3]; 9];
-        let refused = skin_positions(&bases, &model[1..], &mut out);
+        let refused = crate::skin::positions(&bases, &model[1..], &mut out);
         assert!(matches!(refused, Err(Error::TooShort { what: "model", .. })), "{refused:?}");
-        let refused = skin_positions(&bases, &model, &mut out[1..]);
+        let refused = crate::skin::positions(&bases, &model, &mut out[1..]);
         assert_eq!(refused, Err(Error::Length { what: "positions", found: 8, needed: 9 }));
     }
 }

@@ -9,7 +9,7 @@ mod rows;
 mod runs;
 mod vectors;
 
-pub use self::bases::{WeightedBases, skin_positions};
+pub use self::bases::{WeightedBases, positions};
 pub use self::bitangents::bitangents;
 use self::kernel::{Frames, Normals};
 pub use self::morph::morph;

@@ -5,9 +5,10 @@ mod character;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use condyle::sample;
+use condyle::sample::RawCursor;
 use condyle::{
-    Affine, Dispatch, NormalRule, Palette, Pose, RawClip, RawCursor, Vertices, local_to_model, morph,
-    palette, sample_raw, skin,
+    Affine, Dispatch, NormalRule, Palette, Pose, RawClip, Vertices, local_to_model, morph, palette, skin,
 };
 use condyle_gltf::{Asset, Document, Exporter, Poser, PoserOptions};
 use image::{RgbImage, imageops};
@@ -172,7 +173,7 @@ fn time_stages(asset: &Asset) -> Result<Vec<Stage>, condyle::Error> {
     let sample = least(short, || match clip {
         Some(clip) => {
             seconds = (seconds + 1.0 / 60.0) % span;
-            sample_raw(clip, &asset.skeleton, seconds, &mut cursor, &mut pose)
+            sample::raw(clip, &asset.skeleton, seconds, &mut cursor, &mut pose)
         }
         None => Ok(()),
     })?;

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::ValueEnum;
-use condyle::{ContainerWriter, EncodeOptions, EntryKind, RawClip, Shell, encode};
+use condyle::container::{ContainerWriter, EntryKind};
+use condyle::encode::{EncodeOptions, Shell};
+use condyle::{RawClip, encode};
 use condyle_gltf::ClipExporter;
 use indicatif::ProgressBar;
 use rayon::prelude::*;
@@ -93,7 +95,7 @@ enum Effort {
     Best,
 }
 
-impl From<Effort> for condyle::Effort {
+impl From<Effort> for condyle::encode::Effort {
     fn from(effort: Effort) -> Self {
         match effort {
             Effort::Fast => Self::Fast,

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use condyle::{EncodeOptions, Encoded, JointError, Target};
+use condyle::Target;
+use condyle::encode::{EncodeOptions, Encoded, JointError};
 use condyle_gltf::Asset;
 use serde_json::{Value, json};
 

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use condyle::{Clip, Container};
+use condyle::Clip;
+use condyle::container::Container;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;

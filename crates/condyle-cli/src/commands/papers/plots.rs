@@ -1,7 +1,7 @@
 //! The plots of `condyle papers`: error over angle, and velocity over the factor.
 
+use condyle::interpolate::{Degree, Method, Terms};
 use condyle::reference::{corrected_nlerp, eberly, log_lerp, nlerp, slerp};
-use condyle::{Degree, Method, Terms};
 use plotters::style::RGBColor;
 
 use super::blow::{self, Between, far_pair};

@@ -2,8 +2,9 @@
 
 use std::f64::consts::FRAC_PI_2;
 
+use condyle::interpolate;
+use condyle::interpolate::Method;
 use condyle::reference::{arctangent, quat_exp, sine, slerp, van_waveren};
-use condyle::{Method, interpolate};
 use serde_json::{Value, json};
 
 use crate::text::table;

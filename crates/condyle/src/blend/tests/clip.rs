@@ -4,13 +4,13 @@ use super::*;
 use crate::clip::keys::{Span, component_at};
 use crate::clip::{Interpolation, RawClip, Target, Track};
 use crate::encode::{EncodeOptions, encode};
-use crate::sample::{RawCursor, sample, sample_raw};
+use crate::sample::{self, RawCursor, sample};
 use proptest::prelude::*;
 use std::vec;
 
 fn sampled(clip: &RawClip, skeleton: &Skeleton, seconds: f32) -> Pose {
     let mut pose = Pose::identity(skeleton.joint_count());
-    sample_raw(clip, skeleton, seconds, &mut RawCursor::default(), &mut pose).expect("sizes agree");
+    sample::raw(clip, skeleton, seconds, &mut RawCursor::default(), &mut pose).expect("sizes agree");
     pose
 }
 

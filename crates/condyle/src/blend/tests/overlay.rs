@@ -1,7 +1,7 @@
 //! One pose over another.
 
 use super::*;
-use crate::interpolate::{Factor, Method, Selection, interpolate_poses};
+use crate::interpolate::{self, Factor, Method, Selection};
 
 fn over(below: &Pose, layer: Layer<'_>) -> Pose {
     let mut out = Pose::identity(below.joint_count());
@@ -68,10 +68,10 @@ fn a_cross_fade_is_an_interpolation() {
     for dispatch in Dispatch::all() {
         dispatch.scope(|| {
             let method = Method::default();
-            interpolate_poses(&a, &b, 0.5, Selection::All, method, &mut want).expect("sizes agree");
+            interpolate::poses(&a, &b, 0.5, Selection::All, method, &mut want).expect("sizes agree");
             assert_eq!(bits(&over(&a, Layer::new(&b, 0.5))), bits(&want), "{dispatch}");
             let factors = Factor::PerJoint(&halves);
-            interpolate_poses(&a, &b, factors, Selection::All, method, &mut want).expect("sizes agree");
+            interpolate::poses(&a, &b, factors, Selection::All, method, &mut want).expect("sizes agree");
             let masked = Layer { mask: Some(&mask), ..Layer::new(&b, 0.5) };
             assert_eq!(bits(&over(&a, masked)), bits(&want), "{dispatch}");
         });

@@ -10,7 +10,7 @@ use crate::motion::RootMotionOptions;
 use crate::play::Event;
 use crate::pose::Pose;
 use crate::reference;
-use crate::sample::{sample, sample_joint, sample_track};
+use crate::sample::{self, sample};
 use crate::simd::Dispatch;
 use crate::skeleton::Joint;
 use crate::testing::Random;
@@ -63,7 +63,7 @@ fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str
         for track in raw.tracks() {
             if let Target::FreeRotation(_) = track.target {
                 let mut got = [0.0; 4];
-                assert_eq!(sample_track(&clip, track.target, seconds, &mut got), Ok(true), "{case}");
+                assert_eq!(sample::track(&clip, track.target, seconds, &mut got), Ok(true), "{case}");
                 let got = got.map(f64::from);
                 let span = Span::find_exactly(&raw.timelines()[track.timeline], seconds.into(), 0);
                 let want = quats::near(got, value_at(track, span));
@@ -75,7 +75,7 @@ fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str
             } else if track.target.joint().is_none() {
                 let width = track.width(raw.timelines()[track.timeline].len());
                 let mut values = vec![0.0; width];
-                assert_eq!(sample_track(&clip, track.target, seconds, &mut values), Ok(true), "{case}");
+                assert_eq!(sample::track(&clip, track.target, seconds, &mut values), Ok(true), "{case}");
                 for (c, value) in values.iter().enumerate() {
                     let off = (source::component(raw, track, c, seconds.into()) - f64::from(*value)).abs();
                     let limit = f64::from(options.track_budget) + 1e-12;
@@ -265,7 +265,7 @@ fn steps_come_back_to_the_bit_and_so_do_single_moments() {
     for (key, &time) in times.iter().enumerate() {
         for seconds in [time, times.get(key + 1).map_or(9.0, |next| next.next_down())] {
             sample(&decoded, &skeleton, seconds, &mut pose).expect("the sizes agree");
-            sample_track(&decoded, Target::Vector(8), seconds, &mut value).expect("the sizes agree");
+            sample::track(&decoded, Target::Vector(8), seconds, &mut value).expect("the sizes agree");
             assert_eq!(pose.get(1).rotation, rotations[key], "at {seconds}");
             assert_eq!(pose.get(2).translation[..], vectors[3 * key..][..3], "at {seconds}");
             assert_eq!((&pose.get(0).scale[..], value[0]), (&vectors[3 * key..][..3], vectors[key]));
@@ -331,7 +331,7 @@ fn what_is_hidden_at_rest_keeps_its_budget() {
         let clip = RawClip::new("shown".into(), vec![times], tracks).expect("a clip");
         let encoded = check(&clip, &skeleton, &fast(1e-3), &format!("hidden by {hidden}"));
         let clip = Clip::from_bytes(encoded.bytes()).expect("a clip");
-        let shown = sample_joint(&clip, &skeleton, 1.2, 2).expect("a joint");
+        let shown = sample::joint(&clip, &skeleton, 1.2, 2).expect("a joint");
         assert!((shown.scale[0] - 1.0).abs() < 0.04 && shown.rotation[1] > 0.9, "{hidden}: {shown:?}");
     }
 }
@@ -488,7 +488,7 @@ fn motion_is_taken_out_and_kept_within_the_budget() {
                 let decoded = Clip::from_bytes(encoded.bytes()).expect("a clip");
                 assert!(decoded.has_motion(), "{case}");
                 let per_frame = RootMotionOptions { sample_rate: 29.999_99, ..wanted };
-                let (_, motion) = extract_root_motion(&clip, &skeleton, &per_frame).expect("motion");
+                let (_, motion) = crate::motion::extract(&clip, &skeleton, &per_frame).expect("motion");
                 assert_eq!(motion.samples().len(), 61, "{case}");
                 for _ in 0..40 {
                     let (from, to) = (f64::from(random.range(-4.0, 4.0)), f64::from(random.range(-4.0, 4.0)));

@@ -56,7 +56,7 @@ fn list_of(pose: &Pose) -> Vec<JointQuat> {
 /// Between poses of such rotations.
 fn between(from: &[Quat], to: &[Quat], t: Factor<'_>, how: impl Into<Interpolator>) -> Vec<Quat> {
     let mut out = Pose::identity(from.len());
-    interpolate_poses(&pose_of(from), &pose_of(to), t, Selection::All, how, &mut out).expect("sizes agree");
+    poses(&pose_of(from), &pose_of(to), t, Selection::All, how, &mut out).expect("sizes agree");
     out.transforms().map(|t| t.rotation).collect()
 }
 
@@ -361,32 +361,30 @@ fn a_way_through_the_middle_takes_fewer_terms() {
             for (i, (&a, &b)) in from.iter().zip(&to).enumerate() {
                 let middle = middle(a, b);
                 for t in [0.0, 0.1, 0.4, 0.5, 0.6, 0.93, 1.0] {
-                    let got = interpolate_through(a, middle, b, t, Method::EberlyHalved(five));
+                    let got = through(a, middle, b, t, Method::EberlyHalved(five));
                     let want = reference::slerp(a.map(f64::from), b.map(f64::from), t.into());
                     assert_close(&got, &want, 5e-7, format_args!("{dispatch}, case {i}, t = {t}"));
                 }
             }
             let (from, to) = (pose_of(&from), pose_of(&to));
             let (mut half, mut out) = (from.clone(), from.clone());
-            interpolate_poses(&from, &to, 0.5, Selection::All, Method::Nlerp, &mut half)
-                .expect("sizes agree");
+            poses(&from, &to, 0.5, Selection::All, Method::Nlerp, &mut half).expect("sizes agree");
             for t in [0.2, 0.7] {
-                interpolate_poses_through(&from, &half, &to, t, Method::EberlyHalved(five), &mut out)
+                poses_through(&from, &half, &to, t, Method::EberlyHalved(five), &mut out)
                     .expect("sizes agree");
                 for (i, got) in out.transforms().enumerate() {
                     let (a, b) = (from.get(i).rotation, to.get(i).rotation);
-                    let want = interpolate_through(a, middle(a, b), b, t, Method::EberlyHalved(five));
+                    let want = through(a, middle(a, b), b, t, Method::EberlyHalved(five));
                     assert_eq!(got.rotation, want, "{dispatch}, joint {i}");
                 }
                 let [a, b, c] = [&from, &half, &to].map(list_of);
                 let mut list = a.clone();
-                interpolate_joints_through(&a, &b, &c, t, Method::EberlyHalved(five), &mut list)
-                    .expect("sizes agree");
+                joints_through(&a, &b, &c, t, Method::EberlyHalved(five), &mut list).expect("sizes agree");
                 assert_eq!(list, list_of(&out), "{dispatch}");
                 // The middle says which way: the arc makes no difference.
                 let given = Interpolator { arc: Arc::AsGiven, ..Method::EberlyHalved(five).into() };
                 let want = out.clone();
-                interpolate_poses_through(&from, &half, &to, t, given, &mut out).expect("sizes agree");
+                poses_through(&from, &half, &to, t, given, &mut out).expect("sizes agree");
                 assert_eq!(out, want, "{dispatch}");
             }
         });

@@ -37,33 +37,23 @@ fn a_joint_is_the_same_in_every_shape() {
                     let case = format_args!("{dispatch}, {how:?}, {t:?}, {count} joints").to_string();
                     dispatch.scope(|| {
                         let mut want = pose_from.clone();
-                        interpolate_poses(&pose_from, &pose_to, t, Selection::All, how, &mut want)
-                            .expect("sizes agree");
+                        poses(&pose_from, &pose_to, t, Selection::All, how, &mut want).expect("sizes agree");
                         let mut got = pose_from.clone();
-                        interpolate_poses_in_place(&mut got, &pose_to, t, Selection::All, how)
-                            .expect("sizes agree");
+                        poses_in_place(&mut got, &pose_to, t, Selection::All, how).expect("sizes agree");
                         assert_eq!(got, want, "{case}, in place");
                         let mut got = Pose::identity(count);
-                        interpolate_poses(
-                            &pose_from,
-                            &pose_to,
-                            listed,
-                            Selection::List(&order),
-                            how,
-                            &mut got,
-                        )
-                        .expect("sizes agree");
+                        poses(&pose_from, &pose_to, listed, Selection::List(&order), how, &mut got)
+                            .expect("sizes agree");
                         assert_eq!(got, want, "{case}, listed");
                         let mut list = vec![JointQuat::IDENTITY; count];
-                        interpolate_joints(&from, &to, t, Selection::All, how, &mut list)
+                        crate::interpolate::joints(&from, &to, t, Selection::All, how, &mut list)
                             .expect("sizes agree");
                         assert_eq!(pose(&list), want, "{case}, structures");
                         let mut list = from.clone();
-                        interpolate_joints_in_place(&mut list, &to, t, Selection::All, how)
-                            .expect("sizes agree");
+                        joints_in_place(&mut list, &to, t, Selection::All, how).expect("sizes agree");
                         assert_eq!(pose(&list), want, "{case}, structures in place");
                         let mut list = from.clone();
-                        interpolate_joints_in_place(&mut list, &to, listed, Selection::List(&order), how)
+                        joints_in_place(&mut list, &to, listed, Selection::List(&order), how)
                             .expect("sizes agree");
                         assert_eq!(pose(&list), want, "{case}, structures listed in place");
                         if let (Factor::Same(t), Some(want)) = (t, want.transforms().last()) {
@@ -85,7 +75,7 @@ fn translations_and_scales_go_straight_and_hit_their_ends() {
         for t in [0.0, 0.2, 0.5, 0.7, 1.0] {
             let mut out = Pose::identity(from.joint_count());
             dispatch
-                .scope(|| interpolate_poses(&from, &to, t, Selection::All, Method::default(), &mut out))
+                .scope(|| poses(&from, &to, t, Selection::All, Method::default(), &mut out))
                 .expect("sizes agree");
             for ((a, b), got) in from.transforms().zip(to.transforms()).zip(out.transforms()) {
                 let line = |a: f32, b: f32| f64::from(a) * (1.0 - f64::from(t)) + f64::from(b) * f64::from(t);
@@ -107,7 +97,7 @@ fn wrong_sizes_and_joints_are_refused() {
     let how = Interpolator::default();
     let mut out = Pose::identity(3);
     let mut run = |from: &Pose, to: &Pose, t: Factor<'_>, joints: Selection<'_>| {
-        interpolate_poses(from, to, t, joints, how, &mut out)
+        poses(from, to, t, joints, how, &mut out)
     };
     let length = |what, found, needed| Err(Error::Length { what, found, needed });
     assert_eq!(run(&two, &three, 0.5.into(), Selection::All), length("from", 2, 3));
@@ -121,22 +111,13 @@ fn wrong_sizes_and_joints_are_refused() {
     let joints = [JointQuat::IDENTITY; 3];
     let mut out = joints;
     assert_eq!(
-        interpolate_joints(&joints[..2], &joints, 0.5, Selection::All, how, &mut out),
+        crate::interpolate::joints(&joints[..2], &joints, 0.5, Selection::All, how, &mut out),
         length("from", 2, 3)
     );
-    assert_eq!(
-        interpolate_joints_in_place(&mut out, &joints[1..], 0.5, Selection::All, how),
-        length("to", 2, 3)
-    );
-    assert_eq!(
-        interpolate_poses_in_place(&mut Pose::identity(3), &two, 0.5, Selection::All, how),
-        length("to", 2, 3)
-    );
-    assert_eq!(
-        interpolate_poses_through(&three, &two, &three, 0.5, how, &mut Pose::identity(3)),
-        length("middle", 2, 3)
-    );
-    assert_eq!(slerp_vectors(&[1.0], &[1.0, 0.0], 0.5, &mut [0.0]), length("b", 2, 1));
+    assert_eq!(joints_in_place(&mut out, &joints[1..], 0.5, Selection::All, how), length("to", 2, 3));
+    assert_eq!(poses_in_place(&mut Pose::identity(3), &two, 0.5, Selection::All, how), length("to", 2, 3));
+    assert_eq!(poses_through(&three, &two, &three, 0.5, how, &mut Pose::identity(3)), length("middle", 2, 3));
+    assert_eq!(vectors(&[1.0], &[1.0, 0.0], 0.5, &mut [0.0]), length("b", 2, 1));
 }
 
 /// Joints that are not on the list stay, and one that comes twice moves twice in place.
@@ -145,7 +126,7 @@ fn a_list_picks_joints() {
     let mut random = Random(9);
     let (from, to) = (random.pose(40), random.pose(40));
     let mut pose = from.clone();
-    interpolate_poses_in_place(&mut pose, &to, 0.5, Selection::List(&[7, 31, 7]), Method::default())
+    poses_in_place(&mut pose, &to, 0.5, Selection::List(&[7, 31, 7]), Method::default())
         .expect("sizes agree");
     for joint in 0..40 {
         let (a, b) = (from.get(joint).rotation, to.get(joint).rotation);
@@ -189,7 +170,7 @@ fn the_portable_mode_gives_the_same_bits_everywhere() {
             let beyond = Interpolator { extrapolate: true, ..how };
             for (a, b) in from.iter().zip(&to).take(tries(20)) {
                 hash.add(&interpolate(*a, *b, 1.7, beyond));
-                hash.add(&interpolate_through(*a, middle(*a, *b), *b, 0.4, how));
+                hash.add(&through(*a, middle(*a, *b), *b, 0.4, how));
             }
         }
     });

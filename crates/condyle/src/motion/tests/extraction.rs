@@ -89,7 +89,7 @@ fn motion_and_what_remains_are_the_original() {
         let start = [0.0, -1.5, 3.0][random.below(3)];
         let clip = lively(&mut random, &skeleton, start);
         let options = options(&mut random, count);
-        let (remains, motion) = extract_root_motion(&clip, &skeleton, &options).expect("valid");
+        let (remains, motion) = extract(&clip, &skeleton, &options).expect("valid");
         assert_eq!((remains.start(), remains.end()), (clip.start(), clip.end()), "case {case}");
         assert_eq!((remains.name(), motion.duration()), ("lively", clip.duration()), "case {case}");
         assert_eq!(motion.samples()[0], Transform::IDENTITY, "case {case}");
@@ -127,7 +127,7 @@ fn what_was_taken_is_gone() {
         let skeleton = random.skeleton(count);
         let clip = lively(&mut random, &skeleton, 0.0);
         let options = options(&mut random, count);
-        let (remains, motion) = extract_root_motion(&clip, &skeleton, &options).expect("valid");
+        let (remains, motion) = extract(&clip, &skeleton, &options).expect("valid");
         let joint = usize::from(options.joint);
         let first = model(&clip, &skeleton, 0.0)[joint];
         let spans = motion.samples().len() - 1;
@@ -188,7 +188,7 @@ fn yaw_is_the_nearest_turn_about_the_upright_axis() {
         };
         let clip = RawClip::new(String::new(), vec![vec![0.0, 1.0]], vec![track]).expect("valid");
         let options = RootMotionOptions { sample_rate: 1.0, ..RootMotionOptions::default() };
-        let (_, motion) = extract_root_motion(&clip, &skeleton, &options).expect("valid");
+        let (_, motion) = extract(&clip, &skeleton, &options).expect("valid");
         let got = motion.samples()[1].rotation.map(f64::from);
         let dot = |q: [f64; 4]| (0..4).map(|c| q[c] * f64::from(end[c])).sum::<f64>().abs();
         let best = (0..20_000).map(|k| {
@@ -215,7 +215,7 @@ fn a_joint_upside_down_keeps_its_yaw() {
     };
     let clip = RawClip::new(String::new(), vec![vec![0.0, 1.0, 2.0, 3.0]], vec![track]).expect("valid");
     let options = RootMotionOptions { sample_rate: 1.0, ..RootMotionOptions::default() };
-    let (_, motion) = extract_root_motion(&clip, &skeleton, &options).expect("valid");
+    let (_, motion) = extract(&clip, &skeleton, &options).expect("valid");
     let turns: Vec<_> = motion.samples().iter().map(|s| s.rotation).collect();
     assert_eq!((turns[0], turns[2], turns[3]), (values[0], turns[1], turns[1]));
     crate::testing::assert_close(&turns[1], &values[1].map(f64::from), 1e-6, "the last yaw");
@@ -241,7 +241,7 @@ fn samples_end_with_the_clip() {
         };
         let clip = RawClip::new(String::new(), vec![vec![0.0, duration]], vec![track]).expect("valid");
         let options = RootMotionOptions { sample_rate: rate, ..RootMotionOptions::default() };
-        let (_, motion) = extract_root_motion(&clip, &skeleton, &options).expect("valid");
+        let (_, motion) = extract(&clip, &skeleton, &options).expect("valid");
         assert_eq!(motion.samples().len(), want, "{duration} s, {rate} times a second");
     }
 }
@@ -265,7 +265,7 @@ fn a_character_walks_on_over_the_seam() {
     let tracks = vec![track(Target::Rotation(1), turns), track(Target::Translation(1), places)];
     let clip = RawClip::new("circle".into(), vec![times], tracks).expect("valid");
     let options = RootMotionOptions { joint: 1, ..RootMotionOptions::default() };
-    let (remains, motion) = extract_root_motion(&clip, &skeleton, &options).expect("valid");
+    let (remains, motion) = extract(&clip, &skeleton, &options).expect("valid");
     assert_eq!(motion.samples().len(), 31);
     let (mut cursor, mut pose) = (RawCursor::default(), Pose::rest(&skeleton));
     let mut model = vec![crate::math::Affine::IDENTITY; 2];
@@ -276,7 +276,7 @@ fn a_character_walks_on_over_the_seam() {
         place = place * motion.over(Looping::Wrap, clock, clock + step).expect("finite");
         clock += step;
         let moment = Looping::Wrap.moment(clock, motion.duration()).expect("finite");
-        sample_raw(&remains, &skeleton, remains.start() + moment.seconds as f32, &mut cursor, &mut pose)
+        sample::raw(&remains, &skeleton, remains.start() + moment.seconds as f32, &mut cursor, &mut pose)
             .expect("sizes agree");
         local_to_model(&skeleton, &pose, &mut model).expect("sizes agree");
         let got = place.transform_point(model[1].transform_point([0.0; 3]).map(f64::from));
@@ -298,10 +298,10 @@ fn what_is_not_asked_for_stays() {
     let clip = lively(&mut random, &skeleton, 0.5);
     let nothing =
         RootMotionOptions { translation: [false; 3], rotation: MotionRotation::None, ..Default::default() };
-    let (remains, motion) = extract_root_motion(&clip, &skeleton, &nothing).expect("valid");
+    let (remains, motion) = extract(&clip, &skeleton, &nothing).expect("valid");
     assert_eq!(remains, clip);
     assert!(motion.samples().iter().all(|s| *s == Transform::IDENTITY));
-    let (remains, _) = extract_root_motion(&clip, &skeleton, &RootMotionOptions::default()).expect("valid");
+    let (remains, _) = extract(&clip, &skeleton, &RootMotionOptions::default()).expect("valid");
     let roots: Vec<u16> = (0..14).filter(|&j| skeleton.parent(j).is_none()).collect();
     assert_eq!(roots, [0, 13]);
     for track in clip.tracks() {
@@ -326,14 +326,14 @@ fn a_clip_of_one_moment_has_no_motion() {
     let track =
         Track { target: Target::Translation(0), interpolation: Interpolation::Linear, timeline: 0, values };
     let clip = RawClip::new(String::new(), vec![vec![0.25]], vec![track.clone()]).expect("valid");
-    let (remains, motion) = extract_root_motion(&clip, &skeleton, &Default::default()).expect("valid");
+    let (remains, motion) = extract(&clip, &skeleton, &Default::default()).expect("valid");
     assert_eq!((motion.samples(), motion.duration()), (&[Transform::IDENTITY][..], 0.0));
     assert_eq!(
         remains.tracks().iter().find(|t| t.target == track.target).map(|t| &t.values),
         Some(&track.values)
     );
     let empty = RawClip::new(String::new(), vec![], vec![]).expect("valid");
-    assert!(extract_root_motion(&empty, &skeleton, &Default::default()).is_ok());
+    assert!(extract(&empty, &skeleton, &Default::default()).is_ok());
 }
 
 /// Without rotation in the motion, a root's turns stay as they were authored.
@@ -348,7 +348,7 @@ fn a_motion_without_rotation_leaves_rotations_alone() {
         }
     };
     let options = RootMotionOptions { rotation: MotionRotation::None, ..Default::default() };
-    let (remains, _) = extract_root_motion(&clip, &skeleton, &options).expect("valid");
+    let (remains, _) = extract(&clip, &skeleton, &options).expect("valid");
     assert_eq!(remains.tracks()[0].values, clip.tracks()[0].values);
     assert_eq!(remains.tracks()[0].interpolation, clip.tracks()[0].interpolation);
 }
@@ -362,14 +362,14 @@ fn the_bits_are_the_same_everywhere() {
             let skeleton = random.skeleton(6);
             let clip = lively(&mut random, &skeleton, 0.5);
             let options = options(&mut random, 6);
-            let (remains, motion) = extract_root_motion(&clip, &skeleton, &options).expect("valid");
+            let (remains, motion) = extract(&clip, &skeleton, &options).expect("valid");
             for sample in motion.samples() {
                 hash.add(sample.rotation.iter().chain(&sample.translation));
             }
             remains.timelines().iter().for_each(|times| hash.add(times));
             remains.tracks().iter().for_each(|track| hash.add(&track.values));
             let over = motion.over(Looping::Wrap, -1.0, 1e3).expect("finite");
-            let mean = blend_motion(&[(over, 0.3), (motion.at(0.1), 0.4)]).expect("finite");
+            let mean = blend(&[(over, 0.3), (motion.at(0.1), 0.4)]).expect("finite");
             let mean = Transform::from(mean);
             hash.add(mean.rotation.iter().chain(&mean.translation));
         }
@@ -380,7 +380,7 @@ fn the_bits_are_the_same_everywhere() {
 fn wrong_options_are_refused() {
     let mut random = Random(7);
     let (skeleton, clip) = (random.skeleton(3), random.clip(3, 4));
-    let extract = |clip: &RawClip, options| extract_root_motion(clip, &skeleton, &options).err();
+    let extract = |clip: &RawClip, options| extract(clip, &skeleton, &options).err();
     let with_rate = |sample_rate| RootMotionOptions { sample_rate, ..Default::default() };
     let lost = RootMotionOptions { joint: 3, ..Default::default() };
     assert_eq!(extract(&clip, lost), Some(Error::Index { what: "joint", at: 0, found: 3, count: 3 }));

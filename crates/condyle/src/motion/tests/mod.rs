@@ -6,7 +6,7 @@ use crate::model::local_to_model;
 use crate::play::Looping;
 use crate::pose::Pose;
 use crate::reference;
-use crate::sample::{RawCursor, sample_raw};
+use crate::sample::{self, RawCursor};
 use crate::skeleton::{Joint, Skeleton};
 use crate::testing::{Random, tries};
 use proptest::prelude::*;
@@ -164,7 +164,7 @@ fn huge_numbers_of_loops_are_exact() {
         1.0 => Rigid { rotation: [0.0, sin, 0.0, cos], translation: [1.0, 0.0, 1.0] },
         _ => Rigid::IDENTITY,
     };
-    let far = motion_over(round, 1.0, Looping::Wrap, 0.0, 1e10 + 1.0).expect("finite");
+    let far = over(round, 1.0, Looping::Wrap, 0.0, 1e10 + 1.0).expect("finite");
     assert_near(&far, &round(1.0), 1e-4, 1.0, "ten thousand million loops");
 }
 
@@ -220,7 +220,7 @@ proptest! {
         };
         let mut layers: Vec<(Rigid, f32)> = (0..count).map(layer).collect();
         let bits = |layers: &[(Rigid, f32)]| {
-            let mean = blend_motion(layers).expect("finite");
+            let mean = blend(layers).expect("finite");
             (mean.rotation.map(f64::to_bits), mean.translation.map(f64::to_bits))
         };
         let want = bits(&layers);
@@ -252,7 +252,7 @@ fn a_blend_is_the_mean_of_angles_and_ways() {
     ] {
         let layers =
             [(turn(0.3, 1.0), weights[0]), (turn(1.5, 4.0), weights[1]), (turn(-1.0, 1.0), weights[2])];
-        let got = blend_motion(&layers).expect("finite");
+        let got = blend(&layers).expect("finite");
         assert_near(&got, &turn(angle, ahead), 1e-11, 1.0, format_args!("{weights:?}"));
     }
     let far = turn(0.3, 1.0);
@@ -263,15 +263,12 @@ fn a_blend_is_the_mean_of_angles_and_ways() {
         &[(far, -1e-30), (far, 1e-30)],
         &[(far, 1.0), (turn(0.5, 2.0), -0.999_999_5)],
     ] {
-        assert_eq!(blend_motion(nothing), Ok(Rigid::IDENTITY), "{nothing:?}");
+        assert_eq!(blend(nothing), Ok(Rigid::IDENTITY), "{nothing:?}");
     }
     let broken = Rigid { translation: [f64::NAN; 3], ..Rigid::IDENTITY };
-    assert_eq!(blend_motion(&[(broken, 0.0), (far, 2.0)]), blend_motion(&[(far, 2.0)]));
+    assert_eq!(blend(&[(broken, 0.0), (far, 2.0)]), blend(&[(far, 2.0)]));
     for (bad, weight) in [(broken, 1.0), (far, f32::NAN), (far, f32::INFINITY)] {
-        assert_eq!(
-            blend_motion(&[(far, 1.0), (bad, weight)]),
-            Err(Error::NotFinite { what: "layers", at: 1 })
-        );
+        assert_eq!(blend(&[(far, 1.0), (bad, weight)]), Err(Error::NotFinite { what: "layers", at: 1 }));
     }
 }
 

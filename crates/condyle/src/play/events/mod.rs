@@ -9,7 +9,7 @@ use crate::error::Error;
 /// Something that happens at a moment of a clip: a step, a sound, the end of a blow.
 ///
 /// ```
-/// let step = condyle::Event { seconds: 0.4, name: "left foot".into() };
+/// let step = condyle::play::Event { seconds: 0.4, name: "left foot".into() };
 /// assert_eq!(step.name, "left foot");
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -23,7 +23,8 @@ pub struct Event {
 /// The events of a clip, in the order of their moments.
 ///
 /// ```
-/// use condyle::{Event, Events, Head, Looping};
+/// use condyle::play::{Event, Events, Head};
+/// use condyle::Looping;
 ///
 /// let event = |seconds, name: &str| Event { seconds, name: name.into() };
 /// let walk = Events::new(1.0, vec![event(0.5, "right"), event(0.0, "left")])?;
@@ -49,7 +50,7 @@ pub struct Events {
 /// A number is a head at that time, after all events of that time.
 ///
 /// ```
-/// use condyle::Head;
+/// use condyle::play::Head;
 ///
 /// assert_eq!(Head::from(1.5), Head::at(1.5));
 /// assert_ne!(Head::before(1.5), Head::at(1.5));
@@ -185,7 +186,8 @@ impl Events {
 /// An event that playback passes.
 ///
 /// ```
-/// use condyle::{Event, Events, Looping};
+/// use condyle::play::{Event, Events};
+/// use condyle::Looping;
 ///
 /// let events = Events::new(2.0, vec![Event { seconds: 0.5, name: "clap".into() }])?;
 /// let passed = events.passed(Looping::Wrap, 3.0, 5.0)?.next().expect("one of loop 2");
@@ -208,7 +210,8 @@ pub struct Passed<'a> {
 /// nothing.
 ///
 /// ```
-/// use condyle::{Event, Events, Looping};
+/// use condyle::play::{Event, Events};
+/// use condyle::Looping;
 ///
 /// let events = Events::new(1.0, vec![Event { seconds: 0.5, name: "tick".into() }])?;
 /// // After a million years: the last two of them.

@@ -19,7 +19,7 @@ use crate::math::sums::sum_in_any_order;
 /// marker to marker, and evenly in time between.
 ///
 /// ```
-/// use condyle::{Event, SyncTrack, follow, sync_speed};
+/// use condyle::play::{Event, SyncTrack, follow, sync_speed};
 ///
 /// let marker = |seconds, name: &str| Event { seconds, name: name.into() };
 /// let walk = SyncTrack::new(1.0, vec![marker(0.0, "left"), marker(0.5, "right")])?;
