@@ -100,7 +100,7 @@ fn a_document_without_animations_moves_on_the_skeleton_of_the_whole(folder: &Pat
 
 fn a_skeleton_of_another_document_is_refused(folder: &Path) {
     let asset = Asset::open(folder.join("Fox.glb")).expect("a reference character");
-    let joint = Joint::new("root", None, Transform::IDENTITY);
+    let joint = Joint { node: Some(0), ..Joint::new("root", None, Transform::IDENTITY) };
     let other = Skeleton::new([joint]).expect("one joint");
     let error = asset.on_skeleton(other).expect_err("most joints are missing");
     assert!(matches!(error, Error::Index { what: "nodes of joints", count: 1, .. }), "{error}");
