@@ -10,6 +10,8 @@ pub(crate) fn folder() -> Option<PathBuf> {
     }
     let required = std::env::var_os("CONDYLE_REQUIRE_MODELS").is_some();
     assert!(!required, "the reference models are not in shared/models beside the checkout");
-    eprintln!("SKIPPED: the reference models are not in shared/models beside the checkout");
+    eprintln!(
+        "What needs the reference models is left out: they are not in shared/models beside the checkout"
+    );
     None
 }
