@@ -91,6 +91,7 @@ pub mod mirror;
 pub mod model;
 pub mod motion;
 pub mod play;
+pub mod player;
 pub mod pose;
 #[cfg(any(test, feature = "reference"))]
 pub mod reference;
@@ -112,6 +113,7 @@ pub use mesh::{Influences, MorphTarget, Skin, SkinnedMesh, Vertices};
 pub use mirror::mirror;
 pub use model::local_to_model;
 pub use play::Looping;
+pub use player::Player;
 pub use pose::Pose;
 pub use sample::sample;
 pub use simd::{Dispatch, Isa, Numeric};

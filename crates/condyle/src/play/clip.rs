@@ -1,12 +1,14 @@
 //! Clips by the clock: the moment to sample, and the events of a compressed clip.
 
+use core::cmp::Ordering;
+
 use super::clock::Looping;
-use super::events::{Event, Events};
+use super::events::{Event, Events, Head};
 use crate::clip::{Clip, RawClip};
 use crate::error::Error;
 
 /// The time of the keys at a value of the clock, which is 0 where the clip starts.
-fn moment((start, end): (f32, f32), looping: Looping, clock: f64) -> Result<f32, Error> {
+pub(crate) fn moment((start, end): (f32, f32), looping: Looping, clock: f64) -> Result<f32, Error> {
     let moment = looping.moment(clock, end - start)?;
     Ok(((f64::from(start) + moment.seconds) as f32).clamp(start, end))
 }
@@ -73,5 +75,56 @@ impl Clip<'_> {
         let all = (0..self.event_count()).filter_map(|at| self.event(at));
         let all = all.map(|(seconds, name)| Event { seconds, name: name.into() });
         Events::in_order(self.duration(), all.collect())
+    }
+
+    /// What a playback from one place on its clock to another passes, in the order of passing: as
+    /// [`Events::passed`], read where the clip's bytes lie, for those who keep no [`Events`]. Nothing is
+    /// allocated. Each comes with its time on the clock and its name.
+    ///
+    /// ```
+    /// use condyle::encode::EncodeOptions;
+    /// use condyle::play::{Event, Head};
+    /// use condyle::{Looping, RawClip, Skeleton, encode};
+    ///
+    /// let raw = RawClip::new("still".into(), vec![], vec![])?;
+    /// let mut options = EncodeOptions::default();
+    /// options.events = vec![Event { seconds: 0.0, name: "appears".into() }];
+    /// let clip = encode(&raw, &Skeleton::new([])?, &options, &mut |_| ())?.into_clip();
+    /// let passed = clip.events_passed(Looping::Clamp, Head::before(0.0), 0.1)?;
+    /// assert_eq!(passed.collect::<Vec<_>>(), [(0.0, "appears")]);
+    /// # Ok::<(), condyle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] if an end is NaN or infinite.
+    pub fn events_passed(
+        &self,
+        looping: Looping,
+        from: impl Into<Head>,
+        to: impl Into<Head>,
+    ) -> Result<impl Iterator<Item = (f64, &str)>, Error> {
+        let (each, duration) = (self.event_count(), self.duration());
+        let total = |head: Head| {
+            let reached = head.reached(looping, duration)?;
+            let passed = (0..each).map_while(|at| self.event(at)).take_while(|e| reached.has_passed(e.0));
+            Ok(reached.total(each, passed.count()))
+        };
+        let (mut from, to) = (total(from.into())?, total(to.into())?);
+        Ok(core::iter::from_fn(move || {
+            let number = match from.cmp(&to) {
+                Ordering::Less => {
+                    from += 1;
+                    from - 1
+                }
+                Ordering::Greater => {
+                    from -= 1;
+                    from
+                }
+                Ordering::Equal => return None,
+            };
+            let (loops, at) = (number.div_euclid(each as i128), number.rem_euclid(each as i128));
+            let (seconds, name) = self.event(at as usize)?;
+            Some((loops as f64 * f64::from(duration) + f64::from(seconds), name))
+        }))
     }
 }

@@ -1,6 +1,6 @@
 //! From an endless clock to a moment of a clip; what is passed on the way; clips that keep step.
 
-mod clip;
+pub(crate) mod clip;
 pub(crate) mod clock;
 mod events;
 mod sync;

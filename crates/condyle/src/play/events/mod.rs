@@ -81,6 +81,40 @@ impl Head {
     pub fn seconds(&self) -> f64 {
         self.seconds
     }
+
+    /// What it has passed of events in a clip of `duration` seconds.
+    pub(super) fn reached(self, looping: Looping, duration: f32) -> Result<Reached, Error> {
+        check_clock(self.seconds)?;
+        let (loops, seconds) = if looping == Looping::Wrap && duration > 0.0 {
+            let moment = wrapped(self.seconds, duration.into());
+            (moment.loops, moment.seconds)
+        } else {
+            (0, self.seconds)
+        };
+        Ok(Reached { loops, seconds, before: self.before })
+    }
+}
+
+/// Whole loops, and a part of the one that a head is in.
+pub(super) struct Reached {
+    loops: i64,
+    seconds: f64,
+    before: bool,
+}
+
+impl Reached {
+    /// Whether an event at `seconds` of the clip has been passed in the loop that the head is in.
+    pub(super) fn has_passed(&self, seconds: f32) -> bool {
+        let at = f64::from(seconds);
+        at < self.seconds || (at == self.seconds && !self.before)
+    }
+
+    /// How many events a head has passed since the clock was 0, over all loops, of `each` in a loop and
+    /// `count` in its own. Everything else is a difference of two such counts, so that no event is lost or
+    /// delivered twice.
+    pub(super) fn total(&self, each: usize, count: usize) -> i128 {
+        i128::from(self.loops) * each as i128 + count as i128
+    }
 }
 
 impl From<f64> for Head {
@@ -155,22 +189,11 @@ impl Events {
         Ok(PassedEvents { events: self, first, last, backward: to < from })
     }
 
-    /// How many events a head has passed since the clock was 0, over all loops. Everything else is a
-    /// difference of two such counts, so that no event is lost or delivered twice.
+    /// [`Reached::total`] of a head.
     fn passed_count(&self, looping: Looping, head: Head) -> Result<i128, Error> {
-        check_clock(head.seconds)?;
-        let (loops, seconds) = if looping == Looping::Wrap && self.duration > 0.0 {
-            let moment = wrapped(head.seconds, self.duration.into());
-            (moment.loops, moment.seconds)
-        } else {
-            (0, head.seconds)
-        };
-        let is_passed = |event: &Event| {
-            let at = f64::from(event.seconds);
-            at < seconds || (at == seconds && !head.before)
-        };
-        let count = self.events.partition_point(is_passed);
-        Ok(i128::from(loops) * self.events.len() as i128 + count as i128)
+        let reached = head.reached(looping, self.duration)?;
+        let count = self.events.partition_point(|event| reached.has_passed(event.seconds));
+        Ok(reached.total(self.events.len(), count))
     }
 
     /// The event that follows as many others as [`Self::passed_count`] counts.
