@@ -1,4 +1,5 @@
-//! Condyle turns an animated character into posed vertices: clips and a mesh go in, the vertices of a moment come out.
+//! Condyle turns an animated character into posed vertices: clips and a mesh go in, the vertices of a moment
+//! come out.
 //!
 //! ```text
 //!   keyframes             RawClip ─── encode ──> Clip
@@ -19,9 +20,10 @@
 //!   to draw                                  Vertices
 //! ```
 //!
-//! Data flows one way. Each arrow is one free function over plain data: inputs first, output last and `&mut`. Nothing is
-//! allocated that the caller does not own, and nothing is remembered. This crate knows no file format but its own
-//! ([`container`]), starts no thread and does no input or output; the crate `condyle-gltf` reads documents.
+//! Data flows one way. Each arrow is one free function over plain data: inputs first, output last and `&mut`.
+//! Nothing is allocated that the caller does not own, and nothing is remembered. This crate knows no file
+//! format but its own ([`container`]), starts no thread and does no input or output; the crate `condyle-gltf`
+//! reads documents.
 //!
 //! # The stages
 //!
@@ -39,23 +41,26 @@
 //! | [`model`] | a pose | one matrix per joint, in model space |
 //! | [`skin`](mod@skin) | these matrices, a [`Skin`], a [`SkinnedMesh`], morph weights | a [`Palette`] for the GPU, or posed [`Vertices`] |
 //!
-//! Beside them stand [`pose`], the layout of local transforms; [`math`], what everything is made of; [`convert`], to
-//! matrices and back; [`simd`], which instruction set runs; and `reference`, every stage again in f64.
+//! Beside them stand [`pose`], the layout of local transforms; [`math`], what everything is made of;
+//! [`convert`], to matrices and back; [`simd`], which instruction set runs; and `reference`, every stage
+//! again in f64.
 //!
 //! # I want to …
 //!
-//! - **play a clip in a loop**: `Player` keeps the time; by hand, [`Clip::moment`] with [`Looping::Wrap`] gives the
-//!   seconds for [`sample`](sample()).
-//! - **blend two clips with a mask**: sample each into a pose of its own, make the mask with [`blend::joint_mask`], put it
-//!   in [`Layer::mask`] and call [`blend`](blend()).
-//! - **go over from one clip to another**: [`blend::Inertialization`], or a [`blend::Fade`] for the weights of a blend.
-//! - **compress with a budget**: [`encode`](encode()) with [`EncodeOptions::new(0.001)`](encode::EncodeOptions::new), a
-//!   millimetre; keep [`Clip::as_bytes`] and read them with [`Clip::from_bytes`].
-//! - **read root motion**: encode with [`EncodeOptions::root_motion`](encode::EncodeOptions::root_motion) and ask
-//!   [`Clip::motion_over`]; of an authored clip, [`motion::extract`] and [`motion::RootMotion::over`].
+//! - **play a clip in a loop**: `Player` keeps the time; by hand, [`Clip::moment`] with [`Looping::Wrap`]
+//!   gives the seconds for [`sample`](sample()).
+//! - **blend two clips with a mask**: sample each into a pose of its own, make the mask with
+//!   [`blend::joint_mask`], put it in [`Layer::mask`] and call [`blend`](blend()).
+//! - **go over from one clip to another**: [`blend::Inertialization`], or a [`blend::Fade`] for the weights
+//!   of a blend.
+//! - **compress with a budget**: [`encode`](encode()) with
+//!   [`EncodeOptions::new(0.001)`](encode::EncodeOptions::new), a millimetre; keep [`Clip::as_bytes`] and
+//!   read them with [`Clip::from_bytes`].
+//! - **read root motion**: encode with [`EncodeOptions::root_motion`](encode::EncodeOptions::root_motion) and
+//!   ask [`Clip::motion_over`]; of an authored clip, [`motion::extract`] and [`motion::RootMotion::over`].
 //! - **skin on the GPU**: upload [`Palette::matrices`] and leave out [`skin`](skin()).
-//! - **force an instruction set**: `CONDYLE_ISA=sse42` in the environment, [`Dispatch::set_default`] for the process,
-//!   [`Dispatch::scope`] for one call.
+//! - **force an instruction set**: `CONDYLE_ISA=sse42` in the environment, [`Dispatch::set_default`] for the
+//!   process, [`Dispatch::scope`] for one call.
 //! - **get the same bits on every machine**: [`Numeric::Portable`], or `CONDYLE_NUMERIC=portable`.
 //! - **pose a whole glTF file**: `Asset` and `Poser` of the crate `condyle-gltf`.
 //!
@@ -64,8 +69,8 @@
 //! ```
 //! use condyle::sample::{self, RawCursor};
 //! use condyle::{
-//!     Affine, Influences, Interpolation, Joint, NormalRule, Palette, Pose, RawClip, Skeleton, Skin, SkinnedMesh,
-//!     Target, Track, Transform, Vertices, local_to_model, palette, skin,
+//!     Affine, Influences, Interpolation, Joint, NormalRule, Palette, Pose, RawClip, Skeleton, Skin,
+//!     SkinnedMesh, Target, Track, Transform, Vertices, local_to_model, palette, skin,
 //! };
 //!
 //! // An arm of two joints that bends at the elbow by a quarter turn in one second.
@@ -105,17 +110,18 @@
 //!
 //! # Conventions
 //!
-//! Right-handed, +Y up, metres, seconds, radians; quaternions `xyzw`; column vectors, `model = parent * local`; and
-//! everything as glTF 2.0 has it where glTF says anything.
+//! Right-handed, +Y up, metres, seconds, radians; quaternions `xyzw`; column vectors, `model = parent *
+//! local`; and everything as glTF 2.0 has it where glTF says anything.
 //!
-//! The kernels run on the best instruction set that the machine has, found at run time, in one of two numeric modes: the
-//! fast one, or the portable one, whose results have the same bits on every instruction set and platform. See [`Dispatch`].
+//! The kernels run on the best instruction set that the machine has, found at run time, in one of two numeric
+//! modes: the fast one, or the portable one, whose results have the same bits on every instruction set and
+//! platform. See [`Dispatch`].
 //!
 //! # In a dev build
 //!
-//! Without optimisation the kernels are 150 to 500 times slower: 12.9 ms for a mesh instead of 25 µs. Two lines in the
-//! `Cargo.toml` of your workspace mend that. They cost compiling this crate once as a release does; your own code stays
-//! as it is to debug.
+//! Without optimisation the kernels are 150 to 500 times slower: 12.9 ms for a mesh instead of 25 µs. Two
+//! lines in the `Cargo.toml` of your workspace mend that. They cost compiling this crate once as a release
+//! does; your own code stays as it is to debug.
 //!
 //! ```toml
 //! [profile.dev.package.condyle]
@@ -124,8 +130,8 @@
 //!
 //! # Features
 //!
-//! - `std` (default): the instruction set is found at run time, and `CONDYLE_ISA` and `CONDYLE_NUMERIC` force it.
-//!   Without it the crate is `no_std` with `alloc`, and runs on what the compiler was told of.
+//! - `std` (default): the instruction set is found at run time, and `CONDYLE_ISA` and `CONDYLE_NUMERIC` force
+//!   it. Without it the crate is `no_std` with `alloc`, and runs on what the compiler was told of.
 //! - `encode` (default): [`encode`](mod@encode), which compresses clips. Without it they are only read.
 //! - `scalar`: the kernels without vector instructions too, on platforms that have some: for tests.
 //! - `reference`: the module of that name, every stage again in f64.

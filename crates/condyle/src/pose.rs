@@ -1,6 +1,6 @@
-//! Local transforms of all joints, in the layout that the kernels want. In go transforms, one per joint; out comes a
-//! [`Pose`], which [`sample`](mod@crate::sample) fills, [`blend`](mod@crate::blend) mixes and [`model`](crate::model)
-//! turns into matrices.
+//! Local transforms of all joints, in the layout that the kernels want. In go transforms, one per joint; out
+//! comes a [`Pose`], which [`sample`](mod@crate::sample) fills, [`blend`](mod@crate::blend) mixes and
+//! [`model`](crate::model) turns into matrices.
 
 use alloc::vec;
 use alloc::vec::Vec;

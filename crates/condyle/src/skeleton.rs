@@ -1,5 +1,5 @@
-//! The hierarchy that moves a character. In go [`Joint`]s, parents before children; out comes a [`Skeleton`], checked
-//! once, with its rest pose.
+//! The hierarchy that moves a character. In go [`Joint`]s, parents before children; out comes a [`Skeleton`],
+//! checked once, with its rest pose.
 
 use alloc::string::String;
 use alloc::vec;

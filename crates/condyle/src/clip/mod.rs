@@ -1,5 +1,5 @@
-//! Clips. In go tracks of keyframes, or the bytes of a compressed clip; out come a [`RawClip`] or a [`Clip`], checked
-//! once, that [`sample`](mod@crate::sample) turns into poses.
+//! Clips. In go tracks of keyframes, or the bytes of a compressed clip; out come a [`RawClip`] or a [`Clip`],
+//! checked once, that [`sample`](mod@crate::sample) turns into poses.
 //!
 //! A [`RawClip`] is a clip as authored: keyframes of any spacing, exact at each of them. A [`Clip`] is what
 //! [`encode`](crate::encode()) makes of it: one block of bytes, read where it lies.
@@ -25,7 +25,8 @@ pub(crate) use view::{ClipView, Place};
 ///
 /// Its bytes are the same on every platform and may lie anywhere. [`from_bytes`](Self::from_bytes) borrows
 /// them, so also from a mapped file; [`from_owned`](Self::from_owned) keeps them, and its clones share them.
-/// They are checked once, by either; after that [`sample`](crate::sample()) reads any moment at the same cost.
+/// They are checked once, by either; after that [`sample`](crate::sample()) reads any moment at the same
+/// cost.
 ///
 /// A clip is cut into segments of equal length. In a segment each track is a curve with evenly spaced keys,
 /// packed with as many bits as the error allows; a moment needs four rows of keys at most. `docs/format.md`

@@ -40,7 +40,8 @@ pub enum Interpolation {
 ///
 /// assert_eq!(Target::Rotation(3).joint(), Some(3));
 /// assert_eq!(Target::Weights(0).joint(), None);
-/// assert!(Target::FreeRotation(0).rotates());
+/// // Tracks that drive no joint are told apart by their kind and the game's number.
+/// assert_ne!(Target::FreeRotation(0), Target::Vector(0));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {

@@ -1,7 +1,7 @@
 //! Interpolation. In go two rotations, vectors or poses and a factor; out comes what lies between them.
 //!
-//! [`interpolate()`] is for one rotation, [`poses`] for all joints of two poses at once, [`joints`] for arrays of
-//! structures. A [`Method`] says how: the default is slerp, exact but for the rounding of f32.
+//! [`interpolate()`] is for one rotation, [`poses`] for all joints of two poses at once, [`joints`] for
+//! arrays of structures. A [`Method`] says how: the default is slerp, exact but for the rounding of f32.
 //!
 //! A result is `p + (to·q - off·p)`, where `p` is the end that the factor is nearer to and `q` the other one.
 //! The methods differ in the two weights only, which depend on the angle between the ends and on the factor;

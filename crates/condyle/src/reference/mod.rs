@@ -1,5 +1,5 @@
-//! Every stage again in f64, from the formula of its specification: no SIMD, no shortcuts. In goes what the stage of the
-//! same name takes, out comes what it should have computed.
+//! Every stage again in f64, from the formula of its specification: no SIMD, no shortcuts. In goes what the
+//! stage of the same name takes, out comes what it should have computed.
 //!
 //! For tests, benchmarks and cross-checks. Matrices are three rows of four; quaternions `xyzw`.
 //!

@@ -1,5 +1,5 @@
-//! Which instruction set runs, and with which rounding. In goes an [`Isa`] and a [`Numeric`], or nothing; out comes the
-//! [`Dispatch`] that all stages on a thread or in a process run with.
+//! Which instruction set runs, and with which rounding. In goes an [`Isa`] and a [`Numeric`], or nothing; out
+//! comes the [`Dispatch`] that all stages on a thread or in a process run with.
 //!
 //! A kernel is written once, generic over a SIMD token and over the rounding. Each call looks at the current
 //! [`Dispatch`] and runs the copy of the kernel that was compiled for it. So one binary holds all instruction
