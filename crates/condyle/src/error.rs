@@ -3,6 +3,16 @@
 use core::fmt;
 
 /// Why data was refused. A variant carries what was wrong, what was found and what was needed.
+///
+/// ```
+/// use condyle::{Error, Joint, Skeleton, Transform};
+///
+/// let hand = Joint::new("hand", Some(1), Transform::IDENTITY);
+/// let refused = Skeleton::new([hand, Joint::new("arm", None, Transform::IDENTITY)]);
+/// let Err(error) = refused else { panic!("the hand comes before its parent") };
+/// assert_eq!(error, Error::ParentOrder { joint: 0, parent: 1 });
+/// assert!(error.to_string().ends_with("store parents before children"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Error {

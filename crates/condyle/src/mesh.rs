@@ -1,4 +1,5 @@
-//! What is deformed: vertices, their influences and their morph targets.
+//! What is deformed. In go arrays of vertices, influences, morph targets and inverse bind matrices, as an
+//! importer has them; out come a [`SkinnedMesh`] and a [`Skin`], checked once, for [`skin`](mod@crate::skin).
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -8,6 +9,16 @@ use crate::error::Error;
 use crate::math::Affine;
 
 /// Vertex attributes, one array each.
+///
+/// ```
+/// use condyle::Vertices;
+///
+/// let positions = vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
+/// let bind = Vertices { positions, normals: vec![[0.0, 0.0, 1.0]; 3], ..Vertices::default() };
+/// // Room for what a stage computes: as many positions and normals, and no tangents either.
+/// let posed = Vertices::zeroed_like(&bind);
+/// assert_eq!((posed.positions.len(), posed.normals.len(), posed.tangents.len()), (3, 3, 0));
+/// ```
 #[derive(Clone, Default, PartialEq)]
 pub struct Vertices {
     /// Metres.
@@ -56,6 +67,23 @@ impl Vertices {
 }
 
 /// Vertex attributes to read, wherever they lie. Normals and tangents may be empty.
+///
+/// ```
+/// use condyle::mesh::VertexSlices;
+/// use condyle::{Affine, Influences, NormalRule, Palette, Skin, Vertices, palette, skin};
+///
+/// let mut matrices = Palette::default();
+/// let bound = Skin::new(vec![0], vec![Affine::IDENTITY])?;
+/// palette(&bound, &[Affine::IDENTITY], NormalRule::default(), &mut matrices)?;
+///
+/// // One part of an engine's own vertex array. Without normals to read, none are computed.
+/// let all = [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.5, 1.0, 0.0]];
+/// let part = VertexSlices { positions: &all[1..], ..VertexSlices::default() };
+/// let mut posed = Vertices { positions: vec![[0.0; 3]; 2], ..Vertices::default() };
+/// skin(&Influences::rigid(2), &matrices, part, posed.as_slices_mut())?;
+/// assert_eq!(posed.positions, all[1..]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct VertexSlices<'a> {
     /// Metres.
@@ -67,6 +95,25 @@ pub struct VertexSlices<'a> {
 }
 
 /// Vertex attributes to write, wherever they lie. Empty normals or tangents are not computed.
+///
+/// ```
+/// use condyle::mesh::{VertexSlices, VertexSlicesMut};
+/// use condyle::{Affine, Influences, NormalRule, Palette, Skin, Transform, palette, skin};
+///
+/// // A rigid part on one joint, two metres up.
+/// let up = Affine::from(Transform { translation: [0.0, 2.0, 0.0], ..Transform::IDENTITY });
+/// let mut matrices = Palette::default();
+/// palette(&Skin::new(vec![0], vec![Affine::IDENTITY])?, &[up], NormalRule::default(), &mut matrices)?;
+///
+/// // Written to its place in a staging buffer that the whole scene shares.
+/// let part = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]];
+/// let mut staging = [[0.0; 3]; 8];
+/// let bind = VertexSlices { positions: &part, ..VertexSlices::default() };
+/// let posed = VertexSlicesMut { positions: &mut staging[4..6], ..VertexSlicesMut::default() };
+/// skin(&Influences::rigid(2), &matrices, bind, posed)?;
+/// assert_eq!(staging[4..6], [[0.0, 2.0, 0.0], [1.0, 2.0, 0.0]]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct VertexSlicesMut<'a> {
     /// Metres.
@@ -78,6 +125,19 @@ pub struct VertexSlicesMut<'a> {
 }
 
 /// One morph target: what is added to each attribute at weight 1. Empty arrays add nothing.
+///
+/// ```
+/// use condyle::{Influences, MorphTarget, SkinnedMesh, Vertices, morph};
+///
+/// let lip = Vertices { positions: vec![[0.0, 1.5, 0.0]], ..Vertices::default() };
+/// let smile = MorphTarget { positions: vec![[0.0, 0.25, 0.0]], ..MorphTarget::default() };
+/// let mesh = SkinnedMesh::new(lip, Influences::rigid(1), vec![], vec![smile])?;
+///
+/// let mut morphed = Vertices::zeroed_like(mesh.vertices());
+/// morph(&mesh, &[0.5], morphed.as_slices_mut())?;
+/// assert_eq!(morphed.positions, [[0.0, 1.625, 0.0]]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MorphTarget {
     /// Metres, one per vertex or empty.
@@ -91,6 +151,16 @@ pub struct MorphTarget {
 /// Which joints move each vertex, and how much: compressed rows of any length.
 ///
 /// Each row is sorted by falling weight. Zero weights are not stored.
+///
+/// ```
+/// use condyle::Influences;
+///
+/// // The first vertex belongs to two joints of the arm, the second to the hand alone.
+/// let influences = Influences::from_rows([vec![(4, 0.25), (3, 0.75)], vec![(5, 1.0)]])?;
+/// assert!(influences.row(0).eq([(3, 0.75), (4, 0.25)]));
+/// assert_eq!((influences.longest_row(), influences.joint_bound()), (2, 6));
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Clone, PartialEq)]
 pub struct Influences {
     /// Row `v` is `joints[starts[v]..starts[v + 1]]`, the same range of `weights`.
@@ -209,6 +279,25 @@ impl Influences {
 ///
 /// Between two levels a vertex jumps: they are for characters at some distance. J.M.P. van Waveren, *Fast
 /// Skinning*, section 2.
+///
+/// ```
+/// use condyle::{Affine, Influences, NormalRule, Palette, Skin, Transform, Vertices, palette, skin};
+///
+/// let up = |y| Affine::from(Transform { translation: [0.0, y, 0.0], ..Transform::IDENTITY });
+/// let bound = Skin::new(vec![0, 1], vec![Affine::IDENTITY; 2])?;
+/// let mut matrices = Palette::default();
+/// palette(&bound, &[up(0.0), up(4.0)], NormalRule::default(), &mut matrices)?;
+///
+/// let influences = Influences::from_rows([[(0, 0.25), (1, 0.75)]])?;
+/// let bind = Vertices { positions: vec![[0.0; 3]], ..Vertices::default() };
+/// let mut posed = Vertices::zeroed_like(&bind);
+/// skin(&influences, &matrices, bind.as_slices(), posed.as_slices_mut())?;
+/// assert_eq!(posed.positions[0][1], 3.0);
+/// // Far from the camera the heaviest joint is enough.
+/// skin(influences.at_most(1), &matrices, bind.as_slices(), posed.as_slices_mut())?;
+/// assert_eq!(posed.positions[0][1], 4.0);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct AtMost<'a, T> {
     of: &'a T,
@@ -241,6 +330,21 @@ impl<'a, T> AtMost<'a, T> {
 }
 
 /// The joints that a mesh is bound to, and the pose that it was bound in.
+///
+/// ```
+/// use condyle::{Affine, Joint, Skeleton, Skin, Transform, local_to_model};
+///
+/// // A mesh that was modelled around the skeleton at rest: its inverse bind matrices undo that pose.
+/// let up = Transform { translation: [0.0, 1.0, 0.0], ..Transform::IDENTITY };
+/// let skeleton = Skeleton::new([Joint::new("shoulder", None, up), Joint::new("elbow", Some(0), up)])?;
+/// let mut model = [Affine::IDENTITY; 2];
+/// local_to_model(&skeleton, skeleton.rest(), &mut model)?;
+/// let inverse_bind = model.iter().map(|m| m.inverse().expect("no scale is 0")).collect();
+///
+/// let bound = Skin::new(vec![0, 1], inverse_bind)?;
+/// assert_eq!(bound.inverse_bind()[1].transform_point([0.0, 2.0, 0.0]), [0.0; 3]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Skin {
     joints: Vec<u16>,
@@ -282,6 +386,20 @@ impl Skin {
 }
 
 /// Triangles that follow joints: vertices, influences, morph targets, in the bind pose.
+///
+/// ```
+/// use condyle::{Error, Influences, SkinnedMesh, Vertices};
+///
+/// let positions = vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
+/// let triangle = Vertices { positions, ..Vertices::default() };
+/// let mesh = SkinnedMesh::new(triangle.clone(), Influences::rigid(3), vec![0, 1, 2], vec![])?;
+/// assert_eq!((mesh.vertex_count(), mesh.indices()), (3, &[0, 1, 2][..]));
+///
+/// // What does not fit together is refused here, once, and no later stage has to look.
+/// let refused = SkinnedMesh::new(triangle, Influences::rigid(2), vec![0, 1, 2], vec![]);
+/// assert_eq!(refused, Err(Error::Length { what: "influences", found: 2, needed: 3 }));
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Clone, PartialEq)]
 pub struct SkinnedMesh {
     vertices: Vertices,

@@ -1,4 +1,6 @@
-//! Local transforms of all joints, in the layout that the kernels want.
+//! Local transforms of all joints, in the layout that the kernels want. In go transforms, one per joint; out
+//! comes a [`Pose`], which [`sample`](mod@crate::sample) fills, [`blend`](mod@crate::blend) mixes and
+//! [`model`](crate::model) turns into matrices.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -11,6 +13,18 @@ use crate::simd::BLOCK;
 pub use crate::simd::Lanes;
 
 /// The local transforms of sixteen joints, one array per component.
+///
+/// ```
+/// use condyle::Pose;
+///
+/// // Lifts every joint by half a metre, sixteen of them in each step.
+/// let mut pose = Pose::identity(20);
+/// for block in pose.blocks_mut() {
+///     let [_, y, _] = &mut block.translation;
+///     y.iter_mut().for_each(|y| *y += 0.5);
+/// }
+/// assert_eq!(pose.get(19).translation, [0.0, 0.5, 0.0]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(C, align(64))]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
@@ -63,6 +77,16 @@ impl PoseBlock {
 ///
 /// The lanes behind the last joint hold [`Transform::IDENTITY`] or whatever a kernel left there, never NaN
 /// unless a joint does.
+///
+/// ```
+/// use condyle::{Pose, Transform};
+///
+/// let mut pose = Pose::identity(67);
+/// let head = Transform { translation: [0.0, 0.2, 0.0], ..Transform::IDENTITY };
+/// pose.set(5, &head);
+/// assert_eq!(pose.get(5), head);
+/// assert_eq!(pose.transforms().filter(|joint| *joint == Transform::IDENTITY).count(), 66);
+/// ```
 #[derive(Clone)]
 pub struct Pose {
     blocks: Vec<PoseBlock>,

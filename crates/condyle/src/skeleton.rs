@@ -1,4 +1,5 @@
-//! The hierarchy that moves a character: joints, parents before children.
+//! The hierarchy that moves a character. In go [`Joint`]s, parents before children; out comes a [`Skeleton`],
+//! checked once, with its rest pose.
 
 use alloc::string::String;
 use alloc::vec;
@@ -15,6 +16,20 @@ use crate::pose::Pose;
 /// A document's skeleton holds every node that a skin names as a joint, every node that carries an animated
 /// mesh, and all ancestors of these, so that one [`local_to_model`](crate::local_to_model) places them all.
 /// Which of them deform a mesh is said by that mesh's [`Skin`](crate::Skin).
+///
+/// ```
+/// use condyle::{Joint, Skeleton, Transform};
+///
+/// let up = |y| Transform { translation: [0.0, y, 0.0], ..Transform::IDENTITY };
+/// let hips = Joint::new("hips", None, up(1.0));
+/// let skeleton =
+///     Skeleton::new([hips, Joint::new("spine", Some(0), up(0.3)), Joint::new("leg", Some(0), up(-0.1))])?;
+/// assert_eq!(skeleton.joint_by_name("leg"), Some(2));
+/// assert_eq!(skeleton.parent(2), Some(0));
+/// assert_eq!(skeleton.subtree(1), [1]);
+/// assert_eq!(skeleton.rest().get(1), up(0.3));
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Clone, PartialEq)]
 pub struct Skeleton {
     parents: Vec<u16>,
@@ -46,6 +61,16 @@ impl fmt::Debug for Skeleton {
 }
 
 /// One joint, as [`Skeleton::new`] takes it.
+///
+/// ```
+/// use condyle::{Joint, Skeleton, Transform};
+///
+/// // An importer keeps the number of the node, so that animation channels find their joint.
+/// let hips = Joint { node: Some(7), ..Joint::new("hips", None, Transform::IDENTITY) };
+/// let skeleton = Skeleton::new([hips])?;
+/// assert_eq!(skeleton.joint_by_node(7), Some(0));
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Joint {
     /// As in the document. Neither unique nor necessarily present.

@@ -1,4 +1,8 @@
-//! Clips as they were authored, and compressed: one block of bytes, checked once and then read where it lies.
+//! Clips. In go tracks of keyframes, or the bytes of a compressed clip; out come a [`RawClip`] or a [`Clip`],
+//! checked once, that [`sample`](mod@crate::sample) turns into poses.
+//!
+//! A [`RawClip`] is a clip as authored: keyframes of any spacing, exact at each of them. A [`Clip`] is what
+//! [`encode`](crate::encode()) makes of it: one block of bytes, read where it lies.
 
 pub(crate) mod authored;
 mod check;
@@ -17,15 +21,43 @@ use layout::{Header, Kind};
 pub use raw::{Interpolation, RawClip, Target, Track};
 pub(crate) use view::{ClipView, Place};
 
-/// A compressed clip: what [`encode`](crate::encode) makes of a [`RawClip`](crate::RawClip).
+/// A compressed clip: what [`encode`](crate::encode()) makes of a [`RawClip`].
 ///
 /// Its bytes are the same on every platform and may lie anywhere. [`from_bytes`](Self::from_bytes) borrows
 /// them, so also from a mapped file; [`from_owned`](Self::from_owned) keeps them, and its clones share them.
-/// They are checked once, by either; after that [`sample`](crate::sample) reads any moment at the same cost.
+/// They are checked once, by either; after that [`sample`](crate::sample()) reads any moment at the same
+/// cost.
 ///
 /// A clip is cut into segments of equal length. In a segment each track is a curve with evenly spaced keys,
 /// packed with as many bits as the error allows; a moment needs four rows of keys at most. `docs/format.md`
 /// describes every byte.
+///
+/// ```
+/// use condyle::encode::EncodeOptions;
+/// use condyle::{
+///     Clip, Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, encode, sample,
+/// };
+///
+/// let skeleton = Skeleton::new([Joint::new("lift", None, Transform::IDENTITY)])?;
+/// let rise = Track {
+///     target: Target::Translation(0),
+///     interpolation: Interpolation::Linear,
+///     timeline: 0,
+///     values: vec![0.0, 0.0, 0.0, 0.0, 3.0, 0.0],
+/// };
+/// let raw = RawClip::new("rise".into(), vec![vec![0.0, 2.0]], vec![rise])?;
+///
+/// // When the game is built: no point is more than a millimetre off.
+/// let file = encode(&raw, &skeleton, &EncodeOptions::new(1e-3), &mut |_| ())?.bytes().to_vec();
+///
+/// // When it runs: the bytes are checked once, then read where they lie.
+/// let clip = Clip::from_bytes(&file)?;
+/// let mut pose = Pose::rest(&skeleton);
+/// sample(&clip, &skeleton, 1.0, &mut pose)?;
+/// assert_eq!(clip.duration(), 2.0);
+/// assert!((pose.get(0).translation[1] - 1.5).abs() <= 1e-3);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Clip<'a> {
     bytes: Bytes<'a>,

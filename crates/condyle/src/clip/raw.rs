@@ -8,6 +8,21 @@ use crate::error::Error;
 use crate::math::quats::is_near_unit;
 
 /// How values between two keys are found. glTF 2.0, "Animations".
+///
+/// ```
+/// use condyle::sample::{self, RawCursor};
+/// use condyle::{Interpolation, RawClip, Target, Track};
+///
+/// let target = Target::Vector(0);
+/// for (interpolation, want) in [(Interpolation::Step, 10.0), (Interpolation::Linear, 15.0)] {
+///     let light = Track { target, interpolation, timeline: 0, values: vec![10.0, 20.0] };
+///     let clip = RawClip::new("lamp".into(), vec![vec![0.0, 1.0]], vec![light])?;
+///     let mut brightness = [0.0];
+///     sample::raw_track(&clip, target, 0.5, &mut RawCursor::default(), &mut brightness)?;
+///     assert_eq!(brightness, [want]);
+/// }
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Interpolation {
     /// The last key at or before the time holds.
@@ -19,6 +34,15 @@ pub enum Interpolation {
 }
 
 /// What a track drives.
+///
+/// ```
+/// use condyle::Target;
+///
+/// assert_eq!(Target::Rotation(3).joint(), Some(3));
+/// assert_eq!(Target::Weights(0).joint(), None);
+/// // Tracks that drive no joint are told apart by their kind and the game's number.
+/// assert_ne!(Target::FreeRotation(0), Target::Vector(0));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {
     /// The rotation of a joint: 4 numbers a key, `xyzw`.
@@ -57,6 +81,23 @@ impl Target {
 }
 
 /// One property over time.
+///
+/// ```
+/// use condyle::{Error, Interpolation, RawClip, Target, Track};
+///
+/// let track = |values| Track {
+///     target: Target::Translation(0),
+///     interpolation: Interpolation::Linear,
+///     timeline: 0,
+///     values,
+/// };
+/// // Two keys of three numbers each.
+/// let rise = track(vec![0.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
+/// assert!(RawClip::new("rise".into(), vec![vec![0.0, 1.0]], vec![rise]).is_ok());
+///
+/// let short = RawClip::new("short".into(), vec![vec![0.0, 1.0]], vec![track(vec![0.0; 5])]);
+/// assert_eq!(short.err(), Some(Error::TrackLength { track: 0, found: 5, needed: 6 }));
+/// ```
 #[derive(Clone, PartialEq)]
 pub struct Track {
     /// What it drives.
@@ -71,6 +112,26 @@ pub struct Track {
 }
 
 /// A clip as authored: tracks of keyframes, each exact at its keys.
+///
+/// ```
+/// use condyle::sample::{self, RawCursor};
+/// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform};
+///
+/// let skeleton = Skeleton::new([Joint::new("lift", None, Transform::IDENTITY)])?;
+/// let rise = Track {
+///     target: Target::Translation(0),
+///     interpolation: Interpolation::Linear,
+///     timeline: 0,
+///     values: vec![0.0, 0.0, 0.0, 0.0, 3.0, 0.0],
+/// };
+/// let clip = RawClip::new("rise".into(), vec![vec![0.5, 2.5]], vec![rise])?;
+/// assert_eq!((clip.start(), clip.end(), clip.duration()), (0.5, 2.5, 2.0));
+///
+/// let (mut cursor, mut pose) = (RawCursor::default(), Pose::rest(&skeleton));
+/// sample::raw(&clip, &skeleton, 1.5, &mut cursor, &mut pose)?;
+/// assert_eq!(pose.get(0).translation, [0.0, 1.5, 0.0]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Clone, PartialEq)]
 pub struct RawClip {
     name: String,

@@ -1,4 +1,7 @@
-//! Transforms to matrices and back, and products of matrices.
+//! Local transforms to matrices and back. In goes a [`Pose`](crate::Pose) or a list of
+//! [`JointQuat`](crate::math::JointQuat), out comes one matrix per joint; or the other way round.
+//!
+//! Each joint is by itself here: [`model`](crate::model) puts joints on their parents.
 
 mod from_matrices;
 pub(crate) mod quads;

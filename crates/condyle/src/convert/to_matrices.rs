@@ -16,6 +16,17 @@ use crate::simd::{BLOCK, Mode, dispatch};
 ///
 /// # Errors
 /// [`Error::Length`] if the lengths differ.
+///
+/// ```
+/// use condyle::math::JointQuat;
+/// use condyle::{Affine, convert};
+///
+/// let joints = [JointQuat { translation: [0.0, 1.0, 0.0], scale: 2.0, ..JointQuat::IDENTITY }];
+/// let mut matrices = [Affine::IDENTITY];
+/// convert::joints_to_matrices(&joints, &mut matrices)?;
+/// assert_eq!(matrices[0].transform_point([1.0, 0.0, 0.0]), [2.0, 1.0, 0.0]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn joints_to_matrices(joints: &[JointQuat], matrices: &mut [JointMat]) -> Result<(), Error> {
     Error::check_len("matrices", matrices.len(), joints.len())?;
     dispatch!(|s, mode| from_joints(s, mode, joints, matrices));
@@ -26,6 +37,18 @@ pub fn joints_to_matrices(joints: &[JointQuat], matrices: &mut [JointMat]) -> Re
 ///
 /// # Errors
 /// [`Error::Length`] if the lengths differ.
+///
+/// ```
+/// use condyle::convert;
+/// use condyle::math::JointQuat;
+///
+/// let joints = [JointQuat { translation: [0.0, 1.0, 0.0], scale: 2.0, ..JointQuat::IDENTITY }];
+/// let mut columns = [[0.0; 16]];
+/// convert::joints_to_columns(&joints, &mut columns)?;
+/// assert_eq!(columns[0][..4], [2.0, 0.0, 0.0, 0.0]);
+/// assert_eq!(columns[0][12..], [0.0, 1.0, 0.0, 1.0]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn joints_to_columns(joints: &[JointQuat], matrices: &mut [[f32; 16]]) -> Result<(), Error> {
     Error::check_len("matrices", matrices.len(), joints.len())?;
     dispatch!(|s, mode| from_joints(s, mode, joints, matrices));
@@ -40,6 +63,17 @@ pub fn joints_to_columns(joints: &[JointQuat], matrices: &mut [[f32; 16]]) -> Re
 ///
 /// # Errors
 /// [`Error::Length`] if `matrices` does not hold one matrix per joint.
+///
+/// ```
+/// use condyle::{Affine, Pose, Transform, convert};
+///
+/// let up = Transform { translation: [0.0, 1.0, 0.0], ..Transform::IDENTITY };
+/// let mut local = [Affine::IDENTITY; 2];
+/// convert::pose_to_matrices(&Pose::from_transforms(&[up; 2]), &mut local)?;
+/// // Each joint's own: `local_to_model` puts them on top of each other.
+/// assert_eq!(local, [Affine::from(up); 2]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn pose_to_matrices(pose: &Pose, matrices: &mut [Affine]) -> Result<(), Error> {
     Error::check_len("matrices", matrices.len(), pose.joint_count())?;
     dispatch!(|s, mode| from_blocks(s, mode, pose.blocks(), matrices));
@@ -50,6 +84,16 @@ pub fn pose_to_matrices(pose: &Pose, matrices: &mut [Affine]) -> Result<(), Erro
 ///
 /// # Errors
 /// [`Error::Length`] if `matrices` does not hold one matrix per joint.
+///
+/// ```
+/// use condyle::{Pose, Transform, convert};
+///
+/// let up = Transform { translation: [0.0, 1.0, 0.0], ..Transform::IDENTITY };
+/// let mut columns = [[0.0; 16]];
+/// convert::pose_to_columns(&Pose::from_transforms(&[up]), &mut columns)?;
+/// assert_eq!(columns[0][12..], [0.0, 1.0, 0.0, 1.0]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn pose_to_columns(pose: &Pose, matrices: &mut [[f32; 16]]) -> Result<(), Error> {
     Error::check_len("matrices", matrices.len(), pose.joint_count())?;
     dispatch!(|s, mode| from_blocks(s, mode, pose.blocks(), matrices));

@@ -9,7 +9,7 @@ use crate::math::scalar::{atan2_f64, sin_f64, sqrt_f64};
 /// `(sin((1-t)θ) a + sin(tθ) b) / sin θ`. Shoemake 1985. NaN for a factor that is NaN or infinite.
 ///
 /// Beyond the ends, where these weights grow without bound if the ends are close, it continues as
-/// [`vectors`](super::slerp_vectors).
+/// [`vectors`](super::vectors()).
 pub(super) fn exact(a: Quat, b: Quat, t: f32, arc: Arc) -> Quat {
     if !t.is_finite() {
         return [f32::NAN; 4];

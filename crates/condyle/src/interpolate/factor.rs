@@ -4,6 +4,23 @@ use crate::error::Error;
 use crate::simd::{BLOCK, Lanes};
 
 /// How far to go from the first end to the second: 0 is the first, 1 the second.
+///
+/// ```
+/// use condyle::interpolate::{self, Method, Selection};
+/// use condyle::{Pose, Transform};
+///
+/// let up = |y| Transform { translation: [0.0, y, 0.0], ..Transform::IDENTITY };
+/// let (from, to) = (Pose::identity(2), Pose::from_transforms(&[up(4.0); 2]));
+/// let mut pose = Pose::identity(2);
+/// interpolate::poses(&from, &to, 0.5, Selection::All, Method::default(), &mut pose)?;
+/// assert_eq!([pose.get(0), pose.get(1)], [up(2.0); 2]);
+///
+/// // A plain number or a slice turns into a factor.
+/// let factors = [0.25, 0.75];
+/// interpolate::poses(&from, &to, &factors[..], Selection::All, Method::default(), &mut pose)?;
+/// assert_eq!([pose.get(0), pose.get(1)], [up(1.0), up(3.0)]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Factor<'a> {
     /// The same for all joints: the fast path.
@@ -84,6 +101,18 @@ pub(super) fn clamped(t: f32) -> f32 {
 }
 
 /// Which joints take part. Others are not written.
+///
+/// ```
+/// use condyle::interpolate::{self, Method, Selection};
+/// use condyle::{Pose, Transform};
+///
+/// let up = |y| Transform { translation: [0.0, y, 0.0], ..Transform::IDENTITY };
+/// let (mut pose, to) = (Pose::identity(3), Pose::from_transforms(&[up(4.0); 3]));
+/// let arm = Selection::List(&[1, 2]);
+/// interpolate::poses_in_place(&mut pose, &to, 0.5, arm, Method::default())?;
+/// assert_eq!([pose.get(0), pose.get(1), pose.get(2)], [up(0.0), up(2.0), up(2.0)]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Selection<'a> {
     /// Every one.

@@ -24,6 +24,14 @@ pub fn align_keys(keys: &mut [Quat]) {
 }
 
 /// The rotation half way on the shorter arc, for [`through`].
+///
+/// ```
+/// use condyle::interpolate::middle;
+///
+/// let (start, half_turn) = ([0.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 0.0]);
+/// let [_, y, _, w] = middle(start, half_turn);
+/// assert!((y - 0.5_f32.sqrt()).abs() < 1e-6 && (w - y).abs() < 1e-6);
+/// ```
 #[must_use]
 pub fn middle(a: Quat, b: Quat) -> Quat {
     Plan::from(Interpolator::from(Method::Nlerp)).single(a, b, 0.5)
@@ -34,6 +42,18 @@ pub fn middle(a: Quat, b: Quat) -> Quat {
 /// [`Method::EberlyHalved`](super::Method::EberlyHalved) then computes no middle of its own. Each half takes
 /// the shorter arc, whatever [`Arc`](super::Arc) says: the middle tells which way the whole goes. Eberly
 /// 2018, section 7.
+///
+/// ```
+/// use condyle::interpolate::{self, Method, Terms};
+///
+/// let (a, b) = ([0.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 0.0]);
+/// // Once, when the keys are loaded …
+/// let middle = interpolate::middle(a, b);
+/// // … and then each frame a few terms do.
+/// let few = Method::Eberly(Terms::new(4).expect("from 1 to 16"));
+/// let [_, y, _, _] = interpolate::through(a, middle, b, 1.0 / 3.0, few);
+/// assert!((y - 0.5).abs() < 1e-4);
+/// ```
 #[must_use]
 pub fn through(a: Quat, middle: Quat, b: Quat, t: f32, how: impl Into<Interpolator>) -> Quat {
     let plan = Plan::of_half(how);
@@ -43,13 +63,28 @@ pub fn through(a: Quat, middle: Quat, b: Quat, t: f32, how: impl Into<Interpolat
 }
 
 /// The poses between `from` and `to` by way of `middle`, the pose half way between them: see
-/// [`through`] and [`poses`](super::interpolate_poses).
+/// [`through`] and [`poses`](super::poses).
 ///
-/// The middle of two poses is [`poses`](super::interpolate_poses) with the factor 0.5 by
+/// The middle of two poses is [`poses`](super::poses) with the factor 0.5 by
 /// [`Method::Nlerp`](super::Method::Nlerp), which is exact there.
 ///
 /// # Errors
 /// [`Error::Length`] if the poses differ in size.
+///
+/// ```
+/// use condyle::interpolate::{self, Method, Selection};
+/// use condyle::{Pose, Transform};
+///
+/// let from = Pose::identity(1);
+/// let to = Pose::from_transforms(&[Transform { rotation: [0.0, 1.0, 0.0, 0.0], ..Transform::IDENTITY }]);
+/// let mut middle = Pose::identity(1);
+/// interpolate::poses(&from, &to, 0.5, Selection::All, Method::Nlerp, &mut middle)?;
+///
+/// let mut pose = Pose::identity(1);
+/// interpolate::poses_through(&from, &middle, &to, 1.0 / 3.0, Method::default(), &mut pose)?;
+/// assert!((pose.get(0).rotation[1] - 0.5).abs() < 1e-6);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn poses_through(
     from: &Pose,
     middle: &Pose,
@@ -71,6 +106,21 @@ pub fn poses_through(
 ///
 /// # Errors
 /// [`Error::Length`] if the lists differ in size.
+///
+/// ```
+/// use condyle::interpolate::{self, Method};
+/// use condyle::math::JointQuat;
+///
+/// let from = [JointQuat::IDENTITY];
+/// let to = [JointQuat { rotation: [0.0, 1.0, 0.0, 0.0], ..JointQuat::IDENTITY }];
+/// let rotation = interpolate::middle(from[0].rotation, to[0].rotation);
+/// let middle = [JointQuat { rotation, ..JointQuat::IDENTITY }];
+///
+/// let mut out = [JointQuat::IDENTITY];
+/// interpolate::joints_through(&from, &middle, &to, 1.0 / 3.0, Method::default(), &mut out)?;
+/// assert!((out[0].rotation[1] - 0.5).abs() < 1e-6);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn joints_through(
     from: &[JointQuat],
     middle: &[JointQuat],

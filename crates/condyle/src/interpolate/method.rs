@@ -11,6 +11,22 @@ use crate::error::Error;
 /// [`error_bound`](Self::error_bound) says how far each may be from slerp, [`for_error`](Self::for_error)
 /// picks the cheapest for a wanted error. With one factor for all joints the first two are polynomials whose
 /// coefficients are computed once a call, and cost little more than nlerp.
+///
+/// ```
+/// use condyle::interpolate;
+/// use condyle::interpolate::Method;
+///
+/// // The ends are a sixth of a turn apart: 30 degrees as vectors. Each method keeps to its bound.
+/// let (a, b) = ([0.0, 0.0, 0.0, 1.0], [0.5, 0.0, 0.0, 0.866_025_4]);
+/// let want = interpolate(a, b, 0.3, Method::Exact);
+/// for method in [Method::default(), Method::VanWaveren, Method::CorrectedNlerp, Method::Nlerp] {
+///     let got = interpolate(a, b, 0.3, method);
+///     let bound = method.error_bound(30_f32.to_radians()) + 2e-7;
+///     assert!(got.iter().zip(want).all(|(got, want)| f64::from((got - want).abs()) < bound), "{method}");
+/// }
+/// // Names, for options and reports.
+/// assert_eq!("nlerp".parse(), Ok(Method::Nlerp));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Method {
@@ -36,6 +52,14 @@ pub enum Method {
 }
 
 /// The degree of the polynomials of [`Method::Slerp`].
+///
+/// ```
+/// use condyle::interpolate::{Degree, Method};
+///
+/// let half_a_turn = std::f32::consts::FRAC_PI_2;
+/// assert!(Method::Slerp(Degree::Four).error_bound(half_a_turn) < 1.1e-4);
+/// assert_eq!(Method::default(), Method::Slerp(Degree::Nine));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Degree {
     /// Off by up to 1e-4: a hundredth of a degree.
@@ -60,6 +84,14 @@ impl Degree {
 }
 
 /// How many terms follow the first one in the series of [`Method::Eberly`]: 1 to 16.
+///
+/// ```
+/// use condyle::interpolate::{Method, Terms};
+///
+/// let method = Terms::new(8).map(Method::Eberly).expect("from 1 to 16");
+/// assert_eq!(method.to_string(), "eberly8");
+/// assert_eq!(Terms::new(17), None);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Terms(pub(super) u8);
 
@@ -85,6 +117,20 @@ impl Terms {
 }
 
 /// Which of the two arcs between two rotations is taken: a quaternion and its opposite are the same rotation.
+///
+/// ```
+/// use condyle::interpolate;
+/// use condyle::interpolate::{Arc, Interpolator, Method};
+///
+/// // A quarter turn, and the same with the opposite quaternion: three quarters the other way round.
+/// let half = std::f32::consts::FRAC_1_SQRT_2;
+/// let (a, b) = ([0.0, 0.0, 0.0, 1.0], [0.0, -half, 0.0, -half]);
+/// let [_, y, _, _] = interpolate(a, b, 0.5, Method::default());
+/// assert!((y - 22.5_f32.to_radians().sin()).abs() < 1e-6);
+/// let long_way = Interpolator { arc: Arc::AsGiven, ..Interpolator::default() };
+/// let [_, y, _, _] = interpolate(a, b, 0.5, long_way);
+/// assert!((y + 67.5_f32.to_radians().sin()).abs() < 1e-6);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Arc {
     /// The shorter one; at half a turn, where both are as long, to the second quaternion as given.
@@ -97,6 +143,19 @@ pub enum Arc {
 }
 
 /// A [`Method`] with its options. A method alone means the shorter arc and factors clamped to [0, 1].
+///
+/// ```
+/// use condyle::interpolate;
+/// use condyle::interpolate::{Interpolator, Method};
+///
+/// // A hit that overshoots by a tenth.
+/// let overshoot = Interpolator { extrapolate: true, ..Method::default().into() };
+/// let (a, b) = ([0.0, 0.0, 0.0, 1.0], [0.5, 0.0, 0.0, 0.866_025_4]);
+/// let [x, ..] = interpolate(a, b, 1.1, overshoot);
+/// assert!((x - 33_f32.to_radians().sin()).abs() < 1e-6);
+/// // Without it factors are clamped.
+/// assert_eq!(interpolate(a, b, 1.1, Method::default()), interpolate(a, b, 1.0, Method::default()));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Interpolator {
     /// How.

@@ -1,4 +1,7 @@
-//! Interpolation between two rotations, and between all joints of two poses.
+//! Interpolation. In go two rotations, vectors or poses and a factor; out comes what lies between them.
+//!
+//! [`interpolate()`] is for one rotation, [`poses`] for all joints of two poses at once, [`joints`] for
+//! arrays of structures. A [`Method`] says how: the default is slerp, exact but for the rounding of f32.
 //!
 //! A result is `p + (to·q - off·p)`, where `p` is the end that the factor is nearer to and `q` the other one.
 //! The methods differ in the two weights only, which depend on the angle between the ends and on the factor;
@@ -77,6 +80,18 @@ pub fn interpolate(a: Quat, b: Quat, t: f32, how: impl Into<Interpolator>) -> Qu
 /// # Errors
 /// [`Error::Length`] if the poses differ in size, or factors do not number the joints (of the list, if there
 /// is one); [`Error::Index`] if the list names a joint that is not there.
+///
+/// ```
+/// use condyle::interpolate::{self, Method, Selection};
+/// use condyle::{Pose, Transform};
+///
+/// let up = |y| Transform { translation: [0.0, y, 0.0], ..Transform::IDENTITY };
+/// let (stand, jump) = (Pose::from_transforms(&[up(1.0)]), Pose::from_transforms(&[up(2.0)]));
+/// let mut pose = Pose::identity(1);
+/// interpolate::poses(&stand, &jump, 0.25, Selection::All, Method::default(), &mut pose)?;
+/// assert_eq!(pose.get(0), up(1.25));
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn poses<'a>(
     from: &Pose,
     to: &Pose,
@@ -92,6 +107,20 @@ pub fn poses<'a>(
 ///
 /// # Errors
 /// As [`poses`].
+///
+/// ```
+/// use condyle::interpolate::{self, Method, Selection};
+/// use condyle::{Pose, Transform};
+///
+/// // What is shown follows what is wanted, a quarter of the way each frame.
+/// let wanted = Pose::from_transforms(&[Transform { translation: [4.0, 0.0, 0.0], ..Transform::IDENTITY }]);
+/// let mut shown = Pose::identity(1);
+/// for _ in 0..2 {
+///     interpolate::poses_in_place(&mut shown, &wanted, 0.25, Selection::All, Method::default())?;
+/// }
+/// assert_eq!(shown.get(0).translation, [1.75, 0.0, 0.0]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn poses_in_place<'a>(
     pose: &mut Pose,
     to: &Pose,
@@ -113,6 +142,20 @@ pub fn poses_in_place<'a>(
 ///
 /// # Errors
 /// As [`poses`].
+///
+/// ```
+/// use condyle::interpolate::{self, Method, Selection};
+/// use condyle::math::JointQuat;
+///
+/// let from = [JointQuat::IDENTITY; 2];
+/// let to = [JointQuat { translation: [0.0, 4.0, 0.0], scale: 3.0, ..JointQuat::IDENTITY }; 2];
+/// let mut out = [JointQuat::IDENTITY; 2];
+/// // Only the second joint.
+/// interpolate::joints(&from, &to, 0.5, Selection::List(&[1]), Method::default(), &mut out)?;
+/// assert_eq!(out[0], JointQuat::IDENTITY);
+/// assert_eq!((out[1].translation, out[1].scale), ([0.0, 2.0, 0.0], 2.0));
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn joints<'a>(
     from: &[JointQuat],
     to: &[JointQuat],
@@ -128,6 +171,17 @@ pub fn joints<'a>(
 ///
 /// # Errors
 /// As [`poses`].
+///
+/// ```
+/// use condyle::interpolate::{self, Method, Selection};
+/// use condyle::math::JointQuat;
+///
+/// let wanted = [JointQuat { translation: [0.0, 4.0, 0.0], ..JointQuat::IDENTITY }];
+/// let mut shown = [JointQuat::IDENTITY];
+/// interpolate::joints_in_place(&mut shown, &wanted, 0.25, Selection::All, Method::default())?;
+/// assert_eq!(shown[0].translation, [0.0, 1.0, 0.0]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn joints_in_place<'a>(
     list: &mut [JointQuat],
     to: &[JointQuat],

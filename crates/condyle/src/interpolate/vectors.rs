@@ -16,6 +16,16 @@ use crate::math::scalar::{atan2_f64, cos_f64, sin_f64, sqrt_f64};
 ///
 /// # Errors
 /// [`Error::Length`] unless `a`, `b` and `out` are of one dimension.
+///
+/// ```
+/// use condyle::interpolate;
+///
+/// // A third of the way from +Z to +X: 30 degrees, and still of unit length.
+/// let mut sun = [0.0; 3];
+/// interpolate::vectors(&[0.0, 0.0, 1.0], &[1.0, 0.0, 0.0], 1.0 / 3.0, &mut sun)?;
+/// assert!((sun[0] - 0.5).abs() < 1e-6 && (sun[2] - 0.866_025_4).abs() < 1e-6);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn vectors(a: &[f32], b: &[f32], t: f32, out: &mut [f32]) -> Result<(), Error> {
     Error::check_len("b", b.len(), a.len())?;
     Error::check_len("out", out.len(), a.len())?;

@@ -7,6 +7,17 @@ use super::transform::{Affine, Quat, Transform};
 use super::vectors::{columns, cross, dot, normalize};
 
 /// A [`Transform`] in 64 bits, for documents that state numbers so: scale first, then rotate, then translate.
+///
+/// ```
+/// use condyle::math::Transform64;
+///
+/// // A quarter turn about z, twice as large, five metres along x.
+/// let rows = [[0.0, -2.0, 0.0, 5.0], [2.0, 0.0, 0.0, 0.0], [0.0, 0.0, 2.0, 0.0]];
+/// let (t, residual) = Transform64::from_rows(&rows);
+/// assert!(residual < 1e-12, "no shear");
+/// assert!(t.scale.iter().all(|s| (s - 2.0).abs() < 1e-12));
+/// assert_eq!(t.translation, [5.0, 0.0, 0.0]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Transform64 {
     /// Unit quaternion, `[x, y, z, w]`.
@@ -106,6 +117,17 @@ impl Transform64 {
 }
 
 /// What a matrix does besides moving: a stretch along three axes at right angles, then a rotation.
+///
+/// ```
+/// use condyle::Affine;
+///
+/// // A shear, as an uneven scale above a rotated joint makes it: no `Transform` is exact.
+/// let sheared = Affine { rows: [[1.0, 0.5, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]] };
+/// let polar = sheared.polar();
+/// let (_, residual) = sheared.to_transform();
+/// assert!(0.0 < polar.residual && polar.residual < residual);
+/// assert!(!polar.mirrored);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Polar {

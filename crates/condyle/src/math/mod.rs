@@ -1,7 +1,12 @@
-//! Plain types and the few scalar functions that everything else is made of.
+//! Plain types and the few scalar functions that everything else is made of. In go transforms, matrices and
+//! angles, out come transforms, matrices and angles.
+//!
+//! [`Transform`] is a joint's own, [`Affine`] a matrix, [`Rigid`] a movement in f64 for root motion,
+//! [`JointQuat`] a joint in an array of structures.
 //!
 //! Nothing here calls the platform's mathematics library: sine, cosine and arctangent are polynomials of our
-//! own, and the square root is the correctly rounded instruction. So the results have the same bits everywhere.
+//! own, and the square root is the correctly rounded instruction. So the results have the same bits
+//! everywhere.
 
 pub(crate) mod decompose;
 pub(crate) mod exp_map;

@@ -48,6 +48,12 @@ pub(crate) fn atan_positive_lanes<S: Simd, M: Mode, V: Floats<S>>(s: S, mode: M,
 }
 
 /// The sine of an angle from 0 to π/2, radians, within 1.8e-7. Elsewhere it is no sine: see [`sin_cos`](super::sin_cos).
+///
+/// ```
+/// use condyle::math::sin_half_pi;
+///
+/// assert!((sin_half_pi(std::f32::consts::FRAC_PI_6) - 0.5).abs() < 3e-7);
+/// ```
 #[inline]
 #[must_use]
 pub fn sin_half_pi(x: f32) -> f32 {
@@ -56,6 +62,12 @@ pub fn sin_half_pi(x: f32) -> f32 {
 
 /// The angle of the vector `(x, y)`, both positive or one of them zero: from 0 to π/2, radians, within 1.8e-7. Elsewhere
 /// it is no angle: see [`atan2`](super::atan2).
+///
+/// ```
+/// use condyle::math::atan_positive;
+///
+/// assert!((atan_positive(1.0, 1.0) - std::f32::consts::FRAC_PI_4).abs() < 3e-7);
+/// ```
 #[inline]
 #[must_use]
 pub fn atan_positive(y: f32, x: f32) -> f32 {
@@ -64,6 +76,13 @@ pub fn atan_positive(y: f32, x: f32) -> f32 {
 
 /// `1 / √x`, within 1.5 units in the last place: a correctly rounded root and division, as estimates differ between
 /// processors. Infinity for zero, NaN for negative numbers.
+///
+/// ```
+/// use condyle::math::reciprocal_sqrt;
+///
+/// assert_eq!(reciprocal_sqrt(4.0), 0.5);
+/// assert_eq!(reciprocal_sqrt(0.0), f32::INFINITY);
+/// ```
 #[inline]
 #[must_use]
 pub fn reciprocal_sqrt(x: f32) -> f32 {

@@ -5,6 +5,13 @@ use fearless_simd::{f32x4, f64x2, prelude::*};
 use crate::simd::baseline;
 
 /// The correctly rounded square root; NaN for negative arguments. Without `std` too.
+///
+/// ```
+/// use condyle::math::sqrt;
+///
+/// assert_eq!(sqrt(2.0), std::f32::consts::SQRT_2);
+/// assert!(sqrt(-1.0).is_nan());
+/// ```
 #[inline]
 #[must_use]
 pub fn sqrt(x: f32) -> f32 {
@@ -18,6 +25,14 @@ pub(crate) fn sqrt_f64(x: f64) -> f64 {
 }
 
 /// Sine and cosine of any angle in radians, within 0.51 units in the last place. NaN for infinities.
+///
+/// ```
+/// use condyle::math::sin_cos;
+///
+/// // A turn about +Y as a quaternion.
+/// let (y, w) = sin_cos(0.5 * 60_f32.to_radians());
+/// assert!((y - 0.5).abs() < 1e-6 && (w - 0.866_025_4).abs() < 1e-6);
+/// ```
 #[must_use]
 pub fn sin_cos(x: f32) -> (f32, f32) {
     if !x.is_finite() {
@@ -109,6 +124,14 @@ pub(crate) fn cos_f64(x: f64) -> f64 {
 
 /// The angle of the vector `(x, y)` in `[-π, π]`, radians, within 0.51 units in the last place.
 /// Zeros and infinities as in IEEE 754.
+///
+/// ```
+/// use condyle::math::atan2;
+///
+/// // The heading of a character that walks along `(x, z)`, where 0 is +Z.
+/// let (x, z) = (1.0, -1.0);
+/// assert!((atan2(x, z) - 135_f32.to_radians()).abs() < 1e-6);
+/// ```
 #[must_use]
 pub fn atan2(y: f32, x: f32) -> f32 {
     atan2_f64(y.into(), x.into()) as f32

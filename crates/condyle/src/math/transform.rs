@@ -6,6 +6,16 @@ use super::vectors::{cofactors, columns, dot};
 pub type Quat = [f32; 4];
 
 /// The local transform of one joint: scale first, then rotate, then translate.
+///
+/// ```
+/// use condyle::{Affine, Transform};
+///
+/// // Twice as large, a quarter turn to the left, then a metre up.
+/// let half = std::f32::consts::FRAC_1_SQRT_2;
+/// let t = Transform { rotation: [0.0, half, 0.0, half], translation: [0.0, 1.0, 0.0], scale: [2.0; 3] };
+/// let [x, y, z] = Affine::from(t).transform_point([0.0, 0.0, 1.0]);
+/// assert!((x - 2.0).abs() < 1e-6 && y == 1.0 && z.abs() < 1e-6);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(C)]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
@@ -33,6 +43,17 @@ impl Default for Transform {
 }
 
 /// A 3x4 affine matrix: three rows of four, the last column is the translation, column vectors.
+///
+/// ```
+/// use condyle::{Affine, Transform};
+///
+/// let up = |y| Affine::from(Transform { translation: [0.0, y, 0.0], ..Transform::IDENTITY });
+/// let hand = up(1.5) * up(0.25);
+/// assert_eq!(hand.transform_point([0.0; 3]), [0.0, 1.75, 0.0]);
+/// assert_eq!(hand.inverse(), Some(up(-1.75)));
+/// // As a GPU or another library wants it.
+/// assert_eq!(hand.to_columns()[12..], [0.0, 1.75, 0.0, 1.0]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(C, align(16))]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]

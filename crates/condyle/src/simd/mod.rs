@@ -1,7 +1,8 @@
-//! Which instruction set runs, and with which rounding.
+//! Which instruction set runs, and with which rounding. In goes an [`Isa`] and a [`Numeric`], or nothing; out
+//! comes the [`Dispatch`] that all stages on a thread or in a process run with.
 //!
-//! A kernel is written once, generic over a SIMD token and over a [`Mode`]. [`dispatch!`] looks at the current
-//! [`Dispatch`] and calls the copy of the kernel that was compiled for it. So one binary holds all instruction
+//! A kernel is written once, generic over a SIMD token and over the rounding. Each call looks at the current
+//! [`Dispatch`] and runs the copy of the kernel that was compiled for it. So one binary holds all instruction
 //! sets of its platform and picks at run time.
 
 mod lanes;
@@ -15,6 +16,15 @@ use fearless_simd::{Level, prelude::*};
 use crate::error::Error;
 
 /// An instruction set that the kernels are compiled for.
+///
+/// ```
+/// use condyle::Isa;
+///
+/// let wanted: Isa = "avx2".parse()?;
+/// let isa = if wanted.is_available() { wanted } else { Isa::best() };
+/// assert!(Isa::all().any(|it| it == isa));
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Isa {
@@ -38,6 +48,24 @@ pub enum Isa {
 }
 
 /// How results are rounded.
+///
+/// ```
+/// use condyle::interpolate::{self, Method, Selection};
+/// use condyle::{Dispatch, Numeric, Pose, Transform};
+///
+/// let from = Pose::identity(1);
+/// let to = Pose::from_transforms(&[Transform { rotation: [0.6, 0.0, 0.0, 0.8], ..Transform::IDENTITY }]);
+/// let mut results = vec![];
+/// for dispatch in Dispatch::all().filter(|it| it.numeric() == Numeric::Portable) {
+///     let mut pose = Pose::identity(1);
+///     let method = Method::default();
+///     dispatch.scope(|| interpolate::poses(&from, &to, 0.3, Selection::All, method, &mut pose))?;
+///     results.push(pose);
+/// }
+/// // What a lockstep game needs: one answer, whichever instruction set gave it.
+/// assert!(results.iter().all(|pose| *pose == results[0]));
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Numeric {
     /// Multiply-adds are fused where the instruction set can: AVX2, AVX-512, NEON. The last bits differ between instruction

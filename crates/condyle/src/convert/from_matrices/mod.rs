@@ -25,6 +25,19 @@ mod tests;
 ///
 /// # Errors
 /// [`Error::Length`] if the lengths differ.
+///
+/// ```
+/// use condyle::math::JointQuat;
+/// use condyle::{Affine, convert};
+///
+/// // What physics or an engine's scene graph hands over.
+/// let ragdoll = [Affine { rows: [[2.0, 0.0, 0.0, 0.0], [0.0, 2.0, 0.0, 1.0], [0.0, 0.0, 2.0, 0.0]] }];
+/// let mut joints = [JointQuat::IDENTITY];
+/// convert::matrices_to_joints(&ragdoll, &mut joints)?;
+/// assert_eq!(joints[0].translation, [0.0, 1.0, 0.0]);
+/// assert!((joints[0].scale - 2.0).abs() < 1e-6);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn matrices_to_joints(matrices: &[JointMat], joints: &mut [JointQuat]) -> Result<(), Error> {
     Error::check_len("joints", joints.len(), matrices.len())?;
     let all_done = dispatch!(|s, mode| to_joints(s, mode, matrices, joints));
@@ -46,6 +59,18 @@ pub fn matrices_to_joints(matrices: &[JointMat], joints: &mut [JointQuat]) -> Re
 ///
 /// # Errors
 /// [`Error::Length`] if `pose` does not hold one joint per matrix.
+///
+/// ```
+/// use condyle::{Affine, Pose, convert};
+///
+/// let squashed = [Affine { rows: [[2.0, 0.0, 0.0, 0.0], [0.0, 0.5, 0.0, 1.0], [0.0, 0.0, 2.0, 0.0]] }];
+/// let mut pose = Pose::identity(1);
+/// convert::matrices_to_pose(&squashed, &mut pose)?;
+/// let joint = pose.get(0);
+/// assert_eq!(joint.translation, [0.0, 1.0, 0.0]);
+/// assert!((joint.scale[1] - 0.5).abs() < 1e-6 && (joint.scale[0] - 2.0).abs() < 1e-6);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn matrices_to_pose(matrices: &[Affine], pose: &mut Pose) -> Result<(), Error> {
     pose.check_joints("pose", matrices.len())?;
     let all_done = dispatch!(|s, mode| to_blocks(s, mode, matrices, pose.blocks_mut()));
