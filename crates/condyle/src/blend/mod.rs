@@ -84,6 +84,21 @@ pub fn blend(skeleton: &Skeleton, layers: &[Layer<'_>], mean: Mean, out: &mut Po
 /// # Errors
 /// [`Error::Length`] if a layer, its mask or `out` does not hold as many joints as `reference`;
 /// [`Error::NotFinite`] for a weight that is NaN or infinite. `out` is then unchanged.
+///
+/// ```
+/// use condyle::blend::{self, Mean};
+/// use condyle::{Layer, Pose, Transform};
+///
+/// // Legs and arms: where no layer has a weight, the character stands as it idles and not as it was bound.
+/// let at = |y| Pose::from_transforms(&[Transform { translation: [0.0, y, 0.0], ..Transform::IDENTITY }; 2]);
+/// let (idle, low, high) = (at(1.0), at(2.0), at(4.0));
+/// let arms = [0.0, 1.0];
+/// let aim = |pose, weight| Layer { mask: Some(&arms), ..Layer::new(pose, weight) };
+/// let mut pose = Pose::identity(2);
+/// blend::about(&idle, &[aim(&low, 0.5), aim(&high, 0.5)], Mean::Linear, &mut pose)?;
+/// assert_eq!([0, 1].map(|joint| pose.get(joint).translation[1]), [1.0, 3.0]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn about(reference: &Pose, layers: &[Layer<'_>], mean: Mean, out: &mut Pose) -> Result<(), Error> {
     let joints = reference.joint_count();
     for (at, layer) in layers.iter().enumerate() {

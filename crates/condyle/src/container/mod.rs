@@ -24,6 +24,19 @@ use table::{ALIGNMENT, CHECKSUM, ENTRY, HEADER, MAGIC, MAJOR, NO_MODEL, Raw, WHA
 pub use writer::ContainerWriter;
 
 /// One line of a container's table.
+///
+/// ```
+/// use condyle::container::{Container, ContainerWriter, EntryKind};
+///
+/// let mut writer = ContainerWriter::default();
+/// writer.add(EntryKind::Clip, "run", None, &[1, 2, 3])?;
+/// let file = writer.finish();
+/// for entry in Container::from_bytes(&file)?.entries() {
+///     println!("{:?} {:?}, {} bytes at {}", entry.kind, entry.name, entry.length, entry.offset);
+///     assert_eq!((entry.index, entry.name, entry.model, entry.length), (0, "run", None, 3));
+/// }
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Entry<'a> {

@@ -306,6 +306,25 @@ fn axes(matrix: [[f64; 3]; 3], own: bool) -> [u8; 3] {
 ///
 /// # Errors
 /// [`Error::Length`] if a pose does not hold [`Mirror::joint_count`] joints. `out` is then unchanged.
+///
+/// ```
+/// use condyle::mirror::Mirror;
+/// use condyle::{Joint, Pose, Skeleton, Transform, mirror};
+///
+/// # let joint = |name: &str, parent, x| {
+/// #     Joint::new(name, parent, Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY })
+/// # };
+/// # let skeleton =
+/// #     Skeleton::new([joint("hips", None, 0.0), joint("leg.L", Some(0), 0.2), joint("leg.R", Some(0), -0.2)])?;
+/// # let sides = Mirror::new(&skeleton, &mirror::pairs(&skeleton), [1.0, 0.0, 0.0])?;
+/// let mut left_up = Pose::rest(&skeleton);
+/// left_up.set(1, &Transform { translation: [0.25, 0.5, 0.0], ..Transform::IDENTITY });
+/// let mut right_up = Pose::rest(&skeleton);
+/// mirror(&sides, &left_up, &mut right_up)?;
+/// assert_eq!(right_up.get(1), skeleton.rest().get(1));
+/// assert_eq!(right_up.get(2).translation, [-0.25, 0.5, 0.0]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn mirror(sides: &Mirror, pose: &Pose, out: &mut Pose) -> Result<(), Error> {
     pose.check_joints("pose", sides.joint_count())?;
     out.check_joints("out", sides.joint_count())?;
@@ -320,6 +339,23 @@ pub fn mirror(sides: &Mirror, pose: &Pose, out: &mut Pose) -> Result<(), Error> 
 ///
 /// # Errors
 /// As [`mirror`].
+///
+/// ```
+/// use condyle::mirror::Mirror;
+/// use condyle::{Joint, Pose, Skeleton, Transform, mirror};
+///
+/// # let joint = |name: &str, parent, x| {
+/// #     Joint::new(name, parent, Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY })
+/// # };
+/// # let skeleton =
+/// #     Skeleton::new([joint("hips", None, 0.0), joint("leg.L", Some(0), 0.2), joint("leg.R", Some(0), -0.2)])?;
+/// # let sides = Mirror::new(&skeleton, &mirror::pairs(&skeleton), [1.0, 0.0, 0.0])?;
+/// let mut pose = Pose::rest(&skeleton);
+/// pose.set(1, &Transform { translation: [0.25, 0.5, 0.0], ..Transform::IDENTITY });
+/// mirror::in_place(&sides, &mut pose)?;
+/// assert_eq!(pose.get(2).translation, [-0.25, 0.5, 0.0]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn in_place(sides: &Mirror, pose: &mut Pose) -> Result<(), Error> {
     pose.check_joints("pose", sides.joint_count())?;
     for (joint, partner) in sides.partners.iter().map(|&p| usize::from(p)).enumerate() {
