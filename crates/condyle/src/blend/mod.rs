@@ -1,4 +1,25 @@
-//! Blends of any number of poses, the same bits in any order.
+//! Blending: from several poses of one skeleton to one pose, the same bits in any order of the layers.
+//!
+//! Two clips by weight are one call of [`blend`](crate::blend()) with a [`Layer`] each, a cross-fade is an [`overlay`](overlay())
+//! whose amount comes from a [`Fade`], and a wave of the arm over a walk is an [`overlay`](overlay()) with a mask from
+//! [`joint_mask`]. A transition without a second clip that goes on playing is an [`Inertialization`]. What a pose
+//! has more than another (a breath, a recoil) is a [`difference`] or, for a whole clip, a [`difference_clip`],
+//! which [`add`](add()) puts on any pose.
+//!
+//! ```
+//! use condyle::{Joint, Pose, Skeleton, Transform, blend};
+//!
+//! let place = |x| Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY };
+//! let joints = [Joint::new("hips", None, place(0.0)), Joint::new("chest", Some(0), place(0.0))];
+//! let skeleton = Skeleton::new(joints)?;
+//! let at = |x| Pose::from_transforms(&[place(x); 2]);
+//! let (walk, wave, mut pose) = (at(1.0), at(3.0), Pose::rest(&skeleton));
+//! // The chest and what hangs on it wave, the hips walk on.
+//! let mask = blend::joint_mask(&skeleton, &[(1, 1.0)], 0)?;
+//! blend::overlay(&walk, &wave, 1.0, Some(&mask), &mut pose)?;
+//! assert_eq!([pose.get(0), pose.get(1)], [place(1.0), place(3.0)]);
+//! # Ok::<(), condyle::Error>(())
+//! ```
 
 mod add;
 mod clip;

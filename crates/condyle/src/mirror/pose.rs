@@ -108,8 +108,7 @@ impl Maps {
     };
 }
 
-/// How the joints of a skeleton mirror each other; for [`mirror`], [`in_place`] and
-/// [`clip`](super::mirror_clip).
+/// How the joints of a skeleton mirror each other; for [`mirror`], [`in_place`] and [`clip`](super::clip()).
 ///
 /// The plane goes through the origin of model space. Poses are mirrored as movements away from the rest pose,
 /// which should be as symmetric as the character is; the axes of the joints may point wherever they do on
@@ -122,8 +121,7 @@ impl Maps {
 ///
 /// ```
 /// use condyle::mirror::Mirror;
-/// use condyle::mirror;
-/// use condyle::{Joint, Pose, Skeleton, Transform};
+/// use condyle::{Joint, Pose, Skeleton, Transform, mirror};
 ///
 /// let joint = |name: &str, parent, x| {
 ///     Joint::new(name, parent, Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY })
@@ -150,8 +148,8 @@ pub struct Mirror {
 impl Mirror {
     /// Finds what each joint's transforms are multiplied by.
     ///
-    /// `pairs` holds the joints of which one does what the other did; [`pairs`](super::mirror_pairs)
-    /// makes them from names. `normal` is the direction across the plane, of any length: `[1.0, 0.0, 0.0]`
+    /// `pairs` holds the joints of which one does what the other did; [`pairs`](super::pairs) makes
+    /// them from names. `normal` is the direction across the plane, of any length: `[1.0, 0.0, 0.0]`
     /// for a character that looks along z.
     ///
     /// # Errors

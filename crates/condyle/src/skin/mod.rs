@@ -1,4 +1,9 @@
-//! Linear-blend skinning.
+//! Skinning: from model-space matrices and the vertices of a mesh to posed vertices, by linear blending.
+//!
+//! The common way is [`palette`](crate::palette()), once per skin, then [`skin`](crate::skin()), once per mesh; before
+//! them [`morph`](crate::morph()), if the mesh has morph targets. Who skins on the GPU uploads
+//! [`Palette::matrices`] and stops there. For positions alone, as for hit tests, there are [`WeightedBases`] and
+//! [`positions`]; for the third axis of tangent space [`bitangents`](bitangents()).
 
 mod bases;
 mod bitangents;
