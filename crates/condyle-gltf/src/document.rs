@@ -19,7 +19,7 @@ use crate::uri::{self, Resource};
 /// ```
 /// use condyle_gltf::Document;
 ///
-/// let json = br#"{"asset": {"version": "2.0", "generator": "by hand"}, "nodes": [{"extras": {"health": 80}}]}"#;
+/// let json = br#"{"asset": {"version": "2.0"}, "nodes": [{"extras": {"health": 80}}]}"#;
 /// let document = Document::from_slice("barrel.gltf", json, None)?;
 /// assert_eq!(document.json_at("/nodes/0/extras/health").as_deref(), Some("80"));
 /// assert_eq!(document.json_at("/nodes/1"), None);

@@ -29,7 +29,8 @@ pub use self::clips::ClipExporter;
 /// use condyle_gltf::{Asset, Document, Exporter, PosedScene};
 ///
 /// # let json = br#"{
-/// #     "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"name": "tile", "mesh": 0}],
+/// #     "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
+/// #     "nodes": [{"name": "tile", "mesh": 0}],
 /// #     "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
 /// #     "accessors": [{"bufferView": 0, "componentType": 5126, "type": "VEC3", "count": 3,
 /// #         "min": [0, 0, 0], "max": [1, 1, 0]}],
@@ -64,7 +65,8 @@ pub struct PosedScene<'a> {
 /// use condyle_gltf::{Asset, Document, ExportError, Exporter, PosedScene};
 ///
 /// # let json = br#"{
-/// #     "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"name": "tile", "mesh": 0}],
+/// #     "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
+/// #     "nodes": [{"name": "tile", "mesh": 0}],
 /// #     "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
 /// #     "accessors": [{"bufferView": 0, "componentType": 5126, "type": "VEC3", "count": 3,
 /// #         "min": [0, 0, 0], "max": [1, 1, 0]}],
@@ -174,7 +176,8 @@ impl std::error::Error for ExportError {}
 /// use condyle_gltf::{Asset, Document, Exporter, Poser, PoserOptions};
 ///
 /// # let json = br#"{
-/// #     "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"name": "tile", "mesh": 0}],
+/// #     "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
+/// #     "nodes": [{"name": "tile", "mesh": 0}],
 /// #     "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
 /// #     "accessors": [{"bufferView": 0, "componentType": 5126, "type": "VEC3", "count": 3,
 /// #         "min": [0, 0, 0], "max": [1, 1, 0]}],

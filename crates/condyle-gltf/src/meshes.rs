@@ -50,7 +50,8 @@ const INDICES: Usage = Usage {
 /// use condyle_gltf::{Asset, Document};
 ///
 /// # let json = br#"{
-/// #     "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"name": "tile", "mesh": 0}],
+/// #     "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
+/// #     "nodes": [{"name": "tile", "mesh": 0}],
 /// #     "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
 /// #     "accessors": [{"bufferView": 0, "componentType": 5126, "type": "VEC3", "count": 3,
 /// #         "min": [0, 0, 0], "max": [1, 1, 0]}],

@@ -1,10 +1,10 @@
 //! Blending: from several poses of one skeleton to one pose, the same bits in any order of the layers.
 //!
-//! Two clips by weight are one call of [`blend`](crate::blend()) with a [`Layer`] each, a cross-fade is an [`overlay`](overlay())
-//! whose amount comes from a [`Fade`], and a wave of the arm over a walk is an [`overlay`](overlay()) with a mask from
-//! [`joint_mask`]. A transition without a second clip that goes on playing is an [`Inertialization`]. What a pose
-//! has more than another (a breath, a recoil) is a [`difference`] or, for a whole clip, a [`difference_clip`],
-//! which [`add`](add()) puts on any pose.
+//! Two clips by weight are one call of [`blend`](crate::blend()) with a [`Layer`] each, a cross-fade is an
+//! [`overlay`](overlay()) whose amount comes from a [`Fade`], and a wave of the arm over a walk is an
+//! [`overlay`](overlay()) with a mask from [`joint_mask`]. A transition without a second clip that goes on
+//! playing is an [`Inertialization`]. What a pose has more than another (a breath, a recoil) is a
+//! [`difference`] or, for a whole clip, a [`difference_clip`], which [`add`](add()) puts on any pose.
 //!
 //! ```
 //! use condyle::{Joint, Pose, Skeleton, Transform, blend};

@@ -1,9 +1,10 @@
 //! The file `.condyle`: from skeletons, meshes and compressed clips to one run of bytes, and back.
 //!
-//! [`ContainerWriter`] collects entries and writes them; [`Container`] reads a file that was loaded or mapped,
-//! [`ContainerReader`] knows the table alone and is handed one entry at a time, from wherever it was fetched. None of
-//! them does input or output. A file is a header, a table of entries with their names, and the entries' bytes,
-//! little-endian, the same wherever it lies in memory. `docs/format.md` describes every byte of it.
+//! [`ContainerWriter`] collects entries and writes them; [`Container`] reads a file that was loaded or
+//! mapped, [`ContainerReader`] knows the table alone and is handed one entry at a time, from wherever it was
+//! fetched. None of them does input or output. A file is a header, a table of entries with their names, and
+//! the entries' bytes, little-endian, the same wherever it lies in memory. `docs/format.md` describes every
+//! byte of it.
 
 mod models;
 mod table;

@@ -25,8 +25,8 @@ use crate::simd::BLOCK;
 /// # let joint = |name: &str, parent, x| {
 /// #     Joint::new(name, parent, Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY })
 /// # };
-/// # let skeleton =
-/// #     Skeleton::new([joint("hips", None, 0.0), joint("leg.L", Some(0), 0.2), joint("leg.R", Some(0), -0.2)])?;
+/// # let legs = [joint("leg.L", Some(0), 0.2), joint("leg.R", Some(0), -0.2)];
+/// # let skeleton = Skeleton::new([joint("hips", None, 0.0)].into_iter().chain(legs))?;
 /// # let sides = Mirror::new(&skeleton, &mirror::pairs(&skeleton), [1.0, 0.0, 0.0])?;
 /// // A step of the left leg becomes one of the right leg.
 /// let step = Track {

@@ -20,7 +20,8 @@ use crate::skeleton::Skeleton;
 /// use condyle::{Joint, Skeleton, Transform, mirror};
 ///
 /// let joint = |name: &str, parent| Joint::new(name, parent, Transform::IDENTITY);
-/// let skeleton = Skeleton::new([joint("hips", None), joint("RightLeg", Some(0)), joint("LeftLeg", Some(0))])?;
+/// let joints = [joint("hips", None), joint("RightLeg", Some(0)), joint("LeftLeg", Some(0))];
+/// let skeleton = Skeleton::new(joints)?;
 /// assert_eq!(mirror::pairs(&skeleton), [(2, 1)]);
 /// # Ok::<(), condyle::Error>(())
 /// ```

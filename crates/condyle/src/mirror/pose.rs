@@ -312,8 +312,8 @@ fn axes(matrix: [[f64; 3]; 3], own: bool) -> [u8; 3] {
 /// # let joint = |name: &str, parent, x| {
 /// #     Joint::new(name, parent, Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY })
 /// # };
-/// # let skeleton =
-/// #     Skeleton::new([joint("hips", None, 0.0), joint("leg.L", Some(0), 0.2), joint("leg.R", Some(0), -0.2)])?;
+/// # let legs = [joint("leg.L", Some(0), 0.2), joint("leg.R", Some(0), -0.2)];
+/// # let skeleton = Skeleton::new([joint("hips", None, 0.0)].into_iter().chain(legs))?;
 /// # let sides = Mirror::new(&skeleton, &mirror::pairs(&skeleton), [1.0, 0.0, 0.0])?;
 /// let mut left_up = Pose::rest(&skeleton);
 /// left_up.set(1, &Transform { translation: [0.25, 0.5, 0.0], ..Transform::IDENTITY });
@@ -345,8 +345,8 @@ pub fn mirror(sides: &Mirror, pose: &Pose, out: &mut Pose) -> Result<(), Error> 
 /// # let joint = |name: &str, parent, x| {
 /// #     Joint::new(name, parent, Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY })
 /// # };
-/// # let skeleton =
-/// #     Skeleton::new([joint("hips", None, 0.0), joint("leg.L", Some(0), 0.2), joint("leg.R", Some(0), -0.2)])?;
+/// # let legs = [joint("leg.L", Some(0), 0.2), joint("leg.R", Some(0), -0.2)];
+/// # let skeleton = Skeleton::new([joint("hips", None, 0.0)].into_iter().chain(legs))?;
 /// # let sides = Mirror::new(&skeleton, &mirror::pairs(&skeleton), [1.0, 0.0, 0.0])?;
 /// let mut pose = Pose::rest(&skeleton);
 /// pose.set(1, &Transform { translation: [0.25, 0.5, 0.0], ..Transform::IDENTITY });

@@ -1,11 +1,12 @@
 //! Root motion: from a clip to what moves its character as a whole, and to the pose that remains.
 //!
-//! [`extract`](extract()) takes the motion out of a [`RawClip`](crate::RawClip) and returns the clip in place with a
-//! [`RootMotion`]; or [`EncodeOptions::root_motion`](crate::encode::EncodeOptions::root_motion) asks for both in one
-//! compressed clip. In a frame, [`RootMotion::over`] and [`Clip::motion_over`](crate::Clip::motion_over) say how far
-//! the character has come from one value of its clock to the next, over any number of loops: its place in the world
-//! is multiplied by that, from the right. [`over`] does the same for a motion of your own, and [`blend`]
-//! is the mean of the motions of clips that are blended.
+//! [`extract`](extract()) takes the motion out of a [`RawClip`](crate::RawClip) and returns the clip in place
+//! with a [`RootMotion`]; or [`EncodeOptions::root_motion`](crate::encode::EncodeOptions::root_motion) asks
+//! for both in one compressed clip. In a frame, [`RootMotion::over`] and
+//! [`Clip::motion_over`](crate::Clip::motion_over) say how far the character has come from one value of its
+//! clock to the next, over any number of loops: its place in the world is multiplied by that, from the right.
+//! [`over`] does the same for a motion of your own, and [`blend`] is the mean of the motions of clips that
+//! are blended.
 //!
 //! ```
 //! use condyle::math::Rigid;

@@ -36,7 +36,8 @@ fn check(clip: ClipView<'_>, skeleton: &Skeleton, seconds: f32) -> Result<(), Er
 ///
 /// # let hips = Joint::new("hips", None, Transform::IDENTITY);
 /// # let skeleton = Skeleton::new([hips, Joint::new("head", Some(0), Transform::IDENTITY)])?;
-/// # let track = |target, values| Track { target, interpolation: Interpolation::Linear, timeline: 0, values };
+/// # let interpolation = Interpolation::Linear;
+/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
 /// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
 /// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
 /// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
@@ -78,7 +79,8 @@ pub(crate) fn sample_by(
 ///
 /// # let hips = Joint::new("hips", None, Transform::IDENTITY);
 /// # let skeleton = Skeleton::new([hips, Joint::new("head", Some(0), Transform::IDENTITY)])?;
-/// # let track = |target, values| Track { target, interpolation: Interpolation::Linear, timeline: 0, values };
+/// # let interpolation = Interpolation::Linear;
+/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
 /// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
 /// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
 /// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
@@ -123,7 +125,8 @@ pub fn partial(
 ///
 /// # let hips = Joint::new("hips", None, Transform::IDENTITY);
 /// # let skeleton = Skeleton::new([hips, Joint::new("head", Some(0), Transform::IDENTITY)])?;
-/// # let track = |target, values| Track { target, interpolation: Interpolation::Linear, timeline: 0, values };
+/// # let interpolation = Interpolation::Linear;
+/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
 /// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
 /// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
 /// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
@@ -163,7 +166,8 @@ pub fn joint(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32, joint: u16) -> 
 ///
 /// # let hips = Joint::new("hips", None, Transform::IDENTITY);
 /// # let skeleton = Skeleton::new([hips, Joint::new("head", Some(0), Transform::IDENTITY)])?;
-/// # let track = |target, values| Track { target, interpolation: Interpolation::Linear, timeline: 0, values };
+/// # let interpolation = Interpolation::Linear;
+/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
 /// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
 /// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
 /// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
@@ -196,7 +200,8 @@ pub struct ClipAt<'a> {
 ///
 /// # let hips = Joint::new("hips", None, Transform::IDENTITY);
 /// # let skeleton = Skeleton::new([hips, Joint::new("head", Some(0), Transform::IDENTITY)])?;
-/// # let track = |target, values| Track { target, interpolation: Interpolation::Linear, timeline: 0, values };
+/// # let interpolation = Interpolation::Linear;
+/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
 /// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
 /// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
 /// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
@@ -295,7 +300,8 @@ fn put_authored(clip: ClipView<'_>, seconds: f32, wanted: Option<Wanted<'_>>, bl
 /// use condyle::encode::EncodeOptions;
 /// use condyle::{Interpolation, RawClip, Skeleton, Target, Track, encode, sample};
 ///
-/// # let track = |target, values| Track { target, interpolation: Interpolation::Linear, timeline: 0, values };
+/// # let interpolation = Interpolation::Linear;
+/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
 /// # let dim = track(Target::Vector(0), vec![1.0, 0.0]);
 /// # let smile = track(Target::Weights(7), vec![0.0, 0.0, 0.5, 1.0]);
 /// # let raw = RawClip::new("dusk".into(), vec![vec![0.0, 2.0]], vec![dim, smile])?;
@@ -344,7 +350,8 @@ pub fn track(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f32]) 
 /// use condyle::encode::EncodeOptions;
 /// use condyle::{Interpolation, RawClip, Skeleton, Target, Track, encode, sample};
 ///
-/// # let track = |target, values| Track { target, interpolation: Interpolation::Linear, timeline: 0, values };
+/// # let interpolation = Interpolation::Linear;
+/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
 /// # let dim = track(Target::Vector(0), vec![1.0, 0.0]);
 /// # let smile = track(Target::Weights(7), vec![0.0, 0.0, 0.5, 1.0]);
 /// # let raw = RawClip::new("dusk".into(), vec![vec![0.0, 2.0]], vec![dim, smile])?;

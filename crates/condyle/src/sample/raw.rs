@@ -24,7 +24,8 @@ use crate::skeleton::Skeleton;
 ///
 /// # let hips = Joint::new("hips", None, Transform::IDENTITY);
 /// # let skeleton = Skeleton::new([hips, Joint::new("head", Some(0), Transform::IDENTITY)])?;
-/// # let track = |target, values| Track { target, interpolation: Interpolation::Linear, timeline: 0, values };
+/// # let interpolation = Interpolation::Linear;
+/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
 /// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
 /// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
 /// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
@@ -94,7 +95,8 @@ impl RawCursor {
 ///
 /// # let hips = Joint::new("hips", None, Transform::IDENTITY);
 /// # let skeleton = Skeleton::new([hips, Joint::new("head", Some(0), Transform::IDENTITY)])?;
-/// # let track = |target, values| Track { target, interpolation: Interpolation::Linear, timeline: 0, values };
+/// # let interpolation = Interpolation::Linear;
+/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
 /// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
 /// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
 /// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
@@ -162,7 +164,8 @@ fn run(spans: Spans<'_>, skeleton: &Skeleton, pose: &mut Pose) {
 /// use condyle::sample::RawCursor;
 /// use condyle::{Interpolation, RawClip, Target, Track, sample};
 ///
-/// # let track = |target, values| Track { target, interpolation: Interpolation::Linear, timeline: 0, values };
+/// # let interpolation = Interpolation::Linear;
+/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
 /// # let dim = track(Target::Vector(0), vec![1.0, 0.0]);
 /// # let smile = track(Target::Weights(7), vec![0.0, 0.0, 0.5, 1.0]);
 /// # let raw = RawClip::new("dusk".into(), vec![vec![0.0, 2.0]], vec![dim, smile])?;

@@ -35,7 +35,8 @@ use crate::skeleton::Skeleton;
 ///
 /// # let hips = Joint::new("hips", None, Transform::IDENTITY);
 /// # let skeleton = Skeleton::new([hips, Joint::new("head", Some(0), Transform::IDENTITY)])?;
-/// # let track = |target, values| Track { target, interpolation: Interpolation::Linear, timeline: 0, values };
+/// # let interpolation = Interpolation::Linear;
+/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
 /// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
 /// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
 /// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;

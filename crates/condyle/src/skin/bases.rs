@@ -123,7 +123,7 @@ impl WeightedBases {
 /// use condyle::skin::{self, WeightedBases};
 /// use condyle::{Affine, Influences, MorphTarget, Skin, SkinnedMesh, Transform, Vertices};
 ///
-/// # let vertices = Vertices { positions: vec![[1.0, 0.0, 0.0]], normals: vec![[0.0, 0.0, 1.0]], tangents: vec![] };
+/// # let vertices = Vertices { positions: vec![[1.0, 0.0, 0.0]], ..Vertices::default() };
 /// # let influences = Influences::from_rows([[(0, 0.75), (1, 0.25)]])?;
 /// # let lifted = MorphTarget { positions: vec![[0.0, 2.0, 0.0]], ..MorphTarget::default() };
 /// # let mesh = SkinnedMesh::new(vertices, influences, vec![], vec![lifted])?;

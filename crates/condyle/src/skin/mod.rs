@@ -1,9 +1,9 @@
 //! Skinning: from model-space matrices and the vertices of a mesh to posed vertices, by linear blending.
 //!
-//! The common way is [`palette`](crate::palette()), once per skin, then [`skin`](crate::skin()), once per mesh; before
-//! them [`morph`](crate::morph()), if the mesh has morph targets. Who skins on the GPU uploads
-//! [`Palette::matrices`] and stops there. For positions alone, as for hit tests, there are [`WeightedBases`] and
-//! [`positions`]; for the third axis of tangent space [`bitangents`](bitangents()).
+//! The common way is [`palette`](crate::palette()), once per skin, then [`skin`](crate::skin()), once per
+//! mesh; before them [`morph`](crate::morph()), if the mesh has morph targets. Who skins on the GPU uploads
+//! [`Palette::matrices`] and stops there. For positions alone, as for hit tests, there are [`WeightedBases`]
+//! and [`positions`]; for the third axis of tangent space [`bitangents`](bitangents()).
 
 mod bases;
 mod bitangents;
@@ -37,10 +37,11 @@ use crate::mesh::{AtMost, Influences, VertexSlices, VertexSlicesMut};
 ///
 /// ```
 /// use condyle::{
-///     Affine, Influences, MorphTarget, NormalRule, Palette, Skin, SkinnedMesh, Transform, Vertices, palette, skin,
+///     Affine, Influences, MorphTarget, NormalRule, Palette, Skin, SkinnedMesh, Transform, Vertices, palette,
+///     skin,
 /// };
 ///
-/// # let vertices = Vertices { positions: vec![[1.0, 0.0, 0.0]], normals: vec![[0.0, 0.0, 1.0]], tangents: vec![] };
+/// # let vertices = Vertices { positions: vec![[1.0, 0.0, 0.0]], ..Vertices::default() };
 /// # let influences = Influences::from_rows([[(0, 0.75), (1, 0.25)]])?;
 /// # let lifted = MorphTarget { positions: vec![[0.0, 2.0, 0.0]], ..MorphTarget::default() };
 /// # let mesh = SkinnedMesh::new(vertices, influences, vec![], vec![lifted])?;

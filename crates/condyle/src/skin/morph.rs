@@ -18,13 +18,13 @@ use crate::simd::{Mode, dispatch};
 /// unchanged.
 ///
 /// ```
-/// use condyle::{Affine, Influences, MorphTarget, Skin, SkinnedMesh, Transform, Vertices, morph};
+/// use condyle::{Influences, MorphTarget, SkinnedMesh, Vertices, morph};
 ///
-/// # let vertices = Vertices { positions: vec![[1.0, 0.0, 0.0]], normals: vec![[0.0, 0.0, 1.0]], tangents: vec![] };
+/// # let vertices = Vertices { positions: vec![[1.0, 0.0, 0.0]], ..Vertices::default() };
 /// # let influences = Influences::from_rows([[(0, 0.75), (1, 0.25)]])?;
 /// # let lifted = MorphTarget { positions: vec![[0.0, 2.0, 0.0]], ..MorphTarget::default() };
 /// # let mesh = SkinnedMesh::new(vertices, influences, vec![], vec![lifted])?;
-/// // Half of a target that lifts the vertex by two metres; `skin` takes the result in place of the mesh's vertices.
+/// // Half of a target that lifts the vertex by two metres. What comes out goes where `skin` takes `bind`.
 /// let mut morphed = Vertices::zeroed_like(mesh.vertices());
 /// morph(&mesh, &[0.5], morphed.as_slices_mut())?;
 /// assert_eq!(morphed.positions, [[1.0, 1.0, 0.0]]);
