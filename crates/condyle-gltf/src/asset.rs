@@ -17,6 +17,25 @@ use crate::scene::{self, Scene};
 use crate::{appearance, skeleton, skins};
 
 /// A document with everything in it that moves.
+///
+/// ```
+/// use condyle_gltf::{Asset, Document};
+///
+/// # let json = br#"{
+/// #     "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
+/// #     "nodes": [{"name": "tile", "mesh": 0}],
+/// #     "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
+/// #     "accessors": [{"bufferView": 0, "componentType": 5126, "type": "VEC3", "count": 3,
+/// #         "min": [0, 0, 0], "max": [1, 1, 0]}],
+/// #     "bufferViews": [{"buffer": 0, "byteLength": 36}],
+/// #     "buffers": [{"byteLength": 36, "uri":
+/// #         "data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA"}]
+/// # }"#;
+/// let asset = Asset::from_document(Document::from_slice("tile.gltf", json, None)?)?;
+/// assert_eq!((asset.instances.len(), asset.clips.len()), (1, 0));
+/// assert!(asset.clip_by_name("walk").is_none());
+/// # Ok::<(), condyle_gltf::Refused>(())
+/// ```
 #[derive(Clone)]
 pub struct Asset {
     /// The document that the rest was read from.
@@ -39,6 +58,27 @@ pub struct Asset {
 }
 
 /// A node that carries a mesh.
+///
+/// ```
+/// use condyle_gltf::{Asset, Document};
+///
+/// # let json = br#"{
+/// #     "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
+/// #     "nodes": [{"name": "tile", "mesh": 0}],
+/// #     "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
+/// #     "accessors": [{"bufferView": 0, "componentType": 5126, "type": "VEC3", "count": 3,
+/// #         "min": [0, 0, 0], "max": [1, 1, 0]}],
+/// #     "bufferViews": [{"buffer": 0, "byteLength": 36}],
+/// #     "buffers": [{"byteLength": 36, "uri":
+/// #         "data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA"}]
+/// # }"#;
+/// # let asset = Asset::from_document(Document::from_slice("tile.gltf", json, None)?)?;
+/// for instance in asset.instances.iter().filter(|instance| instance.in_default_scene) {
+///     let vertices: usize = instance.primitives.iter().map(|primitive| primitive.mesh.vertex_count()).sum();
+///     assert_eq!((instance.name.as_str(), vertices), ("tile", 3));
+/// }
+/// # Ok::<(), condyle_gltf::Refused>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Instance {
     /// The node.
@@ -58,6 +98,30 @@ pub struct Instance {
 }
 
 /// What moves an instance.
+///
+/// ```
+/// use condyle_gltf::{Asset, Document, Placement};
+///
+/// # let json = br#"{
+/// #     "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
+/// #     "nodes": [{"name": "tile", "mesh": 0}],
+/// #     "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
+/// #     "accessors": [{"bufferView": 0, "componentType": 5126, "type": "VEC3", "count": 3,
+/// #         "min": [0, 0, 0], "max": [1, 1, 0]}],
+/// #     "bufferViews": [{"buffer": 0, "byteLength": 36}],
+/// #     "buffers": [{"byteLength": 36, "uri":
+/// #         "data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA"}]
+/// # }"#;
+/// # let asset = Asset::from_document(Document::from_slice("tile.gltf", json, None)?)?;
+/// let matrices = |placement: &Placement| match placement {
+///     Placement::Skin(skin) => asset.skins[*skin].joints().len(),
+///     Placement::Joint(_) | Placement::Fixed(_) => 1,
+/// };
+/// // Nothing moves this one.
+/// assert!(matches!(asset.instances[0].placement, Placement::Fixed(_)));
+/// assert_eq!(matrices(&asset.instances[0].placement), 1);
+/// # Ok::<(), condyle_gltf::Refused>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Placement {
     /// A skin: an index into [`Asset::skins`]. The node's own transform has no effect.

@@ -15,6 +15,16 @@ use crate::problem::{Problem, Problems, Refused};
 use crate::uri::{self, Resource};
 
 /// A glTF document: its JSON, and the bytes of its buffer views.
+///
+/// ```
+/// use condyle_gltf::Document;
+///
+/// let json = br#"{"asset": {"version": "2.0"}, "nodes": [{"extras": {"health": 80}}]}"#;
+/// let document = Document::from_slice("barrel.gltf", json, None)?;
+/// assert_eq!(document.json_at("/nodes/0/extras/health").as_deref(), Some("80"));
+/// assert_eq!(document.json_at("/nodes/1"), None);
+/// # Ok::<(), condyle_gltf::Refused>(())
+/// ```
 #[derive(Clone)]
 pub struct Document {
     pub(crate) json: Value,

@@ -23,6 +23,31 @@ use crate::problem::Problem;
 pub use self::clips::ClipExporter;
 
 /// One moment of an [`Asset`]: what [`Exporter::glb`] writes.
+///
+/// ```
+/// use condyle::Pose;
+/// use condyle_gltf::{Asset, Document, Exporter, PosedScene};
+///
+/// # let json = br#"{
+/// #     "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
+/// #     "nodes": [{"name": "tile", "mesh": 0}],
+/// #     "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
+/// #     "accessors": [{"bufferView": 0, "componentType": 5126, "type": "VEC3", "count": 3,
+/// #         "min": [0, 0, 0], "max": [1, 1, 0]}],
+/// #     "bufferViews": [{"buffer": 0, "byteLength": 36}],
+/// #     "buffers": [{"byteLength": 36, "uri":
+/// #         "data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA"}]
+/// # }"#;
+/// # let asset = Asset::from_document(Document::from_slice("tile.gltf", json, None)?)?;
+/// // Of a program that poses by itself; `Poser::scene` makes one as well.
+/// let pose = Pose::rest(&asset.skeleton);
+/// let vertices = asset.instances.iter().map(|instance| {
+///     instance.primitives.iter().map(|primitive| primitive.mesh.vertices().as_slices()).collect()
+/// });
+/// let scene = PosedScene { pose: &pose, instances: vertices.collect() };
+/// assert!(Exporter::new(&asset)?.glb(&scene)?.starts_with(b"glTF"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct PosedScene<'a> {
     /// The local transform of each joint of [`Asset::skeleton`].
@@ -34,6 +59,28 @@ pub struct PosedScene<'a> {
 }
 
 /// Why a moment or a clip could not be written.
+///
+/// ```
+/// use condyle::Pose;
+/// use condyle_gltf::{Asset, Document, ExportError, Exporter, PosedScene};
+///
+/// # let json = br#"{
+/// #     "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
+/// #     "nodes": [{"name": "tile", "mesh": 0}],
+/// #     "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
+/// #     "accessors": [{"bufferView": 0, "componentType": 5126, "type": "VEC3", "count": 3,
+/// #         "min": [0, 0, 0], "max": [1, 1, 0]}],
+/// #     "bufferViews": [{"buffer": 0, "byteLength": 36}],
+/// #     "buffers": [{"byteLength": 36, "uri":
+/// #         "data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA"}]
+/// # }"#;
+/// # let asset = Asset::from_document(Document::from_slice("tile.gltf", json, None)?)?;
+/// // The pose of another character.
+/// let pose = Pose::identity(50);
+/// let refused = Exporter::new(&asset)?.glb(&PosedScene { pose: &pose, instances: vec![] });
+/// assert!(matches!(refused, Err(ExportError::Mismatch { found: 50, needed: 0, .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ExportError {
@@ -124,6 +171,28 @@ impl std::error::Error for ExportError {}
 /// - Everything lies in one binary chunk: buffers, images from files and data URIs, decompressed views.
 /// - Normals and tangents have unit length. One that the pose makes zero keeps the direction it had when
 ///   the mesh was bound, or else points along +Y (normals) or +X (tangents).
+///
+/// ```
+/// use condyle_gltf::{Asset, Document, Exporter, Poser, PoserOptions};
+///
+/// # let json = br#"{
+/// #     "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
+/// #     "nodes": [{"name": "tile", "mesh": 0}],
+/// #     "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
+/// #     "accessors": [{"bufferView": 0, "componentType": 5126, "type": "VEC3", "count": 3,
+/// #         "min": [0, 0, 0], "max": [1, 1, 0]}],
+/// #     "bufferViews": [{"buffer": 0, "byteLength": 36}],
+/// #     "buffers": [{"byteLength": 36, "uri":
+/// #         "data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA"}]
+/// # }"#;
+/// # let asset = Asset::from_document(Document::from_slice("tile.gltf", json, None)?)?;
+/// let exporter = Exporter::new(&asset)?;
+/// let mut poser = Poser::new(&asset, PoserOptions::default())?;
+/// poser.rest()?;
+/// let glb = exporter.glb(&poser.scene())?;
+/// assert!(Document::from_slice("posed.glb", &glb, None)?.problems().is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Exporter<'a> {
     asset: &'a Asset,

@@ -1,8 +1,11 @@
 //! Reads glTF 2.0 characters for condyle.
 //!
 //! [`Asset::open`] takes everything that moves out of a `.glb` or `.gltf`: one skeleton, the animations as
-//! raw clips, skins, meshes with their morph targets. [`Document`] is the layer below: the JSON and the bytes
-//! behind it. [`Exporter`] writes one moment as a static `.glb`, [`ClipExporter`] the document with other clips.
+//! raw clips, skins, meshes with their morph targets. [`Poser`] runs all stages on it, from a clip and a
+//! moment to vertices in world space; [`Asset::shell`] and [`Asset::placed_meshes`] are what compressing it
+//! into a container takes. [`Document`] is the layer below: the JSON as text, by [`Document::json_text`] and
+//! [`Document::json_at`], and the bytes of its buffer views. [`Exporter`] writes one moment as a static
+//! `.glb`, [`ClipExporter`] the document with other clips.
 //!
 //! Files are taken as hostile. Everything they name is checked before it is used, what they claim is compared
 //! with what they hold before it is allocated, and what is wrong is reported, each kind of fault once, with
@@ -20,8 +23,8 @@
 //!
 //! Supported: all accessor types with strides, sparse and normalised forms, every `JOINTS_n`, morph targets,
 //! all interpolations, `KHR_mesh_quantization`, `EXT_meshopt_compression` and `KHR_meshopt_compression`.
-//! Extensions of materials, textures and lights pass through in [`Document::json`]; any other is refused if
-//! the document requires it.
+//! Extensions of materials, textures and lights stay in the document's JSON and in what is exported; any
+//! other is refused if the document requires it.
 
 mod accessor;
 mod appearance;

@@ -19,6 +19,15 @@ use crate::meshes::Primitive;
 const MOST_ADDED: usize = 64 << 20;
 
 /// How a [`Poser`] works. Made of a [`NormalRule`], or by default, and then set.
+///
+/// ```
+/// use condyle::NormalRule;
+/// use condyle_gltf::PoserOptions;
+///
+/// let mut options = PoserOptions::default();
+/// options.normal_rule = NormalRule::Plain;
+/// assert_eq!(PoserOptions::from(NormalRule::Plain).normal_rule, options.normal_rule);
+/// ```
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct PoserOptions {

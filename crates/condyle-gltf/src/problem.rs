@@ -4,6 +4,13 @@ use std::collections::HashMap;
 use std::fmt;
 
 /// How bad a [`Problem`] is; the worst sorts first.
+///
+/// ```
+/// use condyle_gltf::Severity;
+///
+/// assert!(Severity::Error < Severity::Warning && Severity::Warning < Severity::Note);
+/// assert_eq!(Severity::Warning.name(), "warning");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// The document cannot be used as it is: it is refused.
@@ -27,6 +34,17 @@ impl Severity {
 }
 
 /// One kind of fault or oddity in a document.
+///
+/// ```
+/// use condyle_gltf::{Document, Severity};
+///
+/// let json = br#"{"asset": {"version": "2.0"}, "extensionsRequired": ["KHR_draco_mesh_compression"]}"#;
+/// let Err(refused) = Document::from_slice("packed.gltf", json, None) else { panic!("not supported") };
+/// let problem = &refused.problems[0];
+/// assert_eq!(problem.severity, Severity::Error);
+/// println!("{}: {}", problem.path, problem.what);
+/// assert_eq!(problem.path, "/extensionsRequired/0");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// How bad it is.
@@ -59,6 +77,15 @@ impl fmt::Display for Problem {
 }
 
 /// A document that cannot be used, with everything that was found in it. At least one problem is an error.
+///
+/// ```
+/// use condyle_gltf::Asset;
+///
+/// let Err(refused) = Asset::open("no such file.glb") else { panic!("it is there") };
+/// // All that is wrong, a line for each.
+/// println!("{refused}");
+/// assert_eq!((refused.name.as_str(), refused.problems.len()), ("no such file.glb", 1));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
     /// The document: a path, or the name that the caller gave.

@@ -28,6 +28,17 @@ use crate::simd::{BLOCK, Mode, dispatch, each, load, load_all, store, store_all}
 ///
 /// # Errors
 /// [`Error::Length`] if the poses differ in size. `out` is then unchanged.
+///
+/// ```
+/// use condyle::{Pose, Transform, blend};
+///
+/// let at = |y| Pose::from_transforms(&[Transform { translation: [0.0, y, 0.0], ..Transform::IDENTITY }]);
+/// let (stand, breathe) = (at(1.0), at(1.25));
+/// let mut breath = Pose::identity(1);
+/// blend::difference(&breathe, &stand, &mut breath)?;
+/// assert_eq!(breath, at(0.25));
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn difference(pose: &Pose, reference: &Pose, out: &mut Pose) -> Result<(), Error> {
     pose.check_joints("pose", reference.joint_count())?;
     out.check_joints("out", reference.joint_count())?;

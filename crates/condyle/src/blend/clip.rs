@@ -36,10 +36,9 @@ use crate::skeleton::{Skeleton, check_rest};
 /// has it.
 ///
 /// ```
-/// use condyle::blend::{Additive, add};
-/// use condyle::sample::RawCursor;
-/// use condyle::sample;
-/// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, blend};
+/// use condyle::blend::{self, Additive};
+/// use condyle::sample::{self, RawCursor};
+/// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform};
 ///
 /// let skeleton = Skeleton::new([Joint::new("chest", None, Transform::IDENTITY)])?;
 /// let rise = Track {
@@ -54,7 +53,7 @@ use crate::skeleton::{Skeleton, check_rest};
 ///
 /// let (mut difference, mut pose) = (Pose::identity(1), Pose::identity(1));
 /// sample::raw(&breath, &skeleton.additive(), 1.0, &mut RawCursor::default(), &mut difference)?;
-/// add(&at(4.0), &[Additive::new(&difference, 1.0)], &mut pose)?;
+/// blend::add(&at(4.0), &[Additive::new(&difference, 1.0)], &mut pose)?;
 /// assert_eq!(pose, at(4.25));
 /// # Ok::<(), condyle::Error>(())
 /// ```

@@ -1,6 +1,14 @@
 //! The weight of a cross-fade over time.
 
 /// How a [`Fade`] starts and ends.
+///
+/// ```
+/// use condyle::blend::Ease;
+///
+/// assert_eq!(Ease::default(), Ease::Smooth);
+/// assert!(Ease::Smooth.weight(0.1) < Ease::Linear.weight(0.1));
+/// assert_eq!(Ease::Smooth.weight(0.5), Ease::Linear.weight(0.5));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Ease {

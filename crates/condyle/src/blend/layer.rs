@@ -119,6 +119,27 @@ fn check(what: &'static str, layer: &impl Weighted, joints: usize) -> Result<(),
 }
 
 /// How the mean of several rotations is defined.
+///
+/// ```
+/// use condyle::blend::{self, Mean};
+/// use condyle::{Layer, Pose, Transform};
+///
+/// let turned = |degrees: f32| {
+///     let (sin, cos) = (degrees.to_radians() / 2.0).sin_cos();
+///     Pose::from_transforms(&[Transform { rotation: [0.0, sin, 0.0, cos], ..Transform::IDENTITY }])
+/// };
+/// let (front, left) = (turned(0.0), turned(90.0));
+/// let layers = [Layer::new(&front, 1.0), Layer::new(&left, 3.0)];
+/// let angle = |mean| -> Result<f32, condyle::Error> {
+///     let mut pose = Pose::identity(1);
+///     blend::about(&front, &layers, mean, &mut pose)?;
+///     Ok((2.0 * pose.get(0).rotation[1].asin()).to_degrees())
+/// };
+/// // Three quarters of the angle; the faster mean comes near.
+/// assert!((angle(Mean::ExponentialMap)? - 67.5).abs() < 1e-3);
+/// assert!((angle(Mean::Linear)? - 68.4).abs() < 0.1);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Mean {

@@ -1,4 +1,25 @@
-//! Blends of any number of poses, the same bits in any order.
+//! Blending: from several poses of one skeleton to one pose, the same bits in any order of the layers.
+//!
+//! Two clips by weight are one call of [`blend`](crate::blend()) with a [`Layer`] each, a cross-fade is an
+//! [`overlay`](overlay()) whose amount comes from a [`Fade`], and a wave of the arm over a walk is an
+//! [`overlay`](overlay()) with a mask from [`joint_mask`]. A transition without a second clip that goes on
+//! playing is an [`Inertialization`]. What a pose has more than another (a breath, a recoil) is a
+//! [`difference`] or, for a whole clip, a [`difference_clip`], which [`add`](add()) puts on any pose.
+//!
+//! ```
+//! use condyle::{Joint, Pose, Skeleton, Transform, blend};
+//!
+//! let place = |x| Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY };
+//! let joints = [Joint::new("hips", None, place(0.0)), Joint::new("chest", Some(0), place(0.0))];
+//! let skeleton = Skeleton::new(joints)?;
+//! let at = |x| Pose::from_transforms(&[place(x); 2]);
+//! let (walk, wave, mut pose) = (at(1.0), at(3.0), Pose::rest(&skeleton));
+//! // The chest and what hangs on it wave, the hips walk on.
+//! let mask = blend::joint_mask(&skeleton, &[(1, 1.0)], 0)?;
+//! blend::overlay(&walk, &wave, 1.0, Some(&mask), &mut pose)?;
+//! assert_eq!([pose.get(0), pose.get(1)], [place(1.0), place(3.0)]);
+//! # Ok::<(), condyle::Error>(())
+//! ```
 
 mod add;
 mod clip;
@@ -84,6 +105,21 @@ pub fn blend(skeleton: &Skeleton, layers: &[Layer<'_>], mean: Mean, out: &mut Po
 /// # Errors
 /// [`Error::Length`] if a layer, its mask or `out` does not hold as many joints as `reference`;
 /// [`Error::NotFinite`] for a weight that is NaN or infinite. `out` is then unchanged.
+///
+/// ```
+/// use condyle::blend::{self, Mean};
+/// use condyle::{Layer, Pose, Transform};
+///
+/// // Legs and arms: where no layer has a weight, the character stands as it idles and not as it was bound.
+/// let at = |y| Pose::from_transforms(&[Transform { translation: [0.0, y, 0.0], ..Transform::IDENTITY }; 2]);
+/// let (idle, low, high) = (at(1.0), at(2.0), at(4.0));
+/// let arms = [0.0, 1.0];
+/// let aim = |pose, weight| Layer { mask: Some(&arms), ..Layer::new(pose, weight) };
+/// let mut pose = Pose::identity(2);
+/// blend::about(&idle, &[aim(&low, 0.5), aim(&high, 0.5)], Mean::Linear, &mut pose)?;
+/// assert_eq!([0, 1].map(|joint| pose.get(joint).translation[1]), [1.0, 3.0]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn about(reference: &Pose, layers: &[Layer<'_>], mean: Mean, out: &mut Pose) -> Result<(), Error> {
     let joints = reference.joint_count();
     for (at, layer) in layers.iter().enumerate() {

@@ -11,7 +11,7 @@ use crate::pose::Pose;
 /// factor of the amount for each joint; `None` is 1 everywhere. Their product is clamped to [0, 1].
 ///
 /// Both ends come out exactly, the rotations of `over` with the signs that put them on the hemisphere of
-/// those of `base`. Without a mask this is [`interpolate_poses`] with the amount, bit for bit: a cross-fade,
+/// those of `base`. Without a mask this is [`interpolate::poses`] with the amount, bit for bit: a cross-fade,
 /// to which a [`Fade`](super::Fade) gives the amount; with a mask it is the same with a factor per joint.
 /// Several overlays are one call after the other, each over the result of the one before: unlike in
 /// [`blend`](super::blend) their order matters.

@@ -1,9 +1,10 @@
-//! Models with their meshes and clips in one file, `.condyle`: little-endian, the same bytes wherever it lies
-//! in memory. `docs/format.md` describes every byte of it.
+//! The file `.condyle`: from skeletons, meshes and compressed clips to one run of bytes, and back.
 //!
-//! A file is a header, a table of entries with their names, and the entries' bytes. [`Container`] borrows a
-//! whole file, [`ContainerReader`] knows the table alone and is handed one entry at a time. Neither reads
-//! anything itself.
+//! [`ContainerWriter`] collects entries and writes them; [`Container`] reads a file that was loaded or
+//! mapped, [`ContainerReader`] knows the table alone and is handed one entry at a time, from wherever it was
+//! fetched. None of them does input or output. A file is a header, a table of entries with their names, and
+//! the entries' bytes, little-endian, the same wherever it lies in memory. `docs/format.md` describes every
+//! byte of it.
 
 mod models;
 mod table;
@@ -24,6 +25,19 @@ use table::{ALIGNMENT, CHECKSUM, ENTRY, HEADER, MAGIC, MAJOR, NO_MODEL, Raw, WHA
 pub use writer::ContainerWriter;
 
 /// One line of a container's table.
+///
+/// ```
+/// use condyle::container::{Container, ContainerWriter, EntryKind};
+///
+/// let mut writer = ContainerWriter::default();
+/// writer.add(EntryKind::Clip, "run", None, &[1, 2, 3])?;
+/// let file = writer.finish();
+/// for entry in Container::from_bytes(&file)?.entries() {
+///     println!("{:?} {:?}, {} bytes at {}", entry.kind, entry.name, entry.length, entry.offset);
+///     assert_eq!((entry.index, entry.name, entry.model, entry.length), (0, "run", None, 3));
+/// }
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Entry<'a> {

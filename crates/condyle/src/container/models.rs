@@ -13,6 +13,23 @@ use crate::skeleton::{Joint, NO_NODE, NO_PARENT, Skeleton};
 /// Triangles of a model, and what moves them.
 ///
 /// What a container holds was checked against its skeleton when it was written, and again when it was read.
+///
+/// ```
+/// use condyle::container::{Container, ContainerWriter, MeshPlacement, PlacedMesh};
+/// use condyle::{Influences, Joint, Skeleton, SkinnedMesh, Transform, Vertices};
+///
+/// # let skeleton = Skeleton::new([Joint::new("hip", None, Transform::IDENTITY)])?;
+/// # let vertices = Vertices { positions: vec![[0.0; 3]; 3], ..Vertices::default() };
+/// # let mesh = SkinnedMesh::new(vertices, Influences::rigid(3), vec![0, 1, 2], vec![])?;
+/// let mut writer = ContainerWriter::default();
+/// let model = writer.add_skeleton("sword", &skeleton)?;
+/// let mut blade = PlacedMesh::new(mesh, MeshPlacement::Joint(0));
+/// blade.color = [0.6, 0.6, 0.7, 1.0];
+/// let at = writer.add_mesh("blade", model, &blade, &skeleton)?;
+/// let file = writer.finish();
+/// assert_eq!(Container::from_bytes(&file)?.mesh(at, &skeleton)?, blade);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PlacedMesh {
@@ -34,6 +51,20 @@ pub struct PlacedMesh {
 }
 
 /// What moves a mesh.
+///
+/// ```
+/// use condyle::Affine;
+/// use condyle::container::MeshPlacement;
+///
+/// // What its matrices are made of.
+/// let follows = |placement: &MeshPlacement| match placement {
+///     MeshPlacement::Skin(skin) => format!("{} joints", skin.joints().len()),
+///     MeshPlacement::Joint(joint) => format!("joint {joint}"),
+///     MeshPlacement::Fixed(_) => "nothing".to_string(),
+/// };
+/// assert_eq!(follows(&MeshPlacement::Joint(7)), "joint 7");
+/// assert_eq!(follows(&MeshPlacement::Fixed(Affine::IDENTITY)), "nothing");
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum MeshPlacement {
     /// Each vertex follows joints of the skin by its influences.

@@ -17,6 +17,14 @@ pub(super) const ALIGNMENT: usize = 16;
 pub(super) const NO_MODEL: u32 = u32::MAX;
 
 /// What an entry of a container holds.
+///
+/// ```
+/// use condyle::container::EntryKind;
+///
+/// assert_eq!(EntryKind::from(3), EntryKind::Clip);
+/// assert_eq!(u32::from(EntryKind::Skeleton), 1);
+/// assert_eq!(EntryKind::from(99), EntryKind::Unknown(99));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EntryKind {

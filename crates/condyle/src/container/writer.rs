@@ -13,6 +13,21 @@ use crate::skeleton::Skeleton;
 /// Collects entries, then writes them all.
 ///
 /// The bytes depend on the entries and their order only.
+///
+/// ```
+/// use condyle::container::{Container, ContainerWriter, EntryKind};
+/// use condyle::{Joint, Skeleton, Transform};
+///
+/// let skeleton = Skeleton::new([Joint::new("hip", None, Transform::IDENTITY)])?;
+/// let mut writer = ContainerWriter::default();
+/// let fox = writer.add_skeleton("fox", &skeleton)?;
+/// // The bytes of a clip: what `Encoded::bytes` gives.
+/// writer.add(EntryKind::Clip, "run", Some(fox), &[1, 2, 3])?;
+/// let file = writer.finish();
+/// let names: Vec<&str> = Container::from_bytes(&file)?.entries().map(|entry| entry.name).collect();
+/// assert_eq!(names, ["fox", "run"]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Clone, Default)]
 pub struct ContainerWriter {
     entries: Vec<Pending>,

@@ -1,4 +1,10 @@
-//! Compresses authored clips within an error budget that is checked on the decoded result.
+//! Compression: from an authored [`RawClip`](crate::RawClip) to a [`Clip`](crate::Clip) that is as small as
+//! an error budget allows, checked on the decoded result.
+//!
+//! Call [`encode`](crate::encode()) with [`EncodeOptions::new`] and the distance by which a point may be off,
+//! in the skeleton's units: 5e-4 is half a millimetre where these are metres. To hold it at every vertex give
+//! [`EncodeOptions::shell`] the meshes, by [`Shell::of_meshes`]. [`Encoded`] is the clip with what was
+//! measured.
 //!
 //! # Tuning constants
 //!

@@ -8,6 +8,22 @@ use crate::motion::RootMotionOptions;
 use crate::play::Event;
 
 /// Where on each joint the error is measured.
+///
+/// ```
+/// use condyle::encode::{EncodeOptions, Shell};
+/// use condyle::{Affine, Influences, Joint, Skeleton, Skin, SkinnedMesh, Transform, Vertices};
+///
+/// let skeleton = Skeleton::new([Joint::new("hip", None, Transform::IDENTITY)])?;
+/// # let positions = vec![[0.0; 3], [0.1, 0.0, 0.0], [0.0, 0.2, 0.0]];
+/// # let vertices = Vertices { positions, ..Vertices::default() };
+/// # let mesh = SkinnedMesh::new(vertices, Influences::rigid(3), vec![], vec![])?;
+/// # let skin = Skin::new(vec![0], vec![Affine::IDENTITY])?;
+/// // A millimetre for every vertex; 3 cm around joints that have none.
+/// let mut options = EncodeOptions::new(1e-3);
+/// options.shell = Shell::of_meshes(&skeleton, [(&mesh, &skin)], 0.03)?;
+/// assert!(matches!(&options.shell, Shell::Points(joints) if joints.len() == 1));
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Shell {
@@ -18,6 +34,15 @@ pub enum Shell {
 }
 
 /// How much time the encoder spends to save bytes.
+///
+/// ```
+/// use condyle::encode::{Effort, EncodeOptions};
+///
+/// // While an artist waits; a build for release takes `Best`.
+/// let mut options = EncodeOptions::default();
+/// options.effort = Effort::Fast;
+/// assert!(Effort::ALL.is_sorted() && Effort::Fast < Effort::Best);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[non_exhaustive]
 pub enum Effort {
@@ -96,6 +121,29 @@ impl EncodeOptions {
 }
 
 /// How a joint's property is stored.
+///
+/// ```
+/// use condyle::encode::{EncodeOptions, Encoding};
+/// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform, encode};
+///
+/// # let root = Joint::new("root", None, Transform::IDENTITY);
+/// # let skeleton = Skeleton::new([root])?;
+/// # let half = std::f32::consts::FRAC_1_SQRT_2;
+/// # let turn = Track {
+/// #     target: Target::Rotation(0),
+/// #     interpolation: Interpolation::Linear,
+/// #     timeline: 0,
+/// #     values: vec![0.0, 0.0, 0.0, 1.0, 0.0, half, 0.0, half],
+/// # };
+/// # let raw = RawClip::new("turn".into(), vec![vec![0.0, 1.0]], vec![turn])?;
+/// // One track, a quarter turn: a curve serves, nothing has to be kept as authored.
+/// let encoded = encode(&raw, &skeleton, &EncodeOptions::default(), &mut |_| ())?;
+/// for (encoding, count) in &encoded.encodings {
+///     println!("{count} tracks: {encoding:?}");
+///     assert_ne!(*encoding, Encoding::Authored);
+/// }
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Encoding {
@@ -110,6 +158,29 @@ pub enum Encoding {
 }
 
 /// A clip, and how good it is.
+///
+/// ```
+/// use condyle::encode::EncodeOptions;
+/// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform, encode};
+///
+/// # let root = Joint::new("root", None, Transform::IDENTITY);
+/// # let skeleton = Skeleton::new([root])?;
+/// # let half = std::f32::consts::FRAC_1_SQRT_2;
+/// # let turn = Track {
+/// #     target: Target::Rotation(0),
+/// #     interpolation: Interpolation::Linear,
+/// #     timeline: 0,
+/// #     values: vec![0.0, 0.0, 0.0, 1.0, 0.0, half, 0.0, half],
+/// # };
+/// # let raw = RawClip::new("turn".into(), vec![vec![0.0, 1.0]], vec![turn])?;
+/// let encoded = encode(&raw, &skeleton, &EncodeOptions::default(), &mut |_| ())?;
+/// println!("{} bytes instead of {}", encoded.bytes().len(), encoded.raw_bytes);
+/// assert!(encoded.authored.is_empty() && encoded.bytes().len() < encoded.raw_bytes);
+/// // To a file with `bytes`, or to be played at once.
+/// let clip = encoded.into_clip();
+/// assert_eq!((clip.start(), clip.end()), (0.0, 1.0));
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Encoded {
@@ -163,6 +234,28 @@ impl fmt::Debug for Encoded {
 }
 
 /// The greatest error of a joint's points.
+///
+/// ```
+/// use condyle::encode::EncodeOptions;
+/// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform, encode};
+///
+/// # let root = Joint::new("root", None, Transform::IDENTITY);
+/// # let skeleton = Skeleton::new([root])?;
+/// # let half = std::f32::consts::FRAC_1_SQRT_2;
+/// # let turn = Track {
+/// #     target: Target::Rotation(0),
+/// #     interpolation: Interpolation::Linear,
+/// #     timeline: 0,
+/// #     values: vec![0.0, 0.0, 0.0, 1.0, 0.0, half, 0.0, half],
+/// # };
+/// # let raw = RawClip::new("turn".into(), vec![vec![0.0, 1.0]], vec![turn])?;
+/// let encoded = encode(&raw, &skeleton, &EncodeOptions::default(), &mut |_| ())?;
+/// for (name, worst) in skeleton.names().iter().zip(&encoded.measured.joints) {
+///     println!("{name}: {} mm at {} s", 1e3 * worst.error, worst.seconds);
+///     assert!(worst.error <= encoded.measured.error_max);
+/// }
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct JointError {
@@ -176,6 +269,29 @@ pub struct JointError {
 
 /// What a decoded clip is off by: distances in model space, in the skeleton's units; in the portable mode, so
 /// that it is the same everywhere.
+///
+/// ```
+/// use condyle::encode::EncodeOptions;
+/// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform, encode};
+///
+/// # let root = Joint::new("root", None, Transform::IDENTITY);
+/// # let skeleton = Skeleton::new([root])?;
+/// # let half = std::f32::consts::FRAC_1_SQRT_2;
+/// # let turn = Track {
+/// #     target: Target::Rotation(0),
+/// #     interpolation: Interpolation::Linear,
+/// #     timeline: 0,
+/// #     values: vec![0.0, 0.0, 0.0, 1.0, 0.0, half, 0.0, half],
+/// # };
+/// # let raw = RawClip::new("turn".into(), vec![vec![0.0, 1.0]], vec![turn])?;
+/// let options = EncodeOptions::default();
+/// let measured = encode(&raw, &skeleton, &options, &mut |_| ())?.measured;
+/// let joint = &skeleton.names()[measured.joint];
+/// println!("{joint} is {} mm off at {} s", 1e3 * measured.error_max, measured.seconds);
+/// assert!(measured.error_max <= options.budget);
+/// assert_eq!(measured.error_max, measured.joints[measured.joint].error);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Measured {

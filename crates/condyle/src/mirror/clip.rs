@@ -17,6 +17,30 @@ use crate::simd::BLOCK;
 /// # Errors
 /// [`Error::Index`] if a track drives a joint that the skeleton does not have; [`Error::NotFinite`] if a
 /// value becomes too large for f32, as [`RawClip::new`] has it.
+///
+/// ```
+/// use condyle::mirror::Mirror;
+/// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform, mirror};
+///
+/// # let joint = |name: &str, parent, x| {
+/// #     Joint::new(name, parent, Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY })
+/// # };
+/// # let legs = [joint("leg.L", Some(0), 0.2), joint("leg.R", Some(0), -0.2)];
+/// # let skeleton = Skeleton::new([joint("hips", None, 0.0)].into_iter().chain(legs))?;
+/// # let sides = Mirror::new(&skeleton, &mirror::pairs(&skeleton), [1.0, 0.0, 0.0])?;
+/// // A step of the left leg becomes one of the right leg.
+/// let step = Track {
+///     target: Target::Translation(1),
+///     interpolation: Interpolation::Linear,
+///     timeline: 0,
+///     values: vec![0.2, 0.0, 0.0, 0.25, 0.5, 0.0],
+/// };
+/// let left = RawClip::new("step".into(), vec![vec![0.0, 1.0]], vec![step])?;
+/// let right = mirror::clip(&sides, &left)?;
+/// assert_eq!(right.tracks()[0].target, Target::Translation(2));
+/// assert_eq!(right.tracks()[0].values[3..], [-0.25, 0.5, 0.0]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn clip(sides: &Mirror, clip: &RawClip) -> Result<RawClip, Error> {
     let mut tracks = Vec::with_capacity(clip.tracks().len());
     for (at, track) in clip.tracks().iter().enumerate() {

@@ -1,4 +1,8 @@
-//! Mirrored poses and clips; pairs of joints from their names.
+//! Mirroring: from a pose or a clip to the one in which the right side does what the left side did.
+//!
+//! Make a [`Mirror`] once per skeleton, with [`pairs`] that tell left from right by the names of the joints;
+//! then [`mirror`](crate::mirror()) a pose, or a pose [`in_place`], or a whole [`clip`](clip()) before it is
+//! compressed.
 
 mod clip;
 mod names;

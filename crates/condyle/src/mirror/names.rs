@@ -15,6 +15,16 @@ use crate::skeleton::Skeleton;
 /// end (`handR`). Case must agree. Two joints are a pair if each has the name that the other's becomes and
 /// their parents are a pair or the same joint without one; of several joints with one name the first fits the
 /// first. The left one comes first in each pair.
+///
+/// ```
+/// use condyle::{Joint, Skeleton, Transform, mirror};
+///
+/// let joint = |name: &str, parent| Joint::new(name, parent, Transform::IDENTITY);
+/// let joints = [joint("hips", None), joint("RightLeg", Some(0)), joint("LeftLeg", Some(0))];
+/// let skeleton = Skeleton::new(joints)?;
+/// assert_eq!(mirror::pairs(&skeleton), [(2, 1)]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[must_use]
 pub fn pairs(skeleton: &Skeleton) -> Vec<(u16, u16)> {
     // Joints by name and parent; of several the first one last, to be popped first.

@@ -108,8 +108,7 @@ impl Maps {
     };
 }
 
-/// How the joints of a skeleton mirror each other; for [`mirror`], [`in_place`] and
-/// [`clip`](super::mirror_clip).
+/// How the joints of a skeleton mirror each other; for [`mirror`], [`in_place`] and [`clip`](super::clip()).
 ///
 /// The plane goes through the origin of model space. Poses are mirrored as movements away from the rest pose,
 /// which should be as symmetric as the character is; the axes of the joints may point wherever they do on
@@ -122,8 +121,7 @@ impl Maps {
 ///
 /// ```
 /// use condyle::mirror::Mirror;
-/// use condyle::mirror;
-/// use condyle::{Joint, Pose, Skeleton, Transform};
+/// use condyle::{Joint, Pose, Skeleton, Transform, mirror};
 ///
 /// let joint = |name: &str, parent, x| {
 ///     Joint::new(name, parent, Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY })
@@ -150,8 +148,8 @@ pub struct Mirror {
 impl Mirror {
     /// Finds what each joint's transforms are multiplied by.
     ///
-    /// `pairs` holds the joints of which one does what the other did; [`pairs`](super::mirror_pairs)
-    /// makes them from names. `normal` is the direction across the plane, of any length: `[1.0, 0.0, 0.0]`
+    /// `pairs` holds the joints of which one does what the other did; [`pairs`](super::pairs) makes
+    /// them from names. `normal` is the direction across the plane, of any length: `[1.0, 0.0, 0.0]`
     /// for a character that looks along z.
     ///
     /// # Errors
@@ -306,6 +304,25 @@ fn axes(matrix: [[f64; 3]; 3], own: bool) -> [u8; 3] {
 ///
 /// # Errors
 /// [`Error::Length`] if a pose does not hold [`Mirror::joint_count`] joints. `out` is then unchanged.
+///
+/// ```
+/// use condyle::mirror::Mirror;
+/// use condyle::{Joint, Pose, Skeleton, Transform, mirror};
+///
+/// # let joint = |name: &str, parent, x| {
+/// #     Joint::new(name, parent, Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY })
+/// # };
+/// # let legs = [joint("leg.L", Some(0), 0.2), joint("leg.R", Some(0), -0.2)];
+/// # let skeleton = Skeleton::new([joint("hips", None, 0.0)].into_iter().chain(legs))?;
+/// # let sides = Mirror::new(&skeleton, &mirror::pairs(&skeleton), [1.0, 0.0, 0.0])?;
+/// let mut left_up = Pose::rest(&skeleton);
+/// left_up.set(1, &Transform { translation: [0.25, 0.5, 0.0], ..Transform::IDENTITY });
+/// let mut right_up = Pose::rest(&skeleton);
+/// mirror(&sides, &left_up, &mut right_up)?;
+/// assert_eq!(right_up.get(1), skeleton.rest().get(1));
+/// assert_eq!(right_up.get(2).translation, [-0.25, 0.5, 0.0]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn mirror(sides: &Mirror, pose: &Pose, out: &mut Pose) -> Result<(), Error> {
     pose.check_joints("pose", sides.joint_count())?;
     out.check_joints("out", sides.joint_count())?;
@@ -320,6 +337,23 @@ pub fn mirror(sides: &Mirror, pose: &Pose, out: &mut Pose) -> Result<(), Error> 
 ///
 /// # Errors
 /// As [`mirror`].
+///
+/// ```
+/// use condyle::mirror::Mirror;
+/// use condyle::{Joint, Pose, Skeleton, Transform, mirror};
+///
+/// # let joint = |name: &str, parent, x| {
+/// #     Joint::new(name, parent, Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY })
+/// # };
+/// # let legs = [joint("leg.L", Some(0), 0.2), joint("leg.R", Some(0), -0.2)];
+/// # let skeleton = Skeleton::new([joint("hips", None, 0.0)].into_iter().chain(legs))?;
+/// # let sides = Mirror::new(&skeleton, &mirror::pairs(&skeleton), [1.0, 0.0, 0.0])?;
+/// let mut pose = Pose::rest(&skeleton);
+/// pose.set(1, &Transform { translation: [0.25, 0.5, 0.0], ..Transform::IDENTITY });
+/// mirror::in_place(&sides, &mut pose)?;
+/// assert_eq!(pose.get(2).translation, [-0.25, 0.5, 0.0]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn in_place(sides: &Mirror, pose: &mut Pose) -> Result<(), Error> {
     pose.check_joints("pose", sides.joint_count())?;
     for (joint, partner) in sides.partners.iter().map(|&p| usize::from(p)).enumerate() {

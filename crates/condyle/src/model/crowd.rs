@@ -37,6 +37,24 @@ const IDENTITY: LaneMatrices = {
 
 /// Scratch memory of [`crowd`]: grows to the size of the skeleton on first use and is reused
 /// from then on.
+///
+/// ```
+/// use condyle::model::{self, CrowdBuffer};
+/// use condyle::{Affine, Joint, Pose, Skeleton, Transform};
+///
+/// # let up = Transform { translation: [0.0, 1.0, 0.0], ..Transform::IDENTITY };
+/// # let arm = [Joint::new("shoulder", None, up), Joint::new("elbow", Some(0), up)];
+/// # let skeleton = Skeleton::new(arm)?;
+/// // Kept from frame to frame.
+/// let mut buffer = CrowdBuffer::default();
+/// let poses = vec![Pose::rest(&skeleton); 3];
+/// let mut models = vec![Affine::IDENTITY; 3 * skeleton.joint_count()];
+/// for _frame in 0..2 {
+///     model::crowd(&skeleton, &poses, &mut buffer, &mut models)?;
+/// }
+/// assert_eq!(models[5].transform_point([0.0; 3]), [0.0, 2.0, 0.0]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct CrowdBuffer {
     /// One per joint.
@@ -57,6 +75,25 @@ pub struct CrowdBuffer {
 /// # Errors
 /// [`Error::Length`] if a pose is not of the skeleton's size or `models` does not hold one matrix per
 /// instance and joint.
+///
+/// ```
+/// use condyle::model::{self, CrowdBuffer};
+/// use condyle::{Affine, Joint, Pose, Skeleton, Transform, local_to_model};
+///
+/// # let up = Transform { translation: [0.0, 1.0, 0.0], ..Transform::IDENTITY };
+/// # let arm = [Joint::new("shoulder", None, up), Joint::new("elbow", Some(0), up)];
+/// # let skeleton = Skeleton::new(arm)?;
+/// let low = Transform { translation: [0.0, 0.5, 0.0], ..Transform::IDENTITY };
+/// let poses = [Pose::rest(&skeleton), Pose::from_transforms(&[low, low])];
+/// let count = skeleton.joint_count();
+/// let mut models = vec![Affine::IDENTITY; poses.len() * count];
+/// model::crowd(&skeleton, &poses, &mut CrowdBuffer::default(), &mut models)?;
+///
+/// let mut second = vec![Affine::IDENTITY; count];
+/// local_to_model(&skeleton, &poses[1], &mut second)?;
+/// assert_eq!(models[count..], second);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn crowd(
     skeleton: &Skeleton,
     poses: &[impl Borrow<Pose>],

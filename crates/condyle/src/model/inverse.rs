@@ -17,6 +17,22 @@ use crate::skeleton::Skeleton;
 /// singular, or for which a child's local matrix overflows f32. `local` is then unspecified. A matrix counts
 /// as singular if an error in the last place of f32 could make it so: if the determinant is less than 2^-22
 /// of the product of the columns' lengths. Scales do not matter, however unequal; shear does.
+///
+/// ```
+/// use condyle::{Affine, Joint, Pose, Skeleton, Transform, local_to_model, model};
+///
+/// # let up = Transform { translation: [0.0, 1.0, 0.0], ..Transform::IDENTITY };
+/// # let arm = [Joint::new("shoulder", None, up), Joint::new("elbow", Some(0), up)];
+/// # let skeleton = Skeleton::new(arm)?;
+/// let mut placed = vec![Affine::IDENTITY; 2];
+/// local_to_model(&skeleton, &Pose::rest(&skeleton), &mut placed)?;
+/// // A ragdoll has moved the elbow.
+/// placed[1] = Affine::from(Transform { translation: [3.0, 1.0, 0.0], ..Transform::IDENTITY });
+/// let mut local = vec![Affine::IDENTITY; 2];
+/// model::model_to_local(&skeleton, &placed, &mut local)?;
+/// assert_eq!(local[1].transform_point([0.0; 3]), [3.0, 0.0, 0.0]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn model_to_local(skeleton: &Skeleton, model: &[Affine], local: &mut [Affine]) -> Result<(), Error> {
     Error::check_len("model", model.len(), skeleton.joint_count())?;
     Error::check_len("local", local.len(), skeleton.joint_count())?;

@@ -1,4 +1,9 @@
-//! Between local transforms and model-space matrices.
+//! The hierarchy: from local transforms to model-space matrices, and back.
+//!
+//! [`local_to_model`](crate::local_to_model) places all joints of one character, [`crowd`](crowd()) those of
+//! many with one skeleton, [`subtree`](subtree()) one joint again with what hangs on it, after inverse
+//! kinematics has turned it. Matrices that a simulation has placed become local again by [`model_to_local`],
+//! and a pose by [`convert::matrices_to_pose`](crate::convert::matrices_to_pose).
 
 mod crowd;
 mod inverse;
@@ -25,6 +30,19 @@ use rows::{load_rows, place_joints};
 ///
 /// # Errors
 /// [`Error::Length`] if `pose` is not of the skeleton's size or `model` does not hold one matrix per joint.
+///
+/// ```
+/// use condyle::{Affine, Joint, Pose, Skeleton, Transform, local_to_model};
+///
+/// let up = Transform { translation: [0.0, 1.0, 0.0], ..Transform::IDENTITY };
+/// let arm = [Joint::new("shoulder", None, up), Joint::new("elbow", Some(0), up)];
+/// let skeleton = Skeleton::new(arm)?;
+/// let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
+/// local_to_model(&skeleton, &Pose::rest(&skeleton), &mut model)?;
+/// // The elbow, one metre above the shoulder that is one metre up.
+/// assert_eq!(model[1].transform_point([0.0; 3]), [0.0, 2.0, 0.0]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn local_to_model(skeleton: &Skeleton, pose: &Pose, model: &mut [Affine]) -> Result<(), Error> {
     pose.check_joints("pose", skeleton.joint_count())?;
     Error::check_len("model", model.len(), skeleton.joint_count())?;

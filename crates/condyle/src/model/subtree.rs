@@ -19,6 +19,24 @@ use crate::skeleton::Skeleton;
 /// # Errors
 /// [`Error::Length`] if `pose` is not of the skeleton's size or `model` does not hold one matrix per joint,
 /// [`Error::Index`] if there is no such joint.
+///
+/// ```
+/// use condyle::{Affine, Joint, Pose, Skeleton, Transform, local_to_model, model};
+///
+/// # let up = Transform { translation: [0.0, 1.0, 0.0], ..Transform::IDENTITY };
+/// # let arm = [Joint::new("shoulder", None, up), Joint::new("elbow", Some(0), up)];
+/// # let skeleton = Skeleton::new(arm)?;
+/// let mut pose = Pose::rest(&skeleton);
+/// let mut placed = vec![Affine::IDENTITY; skeleton.joint_count()];
+/// local_to_model(&skeleton, &pose, &mut placed)?;
+/// // An inverse kinematics solver has bent the elbow, joint 1.
+/// let half = std::f32::consts::FRAC_1_SQRT_2;
+/// pose.set(1, &Transform { rotation: [0.0, 0.0, half, half], ..pose.get(1) });
+/// model::subtree(&skeleton, &pose, 1, &mut placed)?;
+/// let hand = placed[1].transform_point([0.0, 1.0, 0.0]);
+/// assert!((hand[0] + 1.0).abs() < 1e-6 && (hand[1] - 2.0).abs() < 1e-6);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn subtree(skeleton: &Skeleton, pose: &Pose, joint: u16, model: &mut [Affine]) -> Result<(), Error> {
     let count = skeleton.joint_count();
     pose.check_joints("pose", count)?;

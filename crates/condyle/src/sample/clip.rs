@@ -29,6 +29,25 @@ fn check(clip: ClipView<'_>, skeleton: &Skeleton, seconds: f32) -> Result<(), Er
 /// # Errors
 /// [`Error::Length`] if the skeleton or `pose` has not as many joints as the clip; [`Error::NotFinite`] if
 /// `seconds` is NaN or infinite. `pose` is then unchanged.
+///
+/// ```
+/// use condyle::encode::EncodeOptions;
+/// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, encode, sample};
+///
+/// # let hips = Joint::new("hips", None, Transform::IDENTITY);
+/// # let skeleton = Skeleton::new([hips, Joint::new("head", Some(0), Transform::IDENTITY)])?;
+/// # let interpolation = Interpolation::Linear;
+/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
+/// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
+/// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
+/// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
+/// # let clip = encode(&raw, &skeleton, &EncodeOptions::default(), &mut |_| ())?.into_clip();
+/// // Two metres ahead in a second; this is what a frame shows after a quarter of it.
+/// let mut pose = Pose::rest(&skeleton);
+/// sample(&clip, &skeleton, 0.25, &mut pose)?;
+/// assert!((pose.get(0).translation[2] - 0.5).abs() < 1e-3);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn sample(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32, pose: &mut Pose) -> Result<(), Error> {
     sample_by(Dispatch::current(), clip.view(), skeleton, seconds, pose)
 }
@@ -53,6 +72,26 @@ pub(crate) fn sample_by(
 ///
 /// # Errors
 /// As [`sample`], and [`Error::Length`] if `wanted` has not one entry for each joint.
+///
+/// ```
+/// use condyle::encode::EncodeOptions;
+/// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, encode, sample};
+///
+/// # let hips = Joint::new("hips", None, Transform::IDENTITY);
+/// # let skeleton = Skeleton::new([hips, Joint::new("head", Some(0), Transform::IDENTITY)])?;
+/// # let interpolation = Interpolation::Linear;
+/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
+/// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
+/// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
+/// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
+/// # let clip = encode(&raw, &skeleton, &EncodeOptions::default(), &mut |_| ())?.into_clip();
+/// // Far away the head need not nod.
+/// let mut pose = Pose::rest(&skeleton);
+/// sample::partial(&clip, &skeleton, 0.25, &[true, false], &mut pose)?;
+/// assert!((pose.get(0).translation[2] - 0.5).abs() < 1e-3);
+/// assert_eq!(pose.get(1), skeleton.rest().get(1));
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn partial(
     clip: &Clip<'_>,
     skeleton: &Skeleton,
@@ -79,6 +118,26 @@ pub fn partial(
 ///
 /// # Errors
 /// As [`sample`], and [`Error::Index`] if there is no such joint.
+///
+/// ```
+/// use condyle::encode::EncodeOptions;
+/// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, encode, sample};
+///
+/// # let hips = Joint::new("hips", None, Transform::IDENTITY);
+/// # let skeleton = Skeleton::new([hips, Joint::new("head", Some(0), Transform::IDENTITY)])?;
+/// # let interpolation = Interpolation::Linear;
+/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
+/// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
+/// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
+/// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
+/// # let clip = encode(&raw, &skeleton, &EncodeOptions::default(), &mut |_| ())?.into_clip();
+/// // Where a hat goes, without the rest of the pose.
+/// let head = sample::joint(&clip, &skeleton, 0.5, 1)?;
+/// let mut pose = Pose::rest(&skeleton);
+/// sample(&clip, &skeleton, 0.5, &mut pose)?;
+/// assert_eq!(head, pose.get(1));
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn joint(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32, joint: u16) -> Result<Transform, Error> {
     let clip = clip.view();
     check(clip, skeleton, seconds)?;
@@ -99,6 +158,27 @@ pub fn joint(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32, joint: u16) -> 
 }
 
 /// What one character of a [`crowd`] plays: a clip, and the moment of it.
+///
+/// ```
+/// use condyle::encode::EncodeOptions;
+/// use condyle::sample::ClipAt;
+/// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform, encode};
+///
+/// # let hips = Joint::new("hips", None, Transform::IDENTITY);
+/// # let skeleton = Skeleton::new([hips, Joint::new("head", Some(0), Transform::IDENTITY)])?;
+/// # let interpolation = Interpolation::Linear;
+/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
+/// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
+/// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
+/// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
+/// # let clip = encode(&raw, &skeleton, &EncodeOptions::default(), &mut |_| ())?.into_clip();
+/// use condyle::Looping;
+///
+/// // What a character plays whose clock stands at 17.25 seconds.
+/// let plays = ClipAt { clip: &clip, seconds: clip.moment(Looping::Wrap, 17.25)? };
+/// assert_eq!(plays.seconds, 0.25);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct ClipAt<'a> {
     /// The clip.
@@ -112,6 +192,26 @@ pub struct ClipAt<'a> {
 /// # Errors
 /// As [`sample`], and [`Error::Length`] if there are not as many poses as characters. All poses are then
 /// unchanged.
+///
+/// ```
+/// use condyle::encode::EncodeOptions;
+/// use condyle::sample::ClipAt;
+/// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, encode, sample};
+///
+/// # let hips = Joint::new("hips", None, Transform::IDENTITY);
+/// # let skeleton = Skeleton::new([hips, Joint::new("head", Some(0), Transform::IDENTITY)])?;
+/// # let interpolation = Interpolation::Linear;
+/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
+/// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
+/// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
+/// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
+/// # let clip = encode(&raw, &skeleton, &EncodeOptions::default(), &mut |_| ())?.into_clip();
+/// let spectators = [0.0, 0.5, 0.75].map(|seconds| ClipAt { clip: &clip, seconds });
+/// let mut poses = vec![Pose::rest(&skeleton); spectators.len()];
+/// sample::crowd(&spectators, &skeleton, &mut poses)?;
+/// assert!((poses[2].get(0).translation[2] - 1.5).abs() < 1e-3);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn crowd(characters: &[ClipAt<'_>], skeleton: &Skeleton, poses: &mut [Pose]) -> Result<(), Error> {
     Error::check_len("poses", poses.len(), characters.len())?;
     for (character, pose) in characters.iter().zip(poses.iter()) {
@@ -195,6 +295,24 @@ fn put_authored(clip: ClipView<'_>, seconds: f32, wanted: Option<Wanted<'_>>, bl
 /// # Errors
 /// [`Error::Length`] if it has another number of components; [`Error::NotFinite`] if `seconds` is NaN or
 /// infinite.
+///
+/// ```
+/// use condyle::encode::EncodeOptions;
+/// use condyle::{Interpolation, RawClip, Skeleton, Target, Track, encode, sample};
+///
+/// # let interpolation = Interpolation::Linear;
+/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
+/// # let dim = track(Target::Vector(0), vec![1.0, 0.0]);
+/// # let smile = track(Target::Weights(7), vec![0.0, 0.0, 0.5, 1.0]);
+/// # let raw = RawClip::new("dusk".into(), vec![vec![0.0, 2.0]], vec![dim, smile])?;
+/// # let clip = encode(&raw, &Skeleton::new([])?, &EncodeOptions::default(), &mut |_| ())?.into_clip();
+/// // A light that a clip dims in two seconds; the other one it leaves as it is.
+/// let (mut lamp, mut sun) = ([1.0], [1.0]);
+/// assert!(sample::track(&clip, Target::Vector(0), 1.0, &mut lamp)?);
+/// assert!(!sample::track(&clip, Target::Vector(1), 1.0, &mut sun)?);
+/// assert!((lamp[0] - 0.5).abs() < 1e-2 && sun == [1.0]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn track(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f32]) -> Result<bool, Error> {
     let clip = clip.view();
     Error::check_finite("seconds", &[seconds], 1)?;
@@ -227,6 +345,30 @@ pub fn track(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f32]) 
 /// # Errors
 /// [`Error::Length`] if `values` are not as many as the tracks have components in all; [`Error::NotFinite`]
 /// if `seconds` is NaN or infinite. `values` are then unchanged.
+///
+/// ```
+/// use condyle::encode::EncodeOptions;
+/// use condyle::{Interpolation, RawClip, Skeleton, Target, Track, encode, sample};
+///
+/// # let interpolation = Interpolation::Linear;
+/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
+/// # let dim = track(Target::Vector(0), vec![1.0, 0.0]);
+/// # let smile = track(Target::Weights(7), vec![0.0, 0.0, 0.5, 1.0]);
+/// # let raw = RawClip::new("dusk".into(), vec![vec![0.0, 2.0]], vec![dim, smile])?;
+/// # let clip = encode(&raw, &Skeleton::new([])?, &EncodeOptions::default(), &mut |_| ())?.into_clip();
+/// let mut all = vec![0.0; clip.free_tracks().map(|(_, width)| width).sum()];
+/// sample::tracks(&clip, 2.0, &mut all)?;
+/// let mut rest = &all[..];
+/// for (target, width) in clip.free_tracks() {
+///     let (values, after) = rest.split_at(width);
+///     if target == Target::Weights(7) {
+///         assert!((values[0] - 0.5).abs() < 1e-2 && (values[1] - 1.0).abs() < 1e-2);
+///     }
+///     rest = after;
+/// }
+/// assert!(rest.is_empty());
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn tracks(clip: &Clip<'_>, seconds: f32, values: &mut [f32]) -> Result<(), Error> {
     let clip = clip.view();
     Error::check_finite("seconds", &[seconds], 1)?;

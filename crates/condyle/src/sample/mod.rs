@@ -1,4 +1,14 @@
-//! Sampling: the pose of a clip at a moment.
+//! Sampling: from a clip and a moment to a [`Pose`](crate::Pose), or to the values of the tracks that drive
+//! no joint.
+//!
+//! [`sample`](crate::sample()) takes a compressed [`Clip`](crate::Clip), [`raw`](raw()) a
+//! [`RawClip`](crate::RawClip) as it was authored. For less than a whole pose there are [`partial`], a level
+//! of detail, and [`joint`]; for many characters [`crowd`]; for morph weights and scalar, vector and rotation
+//! tracks [`track`] and [`tracks`], or [`raw_track`]. [`PoseSource`] is for code that is to play either kind
+//! of clip, or a mix of its own.
+//!
+//! `seconds` are those of the clip's keys. [`Clip::moment`](crate::Clip::moment) makes them of a clock that
+//! never ends, for clips that loop or stop.
 
 pub(crate) mod clip;
 mod kernel;

@@ -17,6 +17,27 @@ use crate::skeleton::Skeleton;
 ///
 /// Any cursor works with any clip and any time: a wrong memory costs a search, never a wrong result. It
 /// allocates only when used with a clip of more timelines than any before.
+///
+/// ```
+/// use condyle::sample::RawCursor;
+/// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, sample};
+///
+/// # let hips = Joint::new("hips", None, Transform::IDENTITY);
+/// # let skeleton = Skeleton::new([hips, Joint::new("head", Some(0), Transform::IDENTITY)])?;
+/// # let interpolation = Interpolation::Linear;
+/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
+/// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
+/// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
+/// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
+/// // One for each character that plays on.
+/// let mut cursor = RawCursor::default();
+/// let mut pose = Pose::rest(&skeleton);
+/// for frame in 0..=30 {
+///     sample::raw(&raw, &skeleton, frame as f32 / 30.0, &mut cursor, &mut pose)?;
+/// }
+/// assert_eq!(pose.get(0).translation, [0.0, 0.0, 2.0]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct RawCursor {
     spans: Vec<Span>,
@@ -67,6 +88,24 @@ impl RawCursor {
 /// [`Error::Length`] if `pose` is not of the skeleton's size, [`Error::Index`] if a track drives a joint that
 /// the skeleton does not have, [`Error::NotFinite`] if `seconds` is NaN or infinite. `pose` is then
 /// unchanged.
+///
+/// ```
+/// use condyle::sample::RawCursor;
+/// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, sample};
+///
+/// # let hips = Joint::new("hips", None, Transform::IDENTITY);
+/// # let skeleton = Skeleton::new([hips, Joint::new("head", Some(0), Transform::IDENTITY)])?;
+/// # let interpolation = Interpolation::Linear;
+/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
+/// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
+/// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
+/// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
+/// // Two metres ahead in a second.
+/// let mut pose = Pose::rest(&skeleton);
+/// sample::raw(&raw, &skeleton, 0.25, &mut RawCursor::default(), &mut pose)?;
+/// assert_eq!(pose.get(0).translation, [0.0, 0.0, 0.5]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn raw(
     clip: &RawClip,
     skeleton: &Skeleton,
@@ -120,6 +159,22 @@ fn run(spans: Spans<'_>, skeleton: &Skeleton, pose: &mut Pose) {
 /// # Errors
 /// [`Error::Length`] if the track holds another number of values, [`Error::NotFinite`] if `seconds` is NaN or
 /// infinite.
+///
+/// ```
+/// use condyle::sample::RawCursor;
+/// use condyle::{Interpolation, RawClip, Target, Track, sample};
+///
+/// # let interpolation = Interpolation::Linear;
+/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
+/// # let dim = track(Target::Vector(0), vec![1.0, 0.0]);
+/// # let smile = track(Target::Weights(7), vec![0.0, 0.0, 0.5, 1.0]);
+/// # let raw = RawClip::new("dusk".into(), vec![vec![0.0, 2.0]], vec![dim, smile])?;
+/// // The morph weights of the mesh at node 7 of the document.
+/// let mut weights = [0.0; 2];
+/// assert!(sample::raw_track(&raw, Target::Weights(7), 1.0, &mut RawCursor::default(), &mut weights)?);
+/// assert_eq!(weights, [0.25, 0.5]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn raw_track(
     clip: &RawClip,
     target: Target,

@@ -10,6 +10,41 @@ use crate::skeleton::Skeleton;
 ///
 /// It remembers nothing: one source serves any number of characters and threads. `seconds` are those of the
 /// source's own keys, from [`start`](Self::start) to [`end`](Self::end), which hold before and after.
+///
+/// ```
+/// use condyle::sample::PoseSource;
+/// use condyle::{Error, Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform};
+///
+/// /// Plays what it is given from its end to its start.
+/// struct Backward<S>(S);
+///
+/// impl<S: PoseSource> PoseSource for Backward<S> {
+///     fn start(&self) -> f32 {
+///         self.0.start()
+///     }
+///     fn end(&self) -> f32 {
+///         self.0.end()
+///     }
+///     fn pose(&self, skeleton: &Skeleton, seconds: f32, pose: &mut Pose) -> Result<(), Error> {
+///         self.0.pose(skeleton, self.start() + self.end() - seconds, pose)
+///     }
+///     fn weights(&self, node: u32, seconds: f32, weights: &mut [f32]) -> Result<(), Error> {
+///         self.0.weights(node, self.start() + self.end() - seconds, weights)
+///     }
+/// }
+///
+/// # let hips = Joint::new("hips", None, Transform::IDENTITY);
+/// # let skeleton = Skeleton::new([hips, Joint::new("head", Some(0), Transform::IDENTITY)])?;
+/// # let interpolation = Interpolation::Linear;
+/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
+/// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
+/// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
+/// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
+/// let mut pose = Pose::rest(&skeleton);
+/// Backward(raw).pose(&skeleton, 0.25, &mut pose)?;
+/// assert_eq!(pose.get(0).translation, [0.0, 0.0, 1.5]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub trait PoseSource {
     /// The time of the first moment, in seconds.
     fn start(&self) -> f32;

@@ -18,6 +18,21 @@ use crate::simd::{Mode, dispatch};
 /// vertices per joint, fewer than about four at two influences each and two at four: beyond that, reading the
 /// base vectors costs more than [`palette`](crate::palette()) does, and [`skin`](crate::skin) is faster. A
 /// mesh whose bind pose is morphed needs `skin` anyway.
+///
+/// ```
+/// use condyle::skin::{self, WeightedBases};
+/// use condyle::{Affine, Influences, Skin};
+///
+/// let influences = Influences::from_rows([[(0, 1.0)], [(1, 1.0)]])?;
+/// let bound = Skin::new(vec![3, 5], vec![Affine::IDENTITY; 2])?;
+/// let bases = WeightedBases::new(&influences, &bound, &[[0.0; 3]; 2])?;
+/// // By the skeleton's joints, not by the skin's.
+/// assert_eq!((bases.vertex_count(), bases.joint_bound()), (2, 6));
+/// let mut posed = [[1.0; 3]; 2];
+/// skin::positions(&bases, &[Affine::IDENTITY; 6], &mut posed)?;
+/// assert_eq!(posed, [[0.0; 3]; 2]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Clone, PartialEq)]
 pub struct WeightedBases {
     /// Row `v` is `joints[starts[v]..starts[v + 1]]`, the same range of `vectors`.
@@ -103,6 +118,26 @@ impl WeightedBases {
 /// # Errors
 /// [`Error::Length`] if `positions` does not hold one element per vertex, [`Error::TooShort`] if `model`
 /// lacks a joint that the bases name.
+///
+/// ```
+/// use condyle::skin::{self, WeightedBases};
+/// use condyle::{Affine, Influences, MorphTarget, Skin, SkinnedMesh, Transform, Vertices};
+///
+/// # let vertices = Vertices { positions: vec![[1.0, 0.0, 0.0]], ..Vertices::default() };
+/// # let influences = Influences::from_rows([[(0, 0.75), (1, 0.25)]])?;
+/// # let lifted = MorphTarget { positions: vec![[0.0, 2.0, 0.0]], ..MorphTarget::default() };
+/// # let mesh = SkinnedMesh::new(vertices, influences, vec![], vec![lifted])?;
+/// # let bound = Skin::new(vec![0, 1], vec![Affine::IDENTITY; 2])?;
+/// # let up = Transform { translation: [0.0, 4.0, 0.0], ..Transform::IDENTITY };
+/// # let model = [Affine::IDENTITY, Affine::from(up)];
+/// // Once, when the mesh is loaded.
+/// let bases = WeightedBases::new(mesh.influences(), &bound, &mesh.vertices().positions)?;
+/// // Each frame; the second joint, of which the vertex has a quarter, is four metres up.
+/// let mut posed = vec![[0.0; 3]; bases.vertex_count()];
+/// skin::positions(&bases, &model, &mut posed)?;
+/// assert_eq!(posed, [[1.0, 1.0, 0.0]]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn positions<'a>(
     bases: impl Into<AtMost<'a, WeightedBases>>,
     model: &[Affine],

@@ -14,6 +14,16 @@ use crate::simd::{Mode, dispatch, transpose_halves};
 ///
 /// # Errors
 /// [`Error::Length`] where `tangents` or `bitangents` do not hold one element per normal.
+///
+/// ```
+/// use condyle::skin;
+///
+/// let (normals, tangents) = ([[0.0, 0.0, 1.0]; 2], [[1.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, -1.0]]);
+/// let mut bitangents = [[0.0; 3]; 2];
+/// skin::bitangents(&normals, &tangents, &mut bitangents)?;
+/// assert_eq!(bitangents, [[0.0, 1.0, 0.0], [0.0, -1.0, 0.0]]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn bitangents(
     normals: &[[f32; 3]],
     tangents: &[[f32; 4]],

@@ -1,4 +1,9 @@
-//! Linear-blend skinning.
+//! Skinning: from model-space matrices and the vertices of a mesh to posed vertices, by linear blending.
+//!
+//! The common way is [`palette`](crate::palette()), once per skin, then [`skin`](crate::skin()), once per
+//! mesh; before them [`morph`](crate::morph()), if the mesh has morph targets. Who skins on the GPU uploads
+//! [`Palette::matrices`] and stops there. For positions alone, as for hit tests, there are [`WeightedBases`]
+//! and [`positions`]; for the third axis of tangent space [`bitangents`](bitangents()).
 
 mod bases;
 mod bitangents;
@@ -29,6 +34,31 @@ use crate::mesh::{AtMost, Influences, VertexSlices, VertexSlicesMut};
 /// # Errors
 /// [`Error::Length`] where an array does not hold one element per vertex (normals and tangents of `bind` and
 /// `posed` may be empty), [`Error::TooShort`] if the palette lacks a joint that the influences name.
+///
+/// ```
+/// use condyle::{
+///     Affine, Influences, MorphTarget, NormalRule, Palette, Skin, SkinnedMesh, Transform, Vertices, palette,
+///     skin,
+/// };
+///
+/// # let vertices = Vertices { positions: vec![[1.0, 0.0, 0.0]], ..Vertices::default() };
+/// # let influences = Influences::from_rows([[(0, 0.75), (1, 0.25)]])?;
+/// # let lifted = MorphTarget { positions: vec![[0.0, 2.0, 0.0]], ..MorphTarget::default() };
+/// # let mesh = SkinnedMesh::new(vertices, influences, vec![], vec![lifted])?;
+/// # let bound = Skin::new(vec![0, 1], vec![Affine::IDENTITY; 2])?;
+/// # let up = Transform { translation: [0.0, 4.0, 0.0], ..Transform::IDENTITY };
+/// # let model = [Affine::IDENTITY, Affine::from(up)];
+/// // The second joint, of which the vertex has a quarter, is four metres up.
+/// let mut matrices = Palette::default();
+/// palette(&bound, &model, NormalRule::default(), &mut matrices)?;
+/// let mut posed = Vertices::zeroed_like(mesh.vertices());
+/// skin(mesh.influences(), &matrices, mesh.vertices().as_slices(), posed.as_slices_mut())?;
+/// assert_eq!(posed.positions, [[1.0, 1.0, 0.0]]);
+/// // Far away the heaviest influence will do.
+/// skin(mesh.influences().at_most(1), &matrices, mesh.vertices().as_slices(), posed.as_slices_mut())?;
+/// assert_eq!(posed.positions, [[1.0, 0.0, 0.0]]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn skin<'a>(
     influences: impl Into<AtMost<'a, Influences>>,
     palette: &Palette,

@@ -16,6 +16,20 @@ use crate::simd::{Mode, dispatch};
 /// [`Error::Length`] if there is not one weight per target, or an array of `out` does not hold one element per vertex
 /// (normals and tangents may be empty); [`Error::NotFinite`] for a weight that is NaN or infinite. `out` is then
 /// unchanged.
+///
+/// ```
+/// use condyle::{Influences, MorphTarget, SkinnedMesh, Vertices, morph};
+///
+/// # let vertices = Vertices { positions: vec![[1.0, 0.0, 0.0]], ..Vertices::default() };
+/// # let influences = Influences::from_rows([[(0, 0.75), (1, 0.25)]])?;
+/// # let lifted = MorphTarget { positions: vec![[0.0, 2.0, 0.0]], ..MorphTarget::default() };
+/// # let mesh = SkinnedMesh::new(vertices, influences, vec![], vec![lifted])?;
+/// // Half of a target that lifts the vertex by two metres. What comes out goes where `skin` takes `bind`.
+/// let mut morphed = Vertices::zeroed_like(mesh.vertices());
+/// morph(&mesh, &[0.5], morphed.as_slices_mut())?;
+/// assert_eq!(morphed.positions, [[1.0, 1.0, 0.0]]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn morph(mesh: &SkinnedMesh, weights: &[f32], out: VertexSlicesMut<'_>) -> Result<(), Error> {
     let base = mesh.vertices();
     Error::check_len("weights", weights.len(), mesh.morph_targets().len())?;

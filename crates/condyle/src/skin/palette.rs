@@ -13,6 +13,20 @@ use crate::mesh::Skin;
 use crate::simd::{Mode, dispatch, transpose};
 
 /// How normals follow. glTF leaves it open; the rules differ only where joints scale or bend strongly.
+///
+/// ```
+/// use condyle::{Affine, NormalRule, Palette, Skin, Transform, palette};
+///
+/// // A joint that makes everything flat: only the default turns normals the right way.
+/// let bound = Skin::new(vec![0], vec![Affine::IDENTITY])?;
+/// let flat = Affine::from(Transform { scale: [1.0, 0.1, 1.0], ..Transform::IDENTITY });
+/// let mut matrices = Palette::default();
+/// palette(&bound, &[flat], NormalRule::default(), &mut matrices)?;
+/// assert_eq!(matrices.normal_matrices().len(), 1);
+/// palette(&bound, &[flat], NormalRule::Plain, &mut matrices)?;
+/// assert!(matrices.normal_matrices().is_empty());
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum NormalRule {
@@ -28,6 +42,20 @@ pub enum NormalRule {
 }
 
 /// A 4x4 matrix in four columns: one cache line.
+///
+/// ```
+/// use condyle::skin::PaletteMatrix;
+/// use condyle::{Affine, NormalRule, Palette, Skin, Transform, palette};
+///
+/// let bound = Skin::new(vec![0], vec![Affine::IDENTITY])?;
+/// let ahead = Affine::from(Transform { translation: [1.0, 2.0, 3.0], ..Transform::IDENTITY });
+/// let mut matrices = Palette::default();
+/// palette(&bound, &[ahead], NormalRule::default(), &mut matrices)?;
+/// // As a shader takes it: `mat4`, column by column.
+/// let upload: &[PaletteMatrix] = matrices.matrices();
+/// assert_eq!(upload[0].columns[12..], [1.0, 2.0, 3.0, 1.0]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(C, align(64))]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
@@ -48,6 +76,18 @@ impl PaletteMatrix {
 }
 
 /// One matrix per joint of a skin, and how normals go with it.
+///
+/// ```
+/// use condyle::{Affine, NormalRule, Palette, Skin, palette};
+///
+/// // Joints 4 and 2 of the skeleton move the mesh.
+/// let bound = Skin::new(vec![4, 2], vec![Affine::IDENTITY; 2])?;
+/// let mut matrices = Palette::default();
+/// // Filled anew each frame, in the same memory.
+/// palette(&bound, &[Affine::IDENTITY; 5], NormalRule::default(), &mut matrices)?;
+/// assert_eq!((matrices.matrices().len(), matrices.mirrors()), (2, false));
+/// # Ok::<(), condyle::Error>(())
+/// ```
 #[derive(Clone, Default, PartialEq)]
 pub struct Palette {
     matrices: Vec<PaletteMatrix>,
@@ -108,6 +148,18 @@ impl Palette {
 ///
 /// # Errors
 /// [`Error::Index`] if the skin names a joint that `model` does not have. `palette` is then unchanged.
+///
+/// ```
+/// use condyle::{Affine, NormalRule, Palette, Skin, Transform, palette};
+///
+/// // A joint that stood at height 1 when the mesh was bound, and stands at height 3 now.
+/// let at = |y| Affine::from(Transform { translation: [0.0, y, 0.0], ..Transform::IDENTITY });
+/// let bound = Skin::new(vec![0], vec![at(-1.0)])?;
+/// let mut matrices = Palette::default();
+/// palette(&bound, &[at(3.0)], NormalRule::default(), &mut matrices)?;
+/// assert_eq!(matrices.matrices()[0].columns[12..15], [0.0, 2.0, 0.0]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn palette(skin: &Skin, model: &[Affine], rule: NormalRule, palette: &mut Palette) -> Result<(), Error> {
     if let Some(at) = skin.joints().iter().position(|&j| usize::from(j) >= model.len()) {
         let found = skin.joints()[at].into();

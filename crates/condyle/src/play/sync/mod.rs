@@ -201,6 +201,18 @@ impl SyncTrack {
 ///
 /// # Errors
 /// [`Error::NotFinite`] if `seconds` is NaN or infinite; [`Error::MarkerOrder`] if the two have different cycles.
+///
+/// ```
+/// use condyle::play::{self, Event, SyncTrack};
+///
+/// # let marker = |seconds, name: &str| Event { seconds, name: name.into() };
+/// # let walk = SyncTrack::new(1.0, vec![marker(0.0, "left"), marker(0.5, "right")])?;
+/// # let run = SyncTrack::new(0.6, vec![marker(0.0, "right"), marker(0.3, "left")])?;
+/// // Half way from the left foot to the right one; the run starts with the right one.
+/// let seconds = play::follow(&walk, 0.25, &run)?;
+/// assert!((run.phase(seconds)? - walk.phase(0.25)?).abs() < 1e-6);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn follow(leader: &SyncTrack, seconds: f64, follower: &SyncTrack) -> Result<f64, Error> {
     check_cycle("follower", 0, leader, follower)?;
     Ok(follower.clock(leader.place(seconds)?))
@@ -216,6 +228,20 @@ pub fn follow(leader: &SyncTrack, seconds: f64, follower: &SyncTrack) -> Result<
 /// # Errors
 /// [`Error::NotFinite`], [`Error::OutOfRange`] for a weight that is no number from 0 on; [`Error::MarkerOrder`] for a
 /// layer whose cycle is not the leader's.
+///
+/// ```
+/// use condyle::play::{self, Event, SyncTrack};
+///
+/// # let marker = |seconds, name: &str| Event { seconds, name: name.into() };
+/// # let walk = SyncTrack::new(1.0, vec![marker(0.0, "left"), marker(0.5, "right")])?;
+/// # let run = SyncTrack::new(0.6, vec![marker(0.0, "right"), marker(0.3, "left")])?;
+/// // The walk of a second leads; half of each is a cycle of 0.8 seconds.
+/// let mut clock = 0.0;
+/// let frame = 1.0 / 60.0;
+/// clock += frame * play::sync_speed(&walk, &[(&walk, 0.5), (&run, 0.5)])?;
+/// assert!((clock - frame / 0.8).abs() < 1e-6);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 pub fn sync_speed(leader: &SyncTrack, layers: &[(&SyncTrack, f32)]) -> Result<f64, Error> {
     for (at, &(track, weight)) in layers.iter().enumerate() {
         if !weight.is_finite() {
