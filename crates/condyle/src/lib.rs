@@ -36,6 +36,7 @@
 //! | [`sample`](mod@sample) | a clip and a moment in seconds | a [`Pose`]: one local transform per joint |
 //! | [`motion`] | a clip, from when and until when | how far the character has gone and turned |
 //! | [`blend`](mod@blend) | poses, weights, masks | one pose: mixed, with additive layers, in transition |
+//! | [`player`] | a clip, how it loops, and seconds that passed | its pose, events and motion: for those who need no more |
 //! | [`mirror`](mod@mirror) | a pose or a clip | the same with left and right exchanged |
 //! | [`interpolate`](mod@interpolate) | two rotations or poses, and a factor | what lies between them |
 //! | [`model`] | a pose | one matrix per joint, in model space |
@@ -47,7 +48,7 @@
 //!
 //! # I want to …
 //!
-//! - **play a clip in a loop**: `Player` keeps the time; by hand, [`Clip::moment`] with [`Looping::Wrap`]
+//! - **play a clip in a loop**: [`Player`] keeps the time; by hand, [`Clip::moment`] with [`Looping::Wrap`]
 //!   gives the seconds for [`sample`](sample()).
 //! - **blend two clips with a mask**: sample each into a pose of its own, make the mask with
 //!   [`blend::joint_mask`], put it in [`Layer::mask`] and call [`blend`](blend()).
