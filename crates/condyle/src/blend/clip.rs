@@ -25,7 +25,7 @@ use crate::skeleton::{Skeleton, check_rest};
 /// clip needs to begin and end when it did. Tracks that drive no joint stay as they are. A spline whose
 /// rotation has no length at some moment is the identity there, as [`sample::raw`](crate::sample::raw) has it.
 ///
-/// To compress it, [`encode`](crate::encode) it on [`Skeleton::additive`]. All joints of that are in one
+/// To compress it, [`encode`](crate::encode()) it on [`Skeleton::additive`]. All joints of that are in one
 /// place, so that the error of a joint's rotation is measured on its own shell and not at the end of the
 /// limb: give [`EncodeOptions::shell`](crate::encode::EncodeOptions) a distance as long as what hangs on the joints.
 ///

@@ -1,4 +1,4 @@
-//! Compression: from an authored [`RawClip`](crate::RawClip) to a [`Clip`](crate::Clip) that is as small as
+//! Compression: from an authored [`RawClip`] to a [`Clip`] that is as small as
 //! an error budget allows, checked on the decoded result.
 //!
 //! Call [`encode`](crate::encode()) with [`EncodeOptions::new`] and the distance by which a point may be off,

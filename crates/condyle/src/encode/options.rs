@@ -60,7 +60,7 @@ impl Effort {
     pub const ALL: [Self; 3] = [Self::Fast, Self::Normal, Self::Best];
 }
 
-/// Options of [`encode`](crate::encode): [`new`](Self::new) or the default, whose fields are then set.
+/// Options of [`encode`](crate::encode()): [`new`](Self::new) or the default, whose fields are then set.
 ///
 /// ```
 /// let mut options = condyle::encode::EncodeOptions::new(1e-3);

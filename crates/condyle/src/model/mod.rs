@@ -1,6 +1,6 @@
 //! The hierarchy: from local transforms to model-space matrices, and back.
 //!
-//! [`local_to_model`](crate::local_to_model) places all joints of one character, [`crowd`](crowd()) those of
+//! [`local_to_model`] places all joints of one character, [`crowd`](crowd()) those of
 //! many with one skeleton, [`subtree`](subtree()) one joint again with what hangs on it, after inverse
 //! kinematics has turned it. Matrices that a simulation has placed become local again by [`model_to_local`],
 //! and a pose by [`convert::matrices_to_pose`](crate::convert::matrices_to_pose).

@@ -16,7 +16,7 @@ use crate::skeleton::Skeleton;
 impl Clip<'_> {
     /// Where the character as a whole is at a moment, seen from where it starts, as
     /// [`RootMotion::at`](crate::motion::RootMotion::at) has it; but `seconds` are those that
-    /// [`sample`](crate::sample) takes. The identity if the clip has no motion.
+    /// [`sample`](crate::sample()) takes. The identity if the clip has no motion.
     ///
     /// Times outside the clip are clamped to its start and end; NaN counts as the start. Any moment costs the
     /// same.
@@ -74,7 +74,7 @@ impl Clip<'_> {
     }
 
     /// How far the clip moves its character from one value of a clock to another:
-    /// [`over`](crate::motion::over). The clock is at 0 where the clip starts. The identity if the clip
+    /// [`over`]. The clock is at 0 where the clip starts. The identity if the clip
     /// has no motion.
     ///
     /// # Errors

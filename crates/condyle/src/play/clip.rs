@@ -25,7 +25,7 @@ impl RawClip {
 }
 
 impl Clip<'_> {
-    /// The `seconds` for [`sample`](crate::sample) and [`motion_at`](Self::motion_at) at a value of a clock
+    /// The `seconds` for [`sample`](crate::sample()) and [`motion_at`](Self::motion_at) at a value of a clock
     /// that never ends, which stands at 0 where the clip starts: [`Looping::moment`] with
     /// [`start`](Self::start) added.
     ///

@@ -16,7 +16,7 @@ use crate::simd::{Mode, dispatch};
 /// Made once per mesh; then [`positions`] needs neither inverse bind matrices nor a palette, but the
 /// model matrices as they are. It takes 18 bytes per influence and 4 per vertex. It pays where there are few
 /// vertices per joint, fewer than about four at two influences each and two at four: beyond that, reading the
-/// base vectors costs more than [`palette`](crate::palette()) does, and [`skin`](crate::skin) is faster. A
+/// base vectors costs more than [`palette`](crate::palette()) does, and [`skin`](crate::skin()) is faster. A
 /// mesh whose bind pose is morphed needs `skin` anyway.
 ///
 /// ```
@@ -113,7 +113,7 @@ impl WeightedBases {
 ///
 /// `model` holds one matrix per joint of the skeleton, as [`local_to_model`](crate::local_to_model) leaves
 /// them; `positions` receives the sum of `model * base` over the influences of each vertex, in model space:
-/// what [`skin`](crate::skin) gives, but for rounding. J.M.P. van Waveren, *Fast Skinning*, section 3.
+/// what [`skin`](crate::skin()) gives, but for rounding. J.M.P. van Waveren, *Fast Skinning*, section 3.
 ///
 /// # Errors
 /// [`Error::Length`] if `positions` does not hold one element per vertex, [`Error::TooShort`] if `model`

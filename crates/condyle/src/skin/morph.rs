@@ -9,7 +9,7 @@ use crate::simd::{Mode, dispatch};
 /// Adds weighted morph targets to a mesh's vertices.
 ///
 /// `out` receives `base + Σ weight · target` for positions, and for normals and tangents where `out` and the mesh have
-/// them; tangents keep their handedness. Normals and tangents are not made unit length: [`skin`](crate::skin) does that.
+/// them; tangents keep their handedness. Normals and tangents are not made unit length: [`skin`](crate::skin()) does that.
 /// Targets of weight 0 cost nothing. glTF 2.0, "Morph Targets".
 ///
 /// # Errors
