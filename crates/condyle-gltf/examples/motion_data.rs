@@ -63,8 +63,8 @@ fn run(path: &str) -> Result<(), Box<dyn Error>> {
     let skeleton = &asset.skeleton;
     println!("{path}: {} joints, {} clips", skeleton.joint_count(), asset.clips.len());
 
-    // A thousandth of the character's height, half of which is hardly seen on a screen; errors are measured on a body
-    // around its vertices. A document without a height is taken as a metre high.
+    // Errors up to a thousandth of the character's height, measured on a body around its vertices. A document without a
+    // height is taken as a metre high.
     let height = asset.rest_height()?;
     let height = if height > 0.0 { height as f32 } else { 1.0 };
     let mut options = EncodeOptions::new(height / 1000.0);

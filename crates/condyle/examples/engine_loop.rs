@@ -169,7 +169,7 @@ fn skeleton() -> Result<Skeleton, Error> {
     ])
 }
 
-/// Keys of a second's part, and the numbers at each of them.
+/// Straight lines between keys at these times.
 fn track(target: Target, times: &[f32], at: impl Fn(f32) -> Vec<f32>) -> Track {
     let values = times.iter().flat_map(|&t| at(t)).collect();
     Track { target, interpolation: Interpolation::Linear, timeline: 0, values }

@@ -26,8 +26,8 @@ fn walk() -> (Skeleton, RawClip) {
 
 fn walk_clip() -> (Skeleton, Clip<'static>) {
     let (skeleton, raw) = walk();
-    let mut options = EncodeOptions::default();
-    options.root_motion = Some(RootMotionOptions::default());
+    let options =
+        EncodeOptions { root_motion: Some(RootMotionOptions::default()), ..EncodeOptions::default() };
     let clip = encode(&raw, &skeleton, &options, &mut |_| ()).expect("encodes").into_clip();
     (skeleton, clip)
 }
@@ -43,11 +43,10 @@ fn with_events(ticks: u32, at: &[u32]) -> Clip<'static> {
     };
     let times = if ticks > 0 { vec![0.0, end] } else { vec![0.0] };
     let raw = RawClip::new(String::new(), vec![times], vec![dim]).expect("keys fit");
-    let mut options = EncodeOptions::default();
-    options.rate = Some(1.0);
     let event =
         |(name, &at): (usize, &u32)| Event { seconds: (f64::from(at) * TICK) as f32, name: name.to_string() };
-    options.events = at.iter().enumerate().map(event).collect();
+    let events = at.iter().enumerate().map(event).collect();
+    let options = EncodeOptions { rate: Some(1.0), events, ..EncodeOptions::default() };
     let skeleton = Skeleton::new([]).expect("nothing");
     encode(&raw, &skeleton, &options, &mut |_| ()).expect("encodes").into_clip()
 }
