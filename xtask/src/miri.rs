@@ -7,7 +7,7 @@ use crate::tests;
 
 /// What the interpreter needs minutes for: arithmetic over many cases and on every instruction set. No unsafe code is ours, and what is
 /// below it is walked through by the tests that remain.
-const SLOW: [&str; 24] = [
+const SLOW: [&str; 25] = [
     "portable_bits",
     "blend::",
     "clip::tests::",
@@ -27,6 +27,7 @@ const SLOW: [&str; 24] = [
     "model::subtree",
     "motion::",
     "play::events::",
+    "player::",
     "reference::",
     "sample::",
     "skin::bases::",
