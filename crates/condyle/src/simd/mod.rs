@@ -416,6 +416,7 @@ macro_rules! dispatch {
 pub(crate) use dispatch;
 
 /// One copy of a kernel in the fast mode.
+#[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! fused {
     ($s:ident, $mode:ident, $op:expr) => {
         fearless_simd::Simd::vectorize(
@@ -428,6 +429,7 @@ macro_rules! fused {
         )
     };
 }
+#[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64"))]
 pub(crate) use fused;
 
 /// Runs `|s| …` for a single number, with what the compiler was told of, so that no choice is left for the run time.
