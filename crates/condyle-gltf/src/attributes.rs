@@ -1,13 +1,11 @@
-//! Vertex attributes that only pass through: texture coordinates, colours, and those of applications.
+//! Vertex attributes that only pass through, texture coordinates, colours and those of applications: which are faulty.
 
 use std::collections::HashMap;
 
 use crate::accessor::{Accessors, check_finite};
-use crate::asset::{Asset, Instance};
 use crate::format::{Component, Format, Shape, Usage};
 use crate::influences::check_count;
 use crate::json::Json;
-use crate::meshes::Primitive;
 use crate::problem::Problems;
 
 const FRACTIONS: &[Format] =
@@ -26,50 +24,6 @@ const COORDINATES: Usage = Usage {
 };
 const COLOR: Usage = Usage { shape: Shape::Vec4, formats: FRACTIONS, quantized: &[] };
 const COLOR_WITHOUT_ALPHA: Usage = Usage { shape: Shape::Vec3, formats: FRACTIONS, quantized: &[] };
-
-/// Attributes that posing does not change, of one of the asset's primitives as its instance shows it.
-///
-/// They are read when asked for, an array of one element per vertex of [`Primitive::mesh`]. Of faulty ones,
-/// which are `None`, [`Asset::problems`] has warned.
-impl Asset {
-    /// Texture coordinates, `TEXCOORD_` and the number of the set: u to the right, v down, 0 to 1 across the
-    /// image. `None` if there are none.
-    #[must_use]
-    pub fn texture_coordinates(
-        &self,
-        instance: &Instance,
-        primitive: &Primitive,
-        set: usize,
-    ) -> Option<Vec<[f32; 2]>> {
-        self.attribute(instance, primitive, &format!("TEXCOORD_{set}"))
-    }
-
-    /// Colours, `COLOR_` and the number of the set: linear red, green, blue, and the opacity, which is 1
-    /// where the document gives three numbers. `None` if there are none.
-    #[must_use]
-    pub fn colors(&self, instance: &Instance, primitive: &Primitive, set: usize) -> Option<Vec<[f32; 4]>> {
-        let name = format!("COLOR_{set}");
-        let opaque = |[r, g, b]: [f32; 3]| [r, g, b, 1.0];
-        self.attribute(instance, primitive, &name)
-            .or_else(|| Some(self.attribute(instance, primitive, &name)?.into_iter().map(opaque).collect()))
-    }
-
-    /// The attribute of this name, such as an application's own `_HEIGHT`: `N` numbers a vertex, normalised
-    /// integers as fractions. `None` if the primitive has none of this name, or not with `N` numbers a
-    /// vertex.
-    #[must_use]
-    pub fn attribute<const N: usize>(
-        &self,
-        instance: &Instance,
-        primitive: &Primitive,
-        name: &str,
-    ) -> Option<Vec<[f32; N]>> {
-        let mesh = self.document.json.get("meshes")?.get(instance.mesh)?;
-        let accessor = mesh.get("primitives")?.get(primitive.index)?.get("attributes")?.get(name)?;
-        let accessor = usize::try_from(accessor.as_u64()?).ok()?;
-        self.document.vectors(accessor, primitive.mesh.vertex_count())
-    }
-}
 
 /// An attribute that is too faulty to be written again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -157,32 +111,6 @@ mod tests {
     use crate::problem::Severity;
     use crate::testing::character;
     use serde_json::json;
-
-    #[test]
-    fn attributes_are_read_when_asked_for() {
-        let mut it = character();
-        let uv = it.floats("VEC2", &[0.0, 1.0, 0.5, 0.25, 1.0, 0.0]);
-        let rgb = it.accessor("VEC3", 5121, 3, &[255, 0, 51, 0, 0, 0, 0, 255, 0, 0, 0, 0]);
-        let rgba = it.floats("VEC4", &[0.5; 12]);
-        let two = it.floats("VEC2", &[0.0; 4]);
-        it.json["accessors"][rgb]["normalized"] = json!(true);
-        it.json["bufferViews"].as_array_mut().unwrap()[rgb]["byteStride"] = json!(4);
-        let attributes = &mut it.json["meshes"][0]["primitives"][0]["attributes"];
-        for (name, accessor) in
-            [("TEXCOORD_1", uv), ("COLOR_0", rgb), ("COLOR_1", rgba), ("_OWN", uv), ("TEXCOORD_2", two)]
-        {
-            attributes[name] = json!(accessor);
-        }
-        let asset = it.import().unwrap();
-        let (instance, primitive) = (&asset.instances[0], &asset.instances[0].primitives[0]);
-        let uvs = |set| asset.texture_coordinates(instance, primitive, set);
-        let want = vec![[0.0, 1.0], [0.5, 0.25], [1.0, 0.0]];
-        assert_eq!((uvs(0), uvs(1), uvs(2)), (None, Some(want.clone()), None));
-        let colors = |set| asset.colors(instance, primitive, set).map(|all| all[0]);
-        assert_eq!((colors(0), colors(1), colors(2)), (Some([1.0, 0.0, 0.2, 1.0]), Some([0.5; 4]), None));
-        assert_eq!(asset.attribute(instance, primitive, "_OWN"), Some(want));
-        assert_eq!(asset.attribute::<3>(instance, primitive, "_OWN"), None);
-    }
 
     #[test]
     fn a_large_asset_prints_as_a_line() {

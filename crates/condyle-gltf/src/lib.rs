@@ -29,6 +29,7 @@
 mod accessor;
 mod appearance;
 mod asset;
+mod attribute_values;
 mod attributes;
 mod clips;
 mod container;
