@@ -9,11 +9,10 @@ use condyle::container::checksum;
 use condyle::encode::EncodeOptions;
 use condyle::motion::RootMotionOptions;
 use condyle::play::Event;
-use condyle::sample::ClipAt;
 use condyle::sample;
+use condyle::sample::ClipAt;
 use condyle::{
-    Clip, Interpolation, Joint, Looping, Pose, RawClip, Skeleton, Target, Track, Transform,
-    encode,
+    Clip, Interpolation, Joint, Looping, Pose, RawClip, Skeleton, Target, Track, Transform, encode,
 };
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

@@ -8,9 +8,7 @@ use arbitrary::{Result, Unstructured};
 use condyle::container::{
     Container, ContainerReader, ContainerWriter, EntryKind, MeshPlacement, PlacedMesh, checksum,
 };
-use condyle::{
-    Affine, Influences, Joint, MorphTarget, Skeleton, Skin, SkinnedMesh, Transform, Vertices,
-};
+use condyle::{Affine, Influences, Joint, MorphTarget, Skeleton, Skin, SkinnedMesh, Transform, Vertices};
 
 /// A whole file, and its skeleton and mesh as bytes.
 struct Seed {
