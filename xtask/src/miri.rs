@@ -35,6 +35,9 @@ const SLOW: [&str; 25] = [
     "skin::tests::",
 ];
 
+/// How often property tests try here.
+const CASES: (&str, &str) = ("PROPTEST_CASES", "4");
+
 pub(crate) fn steps() -> Vec<Step> {
     vec![Step::new("miri", miri).apart("miri")]
 }
@@ -47,6 +50,8 @@ fn miri(log: &mut Log) -> Outcome {
     let mut command = cargo("+nightly miri test", ["-p", "condyle", "--lib", "--all-features", "--"]);
     // One at a time, so that the log names the test that runs too long.
     command.arg("--test-threads=1").args(SLOW.map(|name| format!("--skip={name}")));
-    log.run(command.env("CARGO_TARGET_DIR", build_dir("miri")).env("MIRIFLAGS", "-Zmiri-disable-isolation"))?;
+    // For the settings below to be seen.
+    command.env("MIRIFLAGS", "-Zmiri-disable-isolation");
+    log.run(command.envs([CASES, ("CARGO_TARGET_DIR", &build_dir("miri").display().to_string())]))?;
     tests::counted(log)
 }

@@ -2,20 +2,15 @@
 
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use allocation_counter::measure;
 use condyle_gltf::{Asset, Refused};
-use peak_alloc::PeakAlloc;
-
-#[global_allocator]
-static MEMORY: PeakAlloc = PeakAlloc;
-
-/// Memory is counted for the whole process, so one document at a time.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Of the processor where that is known, so that what else the machine does makes nothing fail.
 const TIME_LIMIT: Duration = Duration::from_secs(2);
+/// What a document may take on top of that, for each byte.
+const TIME_PER_BYTE: Duration = Duration::from_nanos(500);
 const MEMORY_LIMIT: usize = 300 << 20;
 /// What an import may take on top of a fixed sum, for each byte of the document: the importer's own allowance is 32 bytes
 /// of decoded data, which are held twice for a moment.
@@ -50,24 +45,27 @@ pub(crate) fn attempt_with(
     size: usize,
     import: impl FnOnce() -> Result<Asset, Refused>,
 ) -> Result<Asset, Refused> {
-    let _one = ONE_AT_A_TIME.lock();
-    let before = MEMORY.current_usage();
     let start = Clock::now();
-    let mut import_peak = 0;
-    MEMORY.reset_peak_usage();
-    let result = catch_unwind(AssertUnwindSafe(|| {
-        let result = import();
-        import_peak = MEMORY.peak_usage().saturating_sub(before);
-        match &result {
-            Ok(asset) => crate::exercise::play(asset),
-            Err(refused) => crate::exercise::check_refusal(refused),
-        }
-        result
-    }));
-    let peak = MEMORY.peak_usage().saturating_sub(before);
+    let mut result = None;
+    let (mut imported, mut played) = Default::default();
+    let run = AssertUnwindSafe(|| {
+        // For this thread only, so that documents of other tests do not count.
+        imported = measure(|| result = Some(import()));
+        played = measure(|| match &result {
+            Some(Ok(asset)) => crate::exercise::play(asset),
+            Some(Err(refused)) => crate::exercise::check_refusal(refused),
+            None => {}
+        });
+    });
+    let ended = catch_unwind(run);
     let time = start.elapsed();
-    let Ok(result) = result else { panic!("{case}: panicked, see above") };
-    assert!(time < TIME_LIMIT, "{case}: took {time:?}");
+    let (Ok(()), Some(result)) = (ended, result) else { panic!("{case}: panicked, see above") };
+    let time_limit = TIME_LIMIT + TIME_PER_BYTE * size.try_into().unwrap_or(u32::MAX);
+    assert!(time < time_limit, "{case}: {size} bytes took {time:?}");
+    let bytes = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    let import_peak = bytes(imported.bytes_max);
+    let held = bytes(imported.bytes_current.try_into().unwrap_or(0));
+    let peak = import_peak.max(held.saturating_add(bytes(played.bytes_max)));
     let limit = MEMORY_BASE + size.saturating_mul(MEMORY_PER_BYTE);
     assert!(import_peak < limit, "{case}: {size} bytes took {import_peak} bytes of memory to import");
     assert!(size > 1 << 20 || peak < MEMORY_LIMIT, "{case}: {size} bytes took {peak} bytes of memory");
