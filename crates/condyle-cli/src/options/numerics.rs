@@ -41,13 +41,9 @@ impl Numerics {
     }
 }
 
-/// With the names of all instruction sets, which the library lists when it refuses a name.
 fn isa_help() -> String {
-    let names = match "".parse::<Isa>() {
-        Err(condyle::Error::UnknownName { expected }) => expected,
-        _ => "one by name",
-    };
-    format!("Instruction set: {names} [default: the best this machine has]")
+    let names: Vec<_> = Isa::KNOWN.iter().map(|isa| isa.name()).collect();
+    format!("Instruction set: {} [default: the best this machine has]", names.join(", "))
 }
 
 fn from_env<T: FromStr<Err: Display>>(variable: &str) -> Result<Option<T>, Failure> {

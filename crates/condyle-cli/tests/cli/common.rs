@@ -4,7 +4,7 @@
 mod shared;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use assert_cmd::Command;
@@ -106,7 +106,19 @@ pub(crate) fn transcript(command: &mut Command) -> String {
     format!("{}{}[exit code {code}]\n", text(&output.stdout), text(&output.stderr))
 }
 
-pub(crate) use shared::folder as models;
+/// Models of the folder `testdata`, and those of `shared/models` where that is beside the checkout.
+pub(crate) fn models(own: &[&str], shared: &[&str]) -> Vec<PathBuf> {
+    let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
+    let own = own.iter().map(|name| testdata.join(name));
+    let shared =
+        shared::folder().into_iter().flat_map(|folder| shared.iter().map(move |name| folder.join(name)));
+    own.chain(shared).collect()
+}
+
+/// The path of one of `testdata`.
+pub(crate) fn testdata(name: &str) -> String {
+    models(&[name], &[])[0].display().to_string()
+}
 
 /// The model's JSON, to break on purpose.
 pub(crate) fn ribbon() -> Value {

@@ -1,6 +1,6 @@
 //! `condyle encode` and what reads its files: info, check, compare, skin, decode, blend.
 
-use crate::common::{Folder, condyle, ribbon, transcript};
+use crate::common::{Folder, condyle, models, ribbon, transcript};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -138,20 +138,18 @@ fn a_decoded_document_moves_as_the_original() {
 
 #[test]
 fn morph_weights_and_meshes_on_joints_come_back() {
-    let Some(models) = crate::common::models() else { return };
     let folder = Folder::new();
-    for name in ["robot.glb", "syn_morph.glb"] {
-        let model = models.join(name);
-        let model = model.to_str().expect("a path in UTF-8");
+    for path in models(&["rigid.glb", "morph.glb"], &["robot.glb", "syn_morph.glb"]) {
+        let model = path.to_str().expect("a path in UTF-8");
         folder.condyle(&["encode", model, "-o", "a.condyle", "--height", "1.8"]).assert().success();
         folder.run("decode a.condyle -o back.glb").assert().success();
-        let rate = if name == "robot.glb" { "24" } else { "60" };
+        let rate = if model.ends_with("robot.glb") { "24" } else { "60" };
         for (other, more) in [("a.condyle", &[][..]), ("back.glb", &["--fps", rate])] {
             let mut command = folder.condyle(&["compare", model, other, "--height", "1.8", "--json"]);
             let output = command.args(more).assert().success();
             for line in String::from_utf8_lossy(&output.get_output().stdout).lines() {
                 let line: Value = serde_json::from_str(line).expect("JSON");
-                assert!(number(&line["worst"], "millimetres") < 0.525, "{name}, {other}: {line}");
+                assert!(number(&line["worst"], "millimetres") < 0.525, "{model}, {other}: {line}");
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::common::{Folder, condyle, models, ribbon, transcript};
+use crate::common::{Folder, condyle, ribbon, testdata, transcript};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -22,11 +22,10 @@ fn info_says_as_much_in_json() {
 }
 
 #[test]
-fn info_on_a_reference_character() {
-    let Some(models) = models() else { return };
+fn info_on_skins_that_share_joints() {
     let mut command = condyle();
-    command.current_dir(models).args(["info", "syn_multiskin.glb"]);
-    assert_snapshot!("info_multiskin", transcript(&mut command));
+    command.current_dir(testdata("")).args(["info", "shared_joints.glb"]);
+    assert_snapshot!("info_shared_joints", transcript(&mut command));
 }
 
 #[test]

@@ -79,14 +79,15 @@ pub enum Numeric {
 }
 
 impl Isa {
-    const EVERY: [Self; 7] =
-        [Self::Scalar, Self::Sse2, Self::Sse42, Self::Avx2, Self::Avx512, Self::Neon, Self::Simd128];
+    /// Those of all platforms, whether this machine has them or not; the best last.
+    pub const KNOWN: &'static [Self] =
+        &[Self::Scalar, Self::Sse2, Self::Sse42, Self::Avx2, Self::Avx512, Self::Neon, Self::Simd128];
 
     const NAMES: &'static str = "scalar, sse2, sse42, avx2, avx512, neon, simd128";
 
     /// All instruction sets that this machine has, scalar first, best last.
     pub fn all() -> impl Iterator<Item = Self> + Clone {
-        Self::EVERY.into_iter().filter(|isa| isa.is_available())
+        Self::KNOWN.iter().copied().filter(|isa| isa.is_available())
     }
 
     /// The best instruction set that this machine has.
@@ -164,7 +165,7 @@ impl FromStr for Isa {
 
     /// From a [`name`](Self::name); whether the machine has it is another question.
     fn from_str(name: &str) -> Result<Self, Error> {
-        let found = Self::EVERY.into_iter().find(|isa| isa.name() == name);
+        let found = Self::KNOWN.iter().copied().find(|isa| isa.name() == name);
         found.ok_or(Error::UnknownName { expected: Self::NAMES })
     }
 }
@@ -336,7 +337,7 @@ impl Dispatch {
 
     #[inline]
     fn unpack(packed: u8) -> Option<Self> {
-        let isa = *Isa::EVERY.get(usize::from(packed / 2))?;
+        let isa = *Isa::KNOWN.get(usize::from(packed / 2))?;
         Some(Self { isa, numeric: Numeric::ALL[usize::from(packed % 2)] })
     }
 
@@ -471,7 +472,7 @@ mod tests {
 
     #[test]
     fn names_are_read_back() {
-        for isa in Isa::EVERY {
+        for &isa in Isa::KNOWN {
             assert_eq!(isa.to_string().parse(), Ok(isa));
         }
         for numeric in Numeric::ALL {
