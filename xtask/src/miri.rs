@@ -7,9 +7,10 @@ use crate::tests;
 
 /// What the interpreter needs minutes for: arithmetic over many cases and on every instruction set. No unsafe code is ours, and what is
 /// below it is walked through by the tests that remain.
-const SLOW: [&str; 25] = [
+const SLOW: [&str; 26] = [
     "portable_bits",
     "blend::",
+    "clip::spline::",
     "clip::tests::",
     "container::",
     "convert::",
