@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::step::{Log, Outcome, Step, Stop, build_dir, cargo, works};
 use crate::tests;
 
-/// What the interpreter needs minutes for: arithmetic over many cases and on every instruction set. No unsafe code is ours, and what is
-/// below it is walked through by the tests that remain.
+/// What the interpreter needs minutes for: arithmetic over many cases and on every instruction set. No unsafe code is ours; of what is
+/// below it the tests that remain walk through loads, stores, arithmetic, gathering and transposing, not through the shuffles of bytes.
 const SLOW: [&str; 26] = [
     "portable_bits",
     "blend::",

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::document::Document;
 use crate::extensions;
 use crate::format::{Component, Format, Shape, Usage};
-use crate::json::Json;
+use crate::json::{Json, whole};
 use crate::problem::{Problems, REFUSED, Severity, quoted};
 
 impl Document {
@@ -74,7 +74,7 @@ impl<'a> Accessors<'a> {
 
     /// The JSON of the accessor that `place` holds the index of.
     pub(crate) fn json(&self, place: &Json<'_>) -> Option<&'a Value> {
-        self.json?.get(usize::try_from(place.value.as_u64()?).ok()?)
+        self.json?.get(whole(place.value)?)
     }
 
     pub(crate) fn len(&self) -> usize {

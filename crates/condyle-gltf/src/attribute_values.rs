@@ -1,6 +1,7 @@
 //! The values of vertex attributes that posing does not change, read when a program asks for them.
 
 use crate::asset::{Asset, Instance};
+use crate::json::whole;
 use crate::meshes::Primitive;
 
 /// Attributes that posing does not change, of one of the asset's primitives as its instance shows it.
@@ -42,8 +43,7 @@ impl Asset {
     ) -> Option<Vec<[f32; N]>> {
         let mesh = self.document.json.get("meshes")?.get(instance.mesh)?;
         let accessor = mesh.get("primitives")?.get(primitive.index)?.get("attributes")?.get(name)?;
-        let accessor = usize::try_from(accessor.as_u64()?).ok()?;
-        self.document.vectors(accessor, primitive.mesh.vertex_count())
+        self.document.vectors(whole(accessor)?, primitive.mesh.vertex_count())
     }
 }
 

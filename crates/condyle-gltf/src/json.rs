@@ -103,15 +103,7 @@ impl<'a> Json<'a> {
 
     /// This value as a whole number that is not negative. `24.0` passes: some exporters write it.
     pub(crate) fn whole(&self, problems: &mut Problems) -> Option<usize> {
-        let whole = self.value.as_u64().or_else(|| {
-            let x = self.value.as_f64()?;
-            (x >= 0.0 && x < 2f64.powi(53) && x.fract() == 0.0).then_some(x as u64)
-        });
-        match whole {
-            None => self.wrong("a whole number that is not negative", problems),
-            // Where a `usize` cannot hold it, nothing can be so large either: to be found out by comparison, as elsewhere.
-            Some(found) => Some(usize::try_from(found).unwrap_or(usize::MAX)),
-        }
+        whole(self.value).or_else(|| self.wrong("a whole number that is not negative", problems))
     }
 
     /// This value as the index of one of `count` things called `what`.
@@ -231,6 +223,16 @@ pub(crate) fn report_duplicate_names(what: &str, list: &[Json<'_>], problems: &m
         format!("the name {} is that of earlier {what} too", quoted(name)),
         "kept; by name, the first is found",
     );
+}
+
+/// A value as a whole number that is not negative: also `24.0`, which some exporters write.
+pub(crate) fn whole(value: &Value) -> Option<usize> {
+    let float = || {
+        let x = value.as_f64()?;
+        (x >= 0.0 && x < 2f64.powi(53) && x.fract() == 0.0).then_some(x as u64)
+    };
+    // Where a `usize` cannot hold it, nothing can be so large either: to be found out by comparison, as elsewhere.
+    Some(usize::try_from(value.as_u64().or_else(float)?).unwrap_or(usize::MAX))
 }
 
 #[cfg(test)]

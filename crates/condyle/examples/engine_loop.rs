@@ -7,7 +7,7 @@
 use std::f32::consts::TAU;
 
 use condyle::blend::{self, Additive, Mean};
-use condyle::encode::EncodeOptions;
+use condyle::encode::{EncodeOptions, Shell};
 use condyle::math::Rigid;
 use condyle::model::{self, CrowdBuffer};
 use condyle::motion::{self, RootMotionOptions};
@@ -41,7 +41,10 @@ fn main() -> Result<(), Error> {
     let breath =
         blend::difference_clip(&swing("breath", CHEST, 3.0, [0.0, 0.05])?, &skeleton, skeleton.rest())?;
     let additive = skeleton.additive();
-    let breath = condyle::encode(&breath, &additive, &EncodeOptions::default(), &mut |_| ())?.into_clip();
+    // All its joints are in one place: the error is measured as far out as what hangs on them.
+    let mut options = EncodeOptions::default();
+    options.shell = Shell::Distance(0.5);
+    let breath = condyle::encode(&breath, &additive, &options, &mut |_| ())?.into_clip();
     // The wave takes the arm alone.
     let arm = blend::joint_mask(&skeleton, &[(ARM, 1.0)], 0)?;
     let (bound, mesh) = mesh(&skeleton)?;

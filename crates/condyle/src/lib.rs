@@ -21,16 +21,16 @@
 //! ```
 //!
 //! Data flows one way. Each arrow is one free function over plain data: inputs first, output last and `&mut`.
-//! Nothing is allocated that the caller does not own, and nothing is remembered. This crate knows no file
-//! format but its own ([`container`]), starts no thread and does no input or output; the crate `condyle-gltf`
-//! reads documents.
+//! Nothing is allocated that the caller does not own, and nothing is remembered but in values that the caller
+//! keeps, such as a [`Player`] or a [`sample::RawCursor`]. This crate knows no file format but its own
+//! ([`container`]), starts no thread and does no input or output; the crate `condyle-gltf` reads documents.
 //!
 //! # The stages
 //!
 //! | module | goes in | comes out |
 //! |---|---|---|
 //! | [`skeleton`], [`mesh`], [`clip`] | what an importer has read | plain data, checked once: [`Skeleton`], [`Skin`], [`SkinnedMesh`], [`RawClip`] |
-//! | [`encode`](mod@encode) | a [`RawClip`], its [`Skeleton`] and an error budget | a compressed [`Clip`] that keeps the budget |
+//! | [`encode`](mod@encode) | a [`RawClip`], its [`Skeleton`] and an error budget | a compressed [`Clip`] within the budget, and what was measured |
 //! | [`container`] | skeletons, meshes, clips | one file `.condyle`, read where it lies |
 //! | [`play`] | a clock that never ends, and a duration | a moment of the clip, and the events passed on the way |
 //! | [`sample`](mod@sample) | a clip and a moment in seconds | a [`Pose`]: one local transform per joint |
@@ -51,18 +51,34 @@
 //! - **play a clip in a loop**: [`Player`] keeps the time; by hand, [`Clip::moment`] with [`Looping::Wrap`]
 //!   gives the seconds for [`sample`](sample()).
 //! - **blend two clips with a mask**: sample each into a pose of its own, make the mask with
-//!   [`blend::joint_mask`], put it in [`Layer::mask`] and call [`blend`](blend()).
+//!   [`blend::joint_mask`] and lay one over the other with [`blend::overlay`]. In a [`blend`](blend()) a
+//!   [`Layer::mask`] scales a weight that is then divided by the sum of all: two layers of weight 1 meet
+//!   halfway.
+//! - **add a breath or a recoil**: [`blend::difference_clip`] makes an additive clip, which is encoded and
+//!   sampled on [`Skeleton::additive`]; [`blend::add`] puts it on a pose.
 //! - **go over from one clip to another**: [`blend::Inertialization`], or a [`blend::Fade`] for the weights
 //!   of a blend.
 //! - **compress with a budget**: [`encode`](encode()) with
-//!   [`EncodeOptions::new(0.001)`](encode::EncodeOptions::new), a millimetre; keep [`Clip::as_bytes`] and
-//!   read them with [`Clip::from_bytes`].
-//! - **read root motion**: encode with [`EncodeOptions::root_motion`](encode::EncodeOptions::root_motion) and
-//!   ask [`Clip::motion_over`]; of an authored clip, [`motion::extract`] and [`motion::RootMotion::over`].
+//!   [`EncodeOptions::new(0.001)`](encode::EncodeOptions::new): a millimetre where lengths are metres, on
+//!   points 3 cm from each joint; for every vertex give it [`encode::Shell::of_meshes`]. Keep the bytes of
+//!   what comes back, an [`encode::Encoded`], and read them with [`Clip::from_bytes`], or play its
+//!   [`into_clip`](encode::Encoded::into_clip) at once.
+//! - **share a clip among threads**: one from [`encode`](encode()) or [`Clip::from_owned`] owns its bytes, and
+//!   its clones share them. [`Clip::into_owned`] copies a borrowed one.
+//! - **read root motion**: encode with [`EncodeOptions::root_motion`](encode::EncodeOptions::root_motion), and
+//!   in each frame multiply the character's place, a [`math::Rigid`], from the right by [`Player::motion`]; with
+//!   a clock of your own, by [`Clip::motion_over`]. Of an authored clip: [`motion::extract`] and
+//!   [`motion::RootMotion::over`].
+//! - **hear the events of a clip**: put them in [`EncodeOptions::events`](encode::EncodeOptions::events), and
+//!   after [`Player::advance`] ask [`Player::clip_events`].
+//! - **morph**: [`sample::track`] with [`Target::Weights`] gives the weights at a moment, [`morph`] the
+//!   vertices, which go where [`skin`](skin()) takes `bind`.
 //! - **skin on the GPU**: upload [`Palette::matrices`] and leave out [`skin`](skin()).
-//! - **force an instruction set**: `CONDYLE_ISA=sse42` in the environment, [`Dispatch::set_default`] for the
-//!   process, [`Dispatch::scope`] for one call.
-//! - **get the same bits on every machine**: [`Numeric::Portable`], or `CONDYLE_NUMERIC=portable`.
+//! - **force an instruction set**: `CONDYLE_ISA=sse42` in the environment; in code
+//!   [`Dispatch::new`]`(Isa::Sse42, Numeric::Fast)`, which is `None` if the machine lacks it, then
+//!   [`Dispatch::set_default`] for the process or [`Dispatch::scope`] for what a closure calls.
+//! - **get the same bits on every machine**: the same with [`Numeric::Portable`], or
+//!   `CONDYLE_NUMERIC=portable`.
 //! - **pose a whole glTF file**: `Asset` and `Poser` of the crate `condyle-gltf`.
 //!
 //! # Example
@@ -103,7 +119,7 @@
 //!     palette(&bound, &model, NormalRule::default(), &mut matrices)?;
 //!     skin(mesh.influences(), &matrices, mesh.vertices().as_slices(), posed.as_slices_mut())?;
 //! }
-//! // From straight up to the left of the elbow.
+//! // From straight up to -X of the elbow.
 //! let [x, y, _] = posed.positions[0];
 //! assert!((x + 1.0).abs() < 1e-6 && (y - 1.0).abs() < 1e-6);
 //! # Ok::<(), condyle::Error>(())

@@ -6,6 +6,7 @@ use super::bin::Bin;
 use super::still::{remove_extension, unlist_extension};
 use crate::appearance::IMAGE_REPLACED;
 use crate::document::Document;
+use crate::json::whole;
 use crate::problem::{Problem, Severity};
 use crate::{extensions, meshopt};
 
@@ -226,7 +227,7 @@ fn needs_quantization(json: &Value, accessors: &[Value]) -> bool {
         primitive.get("attributes").into_iter().chain(targets).filter_map(Value::as_object).flatten()
     });
     attributes.any(|(name, accessor)| {
-        let accessor = accessor.as_u64().and_then(|i| accessors.get(i as usize));
+        let accessor = whole(accessor).and_then(|i| accessors.get(i));
         let component = accessor.and_then(|a| a.get("componentType")?.as_u64()).unwrap_or(FLOAT);
         let normalized = accessor.and_then(|a| a.get("normalized")?.as_bool()).unwrap_or(false);
         match name.as_str() {

@@ -172,8 +172,8 @@ impl<'a> ClipExporter<'a> {
         let nodes = self.asset.skeleton.nodes();
         let (found, count) = (usize::from(joint), nodes.len());
         match nodes.get(found) {
-            Some(&node) => Ok((node as usize, path)),
-            None => Err(ExportError::Clip { clip, node: found, what: "joints", found: found + 1, count }),
+            Some(&node) if self.json["nodes"].get(node as usize).is_some() => Ok((node as usize, path)),
+            _ => Err(ExportError::Clip { clip, node: found, what: "joints", found: found + 1, count }),
         }
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::ExportError;
 use crate::asset::{Asset, Instance, Placement};
 use crate::attributes::Faulty;
-use crate::json::memory;
+use crate::json::{memory, whole};
 
 /// A node whose transform changes with the pose.
 #[derive(Debug, Clone, Copy)]
@@ -195,7 +195,11 @@ fn places(nodes: &[Value], asset: &Asset) -> Vec<Place> {
     let mut own: Vec<bool> = nodes.iter().map(is_identity).collect();
     for track in asset.clips.iter().flat_map(|clip| clip.tracks()) {
         if let Target::Rotation(joint) | Target::Translation(joint) | Target::Scale(joint) = track.target {
-            own[asset.skeleton.nodes()[usize::from(joint)] as usize] = false;
+            // A joint or a track that the caller has added has no node.
+            let node = asset.skeleton.nodes().get(usize::from(joint));
+            if let Some(own) = node.and_then(|&node| own.get_mut(node as usize)) {
+                *own = false;
+            }
         }
     }
     let children = |node: usize| {
@@ -220,7 +224,7 @@ fn places(nodes: &[Value], asset: &Asset) -> Vec<Place> {
 }
 
 fn indices(list: &[Value]) -> impl Iterator<Item = usize> + '_ {
-    list.iter().filter_map(Value::as_u64).map(|i| i as usize)
+    list.iter().filter_map(whole)
 }
 
 /// Replaces the indices in a list or takes them out; no list may be empty.

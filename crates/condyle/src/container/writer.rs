@@ -86,7 +86,7 @@ impl ContainerWriter {
         let name_end = u32::try_from(found).map_err(|_| Error::TooMany { what: "names", found, limit })?;
         self.names.push_str(name);
         self.data.resize(self.data.len().next_multiple_of(ALIGNMENT), 0);
-        // `Other` with the number of a known kind is stored as that kind.
+        // `Unknown` with the number of a known kind is stored as that kind.
         let kind = EntryKind::from(u32::from(kind));
         self.entries.push(Pending { kind, model, name_end, offset: self.data.len(), length: data.len() });
         self.data.extend_from_slice(data);

@@ -1,19 +1,16 @@
-//! Compression: from an authored [`RawClip`] to a [`Clip`] that is as small as
-//! an error budget allows, checked on the decoded result.
+//! Compression: from an authored [`RawClip`] to a [`Clip`] that is as small as an error budget allows, checked
+//! on the decoded result.
 //!
 //! Call [`encode`](crate::encode()) with [`EncodeOptions::new`] and the distance by which a point may be off,
 //! in the skeleton's units: 5e-4 is half a millimetre where these are metres. To hold it at every vertex give
-//! [`EncodeOptions::shell`] the meshes, by [`Shell::of_meshes`]. [`Encoded`] is the clip with what was
-//! measured.
-//!
-//! # Tuning constants
-//!
-//! `cargo run --release -p condyle-bench --bin clip_sizes -- FOLDER` repeats the measurements that comments
-//! on constants state: the change of the bytes at 1 mm when that constant alone is changed. "Targets" are the
-//! clips of CesiumMan, Fox, greenman, robot and mocap_cmu_01_01 at 30 Hz in the first table (67,849 bytes);
-//! "defaults" those of the first four in the second table, checked between frames and on the mesh (32,196
-//! bytes). The search is greedy: limits that are 1 % tighter alone change the defaults by 1.6 %, so
-//! differences below 2 % only say that a constant is uncritical.
+//! [`EncodeOptions::shell`] the meshes, by [`Shell::of_meshes`]. [`Encoded`] is the clip and what was measured.
+
+// Tuning constants: `cargo run --release -p condyle-bench --bin clip_sizes -- FOLDER` repeats the
+// measurements that comments on constants state: the change of the bytes at 1 mm when that constant alone
+// is changed. "Targets" are the clips of CesiumMan, Fox, greenman, robot and mocap_cmu_01_01 at 30 Hz in
+// the first table (67,849 bytes); "defaults" those of the first four in the second table, checked between
+// frames and on the mesh (32,196 bytes). The search is greedy: limits that are 1 % tighter alone change the
+// defaults by 1.6 %, so differences below 2 % only say that a constant is uncritical.
 
 mod algebra;
 mod budget;

@@ -74,7 +74,7 @@ impl Clip<'_> {
     }
 
     /// How far the clip moves its character from one value of a clock to another:
-    /// [`over`]. The clock is at 0 where the clip starts. The identity if the clip
+    /// [`over`], so what its place is multiplied by from the right. The clock is at 0 where the clip starts. The identity if the clip
     /// has no motion.
     ///
     /// # Errors

@@ -104,7 +104,9 @@ impl Player {
     /// Goes to a value of the clock without passing what lies on the way. The next advance, forward or
     /// backward, passes what happens exactly there, too.
     ///
-    /// To play a clip backward from its end: `seek` to its duration, with a speed of -1.
+    /// To play a clip backward from its end: `seek` to its duration, with a speed of -1. For a clip that wraps
+    /// that moment is the start of the next loop as well: the first pose is shown, and the first advance
+    /// passes the events at 0, too.
     ///
     /// # Errors
     /// [`Error::NotFinite`] if `clock` is NaN or infinite. The player is then unchanged.
@@ -190,7 +192,7 @@ impl Player {
     /// nothing.
     ///
     /// # Errors
-    /// None: the clock is always finite.
+    /// None, as the clock is always finite; the type is that of [`Events::passed`].
     pub fn events<'a>(&self, events: &'a Events) -> Result<PassedEvents<'a>, Error> {
         events.passed(self.looping, self.last.from, self.last.to)
     }
@@ -199,7 +201,7 @@ impl Player {
     /// [`Clip::events_passed`]. Allocates nothing.
     ///
     /// # Errors
-    /// None: the clock is always finite.
+    /// None, as the clock is always finite; the type is that of [`Clip::events_passed`].
     pub fn clip_events<'a>(
         &self,
         clip: &'a Clip<'a>,
@@ -211,7 +213,7 @@ impl Player {
     /// multiplied by, from the right. The identity if the clip has no motion.
     ///
     /// # Errors
-    /// None: the clock is always finite.
+    /// None, as the clock is always finite; the type is that of [`Clip::motion_over`].
     pub fn motion(&self, clip: &Clip<'_>) -> Result<Rigid, Error> {
         clip.motion_over(self.looping, self.last.from.seconds(), self.last.to.seconds())
     }
@@ -219,7 +221,7 @@ impl Player {
     /// As [`motion`](Self::motion), for a motion that was taken out of a raw clip: [`RootMotion::over`].
     ///
     /// # Errors
-    /// None: the clock is always finite.
+    /// None, as the clock is always finite; the type is that of [`RootMotion::over`].
     pub fn root_motion(&self, motion: &RootMotion) -> Result<Rigid, Error> {
         motion.over(self.looping, self.last.from.seconds(), self.last.to.seconds())
     }

@@ -26,6 +26,9 @@ fn check(clip: ClipView<'_>, skeleton: &Skeleton, seconds: f32) -> Result<(), Er
 /// are clamped to these. [`Clip::moment`] gives them for a clock that never ends. Any moment costs the same,
 /// forward, backward or at random, and nothing is allocated or remembered.
 ///
+/// A clip whose root motion was taken out ([`Clip::has_motion`]) gives the pose without it:
+/// [`Clip::motion_over`] delivers it, and [`PoseSource::pose`](super::PoseSource::pose) puts it back.
+///
 /// # Errors
 /// [`Error::Length`] if the skeleton or `pose` has not as many joints as the clip; [`Error::NotFinite`] if
 /// `seconds` is NaN or infinite. `pose` is then unchanged.

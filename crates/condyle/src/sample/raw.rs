@@ -182,6 +182,32 @@ pub fn raw_track(
     cursor: &mut RawCursor,
     values: &mut [f32],
 ) -> Result<bool, Error> {
+    put_free_track(clip, target, seconds, values, |track, times| {
+        cursor.spans.resize(clip.timelines().len(), Span::default());
+        let span = &mut cursor.spans[track.timeline];
+        *span = Span::find(times, seconds, span.key);
+        *span
+    })
+}
+
+/// [`raw_track`] that remembers nothing: the track's keys are searched.
+pub(super) fn search_raw_track(
+    clip: &RawClip,
+    target: Target,
+    seconds: f32,
+    values: &mut [f32],
+) -> Result<bool, Error> {
+    put_free_track(clip, target, seconds, values, |_, times| Span::find(times, seconds, 0))
+}
+
+/// A free track's value, between the keys that `find` returns for it and its times.
+fn put_free_track(
+    clip: &RawClip,
+    target: Target,
+    seconds: f32,
+    values: &mut [f32],
+    find: impl FnOnce(&Track, &[f32]) -> Span,
+) -> Result<bool, Error> {
     check_seconds(seconds)?;
     let found = clip.tracks().binary_search_by_key(&target, |t| t.target);
     let (Ok(at), None) = (found, target.joint()) else { return Ok(false) };
@@ -189,10 +215,7 @@ pub fn raw_track(
     let times = &clip.timelines()[track.timeline];
     let width = track.width(times.len());
     Error::check_len("values", values.len(), width)?;
-    cursor.spans.resize(clip.timelines().len(), Span::default());
-    let hint = cursor.spans[track.timeline].key;
-    let span = Span::find(times, seconds, hint);
-    cursor.spans[track.timeline] = span;
+    let span = find(track, times);
     if target.rotates() {
         let rotation: [f64; 4] = value_at(track, span);
         values.iter_mut().zip(rotation).for_each(|(value, v)| *value = v as f32);

@@ -1,6 +1,6 @@
 //! Where poses come from: authored clips, compressed ones, and whatever a program makes of them.
 
-use super::raw::{RawCursor, raw_track, search_raw};
+use super::raw::{search_raw, search_raw_track};
 use crate::clip::{RawClip, Target};
 use crate::error::Error;
 use crate::pose::Pose;
@@ -81,14 +81,14 @@ impl PoseSource for RawClip {
     }
 
     fn weights(&self, node: u32, seconds: f32, weights: &mut [f32]) -> Result<(), Error> {
-        raw_track(self, Target::Weights(node), seconds, &mut RawCursor::default(), weights).map(|_| ())
+        search_raw_track(self, Target::Weights(node), seconds, weights).map(|_| ())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::raw;
+    use crate::sample::{RawCursor, raw, raw_track};
     use crate::testing::Random;
 
     /// What is searched for each moment has the bits of what is remembered.

@@ -79,13 +79,14 @@ pub enum Numeric {
 }
 
 impl Isa {
-    /// Those of all platforms, whether this machine has them or not; the best last.
+    /// Those of all platforms, whether this machine has them or not; the best of each platform last.
     pub const KNOWN: &'static [Self] =
         &[Self::Scalar, Self::Sse2, Self::Sse42, Self::Avx2, Self::Avx512, Self::Neon, Self::Simd128];
 
     const NAMES: &'static str = "scalar, sse2, sse42, avx2, avx512, neon, simd128";
 
-    /// All instruction sets that this machine has, scalar first, best last.
+    /// All instruction sets that this machine has, best last. Scalar is the first of them where the platform has no
+    /// other, and with the feature `scalar`.
     pub fn all() -> impl Iterator<Item = Self> + Clone {
         Self::KNOWN.iter().copied().filter(|isa| isa.is_available())
     }
@@ -186,6 +187,14 @@ impl Numeric {
     }
 }
 
+/// What a variable names, if it is set.
+#[cfg(feature = "std")]
+fn name_from_env<T: FromStr>(variable: &'static str, expected: &'static str) -> Result<Option<T>, Error> {
+    let Some(value) = std::env::var_os(variable) else { return Ok(None) };
+    let parsed = value.to_str().and_then(|name| name.parse().ok());
+    parsed.map(Some).ok_or(Error::Environment { variable, expected })
+}
+
 impl fmt::Display for Numeric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
@@ -264,7 +273,7 @@ impl Dispatch {
     ///
     /// That is the innermost [`scope`](Self::scope); else what [`set_default`](Self::set_default) said; else
     /// `CONDYLE_ISA` and `CONDYLE_NUMERIC` from the environment; else the best instruction set and [`Numeric::Fast`].
-    /// Variables that cannot be honoured are passed over here: ask [`from_env`](Self::from_env) first where that matters.
+    /// A variable that cannot be honoured is passed over here, the other one is not: ask [`from_env`](Self::from_env) first where that matters.
     #[must_use]
     #[inline]
     pub fn current() -> Self {
@@ -279,7 +288,12 @@ impl Dispatch {
     fn first_use() -> Self {
         let best = Self { isa: Isa::best(), numeric: Numeric::default() };
         #[cfg(feature = "std")]
-        let dispatch = Self::from_env().unwrap_or(best);
+        let dispatch = {
+            // One that cannot be honoured must not take the other one with it: portable bits matter whatever runs.
+            let isa = Self::isa_from_env().ok().flatten().filter(|isa| isa.is_available());
+            let numeric = Self::numeric_from_env().ok().flatten();
+            Self { isa: isa.unwrap_or(best.isa), numeric: numeric.unwrap_or(best.numeric) }
+        };
         #[cfg(not(feature = "std"))]
         let dispatch = best;
         dispatch.set_default();
@@ -292,14 +306,19 @@ impl Dispatch {
     /// [`Error::Environment`] for a variable that holds no such name, or an instruction set that this machine lacks.
     #[cfg(feature = "std")]
     pub fn from_env() -> Result<Self, Error> {
-        fn read<T: FromStr>(variable: &'static str, expected: &'static str) -> Result<Option<T>, Error> {
-            let Some(value) = std::env::var_os(variable) else { return Ok(None) };
-            let parsed = value.to_str().and_then(|name| name.parse().ok());
-            parsed.map(Some).ok_or(Error::Environment { variable, expected })
-        }
-        let isa = read("CONDYLE_ISA", Isa::NAMES)?.unwrap_or_else(Isa::best);
-        let numeric = read("CONDYLE_NUMERIC", Numeric::NAMES)?.unwrap_or_default();
+        let isa = Self::isa_from_env()?.unwrap_or_else(Isa::best);
+        let numeric = Self::numeric_from_env()?.unwrap_or_default();
         Self::new(isa, numeric).ok_or(Error::Environment { variable: "CONDYLE_ISA", expected: Isa::NAMES })
+    }
+
+    #[cfg(feature = "std")]
+    fn isa_from_env() -> Result<Option<Isa>, Error> {
+        name_from_env("CONDYLE_ISA", Isa::NAMES)
+    }
+
+    #[cfg(feature = "std")]
+    fn numeric_from_env() -> Result<Option<Numeric>, Error> {
+        name_from_env("CONDYLE_NUMERIC", Numeric::NAMES)
     }
 
     /// Makes this the choice of the whole process, wherever no [`scope`](Self::scope) is active.

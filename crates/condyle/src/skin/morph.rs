@@ -10,7 +10,9 @@ use crate::simd::{Mode, dispatch};
 ///
 /// `out` receives `base + Σ weight · target` for positions, and for normals and tangents where `out` and the mesh have
 /// them; tangents keep their handedness. Normals and tangents are not made unit length: [`skin`](crate::skin()) does that.
-/// Targets of weight 0 cost nothing. glTF 2.0, "Morph Targets".
+/// Targets of weight 0 cost nothing. Weights come from [`sample::track`](crate::sample::track) or
+/// [`raw_track`](crate::sample::raw_track); a [`Pose`](crate::Pose) holds none, so who blends clips blends their
+/// weights too. glTF 2.0, "Morph Targets".
 ///
 /// # Errors
 /// [`Error::Length`] if there is not one weight per target, or an array of `out` does not hold one element per vertex

@@ -273,6 +273,23 @@ mod tests {
         assert_eq!(asset.skins[0].joints().len(), rig::joints().len());
     }
 
+    /// The README's example is about this character, and is compiled but not run.
+    #[test]
+    fn the_readme_names_what_the_character_has() {
+        let asset = asset();
+        let readme = include_str!("../../../../../../README.md");
+        let named = |call: &str| -> Vec<&str> {
+            let uses = readme.split(call).skip(1);
+            uses.filter_map(|after| after.strip_prefix("(\"")?.split('"').next()).collect()
+        };
+        let (clips, joints) = (named("= encode(clip"), named("joint_by_name"));
+        assert!(clips.len() == 2 && joints.len() == 1, "{clips:?} {joints:?}");
+        for name in clips {
+            assert!(asset.clip_by_name(name).is_some(), "{name}");
+        }
+        assert!(asset.skeleton.joint_by_name(joints[0]).is_some(), "{joints:?}");
+    }
+
     #[test]
     fn weights_sum_to_one_and_bends_are_shared() {
         let asset = asset();
