@@ -3,7 +3,7 @@
 use fearless_simd::prelude::*;
 
 use super::fixed;
-use super::layer::{Additive, Layer, Layers};
+use super::layer::Additive;
 use super::rotation::{Reference, flip, shorter_log};
 use super::weights::{How, NormalizedWeights, Total, masked_weight, nan_or_zero};
 use crate::error::Error;
@@ -99,7 +99,7 @@ pub fn add(base: &Pose, additives: &[Additive<'_>], out: &mut Pose) -> Result<()
         [Some(one), None, _] => few(from, [one], to),
         [Some(one), Some(two), None] => few(from, [one, two], to),
         _ => {
-            let weights = NormalizedWeights::new(Layers::Added(additives), Total::UNKNOWN);
+            let weights = NormalizedWeights::new(additives, Total::UNKNOWN);
             let how = How { masked: true, add: true };
             fixed::by_logarithms(how, from, &weights, to);
         }
@@ -107,8 +107,7 @@ pub fn add(base: &Pose, additives: &[Additive<'_>], out: &mut Pose) -> Result<()
     Ok(())
 }
 
-fn few<const N: usize>(base: &[PoseBlock], additives: [&Additive<'_>; N], out: &mut [PoseBlock]) {
-    let layers = additives.map(Additive::as_layer);
+fn few<const N: usize>(base: &[PoseBlock], layers: [&Additive<'_>; N], out: &mut [PoseBlock]) {
     dispatch!(|s, mode| few_layers::<_, _, N>(s, mode, base, &layers, out));
 }
 
@@ -138,7 +137,7 @@ fn few_layers<S: Simd, M: Mode, const N: usize>(
     s: S,
     mode: M,
     base: &[PoseBlock],
-    layers: &[Layer<'_>; N],
+    layers: &[&Additive<'_>; N],
     out: &mut [PoseBlock],
 ) {
     let zero = S::f32s::splat(s, 0.0);
@@ -146,11 +145,11 @@ fn few_layers<S: Simd, M: Mode, const N: usize>(
         for at in (0..BLOCK).step_by(S::f32s::LEN) {
             let mut sums = [zero; 9];
             for (n, layer) in layers.iter().enumerate() {
-                let Some(block) = layer.pose.blocks().get(index) else {
+                let Some(block) = layer.difference.blocks().get(index) else {
                     debug_assert!(false, "layer {n} has fewer blocks than the reference");
                     return;
                 };
-                let terms = terms(s, mode, block, at, masked_weight(s, layer, index * BLOCK + at));
+                let terms = terms(s, mode, block, at, masked_weight(s, *layer, index * BLOCK + at));
                 each!(c in [0, 1, 2, 3, 4, 5, 6, 7, 8] => {
                     sums[c] = if n == 0 { terms[c] } else { sums[c] + terms[c] };
                 });

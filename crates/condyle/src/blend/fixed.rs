@@ -6,6 +6,7 @@
 
 use fearless_simd::prelude::*;
 
+use super::layer::Weighted;
 use super::rotation::{Reference, shorter_log};
 use super::weights::{How, NormalizedWeights, Sums, exponent, nan_or_zero, nearest, power_above};
 use crate::pose::PoseBlock;
@@ -13,10 +14,10 @@ use crate::simd::{BLOCK, Lanes, Mode, dispatch, each, load, store, store_all};
 
 /// `G` groups of lanes of a block of sixteen joints: loops over the layers cost less per joint when there are
 /// two.
-struct Groups<'a, S: Simd, const G: usize> {
+struct Groups<'a, S: Simd, L, const G: usize> {
     s: S,
     how: How,
-    weights: &'a NormalizedWeights<'a>,
+    weights: &'a NormalizedWeights<'a, L>,
     index: usize,
     at: usize,
     /// With masks they differ between groups: then there is only one.
@@ -27,24 +28,24 @@ struct Groups<'a, S: Simd, const G: usize> {
 macro_rules! each_layer {
     ($groups:ident, |$weight:ident, $block:ident| $body:block) => {
         for (number, layer) in $groups.weights.layers.iter().enumerate() {
-            if !$groups.weights.counts($groups.how, number, &layer) {
+            if !$groups.weights.counts($groups.how, number, layer) {
                 continue;
             }
-            let Some($block) = layer.pose.blocks().get($groups.index) else {
+            let Some($block) = layer.pose().blocks().get($groups.index) else {
                 debug_assert!(false, "layer {number} has fewer blocks than the reference");
                 continue;
             };
             let mut $weight = [S::f32s::splat($groups.s, 0.0); G];
             each!(g in [0, 1] below G => {
                 let joint = $groups.index * BLOCK + $groups.place(g);
-                $weight[g] = $groups.weights.of($groups.s, $groups.how, number, &layer, joint, &$groups.sums);
+                $weight[g] = $groups.weights.of($groups.s, $groups.how, number, layer, joint, &$groups.sums);
             });
             $body
         }
     };
 }
 
-impl<S: Simd, const G: usize> Groups<'_, S, G> {
+impl<S: Simd, L: Weighted, const G: usize> Groups<'_, S, L, G> {
     /// Where group `g` begins in the block.
     #[inline(always)]
     fn place(&self, g: usize) -> usize {
@@ -136,17 +137,16 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
         });
     }
 
-    /// Translations, or scales if `scale`: asked at run time, as it is the same arithmetic.
     #[inline(always)]
-    fn vectors<M: Mode>(&self, mode: M, scale: bool, reference: &PoseBlock, out: &mut PoseBlock) {
+    fn vectors<M: Mode, const SCALE: bool>(&self, mode: M, reference: &[Lanes; 3], out: &mut [Lanes; 3]) {
         let s = self.s;
         let zero = S::i32s::splat(s, 0);
         // The value that changes nothing: of scales that are added up, the difference from 1 counts.
-        let added_scale = self.how.add && scale;
+        let added_scale = self.how.add && SCALE;
         let none = if added_scale { 1.0 } else { 0.0 };
         let mut largest = [[zero; 3]; G];
         each_layer!(self, |weight, block| {
-            let lanes = vector(block, scale);
+            let lanes = if SCALE { &block.scale } else { &block.translation };
             each!(c in [0, 1, 2] => {
                 each!(g in [0, 1] below G => {
                     let mut value = self.load(&lanes[c], g, weight[g], none);
@@ -165,7 +165,7 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
             });
         });
         each_layer!(self, |weight, block| {
-            let lanes = vector(block, scale);
+            let lanes = if SCALE { &block.scale } else { &block.translation };
             each!(c in [0, 1, 2] => {
                 each!(g in [0, 1] below G => {
                     let mut value = self.load(&lanes[c], g, weight[g], none);
@@ -176,8 +176,6 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
                 });
             });
         });
-        let reference = vector(reference, scale);
-        let out = if scale { &mut out.scale } else { &mut out.translation };
         each!(g in [0, 1] below G => {
             each!(c in [0, 1, 2] => {
                 let (whole, power): (S::f32s, S::f32s) = (sums[g][c].to_float(), powers[g][c]);
@@ -188,7 +186,7 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
                     let mut nothing = self.sums.nothing;
                     if self.how.add {
                         nothing = mean.simd_eq(S::f32s::splat(s, 0.0));
-                        mean = if scale { mode.madd(mean, base, base) } else { base + mean };
+                        mean = if SCALE { mode.madd(mean, base, base) } else { base + mean };
                     }
                     mean = nothing.select(base, mean);
                 }
@@ -198,12 +196,6 @@ impl<S: Simd, const G: usize> Groups<'_, S, G> {
     }
 }
 
-/// The translations of a block, or its scales.
-#[inline(always)]
-fn vector(block: &PoseBlock, scale: bool) -> &[Lanes; 3] {
-    if scale { &block.scale } else { &block.translation }
-}
-
 /// Blends all blocks: by the exponential map's mean if `EXP`, which layers that are added need.
 #[inline(always)]
 pub(super) fn kernel<S: Simd, M: Mode, const EXP: bool>(
@@ -211,7 +203,7 @@ pub(super) fn kernel<S: Simd, M: Mode, const EXP: bool>(
     mode: M,
     how: How,
     reference: &[PoseBlock],
-    weights: &NormalizedWeights<'_>,
+    weights: &NormalizedWeights<'_, impl Weighted>,
     out: &mut [PoseBlock],
 ) {
     for (index, (reference, out)) in reference.iter().zip(out).enumerate() {
@@ -230,16 +222,15 @@ fn groups<S: Simd, M: Mode, const EXP: bool, const G: usize>(
     how: How,
     index: usize,
     reference: &PoseBlock,
-    weights: &NormalizedWeights<'_>,
+    weights: &NormalizedWeights<'_, impl Weighted>,
     out: &mut PoseBlock,
 ) {
     for at in (0..BLOCK).step_by(G * S::f32s::LEN) {
         let sums = weights.sums(s, how, index * BLOCK + at);
-        let groups = Groups::<S, G> { s, how, weights, index, at, sums };
+        let groups = Groups::<S, _, G> { s, how, weights, index, at, sums };
         groups.rotations::<M, EXP>(mode, &reference.rotation, &mut out.rotation);
-        for scale in [false, true] {
-            groups.vectors(mode, scale, reference, out);
-        }
+        groups.vectors::<M, false>(mode, &reference.translation, &mut out.translation);
+        groups.vectors::<M, true>(mode, &reference.scale, &mut out.scale);
     }
 }
 
@@ -247,7 +238,7 @@ fn groups<S: Simd, M: Mode, const EXP: bool, const G: usize>(
 pub(super) fn by_logarithms(
     how: How,
     reference: &[PoseBlock],
-    weights: &NormalizedWeights<'_>,
+    weights: &NormalizedWeights<'_, impl Weighted>,
     out: &mut [PoseBlock],
 ) {
     dispatch!(|s, mode| kernel::<_, _, true>(s, mode, how, reference, weights, out));

@@ -44,21 +44,44 @@ pub struct Additive<'a> {
     pub mask: Option<&'a [f32]>,
 }
 
-/// Layers that are mixed or added: kernels read the same of both.
-#[derive(Clone, Copy)]
-pub(super) enum Layers<'a> {
-    Mixed(&'a [Layer<'a>]),
-    Added(&'a [Additive<'a>]),
+/// What kernels read of a layer, whatever its number means.
+pub(super) trait Weighted {
+    fn pose(&self) -> &Pose;
+    fn weight(&self) -> f32;
+    fn mask(&self) -> Option<&[f32]>;
 }
 
-impl<'a> Layers<'a> {
-    /// All of them, in their order.
+impl Weighted for Layer<'_> {
     #[inline(always)]
-    pub(super) fn iter(self) -> impl Iterator<Item = Layer<'a>> {
-        (0..).map_while(move |at| match self {
-            Self::Mixed(layers) => layers.get(at).copied(),
-            Self::Added(additives) => additives.get(at).map(Additive::as_layer),
-        })
+    fn pose(&self) -> &Pose {
+        self.pose
+    }
+
+    #[inline(always)]
+    fn weight(&self) -> f32 {
+        self.weight
+    }
+
+    #[inline(always)]
+    fn mask(&self) -> Option<&[f32]> {
+        self.mask
+    }
+}
+
+impl Weighted for Additive<'_> {
+    #[inline(always)]
+    fn pose(&self) -> &Pose {
+        self.difference
+    }
+
+    #[inline(always)]
+    fn weight(&self) -> f32 {
+        self.amount
+    }
+
+    #[inline(always)]
+    fn mask(&self) -> Option<&[f32]> {
+        self.mask
     }
 }
 
@@ -83,22 +106,16 @@ impl<'a> Additive<'a> {
         Self { difference, amount, mask: None }
     }
 
-    /// What kernels read of it.
-    #[inline(always)]
-    pub(super) fn as_layer(&self) -> Layer<'a> {
-        Layer { pose: self.difference, weight: self.amount, mask: self.mask }
-    }
-
     /// That a difference fits `joints` joints and has an amount; `at` is its place among others.
     pub(super) fn check(&self, at: usize, joints: usize) -> Result<(), Error> {
-        check("difference", &self.as_layer(), joints)?;
+        check("difference", self, joints)?;
         if self.amount.is_finite() { Ok(()) } else { Err(Error::NotFinite { what: "amounts", at }) }
     }
 }
 
-fn check(what: &'static str, layer: &Layer<'_>, joints: usize) -> Result<(), Error> {
-    layer.pose.check_joints(what, joints)?;
-    layer.mask.map_or(Ok(()), |mask| Error::check_len("mask", mask.len(), joints))
+fn check(what: &'static str, layer: &impl Weighted, joints: usize) -> Result<(), Error> {
+    layer.pose().check_joints(what, joints)?;
+    layer.mask().map_or(Ok(()), |mask| Error::check_len("mask", mask.len(), joints))
 }
 
 /// How the mean of several rotations is defined.

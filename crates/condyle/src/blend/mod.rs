@@ -48,7 +48,6 @@ use crate::pose::{Pose, PoseBlock};
 use crate::simd::dispatch;
 use crate::skeleton::Skeleton;
 use few::Part;
-use layer::Layers;
 use weights::{How, NormalizedWeights, Total};
 
 /// Mixes poses by weight, with the same bits in any order of the layers.
@@ -129,7 +128,7 @@ pub fn about(reference: &Pose, layers: &[Layer<'_>], mean: Mean, out: &mut Pose)
     out.check_joints("out", joints)?;
     let (from, to) = (reference.blocks(), out.blocks_mut());
     if layers.iter().any(|layer| layer.mask.is_some() && layer.weight != 0.0) {
-        many::<true>(from, &NormalizedWeights::new(Layers::Mixed(layers), Total::UNKNOWN), mean, to);
+        many::<true>(from, &NormalizedWeights::new(layers, Total::UNKNOWN), mean, to);
         return Ok(());
     }
     let Some(total) = Total::of(layers) else {
@@ -153,7 +152,7 @@ pub fn about(reference: &Pose, layers: &[Layer<'_>], mean: Mean, out: &mut Pose)
         (Mean::Linear, 2, [a, b, ..]) => few(from, [a, b], least2, to),
         (Mean::Linear, 3, [a, b, c, _]) => few(from, [a, b, c], least2, to),
         (Mean::Linear, 4, all) => few(from, all, least2, to),
-        _ => many::<false>(from, &NormalizedWeights::new(Layers::Mixed(layers), total), mean, to),
+        _ => many::<false>(from, &NormalizedWeights::new(layers, total), mean, to),
     }
     Ok(())
 }
@@ -164,7 +163,7 @@ fn few<const N: usize>(reference: &[PoseBlock], parts: [Part<'_>; N], least2: f3
 
 fn many<const MASKED: bool>(
     reference: &[PoseBlock],
-    weights: &NormalizedWeights<'_>,
+    weights: &NormalizedWeights<'_, Layer<'_>>,
     mean: Mean,
     out: &mut [PoseBlock],
 ) {

@@ -2,7 +2,7 @@
 
 use fearless_simd::prelude::*;
 
-use super::layer::{Layer, Layers};
+use super::layer::{Layer, Weighted};
 use crate::simd::BLOCK;
 
 /// The exponent bits of a float, all set. The bits of infinity and NaN, without the sign, are not below them.
@@ -34,8 +34,8 @@ fn power(k: i32) -> f64 {
 }
 
 /// How many layers have a weight. The others must not change a single bit.
-fn counting(layers: Layers<'_>) -> usize {
-    layers.iter().filter(|layer| layer.weight != 0.0).count()
+fn counting(layers: &[impl Weighted]) -> usize {
+    layers.iter().filter(|layer| layer.weight() != 0.0).count()
 }
 
 /// Which of the sums it is. Known when the kernel is compiled for the mean that everybody uses; asked at run time
@@ -79,8 +79,7 @@ impl Total {
         if sum.abs() <= magnitudes * f64::from(MIN_SUM) {
             return None;
         }
-        let growth =
-            ((magnitudes / sum.abs() * slack(counting(Layers::Mixed(layers)))).to_bits() >> 52) as i32 - 1023;
+        let growth = ((magnitudes / sum.abs() * slack(counting(layers))).to_bits() >> 52) as i32 - 1023;
         Some(Self { inverse: power(shift) / sum, growth })
     }
 }
@@ -102,8 +101,8 @@ impl Total {
 const MAX_PREPARED: usize = 32;
 
 /// The layers and their normalised weights, each divided by 2^growth.
-pub(super) struct NormalizedWeights<'a> {
-    pub(super) layers: Layers<'a>,
+pub(super) struct NormalizedWeights<'a, L> {
+    pub(super) layers: &'a [L],
     counting: usize,
     /// 2^-growth divided by the sum of the weights.
     inverse: f64,
@@ -111,29 +110,29 @@ pub(super) struct NormalizedWeights<'a> {
     table: [f32; MAX_PREPARED],
 }
 
-impl<'a> NormalizedWeights<'a> {
-    pub(super) fn new(layers: Layers<'a>, total: Total) -> Self {
+impl<'a, L: Weighted> NormalizedWeights<'a, L> {
+    pub(super) fn new(layers: &'a [L], total: Total) -> Self {
         let inverse = total.inverse * power(-total.growth);
         let mut table = [0.0; MAX_PREPARED];
-        for (weight, layer) in table.iter_mut().zip(layers.iter()) {
-            *weight = (f64::from(layer.weight) * inverse) as f32;
+        for (weight, layer) in table.iter_mut().zip(layers) {
+            *weight = (f64::from(layer.weight()) * inverse) as f32;
         }
         Self { layers, counting: counting(layers), inverse, growth: total.growth, table }
     }
 
     /// The normalised weight of layer `at`, the same for all joints.
     #[inline(always)]
-    fn same(&self, at: usize, layer: &Layer<'_>) -> f32 {
+    fn same(&self, at: usize, layer: &L) -> f32 {
         match self.table.get(at) {
             Some(weight) => *weight,
-            None => (f64::from(layer.weight) * self.inverse) as f32,
+            None => (f64::from(layer.weight()) * self.inverse) as f32,
         }
     }
 
     /// Whether a layer has any weight. Loops over the layers skip those that have none.
     #[inline(always)]
-    pub(super) fn counts(&self, how: How, at: usize, layer: &Layer<'_>) -> bool {
-        if how.masked { layer.weight != 0.0 } else { self.same(at, layer) != 0.0 }
+    pub(super) fn counts(&self, how: How, at: usize, layer: &L) -> bool {
+        if how.masked { layer.weight() != 0.0 } else { self.same(at, layer) != 0.0 }
     }
 
     /// What normalises the weights of the joints from `joint` on. Where layers are added, weights are not divided.
@@ -156,8 +155,8 @@ impl<'a> NormalizedWeights<'a> {
     fn masked_totals<S: Simd>(&self, s: S, joint: usize) -> [S::f32s; 4] {
         let zero = S::i32s::splat(s, 0);
         let mut largest = zero;
-        for layer in self.layers.iter().filter(|layer| layer.weight != 0.0) {
-            largest = largest.max(masked_weight(s, &layer, joint).abs().bitcast::<S::i32s>());
+        for layer in self.layers.iter().filter(|layer| layer.weight() != 0.0) {
+            largest = largest.max(masked_weight(s, layer, joint).abs().bitcast::<S::i32s>());
         }
         // Thirty bits, less those that the sum over all layers may carry into.
         let bits = 30 - (usize::BITS - self.counting.leading_zeros()) as i32;
@@ -165,10 +164,10 @@ impl<'a> NormalizedWeights<'a> {
         let (scale, poison) = power_above(s, largest);
         let scale = scale * splat(bits - 30);
         let (mut sum, mut magnitudes) = ([zero; 2], [zero; 2]);
-        for layer in self.layers.iter().filter(|layer| layer.weight != 0.0) {
+        for layer in self.layers.iter().filter(|layer| layer.weight() != 0.0) {
             // The fraction is summed with as many bits again, so that many small weights count next to a
             // large one.
-            let part = masked_weight(s, &layer, joint) * scale;
+            let part = masked_weight(s, layer, joint) * scale;
             let whole: S::i32s = part.to_int();
             let rest = nearest(s, (part - whole.to_float::<S::f32s>()) * splat(bits));
             sum = [sum[0] + whole, sum[1] + rest];
@@ -217,7 +216,7 @@ impl<'a> NormalizedWeights<'a> {
         s: S,
         how: How,
         at: usize,
-        layer: &Layer<'_>,
+        layer: &L,
         joint: usize,
         sums: &Sums<S>,
     ) -> S::f32s {
@@ -244,9 +243,9 @@ pub(super) struct Sums<S: Simd> {
 
 /// The weight of a layer in the joints from `joint` on.
 #[inline(always)]
-pub(super) fn masked_weight<S: Simd>(s: S, layer: &Layer<'_>, joint: usize) -> S::f32s {
-    let weight = S::f32s::splat(s, layer.weight);
-    let Some(mask) = layer.mask else { return weight };
+pub(super) fn masked_weight<S: Simd>(s: S, layer: &impl Weighted, joint: usize) -> S::f32s {
+    let weight = S::f32s::splat(s, layer.weight());
+    let Some(mask) = layer.mask() else { return weight };
     if let Some(lanes) = mask.get(joint..joint + S::f32s::LEN) {
         return weight * S::f32s::from_slice(s, lanes);
     }
