@@ -53,9 +53,15 @@ struct Spans<'a> {
 }
 
 impl Spans<'_> {
+    #[inline]
     fn of(&self, track: &Track) -> Span {
-        let search = || Span::find(&self.clip.timelines()[track.timeline], self.seconds, 0);
-        self.found.get(track.timeline).copied().unwrap_or_else(search)
+        self.found.get(track.timeline).copied().unwrap_or_else(|| self.search(track))
+    }
+
+    /// Out of line, so that what plays on does not carry it.
+    #[inline(never)]
+    fn search(&self, track: &Track) -> Span {
+        Span::find(&self.clip.timelines()[track.timeline], self.seconds, 0)
     }
 }
 
@@ -244,7 +250,6 @@ struct BlockKeys<const N: usize> {
 impl<const N: usize> BlockKeys<N> {
     /// Collects the keys of the joints of block `block` from the front of `tracks`, and drops these tracks
     /// from it. `None` if there are none. `rest` is what joints without a track keep.
-    #[inline]
     fn collect(tracks: &mut &[Track], block: usize, spans: Spans<'_>, rest: &[Lanes; N]) -> Option<Self> {
         let in_block = |track: &&Track| joint_of(track).is_some_and(|joint| joint / BLOCK == block);
         let count = tracks.iter().take_while(in_block).count();
@@ -262,7 +267,6 @@ impl<const N: usize> BlockKeys<N> {
         Some(keys)
     }
 
-    #[inline]
     fn put(&mut self, lane: usize, track: &Track, span: Span) {
         let key = |key: usize| track.values[key * N..].first_chunk::<N>().copied().unwrap_or([0.0; N]);
         let rotates = track.target.rotates();
