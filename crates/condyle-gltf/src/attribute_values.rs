@@ -67,6 +67,8 @@ mod tests {
         {
             attributes[name] = json!(accessor);
         }
+        // As some exporters write whole numbers.
+        attributes["_OWN"] = json!(uv as f64);
         let asset = it.import().unwrap();
         let (instance, primitive) = (&asset.instances[0], &asset.instances[0].primitives[0]);
         let uvs = |set| asset.texture_coordinates(instance, primitive, set);

@@ -6,7 +6,8 @@ mod shown;
 
 use base64::Engine;
 use common::{Builder, PNG, json_of, parsed};
-use condyle_gltf::{ExportError, Exporter, PosedScene, Poser, PoserOptions, Severity};
+use condyle::{Interpolation, RawClip, Target, Track};
+use condyle_gltf::{ClipExporter, ExportError, Exporter, PosedScene, Poser, PoserOptions, Severity};
 use serde_json::json;
 use shown::{assert_shows, export, import};
 
@@ -99,6 +100,28 @@ fn nodes_keep_their_indices_and_skinned_meshes_stand_in_the_world() {
     assert_eq!(nodes[1]["rotation"], json!([0.0, 0.0, 1.0, 0.0]));
     // What does not move stays as it was written.
     assert_eq!(nodes[2], parsed(&asset.document)["nodes"][2]);
+}
+
+#[test]
+fn indices_that_are_written_as_fractions_count_too() {
+    let mut it = character();
+    it.json["nodes"][0]["children"] = json!([1.0, 3.0]);
+    it.json["scenes"][0]["nodes"] = json!([0.0, 5.0, 6.0]);
+    let json = json_of(&export(&it.asset(), 1.0).0);
+    assert_eq!(json["nodes"][0]["children"], json!([1, 7]));
+    assert_eq!(json["scenes"][0]["nodes"], json!([0, 5, 6, 3]));
+}
+
+#[test]
+fn clips_that_the_caller_has_added_may_name_any_joint() {
+    let mut asset = character().asset();
+    let (target, interpolation) = (Target::Rotation(500), Interpolation::Linear);
+    let far = Track { target, interpolation, timeline: 0, values: vec![0.0, 0.0, 0.0, 1.0] };
+    asset.clips.push(RawClip::new("far".into(), vec![vec![0.0]], vec![far]).expect("a clip"));
+    let (glb, posed) = export(&asset, 1.0);
+    assert_shows(&glb, &asset, &posed, "a clip of its own");
+    let refused = ClipExporter::new(&asset).glb(&asset.clips);
+    assert!(matches!(refused, Err(ExportError::Clip { clip: 1, .. })));
 }
 
 #[test]

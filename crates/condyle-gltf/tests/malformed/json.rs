@@ -210,6 +210,28 @@ fn one_accessor_used_very_often() {
 }
 
 #[test]
+fn morph_weights_that_all_move_in_their_own_time() {
+    let count = 5_000;
+    let mut tiny = tiny::character();
+    let shape = tiny.json["meshes"][0]["primitives"][0]["attributes"]["POSITION"].clone();
+    let morphed = json!({"attributes": {"POSITION": shape}, "targets": [{"POSITION": shape}]});
+    tiny.json["meshes"] = json!([{"primitives": [morphed]}]);
+    tiny.json["nodes"] = (0..count).map(|_| json!({"mesh": 0})).collect();
+    tiny.json["scenes"] = json!([{"nodes": (0..count).collect::<Vec<_>>()}]);
+    tiny.json["skins"] = json!([]);
+    let accessors = tiny.json["accessors"].as_array_mut().expect("accessors");
+    let first = accessors.len();
+    accessors.extend((0..count).map(|_| json!({"componentType": 5126, "type": "SCALAR", "count": 1})));
+    let samplers: Vec<Value> =
+        (first..first + count).map(|at| json!({"input": at, "output": first})).collect();
+    let channel = |node| json!({"sampler": node, "target": {"node": node, "path": "weights"}});
+    let channels: Vec<Value> = (0..count).map(channel).collect();
+    tiny.json["animations"] = json!([{"samplers": samplers, "channels": channels}]);
+    let asset = attempt("5,000 morphed meshes with times of their own", &tiny.glb()).expect("it is valid");
+    assert_eq!((asset.instances.len(), asset.clips[0].timelines().len()), (count, count));
+}
+
+#[test]
 fn copies_of_zeros() {
     let zeros = |count: u32| json!({"componentType": 5126, "type": "VEC3", "count": count});
     let count = (2 << 20) - 1;

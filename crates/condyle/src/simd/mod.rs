@@ -289,15 +289,21 @@ impl Dispatch {
         let best = Self { isa: Isa::best(), numeric: Numeric::default() };
         #[cfg(feature = "std")]
         let dispatch = {
-            // One that cannot be honoured must not take the other one with it: portable bits matter whatever runs.
-            let isa = Self::isa_from_env().ok().flatten().filter(|isa| isa.is_available());
-            let numeric = Self::numeric_from_env().ok().flatten();
-            Self { isa: isa.unwrap_or(best.isa), numeric: numeric.unwrap_or(best.numeric) }
+            let (isa, numeric) = (Self::isa_from_env().ok(), Self::numeric_from_env().ok());
+            best.changed(isa.flatten(), numeric.flatten())
         };
         #[cfg(not(feature = "std"))]
         let dispatch = best;
         dispatch.set_default();
         dispatch
+    }
+
+    /// What is asked for, as far as this machine has it. A wish that cannot be honoured does not take the other one with it:
+    /// portable bits matter whatever runs.
+    #[cfg(feature = "std")]
+    fn changed(self, isa: Option<Isa>, numeric: Option<Numeric>) -> Self {
+        let isa = isa.filter(|isa| isa.is_available()).unwrap_or(self.isa);
+        Self { isa, numeric: numeric.unwrap_or(self.numeric) }
     }
 
     /// What the environment asks for: `CONDYLE_ISA` and `CONDYLE_NUMERIC`, where absent the best and the default.
@@ -488,6 +494,15 @@ pub(crate) use lanes::{
 mod tests {
     use super::*;
     use std::string::ToString;
+
+    #[test]
+    fn portable_bits_do_not_go_with_an_instruction_set_that_is_not_here() {
+        let best = Dispatch { isa: Isa::best(), numeric: Numeric::Fast };
+        let absent = Isa::KNOWN.iter().copied().find(|isa| !isa.is_available());
+        let got = best.changed(absent, Some(Numeric::Portable));
+        assert_eq!((absent.is_some(), got), (true, Dispatch { numeric: Numeric::Portable, ..best }));
+        assert_eq!(best.changed(None, None), best);
+    }
 
     #[test]
     fn names_are_read_back() {
