@@ -204,8 +204,22 @@ pub enum Error {
 }
 
 /// Arguments that are one number, so that no place in them is worth telling.
-const SINGLE: [&str; 8] =
-    ["seconds", "duration", "phase", "amount", "sample_rate", "dt", "elapsed", "cycles"];
+const SINGLE: [&str; 14] = [
+    "seconds",
+    "duration",
+    "phase",
+    "amount",
+    "sample_rate",
+    "dt",
+    "elapsed",
+    "cycles",
+    "clock",
+    "speed",
+    "budget",
+    "rate",
+    "shell",
+    "track_budget",
+];
 
 /// Element `at` of `what`, or `what` itself where it is one number.
 struct Place(&'static str, usize);

@@ -73,6 +73,10 @@ pub fn difference_clip(clip: &RawClip, skeleton: &Skeleton, reference: &Pose) ->
             return Err(Error::Index { what: "tracks", at, found, count });
         }
         let track = differing(track, &reference.get(found));
+        // Before any is left out, so that the place is that of the caller's track.
+        if track.values.iter().any(|v| !v.is_finite()) {
+            return Err(Error::NotFinite { what: "tracks", at });
+        }
         if is_identity(&track) { still.push(track) } else { tracks.push(track) }
     }
     let mut timelines = clip.timelines().to_vec();
@@ -98,6 +102,9 @@ pub fn difference_clip(clip: &RawClip, skeleton: &Skeleton, reference: &Pose) ->
             let (interpolation, timeline) = (Interpolation::Step, timelines.len());
             let track = Track { target, interpolation, timeline, values: value.to_vec() };
             let track = differing(&track, &from);
+            if track.values.iter().any(|v| !v.is_finite()) {
+                return Err(Error::NotFinite { what: "reference", at: joint.into() });
+            }
             if !is_identity(&track) {
                 tracks.push(track);
             }

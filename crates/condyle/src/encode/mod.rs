@@ -94,9 +94,8 @@ use write::{Curves, Parts};
 ///
 /// # Errors
 /// [`Error::Index`] if a track or a budget names a joint that the skeleton does not have,
-/// [`Error::NotFinite`] for a rate, distance or budget that is not a finite number above 0 (the place counts:
-/// 0 the budget, 1 the rate, 2 the shell, 3 the free tracks', 4 a joint's), [`Error::Length`] for a shell of
-/// another number of joints, and [`Error::TooMany`] for a clip of more frames than 2^22, or 2^26 for all
+/// [`Error::OutOfRange`] for a rate, distance or budget that is not a finite number above 0, [`Error::Length`]
+/// for a shell of another number of joints, and [`Error::TooMany`] for a clip of more frames than 2^22, or 2^26 for all
 /// joints or threes of components together, or of more bytes than 4 GiB; also those of
 /// [`motion::extract`](crate::motion::extract) and [`Events::new`]. [`Error::TooMany`] as well for
 /// more than 65,535 tracks that move, rows of more bytes than that, or as many threes of components of free
@@ -115,7 +114,7 @@ pub fn encode(
             progress(done);
         }
     };
-    positive(0, options.budget)?;
+    positive("budget", 0, options.budget)?;
     let frames = frames(clip, skeleton.joint_count(), options)?;
     let Some(wanted) = &options.root_motion else {
         return compress(&ClipJob::new(clip, skeleton, options, frames, None)?, &mut progress);
@@ -130,14 +129,15 @@ pub fn encode(
     )
 }
 
-fn positive(at: usize, v: f32) -> Result<(), Error> {
-    if v.is_finite() && v > 0.0 { Ok(()) } else { Err(Error::NotFinite { what: "options", at }) }
+fn positive(what: &'static str, at: usize, v: f32) -> Result<(), Error> {
+    let needed = "finite and greater than 0";
+    if v.is_finite() && v > 0.0 { Ok(()) } else { Err(Error::OutOfRange { what, at, needed }) }
 }
 
 /// The number of frames after the first one, and the frames per second.
 fn frames(clip: &RawClip, joints: usize, options: &EncodeOptions) -> Result<(usize, f32), Error> {
     let rate = options.rate.unwrap_or_else(|| rate::of(clip));
-    positive(1, rate)?;
+    positive("rate", 0, rate)?;
     // A duration that rounding made a little longer than a whole number of frames gets no extra frame.
     let frames = f64::from(clip.duration()) * f64::from(rate) - 1e-3;
     let limit = MAX_FRAMES.min(MAX_PLACES / joints.max(1));
@@ -187,7 +187,7 @@ impl<'a> ClipJob<'a> {
         motion: Option<(u16, RootMotion)>,
     ) -> Result<Self, Error> {
         let count = skeleton.joint_count();
-        positive(3, options.track_budget)?;
+        positive("track_budget", 0, options.track_budget)?;
         let shell = shell::points(skeleton, &options.shell)?;
         for (at, track) in clip.tracks().iter().enumerate() {
             if let Target::Rotation(j) | Target::Translation(j) | Target::Scale(j) = track.target
@@ -223,7 +223,7 @@ impl<'a> ClipJob<'a> {
             });
         }
         for (at, &(joint, budget)) in options.joint_budgets.iter().enumerate() {
-            positive(4, budget)?;
+            positive("joint budgets", at, budget)?;
             let found = usize::from(joint);
             joints.get_mut(found).ok_or(Error::Index { what: "joint budgets", at, found, count })?.budget =
                 minus_rounding(budget, kept);

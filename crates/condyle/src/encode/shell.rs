@@ -17,9 +17,7 @@ pub(super) fn points(skeleton: &Skeleton, shell: &Shell) -> Result<Vec<Vec<[f64;
     let count = skeleton.joint_count();
     match shell {
         Shell::Distance(distance) => {
-            if !distance.is_finite() || *distance <= 0.0 {
-                return Err(Error::NotFinite { what: "options", at: 2 });
-            }
+            super::positive("shell", 0, *distance)?;
             Ok(along_axes(skeleton, f64::from(*distance)))
         }
         Shell::Points(points) => {

@@ -163,5 +163,11 @@ fn clips_and_references_that_do_not_fit_are_refused() {
     let mut reference = skeleton.rest().clone();
     reference.set(2, &Transform { translation: [-3e38; 3], ..rest });
     let refused = difference_clip(&far, &skeleton, &reference);
-    assert!(matches!(refused, Err(Error::NotFinite { what: "tracks", .. })), "{refused:?}");
+    assert_eq!(refused, Err(Error::NotFinite { what: "tracks", at: 0 }));
+    // The place is that of the clip's track, though the one before it differs by nothing and is left out.
+    let still = track(Target::Rotation(2), Interpolation::Step, &reference.get(2).rotation);
+    let far = [vec![still], far.tracks().to_vec()].concat();
+    let far = RawClip::new("far".into(), vec![vec![0.0]], far).expect("valid");
+    let refused = difference_clip(&far, &skeleton, &reference);
+    assert_eq!(refused, Err(Error::NotFinite { what: "tracks", at: 1 }));
 }

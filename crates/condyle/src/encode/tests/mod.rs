@@ -396,14 +396,22 @@ fn options_that_mean_nothing_are_refused() {
     let base = fast(1e-3);
     assert_eq!(run(&base), Ok(()));
     for bad in [0.0, -1.0, f32::NAN, f32::INFINITY] {
-        let refused = |at| Err(Error::NotFinite { what: "options", at });
-        assert_eq!(run(&fast(bad)), refused(0), "{bad}");
-        assert_eq!(run(&EncodeOptions { rate: Some(bad), ..base.clone() }), refused(1), "{bad}");
-        assert_eq!(run(&EncodeOptions { shell: Shell::Distance(bad), ..base.clone() }), refused(2), "{bad}");
-        assert_eq!(run(&EncodeOptions { track_budget: bad, ..base.clone() }), refused(3), "{bad}");
+        let refused = |what| Err(Error::OutOfRange { what, at: 0, needed: "finite and greater than 0" });
+        assert_eq!(run(&fast(bad)), refused("budget"), "{bad}");
+        assert_eq!(run(&EncodeOptions { rate: Some(bad), ..base.clone() }), refused("rate"), "{bad}");
+        assert_eq!(
+            run(&EncodeOptions { shell: Shell::Distance(bad), ..base.clone() }),
+            refused("shell"),
+            "{bad}"
+        );
+        assert_eq!(
+            run(&EncodeOptions { track_budget: bad, ..base.clone() }),
+            refused("track_budget"),
+            "{bad}"
+        );
         assert_eq!(
             run(&EncodeOptions { joint_budgets: vec![(0, bad)], ..base.clone() }),
-            refused(4),
+            refused("joint budgets"),
             "{bad}"
         );
     }
