@@ -351,6 +351,13 @@ impl Dispatch {
         Self { numeric: Numeric::Portable, ..self }
     }
 
+    /// Whether multiply-adds are to be fused where there are any, for [`dispatch!`].
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64"))]
+    #[inline]
+    pub(crate) fn is_fast(self) -> bool {
+        self.numeric == Numeric::Fast
+    }
+
     /// Whether multiply-adds are fused.
     pub(crate) fn fuses(self) -> bool {
         self.isa.fuses() && self.numeric == Numeric::Fast
@@ -382,12 +389,14 @@ pub(crate) trait Mode: Copy {
     fn msub<S: Simd, V: SimdFloat<S>>(self, a: V, b: V, c: V) -> V;
 }
 
+#[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64"))]
 #[derive(Clone, Copy)]
 pub(crate) struct Fast;
 
 #[derive(Clone, Copy)]
 pub(crate) struct Portable;
 
+#[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64"))]
 impl Mode for Fast {
     #[inline(always)]
     fn madd<S: Simd, V: SimdFloat<S>>(self, a: V, b: V, c: V) -> V {
@@ -424,14 +433,13 @@ macro_rules! dispatch {
     };
     ($dispatch:expr, |$s:ident, $mode:ident| $op:expr) => {{
         let dispatch: $crate::simd::Dispatch = $dispatch;
-        let fast = dispatch.numeric() == $crate::simd::Numeric::Fast;
         match dispatch.level() {
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-            fearless_simd::Level::Avx2($s) if fast => $crate::simd::fused!($s, $mode, $op),
+            fearless_simd::Level::Avx2($s) if dispatch.is_fast() => $crate::simd::fused!($s, $mode, $op),
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-            fearless_simd::Level::Avx512($s) if fast => $crate::simd::fused!($s, $mode, $op),
+            fearless_simd::Level::Avx512($s) if dispatch.is_fast() => $crate::simd::fused!($s, $mode, $op),
             #[cfg(target_arch = "aarch64")]
-            fearless_simd::Level::Neon($s) if fast => $crate::simd::fused!($s, $mode, $op),
+            fearless_simd::Level::Neon($s) if dispatch.is_fast() => $crate::simd::fused!($s, $mode, $op),
             level => fearless_simd::dispatch!(level, $s => {
                 let $mode = $crate::simd::Portable;
                 $op
