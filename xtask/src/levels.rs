@@ -17,13 +17,12 @@ const CPUS: [(&str, &str); 2] = [("Nehalem", "sse42"), ("Haswell", "avx2")];
 const WORDS: [&str; 3] = ["bits", "simd::", "environment"];
 
 pub(crate) fn steps() -> Vec<Step> {
-    let levels = LEVELS.into_iter();
     let levels =
-        levels.map(|level| Step::new(format!("{PREFIX}{level}"), move |log: &mut Log| forced(log, level)));
+        LEVELS.map(|level| Step::new(format!("{PREFIX}{level}"), move |log: &mut Log| forced(log, level)));
     let cpus = CPUS.map(|(cpu, level)| {
         Step::new(format!("cpu-{}", cpu.to_lowercase()), move |log: &mut Log| emulated(log, cpu, level))
     });
-    levels.chain(cpus).collect()
+    levels.into_iter().chain(cpus).collect()
 }
 
 /// The same build as the README's test command.
