@@ -88,11 +88,11 @@ impl Log {
         self.note(&format!("$ {line}"));
         command.stdin(Stdio::null()).stderr(self.file.try_clone()?);
         let mut child = start(command).map_err(|e| Stop::Failed(format!("`{line}` did not start: {e}")))?;
-        let deadline = Instant::now() + self.limit;
+        let begun = Instant::now();
         let status = loop {
             match child.try_wait()? {
                 Some(status) => break status,
-                None if Instant::now() > deadline => {
+                None if begun.elapsed() > self.limit => {
                     kill(&mut child)?;
                     child.wait()?;
                     let seconds = self.limit.as_secs();
@@ -105,6 +105,7 @@ impl Log {
                 None => std::thread::sleep(Duration::from_millis(20)),
             }
         };
+        self.note(&format!("({:.1} s)", begun.elapsed().as_secs_f32()));
         if status.success() { Ok(()) } else { Err(Stop::Failed(format!("`{line}`: {status}"))) }
     }
 

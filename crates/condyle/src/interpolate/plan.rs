@@ -286,8 +286,14 @@ impl Plan {
         let mut at = 0;
         while at < count {
             // In place, a joint that is listed twice must be written before it is read again.
-            let mut end = at + 1;
-            while end < count.min(at + BLOCK) && (at..end).all(|k| joint(k) != joint(end)) {
+            let (mut end, mut highest) = (at + 1, joint(at));
+            while end < count.min(at + BLOCK) {
+                let next = joint(end);
+                // Lists mostly rise; only where one does not must the joints before be gone through.
+                if next <= highest && (at..end).any(|k| joint(k) == next) {
+                    break;
+                }
+                highest = highest.max(next);
                 end += 1;
             }
             let (mut from, mut to) = ([PoseBlock::IDENTITY], [PoseBlock::IDENTITY]);
