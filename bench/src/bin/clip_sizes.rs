@@ -293,7 +293,7 @@ fn part_of_clip(clip: &RawClip, map: &[Option<u16>], scale: f32) -> Result<RawCl
             Target::Rotation(at) => (Target::Rotation(joint(at)?), 1.0),
             Target::Translation(at) => (Target::Translation(joint(at)?), scale),
             Target::Scale(at) => (Target::Scale(joint(at)?), 1.0),
-            Target::Weights(_) | Target::Vector(_) | Target::FreeRotation(_) => return None,
+            _ => return None,
         };
         let interpolation: Interpolation = track.interpolation;
         let values = track.values.iter().map(|value| value * factor).collect();

@@ -199,8 +199,8 @@ impl Loader<'_> {
                 &WEIGHTS,
                 self.targets.scene.nodes[node as usize].mesh.map_or(0, |m| self.targets.morph_targets[m]),
             ),
-            // No document has these.
-            Target::Vector(_) | Target::FreeRotation(_) => return None,
+            // No document has the others.
+            _ => return None,
         };
         let (input, place) = (sampler.require("input", problems), sampler.require("output", problems));
         let keys = self.keys(&input?, problems);

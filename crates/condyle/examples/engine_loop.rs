@@ -79,7 +79,7 @@ fn main() -> Result<(), Error> {
 
             // 2. Events of the gait that is seen most: both have the same steps, which should sound once.
             let (player, clip) = if part < 0.5 { (&character.walk, &walk) } else { (&character.run, &run) };
-            steps += player.clip_events(clip)?.filter(|(_, name)| name.ends_with("foot")).count();
+            steps += player.clip_events(clip)?.filter(|passed| passed.name.ends_with("foot")).count();
 
             // 3. Root motion, blended with the weights of the poses, and multiplied to the place from the right. A
             //    game would hand the delta to its physics, and put the character where that lets it go.

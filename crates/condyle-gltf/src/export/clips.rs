@@ -109,15 +109,10 @@ impl<'a> ClipExporter<'a> {
         let (mut samplers, mut channels) = (Vec::new(), Vec::new());
         // By timeline.
         let mut inputs = vec![None; clip.timelines().len()];
-        // A document has no place for values of the game's own.
-        let is_ours = |track: &&Track| matches!(track.target, Target::Vector(_) | Target::FreeRotation(_));
-        for track in clip.tracks().iter().filter(|track| !is_ours(track)) {
+        for track in clip.tracks() {
             let times = &clip.timelines()[track.timeline];
-            let (node, path) = self.target(index, track, times.len())?;
-            if let Target::Rotation(joint) | Target::Translation(joint) | Target::Scale(joint) = track.target
-            {
-                moved.insert(usize::from(joint));
-            }
+            let Some((node, path)) = self.target(index, track, times.len())? else { continue };
+            moved.extend(track.target.joint().map(usize::from));
             let input = *inputs[track.timeline]
                 .get_or_insert_with(|| bin.add_accessor(accessors, times.as_chunks::<1>().0, None, true));
             let values = &track.values;
@@ -126,9 +121,7 @@ impl<'a> ClipExporter<'a> {
                 Target::Translation(_) | Target::Scale(_) => {
                     bin.add_accessor(accessors, values.as_chunks::<3>().0, None, false)
                 }
-                Target::Weights(_) | Target::Vector(_) | Target::FreeRotation(_) => {
-                    bin.add_accessor(accessors, values.as_chunks::<1>().0, None, false)
-                }
+                _ => bin.add_accessor(accessors, values.as_chunks::<1>().0, None, false),
             };
             let interpolation = match track.interpolation {
                 Interpolation::Step => "STEP",
@@ -151,28 +144,35 @@ impl<'a> ClipExporter<'a> {
         Ok(animation.into())
     }
 
-    /// The node that a track drives, and which property of it.
-    fn target(&self, clip: usize, track: &Track, keys: usize) -> Result<(usize, &'static str), ExportError> {
+    /// The node that a track drives, and which property of it. None for values of the game's own, which a document
+    /// has no place for.
+    fn target(
+        &self,
+        clip: usize,
+        track: &Track,
+        keys: usize,
+    ) -> Result<Option<(usize, &'static str)>, ExportError> {
         let (joint, path) = match track.target {
             Target::Rotation(joint) => (joint, "rotation"),
             Target::Translation(joint) => (joint, "translation"),
             Target::Scale(joint) => (joint, "scale"),
-            Target::Weights(node) | Target::Vector(node) | Target::FreeRotation(node) => {
+            Target::Weights(node) => {
                 let node = node as usize;
                 let per_key = if track.interpolation == Interpolation::CubicSpline { 3 } else { 1 };
                 let found = track.values.len() / (keys * per_key);
                 let instance = self.asset.instances.iter().find(|instance| instance.node == node);
                 let count = instance.map_or(0, |instance| instance.morph_weights.len());
                 return match found == count {
-                    true => Ok((node, "weights")),
+                    true => Ok(Some((node, "weights"))),
                     false => Err(ExportError::Clip { clip, node, what: "morph weights", found, count }),
                 };
             }
+            _ => return Ok(None),
         };
         let nodes = self.asset.skeleton.nodes();
         let (found, count) = (usize::from(joint), nodes.len());
         match nodes.get(found) {
-            Some(&node) if self.json["nodes"].get(node as usize).is_some() => Ok((node as usize, path)),
+            Some(&node) if self.json["nodes"].get(node as usize).is_some() => Ok(Some((node as usize, path))),
             _ => Err(ExportError::Clip { clip, node: found, what: "joints", found: found + 1, count }),
         }
     }

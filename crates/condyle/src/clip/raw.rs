@@ -44,6 +44,7 @@ pub enum Interpolation {
 /// assert_ne!(Target::FreeRotation(0), Target::Vector(0));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Target {
     /// The rotation of a joint: 4 numbers a key, `xyzw`.
     Rotation(u16),
@@ -151,7 +152,8 @@ impl RawClip {
     ///   times.
     /// - [`Error::Index`] if a track names a timeline that does not exist.
     /// - [`Error::TrackLength`] if the values of a track do not fit its keys.
-    /// - [`Error::NotFinite`] for a track with a value that is NaN or infinite.
+    /// - [`Error::NotFinite`] for a track with a value that is NaN or infinite, and for a clip whose keys lie
+    ///   farther apart than an `f32` can tell.
     /// - [`Error::NotUnit`] for a track with a stepped or linear rotation whose length is more than 2 % from
     ///   1. Less is made up for when sampling.
     /// - [`Error::DuplicateTrack`] if two tracks drive the same property.
@@ -177,6 +179,9 @@ impl RawClip {
         let used = || tracks.iter().map(|t| &timelines[t.timeline]);
         let start = used().map(|times| times[0]).reduce(f32::min).unwrap_or(0.0);
         let end = used().map(|times| times[times.len() - 1]).reduce(f32::max).unwrap_or(0.0);
+        if !(end - start).is_finite() {
+            return Err(Error::NotFinite { what: "duration", at: 0 });
+        }
         Ok(Self { name, timelines, tracks, start, end })
     }
 
@@ -311,6 +316,8 @@ mod tests {
             assert_eq!(clip(&[0.0, 0.5, bad], vec![]), Err(Error::KeyOrder { timeline: 0, key: 2 }));
         }
         assert_eq!(clip(&[f32::NEG_INFINITY], vec![]), Err(Error::KeyOrder { timeline: 0, key: 0 }));
+        let far = clip(&[f32::MIN, f32::MAX], vec![linear(Target::Scale(0), 6)]);
+        assert_eq!(far, Err(Error::NotFinite { what: "duration", at: 0 }));
     }
 
     #[test]

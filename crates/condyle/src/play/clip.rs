@@ -1,9 +1,7 @@
 //! Clips by the clock: the moment to sample, and the events of a compressed clip.
 
-use core::cmp::Ordering;
-
 use super::clock::Looping;
-use super::events::{Event, Events, Head};
+use super::events::{Event, Events, Head, List, PassedEvents};
 use crate::clip::{Clip, RawClip};
 use crate::error::Error;
 
@@ -77,9 +75,7 @@ impl Clip<'_> {
         Events::in_order(self.duration(), all.collect())
     }
 
-    /// What a playback from one place on its clock to another passes, in the order of passing: as
-    /// [`Events::passed`], read where the clip's bytes lie, for those who keep no [`Events`]. Nothing is
-    /// allocated. Each comes with its time on the clock and its name.
+    /// [`Events::passed`], read where the clip's bytes lie, for those who keep no [`Events`]. Nothing is allocated.
     ///
     /// ```
     /// use condyle::encode::EncodeOptions;
@@ -90,8 +86,8 @@ impl Clip<'_> {
     /// let mut options = EncodeOptions::default();
     /// options.events = vec![Event { seconds: 0.0, name: "appears".into() }];
     /// let clip = encode(&raw, &Skeleton::new([])?, &options, &mut |_| ())?.into_clip();
-    /// let passed = clip.events_passed(Looping::Clamp, Head::before(0.0), 0.1)?;
-    /// assert_eq!(passed.collect::<Vec<_>>(), [(0.0, "appears")]);
+    /// let mut passed = clip.events_passed(Looping::Clamp, Head::before(0.0), 0.1)?;
+    /// assert_eq!(passed.next().map(|it| (it.clock, it.name)), Some((0.0, "appears")));
     /// # Ok::<(), condyle::Error>(())
     /// ```
     ///
@@ -102,29 +98,7 @@ impl Clip<'_> {
         looping: Looping,
         from: impl Into<Head>,
         to: impl Into<Head>,
-    ) -> Result<impl Iterator<Item = (f64, &str)>, Error> {
-        let (each, duration) = (self.event_count(), self.duration());
-        let total = |head: Head| {
-            let reached = head.reached(looping, duration)?;
-            let passed = (0..each).map_while(|at| self.event(at)).take_while(|e| reached.has_passed(e.0));
-            Ok(reached.total(each, passed.count()))
-        };
-        let (mut from, to) = (total(from.into())?, total(to.into())?);
-        Ok(core::iter::from_fn(move || {
-            let number = match from.cmp(&to) {
-                Ordering::Less => {
-                    from += 1;
-                    from - 1
-                }
-                Ordering::Greater => {
-                    from -= 1;
-                    from
-                }
-                Ordering::Equal => return None,
-            };
-            let (loops, at) = (number.div_euclid(each as i128), number.rem_euclid(each as i128));
-            let (seconds, name) = self.event(at as usize)?;
-            Some((loops as f64 * f64::from(duration) + f64::from(seconds), name))
-        }))
+    ) -> Result<PassedEvents<'_>, Error> {
+        PassedEvents::new(List::InClip(self), looping, [from.into(), to.into()])
     }
 }

@@ -15,6 +15,7 @@ use crate::error::Error;
 /// # Ok::<(), condyle::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Looping {
     /// It holds its first moment before the start, and its last one after the end.
     #[default]

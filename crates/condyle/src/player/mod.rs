@@ -197,15 +197,11 @@ impl Player {
         events.passed(self.looping, self.last.from, self.last.to)
     }
 
-    /// The events of a clip that the last advance has passed, each with its time on the clock and its name:
-    /// [`Clip::events_passed`]. Allocates nothing.
+    /// The events of a clip that the last advance has passed: [`Clip::events_passed`]. Allocates nothing.
     ///
     /// # Errors
     /// None, as the clock is always finite; the type is that of [`Clip::events_passed`].
-    pub fn clip_events<'a>(
-        &self,
-        clip: &'a Clip<'a>,
-    ) -> Result<impl Iterator<Item = (f64, &'a str)> + use<'a>, Error> {
+    pub fn clip_events<'a>(&self, clip: &'a Clip<'a>) -> Result<PassedEvents<'a>, Error> {
         clip.events_passed(self.looping, self.last.from, self.last.to)
     }
 

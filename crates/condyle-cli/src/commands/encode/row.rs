@@ -90,8 +90,8 @@ impl Row<'_> {
             Target::Translation(at) => format!("translation of {}", joint(at)),
             Target::Scale(at) => format!("scale of {}", joint(at)),
             Target::Weights(node) => format!("weights of node {node}"),
-            Target::Vector(id) => format!("value {id}"),
-            Target::FreeRotation(id) => format!("quaternion {id}"),
+            // No document has one.
+            other => format!("{other:?}"),
         };
         self.encoded.authored.iter().map(name).collect()
     }

@@ -4,6 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::clock::{Looping, check_clock, check_duration, wrapped};
+use crate::clip::Clip;
 use crate::error::Error;
 
 /// Something that happens at a moment of a clip: a step, a sound, the end of a blow.
@@ -29,7 +30,7 @@ pub struct Event {
 /// let event = |seconds, name: &str| Event { seconds, name: name.into() };
 /// let walk = Events::new(1.0, vec![event(0.5, "right"), event(0.0, "left")])?;
 /// let names = |from: Head, to: f64| -> Result<Vec<&str>, condyle::Error> {
-///     Ok(walk.passed(Looping::Wrap, from, to)?.map(|passed| passed.event.name.as_str()).collect())
+///     Ok(walk.passed(Looping::Wrap, from, to)?.map(|passed| passed.name).collect())
 /// };
 /// // The first frame begins before the start, every other one where the last one ended.
 /// assert_eq!(names(Head::before(0.0), 0.1)?, ["left"]);
@@ -108,13 +109,6 @@ impl Reached {
         let at = f64::from(seconds);
         at < self.seconds || (at == self.seconds && !self.before)
     }
-
-    /// How many events a head has passed since the clock was 0, over all loops, of `each` in a loop and
-    /// `count` in its own. Everything else is a difference of two such counts, so that no event is lost or
-    /// delivered twice.
-    pub(super) fn total(&self, each: usize, count: usize) -> i128 {
-        i128::from(self.loops) * each as i128 + count as i128
-    }
 }
 
 impl From<f64> for Head {
@@ -184,25 +178,63 @@ impl Events {
         from: impl Into<Head>,
         to: impl Into<Head>,
     ) -> Result<PassedEvents<'_>, Error> {
-        let (from, to) = (self.passed_count(looping, from.into())?, self.passed_count(looping, to.into())?);
-        let (first, last) = if from <= to { (from, to) } else { (to, from) };
-        Ok(PassedEvents { events: self, first, last, backward: to < from })
+        PassedEvents::new(List::Kept(self), looping, [from.into(), to.into()])
+    }
+}
+
+/// Where the events of a clip lie.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum List<'a> {
+    Kept(&'a Events),
+    InClip(&'a Clip<'a>),
+}
+
+impl<'a> List<'a> {
+    fn count(self) -> usize {
+        match self {
+            Self::Kept(events) => events.events.len(),
+            Self::InClip(clip) => clip.event_count(),
+        }
     }
 
-    /// [`Reached::total`] of a head.
-    fn passed_count(&self, looping: Looping, head: Head) -> Result<i128, Error> {
-        let reached = head.reached(looping, self.duration)?;
-        let count = self.events.partition_point(|event| reached.has_passed(event.seconds));
-        Ok(reached.total(self.events.len(), count))
+    fn duration(self) -> f32 {
+        match self {
+            Self::Kept(events) => events.duration,
+            Self::InClip(clip) => clip.duration(),
+        }
+    }
+
+    fn get(self, at: usize) -> Option<(f32, &'a str)> {
+        match self {
+            Self::Kept(events) => events.events.get(at).map(|event| (event.seconds, &*event.name)),
+            Self::InClip(clip) => clip.event(at),
+        }
+    }
+
+    /// How many events a head has passed since the clock was 0, over all loops. Everything else is a difference
+    /// of two such counts, so that no event is lost or delivered twice.
+    fn passed_count(self, looping: Looping, head: Head) -> Result<i128, Error> {
+        let reached = head.reached(looping, self.duration())?;
+        // Events rise: the first of those that have not been passed, by halves.
+        let (mut low, mut high) = (0, self.count());
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.get(middle).is_some_and(|event| reached.has_passed(event.0)) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(i128::from(reached.loops) * self.count() as i128 + low as i128)
     }
 
     /// The event that follows as many others as [`Self::passed_count`] counts.
-    fn nth(&self, number: i128) -> Option<Passed<'_>> {
-        let count = self.events.len().max(1) as i128;
+    fn nth(self, number: i128) -> Option<Passed<'a>> {
+        let count = self.count().max(1) as i128;
         let (loops, index) = (number.div_euclid(count) as i64, number.rem_euclid(count) as usize);
-        let event = self.events.get(index)?;
-        let clock = loops as f64 * f64::from(self.duration) + f64::from(event.seconds);
-        Some(Passed { event, index, loops, clock })
+        let (seconds, name) = self.get(index)?;
+        let clock = loops as f64 * f64::from(self.duration()) + f64::from(seconds);
+        Some(Passed { name, seconds, index, loops, clock })
     }
 }
 
@@ -220,7 +252,9 @@ impl Events {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Passed<'a> {
     /// What happens.
-    pub event: &'a Event,
+    pub name: &'a str,
+    /// When it happens in the clip, in seconds since its start.
+    pub seconds: f32,
     /// Its place among the clip's events, for tables beside them.
     pub index: usize,
     /// The loop in which it is passed.
@@ -229,8 +263,8 @@ pub struct Passed<'a> {
     pub clock: f64,
 }
 
-/// The events that playback passes, in this order: what [`Events::passed`] returns. To leave out some costs
-/// nothing.
+/// The events that playback passes, in this order: what [`Events::passed`] and [`Clip::events_passed`] return. To
+/// leave out some costs nothing.
 ///
 /// ```
 /// use condyle::play::{Event, Events};
@@ -245,7 +279,7 @@ pub struct Passed<'a> {
 /// ```
 #[derive(Debug, Clone)]
 pub struct PassedEvents<'a> {
-    events: &'a Events,
+    events: List<'a>,
     /// Counts of events: `first..last` are still to come.
     first: i128,
     last: i128,
@@ -253,6 +287,12 @@ pub struct PassedEvents<'a> {
 }
 
 impl<'a> PassedEvents<'a> {
+    pub(super) fn new(events: List<'a>, looping: Looping, ends: [Head; 2]) -> Result<Self, Error> {
+        let [from, to] = ends.map(|head| events.passed_count(looping, head));
+        let (from, to) = (from?, to?);
+        Ok(Self { events, first: from.min(to), last: from.max(to), backward: to < from })
+    }
+
     /// One from the front or the back, `skip` others left out.
     fn take_one(&mut self, front: bool, skip: usize) -> Option<Passed<'a>> {
         let left = self.last - self.first;

@@ -11,7 +11,7 @@ fn events(duration: f32, times: &[f32]) -> Events {
 /// Names and loops.
 fn passed(events: &Events, looping: Looping, from: impl Into<Head>, to: impl Into<Head>) -> Vec<(&str, i64)> {
     let passed = events.passed(looping, from, to).expect("finite");
-    passed.map(|p| (p.event.name.as_str(), p.loops)).collect()
+    passed.map(|p| (p.name, p.loops)).collect()
 }
 
 #[test]
@@ -165,7 +165,7 @@ proptest! {
             // From the other end, and back the way it came.
             let back: Vec<_> = want.into_iter().rev().collect();
             let reversed = events.passed(looping, from, to).expect("finite").rev();
-            let reversed: Vec<_> = reversed.map(|p| (p.event.name.as_str(), p.loops)).collect();
+            let reversed: Vec<_> = reversed.map(|p| (p.name, p.loops)).collect();
             prop_assert_eq!(&reversed, &back, "{:?}", looping);
             prop_assert_eq!(passed(&events, looping, to, from), back, "{:?}", looping);
         }
@@ -217,7 +217,7 @@ proptest! {
         prop_assert_eq!(passed.clone().count(), usize::try_from(want).unwrap_or(usize::MAX));
         // The first and the last ones, each in its own loop and in order.
         let clocks: Vec<i64> = passed.clone().take(20).chain(passed.rev().take(20).collect::<Vec<_>>().into_iter().rev())
-            .map(|p| p.loops * ticks(duration) + ticks(p.event.seconds)).collect();
+            .map(|p| p.loops * ticks(duration) + ticks(p.seconds)).collect();
         let (low, high) = (a.min(b), a.max(b));
         prop_assert!(clocks.iter().all(|&c| low < c && c <= high), "{:?} in {}..{}", clocks, low, high);
         prop_assert!(want < 40 || clocks.windows(2).all(|w| (w[0] <= w[1]) == (a < b) || w[0] == w[1]), "{:?}", clocks);
