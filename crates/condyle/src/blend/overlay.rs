@@ -16,7 +16,7 @@ use crate::pose::Pose;
 /// Several overlays are one call after the other, each over the result of the one before: unlike in
 /// [`blend`](super::blend) their order matters.
 ///
-/// The error of a component of a rotation is at most 2e-7, of a translation or scale 1.2e-7 of the greater of
+/// The error of a component of a rotation is at most 2.3e-7, of a translation or scale 1.2e-7 of the greater of
 /// the two. What is not finite in either pose makes that joint's component NaN, at both ends too; a mask that
 /// is NaN its whole joint.
 ///

@@ -5,7 +5,7 @@ use condyle::reference::{corrected_nlerp, eberly, log_lerp, nlerp, slerp};
 use plotters::style::RGBColor;
 
 use super::blow::{self, Between, far_pair};
-use super::van_waveren::{WIDEST, error_at, in_f32};
+use super::van_waveren::{WIDEST, error_in_f32};
 use crate::draw::plot::{BLACK, BLUE, GREEN, GREY, Line, ORANGE, PINK, Panel, Plot, RED, SKY, power_of_ten};
 
 /// The largest error of each method, in f32 as the library computes it, over the angle.
@@ -31,7 +31,7 @@ pub(crate) fn error() -> Plot {
         points: (1..=STEPS)
             .map(|k| {
                 let theta = WIDEST * f64::from(k) / f64::from(STEPS);
-                let error = error_at(theta, |a, b, t| in_f32(method, a, b, t));
+                let error = error_in_f32(theta, method);
                 (2.0 * theta.to_degrees(), error.max(1e-12).log10())
             })
             .collect(),

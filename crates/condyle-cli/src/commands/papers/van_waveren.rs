@@ -36,8 +36,8 @@ impl Errors {
         };
         let sine = largest(&|a| (sine(a) - a.sin()).abs());
         let arctangent = largest(&|a| (arctangent(a.sin(), a.cos()) - a).abs());
-        let exact = over_grid(van_waveren);
-        let kernel = over_grid(|a, b, t| in_f32(Method::VanWaveren, a, b, t));
+        let exact = over_grid(|theta| error_at(theta, |q| q, van_waveren));
+        let kernel = over_grid(|theta| error_in_f32(theta, Method::VanWaveren));
         Self(vec![
             Bound { what: "sine from 0 to 90°", printed: Some(2.308e-9), found: sine.0, at: sine.1 },
             Bound { what: "arctangent", printed: Some(1.359e-8), found: arctangent.0, at: arctangent.1 },
@@ -71,29 +71,34 @@ impl Errors {
     }
 }
 
-/// The result of the library, in f32.
-pub(super) fn in_f32(method: Method, a: [f64; 4], b: [f64; 4], t: f64) -> [f64; 4] {
-    let [a, b] = [a, b].map(|q| q.map(|v| v as f32));
-    interpolate(a, b, t as f32, method).map(f64::from)
+/// [`error_at`] of the library, in f32.
+pub(super) fn error_in_f32(theta: f64, method: Method) -> f64 {
+    // Inputs are rounded first, so that only the error of the method is measured.
+    let rounded = |q: [f64; 4]| q.map(|v| f64::from(v as f32));
+    error_at(theta, rounded, |a, b, t| {
+        let [a, b] = [a, b].map(|q| q.map(|v| v as f32));
+        interpolate(a, b, t as f32, method).map(f64::from)
+    })
 }
 
-/// The largest difference of a component from slerp's, and the angle where it is.
-fn over_grid(between: impl Fn([f64; 4], [f64; 4], f64) -> [f64; 4]) -> (f64, f64) {
+/// The largest error, and the angle where it is.
+fn over_grid(error_at: impl Fn(f64) -> f64) -> (f64, f64) {
     const STEPS: u32 = 180;
     let angles = (0..=STEPS).map(|k| WIDEST * f64::from(k) / f64::from(STEPS));
-    angles
-        .map(|theta| (error_at(theta, &between), theta))
-        .fold((0.0, 0.0), |a, b| if b.0 > a.0 { b } else { a })
+    angles.map(|theta| (error_at(theta), theta)).fold((0.0, 0.0), |a, b| if b.0 > a.0 { b } else { a })
 }
 
 /// The largest difference of a component from slerp's between rotations `theta` apart as quaternions, for
-/// many factors and some axes.
-pub(super) fn error_at(theta: f64, between: impl Fn([f64; 4], [f64; 4], f64) -> [f64; 4]) -> f64 {
+/// many factors and some axes; `input` is done to the rotations first.
+fn error_at(
+    theta: f64,
+    input: impl Fn([f64; 4]) -> [f64; 4],
+    between: impl Fn([f64; 4], [f64; 4], f64) -> [f64; 4],
+) -> f64 {
     let mut worst = 0.0_f64;
     for axis in [[1.0, 0.0, 0.0], [0.48, -0.6, 0.64], [0.0, 0.8, 0.6], [-0.36, 0.48, -0.8]] {
         for start in [-1.2, -0.35, 0.1, 0.8] {
-            // Inputs are rounded to f32 first, so that only the error of the method is measured.
-            let [a, b] = [start, start + theta].map(|angle| rounded(quat_exp(axis.map(|v| v * angle))));
+            let [a, b] = [start, start + theta].map(|angle| input(quat_exp(axis.map(|v| v * angle))));
             for t in (0..=60).map(|k| f64::from(k as f32 / 60.0)) {
                 let (found, exact) = (between(a, b, t), slerp(a, b, t));
                 worst = found.iter().zip(exact).map(|(f, e)| (f - e).abs()).fold(worst, f64::max);
@@ -101,8 +106,4 @@ pub(super) fn error_at(theta: f64, between: impl Fn([f64; 4], [f64; 4], f64) -> 
         }
     }
     worst
-}
-
-fn rounded(q: [f64; 4]) -> [f64; 4] {
-    q.map(|v| f64::from(v as f32))
 }

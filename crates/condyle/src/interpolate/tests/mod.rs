@@ -8,7 +8,7 @@ use std::{vec, vec::Vec};
 use super::*;
 use crate::math::Transform;
 use crate::reference;
-use crate::simd::{BLOCK, Dispatch, Isa, Numeric};
+use crate::simd::{BLOCK, Dispatch};
 use crate::testing::{Random, SIZES, assert_close, assert_portable, tries, worst};
 
 /// The methods, with a handful of the numbers of terms.
@@ -134,49 +134,6 @@ fn turned(q: Quat, u: Quat, part: f64) -> Quat {
     let (sin, cos) = (part * core::f64::consts::FRAC_PI_2).sin_cos();
     let turned: [f64; 4] = core::array::from_fn(|c| q[c] * cos + up[c] / dot(up, up).sqrt() * sin);
     turned.map(|v| (v / dot(turned, turned).sqrt()) as f32)
-}
-
-/// Many more cases than a test run has time for. This prints the table of docs/accuracy.md:
-/// `cargo test --release -p condyle --lib every_bound -- --ignored --nocapture`
-#[test]
-#[ignore = "takes minutes"]
-fn every_bound_over_a_dense_grid_and_many_random_cases() {
-    let count = 4096;
-    for numeric in Numeric::ALL {
-        let dispatch = Dispatch::new(Isa::best(), numeric).expect("available");
-        for method in Method::all() {
-            // The default gets 10^8.
-            let rounds = if method == Method::default() { 25_000 } else { 500 };
-            let mut random = Random(7);
-            let (mut same, mut per_joint) = (0.0_f64, 0.0_f64);
-            for round in 0..rounds {
-                let from: Vec<Quat> = (0..count).map(|_| random.unit()).collect();
-                let to: Vec<Quat> = (0..count)
-                    .map(|k| match round % 2 {
-                        0 => random.unit(),
-                        // Every angle alike.
-                        _ => turned(from[k], random.unit(), k as f64 / (count - 1) as f64),
-                    })
-                    .collect();
-                let t =
-                    if round % 4 < 2 { random.range(0.0, 1.0) } else { (round / 4 % 1001) as f32 / 1000.0 };
-                let got = dispatch.scope(|| between(&from, &to, Factor::Same(t), method));
-                for i in 0..count {
-                    same = worst([same, errors(method, from[i], to[i], t, got[i]).1]);
-                }
-                if round % 50 < 2 {
-                    let t: Vec<f32> = (0..count).map(|_| random.range(0.0, 1.0)).collect();
-                    let got = dispatch.scope(|| between(&from, &to, Factor::PerJoint(&t), method));
-                    for i in 0..count {
-                        per_joint = worst([per_joint, errors(method, from[i], to[i], t[i], got[i]).1]);
-                    }
-                }
-            }
-            let bound = bound(dispatch, method, FRAC_PI_2);
-            std::println!("| {method} | {numeric} | {bound:.2e} | {same:.2e} | {per_joint:.2e} |");
-            assert!(same <= bound && per_joint <= bound, "{method}, {numeric}");
-        }
-    }
 }
 
 #[test]

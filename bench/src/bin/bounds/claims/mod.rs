@@ -1,0 +1,77 @@
+//! What is attacked, by the bounds that docs/accuracy.md states.
+
+mod conversion;
+mod interpolation;
+mod layering;
+mod scalars;
+
+use condyle::interpolate::Method;
+use condyle::{Dispatch, Numeric};
+
+use crate::climb::{Claim, Random};
+
+/// Every claim, on every instruction set and in both modes.
+pub(crate) fn all() -> Vec<Claim> {
+    let mut claims = scalars::claims();
+    for dispatch in Dispatch::all() {
+        claims.extend(conversion::claims(dispatch));
+        claims.extend(layering::claims(dispatch));
+    }
+    for method in Method::all() {
+        // They differ by fusion only, and take a while.
+        let mut bounds = [None, None];
+        for dispatch in Dispatch::all() {
+            let bounds = bounds[usize::from(fuses(dispatch))]
+                .get_or_insert_with(|| interpolation::bounds(dispatch, method));
+            claims.extend(interpolation::claims(dispatch, method, bounds));
+        }
+    }
+    claims
+}
+
+/// Whether multiply-adds are fused.
+pub(crate) fn fuses(dispatch: Dispatch) -> bool {
+    dispatch.isa().fuses() && dispatch.numeric() == Numeric::Fast
+}
+
+/// The worst of some errors: NaN where there is one.
+fn worst(errors: impl IntoIterator<Item = f64>) -> f64 {
+    // Not `f64::max`, which drops what is no number.
+    errors.into_iter().fold(0.0, |a, b| if a >= b { a } else { b })
+}
+
+/// The largest difference of two vectors in a component.
+fn apart<const N: usize>(got: [f32; N], want: [f64; N]) -> f64 {
+    worst(got.iter().zip(want).map(|(got, want)| (f64::from(*got) - want).abs()))
+}
+
+/// Makes four numbers a unit quaternion, rounded.
+fn unit(q: &mut [f32]) -> bool {
+    let length = q.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>().sqrt();
+    if !(length > 1e-12 && length < 1e12) {
+        return false;
+    }
+    for v in q {
+        *v = (f64::from(*v) / length) as f32;
+    }
+    true
+}
+
+/// A rotation: any, near an axis, or with components of every magnitude.
+fn start_rotation(random: &mut Random, q: &mut [f32]) {
+    let kind = random.below(3);
+    for v in &mut *q {
+        *v = match kind {
+            0 => random.signed(),
+            1 => random.magnitude(-8.0),
+            _ => random.magnitude(-45.0),
+        } as f32;
+    }
+    if random.below(2) == 0 {
+        q[random.below(4)] = 1.0;
+    }
+}
+
+fn quat(numbers: &[f32]) -> [f32; 4] {
+    [numbers[0], numbers[1], numbers[2], numbers[3]]
+}

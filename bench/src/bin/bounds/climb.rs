@@ -1,0 +1,146 @@
+//! A search that climbs: from many starts, small and large changes of a case, of which those are kept that come closer to what is
+//! looked for.
+
+use condyle::Dispatch;
+
+/// Numbers that look random and are the same in every run: xorshift64*.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    /// From 0 to 1, without 1.
+    pub(crate) fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// From -1 to 1.
+    pub(crate) fn signed(&mut self) -> f64 {
+        2.0 * self.unit() - 1.0
+    }
+
+    /// From 0 to `count`, without `count`.
+    pub(crate) fn below(&mut self, count: usize) -> usize {
+        (self.unit() * count as f64) as usize
+    }
+
+    /// Of either sign, every order of magnitude from `10^least` to 1 as likely as any other.
+    pub(crate) fn magnitude(&mut self, least: f64) -> f64 {
+        10.0_f64.powf(least * self.unit()) * self.signed().signum()
+    }
+}
+
+type Measure = Box<dyn Fn(&[f32]) -> f64 + Sync>;
+
+/// What is attacked: a promise about a case of some numbers, on an instruction set and in a mode.
+pub(crate) struct Claim {
+    /// What of, the same on all instruction sets.
+    pub(crate) what: String,
+    /// Which of several ways to the same result, or nothing.
+    pub(crate) way: &'static str,
+    /// `None` if it is the same everywhere.
+    pub(crate) dispatch: Option<Dispatch>,
+    /// What is stated; the largest, where it depends on the case.
+    pub(crate) bound: f64,
+    /// How many numbers a case has.
+    pub(crate) width: usize,
+    /// A case to start from.
+    pub(crate) start: fn(&mut Random, &mut [f32]),
+    /// Brings a changed case back to where the promise is made; false if it can't be.
+    pub(crate) repair: fn(&mut [f32]) -> bool,
+    /// The error of a case as a part of the bound that is stated for it: more than 1 breaks the promise.
+    pub(crate) error: Measure,
+}
+
+impl Claim {
+    /// What of, how and where.
+    pub(crate) fn name(&self) -> String {
+        let place = self.dispatch.map_or_else(String::new, |dispatch| dispatch.to_string());
+        let parts = [&*self.what, self.way, &*place];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The worst case that was found.
+pub(crate) struct Witness {
+    pub(crate) case: Vec<f32>,
+    pub(crate) error: f64,
+}
+
+/// Changes without success after which a climb ends.
+const PATIENCE: usize = 3000;
+
+/// Attacks a claim with so many evaluations, from cases that are known and from others.
+pub(crate) fn climb(claim: &Claim, known: &[Vec<f32>], seed: u64, evaluations: usize) -> Witness {
+    let mut random = Random(seed | 1);
+    let mut best = Witness { case: vec![0.0; claim.width], error: 0.0 };
+    let (mut case, mut error, mut failures) = (vec![0.0; claim.width], -1.0, PATIENCE);
+    let mut changed = case.clone();
+    for known in known.iter().filter(|known| known.len() == claim.width) {
+        changed.copy_from_slice(known);
+        let found = if (claim.repair)(&mut changed) { (claim.error)(&changed) } else { 0.0 };
+        if found > best.error || found.is_nan() {
+            best = Witness { case: changed.clone(), error: found };
+        }
+    }
+    for _ in 0..evaluations {
+        if failures == PATIENCE {
+            // Half of the climbs begin at the best case so far, a step of every size away.
+            if best.error > 0.0 && random.below(2) == 0 {
+                case.clone_from(&best.case);
+                change(claim, &mut random, &mut case);
+            } else {
+                (claim.start)(&mut random, &mut case);
+            }
+            failures = 0;
+            error = if (claim.repair)(&mut case) { (claim.error)(&case) } else { -1.0 };
+        } else {
+            changed.clone_from(&case);
+            change(claim, &mut random, &mut changed);
+            let found = if (claim.repair)(&mut changed) { (claim.error)(&changed) } else { -1.0 };
+            failures += 1;
+            if found >= error {
+                failures = if found > error { 0 } else { failures };
+                error = found;
+                std::mem::swap(&mut case, &mut changed);
+            }
+        }
+        // A result that is no number keeps no promise.
+        if error > best.error || error.is_nan() {
+            best = Witness { case: case.clone(), error };
+            if error.is_nan() {
+                break;
+            }
+        }
+    }
+    best
+}
+
+/// Changes one number or a few: to a neighbour, by a part of itself, by an amount, to that of another start.
+fn change(claim: &Claim, random: &mut Random, case: &mut [f32]) {
+    let count = if random.below(3) == 0 { 1 + random.below(case.len()) } else { 1 };
+    for _ in 0..count {
+        let at = random.below(case.len());
+        let value = f64::from(case[at]);
+        case[at] = match random.below(8) {
+            0..=2 => {
+                let steps = 1 + random.below(4);
+                let up = random.below(2) == 0;
+                (0..steps).fold(case[at], |v, _| if up { v.next_up() } else { v.next_down() })
+            }
+            3 | 4 => (value * (1.0 + random.magnitude(-7.0))) as f32,
+            5 => (value + random.magnitude(-9.0)) as f32,
+            6 => -case[at],
+            _ => {
+                let mut other = vec![0.0; claim.width];
+                (claim.start)(random, &mut other);
+                other[at]
+            }
+        };
+    }
+}
