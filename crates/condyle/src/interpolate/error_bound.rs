@@ -60,7 +60,7 @@ impl Method {
     /// // How many terms Eberly's series needs, up to half a turn between rotations and up to 30 degrees.
     /// let series = |max_angle| Method::first_within(Terms::all().map(Method::Eberly), 1e-5, max_angle);
     /// assert_eq!(series(1.57), Terms::new(10).map(Method::Eberly));
-    /// assert_eq!(series(15_f32.to_radians()), Terms::new(2).map(Method::Eberly));
+    /// assert_eq!(series(15_f32.to_radians()), Terms::new(3).map(Method::Eberly));
     ///
     /// // Of all, by what they cost here: `condyle bench` measures it.
     /// let nanoseconds = |method: &Method| match method {

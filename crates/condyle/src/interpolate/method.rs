@@ -111,7 +111,8 @@ impl Terms {
         self.0
     }
 
-    pub(super) fn all() -> impl Iterator<Item = Self> {
+    /// From 1 on.
+    pub fn all() -> impl Iterator<Item = Self> {
         (1..=Self::MAX.0).map(Self)
     }
 }
