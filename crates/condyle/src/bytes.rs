@@ -51,6 +51,14 @@ pub(crate) fn u64_at(bytes: &[u8], place: usize) -> u64 {
     u64::from_le_bytes(at(bytes, place))
 }
 
+/// `width` bits from bit `at` on: at most 24, and three more bytes follow them.
+pub(crate) fn bits_at(bytes: &[u8], at: usize, width: u32) -> u32 {
+    let word = bytes.get(at / 8..).and_then(<[u8]>::first_chunk);
+    debug_assert!(word.is_some(), "no word at bit {at}");
+    let word = word.map_or(0, |b| u32::from_le_bytes(*b));
+    word >> (at % 8) & ((1 << width) - 1)
+}
+
 /// Splits bytes from their front. Nothing is allocated for a list before its bytes have been found to be there.
 pub(crate) struct Source<'a>(pub(super) &'a [u8]);
 

@@ -9,10 +9,12 @@ mod check;
 pub(crate) mod keys;
 pub(crate) mod layout;
 mod raw;
+pub(crate) mod resident;
 pub(crate) mod spline;
 mod view;
 
 use alloc::sync::Arc;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -62,6 +64,8 @@ pub(crate) use view::{ClipView, Place};
 pub struct Clip<'a> {
     bytes: Bytes<'a>,
     header: Header,
+    /// Its keys once more, unpacked.
+    resident: Option<Bytes<'a>>,
 }
 
 #[derive(Clone)]
@@ -71,6 +75,13 @@ enum Bytes<'a> {
 }
 
 impl Bytes<'_> {
+    fn into_owned(self) -> Bytes<'static> {
+        Bytes::Shared(match self {
+            Self::Borrowed(bytes) => bytes.into(),
+            Self::Shared(bytes) => bytes,
+        })
+    }
+
     fn as_slice(&self) -> &[u8] {
         match self {
             Self::Borrowed(bytes) => bytes,
@@ -102,7 +113,7 @@ impl Clip<'static> {
     pub fn from_owned(bytes: impl Into<Arc<[u8]>>) -> Result<Self, Error> {
         let bytes = bytes.into();
         let header = check::header(&bytes)?;
-        Ok(Self { bytes: Bytes::Shared(bytes), header })
+        Ok(Self { bytes: Bytes::Shared(bytes), header, resident: None })
     }
 }
 
@@ -117,22 +128,112 @@ impl<'a> Clip<'a> {
     /// [`Error::KeyOrder`], [`Error::OutOfRange`], [`Error::NotText`] and [`Error::TooMany`] for what no
     /// encoder writes.
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, Error> {
-        Ok(Self { bytes: Bytes::Borrowed(bytes), header: check::header(bytes)? })
+        Ok(Self { bytes: Bytes::Borrowed(bytes), header: check::header(bytes)?, resident: None })
+    }
+
+    /// Bytes of memory that [`resident`](Self::resident) takes: some three times as many as the clip has. A clip
+    /// that no encoder wrote may ask for a hundred times as many.
+    #[must_use]
+    pub fn resident_size(&self) -> usize {
+        self.view().resident_size()
+    }
+
+    /// The same clip with its keys unpacked into `memory`: sampled in half the time, for what is on screen.
+    ///
+    /// The packed form is for the thousands of clips at rest: a moment of it has to be taken out of packed bits.
+    /// This one holds the same integers in rows as registers take them. Nothing else differs: all functions take
+    /// either, and no bit of any result changes. The time is in proportion to the memory; nothing is allocated.
+    ///
+    /// `memory` has [`resident_size`](Self::resident_size) bytes or more, wherever they lie; best at a multiple of
+    /// 16 bytes. What was there is overwritten. [`into_resident`](Self::into_resident) allocates it.
+    ///
+    /// # Errors
+    /// [`Error::TooShort`] for less memory, which is then unchanged.
+    ///
+    /// ```
+    /// use condyle::encode::EncodeOptions;
+    /// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, encode, sample};
+    ///
+    /// # let skeleton = Skeleton::new([Joint::new("lift", None, Transform::IDENTITY)])?;
+    /// # let target = Target::Translation(0);
+    /// # let values = vec![0.0, 0.0, 0.0, 0.0, 3.0, 0.0];
+    /// # let rise = Track { target, interpolation: Interpolation::Linear, timeline: 0, values };
+    /// # let raw = RawClip::new("rise".into(), vec![vec![0.0, 2.0]], vec![rise])?;
+    /// # let clip = encode(&raw, &skeleton, &EncodeOptions::default(), &mut |_| ())?.into_clip();
+    /// // When a character comes on screen that plays the clip.
+    /// let mut memory = vec![0; clip.resident_size()];
+    /// let resident = clip.resident(&mut memory)?;
+    ///
+    /// let (mut pose, mut same) = (Pose::rest(&skeleton), Pose::rest(&skeleton));
+    /// sample(&resident, &skeleton, 0.7, &mut pose)?;
+    /// sample(&clip, &skeleton, 0.7, &mut same)?;
+    /// assert_eq!(pose, same);
+    /// # Ok::<(), condyle::Error>(())
+    /// ```
+    pub fn resident<'m>(&self, memory: &'m mut [u8]) -> Result<Clip<'m>, Error>
+    where
+        'a: 'm,
+    {
+        let size = self.resident_size();
+        Error::check_room("memory", memory.len(), size)?;
+        let (memory, _) = memory.split_at_mut(size);
+        self.view().write_resident(memory);
+        Ok(Clip {
+            bytes: self.bytes.clone(),
+            header: self.header,
+            resident: Some(Bytes::Borrowed(memory)),
+        })
+    }
+
+    /// As [`resident`](Self::resident), with memory of its own that all clones of the clip share.
+    ///
+    /// # Errors
+    /// [`Error::TooMany`] for more bytes than the machine can address.
+    ///
+    /// ```
+    /// use condyle::encode::EncodeOptions;
+    /// use condyle::{RawClip, Skeleton, encode};
+    ///
+    /// let raw = RawClip::new("still".into(), vec![], vec![])?;
+    /// let encoded = encode(&raw, &Skeleton::new([])?, &EncodeOptions::default(), &mut |_| ())?;
+    /// let clip = encoded.into_clip().into_resident()?;
+    /// assert!(clip.is_resident());
+    /// # Ok::<(), condyle::Error>(())
+    /// ```
+    pub fn into_resident(self) -> Result<Self, Error> {
+        let (size, limit) = (self.resident_size(), isize::MAX as usize);
+        if size > limit {
+            return Err(Error::TooMany { what: "bytes of a resident clip", found: size, limit });
+        }
+        let mut memory = vec![0; size];
+        self.view().write_resident(&mut memory);
+        Ok(Self { resident: Some(Bytes::Shared(memory.into())), ..self })
+    }
+
+    /// Whether its keys are unpacked, by [`resident`](Self::resident) or
+    /// [`into_resident`](Self::into_resident).
+    #[must_use]
+    pub fn is_resident(&self) -> bool {
+        self.resident.is_some()
     }
 
     /// The same clip with bytes of its own: those that it borrows are copied.
     #[must_use]
     pub fn into_owned(self) -> Clip<'static> {
-        let bytes = match self.bytes {
-            Bytes::Borrowed(bytes) => bytes.into(),
-            Bytes::Shared(bytes) => bytes,
-        };
-        Clip { bytes: Bytes::Shared(bytes), header: self.header }
+        Clip {
+            bytes: self.bytes.into_owned(),
+            header: self.header,
+            resident: self.resident.map(Bytes::into_owned),
+        }
     }
 
     /// What kernels read.
     pub(crate) fn view(&self) -> ClipView<'_> {
-        ClipView { bytes: self.bytes.as_slice(), header: &self.header }
+        ClipView {
+            bytes: self.bytes.as_slice(),
+            header: &self.header,
+            resident: self.resident.as_ref().map_or(&[], Bytes::as_slice),
+        }
     }
 
     /// The bytes, as [`from_bytes`](Self::from_bytes) took them.

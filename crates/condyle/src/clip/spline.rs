@@ -12,6 +12,10 @@ pub(crate) enum Degree {
     Cubic,
 }
 
+impl Degree {
+    pub(crate) const ALL: [Self; 3] = [Self::Constant, Self::Linear, Self::Cubic];
+}
+
 /// The keys that a moment is a weighted sum of, and their weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Taps {
@@ -78,7 +82,7 @@ mod tests {
 
     #[test]
     fn weights_sum_to_one_and_stay_inside() {
-        for degree in [Degree::Constant, Degree::Linear, Degree::Cubic] {
+        for degree in Degree::ALL {
             for intervals in 1..9 {
                 for step in -3..=8 * 9 {
                     let x = f64::from(step) / 8.0;

@@ -3,6 +3,7 @@
 use super::authored::Authored;
 use super::layout::{AUTHORED, EVENT, FREE_TRACK, Header, Kind, MOTION, Segment, segment_tracks};
 use super::raw::Target;
+use super::resident::ResidentSegment;
 use crate::bytes::{u16_at, u32_at};
 
 /// The bytes of a clip that were checked, and their header.
@@ -10,12 +11,16 @@ use crate::bytes::{u16_at, u32_at};
 pub(crate) struct ClipView<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) header: &'a Header,
+    /// Its keys once more, unpacked; or nothing.
+    pub(super) resident: &'a [u8],
 }
 
 /// A moment of a clip.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'a> {
     pub(crate) segment: Segment<'a>,
+    /// The same in the resident form, if the clip has one.
+    pub(crate) resident: Option<ResidentSegment<'a>>,
     /// How far into the segment, from 0 to 1.
     pub(crate) ratio: f64,
 }
@@ -100,6 +105,11 @@ impl<'a> ClipView<'a> {
         u32_at(self.bytes, self.header.segments() + 4 * at) as usize
     }
 
+    pub(super) fn segment(&self, at: usize) -> Segment<'a> {
+        let bytes = self.bytes.get(self.segment_place(at)..).unwrap_or_default();
+        Segment::new(bytes, self.header.index_bytes())
+    }
+
     /// A track that is kept as it was authored.
     pub(crate) fn authored_at(&self, at: usize) -> Authored<'a> {
         Authored::read(self.bytes, self.header.authored_tracks() + AUTHORED * at)
@@ -136,9 +146,9 @@ impl<'a> ClipView<'a> {
         let segment = (frame as usize / header.segment_frames).min(header.segment_count - 1);
         let first = segment * header.segment_frames;
         let frames = (header.frame_count - first).min(header.segment_frames).max(1);
-        let bytes = self.bytes.get(self.segment_place(segment)..).unwrap_or_default();
         Place {
-            segment: Segment::new(bytes, header.index_bytes()),
+            segment: self.segment(segment),
+            resident: ResidentSegment::new(self.resident, segment),
             ratio: (frame - first as f64) / frames as f64,
         }
     }

@@ -3,7 +3,8 @@
 use alloc::vec;
 use core::ops::Range;
 
-use super::kernel::{self, Wanted};
+use super::kernel::{self, Keys, Wanted};
+use crate::bytes::bits_at;
 use crate::clip::authored::Authored;
 use crate::clip::layout::{Kind, MAX_LOG, WIDTH, segment_tracks};
 use crate::clip::spline::{Degree, Taps};
@@ -11,7 +12,7 @@ use crate::clip::{Clip, ClipView, Place, Target};
 use crate::error::Error;
 use crate::math::{Transform, quats};
 use crate::pose::{Pose, PoseBlock};
-use crate::simd::{BLOCK, Dispatch, dispatch};
+use crate::simd::{BLOCK, Dispatch};
 use crate::skeleton::Skeleton;
 
 fn check(clip: ClipView<'_>, skeleton: &Skeleton, seconds: f32) -> Result<(), Error> {
@@ -237,7 +238,8 @@ fn run(
 ) {
     let place = clip.locate(seconds.into());
     let between = kernel::Between::new(&place.segment, place.ratio);
-    let moment = kernel::Moment { segment: &place.segment, ratio: place.ratio, between: &between };
+    let keys = place.resident.map_or(Keys::Packed(&place.segment), Keys::Resident);
+    let moment = kernel::Moment { keys, ratio: place.ratio, between: &between };
     let mut one = [PoseBlock::IDENTITY];
     // A block that does not begin where one of the skeleton does is that of a single joint.
     let first = wanted.map_or(0, |wanted| wanted.first);
@@ -247,11 +249,7 @@ fn run(
         one[0].set(0, &skeleton.rest().get(first));
         &one
     };
-    if kernel::is_plain(&place.segment, wanted, blocks) {
-        dispatch!(dispatch, |s, mode| kernel::pose::<_, _, true>(s, mode, moment, None, rest, blocks));
-    } else {
-        dispatch!(dispatch, |s, mode| kernel::pose::<_, _, false>(s, mode, moment, wanted, rest, blocks));
-    }
+    kernel::pose(dispatch, moment, wanted, rest, blocks);
     // Root motion is stored as the joint after the last one. If that has a lane, it is padding, and is reset.
     if let (true, Some(block)) = (clip.has_motion(), blocks.get_mut(clip.joint_count() / BLOCK)) {
         block.set(clip.joint_count() % BLOCK, &Transform::IDENTITY);
@@ -452,7 +450,7 @@ pub(crate) fn one_by_one(
                 let mut sum = f64::from(segment.offset(track, c));
                 for (tap, &weight) in taps.weights.iter().enumerate().take(taps.count) {
                     let row = placed.rows + (taps.first + tap) * class.row_bytes;
-                    sum += f64::from(bits(segment.bytes.get(row..).unwrap_or_default(), bit, widths[c]))
+                    sum += f64::from(bits_at(segment.bytes.get(row..).unwrap_or_default(), bit, widths[c]))
                         * weight;
                 }
                 bit += widths[c] as usize;
@@ -461,12 +459,4 @@ pub(crate) fn one_by_one(
             put(index, numbers);
         }
     }
-}
-
-/// `width` bits from bit `at` on.
-fn bits(bytes: &[u8], at: usize, width: u32) -> u32 {
-    let word = bytes.get(at / 8..).and_then(<[u8]>::first_chunk);
-    debug_assert!(word.is_some(), "bit {at} is in a row, and records follow the rows");
-    let word = word.map_or(0, |b| u32::from_le_bytes(*b));
-    word >> (at % 8) & ((1 << width) - 1)
 }

@@ -1,4 +1,4 @@
-//! From packed keys to a pose.
+//! From the keys of a clip to a pose.
 //!
 //! A clip stores a track's keys as small unsigned integers. A component of the value is `step * (offset + sum
 //! of weight * key)`, where step and offset are the track's own, and the weights are those of the moment and
@@ -65,6 +65,7 @@
 //!
 //! The test `the_worked_record_comes_out_as_the_preface_says` unpacks these very bytes.
 
+mod resident;
 mod rotations;
 mod unpack;
 mod vectors;
@@ -72,14 +73,15 @@ mod vectors;
 pub(super) use self::rotations::Between;
 use self::rotations::{Logarithms, rotate};
 use self::unpack::{Part, Records, Source, unpack};
-use self::vectors::{add_to_rest, keep};
+use self::vectors::{add_lane, add_to_rest};
 
 use fearless_simd::prelude::*;
 
 use crate::clip::layout::{Kind, Segment};
+use crate::clip::resident::ResidentSegment;
 use crate::clip::spline::{Degree, Taps};
 use crate::pose::PoseBlock;
-use crate::simd::{BLOCK, Mode};
+use crate::simd::{BLOCK, Dispatch, Mode, dispatch};
 
 /// Which joints are wanted, if not all.
 #[derive(Clone, Copy)]
@@ -107,12 +109,12 @@ impl Wanted<'_> {
     }
 }
 
-/// Joints that are unpacked at a time. Their vectors are on the stack.
+/// Joints that are sampled at a time. Their vectors are on the stack.
 const BATCH_JOINTS: usize = 256;
 /// Most characters have fewer joints than this: their batch is smaller, and less has to be cleared.
 const SMALL_BATCH_JOINTS: usize = 96;
 
-/// What is unpacked for each joint of a batch: x, y, z, and a fourth number that means nothing.
+/// The numbers of each joint of a batch: x, y, z, and a fourth that means nothing.
 type Vectors = [[f32; 4]];
 
 /// Which joints a batch holds.
@@ -132,36 +134,41 @@ impl Batch<'_> {
     }
 }
 
+/// The keys of a segment, in one of two forms. A pose has the same bits from either.
+#[derive(Clone, Copy)]
+pub(super) enum Keys<'a> {
+    Packed(&'a Segment<'a>),
+    Resident(ResidentSegment<'a>),
+}
+
 /// A moment of a clip.
 #[derive(Clone, Copy)]
 pub(super) struct Moment<'a> {
-    pub(super) segment: &'a Segment<'a>,
+    pub(super) keys: Keys<'a>,
     /// How far into the segment, from 0 to 1.
     pub(super) ratio: f64,
     /// How linear rotations go from key to key at that moment.
     pub(super) between: &'a Between,
 }
 
-/// Whether all joints are sampled, in one batch, with indices of one byte: then no joint has to be looked up
-/// or skipped.
-pub(super) fn is_plain(segment: &Segment<'_>, wanted: Option<Wanted<'_>>, blocks: &[PoseBlock]) -> bool {
-    wanted.is_none() && segment.index_bytes == 1 && blocks.len() * BLOCK <= BATCH_JOINTS
+/// What the tracks of a batch are added up to.
+struct Out<'a> {
+    /// The logarithms of rotations, and then the numbers of translations and scales on their way to the blocks.
+    vectors: &'a mut Vectors,
+    /// Where linear rotations go. All others stay where they are. Empty if the segment has no linear ones.
+    ends: &'a mut Vectors,
+    rest: &'a [PoseBlock],
+    blocks: &'a mut [PoseBlock],
 }
 
 /// Samples all joints of `blocks`. Those that are not wanted get `rest`.
-///
-/// `PLAIN` is for where [`is_plain`]: the loops over tracks then do nothing else and keep all they need in
-/// registers.
-#[inline(always)]
-pub(super) fn pose<S: Simd, M: Mode, const PLAIN: bool>(
-    s: S,
-    mode: M,
+pub(super) fn pose(
+    dispatch: Dispatch,
     moment: Moment<'_>,
     wanted: Option<Wanted<'_>>,
     rest: &[PoseBlock],
     blocks: &mut [PoseBlock],
 ) {
-    let Moment { segment, ratio, between } = moment;
     let (mut small, mut large, mut small_ends, mut large_ends);
     let is_small = blocks.len() * BLOCK <= SMALL_BATCH_JOINTS;
     let vectors: &mut Vectors = if is_small {
@@ -171,22 +178,20 @@ pub(super) fn pose<S: Simd, M: Mode, const PLAIN: bool>(
         large = [[0.0; 4]; BATCH_JOINTS];
         &mut large
     };
-    // The second keys of linear rotations.
-    let ends: &mut Vectors = match (segment.turns, is_small) {
-        (false, _) => &mut [],
-        (true, true) => {
+    let ends: &mut Vectors = match (moment.between, is_small) {
+        (Between::Nothing, _) => &mut [],
+        (_, true) => {
             small_ends = [[0.0; 4]; SMALL_BATCH_JOINTS];
             &mut small_ends
         }
-        (true, false) => {
+        (_, false) => {
             large_ends = [[0.0; 4]; BATCH_JOINTS];
             &mut large_ends
         }
     };
-    let records = Records::new(s, segment, wanted);
-    // With several batches, how far each class has been read.
+    // With several batches, how far each class of packed keys has been read.
     let mut several;
-    let parts: &mut [Part] = if PLAIN || blocks.len() * BLOCK <= BATCH_JOINTS {
+    let parts: &mut [Part] = if blocks.len() * BLOCK <= BATCH_JOINTS {
         &mut []
     } else {
         several = [Part::default(); u8::MAX as usize];
@@ -197,54 +202,100 @@ pub(super) fn pose<S: Simd, M: Mode, const PLAIN: bool>(
     let chunk = BATCH_JOINTS / BLOCK;
     for (blocks, rest) in blocks.chunks_mut(chunk).zip(rest.chunks(chunk)) {
         if batch.skips(0, BATCH_JOINTS) {
-            blocks.iter_mut().zip(rest).for_each(|(block, rest)| {
-                keep(s, &rest.rotation, &mut block.rotation);
-                keep(s, &rest.translation, &mut block.translation);
-                keep(s, &rest.scale, &mut block.scale);
-            });
+            blocks.iter_mut().zip(rest).for_each(|(block, rest)| *block = *rest);
             batch.base += BATCH_JOINTS;
             continue;
         }
         if batch.base > start {
             vectors.fill([0.0; 4]);
         }
-        // Rotations are the first classes of a segment, free tracks the last ones. When the last rotation has
-        // been unpacked, they are turned into quaternions, and their place in `vectors` is free for
-        // translations.
-        let classes = segment.classes().take_while(|placed| placed.class.kind != Kind::Free);
-        let mut rotated = false;
-        for (at, placed) in classes.map(Some).chain([None]).enumerate() {
-            let is_rotation = placed.is_some_and(|placed| placed.class.kind == Kind::Rotation);
-            if !is_rotation && !rotated {
-                let logs = Logarithms { from: &*vectors, to: &*ends, between };
-                rotate(s, mode, logs, batch, rest, blocks);
-                rotated = true;
-            }
-            let Some(placed) = placed else { break };
-            let class = placed.class;
-            let taps = Taps::at(class.degree, class.intervals, ratio);
-            let mut part = Part { count: class.count, ..Part::default() };
-            let count = wanted.map_or(BATCH_JOINTS, |wanted| wanted.count.min(BATCH_JOINTS));
-            if !parts.is_empty() || count < BATCH_JOINTS {
-                let before = parts.get(at).copied().unwrap_or_default();
-                part = records.part(&placed, before, batch.base..batch.base + count);
-                parts.get_mut(at).into_iter().for_each(|last| *last = part);
-            }
-            let source = Source { records: &records, placed: &placed, part, taps: &taps };
-            if class.degree == Degree::Constant {
-                unpack::<S, M, 0, PLAIN>(s, mode, source, batch.base, vectors, &mut []);
-            } else if is_rotation && class.degree == Degree::Linear {
-                // The last class of rotations. All others stay where they are: their ends are the same.
-                ends.iter_mut().zip(&*vectors).for_each(|(end, &from)| *end = from);
-                unpack::<S, M, 2, PLAIN>(s, mode, source, batch.base, vectors, ends);
-            } else {
-                unpack::<S, M, 4, PLAIN>(s, mode, source, batch.base, vectors, &mut []);
-            }
-            if !is_rotation {
-                let first = placed.track + part.first;
-                add_to_rest(&placed, first..first + part.count, segment, batch, vectors, rest, blocks);
-            }
-        }
+        let mut out = Out { vectors: &mut *vectors, ends: &mut *ends, rest, blocks };
+        sum(dispatch, moment, Tracks::Rotations, batch, &mut out, parts);
+        let logs = Logarithms { from: out.vectors, to: out.ends, between: moment.between };
+        dispatch!(dispatch, |s, mode| rotate(s, mode, logs, batch, rest, out.blocks));
+        sum(dispatch, moment, Tracks::Vectors, batch, &mut out, parts);
         batch.base += BATCH_JOINTS;
+    }
+}
+
+/// The tracks of joints: logarithms of rotations, or translations and scales. The former are first in a segment.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tracks {
+    Rotations,
+    Vectors,
+}
+
+impl Tracks {
+    fn are(self, kind: Kind) -> bool {
+        (kind == Kind::Rotation) == (self == Self::Rotations)
+    }
+}
+
+/// Adds up the keys of all such tracks: rotations to `vectors` and `ends`, all others to the blocks.
+fn sum(
+    dispatch: Dispatch,
+    moment: Moment<'_>,
+    tracks: Tracks,
+    batch: Batch<'_>,
+    out: &mut Out<'_>,
+    parts: &mut [Part],
+) {
+    let Moment { keys, ratio, .. } = moment;
+    match keys {
+        Keys::Resident(segment) => {
+            dispatch!(dispatch, |s, mode| resident::sum(s, mode, (segment, ratio), tracks, batch, out));
+        }
+        // All joints, in one batch, with indices of one byte: then no joint has to be looked up or skipped, and the
+        // loops over tracks keep all that they need in registers.
+        Keys::Packed(segment) if batch.wanted.is_none() && segment.index_bytes == 1 && parts.is_empty() => {
+            let moment = (segment, ratio);
+            dispatch!(dispatch, |s, mode| unpack_all::<_, _, true>(s, mode, moment, tracks, batch, out, &mut []));
+        }
+        Keys::Packed(segment) => {
+            let moment = (segment, ratio);
+            dispatch!(dispatch, |s, mode| unpack_all::<_, _, false>(s, mode, moment, tracks, batch, out, parts));
+        }
+    }
+}
+
+/// [`sum`] of packed keys. `PLAIN` promises that all joints are wanted, in one batch, and have indices of one byte.
+#[inline(always)]
+fn unpack_all<S: Simd, M: Mode, const PLAIN: bool>(
+    s: S,
+    mode: M,
+    (segment, ratio): (&Segment<'_>, f64),
+    tracks: Tracks,
+    batch: Batch<'_>,
+    out: &mut Out<'_>,
+    parts: &mut [Part],
+) {
+    let Out { vectors, ends, rest, blocks } = out;
+    let records = Records::new(s, segment, batch.wanted);
+    // Free tracks are the last classes.
+    let classes = segment.classes().take_while(|placed| placed.class.kind != Kind::Free);
+    for (at, placed) in classes.enumerate().filter(|(_, placed)| tracks.are(placed.class.kind)) {
+        let class = placed.class;
+        let taps = Taps::at(class.degree, class.intervals, ratio);
+        let mut part = Part { count: class.count, ..Part::default() };
+        let count = batch.wanted.map_or(BATCH_JOINTS, |wanted| wanted.count.min(BATCH_JOINTS));
+        if !PLAIN && (!parts.is_empty() || count < BATCH_JOINTS) {
+            let before = parts.get(at).copied().unwrap_or_default();
+            part = records.part(&placed, before, batch.base..batch.base + count);
+            parts.get_mut(at).into_iter().for_each(|last| *last = part);
+        }
+        let source = Source { records: &records, placed: &placed, part, taps: &taps };
+        if class.degree == Degree::Constant {
+            unpack::<S, M, 0, PLAIN>(s, mode, source, batch.base, vectors, &mut []);
+        } else if tracks == Tracks::Rotations && class.degree == Degree::Linear {
+            // The last class of rotations. The ends of all others are the same.
+            ends.iter_mut().zip(&**vectors).for_each(|(end, &from)| *end = from);
+            unpack::<S, M, 2, PLAIN>(s, mode, source, batch.base, vectors, ends);
+        } else {
+            unpack::<S, M, 4, PLAIN>(s, mode, source, batch.base, vectors, &mut []);
+        }
+        if tracks == Tracks::Vectors {
+            let first = placed.track + part.first;
+            add_to_rest(&placed, first..first + part.count, segment, batch, vectors, rest, blocks);
+        }
     }
 }

@@ -9,7 +9,7 @@ use crate::clip::spline::{Degree, Taps};
 use crate::interpolate::{OneFactor, straight};
 use crate::math::exp_map;
 use crate::pose::PoseBlock;
-use crate::simd::{BLOCK, Lanes, Mode, load_all, store_all, transpose_halves};
+use crate::simd::{BLOCK, Lanes, Mode, each, load_all, store_all, transpose_halves};
 
 /// How linear rotations go from one key to the next.
 #[derive(Clone, Copy)]
@@ -91,16 +91,29 @@ pub(super) fn rotate<S: Simd, M: Mode>(
         };
         let ends = components(s, ends);
         for lane in (0..BLOCK).step_by(S::f32s::LEN) {
-            let turn = exp_map::exp(s, mode, &load_all(s, &logs, lane));
-            let to = exp_map::exp(s, mode, &load_all(s, &ends, lane));
-            let turn = match (between, &slerp) {
-                (&Between::Straight(factor), _) => straight(s, mode, factor, turn, to),
-                (_, Some(slerp)) => slerp.rotations(s, mode, turn, to),
-                _ => turn,
-            };
+            let (from, to) = (load_all(s, &logs, lane), load_all(s, &ends, lane));
+            let mut turn = exp_map::exp(s, mode, &from);
+            // Where both are the same there is no way between them, so no joint depends on its neighbours: most
+            // registers hold no linear rotation at all.
+            let stays = stays::<S>(&from, &to);
+            if stays.any_false() {
+                let to = exp_map::exp(s, mode, &to);
+                let way = match (between, &slerp) {
+                    (&Between::Straight(factor), _) => straight(s, mode, factor, turn, to),
+                    (_, Some(slerp)) => slerp.rotations(s, mode, turn, to),
+                    _ => turn,
+                };
+                each!(c in [0, 1, 2, 3] => turn[c] = stays.select(turn[c], way[c]));
+            }
             turn_rest(s, mode, lane, turn, rest, block);
         }
     }
+}
+
+/// Which lanes hold equal vectors.
+#[inline(always)]
+fn stays<S: Simd>(a: &[S::f32s; 3], b: &[S::f32s; 3]) -> <S::f32s as SimdBase<S>>::Mask {
+    a[0].simd_eq(b[0]) & a[1].simd_eq(b[1]) & a[2].simd_eq(b[2])
 }
 
 /// The rotations at rest, each times its `turn`.

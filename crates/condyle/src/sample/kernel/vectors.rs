@@ -25,24 +25,34 @@ pub(super) fn add_to_rest(
     for track in tracks {
         let joint = segment.index(track);
         let place = joint.wrapping_sub(batch.base);
-        let (at, lane) = (place / BLOCK, place % BLOCK);
-        // The root motion has a track of the same class, but may have no lane.
-        let (Some(rest), Some(block), Some([x, y, z, _])) =
-            (rest.get(at), blocks.get_mut(at), vectors.get(place))
-        else {
-            continue;
-        };
         if batch.wanted.is_some_and(|wanted| !wanted.has(joint)) {
             continue;
         }
-        let (from, rows) = match placed.class.kind {
-            Kind::Scale => (&rest.scale, &mut block.scale),
-            _ => (&rest.translation, &mut block.translation),
-        };
-        rows[0][lane] = from[0][lane] + x;
-        rows[1][lane] = from[1][lane] + y;
-        rows[2][lane] = from[2][lane] + z;
+        if let Some(numbers) = vectors.get(place) {
+            add_lane(placed.class.kind, place, numbers, rest, blocks);
+        }
     }
+}
+
+/// Adds three numbers to the rest pose's translation or scale of one joint of the batch.
+#[inline(always)]
+pub(super) fn add_lane(
+    kind: Kind,
+    place: usize,
+    [x, y, z, _]: &[f32; 4],
+    rest: &[PoseBlock],
+    blocks: &mut [PoseBlock],
+) {
+    let (at, lane) = (place / BLOCK, place % BLOCK);
+    // The root motion has a track of the same class, but may have no lane.
+    let (Some(rest), Some(block)) = (rest.get(at), blocks.get_mut(at)) else { return };
+    let (from, rows) = match kind {
+        Kind::Scale => (&rest.scale, &mut block.scale),
+        _ => (&rest.translation, &mut block.translation),
+    };
+    rows[0][lane] = from[0][lane] + x;
+    rows[1][lane] = from[1][lane] + y;
+    rows[2][lane] = from[2][lane] + z;
 }
 
 /// Copies rows of lanes, a register at a time: a single copy would become a call of memcpy.

@@ -1,0 +1,282 @@
+//! The resident form of a clip: the same integers as in its bytes, unpacked once into rows that lanes load
+//! directly.
+//!
+//! Only tracks of joints are unpacked: free tracks, root motion, authored tracks and events are read where they
+//! lie in the clip. What a number means does not change, nor how a moment is computed from it, so a pose has
+//! the same bits from either form.
+//!
+//! ```text
+//! table     u64 for each segment: where it begins
+//! segment   u32 how many lines, 12 bytes of zeros; then its lines
+//! line      kind, degree, bytes of a key, 0; u32 intervals, groups, bytes of a group; u64 where they begin
+//! group     eight tracks of one line, in the order of their joints
+//!           joints   8 x u16, u16::MAX for none
+//!           moving:  steps 8 x f32, offsets 3 x 8 x f32, rows: for each key 3 x 8 x u16 or u32, two rows of zeros
+//!           still:   values 8 x [f32; 4]
+//! ```
+//!
+//! Numbers are in the byte order of the machine: nobody writes this form to a file. Everything counts from the
+//! first byte and begins at a multiple of 16 bytes.
+
+use super::ClipView;
+use super::layout::{Kind, Placed, Segment, WIDTH};
+use super::spline::Degree;
+use crate::bytes::bits_at;
+
+/// Tracks in a group.
+pub(crate) const GROUP: usize = 8;
+/// Where steps, offsets and rows of a group of moving tracks begin, and the values of still ones.
+pub(crate) const STEPS: usize = 2 * GROUP;
+pub(crate) const OFFSETS: usize = STEPS + 4 * GROUP;
+pub(crate) const ROWS: usize = OFFSETS + 4 * GROUP * WIDTH;
+pub(crate) const VALUES: usize = STEPS;
+/// Bytes of a group of still tracks.
+pub(crate) const STILL: usize = VALUES + 16 * GROUP;
+/// Bytes of a row of a group, where keys have two bytes.
+pub(crate) const ROW: usize = 2 * GROUP * WIDTH;
+/// The joint of a lane that has no track. A skeleton has fewer.
+pub(crate) const NO_JOINT: u16 = u16::MAX;
+/// A moment reads four rows, and of the last key two that do not exist, with weights of 0.
+const PADDING_ROWS: usize = 2;
+
+/// Bytes of an entry of the table, of a segment's head, and of a line.
+const ENTRY: usize = 8;
+const HEAD: usize = 16;
+const LINE: usize = 32;
+
+/// How wide the keys of a track are: those of a line are equally wide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeyBytes {
+    /// Every key is 0: the track has one value.
+    None,
+    Two,
+    /// More than 16 bits, which hardly any track has.
+    Four,
+}
+
+impl KeyBytes {
+    const ALL: [Self; 3] = [Self::None, Self::Two, Self::Four];
+
+    fn of(segment: &Segment<'_>, placed: &Placed, track: usize) -> Self {
+        let widths = if placed.class.degree == Degree::Constant { [0; WIDTH] } else { segment.widths(track) };
+        match widths.into_iter().fold(0, Ord::max) {
+            0 => Self::None,
+            1..=16 => Self::Two,
+            _ => Self::Four,
+        }
+    }
+}
+
+/// Tracks of a segment that share kind, degree, number of keys and their width.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Line<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) degree: Degree,
+    pub(crate) key_bytes: KeyBytes,
+    pub(crate) intervals: usize,
+    /// Bytes of a group.
+    pub(crate) stride: usize,
+    pub(crate) groups: &'a [u8],
+}
+
+/// A segment in the resident form.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ResidentSegment<'a> {
+    /// The whole form.
+    bytes: &'a [u8],
+    /// Where the segment begins.
+    at: usize,
+}
+
+impl<'a> ResidentSegment<'a> {
+    /// `None` if there is no resident form.
+    #[inline]
+    pub(super) fn new(bytes: &'a [u8], segment: usize) -> Option<Self> {
+        let at = bytes.get(ENTRY * segment..)?.first_chunk()?;
+        Some(Self { bytes, at: u64::from_ne_bytes(*at) as usize })
+    }
+
+    /// The lines in their order: rotations, translations, scales; linear rotations after all others.
+    #[inline]
+    pub(crate) fn lines(self) -> impl Iterator<Item = Line<'a>> {
+        let segment = self.bytes.get(self.at..).unwrap_or_default();
+        let count = segment.first_chunk().map_or(0, |count| u32::from_ne_bytes(*count) as usize);
+        let lines = segment.get(HEAD..).unwrap_or_default().as_chunks::<LINE>().0;
+        lines.iter().take(count).filter_map(move |line| {
+            let (words, _) = line.as_chunks::<4>();
+            let word = |at: usize| u32::from_ne_bytes(words[at]) as usize;
+            let at = u64::from_ne_bytes(*line[16..].first_chunk()?) as usize;
+            let (groups, stride) = (word(2), word(3));
+            Some(Line {
+                kind: *Kind::ALL.get(usize::from(line[0]))?,
+                degree: *Degree::ALL.get(usize::from(line[1]))?,
+                key_bytes: *KeyBytes::ALL.get(usize::from(line[2]))?,
+                intervals: word(1),
+                stride,
+                groups: self.bytes.get(at..at.checked_add(groups.checked_mul(stride)?)?)?,
+            })
+        })
+    }
+}
+
+/// A line that is to be written.
+struct Plan {
+    placed: Placed,
+    key_bytes: KeyBytes,
+    count: usize,
+}
+
+impl Plan {
+    /// Bytes of a group.
+    fn stride(&self) -> usize {
+        let rows = self.placed.class.key_count() + PADDING_ROWS;
+        match self.key_bytes {
+            KeyBytes::None => STILL,
+            KeyBytes::Two => ROWS + ROW * rows,
+            KeyBytes::Four => ROWS + 2 * ROW * rows,
+        }
+    }
+
+    fn groups(&self) -> usize {
+        self.count.div_ceil(GROUP)
+    }
+}
+
+impl<'a> ClipView<'a> {
+    /// Whether a track is of a joint, and so has a place in a pose.
+    fn is_joint(&self, segment: &Segment<'_>, track: usize) -> bool {
+        segment.index(track) < self.joint_count()
+    }
+
+    /// The lines of a segment.
+    fn plan<'s>(&'s self, segment: &'s Segment<'a>) -> impl Iterator<Item = Plan> + use<'s, 'a> {
+        let of_joints = segment.classes().take_while(|placed| placed.class.kind != Kind::Free);
+        of_joints.flat_map(move |placed| {
+            // What stands still comes first, so that linear rotations are the last ones.
+            KeyBytes::ALL.into_iter().filter_map(move |key_bytes| {
+                let count = self.tracks_of(segment, &placed, key_bytes).count();
+                (count > 0).then_some(Plan { placed, key_bytes, count })
+            })
+        })
+    }
+
+    /// The tracks of a line.
+    fn tracks_of(
+        &self,
+        segment: &Segment<'a>,
+        placed: &Placed,
+        key_bytes: KeyBytes,
+    ) -> impl Iterator<Item = usize> {
+        let tracks = placed.track..placed.track + placed.class.count;
+        tracks.filter(move |&track| {
+            self.is_joint(segment, track) && KeyBytes::of(segment, placed, track) == key_bytes
+        })
+    }
+
+    /// Bytes of the resident form; [`usize::MAX`] for more than that.
+    pub(super) fn resident_size(&self) -> usize {
+        (0..self.header.segment_count).fold(self.resident_table(), |size, at| {
+            let segment = self.segment(at);
+            self.plan(&segment).fold(size.saturating_add(HEAD), |size, line| {
+                size.saturating_add(line.groups().saturating_mul(line.stride())).saturating_add(LINE)
+            })
+        })
+    }
+
+    fn resident_table(&self) -> usize {
+        (ENTRY * self.header.segment_count).next_multiple_of(HEAD)
+    }
+
+    /// Writes the resident form. `to` has [`Self::resident_size`] bytes.
+    pub(super) fn write_resident(&self, to: &mut [u8]) {
+        to.fill(0);
+        let mut end = self.resident_table();
+        for at in 0..self.header.segment_count {
+            let segment = self.segment(at);
+            put(to, ENTRY * at, (end as u64).to_ne_bytes());
+            let head = end;
+            let count = self.plan(&segment).count();
+            put(to, head, (count as u32).to_ne_bytes());
+            end += HEAD + LINE * count;
+            for (number, line) in self.plan(&segment).enumerate() {
+                let (class, stride) = (line.placed.class, line.stride());
+                let place = head + HEAD + LINE * number;
+                put(to, place, [class.kind as u8, class.degree as u8, line.key_bytes as u8, 0]);
+                let words = [class.intervals, line.groups(), stride].map(|word| (word as u32).to_ne_bytes());
+                put::<12>(to, place + 4, *words.as_flattened().first_chunk().unwrap_or(&[0; 12]));
+                put(to, place + 16, (end as u64).to_ne_bytes());
+                let next = end + stride * line.groups();
+                let groups = to.get_mut(end..next).unwrap_or_default();
+                self.write_groups(&segment, &line, groups);
+                end = next;
+            }
+        }
+        debug_assert_eq!(end, to.len(), "as many bytes as were planned");
+    }
+
+    fn write_groups(&self, segment: &Segment<'a>, line: &Plan, groups: &mut [u8]) {
+        let stride = line.stride();
+        for group in groups.chunks_exact_mut(stride) {
+            (0..GROUP).for_each(|lane| put(group, 2 * lane, NO_JOINT.to_ne_bytes()));
+        }
+        let placed = &line.placed;
+        let (mut bit, mut lane) = (0, 0);
+        for track in placed.track..placed.track + placed.class.count {
+            let of_joint = self.is_joint(segment, track);
+            let widths = match KeyBytes::of(segment, placed, track) {
+                KeyBytes::None => [0; WIDTH],
+                _ => segment.widths(track),
+            };
+            if of_joint && KeyBytes::of(segment, placed, track) == line.key_bytes {
+                let group = groups.get_mut(lane / GROUP * stride..).unwrap_or_default();
+                write_track(segment, line, (track, widths, bit), &mut group[..stride], lane % GROUP);
+                lane += 1;
+            }
+            bit += widths.iter().sum::<u32>() as usize;
+        }
+    }
+}
+
+/// Writes one track, of these widths and with its keys from this bit of each row on, to a lane of a group.
+fn write_track(
+    segment: &Segment<'_>,
+    line: &Plan,
+    (track, widths, bit): (usize, [u32; WIDTH], usize),
+    group: &mut [u8],
+    lane: usize,
+) {
+    put(group, 2 * lane, (segment.index(track) as u16).to_ne_bytes());
+    let (step, placed) = (segment.step(track), &line.placed);
+    if line.key_bytes != KeyBytes::None {
+        put(group, STEPS + 4 * lane, step.to_ne_bytes());
+    }
+    let mut bit = bit;
+    for (c, width) in widths.into_iter().enumerate() {
+        // In 24 bits, which f32 holds.
+        let offset = segment.offset(track, c) as f32;
+        if line.key_bytes == KeyBytes::None {
+            put(group, VALUES + 16 * lane + 4 * c, (offset * step).to_ne_bytes());
+            continue;
+        }
+        put(group, OFFSETS + 4 * (GROUP * c + lane), offset.to_ne_bytes());
+        for key in 0..placed.class.key_count() {
+            let row = segment.bytes.get(placed.rows + key * placed.class.row_bytes..).unwrap_or_default();
+            let number = bits_at(row, bit, width);
+            let place = GROUP * (WIDTH * key + c) + lane;
+            if line.key_bytes == KeyBytes::Two {
+                put(group, ROWS + 2 * place, (number as u16).to_ne_bytes());
+            } else {
+                put(group, ROWS + 4 * place, number.to_ne_bytes());
+            }
+        }
+        bit += width as usize;
+    }
+}
+
+fn put<const N: usize>(to: &mut [u8], at: usize, bytes: [u8; N]) {
+    let place = to.get_mut(at..).and_then(<[u8]>::first_chunk_mut);
+    debug_assert!(place.is_some(), "as many bytes as were planned");
+    if let Some(place) = place {
+        *place = bytes;
+    }
+}

@@ -1,0 +1,210 @@
+//! From the rows of a resident clip to three numbers for each joint: eight tracks at a time, with the same
+//! arithmetic as [`unpack`](super::unpack), and so the same bits.
+
+use fearless_simd::{f32x4, f32x8, i32x8, prelude::*, u8x16, u8x32, u16x8};
+
+use super::{Batch, Out, Tracks, Vectors, add_lane};
+use crate::clip::layout::Kind;
+use crate::clip::resident::{
+    GROUP, KeyBytes, Line, NO_JOINT, OFFSETS, ROW, ROWS, ResidentSegment, STEPS, STILL, VALUES,
+};
+use crate::clip::spline::{Degree, Taps};
+use crate::simd::{Mode, transpose_halves};
+
+/// Which vector of the batch each joint of a group has; past the end of any batch where none is wanted.
+#[inline(always)]
+fn places(batch: Batch<'_>, joints: [u16; GROUP]) -> [usize; GROUP] {
+    let all = batch.base == 0 && batch.wanted.is_none();
+    let mut places = [0; GROUP];
+    for (place, joint) in places.iter_mut().zip(joints) {
+        let joint = usize::from(joint);
+        let has = || joint != usize::from(NO_JOINT) && batch.wanted.is_none_or(|wanted| wanted.has(joint));
+        *place = if all || has() { joint.wrapping_sub(batch.base) } else { usize::MAX };
+    }
+    places
+}
+
+/// Adds up the rows of all such tracks at a moment of a segment.
+#[inline(always)]
+pub(super) fn sum<S: Simd, M: Mode>(
+    s: S,
+    mode: M,
+    (segment, ratio): (ResidentSegment<'_>, f64),
+    tracks: Tracks,
+    batch: Batch<'_>,
+    out: &mut Out<'_>,
+) {
+    // Linear rotations are the last lines of rotations. The ends of all others are the same.
+    let mut ends_are_there = tracks == Tracks::Vectors;
+    for line in segment.lines().filter(|line| tracks.are(line.kind)) {
+        if !ends_are_there && line.degree == Degree::Linear {
+            ends_are_there = true;
+            copy_ends(out);
+        }
+        sum_line(s, mode, &line, ratio, batch, out);
+    }
+    if !ends_are_there {
+        // Root motion alone is linear, and has no line.
+        copy_ends(out);
+    }
+}
+
+#[inline(always)]
+fn copy_ends(out: &mut Out<'_>) {
+    out.ends.iter_mut().zip(&*out.vectors).for_each(|(end, &from)| *end = from);
+}
+
+/// Adds up the rows of one line.
+#[inline(always)]
+fn sum_line<S: Simd, M: Mode>(
+    s: S,
+    mode: M,
+    line: &Line<'_>,
+    ratio: f64,
+    batch: Batch<'_>,
+    out: &mut Out<'_>,
+) {
+    if line.key_bytes == KeyBytes::None {
+        return still(s, line, batch, out);
+    }
+    let taps = Taps::at(line.degree, line.intervals, ratio);
+    if line.kind == Kind::Rotation && line.degree == Degree::Linear {
+        match line.key_bytes {
+            KeyBytes::Four => moving::<S, M, 2, 4>(s, mode, line, &taps, batch, out),
+            _ => moving::<S, M, 2, 2>(s, mode, line, &taps, batch, out),
+        }
+    } else {
+        match line.key_bytes {
+            KeyBytes::Four => moving::<S, M, 4, 4>(s, mode, line, &taps, batch, out),
+            _ => moving::<S, M, 4, 2>(s, mode, line, &taps, batch, out),
+        }
+    }
+}
+
+/// Tracks of one value.
+#[inline(always)]
+fn still<S: Simd>(s: S, line: &Line<'_>, batch: Batch<'_>, out: &mut Out<'_>) {
+    for group in line.groups.as_chunks::<STILL>().0 {
+        let places = places(batch, joints(group));
+        for (lane, place) in places.into_iter().enumerate() {
+            let numbers: f32x4<S> = u8x16::from_slice(s, &group[VALUES + 16 * lane..][..16]).bitcast();
+            put(line.kind, place, numbers, out);
+            let is_linear = line.kind == Kind::Rotation && line.degree == Degree::Linear;
+            if let (true, Some(end)) = (is_linear, out.ends.get_mut(place)) {
+                // All its keys are the same, and so it goes nowhere.
+                numbers.store_slice(end);
+            }
+        }
+    }
+}
+
+/// Tracks with keys of `BYTES` bytes. `TAPS` is 4 for weighted sums of four rows. With 2, for linear rotations,
+/// nothing is summed: the keys of the first row go to the vectors, those of the second to their ends.
+#[inline(always)]
+fn moving<S: Simd, M: Mode, const TAPS: usize, const BYTES: usize>(
+    s: S,
+    mode: M,
+    line: &Line<'_>,
+    taps: &Taps,
+    batch: Batch<'_>,
+    out: &mut Out<'_>,
+) {
+    let row_bytes = ROW * BYTES / 2;
+    let weights = taps.weights.map(|weight| f32x8::splat(s, weight as f32));
+    let zero = f32x8::splat(s, 0.0);
+    let first = ROWS + taps.first * row_bytes;
+    for group in line.groups.chunks_exact(line.stride) {
+        let (Some(head), Some(rows)) =
+            (group.first_chunk::<ROWS>(), group.get(first..first + TAPS * row_bytes))
+        else {
+            debug_assert!(false, "rows follow the last key");
+            return;
+        };
+        let places = places(batch, joints(head));
+        if places.iter().all(|&place| place >= out.vectors.len()) {
+            continue;
+        }
+        let steps = floats(s, head, STEPS);
+        let offset = |c: usize| floats(s, head, OFFSETS + 4 * GROUP * c);
+        let key = |tap: usize, c: usize| keys::<S, BYTES>(s, &rows[tap * row_bytes..][..row_bytes], c);
+        if TAPS == 2 {
+            let number = |tap, c| (key(tap, c) + offset(c)) * steps;
+            store_eight([number(0, 0), number(0, 1), number(0, 2), zero], places, out.vectors);
+            store_eight([number(1, 0), number(1, 1), number(1, 2), zero], places, out.ends);
+            continue;
+        }
+        let number = |c| {
+            let keys = key(0, c) * weights[0];
+            let keys = mode.madd(key(1, c), weights[1], keys);
+            let keys = mode.madd(key(2, c), weights[2], keys);
+            let keys = mode.madd(key(3, c), weights[3], keys);
+            (keys + offset(c)) * steps
+        };
+        let numbers = [number(0), number(1), number(2), zero];
+        if line.kind == Kind::Rotation {
+            store_eight(numbers, places, out.vectors);
+        } else {
+            for (i, two) in transpose_halves(numbers).into_iter().enumerate() {
+                let (low, high) = two.split();
+                put(line.kind, places[i], low, out);
+                put(line.kind, places[i + 4], high, out);
+            }
+        }
+    }
+}
+
+/// The joints of a group, which it begins with.
+#[inline(always)]
+fn joints<const N: usize>(group: &[u8; N]) -> [u16; GROUP] {
+    let mut joints = [0; GROUP];
+    for (joint, bytes) in joints.iter_mut().zip(group[..STEPS].as_chunks::<2>().0) {
+        *joint = u16::from_ne_bytes(*bytes);
+    }
+    joints
+}
+
+/// Eight floats from byte `at` on.
+#[inline(always)]
+fn floats<S: Simd>(s: S, head: &[u8; ROWS], at: usize) -> f32x8<S> {
+    u8x32::from_slice(s, &head[at..][..4 * GROUP]).bitcast()
+}
+
+/// A component of the keys of a row, as floats.
+#[inline(always)]
+fn keys<S: Simd, const BYTES: usize>(s: S, row: &[u8], component: usize) -> f32x8<S> {
+    let bytes = &row[GROUP * BYTES * component..][..GROUP * BYTES];
+    let numbers: i32x8<S> = if BYTES == 2 {
+        let numbers: u16x8<S> = u8x16::from_slice(s, bytes).bitcast();
+        let (low, high) = s.widen_u16x8(numbers);
+        low.combine(high).bitcast()
+    } else {
+        u8x32::from_slice(s, bytes).bitcast()
+    };
+    numbers.to_float()
+}
+
+/// Stores the numbers of eight tracks as the vectors of their joints; not those of joints outside of the batch.
+#[inline(always)]
+fn store_eight<S: Simd>(numbers: [f32x8<S>; 4], places: [usize; GROUP], vectors: &mut Vectors) {
+    for (i, two) in transpose_halves(numbers).into_iter().enumerate() {
+        let (low, high) = two.split();
+        if let Some(vector) = vectors.get_mut(places[i]) {
+            low.store_slice(vector);
+        }
+        if let Some(vector) = vectors.get_mut(places[i + 4]) {
+            high.store_slice(vector);
+        }
+    }
+}
+
+/// The numbers of one track to where they belong.
+#[inline(always)]
+fn put<S: Simd>(kind: Kind, place: usize, numbers: f32x4<S>, out: &mut Out<'_>) {
+    if kind == Kind::Rotation {
+        if let Some(vector) = out.vectors.get_mut(place) {
+            numbers.store_slice(vector);
+        }
+    } else {
+        add_lane(kind, place, &numbers.to_array(), out.rest, out.blocks);
+    }
+}
