@@ -7,7 +7,7 @@ use condyle::sample;
 use condyle::sample::ClipAt;
 use condyle::{Clip, Pose, RawClip, Skeleton, Target, Transform, encode, reference};
 
-use super::{JOINTS, case, worst_joints};
+use super::{JOINTS, RESIDENT, case, worst_joints};
 use crate::data::Random;
 use crate::harness::{Case, Subjects};
 use crate::peers::{self, Interpolate};
@@ -16,6 +16,9 @@ use crate::peers::{self, Interpolate};
 const BOUND: f64 = 0.1;
 const CLIPS: usize = 64;
 const CHARACTERS: usize = if cfg!(test) { 50 } else { 1000 };
+
+/// The forms of a clip: `condyle` is the packed one.
+const FORMS: [&str; 2] = ["condyle", RESIDENT];
 
 #[derive(Clone, Copy)]
 enum Order {
@@ -43,6 +46,8 @@ struct Input {
     skeleton: Skeleton,
     raw: Vec<RawClip>,
     clips: Vec<Clip<'static>>,
+    /// The same in the resident form.
+    resident: Vec<Clip<'static>>,
     /// Clip and moment of each call, or of each character.
     moments: Vec<(usize, f32)>,
 }
@@ -55,7 +60,14 @@ impl Input {
         let mut options = EncodeOptions::new(1e-3);
         options.between = false;
         let clip = |raw| encode(raw, &skeleton, &options, &mut |_| ()).expect("a valid clip").into_clip();
-        Self { clips: raw.iter().map(clip).collect(), moments: moments(&mut random), skeleton, raw }
+        let clips: Vec<_> = raw.iter().map(clip).collect();
+        let resident =
+            clips.iter().map(|clip: &Clip<'_>| clip.clone().into_resident().expect("it fits")).collect();
+        Self { clips, resident, moments: moments(&mut random), skeleton, raw }
+    }
+
+    fn clips(&self, form: &str) -> &[Clip<'static>] {
+        if form == RESIDENT { &self.resident } else { &self.clips }
     }
 
     /// Clip and moment of call number `call`.
@@ -82,18 +94,21 @@ fn one(subjects: &mut Subjects, order: Order) {
         };
         (0..121).map(frame).map(|k| (0, key(k))).collect()
     }));
-    let looked_at = input.clone();
-    subjects.kernel(
-        "condyle",
-        BOUND,
-        &input,
-        (Pose::identity(JOINTS), 1),
-        |input, (pose, next)| {
-            sample(&input.clips[0], &input.skeleton, input.moment(*next).1, pose).expect("sizes agree");
-            *next += 1;
-        },
-        move |(pose, next)| looked_at.error(pose.transforms(), looked_at.moment(*next - 1)),
-    );
+    for form in FORMS {
+        let looked_at = input.clone();
+        subjects.kernel(
+            form,
+            BOUND,
+            &input,
+            (Pose::identity(JOINTS), 1),
+            move |input, (pose, next)| {
+                let clip = &input.clips(form)[0];
+                sample(clip, &input.skeleton, input.moment(*next).1, pose).expect("sizes agree");
+                *next += 1;
+            },
+            move |(pose, next)| looked_at.error(pose.transforms(), looked_at.moment(*next - 1)),
+        );
+    }
     peers::each_single!(peer(subjects, &input));
 }
 
@@ -142,21 +157,24 @@ fn crowd(subjects: &mut Subjects) {
         let clip = |random: &mut Random| (random.range(0.0, CLIPS as f32) as usize).min(CLIPS - 1);
         (0..CHARACTERS).map(|_| (clip(random), key(random_key(random)))).collect()
     }));
-    let looked_at = input.clone();
-    let poses = vec![Pose::identity(JOINTS); CHARACTERS];
-    subjects.kernel(
-        "condyle",
-        BOUND,
-        &input,
-        poses,
-        |input, poses| {
-            let character = |&(clip, seconds): &(usize, f32)| ClipAt { clip: &input.clips[clip], seconds };
-            let characters: Vec<ClipAt<'_>> = input.moments.iter().map(character).collect();
-            sample::crowd(&characters, &input.skeleton, poses).expect("sizes agree");
-        },
-        move |poses| {
-            let errors = poses.iter().zip(&looked_at.moments).step_by(97);
-            super::largest(errors.map(|(pose, &moment)| looked_at.error(pose.transforms(), moment)))
-        },
-    );
+    for form in FORMS {
+        let looked_at = input.clone();
+        let poses = vec![Pose::identity(JOINTS); CHARACTERS];
+        subjects.kernel(
+            form,
+            BOUND,
+            &input,
+            poses,
+            move |input, poses| {
+                let clips = input.clips(form);
+                let character = |&(clip, seconds): &(usize, f32)| ClipAt { clip: &clips[clip], seconds };
+                let characters: Vec<ClipAt<'_>> = input.moments.iter().map(character).collect();
+                sample::crowd(&characters, &input.skeleton, poses).expect("sizes agree");
+            },
+            move |poses| {
+                let errors = poses.iter().zip(&looked_at.moments).step_by(97);
+                super::largest(errors.map(|(pose, &moment)| looked_at.error(pose.transforms(), moment)))
+            },
+        );
+    }
 }

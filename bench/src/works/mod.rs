@@ -15,6 +15,9 @@ use condyle::{Affine, Transform, reference};
 
 use crate::harness::{Case, Subjects};
 
+/// Condyle with clips in the resident form.
+pub(crate) const RESIDENT: &str = "resident";
+
 /// Joints of a character.
 const JOINTS: usize = 67;
 /// Joints beyond the second cache, in whole blocks; tests check the answers of fewer.

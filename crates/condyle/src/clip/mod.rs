@@ -178,11 +178,7 @@ impl<'a> Clip<'a> {
         Error::check_room("memory", memory.len(), size)?;
         let (memory, _) = memory.split_at_mut(size);
         self.view().write_resident(memory);
-        Ok(Clip {
-            bytes: self.bytes.clone(),
-            header: self.header,
-            resident: Some(Bytes::Borrowed(memory)),
-        })
+        Ok(Clip { bytes: self.bytes.clone(), header: self.header, resident: Some(Bytes::Borrowed(memory)) })
     }
 
     /// As [`resident`](Self::resident), with memory of its own that all clones of the clip share.

@@ -8,7 +8,7 @@
 //! ```text
 //! table     u64 for each segment: where it begins
 //! segment   u32 how many lines, 12 bytes of zeros; then its lines
-//! line      kind, degree, bytes of a key, 0; u32 intervals, groups, bytes of a group; u64 where they begin
+//! line      kind, degree, bytes of a key, 0; u32 intervals; u64 bytes of a group, where the groups begin and end
 //! group     eight tracks of one line, in the order of their joints
 //!           joints   8 x u16, u16::MAX for none
 //!           moving:  steps 8 x f32, offsets 3 x 8 x f32, rows: for each key 3 x 8 x u16 or u32, two rows of zeros
@@ -96,27 +96,52 @@ impl<'a> ResidentSegment<'a> {
         Some(Self { bytes, at: u64::from_ne_bytes(*at) as usize })
     }
 
-    /// The lines in their order: rotations, translations, scales; linear rotations after all others.
+    /// The bytes of the lines.
     #[inline]
-    pub(crate) fn lines(self) -> impl Iterator<Item = Line<'a>> {
+    fn table(self) -> &'a [[u8; LINE]] {
         let segment = self.bytes.get(self.at..).unwrap_or_default();
         let count = segment.first_chunk().map_or(0, |count| u32::from_ne_bytes(*count) as usize);
         let lines = segment.get(HEAD..).unwrap_or_default().as_chunks::<LINE>().0;
-        lines.iter().take(count).filter_map(move |line| {
-            let (words, _) = line.as_chunks::<4>();
-            let word = |at: usize| u32::from_ne_bytes(words[at]) as usize;
-            let at = u64::from_ne_bytes(*line[16..].first_chunk()?) as usize;
-            let (groups, stride) = (word(2), word(3));
-            Some(Line {
-                kind: *Kind::ALL.get(usize::from(line[0]))?,
-                degree: *Degree::ALL.get(usize::from(line[1]))?,
-                key_bytes: *KeyBytes::ALL.get(usize::from(line[2]))?,
-                intervals: word(1),
+        lines.get(..count).unwrap_or_default()
+    }
+
+    /// The lines in their order: rotations, translations, scales; linear rotations after all others.
+    #[inline]
+    pub(crate) fn lines(self) -> impl Iterator<Item = Line<'a>> {
+        self.table().iter().map(move |line| {
+            let [stride, begin, end] = [8, 16, 24].map(|at| word(line, at));
+            Line {
+                kind: Kind::ALL[usize::from(line[0] & 3)],
+                degree: degree(line),
+                key_bytes: KeyBytes::ALL[usize::from(line[2] % 3)],
+                intervals: intervals(line),
                 stride,
-                groups: self.bytes.get(at..at.checked_add(groups.checked_mul(stride)?)?)?,
-            })
+                groups: self.bytes.get(begin..end).unwrap_or_default(),
+            }
         })
     }
+}
+
+/// A number of a line.
+#[inline(always)]
+fn word(line: &[u8; LINE], at: usize) -> usize {
+    line.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |word| u64::from_ne_bytes(*word) as usize)
+}
+
+#[inline(always)]
+fn degree(line: &[u8; LINE]) -> Degree {
+    Degree::ALL[usize::from(line[1] % 3)]
+}
+
+#[inline(always)]
+fn intervals(line: &[u8; LINE]) -> usize {
+    let [_, _, _, _, a, b, c, d, ..] = *line;
+    u32::from_ne_bytes([a, b, c, d]) as usize
+}
+
+/// Bytes of a segment before its groups, with so many lines.
+fn tables_size(lines: usize) -> usize {
+    HEAD + LINE * lines
 }
 
 /// A line that is to be written.
@@ -177,9 +202,12 @@ impl<'a> ClipView<'a> {
     pub(super) fn resident_size(&self) -> usize {
         (0..self.header.segment_count).fold(self.resident_table(), |size, at| {
             let segment = self.segment(at);
-            self.plan(&segment).fold(size.saturating_add(HEAD), |size, line| {
-                size.saturating_add(line.groups().saturating_mul(line.stride())).saturating_add(LINE)
-            })
+            let (mut count, mut groups) = (0, 0_usize);
+            for line in self.plan(&segment) {
+                count += 1;
+                groups = groups.saturating_add(line.groups().saturating_mul(line.stride()));
+            }
+            size.saturating_add(tables_size(count)).saturating_add(groups)
         })
     }
 
@@ -197,15 +225,17 @@ impl<'a> ClipView<'a> {
             let head = end;
             let count = self.plan(&segment).count();
             put(to, head, (count as u32).to_ne_bytes());
-            end += HEAD + LINE * count;
+            end += tables_size(count);
+            let lines = end - LINE * count;
             for (number, line) in self.plan(&segment).enumerate() {
                 let (class, stride) = (line.placed.class, line.stride());
-                let place = head + HEAD + LINE * number;
-                put(to, place, [class.kind as u8, class.degree as u8, line.key_bytes as u8, 0]);
-                let words = [class.intervals, line.groups(), stride].map(|word| (word as u32).to_ne_bytes());
-                put::<12>(to, place + 4, *words.as_flattened().first_chunk().unwrap_or(&[0; 12]));
-                put(to, place + 16, (end as u64).to_ne_bytes());
+                let place = lines + LINE * number;
                 let next = end + stride * line.groups();
+                put(to, place, [class.kind as u8, class.degree as u8, line.key_bytes as u8, 0]);
+                put(to, place + 4, (class.intervals as u32).to_ne_bytes());
+                for (at, word) in [(8, stride), (16, end), (24, next)] {
+                    put(to, place + at, (word as u64).to_ne_bytes());
+                }
                 let groups = to.get_mut(end..next).unwrap_or_default();
                 self.write_groups(&segment, &line, groups);
                 end = next;

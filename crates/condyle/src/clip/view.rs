@@ -138,12 +138,15 @@ impl<'a> ClipView<'a> {
     }
 
     /// Finds a moment; before the start and behind the end these hold.
+    #[inline]
     pub(crate) fn locate(&self, seconds: f64) -> Place<'a> {
         let header = self.header;
         let (start, end) = (f64::from(header.start), f64::from(header.end));
         let since = seconds.clamp(start, end) - start;
         let frame = if since > 0.0 { since / (end - start) * header.frame_count as f64 } else { 0.0 };
-        let segment = (frame as usize / header.segment_frames).min(header.segment_count - 1);
+        // In 32 bits, which hold all frames, and processors convert and divide fastest.
+        let segment = (frame as i32 as u32 / header.segment_frames as u32) as usize;
+        let segment = segment.min(header.segment_count - 1);
         let first = segment * header.segment_frames;
         let frames = (header.frame_count - first).min(header.segment_frames).max(1);
         Place {

@@ -124,8 +124,7 @@ fn all_ways_to_sample_agree_to_the_bit() {
                         assert!(of(clip, seconds) == at(seconds), "{case} at {seconds}");
                     }
                     let poses: Vec<Pose> = times.iter().map(|&t| at(t)).collect();
-                    let characters: Vec<_> =
-                        times.iter().map(|&seconds| ClipAt { clip, seconds }).collect();
+                    let characters: Vec<_> = times.iter().map(|&seconds| ClipAt { clip, seconds }).collect();
                     let mut crowd = vec![Pose::identity(joints); times.len()];
                     crate::sample::crowd(&characters, &skeleton, &mut crowd).expect("the sizes agree");
                     assert!(crowd == poses, "{case}: a crowd");
@@ -152,7 +151,10 @@ fn all_ways_to_sample_agree_to_the_bit() {
                     }
                     // Backward.
                     times.reverse();
-                    assert!(times.iter().map(|&t| of(clip, t)).eq(poses.into_iter().rev()), "{case}: backward");
+                    assert!(
+                        times.iter().map(|&t| of(clip, t)).eq(poses.into_iter().rev()),
+                        "{case}: backward"
+                    );
                 });
             }
         }

@@ -209,10 +209,11 @@ pub(super) fn pose(
         if batch.base > start {
             vectors.fill([0.0; 4]);
         }
-        let mut out = Out { vectors: &mut *vectors, ends: &mut *ends, rest, blocks };
+        let mut out = Out { vectors: &mut *vectors, ends: &mut *ends, rest, blocks: &mut *blocks };
         sum(dispatch, moment, Tracks::Rotations, batch, &mut out, parts);
-        let logs = Logarithms { from: out.vectors, to: out.ends, between: moment.between };
-        dispatch!(dispatch, |s, mode| rotate(s, mode, logs, batch, rest, out.blocks));
+        let logs = Logarithms { from: vectors, to: ends, between: moment.between };
+        dispatch!(dispatch, |s, mode| rotate(s, mode, logs, batch, rest, blocks));
+        let mut out = Out { vectors: &mut *vectors, ends: &mut *ends, rest, blocks };
         sum(dispatch, moment, Tracks::Vectors, batch, &mut out, parts);
         batch.base += BATCH_JOINTS;
     }
@@ -249,11 +250,21 @@ fn sum(
         // loops over tracks keep all that they need in registers.
         Keys::Packed(segment) if batch.wanted.is_none() && segment.index_bytes == 1 && parts.is_empty() => {
             let moment = (segment, ratio);
-            dispatch!(dispatch, |s, mode| unpack_all::<_, _, true>(s, mode, moment, tracks, batch, out, &mut []));
+            dispatch!(dispatch, |s, mode| unpack_all::<_, _, true>(
+                s,
+                mode,
+                moment,
+                tracks,
+                batch,
+                out,
+                &mut []
+            ));
         }
         Keys::Packed(segment) => {
             let moment = (segment, ratio);
-            dispatch!(dispatch, |s, mode| unpack_all::<_, _, false>(s, mode, moment, tracks, batch, out, parts));
+            dispatch!(dispatch, |s, mode| unpack_all::<_, _, false>(
+                s, mode, moment, tracks, batch, out, parts
+            ));
         }
     }
 }

@@ -4,12 +4,12 @@
 use fearless_simd::{f32x4, f32x8, i32x8, prelude::*, u8x16, u8x32, u16x8};
 
 use super::{Batch, Out, Tracks, Vectors, add_lane};
-use crate::clip::layout::Kind;
+use crate::clip::layout::{Kind, WIDTH};
 use crate::clip::resident::{
     GROUP, KeyBytes, Line, NO_JOINT, OFFSETS, ROW, ROWS, ResidentSegment, STEPS, STILL, VALUES,
 };
 use crate::clip::spline::{Degree, Taps};
-use crate::simd::{Mode, transpose_halves};
+use crate::simd::{Mode, each, transpose_halves};
 
 /// Which vector of the batch each joint of a group has; past the end of any batch where none is wanted.
 #[inline(always)]
@@ -110,8 +110,9 @@ fn moving<S: Simd, M: Mode, const TAPS: usize, const BYTES: usize>(
     out: &mut Out<'_>,
 ) {
     let row_bytes = ROW * BYTES / 2;
-    let weights = taps.weights.map(|weight| f32x8::splat(s, weight as f32));
     let zero = f32x8::splat(s, 0.0);
+    let mut weights = [zero; 4];
+    each!(tap in [0, 1, 2, 3] => weights[tap] = f32x8::splat(s, taps.weights[tap] as f32));
     let first = ROWS + taps.first * row_bytes;
     for group in line.groups.chunks_exact(line.stride) {
         let (Some(head), Some(rows)) =
@@ -121,26 +122,29 @@ fn moving<S: Simd, M: Mode, const TAPS: usize, const BYTES: usize>(
             return;
         };
         let places = places(batch, joints(head));
-        if places.iter().all(|&place| place >= out.vectors.len()) {
+        if batch.wanted.is_some() && places.iter().all(|&place| place >= out.vectors.len()) {
             continue;
         }
         let steps = floats(s, head, STEPS);
-        let offset = |c: usize| floats(s, head, OFFSETS + 4 * GROUP * c);
-        let key = |tap: usize, c: usize| keys::<S, BYTES>(s, &rows[tap * row_bytes..][..row_bytes], c);
+        let mut numbers = [zero; 4];
         if TAPS == 2 {
-            let number = |tap, c| (key(tap, c) + offset(c)) * steps;
-            store_eight([number(0, 0), number(0, 1), number(0, 2), zero], places, out.vectors);
-            store_eight([number(1, 0), number(1, 1), number(1, 2), zero], places, out.ends);
+            each!(c in [0, 1, 2] => {
+                numbers[c] = (keys::<S, BYTES>(s, rows, 0, c) + floats(s, head, OFFSETS + 4 * GROUP * c)) * steps;
+            });
+            store_eight(numbers, places, out.vectors);
+            each!(c in [0, 1, 2] => {
+                numbers[c] = (keys::<S, BYTES>(s, rows, 1, c) + floats(s, head, OFFSETS + 4 * GROUP * c)) * steps;
+            });
+            store_eight(numbers, places, out.ends);
             continue;
         }
-        let number = |c| {
-            let keys = key(0, c) * weights[0];
-            let keys = mode.madd(key(1, c), weights[1], keys);
-            let keys = mode.madd(key(2, c), weights[2], keys);
-            let keys = mode.madd(key(3, c), weights[3], keys);
-            (keys + offset(c)) * steps
-        };
-        let numbers = [number(0), number(1), number(2), zero];
+        each!(c in [0, 1, 2] => {
+            let sum = keys::<S, BYTES>(s, rows, 0, c) * weights[0];
+            let sum = mode.madd(keys::<S, BYTES>(s, rows, 1, c), weights[1], sum);
+            let sum = mode.madd(keys::<S, BYTES>(s, rows, 2, c), weights[2], sum);
+            let sum = mode.madd(keys::<S, BYTES>(s, rows, 3, c), weights[3], sum);
+            numbers[c] = (sum + floats(s, head, OFFSETS + 4 * GROUP * c)) * steps;
+        });
         if line.kind == Kind::Rotation {
             store_eight(numbers, places, out.vectors);
         } else {
@@ -169,10 +173,10 @@ fn floats<S: Simd>(s: S, head: &[u8; ROWS], at: usize) -> f32x8<S> {
     u8x32::from_slice(s, &head[at..][..4 * GROUP]).bitcast()
 }
 
-/// A component of the keys of a row, as floats.
+/// A component of the keys of one of the rows, as floats.
 #[inline(always)]
-fn keys<S: Simd, const BYTES: usize>(s: S, row: &[u8], component: usize) -> f32x8<S> {
-    let bytes = &row[GROUP * BYTES * component..][..GROUP * BYTES];
+fn keys<S: Simd, const BYTES: usize>(s: S, rows: &[u8], row: usize, component: usize) -> f32x8<S> {
+    let bytes = &rows[GROUP * BYTES * (WIDTH * row + component)..][..GROUP * BYTES];
     let numbers: i32x8<S> = if BYTES == 2 {
         let numbers: u16x8<S> = u8x16::from_slice(s, bytes).bitcast();
         let (low, high) = s.widen_u16x8(numbers);
