@@ -209,84 +209,57 @@ pub(super) fn pose(
         if batch.base > start {
             vectors.fill([0.0; 4]);
         }
-        let mut out = Out { vectors: &mut *vectors, ends: &mut *ends, rest, blocks: &mut *blocks };
-        sum(dispatch, moment, Tracks::Rotations, batch, &mut out, parts);
-        let logs = Logarithms { from: vectors, to: ends, between: moment.between };
-        dispatch!(dispatch, |s, mode| rotate(s, mode, logs, batch, rest, blocks));
-        let mut out = Out { vectors: &mut *vectors, ends: &mut *ends, rest, blocks };
-        sum(dispatch, moment, Tracks::Vectors, batch, &mut out, parts);
+        let out = Out { vectors: &mut *vectors, ends: &mut *ends, rest, blocks };
+        match moment.keys {
+            Keys::Resident(segment) => {
+                dispatch!(dispatch, |s, mode| resident::sample_batch(s, mode, segment, moment, batch, out));
+            }
+            // All joints, in one batch, with indices of one byte: then no joint has to be looked up or skipped, and
+            // the loops over tracks keep all that they need in registers.
+            Keys::Packed(segment) if wanted.is_none() && segment.index_bytes == 1 && parts.is_empty() => {
+                let (batch, parts) = (Batch { wanted: None, ..batch }, &mut []);
+                dispatch!(dispatch, |s, mode| unpack_batch::<_, _, true>(
+                    s, mode, segment, moment, batch, out, parts
+                ));
+            }
+            Keys::Packed(segment) => {
+                let parts = &mut *parts;
+                dispatch!(dispatch, |s, mode| unpack_batch::<_, _, false>(
+                    s, mode, segment, moment, batch, out, parts
+                ));
+            }
+        }
         batch.base += BATCH_JOINTS;
     }
 }
 
-/// The tracks of joints: logarithms of rotations, or translations and scales. The former are first in a segment.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Tracks {
-    Rotations,
-    Vectors,
-}
-
-impl Tracks {
-    fn are(self, kind: Kind) -> bool {
-        (kind == Kind::Rotation) == (self == Self::Rotations)
-    }
-}
-
-/// Adds up the keys of all such tracks: rotations to `vectors` and `ends`, all others to the blocks.
-fn sum(
-    dispatch: Dispatch,
-    moment: Moment<'_>,
-    tracks: Tracks,
-    batch: Batch<'_>,
-    out: &mut Out<'_>,
-    parts: &mut [Part],
-) {
-    let Moment { keys, ratio, .. } = moment;
-    match keys {
-        Keys::Resident(segment) => {
-            dispatch!(dispatch, |s, mode| resident::sum(s, mode, (segment, ratio), tracks, batch, out));
-        }
-        // All joints, in one batch, with indices of one byte: then no joint has to be looked up or skipped, and the
-        // loops over tracks keep all that they need in registers.
-        Keys::Packed(segment) if batch.wanted.is_none() && segment.index_bytes == 1 && parts.is_empty() => {
-            let moment = (segment, ratio);
-            dispatch!(dispatch, |s, mode| unpack_all::<_, _, true>(
-                s,
-                mode,
-                moment,
-                tracks,
-                batch,
-                out,
-                &mut []
-            ));
-        }
-        Keys::Packed(segment) => {
-            let moment = (segment, ratio);
-            dispatch!(dispatch, |s, mode| unpack_all::<_, _, false>(
-                s, mode, moment, tracks, batch, out, parts
-            ));
-        }
-    }
-}
-
-/// [`sum`] of packed keys. `PLAIN` promises that all joints are wanted, in one batch, and have indices of one byte.
+/// Samples a batch of packed keys. `PLAIN` promises that it holds all joints, that all are wanted, and that indices
+/// have one byte.
 #[inline(always)]
-fn unpack_all<S: Simd, M: Mode, const PLAIN: bool>(
+fn unpack_batch<S: Simd, M: Mode, const PLAIN: bool>(
     s: S,
     mode: M,
-    (segment, ratio): (&Segment<'_>, f64),
-    tracks: Tracks,
+    segment: &Segment<'_>,
+    moment: Moment<'_>,
     batch: Batch<'_>,
-    out: &mut Out<'_>,
+    Out { vectors, ends, rest, blocks }: Out<'_>,
     parts: &mut [Part],
 ) {
-    let Out { vectors, ends, rest, blocks } = out;
     let records = Records::new(s, segment, batch.wanted);
-    // Free tracks are the last classes.
+    // Rotations are the first classes of a segment, free tracks the last ones. When the last rotation has been
+    // unpacked, they are turned into quaternions, and their place in `vectors` is free for translations.
     let classes = segment.classes().take_while(|placed| placed.class.kind != Kind::Free);
-    for (at, placed) in classes.enumerate().filter(|(_, placed)| tracks.are(placed.class.kind)) {
+    let mut rotated = false;
+    for (at, placed) in classes.map(Some).chain([None]).enumerate() {
+        let is_rotation = placed.is_some_and(|placed| placed.class.kind == Kind::Rotation);
+        if !is_rotation && !rotated {
+            let logs = Logarithms { from: &*vectors, to: &*ends, between: moment.between };
+            rotate(s, mode, logs, batch, rest, blocks);
+            rotated = true;
+        }
+        let Some(placed) = placed else { break };
         let class = placed.class;
-        let taps = Taps::at(class.degree, class.intervals, ratio);
+        let taps = Taps::at(class.degree, class.intervals, moment.ratio);
         let mut part = Part { count: class.count, ..Part::default() };
         let count = batch.wanted.map_or(BATCH_JOINTS, |wanted| wanted.count.min(BATCH_JOINTS));
         if !PLAIN && (!parts.is_empty() || count < BATCH_JOINTS) {
@@ -297,14 +270,14 @@ fn unpack_all<S: Simd, M: Mode, const PLAIN: bool>(
         let source = Source { records: &records, placed: &placed, part, taps: &taps };
         if class.degree == Degree::Constant {
             unpack::<S, M, 0, PLAIN>(s, mode, source, batch.base, vectors, &mut []);
-        } else if tracks == Tracks::Rotations && class.degree == Degree::Linear {
+        } else if is_rotation && class.degree == Degree::Linear {
             // The last class of rotations. The ends of all others are the same.
-            ends.iter_mut().zip(&**vectors).for_each(|(end, &from)| *end = from);
+            ends.iter_mut().zip(&*vectors).for_each(|(end, &from)| *end = from);
             unpack::<S, M, 2, PLAIN>(s, mode, source, batch.base, vectors, ends);
         } else {
             unpack::<S, M, 4, PLAIN>(s, mode, source, batch.base, vectors, &mut []);
         }
-        if tracks == Tracks::Vectors {
+        if !is_rotation {
             let first = placed.track + part.first;
             add_to_rest(&placed, first..first + part.count, segment, batch, vectors, rest, blocks);
         }

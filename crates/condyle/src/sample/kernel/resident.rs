@@ -3,7 +3,7 @@
 
 use fearless_simd::{f32x4, f32x8, i32x8, prelude::*, u8x16, u8x32, u16x8};
 
-use super::{Batch, Out, Tracks, Vectors, add_lane};
+use super::{Batch, Logarithms, Moment, Out, Vectors, add_lane, rotate};
 use crate::clip::layout::{Kind, WIDTH};
 use crate::clip::resident::{
     GROUP, KeyBytes, Line, NO_JOINT, OFFSETS, ROW, ROWS, ResidentSegment, STEPS, STILL, VALUES,
@@ -24,28 +24,34 @@ fn places(batch: Batch<'_>, joints: [u16; GROUP]) -> [usize; GROUP] {
     places
 }
 
-/// Adds up the rows of all such tracks at a moment of a segment.
+/// Samples a batch of resident keys.
 #[inline(always)]
-pub(super) fn sum<S: Simd, M: Mode>(
+pub(super) fn sample_batch<S: Simd, M: Mode>(
     s: S,
     mode: M,
-    (segment, ratio): (ResidentSegment<'_>, f64),
-    tracks: Tracks,
+    segment: ResidentSegment<'_>,
+    moment: Moment<'_>,
     batch: Batch<'_>,
-    out: &mut Out<'_>,
+    mut out: Out<'_>,
 ) {
-    // Linear rotations are the last lines of rotations. The ends of all others are the same.
-    let mut ends_are_there = tracks == Tracks::Vectors;
-    for line in segment.lines().filter(|line| tracks.are(line.kind)) {
-        if !ends_are_there && line.degree == Degree::Linear {
+    // Linear rotations are the last lines of rotations, and the ends of all others are the same. When the last
+    // rotation has been added up, all are turned into quaternions.
+    let (mut rotated, mut ends_are_there) = (false, false);
+    for line in segment.lines().map(Some).chain([None]) {
+        let is_rotation = line.is_some_and(|line| line.kind == Kind::Rotation);
+        let is_linear = line.is_some_and(|line| line.degree == Degree::Linear);
+        if !ends_are_there && (is_linear || !is_rotation) {
             ends_are_there = true;
-            copy_ends(out);
+            copy_ends(&mut out);
         }
-        sum_line(s, mode, &line, ratio, batch, out);
-    }
-    if !ends_are_there {
-        // Root motion alone is linear, and has no line.
-        copy_ends(out);
+        if !is_rotation && !rotated {
+            rotated = true;
+            let logs = Logarithms { from: &*out.vectors, to: &*out.ends, between: moment.between };
+            rotate(s, mode, logs, batch, out.rest, out.blocks);
+        }
+        if let Some(line) = line {
+            sum_line(s, mode, &line, moment.ratio, batch, &mut out);
+        }
     }
 }
 

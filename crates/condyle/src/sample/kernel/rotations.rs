@@ -24,8 +24,11 @@ pub(crate) enum Between {
 impl Between {
     /// At a moment `ratio` of the way through a segment.
     pub(crate) fn new(segment: &Segment<'_>, ratio: f64) -> Self {
+        if !segment.turns {
+            return Self::Nothing;
+        }
         let is_linear = |class: &Class| class.kind == Kind::Rotation && class.degree == Degree::Linear;
-        let linear = segment.classes().map(|placed| placed.class).filter(|_| segment.turns).find(is_linear);
+        let linear = segment.classes().map(|placed| placed.class).find(is_linear);
         let Some(class) = linear else { return Self::Nothing };
         let taps = Taps::at(Degree::Linear, class.intervals, ratio);
         let factor = taps.weights[1] as f32;
