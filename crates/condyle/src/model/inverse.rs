@@ -1,9 +1,11 @@
 //! From model-space matrices back to local ones.
 
+use fearless_simd::{f32x4, f32x8, f64x4, prelude::*};
+
 use crate::error::Error;
 use crate::math::Affine;
-use crate::math::vectors::{columns, dot};
-use crate::skeleton::Skeleton;
+use crate::simd::{Dispatch, dispatch, each, transpose};
+use crate::skeleton::{NO_PARENT, Skeleton};
 
 /// Turns model-space matrices into local ones: the inverse of [`local_to_model`](super::local_to_model).
 ///
@@ -36,26 +38,20 @@ use crate::skeleton::Skeleton;
 pub fn model_to_local(skeleton: &Skeleton, model: &[Affine], local: &mut [Affine]) -> Result<(), Error> {
     Error::check_len("model", model.len(), skeleton.joint_count())?;
     Error::check_len("local", local.len(), skeleton.joint_count())?;
-    // Siblings often follow each other: their parent is inverted once.
-    let mut last = None;
-    for (out, joint) in local.iter_mut().zip(0_u16..) {
-        let own = &model[usize::from(joint)];
+    let dispatch = Dispatch::current().portable();
+    let whole = dispatch!(dispatch, |s, _mode| back(s, skeleton.parents(), model, local));
+    if whole { Ok(()) } else { refusal(skeleton, model, local) }
+}
+
+/// What is not finite, in the order of joints: in `model` it was given, and in `local` it comes from a parent without a way back.
+#[cold]
+fn refusal(skeleton: &Skeleton, model: &[Affine], local: &[Affine]) -> Result<(), Error> {
+    for ((own, local), joint) in model.iter().zip(local).zip(0_u16..) {
         if !is_finite(own) {
             return Err(Error::NotFinite { what: "model", at: joint.into() });
         }
-        let Some(parent) = skeleton.parent(joint) else {
-            *out = *own;
-            continue;
-        };
-        let flat = Error::NotInvertible { what: "model", at: parent.into() };
-        let inverse = match last {
-            Some((of, inverse)) if of == parent => inverse,
-            _ => invert(&model[usize::from(parent)]).ok_or(flat.clone())?,
-        };
-        last = Some((parent, inverse));
-        *out = multiply(&inverse, own);
-        if !is_finite(out) {
-            return Err(flat);
+        if let Some(parent) = skeleton.parent(joint).filter(|_| !is_finite(local)) {
+            return Err(Error::NotInvertible { what: "model", at: parent.into() });
         }
     }
     Ok(())
@@ -71,24 +67,106 @@ fn is_finite(m: &Affine) -> bool {
 /// back is lost.
 const MIN_DETERMINANT: f64 = 1.0 / 4_194_304.0;
 
-/// `None` for a singular matrix.
-fn invert(m: &Affine) -> Option<[[f64; 4]; 3]> {
-    let (inverse, determinant) = m.inverse_f64();
-    // Squared, which saves the roots. Neither overflows, as f64 holds the sixth power of what f32 does.
-    let largest2: f64 = columns(&m.to_f64()).map(|column| dot(column, column)).iter().product();
-    (determinant * determinant > MIN_DETERMINANT * MIN_DETERMINANT * largest2).then_some(inverse)
+/// One number of four matrices.
+type Four<S> = f64x4<S>;
+
+/// A vector of each of four matrices.
+type Vectors<S> = [Four<S>; 3];
+
+/// Four joints at a time, each with its parent, in the lanes of f64. Returns whether all of `local` is finite, which it is not
+/// where a parent is singular; `false` also where its numbers are so large that their sum is not.
+#[inline(always)]
+fn back<S: Simd>(s: S, parents: &[u16], model: &[Affine], local: &mut [Affine]) -> bool {
+    // Stays 0 as long as all that was added to it is finite.
+    let mut zero = f32x8::splat(s, 0.0);
+    let (groups, last) = local.as_chunks_mut::<4>();
+    let (owns, last_own) = model.as_chunks::<4>();
+    let (above, last_above) = parents.as_chunks::<4>();
+    for ((out, own), above) in groups.iter_mut().zip(owns).zip(above) {
+        group(s, model, above, own.each_ref(), &mut zero, |k, r, row| out[k].rows[r] = row);
+    }
+    if !last.is_empty() {
+        // The last joints, and roots at the origin beside them.
+        let above = |k: usize| *last_above.get(k).unwrap_or(&NO_PARENT);
+        let own = |k: usize| last_own.get(k).unwrap_or(&Affine::IDENTITY);
+        let above = [above(0), above(1), above(2), above(3)];
+        let own = [own(0), own(1), own(2), own(3)];
+        group(s, model, &above, own, &mut zero, |k, r, row| {
+            if let Some(last) = last.get_mut(k) {
+                last.rows[r] = row;
+            }
+        });
+    }
+    zero.simd_eq(zero).all_true()
 }
 
-fn multiply(a: &[[f64; 4]; 3], b: &Affine) -> Affine {
-    let b = b.to_f64();
-    let mut product = Affine::IDENTITY;
-    for (out, a) in product.rows.iter_mut().zip(a) {
-        for (c, out) in out.iter_mut().enumerate() {
-            let last = if c == 3 { a[3] } else { 0.0 };
-            *out = (a[0] * b[0][c] + a[1] * b[1][c] + a[2] * b[2][c] + last) as f32;
+/// Four joints. `put` takes the number of a joint, that of a row, and the row.
+#[inline(always)]
+fn group<S: Simd>(
+    s: S,
+    model: &[Affine],
+    parents: &[u16; 4],
+    own: [&Affine; 4],
+    zero: &mut f32x8<S>,
+    mut put: impl FnMut(usize, usize, [f32; 4]),
+) {
+    // The parent of a root is past the end.
+    let above = |k: usize| model.get(usize::from(parents[k])).unwrap_or(&Affine::IDENTITY);
+    let (inverse, origin) = inverses(s, columns_of_four(s, [above(0), above(1), above(2), above(3)]));
+    let [x, y, z, t] = columns_of_four(s, own);
+    // From the parent's origin on: exact where the two are near each other, which rounded products are not.
+    let t = [t[0] - origin[0], t[1] - origin[1], t[2] - origin[2]];
+    let mut sum = f32x8::splat(s, 0.0);
+    each!(r in [0, 1, 2] => {
+        let xy = dot(inverse[r], x).narrow(dot(inverse[r], y));
+        let zt = dot(inverse[r], z).narrow(dot(inverse[r], t));
+        sum += xy + zt;
+        let ((x, y), (z, t)) = (xy.split(), zt.split());
+        let rows = transpose([x, y, z, t]);
+        each!(k in [0, 1, 2, 3] => put(k, r, rows[k].to_array()));
+    });
+    *zero += sum * 0.0;
+    each!(k in [0, 1, 2, 3] => {
+        if parents[k] == NO_PARENT {
+            each!(r in [0, 1, 2] => put(k, r, own[k].rows[r]));
         }
-    }
-    product
+    });
+}
+
+/// The columns of four matrices: the lanes of a number are the four.
+#[inline(always)]
+fn columns_of_four<S: Simd>(s: S, [a, b, c, d]: [&Affine; 4]) -> [Vectors<S>; 4] {
+    let mut columns = [[f64x4::splat(s, 0.0); 3]; 4];
+    each!(r in [0, 1, 2] => {
+        let row = |m: &Affine| f32x4::load_array_ref(s, &m.rows[r]);
+        let [x, y, z, t] = transpose([row(a), row(b), row(c), row(d)]);
+        (columns[0][r], columns[1][r]) = x.combine(y).widen();
+        (columns[2][r], columns[3][r]) = z.combine(t).widen();
+    });
+    columns
+}
+
+/// The rows of the inverses of the upper 3x3 parts, NaN where it is singular, and the translations.
+#[inline(always)]
+fn inverses<S: Simd>(s: S, [a, b, c, origin]: [Vectors<S>; 4]) -> ([Vectors<S>; 3], Vectors<S>) {
+    let cofactors = [cross(b, c), cross(c, a), cross(a, b)];
+    let determinant = dot(a, cofactors[0]);
+    // Squared, which saves the roots. Neither overflows, as f64 holds the sixth power of what f32 does.
+    let largest2 = dot(a, a) * dot(b, b) * dot(c, c);
+    let regular = (determinant * determinant).simd_gt(largest2 * (MIN_DETERMINANT * MIN_DETERMINANT));
+    let factor = regular.select(1.0 / determinant, f64x4::splat(s, f64::NAN));
+    let scaled = |row: Vectors<S>| [row[0] * factor, row[1] * factor, row[2] * factor];
+    ([scaled(cofactors[0]), scaled(cofactors[1]), scaled(cofactors[2])], origin)
+}
+
+#[inline(always)]
+fn dot<S: Simd>(a: Vectors<S>, b: Vectors<S>) -> Four<S> {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+#[inline(always)]
+fn cross<S: Simd>(a: Vectors<S>, b: Vectors<S>) -> Vectors<S> {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 #[cfg(test)]
@@ -99,7 +177,7 @@ mod tests {
     use crate::reference;
     use crate::simd::Dispatch;
     use crate::skeleton::Joint;
-    use crate::testing::{Random, SIZES, assert_close, assert_portable};
+    use crate::testing::{Random, SIZES, assert_close, assert_portable, tries};
     use std::{vec, vec::Vec};
 
     #[test]
@@ -224,5 +302,52 @@ mod tests {
         model[1] = Transform { scale: [1e-30; 3], ..Transform::IDENTITY }.into();
         model[2] = Transform { scale: [1e30; 3], ..Transform::IDENTITY }.into();
         assert_eq!(model_to_local(&skeleton, &model, &mut clean.clone()), flat);
+    }
+
+    /// The first joint in their order is blamed, wherever in a group of lanes it stands, and whatever else is wrong behind it.
+    #[test]
+    fn faults_are_found_in_the_order_of_joints() {
+        let mut random = Random(36);
+        for case in 0..tries(300) {
+            let joints = 2 + random.below(40);
+            let skeleton = random.skeleton(joints);
+            let mut model = vec![Affine::IDENTITY; joints];
+            local_to_model(&skeleton, &random.pose(joints), &mut model).expect("sizes agree");
+            let mut broken = vec![None; joints];
+            for _ in 0..1 + case % 3 {
+                let at = random.below(joints);
+                let flat = random.below(2) == 0;
+                let rows = &mut model[at].rows;
+                rows[1] = if flat { rows[2] } else { [f32::NAN; 4] };
+                broken[at] = Some(flat);
+            }
+            let fault = |joint: usize| {
+                if broken[joint] == Some(false) || model[joint].rows[1][0].is_nan() {
+                    return Some(Error::NotFinite { what: "model", at: joint });
+                }
+                let parent = skeleton.parent(joint as u16).map(usize::from)?;
+                (broken[parent] == Some(true)).then_some(Error::NotInvertible { what: "model", at: parent })
+            };
+            let want = (0..joints).find_map(fault).map_or(Ok(()), Err);
+            for dispatch in Dispatch::all() {
+                let got = dispatch.scope(|| model_to_local(&skeleton, &model, &mut model.clone()));
+                assert_eq!(got, want, "{dispatch}, case {case}: {broken:?}");
+            }
+        }
+    }
+
+    /// What is finite is not refused, even where its sum is not; and a root is what it was, to the sign of a zero.
+    #[test]
+    fn the_largest_numbers_pass() {
+        let (skeleton, clean) = chain();
+        for dispatch in Dispatch::all() {
+            let mut model = clean;
+            model[0].rows[1][2] = -0.0;
+            model[2].rows = [[f32::MAX; 4], [-f32::MAX; 4], [f32::MAX; 4]];
+            let mut local = clean;
+            dispatch.scope(|| model_to_local(&skeleton, &model, &mut local)).expect("all is finite");
+            assert_eq!(local, model, "{dispatch}");
+            assert!(local[0].rows[1][2].is_sign_negative(), "{dispatch}");
+        }
     }
 }

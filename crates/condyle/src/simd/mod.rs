@@ -346,7 +346,7 @@ impl Dispatch {
     }
 
     /// The same instruction set, with the same bits everywhere.
-    #[cfg(any(test, feature = "encode"))]
+    #[inline]
     pub(crate) fn portable(self) -> Self {
         Self { numeric: Numeric::Portable, ..self }
     }
