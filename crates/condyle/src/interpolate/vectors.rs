@@ -3,7 +3,7 @@
 use core::f64::consts::TAU;
 
 use crate::error::Error;
-use crate::math::scalar::{atan2_f64, cos_f64, sin_f64, sqrt_f64};
+use crate::math::scalar::{atan2_f64, sin_cos_f64, sqrt_f64};
 
 /// Unit vectors on the arc from `a` to `b`, as given, of any dimension: `a cos(tθ) + u sin(tθ)`, where `u` is
 /// the part of `b` that is perpendicular to `a`, normalised. Blow 2004.
@@ -72,7 +72,7 @@ fn perpendicular(a: &[f32], v: impl Fn(usize) -> f64) -> (f64, f64) {
 
 /// `a`, turned by an angle towards `v`.
 fn turn(a: &[f32], v: impl Fn(usize) -> f64, angle: f64, out: &mut [f32]) {
-    let (sin, cos) = (sin_f64(angle), cos_f64(angle));
+    let (sin, cos) = sin_cos_f64(angle);
     let (along, length) = perpendicular(a, &v);
     // In one dimension nothing is perpendicular.
     let sin = if length > 0.0 { sin / length } else { 0.0 };

@@ -90,18 +90,12 @@ fn reduce_large(x: f32) -> (u32, f64) {
 fn sin_cos_quadrant(quadrant: u32, r: f64) -> (f64, f64) {
     let r2 = r * r;
     // Taylor series.
-    let polynomial = |coefficients: &[f64]| coefficients.iter().rev().fold(0.0, |p, c| p * r2 + c);
     let sin =
-        r * polynomial(&[1.0, -1.0 / 6.0, 1.0 / 120.0, -1.0 / 5_040.0, 1.0 / 362_880.0, -1.0 / 39_916_800.0]);
-    let cos = polynomial(&[
-        1.0,
-        -0.5,
-        1.0 / 24.0,
-        -1.0 / 720.0,
-        1.0 / 40_320.0,
-        -1.0 / 3_628_800.0,
-        1.0 / 479_001_600.0,
-    ]);
+        r * horner([1.0, -1.0 / 6.0, 1.0 / 120.0, -1.0 / 5_040.0, 1.0 / 362_880.0, -1.0 / 39_916_800.0], r2);
+    let cos = horner(
+        [1.0, -0.5, 1.0 / 24.0, -1.0 / 720.0, 1.0 / 40_320.0, -1.0 / 3_628_800.0, 1.0 / 479_001_600.0],
+        r2,
+    );
     match quadrant % 4 {
         0 => (sin, cos),
         1 => (cos, -sin),
@@ -110,16 +104,22 @@ fn sin_cos_quadrant(quadrant: u32, r: f64) -> (f64, f64) {
     }
 }
 
-/// Sine of any moderate angle, within 1e-11.
-pub(crate) fn sin_f64(x: f64) -> f64 {
-    let (quadrant, r) = reduce(x);
-    sin_cos_quadrant(quadrant, r).0
+/// A polynomial from its coefficients, that of the lowest power first.
+#[inline]
+fn horner<const N: usize>(coefficients: [f64; N], x: f64) -> f64 {
+    let [rest @ .., last] = &coefficients[..] else { return 0.0 };
+    rest.iter().rev().fold(*last, |sum, c| sum * x + c)
 }
 
-/// Cosine of any moderate angle, within 1e-11.
-pub(crate) fn cos_f64(x: f64) -> f64 {
+/// Sine of any moderate angle, within 1e-11.
+pub(crate) fn sin_f64(x: f64) -> f64 {
+    sin_cos_f64(x).0
+}
+
+/// Sine and cosine of any moderate angle, within 1e-11.
+pub(crate) fn sin_cos_f64(x: f64) -> (f64, f64) {
     let (quadrant, r) = reduce(x);
-    sin_cos_quadrant(quadrant, r).1
+    sin_cos_quadrant(quadrant, r)
 }
 
 /// The angle of the vector `(x, y)` in `[-π, π]`, radians, within 0.51 units in the last place.
@@ -157,15 +157,22 @@ pub(crate) fn atan2_f64(y: f64, x: f64) -> f64 {
     const ATAN_HALF: f64 = 0.463_647_609_000_806_1;
     let (base, a) = if ratio > 0.3 { (ATAN_HALF, (ratio - 0.5) / (1.0 + 0.5 * ratio)) } else { (0.0, ratio) };
     let a2 = a * a;
-    let series = (0..12).rev().fold(0.0, |p, k| {
-        let term = 1.0 / f64::from(2 * k + 1);
-        p * a2 + if k % 2 == 0 { term } else { -term }
-    });
-    let angle = base + a * series;
+    let angle = base + a * horner(ATAN, a2);
     let angle = if y.abs() > x.abs() { FRAC_PI_2 - angle } else { angle };
     let angle = if x.is_sign_negative() { PI - angle } else { angle };
     if y.is_sign_negative() { -angle } else { angle }
 }
+
+/// Of the arctangent's series: 1, -1/3, 1/5, …
+const ATAN: [f64; 12] = {
+    let mut terms = [1.0; 12];
+    let mut k = 1;
+    while k < 12 {
+        terms[k] = if k % 2 == 0 { 1.0 } else { -1.0 } / (2 * k + 1) as f64;
+        k += 1;
+    }
+    terms
+};
 
 /// The greatest of errors, none of which is negative; NaN where one is, which `f64::max` would pass over.
 pub(crate) fn worst(errors: impl IntoIterator<Item = f64>) -> f64 {

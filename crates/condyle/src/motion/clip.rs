@@ -1,15 +1,17 @@
 //! Clips: the motion of the character as a whole.
 
+use core::ops::Range;
+
 use super::root::over;
-use crate::clip::layout::Kind;
+use crate::clip::layout::{Kind, Segment};
 use crate::clip::spline::{Degree, Taps};
 use crate::clip::{Clip, Target};
 use crate::error::Error;
-use crate::math::quats::{conjugate, from_rotation_vector, product, rotation_vector};
+use crate::math::quats::{Quat64, conjugate, from_rotation_vector, product, rotation_vector};
 use crate::math::{Rigid, Transform};
 use crate::play::Looping;
 use crate::pose::Pose;
-use crate::sample::clip::one_by_one;
+use crate::sample::clip::numbers;
 use crate::sample::{self, PoseSource, sample};
 use crate::skeleton::Skeleton;
 
@@ -52,25 +54,31 @@ impl Clip<'_> {
             return Rigid::IDENTITY;
         }
         let place = self.view().locate(if seconds.is_nan() { f64::NEG_INFINITY } else { seconds });
-        let (mut from, mut to, mut translation) = ([0.0; 3], [0.0; 3], [0.0; 3]);
-        let motion = self.joint_count()..self.joint_count() + 1;
-        // A linear rotation is a slerp between two keys; any other one is a single logarithm.
-        let mut part = 0.0;
-        let one = |first| Taps { first, count: 1, weights: [1.0, 0.0, 0.0, 0.0] };
-        let first = |degree, taps: Taps| if degree == Degree::Linear { one(taps.first) } else { taps };
-        one_by_one(&place, (Kind::Rotation, motion.clone()), first, |_, numbers| from = numbers);
-        let second = |degree, taps: Taps| {
-            if degree != Degree::Linear {
-                return taps;
+        let segment = &place.segment;
+        let mut motion = Rigid::IDENTITY;
+        for placed in segment.classes().take_while(|placed| placed.class.kind <= Kind::Translation) {
+            let class = placed.class;
+            // Indices rise in a class, which has a track at least, and that of the motion is the greatest there is.
+            let track = placed.track + class.count - 1;
+            if segment.index(track) != self.joint_count() {
+                continue;
             }
-            part = taps.weights[1];
-            one(taps.first + 1)
-        };
-        one_by_one(&place, (Kind::Rotation, motion.clone()), second, |_, numbers| to = numbers);
-        one_by_one(&place, (Kind::Translation, motion), |_, taps| taps, |_, numbers| translation = numbers);
-        let [from, to] = [from, to].map(|half| from_rotation_vector(half.map(|v| 2.0 * v)));
-        let way = rotation_vector(product(conjugate(from), to));
-        Rigid { rotation: product(from, from_rotation_vector(way.map(|v| v * part))), translation }
+            let constant = class.degree == Degree::Constant;
+            let bit = if constant { 0 } else { bits_of(segment, placed.track..track) };
+            let numbers = |taps| numbers(segment, &placed, (track, bit), &taps);
+            let taps = Taps::at(class.degree, class.intervals, place.ratio);
+            if class.kind == Kind::Translation {
+                motion.translation = numbers(taps);
+            } else if class.degree == Degree::Linear {
+                // A slerp between two keys; any other rotation is a single logarithm.
+                let key = |first| Taps { first, count: 1, weights: [1.0, 0.0, 0.0, 0.0] };
+                let [from, to] = [taps.first, taps.first + 1].map(|first| numbers(key(first)));
+                motion.rotation = between(from, to, taps.weights[1]);
+            } else {
+                motion.rotation = turn(numbers(taps));
+            }
+        }
+        motion
     }
 
     /// How far the clip moves its character from one value of a clock to another:
@@ -83,6 +91,31 @@ impl Clip<'_> {
         let start = f64::from(self.start());
         over(|seconds| self.motion_at(start + seconds), self.duration(), looping, from, to)
     }
+}
+
+/// The bits of some tracks in each row.
+fn bits_of(segment: &Segment<'_>, tracks: Range<usize>) -> usize {
+    let records = segment.bytes.get(segment.record(tracks.start)..segment.record(tracks.end));
+    let bits = |record: &[u8]| {
+        record.get(1..4).map_or(0, |widths| widths.iter().map(|&v| u32::from(v)).sum::<u32>())
+    };
+    records.unwrap_or_default().chunks_exact(segment.record_bytes()).map(bits).sum::<u32>() as usize
+}
+
+/// The rotation of half of this rotation vector.
+fn turn(half: [f64; 3]) -> Quat64 {
+    // Most motions go without turning.
+    if half == [0.0; 3] { Rigid::IDENTITY.rotation } else { from_rotation_vector(half.map(|v| 2.0 * v)) }
+}
+
+/// A slerp between two rotations of these halves of rotation vectors.
+fn between(from: [f64; 3], to: [f64; 3], part: f64) -> Quat64 {
+    if part == 0.0 || (from == [0.0; 3] && to == from) {
+        return turn(from);
+    }
+    let [from, to] = [turn(from), turn(to)];
+    let way = rotation_vector(product(conjugate(from), to));
+    product(from, from_rotation_vector(way.map(|v| v * part)))
 }
 
 /// Moves a character as a whole: what hangs on nothing, and so all that hangs on that.

@@ -4,9 +4,8 @@ use alloc::vec;
 use core::ops::Range;
 
 use super::kernel::{self, Keys, Wanted};
-use crate::bytes::bits_at;
 use crate::clip::authored::Authored;
-use crate::clip::layout::{Kind, MAX_LOG, WIDTH, segment_tracks};
+use crate::clip::layout::{Kind, MAX_LOG, Placed, Segment, WIDTH, segment_tracks};
 use crate::clip::spline::{Degree, Taps};
 use crate::clip::{Clip, ClipView, Place, Target};
 use crate::error::Error;
@@ -326,7 +325,6 @@ pub fn track(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f32]) 
     one_by_one(
         &clip.locate(seconds.into()),
         (Kind::Free, first..first + segment_tracks(target, width)),
-        |_, taps| taps,
         |track, numbers| {
             log = numbers;
             put_three(numbers, values, track - first);
@@ -377,7 +375,7 @@ pub fn tracks(clip: &Clip<'_>, seconds: f32, values: &mut [f32]) -> Result<(), E
     let tracks = clip.free_tracks().map(|(target, width)| segment_tracks(target, width)).sum();
     let mut numbers = vec![[0.0; WIDTH]; tracks];
     let place = clip.locate(seconds.into());
-    one_by_one(&place, (Kind::Free, 0..tracks), |_, taps| taps, |track, three| numbers[track] = three);
+    one_by_one(&place, (Kind::Free, 0..tracks), |track, three| numbers[track] = three);
     let mut authored = clip.authored_tracks().filter(|track| track.kind == Some(Kind::Free)).peekable();
     let (mut numbers, mut values) = (&numbers[..], values);
     for (at, (target, width)) in clip.free_tracks().enumerate() {
@@ -418,19 +416,16 @@ fn finish_track(
     }
 }
 
-/// Samples the tracks of one kind whose index is `wanted` one at a time, in f64. `keys` may replace the taps
-/// of the moment by others.
-pub(crate) fn one_by_one(
+/// Samples the tracks of one kind whose index is `wanted` one at a time, in f64.
+fn one_by_one(
     place: &Place<'_>,
     (kind, wanted): (Kind, Range<usize>),
-    mut keys: impl FnMut(Degree, Taps) -> Taps,
     mut put: impl FnMut(usize, [f64; WIDTH]),
 ) {
     let segment = &place.segment;
     for placed in segment.classes().filter(|placed| placed.class.kind == kind) {
         let class = placed.class;
         let taps = Taps::at(class.degree, class.intervals, place.ratio);
-        let taps = keys(class.degree, taps);
         let mut bit = 0;
         for i in 0..class.count {
             let track = placed.track + i;
@@ -443,20 +438,35 @@ pub(crate) fn one_by_one(
                 bit += segment.total_width(track);
                 continue;
             }
-            let is_constant = class.degree == Degree::Constant;
-            let widths = if is_constant { [0; WIDTH] } else { segment.widths(track) };
-            let mut numbers = [0.0; WIDTH];
-            for (c, number) in numbers.iter_mut().enumerate() {
-                let mut sum = f64::from(segment.offset(track, c));
-                for (tap, &weight) in taps.weights.iter().enumerate().take(taps.count) {
-                    let row = placed.rows + (taps.first + tap) * class.row_bytes;
-                    sum += f64::from(bits_at(segment.bytes.get(row..).unwrap_or_default(), bit, widths[c]))
-                        * weight;
-                }
-                bit += widths[c] as usize;
-                *number = sum * f64::from(segment.step(track));
+            let numbers = numbers(segment, &placed, (track, bit), &taps);
+            if class.degree != Degree::Constant {
+                bit += segment.total_width(track);
             }
             put(index, numbers);
         }
     }
+}
+
+/// The three numbers of a track, whose bits in each row begin at `bit`.
+pub(crate) fn numbers(
+    segment: &Segment<'_>,
+    placed: &Placed,
+    (track, bit): (usize, usize),
+    taps: &Taps,
+) -> [f64; WIDTH] {
+    let class = placed.class;
+    let widths = if class.degree == Degree::Constant { [0; WIDTH] } else { segment.widths(track) };
+    let mut sums = [0, 1, 2].map(|c| f64::from(segment.offset(track, c)));
+    for (key, &weight) in (taps.first..).zip(&taps.weights[..taps.count]) {
+        let row = placed.rows + key * class.row_bytes + bit / 8;
+        let word = segment.bytes.get(row..).and_then(<[u8]>::first_chunk);
+        debug_assert!(word.is_some(), "bit {bit} is in a row, and records and their windows follow the rows");
+        let mut word = word.map_or(0, |bytes| u128::from_le_bytes(*bytes)) >> (bit % 8);
+        for (sum, width) in sums.iter_mut().zip(widths) {
+            *sum += f64::from(word as u32 & ((1 << width) - 1)) * weight;
+            word >>= width;
+        }
+    }
+    let step = f64::from(segment.step(track));
+    sums.map(|sum| sum * step)
 }

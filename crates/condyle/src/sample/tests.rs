@@ -2,10 +2,15 @@ use std::format;
 use std::vec;
 use std::vec::Vec;
 
+use super::clip::numbers;
 use super::*;
+use crate::clip::layout::Kind;
+use crate::clip::spline::{Degree, Taps};
 use crate::clip::{Clip, Target};
 use crate::encode::made::{MADE_SIZE, Made, made};
 use crate::error::Error;
+use crate::math::Rigid;
+use crate::math::quats::{conjugate, from_rotation_vector, product, rotation_vector};
 use crate::pose::Pose;
 use crate::reference;
 use crate::simd::Dispatch;
@@ -83,6 +88,7 @@ fn any_moment_is_what_the_words_of_the_format_say() {
                     "{what:?}"
                 );
                 assert!((0..4).all(|c| off(motion.0.rotation[c], motion.1.rotation[c]) < 1e-9), "{what:?}");
+                assert_eq!(motion.0, motion_among_all(&clip, seconds), "{what:?} at {seconds}");
                 for (target, width) in clip.free_tracks() {
                     let mut values = vec![f32::NAN; width];
                     assert_eq!(track(&clip, target, seconds, &mut values), Ok(true));
@@ -97,6 +103,36 @@ fn any_moment_is_what_the_words_of_the_format_say() {
             assert!(events.iter().copied().eq(want.iter().map(|(s, name)| (*s, name.as_str()))), "{what:?}");
         }
     }
+}
+
+/// The motion of a clip without a look at where its tracks are: all are gone through, and all rotations between keys are slerps.
+fn motion_among_all(clip: &Clip<'_>, seconds: f32) -> Rigid {
+    let place = clip.view().locate(seconds.into());
+    let segment = &place.segment;
+    let (mut turns, mut part, mut translation) = ([[0.0; 3]; 2], 0.0, [0.0; 3]);
+    for placed in segment.classes().filter(|placed| placed.class.kind != Kind::Free) {
+        let class = placed.class;
+        let taps = Taps::at(class.degree, class.intervals, place.ratio);
+        let mut bit = 0;
+        for track in placed.track..placed.track + class.count {
+            let at = |taps: Taps| numbers(segment, &placed, (track, bit), &taps);
+            let key = |k| Taps { first: taps.first + k, count: 1, weights: [1.0, 0.0, 0.0, 0.0] };
+            match (segment.index(track) == clip.joint_count(), class.kind, class.degree) {
+                (false, ..) | (_, Kind::Scale | Kind::Free, _) => {}
+                (_, Kind::Translation, _) => translation = at(taps),
+                (_, Kind::Rotation, Degree::Linear) => {
+                    (turns, part) = ([0, 1].map(|k| at(key(k))), taps.weights[1]);
+                }
+                (_, Kind::Rotation, _) => turns = [at(taps); 2],
+            }
+            if class.degree != Degree::Constant {
+                bit += segment.total_width(track);
+            }
+        }
+    }
+    let [from, to] = turns.map(|half| from_rotation_vector(half.map(|v| 2.0 * v)));
+    let way = rotation_vector(product(conjugate(from), to)).map(|v| v * part);
+    Rigid { rotation: product(from, from_rotation_vector(way)), translation }
 }
 
 /// In any order of moments, joint by joint, in part, or among others.
