@@ -49,7 +49,7 @@ pub(super) struct How {
 }
 
 /// The sum of all weights, where it is the same for all joints.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Total {
     /// A weight times this is normalised.
     inverse: f64,
@@ -63,10 +63,27 @@ impl Total {
 
     /// `None` where the weights cancel.
     pub(super) fn of(layers: &[Layer<'_>]) -> Option<Self> {
-        let largest = layers.iter().map(|layer| f64::from(layer.weight).abs()).fold(0.0, f64::max);
-        if largest == 0.0 {
+        let (mut sum, mut magnitudes) = (0.0, 0.0);
+        let (mut least, mut largest, mut counting) = (f64::INFINITY, 0.0, 0);
+        for weight in layers.iter().map(|layer| f64::from(layer.weight)).filter(|&weight| weight != 0.0) {
+            sum += weight;
+            magnitudes += weight.abs();
+            (least, largest) = (weight.abs().min(least), weight.abs().max(largest));
+            counting += 1;
+        }
+        if counting == 0 {
             return None;
         }
+        // Weights of 24 bits within 24 powers of two of each other, and the carries of 32 of them: f64 holds all of it.
+        if counting <= 32 && least * power(24) >= largest {
+            return Self::from_sums(sum, magnitudes, 1.0, counting);
+        }
+        Self::of_any(layers, largest, counting)
+    }
+
+    /// Weights of any size.
+    #[cold]
+    fn of_any(layers: &[Layer<'_>], largest: f64, counting: usize) -> Option<Self> {
         // Integers of at most 101 bits: sums of floats would depend on the order.
         let shift = 1023 + 100 - (largest.to_bits() >> 52) as i32;
         let (mut sum, mut magnitudes) = (0_i128, 0_i128);
@@ -75,12 +92,16 @@ impl Total {
             sum += part;
             magnitudes += part.abs();
         }
-        let (sum, magnitudes) = (sum as f64, magnitudes as f64);
+        Self::from_sums(sum as f64, magnitudes as f64, power(shift), counting)
+    }
+
+    /// From the sums of `counting` weights and of their magnitudes, both times `scale`. `None` where the weights cancel.
+    fn from_sums(sum: f64, magnitudes: f64, scale: f64, counting: usize) -> Option<Self> {
         if sum.abs() <= magnitudes * f64::from(MIN_SUM) {
             return None;
         }
-        let growth = ((magnitudes / sum.abs() * slack(counting(layers))).to_bits() >> 52) as i32 - 1023;
-        Some(Self { inverse: power(shift) / sum, growth })
+        let growth = ((magnitudes / sum.abs() * slack(counting)).to_bits() >> 52) as i32 - 1023;
+        Some(Self { inverse: scale / sum, growth })
     }
 }
 
@@ -288,4 +309,51 @@ fn joined<S: Simd>(parts: &[S::i32s; 2], unit: S::f32s) -> S::f32s {
 #[expect(clippy::eq_op, reason = "the difference of infinities or NaNs is NaN")]
 pub(super) fn nan_or_zero<S: Simd>(x: S::f32s) -> S::f32s {
     x - x
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pose::Pose;
+    use crate::testing::{Random, tries};
+    use std::vec::Vec;
+
+    /// The sums of floats, where they serve, are those of the integers, in any order; to the bit.
+    #[test]
+    fn totals_are_exact_in_any_order() {
+        let pose = Pose::identity(1);
+        let mut random = Random(33);
+        let (mut totals, mut cancelled) = (0, 0);
+        for case in 0..tries(20_000) {
+            let count = 1 + random.below([4, 32, 33, 40][case % 4]);
+            // From equal sizes to those that floats no longer sum.
+            let range = [0, 3, 23, 24, 25, 60, 140][case % 7] as f32;
+            let size = random.range(-120.0, 100.0).round();
+            let weight = |random: &mut Random| {
+                let exponent = (size + random.range(0.0, range).round()).clamp(-149.0, 126.0);
+                let fraction =
+                    [random.range(-2.0, 2.0), 1.0, -1.0, f32::from_bits(0x3FFF_FFFF), 0.0][random.below(5)];
+                (f64::from(fraction) * power(exponent as i32)) as f32
+            };
+            let mut weights: Vec<f32> = (0..count).map(|_| weight(&mut random)).collect();
+            if case % 5 == 0 {
+                // All but cancelled.
+                let negated: Vec<f32> = weights.iter().skip(1).map(|w| -w).collect();
+                weights.extend(negated);
+            }
+            let layers = |weights: &[f32]| weights.iter().map(|&w| Layer::new(&pose, w)).collect::<Vec<_>>();
+            let got = Total::of(&layers(&weights));
+            let all = layers(&weights);
+            let largest = weights.iter().map(|&w| f64::from(w).abs()).fold(0.0, f64::max);
+            let want = (largest > 0.0).then(|| Total::of_any(&all, largest, counting(&all))).flatten();
+            assert_eq!(got, want, "case {case}: {weights:?}");
+            for _ in 0..4 {
+                let (a, b) = (random.below(weights.len()), random.below(weights.len()));
+                weights.swap(a, b);
+                assert_eq!(Total::of(&layers(&weights)), got, "case {case}: {weights:?}");
+            }
+            *(if got.is_some() { &mut totals } else { &mut cancelled }) += 1;
+        }
+        assert!(totals > tries(20_000) / 2 && cancelled > tries(20_000) / 100, "{totals}, {cancelled}");
+    }
 }
