@@ -88,7 +88,7 @@ pub(super) fn vectors<S: Simd, M: Mode, V: Floats<S>, const N: usize>(
 }
 
 /// Which end is the nearer one.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nearer {
     First,
     Second,

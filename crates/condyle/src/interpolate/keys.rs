@@ -1,6 +1,6 @@
 //! Preparing a sequence of keys before it is played: signs, and the middles of arcs.
 
-use super::factor::{Factor, Selection};
+use super::factor::Selection;
 use super::kernel::on_hemisphere_of;
 use super::method::{Interpolator, Method};
 use super::plan::Plan;
@@ -34,7 +34,7 @@ pub fn align_keys(keys: &mut [Quat]) {
 /// ```
 #[must_use]
 pub fn middle(a: Quat, b: Quat) -> Quat {
-    Plan::from(Interpolator::from(Method::Nlerp)).single(a, b, 0.5)
+    Plan::from(Interpolator::from(Method::Nlerp)).at(0.5.into()).single(a, b)
 }
 
 /// The rotation between `a` and `b` by way of their [`middle`], computed beforehand: each half is half of the
@@ -59,7 +59,7 @@ pub fn through(a: Quat, middle: Quat, b: Quat, t: f32, how: impl Into<Interpolat
     let plan = Plan::of_half(how);
     let (first, t) = half(plan.clamped(t));
     let (a, b) = if first { (a, middle) } else { (middle, b) };
-    plan.single(a, b, t)
+    plan.at(t.into()).single(a, b)
 }
 
 /// The poses between `from` and `to` by way of `middle`, the pose half way between them: see
@@ -99,7 +99,7 @@ pub fn poses_through(
     let plan = Plan::of_half(how);
     let (first, t) = half(plan.clamped(t));
     let (a, b) = if first { (from, middle) } else { (middle, to) };
-    plan.poses(a, b, Factor::Same(t), Selection::All, out)
+    plan.at(t.into()).poses(a, b, Selection::All, out)
 }
 
 /// [`poses_through`] for joints in arrays of structures.
@@ -135,7 +135,7 @@ pub fn joints_through(
     let plan = Plan::of_half(how);
     let (first, t) = half(plan.clamped(t));
     let (a, b) = if first { (from, middle) } else { (middle, to) };
-    plan.joints(a, b, Factor::Same(t), Selection::All, out)
+    plan.at(t.into()).joints(a, b, Selection::All, out)
 }
 
 /// Whether `t` is in the first half, and where in it.

@@ -18,6 +18,7 @@ mod keys;
 mod method;
 mod one_factor;
 mod plan;
+mod prepared;
 mod slerp_table;
 mod structs;
 mod vectors;
@@ -31,6 +32,7 @@ pub(crate) use kernel::{slerp_block, vector_block};
 pub use keys::{align_keys, joints_through, middle, poses_through, through};
 pub use method::{Arc, Degree, Interpolator, Method, Terms};
 pub(crate) use one_factor::{OneFactor, straight};
+pub use prepared::Prepared;
 pub use vectors::vectors;
 
 use crate::error::Error;
@@ -52,7 +54,7 @@ pub(crate) fn interpolate_masked(from: &Pose, to: &Pose, weight: f32, mask: &[f3
 }
 
 /// The rotation between `a` and `b`, unit quaternions. The same bits as in a pose or a list with one factor
-/// for all.
+/// for all. [`Prepared`] is for many rotations with one factor.
 ///
 /// t = 0 gives `a`, t = 1 gives `b` (or its opposite, on the hemisphere of `a`), and between equal or
 /// opposite quaternions is `a` at every t: exactly. Shoemake 1985.
@@ -68,7 +70,7 @@ pub(crate) fn interpolate_masked(from: &Pose, to: &Pose, weight: f32, mask: &[f3
 /// ```
 #[must_use]
 pub fn interpolate(a: Quat, b: Quat, t: f32, how: impl Into<Interpolator>) -> Quat {
-    Plan::from(how.into()).single(a, b, t)
+    Plan::from(how.into()).at(t.into()).single(a, b)
 }
 
 /// The poses between `from` and `to`: rotations by the method, translations and scales on straight lines.
@@ -100,7 +102,7 @@ pub fn poses<'a>(
     how: impl Into<Interpolator>,
     out: &mut Pose,
 ) -> Result<(), Error> {
-    Plan::from(how.into()).poses(from, to, t.into(), joints, out)
+    Plan::from(how.into()).at(t.into()).poses(from, to, joints, out)
 }
 
 /// [`poses`] with the result in place of the first pose.
@@ -128,14 +130,7 @@ pub fn poses_in_place<'a>(
     joints: Selection<'_>,
     how: impl Into<Interpolator>,
 ) -> Result<(), Error> {
-    let (plan, t) = (Plan::from(how.into()), t.into());
-    to.check_joints("to", pose.joint_count())?;
-    t.check(joints.check(pose.joint_count())?)?;
-    match (plan.uniform(t), joints) {
-        (Some(uniform), Selection::All) => uniform.blocks(None, to.blocks(), pose.blocks_mut()),
-        _ => plan.staged_in_place(pose, to, t, joints),
-    }
-    Ok(())
+    Plan::from(how.into()).at(t.into()).poses_in_place(pose, to, joints)
 }
 
 /// [`poses`] for joints in arrays of structures.
@@ -164,7 +159,7 @@ pub fn joints<'a>(
     how: impl Into<Interpolator>,
     out: &mut [JointQuat],
 ) -> Result<(), Error> {
-    Plan::from(how.into()).joints(from, to, t.into(), joints, out)
+    Plan::from(how.into()).at(t.into()).joints(from, to, joints, out)
 }
 
 /// [`joints`] with the result in place of the first list.
@@ -189,12 +184,5 @@ pub fn joints_in_place<'a>(
     joints: Selection<'_>,
     how: impl Into<Interpolator>,
 ) -> Result<(), Error> {
-    let (plan, t) = (Plan::from(how.into()), t.into());
-    Error::check_len("to", to.len(), list.len())?;
-    t.check(joints.check(list.len())?)?;
-    match (plan.uniform(t), joints) {
-        (Some(uniform), Selection::All) => uniform.structs(None, to, list),
-        _ => plan.staged_in_place(list, to, t, joints),
-    }
-    Ok(())
+    Plan::from(how.into()).at(t.into()).joints_in_place(list, to, joints)
 }

@@ -51,7 +51,7 @@ impl Joints for [JointQuat] {
 }
 
 /// How to interpolate, whatever form the joints have.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Plan {
     how: Interpolator,
     /// Whether the ends are already half of an arc: then [`Method::EberlyHalved`] has nothing to halve.
@@ -64,8 +64,18 @@ impl From<Interpolator> for Plan {
     }
 }
 
+/// A plan and a factor, with the coefficients that these make.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Step<'a> {
+    plan: Plan,
+    t: Factor<'a>,
+    /// `None` if the factor or the method needs the kernels that take a factor per joint.
+    uniform: Option<Uniform>,
+}
+
 /// One factor for all joints, by a method that has a kernel for that.
-pub(super) struct Uniform {
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Uniform {
     /// From the nearer end.
     f: f32,
     nearer: Nearer,
@@ -73,6 +83,7 @@ pub(super) struct Uniform {
 }
 
 /// Polynomials are padded to these sizes: fewer kernels, the same results.
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum UniformWeights {
     Straight,
     Four(Series<f32, 4>),
@@ -96,65 +107,11 @@ impl Plan {
         Self { how: Interpolator { arc: Arc::Shorter, ..how.into() }, halves: true }
     }
 
-    pub(super) fn poses(
-        self,
-        from: &Pose,
-        to: &Pose,
-        t: Factor<'_>,
-        joints: Selection<'_>,
-        out: &mut Pose,
-    ) -> Result<(), Error> {
-        from.check_joints("from", out.joint_count())?;
-        to.check_joints("to", out.joint_count())?;
-        t.check(joints.check(out.joint_count())?)?;
-        match (self.uniform(t), joints) {
-            (Some(uniform), Selection::All) => {
-                uniform.blocks(Some(from.blocks()), to.blocks(), out.blocks_mut());
-            }
-            (None, Selection::All) => self.blocks(from.blocks(), to.blocks(), t, out.blocks_mut()),
-            (_, Selection::List(_)) => self.staged(from, to, t, joints, out),
-        }
-        Ok(())
+    pub(super) fn at(self, t: Factor<'_>) -> Step<'_> {
+        Step { plan: self, t, uniform: self.uniform(t) }
     }
 
-    pub(super) fn joints(
-        self,
-        from: &[JointQuat],
-        to: &[JointQuat],
-        t: Factor<'_>,
-        joints: Selection<'_>,
-        out: &mut [JointQuat],
-    ) -> Result<(), Error> {
-        Error::check_len("from", from.len(), out.len())?;
-        Error::check_len("to", to.len(), out.len())?;
-        t.check(joints.check(out.len())?)?;
-        match (self.uniform(t), joints) {
-            (Some(uniform), Selection::All) => uniform.structs(Some(from), to, out),
-            _ => self.staged(from, to, t, joints, out),
-        }
-        Ok(())
-    }
-
-    pub(super) fn single(self, a: Quat, b: Quat, t: f32) -> Quat {
-        let uniform = self.uniform(Factor::Same(t));
-        if let Some(one) = uniform.as_ref().and_then(|uniform| uniform.one(a, b)) {
-            return one;
-        }
-        let block = |rotation| {
-            let mut block = PoseBlock::IDENTITY;
-            block.set(0, &Transform { rotation, ..Transform::IDENTITY });
-            [block]
-        };
-        let mut out = block(a);
-        match uniform {
-            Some(uniform) => uniform.blocks(Some(&block(a)), &block(b), &mut out),
-            None => self.blocks(&block(a), &block(b), Factor::Same(t), &mut out),
-        }
-        out[0].get(0).rotation
-    }
-
-    /// `None` if the factor or the method needs the kernels that take a factor per joint.
-    pub(super) fn uniform(self, t: Factor<'_>) -> Option<Uniform> {
+    fn uniform(self, t: Factor<'_>) -> Option<Uniform> {
         let Factor::Same(t) = t else { return None };
         let t = self.clamped(t);
         if self.how.arc == Arc::AsGiven || is_beyond(t) {
@@ -191,7 +148,7 @@ impl Plan {
     }
 
     /// Sixteen joints at a time, by any method.
-    pub(super) fn blocks(self, from: &[PoseBlock], to: &[PoseBlock], t: Factor<'_>, out: &mut [PoseBlock]) {
+    fn blocks(self, from: &[PoseBlock], to: &[PoseBlock], t: Factor<'_>, out: &mut [PoseBlock]) {
         let factors = Factors { t, weight: 1.0, extrapolate: self.how.extrapolate };
         self.factored_blocks(from, to, factors, out);
     }
@@ -244,33 +201,101 @@ impl Plan {
             }
         }
     }
+}
+
+impl Step<'_> {
+    pub(super) fn poses(
+        &self,
+        from: &Pose,
+        to: &Pose,
+        joints: Selection<'_>,
+        out: &mut Pose,
+    ) -> Result<(), Error> {
+        from.check_joints("from", out.joint_count())?;
+        to.check_joints("to", out.joint_count())?;
+        self.t.check(joints.check(out.joint_count())?)?;
+        match (&self.uniform, joints) {
+            (Some(uniform), Selection::All) => {
+                uniform.blocks(Some(from.blocks()), to.blocks(), out.blocks_mut());
+            }
+            (None, Selection::All) => {
+                self.plan.blocks(from.blocks(), to.blocks(), self.t, out.blocks_mut());
+            }
+            (_, Selection::List(_)) => {
+                self.staged(joints, out, |_, joint| (from.read(joint), to.read(joint)));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn poses_in_place(
+        &self,
+        pose: &mut Pose,
+        to: &Pose,
+        joints: Selection<'_>,
+    ) -> Result<(), Error> {
+        to.check_joints("to", pose.joint_count())?;
+        self.t.check(joints.check(pose.joint_count())?)?;
+        match (&self.uniform, joints) {
+            (Some(uniform), Selection::All) => uniform.blocks(None, to.blocks(), pose.blocks_mut()),
+            _ => self.staged(joints, pose, |pose, joint| (pose.read(joint), to.read(joint))),
+        }
+        Ok(())
+    }
+
+    pub(super) fn joints(
+        &self,
+        from: &[JointQuat],
+        to: &[JointQuat],
+        joints: Selection<'_>,
+        out: &mut [JointQuat],
+    ) -> Result<(), Error> {
+        Error::check_len("from", from.len(), out.len())?;
+        Error::check_len("to", to.len(), out.len())?;
+        self.t.check(joints.check(out.len())?)?;
+        match (&self.uniform, joints) {
+            (Some(uniform), Selection::All) => uniform.structs(Some(from), to, out),
+            _ => self.staged(joints, out, |_, joint| (from.read(joint), to.read(joint))),
+        }
+        Ok(())
+    }
+
+    pub(super) fn joints_in_place(
+        &self,
+        list: &mut [JointQuat],
+        to: &[JointQuat],
+        joints: Selection<'_>,
+    ) -> Result<(), Error> {
+        Error::check_len("to", to.len(), list.len())?;
+        self.t.check(joints.check(list.len())?)?;
+        match (&self.uniform, joints) {
+            (Some(uniform), Selection::All) => uniform.structs(None, to, list),
+            _ => self.staged(joints, list, |list, joint| (list.read(joint), to.read(joint))),
+        }
+        Ok(())
+    }
+
+    pub(super) fn single(&self, a: Quat, b: Quat) -> Quat {
+        if let Some(one) = self.uniform.as_ref().and_then(|uniform| uniform.one(a, b)) {
+            return one;
+        }
+        let block = |rotation| {
+            let mut block = PoseBlock::IDENTITY;
+            block.set(0, &Transform { rotation, ..Transform::IDENTITY });
+            [block]
+        };
+        let mut out = block(a);
+        match &self.uniform {
+            Some(uniform) => uniform.blocks(Some(&block(a)), &block(b), &mut out),
+            None => self.plan.blocks(&block(a), &block(b), self.t, &mut out),
+        }
+        out[0].get(0).rotation
+    }
 
     /// Sixteen joints at a time, gathered into blocks and scattered again.
-    pub(super) fn staged<J: Joints + ?Sized>(
-        self,
-        from: &J,
-        to: &J,
-        t: Factor<'_>,
+    fn staged<J: Joints + ?Sized>(
+        &self,
         joints: Selection<'_>,
-        out: &mut J,
-    ) {
-        self.stage(joints, t, out, |_, joint| (from.read(joint), to.read(joint)));
-    }
-
-    pub(super) fn staged_in_place<J: Joints + ?Sized>(
-        self,
-        list: &mut J,
-        to: &J,
-        t: Factor<'_>,
-        joints: Selection<'_>,
-    ) {
-        self.stage(joints, t, list, |list, joint| (list.read(joint), to.read(joint)));
-    }
-
-    fn stage<J: Joints + ?Sized>(
-        self,
-        joints: Selection<'_>,
-        t: Factor<'_>,
         out: &mut J,
         ends: impl Fn(&J, usize) -> (Transform, Transform),
     ) {
@@ -282,7 +307,6 @@ impl Plan {
             Selection::All => at,
             Selection::List(list) => usize::from(list[at]),
         };
-        let uniform = self.uniform(t);
         let mut at = 0;
         while at < count {
             // In place, a joint that is listed twice must be written before it is read again.
@@ -303,14 +327,14 @@ impl Plan {
                 from[0].set(k - at, &a);
                 to[0].set(k - at, &b);
             }
-            match &uniform {
+            match &self.uniform {
                 Some(uniform) => uniform.blocks(Some(&from), &to, &mut between),
                 None => {
-                    let part = match t {
-                        Factor::Same(_) => t,
+                    let part = match self.t {
+                        Factor::Same(_) => self.t,
                         Factor::PerJoint(t) => Factor::PerJoint(&t[at..end]),
                     };
-                    self.blocks(&from, &to, part, &mut between);
+                    self.plan.blocks(&from, &to, part, &mut between);
                 }
             }
             for k in at..end {
@@ -323,7 +347,7 @@ impl Plan {
 
 impl Uniform {
     /// Without `from`, `out` holds the first end.
-    pub(super) fn blocks(&self, from: Option<&[PoseBlock]>, to: &[PoseBlock], out: &mut [PoseBlock]) {
+    fn blocks(&self, from: Option<&[PoseBlock]>, to: &[PoseBlock], out: &mut [PoseBlock]) {
         debug_assert!(
             from.is_none_or(|from| from.len() == out.len()) && to.len() == out.len(),
             "poses of one size"
@@ -358,7 +382,7 @@ impl Uniform {
     }
 
     /// The same for structures. Moving them in and out of lanes takes longer than fewer terms would save.
-    pub(super) fn structs(&self, from: Option<&[JointQuat]>, to: &[JointQuat], out: &mut [JointQuat]) {
+    fn structs(&self, from: Option<&[JointQuat]>, to: &[JointQuat], out: &mut [JointQuat]) {
         debug_assert!(
             from.is_none_or(|from| from.len() == out.len()) && to.len() == out.len(),
             "lists of one length"

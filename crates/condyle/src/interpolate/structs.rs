@@ -34,32 +34,21 @@ fn groups<S: Simd, M: Mode, V: Quads<S>, W: Weights<S, V>>(
     to: &[JointQuat],
     out: &mut [JointQuat],
 ) {
-    let whole = out.len() - out.len() % V::LEN;
     let mut at = 0;
     for (to, out) in to.chunks_exact(V::LEN).zip(out.chunks_exact_mut(V::LEN)) {
         let from = from.and_then(|from| from.get(at..at + V::LEN));
         group::<S, M, V, W>(s, mode, how, from, to, out);
         at += V::LEN;
     }
-    // The last joints, padded with identities.
-    let padded = |joints: &[JointQuat]| {
-        let mut all = [JointQuat::IDENTITY; 16];
-        for (all, joint) in all.iter_mut().zip(joints.iter().skip(whole)) {
-            *all = *joint;
-        }
-        all
-    };
-    let (first, to) = (padded(from.unwrap_or(out)), padded(to));
-    let mut last = first;
-    if whole < out.len() {
-        group::<S, M, V, W>(s, mode, how, Some(&first[..V::LEN]), &to[..V::LEN], &mut last[..V::LEN]);
-    }
-    for (out, last) in out.iter_mut().skip(whole).zip(last) {
-        *out = last;
+    if let (Some(to), Some(out)) = (to.get(at..), out.get_mut(at..))
+        && !out.is_empty()
+    {
+        let from = from.and_then(|from| from.get(at..));
+        group::<S, M, V, W>(s, mode, how, from, to, out);
     }
 }
 
-/// As many joints as there are lanes.
+/// As many joints as there are lanes, or fewer: the other lanes are identities.
 #[inline(always)]
 fn group<S: Simd, M: Mode, V: Quads<S>, W: Weights<S, V>>(
     s: S,

@@ -57,7 +57,7 @@ fn polynomial<S: Simd, M: Mode, V: Floats<S>, const N: usize>(mode: M, k: &[V; N
 }
 
 /// One factor for all joints: both weights are polynomials in `z` whose coefficients were computed before.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Series<T, const N: usize> {
     to: [T; N],
     off: [T; N],
