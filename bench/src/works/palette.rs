@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use condyle::{Affine, NormalRule, Palette, local_to_model, palette, reference};
+use condyle::skin::{palette_columns, palette_matrices};
+use condyle::{Affine, NormalRule, Palette, Skin, local_to_model, palette, reference};
 
 use super::{JOINTS, case, worst_matrices};
 use crate::data::Random;
@@ -11,10 +12,35 @@ use crate::peers::{self, Deform};
 
 /// Two matrices read, four columns written.
 pub(super) fn cases() -> Vec<Case> {
-    vec![case("palette_67", "structs", JOINTS, 2 * 48 + 64, build)]
+    vec![
+        case("palette_67", "structs", JOINTS, 2 * 48 + 64, build),
+        case("palette_columns_67", "structs", JOINTS, 2 * 48 + 64, build_columns),
+        case("palette_matrices_67", "structs", JOINTS, 2 * 48 + 48, build_rows),
+    ]
 }
 
-fn build(subjects: &mut Subjects) {
+/// Into the caller's memory, as 4x4 columns.
+fn build_columns(subjects: &mut Subjects) {
+    let (bound, model, want) = data();
+    let wrong = move |out: &Vec<[f32; 16]>| worst_matrices(out.iter().map(Affine::from_columns), want.iter());
+    let call = |(bound, model): &(Skin, Vec<Affine>), out: &mut Vec<_>| {
+        palette_columns(bound, model, out).expect("sizes agree");
+    };
+    subjects.kernel("condyle", 1e-5, &Rc::new((bound, model)), vec![[0.0; 16]; JOINTS], call, wrong);
+}
+
+/// Into the caller's memory, as 3x4 rows.
+fn build_rows(subjects: &mut Subjects) {
+    let (bound, model, want) = data();
+    let wrong = move |out: &Vec<Affine>| worst_matrices(out.iter().copied(), want.iter());
+    let call = |(bound, model): &(Skin, Vec<Affine>), out: &mut Vec<_>| {
+        palette_matrices(bound, model, out).expect("sizes agree");
+    };
+    subjects.kernel("condyle", 1e-5, &Rc::new((bound, model)), vec![Affine::IDENTITY; JOINTS], call, wrong);
+}
+
+/// A skin, model matrices, and what comes of them.
+fn data() -> (Skin, Vec<Affine>, Rc<Vec<reference::Matrix>>) {
     let mut random = Random(4);
     let bound = random.skin(JOINTS);
     let skeleton = random.skeleton(JOINTS);
@@ -22,6 +48,11 @@ fn build(subjects: &mut Subjects) {
     local_to_model(&skeleton, &random.pose(JOINTS), &mut model).expect("sizes agree");
     let wide: Vec<_> = model.iter().map(reference::matrix).collect();
     let want = Rc::new(reference::palette(&bound, &wide));
+    (bound, model, want)
+}
+
+fn build(subjects: &mut Subjects) {
+    let (bound, model, want) = data();
     let columns: Vec<_> =
         model.iter().zip(bound.inverse_bind()).map(|(m, b)| [m, b].map(Affine::to_columns)).collect();
     let looked_at = want.clone();

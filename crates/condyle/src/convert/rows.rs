@@ -1,8 +1,7 @@
 //! The rows of matrices in lanes: from transforms, and multiplied.
 
-use fearless_simd::{f32x4, prelude::*};
+use fearless_simd::prelude::*;
 
-use crate::math::Affine;
 use crate::pose::PoseBlock;
 use crate::simd::{BLOCK, Floats, Lanes, Mode, load_all, store};
 
@@ -72,17 +71,4 @@ pub(crate) fn mul_row<S: Simd, M: Mode, V: Floats<S>>(
     b: &[V; 3],
 ) -> V {
     mode.madd(x, b[0], mode.madd(y, b[1], mode.madd(z, b[2], translation)))
-}
-
-/// A row in memory as [`mul_row`] wants it.
-#[inline(always)]
-fn load_row<S: Simd>(s: S, &[x, y, z, t]: &[f32; 4]) -> [f32x4<S>; 4] {
-    [f32x4::splat(s, x), f32x4::splat(s, y), f32x4::splat(s, z), f32x4::load_array(s, [0.0, 0.0, 0.0, t])]
-}
-
-/// `a * b`, both affine.
-#[inline(always)]
-pub(crate) fn mul_affine<S: Simd, M: Mode>(s: S, mode: M, a: &Affine, b: &[f32x4<S>; 3]) -> [f32x4<S>; 3] {
-    let [x, y, z] = &a.rows;
-    [mul_row(mode, load_row(s, x), b), mul_row(mode, load_row(s, y), b), mul_row(mode, load_row(s, z), b)]
 }

@@ -1,8 +1,8 @@
 //! Skinning: from model-space matrices and the vertices of a mesh to posed vertices, by linear blending.
 //!
 //! The common way is [`palette`](crate::palette()), once per skin, then [`skin`](crate::skin()), once per
-//! mesh; before them [`morph`](crate::morph()), if the mesh has morph targets. Who skins on the GPU uploads
-//! [`Palette::matrices`] and stops there. For positions alone, as for hit tests, there are [`WeightedBases`]
+//! mesh; before them [`morph`](crate::morph()), if the mesh has morph targets. Who skins on the GPU has
+//! [`palette_columns`] or [`palette_matrices`] write to the upload, and stops there. For positions alone, as for hit tests, there are [`WeightedBases`]
 //! and [`positions`]; for the third axis of tangent space [`bitangents`](bitangents()).
 
 mod bases;
@@ -18,7 +18,7 @@ pub use self::bases::{WeightedBases, positions};
 pub use self::bitangents::bitangents;
 use self::kernel::{Frames, Normals};
 pub use self::morph::morph;
-pub use self::palette::{NormalRule, Palette, PaletteMatrix, palette};
+pub use self::palette::{NormalRule, Palette, PaletteMatrix, palette, palette_columns, palette_matrices};
 use self::runs::skin_all;
 use crate::error::Error;
 use crate::mesh::{AtMost, Influences, VertexSlices, VertexSlicesMut};

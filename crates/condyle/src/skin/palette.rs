@@ -3,14 +3,15 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use fearless_simd::{f32x4, prelude::*};
+use fearless_simd::{f32x4, f32x8, mask32x8, prelude::*};
 
-use crate::convert::rows::mul_affine;
+use super::vectors::spread_halves;
+use crate::convert::rows::mul_row;
 use crate::error::Error;
 use crate::math::Affine;
 use crate::math::vectors::cofactors;
 use crate::mesh::Skin;
-use crate::simd::{Mode, dispatch, transpose};
+use crate::simd::{Mode, dispatch, transpose_halves};
 
 /// How normals follow. glTF leaves it open; the rules differ only where joints scale or bend strongly.
 ///
@@ -161,18 +162,131 @@ impl Palette {
 /// # Ok::<(), condyle::Error>(())
 /// ```
 pub fn palette(skin: &Skin, model: &[Affine], rule: NormalRule, palette: &mut Palette) -> Result<(), Error> {
-    if let Some(at) = skin.joints().iter().position(|&j| usize::from(j) >= model.len()) {
-        let found = skin.joints()[at].into();
-        return Err(Error::Index { what: "joints of the skin", at, found, count: model.len() });
-    }
+    check_joints(skin, model)?;
     palette.rule = rule;
     palette.matrices.resize(skin.joints().len(), PaletteMatrix::ZERO);
-    let even = dispatch!(|s, mode| multiply(s, mode, skin, model, &mut palette.matrices));
+    let out = &mut palette.matrices[..];
     palette.normal_matrices.clear();
-    if rule == NormalRule::InverseTranspose && !even {
+    if rule != NormalRule::InverseTranspose {
+        dispatch!(|s, mode| multiply::<_, _, _, false>(s, mode, skin, model, out));
+    } else if !dispatch!(|s, mode| multiply::<_, _, _, true>(s, mode, skin, model, out)) {
         palette.normal_matrices.extend(palette.matrices.iter().map(inverse_transpose));
     }
     Ok(())
+}
+
+/// [`palette`](crate::palette()) into the caller's memory, for skinning on the GPU: `matrices[j]` receives the model matrix of
+/// joint `j` of the skin times its inverse bind matrix, three rows of four, 48 bytes.
+///
+/// That is `mat3x4<f32>` in WGSL and `mat3x4` in a GLSL `std430` buffer, whose columns are these rows: multiply from the left,
+/// `vec4(position, 1.0) * m`. In HLSL it is `row_major float3x4`: `mul(m, float4(position, 1.0))`. The numbers are those of
+/// [`Palette::matrices`], bit by bit.
+///
+/// # Errors
+/// [`Error::Length`] if `matrices` does not hold one matrix per joint of the skin, [`Error::Index`] if the skin names a joint
+/// that `model` does not have. `matrices` is then unchanged.
+///
+/// ```
+/// use condyle::{Affine, Skin, Transform, skin};
+///
+/// let at = |y| Affine::from(Transform { translation: [0.0, y, 0.0], ..Transform::IDENTITY });
+/// let bound = Skin::new(vec![0], vec![at(-1.0)])?;
+/// // A part of what is uploaded this frame.
+/// let mut upload = [Affine::IDENTITY; 16];
+/// skin::palette_matrices(&bound, &[at(3.0)], &mut upload[7..8])?;
+/// assert_eq!(upload[7].rows[1], [0.0, 1.0, 0.0, 2.0]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
+pub fn palette_matrices(skin: &Skin, model: &[Affine], matrices: &mut [Affine]) -> Result<(), Error> {
+    Error::check_len("matrices", matrices.len(), skin.joints().len())?;
+    check_joints(skin, model)?;
+    dispatch!(|s, mode| multiply::<_, _, _, false>(s, mode, skin, model, matrices));
+    Ok(())
+}
+
+/// [`palette_matrices`] as 4x4 matrices: each 16 numbers in column-major order, the last row `0 0 0 1`, 64 bytes.
+///
+/// That is `mat4x4<f32>` in WGSL, `mat4` in GLSL and `column_major float4x4`, which is the default, in HLSL: `m * vec4(position, 1.0)`,
+/// or `mul(m, float4(position, 1.0))`.
+///
+/// # Errors
+/// [`Error::Length`] if `matrices` does not hold one matrix per joint of the skin, [`Error::Index`] if the skin names a joint
+/// that `model` does not have. `matrices` is then unchanged.
+///
+/// ```
+/// use condyle::{Affine, Skin, Transform, skin};
+///
+/// let at = |y| Affine::from(Transform { translation: [0.0, y, 0.0], ..Transform::IDENTITY });
+/// let bound = Skin::new(vec![0], vec![at(-1.0)])?;
+/// let mut upload = [[0.0; 16]; 1];
+/// skin::palette_columns(&bound, &[at(3.0)], &mut upload)?;
+/// assert_eq!(upload[0][12..], [0.0, 2.0, 0.0, 1.0]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
+pub fn palette_columns(skin: &Skin, model: &[Affine], matrices: &mut [[f32; 16]]) -> Result<(), Error> {
+    Error::check_len("matrices", matrices.len(), skin.joints().len())?;
+    check_joints(skin, model)?;
+    dispatch!(|s, mode| multiply::<_, _, _, false>(s, mode, skin, model, matrices));
+    Ok(())
+}
+
+/// That `model` has all joints that the skin names.
+fn check_joints(skin: &Skin, model: &[Affine]) -> Result<(), Error> {
+    let count = model.len();
+    match skin.joints().iter().position(|&joint| usize::from(joint) >= count) {
+        Some(at) => {
+            Err(Error::Index { what: "joints of the skin", at, found: skin.joints()[at].into(), count })
+        }
+        None => Ok(()),
+    }
+}
+
+/// A matrix in memory.
+trait Stored: Sized {
+    /// The matrix in the low lanes, and that in the high lanes where there is a second one.
+    fn store<S: Simd>(s: S, rows: [f32x8<S>; 3], first: &mut Self, second: Option<&mut Self>);
+}
+
+impl Stored for Affine {
+    #[inline(always)]
+    fn store<S: Simd>(_: S, [x, y, z]: [f32x8<S>; 3], first: &mut Self, second: Option<&mut Self>) {
+        let ((x, x2), (y, y2), (z, z2)) = (x.split(), y.split(), z.split());
+        x.store_slice(&mut first.rows[0]);
+        y.store_slice(&mut first.rows[1]);
+        z.store_slice(&mut first.rows[2]);
+        if let Some(second) = second {
+            x2.store_slice(&mut second.rows[0]);
+            y2.store_slice(&mut second.rows[1]);
+            z2.store_slice(&mut second.rows[2]);
+        }
+    }
+}
+
+impl Stored for [f32; 16] {
+    #[inline(always)]
+    fn store<S: Simd>(s: S, [x, y, z]: [f32x8<S>; 3], first: &mut Self, second: Option<&mut Self>) {
+        let last = f32x8::simd_from(s, [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
+        let [a, b, c, d] = transpose_halves([x, y, z, last]);
+        let ((a, a2), (b, b2), (c, c2), (d, d2)) = (a.split(), b.split(), c.split(), d.split());
+        a.store_slice(&mut first[0..4]);
+        b.store_slice(&mut first[4..8]);
+        c.store_slice(&mut first[8..12]);
+        d.store_slice(&mut first[12..16]);
+        if let Some(second) = second {
+            a2.store_slice(&mut second[0..4]);
+            b2.store_slice(&mut second[4..8]);
+            c2.store_slice(&mut second[8..12]);
+            d2.store_slice(&mut second[12..16]);
+        }
+    }
+}
+
+impl Stored for PaletteMatrix {
+    #[inline(always)]
+    fn store<S: Simd>(s: S, rows: [f32x8<S>; 3], first: &mut Self, second: Option<&mut Self>) {
+        let second = if let Some(second) = second { Some(&mut second.columns) } else { None };
+        Stored::store(s, rows, &mut first.columns, second);
+    }
 }
 
 /// How far a column's squared length and its products with the others may be from those of rotations of one scale, as
@@ -180,53 +294,102 @@ pub fn palette(skin: &Skin, model: &[Affine], rule: NormalRule, palette: &mut Pa
 /// two thousandths of a degree.
 const EVEN: f32 = 2e-5;
 
-/// Fills `out`; returns whether all matrices are rotations or reflections of one common scale, whose inverse
-/// transposes are the matrices themselves but for a factor.
+/// Fills `out`, two matrices at a time. Where `CHECK` says so, returns whether all matrices are rotations or reflections of one
+/// common scale, whose inverse transposes are the matrices themselves but for a factor; else `true`.
 #[inline(always)]
-fn multiply<S: Simd, M: Mode>(
+fn multiply<S: Simd, M: Mode, T: Stored, const CHECK: bool>(
     s: S,
     mode: M,
     skin: &Skin,
     model: &[Affine],
-    out: &mut [PaletteMatrix],
+    out: &mut [T],
 ) -> bool {
-    let last_row = f32x4::load_array(s, [0.0, 0.0, 0.0, 1.0]);
-    let linear = f32x4::load_array(s, [1.0, 1.0, 1.0, 0.0]);
-    let mut scale2 = None;
-    let mut even = last_row.simd_eq(last_row);
-    for ((out, joint), inverse_bind) in out.iter_mut().zip(skin.joints()).zip(skin.inverse_bind()) {
-        let model = model.get(usize::from(*joint)).unwrap_or(&Affine::IDENTITY);
-        let [x, y, z] = inverse_bind.rows;
-        let inverse_bind = [f32x4::load_array(s, x), f32x4::load_array(s, y), f32x4::load_array(s, z)];
-        let [x, y, z] = mul_affine(s, mode, model, &inverse_bind);
-        let [a, b, c, d] = transpose([x, y, z, last_row]);
-        a.store_slice(&mut out.columns[0..4]);
-        b.store_slice(&mut out.columns[4..8]);
-        c.store_slice(&mut out.columns[8..12]);
-        d.store_slice(&mut out.columns[12..16]);
+    let model = |joint: u16| model.get(usize::from(joint)).unwrap_or(&Affine::IDENTITY);
+    let ((joints, last_joint), (bind, last_bind)) =
+        (skin.joints().as_chunks::<2>(), skin.inverse_bind().as_chunks::<2>());
+    let (out, last_out) = out.as_chunks_mut::<2>();
 
-        // Each column with itself, with the next and with the one after: the lanes are columns, the last is zero.
-        let (x, y, z) = (x * linear, y * linear, z * linear);
-        let products = |x2: f32x4<S>, y2: f32x4<S>, z2: f32x4<S>| mode.madd(z, z2, mode.madd(y, y2, x * x2));
-        let own = products(x, y, z);
-        let next = products(
-            x.rotate_elements_left::<1>(),
-            y.rotate_elements_left::<1>(),
-            z.rotate_elements_left::<1>(),
-        );
-        let after = products(
-            x.rotate_elements_left::<2>(),
-            y.rotate_elements_left::<2>(),
-            z.rotate_elements_left::<2>(),
-        );
-        let wanted = *scale2.get_or_insert_with(|| own.to_array()[0]);
-        let off = own - linear * f32x4::splat(s, wanted);
-        let bound = EVEN * wanted;
-        let off2 = mode.madd(off, off, mode.madd(next, next, after * after));
-        even &= off2.simd_le(f32x4::splat(s, bound * bound));
+    let mut scale2 = 1.0;
+    if CHECK && let ([joint, ..], [bind, ..]) = (skin.joints(), skin.inverse_bind()) {
+        let model = model(*joint);
+        let rows = product(s, mode, [model; 2], [bind; 2]);
+        scale2 = column_products(s, mode, rows)[0].to_array()[0];
+    }
+    let bound = EVEN * scale2;
+    let (wanted, bound2) = (linear(s) * f32x8::splat(s, scale2), f32x8::splat(s, bound * bound));
+    let mut even = bound2.simd_eq(bound2);
+    for ((out, joints), bind) in out.iter_mut().zip(joints).zip(bind) {
+        let rows = product(s, mode, [model(joints[0]), model(joints[1])], [&bind[0], &bind[1]]);
+        let [first, second] = out;
+        T::store(s, rows, first, Some(second));
+        if CHECK {
+            even &= square_off(s, mode, rows, wanted).simd_le(bound2);
+        }
+    }
+    if let ([out], [joint], [bind]) = (last_out, last_joint, last_bind) {
+        let rows = product(s, mode, [model(*joint); 2], [bind; 2]);
+        T::store(s, rows, out, None);
+        if CHECK {
+            even &= square_off(s, mode, rows, wanted).simd_le(bound2);
+        }
     }
     // Squares that vanish or overflow say nothing.
-    even.all_true() && scale2.is_none_or(|scale2| (1e-13..1e13).contains(&scale2))
+    even.all_true() && (1e-13..1e13).contains(&scale2)
+}
+
+/// 1 for the columns that turn and scale, 0 for the one that moves.
+#[inline(always)]
+fn linear<S: Simd>(s: S) -> f32x8<S> {
+    f32x8::simd_from(s, [1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 0.0])
+}
+
+/// The rows of two products.
+#[inline(always)]
+fn product<S: Simd, M: Mode>(s: S, mode: M, [a, b]: [&Affine; 2], [c, d]: [&Affine; 2]) -> [f32x8<S>; 3] {
+    let ([ax, ay, az], [bx, by, bz]) = (&a.rows, &b.rows);
+    let ([cx, cy, cz], [dx, dy, dz]) = (&c.rows, &d.rows);
+    let right = [load_two(s, cx, dx), load_two(s, cy, dy), load_two(s, cz, dz)];
+    [
+        product_row(s, mode, load_two(s, ax, bx), &right),
+        product_row(s, mode, load_two(s, ay, by), &right),
+        product_row(s, mode, load_two(s, az, bz), &right),
+    ]
+}
+
+#[inline(always)]
+fn load_two<S: Simd>(s: S, a: &[f32; 4], b: &[f32; 4]) -> f32x8<S> {
+    f32x4::load_array_ref(s, a).combine(f32x4::load_array_ref(s, b))
+}
+
+#[inline(always)]
+fn product_row<S: Simd, M: Mode>(s: S, mode: M, left: f32x8<S>, right: &[f32x8<S>; 3]) -> f32x8<S> {
+    let last = mask32x8::simd_from(s, [0, 0, 0, -1, 0, 0, 0, -1]);
+    let translation = last.select(left, f32x8::splat(s, 0.0));
+    let (x, y, z) = (spread_halves::<S, 0>(left), spread_halves::<S, 1>(left), spread_halves::<S, 2>(left));
+    mul_row(mode, [x, y, z, translation], right)
+}
+
+/// How far the products of the columns are from those of a rotation, squared.
+#[inline(always)]
+fn square_off<S: Simd, M: Mode>(s: S, mode: M, rows: [f32x8<S>; 3], wanted: f32x8<S>) -> f32x8<S> {
+    let [own, next, after] = column_products(s, mode, rows);
+    let off = own - wanted;
+    mode.madd(off, off, mode.madd(next, next, after * after))
+}
+
+/// Each column times itself, times the next and times the one after: the lanes are columns, the last is zero.
+#[inline(always)]
+fn column_products<S: Simd, M: Mode>(s: S, mode: M, [x, y, z]: [f32x8<S>; 3]) -> [f32x8<S>; 3] {
+    let (x, y, z) = (x * linear(s), y * linear(s), z * linear(s));
+    let (x1, y1, z1) =
+        (x.slide_within_blocks::<1>(x), y.slide_within_blocks::<1>(y), z.slide_within_blocks::<1>(z));
+    let (x2, y2, z2) =
+        (x.slide_within_blocks::<2>(x), y.slide_within_blocks::<2>(y), z.slide_within_blocks::<2>(z));
+    [
+        mode.madd(z, z, mode.madd(y, y, x * x)),
+        mode.madd(z, z1, mode.madd(y, y1, x * x1)),
+        mode.madd(z, z2, mode.madd(y, y2, x * x2)),
+    ]
 }
 
 /// The inverse transpose of the upper 3x3 part, without translation. Of a singular matrix, whose inverse
@@ -273,8 +436,18 @@ mod tests {
             let wide: Vec<_> = model.iter().map(reference::matrix).collect();
             let want = reference::palette(&skin, &wide);
             for dispatch in Dispatch::all() {
-                let got = dispatch.scope(|| palette_of(&skin, &model, NormalRule::Plain));
-                let got = reference::palette_matrices(&got);
+                let plain = dispatch.scope(|| palette_of(&skin, &model, NormalRule::Plain));
+                let checked = dispatch.scope(|| palette_of(&skin, &model, NormalRule::InverseTranspose));
+                assert_eq!(checked.matrices(), plain.matrices(), "{dispatch}, {joints} joints");
+                let (mut rows, mut columns) = (vec![Affine::IDENTITY; joints], vec![[0.0; 16]; joints]);
+                dispatch.scope(|| palette_matrices(&skin, &model, &mut rows)).expect("sizes agree");
+                dispatch.scope(|| palette_columns(&skin, &model, &mut columns)).expect("sizes agree");
+                assert!(
+                    plain.matrices().iter().map(|m| &m.columns).eq(&columns),
+                    "{dispatch}, {joints} joints"
+                );
+                assert!(rows.iter().map(Affine::to_columns).eq(columns), "{dispatch}, {joints} joints");
+                let got = reference::palette_matrices(&plain);
                 for (joint, (got, want)) in got.iter().zip(&want).enumerate() {
                     let got = got.as_flattened().iter().map(|&v| v as f32).collect::<Vec<_>>();
                     let case = format_args!("{dispatch}, joint {joint} of {joints}");
@@ -312,6 +485,28 @@ mod tests {
             }
         }
         assert!(with_scales([1.0; 3], [2.0; 3]).matrices()[1].columns.iter().all(|v| v.is_finite()));
+    }
+
+    /// Which joint it is, and whether it has a partner in its register, does not matter.
+    #[test]
+    fn one_uneven_joint_among_others_is_found() {
+        let mut random = Random(5);
+        for (joints, dispatch) in [1, 2, 5, 6].into_iter().flat_map(|n| Dispatch::all().map(move |d| (n, d)))
+        {
+            let skin =
+                Skin::new((0..joints as u16).collect(), vec![Affine::IDENTITY; joints]).expect("lengths");
+            let mut model = |scale| Affine::from(Transform { scale, ..random.transform() });
+            let even: Vec<_> = (0..joints).map(|_| model([1.0; 3])).collect();
+            for joint in 0..joints {
+                let mut uneven = even.clone();
+                uneven[joint] = model([1.0, 1.001, 1.0]);
+                let [even, uneven] = [&even, &uneven].map(|model| {
+                    let made = dispatch.scope(|| palette_of(&skin, model, NormalRule::InverseTranspose));
+                    made.normal_matrices().len()
+                });
+                assert_eq!((even, uneven), (0, joints), "{dispatch}, joint {joint} of {joints}");
+            }
+        }
     }
 
     #[test]
@@ -354,5 +549,13 @@ mod tests {
         let refused = palette(&skin, &[Affine::IDENTITY; 2], NormalRule::Plain, &mut out);
         assert!(matches!(refused, Err(Error::Index { at: 0, found: 2, count: 2, .. })), "{refused:?}");
         assert_eq!(out, before);
+        let refused = palette_matrices(&skin, &[Affine::IDENTITY; 2], &mut [Affine::IDENTITY; 3]);
+        assert!(matches!(refused, Err(Error::Index { at: 0, found: 2, count: 2, .. })), "{refused:?}");
+        let refused = palette_columns(&skin, &[Affine::IDENTITY; 2], &mut [[0.0; 16]; 3]);
+        assert!(matches!(refused, Err(Error::Index { at: 0, found: 2, count: 2, .. })), "{refused:?}");
+        let refused = palette_matrices(&skin, &[Affine::IDENTITY; 3], &mut [Affine::IDENTITY; 4]);
+        assert_eq!(refused, Err(Error::Length { what: "matrices", found: 4, needed: 3 }));
+        let refused = palette_columns(&skin, &[Affine::IDENTITY; 3], &mut [[0.0; 16]; 2]);
+        assert_eq!(refused, Err(Error::Length { what: "matrices", found: 2, needed: 3 }));
     }
 }

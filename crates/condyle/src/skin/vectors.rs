@@ -13,7 +13,7 @@ pub(super) type TwoMatrices<S> = [f32x8<S>; 4];
 /// Lane `LANE` of each half, in all four lanes of that half: a shuffle each, where single numbers would take
 /// a load each.
 #[inline(always)]
-fn spread_halves<S: Simd, const LANE: usize>(v: f32x8<S>) -> f32x8<S> {
+pub(super) fn spread_halves<S: Simd, const LANE: usize>(v: f32x8<S>) -> f32x8<S> {
     let (low, high) = v.split();
     spread::<S, LANE>(low).combine(spread::<S, LANE>(high))
 }
