@@ -171,7 +171,12 @@ pub struct Influences {
     joint_bound: usize,
     /// The longest row.
     longest: usize,
+    /// See [`group_counts`](Self::group_counts).
+    group_counts: Vec<u8>,
 }
+
+/// Vertices that [`skin`](mod@crate::skin) takes at a time.
+pub(crate) const GROUP_VERTICES: usize = 8;
 
 /// How many there are, not which.
 impl fmt::Debug for Influences {
@@ -193,7 +198,14 @@ impl Influences {
     where
         R: IntoIterator<Item = (u16, f32)>,
     {
-        let mut it = Self { starts: vec![0], joints: vec![], weights: vec![], joint_bound: 0, longest: 0 };
+        let mut it = Self {
+            starts: vec![0],
+            joints: vec![],
+            weights: vec![],
+            joint_bound: 0,
+            longest: 0,
+            group_counts: vec![],
+        };
         let mut row = Vec::new();
         for (at, pairs) in rows.into_iter().enumerate() {
             row.clear();
@@ -217,6 +229,7 @@ impl Influences {
                 limit: u32::MAX as usize,
             })?);
         }
+        it.group_counts = group_counts(&it.starts);
         Ok(it)
     }
 
@@ -224,8 +237,10 @@ impl Influences {
     #[must_use]
     pub fn rigid(vertex_count: u32) -> Self {
         let n = vertex_count as usize;
+        let starts: Vec<_> = (0..=vertex_count).collect();
         Self {
-            starts: (0..=vertex_count).collect(),
+            group_counts: group_counts(&starts),
+            starts,
             joints: vec![0; n],
             weights: vec![1.0; n],
             joint_bound: n.min(1),
@@ -268,11 +283,30 @@ impl Influences {
         AtMost::new(self, count)
     }
 
+    /// One to four where all vertices of a group of [`GROUP_VERTICES`] have as many influences, as they mostly do; else
+    /// 0, and for a group that is not whole.
+    pub(crate) fn group_counts(&self) -> &[u8] {
+        &self.group_counts
+    }
+
     /// `(starts, joints, weights)`: row `v` is `joints[starts[v]..starts[v + 1]]`.
     #[must_use]
     pub fn as_slices(&self) -> (&[u32], &[u16], &[f32]) {
         (&self.starts, &self.joints, &self.weights)
     }
+}
+
+/// The counts of [`Influences::group_counts`].
+fn group_counts(starts: &[u32]) -> Vec<u8> {
+    let count_of = |ends: &[u32]| ends[1] - ends[0];
+    let vertices = starts.len() - 1;
+    let group = |first: usize| {
+        let starts = starts.get(first..=first + GROUP_VERTICES)?;
+        let count = count_of(starts);
+        let common = starts.windows(2).all(|ends| count_of(ends) == count) && (1..=4).contains(&count);
+        common.then_some(count as u8)
+    };
+    (0..vertices).step_by(GROUP_VERTICES).map(|first| group(first).unwrap_or(0)).collect()
 }
 
 /// Influences, of which only the heaviest of each vertex count. A plain reference turns into all of them.
@@ -514,6 +548,27 @@ mod tests {
         );
         let refused = Influences::from_rows([vec![], vec![(0, f32::NAN)]]);
         assert_eq!(refused, Err(Error::NotFinite { what: "weights", at: 1 }));
+    }
+
+    #[test]
+    fn groups_know_how_many_influences_all_of_their_vertices_have() {
+        let row = |count: usize| vec![(0, 1.0); count];
+        let counts = |rows: &[usize]| {
+            let influences = Influences::from_rows(rows.iter().map(|&n| row(n))).expect("finite");
+            influences.group_counts().to_vec()
+        };
+        for count in 0..=5 {
+            let want = if (1..=4).contains(&count) { count as u8 } else { 0 };
+            assert_eq!(counts(&[count; 16]), [want; 2]);
+            assert_eq!(counts(&[count; 17]), [want, want, 0]);
+            for other in 0..8 {
+                let mut rows = [count; 16];
+                rows[other] = 6;
+                assert_eq!(counts(&rows), [0, want], "vertex {other}");
+            }
+        }
+        assert_eq!(counts(&[]), []);
+        assert_eq!(Influences::rigid(15).group_counts(), [1, 0]);
     }
 
     #[test]

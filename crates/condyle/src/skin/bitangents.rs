@@ -2,10 +2,9 @@
 
 use fearless_simd::{f32x8, prelude::*};
 
-use super::kernel::{
-    GROUP_VERTICES, PACKED, copy_front, load_two, packed, packed_mut, store_two, two_tangents,
-};
+use super::kernel::{PACKED, copy_front, load_two, packed, packed_mut, store_two, two_tangents};
 use crate::error::Error;
+use crate::mesh::GROUP_VERTICES;
 use crate::simd::{Mode, dispatch, transpose_halves};
 
 /// Bitangents: the handedness of each tangent, its fourth component, times normal cross tangent.

@@ -1,10 +1,16 @@
 //! The kernels of [`skin`](super::skin): each goes over one run of vertices, two in each step.
 
+use core::ops::RangeInclusive;
+
 use fearless_simd::{f32x4, f32x8, mask32x8, prelude::*};
 
 use super::palette::PaletteMatrix;
 use super::rows::{Rows, blend, blend_even, columns};
-use super::vectors::{TwoMatrices, inverse_transpose, join, move_points, turn, unit};
+use super::vectors::{
+    TwoMatrices, determinant_terms, determinants, inverse_transpose, join, move_points, times_each, turn,
+    unit,
+};
+use crate::mesh::GROUP_VERTICES;
 use crate::simd::Mode;
 
 /// What a normal is multiplied by.
@@ -25,19 +31,7 @@ pub(super) enum Normals {
 pub(super) struct Frames {
     pub(super) normals: Normals,
     pub(super) tangents: bool,
-    /// Whether a matrix may mirror, which flips the handedness of tangents.
-    pub(super) mirrors: bool,
 }
-
-impl Frames {
-    /// Whether there is anything besides positions.
-    pub(super) fn any(self) -> bool {
-        self.normals != Normals::None || self.tangents
-    }
-}
-
-/// Vertices in a group: one square root normalises the normals of all of them, another one the tangents.
-pub(super) const GROUP_VERTICES: usize = 8;
 
 /// Floats in a group of packed vectors, and one more: each vector is read and written as four floats, the
 /// last of which belongs to the next vector.
@@ -55,42 +49,44 @@ pub(super) struct Call<'a> {
     pub(super) frames: Frames,
 }
 
-/// The normals and tangents of a group, two vertices in each array of eight, before they are normalised.
-pub(super) type Turned = [[[f32; 8]; 2]; GROUP_VERTICES / 2];
+/// The normals and tangents of a group, two vertices in each array of eight, before they are normalised; and what the
+/// determinants of their matrices are the sums of.
+pub(super) type Turned = [[[f32; 8]; 3]; GROUP_VERTICES / 2];
 
 /// The vertices of a run, group after group: the bind pose and the output.
 pub(super) struct Groups<'a> {
     /// One vertex more than the groups hold: see [`PACKED`].
     pub(super) positions: &'a [[f32; 3]],
-    pub(super) normals: &'a [[f32; 3]],
+    /// Where none are asked for but tangents are, anything as long: to turn it costs less than a branch in each step.
+    pub(super) normals: Option<&'a [[f32; 3]]>,
+    /// Empty where none are asked for.
     pub(super) tangents: &'a [[f32; 4]],
     pub(super) posed: &'a mut [[f32; 3]],
     /// As many as there are groups, or none where only positions are asked for.
     pub(super) turned: &'a mut [Turned],
 }
 
-/// The vertices of one group.
+/// The vertices of one group. Of tangents there is nothing where none are asked for.
 struct Group<'a> {
     positions: &'a [f32; PACKED],
     posed: &'a mut [f32; PACKED],
-    frames: Option<Directions<'a>>,
+    normals: Option<(&'a [f32; PACKED], &'a mut Turned)>,
+    tangents: Option<&'a [[f32; 4]; GROUP_VERTICES]>,
 }
-
-/// Normals and tangents of a group, and the output.
-type Directions<'a> = (&'a [f32; PACKED], &'a [[f32; 4]; GROUP_VERTICES], &'a mut Turned);
 
 impl Groups<'_> {
     #[inline(always)]
-    fn group<const FRAMES: bool>(&mut self, at: usize) -> Option<Group<'_>> {
+    fn group<const FRAMES: bool, const TANGENTS: bool>(&mut self, at: usize) -> Option<Group<'_>> {
+        let first = at * GROUP_VERTICES;
         Some(Group {
-            positions: packed(self.positions, at * GROUP_VERTICES)?,
-            posed: packed_mut(self.posed, at * GROUP_VERTICES)?,
-            frames: if FRAMES {
-                let tangents = self.tangents.as_chunks().0.get(at)?;
-                Some((packed(self.normals, at * GROUP_VERTICES)?, tangents, self.turned.get_mut(at)?))
-            } else {
-                None
+            positions: packed(self.positions, first)?,
+            posed: packed_mut(self.posed, first)?,
+            normals: match self.normals {
+                Some(normals) if FRAMES => Some((packed(normals, first)?, self.turned.get_mut(at)?)),
+                None if TANGENTS => return None,
+                _ => None,
             },
+            tangents: if TANGENTS { Some(self.tangents.as_chunks().0.get(at)?) } else { None },
         })
     }
 }
@@ -100,9 +96,12 @@ impl Group<'_> {
     #[inline(always)]
     fn skin<S: Simd, M: Mode>(&mut self, s: S, mode: M, pair: usize, [m, own]: [&TwoMatrices<S>; 2]) {
         store_two(self.posed, pair, move_points(mode, m, load_two(s, self.positions, pair)));
-        if let Some((normals, tangents, turned)) = &mut self.frames {
-            turn(mode, own, load_two(s, normals, pair)).store_slice(&mut turned[pair][0]);
-            turn(mode, m, two_tangents(s, tangents, pair)).store_slice(&mut turned[pair][1]);
+        let Some((normals, turned)) = &mut self.normals else { return };
+        let [to_normals, to_tangents, terms] = &mut turned[pair];
+        turn(mode, own, load_two(s, normals, pair)).store_slice(to_normals);
+        if let Some(tangents) = self.tangents {
+            turn(mode, m, two_tangents(s, tangents, pair)).store_slice(to_tangents);
+            determinant_terms(mode, m).store_slice(terms);
         }
     }
 }
@@ -131,7 +130,7 @@ pub(super) fn two_tangents<S: Simd>(s: S, tangents: &[[f32; 4]; GROUP_VERTICES],
 
 /// A run whose vertices have `K` influences each, without separate matrices for normals.
 #[inline(always)]
-pub(super) fn skin_even<S: Simd, M: Mode, const FRAMES: bool, const K: usize>(
+pub(super) fn skin_even<S: Simd, M: Mode, const TANGENTS: bool, const K: usize>(
     s: S,
     mode: M,
     call: Call<'_>,
@@ -142,7 +141,7 @@ pub(super) fn skin_even<S: Simd, M: Mode, const FRAMES: bool, const K: usize>(
     let joints = rows.joints.as_chunks::<K>().0.as_chunks::<GROUP_VERTICES>().0;
     let weights = rows.weights.as_chunks::<K>().0.as_chunks::<GROUP_VERTICES>().0;
     for (at, (joints, weights)) in joints.iter().zip(weights).enumerate() {
-        let mut group = groups.group::<FRAMES>(at)?;
+        let mut group = groups.group::<true, TANGENTS>(at)?;
         for pair in 0..GROUP_VERTICES / 2 {
             let a = blend_even(s, mode, &joints[2 * pair], &weights[2 * pair], call.matrices)?;
             let b = blend_even(s, mode, &joints[2 * pair + 1], &weights[2 * pair + 1], call.matrices)?;
@@ -153,28 +152,35 @@ pub(super) fn skin_even<S: Simd, M: Mode, const FRAMES: bool, const K: usize>(
     Some(())
 }
 
-/// Any run.
+/// Any run, of `count` vertices, though `starts` and `groups` hold whole groups.
 #[inline(always)]
-pub(super) fn skin_mixed<S: Simd, M: Mode, const FRAMES: bool>(
+pub(super) fn skin_mixed<S: Simd, M: Mode, const FRAMES: bool, const TANGENTS: bool>(
     s: S,
     mode: M,
     call: Call<'_>,
     starts: &[u32],
+    count: usize,
     mut groups: Groups<'_>,
 ) -> Option<()> {
     for at in 0..starts.len() / GROUP_VERTICES {
         let starts: &[u32; GROUP_VERTICES + 1] = starts.get(at * GROUP_VERTICES..)?.first_chunk()?;
-        let mut group = groups.group::<FRAMES>(at)?;
+        let count = GROUP_VERTICES.min(count - at * GROUP_VERTICES);
+        let mut group = groups.group::<FRAMES, TANGENTS>(at)?;
         for pair in 0..GROUP_VERTICES / 2 {
+            if 2 * pair >= count {
+                break;
+            }
             let middle = starts[2 * pair + 1];
-            let rows =
-                [call.rows.row(starts[2 * pair], middle)?, call.rows.row(middle, starts[2 * pair + 2])?];
-            let [a, b] = [blend(s, mode, rows[0], call.matrices)?, blend(s, mode, rows[1], call.matrices)?];
+            let first = call.rows.row(starts[2 * pair], middle)?;
+            // Without a partner, a vertex is its own.
+            let second =
+                if 2 * pair + 1 < count { call.rows.row(middle, starts[2 * pair + 2])? } else { first };
+            let [a, b] = [blend(s, mode, first, call.matrices)?, blend(s, mode, second, call.matrices)?];
             let m = join(a, b);
             let own = match call.frames.normals {
                 Normals::Own if FRAMES => {
-                    let a = blend(s, mode, rows[0], call.normal_matrices)?;
-                    join(a, blend(s, mode, rows[1], call.normal_matrices)?)
+                    let a = blend(s, mode, first, call.normal_matrices)?;
+                    join(a, blend(s, mode, second, call.normal_matrices)?)
                 }
                 Normals::Cofactors if FRAMES => {
                     let (a, b) = (inverse_transpose(s, &columns(a)).0, inverse_transpose(s, &columns(b)).0);
@@ -195,7 +201,7 @@ pub(super) fn finish_normals<S: Simd, M: Mode>(s: S, mode: M, turned: &[Turned],
     for four in turned {
         // The last batch may have fewer groups.
         let Some(to) = posed.first_chunk_mut() else { return };
-        let normals = four.each_ref().map(|[normals, _]| f32x8::load_array_ref(s, normals));
+        let normals = four.each_ref().map(|[normals, ..]| f32x8::load_array_ref(s, normals));
         for (pair, both) in unit(s, mode, normals).into_iter().enumerate() {
             store_two(to, pair, both);
         }
@@ -203,39 +209,58 @@ pub(super) fn finish_normals<S: Simd, M: Mode>(s: S, mode: M, turned: &[Turned],
     }
 }
 
-/// Normalises the tangents of a batch; their handedness is that of the bind pose.
+/// Normalises the tangents of a batch. Their handedness is that of the bind pose, but where the matrix mirrors.
 #[inline(always)]
 pub(super) fn finish_tangents<S: Simd, M: Mode>(
     s: S,
     mode: M,
+    call: Call<'_>,
+    starts: &[u32],
     turned: &[Turned],
     bind: &[[f32; 4]],
     posed: &mut [[f32; 4]],
-) {
+) -> Option<()> {
     let last = mask32x8::simd_from(s, [0, 0, 0, -1, 0, 0, 0, -1]);
-    let bind = bind.as_flattened().as_chunks::<8>().0.as_chunks::<4>().0;
-    let posed = posed.as_flattened_mut().as_chunks_mut::<8>().0.as_chunks_mut::<4>().0;
-    for ((four, bind), posed) in turned.iter().zip(bind).zip(posed) {
-        let tangents = unit(s, mode, four.each_ref().map(|[_, tangents]| f32x8::load_array_ref(s, tangents)));
-        for ((both, bind), to) in tangents.into_iter().zip(bind).zip(posed) {
-            last.select(f32x8::load_array_ref(s, bind), both).store_slice(to);
+    let one = f32x8::splat(s, 1.0);
+    let (least, greatest) = (f32x8::splat(s, *SURE.start()), f32x8::splat(s, *SURE.end()));
+    let mut sure = one.simd_eq(one);
+    let from = bind.as_flattened().as_chunks::<8>().0.as_chunks::<4>().0;
+    let to = posed.as_flattened_mut().as_chunks_mut::<8>().0.as_chunks_mut::<4>().0;
+    for ((four, bind), posed) in turned.iter().zip(from).zip(to) {
+        let determinants = determinants(four.each_ref().map(|[.., terms]| f32x8::load_array_ref(s, terms)));
+        let signs = one.copysign(determinants);
+        let size = determinants * signs;
+        sure &= size.simd_ge(least) & size.simd_le(greatest);
+        let tangents = four.each_ref().map(|[_, tangents, _]| f32x8::load_array_ref(s, tangents));
+        let hands = times_each(signs, bind.each_ref().map(|bind| f32x8::load_array_ref(s, bind)));
+        for ((both, hands), to) in unit(s, mode, tangents).into_iter().zip(hands).zip(posed) {
+            last.select(hands, both).store_slice(to);
         }
     }
+    if sure.any_false() { turn_hands(s, mode, call, starts, turned, bind, posed) } else { Some(()) }
 }
 
-/// Flips the handedness of tangents whose blended matrix mirrors. Rare, so the matrices are simply blended
-/// again.
+/// The determinants whose sign is beyond doubt, as nothing they are made of overflows or underflows.
+const SURE: RangeInclusive<f32> = 1e-30..=1e30;
+
+/// The handedness of those tangents whose determinant is beyond [`SURE`], whatever the size of their matrices. Rare, so
+/// the matrices are simply blended again.
 #[inline(always)]
-pub(super) fn turn_hands<S: Simd, M: Mode>(
+fn turn_hands<S: Simd, M: Mode>(
     s: S,
     mode: M,
     call: Call<'_>,
     starts: &[u32],
-    tangents: &mut [[f32; 4]],
+    turned: &[Turned],
+    bind: &[[f32; 4]],
+    posed: &mut [[f32; 4]],
 ) -> Option<()> {
-    for (tangent, ends) in tangents.iter_mut().zip(starts.windows(2)) {
-        let m = blend(s, mode, call.rows.row(ends[0], ends[1])?, call.matrices)?;
-        tangent[3] *= inverse_transpose(s, &columns(m)).1;
+    let terms = turned.as_flattened().iter().flat_map(|[.., terms]| terms.as_chunks::<4>().0);
+    for (((&[x, y, z, _], bind), posed), ends) in terms.zip(bind).zip(posed).zip(starts.windows(2)) {
+        if !SURE.contains(&(x + y + z).abs()) {
+            let m = blend(s, mode, call.rows.row(ends[0], ends[1])?, call.matrices)?;
+            posed[3] = bind[3] * inverse_transpose(s, &columns(m)).1;
+        }
     }
     Some(())
 }

@@ -2,8 +2,9 @@
 //!
 //! The common way is [`palette`](crate::palette()), once per skin, then [`skin`](crate::skin()), once per
 //! mesh; before them [`morph`](crate::morph()), if the mesh has morph targets. Who skins on the GPU has
-//! [`palette_columns`] or [`palette_matrices`] write to the upload, and stops there. For positions alone, as for hit tests, there are [`WeightedBases`]
-//! and [`positions`]; for the third axis of tangent space [`bitangents`](bitangents()).
+//! [`palette_columns`] or [`palette_matrices`] write to the upload, and stops there. For positions alone, as for
+//! hit tests, there are [`WeightedBases`] and [`positions`]; for the third axis of tangent space
+//! [`bitangents`](bitangents()).
 
 mod bases;
 mod bitangents;
@@ -27,8 +28,8 @@ use crate::mesh::{AtMost, Influences, VertexSlices, VertexSlicesMut};
 ///
 /// `bind` holds vertices in the bind pose, `posed` receives them in model space: positions, and normals and
 /// tangents where both `bind` and `posed` have them, of unit length, or zero where they have no direction.
-/// Tangents keep their handedness in the fourth component, unless the blended matrix mirrors. Weights are
-/// used as they are; a vertex without influences lands on the origin, without normal or tangent. glTF 2.0,
+/// Tangents keep their handedness in the fourth component, unless the blended matrix of the vertex mirrors, as even
+/// rotations may blend to one that does. Weights are used as they are; a vertex without influences lands on the origin, without normal or tangent. glTF 2.0,
 /// "Skins".
 ///
 /// # Errors
@@ -94,9 +95,7 @@ fn skin_at_most(
         _ if palette.normal_matrices().is_empty() => Normals::Blended,
         _ => Normals::Own,
     };
-    // Only tangents have a handedness.
-    let frames = Frames { normals, tangents: with_tangents, mirrors: with_tangents && palette.mirrors() };
-    skin_all(influences, palette, frames, bind, posed);
+    skin_all(influences, palette, Frames { normals, tangents: with_tangents }, bind, posed);
     Ok(())
 }
 
@@ -171,9 +170,8 @@ mod tests {
                     }
                     // The determinant of a blend that nearly cancels has no sign that f32 could tell.
                     let determinant = reference::determinant(&blended);
-                    let mirrored = matrices.mirrors() && determinant < 0.0;
                     if determinant.abs() > 1e-5 {
-                        assert_eq!(got.tangents[v][3], if mirrored { -w } else { w }, "{case}");
+                        assert_eq!(got.tangents[v][3], if determinant < 0.0 { -w } else { w }, "{case}");
                     }
                     // Relative to the length that the sum of the terms has before normalising.
                     let (want, length) =
@@ -219,6 +217,107 @@ mod tests {
         assert!(got.tangents.iter().zip(&mesh.vertices().tangents).all(|(got, bind)| got[3] == -bind[3]));
     }
 
+    /// Half turns about x, y and z: none of them mirrors, their sum does.
+    #[test]
+    fn rotations_may_blend_to_a_mirror() {
+        let half_turn = |axis| {
+            let mut rotation = [0.0; 4];
+            rotation[axis] = 1.0;
+            Affine::from(Transform { rotation, ..Transform::IDENTITY })
+        };
+        let bound = Skin::new(vec![0, 1, 2], vec![Affine::IDENTITY; 3]).expect("equal lengths");
+        let mut matrices = Palette::default();
+        let model = [0, 1, 2].map(half_turn);
+        palette(&bound, &model, NormalRule::default(), &mut matrices).expect("sizes agree");
+        assert!(!matrices.mirrors());
+        let influences = Influences::from_rows([[(0, 0.25), (1, 0.375), (2, 0.375)]]).expect("finite");
+        let bind = Vertices {
+            positions: vec![[1.0; 3]],
+            normals: vec![[0.0, 0.0, 1.0]],
+            tangents: vec![[1.0, 0.0, 0.0, 1.0]],
+        };
+        for dispatch in Dispatch::all() {
+            let mut out = Vertices::zeroed_like(&bind);
+            dispatch
+                .scope(|| skin(&influences, &matrices, bind.as_slices(), out.as_slices_mut()))
+                .expect("sizes agree");
+            assert_eq!(out.positions, [[-0.5, -0.25, -0.25]], "{dispatch}");
+            assert_eq!(out.tangents, [[-1.0, 0.0, 0.0, -1.0]], "{dispatch}");
+        }
+    }
+
+    /// Rotations, half turns and mirrors of any scale, with weights of either sign that sum to anything: the handedness
+    /// is the sign of the determinant wherever f32 can tell it, and no business of other joints.
+    #[test]
+    fn handedness_follows_the_determinant_of_the_blend() {
+        let joints = 24;
+        let mut random = Random(77);
+        let model: Vec<Affine> = (0..joints)
+            .map(|joint| {
+                let mut t = random.transform();
+                t.scale = [[0.01, 1.0, 70.0][joint % 3]; 3];
+                if joint % 4 == 0 {
+                    let [x, y, z] = random.vector(1.0);
+                    let length = (x * x + y * y + z * z).sqrt();
+                    t.rotation = [x / length, y / length, z / length, 0.0];
+                }
+                if joint % 5 == 0 {
+                    t.scale[joint / 5 % 3] *= -1.0;
+                }
+                Affine::from(t)
+            })
+            .collect();
+        let bound = Skin::new((0..joints as u16).collect(), vec![Affine::IDENTITY; joints]).expect("lengths");
+        let mut matrices = Palette::default();
+        palette(&bound, &model, NormalRule::Plain, &mut matrices).expect("sizes agree");
+        let wide = reference::palette_matrices(&matrices);
+        let (mut kept, mut turned) = (0, 0);
+        for most in [8, 1, 2, 3] {
+            let vertices = if cfg!(miri) { 19 } else { 603 };
+            let rows: Vec<Vec<(u16, f32)>> = (0..vertices)
+                .map(|v| {
+                    let influence = |_| {
+                        let joint = random.below(joints / 3) * 3 + v % 3;
+                        let weight = random.range(0.1, 1.0);
+                        (joint as u16, if random.below(6) == 0 { -weight } else { weight })
+                    };
+                    (0..=v / 16 % 8).map(influence).collect()
+                })
+                .collect();
+            let influences = Influences::from_rows(rows).expect("finite");
+            let bind = random.mesh(vertices, 1).vertices().clone();
+            for dispatch in Dispatch::all() {
+                let mut out = Vertices::zeroed_like(&bind);
+                let influences_kept = influences.at_most(most);
+                dispatch
+                    .scope(|| skin(influences_kept, &matrices, bind.as_slices(), out.as_slices_mut()))
+                    .expect("sizes agree");
+                for v in 0..vertices {
+                    let row: Vec<_> = influences.row(v).collect();
+                    let row = reference::at_most(&row, most as usize);
+                    let size: f64 = row
+                        .iter()
+                        .map(|&(joint, weight)| {
+                            f64::from(weight.abs() * [0.01, 1.0, 70.0][usize::from(joint) % 3])
+                        })
+                        .sum();
+                    let determinant = reference::determinant(&reference::blend_matrices(&wide, row));
+                    if determinant.abs() < 1e-5 * size.powi(3) {
+                        continue;
+                    }
+                    let hand = bind.tangents[v][3];
+                    let want = if determinant < 0.0 { -hand } else { hand };
+                    assert_eq!(
+                        out.tangents[v][3], want,
+                        "{dispatch}, vertex {v}, at most {most}: {determinant}"
+                    );
+                    *(if want == hand { &mut kept } else { &mut turned }) += 1;
+                }
+            }
+        }
+        assert!(cfg!(miri) || kept.min(turned) > 1000, "{kept} kept, {turned} turned");
+    }
+
     /// Neither the squares of huge and tiny matrices nor their determinants fit f32; directions come out all
     /// the same.
     #[test]
@@ -255,6 +354,26 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    /// A joint that a vertex does not name changes nothing, not even one that mirrors.
+    #[test]
+    fn a_result_does_not_depend_on_other_joints() {
+        let mut random = Random(13);
+        let mesh = random.mesh(67, 9);
+        let bound = Skin::new((0..10).collect(), vec![Affine::IDENTITY; 10]).expect("equal lengths");
+        let mut model: Vec<Affine> =
+            (0..10).map(|_| Affine::from(Transform { scale: [1.0; 3], ..random.transform() })).collect();
+        for (rule, dispatch) in RULES.into_iter().flat_map(|r| Dispatch::all().map(move |d| (r, d))) {
+            let [plain, mirrored] = [1.0, -1.0].map(|x| {
+                model[9] = Affine::from(Transform { scale: [x, 1.0, 1.0], ..Transform::IDENTITY });
+                let mut matrices = Palette::default();
+                palette(&bound, &model, rule, &mut matrices).expect("sizes agree");
+                assert_eq!(matrices.mirrors(), x < 0.0);
+                dispatch.scope(|| posed(&mesh, &matrices))
+            });
+            assert!(plain == mirrored, "{dispatch} {rule:?}");
         }
     }
 

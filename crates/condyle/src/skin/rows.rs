@@ -42,9 +42,10 @@ pub(super) fn blend<S: Simd, M: Mode>(
     row: Rows<'_>,
     matrices: &[PaletteMatrix],
 ) -> Option<f32x16<S>> {
-    let mut sum = f32x16::splat(s, 0.0);
     let count = row.joints.len();
     let max_influences = row.max_influences as usize;
+    // Anything added to -0 is what it was, as in a sum that begins with its first product.
+    let mut sum = f32x16::splat(s, if count == 0 { 0.0 } else { -0.0 });
     if count <= max_influences {
         for (&joint, &weight) in row.joints.iter().zip(row.weights) {
             let matrix = load(s, matrices, joint)?;
@@ -84,9 +85,9 @@ pub(super) fn blend_even<S: Simd, M: Mode, const K: usize>(
     weights: &[f32; K],
     matrices: &[PaletteMatrix],
 ) -> Option<f32x16<S>> {
-    let mut sum = f32x16::splat(s, 0.0);
-    for (&joint, &weight) in joints.iter().zip(weights) {
-        sum = mode.madd(f32x16::splat(s, weight), load(s, matrices, joint)?, sum);
+    let mut sum = f32x16::splat(s, weights[0]) * load(s, matrices, joints[0])?;
+    for k in 1..K {
+        sum = mode.madd(f32x16::splat(s, weights[k]), load(s, matrices, joints[k])?, sum);
     }
     Some(sum)
 }

@@ -2,7 +2,7 @@
 
 use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 
-use crate::simd::{Mode, spread};
+use crate::simd::{Mode, spread, transpose_halves};
 
 /// Four columns of the matrix of one vertex.
 pub(super) type Matrix<S> = [f32x4<S>; 4];
@@ -41,19 +41,49 @@ pub(super) fn turn<S: Simd, M: Mode>(mode: M, m: &TwoMatrices<S>, v: f32x8<S>) -
     mode.madd(m[2], spread_halves::<S, 2>(v), mode.madd(m[1], spread_halves::<S, 1>(v), x))
 }
 
-/// The even and the odd lanes of both, for each half: one shuffle each.
+/// Three numbers in each half whose sum is the determinant of the upper 3x3 part of the matrix: its first column times
+/// the second cross the third, component by component.
 #[inline(always)]
-fn unzip_halves<S: Simd>(a: f32x8<S>, b: f32x8<S>) -> (f32x8<S>, f32x8<S>) {
-    let ((a, c), (b, d)) = (a.split(), b.split());
-    (a.unzip_low(b).combine(c.unzip_low(d)), a.unzip_high(b).combine(c.unzip_high(d)))
+pub(super) fn determinant_terms<S: Simd, M: Mode>(mode: M, [a, b, c, _]: &TwoMatrices<S>) -> f32x8<S> {
+    // In the order z, x, y.
+    let crossed = mode.msub(*b, next(*c), next(*b) * *c);
+    crossed * next(next(*a))
+}
+
+/// The determinants of eight matrices, in the order that [`spread_halves`] takes.
+#[inline(always)]
+pub(super) fn determinants<S: Simd>(terms: [f32x8<S>; 4]) -> f32x8<S> {
+    let [x, y, z] = components(terms);
+    x + y + z
+}
+
+/// The components y, z, x and w of each half: one shuffle.
+#[inline(always)]
+fn next<S: Simd>(v: f32x8<S>) -> f32x8<S> {
+    let (low, high) = v.split();
+    let next = |v: f32x4<S>| {
+        let xxyy = v.zip_low(v);
+        xxyy.slide::<3>(xxyy).zip_low(v.slide::<2>(v))
+    };
+    next(low).combine(next(high))
+}
+
+/// Eight vectors, each times the number of its own.
+#[inline(always)]
+pub(super) fn times_each<S: Simd>(factor: f32x8<S>, [a, b, c, d]: [f32x8<S>; 4]) -> [f32x8<S>; 4] {
+    [
+        a * spread_halves::<S, 0>(factor),
+        b * spread_halves::<S, 1>(factor),
+        c * spread_halves::<S, 2>(factor),
+        d * spread_halves::<S, 3>(factor),
+    ]
 }
 
 /// The first three components of eight vectors, in the order that [`spread_halves`] takes.
 #[inline(always)]
-fn components<S: Simd>([a, b, c, d]: [f32x8<S>; 4]) -> [f32x8<S>; 3] {
-    let ((xz_ab, yw_ab), (xz_cd, yw_cd)) = (unzip_halves(a, b), unzip_halves(c, d));
-    let (x, z) = unzip_halves(xz_ab, xz_cd);
-    [x, unzip_halves(yw_ab, yw_cd).0, z]
+fn components<S: Simd>(v: [f32x8<S>; 4]) -> [f32x8<S>; 3] {
+    let [x, y, z, _] = transpose_halves(v);
+    [x, y, z]
 }
 
 /// Normalises eight vectors with one square root and one division for all. Zero vectors stay zero.
@@ -80,13 +110,7 @@ pub(super) fn unit<S: Simd, M: Mode>(s: S, mode: M, v: [f32x8<S>; 4]) -> [f32x8<
         c /= spread_halves::<S, 2>(scale);
         d /= spread_halves::<S, 3>(scale);
     }
-    let factor = one / square.sqrt();
-    [
-        a * spread_halves::<S, 0>(factor),
-        b * spread_halves::<S, 1>(factor),
-        c * spread_halves::<S, 2>(factor),
-        d * spread_halves::<S, 3>(factor),
-    ]
+    times_each(one / square.sqrt(), [a, b, c, d])
 }
 
 #[inline(always)]
