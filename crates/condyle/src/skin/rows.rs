@@ -44,8 +44,11 @@ pub(super) fn blend<S: Simd, M: Mode>(
 ) -> Option<f32x16<S>> {
     let count = row.joints.len();
     let max_influences = row.max_influences as usize;
-    // Anything added to -0 is what it was, as in a sum that begins with its first product.
-    let mut sum = f32x16::splat(s, if count == 0 { 0.0 } else { -0.0 });
+    if count == 0 {
+        return Some(f32x16::splat(s, 0.0));
+    }
+    // What is added to -0 stays what it was, as where a sum begins with its first product.
+    let mut sum = f32x16::splat(s, -0.0);
     if count <= max_influences {
         for (&joint, &weight) in row.joints.iter().zip(row.weights) {
             let matrix = load(s, matrices, joint)?;
