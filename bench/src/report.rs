@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::harness::Row;
 use crate::machine::{MEMORIES, Memory, date, processor, ticks_per_ns};
 use crate::table::Table;
-use crate::works::roofline;
+use crate::works::{RESIDENT, roofline};
 
 /// What stands over the table of a group of works, and what has to be said of them.
 pub(crate) fn section(work: &str) -> (&'static str, &'static str) {
@@ -19,7 +19,8 @@ pub(crate) fn section(work: &str) -> (&'static str, &'static str) {
         ),
         "sample" => (
             "Sampling: cycles per joint",
-            "A clip of 67 joints with 31 keys per track, at another moment each call.",
+            "A clip of 67 joints, of 121 frames, at another moment each call; `resident` is condyle with the keys unpacked, else \
+             they are packed. `sample_raw` is a clip as authored, with 31 keys per track.",
         ),
         "slerp" => ("Spherical interpolation: cycles per joint", "One factor for all joints."),
         "nlerp" => ("Normalised linear interpolation: cycles per joint", "One factor for all joints."),
@@ -230,8 +231,14 @@ fn is_roofline(row: &Row) -> bool {
 /// One object per line.
 pub(crate) fn json(rows: &[Row]) -> String {
     let line = |row: &Row| {
+        // Both forms of a clip are condyle.
+        let (implementation, form) = match row.implementation {
+            RESIDENT => ("condyle", "resident"),
+            "condyle" if row.work.starts_with("sample_67") => ("condyle", "packed"),
+            other => (other, ""),
+        };
         let line = json!({
-            "work": row.work, "impl": row.implementation, "isa": row.isa, "mode": row.mode,
+            "work": row.work, "impl": implementation, "form": form, "isa": row.isa, "mode": row.mode,
             "layout": row.layout, "n": row.n, "ns": row.ns, "cycles": row.cycles, "ticks": row.ticks,
             "max_error": row.max_error,
         });
