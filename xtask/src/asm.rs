@@ -296,7 +296,7 @@ const WANTED: [(&str, &str); 4] = [
     ("sample::raw::run", "<condyle::sample::raw::BlockKeys<"),
     ("sample::raw::run", "memcpy"),
     ("model::crowd::place", "memcpy"),
-    ("sample::clip::run", "memcpy"),
+    ("sample::kernel::pose", "memcpy"),
 ];
 
 fn is_panic(callee: &str) -> bool {
