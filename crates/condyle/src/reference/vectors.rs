@@ -47,10 +47,9 @@ pub(super) fn unit<const N: usize>(a: [f64; N]) -> [f64; N] {
 #[must_use]
 pub fn slerp(a: [f64; 4], b: [f64; 4], t: f64) -> [f64; 4] {
     let b = if dot(a, b) < 0.0 { scaled(b, -1.0) } else { b };
-    // The cosine is that of the keys as they are, of unit length or not; where they are close, the half chord is exact.
-    let (chord, cos) = (sum(a, scaled(b, -1.0)), dot(a, b));
-    let theta = if cos < 0.99 { cos.acos() } else { 2.0 * (dot(chord, chord).sqrt() / 2.0).asin() };
-    if theta < 1e-9 {
+    // The cosine is that of the keys as they are, of unit length or not: glTF 2.0, appendix C. Longer ones may exceed 1.
+    let theta = dot(a, b).min(1.0).acos();
+    if theta < 1e-6 {
         return unit(sum(scaled(a, 1.0 - t), scaled(b, t)));
     }
     let (from, to) = (((1.0 - t) * theta).sin() / theta.sin(), (t * theta).sin() / theta.sin());

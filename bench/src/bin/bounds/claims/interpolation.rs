@@ -1,11 +1,17 @@
 //! How far every method is from slerp.
 
-use condyle::interpolate::{self, Factor, Method, Selection};
+use condyle::interpolate::{self, Arc, Factor, Interpolator, Method, Selection};
 use condyle::math::JointQuat;
 use condyle::{Dispatch, Pose, Transform, reference};
 
 use super::{apart, quat, start_rotation, unit};
 use crate::climb::{Claim, Random};
+
+/// The arc as given: over the length of the sum of both ends, or 1 if that is less.
+const GIVEN: f64 = 5e-7;
+const GIVEN_BY_LOGARITHM: f64 = 7e-7;
+/// `interpolate::vectors`.
+const VECTORS: f64 = 1e-7;
 
 /// Two rotations and a factor: any two, or with a difference of every magnitude, on either side.
 fn start_pair(random: &mut Random, case: &mut [f32]) {
@@ -82,6 +88,69 @@ pub(super) fn claims(dispatch: Dispatch, method: Method, bounds: &[f64]) -> Vec<
         claim("joints", |case, method| of_joints(case, case[8].into(), method)),
         claim("joints, a factor each", |case, method| of_joints(case, Factor::PerJoint(&case[8..9]), method)),
         claim("poses", |case, method| of_poses(case, case[8].into(), method)),
+    ]
+}
+
+/// From a rotation or vector to another one on the arc as given, in f64; and the length of their sum.
+fn as_given<const N: usize>(a: [f64; N], b: [f64; N], t: f64) -> ([f64; N], f64) {
+    let length = |sign: f64| (0..N).map(|c| (b[c] + sign * a[c]).powi(2)).sum::<f64>().sqrt();
+    let (chord, sum) = (length(-1.0), length(1.0));
+    let theta = 2.0 * chord.atan2(sum);
+    let (from, to) = if theta < 1e-9 {
+        (1.0 - t, t)
+    } else {
+        (((1.0 - t) * theta).sin() / theta.sin(), (t * theta).sin() / theta.sin())
+    };
+    (std::array::from_fn(|c| a[c] * from + b[c] * to), sum)
+}
+
+/// `a` turned towards the part of `b` that is perpendicular to it. Not between opposites, where that is any.
+fn towards(a: [f64; 4], b: [f64; 4], t: f64) -> [f64; 4] {
+    let dot = |a: [f64; 4], b: [f64; 4]| (0..4).map(|c| a[c] * b[c]).sum::<f64>();
+    let along = dot(a, b) / dot(a, a);
+    let across: [f64; 4] = std::array::from_fn(|c| (b[c] - a[c]) - (along - 1.0) * a[c]);
+    let length = dot(across, across).sqrt();
+    let angle = t * length.atan2(along * dot(a, a).sqrt());
+    std::array::from_fn(|c| {
+        a[c] * angle.cos() + if length > 0.0 { across[c] / length * angle.sin() } else { 0.0 }
+    })
+}
+
+/// The arc as given; and vectors.
+pub(super) fn given(dispatch: Dispatch) -> Vec<Claim> {
+    let claim = |what: &str, bound: f64, error: fn(&[f32]) -> f64| Claim {
+        what: what.into(),
+        way: "",
+        dispatch: Some(dispatch),
+        bound,
+        width: 9,
+        start: start_pair,
+        repair: repair_pair,
+        error: Box::new(move |case| dispatch.scope(|| error(case))),
+    };
+    fn along(case: &[f32], method: Method, bound: f64) -> f64 {
+        let how = Interpolator { arc: Arc::AsGiven, ..method.into() };
+        let got = interpolate::interpolate(quat(case), quat(&case[4..]), case[8], how);
+        let (want, sum) =
+            as_given(quat(case).map(f64::from), quat(&case[4..]).map(f64::from), case[8].into());
+        // The arc between opposites is any.
+        if sum < 1e-4 { 0.0 } else { apart(got, want) * sum.min(1.0) / bound }
+    }
+    vec![
+        claim("as given, polynomials", GIVEN, |case| along(case, Method::default(), GIVEN)),
+        claim("as given, exact", GIVEN, |case| along(case, Method::Exact, GIVEN)),
+        claim("as given, exponential-map", GIVEN_BY_LOGARITHM, |case| {
+            along(case, Method::ExponentialMap, GIVEN_BY_LOGARITHM)
+        }),
+        claim("interpolate::vectors", VECTORS, |case| {
+            let (a, b) = (&case[..4], &case[4..8]);
+            if (0..4).all(|c| (a[c] + b[c]).abs() < 1e-6) {
+                return 0.0;
+            }
+            let mut got = [0.0; 4];
+            interpolate::vectors(a, b, case[8], &mut got).expect("one dimension");
+            apart(got, towards(quat(a).map(f64::from), quat(b).map(f64::from), case[8].into())) / VECTORS
+        }),
     ]
 }
 

@@ -10,11 +10,14 @@ use crate::climb::{Claim, Random};
 const LINEAR: f64 = 2.3e-7;
 const EXPONENTIAL: f64 = 8e-7;
 const WEIGHTED: f64 = 2.3e-7;
+const MASKED: f64 = 3e-7;
+/// Where some weights are negative.
+const TAKEN: f64 = 2.6e-7;
 const EACH_LAYER: f64 = 1e-9;
 /// `add`: rotations, and for each radian that is added; the rest.
 const ADDED: f64 = 5e-7;
-const EACH_RADIAN: f64 = 2e-7;
-const SUMMED: f64 = 2e-7;
+const EACH_RADIAN: f64 = 2.2e-7;
+const SUMMED: f64 = 2.4e-7;
 /// `difference`: rotations, translations, ratios of scales.
 const DIFFERENCE: [f64; 3] = [3e-7, 6e-8, 1.2e-7];
 /// `overlay`: rotations; the rest, of the greater of the two.
@@ -108,6 +111,31 @@ pub(super) fn claims(dispatch: Dispatch) -> Vec<Claim> {
             ));
         }
     }
+    for (mean, rotation) in [(Mean::Linear, LINEAR), (Mean::ExponentialMap, EXPONENTIAL)] {
+        for layers in [2, 3] {
+            claims.extend(claims_of(
+                &format!("blend of {layers} with masks, {mean:?}"),
+                [rotation, MASKED, MASKED],
+                layers + 1,
+                dispatch,
+                move |joints: &[&[f32]]| masked(joints, mean),
+            ));
+        }
+        for layers in [2, 3, 5] {
+            claims.extend(claims_of(
+                &format!("blend of {layers} of either sign, {mean:?}"),
+                [rotation, TAKEN, TAKEN],
+                layers + 1,
+                dispatch,
+                move |joints: &[&[f32]]| taken(joints, mean),
+            ));
+        }
+    }
+    claims.extend(claims_of("add 1 many times", [ADDED, SUMMED, SUMMED], 2, dispatch, |joints| {
+        let mut many = joints[1].to_vec();
+        many[6] *= 16.0_f32.copysign(joints[1][4]);
+        added(&[joints[0], &many])
+    }));
     for layers in [1, 2, 3] {
         claims.extend(claims_of(
             &format!("add {layers}"),
@@ -174,7 +202,7 @@ fn added(joints: &[&[f32]]) -> [f64; 3] {
     let amounts: Vec<_> =
         layers.iter().map(|layer| (layer.difference, vec![f64::from(layer.amount)])).collect();
     let want = &reference::add(&poses[0], &amounts)[0];
-    let amount = |joint: &[f32]| f64::from(joint[6]);
+    let amount = |joint: &[f32]| f64::from(joint[6].abs());
     let turned: f64 = joints[1..]
         .iter()
         .map(|joint| {
@@ -211,6 +239,79 @@ fn differing(joints: &[&[f32]]) -> [f64; 3] {
         part(got.translation[0], want.translation[0]) / DIFFERENCE[1],
         part(got.scale[0], want.scale[0]) / DIFFERENCE[2],
     ]
+}
+
+/// About the first joint, of which three numbers are masks of the other ones: as what they come to.
+fn masked(joints: &[&[f32]], mean: Mean) -> [f64; 3] {
+    let factor = |at: usize| joints[0][4 + at].abs();
+    let poses: Vec<Pose> = joints.iter().map(|joint| pose(joint)).collect();
+    let masks: Vec<[f32; 1]> = (0..joints.len() - 1).map(|at| [factor(at)]).collect();
+    let layers: Vec<Layer<'_>> = poses[1..]
+        .iter()
+        .zip(&joints[1..])
+        .zip(&masks)
+        .map(|((pose, joint), mask)| Layer { mask: Some(mask), ..Layer::new(pose, joint[6]) })
+        .collect();
+    let weights =
+        layers.iter().zip(&masks).map(|(layer, mask)| f64::from(layer.weight) * f64::from(mask[0])).collect();
+    mixed(joints, &poses, &layers, weights, mean, MASKED)
+}
+
+/// About the first joint, all others as layers, some of which are taken away.
+fn taken(joints: &[&[f32]], mean: Mean) -> [f64; 3] {
+    let poses: Vec<Pose> = joints.iter().map(|joint| pose(joint)).collect();
+    // The sign is that of a number that has no other use: the scale of the reference, or of the layer before.
+    let weights: Vec<f32> = joints.windows(2).map(|pair| pair[1][6].copysign(pair[0][5])).collect();
+    let layers: Vec<Layer<'_>> =
+        poses[1..].iter().zip(&weights).map(|(pose, weight)| Layer::new(pose, *weight)).collect();
+    mixed(joints, &poses, &layers, weights.iter().map(|weight| f64::from(*weight)).collect(), mean, TAKEN)
+}
+
+fn mixed(
+    joints: &[&[f32]],
+    poses: &[Pose],
+    layers: &[Layer<'_>],
+    weights: Vec<f64>,
+    mean: Mean,
+    weighted: f64,
+) -> [f64; 3] {
+    let (total, magnitudes) =
+        (weights.iter().sum::<f64>(), weights.iter().map(|weight| weight.abs()).sum::<f64>());
+    // Weights that cancel leave the reference.
+    if magnitudes == 0.0 || total.abs() < 2e-6 * magnitudes {
+        return [0.0; 3];
+    }
+    let more = magnitudes / total.abs();
+    let mut got = Pose::identity(1);
+    blend::about(&poses[0], layers, mean, &mut got).expect("a joint each");
+    let got = got.get(0);
+    let parts: Vec<(&Pose, Vec<f64>)> =
+        poses[1..].iter().zip(&weights).map(|(pose, weight)| (pose, vec![*weight])).collect();
+    let want = &reference::blend(&poses[0], &parts, mean == Mean::Linear)[0];
+    let each = EACH_LAYER * layers.len() as f64;
+    let rotation = apart(got.rotation, want.rotation);
+    let rotation = if mean == Mean::Linear {
+        let (first, mut sum) = (quat(joints[0]), [0.0; 4]);
+        for (joint, weight) in joints[1..].iter().zip(&weights) {
+            let near = (0..4).map(|c| f64::from(joint[c]) * f64::from(first[c])).sum::<f64>().signum();
+            (0..4).for_each(|c| sum[c] += near * weight / total * f64::from(joint[c]));
+        }
+        let length = sum.iter().map(|v| v * v).sum::<f64>().sqrt();
+        // A sum without length leaves the reference's.
+        if length < 2e-6 * more { 0.0 } else { rotation * length / ((LINEAR + each) * more) }
+    } else {
+        rotation / ((EXPONENTIAL + each) * more)
+    };
+    let counting: Vec<&[f32]> = joints[1..]
+        .iter()
+        .zip(&weights)
+        .filter(|(_, weight)| **weight != 0.0)
+        .map(|(joint, _)| *joint)
+        .collect();
+    let part = |got: f32, want: f64, at: usize| {
+        (f64::from(got) - want).abs() / ((weighted + each) * largest(&counting, at) * more)
+    };
+    [rotation, part(got.translation[0], want.translation[0], 4), part(got.scale[0], want.scale[0], 5)]
 }
 
 /// The second joint over the first one, by its weight.

@@ -1,12 +1,16 @@
 //! What is attacked, by the bounds that docs/accuracy.md states.
 
 mod conversion;
+mod hierarchy;
 mod interpolation;
 mod layering;
+mod moving;
+mod sampling;
 mod scalars;
+mod skinning;
 
 use condyle::interpolate::Method;
-use condyle::{Dispatch, Numeric};
+use condyle::{Affine, Dispatch, Numeric};
 
 use crate::climb::{Claim, Random};
 
@@ -15,7 +19,12 @@ pub(crate) fn all() -> Vec<Claim> {
     let mut claims = scalars::claims();
     for dispatch in Dispatch::all() {
         claims.extend(conversion::claims(dispatch));
+        claims.extend(hierarchy::claims(dispatch));
+        claims.extend(interpolation::given(dispatch));
         claims.extend(layering::claims(dispatch));
+        claims.extend(moving::claims(dispatch));
+        claims.extend(sampling::claims(dispatch));
+        claims.extend(skinning::claims(dispatch));
     }
     for method in Method::all() {
         // They differ by fusion only, and take a while.
@@ -74,4 +83,33 @@ fn start_rotation(random: &mut Random, q: &mut [f32]) {
 
 fn quat(numbers: &[f32]) -> [f32; 4] {
     [numbers[0], numbers[1], numbers[2], numbers[3]]
+}
+
+fn vector(numbers: &[f32]) -> [f32; 3] {
+    [numbers[0], numbers[1], numbers[2]]
+}
+
+/// Numbers of a matrix of three rows of four.
+const AFFINE: usize = 12;
+
+fn affine(numbers: &[f32]) -> Affine {
+    let row = |r: usize| std::array::from_fn(|c| numbers[4 * r + c]);
+    Affine { rows: [row(0), row(1), row(2)] }
+}
+
+/// Any numbers up to 1, or of every magnitude from a thousandth.
+fn start_vector(random: &mut Random, v: &mut [f32]) {
+    let any = random.below(2) == 0;
+    v.fill_with(|| if any { random.signed() } else { random.magnitude(-3.0) } as f32);
+}
+
+/// Any matrix, or one near a rotation.
+fn start_affine(random: &mut Random, m: &mut [f32]) {
+    start_vector(random, m);
+    if random.below(2) == 0 {
+        for (at, v) in m.iter_mut().enumerate() {
+            let one = f32::from(u8::from(at % 5 == 0));
+            *v = one + *v * if at % 4 < 3 { 0.1 } else { 1.0 };
+        }
+    }
 }
