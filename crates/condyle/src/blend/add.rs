@@ -59,12 +59,12 @@ pub fn difference(pose: &Pose, reference: &Pose, out: &mut Pose) -> Result<(), E
 ///
 /// A joint to which nothing is added, by no amount, by a mask of 0, or by differences that cancel, is that of
 /// `base`, bit for bit; what the differences of amount 0 hold there does not matter. All of one over the pose
-/// that it is the [`difference`] from gives the pose back: rotations within 8e-7, translations and scales
-/// within 2e-7 of the greater of the two (but for a scale whose reference is 0).
+/// that it is the [`difference`] from gives the pose back: rotations within 7e-7, translations and scales
+/// within 3e-7 of the greater of the two (but for a scale whose reference is 0).
 ///
-/// The error of a component is at most 2e-7 of the magnitudes of `base` and of what is added, and 1e-9 for
+/// The error of a component is at most 2.4e-7 of the magnitudes of `base` and of what is added, and 1e-9 for
 /// each difference times the largest magnitude that it has in any of them and the sum of the amounts'
-/// magnitudes, or 1 if that is less. For rotations it is 5e-7, and 2e-7 for each radian of the turns'
+/// magnitudes, or 1 if that is less. For rotations it is 5e-7, and 2.2e-7 for each radian of the turns'
 /// magnitudes times amounts.
 ///
 /// What is not finite in a difference that has an amount makes that component NaN or infinite, or the whole

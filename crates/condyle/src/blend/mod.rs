@@ -83,8 +83,8 @@ pub fn blend(skeleton: &Skeleton, layers: &[Layer<'_>], mean: Mean, out: &mut Po
 ///
 /// Translations and scales are weighted means. A joint that one layer alone moves has that layer's, exactly.
 /// Otherwise the error of a component is at most 2.3e-7 (with masks 3e-7), and 1e-9 for each layer, of the
-/// largest magnitude that it has in any layer (of 1e-28 where that is less), times the sum of the weights'
-/// magnitudes by the magnitude of their sum, which is 1 unless some are negative. The errors of layers that
+/// largest magnitude that it has in any layer (of 1e-28 where that is less). Where weights are negative it is
+/// 2.6e-7, times the sum of the weights' magnitudes by the magnitude of their sum. The errors of layers that
 /// differ average out: a thousand of them are as exact as five.
 ///
 /// A rotation `q` and its opposite `-q` mean the same. The one is taken that lies in the hemisphere of the
@@ -93,8 +93,8 @@ pub fn blend(skeleton: &Skeleton, layers: &[Layer<'_>], mean: Mean, out: &mut Po
 /// hemisphere unless weights are negative. Where the sum of the quaternions has no length, not a millionth of
 /// what it is the sum of, the reference's rotation stays. The error of a component is at most 2.3e-7 for
 /// [`Mean::Linear`], over the length of the mean of the quaternions (1 where they agree, 0.7 where two are
-/// half a turn apart), and 8e-7 for [`Mean::ExponentialMap`], with 1e-9 for each layer, while no weight is
-/// negative.
+/// half a turn apart), and 8e-7 for [`Mean::ExponentialMap`], with 1e-9 for each layer; where weights are
+/// negative, 2.6e-7 and 8e-7, times the same as above.
 ///
 /// What is not finite in a layer that has a weight makes that component NaN or infinite, or the whole
 /// rotation NaN, and so do, for [`Mean::ExponentialMap`], quaternions of length 0. A mask whose product with

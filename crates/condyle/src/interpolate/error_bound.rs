@@ -14,7 +14,8 @@ impl Method {
     /// in the portable mode, and on instruction sets without them. The current [`Dispatch`] decides.
     /// docs/accuracy.md lists the bounds beside what was measured. Along
     /// [`Arc::AsGiven`](super::Arc::AsGiven) ends may be nearly opposite, which magnifies what is lost to
-    /// rounding: 4e-7 over the length of their sum.
+    /// rounding: 5e-7 over the length of their sum, or over 1 if that is less, and 7e-7 for the exponential
+    /// map.
     #[must_use]
     pub fn error_bound(self, max_angle: f32) -> f64 {
         let products = if Dispatch::current().fuses() { 0.0 } else { 5e-8 };

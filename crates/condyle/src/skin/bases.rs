@@ -113,7 +113,8 @@ impl WeightedBases {
 ///
 /// `model` holds one matrix per joint of the skeleton, as [`local_to_model`](crate::local_to_model) leaves
 /// them; `positions` receives the sum of `model * base` over the influences of each vertex, in model space:
-/// what [`skin`](crate::skin()) gives, but for rounding. J.M.P. van Waveren, *Fast Skinning*, section 3.
+/// what [`skin`](crate::skin()) gives, but for rounding, and within the same bound of its terms. J.M.P. van
+/// Waveren, *Fast Skinning*, section 3.
 ///
 /// # Errors
 /// [`Error::Length`] if `positions` does not hold one element per vertex, [`Error::TooShort`] if `model`

@@ -10,7 +10,8 @@ use crate::simd::{Mode, dispatch};
 ///
 /// `out` receives `base + Σ weight · target` for positions, and for normals and tangents where `out` and the mesh have
 /// them; tangents keep their handedness. Normals and tangents are not made unit length: [`skin`](crate::skin()) does that.
-/// Targets of weight 0 cost nothing. Weights come from [`sample::track`](crate::sample::track) or
+/// Targets of weight 0 cost nothing. The error of a component is at most 6e-8, and 6e-8 for each target, of the sum of
+/// the magnitudes of the vertex and of what is added. Weights come from [`sample::track`](crate::sample::track) or
 /// [`raw_track`](crate::sample::raw_track); a [`Pose`](crate::Pose) holds none, so who blends clips blends their
 /// weights too. glTF 2.0, "Morph Targets".
 ///

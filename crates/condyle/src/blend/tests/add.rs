@@ -114,14 +114,19 @@ fn every_size_of_a_sum_is_the_formula() {
                         let own = base.get(joint);
                         // Half turns at most: two radians of what adds up are one of a logarithm.
                         let turns = sum(&|t| 2.0 * f64::from(t.rotation[3]).abs().min(1.0).acos());
-                        assert_close(&got.rotation, &want.rotation, 5e-7 + 2e-7 * turns, case);
+                        assert_close(&got.rotation, &want.rotation, 5e-7 + 2.2e-7 * turns, case);
                         let moved =
                             sum(&|t| f64::from(t.translation.map(f32::abs).into_iter().fold(0.0, f32::max)));
-                        assert_close(&got.translation, &want.translation, 2e-7 * (0.5 + moved) + 1e-8, case);
+                        assert_close(
+                            &got.translation,
+                            &want.translation,
+                            2.4e-7 * (0.5 + moved) + 1e-8,
+                            case,
+                        );
                         let grown =
                             sum(&|t| t.scale.iter().map(|s| f64::from(s - 1.0).abs()).fold(0.0, f64::max));
                         let scale = f64::from(own.scale.into_iter().fold(0.0, f32::max));
-                        assert_close(&got.scale, &want.scale, 2e-7 * scale * (1.0 + grown) + 1e-8, case);
+                        assert_close(&got.scale, &want.scale, 2.4e-7 * scale * (1.0 + grown) + 1e-8, case);
                     }
                 }
             }
@@ -141,12 +146,12 @@ fn one_layer_over_its_reference_gives_the_pose_back() {
             let (got, want, from) = (got.get(joint), pose.get(joint), reference.get(joint));
             let case = format_args!("{dispatch}, joint {joint}");
             let near = reference_dot(got.rotation, want.rotation).signum();
-            assert_close(&got.rotation, &want.rotation.map(|v| f64::from(v) * near), 8e-7, case);
+            assert_close(&got.rotation, &want.rotation.map(|v| f64::from(v) * near), 7e-7, case);
             for c in 0..3 {
                 let size = f64::from(want.translation[c].abs().max(from.translation[c].abs()));
-                assert_close(&got.translation[c..=c], &[want.translation[c].into()], 2e-7 * size, case);
+                assert_close(&got.translation[c..=c], &[want.translation[c].into()], 3e-7 * size, case);
                 let size = f64::from(want.scale[c].abs().max(from.scale[c].abs()));
-                assert_close(&got.scale[c..=c], &[want.scale[c].into()], 2e-7 * size, case);
+                assert_close(&got.scale[c..=c], &[want.scale[c].into()], 3e-7 * size, case);
             }
         }
     }
