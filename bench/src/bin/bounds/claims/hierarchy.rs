@@ -69,7 +69,10 @@ fn entries(got: &Affine, want: &Matrix, [size, far]: [f64; 2]) -> f64 {
     worst((0..12).map(|at| off(at / 4, at % 4) / if at % 4 < 3 { size } else { far.max(1e-30) }))
 }
 
-fn placed(case: &[f32], bound: f64, place: fn(&Skeleton, &mut [Affine])) -> f64 {
+/// One of the ways to place all joints as they are at rest.
+type Place = fn(&Skeleton, &mut [Affine]);
+
+fn placed(case: &[f32], bound: f64, place: Place) -> f64 {
     let skeleton = chain(case);
     let mut got = vec![Affine::IDENTITY; skeleton.joint_count()];
     place(&skeleton, &mut got);
@@ -134,7 +137,7 @@ pub(super) fn claims(dispatch: Dispatch) -> Vec<Claim> {
         repair,
         error: Box::new(|_| 0.0),
     };
-    let ways: [(&str, fn(&Skeleton, &mut [Affine])); 3] = [
+    let ways: [(&str, Place); 3] = [
         ("one character", |skeleton, out| {
             local_to_model(skeleton, skeleton.rest(), out).expect("a matrix each");
         }),
