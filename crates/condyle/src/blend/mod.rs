@@ -93,8 +93,8 @@ pub fn blend(skeleton: &Skeleton, layers: &[Layer<'_>], mean: Mean, out: &mut Po
 /// hemisphere unless weights are negative. Where the sum of the quaternions has no length, not a millionth of
 /// what it is the sum of, the reference's rotation stays. The error of a component is at most 2.3e-7 for
 /// [`Mean::Linear`], over the length of the mean of the quaternions (1 where they agree, 0.7 where two are
-/// half a turn apart), and 8e-7 for [`Mean::ExponentialMap`], with 1e-9 for each layer; where weights are
-/// negative, 2.6e-7 and 8e-7, times the same as above.
+/// half a turn apart), and 9.5e-7 for [`Mean::ExponentialMap`], with 1e-9 for each layer; where weights are
+/// negative, 2.6e-7 and 9.5e-7, times the same as above.
 ///
 /// What is not finite in a layer that has a weight makes that component NaN or infinite, or the whole
 /// rotation NaN, and so do, for [`Mean::ExponentialMap`], quaternions of length 0. A mask whose product with

@@ -8,7 +8,7 @@ use crate::climb::{Claim, Random};
 
 /// `blend`: rotations by either mean, translations and scales; and for each layer.
 const LINEAR: f64 = 2.3e-7;
-const EXPONENTIAL: f64 = 8e-7;
+const EXPONENTIAL: f64 = 9.5e-7;
 const WEIGHTED: f64 = 2.3e-7;
 const MASKED: f64 = 3e-7;
 /// Where some weights are negative.
