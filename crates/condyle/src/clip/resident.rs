@@ -258,8 +258,9 @@ impl<'a> ClipView<'a> {
                 _ => segment.widths(track),
             };
             if of_joint && KeyBytes::of(segment, placed, track) == line.key_bytes {
-                let group = groups.get_mut(lane / GROUP * stride..).unwrap_or_default();
-                write_track(segment, line, (track, widths, bit), &mut group[..stride], lane % GROUP);
+                let begin = lane / GROUP * stride;
+                let group = groups.get_mut(begin..begin + stride).unwrap_or_default();
+                write_track(segment, line, (track, widths, bit), group, lane % GROUP);
                 lane += 1;
             }
             bit += widths.iter().sum::<u32>() as usize;

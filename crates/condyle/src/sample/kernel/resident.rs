@@ -120,7 +120,9 @@ fn moving<S: Simd, M: Mode, const TAPS: usize, const BYTES: usize>(
     let mut weights = [zero; 4];
     each!(tap in [0, 1, 2, 3] => weights[tap] = f32x8::splat(s, taps.weights[tap] as f32));
     let first = ROWS + taps.first * row_bytes;
-    for group in line.groups.chunks_exact(line.stride) {
+    let mut groups = line.groups;
+    while let Some((group, after)) = groups.split_at_checked(line.stride) {
+        groups = after;
         let (Some(head), Some(rows)) =
             (group.first_chunk::<ROWS>(), group.get(first..first + TAPS * row_bytes))
         else {
