@@ -22,6 +22,12 @@ pub(crate) fn section(work: &str) -> (&'static str, &'static str) {
             "A clip of 67 joints, of 121 frames, at another moment each call; `resident` is condyle with the keys unpacked, else \
              they are packed. `sample_raw` is a clip as authored, with 31 keys per track.",
         ),
+        "character" => (
+            "Whole characters: cycles per character",
+            "67 joints: two of 32 clips at moments of its own, half of each, placed in model space, and the palette as columns; one \
+             alone, or many in a row. `resident` is condyle with the keys unpacked, else they are packed. `glam_keys` has keys \
+             per joint, a binary search and slerp, `glam_frames` whole frames and nlerp.",
+        ),
         "slerp" => ("Spherical interpolation: cycles per joint", "One factor for all joints."),
         "nlerp" => ("Normalised linear interpolation: cycles per joint", "One factor for all joints."),
         "other" => (
@@ -233,15 +239,20 @@ pub(crate) fn json(rows: &[Row]) -> String {
     let line = |row: &Row| {
         // Both forms of a clip are condyle.
         let (implementation, form) = match row.implementation {
-            RESIDENT => ("condyle", "resident"),
-            "condyle" if row.work.starts_with("sample_67") => ("condyle", "packed"),
-            other => (other, ""),
+            RESIDENT => ("condyle", Some("resident")),
+            "condyle" if ["sample_67", "character"].iter().any(|work| row.work.starts_with(work)) => {
+                ("condyle", Some("packed"))
+            }
+            other => (other, None),
         };
-        let line = json!({
-            "work": row.work, "impl": implementation, "form": form, "isa": row.isa, "mode": row.mode,
+        let mut line = json!({
+            "work": row.work, "impl": implementation, "isa": row.isa, "mode": row.mode,
             "layout": row.layout, "n": row.n, "ns": row.ns, "cycles": row.cycles, "ticks": row.ticks,
             "max_error": row.max_error,
         });
+        if let Some(form) = form {
+            line["form"] = form.into();
+        }
         format!("{line}\n")
     };
     rows.iter().map(line).collect()

@@ -28,6 +28,24 @@ const TARGETS: &[(&str, &str, usize, &[Demand])] = &[
     ("sample_67_random", "blocks", 67, &[Nanoseconds(6.0), Times("glam", 6.0)]),
     ("sample_67_crowd", "blocks", 67_000, &[Of("sample_67_random", 67, 1.3)]),
     (
+        "character_67_alone",
+        "blocks",
+        1,
+        &[Nanoseconds(1300.0), Times("glam_keys", 5.0), Times("glam_frames", 1.5)],
+    ),
+    (
+        "character_67_crowd1000",
+        "blocks",
+        1000,
+        &[Nanoseconds(1400.0), Times("glam_keys", 5.0), Times("glam_frames", 1.4)],
+    ),
+    (
+        "character_67_crowd10000",
+        "blocks",
+        10_000,
+        &[Nanoseconds(1400.0), Times("glam_keys", 5.0), Times("glam_frames", 1.4)],
+    ),
+    (
         "slerp_joints",
         "blocks",
         1024,

@@ -13,12 +13,12 @@ use crate::harness::{Case, Subjects};
 use crate::peers::{self, Interpolate};
 
 /// What a clip may be off by here, in a number of a joint: the budget is a millimetre on points 3 cm from it.
-const BOUND: f64 = 0.1;
+pub(super) const BOUND: f64 = 0.1;
 const CLIPS: usize = 64;
 const CHARACTERS: usize = if cfg!(test) { 50 } else { 1000 };
 
 /// The forms of a clip: `condyle` is the packed one.
-const FORMS: [&str; 2] = ["condyle", RESIDENT];
+pub(super) const FORMS: [&str; 2] = ["condyle", RESIDENT];
 
 #[derive(Clone, Copy)]
 enum Order {
@@ -42,9 +42,9 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-struct Input {
-    skeleton: Skeleton,
-    raw: Vec<RawClip>,
+pub(super) struct Input {
+    pub(super) skeleton: Skeleton,
+    pub(super) raw: Vec<RawClip>,
     clips: Vec<Clip<'static>>,
     /// The same in the resident form.
     resident: Vec<Clip<'static>>,
@@ -53,7 +53,7 @@ struct Input {
 }
 
 impl Input {
-    fn new(clips: usize, moments: impl Fn(&mut Random) -> Vec<(usize, f32)>) -> Self {
+    pub(super) fn new(clips: usize, moments: impl Fn(&mut Random) -> Vec<(usize, f32)>) -> Self {
         let mut random = Random(1);
         let skeleton = random.skeleton(JOINTS);
         let raw: Vec<RawClip> = (0..clips).map(|_| random.motion(&skeleton)).collect();
@@ -66,12 +66,12 @@ impl Input {
         Self { clips, resident, moments: moments(&mut random), skeleton, raw }
     }
 
-    fn clips(&self, form: &str) -> &[Clip<'static>] {
+    pub(super) fn clips(&self, form: &str) -> &[Clip<'static>] {
         if form == RESIDENT { &self.resident } else { &self.clips }
     }
 
     /// Clip and moment of call number `call`.
-    fn moment(&self, call: usize) -> (usize, f32) {
+    pub(super) fn moment(&self, call: usize) -> (usize, f32) {
         self.moments[call % self.moments.len()]
     }
 
@@ -81,7 +81,7 @@ impl Input {
 }
 
 /// A moment on one of the keys, where the encoder was asked to hold its budget.
-fn key(k: usize) -> f32 {
+pub(super) fn key(k: usize) -> f32 {
     k as f32 / 30.0
 }
 
@@ -112,7 +112,7 @@ fn one(subjects: &mut Subjects, order: Order) {
     peers::each_single!(peer(subjects, &input));
 }
 
-fn random_key(random: &mut Random) -> usize {
+pub(super) fn random_key(random: &mut Random) -> usize {
     (random.range(0.0, 121.0) as usize).min(120)
 }
 

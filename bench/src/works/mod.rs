@@ -1,6 +1,7 @@
 //! The works: condyle on every instruction set in both modes, and the same done by its peers on the same data.
 
 mod blend;
+mod character;
 mod clip;
 mod convert;
 mod interpolate;
@@ -29,6 +30,7 @@ pub(crate) fn all() -> Vec<Case> {
         roofline::cases(),
         sample::cases(),
         clip::cases(),
+        character::cases(),
         interpolate::cases(),
         convert::cases(),
         blend::cases(),

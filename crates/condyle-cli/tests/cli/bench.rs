@@ -27,6 +27,18 @@ fn a_line_of_json_has_the_keys_that_others_read() {
     }
 }
 
+/// A clip has two, and both are condyle.
+#[test]
+fn lines_of_clips_tell_the_form() {
+    let line = "bench --only sample_67_forward --rounds 1 --json --isa scalar --numeric portable";
+    let output = Folder::new().run(line).assert().success();
+    let text = String::from_utf8(output.get_output().stdout.clone()).expect("UTF-8");
+    let rows = text.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    let forms: Vec<_> =
+        rows.filter(|row: &Value| row["impl"] == "condyle").map(|row| row["form"].clone()).collect();
+    assert_eq!(forms, ["packed", "resident"]);
+}
+
 #[test]
 fn a_table_of_one_work() {
     let output = Folder::new().run("bench --only palette_67 --rounds 1").assert().success();

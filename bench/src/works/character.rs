@@ -1,0 +1,223 @@
+//! The whole character: two clips sampled, blended, placed in model space and made a palette. One alone, or many in a row,
+//! each with clips and moments of its own.
+
+use std::rc::Rc;
+
+use condyle::skin::palette_columns;
+use condyle::{Affine, Layer, Pose, Skin, Transform, blend, local_to_model, reference, sample};
+
+use super::clip::{BOUND, FORMS, Input, key, random_key};
+use super::{JOINTS, case, largest, worst_matrices};
+use crate::data::Random;
+use crate::harness::{Case, Subjects};
+#[cfg(feature = "peers")]
+use crate::peers::{self, Chain, FromMatrices, Interpolate};
+
+/// Clips that are played.
+const CLIPS: usize = 32;
+/// Moments of one character alone, one after another.
+const MOMENTS: usize = 121;
+
+/// Of each joint two clips are read, and a palette written.
+pub(super) fn cases() -> Vec<Case> {
+    let bytes = JOINTS * (2 * 4 * 2 + 64);
+    let mut cases = Vec::new();
+    for (work, count) in
+        [("character_67_alone", 1), ("character_67_crowd1000", 1000), ("character_67_crowd10000", 10_000)]
+    {
+        let count = if cfg!(test) { count.min(50) } else { count };
+        cases.push(case(work, "blocks", count, bytes, move |subjects| characters(subjects, count)));
+    }
+    cases
+}
+
+/// The clips, two moments for each character, and the skin.
+struct Cast {
+    input: Input,
+    skin: Skin,
+}
+
+impl Cast {
+    /// What a character plays in a call.
+    fn plays(&self, character: usize) -> [(usize, f32); 2] {
+        [2 * character, 2 * character + 1].map(|at| self.input.moment(at))
+    }
+
+    /// How far the palette of a character is from the reference.
+    fn error(&self, character: usize, palette: impl Iterator<Item = Affine>) -> f64 {
+        let Input { skeleton, raw, .. } = &self.input;
+        let [a, b] = self.plays(character).map(|(clip, seconds)| {
+            let locals = reference::sample_raw(&raw[clip], skeleton, seconds.into());
+            let joints: Vec<Transform> = locals.iter().map(rounded).collect();
+            Pose::from_transforms(&joints)
+        });
+        let half = vec![0.5; JOINTS];
+        let blended = reference::blend(skeleton.rest(), &[(&a, half.clone()), (&b, half)], true);
+        let model = reference::local_to_model(skeleton, &blended);
+        worst_matrices(palette, &reference::palette(&self.skin, &model))
+    }
+}
+
+fn rounded(local: &reference::Local) -> Transform {
+    Transform {
+        rotation: local.rotation.map(|v| v as f32),
+        translation: local.translation.map(|v| v as f32),
+        scale: local.scale.map(|v| v as f32),
+    }
+}
+
+/// Buffers of condyle: a pose for each clip and their mean, matrices, and the palettes of all characters.
+#[derive(Clone)]
+struct Buffers {
+    poses: [Pose; 3],
+    model: Vec<Affine>,
+    palettes: Vec<[f32; 16]>,
+    calls: usize,
+}
+
+fn characters(subjects: &mut Subjects, count: usize) {
+    let clips = if count == 1 { 2 } else { CLIPS };
+    let moments = if count == 1 { MOMENTS } else { count };
+    let input = Input::new(clips, |random| {
+        let clip = |random: &mut Random| (random.range(0.0, clips as f32) as usize).min(clips - 1);
+        (0..2 * moments).map(|_| (clip(random), key(random_key(random)))).collect()
+    });
+    let cast = Rc::new(Cast { skin: Random(4).skin(JOINTS), input });
+    for form in FORMS {
+        let looked_at = cast.clone();
+        let buffers = Buffers {
+            poses: [0; 3].map(|_| Pose::identity(JOINTS)),
+            model: vec![Affine::IDENTITY; JOINTS],
+            palettes: vec![[0.0; 16]; count * JOINTS],
+            calls: 0,
+        };
+        let call = move |cast: &Cast, buffers: &mut Buffers| pose_all(cast, form, count, buffers);
+        subjects.kernel(form, BOUND, &cast, buffers, call, move |buffers| {
+            let palettes = buffers.palettes.chunks(JOINTS).enumerate().step_by(97);
+            largest(palettes.map(|(character, palette)| {
+                let character = character + buffers.calls.saturating_sub(1) * count;
+                looked_at.error(character, palette.iter().map(Affine::from_columns))
+            }))
+        });
+    }
+    #[cfg(feature = "peers")]
+    {
+        peer::<peers::glam::Joint>(subjects, "glam_keys", &cast, count, keys);
+        peer::<peers::glam::Joint>(subjects, "glam_frames", &cast, count, frames);
+    }
+}
+
+fn pose_all(cast: &Cast, form: &str, count: usize, buffers: &mut Buffers) {
+    let Cast { input, skin } = cast;
+    let Buffers { poses: [a, b, mean], model, palettes, calls } = buffers;
+    let clips = input.clips(form);
+    for (character, palette) in palettes.chunks_mut(JOINTS).enumerate() {
+        for ((clip, seconds), pose) in
+            cast.plays(*calls * count + character).into_iter().zip([&mut *a, &mut *b])
+        {
+            sample(&clips[clip], &input.skeleton, seconds, pose).expect("sizes agree");
+        }
+        let layers = [Layer::new(a, 0.5), Layer::new(b, 0.5)];
+        blend(&input.skeleton, &layers, condyle::blend::Mean::Linear, mean).expect("sizes agree");
+        local_to_model(&input.skeleton, mean, model).expect("sizes agree");
+        palette_columns(skin, model, palette).expect("sizes agree");
+    }
+    *calls += 1;
+}
+
+/// The joints of a clip at a moment, as one writes it.
+#[cfg(feature = "peers")]
+type Sample<J> = fn(&Keys<J>, f32, &mut [J]);
+
+/// The keys of a clip, joint after joint or frame after frame.
+#[cfg(feature = "peers")]
+struct Keys<J> {
+    times: Vec<f32>,
+    keys: Vec<J>,
+}
+
+/// Keys of each joint, a binary search for each, and a slerp.
+#[cfg(feature = "peers")]
+fn keys<J: Interpolate>(clip: &Keys<J>, seconds: f32, out: &mut [J]) {
+    let count = clip.times.len();
+    for (joint, out) in out.iter_mut().enumerate() {
+        let (key, t) = between(&clip.times, seconds);
+        let keys = &clip.keys[joint * count..][..count];
+        *out = keys[key].slerp(&keys[key + 1], t);
+    }
+}
+
+/// Whole frames, one search for all joints, and an nlerp.
+#[cfg(feature = "peers")]
+fn frames<J: Interpolate>(clip: &Keys<J>, seconds: f32, out: &mut [J]) {
+    let (key, t) = between(&clip.times, seconds);
+    let (from, to) = (&clip.keys[key * JOINTS..], &clip.keys[(key + 1) * JOINTS..]);
+    for ((out, from), to) in out.iter_mut().zip(from).zip(to) {
+        *out = from.nlerp(to, t);
+    }
+}
+
+#[cfg(feature = "peers")]
+fn between(times: &[f32], seconds: f32) -> (usize, f32) {
+    let key = times.partition_point(|&t| t <= seconds).clamp(1, times.len() - 1) - 1;
+    (key, ((seconds - times[key]) / (times[key + 1] - times[key])).clamp(0.0, 1.0))
+}
+
+/// What one writes for the rest: a mean of two by nlerp, a product for each joint, and one for the palette.
+#[cfg(feature = "peers")]
+fn peer<J: Interpolate + Chain + FromMatrices>(
+    subjects: &mut Subjects,
+    name: &'static str,
+    cast: &Rc<Cast>,
+    count: usize,
+    sample: Sample<J>,
+) {
+    let Input { raw, skeleton, .. } = &cast.input;
+    let clips: Vec<Keys<J>> = raw
+        .iter()
+        .map(|raw| {
+            let times = raw.timelines()[0].clone();
+            let poses = times.iter().map(|&time| reference::sample_raw(raw, skeleton, time.into()));
+            let frames: Vec<Vec<Transform>> = poses.map(|pose| pose.iter().map(rounded).collect()).collect();
+            let joints = if name == "glam_frames" {
+                frames.concat()
+            } else {
+                (0..JOINTS).flat_map(|joint| frames.iter().map(move |frame| frame[joint])).collect()
+            };
+            Keys { keys: peers::pack(&joints), times }
+        })
+        .collect();
+    let parents: Vec<Option<usize>> =
+        (0..JOINTS).map(|j| skeleton.parent(j as u16).map(usize::from)).collect();
+    let bind: Vec<J::Matrix> = cast.skin.inverse_bind().iter().map(|&bind| J::pack_matrix(&[bind])).collect();
+    let joints: Vec<J> = peers::pack(&vec![Transform::IDENTITY; JOINTS]);
+    let matrices = vec![bind[0]; JOINTS];
+    let looked_at = cast.clone();
+    subjects.peer(
+        name,
+        (cast.clone(), clips, parents, bind),
+        ((joints.clone(), joints), matrices.clone(), vec![matrices[0]; count * JOINTS], 0_usize),
+        move |(cast, clips, parents, bind), ((a, b), model, palettes, calls)| {
+            for (character, palette) in palettes.chunks_mut(JOINTS).enumerate() {
+                let [first, second] = cast.plays(*calls * count + character);
+                sample(&clips[first.0], first.1, a);
+                sample(&clips[second.0], second.1, b);
+                for (joint, (a, b)) in a.iter().zip(&*b).enumerate() {
+                    let local = a.nlerp(b, 0.5).to_matrix();
+                    model[joint] = parents[joint].map_or(local, |parent| J::concat(&model[parent], &local));
+                }
+                for ((out, model), bind) in palette.iter_mut().zip(&*model).zip(bind) {
+                    *out = J::concat(model, bind);
+                }
+            }
+            *calls += 1;
+        },
+        move |(_, _, palettes, calls)| {
+            let all = palettes.chunks(JOINTS).enumerate().step_by(97);
+            largest(all.map(|(character, palette)| {
+                let character = character + calls.saturating_sub(1) * count;
+                looked_at.error(character, palette.iter().flat_map(J::rows))
+            }))
+        },
+    );
+}
