@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use condyle::skin::{palette_columns, palette_matrices};
+use condyle::skin::{palette_columns, palette_rows};
 use condyle::{Affine, NormalRule, Palette, Skin, local_to_model, palette, reference};
 
 use super::{JOINTS, case, worst_matrices};
@@ -15,7 +15,7 @@ pub(super) fn cases() -> Vec<Case> {
     vec![
         case("palette_67", "structs", JOINTS, 2 * 48 + 64, build),
         case("palette_columns_67", "structs", JOINTS, 2 * 48 + 64, build_columns),
-        case("palette_matrices_67", "structs", JOINTS, 2 * 48 + 48, build_rows),
+        case("palette_rows_67", "structs", JOINTS, 2 * 48 + 48, build_rows),
     ]
 }
 
@@ -34,7 +34,7 @@ fn build_rows(subjects: &mut Subjects) {
     let (bound, model, want) = data();
     let wrong = move |out: &Vec<Affine>| worst_matrices(out.iter().copied(), want.iter());
     let call = |(bound, model): &(Skin, Vec<Affine>), out: &mut Vec<_>| {
-        palette_matrices(bound, model, out).expect("sizes agree");
+        palette_rows(bound, model, out).expect("sizes agree");
     };
     subjects.kernel("condyle", 1e-5, &Rc::new((bound, model)), vec![Affine::IDENTITY; JOINTS], call, wrong);
 }

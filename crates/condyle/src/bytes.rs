@@ -51,7 +51,7 @@ pub(crate) fn u64_at(bytes: &[u8], place: usize) -> u64 {
     u64::from_le_bytes(at(bytes, place))
 }
 
-/// `width` bits from bit `at` on: at most 24, and three more bytes follow them.
+/// `width` bits from bit `at` on, at most 24. Three bytes follow the one that they begin in.
 pub(crate) fn bits_at(bytes: &[u8], at: usize, width: u32) -> u32 {
     let word = bytes.get(at / 8..).and_then(<[u8]>::first_chunk);
     debug_assert!(word.is_some(), "no word at bit {at}");

@@ -14,7 +14,6 @@ pub(crate) mod spline;
 mod view;
 
 use alloc::sync::Arc;
-use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -131,14 +130,14 @@ impl<'a> Clip<'a> {
         Ok(Self { bytes: Bytes::Borrowed(bytes), header: check::header(bytes)?, resident: None })
     }
 
-    /// Bytes of memory that [`resident`](Self::resident) takes: some three times as many as the clip has. A clip
-    /// that no encoder wrote may ask for a hundred times as many.
+    /// Bytes of memory that [`resident`](Self::resident) takes: three to four times as many as the clip has. A clip
+    /// that no encoder wrote may ask for sixty times as many.
     #[must_use]
     pub fn resident_size(&self) -> usize {
         self.view().resident_size()
     }
 
-    /// The same clip with its keys unpacked into `memory`: sampled in half the time, for what is on screen.
+    /// The same clip with its keys unpacked into `memory`: sampled faster, for what is on screen.
     ///
     /// The packed form is for the thousands of clips at rest: a moment of it has to be taken out of packed bits.
     /// This one holds the same integers in rows as registers take them. Nothing else differs: all functions take
@@ -181,7 +180,8 @@ impl<'a> Clip<'a> {
         Ok(Clip { bytes: self.bytes.clone(), header: self.header, resident: Some(Bytes::Borrowed(memory)) })
     }
 
-    /// As [`resident`](Self::resident), with memory of its own that all clones of the clip share.
+    /// As [`resident`](Self::resident), with memory of its own that all clones of the clip share. It is allocated:
+    /// look at [`resident_size`](Self::resident_size) first where the clip comes from elsewhere.
     ///
     /// # Errors
     /// [`Error::TooMany`] for more bytes than the machine can address.
@@ -197,13 +197,16 @@ impl<'a> Clip<'a> {
     /// # Ok::<(), condyle::Error>(())
     /// ```
     pub fn into_resident(self) -> Result<Self, Error> {
-        let (size, limit) = (self.resident_size(), isize::MAX as usize);
+        // With room for what an `Arc` counts.
+        let (size, limit) = (self.resident_size(), isize::MAX as usize - 64);
         if size > limit {
             return Err(Error::TooMany { what: "bytes of a resident clip", found: size, limit });
         }
-        let mut memory = vec![0; size];
-        self.view().write_resident(&mut memory);
-        Ok(Self { resident: Some(Bytes::Shared(memory.into())), ..self })
+        let mut memory: Arc<[u8]> = core::iter::repeat_n(0, size).collect();
+        if let Some(memory) = Arc::get_mut(&mut memory) {
+            self.view().write_resident(memory);
+        }
+        Ok(Self { resident: Some(Bytes::Shared(memory)), ..self })
     }
 
     /// Whether its keys are unpacked, by [`resident`](Self::resident) or
@@ -343,6 +346,7 @@ impl fmt::Debug for Clip<'_> {
             .field("events", &event_count)
             .field("seconds", &(start..=end))
             .field("bytes", &self.as_bytes().len())
+            .field("is_resident", &self.is_resident())
             .finish_non_exhaustive()
     }
 }

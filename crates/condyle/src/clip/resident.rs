@@ -8,7 +8,7 @@
 //! ```text
 //! table     u64 for each segment: where it begins
 //! segment   u32 how many lines, 12 bytes of zeros; then its lines
-//! line      kind, degree, bytes of a key, 0; u32 intervals; u64 bytes of a group, where the groups begin and end
+//! line      u8 kind, degree, KeyBytes, 0; u32 intervals; u64 bytes of a group, where the groups begin and end
 //! group     eight tracks of one line, in the order of their joints
 //!           joints   8 x u16, u16::MAX for none
 //!           moving:  steps 8 x f32, offsets 3 x 8 x f32, rows: for each key 3 x 8 x u16 or u32, two rows of zeros
@@ -17,6 +17,8 @@
 //!
 //! Numbers are in the byte order of the machine: nobody writes this form to a file. Everything counts from the
 //! first byte and begins at a multiple of 16 bytes.
+
+use core::ops::Range;
 
 use super::ClipView;
 use super::layout::{Kind, Placed, Segment, WIDTH};
@@ -57,8 +59,8 @@ pub(crate) enum KeyBytes {
 impl KeyBytes {
     const ALL: [Self; 3] = [Self::None, Self::Two, Self::Four];
 
-    fn of(segment: &Segment<'_>, placed: &Placed, track: usize) -> Self {
-        let widths = if placed.class.degree == Degree::Constant { [0; WIDTH] } else { segment.widths(track) };
+    /// Of a track whose components have so many bits; constants have none.
+    fn of(widths: [u32; WIDTH]) -> Self {
         match widths.into_iter().fold(0, Ord::max) {
             0 => Self::None,
             1..=16 => Self::Two,
@@ -77,6 +79,29 @@ pub(crate) struct Line<'a> {
     /// Bytes of a group.
     pub(crate) stride: usize,
     pub(crate) groups: &'a [u8],
+}
+
+impl Line<'_> {
+    /// The groups that hold joints of this range, and perhaps others. Joints rise within a line.
+    #[inline(always)]
+    pub(crate) fn of_joints(self, joints: Range<usize>) -> Self {
+        let count = self.groups.len() / self.stride.max(1);
+        // The first group that begins with this joint or a later one.
+        let mut ends = [0; 2];
+        for (end, joint) in ends.iter_mut().zip([joints.start.saturating_add(1), joints.end]) {
+            let (mut low, mut high) = (0, count);
+            while low < high {
+                let middle = low.midpoint(high);
+                let first = self.groups.get(middle * self.stride..).and_then(<[u8]>::first_chunk);
+                let is_before = first.is_some_and(|first| usize::from(u16::from_ne_bytes(*first)) < joint);
+                (low, high) = if is_before { (middle + 1, high) } else { (low, middle) };
+            }
+            *end = low;
+        }
+        // The one before it may hold the joint too.
+        let [begin, end] = [ends[0].saturating_sub(1), ends[1]].map(|group| group * self.stride);
+        Self { groups: self.groups.get(begin..end).unwrap_or_default(), ..self }
+    }
 }
 
 /// A segment in the resident form.
@@ -194,7 +219,7 @@ impl<'a> ClipView<'a> {
     ) -> impl Iterator<Item = usize> {
         let tracks = placed.track..placed.track + placed.class.count;
         tracks.filter(move |&track| {
-            self.is_joint(segment, track) && KeyBytes::of(segment, placed, track) == key_bytes
+            self.is_joint(segment, track) && KeyBytes::of(segment.widths(track)) == key_bytes
         })
     }
 
@@ -252,12 +277,8 @@ impl<'a> ClipView<'a> {
         let placed = &line.placed;
         let (mut bit, mut lane) = (0, 0);
         for track in placed.track..placed.track + placed.class.count {
-            let of_joint = self.is_joint(segment, track);
-            let widths = match KeyBytes::of(segment, placed, track) {
-                KeyBytes::None => [0; WIDTH],
-                _ => segment.widths(track),
-            };
-            if of_joint && KeyBytes::of(segment, placed, track) == line.key_bytes {
+            let widths = segment.widths(track);
+            if self.is_joint(segment, track) && KeyBytes::of(widths) == line.key_bytes {
                 let begin = lane / GROUP * stride;
                 let group = groups.get_mut(begin..begin + stride).unwrap_or_default();
                 write_track(segment, line, (track, widths, bit), group, lane % GROUP);

@@ -478,3 +478,57 @@ fn a_moment_is_in_the_time_of_the_keys() {
     assert_eq!(raw.moment(Looping::Clamp, 4.5), Ok(5.0));
     assert!(raw.moment(Looping::Clamp, f64::NAN).is_err());
 }
+
+/// The resident form takes memory of any kind, and goes where the clip goes.
+#[test]
+fn a_resident_clip_is_the_clip() {
+    let mut random = Random(11);
+    let what = Made {
+        joints: 20,
+        frames: 40,
+        segment_frames: 16,
+        bits: 18,
+        motion: true,
+        authored: true,
+        free_widths: &[5, 1],
+    };
+    let bytes = made(&mut random, what);
+    let clip = Clip::from_bytes(&bytes).expect("a clip");
+    let size = clip.resident_size();
+    let skeleton = random.skeleton(20);
+    let poses = |clip: &Clip<'_>| -> Vec<Pose> {
+        let pose = |part: u8| {
+            let mut pose = Pose::identity(20);
+            let seconds = clip.start() + clip.duration() * f32::from(part) / 7.0;
+            sample(clip, &skeleton, seconds, &mut pose).expect("sizes agree");
+            pose
+        };
+        (0..8).map(pose).collect()
+    };
+    let want = poses(&clip);
+
+    let mut short = vec![7; size - 1];
+    let refused = clip.resident(&mut short).err();
+    assert_eq!(refused, Some(Error::TooShort { what: "memory", found: size - 1, needed: size }));
+    assert!(short.iter().all(|&byte| byte == 7));
+
+    // More than is needed, at any place; what is behind stays.
+    let mut memory = vec![7; size + 9];
+    for at in [0, 1, 6] {
+        let resident = clip.resident(&mut memory[at..]).expect("it fits");
+        assert!(resident.is_resident() && !clip.is_resident());
+        assert!(poses(&resident) == want && resident == clip, "at {at}");
+        assert_eq!(resident.as_bytes(), clip.as_bytes());
+        let again = resident.clone().into_resident().expect("it fits");
+        let owned = resident.into_owned();
+        assert!(owned.is_resident() && poses(&owned) == want && poses(&again) == want);
+        assert_eq!(owned.motion_at(0.1), clip.motion_at(0.1));
+    }
+    assert_eq!(memory[size + 6..], [7; 3]);
+
+    // Nobody has to fear a file for what it would take: a key of one bit takes 48 bytes.
+    for (_, bytes) in seeds() {
+        let size = Clip::from_bytes(&bytes).expect("a clip").resident_size();
+        assert!(size <= 64 * bytes.len(), "{size} bytes for {}", bytes.len());
+    }
+}

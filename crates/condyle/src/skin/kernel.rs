@@ -240,7 +240,8 @@ pub(super) fn finish_tangents<S: Simd, M: Mode>(
     if sure.any_false() { turn_hands(s, mode, call, starts, turned, bind, posed) } else { Some(()) }
 }
 
-/// The determinants whose sign is beyond doubt, as nothing they are made of overflows or underflows.
+/// The determinants that are taken at their word: not even of columns a million times as long as others is one of them made
+/// of products that underflowed.
 const SURE: RangeInclusive<f32> = 1e-30..=1e30;
 
 /// The handedness of those tangents whose determinant is beyond [`SURE`], whatever the size of their matrices. Rare, so

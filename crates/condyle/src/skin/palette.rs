@@ -195,18 +195,18 @@ pub fn palette(skin: &Skin, model: &[Affine], rule: NormalRule, palette: &mut Pa
 /// let bound = Skin::new(vec![0], vec![at(-1.0)])?;
 /// // A part of what is uploaded this frame.
 /// let mut upload = [Affine::IDENTITY; 16];
-/// skin::palette_matrices(&bound, &[at(3.0)], &mut upload[7..8])?;
+/// skin::palette_rows(&bound, &[at(3.0)], &mut upload[7..8])?;
 /// assert_eq!(upload[7].rows[1], [0.0, 1.0, 0.0, 2.0]);
 /// # Ok::<(), condyle::Error>(())
 /// ```
-pub fn palette_matrices(skin: &Skin, model: &[Affine], matrices: &mut [Affine]) -> Result<(), Error> {
+pub fn palette_rows(skin: &Skin, model: &[Affine], matrices: &mut [Affine]) -> Result<(), Error> {
     Error::check_len("matrices", matrices.len(), skin.joints().len())?;
     check_joints(skin, model)?;
     dispatch!(|s, mode| multiply::<_, _, _, false>(s, mode, skin, model, matrices));
     Ok(())
 }
 
-/// [`palette_matrices`] as 4x4 matrices: each 16 numbers in column-major order, the last row `0 0 0 1`, 64 bytes.
+/// [`palette_rows`] as 4x4 matrices: each 16 numbers in column-major order, the last row `0 0 0 1`, 64 bytes.
 ///
 /// That is `mat4x4<f32>` in WGSL, `mat4` in GLSL and `column_major float4x4`, which is the default, in HLSL: `m * vec4(position, 1.0)`,
 /// or `mul(m, float4(position, 1.0))`.
@@ -442,7 +442,7 @@ mod tests {
                 let checked = dispatch.scope(|| palette_of(&skin, &model, NormalRule::InverseTranspose));
                 assert_eq!(checked.matrices(), plain.matrices(), "{dispatch}, {joints} joints");
                 let (mut rows, mut columns) = (vec![Affine::IDENTITY; joints], vec![[0.0; 16]; joints]);
-                dispatch.scope(|| palette_matrices(&skin, &model, &mut rows)).expect("sizes agree");
+                dispatch.scope(|| palette_rows(&skin, &model, &mut rows)).expect("sizes agree");
                 dispatch.scope(|| palette_columns(&skin, &model, &mut columns)).expect("sizes agree");
                 assert!(
                     plain.matrices().iter().map(|m| &m.columns).eq(&columns),
@@ -551,11 +551,11 @@ mod tests {
         let refused = palette(&skin, &[Affine::IDENTITY; 2], NormalRule::Plain, &mut out);
         assert!(matches!(refused, Err(Error::Index { at: 0, found: 2, count: 2, .. })), "{refused:?}");
         assert_eq!(out, before);
-        let refused = palette_matrices(&skin, &[Affine::IDENTITY; 2], &mut [Affine::IDENTITY; 3]);
+        let refused = palette_rows(&skin, &[Affine::IDENTITY; 2], &mut [Affine::IDENTITY; 3]);
         assert!(matches!(refused, Err(Error::Index { at: 0, found: 2, count: 2, .. })), "{refused:?}");
         let refused = palette_columns(&skin, &[Affine::IDENTITY; 2], &mut [[0.0; 16]; 3]);
         assert!(matches!(refused, Err(Error::Index { at: 0, found: 2, count: 2, .. })), "{refused:?}");
-        let refused = palette_matrices(&skin, &[Affine::IDENTITY; 3], &mut [Affine::IDENTITY; 4]);
+        let refused = palette_rows(&skin, &[Affine::IDENTITY; 3], &mut [Affine::IDENTITY; 4]);
         assert_eq!(refused, Err(Error::Length { what: "matrices", found: 4, needed: 3 }));
         let refused = palette_columns(&skin, &[Affine::IDENTITY; 3], &mut [[0.0; 16]; 2]);
         assert_eq!(refused, Err(Error::Length { what: "matrices", found: 2, needed: 3 }));

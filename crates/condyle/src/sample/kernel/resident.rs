@@ -3,13 +3,13 @@
 
 use fearless_simd::{f32x4, f32x8, i32x8, prelude::*, u8x16, u8x32, u16x8};
 
-use super::{Batch, Logarithms, Moment, Out, Vectors, add_lane, rotate};
+use super::{BATCH_JOINTS, Batch, Logarithms, Moment, Out, Vectors, add_lane, rotate};
 use crate::clip::layout::{Kind, WIDTH};
 use crate::clip::resident::{
     GROUP, KeyBytes, Line, NO_JOINT, OFFSETS, ROW, ROWS, ResidentSegment, STEPS, STILL, VALUES,
 };
 use crate::clip::spline::{Degree, Taps};
-use crate::simd::{Mode, each, transpose_halves};
+use crate::simd::{BLOCK, Mode, each, transpose_halves};
 
 /// Which vector of the batch each joint of a group has; past the end of any batch where none is wanted.
 #[inline(always)]
@@ -37,6 +37,10 @@ pub(super) fn sample_batch<S: Simd, M: Mode>(
     // Linear rotations are the last lines of rotations, and the ends of all others are the same. When the last
     // rotation has been added up, all are turned into quaternions.
     let (mut rotated, mut ends_are_there) = (false, false);
+    // A batch that is not the only one looks for its joints, or all batches would go over all groups.
+    let is_only = batch.base == 0 && batch.wanted.is_none() && out.blocks.len() < BATCH_JOINTS / BLOCK;
+    let count = batch.wanted.map_or(BATCH_JOINTS, |wanted| wanted.count.min(BATCH_JOINTS));
+    let joints = batch.base..batch.base + count;
     for line in segment.lines().map(Some).chain([None]) {
         let is_rotation = line.is_some_and(|line| line.kind == Kind::Rotation);
         let is_linear = line.is_some_and(|line| line.degree == Degree::Linear);
@@ -50,6 +54,7 @@ pub(super) fn sample_batch<S: Simd, M: Mode>(
             rotate(s, mode, logs, batch, out.rest, out.blocks);
         }
         if let Some(line) = line {
+            let line = if is_only { line } else { line.of_joints(joints.clone()) };
             sum_line(s, mode, &line, moment.ratio, batch, &mut out);
         }
     }
