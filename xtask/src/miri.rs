@@ -7,8 +7,9 @@ use crate::tests;
 
 /// What the interpreter needs minutes for: arithmetic over many cases and on every instruction set. No unsafe code is ours; of what is
 /// below it the tests that remain walk through loads, stores, arithmetic, gathering and transposing, not through the shuffles of bytes.
-const SLOW: [&str; 26] = [
+const SLOW: [&str; 27] = [
     "portable_bits",
+    "bits_are_the_same",
     "blend::",
     "clip::spline::",
     "clip::tests::",

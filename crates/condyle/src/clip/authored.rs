@@ -1,6 +1,7 @@
 //! Tracks that a clip keeps as they were authored: steps, and joints that no curve brings under the budget.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::keys::hermite;
 use super::layout::{Kind, value};
@@ -11,7 +12,7 @@ use crate::math::quats::{is_loose, is_near_unit, slerp_f64};
 use crate::math::vectors::normalize;
 
 /// Keyframes of any spacing, read where they lie.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Authored<'a> {
     pub(crate) kind: Option<Kind>,
     interpolation: Option<Interpolation>,
@@ -19,10 +20,17 @@ pub(crate) struct Authored<'a> {
     pub(crate) width: usize,
     /// The joint, or the place among the clip's free tracks.
     pub(crate) index: usize,
+    /// The segments where it holds, if those are not all: in the others the curve does.
+    pub(crate) segments: Option<Range<usize>>,
     keys: usize,
+    /// Where its bytes begin, and its times.
     place: usize,
+    times: usize,
     bytes: &'a [u8],
 }
+
+/// Added to the code of the interpolation of a track that holds in some segments.
+pub(crate) const IN_PART: u8 = 0x80;
 
 #[cfg(any(test, feature = "encode"))]
 pub(crate) fn interpolation_code(interpolation: Interpolation) -> u8 {
@@ -37,9 +45,13 @@ impl<'a> Authored<'a> {
     /// From its line in the table.
     pub(crate) fn read(bytes: &'a [u8], line: usize) -> Self {
         let code = |at: usize| bytes.get(line + at).copied().unwrap_or(u8::MAX);
+        let place = u32_at(bytes, line + 12) as usize;
+        let is_in_part = code(1) & IN_PART != 0;
+        let segments = is_in_part
+            .then(|| u32_at(bytes, place) as usize..u32_at(bytes, place.saturating_add(4)) as usize);
         Self {
             kind: Kind::ALL.get(usize::from(code(0))).copied(),
-            interpolation: match code(1) {
+            interpolation: match code(1) & !IN_PART {
                 0 => Some(Interpolation::Step),
                 1 => Some(Interpolation::Linear),
                 2 => Some(Interpolation::CubicSpline),
@@ -48,7 +60,9 @@ impl<'a> Authored<'a> {
             width: u16_at(bytes, line + 2).into(),
             index: u32_at(bytes, line + 4) as usize,
             keys: u32_at(bytes, line + 8) as usize,
-            place: u32_at(bytes, line + 12) as usize,
+            times: if is_in_part { place.saturating_add(8) } else { place },
+            segments,
+            place,
             bytes,
         }
     }
@@ -58,17 +72,22 @@ impl<'a> Authored<'a> {
         (self.kind, self.index)
     }
 
+    /// Whether it holds in a segment.
+    pub(crate) fn holds(&self, segment: usize) -> bool {
+        self.segments.as_ref().is_none_or(|segments| segments.contains(&segment))
+    }
+
     fn values_per_key(&self) -> usize {
         if self.interpolation == Some(Interpolation::CubicSpline) { 3 } else { 1 }
     }
 
     /// Finds out whether all that [`at`](Self::at) relies on is so, and where the track's bytes end. Tracks
-    /// stand one behind another, the first at `from`. The clip has so many joints and free tracks; `free`
-    /// tells what one of these drives, and how many components it has.
+    /// stand one behind another, the first at `from`. The clip has so many joints, free tracks and segments; `free`
+    /// tells what one of these tracks drives, and how many components it has.
     pub(crate) fn check(
         &self,
         (at, from): (usize, usize),
-        (joints, free_tracks): (usize, usize),
+        (joints, free_tracks, segments): (usize, usize, usize),
         free: impl Fn(usize) -> (Target, usize),
     ) -> Result<usize, Error> {
         let what = "authored tracks";
@@ -94,6 +113,14 @@ impl<'a> Authored<'a> {
         if self.keys == 0 || end > self.bytes.len() {
             return Err(Error::Truncated { what, found: self.bytes.len(), needed: end });
         }
+        if let Some(held) = &self.segments {
+            if kind == Kind::Free {
+                return Err(value(what, at, self.index, "a joint, for a track that holds in some segments"));
+            }
+            if held.is_empty() || held.end > segments {
+                return Err(value(what, at, held.end, "segments of the clip where it holds"));
+            }
+        }
         for number in 0..numbers {
             if !self.float(number).is_finite() {
                 return Err(Error::NotFinite { what, at });
@@ -113,7 +140,7 @@ impl<'a> Authored<'a> {
     }
 
     /// The seconds of its keys, and the track that they were, on the first timeline.
-    pub(crate) fn to_track(self, target: Target) -> (Vec<f32>, Track) {
+    pub(crate) fn to_track(&self, target: Target) -> (Vec<f32>, Track) {
         let numbers = |range: core::ops::Range<usize>| range.map(|at| self.float(at)).collect();
         let interpolation = self.interpolation.unwrap_or(Interpolation::Step);
         let values = numbers(self.keys..self.number_count());
@@ -126,12 +153,12 @@ impl<'a> Authored<'a> {
 
     /// Where its bytes end.
     pub(crate) fn end(&self) -> usize {
-        self.number_count().saturating_mul(4).saturating_add(self.place)
+        self.number_count().saturating_mul(4).saturating_add(self.times)
     }
 
     /// Times first, then values.
     fn float(&self, at: usize) -> f32 {
-        f32::from_bits(u32_at(self.bytes, self.place + 4 * at))
+        f32::from_bits(u32_at(self.bytes, self.times + 4 * at))
     }
 
     fn value(&self, key: usize, part: usize, component: usize) -> f64 {

@@ -46,10 +46,12 @@ impl ClipView<'_> {
         let free_parts = self.check_free_tracks()?;
         let mut end = self.header.tables_end();
         let mut before = None;
+        let Header { joint_count, free_track_count, segment_count, .. } = *self.header;
+        let counts = (joint_count, free_track_count, segment_count);
         for at in 0..self.header.authored_count {
             let track = self.authored_at(at);
             let free = |at| (self.free_target(at), self.free_track(at).2);
-            end = track.check((at, end), (self.header.joint_count, self.header.free_track_count), free)?;
+            end = track.check((at, end), counts, free)?;
             if before >= Some(track.target()) {
                 let expected = "one for each target, in the order of kinds and indices";
                 return Err(value("authored tracks", at, track.index, expected));

@@ -291,10 +291,10 @@ impl<'a> Clip<'a> {
     }
 
     /// The tracks that are kept as they were authored, each with the seconds of its keys, as its only
-    /// timeline. Allocates.
+    /// timeline; without those of joints that are curves for a part of the clip. Allocates.
     pub fn authored(&self) -> impl Iterator<Item = (Vec<f32>, Track)> + use<'_> {
         let clip = self.view();
-        clip.authored_tracks().filter_map(move |track| {
+        clip.authored_tracks().filter(|track| track.segments.is_none()).filter_map(move |track| {
             let joint = u16::try_from(track.index).ok();
             let target = match track.kind? {
                 Kind::Rotation => Target::Rotation(joint?),

@@ -29,8 +29,16 @@ fn seeds() -> Vec<(usize, Vec<u8>)> {
     for (joints, frames, segment_frames, motion) in
         [(2, 5, 3, true), (3, 0, 1, false), (0, 2, 2, false), (1, 9, 9, true)]
     {
-        let what =
-            Made { joints, frames, segment_frames, bits: 9, motion, authored: true, free_widths: &[5, 1] };
+        let what = Made {
+            joints,
+            frames,
+            segment_frames,
+            bits: 9,
+            motion,
+            authored: true,
+            in_part: false,
+            free_widths: &[5, 1],
+        };
         seeds.push((joints, made(&mut random, what)));
     }
     // Indices of two bytes.
@@ -41,6 +49,7 @@ fn seeds() -> Vec<(usize, Vec<u8>)> {
         bits: 3,
         motion: true,
         authored: false,
+        in_part: false,
         free_widths: &[],
     };
     seeds.push((256, made(&mut random, what)));
@@ -230,6 +239,7 @@ fn segments_may_not_share_their_bytes() {
         bits: 4,
         motion: false,
         authored: false,
+        in_part: false,
         free_widths: &[],
     };
     let mut bytes = made(&mut Random(2), what);
@@ -249,6 +259,7 @@ fn joints_have_fewer_bits_than_the_root_motion_which_is_last() {
         bits: 24,
         motion: true,
         authored: false,
+        in_part: false,
         free_widths: &[],
     };
     let mut random = Random(5);
@@ -296,6 +307,7 @@ fn each_joint_has_one_track_of_a_kind() {
         bits: 9,
         motion: false,
         authored: true,
+        in_part: false,
         free_widths: &[7],
     };
     for _ in 0..20 {
@@ -355,6 +367,7 @@ fn free_tracks_are_of_known_kinds() {
         bits: 5,
         motion: false,
         authored: false,
+        in_part: false,
         free_widths: &[4, 1],
     };
     let good = made(&mut Random(9), what);
@@ -415,6 +428,7 @@ fn what_is_printed_of_a_clip_is_short() {
         bits: 9,
         motion: true,
         authored: true,
+        in_part: false,
         free_widths: &[5, 1],
     };
     let bytes = made(&mut random, what);
@@ -455,6 +469,7 @@ fn a_moment_is_in_the_time_of_the_keys() {
         bits: 9,
         motion: true,
         authored: true,
+        in_part: false,
         free_widths: &[],
     };
     let bytes = made(&mut random, what);
@@ -490,6 +505,7 @@ fn a_resident_clip_is_the_clip() {
         bits: 18,
         motion: true,
         authored: true,
+        in_part: false,
         free_widths: &[5, 1],
     };
     let bytes = made(&mut random, what);

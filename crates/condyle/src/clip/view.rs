@@ -18,6 +18,8 @@ pub(crate) struct ClipView<'a> {
 /// A moment of a clip.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'a> {
+    /// The number of the segment.
+    pub(crate) at: usize,
     pub(crate) segment: Segment<'a>,
     /// The same in the resident form, if the clip has one.
     pub(crate) resident: Option<ResidentSegment<'a>>,
@@ -150,6 +152,7 @@ impl<'a> ClipView<'a> {
         let first = segment * header.segment_frames;
         let frames = (header.frame_count - first).min(header.segment_frames).max(1);
         Place {
+            at: segment,
             segment: self.segment(segment),
             resident: ResidentSegment::new(self.resident, segment),
             ratio: (frame - first as f64) / frames as f64,

@@ -5,7 +5,7 @@ use std::string::ToString;
 
 use super::curve::Curve;
 use super::free_tracks::free_parts;
-use super::write::{self, Curves, FreeTrack, Parts};
+use super::write::{self, Curves, FreeTrack, Kept, Part, Parts};
 use crate::clip::layout::{Header, JOINT_BITS, Kind, MOTION, WIDE, step};
 use crate::clip::spline::Degree;
 use crate::clip::{Target, Track};
@@ -23,6 +23,8 @@ pub(crate) struct Made {
     pub(crate) bits: u32,
     pub(crate) motion: bool,
     pub(crate) authored: bool,
+    /// Some of these tracks hold in some segments only.
+    pub(crate) in_part: bool,
     /// The components of each free track.
     pub(crate) free_widths: &'static [usize],
 }
@@ -106,13 +108,23 @@ pub(crate) fn made(random: &mut Random, made: Made) -> Vec<u8> {
         segments.push(curves);
     }
     let authored = random.clip(joints, 6);
-    let mut kept: Vec<(&Track, usize)> = Vec::new();
+    let mut kept: Vec<Kept<'_>> = Vec::new();
     if made.authored {
         let is_joints = |t: &&Track| !matches!(t.target, Target::Weights(_));
-        kept.extend(authored.tracks().iter().filter(is_joints).map(|t| (t, 0)));
+        let keep = |track, free_index| Kept { track, free_index, part: None };
+        kept.extend(authored.tracks().iter().filter(is_joints).map(|track| {
+            let mut part = None;
+            if made.in_part && random.below(3) > 0 {
+                let begin = random.below(segment_count);
+                let end = begin + 1 + random.below(segment_count - begin);
+                let last = authored.timelines()[track.timeline].len();
+                part = Some(Part { segments: begin..end, keys: (random.below(last)..last).collect() });
+            }
+            Kept { part, ..keep(track, 0) }
+        }));
         let weights = authored.tracks().iter().find(|t| matches!(t.target, Target::Weights(_)));
         let wide = made.free_widths.iter().position(|&width| width == 5);
-        kept.extend(weights.zip(wide));
+        kept.extend(weights.zip(wide).map(|(track, place)| keep(track, place)));
         kept.retain(|_| random.below(2) == 0);
     }
     let count = random.below(4);

@@ -18,6 +18,7 @@ mod curve;
 mod fit;
 mod free_tracks;
 mod hull;
+mod kept;
 mod measure;
 mod motion;
 mod options;
@@ -33,9 +34,7 @@ mod write;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::clip::layout::{
-    AUTHORED, Header, JOINT_BITS, Kind, MAX_FRAMES, MAX_FREE_TRACKS, MAX_PLACES, MOTION, WIDE,
-};
+use crate::clip::layout::{Header, JOINT_BITS, Kind, MAX_FRAMES, MAX_FREE_TRACKS, MAX_PLACES, MOTION, WIDE};
 use crate::clip::spline::Degree;
 use crate::clip::{Clip, Interpolation, RawClip, Target, Track};
 use crate::error::Error;
@@ -48,18 +47,20 @@ use crate::skeleton::Skeleton;
 use budget::{MAX_ROUNDS, graded_by_depth, tighten};
 use fit::Shape;
 use free_tracks::{free_parts, free_tracks};
+use kept::{Failed, KeptTracks};
 pub use options::{Effort, EncodeOptions, Encoded, Encoding, JointError, Measured, Shell};
 use task::{
     BudgetFractions, ClipJob, JointFacts, MAX_SEGMENT_SAMPLES, Motion, SegmentFit, SegmentJob, minus_rounding,
 };
-use write::{Curves, Parts};
+use write::{Curves, Kept, Parts};
 
 /// Compresses a clip: the fewest bytes found that keep every point of the shell within the budget of its
 /// authored place.
 ///
 /// The error is measured in model space, through the whole hierarchy, on the decoded clip, at every frame and
 /// (unless [`EncodeOptions::between`] is off) at three moments between each two. It does not exceed the
-/// budget: what no curve can bring under it is stored as authored and listed in [`Encoded::authored`]. Steps
+/// budget: what no curve can bring under it is stored as authored and listed in [`Encoded::authored`], in the segments
+/// where no curve can, with as many of its keys as the budget needs, or in the whole clip, with all of them. Steps
 /// are always stored as authored. Two cases may exceed the budget, as [`Encoded::measured`] then shows: a
 /// budget finer than f32 rounding at the character's size, and a root motion ([`EncodeOptions::root_motion`])
 /// that no curve follows.
@@ -264,27 +265,13 @@ impl<'a> ClipJob<'a> {
         let segment_count = self.frames.div_ceil(about + about / 2).max(1);
         let segment_frames = self.frames.div_ceil(segment_count).max(1);
         let segment_count = self.frames.div_ceil(segment_frames).max(1);
-        let mut joints = self.joints.clone();
-        // Curves have keys on frames only and would cut corners between them: such tracks stay authored.
-        let is_off = |track: &Track| self.moments > 1 && !rate::is_on_frames(self.clip, track, self.rate);
-        let is_step = |track: &Track| track.interpolation == Interpolation::Step;
-        let off: Vec<bool> = self.free_sources.iter().map(|track| !is_step(track) && is_off(track)).collect();
-        let free_tracks = || self.free_sources.iter().zip(&off);
-        let mut authored_free: Vec<bool> =
-            free_tracks().map(|(track, is_off)| *is_off || is_step(track)).collect();
-        let mut authored_targets: Vec<Target> =
-            free_tracks().filter(|(_, is_off)| **is_off).map(|(track, _)| track.target).collect();
-        let rotations =
-            self.tracks.iter().zip(&joints).filter_map(|(tracks, joint)| Some((tracks.rotation?, joint)));
-        let loose = rotations.filter(|(track, joint)| joint.authored[0] && !is_step(track));
-        authored_targets.extend(loose.map(|(track, _)| track.target));
-        let mut given_up = 0;
+        let mut kept = KeptTracks::new(self, segment_frames, segment_count);
+        let mut shapes: Vec<(usize, Vec<Shape>)> = Vec::new();
+        // What is kept as authored in one segment changes nothing in the others.
+        let mut fits: Vec<Option<SegmentCurves>> = vec![None; segment_count];
         loop {
-            let mut segments: Vec<Curves> = Vec::with_capacity(segment_count);
-            let mut shapes: Vec<(usize, Vec<Shape>)> = Vec::new();
             let mut failed = None;
-            let mut motion_is_held = true;
-            for at in 0..segment_count {
+            for (at, fit) in fits.iter_mut().enumerate().filter(|(_, fit)| fit.is_none()) {
                 progress(at as f32 / segment_count as f32);
                 let first = at * segment_frames;
                 let frames = (self.frames - first).min(segment_frames);
@@ -292,97 +279,54 @@ impl<'a> ClipJob<'a> {
                     shapes.push((frames, self.shapes(frames)));
                     shapes.len() - 1
                 });
-                match self.segment(&joints, first, frames, &shapes[known].1) {
-                    Ok(curves) => segments.push(curves),
-                    Err(place) => {
-                        failed = Some(place);
+                match self.segment(&kept, at, (first, frames), &shapes[known].1)? {
+                    Ok(found) => *fit = Some(found),
+                    Err(failing) => {
+                        failed = Some(failing);
                         break;
                     }
                 }
-                let last = segments.len() - 1;
-                if let Some(motion) = &self.motion {
-                    let (curves, is_held) = motion.curves(self, first, frames, &shapes[known].1)?;
-                    segments[last].curves.extend(curves);
-                    motion_is_held &= is_held;
-                }
-                let curves = &mut segments[last].curves;
-                if let Err(track) = self.free_curves(first, frames, &shapes[known].1, &authored_free, curves)
-                {
-                    failed = Some(Failed::FreeTrack(track));
-                    break;
+            }
+            if failed.is_none() {
+                let found = || fits.iter().flatten();
+                let motion_is_held = found().all(|fit| fit.motion_is_held);
+                let segments: Vec<Curves> = found().map(|fit| fit.curves.clone()).collect();
+                let encoded = self.finish(&kept, segment_frames, &segments)?;
+                // The fit was checked in f64; the decoder's f32 rounding can still exceed a very fine budget.
+                // Storing joints as authored does not help where the root motion is what is over budget.
+                let measured = &encoded.measured;
+                let joint = kept.joint_over_budget(&encoded.clip, measured).filter(|_| motion_is_held);
+                match joint.or_else(|| kept.free_track_over_budget(measured)) {
+                    Some(failing) => failed = Some(failing),
+                    None => return Ok(encoded),
                 }
             }
-            let failing = match failed {
-                None => {
-                    let encoded =
-                        self.finish(&joints, &authored_free, segment_frames, &segments, &authored_targets)?;
-                    // The fit was checked in f64; the decoder's f32 rounding can still exceed a very fine
-                    // budget. Storing joints as authored does not help where the root motion is what is over
-                    // budget.
-                    let joint = self.joint_over_budget(&joints, &encoded.measured).filter(|_| motion_is_held);
-                    let track = self.free_track_over_budget(&authored_free, &encoded.measured);
-                    match joint.map(Failed::Joint).or(track.map(Failed::FreeTrack)) {
-                        Some(failing) => failing,
-                        None => return Ok(encoded),
-                    }
-                }
-                Some(failing) => failing,
-            };
-            // One at a time at first: every failure encodes the whole clip again.
-            given_up += 1;
-            let all = given_up > MAX_SINGLE_FALLBACKS;
-            match failing {
-                Failed::FreeTrack(track) => {
-                    for at in if all { 0..authored_free.len() } else { track..track + 1 } {
-                        if !authored_free[at] {
-                            authored_free[at] = true;
-                            authored_targets.push(self.free_tracks[at].target);
-                        }
-                    }
-                }
-                Failed::Joint(_) if all => {
-                    (0..joints.len())
-                        .for_each(|joint| self.store_authored(joint, &mut joints, &mut authored_targets));
-                }
-                Failed::Joint(joint) => self.store_authored(joint, &mut joints, &mut authored_targets),
+            if let Some(failing) = failed {
+                kept.give_up(failing, &mut fits);
             }
         }
     }
 
-    /// Stores the tracks of a joint and of all its ancestors as authored, so that its place is exact.
-    fn store_authored(&self, joint: usize, joints: &mut [JointFacts], authored_targets: &mut Vec<Target>) {
-        let mut at = Some(joint);
-        while let Some(joint) = at {
-            let tracks = &self.tracks[joint];
-            let own = [tracks.rotation, tracks.translation, tracks.scale];
-            for (track, authored) in own.into_iter().zip(&mut joints[joint].authored) {
-                if !*authored {
-                    *authored = true;
-                    authored_targets.extend(track.map(|track| track.target));
-                }
-            }
-            at = joints[joint].parent;
+    /// Fits a segment: the tracks of joints, the root motion and free tracks.
+    fn segment(
+        &self,
+        kept: &KeptTracks<'_, '_>,
+        segment: usize,
+        (first, frames): (usize, usize),
+        shapes: &[Shape],
+    ) -> Result<Result<SegmentCurves, Failed>, Error> {
+        let mut curves = match self.joint_curves(&kept.joints_in(segment), first, frames, shapes) {
+            Ok(curves) => curves,
+            Err(joint) => return Ok(Err(Failed::Joint { joint, segment })),
+        };
+        let mut motion_is_held = true;
+        if let Some(motion) = &self.motion {
+            let (found, is_held) = motion.curves(self, first, frames, shapes)?;
+            curves.curves.extend(found);
+            motion_is_held = is_held;
         }
-    }
-
-    /// The free track with the worst error, if that is over budget and the track is not stored as authored
-    /// already.
-    fn free_track_over_budget(&self, authored_free: &[bool], measured: &Measured) -> Option<usize> {
-        let worst = self.free_tracks.iter().position(|track| Some(track.target) == measured.track_target);
-        worst.filter(|&at| measured.track_error_max > self.options.track_budget && !authored_free[at])
-    }
-
-    /// The first joint over its budget, unless it and its ancestors are stored as authored already.
-    fn joint_over_budget(&self, joints: &[JointFacts], measured: &Measured) -> Option<usize> {
-        let budget = |joint: usize| {
-            let own = self.options.joint_budgets.iter().rev().find(|(j, _)| usize::from(*j) == joint);
-            own.map_or(self.options.budget, |&(_, budget)| budget)
-        };
-        let is_curved = |joint: usize| {
-            let mut chain = core::iter::successors(Some(joint), |&j| joints[j].parent);
-            chain.any(|j| joints[j].authored.contains(&false))
-        };
-        (0..joints.len()).find(|&joint| measured.joints[joint].error > budget(joint) && is_curved(joint))
+        let found = self.free_curves(first, frames, shapes, kept.free(), &mut curves.curves);
+        Ok(found.map(|()| SegmentCurves { curves, motion_is_held }).map_err(Failed::FreeTrack))
     }
 
     /// The kinds of curves that are tried for a segment, few keys first: each stride is frames per key of a
@@ -414,14 +358,14 @@ impl<'a> ClipJob<'a> {
         shapes
     }
 
-    /// Fits the joint tracks of a segment.
-    fn segment(
+    /// Fits the joint tracks of a segment. Fails with a joint that no curve met the budget for.
+    fn joint_curves(
         &self,
         joints: &[JointFacts],
         first: usize,
         frames: usize,
         shapes: &[Shape],
-    ) -> Result<Curves, Failed> {
+    ) -> Result<Curves, usize> {
         let seconds = self.seconds(first, frames);
         let source: Vec<Vec<Transform64>> = (0..joints.len())
             .map(|j| source::joint(self.clip, self.skeleton, j, &self.tracks[j], &seconds))
@@ -483,19 +427,17 @@ impl<'a> ClipJob<'a> {
                 None => best = Some(found),
             }
         }
-        best.map(|found| Curves { nlerp: found.nlerp, curves: found.curves }).ok_or(Failed::Joint(failing))
+        best.map(|found| Curves { nlerp: found.nlerp, curves: found.curves }).ok_or(failing)
     }
 
     /// Writes the clip, measures what it decodes to, and collects what is reported.
     fn finish(
         &self,
-        joints: &[JointFacts],
-        authored_free: &[bool],
+        kept: &KeptTracks<'_, '_>,
         segment_frames: usize,
         segments: &[Curves],
-        authored_targets: &[Target],
     ) -> Result<Encoded, Error> {
-        let authored = self.authored_tracks(joints, authored_free);
+        let authored = kept.tracks();
         let header = self.header(segment_frames, segments.len(), authored.len());
         let (free_tracks, events) = (&self.free_tracks[..], self.events.as_slice());
         let mut parts = Parts { header, free_tracks, authored: &authored, events, segments };
@@ -512,21 +454,9 @@ impl<'a> ClipJob<'a> {
             raw_bytes: (self.frames + 1) * self.skeleton.joint_count() * 40,
             rate: self.rate,
             encodings: encodings(segments, authored.len()),
-            joint_bytes: self.joint_bytes(joints, segments),
-            authored: authored_targets.to_vec(),
+            joint_bytes: self.joint_bytes(&authored, segments),
+            authored: kept.targets().to_vec(),
         })
-    }
-
-    /// The tracks that are stored as authored; free tracks with their index.
-    fn authored_tracks(&self, joints: &[JointFacts], authored_free: &[bool]) -> Vec<(&'a Track, usize)> {
-        let mut authored: Vec<(&Track, usize)> = Vec::new();
-        for (tracks, joint) in self.tracks.iter().zip(joints) {
-            let own = [tracks.rotation, tracks.translation, tracks.scale].into_iter().zip(joint.authored);
-            authored.extend(own.filter_map(|(track, is)| Some((track.filter(|_| is)?, 0))));
-        }
-        let free = self.free_sources.iter().enumerate().filter(|(at, _)| authored_free[*at]);
-        authored.extend(free.map(|(at, &track)| (track, at)));
-        authored
     }
 
     fn header(&self, segment_frames: usize, segment_count: usize, authored_count: usize) -> Header {
@@ -549,24 +479,21 @@ impl<'a> ClipJob<'a> {
     }
 
     /// The bytes that the tracks of each joint take.
-    fn joint_bytes(&self, joints: &[JointFacts], segments: &[Curves]) -> Vec<usize> {
-        let mut bits = vec![0; joints.len()];
+    fn joint_bytes(&self, kept: &[Kept<'_>], segments: &[Curves]) -> Vec<usize> {
+        let mut bits = vec![0; self.joints.len()];
         for curve in segments.iter().flat_map(|segment| &segment.curves).filter(|c| c.kind != Kind::Free) {
             // The root motion follows the last joint.
             if let Some(bits) = bits.get_mut(curve.index) {
                 *bits += curve.bits() + 8 * write::RECORD;
             }
         }
-        let bytes = bits.into_iter().map(|bits: usize| bits.div_ceil(8));
-        let authored = self.tracks.iter().zip(joints).map(|(tracks, joint)| {
-            let own = [tracks.rotation, tracks.translation, tracks.scale].into_iter().zip(joint.authored);
-            let kept = own.filter_map(|(track, is_authored)| track.filter(|_| is_authored));
-            kept.map(|track| {
-                AUTHORED + 4 * (self.clip.timelines()[track.timeline].len() + track.values.len())
-            })
-            .sum::<usize>()
-        });
-        bytes.zip(authored).map(|(curves, authored)| curves + authored).collect()
+        let mut bytes: Vec<usize> = bits.into_iter().map(|bits: usize| bits.div_ceil(8)).collect();
+        for kept in kept {
+            if let Some(joint) = kept.track.target.joint() {
+                bytes[usize::from(joint)] += kept.size(&self.clip.timelines()[kept.track.timeline]);
+            }
+        }
+        bytes
     }
 }
 
@@ -584,14 +511,12 @@ fn encodings(segments: &[Curves], authored: usize) -> Vec<(Encoding, usize)> {
     encodings
 }
 
-/// How many times a single joint with its ancestors, or a single free track, is stored as authored before
-/// everything is. Not tuned. It bounds how often a clip is encoded again.
-const MAX_SINGLE_FALLBACKS: usize = 6;
-
-/// What no curve met the budget for, so that it has to be stored as authored.
-enum Failed {
-    Joint(usize),
-    FreeTrack(usize),
+/// The curves of a segment.
+#[derive(Debug, Clone)]
+struct SegmentCurves {
+    curves: Curves,
+    /// Whether the root motion keeps its budget.
+    motion_is_held: bool,
 }
 
 #[cfg(test)]

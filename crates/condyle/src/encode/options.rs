@@ -196,7 +196,7 @@ pub struct Encoded {
     /// About how many bytes the tracks of each joint take in all segments; the rest belongs to no single
     /// joint.
     pub joint_bytes: Vec<usize>,
-    /// Tracks stored as authored: no curve met the budget, or a free track has keys between the frames, whose
+    /// Tracks stored as authored, in the whole clip or in some segments: no curve met the budget there, or a free track has keys between the frames, whose
     /// corners curves would cut, or the rest rotation of the joint is not a unit quaternion. Step tracks,
     /// which always are, are not listed.
     pub authored: Vec<Target>,

@@ -1,9 +1,10 @@
 //! The bytes of a clip.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::curve::Curve;
-use crate::clip::authored::interpolation_code;
+use crate::clip::authored::{IN_PART, interpolation_code};
 use crate::clip::layout::{
     AUTHORED, Class, FREE_TRACK, HEADER, Header, Kind, MAGIC, SEGMENT, STRAIGHT, TURNS, VERSION, WINDOW,
 };
@@ -26,10 +27,48 @@ pub(super) struct FreeTrack {
 pub(super) struct Parts<'a> {
     pub(super) header: Header,
     pub(super) free_tracks: &'a [FreeTrack],
-    /// Tracks kept as authored; for a free track also its index.
-    pub(super) authored: &'a [(&'a Track, usize)],
+    pub(super) authored: &'a [Kept<'a>],
     pub(super) events: &'a [Event],
     pub(super) segments: &'a [Curves],
+}
+
+/// A track that is kept as it was authored.
+#[derive(Debug, Clone)]
+pub(super) struct Kept<'a> {
+    pub(super) track: &'a Track,
+    /// Its place among the free tracks, if it is one.
+    pub(super) free_index: usize,
+    pub(super) part: Option<Part>,
+}
+
+/// Where a track holds that is a curve in all other segments.
+#[derive(Debug, Clone)]
+pub(super) struct Part {
+    pub(super) segments: Range<usize>,
+    /// Those of its keys that these segments need.
+    pub(super) keys: Vec<usize>,
+}
+
+impl Kept<'_> {
+    fn keys(&self, times: &[f32]) -> Vec<usize> {
+        self.part.as_ref().map_or_else(|| (0..times.len()).collect(), |part| part.keys.clone())
+    }
+
+    /// The bytes that it takes.
+    pub(super) fn size(&self, times: &[f32]) -> usize {
+        let values = self.track.values.len() / times.len().max(1);
+        AUTHORED + 4 * self.keys(times).len() * (1 + values) + if self.part.is_some() { 8 } else { 0 }
+    }
+
+    /// What it drives, in the codes of the format.
+    fn target(&self) -> (Kind, usize) {
+        match self.track.target {
+            Target::Rotation(j) => (Kind::Rotation, j.into()),
+            Target::Translation(j) => (Kind::Translation, j.into()),
+            Target::Scale(j) => (Kind::Scale, j.into()),
+            Target::Weights(_) | Target::Vector(_) | Target::FreeRotation(_) => (Kind::Free, self.free_index),
+        }
+    }
 }
 
 /// The curves of a segment.
@@ -59,10 +98,10 @@ pub(super) fn write(clip: &RawClip, parts: &Parts<'_>) -> Result<Vec<u8>, Error>
         put(&mut out, line + 6, &kind.to_le_bytes());
     }
     let mut in_order = parts.authored.to_vec();
-    in_order.sort_by_key(|&(track, free_index)| authored_target(track, free_index));
-    for (at, (track, free_index)) in in_order.into_iter().enumerate() {
+    in_order.sort_by_key(Kept::target);
+    for (at, kept) in in_order.iter().enumerate() {
         let place = length(&out)?;
-        authored_track(clip, track, free_index, header.authored_tracks() + AUTHORED * at, place, &mut out);
+        authored_track(clip, kept, header.authored_tracks() + AUTHORED * at, place, &mut out);
     }
     let mut name_end = 0;
     for event in parts.events {
@@ -123,33 +162,25 @@ fn head(parts: &Parts<'_>, out: &mut [u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// What an authored track drives, in the codes of the format.
-fn authored_target(track: &Track, free_index: usize) -> (Kind, usize) {
-    match track.target {
-        Target::Rotation(j) => (Kind::Rotation, j.into()),
-        Target::Translation(j) => (Kind::Translation, j.into()),
-        Target::Scale(j) => (Kind::Scale, j.into()),
-        Target::Weights(_) | Target::Vector(_) | Target::FreeRotation(_) => (Kind::Free, free_index),
-    }
-}
-
-/// Writes a track as authored: its times, then its values.
-fn authored_track(
-    clip: &RawClip,
-    track: &Track,
-    free_index: usize,
-    line: usize,
-    place: u32,
-    out: &mut Vec<u8>,
-) {
+/// Writes a track as authored: where it holds, its times, then its values.
+fn authored_track(clip: &RawClip, kept: &Kept<'_>, line: usize, place: u32, out: &mut Vec<u8>) {
+    let track = kept.track;
     let times = &clip.timelines()[track.timeline];
-    let (kind, index) = authored_target(track, free_index);
-    put(out, line, &[kind as u8, interpolation_code(track.interpolation)]);
+    let keys = kept.keys(times);
+    let values = track.values.len() / times.len().max(1);
+    let (kind, index) = kept.target();
+    let in_part = if kept.part.is_some() { IN_PART } else { 0 };
+    put(out, line, &[kind as u8, interpolation_code(track.interpolation) | in_part]);
     put(out, line + 2, &(track.width(times.len()) as u16).to_le_bytes());
     put(out, line + 4, &(index as u32).to_le_bytes());
-    put(out, line + 8, &(times.len() as u32).to_le_bytes());
+    put(out, line + 8, &(keys.len() as u32).to_le_bytes());
     put(out, line + 12, &place.to_le_bytes());
-    for number in times.iter().chain(&track.values) {
+    if let Some(Part { segments, .. }) = &kept.part {
+        [segments.start, segments.end].into_iter().for_each(|at| out.extend((at as u32).to_le_bytes()));
+    }
+    let times = keys.iter().map(|&key| &times[key]);
+    let values = keys.iter().flat_map(|&key| &track.values[key * values..][..values]);
+    for number in times.chain(values) {
         out.extend(number.to_le_bytes());
     }
 }

@@ -75,8 +75,8 @@ impl Bytes<'_> {
         (target, self.number(line + 4, 2) as usize)
     }
 
-    /// All tracks of the segment of a moment.
-    fn tracks(&self, seconds: f64) -> Vec<Track> {
+    /// The segment of a moment, and how far into it the moment is, from 0 to 1.
+    fn segment(&self, seconds: f64) -> (usize, f64) {
         let (start, end) = (f64::from(self.float(32)), f64::from(self.float(36)));
         let (per_segment, frames) = (self.number(22, 2) as usize, self.number(24, 4) as usize);
         let seconds = seconds.clamp(start, end);
@@ -85,8 +85,12 @@ impl Bytes<'_> {
         let segment = ((frame / per_segment as f64).floor() as usize).min(self.segments - 1);
         let first = segment * per_segment;
         let own_frames = per_segment.min(frames - first).max(1);
-        let ratio = (frame - first as f64) / own_frames as f64;
+        (segment, (frame - first as f64) / own_frames as f64)
+    }
 
+    /// All tracks of the segment of a moment.
+    fn tracks(&self, seconds: f64) -> Vec<Track> {
+        let (segment, ratio) = self.segment(seconds);
         let from = self.number(52 + 4 * segment, 4) as usize;
         let (classes, way) = (self.number(from, 1) as usize, self.number(from + 1, 1) as usize);
         let (offset_bytes, straight) = (way & 63, way & 64 != 0);
@@ -155,7 +159,15 @@ impl Bytes<'_> {
             |at: &usize| self.number(line(*at), 1) == kind && self.number(line(*at) + 4, 4) as usize == index;
         let line = line((0..self.authored).find(is_it)?);
         let (code, width) = (self.number(line + 1, 1), self.number(line + 2, 2) as usize);
-        let (keys, place) = (self.number(line + 8, 4) as usize, self.number(line + 12, 4) as usize);
+        let (keys, mut place) = (self.number(line + 8, 4) as usize, self.number(line + 12, 4) as usize);
+        if code >= 128 {
+            let [begin, end] = [0, 4].map(|at| self.number(place + at, 4) as usize);
+            if !(begin..end).contains(&self.segment(seconds).0) {
+                return None;
+            }
+            place += 8;
+        }
+        let code = code % 128;
         let time = |k: usize| f64::from(self.float(place + 4 * k));
         let parts = if code == 2 { 3 } else { 1 };
         let value = |k: usize, part: usize| -> Vec<f64> {
@@ -328,7 +340,9 @@ pub fn clip_events(bytes: &[u8]) -> Vec<(f32, std::string::String)> {
     let mut place = 52 + 4 * read.segments + 8 * read.free_tracks + 16 * read.authored;
     for at in 0..read.authored {
         let line = 52 + 4 * read.segments + 8 * read.free_tracks + 16 * at;
-        let parts = if read.number(line + 1, 1) == 2 { 3 } else { 1 };
+        let code = read.number(line + 1, 1);
+        let parts = if code % 128 == 2 { 3 } else { 1 };
+        place += if code >= 128 { 8 } else { 0 };
         place += 4 * read.number(line + 8, 4) as usize * (1 + parts * read.number(line + 2, 2) as usize);
     }
     let names = place + 8 * read.events;

@@ -255,13 +255,21 @@ fn run(
         block.set(clip.joint_count() % BLOCK, &Transform::IDENTITY);
     }
     if clip.header().authored_count > 0 {
-        put_authored(clip, seconds, wanted, blocks);
+        put_authored(clip, (place.at, seconds), wanted, blocks);
     }
 }
 
-/// Overwrites the joints that have authored tracks.
-fn put_authored(clip: ClipView<'_>, seconds: f32, wanted: Option<Wanted<'_>>, blocks: &mut [PoseBlock]) {
-    let mut put = |track: Authored<'_>, place: usize| {
+/// Overwrites the joints that have authored tracks at a moment, which is told by its segment too.
+fn put_authored(
+    clip: ClipView<'_>,
+    (segment, seconds): (usize, f32),
+    wanted: Option<Wanted<'_>>,
+    blocks: &mut [PoseBlock],
+) {
+    let mut put = |track: &Authored<'_>, place: usize| {
+        if !track.holds(segment) {
+            return;
+        }
         let (Some(block), lane) = (blocks.get_mut(place / BLOCK), place % BLOCK) else { return };
         let rows = match track.kind {
             Some(Kind::Rotation) => {
@@ -279,12 +287,12 @@ fn put_authored(clip: ClipView<'_>, seconds: f32, wanted: Option<Wanted<'_>>, bl
     };
     if let Some(Wanted { first, mask: None, .. }) = wanted {
         let own = [Kind::Rotation, Kind::Translation, Kind::Scale].map(|kind| clip.authored_of(kind, first));
-        return own.into_iter().flatten().for_each(|track| put(track, 0));
+        return own.into_iter().flatten().for_each(|track| put(&track, 0));
     }
     // Free tracks come after all others.
     for track in clip.authored_tracks().take_while(|track| track.kind != Some(Kind::Free)) {
         if wanted.is_none_or(|wanted| wanted.has(track.index)) {
-            put(track, track.index);
+            put(&track, track.index);
         }
     }
 }

@@ -464,6 +464,68 @@ fn what_cannot_be_a_curve_is_authored() {
     assert!(encoded.encodings.contains(&(Encoding::Authored, 1)), "{:?}", encoded.encodings);
 }
 
+/// A pose of another kind in the first frame, as exporters leave it: no curve follows the way from there. That costs
+/// the first segment its curves, and no other one.
+#[test]
+fn a_jump_is_kept_in_the_segments_where_it_is() {
+    let skeleton = chain(3, link);
+    // Four segments.
+    let frames = 4 * 96;
+    let times: Vec<f32> = (0..=frames).map(|frame| frame as f32 / 30.0).collect();
+    let walk = |jumps: &[usize]| {
+        let (mut turns, mut places) = (Vec::new(), Vec::new());
+        for (frame, &time) in times.iter().enumerate() {
+            let (half, place) = match jumps.contains(&frame) {
+                true => (1.4_f32, [0.3, 1.0, -2.0]),
+                false => (0.1 * time, [2.0 * (0.2 * time).sin(), 1.0 + 0.02 * (9.0 * time).sin(), time]),
+            };
+            turns.extend([0.1 * (7.0 * time).sin(), half.sin(), 0.0, half.cos()]);
+            places.extend(place);
+        }
+        for turn in turns.as_chunks_mut::<4>().0 {
+            let length = turn.iter().map(|v| v * v).sum::<f32>().sqrt();
+            turn.iter_mut().for_each(|v| *v /= length);
+        }
+        let swing = times.iter().flat_map(|t| [(5.0 * t).sin() * 0.3, 0.0, 0.0, 1.0]);
+        let swing: Vec<f32> = swing
+            .collect::<Vec<_>>()
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .flat_map(|q| {
+                let length = q.iter().map(|v| v * v).sum::<f32>().sqrt();
+                q.map(|v| v / length)
+            })
+            .collect();
+        let tracks = vec![
+            track(Target::Rotation(0), Interpolation::Linear, turns),
+            track(Target::Translation(0), Interpolation::Linear, places),
+            track(Target::Rotation(1), Interpolation::Linear, swing),
+        ];
+        RawClip::new("walk".into(), vec![times.clone()], tracks).expect("a clip")
+    };
+    let options = EncodeOptions { root_motion: Some(RootMotionOptions::default()), ..fast(1e-3) };
+    let smooth = check(&walk(&[]), &skeleton, &options, "no jump");
+    assert_eq!(smooth.authored, []);
+    let bytes = smooth.bytes().len();
+    for (jumps, part) in [(&[0][..], 0..1), (&[220], 2..3), (&[100, 220], 1..3)] {
+        let encoded = check(&walk(jumps), &skeleton, &options, &format!("a jump at {jumps:?}"));
+        assert_eq!(encoded.authored, [Target::Rotation(0), Target::Translation(0)], "{jumps:?}");
+        let clip = encoded.clip();
+        for track in clip.view().authored_tracks() {
+            assert_eq!(track.segments, Some(part.clone()), "{jumps:?}");
+        }
+        // Nothing that a program could take for the whole clip.
+        assert_eq!(clip.authored().count(), 0, "{jumps:?}");
+        let kept = jumps.len() * 5 * bytes;
+        assert!(encoded.bytes().len() < bytes + kept, "{jumps:?}: {} of {bytes}", encoded.bytes().len());
+    }
+    // A jump in each segment, and only there: as before.
+    let everywhere: Vec<usize> = (0..4).map(|segment| 96 * segment + 30).collect();
+    let encoded = check(&walk(&everywhere), &skeleton, &options, "a jump everywhere");
+    assert_eq!(encoded.clip().authored().count(), 2);
+}
+
 /// Motion and pose together are where everything was; motion alone is the one that was taken out.
 #[test]
 fn motion_is_taken_out_and_kept_within_the_budget() {
