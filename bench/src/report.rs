@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::harness::Row;
 use crate::machine::{MEMORIES, Memory, date, processor, ticks_per_ns};
 use crate::table::Table;
-use crate::works::{RESIDENT, roofline};
+use crate::works::{CROWD, CROWD_RESIDENT, RESIDENT, roofline};
 
 /// What stands over the table of a group of works, and what has to be said of them.
 pub(crate) fn section(work: &str) -> (&'static str, &'static str) {
@@ -25,8 +25,9 @@ pub(crate) fn section(work: &str) -> (&'static str, &'static str) {
         "character" => (
             "Whole characters: cycles per character",
             "67 joints: two of 32 clips at moments of its own, half of each, placed in model space, and the palette as columns; one \
-             alone, or many in a row. `resident` is condyle with the keys unpacked, else they are packed. `glam_keys` has keys \
-             per joint, a binary search and slerp, `glam_frames` whole frames and nlerp.",
+             alone, or many in a row. `crowd` is condyle by its calls for crowds, 32 characters at a time. `resident` is condyle \
+             with the keys unpacked, else they are packed. `glam_keys` has keys per joint, a binary search and slerp, \
+             `glam_frames` whole frames and nlerp.",
         ),
         "slerp" => ("Spherical interpolation: cycles per joint", "One factor for all joints."),
         "nlerp" => ("Normalised linear interpolation: cycles per joint", "One factor for all joints."),
@@ -240,6 +241,8 @@ pub(crate) fn json(rows: &[Row]) -> String {
         // Both forms of a clip are condyle.
         let (implementation, form) = match row.implementation {
             RESIDENT => ("condyle", Some("resident")),
+            CROWD => (CROWD, Some("packed")),
+            CROWD_RESIDENT => (CROWD, Some("resident")),
             "condyle" if ["sample_67", "character"].iter().any(|work| row.work.starts_with(work)) => {
                 ("condyle", Some("packed"))
             }

@@ -1,13 +1,16 @@
-//! The whole character: two clips sampled, blended, placed in model space and made a palette. One alone, or many in a row,
-//! each with clips and moments of its own.
+//! The whole character: two clips sampled, blended, placed in model space and made a palette. One alone, or many, each with
+//! clips and moments of its own: in a row, or by the calls for crowds.
 
 use std::rc::Rc;
 
-use condyle::skin::palette_columns;
-use condyle::{Affine, Layer, Pose, Skin, Transform, blend, local_to_model, reference, sample};
+use condyle::blend::{self, Mean};
+use condyle::model::{self, CrowdBuffer};
+use condyle::sample::ClipAt;
+use condyle::skin::{palette_columns, palette_columns_crowd};
+use condyle::{Affine, Layer, Pose, Skin, Transform, local_to_model, reference, sample};
 
 use super::clip::{BOUND, FORMS, Input, key, random_key};
-use super::{JOINTS, case, largest, worst_matrices};
+use super::{CROWD, CROWD_RESIDENT, JOINTS, case, largest, worst_matrices};
 use crate::data::Random;
 use crate::harness::{Case, Subjects};
 #[cfg(feature = "peers")]
@@ -15,6 +18,8 @@ use crate::peers::{self, Chain, FromMatrices, Interpolate};
 
 /// Clips that are played.
 const CLIPS: usize = 32;
+/// Characters of a crowd that go through all calls together: what one call writes is in the cache for the next.
+const TOGETHER: usize = 32;
 /// Moments of one character alone, one after another.
 const MOMENTS: usize = 121;
 
@@ -66,11 +71,13 @@ fn rounded(local: &reference::Local) -> Transform {
     }
 }
 
-/// Buffers of condyle: a pose for each clip and their mean, matrices, and the palettes of all characters.
+/// Buffers of condyle, for each of those that go together: a pose for each clip and their mean, and matrices; and the
+/// palettes of all characters.
 #[derive(Clone)]
 struct Buffers {
-    poses: [Pose; 3],
-    model: Vec<Affine>,
+    poses: [Vec<Pose>; 3],
+    models: Vec<Affine>,
+    crowd: CrowdBuffer,
     palettes: Vec<[f32; 16]>,
     calls: usize,
 }
@@ -83,22 +90,31 @@ fn characters(subjects: &mut Subjects, count: usize) {
         (0..2 * moments).map(|_| (clip(random), key(random_key(random)))).collect()
     });
     let cast = Rc::new(Cast { skin: Random(4).skin(JOINTS), input });
-    for form in FORMS {
+    let mut ours = |name, together, call: fn(&Cast, &str, &mut Buffers)| {
         let looked_at = cast.clone();
         let buffers = Buffers {
-            poses: [0; 3].map(|_| Pose::identity(JOINTS)),
-            model: vec![Affine::IDENTITY; JOINTS],
+            poses: [(); 3].map(|()| vec![Pose::identity(JOINTS); together]),
+            models: vec![Affine::IDENTITY; together * JOINTS],
+            crowd: CrowdBuffer::default(),
             palettes: vec![[0.0; 16]; count * JOINTS],
             calls: 0,
         };
-        let call = move |cast: &Cast, buffers: &mut Buffers| pose_all(cast, form, count, buffers);
-        subjects.kernel(form, BOUND, &cast, buffers, call, move |buffers| {
+        let call = move |cast: &Cast, buffers: &mut Buffers| call(cast, name, buffers);
+        subjects.kernel(name, BOUND, &cast, buffers, call, move |buffers| {
             let palettes = buffers.palettes.chunks(JOINTS).enumerate().step_by(97);
             largest(palettes.map(|(character, palette)| {
                 let character = character + buffers.calls.saturating_sub(1) * count;
                 looked_at.error(character, palette.iter().map(Affine::from_columns))
             }))
         });
+    };
+    for form in FORMS {
+        ours(form, 1, one_by_one);
+    }
+    if count > 1 {
+        for form in [CROWD, CROWD_RESIDENT] {
+            ours(form, TOGETHER, by_crowd);
+        }
     }
     #[cfg(feature = "peers")]
     {
@@ -107,20 +123,45 @@ fn characters(subjects: &mut Subjects, count: usize) {
     }
 }
 
-fn pose_all(cast: &Cast, form: &str, count: usize, buffers: &mut Buffers) {
+fn one_by_one(cast: &Cast, form: &str, buffers: &mut Buffers) {
     let Cast { input, skin } = cast;
-    let Buffers { poses: [a, b, mean], model, palettes, calls } = buffers;
-    let clips = input.clips(form);
-    for (character, palette) in palettes.chunks_mut(JOINTS).enumerate() {
-        for ((clip, seconds), pose) in
-            cast.plays(*calls * count + character).into_iter().zip([&mut *a, &mut *b])
-        {
+    let Buffers { poses: [a, b, mean], models, palettes, calls, .. } = buffers;
+    let ([a, b, mean], clips) = ([a, b, mean].map(|pose| &mut pose[0]), input.clips(form));
+    let first = *calls * palettes.len() / JOINTS;
+    for (character, palette) in (first..).zip(palettes.chunks_mut(JOINTS)) {
+        for ((clip, seconds), pose) in cast.plays(character).into_iter().zip([&mut *a, &mut *b]) {
             sample(&clips[clip], &input.skeleton, seconds, pose).expect("sizes agree");
         }
         let layers = [Layer::new(a, 0.5), Layer::new(b, 0.5)];
-        blend(&input.skeleton, &layers, condyle::blend::Mean::Linear, mean).expect("sizes agree");
-        local_to_model(&input.skeleton, mean, model).expect("sizes agree");
-        palette_columns(skin, model, palette).expect("sizes agree");
+        condyle::blend(&input.skeleton, &layers, Mean::Linear, mean).expect("sizes agree");
+        local_to_model(&input.skeleton, mean, models).expect("sizes agree");
+        palette_columns(skin, models, palette).expect("sizes agree");
+    }
+    *calls += 1;
+}
+
+fn by_crowd(cast: &Cast, form: &str, buffers: &mut Buffers) {
+    let Cast { input, skin } = cast;
+    let Buffers { poses: [a, b, mean], models, crowd, palettes, calls } = buffers;
+    let (skeleton, clips) = (&input.skeleton, input.clips(form));
+    let mut plays = Vec::with_capacity(TOGETHER);
+    let mut first = *calls * palettes.len() / JOINTS;
+    for palettes in palettes.chunks_mut(TOGETHER * JOINTS) {
+        let count = palettes.len() / JOINTS;
+        for (layer, poses) in [&mut *a, &mut *b].into_iter().enumerate() {
+            plays.clear();
+            plays.extend((first..first + count).map(|character| {
+                let (clip, seconds) = cast.plays(character)[layer];
+                ClipAt::new(&clips[clip], seconds)
+            }));
+            sample::crowd(&plays, skeleton, &mut poses[..count]).expect("sizes agree");
+        }
+        let layers = |at: usize| [Layer::new(&a[at], 0.5), Layer::new(&b[at], 0.5)];
+        blend::crowd(skeleton, layers, Mean::Linear, &mut mean[..count]).expect("sizes agree");
+        let models = &mut models[..count * JOINTS];
+        model::crowd(skeleton, &mean[..count], crowd, models).expect("sizes agree");
+        palette_columns_crowd(skin, skeleton, models, palettes).expect("sizes agree");
+        first += count;
     }
     *calls += 1;
 }

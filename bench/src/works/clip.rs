@@ -7,7 +7,7 @@ use condyle::sample;
 use condyle::sample::ClipAt;
 use condyle::{Clip, Pose, RawClip, Skeleton, Target, Transform, encode, reference};
 
-use super::{JOINTS, RESIDENT, case, worst_joints};
+use super::{CROWD_RESIDENT, JOINTS, RESIDENT, case, worst_joints};
 use crate::data::Random;
 use crate::harness::{Case, Subjects};
 use crate::peers::{self, Interpolate};
@@ -67,7 +67,7 @@ impl Input {
     }
 
     pub(super) fn clips(&self, form: &str) -> &[Clip<'static>] {
-        if form == RESIDENT { &self.resident } else { &self.clips }
+        if [RESIDENT, CROWD_RESIDENT].contains(&form) { &self.resident } else { &self.clips }
     }
 
     /// Clip and moment of call number `call`.
@@ -167,7 +167,7 @@ fn crowd(subjects: &mut Subjects) {
             poses,
             move |input, poses| {
                 let clips = input.clips(form);
-                let character = |&(clip, seconds): &(usize, f32)| ClipAt { clip: &clips[clip], seconds };
+                let character = |&(clip, seconds): &(usize, f32)| ClipAt::new(&clips[clip], seconds);
                 let characters: Vec<ClipAt<'_>> = input.moments.iter().map(character).collect();
                 sample::crowd(&characters, &input.skeleton, poses).expect("sizes agree");
             },

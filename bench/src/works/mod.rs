@@ -18,6 +18,9 @@ use crate::harness::{Case, Subjects};
 
 /// Condyle with clips in the resident form.
 pub(crate) const RESIDENT: &str = "resident";
+/// Condyle by the calls for crowds, with clips in either form.
+pub(crate) const CROWD: &str = "crowd";
+pub(crate) const CROWD_RESIDENT: &str = "crowd_resident";
 
 /// Joints of a character.
 const JOINTS: usize = 67;

@@ -23,7 +23,8 @@
 //! Data flows one way. Each arrow is one free function over plain data: inputs first, output last and `&mut`.
 //! Nothing is allocated that the caller does not own, and nothing is remembered but in values that the caller
 //! keeps, such as a [`Player`] or a [`sample::RawCursor`]. This crate knows no file format but its own
-//! ([`container`]), starts no thread and does no input or output; the crate `condyle-gltf` reads documents.
+//! ([`container`]), starts no thread of its own and does no input or output; the crate `condyle-gltf` reads
+//! documents.
 //!
 //! # The stages
 //!
@@ -79,6 +80,12 @@
 //!   [`Dispatch::set_default`] for the process or [`Dispatch::scope`] for what a closure calls.
 //! - **get the same bits on every machine**: the same with [`Numeric::Portable`], or
 //!   `CONDYLE_NUMERIC=portable`.
+//! - **pose a crowd**: [`sample::crowd`], [`blend::crowd`], [`blend::add_crowd`], [`blend::overlay_crowd`],
+//!   [`model::crowd`] and [`skin::palette_columns_crowd`] do for many instances of one skeleton what the calls
+//!   beside them do for one, with the same bits. Some tens at a time, so that what one call wrote is still in
+//!   the cache for the next; or all at once on several threads, with the feature `rayon`. Those far away have
+//!   fewer joints ([`ClipAt::wanted`](sample::ClipAt::wanted)), and their vertices fewer influences
+//!   ([`Influences::at_most`]).
 //! - **pose a whole glTF file**: `Asset` and `Poser` of the crate `condyle-gltf`.
 //!
 //! # Example
@@ -150,6 +157,8 @@
 //! - `std` (default): the instruction set is found at run time, and `CONDYLE_ISA` and `CONDYLE_NUMERIC` force
 //!   it. Without it the crate is `no_std` with `alloc`, and runs on what the compiler was told of.
 //! - `encode` (default): [`encode`](mod@encode), which compresses clips. Without it they are only read.
+//! - `rayon`: the calls for crowds run on the threads of the caller's rayon pool, from some hundred instances
+//!   on, with the same bits for any number of threads. Rayon allocates now and then for its queues.
 //! - `scalar`: the kernels without vector instructions too, on platforms that have some: for tests.
 //! - `reference`: the module of that name, every stage again in f64.
 //! - `bytemuck`: the plain types can be cast to bytes. `mint`: matrices convert to and from `mint`.
@@ -177,6 +186,7 @@ pub mod mesh;
 pub mod mirror;
 pub mod model;
 pub mod motion;
+mod parallel;
 pub mod play;
 pub mod player;
 pub mod pose;

@@ -87,11 +87,7 @@ pub fn difference(pose: &Pose, reference: &Pose, out: &mut Pose) -> Result<(), E
 /// # Ok::<(), condyle::Error>(())
 /// ```
 pub fn add(base: &Pose, additives: &[Additive<'_>], out: &mut Pose) -> Result<(), Error> {
-    let joints = base.joint_count();
-    for (at, additive) in additives.iter().enumerate() {
-        additive.check(at, joints)?;
-    }
-    out.check_joints("out", joints)?;
+    check(base, additives, out)?;
     let (from, to) = (base.blocks(), out.blocks_mut());
     let mut counting = additives.iter().filter(|additive| additive.amount != 0.0);
     match [counting.next(), counting.next(), counting.next()] {
@@ -105,6 +101,14 @@ pub fn add(base: &Pose, additives: &[Additive<'_>], out: &mut Pose) -> Result<()
         }
     }
     Ok(())
+}
+
+pub(super) fn check(base: &Pose, additives: &[Additive<'_>], out: &Pose) -> Result<(), Error> {
+    let joints = base.joint_count();
+    for (at, additive) in additives.iter().enumerate() {
+        additive.check(at, joints)?;
+    }
+    out.check_joints("out", joints)
 }
 
 fn few<const N: usize>(base: &[PoseBlock], layers: [&Additive<'_>; N], out: &mut [PoseBlock]) {

@@ -4,7 +4,8 @@
 //! [`overlay`](overlay()) whose amount comes from a [`Fade`], and a wave of the arm over a walk is an
 //! [`overlay`](overlay()) with a mask from [`joint_mask`]. A transition without a second clip that goes on
 //! playing is an [`Inertialization`]. What a pose has more than another (a breath, a recoil) is a
-//! [`difference`] or, for a whole clip, a [`difference_clip`], which [`add`](add()) puts on any pose.
+//! [`difference`] or, for a whole clip, a [`difference_clip`], which [`add`](add()) puts on any pose. For many
+//! instances of a skeleton there are [`crowd`](crowd()), [`add_crowd`] and [`overlay_crowd`].
 //!
 //! ```
 //! use condyle::{Joint, Pose, Skeleton, Transform, blend};
@@ -23,6 +24,7 @@
 
 mod add;
 mod clip;
+mod crowd;
 mod fade;
 mod few;
 mod fixed;
@@ -37,11 +39,12 @@ mod weights;
 
 pub use add::{add, difference};
 pub use clip::difference_clip;
+pub use crowd::{add_crowd, crowd, overlay_crowd};
 pub use fade::{Ease, Fade};
 pub use inertialize::Inertialization;
 pub use layer::{Additive, Layer, Mean};
 pub use mask::joint_mask;
-pub use overlay::overlay;
+pub use overlay::{Overlay, overlay};
 
 use crate::error::Error;
 use crate::pose::{Pose, PoseBlock};
@@ -121,11 +124,7 @@ pub fn blend(skeleton: &Skeleton, layers: &[Layer<'_>], mean: Mean, out: &mut Po
 /// # Ok::<(), condyle::Error>(())
 /// ```
 pub fn about(reference: &Pose, layers: &[Layer<'_>], mean: Mean, out: &mut Pose) -> Result<(), Error> {
-    let joints = reference.joint_count();
-    for (at, layer) in layers.iter().enumerate() {
-        layer.check(at, joints)?;
-    }
-    out.check_joints("out", joints)?;
+    check(reference, layers, out)?;
     let (from, to) = (reference.blocks(), out.blocks_mut());
     if layers.iter().any(|layer| layer.mask.is_some() && layer.weight != 0.0) {
         many::<true>(from, &NormalizedWeights::new(layers, Total::UNKNOWN), mean, to);
@@ -155,6 +154,14 @@ pub fn about(reference: &Pose, layers: &[Layer<'_>], mean: Mean, out: &mut Pose)
         _ => many::<false>(from, &NormalizedWeights::new(layers, total), mean, to),
     }
     Ok(())
+}
+
+fn check(reference: &Pose, layers: &[Layer<'_>], out: &Pose) -> Result<(), Error> {
+    let joints = reference.joint_count();
+    for (at, layer) in layers.iter().enumerate() {
+        layer.check(at, joints)?;
+    }
+    out.check_joints("out", joints)
 }
 
 fn few<const N: usize>(reference: &[PoseBlock], parts: [Part<'_>; N], least2: f32, out: &mut [PoseBlock]) {

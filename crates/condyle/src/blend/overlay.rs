@@ -4,6 +4,42 @@ use crate::error::Error;
 use crate::interpolate::{self, Method, Selection, interpolate_masked};
 use crate::pose::Pose;
 
+/// What [`overlay_crowd`](super::overlay_crowd) lays over the pose of an instance.
+///
+/// ```
+/// use condyle::Pose;
+/// use condyle::blend::Overlay;
+///
+/// let wave = Pose::identity(2);
+/// let with_the_arm = Overlay { mask: Some(&[0.0, 1.0]), ..Overlay::new(&wave, 0.5) };
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Overlay<'a> {
+    /// What is laid over another pose.
+    pub over: &'a Pose,
+    /// How much of it there is, as [`overlay`] takes it.
+    pub amount: f32,
+    /// A factor of the amount for each joint. `None`: 1 everywhere.
+    pub mask: Option<&'a [f32]>,
+}
+
+impl<'a> Overlay<'a> {
+    /// An overlay on all joints alike.
+    #[must_use]
+    pub fn new(over: &'a Pose, amount: f32) -> Self {
+        Self { over, amount, mask: None }
+    }
+
+    /// That it fits `base` and `out`, and has an amount.
+    pub(super) fn check(&self, base: &Pose, out: &Pose) -> Result<(), Error> {
+        let joints = base.joint_count();
+        self.over.check_joints("over", joints)?;
+        self.mask.map_or(Ok(()), |mask| Error::check_len("mask", mask.len(), joints))?;
+        Error::check_number("amount", self.amount)?;
+        out.check_joints("out", joints)
+    }
+}
+
 /// Lays the pose `over` over the pose `base`: where the amount times the mask is 0 the result is `base`,
 /// where it is 1 it is `over`, and in between the mix of the two along the shorter arc.
 ///
@@ -41,11 +77,7 @@ pub fn overlay(
     mask: Option<&[f32]>,
     out: &mut Pose,
 ) -> Result<(), Error> {
-    let joints = base.joint_count();
-    over.check_joints("over", joints)?;
-    mask.map_or(Ok(()), |mask| Error::check_len("mask", mask.len(), joints))?;
-    Error::check_number("amount", amount)?;
-    out.check_joints("out", joints)?;
+    Overlay { over, amount, mask }.check(base, out)?;
     match mask {
         Some(mask) => interpolate_masked(base, over, amount, mask, out),
         None => interpolate::poses(base, over, amount, Selection::All, Method::default(), out)?,

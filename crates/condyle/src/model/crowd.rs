@@ -9,6 +9,7 @@ use fearless_simd::{f32x4, f32x8, prelude::*};
 use crate::convert::rows::{mul_row, transform_rows};
 use crate::error::Error;
 use crate::math::Affine;
+use crate::parallel;
 use crate::pose::{Pose, PoseBlock};
 use crate::simd::{BLOCK, Lanes, Mode, dispatch, transpose_halves};
 use crate::skeleton::Skeleton;
@@ -36,7 +37,7 @@ const IDENTITY: LaneMatrices = {
 };
 
 /// Scratch memory of [`crowd`]: grows to the size of the skeleton on first use and is reused
-/// from then on.
+/// from then on. With the feature `rayon` a large crowd has some for each part.
 ///
 /// ```
 /// use condyle::model::{self, CrowdBuffer};
@@ -57,6 +58,12 @@ const IDENTITY: LaneMatrices = {
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct CrowdBuffer {
+    parts: Vec<Scratch>,
+}
+
+/// What one thread writes to.
+#[derive(Debug, Clone, Default)]
+struct Scratch {
     /// One per joint.
     model: Vec<LaneMatrices>,
     /// Receives the results of lanes without an instance and of the last block, which may be partial. One per
@@ -70,7 +77,7 @@ pub struct CrowdBuffer {
 /// instance, one per joint, then those of the second, and so on: bit for bit what
 /// [`local_to_model`](super::local_to_model) gives for each. Where that function waits at each joint for the
 /// parent's matrix, this one has eight instances to work on. Nothing is allocated once `buffer` has served a
-/// skeleton of this size.
+/// skeleton of this size (with the feature `rayon`, and a crowd).
 ///
 /// # Errors
 /// [`Error::Length`] if a pose is not of the skeleton's size or `models` does not hold one matrix per
@@ -96,7 +103,7 @@ pub struct CrowdBuffer {
 /// ```
 pub fn crowd(
     skeleton: &Skeleton,
-    poses: &[impl Borrow<Pose>],
+    poses: &[impl Borrow<Pose> + Sync],
     buffer: &mut CrowdBuffer,
     models: &mut [Affine],
 ) -> Result<(), Error> {
@@ -108,30 +115,39 @@ pub fn crowd(
     if joint_count == 0 {
         return Ok(());
     }
-    if buffer.model.len() < joint_count {
-        buffer.model.resize(joint_count, IDENTITY);
-        buffer.spare.resize(LANES, [Affine::IDENTITY; BLOCK]);
+    let parts = parallel::part_count(poses.len());
+    if buffer.parts.len() < parts {
+        buffer.parts.resize_with(parts, Scratch::default);
     }
-    for (poses, models) in poses.chunks(LANES).zip(models.chunks_mut(LANES * joint_count)) {
-        // Lanes without an instance repeat the first one, and their results are dropped.
-        let blocks = core::array::from_fn(|lane| poses.get(lane).unwrap_or(&poses[0]).borrow().blocks());
-        let mut out: [&mut [Affine]; LANES] = Default::default();
-        for (out, model) in out.iter_mut().zip(models.chunks_mut(joint_count)) {
-            *out = model;
+    let scratch = &mut buffer.parts[..parts];
+    for Scratch { model, spare } in &mut *scratch {
+        if model.len() < joint_count {
+            model.resize(joint_count, IDENTITY);
+            spare.resize(LANES, [Affine::IDENTITY; BLOCK]);
         }
-        place(skeleton.parents(), &blocks, buffer, out);
     }
-    Ok(())
+    parallel::for_each_part(models, joint_count, scratch, |first, models, scratch| {
+        for (poses, models) in poses[first..].chunks(LANES).zip(models.chunks_mut(LANES * joint_count)) {
+            // Lanes without an instance repeat the first one, and their results are dropped.
+            let blocks = core::array::from_fn(|lane| poses.get(lane).unwrap_or(&poses[0]).borrow().blocks());
+            let mut out: [&mut [Affine]; LANES] = Default::default();
+            for (out, model) in out.iter_mut().zip(models.chunks_mut(joint_count)) {
+                *out = model;
+            }
+            place(skeleton.parents(), &blocks, scratch, out);
+        }
+        Ok(())
+    })
 }
 
 /// Not generic, so that the kernel is compiled once.
 fn place(
     parents: &[u16],
     blocks: &[&[PoseBlock]; LANES],
-    buffer: &mut CrowdBuffer,
+    scratch: &mut Scratch,
     out: [&mut [Affine]; LANES],
 ) {
-    dispatch!(|s, mode| hierarchies(s, mode, parents, blocks, buffer, out));
+    dispatch!(|s, mode| hierarchies(s, mode, parents, blocks, scratch, out));
 }
 
 #[inline(always)]
@@ -140,10 +156,10 @@ fn hierarchies<S: Simd, M: Mode>(
     mode: M,
     parents: &[u16],
     blocks: &[&[PoseBlock]; LANES],
-    buffer: &mut CrowdBuffer,
+    scratch: &mut Scratch,
     mut out: [&mut [Affine]; LANES],
 ) {
-    let CrowdBuffer { model, spare } = buffer;
+    let Scratch { model, spare } = scratch;
     let Some(spare) = spare.first_chunk_mut::<LANES>() else {
         debug_assert!(false, "the buffer was grown before");
         return;

@@ -10,6 +10,7 @@ use crate::clip::spline::{Degree, Taps};
 use crate::clip::{Clip, ClipView, Place, Target};
 use crate::error::Error;
 use crate::math::{Transform, quats};
+use crate::parallel;
 use crate::pose::{Pose, PoseBlock};
 use crate::simd::{BLOCK, Dispatch};
 use crate::skeleton::Skeleton;
@@ -103,18 +104,9 @@ pub fn partial(
     wanted: &[bool],
     pose: &mut Pose,
 ) -> Result<(), Error> {
-    let clip = clip.view();
-    check(clip, skeleton, seconds)?;
-    pose.check_joints("pose", clip.joint_count())?;
-    Error::check_len("wanted", wanted.len(), clip.joint_count())?;
-    run(
-        Dispatch::current(),
-        clip,
-        skeleton,
-        seconds,
-        Some(Wanted { first: 0, count: usize::MAX, mask: Some(wanted) }),
-        pose.blocks_mut(),
-    );
+    let some = ClipAt { wanted: Some(wanted), ..ClipAt::new(clip, seconds) };
+    some.check(skeleton, pose)?;
+    some.run(skeleton, pose);
     Ok(())
 }
 
@@ -161,7 +153,7 @@ pub fn joint(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32, joint: u16) -> 
     Ok(block[0].get(0))
 }
 
-/// What one character of a [`crowd`] plays: a clip, and the moment of it.
+/// What one instance of a [`crowd`] plays: a clip, the moment of it, and in how much detail.
 ///
 /// ```
 /// use condyle::encode::EncodeOptions;
@@ -179,8 +171,10 @@ pub fn joint(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32, joint: u16) -> 
 /// use condyle::Looping;
 ///
 /// // What a character plays whose clock stands at 17.25 seconds.
-/// let plays = ClipAt { clip: &clip, seconds: clip.moment(Looping::Wrap, 17.25)? };
+/// let plays = ClipAt::new(&clip, clip.moment(Looping::Wrap, 17.25)?);
 /// assert_eq!(plays.seconds, 0.25);
+/// // The same far away, where the head need not nod.
+/// let far = ClipAt { wanted: Some(&[true, false]), ..plays };
 /// # Ok::<(), condyle::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
@@ -189,13 +183,40 @@ pub struct ClipAt<'a> {
     pub clip: &'a Clip<'a>,
     /// The moment, as [`sample`] takes it.
     pub seconds: f32,
+    /// Which joints to sample, as [`partial`] takes it: a level of detail. `None`: all.
+    pub wanted: Option<&'a [bool]>,
 }
 
-/// The poses of many characters with one skeleton, each by its own clip and moment: [`sample`] for each.
+impl<'a> ClipAt<'a> {
+    /// All joints of a clip at a moment.
+    #[must_use]
+    pub fn new(clip: &'a Clip<'a>, seconds: f32) -> Self {
+        Self { clip, seconds, wanted: None }
+    }
+
+    fn check(&self, skeleton: &Skeleton, pose: &Pose) -> Result<(), Error> {
+        let joints = self.clip.joint_count();
+        check(self.clip.view(), skeleton, self.seconds)?;
+        pose.check_joints("pose", joints)?;
+        self.wanted.map_or(Ok(()), |wanted| Error::check_len("wanted", wanted.len(), joints))
+    }
+
+    fn run(&self, skeleton: &Skeleton, pose: &mut Pose) {
+        let wanted = self.wanted.map(|mask| Wanted { first: 0, count: usize::MAX, mask: Some(mask) });
+        run(Dispatch::current(), self.clip.view(), skeleton, self.seconds, wanted, pose.blocks_mut());
+    }
+}
+
+/// The poses of many instances of one skeleton, each by its own clip and moment, and in its own detail.
+///
+/// Each of `poses` receives bit for bit what [`sample`] gives for the clip and moment at its place in
+/// `instances`, or [`partial`] where that wants some joints only. Instances that play one clip at moments near
+/// each other best stand next to each other, as they read the same bytes of it: resident clips of some
+/// megabytes together are then sampled in up to a third less time.
 ///
 /// # Errors
-/// As [`sample`], and [`Error::Length`] if there are not as many poses as characters. All poses are then
-/// unchanged.
+/// As [`sample`] and [`partial`], and [`Error::Length`] if there are not as many poses as instances. All poses
+/// are then unchanged.
 ///
 /// ```
 /// use condyle::encode::EncodeOptions;
@@ -210,22 +231,24 @@ pub struct ClipAt<'a> {
 /// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
 /// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
 /// # let clip = encode(&raw, &skeleton, &EncodeOptions::default(), &mut |_| ())?.into_clip();
-/// let spectators = [0.0, 0.5, 0.75].map(|seconds| ClipAt { clip: &clip, seconds });
+/// let mut spectators = [0.0, 0.5, 0.75].map(|seconds| ClipAt::new(&clip, seconds));
+/// // The last one stands far away.
+/// spectators[2].wanted = Some(&[true, false]);
 /// let mut poses = vec![Pose::rest(&skeleton); spectators.len()];
 /// sample::crowd(&spectators, &skeleton, &mut poses)?;
 /// assert!((poses[2].get(0).translation[2] - 1.5).abs() < 1e-3);
+/// assert_eq!(poses[2].get(1), skeleton.rest().get(1));
 /// # Ok::<(), condyle::Error>(())
 /// ```
-pub fn crowd(characters: &[ClipAt<'_>], skeleton: &Skeleton, poses: &mut [Pose]) -> Result<(), Error> {
-    Error::check_len("poses", poses.len(), characters.len())?;
-    for (character, pose) in characters.iter().zip(poses.iter()) {
-        check(character.clip.view(), skeleton, character.seconds)?;
-        pose.check_joints("pose", character.clip.joint_count())?;
+pub fn crowd(instances: &[ClipAt<'_>], skeleton: &Skeleton, poses: &mut [Pose]) -> Result<(), Error> {
+    Error::check_len("poses", poses.len(), instances.len())?;
+    for (instance, pose) in instances.iter().zip(poses.iter()) {
+        instance.check(skeleton, pose)?;
     }
-    for (character, pose) in characters.iter().zip(poses) {
-        run(Dispatch::current(), character.clip.view(), skeleton, character.seconds, None, pose.blocks_mut());
-    }
-    Ok(())
+    parallel::for_each(poses, |at, pose| {
+        instances[at].run(skeleton, pose);
+        Ok(())
+    })
 }
 
 fn run(

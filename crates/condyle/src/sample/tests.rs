@@ -161,7 +161,8 @@ fn all_ways_to_sample_agree_to_the_bit() {
                         assert!(of(clip, seconds) == at(seconds), "{case} at {seconds}");
                     }
                     let poses: Vec<Pose> = times.iter().map(|&t| at(t)).collect();
-                    let characters: Vec<_> = times.iter().map(|&seconds| ClipAt { clip, seconds }).collect();
+                    let characters: Vec<_> =
+                        times.iter().map(|&seconds| ClipAt::new(clip, seconds)).collect();
                     let mut crowd = vec![Pose::identity(joints); times.len()];
                     crate::sample::crowd(&characters, &skeleton, &mut crowd).expect("the sizes agree");
                     assert!(crowd == poses, "{case}: a crowd");
@@ -237,7 +238,7 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
         assert_eq!(partial(&clip, &skeleton, seconds, &[true; 17], &mut pose), refused);
         assert!(joint(&clip, &skeleton, seconds, 3).is_err());
         assert!(track(&clip, Target::Weights(0), seconds, &mut [0.0; 5]).is_err());
-        let characters = [ClipAt { clip: &clip, seconds: 0.0 }, ClipAt { clip: &clip, seconds }];
+        let characters = [ClipAt::new(&clip, 0.0), ClipAt::new(&clip, seconds)];
         let mut poses = [untouched.clone(), untouched.clone()];
         assert_eq!(crowd(&characters, &skeleton, &mut poses), refused);
         assert_eq!(poses, [untouched.clone(), untouched.clone()]);

@@ -2,7 +2,8 @@
 //!
 //! The common way is [`palette`](crate::palette()), once per skin, then [`skin`](crate::skin()), once per
 //! mesh; before them [`morph`](crate::morph()), if the mesh has morph targets. Who skins on the GPU has
-//! [`palette_columns`] or [`palette_rows`] write to the upload, and stops there. For positions alone, as for
+//! [`palette_columns`] or [`palette_rows`] write to the upload, for a crowd [`palette_columns_crowd`] or
+//! [`palette_rows_crowd`], and stops there. For positions alone, as for
 //! hit tests, there are [`WeightedBases`] and [`positions`]; for the third axis of tangent space
 //! [`bitangents`](bitangents()).
 
@@ -19,7 +20,10 @@ pub use self::bases::{WeightedBases, positions};
 pub use self::bitangents::bitangents;
 use self::kernel::{Frames, Normals};
 pub use self::morph::morph;
-pub use self::palette::{NormalRule, Palette, PaletteMatrix, palette, palette_columns, palette_rows};
+pub use self::palette::{
+    NormalRule, Palette, PaletteMatrix, palette, palette_columns, palette_columns_crowd, palette_rows,
+    palette_rows_crowd,
+};
 use self::runs::skin_all;
 use crate::error::Error;
 use crate::mesh::{AtMost, Influences, VertexSlices, VertexSlicesMut};
