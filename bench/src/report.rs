@@ -25,7 +25,7 @@ pub(crate) fn section(work: &str) -> (&'static str, &'static str) {
         "character" => (
             "Whole characters: cycles per character",
             "67 joints: two of 32 clips at moments of its own, half of each, placed in model space, and the palette as columns; one \
-             alone, or many in a row. `crowd` is condyle by its calls for crowds, 32 characters at a time. `resident` is condyle \
+             alone, or many in a row. `crowd` is condyle by its calls for crowds, 16 characters at a time. `resident` is condyle \
              with the keys unpacked, else they are packed. `glam_keys` has keys per joint, a binary search and slerp, \
              `glam_frames` whole frames and nlerp.",
         ),

@@ -19,7 +19,7 @@ use crate::peers::{self, Chain, FromMatrices, Interpolate};
 /// Clips that are played.
 const CLIPS: usize = 32;
 /// Characters of a crowd that go through all calls together: what one call writes is in the cache for the next.
-const TOGETHER: usize = 32;
+const TOGETHER: usize = 16;
 /// Moments of one character alone, one after another.
 const MOMENTS: usize = 121;
 

@@ -21,7 +21,7 @@ const FRAMES: usize = 60;
 
 /// So many go through all stages together. What one call has written is then still in the cache when the next one reads it,
 /// which for a whole crowd at once it is not.
-const TOGETHER: usize = 32;
+const TOGETHER: usize = 16;
 
 /// Metres beyond which fingers do not move.
 const FAR: f32 = 25.0;

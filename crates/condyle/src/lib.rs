@@ -82,10 +82,10 @@
 //!   `CONDYLE_NUMERIC=portable`.
 //! - **pose a crowd**: [`sample::crowd`], [`blend::crowd`], [`blend::add_crowd`], [`blend::overlay_crowd`],
 //!   [`model::crowd`] and [`skin::palette_columns_crowd`] do for many instances of one skeleton what the calls
-//!   beside them do for one, with the same bits. Some tens at a time, so that what one call wrote is still in
-//!   the cache for the next; or all at once on several threads, with the feature `rayon`. Those far away have
-//!   fewer joints ([`ClipAt::wanted`](sample::ClipAt::wanted)), and their vertices fewer influences
-//!   ([`Influences::at_most`]).
+//!   beside them do for one, with the same bits. Give them sixteen or so at a time, on each thread, so that
+//!   what one call wrote is still in the cache for the next; or all at once, with the feature `rayon`, which is
+//!   less to write and slower. Those far away have fewer joints ([`ClipAt::wanted`](sample::ClipAt::wanted)),
+//!   and their vertices fewer influences ([`Influences::at_most`]).
 //! - **pose a whole glTF file**: `Asset` and `Poser` of the crate `condyle-gltf`.
 //!
 //! # Example
@@ -157,8 +157,8 @@
 //! - `std` (default): the instruction set is found at run time, and `CONDYLE_ISA` and `CONDYLE_NUMERIC` force
 //!   it. Without it the crate is `no_std` with `alloc`, and runs on what the compiler was told of.
 //! - `encode` (default): [`encode`](mod@encode), which compresses clips. Without it they are only read.
-//! - `rayon`: the calls for crowds run on the threads of the caller's rayon pool, from some hundred instances
-//!   on, with the same bits for any number of threads. Rayon allocates now and then for its queues.
+//! - `rayon`: the calls for crowds run on the threads of the caller's rayon pool, from 256 instances on, with
+//!   the same bits for any number of threads. Rayon allocates now and then for its queues.
 //! - `scalar`: the kernels without vector instructions too, on platforms that have some: for tests.
 //! - `reference`: the module of that name, every stage again in f64.
 //! - `bytemuck`: the plain types can be cast to bytes. `mint`: matrices convert to and from `mint`.
