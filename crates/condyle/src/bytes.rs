@@ -155,10 +155,14 @@ mod tests {
 
     #[test]
     fn every_change_of_a_byte_and_of_the_length_is_seen() {
+        // Miri is slow.
+        let step = if cfg!(miri) { 85 } else { 1 };
         for length in [1, 7, 8, 9, 16, 23] {
             let bytes: Vec<u8> = (0..length).map(|i| (i * 37) as u8).collect();
             let whole = checksum(&bytes);
-            for (at, change) in (0..length).flat_map(|at| (1..=255).map(move |change| (at, change))) {
+            for (at, change) in
+                (0..length).flat_map(|at| (1..=255).step_by(step).map(move |change| (at, change)))
+            {
                 let mut other = bytes.clone();
                 other[at] ^= change;
                 assert_ne!(checksum(&other), whole, "{length} bytes, byte {at} changed by {change}");

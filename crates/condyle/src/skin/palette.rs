@@ -576,8 +576,8 @@ mod tests {
     #[test]
     fn one_uneven_joint_among_others_is_found() {
         let mut random = Random(5);
-        for (joints, dispatch) in [1, 2, 5, 6].into_iter().flat_map(|n| Dispatch::all().map(move |d| (n, d)))
-        {
+        let counts: &[usize] = if cfg!(miri) { &[2] } else { &[1, 2, 5, 6] };
+        for (&joints, dispatch) in counts.iter().flat_map(|n| Dispatch::all().map(move |d| (n, d))) {
             let skin =
                 Skin::new((0..joints as u16).collect(), vec![Affine::IDENTITY; joints]).expect("lengths");
             let mut model = |scale| Affine::from(Transform { scale, ..random.transform() });
