@@ -63,6 +63,7 @@ const TARGETS: &[(&str, &str, usize, &[Demand])] = &[
     ("skin_p4", "structs", 1024, &[Ticks(11.5), Times("glam", 1.6)]),
     ("skin_pnt2", "structs", 1024, &[Ticks(10.5)]),
     ("skin_pnt4", "structs", 1024, &[Ticks(16.5), Times("glam", 1.9)]),
+    ("skin_pn4_interleaved", "structs", 1024, &[Times("planes", 0.91)]),
     ("skin_p4_1m", "structs", 1_000_000, &[Copy(1.35), Times("glam", 1.25)]),
     ("skin_pnt4_1m", "structs", 1_000_000, &[Copy(1.35), Times("glam", 1.5)]),
     ("local_to_model_67", "blocks", 67, &[Ticks(17.0), Times("glam", 1.5)]),

@@ -7,7 +7,7 @@ use crate::tests;
 
 /// What the interpreter needs minutes for: arithmetic over many cases and on every instruction set. No unsafe code is ours; of what is
 /// below it the tests that remain walk through loads, stores, arithmetic, gathering and transposing, not through the shuffles of bytes.
-const SLOW: [&str; 27] = [
+const SLOW: [&str; 28] = [
     "portable_bits",
     "bits_are_the_same",
     "blend::",
@@ -34,6 +34,7 @@ const SLOW: [&str; 27] = [
     "sample::",
     "skin::bases::",
     "skin::bitangents::",
+    "skin::interleaved::",
     "skin::tests::",
 ];
 

@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use condyle::skin;
-use condyle::skin::{WeightedBases, bitangents};
-use condyle::{Affine, NormalRule, Palette, SkinnedMesh, Vertices, local_to_model, palette, reference};
+use condyle::skin::{InterleavedMut, VertexLayout, WeightedBases, bitangents};
+use condyle::{Affine, NormalRule, Palette, Skin, SkinnedMesh, Vertices, local_to_model, palette, reference};
 
 use super::{case, largest, worst};
 use crate::data::Random;
@@ -54,8 +54,63 @@ pub(super) fn cases() -> Vec<Case> {
         Case { flops: flops(per_vertex, how), ..case(work, "structs", vertices, bytes, build) }
     };
     let mut cases: Vec<_> = cases.map(case).into();
+    cases.push(super::case("skin_pn4_interleaved", "structs", 1024, 4 + 4 * (2 + 4) + 2 * 24, interleaving));
     cases.push(super::case("skin_bitangents", "structs", 1024, 12 + 16 + 12, crossing));
     cases
+}
+
+/// Positions and normals, written as a vertex buffer has them, with texture coordinates between; beside planes.
+fn interleaving(subjects: &mut Subjects) {
+    const LAYOUT: VertexLayout = VertexLayout { stride: 32, position: 0, normal: Some(12), tangent: None };
+    let mut random = Random(3);
+    let mesh = random.mesh(1024, PALETTE, 4);
+    let (mut bind, influences) = (mesh.vertices().clone(), mesh.influences().clone());
+    bind.tangents.clear();
+    let matrices = random_palette(&mut random).1;
+    let want = Rc::new(want(&mesh, &matrices));
+    let input = Rc::new((influences, bind, matrices));
+    let room = Vertices::zeroed_like(&input.1);
+    let looked_at = want.clone();
+    subjects.kernel(
+        "condyle",
+        1e-5,
+        &input,
+        vec![0; LAYOUT.size_of(1024)],
+        |(influences, bind, matrices), out| {
+            let out = InterleavedMut { bytes: out, layout: LAYOUT };
+            skin(influences, matrices, bind.as_slices(), out).expect("sizes agree");
+        },
+        move |out| {
+            let numbers = |vertex: &[u8], at: usize| {
+                [0, 1, 2]
+                    .map(|c| vertex[at + 4 * c..].first_chunk().map_or(f32::NAN, |b| f32::from_ne_bytes(*b)))
+            };
+            let planes = |at| out.chunks(LAYOUT.stride).map(|vertex| numbers(vertex, at)).collect();
+            let got = Vertices { positions: planes(0), normals: planes(12), tangents: vec![] };
+            error(&got, &looked_at)
+        },
+    );
+    subjects.kernel(
+        "planes",
+        1e-5,
+        &input,
+        room,
+        |(influences, bind, matrices), out| {
+            skin(influences, matrices, bind.as_slices(), out.as_slices_mut()).expect("sizes agree");
+        },
+        move |out| error(out, &want),
+    );
+}
+
+/// The model matrices of a random pose, and the palette.
+fn random_palette(random: &mut Random) -> ((Skin, Vec<Affine>), Palette) {
+    let bound = random.skin(PALETTE);
+    let skeleton = random.skeleton(PALETTE);
+    let mut model = vec![Affine::IDENTITY; PALETTE];
+    local_to_model(&skeleton, &random.pose(PALETTE), &mut model).expect("sizes agree");
+    let mut matrices = Palette::default();
+    palette(&bound, &model, NormalRule::default(), &mut matrices).expect("sizes agree");
+    ((bound, model), matrices)
 }
 
 /// Normals and tangents to bitangents.
@@ -133,12 +188,7 @@ fn error(got: &Vertices, want: &Want) -> f64 {
 fn skinning(subjects: &mut Subjects, vertices: usize, per_vertex: usize, how: How) {
     let mut random = Random(3);
     let mesh = Rc::new(random.mesh(vertices, PALETTE, per_vertex));
-    let bound = random.skin(PALETTE);
-    let skeleton = random.skeleton(PALETTE);
-    let mut model = vec![Affine::IDENTITY; PALETTE];
-    local_to_model(&skeleton, &random.pose(PALETTE), &mut model).expect("sizes agree");
-    let mut matrices = Palette::default();
-    palette(&bound, &model, NormalRule::default(), &mut matrices).expect("sizes agree");
+    let ((bound, model), matrices) = random_palette(&mut random);
     let want = Rc::new(want(&mesh, &matrices));
     let room = if how == Frames {
         Vertices::zeroed_like(mesh.vertices())

@@ -74,7 +74,9 @@
 //!   after [`Player::advance`] ask [`Player::clip_events`].
 //! - **morph**: [`sample::track`] with [`Target::Weights`] gives the weights at a moment, [`morph`] the
 //!   vertices, which go where [`skin`](skin()) takes `bind`.
-//! - **skin on the GPU**: upload [`Palette::matrices`] and leave out [`skin`](skin()).
+//! - **skin on the GPU**: upload [`Palette::matrices`], or have [`skin::palette_rows`] write to the upload, and once the
+//!   influences by [`Influences::pack`]; leave out [`skin`](skin()).
+//! - **skin into a vertex buffer**: give [`skin`](skin()) its bytes as [`skin::InterleavedMut`].
 //! - **force an instruction set**: `CONDYLE_ISA=sse42` in the environment; in code
 //!   [`Dispatch::new`]`(Isa::Sse42, Numeric::Fast)`, which is `None` if the machine lacks it, then
 //!   [`Dispatch::set_default`] for the process or [`Dispatch::scope`] for what a closure calls.

@@ -1,6 +1,8 @@
 //! What is deformed. In go arrays of vertices, influences, morph targets and inverse bind matrices, as an
 //! importer has them; out come a [`SkinnedMesh`] and a [`Skin`], checked once, for [`skin`](mod@crate::skin).
 
+mod packed;
+
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;

@@ -9,6 +9,7 @@
 
 mod bases;
 mod bitangents;
+mod interleaved;
 mod kernel;
 mod morph;
 mod palette;
@@ -18,30 +19,32 @@ mod vectors;
 
 pub use self::bases::{WeightedBases, positions};
 pub use self::bitangents::bitangents;
+pub use self::interleaved::{Interleaved, InterleavedMut, VertexLayout, VertexSource, VertexTarget};
 use self::kernel::{Frames, Normals};
 pub use self::morph::morph;
 pub use self::palette::{
     NormalRule, Palette, PaletteMatrix, palette, palette_columns, palette_columns_crowd, palette_rows,
     palette_rows_crowd,
 };
-use self::runs::skin_all;
 use crate::error::Error;
-use crate::mesh::{AtMost, Influences, VertexSlices, VertexSlicesMut};
+use crate::mesh::{AtMost, Influences};
 
 /// Deforms vertices by the weighted sum of their joints' matrices.
 ///
 /// `bind` holds vertices in the bind pose, `posed` receives them in model space: positions, and normals and
 /// tangents where both `bind` and `posed` have them, of unit length, or zero where they have no direction.
 /// Tangents keep their handedness in the fourth component, unless the blended matrix of the vertex mirrors, as even
-/// rotations may blend to one that does. Weights are used as they are; a vertex without influences lands on the origin, without normal or tangent. glTF 2.0,
-/// "Skins".
+/// rotations may blend to one that does. Weights are used as they are; a vertex without influences lands on the origin, without
+/// normal or tangent. Either side may be planes, an array for each attribute, or [`Interleaved`] in bytes, such as those of a
+/// vertex buffer that is mapped into memory; the numbers are the same. glTF 2.0, "Skins".
 ///
 /// The error of a position's component is at most 2.4e-7, and 6e-8 for each influence, of the sum of the
 /// magnitudes of its terms. docs/accuracy.md has that of normals, tangents and fewer influences.
 ///
 /// # Errors
 /// [`Error::Length`] where an array does not hold one element per vertex (normals and tangents of `bind` and
-/// `posed` may be empty), [`Error::TooShort`] if the palette lacks a joint that the influences name.
+/// `posed` may be empty), [`Error::TooShort`] if bytes end before the last vertex or the palette lacks a joint that the
+/// influences name, [`Error::OutOfRange`] for a [`VertexLayout`] whose attributes overlap. `posed` is then unchanged.
 ///
 /// ```
 /// use condyle::{
@@ -70,39 +73,33 @@ use crate::mesh::{AtMost, Influences, VertexSlices, VertexSlicesMut};
 pub fn skin<'a>(
     influences: impl Into<AtMost<'a, Influences>>,
     palette: &Palette,
-    bind: VertexSlices<'_>,
-    posed: VertexSlicesMut<'_>,
+    bind: impl Into<VertexSource<'a>>,
+    posed: impl Into<VertexTarget<'a>>,
 ) -> Result<(), Error> {
-    skin_at_most(influences.into(), palette, bind, posed)
+    skin_at_most(influences.into(), palette, bind.into(), posed.into())
 }
 
 /// Not generic, so that the kernels are compiled once.
 fn skin_at_most(
     influences: AtMost<'_, Influences>,
     palette: &Palette,
-    bind: VertexSlices<'_>,
-    posed: VertexSlicesMut<'_>,
+    bind: VertexSource<'_>,
+    posed: VertexTarget<'_>,
 ) -> Result<(), Error> {
     let (all, _) = influences.parts();
     let count = all.vertex_count();
-    let of_count = |what, found| if found == 0 { Ok(()) } else { Error::check_len(what, found, count) };
-    Error::check_len("bind positions", bind.positions.len(), count)?;
-    Error::check_len("posed positions", posed.positions.len(), count)?;
-    of_count("bind normals", bind.normals.len())?;
-    of_count("posed normals", posed.normals.len())?;
-    of_count("bind tangents", bind.tangents.len())?;
-    of_count("posed tangents", posed.tangents.len())?;
+    let bind_has = bind.check(count)?;
+    let posed_has = posed.check(count)?;
     Error::check_room("palette", palette.matrices().len(), all.joint_bound())?;
 
-    let with_normals = !(bind.normals.is_empty() || posed.normals.is_empty());
-    let with_tangents = !(bind.tangents.is_empty() || posed.tangents.is_empty());
     let normals = match palette.rule() {
-        _ if !with_normals => Normals::None,
+        _ if !(bind_has.normals && posed_has.normals) => Normals::None,
         NormalRule::BlendedInverseTranspose => Normals::Cofactors,
         _ if palette.normal_matrices().is_empty() => Normals::Blended,
         _ => Normals::Own,
     };
-    skin_all(influences, palette, Frames { normals, tangents: with_tangents }, bind, posed);
+    let frames = Frames { normals, tangents: bind_has.tangents && posed_has.tangents };
+    interleaved::skin_all(influences, palette, frames, bind, posed);
     Ok(())
 }
 
@@ -110,7 +107,7 @@ fn skin_at_most(
 mod tests {
     use super::*;
     use crate::math::{Affine, Transform};
-    use crate::mesh::{Skin, SkinnedMesh, Vertices};
+    use crate::mesh::{Skin, SkinnedMesh, VertexSlices, Vertices};
     use crate::reference;
     use crate::simd::Dispatch;
     use crate::skin::palette::palette;

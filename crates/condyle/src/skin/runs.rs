@@ -3,6 +3,8 @@
 //! Plain code, compiled once: the kernels are then little more than their loop, which has all registers to
 //! itself.
 
+use core::ops::Range;
+
 use super::kernel::{
     BATCH_VERTICES, Call, Frames, Groups, Normals, Turned, copy_front, finish_normals, finish_tangents,
     skin_even, skin_mixed,
@@ -12,11 +14,13 @@ use super::rows::Rows;
 use crate::mesh::{AtMost, GROUP_VERTICES, Influences, VertexSlices, VertexSlicesMut};
 use crate::simd::dispatch;
 
-/// Skins all vertices. The caller has checked that all arrays are long enough for `frames`.
-pub(super) fn skin_all(
+/// Skins some vertices, from a multiple of [`GROUP_VERTICES`] on. The caller has checked that all arrays are long
+/// enough for `frames`; those of vertices hold these vertices and no others.
+pub(super) fn skin_range(
     influences: AtMost<'_, Influences>,
     palette: &Palette,
     frames: Frames,
+    vertices: Range<usize>,
     bind: VertexSlices<'_>,
     posed: VertexSlicesMut<'_>,
 ) {
@@ -28,9 +32,11 @@ pub(super) fn skin_all(
         normal_matrices: palette.normal_matrices(),
         frames,
     };
+    let counts = &influences.group_counts()[vertices.start / GROUP_VERTICES..];
+    let starts = &starts[vertices.start..=vertices.end];
     // The last one to eight vertices are copied to a padded buffer, as kernels read one number past each vector.
     let last = bind.positions.len().saturating_sub(1) / GROUP_VERTICES * GROUP_VERTICES;
-    let mut begins = [joints.len() as u32; GROUP_VERTICES + 1];
+    let mut begins = [starts[starts.len() - 1]; GROUP_VERTICES + 1];
     copy_front(&mut begins, &starts[last..]);
     let (mut tail, mut tail_out) = (Tail::ONES, Tail::ONES);
     copy_front(&mut tail.positions, &bind.positions[last..]);
@@ -40,8 +46,8 @@ pub(super) fn skin_all(
     let VertexSlicesMut { positions, normals, tangents } = posed;
     let whole =
         VertexSlicesMut { positions: &mut *positions, normals: &mut *normals, tangents: &mut *tangents };
-    let counts = influences.group_counts();
     let (counts, tail_counts) = counts.split_at(last / GROUP_VERTICES);
+    let tail_counts = &tail_counts[..tail_counts.len().min(1)];
     let any = frames.tangents || frames.normals != Normals::None;
     // No more is cleared than is needed: a call for a few vertices would cost twice as much. What is turned of the padding
     // gives no trouble.
