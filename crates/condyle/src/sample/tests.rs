@@ -25,7 +25,9 @@ const FREE_WIDTHS: &[usize] = &[5, 1, 4, 3, 7];
 fn clips(joints: usize) -> Vec<(Made, Skeleton, Vec<u8>)> {
     let mut random = Random(joints as u64 + 1);
     let mut all = Vec::new();
-    for (at, frames) in [0, 1, 7, 40, 40].into_iter().enumerate() {
+    // Which segment a track holds in is the same question for any number of joints.
+    let lengths: &[usize] = if joints > 33 { &[0, 1, 7, 40] } else { &[0, 1, 7, 40, 40] };
+    for (at, &frames) in lengths.iter().enumerate() {
         for (segment_frames, bits) in [(16, 24), (64, 10), (1, 4)] {
             let what = Made {
                 joints,
