@@ -225,12 +225,12 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
                 Target::Rotation(_) => {
                     let quat = |key: usize| core::array::from_fn(|c| track.values[4 * key + c]);
                     let off = product(conjugate(slerp_f64(quat(a), quat(b), t)), quat(key).map(f64::from));
-                    off[..3].iter().map(|sine| sine * sine).sum::<f64>().sqrt() * 2.0 <= angle
+                    4.0 * off[..3].iter().map(|sine| sine * sine).sum::<f64>() <= angle * angle
                 }
                 _ => {
                     let place = |key: usize, c: usize| f64::from(track.values[3 * key + c]);
                     let off = |c: usize| place(a, c) + (place(b, c) - place(a, c)) * t - place(key, c);
-                    (0..3).map(|c| off(c) * off(c)).sum::<f64>().sqrt() <= distance
+                    (0..3).map(|c| off(c) * off(c)).sum::<f64>() <= distance * distance
                 }
             }
         };
