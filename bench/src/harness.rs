@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use condyle::{Dispatch, Numeric};
+use rayon::ThreadPoolBuilder;
 
 use crate::machine::ticks_per_ns;
 
@@ -26,6 +27,8 @@ pub(crate) struct Subject {
     pub(crate) isa: &'static str,
     /// `fast` or `portable`.
     pub(crate) mode: &'static str,
+    /// Those that it runs on.
+    pub(crate) threads: usize,
     /// Not of condyle: compiled for one instruction set.
     peer: bool,
     /// The largest error that passes.
@@ -36,6 +39,24 @@ pub(crate) struct Subject {
     restore: Box<dyn FnMut()>,
     /// The largest difference between what `call` left behind and the f64 reference.
     error: Box<dyn FnMut() -> f64>,
+}
+
+/// What several subjects write to, one after another, what it was before, and on how many threads they run.
+pub(crate) struct Room<T> {
+    fresh: Rc<T>,
+    out: Rc<RefCell<T>>,
+    threads: usize,
+}
+
+impl<T: Clone> Room<T> {
+    pub(crate) fn new(out: T) -> Self {
+        Self { fresh: Rc::new(out.clone()), out: Rc::new(RefCell::new(out)), threads: 1 }
+    }
+
+    /// The same room for those on so many threads.
+    pub(crate) fn on(&self, threads: usize) -> Self {
+        Self { fresh: self.fresh.clone(), out: self.out.clone(), threads }
+    }
 }
 
 /// All who do one thing on the same data.
@@ -68,15 +89,48 @@ impl Subjects {
         call: impl Fn(&I, &mut T) + Clone + 'static,
         error: impl Fn(&T) -> f64 + Clone + 'static,
     ) {
-        let (fresh, out) = (Rc::new(out.clone()), Rc::new(RefCell::new(out)));
+        self.kernel_in(&Room::new(out), implementation, bound, input, call, error);
+    }
+
+    /// [`kernel_in`](Self::kernel_in) on a pool of exactly as many threads as the room is for.
+    pub(crate) fn kernel_on<I: Sync + 'static, T: Clone + Send + 'static>(
+        &mut self,
+        room: &Room<T>,
+        implementation: &'static str,
+        bound: f64,
+        input: &Rc<I>,
+        call: impl Fn(&I, &mut T) + Clone + Sync + 'static,
+        error: impl Fn(&T) -> f64 + Clone + 'static,
+    ) {
+        let pool = ThreadPoolBuilder::new().num_threads(room.threads).build().expect("a few threads");
+        let pool = Rc::new(pool);
+        let call = move |input: &I, out: &mut T| {
+            // The choice of this thread is not that of those in the pool.
+            let dispatch = Dispatch::current();
+            pool.install(|| dispatch.scope(|| call(input, out)));
+        };
+        self.kernel_in(room, implementation, bound, input, call, error);
+    }
+
+    /// [`kernel`](Self::kernel) into a room that others use too.
+    pub(crate) fn kernel_in<I: 'static, T: Clone + 'static>(
+        &mut self,
+        room: &Room<T>,
+        implementation: &'static str,
+        bound: f64,
+        input: &Rc<I>,
+        call: impl Fn(&I, &mut T) + Clone + 'static,
+        error: impl Fn(&T) -> f64 + Clone + 'static,
+    ) {
         for &dispatch in &self.levels {
-            let (fresh, restored) = (fresh.clone(), out.clone());
-            let (run, error) = runner(input.clone(), out.clone(), call.clone(), error.clone());
+            let (fresh, restored) = (room.fresh.clone(), room.out.clone());
+            let (run, error) = runner(input.clone(), room.out.clone(), call.clone(), error.clone());
             self.list.push(Subject {
                 work: self.work,
                 implementation,
                 isa: dispatch.isa().name(),
                 mode: dispatch.numeric().name(),
+                threads: room.threads,
                 peer: false,
                 bound,
                 call: Box::new(move |times| dispatch.scope(|| run(times))),
@@ -114,6 +168,7 @@ impl Subjects {
             implementation,
             isa: COMPILED_FOR,
             mode: "fast",
+            threads: 1,
             peer: true,
             bound: PEER_BOUND,
             call: Box::new(run),
@@ -188,6 +243,7 @@ pub(crate) struct Row {
     pub(crate) implementation: &'static str,
     pub(crate) isa: &'static str,
     pub(crate) mode: &'static str,
+    pub(crate) threads: usize,
     /// Not of condyle.
     pub(crate) peer: bool,
     /// Minimum nanoseconds per element.
@@ -241,10 +297,10 @@ pub(crate) fn run(case: &Case, levels: &[Dispatch], rounds: u32) -> Vec<Row> {
 }
 
 fn checked(case: &Case, subject: &mut Subject) -> Row {
-    let Subject { work, implementation, isa, mode, peer, bound, .. } = *subject;
+    let Subject { work, implementation, isa, mode, threads, peer, bound, .. } = *subject;
     let Case { n, times, layout, bytes, flops, .. } = *case;
     let data = n * times * bytes;
-    let who = format!("{work}, {n} {layout}, {implementation} {isa} {mode}");
+    let who = format!("{work}, {n} {layout}, {implementation} {isa} {mode} on {threads}");
     // Whoever does nothing must not pass.
     (subject.restore)();
     let before = (subject.error)();
@@ -253,7 +309,23 @@ fn checked(case: &Case, subject: &mut Subject) -> Row {
     let max_error = (subject.error)();
     assert!(max_error <= bound, "{who}: off by {max_error:e}, more than {bound:e}");
     let [ns, cycles, ticks] = [f64::NAN; 3];
-    Row { work, n, layout, bytes, data, flops, implementation, isa, mode, peer, ns, cycles, ticks, max_error }
+    Row {
+        work,
+        n,
+        layout,
+        bytes,
+        data,
+        flops,
+        implementation,
+        isa,
+        mode,
+        threads,
+        peer,
+        ns,
+        cycles,
+        ticks,
+        max_error,
+    }
 }
 
 /// The clock that the core runs at, from a chain of dependent multiplications of three cycles each: no

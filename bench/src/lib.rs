@@ -22,8 +22,8 @@ use crate::harness::{Case, Row};
 pub enum Format {
     /// Tables for a terminal.
     Text,
-    /// One object per line: work, impl, isa, mode, layout, n, and for each element ns (the minimum), cycles of the core and
-    /// ticks of the time-stamp counter, and max_error; of clips also form, packed or resident.
+    /// One object per line: work, impl, isa, mode, threads, layout, n, and for each element ns (the minimum), cycles of the core
+    /// and ticks of the time-stamp counter, and max_error; of clips also form, packed or resident.
     Json,
     /// The text of BENCHMARKS.md.
     Markdown,

@@ -19,8 +19,8 @@ struct Args {
     /// Only this work.
     #[arg(long, value_name = "WORK")]
     only: Option<String>,
-    /// One JSON object per line: work, impl, isa, mode, layout, n, and for each element ns (the minimum), cycles (of the
-    /// core) and ticks (of the time-stamp counter), and max_error;
+    /// One JSON object per line: work, impl, isa, mode, threads, layout, n, and for each element ns (the minimum), cycles (of
+    /// the core) and ticks (of the time-stamp counter), and max_error;
     /// of clips also form, packed or resident.
     #[arg(long)]
     json: bool,

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::harness::Row;
 use crate::machine::{MEMORIES, Memory, date, processor, ticks_per_ns};
 use crate::table::Table;
-use crate::works::{CROWD, CROWD_RESIDENT, RESIDENT, roofline};
+use crate::works::{AT_ONCE, AT_ONCE_RESIDENT, CROWD, CROWD_RESIDENT, RESIDENT, call, roofline};
 
 /// What stands over the table of a group of works, and what has to be said of them.
 pub(crate) fn section(work: &str) -> (&'static str, &'static str) {
@@ -25,9 +25,23 @@ pub(crate) fn section(work: &str) -> (&'static str, &'static str) {
         "character" => (
             "Whole characters: cycles per character",
             "67 joints: two of 32 clips at moments of its own, half of each, placed in model space, and the palette as columns; one \
-             alone, or many in a row. `crowd` is condyle by its calls for crowds, 16 characters at a time. `resident` is condyle \
-             with the keys unpacked, else they are packed. `glam_keys` has keys per joint, a binary search and slerp, \
-             `glam_frames` whole frames and nlerp.",
+             alone, or many in a row. `crowd` is condyle by its calls for crowds, 16 characters at a time, `at_once` all \
+             characters in each call. Of two threads each takes parts of the crowd, from a pool of exactly as many; only `at_once` \
+             leaves that to condyle (feature `rayon`). `resident` is condyle with the keys unpacked, else \
+             they are packed. `glam_keys` has keys per joint, a binary search and slerp, `glam_frames` whole frames and nlerp.",
+        ),
+        "stage" => (
+            "The stages of a character: cycles per character",
+            "Of 67 joints, each on what the one before wrote: two clips sampled, blended, placed in model space, and the palette as \
+             columns and as rows. `resident` is condyle with the keys unpacked, else they are packed.",
+        ),
+        "call" => (
+            "What a call costs: nanoseconds",
+            "A call on one joint or vertex; each of 67 in one call; and the difference, which is what a call costs beside its \
+             arithmetic. Poses go by sixteen joints, so for them that is some joints' arithmetic too. `sample_joint`, `rotation` \
+             and `motion` have one result for each call: 67 are as many calls, and of the first two the difference is to \
+             `sample` and `interpolate`, which have all in one call. `held` are the coefficients of interpolation that \
+             `Prepared` keeps. Skinning is of 4 influences. Of two modes it is the fast one.",
         ),
         "slerp" => ("Spherical interpolation: cycles per joint", "One factor for all joints."),
         "nlerp" => ("Normalised linear interpolation: cycles per joint", "One factor for all joints."),
@@ -51,8 +65,9 @@ pub(crate) fn section(work: &str) -> (&'static str, &'static str) {
         "morph" => ("Morph targets: cycles per vertex", "Three targets, positions and normals."),
         _ => (
             "Skinning: cycles per vertex",
-            "`p`: positions, `pnt`: normals and tangents too, `bases`: positions from weighted base vectors; of 2 or 4 \
-             influences per vertex; 1024 vertices, 67 (`67`) or a million (`1m`).",
+            "`p`: positions, `pn`: normals too, `pnt`: and tangents, `bases`: positions from weighted base vectors; of 2 or 4 \
+             influences per vertex; 1024 vertices, 67 (`67`) or a million (`1m`). `pn4_interleaved` is written as a vertex buffer has \
+             it, with texture coordinates between, beside the same in `planes`.",
         ),
     }
 }
@@ -64,19 +79,25 @@ fn column(row: &Row) -> Column {
     (row.work, row.n, row.layout)
 }
 
-/// Who did it: the implementation, the instruction set, the mode, and whether it is a peer.
-type Line = (&'static str, &'static str, &'static str, bool);
+/// Who did it: the implementation, its threads, the instruction set, the mode, and whether it is a peer.
+type Line = (&'static str, usize, &'static str, &'static str, bool);
 
 fn line(row: &Row) -> Line {
-    (row.implementation, row.isa, row.mode, row.peer)
+    (row.implementation, row.threads, row.isa, row.mode, row.peer)
+}
+
+/// The implementation, and its threads where there are several.
+fn who(&(implementation, threads, ..): &Line) -> String {
+    if threads > 1 { format!("{implementation}, {threads} threads") } else { implementation.into() }
 }
 
 /// What tells a line from the others where condyle and its levels are meant unless something else is said.
-fn short(&(implementation, isa, mode, peer): &Line) -> String {
+fn short(line: &Line) -> String {
+    let (implementation, threads, isa, mode, peer) = *line;
     match implementation {
-        "condyle" => format!("{isa} {mode}"),
+        "condyle" if threads == 1 => format!("{isa} {mode}"),
         _ if peer => implementation.into(),
-        _ => format!("{implementation} {isa} {mode}"),
+        _ => format!("{} {isa} {mode}", who(line)),
     }
 }
 
@@ -94,12 +115,17 @@ fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
 /// What a row is held against: condyle on the same instruction set for one of our methods; on AVX2, or the best there is,
 /// for a peer.
 fn rival<'a>(rows: &'a [Row], row: &Row) -> Option<&'a Row> {
-    let ours = || rows.iter().filter(|r| column(r) == column(row) && r.implementation == "condyle");
+    let ours = || rows.iter().filter(|r| column(r) == column(row)).filter(|r| is_condyle(r));
     if !row.peer {
         return ours().find(|r| (r.isa, r.mode) == (row.isa, row.mode));
     }
     let fast = || ours().filter(|r| r.mode == "fast");
     fast().find(|r| r.isa == "avx2").or_else(|| fast().next_back()).or_else(|| ours().next_back())
+}
+
+/// What others are held against: condyle as it is called for one, on one thread.
+fn is_condyle(row: &Row) -> bool {
+    (row.implementation, row.threads) == ("condyle", 1)
 }
 
 /// Each column's name: what tells it from the others.
@@ -129,6 +155,9 @@ fn names(columns: &[Column]) -> Vec<String> {
 /// The works of one section: a line for each who did them and a column for each case, or the other way round where there are
 /// many cases.
 pub(crate) fn results(rows: &[Row]) -> Table {
+    if rows[0].work.starts_with("call_") {
+        return calls(rows);
+    }
     // What others are held against is no result.
     let rows: Vec<Row> = rows.iter().filter(|row| !row.work.starts_with("copy_of_")).cloned().collect();
     let columns = distinct(rows.iter().map(column));
@@ -136,7 +165,7 @@ pub(crate) fn results(rows: &[Row]) -> Table {
     let bandwidth = is_roofline(&rows[0]);
     let cell = |of: Line, at: Column| {
         let row = rows.iter().find(|row| line(row) == of && column(row) == at)?;
-        let against = rival(&rows, row).filter(|_| row.implementation != "condyle");
+        let against = rival(&rows, row).filter(|_| !is_condyle(row));
         Some(match against {
             _ if bandwidth => format!("{:.1}", 1.0 / row.cycles),
             Some(ours) => format!("{:.1} ({:.2})", row.cycles, row.ns / ours.ns),
@@ -163,12 +192,52 @@ pub(crate) fn results(rows: &[Row]) -> Table {
     let head = ["impl", "isa", "mode"].map(String::from).into_iter();
     let head = head.chain(names(&columns)).chain(max_error).collect();
     let line = |&of: &Line| {
-        let (implementation, isa, mode, _) = of;
-        let names = [implementation, isa, mode].map(String::from).into_iter();
+        let (_, _, isa, mode, _) = of;
+        let names = [who(&of), isa.into(), mode.into()].into_iter();
         let cells = columns.iter().map(|&at| cell(of, at));
         names.chain(cells).chain(error(&|row| line(row) == of)).collect()
     };
     Table { title, note, head, words: 3, rows: lines.iter().map(line).collect() }
+}
+
+/// A line for each call, and for each instruction set what it takes on one element, for each of many, and what lies between.
+fn calls(rows: &[Row]) -> Table {
+    let sets = distinct(rows.iter().map(|row| row.isa));
+    let find = |work: &str, n: usize, of: &Row, isa: &str| {
+        let same = |r: &&Row| (r.work, r.n, r.isa) == (work, n, isa);
+        let alike = |r: &&Row| (r.layout, r.implementation) == (of.layout, of.implementation);
+        Some(rows.iter().filter(same).find(alike)?.ns)
+    };
+    let shown = |ns: Option<f64>| ns.map_or(String::new(), |ns| format!("{ns:.1}"));
+    let cells = |of: &Row, isa: &str| {
+        let [one, share] = [1, call::MANY].map(|n| find(of.work, n, of, isa));
+        let arithmetic = call::arithmetic(of.work).and_then(|work| find(work, call::MANY, of, isa));
+        [one, share, one.zip(arithmetic).map(|(one, share)| one - share)].map(shown)
+    };
+    let same =
+        |a: &Row, b: &Row| (a.work, a.layout, a.implementation) == (b.work, b.layout, b.implementation);
+    let mut lines: Vec<&Row> = Vec::new();
+    for row in rows {
+        if !lines.iter().any(|line| same(line, row)) {
+            lines.push(row);
+        }
+    }
+    let line = |of: &&Row| {
+        let names = [of.work.strip_prefix("call_").unwrap_or(of.work), of.layout, of.implementation];
+        let cells = sets.iter().flat_map(|isa| cells(of, isa));
+        let error = rows.iter().filter(|row| same(row, of)).map(|row| row.max_error).fold(0.0, f64::max);
+        names.map(String::from).into_iter().chain(cells).chain(once(format!("{error:.1e}"))).collect()
+    };
+    let (title, note) = section(rows[0].work);
+    let mut head = ["call", "layout", "impl"].map(String::from).to_vec();
+    for isa in &sets {
+        head.extend(
+            ["1".into(), call::MANY.to_string(), "beside".into()].map(|n: String| format!("{isa} {n}")),
+        );
+    }
+    head.push("max error".into());
+    let rows = lines.iter().map(line).collect();
+    Table { title: title.into(), note: note.into(), head, words: 3, rows }
 }
 
 /// The most that the machine did of this work in a cycle, on an instruction set or any.
@@ -179,8 +248,7 @@ fn most(rows: &[Row], work: &str, isa: Option<&str>) -> Option<f64> {
 
 /// How close condyle comes to the machine's roofline.
 pub(crate) fn closeness(rows: &[Row]) -> Table {
-    let ours =
-        || rows.iter().filter(|r| r.implementation == "condyle" && r.mode == "fast" && !is_roofline(r));
+    let ours = || rows.iter().filter(|r| is_condyle(r) && r.mode == "fast" && r.bytes > 0 && !is_roofline(r));
     // AVX2 is what the targets are about; the best one is beside it.
     let mut sets = distinct(ours().map(|r| r.isa));
     let best = sets.last().copied();
@@ -235,6 +303,9 @@ fn is_roofline(row: &Row) -> bool {
     row.work.starts_with("roofline")
 }
 
+/// How the works begin that play a clip, which has two forms.
+const PLAYING: [&str; 5] = ["sample_67", "character", "stage_67_sample", "call_sample", "call_motion"];
+
 /// One object per line.
 pub(crate) fn json(rows: &[Row]) -> String {
     let line = |row: &Row| {
@@ -243,14 +314,14 @@ pub(crate) fn json(rows: &[Row]) -> String {
             RESIDENT => ("condyle", Some("resident")),
             CROWD => (CROWD, Some("packed")),
             CROWD_RESIDENT => (CROWD, Some("resident")),
-            "condyle" if ["sample_67", "character"].iter().any(|work| row.work.starts_with(work)) => {
-                ("condyle", Some("packed"))
-            }
+            AT_ONCE => (AT_ONCE, Some("packed")),
+            AT_ONCE_RESIDENT => (AT_ONCE, Some("resident")),
+            "condyle" if PLAYING.iter().any(|work| row.work.starts_with(work)) => ("condyle", Some("packed")),
             other => (other, None),
         };
         let mut line = json!({
             "work": row.work, "impl": implementation, "isa": row.isa, "mode": row.mode,
-            "layout": row.layout, "n": row.n, "ns": row.ns, "cycles": row.cycles, "ticks": row.ticks,
+            "threads": row.threads, "layout": row.layout, "n": row.n, "ns": row.ns, "cycles": row.cycles, "ticks": row.ticks,
             "max_error": row.max_error,
         });
         if let Some(form) = form {
@@ -302,7 +373,7 @@ pub(crate) fn conditions(rows: &[Row], rounds: u32) -> Vec<String> {
         format!("{} {size}", memory.name())
     });
     vec![
-        format!("{}, {}, one thread, {}.", processor(), clock(rows), date()),
+        format!("{}, {}, one thread unless more are named, {}.", processor(), clock(rows), date()),
         "Every answer is checked against the f64 reference before it is timed; `max error` is the largest difference \
          in any component."
             .into(),
@@ -317,7 +388,7 @@ pub(crate) fn conditions(rows: &[Row], rounds: u32) -> Vec<String> {
         format!(
             "Peers are what one writes without condyle: with a crate ({}), as its good user would, or in `plain` Rust, arrays \
              and loops for the compiler to vectorise. They are compiled as a registry user gets them, without \
-             `target-cpu`; `isa` says for what.",
+             `target-cpu`; `isa` says for what. The crate `ozz_rs` needs a nightly compiler, so it is not one of them.",
             peers()
         ),
         "`blocks` are poses: sixteen joints with an array per component; `structs` are joints or vertices one after another. \

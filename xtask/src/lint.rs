@@ -1,7 +1,7 @@
 //! Format, lints, documentation, and the oldest compiler that will do.
 
-use crate::fuzz;
 use crate::step::{Log, Outcome, Step, Stop, build_dir, cargo, works};
+use crate::{fuzz, gpu};
 
 pub(crate) fn steps() -> Vec<Step> {
     vec![
@@ -14,7 +14,9 @@ pub(crate) fn steps() -> Vec<Step> {
 
 fn format(log: &mut Log) -> Outcome {
     log.run(&mut cargo("fmt", ["--all", "--check"]))?;
-    log.run(&mut cargo("fmt", ["--manifest-path", fuzz::MANIFEST, "--check"]))?;
+    for manifest in [fuzz::MANIFEST, gpu::MANIFEST] {
+        log.run(&mut cargo("fmt", ["--manifest-path", manifest, "--check"]))?;
+    }
     Ok(String::new())
 }
 

@@ -6,6 +6,7 @@ mod ci;
 mod eberly;
 mod features;
 mod fuzz;
+mod gpu;
 mod levels;
 mod lint;
 mod miri;

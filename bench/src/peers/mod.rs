@@ -2,7 +2,8 @@
 //!
 //! Peers interpolate rotation and translation; condyle scales as well. What a crate has no function for it does
 //! not take part in. Maintained and free to use as of the versions in Cargo.toml, but for cgmath, which has had no release
-//! since 2021 and is still what many projects hold.
+//! since 2021 and is still what many projects hold. `ozz_rs` needs a nightly compiler, which this project does not, so it is
+//! not one of them.
 
 #[cfg(feature = "peers")]
 pub(crate) mod cgmath;

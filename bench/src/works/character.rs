@@ -1,5 +1,5 @@
 //! The whole character: two clips sampled, blended, placed in model space and made a palette. One alone, or many, each with
-//! clips and moments of its own: in a row, or by the calls for crowds.
+//! clips and moments of its own: in a row, or by the calls for crowds, on one thread and on two.
 
 use std::rc::Rc;
 
@@ -7,12 +7,13 @@ use condyle::blend::{self, Mean};
 use condyle::model::{self, CrowdBuffer};
 use condyle::sample::ClipAt;
 use condyle::skin::{palette_columns, palette_columns_crowd};
-use condyle::{Affine, Layer, Pose, Skin, Transform, local_to_model, reference, sample};
+use condyle::{Affine, Dispatch, Layer, Pose, Skin, Transform, local_to_model, reference, sample};
+use rayon::prelude::*;
 
 use super::clip::{BOUND, FORMS, Input, key, random_key};
-use super::{CROWD, CROWD_RESIDENT, JOINTS, case, largest, worst_matrices};
+use super::{AT_ONCE, AT_ONCE_RESIDENT, CROWD, CROWD_RESIDENT, JOINTS, case, largest, worst_matrices};
 use crate::data::Random;
-use crate::harness::{Case, Subjects};
+use crate::harness::{Case, Room, Subjects};
 #[cfg(feature = "peers")]
 use crate::peers::{self, Chain, FromMatrices, Interpolate};
 
@@ -20,6 +21,10 @@ use crate::peers::{self, Chain, FromMatrices, Interpolate};
 const CLIPS: usize = 32;
 /// Characters of a crowd that go through all calls together: what one call writes is in the cache for the next.
 const TOGETHER: usize = 16;
+/// Threads of the pools that crowds run on.
+const THREADS: [usize; 2] = [1, 2];
+/// For each thread so many parts of a crowd, as some take longer than others.
+const PARTS: usize = 4;
 /// Moments of one character alone, one after another.
 const MOMENTS: usize = 121;
 
@@ -71,49 +76,108 @@ fn rounded(local: &reference::Local) -> Transform {
     }
 }
 
-/// Buffers of condyle, for each of those that go together: a pose for each clip and their mean, and matrices; and the
+/// Buffers of condyle, for each character: a pose for each clip and their mean, and matrices; those of each part; and the
 /// palettes of all characters.
 #[derive(Clone)]
 struct Buffers {
     poses: [Vec<Pose>; 3],
     models: Vec<Affine>,
-    crowd: CrowdBuffer,
+    crowds: Vec<CrowdBuffer>,
     palettes: Vec<[f32; 16]>,
     calls: usize,
+}
+
+/// What some of the characters are written to, of which `first` counts on from call to call.
+struct Part<'a> {
+    first: usize,
+    poses: [&'a mut [Pose]; 3],
+    models: &'a mut [Affine],
+    crowd: &'a mut CrowdBuffer,
+    palettes: &'a mut [[f32; 16]],
+}
+
+impl Buffers {
+    /// The first character of the next call.
+    fn next(&mut self) -> usize {
+        self.calls += 1;
+        (self.calls - 1) * self.palettes.len() / JOINTS
+    }
+
+    /// For all characters.
+    fn whole(&mut self) -> Part<'_> {
+        let first = self.next();
+        let Self { poses, models, crowds, palettes, .. } = self;
+        Part {
+            first,
+            poses: poses.each_mut().map(|poses| &mut poses[..]),
+            models,
+            crowd: &mut crowds[0],
+            palettes,
+        }
+    }
+
+    /// In parts that the threads of the pool take, of so many characters or a multiple of it.
+    fn parts(&mut self, together: usize, work: impl Fn(Part<'_>) + Sync) {
+        let first = self.next();
+        let Self { poses: [a, b, mean], models, crowds, palettes, .. } = self;
+        let width = a.len().div_ceil(PARTS * rayon::current_num_threads()).next_multiple_of(together);
+        let dispatch = Dispatch::current();
+        let parts = (
+            palettes.par_chunks_mut(width * JOINTS),
+            models.par_chunks_mut(width * JOINTS),
+            a.par_chunks_mut(width),
+            b.par_chunks_mut(width),
+            mean.par_chunks_mut(width),
+            crowds.par_iter_mut(),
+        );
+        let parts = parts.into_par_iter().enumerate();
+        parts.for_each(|(part, (palettes, models, a, b, mean, crowd))| {
+            let first = first + part * width;
+            dispatch.scope(|| work(Part { first, poses: [a, b, mean], models, crowd, palettes }));
+        });
+    }
 }
 
 fn characters(subjects: &mut Subjects, count: usize) {
     let clips = if count == 1 { 2 } else { CLIPS };
     let moments = if count == 1 { MOMENTS } else { count };
-    let input = Input::new(clips, |random| {
+    let input = Input::new(JOINTS, clips, |random| {
         let clip = |random: &mut Random| (random.range(0.0, clips as f32) as usize).min(clips - 1);
         (0..2 * moments).map(|_| (clip(random), key(random_key(random)))).collect()
     });
     let cast = Rc::new(Cast { skin: Random(4).skin(JOINTS), input });
-    let mut ours = |name, together, call: fn(&Cast, &str, &mut Buffers)| {
-        let looked_at = cast.clone();
-        let buffers = Buffers {
-            poses: [(); 3].map(|()| vec![Pose::identity(JOINTS); together]),
-            models: vec![Affine::IDENTITY; together * JOINTS],
-            crowd: CrowdBuffer::default(),
-            palettes: vec![[0.0; 16]; count * JOINTS],
-            calls: 0,
-        };
-        let call = move |cast: &Cast, buffers: &mut Buffers| call(cast, name, buffers);
-        subjects.kernel(name, BOUND, &cast, buffers, call, move |buffers| {
-            let palettes = buffers.palettes.chunks(JOINTS).enumerate().step_by(97);
-            largest(palettes.map(|(character, palette)| {
-                let character = character + buffers.calls.saturating_sub(1) * count;
-                looked_at.error(character, palette.iter().map(Affine::from_columns))
-            }))
-        });
+    let room = Room::new(Buffers {
+        poses: [(); 3].map(|()| vec![Pose::identity(JOINTS); count]),
+        models: vec![Affine::IDENTITY; count * JOINTS],
+        crowds: THREADS.iter().flat_map(|threads| vec![CrowdBuffer::default(); PARTS * threads]).collect(),
+        palettes: vec![[0.0; 16]; count * JOINTS],
+        calls: 0,
+    });
+    let looked_at = cast.clone();
+    let wrong = move |buffers: &Buffers| {
+        let palettes = buffers.palettes.chunks(JOINTS).enumerate().step_by(97);
+        largest(palettes.map(|(character, palette)| {
+            let character = character + buffers.calls.saturating_sub(1) * count;
+            looked_at.error(character, palette.iter().map(Affine::from_columns))
+        }))
     };
     for form in FORMS {
-        ours(form, 1, one_by_one);
+        let call = move |cast: &Cast, buffers: &mut Buffers| one_by_one(cast, form, buffers.whole());
+        subjects.kernel_in(&room, form, BOUND, &cast, call, wrong.clone());
+        if count > 1 {
+            let call = move |cast: &Cast, buffers: &mut Buffers| {
+                buffers.parts(1, |part| one_by_one(cast, form, part));
+            };
+            subjects.kernel_on(&room.on(2), form, BOUND, &cast, call, wrong.clone());
+        }
     }
-    if count > 1 {
-        for form in [CROWD, CROWD_RESIDENT] {
-            ours(form, TOGETHER, by_crowd);
+    let crowds = [(CROWD, TOGETHER), (CROWD_RESIDENT, TOGETHER), (AT_ONCE, count), (AT_ONCE_RESIDENT, count)];
+    for (form, together) in crowds.into_iter().filter(|_| count > 1) {
+        for threads in THREADS {
+            let call = move |cast: &Cast, buffers: &mut Buffers| {
+                buffers.parts(together, |part| by_crowd(cast, form, together, part));
+            };
+            subjects.kernel_on(&room.on(threads), form, BOUND, &cast, call, wrong.clone());
         }
     }
     #[cfg(feature = "peers")]
@@ -123,11 +187,11 @@ fn characters(subjects: &mut Subjects, count: usize) {
     }
 }
 
-fn one_by_one(cast: &Cast, form: &str, buffers: &mut Buffers) {
+/// Each character in the same memory.
+fn one_by_one(cast: &Cast, form: &str, Part { first, poses, models, palettes, .. }: Part<'_>) {
     let Cast { input, skin } = cast;
-    let Buffers { poses: [a, b, mean], models, palettes, calls, .. } = buffers;
-    let ([a, b, mean], clips) = ([a, b, mean].map(|pose| &mut pose[0]), input.clips(form));
-    let first = *calls * palettes.len() / JOINTS;
+    let ([a, b, mean], clips) = (poses.map(|poses| &mut poses[0]), input.clips(form));
+    let models = &mut models[..JOINTS];
     for (character, palette) in (first..).zip(palettes.chunks_mut(JOINTS)) {
         for ((clip, seconds), pose) in cast.plays(character).into_iter().zip([&mut *a, &mut *b]) {
             sample(&clips[clip], &input.skeleton, seconds, pose).expect("sizes agree");
@@ -137,16 +201,15 @@ fn one_by_one(cast: &Cast, form: &str, buffers: &mut Buffers) {
         local_to_model(&input.skeleton, mean, models).expect("sizes agree");
         palette_columns(skin, models, palette).expect("sizes agree");
     }
-    *calls += 1;
 }
 
-fn by_crowd(cast: &Cast, form: &str, buffers: &mut Buffers) {
+/// So many characters at a time, which go through all calls together.
+fn by_crowd(cast: &Cast, form: &str, together: usize, part: Part<'_>) {
     let Cast { input, skin } = cast;
-    let Buffers { poses: [a, b, mean], models, crowd, palettes, calls } = buffers;
     let (skeleton, clips) = (&input.skeleton, input.clips(form));
-    let mut plays = Vec::with_capacity(TOGETHER);
-    let mut first = *calls * palettes.len() / JOINTS;
-    for palettes in palettes.chunks_mut(TOGETHER * JOINTS) {
+    let Part { mut first, poses: [a, b, mean], models, crowd, palettes } = part;
+    let mut plays = Vec::with_capacity(together.min(a.len()));
+    for palettes in palettes.chunks_mut(together * JOINTS) {
         let count = palettes.len() / JOINTS;
         for (layer, poses) in [&mut *a, &mut *b].into_iter().enumerate() {
             plays.clear();
@@ -163,7 +226,6 @@ fn by_crowd(cast: &Cast, form: &str, buffers: &mut Buffers) {
         palette_columns_crowd(skin, skeleton, models, palettes).expect("sizes agree");
         first += count;
     }
-    *calls += 1;
 }
 
 /// The joints of a clip at a moment, as one writes it.

@@ -7,9 +7,9 @@ use condyle::sample;
 use condyle::sample::ClipAt;
 use condyle::{Clip, Pose, RawClip, Skeleton, Target, Transform, encode, reference};
 
-use super::{CROWD_RESIDENT, JOINTS, RESIDENT, case, worst_joints};
+use super::{AT_ONCE_RESIDENT, CROWD_RESIDENT, JOINTS, RESIDENT, case, worst_joints};
 use crate::data::Random;
-use crate::harness::{Case, Subjects};
+use crate::harness::{Case, Room, Subjects};
 use crate::peers::{self, Interpolate};
 
 /// What a clip may be off by here, in a number of a joint: the budget is a millimetre on points 3 cm from it.
@@ -53,9 +53,13 @@ pub(super) struct Input {
 }
 
 impl Input {
-    pub(super) fn new(clips: usize, moments: impl Fn(&mut Random) -> Vec<(usize, f32)>) -> Self {
+    pub(super) fn new(
+        joints: usize,
+        clips: usize,
+        moments: impl Fn(&mut Random) -> Vec<(usize, f32)>,
+    ) -> Self {
         let mut random = Random(1);
-        let skeleton = random.skeleton(JOINTS);
+        let skeleton = random.skeleton(joints);
         let raw: Vec<RawClip> = (0..clips).map(|_| random.motion(&skeleton)).collect();
         let mut options = EncodeOptions::new(1e-3);
         options.between = false;
@@ -67,7 +71,11 @@ impl Input {
     }
 
     pub(super) fn clips(&self, form: &str) -> &[Clip<'static>] {
-        if [RESIDENT, CROWD_RESIDENT].contains(&form) { &self.resident } else { &self.clips }
+        if [RESIDENT, CROWD_RESIDENT, AT_ONCE_RESIDENT].contains(&form) {
+            &self.resident
+        } else {
+            &self.clips
+        }
     }
 
     /// Clip and moment of call number `call`.
@@ -86,7 +94,7 @@ pub(super) fn key(k: usize) -> f32 {
 }
 
 fn one(subjects: &mut Subjects, order: Order) {
-    let input = Rc::new(Input::new(1, |random| {
+    let input = Rc::new(Input::new(JOINTS, 1, |random| {
         let frame = |k: usize| match order {
             Order::Forward => k,
             Order::Backward => 120 - k,
@@ -153,18 +161,19 @@ fn peer<J: Interpolate>(subjects: &mut Subjects, input: &Rc<Input>) {
 
 /// Each of many characters at a moment of its own, in one of many clips.
 fn crowd(subjects: &mut Subjects) {
-    let input = Rc::new(Input::new(CLIPS, |random| {
+    let input = Rc::new(Input::new(JOINTS, CLIPS, |random| {
         let clip = |random: &mut Random| (random.range(0.0, CLIPS as f32) as usize).min(CLIPS - 1);
         (0..CHARACTERS).map(|_| (clip(random), key(random_key(random)))).collect()
     }));
+    let room = Room::new(vec![Pose::identity(JOINTS); CHARACTERS]);
     for form in FORMS {
         let looked_at = input.clone();
-        let poses = vec![Pose::identity(JOINTS); CHARACTERS];
-        subjects.kernel(
+        // So many would spread over all cores.
+        subjects.kernel_on(
+            &room,
             form,
             BOUND,
             &input,
-            poses,
             move |input, poses| {
                 let clips = input.clips(form);
                 let character = |&(clip, seconds): &(usize, f32)| ClipAt::new(&clips[clip], seconds);

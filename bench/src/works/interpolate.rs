@@ -14,7 +14,7 @@ use crate::data::{Random, structs, transform};
 use crate::harness::{Case, Subjects};
 use crate::peers::{self, Interpolate};
 
-const FACTOR: f32 = 0.3;
+pub(super) const FACTOR: f32 = 0.3;
 
 /// A dot product, a chord, two polynomials of degree 9, ten weighted sums.
 const SLERP_FLOPS: usize = 95;
@@ -144,6 +144,11 @@ fn build(subjects: &mut Subjects, n: usize, layout: &str, slerp: bool) {
         data.kernel(subjects, layout, "condyle", Method::Nlerp);
     }
     peers::each_of_layout!(layout, data.peer(subjects));
+}
+
+/// What lies between two lists by the factor of these works.
+pub(super) fn slerps(from: &[Transform], to: &[Transform]) -> Vec<Local> {
+    want(from, to, true)
 }
 
 fn want(from: &[Transform], to: &[Transform], slerp: bool) -> Vec<Local> {

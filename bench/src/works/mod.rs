@@ -1,6 +1,7 @@
 //! The works: condyle on every instruction set in both modes, and the same done by its peers on the same data.
 
 mod blend;
+pub(crate) mod call;
 mod character;
 mod clip;
 mod convert;
@@ -18,9 +19,12 @@ use crate::harness::{Case, Subjects};
 
 /// Condyle with clips in the resident form.
 pub(crate) const RESIDENT: &str = "resident";
-/// Condyle by the calls for crowds, with clips in either form.
+/// Condyle by the calls for crowds, some characters at a time, with clips in either form.
 pub(crate) const CROWD: &str = "crowd";
 pub(crate) const CROWD_RESIDENT: &str = "crowd_resident";
+/// The same with all characters at once.
+pub(crate) const AT_ONCE: &str = "at_once";
+pub(crate) const AT_ONCE_RESIDENT: &str = "at_once_resident";
 
 /// Joints of a character.
 const JOINTS: usize = 67;
@@ -34,6 +38,7 @@ pub(crate) fn all() -> Vec<Case> {
         sample::cases(),
         clip::cases(),
         character::cases(),
+        call::cases(),
         interpolate::cases(),
         convert::cases(),
         blend::cases(),

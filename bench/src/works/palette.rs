@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use condyle::skin::{palette_columns, palette_rows};
 use condyle::{Affine, NormalRule, Palette, Skin, local_to_model, palette, reference};
 
 use super::{JOINTS, case, worst_matrices};
@@ -12,31 +11,7 @@ use crate::peers::{self, Deform};
 
 /// Two matrices read, four columns written.
 pub(super) fn cases() -> Vec<Case> {
-    vec![
-        case("palette_67", "structs", JOINTS, 2 * 48 + 64, build),
-        case("palette_columns_67", "structs", JOINTS, 2 * 48 + 64, build_columns),
-        case("palette_rows_67", "structs", JOINTS, 2 * 48 + 48, build_rows),
-    ]
-}
-
-/// Into the caller's memory, as 4x4 columns.
-fn build_columns(subjects: &mut Subjects) {
-    let (bound, model, want) = data();
-    let wrong = move |out: &Vec<[f32; 16]>| worst_matrices(out.iter().map(Affine::from_columns), want.iter());
-    let call = |(bound, model): &(Skin, Vec<Affine>), out: &mut Vec<_>| {
-        palette_columns(bound, model, out).expect("sizes agree");
-    };
-    subjects.kernel("condyle", 1e-5, &Rc::new((bound, model)), vec![[0.0; 16]; JOINTS], call, wrong);
-}
-
-/// Into the caller's memory, as 3x4 rows.
-fn build_rows(subjects: &mut Subjects) {
-    let (bound, model, want) = data();
-    let wrong = move |out: &Vec<Affine>| worst_matrices(out.iter().copied(), want.iter());
-    let call = |(bound, model): &(Skin, Vec<Affine>), out: &mut Vec<_>| {
-        palette_rows(bound, model, out).expect("sizes agree");
-    };
-    subjects.kernel("condyle", 1e-5, &Rc::new((bound, model)), vec![Affine::IDENTITY; JOINTS], call, wrong);
+    vec![case("palette_67", "structs", JOINTS, 2 * 48 + 64, build)]
 }
 
 /// A skin, model matrices, and what comes of them.

@@ -12,7 +12,7 @@ use crate::harness::{Case, Subjects};
 use crate::peers::{self, Deform};
 
 /// Joints of the palette.
-const PALETTE: usize = 128;
+pub(super) const PALETTE: usize = 128;
 /// A million; tests check the answers of fewer.
 const MILLION: usize = if cfg!(test) { 10_000 } else { 1_000_000 };
 
@@ -23,11 +23,13 @@ enum How {
     Positions,
     /// Positions, from base vectors weighted beforehand.
     Bases,
+    /// Positions and normals.
+    Normals,
     /// Positions, normals and tangents.
     Frames,
 }
 
-use How::{Bases, Frames, Positions};
+use How::{Bases, Frames, Normals, Positions};
 
 pub(super) fn cases() -> Vec<Case> {
     let cases = [
@@ -35,6 +37,7 @@ pub(super) fn cases() -> Vec<Case> {
         ("skin_p4", "", 1024, 4, Positions),
         ("skin_bases_p2", "", 1024, 2, Bases),
         ("skin_bases_p4", "", 1024, 4, Bases),
+        ("skin_pn4", "", 1024, 4, Normals),
         ("skin_pnt2", "", 1024, 2, Frames),
         ("skin_pnt4", "", 1024, 4, Frames),
         ("skin_p4_67", "", 67, 4, Positions),
@@ -103,7 +106,7 @@ fn interleaving(subjects: &mut Subjects) {
 }
 
 /// The model matrices of a random pose, and the palette.
-fn random_palette(random: &mut Random) -> ((Skin, Vec<Affine>), Palette) {
+pub(super) fn random_palette(random: &mut Random) -> ((Skin, Vec<Affine>), Palette) {
     let bound = random.skin(PALETTE);
     let skeleton = random.skeleton(PALETTE);
     let mut model = vec![Affine::IDENTITY; PALETTE];
@@ -141,6 +144,7 @@ fn bytes(per_vertex: usize, how: How) -> usize {
     match how {
         Positions => 4 + per_vertex * (2 + 4) + 2 * 12,
         Bases => 4 + per_vertex * (2 + 16) + 12,
+        Normals => 4 + per_vertex * (2 + 4) + 2 * 24,
         Frames => 4 + per_vertex * (2 + 4) + 2 * 40,
     }
 }
@@ -151,14 +155,15 @@ fn flops(per_vertex: usize, how: How) -> usize {
     match how {
         Positions => 24 * per_vertex - 12 + 18,
         Bases => 24 * per_vertex - 3,
+        Normals => 24 * per_vertex - 12 + 18 + 15 + 8,
         Frames => 24 * per_vertex - 12 + 18 + 2 * (15 + 8),
     }
 }
 
 /// Positions, normals and tangents.
-type Want = Vec<[[f64; 3]; 3]>;
+pub(super) type Want = Vec<[[f64; 3]; 3]>;
 
-fn want(mesh: &SkinnedMesh, matrices: &Palette) -> Want {
+pub(super) fn want(mesh: &SkinnedMesh, matrices: &Palette) -> Want {
     let wide = reference::palette_matrices(matrices);
     let unit = |v: [f64; 3]| {
         let length = v.iter().map(|v| v * v).sum::<f64>().sqrt();
@@ -175,7 +180,7 @@ fn want(mesh: &SkinnedMesh, matrices: &Palette) -> Want {
     (0..mesh.vertex_count()).map(one).collect()
 }
 
-fn error(got: &Vertices, want: &Want) -> f64 {
+pub(super) fn error(got: &Vertices, want: &Want) -> f64 {
     let one = |(v, want): (usize, &[[f64; 3]; 3])| {
         let position = worst(got.positions[v].iter().zip(want[0]));
         let normal = got.normals.get(v).map_or(0.0, |n| worst(n.iter().zip(want[1])));
@@ -190,11 +195,13 @@ fn skinning(subjects: &mut Subjects, vertices: usize, per_vertex: usize, how: Ho
     let mesh = Rc::new(random.mesh(vertices, PALETTE, per_vertex));
     let ((bound, model), matrices) = random_palette(&mut random);
     let want = Rc::new(want(&mesh, &matrices));
-    let room = if how == Frames {
-        Vertices::zeroed_like(mesh.vertices())
-    } else {
-        Vertices { positions: vec![[0.0; 3]; vertices], ..Vertices::default() }
-    };
+    let mut room = Vertices::zeroed_like(mesh.vertices());
+    if how != Frames {
+        room.tangents.clear();
+    }
+    if matches!(how, Positions | Bases) {
+        room.normals.clear();
+    }
     let columns: Vec<[f32; 16]> = matrices.matrices().iter().map(|m| m.columns).collect();
     let looked_at = want.clone();
     match how {
@@ -209,7 +216,7 @@ fn skinning(subjects: &mut Subjects, vertices: usize, per_vertex: usize, how: Ho
                 move |out| error(out, &looked_at),
             );
         }
-        Positions | Frames => subjects.kernel(
+        Positions | Normals | Frames => subjects.kernel(
             "condyle",
             1e-5,
             &Rc::new((mesh.clone(), matrices)),
@@ -271,6 +278,8 @@ fn peer<M: Deform>(mesh: &SkinnedMesh, palette: &[M], out: &mut Vertices) {
         out.positions[v] = m.point(bind.positions[v]);
         if !out.normals.is_empty() {
             out.normals[v] = m.direction(bind.normals[v]);
+        }
+        if !out.tangents.is_empty() {
             let [x, y, z, w] = bind.tangents[v];
             let [x, y, z] = m.direction([x, y, z]);
             out.tangents[v] = [x, y, z, w];

@@ -60,8 +60,7 @@ fn main() -> Result<(), Error> {
     let wanted: Vec<bool> = skeleton.names().iter().map(|name| !near_only.contains(&&name[..])).collect();
 
     // Memory for those that go together, and for what is uploaded. Nothing else is allocated in a frame.
-    let [mut sitting, mut cheering, mut mixed, mut poses] =
-        [(); 4].map(|()| vec![Pose::rest(&skeleton); TOGETHER]);
+    let [mut sitting, mut cheering, mut poses] = [(); 3].map(|()| vec![Pose::rest(&skeleton); TOGETHER]);
     let mut models = vec![Affine::IDENTITY; TOGETHER * joints];
     let (mut plays, mut buffer) = (Vec::with_capacity(TOGETHER), CrowdBuffer::default());
     let width = bound.joints().len();
@@ -83,12 +82,12 @@ fn main() -> Result<(), Error> {
                 let weight = crowd[at].cheer;
                 [Layer::new(&sitting[at], 1.0 - weight), Layer::new(&cheering[at], weight)]
             };
-            blend::crowd(&skeleton, layers, Mean::Linear, &mut mixed[..count])?;
+            blend::crowd(&skeleton, layers, Mean::Linear, &mut poses[..count])?;
             let breathe = |at: usize| {
                 let part = ((clock + crowd[at].delay) * TAU).sin();
                 [Additive::new(&breath, part)]
             };
-            blend::add_crowd(&mixed[..count], breathe, &mut poses[..count])?;
+            blend::add_crowd_in_place(&mut poses[..count], breathe)?;
             let models = &mut models[..count * joints];
             model::crowd(&skeleton, &poses[..count], &mut buffer, models)?;
             skin::palette_rows_crowd(&bound, &skeleton, models, upload)?;

@@ -88,6 +88,8 @@
 //!   what one call wrote is still in the cache for the next; or all at once, with the feature `rayon`, which is
 //!   less to write and slower. Those far away have fewer joints ([`ClipAt::wanted`](sample::ClipAt::wanted)),
 //!   and their vertices fewer influences ([`Influences::at_most`]).
+//! - **put several layers on one pose**, or on those of a crowd, without another one: [`blend::add_in_place`],
+//!   [`blend::overlay_in_place`], [`blend::add_crowd_in_place`], [`blend::overlay_crowd_in_place`].
 //! - **pose a whole glTF file**: `Asset` and `Poser` of the crate `condyle-gltf`.
 //!
 //! # Example

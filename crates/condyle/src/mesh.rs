@@ -385,6 +385,8 @@ impl<'a, T> AtMost<'a, T> {
 pub struct Skin {
     joints: Vec<u16>,
     inverse_bind: Vec<Affine>,
+    /// One more than the greatest joint.
+    joint_end: usize,
 }
 
 impl Skin {
@@ -405,7 +407,8 @@ impl Skin {
                 return Err(Error::NotFinite { what: "inverse bind matrices", at });
             }
         }
-        Ok(Self { joints, inverse_bind })
+        let joint_end = joints.iter().max().map_or(0, |&joint| usize::from(joint) + 1);
+        Ok(Self { joints, inverse_bind, joint_end })
     }
 
     /// The skeleton's joint of each influence index.
@@ -418,6 +421,16 @@ impl Skin {
     #[must_use]
     pub fn inverse_bind(&self) -> &[Affine] {
         &self.inverse_bind
+    }
+
+    /// Refuses a joint that a skeleton with `count` joints does not have.
+    pub(crate) fn check_joints(&self, count: usize) -> Result<(), Error> {
+        if self.joint_end <= count {
+            return Ok(());
+        }
+        let at = self.joints.iter().position(|&joint| usize::from(joint) >= count).unwrap_or_default();
+        let found = self.joints.get(at).copied().unwrap_or_default().into();
+        Err(Error::Index { what: "joints of the skin", at, found, count })
     }
 }
 

@@ -41,6 +41,8 @@ pub struct Skeleton {
     order: Vec<u16>,
     places: Vec<u16>,
     sizes: Vec<u16>,
+    /// All joints and their parents, those of equal depth side by side: none of them waits for the one before it.
+    by_depth: Vec<[u16; 2]>,
 }
 
 /// How many joints, and the names of the first ones.
@@ -135,7 +137,8 @@ impl Skeleton {
             rest.push(joint.rest);
         }
         let (order, places, sizes) = depth_first(&parents);
-        Ok(Self { parents, names, nodes, rest: Pose::from_transforms(&rest), order, places, sizes })
+        let by_depth = by_depth(&parents);
+        Ok(Self { parents, names, nodes, rest: Pose::from_transforms(&rest), order, places, sizes, by_depth })
     }
 
     /// The same joints with another rest pose.
@@ -168,6 +171,11 @@ impl Skeleton {
         let joint = usize::from(joint);
         let first = usize::from(self.places[joint]);
         &self.order[first..first + usize::from(self.sizes[joint])]
+    }
+
+    /// All joints, each with its parent or [`NO_PARENT`], sorted by how many others they hang on.
+    pub(crate) fn by_depth(&self) -> &[[u16; 2]] {
+        &self.by_depth
     }
 
     /// How many joints there are.
@@ -237,6 +245,17 @@ pub(crate) fn check_rest(what: &'static str, at: usize, t: &Transform) -> Result
         return Err(Error::NotFinite { what, at });
     }
     if is_near_unit(&t.rotation) { Ok(()) } else { Err(Error::NotUnit { what, at }) }
+}
+
+/// The joints and their parents sorted by depth, in their order where that is equal.
+fn by_depth(parents: &[u16]) -> Vec<[u16; 2]> {
+    let mut depths: Vec<u16> = Vec::with_capacity(parents.len());
+    for &parent in parents {
+        depths.push(depths.get(usize::from(parent)).map_or(0, |depth| depth + 1));
+    }
+    let mut order: Vec<[u16; 2]> = (0..).zip(parents).map(|(joint, &parent)| [joint, parent]).collect();
+    order.sort_by_key(|&[joint, _]| depths[usize::from(joint)]);
+    order
 }
 
 /// The joints in depth-first order, the place of each in it, and how many stand in its subtree.

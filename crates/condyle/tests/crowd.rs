@@ -98,11 +98,11 @@ impl Cast {
 }
 
 /// What a frame writes: for each instance two poses that are sampled, their mean, what is added and laid over it, the
-/// matrices and both kinds of palette.
+/// same in place of the mean, the matrices and both kinds of palette.
 struct Frame<'a> {
     cast: &'a Cast,
     plays: Vec<ClipAt<'a>>,
-    poses: [Vec<Pose>; 5],
+    poses: [Vec<Pose>; 6],
     buffer: CrowdBuffer,
     models: Vec<Affine>,
     rows: Vec<Affine>,
@@ -115,7 +115,7 @@ impl<'a> Frame<'a> {
         Self {
             cast,
             plays: Vec::new(),
-            poses: [(); 5].map(|()| vec![Pose::identity(JOINTS); count]),
+            poses: [(); 6].map(|()| vec![Pose::identity(JOINTS); count]),
             buffer: CrowdBuffer::default(),
             models: vec![Affine::IDENTITY; count * JOINTS],
             rows: vec![Affine::IDENTITY; matrices],
@@ -124,7 +124,8 @@ impl<'a> Frame<'a> {
     }
 
     fn by_crowd(&mut self, frame: usize) -> Result<(), Error> {
-        let Self { cast, plays, poses: [a, b, mean, more, last], buffer, models, rows, columns } = self;
+        let Self { cast, plays, poses, buffer, models, rows, columns } = self;
+        let [a, b, mean, more, last, placed] = poses;
         let cast: &'a Cast = cast;
         for (layer, poses) in [&mut *a, &mut *b].into_iter().enumerate() {
             plays.clear();
@@ -134,13 +135,17 @@ impl<'a> Frame<'a> {
         blend::crowd(&cast.skeleton, |at| cast.layers([&a[at], &b[at]], at), Mean::Linear, mean)?;
         blend::add_crowd(mean, |at| cast.additives(at), more)?;
         blend::overlay_crowd(more, |at| cast.overlay(&a[at], at), last)?;
+        blend::crowd(&cast.skeleton, |at| cast.layers([&a[at], &b[at]], at), Mean::Linear, placed)?;
+        blend::add_crowd_in_place(placed, |at| cast.additives(at))?;
+        blend::overlay_crowd_in_place(placed, |at| cast.overlay(&a[at], at))?;
         model::crowd(&cast.skeleton, last, buffer, models)?;
         skin::palette_rows_crowd(&cast.skin, &cast.skeleton, models, rows)?;
         skin::palette_columns_crowd(&cast.skin, &cast.skeleton, models, columns)
     }
 
     fn one_by_one(&mut self, frame: usize) -> Result<(), Error> {
-        let Self { cast, poses: [a, b, mean, more, last], models, rows, columns, .. } = self;
+        let Self { cast, poses, models, rows, columns, .. } = self;
+        let [a, b, mean, more, last, placed] = poses;
         let width = cast.skin.joints().len();
         for at in 0..a.len() {
             for (layer, pose) in [&mut a[at], &mut b[at]].into_iter().enumerate() {
@@ -155,6 +160,7 @@ impl<'a> Frame<'a> {
             blend::add(&mean[at], &cast.additives(at), &mut more[at])?;
             let Overlay { over, amount, mask } = cast.overlay(&a[at], at);
             blend::overlay(&more[at], over, amount, mask, &mut last[at])?;
+            placed[at].clone_from(&last[at]);
             let model = &mut models[at * JOINTS..][..JOINTS];
             local_to_model(&cast.skeleton, &last[at], model)?;
             skin::palette_rows(&cast.skin, model, &mut rows[at * width..][..width])?;
@@ -275,6 +281,12 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
     let overlays = |at: usize| Overlay::new(last(at), 1.0);
     length(blend::overlay_crowd(&bases, overlays, &mut out), JOINTS + 1, JOINTS);
     length(blend::overlay_crowd(&bases[..2], |_| Overlay::new(rest, 1.0), &mut out), 3, 2);
+    length(blend::add_crowd_in_place(&mut out, additives), JOINTS + 1, JOINTS);
+    length(blend::overlay_crowd_in_place(&mut out, overlays), JOINTS + 1, JOINTS);
+    let refused = blend::overlay_crowd_in_place(&mut out, |at| {
+        Overlay::new(rest, if at == 2 { f32::NAN } else { 1.0 })
+    });
+    assert_eq!(refused, Err(Error::NotFinite { what: "amount", at: 0 }));
     assert_eq!(out, untouched);
 
     let (width, models) = (cast.skin.joints().len(), vec![Affine::IDENTITY; 3 * JOINTS]);

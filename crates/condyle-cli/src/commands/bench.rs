@@ -15,8 +15,8 @@ Examples:
   condyle bench --isa avx2 --json | jq 'select(.impl == \"condyle\") | {work, n, cycles}'
 
 Figures are minima over all rounds, in core clock cycles; other load on the machine makes them meaningless. With --json
-each is one line: work, impl, isa, mode, layout, n, ns per element, cycles (of the core), ticks (of the time-stamp
-counter), max_error; of clips also form, packed or resident.")]
+each is one line: work, impl, isa, mode, threads, layout, n, ns per element, cycles (of the core), ticks (of the
+time-stamp counter), max_error; of clips also form, packed or resident.")]
 pub(crate) struct Args {
     /// Run only this benchmark
     #[arg(long, value_name = "WORK")]

@@ -19,9 +19,12 @@ fn a_line_of_json_has_the_keys_that_others_read() {
     let [ours] = ours[..] else { panic!("{text}") };
     let mut keys: Vec<_> = ours.as_object().expect("an object").keys().map(String::as_str).collect();
     keys.sort_unstable();
-    assert_eq!(keys, ["cycles", "impl", "isa", "layout", "max_error", "mode", "n", "ns", "ticks", "work"]);
+    let known =
+        ["cycles", "impl", "isa", "layout", "max_error", "mode", "n", "ns", "threads", "ticks", "work"];
+    assert_eq!(keys, known);
     let words = ["work", "isa", "mode", "layout"].map(|key| ours[key].as_str());
     assert_eq!(words, ["palette_67", "scalar", "portable", "structs"].map(Some));
+    assert_eq!(ours["threads"], 1);
     for key in ["n", "ns", "cycles", "ticks"] {
         assert!(ours[key].as_f64().is_some_and(|v| v > 0.0), "{key}: {text}");
     }
@@ -37,6 +40,20 @@ fn lines_of_clips_tell_the_form() {
     let forms: Vec<_> =
         rows.filter(|row: &Value| row["impl"] == "condyle").map(|row| row["form"].clone()).collect();
     assert_eq!(forms, ["packed", "resident"]);
+}
+
+/// What is demanded of two threads is told from these lines.
+#[test]
+fn lines_of_crowds_tell_the_threads() {
+    let line = "bench --only character_67_crowd1000 --rounds 1 --json --isa scalar --numeric portable";
+    let output = Folder::new().run(line).assert().success();
+    let text = String::from_utf8(output.get_output().stdout.clone()).expect("UTF-8");
+    let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    for (implementation, form) in ["crowd", "at_once"].iter().flat_map(|i| [(i, "packed"), (i, "resident")]) {
+        let of = |row: &&Value| row["impl"] == *implementation && row["form"] == form;
+        let threads: Vec<_> = rows.iter().filter(of).map(|row| row["threads"].clone()).collect();
+        assert_eq!(threads, [1, 2], "{implementation} {form}: {text}");
+    }
 }
 
 #[test]

@@ -88,19 +88,48 @@ pub fn difference(pose: &Pose, reference: &Pose, out: &mut Pose) -> Result<(), E
 /// ```
 pub fn add(base: &Pose, additives: &[Additive<'_>], out: &mut Pose) -> Result<(), Error> {
     check(base, additives, out)?;
-    let (from, to) = (base.blocks(), out.blocks_mut());
+    apply(Some(base.blocks()), additives, out.blocks_mut());
+    Ok(())
+}
+
+/// [`add`] with the result in place of the base.
+///
+/// # Errors
+/// As [`add`]. `pose` is then unchanged.
+///
+/// ```
+/// use condyle::blend::{self, Additive};
+/// use condyle::{Pose, Transform};
+///
+/// let at = |x| Pose::from_transforms(&[Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY }]);
+/// let (mut pose, breath, recoil) = (at(8.0), at(0.5), at(-2.0));
+/// blend::add_in_place(&mut pose, &[Additive::new(&breath, 1.0), Additive::new(&recoil, 0.25)])?;
+/// assert_eq!(pose, at(8.0));
+/// # Ok::<(), condyle::Error>(())
+/// ```
+pub fn add_in_place(pose: &mut Pose, additives: &[Additive<'_>]) -> Result<(), Error> {
+    check(pose, additives, pose)?;
+    apply(None, additives, pose.blocks_mut());
+    Ok(())
+}
+
+/// Without `base`, `out` holds it. All are of one size.
+fn apply(base: Option<&[PoseBlock]>, additives: &[Additive<'_>], out: &mut [PoseBlock]) {
     let mut counting = additives.iter().filter(|additive| additive.amount != 0.0);
     match [counting.next(), counting.next(), counting.next()] {
-        [None, ..] => to.copy_from_slice(from),
-        [Some(one), None, _] => few(from, [one], to),
-        [Some(one), Some(two), None] => few(from, [one, two], to),
+        [None, ..] => {
+            if let Some(base) = base {
+                out.copy_from_slice(base);
+            }
+        }
+        [Some(one), None, _] => few(base, [one], out),
+        [Some(one), Some(two), None] => few(base, [one, two], out),
         _ => {
             let weights = NormalizedWeights::new(additives, Total::UNKNOWN);
             let how = How { masked: true, add: true };
-            fixed::by_logarithms(how, from, &weights, to);
+            fixed::by_logarithms(how, base, &weights, out);
         }
     }
-    Ok(())
 }
 
 pub(super) fn check(base: &Pose, additives: &[Additive<'_>], out: &Pose) -> Result<(), Error> {
@@ -111,7 +140,7 @@ pub(super) fn check(base: &Pose, additives: &[Additive<'_>], out: &Pose) -> Resu
     out.check_joints("out", joints)
 }
 
-fn few<const N: usize>(base: &[PoseBlock], layers: [&Additive<'_>; N], out: &mut [PoseBlock]) {
+fn few<const N: usize>(base: Option<&[PoseBlock]>, layers: [&Additive<'_>; N], out: &mut [PoseBlock]) {
     dispatch!(|s, mode| few_layers::<_, _, N>(s, mode, base, &layers, out));
 }
 
@@ -135,17 +164,18 @@ fn terms<S: Simd, M: Mode>(s: S, mode: M, block: &PoseBlock, at: usize, weight: 
     [x, y, z, t[0], t[1], t[2], k[0], k[1], k[2]]
 }
 
-/// Adds one or two layers: two floats have the same sum in either order.
+/// Adds one or two layers: two floats have the same sum in either order. Without `base`, `out` holds it.
 #[inline(always)]
 fn few_layers<S: Simd, M: Mode, const N: usize>(
     s: S,
     mode: M,
-    base: &[PoseBlock],
+    base: Option<&[PoseBlock]>,
     layers: &[&Additive<'_>; N],
     out: &mut [PoseBlock],
 ) {
     let zero = S::f32s::splat(s, 0.0);
-    for (index, (base, out)) in base.iter().zip(out).enumerate() {
+    for (index, out) in out.iter_mut().enumerate() {
+        let base = base.and_then(|base| base.get(index));
         for at in (0..BLOCK).step_by(S::f32s::LEN) {
             let mut sums = [zero; 9];
             for (n, layer) in layers.iter().enumerate() {
@@ -159,15 +189,15 @@ fn few_layers<S: Simd, M: Mode, const N: usize>(
                 });
             }
             let [x, y, z, ..] = sums;
-            let from = Reference::new(s, mode, &base.rotation, at);
+            let from = Reference::new(s, mode, &base.unwrap_or(out).rotation, at);
             let still = x.simd_eq(zero) & y.simd_eq(zero) & z.simd_eq(zero);
             let mut turned = from.turned(s, [x, y, z]);
             each!(c in [0, 1, 2, 3] => turned[c] = still.select(from.rotation[c], turned[c]));
             store_all(&mut out.rotation, at, turned);
             each!(c in [0, 1, 2] => {
-                let (from, more) = (load(s, &base.translation[c], at), sums[3 + c]);
+                let (from, more) = (load(s, &base.unwrap_or(out).translation[c], at), sums[3 + c]);
                 store::<S>(&mut out.translation[c], at, more.simd_eq(zero).select(from, from + more));
-                let (from, more) = (load(s, &base.scale[c], at), sums[6 + c]);
+                let (from, more) = (load(s, &base.unwrap_or(out).scale[c], at), sums[6 + c]);
                 store::<S>(&mut out.scale[c], at, mode.madd(more, from, from));
             });
         }

@@ -5,9 +5,9 @@
 
 use core::borrow::Borrow;
 
-use super::add::{self, add};
+use super::add::{self, add, add_in_place};
 use super::layer::{Additive, Layer, Mean};
-use super::overlay::{Overlay, overlay};
+use super::overlay::{Overlay, overlay, overlay_in_place};
 use super::{about, check};
 use crate::error::Error;
 use crate::parallel;
@@ -86,6 +86,32 @@ pub fn add_crowd<'a, const N: usize>(
     parallel::for_each(out, |instance, out| add(bases[instance].borrow(), &additives(instance), out))
 }
 
+/// [`add_crowd`] with each result in place of its base: [`add_in_place`] for each, with the same bits.
+///
+/// # Errors
+/// As [`add`]. All `poses` are then unchanged, if `additives` answers the same both times.
+///
+/// ```
+/// use condyle::blend::{self, Additive};
+/// use condyle::{Pose, Transform};
+///
+/// let at = |x| Pose::from_transforms(&[Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY }]);
+/// let (mut poses, breath) = ([at(1.0), at(2.0)], at(0.5));
+/// let additives = |i: usize| [Additive::new(&breath, [1.0, 2.0][i])];
+/// blend::add_crowd_in_place(&mut poses, additives)?;
+/// assert_eq!(poses, [at(1.5), at(3.0)]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
+pub fn add_crowd_in_place<'a, const N: usize>(
+    poses: &mut [Pose],
+    additives: impl Fn(usize) -> [Additive<'a>; N] + Sync,
+) -> Result<(), Error> {
+    for (instance, pose) in poses.iter().enumerate() {
+        add::check(pose, &additives(instance), pose)?;
+    }
+    parallel::for_each(poses, |instance, pose| add_in_place(pose, &additives(instance)))
+}
+
 /// Lays a pose over that of each of many instances: [`overlay`] for each, with the same bits.
 ///
 /// `bases` holds one [`Pose`] or reference to one per instance. `overlays` says what is laid over an instance, by its
@@ -120,5 +146,34 @@ pub fn overlay_crowd<'a>(
     parallel::for_each(out, |instance, out| {
         let Overlay { over, amount, mask } = overlays(instance);
         overlay(bases[instance].borrow(), over, amount, mask, out)
+    })
+}
+
+/// [`overlay_crowd`] with each result in place of its base: [`overlay_in_place`] for each, with the same bits.
+///
+/// # Errors
+/// As [`overlay`]. All `poses` are then unchanged, if `overlays` answers the same both times.
+///
+/// ```
+/// use condyle::blend::{self, Overlay};
+/// use condyle::{Pose, Transform};
+///
+/// let at = |x| Pose::from_transforms(&[Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY }]);
+/// let (mut poses, wave) = ([at(1.0), at(2.0)], at(4.0));
+/// let overlays = |i: usize| Overlay::new(&wave, [0.0, 0.5][i]);
+/// blend::overlay_crowd_in_place(&mut poses, overlays)?;
+/// assert_eq!(poses, [at(1.0), at(3.0)]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
+pub fn overlay_crowd_in_place<'a>(
+    poses: &mut [Pose],
+    overlays: impl Fn(usize) -> Overlay<'a> + Sync,
+) -> Result<(), Error> {
+    for (instance, pose) in poses.iter().enumerate() {
+        overlays(instance).check(pose, pose)?;
+    }
+    parallel::for_each(poses, |instance, pose| {
+        let Overlay { over, amount, mask } = overlays(instance);
+        overlay_in_place(pose, over, amount, mask)
     })
 }

@@ -64,7 +64,12 @@ impl<S: Simd, L: Weighted, const G: usize> Groups<'_, S, L, G> {
     }
 
     #[inline(always)]
-    fn rotations<M: Mode, const EXP: bool>(&self, mode: M, reference: &[Lanes; 4], out: &mut [Lanes; 4]) {
+    fn rotations<M: Mode, const EXP: bool>(
+        &self,
+        mode: M,
+        reference: Option<&PoseBlock>,
+        out: &mut PoseBlock,
+    ) {
         let s = self.s;
         let zero = S::i32s::splat(s, 0);
         let mut largest = [zero; G];
@@ -90,7 +95,7 @@ impl<S: Simd, L: Weighted, const G: usize> Groups<'_, S, L, G> {
         each_layer!(self, |weight, block| {
             let [x, y, z, w] = &block.rotation;
             each!(g in [0, 1] below G => {
-                let reference = Reference::new(s, mode, reference, self.place(g));
+                let reference = Reference::new(s, mode, &reference.unwrap_or(out).rotation, self.place(g));
                 let q = [
                     self.load(x, g, weight[g], 0.0),
                     self.load(y, g, weight[g], 0.0),
@@ -115,7 +120,7 @@ impl<S: Simd, L: Weighted, const G: usize> Groups<'_, S, L, G> {
             });
         });
         each!(g in [0, 1] below G => {
-            let reference = Reference::new(s, mode, reference, self.place(g));
+            let reference = Reference::new(s, mode, &reference.unwrap_or(out).rotation, self.place(g));
             let mut sum = [poison[g] + self.sums.poison; 4];
             each!(c in [0, 1, 2, 3] => sum[c] += sums[g][c].to_float::<S::f32s>());
             let mut mean = if EXP {
@@ -133,12 +138,17 @@ impl<S: Simd, L: Weighted, const G: usize> Groups<'_, S, L, G> {
             if self.how.masked {
                 each!(c in [0, 1, 2, 3] => mean[c] = nothing.select(reference.rotation[c], mean[c]));
             }
-            store_all(out, self.place(g), mean);
+            store_all(&mut out.rotation, self.place(g), mean);
         });
     }
 
     #[inline(always)]
-    fn vectors<M: Mode, const SCALE: bool>(&self, mode: M, reference: &[Lanes; 3], out: &mut [Lanes; 3]) {
+    fn vectors<M: Mode, const SCALE: bool>(
+        &self,
+        mode: M,
+        reference: Option<&PoseBlock>,
+        out: &mut PoseBlock,
+    ) {
         let s = self.s;
         let zero = S::i32s::splat(s, 0);
         // The value that changes nothing: of scales that are added up, the difference from 1 counts.
@@ -182,7 +192,9 @@ impl<S: Simd, L: Weighted, const G: usize> Groups<'_, S, L, G> {
                 let back = S::i32s::splat(s, 2 * exponent(0)) + self.sums.growth - power.bitcast::<S::i32s>();
                 let mut mean = whole * back.bitcast::<S::f32s>() + nan_or_zero::<S>(power);
                 if self.how.masked {
-                    let base = load(s, &reference[c], self.place(g));
+                    let reference = reference.unwrap_or(out);
+                    let lanes = if SCALE { &reference.scale } else { &reference.translation };
+                    let base = load(s, &lanes[c], self.place(g));
                     let mut nothing = self.sums.nothing;
                     if self.how.add {
                         nothing = mean.simd_eq(S::f32s::splat(s, 0.0));
@@ -190,23 +202,26 @@ impl<S: Simd, L: Weighted, const G: usize> Groups<'_, S, L, G> {
                     }
                     mean = nothing.select(base, mean);
                 }
-                store::<S>(&mut out[c], self.place(g), mean);
+                let lanes = if SCALE { &mut out.scale } else { &mut out.translation };
+                store::<S>(&mut lanes[c], self.place(g), mean);
             });
         });
     }
 }
 
-/// Blends all blocks: by the exponential map's mean if `EXP`, which layers that are added need.
+/// Blends all blocks: by the exponential map's mean if `EXP`, which layers that are added need. Without `reference`, `out`
+/// holds it.
 #[inline(always)]
 pub(super) fn kernel<S: Simd, M: Mode, const EXP: bool>(
     s: S,
     mode: M,
     how: How,
-    reference: &[PoseBlock],
+    reference: Option<&[PoseBlock]>,
     weights: &NormalizedWeights<'_, impl Weighted>,
     out: &mut [PoseBlock],
 ) {
-    for (index, (reference, out)) in reference.iter().zip(out).enumerate() {
+    for (index, out) in out.iter_mut().enumerate() {
+        let reference = reference.and_then(|reference| reference.get(index));
         if EXP || how.masked || S::f32s::LEN == BLOCK {
             groups::<S, M, EXP, 1>(s, mode, how, index, reference, weights, out);
         } else {
@@ -221,23 +236,23 @@ fn groups<S: Simd, M: Mode, const EXP: bool, const G: usize>(
     mode: M,
     how: How,
     index: usize,
-    reference: &PoseBlock,
+    reference: Option<&PoseBlock>,
     weights: &NormalizedWeights<'_, impl Weighted>,
     out: &mut PoseBlock,
 ) {
     for at in (0..BLOCK).step_by(G * S::f32s::LEN) {
         let sums = weights.sums(s, how, index * BLOCK + at);
         let groups = Groups::<S, _, G> { s, how, weights, index, at, sums };
-        groups.rotations::<M, EXP>(mode, &reference.rotation, &mut out.rotation);
-        groups.vectors::<M, false>(mode, &reference.translation, &mut out.translation);
-        groups.vectors::<M, true>(mode, &reference.scale, &mut out.scale);
+        groups.rotations::<M, EXP>(mode, reference, out);
+        groups.vectors::<M, false>(mode, reference, out);
+        groups.vectors::<M, true>(mode, reference, out);
     }
 }
 
 /// [`kernel`] where rotations are summed by their logarithms: one for all layers, one for all that are added.
 pub(super) fn by_logarithms(
     how: How,
-    reference: &[PoseBlock],
+    reference: Option<&[PoseBlock]>,
     weights: &NormalizedWeights<'_, impl Weighted>,
     out: &mut [PoseBlock],
 ) {

@@ -5,7 +5,8 @@
 //! [`overlay`](overlay()) with a mask from [`joint_mask`]. A transition without a second clip that goes on
 //! playing is an [`Inertialization`]. What a pose has more than another (a breath, a recoil) is a
 //! [`difference`] or, for a whole clip, a [`difference_clip`], which [`add`](add()) puts on any pose. For many
-//! instances of a skeleton there are [`crowd`](crowd()), [`add_crowd`] and [`overlay_crowd`].
+//! instances of a skeleton there are [`crowd`](crowd()), [`add_crowd`] and [`overlay_crowd`]. What [`add`](add()) and
+//! [`overlay`](overlay()) read may be what they write: `add_in_place`, `overlay_in_place` and the same for crowds.
 //!
 //! ```
 //! use condyle::{Joint, Pose, Skeleton, Transform, blend};
@@ -37,14 +38,14 @@ mod rotation;
 mod tests;
 mod weights;
 
-pub use add::{add, difference};
+pub use add::{add, add_in_place, difference};
 pub use clip::difference_clip;
-pub use crowd::{add_crowd, crowd, overlay_crowd};
+pub use crowd::{add_crowd, add_crowd_in_place, crowd, overlay_crowd, overlay_crowd_in_place};
 pub use fade::{Ease, Fade};
 pub use inertialize::Inertialization;
 pub use layer::{Additive, Layer, Mean};
 pub use mask::joint_mask;
-pub use overlay::{Overlay, overlay};
+pub use overlay::{Overlay, overlay, overlay_in_place};
 
 use crate::error::Error;
 use crate::pose::{Pose, PoseBlock};
@@ -177,10 +178,10 @@ fn many<const MASKED: bool>(
     match mean {
         Mean::Linear => {
             let how = How { masked: MASKED, add: false };
-            dispatch!(|s, mode| fixed::kernel::<_, _, false>(s, mode, how, reference, weights, out));
+            dispatch!(|s, mode| fixed::kernel::<_, _, false>(s, mode, how, Some(reference), weights, out));
         }
         Mean::ExponentialMap => {
-            fixed::by_logarithms(How { masked: MASKED, add: false }, reference, weights, out);
+            fixed::by_logarithms(How { masked: MASKED, add: false }, Some(reference), weights, out);
         }
     }
 }

@@ -4,7 +4,8 @@ use crate::error::Error;
 use crate::interpolate::{self, Method, Selection, interpolate_masked};
 use crate::pose::Pose;
 
-/// What [`overlay_crowd`](super::overlay_crowd) lays over the pose of an instance.
+/// What [`overlay_crowd`](super::overlay_crowd) and [`overlay_crowd_in_place`](super::overlay_crowd_in_place) lay
+/// over the pose of an instance.
 ///
 /// ```
 /// use condyle::Pose;
@@ -79,8 +80,39 @@ pub fn overlay(
 ) -> Result<(), Error> {
     Overlay { over, amount, mask }.check(base, out)?;
     match mask {
-        Some(mask) => interpolate_masked(base, over, amount, mask, out),
+        Some(mask) => interpolate_masked(Some(base), over, amount, mask, out),
         None => interpolate::poses(base, over, amount, Selection::All, Method::default(), out)?,
+    }
+    Ok(())
+}
+
+/// [`overlay`] with the result in place of the base.
+///
+/// # Errors
+/// As [`overlay`]. `pose` is then unchanged.
+///
+/// ```
+/// use condyle::blend::overlay_in_place;
+/// use condyle::{Pose, Transform};
+///
+/// let at = |x| Pose::from_transforms(&[Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY }]);
+/// // A walk, half of a wave over it, and a quarter of a nod over both.
+/// let (mut pose, wave, nod) = (at(1.0), at(3.0), at(6.0));
+/// overlay_in_place(&mut pose, &wave, 0.5, None)?;
+/// overlay_in_place(&mut pose, &nod, 0.25, None)?;
+/// assert_eq!(pose, at(3.0));
+/// # Ok::<(), condyle::Error>(())
+/// ```
+pub fn overlay_in_place(
+    pose: &mut Pose,
+    over: &Pose,
+    amount: f32,
+    mask: Option<&[f32]>,
+) -> Result<(), Error> {
+    Overlay { over, amount, mask }.check(pose, pose)?;
+    match mask {
+        Some(mask) => interpolate_masked(None, over, amount, mask, pose),
+        None => interpolate::poses_in_place(pose, over, amount, Selection::All, Method::default())?,
     }
     Ok(())
 }

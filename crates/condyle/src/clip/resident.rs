@@ -7,10 +7,12 @@
 //!
 //! ```text
 //! table     u64 for each segment: where it begins
-//! segment   u32 how many lines, 12 bytes of zeros; then its lines
-//! line      u8 kind, degree, KeyBytes, 0; u32 intervals; u64 bytes of a group, where the groups begin and end
-//! group     eight tracks of one line, in the order of their joints
-//!           joints   8 x u16, u16::MAX for none
+//! segment   u32 for each section: how many times four lines it has; 4 bytes of zeros; then the lines
+//! section   rotations that are sums of their keys or stand still; those that go from key to key; all else
+//! lines     four of them: f64 curves, u64 where the groups begin, u64 how long they are, u32 bytes of a group,
+//!           u8 kind and KeyBytes; then u8 how many there are, 11 bytes of zeros
+//! group     eight tracks of one line, in the order of their joints; the last one again in lanes that have none
+//!           joints   8 x u16
 //!           moving:  steps 8 x f32, offsets 3 x 8 x f32, rows: for each key 3 x 8 x u16 or u32, two rows of zeros
 //!           still:   values 8 x [f32; 4]
 //! ```
@@ -22,8 +24,9 @@ use core::ops::Range;
 
 use super::ClipView;
 use super::layout::{Kind, Placed, Segment, WIDTH};
-use super::spline::Degree;
+use super::spline::{Degree, FourTaps};
 use crate::bytes::bits_at;
+use crate::simd::each;
 
 /// Tracks in a group.
 pub(crate) const GROUP: usize = 8;
@@ -36,15 +39,20 @@ pub(crate) const VALUES: usize = STEPS;
 pub(crate) const STILL: usize = VALUES + 16 * GROUP;
 /// Bytes of a row of a group, where keys have two bytes.
 pub(crate) const ROW: usize = 2 * GROUP * WIDTH;
-/// The joint of a lane that has no track. A skeleton has fewer.
-pub(crate) const NO_JOINT: u16 = u16::MAX;
 /// A moment reads four rows, and of the last key two that do not exist, with weights of 0.
 const PADDING_ROWS: usize = 2;
 
-/// Bytes of an entry of the table, of a segment's head, and of a line.
+/// Bytes of an entry of the table, of a segment's head, and of four lines.
 const ENTRY: usize = 8;
 const HEAD: usize = 16;
-const LINE: usize = 32;
+const FOUR: usize = 128;
+/// What else four lines have, behind their curves.
+const BEGINS: usize = 32;
+const SIZES: usize = 64;
+const STRIDES: usize = 96;
+const CODES: usize = 112;
+const COUNT: usize = 116;
+const SECTIONS: usize = 3;
 
 /// How wide the keys of a track are: those of a line are equally wide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,8 +65,6 @@ pub(crate) enum KeyBytes {
 }
 
 impl KeyBytes {
-    const ALL: [Self; 3] = [Self::None, Self::Two, Self::Four];
-
     /// Of a track whose components have so many bits; constants have none.
     fn of(widths: [u32; WIDTH]) -> Self {
         match widths.into_iter().fold(0, Ord::max) {
@@ -73,9 +79,7 @@ impl KeyBytes {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Line<'a> {
     pub(crate) kind: Kind,
-    pub(crate) degree: Degree,
     pub(crate) key_bytes: KeyBytes,
-    pub(crate) intervals: usize,
     /// Bytes of a group.
     pub(crate) stride: usize,
     pub(crate) groups: &'a [u8],
@@ -104,6 +108,51 @@ impl Line<'_> {
     }
 }
 
+/// Up to four lines: the taps of a moment are computed for all of them at once.
+#[derive(Clone, Copy)]
+pub(crate) struct Four<'a> {
+    /// The whole form.
+    bytes: &'a [u8],
+    lines: &'a [u8; FOUR],
+}
+
+impl<'a> Four<'a> {
+    /// What [`FourTaps::at`] takes.
+    #[inline(always)]
+    pub(crate) fn curves(self) -> [f64; 4] {
+        let mut curves = [0.0; 4];
+        each!(line in [0, 1, 2, 3] => curves[line] = f64::from_bits(u64_of(self.lines, 8 * line)));
+        curves
+    }
+
+    /// How many lines there are.
+    #[inline(always)]
+    pub(crate) fn count(self) -> usize {
+        usize::from(self.lines[COUNT]).min(4)
+    }
+
+    /// One of the lines, the number of which is less than 4.
+    #[inline(always)]
+    pub(crate) fn line(self, line: usize) -> Line<'a> {
+        let line = line % 4;
+        let begin = u64_of(self.lines, BEGINS + 8 * line) as usize;
+        let size = u64_of(self.lines, SIZES + 8 * line) as usize;
+        let groups = self.bytes.get(begin..).and_then(|groups| groups.get(..size));
+        let code = self.lines[CODES + line];
+        let key_bytes = match code >> 2 {
+            0 => KeyBytes::None,
+            1 => KeyBytes::Two,
+            _ => KeyBytes::Four,
+        };
+        Line {
+            kind: Kind::ALL[usize::from(code & 3)],
+            key_bytes,
+            stride: u32_of(self.lines, STRIDES + 4 * line),
+            groups: groups.unwrap_or_default(),
+        }
+    }
+}
+
 /// A segment in the resident form.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ResidentSegment<'a> {
@@ -121,52 +170,55 @@ impl<'a> ResidentSegment<'a> {
         Some(Self { bytes, at: u64::from_ne_bytes(*at) as usize })
     }
 
-    /// The bytes of the lines.
-    #[inline]
-    fn table(self) -> &'a [[u8; LINE]] {
+    /// The lines of each section.
+    #[inline(always)]
+    pub(crate) fn sections(self) -> [Fours<'a>; SECTIONS] {
         let segment = self.bytes.get(self.at..).unwrap_or_default();
-        let count = segment.first_chunk().map_or(0, |count| u32::from_ne_bytes(*count) as usize);
-        let lines = segment.get(HEAD..).unwrap_or_default().as_chunks::<LINE>().0;
-        lines.get(..count).unwrap_or_default()
-    }
-
-    /// The lines in their order: rotations, translations, scales; linear rotations after all others.
-    #[inline]
-    pub(crate) fn lines(self) -> impl Iterator<Item = Line<'a>> {
-        self.table().iter().map(move |line| {
-            let [stride, begin, end] = [8, 16, 24].map(|at| word(line, at));
-            Line {
-                kind: Kind::ALL[usize::from(line[0] & 3)],
-                degree: degree(line),
-                key_bytes: KeyBytes::ALL[usize::from(line[2] % 3)],
-                intervals: intervals(line),
-                stride,
-                groups: self.bytes.get(begin..end).unwrap_or_default(),
-            }
+        let Some((head, table)) = segment.split_first_chunk::<HEAD>() else {
+            return [Fours { bytes: &[], lines: &[] }; SECTIONS];
+        };
+        let mut lines = table.as_chunks::<FOUR>().0;
+        [0, 1, 2].map(|section| {
+            let count = u32_of(head, 4 * section);
+            let (own, after) = lines.split_at_checked(count).unwrap_or_default();
+            lines = after;
+            Fours { bytes: self.bytes, lines: own }
         })
     }
 }
 
-/// A number of a line.
-#[inline(always)]
-fn word(line: &[u8; LINE], at: usize) -> usize {
-    line.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |word| u64::from_ne_bytes(*word) as usize)
+/// The lines of a section, in fours.
+#[derive(Clone, Copy)]
+pub(crate) struct Fours<'a> {
+    bytes: &'a [u8],
+    lines: &'a [[u8; FOUR]],
+}
+
+impl<'a> Fours<'a> {
+    #[inline(always)]
+    pub(crate) fn is_empty(self) -> bool {
+        self.lines.is_empty()
+    }
+
+    #[inline(always)]
+    pub(crate) fn iter(self) -> impl Iterator<Item = Four<'a>> {
+        self.lines.iter().map(move |lines| Four { bytes: self.bytes, lines })
+    }
 }
 
 #[inline(always)]
-fn degree(line: &[u8; LINE]) -> Degree {
-    Degree::ALL[usize::from(line[1] % 3)]
+fn u32_of<const N: usize>(bytes: &[u8; N], at: usize) -> usize {
+    bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |word| u32::from_ne_bytes(*word) as usize)
 }
 
 #[inline(always)]
-fn intervals(line: &[u8; LINE]) -> usize {
-    let [_, _, _, _, a, b, c, d, ..] = *line;
-    u32::from_ne_bytes([a, b, c, d]) as usize
+fn u64_of<const N: usize>(bytes: &[u8; N], at: usize) -> u64 {
+    bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |word| u64::from_ne_bytes(*word))
 }
 
-/// Bytes of a segment before its groups, with so many lines.
-fn tables_size(lines: usize) -> usize {
-    HEAD + LINE * lines
+/// Bytes of a segment before its groups, with so many lines in each section.
+fn tables_size(lines: [usize; SECTIONS]) -> usize {
+    HEAD + FOUR * lines.iter().map(|lines| lines.div_ceil(4)).sum::<usize>()
 }
 
 /// A line that is to be written.
@@ -190,6 +242,17 @@ impl Plan {
     fn groups(&self) -> usize {
         self.count.div_ceil(GROUP)
     }
+
+    /// The section that it is in: rotations that are sums of their keys or stand still, those that go from key to key,
+    /// all else.
+    fn section(&self) -> usize {
+        let class = self.placed.class;
+        match class.kind {
+            Kind::Rotation if class.degree == Degree::Linear && self.key_bytes != KeyBytes::None => 1,
+            Kind::Rotation => 0,
+            _ => 2,
+        }
+    }
 }
 
 impl<'a> ClipView<'a> {
@@ -202,8 +265,7 @@ impl<'a> ClipView<'a> {
     fn plan<'s>(&'s self, segment: &'s Segment<'a>) -> impl Iterator<Item = Plan> + use<'s, 'a> {
         let of_joints = segment.classes().take_while(|placed| placed.class.kind != Kind::Free);
         of_joints.flat_map(move |placed| {
-            // What stands still comes first, so that linear rotations are the last ones.
-            KeyBytes::ALL.into_iter().filter_map(move |key_bytes| {
+            [KeyBytes::None, KeyBytes::Two, KeyBytes::Four].into_iter().filter_map(move |key_bytes| {
                 let count = self.tracks_of(segment, &placed, key_bytes).count();
                 (count > 0).then_some(Plan { placed, key_bytes, count })
             })
@@ -223,16 +285,22 @@ impl<'a> ClipView<'a> {
         })
     }
 
+    /// How many lines each section of a segment has.
+    fn sections(&self, segment: &Segment<'a>) -> [usize; SECTIONS] {
+        let mut counts = [0; SECTIONS];
+        self.plan(segment).for_each(|line| counts[line.section()] += 1);
+        counts
+    }
+
     /// Bytes of the resident form; [`usize::MAX`] for more than that.
     pub(super) fn resident_size(&self) -> usize {
         (0..self.header.segment_count).fold(self.resident_table(), |size, at| {
             let segment = self.segment(at);
-            let (mut count, mut groups) = (0, 0_usize);
+            let mut groups = 0_usize;
             for line in self.plan(&segment) {
-                count += 1;
                 groups = groups.saturating_add(line.groups().saturating_mul(line.stride()));
             }
-            size.saturating_add(tables_size(count)).saturating_add(groups)
+            size.saturating_add(tables_size(self.sections(&segment))).saturating_add(groups)
         })
     }
 
@@ -248,22 +316,34 @@ impl<'a> ClipView<'a> {
             let segment = self.segment(at);
             put(to, ENTRY * at, (end as u64).to_ne_bytes());
             let head = end;
-            let count = self.plan(&segment).count();
-            put(to, head, (count as u32).to_ne_bytes());
-            end += tables_size(count);
-            let lines = end - LINE * count;
-            for (number, line) in self.plan(&segment).enumerate() {
+            let counts = self.sections(&segment);
+            let mut next = [0; SECTIONS];
+            let mut four = 0;
+            for (section, count) in counts.into_iter().enumerate() {
+                put(to, head + 4 * section, (count.div_ceil(4) as u32).to_ne_bytes());
+                next[section] = 4 * four;
+                four += count.div_ceil(4);
+            }
+            end += tables_size(counts);
+            // Where there is no line, its curve is one that has taps.
+            for line in 0..4 * four {
+                put(to, head + HEAD + FOUR * (line / 4) + 8 * (line % 4), 1.0_f64.to_ne_bytes());
+            }
+            for line in self.plan(&segment) {
+                let number = &mut next[line.section()];
+                let (four, lane) = (head + HEAD + FOUR * (*number / 4), *number % 4);
+                *number += 1;
                 let (class, stride) = (line.placed.class, line.stride());
-                let place = lines + LINE * number;
-                let next = end + stride * line.groups();
-                put(to, place, [class.kind as u8, class.degree as u8, line.key_bytes as u8, 0]);
-                put(to, place + 4, (class.intervals as u32).to_ne_bytes());
-                for (at, word) in [(8, stride), (16, end), (24, next)] {
-                    put(to, place + at, (word as u64).to_ne_bytes());
-                }
-                let groups = to.get_mut(end..next).unwrap_or_default();
+                let after = end + stride * line.groups();
+                put(to, four + 8 * lane, FourTaps::curve(class.degree, class.intervals.max(1)).to_ne_bytes());
+                put(to, four + BEGINS + 8 * lane, (end as u64).to_ne_bytes());
+                put(to, four + SIZES + 8 * lane, ((after - end) as u64).to_ne_bytes());
+                put(to, four + COUNT, [lane as u8 + 1]);
+                put(to, four + STRIDES + 4 * lane, (stride as u32).to_ne_bytes());
+                put(to, four + CODES + lane, [class.kind as u8 | (line.key_bytes as u8) << 2]);
+                let groups = to.get_mut(end..after).unwrap_or_default();
                 self.write_groups(&segment, &line, groups);
-                end = next;
+                end = after;
             }
         }
         debug_assert_eq!(end, to.len(), "as many bytes as were planned");
@@ -271,9 +351,6 @@ impl<'a> ClipView<'a> {
 
     fn write_groups(&self, segment: &Segment<'a>, line: &Plan, groups: &mut [u8]) {
         let stride = line.stride();
-        for group in groups.chunks_exact_mut(stride) {
-            (0..GROUP).for_each(|lane| put(group, 2 * lane, NO_JOINT.to_ne_bytes()));
-        }
         let placed = &line.placed;
         let (mut bit, mut lane) = (0, 0);
         for track in placed.track..placed.track + placed.class.count {
@@ -281,7 +358,10 @@ impl<'a> ClipView<'a> {
             if self.is_joint(segment, track) && KeyBytes::of(widths) == line.key_bytes {
                 let begin = lane / GROUP * stride;
                 let group = groups.get_mut(begin..begin + stride).unwrap_or_default();
-                write_track(segment, line, (track, widths, bit), group, lane % GROUP);
+                // The last one is written again by the lanes behind it: its joint gets the same numbers from each.
+                let is_last = lane + 1 == line.count;
+                let lanes = lane % GROUP..if is_last { GROUP } else { lane % GROUP + 1 };
+                lanes.for_each(|lane| write_track(segment, line, (track, widths, bit), group, lane));
                 lane += 1;
             }
             bit += widths.iter().sum::<u32>() as usize;

@@ -145,8 +145,9 @@ impl<'a> ClipView<'a> {
         let header = self.header;
         let (start, end) = (f64::from(header.start), f64::from(header.end));
         let since = seconds.clamp(start, end) - start;
-        let frame = if since > 0.0 { since / (end - start) * header.frame_count as f64 } else { 0.0 };
         // In 32 bits, which hold all frames, and processors convert and divide fastest.
+        let number = |frames: usize| f64::from(frames as i32);
+        let frame = if since > 0.0 { since / (end - start) * number(header.frame_count) } else { 0.0 };
         let segment = (frame as i32 as u32 / header.segment_frames as u32) as usize;
         let segment = segment.min(header.segment_count - 1);
         let first = segment * header.segment_frames;
@@ -155,7 +156,7 @@ impl<'a> ClipView<'a> {
             at: segment,
             segment: self.segment(segment),
             resident: ResidentSegment::new(self.resident, segment),
-            ratio: (frame - first as f64) / frames as f64,
+            ratio: (frame - number(first)) / number(frames),
         }
     }
 }

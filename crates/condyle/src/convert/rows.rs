@@ -3,27 +3,11 @@
 use fearless_simd::prelude::*;
 
 use crate::pose::PoseBlock;
-use crate::simd::{BLOCK, Floats, Lanes, Mode, load_all, store};
-
-/// Row `r`, column `c` of sixteen matrices is element `4 * r + c`.
-pub(crate) type Matrices = [Lanes; 12];
-
-/// Translation, rotation and scale of one block as matrices.
-#[inline(always)]
-pub(crate) fn block_to_matrices<S: Simd, M: Mode>(s: S, mode: M, block: &PoseBlock, out: &mut Matrices) {
-    for at in (0..BLOCK).step_by(S::f32s::LEN) {
-        let rows = block_rows::<S, M, S::f32s>(s, mode, block, at);
-        for (row, out) in rows.iter().zip(out.as_chunks_mut::<4>().0) {
-            for (value, out) in row.iter().zip(out) {
-                store::<S>(out, at, *value);
-            }
-        }
-    }
-}
+use crate::simd::{Floats, Mode, load_all};
 
 /// The lanes of one block from `at` on as rows of matrices.
 #[inline(always)]
-pub(super) fn block_rows<S: Simd, M: Mode, V: Floats<S>>(
+pub(crate) fn block_rows<S: Simd, M: Mode, V: Floats<S>>(
     s: S,
     mode: M,
     block: &PoseBlock,

@@ -104,10 +104,7 @@ fn of_meshes<'a>(
             let (what, found) = ("the joints of a mesh", bound - 1);
             return Err(Error::Index { what, at: 0, found, count: count_of_skin });
         }
-        if let Some((at, &joint)) = skin.joints().iter().enumerate().find(|(_, j)| usize::from(**j) >= count)
-        {
-            return Err(Error::Index { what: "the joints of a skin", at, found: joint.into(), count });
-        }
+        skin.check_joints(count)?;
     }
     let mut clouds = vec![Cloud::default(); count];
     each_vertex(&meshes, |joint, point| clouds[joint].add(point));

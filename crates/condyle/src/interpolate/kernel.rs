@@ -175,20 +175,20 @@ pub(super) fn order<S: Simd, V: Floats<S>, const N: usize>(
     (near, far, is_second.select(V::splat(s, 1.0) - t, t))
 }
 
-/// [`rotations`] over one block, a factor per lane.
+/// [`rotations`] over one block, a factor per lane. Without `a`, `out` holds the first end.
 #[inline(always)]
 pub(super) fn rotation_block<S: Simd, M: Mode, W: Weights<S, S::f32s>>(
     s: S,
     mode: M,
     weights: &W,
-    a: &[Lanes; 4],
+    a: Option<&[Lanes; 4]>,
     b: &[Lanes; 4],
     t: &Lanes,
     out: &mut [Lanes; 4],
 ) {
     for at in (0..BLOCK).step_by(S::f32s::LEN) {
         let t = load(s, t, at);
-        let (near, far, f) = order(s, t, load_all(s, a, at), load_all(s, b, at));
+        let (near, far, f) = order(s, t, load_all(s, a.unwrap_or(out), at), load_all(s, b, at));
         let ([x, y, z, w], sign) = rotations(s, mode, weights, f, near, far);
         let sign = t.simd_gt(S::f32s::splat(s, 0.5)).select(sign, S::f32s::splat(s, 1.0));
         store_all(out, at, [x * sign, y * sign, z * sign, w * sign]);
@@ -205,28 +205,44 @@ pub(crate) fn vector_block<S: Simd, M: Mode>(
     t: &Lanes,
     out: &mut [Lanes; 3],
 ) {
+    vector_lanes(s, mode, Some(a), b, t, out);
+}
+
+/// [`vector_block`]; without `a`, `out` holds the first end.
+#[inline(always)]
+fn vector_lanes<S: Simd, M: Mode>(
+    s: S,
+    mode: M,
+    a: Option<&[Lanes; 3]>,
+    b: &[Lanes; 3],
+    t: &Lanes,
+    out: &mut [Lanes; 3],
+) {
     for at in (0..BLOCK).step_by(S::f32s::LEN) {
-        let (near, far, f) = order(s, load(s, t, at), load_all(s, a, at), load_all(s, b, at));
+        let a = load_all(s, a.unwrap_or(out), at);
+        let (near, far, f) = order(s, load(s, t, at), a, load_all(s, b, at));
         store_all(out, at, vectors(mode, f, near, far));
     }
 }
 
-/// A factor per joint, by any method that has weights.
+/// A factor per joint, by any method that has weights. Without `from`, `out` holds the first end.
 #[inline(always)]
 pub(super) fn lanes_blocks<S: Simd, M: Mode, W: Weights<S, S::f32s>>(
     s: S,
     mode: M,
     weights: &W,
     factors: &Factors<'_>,
-    from: &[PoseBlock],
+    from: Option<&[PoseBlock]>,
     to: &[PoseBlock],
     out: &mut [PoseBlock],
 ) {
-    for (i, ((from, to), out)) in from.iter().zip(to).zip(out).enumerate() {
-        let t = factors.of_block(i);
-        rotation_block::<S, M, W>(s, mode, weights, &from.rotation, &to.rotation, &t, &mut out.rotation);
-        vector_block(s, mode, &from.translation, &to.translation, &t, &mut out.translation);
-        vector_block(s, mode, &from.scale, &to.scale, &t, &mut out.scale);
+    for (i, (to, out)) in to.iter().zip(out).enumerate() {
+        let (t, from) = (factors.of_block(i), from.and_then(|from| from.get(i)));
+        let rotation = from.map(|from| &from.rotation);
+        rotation_block::<S, M, W>(s, mode, weights, rotation, &to.rotation, &t, &mut out.rotation);
+        let translation = from.map(|from| &from.translation);
+        vector_lanes(s, mode, translation, &to.translation, &t, &mut out.translation);
+        vector_lanes(s, mode, from.map(|from| &from.scale), &to.scale, &t, &mut out.scale);
     }
 }
 
@@ -240,5 +256,5 @@ pub(crate) fn slerp_block<S: Simd, M: Mode>(
     t: &Lanes,
     out: &mut [Lanes; 4],
 ) {
-    rotation_block(s, mode, &Fitted::slerp(Degree::Nine), a, b, t, out);
+    rotation_block(s, mode, &Fitted::slerp(Degree::Nine), Some(a), b, t, out);
 }

@@ -42,15 +42,10 @@ use factor::Factors;
 use plan::Plan;
 
 /// The poses between `from` and `to` by the default method, with the factors `weight * mask`, one per joint;
-/// all of one size.
-pub(crate) fn interpolate_masked(from: &Pose, to: &Pose, weight: f32, mask: &[f32], out: &mut Pose) {
+/// all of one size. Without `from`, `out` holds it.
+pub(crate) fn interpolate_masked(from: Option<&Pose>, to: &Pose, weight: f32, mask: &[f32], out: &mut Pose) {
     let factors = Factors { t: Factor::PerJoint(mask), weight, extrapolate: false };
-    Plan::from(Interpolator::default()).factored_blocks(
-        from.blocks(),
-        to.blocks(),
-        factors,
-        out.blocks_mut(),
-    );
+    plan::slerp_blocks(Degree::default(), from.map(Pose::blocks), to.blocks(), &factors, out.blocks_mut());
 }
 
 /// The rotation between `a` and `b`, unit quaternions. The same bits as in a pose or a list with one factor

@@ -153,7 +153,7 @@ impl Plan {
         self.factored_blocks(from, to, factors, out);
     }
 
-    pub(super) fn factored_blocks(
+    fn factored_blocks(
         self,
         from: &[PoseBlock],
         to: &[PoseBlock],
@@ -164,12 +164,12 @@ impl Plan {
         macro_rules! run {
             ($weights:expr) => {{
                 let weights = $weights;
-                dispatch!(|s, mode| lanes_blocks(s, mode, &weights, &factors, from, to, out))
+                dispatch!(|s, mode| lanes_blocks(s, mode, &weights, &factors, Some(from), to, out))
             }};
         }
         let halved = |terms| Nested::new(terms, formula::factor_halved(terms));
         match (self.how.method, self.how.arc) {
-            (Method::Slerp(degree), Arc::Shorter) => run!(Fitted::slerp(degree)),
+            (Method::Slerp(degree), Arc::Shorter) => slerp_blocks(degree, Some(from), to, &factors, out),
             // For the exact method this does translations and scales; its rotations follow below.
             (Method::Nlerp, Arc::Shorter) | (Method::Exact, _) => run!(Straight),
             (Method::ExponentialMap, arc) => exponential_map::blocks(arc, &factors, from, to, out),
@@ -201,6 +201,19 @@ impl Plan {
             }
         }
     }
+}
+
+/// Slerp with a factor per joint. Without `from`, `out` holds the first end.
+pub(super) fn slerp_blocks(
+    degree: Degree,
+    from: Option<&[PoseBlock]>,
+    to: &[PoseBlock],
+    factors: &Factors<'_>,
+    out: &mut [PoseBlock],
+) {
+    debug_assert!(to.len() == out.len(), "poses of one size");
+    let weights = Fitted::slerp(degree);
+    dispatch!(|s, mode| lanes_blocks(s, mode, &weights, factors, from, to, out));
 }
 
 impl Step<'_> {

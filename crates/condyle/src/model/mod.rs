@@ -15,13 +15,12 @@ use fearless_simd::prelude::*;
 pub use self::crowd::{CrowdBuffer, crowd};
 pub use self::inverse::model_to_local;
 pub use self::subtree::subtree;
-use crate::convert::rows::{Matrices, block_to_matrices};
 use crate::error::Error;
 use crate::math::Affine;
 use crate::pose::{Pose, PoseBlock};
 use crate::simd::{BLOCK, Mode, dispatch};
 use crate::skeleton::Skeleton;
-use rows::{load_rows, place_joints};
+use rows::{attach, write_locals};
 
 /// Turns local transforms into model-space matrices, parents first.
 ///
@@ -50,19 +49,29 @@ use rows::{load_rows, place_joints};
 pub fn local_to_model(skeleton: &Skeleton, pose: &Pose, model: &mut [Affine]) -> Result<(), Error> {
     pose.check_joints("pose", skeleton.joint_count())?;
     Error::check_len("model", model.len(), skeleton.joint_count())?;
-    dispatch!(|s, mode| hierarchy(s, mode, skeleton.parents(), pose.blocks(), model));
+    dispatch!(|s, mode| hierarchy(s, mode, skeleton, pose.blocks(), model));
     Ok(())
 }
 
 #[inline(always)]
-fn hierarchy<S: Simd, M: Mode>(s: S, mode: M, parents: &[u16], blocks: &[PoseBlock], model: &mut [Affine]) {
-    let mut local: Matrices = [[0.0; BLOCK]; 12];
-    let mut before = (usize::MAX, load_rows(s, &Affine::IDENTITY));
-    for (index, (block, parents)) in blocks.iter().zip(parents.chunks(BLOCK)).enumerate() {
-        block_to_matrices(s, mode, block, &mut local);
-        let joints = (index * BLOCK..).zip(parents.iter().copied());
-        place_joints(s, mode, &local, joints, &mut before, model);
+fn hierarchy<S: Simd, M: Mode>(
+    s: S,
+    mode: M,
+    skeleton: &Skeleton,
+    blocks: &[PoseBlock],
+    model: &mut [Affine],
+) {
+    let (whole, rest) = model.as_chunks_mut::<BLOCK>();
+    for (block, matrices) in blocks.iter().zip(whole) {
+        write_locals(s, mode, block, matrices);
     }
+    if let (Some(block), false) = (blocks.last(), rest.is_empty()) {
+        let mut matrices = [Affine::IDENTITY; BLOCK];
+        write_locals(s, mode, block, &mut matrices);
+        rest.iter_mut().zip(matrices).for_each(|(to, local)| *to = local);
+    }
+    // Not in the order of joints, in which most follow their parent and have to wait for it.
+    attach(s, mode, skeleton.by_depth().iter().copied(), model);
 }
 
 #[cfg(test)]

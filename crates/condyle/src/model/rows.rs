@@ -1,71 +1,87 @@
-//! Joints placed on their parents, four at a time.
+//! Joints placed on their parents. First all local matrices are written to where the model-space ones will be, then each
+//! is multiplied by its parent's.
 
-use fearless_simd::{f32x4, mask32x4, prelude::*};
+use fearless_simd::{f32x4, f32x8, mask32x4, mask32x8, prelude::*};
 
-use crate::convert::rows::{Matrices, mul_row};
+use crate::convert::rows::{block_rows, mul_row};
 use crate::math::Affine;
-use crate::simd::{BLOCK, Mode, spread, transpose};
+use crate::pose::PoseBlock;
+use crate::simd::{BLOCK, Mode, each, spread, spread_halves, transpose, transpose_halves};
 
-/// Three rows of four.
-pub(super) type Rows<S> = [f32x4<S>; 3];
+/// Three rows of four: two in a register, and one.
+type Rows<S> = (f32x8<S>, f32x4<S>);
 
 #[inline(always)]
-pub(super) fn load_rows<S: Simd>(s: S, m: &Affine) -> Rows<S> {
-    let [x, y, z] = &m.rows;
-    [f32x4::load_array_ref(s, x), f32x4::load_array_ref(s, y), f32x4::load_array_ref(s, z)]
+fn load_rows<S: Simd>(s: S, m: &Affine) -> Rows<S> {
+    let rows = m.rows.as_flattened();
+    (f32x8::from_slice(s, &rows[..8]), f32x4::from_slice(s, &rows[8..]))
 }
 
-/// A row in a register as [`mul_row`] wants it.
+/// The local matrices of a block of joints.
 #[inline(always)]
-fn spread_row<S: Simd>(s: S, row: f32x4<S>) -> [f32x4<S>; 4] {
-    let last = mask32x4::from_bitmask(s, 0b1000);
-    let translation = last.select(row, f32x4::splat(s, 0.0));
-    [spread::<S, 0>(row), spread::<S, 1>(row), spread::<S, 2>(row), translation]
-}
-
-/// Row `r` of four matrices, from lanes `at..at + 4`.
-#[inline(always)]
-fn rows_of_four<S: Simd>(s: S, local: &Matrices, r: usize, at: usize) -> [f32x4<S>; 4] {
-    let column = |c: usize| f32x4::from_slice(s, &local[4 * r + c][at..at + 4]);
-    transpose([column(0), column(1), column(2), column(3)])
-}
-
-/// Places up to sixteen joints, whose local matrices are given lane by lane, parents first.
-#[inline(always)]
-pub(super) fn place_joints<S: Simd, M: Mode>(
+pub(super) fn write_locals<S: Simd, M: Mode>(
     s: S,
     mode: M,
-    local: &Matrices,
-    mut joints: impl Iterator<Item = (usize, u16)>,
-    before: &mut (usize, Rows<S>),
+    block: &PoseBlock,
+    matrices: &mut [Affine; BLOCK],
+) {
+    // From lanes to rows.
+    if S::f32s::LEN == 4 {
+        for (at, matrices) in (0..).step_by(4).zip(matrices.as_chunks_mut::<4>().0) {
+            let rows = block_rows::<S, M, f32x4<S>>(s, mode, block, at);
+            each!(r in [0, 1, 2] => {
+                let rows = transpose(rows[r]);
+                each!(i in [0, 1, 2, 3] => rows[i].store_slice(&mut matrices[i].rows[r]));
+            });
+        }
+        return;
+    }
+    for (at, matrices) in (0..).step_by(8).zip(matrices.as_chunks_mut::<8>().0) {
+        let rows = block_rows::<S, M, f32x8<S>>(s, mode, block, at);
+        each!(r in [0, 1, 2] => {
+            let rows = transpose_halves(rows[r]);
+            each!(i in [0, 1, 2, 3] => {
+                let (low, high) = rows[i].split();
+                low.store_slice(&mut matrices[i].rows[r]);
+                high.store_slice(&mut matrices[i + 4].rows[r]);
+            });
+        });
+    }
+}
+
+/// Multiplies the matrices of these joints, which are local ones, by those of their parents, which stand before them.
+/// The parent of a root is past the end.
+#[inline(always)]
+pub(super) fn attach<S: Simd, M: Mode>(
+    s: S,
+    mode: M,
+    joints_and_parents: impl Iterator<Item = [u16; 2]>,
     model: &mut [Affine],
 ) {
-    for at in (0..BLOCK).step_by(4) {
-        // Four joints at a time are transposed from lanes to rows.
-        let rows =
-            [rows_of_four(s, local, 0, at), rows_of_four(s, local, 1, at), rows_of_four(s, local, 2, at)];
-        for ((x, y), z) in rows[0].into_iter().zip(rows[1]).zip(rows[2]) {
-            let Some((joint, parent)) = joints.next() else { return };
-            // Most joints follow their parent: its matrix is still in registers, and loading it would wait
-            // for the store.
-            let parent = usize::from(parent);
-            let parent = if parent == before.0 {
-                before.1
-            } else {
-                // The parent of a root is past the end.
-                load_rows(s, model.get(parent).unwrap_or(&Affine::IDENTITY))
-            };
-            let local = [x, y, z];
-            let product = [
-                mul_row(mode, spread_row(s, parent[0]), &local),
-                mul_row(mode, spread_row(s, parent[1]), &local),
-                mul_row(mode, spread_row(s, parent[2]), &local),
-            ];
-            *before = (joint, product);
-            debug_assert!(joint < model.len(), "there is a matrix for each joint");
-            if let Some(out) = model.get_mut(joint) {
-                out.rows = [product[0].to_array(), product[1].to_array(), product[2].to_array()];
-            }
-        }
+    let zeros = (f32x8::splat(s, 0.0), f32x4::splat(s, 0.0));
+    let last = (mask32x8::from_bitmask(s, 0b1000_1000), mask32x4::from_bitmask(s, 0b1000));
+    let root = load_rows(s, &Affine::IDENTITY);
+    let mut before = (usize::MAX, root);
+    for [joint, parent] in joints_and_parents {
+        let (joint, parent) = (usize::from(joint), usize::from(parent));
+        // In a chain the parent is still in registers: loading it would wait for the store.
+        let (two, one) = if parent == before.0 {
+            before.1
+        } else {
+            model.get(parent).map_or(root, |parent| load_rows(s, parent))
+        };
+        let Some(own) = model.get_mut(joint) else { return };
+        let rows = own.rows.as_flattened_mut();
+        let mut local = [zeros.1; 3];
+        each!(r in [0, 1, 2] => local[r] = f32x4::from_slice(s, &rows[4 * r..4 * r + 4]));
+        let mut both = [zeros.0; 3];
+        each!(r in [0, 1, 2] => both[r] = local[r].combine(local[r]));
+        let (moved, moved_one) = (last.0.select(two, zeros.0), last.1.select(one, zeros.1));
+        let two = [spread_halves::<S, 0>(two), spread_halves::<S, 1>(two), spread_halves::<S, 2>(two), moved];
+        let one = [spread::<S, 0>(one), spread::<S, 1>(one), spread::<S, 2>(one), moved_one];
+        let product = (mul_row(mode, two, &both), mul_row(mode, one, &local));
+        product.0.store_slice(&mut rows[..8]);
+        product.1.store_slice(&mut rows[8..]);
+        before = (joint, product);
     }
 }

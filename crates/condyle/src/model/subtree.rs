@@ -2,8 +2,7 @@
 
 use fearless_simd::prelude::*;
 
-use super::rows::{load_rows, place_joints};
-use crate::convert::rows::{Matrices, block_to_matrices};
+use super::rows::{attach, write_locals};
 use crate::error::Error;
 use crate::math::Affine;
 use crate::pose::{Pose, PoseBlock};
@@ -57,8 +56,7 @@ fn place<S: Simd, M: Mode>(
     blocks: &[PoseBlock],
     model: &mut [Affine],
 ) {
-    let mut local: Matrices = [[0.0; BLOCK]; 12];
-    let mut before = (usize::MAX, load_rows(s, &Affine::IDENTITY));
+    let mut local = [Affine::IDENTITY; BLOCK];
     let mut gathered = PoseBlock::IDENTITY;
     for joints in subtree.chunks(BLOCK) {
         for (lane, &joint) in joints.iter().enumerate() {
@@ -75,12 +73,12 @@ fn place<S: Simd, M: Mode>(
                 }
             }
         }
-        block_to_matrices(s, mode, &gathered, &mut local);
-        let joints = joints.iter().filter_map(|&joint| {
-            let joint = usize::from(joint);
-            Some((joint, *parents.get(joint)?))
-        });
-        place_joints(s, mode, &local, joints, &mut before, model);
+        write_locals(s, mode, &gathered, &mut local);
+        for (&joint, local) in joints.iter().zip(&local) {
+            model.get_mut(usize::from(joint)).into_iter().for_each(|to| *to = *local);
+        }
+        let pairs = joints.iter().filter_map(|&joint| Some([joint, *parents.get(usize::from(joint))?]));
+        attach(s, mode, pairs, model);
     }
 }
 

@@ -263,13 +263,13 @@ fn run(
     let between = kernel::Between::new(&place.segment, place.ratio);
     let keys = place.resident.map_or(Keys::Packed(&place.segment), Keys::Resident);
     let moment = kernel::Moment { keys, ratio: place.ratio, between: &between };
-    let mut one = [PoseBlock::IDENTITY];
+    let one;
     // A block that does not begin where one of the skeleton does is that of a single joint.
     let first = wanted.map_or(0, |wanted| wanted.first);
     let rest = if first.is_multiple_of(BLOCK) {
         skeleton.rest().blocks().get(first / BLOCK..).unwrap_or_default()
     } else {
-        one[0].set(0, &skeleton.rest().get(first));
+        one = [block_of(&skeleton.rest().get(first))];
         &one
     };
     kernel::pose(dispatch, moment, wanted, rest, blocks);
@@ -280,6 +280,14 @@ fn run(
     if clip.header().authored_count > 0 {
         put_authored(clip, (place.at, seconds), wanted, blocks);
     }
+}
+
+/// A block whose first joint is this one. Not inlined, or its 640 bytes would be copied where nobody asks for them.
+#[inline(never)]
+fn block_of(joint: &Transform) -> PoseBlock {
+    let mut block = PoseBlock::IDENTITY;
+    block.set(0, joint);
+    block
 }
 
 /// Overwrites the joints that have authored tracks at a moment, which is told by its segment too.

@@ -61,6 +61,16 @@ pub(crate) fn spread<S: Simd, const LANE: usize>(v: fearless_simd::f32x4<S>) -> 
     if LANE.is_multiple_of(2) { twice.zip_low(twice) } else { twice.zip_high(twice) }
 }
 
+/// Lane `LANE` of each half, in all four lanes of that half: a shuffle each, where single numbers would take
+/// a load each.
+#[inline(always)]
+pub(crate) fn spread_halves<S: Simd, const LANE: usize>(
+    v: fearless_simd::f32x8<S>,
+) -> fearless_simd::f32x8<S> {
+    let (low, high) = v.split();
+    spread::<S, LANE>(low).combine(spread::<S, LANE>(high))
+}
+
 /// The transposes of two 4x4 matrices, one in the low halves and one in the high halves.
 #[inline(always)]
 pub(crate) fn transpose_halves<S: Simd>(v: [fearless_simd::f32x8<S>; 4]) -> [fearless_simd::f32x8<S>; 4] {

@@ -495,7 +495,8 @@ pub(crate) use each;
 
 pub use lanes::Lanes;
 pub(crate) use lanes::{
-    BLOCK, Floats, load, load_all, spread, store, store_all, transpose, transpose_blocks, transpose_halves,
+    BLOCK, Floats, load, load_all, spread, spread_halves, store, store_all, transpose, transpose_blocks,
+    transpose_halves,
 };
 
 #[cfg(test)]

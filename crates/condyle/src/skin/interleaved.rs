@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use super::kernel::{Frames, Normals};
 use super::palette::Palette;
-use super::runs::skin_range;
+use super::runs::{skin_range, skin_whole_groups};
 use crate::error::Error;
 use crate::mesh::{AtMost, GROUP_VERTICES, Influences, VertexSlices, VertexSlicesMut};
 
@@ -217,16 +217,19 @@ impl VertexTarget<'_> {
 const CHUNK: usize = 128;
 const _: () = assert!(CHUNK.is_multiple_of(GROUP_VERTICES));
 
+/// One more, which kernels read and write past.
+const ROOM: usize = CHUNK + 1;
+
 /// Some vertices, an array for each attribute.
 struct Planes {
-    positions: [[f32; 3]; CHUNK],
-    normals: [[f32; 3]; CHUNK],
-    tangents: [[f32; 4]; CHUNK],
+    positions: [[f32; 3]; ROOM],
+    normals: [[f32; 3]; ROOM],
+    tangents: [[f32; 4]; ROOM],
 }
 
 impl Planes {
     const ZERO: Self =
-        Self { positions: [[0.0; 3]; CHUNK], normals: [[0.0; 3]; CHUNK], tangents: [[0.0; 4]; CHUNK] };
+        Self { positions: [[0.0; 3]; ROOM], normals: [[0.0; 3]; ROOM], tangents: [[0.0; 4]; ROOM] };
 
     fn slices(&self, frames: Frames, count: usize) -> VertexSlices<'_> {
         let [normals, tangents] = counts(frames, count);
@@ -285,21 +288,23 @@ fn counts(frames: Frames, count: usize) -> [usize; 2] {
     [frames.normals != Normals::None, frames.tangents].map(|there_are| if there_are { count } else { 0 })
 }
 
+/// Not number by number: as one array it is one or two moves.
 #[inline(always)]
 fn read<const N: usize>(vertex: &[u8], offset: usize, to: &mut [f32; N]) {
-    let bytes = vertex.get(offset..).unwrap_or_default().as_chunks::<4>().0;
-    debug_assert!(bytes.len() >= N, "the layout was checked");
-    for (to, bytes) in to.iter_mut().zip(bytes) {
-        *to = f32::from_ne_bytes(*bytes);
+    let bytes = vertex.get(offset..).and_then(|bytes| bytes.as_chunks::<4>().0.first_chunk::<N>());
+    debug_assert!(bytes.is_some(), "the layout was checked");
+    if let Some(bytes) = bytes {
+        *to = bytes.map(f32::from_ne_bytes);
     }
 }
 
 #[inline(always)]
 fn write<const N: usize>(vertex: &mut [u8], offset: usize, from: &[f32; N]) {
-    let bytes = vertex.get_mut(offset..).unwrap_or_default().as_chunks_mut::<4>().0;
-    debug_assert!(bytes.len() >= N, "the layout was checked");
-    for (bytes, from) in bytes.iter_mut().zip(from) {
-        *bytes = from.to_ne_bytes();
+    let bytes =
+        vertex.get_mut(offset..).and_then(|bytes| bytes.as_chunks_mut::<4>().0.first_chunk_mut::<N>());
+    debug_assert!(bytes.is_some(), "the layout was checked");
+    if let Some(bytes) = bytes {
+        *bytes = from.map(f32::to_ne_bytes);
     }
 }
 
@@ -334,31 +339,33 @@ fn skin_chunks(
     for first in (0..count).step_by(CHUNK) {
         let end = count.min(first + CHUNK);
         let own = end - first;
-        let [normals, tangents] = counts(frames, own);
+        // All chunks but the last one are whole groups, behind which a vertex follows.
+        let has_more = end < count;
+        let room = own + usize::from(has_more);
+        let [normals, tangents] = counts(frames, room);
         let bind = match &bind {
             VertexSource::Planes(planes) => VertexSlices {
-                positions: &planes.positions[first..end],
+                positions: &planes.positions[first..first + room],
                 normals: planes.normals.get(first..first + normals).unwrap_or_default(),
                 tangents: planes.tangents.get(first..first + tangents).unwrap_or_default(),
             },
             VertexSource::Interleaved(Interleaved { bytes, layout }) => {
                 from.gather(bytes.get(layout.stride * first..).unwrap_or_default(), layout, frames, own);
-                from.slices(frames, own)
+                from.slices(frames, room)
             }
         };
-        match &mut posed {
-            VertexTarget::Planes(planes) => {
-                let posed = VertexSlicesMut {
-                    positions: &mut planes.positions[first..end],
-                    normals: planes.normals.get_mut(first..first + normals).unwrap_or_default(),
-                    tangents: planes.tangents.get_mut(first..first + tangents).unwrap_or_default(),
-                };
-                skin_range(influences, palette, frames, first..end, bind, posed);
-            }
-            VertexTarget::Interleaved(InterleavedMut { bytes, layout }) => {
-                skin_range(influences, palette, frames, first..end, bind, to.slices_mut(frames, own));
-                to.scatter(bytes.get_mut(layout.stride * first..).unwrap_or_default(), layout, frames, own);
-            }
+        let target = match &mut posed {
+            VertexTarget::Planes(planes) => VertexSlicesMut {
+                positions: &mut planes.positions[first..first + room],
+                normals: planes.normals.get_mut(first..first + normals).unwrap_or_default(),
+                tangents: planes.tangents.get_mut(first..first + tangents).unwrap_or_default(),
+            },
+            VertexTarget::Interleaved(_) => to.slices_mut(frames, room),
+        };
+        let skin = if has_more { skin_whole_groups } else { skin_range };
+        skin(influences, palette, frames, first..end, bind, target);
+        if let VertexTarget::Interleaved(InterleavedMut { bytes, layout }) = &mut posed {
+            to.scatter(bytes.get_mut(layout.stride * first..).unwrap_or_default(), layout, frames, own);
         }
     }
 }

@@ -5,14 +5,13 @@ use core::fmt;
 
 use fearless_simd::{f32x4, f32x8, mask32x8, prelude::*};
 
-use super::vectors::spread_halves;
 use crate::convert::rows::mul_row;
 use crate::error::Error;
 use crate::math::Affine;
 use crate::math::vectors::cofactors;
 use crate::mesh::Skin;
 use crate::parallel;
-use crate::simd::{Mode, dispatch, transpose_halves};
+use crate::simd::{Mode, dispatch, spread_halves, transpose_halves};
 use crate::skeleton::Skeleton;
 
 /// How normals follow. glTF leaves it open; the rules differ only where joints scale or bend strongly.
@@ -166,7 +165,7 @@ impl Palette {
 /// # Ok::<(), condyle::Error>(())
 /// ```
 pub fn palette(skin: &Skin, model: &[Affine], rule: NormalRule, palette: &mut Palette) -> Result<(), Error> {
-    check_joints(skin, model.len())?;
+    skin.check_joints(model.len())?;
     palette.rule = rule;
     palette.matrices.resize(skin.joints().len(), PaletteMatrix::ZERO);
     let out = &mut palette.matrices[..];
@@ -203,7 +202,7 @@ pub fn palette(skin: &Skin, model: &[Affine], rule: NormalRule, palette: &mut Pa
 /// ```
 pub fn palette_rows(skin: &Skin, model: &[Affine], matrices: &mut [Affine]) -> Result<(), Error> {
     Error::check_len("matrices", matrices.len(), skin.joints().len())?;
-    check_joints(skin, model.len())?;
+    skin.check_joints(model.len())?;
     products(skin, model, matrices);
     Ok(())
 }
@@ -229,7 +228,7 @@ pub fn palette_rows(skin: &Skin, model: &[Affine], matrices: &mut [Affine]) -> R
 /// ```
 pub fn palette_columns(skin: &Skin, model: &[Affine], matrices: &mut [[f32; 16]]) -> Result<(), Error> {
     Error::check_len("matrices", matrices.len(), skin.joints().len())?;
-    check_joints(skin, model.len())?;
+    skin.check_joints(model.len())?;
     products(skin, model, matrices);
     Ok(())
 }
@@ -300,7 +299,7 @@ fn crowd<T: Stored + Send>(
     let instances = models.len() / joint_count.max(1);
     Error::check_len("models", models.len(), instances * joint_count)?;
     Error::check_len("matrices", matrices.len(), instances * width)?;
-    check_joints(skin, joint_count)?;
+    skin.check_joints(joint_count)?;
     let mut scratch = parallel::no_scratch(instances);
     parallel::for_each_part(matrices, width, &mut scratch, |first, matrices, ()| {
         let models = models[first * joint_count..].chunks(joint_count);
@@ -309,16 +308,6 @@ fn crowd<T: Stored + Send>(
         }
         Ok(())
     })
-}
-
-/// That a skeleton of so many joints has all that the skin names.
-fn check_joints(skin: &Skin, count: usize) -> Result<(), Error> {
-    match skin.joints().iter().position(|&joint| usize::from(joint) >= count) {
-        Some(at) => {
-            Err(Error::Index { what: "joints of the skin", at, found: skin.joints()[at].into(), count })
-        }
-        None => Ok(()),
-    }
 }
 
 /// The matrices of one instance; a function of its own so that the kernel is compiled once for each kind of matrix.

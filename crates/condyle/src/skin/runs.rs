@@ -14,6 +14,35 @@ use super::rows::Rows;
 use crate::mesh::{AtMost, GROUP_VERTICES, Influences, VertexSlices, VertexSlicesMut};
 use crate::simd::dispatch;
 
+/// What all runs of a call have in common.
+fn call<'a>(influences: AtMost<'a, Influences>, palette: &'a Palette, frames: Frames) -> Call<'a> {
+    let (influences, max_influences) = influences.parts();
+    let (_, joints, weights) = influences.as_slices();
+    Call {
+        rows: Rows { joints, weights, max_influences },
+        matrices: palette.matrices(),
+        normal_matrices: palette.normal_matrices(),
+        frames,
+    }
+}
+
+/// [`skin_range`] for whole groups, where each array holds one vertex more: it is overwritten.
+pub(super) fn skin_whole_groups(
+    influences: AtMost<'_, Influences>,
+    palette: &Palette,
+    frames: Frames,
+    vertices: Range<usize>,
+    bind: VertexSlices<'_>,
+    posed: VertexSlicesMut<'_>,
+) {
+    let call = call(influences, palette, frames);
+    let all = influences.parts().0;
+    let groups = vertices.start / GROUP_VERTICES..vertices.end / GROUP_VERTICES;
+    let starts = &all.as_slices().0[vertices.start..=vertices.end];
+    let mut turned = [[[[0.0; 8]; 3]; GROUP_VERTICES / 2]; BATCH_VERTICES / GROUP_VERTICES];
+    skin_groups(call, &all.group_counts()[groups], starts, vertices.len(), bind, posed, &mut turned);
+}
+
 /// Skins some vertices, from a multiple of [`GROUP_VERTICES`] on. The caller has checked that all arrays are long
 /// enough for `frames`; those of vertices hold these vertices and no others.
 pub(super) fn skin_range(
@@ -24,16 +53,10 @@ pub(super) fn skin_range(
     bind: VertexSlices<'_>,
     posed: VertexSlicesMut<'_>,
 ) {
-    let (influences, max_influences) = influences.parts();
-    let (starts, joints, weights) = influences.as_slices();
-    let call = Call {
-        rows: Rows { joints, weights, max_influences },
-        matrices: palette.matrices(),
-        normal_matrices: palette.normal_matrices(),
-        frames,
-    };
+    let call = call(influences, palette, frames);
+    let influences = influences.parts().0;
     let counts = &influences.group_counts()[vertices.start / GROUP_VERTICES..];
-    let starts = &starts[vertices.start..=vertices.end];
+    let starts = &influences.as_slices().0[vertices.start..=vertices.end];
     // The last one to eight vertices are copied to a padded buffer, as kernels read one number past each vector.
     let last = bind.positions.len().saturating_sub(1) / GROUP_VERTICES * GROUP_VERTICES;
     let mut begins = [starts[starts.len() - 1]; GROUP_VERTICES + 1];

@@ -2,21 +2,13 @@
 
 use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 
-use crate::simd::{Mode, spread, transpose_halves};
+use crate::simd::{Mode, spread_halves, transpose_halves};
 
 /// Four columns of the matrix of one vertex.
 pub(super) type Matrix<S> = [f32x4<S>; 4];
 
 /// The columns of two matrices, the first vertex in the low lanes.
 pub(super) type TwoMatrices<S> = [f32x8<S>; 4];
-
-/// Lane `LANE` of each half, in all four lanes of that half: a shuffle each, where single numbers would take
-/// a load each.
-#[inline(always)]
-pub(super) fn spread_halves<S: Simd, const LANE: usize>(v: f32x8<S>) -> f32x8<S> {
-    let (low, high) = v.split();
-    spread::<S, LANE>(low).combine(spread::<S, LANE>(high))
-}
 
 /// Two matrices, column by column.
 #[inline(always)]

@@ -8,12 +8,41 @@ fn difference_of(pose: &Pose, reference: &Pose) -> Pose {
     out
 }
 
+fn additives<'a>(layers: &[Layer<'a>]) -> Vec<Additive<'a>> {
+    let of = |&Layer { pose, weight, mask }| Additive { mask, ..Additive::new(pose, weight) };
+    layers.iter().map(of).collect()
+}
+
 fn added(base: &Pose, layers: &[Layer<'_>]) -> Pose {
     let mut out = Pose::identity(base.joint_count());
-    let of = |&Layer { pose, weight, mask }| Additive { mask, ..Additive::new(pose, weight) };
-    let additives: Vec<_> = layers.iter().map(of).collect();
-    add(base, &additives, &mut out).expect("sizes agree");
+    add(base, &additives(layers), &mut out).expect("sizes agree");
     out
+}
+
+#[test]
+fn a_sum_in_place_of_its_base_has_the_same_bits() {
+    for &joints in SIZES {
+        for count in [0, 1, 2, 3, 5] {
+            let mut random = Random((3000 + joints * count) as u64);
+            let (base, poses) = additive(&mut random, joints, count);
+            let masks = masks(&mut random, joints, count);
+            let amounts: Vec<f32> = (0..count).map(|_| random.range(-1.0, 2.0)).collect();
+            for (masks, dispatch) in Dispatch::all().flat_map(|d| [(&[][..], d), (&masks, d)]) {
+                let layers = masked(&poses, &amounts, masks);
+                let want = dispatch.scope(|| added(&base, &layers));
+                let mut pose = base.clone();
+                dispatch.scope(|| add_in_place(&mut pose, &additives(&layers))).expect("sizes agree");
+                assert_eq!(bits(&pose), bits(&want), "{dispatch}, {joints} joints, {count} layers");
+            }
+        }
+    }
+    let (mut pose, short) = (Pose::identity(5), Pose::identity(4));
+    let refused = |refused| (refused, Pose::identity(5));
+    let length = |what| Err(Error::Length { what, found: 4, needed: 5 });
+    let of = add_in_place(&mut pose, &[Additive::new(&short, 1.0)]);
+    assert_eq!((of, pose.clone()), refused(length("difference")));
+    let of = add_in_place(&mut pose, &[Additive::new(&Pose::identity(5), f32::NAN)]);
+    assert_eq!((of, pose), refused(Err(Error::NotFinite { what: "amounts", at: 0 })));
 }
 
 /// A base and layers, each the difference of random poses.

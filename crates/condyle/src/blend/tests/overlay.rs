@@ -79,6 +79,25 @@ fn a_cross_fade_is_an_interpolation() {
 }
 
 #[test]
+fn an_overlay_in_place_of_its_base_has_the_same_bits() {
+    for &joints in SIZES {
+        let mut random = Random(204 + joints as u64);
+        let (below, above) = (random.pose(joints), random.pose(joints));
+        let mask: Vec<f32> = (0..joints).map(|_| random.range(-0.2, 1.4)).collect();
+        for (amount, mask) in
+            [0.0, 0.3, 0.8, 1.0].into_iter().flat_map(|amount| [(amount, None), (amount, Some(&mask[..]))])
+        {
+            for dispatch in Dispatch::all() {
+                let want = dispatch.scope(|| over(&below, Layer { mask, ..Layer::new(&above, amount) }));
+                let mut pose = below.clone();
+                dispatch.scope(|| overlay_in_place(&mut pose, &above, amount, mask)).expect("sizes agree");
+                assert_eq!(bits(&pose), bits(&want), "{dispatch}, {joints} joints, {amount}, {mask:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn wrong_sizes_and_weights_of_an_overlay_are_refused() {
     let (rest, short) = (Pose::identity(5), Pose::identity(4));
     let mut out = Pose::identity(5);
@@ -90,6 +109,12 @@ fn wrong_sizes_and_weights_of_an_overlay_are_refused() {
         let refused = overlay(&rest, &rest, weight, None, &mut out);
         assert_eq!(refused, Err(Error::NotFinite { what: "amount", at: 0 }));
     }
+    let mut pose = Pose::identity(5);
+    assert_eq!(overlay_in_place(&mut pose, &short, 1.0, None), length("over"));
+    assert_eq!(overlay_in_place(&mut pose, &rest, 1.0, Some(&[1.0; 4])), length("mask"));
+    let refused = overlay_in_place(&mut pose, &rest, f32::NAN, None);
+    assert_eq!(refused, Err(Error::NotFinite { what: "amount", at: 0 }));
+    assert_eq!(pose, rest);
     let mask = [f32::NAN, 1.0, 0.0, 1.0, 0.0];
     let got = over(&rest, Layer { mask: Some(&mask), ..Layer::new(&rest, 1.0) });
     assert!(got.get(0).rotation[0].is_nan());

@@ -111,7 +111,7 @@ impl Wanted<'_> {
 
 /// Joints that are sampled at a time. Their vectors are on the stack.
 const BATCH_JOINTS: usize = 256;
-/// Most characters have fewer joints than this: their batch is smaller, and less has to be cleared.
+/// Most characters have fewer joints than this: their batch is smaller.
 const SMALL_BATCH_JOINTS: usize = 96;
 
 /// The numbers of each joint of a batch: x, y, z, and a fourth that means nothing.
@@ -169,26 +169,49 @@ pub(super) fn pose(
     rest: &[PoseBlock],
     blocks: &mut [PoseBlock],
 ) {
-    let (mut small, mut large, mut small_ends, mut large_ends);
-    let is_small = blocks.len() * BLOCK <= SMALL_BATCH_JOINTS;
-    let vectors: &mut Vectors = if is_small {
-        small = [[0.0; 4]; SMALL_BATCH_JOINTS];
-        &mut small
+    let batch = Batch { base: wanted.map_or(0, |wanted| wanted.first), wanted };
+    // Less has to be cleared for fewer joints.
+    if blocks.len() <= 1 {
+        small_pose::<BLOCK>(dispatch, moment, batch, rest, blocks);
+    } else if blocks.len() * BLOCK <= SMALL_BATCH_JOINTS {
+        small_pose::<SMALL_BATCH_JOINTS>(dispatch, moment, batch, rest, blocks);
     } else {
-        large = [[0.0; 4]; BATCH_JOINTS];
-        &mut large
+        large_pose(dispatch, moment, batch, rest, blocks);
+    }
+}
+
+/// [`pose`] of up to `JOINTS` joints.
+#[inline]
+fn small_pose<const JOINTS: usize>(
+    dispatch: Dispatch,
+    moment: Moment<'_>,
+    batch: Batch<'_>,
+    rest: &[PoseBlock],
+    blocks: &mut [PoseBlock],
+) {
+    let mut vectors = [[0.0; 4]; JOINTS];
+    let mut own_ends;
+    let ends: &mut Vectors = if let Between::Nothing = moment.between {
+        &mut []
+    } else {
+        own_ends = [[0.0; 4]; JOINTS];
+        &mut own_ends
     };
-    let ends: &mut Vectors = match (moment.between, is_small) {
-        (Between::Nothing, _) => &mut [],
-        (_, true) => {
-            small_ends = [[0.0; 4]; SMALL_BATCH_JOINTS];
-            &mut small_ends
-        }
-        (_, false) => {
-            large_ends = [[0.0; 4]; BATCH_JOINTS];
-            &mut large_ends
-        }
-    };
+    let out = Out { vectors: &mut vectors, ends, rest, blocks };
+    sample_batch(dispatch, moment, batch, out, &mut []);
+}
+
+/// [`pose`] of more joints than have a small batch.
+#[inline(never)]
+fn large_pose(
+    dispatch: Dispatch,
+    moment: Moment<'_>,
+    mut batch: Batch<'_>,
+    rest: &[PoseBlock],
+    blocks: &mut [PoseBlock],
+) {
+    let (mut vectors, mut own_ends) = ([[0.0; 4]; BATCH_JOINTS], [[0.0; 4]; BATCH_JOINTS]);
+    let ends: &mut Vectors = if let Between::Nothing = moment.between { &mut [] } else { &mut own_ends };
     // With several batches, how far each class of packed keys has been read.
     let mut several;
     let parts: &mut [Part] = if blocks.len() * BLOCK <= BATCH_JOINTS {
@@ -197,39 +220,41 @@ pub(super) fn pose(
         several = [Part::default(); u8::MAX as usize];
         &mut several
     };
-    let mut batch = Batch { base: wanted.map_or(0, |wanted| wanted.first), wanted };
     let start = batch.base;
     let chunk = BATCH_JOINTS / BLOCK;
     for (blocks, rest) in blocks.chunks_mut(chunk).zip(rest.chunks(chunk)) {
         if batch.skips(0, BATCH_JOINTS) {
             blocks.iter_mut().zip(rest).for_each(|(block, rest)| *block = *rest);
-            batch.base += BATCH_JOINTS;
-            continue;
-        }
-        if batch.base > start {
-            vectors.fill([0.0; 4]);
-        }
-        let out = Out { vectors: &mut *vectors, ends: &mut *ends, rest, blocks };
-        match moment.keys {
-            Keys::Resident(segment) => {
-                dispatch!(dispatch, |s, mode| resident::sample_batch(s, mode, segment, moment, batch, out));
+        } else {
+            if batch.base > start {
+                vectors.fill([0.0; 4]);
             }
-            // All joints, in one batch, with indices of one byte: then no joint has to be looked up or skipped, and
-            // the loops over tracks keep all that they need in registers.
-            Keys::Packed(segment) if wanted.is_none() && segment.index_bytes == 1 && parts.is_empty() => {
-                let (batch, parts) = (Batch { wanted: None, ..batch }, &mut []);
-                dispatch!(dispatch, |s, mode| unpack_batch::<_, _, true>(
-                    s, mode, segment, moment, batch, out, parts
-                ));
-            }
-            Keys::Packed(segment) => {
-                let parts = &mut *parts;
-                dispatch!(dispatch, |s, mode| unpack_batch::<_, _, false>(
-                    s, mode, segment, moment, batch, out, parts
-                ));
-            }
+            let out = Out { vectors: &mut vectors, ends: &mut *ends, rest, blocks };
+            sample_batch(dispatch, moment, batch, out, &mut *parts);
         }
         batch.base += BATCH_JOINTS;
+    }
+}
+
+#[inline(never)]
+fn sample_batch(dispatch: Dispatch, moment: Moment<'_>, batch: Batch<'_>, out: Out<'_>, parts: &mut [Part]) {
+    match moment.keys {
+        Keys::Resident(segment) => {
+            dispatch!(dispatch, |s, mode| resident::sample_batch(s, mode, segment, moment, batch, out));
+        }
+        // All joints, in one batch, with indices of one byte: then no joint has to be looked up or skipped, and
+        // the loops over tracks keep all that they need in registers.
+        Keys::Packed(segment) if batch.wanted.is_none() && segment.index_bytes == 1 && parts.is_empty() => {
+            let (batch, parts) = (Batch { wanted: None, ..batch }, &mut []);
+            dispatch!(dispatch, |s, mode| unpack_batch::<_, _, true>(
+                s, mode, segment, moment, batch, out, parts
+            ));
+        }
+        Keys::Packed(segment) => {
+            dispatch!(dispatch, |s, mode| unpack_batch::<_, _, false>(
+                s, mode, segment, moment, batch, out, parts
+            ));
+        }
     }
 }
 

@@ -6,23 +6,10 @@ use fearless_simd::{f32x4, f32x8, i32x8, prelude::*, u8x16, u8x32, u16x8};
 use super::{BATCH_JOINTS, Batch, Logarithms, Moment, Out, Vectors, add_lane, rotate};
 use crate::clip::layout::{Kind, WIDTH};
 use crate::clip::resident::{
-    GROUP, KeyBytes, Line, NO_JOINT, OFFSETS, ROW, ROWS, ResidentSegment, STEPS, STILL, VALUES,
+    Fours, GROUP, KeyBytes, Line, OFFSETS, ROW, ROWS, ResidentSegment, STEPS, STILL, VALUES,
 };
-use crate::clip::spline::{Degree, Taps};
+use crate::clip::spline::FourTaps;
 use crate::simd::{BLOCK, Mode, each, transpose_halves};
-
-/// Which vector of the batch each joint of a group has; past the end of any batch where none is wanted.
-#[inline(always)]
-fn places(batch: Batch<'_>, joints: [u16; GROUP]) -> [usize; GROUP] {
-    let all = batch.base == 0 && batch.wanted.is_none();
-    let mut places = [0; GROUP];
-    for (place, joint) in places.iter_mut().zip(joints) {
-        let joint = usize::from(joint);
-        let has = || joint != usize::from(NO_JOINT) && batch.wanted.is_none_or(|wanted| wanted.has(joint));
-        *place = if all || has() { joint.wrapping_sub(batch.base) } else { usize::MAX };
-    }
-    places
-}
 
 /// Samples a batch of resident keys.
 #[inline(always)]
@@ -34,150 +21,240 @@ pub(super) fn sample_batch<S: Simd, M: Mode>(
     batch: Batch<'_>,
     mut out: Out<'_>,
 ) {
-    // Linear rotations are the last lines of rotations, and the ends of all others are the same. When the last
-    // rotation has been added up, all are turned into quaternions.
-    let (mut rotated, mut ends_are_there) = (false, false);
-    // A batch that is not the only one looks for its joints, or all batches would go over all groups.
-    let is_only = batch.base == 0 && batch.wanted.is_none() && out.blocks.len() < BATCH_JOINTS / BLOCK;
-    let count = batch.wanted.map_or(BATCH_JOINTS, |wanted| wanted.count.min(BATCH_JOINTS));
-    let joints = batch.base..batch.base + count;
-    for line in segment.lines().map(Some).chain([None]) {
-        let is_rotation = line.is_some_and(|line| line.kind == Kind::Rotation);
-        let is_linear = line.is_some_and(|line| line.degree == Degree::Linear);
-        if !ends_are_there && (is_linear || !is_rotation) {
-            ends_are_there = true;
-            copy_ends(&mut out);
-        }
-        if !is_rotation && !rotated {
-            rotated = true;
+    let [rotations, turning, others] = segment.sections();
+    // One loop, so that what sums lines is compiled once.
+    for (are_rotated, section) in [(false, rotations), (true, others)] {
+        if are_rotated {
+            turn_lines(s, turning, moment.ratio, batch, &mut out);
             let logs = Logarithms { from: &*out.vectors, to: &*out.ends, between: moment.between };
             rotate(s, mode, logs, batch, out.rest, out.blocks);
         }
-        if let Some(line) = line {
-            let line = if is_only { line } else { line.of_joints(joints.clone()) };
-            sum_line(s, mode, &line, moment.ratio, batch, &mut out);
+        sum_lines(s, mode, section, moment.ratio, batch, &mut out);
+    }
+}
+
+/// Where linear rotations begin, and where they go. All others end where they begin.
+#[inline(always)]
+fn turn_lines<S: Simd>(s: S, section: Fours<'_>, ratio: f64, batch: Batch<'_>, out: &mut Out<'_>) {
+    if section.is_empty() {
+        return;
+    }
+    out.ends.iter_mut().zip(&*out.vectors).for_each(|(end, &from)| *end = from);
+    for_lines(
+        s,
+        section,
+        ratio,
+        #[inline(always)]
+        |line, taps| {
+            let line = of_batch(line, batch, out);
+            match line.key_bytes {
+                KeyBytes::Four => turning::<S, 4>(s, &line, taps, batch, out),
+                _ => turning::<S, 2>(s, &line, taps, batch, out),
+            }
+        },
+    );
+}
+
+/// The taps of one line: those of the four that it is one of, and which one it is.
+#[derive(Clone, Copy)]
+struct LineTaps<'a> {
+    four: &'a FourTaps,
+    lane: usize,
+}
+
+impl LineTaps<'_> {
+    #[inline(always)]
+    fn first(&self) -> usize {
+        self.four.first[self.lane % 4] as usize
+    }
+
+    #[inline(always)]
+    fn weights<S: Simd>(&self, s: S) -> [f32x8<S>; 4] {
+        let mut weights = [f32x8::splat(s, 0.0); 4];
+        each!(tap in [0, 1, 2, 3] => weights[tap] = f32x8::splat(s, self.four.weights[tap][self.lane % 4]));
+        weights
+    }
+}
+
+/// The lines of a section, each with the taps of the moment.
+#[inline(always)]
+fn for_lines<S: Simd>(s: S, section: Fours<'_>, ratio: f64, mut visit: impl FnMut(Line<'_>, LineTaps<'_>)) {
+    for four in section.iter() {
+        let taps = FourTaps::at(s, &four.curves(), ratio);
+        for lane in 0..four.count() {
+            visit(four.line(lane), LineTaps { four: &taps, lane });
         }
     }
 }
 
+/// Whether a batch holds all joints, and all are wanted.
 #[inline(always)]
-fn copy_ends(out: &mut Out<'_>) {
-    out.ends.iter_mut().zip(&*out.vectors).for_each(|(end, &from)| *end = from);
+fn is_all(batch: Batch<'_>, out: &Out<'_>) -> bool {
+    batch.base == 0 && batch.wanted.is_none() && out.blocks.len() < BATCH_JOINTS / BLOCK
 }
 
-/// Adds up the rows of one line.
+/// The groups of a line that a batch needs. One that is not the only one looks for its joints, or all batches would go
+/// over all groups.
 #[inline(always)]
-fn sum_line<S: Simd, M: Mode>(
+fn of_batch<'a>(line: Line<'a>, batch: Batch<'_>, out: &Out<'_>) -> Line<'a> {
+    if is_all(batch, out) {
+        return line;
+    }
+    let count = batch.wanted.map_or(BATCH_JOINTS, |wanted| wanted.count.min(BATCH_JOINTS));
+    line.of_joints(batch.base..batch.base + count)
+}
+
+/// Adds up the rows of the lines of a section.
+#[inline(always)]
+fn sum_lines<S: Simd, M: Mode>(
     s: S,
     mode: M,
-    line: &Line<'_>,
+    section: Fours<'_>,
     ratio: f64,
     batch: Batch<'_>,
     out: &mut Out<'_>,
 ) {
-    if line.key_bytes == KeyBytes::None {
-        return still(s, line, batch, out);
-    }
-    let taps = Taps::at(line.degree, line.intervals, ratio);
-    if line.kind == Kind::Rotation && line.degree == Degree::Linear {
-        match line.key_bytes {
-            KeyBytes::Four => moving::<S, M, 2, 4>(s, mode, line, &taps, batch, out),
-            _ => moving::<S, M, 2, 2>(s, mode, line, &taps, batch, out),
-        }
-    } else {
-        match line.key_bytes {
-            KeyBytes::Four => moving::<S, M, 4, 4>(s, mode, line, &taps, batch, out),
-            _ => moving::<S, M, 4, 2>(s, mode, line, &taps, batch, out),
-        }
-    }
+    let is_all = is_all(batch, out);
+    for_lines(
+        s,
+        section,
+        ratio,
+        #[inline(always)]
+        |line, taps| {
+            let line = of_batch(line, batch, out);
+            match line.key_bytes {
+                KeyBytes::None => still(s, &line, batch, out),
+                KeyBytes::Four => moving::<S, M, 4, false>(s, mode, &line, taps, batch, out),
+                KeyBytes::Two if is_all => moving::<S, M, 2, true>(s, mode, &line, taps, batch, out),
+                KeyBytes::Two => moving::<S, M, 2, false>(s, mode, &line, taps, batch, out),
+            }
+        },
+    );
 }
 
 /// Tracks of one value.
 #[inline(always)]
 fn still<S: Simd>(s: S, line: &Line<'_>, batch: Batch<'_>, out: &mut Out<'_>) {
     for group in line.groups.as_chunks::<STILL>().0 {
-        let places = places(batch, joints(group));
-        for (lane, place) in places.into_iter().enumerate() {
+        for lane in 0..GROUP {
             let numbers: f32x4<S> = u8x16::from_slice(s, &group[VALUES + 16 * lane..][..16]).bitcast();
-            put(line.kind, place, numbers, out);
-            let is_linear = line.kind == Kind::Rotation && line.degree == Degree::Linear;
-            if let (true, Some(end)) = (is_linear, out.ends.get_mut(place)) {
-                // All its keys are the same, and so it goes nowhere.
-                numbers.store_slice(end);
-            }
+            put(line.kind, place::<false>(batch, joint(group, lane)), numbers, out);
         }
     }
 }
 
-/// Tracks with keys of `BYTES` bytes. `TAPS` is 4 for weighted sums of four rows. With 2, for linear rotations,
-/// nothing is summed: the keys of the first row go to the vectors, those of the second to their ends.
+/// Tracks with keys of `BYTES` bytes: weighted sums of four rows. `ALL` promises that the batch holds all joints, and that
+/// all are wanted.
 #[inline(always)]
-fn moving<S: Simd, M: Mode, const TAPS: usize, const BYTES: usize>(
+fn moving<S: Simd, M: Mode, const BYTES: usize, const ALL: bool>(
     s: S,
     mode: M,
     line: &Line<'_>,
-    taps: &Taps,
+    taps: LineTaps<'_>,
     batch: Batch<'_>,
     out: &mut Out<'_>,
 ) {
+    let weights = taps.weights(s);
+    for_groups::<4, BYTES>(
+        line,
+        taps,
+        #[inline(always)]
+        |head, rows| {
+            let steps = floats(s, head, STEPS);
+            let mut numbers = [f32x8::splat(s, 0.0); 4];
+            each!(c in [0, 1, 2] => {
+                let sum = keys::<S, BYTES>(s, rows, 0, c) * weights[0];
+                let sum = mode.madd(keys::<S, BYTES>(s, rows, 1, c), weights[1], sum);
+                let sum = mode.madd(keys::<S, BYTES>(s, rows, 2, c), weights[2], sum);
+                let sum = mode.madd(keys::<S, BYTES>(s, rows, 3, c), weights[3], sum);
+                numbers[c] = (sum + floats(s, head, OFFSETS + 4 * GROUP * c)) * steps;
+            });
+            if line.kind == Kind::Rotation {
+                store_eight::<S, ALL>(numbers, batch, head, out.vectors);
+            } else {
+                let mut vectors = [[0.0; 4]; GROUP];
+                let rows = transpose_halves(numbers);
+                each!(i in [0, 1, 2, 3] => {
+                    let (low, high) = rows[i].split();
+                    low.store_slice(&mut vectors[i]);
+                    high.store_slice(&mut vectors[i + 4]);
+                });
+                for (lane, vector) in vectors.iter().enumerate() {
+                    // Behind the last track it stands again.
+                    if lane > 0 && joint(head, lane) == joint(head, lane - 1) {
+                        break;
+                    }
+                    add_lane(line.kind, place::<ALL>(batch, joint(head, lane)), vector, out.rest, out.blocks);
+                }
+            }
+        },
+    );
+}
+
+/// Linear rotations, of which nothing is summed: the keys of the first row go to the vectors, those of the second to their
+/// ends.
+#[inline(always)]
+fn turning<S: Simd, const BYTES: usize>(
+    s: S,
+    line: &Line<'_>,
+    taps: LineTaps<'_>,
+    batch: Batch<'_>,
+    out: &mut Out<'_>,
+) {
+    for_groups::<2, BYTES>(
+        line,
+        taps,
+        #[inline(always)]
+        |head, rows| {
+            let steps = floats(s, head, STEPS);
+            for (row, vectors) in [&mut *out.vectors, &mut *out.ends].into_iter().enumerate() {
+                let mut numbers = [f32x8::splat(s, 0.0); 4];
+                each!(c in [0, 1, 2] => {
+                    numbers[c] =
+                        (keys::<S, BYTES>(s, rows, row, c) + floats(s, head, OFFSETS + 4 * GROUP * c)) * steps;
+                });
+                store_eight::<S, false>(numbers, batch, head, vectors);
+            }
+        },
+    );
+}
+
+/// The groups of a line, each with the `TAPS` rows of the moment.
+#[inline(always)]
+fn for_groups<const TAPS: usize, const BYTES: usize>(
+    line: &Line<'_>,
+    taps: LineTaps<'_>,
+    mut group: impl FnMut(&[u8; ROWS], &[u8]),
+) {
     let row_bytes = ROW * BYTES / 2;
-    let zero = f32x8::splat(s, 0.0);
-    let mut weights = [zero; 4];
-    each!(tap in [0, 1, 2, 3] => weights[tap] = f32x8::splat(s, taps.weights[tap] as f32));
-    let first = ROWS + taps.first * row_bytes;
+    let first = ROWS + taps.first() * row_bytes;
     let mut groups = line.groups;
-    while let Some((group, after)) = groups.split_at_checked(line.stride) {
+    while let Some((bytes, after)) = groups.split_at_checked(line.stride) {
         groups = after;
         let (Some(head), Some(rows)) =
-            (group.first_chunk::<ROWS>(), group.get(first..first + TAPS * row_bytes))
+            (bytes.first_chunk::<ROWS>(), bytes.get(first..first + TAPS * row_bytes))
         else {
             debug_assert!(false, "rows follow the last key");
             return;
         };
-        let places = places(batch, joints(head));
-        if batch.wanted.is_some() && places.iter().all(|&place| place >= out.vectors.len()) {
-            continue;
-        }
-        let steps = floats(s, head, STEPS);
-        let mut numbers = [zero; 4];
-        if TAPS == 2 {
-            each!(c in [0, 1, 2] => {
-                numbers[c] = (keys::<S, BYTES>(s, rows, 0, c) + floats(s, head, OFFSETS + 4 * GROUP * c)) * steps;
-            });
-            store_eight(numbers, places, out.vectors);
-            each!(c in [0, 1, 2] => {
-                numbers[c] = (keys::<S, BYTES>(s, rows, 1, c) + floats(s, head, OFFSETS + 4 * GROUP * c)) * steps;
-            });
-            store_eight(numbers, places, out.ends);
-            continue;
-        }
-        each!(c in [0, 1, 2] => {
-            let sum = keys::<S, BYTES>(s, rows, 0, c) * weights[0];
-            let sum = mode.madd(keys::<S, BYTES>(s, rows, 1, c), weights[1], sum);
-            let sum = mode.madd(keys::<S, BYTES>(s, rows, 2, c), weights[2], sum);
-            let sum = mode.madd(keys::<S, BYTES>(s, rows, 3, c), weights[3], sum);
-            numbers[c] = (sum + floats(s, head, OFFSETS + 4 * GROUP * c)) * steps;
-        });
-        if line.kind == Kind::Rotation {
-            store_eight(numbers, places, out.vectors);
-        } else {
-            for (i, two) in transpose_halves(numbers).into_iter().enumerate() {
-                let (low, high) = two.split();
-                put(line.kind, places[i], low, out);
-                put(line.kind, places[i + 4], high, out);
-            }
-        }
+        group(head, rows);
     }
 }
 
-/// The joints of a group, which it begins with.
+/// The joint of a lane of a group, which begins with its joints.
 #[inline(always)]
-fn joints<const N: usize>(group: &[u8; N]) -> [u16; GROUP] {
-    let mut joints = [0; GROUP];
-    for (joint, bytes) in joints.iter_mut().zip(group[..STEPS].as_chunks::<2>().0) {
-        *joint = u16::from_ne_bytes(*bytes);
+fn joint(group: &[u8], lane: usize) -> usize {
+    usize::from(u16::from_ne_bytes([group[2 * lane], group[2 * lane + 1]]))
+}
+
+/// Which vector of the batch a joint has; past the end of any batch if it is not wanted.
+#[inline(always)]
+fn place<const ALL: bool>(batch: Batch<'_>, joint: usize) -> usize {
+    if ALL {
+        return joint;
     }
-    joints
+    let has = batch.wanted.is_none_or(|wanted| wanted.has(joint));
+    if has { joint.wrapping_sub(batch.base) } else { usize::MAX }
 }
 
 /// Eight floats from byte `at` on.
@@ -200,18 +277,24 @@ fn keys<S: Simd, const BYTES: usize>(s: S, rows: &[u8], row: usize, component: u
     numbers.to_float()
 }
 
-/// Stores the numbers of eight tracks as the vectors of their joints; not those of joints outside of the batch.
+/// Stores the numbers of a group's tracks as the vectors of their joints; not those of joints outside of the batch.
 #[inline(always)]
-fn store_eight<S: Simd>(numbers: [f32x8<S>; 4], places: [usize; GROUP], vectors: &mut Vectors) {
-    for (i, two) in transpose_halves(numbers).into_iter().enumerate() {
-        let (low, high) = two.split();
-        if let Some(vector) = vectors.get_mut(places[i]) {
+fn store_eight<S: Simd, const ALL: bool>(
+    numbers: [f32x8<S>; 4],
+    batch: Batch<'_>,
+    head: &[u8; ROWS],
+    vectors: &mut Vectors,
+) {
+    let rows = transpose_halves(numbers);
+    each!(i in [0, 1, 2, 3] => {
+        let (low, high) = rows[i].split();
+        if let Some(vector) = vectors.get_mut(place::<ALL>(batch, joint(head, i))) {
             low.store_slice(vector);
         }
-        if let Some(vector) = vectors.get_mut(places[i + 4]) {
+        if let Some(vector) = vectors.get_mut(place::<ALL>(batch, joint(head, i + 4))) {
             high.store_slice(vector);
         }
-    }
+    });
 }
 
 /// The numbers of one track to where they belong.

@@ -3,17 +3,18 @@
 
 use core::ops::Range;
 
-use fearless_simd::{f32x8, i32x8, prelude::*, u8x16, u8x32, u32x8, u64x4};
+use fearless_simd::{f32x4, f32x8, i32x4, i32x8, prelude::*, u8x16, u8x32, u32x8, u64x4};
 
 use super::{Vectors, Wanted};
 use crate::bytes::u32_at;
-use crate::clip::layout::{FIRST_STEP, JOINT_BITS, OFFSET, Placed, Segment, WINDOW};
+use crate::clip::layout::{self, FIRST_STEP, JOINT_BITS, OFFSET, Placed, Segment, WINDOW};
 use crate::clip::spline::Taps;
-use crate::simd::Mode;
+use crate::simd::{Mode, each};
 
-/// Bytes that are read of a row at once: the bits of two tracks, wherever in their first byte they begin.
-const ROW_WINDOW: usize = 16;
-const _: () = assert!(7 + 6 * JOINT_BITS as usize <= 8 * ROW_WINDOW);
+/// Bytes that are there of a row: the bits of two tracks, wherever in their first byte they begin, are in the first 16, and
+/// a key that begins in the last of these is read with the three bytes behind it.
+const ROW_WINDOW: usize = 16 + 3;
+const _: () = assert!(7 + 6 * JOINT_BITS as usize <= 8 * 16 && ROW_WINDOW <= WINDOW);
 /// The longest record. Two of them fit in a window, and so do the 16 bytes that are read from where the
 /// second begins.
 const MAX_RECORD: usize = OFFSET + 3 * 3 + 1;
@@ -40,9 +41,50 @@ fn power<S: Simd>(s: S, k: u32x8<S>) -> u32x8<S> {
     power.bitcast()
 }
 
+/// Whether there is an instruction that brings each byte of a register to any place. Without it numbers are taken out one
+/// by one, as a shuffle would be a store and a load of every byte.
+#[inline(always)]
+fn shuffles_bytes<S: Simd>(s: S) -> bool {
+    match s.level() {
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        fearless_simd::Level::Sse2(_) => false,
+        level => !level.is_fallback(),
+    }
+}
+
 /// How the keys of two tracks are taken out of the window of a row.
 #[derive(Clone, Copy)]
-struct Fields<S: Simd> {
+enum Fields<S: Simd> {
+    Lanes(Lanes<S>),
+    /// x, y, z of the first track, and of the second.
+    OneByOne([Field; 6]),
+}
+
+/// Where one key is.
+#[derive(Clone, Copy)]
+struct Field {
+    /// The byte that it begins in, at most 15, and the bit of that byte.
+    byte: usize,
+    bit: u32,
+    mask: u32,
+}
+
+impl Field {
+    /// One with so many bits, from this bit on.
+    #[inline(always)]
+    fn new(width: u64, start: u64) -> Self {
+        Self { byte: (start >> 3 & 15) as usize, bit: (start & 7) as u32, mask: !(u32::MAX << (width & 31)) }
+    }
+
+    #[inline(always)]
+    fn take(self, window: &[u8; ROW_WINDOW]) -> i32 {
+        (u32_at(&window[self.byte & 15..][..4], 0) >> self.bit & self.mask) as i32
+    }
+}
+
+/// [`Fields`] for all lanes at once.
+#[derive(Clone, Copy)]
+struct Lanes<S: Simd> {
     /// The shuffle that brings to each lane the four bytes that its key begins in.
     control: u8x32<S>,
     /// How far each lane is then shifted down. Narrow instruction sets multiply instead, so that every key
@@ -51,7 +93,7 @@ struct Fields<S: Simd> {
     mask: u32x8<S>,
 }
 
-impl<S: Simd> Fields<S> {
+impl<S: Simd> Lanes<S> {
     /// For two tracks with these widths and [`starts`]. The lanes that hold no key may have any width.
     #[inline(always)]
     fn new(s: S, widths: u32x8<S>, starts: u64) -> Self {
@@ -67,16 +109,78 @@ impl<S: Simd> Fields<S> {
         }
     }
 
-    /// The keys, as floats.
     #[inline(always)]
-    fn take(&self, s: S, window: &[u8; ROW_WINDOW]) -> f32x8<S> {
-        let window = u8x16::from_slice(s, window);
+    fn take(&self, s: S, window: &[u8; ROW_WINDOW]) -> i32x8<S> {
+        let window = u8x16::from_slice(s, &window[..16]);
         // A byte after the end of the window differs between instruction sets, and is masked off on all.
         let found = s.swizzle_dyn_within_blocks_u8x32(window.combine(window), self.control);
         let found: u32x8<S> = found.bitcast();
         let down = if S::f32s::LEN >= 8 { found >> self.align } else { (found * self.align) >> 7 };
-        let keys: i32x8<S> = (down & self.mask).bitcast();
+        (down & self.mask).bitcast()
+    }
+}
+
+impl<S: Simd> Fields<S> {
+    /// The keys, as floats.
+    #[inline(always)]
+    fn take(&self, s: S, window: &[u8; ROW_WINDOW]) -> f32x8<S> {
+        let keys = match self {
+            Self::Lanes(lanes) => lanes.take(s, window),
+            Self::OneByOne(fields) => {
+                let [a, b, c, d, e, f] = fields;
+                let first = [a.take(window), b.take(window), c.take(window)];
+                six(s, first, [d.take(window), e.take(window), f.take(window)])
+            }
+        };
         keys.to_float()
+    }
+}
+
+/// x, y, z of two tracks in the lanes that they have.
+#[inline(always)]
+fn six<S: Simd>(s: S, [a, b, c]: [i32; 3], [d, e, f]: [i32; 3]) -> i32x8<S> {
+    i32x4::simd_from(s, [a, b, c, 0]).combine(i32x4::simd_from(s, [d, e, f, 0]))
+}
+
+/// What the records of two tracks say.
+struct Pair<S: Simd> {
+    offsets: f32x8<S>,
+    steps: f32x8<S>,
+    fields: Fields<S>,
+}
+
+impl<S: Simd> Pair<S> {
+    /// `window` begins with the first record, and the second one is `apart` bytes behind. `heads` are the first four bytes of
+    /// both, and [`starts`] says where their keys begin.
+    #[inline(always)]
+    fn new(s: S, records: &Records<'_, S>, window: &[u8; WINDOW], heads: u64, starts: u64) -> Self {
+        let apart = records.bytes & 15;
+        if !shuffles_bytes(s) {
+            let first = records.offsets_of(window, 0);
+            let offsets = six(s, first, records.offsets_of(window, apart));
+            let (second_heads, second_starts) = (heads >> 32, starts >> 32);
+            let fields = [
+                Field::new(heads >> 8, starts),
+                Field::new(heads >> 16, starts >> 8),
+                Field::new(heads >> 24, starts >> 16),
+                Field::new(second_heads >> 8, second_starts),
+                Field::new(second_heads >> 16, second_starts >> 8),
+                Field::new(second_heads >> 24, second_starts >> 16),
+            ];
+            let first = f32x4::splat(s, layout::step(heads as u8));
+            let steps = first.combine(f32x4::splat(s, layout::step(second_heads as u8)));
+            return Self { offsets: offsets.to_float(), steps, fields: Fields::OneByOne(fields) };
+        }
+        let both = two_records(s, window, apart);
+        let offsets: i32x8<S> = s.swizzle_dyn_within_blocks_u8x32(both, records.offsets).bitcast();
+        let head: u32x8<S> = shuffle(s, both, &HEAD) >> 24;
+        // The same as `layout::step`.
+        let codes = shuffle(s, head.bitcast(), &LAST) << 20;
+        Self {
+            offsets: (offsets >> records.upper).to_float(),
+            steps: (codes + u32x8::splat(s, FIRST_STEP)).bitcast(),
+            fields: Fields::Lanes(Lanes::new(s, head, starts)),
+        }
     }
 }
 
@@ -141,8 +245,9 @@ fn starts(heads: u64, first: usize) -> u64 {
 /// What all records of a segment have in common.
 pub(super) struct Records<'a, S: Simd> {
     segment: &'a Segment<'a>,
-    /// Bytes of one record.
+    /// Bytes of one record, and of an offset in it.
     bytes: usize,
+    offset_bytes: usize,
     /// One of [`OFFSETS`].
     offsets: u8x32<S>,
     /// How far offsets are then shifted down.
@@ -157,10 +262,21 @@ impl<'a, S: Simd> Records<'a, S> {
         Self {
             segment,
             bytes: segment.record_bytes(),
+            offset_bytes,
             offsets: u8x32::from_slice(s, &OFFSETS[offset_bytes - 1]),
             upper: 32 - 8 * offset_bytes as u32,
             wanted,
         }
+    }
+
+    /// The offsets of the record that begins at this byte of a window.
+    #[inline(always)]
+    fn offsets_of(&self, window: &[u8; WINDOW], record: usize) -> [i32; 3] {
+        let (first, upper) = (record + OFFSET, self.upper);
+        let at = [first, first + self.offset_bytes, first + 2 * self.offset_bytes];
+        let mut offsets = [0; 3];
+        each!(c in [0, 1, 2] => offsets[c] = (u32_at(window, at[c]) << upper) as i32 >> upper);
+        offsets
     }
 
     /// The tracks of a class whose joints are in a range. `before` is the part before, which ends where the
@@ -293,16 +409,9 @@ pub(super) fn unpack<S: Simd, M: Mode, const TAPS: usize, const PLAIN: bool>(
         if is_alone {
             places[1] = usize::MAX;
         }
-        let both = two_records(s, window, apart);
-        let offsets: i32x8<S> = s.swizzle_dyn_within_blocks_u8x32(both, records.offsets).bitcast();
-        let offsets: f32x8<S> = (offsets >> records.upper).to_float();
-        let head: u32x8<S> = shuffle(s, both, &HEAD) >> 24;
-        // The same as `layout::step`.
-        let codes = shuffle(s, head.bitcast(), &LAST) << 20;
-        let steps: f32x8<S> = (codes + u32x8::splat(s, FIRST_STEP)).bitcast();
+        let Pair { offsets, steps, fields } = Pair::new(s, records, window, heads, starts);
         let mut sum = offsets;
         if TAPS > 0 {
-            let fields = Fields::new(s, head, starts);
             let mut keys = f32x8::splat(s, 0.0);
             for tap in 0..TAPS {
                 let Some(window) = row[tap].get(at..).and_then(<[u8]>::first_chunk) else {

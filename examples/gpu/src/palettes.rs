@@ -1,0 +1,111 @@
+//! The palettes of all instances of all objects, side by side in the memory that is uploaded.
+
+use clap::ValueEnum;
+use condyle::skin::{palette_columns, palette_columns_crowd, palette_rows, palette_rows_crowd};
+use condyle::{Affine, Error, Skeleton, Skin};
+
+/// How a matrix of the palette lies in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MatrixFormat {
+    /// 4x4, column by column, 64 bytes: `mat4x4<f32>`
+    Columns,
+    /// 3x4, row by row, 48 bytes: `mat3x4<f32>`
+    Rows,
+}
+
+enum Matrices {
+    Columns(Vec<[f32; 16]>),
+    Rows(Vec<Affine>),
+}
+
+/// What is uploaded in each frame, in the memory of the frame before.
+pub(crate) struct Palettes {
+    matrices: Matrices,
+    /// Joints of the skin.
+    width: usize,
+}
+
+impl Palettes {
+    /// Room for so many instances of a character.
+    pub(crate) fn new(format: MatrixFormat, instances: usize, skin: &Skin) -> Self {
+        let width = skin.joints().len();
+        let count = instances * width;
+        let matrices = match format {
+            MatrixFormat::Columns => Matrices::Columns(vec![[0.0; 16]; count]),
+            MatrixFormat::Rows => Matrices::Rows(vec![Affine::IDENTITY; count]),
+        };
+        Self { matrices, width }
+    }
+
+    /// Writes the palettes of the instances that begin at `first`. `models` holds the model matrices of each.
+    ///
+    /// # Errors
+    /// What the library refuses.
+    pub(crate) fn write(
+        &mut self,
+        first: usize,
+        skin: &Skin,
+        skeleton: &Skeleton,
+        models: &[Affine],
+    ) -> Result<(), Error> {
+        let instances = models.len() / skeleton.joint_count().max(1);
+        let place = first * self.width..(first + instances) * self.width;
+        // One is a crowd too; its own call needs no skeleton.
+        match (&mut self.matrices, instances) {
+            (Matrices::Columns(matrices), 1) => palette_columns(skin, models, &mut matrices[place]),
+            (Matrices::Columns(matrices), _) => {
+                palette_columns_crowd(skin, skeleton, models, &mut matrices[place])
+            }
+            (Matrices::Rows(matrices), 1) => palette_rows(skin, models, &mut matrices[place]),
+            (Matrices::Rows(matrices), _) => palette_rows_crowd(skin, skeleton, models, &mut matrices[place]),
+        }
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        match &self.matrices {
+            Matrices::Columns(matrices) => bytemuck::cast_slice(matrices),
+            Matrices::Rows(matrices) => bytemuck::cast_slice(matrices),
+        }
+    }
+
+    pub(crate) fn format(&self) -> MatrixFormat {
+        match self.matrices {
+            Matrices::Columns(_) => MatrixFormat::Columns,
+            Matrices::Rows(_) => MatrixFormat::Rows,
+        }
+    }
+
+    /// Matrices of one instance.
+    pub(crate) fn matrices_of_one(&self) -> u32 {
+        self.width as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::character::Character;
+
+    /// Both forms, of one and of many, hold the same bits.
+    #[test]
+    fn rows_and_columns_are_the_same_matrices() {
+        let character = Character::new().expect("valid");
+        let (skin, skeleton) = (&character.skin, &character.skeleton);
+        let width = skin.joints().len();
+        let models: Vec<Affine> = (0..3 * width)
+            .map(|at| {
+                let translation = [at as f32, 0.1, -2.0];
+                condyle::Transform { translation, ..condyle::Transform::IDENTITY }.into()
+            })
+            .collect();
+        let [mut rows, mut columns] =
+            [MatrixFormat::Rows, MatrixFormat::Columns].map(|format| Palettes::new(format, 3, skin));
+        rows.write(0, skin, skeleton, &models).expect("sizes agree");
+        columns.write(0, skin, skeleton, &models[..width]).expect("sizes agree");
+        columns.write(1, skin, skeleton, &models[width..]).expect("sizes agree");
+        let (Matrices::Rows(rows), Matrices::Columns(columns)) = (&rows.matrices, &columns.matrices) else {
+            unreachable!("as asked")
+        };
+        assert!(rows.iter().zip(columns).all(|(rows, columns)| rows.to_columns() == *columns));
+    }
+}

@@ -1,0 +1,31 @@
+//! Skinning on the GPU, by an adapter in software.
+
+use std::path::Path;
+
+use crate::step::{Log, Outcome, Step, Stop, cargo};
+
+/// Needs wgpu, so it is a workspace of its own.
+pub(crate) const MANIFEST: &str = "examples/gpu/Cargo.toml";
+
+pub(crate) fn steps() -> Vec<Step> {
+    vec![Step::new("gpu", gpu).apart("gpu")]
+}
+
+fn gpu(log: &mut Log) -> Outcome {
+    if !has_software_adapter() {
+        return Err(Stop::Skipped("mesa-vulkan-drivers is not installed".into()));
+    }
+    log.run(&mut cargo("clippy", ["--manifest-path", MANIFEST, "--all-targets", "--", "-D", "warnings"]))?;
+    log.run(&mut cargo("test", ["--manifest-path", MANIFEST]))?;
+    log.run(&mut cargo("run", ["--manifest-path", MANIFEST, "--", "--adapter", "software"]))?;
+    let text = log.text();
+    let adapter = text.lines().rev().find_map(|line| line.strip_prefix("adapter: "));
+    Ok(adapter.unwrap_or_default().into())
+}
+
+/// What the loader of Vulkan would find, where drivers are described on Linux.
+fn has_software_adapter() -> bool {
+    let folders = ["/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/etc/vulkan/icd.d"];
+    let mut files = folders.iter().filter_map(|folder| Path::new(folder).read_dir().ok()).flatten().flatten();
+    files.any(|file| file.file_name().to_string_lossy().starts_with("lvp_icd."))
+}
