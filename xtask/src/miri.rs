@@ -7,7 +7,7 @@ use crate::tests;
 
 /// What the interpreter needs minutes for: arithmetic over many cases and on every instruction set. No unsafe code is ours; of what is
 /// below it the tests that remain walk through loads, stores, arithmetic, gathering and transposing, not through the shuffles of bytes.
-const SLOW: [&str; 28] = [
+const SLOW: [&str; 29] = [
     "portable_bits",
     "bits_are_the_same",
     "blend::",
@@ -26,6 +26,7 @@ const SLOW: [&str; 28] = [
     "math::transform::",
     "mirror::",
     "model::crowd",
+    "model::inverse::tests::faults_are_found",
     "model::subtree",
     "motion::",
     "play::events::",

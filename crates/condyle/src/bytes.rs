@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::error::Error;
+use crate::error::{Error, invariant};
 
 /// A number that tells bytes that were damaged from those that were written: of two strings of one length that differ
 /// within eight bytes at a multiple of eight it is never the same. It is no protection against intent.
@@ -54,7 +54,7 @@ pub(crate) fn u64_at(bytes: &[u8], place: usize) -> u64 {
 /// `width` bits from bit `at` on, at most 24. Three bytes follow the one that they begin in.
 pub(crate) fn bits_at(bytes: &[u8], at: usize, width: u32) -> u32 {
     let word = bytes.get(at / 8..).and_then(<[u8]>::first_chunk);
-    debug_assert!(word.is_some(), "no word at bit {at}");
+    invariant!(word.is_some(), "no word at bit {at}");
     let word = word.map_or(0, |b| u32::from_le_bytes(*b));
     word >> (at % 8) & ((1 << width) - 1)
 }

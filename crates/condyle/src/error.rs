@@ -356,6 +356,17 @@ impl Error {
     }
 }
 
+/// Asserts what no input can make false: in this crate's tests, where the compiler's own debug assertions are off, as in fuzzing and
+/// in debug builds. Elsewhere it costs nothing.
+macro_rules! invariant {
+    ($holds:expr, $($why:tt)+) => {
+        if cfg!(any(test, debug_assertions)) {
+            assert!($holds, $($why)+);
+        }
+    };
+}
+pub(crate) use invariant;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! `condyle bench`: what it promises to print. What it measures is tested where it is measured.
 
-use crate::common::{Folder, condyle, transcript};
+use crate::common::{BASELINE, Folder, condyle, transcript};
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -11,8 +11,8 @@ fn help() {
 
 #[test]
 fn a_line_of_json_has_the_keys_that_others_read() {
-    let line = "bench --only palette_67 --rounds 1 --json --isa scalar --numeric portable";
-    let output = Folder::new().run(line).assert().success();
+    let line = format!("bench --only palette_67 --rounds 1 --json --isa {BASELINE} --numeric portable");
+    let output = Folder::new().run(&line).assert().success();
     let text = String::from_utf8(output.get_output().stdout.clone()).expect("UTF-8");
     let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let ours: Vec<_> = rows.iter().filter(|row| row["impl"] == "condyle").collect();
@@ -23,7 +23,7 @@ fn a_line_of_json_has_the_keys_that_others_read() {
         ["cycles", "impl", "isa", "layout", "max_error", "mode", "n", "ns", "threads", "ticks", "work"];
     assert_eq!(keys, known);
     let words = ["work", "isa", "mode", "layout"].map(|key| ours[key].as_str());
-    assert_eq!(words, ["palette_67", "scalar", "portable", "structs"].map(Some));
+    assert_eq!(words, ["palette_67", BASELINE, "portable", "structs"].map(Some));
     assert_eq!(ours["threads"], 1);
     for key in ["n", "ns", "cycles", "ticks"] {
         assert!(ours[key].as_f64().is_some_and(|v| v > 0.0), "{key}: {text}");
@@ -33,8 +33,9 @@ fn a_line_of_json_has_the_keys_that_others_read() {
 /// A clip has two, and both are condyle.
 #[test]
 fn lines_of_clips_tell_the_form() {
-    let line = "bench --only sample_67_forward --rounds 1 --json --isa scalar --numeric portable";
-    let output = Folder::new().run(line).assert().success();
+    let line =
+        format!("bench --only sample_67_forward --rounds 1 --json --isa {BASELINE} --numeric portable");
+    let output = Folder::new().run(&line).assert().success();
     let text = String::from_utf8(output.get_output().stdout.clone()).expect("UTF-8");
     let rows = text.lines().map(|line| serde_json::from_str(line).expect("JSON"));
     let forms: Vec<_> =
@@ -45,8 +46,9 @@ fn lines_of_clips_tell_the_form() {
 /// What is demanded of two threads is told from these lines.
 #[test]
 fn lines_of_crowds_tell_the_threads() {
-    let line = "bench --only character_67_crowd1000 --rounds 1 --json --isa scalar --numeric portable";
-    let output = Folder::new().run(line).assert().success();
+    let line =
+        format!("bench --only character_67_crowd1000 --rounds 1 --json --isa {BASELINE} --numeric portable");
+    let output = Folder::new().run(&line).assert().success();
     let text = String::from_utf8(output.get_output().stdout.clone()).expect("UTF-8");
     let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     for (implementation, form) in ["crowd", "at_once"].iter().flat_map(|i| [(i, "packed"), (i, "resident")]) {

@@ -11,6 +11,15 @@ use assert_cmd::Command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+/// An instruction set that every machine of this platform has; `baseline` in snapshots.
+pub(crate) const BASELINE: &str = if cfg!(target_arch = "x86_64") {
+    "sse2"
+} else if cfg!(target_arch = "aarch64") {
+    "neon"
+} else {
+    "scalar"
+};
+
 /// A folder of its own for each test.
 pub(crate) struct Folder(TempDir);
 

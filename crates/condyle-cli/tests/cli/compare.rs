@@ -1,6 +1,6 @@
 //! `condyle compare`: distances that are known beforehand, and what is refused.
 
-use crate::common::{Folder, condyle, models, ribbon, transcript};
+use crate::common::{BASELINE, Folder, condyle, models, ribbon, transcript};
 use condyle_gltf::{Asset, ClipExporter};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -36,14 +36,12 @@ fn worst(line: &Value) -> f64 {
 #[test]
 fn distances_are_those_of_the_keys() {
     let folder = twins();
-    let portable = "--numeric portable --isa scalar";
-    assert_snapshot!(
-        "two",
-        folder.session(&[
-            &format!("compare ribbon.gltf moved.gltf {portable}"),
-            &format!("compare ribbon.gltf moved.gltf --clip Step --json {portable}"),
-        ])
-    );
+    let portable = format!("--numeric portable --isa {BASELINE}");
+    let session = folder.session(&[
+        &format!("compare ribbon.gltf moved.gltf {portable}"),
+        &format!("compare ribbon.gltf moved.gltf --clip Step --json {portable}"),
+    ]);
+    assert_snapshot!("two", session.replace(BASELINE, "baseline"));
     let found = lines(&folder, "compare ribbon.gltf moved.gltf --json");
     // The step moves every vertex by a centimetre, at its key only.
     let step = &found[1];

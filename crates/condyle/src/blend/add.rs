@@ -6,7 +6,7 @@ use super::fixed;
 use super::layer::Additive;
 use super::rotation::{Reference, flip, shorter_log};
 use super::weights::{How, NormalizedWeights, Total, masked_weight, nan_or_zero};
-use crate::error::Error;
+use crate::error::{Error, invariant};
 use crate::math::exp_map::between;
 use crate::pose::{Pose, PoseBlock};
 use crate::simd::{BLOCK, Mode, dispatch, each, load, load_all, store, store_all};
@@ -180,7 +180,7 @@ fn few_layers<S: Simd, M: Mode, const N: usize>(
             let mut sums = [zero; 9];
             for (n, layer) in layers.iter().enumerate() {
                 let Some(block) = layer.difference.blocks().get(index) else {
-                    debug_assert!(false, "layer {n} has fewer blocks than the reference");
+                    invariant!(false, "layer {n} has fewer blocks than the reference");
                     return;
                 };
                 let terms = terms(s, mode, block, at, masked_weight(s, *layer, index * BLOCK + at));

@@ -7,6 +7,7 @@
 use fearless_simd::prelude::*;
 
 use super::rotation::Reference;
+use crate::error::invariant;
 use crate::pose::PoseBlock;
 use crate::simd::{BLOCK, Lanes, Mode, each, load, load_all, store_all};
 
@@ -77,7 +78,7 @@ pub(super) fn kernel<S: Simd, M: Mode, const N: usize>(
         let mut scale = [&reference.scale; N];
         for (n, part) in parts.iter().enumerate() {
             let Some(block) = part.0.get(index) else {
-                debug_assert!(false, "layer {n} has fewer blocks than the reference");
+                invariant!(false, "layer {n} has fewer blocks than the reference");
                 return;
             };
             (rotation[n], translation[n], scale[n]) = (&block.rotation, &block.translation, &block.scale);

@@ -9,6 +9,7 @@ use fearless_simd::prelude::*;
 use super::layer::Weighted;
 use super::rotation::{Reference, shorter_log};
 use super::weights::{How, NormalizedWeights, Sums, exponent, nan_or_zero, nearest, power_above};
+use crate::error::invariant;
 use crate::pose::PoseBlock;
 use crate::simd::{BLOCK, Lanes, Mode, dispatch, each, load, store, store_all};
 
@@ -32,7 +33,7 @@ macro_rules! each_layer {
                 continue;
             }
             let Some($block) = layer.pose().blocks().get($groups.index) else {
-                debug_assert!(false, "layer {number} has fewer blocks than the reference");
+                invariant!(false, "layer {number} has fewer blocks than the reference");
                 continue;
             };
             let mut $weight = [S::f32s::splat($groups.s, 0.0); G];

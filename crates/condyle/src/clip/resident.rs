@@ -26,6 +26,7 @@ use super::ClipView;
 use super::layout::{Kind, Placed, Segment, WIDTH};
 use super::spline::{Degree, FourTaps};
 use crate::bytes::bits_at;
+use crate::error::invariant;
 use crate::simd::each;
 
 /// Tracks in a group.
@@ -346,7 +347,7 @@ impl<'a> ClipView<'a> {
                 end = after;
             }
         }
-        debug_assert_eq!(end, to.len(), "as many bytes as were planned");
+        invariant!(end == to.len(), "as many bytes as were planned");
     }
 
     fn write_groups(&self, segment: &Segment<'a>, line: &Plan, groups: &mut [u8]) {
@@ -407,7 +408,7 @@ fn write_track(
 
 fn put<const N: usize>(to: &mut [u8], at: usize, bytes: [u8; N]) {
     let place = to.get_mut(at..).and_then(<[u8]>::first_chunk_mut);
-    debug_assert!(place.is_some(), "as many bytes as were planned");
+    invariant!(place.is_some(), "as many bytes as were planned");
     if let Some(place) = place {
         *place = bytes;
     }

@@ -7,7 +7,7 @@ use super::method::{Arc, Degree, Interpolator, Method, Terms};
 use super::structs::uniform_structs;
 use super::weights::{Fitted, Given, Halved, Nested, Rare, Series, Straight};
 use super::{exponential_map, formula, one_factor};
-use crate::error::Error;
+use crate::error::{Error, invariant};
 use crate::math::{JointQuat, Quat, Transform};
 use crate::pose::{Pose, PoseBlock};
 use crate::simd::{BLOCK, dispatch};
@@ -160,7 +160,7 @@ impl Plan {
         factors: Factors<'_>,
         out: &mut [PoseBlock],
     ) {
-        debug_assert!(from.len() == out.len() && to.len() == out.len(), "poses of one size");
+        invariant!(from.len() == out.len() && to.len() == out.len(), "poses of one size");
         macro_rules! run {
             ($weights:expr) => {{
                 let weights = $weights;
@@ -211,7 +211,7 @@ pub(super) fn slerp_blocks(
     factors: &Factors<'_>,
     out: &mut [PoseBlock],
 ) {
-    debug_assert!(to.len() == out.len(), "poses of one size");
+    invariant!(to.len() == out.len(), "poses of one size");
     let weights = Fitted::slerp(degree);
     dispatch!(|s, mode| lanes_blocks(s, mode, &weights, factors, from, to, out));
 }
@@ -361,7 +361,7 @@ impl Step<'_> {
 impl Uniform {
     /// Without `from`, `out` holds the first end.
     fn blocks(&self, from: Option<&[PoseBlock]>, to: &[PoseBlock], out: &mut [PoseBlock]) {
-        debug_assert!(
+        invariant!(
             from.is_none_or(|from| from.len() == out.len()) && to.len() == out.len(),
             "poses of one size"
         );
@@ -396,7 +396,7 @@ impl Uniform {
 
     /// The same for structures. Moving them in and out of lanes takes longer than fewer terms would save.
     fn structs(&self, from: Option<&[JointQuat]>, to: &[JointQuat], out: &mut [JointQuat]) {
-        debug_assert!(
+        invariant!(
             from.is_none_or(|from| from.len() == out.len()) && to.len() == out.len(),
             "lists of one length"
         );

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use fearless_simd::{f32x4, f32x8, prelude::*};
 
 use crate::convert::rows::{mul_row, transform_rows};
-use crate::error::Error;
+use crate::error::{Error, invariant};
 use crate::math::Affine;
 use crate::parallel;
 use crate::pose::{Pose, PoseBlock};
@@ -161,7 +161,7 @@ fn hierarchies<S: Simd, M: Mode>(
 ) {
     let Scratch { model, spare } = scratch;
     let Some(spare) = spare.first_chunk_mut::<LANES>() else {
-        debug_assert!(false, "the buffer was grown before");
+        invariant!(false, "the buffer was grown before");
         return;
     };
     let mut tile = [[[0.0; LANES]; COMPONENTS]; TILE];
@@ -239,7 +239,7 @@ fn place_joint<S: Simd, M: Mode>(
     let local = transform_rows(s, mode, &[x, y, z, w], [tx, ty, tz], [sx, sy, sz]);
     let mut product = local;
     let Some((before, [own, ..])) = model.split_at_mut_checked(joint) else {
-        debug_assert!(false, "the buffer was grown before");
+        invariant!(false, "the buffer was grown before");
         return product;
     };
     // The parent of a root is past the end.

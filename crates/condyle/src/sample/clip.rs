@@ -8,7 +8,7 @@ use crate::clip::authored::Authored;
 use crate::clip::layout::{Kind, MAX_LOG, Placed, Segment, WIDTH, segment_tracks};
 use crate::clip::spline::{Degree, Taps};
 use crate::clip::{Clip, ClipView, Place, Target};
-use crate::error::Error;
+use crate::error::{Error, invariant};
 use crate::math::{Transform, quats};
 use crate::parallel;
 use crate::pose::{Pose, PoseBlock};
@@ -500,7 +500,7 @@ pub(crate) fn numbers(
     for (key, &weight) in (taps.first..).zip(&taps.weights[..taps.count]) {
         let row = placed.rows + key * class.row_bytes + bit / 8;
         let word = segment.bytes.get(row..).and_then(<[u8]>::first_chunk);
-        debug_assert!(word.is_some(), "bit {bit} is in a row, and records and their windows follow the rows");
+        invariant!(word.is_some(), "bit {bit} is in a row, and records and their windows follow the rows");
         let mut word = word.map_or(0, |bytes| u128::from_le_bytes(*bytes)) >> (bit % 8);
         for (sum, width) in sums.iter_mut().zip(widths) {
             *sum += f64::from(word as u32 & ((1 << width) - 1)) * weight;

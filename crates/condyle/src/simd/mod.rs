@@ -28,8 +28,8 @@ use crate::error::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Isa {
-    /// No vector instructions asked for: what platforms without any run. Elsewhere it serves tests, and is there with the
-    /// feature `scalar` only.
+    /// No vector instructions asked for: what platforms without any run. Elsewhere it is there with the feature
+    /// `scalar` only.
     Scalar,
     /// x86: four lanes. Part of every x86-64 processor.
     Sse2,

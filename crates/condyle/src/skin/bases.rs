@@ -6,7 +6,7 @@ use core::{fmt, mem};
 use fearless_simd::{f32x4, prelude::*};
 
 use super::rows::kept_scale;
-use crate::error::Error;
+use crate::error::{Error, invariant};
 use crate::math::Affine;
 use crate::mesh::{AtMost, Influences, Skin};
 use crate::simd::{Mode, dispatch};
@@ -157,7 +157,7 @@ fn move_bases(
     Error::check_len("positions", positions.len(), bases.vertex_count())?;
     Error::check_room("model", model.len(), bases.joint_bound)?;
     let done = dispatch!(|s, mode| move_vertices(s, mode, bases, max_influences as usize, model, positions));
-    debug_assert!(done.is_some(), "the constructor made the bases of one length, and all joints are there");
+    invariant!(done.is_some(), "the constructor made the bases of one length, and all joints are there");
     Ok(())
 }
 

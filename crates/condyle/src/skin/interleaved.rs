@@ -5,7 +5,7 @@ use core::ops::Range;
 use super::kernel::{Frames, Normals};
 use super::palette::Palette;
 use super::runs::{skin_range, skin_whole_groups};
-use crate::error::Error;
+use crate::error::{Error, invariant};
 use crate::mesh::{AtMost, GROUP_VERTICES, Influences, VertexSlices, VertexSlicesMut};
 
 /// Where the attributes of interleaved vertices lie.
@@ -292,7 +292,7 @@ fn counts(frames: Frames, count: usize) -> [usize; 2] {
 #[inline(always)]
 fn read<const N: usize>(vertex: &[u8], offset: usize, to: &mut [f32; N]) {
     let bytes = vertex.get(offset..).and_then(|bytes| bytes.as_chunks::<4>().0.first_chunk::<N>());
-    debug_assert!(bytes.is_some(), "the layout was checked");
+    invariant!(bytes.is_some(), "the layout was checked");
     if let Some(bytes) = bytes {
         *to = bytes.map(f32::from_ne_bytes);
     }
@@ -302,7 +302,7 @@ fn read<const N: usize>(vertex: &[u8], offset: usize, to: &mut [f32; N]) {
 fn write<const N: usize>(vertex: &mut [u8], offset: usize, from: &[f32; N]) {
     let bytes =
         vertex.get_mut(offset..).and_then(|bytes| bytes.as_chunks_mut::<4>().0.first_chunk_mut::<N>());
-    debug_assert!(bytes.is_some(), "the layout was checked");
+    invariant!(bytes.is_some(), "the layout was checked");
     if let Some(bytes) = bytes {
         *bytes = from.map(f32::to_ne_bytes);
     }

@@ -11,6 +11,7 @@ use super::kernel::{
 };
 use super::palette::Palette;
 use super::rows::Rows;
+use crate::error::invariant;
 use crate::mesh::{AtMost, GROUP_VERTICES, Influences, VertexSlices, VertexSlicesMut};
 use crate::simd::dispatch;
 
@@ -158,7 +159,7 @@ fn skin_groups(
             let (bind, to) = (&bind.tangents[first..last], &mut posed.tangents[first..last]);
             let starts = &starts[first..=count.min(last)];
             let done = dispatch!(|s, mode| finish_tangents(s, mode, call, starts, turned, bind, to));
-            debug_assert!(done.is_some(), "all that the influences name was found to be there");
+            invariant!(done.is_some(), "all that the influences name was found to be there");
         }
     }
 }
@@ -184,7 +185,7 @@ fn skin_run(call: Call<'_>, each: u8, starts: &[u32], count: usize, groups: Grou
             dispatch!(|s, mode| skin_mixed::<_, _, true, true>(s, mode, call, starts, count, groups))
         }
     };
-    debug_assert!(done.is_some(), "all that the influences name was found to be there");
+    invariant!(done.is_some(), "all that the influences name was found to be there");
 }
 
 /// The last vertices, padded to a whole group and one more.

@@ -9,6 +9,7 @@ use crate::clip::resident::{
     Fours, GROUP, KeyBytes, Line, OFFSETS, ROW, ROWS, ResidentSegment, STEPS, STILL, VALUES,
 };
 use crate::clip::spline::FourTaps;
+use crate::error::invariant;
 use crate::simd::{BLOCK, Mode, each, transpose_halves};
 
 /// Samples a batch of resident keys.
@@ -234,7 +235,7 @@ fn for_groups<const TAPS: usize, const BYTES: usize>(
         let (Some(head), Some(rows)) =
             (bytes.first_chunk::<ROWS>(), bytes.get(first..first + TAPS * row_bytes))
         else {
-            debug_assert!(false, "rows follow the last key");
+            invariant!(false, "rows follow the last key");
             return;
         };
         group(head, rows);

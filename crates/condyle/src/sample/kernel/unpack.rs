@@ -9,6 +9,7 @@ use super::{Vectors, Wanted};
 use crate::bytes::u32_at;
 use crate::clip::layout::{self, FIRST_STEP, JOINT_BITS, OFFSET, Placed, Segment, WINDOW};
 use crate::clip::spline::Taps;
+use crate::error::invariant;
 use crate::simd::{Mode, each};
 
 /// Bytes that are there of a row: the bits of two tracks, wherever in their first byte they begin, are in the first 16, and
@@ -353,7 +354,7 @@ pub(super) fn unpack<S: Simd, M: Mode, const TAPS: usize, const PLAIN: bool>(
     let mut row = [&[][..]; TAPS];
     let mut weights = [f32x8::splat(s, 0.0); TAPS];
     let Some(mut after) = bytes.get(rows + taps.first * class.row_bytes..) else {
-        debug_assert!(false, "the first row of {class:?} begins after the clip");
+        invariant!(false, "the first row of {class:?} begins after the clip");
         return;
     };
     for tap in 0..TAPS {
@@ -362,7 +363,7 @@ pub(super) fn unpack<S: Simd, M: Mode, const TAPS: usize, const PLAIN: bool>(
         // A tap without weight may be past the last row: it reads the last one again.
         let is_last = taps.first + tap >= class.intervals;
         let Some(next) = after.get(if is_last { 0 } else { class.row_bytes }..) else {
-            debug_assert!(false, "row {} of {class:?} begins after the clip", taps.first + tap + 1);
+            invariant!(false, "row {} of {class:?} begins after the clip", taps.first + tap + 1);
             return;
         };
         after = next;
@@ -370,7 +371,7 @@ pub(super) fn unpack<S: Simd, M: Mode, const TAPS: usize, const PLAIN: bool>(
     // All rows cut to the length of the last one, so that one comparison in the loop covers all of them.
     for row in &mut row {
         let Some(same) = row.get(..after.len()) else {
-            debug_assert!(false, "each row begins after the one before it");
+            invariant!(false, "each row begins after the one before it");
             return;
         };
         *row = same;
@@ -381,7 +382,7 @@ pub(super) fn unpack<S: Simd, M: Mode, const TAPS: usize, const PLAIN: bool>(
     // Ends with the window of the last pair: when all pairs are done there is no other window, and the loop
     // ends.
     let Some(all) = bytes.get(from..).and_then(|records| records.get(..last + WINDOW)) else {
-        debug_assert!(false, "a clip ends with enough zeros for the window of its last record");
+        invariant!(false, "a clip ends with enough zeros for the window of its last record");
         return;
     };
     // With an odd number of tracks, the last pair's second record is not of this part.
@@ -415,7 +416,7 @@ pub(super) fn unpack<S: Simd, M: Mode, const TAPS: usize, const PLAIN: bool>(
             let mut keys = f32x8::splat(s, 0.0);
             for tap in 0..TAPS {
                 let Some(window) = row[tap].get(at..).and_then(<[u8]>::first_chunk) else {
-                    debug_assert!(
+                    invariant!(
                         false,
                         "records follow the rows: a window past the last row has bytes to read"
                     );
