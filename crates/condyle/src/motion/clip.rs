@@ -1,8 +1,10 @@
 //! Clips: the motion of the character as a whole.
 
+use core::f64::consts::FRAC_PI_2;
 use core::ops::Range;
 
 use super::root::over;
+use crate::bytes::u32_at;
 use crate::clip::layout::{Kind, Segment};
 use crate::clip::spline::{Degree, Taps};
 use crate::clip::{Clip, Target};
@@ -95,11 +97,11 @@ impl Clip<'_> {
 
 /// The bits of some tracks in each row.
 fn bits_of(segment: &Segment<'_>, tracks: Range<usize>) -> usize {
-    let records = segment.bytes.get(segment.record(tracks.start)..segment.record(tracks.end));
-    let bits = |record: &[u8]| {
-        record.get(1..4).map_or(0, |widths| widths.iter().map(|&v| u32::from(v)).sum::<u32>())
-    };
-    records.unwrap_or_default().chunks_exact(segment.record_bytes()).map(bits).sum::<u32>() as usize
+    let (first, record) = (segment.record(tracks.start), segment.record_bytes());
+    // The step and three widths of each, which a product adds up in its third byte.
+    let bits =
+        |at: usize| (u32_at(segment.bytes, first + record * at) >> 8).wrapping_mul(0x01_0101) >> 16 & 0xFF;
+    (0..tracks.len()).map(bits).sum::<u32>() as usize
 }
 
 /// The rotation of half of this rotation vector.
@@ -112,6 +114,12 @@ fn turn(half: [f64; 3]) -> Quat64 {
 fn between(from: [f64; 3], to: [f64; 3], part: f64) -> Quat64 {
     if part == 0.0 || (from == [0.0; 3] && to == from) {
         return turn(from);
+    }
+    // About one axis of model space, as characters turn where nobody flies, angles go straight to each other.
+    let axes = [0, 1, 2].map(|c| usize::from(from[c] != 0.0 || to[c] != 0.0));
+    let ways = [0, 1, 2].map(|c| to[c] - from[c]);
+    if axes.iter().sum::<usize>() == 1 && ways.iter().all(|way| way.abs() < FRAC_PI_2) {
+        return turn([0, 1, 2].map(|c| from[c] + ways[c] * part));
     }
     let [from, to] = [turn(from), turn(to)];
     let way = rotation_vector(product(conjugate(from), to));
