@@ -48,14 +48,13 @@ impl Request {
     /// How often [`run`] reports progress.
     ///
     /// # Errors
-    /// What may be asked for, where there is no such work.
-    pub fn steps(&self) -> Result<usize, String> {
+    /// The works that there are, where there is none as asked for.
+    pub fn steps(&self) -> Result<usize, Vec<&'static str>> {
         match self.cases().len() {
             0 => {
                 let mut known: Vec<_> = works::all().iter().map(|case| case.work).collect();
                 known.dedup();
-                let only = self.only.as_deref().unwrap_or_default();
-                Err(format!("there is no work {only}; choose one of {}", known.join(", ")))
+                Err(known)
             }
             steps => Ok(steps * self.passes() as usize),
         }

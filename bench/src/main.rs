@@ -48,8 +48,8 @@ fn main() -> ExitCode {
     };
     let steps = match request.steps() {
         Ok(steps) => steps,
-        Err(message) => {
-            eprintln!("condyle-bench: {message}");
+        Err(known) => {
+            eprintln!("condyle-bench: there is no such work; choose one of {}", known.join(", "));
             return ExitCode::from(2);
         }
     };

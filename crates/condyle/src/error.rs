@@ -54,6 +54,15 @@ pub enum Error {
         /// How many there are.
         count: usize,
     },
+    /// `what` was made for a skeleton with other joints than this one: their names or parents differ.
+    Skeleton {
+        /// The argument.
+        what: &'static str,
+        /// The fingerprint of the skeleton that it was made for ([`Skeleton::fingerprint`](crate::Skeleton::fingerprint)).
+        found: u32,
+        /// That of this one.
+        needed: u32,
+    },
     /// Joint `joint` names `parent` as its parent, which is not stored before it.
     ParentOrder {
         /// The joint.
@@ -204,7 +213,8 @@ pub enum Error {
 }
 
 /// Arguments that are one number, so that no place in them is worth telling.
-const SINGLE: [&str; 14] = [
+const SINGLE: [&str; 15] = [
+    "factor",
     "seconds",
     "duration",
     "phase",
@@ -254,6 +264,13 @@ impl fmt::Display for Error {
             Self::Index { what, at, found, count } => {
                 write!(f, "{what}[{at}] refers to {found}, but there are only {count}")
             }
+            Self::Skeleton { what, found, needed } => {
+                write!(
+                    f,
+                    "{what} was made for another skeleton (fingerprint {found:08x}, not {needed:08x}): \
+                     match the joints by their names with `JointMap`"
+                )
+            }
             Self::ParentOrder { joint, parent } => {
                 write!(
                     f,
@@ -298,10 +315,8 @@ impl fmt::Display for Error {
             }
             Self::Magic { what } => write!(f, "the bytes do not begin as {what} does"),
             Self::Version { what, found, newest } => {
-                write!(
-                    f,
-                    "{what} is of version {found}, {newest} is the newest known: read it with a newer release"
-                )
+                let way = if found > newest { "read it with a newer release" } else { "make it again" };
+                write!(f, "{what} is of version {found}, {newest} is the one that is known: {way}")
             }
             Self::Checksum { what, at } => {
                 write!(f, "{what}")?;
@@ -386,6 +401,11 @@ mod tests {
             (
                 Error::OutOfRange { what: "duration", at: 0, needed: "greater than 0" },
                 "`duration` must be greater than 0",
+            ),
+            (
+                Error::Skeleton { what: "the clip", found: 0xA5, needed: 0xFFFF_FFFF },
+                "the clip was made for another skeleton (fingerprint 000000a5, not ffffffff): match the joints by their \
+                 names with `JointMap`",
             ),
             (
                 Error::ParentOrder { joint: 1, parent: 2 },

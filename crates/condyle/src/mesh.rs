@@ -9,6 +9,7 @@ use core::fmt;
 
 use crate::error::Error;
 use crate::math::Affine;
+use crate::skeleton::Skeleton;
 
 /// Vertex attributes, one array each.
 ///
@@ -86,7 +87,7 @@ impl Vertices {
 /// assert_eq!(posed.positions, all[1..]);
 /// # Ok::<(), condyle::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Clone, Copy, Default)]
 pub struct VertexSlices<'a> {
     /// Metres.
     pub positions: &'a [[f32; 3]],
@@ -94,6 +95,15 @@ pub struct VertexSlices<'a> {
     pub normals: &'a [[f32; 3]],
     /// Unit vectors and the handedness of the bitangent (+1 or -1), or empty.
     pub tangents: &'a [[f32; 4]],
+}
+
+/// How many of each attribute, not their numbers.
+impl fmt::Debug for VertexSlices<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = f.debug_struct("VertexSlices");
+        all.field("positions", &self.positions.len()).field("normals", &self.normals.len());
+        all.field("tangents", &self.tangents.len()).finish()
+    }
 }
 
 /// Vertex attributes to write, wherever they lie. Empty normals or tangents are not computed.
@@ -116,7 +126,7 @@ pub struct VertexSlices<'a> {
 /// assert_eq!(staging[4..6], [[0.0, 2.0, 0.0], [1.0, 2.0, 0.0]]);
 /// # Ok::<(), condyle::Error>(())
 /// ```
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct VertexSlicesMut<'a> {
     /// Metres.
     pub positions: &'a mut [[f32; 3]],
@@ -124,6 +134,15 @@ pub struct VertexSlicesMut<'a> {
     pub normals: &'a mut [[f32; 3]],
     /// Unit vectors and the handedness of the bitangent (+1 or -1), or empty.
     pub tangents: &'a mut [[f32; 4]],
+}
+
+/// How many of each attribute, not their numbers.
+impl fmt::Debug for VertexSlicesMut<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = f.debug_struct("VertexSlicesMut");
+        all.field("positions", &self.positions.len()).field("normals", &self.normals.len());
+        all.field("tangents", &self.tangents.len()).finish()
+    }
 }
 
 /// One morph target: what is added to each attribute at weight 1. Empty arrays add nothing.
@@ -387,6 +406,8 @@ pub struct Skin {
     inverse_bind: Vec<Affine>,
     /// One more than the greatest joint.
     joint_end: usize,
+    /// Of the skeleton that it is for; 0 if that is not known.
+    fingerprint: u32,
 }
 
 impl Skin {
@@ -408,7 +429,45 @@ impl Skin {
             }
         }
         let joint_end = joints.iter().max().map_or(0, |&joint| usize::from(joint) + 1);
-        Ok(Self { joints, inverse_bind, joint_end })
+        Ok(Self { joints, inverse_bind, joint_end, fingerprint: 0 })
+    }
+
+    /// The same skin, for this skeleton alone: what takes both refuses it beside another one, and [`fits`](Self::fits) tells.
+    /// What `condyle-gltf` imports is so.
+    ///
+    /// # Errors
+    /// As [`fits`](Self::fits).
+    pub fn for_skeleton(mut self, skeleton: &Skeleton) -> Result<Self, Error> {
+        self.fits(skeleton)?;
+        self.fingerprint = skeleton.fingerprint();
+        Ok(self)
+    }
+
+    /// The fingerprint of the skeleton that it is for, if it is for one alone.
+    #[must_use]
+    pub fn fingerprint(&self) -> Option<u32> {
+        Some(self.fingerprint).filter(|&of| of != 0)
+    }
+
+    /// `Ok` if the skin may be used with this skeleton. The stages after [`local_to_model`](crate::local_to_model) see its
+    /// matrices only, which do not tell whose they are: ask once, where both come together.
+    ///
+    /// # Errors
+    /// [`Error::Skeleton`] if it is for another one, [`Error::Index`] if it names a joint that the skeleton does not have.
+    ///
+    /// ```
+    /// use condyle::{Affine, Error, Joint, Skeleton, Skin, Transform};
+    ///
+    /// let of = |name| Skeleton::new([Joint::new(name, None, Transform::IDENTITY)]);
+    /// let (fox, bear) = (of("fox")?, of("bear")?);
+    /// let fur = Skin::new(vec![0], vec![Affine::IDENTITY])?.for_skeleton(&fox)?;
+    /// assert!(fur.fits(&fox).is_ok());
+    /// assert!(matches!(fur.fits(&bear), Err(Error::Skeleton { .. })));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn fits(&self, skeleton: &Skeleton) -> Result<(), Error> {
+        skeleton.check_fingerprint("the skin", self.fingerprint)?;
+        self.check_joints(skeleton.joint_count())
     }
 
     /// The skeleton's joint of each influence index.

@@ -6,6 +6,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
+use crate::bytes::checksum;
 use crate::error::Error;
 use crate::math::Transform;
 use crate::math::quats::is_near_unit;
@@ -13,7 +14,7 @@ use crate::pose::Pose;
 
 /// A hierarchy of joints, parents stored before their children.
 ///
-/// A document's skeleton holds every node that a skin names as a joint, every node that carries an animated
+/// A document's skeleton holds every node that a skin names as a joint, that an animation moves or that carries a moving
 /// mesh, and all ancestors of these, so that one [`local_to_model`](crate::local_to_model) places them all.
 /// Which of them deform a mesh is said by that mesh's [`Skin`](crate::Skin).
 ///
@@ -36,6 +37,7 @@ pub struct Skeleton {
     names: Vec<String>,
     nodes: Vec<u32>,
     rest: Pose,
+    fingerprint: u32,
     /// All joints so that those below a joint follow it: joint `j` and its descendants are
     /// `order[places[j]..places[j] + sizes[j]]`.
     order: Vec<u16>,
@@ -142,7 +144,9 @@ impl Skeleton {
         }
         let (order, places, sizes) = depth_first(&parents);
         let by_depth = by_depth(&parents);
-        Ok(Self { parents, names, nodes, rest: Pose::from_transforms(&rest), order, places, sizes, by_depth })
+        let fingerprint = fingerprint(&parents, &names);
+        let rest = Pose::from_transforms(&rest);
+        Ok(Self { parents, names, nodes, rest, fingerprint, order, places, sizes, by_depth })
     }
 
     /// The same joints with another rest pose.
@@ -181,6 +185,26 @@ impl Skeleton {
     /// All joints, each with its parent or [`NO_PARENT`], sorted by how many others they hang on.
     pub(crate) fn by_depth(&self) -> &[[u16; 2]] {
         &self.by_depth
+    }
+
+    /// A number made of the names and the parents of all joints, in their order: what tells this hierarchy from others. Never 0.
+    /// The rest pose has no part in it.
+    ///
+    /// Clips and skins that know the fingerprint of theirs are refused on a skeleton with another one
+    /// ([`Error::Skeleton`]); [`JointMap`](crate::JointMap) takes them there by the names of joints.
+    #[must_use]
+    #[inline]
+    pub fn fingerprint(&self) -> u32 {
+        self.fingerprint
+    }
+
+    /// `Ok` if what was made for the skeleton with the fingerprint `found` may be used with this one; 0 is not known.
+    #[inline]
+    pub(crate) fn check_fingerprint(&self, what: &'static str, found: u32) -> Result<(), Error> {
+        if found == 0 || found == self.fingerprint {
+            return Ok(());
+        }
+        Err(Error::Skeleton { what, found, needed: self.fingerprint })
     }
 
     /// How many joints there are.
@@ -257,6 +281,19 @@ pub(crate) fn check_rest(what: &'static str, at: usize, t: &Transform) -> Result
 fn without_noise(rest: Transform) -> Transform {
     const NOISE: f32 = 1.0 / (1 << 30) as f32;
     Transform { rotation: rest.rotation.map(|v| if v.abs() < NOISE { 0.0 } else { v }), ..rest }
+}
+
+/// See [`Skeleton::fingerprint`].
+fn fingerprint(parents: &[u16], names: &[String]) -> u32 {
+    let mut bytes = Vec::new();
+    for (parent, name) in parents.iter().zip(names) {
+        bytes.extend(parent.to_le_bytes());
+        bytes.extend((name.len() as u64).to_le_bytes());
+        bytes.extend(name.as_bytes());
+    }
+    let sum = checksum(&bytes);
+    // 0 stands for one that is not known.
+    ((sum >> 32) as u32 ^ sum as u32).max(1)
 }
 
 /// The joints and their parents sorted by depth, in their order where that is equal.
@@ -408,6 +445,27 @@ mod tests {
                 assert!(subtree[..at].contains(&parent), "joint {joint} below {top}");
             }
         }
+    }
+
+    #[test]
+    fn a_fingerprint_is_of_names_and_parents() {
+        let named = |name: &str, parent| Joint::new(name, parent, Transform::IDENTITY);
+        let of = |joints: [Joint; 3]| Skeleton::new(joints).expect("in order").fingerprint();
+        let chain = of([named("a", None), named("b", Some(0)), named("c", Some(1))]);
+        assert_eq!(chain, of([named("a", None), named("b", Some(0)), named("c", Some(1))]));
+        let others = [
+            of([named("a", None), named("b", Some(0)), named("c", Some(0))]),
+            of([named("a", None), named("b", Some(0)), named("c", None)]),
+            of([named("a", None), named("c", Some(0)), named("b", Some(1))]),
+            of([named("ab", None), named("", Some(0)), named("c", Some(1))]),
+        ];
+        for (at, other) in others.iter().enumerate() {
+            assert!(*other != chain && *other != 0 && !others[..at].contains(other), "{at}");
+        }
+        let mut random = crate::testing::Random(5);
+        let (skeleton, pose) = (random.skeleton(20), random.pose(20));
+        assert_eq!(skeleton.with_rest(&pose).map(|other| other.fingerprint()), Ok(skeleton.fingerprint()));
+        assert_eq!(skeleton.additive().fingerprint(), skeleton.fingerprint());
     }
 
     #[test]

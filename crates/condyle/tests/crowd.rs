@@ -305,6 +305,17 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
     let refused = skin::palette_columns_crowd(&cast.skin, &few, &models[..3], &mut columns);
     assert!(matches!(refused, Err(Error::Index { at: 0, count: 1, .. })), "{refused:?}");
     assert!(columns.as_flattened().iter().all(|&v| v == 7.0));
+    // As many joints, but others: which one stands where is not what the skin means.
+    let strange = (0..JOINTS).map(|at| Joint::new(format!("strange {at}"), None, Transform::IDENTITY));
+    let strange = Skeleton::new(strange).expect("roots");
+    let bound = cast.skin.clone().for_skeleton(skeleton).expect("its joints");
+    let mut rows = vec![Affine::IDENTITY; 3 * width];
+    let refused = skin::palette_columns_crowd(&bound, &strange, &models, &mut columns);
+    assert!(matches!(refused, Err(Error::Skeleton { what: "the skin", .. })), "{refused:?}");
+    let refused = skin::palette_rows_crowd(&bound, &strange, &models, &mut rows);
+    assert!(matches!(refused, Err(Error::Skeleton { what: "the skin", .. })), "{refused:?}");
+    assert_eq!(skin::palette_rows_crowd(&bound, skeleton, &models, &mut rows), Ok(()));
+    assert!(columns.as_flattened().iter().all(|&v| v == 7.0));
     let mut rows = vec![Affine::IDENTITY; 2];
     length(skin::palette_rows_crowd(&cast.skin, skeleton, &models, &mut rows), 2, 3 * width);
     // Nobody, and nothing of anybody.

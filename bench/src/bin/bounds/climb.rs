@@ -7,6 +7,11 @@ use condyle::Dispatch;
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
+    /// Another sequence for each seed, and none that stands still, as from 0.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15).max(1))
+    }
+
     fn next(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -72,19 +77,24 @@ pub(crate) struct Witness {
     pub(crate) error: f64,
 }
 
+/// Whether an error is worse than another. One that is no number keeps no promise, so nothing is worse.
+pub(crate) fn is_worse(error: f64, than: f64) -> bool {
+    error > than || (error.is_nan() && !than.is_nan())
+}
+
 /// Changes without success after which a climb ends.
 const PATIENCE: usize = 3000;
 
 /// Attacks a claim with so many evaluations, from cases that are known and from others.
 pub(crate) fn climb(claim: &Claim, known: &[Vec<f32>], seed: u64, evaluations: usize) -> Witness {
-    let mut random = Random(seed | 1);
+    let mut random = Random::new(seed);
     let mut best = Witness { case: vec![0.0; claim.width], error: 0.0 };
     let (mut case, mut error, mut failures) = (vec![0.0; claim.width], -1.0, PATIENCE);
     let mut changed = case.clone();
     for known in known.iter().filter(|known| known.len() == claim.width) {
         changed.copy_from_slice(known);
         let found = if (claim.repair)(&mut changed) { (claim.error)(&changed) } else { 0.0 };
-        if found > best.error || found.is_nan() {
+        if is_worse(found, best.error) {
             best = Witness { case: changed.clone(), error: found };
         }
     }
@@ -104,14 +114,13 @@ pub(crate) fn climb(claim: &Claim, known: &[Vec<f32>], seed: u64, evaluations: u
             change(claim, &mut random, &mut changed);
             let found = if (claim.repair)(&mut changed) { (claim.error)(&changed) } else { -1.0 };
             failures += 1;
-            if found >= error {
-                failures = if found > error { 0 } else { failures };
+            if found == error || is_worse(found, error) {
+                failures = if is_worse(found, error) { 0 } else { failures };
                 error = found;
                 std::mem::swap(&mut case, &mut changed);
             }
         }
-        // A result that is no number keeps no promise.
-        if error > best.error || error.is_nan() {
+        if is_worse(error, best.error) {
             best = Witness { case: case.clone(), error };
             if error.is_nan() {
                 break;

@@ -111,7 +111,7 @@ pub fn difference_clip(clip: &RawClip, skeleton: &Skeleton, reference: &Pose) ->
         }
     }
     timelines.push(vec![clip.start()]);
-    RawClip::new(clip.name().to_string(), timelines, tracks)
+    Ok(RawClip::new(clip.name().to_string(), timelines, tracks)?.for_skeleton_of(clip))
 }
 
 /// A joint's track, each value as the difference from `from`.

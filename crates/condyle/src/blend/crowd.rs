@@ -115,7 +115,8 @@ pub fn add_crowd_in_place<'a, const N: usize>(
 /// Lays a pose over that of each of many instances: [`overlay`] for each, with the same bits.
 ///
 /// `bases` holds one [`Pose`] or reference to one per instance. `overlays` says what is laid over an instance, by its
-/// place; it is asked as the layers of [`crowd`] are. An amount of 0 leaves the base as it is.
+/// place; it is asked as the layers of [`crowd`] are. An amount of 0 leaves a
+/// base as it is, if what is laid over it is finite.
 ///
 /// # Errors
 /// As [`overlay`], and [`Error::Length`] if there are not as many of `out` as of `bases`. All of `out` are then

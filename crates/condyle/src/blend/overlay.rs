@@ -54,8 +54,9 @@ impl<'a> Overlay<'a> {
 /// [`blend`](super::blend) their order matters.
 ///
 /// The error of a component of a rotation is at most 2.3e-7, of a translation or scale 1.2e-7 of the greater of
-/// the two. What is not finite in either pose makes that joint's component NaN, at both ends too; a mask that
-/// is NaN its whole joint.
+/// the two. What is not finite in either pose makes that joint's component NaN, at both ends too, unlike in
+/// [`blend`](super::blend) and [`add`](super::add()), where what counts for nothing may hold anything; a mask that is NaN
+/// its whole joint.
 ///
 /// # Errors
 /// [`Error::Length`] if `over`, `mask` or `out` does not hold as many joints as `base`; [`Error::NotFinite`]

@@ -6,7 +6,7 @@ use crate::bytes::{checksum, u16_at, u32_at, u64_at};
 use crate::error::Error;
 
 pub(crate) const MAGIC: [u8; 4] = *b"CLIP";
-pub(crate) const VERSION: u16 = 1;
+pub(crate) const VERSION: u16 = 2;
 pub(crate) const HEADER: usize = 52;
 /// Bytes of a free track's line in its table, of an authored track's, and of an event's.
 pub(crate) const FREE_TRACK: usize = 8;
@@ -77,7 +77,10 @@ pub(crate) struct Header {
     pub(crate) segment_frames: usize,
     /// Frames after the first one.
     pub(crate) frame_count: usize,
+    /// As many as the frames take, at least 1.
     pub(crate) segment_count: usize,
+    /// Of the skeleton that the clip is for; 0 if that is not known.
+    pub(crate) fingerprint: u32,
     pub(crate) start: f32,
     pub(crate) end: f32,
     pub(crate) budget: f32,
@@ -90,12 +93,14 @@ impl Header {
     /// Reads the header. `from_bytes` has checked that the bytes are there.
     pub(crate) fn read(bytes: &[u8]) -> Self {
         let float = |at| f32::from_bits(u32_at(bytes, at));
+        let (segment_frames, frame_count) = (usize::from(u16_at(bytes, 22)), u32_at(bytes, 24) as usize);
         Self {
             flags: u16_at(bytes, 6),
             joint_count: u16_at(bytes, 20).into(),
-            segment_frames: u16_at(bytes, 22).into(),
-            frame_count: u32_at(bytes, 24) as usize,
-            segment_count: u32_at(bytes, 28) as usize,
+            segment_frames,
+            frame_count,
+            segment_count: frame_count.div_ceil(segment_frames.max(1)).max(1),
+            fingerprint: u32_at(bytes, 28),
             start: float(32),
             end: float(36),
             budget: float(40),

@@ -121,7 +121,7 @@ impl<'a> Clip<'a> {
     /// is allocated.
     ///
     /// # Errors
-    /// [`Error::Magic`] and [`Error::Version`] for what is no clip or a newer one; [`Error::Truncated`] and
+    /// [`Error::Magic`] and [`Error::Version`] for what is no clip or one of another version, older or newer; [`Error::Truncated`] and
     /// [`Error::Length`] if bytes are missing or left over; [`Error::Checksum`] if they are not those that
     /// were written; [`Error::Value`], [`Error::Index`], [`Error::NotFinite`], [`Error::NotUnit`],
     /// [`Error::KeyOrder`], [`Error::OutOfRange`], [`Error::NotText`] and [`Error::TooMany`] for what no
@@ -181,7 +181,8 @@ impl<'a> Clip<'a> {
     }
 
     /// As [`resident`](Self::resident), with memory of its own that all clones of the clip share. It is allocated:
-    /// look at [`resident_size`](Self::resident_size) first where the clip comes from elsewhere.
+    /// look at [`resident_size`](Self::resident_size) first where the clip comes from elsewhere. A clip that has such memory
+    /// comes back as it is.
     ///
     /// # Errors
     /// [`Error::TooMany`] for more bytes than the machine can address.
@@ -197,6 +198,9 @@ impl<'a> Clip<'a> {
     /// # Ok::<(), condyle::Error>(())
     /// ```
     pub fn into_resident(self) -> Result<Self, Error> {
+        if let Some(Bytes::Shared(_)) = self.resident {
+            return Ok(self);
+        }
         // With room for what an `Arc` counts.
         let (size, limit) = (self.resident_size(), isize::MAX as usize - 64);
         if size > limit {
@@ -245,6 +249,12 @@ impl<'a> Clip<'a> {
     #[must_use]
     pub fn joint_count(&self) -> usize {
         self.header.joint_count
+    }
+
+    /// The fingerprint of the skeleton that it is for, if it is known; on another one the clip is refused.
+    #[must_use]
+    pub fn fingerprint(&self) -> Option<u32> {
+        Some(self.header.fingerprint).filter(|&of| of != 0)
     }
 
     /// The time of the first moment, in seconds. Clips need not start at 0.

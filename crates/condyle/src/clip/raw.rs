@@ -6,6 +6,7 @@ use core::fmt;
 
 use crate::error::Error;
 use crate::math::quats::is_near_unit;
+use crate::skeleton::Skeleton;
 
 /// How values between two keys are found. glTF 2.0, "Animations".
 ///
@@ -140,6 +141,8 @@ pub struct RawClip {
     tracks: Vec<Track>,
     start: f32,
     end: f32,
+    /// Of the skeleton that it is for; 0 if that is not known.
+    fingerprint: u32,
 }
 
 impl RawClip {
@@ -182,7 +185,72 @@ impl RawClip {
         if !(end - start).is_finite() {
             return Err(Error::NotFinite { what: "duration", at: 0 });
         }
-        Ok(Self { name, timelines, tracks, start, end })
+        Ok(Self { name, timelines, tracks, start, end, fingerprint: 0 })
+    }
+
+    /// The same clip, for this skeleton alone: every stage refuses it on another one ([`Error::Skeleton`]). What `condyle-gltf`
+    /// imports is so; a clip that [`new`](Self::new) made goes with any skeleton that has the joints.
+    ///
+    /// # Errors
+    /// [`Error::Index`] if a track names a joint that the skeleton does not have, [`Error::Skeleton`] if the clip is for
+    /// another one already.
+    ///
+    /// ```
+    /// use condyle::sample::RawCursor;
+    /// use condyle::{Error, Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, sample};
+    ///
+    /// let arm = |name| Skeleton::new([Joint::new(name, None, Transform::IDENTITY)]);
+    /// let (left, right) = (arm("left arm")?, arm("right arm")?);
+    /// let (target, interpolation) = (Target::Translation(0), Interpolation::Linear);
+    /// let up = Track { target, interpolation, timeline: 0, values: vec![0.0, 1.0, 0.0] };
+    /// let clip = RawClip::new("up".into(), vec![vec![0.0]], vec![up])?.for_skeleton(&left)?;
+    ///
+    /// let (mut cursor, mut pose) = (RawCursor::default(), Pose::rest(&right));
+    /// let refused = sample::raw(&clip, &right, 0.0, &mut cursor, &mut pose);
+    /// assert!(matches!(refused, Err(Error::Skeleton { .. })));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn for_skeleton(mut self, skeleton: &Skeleton) -> Result<Self, Error> {
+        self.check_skeleton(skeleton)?;
+        self.fingerprint = skeleton.fingerprint();
+        Ok(self)
+    }
+
+    /// The same clip under another name.
+    #[must_use]
+    pub fn with_name(self, name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
+    /// The fingerprint of the skeleton that it is for, if it is for one alone.
+    #[must_use]
+    pub fn fingerprint(&self) -> Option<u32> {
+        Some(self.fingerprint).filter(|&of| of != 0)
+    }
+
+    /// Whether a track has steps: what has the same value at all keys has none.
+    #[cfg(feature = "encode")]
+    pub(crate) fn is_stepped(&self, track: &Track) -> bool {
+        let width = track.width(self.timelines[track.timeline].len()).max(1);
+        let mut values = track.values.chunks_exact(width);
+        track.interpolation == Interpolation::Step && values.any(|value| value != &track.values[..width])
+    }
+
+    /// What was made of another clip is for the same skeleton.
+    pub(crate) fn for_skeleton_of(self, other: &Self) -> Self {
+        Self { fingerprint: other.fingerprint, ..self }
+    }
+
+    /// `Ok` if the clip may be used with this skeleton.
+    pub(crate) fn check_skeleton(&self, skeleton: &Skeleton) -> Result<(), Error> {
+        skeleton.check_fingerprint("the clip", self.fingerprint)?;
+        let count = skeleton.joint_count();
+        for (at, track) in self.tracks.iter().enumerate() {
+            if let Some(found) = track.target.joint().map(usize::from).filter(|&joint| joint >= count) {
+                return Err(Error::Index { what: "tracks", at, found, count });
+            }
+        }
+        Ok(())
     }
 
     /// The name in the document; neither unique nor necessarily present.
@@ -239,6 +307,7 @@ impl fmt::Debug for RawClip {
             .field("timelines", &self.timelines.len())
             .field("seconds", &(self.start..=self.end))
             .field("bytes", &self.byte_count())
+            .field("fingerprint", &self.fingerprint())
             .finish_non_exhaustive()
     }
 }

@@ -21,7 +21,7 @@ use crate::error::Error;
 use crate::skeleton::Skeleton;
 pub use models::{MeshPlacement, PlacedMesh};
 pub use table::EntryKind;
-use table::{ALIGNMENT, CHECKSUM, ENTRY, HEADER, MAGIC, MAJOR, NO_MODEL, Raw, WHAT, WORD};
+use table::{ALIGNMENT, CHECKSUM, ENTRY, HEADER, MAGIC, MAJOR, NO_MODEL, Raw, WHAT, WORD, unit_of};
 pub use writer::ContainerWriter;
 
 /// One line of a container's table.
@@ -239,6 +239,26 @@ impl<'a> ContainerReader<'a> {
             true => Ok(self.line(index)),
             false => Err(Error::Index { what: "entries", at: index, found: index, count }),
         }
+    }
+
+    /// How many metres a unit of a model is, the entry `model` being its skeleton. `None` where the file does not say:
+    /// then units are metres.
+    ///
+    /// ```
+    /// use condyle::container::{Container, ContainerWriter};
+    /// use condyle::{Joint, Skeleton, Transform};
+    ///
+    /// let skeleton = Skeleton::new([Joint::new("hip", None, Transform::IDENTITY)])?;
+    /// let mut writer = ContainerWriter::default();
+    /// let fox = writer.add_skeleton("fox", &skeleton)?;
+    /// writer.set_unit(fox, 0.01)?;
+    /// assert_eq!(Container::from_bytes(&writer.finish())?.unit(fox), Some(0.01));
+    /// # Ok::<(), condyle::Error>(())
+    /// ```
+    #[must_use]
+    pub fn unit(&self, model: usize) -> Option<f32> {
+        let raw = Raw::of(self.entries.get(model)?);
+        unit_of(raw.unit).filter(|_| EntryKind::from(raw.kind) == EntryKind::Skeleton)
     }
 
     /// The first entry of this kind and name.

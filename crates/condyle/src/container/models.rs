@@ -95,6 +95,7 @@ impl PlacedMesh {
         match &self.placement {
             MeshPlacement::Skin(skin) => {
                 check_joints("joints of a skin", skin.joints(), count)?;
+                skin.fits(skeleton)?;
                 check_joints("joints of influences", named, skin.joints().len())
             }
             MeshPlacement::Joint(joint) => {
@@ -281,7 +282,7 @@ pub(super) fn read_mesh(data: &[u8], skeleton: &Skeleton) -> Result<PlacedMesh, 
         });
     }
     source.end("bytes behind a mesh")?;
-    let placed = PlacedMesh {
+    let mut placed = PlacedMesh {
         mesh: SkinnedMesh::new(bind, influences, indices, morph_targets)?,
         placement,
         morph_weights,
@@ -291,6 +292,10 @@ pub(super) fn read_mesh(data: &[u8], skeleton: &Skeleton) -> Result<PlacedMesh, 
         shown: flags & SHOWN != 0,
     };
     placed.check(skeleton)?;
+    // It is for this skeleton, whether it was said so when it was written or not.
+    if let MeshPlacement::Skin(skin) = placed.placement {
+        placed.placement = MeshPlacement::Skin(skin.for_skeleton(skeleton)?);
+    }
     Ok(placed)
 }
 

@@ -5,7 +5,7 @@ use crate::bytes;
 pub(super) const WHAT: &str = "a container";
 pub(super) const MAGIC: [u8; 8] = *b"CONDYLE\0";
 pub(super) const MAJOR: u16 = 1;
-pub(super) const MINOR: u16 = 0;
+pub(super) const MINOR: u16 = 1;
 /// Bytes of the header, of an entry in the table, and of the checksum that ends the table.
 pub(super) const HEADER: usize = 32;
 pub(super) const ENTRY: usize = 40;
@@ -64,11 +64,18 @@ impl From<EntryKind> for u32 {
     }
 }
 
+/// The metres that a stored unit says: version 1.0 left zeros there, and no number there is refused.
+pub(super) fn unit_of(stored: u32) -> Option<f32> {
+    Some(f32::from_bits(stored)).filter(|metres| metres.is_finite() && *metres > 0.0)
+}
+
 /// One record of the table, as stored.
 pub(super) struct Raw {
     pub(super) kind: u32,
     pub(super) model: u32,
     pub(super) name_end: u32,
+    /// See [`unit_of`].
+    pub(super) unit: u32,
     pub(super) offset: u64,
     pub(super) length: u64,
     pub(super) checksum: u64,
@@ -80,7 +87,7 @@ impl Raw {
             kind: bytes::u32_at(entry, 0),
             model: bytes::u32_at(entry, 4),
             name_end: bytes::u32_at(entry, 8),
-            // Four bytes are left free for later minor versions.
+            unit: bytes::u32_at(entry, 12),
             offset: bytes::u64_at(entry, 16),
             length: bytes::u64_at(entry, 24),
             checksum: bytes::u64_at(entry, 32),
@@ -88,7 +95,7 @@ impl Raw {
     }
 
     pub(super) fn write(&self, out: &mut alloc::vec::Vec<u8>) {
-        for number in [self.kind, self.model, self.name_end, 0] {
+        for number in [self.kind, self.model, self.name_end, self.unit] {
             out.extend(number.to_le_bytes());
         }
         for number in [self.offset, self.length, self.checksum] {

@@ -41,7 +41,12 @@ fn meshes(random: &mut Random, joints: usize) -> Vec<PlacedMesh> {
 fn example(random: &mut Random, joints: usize) -> (ContainerWriter, Skeleton, Vec<PlacedMesh>) {
     let mut writer = ContainerWriter::default();
     let (skeleton, other) = (random.skeleton(joints), random.skeleton(1));
-    let meshes = meshes(random, joints);
+    let mut meshes = meshes(random, joints);
+    for mesh in &mut meshes {
+        if let MeshPlacement::Skin(skin) = &mut mesh.placement {
+            *skin = skin.clone().for_skeleton(&skeleton).expect("its joints");
+        }
+    }
     let add = |writer: &mut ContainerWriter, kind, name: &str, model, data: &[u8]| {
         writer.add(kind, name, model, data).expect("a valid entry");
     };
@@ -85,7 +90,7 @@ fn what_is_written_is_read_back() {
         let bytes = writer.clone().finish();
         assert_eq!(writer.finish(), bytes, "{joints} joints, written twice");
         let container = Container::from_bytes(&bytes).expect("a container");
-        assert_eq!((container.version(), container.as_bytes().len()), ((1, 0), bytes.len()));
+        assert_eq!((container.version(), container.as_bytes().len()), ((1, 1), bytes.len()));
 
         let model = container.find(EntryKind::Skeleton, "狐").expect("the model");
         assert_eq!(container.skeleton(model), Ok(skeleton.clone()), "{joints} joints");
@@ -103,6 +108,30 @@ fn what_is_written_is_read_back() {
         assert_eq!(container.data(0), Ok(&b"who knows"[..]));
         assert!(container.entries().all(|e| e.offset % 16 == 0));
     }
+}
+
+#[test]
+fn a_unit_is_said_beside_the_skeleton() {
+    let (mut writer, ..) = example(&mut Random(5), 3);
+    let silent = writer.clone().finish();
+    let model = Container::from_bytes(&silent).expect("a container").find(EntryKind::Skeleton, "狐");
+    let model = model.expect("the model");
+    assert_eq!(Container::from_bytes(&silent).expect("a container").unit(model), None);
+    writer.set_unit(model, 0.0125).expect("a skeleton");
+    let said = writer.clone().finish();
+    // It takes no bytes, and readers that do not know it read the same.
+    assert_eq!((said.len(), read_all(&said)), (silent.len(), read_all(&silent)));
+    let container = Container::from_bytes(&said).expect("a container");
+    assert_eq!((container.unit(model), container.unit(0), container.unit(999)), (Some(0.0125), None, None));
+    // What cannot be is neither written nor believed.
+    for metres in [0.0, -1.0, f32::NAN, f32::INFINITY] {
+        assert!(writer.set_unit(model, metres).is_err(), "{metres}");
+        let mut bytes = said.clone();
+        bytes[HEADER + model * ENTRY + 12..][..4].copy_from_slice(&metres.to_le_bytes());
+        seal(&mut bytes);
+        assert_eq!(Container::from_bytes(&bytes).expect("a container").unit(model), None, "{metres}");
+    }
+    assert!(writer.set_unit(0, 1.0).is_err() && writer.set_unit(999, 1.0).is_err());
 }
 
 #[test]

@@ -5,7 +5,9 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::models::{self, PlacedMesh};
-use super::table::{ALIGNMENT, CHECKSUM, ENTRY, EntryKind, HEADER, MAGIC, MAJOR, MINOR, NO_MODEL, Raw, WORD};
+use super::table::{
+    ALIGNMENT, CHECKSUM, ENTRY, EntryKind, HEADER, MAGIC, MAJOR, MINOR, NO_MODEL, Raw, WORD, unit_of,
+};
 use crate::bytes::checksum;
 use crate::error::Error;
 use crate::skeleton::Skeleton;
@@ -41,6 +43,8 @@ struct Pending {
     kind: EntryKind,
     model: Option<usize>,
     name_end: u32,
+    /// See [`unit_of`].
+    unit: u32,
     /// In `data`, a multiple of [`ALIGNMENT`].
     offset: usize,
     length: usize,
@@ -88,7 +92,8 @@ impl ContainerWriter {
         self.data.resize(self.data.len().next_multiple_of(ALIGNMENT), 0);
         // `Unknown` with the number of a known kind is stored as that kind.
         let kind = EntryKind::from(u32::from(kind));
-        self.entries.push(Pending { kind, model, name_end, offset: self.data.len(), length: data.len() });
+        let (unit, offset) = (0, self.data.len());
+        self.entries.push(Pending { kind, model, name_end, unit, offset, length: data.len() });
         self.data.extend_from_slice(data);
         Ok(at)
     }
@@ -101,6 +106,28 @@ impl ContainerWriter {
         let mut data = Vec::new();
         models::write_skeleton(skeleton, &mut data)?;
         self.add(EntryKind::Skeleton, name, None, &data)
+    }
+
+    /// Says how many metres a unit of the model is whose skeleton is the entry `model`: its real height, divided by its
+    /// height in the file. It changes nothing of what is stored.
+    ///
+    /// # Errors
+    /// [`Error::Index`] if there is no entry `model`, [`Error::Value`] if it is no skeleton, [`Error::OutOfRange`] if
+    /// `metres` is not a finite number above 0.
+    pub fn set_unit(&mut self, model: usize, metres: f32) -> Result<(), Error> {
+        let count = self.entries.len();
+        let missing = Error::Index { what: "models", at: count, found: model, count };
+        let entry = self.entries.get_mut(model).ok_or(missing)?;
+        if entry.kind != EntryKind::Skeleton {
+            let expected = "the place of a skeleton";
+            return Err(Error::Value { what: "models", at: count, found: model as u64, expected });
+        }
+        if unit_of(metres.to_bits()).is_none() {
+            let needed = "a finite number above 0";
+            return Err(Error::OutOfRange { what: "metres", at: 0, needed });
+        }
+        entry.unit = metres.to_bits();
+        Ok(())
     }
 
     /// Adds a mesh of the model whose skeleton is the entry `model`, and returns its index.
@@ -143,6 +170,7 @@ impl ContainerWriter {
                 kind: entry.kind.into(),
                 model: entry.model.map_or(NO_MODEL, |model| model as u32),
                 name_end: entry.name_end,
+                unit: entry.unit,
                 offset: place(entry),
                 length: entry.length as u64,
                 checksum: checksum(&self.data[entry.offset..entry.offset + entry.length]),

@@ -58,7 +58,7 @@ impl ClipJob<'_> {
                             near
                         })
                         .collect();
-                    let limit = minus_rounding(self.options.track_budget, 1e-7) / SQRT_3;
+                    let limit = minus_rounding(self.options.budget_of(free.target), 1e-7) / SQRT_3;
                     curves.extend(values(index, &targets, (shapes, curves), limit).ok_or(at)?);
                 }
                 index += 1;
@@ -74,7 +74,7 @@ impl ClipJob<'_> {
                         seconds.iter().map(|&s| core::array::from_fn(|c| value(c, s))).collect();
                     // Half a unit in the last place is reserved for the decoder's f32 rounding.
                     let size = targets.iter().flatten().fold(0.0_f64, |size, v| size.max(v.abs()));
-                    let limit = minus_rounding(self.options.track_budget, 1e-7 * size);
+                    let limit = minus_rounding(self.options.budget_of(free.target), 1e-7 * size);
                     let found = values(index, &targets, (shapes, curves), limit).ok_or(at)?;
                     curves.extend(found);
                 }

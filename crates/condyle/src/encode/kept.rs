@@ -46,7 +46,7 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
     pub(super) fn new(job: &'j ClipJob<'a>, segment_frames: usize, segment_count: usize) -> Self {
         // Curves have keys on frames only and would cut corners between them: such tracks stay authored.
         let is_off = |track: &Track| job.moments > 1 && !rate::is_on_frames(job.clip, track, job.rate);
-        let is_step = |track: &Track| track.interpolation == Interpolation::Step;
+        let is_step = |track: &Track| job.clip.is_stepped(track);
         let off = |track: &Track| !is_step(track) && is_off(track);
         let mut targets: Vec<Target> =
             job.free_sources.iter().filter(|track| off(track)).map(|track| track.target).collect();
@@ -103,26 +103,22 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
     /// The first joint over its budget, and the segment, unless it and its ancestors are kept there already.
     pub(super) fn joint_over_budget(&self, clip: &Clip<'_>, measured: &Measured) -> Option<Failed> {
         let options = self.job.options;
-        let budget = |joint: usize| {
-            let own = options.joint_budgets.iter().rev().find(|(j, _)| usize::from(*j) == joint);
-            own.map_or(options.budget, |&(_, budget)| budget)
-        };
         measured.joints.iter().enumerate().find_map(|(joint, worst)| {
             let segment = clip.view().locate(worst.seconds.into()).at;
             let is_curve = |joint: usize| {
                 !self.joints[joint].contains(&segment) && self.job.joints[joint].authored.contains(&false)
             };
-            let is_over = worst.error > budget(joint) && self.with_ancestors(joint).any(is_curve);
+            let is_over =
+                worst.error > options.budget_of_joint(joint) && self.with_ancestors(joint).any(is_curve);
             is_over.then_some(Failed::Joint { joint, segment })
         })
     }
 
-    /// The free track with the worst error, if that is over budget and the track is not kept already.
+    /// The free track that is farthest over its budget, if there is one and it is not kept already.
     pub(super) fn free_track_over_budget(&self, measured: &Measured) -> Option<Failed> {
-        let is_worst = |track: &&Track| Some(track.target) == measured.track_target;
-        let worst = self.job.free_sources.iter().position(is_worst);
-        let is_over = measured.track_error_max > self.job.options.track_budget;
-        worst.filter(|&at| is_over && !self.free[at]).map(Failed::FreeTrack)
+        let over = measured.track_over_budget(self.job.options)?;
+        let at = self.job.free_sources.iter().position(|track| track.target == over);
+        at.filter(|&at| !self.free[at]).map(Failed::FreeTrack)
     }
 
     fn with_ancestors(&self, joint: usize) -> impl Iterator<Item = usize> {

@@ -29,6 +29,17 @@ pub(crate) struct Made {
     pub(crate) free_widths: &'static [usize],
 }
 
+/// Which rotations go from key to key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turning {
+    /// Some of all tracks, the motion's too.
+    Any,
+    /// The motion's alone.
+    MotionOnly,
+    /// As any, but no joint's ever leaves its first key, so that none of their keys has bits.
+    InPlace,
+}
+
 /// The most that a number of a made clip's tracks is, but for rotations.
 pub(crate) const MADE_SIZE: f64 = 4.0;
 
@@ -57,9 +68,45 @@ fn curve(
     Curve { kind, index, degree, intervals, code: code.unwrap_or(0), keys: (0..keys).map(key).collect() }
 }
 
+/// Changes the curves of a segment of so many joints and frames to those that [`Turning`] asks for.
+fn turn(
+    random: &mut Random,
+    curves: &mut Vec<Curve>,
+    (joints, frames): (usize, usize),
+    made: Made,
+    turning: Turning,
+) {
+    if turning == Turning::Any || frames == 0 {
+        return;
+    }
+    if turning == Turning::MotionOnly {
+        curves.retain(|curve| (curve.kind, curve.index) != (Kind::Rotation, joints));
+    }
+    for curve in curves.iter_mut().filter(|curve| curve.kind == Kind::Rotation && curve.index < joints) {
+        let first = curve.keys[0];
+        match (turning, curve.degree) {
+            (Turning::MotionOnly, Degree::Linear) => {
+                (curve.degree, curve.intervals) = (Degree::Constant, 0);
+                curve.keys.truncate(1);
+            }
+            (Turning::InPlace, Degree::Linear) => curve.keys.fill(first),
+            _ => {}
+        }
+    }
+    if turning == Turning::MotionOnly {
+        let shape = (Degree::Linear, frames);
+        curves.push(curve(random, Kind::Rotation, joints, shape, made.bits, 0.4));
+    }
+}
+
 /// A clip with curves of all kinds and degrees, which no encoder has looked for; and its authored tracks'
 /// clip.
 pub(crate) fn made(random: &mut Random, made: Made) -> Vec<u8> {
+    made_turning(random, made, Turning::Any)
+}
+
+/// [`made`], with a say in which rotations go from key to key.
+pub(crate) fn made_turning(random: &mut Random, made: Made, turning: Turning) -> Vec<u8> {
     let Made { joints, frames, segment_frames, motion, .. } = made;
     let segment_count = frames.div_ceil(segment_frames).max(1);
     let target = |at: usize| match (made.free_widths[at], at % 2) {
@@ -78,30 +125,31 @@ pub(crate) fn made(random: &mut Random, made: Made) -> Vec<u8> {
     for at in 0..segment_count {
         let own = (frames - at * segment_frames).min(segment_frames);
         let mut curves = Vec::new();
-        let shape = |random: &mut Random, nlerp: bool| match random.below(6) {
+        let shape = |random: &mut Random| match random.below(6) {
             _ if own == 0 => (Degree::Constant, 0),
             0 => (Degree::Constant, 0),
-            1 | 2 if nlerp => (Degree::Linear, own),
+            1 | 2 => (Degree::Linear, own),
             pick => (Degree::Cubic, [1, 2, 3, own, own.div_ceil(2), 2 * own][pick]),
         };
         for joint in 0..joints + usize::from(motion) {
             let bits = if joint < joints { made.bits.min(JOINT_BITS) } else { made.bits };
             // Straight lines of rotations must not be half a turn apart.
-            let (degree, intervals) = shape(random, joint < joints);
+            let (degree, intervals) = shape(random);
             let size = [0.4, 1.5, 12.0][if degree == Degree::Linear { 0 } else { random.below(3) }];
             if random.below(8) > 0 {
                 curves.push(curve(random, Kind::Rotation, joint, (degree, intervals), bits, size));
             }
             for (kind, rare) in [(Kind::Translation, 3), (Kind::Scale, 6)] {
                 if random.below(rare) == 0 && (joint < joints || kind == Kind::Translation) {
-                    let shape = shape(random, true);
+                    let shape = shape(random);
                     curves.push(curve(random, kind, joint, shape, bits, MADE_SIZE));
                 }
             }
         }
+        turn(random, &mut curves, (joints, own), made, turning);
         for track in 0..free_parts {
             if random.below(5) > 0 {
-                let shape = shape(random, true);
+                let shape = shape(random);
                 curves.push(curve(random, Kind::Free, track, shape, made.bits, MADE_SIZE));
             }
         }
@@ -142,6 +190,7 @@ pub(crate) fn made(random: &mut Random, made: Made) -> Vec<u8> {
         segment_frames,
         frame_count: frames,
         segment_count,
+        fingerprint: 0,
         start,
         end: if frames == 0 { start } else { start + random.range(1.0, 5.0) },
         budget: 1e-3,

@@ -147,11 +147,8 @@ fn measure_values(job: &ClipJob<'_>, clip: &Clip<'_>, at: f64, measured: &mut Me
         } else {
             (0..free.width).map(|c| source::component(job.clip, track, c, at)).collect()
         };
-        for (&value, want) in values.iter().zip(want) {
-            let off = (want - f64::from(value)).abs() as f32;
-            if off > measured.track_error_max {
-                (measured.track_error_max, measured.track_target) = (off, Some(free.target));
-            }
+        for (c, (&value, want)) in values.iter().zip(want).enumerate() {
+            measured.add_track_error(free.target, c, (want - f64::from(value)).abs() as f32);
         }
     }
     Ok(())

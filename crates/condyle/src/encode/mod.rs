@@ -24,6 +24,7 @@ mod motion;
 mod options;
 mod points;
 mod rate;
+mod reduce;
 mod search;
 mod shell;
 mod source;
@@ -36,7 +37,7 @@ use alloc::vec::Vec;
 
 use crate::clip::layout::{Header, JOINT_BITS, Kind, MAX_FRAMES, MAX_FREE_TRACKS, MAX_PLACES, MOTION, WIDE};
 use crate::clip::spline::Degree;
-use crate::clip::{Clip, Interpolation, RawClip, Target, Track};
+use crate::clip::{Clip, RawClip, Target, Track};
 use crate::error::Error;
 use crate::math::Transform64;
 use crate::math::quats::is_loose;
@@ -48,7 +49,9 @@ use budget::{MAX_ROUNDS, graded_by_depth, tighten};
 use fit::Shape;
 use free_tracks::{free_parts, free_tracks};
 use kept::{Failed, KeptTracks};
+use options::positive;
 pub use options::{Effort, EncodeOptions, Encoded, Encoding, JointError, Measured, Shell};
+pub use reduce::{KeyFormat, KeySource, Reduced, measure_keys, reduce};
 use task::{
     BudgetFractions, ClipJob, JointFacts, MAX_SEGMENT_SAMPLES, Motion, SegmentFit, SegmentJob, minus_rounding,
 };
@@ -94,7 +97,8 @@ use write::{Curves, Kept, Parts};
 /// ```
 ///
 /// # Errors
-/// [`Error::Index`] if a track or a budget names a joint that the skeleton does not have,
+/// [`Error::Index`] if a track or a budget names a joint that the skeleton does not have, [`Error::Skeleton`] if the clip is for
+/// another ([`RawClip::for_skeleton`]), [`Error::NotFinite`] for a clip whose joints leave the range of f32,
 /// [`Error::OutOfRange`] for a rate, distance or budget that is not a finite number above 0, [`Error::Length`]
 /// for a shell of another number of joints, and [`Error::TooMany`] for a clip of more frames than 2^22, or 2^26 for all
 /// joints or threes of components together, or of more bytes than 4 GiB; also those of
@@ -115,10 +119,14 @@ pub fn encode(
             progress(done);
         }
     };
-    positive("budget", 0, options.budget)?;
+    options.check(skeleton.joint_count())?;
     let frames = frames(clip, skeleton.joint_count(), options)?;
     let Some(wanted) = &options.root_motion else {
-        return compress(&ClipJob::new(clip, skeleton, options, frames, None)?, &mut progress);
+        let job = ClipJob::new(clip, skeleton, options, frames, None)?;
+        let curves = compress(&job, &mut progress)?;
+        // Where much had to be kept as authored, fewer keys may do.
+        let keys = if curves.authored.is_empty() { None } else { job.fewer_keys(curves.bytes().len()) };
+        return Ok(keys.unwrap_or(curves));
     };
     // One sample per frame: the rate is rounded down, as the extraction adds a sample for a started span.
     let sample_rate = if frames.0 > 0 { frames.1.next_down() } else { frames.1 };
@@ -130,9 +138,26 @@ pub fn encode(
     )
 }
 
-fn positive(what: &'static str, at: usize, v: f32) -> Result<(), Error> {
-    let needed = "finite and greater than 0";
-    if v.is_finite() && v > 0.0 { Ok(()) } else { Err(Error::OutOfRange { what, at, needed }) }
+/// How many frames after the first one [`encode`] and [`reduce`] will look at, for a skeleton of so many joints: what they take is in
+/// proportion to both, and a clip of two keys can be hours long.
+///
+/// ```
+/// use condyle::encode::{EncodeOptions, frame_count};
+/// use condyle::{Interpolation, RawClip, Target, Track};
+///
+/// let (target, interpolation) = (Target::Translation(0), Interpolation::Linear);
+/// let rise = Track { target, interpolation, timeline: 0, values: vec![0.0, 0.0, 0.0, 0.0, 1.0, 0.0] };
+/// let clip = RawClip::new("rise".into(), vec![vec![0.0, 2.0]], vec![rise])?;
+/// let mut options = EncodeOptions::new(1e-3);
+/// options.rate = Some(30.0);
+/// assert_eq!(frame_count(&clip, 1, &options)?, 60);
+/// # Ok::<(), condyle::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::OutOfRange`] for a rate that is not a finite number above 0, [`Error::TooMany`] for more frames than a clip may have.
+pub fn frame_count(clip: &RawClip, joints: usize, options: &EncodeOptions) -> Result<usize, Error> {
+    frames(clip, joints, options).map(|(count, _)| count)
 }
 
 /// The number of frames after the first one, and the frames per second.
@@ -173,6 +198,9 @@ fn compress(job: &ClipJob<'_>, progress: &mut dyn FnMut(f32)) -> Result<Encoded,
     Ok(best)
 }
 
+/// As many as the format can count.
+const MAX_SEGMENT_FRAMES: usize = u16::MAX as usize;
+
 /// Moments per frame at which errors are checked with [`EncodeOptions::between`]. Two: defaults +2.2 %;
 /// eight: -2.1 %, with twice the moments to check. The documentation states three between each two
 /// frames.
@@ -188,22 +216,22 @@ impl<'a> ClipJob<'a> {
         motion: Option<(u16, RootMotion)>,
     ) -> Result<Self, Error> {
         let count = skeleton.joint_count();
-        positive("track_budget", 0, options.track_budget)?;
+        clip.check_skeleton(skeleton)?;
         let shell = shell::points(skeleton, &options.shell)?;
-        for (at, track) in clip.tracks().iter().enumerate() {
-            if let Target::Rotation(j) | Target::Translation(j) | Target::Scale(j) = track.target
-                && usize::from(j) >= count
-            {
-                return Err(Error::Index { what: "tracks", at, found: j.into(), count });
-            }
-        }
         let tracks = source::joint_tracks(clip, count);
         // The decoder's f32 rounding comes on top of the fitting error, so it is reserved in the budget: a
         // few units in the last place of the farthest point. Half: targets equal, defaults -0.9 %; twice:
         // equal and +0.5 %.
         let size = shell::extent(skeleton, &shell);
         let kept = 4e-7 * size;
-        let is_step = |track: Option<&Track>| track.is_some_and(|t| t.interpolation == Interpolation::Step);
+        // Where a long clip of few keys has a lower rate, its keys are between frames: no curve knows of them.
+        let is_lowered = options.rate.is_none() && rate::is_lowered(clip);
+        let is_kept = |track: Option<&Track>| {
+            track.is_some_and(|track| {
+                let is_off = || is_lowered && !rate::is_on_frames(clip, track, rate);
+                clip.is_stepped(track) || is_off()
+            })
+        };
         let rest: Vec<_> = skeleton.rest().transforms().collect();
         let mut joints: Vec<JointFacts> = Vec::with_capacity(count);
         for ((j, shell), tracks) in shell.into_iter().enumerate().zip(&tracks) {
@@ -217,17 +245,14 @@ impl<'a> ClipJob<'a> {
                 shell,
                 budget: minus_rounding(options.budget, kept),
                 authored: [
-                    is_step(tracks.rotation) || is_loose,
-                    is_step(tracks.translation),
-                    is_step(tracks.scale),
+                    is_kept(tracks.rotation) || is_loose,
+                    is_kept(tracks.translation),
+                    is_kept(tracks.scale),
                 ],
             });
         }
-        for (at, &(joint, budget)) in options.joint_budgets.iter().enumerate() {
-            positive("joint budgets", at, budget)?;
-            let found = usize::from(joint);
-            joints.get_mut(found).ok_or(Error::Index { what: "joint budgets", at, found, count })?.budget =
-                minus_rounding(budget, kept);
+        for &(joint, budget) in &options.joint_budgets {
+            joints[usize::from(joint)].budget = minus_rounding(budget, kept);
         }
         let (free_tracks, free_sources) = free_tracks(clip);
         let (found, limit) = (free_parts(&free_tracks), MAX_FREE_TRACKS);
@@ -291,7 +316,8 @@ impl<'a> ClipJob<'a> {
                 let found = || fits.iter().flatten();
                 let motion_is_held = found().all(|fit| fit.motion_is_held);
                 let segments: Vec<Curves> = found().map(|fit| fit.curves.clone()).collect();
-                let encoded = self.finish(&kept, segment_frames, &segments)?;
+                let encoded =
+                    self.finish((self.clip, &kept.tracks(), kept.targets()), segment_frames, &segments)?;
                 // The fit was checked in f64; the decoder's f32 rounding can still exceed a very fine budget.
                 // Storing joints as authored does not help where the root motion is what is over budget.
                 let measured = &encoded.measured;
@@ -433,20 +459,22 @@ impl<'a> ClipJob<'a> {
     /// Writes the clip, measures what it decodes to, and collects what is reported.
     fn finish(
         &self,
-        kept: &KeptTracks<'_, '_>,
+        (clip_of_keys, authored, reported): (&RawClip, &[Kept<'_>], &[Target]),
         segment_frames: usize,
         segments: &[Curves],
     ) -> Result<Encoded, Error> {
-        let authored = kept.tracks();
         let header = self.header(segment_frames, segments.len(), authored.len());
         let (free_tracks, events) = (&self.free_tracks[..], self.events.as_slice());
-        let mut parts = Parts { header, free_tracks, authored: &authored, events, segments };
-        let mut clip = Clip::from_owned(write::write(self.clip, &parts)?)?;
+        let mut parts = Parts { header, free_tracks, authored, events, segments };
+        let mut clip = Clip::from_owned(write::write(clip_of_keys, &parts)?)?;
         let measured = measure::measure(self, &clip)?;
+        if !measured.error_max.is_finite() {
+            return Err(Error::NotFinite { what: "decoded joints", at: measured.joint });
+        }
         if measured.error_max > parts.header.budget {
             // The error is above the budget whatever is tried: the header states the measured error instead.
             parts.header.budget = measured.error_max;
-            clip = Clip::from_owned(write::write(self.clip, &parts)?)?;
+            clip = Clip::from_owned(write::write(clip_of_keys, &parts)?)?;
         }
         Ok(Encoded {
             clip,
@@ -454,9 +482,33 @@ impl<'a> ClipJob<'a> {
             raw_bytes: (self.frames + 1) * self.skeleton.joint_count() * 40,
             rate: self.rate,
             encodings: encodings(segments, authored.len()),
-            joint_bytes: self.joint_bytes(&authored, segments),
-            authored: kept.targets().to_vec(),
+            joint_bytes: self.joint_bytes(clip_of_keys, authored, segments),
+            authored: reported.to_vec(),
         })
+    }
+
+    /// The clip as keys alone, as few as its budget needs, if that can be done in fewer bytes than `most`.
+    fn fewer_keys(&self, most: usize) -> Option<Encoded> {
+        // What the decoder rounds comes on top.
+        let options = self.options.with_part(0.98);
+        let reduced = reduce(self.clip, self.skeleton, &options, KeyFormat::Floats).ok()?.clip;
+        let free_index = |target: Target| self.free_tracks.iter().position(|free| free.target == target);
+        let keep =
+            |track| Kept { track, free_index: free_index(track.target).unwrap_or_default(), part: None };
+        let kept: Vec<Kept<'_>> = reduced.tracks().iter().map(keep).collect();
+        let bytes: usize = kept.iter().map(|kept| kept.size(&reduced.timelines()[kept.track.timeline])).sum();
+        if bytes >= most {
+            return None;
+        }
+        let reported: Vec<Target> = reduced.tracks().iter().map(|track| track.target).collect();
+        let segments = vec![Curves::default(); self.frames.div_ceil(MAX_SEGMENT_FRAMES).max(1)];
+        let segment_frames = self.frames.div_ceil(segments.len()).max(1);
+        let segments = &segments[..self.frames.div_ceil(segment_frames).max(1)];
+        let found = self.finish((&reduced, &kept, &reported), segment_frames, segments).ok()?;
+        let mut joints = found.measured.joints.iter().enumerate();
+        let holds = joints.all(|(at, worst)| worst.error <= self.options.budget_of_joint(at))
+            && found.measured.track_over_budget(self.options).is_none();
+        (holds && found.bytes().len() < most).then_some(found)
     }
 
     fn header(&self, segment_frames: usize, segment_count: usize, authored_count: usize) -> Header {
@@ -469,6 +521,7 @@ impl<'a> ClipJob<'a> {
             segment_frames,
             frame_count: self.frames,
             segment_count,
+            fingerprint: self.skeleton.fingerprint(),
             start: self.clip.start(),
             end: self.clip.end(),
             budget: self.options.budget,
@@ -479,7 +532,7 @@ impl<'a> ClipJob<'a> {
     }
 
     /// The bytes that the tracks of each joint take.
-    fn joint_bytes(&self, kept: &[Kept<'_>], segments: &[Curves]) -> Vec<usize> {
+    fn joint_bytes(&self, clip_of_keys: &RawClip, kept: &[Kept<'_>], segments: &[Curves]) -> Vec<usize> {
         let mut bits = vec![0; self.joints.len()];
         for curve in segments.iter().flat_map(|segment| &segment.curves).filter(|c| c.kind != Kind::Free) {
             // The root motion follows the last joint.
@@ -490,7 +543,7 @@ impl<'a> ClipJob<'a> {
         let mut bytes: Vec<usize> = bits.into_iter().map(|bits: usize| bits.div_ceil(8)).collect();
         for kept in kept {
             if let Some(joint) = kept.track.target.joint() {
-                bytes[usize::from(joint)] += kept.size(&self.clip.timelines()[kept.track.timeline]);
+                bytes[usize::from(joint)] += kept.size(&clip_of_keys.timelines()[kept.track.timeline]);
             }
         }
         bytes

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::clip::{Clip, Target};
+use crate::error::Error;
 use crate::motion::RootMotionOptions;
 use crate::play::Event;
 
@@ -75,6 +76,8 @@ pub struct EncodeOptions {
     pub joint_budgets: Vec<(u16, f32)>,
     /// How far a morph weight or a component of a scalar, vector or rotation track may be off.
     pub track_budget: f32,
+    /// Another budget for some of these tracks: that of morph weights follows from how far their targets move vertices.
+    pub track_budgets: Vec<(Target, f32)>,
     /// Frames per second at which the clip is sampled, raised slightly so that the last frame is the end of
     /// the clip. `None`: the authored rate, up to 1000, or 60 if the keys fit no rate.
     pub rate: Option<f32>,
@@ -101,6 +104,7 @@ impl Default for EncodeOptions {
             budget: 5e-4,
             joint_budgets: Vec::new(),
             track_budget: 1e-3,
+            track_budgets: Vec::new(),
             rate: None,
             shell: Shell::Distance(0.03),
             between: true,
@@ -118,6 +122,50 @@ impl EncodeOptions {
     pub fn new(budget: f32) -> Self {
         Self { budget, ..Self::default() }
     }
+
+    /// With a part of each budget.
+    pub(super) fn with_part(&self, part: f32) -> Self {
+        let mut it = self.clone();
+        it.budget *= part;
+        it.track_budget *= part;
+        it.joint_budgets.iter_mut().for_each(|(_, budget)| *budget *= part);
+        it.track_budgets.iter_mut().for_each(|(_, budget)| *budget *= part);
+        it
+    }
+
+    /// How far the points of a joint may be off.
+    pub(super) fn budget_of_joint(&self, joint: usize) -> f32 {
+        let own = self.joint_budgets.iter().rev().find(|(j, _)| usize::from(*j) == joint);
+        own.map_or(self.budget, |&(_, budget)| budget)
+    }
+
+    /// How far a component of a track that drives no joint may be off.
+    pub(super) fn budget_of(&self, track: Target) -> f32 {
+        let own = self.track_budgets.iter().rev().find(|(target, _)| *target == track);
+        own.map_or(self.track_budget, |&(_, budget)| budget)
+    }
+
+    /// `Ok` if all budgets are numbers above 0, and those of joints name joints.
+    pub(super) fn check(&self, joint_count: usize) -> Result<(), Error> {
+        positive("budget", 0, self.budget)?;
+        positive("track_budget", 0, self.track_budget)?;
+        for (at, &(_, budget)) in self.track_budgets.iter().enumerate() {
+            positive("track budgets", at, budget)?;
+        }
+        for (at, &(joint, budget)) in self.joint_budgets.iter().enumerate() {
+            positive("joint budgets", at, budget)?;
+            let found = usize::from(joint);
+            if found >= joint_count {
+                return Err(Error::Index { what: "joint budgets", at, found, count: joint_count });
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn positive(what: &'static str, at: usize, v: f32) -> Result<(), Error> {
+    let needed = "finite and greater than 0";
+    if v.is_finite() && v > 0.0 { Ok(()) } else { Err(Error::OutOfRange { what, at, needed }) }
 }
 
 /// How a joint's property is stored.
@@ -313,6 +361,35 @@ pub struct Measured {
     pub track_error_max: f32,
     /// What it drives, if any is off.
     pub track_target: Option<Target>,
+    /// The greatest error of each component of each track that drives no joint.
+    pub tracks: Vec<(Target, Vec<f32>)>,
+}
+
+impl Measured {
+    /// Of one component.
+    pub(super) fn add_track_error(&mut self, target: Target, component: usize, error: f32) {
+        if error > self.track_error_max {
+            (self.track_error_max, self.track_target) = (error, Some(target));
+        }
+        let at = self.tracks.iter().position(|(known, _)| *known == target).unwrap_or_else(|| {
+            self.tracks.push((target, Vec::new()));
+            self.tracks.len() - 1
+        });
+        if let Some((_, errors)) = self.tracks.get_mut(at) {
+            errors.resize(errors.len().max(component + 1), 0.0);
+            errors[component] = errors[component].max(error);
+        }
+    }
+
+    /// The track that is farthest over its budget, if one is.
+    pub(super) fn track_over_budget(&self, options: &EncodeOptions) -> Option<Target> {
+        let over = |(target, errors): &(Target, Vec<f32>)| {
+            let worst = errors.iter().copied().fold(0.0, f32::max);
+            (worst / options.budget_of(*target), *target)
+        };
+        let worst = self.tracks.iter().map(over).reduce(|a, b| if b.0 > a.0 { b } else { a });
+        worst.filter(|(part, _)| *part > 1.0).map(|(_, target)| target)
+    }
 }
 
 /// The greatest errors, in a line.

@@ -16,9 +16,30 @@ const MAX_RATE: f32 = 1000.0;
 /// Slower clips are sampled at a multiple of their own rate.
 const MIN_RATE: f32 = 24.0;
 
+/// A clip may have this many frames however few keys it has.
+const ANY_FRAMES: f64 = 8192.0;
+/// Longer ones have at most this many for each key: two keys that are days apart are two keys.
+const FRAMES_PER_KEY: f64 = 64.0;
+
 /// The rate at which all keys of a clip fall on frames: a usual one, or that of the closest two keys, up to
-/// 1000; 60 if there is none.
+/// 1000; 60 if there is none. A long clip of few keys has a lower one, so that the frames are in proportion to the keys.
 pub(super) fn of(clip: &RawClip) -> f32 {
+    lowered(clip).unwrap_or_else(|| authored(clip))
+}
+
+/// Whether the frames are limited by the keys, which then do not fall on frames.
+pub(super) fn is_lowered(clip: &RawClip) -> bool {
+    lowered(clip).is_some()
+}
+
+fn lowered(clip: &RawClip) -> Option<f32> {
+    let keys = clip.tracks().iter().map(|track| clip.timelines()[track.timeline].len()).max().unwrap_or(0);
+    let most = ANY_FRAMES.max(FRAMES_PER_KEY * keys as f64);
+    let (rate, duration) = (f64::from(authored(clip)), f64::from(clip.duration()));
+    (rate * duration > most).then(|| (most / duration) as f32)
+}
+
+fn authored(clip: &RawClip) -> f32 {
     // Joint tracks decide if there are any: other tracks are often keyed differently.
     let moves = |track: &&Track| track.target.joint().is_some();
     let moving: Vec<&Track> = clip.tracks().iter().filter(moves).collect();
@@ -33,11 +54,13 @@ pub(super) fn of(clip: &RawClip) -> f32 {
     if !own.is_finite() || own > MAX_RATE || own <= 0.0 || !fits(own) {
         return DEFAULT_RATE;
     }
-    let mut rate = own;
-    while rate < MIN_RATE {
-        rate += own;
+    // A multiple, rounded up. Of keys that are days apart none is needed: the frames are limited by other means.
+    let times = MIN_RATE / own;
+    if times > 1e6 {
+        return MIN_RATE;
     }
-    rate
+    let whole = f64::from(times) as u64;
+    own * (whole + u64::from((whole as f32) < times)).max(1) as f32
 }
 
 /// Whether all keys of a track fall on frames.
@@ -79,5 +102,17 @@ mod tests {
         assert_eq!(of(&clip(&[0.0, 0.001, 1.234_567])), DEFAULT_RATE);
         assert_eq!(of(&clip(&[0.5])), 24.0);
         assert!((of(&clip(&every(480.0, 0.0))) - 480.0).abs() < 1.0);
+        // However far apart keys are, there are as many frames as the keys deserve.
+        for last in [170_000.0, 1e9, 1e18, f32::MAX] {
+            let rate = of(&clip(&[0.0, last]));
+            assert!(rate > 0.0 && rate * last <= 8193.0, "{last}: {rate}");
+            let rate = of(&clip(&[0.0, last * 0.3, last]));
+            assert!(rate > 0.0 && rate * last <= 8193.0, "{last}: {rate}");
+        }
+        // Ordinary ones are not concerned: an hour at 120 Hz.
+        assert_eq!(
+            of(&clip(&(0..432_000).map(|i| (f64::from(i) / 120.0) as f32).collect::<Vec<_>>())),
+            120.0
+        );
     }
 }

@@ -74,7 +74,7 @@ impl Shell {
     /// Points around all vertices that each joint influences, in all meshes of the skeleton: the farthest in
     /// 26 directions of a space in which the vertices spread evenly, scaled outwards until their convex hull
     /// contains every vertex. So no vertex has a larger error than the worst of these points, but for what
-    /// morph targets add.
+    /// morph targets add: [`Self::of_morphed_meshes`] includes that.
     ///
     /// Joints without vertices get three points at `distance` along their axes, in the skeleton's units.
     ///
@@ -86,25 +86,43 @@ impl Shell {
         meshes: impl IntoIterator<Item = (&'a SkinnedMesh, &'a Skin)>,
         distance: f32,
     ) -> Result<Self, Error> {
+        let bare = meshes.into_iter().map(|(mesh, skin)| (mesh, skin, &[][..]));
+        of_meshes(skeleton, bare, distance).map(Self::Points)
+    }
+
+    /// [`Self::of_meshes`] around all places that the vertices may have before they are skinned: `ranges` are the least and the
+    /// greatest weight of each morph target of a mesh. Targets beyond its end have none.
+    ///
+    /// # Errors
+    /// As [`Self::of_meshes`], and [`Error::NotFinite`] for a range that is not finite.
+    pub fn of_morphed_meshes<'a>(
+        skeleton: &Skeleton,
+        meshes: impl IntoIterator<Item = (&'a SkinnedMesh, &'a Skin, &'a [[f32; 2]])>,
+        distance: f32,
+    ) -> Result<Self, Error> {
         of_meshes(skeleton, meshes, distance).map(Self::Points)
     }
 }
 
+/// A mesh, its skin, and the ranges of its morph weights.
+type Part<'a> = (&'a SkinnedMesh, &'a Skin, &'a [[f32; 2]]);
+
 /// See [`Shell::of_meshes`].
 fn of_meshes<'a>(
     skeleton: &Skeleton,
-    meshes: impl IntoIterator<Item = (&'a SkinnedMesh, &'a Skin)>,
+    meshes: impl IntoIterator<Item = Part<'a>>,
     distance: f32,
 ) -> Result<Vec<Vec<[f32; 3]>>, Error> {
     let count = skeleton.joint_count();
-    let meshes: Vec<(&SkinnedMesh, &Skin)> = meshes.into_iter().collect();
-    for (mesh, skin) in &meshes {
+    let meshes: Vec<Part<'_>> = meshes.into_iter().collect();
+    for (mesh, skin, ranges) in &meshes {
+        Error::check_finite("ranges", ranges.as_flattened(), 2)?;
         let (bound, count_of_skin) = (mesh.influences().joint_bound(), skin.joints().len());
         if bound > count_of_skin {
             let (what, found) = ("the joints of a mesh", bound - 1);
             return Err(Error::Index { what, at: 0, found, count: count_of_skin });
         }
-        skin.check_joints(count)?;
+        skin.fits(skeleton)?;
     }
     let mut clouds = vec![Cloud::default(); count];
     each_vertex(&meshes, |joint, point| clouds[joint].add(point));
@@ -152,16 +170,40 @@ fn of_meshes<'a>(
     Ok(points.collect())
 }
 
-/// Calls `each` for every finite vertex in the space of every joint that influences it.
-fn each_vertex(meshes: &[(&SkinnedMesh, &Skin)], mut each: impl FnMut(usize, Vector)) {
-    for (mesh, skin) in meshes {
+/// Calls `each` for every finite vertex in the space of every joint that influences it; where morph targets move it, for the
+/// corners of a box around all that they do.
+fn each_vertex(meshes: &[Part<'_>], mut each: impl FnMut(usize, Vector)) {
+    for (mesh, skin, ranges) in meshes {
         let (starts, joints, _) = mesh.influences().as_slices();
+        let moving: Vec<(&[[f32; 3]], [f64; 2])> = mesh
+            .morph_targets()
+            .iter()
+            .zip(*ranges)
+            .filter(|(target, range)| !target.positions.is_empty() && **range != [0.0; 2])
+            .map(|(target, [low, high])| {
+                let (low, high) = (f64::from(*low), f64::from(*high));
+                (&target.positions[..], [(low + high) / 2.0, (high - low).abs() / 2.0])
+            })
+            .collect();
         for (vertex, position) in mesh.vertices().positions.iter().enumerate() {
-            for &own in &joints[starts[vertex] as usize..starts[vertex + 1] as usize] {
-                let own = usize::from(own);
-                let local = skin.inverse_bind()[own].transform_point(*position);
-                if local.iter().all(|v| v.is_finite()) {
-                    each(skin.joints()[own].into(), local.map(f64::from));
+            let (mut middle, mut half) = (position.map(f64::from), [0.0; 3]);
+            for (offsets, [at, wide]) in &moving {
+                let by = offsets[vertex].map(f64::from);
+                middle = add(middle, by.map(|v| v * at));
+                half = add(half, by.map(|v| v.abs() * wide));
+            }
+            let corners = if half == [0.0; 3] { 1 } else { 8 };
+            for corner in 0..corners {
+                let place: Vector = core::array::from_fn(|c| {
+                    middle[c] + if corner >> c & 1 == 0 { half[c] } else { -half[c] }
+                });
+                let place = place.map(|v| v as f32);
+                for &own in &joints[starts[vertex] as usize..starts[vertex + 1] as usize] {
+                    let own = usize::from(own);
+                    let local = skin.inverse_bind()[own].transform_point(place);
+                    if local.iter().all(|v| v.is_finite()) {
+                        each(skin.joints()[own].into(), local.map(f64::from));
+                    }
                 }
             }
         }
@@ -254,7 +296,7 @@ mod tests {
             let mesh = SkinnedMesh::new(vertices, influences, vec![], vec![]).expect("a mesh");
             let bind: Vec<Affine> = (0..2).map(|_| Affine::from(random.transform())).collect();
             let skin = Skin::new(vec![0, 2], bind.clone()).expect("equal lengths");
-            let shell = of_meshes(&skeleton, [(&mesh, &skin)], 0.03).expect("joints that exist");
+            let shell = of_meshes(&skeleton, [(&mesh, &skin, &[][..])], 0.03).expect("joints that exist");
             assert_eq!(shell[1].len(), 3, "a joint without vertices");
             for (joint, bind) in [(0, &bind[0]), (2, &bind[1])] {
                 let points: Vec<Vector> = shell[joint].iter().map(|p| p.map(f64::from)).collect();

@@ -19,7 +19,7 @@ use crate::math::vectors::{cross, dot, normalize};
 const RIDGE: f64 = 1e-3;
 
 /// The points that a rotation has to bring to their places, at all moments.
-struct Aims<'a> {
+pub(super) struct Aims<'a> {
     /// Per moment: the linear part of the decoded parent's model matrix.
     outer: Vec<[Vector; 3]>,
     /// Per moment and point: its scaled position before the rotation, and where it has to come to, both
@@ -31,7 +31,7 @@ struct Aims<'a> {
 
 impl Aims<'_> {
     /// Whether all points are within their limits at a moment.
-    fn holds(&self, moment: usize, q: Quat64) -> bool {
+    pub(super) fn holds(&self, moment: usize, q: Quat64) -> bool {
         let turn = rows(q);
         let count = self.points.len();
         let outer = &self.outer[moment];
@@ -46,7 +46,7 @@ impl Aims<'_> {
     /// One Gauss-Newton step of half length from `q` towards the rotation that brings the points nearest to
     /// their places. A quarter instead of the half: targets +7.3 %, defaults +2.5 %; the full step: targets
     /// 13 times as large.
-    fn best(&self, moment: usize, q: Quat64) -> Quat64 {
+    pub(super) fn best(&self, moment: usize, q: Quat64) -> Quat64 {
         let turn = rows(q);
         let outer = &self.outer[moment];
         let from = moment * self.points.len();
@@ -154,7 +154,7 @@ pub(super) fn fit_rotation(
     }
 }
 
-fn aim<'a>(
+pub(super) fn aim<'a>(
     parents: Option<&[Matrix]>,
     model: &[Matrix],
     points: &'a [Point],

@@ -136,7 +136,7 @@ fn length(out: &[u8]) -> Result<u32, Error> {
 }
 
 fn head(parts: &Parts<'_>, out: &mut [u8]) -> Result<(), Error> {
-    let Header { joint_count, segment_frames, frame_count, segment_count, .. } = parts.header;
+    let Header { joint_count, segment_frames, frame_count, fingerprint, .. } = parts.header;
     let Header { flags, start, end, budget, free_track_count, event_count, authored_count, .. } =
         parts.header;
     let short = |what, n: usize| u16::try_from(n).map_err(|_| too_many(what, n));
@@ -149,7 +149,7 @@ fn head(parts: &Parts<'_>, out: &mut [u8]) -> Result<(), Error> {
     put(out, 20, &short("joints", joint_count)?.to_le_bytes());
     put(out, 22, &short("frames of a segment", segment_frames)?.to_le_bytes());
     put(out, 24, &long(frame_count).to_le_bytes());
-    put(out, 28, &long(segment_count).to_le_bytes());
+    put(out, 28, &fingerprint.to_le_bytes());
     for (i, float) in [start, end, budget].into_iter().enumerate() {
         put(out, 32 + 4 * i, &float.to_le_bytes());
     }

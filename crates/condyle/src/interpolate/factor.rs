@@ -23,10 +23,10 @@ use crate::simd::{BLOCK, Lanes};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Factor<'a> {
-    /// The same for all joints: the fast path.
+    /// The same for all joints: the fast path. NaN is an error, or of a single rotation NaN.
     Same(f32),
     /// One for each joint, or for each joint of the list. Coefficients are then computed in f32, and the last
-    /// bits differ.
+    /// bits differ. One that is NaN makes its joint NaN, as it does in a mask.
     PerJoint(&'a [f32]),
 }
 
@@ -48,6 +48,8 @@ impl Factor<'_> {
     #[inline]
     pub(super) fn check(self, joints: usize) -> Result<(), Error> {
         match self {
+            // Infinite ones are clamped, or documented where they extrapolate.
+            Self::Same(t) if t.is_nan() => Err(Error::NotFinite { what: "factor", at: 0 }),
             Self::Same(_) => Ok(()),
             Self::PerJoint(t) => Error::check_len("factors", t.len(), joints),
         }

@@ -69,7 +69,7 @@ pub fn through(a: Quat, middle: Quat, b: Quat, t: f32, how: impl Into<Interpolat
 /// [`Method::Nlerp`](super::Method::Nlerp), which is exact there.
 ///
 /// # Errors
-/// [`Error::Length`] if the poses differ in size.
+/// [`Error::Length`] if the poses differ in size; [`Error::NotFinite`] for a factor that is NaN.
 ///
 /// ```
 /// use condyle::interpolate::{self, Method, Selection};
@@ -105,7 +105,7 @@ pub fn poses_through(
 /// [`poses_through`] for joints in arrays of structures.
 ///
 /// # Errors
-/// [`Error::Length`] if the lists differ in size.
+/// [`Error::Length`] if the lists differ in size; [`Error::NotFinite`] for a factor that is NaN.
 ///
 /// ```
 /// use condyle::interpolate::{self, Method};

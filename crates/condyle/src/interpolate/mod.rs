@@ -52,7 +52,7 @@ pub(crate) fn interpolate_masked(from: Option<&Pose>, to: &Pose, weight: f32, ma
 /// for all. [`Prepared`] is for many rotations with one factor.
 ///
 /// t = 0 gives `a`, t = 1 gives `b` (or its opposite, on the hemisphere of `a`), and between equal or
-/// opposite quaternions is `a` at every t: exactly. Shoemake 1985.
+/// opposite quaternions is `a` at every t: exactly. A factor that is NaN gives NaN. Shoemake 1985.
 ///
 /// ```
 /// use condyle::interpolate::{Interpolator, Method};
@@ -76,7 +76,8 @@ pub fn interpolate(a: Quat, b: Quat, t: f32, how: impl Into<Interpolator>) -> Qu
 ///
 /// # Errors
 /// [`Error::Length`] if the poses differ in size, or factors do not number the joints (of the list, if there
-/// is one); [`Error::Index`] if the list names a joint that is not there.
+/// is one); [`Error::Index`] if the list names a joint that is not there; [`Error::NotFinite`] for a factor of all
+/// joints that is NaN. `out` is then unchanged.
 ///
 /// ```
 /// use condyle::interpolate::{self, Method, Selection};

@@ -29,7 +29,8 @@ use crate::pose::Pose;
 pub struct Prepared(Step<'static>);
 
 impl Prepared {
-    /// The factor `t` is from 0 at the first end to 1 at the second, as [`Factor::Same`](super::Factor::Same) has it.
+    /// The factor `t` is from 0 at the first end to 1 at the second, as [`Factor::Same`](super::Factor::Same) has it. With one
+    /// that is NaN [`rotation`](Self::rotation) is NaN, and all other calls are refused.
     #[must_use]
     pub fn new(t: f32, how: impl Into<Interpolator>) -> Self {
         Self(Plan::from(how.into()).at(t.into()))
@@ -87,10 +88,12 @@ impl Prepared {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::errors;
     use super::super::{Arc, Method, Terms, interpolate, joints, joints_in_place, poses, poses_in_place};
     use super::*;
     use crate::simd::Dispatch;
     use crate::testing::Random;
+    use core::f32::consts::FRAC_PI_2;
     use std::vec::Vec;
 
     #[test]
@@ -145,6 +148,42 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The same bits alone could be the same mistake.
+    #[test]
+    fn what_is_prepared_is_near_slerp() {
+        let mut random = Random(36);
+        for method in Method::all() {
+            let bound = method.error_bound(FRAC_PI_2);
+            for t in [0.0, 0.1, 0.3, 0.5, 0.8, 1.0] {
+                let prepared = Prepared::new(t, method);
+                let [from, to] = [random.pose(17), random.pose(17)];
+                let mut out = from.clone();
+                prepared.poses(&from, &to, Selection::All, &mut out).expect("sizes agree");
+                for joint in 0..17 {
+                    let [a, b, many] = [&from, &to, &out].map(|pose| pose.get(joint).rotation);
+                    for got in [many, prepared.rotation(a, b)] {
+                        let off = errors(method, a, b, t, got).1;
+                        assert!(off <= bound, "{method} at {t}: {got:?} is {off:e} off, of {bound:e}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_factor_that_is_no_number_is_refused_or_gives_none() {
+        let prepared = Prepared::new(f32::NAN, Method::default());
+        let [a, b] = [[0.0, 0.0, 0.0, 1.0], [0.0, 0.6, 0.0, 0.8]];
+        assert!(prepared.rotation(a, b).iter().all(|v| v.is_nan()));
+        let refused = Err(Error::NotFinite { what: "factor", at: 0 });
+        let [from, to, mut out] = [1, 1, 1].map(Pose::identity);
+        assert_eq!(prepared.poses(&from, &to, Selection::All, &mut out), refused);
+        assert_eq!(prepared.poses_in_place(&mut out, &to, Selection::All), refused);
+        let mut list = [JointQuat::IDENTITY];
+        assert_eq!(prepared.joints(&[list[0]], &[list[0]], Selection::All, &mut list), refused);
+        assert_eq!(prepared.joints_in_place(&mut list, &[JointQuat::IDENTITY], Selection::All), refused);
     }
 
     #[test]

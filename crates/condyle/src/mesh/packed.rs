@@ -10,7 +10,7 @@ const ONE: u8 = u8::MAX;
 
 impl Influences {
     /// For skinning on the GPU: the four heaviest influences of each vertex, with weights of eight bits that sum to
-    /// exactly 255.
+    /// exactly 255, or to 0 for a vertex without influences.
     ///
     /// `joints` and `weights` receive four of each vertex; what a vertex has less is joint 0 with a weight of 0. With joints of `u8`
     /// they are what wgpu calls `Uint8x4`, with `u16` `Uint16x4`, and the weights `Unorm8x4`; of OpenGL they are
@@ -80,8 +80,8 @@ impl Influences {
         let fits = |joint: u16| J::try_from(joint).is_ok();
         let too_large = self.row(vertex).take(EACH).find(|&(joint, _)| !fits(joint));
         too_large.map_or(Ok(()), |(joint, _)| {
-            // Of types that hold all joints none is too large.
-            let count = usize::from(u8::MAX) + 1;
+            // How many the type holds, whichever it is: 256 for `u8`.
+            let count = (0..joint).find(|&other| !fits(other)).unwrap_or(joint).into();
             Err(Error::Index { what: "joint of vertex", at: vertex, found: joint.into(), count })
         })
     }
@@ -173,6 +173,9 @@ mod tests {
         for row in [vec![(0, 1.25), (1, -0.25)], vec![(0, 0.5)], vec![(0, 1.0), (1, 0.01)]] {
             assert!(matches!(refused(row), Error::OutOfRange { what: "weights", at: 1, .. }));
         }
+        let signed = Influences::from_rows([vec![(200, 1.0)]]).expect("finite");
+        let joint = Error::Index { what: "joint of vertex", at: 0, found: 200, count: 128 };
+        assert_eq!(signed.pack(&mut [[0_i8; 4]], &mut [[0; 4]]), Err(joint));
         let one = Influences::rigid(1);
         assert!(one.pack(&mut [[0_u8; 4]; 2], &mut [[0; 4]]).is_err());
         assert!(one.pack(&mut [[0_u8; 4]], &mut []).is_err());

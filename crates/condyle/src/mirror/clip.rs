@@ -46,7 +46,7 @@ pub fn clip(sides: &Mirror, clip: &RawClip) -> Result<RawClip, Error> {
     for (at, track) in clip.tracks().iter().enumerate() {
         tracks.push(mirrored(sides, at, track)?);
     }
-    RawClip::new(clip.name().to_string(), clip.timelines().to_vec(), tracks)
+    Ok(RawClip::new(clip.name().to_string(), clip.timelines().to_vec(), tracks)?.for_skeleton_of(clip))
 }
 
 fn mirrored(sides: &Mirror, at: usize, track: &Track) -> Result<Track, Error> {

@@ -77,7 +77,7 @@ struct Scratch {
 /// instance, one per joint, then those of the second, and so on: bit for bit what
 /// [`local_to_model`](super::local_to_model) gives for each. Where that function waits at each joint for the
 /// parent's matrix, this one has eight instances to work on. Nothing is allocated once `buffer` has served a
-/// skeleton of this size (with the feature `rayon`, and a crowd).
+/// skeleton of this size and, with `rayon`, a crowd of this size.
 ///
 /// # Errors
 /// [`Error::Length`] if a pose is not of the skeleton's size or `models` does not hold one matrix per

@@ -13,8 +13,9 @@ use crate::math::quats::{Quat64, conjugate, from_rotation_vector, product, rotat
 use crate::math::{Rigid, Transform};
 use crate::play::Looping;
 use crate::pose::Pose;
-use crate::sample::clip::numbers;
-use crate::sample::{self, PoseSource, sample};
+use crate::sample::clip::{numbers, sample_by};
+use crate::sample::{self, PoseSource};
+use crate::simd::Dispatch;
 use crate::skeleton::Skeleton;
 
 impl Clip<'_> {
@@ -136,6 +137,21 @@ fn carry(skeleton: &Skeleton, motion: &Rigid, pose: &mut Pose) {
     }
 }
 
+/// The pose with the motion, if one was taken out, with a given instruction set and numeric mode.
+pub(crate) fn pose_by(
+    dispatch: Dispatch,
+    clip: &Clip<'_>,
+    skeleton: &Skeleton,
+    seconds: f32,
+    pose: &mut Pose,
+) -> Result<(), Error> {
+    sample_by(dispatch, clip.view(), skeleton, seconds, pose)?;
+    if clip.has_motion() {
+        carry(skeleton, &clip.motion_at(seconds.into()), pose);
+    }
+    Ok(())
+}
+
 /// With its motion, if one was taken out.
 impl PoseSource for Clip<'_> {
     fn start(&self) -> f32 {
@@ -147,11 +163,7 @@ impl PoseSource for Clip<'_> {
     }
 
     fn pose(&self, skeleton: &Skeleton, seconds: f32, pose: &mut Pose) -> Result<(), Error> {
-        sample(self, skeleton, seconds, pose)?;
-        if self.has_motion() {
-            carry(skeleton, &self.motion_at(seconds.into()), pose);
-        }
-        Ok(())
+        pose_by(Dispatch::current(), self, skeleton, seconds, pose)
     }
 
     fn weights(&self, node: u32, seconds: f32, weights: &mut [f32]) -> Result<(), Error> {

@@ -133,11 +133,7 @@ pub fn extract(
     if usize::from(options.joint) >= count {
         return Err(Error::Index { what: "joint", at: 0, found: options.joint.into(), count });
     }
-    for (at, track) in clip.tracks().iter().enumerate() {
-        if let Some(found) = joint_of(track.target).filter(|&j| j >= count) {
-            return Err(Error::Index { what: "tracks", at, found, count });
-        }
-    }
+    clip.check_skeleton(skeleton)?;
     let paths = Paths { clip, skeleton };
     let motion = measure(&paths, options)?;
     if options.translation == [false; 3] && options.rotation == MotionRotation::None {
@@ -166,14 +162,7 @@ pub fn extract(
         timelines.push(keys.iter().map(|k| k.time).collect());
     }
     let (timelines, tracks) = without_unused(timelines, tracks);
-    Ok((RawClip::new(clip.name().to_string(), timelines, tracks)?, motion))
-}
-
-fn joint_of(target: Target) -> Option<usize> {
-    match target {
-        Target::Rotation(j) | Target::Translation(j) | Target::Scale(j) => Some(j.into()),
-        Target::Weights(_) | Target::Vector(_) | Target::FreeRotation(_) => None,
-    }
+    Ok((RawClip::new(clip.name().to_string(), timelines, tracks)?.for_skeleton_of(clip), motion))
 }
 
 /// Drops the timelines that no track names.

@@ -26,7 +26,7 @@
 //! # Ok::<(), condyle::Error>(())
 //! ```
 
-mod clip;
+pub(crate) mod clip;
 mod extract;
 mod root;
 #[cfg(test)]

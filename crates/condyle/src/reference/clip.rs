@@ -36,7 +36,8 @@ impl Bytes<'_> {
         let mut read =
             Bytes { bytes, joints: 0, free_tracks: 0, events: 0, authored: 0, segments: 0, index_bytes: 1 };
         read.joints = read.number(20, 2) as usize;
-        read.segments = read.number(28, 4) as usize;
+        let (per_segment, frames) = (read.number(22, 2) as usize, read.number(24, 4) as usize);
+        read.segments = frames.div_ceil(per_segment).max(1);
         read.free_tracks = read.number(44, 2) as usize;
         read.events = read.number(46, 2) as usize;
         read.authored = read.number(48, 4) as usize;

@@ -17,6 +17,7 @@ use crate::skeleton::Skeleton;
 
 fn check(clip: ClipView<'_>, skeleton: &Skeleton, seconds: f32) -> Result<(), Error> {
     Error::check_len("the joints of the skeleton", skeleton.joint_count(), clip.joint_count())?;
+    skeleton.check_fingerprint("the clip", clip.header().fingerprint)?;
     Error::check_finite("seconds", &[seconds], 1)
 }
 
@@ -32,8 +33,8 @@ fn check(clip: ClipView<'_>, skeleton: &Skeleton, seconds: f32) -> Result<(), Er
 /// [`Clip::motion_over`] delivers it, and [`PoseSource::pose`](super::PoseSource::pose) puts it back.
 ///
 /// # Errors
-/// [`Error::Length`] if the skeleton or `pose` has not as many joints as the clip; [`Error::NotFinite`] if
-/// `seconds` is NaN or infinite. `pose` is then unchanged.
+/// [`Error::Length`] if the skeleton or `pose` has not as many joints as the clip, [`Error::Skeleton`] if the clip is for
+/// another one; [`Error::NotFinite`] if `seconds` is NaN or infinite. `pose` is then unchanged.
 ///
 /// ```
 /// use condyle::encode::EncodeOptions;

@@ -139,14 +139,8 @@ pub(super) fn search_raw(
 }
 
 fn check(clip: &RawClip, skeleton: &Skeleton, pose: &Pose) -> Result<(), Error> {
-    let count = skeleton.joint_count();
-    pose.check_joints("pose", count)?;
-    for (at, track) in clip.tracks().iter().enumerate() {
-        if let Some(found) = joint_of(track).filter(|&j| j >= count) {
-            return Err(Error::Index { what: "tracks", at, found, count });
-        }
-    }
-    Ok(())
+    pose.check_joints("pose", skeleton.joint_count())?;
+    clip.check_skeleton(skeleton)
 }
 
 fn run(spans: Spans<'_>, skeleton: &Skeleton, pose: &mut Pose) {

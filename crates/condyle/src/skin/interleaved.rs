@@ -1,5 +1,6 @@
 //! Vertices in one array of bytes, all attributes of a vertex together, as buffers of a GPU mostly have them.
 
+use core::fmt;
 use core::ops::Range;
 
 use super::kernel::{Frames, Normals};
@@ -100,7 +101,7 @@ impl VertexLayout {
 /// assert_eq!(posed[12..16], [0xAB; 4]);
 /// # Ok::<(), condyle::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Interleaved<'a> {
     /// The vertices, and perhaps more behind them.
     pub bytes: &'a [u8],
@@ -109,12 +110,28 @@ pub struct Interleaved<'a> {
 }
 
 /// Vertices to write, all attributes of each together: see [`Interleaved`].
-#[derive(Debug)]
 pub struct InterleavedMut<'a> {
     /// Room for the vertices, and perhaps more behind them.
     pub bytes: &'a mut [u8],
     /// What goes where in it.
     pub layout: VertexLayout,
+}
+
+/// How many bytes, not what they are.
+impl fmt::Debug for Interleaved<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Interleaved").field("bytes", &self.bytes.len()).field("layout", &self.layout).finish()
+    }
+}
+
+/// How many bytes, not what they are.
+impl fmt::Debug for InterleavedMut<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InterleavedMut")
+            .field("bytes", &self.bytes.len())
+            .field("layout", &self.layout)
+            .finish()
+    }
 }
 
 /// What [`skin`](crate::skin()) reads: planes, an array for each attribute, or interleaved vertices. Either converts to
@@ -335,7 +352,8 @@ fn skin_chunks(
     mut posed: VertexTarget<'_>,
 ) {
     let count = influences.parts().0.vertex_count();
-    let (mut from, mut to) = (Planes::ZERO, Planes::ZERO);
+    // Only the side that is interleaved has to be cleared for it.
+    let (mut from, mut to) = (None, None);
     for first in (0..count).step_by(CHUNK) {
         let end = count.min(first + CHUNK);
         let own = end - first;
@@ -350,6 +368,7 @@ fn skin_chunks(
                 tangents: planes.tangents.get(first..first + tangents).unwrap_or_default(),
             },
             VertexSource::Interleaved(Interleaved { bytes, layout }) => {
+                let from = from.get_or_insert(Planes::ZERO);
                 from.gather(bytes.get(layout.stride * first..).unwrap_or_default(), layout, frames, own);
                 from.slices(frames, room)
             }
@@ -360,11 +379,11 @@ fn skin_chunks(
                 normals: planes.normals.get_mut(first..first + normals).unwrap_or_default(),
                 tangents: planes.tangents.get_mut(first..first + tangents).unwrap_or_default(),
             },
-            VertexTarget::Interleaved(_) => to.slices_mut(frames, room),
+            VertexTarget::Interleaved(_) => to.get_or_insert(Planes::ZERO).slices_mut(frames, room),
         };
         let skin = if has_more { skin_whole_groups } else { skin_range };
         skin(influences, palette, frames, first..end, bind, target);
-        if let VertexTarget::Interleaved(InterleavedMut { bytes, layout }) = &mut posed {
+        if let (VertexTarget::Interleaved(InterleavedMut { bytes, layout }), Some(to)) = (&mut posed, &to) {
             to.scatter(bytes.get_mut(layout.stride * first..).unwrap_or_default(), layout, frames, own);
         }
     }
@@ -453,6 +472,22 @@ mod tests {
                 assert!(to_bytes == want, "{case}: written");
                 assert!(both == want, "{case}: read and written");
             }
+        }
+    }
+
+    /// Vertices in a message are a line of it.
+    #[test]
+    fn vertices_are_shown_by_how_many_they_are() {
+        let layout = VertexLayout { stride: 12, position: 0, normal: None, tangent: None };
+        let (mut bytes, mut positions) = ([FILLING; 1200], [[1.25; 3]; 100]);
+        let planes = VertexSlices { positions: &positions, ..VertexSlices::default() };
+        let from = [VertexSource::from(planes), Interleaved { bytes: &bytes, layout }.into()];
+        let mut shown = from.map(|source| std::format!("{source:?}")).to_vec();
+        let planes = VertexSlicesMut { positions: &mut positions, ..VertexSlicesMut::default() };
+        let to = [VertexTarget::from(planes), InterleavedMut { bytes: &mut bytes, layout }.into()];
+        shown.extend(to.map(|target| std::format!("{target:?}")));
+        for (shown, count) in shown.iter().zip(["positions: 100", "bytes: 1200"].iter().cycle()) {
+            assert!(shown.contains(count) && shown.len() < 160, "{shown}");
         }
     }
 

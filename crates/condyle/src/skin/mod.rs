@@ -44,7 +44,7 @@ use crate::mesh::{AtMost, Influences};
 /// # Errors
 /// [`Error::Length`] where an array does not hold one element per vertex (normals and tangents of `bind` and
 /// `posed` may be empty), [`Error::TooShort`] if bytes end before the last vertex or the palette lacks a joint that the
-/// influences name, [`Error::OutOfRange`] for a [`VertexLayout`] whose attributes overlap. `posed` is then unchanged.
+/// influences name, [`Error::OutOfRange`] for a [`VertexLayout`] whose attributes overlap or do not lie within its stride. `posed` is then unchanged.
 ///
 /// ```
 /// use condyle::{

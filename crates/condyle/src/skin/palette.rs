@@ -241,7 +241,8 @@ pub fn palette_columns(skin: &Skin, model: &[Affine], matrices: &mut [[f32; 16]]
 ///
 /// # Errors
 /// [`Error::Length`] if `models` are no whole number of instances or `matrices` does not hold one matrix per instance and joint of the
-/// skin, [`Error::Index`] if the skin names a joint that the skeleton does not have. `matrices` is then unchanged.
+/// skin, [`Error::Skeleton`] if the skin is for another skeleton, [`Error::Index`] if it names a joint that this one does not have.
+/// `matrices` is then unchanged.
 ///
 /// ```
 /// use condyle::{Affine, Joint, Skeleton, Skin, Transform, skin};
@@ -299,7 +300,7 @@ fn crowd<T: Stored + Send>(
     let instances = models.len() / joint_count.max(1);
     Error::check_len("models", models.len(), instances * joint_count)?;
     Error::check_len("matrices", matrices.len(), instances * width)?;
-    skin.check_joints(joint_count)?;
+    skin.fits(skeleton)?;
     let mut scratch = parallel::no_scratch(instances);
     parallel::for_each_part(matrices, width, &mut scratch, |first, matrices, ()| {
         let models = models[first * joint_count..].chunks(joint_count);

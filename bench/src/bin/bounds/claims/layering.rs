@@ -111,7 +111,9 @@ pub(super) fn claims(dispatch: Dispatch) -> Vec<Claim> {
             ));
         }
     }
-    for (mean, rotation) in [(Mean::Linear, LINEAR), (Mean::ExponentialMap, EXPONENTIAL)] {
+    for (mean, rotation, taken_rotation) in
+        [(Mean::Linear, LINEAR, TAKEN), (Mean::ExponentialMap, EXPONENTIAL, EXPONENTIAL)]
+    {
         for layers in [2, 3] {
             claims.extend(claims_of(
                 &format!("blend of {layers} with masks, {mean:?}"),
@@ -124,7 +126,7 @@ pub(super) fn claims(dispatch: Dispatch) -> Vec<Claim> {
         for layers in [2, 3, 5] {
             claims.extend(claims_of(
                 &format!("blend of {layers} of either sign, {mean:?}"),
-                [rotation, TAKEN, TAKEN],
+                [taken_rotation, TAKEN, TAKEN],
                 layers + 1,
                 dispatch,
                 move |joints: &[&[f32]]| taken(joints, mean),
@@ -254,7 +256,7 @@ fn masked(joints: &[&[f32]], mean: Mean) -> [f64; 3] {
         .collect();
     let weights =
         layers.iter().zip(&masks).map(|(layer, mask)| f64::from(layer.weight) * f64::from(mask[0])).collect();
-    mixed(joints, &poses, &layers, weights, mean, MASKED)
+    mixed(joints, &poses, &layers, weights, mean, [LINEAR, MASKED])
 }
 
 /// About the first joint, all others as layers, some of which are taken away.
@@ -264,16 +266,18 @@ fn taken(joints: &[&[f32]], mean: Mean) -> [f64; 3] {
     let weights: Vec<f32> = joints.windows(2).map(|pair| pair[1][6].copysign(pair[0][5])).collect();
     let layers: Vec<Layer<'_>> =
         poses[1..].iter().zip(&weights).map(|(pose, weight)| Layer::new(pose, *weight)).collect();
-    mixed(joints, &poses, &layers, weights.iter().map(|weight| f64::from(*weight)).collect(), mean, TAKEN)
+    let exact = weights.iter().map(|weight| f64::from(*weight)).collect();
+    mixed(joints, &poses, &layers, exact, mean, [TAKEN, TAKEN])
 }
 
+/// The two bounds are those of a rotation by the linear mean, and of the rest.
 fn mixed(
     joints: &[&[f32]],
     poses: &[Pose],
     layers: &[Layer<'_>],
     weights: Vec<f64>,
     mean: Mean,
-    weighted: f64,
+    [linear, weighted]: [f64; 2],
 ) -> [f64; 3] {
     let (total, magnitudes) =
         (weights.iter().sum::<f64>(), weights.iter().map(|weight| weight.abs()).sum::<f64>());
@@ -298,7 +302,7 @@ fn mixed(
         }
         let length = sum.iter().map(|v| v * v).sum::<f64>().sqrt();
         // A sum without length leaves the reference's.
-        if length < 2e-6 * more { 0.0 } else { rotation * length / ((LINEAR + each) * more) }
+        if length < 2e-6 * more { 0.0 } else { rotation * length / ((linear + each) * more) }
     } else {
         rotation / ((EXPONENTIAL + each) * more)
     };

@@ -12,7 +12,7 @@ mod skinning;
 use condyle::interpolate::Method;
 use condyle::{Affine, Dispatch, Numeric};
 
-use crate::climb::{Claim, Random};
+use crate::climb::{Claim, Random, is_worse};
 
 /// Every claim, on every instruction set and in both modes.
 pub(crate) fn all() -> Vec<Claim> {
@@ -43,10 +43,9 @@ pub(crate) fn fuses(dispatch: Dispatch) -> bool {
     dispatch.isa().fuses() && dispatch.numeric() == Numeric::Fast
 }
 
-/// The worst of some errors: NaN where there is one.
-fn worst(errors: impl IntoIterator<Item = f64>) -> f64 {
-    // Not `f64::max`, which drops what is no number.
-    errors.into_iter().fold(0.0, |a, b| if a >= b { a } else { b })
+/// The worst of some errors: NaN where there is one, which `f64::max` drops.
+pub(crate) fn worst(errors: impl IntoIterator<Item = f64>) -> f64 {
+    errors.into_iter().fold(0.0, |a, b| if is_worse(b, a) { b } else { a })
 }
 
 /// The largest difference of two vectors in a component.

@@ -8,7 +8,7 @@ use super::{apart, quat, start_rotation, start_vector, unit, vector, worst};
 use crate::climb::{Claim, Random};
 
 /// `Inertialization`: rotations; the rest, of the largest magnitude of the poses and of what the velocity adds.
-const INERTIA: [f64; 2] = [1e-6, 1.2e-7];
+const INERTIA: [f64; 2] = [1e-6, 1.5e-7];
 /// Its first moment.
 const BEGINS: [f64; 2] = [6e-7, 1.2e-7];
 /// `add` of a `difference` to its reference.

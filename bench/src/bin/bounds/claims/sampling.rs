@@ -16,7 +16,7 @@ const RAW_LINE: f64 = 2e-7;
 /// Splines, and `sample::raw_track`: of the value; and of the magnitudes that it is the sum of.
 const ROUNDED: [f64; 2] = [6e-8, 1e-14];
 /// `sample` of what the encoder makes: rotations; translations, of the largest of the keys.
-const CLIP: [f64; 2] = [7e-7, 3e-7];
+const CLIP: [f64; 2] = [7e-7, 3.5e-7];
 
 /// Two times and a moment, then keys.
 const TIMES: usize = 3;

@@ -2,6 +2,7 @@
 
 use condyle::math;
 
+use super::worst;
 use crate::climb::{Claim, Random};
 
 /// `sin_half_pi` and `atan_positive`.
@@ -68,7 +69,7 @@ pub(super) fn claims() -> Vec<Claim> {
         claim("sin_cos", SCALAR, 1, finite, |case| {
             let (sin, cos) = math::sin_cos(case[0]);
             let x = f64::from(case[0]);
-            units(sin, x.sin()).max(units(cos, x.cos())) / SCALAR
+            worst([units(sin, x.sin()), units(cos, x.cos())]) / SCALAR
         }),
         claim("atan2", SCALAR, 2, finite, |case| {
             let want = f64::from(case[0]).atan2(case[1].into());

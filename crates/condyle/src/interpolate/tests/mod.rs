@@ -74,7 +74,7 @@ fn formula(method: Method, a: [f64; 4], b: [f64; 4], t: f64) -> [f64; 4] {
 }
 
 /// How far a result is from the formula, and from slerp.
-fn errors(method: Method, a: Quat, b: Quat, t: f32, got: Quat) -> (f64, f64) {
+pub(super) fn errors(method: Method, a: Quat, b: Quat, t: f32, got: Quat) -> (f64, f64) {
     let (a, b, t) = (a.map(f64::from), b.map(f64::from), f64::from(t));
     let distance =
         |want: [f64; 4]| worst(got.iter().zip(want).map(|(got, want)| (f64::from(*got) - want).abs()));

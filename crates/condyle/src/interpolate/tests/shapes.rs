@@ -120,6 +120,63 @@ fn wrong_sizes_and_joints_are_refused() {
     assert_eq!(vectors(&[1.0], &[1.0, 0.0], 0.5, &mut [0.0]), length("b", 2, 1));
 }
 
+/// One for all is refused before anything is written; one of a joint is that joint's; infinite ones are held at the ends.
+#[test]
+fn a_factor_that_is_no_number_is_refused() {
+    let mut random = Random(35);
+    let (from, to) = (random.pose(20), random.pose(20));
+    let lists = [&from, &to].map(list_of);
+    let refused = Err(Error::NotFinite { what: "factor", at: 0 });
+    for method in methods() {
+        for extrapolate in [false, true] {
+            let how = Interpolator { extrapolate, ..method.into() };
+            let prepared = Prepared::new(f32::NAN, how);
+            for joints in [Selection::All, Selection::List(&[3, 1])] {
+                let case = format_args!("{method}, {joints:?}, extrapolate: {extrapolate}");
+                let mut pose = from.clone();
+                assert_eq!(poses(&to, &to, f32::NAN, joints, how, &mut pose), refused, "{case}");
+                assert_eq!(poses_in_place(&mut pose, &to, f32::NAN, joints, how), refused, "{case}");
+                assert_eq!(prepared.poses(&to, &to, joints, &mut pose), refused, "{case}");
+                assert_eq!(prepared.poses_in_place(&mut pose, &to, joints), refused, "{case}");
+                assert_eq!(pose, from, "{case}");
+                let mut list = lists[0].clone();
+                let t = f32::NAN;
+                assert_eq!(
+                    crate::interpolate::joints(&lists[1], &lists[1], t, joints, how, &mut list),
+                    refused,
+                    "{case}"
+                );
+                assert_eq!(joints_in_place(&mut list, &lists[1], t, joints, how), refused, "{case}");
+                assert_eq!(prepared.joints(&lists[1], &lists[1], joints, &mut list), refused, "{case}");
+                assert_eq!(prepared.joints_in_place(&mut list, &lists[1], joints), refused, "{case}");
+                assert_eq!(list, lists[0], "{case}");
+            }
+            let mut pose = from.clone();
+            assert_eq!(poses_through(&to, &to, &to, f32::NAN, how, &mut pose), refused, "{method}");
+            assert_eq!(pose, from, "{method}");
+            let mut list = lists[0].clone();
+            let [_, to] = &lists;
+            assert_eq!(joints_through(to, to, to, f32::NAN, how, &mut list), refused, "{method}");
+            assert_eq!(list, lists[0], "{method}");
+        }
+        let mut factors = [0.5; 20];
+        factors[7] = f32::NAN;
+        let mut pose = from.clone();
+        poses(&from, &to, &factors[..], Selection::All, method, &mut pose).expect("sizes agree");
+        for (joint, t) in pose.transforms().enumerate() {
+            assert_eq!(t.rotation.iter().all(|v| v.is_nan()), joint == 7, "{method}, joint {joint}");
+        }
+        for (t, end) in [(f32::INFINITY, 1.0), (f32::NEG_INFINITY, 0.0)] {
+            let mut want = from.clone();
+            poses(&from, &to, t, Selection::All, method, &mut pose).expect("sizes agree");
+            poses(&from, &to, end, Selection::All, method, &mut want).expect("sizes agree");
+            assert_eq!(pose, want, "{method}, {t}");
+        }
+    }
+    let refused = poses(&from, &to, f32::NAN, Selection::All, Method::default(), &mut Pose::identity(20));
+    assert_eq!(std::format!("{}", refused.expect_err("no number")), "`factor` is not finite");
+}
+
 /// Joints that are not on the list stay, and one that comes twice moves twice in place.
 #[test]
 fn a_list_picks_joints() {

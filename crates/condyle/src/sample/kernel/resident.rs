@@ -37,10 +37,12 @@ pub(super) fn sample_batch<S: Simd, M: Mode>(
 /// Where linear rotations begin, and where they go. All others end where they begin.
 #[inline(always)]
 fn turn_lines<S: Simd>(s: S, section: Fours<'_>, ratio: f64, batch: Batch<'_>, out: &mut Out<'_>) {
+    // Even if no line of joints is among the linear ones, which may be the motion's alone or stand still: whether there
+    // are ends is asked of the segment.
+    out.ends.iter_mut().zip(&*out.vectors).for_each(|(end, &from)| *end = from);
     if section.is_empty() {
         return;
     }
-    out.ends.iter_mut().zip(&*out.vectors).for_each(|(end, &from)| *end = from);
     for_lines(
         s,
         section,

@@ -1,0 +1,105 @@
+//! How far keys are from what they were made of.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::Job;
+use super::format::KeyFormat;
+use super::source::{KeySource, Source};
+use crate::clip::RawClip;
+use crate::encode::algebra::{Matrix, length, subtract};
+use crate::encode::options::{EncodeOptions, JointError, Measured};
+use crate::encode::source;
+use crate::error::Error;
+use crate::math::Transform64;
+use crate::skeleton::Skeleton;
+
+/// How far the points of the shell are from their places in `keys`, where `clip` is what they should be: at the moments at which
+/// [`reduce`] looks. What a file holds is measured by it when it was read back.
+///
+/// # Errors
+/// Those of [`reduce`]; [`Error::Skeleton`] or [`Error::Index`] if `keys` is not for the skeleton.
+pub fn measure_keys<'a>(
+    clip: impl Into<KeySource<'a>>,
+    keys: &RawClip,
+    skeleton: &Skeleton,
+    options: &EncodeOptions,
+) -> Result<Measured, Error> {
+    options.check(skeleton.joint_count())?;
+    keys.check_skeleton(skeleton)?;
+    let source = Source::new(clip.into(), skeleton, options)?;
+    let mut all = Measured::default();
+    for (at, frames) in source.windows()?.into_iter().enumerate() {
+        let job = Job::new(skeleton, options, &source, source.window(frames)?, (false, KeyFormat::Floats))?;
+        add_part(&mut all, at, &job.measure(keys));
+    }
+    Ok(all)
+}
+
+/// Adds what the `at`th part of a clip is off by. It begins at the last frame of the one before.
+pub(super) fn add_part(all: &mut Measured, at: usize, part: &Measured) {
+    all.frames.extend(part.frames.iter().skip(usize::from(at > 0)));
+    if part.error_max > all.error_max || at == 0 {
+        (all.error_max, all.joint, all.seconds) = (part.error_max, part.joint, part.seconds);
+    }
+    for (target, errors) in &part.tracks {
+        errors.iter().enumerate().for_each(|(c, &error)| all.add_track_error(*target, c, error));
+    }
+    all.joints.resize(part.joints.len(), JointError::default());
+    for (all, own) in all.joints.iter_mut().zip(&part.joints) {
+        if own.error > all.error {
+            *all = *own;
+        }
+    }
+}
+
+impl Job<'_, '_> {
+    /// What the clip is off by at each moment.
+    pub(super) fn measure(&self, clip: &RawClip) -> Measured {
+        let (moments, count) = (&self.source.moments, self.joints.len());
+        let tracks = source::joint_tracks(clip, count);
+        let mut measured = Measured { joints: vec![JointError::default(); count], ..Measured::default() };
+        measured.frames = vec![0.0; self.source.frames.len()];
+        let mut placed: Vec<Vec<Matrix>> = Vec::with_capacity(count);
+        for (j, joint) in self.joints.iter().enumerate() {
+            let locals = source::joint(clip, self.skeleton, j, &tracks[j], moments);
+            let parents = joint.parent.map(|parent| placed[parent].as_slice());
+            let at = |(moment, local): (usize, &Transform64)| {
+                let local = Matrix::new(local);
+                parents.map_or(local, |parents| parents[moment].multiply(&local))
+            };
+            let is: Vec<Matrix> = locals.iter().enumerate().map(at).collect();
+            for (moment, (is, want)) in is.iter().zip(&self.model[j]).enumerate() {
+                for (point, &place) in joint.shell.iter().enumerate() {
+                    let off = length(subtract(is.point(place), want.point(place))) as f32;
+                    if off > measured.joints[j].error {
+                        measured.joints[j] =
+                            JointError { error: off, seconds: moments[moment] as f32, point };
+                    }
+                    let frame = self.source.frames.partition_point(|&at| at <= moment).saturating_sub(1);
+                    if let Some(frame) = measured.frames.get_mut(frame) {
+                        *frame = frame.max(off);
+                    }
+                }
+            }
+            placed.push(is);
+        }
+        for (joint, error) in measured.joints.iter().enumerate() {
+            if error.error > measured.error_max {
+                (measured.error_max, measured.joint, measured.seconds) = (error.error, joint, error.seconds);
+            }
+        }
+        for free in &self.source.free {
+            // What has no track keeps a value that is not known here: it counts as none.
+            let track = clip.tracks().iter().find(|track| track.target == free.target);
+            for (want, &seconds) in free.values.iter().zip(moments) {
+                for (c, want) in want.iter().enumerate() {
+                    let is = track.map_or(0.0, |track| source::component(clip, track, c, seconds));
+                    let off = (is - want).abs() as f32;
+                    measured.add_track_error(free.target, c, off);
+                }
+            }
+        }
+        measured
+    }
+}

@@ -1,0 +1,165 @@
+use std::vec::Vec;
+
+use super::*;
+use crate::Transform;
+use crate::encode::encode;
+use crate::skeleton::Joint;
+use crate::testing::Random;
+
+#[test]
+fn random_clips_hold_their_budget() {
+    let mut random = Random(19);
+    for round in 0..6 {
+        let skeleton = random.skeleton(12);
+        let clip = random.smooth_clip(&skeleton, 60);
+        for budget in [1e-2, 1e-3, 1e-4] {
+            for format in [KeyFormat::Floats, KeyFormat::Shorts, KeyFormat::Filtered] {
+                let found = reduce(&clip, &skeleton, &EncodeOptions::new(budget), format).expect("a clip");
+                let case = std::format!("{round} {budget} {format:?}: {:?}", found.measured);
+                assert!(found.measured.error_max <= budget, "{case}");
+                // As floats; more keys may take fewer bytes where they are coarser.
+                if format != KeyFormat::Filtered {
+                    assert!(found.clip.byte_count() <= clip.byte_count(), "{case}");
+                }
+                assert_eq!((found.clip.start(), found.clip.end()), (clip.start(), clip.end()), "{case}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_compressed_clip_comes_back() {
+    let mut random = Random(5);
+    let skeleton = random.skeleton(12);
+    let clip = random.smooth_clip(&skeleton, 60);
+    let packed =
+        encode(&clip, &skeleton, &EncodeOptions::new(1e-3), &mut |_| ()).expect("a clip").into_clip();
+    let options = EncodeOptions::new(1e-3 / 64.0);
+    let found =
+        reduce(KeySource::Packed(&packed, "back"), &skeleton, &options, KeyFormat::Floats).expect("a clip");
+    assert_eq!((found.clip.name(), found.clip.end()), ("back", packed.end()));
+    assert!(found.measured.error_max <= options.budget, "{:?}", found.measured);
+}
+
+#[test]
+fn a_long_clip_is_done_in_parts() {
+    let mut random = Random(8);
+    let skeleton = random.skeleton(3);
+    let clip = random.smooth_clip(&skeleton, 400);
+    let options = EncodeOptions::new(1e-3);
+    let mut source = Source::new((&clip).into(), &skeleton, &options).expect("it fits");
+    let whole = reduce(&clip, &skeleton, &options, KeyFormat::Filtered).expect("a clip");
+    source.most_moments = 4 * 70;
+    let windows = source.windows().expect("keys are on frames");
+    let parts: Vec<(Reduced, [f32; 2])> = windows
+        .into_iter()
+        .map(|frames| {
+            let mut job =
+                Job::new(&skeleton, &options, &source, source.window(frames)?, (true, KeyFormat::Filtered))?;
+            Ok((job.best()?, job.bounds()))
+        })
+        .collect::<Result<_, Error>>()
+        .expect("parts");
+    assert!(parts.len() > 3);
+    let joined = join(parts, &source, &skeleton).expect("one clip");
+    let window = source.window(0..source.frames).expect("all of it");
+    let job = Job::new(&skeleton, &options, &source, window, (false, KeyFormat::Floats)).expect("it fits");
+    for it in [&whole, &joined] {
+        let measured = job.measure(&it.clip);
+        assert!(measured.error_max <= 1e-3, "{measured:?}");
+        assert_eq!(measured.error_max, it.measured.error_max);
+    }
+}
+
+/// A turn about z.
+fn turn(angle: f32) -> [f32; 4] {
+    [0.0, 0.0, (angle / 2.0).sin(), (angle / 2.0).cos()]
+}
+
+fn linear(target: Target, values: Vec<f32>) -> Track {
+    Track { target, interpolation: Interpolation::Linear, timeline: 0, values }
+}
+
+#[test]
+fn what_is_still_between_jumps_has_keys_at_the_jumps() {
+    let mut random = Random(4);
+    let skeleton = random.skeleton(3);
+    let times: Vec<f32> = (0..600).map(|frame| frame as f32 / 30.0).collect();
+    // Another place every two seconds, from one frame to the next.
+    let values = (0..600).flat_map(|frame| turn((frame / 60) as f32 * 0.3)).collect();
+    let clip =
+        RawClip::new("jumps".into(), vec![times], vec![linear(Target::Rotation(1), values)]).expect("a clip");
+    let found = reduce(&clip, &skeleton, &EncodeOptions::new(1e-4), KeyFormat::Shorts).expect("a clip");
+    assert!(found.measured.error_max <= 1e-4, "{:?}", found.measured);
+    let [track] = found.clip.tracks() else { panic!("{:?}", found.clip) };
+    assert_eq!(found.clip.timelines()[track.timeline].len(), 20);
+}
+
+#[test]
+fn steps_that_go_nowhere_are_constant() {
+    let skeleton = Random(4).skeleton(3);
+    let step = |target, values| Track { interpolation: Interpolation::Step, ..linear(target, values) };
+    let times: Vec<f32> = (0..6).map(|frame| frame as f32 / 2.0).collect();
+    let rest = skeleton.rest().get(2).translation;
+    let tracks = vec![
+        step(Target::Translation(0), [1.0, 2.0, 3.0].repeat(6)),
+        step(Target::Translation(2), rest.repeat(6)),
+        step(Target::Scale(1), [[1.0; 9], [2.0; 9]].concat()),
+    ];
+    let clip = RawClip::new("steps".into(), vec![times], tracks).expect("a clip");
+    let found = reduce(&clip, &skeleton, &EncodeOptions::new(1e-4), KeyFormat::Shorts).expect("a clip").clip;
+    let keys: Vec<(Target, usize)> =
+        found.tracks().iter().map(|track| (track.target, found.timelines()[track.timeline].len())).collect();
+    // The constant one holds the duration.
+    assert_eq!(keys, [(Target::Translation(0), 2), (Target::Scale(1), 2)]);
+    let whole = reduce(&clip, &skeleton, &EncodeOptions::new(1e-4), KeyFormat::Shorts).expect("a clip");
+    assert_eq!(whole.measured.error_max, 0.0);
+}
+
+#[test]
+fn one_joint_that_nothing_serves_for_costs_its_own_keys() {
+    // A joint that a parent makes a million times as large: f32 itself is too coarse for what hangs from it.
+    let joint =
+        |parent, x| Joint::new("", parent, Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY });
+    let skeleton =
+        Skeleton::new([joint(None, 0.0), joint(Some(0), 1.0), joint(Some(0), 1.0)]).expect("a skeleton");
+    let times: Vec<f32> = (0..=90).map(|frame| frame as f32 / 30.0).collect();
+    let turns = |by: f32| times.iter().flat_map(|t| turn(by * t)).collect::<Vec<f32>>();
+    let sizes = times.iter().flat_map(|t| [1e6 * t.sin().abs(); 3]).collect();
+    let tracks = vec![
+        linear(Target::Rotation(1), turns(2.0)),
+        linear(Target::Rotation(2), turns(1.0)),
+        linear(Target::Scale(1), sizes),
+    ];
+    let clip = RawClip::new("large".into(), vec![times.clone()], tracks).expect("a clip");
+    let found = reduce(&clip, &skeleton, &EncodeOptions::new(1e-5), KeyFormat::Shorts).expect("a clip");
+    let keys = |target| {
+        let track = found.clip.tracks().iter().find(|track| track.target == target).expect("a track");
+        found.clip.timelines()[track.timeline].len()
+    };
+    assert_eq!(keys(Target::Rotation(1)), 91);
+    assert!(keys(Target::Rotation(2)) < 40, "{}", keys(Target::Rotation(2)));
+}
+
+#[test]
+fn keys_within_a_frame_are_refused_where_they_are_too_many() {
+    let skeleton = Random(4).skeleton(900);
+    let count = 40_000;
+    let times: Vec<f32> = (0..count).map(|key| key as f32 * 1e-6).chain([100.0]).collect();
+    let values = (0..=count).flat_map(|key| [key as f32, 0.0, 0.0]).collect();
+    let clip = RawClip::new("dense".into(), vec![times], vec![linear(Target::Translation(0), values)])
+        .expect("a clip");
+    let options = EncodeOptions { rate: Some(1.0), ..EncodeOptions::new(1e-4) };
+    let refused = |e| matches!(e, Error::TooMany { what: "keys within a frame", .. });
+    assert!(reduce(&clip, &skeleton, &options, KeyFormat::Floats).is_err_and(refused));
+}
+
+#[test]
+fn weights_that_a_file_lost_are_off_by_all_they_are() {
+    let skeleton = Random(4).skeleton(2);
+    let weights = linear(Target::Weights(3), vec![0.25, 0.75]);
+    let clip = RawClip::new("face".into(), vec![vec![0.0, 1.0]], vec![weights]).expect("a clip");
+    let none = RawClip::new("face".into(), vec![], vec![]).expect("a clip");
+    let measured = measure_keys(&clip, &none, &skeleton, &EncodeOptions::new(1e-3)).expect("a clip");
+    assert_eq!(measured.track_error_max, 0.75);
+}
