@@ -1,5 +1,8 @@
 //! The program `condyle`: its arguments and exit codes.
 
+// These panic where a stream is closed; `output` does not.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod commands;
 mod draw;
 mod failure;
@@ -35,6 +38,7 @@ Examples:
   condyle skin fox.glb --clip Run --time 0.5 -o posed.glb
   condyle render fox.glb --clip Run -o fox.gif      images, still or animated
   condyle encode fox.glb -o fox.condyle             its clips, compressed
+  condyle pack fox.glb -o small.glb                 an ordinary .glb, with fewer bytes of animation
   condyle blend fox.glb --clip Walk --clip Run -o fox.gif
 ",
             $bench,
@@ -53,11 +57,15 @@ const EXAMPLES: &str =
 const EXAMPLES: &str = examples!("");
 
 fn main() -> ExitCode {
-    match Cli::parse().command.run(Cli::command()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("condyle: {failure}");
-            failure.exit_code()
-        }
-    }
+    let done = match Cli::try_parse() {
+        Ok(cli) => cli.command.run(Cli::command()).map(|()| ExitCode::SUCCESS),
+        Err(answer) => output::print_answer(&answer).map(|()| {
+            // 0 for help that was asked for, or 2.
+            ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(2))
+        }),
+    };
+    done.unwrap_or_else(|failure| {
+        output::tell(&failure);
+        failure.exit_code()
+    })
 }

@@ -1,26 +1,42 @@
 //! Standard output, standard error, progress bars and written files.
 
+mod draft;
+
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::fs;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
+pub(crate) use self::draft::{Draft, Finished};
 use crate::failure::Failure;
+use crate::options::overwrite::Overwrite;
 use crate::text::{self, counted, path_text, printable_lines, size, steers};
 
 /// Writes to standard output. A closed pipe (`| head`) is not a failure.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    printed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+fn printed(result: io::Result<()>) -> Result<(), Failure> {
+    match result {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Failure::Data(format!("standard output cannot be written: {error}")))
         }
         _ => Ok(()),
     }
+}
+
+/// Shows what clap says instead of running a command: help and the version on standard output, or on standard error what is wrong with
+/// the command line.
+pub(crate) fn print_answer(answer: &clap::Error) -> Result<(), Failure> {
+    let result = answer.print().and_then(|()| io::stdout().flush());
+    if answer.use_stderr() { Ok(()) } else { printed(result) }
 }
 
 /// Writes JSON to standard output. Control characters are escaped, so that no terminal obeys them and none is
@@ -37,9 +53,15 @@ pub(crate) fn print_json(json: &str) -> Result<(), Failure> {
     print(&(text + "\n"))
 }
 
-/// Writes a warning to standard error.
+/// Writes a line to standard error, where `what` has none of the characters that steer a terminal. That nobody reads it, or that it
+/// cannot be written, is no failure: there is no place left to say so.
+pub(crate) fn tell(what: &dyn Display) {
+    let _ = io::stderr().lock().write_all(format!("condyle: {what}\n").as_bytes());
+}
+
+/// Warns of something in a model on standard error.
 pub(crate) fn warn(model: &Path, what: &str) {
-    eprintln!("condyle: {}: {}", path_text(model), printable_lines(what));
+    tell(&format_args!("{}: {}", path_text(model), printable_lines(what)));
 }
 
 /// A progress bar on standard error; hidden if that is not a terminal.
@@ -57,14 +79,19 @@ pub(crate) fn progress(steps: usize, what: &'static str) -> ProgressBar {
     bar
 }
 
-/// Refuses a destination before any work is done: its folder must exist, it must not be a folder or a device
-/// itself, and it must not be one of the input files.
-pub(crate) fn check_destination(to: &Path, sources: &BTreeSet<PathBuf>) -> Result<(), Failure> {
+/// Refuses a destination before any work is done: its folder must be one or be missing, it must not be a folder or a device itself, it
+/// must not be one of the input files, and it must not be read-only unless such a file may be replaced.
+pub(crate) fn check_destination(
+    to: &Path,
+    sources: &BTreeSet<PathBuf>,
+    overwrite: Overwrite,
+) -> Result<(), Failure> {
     let name = path_text(to);
     let folder = folder_of(to);
-    if !folder.is_dir() {
-        let folder = path_text(&folder);
-        return Err(Failure::Usage(format!("{name}: the folder {folder} does not exist; create it first")));
+    let there = folder.ancestors().find(|path| fs::symlink_metadata(path).is_ok());
+    if let Some(path) = there.filter(|path| !path.is_dir()) {
+        let path = path_text(path);
+        return Err(Failure::Usage(format!("{name}: {path} is not a folder; choose another name with -o")));
     }
     if to.file_name().is_none() {
         return Err(Failure::Usage(format!("{name} is not a file name; name a file with -o")));
@@ -75,12 +102,24 @@ pub(crate) fn check_destination(to: &Path, sources: &BTreeSet<PathBuf>) -> Resul
     if !fs::metadata(to).is_ok_and(|kind| kind.is_file()) {
         return Err(Failure::Usage(format!("{name} exists and is not a file; choose another name with -o")));
     }
-    match fs::canonicalize(to).is_ok_and(|to| sources.contains(&to)) {
-        true => Err(Failure::Usage(format!(
+    if fs::canonicalize(to).is_ok_and(|to| sources.contains(&to)) {
+        return Err(Failure::Usage(format!(
             "{name} is a file of the input model and would be overwritten; choose another name with -o"
-        ))),
-        false => Ok(()),
+        )));
     }
+    if !overwrite.force && is_read_only(to) {
+        return Err(Failure::Usage(format!(
+            "{name} exists and is read-only; choose another name with -o, or replace it with --force"
+        )));
+    }
+    Ok(())
+}
+
+/// Whether a file is not to be written to: by its mode, also where the user may do everything, or by this user.
+fn is_read_only(path: &Path) -> bool {
+    let denied = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;
+    fs::metadata(path).is_ok_and(|file| file.permissions().readonly())
+        || fs::OpenOptions::new().write(true).open(path).is_err_and(denied)
 }
 
 /// Refuses a name without the extension of the format that is written; `kind` names the format.
@@ -117,31 +156,15 @@ impl Written {
     }
 }
 
-/// Writes a whole file or none: into a temporary file in the same folder, which is then renamed.
+/// Writes a whole file or none: into a draft in the same folder, which is then renamed. A folder that is missing is made, and a file
+/// that is replaced leaves its mode.
 pub(crate) fn write_file(
     to: PathBuf,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<Written, Failure> {
-    // A symbolic link stays: its target is replaced.
-    let target = fs::canonicalize(&to).unwrap_or_else(|_| to.clone());
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".condyle-");
-    // A temporary file is private by default; the output has the permissions of any other new file.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let written = builder.tempfile_in(folder_of(&target)).and_then(|mut file| {
-        let mut buffer = BufWriter::new(&mut file);
-        fill(&mut buffer)?;
-        buffer.flush()?;
-        drop(buffer);
-        let bytes = file.as_file().metadata()?.len();
-        file.persist(&target).map_err(|failed| failed.error)?;
-        Ok(bytes)
-    });
-    match written {
-        Ok(bytes) => Ok(Written { path: to, bytes }),
-        Err(error) => Err(Failure::Data(format!("{}: cannot be written: {error}", path_text(&to)))),
-    }
+    let mut draft = Draft::new(to)?;
+    draft.append(fill)?;
+    draft.finish()?.keep()
 }
 
 fn folder_of(path: &Path) -> PathBuf {

@@ -20,6 +20,28 @@ pub(crate) fn ending(path: &Path) -> Option<String> {
     Some(path.extension()?.to_str()?.to_ascii_lowercase())
 }
 
+/// ` (did you mean `Run`?)` for a name that is not there; nothing if none of those that are is like it.
+pub(crate) fn did_you_mean<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    /// A file may have a name of megabytes, and very many names.
+    const LETTERS: usize = 60;
+    const NAMES: usize = 10_000;
+    /// What share of the letters must be right: two of the three of a short name.
+    const ALIKE: f64 = 0.6;
+    let lower = |name: &str| name.chars().take(LETTERS).collect::<String>().to_lowercase();
+    let wanted = lower(wanted);
+    let likeness = |name: &str| {
+        let name = lower(name);
+        // `Run` is what is wanted of `Armature|Run`, and `Walk` where it is called `Walking`.
+        let holds = |all: &str, part: &str| part.len() >= 3 && all.contains(part);
+        let is_part = holds(&name, &wanted) || holds(&wanted, &name);
+        strsim::normalized_damerau_levenshtein(&wanted, &name).max(if is_part { 0.9 } else { 0.0 })
+    };
+    let names = names.into_iter().take(NAMES).map(|name| (likeness(name), name));
+    // Of equals the first.
+    let best = names.filter(|(likeness, _)| *likeness > ALIKE).reduce(|a, b| if b.0 > a.0 { b } else { a });
+    best.map_or(String::new(), |(_, name)| format!(" (did you mean `{}`?)", printable(name)))
+}
+
 /// Text of several lines without control characters.
 pub(crate) fn printable_lines(text: &str) -> String {
     text.chars().map(|c| if c != '\n' && steers(c) { '\u{fffd}' } else { c }).collect()
@@ -112,6 +134,22 @@ mod tests {
         );
         assert_eq!(printable("Ω é 走"), "Ω é 走");
         assert_eq!(printable(""), "(unnamed)");
+    }
+
+    #[test]
+    fn the_likeliest_name_is_offered() {
+        let names = ["Walk", "Run", "Armature|Jump", "Run_Fast", "idle"];
+        let guess = |wanted: &str| did_you_mean(wanted, names);
+        for (wanted, name) in [("Rnu", "Run"), ("walkk", "Walk"), ("jump", "Armature|Jump"), ("IDEL", "idle")]
+        {
+            assert_eq!(guess(wanted), format!(" (did you mean `{name}`?)"), "{wanted}");
+        }
+        for wanted in ["", "Swim", "7", "mixamo.com"] {
+            assert_eq!(guess(wanted), "", "{wanted}");
+        }
+        let long = "x".repeat(1 << 24);
+        assert!(did_you_mean(&long, [long.as_str(); 100]).contains("xxx"));
+        assert_eq!(did_you_mean("a\u{1b}b", ["a\u{1b}bc"]), " (did you mean `a\u{fffd}bc`?)");
     }
 
     #[test]

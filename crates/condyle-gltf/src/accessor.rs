@@ -1,6 +1,8 @@
 //! Typed, checked views of the document's numbers: every component type, strides, offsets, sparse
 //! replacements. glTF 2.0, "Accessors".
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use crate::document::Document;
@@ -55,6 +57,8 @@ pub(crate) struct Accessors<'a> {
     json: Option<&'a Value>,
     list: Vec<Option<Accessor<'a>>>,
     quantization: bool,
+    /// Extensions that the document is refused for.
+    refused: HashSet<&'a str>,
 }
 
 impl<'a> Accessors<'a> {
@@ -65,16 +69,27 @@ impl<'a> Accessors<'a> {
         if problems.afford("/accessors", list.len() * size_of::<Accessor<'_>>()).is_none() {
             list.clear();
         }
+        let refused = extensions::refused(&root);
+        let load = |json: &Json<'a>, problems: &mut Problems| match extensions::hides(&refused, json.value) {
+            true => None,
+            false => Accessor::load(json, &views, problems),
+        };
         Self {
             json: document.json.get("accessors"),
-            list: list.iter().map(|json| Accessor::load(json, &views, problems)).collect(),
+            list: list.iter().map(|json| load(json, problems)).collect(),
             quantization: extensions::uses(&root, "KHR_mesh_quantization"),
+            refused,
         }
     }
 
     /// The JSON of the accessor that `place` holds the index of.
     pub(crate) fn json(&self, place: &Json<'_>) -> Option<&'a Value> {
         self.json?.get(whole(place.value)?)
+    }
+
+    /// Whether what the object means is said by an extension that the document is refused for.
+    pub(crate) fn hides(&self, object: &Json<'_>) -> bool {
+        extensions::hides(&self.refused, object.value)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -178,7 +193,7 @@ impl<'a> Views<'a> {
 
 impl<'a> Accessor<'a> {
     fn load(json: &Json<'a>, views: &Views<'a>, problems: &mut Problems) -> Option<Self> {
-        let component = component(json, problems);
+        let component = Component::of(json, problems);
         let shape = json.require("type", problems).and_then(|v| {
             let name = v.text(problems)?;
             let shape = Shape::NAMES.iter().find(|n| n.0 == name).map(|n| n.1);
@@ -236,7 +251,7 @@ impl<'a> Accessor<'a> {
         let count = json.require("count", problems)?.whole(problems)?;
         let (indices, values) = (json.require("indices", problems), json.require("values", problems));
         let (indices, values) = (indices?, values?);
-        let index = component(&indices, problems)?;
+        let index = Component::of(&indices, problems)?;
         if !matches!(index, Component::U8 | Component::U16 | Component::U32) {
             problems.error(&indices.path, format!("indices of {index:?}, U8, U16 or U32 is expected"));
             return None;
@@ -386,16 +401,6 @@ impl Sparse<'_> {
 
 fn u32_at(bytes: &[u8]) -> u32 {
     u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
-}
-
-fn component(owner: &Json<'_>, problems: &mut Problems) -> Option<Component> {
-    let json = owner.require("componentType", problems)?;
-    let code = json.whole(problems)?;
-    let component = Component::from_code(code);
-    if component.is_none() {
-        problems.error(&json.path, format!("is {code}, one of 5120 to 5123, 5125 and 5126 is expected"));
-    }
-    component
 }
 
 /// An error where a number of `values`, decoded from the accessor that `place` names, is NaN or infinite.

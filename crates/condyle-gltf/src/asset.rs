@@ -40,8 +40,8 @@ use crate::{appearance, skeleton, skins};
 pub struct Asset {
     /// The document that the rest was read from.
     pub document: Document,
-    /// One skeleton for all of the document: the joints of all skins, the nodes whose mesh moves with an
-    /// animated node or a joint, and all ancestors of these.
+    /// One skeleton for all of the document: the joints of all skins, the nodes that animations move, those whose mesh moves with
+    /// one of these, and all their ancestors.
     pub skeleton: Skeleton,
     /// One for each animation, in the document's order. `Target::Weights` counts the document's nodes.
     pub clips: Vec<RawClip>,
@@ -206,7 +206,7 @@ impl Asset {
         };
         let skins = self.skins.iter().map(|skin| {
             let named: Result<Vec<u16>, Error> = skin.joints().iter().map(|&joint| joint_of(joint)).collect();
-            Skin::new(named?, skin.inverse_bind().to_vec())
+            Skin::new(named?, skin.inverse_bind().to_vec())?.for_skeleton(&skeleton)
         });
         let skins = skins.collect::<Result<Vec<_>, _>>()?;
         for instance in &mut self.instances {
@@ -234,12 +234,15 @@ fn load(document: &Document, problems: &mut Problems) -> Option<Parts> {
     let morph_targets = meshes::morph_target_counts(&root);
     let (skeleton, joint_of_node) = skeleton::build(&scene, &node_skins, &animated, problems)?;
     let targets = Targets { scene: &scene, joint_of_node: &joint_of_node, morph_targets: &morph_targets };
-    let clips = clips::load(&root, &targets, &accessors, problems);
+    let clips = clips::load(&root, &targets, &accessors, &skeleton, problems);
     let joint_counts: Vec<usize> = node_skins.iter().map(|skin| skin.joint_count).collect();
     let skins: Option<Vec<Skin>> = node_skins
         .into_iter()
         .enumerate()
-        .map(|(index, skin)| skin.resolve(&format!("/skins/{index}"), &joint_of_node, problems))
+        .map(|(index, skin)| {
+            let skin = skin.resolve(&format!("/skins/{index}"), &joint_of_node, problems)?;
+            skin.for_skeleton(&skeleton).ok()
+        })
         .collect();
     let instances = load_instances(&root, &targets, &joint_counts, &accessors, problems)?;
     let faulty = attributes::check(&root, &accessors, problems);

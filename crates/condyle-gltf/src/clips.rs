@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use condyle::{Interpolation, RawClip, Target, Track};
+use condyle::{Interpolation, RawClip, Skeleton, Target, Track};
+use serde_json::Value;
 
 use crate::accessor::{Accessor, Accessors};
 use crate::format::{Component, Format, Shape, Usage};
@@ -58,6 +59,7 @@ pub(crate) fn load(
     root: &Json<'_>,
     targets: &Targets<'_>,
     accessors: &Accessors<'_>,
+    skeleton: &Skeleton,
     problems: &mut Problems,
 ) -> Vec<RawClip> {
     let list = root.objects("animations", problems);
@@ -70,9 +72,14 @@ pub(crate) fn load(
             samplers: json.objects("samplers", problems),
             inputs: HashMap::new(),
             timelines: Vec::new(),
+            has_lost: false,
         };
         let tracks = loader.tracks(json, problems);
+        if tracks.is_empty() && loader.has_lost {
+            problems.warning(&json.path, "has no channel that can be kept", "all of its movement is lost");
+        }
         RawClip::new(name, loader.timelines, tracks)
+            .and_then(|clip| clip.for_skeleton(skeleton))
             .map_err(|e| problems.error(&json.path, e.to_string()))
             .ok()
     };
@@ -98,6 +105,8 @@ struct Loader<'a> {
     /// By accessor, so that tracks share timelines.
     inputs: HashMap<usize, Option<Keys>>,
     timelines: Vec<Vec<f32>>,
+    /// Whether a channel moves something that is not kept.
+    has_lost: bool,
 }
 
 impl Loader<'_> {
@@ -135,16 +144,17 @@ impl Loader<'_> {
     }
 
     /// What a channel drives; `None`, and a report, if nothing here moves with it.
-    fn target(&self, channel: &Json<'_>, problems: &mut Problems) -> Option<Target> {
+    fn target(&mut self, channel: &Json<'_>, problems: &mut Problems) -> Option<Target> {
         const IGNORED: &str = "the channel is ignored";
+        const LOST: &str = "this movement is lost";
         let json = channel.require("target", problems)?;
         let path = json.require("path", problems)?.text(problems)?;
         if path == "pointer" {
-            problems.note(
-                &json.path,
-                "points at a property by KHR_animation_pointer, which is not supported",
-                IGNORED,
-            );
+            let pointer = json.value.pointer("/extensions/KHR_animation_pointer/pointer");
+            let property = pointer.and_then(Value::as_str).map_or("a property".into(), quoted);
+            let what = format!("moves {property} by KHR_animation_pointer, which is not supported");
+            problems.warning(&json.path, what, LOST);
+            self.has_lost = true;
             return None;
         }
         let Some(place) = json.get("node") else {
@@ -163,15 +173,17 @@ impl Loader<'_> {
                     problems.warning(
                         &json.path,
                         format!("drives morph weights, but node {node} has no morph targets"),
-                        IGNORED,
+                        LOST,
                     );
+                    self.has_lost = true;
                     return None;
                 }
                 return Some(Target::Weights(node as u32));
             }
             _ => {
                 let what = format!("drives the unknown property {}", quoted(path));
-                problems.warning(format!("{}/path", json.path), what, IGNORED);
+                problems.warning(format!("{}/path", json.path), what, LOST);
+                self.has_lost = true;
                 return None;
             }
         };
@@ -179,15 +191,8 @@ impl Loader<'_> {
             let what = "is animated, but has a matrix instead of translation, rotation and scale";
             problems.warning(format!("/nodes/{node}"), what, "the matrix is taken apart");
         }
-        let Some(joint) = self.targets.joint_of_node[node] else {
-            problems.note(
-                &place.path,
-                format!("drives node {node}, which moves no mesh and no joint"),
-                IGNORED,
-            );
-            return None;
-        };
-        Some(target(joint))
+        // Every animated node is a joint.
+        self.targets.joint_of_node[node].map(target)
     }
 
     fn track(&mut self, target: Target, sampler: &Json<'_>, problems: &mut Problems) -> Option<Track> {
@@ -463,7 +468,8 @@ mod tests {
         let channel = &mut it.json["animations"][0]["channels"][0];
         channel["target"]["node"] = json!(0);
         // Without morph targets there is nothing to drive.
-        assert_eq!(it.summary(), [(Severity::Warning, "/animations/0/channels/0/target".into(), 1)]);
+        let lost = ["/animations/0/channels/0/target", "/animations/0"];
+        assert_eq!(it.summary(), lost.map(|path| (Severity::Warning, path.into(), 1)));
         it.json["meshes"][0]["primitives"][0]["targets"] = json!([{}, {"POSITION": 0}]);
         assert_eq!(it.summary(), []);
         let clip = clip(&it);
@@ -480,21 +486,80 @@ mod tests {
     }
 
     #[test]
-    fn channels_that_drive_nothing_are_reported_and_ignored() {
-        let ignored = |change: &dyn Fn(&mut Value), severity, path: &str| {
-            let (problems, kept) =
-                changed(|json| change(&mut json["animations"][0]["channels"][0]["target"]));
+    fn what_cannot_be_kept_is_a_warning_that_says_what_is_lost() {
+        let lost = |change: &dyn Fn(&mut Value), path: &str, what: &str| {
+            let (problems, kept) = changed(|json| {
+                change(&mut json["animations"][0]["channels"][0]["target"]);
+                if json["animations"][0]["channels"][0]["target"]["extensions"].is_object() {
+                    json["extensionsUsed"] = json!(["KHR_animation_pointer"]);
+                }
+            });
             assert!(!kept, "{path}");
-            let found: Vec<_> =
-                problems.iter().map(|p| (p.severity, p.path.as_str(), p.action.as_str())).collect();
-            assert_eq!(found, [(severity, path, "the channel is ignored")]);
+            let of = |p: &Problem| (p.severity, p.path.clone(), p.what.clone(), p.action.clone());
+            let warning = |path: &str, what: &str, action: &str| {
+                (Severity::Warning, path.to_string(), what.to_string(), action.to_string())
+            };
+            let found: Vec<_> = problems.iter().filter(|p| p.severity < Severity::Note).map(of).collect();
+            let all = ("has no channel that can be kept", "all of its movement is lost");
+            assert_eq!(
+                found,
+                [warning(path, what, "this movement is lost"), warning("/animations/0", all.0, all.1)]
+            );
         };
         let target = "/animations/0/channels/0/target";
-        ignored(&|t| t["node"] = Value::Null, Severity::Note, target);
-        ignored(&|t| t["path"] = json!("pointer"), Severity::Note, target);
-        ignored(&|t| t["path"] = json!("colour"), Severity::Warning, &format!("{target}/path"));
-        // The body is placed by its skin, and no joint hangs on it.
-        ignored(&|t| t["node"] = json!(0), Severity::Note, &format!("{target}/node"));
+        lost(
+            &|t| {
+                t["path"] = json!("pointer");
+                t["extensions"] =
+                    json!({"KHR_animation_pointer": {"pointer": "/materials/0/emissiveFactor"}});
+            },
+            target,
+            "moves \"/materials/0/emissiveFactor\" by KHR_animation_pointer, which is not supported",
+        );
+        lost(
+            &|t| t["path"] = json!("colour"),
+            &format!("{target}/path"),
+            "drives the unknown property \"colour\"",
+        );
+    }
+
+    /// An animation must have a channel, so this is how one without tracks is written.
+    #[test]
+    fn a_channel_without_a_node_loses_nothing() {
+        let (problems, kept) =
+            changed(|json| json["animations"][0]["channels"][0]["target"]["node"] = Value::Null);
+        assert!(!kept);
+        let found: Vec<_> = problems.iter().map(|p| (p.severity, p.action.as_str())).collect();
+        assert_eq!(found, [(Severity::Note, "the channel is ignored")]);
+    }
+
+    /// Exports "without skin" and retargeting sources hold a skeleton and its movement, and nothing else.
+    #[test]
+    fn a_motion_without_a_mesh_is_kept() {
+        let mut it = Builder::new(json!({
+            "scenes": [{"nodes": [0]}],
+            "nodes": [
+                {"name": "Armature", "children": [1]},
+                {"name": "Hips", "children": [2, 3]},
+                {"name": "Spine"},
+                {"name": "Leg"},
+            ],
+        }));
+        let times = it.floats("SCALAR", &[0.0, 1.0]);
+        let turns = it.floats("VEC4", &[0.0, 0.0, 0.0, 1.0, 0.0, 0.6, 0.0, 0.8]);
+        it.json["animations"] = json!([{
+            "name": "Walk",
+            "samplers": [{"input": times, "output": turns}],
+            "channels": [
+                {"sampler": 0, "target": {"node": 2, "path": "rotation"}},
+                {"sampler": 0, "target": {"node": 1, "path": "rotation"}},
+            ],
+        }]);
+        let asset = it.import().unwrap();
+        assert_eq!(asset.skeleton.names(), ["Armature", "Hips", "Spine"]);
+        assert_eq!(asset.clips[0].tracks().len(), 2);
+        assert_eq!(asset.clips[0].fingerprint(), Some(asset.skeleton.fingerprint()));
+        assert!(asset.problems.iter().all(|p| p.severity == Severity::Note), "{:?}", asset.problems);
     }
 
     #[test]

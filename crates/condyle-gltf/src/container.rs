@@ -3,6 +3,8 @@
 
 use serde_json::Value;
 
+use crate::extras;
+use crate::foreign;
 use crate::json::memory_of_text;
 use crate::problem::Problems;
 
@@ -23,6 +25,10 @@ pub(crate) const ADVICE_1_0: &str = "glTF 1.0 is not supported: convert the file
 pub(crate) fn read<'a>(bytes: &'a [u8], problems: &mut Problems) -> Option<Container<'a>> {
     let is_glb = bytes.starts_with(MAGIC);
     let (text, binary) = if is_glb { chunks(bytes, problems)? } else { (bytes, None) };
+    if let Some(foreign) = (!is_glb).then(|| foreign::recognise(bytes)).flatten() {
+        problems.refuse("", format!("the file is {}", foreign.what), foreign.advice);
+        return None;
+    }
     let name = match (is_glb, text.trim_ascii_start().first()) {
         (true, _) => format!("the JSON chunk (at byte {})", text.as_ptr() as usize - bytes.as_ptr() as usize),
         (false, Some(b'{' | b'[' | 0xef)) => "the JSON".into(),
@@ -113,7 +119,7 @@ fn parse(mut text: &[u8], name: &str, problems: &mut Problems) -> Option<Value> 
         text = &text[..end];
     }
     problems.afford("", memory_of_text(text))?;
-    match serde_json::from_slice(text) {
+    match extras::parse(text) {
         Ok(json @ Value::Object(_)) => Some(json),
         Ok(_) => {
             problems.error("", format!("{name} is not an object"));
@@ -195,7 +201,7 @@ mod tests {
         assert!(chunk.starts_with("the JSON chunk (at byte 20) cannot be read"), "{chunk}");
         let number = error(b" {\"a\": 1e999}");
         assert!(number.starts_with("the JSON cannot be read: number out of range"), "{number}");
-        assert!(error(b"\x89PNG").starts_with("the file is no .glb, and as JSON it cannot be read"));
+        assert!(error(b"\x89PGN").starts_with("the file is no .glb, and as JSON it cannot be read"));
     }
 
     #[test]

@@ -8,13 +8,20 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::container;
+use crate::draco;
 use crate::extensions;
+use crate::extras;
+use crate::foreign;
 use crate::json::Json;
 use crate::meshopt;
 use crate::problem::{Problem, Problems, Refused};
 use crate::uri::{self, Resource};
 
 /// A glTF document: its JSON, and the bytes of its buffer views.
+///
+/// Meshes compressed by `KHR_draco_mesh_compression` are decoded: the JSON then has accessors and buffer views for them behind
+/// those of the file, and no longer the extension. Where a file does not require it and has the same meshes uncompressed, these
+/// are read.
 ///
 /// ```
 /// use condyle_gltf::Document;
@@ -90,10 +97,10 @@ impl Document {
         &self.name
     }
 
-    /// The document's JSON as text, with the values of the file, if not its spaces: for any parser.
+    /// The document's JSON as text, with the values of the file but for decoded meshes, if not its spaces: for any parser.
     #[must_use]
     pub fn json_text(&self) -> String {
-        self.json.to_string()
+        extras::to_text(&self.json)
     }
 
     /// The JSON at a place in the document, such as `/materials/0/extras`, as text: for any parser.
@@ -101,7 +108,7 @@ impl Document {
     /// `None` if there is nothing. RFC 6901, "JSON Pointer".
     #[must_use]
     pub fn json_at(&self, pointer: &str) -> Option<String> {
-        self.json.pointer(pointer).map(Value::to_string)
+        extras::text_at(&self.json, pointer)
     }
 
     /// The bytes of a buffer view, decoded if it is compressed.
@@ -169,7 +176,7 @@ impl Document {
         Self::gather_slice(&name, &bytes, Some(folder))
     }
 
-    fn gather_slice(name: &str, bytes: &[u8], folder: Option<&Path>) -> Result<Self, Refused> {
+    pub(crate) fn gather_slice(name: &str, bytes: &[u8], folder: Option<&Path>) -> Result<Self, Refused> {
         let mut problems = Problems::new(bytes.len());
         let Some(container) = container::read(bytes, &mut problems) else {
             return Err(problems.into_refused(name));
@@ -187,6 +194,10 @@ impl Document {
         extensions::check(&root, &mut problems);
         document.buffers = load_buffers(&root, container.binary, folder, &mut problems);
         document.views = load_views(&root, &document.buffers, &mut problems);
+        let mut expansion = draco::expand(&root, |view| document.buffer_view(view), &mut problems);
+        let decoded = std::mem::take(&mut expansion.views);
+        document.views.extend(decoded.into_iter().map(|bytes| bytes.map(View::Decoded)));
+        expansion.apply(&mut document.json);
         document.problems = problems;
         Ok(document)
     }
@@ -219,7 +230,12 @@ fn load_buffers(
             && bytes.len() < declared
         {
             let what = format!("declares {declared} bytes, but its data has {}", bytes.len());
-            problems.error(&buffer.path, what);
+            match foreign::lfs_pointer(bytes) {
+                Some(advice) => {
+                    problems.refuse(&buffer.path, format!("{what}: it is a Git LFS pointer"), advice);
+                }
+                None => problems.error(&buffer.path, what),
+            }
         }
         buffers.push(Buffer { bytes, declared });
     }
@@ -251,7 +267,12 @@ fn load_buffer(
 
 fn load_views(root: &Json<'_>, buffers: &[Buffer], problems: &mut Problems) -> Vec<Option<View>> {
     let views = root.objects("bufferViews", problems);
-    views.iter().map(|view| load_view(view, buffers, problems)).collect()
+    let refused = extensions::refused(root);
+    let load = |view: &Json<'_>| match extensions::hides(&refused, view.value) {
+        true => None,
+        false => load_view(view, buffers, problems),
+    };
+    views.iter().map(load).collect()
 }
 
 fn load_view(view: &Json<'_>, buffers: &[Buffer], problems: &mut Problems) -> Option<View> {

@@ -7,7 +7,9 @@
 mod bin;
 mod carry;
 mod clips;
+mod pools;
 mod still;
+mod streams;
 
 use std::fmt;
 

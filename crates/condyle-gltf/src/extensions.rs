@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::container::ADVICE_1_0;
 use crate::json::Json;
@@ -27,6 +27,7 @@ const KNOWN: &[Known] = &[
     known("KHR_mesh_quantization", true, true),
     known("EXT_meshopt_compression", true, true),
     known("KHR_meshopt_compression", true, true),
+    known("KHR_draco_mesh_compression", true, true),
     known("KHR_texture_transform", true, true),
     known("KHR_texture_basisu", true, true),
     known("EXT_texture_webp", true, true),
@@ -63,7 +64,6 @@ pub(crate) fn is_traceable(name: &str) -> bool {
 /// What to do about an extension that is not supported.
 fn advice(name: &str) -> &'static str {
     match name {
-        "KHR_draco_mesh_compression" => "; decompress the file first, for example with gltf-transform",
         "EXT_mesh_gpu_instancing" => "; write the instances as nodes first, for example with gltf-transform",
         _ => "",
     }
@@ -127,8 +127,9 @@ pub(crate) fn check(root: &Json<'_>, problems: &mut Problems) {
     }
     let mut listed = names;
     report_undeclared(root, &mut listed, problems);
+    let refused = refused(root);
     for (name, item) in used {
-        if !is_supported(name) {
+        if !is_supported(name) && !refused.contains(name) {
             problems.note(
                 &item.path,
                 format!("the extension {} is not known", quoted(name)),
@@ -174,6 +175,57 @@ pub(crate) fn uses(root: &Json<'_>, name: &str) -> bool {
     })
 }
 
+/// Whether the document cannot be understood without the extension `name`.
+pub(crate) fn requires(root: &Json<'_>, name: &str) -> bool {
+    let required = root.list("extensionsRequired", &mut Problems::unheard());
+    required.iter().any(|item| item.value.as_str() == Some(name))
+}
+
+/// The extensions that the document requires and that are not supported, for which it is refused.
+pub(crate) fn refused<'a>(root: &Json<'a>) -> HashSet<&'a str> {
+    let required = root.list("extensionsRequired", &mut Problems::unheard());
+    required.iter().filter_map(|item| item.value.as_str()).filter(|name| !is_supported(name)).collect()
+}
+
+/// Whether one of the extensions that the document is refused for says what an object means: then no one can tell what is
+/// wrong with it.
+pub(crate) fn hides(refused: &HashSet<&str>, object: &Value) -> bool {
+    let own = object.get("extensions").and_then(Value::as_object);
+    !refused.is_empty() && own.is_some_and(|own| own.keys().any(|name| refused.contains(name.as_str())))
+}
+
+/// Removes an extension's object, and the list of extensions if that was the last.
+pub(crate) fn remove_extension(owner: &mut Map<String, Value>, name: &str) {
+    let Some(extensions) = owner.get_mut("extensions").and_then(Value::as_object_mut) else { return };
+    extensions.remove(name);
+    if extensions.is_empty() {
+        owner.remove("extensions");
+    }
+}
+
+/// Removes an extension from `extensionsUsed` and `extensionsRequired`; neither may be empty.
+pub(crate) fn unlist_extension(json: &mut Value, name: &str) {
+    let Some(root) = json.as_object_mut() else { return };
+    for key in ["extensionsUsed", "extensionsRequired"] {
+        let Some(list) = root.get_mut(key).and_then(Value::as_array_mut) else { continue };
+        list.retain(|listed| listed != name);
+        if list.is_empty() {
+            root.remove(key);
+        }
+    }
+}
+
+/// Adds an extension to `extensionsUsed` and `extensionsRequired`.
+pub(crate) fn require_extension(json: &mut Value, name: &str) {
+    for key in ["extensionsUsed", "extensionsRequired"] {
+        match json.get_mut(key).and_then(Value::as_array_mut) {
+            Some(list) if list.iter().any(|listed| listed == name) => {}
+            Some(list) => list.push(name.into()),
+            None => json[key] = vec![name].into(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -216,10 +268,11 @@ mod tests {
         };
         let known = json!(["KHR_mesh_quantization", "KHR_materials_unlit"]);
         assert_eq!(of(known.clone(), known), []);
-        let draco = json!(["KHR_draco_mesh_compression"]);
-        let found = of(draco.clone(), draco);
+        let instancing = json!(["EXT_mesh_gpu_instancing"]);
+        let found = of(instancing.clone(), instancing);
         assert_eq!((found[0].0, found[0].1.as_str()), (Severity::Error, "/extensionsRequired/0"));
-        assert!(found[0].2.contains("KHR_draco_mesh_compression") && found[0].2.contains("gltf-transform"));
+        assert!(found[0].2.contains("EXT_mesh_gpu_instancing") && found[0].2.contains("gltf-transform"));
+        assert_eq!(found.len(), 1);
         assert_eq!(of(json!([]), json!(["VRM"]))[0].0, Severity::Note);
         assert_eq!(of(json!(["KHR_xmp"]), json!([]))[0].0, Severity::Warning);
         // Hidden nodes would be shown.

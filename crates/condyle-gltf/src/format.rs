@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use crate::json::Json;
+use crate::problem::Problems;
+
 /// The type of a single number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Component {
@@ -14,6 +17,17 @@ pub(crate) enum Component {
 }
 
 impl Component {
+    /// That of an accessor, or of the indices of a sparse one.
+    pub(crate) fn of(owner: &Json<'_>, problems: &mut Problems) -> Option<Self> {
+        let json = owner.require("componentType", problems)?;
+        let code = json.whole(problems)?;
+        let component = Self::from_code(code);
+        if component.is_none() {
+            problems.error(&json.path, format!("is {code}, one of 5120 to 5123, 5125 and 5126 is expected"));
+        }
+        component
+    }
+
     pub(crate) fn from_code(code: usize) -> Option<Self> {
         Some(match code {
             5120 => Self::I8,

@@ -22,11 +22,13 @@
 //! ```
 //!
 //! Supported: all accessor types with strides, sparse and normalised forms, every `JOINTS_n`, morph targets,
-//! all interpolations, `KHR_mesh_quantization`, `EXT_meshopt_compression` and `KHR_meshopt_compression`.
+//! all interpolations, `KHR_mesh_quantization`, `EXT_meshopt_compression`, `KHR_meshopt_compression` and
+//! `KHR_draco_mesh_compression`.
 //! Extensions of materials, textures and lights stay in the document's JSON and in what is exported; any
 //! other is refused if the document requires it.
 
 mod accessor;
+mod animated_by;
 mod appearance;
 mod asset;
 mod attribute_values;
@@ -34,8 +36,11 @@ mod attributes;
 mod clips;
 mod container;
 mod document;
+mod draco;
 mod export;
 mod extensions;
+mod extras;
+mod foreign;
 mod format;
 mod influences;
 mod json;

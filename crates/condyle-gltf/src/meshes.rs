@@ -123,6 +123,9 @@ fn load_primitive(
     accessors: &Accessors<'_>,
     problems: &mut Problems,
 ) -> Option<(SkinnedMesh, bool)> {
+    if accessors.hides(json) {
+        return None;
+    }
     json.require("attributes", problems)?;
     let attributes = json.entries("attributes", problems);
     let attribute = |name: &str| attributes.iter().find(|a| a.0 == name).map(|a| &a.1);

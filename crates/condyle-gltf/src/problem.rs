@@ -15,7 +15,7 @@ use std::fmt;
 pub enum Severity {
     /// The document cannot be used as it is: it is refused.
     Error,
-    /// Against the specification; repaired or left out, as the problem's action says.
+    /// Against the specification, or not supported: repaired or left out, as the problem's action says.
     Warning,
     /// Worth knowing; nothing is lost.
     Note,
@@ -38,8 +38,8 @@ impl Severity {
 /// ```
 /// use condyle_gltf::{Document, Severity};
 ///
-/// let json = br#"{"asset": {"version": "2.0"}, "extensionsRequired": ["KHR_draco_mesh_compression"]}"#;
-/// let Err(refused) = Document::from_slice("packed.gltf", json, None) else { panic!("not supported") };
+/// let json = br#"{"asset": {"version": "2.0"}, "extensionsRequired": ["EXT_mesh_gpu_instancing"]}"#;
+/// let Err(refused) = Document::from_slice("forest.gltf", json, None) else { panic!("not supported") };
 /// let problem = &refused.problems[0];
 /// assert_eq!(problem.severity, Severity::Error);
 /// println!("{}: {}", problem.path, problem.what);

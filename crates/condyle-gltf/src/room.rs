@@ -1,10 +1,11 @@
 //! How tall an asset is, and how far its vertices are from their joints: what the errors of compressed clips are measured
 //! against.
 
-use condyle::encode::Shell;
-use condyle::{Affine, Error, NormalRule, Skin};
+use condyle::encode::{EncodeOptions, Measured, Shell};
+use condyle::sample::PoseSource;
+use condyle::{Affine, Error, NormalRule, Pose, Skin, Target, local_to_model};
 
-use crate::asset::{Asset, Placement};
+use crate::asset::{Asset, Instance, Placement};
 use crate::poser::Poser;
 
 impl Asset {
@@ -28,25 +29,240 @@ impl Asset {
         Ok(high - low)
     }
 
-    /// Where the errors of this asset's clips are measured: [`Shell::of_meshes`] of all meshes that move with joints. Joints
-    /// without vertices get points at `distance`, in the document's units.
+    /// Where the errors of this asset's clips are measured: [`Shell::of_morphed_meshes`] of all meshes that move with joints, with the
+    /// morph weights that they have where no clip says otherwise. Joints without vertices get points at `distance`, in the
+    /// document's units.
     ///
     /// # Errors
-    /// As [`Shell::of_meshes`].
+    /// As [`Shell::of_morphed_meshes`].
     pub fn shell(&self, distance: f32) -> Result<Shell, Error> {
+        let ranges: Vec<_> =
+            self.instances.iter().map(|it| it.morph_weights.iter().map(|&w| [w, w]).collect()).collect();
+        self.shell_within(distance, &ranges)
+    }
+
+    fn shell_within(&self, distance: f32, ranges: &[Vec<[f32; 2]>]) -> Result<Shell, Error> {
         // A mesh that follows one joint rigidly is bound in that joint's own space.
         let rigid = self.instances.iter().map(|instance| match instance.placement {
             Placement::Joint(joint) => Skin::new(vec![joint], vec![Affine::IDENTITY]).map(Some),
             Placement::Skin(_) | Placement::Fixed(_) => Ok(None),
         });
         let rigid = rigid.collect::<Result<Vec<_>, _>>()?;
-        let meshes = self.instances.iter().zip(&rigid).filter_map(|(instance, rigid)| {
-            let skin = match instance.placement {
-                Placement::Skin(skin) => self.skins.get(skin),
-                Placement::Joint(_) | Placement::Fixed(_) => rigid.as_ref(),
-            }?;
-            Some(instance.primitives.iter().map(move |primitive| (&*primitive.mesh, skin)))
-        });
-        Shell::of_meshes(&self.skeleton, meshes.flatten(), distance)
+        let meshes =
+            self.instances.iter().zip(&rigid).zip(ranges).filter_map(|((instance, rigid), ranges)| {
+                let skin = match instance.placement {
+                    Placement::Skin(skin) => self.skins.get(skin),
+                    Placement::Joint(_) | Placement::Fixed(_) => rigid.as_ref(),
+                }?;
+                Some(instance.primitives.iter().map(move |primitive| (&*primitive.mesh, skin, &ranges[..])))
+            });
+        Shell::of_morphed_meshes(&self.skeleton, meshes.flatten(), distance)
+    }
+
+    /// Options that keep `budget` at every vertex, its morph targets included: where `clip` drives morph weights, a quarter of the
+    /// budget is theirs and the rest that of the joints, and the shell goes around all that the weights make of a vertex.
+    ///
+    /// `distance` is for joints without vertices, as in [`shell`](Self::shell); `morph_error` tells what was kept.
+    ///
+    /// # Errors
+    /// As [`shell`](Self::shell), and those of the clip's [`PoseSource`].
+    ///
+    /// ```no_run
+    /// use condyle_gltf::Asset;
+    ///
+    /// let asset = Asset::open("face.glb")?;
+    /// for clip in &asset.clips {
+    ///     let options = asset.encode_options(clip, 5e-4, 0.03)?;
+    ///     let encoded = condyle::encode(clip, &asset.skeleton, &options, &mut |_| ())?;
+    ///     let morphed = asset.morph_error(clip, &encoded.measured)?;
+    ///     assert!(encoded.measured.error_max.max(morphed) <= 5e-4);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn encode_options<S: PoseSource + ?Sized>(
+        &self,
+        clip: &S,
+        budget: f32,
+        distance: f32,
+    ) -> Result<EncodeOptions, Error> {
+        let mut options = EncodeOptions::new(budget);
+        let mut ranges = Vec::new();
+        let reaches = self.reaches(clip)?;
+        for (at, instance) in self.instances.iter().enumerate() {
+            let own = weight_ranges(clip, instance, self.places())?;
+            if own.iter().any(|[low, high]| low != high) {
+                let most = farthest(instance, |_| 1.0) * reaches[at];
+                if most > 0.0 {
+                    let share = (f64::from(budget) * MORPH_PART / most) as f32;
+                    options.track_budgets.push((Target::Weights(instance.node as u32), share));
+                    let rest = budget * (1.0 - MORPH_PART as f32);
+                    options.joint_budgets.extend(self.joints_of(instance).map(|joint| (joint, rest)));
+                }
+            }
+            ranges.push(own);
+        }
+        options.joint_budgets.sort_by_key(|(joint, _)| *joint);
+        options.joint_budgets.dedup();
+        options.shell = self.shell_within(distance, &ranges)?;
+        Ok(options)
+    }
+
+    /// How far the worst vertex of the meshes whose morph weights a clip drives may be from its place, in the document's units: by
+    /// the errors of the weights that were measured, and those of its joints. 0 if it drives none.
+    ///
+    /// # Errors
+    /// Those of the clip's [`PoseSource`].
+    pub fn morph_error<S: PoseSource + ?Sized>(&self, clip: &S, measured: &Measured) -> Result<f32, Error> {
+        if measured.tracks.is_empty() {
+            return Ok(0.0);
+        }
+        let reaches = self.reaches(clip)?;
+        let mut worst = 0.0_f64;
+        for (instance, reach) in self.instances.iter().zip(reaches) {
+            let target = Target::Weights(instance.node as u32);
+            let Some((_, errors)) = measured.tracks.iter().find(|(known, _)| *known == target) else {
+                continue;
+            };
+            let morphed = farthest(instance, |at| errors.get(at).copied().unwrap_or_default().into()) * reach;
+            let moved = self.joints_of(instance).filter_map(|joint| measured.joints.get(usize::from(joint)));
+            let moved = moved.map(|joint| f64::from(joint.error)).fold(0.0, f64::max);
+            worst = worst.max(morphed + moved);
+        }
+        Ok(worst as f32)
+    }
+
+    /// How many joints and morph weights are looked at each time.
+    fn places(&self) -> usize {
+        let of = |instance: &Instance| self.joints_of(instance).count() + instance.morph_weights.len();
+        self.skeleton.joint_count() + self.instances.iter().map(of).sum::<usize>()
+    }
+
+    /// The joints that move an instance.
+    fn joints_of(&self, instance: &Instance) -> impl Iterator<Item = u16> + use<'_> {
+        let (skin, joint) = match instance.placement {
+            Placement::Skin(skin) => (self.skins.get(skin), None),
+            Placement::Joint(joint) => (None, Some(joint)),
+            Placement::Fixed(_) => (None, None),
+        };
+        skin.into_iter().flat_map(|skin| skin.joints().iter().copied()).chain(joint)
+    }
+
+    /// By how much what moves a vertex of each instance in the bind pose moves it when skinned, at most.
+    fn reaches<S: PoseSource + ?Sized>(&self, clip: &S) -> Result<Vec<f64>, Error> {
+        let mut reaches = vec![0.0_f64; self.instances.len()];
+        if self.instances.iter().all(|instance| instance.morph_weights.is_empty()) {
+            return Ok(reaches);
+        }
+        let (mut pose, joints) = (Pose::rest(&self.skeleton), self.skeleton.joint_count());
+        let mut model = vec![Affine::IDENTITY; joints];
+        for seconds in moments(clip, self.places()) {
+            clip.pose(&self.skeleton, seconds, &mut pose)?;
+            local_to_model(&self.skeleton, &pose, &mut model)?;
+            for (instance, most) in self.instances.iter().zip(&mut reaches) {
+                match &instance.placement {
+                    Placement::Skin(skin) => {
+                        let skin = &self.skins[*skin];
+                        for (&joint, bind) in skin.joints().iter().zip(skin.inverse_bind()) {
+                            *most = most.max(stretch(&(model[usize::from(joint)] * *bind)));
+                        }
+                    }
+                    Placement::Joint(joint) => *most = most.max(stretch(&model[usize::from(*joint)])),
+                    Placement::Fixed(world) => *most = stretch(world),
+                }
+            }
+        }
+        Ok(reaches)
+    }
+}
+
+/// The part of the budget of a vertex that the errors of morph weights may take. Not tuned.
+const MORPH_PART: f64 = 0.25;
+
+/// Moments at which a clip is looked at for what its scales and weights do: evenly spaced, both ends among them, and near enough to
+/// see a blink. Long clips with many `places` to look at have fewer, so that the work has a limit.
+fn moments<S: PoseSource + ?Sized>(clip: &S, places: usize) -> impl Iterator<Item = f32> + use<S> {
+    const A_SECOND: f64 = 120.0;
+    const LEAST: usize = 512;
+    const MOST: usize = 1 << 21;
+    let (start, end) = (f64::from(clip.start()), f64::from(clip.end()));
+    let wanted = ((end - start) * A_SECOND).min(MOST as f64) as usize;
+    let all = wanted.min(MOST / places.max(1)).max(LEAST);
+    let count = if end > start { all } else { 0 };
+    (0..=count).map(move |at| (start + (end - start) * at as f64 / all as f64) as f32)
+}
+
+/// The least and the greatest weight of each morph target of an instance in a clip.
+fn weight_ranges<S: PoseSource + ?Sized>(
+    clip: &S,
+    instance: &Instance,
+    places: usize,
+) -> Result<Vec<[f32; 2]>, Error> {
+    let mut ranges: Vec<[f32; 2]> = instance.morph_weights.iter().map(|&weight| [weight, weight]).collect();
+    if ranges.is_empty() {
+        return Ok(ranges);
+    }
+    let mut weights = instance.morph_weights.clone();
+    for (at, seconds) in moments(clip, places).enumerate() {
+        weights.clone_from(&instance.morph_weights);
+        clip.weights(instance.node as u32, seconds, &mut weights)?;
+        for ([low, high], &weight) in ranges.iter_mut().zip(&weights) {
+            (*low, *high) = if at == 0 { (weight, weight) } else { (low.min(weight), high.max(weight)) };
+        }
+    }
+    // Peaks between the moments.
+    for [low, high] in &mut ranges {
+        let more = 0.02 * (*high - *low);
+        (*low, *high) = (*low - more, *high + more);
+    }
+    Ok(ranges)
+}
+
+/// The farthest that a vertex of an instance goes where each morph target has the weight that `of` gives.
+fn farthest(instance: &Instance, of: impl Fn(usize) -> f64) -> f64 {
+    let mut worst = 0.0_f64;
+    for primitive in &instance.primitives {
+        let targets = primitive.mesh.morph_targets().iter().enumerate();
+        let moving: Vec<(f64, &[[f32; 3]])> =
+            targets.map(|(at, target)| (of(at), &target.positions[..])).collect();
+        for vertex in 0..primitive.mesh.vertex_count() {
+            let by = |(weight, offsets): &(f64, &[[f32; 3]])| {
+                let offset = offsets.get(vertex)?;
+                Some(weight * offset.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>().sqrt())
+            };
+            worst = worst.max(moving.iter().filter_map(by).sum());
+        }
+    }
+    worst
+}
+
+/// A bound of how much a matrix makes vectors longer: the root of the largest sum of a row of the matrix times its transpose, which
+/// is exact where the columns are at right angles.
+fn stretch(m: &Affine) -> f64 {
+    let column = |c: usize| [0, 1, 2].map(|r| f64::from(m.rows[r][c]));
+    let dot = |a: [f64; 3], b: [f64; 3]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let row = |r: usize| (0..3).map(|c| dot(column(r), column(c)).abs()).sum::<f64>();
+    (0..3).map(row).fold(0.0, f64::max).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use condyle::{Interpolation, RawClip, Target, Track};
+
+    use crate::asset::Asset;
+
+    /// A blink between two of five hundred moments of a clip of five minutes counts all the same.
+    #[test]
+    fn a_blink_in_a_long_clip_has_a_budget() {
+        let asset = Asset::open("../../testdata/morph.glb").expect("a model of ours");
+        let instance = asset.instances.iter().find(|it| !it.morph_weights.is_empty()).expect("a face");
+        let rest = &instance.morph_weights;
+        let closed: Vec<f32> = rest.iter().map(|weight| weight + 1.0).collect();
+        let times = vec![0.0, 100.1, 100.2, 100.3, 300.0];
+        let values = [rest, rest, &closed, rest, rest].into_iter().flatten().copied().collect();
+        let target = Target::Weights(instance.node as u32);
+        let track = Track { target, interpolation: Interpolation::Linear, timeline: 0, values };
+        let clip = RawClip::new("blink".into(), vec![times], vec![track]).expect("a clip");
+        let options = asset.encode_options(&clip, 1e-3, 0.03).expect("a shell");
+        assert!(options.track_budgets.iter().any(|(known, _)| *known == target), "{options:?}");
     }
 }

@@ -82,6 +82,12 @@ impl Builder {
         }
     }
 
+    /// What all stages report, as of a file: the later ones too where an earlier one has found something fatal.
+    pub(crate) fn report(&self) -> Vec<Problem> {
+        let read = Document::gather_slice("test", &self.text(), None).and_then(Asset::from_document);
+        read.map_or_else(|refused| refused.problems, |asset| asset.problems)
+    }
+
     /// Severity, path and count of what is reported.
     pub(crate) fn summary(&self) -> Vec<(Severity, String, usize)> {
         self.problems().into_iter().map(|p| (p.severity, p.path, p.count)).collect()

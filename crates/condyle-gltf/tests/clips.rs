@@ -61,7 +61,9 @@ fn every_kind_of_track_comes_back_bit_for_bit() {
     let asset = still().asset();
     let steps = track(Target::Weights(2), Interpolation::Step, 0, &[1.0, 0.5]);
     let morph = RawClip::new("morph".into(), vec![vec![0.0, 2.0]], vec![steps]).expect("a valid clip");
-    let clips = [everything(), morph];
+    let clips = [everything(), morph].map(|clip| clip.for_skeleton(&asset.skeleton).expect("its joints"));
+    let packed = ClipExporter::new(&asset).packed_glb(&clips).expect("clips of this asset");
+    assert_eq!(import(&packed, "packed").clips, clips);
     let glb = ClipExporter::new(&asset).glb(&clips).expect("clips of this asset");
     let written = import(&glb, "written");
     assert_eq!(written.clips, clips);
@@ -76,6 +78,68 @@ fn every_kind_of_track_comes_back_bit_for_bit() {
         json!({ "name": "knee", "translation": [0.0, 1.0, 0.0] })
     );
     assert_eq!(written.skeleton, asset.skeleton);
+}
+
+/// As a reader of the extension sees it: one stream for all elements of a kind, and a buffer without data.
+#[test]
+fn compressed_clips_come_back() {
+    let asset = still().asset();
+    let filtered = [0., 0., 0., 1., 23170. / 32767., 0., 23170. / 32767., 0.];
+    // No filter makes rotations of another length.
+    let loose = [0.707, 0., 0., 0.707, 0., 0., 0., 1.].map(|v: f32| (v * 32767.).round() / 32767.);
+    let tracks = vec![
+        track(Target::Rotation(0), Interpolation::Linear, 0, &filtered),
+        track(Target::Rotation(1), Interpolation::Linear, 0, &loose),
+        track(Target::Translation(0), Interpolation::Linear, 0, &[0.5, 1.25, -3.0, 0.75, 1.25, 8.0]),
+        track(Target::Scale(0), Interpolation::Linear, 0, &[1.0, 0.1, 1.0, 2.0, 0.3, 1.0]),
+        track(Target::Weights(2), Interpolation::Linear, 0, &[0.5, 0.25]),
+    ];
+    let plain = RawClip::new("plain".into(), vec![vec![0.0, 0.1]], tracks).expect("a valid clip");
+    let empty = RawClip::new("empty".into(), vec![], vec![]).expect("a valid clip");
+    let clips =
+        [everything(), plain, empty].map(|clip| clip.for_skeleton(&asset.skeleton).expect("its joints"));
+    let exporter = ClipExporter::new(&asset);
+    let glb = exporter.compressed_glb(&clips).expect("clips of this asset");
+    let read = import(&glb, "compressed");
+    // -0.0 is 0.0.
+    assert_eq!(read.clips, clips);
+    let json = json_of(&glb);
+    let extension = "EXT_meshopt_compression";
+    assert_eq!(json["extensionsRequired"], json!([extension]));
+    assert_eq!(json["extensionsUsed"], json!([extension]));
+    let list = |key: &str| json[key].as_array().expect("a list").clone();
+    let compressed: Vec<Value> =
+        list("bufferViews").into_iter().filter(|view| view.get("extensions").is_some()).collect();
+    let number = |value: &Value| value.as_u64().expect("a whole number");
+    let mut end = 0;
+    let (mut filters, mut bytes) = (Vec::new(), 0);
+    for view in &compressed {
+        let form = &view["extensions"][extension];
+        assert_eq!(
+            (&view["buffer"], &form["buffer"], &form["mode"]),
+            (&json!(1), &json!(0), &json!("ATTRIBUTES"))
+        );
+        assert_eq!(number(&view["byteLength"]), number(&form["count"]) * number(&form["byteStride"]));
+        assert!(number(&view["byteOffset"]) >= end, "{view}");
+        end = number(&view["byteOffset"]) + number(&view["byteLength"]);
+        filters.push((form["filter"].as_str().unwrap_or("NONE").to_owned(), number(&form["byteStride"])));
+        bytes += number(&form["byteLength"]);
+    }
+    for kind in
+        [("NONE", 4), ("NONE", 8), ("NONE", 12), ("QUATERNION", 8), ("EXPONENTIAL", 4), ("EXPONENTIAL", 12)]
+    {
+        assert!(filters.contains(&(kind.0.to_owned(), kind.1)), "{kind:?} of {filters:?}");
+    }
+    filters.sort();
+    filters.dedup();
+    assert_eq!(filters.len(), compressed.len(), "one view for all of a kind");
+    assert_eq!(bytes, exporter.compressed_bytes(&clips).expect("clips of this asset") as u64);
+    let buffers = list("buffers");
+    let fallback = json!({ "byteLength": end, "extensions": { extension: { "fallback": true } } });
+    assert_eq!((buffers.len(), &buffers[1]), (2, &fallback));
+    // Without clips there is nothing to demand.
+    let none = json_of(&exporter.compressed_glb(&[]).expect("no clips"));
+    assert!(none.get("extensionsRequired").is_none() && none["buffers"].as_array().map(Vec::len) == Some(1));
 }
 
 #[test]
@@ -126,7 +190,7 @@ fn what_only_the_animations_held_is_left_out() {
 fn an_empty_clip_keeps_its_place() {
     let asset = still().asset();
     let empty = RawClip::new("nothing".into(), vec![], vec![]).expect("a valid clip");
-    let clips = [empty, everything()];
+    let clips = [empty, everything()].map(|clip| clip.for_skeleton(&asset.skeleton).expect("its joints"));
     let written = import(&ClipExporter::new(&asset).glb(&clips).expect("clips of this asset"), "written");
     assert_eq!(written.clips, clips);
 }

@@ -5,6 +5,7 @@ use condyle_bench::{Format, Request};
 use crate::failure::Failure;
 use crate::options::numerics::Numerics;
 use crate::output::{print, progress};
+use crate::text::did_you_mean;
 
 /// Time every kernel on this machine, after checking its answer
 #[derive(clap::Args)]
@@ -39,7 +40,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         format: if args.json { Format::Json } else { Format::Text },
         levels: vec![args.numerics.apply()?],
     };
-    let bar = progress(request.steps().map_err(Failure::Usage)?, "timing");
+    let unknown = |known: Vec<&str>| {
+        let only = args.only.as_deref().unwrap_or_default();
+        let guess = did_you_mean(only, known.iter().copied());
+        Failure::Usage(format!("there is no work {only}{guess}; choose one of {}", known.join(", ")))
+    };
+    let bar = progress(request.steps().map_err(unknown)?, "timing");
     condyle_bench::run(&request, |_| bar.inc(1), |text| bar.suspend(|| print(text)))?;
     bar.finish_and_clear();
     Ok(())

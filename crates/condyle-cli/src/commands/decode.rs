@@ -1,22 +1,23 @@
 //! `condyle decode`: compressed clips back into a document.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use condyle::sample;
-use condyle::sample::PoseSource;
-use condyle::{Clip, Error, Interpolation, Pose, RawClip, Skeleton, Target, Track};
-use condyle_gltf::ClipExporter;
-use serde_json::json;
+use condyle::encode::{KeyFormat, KeySource, Reduced, reduce};
+use condyle::{Clip, Error, RawClip};
+use condyle_gltf::{Asset, ClipExporter};
+use rayon::prelude::*;
+use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::model;
 use crate::model::container::is_container;
 use crate::model::document::sources;
-use crate::model::playable::{Kind, frames};
+use crate::model::playable::{Kind, Playable};
+use crate::options::overwrite::Overwrite;
 use crate::options::source::{Which, find_clip};
-use crate::output::{check_destination, check_ending, print, print_json, progress, write_file};
-use crate::text::{counted, path_text, printable, size};
+use crate::options::work::{Limit, Work};
+use crate::output::{check_destination, check_ending, print, print_json, progress, warn, write_file};
+use crate::text::{counted, millimetres, path_text, printable, size, table};
 
 /// Write the compressed clips of a file as animations of a document
 #[derive(clap::Args)]
@@ -25,9 +26,10 @@ Examples:
   condyle decode fox.condyle -o back.glb
   condyle decode fox.condyle --clip Run -o run.glb
 
-The document is the one that was encoded. Its tracks have a key at each frame, with linear interpolation; a constant
-track has one key, and a joint in its rest pose has no track. Tracks kept as authored, step tracks among them, get
-their own keys back. Root motion that was extracted is put back.")]
+The document is the one that was encoded. Each track has the fewest keys, with straight lines or splines, that keep every
+vertex within a 16th of the bound from where the compressed clip has it, between the keys too; what was measured of
+that is printed. A constant track has one key, and a joint in its rest pose has no track. Tracks kept as authored, step
+tracks among them, get their own keys back. Root motion that was extracted is put back.")]
 pub(crate) struct Args {
     /// A file written by condyle encode
     #[arg(value_name = "FILE.condyle")]
@@ -37,9 +39,13 @@ pub(crate) struct Args {
     /// One clip only, by name or index
     #[arg(long, value_name = "NAME|INDEX")]
     clip: Option<String>,
-    /// Where to write
+    /// Where to write; its folder is made if it is missing
     #[arg(short, long, value_name = "OUT.glb")]
     output: PathBuf,
+    #[command(flatten)]
+    overwrite: Overwrite,
+    #[command(flatten)]
+    limit: Limit,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -47,9 +53,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     check_ending(&args.output, "glb", "binary glTF")?;
-    check_destination(&args.output, &sources(&args.file, None))?;
+    check_destination(&args.output, &sources(&args.file, None), args.overwrite)?;
     let name = path_text(&args.file);
-    let model = model::open(&args.file, args.which.name(), false)?;
+    let model = model::open(&args.file, args.which.name(), None, false)?;
     if !is_container(&args.file) {
         return Err(Failure::Usage(format!("{name} is not compressed, so there is nothing to decode")));
     }
@@ -58,127 +64,111 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let index = find_clip(&name, &clips, wanted)?;
         clips = vec![clips.swap_remove(index)];
     }
-    let skeleton = &model.asset.skeleton;
-    let bar = progress(clips.len(), "decoding");
-    let mut decoded = Vec::new();
+    let asset = &model.asset;
+    let mut budget = args.limit.budget(&model.sources);
     for clip in &clips {
         if let Kind::Packed(packed) = clip.kind() {
-            let raw = decode(clip.name(), packed, skeleton);
-            decoded.push(raw.map_err(|e| Failure::Data(format!("{name}: {}: {e}", printable(clip.name()))))?);
+            let keys: usize = packed.authored().map(|(times, _)| times.len()).sum();
+            budget.afford(&name, clip.name(), &Work::fit(asset, packed.frame_count() + keys / 4, 1))?;
         }
-        bar.inc(1);
     }
+    let metres = model.unit.unwrap_or(1.0);
+    let failed = |what: &str, e: &dyn std::fmt::Display| Failure::Data(format!("{name}: {what}{e}"));
+    let bar = progress(clips.len(), "decoding");
+    let packed = |clip: &Playable<'_>| match clip.kind() {
+        Kind::Packed(packed) => {
+            let row = decode(clip.name(), packed, asset, metres).and_then(|found| {
+                let units = found.measured.error_max.max(asset.morph_error(*packed, &found.measured)?);
+                let [error, bound] = [units, packed.budget()].map(|units| f64::from(units) * metres);
+                Ok(Row { found, error, bound })
+            });
+            bar.inc(1);
+            Some(row.map_err(|e| failed(&format!("{}: ", printable(clip.name())), &e)))
+        }
+        _ => None,
+    };
+    let rows = clips.par_iter().filter_map(packed).collect::<Result<Vec<Row>, Failure>>()?;
     bar.finish_and_clear();
-    let glb =
-        ClipExporter::new(&model.asset).glb(&decoded).map_err(|e| Failure::Data(format!("{name}: {e}")))?;
+    let decoded: Vec<RawClip> = rows.iter().map(|row| row.found.clip.clone()).collect();
+    for row in rows.iter().filter(|row| row.error > row.bound) {
+        let (clip, found, bound) =
+            (printable(row.found.clip.name()), millimetres(row.error), millimetres(row.bound));
+        warn(
+            &args.file,
+            &format!(
+                "{clip}: the keys are {found} mm off at the worst, more than the {bound} of the clip itself"
+            ),
+        );
+    }
+    let exporter = ClipExporter::new(asset);
+    exporter.problems().iter().for_each(|problem| warn(&args.file, &problem.to_string()));
+    let glb = exporter.glb(&decoded).map_err(|e| failed("", &e))?;
     let file = write_file(args.output.clone(), |out| out.write_all(&glb))?;
     if args.json {
-        return print_json(&json!({ "file": file.to_json(), "clips": decoded.len() }).to_string());
+        let clips: Vec<Value> = rows.iter().map(Row::to_json).collect();
+        return print_json(&json!({ "file": file.to_json(), "clips": clips }).to_string());
     }
-    let count = counted(decoded.len(), "clip", "clips");
-    print(&format!("{}: {count}, {}\n", path_text(&file.path), size(glb.len())))
+    let headings = ["clip", "tracks", "keys", "bytes", "bound, mm", "written within, mm"];
+    let mut lines = vec![headings.map(String::from).to_vec()];
+    lines.extend(rows.iter().map(Row::to_cells));
+    print(&format!(
+        "{}\n{}: {}, {}\n",
+        table("<>>>>>", lines),
+        path_text(&file.path),
+        counted(decoded.len(), "clip", "clips"),
+        size(glb.len())
+    ))
 }
 
-/// A clip with a key at each of its frames.
-pub(crate) fn decode(name: &str, clip: &Clip<'_>, skeleton: &Skeleton) -> Result<RawClip, Error> {
-    let times: Vec<f32> = frames(clip).collect();
-    let mut keys = Keys { tracks: Vec::new(), count: times.len() };
-    let mut pose = Pose::rest(skeleton);
-    let mut joints: Vec<[Vec<f32>; 3]> = vec![Default::default(); skeleton.joint_count()];
-    for &seconds in &times {
-        clip.pose(skeleton, seconds, &mut pose)?;
-        for ([rotations, translations, scales], t) in joints.iter_mut().zip(pose.transforms()) {
-            rotations.extend(t.rotation);
-            translations.extend(t.translation);
-            scales.extend(t.scale);
-        }
-    }
-    let (authored_times, authored) = authored(clip, skeleton);
-    let authored_targets: BTreeSet<Target> = authored.iter().map(|track| track.target).collect();
-    let is_authored = |target| authored_targets.contains(&target);
-    for ((at, [rotations, translations, scales]), rest) in
-        joints.into_iter().enumerate().zip(skeleton.rest().transforms())
-    {
-        let joint = at as u16;
-        let tracks: [(_, _, &[f32]); 3] = [
-            (Target::Rotation(joint), rotations, &rest.rotation),
-            (Target::Translation(joint), translations, &rest.translation),
-            (Target::Scale(joint), scales, &rest.scale),
-        ];
-        for (target, values, rest) in tracks.into_iter().filter(|(target, ..)| !is_authored(*target)) {
-            keys.add(target, values, Some(rest));
-        }
-    }
-    // Authored tracks need no keys at the frames.
-    let room = |target, width| if is_authored(target) { 0 } else { width * times.len() };
-    let mut tracks: Vec<(Target, usize, Vec<f32>)> = clip
-        .free_tracks()
-        .map(|(target, width)| (target, width, Vec::with_capacity(room(target, width))))
-        .collect();
-    let mut values = vec![0.0; tracks.iter().map(|(_, width, _)| width).sum()];
-    for &seconds in &times {
-        sample::tracks(clip, seconds, &mut values)?;
-        let mut values = &values[..];
-        for (target, width, keys) in &mut tracks {
-            let own = values.split_off(..*width).unwrap_or_default();
-            if !is_authored(*target) {
-                keys.extend(own);
-            }
-        }
-    }
-    for (target, _, values) in tracks.into_iter().filter(|(target, ..)| !is_authored(*target)) {
-        keys.add(target, values, None);
-    }
-    let first = times[..1].to_vec();
-    // A key at the last frame keeps the duration, even if nothing moves at the end or at all.
-    let is_short = keys.tracks.iter().all(|track| track.timeline == 1);
-    if is_short && times.len() > 1 {
-        if keys.tracks.is_empty() && skeleton.joint_count() > 0 && !is_authored(Target::Translation(0)) {
-            keys.add(Target::Translation(0), skeleton.rest().get(0).translation.repeat(times.len()), None);
-        }
-        if let Some(track) = keys.tracks.first_mut() {
-            track.timeline = 0;
-            track.values = track.values.repeat(times.len());
-        }
-    }
-    let mut tracks = keys.tracks;
-    tracks.extend(authored);
-    let timelines = [times, first].into_iter().chain(authored_times).collect();
-    RawClip::new(name.into(), timelines, tracks)
+/// A clip that was written.
+struct Row {
+    found: Reduced,
+    /// The greatest error of a vertex beside the compressed clip, its morph targets included, in metres.
+    error: f64,
+    /// What the encoder kept errors under, in metres.
+    bound: f64,
 }
 
-/// The authored tracks, on timelines after the two of [`Keys`], except those of roots that root motion
-/// drives.
-fn authored(clip: &Clip<'_>, skeleton: &Skeleton) -> (Vec<Vec<f32>>, Vec<Track>) {
-    let is_moved = |target| match target {
-        Target::Rotation(joint) | Target::Translation(joint) => {
-            clip.has_motion() && skeleton.parent(joint).is_none()
-        }
-        _ => false,
-    };
-    let kept = clip.authored().filter(|(_, track)| !is_moved(track.target)).enumerate();
-    kept.map(|(timeline, (times, track))| (times, Track { timeline: 2 + timeline, ..track })).unzip()
-}
-
-/// Tracks on two timelines: all frames (0), and the first frame alone (1), for what is constant.
-struct Keys {
-    tracks: Vec<Track>,
-    count: usize,
-}
-
-impl Keys {
-    /// `rest` is the value of the target without a track.
-    fn add(&mut self, target: Target, mut values: Vec<f32>, rest: Option<&[f32]>) {
-        let width = values.len() / self.count;
-        let (first, others) = values.split_at(width);
-        let is_constant = others.chunks(width.max(1)).all(|key| key == first);
-        if width == 0 || (is_constant && rest == Some(first)) {
-            return;
-        }
-        if is_constant {
-            values.truncate(width);
-        }
-        let timeline = usize::from(is_constant);
-        self.tracks.push(Track { target, interpolation: Interpolation::Linear, timeline, values });
+impl Row {
+    fn keys(&self) -> usize {
+        let clip = &self.found.clip;
+        clip.tracks().iter().map(|track| clip.timelines()[track.timeline].len()).sum()
     }
+
+    fn to_cells(&self) -> Vec<String> {
+        let clip = &self.found.clip;
+        vec![
+            printable(clip.name()),
+            clip.tracks().len().to_string(),
+            self.keys().to_string(),
+            size(clip.byte_count()),
+            millimetres(self.bound),
+            millimetres(self.error),
+        ]
+    }
+
+    fn to_json(&self) -> Value {
+        let (clip, measured) = (&self.found.clip, &self.found.measured);
+        json!({
+            "clip": clip.name(),
+            "tracks": clip.tracks().len(),
+            "keys": self.keys(),
+            "bytes": clip.byte_count(),
+            "bound_m": self.bound,
+            "error_max_m": self.error,
+            "at_s": measured.seconds,
+            "track_error_max": measured.track_error_max,
+        })
+    }
+}
+
+/// The part of the bound that writing keys may take. The rest is the encoder's: what both do at the same vertex and moment adds up,
+/// and the encoder's worst case is at few of them.
+const PART: f32 = 1.0 / 16.0;
+
+/// The keys of a clip, and what they are off by.
+fn decode(name: &str, clip: &Clip<'_>, asset: &Asset, metres: f64) -> Result<Reduced, Error> {
+    let mut options = asset.encode_options(clip, clip.budget() * PART, (0.03 / metres) as f32)?;
+    options.track_budget *= PART;
+    reduce(KeySource::Packed(clip, name), &asset.skeleton, &options, KeyFormat::Floats)
 }

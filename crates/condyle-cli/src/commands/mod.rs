@@ -10,11 +10,13 @@ mod decode;
 mod demo;
 mod encode;
 mod info;
+mod pack;
 mod papers;
 mod render;
 mod skin;
 
 use crate::failure::Failure;
+use crate::options::numerics::Numerics;
 
 /// What the program is asked to do.
 #[derive(clap::Subcommand)]
@@ -28,6 +30,7 @@ pub(crate) enum Command {
     Compare(compare::Args),
     Encode(encode::Args),
     Decode(decode::Args),
+    Pack(pack::Args),
     Papers(papers::Args),
     #[cfg(feature = "bench")]
     Bench(bench::Args),
@@ -37,6 +40,18 @@ pub(crate) enum Command {
 impl Command {
     /// `cli` describes the whole program, for the completions of a shell.
     pub(crate) fn run(&self, cli: clap::Command) -> Result<(), Failure> {
+        // Where there are no options for it, the environment alone says how to compute.
+        if matches!(
+            self,
+            Self::Info(_)
+                | Self::Check(_)
+                | Self::Encode(_)
+                | Self::Decode(_)
+                | Self::Pack(_)
+                | Self::Papers(_)
+        ) {
+            Numerics::default().apply()?;
+        }
         match self {
             Self::Demo(args) => demo::run(args),
             Self::Render(args) => render::run(args),
@@ -47,6 +62,7 @@ impl Command {
             Self::Compare(args) => compare::run(args),
             Self::Encode(args) => encode::run(args),
             Self::Decode(args) => decode::run(args),
+            Self::Pack(args) => pack::run(args),
             Self::Papers(args) => papers::run(args),
             #[cfg(feature = "bench")]
             Self::Bench(args) => bench::run(args),

@@ -8,12 +8,14 @@ use crate::draw::picture::{self, Format};
 use crate::draw::scene::{FPS, Look, Scene, Size, columns, evenly};
 use crate::draw::stage::View;
 use crate::failure::Failure;
-use crate::model::document::sources;
+use crate::model::document::{front, sources};
 use crate::model::playable::Playable;
 use crate::model::{self, Model};
 use crate::options::numerics::Numerics;
+use crate::options::overwrite::Overwrite;
 use crate::options::quantity::{fps_up_to, parse_seconds};
 use crate::options::source::{Source, Which};
+use crate::options::work::{Limit, Work};
 use crate::output::{check_destination, print, print_json, warn, write_file};
 use crate::text::{counted, path_text, size};
 
@@ -47,9 +49,11 @@ pub(crate) struct Picture {
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["sheet", "turntable", "fps"])]
     time: Option<f32>,
-    /// Where to write
+    /// Where to write; its folder is made if it is missing
     #[arg(short, long, value_name = "OUT.png|.gif|.webp")]
     output: PathBuf,
+    #[command(flatten)]
+    overwrite: Overwrite,
     /// Pixels: N, or WIDTHxHEIGHT; on a sheet, of each image
     #[arg(long, value_name = "WxH", default_value = "640x640", value_parser = parse_size)]
     size: Size,
@@ -74,6 +78,11 @@ pub(crate) struct Picture {
     #[arg(long, value_name = "DEGREES", default_value_t = 12.0, value_parser = parse_degrees)]
     #[arg(allow_hyphen_values = true)]
     pitch: f32,
+    /// Play the clips on this model, joints matched by names: for a file that holds a motion only
+    #[arg(long, value_name = "MODEL")]
+    onto: Option<PathBuf>,
+    #[command(flatten)]
+    limit: Limit,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
@@ -111,18 +120,27 @@ pub(crate) fn draw(
             "{asked} is for animations: choose an output that ends in .gif or .webp"
         )));
     }
-    check_destination(&args.output, &sources(path, None))?;
-    let model = model::open(path, which, args.json)?;
+    check_destination(&args.output, &sources(path, None), args.overwrite)?;
+    let model = model::open(path, which, args.onto.as_deref(), args.json)?;
     let asset = &model.asset;
-    check_destination(&args.output, &sources(path, Some(&asset.document)))?;
+    check_destination(&args.output, &model.sources, args.overwrite)?;
     let clip = find(&model)?;
     let clip = clip.as_ref();
+    if let Some(what) = clip.and_then(|clip| clip.clamped(args.time.as_slice())) {
+        warn(path, &what);
+    }
     let plan = plan(args, format, clip)?;
+    let drawn = match &plan {
+        Plan::Still(_) => 1,
+        Plan::Sheet(moments) | Plan::Moving { moments, .. } => moments.len(),
+    };
+    let work = Work::draw(asset, drawn);
+    args.limit.budget(&model.sources).afford(&path_text(path), clip.map_or("", Playable::name), &work)?;
     let mut scene = Scene::new(asset)?;
     for problem in scene.problems() {
-        warn(path, &format!("{problem}; it is drawn without this image"));
+        warn(path, &format!("note: {problem}; surfaces with this image have their plain colour"));
     }
-    let view = View { yaw: args.yaw.to_radians(), pitch: args.pitch.to_radians() };
+    let view = View { yaw: front(&asset.document) + args.yaw.to_radians(), pitch: args.pitch.to_radians() };
     let look = Look { view, size: args.size, skeleton: args.skeleton };
     let (bytes, frames) = match plan {
         Plan::Still(seconds) => {

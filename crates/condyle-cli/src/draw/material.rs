@@ -1,4 +1,4 @@
-//! Materials: base colour, its texture and the alpha mode, and no other part of glTF's materials.
+//! Materials: base or diffuse colour, its texture and the alpha mode, and no other part of glTF's materials.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::Cursor;
@@ -40,10 +40,7 @@ impl Materials {
     /// `shown` are the materials whose images are needed.
     pub(crate) fn load(document: &Document, shown: &BTreeSet<usize>) -> Self {
         let json = &appearance(document);
-        let texture_of = |material: &Value| {
-            let index = &material["pbrMetallicRoughness"]["baseColorTexture"]["index"];
-            entry(json, "textures", index)
-        };
+        let texture_of = |material: &Value| entry(json, "textures", &Paint::of(material).texture["index"]);
         let list = list(json, "materials");
         let sources: BTreeSet<_> = shown
             .iter()
@@ -73,14 +70,13 @@ impl Materials {
 
 impl Material {
     fn load(json: &Value, texture: Option<usize>) -> Self {
-        let surface = &json["pbrMetallicRoughness"];
-        let info = &surface["baseColorTexture"];
+        let Paint { factor, texture: info } = Paint::of(json);
         let transform = &info["extensions"]["KHR_texture_transform"];
         let [offset_u, offset_v] = numbers(&transform["offset"], [0.0; 2]);
         let [scale_u, scale_v] = numbers(&transform["scale"], [1.0; 2]);
         let (sin, cos) = condyle::math::sin_cos(number(&transform["rotation"], 0.0));
         Self {
-            factor: numbers(&surface["baseColorFactor"], [1.0; 4]),
+            factor: numbers(factor, [1.0; 4]),
             texture,
             texture_set: transform["texCoord"]
                 .as_u64()
@@ -93,6 +89,24 @@ impl Material {
                 _ => Alpha::Opaque,
             },
         }
+    }
+}
+
+/// What gives a material its colour, and what says where its image is.
+struct Paint<'a> {
+    factor: &'a Value,
+    texture: &'a Value,
+}
+
+impl<'a> Paint<'a> {
+    /// The diffuse colour of `KHR_materials_pbrSpecularGlossiness` takes the place of the base colour where a material has both.
+    fn of(material: &'a Value) -> Self {
+        let glossy = &material["extensions"]["KHR_materials_pbrSpecularGlossiness"];
+        let (surface, factor, texture) = match glossy.is_object() {
+            true => (glossy, "diffuseFactor", "diffuseTexture"),
+            false => (&material["pbrMetallicRoughness"], "baseColorFactor", "baseColorTexture"),
+        };
+        Self { factor: &surface[factor], texture: &surface[texture] }
     }
 }
 
@@ -159,27 +173,40 @@ impl Wrap {
 enum Data<'a> {
     View(usize),
     Uri(&'a str),
-    Missing,
+    /// Nowhere: the image of this index has none, or does not exist.
+    Missing(u64),
 }
 
 /// An image that a texture names.
 struct Source<'a> {
     index: u64,
+    /// What the document calls it; may be empty.
+    name: &'a str,
     data: Data<'a>,
 }
 
 impl<'a> Source<'a> {
     fn of(json: &'a Value, texture: &Value) -> Option<Self> {
-        let webp = &texture["extensions"]["EXT_texture_webp"]["source"];
-        let index = if webp.is_null() { &texture["source"] } else { webp };
-        let image = entry(json, "images", index);
+        // Those that can be drawn come first.
+        let extended = |name| &texture["extensions"][name]["source"];
+        let named = [
+            extended("EXT_texture_webp"),
+            &texture["source"],
+            extended("KHR_texture_basisu"),
+            extended("EXT_texture_avif"),
+            extended("MSFT_texture_dds"),
+        ];
+        let (index, place) = named.into_iter().find_map(|place| Some((place.as_u64()?, place)))?;
+        let image = entry(json, "images", place);
         let view = image["bufferView"].as_u64().and_then(|view| usize::try_from(view).ok());
-        let data = match (view, image["uri"].as_str()) {
+        let (uri, name) = (image["uri"].as_str(), image["name"].as_str());
+        let data = match (view, uri) {
             (Some(view), _) => Data::View(view),
             (None, Some(uri)) => Data::Uri(uri),
-            _ => Data::Missing,
+            _ => Data::Missing(index),
         };
-        index.as_u64().map(|index| Self { index, data })
+        let file = uri.filter(|uri| !uri.starts_with("data:"));
+        Some(Self { index, name: name.or(file).unwrap_or_default(), data })
     }
 }
 
@@ -201,6 +228,8 @@ const MAX_DECODED: u64 = 1 << 28;
 const MAX_SIDE: u32 = 4096;
 /// The most bytes of one decoded image.
 const MAX_BYTES: u64 = 4 * (MAX_SIDE as u64).pow(2);
+/// The most bytes that what describes an image may take, beyond twice those of its file.
+const MAX_DESCRIBED: u64 = 1 << 20;
 /// The longest side of an image that is kept: no rendered image shows more detail.
 const MAX_KEPT_SIDE: usize = 1024;
 /// The most texels kept for all images: 32 MB, and a third more for their mipmaps.
@@ -221,7 +250,9 @@ impl<'a> Images<'a> {
         let levels = match self.load(source.data) {
             Ok(image) => Some(mipmaps(image, self.longest_side).into()),
             Err(problem) => {
-                self.problems.push(format!("/images/{}: {problem}", source.index));
+                let name: String = source.name.chars().take(60).collect();
+                let name = if name.is_empty() { name } else { format!(" ({name})") };
+                self.problems.push(format!("/images/{}{name}: {problem}", source.index));
                 None
             }
         };
@@ -236,14 +267,22 @@ impl<'a> Images<'a> {
                 self.decode(bytes.ok_or_else(|| format!("there is no buffer view {view}"))?)
             }
             Data::Uri(uri) => self.decode(&self.document.resource(uri)?),
-            Data::Missing => Err("it has neither a buffer view nor a URI".into()),
+            Data::Missing(_) => Err("it has neither a buffer view nor a URI".into()),
         }
     }
 
     fn decode(&mut self, bytes: &[u8]) -> Result<Level, String> {
+        if let Some(format) = foreign(bytes) {
+            return Err(format!("the image is {format}; PNG, JPEG, WebP and GIF can be drawn"));
+        }
         let unreadable = |e: &dyn std::fmt::Display| format!("the image cannot be decoded: {e}");
-        let reader =
+        let mut reader =
             ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(|e| unreadable(&e))?;
+        // What a PNG says about itself before its pixels: a colour profile that inflates to more is left out. Nothing here
+        // looks at one.
+        let mut limits = Limits::default();
+        limits.max_alloc = Some(2 * bytes.len() as u64 + MAX_DESCRIBED);
+        reader.limits(limits);
         let mut decoder = reader.into_decoder().map_err(|e| unreadable(&e))?;
         let (width, height) = decoder.dimensions();
         if width == 0 || height == 0 || width.max(height) > MAX_SIDE {
@@ -274,6 +313,17 @@ impl<'a> Images<'a> {
                 _ => mean_of_four(|dx, dy| at(x as u32 * 2 + dx, y as u32 * 2 + dy)),
             },
         ))
+    }
+}
+
+/// The name of a format that textures have and that is not drawn, by its first bytes.
+fn foreign(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0xab, b'K', b'T', b'X', b' ', b'2', b'0', ..] => Some("KTX2"),
+        [0xab, b'K', b'T', b'X', b' ', b'1', b'1', ..] => Some("KTX"),
+        [b'D', b'D', b'S', b' ', ..] => Some("DDS"),
+        [_, _, _, _, b'f', b't', b'y', b'p', b'a', b'v', b'i', b'f' | b's', ..] => Some("AVIF"),
+        _ => None,
     }
 }
 
@@ -409,14 +459,77 @@ mod tests {
             (png(4097, 1), "4097x1"),
             (b"not a picture".to_vec(), "cannot be decoded"),
             (png(9, 9)[..60].to_vec(), "decoded"),
+            (b"\xabKTX 20\xbb\r\n\x1a\n".to_vec(), "KTX2"),
+            (b"DDS |\0\0\0".to_vec(), "DDS"),
+            (b"\0\0\0\x20ftypavif\0\0\0\0".to_vec(), "AVIF"),
         ] {
             let bad = with_image(&bytes);
             assert!(
-                bad.problems[0].starts_with("/images/0: ") && bad.problems[0].contains(word),
+                bad.problems[0].starts_with("/images/0 (a.png): ") && bad.problems[0].contains(word),
                 "{:?}",
                 bad.problems
             );
             assert_eq!(bad.get(Some(0)).texture, None);
+        }
+    }
+
+    /// A chunk of a PNG. The sum at its end is that of zlib's `crc32`.
+    fn chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
+        let body = [&kind[..], data].concat();
+        let crc = body.iter().fold(u32::MAX, |crc, &byte| {
+            (0..8).fold(crc ^ u32::from(byte), |crc, _| (crc >> 1) ^ (0xedb8_8320 * (crc & 1)))
+        });
+        let length = u32::try_from(data.len()).unwrap();
+        [&length.to_be_bytes()[..], &body, &(!crc).to_be_bytes()].concat()
+    }
+
+    /// Zeros as a stream of zlib, by Huffman codes that DEFLATE has fixed: a literal, then copies of 258 bytes in 13 bits each.
+    fn zeros(copies: usize) -> Vec<u8> {
+        let (mut out, mut bits, mut count) = (vec![0x78, 0x9c], 0u32, 0);
+        let mut put = |code: u32, length: u32| {
+            bits |= code << count;
+            count += length;
+            while count >= 8 {
+                out.push(bits as u8);
+                (bits, count) = (bits >> 8, count - 8);
+            }
+        };
+        // The last block, with fixed codes; the literal 0, whose code of eight bits 00110000 stands from its highest bit on.
+        put(0b011, 3);
+        put(0b0000_1100, 8);
+        for _ in 0..copies {
+            // Length 258 (11000101), from the byte before (00000).
+            put(0b1010_0011, 8);
+            put(0, 5);
+        }
+        // The end of the block, and bits up to a whole byte.
+        put(0, 7);
+        put(0, 7);
+        // Adler-32 of zeros: a sum of 1, and as many as there are bytes.
+        let sum = ((1 + 258 * copies) % 65_521) as u32;
+        out.extend((sum << 16 | 1).to_be_bytes());
+        out
+    }
+
+    #[test]
+    fn what_a_picture_says_about_itself_takes_memory_in_proportion() {
+        let picture = image::RgbImage::from_pixel(8, 8, image::Rgb([10, 200, 30]));
+        let png = crate::draw::picture::still(crate::draw::picture::Format::Png, &picture).unwrap();
+        for (copies, kept) in [(2_000, true), (1_000_000, false)] {
+            let profile = chunk(b"iCCP", &[b"x\0\0".to_vec(), zeros(copies)].concat());
+            // Behind the signature and the header.
+            let hostile = [&png[..33], &profile, &png[33..]].concat();
+            let profile = image::codecs::png::PngDecoder::new(Cursor::new(&hostile[..]));
+            let profile = profile.unwrap().icc_profile().unwrap().unwrap_or_default();
+            assert_eq!(profile.len(), 1 + 258 * copies);
+            let mut found = None;
+            let memory = allocation_counter::measure(|| found = Some(with_image(&hostile)));
+            let found = found.unwrap();
+            assert_eq!((found.problems.len(), found.get(Some(0)).texture), (0, Some(0)));
+            assert_eq!(found.textures[0].sample([0.3, 0.3], 1.0)[1], f32::from(200u8) / 255.0);
+            let limit = 16 << 20;
+            assert!(memory.bytes_max < limit, "{} bytes took {}", hostile.len(), memory.bytes_max);
+            assert!(kept || hostile.len() > 1_000_000);
         }
     }
 
@@ -481,6 +594,40 @@ mod tests {
         assert_eq!(smooth.sample([0.25, 0.5], 16.0)[0], f32::from(127u8) / 255.0);
         assert_eq!(smooth.sample([f32::NAN, 0.5], 1.0), [1.0; 4]);
         smooth.sample([f32::MAX, f32::MIN], 1.0);
+    }
+
+    #[test]
+    fn an_image_that_can_be_drawn_is_chosen_before_one_that_cannot() {
+        let json =
+            serde_json::json!({ "images": [{ "uri": "a.ktx2" }, { "bufferView": 4, "name": "skin" }, {}] });
+        let of = |texture: Value| Source::of(&json, &texture).map(|s| (s.index, s.name.to_string()));
+        let basis = serde_json::json!({ "KHR_texture_basisu": { "source": 0 } });
+        assert_eq!(of(serde_json::json!({ "extensions": basis })), Some((0, "a.ktx2".into())));
+        assert_eq!(of(serde_json::json!({ "source": 1, "extensions": basis })), Some((1, "skin".into())));
+        let webp = serde_json::json!({ "EXT_texture_webp": { "source": 2 } });
+        assert_eq!(of(serde_json::json!({ "source": 1, "extensions": webp })), Some((2, String::new())));
+        assert_eq!(of(serde_json::json!({})), None);
+    }
+
+    #[test]
+    fn diffuse_colours_take_the_place_of_base_colours() {
+        let material = |own: Value| {
+            Material::load(
+                &serde_json::json!({
+                    "pbrMetallicRoughness": { "baseColorFactor": [0.1, 0.2, 0.3, 0.4], "baseColorTexture": { "texCoord": 1 } },
+                    "extensions": { "KHR_materials_pbrSpecularGlossiness": own },
+                }),
+                None,
+            )
+        };
+        let glossy = material(
+            serde_json::json!({ "diffuseFactor": [0.9, 0.8, 0.7, 0.6], "diffuseTexture": { "texCoord": 2 } }),
+        );
+        assert_eq!((glossy.factor, glossy.texture_set), ([0.9, 0.8, 0.7, 0.6], 2));
+        let white = material(serde_json::json!({ "glossinessFactor": 0.5 }));
+        assert_eq!((white.factor, white.texture_set), ([1.0; 4], 0));
+        let plain = material(Value::Null);
+        assert_eq!((plain.factor, plain.texture_set), ([0.1, 0.2, 0.3, 0.4], 1));
     }
 
     #[test]

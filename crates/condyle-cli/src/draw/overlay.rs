@@ -54,14 +54,33 @@ pub(crate) fn dot(picture: &mut RgbImage, at: [f32; 2], radius: f32, color: [u8;
 
 /// Height of a line of text at scale one, with its gap.
 pub(crate) const LINE: u32 = 9;
+/// Width of a character at scale one, with its gap.
+const ADVANCE: u32 = 6;
 
-/// Writes small text: letters, digits, spaces, `.`, `-` and `_`; a filled block for any other character.
+/// What is left of a name where it and the text behind it have this many pixels at scale one: it is cut short with an
+/// ellipsis, and goes, then the text too, where there is no room for more.
+pub(crate) fn fitting(name: &str, text: &str, width: u32) -> String {
+    let room = (width / ADVANCE) as usize;
+    let (long, needed) = (name.chars().count(), text.chars().count());
+    match room.checked_sub(needed) {
+        None => String::new(),
+        Some(left) if long > 0 && long < left => format!("{name} {text}"),
+        // A letter, the ellipsis and a space.
+        Some(left @ 3..) if long > 0 => {
+            let start: String = name.chars().take(left - 2).collect();
+            format!("{}\u{2026} {text}", start.trim_end())
+        }
+        Some(_) => text.into(),
+    }
+}
+
+/// Writes small text: what ASCII can print, and the ellipsis; a filled block for any other character.
 pub(crate) fn label(picture: &mut RgbImage, [left, top]: [u32; 2], scale: u32, text: &str, color: [u8; 3]) {
     for (i, c) in text.chars().enumerate() {
-        for (row, bits) in glyph(c.to_ascii_lowercase()).into_iter().enumerate() {
+        for (row, bits) in glyph(c).into_iter().enumerate() {
             for column in (0..5).filter(|column| bits >> (4 - column) & 1 == 1) {
                 for at in 0..scale * scale {
-                    let x = left + (i as u32 * 6 + column) * scale + at % scale;
+                    let x = left + (i as u32 * ADVANCE + column) * scale + at % scale;
                     let y = top + row as u32 * scale + at / scale;
                     mix(picture, x.into(), y.into(), color, 1.0);
                 }
@@ -77,7 +96,37 @@ fn glyph(c: char) -> [u8; 7] {
         '.' => [0, 0, 0, 0, 0, 0b01100, 0b01100],
         '-' => [0, 0, 0, 0b01110, 0, 0, 0],
         '_' => [0, 0, 0, 0, 0, 0, 0b11111],
-        '0' => [0b01110, 0b10001, 0b10001, 0b10001, 0b10001, 0b10001, 0b01110],
+        '!' => [0b00100, 0b00100, 0b00100, 0b00100, 0b00100, 0, 0b00100],
+        '"' => [0b01010, 0b01010, 0, 0, 0, 0, 0],
+        '#' => [0b01010, 0b01010, 0b11111, 0b01010, 0b11111, 0b01010, 0b01010],
+        '$' => [0b00100, 0b01111, 0b10100, 0b01110, 0b00101, 0b11110, 0b00100],
+        '%' => [0b11001, 0b11001, 0b00010, 0b00100, 0b01000, 0b10011, 0b10011],
+        '&' => [0b01100, 0b10010, 0b10100, 0b01000, 0b10101, 0b10010, 0b01101],
+        '\'' => [0b00100, 0b00100, 0, 0, 0, 0, 0],
+        '(' => [0b00010, 0b00100, 0b01000, 0b01000, 0b01000, 0b00100, 0b00010],
+        ')' => [0b01000, 0b00100, 0b00010, 0b00010, 0b00010, 0b00100, 0b01000],
+        '*' => [0, 0b00100, 0b10101, 0b01110, 0b10101, 0b00100, 0],
+        '+' => [0, 0b00100, 0b00100, 0b11111, 0b00100, 0b00100, 0],
+        ',' => [0, 0, 0, 0, 0b01100, 0b00100, 0b01000],
+        '/' => [0, 0b00001, 0b00010, 0b00100, 0b01000, 0b10000, 0],
+        ':' => [0, 0b01100, 0b01100, 0, 0b01100, 0b01100, 0],
+        ';' => [0, 0b01100, 0b01100, 0, 0b01100, 0b00100, 0b01000],
+        '<' => [0b00010, 0b00100, 0b01000, 0b10000, 0b01000, 0b00100, 0b00010],
+        '=' => [0, 0, 0b11111, 0, 0b11111, 0, 0],
+        '>' => [0b01000, 0b00100, 0b00010, 0b00001, 0b00010, 0b00100, 0b01000],
+        '?' => [0b01110, 0b10001, 0b00001, 0b00010, 0b00100, 0, 0b00100],
+        '@' => [0b01110, 0b10001, 0b10111, 0b10101, 0b10111, 0b10000, 0b01110],
+        '[' => [0b01110, 0b01000, 0b01000, 0b01000, 0b01000, 0b01000, 0b01110],
+        '\\' => [0, 0b10000, 0b01000, 0b00100, 0b00010, 0b00001, 0],
+        ']' => [0b01110, 0b00010, 0b00010, 0b00010, 0b00010, 0b00010, 0b01110],
+        '^' => [0b00100, 0b01010, 0b10001, 0, 0, 0, 0],
+        '`' => [0b01000, 0b00100, 0, 0, 0, 0, 0],
+        '{' => [0b00011, 0b00100, 0b00100, 0b01000, 0b00100, 0b00100, 0b00011],
+        '|' => [0b00100, 0b00100, 0b00100, 0b00100, 0b00100, 0b00100, 0b00100],
+        '}' => [0b11000, 0b00100, 0b00100, 0b00010, 0b00100, 0b00100, 0b11000],
+        '~' => [0, 0, 0b01000, 0b10101, 0b00010, 0, 0],
+        '\u{2026}' => [0, 0, 0, 0, 0, 0, 0b10101],
+        '0' => [0b01110, 0b10001, 0b10011, 0b10101, 0b11001, 0b10001, 0b01110],
         '1' => [0b00100, 0b01100, 0b00100, 0b00100, 0b00100, 0b00100, 0b01110],
         '2' => [0b01110, 0b10001, 0b00001, 0b00110, 0b01000, 0b10000, 0b11111],
         '3' => [0b11110, 0b00001, 0b00001, 0b01110, 0b00001, 0b00001, 0b11110],
@@ -87,6 +136,32 @@ fn glyph(c: char) -> [u8; 7] {
         '7' => [0b11111, 0b00001, 0b00010, 0b00100, 0b00100, 0b01000, 0b01000],
         '8' => [0b01110, 0b10001, 0b10001, 0b01110, 0b10001, 0b10001, 0b01110],
         '9' => [0b01110, 0b10001, 0b10001, 0b01111, 0b00001, 0b00010, 0b01100],
+        'A' => [0b01110, 0b10001, 0b10001, 0b11111, 0b10001, 0b10001, 0b10001],
+        'B' => [0b11110, 0b10001, 0b10001, 0b11110, 0b10001, 0b10001, 0b11110],
+        'C' => [0b01110, 0b10001, 0b10000, 0b10000, 0b10000, 0b10001, 0b01110],
+        'D' => [0b11110, 0b10001, 0b10001, 0b10001, 0b10001, 0b10001, 0b11110],
+        'E' => [0b11111, 0b10000, 0b10000, 0b11110, 0b10000, 0b10000, 0b11111],
+        'F' => [0b11111, 0b10000, 0b10000, 0b11110, 0b10000, 0b10000, 0b10000],
+        'G' => [0b01110, 0b10001, 0b10000, 0b10111, 0b10001, 0b10001, 0b01111],
+        'H' => [0b10001, 0b10001, 0b10001, 0b11111, 0b10001, 0b10001, 0b10001],
+        'I' => [0b01110, 0b00100, 0b00100, 0b00100, 0b00100, 0b00100, 0b01110],
+        'J' => [0b00111, 0b00010, 0b00010, 0b00010, 0b00010, 0b10010, 0b01100],
+        'K' => [0b10001, 0b10010, 0b10100, 0b11000, 0b10100, 0b10010, 0b10001],
+        'L' => [0b10000, 0b10000, 0b10000, 0b10000, 0b10000, 0b10000, 0b11111],
+        'M' => [0b10001, 0b11011, 0b10101, 0b10101, 0b10001, 0b10001, 0b10001],
+        'N' => [0b10001, 0b11001, 0b11001, 0b10101, 0b10011, 0b10011, 0b10001],
+        'O' => [0b01110, 0b10001, 0b10001, 0b10001, 0b10001, 0b10001, 0b01110],
+        'P' => [0b11110, 0b10001, 0b10001, 0b11110, 0b10000, 0b10000, 0b10000],
+        'Q' => [0b01110, 0b10001, 0b10001, 0b10001, 0b10101, 0b10010, 0b01101],
+        'R' => [0b11110, 0b10001, 0b10001, 0b11110, 0b10100, 0b10010, 0b10001],
+        'S' => [0b01111, 0b10000, 0b10000, 0b01110, 0b00001, 0b00001, 0b11110],
+        'T' => [0b11111, 0b00100, 0b00100, 0b00100, 0b00100, 0b00100, 0b00100],
+        'U' => [0b10001, 0b10001, 0b10001, 0b10001, 0b10001, 0b10001, 0b01110],
+        'V' => [0b10001, 0b10001, 0b10001, 0b10001, 0b10001, 0b01010, 0b00100],
+        'W' => [0b10001, 0b10001, 0b10001, 0b10101, 0b10101, 0b11011, 0b10001],
+        'X' => [0b10001, 0b10001, 0b01010, 0b00100, 0b01010, 0b10001, 0b10001],
+        'Y' => [0b10001, 0b10001, 0b01010, 0b00100, 0b00100, 0b00100, 0b00100],
+        'Z' => [0b11111, 0b00001, 0b00010, 0b00100, 0b01000, 0b10000, 0b11111],
         'a' => [0, 0, 0b01110, 0b00001, 0b01111, 0b10001, 0b01111],
         'b' => [0b10000, 0b10000, 0b11110, 0b10001, 0b10001, 0b10001, 0b11110],
         'c' => [0, 0, 0b01111, 0b10000, 0b10000, 0b10000, 0b01111],
@@ -133,8 +208,23 @@ mod tests {
 
     #[test]
     fn every_letter_and_digit_has_its_own_shape() {
-        let shapes: std::collections::HashSet<_> =
-            (' '..='~').filter(|c| !c.is_ascii_uppercase()).map(glyph).collect();
-        assert_eq!(shapes.len(), 26 + 10 + 4 + 1);
+        let drawn: Vec<char> = (' '..='~').chain(['\u{2026}', 'é']).collect();
+        let shapes: std::collections::HashSet<_> = drawn.iter().map(|&c| glyph(c)).collect();
+        assert_eq!(shapes.len(), drawn.len());
+    }
+
+    #[test]
+    fn names_are_cut_where_there_is_no_room_for_them() {
+        let fitted = |room: u32| fitting("Walk Left", "0.25 s", room * ADVANCE + ADVANCE - 1);
+        assert_eq!(fitted(16), "Walk Left 0.25 s");
+        assert_eq!(fitted(15), "Walk Le\u{2026} 0.25 s");
+        // No space before the ellipsis.
+        assert_eq!(fitted(13), "Walk\u{2026} 0.25 s");
+        assert_eq!(fitted(9), "W\u{2026} 0.25 s");
+        assert_eq!([fitted(8), fitted(6), fitted(5)], ["0.25 s", "0.25 s", ""]);
+        assert_eq!(fitting("", "0.25 s", 1000), "0.25 s");
+        for room in 0..20 {
+            assert!(fitted(room).chars().count() <= room as usize);
+        }
     }
 }

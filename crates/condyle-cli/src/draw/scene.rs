@@ -148,8 +148,8 @@ impl<'a> Scene<'a> {
             let mut cell = self.draw(clip, seconds, &shot, 0)?;
             let margin = 4 * scale;
             let line = height.saturating_sub(overlay::LINE * scale + margin / 2);
-            let words = if i == 0 { format!("{name} {seconds:.2} s") } else { format!("{seconds:.2} s") };
-            let words: String = words.trim_start().chars().take(40).collect();
+            let room = width.saturating_sub(2 * margin) / scale;
+            let words = overlay::fitting(if i == 0 { name } else { "" }, &format!("{seconds:.2} s"), room);
             overlay::label(&mut cell, [margin, line], scale, &words, [52, 58, 68]);
             let i = i as u32;
             imageops::replace(&mut sheet, &cell, (i % columns * width).into(), (i / columns * height).into());

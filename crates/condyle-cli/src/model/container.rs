@@ -8,9 +8,10 @@ use condyle::Clip;
 use condyle::container::{Container, EntryKind};
 use condyle_gltf::{Asset, Document};
 
+use super::Model;
 use super::document::refusal;
 use crate::failure::Failure;
-use crate::text::{path_text, printable};
+use crate::text::{did_you_mean, path_text, printable};
 
 /// A compressed clip with its name.
 pub(super) struct PackedClip {
@@ -37,7 +38,7 @@ pub(crate) fn unfit(path: &Path, error: &dyn Display) -> Failure {
 }
 
 /// Opens a model of a container, its document on the container's skeleton, with its compressed clips.
-pub(super) fn open(path: &Path, which: Option<&str>) -> Result<(Asset, Vec<PackedClip>), Failure> {
+pub(super) fn open(path: &Path, which: Option<&str>) -> Result<Model, Failure> {
     let bytes = read(path)?;
     let unfit = |what: &str, error: condyle::Error| unfit(path, &format!("{what}: {error}"));
     let container = Container::from_bytes(&bytes).map_err(|e| unfit("the file", e))?;
@@ -53,7 +54,11 @@ pub(super) fn open(path: &Path, which: Option<&str>) -> Result<(Asset, Vec<Packe
         return Err(match (models.is_empty(), which) {
             (true, _) => Failure::Data(format!("{name} holds no models")),
             (false, Some(which)) => {
-                Failure::Usage(format!("{name} has no model {which:?}; --model takes one of {}", names()))
+                let guess = did_you_mean(which, models.iter().map(|entry| entry.name));
+                Failure::Usage(format!(
+                    "{name} has no model {which:?}{guess}; --model takes one of {}",
+                    names()
+                ))
             }
             (false, None) => {
                 Failure::Usage(format!("{name} holds several models; choose one with --model: {}", names()))
@@ -84,5 +89,6 @@ pub(super) fn open(path: &Path, which: Option<&str>) -> Result<(Asset, Vec<Packe
         }
         packed.push(PackedClip { name: entry.name.into(), clip: clip.into_owned() });
     }
-    Ok((asset, packed))
+    let unit = container.unit(model.index).map(f64::from);
+    Ok(Model { asset, sources: super::document::sources(path, None), unit, packed })
 }

@@ -8,6 +8,7 @@ use condyle_gltf::{Asset, Document, Primitive, Refused, Severity};
 
 use super::problems;
 use crate::failure::Failure;
+use crate::options::quantity::{Length, TALL};
 use crate::output::{print_json, warn};
 use crate::text::{counted, path_text, printable};
 
@@ -23,7 +24,7 @@ pub(crate) fn open(path: &Path, json: bool) -> Result<Asset, Failure> {
 }
 
 /// The failure for a document that cannot be used.
-pub(super) fn refusal(path: &Path, refused: &Refused) -> Failure {
+pub(crate) fn refusal(path: &Path, refused: &Refused) -> Failure {
     let problems = refused.problems.iter().map(|p| format!("\n  {}", printable(&p.to_string())));
     Failure::Data(format!("{} cannot be used{}", path_text(path), problems.collect::<String>()))
 }
@@ -40,6 +41,37 @@ pub(crate) fn warn_of_repairs(path: &Path, asset: &Asset) {
         let faults = counted(repairs, "fault was", "faults were");
         warn(path, &format!("{faults} repaired; `condyle check {}` lists them", path_text(path)));
     }
+    for clip in asset.clips.iter().filter(|clip| clip.tracks().is_empty()) {
+        let name = printable(clip.name());
+        warn(
+            path,
+            &format!(
+                "the clip {name} moves nothing that is kept; `condyle check {}` says why",
+                path_text(path)
+            ),
+        );
+    }
+}
+
+/// Metres in a unit of the model: one, or what makes its height at rest the given one.
+pub(crate) fn metres_per_unit(path: &Path, asset: &Asset, height: Option<Length>) -> Result<f64, Failure> {
+    if let Some(height) = height {
+        height.warn_above(TALL, "--height");
+    }
+    if let (None, Ok(units @ (0.0..0.1 | TALL..))) = (height, asset.rest_height())
+        && units > 0.0
+    {
+        warn(path, &format!("taken to be {units:.2} m high; give its real height with --height"));
+    }
+    let Some(height) = height else { return Ok(1.0) };
+    let units = asset.rest_height().map_err(|e| too_large(&path_text(path), &e))?;
+    if units > 0.0 {
+        return Ok(height.metres / units);
+    }
+    let name = path_text(path);
+    Err(Failure::Usage(format!(
+        "{name} has no height at rest, so --height cannot scale it; leave --height out"
+    )))
 }
 
 /// The files that a model is read from, as canonical paths: none of them may be overwritten. Until the model
@@ -48,6 +80,13 @@ pub(crate) fn sources(model: &Path, document: Option<&Document>) -> BTreeSet<Pat
     let mut files: BTreeSet<PathBuf> = document.map(Document::files).into_iter().flatten().collect();
     files.extend(model.canonicalize());
     files
+}
+
+/// Where the front of a character is: radians about +Y from +Z, to which characters look in glTF. Those of VRM 0.x look the other
+/// way.
+pub(crate) fn front(document: &Document) -> f32 {
+    let has = |extension| document.json_at(&format!("/extensions/{extension}")).is_some();
+    if has("VRM") && !has("VRMC_vrm") { core::f32::consts::PI } else { 0.0 }
 }
 
 /// The triangles of a primitive: by its indices, or by the order of its vertices if it has none. Points and

@@ -6,19 +6,26 @@ pub(crate) mod entries;
 pub(crate) mod playable;
 pub(crate) mod problems;
 
-use std::path::Path;
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
 
+use condyle::RawClip;
 use condyle_gltf::Asset;
 
 use self::container::{PackedClip, is_container};
 use self::playable::Playable;
 use crate::failure::Failure;
+use crate::output::warn;
 use crate::text::path_text;
 
 /// A model with its clips.
 pub(crate) struct Model {
     /// Has no clips of its own if they are compressed.
     pub(crate) asset: Asset,
+    /// The files that it was read from, as canonical paths: none of them may be overwritten.
+    pub(crate) sources: BTreeSet<PathBuf>,
+    /// How many metres one of its units is, if the file says.
+    pub(crate) unit: Option<f64>,
     packed: Vec<PackedClip>,
 }
 
@@ -32,11 +39,20 @@ impl Model {
 
 /// Opens a document or a container; of several models in a container, the one named `which`.
 ///
-/// With `json`, a document that cannot be used is also described on standard output, as `check` does.
-pub(crate) fn open(path: &Path, which: Option<&str>, json: bool) -> Result<Model, Failure> {
+/// With `onto`, the clips are played on that model. With `json`, a document that cannot be used is also described on standard
+/// output, as `check` does.
+pub(crate) fn open(
+    path: &Path,
+    which: Option<&str>,
+    onto: Option<&Path>,
+    json: bool,
+) -> Result<Model, Failure> {
+    if let Some(onto) = onto {
+        let (asset, sources) = open_onto(&[path.to_path_buf()], onto, json)?;
+        return Ok(Model { asset, sources, unit: None, packed: Vec::new() });
+    }
     if is_container(path) {
-        let (asset, packed) = container::open(path, which)?;
-        return Ok(Model { asset, packed });
+        return container::open(path, which);
     }
     if which.is_some() {
         return Err(Failure::Usage(format!(
@@ -44,5 +60,61 @@ pub(crate) fn open(path: &Path, which: Option<&str>, json: bool) -> Result<Model
             path_text(path)
         )));
     }
-    document::open(path, json).map(|asset| Model { asset, packed: Vec::new() })
+    let asset = document::open(path, json)?;
+    Ok(Model {
+        sources: document::sources(path, Some(&asset.document)),
+        asset,
+        unit: None,
+        packed: Vec::new(),
+    })
+}
+
+/// The model `onto` with the clips of the motions in the place of its own, joints and morph targets matched by their names; and
+/// the files that were read. Where clips of several files have one name, or none, they get that of their file.
+pub(crate) fn open_onto(
+    motions: &[PathBuf],
+    onto: &Path,
+    json: bool,
+) -> Result<(Asset, BTreeSet<PathBuf>), Failure> {
+    if let Some(path) = motions.iter().map(PathBuf::as_path).chain([onto]).find(|path| is_container(path)) {
+        return Err(Failure::Usage(format!(
+            "{} is compressed already, for the skeleton that it holds; give the files that it was made of",
+            path_text(path)
+        )));
+    }
+    let mut asset = document::open(onto, json)?;
+    let mut sources = document::sources(onto, Some(&asset.document));
+    let mut named = Vec::new();
+    for path in motions {
+        let motion = document::open(path, json)?;
+        document::warn_of_repairs(path, &motion);
+        sources.extend(document::sources(path, Some(&motion.document)));
+        let (clips, problems) =
+            asset.clips_of(&motion).map_err(|e| document::too_large(&path_text(path), &e))?;
+        problems.iter().for_each(|problem| warn(path, &problem.to_string()));
+        let tracks = |clips: &[RawClip]| clips.iter().map(|clip| clip.tracks().len()).sum::<usize>();
+        if tracks(&clips) == 0 && tracks(&motion.clips) > 0 {
+            return Err(Failure::Data(format!(
+                "{}: no joint that it moves has a namesake in {}; compare the names with `condyle info`",
+                path_text(path),
+                path_text(onto)
+            )));
+        }
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        named.extend(clips.into_iter().map(|clip| (stem.clone(), clip)));
+    }
+    let mut count = HashMap::new();
+    named.iter().for_each(|(_, clip)| *count.entry(clip.name().to_owned()).or_insert(0) += 1);
+    let mut of_file = HashMap::new();
+    named.iter().for_each(|(stem, _)| *of_file.entry(stem.clone()).or_insert(0) += 1);
+    let name = |(stem, clip): (String, RawClip)| match (count[clip.name()], of_file[&stem]) {
+        (1, _) if !clip.name().is_empty() => clip,
+        (_, 1) => clip.with_name(stem),
+        _ => {
+            let name = format!("{stem}/{}", clip.name());
+            clip.with_name(name)
+        }
+    };
+    asset.clips = named.into_iter().map(name).collect();
+    Ok((asset, sources))
 }

@@ -6,6 +6,8 @@ use condyle::blend::Mean;
 use condyle::sample::PoseSource;
 use condyle::{Clip, Error, Layer, Pose, RawClip, Skeleton, blend};
 
+use crate::text::printable;
+
 /// A clip with its name.
 pub(crate) struct Playable<'a> {
     name: String,
@@ -75,6 +77,19 @@ impl<'a> Playable<'a> {
         keys.sort_by(f32::total_cmp);
         keys.dedup();
         keys
+    }
+
+    /// What to say of times that are not in the clip, where its ends hold; `None` if all are, to the three digits that are shown.
+    pub(crate) fn clamped(&self, times: &[f32]) -> Option<String> {
+        const SHOWN: usize = 5;
+        let (start, end) = (self.start(), self.end());
+        let shown = start - 5e-4..=end + 5e-4;
+        let outside: Vec<_> = times.iter().filter(|time| !shown.contains(time)).map(f32::to_string).collect();
+        let first = outside[..outside.len().min(SHOWN)].join(", ");
+        let more = if outside.len() > SHOWN { ", ..." } else { "" };
+        let name = printable(&self.name);
+        let what = format!("--time {first}{more} is clamped: {name} lasts from {start:.3} to {end:.3} s");
+        (!outside.is_empty()).then_some(what)
     }
 
     /// The time in one clip of a blend for a time in the blend.

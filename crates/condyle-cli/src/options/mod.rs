@@ -1,5 +1,7 @@
 //! Options that several subcommands take.
 
 pub(crate) mod numerics;
+pub(crate) mod overwrite;
 pub(crate) mod quantity;
 pub(crate) mod source;
+pub(crate) mod work;

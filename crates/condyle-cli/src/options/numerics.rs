@@ -8,7 +8,7 @@ use condyle::{Dispatch, Isa, Numeric};
 use crate::failure::Failure;
 
 /// How the kernels compute. The environment variables CONDYLE_ISA and CONDYLE_NUMERIC set the same.
-#[derive(clap::Args)]
+#[derive(Default, clap::Args)]
 #[command(next_help_heading = "Computation")]
 pub(crate) struct Numerics {
     /// Rounding: `fast`, or `portable` for the same bits on every machine

@@ -1,5 +1,7 @@
 //! Lengths, rates and times on the command line.
 
+use crate::output::tell;
+
 /// Frames per second.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Rate {
@@ -12,22 +14,59 @@ pub(crate) enum Rate {
 pub(crate) enum ShellSize {
     /// As far from the joints as the vertices of the mesh are.
     Mesh,
-    /// At this many metres from each joint.
-    Distance(f64),
+    /// As far from each joint.
+    Distance(Length),
 }
 
-/// A length in metres: `0.5mm`, `3 cm`, `1.8m`, `0.0005`.
-pub(crate) fn parse_length(text: &str) -> Result<f64, String> {
+/// A character that is higher, in metres, is more likely one in other units.
+pub(crate) const TALL: f64 = 10.0;
+
+/// A length above 0.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Length {
+    pub(crate) metres: f64,
+    has_unit: bool,
+}
+
+impl Length {
+    /// Says that a number without a unit was taken for metres if that is more than `usual`, as 5 may be meant to be 5 mm.
+    pub(crate) fn warn_above(self, usual: f64, option: &str) {
+        let Self { metres, has_unit } = self;
+        if !has_unit && metres > usual {
+            tell(&format_args!(
+                "{option} {metres} has no unit, so it means {metres} metres; write {metres}mm or {metres}cm if that is \
+                 meant, else {metres}m"
+            ));
+        }
+    }
+}
+
+/// A length: `0.5mm`, `3 cm`, `1.8m`; metres without a unit.
+pub(crate) fn parse_length(text: &str) -> Result<Length, String> {
     let text = text.trim();
     let units = [("mm", 1e3), ("cm", 1e2), ("m", 1.0)];
-    let (number, parts) = units
-        .iter()
-        .find_map(|&(unit, parts)| Some((text.strip_suffix(unit)?, parts)))
-        .unwrap_or((text, 1.0));
-    match number.trim_end().parse::<f64>() {
-        Ok(number) if (1e-9..=1e9).contains(&(number / parts)) => Ok(number / parts),
-        _ => Err("a length is a number above 0 with a unit, such as 0.5mm, 3cm or 1.8m".into()),
+    let unit = units.iter().find_map(|&(unit, parts)| Some((text.strip_suffix(unit)?, parts)));
+    let (number, parts) = unit.unwrap_or((text, 1.0));
+    match number.trim_end().parse::<f64>().map(|number| number / parts) {
+        Ok(metres) if (1e-9..=1e9).contains(&metres) => Ok(Length { metres, has_unit: unit.is_some() }),
+        Ok(metres) if metres > 0.0 => Err("a length is from 1e-9 to 1e9 metres".into()),
+        _ => Err("a length is a number above 0, in metres or with a unit, such as 0.5mm, 3cm or 1.8m".into()),
     }
+}
+
+/// How far a vertex may be off.
+pub(crate) fn parse_error(text: &str) -> Result<Length, String> {
+    let number = text.trim().trim_end_matches(['c', 'm']).trim_end();
+    match number.parse::<f64>() {
+        Ok(0.0) => Err("not even f32 keeps an error of 0; give a small one, such as 0.001mm".into()),
+        _ => parse_length(text),
+    }
+}
+
+/// The largest f32 that is not above a number.
+pub(crate) fn at_most(number: f64) -> f32 {
+    let near = number as f32;
+    if f64::from(near) > number { near.next_down() } else { near }
 }
 
 pub(crate) fn parse_rate(text: &str) -> Result<Rate, String> {
@@ -68,13 +107,39 @@ mod tests {
 
     #[test]
     fn lengths_have_units() {
-        for (text, metres) in
-            [("0.5mm", 5e-4), ("3 cm", 0.03), ("1.8m", 1.8), (" 2e-3 ", 0.002), ("1.8", 1.8)]
-        {
-            assert_eq!(parse_length(text), Ok(metres), "{text}");
+        for (text, metres, has_unit) in [
+            ("0.5mm", 5e-4, true),
+            ("3 cm", 0.03, true),
+            ("1.8m", 1.8, true),
+            (" 2e-3 ", 0.002, false),
+            ("180", 180.0, false),
+        ] {
+            assert_eq!(parse_length(text), Ok(Length { metres, has_unit }), "{text}");
+            assert_eq!(parse_error(text), Ok(Length { metres, has_unit }), "{text}");
         }
-        for wrong in ["", "mm", "0", "-1mm", "nan", "infm", "1km", "1 inch", "1e99m"] {
-            assert!(parse_length(wrong).is_err(), "{wrong}");
+        for (wrong, why) in [
+            ("", "above 0"),
+            ("mm", "above 0"),
+            ("0", "above 0"),
+            ("-1mm", "above 0"),
+            ("nan", "above 0"),
+            ("1km", "above 0"),
+            ("1 inch", "above 0"),
+            ("1e99m", "1e9 metres"),
+            ("infm", "1e9 metres"),
+            ("1e-10", "1e9 metres"),
+        ] {
+            assert!(parse_length(wrong).is_err_and(|e| e.contains(why)), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn no_error_is_a_length_of_its_own() {
+        for nothing in ["0", "0.0", "-0", "0mm", " 0 cm", "0e5m"] {
+            assert!(parse_error(nothing).is_err_and(|e| e.contains("an error of 0")), "{nothing}");
+        }
+        for wrong in ["", "m", "-1mm", "nan", "1e-10", "0 inch"] {
+            assert!(parse_error(wrong).is_err_and(|e| e.starts_with("a length")), "{wrong}");
         }
     }
 
@@ -83,9 +148,17 @@ mod tests {
         assert_eq!(parse_rate("auto"), Ok(Rate::Authored));
         assert_eq!(parse_rate("24"), Ok(Rate::Hertz(24.0)));
         assert_eq!(parse_shell("auto"), Ok(ShellSize::Mesh));
-        assert_eq!(parse_shell("3cm"), Ok(ShellSize::Distance(0.03)));
+        assert_eq!(parse_shell("3cm"), parse_length("3cm").map(ShellSize::Distance));
         for wrong in ["Auto", "0", "nan", "1e9", ""] {
             assert!(parse_rate(wrong).is_err() && parse_shell(&format!("{wrong}x")).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_budget_is_never_rounded_up() {
+        for number in [1e-4, 5e-4, 0.1 / 3.0, 7.3e-9, 1.0] {
+            let found = f64::from(at_most(number));
+            assert!(found <= number && found > number * (1.0 - 2e-7), "{number}: {found}");
         }
     }
 }

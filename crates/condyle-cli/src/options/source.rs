@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::model::Model;
 use crate::model::playable::Playable;
-use crate::text::{printable, table};
+use crate::text::{did_you_mean, printable, table};
 
 /// `--model`: one of the models of a container.
 #[derive(clap::Args)]
@@ -67,7 +67,8 @@ pub(crate) fn find_clip(file: &str, clips: &[Playable<'_>], wanted: &str) -> Res
         vec![index.to_string(), printable(clip.name()), format!("{:.3} s", clip.end() - clip.start())]
     });
     Err(Failure::Usage(format!(
-        "{file} has no clip {wanted:?}; give --clip the name or index of one of these:\n{}",
+        "{file} has no clip {wanted:?}{}; give --clip the name or index of one of these:\n{}",
+        did_you_mean(wanted, clips.iter().map(Playable::name)),
         table("><>", rows).trim_end()
     )))
 }

@@ -78,4 +78,6 @@ fn an_unknown_work_is_answered_with_those_there_are() {
         "{text}"
     );
     assert!(text.ends_with("[exit code 2]\n\n"), "{text}");
+    let text = Folder::new().session(&["bench --only pallete_67"]);
+    assert!(text.contains("no work pallete_67 (did you mean `palette_67`?); choose one of "), "{text}");
 }

@@ -129,8 +129,18 @@ fn models_that_differ_are_refused() {
         m["accessors"][0]["max"] = json!([1, 2, 0]);
         m["meshes"][0]["primitives"][0].as_object_mut().expect("an object").remove("indices");
     });
-    changed("joints.gltf", |m| {
-        m["nodes"][1]["name"] = json!("left");
+    // Neither its vertices nor its joints are those of the ribbon.
+    changed("foreign.gltf", |m| {
+        m["accessors"][0]["count"] = json!(3);
+        for accessor in 1..4 {
+            m["accessors"][accessor]["count"] = json!(3);
+        }
+        m["accessors"][0]["max"] = json!([1, 2, 0]);
+        m["meshes"][0]["primitives"][0].as_object_mut().expect("an object").remove("indices");
+        m["nodes"][0]["name"] = json!("house");
+        m["nodes"][1]["name"] = json!("door");
+        m["nodes"][1]["translation"] = json!([7, 7, 7]);
+        m["nodes"][2]["name"] = json!("bell");
         m["nodes"][0]["children"] = json!([1, 2]);
         m["nodes"][1].as_object_mut().expect("an object").remove("children");
     });
@@ -146,7 +156,7 @@ fn models_that_differ_are_refused() {
     let lines = [
         "compare ribbon.gltf more.gltf",
         "compare ribbon.gltf fewer.gltf",
-        "compare ribbon.gltf joints.gltf",
+        "compare ribbon.gltf foreign.gltf",
         "compare ribbon.gltf still.gltf",
         "compare still.gltf ribbon.gltf --clip Wave",
         "compare ribbon.gltf other.gltf",
@@ -166,7 +176,6 @@ fn wrong_command_lines_are_explained() {
         "compare ribbon.gltf ribbon.gltf --height 0",
         "compare ribbon.gltf ribbon.gltf --fps 0",
         "compare ribbon.gltf ribbon.gltf --plot a.gif",
-        "compare ribbon.gltf ribbon.gltf --plot nowhere/a.png",
     ];
     assert_snapshot!("wrong", folder.session(&lines));
     assert!(folder.written().is_empty());
@@ -189,10 +198,14 @@ fn what_is_written_with_its_clips_moves_the_same() {
             assert_eq!(worst(&found), 0.0, "{name}: {line}");
         }
     }
-    // A character with other joints, and a fox that was simplified, which is another fox.
-    let pairs = models(&own[..2], &["Fox.glb", "fox_gltfpack_meshopt.glb"]);
-    for pair in pairs.chunks_exact(2) {
-        folder.condyle(&["compare"]).args(pair).assert().code(1);
+    // A fox whose triangles share vertices, in another order, rounded.
+    for pair in models(&[], &["Fox.glb", "fox_gltfpack_meshopt.glb"]).chunks_exact(2) {
+        let output = folder.condyle(&["compare", "--json"]).args(pair).assert().success();
+        let text = String::from_utf8(output.get_output().stdout.clone()).expect("UTF-8");
+        for line in text.lines() {
+            let found: Value = serde_json::from_str(line).expect("JSON");
+            assert_eq!((&found["paired"], &found["unpaired"]), (&json!("place"), &json!([0, 0])), "{found}");
+        }
     }
 }
 

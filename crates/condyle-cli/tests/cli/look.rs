@@ -96,6 +96,32 @@ fn check_tells_every_fault_and_goes_on_after_an_unusable_file() {
     assert_snapshot!("check", folder.session(&lines));
 }
 
+/// What people hand over in place of a model, and a buffer that was not fetched.
+#[test]
+fn files_that_are_no_gltf_are_named() {
+    let folder = Folder::with_ribbon();
+    folder.write("empty.glb", "");
+    folder.write("pointer.glb", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n");
+    folder.write("model.fbx", b"Kaydara FBX Binary  \0\x1a\0");
+    folder.write("model.zip", b"PK\x03\x04\x14\0");
+    folder.write("model.blend", b"BLENDER-v305");
+    folder.write("packed.blend", b"\x28\xb5\x2f\xfd\x04");
+    let lines = [
+        "info empty.glb",
+        "skin pointer.glb --rest -o a.glb",
+        "encode model.fbx -o a.condyle",
+        "check model.zip model.blend",
+        "compare packed.blend packed.blend",
+    ];
+    assert_snapshot!("foreign", folder.session(&lines));
+    folder.write("ribbon.bin", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 252\n");
+    folder.refuses(
+        "info ribbon.gltf",
+        1,
+        &["error at /buffers/0: declares", "Git LFS pointer; run `git lfs pull`"],
+    );
+}
+
 #[test]
 fn check_writes_one_line_of_json_for_each_file() {
     let folder = patients();

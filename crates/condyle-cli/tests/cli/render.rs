@@ -107,7 +107,6 @@ fn wrong_command_lines_are_explained() {
     let folder = Folder::with_character();
     let usage: &[(&str, &[&str])] = &[
         ("render a.glb --rest -o a.jpg", &["a.jpg", ".png", ".gif", ".webp"]),
-        ("render a.glb --rest -o nowhere/a.png", &["nowhere"]),
         ("render a.glb --rest -o a.glb", &[".png"]),
         ("render a.glb -o a.png", &["--clip", "--rest"]),
         ("render a.glb --clip fly -o a.png", &["fly", "walk", "run", "idle"]),
@@ -127,15 +126,11 @@ fn wrong_command_lines_are_explained() {
     }
     folder.write("empty.gltf", r#"{"asset":{"version":"2.0"}}"#);
     folder.refuses("render empty.gltf --rest -o a.png", 1, &["empty.gltf", "nothing can be drawn"]);
-    folder.write("file", "");
-    folder.refuses("demo -o file", 1, &["file"]);
     assert!(!folder.path("a.png").exists());
 }
 
-/// A square before the camera with a texture that is green on its right half only.
-#[test]
-fn textures_colours_and_holes_are_drawn() {
-    let folder = Folder::new();
+/// A square before the camera with a texture that is green on its right half only, in `a.gltf`.
+fn painted_square(folder: &Folder) -> serde_json::Value {
     let mut texture = image::RgbaImage::from_pixel(8, 8, image::Rgba([20, 20, 220, 255]));
     (0..8).for_each(|y| (4..8).for_each(|x| texture.put_pixel(x, y, image::Rgba([20, 220, 20, 255]))));
     (0..8).for_each(|x| texture.put_pixel(x, 7, image::Rgba([220, 20, 20, 0])));
@@ -147,7 +142,7 @@ fn textures_colours_and_holes_are_drawn() {
     let mut bytes: Vec<u8> = positions.chain(uvs).flat_map(f32::to_le_bytes).collect();
     bytes.extend([0, 1, 2, 0, 2, 3]);
     folder.write("a.bin", &bytes);
-    let json = serde_json::json!({
+    serde_json::json!({
         "asset": { "version": "2.0" },
         "scenes": [{ "nodes": [0] }],
         "nodes": [{ "mesh": 0 }],
@@ -173,15 +168,125 @@ fn textures_colours_and_holes_are_drawn() {
             { "bufferView": 1, "componentType": 5126, "type": "VEC2", "count": 4 },
             { "bufferView": 2, "componentType": 5121, "type": "SCALAR", "count": 6 },
         ],
-    });
+    })
+}
+
+/// Which of the pixels of a picture are green, and which are blue.
+fn hue(picture: &image::RgbImage, x: u32, y: u32) -> (bool, bool) {
+    let [r, g, b] = picture.get_pixel(x, y).0.map(i32::from);
+    (g > r + 60 && g > b + 60, b > r + 60 && b > g + 60)
+}
+
+/// What `render` draws of a document from so many degrees around it, and what it says.
+fn drawn(folder: &Folder, json: &serde_json::Value, yaw: u32) -> (image::RgbImage, String) {
     folder.write("a.gltf", json.to_string());
-    folder.run("render a.gltf --rest --yaw 0 --pitch 0 --size 200 -o a.png").assert().success();
-    let picture = image::open(folder.path("a.png")).expect("a picture").into_rgb8();
-    let hue = |x, y| {
-        let [r, g, b] = picture.get_pixel(x, y).0.map(i32::from);
-        (g > r + 60 && g > b + 60, b > r + 60 && b > g + 60)
+    let output = folder
+        .run(&format!("render a.gltf --rest --yaw {yaw} --pitch 0 --size 200 -o a.png"))
+        .assert()
+        .success();
+    let said = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+    (image::open(folder.path("a.png")).expect("a picture").into_rgb8(), said)
+}
+
+#[test]
+fn textures_colours_and_holes_are_drawn() {
+    let folder = Folder::new();
+    let (picture, said) = drawn(&folder, &painted_square(&folder), 0);
+    assert_eq!(said, "");
+    assert_eq!(hue(&picture, 60, 90), (false, true), "left");
+    assert_eq!(hue(&picture, 140, 90), (true, false), "right");
+    assert_eq!(hue(&picture, 140, 183), (false, false), "the lowest row is a hole");
+}
+
+#[test]
+fn the_diffuse_colour_of_the_older_kind_of_material_is_drawn() {
+    let folder = Folder::new();
+    let mut json = painted_square(&folder);
+    json["extensionsUsed"] = serde_json::json!(["KHR_materials_pbrSpecularGlossiness"]);
+    let glossy = |own: serde_json::Value| serde_json::json!({ "KHR_materials_pbrSpecularGlossiness": own });
+    json["materials"][0] =
+        serde_json::json!({ "extensions": glossy(serde_json::json!({ "diffuseTexture": { "index": 0 } })) });
+    let (picture, _) = drawn(&folder, &json, 0);
+    assert_eq!([hue(&picture, 60, 90), hue(&picture, 140, 90)], [(false, true), (true, false)]);
+    // With a factor of green and no blue, what is blue gets dark.
+    let green = serde_json::json!({ "diffuseFactor": [0.1, 1.0, 0.1, 1.0] });
+    json["materials"][0]["pbrMetallicRoughness"] =
+        serde_json::json!({ "baseColorFactor": [0.0, 0.0, 1.0, 1.0] });
+    json["materials"][0]["extensions"] = glossy(green);
+    let (picture, _) = drawn(&folder, &json, 0);
+    assert_eq!([hue(&picture, 60, 90), hue(&picture, 140, 90)], [(true, false); 2]);
+}
+
+#[test]
+fn images_that_cannot_be_read_are_a_note_and_leave_the_plain_colour() {
+    let folder = Folder::new();
+    let mut json = painted_square(&folder);
+    json["materials"][0] = serde_json::json!({ "pbrMetallicRoughness": { "baseColorFactor": [0.0, 1.0, 0.0, 1.0], "baseColorTexture": { "index": 0 } } });
+    folder.write("cloth.ktx2", b"\xabKTX 20\xbb\r\n\x1a\n and more");
+    folder.write("cut.png", &folder.read("t.png")[..50]);
+    let extended = |name: &str| serde_json::json!({ "extensions": { name: { "source": 0 } } });
+    for (image, texture, word) in [
+        ("cloth.ktx2", extended("KHR_texture_basisu"), "KTX2"),
+        ("cloth.ktx2", serde_json::json!({ "source": 0 }), "KTX2"),
+        ("gone.png", serde_json::json!({ "source": 0 }), "gone.png"),
+        ("cut.png", serde_json::json!({ "source": 0 }), "cannot be decoded"),
+        ("cut.png", extended("EXT_texture_webp"), "cannot be decoded"),
+    ] {
+        json["images"] = serde_json::json!([{ "uri": image }]);
+        json["textures"] = serde_json::json!([texture]);
+        json["extensionsUsed"] = serde_json::json!(["KHR_texture_basisu", "EXT_texture_webp"]);
+        let (picture, said) = drawn(&folder, &json, 0);
+        assert_eq!(said.lines().count(), 1, "{said}");
+        assert!(said.starts_with(&format!("condyle: a.gltf: note: /images/0 ({image}): ")), "{said}");
+        assert!(said.contains(word) && said.contains("plain colour"), "{said}");
+        assert_eq!([hue(&picture, 60, 90), hue(&picture, 140, 90)], [(true, false); 2], "{image}");
+    }
+}
+
+/// Models of VRM 0.x look towards -Z, those of VRM 1.0 and all others towards +Z.
+#[test]
+fn characters_face_the_camera_whatever_their_kind() {
+    let folder = Folder::new();
+    let mut json = painted_square(&folder);
+    let front = drawn(&folder, &json, 0).0;
+    let back = drawn(&folder, &json, 180).0;
+    assert_eq!([hue(&back, 60, 90), hue(&back, 140, 90)], [(true, false), (false, true)]);
+    for (extensions, seen) in [
+        (serde_json::json!({ "VRM": { "specVersion": "0.0" } }), &back),
+        (serde_json::json!({ "VRMC_vrm": { "specVersion": "1.0" } }), &front),
+        (serde_json::json!({ "VRM": {}, "VRMC_vrm": {} }), &front),
+    ] {
+        json["extensionsUsed"] = serde_json::json!(["VRM", "VRMC_vrm"]);
+        json["extensions"] = extensions;
+        assert!(drawn(&folder, &json, 0).0 == *seen, "{}", json["extensions"]);
+    }
+}
+
+#[test]
+fn captions_keep_the_case_of_names_and_fit() {
+    let folder = Folder::with_ribbon();
+    // The caption is the only dark thing in the lowest rows of the first picture.
+    let caption = |name: &str, size: u32| {
+        let mut json = ribbon();
+        json["animations"][0]["name"] = name.into();
+        folder.write("ribbon.named.gltf", json.to_string());
+        let line = format!("render ribbon.named.gltf --clip 0 --sheet 1 --size {size} -o ribbon.a.png");
+        folder.run(&line).assert().success();
+        let picture = image::open(folder.path("ribbon.a.png")).expect("a picture").into_rgb8();
+        let all = (0..size).flat_map(|x| (0..size).map(move |y| (x, y)));
+        all.filter(|&(x, y)| picture.get_pixel(x, y).0 == [52, 58, 68]).collect::<Vec<_>>()
     };
-    assert_eq!(hue(60, 90), (false, true), "left");
-    assert_eq!(hue(140, 90), (true, false), "right");
-    assert_eq!(hue(140, 183), (false, false), "the lowest row is a hole");
+    assert_ne!(caption("RUN", 200), caption("run", 200));
+    assert_ne!(caption("Armature|Run", 200), caption("Armature/Run", 200));
+    for (name, size) in [
+        ("Walk", 200),
+        ("a rather long name of a clip that nobody would ever read whole", 200),
+        ("Walk", 64),
+        ("Walk", 16),
+    ] {
+        let pixels = caption(name, size);
+        let right = pixels.iter().map(|pixel| pixel.0).max();
+        assert!(right.is_none_or(|right| right < size - 4), "{name} at {size}: {right:?}");
+        assert_eq!(pixels.is_empty(), size == 16, "{name} at {size}");
+    }
 }

@@ -81,9 +81,106 @@ fn arrays_are_named_for_what_they_are_and_numbered_in_order() {
     assert_eq!(folder.written(), ["a.node3.primitive0.normal.npy", "a.node3.primitive0.position.npy"]);
     // Whatever stands in the way of one of them is found before anything is written.
     let folder = Folder::with_ribbon();
-    fs::create_dir(folder.path("a.0001.node3.primitive0.normal.npy")).expect("a folder");
+    fs::create_dir(folder.path("a.node3.primitive0.normal.npy")).expect("a folder");
     folder.run("skin ribbon.gltf --clip Wave --fps 1 -o a.npy").assert().code(2);
     assert_eq!(folder.written().len(), 1);
+}
+
+/// The shape that the header of an array states, and its numbers.
+fn array(folder: &Folder, file: &str) -> (String, Vec<f32>) {
+    let bytes = folder.read(file);
+    let start = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    let header = std::str::from_utf8(&bytes[10..start]).expect("text");
+    let shape = header.split_once("'shape': ").and_then(|(_, rest)| rest.split_once(", }")).expect("a shape");
+    let numbers = bytes[start..].as_chunks().0.iter().map(|&four| f32::from_le_bytes(four));
+    (shape.0.into(), numbers.collect())
+}
+
+#[test]
+fn a_series_of_arrays_is_one_file_for_each_attribute() {
+    let folder = Folder::with_ribbon();
+    let lines = [
+        "skin ribbon.gltf --clip Wave --fps 4 --joints -o run.npy",
+        "skin ribbon.gltf --clip Step --time 0.5,1 -o two.npy --json",
+        "skin ribbon.gltf --rest --joints -o rest.npy",
+    ];
+    let shown = folder.session(&lines);
+    assert_snapshot!("arrays_of_a_series", shown.replace(condyle::Isa::best().name(), "best"));
+    assert_eq!(
+        folder.written(),
+        [
+            "rest.joints.npy",
+            "rest.node3.primitive0.normal.npy",
+            "rest.node3.primitive0.position.npy",
+            "run.joints.npy",
+            "run.node3.primitive0.normal.npy",
+            "run.node3.primitive0.position.npy",
+            "two.node3.primitive0.normal.npy",
+            "two.node3.primitive0.position.npy",
+        ]
+    );
+    // The frames are those of single moments, one after another.
+    for (attribute, kind) in
+        [("joints", 36), ("node3.primitive0.position", 12), ("node3.primitive0.normal", 12)]
+    {
+        let (shape, run) = array(&folder, &format!("run.{attribute}.npy"));
+        let count = if attribute == "joints" { "3, 3, 4" } else { "4, 3" };
+        assert_eq!(shape, format!("(5, {count})"));
+        for (frame, seconds) in ["0", "0.25", "0.5", "0.75", "1"].iter().enumerate() {
+            let line = format!("skin ribbon.gltf --clip Wave --time {seconds} --joints -o one.npy");
+            folder.run(&line).assert().success();
+            let (shape, one) = array(&folder, &format!("one.{attribute}.npy"));
+            assert_eq!((shape, one.len()), (format!("({count})"), kind));
+            assert_eq!(one, run[frame * kind..][..kind], "{attribute} at {seconds}");
+        }
+    }
+    // The upper joint: a metre above the lower one, as rows that a point is multiplied by.
+    let (_, rest) = array(&folder, "rest.joints.npy");
+    assert_eq!(rest[24..], [1., 0., 0., 0., 0., 1., 0., 1., 0., 0., 1., 0.]);
+}
+
+#[test]
+fn joints_need_no_mesh_and_meshes_no_joints() {
+    let folder = Folder::with_ribbon();
+    let mut bare = ribbon();
+    bare["nodes"][3] = serde_json::json!({});
+    bare.as_object_mut().expect("an object").remove("meshes");
+    folder.write("bare.gltf", bare.to_string());
+    folder.refuses("skin bare.gltf --rest -o a.npy", 1, &["bare.gltf", "no meshes"]);
+    folder.run("skin bare.gltf --clip Wave --fps 2 --joints -o a.npy").assert().success();
+    assert_eq!(array(&folder, "a.joints.npy").0, "(3, 3, 3, 4)");
+    folder.refuses("skin ribbon.gltf --rest --joints -o a.glb", 2, &["--joints", ".npy"]);
+    folder.write("empty.gltf", r#"{"asset":{"version":"2.0"}}"#);
+    folder.refuses("skin empty.gltf --rest --joints -o a.npy", 1, &["empty.gltf", "no joints"]);
+}
+
+/// More than may be open at once, and a failure in the middle leaves nothing.
+#[test]
+fn any_number_of_arrays_is_written_whole_or_not_at_all() {
+    let folder = Folder::with_ribbon();
+    let mut many = ribbon();
+    let primitive = many["meshes"][0]["primitives"][0].clone();
+    many["meshes"][0]["primitives"] = serde_json::json!(vec![primitive; 150]);
+    folder.write("ribbon.many.gltf", many.to_string());
+    folder.run("skin ribbon.many.gltf --clip Wave --fps 2 -o a.npy").assert().success();
+    let written = folder.written();
+    assert_eq!(written.len(), 300);
+    let first = folder.read("a.node3.primitive0.position.npy");
+    assert_eq!(array(&folder, "a.node3.primitive0.position.npy").0, "(3, 4, 3)");
+    assert_eq!(folder.read("a.node3.primitive149.position.npy"), first);
+    for name in written {
+        fs::remove_file(folder.path(&name)).expect("a file");
+    }
+    // The last moment is beyond all numbers.
+    let mut huge = many;
+    huge["nodes"][0]["scale"] = serde_json::json!([1e38, 1e38, 1e38]);
+    folder.write("ribbon.huge.gltf", huge.to_string());
+    folder.run("skin ribbon.huge.gltf --rest -o a.npy").assert().success();
+    for name in folder.written() {
+        fs::remove_file(folder.path(&name)).expect("a file");
+    }
+    folder.run("skin ribbon.huge.gltf --clip Step --fps 2 -o a.npy").assert().code(1);
+    assert_eq!(folder.written(), [""; 0]);
 }
 
 #[test]
@@ -202,7 +299,6 @@ fn wrong_command_lines_are_explained() {
         "skin ribbon.gltf --clip run -o a.glb",
         "skin still.gltf --clip run -o a.glb",
         "skin ribbon.gltf --rest -o a.obj",
-        "skin ribbon.gltf --rest -o nowhere/a.glb",
         "skin ribbon.gltf --rest -o folder.glb",
         "skin ribbon.gltf --rest --format glb -o ./ribbon.gltf",
         "skin ribbon.gltf --rest --isa mmx -o a.glb",
@@ -247,6 +343,97 @@ fn a_forced_instruction_set_that_does_not_exist_is_refused() {
     let line = format!("skin ribbon.gltf --rest -o a.glb --isa {BASELINE} --numeric portable");
     let mut command = folder.run(&line);
     command.env("CONDYLE_ISA", "mmx").env("CONDYLE_NUMERIC", "exact").assert().success();
+}
+
+#[test]
+fn no_command_takes_an_environment_that_means_nothing() {
+    let folder = Folder::with_ribbon();
+    folder.run("encode ribbon.gltf -o a.condyle").assert().success();
+    let before = folder.written();
+    for line in [
+        "info ribbon.gltf",
+        "info a.condyle",
+        "check ribbon.gltf",
+        "encode ribbon.gltf -o b.condyle",
+        "decode a.condyle -o b.glb",
+        "papers --only blow",
+        "compare ribbon.gltf ribbon.gltf",
+        "render ribbon.gltf --rest -o b.png",
+        "blend ribbon.gltf --clip 0 --clip 1 -o b.png",
+        "demo -o b",
+    ] {
+        for (variable, name) in [("CONDYLE_ISA", "mmx"), ("CONDYLE_NUMERIC", "exact")] {
+            let output = folder.run(line).env(variable, name).assert().code(2);
+            let message = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+            assert!(
+                message.contains(&format!("{variable}={name}: unknown name, one of ")),
+                "{line}: {message}"
+            );
+            assert!(output.get_output().stdout.is_empty(), "{line}");
+        }
+    }
+    assert_eq!(folder.written(), before);
+    folder.run("completions bash").env("CONDYLE_ISA", "mmx").assert().success();
+}
+
+#[test]
+fn a_time_outside_of_the_clip_is_said_to_be_clamped() {
+    let folder = Folder::with_ribbon();
+    let said = |line: &str| {
+        let output = folder.run(line).assert().success();
+        String::from_utf8_lossy(&output.get_output().stderr).into_owned()
+    };
+    for (line, times) in [
+        ("skin ribbon.gltf --clip Wave --time 500 -o a.glb", "500"),
+        ("skin ribbon.gltf --clip Wave --time 0.5,-1,1.01 -o a.glb", "-1, 1.01"),
+        ("skin ribbon.gltf --clip Wave --time 2,3,4,5,6,7 -o a.glb", "2, 3, 4, 5, 6, ..."),
+        ("render ribbon.gltf --clip Wave --time 500 --size 16 -o a.png", "500"),
+    ] {
+        let want =
+            format!("condyle: ribbon.gltf: --time {times} is clamped: Wave lasts from 0.000 to 1.000 s\n");
+        assert_eq!(said(line), want, "{line}");
+    }
+    let blended = said("blend ribbon.gltf --clip Wave --clip Step --time 3 --size 16 -o a.png");
+    assert!(blended.contains("--time 3 is clamped: Wave and Step lasts from 0.000 to 1.000 s"), "{blended}");
+    for line in [
+        "skin ribbon.gltf --clip Wave -o a.glb",
+        "skin ribbon.gltf --clip Wave --time 0,1.0002 -o a.glb",
+        "skin ribbon.gltf --clip Wave --fps 3 -o a.glb",
+        "render ribbon.gltf --clip Wave --size 16 -o a.gif",
+    ] {
+        assert_eq!(said(line), "", "{line}");
+    }
+}
+
+#[test]
+fn a_name_that_is_nearly_right_is_answered_with_the_right_one() {
+    let folder = Folder::with_ribbon();
+    let mut many = ribbon();
+    let animation = many["animations"][0].clone();
+    let named = |at: usize| {
+        let mut animation = animation.clone();
+        animation["name"] = format!("Armature|Move{at}").into();
+        animation
+    };
+    let animations = many["animations"].as_array_mut().expect("animations");
+    animations.extend((0..32).map(named));
+    folder.write("many.gltf", many.to_string());
+    for (line, guess) in [
+        ("skin many.gltf --clip Waev -o a.glb", "`Wave`"),
+        ("render many.gltf --clip move17 -o a.png", "`Armature|Move17`"),
+        ("blend many.gltf --clip Wave --clip Stpe -o a.png", "`Step`"),
+        ("compare many.gltf many.gltf --clip wav", "`Wave`"),
+    ] {
+        let list = "give --clip the name or index of one of these:\n   0  Wave";
+        folder.refuses(line, 2, &[&format!(" (did you mean {guess}?); {list}")]);
+    }
+    folder.run("encode many.gltf ribbon.gltf -o both.condyle").assert().success();
+    folder.refuses(
+        "decode both.condyle --model ribon -o a.glb",
+        2,
+        &["(did you mean `ribbon`?); --model takes one of"],
+    );
+    folder.refuses("decode both.condyle --model many --clip stepp -o a.glb", 2, &["did you mean `Step`?"]);
 }
 
 #[cfg(unix)]

@@ -8,10 +8,14 @@ use std::ops::Range;
 use serde_json::{Map, Value, json};
 
 use super::ExportError;
+use crate::extensions::require_extension;
+use crate::extras;
 
 const FLOAT: u32 = 5126;
 /// What a view of vertices is marked with.
 pub(super) const ARRAY_BUFFER: u32 = 34962;
+/// The name by which most readers know the compressed form.
+const COMPRESSION: &str = "EXT_meshopt_compression";
 
 /// The one buffer of the file and the views into it.
 #[derive(Debug, Clone, Default)]
@@ -21,6 +25,8 @@ pub(super) struct Bin {
     /// Accessors by the hash of their data, their width and whether they have bounds, so that what several
     /// primitives share is stored once.
     known: HashMap<(u64, usize, bool), Vec<Known>>,
+    /// What the views that have only a compressed form would take.
+    fallback: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -38,6 +44,27 @@ impl Bin {
         view.insert("byteLength".into(), data.len().into());
         self.bytes.extend_from_slice(data);
         self.views.push(view.into());
+        self.views.len() - 1
+    }
+
+    /// Appends the compressed form of a view of `length` bytes. `form` says how it is compressed.
+    pub(super) fn add_compressed(
+        &mut self,
+        mut form: Map<String, Value>,
+        data: &[u8],
+        length: usize,
+    ) -> usize {
+        pad(&mut self.bytes, 0);
+        form.insert("buffer".into(), 0.into());
+        form.insert("byteOffset".into(), self.bytes.len().into());
+        form.insert("byteLength".into(), data.len().into());
+        self.bytes.extend_from_slice(data);
+        self.fallback = self.fallback.next_multiple_of(4);
+        self.views.push(json!({
+            "buffer": 1, "byteOffset": self.fallback, "byteLength": length,
+            "extensions": { COMPRESSION: form },
+        }));
+        self.fallback += length;
         self.views.len() - 1
     }
 
@@ -85,9 +112,15 @@ impl Bin {
         pad(&mut self.bytes, 0);
         if !self.views.is_empty() {
             json["bufferViews"] = self.views.into();
-            json["buffers"] = json!([{ "byteLength": self.bytes.len() }]);
+            let mut buffers = vec![json!({ "byteLength": self.bytes.len() })];
+            if self.fallback > 0 {
+                let mark = json!({ COMPRESSION: { "fallback": true } });
+                buffers.push(json!({ "byteLength": self.fallback, "extensions": mark }));
+                require_extension(&mut json, COMPRESSION);
+            }
+            json["buffers"] = buffers.into();
         }
-        let mut text = json.to_string().into_bytes();
+        let mut text = extras::to_text(&json).into_bytes();
         pad(&mut text, b' ');
         let chunks: [(&[u8; 4], &[u8]); 2] = [(b"JSON", &text), (b"BIN\0", &self.bytes)];
         let used = chunks.iter().filter(|(_, data)| !data.is_empty());

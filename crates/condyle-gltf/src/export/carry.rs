@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::bin::Bin;
-use super::still::{remove_extension, unlist_extension};
 use crate::appearance::IMAGE_REPLACED;
 use crate::document::Document;
+use crate::extensions::{remove_extension, unlist_extension};
 use crate::json::whole;
 use crate::problem::{Problem, Severity};
 use crate::{extensions, meshopt};

@@ -6,10 +6,21 @@ use condyle::{Interpolation, RawClip, Target, Track};
 use serde_json::{Map, Value, json};
 
 use super::bin::Bin;
-use super::still::{remove_attributes, remove_compressed_twins, remove_meshes, unlist_extension};
+use super::pools::Pools;
+use super::still::{remove_attributes, remove_compressed_twins, remove_meshes};
+use super::streams::Streams;
 use super::{ExportError, carry, set_generator, set_transform};
 use crate::asset::Asset;
+use crate::extensions::unlist_extension;
 use crate::problem::Problem;
+
+/// The numbers of a sampler.
+pub(super) enum Numbers<'a> {
+    /// Seconds.
+    Times(&'a [f32]),
+    /// And how many make an element: 4 for rotations, 3 for translations and scales, 1 for morph weights; and how many a key.
+    Values(&'a [f32], usize, usize),
+}
 
 /// An asset's document made ready to be written with any clips in the place of its animations.
 ///
@@ -73,14 +84,87 @@ impl<'a> ClipExporter<'a> {
     /// # Errors
     /// [`ExportError::Clip`] if a clip was made for another asset, [`ExportError::TooLarge`] above 4 GiB.
     pub fn glb(&self, clips: &[RawClip]) -> Result<Vec<u8>, ExportError> {
-        let mut json = self.json.clone();
         let mut accessors = self.accessors.clone();
         let mut bin = self.bin.clone();
+        let (animations, moved) = self.animations(clips, &mut |numbers| match numbers {
+            Numbers::Times(times) => bin.add_accessor(&mut accessors, times.as_chunks::<1>().0, None, true),
+            Numbers::Values(values, 3, _) => {
+                bin.add_accessor(&mut accessors, values.as_chunks::<3>().0, None, false)
+            }
+            Numbers::Values(values, 4, _) => {
+                bin.add_accessor(&mut accessors, values.as_chunks::<4>().0, None, false)
+            }
+            Numbers::Values(values, ..) => {
+                bin.add_accessor(&mut accessors, values.as_chunks::<1>().0, None, false)
+            }
+        })?;
+        self.finish(animations, moved, accessors, bin)
+    }
+
+    /// [`glb`](Self::glb) in fewer bytes: values that are multiples of 1/32767, or of 1/65535 from 0 to 1, are stored as 16-bit
+    /// integers where glTF allows it, and all numbers of one kind in one view. What is read back is the same to the last bit.
+    ///
+    /// # Errors
+    /// As [`glb`](Self::glb).
+    pub fn packed_glb(&self, clips: &[RawClip]) -> Result<Vec<u8>, ExportError> {
+        let mut accessors = self.accessors.clone();
+        let mut bin = self.bin.clone();
+        let mut pools = Pools::default();
+        let (animations, moved) =
+            self.animations(clips, &mut |numbers| pools.add(&mut accessors, &numbers))?;
+        pools.finish(&mut accessors, &mut bin);
+        self.finish(animations, moved, accessors, bin)
+    }
+
+    /// [`packed_glb`](Self::packed_glb), compressed by `EXT_meshopt_compression`, which readers must know then. What is read back are the
+    /// same numbers; clips that [`reduce`](condyle::encode::reduce) rounded for it
+    /// ([`KeyFormat::Filtered`](condyle::encode::KeyFormat::Filtered)) are small.
+    ///
+    /// # Errors
+    /// As [`glb`](Self::glb).
+    pub fn compressed_glb(&self, clips: &[RawClip]) -> Result<Vec<u8>, ExportError> {
+        let mut accessors = self.accessors.clone();
+        let mut bin = self.bin.clone();
+        let mut streams = Streams::default();
+        let (animations, moved) =
+            self.animations(clips, &mut |numbers| streams.add(&mut accessors, &numbers))?;
+        streams.finish(&mut accessors, &mut bin);
+        self.finish(animations, moved, accessors, bin)
+    }
+
+    /// The bytes of times and values in [`compressed_glb`](Self::compressed_glb) of these clips.
+    ///
+    /// # Errors
+    /// As [`glb`](Self::glb).
+    pub fn compressed_bytes(&self, clips: &[RawClip]) -> Result<usize, ExportError> {
+        let mut streams = Streams::default();
+        let mut accessors = Vec::new();
+        self.animations(clips, &mut |numbers| streams.add(&mut accessors, &numbers))?;
+        Ok(streams.encoded().iter().map(|stream| stream.bytes.len()).sum())
+    }
+
+    fn animations(
+        &self,
+        clips: &[RawClip],
+        add: &mut dyn FnMut(Numbers<'_>) -> usize,
+    ) -> Result<(Vec<Value>, BTreeSet<usize>), ExportError> {
         let mut moved = BTreeSet::new();
-        let mut animations = Vec::new();
-        for (index, clip) in clips.iter().enumerate() {
-            animations.push(self.animation(index, clip, &mut bin, &mut accessors, &mut moved)?);
-        }
+        let animations: Result<Vec<Value>, ExportError> = clips
+            .iter()
+            .enumerate()
+            .map(|(index, clip)| self.animation(index, clip, add, &mut moved))
+            .collect();
+        Ok((animations?, moved))
+    }
+
+    fn finish(
+        &self,
+        animations: Vec<Value>,
+        moved: BTreeSet<usize>,
+        accessors: Vec<Value>,
+        bin: Bin,
+    ) -> Result<Vec<u8>, ExportError> {
+        let mut json = self.json.clone();
         for joint in moved {
             let node = self.asset.skeleton.nodes()[joint] as usize;
             let node = &mut json["nodes"][node];
@@ -102,8 +186,7 @@ impl<'a> ClipExporter<'a> {
         &self,
         index: usize,
         clip: &RawClip,
-        bin: &mut Bin,
-        accessors: &mut Vec<Value>,
+        add: &mut dyn FnMut(Numbers<'_>) -> usize,
         moved: &mut BTreeSet<usize>,
     ) -> Result<Value, ExportError> {
         let (mut samplers, mut channels) = (Vec::new(), Vec::new());
@@ -113,27 +196,28 @@ impl<'a> ClipExporter<'a> {
             let times = &clip.timelines()[track.timeline];
             let Some((node, path)) = self.target(index, track, times.len())? else { continue };
             moved.extend(track.target.joint().map(usize::from));
-            let input = *inputs[track.timeline]
-                .get_or_insert_with(|| bin.add_accessor(accessors, times.as_chunks::<1>().0, None, true));
-            let values = &track.values;
-            let output = match track.target {
-                Target::Rotation(_) => bin.add_accessor(accessors, values.as_chunks::<4>().0, None, false),
-                Target::Translation(_) | Target::Scale(_) => {
-                    bin.add_accessor(accessors, values.as_chunks::<3>().0, None, false)
-                }
-                _ => bin.add_accessor(accessors, values.as_chunks::<1>().0, None, false),
+            let input = *inputs[track.timeline].get_or_insert_with(|| add(Numbers::Times(times)));
+            let width = match track.target {
+                Target::Rotation(_) => 4,
+                Target::Translation(_) | Target::Scale(_) => 3,
+                _ => 1,
             };
+            let output = add(Numbers::Values(&track.values, width, track.values.len() / times.len()));
             let interpolation = match track.interpolation {
                 Interpolation::Step => "STEP",
                 Interpolation::Linear => "LINEAR",
                 Interpolation::CubicSpline => "CUBICSPLINE",
             };
             channels.push(json!({ "sampler": samplers.len(), "target": { "node": node, "path": path } }));
-            samplers.push(json!({ "input": input, "output": output, "interpolation": interpolation }));
+            let mut sampler = json!({ "input": input, "output": output });
+            if interpolation != "LINEAR" {
+                sampler["interpolation"] = interpolation.into();
+            }
+            samplers.push(sampler);
         }
         if channels.is_empty() {
-            let input = bin.add_accessor(accessors, &[[0.0]], None, true);
-            let output = bin.add_accessor(accessors, &[[0.0, 0.0, 0.0, 1.0]], None, false);
+            let input = add(Numbers::Times(&[0.0]));
+            let output = add(Numbers::Values(&[0.0, 0.0, 0.0, 1.0], 4, 4));
             channels.push(json!({ "sampler": 0, "target": { "path": "rotation" } }));
             samplers.push(json!({ "input": input, "output": output }));
         }

@@ -8,6 +8,9 @@ use serde_json::{Map, Value};
 use super::ExportError;
 use crate::asset::{Asset, Instance, Placement};
 use crate::attributes::Faulty;
+use crate::draco;
+use crate::extensions::{remove_extension, unlist_extension};
+use crate::extras;
 use crate::json::{memory, whole};
 
 /// A node whose transform changes with the pose.
@@ -55,22 +58,19 @@ pub(super) fn remove_movement(json: &mut Value) {
         }
         if let Some(mesh) = mesh.as_object_mut() {
             mesh.remove("weights");
-            if let Some(extras) = mesh.get_mut("extras").and_then(Value::as_object_mut) {
-                extras.remove("targetNames");
-            }
+            extras::remove_member(mesh, "targetNames");
         }
     }
     unlist_extension(json, "KHR_animation_pointer");
     remove_compressed_twins(json);
 }
 
-/// Removes compressed forms of primitives: a document that could be imported holds the same data uncompressed.
+/// Removes compressed forms of primitives: what is left of them when a document has been read is there uncompressed as well.
 pub(super) fn remove_compressed_twins(json: &mut Value) {
-    const DRACO: &str = "KHR_draco_mesh_compression";
     for mesh in json.get_mut("meshes").and_then(Value::as_array_mut).into_iter().flatten() {
-        objects(mesh, "primitives").for_each(|primitive| remove_extension(primitive, DRACO));
+        objects(mesh, "primitives").for_each(|primitive| remove_extension(primitive, draco::EXTENSION));
     }
-    unlist_extension(json, DRACO);
+    unlist_extension(json, draco::EXTENSION);
 }
 
 /// Removes attributes that the importer found to be faulty.
@@ -79,27 +79,6 @@ pub(super) fn remove_attributes(json: &mut Value, faulty: &[Faulty]) {
         let attributes = &mut json["meshes"][mesh]["primitives"][primitive]["attributes"];
         if let Some(attributes) = attributes.as_object_mut() {
             attributes.shift_remove(name);
-        }
-    }
-}
-
-/// Removes an extension's object, and the list of extensions if that was the last.
-pub(super) fn remove_extension(owner: &mut Map<String, Value>, name: &str) {
-    let Some(extensions) = owner.get_mut("extensions").and_then(Value::as_object_mut) else { return };
-    extensions.remove(name);
-    if extensions.is_empty() {
-        owner.remove("extensions");
-    }
-}
-
-/// Removes an extension from `extensionsUsed` and `extensionsRequired`; neither may be empty.
-pub(super) fn unlist_extension(json: &mut Value, name: &str) {
-    let Some(root) = json.as_object_mut() else { return };
-    for key in ["extensionsUsed", "extensionsRequired"] {
-        let Some(list) = root.get_mut(key).and_then(Value::as_array_mut) else { continue };
-        list.retain(|listed| listed != name);
-        if list.is_empty() {
-            root.remove(key);
         }
     }
 }

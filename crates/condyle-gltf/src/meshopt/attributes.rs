@@ -2,8 +2,13 @@
 
 use super::{Reader, unzigzag};
 
-const GROUP: usize = 16;
+pub(super) const GROUP: usize = 16;
 const LARGEST_BLOCK: usize = 256;
+
+/// How many elements of `stride` bytes a block holds.
+pub(super) fn block_elements(stride: usize) -> usize {
+    ((8192 / stride) & !(GROUP - 1)).min(LARGEST_BLOCK)
+}
 
 pub(super) fn decode(source: &[u8], count: usize, stride: usize) -> Result<Vec<u8>, String> {
     // The tail holds the first element's baseline and, since version 1, one mode for each four bytes.
@@ -23,12 +28,11 @@ pub(super) fn decode(source: &[u8], count: usize, stride: usize) -> Result<Vec<u
         false => vec![Channel::Bytes; stride / 4],
     };
 
-    let block_size = ((8192 / stride) & !(GROUP - 1)).min(LARGEST_BLOCK);
     let mut last = baseline.to_vec();
     let mut out = Vec::new();
     let mut left = count;
     while left > 0 {
-        let elements = left.min(block_size);
+        let elements = left.min(block_elements(stride));
         let control = if versioned { Some(reader.take(stride / 4)?) } else { None };
         let start = out.len();
         out.resize(start + elements * stride, 0);

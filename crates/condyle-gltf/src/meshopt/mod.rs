@@ -5,6 +5,7 @@
 //! pays for it.
 
 mod attributes;
+pub(crate) mod encode;
 mod filters;
 mod indices;
 

@@ -142,13 +142,11 @@ pub(crate) fn followed_through(path: &Path) {
 
 pub(crate) fn with_the_known_oddities(path: &Path) {
     let known = [
-        ("ancestors.glb", Severity::Note, "/animations/0/channels/4/target/node", 1),
         ("CesiumMan.gltf", Severity::Warning, "/meshes/0/primitives/0/attributes/WEIGHTS_0", 210),
         ("SimpleSkin.gltf", Severity::Note, "", 1),
         ("SimpleSkin.gltf", Severity::Note, "/animations/0/samplers/0/output", 8),
         ("fox_gltfpack_meshopt.glb", Severity::Note, "/animations/0/samplers/0/output", 918),
         ("robot.glb", Severity::Note, "/nodes/45/name", 8),
-        ("syn_ancestors.glb", Severity::Note, "/animations/0/channels/26/target/node", 2),
         ("syn_multiskin.glb", Severity::Note, "/nodes/19/name", 8),
         ("syn_quantized.glb", Severity::Note, "/animations/0/samplers/0/output", 46),
     ];

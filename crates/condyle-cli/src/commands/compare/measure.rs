@@ -1,6 +1,14 @@
 //! How far the vertices of two files are apart while a clip plays.
 
-use super::subject::{Clip, Subject};
+use std::ops::Range;
+
+use condyle::mesh::VertexSlicesMut;
+use condyle::{Error, morph, skin};
+use rayon::prelude::*;
+
+use super::cluster::Cluster;
+use super::place;
+use super::subject::{Clip, Moment, Subject};
 use crate::failure::Failure;
 
 /// Into how many parts the time between two keys is divided.
@@ -13,11 +21,12 @@ pub(super) const MAX_MOMENTS: usize = 1_000_000;
 
 /// The moments at which two clips are compared: evenly spaced, or all keys of both and three moments between
 /// each two.
-pub(super) fn moments(a: &Clip, b: &Clip, fps: Option<f64>) -> Result<Vec<f32>, Failure> {
+pub(super) fn moments(sides: [(&Clip, Vec<f32>); 2], fps: Option<f64>) -> Result<Vec<f32>, Failure> {
+    let [(a, these), (b, those)] = sides;
     let (start, end) = (a.start.min(b.start), a.end.max(b.end));
     let count = match fps {
         Some(fps) => (f64::from(end) - f64::from(start)) * fps,
-        None => BETWEEN as f64 * (a.keys.len() + b.keys.len()) as f64,
+        None => BETWEEN as f64 * (these.len() + those.len()) as f64,
     };
     if count > MAX_MOMENTS as f64 {
         let least = format!(
@@ -34,7 +43,7 @@ pub(super) fn moments(a: &Clip, b: &Clip, fps: Option<f64>) -> Result<Vec<f32>, 
         times.push(end);
         return Ok(times);
     }
-    let mut keys: Vec<f32> = a.keys.iter().chain(&b.keys).copied().chain([start, end]).collect();
+    let mut keys: Vec<f32> = these.into_iter().chain(those).chain([start, end]).collect();
     keys.sort_by(f32::total_cmp);
     keys.dedup();
     let mut times = Vec::with_capacity(keys.len() * BETWEEN as usize);
@@ -48,7 +57,7 @@ pub(super) fn moments(a: &Clip, b: &Clip, fps: Option<f64>) -> Result<Vec<f32>, 
     Ok(times)
 }
 
-/// A vertex at a moment. Distances are in units of the files, which should be metres.
+/// A vertex at a moment. Distances are in units of the files.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Worst {
     /// A part of the first file.
@@ -70,80 +79,251 @@ pub(super) struct Difference {
     pub(super) over_time: Vec<(f32, f64)>,
 }
 
-/// Plays a clip of each file and compares all vertices at each moment.
+/// Plays a clip of each file and compares all vertices at each moment, on all threads of the pool. What comes out does not
+/// depend on how many there are.
 pub(super) fn measure(
-    (a, clip_a): (&mut dyn Subject, usize),
-    (b, clip_b): (&mut dyn Subject, usize),
-    parts: &[(usize, usize)],
+    sides: [(&Subject<'_>, usize); 2],
+    clusters: &[Cluster],
     moments: &[f32],
-    mut tick: impl FnMut(),
+    tick: impl Fn(u64),
 ) -> Result<Difference, Failure> {
-    let mut worst =
-        Worst { part: parts.first().map_or(0, |p| p.0), vertex: 0, seconds: moments[0], distance: 0.0 };
-    let mut histogram = Histogram::new();
+    let bytes: usize = sides.iter().map(|(it, _)| it.moment_bytes()).sum();
+    let block = (BLOCK_BYTES / bytes.max(1)).clamp(1, MOST_IN_BLOCK);
+    let (mut worst, mut histogram) = (None, Histogram::default());
     let mut over_time = Vec::with_capacity(moments.len());
-    for &seconds in moments {
-        a.pose(Some(clip_a), seconds)?;
-        b.pose(Some(clip_b), seconds)?;
-        let mut greatest = 0.0_f64;
-        for &(part, twin) in parts {
-            let vertices = a.positions(part).iter().zip(b.positions(twin));
-            for (vertex, (p, q)) in vertices.enumerate() {
-                let square = |i: usize| (f64::from(p[i]) - f64::from(q[i])).powi(2);
-                let distance = (square(0) + square(1) + square(2)).sqrt();
-                histogram.add(distance);
-                greatest = greatest.max(distance);
-                if distance > worst.distance {
-                    worst = Worst { part, vertex, seconds, distance };
-                }
-            }
+    for (first, times) in (0..).step_by(block).zip(moments.chunks(block)) {
+        let played = sides.map(|(it, clip)| -> Vec<_> {
+            times.par_iter().map(|&seconds| it.moment(clip, seconds)).collect()
+        });
+        let [these, those] = played.map(|played| played.into_iter().collect::<Result<Vec<_>, _>>());
+        let played = [these?, those?];
+        let parts = times.len().div_ceil(IN_TASK);
+        let task = |mut found: Found, task: usize| {
+            let begin = (task % parts) * IN_TASK;
+            let range = begin..times.len().min(begin + IN_TASK);
+            clusters[task / parts].play([sides[0].0, sides[1].0], &played, range, &mut found).map(|()| found)
+        };
+        let found = (0..clusters.len() * parts)
+            .into_par_iter()
+            .try_fold(|| Found::new(times.len()), task)
+            .try_reduce(|| Found::new(times.len()), |a, b| Ok(a.merged(b)));
+        let found = found.map_err(|e| sides[0].0.unfit(times[0], &e))?;
+        if let Some((moment, side, at)) = found.broken {
+            let error = Error::NotFinite { what: "posed positions", at };
+            return Err(sides[side].0.unfit(times[moment], &error));
         }
-        over_time.push((seconds, greatest));
-        tick();
+        over_time
+            .extend(times.iter().zip(&found.greatest).map(|(&seconds, square)| (seconds, square.sqrt())));
+        worst = furthest(worst, found.worst.map(|it| Far { moment: it.moment + first, ..it }));
+        histogram.merge(found.histogram);
+        tick(times.len() as u64);
     }
+    let worst = worst.unwrap_or_default();
+    let (distance, seconds) = (worst.square.sqrt(), moments[worst.moment]);
+    let worst = Worst { part: worst.part, vertex: worst.vertex as usize, seconds, distance };
     let mean_of_max = over_time.iter().map(|m| m.1).sum::<f64>() / over_time.len() as f64;
     // The upper edge of a bin may be a little above the largest distance.
     let percentile_99 = histogram.percentile(0.99).min(worst.distance);
     Ok(Difference { worst, percentile_99, mean_of_max, over_time })
 }
 
-/// Counts of distances by their leading bits, so that there is no need to keep hundreds of millions.
+/// Moments whose matrices are held at a time: so many, and so many bytes of them.
+const MOST_IN_BLOCK: usize = 1024;
+const BLOCK_BYTES: usize = 32 << 20;
+/// Moments that one thread takes at a time.
+const IN_TASK: usize = 64;
+
+/// What some clusters had at some moments of a block, which are counted from 0.
+pub(super) struct Found {
+    /// Squares of the greatest distances.
+    greatest: Vec<f64>,
+    worst: Option<Far>,
+    histogram: Histogram,
+    /// The first moment at which a vertex leaves the range of f32, in which file, and its number.
+    broken: Option<(usize, usize, usize)>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Far {
+    square: f64,
+    moment: usize,
+    part: usize,
+    vertex: u32,
+}
+
+/// The one further off; of equals the first.
+fn furthest(a: Option<Far>, b: Option<Far>) -> Option<Far> {
+    let (Some(this), Some(that)) = (a, b) else { return a.or(b) };
+    let place = |far: &Far| (far.moment, far.part, far.vertex);
+    match that.square.total_cmp(&this.square).then(place(&this).cmp(&place(&that))) {
+        std::cmp::Ordering::Greater => b,
+        _ => a,
+    }
+}
+
+impl Found {
+    fn new(moments: usize) -> Self {
+        Self { greatest: vec![0.0; moments], worst: None, histogram: Histogram::default(), broken: None }
+    }
+
+    fn merged(mut self, other: Self) -> Self {
+        self.greatest.iter_mut().zip(other.greatest).for_each(|(a, b)| *a = a.max(b));
+        self.worst = furthest(self.worst, other.worst);
+        self.histogram.merge(other.histogram);
+        self.broken = self.broken.into_iter().chain(other.broken).min();
+        self
+    }
+}
+
+impl Cluster {
+    /// Poses its vertices at these moments, and adds what is found. Where no joint of the cluster has moved since the moment
+    /// before, neither have the vertices.
+    fn play(
+        &self,
+        sides: [&Subject<'_>; 2],
+        played: &[Vec<Moment>; 2],
+        range: Range<usize>,
+        found: &mut Found,
+    ) -> Result<(), Error> {
+        let count = self.numbers[0].len();
+        let mut posed = [vec![[0.0_f32; 3]; count], vec![[0.0_f32; 3]; count]];
+        let mut morphed = vec![[0.0_f32; 3]; count];
+        let mut squares = vec![0.0_f64; count];
+        let (mut greatest, mut times) = (0.0, 0);
+        for at in range.clone() {
+            let mut moved = false;
+            for side in [0, 1] {
+                let (part, mesh) = (self.parts[side], &self.meshes[side]);
+                let now = &played[side][at];
+                let (palette, weights) =
+                    (sides[side].palette_of(part, now), sides[side].weights_of(part, now));
+                let matrices = palette.matrices();
+                let is_same = || {
+                    let before = &played[side][at - 1];
+                    let old = sides[side].palette_of(part, before).matrices();
+                    self.joints[side].iter().all(|&j| old[usize::from(j)] == matrices[usize::from(j)])
+                        && sides[side].weights_of(part, before) == weights
+                };
+                if at > range.start && is_same() {
+                    continue;
+                }
+                moved = true;
+                let mut bind = mesh.vertices().as_slices();
+                if !mesh.morph_targets().is_empty() {
+                    let positions = &mut morphed[..];
+                    morph(mesh, weights, VertexSlicesMut { positions, ..VertexSlicesMut::default() })?;
+                    bind.positions = &morphed;
+                }
+                let target = VertexSlicesMut { positions: &mut posed[side], ..VertexSlicesMut::default() };
+                skin(mesh.influences(), palette, bind, target)?;
+            }
+            if moved {
+                found.histogram.add(&squares, times);
+                times = 0;
+                // As whole numbers, squares rise as they do, infinity and NaN above all.
+                let mut bits = 0;
+                for ((square, p), q) in squares.iter_mut().zip(&posed[0]).zip(&posed[1]) {
+                    *square = place::square(p, q);
+                    bits = bits.max(square.to_bits() & (u64::MAX >> 1));
+                }
+                greatest = f64::from_bits(bits);
+                // Squares of f32 do not leave the range of f64.
+                if !greatest.is_finite() {
+                    let broken = |side: usize| {
+                        let at = posed[side].iter().position(|p| !p.iter().all(|x| x.is_finite()))?;
+                        Some((side, self.numbers[side][at] as usize))
+                    };
+                    let it = broken(0).or_else(|| broken(1)).map(|(side, vertex)| (at, side, vertex));
+                    found.broken = found.broken.into_iter().chain(it).min();
+                    return Ok(());
+                }
+                let place = (at, self.parts[0]);
+                let may_be_worst = |worst: Far| {
+                    greatest > worst.square
+                        || (greatest == worst.square && place <= (worst.moment, worst.part))
+                };
+                if found.worst.is_none_or(may_be_worst) {
+                    let equal =
+                        squares.iter().zip(&self.numbers[0]).filter(|(square, _)| **square == greatest);
+                    let far = |(&square, &vertex)| Far { square, moment: at, part: self.parts[0], vertex };
+                    found.worst = furthest(found.worst, equal.map(far).min_by_key(|far| far.vertex));
+                }
+            }
+            times += 1;
+            found.greatest[at] = greatest.max(found.greatest[at]);
+        }
+        found.histogram.add(&squares, times);
+        Ok(())
+    }
+}
+
+/// Counts of distances by the leading bits of their squares, so that there is no need to keep hundreds of millions.
+#[derive(Default)]
 struct Histogram {
-    /// Indexed by sign, exponent and the top 11 bits of the mantissa.
-    counts: Vec<u64>,
-    total: u64,
+    /// By exponent, then by the top 10 bits of the mantissa: a distance may be 1 in 2048 off. Empty where there are none.
+    octaves: Vec<Vec<u64>>,
+    zeros: u64,
 }
 
 impl Histogram {
-    const DROPPED: u32 = 12;
+    const BITS: u32 = 10;
 
-    fn new() -> Self {
-        // Distances of finite vectors are not negative, and infinite at most as f32.
-        Self { counts: vec![0; (f32::INFINITY.to_bits() >> Self::DROPPED) as usize + 1], total: 0 }
+    /// Counts these squares, each so many times.
+    fn add(&mut self, squares: &[f64], times: u64) {
+        if times == 0 {
+            return;
+        }
+        if squares.iter().all(|square| *square == 0.0) {
+            self.zeros += times * squares.len() as u64;
+            return;
+        }
+        for &square in squares {
+            if square == 0.0 {
+                self.zeros += times;
+                continue;
+            }
+            let bin = (square.to_bits() >> (52 - Self::BITS)) as usize;
+            let (octave, bin) = (bin >> Self::BITS, bin & ((1 << Self::BITS) - 1));
+            match self.octaves.get_mut(octave).filter(|octave| !octave.is_empty()) {
+                Some(counts) => counts[bin] += times,
+                None => self.octave(octave)[bin] += times,
+            }
+        }
     }
 
-    fn add(&mut self, distance: f64) {
-        let bits = (distance as f32).to_bits().min(f32::INFINITY.to_bits());
-        self.counts[(bits >> Self::DROPPED) as usize] += 1;
-        self.total += 1;
+    /// With room made for it.
+    fn octave(&mut self, octave: usize) -> &mut Vec<u64> {
+        let length = self.octaves.len().max(octave + 1);
+        self.octaves.resize_with(length, Vec::new);
+        let counts = &mut self.octaves[octave];
+        counts.resize(1 << Self::BITS, 0);
+        counts
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.zeros += other.zeros;
+        for (octave, counts) in other.octaves.into_iter().enumerate().filter(|(_, counts)| !counts.is_empty())
+        {
+            self.octave(octave).iter_mut().zip(counts).for_each(|(a, b)| *a += b);
+        }
     }
 
     /// The distance that this fraction of all distances does not exceed, at most 1 in 2048 too large.
     fn percentile(&self, share: f64) -> f64 {
-        let wanted = (self.total as f64 * share).ceil() as u64;
-        let mut seen = 0;
-        let bin = self.counts.iter().position(|&count| {
-            seen += count;
-            seen >= wanted.max(1)
-        });
-        match bin {
-            // The lowest bin is reported as exactly 0.
-            None | Some(0) => 0.0,
-            Some(bin) => {
-                let edge = ((bin as u32 + 1) << Self::DROPPED) - 1;
-                f64::from(f32::from_bits(edge.min(f32::INFINITY.to_bits())))
-            }
+        let total = self.zeros + self.octaves.iter().flatten().sum::<u64>();
+        let wanted = ((total as f64 * share).ceil() as u64).max(1);
+        let mut seen = self.zeros;
+        if seen >= wanted {
+            return 0.0;
         }
+        let bins = self.octaves.iter().enumerate().flat_map(|(octave, counts)| {
+            counts.iter().enumerate().map(move |(bin, count)| ((octave << Self::BITS) + bin, count))
+        });
+        let found = bins.into_iter().find(|(_, count)| {
+            seen += **count;
+            seen >= wanted
+        });
+        found.map_or(0.0, |(bin, _)| f64::from_bits((bin as u64 + 1) << (52 - Self::BITS)).sqrt())
     }
 }
 
@@ -151,42 +331,52 @@ impl Histogram {
 mod tests {
     use super::*;
 
-    fn clip(start: f32, end: f32, keys: &[f32]) -> Clip {
-        Clip { name: "clip".into(), start, end, keys: keys.to_vec() }
+    fn clip(start: f32, end: f32) -> Clip {
+        Clip { name: "clip".into(), is_named: true, start, end }
+    }
+
+    type Keyed<'a> = (f32, f32, &'a [f32]);
+
+    fn moments((a, b): (Keyed<'_>, Keyed<'_>), fps: Option<f64>) -> Result<Vec<f32>, Failure> {
+        let [this, that] = [a, b].map(|(start, end, _)| clip(start, end));
+        super::moments([(&this, a.2.to_vec()), (&that, b.2.to_vec())], fps)
     }
 
     #[test]
     fn all_keys_of_both_and_moments_between() {
-        let (a, b) = (clip(0.0, 1.0, &[0.0, 1.0]), clip(0.5, 2.0, &[0.5, 1.00001, 2.0]));
-        let times = moments(&a, &b, None).expect("few");
+        let (a, b) = ((0.0, 1.0, &[0.0, 1.0][..]), (0.5, 2.0, &[0.5, 1.00001, 2.0][..]));
+        let times = moments((a, b), None).expect("few");
         assert_eq!(times[..5], [0.0, 0.125, 0.25, 0.375, 0.5]);
         assert_eq!(times[8..11], [1.0, 1.00001, 1.25000_75]);
         assert_eq!((times.len(), times[times.len() - 1]), (14, 2.0));
-        let still = clip(0.0, 0.0, &[]);
-        assert_eq!(moments(&still, &still, None).expect("few"), [0.0]);
+        let still: Keyed<'_> = (0.0, 0.0, &[]);
+        assert_eq!(moments((still, still), None).expect("few"), [0.0]);
     }
 
     #[test]
     fn even_moments_begin_and_end_with_the_clips() {
-        let (a, b) = (clip(0.0, 1.0, &[0.0, 1.0]), clip(0.5, 1.1, &[]));
-        assert_eq!(moments(&a, &b, Some(4.0)).expect("few"), [0.0, 0.25, 0.5, 0.75, 1.0, 1.1]);
-        assert_eq!(moments(&a, &a, Some(4.0)).expect("few"), [0.0, 0.25, 0.5, 0.75, 1.0]);
-        assert_eq!(moments(&clip(0.0, 0.0, &[]), &clip(0.0, 0.0, &[]), Some(4.0)).expect("few"), [0.0]);
-        assert!(moments(&clip(0.0, 1e9, &[]), &b, Some(1000.0)).is_err());
+        let (a, b) = ((0.0, 1.0, &[0.0, 1.0][..]), (0.5, 1.1, &[][..]));
+        assert_eq!(moments((a, b), Some(4.0)).expect("few"), [0.0, 0.25, 0.5, 0.75, 1.0, 1.1]);
+        assert_eq!(moments((a, a), Some(4.0)).expect("few"), [0.0, 0.25, 0.5, 0.75, 1.0]);
+        assert_eq!(moments(((0.0, 0.0, &[]), (0.0, 0.0, &[])), Some(4.0)).expect("few"), [0.0]);
+        assert!(moments(((0.0, 1e9, &[]), b), Some(1000.0)).is_err());
     }
 
     #[test]
     fn percentiles_are_as_fine_as_they_say() {
-        let mut histogram = Histogram::new();
+        let mut histogram = Histogram::default();
         assert_eq!(histogram.percentile(0.99), 0.0);
-        (1..=1000).for_each(|i| histogram.add(f64::from(i) * 1e-3));
+        (1..=1000).for_each(|i| histogram.add(&[(f64::from(i) * 1e-3).powi(2)], 1));
         for (share, want) in [(0.99, 0.99), (0.5, 0.5), (0.0, 0.001), (1.0, 1.0)] {
             let found = histogram.percentile(share);
             assert!(found >= want && found <= want * (1.0 + 1.0 / 2048.0), "{share}: {found}");
         }
-        (0..200_000).for_each(|_| histogram.add(0.0));
+        let mut twice = Histogram::default();
+        twice.add(&[0.25, 4.0], 3);
+        histogram.merge(twice);
+        histogram.add(&[0.0], 200_000);
         assert_eq!(histogram.percentile(0.99), 0.0);
-        histogram.add(1e39);
-        assert_eq!(histogram.percentile(1.0), f64::INFINITY);
+        let largest = histogram.percentile(1.0);
+        assert!((2.0..2.001).contains(&largest), "{largest}");
     }
 }

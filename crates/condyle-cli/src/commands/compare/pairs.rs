@@ -1,89 +1,407 @@
-//! Which part of one file is which of the other, and which clip.
+//! Which vertex, joint and clip of one file is which of the other, and how far they are apart at rest.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use super::subject::{Part, Subject};
-use crate::failure::Failure;
-use crate::text::{counted, printable};
+use rayon::prelude::*;
 
-/// For each part of the first file, that of the second.
-pub(super) fn parts(a: &dyn Subject, b: &dyn Subject) -> Result<Vec<(usize, usize)>, Failure> {
-    let differ = |what: String| {
-        Failure::Data(format!(
-            "{} and {} do not hold the same model: {what}; compare files that were made from the same model",
-            a.file(),
-            b.file()
-        ))
-    };
-    let (these, those) = (a.parts(), b.parts());
-    if these.len() != those.len() {
-        let parts = |n| counted(n, "mesh", "meshes");
-        return Err(differ(format!(
-            "the first has {}, the second {}",
-            parts(these.len()),
-            parts(those.len())
-        )));
-    }
-    if these.iter().all(|part| part.vertex_count == 0) {
-        return Err(Failure::Data(format!(
-            "{} has no vertices to compare; `condyle info` shows what it holds",
-            a.file()
-        )));
-    }
-    // By name if all names match, else by their order.
-    let key = |part: &Part| (part.name.clone(), part.primitive);
-    let named = by_key(these.iter().map(key), those.iter().map(key));
-    let pairs = match named.len() == these.len() {
-        true => named,
-        false => (0..these.len()).map(|part| (part, part)).collect(),
-    };
-    for &(this, that) in &pairs {
-        let (this, that) = (&these[this], &those[that]);
-        let name = printable(&this.name);
-        if this.vertex_count != that.vertex_count {
-            let vertices = |part: &Part| counted(part.vertex_count, "vertex", "vertices");
-            let (this, that) = (vertices(this), vertices(that));
-            return Err(differ(format!("{name} has {this} in the first, {that} in the second")));
-        }
-        if let Some(what) = joints(this, that) {
-            return Err(differ(format!("{name} {what}")));
-        }
-    }
-    Ok(pairs)
+use super::joints::{By, twins};
+use super::place::{Tree, square};
+use super::subject::{POINTS, Part, Subject};
+use crate::failure::Failure;
+use crate::text::{counted, grouped};
+
+/// Of the size of the models: vertices so close at rest are in one place, whatever rounded them.
+const SAME: f64 = 1e-4;
+/// As large as the distance at rest may be at all for two vertices to be one: coarse positions, as of 8 bits.
+const MOST: f64 = 4e-3;
+/// Of half of all vertices the distance to the nearest one at rest is not greater than some distance. So many times that,
+/// a vertex is another one.
+const SPREAD: f64 = 8.0;
+/// Of the size of the models: how far from a joint it is looked at besides its origin. A hand's width for a human.
+const HAND: f64 = 0.05;
+
+/// What was paired, and how.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum How {
+    /// Vertices, the first with the first.
+    Order,
+    /// Vertices that are in one place at rest.
+    Place,
+    /// Joints, as no meshes could be paired.
+    Joints(By),
 }
 
-/// How the joints of two parts differ, if neither all names nor all parents are the same.
-fn joints(this: &Part, that: &Part) -> Option<String> {
-    let (these, those) = (&this.joints, &that.joints);
-    if these.len() != those.len() {
-        let joints = |n| counted(n, "joint", "joints");
-        return Some(format!(
-            "has {} in the first, {} in the second",
-            joints(these.len()),
-            joints(those.len())
-        ));
+impl How {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Order => "order",
+            Self::Place => "place",
+            Self::Joints(_) => "joints",
+        }
     }
-    let mut names = these.iter().zip(those).filter(|(a, b)| a.0 != b.0);
-    let ((one, _), (other, _)) = names.next()?;
-    let mut parents = these.iter().zip(those).filter(|(a, b)| a.1 != b.1);
-    let ((joint, _), _) = parents.next()?;
-    Some(format!(
-        "follows {} in the first and {} in the second, and {} has another parent",
-        printable(one),
-        printable(other),
-        printable(joint)
-    ))
+}
+
+/// A vertex of each file: its part, and its number there.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Link {
+    pub(super) parts: [u32; 2],
+    pub(super) vertices: [u32; 2],
+}
+
+/// All pairs, and what the rest poses say of them.
+pub(super) struct Pairing {
+    pub(super) how: How,
+    pub(super) links: Vec<Link>,
+    /// For each part of the first file.
+    pub(super) rest: Vec<PartAtRest>,
+    /// Vertices or joints in each file, and those of them without a counterpart.
+    pub(super) counts: [usize; 2],
+    pub(super) unpaired: [usize; 2],
+    /// Why meshes could not be paired; empty if they were.
+    pub(super) why: String,
+    /// How far from their joints the points are that stand for them, in units of the files; 0 for vertices.
+    pub(super) reach: f64,
+}
+
+/// What the rest pose says of a part.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(super) struct PartAtRest {
+    pub(super) unpaired: usize,
+    /// The greatest distance of a vertex from its counterpart, in units of the files, and that vertex.
+    pub(super) worst: f64,
+    pub(super) vertex: usize,
+}
+
+impl Pairing {
+    /// The part and the vertex that are furthest from their counterpart at rest.
+    pub(super) fn worst_at_rest(&self) -> (usize, PartAtRest) {
+        let parts = self.rest.iter().copied().enumerate();
+        parts.fold((0, PartAtRest::default()), |most, it| if it.1.worst > most.1.worst { it } else { most })
+    }
+
+    fn new(a: &Subject<'_>, b: &Subject<'_>, how: How, links: Vec<Link>) -> Self {
+        let mut rest = vec![PartAtRest::default(); a.parts.len()];
+        let mut paired =
+            [a, b].map(|it| it.parts.iter().map(|p| vec![false; p.rest.len()]).collect::<Vec<_>>());
+        for link in &links {
+            let [(p, v), (q, w)] =
+                [0, 1].map(|side| (link.parts[side] as usize, link.vertices[side] as usize));
+            (paired[0][p][v], paired[1][q][w]) = (true, true);
+            let distance = square(&a.parts[p].rest[v], &b.parts[q].rest[w]).sqrt();
+            if distance > rest[p].worst {
+                (rest[p].worst, rest[p].vertex) = (distance, v);
+            }
+        }
+        let alone = |part: &Vec<bool>| part.iter().filter(|paired| !**paired).count();
+        let unpaired = [0, 1].map(|side| paired[side].iter().map(alone).sum());
+        rest.iter_mut().zip(&paired[0]).for_each(|(rest, part)| rest.unpaired = alone(part));
+        let counts = [a, b].map(Subject::vertex_count);
+        Self { how, links, rest, counts, unpaired, why: String::new(), reach: 0.0 }
+    }
+}
+
+/// Pairs the vertices of two files: by their order where that leads to one place, else by place; or their joints.
+pub(super) fn pair(a: &mut Subject<'_>, b: &mut Subject<'_>) -> Result<Pairing, Failure> {
+    match meshes(a, b) {
+        Ok(found) => Ok(found),
+        Err(why) => by_joints(a, b, why),
+    }
+}
+
+/// Pairs vertices, or says why that cannot be done.
+fn meshes(a: &Subject<'_>, b: &Subject<'_>) -> Result<Pairing, String> {
+    let counts = [a, b].map(Subject::vertex_count);
+    if let Some(side) = counts.iter().position(|count| *count == 0) {
+        return Err(format!("{} has no vertices", [a, b][side].file));
+    }
+    let size = size(a).min(size(b));
+    let twins = twin_parts(a, b);
+    let all = twins.len() == a.parts.len() && twins.len() == b.parts.len();
+    let in_order = |within: f64| -> Vec<(usize, usize)> {
+        twins.iter().copied().filter(|&(p, q)| is_near(&a.parts[p], &b.parts[q], within)).collect()
+    };
+    let ordered = |twins: &[(usize, usize)]| Pairing::new(a, b, How::Order, links_in_order(a, twins));
+    let mut kept = in_order(SAME * size);
+    if all && kept.len() == twins.len() {
+        return Ok(ordered(&twins));
+    }
+    let places = Places::new(a, b, &kept, size);
+    kept = in_order(places.reach);
+    if all && kept.len() == twins.len() {
+        return Ok(ordered(&twins));
+    }
+    let found = Pairing::new(a, b, How::Place, places.links(a, b, &kept));
+    let paired = [0, 1].map(|side| found.counts[side] - found.unpaired[side]);
+    // One model may rest in another pose.
+    let mostly = (0..2).all(|side| 10 * paired[side] >= 9 * counts[side]);
+    if !mostly && all && have_equal_joints(a, b, &twins) {
+        return Ok(ordered(&twins));
+    }
+    // What was simplified is a part of the whole.
+    match (0..2).any(|side| 2 * paired[side] >= counts[side]) {
+        true => Ok(found),
+        false => Err(format!(
+            "only {} of {} in {} are at rest where one of {} is",
+            grouped(paired[0]),
+            counted(counts[0], "vertex", "vertices"),
+            a.file,
+            b.file
+        )),
+    }
+}
+
+/// The longest side of the box around all vertices at rest, or around all joints.
+fn size(it: &Subject<'_>) -> f64 {
+    let vertices = it.parts.iter().flat_map(|part| &part.rest).copied();
+    let joints = it.rest_model().unwrap_or_default().into_iter().map(|m| m.rows.map(|row| row[3]));
+    let mut bounds = [(f64::INFINITY, f64::NEG_INFINITY); 3];
+    let mut add = |p: [f32; 3]| {
+        bounds.iter_mut().zip(p.map(f64::from)).for_each(|(b, x)| *b = (b.0.min(x), b.1.max(x)));
+    };
+    match it.vertex_count() {
+        0 => joints.for_each(&mut add),
+        _ => vertices.for_each(&mut add),
+    }
+    bounds.iter().map(|(low, high)| high - low).fold(0.0, f64::max)
+}
+
+/// Parts with one name, or all parts by their order if some have no namesake; and with equally many vertices.
+fn twin_parts(a: &Subject<'_>, b: &Subject<'_>) -> Vec<(usize, usize)> {
+    let key = |part: &Part| (part.name.clone(), part.primitive);
+    let (these, those) = (&a.parts, &b.parts);
+    let named = by_key(these.iter().map(key), those.iter().map(key));
+    let twins = match named.len() < these.len() && these.len() == those.len() {
+        true => (0..these.len()).map(|part| (part, part)).collect(),
+        false => named,
+    };
+    twins.into_iter().filter(|&(p, q)| these[p].rest.len() == those[q].rest.len()).collect()
+}
+
+/// Whether each vertex of a part is at rest where the same one of the other is.
+fn is_near(a: &Part, b: &Part, within: f64) -> bool {
+    a.rest.iter().zip(&b.rest).all(|(p, q)| square(p, q) <= within * within)
+}
+
+fn links_in_order(a: &Subject<'_>, twins: &[(usize, usize)]) -> Vec<Link> {
+    let of = |&(p, q): &(usize, usize)| {
+        (0..a.parts[p].rest.len() as u32).map(move |v| Link { parts: [p as u32, q as u32], vertices: [v; 2] })
+    };
+    twins.iter().flat_map(of).collect()
+}
+
+/// Whether the same joints move these parts: by their names, or by their numbers in skeletons of the same structure.
+fn have_equal_joints(a: &Subject<'_>, b: &Subject<'_>, twins: &[(usize, usize)]) -> bool {
+    let [these, those] = [a, b].map(|it| &it.asset.skeleton);
+    let alike = these.parents() == those.parents();
+    let movers = |&(p, q): &(usize, usize)| ((a.parts[p].mover, b.parts[q].mover), (p, q));
+    let distinct: HashMap<_, _> = twins.iter().map(movers).collect();
+    distinct.values().all(|&(p, q)| {
+        let (own, other) = (a.joints_of(&a.parts[p]), b.joints_of(&b.parts[q]));
+        let name = |(&joint, &twin): (&u16, &u16)| {
+            these.names()[usize::from(joint)] == those.names()[usize::from(twin)]
+        };
+        own.len() == other.len() && ((alike && own == other) || own.iter().zip(other).all(name))
+    })
+}
+
+/// All vertices of a file, part after part.
+struct Flat {
+    places: Vec<[f32; 3]>,
+    /// Part and vertex.
+    names: Vec<[u32; 2]>,
+    /// Those whose counterpart is not known yet.
+    open: Vec<u32>,
+}
+
+impl Flat {
+    fn new(it: &Subject<'_>) -> Self {
+        let places = it.parts.iter().flat_map(|part| part.rest.iter().copied()).collect();
+        let parts = it.parts.iter().zip(0..);
+        let names = parts.flat_map(|(part, at)| (0..part.rest.len() as u32).map(move |v| [at, v])).collect();
+        Self { places, names, open: Vec::new() }
+    }
+
+    /// Leaves open what is not in these parts.
+    fn leave_open(&mut self, parts: usize, known: impl Iterator<Item = usize>) {
+        let mut open = vec![true; parts];
+        known.for_each(|part| open[part] = false);
+        let vertices = self.names.iter().zip(0..);
+        self.open =
+            vertices.filter(|([part, _], _)| open[*part as usize]).map(|(_, vertex)| vertex).collect();
+    }
+}
+
+/// Where vertices are at rest, and how close is close.
+struct Places {
+    flat: [Flat; 2],
+    trees: [Tree<3>; 2],
+    /// Vertices that are further apart at rest are two.
+    reach: f64,
+}
+
+impl Places {
+    /// Of vertices that are not in parts whose order is known.
+    fn new(a: &Subject<'_>, b: &Subject<'_>, known: &[(usize, usize)], size: f64) -> Self {
+        let flat = [a, b].map(Flat::new);
+        let trees = [0, 1].map(|side| Tree::new(&flat[side].places));
+        let mut it = Self { flat, trees, reach: 0.0 };
+        it.leave_open(a, b, known);
+        // One file may be a part of the other, so the closer side tells how much rounding there is.
+        let middle = [0, 1].map(|side| {
+            let Flat { places, open, .. } = &it.flat[side];
+            let nearest = |&vertex: &u32| it.trees[1 - side].nearest(&places[vertex as usize]);
+            let mut squares: Vec<f64> =
+                open.par_iter().map(nearest).map(|n| n.map_or(f64::INFINITY, |n| n.1)).collect();
+            let half = squares.len() / 2;
+            match squares.is_empty() {
+                true => f64::INFINITY,
+                false => squares.select_nth_unstable_by(half, f64::total_cmp).1.sqrt(),
+            }
+        });
+        it.reach = (SPREAD * middle[0].min(middle[1])).clamp(SAME * size, MOST * size);
+        it
+    }
+
+    fn leave_open(&mut self, a: &Subject<'_>, b: &Subject<'_>, known: &[(usize, usize)]) {
+        self.flat[0].leave_open(a.parts.len(), known.iter().map(|twins| twins.0));
+        self.flat[1].leave_open(b.parts.len(), known.iter().map(|twins| twins.1));
+    }
+
+    /// Parts in their order, and of all others each vertex with the one that is in its place: of several in one place the one
+    /// that the same joints and morph targets move. A vertex may have several counterparts, as meshes are split along seams.
+    fn links(mut self, a: &Subject<'_>, b: &Subject<'_>, known: &[(usize, usize)]) -> Vec<Link> {
+        self.leave_open(a, b, known);
+        let marks = marks(a, b, &self.flat, self.reach);
+        let mut links = links_in_order(a, known);
+        let mut met = vec![false; self.flat[1].places.len()];
+        for side in [0, 1] {
+            let (own, other) = (&self.flat[side], 1 - side);
+            let tree = Tree::new(&marks[other]);
+            let near = |vertex: u32, found: Option<(u32, f64)>| {
+                let found = found?.0;
+                let apart = square(&own.places[vertex as usize], &self.flat[other].places[found as usize]);
+                (apart <= self.reach * self.reach).then_some(found)
+            };
+            let twin = |&vertex: &u32| {
+                let marked = near(vertex, tree.nearest(&marks[side][vertex as usize]));
+                // Joints that only seem to be others must not hide what is here.
+                let plain = || near(vertex, self.trees[other].nearest(&own.places[vertex as usize]));
+                Some((vertex, marked.or_else(plain)?))
+            };
+            let open: Vec<u32> = match side {
+                0 => own.open.clone(),
+                _ => own.open.iter().copied().filter(|&vertex| !met[vertex as usize]).collect(),
+            };
+            let found: Vec<(u32, u32)> = open.par_iter().filter_map(twin).collect();
+            for (vertex, twin) in found {
+                let mut names = [own.names[vertex as usize], self.flat[other].names[twin as usize]];
+                match side {
+                    0 => met[twin as usize] = true,
+                    _ => names.swap(0, 1),
+                }
+                let [[p, v], [q, w]] = names;
+                links.push(Link { parts: [p, q], vertices: [v, w] });
+            }
+        }
+        links
+    }
+}
+
+/// What tells vertices apart, in units of the files: their place at rest; a place for each mix of joints, a few times
+/// `reach` from those of others; and where morph targets take them.
+fn marks(a: &Subject<'_>, b: &Subject<'_>, flat: &[Flat; 2], reach: f64) -> [Vec<[f32; 9]>; 2] {
+    let (twins, _) = twins(&a.asset.skeleton, &b.asset.skeleton);
+    let far = 2.0 * reach as f32;
+    let own = |joint: usize| {
+        // Numbers from -1 to 1 that have nothing to do with each other: the finisher of splitmix64.
+        [1, 2, 3].map(|axis| {
+            let mut x = (4 * joint as u64 + axis).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            far * (((x >> 40) as f32) / (1 << 23) as f32 - 1.0)
+        })
+    };
+    let mut known = [a, b].map(|it| vec![None; it.asset.skeleton.joint_count()]);
+    for (joint, twin) in twins.iter().enumerate().filter_map(|(joint, twin)| Some((joint, (*twin)?))) {
+        known[0][joint] = Some(own(joint));
+        known[1][usize::from(twin)] = Some(own(joint));
+    }
+    [(a, 0), (b, 1)].map(|(it, side)| {
+        // A joint without a counterpart counts as the next one above it that has one.
+        let mut of_joint: Vec<[f32; 3]> = Vec::with_capacity(known[side].len());
+        for (joint, own) in known[side].iter().enumerate() {
+            let parent = it.asset.skeleton.parent(joint as u16);
+            of_joint.push(own.or(parent.map(|parent| of_joint[usize::from(parent)])).unwrap_or_default());
+        }
+        let stirred = it.stirred();
+        let all = flat[side].names.par_iter().zip(&flat[side].places);
+        let mark = |(&[part, vertex], place): (&[u32; 2], &[f32; 3])| {
+            let (part, vertex, mut mix) = (part as usize, vertex as usize, [0.0; 3]);
+            let (mesh, joints) = (&it.parts[part].mesh, it.joints_of(&it.parts[part]));
+            for (joint, weight) in mesh.influences().row(vertex) {
+                let Some(&joint) = joints.get(usize::from(joint)) else { continue };
+                let own = of_joint[usize::from(joint)];
+                mix.iter_mut().zip(own).for_each(|(sum, x)| *sum += weight * x);
+            }
+            let moved = stirred[part].get(vertex).copied().unwrap_or_default();
+            let mut mark = [0.0; 9];
+            for (slot, x) in mark.iter_mut().zip(place.iter().chain(&mix).chain(&moved)) {
+                *slot = *x;
+            }
+            mark
+        };
+        all.map(mark).collect()
+    })
+}
+
+/// Pairs joints, which take the place of the meshes in both files.
+fn by_joints(a: &mut Subject<'_>, b: &mut Subject<'_>, why: String) -> Result<Pairing, Failure> {
+    let (found, by) = twins(&a.asset.skeleton, &b.asset.skeleton);
+    let joints: Vec<(usize, u16)> =
+        found.iter().enumerate().filter_map(|(joint, twin)| Some((joint, (*twin)?))).collect();
+    if joints.is_empty() {
+        return Err(Failure::Data(format!(
+            "{} and {} do not hold the same model: {why}, and no joint of one is one of the other; compare files \
+             that were made from the same model",
+            a.file, b.file
+        )));
+    }
+    // A mesh says more about size than joints do.
+    let sized = if a.vertex_count() == 0 && b.vertex_count() > 0 { &*b } else { &*a };
+    let size = match size(sized) {
+        0.0 => 1.0,
+        size => size,
+    };
+    let reach = HAND * size;
+    a.take_joints(reach)?;
+    b.take_joints(reach)?;
+    let points = |(joint, twin): &(usize, u16)| {
+        let first = [*joint, usize::from(*twin)].map(|joint| (POINTS * joint) as u32);
+        (0..POINTS as u32).map(move |k| Link { parts: [0; 2], vertices: first.map(|v| v + k) })
+    };
+    let mut found = Pairing::new(a, b, How::Joints(by), joints.iter().flat_map(points).collect());
+    let four = |counts: [usize; 2]| counts.map(|count| count / POINTS);
+    (found.counts, found.unpaired) = (four(found.counts), four(found.unpaired));
+    found.rest[0].unpaired /= POINTS;
+    Ok(Pairing { why, reach, ..found })
 }
 
 /// For each clip of the first file that has one, the clip of the second.
-pub(super) fn clips(a: &dyn Subject, b: &dyn Subject) -> Vec<(usize, usize)> {
-    let name = |subject: &dyn Subject| subject.clips().iter().map(|c| c.name.clone()).collect::<Vec<_>>();
-    let named = by_key(name(a).into_iter(), name(b).into_iter());
-    // If no name matches, names were lost in an export: go by order.
-    match named.is_empty() && a.clips().len() == b.clips().len() {
-        true => (0..a.clips().len()).map(|clip| (clip, clip)).collect(),
-        false => named,
+pub(super) fn clips(a: &Subject<'_>, b: &Subject<'_>) -> Vec<(usize, usize)> {
+    let names =
+        |it: &Subject<'_>| it.clips.iter().map(|c| c.is_named.then(|| c.name.clone())).collect::<Vec<_>>();
+    let (these, those) = (names(a), names(b));
+    let nameless = |names: &[Option<String>]| names.iter().filter(|name| name.is_none()).count();
+    let mut pairs = by_key(these.iter(), those.iter());
+    // Those without a name go by their order, which says something only if none of them is missing.
+    if nameless(&these) != nameless(&those) {
+        pairs.retain(|&(clip, _)| these[clip].is_some());
+    }
+    // If no name matches, names were lost in an export.
+    match pairs.is_empty() && these.len() == those.len() {
+        true => (0..these.len()).map(|clip| (clip, clip)).collect(),
+        false => pairs,
     }
 }
 
@@ -105,23 +423,5 @@ mod tests {
     fn equal_keys_are_paired_in_their_order() {
         let pairs = by_key(["a", "b", "a", "c", "a"].into_iter(), ["a", "c", "a", "d"].into_iter());
         assert_eq!(pairs, [(0, 0), (2, 2), (3, 1)]);
-    }
-
-    #[test]
-    fn joints_may_lose_their_names_or_their_parents_but_not_both() {
-        let part = |joints: &[(&str, Option<usize>)]| Part {
-            name: "body".into(),
-            primitive: 0,
-            vertex_count: 1,
-            joints: joints.iter().map(|&(name, parent)| (name.into(), parent)).collect(),
-        };
-        let whole = part(&[("hip", None), ("knee", Some(0))]);
-        assert_eq!(joints(&whole, &part(&[("hip", None), ("knee", Some(0))])), None);
-        assert_eq!(joints(&whole, &part(&[("joint 1", None), ("joint 2", Some(0))])), None);
-        assert_eq!(joints(&whole, &part(&[("hip", None), ("knee", None)])), None);
-        let other = joints(&whole, &part(&[("hip", None), ("toe", None)])).expect("another joint");
-        assert!(other.contains("knee") && other.contains("toe"), "{other}");
-        let fewer = joints(&whole, &part(&[("hip", None)])).expect("one is gone");
-        assert_eq!(fewer, "has 2 joints in the first, 1 joint in the second");
     }
 }

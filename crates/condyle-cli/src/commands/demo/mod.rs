@@ -2,6 +2,7 @@
 
 mod character;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,8 @@ use crate::draw::stage::View;
 use crate::failure::Failure;
 use crate::model::playable::Playable;
 use crate::options::numerics::Numerics;
-use crate::output::{Written, print, print_json, write_file};
+use crate::options::overwrite::Overwrite;
+use crate::output::{Written, check_destination, print, print_json, write_file};
 use crate::text::{path_text, size, table};
 
 /// Run and time every stage on a built-in character, and draw it
@@ -32,9 +34,11 @@ Examples:
 
 Writes character.glb, poses.png, walk.gif, run.gif and posed.glb, and replaces files of these names.")]
 pub(crate) struct Args {
-    /// Where to write; created if it does not exist
+    /// Where to write; made if it is missing
     #[arg(short, long, value_name = "FOLDER", default_value = "condyle-demo")]
     output: PathBuf,
+    #[command(flatten)]
+    overwrite: Overwrite,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
@@ -46,12 +50,15 @@ pub(crate) struct Args {
 const VIEW: View = View { yaw: 0.75, pitch: 0.2 };
 /// The clip and time written as a static model: both feet are in the air.
 const POSED: (&str, f32) = ("run", 0.30);
+/// What is written.
+const FILES: [&str; 5] = ["character.glb", "poses.png", "walk.gif", "run.gif", "posed.glb"];
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let dispatch = args.numerics.apply()?;
     let folder = &args.output;
-    std::fs::create_dir_all(folder)
-        .map_err(|e| Failure::Data(format!("{}: the folder cannot be created: {e}", path_text(folder))))?;
+    let free = |name: &&str| check_destination(&folder.join(name), &BTreeSet::new(), args.overwrite);
+    FILES.iter().try_for_each(free)?;
+    let [character_glb, poses_png, walk_gif, run_gif, posed_glb] = FILES;
     let mut files = Vec::new();
     let mut write = |name: &str, what: &'static str, bytes: &[u8]| {
         let path = folder.join(name);
@@ -60,7 +67,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
 
     let glb = character::glb();
-    write("character.glb", "the character, rigged, with its clips", &glb)?;
+    write(character_glb, "the character, rigged, with its clips", &glb)?;
     let asset = import(&glb)?;
     let clips: Vec<_> = asset.clips.iter().map(Playable::raw).collect();
     let clip = |name: &str| clips.iter().find(|c| c.name() == name);
@@ -71,11 +78,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let rows = ["walk", "run"].map(|name| scene.row(clip(name), name, &evenly(clip(name), 8), &look));
     let [walk, run] = rows;
     write(
-        "poses.png",
+        poses_png,
         "contact sheet: walk above, run below",
         &picture::still(Format::Png, &stack(&walk?, &run?))?,
     )?;
-    for (name, file) in [("walk", "walk.gif"), ("run", "run.gif")] {
+    for (name, file) in [("walk", walk_gif), ("run", run_gif)] {
         let look = Look { size: [400, 480], skeleton: name == "run", ..look };
         let length = clip(name).map_or(0.0, |c| f64::from(c.end() - c.start()));
         let moments = evenly(clip(name), (length * FPS).round() as usize);
@@ -88,7 +95,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut poser = Poser::new(&asset, PoserOptions::default()).map_err(|e| fit(&e))?;
     poser.pose(clip(POSED.0), POSED.1).map_err(|e| fit(&e))?;
     let posed = Exporter::new(&asset).and_then(|e| e.glb(&poser.scene())).map_err(|e| fit(&e))?;
-    write("posed.glb", "one moment of the run, without a rig", &posed)?;
+    write(posed_glb, "one moment of the run, without a rig", &posed)?;
 
     match args.json {
         true => print_json(&format!("{:#}", json_report(dispatch, &asset, &times, &files))),

@@ -10,9 +10,9 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 use condyle::container::{ContainerWriter, EntryKind};
-use condyle::encode::{EncodeOptions, Shell};
+use condyle::encode::{EncodeOptions, frame_count};
 use condyle::{RawClip, encode};
-use condyle_gltf::ClipExporter;
+use condyle_gltf::{Asset, ClipExporter};
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 use serde_json::json;
@@ -21,8 +21,13 @@ use self::measure::worst;
 use self::row::{Job, Row, Totals};
 use crate::failure::Failure;
 use crate::model::container::is_container;
-use crate::model::document::{self, too_large, warn_of_repairs};
-use crate::options::quantity::{Rate, ShellSize, parse_length, parse_rate, parse_shell};
+use crate::model::document::{self, metres_per_unit, warn_of_repairs};
+use crate::model::open_onto;
+use crate::options::overwrite::Overwrite;
+use crate::options::quantity::{
+    Length, Rate, ShellSize, at_most, parse_error, parse_length, parse_rate, parse_shell,
+};
+use crate::options::work::{Limit, Work};
 use crate::output::{check_destination, check_ending, print, print_json, progress, warn, write_file};
 use crate::text::{counted, millimetres, path_text, printable, size, table};
 
@@ -34,11 +39,13 @@ Examples:
   condyle encode fox.glb -o fox.condyle --height 0.6m            if the fox is 60 cm high
   condyle encode fox.glb -o fox.condyle --error 0.1mm --report fox.html
   condyle encode models/*.glb -o all.condyle --json | jq 'select(.clip).error_max_m'
+  condyle encode walk.glb run.glb --onto fox.glb -o fox.condyle  clips from files without a mesh
 
 The error is measured on the decoded clip, in model space, at points that enclose all vertices of a joint: at every
 frame and at three times between each two. There neither these points nor the vertices exceed --error: a track that no
 curve fits so well is kept as authored, with a warning. At other times, if the original has keys there, the error may
-be larger; `condyle compare` measures it. Morph targets are not included.
+be larger; `condyle compare` measures it. Where a clip drives morph weights, a quarter of --error is theirs: what their
+errors can move a vertex by is added to that of its joints.
 
 In the table, raw is 40 bytes per joint and frame, the size without compression; authored tracks are stored without
 compression. With a --rate whose frames miss keys of the original, most tracks are stored so, unless --at-samples lifts
@@ -51,12 +58,18 @@ pub(crate) struct Args {
     /// The models: .glb or .gltf
     #[arg(required = true, value_name = "MODEL")]
     models: Vec<PathBuf>,
-    /// Where to write
+    /// Encode the clips of all models for this one, joints matched by names, and no clip of its own: for files that hold a
+    /// motion only
+    #[arg(long, visible_alias = "skeleton", value_name = "MODEL")]
+    onto: Option<PathBuf>,
+    /// Where to write; its folder is made if it is missing
     #[arg(short, long, value_name = "OUT.condyle")]
     output: PathBuf,
+    #[command(flatten)]
+    overwrite: Overwrite,
     /// The largest error of a vertex
-    #[arg(long, value_name = "LENGTH", default_value = "0.5mm", allow_hyphen_values = true, value_parser = parse_length)]
-    error: f64,
+    #[arg(long, value_name = "LENGTH", default_value = "0.5mm", allow_hyphen_values = true, value_parser = parse_error)]
+    error: Length,
     /// Frames per second; auto: the rate at which the clip was authored
     #[arg(long, value_name = "auto|HZ", default_value = "auto", allow_hyphen_values = true, value_parser = parse_rate)]
     rate: Rate,
@@ -66,7 +79,7 @@ pub(crate) struct Args {
     shell: ShellSize,
     /// The real height of the character at rest; without it, units are metres
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = parse_length)]
-    height: Option<f64>,
+    height: Option<Length>,
     /// Bound the error at the frames only, not between them
     #[arg(long)]
     at_samples: bool,
@@ -80,6 +93,8 @@ pub(crate) struct Args {
     /// Write an HTML page with plots of every clip: error over time and by joint, size by joint
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
+    #[command(flatten)]
+    limit: Limit,
     /// Print one JSON object per clip and line, then one for the file
     #[arg(long)]
     json: bool,
@@ -93,6 +108,13 @@ enum Effort {
     Fast,
     Normal,
     Best,
+}
+
+impl Effort {
+    /// How often a clip is encoded, for the best of them.
+    fn tries(self) -> u64 {
+        if matches!(self, Self::Best) { 6 } else { 1 }
+    }
 }
 
 impl From<Effort> for condyle::encode::Effort {
@@ -113,12 +135,23 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         args.models.iter().flat_map(|path| document::sources(path, None)).collect();
     check_ending(&args.output, "condyle", "a container")?;
     args.report.iter().try_for_each(|to| check_ending(to, "html", "a page"))?;
-    destinations.iter().try_for_each(|to| check_destination(to, &sources))?;
-    let jobs = args.models.iter().map(|path| job(args, path)).collect::<Result<Vec<_>, _>>()?;
+    destinations.iter().try_for_each(|to| check_destination(to, &sources, args.overwrite))?;
+    args.error.warn_above(0.02, "--error");
+    if let ShellSize::Distance(distance) = args.shell {
+        distance.warn_above(0.5, "--shell");
+    }
+    let jobs = match &args.onto {
+        Some(onto) => {
+            let (asset, files) = open_onto(&args.models, onto, false)?;
+            sources.extend(files);
+            vec![job(args, onto, asset)?]
+        }
+        None => args.models.iter().map(|path| job(args, path, open(path)?)).collect::<Result<Vec<_>, _>>()?,
+    };
     for job in &jobs {
         sources.extend(document::sources(job.path, Some(&job.asset.document)));
     }
-    destinations.iter().try_for_each(|to| check_destination(to, &sources))?;
+    destinations.iter().try_for_each(|to| check_destination(to, &sources, args.overwrite))?;
     if let Some((this, that)) = twins(&jobs) {
         return Err(Failure::Usage(format!(
             "{} and {} would both be named {} in the output; rename one",
@@ -126,6 +159,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             path_text(that.path),
             printable(&this.name)
         )));
+    }
+
+    let mut budget = args.limit.budget(&sources);
+    for job in &jobs {
+        for (index, clip) in job.asset.clips.iter().enumerate() {
+            let frames = frame_count(clip, job.asset.skeleton.joint_count(), &job.options);
+            let frames = frames.map_err(|e| unfit(job, &clip_name(clip, index), &e))?;
+            let work = Work::fit(&job.asset, frames, args.effort.tries());
+            budget.afford(&path_text(job.path), &clip_name(clip, index), &work)?;
+        }
     }
 
     let threads = args.threads.map_or(0, usize::from);
@@ -140,7 +183,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     bar.finish_and_clear();
     let rows = rows?;
 
-    for row in rows.iter().filter(|row| row.encoded.measured.error_max > row.job.options.budget) {
+    for row in rows.iter().filter(|row| row.units() > row.job.options.budget) {
         let error = millimetres(row.error_max());
         let name = printable(&row.name);
         warn(
@@ -164,7 +207,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let bytes = container(args, &jobs, &rows)?;
     let file = write_file(args.output.clone(), |out| out.write_all(&bytes))?;
     if let Some(to) = &args.report {
-        let page = report::page(args.error, &rows);
+        let page = report::page(args.error.metres, &rows);
         write_file(to.clone(), |out| out.write_all(page.as_bytes()))?;
     }
     let took = begin.elapsed().as_secs_f64();
@@ -176,7 +219,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             took,
         ));
     }
-    rows.iter().try_for_each(|row| print_json(&row.to_json(args.error).to_string()))?;
+    rows.iter().try_for_each(|row| print_json(&row.to_json(args.error.metres).to_string()))?;
     let totals = Totals::of(&rows);
     print_json(
         &json!({
@@ -193,57 +236,39 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 /// Steps of the progress bar for each clip.
 const PERCENT: u64 = 100;
 
-fn job<'a>(args: &Args, path: &'a Path) -> Result<Job<'a>, Failure> {
+fn open(path: &Path) -> Result<Asset, Failure> {
     if is_container(path) {
         return Err(Failure::Usage(format!(
             "{} is compressed already; encode the original models",
             path_text(path)
         )));
     }
-    let asset = document::open(path, false)?;
+    document::open(path, false)
+}
+
+fn job<'a>(args: &Args, path: &'a Path, asset: Asset) -> Result<Job<'a>, Failure> {
     warn_of_repairs(path, &asset);
-    if let (None, Ok(units @ (0.0..0.1 | 10.0..))) = (args.height, asset.rest_height())
-        && units > 0.0
-    {
-        warn(path, &format!("taken to be {units:.2} m high; give its real height with --height"));
+    let metres = metres_per_unit(path, &asset, args.height)?;
+    let options = EncodeOptions::new(at_most(args.error.metres / metres));
+    let mut options = options;
+    if options.budget == 0.0 {
+        return Err(Failure::Usage(format!(
+            "{}: at this --height f32 cannot tell the error from 0; raise --error, or correct --height",
+            path_text(path)
+        )));
     }
-    let metres = match args.height {
-        Some(height) => {
-            let units = asset.rest_height().map_err(|e| too_large(&path_text(path), &e))?;
-            if units <= 0.0 {
-                let name = path_text(path);
-                return Err(Failure::Usage(format!(
-                    "{name} has no height at rest, so --height cannot scale it; leave --height out"
-                )));
-            }
-            height / units
-        }
-        None => 1.0,
-    };
-    let mut options = EncodeOptions::new(at_most(args.error / metres));
     options.rate = match args.rate {
         Rate::Authored => None,
         Rate::Hertz(rate) => Some(rate),
     };
-    options.shell = match args.shell {
-        ShellSize::Mesh => {
-            let shell = asset.shell((0.03 / metres) as f32);
-            shell.map_err(|e| {
-                Failure::Data(format!("{}: {e}; give a distance with --shell", path_text(path)))
-            })?
-        }
-        ShellSize::Distance(distance) => Shell::Distance((distance / metres) as f32),
+    let shell = match args.shell {
+        ShellSize::Mesh => None,
+        ShellSize::Distance(distance) => Some((distance.metres / metres) as f32),
     };
     options.between = !args.at_samples;
     options.effort = args.effort.into();
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(Job { path, name, asset, options, metres })
-}
-
-/// The largest f32 that is not above a number.
-fn at_most(number: f64) -> f32 {
-    let near = number as f32;
-    if f64::from(near) > number { near.next_down() } else { near }
+    Ok(Job { path, name, asset, options, shell, metres })
 }
 
 /// Two models with the same name.
@@ -255,7 +280,7 @@ fn twins<'a, 'b>(jobs: &'b [Job<'a>]) -> Option<(&'b Job<'a>, &'b Job<'a>)> {
 
 fn row<'a>(job: &'a Job<'a>, index: usize, bar: &ProgressBar) -> Result<Row<'a>, Failure> {
     let clip = &job.asset.clips[index];
-    let name = if clip.name().is_empty() { format!("clip {index}") } else { clip.name().to_owned() };
+    let name = clip_name(clip, index);
     let begin = Instant::now();
     let mut shown = 0;
     let mut tell = |done: f32| {
@@ -263,19 +288,29 @@ fn row<'a>(job: &'a Job<'a>, index: usize, bar: &ProgressBar) -> Result<Row<'a>,
         bar.inc(now.saturating_sub(shown));
         shown = shown.max(now);
     };
-    let encoded = encode(clip, &job.asset.skeleton, &job.options, &mut tell);
+    let encoded =
+        job.options(clip).and_then(|options| encode(clip, &job.asset.skeleton, &options, &mut tell));
     tell(1.0);
     let took = begin.elapsed().as_secs_f64();
-    let failed = |e: condyle::Error| {
-        Failure::Data(format!(
-            "{}: the clip {} cannot be encoded: {e}; look at its keys with `condyle info`",
-            path_text(job.path),
-            printable(&name)
-        ))
-    };
+    let failed = |e: condyle::Error| unfit(job, &name, &e);
     let encoded = encoded.map_err(failed)?;
+    let morphed = job.asset.morph_error(clip, &encoded.measured).map_err(failed)?;
     let worst = worst(&job.asset, clip, &encoded).map_err(failed)?;
-    Ok(Row { job, name, seconds: clip.duration().into(), encoded, worst, took })
+    Ok(Row { job, name, seconds: clip.duration().into(), encoded, morphed, worst, took })
+}
+
+/// What a clip is called in the container.
+fn clip_name(clip: &RawClip, index: usize) -> String {
+    if clip.name().is_empty() { format!("clip {index}") } else { clip.name().to_owned() }
+}
+
+/// The failure for a clip that the encoder refuses.
+fn unfit(job: &Job<'_>, clip: &str, error: &condyle::Error) -> Failure {
+    Failure::Data(format!(
+        "{}: the clip {} cannot be encoded: {error}; look at its keys with `condyle info`",
+        path_text(job.path),
+        printable(clip)
+    ))
 }
 
 /// The bytes of the container.
@@ -284,6 +319,9 @@ fn container(args: &Args, jobs: &[Job<'_>], rows: &[Row<'_>]) -> Result<Vec<u8>,
     for job in jobs {
         let failed = |e: &dyn std::fmt::Display| Failure::Data(format!("{}: {e}", path_text(job.path)));
         let model = writer.add_skeleton(&job.name, &job.asset.skeleton).map_err(|e| failed(&e))?;
+        if args.height.is_some() {
+            writer.set_unit(model, job.metres as f32).map_err(|e| failed(&e))?;
+        }
         for (name, mesh) in job.asset.placed_meshes().map_err(|e| failed(&e))? {
             writer.add_mesh(name, model, &mesh, &job.asset.skeleton).map_err(|e| failed(&e))?;
         }
@@ -334,17 +372,4 @@ fn to_text(jobs: &[Job<'_>], rows: &[Row<'_>], file: &str, took: f64) -> String 
         millimetres(totals.error_max),
     );
     out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_budget_is_never_rounded_up() {
-        for number in [1e-4, 5e-4, 0.1 / 3.0, 7.3e-9, 1.0] {
-            let found = f64::from(at_most(number));
-            assert!(found <= number && found > number * (1.0 - 2e-7), "{number}: {found}");
-        }
-    }
 }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use condyle::Target;
-use condyle::encode::{EncodeOptions, Encoded, JointError};
+use condyle::encode::{EncodeOptions, Encoded, JointError, Shell};
+use condyle::{Error, RawClip, Target};
 use condyle_gltf::Asset;
 use serde_json::{Value, json};
 
@@ -15,9 +15,27 @@ pub(super) struct Job<'a> {
     pub(super) path: &'a Path,
     pub(super) name: String,
     pub(super) asset: Asset,
+    /// Without what depends on the clip.
     pub(super) options: EncodeOptions,
+    /// The distance from the joints at which errors are measured; `None`: that of the mesh.
+    pub(super) shell: Option<f32>,
     /// Metres per unit of the model.
     pub(super) metres: f64,
+}
+
+impl Job<'_> {
+    /// The options for one of its clips.
+    pub(super) fn options(&self, clip: &RawClip) -> Result<EncodeOptions, Error> {
+        // 3 cm for joints without vertices.
+        let mut options =
+            self.asset.encode_options(clip, self.options.budget, (0.03 / self.metres) as f32)?;
+        if let Some(distance) = self.shell {
+            options.shell = Shell::Distance(distance);
+        }
+        let EncodeOptions { rate, between, effort, .. } = self.options;
+        (options.rate, options.between, options.effort) = (rate, between, effort);
+        Ok(options)
+    }
 }
 
 /// A clip that was encoded.
@@ -26,6 +44,8 @@ pub(super) struct Row<'a> {
     pub(super) name: String,
     pub(super) seconds: f64,
     pub(super) encoded: Encoded,
+    /// How far vertices may be off whose morph weights the clip drives, in units of the model; 0 without.
+    pub(super) morphed: f32,
     pub(super) worst: Option<Worst>,
     /// Seconds that the encoder needed.
     pub(super) took: f64,
@@ -37,8 +57,13 @@ impl Row<'_> {
         f64::from(units) * self.job.metres
     }
 
+    /// The greatest error of a vertex, in units of the model.
+    pub(super) fn units(&self) -> f32 {
+        self.encoded.measured.error_max.max(self.morphed)
+    }
+
     pub(super) fn error_max(&self) -> f64 {
-        self.metres(self.encoded.measured.error_max)
+        self.metres(self.units())
     }
 
     /// How many tracks there are of each encoding.
@@ -61,7 +86,8 @@ impl Row<'_> {
     pub(super) fn place(&self) -> String {
         let seconds = self.encoded.measured.seconds;
         match &self.worst {
-            _ if self.encoded.measured.error_max == 0.0 => "nowhere".into(),
+            _ if self.units() == 0.0 => "nowhere".into(),
+            _ if self.morphed > self.encoded.measured.error_max => "morph targets".into(),
             Some(worst) => format!(
                 "{} vertex {}, {} mm at {seconds:.3} s",
                 printable(&worst.mesh),
@@ -116,6 +142,7 @@ impl Row<'_> {
             "budget_m": budget,
             "error_max_m": self.error_max(),
             "error_p99_m": self.metres(measured.error_p99),
+            "error_morphed_max_m": self.metres(self.morphed),
             "error_between_max_m": self.metres(measured.error_between_max),
             "encoding": self.encoding(),
             "encode_s": self.took,

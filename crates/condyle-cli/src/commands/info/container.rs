@@ -42,7 +42,10 @@ fn to_text(path: &Path, container: &Container<'_>, lines: &[Described<'_>]) -> S
     let cells = |line: &Described<'_>| {
         let mut cells = vec![line.kind(), printable(line.entry.name), size(line.entry.length as usize)];
         match &line.content {
-            Content::Skeleton { joints } => cells.push(counted(*joints, "joint", "joints")),
+            Content::Skeleton { joints } => {
+                cells.push(counted(*joints, "joint", "joints"));
+                cells.extend(container.unit(line.entry.index).map(|metres| format!("1 unit = {metres} m")));
+            }
             Content::Mesh { vertices, triangles } => {
                 cells.push(counted(*vertices, "vertex", "vertices"));
                 cells.push(counted(*triangles, "triangle", "triangles"));
@@ -86,7 +89,10 @@ fn to_json(path: &Path, container: &Container<'_>, lines: &[Described<'_>]) -> V
             "bytes": line.entry.length,
         });
         match &line.content {
-            Content::Skeleton { joints } => value["joints"] = (*joints).into(),
+            Content::Skeleton { joints } => {
+                value["joints"] = (*joints).into();
+                value["metres_per_unit"] = container.unit(line.entry.index).into();
+            }
             Content::Mesh { vertices, triangles } => {
                 value["vertices"] = (*vertices).into();
                 value["triangles"] = (*triangles).into();

@@ -20,6 +20,7 @@ use self::eberly::Tables;
 use self::van_waveren::Errors;
 use crate::draw::plot::Plot;
 use crate::failure::Failure;
+use crate::options::overwrite::Overwrite;
 use crate::output::{Written, check_destination, print, print_json, progress, write_file};
 
 /// A macro and not a constant, as `concat!` takes nothing else.
@@ -58,9 +59,11 @@ pub(crate) struct Args {
     /// Only the papers of one author
     #[arg(long, value_enum, value_name = "AUTHOR")]
     only: Option<Author>,
-    /// Draw plots into this folder
+    /// Draw plots into this folder, which is made if it is missing
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    overwrite: Overwrite,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -76,7 +79,7 @@ enum Author {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let wanted = |author| args.only.is_none_or(|only| only == author);
     let plots = plots(args);
-    plots.iter().try_for_each(|(to, _)| check_destination(to, &BTreeSet::new()))?;
+    plots.iter().try_for_each(|(to, _)| check_destination(to, &BTreeSet::new(), args.overwrite))?;
 
     let mut json = Map::new();
     let mut text = Vec::new();

@@ -1,5 +1,6 @@
-//! `condyle skin`: poses of a clip as static models.
+//! `condyle skin`: poses of a clip as static models, or as arrays of numbers.
 
+mod arrays;
 mod npy;
 
 use std::path::{Path, PathBuf};
@@ -9,16 +10,17 @@ use condyle::{Dispatch, NormalRule};
 use condyle_gltf::{Asset, Exporter, Poser};
 use serde_json::{Value, json};
 
-use self::npy::write_npy;
 use crate::failure::Failure;
 use crate::model;
 use crate::model::document::{self, too_large, warn_of_repairs};
 use crate::model::playable::Playable;
 use crate::options::numerics::Numerics;
+use crate::options::overwrite::Overwrite;
 use crate::options::quantity::{fps_up_to, parse_seconds};
 use crate::options::source::{Source, Which};
+use crate::options::work::{Limit, Work};
 use crate::output::{Written, check_destination, print, print_json, progress, warn, write_file};
-use crate::text::{counted, ending, path_text};
+use crate::text::{ending, path_text};
 
 /// Pose a character and write its vertices, in world space
 #[derive(clap::Args)]
@@ -27,13 +29,18 @@ Examples:
   condyle skin fox.glb --clip Run --time 0.5 -o posed.glb
   condyle skin fox.glb --clip 0 --time 0,0.25,0.5 -o posed.glb     posed.0000.glb, posed.0001.glb, ...
   condyle skin fox.glb --clip Run --fps 30 -o run.glb              the whole clip
-  condyle skin fox.glb --rest -o posed.npy                         NumPy arrays
+  condyle skin fox.glb --clip Run --fps 30 --joints -o run.npy     NumPy arrays of the whole clip, and its joints
+  condyle skin fox.glb --rest -o posed.npy                         of one moment
+  condyle skin walk.glb --onto fox.glb --clip 0 -o posed.glb       a clip from a file without a mesh
 
 A .glb keeps the nodes, primitives, vertex order, indices, materials and textures of the model, and has no
 skins, animations or morph targets. A normal that skinning turns into a zero vector keeps its bind pose direction.
 
-One .npy is written for each attribute of each primitive: posed.node3.primitive0.position.npy, then normal and
-tangent, shaped (vertices, 3 or 4), f32. Their names always end in .npy.")]
+One .npy is written for each attribute of each primitive: run.node3.primitive0.position.npy, then normal and
+tangent, f32, shaped (vertices, 3), tangents (vertices, 4). --joints adds run.joints.npy, the joints' matrices in world
+space, shaped (joints, 3, 4): rows that a point (x, y, z, 1) is multiplied by, in the order of `condyle info --json`.
+With --fps or several times each file holds all moments: (frames, vertices, 3) and (frames, joints, 3, 4). Their names
+always end in .npy; --json lists them with their shapes. Either all of them are written, or none.")]
 pub(crate) struct Args {
     /// The character: .glb, .gltf or .condyle
     model: PathBuf,
@@ -41,19 +48,29 @@ pub(crate) struct Args {
     source: Source,
     #[command(flatten)]
     which: Which,
-    /// Seconds into the clip; several, separated by commas, write a numbered series [default: 0]
+    /// Play the clips on this model, joints matched by names: for a file that holds a motion only
+    #[arg(long, visible_alias = "skeleton", value_name = "MODEL")]
+    onto: Option<PathBuf>,
+    /// Seconds into the clip; several, separated by commas, are a series [default: 0]
     #[arg(long, value_name = "SECONDS", value_delimiter = ',', value_parser = parse_seconds)]
     #[arg(allow_hyphen_values = true, conflicts_with_all = ["rest", "fps"])]
     time: Vec<f32>,
-    /// Write a numbered series of the whole clip, N files per second
+    /// A series of the whole clip, N moments per second: numbered .glb files, or .npy arrays of all of them
     #[arg(long, value_name = "N", value_parser = fps_up_to(1000.0), conflicts_with = "rest")]
     fps: Option<f64>,
-    /// Where to write
+    /// Where to write; its folder is made if it is missing
     #[arg(short, long, value_name = "OUT.glb")]
     output: PathBuf,
+    #[command(flatten)]
+    overwrite: Overwrite,
     /// What to write [default: by the extension of the output]
     #[arg(long, value_enum)]
     format: Option<Format>,
+    /// Also write where the joints are; for .npy only
+    #[arg(long)]
+    joints: bool,
+    #[command(flatten)]
+    limit: Limit,
     /// How normals are transformed
     #[arg(long, value_enum, value_name = "RULE", default_value = "inverse-transpose")]
     normals: Normals,
@@ -93,135 +110,155 @@ impl From<Normals> for NormalRule {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let dispatch = args.numerics.apply()?;
     let format = format(args)?;
-    check_destination(&args.output, &document::sources(&args.model, None))?;
-    let model = model::open(&args.model, args.which.name(), args.json)?;
+    check_destination(&args.output, &document::sources(&args.model, None), args.overwrite)?;
+    let model = model::open(&args.model, args.which.name(), args.onto.as_deref(), args.json)?;
     let asset = &model.asset;
     let clip = args.source.find(&model)?;
     let clip = clip.as_ref();
-    let moments = moments(args, format, clip, asset)?;
-    let sources = document::sources(&args.model, Some(&asset.document));
-    moments.iter().flat_map(|m| &m.files).try_for_each(|file| check_destination(file, &sources))?;
+    let moments = moments(args, clip)?;
+    let file = path_text(&args.model);
+    let work = Work::play(&[asset], moments.len());
+    args.limit.budget(&model.sources).afford(&file, clip.map_or("", Playable::name), &work)?;
+    let series = moments.len() > 1 || args.fps.is_some();
+    let arrays = match format {
+        Format::Glb => vec![],
+        Format::Npy => arrays::of(asset, args.joints).map_err(|what| nothing(args, what))?,
+    };
+    let names: Vec<PathBuf> = match format {
+        Format::Glb if series => {
+            (0..moments.len()).map(|i| numbered(&args.output, i, moments.len())).collect()
+        }
+        Format::Glb => vec![args.output.clone()],
+        Format::Npy => {
+            let stem = args.output.with_extension("npy");
+            arrays.iter().map(|array| with_middle(&stem, &array.name(asset))).collect()
+        }
+    };
+    names.iter().try_for_each(|file| check_destination(file, &model.sources, args.overwrite))?;
 
     warn_of_repairs(&args.model, asset);
-    let name = path_text(&args.model);
-    let mut poser =
-        Poser::new(asset, NormalRule::from(args.normals).into()).map_err(|e| too_large(&name, &e))?;
-    let exporter = match format {
-        Format::Glb => Some(Exporter::new(asset).map_err(|e| too_large(&name, &e))?),
-        Format::Npy => None,
-    };
-    for problem in exporter.iter().flat_map(|e| e.problems()) {
-        warn(&args.model, &problem.to_string());
+    if let Some(what) = clip.and_then(|clip| clip.clamped(&args.time)) {
+        warn(&args.model, &what);
     }
-    let mut files = Vec::new();
-    let bar = progress(moments.len(), "posing");
-    for Moment { seconds, files: names } in moments {
-        let failed = |error: &dyn std::fmt::Display| {
-            Failure::Data(format!("{name} at {seconds} s: {error}; look at the keys and scales there"))
-        };
-        poser.pose(clip, seconds).map_err(|e| failed(&e))?;
-        match &exporter {
-            Some(exporter) => {
-                let glb = exporter.glb(&poser.scene()).map_err(|e| failed(&e))?;
-                let written = names.into_iter().map(|to| write_file(to, |out| out.write_all(&glb)));
-                files.extend(written.collect::<Result<Vec<_>, _>>()?);
-            }
-            None => {
-                let written = names.into_iter().zip(arrays(asset)).map(|(to, array)| {
-                    let vertices = &poser.posed(array.instance)[array.primitive];
-                    write_file(to, |out| match array.attribute {
-                        Attribute::Position => write_npy(out, &vertices.positions),
-                        Attribute::Normal => write_npy(out, &vertices.normals),
-                        Attribute::Tangent => write_npy(out, &vertices.tangents),
-                    })
-                });
-                files.extend(written.collect::<Result<Vec<_>, _>>()?);
-            }
+    let name = file;
+    let poser = Poser::new(asset, NormalRule::from(args.normals).into()).map_err(|e| too_large(&name, &e))?;
+    let mut playing = Playing { name, clip, moments, poser };
+    let (files, shapes) = match format {
+        Format::Glb => (write_models(args, asset, &mut playing, names)?, vec![]),
+        Format::Npy => {
+            let frames = series.then_some(playing.moments.len());
+            let shapes: Vec<_> = arrays.iter().map(|array| array.shape(asset, frames)).collect();
+            (arrays::write(&mut playing, &arrays, &shapes, names)?, shapes)
         }
-        bar.inc(1);
-    }
-    bar.finish_and_clear();
+    };
     match args.json {
-        true => print_json(&format!("{:#}", report(args, dispatch, clip, &files))),
+        true => print_json(&format!("{:#}", report(args, dispatch, asset, clip, &files, &shapes))),
         false => print(&format!("{}\n", Written::summary(&files))),
     }
 }
 
-fn report(args: &Args, dispatch: Dispatch, clip: Option<&Playable<'_>>, files: &[Written]) -> Value {
-    json!({
+/// A clip and the moments of it that are asked for.
+struct Playing<'a> {
+    /// Of the file.
+    name: String,
+    clip: Option<&'a Playable<'a>>,
+    /// In seconds.
+    moments: Vec<f32>,
+    poser: Poser<'a>,
+}
+
+impl Playing<'_> {
+    fn pose(&mut self, moment: usize) -> Result<(), Failure> {
+        self.poser.pose(self.clip, self.moments[moment]).map_err(|e| self.failed(moment, &e))
+    }
+
+    fn failed(&self, moment: usize, error: &dyn std::fmt::Display) -> Failure {
+        let (name, seconds) = (&self.name, self.moments[moment]);
+        Failure::Data(format!("{name} at {seconds} s: {error}; look at the keys and scales there"))
+    }
+}
+
+/// Writes one file for each moment.
+fn write_models(
+    args: &Args,
+    asset: &Asset,
+    playing: &mut Playing<'_>,
+    names: Vec<PathBuf>,
+) -> Result<Vec<Written>, Failure> {
+    let exporter = Exporter::new(asset).map_err(|e| too_large(&playing.name, &e))?;
+    for problem in exporter.problems() {
+        warn(&args.model, &problem.to_string());
+    }
+    let mut files = Vec::new();
+    let bar = progress(names.len(), "posing");
+    for (moment, to) in names.into_iter().enumerate() {
+        playing.pose(moment)?;
+        let glb = exporter.glb(&playing.poser.scene()).map_err(|e| playing.failed(moment, &e))?;
+        files.push(write_file(to, |out| out.write_all(&glb))?);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok(files)
+}
+
+fn report(
+    args: &Args,
+    dispatch: Dispatch,
+    asset: &Asset,
+    clip: Option<&Playable<'_>>,
+    files: &[Written],
+    shapes: &[Vec<usize>],
+) -> Value {
+    let file = |(at, file): (usize, &Written)| {
+        let mut json = file.to_json();
+        if let Some(shape) = shapes.get(at) {
+            json["shape"] = json!(shape);
+        }
+        json
+    };
+    let mut report = json!({
         "file": args.model.to_string_lossy(),
         "isa": dispatch.isa().name(),
         "numeric": dispatch.numeric().name(),
         "clip": clip.map(Playable::name),
-        "files": files.iter().map(Written::to_json).collect::<Vec<_>>(),
-    })
+        "files": files.iter().enumerate().map(file).collect::<Vec<_>>(),
+    });
+    if args.joints {
+        report["joints"] = json!(asset.skeleton.names());
+    }
+    report
+}
+
+/// The failure for a model without what is to be written.
+fn nothing(args: &Args, what: &str) -> Failure {
+    Failure::Data(format!("{} has no {what}, so there is nothing to write", path_text(&args.model)))
 }
 
 fn format(args: &Args) -> Result<Format, Failure> {
-    match (args.format, ending(&args.output).as_deref()) {
-        (Some(format), _) => Ok(format),
-        (None, Some("glb")) => Ok(Format::Glb),
-        (None, Some("npy")) => Ok(Format::Npy),
-        _ => Err(Failure::Usage(format!(
-            "{}: its name does not end in .glb or .npy; name the format with --format",
-            path_text(&args.output)
-        ))),
-    }
-}
-
-/// A time in the clip, and the files that its pose is written to.
-struct Moment {
-    seconds: f32,
-    files: Vec<PathBuf>,
-}
-
-/// The files of one moment, or of a numbered series.
-fn moments(
-    args: &Args,
-    format: Format,
-    clip: Option<&Playable<'_>>,
-    asset: &Asset,
-) -> Result<Vec<Moment>, Failure> {
-    let times = times(args, clip)?;
-    let arrays: Vec<String> = match format {
-        Format::Glb => vec![],
-        Format::Npy => arrays(asset).map(|array| array.middle(asset)).collect(),
+    let format = match (args.format, ending(&args.output).as_deref()) {
+        (Some(format), _) => format,
+        (None, Some("glb")) => Format::Glb,
+        (None, Some("npy")) => Format::Npy,
+        _ => {
+            return Err(Failure::Usage(format!(
+                "{}: its name does not end in .glb or .npy; name the format with --format",
+                path_text(&args.output)
+            )));
+        }
     };
-    if format == Format::Npy && arrays.is_empty() {
-        let model = path_text(&args.model);
-        return Err(Failure::Data(format!("{model} has no meshes, so there is nothing to write")));
+    match format {
+        Format::Glb if args.joints => Err(Failure::Usage(
+            "--joints writes a NumPy array: choose an output that ends in .npy; a .glb has its joints as nodes".into(),
+        )),
+        _ => Ok(format),
     }
-    if times.len() * arrays.len().max(1) > LONGEST {
-        return Err(Failure::Usage(format!(
-            "{} at {} are more than {LONGEST} files; ask for fewer moments",
-            counted(arrays.len(), "array", "arrays"),
-            counted(times.len(), "moment", "moments"),
-        )));
-    }
-    let series = times.len() > 1 || args.fps.is_some();
-    let count = times.len();
-    let moment = |(frame, seconds): (usize, f32)| {
-        let stem = match series {
-            true => numbered(&args.output, frame, count),
-            false => args.output.clone(),
-        };
-        let files = match format {
-            Format::Glb => vec![stem],
-            Format::Npy => {
-                let stem = stem.with_extension("npy");
-                arrays.iter().map(|middle| with_middle(&stem, middle)).collect()
-            }
-        };
-        Moment { seconds, files }
-    };
-    Ok(times.into_iter().enumerate().map(moment).collect())
 }
 
-/// A series of more files than this is taken for a mistake.
+/// A series of more moments than this is taken for a mistake.
 const LONGEST: usize = 100_000;
 
-/// The times of all moments, at least one.
-fn times(args: &Args, clip: Option<&Playable<'_>>) -> Result<Vec<f32>, Failure> {
+/// The moments that are asked for, in seconds: at least one.
+fn moments(args: &Args, clip: Option<&Playable<'_>>) -> Result<Vec<f32>, Failure> {
     let (Some(fps), Some(clip)) = (args.fps, clip) else {
         return Ok(if args.time.is_empty() { vec![0.0] } else { args.time.clone() });
     };
@@ -230,55 +267,12 @@ fn times(args: &Args, clip: Option<&Playable<'_>>) -> Result<Vec<f32>, Failure> 
     let last = ((end - start) * fps + 1e-3).floor();
     if last >= LONGEST as f64 {
         return Err(Failure::Usage(format!(
-            "--fps {fps}: the clip lasts {} s, that would be more than {LONGEST} files; \
-             ask for fewer, or for single moments with --time",
+            "--fps {fps}: the clip lasts {} s, that would be more than {LONGEST} moments; \
+             ask for fewer, or for single ones with --time",
             clip.end() - clip.start(),
         )));
     }
     Ok((0..=last as u32).map(|frame| (start + f64::from(frame) / fps) as f32).collect())
-}
-
-/// One attribute of one primitive.
-struct Array {
-    instance: usize,
-    primitive: usize,
-    attribute: Attribute,
-}
-
-#[derive(Clone, Copy)]
-enum Attribute {
-    Position,
-    Normal,
-    Tangent,
-}
-
-impl Array {
-    /// The part of the file name that distinguishes it.
-    fn middle(&self, asset: &Asset) -> String {
-        let instance = &asset.instances[self.instance];
-        let attribute = match self.attribute {
-            Attribute::Position => "position",
-            Attribute::Normal => "normal",
-            Attribute::Tangent => "tangent",
-        };
-        format!("node{}.primitive{}.{attribute}", instance.node, instance.primitives[self.primitive].index)
-    }
-}
-
-/// All attributes that the meshes have.
-fn arrays(asset: &Asset) -> impl Iterator<Item = Array> + '_ {
-    let primitives = asset.instances.iter().enumerate();
-    let primitives = primitives.flat_map(|(at, i)| i.primitives.iter().enumerate().map(move |p| (at, p)));
-    primitives.flat_map(|(instance, (primitive, source))| {
-        let bind = source.mesh.vertices();
-        let there = [
-            (Attribute::Position, true),
-            (Attribute::Normal, !bind.normals.is_empty()),
-            (Attribute::Tangent, !bind.tangents.is_empty()),
-        ];
-        let there = there.into_iter().filter(|(_, there)| *there);
-        there.map(move |(attribute, _)| Array { instance, primitive, attribute })
-    })
 }
 
 /// One file of a series whose names sort in its order.

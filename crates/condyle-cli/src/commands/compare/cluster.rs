@@ -1,0 +1,126 @@
+//! Pairs of vertices that are posed and compared together, whatever their order in the files.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use condyle::{Error, Influences, MorphTarget, SkinnedMesh, Vertices};
+
+use super::pairs::Link;
+use super::subject::Subject;
+use crate::failure::Failure;
+use crate::model::document::too_large;
+
+/// As many as stay in the first cache.
+const VERTICES: usize = 512;
+/// Bytes that all clusters together may take beyond those of the meshes.
+const MOST_ADDED: usize = 64 << 20;
+
+/// Vertex `i` of one mesh is to be where vertex `i` of the other is.
+pub(super) struct Cluster {
+    /// A part of each file.
+    pub(super) parts: [usize; 2],
+    /// Positions, influences and morph targets only.
+    pub(super) meshes: [Arc<SkinnedMesh>; 2],
+    /// The joints that their influences name.
+    pub(super) joints: [Vec<u16>; 2],
+    /// What the vertices are called in each file.
+    pub(super) numbers: [Vec<u32>; 2],
+}
+
+/// Groups all pairs by their parts, and in these by the heaviest joint, so that in most clusters few joints move.
+pub(super) fn clusters(a: &Subject<'_>, b: &Subject<'_>, links: &[Link]) -> Result<Vec<Cluster>, Failure> {
+    let heaviest = |link: &Link| {
+        let [part, vertex] = [link.parts[0], link.vertices[0]].map(|n| n as usize);
+        let mut row = a.parts[part].mesh.influences().row(vertex);
+        (row.next().map(|(joint, _)| joint), row.len())
+    };
+    let mut keyed: Vec<_> = links.iter().map(|&link| (link.parts, heaviest(&link), link.vertices)).collect();
+    keyed.sort_unstable();
+    let mut made = Made::default();
+    let of_parts = keyed.chunk_by(|this, that| this.0 == that.0);
+    let clusters = of_parts.flat_map(|links| links.chunks(VERTICES)).map(|links| {
+        let parts = links[0].0.map(|part| part as usize);
+        let numbers = [0, 1].map(|side| links.iter().map(|link| link.2[side]).collect::<Vec<u32>>());
+        let mesh = |side: usize, it: &Subject<'_>| {
+            made.submesh(&it.parts[parts[side]].mesh, &numbers[side]).map_err(|e| too_large(&it.file, &e))
+        };
+        let mut mesh = mesh;
+        let meshes = [mesh(0, a)?, mesh(1, b)?];
+        let joints = [0, 1].map(|side| {
+            let mut joints = meshes[side].influences().as_slices().1.to_vec();
+            joints.sort_unstable();
+            joints.dedup();
+            joints
+        });
+        Ok(Cluster { parts, meshes, joints, numbers })
+    });
+    clusters.collect()
+}
+
+/// Parts of meshes. Those that several instances have in common are made once: a document of a few hundred bytes can show one
+/// mesh at a million nodes.
+#[derive(Default)]
+struct Made {
+    known: HashMap<(usize, Vec<u32>), Arc<SkinnedMesh>>,
+    /// Bytes of parts, and of the meshes that they were made of.
+    bytes: usize,
+    whole: HashSet<usize>,
+    whole_bytes: usize,
+}
+
+impl Made {
+    fn submesh(&mut self, mesh: &Arc<SkinnedMesh>, vertices: &[u32]) -> Result<Arc<SkinnedMesh>, Error> {
+        let whole = Arc::as_ptr(mesh) as usize;
+        let entry = match self.known.entry((whole, vertices.to_vec())) {
+            Entry::Occupied(known) => return Ok(Arc::clone(known.get())),
+            Entry::Vacant(entry) => entry,
+        };
+        if self.whole.insert(whole) {
+            self.whole_bytes += bytes(mesh);
+        }
+        let influences = vertices.iter().map(|&vertex| mesh.influences().row(vertex as usize));
+        let made = SkinnedMesh::new(
+            Vertices { positions: of(&mesh.vertices().positions, vertices), ..Vertices::default() },
+            Influences::from_rows(influences)?,
+            Vec::new(),
+            mesh.morph_targets()
+                .iter()
+                .map(|target| MorphTarget {
+                    positions: of(&target.positions, vertices),
+                    ..MorphTarget::default()
+                })
+                .collect(),
+        )?;
+        self.bytes = self.bytes.saturating_add(bytes(&made));
+        // Twice: a vertex of one file may have several counterparts in the other.
+        let limit = (2 * self.whole_bytes).saturating_add(MOST_ADDED);
+        if self.bytes > limit {
+            return Err(Error::TooMany {
+                what: "the byte buffer for pairs of vertices",
+                found: self.bytes,
+                limit,
+            });
+        }
+        Ok(Arc::clone(entry.insert(Arc::new(made))))
+    }
+}
+
+/// The vectors of these vertices, if there are any.
+fn of(vectors: &[[f32; 3]], vertices: &[u32]) -> Vec<[f32; 3]> {
+    match vectors.is_empty() {
+        true => Vec::new(),
+        false => vertices.iter().map(|&vertex| vectors[vertex as usize]).collect(),
+    }
+}
+
+/// Those of positions, influences and morph targets.
+fn bytes(mesh: &SkinnedMesh) -> usize {
+    let (starts, joints, weights) = mesh.influences().as_slices();
+    let targets = mesh.morph_targets().iter().map(|target| size_of_val(&target.positions[..]));
+    size_of_val(&mesh.vertices().positions[..])
+        + size_of_val(starts)
+        + size_of_val(joints)
+        + size_of_val(weights)
+        + targets.sum::<usize>()
+}

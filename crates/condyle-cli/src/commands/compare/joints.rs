@@ -1,0 +1,112 @@
+//! Which joint of one skeleton is which of the other.
+
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use condyle::Skeleton;
+
+/// What told the joints apart.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum By {
+    Name,
+    Order,
+}
+
+/// For each joint of the first skeleton, that of the second: by its name if no other joint has it, else by the names of
+/// all joints from the root to it; if nothing corresponds and all joints have the same parents, by their order.
+pub(super) fn twins(a: &Skeleton, b: &Skeleton) -> (Vec<Option<u16>>, By) {
+    let (names, paths) = ([names(a), names(b)], [paths(a), paths(b)]);
+    let mut twins = by_key(&names[0], &names[1]);
+    let mut taken: BTreeSet<u16> = twins.iter().flatten().copied().collect();
+    for (own, other) in twins.iter_mut().zip(by_key(&paths[0], &paths[1])) {
+        if let (None, Some(joint)) = (&own, other)
+            && taken.insert(joint)
+        {
+            *own = Some(joint);
+        }
+    }
+    match twins.iter().all(Option::is_none) && a.parents() == b.parents() {
+        true => ((0..a.joint_count()).map(|joint| Some(joint as u16)).collect(), By::Order),
+        false => (twins, By::Name),
+    }
+}
+
+/// The names of joints, but for those that the document does not name and that are called by their node's number.
+fn names(skeleton: &Skeleton) -> Vec<Option<&str>> {
+    let given = |name: &str, node: &u32| !name.is_empty() && name != format!("node {node}");
+    let all = skeleton.names().iter().zip(skeleton.nodes());
+    all.map(|(name, node)| given(name, node).then_some(name.as_str())).collect()
+}
+
+/// One number for all the names from the root to each joint, where all of them have one.
+fn paths(skeleton: &Skeleton) -> Vec<Option<u64>> {
+    let mut paths: Vec<Option<u64>> = Vec::with_capacity(skeleton.joint_count());
+    for (joint, name) in names(skeleton).into_iter().enumerate() {
+        let above = skeleton.parent(joint as u16).map_or(Some(0), |parent| paths[usize::from(parent)]);
+        paths.push(above.zip(name).map(|path| {
+            let mut hasher = DefaultHasher::new();
+            path.hash(&mut hasher);
+            hasher.finish()
+        }));
+    }
+    paths
+}
+
+/// For each key the place of the equal one, where neither list has it twice.
+fn by_key<K: Hash + Eq>(a: &[Option<K>], b: &[Option<K>]) -> Vec<Option<u16>> {
+    // `None` once a key was seen again.
+    fn places<K: Hash + Eq>(keys: &[Option<K>]) -> HashMap<&K, Option<u16>> {
+        let mut places = HashMap::new();
+        for (at, key) in keys.iter().enumerate().filter_map(|(at, key)| Some((at, key.as_ref()?))) {
+            places.entry(key).and_modify(|place| *place = None).or_insert(Some(at as u16));
+        }
+        places
+    }
+    let (these, those) = (places(a), places(b));
+    let twin = |key: &K| (*these.get(key)?).and(*those.get(key)?);
+    a.iter().map(|key| twin(key.as_ref()?)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use condyle::{Joint, Transform};
+
+    fn skeleton(joints: &[(&str, Option<u16>)]) -> Skeleton {
+        let joint = |(at, &(name, parent)): (usize, &(&str, Option<u16>))| Joint {
+            node: Some(at as u32),
+            ..Joint::new(name, parent, Transform::IDENTITY)
+        };
+        Skeleton::new(joints.iter().enumerate().map(joint)).expect("parents come first")
+    }
+
+    #[test]
+    fn by_name_then_by_path_then_by_order() {
+        let a = skeleton(&[
+            ("hip", None),
+            ("left", Some(0)),
+            ("toe", Some(1)),
+            ("right", Some(0)),
+            ("toe", Some(3)),
+        ]);
+        let b = skeleton(&[
+            ("hip", None),
+            ("right", Some(0)),
+            ("toe", Some(1)),
+            ("left", Some(0)),
+            ("toe", Some(3)),
+        ]);
+        let places = [0, 3, 4, 1, 2].map(Some);
+        assert_eq!(twins(&a, &b), (places.to_vec(), By::Name));
+        // Of two with one name and one path nobody knows which is which.
+        let doubled = skeleton(&[("hip", None), ("toe", Some(0)), ("toe", Some(0))]);
+        assert_eq!(twins(&doubled, &doubled), (vec![Some(0), None, None], By::Name));
+        // Numbers of nodes are no names.
+        let numbered = skeleton(&[("node 0", None), ("node 1", Some(0)), ("node 2", Some(0))]);
+        assert_eq!(twins(&numbered, &doubled), ([0, 1, 2].map(Some).to_vec(), By::Order));
+        assert_eq!(twins(&numbered, &a), (vec![None; 3], By::Name));
+        // Nor is their order anything where they hang on others.
+        let chain = skeleton(&[("node 0", None), ("node 1", Some(0)), ("node 2", Some(1))]);
+        assert_eq!(twins(&chain, &doubled), (vec![None; 3], By::Name));
+    }
+}

@@ -1,0 +1,238 @@
+//! `--limit`: the work that a command may do, in proportion to the files that it reads.
+//!
+//! A file of six kilobytes can ask for four million frames of sixteen joints. Each command asks here, once for all of its clips,
+//! before it begins.
+
+use std::path::PathBuf;
+
+use condyle::encode::{EncodeOptions, frame_count};
+use condyle::{Error, RawClip};
+use condyle_gltf::{Asset, Placement};
+
+use crate::failure::Failure;
+use crate::model::document::triangles;
+use crate::text::{counted, printable, size};
+
+/// Work is counted in vertices that are posed. A joint that is posed takes as long as so many.
+const JOINT: u64 = 16;
+/// A joint at a frame that keys are fitted to, with the moments up to the next one.
+const FIT: u64 = 256;
+/// A triangle that is drawn.
+const TRIANGLE: u64 = 4;
+/// A moment at which nothing moves.
+const MOMENT: u64 = 64;
+/// What any file may take: keys for four million joints times frames, in ten seconds or twenty.
+const BASE: u64 = 1 << 30;
+/// What larger files may take for each byte: keys for 64 joints times frames. A compressed clip of a character that moves all over
+/// has one or two for each byte.
+const PER_BYTE: u64 = 1 << 14;
+
+/// How much work is too much.
+#[derive(Clone, Copy, clap::Args)]
+pub(crate) struct Limit {
+    /// Allow FACTOR times the work that files of their size usually take: frames, times joints and vertices
+    #[arg(id = "limit", long = "limit", value_name = "FACTOR", default_value = "1", value_parser = parse_factor)]
+    #[arg(allow_hyphen_values = true)]
+    factor: f64,
+}
+
+impl Limit {
+    /// What the files that a command reads allow it to do.
+    pub(crate) fn budget<'a>(self, files: impl IntoIterator<Item = &'a PathBuf>) -> Budget {
+        let length = |file: &PathBuf| std::fs::metadata(file).map_or(0, |it| it.len());
+        self.of_bytes(files.into_iter().map(length).sum())
+    }
+
+    fn of_bytes(self, bytes: u64) -> Budget {
+        Budget { factor: self.factor, bytes, asked: 0 }
+    }
+}
+
+/// What may still be done.
+pub(crate) struct Budget {
+    factor: f64,
+    bytes: u64,
+    asked: u64,
+}
+
+impl Budget {
+    /// Must be asked before a clip of a file is worked on. A failure if that, with what was asked for before, is out of proportion.
+    pub(crate) fn afford(&mut self, file: &str, clip: &str, work: &Work) -> Result<(), Failure> {
+        let alone = self.asked == 0;
+        self.asked = self.asked.saturating_add(work.total);
+        let times = self.asked as f64 / BASE.max(self.bytes.saturating_mul(PER_BYTE)) as f64;
+        if times <= self.factor {
+            return Ok(());
+        }
+        let clip =
+            if clip.is_empty() { "the rest pose".into() } else { format!("the clip {}", printable(clip)) };
+        let before = if alone { "" } else { ", with the clips before it," };
+        Err(Failure::Data(format!(
+            "{}: {clip}, {},{before} would take {times:.1} times the work that {} may take, and --limit is {}; \
+             ask for less, or, if you trust the file, allow it with --limit {}",
+            printable(file),
+            work.what,
+            size(usize::try_from(self.bytes).unwrap_or(usize::MAX)),
+            self.factor,
+            round_up(times)
+        )))
+    }
+}
+
+/// Something to do, before it is done.
+pub(crate) struct Work {
+    total: u64,
+    /// In words: so many frames of so many joints.
+    what: String,
+}
+
+impl Work {
+    /// Keys or curves for so many frames of an asset, each tried so many times.
+    pub(crate) fn fit(asset: &Asset, frames: usize, tries: u64) -> Self {
+        let joints = asset.skeleton.joint_count();
+        let fit = (frames as u64).saturating_mul(tries).saturating_mul(FIT * joints as u64 + MOMENT);
+        // What morph weights do is looked at twice, at 120 moments a second or so, and at 513 at least.
+        let morphed = asset.instances.iter().any(|it| !it.morph_weights.is_empty());
+        let looks = if morphed { 2 * (5 * frames as u64).max(513) } else { 2 };
+        let looks = posed_joints(asset).saturating_mul(looks).saturating_add(2 * posed_vertices(asset));
+        Self {
+            total: fit.saturating_add(looks),
+            what: format!("{} of {}", frames_of(frames), joints_of(asset)),
+        }
+    }
+
+    /// As [`fit`](Self::fit), for a clip as authored: at its frames, and at keys that are none.
+    pub(crate) fn keys(asset: &Asset, clip: &RawClip, options: &EncodeOptions) -> Result<Self, Error> {
+        let used = clip.tracks().iter().map(|track| clip.timelines()[track.timeline].len());
+        let frames = frame_count(clip, asset.skeleton.joint_count(), options)?;
+        Ok(Self::fit(asset, frames.saturating_add(used.sum::<usize>() / 4), 1))
+    }
+
+    /// Poses of all that these assets hold, at so many moments.
+    pub(crate) fn play(assets: &[&Asset], moments: usize) -> Self {
+        let pose = |asset: &&Asset| posed_joints(asset).saturating_add(posed_vertices(asset));
+        let all = assets.iter().map(pose).fold(MOMENT, u64::saturating_add);
+        let vertices: usize = assets.iter().map(|asset| vertices(asset).sum::<usize>()).sum();
+        let joints: usize = assets.iter().map(|asset| asset.skeleton.joint_count()).sum();
+        let (joints, vertices) =
+            (counted(joints, "joint", "joints"), counted(vertices, "vertex", "vertices"));
+        Self {
+            total: all.saturating_mul(moments as u64),
+            what: format!("{} of {joints} and {vertices}", counted(moments, "moment", "moments")),
+        }
+    }
+
+    /// As [`play`](Self::play), drawn.
+    pub(crate) fn draw(asset: &Asset, moments: usize) -> Self {
+        let primitives = asset.instances.iter().flat_map(|it| &it.primitives);
+        let triangles: usize = primitives.map(|primitive| triangles(primitive).len()).sum();
+        let mut it = Self::play(&[asset], moments);
+        it.total =
+            it.total.saturating_add(TRIANGLE.saturating_mul(moments as u64).saturating_mul(triangles as u64));
+        it
+    }
+}
+
+fn frames_of(frames: usize) -> String {
+    counted(frames, "frame", "frames")
+}
+
+fn joints_of(asset: &Asset) -> String {
+    counted(asset.skeleton.joint_count(), "joint", "joints")
+}
+
+/// The joints of the skeleton, and those of each skin, of which each instance has its own matrices.
+fn posed_joints(asset: &Asset) -> u64 {
+    let own = asset.instances.iter().map(|it| match it.placement {
+        Placement::Skin(skin) => asset.skins[skin].joints().len(),
+        Placement::Joint(_) | Placement::Fixed(_) => 1,
+    });
+    JOINT.saturating_mul((asset.skeleton.joint_count() + own.sum::<usize>()) as u64)
+}
+
+/// All vertices, once more for each morph target.
+fn posed_vertices(asset: &Asset) -> u64 {
+    let primitives = asset.instances.iter().flat_map(|it| &it.primitives);
+    let of = |mesh: &condyle::SkinnedMesh| mesh.vertex_count() * (1 + mesh.morph_targets().len());
+    primitives.map(|primitive| of(&primitive.mesh) as u64).sum()
+}
+
+fn vertices(asset: &Asset) -> impl Iterator<Item = usize> + '_ {
+    asset.instances.iter().flat_map(|it| &it.primitives).map(|primitive| primitive.mesh.vertex_count())
+}
+
+/// A number with two digits that is not less.
+fn round_up(times: f64) -> f64 {
+    let unit = 10_f64.powf(times.log10().floor() - 1.0).max(1.0);
+    (times / unit).ceil() * unit
+}
+
+fn parse_factor(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(factor) if factor >= 0.0 && factor.is_finite() => Ok(factor),
+        _ => {
+            Err("a factor is a number that is not negative, such as 10, or 0.1 for files that nobody trusts"
+                .into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keys for so many frames of so many joints.
+    fn fit(frames: u64, joints: u64) -> Work {
+        Work { total: frames * FIT * joints, what: format!("{frames} frames of {joints} joints") }
+    }
+
+    fn afford(factor: f64, bytes: u64, works: &[Work]) -> Result<(), String> {
+        let mut budget = Limit { factor }.of_bytes(bytes);
+        works.iter().try_for_each(|work| budget.afford("a.glb", "Run", work)).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn what_real_files_ask_for_passes() {
+        // An hour of 100 joints at 120 Hz, at a fortieth of a byte for each.
+        assert_eq!(afford(1.0, 1_080_000, &[fit(432_000, 100)]), Ok(()));
+        // A minute at 60 Hz of 300 joints, most of which stand still.
+        assert_eq!(afford(1.0, 3_000, &[fit(3600, 300)]), Ok(()));
+        // A file of 200 clips.
+        let clips: Vec<Work> = (0..200).map(|_| fit(300, 100)).collect();
+        assert_eq!(afford(1.0, 500_000, &clips), Ok(()));
+    }
+
+    #[test]
+    fn what_is_out_of_proportion_is_refused_with_what_would_allow_it() {
+        let all = || fit(1 << 22, 16);
+        let why = afford(1.0, 6_000, &[all()]).expect_err("67 million poses");
+        for word in [
+            "a.glb: the clip Run, 4194304 frames of 16 joints, would take 16.0 times",
+            "5.9 KiB",
+            "--limit 16",
+        ] {
+            assert!(why.contains(word), "{word}: {why}");
+        }
+        assert_eq!(afford(16.0, 6_000, &[all()]), Ok(()));
+        // One after another they are as much as at once.
+        let parts: Vec<Work> = (0..64).map(|_| fit(1 << 16, 16)).collect();
+        let why = afford(1.0, 6_000, &parts).expect_err("as many");
+        assert!(why.contains("with the clips before it"), "{why}");
+        assert!(
+            afford(0.01, 6_000, &[fit(300, 100)]).is_ok() && afford(0.001, 6_000, &[fit(300, 100)]).is_err()
+        );
+        let most = Work { total: u64::MAX, what: String::new() };
+        assert!(afford(1.0, u64::MAX, &[most]).is_ok());
+    }
+
+    #[test]
+    fn the_factor_that_is_told_is_enough() {
+        for times in [1.0001, 1.5, 9.99, 10.01, 15.4, 99.1, 101.0, 12_345.6, 1e12 + 0.5] {
+            assert!(round_up(times) >= times && round_up(times) <= 2.0 * times, "{times}");
+        }
+        for wrong in ["-1", "nan", "inf", "", "x"] {
+            assert!(parse_factor(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(parse_factor("0.1"), Ok(0.1));
+    }
+}

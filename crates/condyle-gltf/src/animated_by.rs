@@ -1,0 +1,154 @@
+//! A model moved by the clips of another document: joints and morph targets are found by their names.
+
+use std::collections::BTreeSet;
+
+use condyle::{Error, JointMap, RawClip, Target};
+
+use crate::asset::Asset;
+use crate::problem::{Problem, Severity};
+
+impl Asset {
+    /// The clips of another document, for this one's skeleton and meshes: those of a file "without skin", or made for another
+    /// character with the same joints. Joints are matched by [`JointMap::by_name`], morph weights by the name of their node where
+    /// it has as many morph targets.
+    ///
+    /// The problems are one warning for each joint or node that `motion` moves and that has no partner here: its tracks are left
+    /// out. [`Problem::path`] is that of the node in `motion`.
+    ///
+    /// # Errors
+    /// Those of [`JointMap::clip`], if the clips of `motion` were replaced by some of another skeleton.
+    ///
+    /// ```no_run
+    /// use condyle_gltf::Asset;
+    ///
+    /// let mut character = Asset::open("character.glb")?;
+    /// let walk = Asset::open("walk-without-skin.glb")?;
+    /// let (clips, problems) = character.clips_of(&walk)?;
+    /// assert!(problems.is_empty(), "every joint that the walk moves is there");
+    /// character.clips = clips;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn clips_of(&self, motion: &Self) -> Result<(Vec<RawClip>, Vec<Problem>), Error> {
+        let map = JointMap::by_name(&motion.skeleton, &self.skeleton);
+        let mut lost = BTreeSet::new();
+        let mut clips = Vec::new();
+        for clip in &motion.clips {
+            for joint in clip.tracks().iter().filter_map(|track| track.target.joint()) {
+                if map.joint(joint).is_none() {
+                    lost.insert((motion.skeleton.nodes()[usize::from(joint)], "joint"));
+                }
+            }
+            clips.push(self.with_morph_weights(map.clip(clip)?, motion, &mut lost)?);
+        }
+        let problem = |(node, kind): (u32, &str)| {
+            let name = motion.document.json["nodes"][node as usize]["name"].as_str().unwrap_or_default();
+            let path = format!("/nodes/{node}");
+            Problem {
+                severity: Severity::Warning,
+                places: vec![path.clone()],
+                path,
+                count: 1,
+                what: format!(
+                    "moves, and {} has no {kind} {}",
+                    self.document.name(),
+                    crate::problem::quoted(name)
+                ),
+                action: "this movement is lost".into(),
+            }
+        };
+        Ok((clips, lost.into_iter().map(problem).collect()))
+    }
+
+    /// The clip with its morph weights on the nodes of this document.
+    fn with_morph_weights(
+        &self,
+        clip: RawClip,
+        motion: &Self,
+        lost: &mut BTreeSet<(u32, &'static str)>,
+    ) -> Result<RawClip, Error> {
+        if !clip.tracks().iter().any(|track| matches!(track.target, Target::Weights(_))) {
+            return Ok(clip);
+        }
+        let mut tracks = clip.tracks().to_vec();
+        tracks.retain_mut(|track| {
+            let Target::Weights(node) = track.target else { return true };
+            let own = motion.instances.iter().find(|instance| instance.node == node as usize);
+            let partner = own.and_then(|own| {
+                let fits = |it: &&crate::Instance| {
+                    it.name == own.name && it.morph_weights.len() == own.morph_weights.len()
+                };
+                self.instances.iter().find(fits)
+            });
+            match partner {
+                Some(instance) => track.target = Target::Weights(instance.node as u32),
+                None => drop(lost.insert((node, "mesh with as many morph targets on a node"))),
+            }
+            partner.is_some()
+        });
+        // Two nodes of one name would drive one mesh.
+        let mut seen = BTreeSet::new();
+        tracks.retain(|track| seen.insert(track.target));
+        RawClip::new(clip.name().into(), clip.timelines().to_vec(), tracks)?.for_skeleton(&self.skeleton)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use condyle::Target;
+    use serde_json::json;
+
+    use crate::asset::Asset;
+    use crate::testing::{Builder, character};
+
+    /// Moves the knee, a tail, and the weights of a face.
+    fn motion() -> Asset {
+        let mut it = Builder::new(json!({
+            "scenes": [{"nodes": [0, 3]}],
+            "nodes": [
+                {"name": "hip", "children": [1, 2]},
+                {"name": "tail"},
+                {"name": "knee"},
+                {"name": "body", "mesh": 0},
+            ],
+            "meshes": [{"primitives": [{"attributes": {"POSITION": 2}, "targets": [{"POSITION": 2}]}]}],
+        }));
+        let times = it.floats("SCALAR", &[0.0, 1.0]);
+        let turns = it.floats("VEC4", &[0.0, 0.0, 0.0, 1.0, 0.0, 0.6, 0.0, 0.8]);
+        it.floats("VEC3", &[0.0; 9]);
+        let weights = it.floats("SCALAR", &[0.0, 1.0]);
+        let channel =
+            |sampler, node, path| json!({"sampler": sampler, "target": {"node": node, "path": path}});
+        it.json["animations"] = json!([{
+            "name": "wag",
+            "samplers": [{"input": times, "output": turns}, {"input": times, "output": weights}],
+            "channels": [channel(0, 1, "rotation"), channel(0, 2, "rotation"), channel(1, 3, "weights")],
+        }]);
+        it.import().unwrap()
+    }
+
+    #[test]
+    fn joints_and_morph_weights_are_found_by_name() {
+        let motion = motion();
+        let mut it = character();
+        let of = |it: &Builder| {
+            let asset = it.import().unwrap();
+            let (mut clips, problems) = asset.clips_of(&motion).unwrap();
+            let clip = clips.remove(0);
+            assert_eq!((clip.name(), clip.fingerprint()), ("wag", Some(asset.skeleton.fingerprint())));
+            let targets: Vec<Target> = clip.tracks().iter().map(|track| track.target).collect();
+            (targets, problems.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
+        let (targets, problems) = of(&it);
+        assert_eq!(targets, [Target::Rotation(1)]);
+        assert_eq!(problems.len(), 2, "{problems:?}");
+        assert!(problems[0].contains("test has no joint \"tail\""), "{problems:?}");
+        assert!(
+            problems[1].contains("no mesh with as many morph targets on a node \"body\""),
+            "{problems:?}"
+        );
+
+        it.json["meshes"][0]["primitives"][0]["targets"] = json!([{"POSITION": 0}]);
+        let (targets, problems) = of(&it);
+        assert_eq!((targets, problems.len()), (vec![Target::Rotation(1), Target::Weights(0)], 1));
+    }
+}

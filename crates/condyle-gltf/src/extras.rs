@@ -1,0 +1,228 @@
+//! Values under the key `extras`, which belong to an application and are kept as the text that they are: a list of zeros takes
+//! sixteen times its text as values, and a model that is posed and written holds several copies.
+//!
+//! In a tree that [`parse`] makes, what stands under `extras` is a string: the JSON text of what the document has there.
+
+use std::fmt;
+
+use serde_core::Serialize;
+use serde_core::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_core::ser::Serializer;
+use serde_json::value::RawValue;
+use serde_json::{Error, Map, Value};
+
+const KEY: &str = "extras";
+
+/// A document's JSON as a tree.
+pub(crate) fn parse(text: &[u8]) -> Result<Value, Error> {
+    serde_json::from_slice(text).map(|Tree(value)| value)
+}
+
+/// A tree that [`parse`] made, or a part of one, as text.
+pub(crate) fn to_text(value: &Value) -> String {
+    // A tree of values with keys that are strings can always be written.
+    serde_json::to_string(&Text(value)).unwrap_or_default()
+}
+
+/// What a pointer leads to, as text. RFC 6901, "JSON Pointer".
+pub(crate) fn text_at(root: &Value, pointer: &str) -> Option<String> {
+    let mut parts = pointer.split('/');
+    // A pointer is empty, or begins with a stroke.
+    if !parts.next()?.is_empty() {
+        return None;
+    }
+    let mut at = root;
+    while let Some(part) = parts.next() {
+        let key = part.replace("~1", "/").replace("~0", "~");
+        let is_extras = at.is_object() && key == KEY;
+        at = match at {
+            Value::Object(map) => map.get(&key)?,
+            // One step of the library's own, which knows what an index is.
+            Value::Array(_) => at.pointer(&format!("/{part}"))?,
+            _ => return None,
+        };
+        if let (true, Value::String(text)) = (is_extras, at) {
+            let rest: String = parts.map(|part| format!("/{part}")).collect();
+            if rest.is_empty() {
+                return Some(text.clone());
+            }
+            return serde_json::from_str::<Value>(text).ok()?.pointer(&rest).map(Value::to_string);
+        }
+    }
+    Some(to_text(at))
+}
+
+/// Takes a member out of the extras of an object.
+pub(crate) fn remove_member(owner: &mut Map<String, Value>, member: &str) {
+    let Some(Value::String(text)) = owner.get_mut(KEY) else { return };
+    if !text.contains(member) {
+        return;
+    }
+    if let Ok(Value::Object(mut map)) = serde_json::from_str(text)
+        && map.remove(member).is_some()
+    {
+        *text = Value::Object(map).to_string();
+    }
+}
+
+struct Tree(Value);
+
+impl<'de> Deserialize<'de> for Tree {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Grow).map(Self)
+    }
+}
+
+struct Grow;
+
+impl<'de> Visitor<'de> for Grow {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any JSON value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+        let mut values = Vec::new();
+        while let Some(Tree(value)) = list.next_element()? {
+            values.push(value);
+        }
+        Ok(values.into())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some(key) = members.next_key::<String>()? {
+            let value = match key == KEY {
+                true => members.next_value::<&RawValue>()?.get().into(),
+                false => members.next_value::<Tree>()?.0,
+            };
+            map.insert(key, value);
+        }
+        Ok(map.into())
+    }
+}
+
+struct Text<'a>(&'a Value);
+
+impl Serialize for Text<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Array(list) => serializer.collect_seq(list.iter().map(Text)),
+            Value::Object(map) => serializer.collect_map(map.iter().map(|(key, value)| {
+                let raw = match value {
+                    Value::String(text) if key == KEY => serde_json::from_str(text).ok(),
+                    _ => None,
+                };
+                (key, Member { value, raw })
+            })),
+            plain => plain.serialize(serializer),
+        }
+    }
+}
+
+struct Member<'a> {
+    value: &'a Value,
+    raw: Option<&'a RawValue>,
+}
+
+impl Serialize for Member<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.raw {
+            Some(raw) => raw.serialize(serializer),
+            None => Text(self.value).serialize(serializer),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"{"extras":"a string","nodes":[{"extras":{"b/c":[1, 2.50],"extras":"d"},"name":"é\n"},{"extras":null}],"x":[-1,1e3,true,null,18446744073709551615],"extr\u0061s ":{}}"#;
+
+    #[test]
+    fn what_comes_in_goes_out() {
+        let tree = parse(TEXT.as_bytes()).unwrap();
+        let plain: Value = serde_json::from_str(TEXT).unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&to_text(&tree)).unwrap(), plain);
+        // To the last digit.
+        assert!(to_text(&tree).contains("[1, 2.50]"));
+        assert_eq!(tree["nodes"][1]["extras"], "null");
+        let bare = br#"[1, {"a": "extras"}, "extras"]"#;
+        assert_eq!(parse(bare).unwrap(), serde_json::from_slice::<Value>(bare).unwrap());
+    }
+
+    #[test]
+    fn pointers_lead_into_it() {
+        let tree = parse(TEXT.as_bytes()).unwrap();
+        for (pointer, want) in [
+            ("/extras", Some(r#""a string""#)),
+            ("/extras/a", None),
+            ("/nodes/0/extras", Some(r#"{"b/c":[1, 2.50],"extras":"d"}"#)),
+            ("/nodes/0/extras/b~1c/1", Some("2.5")),
+            ("/nodes/0/extras/extras", Some(r#""d""#)),
+            ("/nodes/0/extras/b~1c/2", None),
+            ("/nodes/01", None),
+            ("/nodes/0/name/0", None),
+            ("/nodes/1", Some(r#"{"extras":null}"#)),
+            ("nodes", None),
+            ("/x/4", Some("18446744073709551615")),
+        ] {
+            assert_eq!(text_at(&tree, pointer).as_deref(), want, "{pointer}");
+        }
+        assert_eq!(text_at(&tree, ""), Some(to_text(&tree)));
+    }
+
+    #[test]
+    fn broken_extras_break_the_document() {
+        for text in [
+            "{\"extras\":[1,}",
+            "{\"extras\":nul}",
+            "{\"extras\":\"\u{1}\"}",
+            "{\"extras\"}",
+            "{\"extras\":1",
+        ] {
+            assert!(parse(text.as_bytes()).is_err(), "{text}");
+        }
+        assert!(parse(b"{\"extras\":\"\xff\"}").is_err());
+    }
+
+    #[test]
+    fn a_member_is_taken_out() {
+        for (extras, left) in [
+            (r#"{"a":1,"targetNames":["x"],"b":2}"#, r#"{"a":1,"b":2}"#),
+            (r#"{"a":{"targetNames":[]}}"#, r#"{"a":{"targetNames":[]}}"#),
+            (r#""targetNames""#, r#""targetNames""#),
+        ] {
+            let mut tree = parse(format!("{{\"extras\":{extras}}}").as_bytes()).unwrap();
+            remove_member(tree.as_object_mut().unwrap(), "targetNames");
+            let found: Value = serde_json::from_str(&text_at(&tree, "/extras").unwrap()).unwrap();
+            assert_eq!(found, serde_json::from_str::<Value>(left).unwrap(), "{extras}");
+        }
+    }
+}

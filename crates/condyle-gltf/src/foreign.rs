@@ -1,0 +1,197 @@
+//! Files that are no glTF, but that people hand over as if they were: what each of them is, and what to do.
+
+/// What a file is, and the advice for it.
+pub(crate) struct Foreign {
+    pub(crate) what: &'static str,
+    pub(crate) advice: &'static str,
+}
+
+/// How far into a text its kind is looked for.
+const HEAD: usize = 4096;
+
+const EXPORT: &str = "export it as glTF 2.0 (.glb) from the program that made it, or import it into Blender and use \
+                      File > Export > glTF 2.0";
+const BLENDER: &str = "open it in Blender, and use File > Export > glTF 2.0";
+const UNPACK: &str = "unpack it, and give the .glb or .gltf that is in it; a model of another format must be exported \
+                      as glTF 2.0 first";
+const PICTURE: &str = "give the .glb or .gltf that it belongs to";
+
+const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/";
+const LFS_PULL: &str = "run `git lfs pull` in its repository";
+
+/// What the first bytes of a file say, if they are always the same.
+const MAGIC: [(&[u8], &str, &str); 23] = [
+    (LFS_POINTER, "a Git LFS pointer, which stands for a file that was not fetched", LFS_PULL),
+    (b"Kaydara FBX Binary", "a binary FBX", EXPORT),
+    (b"BLENDER", "a .blend of Blender", BLENDER),
+    (b"PK\x03\x04", "a ZIP archive", UNPACK),
+    (b"PK\x05\x06", "an empty ZIP archive", UNPACK),
+    (
+        b"\x1f\x8b",
+        "compressed by gzip",
+        "unpack it with `gunzip`, and export it as glTF 2.0 if it is a .blend",
+    ),
+    (
+        b"\x28\xb5\x2f\xfd",
+        "compressed by Zstandard, as Blender compresses a .blend",
+        "open it in Blender, and use File > Export > glTF 2.0; or unpack it with `zstd -d`",
+    ),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", UNPACK),
+    (b"Rar!\x1a\x07", "a RAR archive", UNPACK),
+    (b"PXR-USDC", "a binary USD", EXPORT),
+    (b"#usda ", "a USD as text", EXPORT),
+    (b"HIERARCHY", "a BVH", EXPORT),
+    (b"Ogawa", "an Alembic", EXPORT),
+    (b"ply\n", "a PLY", EXPORT),
+    (b"ply\r\n", "a PLY", EXPORT),
+    (b"PMX ", "a PMX of MikuMikuDance", EXPORT),
+    (b"Vocaloid Motion Data", "a VMD of MikuMikuDance", EXPORT),
+    (
+        b"CONDYLE\0",
+        "a container of clips that `condyle encode` wrote",
+        "write it as .glb with `condyle decode`",
+    ),
+    (b"\x89PNG", "a PNG image", PICTURE),
+    (b"\xff\xd8\xff", "a JPEG image", PICTURE),
+    (b"GIF8", "a GIF image", PICTURE),
+    (b"DDS ", "a DDS image", PICTURE),
+    (b"\xabKTX ", "a KTX image", PICTURE),
+];
+
+/// What a file is that is neither a .glb nor JSON; `None` if that cannot be told.
+pub(crate) fn recognise(bytes: &[u8]) -> Option<Foreign> {
+    let found = |what, advice| Some(Foreign { what, advice });
+    if bytes.is_empty() {
+        return found("empty", "export it again, or fetch it again");
+    }
+    if is_usdz(bytes) {
+        return found("a USDZ", EXPORT);
+    }
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    if let Some((_, what, advice)) = MAGIC.iter().find(|(magic, ..)| text.starts_with(magic)) {
+        return found(what, advice);
+    }
+    let head = String::from_utf8_lossy(&text[..text.len().min(HEAD)]).to_ascii_lowercase();
+    if head.starts_with("<!doctype html") || head.starts_with("<html") {
+        return found(
+            "a web page, perhaps in place of a download",
+            "fetch the file itself; on GitHub that is its raw link",
+        );
+    }
+    if head.starts_with('<') && head.contains("<collada") {
+        return found("a COLLADA", EXPORT);
+    }
+    if head.starts_with("; fbx") || head.starts_with("fbxheaderextension:") {
+        return found("an FBX as text", EXPORT);
+    }
+    if is_obj(&head) { found("an OBJ, which has no joints and no animation", EXPORT) } else { None }
+}
+
+/// A ZIP archive whose first file is a USD. The names of files follow 30 bytes of the ZIP header.
+fn is_usdz(bytes: &[u8]) -> bool {
+    let Some((header, rest)) = bytes.split_first_chunk::<30>() else { return false };
+    let length = usize::from(u16::from_le_bytes([header[26], header[27]]));
+    let name = rest.get(..length).unwrap_or_default();
+    header.starts_with(b"PK\x03\x04")
+        && [".usd", ".usda", ".usdc"].iter().any(|end| name.ends_with(end.as_bytes()))
+}
+
+/// Whether the first line that is no comment is one of Wavefront's.
+fn is_obj(head: &str) -> bool {
+    let mut lines = head.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let words =
+        lines.next().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>()).unwrap_or_default();
+    let numbers = |words: &[&str]| words.len() >= 2 && words.iter().all(|word| word.parse::<f32>().is_ok());
+    match words.split_first() {
+        Some((&"mtllib" | &"usemtl", names)) => !names.is_empty(),
+        Some((&"o" | &"g" | &"s", _)) => lines.any(|line| line.starts_with("v ")),
+        Some((&"v" | &"vn" | &"vt", coordinates)) => numbers(coordinates),
+        _ => false,
+    }
+}
+
+/// The advice for data that is a Git LFS pointer; `None` if it is none.
+pub(crate) fn lfs_pointer(bytes: &[u8]) -> Option<&'static str> {
+    bytes.starts_with(LFS_POINTER).then_some(LFS_PULL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Document;
+
+    fn zip(name: &[u8]) -> Vec<u8> {
+        let mut header = [0; 30];
+        header[..4].copy_from_slice(b"PK\x03\x04");
+        header[26] = name.len() as u8;
+        [&header[..], name, b"what is in it"].concat()
+    }
+
+    /// As files begin in the wild, and by what they are called.
+    #[test]
+    fn what_is_no_gltf_is_named() {
+        let zips = [zip(b"model/fox.glb"), zip(b"fox.usdc")];
+        let lfs = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n";
+        let long = format!("# a comment\r\n\r\n{}o Cube\nv 1.0 0.5 -1e-3\n", "# exported\n".repeat(100));
+        let cases: [(&[u8], &str, &str); 29] = [
+            (b"", "empty", "export it again"),
+            (lfs, "Git LFS pointer", "git lfs pull"),
+            (b"Kaydara FBX Binary  \0\x1a\0\xe8\x1c\0\0", "binary FBX", "Blender"),
+            (b"; FBX 7.4.0 project file\n; ----\n\nFBXHeaderExtension:  {", "an FBX as text", "glTF 2.0"),
+            (b"FBXHeaderExtension:  {\n", "an FBX as text", "glTF 2.0"),
+            (b"BLENDER-v305REND", ".blend", "open it in Blender"),
+            (b"BLENDER17-01v0500REND", ".blend", "open it in Blender"),
+            (b"\x28\xb5\x2f\xfd\x04\x60\x99", "Zstandard", "Blender"),
+            (b"\x1f\x8b\x08\0\0", "gzip", "gunzip"),
+            (&zips[0], "ZIP archive", "unpack it"),
+            (&zips[1], "USDZ", "glTF 2.0"),
+            (b"7z\xbc\xaf\x27\x1c\0\x04", "7-Zip", "unpack it"),
+            (b"PXR-USDC\0\x08", "binary USD", "glTF 2.0"),
+            (b"#usda 1.0\n(\n", "USD as text", "glTF 2.0"),
+            (b"HIERARCHY\r\nROOT Hips\r\n", "a BVH", "glTF 2.0"),
+            (b"Ogawa\xff\0\x01", "Alembic", "glTF 2.0"),
+            (b"PMX \0\0\0\x40", "PMX", "glTF 2.0"),
+            (b"CONDYLE\0\x01\0", "condyle encode", "condyle decode"),
+            (b"\x89PNG\r\n\x1a\n", "PNG image", ".gltf that it belongs to"),
+            (b"\xff\xd8\xff\xe0\0\x10JFIF", "JPEG image", ".gltf that it belongs to"),
+            (b"\xef\xbb\xbf<?xml version=\"1.0\"?>\n<COLLADA xmlns=\"\">", "COLLADA", "glTF 2.0"),
+            (b"\n<!DOCTYPE html>\n<html lang=\"en\">", "a web page", "raw link"),
+            (b"<HTML><head>", "a web page", "raw link"),
+            (long.as_bytes(), "an OBJ", "glTF 2.0"),
+            (b"mtllib fox.mtl\n", "an OBJ", "glTF 2.0"),
+            (b"v 1 2 3\nv 4 5 6\nf 1 2 3\n", "an OBJ", "glTF 2.0"),
+            (b"g\nv 1 2 3\n", "an OBJ", "glTF 2.0"),
+            (b"ply\nformat ascii 1.0\n", "a PLY", "glTF 2.0"),
+            (b"GIF89a", "GIF image", ".gltf that it belongs to"),
+        ];
+        for (bytes, what, advice) in cases {
+            let Err(refused) = Document::from_slice("fox.glb", bytes, None) else {
+                panic!("{what}: accepted")
+            };
+            let [problem] = &refused.problems[..] else { panic!("{what}: {refused}") };
+            assert!(
+                problem.what.starts_with("the file is ") && problem.what.contains(what),
+                "{what}: {problem}"
+            );
+            assert!(problem.action.contains(advice), "{what}: {problem}");
+        }
+    }
+
+    #[test]
+    fn what_only_looks_alike_is_not() {
+        let others: [&[u8]; 9] = [
+            b"o my, this is no model\n",
+            b"v is a letter\n",
+            b"v 1\n",
+            b"# only comments\n",
+            b"<svg></svg>",
+            b"version 1\n",
+            b"PK",
+            b"BLEND",
+            b"\0\0\0\0",
+        ];
+        for bytes in others {
+            assert!(recognise(bytes).is_none(), "{:?}", String::from_utf8_lossy(bytes));
+        }
+    }
+}

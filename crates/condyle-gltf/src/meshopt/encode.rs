@@ -1,0 +1,236 @@
+//! Mode 0 written: version 0 of the attribute stream, which both extensions read, and what its filters are given.
+
+use super::attributes::{GROUP, block_elements};
+use super::filters;
+
+/// What the quaternion filter makes these rotations of, if it gives all of them back to the last bit; with as few bits as that takes.
+pub(crate) fn quaternions(rotations: &[[i16; 4]]) -> Option<Vec<u8>> {
+    let give_back = |bits: u32| {
+        let found: Option<Vec<[u8; 8]>> = rotations.iter().map(|q| quaternion(*q, bits)).collect();
+        found.map(|found| found.into_flattened())
+    };
+    (4..=15).find_map(give_back)
+}
+
+fn quaternion(q: [i16; 4], bits: u32) -> Option<[u8; 8]> {
+    let one = (1_i16 << (bits - 1)) - 1;
+    let scale = f64::from(one) * core::f64::consts::SQRT_2 / 32767.0;
+    let bytes = |words: [i16; 4]| -> [u8; 8] {
+        let words = words.map(i16::to_le_bytes);
+        core::array::from_fn(|at| words[at / 2][at % 2])
+    };
+    // After rounding the largest may be another one than before.
+    (0..4).find_map(|dropped| {
+        let stored = |c: usize| (f64::from(q[(dropped + c) % 4]) * scale).round() as i16;
+        let filtered = bytes([stored(1), stored(2), stored(3), one & !3 | dropped as i16]);
+        let mut back = filtered;
+        filters::quaternion(&mut back);
+        (back == bytes(q)).then_some(filtered)
+    })
+}
+
+/// What the exponential filter makes these numbers of, if it gives all of them back. One of `width` after another has the same exponent.
+pub(crate) fn exponentials(numbers: &[f32], width: usize) -> Option<Vec<u8>> {
+    let exponents: Vec<i32> = (0..width)
+        .map(|at| numbers[at..].iter().step_by(width).map(|&v| last_place(v)).min().unwrap_or(i32::MAX))
+        .map(|least| if least == i32::MAX { 0 } else { least })
+        .collect();
+    let filtered = |(&v, &exponent): (&f32, &i32)| {
+        let mantissa = f64::from(v) / 2_f64.powi(exponent);
+        let fits = (-100..=100).contains(&exponent) && mantissa.abs() < f64::from(1 << 23);
+        fits.then(|| (exponent << 24 | mantissa as i32 & 0xff_ffff).to_le_bytes())
+    };
+    let all: Option<Vec<[u8; 4]>> = numbers.iter().zip(exponents.iter().cycle()).map(filtered).collect();
+    all.map(|all| all.into_flattened())
+}
+
+/// The exponent of the last bit that is set; the greatest for zero.
+fn last_place(v: f32) -> i32 {
+    if v == 0.0 {
+        return i32::MAX;
+    }
+    let bits = v.to_bits();
+    let (exponent, fraction) = ((bits >> 23 & 0xff) as i32, bits & 0x7f_ffff);
+    // Below the smallest normal number the exponent is that of the smallest, without the leading one.
+    let fraction = if exponent == 0 { fraction } else { fraction | 1 << 23 };
+    exponent.max(1) - 150 + fraction.trailing_zeros() as i32
+}
+
+/// Elements of `stride` bytes as a stream. `stride` is a multiple of four, at most 256.
+pub(crate) fn attributes(elements: &[u8], stride: usize) -> Vec<u8> {
+    let mut out = vec![0xa0];
+    // The first element is the baseline, so that its own deltas are zero.
+    let baseline = elements.get(..stride).map_or_else(|| vec![0; stride], <[u8]>::to_vec);
+    let mut last = baseline.clone();
+    for block in elements.chunks(block_elements(stride) * stride) {
+        for (channel, last) in last.iter_mut().enumerate() {
+            let deltas: Vec<u8> = block[channel..]
+                .iter()
+                .step_by(stride)
+                .map(|&byte| zigzag(byte.wrapping_sub(core::mem::replace(last, byte))))
+                .collect();
+            write_deltas(&deltas, &mut out);
+        }
+    }
+    out.resize(out.len() + 32_usize.saturating_sub(stride), 0);
+    out.extend(baseline);
+    out
+}
+
+/// The deltas of one byte of each element of a block: two bits for each group, then the groups.
+fn write_deltas(deltas: &[u8], out: &mut Vec<u8>) {
+    let header = out.len();
+    out.resize(header + deltas.len().div_ceil(GROUP).div_ceil(4), 0);
+    for (g, deltas) in deltas.chunks(GROUP).enumerate() {
+        // What the last group lacks is ignored by readers; zeros are the cheapest.
+        let mut group = [0; GROUP];
+        group[..deltas.len()].copy_from_slice(deltas);
+        let code = (0..4).min_by_key(|&code| group_bytes(&group, code)).unwrap_or(3);
+        out[header + g / 4] |= code << (2 * (g % 4));
+        write_group(&group, code, out);
+    }
+}
+
+/// How many bytes a group takes under one of the four codes.
+fn group_bytes(group: &[u8; GROUP], code: u8) -> usize {
+    let spilled = |sentinel: u8| group.iter().filter(|&&delta| delta >= sentinel).count();
+    match code {
+        0 if *group == [0; GROUP] => 0,
+        0 => usize::MAX,
+        1 => 4 + spilled(3),
+        2 => 8 + spilled(15),
+        _ => 16,
+    }
+}
+
+/// What does not fit into the small deltas is a sentinel there, and follows as a whole byte.
+fn write_group(group: &[u8; GROUP], code: u8, out: &mut Vec<u8>) {
+    let width = match code {
+        0 => return,
+        1 => 2,
+        2 => 4,
+        _ => return out.extend(group),
+    };
+    let sentinel = (1 << width) - 1;
+    for deltas in group.chunks(8 / width) {
+        out.push(deltas.iter().fold(0, |byte, &delta| byte << width | delta.min(sentinel)));
+    }
+    out.extend(group.iter().filter(|&&delta| delta >= sentinel));
+}
+
+/// `0, -1, 1, -2, ...` as `0, 1, 2, 3, ...`.
+fn zigzag(delta: u8) -> u8 {
+    delta << 1 ^ 0_u8.wrapping_sub(delta >> 7)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::attributes::decode;
+    use super::*;
+
+    /// Seeded elements: `spreads` are how far bytes may be from those before, for a hundred of them each.
+    fn bytes(seed: u64, length: usize, stride: usize, spreads: &[u8]) -> Vec<u8> {
+        let mut state = seed | 1;
+        let mut out: Vec<u8> = Vec::with_capacity(length);
+        for at in 0..length {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let spread = spreads[at / 100 % spreads.len()];
+            let by = (state >> 40) as u8 % spread;
+            out.push(if at < stride {
+                by
+            } else {
+                out[at - stride].wrapping_add(by).wrapping_sub(spread / 2)
+            });
+        }
+        out
+    }
+
+    #[test]
+    fn every_stride_and_count_comes_back() {
+        for stride in (4..=256).step_by(4) {
+            for count in [0, 1, 15, 16, 17, 31, 255, 256, 257, 1000] {
+                for spreads in [&[1][..], &[4], &[14], &[255], &[1, 255, 3, 14, 1, 20]] {
+                    let elements = bytes((stride * count) as u64, stride * count, stride, spreads);
+                    let stream = attributes(&elements, stride);
+                    let back = decode(&stream, count, stride);
+                    assert_eq!(back.as_ref(), Ok(&elements), "{count} of {stride} bytes, {spreads:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn each_group_takes_the_least_bytes() {
+        let taken = |deltas: [u8; GROUP]| {
+            let mut out = Vec::new();
+            write_deltas(&deltas, &mut out);
+            (out[0], out.len() - 1)
+        };
+        let with =
+            |few: &[u8]| -> [u8; GROUP] { core::array::from_fn(|i| few.get(i).copied().unwrap_or_default()) };
+        assert_eq!(taken([0; GROUP]), (0, 0));
+        assert_eq!(taken([2; GROUP]), (1, 4));
+        // A sentinel more than what four bits cost.
+        assert_eq!(taken(with(&[3, 3, 3, 3])), (1, 8));
+        assert_eq!(taken(with(&[3, 3, 3, 3, 3])), (2, 8));
+        assert_eq!(taken(with(&[255; 7])), (1, 11));
+        assert_eq!(taken([14; GROUP]), (2, 8));
+        assert_eq!(taken([255; GROUP]), (3, 16));
+    }
+
+    #[test]
+    fn rotations_of_the_filter_come_back_in_as_many_bits() {
+        let noise = bytes(5, 4096, 4, &[255]);
+        for bits in 4..=15_u32 {
+            let one = (1_i16 << (bits - 1)) - 1;
+            let stored = |at: usize| i16::from_le_bytes([noise[at], noise[at + 1]]) % one / 2;
+            let filtered: Vec<[i16; 4]> = (0..4000)
+                .step_by(8)
+                .map(|at| {
+                    [stored(at), stored(at + 2), stored(at + 4), one & !3 | i16::from(noise[at + 6] & 3)]
+                })
+                .collect();
+            let mut back: Vec<u8> = filtered.as_flattened().iter().flat_map(|v| v.to_le_bytes()).collect();
+            filters::quaternion(&mut back);
+            let words = back.as_chunks::<2>().0.iter().map(|&b| i16::from_le_bytes(b)).collect::<Vec<_>>();
+            let again = quaternions(words.as_chunks::<4>().0).expect("the filter's own");
+            // With few bits fewer may do.
+            assert_eq!((again[6] | 3, again[7]), ((one | 3) as u8, (one >> 8) as u8), "{bits}");
+            let mut twice = again;
+            filters::quaternion(&mut twice);
+            assert_eq!(twice, back, "{bits}");
+        }
+        assert_eq!(quaternions(&[[1, 1, 1, 1]]), None);
+        assert_eq!(quaternions(&[[0, 0, 0, -32767]]), None);
+    }
+
+    #[test]
+    fn numbers_of_the_exponential_filter_come_back() {
+        let wide = [1e9, 3.0, 2_f32.powi(-90), -7.0];
+        for (numbers, width, shared) in [
+            (&[1.5, 0.0, -0.25, 8191.0][..], 1, true),
+            (&[0.0], 1, true),
+            (&wide, 4, true),
+            (&wide, 1, false),
+        ] {
+            let found = exponentials(numbers, width);
+            assert_eq!(found.is_some(), shared, "{numbers:?}");
+            let Some(mut bytes) = found else { continue };
+            filters::exponential(&mut bytes);
+            let back: Vec<f32> = bytes.as_chunks::<4>().0.iter().map(|&b| f32::from_le_bytes(b)).collect();
+            assert_eq!(back, numbers);
+        }
+        // Too many digits, too small, too great.
+        for none in [16777215.0, 1e-38, 1e-45, 3e38, f32::from_bits(0x3f80_0001)] {
+            assert_eq!(exponentials(&[none, 1.0], 1), None, "{none:e}");
+        }
+        // A shared exponent is the least.
+        assert_eq!(exponentials(&[0.5, 2.0], 1), Some(vec![1, 0, 0, 255, 4, 0, 0, 255]));
+    }
+
+    #[test]
+    fn what_stands_still_costs_its_headers() {
+        // Four blocks of 256 elements: four bytes of header for each of twelve bytes, and the ends.
+        assert_eq!(attributes(&[7; 12 * 1024], 12).len(), 1 + 4 * 12 * 4 + 32);
+    }
+}
