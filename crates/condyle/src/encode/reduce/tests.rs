@@ -2,6 +2,7 @@ use std::vec::Vec;
 
 use super::*;
 use crate::Transform;
+use crate::clip::Track;
 use crate::encode::encode;
 use crate::skeleton::Joint;
 use crate::testing::Random;
