@@ -7,6 +7,7 @@
 mod bin;
 mod carry;
 mod clips;
+mod numbers;
 mod pools;
 mod still;
 mod streams;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use condyle::encode::{EncodeOptions, KeyFormat, Measured, measure_keys, reduce};
-use condyle::{Error, JointMap, RawClip, Target, Track};
+use condyle::{Error, JointMap, RawClip, Track};
 use condyle_gltf::{Asset, ClipExporter, Document, Placement};
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -116,10 +116,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     let glb = glb.map_err(|e| failed(&e))?;
     let mut rows = measured(args, &asset, &glb, &options, metres, &dropped)?;
-    if args.meshopt {
-        for (row, clip) in rows.iter_mut().zip(clips.chunks(1)) {
-            row.after = exporter.compressed_bytes(clip).map_err(|e| failed(&e))?;
-        }
+    for (row, clip) in rows.iter_mut().zip(clips.chunks(1)) {
+        let bytes = match args.meshopt {
+            true => exporter.compressed_bytes(clip),
+            false => exporter.packed_bytes(clip),
+        };
+        row.after = bytes.map_err(|e| failed(&e))?;
     }
     for row in rows.iter().filter(|row| row.error > args.error.metres * (1.0 + 1e-6)) {
         let (clip, found, asked) =
@@ -186,8 +188,8 @@ fn measured(
         let (original, clip_read) = (without(clip, dropped, asset)?, map.clip(written)?);
         let measured = measure_keys(&original, &clip_read, &asset.skeleton, options)?;
         let units = measured.error_max.max(asset.morph_error(&original, &measured)?);
-        let (before, after) = (clip.byte_count(), stored(&clip_read));
-        Ok(Row { clip: clip_read, before, after, measured, error: f64::from(units) * metres })
+        let error = f64::from(units) * metres;
+        Ok(Row { clip: clip_read, before: clip.byte_count(), after: 0, measured, error })
     };
     let pairs: Vec<_> = asset.clips.iter().zip(&written.clips).zip(options).collect();
     pairs.into_par_iter().map(row).collect::<Result<_, _>>().map_err(failed)
@@ -221,20 +223,6 @@ impl Row {
             "at_s": self.measured.seconds,
         })
     }
-}
-
-/// The bytes of the times and values of a clip in the file; those that tracks share are counted once.
-fn stored(clip: &RawClip) -> usize {
-    let used: BTreeSet<usize> = clip.tracks().iter().map(|track| track.timeline).collect();
-    let times: usize = used.into_iter().map(|timeline| 4 * clip.timelines()[timeline].len()).sum();
-    let of = |track: &Track| {
-        let is_short =
-            |v: &f32| [32767.0, 65535.0].iter().any(|steps: &f32| (v * steps).round() / steps == *v);
-        let may = matches!(track.target, Target::Rotation(_) | Target::Weights(_));
-        let bytes = if may && track.values.iter().all(is_short) { 2 } else { 4 };
-        bytes * track.values.len()
-    };
-    times + clip.tracks().iter().map(of).sum::<usize>()
 }
 
 /// The clip without the tracks of some joints.

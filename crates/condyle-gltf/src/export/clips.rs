@@ -6,6 +6,7 @@ use condyle::{Interpolation, RawClip, Target, Track};
 use serde_json::{Map, Value, json};
 
 use super::bin::Bin;
+use super::numbers::{Numbers, Store};
 use super::pools::Pools;
 use super::still::{remove_attributes, remove_compressed_twins, remove_meshes};
 use super::streams::Streams;
@@ -13,14 +14,6 @@ use super::{ExportError, carry, set_generator, set_transform};
 use crate::asset::Asset;
 use crate::extensions::unlist_extension;
 use crate::problem::Problem;
-
-/// The numbers of a sampler.
-pub(super) enum Numbers<'a> {
-    /// Seconds.
-    Times(&'a [f32]),
-    /// And how many make an element: 4 for rotations, 3 for translations and scales, 1 for morph weights; and how many a key.
-    Values(&'a [f32], usize, usize),
-}
 
 /// An asset's document made ready to be written with any clips in the place of its animations.
 ///
@@ -107,13 +100,15 @@ impl<'a> ClipExporter<'a> {
     /// # Errors
     /// As [`glb`](Self::glb).
     pub fn packed_glb(&self, clips: &[RawClip]) -> Result<Vec<u8>, ExportError> {
-        let mut accessors = self.accessors.clone();
-        let mut bin = self.bin.clone();
-        let mut pools = Pools::default();
-        let (animations, moved) =
-            self.animations(clips, &mut |numbers| pools.add(&mut accessors, &numbers))?;
-        pools.finish(&mut accessors, &mut bin);
-        self.finish(animations, moved, accessors, bin)
+        self.stored_glb::<Pools>(clips)
+    }
+
+    /// The bytes of times and values in [`packed_glb`](Self::packed_glb) of these clips.
+    ///
+    /// # Errors
+    /// As [`glb`](Self::glb).
+    pub fn packed_bytes(&self, clips: &[RawClip]) -> Result<usize, ExportError> {
+        Ok(self.stored::<Pools>(clips)?.byte_count())
     }
 
     /// [`packed_glb`](Self::packed_glb), compressed by `EXT_meshopt_compression`, which readers must know then. What is read back are the
@@ -123,13 +118,7 @@ impl<'a> ClipExporter<'a> {
     /// # Errors
     /// As [`glb`](Self::glb).
     pub fn compressed_glb(&self, clips: &[RawClip]) -> Result<Vec<u8>, ExportError> {
-        let mut accessors = self.accessors.clone();
-        let mut bin = self.bin.clone();
-        let mut streams = Streams::default();
-        let (animations, moved) =
-            self.animations(clips, &mut |numbers| streams.add(&mut accessors, &numbers))?;
-        streams.finish(&mut accessors, &mut bin);
-        self.finish(animations, moved, accessors, bin)
+        self.stored_glb::<Streams>(clips)
     }
 
     /// The bytes of times and values in [`compressed_glb`](Self::compressed_glb) of these clips.
@@ -137,10 +126,21 @@ impl<'a> ClipExporter<'a> {
     /// # Errors
     /// As [`glb`](Self::glb).
     pub fn compressed_bytes(&self, clips: &[RawClip]) -> Result<usize, ExportError> {
-        let mut streams = Streams::default();
-        let mut accessors = Vec::new();
-        self.animations(clips, &mut |numbers| streams.add(&mut accessors, &numbers))?;
-        Ok(streams.encoded().iter().map(|stream| stream.bytes.len()).sum())
+        Ok(self.stored::<Streams>(clips)?.byte_count())
+    }
+
+    fn stored<S: Store>(&self, clips: &[RawClip]) -> Result<S, ExportError> {
+        let (mut store, mut accessors) = (S::default(), Vec::new());
+        self.animations(clips, &mut |numbers| store.add(&mut accessors, &numbers))?;
+        Ok(store)
+    }
+
+    fn stored_glb<S: Store>(&self, clips: &[RawClip]) -> Result<Vec<u8>, ExportError> {
+        let (mut store, mut accessors, mut bin) = (S::default(), self.accessors.clone(), self.bin.clone());
+        let (animations, moved) =
+            self.animations(clips, &mut |numbers| store.add(&mut accessors, &numbers))?;
+        store.finish(&mut accessors, &mut bin);
+        self.finish(animations, moved, accessors, bin)
     }
 
     fn animations(

@@ -2,15 +2,10 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::bin::Bin;
-use super::clips::Numbers;
-
-/// Component types of glTF.
-pub(super) const SHORT: u32 = 5122;
-const UNSIGNED_SHORT: u32 = 5123;
-pub(super) const FLOAT: u32 = 5126;
+use super::numbers::{FLOAT, Numbers, SHORT, Store, UNSIGNED_SHORT, signed, unsigned};
 
 /// What a view holds: key times, 16-bit integers, or floats. Accessors begin at multiples of their component, views of four.
 #[derive(Debug, Default)]
@@ -27,36 +22,36 @@ struct Pool {
     known: HashMap<(Vec<u8>, usize, u32), usize>,
 }
 
-impl Pools {
-    /// The accessor with these numbers.
-    pub(super) fn add(&mut self, accessors: &mut Vec<Value>, numbers: &Numbers<'_>) -> usize {
-        let (at, values, width) = match *numbers {
-            Numbers::Times(times) => (0, times, 1),
-            Numbers::Values(values, width, _) => (2, values, width),
+impl Store for Pools {
+    fn add(&mut self, accessors: &mut Vec<Value>, numbers: &Numbers<'_>) -> usize {
+        let (component, data) = match numbers {
+            Numbers::Values(values, 1 | 4, _) => integers(values),
+            _ => None,
+        }
+        .unwrap_or_else(|| (FLOAT, numbers.to_bytes()));
+        let at = match numbers {
+            Numbers::Times(_) => 0,
+            Numbers::Values(..) if component != FLOAT => 1,
+            Numbers::Values(..) => 2,
         };
-        let floats = || (FLOAT, values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>());
-        let (component, data) = match at {
-            0 => floats(),
-            _ if width == 3 => floats(),
-            _ => shorts(values).unwrap_or_else(floats),
-        };
-        let at = if component == FLOAT { at } else { 1 };
         let pool = &mut self.views[at];
-        let key = (data, width, component);
+        let key = (data, numbers.width(), component);
         if let Some(&known) = pool.known.get(&key) {
             return known;
         }
-        let accessor = described(numbers, component, pool.bytes.len());
+        accessors.push(numbers.accessor(component, pool.bytes.len()));
         pool.bytes.extend(&key.0);
-        accessors.push(accessor);
         let accessor = accessors.len() - 1;
         pool.known.insert(key, accessor);
         self.accessors.push((accessor, at));
         accessor
     }
 
-    /// Appends the views.
-    pub(super) fn finish(self, accessors: &mut [Value], bin: &mut Bin) {
+    fn byte_count(&self) -> usize {
+        self.views.iter().map(|pool| pool.bytes.len()).sum()
+    }
+
+    fn finish(self, accessors: &mut [Value], bin: &mut Bin) {
         let views = self.views.map(|pool| match pool.bytes.is_empty() {
             true => None,
             false => Some(bin.add_view(Map::new(), &pool.bytes)),
@@ -67,39 +62,8 @@ impl Pools {
     }
 }
 
-/// The accessor of numbers that begin at an offset of their view, whose index is not known yet.
-pub(super) fn described(numbers: &Numbers<'_>, component: u32, offset: usize) -> Value {
-    let (values, width) = match *numbers {
-        Numbers::Times(times) => (times, 1),
-        Numbers::Values(values, width, _) => (values, width),
-    };
-    let kind = if width == 1 { "SCALAR".into() } else { format!("VEC{width}") };
-    let mut accessor = json!({
-        "bufferView": 0, "componentType": component, "count": values.len() / width, "type": kind,
-    });
-    if offset > 0 {
-        accessor["byteOffset"] = offset.into();
-    }
-    if component != FLOAT {
-        accessor["normalized"] = true.into();
-    }
-    if let (Numbers::Times(_), Some(&first), Some(&last)) = (numbers, values.first(), values.last()) {
-        accessor["min"] = [first].as_slice().into();
-        accessor["max"] = [last].as_slice().into();
-    }
-    accessor
-}
-
 /// As normalised integers, if they give the same numbers back.
-fn shorts(values: &[f32]) -> Option<(u32, Vec<u8>)> {
-    let signed = |v: f32| {
-        let steps = (f64::from(v) * 32767.0).round().clamp(-32767.0, 32767.0) as i16;
-        ((f32::from(steps) / 32767.0).max(-1.0) == v).then_some(steps)
-    };
-    let unsigned = |v: f32| {
-        let steps = (f64::from(v) * 65535.0).round().clamp(0.0, 65535.0) as u16;
-        (f32::from(steps) / 65535.0 == v).then_some(steps)
-    };
+fn integers(values: &[f32]) -> Option<(u32, Vec<u8>)> {
     let all: Option<Vec<[u8; 2]>> = values.iter().map(|&v| signed(v).map(i16::to_le_bytes)).collect();
     if let Some(all) = all {
         return Some((SHORT, all.into_flattened()));
@@ -110,17 +74,19 @@ fn shorts(values: &[f32]) -> Option<(u32, Vec<u8>)> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn integers_where_they_are_exact() {
         let rotation = [0.0, -1.0, 1.0, 12345.0 / 32767.0];
-        let (component, bytes) = shorts(&rotation).unwrap();
+        let (component, bytes) = integers(&rotation).unwrap();
         assert_eq!((component, &bytes[..4]), (SHORT, &[0, 0, 1, 128][..]));
         let weights = [0.0, 1.0, 7.0 / 65535.0];
-        assert_eq!(shorts(&weights).map(|it| it.0), Some(UNSIGNED_SHORT));
+        assert_eq!(integers(&weights).map(|it| it.0), Some(UNSIGNED_SHORT));
         for other in [0.5, 1.5, -7.0 / 65535.0, f32::MIN_POSITIVE, -1.1] {
-            assert_eq!(shorts(&[other, 7.0 / 65535.0]), None, "{other}");
+            assert_eq!(integers(&[other, 7.0 / 65535.0]), None, "{other}");
         }
         // What is equal is stored once, what is not beside it.
         let (mut pools, mut accessors) = (Pools::default(), Vec::new());

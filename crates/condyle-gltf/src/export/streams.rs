@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Map, Value};
 
 use super::bin::Bin;
-use super::clips::Numbers;
-use super::pools::{FLOAT, SHORT, described};
+use super::numbers::{FLOAT, Numbers, SHORT, Store, signed};
 use crate::meshopt::encode;
 
 /// What elements of a stream have in common: their filter, which has no name where it is none, and their length in bytes.
@@ -27,32 +26,15 @@ pub(super) struct Streams {
 }
 
 /// A stream that is ready to be written.
-pub(super) struct Encoded {
+struct Encoded {
     kind: Kind,
-    pub(super) bytes: Vec<u8>,
+    bytes: Vec<u8>,
     /// Bytes when it is decoded.
     length: usize,
 }
 
 impl Streams {
-    /// The accessor with these numbers.
-    pub(super) fn add(&mut self, accessors: &mut Vec<Value>, numbers: &Numbers<'_>) -> usize {
-        let (kind, component, data) = form(numbers);
-        let width = if let Numbers::Values(_, width, _) = numbers { *width } else { 1 };
-        let key = (kind, data, width);
-        if let Some(&known) = self.known.get(&key) {
-            return known;
-        }
-        let elements = self.elements.entry(kind).or_default();
-        accessors.push(described(numbers, component, elements.len()));
-        elements.extend(&key.1);
-        let accessor = accessors.len() - 1;
-        self.known.insert(key, accessor);
-        self.accessors.push((accessor, kind));
-        accessor
-    }
-
-    pub(super) fn encoded(&self) -> Vec<Encoded> {
+    fn encoded(&self) -> Vec<Encoded> {
         let encode = |(&kind, elements): (&Kind, &Vec<u8>)| Encoded {
             kind,
             bytes: encode::attributes(elements, kind.1),
@@ -60,9 +42,29 @@ impl Streams {
         };
         self.elements.iter().map(encode).collect()
     }
+}
 
-    /// Appends the views.
-    pub(super) fn finish(self, accessors: &mut [Value], bin: &mut Bin) {
+impl Store for Streams {
+    fn add(&mut self, accessors: &mut Vec<Value>, numbers: &Numbers<'_>) -> usize {
+        let (kind, component, data) = form(numbers);
+        let key = (kind, data, numbers.width());
+        if let Some(&known) = self.known.get(&key) {
+            return known;
+        }
+        let elements = self.elements.entry(kind).or_default();
+        accessors.push(numbers.accessor(component, elements.len()));
+        elements.extend(&key.1);
+        let accessor = accessors.len() - 1;
+        self.known.insert(key, accessor);
+        self.accessors.push((accessor, kind));
+        accessor
+    }
+
+    fn byte_count(&self) -> usize {
+        self.encoded().iter().map(|stream| stream.bytes.len()).sum()
+    }
+
+    fn finish(self, accessors: &mut [Value], bin: &mut Bin) {
         let mut views = BTreeMap::new();
         for Encoded { kind, bytes, length } in self.encoded() {
             let (filter, stride) = kind;
@@ -105,20 +107,12 @@ fn form(numbers: &Numbers<'_>) -> (Kind, u32, Vec<u8>) {
     };
     match filtered {
         Some(data) => ((EXPONENTIAL, 4 * of_key), FLOAT, data),
-        None => ((PLAIN, 4 * of_key), FLOAT, values.iter().flat_map(|v| v.to_le_bytes()).collect()),
+        None => ((PLAIN, 4 * of_key), FLOAT, numbers.to_bytes()),
     }
 }
 
 /// As multiples of 1/32767, if they are.
 fn shorts(values: &[f32]) -> Option<Vec<[i16; 4]>> {
-    let short = |v: f32| {
-        let steps = (f64::from(v) * 32767.0).round().clamp(-32767.0, 32767.0) as i16;
-        (f32::from(steps) / 32767.0 == v).then_some(steps)
-    };
-    values
-        .as_chunks::<4>()
-        .0
-        .iter()
-        .map(|q| Some([short(q[0])?, short(q[1])?, short(q[2])?, short(q[3])?]))
-        .collect()
+    let short = |q: &[f32; 4]| Some([signed(q[0])?, signed(q[1])?, signed(q[2])?, signed(q[3])?]);
+    values.as_chunks::<4>().0.iter().map(short).collect()
 }

@@ -500,7 +500,8 @@ impl<'a> ClipJob<'a> {
         if bytes >= most {
             return None;
         }
-        let reported: Vec<Target> = reduced.tracks().iter().map(|track| track.target).collect();
+        let moves = |track: &&Track| reduced.timelines()[track.timeline].len() > 1;
+        let reported: Vec<Target> = reduced.tracks().iter().filter(moves).map(|track| track.target).collect();
         let segments = vec![Curves::default(); self.frames.div_ceil(MAX_SEGMENT_FRAMES).max(1)];
         let segment_frames = self.frames.div_ceil(segments.len()).max(1);
         let segments = &segments[..self.frames.div_ceil(segment_frames).max(1)];

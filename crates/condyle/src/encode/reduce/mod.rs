@@ -5,18 +5,20 @@ mod channel;
 mod format;
 mod measure;
 mod source;
+mod space;
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use self::build::Build;
-use self::channel::{Channel, Grids, Lengths, Turns, fit, fit_values};
+use self::channel::{Channel, Grids, fit, fit_values};
 pub use self::format::KeyFormat;
 use self::format::{ROTATION_GRADES, STEP_GRADES, Steps};
 use self::measure::add_part;
 pub use self::measure::measure_keys;
 pub use self::source::KeySource;
 use self::source::{Source, Window};
+use self::space::{Lengths, Turns};
 use super::algebra::{Matrix, Vector, apply, length, subtract, turned};
 use super::budget::{MAX_ROUNDS, graded_by_depth, tighten};
 use super::options::{EncodeOptions, Measured};
