@@ -19,10 +19,15 @@ fn quaternion(q: [i16; 4], bits: u32) -> Option<[u8; 8]> {
         let words = words.map(i16::to_le_bytes);
         core::array::from_fn(|at| words[at / 2][at % 2])
     };
-    // After rounding the largest may be another one than before.
-    (0..4).find_map(|dropped| {
-        let stored = |c: usize| (f64::from(q[(dropped + c) % 4]) * scale).round() as i16;
-        let filtered = bytes([stored(1), stored(2), stored(3), one & !3 | dropped as i16]);
+    // After rounding the largest may be another one than before. But no small one: of what is left of 1 readers make different things
+    // there, as they do of numbers beyond 1.
+    let is_large = |&dropped: &usize| q[dropped] >= 13_000;
+    (0..4).filter(is_large).find_map(|dropped| {
+        let stored = |c: usize| {
+            let stored = (f64::from(q[(dropped + c) % 4]) * scale).round() as i16;
+            (stored.abs() <= one).then_some(stored)
+        };
+        let filtered = bytes([stored(1)?, stored(2)?, stored(3)?, one & !3 | dropped as i16]);
         let mut back = filtered;
         filters::quaternion(&mut back);
         (back == bytes(q)).then_some(filtered)
@@ -200,6 +205,10 @@ mod tests {
             filters::quaternion(&mut twice);
             assert_eq!(twice, back, "{bits}");
         }
+        // What is left out is never small: neither beyond 1, nor all that is left of it.
+        let dropped = quaternions(&[[6, 3, 23170, 23170]]).map(|stored| stored[6] & 3);
+        assert_eq!(dropped, Some(2));
+        assert_eq!(quaternions(&[[0, 0, 0, 32767]]), Some(vec![0, 0, 0, 0, 0, 0, 7, 0]));
         assert_eq!(quaternions(&[[1, 1, 1, 1]]), None);
         assert_eq!(quaternions(&[[0, 0, 0, -32767]]), None);
     }

@@ -1,7 +1,11 @@
 //! Where a moment falls between the keys of an authored track, and what it is there.
 
 use super::raw::{Interpolation, Track};
+#[cfg(feature = "encode")]
+use crate::math::quats::is_loose;
 use crate::math::quats::slerp_f64;
+#[cfg(feature = "encode")]
+use crate::math::scalar::sqrt_f64;
 use crate::math::vectors::normalize;
 
 /// Where a time falls in a timeline.
@@ -100,4 +104,27 @@ pub(crate) fn value_at<const N: usize>(track: &Track, span: Span) -> [f64; N] {
         normalize(&mut out);
     }
     out
+}
+
+/// How long a rotation is for readers that do not normalise keys: those of straight lines and steps are as they come, and so are the
+/// ends of splines.
+#[cfg(feature = "encode")]
+pub(crate) fn length_at(track: &Track, span: Span) -> f64 {
+    let per_key = track.values_per_key();
+    let length = |key: usize| {
+        let q: [f32; 4] =
+            track.values[4 * (key * per_key + per_key / 2)..].first_chunk().copied().unwrap_or_default();
+        let q = q.map(f64::from);
+        // What f32 rounds is no length.
+        if is_loose(&q) { sqrt_f64(q.iter().map(|v| v * v).sum()) } else { 1.0 }
+    };
+    let is_end = span.key == 0 || 4 * per_key * (span.key + 1) == track.values.len();
+    match track.interpolation {
+        Interpolation::CubicSpline if span.factor > 0.0 || !is_end => 1.0,
+        Interpolation::Linear if span.factor > 0.0 => {
+            let (from, to) = (length(span.key), length(span.key + 1));
+            from + (to - from) * span.factor
+        }
+        _ => length(span.key),
+    }
 }

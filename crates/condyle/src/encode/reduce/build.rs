@@ -7,6 +7,8 @@ use super::channel::Channel;
 use super::source::Source;
 use crate::clip::{Interpolation, RawClip, Target, Track};
 use crate::error::Error;
+use crate::math::quats::is_loose;
+use crate::math::vectors::normalize;
 use crate::skeleton::Skeleton;
 
 /// Tracks, and the timelines that they share.
@@ -43,7 +45,7 @@ impl Build {
     ) -> Result<RawClip, Error> {
         for (times, track) in &source.kept {
             let timeline = self.timeline(times.clone());
-            self.tracks.push(Track { timeline, ..track.clone() });
+            self.tracks.push(Track { timeline, values: unit(track), ..track.clone() });
         }
         if is_whole {
             self.keep_duration(source, skeleton);
@@ -87,4 +89,19 @@ impl Build {
             }
         }
     }
+}
+
+/// The values of a track as they are, but rotations of unit length, as glTF wants them: not every reader normalises.
+pub(super) fn unit(track: &Track) -> Vec<f32> {
+    let mut values = track.values.clone();
+    if track.target.rotates() && track.interpolation != Interpolation::CubicSpline {
+        for q in values.as_chunks_mut::<4>().0 {
+            let mut exact = q.map(f64::from);
+            if is_loose(&exact) {
+                normalize(&mut exact);
+                *q = exact.map(|v| v as f32);
+            }
+        }
+    }
+    values
 }

@@ -7,7 +7,7 @@ use super::super::algebra::Vector;
 use super::format::{KeyFormat, STEP_GRADES, Steps, exponent, greatest, stream_bytes};
 use super::source::Free;
 use super::space::Space;
-use crate::clip::keys::{Span, hermite, value_at};
+use crate::clip::keys::{Span, hermite, length_at, value_at};
 use crate::clip::{Interpolation, Target, Track};
 
 /// The keys of one property.
@@ -185,7 +185,8 @@ fn authored_values<const N: usize>((times, track): (&[f32], &Track), moments: &[
     let at = |&seconds: &f64| {
         let span = Span::find_exactly(times, seconds, hint);
         hint = span.key;
-        value_at(track, span)
+        let value = value_at(track, span);
+        if track.target.rotates() { value.map(|v| v * length_at(track, span)) } else { value }
     };
     moments.iter().map(at).collect()
 }
@@ -303,7 +304,8 @@ pub(super) fn fit<const N: usize, S: Space<N>>(
             let found = space.format().coarsest(STEP_GRADES, |grade| {
                 let steps = space.spline_steps().coarser(grade);
                 let (keys, mut values, counts) = spline(targets, grid, times, steps);
-                values.iter_mut().for_each(|value| *value = space.point(*value));
+                let inside = values.len() - 1;
+                values[1..inside].iter_mut().for_each(|value| *value = space.point(*value));
                 let bytes =
                     || if filtered { stream_bytes(&counts, 3 * N, 3) } else { key_bytes * grid.len() };
                 passes(&values).then(|| (bytes(), keys, values))
@@ -341,7 +343,7 @@ fn coarser<const N: usize>(space: &impl Space<N>, track: &Track, grade: i32) -> 
     let (keys, _) = track.values.as_chunks::<N>();
     if track.interpolation != Interpolation::CubicSpline {
         let space = space.coarser(grade);
-        let keys: Vec<[f64; N]> = keys.iter().map(|key| key.map(f64::from)).collect();
+        let keys: Vec<[f64; N]> = keys.iter().map(|key| space.point(key.map(f64::from))).collect();
         let values: Vec<[f32; N]> = keys.iter().map(|&key| space.stored(key)).collect();
         return (Track { values: values.into_flattened(), ..track.clone() }, space.line_bytes(&keys));
     }

@@ -6,12 +6,14 @@ use alloc::vec::Vec;
 use super::Job;
 use super::format::KeyFormat;
 use super::source::{KeySource, Source};
-use crate::clip::RawClip;
+use crate::clip::keys::{Span, length_at};
+use crate::clip::{RawClip, Target};
 use crate::encode::algebra::{Matrix, length, subtract};
 use crate::encode::options::{EncodeOptions, JointError, Measured};
 use crate::encode::source;
 use crate::error::Error;
 use crate::math::Transform64;
+use crate::math::quats::is_loose;
 use crate::skeleton::Skeleton;
 
 /// How far the points of the shell are from their places in `keys`, where `clip` is what they should be: at the moments at which
@@ -53,16 +55,52 @@ pub(super) fn add_part(all: &mut Measured, at: usize, part: &Measured) {
     }
 }
 
+/// The worse of two readings of the same keys.
+fn add_reading(all: &mut Measured, other: &Measured) {
+    let frames = all.frames.iter_mut().zip(&other.frames);
+    frames.for_each(|(all, &other)| *all = all.max(other));
+    let joints = all.joints.iter_mut().zip(&other.joints);
+    joints.filter(|(all, other)| other.error > all.error).for_each(|(all, other)| *all = *other);
+    if other.error_max > all.error_max {
+        (all.error_max, all.joint, all.seconds) = (other.error_max, other.joint, other.seconds);
+    }
+}
+
+/// Whether readers that normalise rotations, and readers that do not, see different things.
+fn has_loose_rotations(clip: &RawClip) -> bool {
+    let mut joints = clip.tracks().iter().filter(|track| matches!(track.target, Target::Rotation(_)));
+    joints.any(|track| {
+        let (keys, _) = track.values.as_chunks::<4>();
+        let per_key = track.values_per_key();
+        keys.iter().skip(per_key / 2).step_by(per_key).any(|q| is_loose(&q.map(f64::from)))
+    })
+}
+
 impl Job<'_, '_> {
-    /// What the clip is off by at each moment.
+    /// What the clip is off by at each moment, for readers that normalise rotations and for those that do not.
     pub(super) fn measure(&self, clip: &RawClip) -> Measured {
+        let mut measured = self.measure_as(clip, true);
+        if has_loose_rotations(clip) {
+            add_reading(&mut measured, &self.measure_as(clip, false));
+        }
+        measured
+    }
+
+    fn measure_as(&self, clip: &RawClip, normalizes: bool) -> Measured {
         let (moments, count) = (&self.source.moments, self.joints.len());
         let tracks = source::joint_tracks(clip, count);
         let mut measured = Measured { joints: vec![JointError::default(); count], ..Measured::default() };
         measured.frames = vec![0.0; self.source.frames.len()];
         let mut placed: Vec<Vec<Matrix>> = Vec::with_capacity(count);
         for (j, joint) in self.joints.iter().enumerate() {
-            let locals = source::joint(clip, self.skeleton, j, &tracks[j], moments);
+            let mut locals = source::joint(clip, self.skeleton, j, &tracks[j], moments);
+            if let Some(track) = tracks[j].rotation.filter(|_| !normalizes) {
+                let times = &clip.timelines()[track.timeline];
+                for (local, &seconds) in locals.iter_mut().zip(moments) {
+                    let length = length_at(track, Span::find_exactly(times, seconds, 0));
+                    local.rotation = local.rotation.map(|v| v * length);
+                }
+            }
             let parents = joint.parent.map(|parent| placed[parent].as_slice());
             let at = |(moment, local): (usize, &Transform64)| {
                 let local = Matrix::new(local);

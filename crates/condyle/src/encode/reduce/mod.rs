@@ -10,7 +10,7 @@ mod space;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use self::build::Build;
+use self::build::{Build, unit};
 use self::channel::{Channel, Grids, fit, fit_values};
 pub use self::format::KeyFormat;
 use self::format::{ROTATION_GRADES, STEP_GRADES, Steps};
@@ -29,7 +29,7 @@ use super::task::{
     BudgetFractions, JointFacts, STATIC_THRESHOLD, SegmentJob, USABLE_FRACTION, minus_rounding,
 };
 use super::turn::{Aims, aim};
-use crate::clip::{Interpolation, RawClip, Target};
+use crate::clip::{Interpolation, RawClip, Target, Track};
 use crate::error::Error;
 use crate::math::Transform64;
 use crate::math::quats::Quat64;
@@ -490,8 +490,7 @@ impl<'s, 'a> Job<'s, 'a> {
         if near(middle) {
             let constant = self.format.coarsest(ROTATION_GRADES, |grade| {
                 let (_, value) = format::rotation(middle, self.format, grade);
-                let mut is = value.map(f64::from);
-                normalize(&mut is);
+                let is = value.map(f64::from);
                 // Four 16-bit numbers only where nothing else serves.
                 let is_near = grade < 2 || turned(is, middle) * reach <= limit * CONSTANT_ROUNDING;
                 (is_near && serves(is)).then_some((value, is))
@@ -548,7 +547,9 @@ impl<'s, 'a> Job<'s, 'a> {
     /// The clip with the keys that were authored; of a compressed one or a part, with a key at each moment.
     fn exact(&self) -> Result<RawClip, Error> {
         if let (KeySource::Raw(clip), false) = (self.of.of, self.grids.pinned) {
-            return clip.clone().for_skeleton(self.skeleton);
+            let tracks = clip.tracks().iter().map(|track| Track { values: unit(track), ..track.clone() });
+            let (name, timelines) = (clip.name().into(), clip.timelines().to_vec());
+            return RawClip::new(name, timelines, tracks.collect())?.for_skeleton(self.skeleton);
         }
         let mut build = Build::default();
         for joint in 0..self.joints.len() {
@@ -592,7 +593,7 @@ impl<'s, 'a> Job<'s, 'a> {
             return (first != rest).then(|| Channel::constant(first));
         }
         Some(match self.of.authored(target).filter(|_| !self.grids.pinned) {
-            Some((times, track)) => channel::as_authored(times, track, track.values.clone()),
+            Some((times, track)) => channel::as_authored(times, track, unit(track)),
             None => Channel::linear((0..self.source.moments.len()).collect(), values),
         })
     }

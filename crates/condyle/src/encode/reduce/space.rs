@@ -1,4 +1,7 @@
 //! How values between keys are found and stored: as numbers, or as turns.
+//!
+//! Rotations that are stored as integers are not quite of unit length, and not every reader normalises them. What is off in the eyes
+//! of those that do not is counted: values here are as long as they find them.
 
 use alloc::vec::Vec;
 
@@ -115,7 +118,11 @@ impl Space<4> for Turns {
     }
 
     fn between(&self, from: Quat64, to: Quat64, t: f64) -> Quat64 {
-        self.point(slerp_f64(from.map(|v| v as f32), to.map(|v| v as f32), t))
+        let way = self.point(slerp_f64(from.map(|v| v as f32), to.map(|v| v as f32), t));
+        // How much longer than one, to the first order.
+        let longer = |q: Quat64| (q.iter().map(|v| v * v).sum::<f64>() - 1.0) / 2.0;
+        let length = 1.0 + longer(from) * (1.0 - t) + longer(to) * t;
+        way.map(|v| v * length)
     }
 
     fn way(&self, from: Quat64, to: Quat64) -> Vector {

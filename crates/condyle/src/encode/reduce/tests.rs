@@ -2,8 +2,7 @@ use std::vec::Vec;
 
 use super::*;
 use crate::Transform;
-use crate::clip::Track;
-use crate::encode::encode;
+use crate::encode::{Shell, encode};
 use crate::skeleton::Joint;
 use crate::testing::Random;
 
@@ -163,4 +162,27 @@ fn weights_that_a_file_lost_are_off_by_all_they_are() {
     let none = RawClip::new("face".into(), vec![], vec![]).expect("a clip");
     let measured = measure_keys(&clip, &none, &skeleton, &EncodeOptions::new(1e-3)).expect("a clip");
     assert_eq!(measured.track_error_max, 0.75);
+}
+
+#[test]
+fn rotations_that_are_a_little_long_count_for_readers_that_take_them_so() {
+    let skeleton = Skeleton::new([Joint::new("", None, Transform::IDENTITY)]).expect("a skeleton");
+    let half_turn = |length: f32| {
+        let track = linear(Target::Rotation(0), vec![0.0, 0.0, length, 0.0]);
+        RawClip::new("half".into(), vec![vec![0.0]], vec![track]).expect("a clip")
+    };
+    let options = EncodeOptions { shell: Shell::Distance(10.0), ..EncodeOptions::new(1e-3) };
+    let of = |length| {
+        let measured = measure_keys(&half_turn(1.0), &half_turn(length), &skeleton, &options);
+        measured.expect("a clip").error_max
+    };
+    // A squared length of 1.0002 stretches by twice as much where all is turned.
+    assert!((of(1.0001) - 4e-3).abs() < 1e-5, "{}", of(1.0001));
+    assert_eq!(of(1.0), 0.0);
+    // What was authored so is as it is meant.
+    let found = reduce(&half_turn(1.0001), &skeleton, &options, KeyFormat::Floats).expect("a clip");
+    assert_eq!(
+        (found.clip.tracks()[0].values.as_slice(), found.measured.error_max),
+        (&[0.0, 0.0, 1.0, 0.0][..], 0.0)
+    );
 }

@@ -1,0 +1,118 @@
+// Plays glTF files in three.js beside the file that they were made of, and tells how far their vertices are apart:
+// node play.mjs TOOLS ORIGINAL FILE...
+// TOOLS is the folder that `npm install --prefix` filled. Prints a line of JSON for each file: the greatest distance of two vertices
+// in world space, in units of the file, with its clip, moment, and how many moments and vertices were looked at.
+import { readFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const [tools, original, ...files] = process.argv.slice(2);
+const three = (path) => import(pathToFileURL(resolve(tools, "node_modules/three", path)));
+// What three.js expects of a browser. Pictures are not looked at.
+globalThis.self = globalThis;
+globalThis.ProgressEvent ??= class extends Event {};
+const { AnimationMixer, LoopOnce, Texture, Vector3 } = await three("build/three.module.js");
+const { GLTFLoader } = await three("examples/jsm/loaders/GLTFLoader.js");
+const { MeshoptDecoder } = await three("examples/jsm/libs/meshopt_decoder.module.js");
+
+/// How many times a vertex is posed for a clip, at most; at fewer moments then, evenly spread.
+const MOST = Number(process.env.CONDYLE_PLAY_VERTICES ?? 20e6);
+
+async function inlined(path) {
+  const bytes = await readFile(path);
+  if (bytes.readUInt32LE(0) === 0x46546c67) return bytes;
+  const json = JSON.parse(bytes);
+  for (const buffer of json.buffers ?? []) {
+    if (!buffer.uri || buffer.uri.startsWith("data:")) continue;
+    const data = await readFile(resolve(dirname(path), decodeURIComponent(buffer.uri)));
+    buffer.uri = `data:application/octet-stream;base64,${data.toString("base64")}`;
+  }
+  return Buffer.from(JSON.stringify(json));
+}
+
+async function open(path) {
+  const bytes = await inlined(path);
+  const loader = new GLTFLoader().setMeshoptDecoder(MeshoptDecoder);
+  loader.register(() => ({ name: "no pictures", loadTexture: async () => new Texture() }));
+  const gltf = await loader.parseAsync(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength), "");
+  const meshes = [];
+  gltf.scene.traverse((object) => object.isMesh && meshes.push(object));
+  return { scene: gltf.scene, clips: gltf.animations, meshes };
+}
+
+/// The key times of both clips, and three moments between each two.
+function moments(clips) {
+  const keys = new Set(clips.flatMap((clip) => clip.tracks.flatMap((track) => [...track.times])));
+  const sorted = [...keys].sort((a, b) => a - b);
+  return sorted.flatMap((key, at) => {
+    const next = sorted[at + 1];
+    return next === undefined ? [key] : [0, 0.25, 0.5, 0.75].map((part) => key + part * (next - key));
+  });
+}
+
+class Player {
+  constructor({ scene, meshes }, clip) {
+    Object.assign(this, { scene, meshes, clip, mixer: new AnimationMixer(scene) });
+    this.action = this.mixer.clipAction(clip).setLoop(LoopOnce, 1);
+    this.action.clampWhenFinished = true;
+    this.action.play();
+  }
+  pose(seconds) {
+    Object.assign(this.action, { paused: false, enabled: true });
+    this.mixer.setTime(Math.min(seconds, this.clip.duration));
+    this.scene.updateMatrixWorld(true);
+    for (const mesh of this.meshes) mesh.skeleton?.update();
+  }
+  stop() {
+    this.mixer.stopAllAction();
+  }
+}
+
+function worst(a, b) {
+  const found = { worst: 0, clip: null, seconds: 0, moments: 0, vertices: 0 };
+  const count = a.meshes.reduce((sum, mesh) => sum + mesh.geometry.attributes.position.count, 0);
+  const [p, q] = [new Vector3(), new Vector3()];
+  if (a.clips.length !== b.clips.length || a.meshes.length !== b.meshes.length) throw new Error("other clips or meshes");
+  a.clips.forEach((clip, at) => {
+    const all = moments([clip, b.clips[at]]);
+    const step = Math.max(1, (all.length * count) / MOST);
+    const players = [new Player(a, clip), new Player(b, b.clips[at])];
+    for (let next = 0; next < all.length; next += step) {
+      const seconds = all[Math.floor(next)];
+      for (const player of players) player.pose(seconds);
+      found.moments += 1;
+      a.meshes.forEach((mesh, m) => {
+        const other = b.meshes[m];
+        const { count } = mesh.geometry.attributes.position;
+        if (other.geometry.attributes.position.count !== count) throw new Error(`${mesh.name} has other vertices`);
+        found.vertices += count;
+        for (let vertex = 0; vertex < count; vertex++) {
+          mesh.getVertexPosition(vertex, p).applyMatrix4(mesh.matrixWorld);
+          other.getVertexPosition(vertex, q).applyMatrix4(other.matrixWorld);
+          const distance = p.distanceTo(q);
+          // What is not a number is worse than any number.
+          if (!(distance <= found.worst)) Object.assign(found, { worst: distance, clip: clip.name, seconds });
+        }
+      });
+    }
+    for (const player of players) player.stop();
+  });
+  return found;
+}
+
+/// glTF asks for rotations of unit length; three.js takes them as they are. What a file means is not what its reader makes of others.
+function normalize(clips) {
+  for (const { times, values, ValueTypeName } of clips.flatMap((clip) => clip.tracks)) {
+    if (ValueTypeName !== "quaternion" || values.length !== 4 * times.length) continue;
+    for (let key = 0; key < values.length; key += 4) {
+      const length = Math.hypot(...values.subarray(key, key + 4));
+      for (let c = key; c < key + 4; c++) values[c] /= length;
+    }
+  }
+}
+
+const reference = await open(original);
+normalize(reference.clips);
+for (const file of files) {
+  console.log(JSON.stringify({ file, ...worst(reference, await open(file)) }));
+}
