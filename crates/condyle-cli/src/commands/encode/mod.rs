@@ -28,7 +28,9 @@ use crate::options::quantity::{
     Length, Rate, ShellSize, at_most, parse_error, parse_length, parse_rate, parse_shell,
 };
 use crate::options::work::{Limit, Work};
-use crate::output::{check_destination, check_ending, print, print_json, progress, warn, write_file};
+use crate::output::{
+    check_destination, check_ending, finish_file, keep_all, print, print_json, progress, warn,
+};
 use crate::text::{counted, millimetres, path_text, printable, size, table};
 
 /// Compress the clips of models into one file, with a bound on the error
@@ -205,11 +207,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
     }
     let bytes = container(args, &jobs, &rows)?;
-    let file = write_file(args.output.clone(), |out| out.write_all(&bytes))?;
+    let mut files = vec![finish_file(args.output.clone(), |out| out.write_all(&bytes))?];
     if let Some(to) = &args.report {
         let page = report::page(args.error.metres, &rows);
-        write_file(to.clone(), |out| out.write_all(page.as_bytes()))?;
+        files.push(finish_file(to.clone(), |out| out.write_all(page.as_bytes()))?);
     }
+    let file = &keep_all(files)?[0];
     let took = begin.elapsed().as_secs_f64();
     if !args.json {
         return print(&to_text(
