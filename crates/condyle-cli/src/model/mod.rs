@@ -5,6 +5,7 @@ pub(crate) mod document;
 pub(crate) mod entries;
 pub(crate) mod playable;
 pub(crate) mod problems;
+pub(crate) mod written;
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
