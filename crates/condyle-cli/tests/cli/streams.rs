@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use crate::common::Folder;
 
 /// Command lines that write to one stream or to both, with their exit codes.
-const LINES: [(&str, i32); 22] = [
+const LINES: [(&str, i32); 24] = [
     ("", 2),
     ("--help", 0),
     ("--version", 0),
@@ -28,6 +28,8 @@ const LINES: [(&str, i32); 22] = [
     ("compare ribbon.gltf broken.gltf", 1),
     ("encode ribbon.gltf -o a.condyle --error 5", 0),
     ("decode ribbon.gltf -o b.glb", 2),
+    ("decode ribbon.condyle -o b.glb", 0),
+    ("pack ribbon.gltf -o c.glb --error 5", 0),
     ("demo -o file/demo", 2),
     ("completions fish", 0),
 ];
@@ -40,6 +42,7 @@ fn folder() -> Folder {
     let mut fewer = crate::common::ribbon();
     fewer["animations"].as_array_mut().expect("animations").pop();
     folder.write("fewer.gltf", fewer.to_string());
+    folder.run("encode ribbon.gltf -o ribbon.condyle").assert().success();
     folder
 }
 
