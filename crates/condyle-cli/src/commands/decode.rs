@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use condyle::encode::{EncodeOptions, KeyFormat, KeySource, reduce};
-use condyle::{Clip, Error, RawClip};
+use condyle::{Clip, Error, RawClip, Target, Track};
 use condyle_gltf::{Asset, ClipExporter};
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ Examples:
 
 The document is the one that was encoded. Each track has the fewest keys, with straight lines or splines, that keep every
 vertex within a 16th of the bound from where the compressed clip has it, between the keys too; what was measured of
-that is printed. A constant track has one key, and a joint in its rest pose has no track. Tracks kept as authored, step
+that on the file that was written is printed. A constant track has one key, and a joint in its rest pose has no track. Tracks kept as authored, step
 tracks among them, get their own keys back. Root motion that was extracted is put back.")]
 pub(crate) struct Args {
     /// A file written by condyle encode
@@ -93,6 +93,17 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let found = clips.par_iter().map(keys).collect::<Result<Vec<_>, Failure>>()?;
     bar.finish_and_clear();
     let (decoded, options): (Vec<RawClip>, Vec<EncodeOptions>) = found.into_iter().unzip();
+    for clip in &decoded {
+        let is_free = |track: &&Track| matches!(track.target, Target::Vector(_) | Target::FreeRotation(_));
+        let count = clip.tracks().iter().filter(is_free).count();
+        if count > 0 {
+            let (clip, tracks) = (printable(clip.name()), counted(count, "track", "tracks"));
+            warn(
+                &args.file,
+                &format!("{clip}: {tracks} of the game's own left out: a document has no place for them"),
+            );
+        }
+    }
     let exporter = ClipExporter::new(asset);
     exporter.problems().iter().for_each(|problem| warn(&args.file, &problem.to_string()));
     let glb = exporter.glb(&decoded).map_err(|e| failed("", &e))?;
