@@ -116,6 +116,13 @@ pub(crate) fn keep_all(mut files: Vec<Finished>) -> Result<Vec<Written>, Failure
 }
 
 fn put(files: &mut [Finished]) -> Result<(), Failure> {
+    // A name that no file can have is found before a file is replaced.
+    for file in &*files {
+        let there = fs::symlink_metadata(target(&file.to));
+        if let Some(error) = there.err().filter(|error| error.kind() != io::ErrorKind::NotFound) {
+            return Err(unwritable(&file.to, &error));
+        }
+    }
     // A signal comes before the first or after the last.
     let mut unfinished = unfinished();
     for file in &*files {
@@ -278,4 +285,25 @@ fn wait_for_signals() {
     // Whoever waits for the program sees the signal, as without a handler; a shell says 129, 130 or 143.
     let _ = low_level::emulate_default_handler(signal);
     process::exit(128 + signal);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_goes_again_where_a_later_one_finds_no_place() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let new = root.path().join("new");
+        let finished = |name: &str| Draft::new(new.join(name))?.finish();
+        let files = vec![finished("a").expect("a draft"), finished("b").expect("a draft")];
+        fs::create_dir(new.join("b")).expect("a folder");
+        assert!(keep_all(files).is_err_and(|error| error.to_string().contains("cannot be written")));
+        let left: Vec<_> = fs::read_dir(&new).expect("a folder").flatten().map(|it| it.file_name()).collect();
+        assert_eq!(left, ["b"]);
+        // Whoever made a file in a new folder is not the last to leave it.
+        fs::remove_dir(new.join("b")).expect("a folder");
+        drop(finished("c").expect("a draft"));
+        assert!(!new.exists());
+    }
 }

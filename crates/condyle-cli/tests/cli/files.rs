@@ -80,12 +80,11 @@ fn all_files_of_a_command_are_written_or_none() {
 
     folder.write("a.condyle", "before");
     let long = "x".repeat(300);
-    folder.refuses(
-        &format!("encode ribbon.gltf -o a.condyle --report {long}/a.html"),
-        1,
-        &["cannot be written"],
-    );
-    assert_eq!(folder.read("a.condyle"), b"before");
+    for page in [format!("{long}/a.html"), format!("{long}.html")] {
+        let line = format!("encode ribbon.gltf -o a.condyle --report {page}");
+        folder.refuses(&line, 1, &["cannot be written"]);
+        assert_eq!(folder.read("a.condyle"), b"before", "{page}");
+    }
 }
 
 #[cfg(unix)]
