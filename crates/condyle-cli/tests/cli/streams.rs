@@ -1,6 +1,5 @@
 //! Standard output and standard error that are closed or full, for every command.
 
-use std::fs::File;
 use std::io;
 use std::process::{Command, Stdio};
 
@@ -94,7 +93,7 @@ fn a_benchmark_ends_as_well() {
 #[test]
 fn a_full_disk_is_a_failure_of_what_is_printed() {
     let folder = folder();
-    let full = || File::options().write(true).open("/dev/full").expect("the device");
+    let full = || std::fs::File::options().write(true).open("/dev/full").expect("the device");
     for (line, code) in LINES {
         let status = program(&folder, line).stdout(Stdio::null()).stderr(full()).status();
         assert_eq!(status.expect("it runs").code(), Some(code), "{line}: standard error");
