@@ -12,7 +12,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
-pub(crate) use self::draft::{Draft, Finished};
+pub(crate) use self::draft::{Draft, Finished, keep_all};
 use crate::failure::Failure;
 use crate::options::overwrite::Overwrite;
 use crate::text::{self, counted, path_text, printable_lines, size, steers};
@@ -162,9 +162,17 @@ pub(crate) fn write_file(
     to: PathBuf,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<Written, Failure> {
+    finish_file(to, fill)?.keep()
+}
+
+/// A whole file that gets its place with others, by [`keep_all`].
+pub(crate) fn finish_file(
+    to: PathBuf,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<Finished, Failure> {
     let mut draft = Draft::new(to)?;
     draft.append(fill)?;
-    draft.finish()?.keep()
+    draft.finish()
 }
 
 fn folder_of(path: &Path) -> PathBuf {

@@ -65,7 +65,7 @@ pub(crate) fn load(
     let list = root.objects("animations", problems);
     report_duplicate_names("animations", &list, problems);
     let clip = |(index, json): (usize, &Json<'_>)| {
-        let name = json.text_of("name", problems).map_or_else(|| format!("animation {index}"), String::from);
+        let name = json.text_of("name", problems).map_or_else(|| unnamed(index), String::from);
         let mut loader = Loader {
             targets,
             accessors,
@@ -84,6 +84,16 @@ pub(crate) fn load(
             .ok()
     };
     list.iter().enumerate().filter_map(clip).collect()
+}
+
+/// What an animation without a name is called.
+fn unnamed(index: usize) -> String {
+    format!("animation {index}")
+}
+
+/// What the clip of an animation is called.
+pub(crate) fn name_of(index: usize, animation: &Value) -> String {
+    animation.get("name").and_then(Value::as_str).map_or_else(|| unnamed(index), String::from)
 }
 
 /// The usable keys of an input accessor.

@@ -61,6 +61,11 @@ pub(crate) fn is_traceable(name: &str) -> bool {
     find(name).is_some_and(|k| k.traceable)
 }
 
+/// Whether an extension does no more than describe the object that it stands in, and refers to nothing in it.
+pub(crate) fn describes(name: &str) -> bool {
+    matches!(name, "KHR_xmp" | "KHR_xmp_json_ld")
+}
+
 /// What to do about an extension that is not supported.
 fn advice(name: &str) -> &'static str {
     match name {

@@ -187,6 +187,44 @@ fn what_only_the_animations_held_is_left_out() {
 }
 
 #[test]
+fn what_an_animation_holds_beside_its_keys_stays() {
+    let mut it = still();
+    let (times, values) = (it.floats(&[[0.0], [1.0]]), it.floats(&[[0.0; 3], [1.0; 3]]));
+    let animation = |name: &str| {
+        json!({
+            "name": name,
+            "extras": { "loop": true, "speed": [1, 2.50] },
+            "samplers": [{ "input": times, "output": values }],
+            "channels": [{ "sampler": 0, "target": { "node": 0, "path": "translation" } }],
+        })
+    };
+    let mut run = animation("run");
+    run["extensions"] = json!({ "KHR_xmp_json_ld": { "packet": 0 }, "MAKER_events": { "channel": 0 } });
+    it.json["animations"] = json!([animation("walk"), run]);
+    it.json["extensionsUsed"] = json!(["KHR_xmp_json_ld", "MAKER_events"]);
+    it.json["extensions"] = json!({ "KHR_xmp_json_ld": { "packets": [{}] } });
+    let asset = it.asset();
+    let exporter = ClipExporter::new(&asset);
+    let problems: Vec<_> = exporter.problems().iter().map(|p| (p.path.as_str(), p.what.as_str())).collect();
+    let lost = "the extension \"MAKER_events\" may refer to keys that are written anew";
+    assert_eq!(problems, [("/animations/1/extensions", lost)]);
+    for glb in
+        [exporter.glb(&asset.clips), exporter.packed_glb(&asset.clips), exporter.compressed_glb(&asset.clips)]
+    {
+        let json = json_of(&glb.expect("its own clips"));
+        for animation in [0, 1] {
+            let extras = &json["animations"][animation]["extras"];
+            assert_eq!(*extras, json!({ "loop": true, "speed": [1, 2.5] }));
+        }
+        assert_eq!(json["animations"][0].get("extensions"), None);
+        assert_eq!(json["animations"][1]["extensions"], json!({ "KHR_xmp_json_ld": { "packet": 0 } }));
+    }
+    // Another clip in its place has none of it.
+    let json = json_of(&exporter.glb(&asset.clips[1..]).expect("its own clip"));
+    assert_eq!((&json["animations"][0]["name"], json["animations"][0].get("extras")), (&json!("run"), None));
+}
+
+#[test]
 fn an_empty_clip_keeps_its_place() {
     let asset = still().asset();
     let empty = RawClip::new("nothing".into(), vec![], vec![]).expect("a valid clip");

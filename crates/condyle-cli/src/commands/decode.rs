@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use condyle::encode::{KeyFormat, KeySource, Reduced, reduce};
-use condyle::{Clip, Error, RawClip};
+use condyle::encode::{EncodeOptions, KeyFormat, KeySource, reduce};
+use condyle::{Clip, Error, RawClip, Target, Track};
 use condyle_gltf::{Asset, ClipExporter};
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -12,7 +12,8 @@ use crate::failure::Failure;
 use crate::model;
 use crate::model::container::is_container;
 use crate::model::document::sources;
-use crate::model::playable::{Kind, Playable};
+use crate::model::playable::Kind;
+use crate::model::written::{self, Keys};
 use crate::options::overwrite::Overwrite;
 use crate::options::source::{Which, find_clip};
 use crate::options::work::{Limit, Work};
@@ -28,7 +29,7 @@ Examples:
 
 The document is the one that was encoded. Each track has the fewest keys, with straight lines or splines, that keep every
 vertex within a 16th of the bound from where the compressed clip has it, between the keys too; what was measured of
-that is printed. A constant track has one key, and a joint in its rest pose has no track. Tracks kept as authored, step
+that on the file that was written is printed. A constant track has one key, and a joint in its rest pose has no track. Tracks kept as authored, step
 tracks among them, get their own keys back. Root motion that was extracted is put back.")]
 pub(crate) struct Args {
     /// A file written by condyle encode
@@ -65,34 +66,61 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         clips = vec![clips.swap_remove(index)];
     }
     let asset = &model.asset;
+    let packed = clips.iter().filter_map(|clip| match clip.kind() {
+        Kind::Packed(packed) => Some((clip.name(), *packed)),
+        _ => None,
+    });
+    let clips: Vec<(&str, &Clip<'static>)> = packed.collect();
     let mut budget = args.limit.budget(&model.sources);
-    for clip in &clips {
-        if let Kind::Packed(packed) = clip.kind() {
-            let keys: usize = packed.authored().map(|(times, _)| times.len()).sum();
-            budget.afford(&name, clip.name(), &Work::fit(asset, packed.frame_count() + keys / 4, 1))?;
-        }
+    for (clip_name, clip) in &clips {
+        let keys: usize = clip.authored().map(|(times, _)| times.len()).sum();
+        budget.afford(&name, clip_name, &Work::fit(asset, clip.frame_count() + keys / 4, 1))?;
     }
     let metres = model.unit.unwrap_or(1.0);
     let failed = |what: &str, e: &dyn std::fmt::Display| Failure::Data(format!("{name}: {what}{e}"));
+    let of = |clip: &str| format!("{}: ", printable(clip));
     let bar = progress(clips.len(), "decoding");
-    let packed = |clip: &Playable<'_>| match clip.kind() {
-        Kind::Packed(packed) => {
-            let row = decode(clip.name(), packed, asset, metres).and_then(|found| {
-                let units = found.measured.error_max.max(asset.morph_error(*packed, &found.measured)?);
-                let [error, bound] = [units, packed.budget()].map(|units| f64::from(units) * metres);
-                Ok(Row { found, error, bound })
-            });
-            bar.inc(1);
-            Some(row.map_err(|e| failed(&format!("{}: ", printable(clip.name())), &e)))
-        }
-        _ => None,
+    let keys = |(clip_name, clip): &(&str, &Clip<'static>)| {
+        let options = options(clip, asset, metres);
+        let found = options.and_then(|options| {
+            let source = KeySource::Packed(clip, clip_name);
+            let keys = reduce(source, &asset.skeleton, &options, KeyFormat::Floats)?;
+            Ok((keys.clip, options))
+        });
+        bar.inc(1);
+        found.map_err(|e| failed(&of(clip_name), &e))
     };
-    let rows = clips.par_iter().filter_map(packed).collect::<Result<Vec<Row>, Failure>>()?;
+    let found = clips.par_iter().map(keys).collect::<Result<Vec<_>, Failure>>()?;
     bar.finish_and_clear();
-    let decoded: Vec<RawClip> = rows.iter().map(|row| row.found.clip.clone()).collect();
+    let (decoded, options): (Vec<RawClip>, Vec<EncodeOptions>) = found.into_iter().unzip();
+    for clip in &decoded {
+        let is_free = |track: &&Track| matches!(track.target, Target::Vector(_) | Target::FreeRotation(_));
+        let count = clip.tracks().iter().filter(is_free).count();
+        if count > 0 {
+            let (clip, tracks) = (printable(clip.name()), counted(count, "track", "tracks"));
+            warn(
+                &args.file,
+                &format!("{clip}: {tracks} of the game's own left out: a document has no place for them"),
+            );
+        }
+    }
+    let exporter = ClipExporter::new(asset);
+    exporter.problems().iter().for_each(|problem| warn(&args.file, &problem.to_string()));
+    let glb = exporter.glb(&decoded).map_err(|e| failed("", &e))?;
+    let row =
+        |(((clip_name, clip), written), options): (((&str, &Clip<'static>), RawClip), &EncodeOptions)| {
+            let source = KeySource::Packed(clip, clip_name);
+            let keys = Keys::measure(written, (clip, source), asset, options);
+            let keys = keys.map_err(|e| failed(&of(clip_name), &e))?;
+            let [error, bound] = [keys.error, clip.budget()].map(|units| f64::from(units) * metres);
+            Ok(Row { keys, error, bound })
+        };
+    let written = written::clips(&args.output, &glb, asset)?;
+    let all: Vec<_> = clips.into_iter().zip(written).zip(&options).collect();
+    let rows = all.into_par_iter().map(row).collect::<Result<Vec<Row>, Failure>>()?;
     for row in rows.iter().filter(|row| row.error > row.bound) {
         let (clip, found, bound) =
-            (printable(row.found.clip.name()), millimetres(row.error), millimetres(row.bound));
+            (printable(row.keys.clip.name()), millimetres(row.error), millimetres(row.bound));
         warn(
             &args.file,
             &format!(
@@ -100,9 +128,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             ),
         );
     }
-    let exporter = ClipExporter::new(asset);
-    exporter.problems().iter().for_each(|problem| warn(&args.file, &problem.to_string()));
-    let glb = exporter.glb(&decoded).map_err(|e| failed("", &e))?;
     let file = write_file(args.output.clone(), |out| out.write_all(&glb))?;
     if args.json {
         let clips: Vec<Value> = rows.iter().map(Row::to_json).collect();
@@ -122,7 +147,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 /// A clip that was written.
 struct Row {
-    found: Reduced,
+    keys: Keys,
     /// The greatest error of a vertex beside the compressed clip, its morph targets included, in metres.
     error: f64,
     /// What the encoder kept errors under, in metres.
@@ -130,17 +155,12 @@ struct Row {
 }
 
 impl Row {
-    fn keys(&self) -> usize {
-        let clip = &self.found.clip;
-        clip.tracks().iter().map(|track| clip.timelines()[track.timeline].len()).sum()
-    }
-
     fn to_cells(&self) -> Vec<String> {
-        let clip = &self.found.clip;
+        let clip = &self.keys.clip;
         vec![
             printable(clip.name()),
             clip.tracks().len().to_string(),
-            self.keys().to_string(),
+            self.keys.count().to_string(),
             size(clip.byte_count()),
             millimetres(self.bound),
             millimetres(self.error),
@@ -148,11 +168,11 @@ impl Row {
     }
 
     fn to_json(&self) -> Value {
-        let (clip, measured) = (&self.found.clip, &self.found.measured);
+        let (clip, measured) = (&self.keys.clip, &self.keys.measured);
         json!({
             "clip": clip.name(),
             "tracks": clip.tracks().len(),
-            "keys": self.keys(),
+            "keys": self.keys.count(),
             "bytes": clip.byte_count(),
             "bound_m": self.bound,
             "error_max_m": self.error,
@@ -166,9 +186,9 @@ impl Row {
 /// and the encoder's worst case is at few of them.
 const PART: f32 = 1.0 / 16.0;
 
-/// The keys of a clip, and what they are off by.
-fn decode(name: &str, clip: &Clip<'_>, asset: &Asset, metres: f64) -> Result<Reduced, Error> {
+/// What the keys of a clip must keep.
+fn options(clip: &Clip<'_>, asset: &Asset, metres: f64) -> Result<EncodeOptions, Error> {
     let mut options = asset.encode_options(clip, clip.budget() * PART, (0.03 / metres) as f32)?;
     options.track_budget *= PART;
-    reduce(KeySource::Packed(clip, name), &asset.skeleton, &options, KeyFormat::Floats)
+    Ok(options)
 }

@@ -1,17 +1,18 @@
 //! `condyle pack`: an ordinary .glb with fewer bytes of animation, and a bound on the error of every vertex.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 
-use condyle::encode::{EncodeOptions, KeyFormat, Measured, measure_keys, reduce};
-use condyle::{Error, JointMap, RawClip, Track};
-use condyle_gltf::{Asset, ClipExporter, Document, Placement};
+use condyle::encode::{EncodeOptions, KeyFormat, reduce};
+use condyle::{Error, Interpolation, RawClip, Target, Track};
+use condyle_gltf::{Asset, ClipExporter, Placement, Problem, Severity};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::model::container::is_container;
-use crate::model::document::{self, metres_per_unit, refusal, warn_of_repairs};
+use crate::model::document::{self, metres_per_unit, warn_of_repairs};
+use crate::model::written::{self, Keys};
 use crate::options::overwrite::Overwrite;
 use crate::options::quantity::{Length, at_most, parse_error, parse_length};
 use crate::options::work::{Limit, Work};
@@ -32,6 +33,8 @@ lines or splines, at times that tracks share, rotations and weights as 16-bit in
 moves has no track; steps stay as they are. Meshes, materials, textures and all else stay as they are,
 but for what was compressed in the file, which is no longer.
 
+--drop keeps the joints that cameras, lights and whatever else extensions put on nodes hang on, and those that --keep names.
+
 With --meshopt numbers are as coarse as --error allows, and compressed by EXT_meshopt_compression. three.js, Babylon.js and
 many engines read that; others must refuse the file.
 
@@ -51,10 +54,10 @@ pub(crate) struct Args {
     /// The real height of the character at rest; without it, units are metres
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = parse_length)]
     height: Option<Length>,
-    /// Leave out the tracks of joints that move no vertex: controls and helpers
+    /// Leave out the tracks of joints that move no vertex, camera or light: controls and helpers
     #[arg(long)]
     drop: bool,
-    /// A joint whose track stays although it moves no vertex: a socket that something is attached to
+    /// The joints of this name keep their tracks although they move no vertex: a socket that something is attached to
     #[arg(long, value_name = "NAME", requires = "drop")]
     keep: Vec<String>,
     /// Compress the animations by EXT_meshopt_compression, which readers must know then
@@ -80,6 +83,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let asset = document::open(path, false)?;
     check_destination(&args.output, &document::sources(path, Some(&asset.document)), args.overwrite)?;
     warn_of_repairs(path, &asset);
+    // All animations are written anew, without what was not understood.
+    let of_animations = |p: &&Problem| p.severity == Severity::Warning && p.path.starts_with("/animations");
+    asset.problems.iter().filter(of_animations).for_each(|problem| warn(path, &problem.to_string()));
     let metres = metres_per_unit(path, &asset, args.height)?;
     args.error.warn_above(0.02, "--error");
     let budget = at_most(args.error.metres / metres);
@@ -115,7 +121,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         false => exporter.packed_glb(&clips),
     };
     let glb = glb.map_err(|e| failed(&e))?;
-    let mut rows = measured(args, &asset, &glb, &options, metres, &dropped)?;
+    let written = written::clips(&args.output, &glb, &asset)?;
+    let row = |((clip, written), options): ((&RawClip, RawClip), &EncodeOptions)| {
+        let original = without(clip, &dropped, &asset)?;
+        let keys = Keys::measure(written, (&original, (&original).into()), &asset, options)?;
+        let error = f64::from(keys.error) * metres;
+        Ok(Row { keys, before: clip.byte_count(), after: 0, error })
+    };
+    let pairs: Vec<_> = asset.clips.iter().zip(written).zip(&options).collect();
+    let rows = pairs.into_par_iter().map(row).collect::<Result<Vec<Row>, Error>>();
+    let mut rows = rows.map_err(|e| failed(&e))?;
     for (row, clip) in rows.iter_mut().zip(clips.chunks(1)) {
         let bytes = match args.meshopt {
             true => exporter.compressed_bytes(clip),
@@ -125,7 +140,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     for row in rows.iter().filter(|row| row.error > args.error.metres * (1.0 + 1e-6)) {
         let (clip, found, asked) =
-            (printable(row.clip.name()), millimetres(row.error), millimetres(args.error.metres));
+            (printable(row.keys.clip.name()), millimetres(row.error), millimetres(args.error.metres));
         warn(
             path,
             &format!(
@@ -154,57 +169,26 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     lines.extend(rows.iter().map(Row::to_cells));
     let mut out = table("<>>>>>", lines);
     if !dropped.is_empty() {
-        out +=
-            &format!("\n{} that move no vertex were left out\n", counted(dropped.len(), "joint", "joints"));
+        out += &format!("\n{} that move nothing were left out\n", counted(dropped.len(), "joint", "joints"));
     }
     print(&format!("{out}\n{}: {} to {}\n", path_text(&file.path), size(before), size(glb.len())))
 }
 
 /// A clip in the file that was written.
 struct Row {
-    clip: RawClip,
+    keys: Keys,
     before: usize,
     after: usize,
-    measured: Measured,
     /// The greatest error of a vertex, in metres.
     error: f64,
 }
 
-/// What the file holds, read back, beside the original.
-fn measured(
-    args: &Args,
-    asset: &Asset,
-    glb: &[u8],
-    options: &[EncodeOptions],
-    metres: f64,
-    dropped: &BTreeSet<u16>,
-) -> Result<Vec<Row>, Failure> {
-    let name = path_text(&args.output);
-    let failed = |e: Error| Failure::Data(format!("{name}: {e}"));
-    let written = Document::from_slice(&name, glb, None).and_then(Asset::from_document);
-    let written = written.map_err(|refused| refusal(&args.output, &refused))?;
-    let map = JointMap::by_node(&written.skeleton, &asset.skeleton);
-    let row = |((clip, written), options): ((&RawClip, &RawClip), &EncodeOptions)| {
-        let (original, clip_read) = (without(clip, dropped, asset)?, map.clip(written)?);
-        let measured = measure_keys(&original, &clip_read, &asset.skeleton, options)?;
-        let units = measured.error_max.max(asset.morph_error(&original, &measured)?);
-        let error = f64::from(units) * metres;
-        Ok(Row { clip: clip_read, before: clip.byte_count(), after: 0, measured, error })
-    };
-    let pairs: Vec<_> = asset.clips.iter().zip(&written.clips).zip(options).collect();
-    pairs.into_par_iter().map(row).collect::<Result<_, _>>().map_err(failed)
-}
-
 impl Row {
-    fn keys(&self) -> usize {
-        self.clip.tracks().iter().map(|track| self.clip.timelines()[track.timeline].len()).sum()
-    }
-
     fn to_cells(&self) -> Vec<String> {
         vec![
-            printable(self.clip.name()),
-            self.clip.tracks().len().to_string(),
-            self.keys().to_string(),
+            printable(self.keys.clip.name()),
+            self.keys.clip.tracks().len().to_string(),
+            self.keys.count().to_string(),
             size(self.before),
             size(self.after),
             millimetres(self.error),
@@ -213,37 +197,55 @@ impl Row {
 
     fn to_json(&self, budget: f64) -> Value {
         json!({
-            "clip": self.clip.name(),
-            "tracks": self.clip.tracks().len(),
-            "keys": self.keys(),
+            "clip": self.keys.clip.name(),
+            "tracks": self.keys.clip.tracks().len(),
+            "keys": self.keys.count(),
             "raw_bytes": self.before,
             "bytes": self.after,
             "budget_m": budget,
             "error_max_m": self.error,
-            "at_s": self.measured.seconds,
+            "at_s": self.keys.measured.seconds,
         })
     }
 }
 
-/// The clip without the tracks of some joints.
+/// The clip without the tracks of some joints, and as long as before.
 fn without(clip: &RawClip, joints: &BTreeSet<u16>, asset: &Asset) -> Result<RawClip, Error> {
     let stays = |track: &&Track| track.target.joint().is_none_or(|joint| !joints.contains(&joint));
-    let tracks = clip.tracks().iter().filter(stays).cloned().collect();
-    RawClip::new(clip.name().into(), clip.timelines().to_vec(), tracks)?.for_skeleton(&asset.skeleton)
+    let tracks: Vec<Track> = clip.tracks().iter().filter(stays).cloned().collect();
+    let of = |timelines, tracks| RawClip::new(clip.name().into(), timelines, tracks);
+    let mut left = of(clip.timelines().to_vec(), tracks)?;
+    let bounds = |clip: &RawClip| (clip.start(), clip.end());
+    if let Some(&joint) = joints.first().filter(|_| bounds(&left) != bounds(clip) && clip.duration() > 0.0) {
+        // A joint that stays at rest holds the keys at both ends.
+        let (mut timelines, mut tracks) = (left.timelines().to_vec(), left.tracks().to_vec());
+        timelines.push(vec![clip.start(), clip.end()]);
+        tracks.push(Track {
+            target: Target::Translation(joint),
+            interpolation: Interpolation::Linear,
+            timeline: timelines.len() - 1,
+            values: asset.skeleton.rest().get(joint.into()).translation.repeat(2),
+        });
+        left = of(timelines, tracks)?;
+    }
+    left.for_skeleton(&asset.skeleton)
 }
 
-/// The joints that move no vertex and have none of the names to keep.
+/// The joints that nothing but keys depends on, and that have none of the names to keep.
 fn dropped(asset: &Asset, keep: &[String]) -> Result<BTreeSet<u16>, Failure> {
     let skeleton = &asset.skeleton;
-    let mut needed = vec![false; skeleton.joint_count()];
+    let mut needed = carriers(asset);
     for name in keep {
-        let joint = skeleton.joint_by_name(name).ok_or_else(|| {
-            Failure::Usage(format!(
+        let mut found = false;
+        for (own, _) in needed.iter_mut().zip(skeleton.names()).filter(|(_, own)| *own == name) {
+            (*own, found) = (true, true);
+        }
+        if !found {
+            return Err(Failure::Usage(format!(
                 "{} has no joint {name:?}; `condyle info` lists its joints",
                 printable(asset.document.name())
-            ))
-        })?;
-        needed[usize::from(joint)] = true;
+            )));
+        }
     }
     for instance in &asset.instances {
         match instance.placement {
@@ -264,4 +266,24 @@ fn dropped(asset: &Asset, keep: &[String]) -> Result<BTreeSet<u16>, Failure> {
         }
     }
     Ok((0..).zip(needed).filter(|(_, needed)| !needed).map(|(joint, _)| joint).collect())
+}
+
+/// For each joint, whether its node or one below it that is no joint has a camera, a light, or whatever else an extension puts there.
+fn carriers(asset: &Asset) -> Vec<bool> {
+    let member = |node: usize, key: &str| asset.document.json_at(&format!("/nodes/{node}/{key}"));
+    let mut seen: HashSet<usize> = asset.skeleton.nodes().iter().map(|&node| node as usize).collect();
+    let carries = |&node: &u32| {
+        let mut open = vec![node as usize];
+        while let Some(node) = open.pop() {
+            if member(node, "camera").is_some() || member(node, "extensions").is_some() {
+                return true;
+            }
+            let children = member(node, "children").and_then(|text| serde_json::from_str(&text).ok());
+            // The importer takes 24.0 for 24.
+            let children = children.unwrap_or_else(Vec::<f64>::new).into_iter().map(|child| child as usize);
+            open.extend(children.filter(|&child| seen.insert(child)));
+        }
+        false
+    };
+    asset.skeleton.nodes().iter().map(carries).collect()
 }

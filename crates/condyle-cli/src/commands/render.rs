@@ -137,9 +137,9 @@ pub(crate) fn draw(
     let work = Work::draw(asset, drawn);
     args.limit.budget(&model.sources).afford(&path_text(path), clip.map_or("", Playable::name), &work)?;
     let mut scene = Scene::new(asset)?;
-    for problem in scene.problems() {
-        warn(path, &format!("note: {problem}; surfaces with this image have their plain colour"));
-    }
+    let note = |problem: &String| format!("{problem}; surfaces with this image have their plain colour");
+    let notes: Vec<String> = scene.problems().iter().map(note).collect();
+    notes.iter().for_each(|what| warn(path, &format!("note: {what}")));
     let view = View { yaw: front(&asset.document) + args.yaw.to_radians(), pitch: args.pitch.to_radians() };
     let look = Look { view, size: args.size, skeleton: args.skeleton };
     let (bytes, frames) = match plan {
@@ -165,6 +165,7 @@ pub(crate) fn draw(
                 "numeric": dispatch.numeric().name(),
                 "clip": clip.map(Playable::name),
                 "frames": frames,
+                "notes": notes,
                 "files": [file.to_json()],
             });
             print_json(&format!("{report:#}"))

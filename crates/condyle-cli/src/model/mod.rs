@@ -5,8 +5,9 @@ pub(crate) mod document;
 pub(crate) mod entries;
 pub(crate) mod playable;
 pub(crate) mod problems;
+pub(crate) mod written;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use condyle::RawClip;
@@ -16,7 +17,7 @@ use self::container::{PackedClip, is_container};
 use self::playable::Playable;
 use crate::failure::Failure;
 use crate::output::warn;
-use crate::text::path_text;
+use crate::text::{path_text, printable};
 
 /// A model with its clips.
 pub(crate) struct Model {
@@ -70,7 +71,8 @@ pub(crate) fn open(
 }
 
 /// The model `onto` with the clips of the motions in the place of its own, joints and morph targets matched by their names; and
-/// the files that were read. Where clips of several files have one name, or none, they get that of their file.
+/// the files that were read. Where clips of several files have one name, or none, they get that of their file; and a number where
+/// that is not enough to tell them apart.
 pub(crate) fn open_onto(
     motions: &[PathBuf],
     onto: &Path,
@@ -85,7 +87,7 @@ pub(crate) fn open_onto(
     let mut asset = document::open(onto, json)?;
     let mut sources = document::sources(onto, Some(&asset.document));
     let mut named = Vec::new();
-    for path in motions {
+    for (file, path) in motions.iter().enumerate() {
         let motion = document::open(path, json)?;
         document::warn_of_repairs(path, &motion);
         sources.extend(document::sources(path, Some(&motion.document)));
@@ -100,21 +102,61 @@ pub(crate) fn open_onto(
                 path_text(onto)
             )));
         }
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        named.extend(clips.into_iter().map(|clip| (stem.clone(), clip)));
+        named.extend(clips.into_iter().map(|clip| (file, clip)));
     }
-    let mut count = HashMap::new();
-    named.iter().for_each(|(_, clip)| *count.entry(clip.name().to_owned()).or_insert(0) += 1);
-    let mut of_file = HashMap::new();
-    named.iter().for_each(|(stem, _)| *of_file.entry(stem.clone()).or_insert(0) += 1);
-    let name = |(stem, clip): (String, RawClip)| match (count[clip.name()], of_file[&stem]) {
-        (1, _) if !clip.name().is_empty() => clip,
-        (_, 1) => clip.with_name(stem),
-        _ => {
-            let name = format!("{stem}/{}", clip.name());
-            clip.with_name(name)
+    let mut count = vec![0; motions.len()];
+    named.iter().for_each(|(file, _)| count[*file] += 1);
+    let mut files_of: HashMap<&str, BTreeSet<usize>> = HashMap::new();
+    for (file, clip) in &named {
+        files_of.entry(clip.name()).or_default().insert(*file);
+    }
+    let name = |(file, clip): &(usize, RawClip)| {
+        let stem = motions[*file].file_stem().unwrap_or_default().to_string_lossy();
+        match (clip.name(), count[*file]) {
+            (own, _) if !own.is_empty() && files_of[own].len() == 1 => own.to_owned(),
+            (_, 1) => stem.into_owned(),
+            (own, _) => format!("{stem}/{own}"),
         }
     };
-    asset.clips = named.into_iter().map(name).collect();
+    let mut names: Vec<String> = named.iter().map(name).collect();
+    for at in distinct(&mut names) {
+        let ((file, clip), name) = (&named[at], printable(&names[at]));
+        warn(
+            &motions[*file],
+            &format!("its clip {} is called {name}, to tell it from others", printable(clip.name())),
+        );
+    }
+    asset.clips = named.into_iter().zip(names).map(|((_, clip), name)| clip.with_name(name)).collect();
     Ok((asset, sources))
+}
+
+/// Gives a number to each name that an earlier one has, so that each stands for one: Run, Run 2. Returns which have changed.
+pub(crate) fn distinct(names: &mut [String]) -> Vec<usize> {
+    let taken: HashSet<String> = names.iter().cloned().collect();
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    let mut changed = Vec::new();
+    for (at, name) in names.iter_mut().enumerate() {
+        let count = counts.entry(name.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            while taken.contains(&format!("{name} {count}")) {
+                *count += 1;
+            }
+            *name = format!("{name} {count}");
+            changed.push(at);
+        }
+    }
+    changed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_name_stands_for_one() {
+        let mut names = ["Run", "Walk", "Run", "Run 2", "Run", "Run 2", ""].map(String::from);
+        assert_eq!(distinct(&mut names), [2, 4, 5]);
+        assert_eq!(names, ["Run", "Walk", "Run 3", "Run 2", "Run 4", "Run 2 2", ""]);
+    }
 }

@@ -45,11 +45,20 @@ impl Source {
     }
 }
 
-/// The index of a clip: by its exact name, else by its index, else by its name in any case if no other clip
+/// The index of a clip: by its exact name, else by its index, else by its name in any case; by a name only if no other clip
 /// has it too.
 pub(crate) fn find_clip(file: &str, clips: &[Playable<'_>], wanted: &str) -> Result<usize, Failure> {
-    if let Some(index) = clips.iter().position(|clip| clip.name() == wanted) {
-        return Ok(index);
+    let exact: Vec<usize> = (0..clips.len()).filter(|&index| clips[index].name() == wanted).collect();
+    match *exact {
+        [] => {}
+        [index] => return Ok(index),
+        _ => {
+            return Err(Failure::Usage(format!(
+                "{} has several clips {wanted:?}; give --clip the index of one of these:\n{}",
+                printable(file),
+                listed(clips, exact)
+            )));
+        }
     }
     if let Some(index) = wanted.parse().ok().filter(|&index: &usize| index < clips.len()) {
         return Ok(index);
@@ -63,12 +72,18 @@ pub(crate) fn find_clip(file: &str, clips: &[Playable<'_>], wanted: &str) -> Res
     if clips.is_empty() {
         return Err(Failure::Usage(format!("{file} has no clips; use --rest for its rest pose")));
     }
-    let rows = clips.iter().enumerate().map(|(index, clip)| {
-        vec![index.to_string(), printable(clip.name()), format!("{:.3} s", clip.end() - clip.start())]
-    });
     Err(Failure::Usage(format!(
         "{file} has no clip {wanted:?}{}; give --clip the name or index of one of these:\n{}",
         did_you_mean(wanted, clips.iter().map(Playable::name)),
-        table("><>", rows).trim_end()
+        listed(clips, 0..clips.len())
     )))
+}
+
+/// Clips with their indices, names and durations, a line for each.
+fn listed(clips: &[Playable<'_>], which: impl IntoIterator<Item = usize>) -> String {
+    let rows = which.into_iter().map(|index| {
+        let clip = &clips[index];
+        vec![index.to_string(), printable(clip.name()), format!("{:.3} s", clip.end() - clip.start())]
+    });
+    table("><>", rows).trim_end().into()
 }

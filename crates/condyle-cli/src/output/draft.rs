@@ -1,6 +1,7 @@
-//! A file under a temporary name beside its place, which it gets once it is whole. Of one that never is nothing stays, whatever ended
-//! it: an error, SIGINT or SIGTERM.
+//! A file under a temporary name beside its place, which it gets once it is whole, and with it all others that a command writes. Of one
+//! that never is nothing stays, whatever ended it: an error, SIGHUP, SIGINT or SIGTERM.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -10,6 +11,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+#[cfg(unix)]
+use signal_hook::consts::SIGHUP;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
 
@@ -31,9 +34,9 @@ pub(crate) struct Finished {
     made: Made,
 }
 
-/// What was made for a file: the folders that were missing, each in the one before it, then the draft.
+/// What was made for a file, by its numbers in [`Unfinished`]: the folders that were missing, each in the one before it, then the draft.
 #[derive(Default)]
-struct Made(Vec<PathBuf>);
+struct Made(Vec<u64>);
 
 impl Draft {
     /// An empty draft of the file `to`. A folder that is missing is made.
@@ -52,7 +55,7 @@ impl Draft {
         let folder = folder_of(target);
         for path in missing(&folder).iter().rev() {
             match fs::create_dir(path) {
-                Ok(()) => made.add(path.clone(), &mut unfinished),
+                Ok(()) => made.0.push(unfinished.add(path.clone())),
                 Err(_) if path.is_dir() => {}
                 Err(error) => {
                     let what = format!("the folder {} cannot be made: {error}", path_text(path));
@@ -71,7 +74,7 @@ impl Draft {
             builder.permissions(PermissionsExt::from_mode(mode & 0o666 | 0o200));
         }
         let (file, path) = builder.tempfile_in(&folder)?.keep().map_err(|failed| failed.error)?;
-        made.add(path, &mut unfinished);
+        made.0.push(unfinished.add(path));
         Ok((file, made))
     }
 
@@ -96,11 +99,39 @@ impl Draft {
 impl Finished {
     /// Puts it in its place. A file that was there is replaced, and leaves its mode.
     pub(crate) fn keep(mut self) -> Result<Written, Failure> {
-        match self.made.put(&target(&self.to)) {
-            Ok(()) => Ok(Written { path: self.to, bytes: self.bytes }),
-            Err(error) => Err(unwritable(&self.to, &error)),
+        put(std::slice::from_mut(&mut self))?;
+        Ok(self.written())
+    }
+
+    fn written(self) -> Written {
+        Written { path: self.to, bytes: self.bytes }
+    }
+}
+
+/// Puts the files of a command in their places: all of them, or none. But one that replaced a file before another cannot be put in its
+/// place stays there.
+pub(crate) fn keep_all(mut files: Vec<Finished>) -> Result<Vec<Written>, Failure> {
+    put(&mut files)?;
+    Ok(files.into_iter().map(Finished::written).collect())
+}
+
+fn put(files: &mut [Finished]) -> Result<(), Failure> {
+    // A name that no file can have is found before a file is replaced.
+    for file in &*files {
+        let there = fs::symlink_metadata(target(&file.to));
+        if let Some(error) = there.err().filter(|error| error.kind() != io::ErrorKind::NotFound) {
+            return Err(unwritable(&file.to, &error));
         }
     }
+    // A signal comes before the first or after the last.
+    let mut unfinished = unfinished();
+    for file in &*files {
+        file.made.put(&target(&file.to), &mut unfinished).map_err(|error| unwritable(&file.to, &error))?;
+    }
+    for it in files.iter_mut().flat_map(|file| file.made.0.drain(..)) {
+        unfinished.paths.remove(&it);
+    }
+    Ok(())
 }
 
 /// The file that a name stands for: a symbolic link stays, and what it leads to is replaced.
@@ -136,49 +167,48 @@ fn missing(folder: &Path) -> Vec<PathBuf> {
 }
 
 impl Made {
-    /// Puts the draft in the place of `target`. Nothing is left to be removed then.
-    fn put(&mut self, target: &Path) -> io::Result<()> {
-        let draft = self.0.last().cloned().unwrap_or_default();
-        if let Ok(old) = fs::metadata(target) {
-            replaceable(target, &draft, old.permissions())?;
+    /// Puts the draft in the place of `target`. A file that was none before is removed with the rest until it is kept.
+    fn put(&self, target: &Path, unfinished: &mut Unfinished) -> io::Result<()> {
+        let Some(path) = self.0.last().and_then(|draft| unfinished.paths.get_mut(draft)) else {
+            return Ok(());
+        };
+        let old = fs::metadata(target);
+        if let Ok(old) = &old {
+            replaceable(target, path, old.permissions())?;
         }
-        let mut unfinished = unfinished();
-        fs::rename(draft, target)?;
-        for path in self.0.drain(..) {
-            unfinished.forget(&path);
-        }
+        fs::rename(&*path, target)?;
+        *path = if old.is_ok() { PathBuf::new() } else { target.to_path_buf() };
         Ok(())
-    }
-
-    fn add(&mut self, path: PathBuf, unfinished: &mut Unfinished) {
-        unfinished.paths.push(path.clone());
-        self.0.push(path);
     }
 }
 
 impl Drop for Made {
     fn drop(&mut self) {
-        let mut unfinished = unfinished();
-        for path in self.0.drain(..).rev() {
-            remove(&path);
-            unfinished.forget(&path);
+        if !self.0.is_empty() {
+            let mut unfinished = unfinished();
+            unfinished.left.append(&mut self.0);
+            unfinished.remove_left();
         }
     }
 }
 
-/// Removes a file or an empty folder. A folder that holds something by now stays.
-fn remove(path: &Path) {
-    let _ = fs::remove_file(path).or_else(|_| fs::remove_dir(path));
+/// Removes a file or an empty folder, and says whether it is gone. A folder that holds something stays.
+fn remove(path: &Path) -> bool {
+    fs::remove_file(path).or_else(|_| fs::remove_dir(path)).is_ok() || !path.exists()
 }
 
 /// What a signal has to remove.
 struct Unfinished {
-    /// In the order in which it was made: a folder, then what is in it.
-    paths: Vec<PathBuf>,
+    /// By numbers in the order in which it was made: a folder, then what is in it. What need not be removed has no name.
+    paths: BTreeMap<u64, PathBuf>,
+    next: u64,
+    /// What was given up: folders in which another file of the command still stands.
+    left: Vec<u64>,
     is_watched: bool,
 }
 
-static UNFINISHED: Mutex<Unfinished> = Mutex::new(Unfinished { paths: Vec::new(), is_watched: false });
+static UNFINISHED: Mutex<Unfinished> =
+    Mutex::new(Unfinished { paths: BTreeMap::new(), next: 0, left: Vec::new(), is_watched: false });
 /// The signal that was caught; 0 for none.
 static CAUGHT: AtomicUsize = AtomicUsize::new(0);
 
@@ -187,8 +217,23 @@ fn unfinished() -> MutexGuard<'static, Unfinished> {
 }
 
 impl Unfinished {
-    fn forget(&mut self, path: &Path) {
-        self.paths.retain(|known| known != path);
+    fn add(&mut self, path: PathBuf) -> u64 {
+        self.next += 1;
+        self.paths.insert(self.next, path);
+        self.next
+    }
+
+    /// Removes what was given up, as far as it can be, the last first.
+    fn remove_left(&mut self) {
+        let Self { paths, left, .. } = self;
+        left.sort_unstable_by(|a, b| b.cmp(a));
+        left.retain(|it| {
+            let stays = paths.get(it).is_some_and(|path| !remove(path));
+            if !stays {
+                paths.remove(it);
+            }
+            stays
+        });
     }
 
     /// Has the signals caught from the first draft on. Until then they end the program at once.
@@ -197,12 +242,33 @@ impl Unfinished {
             return Ok(());
         }
         thread::Builder::new().name("signals".into()).spawn(wait_for_signals)?;
-        for signal in [SIGINT, SIGTERM] {
+        for signal in caught() {
             flag::register_usize(signal, &CAUGHT, signal as usize)?;
         }
         self.is_watched = true;
         Ok(())
     }
+}
+
+/// The signals that end the program. One that whoever started it has it ignore, as `nohup` does, stays ignored.
+#[cfg(unix)]
+fn caught() -> Vec<i32> {
+    // A bit for each signal, the first for signal 1. Only Linux tells without `unsafe`.
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored =
+        status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    match ignored {
+        Some(bits) => {
+            [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| bits >> (signal - 1) & 1 == 0).collect()
+        }
+        // A program under `nohup` must outlive its terminal.
+        None => vec![SIGINT, SIGTERM],
+    }
+}
+
+#[cfg(not(unix))]
+fn caught() -> Vec<i32> {
+    vec![SIGINT, SIGTERM]
 }
 
 /// A handler can do no more than set a flag; on Windows it could not even wake a thread that waits.
@@ -213,8 +279,31 @@ fn wait_for_signals() {
     let signal = CAUGHT.load(Ordering::SeqCst) as i32;
     // Held to the end, so that no other thread begins or finishes a file.
     let unfinished = unfinished();
-    unfinished.paths.iter().rev().for_each(|path| remove(path));
-    // Whoever waits for the program sees the signal, as without a handler; a shell says 130 or 143.
+    for path in unfinished.paths.values().rev() {
+        remove(path);
+    }
+    // Whoever waits for the program sees the signal, as without a handler; a shell says 129, 130 or 143.
     let _ = low_level::emulate_default_handler(signal);
     process::exit(128 + signal);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_goes_again_where_a_later_one_finds_no_place() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let new = root.path().join("new");
+        let finished = |name: &str| Draft::new(new.join(name))?.finish();
+        let files = vec![finished("a").expect("a draft"), finished("b").expect("a draft")];
+        fs::create_dir(new.join("b")).expect("a folder");
+        assert!(keep_all(files).is_err_and(|error| error.to_string().contains("cannot be written")));
+        let left: Vec<_> = fs::read_dir(&new).expect("a folder").flatten().map(|it| it.file_name()).collect();
+        assert_eq!(left, ["b"]);
+        // Whoever made a file in a new folder is not the last to leave it.
+        fs::remove_dir(new.join("b")).expect("a folder");
+        drop(finished("c").expect("a draft"));
+        assert!(!new.exists());
+    }
 }

@@ -1,6 +1,9 @@
 //! `condyle encode` and what reads its files: info, check, compare, skin, decode, blend.
 
 use crate::common::{Folder, condyle, models, ribbon, transcript};
+use condyle::container::{Container, ContainerWriter, EntryKind};
+use condyle::encode::EncodeOptions;
+use condyle::{Interpolation, RawClip, Target, Track, encode};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -200,6 +203,44 @@ fn a_decoded_document_moves_as_the_original() {
         (info["skeleton"]["joints"].as_array().map(Vec::len), info["clips"][0]["tracks"].as_u64());
     let (joints, tracks) = (joints.unwrap_or(0) as u64, tracks.unwrap_or(0));
     assert!(3 < tracks && tracks < 2 * joints, "{tracks} tracks of {joints} joints");
+}
+
+/// What is said is said of the file: it has no place for a track of the game's own.
+#[test]
+fn figures_of_a_decoded_clip_are_those_of_the_file() {
+    let folder = Folder::with_ribbon();
+    folder.run("encode ribbon.gltf -o ribbon.condyle").assert().success();
+    let bytes = folder.read("ribbon.condyle");
+    let before = Container::from_bytes(&bytes).expect("what was written");
+    let of = |kind| before.entries().find(|entry| entry.kind == kind).expect("one of each").index;
+    let skeleton = before.skeleton(of(EntryKind::Skeleton)).expect("a skeleton");
+    let track = |target, values: &[f32]| Track {
+        target,
+        interpolation: Interpolation::Linear,
+        timeline: 0,
+        values: values.to_vec(),
+    };
+    let turn = track(Target::Rotation(1), &[0.0, 0.0, 0.0, 1.0, 0.6, 0.0, 0.0, 0.8]);
+    let light = track(Target::Vector(0), &[0.0, 8.0]);
+    let clip = RawClip::new("lamp".into(), vec![vec![0.0, 1.0]], vec![turn, light]).expect("a clip");
+    let encoded = encode(&clip, &skeleton, &EncodeOptions::default(), &mut |_| ()).expect("two tracks");
+    let mut writer = ContainerWriter::default();
+    let model = writer.add_skeleton("ribbon", &skeleton).expect("a skeleton");
+    let document = before.document(of(EntryKind::Document)).expect("a document");
+    writer.add(EntryKind::Document, "ribbon", Some(model), document).expect("a document");
+    writer.add(EntryKind::Clip, "lamp", Some(model), encoded.bytes()).expect("a clip");
+    folder.write("lamp.condyle", writer.finish());
+
+    let output = folder.run("decode lamp.condyle -o lamp.glb --json").assert().success();
+    let said: Value = serde_json::from_slice(&output.get_output().stdout).expect("JSON");
+    let warned = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+    assert!(warned.contains("lamp: 1 track of the game's own left out"), "{warned}");
+    let output = folder.run("info lamp.glb --json").assert().success();
+    let info: Value = serde_json::from_slice(&output.get_output().stdout).expect("JSON");
+    for key in ["tracks", "keys", "bytes"] {
+        assert_eq!(said["clips"][0][key], info["clips"][0][key], "{key}");
+    }
+    assert_eq!(said["clips"][0]["tracks"], 1);
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use crate::common::Folder;
+use serde_json::json;
+
+use crate::common::{Folder, ribbon};
 
 /// A command that writes, without its destination, and the ending of what it writes.
 const WRITERS: [(&str, &str); 7] = [
@@ -47,6 +49,9 @@ fn no_folder_is_made_in_vain() {
         // Only when it gets its name is this one found out.
         (format!("skin ribbon.gltf --rest -o new/deep/{long}.glb"), 1),
         (format!("skin ribbon.gltf --rest -o {long}/a.glb"), 1),
+        // Of several files the last, or all.
+        (format!("encode ribbon.gltf -o new/a.condyle --report new/deep/{long}.html"), 1),
+        (format!("skin ribbon.gltf --rest -o new/deep/{long}.npy"), 1),
     ] {
         folder.run(&line).assert().code(code);
         assert!(!folder.path("new").exists(), "{line}");
@@ -60,6 +65,28 @@ fn no_folder_is_made_in_vain() {
     assert_eq!(folder.written(), ["broken.gltf", "file"]);
 }
 
+#[test]
+fn all_files_of_a_command_are_written_or_none() {
+    let folder = Folder::with_ribbon();
+    // At its second key vertices are beyond what 32 bits can hold.
+    let mut far = ribbon();
+    far["nodes"][0]["scale"] = json!([1e38, 1, 1]);
+    folder.write("far.gltf", far.to_string());
+    let line = "skin far.gltf --clip Step -o new/a.glb --time";
+    folder.run(&format!("{line} 0")).assert().success();
+    fs::remove_dir_all(folder.path("new")).expect("the folder");
+    folder.refuses(&format!("{line} 0,1"), 1, &["far.gltf at 1 s", "is not finite"]);
+    assert_eq!(folder.written(), ["far.gltf"]);
+
+    folder.write("a.condyle", "before");
+    let long = "x".repeat(300);
+    for page in [format!("{long}/a.html"), format!("{long}.html")] {
+        let line = format!("encode ribbon.gltf -o a.condyle --report {page}");
+        folder.refuses(&line, 1, &["cannot be written"]);
+        assert_eq!(folder.read("a.condyle"), b"before", "{page}");
+    }
+}
+
 #[cfg(unix)]
 mod unix {
     use std::os::unix::fs::{PermissionsExt, symlink};
@@ -67,7 +94,6 @@ mod unix {
     use std::process::{Command, ExitStatus, Stdio};
 
     use super::*;
-    use serde_json::json;
 
     fn mode(folder: &Folder, name: &str) -> u32 {
         fs::metadata(folder.path(name)).expect("a file").permissions().mode() & 0o7777
@@ -140,10 +166,25 @@ mod unix {
         folder
     }
 
-    /// Starts to write the array, and sends a signal as soon as its folder is there: the draft is there then, or comes a moment later.
-    fn interrupted(folder: &Folder, signal: &str) -> ExitStatus {
+    /// Whether a signal would not end this test: then it would not end what it starts either.
+    fn is_ignored(signal: i32) -> bool {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let bits = status
+            .lines()
+            .find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+        bits.is_some_and(|bits| bits >> (signal - 1) & 1 == 1)
+    }
+
+    const LINE: &str = "skin cloud.gltf --rest -o new/deep/a.npy";
+
+    fn program() -> Command {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("condyle"));
-        command.args("skin cloud.gltf --rest -o new/deep/a.npy".split(' '));
+        command.args(LINE.split(' '));
+        command
+    }
+
+    /// Starts to write the array, and sends a signal as soon as its folder is there: the draft is there then, or comes a moment later.
+    fn interrupted(folder: &Folder, mut command: Command, signal: &str) -> ExitStatus {
         let streams = command.current_dir(folder.path(".")).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = streams.spawn().expect("the program");
         // A shell is there before it is needed. It gives up where the program has ended.
@@ -160,10 +201,15 @@ mod unix {
     #[test]
     fn a_signal_leaves_no_unfinished_file() {
         let folder = with_cloud();
-        for (name, number) in [("INT", 2), ("TERM", 15)] {
+        // Where it is not known which signals are ignored, a hangup is not caught.
+        let hangup = cfg!(target_os = "linux").then_some(("HUP", 1));
+        for (name, number) in [("INT", 2), ("TERM", 15)].into_iter().chain(hangup) {
+            if is_ignored(number) {
+                continue;
+            }
             // A file that was faster than the signal is whole.
             let is_caught = (0..20).any(|_| {
-                let status = interrupted(&folder, name);
+                let status = interrupted(&folder, program(), name);
                 let in_time = status.signal() == Some(number) && !folder.path("new").exists();
                 if !in_time {
                     let files = fs::read_dir(folder.path("new/deep")).expect("the folder").flatten();
@@ -178,6 +224,25 @@ mod unix {
             });
             assert!(is_caught, "{name}: it does not end the program");
             assert_eq!(folder.written(), ["cloud.gltf"], "{name}");
+        }
+    }
+
+    /// As under `nohup`, or in the background of a script.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_signal_that_was_ignored_before_stays_ignored() {
+        let folder = with_cloud();
+        let condyle = assert_cmd::cargo::cargo_bin!("condyle").display().to_string();
+        for name in ["HUP", "INT", "TERM"] {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", &format!("trap '' {name}; exec '{condyle}' {LINE}")]);
+            let status = interrupted(&folder, shell, name);
+            assert!(status.success(), "{name}: {status}");
+            assert_eq!(
+                folder.read("new/deep/a.node0.primitive0.position.npy").len() as u64,
+                128 + 12 * VERTICES
+            );
+            fs::remove_dir_all(folder.path("new")).expect("the folder");
         }
     }
 }

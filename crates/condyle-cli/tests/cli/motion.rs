@@ -78,6 +78,48 @@ fn clips_of_several_files_with_one_name_get_those_of_their_files() {
     assert_eq!(names, ["wave", "run", "Jump"]);
 }
 
+/// Files of one name in two folders, and one file with a name twice.
+#[test]
+fn each_clip_has_a_name_of_its_own() {
+    let folder = folder();
+    for name in ["a", "b"] {
+        std::fs::create_dir(folder.path(name)).expect("a folder");
+        folder.write(&format!("{name}/wave.gltf"), wave("Wave", false).to_string());
+        folder.write(&format!("{name}/ribbon.bin"), folder.read("ribbon.bin"));
+    }
+    let names = |line: &str| {
+        let output = folder.run(&format!("encode {line} -o all.condyle")).assert().success();
+        let said = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+        let output = folder.run("decode all.condyle -o all.glb --json").assert().success();
+        let decoded: Value = serde_json::from_slice(&output.get_output().stdout).expect("JSON");
+        let names = decoded["clips"].as_array().expect("clips").iter().map(|clip| clip["clip"].clone());
+        (Value::from_iter(names), said)
+    };
+    let (found, said) = names("a/wave.gltf b/wave.gltf --onto ribbon.gltf");
+    assert_eq!(found, json!(["wave", "wave 2"]));
+    assert!(said.contains("b/wave.gltf: its clip Wave is called wave 2"), "{said}");
+
+    let mut twice = ribbon();
+    twice["animations"][1]["name"] = json!("Wave");
+    folder.write("twice.gltf", twice.to_string());
+    let (found, said) = names("twice.gltf");
+    assert_eq!(found, json!(["Wave", "Wave 2"]));
+    assert!(
+        said.contains("twice.gltf: several clips are named Wave; that with the index 1 is Wave 2"),
+        "{said}"
+    );
+    // Both sides of a comparison call them so.
+    let compared = folder.run("compare twice.gltf all.condyle --height 1.8").assert().success();
+    assert_eq!(String::from_utf8_lossy(&compared.get_output().stderr), "");
+
+    folder.refuses(
+        "skin twice.gltf --clip Wave -o a.glb",
+        2,
+        &["several clips \"Wave\"", "the index of one", "0  Wave", "1  Wave"],
+    );
+    folder.run("skin twice.gltf --clip 1 -o a.glb").assert().success();
+}
+
 #[test]
 fn what_is_lost_is_said() {
     let folder = folder();

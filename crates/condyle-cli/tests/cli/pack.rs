@@ -75,22 +75,66 @@ fn every_kind_of_track_is_within_the_error() {
     }
 }
 
+/// The JSON of a .glb, and its binary chunk.
+fn chunks(glb: &[u8]) -> (Value, &[u8]) {
+    let length = |at: usize| u32::from_le_bytes(glb[at..at + 4].try_into().expect("four bytes")) as usize;
+    let (json, bin) = glb[20..].split_at(length(12));
+    (serde_json::from_slice(json).expect("JSON"), &bin[8..])
+}
+
 /// All but the animations is what it was, to the last byte of every view.
 #[test]
 fn what_is_no_animation_is_not_touched() {
     let folder = Folder::with_ribbon();
-    folder.run("pack ribbon.gltf -o small.glb").assert().success();
-    let vertices = |model: &str| {
-        folder.run(&format!("skin {model} --rest -o rest.npy")).assert().success();
-        ["position", "normal"].map(|name| folder.read(&format!("rest.node3.primitive0.{name}.npy")))
+    let mut before = ribbon();
+    before["materials"] = json!([{
+        "name": "cloth", "extras": { "price": 2.5 }, "doubleSided": true,
+        "extensions": { "KHR_materials_unlit": {} }, "pbrMetallicRoughness": { "metallicFactor": 0.5 },
+    }]);
+    before["extensionsUsed"] = json!(["KHR_materials_unlit"]);
+    before["meshes"][0]["primitives"][0]["material"] = json!(0);
+    before["meshes"][0]["extras"] = json!([1]);
+    before["animations"][1]["extras"] = json!({ "loops": false });
+    folder.write("cloth.gltf", before.to_string());
+    folder.run("pack cloth.gltf -o small.glb").assert().success();
+    let (glb, data) = (folder.read("small.glb"), folder.read("ribbon.bin"));
+    let (after, bin) = chunks(&glb);
+    for key in ["scene", "scenes", "nodes", "meshes", "skins", "materials", "extensionsUsed"] {
+        assert_eq!(before[key], after[key], "{key}");
+    }
+    let view = |json: &Value, data: &[u8], accessor: usize| {
+        let accessor = &json["accessors"][accessor];
+        let view = &json["bufferViews"][number(accessor, "bufferView") as usize];
+        let from = view["byteOffset"].as_u64().expect("an offset") as usize;
+        let data = data[from..from + number(view, "byteLength") as usize].to_vec();
+        (["componentType", "type", "count"].map(|key| accessor[key].clone()), data)
     };
-    assert_eq!(vertices("ribbon.gltf"), vertices("small.glb"));
-    let info = |model: &str| -> Value {
-        let output = folder.run(&format!("info {model} --json")).assert().success();
-        serde_json::from_slice(&output.get_output().stdout).expect("JSON")
-    };
-    let (before, after) = (info("ribbon.gltf"), info("small.glb"));
-    assert_eq!((&before["skeleton"], &before["meshes"]), (&after["skeleton"], &after["meshes"]));
+    // Those of the mesh are the first, under the same indices.
+    for accessor in 0..5 {
+        assert_eq!(view(&before, &data, accessor), view(&after, bin, accessor), "accessor {accessor}");
+    }
+    let animation = |at: usize, key: &str| (&before["animations"][at][key], &after["animations"][at][key]);
+    for (at, key) in [(0, "name"), (1, "name"), (0, "extras"), (1, "extras")] {
+        assert_eq!(animation(at, key).0, animation(at, key).1, "{at}, {key}");
+    }
+}
+
+#[test]
+fn movement_that_is_not_kept_is_named() {
+    let folder = Folder::with_ribbon();
+    let mut it = ribbon();
+    it["extensionsUsed"] = json!(["KHR_animation_pointer"]);
+    let glow = json!({ "sampler": 0, "target": {
+        "path": "pointer",
+        "extensions": { "KHR_animation_pointer": { "pointer": "/materials/0/emissiveFactor" } },
+    } });
+    it["animations"][0]["channels"].as_array_mut().expect("a list").push(glow);
+    folder.write("glow.gltf", it.to_string());
+    let output = folder.run("pack glow.gltf -o small.glb").assert().success();
+    let said = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+    for word in ["/animations/0/channels/1", "\"/materials/0/emissiveFactor\"", "this movement is lost"] {
+        assert!(said.contains(word), "{said}");
+    }
 }
 
 #[test]
@@ -115,6 +159,96 @@ fn joints_that_move_no_vertex_may_be_left_out() {
     assert_eq!(tracks(" --drop --keep socket"), (3, json!([])));
     folder.refuses("pack controls.gltf -o small.glb --drop --keep soket", 2, &["no joint \"soket\"", "info"]);
     folder.refuses("pack controls.gltf -o small.glb --keep socket", 2, &["--drop"]);
+}
+
+/// The ribbon with a control that no vertex follows, whose keys are at 0 and 2 seconds, and with what `more` adds.
+fn with_control(folder: &Folder, more: impl FnOnce(&mut Value)) {
+    let mut it = ribbon();
+    let push = |it: &mut Value, list: &str, item: Value| {
+        let list = it[list].as_array_mut().expect("a list");
+        list.push(item);
+        list.len() - 1
+    };
+    let times = json!({ "uri": "data:application/octet-stream;base64,AAAAAAAAAEA=", "byteLength": 8 });
+    let buffer = push(&mut it, "buffers", times);
+    let view = push(&mut it, "bufferViews", json!({ "buffer": buffer, "byteLength": 8 }));
+    let accessor = json!({ "bufferView": view, "componentType": 5126, "type": "SCALAR", "count": 2, "min": [0], "max": [2] });
+    let times = push(&mut it, "accessors", accessor);
+    it["scenes"][0]["nodes"] = json!([0, 3, 4]);
+    push(&mut it, "nodes", json!({ "name": "control" }));
+    for animation in [0, 1] {
+        let animation = &mut it["animations"][animation];
+        let sampler = push(animation, "samplers", json!({ "input": times, "output": 6 }));
+        let target = json!({ "node": 4, "path": "rotation" });
+        push(animation, "channels", json!({ "sampler": sampler, "target": target }));
+    }
+    more(&mut it);
+    folder.write("control.gltf", it.to_string());
+}
+
+#[test]
+fn clips_stay_as_long_whatever_is_left_out() {
+    let folder = Folder::with_ribbon();
+    // The second clip moves nothing else.
+    with_control(&folder, |it| {
+        it["animations"][1]["channels"].as_array_mut().expect("a list").remove(0);
+    });
+    for form in ["", " --meshopt"] {
+        let said = lines(&folder, &format!("pack control.gltf -o small.glb --drop --json{form}"));
+        assert_eq!(said[2]["dropped"], json!(["control"]));
+        assert!(number(&said[0], "error_max_m") <= 5e-4, "{}", said[0]);
+        let output = folder.run("info small.glb --json").assert().success();
+        let info: Value = serde_json::from_slice(&output.get_output().stdout).expect("JSON");
+        for clip in [0, 1] {
+            let seconds = |key| number(&info["clips"][clip], key);
+            assert_eq!((seconds("start_seconds"), seconds("end_seconds")), (0.0, 2.0), "{clip}{form}");
+        }
+    }
+}
+
+#[test]
+fn what_carries_a_camera_or_a_light_is_not_left_out() {
+    let folder = Folder::with_ribbon();
+    let dropped = |more: &dyn Fn(&mut Value)| {
+        with_control(&folder, |it| more(it));
+        lines(&folder, "pack control.gltf -o small.glb --drop --json").swap_remove(2)["dropped"].clone()
+    };
+    let camera = |it: &mut Value, node: usize| {
+        it["cameras"] = json!([{ "type": "perspective", "perspective": { "yfov": 1, "znear": 0.1 } }]);
+        it["nodes"][node]["camera"] = json!(0);
+    };
+    assert_eq!(dropped(&|_| ()), json!(["control"]));
+    assert_eq!(dropped(&|it| camera(it, 4)), json!([]));
+    // On a node that nothing moves but what it hangs on.
+    let with_arm = |it: &mut Value| {
+        it["nodes"][4]["children"] = json!([5]);
+        it["nodes"].as_array_mut().expect("a list").extend([json!({ "children": [6.0] }), json!({})]);
+    };
+    assert_eq!(dropped(&with_arm), json!(["control"]));
+    assert_eq!(dropped(&|it| (with_arm(it), camera(it, 6)).1), json!([]));
+    let light = |it: &mut Value| {
+        it["extensionsUsed"] = json!(["KHR_lights_punctual"]);
+        it["extensions"] = json!({ "KHR_lights_punctual": { "lights": [{ "type": "point" }] } });
+        it["nodes"][4]["extensions"] = json!({ "KHR_lights_punctual": { "light": 0 } });
+    };
+    assert_eq!(dropped(&light), json!([]));
+}
+
+#[test]
+fn all_joints_of_a_name_are_kept() {
+    let folder = Folder::with_ribbon();
+    with_control(&folder, |it| {
+        it["nodes"].as_array_mut().expect("a list").push(json!({ "name": "control" }));
+        it["scenes"][0]["nodes"] = json!([0, 3, 4, 5]);
+        let mut channel = it["animations"][0]["channels"][1].clone();
+        channel["target"]["node"] = json!(5);
+        it["animations"][0]["channels"].as_array_mut().expect("a list").push(channel);
+    });
+    let file = |options: &str| {
+        lines(&folder, &format!("pack control.gltf -o small.glb --json --drop{options}")).swap_remove(2)
+    };
+    assert_eq!(file("")["dropped"], json!(["control", "control"]));
+    assert_eq!(file(" --keep control")["dropped"], json!([]));
 }
 
 #[test]

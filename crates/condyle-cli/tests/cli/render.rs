@@ -239,6 +239,11 @@ fn images_that_cannot_be_read_are_a_note_and_leave_the_plain_colour() {
         assert_eq!(said.lines().count(), 1, "{said}");
         assert!(said.starts_with(&format!("condyle: a.gltf: note: /images/0 ({image}): ")), "{said}");
         assert!(said.contains(word) && said.contains("plain colour"), "{said}");
+        let output = folder.run("render a.gltf --rest --size 16 -o b.png --json").assert().success();
+        let report: serde_json::Value = serde_json::from_slice(&output.get_output().stdout).expect("JSON");
+        let notes = report["notes"].as_array().expect("notes");
+        assert_eq!(notes.len(), 1, "{report}");
+        assert!(notes[0].as_str().is_some_and(|note| said.contains(note)), "{report}");
         assert_eq!([hue(&picture, 60, 90), hue(&picture, 140, 90)], [(true, false); 2], "{image}");
     }
 }

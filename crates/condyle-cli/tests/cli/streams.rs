@@ -1,13 +1,12 @@
 //! Standard output and standard error that are closed or full, for every command.
 
-use std::fs::File;
 use std::io;
 use std::process::{Command, Stdio};
 
 use crate::common::Folder;
 
 /// Command lines that write to one stream or to both, with their exit codes.
-const LINES: [(&str, i32); 22] = [
+const LINES: [(&str, i32); 24] = [
     ("", 2),
     ("--help", 0),
     ("--version", 0),
@@ -28,6 +27,8 @@ const LINES: [(&str, i32); 22] = [
     ("compare ribbon.gltf broken.gltf", 1),
     ("encode ribbon.gltf -o a.condyle --error 5", 0),
     ("decode ribbon.gltf -o b.glb", 2),
+    ("decode ribbon.condyle -o b.glb", 0),
+    ("pack ribbon.gltf -o c.glb --error 5", 0),
     ("demo -o file/demo", 2),
     ("completions fish", 0),
 ];
@@ -40,6 +41,7 @@ fn folder() -> Folder {
     let mut fewer = crate::common::ribbon();
     fewer["animations"].as_array_mut().expect("animations").pop();
     folder.write("fewer.gltf", fewer.to_string());
+    folder.run("encode ribbon.gltf -o ribbon.condyle").assert().success();
     folder
 }
 
@@ -91,7 +93,7 @@ fn a_benchmark_ends_as_well() {
 #[test]
 fn a_full_disk_is_a_failure_of_what_is_printed() {
     let folder = folder();
-    let full = || File::options().write(true).open("/dev/full").expect("the device");
+    let full = || std::fs::File::options().write(true).open("/dev/full").expect("the device");
     for (line, code) in LINES {
         let status = program(&folder, line).stdout(Stdio::null()).stderr(full()).status();
         assert_eq!(status.expect("it runs").code(), Some(code), "{line}: standard error");

@@ -12,8 +12,9 @@ use super::still::{remove_attributes, remove_compressed_twins, remove_meshes};
 use super::streams::Streams;
 use super::{ExportError, carry, set_generator, set_transform};
 use crate::asset::Asset;
-use crate::extensions::unlist_extension;
-use crate::problem::Problem;
+use crate::clips::name_of;
+use crate::extensions::{describes, unlist_extension};
+use crate::problem::{Problem, Problems, quoted};
 
 /// An asset's document made ready to be written with any clips in the place of its animations.
 ///
@@ -25,6 +26,8 @@ use crate::problem::Problem;
 /// - A node with a matrix that a clip moves has translation, rotation and scale instead: animations need them.
 /// - Attributes that no reader accepts are left out, and so are broken meshes that no node shows: only then do the indices of
 ///   others change.
+/// - A clip with the index and the name of one of the document's animations keeps its extras, and those of its extensions that
+///   cannot refer to its keys.
 ///
 /// ```no_run
 /// use condyle_gltf::{Asset, ClipExporter};
@@ -41,7 +44,17 @@ pub struct ClipExporter<'a> {
     json: Value,
     accessors: Vec<Value>,
     bin: Bin,
+    /// For each animation of the document.
+    kept: Vec<Beside>,
     problems: Vec<Problem>,
+}
+
+/// What an animation of the document holds beside its keys.
+#[derive(Debug)]
+struct Beside {
+    /// Of its clip.
+    name: String,
+    members: Map<String, Value>,
 }
 
 impl<'a> ClipExporter<'a> {
@@ -49,8 +62,12 @@ impl<'a> ClipExporter<'a> {
     #[must_use]
     pub fn new(asset: &'a Asset) -> Self {
         let mut json = asset.document.json.clone();
+        let mut lost = Problems::new(0);
+        let mut kept = Vec::new();
         if let Some(root) = json.as_object_mut() {
-            root.remove("animations");
+            if let Some(Value::Array(animations)) = root.remove("animations") {
+                kept.extend((0..).zip(animations).map(|(index, it)| beside(index, it, &mut lost)));
+            }
             // No list of a document may be empty.
             root.retain(|_, value| value.as_array().is_none_or(|list| !list.is_empty()));
         }
@@ -60,7 +77,9 @@ impl<'a> ClipExporter<'a> {
         remove_meshes(&mut json, &asset.faulty_meshes, &mut []);
         let carried = carry::carry(&mut json, &asset.document);
         set_generator(&mut json);
-        Self { asset, json, accessors: carried.accessors, bin: carried.bin, problems: carried.problems }
+        let mut problems = carried.problems;
+        problems.extend(lost.into_list());
+        Self { asset, json, accessors: carried.accessors, bin: carried.bin, kept, problems }
     }
 
     /// What of the document could not be carried over.
@@ -225,6 +244,9 @@ impl<'a> ClipExporter<'a> {
         animation.insert("name".into(), clip.name().into());
         animation.insert("channels".into(), channels.into());
         animation.insert("samplers".into(), samplers.into());
+        if let Some(own) = self.kept.get(index).filter(|own| own.name == clip.name()) {
+            animation.extend(own.members.clone());
+        }
         Ok(animation.into())
     }
 
@@ -260,4 +282,34 @@ impl<'a> ClipExporter<'a> {
             _ => Err(ExportError::Clip { clip, node: found, what: "joints", found: found + 1, count }),
         }
     }
+}
+
+/// What an animation holds beside its keys, and what of that is lost with them.
+fn beside(index: usize, animation: Value, lost: &mut Problems) -> Beside {
+    let name = name_of(index, &animation);
+    let mut members = match animation {
+        Value::Object(members) => members,
+        _ => Map::new(),
+    };
+    for key in ["name", "channels", "samplers"] {
+        members.remove(key);
+    }
+    if let Some(extensions) = members.get_mut("extensions").and_then(Value::as_object_mut) {
+        extensions.retain(|name, _| {
+            let stays = describes(name);
+            if !stays {
+                let what = format!("the extension {} may refer to keys that are written anew", quoted(name));
+                lost.warning(
+                    format!("/animations/{index}/extensions"),
+                    what,
+                    "it is left out of the written file",
+                );
+            }
+            stays
+        });
+        if extensions.is_empty() {
+            members.remove("extensions");
+        }
+    }
+    Beside { name, members }
 }

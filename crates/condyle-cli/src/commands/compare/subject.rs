@@ -12,9 +12,9 @@ use condyle::{
 use condyle_gltf::{Asset, Placement, Poser};
 
 use crate::failure::Failure;
-use crate::model::Model;
 use crate::model::document::too_large;
 use crate::model::playable::Playable;
+use crate::model::{Model, distinct};
 use crate::text::printable;
 
 /// A file with what of it moves. Parts, movers and clips are counted from 0.
@@ -60,9 +60,9 @@ pub(super) struct Clip {
 }
 
 impl Clip {
-    fn new((at, clip): (usize, &Playable<'_>)) -> Self {
-        let name = clip.name().to_owned();
-        let is_named = name != format!("animation {at}");
+    /// `name` tells it from others that the document gives the same.
+    fn new(at: usize, clip: &Playable<'_>, name: String) -> Self {
+        let is_named = clip.name() != format!("animation {at}");
         Self { name, is_named, start: clip.start(), end: clip.end() }
     }
 }
@@ -141,7 +141,10 @@ impl<'a> Subject<'a> {
             }
         }
         let playables = model.clips();
-        let clips = playables.iter().enumerate().map(Clip::new).collect();
+        let mut names: Vec<String> = playables.iter().map(|clip| clip.name().into()).collect();
+        distinct(&mut names);
+        let clips = (0..).zip(&playables).zip(names).map(|((at, clip), name)| Clip::new(at, clip, name));
+        let clips = clips.collect();
         Ok(Self { file, asset, parts, clips, playables, movers })
     }
 

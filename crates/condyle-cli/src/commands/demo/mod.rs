@@ -22,7 +22,7 @@ use crate::failure::Failure;
 use crate::model::playable::Playable;
 use crate::options::numerics::Numerics;
 use crate::options::overwrite::Overwrite;
-use crate::output::{Written, check_destination, print, print_json, write_file};
+use crate::output::{Written, check_destination, finish_file, keep_all, print, print_json};
 use crate::text::{path_text, size, table};
 
 /// Run and time every stage on a built-in character, and draw it
@@ -59,10 +59,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let free = |name: &&str| check_destination(&folder.join(name), &BTreeSet::new(), args.overwrite);
     FILES.iter().try_for_each(free)?;
     let [character_glb, poses_png, walk_gif, run_gif, posed_glb] = FILES;
-    let mut files = Vec::new();
+    let (mut files, mut descriptions) = (Vec::new(), Vec::new());
     let mut write = |name: &str, what: &'static str, bytes: &[u8]| {
-        let path = folder.join(name);
-        files.push((write_file(path, |out| out.write_all(bytes))?, what));
+        files.push(finish_file(folder.join(name), |out| out.write_all(bytes))?);
+        descriptions.push(what);
         Ok(())
     };
 
@@ -96,6 +96,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     poser.pose(clip(POSED.0), POSED.1).map_err(|e| fit(&e))?;
     let posed = Exporter::new(&asset).and_then(|e| e.glb(&poser.scene())).map_err(|e| fit(&e))?;
     write(posed_glb, "one moment of the run, without a rig", &posed)?;
+    let files: Vec<_> = keep_all(files)?.into_iter().zip(descriptions).collect();
 
     match args.json {
         true => print_json(&format!("{:#}", json_report(dispatch, &asset, &times, &files))),

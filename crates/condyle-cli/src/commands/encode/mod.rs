@@ -22,13 +22,15 @@ use self::row::{Job, Row, Totals};
 use crate::failure::Failure;
 use crate::model::container::is_container;
 use crate::model::document::{self, metres_per_unit, warn_of_repairs};
-use crate::model::open_onto;
+use crate::model::{distinct, open_onto};
 use crate::options::overwrite::Overwrite;
 use crate::options::quantity::{
     Length, Rate, ShellSize, at_most, parse_error, parse_length, parse_rate, parse_shell,
 };
 use crate::options::work::{Limit, Work};
-use crate::output::{check_destination, check_ending, print, print_json, progress, warn, write_file};
+use crate::output::{
+    check_destination, check_ending, finish_file, keep_all, print, print_json, progress, warn,
+};
 use crate::text::{counted, millimetres, path_text, printable, size, table};
 
 /// Compress the clips of models into one file, with a bound on the error
@@ -163,11 +165,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
     let mut budget = args.limit.budget(&sources);
     for job in &jobs {
-        for (index, clip) in job.asset.clips.iter().enumerate() {
+        for clip in &job.asset.clips {
             let frames = frame_count(clip, job.asset.skeleton.joint_count(), &job.options);
-            let frames = frames.map_err(|e| unfit(job, &clip_name(clip, index), &e))?;
+            let frames = frames.map_err(|e| unfit(job, clip.name(), &e))?;
             let work = Work::fit(&job.asset, frames, args.effort.tries());
-            budget.afford(&path_text(job.path), &clip_name(clip, index), &work)?;
+            budget.afford(&path_text(job.path), clip.name(), &work)?;
         }
     }
 
@@ -176,7 +178,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let pool =
         pool.map_err(|e| Failure::Data(format!("threads cannot be started: {e}; use fewer with --threads")))?;
     let all: Vec<_> =
-        jobs.iter().flat_map(|job| (0..job.asset.clips.len()).map(move |clip| (job, clip))).collect();
+        jobs.iter().flat_map(|job| job.asset.clips.iter().map(move |clip| (job, clip))).collect();
     let bar = progress(PERCENT as usize * all.len(), "encoding");
     let rows: Result<Vec<Row<'_>>, Failure> =
         pool.install(|| all.par_iter().map(|&(job, clip)| row(job, clip, &bar)).collect());
@@ -205,11 +207,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
     }
     let bytes = container(args, &jobs, &rows)?;
-    let file = write_file(args.output.clone(), |out| out.write_all(&bytes))?;
+    let mut files = vec![finish_file(args.output.clone(), |out| out.write_all(&bytes))?];
     if let Some(to) = &args.report {
         let page = report::page(args.error.metres, &rows);
-        write_file(to.clone(), |out| out.write_all(page.as_bytes()))?;
+        files.push(finish_file(to.clone(), |out| out.write_all(page.as_bytes()))?);
     }
+    let file = &keep_all(files)?[0];
     let took = begin.elapsed().as_secs_f64();
     if !args.json {
         return print(&to_text(
@@ -246,8 +249,9 @@ fn open(path: &Path) -> Result<Asset, Failure> {
     document::open(path, false)
 }
 
-fn job<'a>(args: &Args, path: &'a Path, asset: Asset) -> Result<Job<'a>, Failure> {
+fn job<'a>(args: &Args, path: &'a Path, mut asset: Asset) -> Result<Job<'a>, Failure> {
     warn_of_repairs(path, &asset);
+    name_clips(path, &mut asset);
     let metres = metres_per_unit(path, &asset, args.height)?;
     let options = EncodeOptions::new(at_most(args.error.metres / metres));
     let mut options = options;
@@ -278,9 +282,8 @@ fn twins<'a, 'b>(jobs: &'b [Job<'a>]) -> Option<(&'b Job<'a>, &'b Job<'a>)> {
     pairs.find(|(this, that)| this.name == that.name)
 }
 
-fn row<'a>(job: &'a Job<'a>, index: usize, bar: &ProgressBar) -> Result<Row<'a>, Failure> {
-    let clip = &job.asset.clips[index];
-    let name = clip_name(clip, index);
+fn row<'a>(job: &'a Job<'a>, clip: &RawClip, bar: &ProgressBar) -> Result<Row<'a>, Failure> {
+    let name = clip.name().to_owned();
     let begin = Instant::now();
     let mut shown = 0;
     let mut tell = |done: f32| {
@@ -299,9 +302,22 @@ fn row<'a>(job: &'a Job<'a>, index: usize, bar: &ProgressBar) -> Result<Row<'a>,
     Ok(Row { job, name, seconds: clip.duration().into(), encoded, morphed, worst, took })
 }
 
-/// What a clip is called in the container.
-fn clip_name(clip: &RawClip, index: usize) -> String {
-    if clip.name().is_empty() { format!("clip {index}") } else { clip.name().to_owned() }
+/// Gives each clip a name of its own: in the container it is all that tells one from another.
+fn name_clips(path: &Path, asset: &mut Asset) {
+    let name = |(index, clip): (usize, &RawClip)| match clip.name() {
+        "" => format!("clip {index}"),
+        name => name.to_owned(),
+    };
+    let mut names: Vec<String> = asset.clips.iter().enumerate().map(name).collect();
+    for index in distinct(&mut names) {
+        let (clip, name) = (printable(asset.clips[index].name()), printable(&names[index]));
+        warn(
+            path,
+            &format!("several clips are named {clip}; that with the index {index} is {name} in the output"),
+        );
+    }
+    let clips = std::mem::take(&mut asset.clips);
+    asset.clips = clips.into_iter().zip(names).map(|(clip, name)| clip.with_name(name)).collect();
 }
 
 /// The failure for a clip that the encoder refuses.

@@ -21,7 +21,7 @@ use self::van_waveren::Errors;
 use crate::draw::plot::Plot;
 use crate::failure::Failure;
 use crate::options::overwrite::Overwrite;
-use crate::output::{Written, check_destination, print, print_json, progress, write_file};
+use crate::output::{Written, check_destination, finish_file, keep_all, print, print_json, progress};
 
 /// A macro and not a constant, as `concat!` takes nothing else.
 macro_rules! help {
@@ -104,10 +104,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut files = Vec::new();
     for (to, plot) in plots {
         let svg = plot().svg()?;
-        files.push(write_file(to, |out| out.write_all(svg.as_bytes()))?);
+        files.push(finish_file(to, |out| out.write_all(svg.as_bytes()))?);
         bar.inc(1);
     }
     bar.finish_and_clear();
+    let files = keep_all(files)?;
     if !files.is_empty() {
         add("files", files.iter().map(Written::to_json).collect(), format!("{}\n", Written::summary(&files)));
     }

@@ -7,7 +7,7 @@ use condyle_gltf::{Asset, Poser};
 use super::Playing;
 use super::npy::{write_header, write_numbers};
 use crate::failure::Failure;
-use crate::output::{Draft, Finished, Written, progress};
+use crate::output::{Draft, Written, keep_all, progress};
 
 /// One file.
 pub(super) enum Array {
@@ -122,5 +122,5 @@ pub(super) fn write(
         }
     }
     bar.finish_and_clear();
-    finished.into_iter().map(Finished::keep).collect()
+    keep_all(finished)
 }

@@ -19,7 +19,7 @@ use crate::options::overwrite::Overwrite;
 use crate::options::quantity::{fps_up_to, parse_seconds};
 use crate::options::source::{Source, Which};
 use crate::options::work::{Limit, Work};
-use crate::output::{Written, check_destination, print, print_json, progress, warn, write_file};
+use crate::output::{Written, check_destination, finish_file, keep_all, print, print_json, progress, warn};
 use crate::text::{ending, path_text};
 
 /// Pose a character and write its vertices, in world space
@@ -178,7 +178,7 @@ impl Playing<'_> {
     }
 }
 
-/// Writes one file for each moment.
+/// Writes one file for each moment: all files or none.
 fn write_models(
     args: &Args,
     asset: &Asset,
@@ -194,11 +194,11 @@ fn write_models(
     for (moment, to) in names.into_iter().enumerate() {
         playing.pose(moment)?;
         let glb = exporter.glb(&playing.poser.scene()).map_err(|e| playing.failed(moment, &e))?;
-        files.push(write_file(to, |out| out.write_all(&glb))?);
+        files.push(finish_file(to, |out| out.write_all(&glb))?);
         bar.inc(1);
     }
     bar.finish_and_clear();
-    Ok(files)
+    keep_all(files)
 }
 
 fn report(

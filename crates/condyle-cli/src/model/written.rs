@@ -1,0 +1,49 @@
+//! Clips in a document that a command made, read back before it is written: what is said of them is what any reader finds.
+
+use std::path::Path;
+
+use condyle::encode::{EncodeOptions, KeySource, Measured, measure_keys};
+use condyle::sample::PoseSource;
+use condyle::{Error, JointMap, RawClip};
+use condyle_gltf::{Asset, Document};
+
+use super::document::refusal;
+use crate::failure::Failure;
+use crate::text::path_text;
+
+/// The clips in the bytes of a document that was made of the asset, for its skeleton.
+pub(crate) fn clips(to: &Path, glb: &[u8], asset: &Asset) -> Result<Vec<RawClip>, Failure> {
+    let name = path_text(to);
+    let written = Document::from_slice(&name, glb, None).and_then(Asset::from_document);
+    let written = written.map_err(|refused| refusal(to, &refused))?;
+    // Fewer tracks may make fewer joints.
+    let map = JointMap::by_node(&written.skeleton, &asset.skeleton);
+    let clips = written.clips.iter().map(|clip| map.clip(clip)).collect::<Result<_, Error>>();
+    clips.map_err(|e| Failure::Data(format!("{name}: {e}")))
+}
+
+/// A clip of a document, and what its keys are off by.
+pub(crate) struct Keys {
+    pub(crate) clip: RawClip,
+    pub(crate) measured: Measured,
+    /// The greatest error of a vertex, its morph targets included, in units of the asset.
+    pub(crate) error: f32,
+}
+
+impl Keys {
+    /// `original` is what they should be, to sample and to measure by.
+    pub(crate) fn measure<S: PoseSource>(
+        clip: RawClip,
+        (original, source): (&S, KeySource<'_>),
+        asset: &Asset,
+        options: &EncodeOptions,
+    ) -> Result<Self, Error> {
+        let measured = measure_keys(source, &clip, &asset.skeleton, options)?;
+        let error = measured.error_max.max(asset.morph_error(original, &measured)?);
+        Ok(Self { clip, measured, error })
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.clip.tracks().iter().map(|track| self.clip.timelines()[track.timeline].len()).sum()
+    }
+}
