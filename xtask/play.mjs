@@ -1,7 +1,8 @@
 // Plays glTF files in three.js beside the file that they were made of, and tells how far their vertices are apart:
 // node play.mjs TOOLS ORIGINAL FILE...
 // TOOLS is the folder that `npm install --prefix` filled. Prints a line of JSON for each file: the greatest distance of two vertices
-// in world space, in units of the file, with its clip, moment, and how many moments and vertices were looked at.
+// in world space, in units of the file, with its clip and moment, how far from the origin vertices come, and how many moments and
+// vertices were looked at.
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -69,7 +70,7 @@ class Player {
 }
 
 function worst(a, b) {
-  const found = { worst: 0, clip: null, seconds: 0, moments: 0, vertices: 0 };
+  const found = { worst: 0, clip: null, seconds: 0, size: 0, moments: 0, vertices: 0 };
   const count = a.meshes.reduce((sum, mesh) => sum + mesh.geometry.attributes.position.count, 0);
   const [p, q] = [new Vector3(), new Vector3()];
   if (a.clips.length !== b.clips.length || a.meshes.length !== b.meshes.length) throw new Error("other clips or meshes");
@@ -90,6 +91,7 @@ function worst(a, b) {
           mesh.getVertexPosition(vertex, p).applyMatrix4(mesh.matrixWorld);
           other.getVertexPosition(vertex, q).applyMatrix4(other.matrixWorld);
           const distance = p.distanceTo(q);
+          found.size = Math.max(found.size, p.length());
           // What is not a number is worse than any number.
           if (!(distance <= found.worst)) Object.assign(found, { worst: distance, clip: clip.name, seconds });
         }

@@ -8,7 +8,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::step::{Log, Outcome, Step, Stop, out_dir};
-use crate::{asm, bench, features, fuzz, gpu, levels, lint, miri, readme, targets, testdata, validator};
+use crate::{
+    asm, bench, features, fuzz, gpu, levels, lint, miri, playback, readme, targets, testdata, validator,
+};
 
 /// Steps that need what a machine may well not have, beside instruction sets: skipped without blame even by `--strict`. All others
 /// get from `.ci/run` what they need, so with `CI=true` they must run.
@@ -27,6 +29,7 @@ fn steps() -> Vec<Step> {
         gpu::steps(),
         testdata::steps(),
         validator::steps(),
+        playback::steps(),
         asm::steps(),
         fuzz::steps(),
     ];

@@ -10,6 +10,7 @@ mod gpu;
 mod levels;
 mod lint;
 mod miri;
+mod playback;
 mod readme;
 mod step;
 mod tables;
@@ -30,6 +31,7 @@ usage: cargo xtask COMMAND
   ci --strict                       fails where a check is skipped for want of a tool
   asm [--update]                    the machine code of the kernels against docs/asm.md
   tables                            fits the weights of slerp and of Eberly's series in crates/condyle/src/interpolate
+  playback                          packed models in three.js as in ci, but at three errors and at every vertex
   times                             how long builds and tests take from nothing, into CONTRIBUTING.md
   fuzz TARGET [--seconds N]         one fuzz target, a minute unless told otherwise
 ";
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         ["ci", "--only", name] => ci::run(name, false),
         ["asm"] => step::alone("asm", asm::check),
         ["asm", "--update"] => step::alone("asm", asm::update),
+        ["playback"] => step::alone("playback", playback::whole),
         ["times"] => step::alone("times", times::write),
         ["tables"] => step::alone("tables", tables::write),
         ["fuzz", target] => fuzz::alone(target, fuzz::SECONDS),

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::step::{Log, Outcome, Step, Stop, cargo, need, out_dir};
 
-const VALIDATOR: &str = "gltf-validator@2.0.0-dev.3.10";
+pub(crate) const VALIDATOR: &str = "gltf-validator@2.0.0-dev.3.10";
 
 pub(crate) fn steps() -> Vec<Step> {
     vec![Step::new("validator", validator)]
@@ -17,13 +17,7 @@ pub(crate) fn steps() -> Vec<Step> {
 
 fn validator(log: &mut Log) -> Outcome {
     need("node", &["--version"])?;
-    let tools = out_dir().join("npm");
-    std::fs::create_dir_all(&tools)?;
-    let mut install = Command::new("npm");
-    install.args(["install", "--no-audit", "--no-fund", "--prefix"]).arg(&tools).arg(VALIDATOR);
-    if log.run(&mut install).is_err() {
-        return Err(Stop::Skipped(format!("npm could not install {VALIDATOR}")));
-    }
+    let tools = install(log, &[VALIDATOR])?;
     log.run(&mut cargo("build", ["--release", "-p", "condyle-cli"]))?;
 
     let posed = out_dir().join("posed");
@@ -46,14 +40,26 @@ fn validator(log: &mut Log) -> Outcome {
     })
 }
 
-fn condyle() -> Command {
+/// The folder with packages of npm, of these versions.
+pub(crate) fn install(log: &mut Log, packages: &[&str]) -> Result<PathBuf, Stop> {
+    let tools = out_dir().join("npm");
+    std::fs::create_dir_all(&tools)?;
+    let mut install = Command::new("npm");
+    install.args(["install", "--no-audit", "--no-fund", "--prefix"]).arg(&tools).args(packages);
+    match log.run(&mut install) {
+        Ok(()) => Ok(tools),
+        Err(_) => Err(Stop::Skipped(format!("npm could not install {}", packages.join(" ")))),
+    }
+}
+
+pub(crate) fn condyle() -> Command {
     let mut command = Command::new(crate::root().join("target/release/condyle"));
     command.current_dir(crate::root());
     command
 }
 
 /// Each model in the folder `shared/models` beside the checkout, with its manifest.
-fn references() -> Result<Vec<(PathBuf, Value)>, Stop> {
+pub(crate) fn references() -> Result<Vec<(PathBuf, Value)>, Stop> {
     let Ok(entries) = std::fs::read_dir(crate::root().join("../shared/models")) else {
         return Ok(Vec::new());
     };

@@ -1,0 +1,76 @@
+// What the animations of models take when gltfpack, glTF-Transform and `condyle pack` make them small, at one error: for each model and
+// program, how far its file is off at the worst, and the bytes of `condyle pack` at that error: node pack-peers.mjs TOOLS CONDYLE OUT MODEL...
+// TOOLS is the folder that `npm install --prefix` filled. Vertices keep their precision, so that all that is off is motion. Prints a table.
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { basename, extname, resolve } from "node:path";
+
+const [tools, condyle, out, ...models] = process.argv.slice(2);
+const run = (program, ...args) =>
+  execFileSync(program, args, { encoding: "utf8", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "pipe"] });
+const npm = (name, ...args) => run(resolve(tools, "node_modules/.bin", name), ...args);
+
+/// The bytes of the animations of a .glb: those of the views that nothing else refers to, as stored, and those with the JSON that describes them.
+function animationBytes(file) {
+  const bytes = readFileSync(file);
+  const json = JSON.parse(bytes.subarray(20, 20 + bytes.readUInt32LE(12)));
+  const accessors = new Set();
+  for (const { samplers } of json.animations ?? []) for (const { input, output } of samplers) accessors.add(input).add(output);
+  const views = new Set([...accessors].map((accessor) => json.accessors[accessor].bufferView));
+  json.accessors?.forEach(({ bufferView }, accessor) => accessors.has(accessor) || views.delete(bufferView));
+  const stored = (view) => view.extensions?.EXT_meshopt_compression ?? view.extensions?.KHR_meshopt_compression ?? view;
+  const described = [json.animations ?? [], [...accessors].map((at) => json.accessors[at]), [...views].map((at) => json.bufferViews[at])];
+  const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
+  const data = sum([...views].map((at) => stored(json.bufferViews[at]).byteLength));
+  return [data, data + sum(described.map((it) => JSON.stringify(it).length))];
+}
+
+/// The worst vertex of all clips, in millimetres.
+function worst(model, file) {
+  const rows = run(condyle, "compare", model, file, "--limit", "100", "--json").trim().split("\n").map((line) => JSON.parse(line));
+  const found = rows.map((row) => row.worst?.millimetres);
+  if (found.length === 0 || found.some((mm) => !(mm >= 0))) throw new Error(`${file}: not all clips can be compared`);
+  return Math.max(...found);
+}
+
+const peers = {
+  gltfpack: { form: [], make: (from, to) => npm("gltfpack", "-noq", "-kn", "-i", from, "-o", to) },
+  "gltfpack -cc": { form: ["--meshopt"], make: (from, to) => npm("gltfpack", "-noq", "-kn", "-cc", "-i", from, "-o", to) },
+  "glTF-Transform": {
+    form: ["--meshopt"],
+    make: (from, to) => {
+      npm("gltf-transform", "resample", from, to);
+      npm("gltf-transform", "quantize", to, to, "--quantize-position", "16", "--quantize-weight", "16");
+      npm("gltf-transform", "meshopt", to, to, "--quantize-position", "16", "--quantize-weight", "16");
+    },
+  },
+};
+
+const row = (name, program, mm, theirs, ours) => {
+  const ratio = (at) => (ours[at] / theirs[at]).toFixed(3);
+  console.log(`| ${name} | ${program} | ${mm} | ${theirs[0]} | ${ours[0]} | ${ratio(0)} | ${ratio(1)} |`);
+};
+console.log("| model | program | off by, mm | its bytes | `condyle pack` | ratio | with JSON |\n|---|---|--:|--:|--:|--:|--:|");
+const sums = {};
+for (const model of models) {
+  const stem = basename(model, extname(model));
+  for (const [name, { form, make }] of Object.entries(peers)) {
+    const theirs = resolve(out, `${stem}-${name.replaceAll(" ", "")}.glb`);
+    const ours = theirs.replace(/glb$/, "condyle.glb");
+    try {
+      make(model, theirs);
+      const mm = worst(model, theirs);
+      run(condyle, "pack", model, "-o", ours, "--error", `${mm}mm`, ...form, "--json");
+      const sizes = [animationBytes(theirs), animationBytes(ours)];
+      (sums[name] ??= []).push(sizes);
+      row(stem, name, mm.toPrecision(3), ...sizes);
+    } catch (e) {
+      // What one of the programs refuses is in no sum.
+      console.log(`| ${stem} | ${name} | ${(e.stderr || e.message).trim().split("\n")[0]} | | | | |`);
+    }
+  }
+}
+for (const [name, sizes] of Object.entries(sums)) {
+  const total = (side) => [0, 1].map((at) => sizes.reduce((sum, size) => sum + size[side][at], 0));
+  row(`all ${sizes.length}`, name, "", total(0), total(1));
+}
