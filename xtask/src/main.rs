@@ -31,7 +31,7 @@ usage: cargo xtask COMMAND
   ci --strict                       fails where a check is skipped for want of a tool
   asm [--update]                    the machine code of the kernels against docs/asm.md
   tables                            fits the weights of slerp and of Eberly's series in crates/condyle/src/interpolate
-  playback                          packed models in three.js as in ci, but at three errors and at every vertex
+  playback                          packed models in three.js as in ci, but at three errors and more moments
   times                             how long builds and tests take from nothing, into CONTRIBUTING.md
   fuzz TARGET [--seconds N]         one fuzz target, a minute unless told otherwise
 ";

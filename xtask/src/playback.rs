@@ -19,9 +19,9 @@ pub(crate) fn steps() -> Vec<Step> {
     vec![Step::new("playback", |log: &mut Log| playback(log, &[ERROR], "300000"))]
 }
 
-/// Every error that users are told of, at every vertex.
+/// At more errors and moments.
 pub(crate) fn whole(log: &mut Log) -> Outcome {
-    playback(log, &["0.1", "0.5", "2"], "1e12")
+    playback(log, &["0.1", "0.5", "2"], "1e8")
 }
 
 fn playback(log: &mut Log, errors: &[&str], vertices: &str) -> Outcome {

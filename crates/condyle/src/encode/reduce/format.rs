@@ -55,22 +55,44 @@ pub(super) fn rotation(q: Quat64, format: KeyFormat, grade: i32) -> ([i32; 4], [
 }
 
 /// A rotation without its largest component, which is positive then: the three behind it in turn in `bits` bits each, and a number
-/// that tells both. What is read back follows the listing of the extension's quaternion filter, in f32 as its readers do.
+/// that tells both. Numbers that readers round to one side or the other are avoided where the next ones serve.
 fn without_largest(q: Quat64, bits: i32) -> ([i32; 4], [f32; 4]) {
     let largest = (0..4).fold(0, |most, c| if q[c].abs() > q[most].abs() { c } else { most });
     let one = (1 << (bits - 1)) - 1;
     let scale = f64::from(one) * core::f64::consts::SQRT_2 * if q[largest] < 0.0 { -1.0 } else { 1.0 };
-    let stored: [i32; 3] =
-        core::array::from_fn(|c| nearest(q[(largest + 1 + c) % 4] * scale).clamp(-one, one));
-    let part = core::f32::consts::FRAC_1_SQRT_2 / one as f32;
-    let [x, y, z] = stored.map(|v| v as f32 * part);
-    // A root in f64 rounds to the right one in f32.
-    let w = sqrt_f64((1.0 - x * x - y * y - z * z).max(0.0).into()) as f32;
+    let wanted: [f64; 3] = core::array::from_fn(|c| q[(largest + 1 + c) % 4] * scale);
+    let nearest = wanted.map(|v| nearest(v).clamp(-one, one));
+    // On the other side of what is wanted.
+    let beside = |c: usize| {
+        let mut stored = nearest;
+        stored[c] += if wanted[c] < f64::from(nearest[c]) { -1 } else { 1 };
+        stored
+    };
+    let off = |c: &usize| (wanted[*c] - f64::from(nearest[*c])).abs();
+    let mut order = [0, 1, 2];
+    order.sort_by(|a, b| off(b).total_cmp(&off(a)));
+    let ways = [nearest, beside(order[0]), beside(order[1]), beside(order[2])];
+    let serves = |stored: &&[i32; 3]| stored.iter().all(|v| v.abs() <= one) && read(**stored, one).1;
+    let stored = *ways.iter().find(serves).unwrap_or(&nearest);
     let mut back = [0.0; 4];
-    for (c, v) in [w, x, y, z].into_iter().enumerate() {
-        back[(largest + c) % 4] = nearest((v * 32767.0).into()) as f32 / 32767.0;
+    for (c, steps) in read(stored, one).0.into_iter().enumerate() {
+        back[(largest + c) % 4] = steps as f32 / 32767.0;
     }
     ([stored[0], stored[1], stored[2], one & !3 | largest as i32], back)
+}
+
+/// How near to the middle of two integers a number may be, in f64, that all readers round alike: they compute in f32, and not in one order.
+const CLEAR: f64 = 1.0 / 64.0;
+
+/// What readers make of three components, by the listing of the extension's quaternion filter: the largest and these as multiples of
+/// 1/32767, and whether all readers do.
+fn read(stored: [i32; 3], one: i32) -> ([i32; 4], bool) {
+    let [x, y, z] = stored.map(|v| f64::from(v) * core::f64::consts::FRAC_1_SQRT_2 / f64::from(one));
+    let w = sqrt_f64((1.0 - x * x - y * y - z * z).max(0.0));
+    let exact = [w, x, y, z].map(|v| v * 32767.0);
+    let steps = exact.map(nearest);
+    let is_clear = exact.iter().zip(steps).all(|(v, steps)| (v - f64::from(steps)).abs() < 0.5 - CLEAR);
+    (steps, is_clear)
 }
 
 /// To the nearest integer, away from zero in the middle.
