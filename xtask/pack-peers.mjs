@@ -33,9 +33,16 @@ function worst(model, file) {
   return Math.max(...found);
 }
 
+const gltfpack = (options) => ({
+  form: options.includes("-cc") ? ["--meshopt"] : [],
+  make: (from, to) => npm("gltfpack", "-noq", "-kn", ...options, "-i", from, "-o", to),
+});
+const fine = ["-af", "60", "-ar", "16", "-at", "20", "-as", "20"];
 const peers = {
-  gltfpack: { form: [], make: (from, to) => npm("gltfpack", "-noq", "-kn", "-i", from, "-o", to) },
-  "gltfpack -cc": { form: ["--meshopt"], make: (from, to) => npm("gltfpack", "-noq", "-kn", "-cc", "-i", from, "-o", to) },
+  gltfpack: gltfpack([]),
+  "gltfpack -cc": gltfpack(["-cc"]),
+  "gltfpack, fine": gltfpack(fine),
+  "gltfpack -cc, fine": gltfpack(["-cc", ...fine]),
   "glTF-Transform": {
     form: ["--meshopt"],
     make: (from, to) => {
@@ -55,7 +62,7 @@ const sums = {};
 for (const model of models) {
   const stem = basename(model, extname(model));
   for (const [name, { form, make }] of Object.entries(peers)) {
-    const theirs = resolve(out, `${stem}-${name.replaceAll(" ", "")}.glb`);
+    const theirs = resolve(out, `${stem}-${name.replaceAll(/[ ,]/g, "")}.glb`);
     const ours = theirs.replace(/glb$/, "condyle.glb");
     try {
       make(model, theirs);

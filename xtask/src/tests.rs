@@ -16,15 +16,17 @@ const ONCE: [&str; 3] = ["malformed", "damaged", "compressed"];
 
 /// What an emulator needs minutes for and a processor of 64 bits has no part in: f64 and integers. The stages that they belong to are walked
 /// through by the tests that remain.
-pub(crate) const NOT_EMULATED: [&str; 8] = [
+pub(crate) const NOT_EMULATED: [&str; 10] = [
     "encode::tests::any_scale",
     "encode::tests::joints_may_have",
+    "encode::tests::keys::hostile_clips",
     "encode::tests::motion_is_taken_out",
     "encode::tests::no_point_is_farther",
     "encode::tests::progress_rises",
     "clip::tests::any_numbers_may_stand",
     "clip::tests::every_bit_may_be_wrong",
     "blend::tests::limits::many_layers",
+    "meshopt::encode::tests::every_stride",
 ];
 
 /// How often property tests try in an emulator.
