@@ -12,6 +12,7 @@
 // frames and on the mesh (32,196 bytes). The search is greedy: limits that are 1 % tighter alone change the
 // defaults by 1.6 %, so differences below 2 % only say that a constant is uncritical.
 
+mod aims;
 mod algebra;
 mod budget;
 mod curve;
@@ -396,6 +397,7 @@ impl<'a> ClipJob<'a> {
         let source: Vec<Vec<Transform64>> = (0..joints.len())
             .map(|j| source::joint(self.clip, self.skeleton, j, &self.tracks[j], &seconds))
             .collect();
+        let model = search::place_all(joints, &source);
         let fractions: &[(f64, f64)] = match self.options.effort {
             Effort::Best => &[(0.75, 0.45), (0.85, 0.55), (0.65, 0.35)],
             _ => &[(0.75, 0.45)],
@@ -407,7 +409,7 @@ impl<'a> ClipJob<'a> {
         let swing = (self.moments > 1).then_some(3.0);
         let search = |fractions: &[BudgetFractions], nlerp| {
             let (source, max_bits) = (&source[..], JOINT_BITS);
-            search::search(&SegmentJob { joints, source, shapes, fractions, max_bits, nlerp })
+            search::search(&SegmentJob { joints, source, shapes, fractions, max_bits, nlerp }, &model)
         };
         let mut best: Option<SegmentFit> = None;
         let mut failing = 0;
@@ -418,8 +420,7 @@ impl<'a> ClipJob<'a> {
             let mut nlerp = self.motion.is_none() && nlerp_suffices();
             for _ in 0..MAX_ROUNDS {
                 let found = search(&fractions, nlerp);
-                let failed = found.failed(joints);
-                let Some(&first) = failed.first() else {
+                let Some(&first) = found.failed.first() else {
                     if best.as_ref().is_none_or(|best| found.bits() < best.bits()) {
                         best = Some(found);
                     }
@@ -427,7 +428,7 @@ impl<'a> ClipJob<'a> {
                 };
                 failing = first;
                 nlerp = false;
-                for joint in failed {
+                for &joint in &found.failed {
                     let lacks = found.missing.contains(&(joint, 1));
                     tighten(joints, joint, lacks, &mut fractions);
                 }
@@ -448,7 +449,7 @@ impl<'a> ClipJob<'a> {
                 break;
             }
             let found = search(&fractions, false);
-            match found.failed(joints).first() {
+            match found.failed.first() {
                 Some(&first) => failing = first,
                 None => best = Some(found),
             }

@@ -2,76 +2,17 @@
 
 use alloc::vec::Vec;
 
-use super::algebra::{Matrix, Vector, apply, log_near, solve, subtract, turned};
+use super::aims::Aims;
+use super::algebra::{Matrix, Vector, log_near, subtract, turned};
 use super::curve::{cheapest, constant};
 use super::fit::Shape;
 use super::points::{self, Point};
-use super::task::{CONSTANT_STEP, STATIC_THRESHOLD, SegmentFit, SegmentJob, USABLE_FRACTION, keep};
+use super::task::{CONSTANT_STEP, STATIC_THRESHOLD, SegmentFit, SegmentJob, keep};
 use crate::clip::layout::Kind;
 use crate::clip::spline::Degree;
 use crate::math::Transform64;
-use crate::math::quats::{Quat64, conjugate, exp, product, rows};
-use crate::math::vectors::{cross, dot, normalize};
-
-/// Regularisation of the least-squares rotation, as a fraction of the trace of its normal matrix: without it
-/// points on one line leave the rotation about that line undetermined. Half: targets +0.5 %, defaults equal;
-/// twice: -0.4 % and +0.5 %.
-const RIDGE: f64 = 1e-3;
-
-/// The points that a rotation has to bring to their places, at all moments.
-pub(super) struct Aims<'a> {
-    /// Per moment: the linear part of the decoded parent's model matrix.
-    outer: Vec<[Vector; 3]>,
-    /// Per moment and point: its scaled position before the rotation, and where it has to come to, both
-    /// relative to the joint in the decoded parent's space.
-    arms: Vec<Vector>,
-    aims: Vec<Vector>,
-    points: &'a [Point],
-}
-
-impl Aims<'_> {
-    /// Whether all points are within their limits at a moment.
-    pub(super) fn holds(&self, moment: usize, q: Quat64) -> bool {
-        let turn = rows(q);
-        let count = self.points.len();
-        let outer = &self.outer[moment];
-        let from = moment * count;
-        self.points.iter().zip(&self.arms[from..]).zip(&self.aims[from..]).all(|((point, &arm), &aim)| {
-            let off = apply(outer, subtract(apply(&turn, arm), aim));
-            let limit = point.limit * USABLE_FRACTION;
-            dot(off, off) <= limit * limit
-        })
-    }
-
-    /// One Gauss-Newton step of half length from `q` towards the rotation that brings the points nearest to
-    /// their places. A quarter instead of the half: targets +7.3 %, defaults +2.5 %; the full step: targets
-    /// 13 times as large.
-    pub(super) fn best(&self, moment: usize, q: Quat64) -> Quat64 {
-        let turn = rows(q);
-        let outer = &self.outer[moment];
-        let from = moment * self.points.len();
-        let (mut normal, mut right) = ([[0.0; 3]; 3], [0.0; 3]);
-        for (i, point) in self.points.iter().enumerate() {
-            let weight = 1.0 / (point.limit * point.limit);
-            let arm = apply(&turn, self.arms[from + i]);
-            let off = apply(outer, subtract(self.aims[from + i], arm));
-            // How the point moves per radian about each axis.
-            let ways = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
-                .map(|axis| apply(outer, cross(axis, arm)));
-            for r in 0..3 {
-                for c in 0..3 {
-                    normal[r][c] += weight * dot(ways[r], ways[c]);
-                }
-                right[r] += weight * dot(ways[r], off);
-            }
-        }
-        let trace = normal[0][0] + normal[1][1] + normal[2][2];
-        for (axis, row) in normal.iter_mut().enumerate() {
-            row[axis] += RIDGE * trace;
-        }
-        product(exp(solve(&normal, right).map(|v| v * 0.5)), q)
-    }
-}
+use crate::math::quats::{self, Quat64, conjugate, exp, product};
+use crate::math::vectors::{dot, normalize};
 
 /// Fits the rotation of a joint: at rest, constant, or a curve.
 pub(super) fn fit_rotation(
@@ -92,7 +33,7 @@ pub(super) fn fit_rotation(
     let reach =
         own.iter().zip(model).fold(0.0_f64, |most, (_, model)| most.max(points::reach(points, model)));
     let limit = points.iter().map(|point| point.limit).fold(f64::INFINITY, f64::min).min(joint.budget);
-    let aims = aim(parents, model, points, own);
+    let aims = Aims::new(parents, model, points, own);
     // A constant is enough for a static joint, whose ancestors place its points, or where it keeps all points
     // within limits.
     let near =
@@ -114,30 +55,22 @@ pub(super) fn fit_rotation(
             return;
         }
     }
-    let mut near = log_near(product(conjugate(rest), own[0].rotation), [0.0; 3]);
-    let targets: Vec<Vector> = own
-        .iter()
-        .enumerate()
-        .map(|(moment, local)| {
-            near = log_near(product(conjugate(rest), aims.best(moment, local.rotation)), near);
-            near
-        })
-        .collect();
+    let goals = Goals::new(&aims, rest, own);
     // The moment that failed last is the likeliest to fail again: it is checked first.
     let mut suspect = 0;
     let curve = cheapest(
         name,
         (job.shapes, &fit.curves),
         job.max_bits,
-        &targets,
+        &goals.logs,
         limit / reach.max(f64::MIN_POSITIVE),
         |shape, keys| {
             let mut path = Path::new(rest, shape, keys, job.nlerp);
-            let fails = |path: &mut Path<'_>, moment| !aims.holds(moment, path.at(moment));
+            let fails = |path: &mut Path<'_>, moment| !goals.holds(path, moment);
             if fails(&mut path, suspect) {
                 return false;
             }
-            match (0..targets.len()).find(|&moment| fails(&mut path, moment)) {
+            match (0..own.len()).find(|&moment| fails(&mut path, moment)) {
                 Some(moment) => {
                     suspect = moment;
                     false
@@ -154,25 +87,48 @@ pub(super) fn fit_rotation(
     }
 }
 
-pub(super) fn aim<'a>(
-    parents: Option<&[Matrix]>,
-    model: &[Matrix],
-    points: &'a [Point],
-    own: &[Transform64],
-) -> Aims<'a> {
-    let room = own.len() * points.len();
-    let (mut arms, mut aims) = (Vec::with_capacity(room), Vec::with_capacity(room));
-    let mut outer = Vec::with_capacity(own.len());
-    for (moment, local) in own.iter().enumerate() {
-        let parent = parents.map_or(Matrix::IDENTITY, |parents| parents[moment]);
-        outer.push(parent.linear);
-        for point in points {
-            let scaled = core::array::from_fn(|c| point.local[c] * local.scale[c]);
-            arms.push(scaled);
-            aims.push(subtract(parent.back(model[moment].point(point.local)), local.translation));
-        }
+/// The rotations that a curve is to follow, at all moments.
+struct Goals<'a> {
+    aims: &'a Aims<'a>,
+    rotations: Vec<Quat64>,
+    /// The logarithms of these about the rest pose.
+    logs: Vec<Vector>,
+    /// The squares of [`Aims::room`].
+    rooms: Vec<f64>,
+}
+
+impl<'a> Goals<'a> {
+    fn new(aims: &'a Aims<'a>, rest: Quat64, own: &[Transform64]) -> Self {
+        let best = |(moment, local): (usize, &Transform64)| aims.best(moment, local.rotation);
+        let rotations: Vec<Quat64> = own.iter().enumerate().map(best).collect();
+        let mut near = log_near(product(conjugate(rest), own[0].rotation), [0.0; 3]);
+        let log = |&rotation: &Quat64| {
+            near = log_near(product(conjugate(rest), rotation), near);
+            near
+        };
+        let logs = rotations.iter().map(log).collect();
+        let room = |(moment, &rotation): (usize, &Quat64)| {
+            let room = aims.room(moment, rotation);
+            room * room
+        };
+        let rooms = rotations.iter().enumerate().map(room).collect();
+        Self { aims, rotations, logs, rooms }
     }
-    Aims { outer, arms, aims, points }
+
+    /// Whether all points are within their limits where a path is at a moment. Most are near enough to the goal that this need not
+    /// be looked at.
+    fn holds(&self, path: &mut Path<'_>, moment: usize) -> bool {
+        if path.shape.degree == Degree::Cubic {
+            let log = path.shape.value(path.keys, moment);
+            let off = subtract(log, self.logs[moment]);
+            return dot(off, off) < self.rooms[moment]
+                || self.aims.holds(moment, product(path.rest, exp(log)));
+        }
+        let (q, goal) = (path.at(moment), self.rotations[moment]);
+        let near = quats::near(goal, q);
+        let off: f64 = near.iter().zip(goal).map(|(near, goal)| (near - goal) * (near - goal)).sum();
+        off < self.rooms[moment] || self.aims.holds(moment, q)
+    }
 }
 
 /// The rotations of a curve, evaluated as the decoder does.
