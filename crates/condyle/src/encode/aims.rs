@@ -23,8 +23,8 @@ pub(super) struct Aims<'a> {
     /// components, and of its components. With them a moment costs the same for any number of points.
     products: [Vector; 3],
     sum: Vector,
-    /// How far each point is from the joint.
-    arms: Vec<f64>,
+    /// The inverse of each point's distance from the joint.
+    nearness: Vec<f64>,
 }
 
 /// A moment: how far a point is off is an affine function of it, the decoded model matrix less the authored one.
@@ -59,8 +59,8 @@ impl<'a> Aims<'a> {
             }
             sum = add(sum, weighted);
         }
-        let arms = points.iter().map(|point| length(point.local)).collect();
-        Self { moments, points, products, sum, arms }
+        let nearness = points.iter().map(|point| 1.0 / length(point.local)).collect();
+        Self { moments, points, products, sum, nearness }
     }
 
     /// How far points are off at a moment with the rotation `q`, and the linear part of the joint's matrix.
@@ -117,10 +117,10 @@ impl<'a> Aims<'a> {
         let stretch = sqrt_f64(stretch[0].max(stretch[1]).max(stretch[2]));
         let scale = scale[0].abs().max(scale[1].abs()).max(scale[2].abs());
         // Two rotations take the end of an arm at most twice its length times the difference apart.
-        let room_of = |(point, arm): (&Point, &f64)| {
-            (point.limit * USABLE_FRACTION - length(off.point(point.local))) / arm
+        let room_of = |(point, nearness): (&Point, &f64)| {
+            (point.limit * USABLE_FRACTION - length(off.point(point.local))) * nearness
         };
-        let least = self.points.iter().zip(&self.arms).map(room_of).fold(f64::INFINITY, f64::min);
+        let least = self.points.iter().zip(&self.nearness).map(room_of).fold(f64::INFINITY, f64::min);
         (least / (2.0 * stretch * scale)).max(0.0)
     }
 }

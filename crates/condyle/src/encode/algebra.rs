@@ -122,8 +122,9 @@ impl Matrix {
 
     /// About how much it stretches lengths at most: its longest column.
     pub(super) fn reach(&self) -> f64 {
-        let column = |k: usize| length([self.linear[0][k], self.linear[1][k], self.linear[2][k]]);
-        column(0).max(column(1)).max(column(2))
+        let square = |column: Vector| dot(column, column);
+        let [x, y, z] = transposed(&self.linear);
+        sqrt_f64(square(x).max(square(y)).max(square(z)))
     }
 }
 

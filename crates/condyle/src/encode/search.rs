@@ -36,7 +36,7 @@ pub(super) fn search(job: &SegmentJob<'_>, model: &[Vec<Matrix>]) -> SegmentFit 
         let mut own = source.clone();
         fit_translation(job, index, parents, &model[index], &mut own, &mut fit);
         fit_scale(job, index, &points[index], &mut own, &mut fit);
-        fit_rotation(
+        let is_held = fit_rotation(
             job,
             (index, is_static[index]),
             parents,
@@ -50,7 +50,7 @@ pub(super) fn search(job: &SegmentJob<'_>, model: &[Vec<Matrix>]) -> SegmentFit 
         };
         let placed: Vec<Matrix> = (0..own.len()).map(at).collect();
         fails[index] = fit.missing.last().is_some_and(|&(missing, _)| missing == index)
-            || is_over_budget(joint, &placed, &model[index]);
+            || !is_held && is_over_budget(joint, &placed, &model[index]);
         if fails[index] {
             fit.failed.push(index);
         }

@@ -3,18 +3,20 @@
 use alloc::vec::Vec;
 
 use super::aims::Aims;
-use super::algebra::{Matrix, Vector, log_near, subtract, turned};
+use super::algebra::{Matrix, Vector, length, log_near, subtract, turned};
 use super::curve::{cheapest, constant};
 use super::fit::Shape;
-use super::points::{self, Point};
+use super::points::Point;
 use super::task::{CONSTANT_STEP, STATIC_THRESHOLD, SegmentFit, SegmentJob, keep};
 use crate::clip::layout::Kind;
 use crate::clip::spline::Degree;
 use crate::math::Transform64;
 use crate::math::quats::{self, Quat64, conjugate, exp, product};
+use crate::math::scalar::sin_cos_f64;
 use crate::math::vectors::{dot, normalize};
 
-/// Fits the rotation of a joint: at rest, constant, or a curve.
+/// Fits the rotation of a joint: at rest, constant, or a curve. Whether all of its points are known to be within
+/// their limits then.
 pub(super) fn fit_rotation(
     job: &SegmentJob<'_>,
     (index, hangs): (usize, bool),
@@ -22,16 +24,16 @@ pub(super) fn fit_rotation(
     (model, points): (&[Matrix], &[Point]),
     own: &mut [Transform64],
     fit: &mut SegmentFit,
-) {
+) -> bool {
     let joint = &job.joints[index];
     if joint.authored[0] {
-        return;
+        return false;
     }
     let name = (Kind::Rotation, index);
     let rest = joint.rest.rotation;
     let middle = own[own.len() / 2].rotation;
-    let reach =
-        own.iter().zip(model).fold(0.0_f64, |most, (_, model)| most.max(points::reach(points, model)));
+    let far = points.iter().map(|point| length(point.local)).fold(0.0, f64::max);
+    let reach = far * model.iter().map(Matrix::reach).fold(0.0, f64::max);
     let limit = points.iter().map(|point| point.limit).fold(f64::INFINITY, f64::min).min(joint.budget);
     let aims = Aims::new(parents, model, points, own);
     // A constant is enough for a static joint, whose ancestors place its points, or where it keeps all points
@@ -41,7 +43,7 @@ pub(super) fn fit_rotation(
     let serves = |value: Quat64| hangs || (0..own.len()).all(|moment| aims.holds(moment, value));
     if near(rest) && serves(rest) {
         own.iter_mut().for_each(|local| local.rotation = rest);
-        return;
+        return !hangs;
     }
     if near(middle) {
         let log = log_near(product(conjugate(rest), middle), [0.0; 3]);
@@ -52,7 +54,7 @@ pub(super) fn fit_rotation(
         {
             own.iter_mut().for_each(|local| local.rotation = value);
             fit.curves.extend(curve);
-            return;
+            return !hangs;
         }
     }
     let goals = Goals::new(&aims, rest, own);
@@ -79,12 +81,12 @@ pub(super) fn fit_rotation(
             }
         },
     );
-    if let Some((shape, keys)) = keep(job, name, curve, fit) {
-        let mut path = Path::new(rest, shape, &keys, job.nlerp);
-        for (moment, local) in own.iter_mut().enumerate() {
-            local.rotation = path.at(moment);
-        }
+    let Some((shape, keys)) = keep(job, name, curve, fit) else { return false };
+    let mut path = Path::new(rest, shape, &keys, job.nlerp);
+    for (moment, local) in own.iter_mut().enumerate() {
+        local.rotation = path.at(moment);
     }
+    true
 }
 
 /// The rotations that a curve is to follow, at all moments.
@@ -136,10 +138,21 @@ struct Path<'a> {
     rest: Quat64,
     shape: &'a Shape,
     keys: &'a [[f64; 3]],
-    /// The interval of the last moment, for linear curves: its number, its first key, the next key on the
-    /// same hemisphere, and the logarithm of the rotation between them.
-    span: Option<(usize, Quat64, Quat64, Vector)>,
+    /// The interval of the last moment, for linear curves.
+    span: Option<Interval>,
     nlerp: bool,
+}
+
+/// An interval of a linear curve.
+#[derive(Clone, Copy)]
+struct Interval {
+    number: usize,
+    from: Quat64,
+    /// The next key, on the same hemisphere.
+    to: Quat64,
+    /// The logarithm of the rotation between them: its axis and its length.
+    axis: Vector,
+    angle: f64,
 }
 
 impl<'a> Path<'a> {
@@ -151,27 +164,33 @@ impl<'a> Path<'a> {
         if self.shape.degree == Degree::Cubic {
             return product(self.rest, exp(self.shape.value(self.keys, moment)));
         }
-        let (interval, t) = self.shape.interval(moment);
-        let (from, to, way) = match self.span {
-            Some((last, from, to, way)) if last == interval => (from, to, way),
-            _ => {
-                let key = |at: usize| exp(self.keys[at]);
-                let (from, mut to) = (key(interval), key(interval + 1));
-                if from.iter().zip(to).map(|(a, b)| a * b).sum::<f64>() < 0.0 {
-                    to = to.map(|v| -v);
-                }
+        let (number, t) = self.shape.interval(moment);
+        let span = match self.span {
+            Some(span) if span.number == number => span,
+            last => {
+                let key = |at: usize| product(self.rest, exp(self.keys[at]));
+                let from =
+                    last.filter(|last| last.number + 1 == number).map_or_else(|| key(number), |last| last.to);
+                let to = quats::near(from, key(number + 1));
                 let way =
                     if self.nlerp { [0.0; 3] } else { log_near(product(conjugate(from), to), [0.0; 3]) };
-                let (from, to) = (product(self.rest, from), product(self.rest, to));
-                self.span = Some((interval, from, to, way));
-                (from, to, way)
+                let angle = length(way);
+                let axis = if angle > 0.0 { way.map(|v| v / angle) } else { way };
+                let span = Interval { number, from, to, axis, angle };
+                self.span = Some(span);
+                span
             }
         };
+        let Interval { from, to, axis, angle, .. } = span;
+        if t == 0.0 {
+            return from;
+        }
         if self.nlerp {
             let mut q = core::array::from_fn(|c| from[c] + (to[c] - from[c]) * t);
             normalize(&mut q);
             return q;
         }
-        product(from, exp(way.map(|v| v * t)))
+        let (sin, cos) = sin_cos_f64(angle * t);
+        product(from, [axis[0] * sin, axis[1] * sin, axis[2] * sin, cos])
     }
 }
