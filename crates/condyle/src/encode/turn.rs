@@ -4,10 +4,10 @@ use alloc::vec::Vec;
 
 use super::aims::Aims;
 use super::algebra::{Matrix, Vector, length, log_near, subtract, turned};
-use super::curve::{cheapest, constant};
+use super::curve::{best_keys, cheapest, constant};
 use super::fit::Shape;
 use super::points::Point;
-use super::task::{CONSTANT_STEP, STATIC_THRESHOLD, SegmentFit, SegmentJob, keep};
+use super::task::{CONSTANT_STEP, JointFacts, STATIC_THRESHOLD, SegmentFit, SegmentJob, keep};
 use crate::clip::layout::Kind;
 use crate::clip::spline::Degree;
 use crate::math::Transform64;
@@ -87,6 +87,30 @@ pub(super) fn fit_rotation(
         local.rotation = path.at(moment);
     }
     true
+}
+
+/// Whether no curve would keep a joint's own points within twice the budget if all above them were exact: less for the joints
+/// above is of no use then.
+pub(super) fn is_hopeless(
+    joint: &JointFacts,
+    shapes: &[Shape],
+    own: &[Transform64],
+    above: Option<&[Matrix]>,
+    model: &[Matrix],
+) -> bool {
+    if joint.authored[0] {
+        return false;
+    }
+    let point = |&local: &Vector| Point { local, limit: 2.0 * joint.budget };
+    let points: Vec<Point> = joint.shell.iter().map(point).collect();
+    let aims = Aims::new(above, model, &points, own);
+    let goals = Goals::new(&aims, joint.rest.rotation, own);
+    let mut keys = Vec::new();
+    !shapes.iter().any(|shape| {
+        best_keys(Kind::Rotation, shape, &goals.logs, &mut keys);
+        let mut path = Path::new(joint.rest.rotation, shape, &keys, false);
+        (0..own.len()).all(|moment| goals.holds(&mut path, moment))
+    })
 }
 
 /// The rotations that a curve is to follow, at all moments.
