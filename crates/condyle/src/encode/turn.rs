@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use super::MOMENTS_PER_FRAME;
 use super::aims::Aims;
 use super::algebra::{Matrix, Vector, length, log_near, subtract, turned};
 use super::curve::{best_keys, cheapest, constant};
@@ -12,7 +13,6 @@ use crate::clip::layout::Kind;
 use crate::clip::spline::Degree;
 use crate::math::Transform64;
 use crate::math::quats::{self, Quat64, conjugate, exp, product};
-use crate::math::scalar::sin_cos_f64;
 use crate::math::vectors::{dot, normalize};
 
 /// Fits the rotation of a joint: at rest, constant, or a curve. Whether all of its points are known to be within
@@ -162,21 +162,10 @@ struct Path<'a> {
     rest: Quat64,
     shape: &'a Shape,
     keys: &'a [[f64; 3]],
-    /// The interval of the last moment, for linear curves.
-    span: Option<Interval>,
+    /// For linear curves, the interval of the last moment: its number, its first key, and the next key on the
+    /// same hemisphere.
+    span: Option<(usize, Quat64, Quat64)>,
     nlerp: bool,
-}
-
-/// An interval of a linear curve.
-#[derive(Clone, Copy)]
-struct Interval {
-    number: usize,
-    from: Quat64,
-    /// The next key, on the same hemisphere.
-    to: Quat64,
-    /// The logarithm of the rotation between them: its axis and its length.
-    axis: Vector,
-    angle: f64,
 }
 
 impl<'a> Path<'a> {
@@ -188,33 +177,42 @@ impl<'a> Path<'a> {
         if self.shape.degree == Degree::Cubic {
             return product(self.rest, exp(self.shape.value(self.keys, moment)));
         }
-        let (number, t) = self.shape.interval(moment);
-        let span = match self.span {
-            Some(span) if span.number == number => span,
+        let (interval, t) = self.shape.interval(moment);
+        let (from, to) = match self.span {
+            Some((last, from, to)) if last == interval => (from, to),
             last => {
                 let key = |at: usize| product(self.rest, exp(self.keys[at]));
-                let from =
-                    last.filter(|last| last.number + 1 == number).map_or_else(|| key(number), |last| last.to);
-                let to = quats::near(from, key(number + 1));
-                let way =
-                    if self.nlerp { [0.0; 3] } else { log_near(product(conjugate(from), to), [0.0; 3]) };
-                let angle = length(way);
-                let axis = if angle > 0.0 { way.map(|v| v / angle) } else { way };
-                let span = Interval { number, from, to, axis, angle };
-                self.span = Some(span);
-                span
+                let from = match last {
+                    Some((last, _, to)) if last + 1 == interval => to,
+                    _ => key(interval),
+                };
+                let to = quats::near(from, key(interval + 1));
+                self.span = Some((interval, from, to));
+                (from, to)
             }
         };
-        let Interval { from, to, axis, angle, .. } = span;
-        if t == 0.0 {
-            return from;
-        }
-        if self.nlerp {
-            let mut q = core::array::from_fn(|c| from[c] + (to[c] - from[c]) * t);
+        let toward = |a: Quat64, b: Quat64, t: f64| {
+            let mut q = [
+                a[0] + (b[0] - a[0]) * t,
+                a[1] + (b[1] - a[1]) * t,
+                a[2] + (b[2] - a[2]) * t,
+                a[3] + (b[3] - a[3]) * t,
+            ];
             normalize(&mut q);
-            return q;
+            q
+        };
+        if self.nlerp {
+            return toward(from, to, t);
         }
-        let (sin, cos) = sin_cos_f64(angle * t);
-        product(from, [axis[0] * sin, axis[1] * sin, axis[2] * sin, cos])
+        // Half of the way by slerp is half of the way by nlerp, and there are no moments but the quarters.
+        const { assert!(MOMENTS_PER_FRAME == 4) };
+        let middle = || toward(from, to, 0.5);
+        match (t * MOMENTS_PER_FRAME as f64 + 0.5) as i32 {
+            0 => from,
+            1 => toward(from, middle(), 0.5),
+            2 => middle(),
+            3 => toward(middle(), to, 0.5),
+            _ => to,
+        }
     }
 }
