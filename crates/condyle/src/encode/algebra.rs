@@ -42,6 +42,30 @@ pub(super) fn apply(rows: &[Vector; 3], v: Vector) -> Vector {
     [dot(rows[0], v), dot(rows[1], v), dot(rows[2], v)]
 }
 
+// Written out: closures of loops over components are not always inlined.
+
+/// The product of two matrices, by their rows.
+pub(super) fn times(a: &[Vector; 3], b: &[Vector; 3]) -> [Vector; 3] {
+    let row = |row: Vector| {
+        [
+            row[0] * b[0][0] + row[1] * b[1][0] + row[2] * b[2][0],
+            row[0] * b[0][1] + row[1] * b[1][1] + row[2] * b[2][1],
+            row[0] * b[0][2] + row[1] * b[1][2] + row[2] * b[2][2],
+        ]
+    };
+    [row(a[0]), row(a[1]), row(a[2])]
+}
+
+pub(super) fn transposed(m: &[Vector; 3]) -> [Vector; 3] {
+    [[m[0][0], m[1][0], m[2][0]], [m[0][1], m[1][1], m[2][1]], [m[0][2], m[1][2], m[2][2]]]
+}
+
+/// A matrix whose columns are multiplied by the components of `scale`.
+pub(super) fn scaled_columns(m: &[Vector; 3], scale: Vector) -> [Vector; 3] {
+    let row = |row: Vector| [row[0] * scale[0], row[1] * scale[1], row[2] * scale[2]];
+    [row(m[0]), row(m[1]), row(m[2])]
+}
+
 /// Solves `m · x = b`; zeros for a singular matrix.
 pub(super) fn solve(m: &[Vector; 3], b: Vector) -> Vector {
     let column = |k: usize| [m[0][k], m[1][k], m[2][k]];
@@ -72,8 +96,7 @@ impl Matrix {
         Self { linear: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], origin: [0.0; 3] };
 
     pub(super) fn new(local: &Transform64) -> Self {
-        let s = local.scale;
-        let linear = quats::rows(local.rotation).map(|row| [row[0] * s[0], row[1] * s[1], row[2] * s[2]]);
+        let linear = scaled_columns(&quats::rows(local.rotation), local.scale);
         Self { linear, origin: local.translation }
     }
 
@@ -87,16 +110,21 @@ impl Matrix {
     }
 
     pub(super) fn multiply(&self, b: &Self) -> Self {
-        let column = |k: usize| [b.linear[0][k], b.linear[1][k], b.linear[2][k]];
-        let columns = [column(0), column(1), column(2)];
-        let linear = self.linear.map(|row| columns.map(|column| dot(row, column)));
-        Self { linear, origin: self.point(b.origin) }
+        Self { linear: times(&self.linear, &b.linear), origin: self.point(b.origin) }
+    }
+
+    /// Of a point, how far this takes it from where `wanted` takes it.
+    pub(super) fn less(&self, wanted: &Self) -> Self {
+        let ([x, y, z], want) = (self.linear, &wanted.linear);
+        let linear = [subtract(x, want[0]), subtract(y, want[1]), subtract(z, want[2])];
+        Self { linear, origin: subtract(self.origin, wanted.origin) }
     }
 
     /// About how much it stretches lengths at most: its longest column.
     pub(super) fn reach(&self) -> f64 {
-        let column = |k: usize| length([self.linear[0][k], self.linear[1][k], self.linear[2][k]]);
-        column(0).max(column(1)).max(column(2))
+        let square = |column: Vector| dot(column, column);
+        let [x, y, z] = transposed(&self.linear);
+        sqrt_f64(square(x).max(square(y)).max(square(z)))
     }
 }
 

@@ -7,6 +7,8 @@ use super::task::{BudgetFractions, JointFacts};
 /// How many times the split is tightened before the fixed splits are tried.
 /// Half and twice: equal bytes.
 pub(super) const MAX_ROUNDS: usize = 20;
+/// After how many rounds it is asked whether that can help at all: most often there are fewer.
+pub(super) const HOPEFUL_ROUNDS: usize = 2;
 
 /// Fractions that grow evenly from the root to the leaves: each joint gets the same increment for itself even
 /// where it corrects nothing. The leaves' own points have the whole budget. A fallback for segments where

@@ -134,6 +134,18 @@ fn least_bits(keys: &[[f64; 3]], code: u8) -> usize {
     bits * keys.len()
 }
 
+/// The keys with which a curve is nearest to `targets`.
+pub(super) fn best_keys(kind: Kind, shape: &Shape, targets: &[[f64; 3]], keys: &mut Vec<[f64; 3]>) {
+    if kind == Kind::Rotation && shape.degree == Degree::Linear {
+        // Slerp passes through its keys: they are the targets themselves.
+        let stride = (targets.len() - 1) / shape.intervals;
+        keys.clear();
+        keys.extend(targets.iter().step_by(stride.max(1)).take(shape.key_count()));
+    } else {
+        shape.solve(targets, keys);
+    }
+}
+
 /// The cheapest curve near `targets` that `passes` accepts, with components of at most `max_bits`. `passes`
 /// receives the shape and the decoded keys.
 ///
@@ -155,14 +167,7 @@ pub(super) fn cheapest(
     let mut worse_in_a_row = 0;
     for shape in shapes {
         let (keys, rounded, values) = (&mut keys, &mut rounded, &mut values);
-        if kind == Kind::Rotation && shape.degree == Degree::Linear {
-            // Slerp passes through its keys: they are the targets themselves.
-            let stride = (targets.len() - 1) / shape.intervals;
-            keys.clear();
-            keys.extend(targets.iter().step_by(stride.max(1)).take(shape.key_count()));
-        } else {
-            shape.solve(targets, keys);
-        }
+        best_keys(kind, shape, targets, keys);
         match &best {
             None if !passes(shape, keys) => continue,
             // Skipped if it would cost more even with far larger steps.

@@ -57,14 +57,18 @@ impl Shape {
     /// The least-squares keys for `values`, one value per moment.
     pub(super) fn solve(&self, values: &[[f64; 3]], keys: &mut Vec<[f64; 3]>) {
         keys.clear();
-        keys.resize(self.key_count(), [0.0; 3]);
-        for (Taps { first, count, weights }, value) in self.taps.iter().zip(values) {
-            for (key, weight) in keys[*first..first + count].iter_mut().zip(weights) {
-                for (key, value) in key.iter_mut().zip(value) {
-                    *key += weight * value;
+        // Room for taps behind the last key, whose weights are 0: as many for each moment are faster than few.
+        keys.resize(self.key_count() + BAND, [0.0; 3]);
+        for (Taps { first, weights, .. }, value) in self.taps.iter().zip(values) {
+            if let Some(keys) = keys[*first..].first_chunk_mut::<{ BAND + 1 }>() {
+                for (key, weight) in keys.iter_mut().zip(weights) {
+                    for (key, value) in key.iter_mut().zip(value) {
+                        *key += weight * value;
+                    }
                 }
             }
         }
+        keys.truncate(self.key_count());
         for i in 0..keys.len() {
             let mut sum = keys[i];
             for back in 1..=BAND.min(i) {
@@ -87,9 +91,16 @@ impl Shape {
     pub(super) fn value(&self, keys: &[[f64; 3]], moment: usize) -> [f64; 3] {
         let Taps { first, count, weights } = &self.taps[moment];
         let mut sum = [0.0; 3];
-        for (key, weight) in keys[*first..first + count].iter().zip(weights) {
+        let mut add = |key: &[f64; 3], weight: &f64| {
             for (sum, key) in sum.iter_mut().zip(key) {
                 *sum += weight * key;
+            }
+        };
+        // As many for each moment are faster than few: the weights of the others are 0.
+        match keys[*first..].first_chunk::<{ BAND + 1 }>() {
+            Some(keys) => keys.iter().zip(weights).for_each(|(key, weight)| add(key, weight)),
+            None => {
+                keys[*first..first + count].iter().zip(weights).for_each(|(key, weight)| add(key, weight));
             }
         }
         sum

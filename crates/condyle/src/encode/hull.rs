@@ -30,6 +30,21 @@ fn sort(vectors: &mut Vec<Vector>) {
     vectors.dedup();
 }
 
+/// Away from all points, if all are on one side of the plane through `a`. Most planes have points on both sides among
+/// the first few.
+fn outward(points: &[Vector], a: Vector, normal: Vector, rounding: f64) -> Option<Vector> {
+    let (mut is_below, mut is_above) = (false, false);
+    for point in points {
+        let off = dot(normal, subtract(*point, a));
+        is_below |= off < -rounding;
+        is_above |= off > rounding;
+        if is_below && is_above {
+            return None;
+        }
+    }
+    Some(if is_above { normal.map(|v| -v) } else { normal })
+}
+
 impl Hull {
     /// By testing all triples of points: meant for some tens of points, in any position.
     pub(super) fn around(points: &[Vector]) -> Self {
@@ -50,17 +65,8 @@ impl Hull {
             for (j, &b) in points.iter().enumerate().skip(i + 1) {
                 for &c in &points[j + 1..] {
                     let normal = cross(subtract(b, a), subtract(c, a));
-                    let off = |point: &Vector| dot(normal, subtract(*point, a));
-                    let (least, most) =
-                        points.iter().map(off).fold((0.0_f64, 0.0_f64), |(l, m), v| (l.min(v), m.max(v)));
                     let rounding = 1e-9 * size * length(normal);
-                    let outward = if most <= rounding {
-                        normal
-                    } else if least >= -rounding {
-                        normal.map(|v| -v)
-                    } else {
-                        continue;
-                    };
+                    let Some(outward) = outward(&points, a, normal, rounding) else { continue };
                     let distance = dot(outward, a);
                     if distance > rounding {
                         faces.push(outward.map(|v| v / distance));

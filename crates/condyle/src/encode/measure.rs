@@ -3,14 +3,15 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::algebra::{Matrix, length, subtract};
+use super::algebra::Matrix;
 use super::options::{JointError, Measured};
-use super::task::{ClipJob, MAX_SEGMENT_SAMPLES};
+use super::task::{ClipJob, MAX_SEGMENT_SAMPLES, Motion};
 use super::{search, source};
 use crate::clip::Clip;
 use crate::error::Error;
 use crate::math::quats::{self, is_loose};
-use crate::math::vectors::normalize;
+use crate::math::scalar::sqrt_f64;
+use crate::math::vectors::{dot, normalize};
 use crate::math::{Rigid, Transform64};
 use crate::pose::Pose;
 use crate::sample::{self, sample_by};
@@ -34,7 +35,8 @@ pub(super) fn measure(job: &ClipJob<'_>, clip: &Clip<'_>) -> Result<Measured, Er
         let source: Vec<Vec<Transform64>> =
             (0..count).map(|j| source::joint(job.clip, skeleton, j, &job.tracks[j], &seconds)).collect();
         let model = search::place_all(&job.joints, &source);
-        let motion: Vec<(Matrix, Matrix)> = seconds.iter().map(|&at| motion(job, clip, at)).collect();
+        let motion: Vec<(Matrix, Matrix)> =
+            job.motion.iter().flat_map(|of| seconds.iter().map(|&at| motions(job, of, clip, at))).collect();
         let mut decoded: Vec<Matrix> = Vec::with_capacity(count);
         let is_last = first + frames == job.frames;
         for (moment, &at) in seconds.iter().enumerate() {
@@ -57,15 +59,22 @@ pub(super) fn measure(job: &ClipJob<'_>, clip: &Clip<'_>) -> Result<Measured, Er
                 let joint = &job.joints[j];
                 let placed = joint.parent.map_or(local, |p| decoded[p].multiply(&local));
                 decoded.push(placed);
-                let mut own = 0.0_f64;
+                let off = match motion.get(moment) {
+                    Some((got, want)) => got.multiply(&placed).less(&want.multiply(&model[j][moment])),
+                    None => placed.less(&model[j][moment]),
+                };
+                let (mut farthest, mut own) = (0, 0.0);
                 for (point, &p) in joint.shell.iter().enumerate() {
-                    let (got, want) = &motion[moment];
-                    let off =
-                        length(subtract(got.point(placed.point(p)), want.point(model[j][moment].point(p))));
-                    own = own.max(off);
-                    if off as f32 > measured.joints[j].error {
-                        measured.joints[j] = JointError { error: off as f32, seconds: at as f32, point };
+                    let off = off.point(p);
+                    let square = dot(off, off);
+                    if square > own {
+                        (farthest, own) = (point, square);
                     }
+                }
+                let own = sqrt_f64(own);
+                if own as f32 > measured.joints[j].error {
+                    measured.joints[j] =
+                        JointError { error: own as f32, seconds: at as f32, point: farthest };
                 }
                 greatest = greatest.max(own);
                 if moment % job.moments == 0 {
@@ -123,10 +132,9 @@ impl Counts {
 }
 
 /// The root motion, decoded and as extracted.
-fn motion(job: &ClipJob<'_>, clip: &Clip<'_>, seconds: f64) -> (Matrix, Matrix) {
+fn motions(job: &ClipJob<'_>, motion: &Motion, clip: &Clip<'_>, seconds: f64) -> (Matrix, Matrix) {
     let matrix =
         |Rigid { rotation, translation }| Matrix { linear: quats::rows(rotation), origin: translation };
-    let Some(motion) = &job.motion else { return (Matrix::IDENTITY, Matrix::IDENTITY) };
     (matrix(clip.motion_at(seconds)), matrix(motion.at(job, seconds)))
 }
 

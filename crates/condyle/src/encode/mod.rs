@@ -12,6 +12,7 @@
 // frames and on the mesh (32,196 bytes). The search is greedy: limits that are 1 % tighter alone change the
 // defaults by 1.6 %, so differences below 2 % only say that a constant is uncritical.
 
+mod aims;
 mod algebra;
 mod budget;
 mod curve;
@@ -45,16 +46,18 @@ use crate::math::vectors::normalize;
 use crate::motion::{RootMotion, RootMotionOptions};
 use crate::play::Events;
 use crate::skeleton::Skeleton;
-use budget::{MAX_ROUNDS, graded_by_depth, tighten};
+use budget::{HOPEFUL_ROUNDS, MAX_ROUNDS, graded_by_depth, tighten};
 use fit::Shape;
 use free_tracks::{free_parts, free_tracks};
 use kept::{Failed, KeptTracks};
 use options::positive;
 pub use options::{Effort, EncodeOptions, Encoded, Encoding, JointError, Measured, Shell};
 pub use reduce::{KeyFormat, KeySource, Reduced, measure_keys, reduce};
+use search::{nlerp_suffices, place_all, search};
 use task::{
     BudgetFractions, ClipJob, JointFacts, MAX_SEGMENT_SAMPLES, Motion, SegmentFit, SegmentJob, minus_rounding,
 };
+use turn::is_hopeless;
 use write::{Curves, Kept, Parts};
 
 /// Compresses a clip: the fewest bytes found that keep every point of the shell within the budget of its
@@ -396,6 +399,7 @@ impl<'a> ClipJob<'a> {
         let source: Vec<Vec<Transform64>> = (0..joints.len())
             .map(|j| source::joint(self.clip, self.skeleton, j, &self.tracks[j], &seconds))
             .collect();
+        let model = place_all(joints, &source);
         let fractions: &[(f64, f64)] = match self.options.effort {
             Effort::Best => &[(0.75, 0.45), (0.85, 0.55), (0.65, 0.35)],
             _ => &[(0.75, 0.45)],
@@ -405,21 +409,23 @@ impl<'a> ClipJob<'a> {
         // +0.7 %; 0.3 and 0.6 instead of 0.45: -0.5 % and +0.4 %, -2.0 % and -0.6 %. Half of the 3: equal,
         // +0.2 %; twice: equal, -1.3 %.
         let swing = (self.moments > 1).then_some(3.0);
-        let search = |fractions: &[BudgetFractions], nlerp| {
+        let attempt = |fractions: &[BudgetFractions], nlerp| {
             let (source, max_bits) = (&source[..], JOINT_BITS);
-            search::search(&SegmentJob { joints, source, shapes, fractions, max_bits, nlerp })
+            search(&SegmentJob { joints, source, shapes, fractions, max_bits, nlerp }, &model)
+        };
+        let is_below = |joint: usize, above: usize| {
+            core::iter::successors(Some(joint), |&joint| joints[joint].parent).any(|joint| joint == above)
         };
         let mut best: Option<SegmentFit> = None;
         let mut failing = 0;
         for &(place, translation) in fractions {
             let mut fractions = vec![BudgetFractions { place, translation, swing }; joints.len()];
             // With root motion the whole character turns too, by angles that this check does not see.
-            let nlerp_suffices = || search::nlerp_suffices(joints, &source, self.moments, self.size);
+            let nlerp_suffices = || nlerp_suffices(joints, &source, self.moments, self.size);
             let mut nlerp = self.motion.is_none() && nlerp_suffices();
-            for _ in 0..MAX_ROUNDS {
-                let found = search(&fractions, nlerp);
-                let failed = found.failed(joints);
-                let Some(&first) = failed.first() else {
+            for round in 0..MAX_ROUNDS {
+                let found = attempt(&fractions, nlerp);
+                let Some(&first) = found.failed.first() else {
                     if best.as_ref().is_none_or(|best| found.bits() < best.bits()) {
                         best = Some(found);
                     }
@@ -427,7 +433,16 @@ impl<'a> ClipJob<'a> {
                 };
                 failing = first;
                 nlerp = false;
-                for joint in failed {
+                if round == HOPEFUL_ROUNDS {
+                    let is_hopeless = |joint: usize| {
+                        let above = joints[joint].parent.map(|parent| &model[parent][..]);
+                        is_hopeless(&joints[joint], shapes, &source[joint], above, &model[joint])
+                    };
+                    if (first..joints.len()).any(|joint| is_below(joint, first) && is_hopeless(joint)) {
+                        return Err(first);
+                    }
+                }
+                for &joint in &found.failed {
                     let lacks = found.missing.contains(&(joint, 1));
                     tighten(joints, joint, lacks, &mut fractions);
                 }
@@ -447,8 +462,8 @@ impl<'a> ClipJob<'a> {
             if best.is_some() {
                 break;
             }
-            let found = search(&fractions, false);
-            match found.failed(joints).first() {
+            let found = attempt(&fractions, false);
+            match found.failed.first() {
                 Some(&first) => failing = first,
                 None => best = Some(found),
             }

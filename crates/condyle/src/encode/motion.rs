@@ -85,21 +85,17 @@ impl Motion {
             shapes.push(Shape::new(Degree::Cubic, seconds.len() - 1, seconds.len()));
         }
         let mut joints = [self.facts.clone()];
+        let model = search::place_all(&joints, &source);
         // Root motion cannot be stored as authored: if no curve meets the budget, the budget is doubled until
         // one does.
         for _ in 0..64 {
             let mut fractions = [BudgetFractions { place: 0.75, translation: 0.45, swing: None }];
             for _ in 0..MAX_ROUNDS {
                 let (joints, source, shapes) = (&joints[..], &source[..], &shapes[..]);
-                let found = search::search(&SegmentJob {
-                    joints,
-                    source,
-                    shapes,
-                    fractions: &fractions,
-                    max_bits: MAX_BITS,
-                    nlerp: false,
-                });
-                if found.failed(joints).is_empty() {
+                let (given, max_bits) = (&fractions, MAX_BITS);
+                let segment = SegmentJob { joints, source, shapes, fractions: given, max_bits, nlerp: false };
+                let found = search::search(&segment, &model);
+                if found.failed.is_empty() {
                     let mut curves = found.curves;
                     curves.iter_mut().for_each(|curve| curve.index = job.joints.len());
                     return Ok((curves, joints[0].budget <= self.facts.budget));

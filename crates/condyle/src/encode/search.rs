@@ -4,6 +4,7 @@
 //! that the points it carries come to their authored places in model space. So errors do not add up along a
 //! limb: each joint corrects those of its ancestors and has nearly all of the budget for its own.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use super::algebra::{Matrix, Vector, add, apply, length, subtract, turned};
@@ -17,21 +18,25 @@ use crate::clip::layout::Kind;
 use crate::math::Transform64;
 use crate::math::vectors::dot;
 
-/// Fits all joints of a segment.
-pub(super) fn search(job: &SegmentJob<'_>) -> SegmentFit {
+/// Fits all joints of a segment. `model` are its authored model matrices.
+pub(super) fn search(job: &SegmentJob<'_>, model: &[Vec<Matrix>]) -> SegmentFit {
     let joints = job.joints;
-    let moments = job.source.first().map_or(0, Vec::len);
-    let model = place_all(joints, job.source);
-    let (points, is_static) = points_to_place(job, &model);
+    let (points, is_static) = points_to_place(job, model);
+    let mut fails = vec![false; joints.len()];
     let mut decoded: Vec<Vec<Matrix>> = Vec::with_capacity(joints.len());
     let mut fit = SegmentFit { nlerp: job.nlerp, ..SegmentFit::default() };
     for (index, joint) in joints.iter().enumerate() {
         let source = &job.source[index];
+        if joint.parent.is_some_and(|parent| fails[parent]) {
+            fails[index] = true;
+            decoded.push(Vec::new());
+            continue;
+        }
         let parents = joint.parent.map(|p| decoded[p].as_slice());
         let mut own = source.clone();
         fit_translation(job, index, parents, &model[index], &mut own, &mut fit);
         fit_scale(job, index, &points[index], &mut own, &mut fit);
-        fit_rotation(
+        let is_held = fit_rotation(
             job,
             (index, is_static[index]),
             parents,
@@ -43,8 +48,12 @@ pub(super) fn search(job: &SegmentJob<'_>) -> SegmentFit {
             let local = Matrix::new(&own[moment]);
             parents.map_or(local, |parents| parents[moment].multiply(&local))
         };
-        let placed: Vec<Matrix> = (0..moments).map(at).collect();
-        fit.errors.push(error(joint, &placed, &model[index]));
+        let placed: Vec<Matrix> = (0..own.len()).map(at).collect();
+        fails[index] = fit.missing.last().is_some_and(|&(missing, _)| missing == index)
+            || !is_held && is_over_budget(joint, &placed, &model[index]);
+        if fails[index] {
+            fit.failed.push(index);
+        }
         decoded.push(placed);
     }
     fit
@@ -84,13 +93,16 @@ pub(super) fn place_all(joints: &[JointFacts], source: &[Vec<Transform64>]) -> V
     model
 }
 
-/// The greatest error of a joint's own points as a fraction of its budget.
-fn error(joint: &JointFacts, decoded: &[Matrix], model: &[Matrix]) -> f64 {
-    let of_moment = |(got, want): (&Matrix, &Matrix)| {
-        let off = |&point: &Vector| length(subtract(got.point(point), want.point(point)));
-        joint.shell.iter().map(off).fold(0.0, f64::max)
-    };
-    decoded.iter().zip(model).map(of_moment).fold(0.0, f64::max) / joint.budget
+/// Whether one of a joint's own points is farther from its place than the budget.
+fn is_over_budget(joint: &JointFacts, decoded: &[Matrix], model: &[Matrix]) -> bool {
+    let limit = joint.budget * joint.budget;
+    decoded.iter().zip(model).any(|(decoded, model)| {
+        let off = decoded.less(model);
+        joint.shell.iter().any(|&point| {
+            let off = off.point(point);
+            dot(off, off) > limit
+        })
+    })
 }
 
 /// Fits the translation of a joint: at rest, constant, or a curve to its place relative to the decoded

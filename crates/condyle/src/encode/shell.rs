@@ -132,13 +132,17 @@ fn of_meshes<'a>(
     each_vertex(&meshes, |joint, point| {
         let far = &mut farthest[joint];
         if far.is_empty() {
-            far.resize(DIRECTIONS, (f64::NEG_INFINITY, point));
+            far.resize(2 * AXES.len(), (f64::NEG_INFINITY, point));
         }
         let even = apply(&axes[joint], point);
-        for (way, far) in far.iter_mut().enumerate() {
-            let along = dot(direction(way), even);
-            if along > far.0 {
-                *far = (along, point);
+        let (one_way, other_way) = far.split_at_mut(AXES.len());
+        for ((axis, one), other) in AXES.iter().zip(one_way).zip(other_way.iter_mut().rev()) {
+            let along = dot(*axis, even);
+            if along > one.0 {
+                *one = (along, point);
+            }
+            if -along > other.0 {
+                *other = (-along, point);
             }
         }
     });
@@ -210,15 +214,17 @@ fn each_vertex(meshes: &[Part<'_>], mut each: impl FnMut(usize, Vector)) {
     }
 }
 
-/// Directions in which the farthest vertices are taken: 13 axes, both ways. More directions fit the shell
-/// closer, but the time of `Hull::around` grows with the fourth power of their number.
-const DIRECTIONS: usize = 26;
-
-/// The directions have components -1, 0 and 1, all combinations but zero.
-fn direction(way: usize) -> Vector {
-    let code = if way < DIRECTIONS / 2 { way } else { way + 1 };
-    [1, 3, 9].map(|place| (code / place % 3) as f64 - 1.0)
-}
+/// The farthest vertices are taken along these axes, both ways: components of -1, 0 and 1, all combinations but zero. More
+/// fit the shell closer, but the time of `Hull::around` grows with the third power of their number.
+const AXES: [Vector; 13] = {
+    let mut axes = [[0.0; 3]; 13];
+    let mut code = 0;
+    while code < axes.len() {
+        axes[code] = [(code % 3) as f64 - 1.0, (code / 3 % 3) as f64 - 1.0, (code / 9 % 3) as f64 - 1.0];
+        code += 1;
+    }
+    axes
+};
 
 /// First and second moments of the vertices of a joint: number, sum, and sums of products.
 #[derive(Debug, Clone, Default)]
@@ -300,7 +306,7 @@ mod tests {
             assert_eq!(shell[1].len(), 3, "a joint without vertices");
             for (joint, bind) in [(0, &bind[0]), (2, &bind[1])] {
                 let points: Vec<Vector> = shell[joint].iter().map(|p| p.map(f64::from)).collect();
-                assert!(points.len() <= DIRECTIONS, "{}", points.len());
+                assert!(points.len() <= 2 * AXES.len(), "{}", points.len());
                 let local: Vec<Vector> =
                     positions.iter().map(|p| bind.transform_point(*p).map(f64::from)).collect();
                 let mut cloud = Cloud::default();

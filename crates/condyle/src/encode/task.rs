@@ -1,6 +1,5 @@
 //! What the parts of the encoder hand to each other.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 use super::algebra::Vector;
@@ -66,31 +65,13 @@ pub(super) struct SegmentFit {
     pub(super) missing: Vec<(usize, usize)>,
     /// As in the job.
     pub(super) nlerp: bool,
-    /// The greatest error of each joint as a fraction of its budget.
-    pub(super) errors: Vec<f64>,
+    /// The joints that are over budget or lack a curve. What is below them is not fitted.
+    pub(super) failed: Vec<usize>,
 }
 
 impl SegmentFit {
     pub(super) fn bits(&self) -> usize {
         self.curves.iter().map(|curve| curve.bits() + 8 * RECORD).sum()
-    }
-
-    /// The joints that are over budget or lack a curve, without descendants of such joints.
-    pub(super) fn failed(&self, joints: &[JointFacts]) -> Vec<usize> {
-        let mut fails: Vec<bool> = self.errors.iter().map(|&error| error > 1.0).collect();
-        for &(joint, _) in &self.missing {
-            fails[joint] = true;
-        }
-        let mut below = vec![false; joints.len()];
-        let mut topmost = Vec::new();
-        for (joint, facts) in joints.iter().enumerate() {
-            below[joint] = facts.parent.is_some_and(|parent| below[parent]);
-            if fails[joint] && !below[joint] {
-                below[joint] = true;
-                topmost.push(joint);
-            }
-        }
-        topmost
     }
 }
 

@@ -2,78 +2,21 @@
 
 use alloc::vec::Vec;
 
-use super::algebra::{Matrix, Vector, apply, log_near, solve, subtract, turned};
-use super::curve::{cheapest, constant};
+use super::MOMENTS_PER_FRAME;
+use super::aims::Aims;
+use super::algebra::{Matrix, Vector, length, log_near, subtract, turned};
+use super::curve::{best_keys, cheapest, constant};
 use super::fit::Shape;
-use super::points::{self, Point};
-use super::task::{CONSTANT_STEP, STATIC_THRESHOLD, SegmentFit, SegmentJob, USABLE_FRACTION, keep};
+use super::points::Point;
+use super::task::{CONSTANT_STEP, JointFacts, STATIC_THRESHOLD, SegmentFit, SegmentJob, keep};
 use crate::clip::layout::Kind;
 use crate::clip::spline::Degree;
 use crate::math::Transform64;
-use crate::math::quats::{Quat64, conjugate, exp, product, rows};
-use crate::math::vectors::{cross, dot, normalize};
+use crate::math::quats::{self, Quat64, conjugate, exp, product};
+use crate::math::vectors::{dot, normalize};
 
-/// Regularisation of the least-squares rotation, as a fraction of the trace of its normal matrix: without it
-/// points on one line leave the rotation about that line undetermined. Half: targets +0.5 %, defaults equal;
-/// twice: -0.4 % and +0.5 %.
-const RIDGE: f64 = 1e-3;
-
-/// The points that a rotation has to bring to their places, at all moments.
-pub(super) struct Aims<'a> {
-    /// Per moment: the linear part of the decoded parent's model matrix.
-    outer: Vec<[Vector; 3]>,
-    /// Per moment and point: its scaled position before the rotation, and where it has to come to, both
-    /// relative to the joint in the decoded parent's space.
-    arms: Vec<Vector>,
-    aims: Vec<Vector>,
-    points: &'a [Point],
-}
-
-impl Aims<'_> {
-    /// Whether all points are within their limits at a moment.
-    pub(super) fn holds(&self, moment: usize, q: Quat64) -> bool {
-        let turn = rows(q);
-        let count = self.points.len();
-        let outer = &self.outer[moment];
-        let from = moment * count;
-        self.points.iter().zip(&self.arms[from..]).zip(&self.aims[from..]).all(|((point, &arm), &aim)| {
-            let off = apply(outer, subtract(apply(&turn, arm), aim));
-            let limit = point.limit * USABLE_FRACTION;
-            dot(off, off) <= limit * limit
-        })
-    }
-
-    /// One Gauss-Newton step of half length from `q` towards the rotation that brings the points nearest to
-    /// their places. A quarter instead of the half: targets +7.3 %, defaults +2.5 %; the full step: targets
-    /// 13 times as large.
-    pub(super) fn best(&self, moment: usize, q: Quat64) -> Quat64 {
-        let turn = rows(q);
-        let outer = &self.outer[moment];
-        let from = moment * self.points.len();
-        let (mut normal, mut right) = ([[0.0; 3]; 3], [0.0; 3]);
-        for (i, point) in self.points.iter().enumerate() {
-            let weight = 1.0 / (point.limit * point.limit);
-            let arm = apply(&turn, self.arms[from + i]);
-            let off = apply(outer, subtract(self.aims[from + i], arm));
-            // How the point moves per radian about each axis.
-            let ways = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
-                .map(|axis| apply(outer, cross(axis, arm)));
-            for r in 0..3 {
-                for c in 0..3 {
-                    normal[r][c] += weight * dot(ways[r], ways[c]);
-                }
-                right[r] += weight * dot(ways[r], off);
-            }
-        }
-        let trace = normal[0][0] + normal[1][1] + normal[2][2];
-        for (axis, row) in normal.iter_mut().enumerate() {
-            row[axis] += RIDGE * trace;
-        }
-        product(exp(solve(&normal, right).map(|v| v * 0.5)), q)
-    }
-}
-
-/// Fits the rotation of a joint: at rest, constant, or a curve.
+/// Fits the rotation of a joint: at rest, constant, or a curve. Whether all of its points are known to be within
+/// their limits then.
 pub(super) fn fit_rotation(
     job: &SegmentJob<'_>,
     (index, hangs): (usize, bool),
@@ -81,18 +24,18 @@ pub(super) fn fit_rotation(
     (model, points): (&[Matrix], &[Point]),
     own: &mut [Transform64],
     fit: &mut SegmentFit,
-) {
+) -> bool {
     let joint = &job.joints[index];
     if joint.authored[0] {
-        return;
+        return false;
     }
     let name = (Kind::Rotation, index);
     let rest = joint.rest.rotation;
     let middle = own[own.len() / 2].rotation;
-    let reach =
-        own.iter().zip(model).fold(0.0_f64, |most, (_, model)| most.max(points::reach(points, model)));
+    let far = points.iter().map(|point| length(point.local)).fold(0.0, f64::max);
+    let reach = far * model.iter().map(Matrix::reach).fold(0.0, f64::max);
     let limit = points.iter().map(|point| point.limit).fold(f64::INFINITY, f64::min).min(joint.budget);
-    let aims = aim(parents, model, points, own);
+    let aims = Aims::new(parents, model, points, own);
     // A constant is enough for a static joint, whose ancestors place its points, or where it keeps all points
     // within limits.
     let near =
@@ -100,7 +43,7 @@ pub(super) fn fit_rotation(
     let serves = |value: Quat64| hangs || (0..own.len()).all(|moment| aims.holds(moment, value));
     if near(rest) && serves(rest) {
         own.iter_mut().for_each(|local| local.rotation = rest);
-        return;
+        return !hangs;
     }
     if near(middle) {
         let log = log_near(product(conjugate(rest), middle), [0.0; 3]);
@@ -111,33 +54,25 @@ pub(super) fn fit_rotation(
         {
             own.iter_mut().for_each(|local| local.rotation = value);
             fit.curves.extend(curve);
-            return;
+            return !hangs;
         }
     }
-    let mut near = log_near(product(conjugate(rest), own[0].rotation), [0.0; 3]);
-    let targets: Vec<Vector> = own
-        .iter()
-        .enumerate()
-        .map(|(moment, local)| {
-            near = log_near(product(conjugate(rest), aims.best(moment, local.rotation)), near);
-            near
-        })
-        .collect();
+    let goals = Goals::new(&aims, rest, own);
     // The moment that failed last is the likeliest to fail again: it is checked first.
     let mut suspect = 0;
     let curve = cheapest(
         name,
         (job.shapes, &fit.curves),
         job.max_bits,
-        &targets,
+        &goals.logs,
         limit / reach.max(f64::MIN_POSITIVE),
         |shape, keys| {
             let mut path = Path::new(rest, shape, keys, job.nlerp);
-            let fails = |path: &mut Path<'_>, moment| !aims.holds(moment, path.at(moment));
+            let fails = |path: &mut Path<'_>, moment| !goals.holds(path, moment);
             if fails(&mut path, suspect) {
                 return false;
             }
-            match (0..targets.len()).find(|&moment| fails(&mut path, moment)) {
+            match (0..own.len()).find(|&moment| fails(&mut path, moment)) {
                 Some(moment) => {
                     suspect = moment;
                     false
@@ -146,33 +81,80 @@ pub(super) fn fit_rotation(
             }
         },
     );
-    if let Some((shape, keys)) = keep(job, name, curve, fit) {
-        let mut path = Path::new(rest, shape, &keys, job.nlerp);
-        for (moment, local) in own.iter_mut().enumerate() {
-            local.rotation = path.at(moment);
-        }
+    let Some((shape, keys)) = keep(job, name, curve, fit) else { return false };
+    let mut path = Path::new(rest, shape, &keys, job.nlerp);
+    for (moment, local) in own.iter_mut().enumerate() {
+        local.rotation = path.at(moment);
     }
+    true
 }
 
-pub(super) fn aim<'a>(
-    parents: Option<&[Matrix]>,
-    model: &[Matrix],
-    points: &'a [Point],
+/// Whether no curve would keep a joint's own points within twice the budget if all above them were exact: less for the joints
+/// above is of no use then.
+pub(super) fn is_hopeless(
+    joint: &JointFacts,
+    shapes: &[Shape],
     own: &[Transform64],
-) -> Aims<'a> {
-    let room = own.len() * points.len();
-    let (mut arms, mut aims) = (Vec::with_capacity(room), Vec::with_capacity(room));
-    let mut outer = Vec::with_capacity(own.len());
-    for (moment, local) in own.iter().enumerate() {
-        let parent = parents.map_or(Matrix::IDENTITY, |parents| parents[moment]);
-        outer.push(parent.linear);
-        for point in points {
-            let scaled = core::array::from_fn(|c| point.local[c] * local.scale[c]);
-            arms.push(scaled);
-            aims.push(subtract(parent.back(model[moment].point(point.local)), local.translation));
-        }
+    above: Option<&[Matrix]>,
+    model: &[Matrix],
+) -> bool {
+    if joint.authored[0] {
+        return false;
     }
-    Aims { outer, arms, aims, points }
+    let point = |&local: &Vector| Point { local, limit: 2.0 * joint.budget };
+    let points: Vec<Point> = joint.shell.iter().map(point).collect();
+    let aims = Aims::new(above, model, &points, own);
+    let goals = Goals::new(&aims, joint.rest.rotation, own);
+    let mut keys = Vec::new();
+    !shapes.iter().any(|shape| {
+        best_keys(Kind::Rotation, shape, &goals.logs, &mut keys);
+        let mut path = Path::new(joint.rest.rotation, shape, &keys, false);
+        (0..own.len()).all(|moment| goals.holds(&mut path, moment))
+    })
+}
+
+/// The rotations that a curve is to follow, at all moments.
+struct Goals<'a> {
+    aims: &'a Aims<'a>,
+    rotations: Vec<Quat64>,
+    /// The logarithms of these about the rest pose.
+    logs: Vec<Vector>,
+    /// The squares of [`Aims::room`].
+    rooms: Vec<f64>,
+}
+
+impl<'a> Goals<'a> {
+    fn new(aims: &'a Aims<'a>, rest: Quat64, own: &[Transform64]) -> Self {
+        let best = |(moment, local): (usize, &Transform64)| aims.best(moment, local.rotation);
+        let rotations: Vec<Quat64> = own.iter().enumerate().map(best).collect();
+        let mut near = log_near(product(conjugate(rest), own[0].rotation), [0.0; 3]);
+        let log = |&rotation: &Quat64| {
+            near = log_near(product(conjugate(rest), rotation), near);
+            near
+        };
+        let logs = rotations.iter().map(log).collect();
+        let room = |(moment, &rotation): (usize, &Quat64)| {
+            let room = aims.room(moment, rotation);
+            room * room
+        };
+        let rooms = rotations.iter().enumerate().map(room).collect();
+        Self { aims, rotations, logs, rooms }
+    }
+
+    /// Whether all points are within their limits where a path is at a moment. Most are near enough to the goal that this need not
+    /// be looked at.
+    fn holds(&self, path: &mut Path<'_>, moment: usize) -> bool {
+        if path.shape.degree == Degree::Cubic {
+            let log = path.shape.value(path.keys, moment);
+            let off = subtract(log, self.logs[moment]);
+            return dot(off, off) < self.rooms[moment]
+                || self.aims.holds(moment, product(path.rest, exp(log)));
+        }
+        let (q, goal) = (path.at(moment), self.rotations[moment]);
+        let near = quats::near(goal, q);
+        let off: f64 = near.iter().zip(goal).map(|(near, goal)| (near - goal) * (near - goal)).sum();
+        off < self.rooms[moment] || self.aims.holds(moment, q)
+    }
 }
 
 /// The rotations of a curve, evaluated as the decoder does.
@@ -180,9 +162,9 @@ struct Path<'a> {
     rest: Quat64,
     shape: &'a Shape,
     keys: &'a [[f64; 3]],
-    /// The interval of the last moment, for linear curves: its number, its first key, the next key on the
-    /// same hemisphere, and the logarithm of the rotation between them.
-    span: Option<(usize, Quat64, Quat64, Vector)>,
+    /// For linear curves, the interval of the last moment: its number, its first key, and the next key on the
+    /// same hemisphere.
+    span: Option<(usize, Quat64, Quat64)>,
     nlerp: bool,
 }
 
@@ -196,26 +178,41 @@ impl<'a> Path<'a> {
             return product(self.rest, exp(self.shape.value(self.keys, moment)));
         }
         let (interval, t) = self.shape.interval(moment);
-        let (from, to, way) = match self.span {
-            Some((last, from, to, way)) if last == interval => (from, to, way),
-            _ => {
-                let key = |at: usize| exp(self.keys[at]);
-                let (from, mut to) = (key(interval), key(interval + 1));
-                if from.iter().zip(to).map(|(a, b)| a * b).sum::<f64>() < 0.0 {
-                    to = to.map(|v| -v);
-                }
-                let way =
-                    if self.nlerp { [0.0; 3] } else { log_near(product(conjugate(from), to), [0.0; 3]) };
-                let (from, to) = (product(self.rest, from), product(self.rest, to));
-                self.span = Some((interval, from, to, way));
-                (from, to, way)
+        let (from, to) = match self.span {
+            Some((last, from, to)) if last == interval => (from, to),
+            last => {
+                let key = |at: usize| product(self.rest, exp(self.keys[at]));
+                let from = match last {
+                    Some((last, _, to)) if last + 1 == interval => to,
+                    _ => key(interval),
+                };
+                let to = quats::near(from, key(interval + 1));
+                self.span = Some((interval, from, to));
+                (from, to)
             }
         };
-        if self.nlerp {
-            let mut q = core::array::from_fn(|c| from[c] + (to[c] - from[c]) * t);
+        let toward = |a: Quat64, b: Quat64, t: f64| {
+            let mut q = [
+                a[0] + (b[0] - a[0]) * t,
+                a[1] + (b[1] - a[1]) * t,
+                a[2] + (b[2] - a[2]) * t,
+                a[3] + (b[3] - a[3]) * t,
+            ];
             normalize(&mut q);
-            return q;
+            q
+        };
+        if self.nlerp {
+            return toward(from, to, t);
         }
-        product(from, exp(way.map(|v| v * t)))
+        // Half of the way by slerp is half of the way by nlerp, and there are no moments but the quarters.
+        const { assert!(MOMENTS_PER_FRAME == 4) };
+        let middle = || toward(from, to, 0.5);
+        match (t * MOMENTS_PER_FRAME as f64 + 0.5) as i32 {
+            0 => from,
+            1 => toward(from, middle(), 0.5),
+            2 => middle(),
+            3 => toward(middle(), to, 0.5),
+            _ => to,
+        }
     }
 }

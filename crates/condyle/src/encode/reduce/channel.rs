@@ -256,9 +256,25 @@ pub(super) fn fit<const N: usize, S: Space<N>>(
         keep(best, bytes, || Channel::linear(grid.to_vec(), stored.into_flattened()), values);
         Some(is_best)
     };
+    // Keys of lines that hold are near their targets, so that lines through the targets are hardly twice as far off as may be: where
+    // they are four times as far, no keys will do.
+    let is_hopeless = |grid: &[usize]| {
+        grid.windows(2).any(|pair| {
+            let (from, to) = (pair[0], pair[1]);
+            let middle = from.midpoint(to);
+            [middle, from.midpoint(middle), middle.midpoint(to)].into_iter().any(|at| {
+                let t = (times[at] - times[from]) / (times[to] - times[from]);
+                let is = space.between(targets[from], targets[to], t);
+                !holds(at, space.between(targets[at], is, 0.25))
+            })
+        })
+    };
     for grid in grids.iter() {
         if width * grid.len() >= least(&best) {
             break;
+        }
+        if is_hopeless(grid) {
+            continue;
         }
         match line(grid, 0, &mut best, true) {
             // More keys are fewer bytes only where they may be coarser.
@@ -267,7 +283,7 @@ pub(super) fn fit<const N: usize, S: Space<N>>(
         }
     }
     for grid in uneven.iter() {
-        if width * grid.len() < least(&best) {
+        if width * grid.len() < least(&best) && !is_hopeless(grid) {
             line(grid, 0, &mut best, true);
         }
     }
@@ -278,7 +294,10 @@ pub(super) fn fit<const N: usize, S: Space<N>>(
             let length = times[to] - times[from];
             let is = |at: usize| space.between(ends[0], ends[1], (times[at] - times[from]) / length);
             let near = |at: usize| space.between(targets[at], is(at), 1.0 / slack);
-            (from + 1..to).all(|at| holds(at, near(at)))
+            // In the middle it is off most.
+            core::iter::once(from.midpoint(to).max(from + 1))
+                .chain(from + 1..to)
+                .all(|at| holds(at, near(at)))
         };
         let Some(keys) = thinned(&grids.places, reaches) else { continue };
         let besides = own_times(keys.len());

@@ -19,6 +19,7 @@ pub use self::measure::measure_keys;
 pub use self::source::KeySource;
 use self::source::{Source, Window};
 use self::space::{Lengths, Turns};
+use super::aims::Aims;
 use super::algebra::{Matrix, Vector, apply, length, subtract, turned};
 use super::budget::{MAX_ROUNDS, graded_by_depth, tighten};
 use super::options::{EncodeOptions, Measured};
@@ -28,7 +29,6 @@ use super::shell;
 use super::task::{
     BudgetFractions, JointFacts, STATIC_THRESHOLD, SegmentJob, USABLE_FRACTION, minus_rounding,
 };
-use super::turn::{Aims, aim};
 use crate::clip::{Interpolation, RawClip, Target, Track};
 use crate::error::Error;
 use crate::math::Transform64;
@@ -339,7 +339,7 @@ impl<'s, 'a> Job<'s, 'a> {
                 let translation =
                     self.translation(index, parents, &fractions[index], (&mut own, &mut uneven));
                 let scale = self.scale(index, &points[index], &fractions[index], (&mut own, &mut uneven));
-                let aims = aim(parents, &self.model[index], &points[index], &own);
+                let aims = Aims::new(parents, &self.model[index], &points[index], &own);
                 let to_place = (index, is_static[index]);
                 let rotation = self.rotation(to_place, &aims, &points[index], (&mut own, &mut uneven));
                 [rotation, translation, scale]
