@@ -97,11 +97,10 @@ impl Shape {
             }
         };
         // As many for each moment are faster than few: the weights of the others are 0.
-        match keys[*first..].first_chunk::<{ BAND + 1 }>() {
-            Some(keys) => keys.iter().zip(weights).for_each(|(key, weight)| add(key, weight)),
-            None => {
-                keys[*first..first + count].iter().zip(weights).for_each(|(key, weight)| add(key, weight));
-            }
+        if let Some(keys) = keys[*first..].first_chunk::<{ BAND + 1 }>() {
+            keys.iter().zip(weights).for_each(|(key, weight)| add(key, weight));
+        } else {
+            keys[*first..first + count].iter().zip(weights).for_each(|(key, weight)| add(key, weight));
         }
         sum
     }

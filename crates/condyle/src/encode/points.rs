@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use super::algebra::{Matrix, Vector, apply, length, subtract, turned};
 use super::task::{STATIC_THRESHOLD, SegmentJob};
 use crate::math::Transform64;
+use crate::math::scalar::sqrt_f64;
 use crate::math::vectors::dot;
 
 /// The most points that a static joint passes to its parent: the outermost in that many directions.
@@ -97,5 +98,9 @@ fn outermost(points: &mut Vec<Point>) {
 
 /// The distance of the outermost point from the joint, in model space.
 pub(super) fn reach(points: &[Point], model: &Matrix) -> f64 {
-    points.iter().map(|point| length(apply(&model.linear, point.local))).fold(0.0, f64::max)
+    let square = |point: &Point| {
+        let arm = apply(&model.linear, point.local);
+        dot(arm, arm)
+    };
+    sqrt_f64(points.iter().map(square).fold(0.0, f64::max))
 }

@@ -4,10 +4,10 @@ use alloc::vec::Vec;
 
 use super::MOMENTS_PER_FRAME;
 use super::aims::Aims;
-use super::algebra::{Matrix, Vector, length, log_near, subtract, turned};
+use super::algebra::{Matrix, Vector, log_near, subtract, turned};
 use super::curve::{best_keys, cheapest, constant};
 use super::fit::Shape;
-use super::points::Point;
+use super::points::{self, Point};
 use super::task::{CONSTANT_STEP, JointFacts, STATIC_THRESHOLD, SegmentFit, SegmentJob, keep};
 use crate::clip::layout::Kind;
 use crate::clip::spline::Degree;
@@ -32,8 +32,7 @@ pub(super) fn fit_rotation(
     let name = (Kind::Rotation, index);
     let rest = joint.rest.rotation;
     let middle = own[own.len() / 2].rotation;
-    let far = points.iter().map(|point| length(point.local)).fold(0.0, f64::max);
-    let reach = far * model.iter().map(Matrix::reach).fold(0.0, f64::max);
+    let reach = model.iter().map(|model| points::reach(points, model)).fold(0.0, f64::max);
     let limit = points.iter().map(|point| point.limit).fold(f64::INFINITY, f64::min).min(joint.budget);
     let aims = Aims::new(parents, model, points, own);
     // A constant is enough for a static joint, whose ancestors place its points, or where it keeps all points
