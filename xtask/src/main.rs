@@ -31,7 +31,8 @@ usage: cargo xtask COMMAND
   ci --strict                       fails where a check is skipped for want of a tool
   asm [--update]                    the machine code of the kernels against docs/asm.md
   tables                            fits the weights of slerp and of Eberly's series in crates/condyle/src/interpolate
-  playback                          packed models in three.js as in ci, but at three errors and more moments
+  playback                          packed models in three.js as in ci, but at three errors and more moments: into docs/packing.md
+  pack-peers                        what gltfpack and glTF-Transform make of them, into docs/packing.md
   times                             how long builds and tests take from nothing, into CONTRIBUTING.md
   fuzz TARGET [--seconds N]         one fuzz target, a minute unless told otherwise
 ";
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         ["ci", "--only", name] => ci::run(name, false),
         ["asm"] => step::alone("asm", asm::check),
         ["asm", "--update"] => step::alone("asm", asm::update),
+        ["pack-peers"] => step::alone("pack-peers", playback::peers),
         ["playback"] => step::alone("playback", playback::whole),
         ["times"] => step::alone("times", times::write),
         ["tables"] => step::alone("tables", tables::write),

@@ -2,12 +2,14 @@
 //! where those of the original are, within the error that was asked for. The Khronos validator must find nothing in them that it
 //! does not find in the original.
 
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::step::{Log, Outcome, Step, Stop, cargo, need, out_dir};
+use crate::step::{Log, Outcome, Step, Stop, cargo, fill, need, out_dir};
 use crate::validator::{VALIDATOR, condyle, install, references};
 
 const THREE: &str = "three@0.187.0";
@@ -16,22 +18,71 @@ const THREE: &str = "three@0.187.0";
 const ERROR: &str = "0.5";
 
 pub(crate) fn steps() -> Vec<Step> {
-    vec![Step::new("playback", |log: &mut Log| playback(log, &[ERROR], "300000"))]
+    vec![Step::new("playback", |log: &mut Log| Ok(said(&playback(log, &[ERROR], "300000")?)))]
 }
 
-/// At more errors and moments.
+const PAGE: &str = "docs/packing.md";
+const PLAYED: [&str; 2] = ["<!-- from `cargo xtask playback` -->\n\n", "\n<!-- until here -->"];
+const PEERS: [&str; 2] = ["<!-- from `cargo xtask pack-peers` -->\n\n", "\n<!-- until here, too -->"];
+
+/// At more errors and moments, into the page about packing.
 pub(crate) fn whole(log: &mut Log) -> Outcome {
-    playback(log, &["0.1", "0.5", "2"], "1e8")
+    let mut table = String::from(
+        "| model | asked, mm | .glb, bytes | off by, mm | `--meshopt`, bytes | off by, mm |\n|---|--:|--:|--:|--:|--:|\n",
+    );
+    let errors = ["0.1", "0.5", "2"];
+    let rows = playback(log, &errors, "1e8")?;
+    for ([plain, compressed], error) in rows.as_chunks::<2>().0.iter().zip(errors.iter().cycle()) {
+        let Played { model, bytes, worst } = plain;
+        writeln!(
+            table,
+            "| {model} | {error} | {bytes} | {worst:.4} | {} | {:.4} |",
+            compressed.bytes, compressed.worst
+        )
+        .ok();
+    }
+    fill(PAGE, PLAYED, &table)?;
+    Ok(said(&rows))
 }
 
-fn playback(log: &mut Log, errors: &[&str], vertices: &str) -> Outcome {
+/// What other programs make of the same models, into the page about packing.
+pub(crate) fn peers(log: &mut Log) -> Outcome {
+    need("node", &["--version"])?;
+    let tools = install(log, &["gltfpack@1.3.0", "@gltf-transform/cli@4.5.1"])?;
+    log.run(&mut cargo("build", ["--release", "-p", "condyle-cli"]))?;
+    let folder = out_dir().join("packed");
+    std::fs::create_dir_all(&folder)?;
+    let mut node = Command::new("node");
+    node.arg(crate::root().join("xtask/pack-peers.mjs")).arg(tools);
+    node.arg(crate::root().join("target/release/condyle")).arg(folder);
+    log.limit = Duration::from_secs(3600);
+    let table = log.capture(node.args(references()?.iter().map(|(model, _)| model)))?;
+    fill(PAGE, PEERS, &table)?;
+    Ok(format!("written to {PAGE}"))
+}
+
+/// A file that was played: its model, the bytes of its animations' numbers, and how far it is off, in millimetres.
+struct Played {
+    model: String,
+    bytes: u64,
+    worst: f64,
+}
+
+fn said(rows: &[Played]) -> String {
+    match rows.len() {
+        0 => "no shared models here".into(),
+        count => format!("{count} files"),
+    }
+}
+
+fn playback(log: &mut Log, errors: &[&str], vertices: &str) -> Result<Vec<Played>, Stop> {
     need("node", &["--version"])?;
     let tools = install(log, &[THREE, VALIDATOR])?;
     log.run(&mut cargo("build", ["--release", "-p", "condyle-cli"]))?;
     let folder = out_dir().join("packed");
     std::fs::create_dir_all(&folder)?;
     let models = references()?;
-    let mut files = 0;
+    let mut files = Vec::new();
     for (model, _) in &models {
         let mut packed = Vec::new();
         for error in errors {
@@ -39,7 +90,7 @@ fn playback(log: &mut Log, errors: &[&str], vertices: &str) -> Outcome {
                 packed.push(pack(log, model, error, form, &folder)?);
             }
         }
-        let paths = || packed.iter().map(|(path, _)| path);
+        let paths = || packed.iter().map(|file| &file.path);
         let script = |name: &str| {
             let mut node = Command::new("node");
             node.arg(crate::root().join("xtask").join(name)).arg(&tools);
@@ -49,31 +100,36 @@ fn playback(log: &mut Log, errors: &[&str], vertices: &str) -> Outcome {
         let mut play = script("play.mjs");
         play.arg(model).args(paths());
         let played = log.capture(play.env("CONDYLE_PLAY_VERTICES", vertices))?;
-        for (line, (path, allowed)) in played.lines().zip(&packed) {
+        for (line, Packed { path, allowed, bytes }) in played.lines().zip(&packed) {
             let line: Value = serde_json::from_str(line).map_err(|e| Stop::Failed(format!("{line}: {e}")))?;
             let (worst, size) = (line["worst"].as_f64(), line["size"].as_f64());
             // Three.js keeps the matrices of bones in f32.
-            let holds = worst.zip(size).is_some_and(|(worst, size)| worst <= allowed + 1e-6 * size);
-            if !holds {
-                return Err(Stop::Failed(format!(
-                    "{}: {line} where {allowed} m are allowed",
-                    path.display()
-                )));
+            match worst.zip(size) {
+                Some((worst, size)) if worst <= allowed + 1e-6 * size => {
+                    let model = model.file_stem().unwrap_or_default().to_string_lossy().into();
+                    files.push(Played { model, bytes: *bytes, worst: worst * 1e3 });
+                }
+                _ => {
+                    let path = path.display();
+                    return Err(Stop::Failed(format!("{path}: {line} where {allowed} m are allowed")));
+                }
             }
-            files += 1;
         }
         if played.lines().count() != packed.len() {
             return Err(Stop::Failed(format!("{}: not all files were played", model.display())));
         }
     }
-    Ok(match models.len() {
-        0 => "no shared models here".into(),
-        count => format!("{files} files of {count} models"),
-    })
+    Ok(files)
 }
 
 /// A packed model, and by how many metres its vertices may be off: what was asked for, or what a warning said.
-fn pack(log: &mut Log, model: &Path, error: &str, form: &str, folder: &Path) -> Result<(PathBuf, f64), Stop> {
+struct Packed {
+    path: PathBuf,
+    allowed: f64,
+    bytes: u64,
+}
+
+fn pack(log: &mut Log, model: &Path, error: &str, form: &str, folder: &Path) -> Result<Packed, Stop> {
     let stem = model.file_stem().unwrap_or_default().to_string_lossy();
     let out = folder.join(format!("{stem}-{error}{form}.glb"));
     let mut command = condyle();
@@ -81,7 +137,8 @@ fn pack(log: &mut Log, model: &Path, error: &str, form: &str, folder: &Path) -> 
     command.args(["--error", &format!("{error}mm"), "--json"]).args((!form.is_empty()).then_some(form));
     let asked: f64 = error.parse().map_err(|e| Stop::Failed(format!("{error}: {e}")))?;
     let said = log.capture(&mut command)?;
-    let said = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let said = said.filter_map(|row| row["error_max_m"].as_f64()).fold(asked * 1e-3, f64::max);
-    Ok((out, said))
+    let rows: Vec<Value> = said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let allowed = rows.iter().filter_map(|row| row["error_max_m"].as_f64()).fold(asked * 1e-3, f64::max);
+    let bytes = rows.iter().filter_map(|row| row["bytes"].as_u64()).sum();
+    Ok(Packed { path: out, allowed, bytes })
 }

@@ -236,3 +236,13 @@ fn describe(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     settings.chain(words.map(|w| w.to_string_lossy().into_owned())).collect::<Vec<_>>().join(" ")
 }
+
+/// Puts a generated table into a page of the repository, between two lines that stay.
+pub(crate) fn fill(page: &str, [begin, end]: [&str; 2], table: &str) -> Result<(), Stop> {
+    let lost = |marker: &str| Stop::Failed(format!("{page} has lost its line {}", marker.trim()));
+    let path = crate::root().join(page);
+    let text = std::fs::read_to_string(&path)?;
+    let (head, rest) = text.split_once(begin).ok_or_else(|| lost(begin))?;
+    let (_, tail) = rest.split_once(end).ok_or_else(|| lost(end))?;
+    Ok(std::fs::write(path, format!("{head}{begin}{table}{end}{tail}"))?)
+}

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use crate::step::{Log, Outcome, Stop, build_dir, cargo};
+use crate::step::{Log, Outcome, Stop, build_dir, cargo, fill};
 use crate::{ci, readme};
 
 const PAGE: &str = "CONTRIBUTING.md";
@@ -51,17 +51,9 @@ pub(crate) fn write(log: &mut Log) -> Outcome {
     if let Some(seconds) = ci::last_whole_run() {
         writeln!(table, "| `cargo xtask ci`, the last whole run here | {seconds} | | 2100 s |").ok();
     }
-    let path = crate::root().join(PAGE);
-    let page = std::fs::read_to_string(&path)?;
-    let (head, rest) = page.split_once(BEGIN).ok_or_else(|| lost(BEGIN))?;
-    let (_, tail) = rest.split_once(END).ok_or_else(|| lost(END))?;
-    std::fs::write(path, format!("{head}{BEGIN}{table}{END}{tail}"))?;
+    fill(PAGE, [BEGIN, END], &table)?;
     log.note(&table);
     Ok(format!("written to {PAGE}"))
-}
-
-fn lost(marker: &str) -> Stop {
-    Stop::Failed(format!("{PAGE} has lost its line {}", marker.trim()))
 }
 
 fn remove(folder: &Path) -> Result<(), Stop> {

@@ -17,10 +17,10 @@ use crate::math::quats::is_loose;
 use crate::skeleton::Skeleton;
 
 /// How far the points of the shell are from their places in `keys`, where `clip` is what they should be: at the moments at which
-/// [`reduce`] looks. What a file holds is measured by it when it was read back.
+/// [`reduce`](super::reduce) looks. What a file holds is measured by it when it was read back.
 ///
 /// # Errors
-/// Those of [`reduce`]; [`Error::Skeleton`] or [`Error::Index`] if `keys` is not for the skeleton.
+/// Those of [`reduce`](super::reduce); [`Error::Skeleton`] or [`Error::Index`] if `keys` is not for the skeleton.
 pub fn measure_keys<'a>(
     clip: impl Into<KeySource<'a>>,
     keys: &RawClip,
