@@ -239,6 +239,15 @@ pub(crate) const STRAIGHT: u8 = 0x40;
 /// the index.
 pub(crate) const OFFSET: usize = 5;
 
+/// Rotations of a segment that go from key to key, all of them in one class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LinearRotations {
+    /// Between their keys.
+    pub(crate) intervals: usize,
+    /// By nlerp instead of slerp.
+    pub(crate) straight: bool,
+}
+
 impl<'a> Segment<'a> {
     #[inline(always)]
     pub(crate) fn new(bytes: &'a [u8], index_bytes: usize) -> Self {
@@ -255,6 +264,17 @@ impl<'a> Segment<'a> {
             turns: offsets & TURNS != 0,
             straight: offsets & STRAIGHT != 0,
         }
+    }
+
+    /// Its linear rotations; `None` if it has none.
+    #[inline(always)]
+    pub(crate) fn linear_rotations(&self) -> Option<LinearRotations> {
+        if !self.turns {
+            return None;
+        }
+        let is_linear = |class: &Class| class.kind == Kind::Rotation && class.degree == Degree::Linear;
+        let class = self.classes().map(|placed| placed.class).find(is_linear)?;
+        Some(LinearRotations { intervals: class.intervals, straight: self.straight })
     }
 
     /// Bytes of a record: step, widths, the lower byte of the index, offsets, and the upper byte of the index

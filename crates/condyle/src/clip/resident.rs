@@ -7,10 +7,10 @@
 //!
 //! ```text
 //! table     u64 for each segment: where it begins
-//! segment   u32 for each section: how many times four lines it has; 4 bytes of zeros; then the lines
-//! section   rotations that are sums of their keys or stand still; those that go from key to key; all else
-//! lines     four of them: f64 curves, u64 where the groups begin, u64 how long they are, u32 bytes of a group,
-//!           u8 kind and KeyBytes; then u8 how many there are, 11 bytes of zeros
+//! segment   u32 how many fours of lines; u32 the first line of translations and scales, u32 the end of all; u32 intervals
+//!           of linear rotations, 0 if there are none; u32 whether these go straight; 12 bytes of zeros; then the lines
+//! lines     four of them: f64 curves, u64 where the groups begin and u64 where they end, u32 bytes of a group, u8 kind and
+//!           keys; 12 bytes of zeros
 //! group     eight tracks of one line, in the order of their joints; the last one again in lanes that have none
 //!           joints   8 x u16
 //!           moving:  steps 8 x f32, offsets 3 x 8 x f32, rows: for each key 3 x 8 x u16 or u32, two rows of zeros
@@ -23,7 +23,7 @@
 use core::ops::Range;
 
 use super::ClipView;
-use super::layout::{Kind, Placed, Segment, WIDTH};
+use super::layout::{Class, Kind, LinearRotations, Placed, Segment, WIDTH};
 use super::spline::{Degree, FourTaps};
 use crate::bytes::bits_at;
 use crate::error::invariant;
@@ -45,42 +45,71 @@ const PADDING_ROWS: usize = 2;
 
 /// Bytes of an entry of the table, of a segment's head, and of four lines.
 const ENTRY: usize = 8;
-const HEAD: usize = 16;
+const HEAD: usize = 32;
 const FOUR: usize = 128;
+/// What a head says of the lines, and of linear rotations.
+const FOURS: usize = 0;
+const OTHERS: usize = 4;
+const END: usize = 8;
+const INTERVALS: usize = 12;
+const STRAIGHT: usize = 16;
 /// What else four lines have, behind their curves.
 const BEGINS: usize = 32;
-const SIZES: usize = 64;
+const ENDS: usize = 64;
 const STRIDES: usize = 96;
 const CODES: usize = 112;
-const COUNT: usize = 116;
-const SECTIONS: usize = 3;
+/// The code of a line: its [`Kind`], and from this bit on its [`Keys`].
+const KEYS: u32 = 2;
 
-/// How wide the keys of a track are: those of a line are equally wide.
+/// How the keys of a track are written, and what becomes of them: the same for all of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum KeyBytes {
+pub(crate) enum Keys {
+    /// In two bytes each; a moment is a sum of four.
+    Two,
+    /// In four bytes, if they need more than 16 bits, which those of hardly any track do.
+    Four,
     /// Every key is 0: the track has one value.
     None,
-    Two,
-    /// More than 16 bits, which hardly any track has.
-    Four,
+    /// Rotations that go from key to key, in two bytes or four.
+    TurnsTwo,
+    TurnsFour,
 }
 
-impl KeyBytes {
+impl Keys {
+    const ALL: [Self; 5] = [Self::Two, Self::Four, Self::None, Self::TurnsTwo, Self::TurnsFour];
+
     /// Of a track whose components have so many bits; constants have none.
-    fn of(widths: [u32; WIDTH]) -> Self {
-        match widths.into_iter().fold(0, Ord::max) {
-            0 => Self::None,
-            1..=16 => Self::Two,
-            _ => Self::Four,
+    fn new(class: Class, widths: [u32; WIDTH]) -> Self {
+        let turns = class.kind == Kind::Rotation && class.degree == Degree::Linear;
+        match (widths.into_iter().fold(0, Ord::max), turns) {
+            (0, _) => Self::None,
+            (..=16, false) => Self::Two,
+            (_, false) => Self::Four,
+            (..=16, true) => Self::TurnsTwo,
+            (_, true) => Self::TurnsFour,
+        }
+    }
+
+    #[inline(always)]
+    fn of(code: u8) -> Self {
+        Self::ALL.get(usize::from(code)).copied().unwrap_or(Self::None)
+    }
+
+    /// Bytes of a row of a group.
+    fn row_bytes(self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Two | Self::TurnsTwo => ROW,
+            Self::Four | Self::TurnsFour => 2 * ROW,
         }
     }
 }
 
-/// Tracks of a segment that share kind, degree, number of keys and their width.
+/// Tracks of a segment that share kind, degree, number of keys and how these are written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Line<'a> {
     pub(crate) kind: Kind,
-    pub(crate) key_bytes: KeyBytes,
+    pub(crate) keys: Keys,
     /// Bytes of a group.
     pub(crate) stride: usize,
     pub(crate) groups: &'a [u8],
@@ -109,7 +138,48 @@ impl Line<'_> {
     }
 }
 
-/// Up to four lines: the taps of a moment are computed for all of them at once.
+/// A segment in the resident form.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ResidentSegment<'a> {
+    /// The whole form.
+    bytes: &'a [u8],
+    head: &'a [u8; HEAD],
+    /// The lines, in fours: the taps of a moment are computed for all of them at once.
+    fours: &'a [[u8; FOUR]],
+}
+
+impl<'a> ResidentSegment<'a> {
+    /// `None` if there is no resident form.
+    #[inline(always)]
+    pub(super) fn new(bytes: &'a [u8], segment: usize) -> Option<Self> {
+        let at = bytes.get(ENTRY * segment..)?.first_chunk()?;
+        let (head, lines) = bytes.get(u64::from_ne_bytes(*at) as usize..)?.split_first_chunk()?;
+        let fours = lines.as_chunks().0.get(..u32_of(head, FOURS))?;
+        Some(Self { bytes, head, fours })
+    }
+
+    /// The numbers of the lines of rotations, and of those of translations and scales.
+    #[inline(always)]
+    pub(crate) fn sections(self) -> [Range<usize>; 2] {
+        let others = u32_of(self.head, OTHERS);
+        [0..others, others..u32_of(self.head, END)]
+    }
+
+    /// Its linear rotations; `None` if it has none.
+    #[inline(always)]
+    pub(crate) fn linear_rotations(self) -> Option<LinearRotations> {
+        let (intervals, straight) = (u32_of(self.head, INTERVALS), u32_of(self.head, STRAIGHT) != 0);
+        (intervals > 0).then_some(LinearRotations { intervals, straight })
+    }
+
+    /// Four of its lines.
+    #[inline(always)]
+    pub(crate) fn four(self, at: usize) -> Option<Four<'a>> {
+        self.fours.get(at).map(|lines| Four { bytes: self.bytes, lines })
+    }
+}
+
+/// Up to four lines.
 #[derive(Clone, Copy)]
 pub(crate) struct Four<'a> {
     /// The whole form.
@@ -126,84 +196,18 @@ impl<'a> Four<'a> {
         curves
     }
 
-    /// How many lines there are.
-    #[inline(always)]
-    pub(crate) fn count(self) -> usize {
-        usize::from(self.lines[COUNT]).min(4)
-    }
-
     /// One of the lines, the number of which is less than 4.
     #[inline(always)]
     pub(crate) fn line(self, line: usize) -> Line<'a> {
         let line = line % 4;
-        let begin = u64_of(self.lines, BEGINS + 8 * line) as usize;
-        let size = u64_of(self.lines, SIZES + 8 * line) as usize;
-        let groups = self.bytes.get(begin..).and_then(|groups| groups.get(..size));
+        let place = |at: usize| u64_of(self.lines, at + 8 * line) as usize;
         let code = self.lines[CODES + line];
-        let key_bytes = match code >> 2 {
-            0 => KeyBytes::None,
-            1 => KeyBytes::Two,
-            _ => KeyBytes::Four,
-        };
         Line {
             kind: Kind::ALL[usize::from(code & 3)],
-            key_bytes,
+            keys: Keys::of(code >> KEYS),
             stride: u32_of(self.lines, STRIDES + 4 * line),
-            groups: groups.unwrap_or_default(),
+            groups: self.bytes.get(place(BEGINS)..place(ENDS)).unwrap_or_default(),
         }
-    }
-}
-
-/// A segment in the resident form.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ResidentSegment<'a> {
-    /// The whole form.
-    bytes: &'a [u8],
-    /// Where the segment begins.
-    at: usize,
-}
-
-impl<'a> ResidentSegment<'a> {
-    /// `None` if there is no resident form.
-    #[inline]
-    pub(super) fn new(bytes: &'a [u8], segment: usize) -> Option<Self> {
-        let at = bytes.get(ENTRY * segment..)?.first_chunk()?;
-        Some(Self { bytes, at: u64::from_ne_bytes(*at) as usize })
-    }
-
-    /// The lines of each section.
-    #[inline(always)]
-    pub(crate) fn sections(self) -> [Fours<'a>; SECTIONS] {
-        let segment = self.bytes.get(self.at..).unwrap_or_default();
-        let Some((head, table)) = segment.split_first_chunk::<HEAD>() else {
-            return [Fours { bytes: &[], lines: &[] }; SECTIONS];
-        };
-        let mut lines = table.as_chunks::<FOUR>().0;
-        [0, 1, 2].map(|section| {
-            let count = u32_of(head, 4 * section);
-            let (own, after) = lines.split_at_checked(count).unwrap_or_default();
-            lines = after;
-            Fours { bytes: self.bytes, lines: own }
-        })
-    }
-}
-
-/// The lines of a section, in fours.
-#[derive(Clone, Copy)]
-pub(crate) struct Fours<'a> {
-    bytes: &'a [u8],
-    lines: &'a [[u8; FOUR]],
-}
-
-impl<'a> Fours<'a> {
-    #[inline(always)]
-    pub(crate) fn is_empty(self) -> bool {
-        self.lines.is_empty()
-    }
-
-    #[inline(always)]
-    pub(crate) fn iter(self) -> impl Iterator<Item = Four<'a>> {
-        self.lines.iter().map(move |lines| Four { bytes: self.bytes, lines })
     }
 }
 
@@ -217,15 +221,15 @@ fn u64_of<const N: usize>(bytes: &[u8; N], at: usize) -> u64 {
     bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |word| u64::from_ne_bytes(*word))
 }
 
-/// Bytes of a segment before its groups, with so many lines in each section.
-fn tables_size(lines: [usize; SECTIONS]) -> usize {
-    HEAD + FOUR * lines.iter().map(|lines| lines.div_ceil(4)).sum::<usize>()
+/// Bytes of a segment before its groups, with so many lines.
+fn tables_size(lines: usize) -> usize {
+    HEAD + FOUR * lines.div_ceil(4)
 }
 
 /// A line that is to be written.
 struct Plan {
     placed: Placed,
-    key_bytes: KeyBytes,
+    keys: Keys,
     count: usize,
 }
 
@@ -233,26 +237,19 @@ impl Plan {
     /// Bytes of a group.
     fn stride(&self) -> usize {
         let rows = self.placed.class.key_count() + PADDING_ROWS;
-        match self.key_bytes {
-            KeyBytes::None => STILL,
-            KeyBytes::Two => ROWS + ROW * rows,
-            KeyBytes::Four => ROWS + 2 * ROW * rows,
-        }
+        if self.keys == Keys::None { STILL } else { ROWS + self.keys.row_bytes() * rows }
     }
 
     fn groups(&self) -> usize {
         self.count.div_ceil(GROUP)
     }
 
-    /// The section that it is in: rotations that are sums of their keys or stand still, those that go from key to key,
-    /// all else.
-    fn section(&self) -> usize {
-        let class = self.placed.class;
-        match class.kind {
-            Kind::Rotation if class.degree == Degree::Linear && self.key_bytes != KeyBytes::None => 1,
-            Kind::Rotation => 0,
-            _ => 2,
-        }
+    fn is_rotation(&self) -> bool {
+        self.placed.class.kind == Kind::Rotation
+    }
+
+    fn code(&self) -> u8 {
+        self.placed.class.kind as u8 | (self.keys as u8) << KEYS
     }
 }
 
@@ -266,31 +263,19 @@ impl<'a> ClipView<'a> {
     fn plan<'s>(&'s self, segment: &'s Segment<'a>) -> impl Iterator<Item = Plan> + use<'s, 'a> {
         let of_joints = segment.classes().take_while(|placed| placed.class.kind != Kind::Free);
         of_joints.flat_map(move |placed| {
-            [KeyBytes::None, KeyBytes::Two, KeyBytes::Four].into_iter().filter_map(move |key_bytes| {
-                let count = self.tracks_of(segment, &placed, key_bytes).count();
-                (count > 0).then_some(Plan { placed, key_bytes, count })
+            Keys::ALL.into_iter().filter_map(move |keys| {
+                let count = self.tracks_of(segment, &placed, keys).count();
+                (count > 0).then_some(Plan { placed, keys, count })
             })
         })
     }
 
     /// The tracks of a line.
-    fn tracks_of(
-        &self,
-        segment: &Segment<'a>,
-        placed: &Placed,
-        key_bytes: KeyBytes,
-    ) -> impl Iterator<Item = usize> {
-        let tracks = placed.track..placed.track + placed.class.count;
-        tracks.filter(move |&track| {
-            self.is_joint(segment, track) && KeyBytes::of(segment.widths(track)) == key_bytes
+    fn tracks_of(&self, segment: &Segment<'a>, placed: &Placed, keys: Keys) -> impl Iterator<Item = usize> {
+        let class = placed.class;
+        (placed.track..placed.track + class.count).filter(move |&track| {
+            self.is_joint(segment, track) && Keys::new(class, segment.widths(track)) == keys
         })
-    }
-
-    /// How many lines each section of a segment has.
-    fn sections(&self, segment: &Segment<'a>) -> [usize; SECTIONS] {
-        let mut counts = [0; SECTIONS];
-        self.plan(segment).for_each(|line| counts[line.section()] += 1);
-        counts
     }
 
     /// Bytes of the resident form; [`usize::MAX`] for more than that.
@@ -301,7 +286,7 @@ impl<'a> ClipView<'a> {
             for line in self.plan(&segment) {
                 groups = groups.saturating_add(line.groups().saturating_mul(line.stride()));
             }
-            size.saturating_add(tables_size(self.sections(&segment))).saturating_add(groups)
+            size.saturating_add(tables_size(self.plan(&segment).count())).saturating_add(groups)
         })
     }
 
@@ -317,31 +302,32 @@ impl<'a> ClipView<'a> {
             let segment = self.segment(at);
             put(to, ENTRY * at, (end as u64).to_ne_bytes());
             let head = end;
-            let counts = self.sections(&segment);
-            let mut next = [0; SECTIONS];
-            let mut four = 0;
-            for (section, count) in counts.into_iter().enumerate() {
-                put(to, head + 4 * section, (count.div_ceil(4) as u32).to_ne_bytes());
-                next[section] = 4 * four;
-                four += count.div_ceil(4);
+            let lines = self.plan(&segment).count();
+            let others = self.plan(&segment).filter(Plan::is_rotation).count();
+            let linear = segment.linear_rotations();
+            for (at, number) in [
+                (FOURS, lines.div_ceil(4)),
+                (OTHERS, others),
+                (END, lines),
+                (INTERVALS, linear.map_or(0, |linear| linear.intervals)),
+                (STRAIGHT, linear.is_some_and(|linear| linear.straight).into()),
+            ] {
+                put(to, head + at, (number as u32).to_ne_bytes());
             }
-            end += tables_size(counts);
+            end += tables_size(lines);
             // Where there is no line, its curve is one that has taps.
-            for line in 0..4 * four {
+            for line in 0..lines.next_multiple_of(4) {
                 put(to, head + HEAD + FOUR * (line / 4) + 8 * (line % 4), 1.0_f64.to_ne_bytes());
             }
-            for line in self.plan(&segment) {
-                let number = &mut next[line.section()];
-                let (four, lane) = (head + HEAD + FOUR * (*number / 4), *number % 4);
-                *number += 1;
+            for (number, line) in self.plan(&segment).enumerate() {
+                let (four, lane) = (head + HEAD + FOUR * (number / 4), number % 4);
                 let (class, stride) = (line.placed.class, line.stride());
                 let after = end + stride * line.groups();
                 put(to, four + 8 * lane, FourTaps::curve(class.degree, class.intervals.max(1)).to_ne_bytes());
                 put(to, four + BEGINS + 8 * lane, (end as u64).to_ne_bytes());
-                put(to, four + SIZES + 8 * lane, ((after - end) as u64).to_ne_bytes());
-                put(to, four + COUNT, [lane as u8 + 1]);
+                put(to, four + ENDS + 8 * lane, (after as u64).to_ne_bytes());
                 put(to, four + STRIDES + 4 * lane, (stride as u32).to_ne_bytes());
-                put(to, four + CODES + lane, [class.kind as u8 | (line.key_bytes as u8) << 2]);
+                put(to, four + CODES + lane, [line.code()]);
                 let groups = to.get_mut(end..after).unwrap_or_default();
                 self.write_groups(&segment, &line, groups);
                 end = after;
@@ -356,7 +342,7 @@ impl<'a> ClipView<'a> {
         let (mut bit, mut lane) = (0, 0);
         for track in placed.track..placed.track + placed.class.count {
             let widths = segment.widths(track);
-            if self.is_joint(segment, track) && KeyBytes::of(widths) == line.key_bytes {
+            if self.is_joint(segment, track) && Keys::new(placed.class, widths) == line.keys {
                 let begin = lane / GROUP * stride;
                 let group = groups.get_mut(begin..begin + stride).unwrap_or_default();
                 // The last one is written again by the lanes behind it: its joint gets the same numbers from each.
@@ -380,14 +366,14 @@ fn write_track(
 ) {
     put(group, 2 * lane, (segment.index(track) as u16).to_ne_bytes());
     let (step, placed) = (segment.step(track), &line.placed);
-    if line.key_bytes != KeyBytes::None {
+    if line.keys != Keys::None {
         put(group, STEPS + 4 * lane, step.to_ne_bytes());
     }
     let mut bit = bit;
     for (c, width) in widths.into_iter().enumerate() {
         // In 24 bits, which f32 holds.
         let offset = segment.offset(track, c) as f32;
-        if line.key_bytes == KeyBytes::None {
+        if line.keys == Keys::None {
             put(group, VALUES + 16 * lane + 4 * c, (offset * step).to_ne_bytes());
             continue;
         }
@@ -396,7 +382,7 @@ fn write_track(
             let row = segment.bytes.get(placed.rows + key * placed.class.row_bytes..).unwrap_or_default();
             let number = bits_at(row, bit, width);
             let place = GROUP * (WIDTH * key + c) + lane;
-            if line.key_bytes == KeyBytes::Two {
+            if line.keys.row_bytes() == ROW {
                 put(group, ROWS + 2 * place, (number as u16).to_ne_bytes());
             } else {
                 put(group, ROWS + 4 * place, number.to_ne_bytes());

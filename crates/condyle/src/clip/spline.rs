@@ -86,6 +86,9 @@ pub(crate) struct FourTaps {
 }
 
 impl FourTaps {
+    /// Of no curve.
+    pub(crate) const NONE: Self = Self { first: [0; 4], weights: [[0.0; 4]; 4] };
+
     /// A curve as [`FourTaps::at`] takes it: how many intervals a spline has, and the negative of it for straight lines.
     pub(crate) fn curve(degree: Degree, intervals: usize) -> f64 {
         let intervals = intervals as f64;

@@ -267,7 +267,7 @@ fn joints_have_fewer_bits_than_the_root_motion_which_is_last() {
     for _ in 0..50 {
         let bytes = made(&mut random, what);
         let clip = Clip::from_bytes(&bytes).expect("a clip");
-        let segment = clip.view().locate(0.0).segment;
+        let segment = clip.view().segment(0);
         let start = bytes.len() - segment.bytes.len();
         for placed in segment.classes() {
             let last = placed.track + placed.class.count - 1;
@@ -313,7 +313,7 @@ fn each_joint_has_one_track_of_a_kind() {
     for _ in 0..20 {
         let bytes = made(&mut random, what);
         let clip = Clip::from_bytes(&bytes).expect("a clip");
-        let segment = clip.view().locate(0.0).segment;
+        let segment = clip.view().segment(0);
         let start = bytes.len() - segment.bytes.len();
         let tracks: Vec<(Kind, usize)> = segment
             .classes()

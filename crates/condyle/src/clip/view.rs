@@ -17,12 +17,9 @@ pub(crate) struct ClipView<'a> {
 
 /// A moment of a clip.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct Place {
     /// The number of the segment.
-    pub(crate) at: usize,
-    pub(crate) segment: Segment<'a>,
-    /// The same in the resident form, if the clip has one.
-    pub(crate) resident: Option<ResidentSegment<'a>>,
+    pub(crate) segment: usize,
     /// How far into the segment, from 0 to 1.
     pub(crate) ratio: f64,
 }
@@ -107,7 +104,7 @@ impl<'a> ClipView<'a> {
         u32_at(self.bytes, self.header.segments() + 4 * at) as usize
     }
 
-    pub(super) fn segment(&self, at: usize) -> Segment<'a> {
+    pub(crate) fn segment(&self, at: usize) -> Segment<'a> {
         let bytes = self.bytes.get(self.segment_place(at)..).unwrap_or_default();
         Segment::new(bytes, self.header.index_bytes())
     }
@@ -140,23 +137,28 @@ impl<'a> ClipView<'a> {
     }
 
     /// Finds a moment; before the start and behind the end these hold.
-    #[inline]
-    pub(crate) fn locate(&self, seconds: f64) -> Place<'a> {
+    #[inline(always)]
+    pub(crate) fn locate(&self, seconds: f64) -> Place {
         let header = self.header;
         let (start, end) = (f64::from(header.start), f64::from(header.end));
         let since = seconds.clamp(start, end) - start;
         // In 32 bits, which hold all frames, and processors convert and divide fastest.
         let number = |frames: usize| f64::from(frames as i32);
-        let frame = if since > 0.0 { since / (end - start) * number(header.frame_count) } else { 0.0 };
+        let part = if since > 0.0 { since / (end - start) } else { 0.0 };
+        if header.segment_count == 1 {
+            return Place { segment: 0, ratio: part };
+        }
+        let frame = part * number(header.frame_count);
         let segment = (frame as i32 as u32 / header.segment_frames as u32) as usize;
         let segment = segment.min(header.segment_count - 1);
         let first = segment * header.segment_frames;
         let frames = (header.frame_count - first).min(header.segment_frames).max(1);
-        Place {
-            at: segment,
-            segment: self.segment(segment),
-            resident: ResidentSegment::new(self.resident, segment),
-            ratio: (frame - number(first)) / number(frames),
-        }
+        Place { segment, ratio: (frame - number(first)) / number(frames) }
+    }
+
+    /// A segment in the resident form, if the clip has one.
+    #[inline]
+    pub(crate) fn resident_segment(&self, at: usize) -> Option<ResidentSegment<'a>> {
+        ResidentSegment::new(self.resident, at)
     }
 }

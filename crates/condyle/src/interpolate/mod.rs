@@ -31,7 +31,7 @@ pub use factor::{Factor, Selection};
 pub(crate) use kernel::{slerp_block, vector_block};
 pub use keys::{align_keys, joints_through, middle, poses_through, through};
 pub use method::{Arc, Degree, Interpolator, Method, Terms};
-pub(crate) use one_factor::{OneFactor, straight};
+pub(crate) use one_factor::{OneFactor, Spread, straight};
 pub use prepared::Prepared;
 pub use vectors::vectors;
 

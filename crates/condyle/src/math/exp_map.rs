@@ -5,7 +5,7 @@
 
 use fearless_simd::prelude::*;
 
-use crate::simd::Mode;
+use crate::simd::{Mode, each};
 
 /// The four components of one quaternion per lane.
 type Quats<S> = [<S as Simd>::f32s; 4];
@@ -34,14 +34,22 @@ const SINE_BY_ANGLE: [f32; 5] =
 /// `(cos r - 1) / r²` as a polynomial in r², for r in [0, π/2]; cos r is then within 6e-9.
 const COSINE: [f32; 5] = [-0.5, 0.041_666_66, -0.001_388_865_2, 2.477_458e-5, -2.629_751_6e-7];
 
-/// `1 + x · polynomial(x)`.
+/// `1 + x · polynomial(x)`, of each `x`.
 #[inline(always)]
-fn one_plus<S: Simd, M: Mode, const N: usize>(s: S, mode: M, x: S::f32s, polynomial: &[f32; N]) -> S::f32s {
-    let mut sum = S::f32s::splat(s, polynomial[N - 1]);
-    for &c in polynomial[..N - 1].iter().rev() {
-        sum = mode.madd(sum, x, S::f32s::splat(s, c));
+fn one_plus<S: Simd, M: Mode, const N: usize, const TERMS: usize>(
+    s: S,
+    mode: M,
+    x: [S::f32s; N],
+    polynomial: &[f32; TERMS],
+) -> [S::f32s; N] {
+    let mut sums = [S::f32s::splat(s, polynomial[TERMS - 1]); N];
+    for &c in polynomial[..TERMS - 1].iter().rev() {
+        let c = S::f32s::splat(s, c);
+        each!(k in [0, 1] below N => sums[k] = mode.madd(sums[k], x[k], c));
     }
-    mode.madd(sum, x, S::f32s::splat(s, 1.0))
+    let one = S::f32s::splat(s, 1.0);
+    each!(k in [0, 1] below N => sums[k] = mode.madd(sums[k], x[k], one));
+    sums
 }
 
 /// The sum of squares.
@@ -63,7 +71,8 @@ pub(crate) fn log<S: Simd, M: Mode, const WHOLE: bool>(s: S, mode: M, q: &Quats<
     let sine2 = square::<S, M>(mode, &v);
     let shorten = one / mode.madd(q[3], q[3], sine2).sqrt();
     let w = if WHOLE { q[3].abs() } else { q[3] };
-    let near = one_plus(s, mode, one - w * shorten, &ANGLE_BY_SINE) * shorten;
+    let [near] = one_plus(s, mode, [one - w * shorten], &ANGLE_BY_SINE);
+    let near = near * shorten;
     let factor = if WHOLE {
         let pi = S::f32s::splat(s, core::f32::consts::PI);
         let far = q[3].simd_lt(zero) & sine2.simd_gt(zero);
@@ -80,19 +89,40 @@ pub(crate) fn log<S: Simd, M: Mode, const WHOLE: bool>(s: S, mode: M, q: &Quats<
 /// beyond.
 #[inline(always)]
 pub(crate) fn exp<S: Simd, M: Mode>(s: S, mode: M, v: &Vectors<S>) -> Quats<S> {
+    let [turn] = exp_all(s, mode, [*v]);
+    turn
+}
+
+/// [`exp`] of one register or of two, which then share the constants of its polynomials and one question.
+#[inline(always)]
+pub(crate) fn exp_all<S: Simd, M: Mode, const N: usize>(s: S, mode: M, v: [Vectors<S>; N]) -> [Quats<S>; N] {
+    /// A little less than the square of π/2.
+    const NEAR: f32 = 2.467;
+    let near = S::f32s::splat(s, NEAR);
+    let (mut turn, mut angle2) = ([[near; 4]; N], [near; N]);
+    each!(k in [0, 1] below N => angle2[k] = square::<S, M>(mode, &v[k]));
+    let mut is_near = angle2[0].simd_lt(near);
+    each!(k in [0, 1] below N => is_near &= angle2[k].simd_lt(near));
+    // Where no lane turns by more than that, which is most often, no root and no division is needed. The others would
+    // come out the same by the long way.
+    if is_near.all_true() {
+        let (sine, cosine) = (one_plus(s, mode, angle2, &SINE_BY_ANGLE), one_plus(s, mode, angle2, &COSINE));
+        each!(k in [0, 1] below N => {
+            turn[k] = [v[k][0] * sine[k], v[k][1] * sine[k], v[k][2] * sine[k], cosine[k]];
+        });
+    } else {
+        each!(k in [0, 1] below N => turn[k] = exp_far(s, mode, &v[k], angle2[k]));
+    }
+    turn
+}
+
+/// [`exp`] of vectors of any length, of which this is the square.
+#[inline(always)]
+fn exp_far<S: Simd, M: Mode>(s: S, mode: M, v: &Vectors<S>, angle2: S::f32s) -> Quats<S> {
     /// π in two parts: the first has few bits, so that its product with the number of half turns is exact.
     const PI_HIGH: f32 = 3.140_625;
     const PI_LOW: f32 = 9.676_536e-4;
-    /// A little less than the square of π/2.
-    const NEAR: f32 = 2.467;
     let (half, one) = (S::f32s::splat(s, 0.5), S::f32s::splat(s, 1.0));
-    let angle2 = square::<S, M>(mode, v);
-    // Where no lane turns by more than that, which is most often, no root and no division is needed. The others would
-    // come out the same below.
-    if angle2.simd_lt(S::f32s::splat(s, NEAR)).all_true() {
-        let sine = one_plus(s, mode, angle2, &SINE_BY_ANGLE);
-        return [v[0] * sine, v[1] * sine, v[2] * sine, one_plus(s, mode, angle2, &COSINE)];
-    }
     let angle = angle2.sqrt();
     // The nearest multiple of π; limited, as conversions of what no integer holds differ between instruction sets.
     let turns = mode.madd(angle, S::f32s::splat(s, core::f32::consts::FRAC_1_PI), half);
@@ -106,8 +136,9 @@ pub(crate) fn exp<S: Simd, M: Mode>(s: S, mode: M, v: &Vectors<S>) -> Quats<S> {
     let odd = turns << 31;
     let signed = |x: S::f32s| -> S::f32s { (x.bitcast::<S::i32s>() ^ odd).bitcast() };
     let ratio = none.select(one, rest / angle);
-    let sine = signed(one_plus(s, mode, rest2, &SINE_BY_ANGLE) * ratio);
-    let cosine = signed(one_plus(s, mode, rest2, &COSINE));
+    let ([sine], [cosine]) =
+        (one_plus(s, mode, [rest2], &SINE_BY_ANGLE), one_plus(s, mode, [rest2], &COSINE));
+    let (sine, cosine) = (signed(sine * ratio), signed(cosine));
     [v[0] * sine, v[1] * sine, v[2] * sine, cosine]
 }
 

@@ -57,7 +57,7 @@ impl Clip<'_> {
             return Rigid::IDENTITY;
         }
         let place = self.view().locate(if seconds.is_nan() { f64::NEG_INFINITY } else { seconds });
-        let segment = &place.segment;
+        let segment = &self.view().segment(place.segment);
         let mut motion = Rigid::IDENTITY;
         for placed in segment.classes().take_while(|placed| placed.class.kind <= Kind::Translation) {
             let class = placed.class;

@@ -3,11 +3,11 @@
 use alloc::vec;
 use core::ops::Range;
 
-use super::kernel::{self, Keys, Wanted};
+use super::kernel::{self, Moment, Wanted};
 use crate::clip::authored::Authored;
 use crate::clip::layout::{Kind, MAX_LOG, Placed, Segment, WIDTH, segment_tracks};
 use crate::clip::spline::{Degree, Taps};
-use crate::clip::{Clip, ClipView, Place, Target};
+use crate::clip::{Clip, ClipView, Target};
 use crate::error::{Error, invariant};
 use crate::math::{Transform, quats};
 use crate::parallel;
@@ -68,7 +68,7 @@ pub(crate) fn sample_by(
 ) -> Result<(), Error> {
     check(clip, skeleton, seconds)?;
     pose.check_joints("pose", clip.joint_count())?;
-    run(dispatch, clip, skeleton, seconds, None, pose.blocks_mut());
+    run(dispatch, clip, skeleton.rest().blocks(), seconds, None, pose.blocks_mut());
     Ok(())
 }
 
@@ -142,15 +142,11 @@ pub fn joint(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32, joint: u16) -> 
     if joint >= count {
         return Err(Error::Index { what: "joint", at: 0, found: joint, count });
     }
-    let mut block = [PoseBlock::IDENTITY];
-    run(
-        Dispatch::current(),
-        clip,
-        skeleton,
-        seconds,
-        Some(Wanted { first: joint, count: 1, mask: None }),
-        &mut block,
-    );
+    // Blocks that do not begin where those of a pose do: the first lane is the joint.
+    let (mut rest, mut block) = ([PoseBlock::IDENTITY], [PoseBlock::IDENTITY]);
+    rest[0].set(0, &skeleton.rest().get(joint));
+    let wanted = Some(Wanted { first: joint, count: 1, mask: None });
+    run(Dispatch::current(), clip, &rest, seconds, wanted, &mut block);
     Ok(block[0].get(0))
 }
 
@@ -204,7 +200,8 @@ impl<'a> ClipAt<'a> {
 
     fn run(&self, skeleton: &Skeleton, pose: &mut Pose) {
         let wanted = self.wanted.map(|mask| Wanted { first: 0, count: usize::MAX, mask: Some(mask) });
-        run(Dispatch::current(), self.clip.view(), skeleton, self.seconds, wanted, pose.blocks_mut());
+        let rest = skeleton.rest().blocks();
+        run(Dispatch::current(), self.clip.view(), rest, self.seconds, wanted, pose.blocks_mut());
     }
 }
 
@@ -252,46 +249,31 @@ pub fn crowd(instances: &[ClipAt<'_>], skeleton: &Skeleton, poses: &mut [Pose]) 
     })
 }
 
+/// Samples the joints of `blocks`, which `rest` has the rest pose of.
+///
+/// Inlined, so that of the packed form no more is read than is asked for.
+#[inline(always)]
 fn run(
     dispatch: Dispatch,
     clip: ClipView<'_>,
-    skeleton: &Skeleton,
+    rest: &[PoseBlock],
     seconds: f32,
     wanted: Option<Wanted<'_>>,
     blocks: &mut [PoseBlock],
 ) {
     let place = clip.locate(seconds.into());
-    let between = kernel::Between::new(&place.segment, place.ratio);
-    let keys = place.resident.map_or(Keys::Packed(&place.segment), Keys::Resident);
-    let moment = kernel::Moment { keys, ratio: place.ratio, between: &between };
-    let one;
-    // A block that does not begin where one of the skeleton does is that of a single joint.
-    let first = wanted.map_or(0, |wanted| wanted.first);
-    let rest = if first.is_multiple_of(BLOCK) {
-        skeleton.rest().blocks().get(first / BLOCK..).unwrap_or_default()
-    } else {
-        one = [block_of(&skeleton.rest().get(first))];
-        &one
-    };
-    kernel::pose(dispatch, moment, wanted, rest, blocks);
+    kernel::pose(dispatch, &Moment::new(clip, place), wanted, rest, blocks);
     // Root motion is stored as the joint after the last one. If that has a lane, it is padding, and is reset.
     if let (true, Some(block)) = (clip.has_motion(), blocks.get_mut(clip.joint_count() / BLOCK)) {
         block.set(clip.joint_count() % BLOCK, &Transform::IDENTITY);
     }
     if clip.header().authored_count > 0 {
-        put_authored(clip, (place.at, seconds), wanted, blocks);
+        put_authored(clip, (place.segment, seconds), wanted, blocks);
     }
 }
 
-/// A block whose first joint is this one. Not inlined, or its 640 bytes would be copied where nobody asks for them.
-#[inline(never)]
-fn block_of(joint: &Transform) -> PoseBlock {
-    let mut block = PoseBlock::IDENTITY;
-    block.set(0, joint);
-    block
-}
-
 /// Overwrites the joints that have authored tracks at a moment, which is told by its segment too.
+#[inline(never)]
 fn put_authored(
     clip: ClipView<'_>,
     (segment, seconds): (usize, f32),
@@ -364,7 +346,8 @@ pub fn track(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f32]) 
     let mut log = [0.0; WIDTH];
     values.fill(0.0);
     one_by_one(
-        &clip.locate(seconds.into()),
+        clip,
+        seconds,
         (Kind::Free, first..first + segment_tracks(target, width)),
         |track, numbers| {
             log = numbers;
@@ -415,8 +398,7 @@ pub fn tracks(clip: &Clip<'_>, seconds: f32, values: &mut [f32]) -> Result<(), E
     Error::check_len("values", values.len(), clip.free_tracks().map(|(_, width)| width).sum())?;
     let tracks = clip.free_tracks().map(|(target, width)| segment_tracks(target, width)).sum();
     let mut numbers = vec![[0.0; WIDTH]; tracks];
-    let place = clip.locate(seconds.into());
-    one_by_one(&place, (Kind::Free, 0..tracks), |track, three| numbers[track] = three);
+    one_by_one(clip, seconds, (Kind::Free, 0..tracks), |track, three| numbers[track] = three);
     let mut authored = clip.authored_tracks().filter(|track| track.kind == Some(Kind::Free)).peekable();
     let (mut numbers, mut values) = (&numbers[..], values);
     for (at, (target, width)) in clip.free_tracks().enumerate() {
@@ -459,11 +441,13 @@ fn finish_track(
 
 /// Samples the tracks of one kind whose index is `wanted` one at a time, in f64.
 fn one_by_one(
-    place: &Place<'_>,
+    clip: ClipView<'_>,
+    seconds: f32,
     (kind, wanted): (Kind, Range<usize>),
     mut put: impl FnMut(usize, [f64; WIDTH]),
 ) {
-    let segment = &place.segment;
+    let place = clip.locate(seconds.into());
+    let segment = &clip.segment(place.segment);
     for placed in segment.classes().filter(|placed| placed.class.kind == kind) {
         let class = placed.class;
         let taps = Taps::at(class.degree, class.intervals, place.ratio);

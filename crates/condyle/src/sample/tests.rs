@@ -136,7 +136,7 @@ fn any_moment_is_what_the_words_of_the_format_say() {
 /// The motion of a clip without a look at where its tracks are: all are gone through, and all rotations between keys are slerps.
 fn motion_among_all(clip: &Clip<'_>, seconds: f32) -> Rigid {
     let place = clip.view().locate(seconds.into());
-    let segment = &place.segment;
+    let segment = &clip.view().segment(place.segment);
     let (mut turns, mut part, mut translation) = ([[0.0; 3]; 2], 0.0, [0.0; 3]);
     for placed in segment.classes().filter(|placed| placed.class.kind != Kind::Free) {
         let class = placed.class;

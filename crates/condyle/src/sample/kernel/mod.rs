@@ -70,8 +70,7 @@ mod rotations;
 mod unpack;
 mod vectors;
 
-pub(super) use self::rotations::Between;
-use self::rotations::{Logarithms, rotate};
+use self::rotations::{Between, Logarithms, rotate};
 use self::unpack::{Part, Records, Source, unpack};
 use self::vectors::{add_lane, add_to_rest};
 
@@ -80,6 +79,7 @@ use fearless_simd::prelude::*;
 use crate::clip::layout::{Kind, Segment};
 use crate::clip::resident::ResidentSegment;
 use crate::clip::spline::{Degree, Taps};
+use crate::clip::{ClipView, Place};
 use crate::pose::PoseBlock;
 use crate::simd::{BLOCK, Dispatch, Mode, dispatch};
 
@@ -111,8 +111,9 @@ impl Wanted<'_> {
 
 /// Joints that are sampled at a time. Their vectors are on the stack.
 const BATCH_JOINTS: usize = 256;
-/// Most characters have fewer joints than this: their batch is smaller.
-const SMALL_BATCH_JOINTS: usize = 96;
+/// Most characters have no more joints than this: their batch is smaller. A power of two: no index that is cut to so many
+/// bits has to be compared with it.
+const SMALL_BATCH_JOINTS: usize = 128;
 
 /// The numbers of each joint of a batch: x, y, z, and a fourth that means nothing.
 type Vectors = [[f32; 4]];
@@ -136,35 +137,49 @@ impl Batch<'_> {
 
 /// The keys of a segment, in one of two forms. A pose has the same bits from either.
 #[derive(Clone, Copy)]
-pub(super) enum Keys<'a> {
-    Packed(&'a Segment<'a>),
+enum Keys<'a> {
+    Packed(Segment<'a>),
     Resident(ResidentSegment<'a>),
 }
 
 /// A moment of a clip.
-#[derive(Clone, Copy)]
 pub(super) struct Moment<'a> {
-    pub(super) keys: Keys<'a>,
+    keys: Keys<'a>,
     /// How far into the segment, from 0 to 1.
-    pub(super) ratio: f64,
+    ratio: f64,
     /// How linear rotations go from key to key at that moment.
-    pub(super) between: &'a Between,
+    between: Between,
+}
+
+impl<'a> Moment<'a> {
+    #[inline(always)]
+    pub(super) fn new(clip: ClipView<'a>, Place { segment, ratio }: Place) -> Self {
+        let (keys, linear) = if let Some(segment) = clip.resident_segment(segment) {
+            (Keys::Resident(segment), segment.linear_rotations())
+        } else {
+            let segment = clip.segment(segment);
+            (Keys::Packed(segment), segment.linear_rotations())
+        };
+        Self { keys, ratio, between: Between::new(linear, ratio) }
+    }
 }
 
 /// What the tracks of a batch are added up to.
 struct Out<'a> {
     /// The logarithms of rotations, and then the numbers of translations and scales on their way to the blocks.
     vectors: &'a mut Vectors,
-    /// Where linear rotations go. All others stay where they are. Empty if the segment has no linear ones.
+    /// Where linear rotations go, with a fourth number that is not 0. All others stay where they are. Empty if the segment
+    /// has no linear ones.
     ends: &'a mut Vectors,
     rest: &'a [PoseBlock],
     blocks: &'a mut [PoseBlock],
 }
 
 /// Samples all joints of `blocks`. Those that are not wanted get `rest`.
+#[inline(always)]
 pub(super) fn pose(
     dispatch: Dispatch,
-    moment: Moment<'_>,
+    moment: &Moment<'_>,
     wanted: Option<Wanted<'_>>,
     rest: &[PoseBlock],
     blocks: &mut [PoseBlock],
@@ -172,40 +187,50 @@ pub(super) fn pose(
     let batch = Batch { base: wanted.map_or(0, |wanted| wanted.first), wanted };
     // Less has to be cleared for fewer joints.
     if blocks.len() <= 1 {
-        small_pose::<BLOCK>(dispatch, moment, batch, rest, blocks);
+        small_pose::<BLOCK>(dispatch, moment, &batch, rest, blocks);
     } else if blocks.len() * BLOCK <= SMALL_BATCH_JOINTS {
-        small_pose::<SMALL_BATCH_JOINTS>(dispatch, moment, batch, rest, blocks);
+        small_pose::<SMALL_BATCH_JOINTS>(dispatch, moment, &batch, rest, blocks);
     } else {
         large_pose(dispatch, moment, batch, rest, blocks);
     }
 }
 
 /// [`pose`] of up to `JOINTS` joints.
-#[inline]
+#[inline(always)]
 fn small_pose<const JOINTS: usize>(
     dispatch: Dispatch,
-    moment: Moment<'_>,
-    batch: Batch<'_>,
+    moment: &Moment<'_>,
+    batch: &Batch<'_>,
     rest: &[PoseBlock],
     blocks: &mut [PoseBlock],
 ) {
     let mut vectors = [[0.0; 4]; JOINTS];
-    let mut own_ends;
-    let ends: &mut Vectors = if let Between::Nothing = moment.between {
-        &mut []
+    let mut out = Out { vectors: &mut vectors, ends: &mut [], rest, blocks };
+    if let Between::Nothing = moment.between {
+        sample_batch(dispatch, moment, batch, &mut out, &mut []);
     } else {
-        own_ends = [[0.0; 4]; JOINTS];
-        &mut own_ends
-    };
-    let out = Out { vectors: &mut vectors, ends, rest, blocks };
-    sample_batch(dispatch, moment, batch, out, &mut []);
+        small_turning_pose::<JOINTS>(dispatch, moment, batch, &mut out);
+    }
+}
+
+/// Apart, so that the others need no room for ends.
+#[inline(never)]
+fn small_turning_pose<const JOINTS: usize>(
+    dispatch: Dispatch,
+    moment: &Moment<'_>,
+    batch: &Batch<'_>,
+    Out { vectors, rest, blocks, .. }: &mut Out<'_>,
+) {
+    let mut ends = [[0.0; 4]; JOINTS];
+    let mut out = Out { vectors, ends: &mut ends, rest, blocks };
+    sample_batch(dispatch, moment, batch, &mut out, &mut []);
 }
 
 /// [`pose`] of more joints than have a small batch.
 #[inline(never)]
 fn large_pose(
     dispatch: Dispatch,
-    moment: Moment<'_>,
+    moment: &Moment<'_>,
     mut batch: Batch<'_>,
     rest: &[PoseBlock],
     blocks: &mut [PoseBlock],
@@ -228,24 +253,32 @@ fn large_pose(
         } else {
             if batch.base > start {
                 vectors.fill([0.0; 4]);
+                ends.fill([0.0; 4]);
             }
-            let out = Out { vectors: &mut vectors, ends: &mut *ends, rest, blocks };
-            sample_batch(dispatch, moment, batch, out, &mut *parts);
+            let mut out = Out { vectors: &mut vectors, ends: &mut *ends, rest, blocks };
+            sample_batch(dispatch, moment, &batch, &mut out, &mut *parts);
         }
         batch.base += BATCH_JOINTS;
     }
 }
 
+/// All by reference: what is passed by value is copied three times on its way to a kernel.
 #[inline(never)]
-fn sample_batch(dispatch: Dispatch, moment: Moment<'_>, batch: Batch<'_>, out: Out<'_>, parts: &mut [Part]) {
-    match moment.keys {
+fn sample_batch(
+    dispatch: Dispatch,
+    moment: &Moment<'_>,
+    batch: &Batch<'_>,
+    out: &mut Out<'_>,
+    parts: &mut [Part],
+) {
+    match &moment.keys {
         Keys::Resident(segment) => {
             dispatch!(dispatch, |s, mode| resident::sample_batch(s, mode, segment, moment, batch, out));
         }
         // All joints, in one batch, with indices of one byte: then no joint has to be looked up or skipped, and
         // the loops over tracks keep all that they need in registers.
         Keys::Packed(segment) if batch.wanted.is_none() && segment.index_bytes == 1 && parts.is_empty() => {
-            let (batch, parts) = (Batch { wanted: None, ..batch }, &mut []);
+            let (batch, parts) = (&Batch { wanted: None, ..*batch }, &mut []);
             dispatch!(dispatch, |s, mode| unpack_batch::<_, _, true>(
                 s, mode, segment, moment, batch, out, parts
             ));
@@ -265,11 +298,12 @@ fn unpack_batch<S: Simd, M: Mode, const PLAIN: bool>(
     s: S,
     mode: M,
     segment: &Segment<'_>,
-    moment: Moment<'_>,
-    batch: Batch<'_>,
-    Out { vectors, ends, rest, blocks }: Out<'_>,
+    moment: &Moment<'_>,
+    batch: &Batch<'_>,
+    Out { vectors, ends, rest, blocks }: &mut Out<'_>,
     parts: &mut [Part],
 ) {
+    let batch = *batch;
     let records = Records::new(s, segment, batch.wanted);
     // Rotations are the first classes of a segment, free tracks the last ones. When the last rotation has been
     // unpacked, they are turned into quaternions, and their place in `vectors` is free for translations.
@@ -278,7 +312,7 @@ fn unpack_batch<S: Simd, M: Mode, const PLAIN: bool>(
     for (at, placed) in classes.map(Some).chain([None]).enumerate() {
         let is_rotation = placed.is_some_and(|placed| placed.class.kind == Kind::Rotation);
         if !is_rotation && !rotated {
-            let logs = Logarithms { from: &*vectors, to: &*ends, between: moment.between };
+            let logs = Logarithms { from: vectors, to: ends, between: &moment.between };
             rotate(s, mode, logs, batch, rest, blocks);
             rotated = true;
         }
@@ -296,8 +330,6 @@ fn unpack_batch<S: Simd, M: Mode, const PLAIN: bool>(
         if class.degree == Degree::Constant {
             unpack::<S, M, 0, PLAIN>(s, mode, source, batch.base, vectors, &mut []);
         } else if is_rotation && class.degree == Degree::Linear {
-            // The last class of rotations. The ends of all others are the same.
-            ends.iter_mut().zip(&*vectors).for_each(|(end, &from)| *end = from);
             unpack::<S, M, 2, PLAIN>(s, mode, source, batch.base, vectors, ends);
         } else {
             unpack::<S, M, 4, PLAIN>(s, mode, source, batch.base, vectors, &mut []);

@@ -3,11 +3,9 @@
 
 use fearless_simd::{f32x4, f32x8, i32x8, prelude::*, u8x16, u8x32, u16x8};
 
-use super::{BATCH_JOINTS, Batch, Logarithms, Moment, Out, Vectors, add_lane, rotate};
+use super::{BATCH_JOINTS, Batch, Logarithms, Moment, Out, SMALL_BATCH_JOINTS, Vectors, add_lane, rotate};
 use crate::clip::layout::{Kind, WIDTH};
-use crate::clip::resident::{
-    Fours, GROUP, KeyBytes, Line, OFFSETS, ROW, ROWS, ResidentSegment, STEPS, STILL, VALUES,
-};
+use crate::clip::resident::{GROUP, Keys, Line, OFFSETS, ROW, ROWS, ResidentSegment, STEPS, STILL, VALUES};
 use crate::clip::spline::FourTaps;
 use crate::error::invariant;
 use crate::simd::{BLOCK, Mode, each, transpose_halves};
@@ -17,45 +15,47 @@ use crate::simd::{BLOCK, Mode, each, transpose_halves};
 pub(super) fn sample_batch<S: Simd, M: Mode>(
     s: S,
     mode: M,
-    segment: ResidentSegment<'_>,
-    moment: Moment<'_>,
-    batch: Batch<'_>,
-    mut out: Out<'_>,
+    segment: &ResidentSegment<'_>,
+    moment: &Moment<'_>,
+    batch: &Batch<'_>,
+    out: &mut Out<'_>,
 ) {
-    let [rotations, turning, others] = segment.sections();
+    let batch = *batch;
+    let is_all = batch.base == 0 && batch.wanted.is_none() && out.blocks.len() <= SMALL_BATCH_JOINTS / BLOCK;
+    let (mut known, mut four, mut taps) = (usize::MAX, None, FourTaps::NONE);
+    let [rotations, others] = segment.sections();
     // One loop, so that what sums lines is compiled once.
-    for (are_rotated, section) in [(false, rotations), (true, others)] {
+    for (are_rotated, lines) in [(false, rotations), (true, others)] {
         if are_rotated {
-            turn_lines(s, turning, moment.ratio, batch, &mut out);
-            let logs = Logarithms { from: &*out.vectors, to: &*out.ends, between: moment.between };
+            let logs = Logarithms { from: &*out.vectors, to: &*out.ends, between: &moment.between };
             rotate(s, mode, logs, batch, out.rest, out.blocks);
         }
-        sum_lines(s, mode, section, moment.ratio, batch, &mut out);
-    }
-}
-
-/// Where linear rotations begin, and where they go. All others end where they begin.
-#[inline(always)]
-fn turn_lines<S: Simd>(s: S, section: Fours<'_>, ratio: f64, batch: Batch<'_>, out: &mut Out<'_>) {
-    // Even if no line of joints is among the linear ones, which may be the motion's alone or stand still: whether there
-    // are ends is asked of the segment.
-    out.ends.iter_mut().zip(&*out.vectors).for_each(|(end, &from)| *end = from);
-    if section.is_empty() {
-        return;
-    }
-    for_lines(
-        s,
-        section,
-        ratio,
-        #[inline(always)]
-        |line, taps| {
-            let line = of_batch(line, batch, out);
-            match line.key_bytes {
-                KeyBytes::Four => turning::<S, 4>(s, &line, taps, batch, out),
-                _ => turning::<S, 2>(s, &line, taps, batch, out),
+        for number in lines {
+            if number / 4 != known {
+                let Some(next) = segment.four(number / 4) else {
+                    invariant!(false, "there are so many lines");
+                    return;
+                };
+                (known, four) = (number / 4, Some(next));
+                taps = FourTaps::at(s, &next.curves(), moment.ratio);
             }
-        },
-    );
+            let Some(four) = four else { return };
+            let (taps, mut line) = (LineTaps { four: &taps, lane: number % 4 }, four.line(number % 4));
+            if !is_all {
+                line = of_batch(line, batch);
+            }
+            match line.keys {
+                Keys::Two if is_all && !are_rotated => {
+                    moving::<S, M, 2, true>(s, mode, &line, taps, batch, out);
+                }
+                Keys::Two => moving::<S, M, 2, false>(s, mode, &line, taps, batch, out),
+                Keys::Four => moving::<S, M, 4, false>(s, mode, &line, taps, batch, out),
+                Keys::None => still(s, &line, batch, out),
+                Keys::TurnsTwo => turning::<S, 2>(s, &line, taps, batch, out),
+                Keys::TurnsFour => turning::<S, 4>(s, &line, taps, batch, out),
+            }
+        }
+    }
 }
 
 /// The taps of one line: those of the four that it is one of, and which one it is.
@@ -79,60 +79,12 @@ impl LineTaps<'_> {
     }
 }
 
-/// The lines of a section, each with the taps of the moment.
-#[inline(always)]
-fn for_lines<S: Simd>(s: S, section: Fours<'_>, ratio: f64, mut visit: impl FnMut(Line<'_>, LineTaps<'_>)) {
-    for four in section.iter() {
-        let taps = FourTaps::at(s, &four.curves(), ratio);
-        for lane in 0..four.count() {
-            visit(four.line(lane), LineTaps { four: &taps, lane });
-        }
-    }
-}
-
-/// Whether a batch holds all joints, and all are wanted.
-#[inline(always)]
-fn is_all(batch: Batch<'_>, out: &Out<'_>) -> bool {
-    batch.base == 0 && batch.wanted.is_none() && out.blocks.len() < BATCH_JOINTS / BLOCK
-}
-
 /// The groups of a line that a batch needs. One that is not the only one looks for its joints, or all batches would go
 /// over all groups.
 #[inline(always)]
-fn of_batch<'a>(line: Line<'a>, batch: Batch<'_>, out: &Out<'_>) -> Line<'a> {
-    if is_all(batch, out) {
-        return line;
-    }
+fn of_batch<'a>(line: Line<'a>, batch: Batch<'_>) -> Line<'a> {
     let count = batch.wanted.map_or(BATCH_JOINTS, |wanted| wanted.count.min(BATCH_JOINTS));
     line.of_joints(batch.base..batch.base + count)
-}
-
-/// Adds up the rows of the lines of a section.
-#[inline(always)]
-fn sum_lines<S: Simd, M: Mode>(
-    s: S,
-    mode: M,
-    section: Fours<'_>,
-    ratio: f64,
-    batch: Batch<'_>,
-    out: &mut Out<'_>,
-) {
-    let is_all = is_all(batch, out);
-    for_lines(
-        s,
-        section,
-        ratio,
-        #[inline(always)]
-        |line, taps| {
-            let line = of_batch(line, batch, out);
-            match line.key_bytes {
-                KeyBytes::None => still(s, &line, batch, out),
-                KeyBytes::Four => moving::<S, M, 4, false>(s, mode, &line, taps, batch, out),
-                KeyBytes::Two if is_all => moving::<S, M, 2, true>(s, mode, &line, taps, batch, out),
-                KeyBytes::Two => moving::<S, M, 2, false>(s, mode, &line, taps, batch, out),
-            }
-        },
-    );
 }
 
 /// Tracks of one value.
@@ -141,13 +93,13 @@ fn still<S: Simd>(s: S, line: &Line<'_>, batch: Batch<'_>, out: &mut Out<'_>) {
     for group in line.groups.as_chunks::<STILL>().0 {
         for lane in 0..GROUP {
             let numbers: f32x4<S> = u8x16::from_slice(s, &group[VALUES + 16 * lane..][..16]).bitcast();
-            put(line.kind, place::<false>(batch, joint(group, lane)), numbers, out);
+            put(line.kind, place(batch, joint(group, lane)), numbers, out);
         }
     }
 }
 
-/// Tracks with keys of `BYTES` bytes: weighted sums of four rows. `ALL` promises that the batch holds all joints, and that
-/// all are wanted.
+/// Tracks with keys of `BYTES` bytes: weighted sums of four rows. `ALL` promises rotations, and a small batch that holds all
+/// joints, all of them wanted.
 #[inline(always)]
 fn moving<S: Simd, M: Mode, const BYTES: usize, const ALL: bool>(
     s: S,
@@ -172,7 +124,7 @@ fn moving<S: Simd, M: Mode, const BYTES: usize, const ALL: bool>(
                 let sum = mode.madd(keys::<S, BYTES>(s, rows, 3, c), weights[3], sum);
                 numbers[c] = (sum + floats(s, head, OFFSETS + 4 * GROUP * c)) * steps;
             });
-            if line.kind == Kind::Rotation {
+            if ALL || line.kind == Kind::Rotation {
                 store_eight::<S, ALL>(numbers, batch, head, out.vectors);
             } else {
                 let mut vectors = [[0.0; 4]; GROUP];
@@ -187,15 +139,15 @@ fn moving<S: Simd, M: Mode, const BYTES: usize, const ALL: bool>(
                     if lane > 0 && joint(head, lane) == joint(head, lane - 1) {
                         break;
                     }
-                    add_lane(line.kind, place::<ALL>(batch, joint(head, lane)), vector, out.rest, out.blocks);
+                    add_lane(line.kind, place(batch, joint(head, lane)), vector, out.rest, out.blocks);
                 }
             }
         },
     );
 }
 
-/// Linear rotations, of which nothing is summed: the keys of the first row go to the vectors, those of the second to their
-/// ends.
+/// Linear rotations, of which nothing is summed: the keys of the first row go to the vectors, those of the second, with a
+/// fourth number that is not 0, to their ends.
 #[inline(always)]
 fn turning<S: Simd, const BYTES: usize>(
     s: S,
@@ -211,7 +163,7 @@ fn turning<S: Simd, const BYTES: usize>(
         |head, rows| {
             let steps = floats(s, head, STEPS);
             for (row, vectors) in [&mut *out.vectors, &mut *out.ends].into_iter().enumerate() {
-                let mut numbers = [f32x8::splat(s, 0.0); 4];
+                let mut numbers = [f32x8::splat(s, 1.0); 4];
                 each!(c in [0, 1, 2] => {
                     numbers[c] =
                         (keys::<S, BYTES>(s, rows, row, c) + floats(s, head, OFFSETS + 4 * GROUP * c)) * steps;
@@ -252,10 +204,7 @@ fn joint(group: &[u8], lane: usize) -> usize {
 
 /// Which vector of the batch a joint has; past the end of any batch if it is not wanted.
 #[inline(always)]
-fn place<const ALL: bool>(batch: Batch<'_>, joint: usize) -> usize {
-    if ALL {
-        return joint;
-    }
+fn place(batch: Batch<'_>, joint: usize) -> usize {
     let has = batch.wanted.is_none_or(|wanted| wanted.has(joint));
     if has { joint.wrapping_sub(batch.base) } else { usize::MAX }
 }
@@ -289,12 +238,21 @@ fn store_eight<S: Simd, const ALL: bool>(
     vectors: &mut Vectors,
 ) {
     let rows = transpose_halves(numbers);
+    let small = vectors.first_chunk_mut::<SMALL_BATCH_JOINTS>().filter(|_| ALL);
+    if let Some(vectors) = small {
+        each!(i in [0, 1, 2, 3] => {
+            let (low, high) = rows[i].split();
+            low.store_slice(&mut vectors[joint(head, i) % SMALL_BATCH_JOINTS]);
+            high.store_slice(&mut vectors[joint(head, i + 4) % SMALL_BATCH_JOINTS]);
+        });
+        return;
+    }
     each!(i in [0, 1, 2, 3] => {
         let (low, high) = rows[i].split();
-        if let Some(vector) = vectors.get_mut(place::<ALL>(batch, joint(head, i))) {
+        if let Some(vector) = vectors.get_mut(place(batch, joint(head, i))) {
             low.store_slice(vector);
         }
-        if let Some(vector) = vectors.get_mut(place::<ALL>(batch, joint(head, i + 4))) {
+        if let Some(vector) = vectors.get_mut(place(batch, joint(head, i + 4))) {
             high.store_slice(vector);
         }
     });

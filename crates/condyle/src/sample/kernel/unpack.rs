@@ -3,7 +3,7 @@
 
 use core::ops::Range;
 
-use fearless_simd::{f32x4, f32x8, i32x4, i32x8, prelude::*, u8x16, u8x32, u32x8, u64x4};
+use fearless_simd::{f32x4, f32x8, i32x4, i32x8, mask32x8, prelude::*, u8x16, u8x32, u32x8, u64x4};
 
 use super::{Vectors, Wanted};
 use crate::bytes::u32_at;
@@ -337,7 +337,8 @@ pub(super) struct Source<'a, S: Simd> {
 /// first vector.
 ///
 /// `TAPS` is 4 for weighted sums of four rows and 0 for constants, which have no rows. With 2, for linear
-/// rotations, nothing is summed: the keys of the first row go to `vectors`, those of the second to `ends`.
+/// rotations, nothing is summed: the keys of the first row go to `vectors`, those of the second, with a fourth number that is
+/// not 0, to `ends`.
 #[inline(always)]
 pub(super) fn unpack<S: Simd, M: Mode, const TAPS: usize, const PLAIN: bool>(
     s: S,
@@ -429,7 +430,9 @@ pub(super) fn unpack<S: Simd, M: Mode, const TAPS: usize, const PLAIN: bool>(
                 } else if tap == 0 {
                     keys = numbers;
                 } else {
-                    store_two((numbers + offsets) * steps, places, ends);
+                    let fourth = mask32x8::from_bitmask(s, 0x88);
+                    let end = fourth.select(f32x8::splat(s, 1.0), (numbers + offsets) * steps);
+                    store_two(end, places, ends);
                 }
             }
             sum = keys + offsets;
