@@ -107,7 +107,7 @@ impl<'a> ClipView<'a> {
         u32_at(self.bytes, self.header.segments() + 4 * at) as usize
     }
 
-    pub(super) fn segment(&self, at: usize) -> Segment<'a> {
+    pub(crate) fn segment(&self, at: usize) -> Segment<'a> {
         let bytes = self.bytes.get(self.segment_place(at)..).unwrap_or_default();
         Segment::new(bytes, self.header.index_bytes())
     }
@@ -142,6 +142,13 @@ impl<'a> ClipView<'a> {
     /// Finds a moment; before the start and behind the end these hold.
     #[inline]
     pub(crate) fn locate(&self, seconds: f64) -> Place<'a> {
+        let (at, ratio) = self.moment(seconds);
+        Place { at, segment: self.segment(at), resident: ResidentSegment::new(self.resident, at), ratio }
+    }
+
+    /// The number of a moment's segment, and how far into that it is.
+    #[inline]
+    pub(crate) fn moment(&self, seconds: f64) -> (usize, f64) {
         let header = self.header;
         let (start, end) = (f64::from(header.start), f64::from(header.end));
         let since = seconds.clamp(start, end) - start;
@@ -152,11 +159,6 @@ impl<'a> ClipView<'a> {
         let segment = segment.min(header.segment_count - 1);
         let first = segment * header.segment_frames;
         let frames = (header.frame_count - first).min(header.segment_frames).max(1);
-        Place {
-            at: segment,
-            segment: self.segment(segment),
-            resident: ResidentSegment::new(self.resident, segment),
-            ratio: (frame - number(first)) / number(frames),
-        }
+        (segment, (frame - number(first)) / number(frames))
     }
 }
