@@ -88,7 +88,7 @@ pub fn difference(pose: &Pose, reference: &Pose, out: &mut Pose) -> Result<(), E
 /// ```
 pub fn add(base: &Pose, additives: &[Additive<'_>], out: &mut Pose) -> Result<(), Error> {
     check(base, additives, out)?;
-    apply(Some(base.blocks()), additives, out.blocks_mut());
+    apply(Some(base.blocks()), additives, out);
     Ok(())
 }
 
@@ -109,17 +109,17 @@ pub fn add(base: &Pose, additives: &[Additive<'_>], out: &mut Pose) -> Result<()
 /// ```
 pub fn add_in_place(pose: &mut Pose, additives: &[Additive<'_>]) -> Result<(), Error> {
     check(pose, additives, pose)?;
-    apply(None, additives, pose.blocks_mut());
+    apply(None, additives, pose);
     Ok(())
 }
 
 /// Without `base`, `out` holds it. All are of one size.
-fn apply(base: Option<&[PoseBlock]>, additives: &[Additive<'_>], out: &mut [PoseBlock]) {
+fn apply(base: Option<&[PoseBlock]>, additives: &[Additive<'_>], out: &mut Pose) {
     let mut counting = additives.iter().filter(|additive| additive.amount != 0.0);
     match [counting.next(), counting.next(), counting.next()] {
         [None, ..] => {
             if let Some(base) = base {
-                out.copy_from_slice(base);
+                out.blocks_mut().copy_from_slice(base);
             }
         }
         [Some(one), None, _] => few(base, [one], out),
@@ -127,7 +127,7 @@ fn apply(base: Option<&[PoseBlock]>, additives: &[Additive<'_>], out: &mut [Pose
         _ => {
             let weights = NormalizedWeights::new(additives, Total::UNKNOWN);
             let how = How { masked: true, add: true };
-            fixed::by_logarithms(how, base, &weights, out);
+            fixed::by_logarithms(how, base, &weights, out.blocks_mut());
         }
     }
 }
@@ -140,8 +140,9 @@ pub(super) fn check(base: &Pose, additives: &[Additive<'_>], out: &Pose) -> Resu
     out.check_joints("out", joints)
 }
 
-fn few<const N: usize>(base: Option<&[PoseBlock]>, layers: [&Additive<'_>; N], out: &mut [PoseBlock]) {
-    dispatch!(|s, mode| few_layers::<_, _, N>(s, mode, base, &layers, out));
+fn few<const N: usize>(base: Option<&[PoseBlock]>, layers: [&Additive<'_>; N], out: &mut Pose) {
+    let (joints, out) = (out.joint_count(), out.blocks_mut());
+    dispatch!(|s, mode| few_layers::<_, _, N>(s, mode, joints, base, &layers, out));
 }
 
 /// The terms of one layer: the logarithm of its rotation, its translation, and its scale minus 1, times the
@@ -164,11 +165,13 @@ fn terms<S: Simd, M: Mode>(s: S, mode: M, block: &PoseBlock, at: usize, weight: 
     [x, y, z, t[0], t[1], t[2], k[0], k[1], k[2]]
 }
 
-/// Adds one or two layers: two floats have the same sum in either order. Without `base`, `out` holds it.
+/// Adds one or two layers to the first `joints` joints: two floats have the same sum in either order. Without `base`,
+/// `out` holds it.
 #[inline(always)]
 fn few_layers<S: Simd, M: Mode, const N: usize>(
     s: S,
     mode: M,
+    joints: usize,
     base: Option<&[PoseBlock]>,
     layers: &[&Additive<'_>; N],
     out: &mut [PoseBlock],
@@ -177,6 +180,9 @@ fn few_layers<S: Simd, M: Mode, const N: usize>(
     for (index, out) in out.iter_mut().enumerate() {
         let base = base.and_then(|base| base.get(index));
         for at in (0..BLOCK).step_by(S::f32s::LEN) {
+            if index * BLOCK + at >= joints {
+                return;
+            }
             let mut sums = [zero; 9];
             for (n, layer) in layers.iter().enumerate() {
                 let Some(block) = layer.difference.blocks().get(index) else {

@@ -11,8 +11,8 @@ use crate::error::invariant;
 use crate::pose::PoseBlock;
 use crate::simd::{BLOCK, Lanes, Mode, each, load, load_all, store_all};
 
-/// One layer: its blocks and its normalised weight.
-pub(super) type Part<'a> = (&'a [PoseBlock], f32);
+/// The blocks of each layer.
+pub(super) type Parts<'a, const N: usize> = [&'a [PoseBlock]; N];
 
 /// The sum of `N` numbers per lane, at most four, in any order.
 #[inline(always)]
@@ -60,40 +60,44 @@ fn sums<S: Simd, M: Mode, const N: usize, const C: usize>(
     out
 }
 
-/// Blends all blocks of `N` layers.
+/// Blends the first `joints` joints of `N` layers, whose weights are normalised.
 #[inline(always)]
 pub(super) fn kernel<S: Simd, M: Mode, const N: usize>(
     s: S,
     mode: M,
+    joints: usize,
     reference: &[PoseBlock],
-    parts: &[Part<'_>; N],
+    (parts, weights): (&Parts<'_, N>, &[f32; N]),
     least2: f32,
     out: &mut [PoseBlock],
 ) {
-    let mut weights = [S::f32s::splat(s, 0.0); N];
-    each!(n in [0, 1, 2, 3] below N => weights[n] = S::f32s::splat(s, parts[n].1));
+    let least2 = S::f32s::splat(s, least2);
+    let mut same = [least2; N];
+    each!(n in [0, 1, 2, 3] below N => same[n] = S::f32s::splat(s, weights[n]));
     for (index, (reference, out)) in reference.iter().zip(out).enumerate() {
         let mut rotation = [&reference.rotation; N];
         let mut translation = [&reference.translation; N];
         let mut scale = [&reference.scale; N];
         for (n, part) in parts.iter().enumerate() {
-            let Some(block) = part.0.get(index) else {
+            let Some(block) = part.get(index) else {
                 invariant!(false, "layer {n} has fewer blocks than the reference");
                 return;
             };
             (rotation[n], translation[n], scale[n]) = (&block.rotation, &block.translation, &block.scale);
         }
         for at in (0..BLOCK).step_by(S::f32s::LEN) {
+            if index * BLOCK + at >= joints {
+                return;
+            }
             let reference = Reference::new(s, mode, &reference.rotation, at);
-            let mut factors = weights;
+            let mut factors = same;
             each!(n in [0, 1, 2, 3] below N => {
                 factors[n] = reference.factor(s, &load_all(s, rotation[n], at), factors[n]);
             });
             let total = sums(s, mode, &rotation, &factors, at);
-            let q = reference.unit(s, &total, S::f32s::splat(s, least2));
-            store_all(&mut out.rotation, at, q);
-            store_all(&mut out.translation, at, sums(s, mode, &translation, &weights, at));
-            store_all(&mut out.scale, at, sums(s, mode, &scale, &weights, at));
+            store_all(&mut out.rotation, at, reference.unit(s, &total, least2));
+            store_all(&mut out.translation, at, sums(s, mode, &translation, &same, at));
+            store_all(&mut out.scale, at, sums(s, mode, &scale, &same, at));
         }
     }
 }

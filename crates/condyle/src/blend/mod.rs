@@ -51,7 +51,7 @@ use crate::error::Error;
 use crate::pose::{Pose, PoseBlock};
 use crate::simd::dispatch;
 use crate::skeleton::Skeleton;
-use few::Part;
+use few::Parts;
 use weights::{How, NormalizedWeights, Total};
 
 /// Mixes poses by weight, with the same bits in any order of the layers.
@@ -135,23 +135,32 @@ pub fn about(reference: &Pose, layers: &[Layer<'_>], mean: Mean, out: &mut Pose)
         to.copy_from_slice(from);
         return Ok(());
     };
-    let mut parts: [Part<'_>; 4] = [(&[], 0.0); 4];
+    // Not in pairs: a weight beside a slice would be copied together with what nobody wrote.
+    let (mut parts, mut weights): (Parts<'_, 4>, _) = ([&[]; 4], [0.0; 4]);
     let mut count = 0;
     for layer in layers {
         let weight = total.normalized(layer.weight);
         if weight != 0.0 {
-            if let Some(part) = parts.get_mut(count) {
-                *part = (layer.pose.blocks(), weight);
+            if let (Some(part), Some(place)) = (parts.get_mut(count), weights.get_mut(count)) {
+                (*part, *place) = (layer.pose.blocks(), weight);
             }
             count += 1;
         }
     }
-    let least2 = total.least2();
-    match (mean, count, parts) {
-        (Mean::Linear, 1, [a, ..]) => few(from, [a], least2, to),
-        (Mean::Linear, 2, [a, b, ..]) => few(from, [a, b], least2, to),
-        (Mean::Linear, 3, [a, b, c, _]) => few(from, [a, b, c], least2, to),
-        (Mean::Linear, 4, all) => few(from, all, least2, to),
+    let (joints, least2) = (reference.joint_count(), total.least2());
+    macro_rules! few {
+        ($n:literal) => {
+            if let (Some(parts), Some(weights)) = (parts.first_chunk::<$n>(), weights.first_chunk()) {
+                let parts = (parts, weights);
+                dispatch!(|s, mode| few::kernel(s, mode, joints, from, parts, least2, to));
+            }
+        };
+    }
+    match (mean, count) {
+        (Mean::Linear, 1) => few!(1),
+        (Mean::Linear, 2) => few!(2),
+        (Mean::Linear, 3) => few!(3),
+        (Mean::Linear, 4) => few!(4),
         _ => many::<false>(from, &NormalizedWeights::new(layers, total), mean, to),
     }
     Ok(())
@@ -163,10 +172,6 @@ fn check(reference: &Pose, layers: &[Layer<'_>], out: &Pose) -> Result<(), Error
         layer.check(at, joints)?;
     }
     out.check_joints("out", joints)
-}
-
-fn few<const N: usize>(reference: &[PoseBlock], parts: [Part<'_>; N], least2: f32, out: &mut [PoseBlock]) {
-    dispatch!(|s, mode| few::kernel::<_, _, N>(s, mode, reference, &parts, least2, out));
 }
 
 fn many<const MASKED: bool>(

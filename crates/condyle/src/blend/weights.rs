@@ -66,9 +66,12 @@ impl Total {
         let (mut sum, mut magnitudes) = (0.0, 0.0);
         let (mut least, mut largest, mut counting) = (f64::INFINITY, 0.0, 0);
         for weight in layers.iter().map(|layer| f64::from(layer.weight)).filter(|&weight| weight != 0.0) {
+            let magnitude = weight.abs();
             sum += weight;
-            magnitudes += weight.abs();
-            (least, largest) = (weight.abs().min(least), weight.abs().max(largest));
+            magnitudes += magnitude;
+            // Weights are finite: the least of two needs no question whether one is NaN.
+            least = if magnitude < least { magnitude } else { least };
+            largest = if magnitude > largest { magnitude } else { largest };
             counting += 1;
         }
         if counting == 0 {

@@ -59,6 +59,8 @@ impl Factor<'_> {
 /// The factors of blocks, clamped to [0, 1] unless they may extrapolate.
 #[derive(Clone, Copy)]
 pub(super) struct Factors<'a> {
+    /// How many joints the blocks hold.
+    pub(super) joints: usize,
     pub(super) t: Factor<'a>,
     /// What factors per joint are multiplied by.
     pub(super) weight: f32,

@@ -2,48 +2,68 @@
 //!
 //! Throughout, `z` is `1 - cos θ`, where `θ` is the angle between the quaternions as vectors.
 
+use fearless_simd::{f64x2, prelude::*};
+
 use super::eberly_table::{FACTORS, FACTORS_HALVED};
 use super::method::{Degree, Method, Terms};
 use super::slerp_table::{CHORD_8, SLERP_4, SLERP_6, SLERP_9};
 use crate::math::scalar::sqrt_f64;
+use crate::simd::baseline;
 
-/// The most coefficients that a polynomial has.
-pub(super) const MAX_COEFFICIENTS: usize = 16;
+/// Coefficients of `z, z², …` in the weight `t + …` that stands for `sin(tθ) / sin θ`: for `t`, and for `1 - t`.
+pub(super) type Coefficients<const N: usize> = [[f64; 2]; N];
 
-/// The coefficients of `z, z², …` in the weight `t + …` that stands for `sin(tθ) / sin θ`. Unused ones are
-/// zero.
-pub(super) type Coefficients = [f64; MAX_COEFFICIENTS];
+/// A table of polynomials with every number twice, for both factors. Row `i` has `i + 1` coefficients.
+pub(super) struct Table<const N: usize>([[[f64; 2]; N]; N]);
 
-/// `t(1 - t²)` times the rows of a table, each a polynomial in t².
-fn fitted<const N: usize>(table: &[[f64; N]; N], t: f64) -> Coefficients {
-    let (t2, front) = (t * t, t * (1.0 - t * t));
-    let mut out = [0.0; MAX_COEFFICIENTS];
-    for (i, (out, row)) in out.iter_mut().zip(table).enumerate() {
-        // Row `i` has `i + 1` coefficients.
-        *out = front * row[..=i].iter().rev().fold(0.0, |sum, c| sum * t2 + c);
+pub(super) static SLERP_FOUR: Table<4> = Table::new(&SLERP_4);
+pub(super) static SLERP_SIX: Table<6> = Table::new(&SLERP_6);
+pub(super) static SLERP_NINE: Table<9> = Table::new(&SLERP_9);
+static CHORD_EIGHT: Table<8> = Table::new(&CHORD_8);
+
+impl<const N: usize> Table<N> {
+    const fn new(table: &[[f64; N]; N]) -> Self {
+        let mut rows = [[[0.0; 2]; N]; N];
+        let mut i = 0;
+        while i < N * N {
+            rows[i / N][i % N] = [table[i / N][i % N]; 2];
+            i += 1;
+        }
+        Self(rows)
     }
-    out
+
+    /// Those of a fitted polynomial: `t(1 - t²)` times the rows, each a polynomial in t².
+    pub(super) fn at(&self, t: f64) -> Coefficients<N> {
+        baseline!(|s| self.lanes(s, t))
+    }
+
+    #[inline(always)]
+    fn lanes<S: Simd>(&self, s: S, t: f64) -> Coefficients<N> {
+        let one = f64x2::splat(s, 1.0);
+        let t = f64x2::simd_from(s, [t, 1.0 - t]);
+        let t2 = t * t;
+        let front = t * (one - t2);
+        let mut out = [[0.0; 2]; N];
+        for (i, (out, row)) in out.iter_mut().zip(&self.0).enumerate() {
+            let mut sum = f64x2::load_array_ref(s, &row[i]);
+            for c in row[..i].iter().rev() {
+                sum = sum * t2 + f64x2::load_array_ref(s, c);
+            }
+            *out = (front * sum).to_array();
+        }
+        out
+    }
 }
 
-/// Those of a fitted polynomial.
-pub(super) fn slerp_coefficients(degree: Degree, t: f64) -> Coefficients {
-    match degree {
-        Degree::Four => fitted(&SLERP_4, t),
-        Degree::Six => fitted(&SLERP_6, t),
-        Degree::Nine => fitted(&SLERP_9, t),
-    }
-}
-
-/// Those of the power series at `cos θ = 1`, its last term balanced. Eberly 2018, equations 11 and 16.
-pub(super) fn eberly_coefficients(terms: Terms, factor: f64, t: f64) -> Coefficients {
-    let mut out = [0.0; MAX_COEFFICIENTS];
-    let mut term = t;
-    for (i, out) in out.iter_mut().enumerate().take(usize::from(terms.count())) {
-        let n = (i + 1) as f64;
-        term *= (n * n - t * t) / (n * (2.0 * n + 1.0));
-        *out = term;
-        if i + 1 == usize::from(terms.count()) {
-            *out *= factor;
+/// Those of the power series at `cos θ = 1`, its last term balanced; those behind it are 0. Eberly 2018, equations 11 and 16.
+pub(super) fn eberly<const N: usize>(terms: Terms, factor: f64, t: f64) -> Coefficients<N> {
+    let mut out = [[0.0; 2]; N];
+    for (lane, t) in [t, 1.0 - t].into_iter().enumerate() {
+        let mut term = t;
+        for (i, out) in out.iter_mut().enumerate().take(usize::from(terms.count())) {
+            let n = (i + 1) as f64;
+            term *= (n * n - t * t) / (n * (2.0 * n + 1.0));
+            out[lane] = if i + 1 == usize::from(terms.count()) { term * factor } else { term };
         }
     }
     out
@@ -62,35 +82,40 @@ pub(super) fn factor_halved(terms: Terms) -> f64 {
 /// Where on the chord slerp's `t` is, from one end: `t` plus a polynomial in `z`.
 fn chord(z: f64, t: f64) -> f64 {
     let tau = 2.0 * t - 1.0;
-    t + 0.5 * evaluate(&fitted(&CHORD_8, tau), z)
+    let [more, _] = evaluate(&CHORD_EIGHT.at(tau), z);
+    t + 0.5 * more
 }
 
-fn evaluate(coefficients: &Coefficients, z: f64) -> f64 {
-    coefficients.iter().rev().fold(0.0, |sum, c| (sum + c) * z)
+fn evaluate(coefficients: &[[f64; 2]], z: f64) -> [f64; 2] {
+    [0, 1].map(|lane| coefficients.iter().rev().fold(0.0, |sum, c| (sum + c[lane]) * z))
 }
 
 /// The weights of the first and the second quaternion, `None` for methods that have slerp's own.
 pub(super) fn weights(method: Method, z: f64, t: f64) -> Option<(f64, f64)> {
-    let series = |terms, factor, z, t| t + evaluate(&eberly_coefficients(terms, factor, t), z);
+    // From what comes to the weights of the second quaternion and of the first one.
+    let ends = |t: f64, [to, from]: [f64; 2]| (1.0 - t + from, t + to);
+    let series = |terms, factor, z, t| ends(t, evaluate(&eberly::<16>(terms, factor, t), z));
     let nlerp = |t: f64| {
         let length = sqrt_f64(1.0 - 2.0 * t * (1.0 - t) * z);
         ((1.0 - t) / length, t / length)
     };
     Some(match method {
         Method::Slerp(degree) => {
-            let weight = |t| t + evaluate(&slerp_coefficients(degree, t), z);
-            (weight(1.0 - t), weight(t))
+            let more = match degree {
+                Degree::Four => evaluate(&SLERP_FOUR.at(t), z),
+                Degree::Six => evaluate(&SLERP_SIX.at(t), z),
+                Degree::Nine => evaluate(&SLERP_NINE.at(t), z),
+            };
+            ends(t, more)
         }
-        Method::Eberly(terms) => {
-            (series(terms, factor(terms), z, 1.0 - t), series(terms, factor(terms), z, t))
-        }
+        Method::Eberly(terms) => series(terms, factor(terms), z, t),
         Method::EberlyHalved(terms) => {
             let cos = sqrt_f64(1.0 - z / 2.0);
-            let weight = |t| series(terms, factor_halved(terms), 1.0 - cos, t);
             // From the first quaternion to the middle one, which is the sum of both over 2 cos(θ/2).
             let (s, swapped) = if t > 0.5 { (2.0 - 2.0 * t, true) } else { (2.0 * t, false) };
-            let far = weight(s) / (2.0 * cos);
-            let near = weight(1.0 - s) + far;
+            let (near, far) = series(terms, factor_halved(terms), 1.0 - cos, s);
+            let far = far / (2.0 * cos);
+            let near = near + far;
             if swapped { (far, near) } else { (near, far) }
         }
         Method::Nlerp => nlerp(t),

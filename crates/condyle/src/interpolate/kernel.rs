@@ -105,12 +105,13 @@ impl Nearer {
     }
 }
 
-/// One factor for all joints, `f` from the nearer end. Without `from`, `out` holds the first end.
+/// One factor for the first `joints` joints, `f` from the nearer end. Without `from`, `out` holds the first end.
 #[inline(always)]
 pub(super) fn uniform_blocks<S: Simd, M: Mode, W: Shared>(
     s: S,
     mode: M,
-    (weights, nearer, f): (W, Nearer, f32),
+    (weights, nearer, f): (&W, Nearer, f32),
+    joints: usize,
     from: Option<&[PoseBlock]>,
     to: &[PoseBlock],
     out: &mut [PoseBlock],
@@ -118,6 +119,9 @@ pub(super) fn uniform_blocks<S: Simd, M: Mode, W: Shared>(
     let (weights, f) = (weights.spread::<S, S::f32s>(s), S::f32s::splat(s, f));
     for (i, (to, out)) in to.iter().zip(out).enumerate() {
         for at in (0..BLOCK).step_by(S::f32s::LEN) {
+            if i * BLOCK + at >= joints {
+                return;
+            }
             let (near, far) = nearer.order(from.and_then(|from| from.get(i)).unwrap_or(out), to);
             let (a, b) = (load_all(s, &near.rotation, at), load_all(s, &far.rotation, at));
             let (mut rotation, sign) = rotations::<_, _, S::f32s, _>(s, mode, &weights, f, a, b);
@@ -142,7 +146,7 @@ pub(super) fn uniform_blocks<S: Simd, M: Mode, W: Shared>(
 pub(super) fn uniform_one<S: Simd, M: Mode, W: Shared>(
     s: S,
     mode: M,
-    (weights, nearer, f): (W, Nearer, f32),
+    (weights, nearer, f): (&W, Nearer, f32),
     a: Quat,
     b: Quat,
 ) -> Quat {
@@ -175,18 +179,21 @@ pub(super) fn order<S: Simd, V: Floats<S>, const N: usize>(
     (near, far, is_second.select(V::splat(s, 1.0) - t, t))
 }
 
-/// [`rotations`] over one block, a factor per lane. Without `a`, `out` holds the first end.
+/// [`rotations`] over the first `joints` of one block, a factor per lane. Without `a`, `out` holds the first end.
 #[inline(always)]
-pub(super) fn rotation_block<S: Simd, M: Mode, W: Weights<S, S::f32s>>(
+fn rotation_block<S: Simd, M: Mode, W: Weights<S, S::f32s>>(
     s: S,
     mode: M,
     weights: &W,
-    a: Option<&[Lanes; 4]>,
-    b: &[Lanes; 4],
+    joints: usize,
+    (a, b): (Option<&[Lanes; 4]>, &[Lanes; 4]),
     t: &Lanes,
     out: &mut [Lanes; 4],
 ) {
     for at in (0..BLOCK).step_by(S::f32s::LEN) {
+        if at >= joints {
+            return;
+        }
         let t = load(s, t, at);
         let (near, far, f) = order(s, t, load_all(s, a.unwrap_or(out), at), load_all(s, b, at));
         let ([x, y, z, w], sign) = rotations(s, mode, weights, f, near, far);
@@ -205,20 +212,24 @@ pub(crate) fn vector_block<S: Simd, M: Mode>(
     t: &Lanes,
     out: &mut [Lanes; 3],
 ) {
-    vector_lanes(s, mode, Some(a), b, t, out);
+    vector_lanes(s, mode, BLOCK, Some(a), b, t, out);
 }
 
-/// [`vector_block`]; without `a`, `out` holds the first end.
+/// [`vector_block`] for the first `joints` of it; without `a`, `out` holds the first end.
 #[inline(always)]
 fn vector_lanes<S: Simd, M: Mode>(
     s: S,
     mode: M,
+    joints: usize,
     a: Option<&[Lanes; 3]>,
     b: &[Lanes; 3],
     t: &Lanes,
     out: &mut [Lanes; 3],
 ) {
     for at in (0..BLOCK).step_by(S::f32s::LEN) {
+        if at >= joints {
+            return;
+        }
         let a = load_all(s, a.unwrap_or(out), at);
         let (near, far, f) = order(s, load(s, t, at), a, load_all(s, b, at));
         store_all(out, at, vectors(mode, f, near, far));
@@ -238,11 +249,12 @@ pub(super) fn lanes_blocks<S: Simd, M: Mode, W: Weights<S, S::f32s>>(
 ) {
     for (i, (to, out)) in to.iter().zip(out).enumerate() {
         let (t, from) = (factors.of_block(i), from.and_then(|from| from.get(i)));
-        let rotation = from.map(|from| &from.rotation);
-        rotation_block::<S, M, W>(s, mode, weights, rotation, &to.rotation, &t, &mut out.rotation);
+        let joints = factors.joints.saturating_sub(i * BLOCK);
+        let rotations = (from.map(|from| &from.rotation), &to.rotation);
+        rotation_block::<S, M, W>(s, mode, weights, joints, rotations, &t, &mut out.rotation);
         let translation = from.map(|from| &from.translation);
-        vector_lanes(s, mode, translation, &to.translation, &t, &mut out.translation);
-        vector_lanes(s, mode, from.map(|from| &from.scale), &to.scale, &t, &mut out.scale);
+        vector_lanes(s, mode, joints, translation, &to.translation, &t, &mut out.translation);
+        vector_lanes(s, mode, joints, from.map(|from| &from.scale), &to.scale, &t, &mut out.scale);
     }
 }
 
@@ -256,5 +268,5 @@ pub(crate) fn slerp_block<S: Simd, M: Mode>(
     t: &Lanes,
     out: &mut [Lanes; 4],
 ) {
-    rotation_block(s, mode, &Fitted::slerp(Degree::Nine), Some(a), b, t, out);
+    rotation_block(s, mode, &Fitted::slerp(Degree::Nine), BLOCK, (Some(a), b), t, out);
 }

@@ -44,7 +44,7 @@ use plan::Plan;
 /// The poses between `from` and `to` by the default method, with the factors `weight * mask`, one per joint;
 /// all of one size. Without `from`, `out` holds it.
 pub(crate) fn interpolate_masked(from: Option<&Pose>, to: &Pose, weight: f32, mask: &[f32], out: &mut Pose) {
-    let factors = Factors { t: Factor::PerJoint(mask), weight, extrapolate: false };
+    let factors = Factors { joints: mask.len(), t: Factor::PerJoint(mask), weight, extrapolate: false };
     plan::slerp_blocks(Degree::default(), from.map(Pose::blocks), to.blocks(), &factors, out.blocks_mut());
 }
 

@@ -2,16 +2,15 @@
 
 use fearless_simd::prelude::*;
 
-use super::formula::slerp_coefficients;
+use super::formula::SLERP_NINE;
 use super::kernel::{Nearer, Quats, rotations};
-use super::method::Degree;
-use super::weights::{Series, Shared, Straight};
+use super::weights::{Series, SeriesLanes, Shared, Straight};
 use crate::simd::Mode;
 
 /// Nine coefficients of both weights. Where the ends are equal they come out exactly.
 #[derive(Clone, Copy)]
 pub(crate) struct OneFactor {
-    weights: Series<f32, 9>,
+    weights: Series<9>,
     nearer: Nearer,
     factor: f32,
 }
@@ -40,7 +39,7 @@ impl OneFactor {
     /// `t` is from 0 to 1.
     pub(crate) fn new(t: f32) -> Self {
         let (nearer, factor) = nearer(t);
-        let weights = Series::new(|t| slerp_coefficients(Degree::Nine, t), factor);
+        let weights = Series::new(&SLERP_NINE.at(factor));
         Self { weights, nearer, factor: factor as f32 }
     }
 
@@ -54,7 +53,7 @@ impl OneFactor {
 
 #[derive(Clone, Copy)]
 pub(crate) struct Spread<S: Simd> {
-    weights: Series<S::f32s, 9>,
+    weights: SeriesLanes<S::f32s, 9>,
     nearer: Nearer,
     factor: S::f32s,
 }

@@ -86,17 +86,18 @@ struct Uniform {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum UniformWeights {
     Straight,
-    Four(Series<f32, 4>),
-    Nine(Series<f32, 9>),
-    Sixteen(Series<f32, 16>),
+    Four(Series<4>),
+    Nine(Series<9>),
+    Sixteen(Series<16>),
 }
 
 impl UniformWeights {
-    /// Up to nine terms, padded to nine: for kernels that fewer terms do not make faster.
-    fn nine(&self) -> Option<Series<f32, 9>> {
+    /// Up to nine terms, padded to nine in `room`: for kernels that fewer terms do not make faster. Not copied where that
+    /// can be helped: who reads in large pieces what was just written in small ones has to wait.
+    fn nine<'a>(&'a self, room: &'a mut Option<Series<9>>) -> Option<&'a Series<9>> {
         match self {
-            Self::Four(weights) => Some(weights.padded()),
-            Self::Nine(weights) => Some(*weights),
+            Self::Four(weights) => Some(room.insert(weights.padded())),
+            Self::Nine(weights) => Some(weights),
             Self::Straight | Self::Sixteen(_) => None,
         }
     }
@@ -118,23 +119,16 @@ impl Plan {
             return None;
         }
         let (nearer, f) = one_factor::nearer(t);
-        let eberly = |terms: Terms, factor| {
-            let k = |t| formula::eberly_coefficients(terms, factor, t);
-            match terms.count() {
-                0..=4 => UniformWeights::Four(Series::new(k, f)),
-                5..=9 => UniformWeights::Nine(Series::new(k, f)),
-                _ => UniformWeights::Sixteen(Series::new(k, f)),
-            }
+        let eberly = |terms: Terms, factor| match terms.count() {
+            0..=4 => UniformWeights::Four(Series::new(&formula::eberly::<4>(terms, factor, f))),
+            5..=9 => UniformWeights::Nine(Series::new(&formula::eberly::<9>(terms, factor, f))),
+            _ => UniformWeights::Sixteen(Series::new(&formula::eberly::<16>(terms, factor, f))),
         };
         let weights = match self.how.method {
             Method::Nlerp => UniformWeights::Straight,
-            Method::Slerp(degree) => {
-                let k = |t| formula::slerp_coefficients(degree, t);
-                match degree {
-                    Degree::Four => UniformWeights::Four(Series::new(k, f)),
-                    Degree::Six | Degree::Nine => UniformWeights::Nine(Series::new(k, f)),
-                }
-            }
+            Method::Slerp(Degree::Four) => UniformWeights::Four(Series::new(&formula::SLERP_FOUR.at(f))),
+            Method::Slerp(Degree::Six) => UniformWeights::Nine(Series::new(&formula::SLERP_SIX.at(f))),
+            Method::Slerp(Degree::Nine) => UniformWeights::Nine(Series::new(&formula::SLERP_NINE.at(f))),
             Method::Eberly(terms) => eberly(terms, formula::factor(terms)),
             Method::EberlyHalved(terms) if self.halves => eberly(terms, formula::factor_halved(terms)),
             _ => return None,
@@ -147,9 +141,16 @@ impl Plan {
         if self.how.extrapolate { t } else { clamped(t) }
     }
 
-    /// Sixteen joints at a time, by any method.
-    fn blocks(self, from: &[PoseBlock], to: &[PoseBlock], t: Factor<'_>, out: &mut [PoseBlock]) {
-        let factors = Factors { t, weight: 1.0, extrapolate: self.how.extrapolate };
+    /// `joints` joints, sixteen at a time, by any method.
+    fn blocks(
+        self,
+        joints: usize,
+        from: &[PoseBlock],
+        to: &[PoseBlock],
+        t: Factor<'_>,
+        out: &mut [PoseBlock],
+    ) {
+        let factors = Factors { joints, t, weight: 1.0, extrapolate: self.how.extrapolate };
         self.factored_blocks(from, to, factors, out);
     }
 
@@ -229,10 +230,10 @@ impl Step<'_> {
         self.t.check(joints.check(out.joint_count())?)?;
         match (&self.uniform, joints) {
             (Some(uniform), Selection::All) => {
-                uniform.blocks(Some(from.blocks()), to.blocks(), out.blocks_mut());
+                uniform.blocks(out.joint_count(), Some(from.blocks()), to.blocks(), out.blocks_mut());
             }
             (None, Selection::All) => {
-                self.plan.blocks(from.blocks(), to.blocks(), self.t, out.blocks_mut());
+                self.plan.blocks(out.joint_count(), from.blocks(), to.blocks(), self.t, out.blocks_mut());
             }
             (_, Selection::List(_)) => {
                 self.staged(joints, out, |_, joint| (from.read(joint), to.read(joint)));
@@ -250,7 +251,9 @@ impl Step<'_> {
         to.check_joints("to", pose.joint_count())?;
         self.t.check(joints.check(pose.joint_count())?)?;
         match (&self.uniform, joints) {
-            (Some(uniform), Selection::All) => uniform.blocks(None, to.blocks(), pose.blocks_mut()),
+            (Some(uniform), Selection::All) => {
+                uniform.blocks(pose.joint_count(), None, to.blocks(), pose.blocks_mut());
+            }
             _ => self.staged(joints, pose, |pose, joint| (pose.read(joint), to.read(joint))),
         }
         Ok(())
@@ -299,8 +302,8 @@ impl Step<'_> {
         };
         let mut out = block(a);
         match &self.uniform {
-            Some(uniform) => uniform.blocks(Some(&block(a)), &block(b), &mut out),
-            None => self.plan.blocks(&block(a), &block(b), self.t, &mut out),
+            Some(uniform) => uniform.blocks(1, Some(&block(a)), &block(b), &mut out),
+            None => self.plan.blocks(1, &block(a), &block(b), self.t, &mut out),
         }
         out[0].get(0).rotation
     }
@@ -341,13 +344,13 @@ impl Step<'_> {
                 to[0].set(k - at, &b);
             }
             match &self.uniform {
-                Some(uniform) => uniform.blocks(Some(&from), &to, &mut between),
+                Some(uniform) => uniform.blocks(end - at, Some(&from), &to, &mut between),
                 None => {
                     let part = match self.t {
                         Factor::Same(_) => self.t,
                         Factor::PerJoint(t) => Factor::PerJoint(&t[at..end]),
                     };
-                    self.plan.blocks(&from, &to, part, &mut between);
+                    self.plan.blocks(end - at, &from, &to, part, &mut between);
                 }
             }
             for k in at..end {
@@ -359,16 +362,16 @@ impl Step<'_> {
 }
 
 impl Uniform {
-    /// Without `from`, `out` holds the first end.
-    fn blocks(&self, from: Option<&[PoseBlock]>, to: &[PoseBlock], out: &mut [PoseBlock]) {
+    /// The first `joints` joints. Without `from`, `out` holds the first end.
+    fn blocks(&self, joints: usize, from: Option<&[PoseBlock]>, to: &[PoseBlock], out: &mut [PoseBlock]) {
         invariant!(
             from.is_none_or(|from| from.len() == out.len()) && to.len() == out.len(),
             "poses of one size"
         );
         macro_rules! run {
             ($weights:expr) => {{
-                let how = (*$weights, self.nearer, self.f);
-                dispatch!(|s, mode| uniform_blocks(s, mode, how, from, to, out))
+                let how = ($weights, self.nearer, self.f);
+                dispatch!(|s, mode| uniform_blocks(s, mode, how, joints, from, to, out))
             }};
         }
         match &self.weights {
@@ -387,9 +390,9 @@ impl Uniform {
                 Some(dispatch!(|s, mode| uniform_one(s, mode, how, a, b)))
             }};
         }
-        match (&self.weights, self.weights.nine()) {
+        match (&self.weights, self.weights.nine(&mut None)) {
             (_, Some(weights)) => run!(weights),
-            (UniformWeights::Straight, _) => run!(Straight),
+            (UniformWeights::Straight, _) => run!(&Straight),
             _ => None,
         }
     }
@@ -406,10 +409,10 @@ impl Uniform {
                 dispatch!(|s, mode| uniform_structs(s, mode, how, from, to, out))
             }};
         }
-        match (&self.weights, self.weights.nine()) {
+        match (&self.weights, self.weights.nine(&mut None)) {
             (_, Some(weights)) => run!(weights),
-            (UniformWeights::Sixteen(weights), _) => run!(*weights),
-            _ => run!(Straight),
+            (UniformWeights::Sixteen(weights), _) => run!(weights),
+            _ => run!(&Straight),
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::pose::Pose;
 
 /// A factor for all joints and a method, with the coefficients that the two make.
 ///
-/// [`poses`](super::poses) and its like compute them in f64 in each call, which takes as long as some twenty joints of a pose do.
+/// [`poses`](super::poses) and its like compute them in f64 in each call, which takes as long as some fifteen joints of a pose do.
 /// Who interpolates many small poses or single rotations with one factor (whatever follows its target in a frame) computes them
 /// once. Results have the same bits.
 ///

@@ -13,7 +13,7 @@ use crate::simd::Mode;
 pub(super) fn uniform_structs<S: Simd, M: Mode, W: Shared>(
     s: S,
     mode: M,
-    (weights, nearer, f): (W, Nearer, f32),
+    (weights, nearer, f): (&W, Nearer, f32),
     from: Option<&[JointQuat]>,
     to: &[JointQuat],
     out: &mut [JointQuat],

@@ -4,14 +4,14 @@
 //! two weights: `to` multiplies the far end, `1 - off` the near one. Both are exactly `f` where the ends are
 //! equal, and zero where `f` is: so the ends, and equal ends, come out exactly.
 
-use fearless_simd::prelude::*;
+use fearless_simd::{f64x2, prelude::*};
 
 use super::formula::Coefficients;
 use super::method::{Degree, Terms};
 
 use super::slerp_table::{CHORD_8, SLERP_4, SLERP_6, SLERP_9};
 use crate::math::polynomials::{atan_positive_lanes, sin_half_pi_lanes};
-use crate::simd::{Floats, Mode, each};
+use crate::simd::{Floats, Mode, baseline, each};
 
 /// The angle θ between the ends.
 #[derive(Clone, Copy)]
@@ -40,7 +40,7 @@ pub(super) trait Shared: Copy {
     /// every pass.
     type Spread<S: Simd, V: Floats<S>>: Weights<S, V>;
 
-    fn spread<S: Simd, V: Floats<S>>(self, s: S) -> Self::Spread<S, V>;
+    fn spread<S: Simd, V: Floats<S>>(&self, s: S) -> Self::Spread<S, V>;
 }
 
 /// The polynomial with the coefficients `k`. Even and odd powers are summed apart: the chain of dependent
@@ -57,42 +57,62 @@ fn polynomial<S: Simd, M: Mode, V: Floats<S>, const N: usize>(mode: M, k: &[V; N
 }
 
 /// One factor for all joints: both weights are polynomials in `z` whose coefficients were computed before.
+///
+/// They stand in pairs, as they are computed: who reads in large pieces what was written in others has to wait.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Series<T, const N: usize> {
-    to: [T; N],
-    off: [T; N],
-}
+pub(super) struct Series<const N: usize>([[f32; 2]; N]);
 
-impl<const N: usize> Series<f32, N> {
-    /// `t` is the factor from the nearer end.
-    pub(super) fn new(coefficients: impl Fn(f64) -> Coefficients, t: f64) -> Self {
-        let (far, near) = (coefficients(t), coefficients(1.0 - t));
-        Self { to: core::array::from_fn(|i| far[i] as f32), off: core::array::from_fn(|i| -near[i] as f32) }
+impl<const N: usize> Series<N> {
+    /// Of coefficients for the factor from the nearer end, as many as there are.
+    pub(super) fn new<const K: usize>(coefficients: &Coefficients<K>) -> Self {
+        const { assert!(K <= N, "there are more") };
+        baseline!(|s| Self::rounded(s, coefficients))
+    }
+
+    /// Four numbers at a time: whoever copied what was written one by one would wait for it.
+    #[inline(always)]
+    fn rounded<S: Simd>(s: S, coefficients: &[[f64; 2]]) -> Self {
+        let signs = f64x2::simd_from(s, [1.0, -1.0]);
+        let mut series = [[0.0; 2]; N];
+        for (pairs, two) in series.chunks_mut(2).zip(coefficients.chunks(2)) {
+            let [a, b] = [0, 1].map(|k| f64x2::load_array_ref(s, two.get(k).unwrap_or(&[0.0; 2])) * signs);
+            let four = a.narrow(b).to_array();
+            pairs.as_flattened_mut().iter_mut().zip(four).for_each(|(to, k)| *to = k);
+        }
+        Self(series)
     }
 
     /// The same polynomials, with more terms that are zero.
-    pub(super) fn padded<const WIDER: usize>(&self) -> Series<f32, WIDER> {
-        let wider = |k: &[f32; N]| core::array::from_fn(|i| k.get(i).copied().unwrap_or(0.0));
-        Series { to: wider(&self.to), off: wider(&self.off) }
+    pub(super) fn padded<const WIDER: usize>(&self) -> Series<WIDER> {
+        let mut wider = [[0.0; 2]; WIDER];
+        wider.iter_mut().zip(self.0).for_each(|(wider, pair)| *wider = pair);
+        Series(wider)
     }
 }
 
-impl<const N: usize> Shared for Series<f32, N> {
-    type Spread<S: Simd, V: Floats<S>> = Series<V, N>;
+/// [`Series`] in lanes.
+#[derive(Clone, Copy)]
+pub(super) struct SeriesLanes<V, const N: usize> {
+    to: [V; N],
+    off: [V; N],
+}
+
+impl<const N: usize> Shared for Series<N> {
+    type Spread<S: Simd, V: Floats<S>> = SeriesLanes<V, N>;
 
     #[inline(always)]
-    fn spread<S: Simd, V: Floats<S>>(self, s: S) -> Series<V, N> {
+    fn spread<S: Simd, V: Floats<S>>(&self, s: S) -> SeriesLanes<V, N> {
         let zero = V::splat(s, 0.0);
-        let mut spread = Series { to: [zero; N], off: [zero; N] };
+        let mut spread = SeriesLanes { to: [zero; N], off: [zero; N] };
         each!(i in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15] below N => {
-            spread.to[i] = V::splat(s, self.to[i]);
-            spread.off[i] = V::splat(s, self.off[i]);
+            let [to, off] = self.0[i];
+            (spread.to[i], spread.off[i]) = (V::splat(s, to), V::splat(s, off));
         });
         spread
     }
 }
 
-impl<S: Simd, V: Floats<S>, const N: usize> Weights<S, V> for Series<V, N> {
+impl<S: Simd, V: Floats<S>, const N: usize> Weights<S, V> for SeriesLanes<V, N> {
     #[inline(always)]
     fn weights<M: Mode>(&self, _: S, mode: M, Angle { z, .. }: Angle<V>, f: V) -> (V, V) {
         let (to, off) = (polynomial(mode, &self.to, z), polynomial(mode, &self.off, z));
@@ -255,8 +275,8 @@ impl Shared for Straight {
     type Spread<S: Simd, V: Floats<S>> = Self;
 
     #[inline(always)]
-    fn spread<S: Simd, V: Floats<S>>(self, _: S) -> Self {
-        self
+    fn spread<S: Simd, V: Floats<S>>(&self, _: S) -> Self {
+        *self
     }
 }
 

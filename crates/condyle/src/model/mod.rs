@@ -10,7 +10,7 @@ mod inverse;
 mod rows;
 mod subtree;
 
-use fearless_simd::prelude::*;
+use fearless_simd::{f32x4, prelude::*};
 
 pub use self::crowd::{CrowdBuffer, crowd};
 pub use self::inverse::model_to_local;
@@ -18,7 +18,7 @@ pub use self::subtree::subtree;
 use crate::error::Error;
 use crate::math::Affine;
 use crate::pose::{Pose, PoseBlock};
-use crate::simd::{BLOCK, Mode, dispatch};
+use crate::simd::{BLOCK, Mode, dispatch, each};
 use crate::skeleton::Skeleton;
 use rows::{attach, write_locals};
 
@@ -63,12 +63,15 @@ fn hierarchy<S: Simd, M: Mode>(
 ) {
     let (whole, rest) = model.as_chunks_mut::<BLOCK>();
     for (block, matrices) in blocks.iter().zip(whole) {
-        write_locals(s, mode, block, matrices);
+        write_locals(s, mode, block, BLOCK, matrices);
     }
     if let (Some(block), false) = (blocks.last(), rest.is_empty()) {
         let mut matrices = [Affine::IDENTITY; BLOCK];
-        write_locals(s, mode, block, &mut matrices);
-        rest.iter_mut().zip(matrices).for_each(|(to, local)| *to = local);
+        write_locals(s, mode, block, rest.len(), &mut matrices);
+        // Row by row, as they were written: who reads what two stores have written waits for both.
+        for (to, local) in rest.iter_mut().zip(&matrices) {
+            each!(r in [0, 1, 2] => f32x4::load_array_ref(s, &local.rows[r]).store_slice(&mut to.rows[r]));
+        }
     }
     // Not in the order of joints, in which most follow their parent and have to wait for it.
     attach(s, mode, skeleton.by_depth().iter().copied(), model);

@@ -17,17 +17,21 @@ fn load_rows<S: Simd>(s: S, m: &Affine) -> Rows<S> {
     (f32x8::from_slice(s, &rows[..8]), f32x4::from_slice(s, &rows[8..]))
 }
 
-/// The local matrices of a block of joints.
+/// The local matrices of the first `joints` of a block, and of what shares their lanes.
 #[inline(always)]
 pub(super) fn write_locals<S: Simd, M: Mode>(
     s: S,
     mode: M,
     block: &PoseBlock,
+    joints: usize,
     matrices: &mut [Affine; BLOCK],
 ) {
     // From lanes to rows.
     if S::f32s::LEN == 4 {
         for (at, matrices) in (0..).step_by(4).zip(matrices.as_chunks_mut::<4>().0) {
+            if at >= joints {
+                return;
+            }
             let rows = block_rows::<S, M, f32x4<S>>(s, mode, block, at);
             each!(r in [0, 1, 2] => {
                 let rows = transpose(rows[r]);
@@ -37,6 +41,9 @@ pub(super) fn write_locals<S: Simd, M: Mode>(
         return;
     }
     for (at, matrices) in (0..).step_by(8).zip(matrices.as_chunks_mut::<8>().0) {
+        if at >= joints {
+            return;
+        }
         let rows = block_rows::<S, M, f32x8<S>>(s, mode, block, at);
         each!(r in [0, 1, 2] => {
             let rows = transpose_halves(rows[r]);

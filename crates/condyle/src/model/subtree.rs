@@ -73,7 +73,7 @@ fn place<S: Simd, M: Mode>(
                 }
             }
         }
-        write_locals(s, mode, &gathered, &mut local);
+        write_locals(s, mode, &gathered, joints.len(), &mut local);
         for (&joint, local) in joints.iter().zip(&local) {
             model.get_mut(usize::from(joint)).into_iter().for_each(|to| *to = *local);
         }

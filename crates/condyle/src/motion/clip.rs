@@ -5,17 +5,17 @@ use core::ops::Range;
 
 use super::root::over;
 use crate::bytes::u32_at;
-use crate::clip::layout::{Kind, Segment};
+use crate::clip::layout::{Kind, MAX_BITS, OFFSET, Placed, Segment, WIDTH, WINDOW, step};
 use crate::clip::spline::{Degree, Taps};
-use crate::clip::{Clip, Target};
-use crate::error::Error;
+use crate::clip::{Clip, Place, Target};
+use crate::error::{Error, invariant};
 use crate::math::quats::{Quat64, conjugate, from_rotation_vector, product, rotation_vector};
 use crate::math::{Rigid, Transform};
 use crate::play::Looping;
 use crate::pose::Pose;
-use crate::sample::clip::{numbers, sample_by};
+use crate::sample::clip::sample_by;
 use crate::sample::{self, PoseSource};
-use crate::simd::Dispatch;
+use crate::simd::{Dispatch, each};
 use crate::skeleton::Skeleton;
 
 impl Clip<'_> {
@@ -56,8 +56,10 @@ impl Clip<'_> {
         if !self.has_motion() {
             return Rigid::IDENTITY;
         }
-        let place = self.view().locate(if seconds.is_nan() { f64::NEG_INFINITY } else { seconds });
-        let segment = &self.view().segment(place.segment);
+        let clip = self.view();
+        let Place { segment, ratio } =
+            clip.locate(if seconds.is_nan() { f64::NEG_INFINITY } else { seconds });
+        let segment = &clip.segment(segment);
         let mut motion = Rigid::IDENTITY;
         for placed in segment.classes().take_while(|placed| placed.class.kind <= Kind::Translation) {
             let class = placed.class;
@@ -66,19 +68,17 @@ impl Clip<'_> {
             if segment.index(track) != self.joint_count() {
                 continue;
             }
-            let constant = class.degree == Degree::Constant;
-            let bit = if constant { 0 } else { bits_of(segment, placed.track..track) };
-            let numbers = |taps| numbers(segment, &placed, (track, bit), &taps);
-            let taps = Taps::at(class.degree, class.intervals, place.ratio);
+            let keys = Keys::of(segment, &placed, track);
+            let taps = Taps::at(class.degree, class.intervals, ratio);
             if class.kind == Kind::Translation {
-                motion.translation = numbers(taps);
+                motion.translation = keys.sum(&taps);
             } else if class.degree == Degree::Linear {
                 // A slerp between two keys; any other rotation is a single logarithm.
                 let key = |first| Taps { first, count: 1, weights: [1.0, 0.0, 0.0, 0.0] };
-                let [from, to] = [taps.first, taps.first + 1].map(|first| numbers(key(first)));
+                let [from, to] = [taps.first, taps.first + 1].map(|first| keys.sum(&key(first)));
                 motion.rotation = between(from, to, taps.weights[1]);
             } else {
-                motion.rotation = turn(numbers(taps));
+                motion.rotation = turn(keys.sum(&taps));
             }
         }
         motion
@@ -96,14 +96,80 @@ impl Clip<'_> {
     }
 }
 
+/// The keys of one track.
+struct Keys<'a> {
+    /// From where the first key begins.
+    rows: &'a [u8],
+    row_bytes: usize,
+    /// Of each number: the byte of a key in which it begins, the bits of that before it, and all bits of its own.
+    places: [(usize, u32, u32); WIDTH],
+    offsets: [i32; WIDTH],
+    step: f32,
+}
+
+impl<'a> Keys<'a> {
+    #[inline(always)]
+    fn of(segment: &Segment<'a>, placed: &Placed, track: usize) -> Self {
+        let record = segment.bytes.get(segment.record(track)..).and_then(<[u8]>::first_chunk::<WINDOW>);
+        invariant!(record.is_some(), "records are followed by a window");
+        let record = record.unwrap_or(&[0; WINDOW]);
+        let constant = placed.class.degree == Degree::Constant;
+        let before = if constant { 0 } else { bits_of(segment, placed.track..track) };
+        let spare = 32_u32.saturating_sub(8 * segment.offset_bytes as u32);
+        let (mut bit, mut places, mut offsets) = (before % 8, [(0, 0, 0); WIDTH], [0; WIDTH]);
+        for c in 0..WIDTH {
+            let width = if constant { 0 } else { u32::from(record[1 + c]) };
+            places[c] = (bit / 8, bit as u32 % 8, (1 << width) - 1);
+            bit += width as usize;
+            // The remainder says that it is in the window.
+            let offset = u32_at(record, (OFFSET + segment.offset_bytes * c) % 16);
+            offsets[c] = (offset << spare) as i32 >> spare;
+        }
+        Self {
+            rows: segment.bytes.get(placed.rows + before / 8..).unwrap_or_default(),
+            row_bytes: placed.class.row_bytes,
+            places,
+            offsets,
+            step: step(record[0]),
+        }
+    }
+
+    /// The weighted sums of some keys.
+    #[inline(always)]
+    fn sum(&self, taps: &Taps) -> [f64; WIDTH] {
+        let mut sums = self.offsets.map(f64::from);
+        for (key, &weight) in (taps.first..).zip(&taps.weights[..taps.count]) {
+            // The third number begins in the seventh byte at most: behind seven bits of others and two numbers.
+            let row = self.rows.get(key * self.row_bytes..).and_then(<[u8]>::first_chunk::<16>);
+            invariant!(row.is_some(), "records and their windows follow the rows");
+            let row = row.unwrap_or(&[0; 16]);
+            each!(c in [0, 1, 2] => {
+                let (byte, bit, mask) = self.places[c];
+                sums[c] += f64::from(u32_at(row, byte % 8) >> bit & mask) * weight;
+            });
+        }
+        sums.map(|sum| sum * f64::from(self.step))
+    }
+}
+
 /// The bits of some tracks in each row.
 fn bits_of(segment: &Segment<'_>, tracks: Range<usize>) -> usize {
-    let (first, record) = (segment.record(tracks.start), segment.record_bytes());
-    // The step and three widths of each, which a product adds up in its third byte.
-    let bits =
-        |at: usize| (u32_at(segment.bytes, first + record * at) >> 8).wrapping_mul(0x01_0101) >> 16 & 0xFF;
-    (0..tracks.len()).map(bits).sum::<u32>() as usize
+    let record = segment.record_bytes();
+    // Three widths follow the step.
+    let widths = segment.bytes.get(segment.record(tracks.start) + 1..).unwrap_or_default();
+    let (mut at, mut bits) = (0, 0);
+    while at < tracks.len() {
+        // Added as they stand: so few do not leave their byte. What is in the fourth one leaves the sum.
+        let end = tracks.len().min(at + TRACKS);
+        let sum = (at..end).fold(0_u32, |sum, at| sum.wrapping_add(u32_at(widths, record * at)));
+        let [a, b, c, _] = sum.to_le_bytes().map(usize::from);
+        (at, bits) = (end, bits + a + b + c);
+    }
+    bits
 }
+
+/// The bits of one component of so many tracks are a number that a byte holds.
+const TRACKS: usize = 255 / MAX_BITS as usize;
 
 /// The rotation of half of this rotation vector.
 fn turn(half: [f64; 3]) -> Quat64 {

@@ -133,9 +133,9 @@ pub(super) fn two_tangents<S: Simd>(s: S, tangents: &[[f32; 4]; GROUP_VERTICES],
 pub(super) fn skin_even<S: Simd, M: Mode, const TANGENTS: bool, const K: usize>(
     s: S,
     mode: M,
-    call: Call<'_>,
+    call: &Call<'_>,
     starts: &[u32],
-    mut groups: Groups<'_>,
+    groups: &mut Groups<'_>,
 ) -> Option<()> {
     let rows = call.rows.row(*starts.first()?, *starts.last()?)?;
     let joints = rows.joints.as_chunks::<K>().0.as_chunks::<GROUP_VERTICES>().0;
@@ -157,10 +157,10 @@ pub(super) fn skin_even<S: Simd, M: Mode, const TANGENTS: bool, const K: usize>(
 pub(super) fn skin_mixed<S: Simd, M: Mode, const FRAMES: bool, const TANGENTS: bool>(
     s: S,
     mode: M,
-    call: Call<'_>,
+    call: &Call<'_>,
     starts: &[u32],
     count: usize,
-    mut groups: Groups<'_>,
+    groups: &mut Groups<'_>,
 ) -> Option<()> {
     for at in 0..starts.len() / GROUP_VERTICES {
         let starts: &[u32; GROUP_VERTICES + 1] = starts.get(at * GROUP_VERTICES..)?.first_chunk()?;
@@ -214,7 +214,7 @@ pub(super) fn finish_normals<S: Simd, M: Mode>(s: S, mode: M, turned: &[Turned],
 pub(super) fn finish_tangents<S: Simd, M: Mode>(
     s: S,
     mode: M,
-    call: Call<'_>,
+    call: &Call<'_>,
     starts: &[u32],
     turned: &[Turned],
     bind: &[[f32; 4]],
@@ -250,7 +250,7 @@ const SURE: RangeInclusive<f32> = 1e-30..=1e30;
 fn turn_hands<S: Simd, M: Mode>(
     s: S,
     mode: M,
-    call: Call<'_>,
+    call: &Call<'_>,
     starts: &[u32],
     turned: &[Turned],
     bind: &[[f32; 4]],

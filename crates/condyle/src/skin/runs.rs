@@ -36,7 +36,7 @@ pub(super) fn skin_whole_groups(
     bind: VertexSlices<'_>,
     posed: VertexSlicesMut<'_>,
 ) {
-    let call = call(influences, palette, frames);
+    let call = &call(influences, palette, frames);
     let all = influences.parts().0;
     let groups = vertices.start / GROUP_VERTICES..vertices.end / GROUP_VERTICES;
     let starts = &all.as_slices().0[vertices.start..=vertices.end];
@@ -54,7 +54,7 @@ pub(super) fn skin_range(
     bind: VertexSlices<'_>,
     posed: VertexSlicesMut<'_>,
 ) {
-    let call = call(influences, palette, frames);
+    let call = &call(influences, palette, frames);
     let influences = influences.parts().0;
     let counts = &influences.group_counts()[vertices.start / GROUP_VERTICES..];
     let starts = &influences.as_slices().0[vertices.start..=vertices.end];
@@ -112,7 +112,7 @@ pub(super) fn skin_range(
 
 /// Skins `count` vertices in groups, to which they are padded. One more vertex must follow the last group.
 fn skin_groups(
-    call: Call<'_>,
+    call: &Call<'_>,
     counts: &[u8],
     starts: &[u32],
     count: usize,
@@ -137,7 +137,7 @@ fn skin_groups(
                 end += GROUP_VERTICES;
             }
             let positions = &bind.positions[begin..=end];
-            let groups = Groups {
+            let mut groups = Groups {
                 positions,
                 normals: match (with_normals, with_tangents) {
                     (true, _) => Some(&bind.normals[begin..=end]),
@@ -148,7 +148,7 @@ fn skin_groups(
                 posed: &mut posed.positions[begin..=end],
                 turned: turned.get_mut((begin - first) / GROUP_VERTICES..).unwrap_or(&mut []),
             };
-            skin_run(call, influences, &starts[begin..=end], count.min(end) - begin, groups);
+            skin_run(call, influences, &starts[begin..=end], count.min(end) - begin, &mut groups);
             begin = end;
         }
         if with_normals {
@@ -165,7 +165,7 @@ fn skin_groups(
 }
 
 /// Runs the kernel for vertices with `each` influences, or for 0 the one for any vertices, of which there are `count`.
-fn skin_run(call: Call<'_>, each: u8, starts: &[u32], count: usize, groups: Groups<'_>) {
+fn skin_run(call: &Call<'_>, each: u8, starts: &[u32], count: usize, groups: &mut Groups<'_>) {
     let done = match (each, call.frames.tangents) {
         (1, false) => dispatch!(|s, mode| skin_even::<_, _, false, 1>(s, mode, call, starts, groups)),
         (2, false) => dispatch!(|s, mode| skin_even::<_, _, false, 2>(s, mode, call, starts, groups)),
