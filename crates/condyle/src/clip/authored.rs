@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::keys::hermite;
-use super::layout::{Kind, value};
+use super::layout::{AUTHORED, Kind, value};
 use super::raw::{Interpolation, Target, Track};
 use crate::bytes::{u16_at, u32_at};
 use crate::error::Error;
@@ -23,14 +23,25 @@ pub(crate) struct Authored<'a> {
     /// The segments where it holds, if those are not all: in the others the curve does.
     pub(crate) segments: Option<Range<usize>>,
     keys: usize,
-    /// Where its bytes begin, and its times.
+    /// The track before it whose times it has, if it has none of its own.
+    owner: Option<usize>,
+    /// Whether values are integers of 16 bits.
+    is_short: bool,
+    /// Where its bytes begin, its times, and its values.
     place: usize,
     times: usize,
+    values: usize,
     bytes: &'a [u8],
 }
 
 /// Added to the code of the interpolation of a track that holds in some segments.
 pub(crate) const IN_PART: u8 = 0x80;
+/// Added where the times are those of a track before it.
+pub(crate) const SHARED: u8 = 0x40;
+/// Added where rotations are integers, multiples of 1 / [`ONE`].
+pub(crate) const SHORTS: u8 = 0x20;
+/// What an integer of 16 bits that means 1 is.
+pub(crate) const ONE: f32 = 32767.0;
 
 #[cfg(any(test, feature = "encode"))]
 pub(crate) fn interpolation_code(interpolation: Interpolation) -> u8 {
@@ -42,16 +53,26 @@ pub(crate) fn interpolation_code(interpolation: Interpolation) -> u8 {
 }
 
 impl<'a> Authored<'a> {
-    /// From its line in the table.
-    pub(crate) fn read(bytes: &'a [u8], line: usize) -> Self {
-        let code = |at: usize| bytes.get(line + at).copied().unwrap_or(u8::MAX);
-        let place = u32_at(bytes, line + 12) as usize;
-        let is_in_part = code(1) & IN_PART != 0;
-        let segments = is_in_part
+    /// From its line in the table, which begins at `table`.
+    pub(crate) fn read(bytes: &'a [u8], table: usize, at: usize) -> Self {
+        let line_of = |at: usize| at.saturating_mul(AUTHORED).saturating_add(table);
+        let code = |at: usize| bytes.get(at).copied().unwrap_or(u8::MAX);
+        // Where the bytes of a track are that follow the segments in which it holds.
+        let body = |line: usize| {
+            let is_in_part = code(line.saturating_add(1)) & IN_PART != 0;
+            let place = u32_at(bytes, line.saturating_add(12)) as usize;
+            place.saturating_add(if is_in_part { 8 } else { 0 })
+        };
+        let line = line_of(at);
+        let (first, second) = (code(line), code(line + 1));
+        let (place, body_place) = (u32_at(bytes, line + 12) as usize, body(line));
+        let segments = (second & IN_PART != 0)
             .then(|| u32_at(bytes, place) as usize..u32_at(bytes, place.saturating_add(4)) as usize);
+        let keys = u32_at(bytes, line + 8) as usize;
+        let owner = (second & SHARED != 0).then(|| u32_at(bytes, body_place) as usize);
         Self {
-            kind: Kind::ALL.get(usize::from(code(0))).copied(),
-            interpolation: match code(1) & !IN_PART {
+            kind: Kind::ALL.get(usize::from(first)).copied(),
+            interpolation: match second & !(IN_PART | SHARED | SHORTS) {
                 0 => Some(Interpolation::Step),
                 1 => Some(Interpolation::Linear),
                 2 => Some(Interpolation::CubicSpline),
@@ -59,8 +80,11 @@ impl<'a> Authored<'a> {
             },
             width: u16_at(bytes, line + 2).into(),
             index: u32_at(bytes, line + 4) as usize,
-            keys: u32_at(bytes, line + 8) as usize,
-            times: if is_in_part { place.saturating_add(8) } else { place },
+            keys,
+            owner,
+            is_short: second & SHORTS != 0,
+            times: owner.map_or(body_place, |owner| body(line_of(owner))),
+            values: body_place.saturating_add(if owner.is_some() { 4 } else { keys.saturating_mul(4) }),
             segments,
             place,
             bytes,
@@ -83,12 +107,14 @@ impl<'a> Authored<'a> {
 
     /// Finds out whether all that [`at`](Self::at) relies on is so, and where the track's bytes end. Tracks
     /// stand one behind another, the first at `from`. The clip has so many joints, free tracks and segments; `free`
-    /// tells what one of these tracks drives, and how many components it has.
+    /// tells what one of these tracks drives, and how many components it has, and `before` gives those before it,
+    /// which have passed.
     pub(crate) fn check(
         &self,
         (at, from): (usize, usize),
         (joints, free_tracks, segments): (usize, usize, usize),
         free: impl Fn(usize) -> (Target, usize),
+        before: impl Fn(usize) -> Self,
     ) -> Result<usize, Error> {
         let what = "authored tracks";
         let (Some(kind), Some(_)) = (self.kind, self.interpolation) else {
@@ -109,9 +135,20 @@ impl<'a> Authored<'a> {
         if self.place != from {
             return Err(value(what, at, self.place, "the place behind the track before it"));
         }
-        let (numbers, end) = (self.number_count(), self.end());
+        let rotates = kind == Kind::Rotation || kind == Kind::Free && free(self.index).0.rotates();
+        if self.is_short && !(rotates && self.interpolation != Some(Interpolation::CubicSpline)) {
+            return Err(value(what, at, SHORTS.into(), "floats, but for rotations without tangents"));
+        }
+        let end = self.end();
         if self.keys == 0 || end > self.bytes.len() {
             return Err(Error::Truncated { what, found: self.bytes.len(), needed: end });
+        }
+        if let Some(owner) = self.owner {
+            // Of a track with times of its own, so that these are found in one step.
+            let serves = |owner: Self| owner.owner.is_none() && owner.keys == self.keys;
+            if owner >= at || !serves(before(owner)) {
+                return Err(value(what, at, owner, "a track before it with as many times of its own"));
+            }
         }
         if let Some(held) = &self.segments {
             if kind == Kind::Free {
@@ -121,19 +158,20 @@ impl<'a> Authored<'a> {
                 return Err(value(what, at, held.end, "segments of the clip where it holds"));
             }
         }
-        for number in 0..numbers {
-            if !self.float(number).is_finite() {
-                return Err(Error::NotFinite { what, at });
-            }
+        // Times that are another track's have been looked at there.
+        let own_times = if self.owner.is_some() { 0 } else { self.keys };
+        let is_finite = (0..own_times).all(|key| self.time(key).is_finite())
+            && (0..self.value_count()).all(|number| self.number(number).is_finite());
+        if !is_finite {
+            return Err(Error::NotFinite { what, at });
         }
-        let rotates = kind == Kind::Rotation || kind == Kind::Free && free(self.index).0.rotates();
         if rotates && self.interpolation != Some(Interpolation::CubicSpline) {
-            let key = |key| core::array::from_fn(|c| self.float(self.keys + 4 * key + c));
+            let key = |key| core::array::from_fn(|c| self.number(4 * key + c));
             if !(0..self.keys).all(|k| is_near_unit(&key(k))) {
                 return Err(Error::NotUnit { what, at });
             }
         }
-        if let Some(key) = (1..self.keys).find(|&key| self.float(key - 1) >= self.float(key)) {
+        if let Some(key) = (1..own_times).find(|&key| self.time(key - 1) >= self.time(key)) {
             return Err(Error::KeyOrder { timeline: at, key });
         }
         Ok(end)
@@ -141,29 +179,38 @@ impl<'a> Authored<'a> {
 
     /// The seconds of its keys, and the track that they were, on the first timeline.
     pub(crate) fn to_track(&self, target: Target) -> (Vec<f32>, Track) {
-        let numbers = |range: core::ops::Range<usize>| range.map(|at| self.float(at)).collect();
         let interpolation = self.interpolation.unwrap_or(Interpolation::Step);
-        let values = numbers(self.keys..self.number_count());
-        (numbers(0..self.keys), Track { target, interpolation, timeline: 0, values })
+        let values = (0..self.value_count()).map(|at| self.number(at)).collect();
+        let times = (0..self.keys).map(|key| self.time(key)).collect();
+        (times, Track { target, interpolation, timeline: 0, values })
     }
 
-    fn number_count(&self) -> usize {
-        self.values_per_key().saturating_mul(self.width).saturating_add(1).saturating_mul(self.keys)
+    /// The numbers of its values.
+    fn value_count(&self) -> usize {
+        self.values_per_key().saturating_mul(self.width).saturating_mul(self.keys)
     }
 
     /// Where its bytes end.
     pub(crate) fn end(&self) -> usize {
-        self.number_count().saturating_mul(4).saturating_add(self.times)
+        let bytes = if self.is_short { 2 } else { 4 };
+        self.value_count().saturating_mul(bytes).saturating_add(self.values)
     }
 
-    /// Times first, then values.
-    fn float(&self, at: usize) -> f32 {
-        f32::from_bits(u32_at(self.bytes, self.times + 4 * at))
+    fn time(&self, key: usize) -> f32 {
+        f32::from_bits(u32_at(self.bytes, self.times + 4 * key))
+    }
+
+    /// Of its values.
+    fn number(&self, at: usize) -> f32 {
+        match self.is_short {
+            true => f32::from(u16_at(self.bytes, self.values + 2 * at).cast_signed()) / ONE,
+            false => f32::from_bits(u32_at(self.bytes, self.values + 4 * at)),
+        }
     }
 
     fn value(&self, key: usize, part: usize, component: usize) -> f64 {
         let part = if self.values_per_key() == 3 { key * 3 + part } else { key };
-        self.float(self.keys + part * self.width + component).into()
+        self.number(part * self.width + component).into()
     }
 
     /// The last key at or before a time, or the first of all.
@@ -171,7 +218,7 @@ impl<'a> Authored<'a> {
         let (mut low, mut high) = (0, self.keys);
         while low < high {
             let middle = low.midpoint(high);
-            if self.float(middle) <= seconds {
+            if self.time(middle) <= seconds {
                 low = middle + 1;
             } else {
                 high = middle;
@@ -184,12 +231,12 @@ impl<'a> Authored<'a> {
     /// the unit length of rotations.
     pub(crate) fn at(&self, seconds: f32, component: usize) -> f64 {
         let key = self.find(seconds);
-        let from = self.float(key);
+        let from = self.time(key);
         let value = self.value(key, 1, component);
         if key + 1 >= self.keys || seconds <= from {
             return value;
         }
-        let length = f64::from(self.float(key + 1)) - f64::from(from);
+        let length = f64::from(self.time(key + 1)) - f64::from(from);
         let t = (f64::from(seconds) - f64::from(from)) / length;
         let next = self.value(key + 1, 1, component);
         match self.interpolation {
@@ -206,12 +253,12 @@ impl<'a> Authored<'a> {
     pub(crate) fn rotation(&self, seconds: f32) -> [f64; 4] {
         let key = self.find(seconds);
         let quat = |key| core::array::from_fn(|c| self.value(key, 1, c) as f32);
-        let from = f64::from(self.float(key));
+        let from = f64::from(self.time(key));
         if self.interpolation == Some(Interpolation::Linear)
             && key + 1 < self.keys
             && f64::from(seconds) > from
         {
-            let t = (f64::from(seconds) - from) / (f64::from(self.float(key + 1)) - from);
+            let t = (f64::from(seconds) - from) / (f64::from(self.time(key + 1)) - from);
             return slerp_f64(quat(key), quat(key + 1), t);
         }
         let mut q: [f64; 4] = core::array::from_fn(|c| self.at(seconds, c));

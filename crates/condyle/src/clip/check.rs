@@ -51,7 +51,7 @@ impl ClipView<'_> {
         for at in 0..self.header.authored_count {
             let track = self.authored_at(at);
             let free = |at| (self.free_target(at), self.free_track(at).2);
-            end = track.check((at, end), counts, free)?;
+            end = track.check((at, end), counts, free, |at| self.authored_at(at))?;
             if before >= Some(track.target()) {
                 let expected = "one for each target, in the order of kinds and indices";
                 return Err(value("authored tracks", at, track.index, expected));

@@ -1,7 +1,7 @@
 //! What a clip's bytes say, wherever they lie: what kernels read.
 
 use super::authored::Authored;
-use super::layout::{AUTHORED, EVENT, FREE_TRACK, Header, Kind, MOTION, Segment, segment_tracks};
+use super::layout::{EVENT, FREE_TRACK, Header, Kind, MOTION, Segment, segment_tracks};
 use super::raw::Target;
 use super::resident::ResidentSegment;
 use crate::bytes::{u16_at, u32_at};
@@ -111,7 +111,7 @@ impl<'a> ClipView<'a> {
 
     /// A track that is kept as it was authored.
     pub(crate) fn authored_at(&self, at: usize) -> Authored<'a> {
-        Authored::read(self.bytes, self.header.authored_tracks() + AUTHORED * at)
+        Authored::read(self.bytes, self.header.authored_tracks(), at)
     }
 
     /// The tracks that are kept as they were authored.

@@ -8,7 +8,7 @@ use super::free_tracks::free_parts;
 use super::write::{self, Curves, FreeTrack, Kept, Part, Parts};
 use crate::clip::layout::{Header, JOINT_BITS, Kind, MOTION, WIDE, step};
 use crate::clip::spline::Degree;
-use crate::clip::{Target, Track};
+use crate::clip::{RawClip, Target, Track};
 use crate::play::Event;
 use crate::testing::Random;
 
@@ -99,6 +99,15 @@ fn turn(
     }
 }
 
+/// A clip of which every other rotation is what integers of 16 bits hold.
+fn in_shorts(clip: &RawClip) -> RawClip {
+    let mut tracks = clip.tracks().to_vec();
+    for track in tracks.iter_mut().filter(|track| track.target.rotates()).step_by(2) {
+        track.values.iter_mut().for_each(|v| *v = (*v * 32767.0).round() / 32767.0);
+    }
+    RawClip::new(clip.name().into(), clip.timelines().to_vec(), tracks).expect("the same tracks")
+}
+
 /// A clip with curves of all kinds and degrees, which no encoder has looked for; and its authored tracks'
 /// clip.
 pub(crate) fn made(random: &mut Random, made: Made) -> Vec<u8> {
@@ -155,7 +164,7 @@ pub(crate) fn made_turning(random: &mut Random, made: Made, turning: Turning) ->
         }
         segments.push(curves);
     }
-    let authored = random.clip(joints, 6);
+    let authored = in_shorts(&random.clip(joints, 6));
     let mut kept: Vec<Kept<'_>> = Vec::new();
     if made.authored {
         let is_joints = |t: &&Track| !matches!(t.target, Target::Weights(_));

@@ -20,6 +20,7 @@ mod fit;
 mod free_tracks;
 mod hull;
 mod kept;
+mod keys;
 mod measure;
 mod motion;
 mod options;
@@ -67,7 +68,7 @@ use write::{Curves, Kept, Parts};
 /// (unless [`EncodeOptions::between`] is off) at three moments between each two. It does not exceed the
 /// budget: what no curve can bring under it is stored as authored and listed in [`Encoded::authored`], in the segments
 /// where no curve can, with as many of its keys as the budget needs, or in the whole clip, with all of them. Steps
-/// are always stored as authored. Two cases may exceed the budget, as [`Encoded::measured`] then shows: a
+/// are always stored as authored. Where curves take more than the authored numbers do, keys are stored if they take less. Two cases may exceed the budget, as [`Encoded::measured`] then shows: a
 /// budget finer than f32 rounding at the character's size, and a root motion ([`EncodeOptions::root_motion`])
 /// that no curve follows.
 ///
@@ -126,10 +127,7 @@ pub fn encode(
     let frames = frames(clip, skeleton.joint_count(), options)?;
     let Some(wanted) = &options.root_motion else {
         let job = ClipJob::new(clip, skeleton, options, frames, None)?;
-        let curves = compress(&job, &mut progress)?;
-        // Where much had to be kept as authored, fewer keys may do.
-        let keys = if curves.authored.is_empty() { None } else { job.fewer_keys(curves.bytes().len()) };
-        return Ok(keys.unwrap_or(curves));
+        return Ok(job.or_keys(compress(&job, &mut progress)?));
     };
     // One sample per frame: the rate is rounded down, as the extraction adds a sample for a started span.
     let sample_rate = if frames.0 > 0 { frames.1.next_down() } else { frames.1 };
@@ -502,31 +500,6 @@ impl<'a> ClipJob<'a> {
         })
     }
 
-    /// The clip as keys alone, as few as its budget needs, if that can be done in fewer bytes than `most`.
-    fn fewer_keys(&self, most: usize) -> Option<Encoded> {
-        // What the decoder rounds comes on top.
-        let options = self.options.with_part(0.98);
-        let reduced = reduce(self.clip, self.skeleton, &options, KeyFormat::Floats).ok()?.clip;
-        let free_index = |target: Target| self.free_tracks.iter().position(|free| free.target == target);
-        let keep =
-            |track| Kept { track, free_index: free_index(track.target).unwrap_or_default(), part: None };
-        let kept: Vec<Kept<'_>> = reduced.tracks().iter().map(keep).collect();
-        let bytes: usize = kept.iter().map(|kept| kept.size(&reduced.timelines()[kept.track.timeline])).sum();
-        if bytes >= most {
-            return None;
-        }
-        let moves = |track: &&Track| reduced.timelines()[track.timeline].len() > 1;
-        let reported: Vec<Target> = reduced.tracks().iter().filter(moves).map(|track| track.target).collect();
-        let segments = vec![Curves::default(); self.frames.div_ceil(MAX_SEGMENT_FRAMES).max(1)];
-        let segment_frames = self.frames.div_ceil(segments.len()).max(1);
-        let segments = &segments[..self.frames.div_ceil(segment_frames).max(1)];
-        let found = self.finish((&reduced, &kept, &reported), segment_frames, segments).ok()?;
-        let mut joints = found.measured.joints.iter().enumerate();
-        let holds = joints.all(|(at, worst)| worst.error <= self.options.budget_of_joint(at))
-            && found.measured.track_over_budget(self.options).is_none();
-        (holds && found.bytes().len() < most).then_some(found)
-    }
-
     fn header(&self, segment_frames: usize, segment_count: usize, authored_count: usize) -> Header {
         let free_parts = free_parts(&self.free_tracks);
         let has_motion = self.motion.is_some();
@@ -557,9 +530,9 @@ impl<'a> ClipJob<'a> {
             }
         }
         let mut bytes: Vec<usize> = bits.into_iter().map(|bits: usize| bits.div_ceil(8)).collect();
-        for kept in kept {
-            if let Some(joint) = kept.track.target.joint() {
-                bytes[usize::from(joint)] += kept.size(&clip_of_keys.timelines()[kept.track.timeline]);
+        for (target, size) in write::sizes(clip_of_keys, kept) {
+            if let Some(joint) = target.joint() {
+                bytes[usize::from(joint)] += size;
             }
         }
         bytes

@@ -1,15 +1,16 @@
 //! The bytes of a clip.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::curve::Curve;
-use crate::clip::authored::{IN_PART, interpolation_code};
+use crate::clip::authored::{IN_PART, ONE, SHARED, SHORTS, interpolation_code};
 use crate::clip::layout::{
     AUTHORED, Class, FREE_TRACK, HEADER, Header, Kind, MAGIC, SEGMENT, STRAIGHT, TURNS, VERSION, WINDOW,
 };
 use crate::clip::spline::Degree;
-use crate::clip::{RawClip, Target, Track};
+use crate::clip::{Interpolation, RawClip, Target, Track};
 use crate::error::Error;
 use crate::play::Event;
 
@@ -54,10 +55,19 @@ impl Kept<'_> {
         self.part.as_ref().map_or_else(|| (0..times.len()).collect(), |part| part.keys.clone())
     }
 
-    /// The bytes that it takes.
-    pub(super) fn size(&self, times: &[f32]) -> usize {
-        let values = self.track.values.len() / times.len().max(1);
-        AUTHORED + 4 * self.keys(times).len() * (1 + values) + if self.part.is_some() { 8 } else { 0 }
+    /// The bytes that it takes, with the times of another track or its own.
+    fn size(&self, times: &[f32], has_shared_times: bool) -> usize {
+        let (keys, values) = (self.keys(times).len(), self.track.values.len() / times.len().max(1));
+        let of_times = if has_shared_times { 4 } else { 4 * keys };
+        let of_values = if self.is_short() { 2 } else { 4 } * keys * values;
+        AUTHORED + of_times + of_values + if self.part.is_some() { 8 } else { 0 }
+    }
+
+    /// Whether integers hold all that it holds, without a loss.
+    fn is_short(&self) -> bool {
+        let Track { target, interpolation, values, .. } = self.track;
+        let holds = |&v: &f32| rounded(v) == v;
+        target.rotates() && *interpolation != Interpolation::CubicSpline && values.iter().all(holds)
     }
 
     /// What it drives, in the codes of the format.
@@ -69,6 +79,48 @@ impl Kept<'_> {
             Target::Weights(_) | Target::Vector(_) | Target::FreeRotation(_) => (Kind::Free, self.free_index),
         }
     }
+}
+
+/// The nearest multiple of 1 / [`ONE`].
+fn short(v: f32) -> i16 {
+    (v * ONE + if v < 0.0 { -0.5 } else { 0.5 }) as i16
+}
+
+/// The nearest number that an integer holds.
+pub(super) fn rounded(v: f32) -> f32 {
+    f32::from(short(v)) / ONE
+}
+
+/// Which tracks have the times of one before them: its place, for each in the order in which they are written.
+fn owners(clip: &RawClip, in_order: &[&Kept<'_>]) -> Vec<Option<usize>> {
+    let mut known = BTreeMap::new();
+    let owner = |(at, kept): (usize, &&Kept<'_>)| {
+        let times = &clip.timelines()[kept.track.timeline];
+        let bits: Vec<u32> = kept.keys(times).iter().map(|&key| times[key].to_bits()).collect();
+        // The place of an owner takes as many bytes as one time.
+        let owner = (bits.len() > 1).then(|| *known.entry(bits).or_insert(at))?;
+        (owner != at).then_some(owner)
+    };
+    in_order.iter().enumerate().map(owner).collect()
+}
+
+fn in_order<'k, 'a>(kept: &'k [Kept<'a>]) -> Vec<&'k Kept<'a>> {
+    let mut in_order: Vec<_> = kept.iter().collect();
+    in_order.sort_by_key(|kept| kept.target());
+    in_order
+}
+
+/// The bytes that each of these tracks takes, and what it drives.
+pub(super) fn sizes<'k>(
+    clip: &'k RawClip,
+    kept: &'k [Kept<'_>],
+) -> impl Iterator<Item = (Target, usize)> + use<'k> {
+    let in_order = in_order(kept);
+    let owners = owners(clip, &in_order);
+    in_order.into_iter().zip(owners).map(|(kept, owner)| {
+        let times = &clip.timelines()[kept.track.timeline];
+        (kept.track.target, kept.size(times, owner.is_some()))
+    })
 }
 
 /// The curves of a segment.
@@ -97,11 +149,10 @@ pub(super) fn write(clip: &RawClip, parts: &Parts<'_>) -> Result<Vec<u8>, Error>
         put(&mut out, line + 4, &width.to_le_bytes());
         put(&mut out, line + 6, &kind.to_le_bytes());
     }
-    let mut in_order = parts.authored.to_vec();
-    in_order.sort_by_key(Kept::target);
-    for (at, kept) in in_order.iter().enumerate() {
+    let in_order = in_order(parts.authored);
+    for (at, (kept, owner)) in in_order.iter().zip(owners(clip, &in_order)).enumerate() {
         let place = length(&out)?;
-        authored_track(clip, kept, header.authored_tracks() + AUTHORED * at, place, &mut out);
+        authored_track(clip, (kept, owner), header.authored_tracks() + AUTHORED * at, place, &mut out);
     }
     let mut name_end = 0;
     for event in parts.events {
@@ -162,15 +213,23 @@ fn head(parts: &Parts<'_>, out: &mut [u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes a track as authored: where it holds, its times, then its values.
-fn authored_track(clip: &RawClip, kept: &Kept<'_>, line: usize, place: u32, out: &mut Vec<u8>) {
+/// Writes a track as authored: where it holds, its times or whose they are, then its values.
+fn authored_track(
+    clip: &RawClip,
+    (kept, owner): (&Kept<'_>, Option<usize>),
+    line: usize,
+    place: u32,
+    out: &mut Vec<u8>,
+) {
     let track = kept.track;
     let times = &clip.timelines()[track.timeline];
     let keys = kept.keys(times);
     let values = track.values.len() / times.len().max(1);
     let (kind, index) = kept.target();
     let in_part = if kept.part.is_some() { IN_PART } else { 0 };
-    put(out, line, &[kind as u8, interpolation_code(track.interpolation) | in_part]);
+    let shared = if owner.is_some() { SHARED } else { 0 };
+    let shorts = if kept.is_short() { SHORTS } else { 0 };
+    put(out, line, &[kind as u8, interpolation_code(track.interpolation) | in_part | shared | shorts]);
     put(out, line + 2, &(track.width(times.len()) as u16).to_le_bytes());
     put(out, line + 4, &(index as u32).to_le_bytes());
     put(out, line + 8, &(keys.len() as u32).to_le_bytes());
@@ -178,10 +237,15 @@ fn authored_track(clip: &RawClip, kept: &Kept<'_>, line: usize, place: u32, out:
     if let Some(Part { segments, .. }) = &kept.part {
         [segments.start, segments.end].into_iter().for_each(|at| out.extend((at as u32).to_le_bytes()));
     }
-    let times = keys.iter().map(|&key| &times[key]);
-    let values = keys.iter().flat_map(|&key| &track.values[key * values..][..values]);
-    for number in times.chain(values) {
-        out.extend(number.to_le_bytes());
+    match owner {
+        Some(owner) => out.extend((owner as u32).to_le_bytes()),
+        None => keys.iter().for_each(|&key| out.extend(times[key].to_le_bytes())),
+    }
+    for value in keys.iter().flat_map(|&key| &track.values[key * values..][..values]) {
+        match shorts {
+            SHORTS => out.extend(short(*value).to_le_bytes()),
+            _ => out.extend(value.to_le_bytes()),
+        }
     }
 }
 

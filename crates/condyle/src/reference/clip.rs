@@ -158,7 +158,8 @@ impl Bytes<'_> {
         let line = |at: usize| 52 + 4 * self.segments + 8 * self.free_tracks + 16 * at;
         let is_it =
             |at: &usize| self.number(line(*at), 1) == kind && self.number(line(*at) + 4, 4) as usize == index;
-        let line = line((0..self.authored).find(is_it)?);
+        let table = line;
+        let line = table((0..self.authored).find(is_it)?);
         let (code, width) = (self.number(line + 1, 1), self.number(line + 2, 2) as usize);
         let (keys, mut place) = (self.number(line + 8, 4) as usize, self.number(line + 12, 4) as usize);
         if code >= 128 {
@@ -168,12 +169,24 @@ impl Bytes<'_> {
             }
             place += 8;
         }
-        let code = code % 128;
-        let time = |k: usize| f64::from(self.float(place + 4 * k));
+        let is_short = code % 64 >= 32;
+        let (times, values) = match code % 128 >= 64 {
+            true => {
+                let owner = table(self.number(place, 4) as usize);
+                let held = if self.number(owner + 1, 1) >= 128 { 8 } else { 0 };
+                (self.number(owner + 12, 4) as usize + held, place + 4)
+            }
+            false => (place, place + 4 * keys),
+        };
+        let code = code % 32;
+        let time = |k: usize| f64::from(self.float(times + 4 * k));
         let parts = if code == 2 { 3 } else { 1 };
+        let number = |at: usize| match is_short {
+            true => f64::from((self.number(values + 2 * at, 2) as u16).cast_signed() as f32 / 32767.0),
+            false => f64::from(self.float(values + 4 * at)),
+        };
         let value = |k: usize, part: usize| -> Vec<f64> {
-            let first = keys + width * (parts * k + part);
-            (0..width).map(|c| f64::from(self.float(place + 4 * (first + c)))).collect()
+            (0..width).map(|c| number(width * (parts * k + part) + c)).collect()
         };
         let middle = usize::from(code == 2);
         let last = (0..keys).rev().find(|&k| time(k) <= seconds).unwrap_or(0);
@@ -341,10 +354,12 @@ pub fn clip_events(bytes: &[u8]) -> Vec<(f32, std::string::String)> {
     let mut place = 52 + 4 * read.segments + 8 * read.free_tracks + 16 * read.authored;
     for at in 0..read.authored {
         let line = 52 + 4 * read.segments + 8 * read.free_tracks + 16 * at;
-        let code = read.number(line + 1, 1);
-        let parts = if code % 128 == 2 { 3 } else { 1 };
+        let (code, keys) = (read.number(line + 1, 1), read.number(line + 8, 4) as usize);
+        let parts = if code % 32 == 2 { 3 } else { 1 };
         place += if code >= 128 { 8 } else { 0 };
-        place += 4 * read.number(line + 8, 4) as usize * (1 + parts * read.number(line + 2, 2) as usize);
+        place += if code % 128 >= 64 { 4 } else { 4 * keys };
+        let bytes = if code % 64 >= 32 { 2 } else { 4 };
+        place += bytes * keys * parts * read.number(line + 2, 2) as usize;
     }
     let names = place + 8 * read.events;
     let mut begin = 0;

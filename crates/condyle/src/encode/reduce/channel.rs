@@ -192,7 +192,7 @@ fn authored_values<const N: usize>((times, track): (&[f32], &Track), moments: &[
 }
 
 /// The bytes of a track's own times.
-fn own_times(count: usize) -> usize {
+pub(super) fn own_times(count: usize) -> usize {
     // The accessor's JSON besides.
     4 * count + 110
 }

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use crate::clip::{Interpolation, Target, Track};
 use crate::math::quats::Quat64;
 use crate::math::scalar::sqrt_f64;
 
@@ -35,6 +36,17 @@ impl KeyFormat {
         }
         Some(best)
     }
+}
+
+/// How many bytes each number of a track takes: two where 16-bit integers hold all of them.
+pub(super) fn number_bytes(track: &Track) -> usize {
+    let one = match track.target {
+        Target::Rotation(_) if track.interpolation != Interpolation::CubicSpline => 32767.0,
+        Target::Weights(_) => 65535.0,
+        _ => return 4,
+    };
+    let holds = |&v: &f32| nearest(f64::from(v * one)) as f32 / one == v;
+    if track.values.iter().all(holds) { 2 } else { 4 }
 }
 
 /// How many grades [`rotation`] has.

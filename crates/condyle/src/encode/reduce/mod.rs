@@ -1,5 +1,6 @@
 //! Fewer keys: from any clip to an authored one with as few keys as an error budget allows, for files that other programs read.
 
+mod authored;
 mod build;
 mod channel;
 mod format;
@@ -10,7 +11,7 @@ mod space;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use self::build::{Build, unit};
+use self::build::Build;
 use self::channel::{Channel, Grids, fit, fit_values};
 pub use self::format::KeyFormat;
 use self::format::{ROTATION_GRADES, STEP_GRADES, Steps};
@@ -29,7 +30,7 @@ use super::shell;
 use super::task::{
     BudgetFractions, JointFacts, STATIC_THRESHOLD, SegmentJob, USABLE_FRACTION, minus_rounding,
 };
-use crate::clip::{Interpolation, RawClip, Target, Track};
+use crate::clip::{Interpolation, RawClip, Target};
 use crate::error::Error;
 use crate::math::Transform64;
 use crate::math::quats::Quat64;
@@ -248,7 +249,7 @@ impl<'s, 'a> Job<'s, 'a> {
             let Some(clip) = self.clip()? else { break };
             let measured = self.measure(&clip);
             if holds(&measured) {
-                return Ok(Reduced { clip, measured });
+                return self.or_authored(Reduced { clip, measured }, holds);
             }
             if best.as_ref().is_none_or(|best| measured.error_max < best.measured.error_max) {
                 best = Some(Reduced { clip, measured });
@@ -533,68 +534,18 @@ impl<'s, 'a> Job<'s, 'a> {
                 }
             }
         }
-        for free in &self.source.free {
-            let limit = minus_rounding(self.options.budget_of(free.target) * self.track_part, 1e-7);
-            let Some(channel) = fit_values(&self.source.moments, &self.grids, free, limit, self.format)
-            else {
-                return Ok(None);
-            };
-            build.add(free.target, &channel, &self.source.moments);
+        if !self.add_free(&mut build) {
+            return Ok(None);
         }
         build.finish(self.of, self.skeleton, !self.grids.pinned).map(Some)
     }
 
-    /// The clip with the keys that were authored; of a compressed one or a part, with a key at each moment.
-    fn exact(&self) -> Result<RawClip, Error> {
-        if let (KeySource::Raw(clip), false) = (self.of.of, self.grids.pinned) {
-            let tracks = clip.tracks().iter().map(|track| Track { values: unit(track), ..track.clone() });
-            let (name, timelines) = (clip.name().into(), clip.timelines().to_vec());
-            return RawClip::new(name, timelines, tracks.collect())?.for_skeleton(self.skeleton);
-        }
-        let mut build = Build::default();
-        for joint in 0..self.joints.len() {
-            for (target, channel) in targets(joint).into_iter().zip(self.exact_channels(joint)) {
-                if let Some(channel) = channel {
-                    build.add(target, &channel, &self.source.moments);
-                }
-            }
-        }
-        for free in &self.source.free {
-            let width = free.values.first().map_or(0, Vec::len);
-            let values: Vec<f32> = free.values.iter().flatten().map(|&v| v as f32).collect();
-            if let Some(channel) = self.exact_channel(free.target, values, width, &[]) {
-                build.add(free.target, &channel, &self.source.moments);
-            }
-        }
-        build.finish(self.of, self.skeleton, !self.grids.pinned)
-    }
-
-    /// A joint with the keys that were authored, or one at each moment.
-    fn exact_channels(&self, joint: usize) -> Channels {
-        let (locals, rest) = (&self.source.joints[joint], self.skeleton.rest().get(joint));
-        let [rotation, translation, scale] = targets(joint);
-        let rotations = || locals.iter().flat_map(|local| local.rotation.map(|v| v as f32)).collect();
-        let translations = || locals.iter().flat_map(|local| local.translation.map(|v| v as f32)).collect();
-        let scales = || locals.iter().flat_map(|local| local.scale.map(|v| v as f32)).collect();
-        let kept = self.joints[joint].authored;
-        [
-            (!kept[0]).then(|| self.exact_channel(rotation, rotations(), 4, &rest.rotation)).flatten(),
-            (!kept[1])
-                .then(|| self.exact_channel(translation, translations(), 3, &rest.translation))
-                .flatten(),
-            (!kept[2]).then(|| self.exact_channel(scale, scales(), 3, &rest.scale)).flatten(),
-        ]
-    }
-
-    /// The keys that were authored; of a compressed clip or a part, one at each moment. None at rest.
-    fn exact_channel(&self, target: Target, values: Vec<f32>, width: usize, rest: &[f32]) -> Option<Channel> {
-        let first = &values[..width];
-        if !self.grids.pinned && values.chunks_exact(width).all(|value| value == first) {
-            return (first != rest).then(|| Channel::constant(first));
-        }
-        Some(match self.of.authored(target).filter(|_| !self.grids.pinned) {
-            Some((times, track)) => channel::as_authored(times, track, unit(track)),
-            None => Channel::linear((0..self.source.moments.len()).collect(), values),
+    /// Adds the tracks that drive no joint, unless one of them has no keys that serve.
+    fn add_free(&self, build: &mut Build) -> bool {
+        self.source.free.iter().all(|free| {
+            let limit = minus_rounding(self.options.budget_of(free.target) * self.track_part, 1e-7);
+            let found = fit_values(&self.source.moments, &self.grids, free, limit, self.format);
+            found.map(|channel| build.add(free.target, &channel, &self.source.moments)).is_some()
         })
     }
 }

@@ -1,10 +1,12 @@
 use std::vec::Vec;
 
+use super::authored::bytes;
+use super::channel::own_times;
 use super::*;
-use crate::Transform;
 use crate::encode::{Shell, encode};
 use crate::skeleton::Joint;
 use crate::testing::Random;
+use crate::{Track, Transform};
 
 #[test]
 fn random_clips_hold_their_budget() {
@@ -185,4 +187,35 @@ fn rotations_that_are_a_little_long_count_for_readers_that_take_them_so() {
         (found.clip.tracks()[0].values.as_slice(), found.measured.error_max),
         (&[0.0, 0.0, 1.0, 0.0][..], 0.0)
     );
+}
+
+/// Keys of each joint at its own moments: what serves each of them alone is more than what was authored, all together.
+#[test]
+fn a_larger_error_takes_no_more_bytes_than_the_authored_keys() {
+    let mut random = Random(23);
+    let joints = 12;
+    for round in 0..4 {
+        let skeleton = random.skeleton(joints);
+        let (mut timelines, mut tracks) = (Vec::new(), Vec::new());
+        for joint in 0..joints as u16 {
+            let mut frame = 0;
+            let mut times = std::vec![0.0];
+            while times.len() < 9 {
+                frame += 1 + random.below(25);
+                times.push(frame as f32 / 60.0);
+            }
+            let values = (0..9).flat_map(|_| turn(random.range(-1.0, 1.0))).collect();
+            timelines.push(times);
+            tracks.push(Track { timeline: usize::from(joint), ..linear(Target::Rotation(joint), values) });
+        }
+        let clip = RawClip::new("apart".into(), timelines, tracks).expect("a clip");
+        for budget in [1e-3, 4e-3, 1e-2] {
+            let found =
+                reduce(&clip, &skeleton, &EncodeOptions::new(budget), KeyFormat::Shorts).expect("a clip");
+            let authored = joints * (own_times(9) + 8 * 9);
+            let case = std::format!("{round} {budget}: {} of {authored}", bytes(&found.clip));
+            assert!(bytes(&found.clip) <= authored, "{case}");
+            assert!(found.measured.error_max <= budget, "{case} {:?}", found.measured);
+        }
+    }
 }

@@ -91,3 +91,43 @@ fn few_keys_in_a_long_clip_are_kept() {
         assert!((is - want).abs() <= 1e-4, "{seconds}: {is} {want}");
     }
 }
+
+/// Keys that are far apart and turn fast between: many of a curve, but few as they are, with one set of times and integers.
+#[test]
+fn a_clip_takes_no_more_than_its_authored_numbers() {
+    let mut random = Random(17);
+    let joints = 12;
+    for (keys, seconds, budget) in [(12, 0.5, 1e-3), (25, 1.0 / 24.0, 5e-4), (9, 0.37, 1e-3)] {
+        let times: Vec<f32> = (0..keys).map(|key| key as f32 * seconds).collect();
+        let turns = (0..joints).map(|joint| {
+            let values = (0..keys).flat_map(|_| {
+                let angle = random.range(-0.7, 0.7);
+                [angle.sin(), 0.0, 0.0, angle.cos()]
+            });
+            track(Target::Rotation(joint), Interpolation::Linear, values.collect())
+        });
+        let clip = RawClip::new("turns".into(), vec![times], turns.collect()).expect("a clip");
+        let skeleton = chain(joints.into(), link);
+        let encoded = encode(&clip, &skeleton, &fast(budget), &mut |_| ()).expect("a clip");
+        let source = 4 * keys * (1 + 4 * usize::from(joints));
+        let case = format!("{keys} keys: {} of {source}, {:?}", encoded.bytes().len(), encoded.encodings);
+        assert!(encoded.bytes().len() <= source, "{case}");
+        assert!(encoded.measured.error_max <= budget, "{case} {:?}", encoded.measured);
+        let parts: usize = encoded.joint_bytes.iter().sum();
+        assert!(parts < encoded.bytes().len(), "{case} {parts}");
+        assert_eq!(Clip::from_bytes(encoded.bytes()).as_ref(), Ok(encoded.clip()), "{case}");
+    }
+}
+
+/// A single track with as few keys as there can be: the header is what is left.
+#[test]
+fn a_clip_of_few_keys_is_never_much_more_than_they_are() {
+    let times = vec![0.0, 1.0, 2.0];
+    let values = [0.0, 0.0, 0.0, 1.0, 2.0, 0.0, 0.0, -1.0, 0.5].map(|v| [0.0, v, 0.0]).concat();
+    let moves = track(Target::Translation(1), Interpolation::CubicSpline, values);
+    let clip = RawClip::new("spline".into(), vec![times], vec![moves]).expect("a clip");
+    let encoded = encode(&clip, &chain(2, link), &fast(1e-4), &mut |_| ()).expect("a clip");
+    // As many numbers, and what any clip and any track have besides.
+    assert!(encoded.bytes().len() <= 4 * (3 + 27) + 80, "{} {:?}", encoded.bytes().len(), encoded.encodings);
+    assert!(encoded.measured.error_max <= 1e-4, "{:?}", encoded.measured);
+}
