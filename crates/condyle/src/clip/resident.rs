@@ -1,20 +1,23 @@
 //! The resident form of a clip: the same integers as in its bytes, unpacked once into rows that lanes load
 //! directly.
 //!
-//! Only tracks of joints are unpacked: free tracks, root motion, authored tracks and events are read where they
+//! Only tracks of joints and root motion are unpacked: free tracks, authored tracks and events are read where they
 //! lie in the clip. What a number means does not change, nor how a moment is computed from it, so a pose has
 //! the same bits from either form.
 //!
 //! ```text
 //! table     u64 for each segment: where it begins
 //! segment   u32 how many fours of lines; u32 the first line of translations and scales, u32 the end of all; u32 intervals
-//!           of linear rotations, 0 if there are none; u32 whether these go straight; 12 bytes of zeros; then the lines
+//!           of linear rotations, 0 if there are none; u32 whether these go straight; 4 bytes of zeros; u64 where the root
+//!           motion is; then the lines
 //! lines     four of them: f64 curves, u64 where the groups begin and u64 where they end, u32 bytes of a group, u8 kind and
 //!           keys; 12 bytes of zeros
 //! group     eight tracks of one line, in the order of their joints; the last one again in lanes that have none
 //!           joints   8 x u16
 //!           moving:  steps 8 x f32, offsets 3 x 8 x f32, rows: for each key 3 x 8 x u16 or u32, two rows of zeros
 //!           still:   values 8 x [f32; 4]
+//! motion    its rotation and its translation: f64 curve, 0 if it has none, 1 for a constant; f64 step, offsets 3 x f64, u64
+//!           where the keys are, each 3 x u32
 //! ```
 //!
 //! Numbers are in the byte order of the machine: nobody writes this form to a file. Everything counts from the
@@ -24,7 +27,7 @@ use core::ops::Range;
 
 use super::ClipView;
 use super::layout::{Class, Kind, LinearRotations, Placed, Segment, WIDTH};
-use super::spline::{Degree, FourTaps};
+use super::spline::{Degree, FourTaps, Taps};
 use crate::bytes::bits_at;
 use crate::error::invariant;
 use crate::simd::each;
@@ -47,12 +50,21 @@ const PADDING_ROWS: usize = 2;
 const ENTRY: usize = 8;
 const HEAD: usize = 32;
 const FOUR: usize = 128;
+/// Segments and groups begin at multiples of it.
+const ALIGN: usize = 16;
 /// What a head says of the lines, and of linear rotations.
 const FOURS: usize = 0;
 const OTHERS: usize = 4;
 const END: usize = 8;
 const INTERVALS: usize = 12;
 const STRAIGHT: usize = 16;
+const MOTION: usize = 24;
+/// Bytes of a track of the root motion; what is behind its curve; bytes of a key.
+const MOTION_TRACK: usize = 48;
+const MOTION_STEP: usize = 8;
+const MOTION_OFFSETS: usize = 16;
+const MOTION_KEYS: usize = 40;
+const MOTION_KEY: usize = 4 * WIDTH;
 /// What else four lines have, behind their curves.
 const BEGINS: usize = 32;
 const ENDS: usize = 64;
@@ -172,10 +184,56 @@ impl<'a> ResidentSegment<'a> {
         (intervals > 0).then_some(LinearRotations { intervals, straight })
     }
 
+    /// The rotation and the translation of the root motion, if it has them.
+    #[inline(always)]
+    pub(crate) fn motion(&self) -> [Option<MotionTrack<'a>>; 2] {
+        let tracks = self.bytes.get(u64_of(self.head, MOTION) as usize..).unwrap_or_default();
+        [0, 1].map(
+            #[inline(always)]
+            |at| {
+                let track = tracks.get(MOTION_TRACK * at..)?.first_chunk()?;
+                let keys = self.bytes.get(u64_of(track, MOTION_KEYS) as usize..)?;
+                (u64_of(track, 0) != 0).then_some(MotionTrack { track, keys })
+            },
+        )
+    }
+
     /// Four of its lines.
     #[inline(always)]
     pub(crate) fn four(self, at: usize) -> Option<Four<'a>> {
         self.fours.get(at).map(|lines| Four { bytes: self.bytes, lines })
+    }
+}
+
+/// A track of the root motion.
+#[derive(Clone, Copy)]
+pub(crate) struct MotionTrack<'a> {
+    track: &'a [u8; MOTION_TRACK],
+    /// Its keys, and what is behind them.
+    keys: &'a [u8],
+}
+
+impl MotionTrack<'_> {
+    /// Its curve; a constant has one that is not a straight line.
+    #[inline(always)]
+    pub(crate) fn curve(&self) -> (Degree, usize) {
+        let curve = f64::from_bits(u64_of(self.track, 0));
+        (if curve < 0.0 { Degree::Linear } else { Degree::Cubic }, curve.abs() as usize)
+    }
+
+    /// The weighted sums of some keys.
+    #[inline(always)]
+    pub(crate) fn sum(&self, taps: &Taps) -> [f64; WIDTH] {
+        let number = |at: usize| f64::from_bits(u64_of(self.track, at));
+        let mut sums = [0.0; WIDTH];
+        each!(c in [0, 1, 2] => sums[c] = number(MOTION_OFFSETS + 8 * c));
+        for (key, &weight) in (taps.first..).zip(&taps.weights[..taps.count]) {
+            let key = self.keys.get(MOTION_KEY * key..).and_then(<[u8]>::first_chunk::<MOTION_KEY>);
+            invariant!(key.is_some(), "the taps of a curve are its keys");
+            let key = key.unwrap_or(&[0; MOTION_KEY]);
+            each!(c in [0, 1, 2] => sums[c] += f64::from(u32_of(key, 4 * c) as u32) * weight);
+        }
+        sums.map(|sum| sum * number(MOTION_STEP))
     }
 }
 
@@ -286,12 +344,15 @@ impl<'a> ClipView<'a> {
             for line in self.plan(&segment) {
                 groups = groups.saturating_add(line.groups().saturating_mul(line.stride()));
             }
-            size.saturating_add(tables_size(self.plan(&segment).count())).saturating_add(groups)
+            let motion = self.motion_plan(&segment).map_or(0, |tracks| motion_size(&tracks));
+            size.saturating_add(tables_size(self.plan(&segment).count()))
+                .saturating_add(groups)
+                .saturating_add(motion)
         })
     }
 
     fn resident_table(&self) -> usize {
-        (ENTRY * self.header.segment_count).next_multiple_of(HEAD)
+        (ENTRY * self.header.segment_count).next_multiple_of(ALIGN)
     }
 
     /// Writes the resident form. `to` has [`Self::resident_size`] bytes.
@@ -332,8 +393,26 @@ impl<'a> ClipView<'a> {
                 self.write_groups(&segment, &line, groups);
                 end = after;
             }
+            if let Some(tracks) = self.motion_plan(&segment) {
+                put(to, head + MOTION, (end as u64).to_ne_bytes());
+                let after = end + motion_size(&tracks);
+                write_motion(&segment, &tracks, to, end);
+                end = after;
+            }
         }
         invariant!(end == to.len(), "as many bytes as were planned");
+    }
+
+    /// The classes of its root motion, for which its track is the last one: of its rotation and of its translation.
+    fn motion_plan(&self, segment: &Segment<'a>) -> Option<[Option<Placed>; 2]> {
+        if !self.has_motion() {
+            return None;
+        }
+        // Indices rise in a class, and that of the motion is the greatest there is.
+        let is_motions =
+            |placed: &Placed| segment.index(placed.track + placed.class.count - 1) == self.joint_count();
+        let of_kind = |kind| segment.classes().filter(is_motions).find(|placed| placed.class.kind == kind);
+        Some([Kind::Rotation, Kind::Translation].map(of_kind))
     }
 
     fn write_groups(&self, segment: &Segment<'a>, line: &Plan, groups: &mut [u8]) {
@@ -353,6 +432,44 @@ impl<'a> ClipView<'a> {
             }
             bit += widths.iter().sum::<u32>() as usize;
         }
+    }
+}
+
+/// Bytes of the root motion.
+fn motion_size(tracks: &[Option<Placed>; 2]) -> usize {
+    let keys: usize = tracks.iter().flatten().map(|placed| motion_keys(&placed.class)).sum();
+    (2 * MOTION_TRACK + MOTION_KEY * keys).next_multiple_of(ALIGN)
+}
+
+/// How many keys a track of the motion has: a constant two, which are 0.
+fn motion_keys(class: &Class) -> usize {
+    class.key_count().max(2)
+}
+
+/// Writes the root motion from `begin` on.
+fn write_motion(segment: &Segment<'_>, tracks: &[Option<Placed>; 2], to: &mut [u8], begin: usize) {
+    let mut keys = begin + 2 * MOTION_TRACK;
+    for (at, placed) in tracks.iter().enumerate() {
+        let (Some(placed), line) = (placed, begin + MOTION_TRACK * at) else { continue };
+        let (class, track) = (placed.class, placed.track + placed.class.count - 1);
+        let curve = if class.degree == Degree::Constant {
+            1.0
+        } else {
+            FourTaps::curve(class.degree, class.intervals)
+        };
+        put(to, line, curve.to_ne_bytes());
+        put(to, line + MOTION_STEP, f64::from(segment.step(track)).to_ne_bytes());
+        put(to, line + MOTION_KEYS, (keys as u64).to_ne_bytes());
+        let mut bit = (placed.track..track).map(|track| segment.total_width(track)).sum::<usize>();
+        for (c, width) in segment.widths(track).into_iter().enumerate() {
+            put(to, line + MOTION_OFFSETS + 8 * c, f64::from(segment.offset(track, c)).to_ne_bytes());
+            for key in 0..class.key_count() {
+                let row = segment.bytes.get(placed.rows + key * class.row_bytes..).unwrap_or_default();
+                put(to, keys + MOTION_KEY * key + 4 * c, bits_at(row, bit, width).to_ne_bytes());
+            }
+            bit += width as usize;
+        }
+        keys += MOTION_KEY * motion_keys(&class);
     }
 }
 

@@ -59,8 +59,20 @@ impl Clip<'_> {
         let clip = self.view();
         let Place { segment, ratio } =
             clip.locate(if seconds.is_nan() { f64::NEG_INFINITY } else { seconds });
-        let segment = &clip.segment(segment);
         let mut motion = Rigid::IDENTITY;
+        if let Some(resident) = clip.resident_segment(segment) {
+            let [rotation, translation] = resident.motion();
+            if let Some(track) = rotation {
+                let (degree, intervals) = track.curve();
+                motion.rotation = turned(degree, Taps::at(degree, intervals, ratio), |taps| track.sum(taps));
+            }
+            if let Some(track) = translation {
+                let (degree, intervals) = track.curve();
+                motion.translation = track.sum(&Taps::at(degree, intervals, ratio));
+            }
+            return motion;
+        }
+        let segment = &clip.segment(segment);
         for placed in segment.classes().take_while(|placed| placed.class.kind <= Kind::Translation) {
             let class = placed.class;
             // Indices rise in a class, which has a track at least, and that of the motion is the greatest there is.
@@ -72,13 +84,8 @@ impl Clip<'_> {
             let taps = Taps::at(class.degree, class.intervals, ratio);
             if class.kind == Kind::Translation {
                 motion.translation = keys.sum(&taps);
-            } else if class.degree == Degree::Linear {
-                // A slerp between two keys; any other rotation is a single logarithm.
-                let key = |first| Taps { first, count: 1, weights: [1.0, 0.0, 0.0, 0.0] };
-                let [from, to] = [taps.first, taps.first + 1].map(|first| keys.sum(&key(first)));
-                motion.rotation = between(from, to, taps.weights[1]);
             } else {
-                motion.rotation = turn(keys.sum(&taps));
+                motion.rotation = turned(class.degree, taps, |taps| keys.sum(taps));
             }
         }
         motion
@@ -170,6 +177,18 @@ fn bits_of(segment: &Segment<'_>, tracks: Range<usize>) -> usize {
 
 /// The bits of one component of so many tracks are a number that a byte holds.
 const TRACKS: usize = 255 / MAX_BITS as usize;
+
+/// The rotation of a curve, of whose keys `sum` makes weighted sums.
+#[inline(always)]
+fn turned(degree: Degree, taps: Taps, sum: impl Fn(&Taps) -> [f64; WIDTH]) -> Quat64 {
+    if degree != Degree::Linear {
+        return turn(sum(&taps));
+    }
+    // A slerp between two keys; any other rotation is a single logarithm.
+    let key = |first| Taps { first, count: 1, weights: [1.0, 0.0, 0.0, 0.0] };
+    let [from, to] = [taps.first, taps.first + 1].map(|first| sum(&key(first)));
+    between(from, to, taps.weights[1])
+}
 
 /// The rotation of half of this rotation vector.
 fn turn(half: [f64; 3]) -> Quat64 {

@@ -214,6 +214,10 @@ fn all_ways_to_sample_agree_to_the_bit() {
                             );
                         }
                     }
+                    for &seconds in &times {
+                        let motion = [clip, &packed].map(|clip| clip.motion_at(seconds.into()));
+                        assert_eq!(motion[0], motion[1], "{case} at {seconds}: the motion");
+                    }
                     // Backward.
                     times.reverse();
                     assert!(
