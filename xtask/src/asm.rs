@@ -290,13 +290,12 @@ fn examine(function: &str, body: &[&str]) -> Kernel {
 const BYTES: [&str; 3] = ["memcpy", "memmove", "memset"];
 
 /// Calls that are meant to be, by the function that dispatches: sampling gathers the keys of sixteen joints one track
-/// after another, which is no work for vectors, before it interpolates them; the last matrices of eight instances are
-/// copied once; and of each 256 joints of a clip, what rotations go to begins as a copy of all.
-const WANTED: [(&str, &str); 4] = [
+/// after another, which is no work for vectors, before it interpolates them; and the last matrices of eight instances are
+/// copied once.
+const WANTED: [(&str, &str); 3] = [
     ("sample::raw::run", "<condyle::sample::raw::BlockKeys<"),
     ("sample::raw::run", "memcpy"),
     ("model::crowd::place", "memcpy"),
-    ("sample::kernel::pose", "memcpy"),
 ];
 
 fn is_panic(callee: &str) -> bool {

@@ -76,7 +76,8 @@ impl PoseBlock {
 /// The local transforms of a skeleton's joints, in blocks of sixteen.
 ///
 /// The lanes behind the last joint hold [`Transform::IDENTITY`] or whatever a kernel left there, never NaN
-/// unless a joint does.
+/// unless a joint does. They are no part of any result: they may differ between instruction sets in the portable mode
+/// too.
 ///
 /// ```
 /// use condyle::{Pose, Transform};

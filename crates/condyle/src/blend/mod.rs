@@ -135,7 +135,7 @@ pub fn about(reference: &Pose, layers: &[Layer<'_>], mean: Mean, out: &mut Pose)
         to.copy_from_slice(from);
         return Ok(());
     };
-    // Not in pairs: a weight beside a slice would be copied together with what nobody wrote.
+    // Not in pairs, which are copied whole just after they were written in two pieces: no store could be forwarded.
     let (mut parts, mut weights): (Parts<'_, 4>, _) = ([&[]; 4], [0.0; 4]);
     let mut count = 0;
     for layer in layers {
@@ -147,20 +147,12 @@ pub fn about(reference: &Pose, layers: &[Layer<'_>], mean: Mean, out: &mut Pose)
             count += 1;
         }
     }
-    let (joints, least2) = (reference.joint_count(), total.least2());
-    macro_rules! few {
-        ($n:literal) => {
-            if let (Some(parts), Some(weights)) = (parts.first_chunk::<$n>(), weights.first_chunk()) {
-                let parts = (parts, weights);
-                dispatch!(|s, mode| few::kernel(s, mode, joints, from, parts, least2, to));
-            }
-        };
-    }
+    let least2 = total.least2();
     match (mean, count) {
-        (Mean::Linear, 1) => few!(1),
-        (Mean::Linear, 2) => few!(2),
-        (Mean::Linear, 3) => few!(3),
-        (Mean::Linear, 4) => few!(4),
+        (Mean::Linear, 1) => few::<1>(reference, (&parts, &weights), least2, to),
+        (Mean::Linear, 2) => few::<2>(reference, (&parts, &weights), least2, to),
+        (Mean::Linear, 3) => few::<3>(reference, (&parts, &weights), least2, to),
+        (Mean::Linear, 4) => few::<4>(reference, (&parts, &weights), least2, to),
         _ => many::<false>(from, &NormalizedWeights::new(layers, total), mean, to),
     }
     Ok(())
@@ -172,6 +164,19 @@ fn check(reference: &Pose, layers: &[Layer<'_>], out: &Pose) -> Result<(), Error
         layer.check(at, joints)?;
     }
     out.check_joints("out", joints)
+}
+
+/// Of the first `N` parts.
+fn few<const N: usize>(
+    reference: &Pose,
+    (parts, weights): (&Parts<'_, 4>, &[f32; 4]),
+    least2: f32,
+    out: &mut [PoseBlock],
+) {
+    if let (Some(parts), Some(weights)) = (parts.first_chunk::<N>(), weights.first_chunk::<N>()) {
+        let (from, joints) = (reference.blocks(), reference.joint_count());
+        dispatch!(|s, mode| few::kernel(s, mode, joints, from, (parts, weights), least2, out));
+    }
 }
 
 fn many<const MASKED: bool>(

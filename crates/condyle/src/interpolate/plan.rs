@@ -93,7 +93,7 @@ enum UniformWeights {
 
 impl UniformWeights {
     /// Up to nine terms, padded to nine in `room`: for kernels that fewer terms do not make faster. Not copied where that
-    /// can be helped: who reads in large pieces what was just written in small ones has to wait.
+    /// can be helped: a store is forwarded only to a load of the same piece.
     fn nine<'a>(&'a self, room: &'a mut Option<Series<9>>) -> Option<&'a Series<9>> {
         match self {
             Self::Four(weights) => Some(room.insert(weights.padded())),

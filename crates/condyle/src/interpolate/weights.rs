@@ -58,7 +58,7 @@ fn polynomial<S: Simd, M: Mode, V: Floats<S>, const N: usize>(mode: M, k: &[V; N
 
 /// One factor for all joints: both weights are polynomials in `z` whose coefficients were computed before.
 ///
-/// They stand in pairs, as they are computed: who reads in large pieces what was written in others has to wait.
+/// They stand in pairs, as they are computed, so that stores are forwarded to the loads behind them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Series<const N: usize>([[f32; 2]; N]);
 

@@ -233,8 +233,20 @@ mod tests {
         per_lane!(q, 4, 3, |s, mode, q| log::<_, _, false>(s, mode, q))
     }
 
-    fn exp_all(v: &[[f32; 3]]) -> Vec<[f32; 4]> {
+    fn exp_each(v: &[[f32; 3]]) -> Vec<[f32; 4]> {
         per_lane!(v, 3, 4, |s, mode, v| exp(s, mode, v))
+    }
+
+    /// As second of two registers, of which the first is far, near, or the same.
+    fn exp_behind(v: &[[f32; 3]], first: Option<f32>) -> Vec<[f32; 4]> {
+        per_lane!(v, 3, 4, |s, mode, v| second(s, mode, v, first))
+    }
+
+    #[inline(always)]
+    fn second<S: Simd, M: Mode>(s: S, mode: M, v: &Vectors<S>, first: Option<f32>) -> Quats<S> {
+        let other = first.map_or(*v, |size| [S::f32s::splat(s, size); 3]);
+        let [_, turn] = exp_all(s, mode, [other, *v]);
+        turn
     }
 
     /// Half angles of every size from 0 to `limit`, about any axis, and lengths a little off 1.
@@ -289,12 +301,29 @@ mod tests {
             })
             .collect();
         for dispatch in Dispatch::all() {
-            for (got, v) in dispatch.scope(|| exp_all(&v)).iter().zip(&v) {
+            for (got, v) in dispatch.scope(|| exp_each(&v)).iter().zip(&v) {
                 let want = reference::quat_exp(v.map(f64::from));
                 let length = v.iter().map(|v| f64::from(v * v)).sum::<f64>().sqrt();
                 let bound = if length < 1.571 { 2e-7 } else { 1.6e-7 * length };
                 assert_close(got, &want, bound, format_args!("{dispatch}, {v:?}"));
             }
+        }
+    }
+
+    /// Two registers at a time have the bits of each alone, whichever way the other one takes.
+    #[test]
+    fn pairs_have_the_bits_of_each_alone() {
+        let mut random = Random(15);
+        let size = |i: usize| [0.5, 1.57, 2.0, 40.0][i % 4];
+        let v: Vec<[f32; 3]> =
+            (0..tries(4000)).map(|i| random.unit::<3>().map(|a| a * size(i / BLOCK))).collect();
+        let bits = |q: Vec<[f32; 4]>| q.as_flattened().iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+        for dispatch in Dispatch::all() {
+            dispatch.scope(|| {
+                for first in [None, Some(0.1), Some(3.0)] {
+                    assert_eq!(bits(exp_behind(&v, first)), bits(exp_each(&v)), "{dispatch}, {first:?}");
+                }
+            });
         }
     }
 
@@ -305,12 +334,12 @@ mod tests {
         for dispatch in Dispatch::all() {
             dispatch.scope(|| {
                 assert_eq!(log_near(&special[..1]), [[0.0; 3]], "{dispatch}");
-                assert_eq!(exp_all(&[[0.0; 3]]), [[0.0, 0.0, 0.0, 1.0]], "{dispatch}");
+                assert_eq!(exp_each(&[[0.0; 3]]), [[0.0, 0.0, 0.0, 1.0]], "{dispatch}");
                 let logs = log_all(&special);
                 assert_eq!(&logs[..3], [[0.0; 3], [0.0; 3], [1e-30, 0.0, 0.0]], "{dispatch}");
                 assert!((logs[3][1] - core::f32::consts::FRAC_PI_2).abs() < 3e-7, "{dispatch}");
                 // Far beyond every turn, and beyond f32: no panic.
-                let far = exp_all(&[[1e9, 0.0, 0.0], [f32::MAX; 3], [f32::NAN, 0.0, 0.0]]);
+                let far = exp_each(&[[1e9, 0.0, 0.0], [f32::MAX; 3], [f32::NAN, 0.0, 0.0]]);
                 assert!(far[2].iter().all(|v| v.is_nan()), "{dispatch}");
             });
         }
@@ -363,8 +392,8 @@ mod tests {
             let q: Vec<[f32; 4]> = (0..tries(4000)).map(|_| random.unit()).collect();
             let logs = log_all(&q);
             hash.add(logs.as_flattened());
-            hash.add(exp_all(&logs).as_flattened());
-            hash.add(exp_all(&logs.iter().map(|v| v.map(|v| v * 30.0)).collect::<Vec<_>>()).as_flattened());
+            hash.add(exp_each(&logs).as_flattened());
+            hash.add(exp_each(&logs.iter().map(|v| v.map(|v| v * 30.0)).collect::<Vec<_>>()).as_flattened());
         });
     }
 }

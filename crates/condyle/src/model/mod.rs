@@ -68,7 +68,7 @@ fn hierarchy<S: Simd, M: Mode>(
     if let (Some(block), false) = (blocks.last(), rest.is_empty()) {
         let mut matrices = [Affine::IDENTITY; BLOCK];
         write_locals(s, mode, block, rest.len(), &mut matrices);
-        // Row by row, as they were written: who reads what two stores have written waits for both.
+        // Row by row, as they were written: a load of what two stores wrote would have to wait, as none can be forwarded.
         for (to, local) in rest.iter_mut().zip(&matrices) {
             each!(r in [0, 1, 2] => f32x4::load_array_ref(s, &local.rows[r]).store_slice(&mut to.rows[r]));
         }

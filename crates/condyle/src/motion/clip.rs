@@ -5,17 +5,17 @@ use core::ops::Range;
 
 use super::root::over;
 use crate::bytes::u32_at;
-use crate::clip::layout::{Kind, MAX_BITS, OFFSET, Placed, Segment, WIDTH, WINDOW, step};
+use crate::clip::layout::{Kind, MAX_BITS, Segment, WIDTH};
 use crate::clip::spline::{Degree, Taps};
 use crate::clip::{Clip, Place, Target};
-use crate::error::{Error, invariant};
+use crate::error::Error;
 use crate::math::quats::{Quat64, conjugate, from_rotation_vector, product, rotation_vector};
 use crate::math::{Rigid, Transform};
 use crate::play::Looping;
 use crate::pose::Pose;
-use crate::sample::clip::sample_by;
+use crate::sample::clip::{numbers, sample_by};
 use crate::sample::{self, PoseSource};
-use crate::simd::{Dispatch, each};
+use crate::simd::Dispatch;
 use crate::skeleton::Skeleton;
 
 impl Clip<'_> {
@@ -80,12 +80,14 @@ impl Clip<'_> {
             if segment.index(track) != self.joint_count() {
                 continue;
             }
-            let keys = Keys::of(segment, &placed, track);
+            let constant = class.degree == Degree::Constant;
+            let bit = if constant { 0 } else { bits_of(segment, placed.track..track) };
+            let sum = |taps: &Taps| numbers(segment, &placed, (track, bit), taps);
             let taps = Taps::at(class.degree, class.intervals, ratio);
             if class.kind == Kind::Translation {
-                motion.translation = keys.sum(&taps);
+                motion.translation = sum(&taps);
             } else {
-                motion.rotation = turned(class.degree, taps, |taps| keys.sum(taps));
+                motion.rotation = turned(class.degree, taps, sum);
             }
         }
         motion
@@ -100,62 +102,6 @@ impl Clip<'_> {
     pub fn motion_over(&self, looping: Looping, from: f64, to: f64) -> Result<Rigid, Error> {
         let start = f64::from(self.start());
         over(|seconds| self.motion_at(start + seconds), self.duration(), looping, from, to)
-    }
-}
-
-/// The keys of one track.
-struct Keys<'a> {
-    /// From where the first key begins.
-    rows: &'a [u8],
-    row_bytes: usize,
-    /// Of each number: the byte of a key in which it begins, the bits of that before it, and all bits of its own.
-    places: [(usize, u32, u32); WIDTH],
-    offsets: [i32; WIDTH],
-    step: f32,
-}
-
-impl<'a> Keys<'a> {
-    #[inline(always)]
-    fn of(segment: &Segment<'a>, placed: &Placed, track: usize) -> Self {
-        let record = segment.bytes.get(segment.record(track)..).and_then(<[u8]>::first_chunk::<WINDOW>);
-        invariant!(record.is_some(), "records are followed by a window");
-        let record = record.unwrap_or(&[0; WINDOW]);
-        let constant = placed.class.degree == Degree::Constant;
-        let before = if constant { 0 } else { bits_of(segment, placed.track..track) };
-        let spare = 32_u32.saturating_sub(8 * segment.offset_bytes as u32);
-        let (mut bit, mut places, mut offsets) = (before % 8, [(0, 0, 0); WIDTH], [0; WIDTH]);
-        for c in 0..WIDTH {
-            let width = if constant { 0 } else { u32::from(record[1 + c]) };
-            places[c] = (bit / 8, bit as u32 % 8, (1 << width) - 1);
-            bit += width as usize;
-            // The remainder says that it is in the window.
-            let offset = u32_at(record, (OFFSET + segment.offset_bytes * c) % 16);
-            offsets[c] = (offset << spare) as i32 >> spare;
-        }
-        Self {
-            rows: segment.bytes.get(placed.rows + before / 8..).unwrap_or_default(),
-            row_bytes: placed.class.row_bytes,
-            places,
-            offsets,
-            step: step(record[0]),
-        }
-    }
-
-    /// The weighted sums of some keys.
-    #[inline(always)]
-    fn sum(&self, taps: &Taps) -> [f64; WIDTH] {
-        let mut sums = self.offsets.map(f64::from);
-        for (key, &weight) in (taps.first..).zip(&taps.weights[..taps.count]) {
-            // The third number begins in the seventh byte at most: behind seven bits of others and two numbers.
-            let row = self.rows.get(key * self.row_bytes..).and_then(<[u8]>::first_chunk::<16>);
-            invariant!(row.is_some(), "records and their windows follow the rows");
-            let row = row.unwrap_or(&[0; 16]);
-            each!(c in [0, 1, 2] => {
-                let (byte, bit, mask) = self.places[c];
-                sums[c] += f64::from(u32_at(row, byte % 8) >> bit & mask) * weight;
-            });
-        }
-        sums.map(|sum| sum * f64::from(self.step))
     }
 }
 

@@ -18,7 +18,7 @@ use crate::skeleton::Skeleton;
 use crate::testing::{Random, assert_close, assert_portable, tries};
 
 /// Joint counts around the boundaries of lanes, blocks and indices.
-const JOINTS: &[usize] = if cfg!(miri) { &[17] } else { &[0, 1, 2, 15, 16, 17, 33, 255, 257, 513] };
+const JOINTS: &[usize] = if cfg!(miri) { &[17] } else { &[0, 1, 2, 15, 16, 17, 33, 128, 129, 256, 257, 513] };
 const FREE_WIDTHS: &[usize] = &[5, 1, 4, 3, 7];
 
 /// Clips of all shapes for a number of joints.

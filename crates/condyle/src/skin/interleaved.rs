@@ -268,35 +268,18 @@ impl Planes {
 
     /// Reads vertices that lie one behind another in `bytes`.
     fn gather(&mut self, bytes: &[u8], layout: &VertexLayout, frames: Frames, count: usize) {
-        let vertices = || (0..count).map(|vertex| bytes.get(layout.stride * vertex..).unwrap_or_default());
-        for (to, vertex) in self.positions.iter_mut().zip(vertices()) {
-            read(vertex, layout.position, to);
-        }
-        if let (true, Some(offset)) = (frames.normals != Normals::None, layout.normal) {
-            for (to, vertex) in self.normals.iter_mut().zip(vertices()) {
-                read(vertex, offset, to);
-            }
-        }
-        if let (true, Some(offset)) = (frames.tangents, layout.tangent) {
-            for (to, vertex) in self.tangents.iter_mut().zip(vertices()) {
-                read(vertex, offset, to);
-            }
-        }
+        let [normals, tangents] = counts(frames, count);
+        read(bytes, layout.stride, Some(layout.position), &mut self.positions[..count]);
+        read(bytes, layout.stride, layout.normal, &mut self.normals[..normals]);
+        read(bytes, layout.stride, layout.tangent, &mut self.tangents[..tangents]);
     }
 
     /// Writes them to where they lie one behind another in `bytes`.
     fn scatter(&self, bytes: &mut [u8], layout: &VertexLayout, frames: Frames, count: usize) {
-        let with_normals = layout.normal.filter(|_| frames.normals != Normals::None);
-        let with_tangents = layout.tangent.filter(|_| frames.tangents);
-        for (at, vertex) in bytes.chunks_mut(layout.stride.max(1)).take(count).enumerate() {
-            write(vertex, layout.position, &self.positions[at]);
-            if let Some(offset) = with_normals {
-                write(vertex, offset, &self.normals[at]);
-            }
-            if let Some(offset) = with_tangents {
-                write(vertex, offset, &self.tangents[at]);
-            }
-        }
+        let [normals, tangents] = counts(frames, count);
+        write(bytes, layout.stride, Some(layout.position), &self.positions[..count]);
+        write(bytes, layout.stride, layout.normal, &self.normals[..normals]);
+        write(bytes, layout.stride, layout.tangent, &self.tangents[..tangents]);
     }
 }
 
@@ -305,23 +288,28 @@ fn counts(frames: Frames, count: usize) -> [usize; 2] {
     [frames.normals != Normals::None, frames.tangents].map(|there_are| if there_are { count } else { 0 })
 }
 
-/// Not number by number: as one array it is one or two moves.
+/// Reads one attribute of vertices that lie `stride` bytes apart.
 #[inline(always)]
-fn read<const N: usize>(vertex: &[u8], offset: usize, to: &mut [f32; N]) {
-    let bytes = vertex.get(offset..).and_then(|bytes| bytes.as_chunks::<4>().0.first_chunk::<N>());
-    invariant!(bytes.is_some(), "the layout was checked");
-    if let Some(bytes) = bytes {
-        *to = bytes.map(f32::from_ne_bytes);
+fn read<const N: usize>(bytes: &[u8], stride: usize, offset: Option<usize>, to: &mut [[f32; N]]) {
+    let Some(bytes) = offset.and_then(|offset| bytes.get(offset..)) else { return };
+    for (to, vertex) in to.iter_mut().zip(bytes.chunks(stride.max(1))) {
+        // Not number by number: as one array it is one or two moves.
+        let numbers = vertex.as_chunks::<4>().0.first_chunk::<N>();
+        invariant!(numbers.is_some(), "the layout was checked");
+        *to = numbers.map_or([0.0; N], |numbers| numbers.map(f32::from_ne_bytes));
     }
 }
 
+/// Writes one attribute of vertices that lie `stride` bytes apart.
 #[inline(always)]
-fn write<const N: usize>(vertex: &mut [u8], offset: usize, from: &[f32; N]) {
-    let bytes =
-        vertex.get_mut(offset..).and_then(|bytes| bytes.as_chunks_mut::<4>().0.first_chunk_mut::<N>());
-    invariant!(bytes.is_some(), "the layout was checked");
-    if let Some(bytes) = bytes {
-        *bytes = from.map(f32::to_ne_bytes);
+fn write<const N: usize>(bytes: &mut [u8], stride: usize, offset: Option<usize>, from: &[[f32; N]]) {
+    let Some(bytes) = offset.and_then(|offset| bytes.get_mut(offset..)) else { return };
+    for (from, vertex) in from.iter().zip(bytes.chunks_mut(stride.max(1))) {
+        let numbers = vertex.as_chunks_mut::<4>().0.first_chunk_mut::<N>();
+        invariant!(numbers.is_some(), "the layout was checked");
+        if let Some(numbers) = numbers {
+            *numbers = from.map(f32::to_ne_bytes);
+        }
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) fn sample_batch<S: Simd, M: Mode>(
 ) {
     let batch = *batch;
     let is_all = batch.base == 0 && batch.wanted.is_none() && out.blocks.len() <= SMALL_BATCH_JOINTS / BLOCK;
-    let (mut known, mut four, mut taps) = (usize::MAX, None, FourTaps::NONE);
+    let (mut known, mut taps) = (usize::MAX, FourTaps::NONE);
     let [rotations, others] = segment.sections();
     // One loop, so that what sums lines is compiled once.
     for (are_rotated, lines) in [(false, rotations), (true, others)] {
@@ -31,15 +31,14 @@ pub(super) fn sample_batch<S: Simd, M: Mode>(
             rotate(s, mode, logs, batch, out.rest, out.blocks);
         }
         for number in lines {
+            let Some(four) = segment.four(number / 4) else {
+                invariant!(false, "there are so many lines");
+                return;
+            };
             if number / 4 != known {
-                let Some(next) = segment.four(number / 4) else {
-                    invariant!(false, "there are so many lines");
-                    return;
-                };
-                (known, four) = (number / 4, Some(next));
-                taps = FourTaps::at(s, &next.curves(), moment.ratio);
+                known = number / 4;
+                taps = FourTaps::at(s, &four.curves(), moment.ratio);
             }
-            let Some(four) = four else { return };
             let (taps, mut line) = (LineTaps { four: &taps, lane: number % 4 }, four.line(number % 4));
             if !is_all {
                 line = of_batch(line, batch);
