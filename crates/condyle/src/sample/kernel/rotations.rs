@@ -96,11 +96,10 @@ fn rotate_blocks<S: Simd, M: Mode, const LINEAR: bool>(
         }
         let [x, y, z, _] = components(s, logs);
         let logs = [x, y, z];
-        let ends = if LINEAR {
-            to.get(at).map_or([[0.0; BLOCK]; 4], |ends| components(s, ends))
-        } else {
-            [[0.0; BLOCK]; 4]
-        };
+        let mut ends = [[0.0; BLOCK]; 4];
+        if LINEAR && let Some(own) = to.get(at) {
+            ends = components(s, own);
+        }
         // Two registers at a time, if a block has as many.
         let (lanes, step) = (S::f32s::LEN, (2 * S::f32s::LEN).min(BLOCK));
         for lane in (0..BLOCK).step_by(step) {
