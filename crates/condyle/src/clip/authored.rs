@@ -43,6 +43,19 @@ pub(crate) const SHORTS: u8 = 0x20;
 /// What an integer of 16 bits that means 1 is.
 pub(crate) const ONE: f32 = 32767.0;
 
+/// The integer that is nearest to a component of a rotation.
+#[cfg(any(test, feature = "encode"))]
+pub(crate) fn to_short(v: f64) -> i16 {
+    let steps = v * f64::from(ONE);
+    // Away from zero in the middle.
+    (steps + if steps < 0.0 { -0.5 } else { 0.5 }).clamp(-32767.0, 32767.0) as i16
+}
+
+/// What an integer means.
+pub(crate) fn from_short(steps: i16) -> f32 {
+    f32::from(steps) / ONE
+}
+
 #[cfg(any(test, feature = "encode"))]
 pub(crate) fn interpolation_code(interpolation: Interpolation) -> u8 {
     match interpolation {
@@ -203,7 +216,7 @@ impl<'a> Authored<'a> {
     /// Of its values.
     fn number(&self, at: usize) -> f32 {
         match self.is_short {
-            true => f32::from(u16_at(self.bytes, self.values + 2 * at).cast_signed()) / ONE,
+            true => from_short(u16_at(self.bytes, self.values + 2 * at).cast_signed()),
             false => f32::from_bits(u32_at(self.bytes, self.values + 4 * at)),
         }
     }
