@@ -280,14 +280,21 @@ fn put_authored(
     wanted: Option<Wanted<'_>>,
     blocks: &mut [PoseBlock],
 ) {
+    // What shares its times with the track before it is not searched again.
+    let mut known = None;
     let mut put = |track: &Authored<'_>, place: usize| {
         if !track.holds(segment) {
             return;
         }
+        let span = match known {
+            Some((times, span)) if times == track.times() => span,
+            _ => track.span(seconds),
+        };
+        known = Some((track.times(), span));
         let (Some(block), lane) = (blocks.get_mut(place / BLOCK), place % BLOCK) else { return };
         let rows = match track.kind {
             Some(Kind::Rotation) => {
-                for (row, v) in block.rotation.iter_mut().zip(track.rotation(seconds)) {
+                for (row, v) in block.rotation.iter_mut().zip(track.rotation(span)) {
                     row[lane] = v as f32;
                 }
                 return;
@@ -296,7 +303,7 @@ fn put_authored(
             _ => &mut block.scale,
         };
         for (component, row) in rows.iter_mut().enumerate() {
-            row[lane] = track.at(seconds, component) as f32;
+            row[lane] = track.at(span, component) as f32;
         }
     };
     if let Some(Wanted { first, mask: None, .. }) = wanted {
@@ -430,11 +437,12 @@ fn finish_track(
 ) {
     if target.rotates() {
         let exp = || quats::exp(log.map(|v| v.clamp(-MAX_LOG, MAX_LOG)));
-        let rotation = authored.map_or_else(exp, |track| track.rotation(seconds));
+        let rotation = authored.map_or_else(exp, |track| track.rotation(track.span(seconds)));
         values.iter_mut().zip(rotation).for_each(|(value, v)| *value = v as f32);
     } else if let Some(track) = authored {
+        let span = track.span(seconds);
         for (component, value) in values.iter_mut().enumerate() {
-            *value = track.at(seconds, component) as f32;
+            *value = track.at(span, component) as f32;
         }
     }
 }
