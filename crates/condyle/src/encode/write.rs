@@ -7,7 +7,8 @@ use core::ops::Range;
 use super::curve::Curve;
 use crate::clip::authored::{IN_PART, SHARED, SHORTS, from_short, interpolation_code, to_short};
 use crate::clip::layout::{
-    AUTHORED, Class, FREE_TRACK, HEADER, Header, Kind, MAGIC, SEGMENT, STRAIGHT, TURNS, VERSION, WINDOW,
+    AUTHORED, Class, EVENT, FREE_TRACK, HEADER, Header, Kind, MAGIC, SEGMENT, STRAIGHT, TURNS, VERSION,
+    WINDOW,
 };
 use crate::clip::spline::Degree;
 use crate::clip::{Interpolation, RawClip, Target, Track};
@@ -117,6 +118,12 @@ pub(super) fn sizes<'k>(
         let times = &clip.timelines()[kept.track.timeline];
         (kept.track.target, kept.size(times, owner.is_some()))
     })
+}
+
+/// The bytes of a clip that has no curves, besides those that [`sizes`] tells.
+pub(super) fn bytes_without_curves(header: &Header, events: &[Event]) -> usize {
+    let events = events.iter().map(|event| EVENT + event.name.len()).sum::<usize>();
+    header.authored_tracks() + events + SEGMENT * header.segment_count
 }
 
 /// The curves of a segment.
