@@ -69,9 +69,6 @@ pub struct Reduced {
 /// The part of its limit that the rounding of what does not move may take: it has but one key.
 const CONSTANT_ROUNDING: f64 = 0.02;
 
-/// The part of the budget that is tried once more where some joints keep all that was authored. Not tuned.
-const LESS: f32 = 0.7;
-
 /// How many times it is tried again with less of the budget, where rounding exceeds it.
 const MAX_TRIES: usize = 4;
 
@@ -97,21 +94,9 @@ pub fn reduce<'a>(
     let pinned = windows.len() > 1;
     let mut parts = Vec::with_capacity(windows.len());
     for frames in windows {
-        let window = source.window(frames.clone())?;
-        let mut job = Job::new(skeleton, options, &source, window, (pinned, format))?;
-        let (bounds, mut found) = (job.bounds(), job.best()?);
-        if job.exact.contains(&true) && format != KeyFormat::Filtered {
-            // Where nothing served for a joint, as those above it took too much, it may if all have less.
-            let less = options.with_part(LESS);
-            let mut job = Job::new(skeleton, &less, &source, source.window(frames)?, (pinned, format))?;
-            let tighter = job.best()?;
-            if holds(&tighter.measured, options)
-                && authored::bytes(&tighter.clip) < authored::bytes(&found.clip)
-            {
-                found = tighter;
-            }
-        }
-        parts.push((found, bounds));
+        let mut job = Job::new(skeleton, options, &source, source.window(frames)?, (pinned, format))?;
+        let bounds = job.bounds();
+        parts.push((job.best()?, bounds));
     }
     join(parts, &source, skeleton)
 }
@@ -160,13 +145,6 @@ fn join(
         add_part(&mut all, at, &part.measured);
     }
     Ok(Reduced { clip, measured: all })
-}
-
-/// Whether each joint and each track is within its budget.
-fn holds(measured: &Measured, options: &EncodeOptions) -> bool {
-    let mut joints = measured.joints.iter().enumerate();
-    joints.all(|(joint, worst)| worst.error <= options.budget_of_joint(joint))
-        && measured.track_over_budget(options).is_none()
 }
 
 /// The properties of a joint.
@@ -261,7 +239,11 @@ impl<'s, 'a> Job<'s, 'a> {
     /// The clip that holds the budget; the best one if none does.
     fn best(&mut self) -> Result<Reduced, Error> {
         let options = self.options;
-        let holds = |it: &Measured| holds(it, options);
+        let holds = |it: &Measured| {
+            let mut joints = it.joints.iter().enumerate();
+            joints.all(|(joint, worst)| worst.error <= options.budget_of_joint(joint))
+                && it.track_over_budget(options).is_none()
+        };
         let mut best: Option<Reduced> = None;
         for _ in 0..MAX_TRIES {
             let Some(clip) = self.clip()? else { break };
