@@ -16,10 +16,11 @@ function animationBytes(file) {
   const json = JSON.parse(bytes.subarray(20, 20 + bytes.readUInt32LE(12)));
   const accessors = new Set();
   for (const { samplers } of json.animations ?? []) for (const { input, output } of samplers) accessors.add(input).add(output);
-  // An accessor of zeros has no view.
-  const viewed = [...accessors].filter((accessor) => json.accessors[accessor].bufferView !== undefined);
-  const views = new Set(viewed.map((accessor) => json.accessors[accessor].bufferView));
-  json.accessors?.forEach(({ bufferView }, accessor) => accessors.has(accessor) || views.delete(bufferView));
+  // An accessor of zeros has no view; one that is sparse has two more.
+  const viewsOf = ({ bufferView, sparse }) =>
+    [bufferView, sparse?.indices.bufferView, sparse?.values.bufferView].filter((view) => view !== undefined);
+  const views = new Set([...accessors].flatMap((at) => viewsOf(json.accessors[at])));
+  json.accessors?.forEach((accessor, at) => accessors.has(at) || viewsOf(accessor).forEach((view) => views.delete(view)));
   const stored = (view) => view.extensions?.EXT_meshopt_compression ?? view.extensions?.KHR_meshopt_compression ?? view;
   const described = [json.animations ?? [], [...accessors].map((at) => json.accessors[at]), [...views].map((at) => json.bufferViews[at])];
   const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::keys::hermite;
+use super::keys::{Span, hermite};
 use super::layout::{AUTHORED, Kind, value};
 use super::raw::{Interpolation, Target, Track};
 use crate::bytes::{u16_at, u32_at};
@@ -42,6 +42,19 @@ pub(crate) const SHARED: u8 = 0x40;
 pub(crate) const SHORTS: u8 = 0x20;
 /// What an integer of 16 bits that means 1 is.
 pub(crate) const ONE: f32 = 32767.0;
+
+/// The integer that is nearest to a component of a rotation.
+#[cfg(any(test, feature = "encode"))]
+pub(crate) fn to_short(v: f64) -> i16 {
+    let steps = v * f64::from(ONE);
+    // Away from zero in the middle.
+    (steps + if steps < 0.0 { -0.5 } else { 0.5 }).clamp(-32767.0, 32767.0) as i16
+}
+
+/// What an integer means.
+pub(crate) fn from_short(steps: i16) -> f32 {
+    f32::from(steps) / ONE
+}
 
 #[cfg(any(test, feature = "encode"))]
 pub(crate) fn interpolation_code(interpolation: Interpolation) -> u8 {
@@ -203,7 +216,7 @@ impl<'a> Authored<'a> {
     /// Of its values.
     fn number(&self, at: usize) -> f32 {
         match self.is_short {
-            true => f32::from(u16_at(self.bytes, self.values + 2 * at).cast_signed()) / ONE,
+            true => from_short(u16_at(self.bytes, self.values + 2 * at).cast_signed()),
             false => f32::from_bits(u32_at(self.bytes, self.values + 4 * at)),
         }
     }
@@ -213,8 +226,13 @@ impl<'a> Authored<'a> {
         self.number(part * self.width + component).into()
     }
 
-    /// The last key at or before a time, or the first of all.
-    fn find(&self, seconds: f32) -> usize {
+    /// Where its times are, which says whether two tracks of a clip share them.
+    pub(crate) fn times(&self) -> usize {
+        self.times
+    }
+
+    /// Where a moment falls between its keys: the same for all that share its times.
+    pub(crate) fn span(&self, seconds: f32) -> Span {
         let (mut low, mut high) = (0, self.keys);
         while low < high {
             let middle = low.midpoint(high);
@@ -224,20 +242,23 @@ impl<'a> Authored<'a> {
                 high = middle;
             }
         }
-        low.saturating_sub(1)
+        let key = low.saturating_sub(1);
+        let from = self.time(key);
+        if key + 1 >= self.keys || seconds <= from {
+            return Span { key, ..Span::default() };
+        }
+        let length = f64::from(self.time(key + 1)) - f64::from(from);
+        Span { key, factor: (f64::from(seconds) - f64::from(from)) / length, length }
     }
 
     /// The value at a moment, component by component, as [`sample::raw`](crate::sample::raw) has it, but for
     /// the unit length of rotations.
-    pub(crate) fn at(&self, seconds: f32, component: usize) -> f64 {
-        let key = self.find(seconds);
-        let from = self.time(key);
+    pub(crate) fn at(&self, span: Span, component: usize) -> f64 {
+        let Span { key, factor: t, length } = span;
         let value = self.value(key, 1, component);
-        if key + 1 >= self.keys || seconds <= from {
+        if t == 0.0 {
             return value;
         }
-        let length = f64::from(self.time(key + 1)) - f64::from(from);
-        let t = (f64::from(seconds) - f64::from(from)) / length;
         let next = self.value(key + 1, 1, component);
         match self.interpolation {
             Some(Interpolation::Linear) => value + (next - value) * t,
@@ -250,18 +271,12 @@ impl<'a> Authored<'a> {
     }
 
     /// The rotation at a moment, of unit length.
-    pub(crate) fn rotation(&self, seconds: f32) -> [f64; 4] {
-        let key = self.find(seconds);
-        let quat = |key| core::array::from_fn(|c| self.value(key, 1, c) as f32);
-        let from = f64::from(self.time(key));
-        if self.interpolation == Some(Interpolation::Linear)
-            && key + 1 < self.keys
-            && f64::from(seconds) > from
-        {
-            let t = (f64::from(seconds) - from) / (f64::from(self.time(key + 1)) - from);
-            return slerp_f64(quat(key), quat(key + 1), t);
+    pub(crate) fn rotation(&self, span: Span) -> [f64; 4] {
+        if self.interpolation == Some(Interpolation::Linear) && span.factor > 0.0 {
+            let quat = |key| core::array::from_fn(|c| self.value(key, 1, c) as f32);
+            return slerp_f64(quat(span.key), quat(span.key + 1), span.factor);
         }
-        let mut q: [f64; 4] = core::array::from_fn(|c| self.at(seconds, c));
+        let mut q: [f64; 4] = core::array::from_fn(|c| self.at(span, c));
         // A key that is of unit length up to the rounding of its components stays as it is.
         if is_loose(&q) {
             normalize(&mut q);

@@ -142,6 +142,7 @@ impl<'a> Clip<'a> {
     /// The packed form is for the thousands of clips at rest: a moment of it has to be taken out of packed bits.
     /// This one holds the same integers in rows as registers take them. Nothing else differs: all functions take
     /// either, and no bit of any result changes. The time is in proportion to the memory; nothing is allocated.
+    /// Tracks that are stored as authored stay as they are: a clip of keys alone is sampled no faster.
     ///
     /// `memory` has [`resident_size`](Self::resident_size) bytes or more, wherever they lie; best at a multiple of
     /// 16 bytes. What was there is overwritten. [`into_resident`](Self::into_resident) allocates it.

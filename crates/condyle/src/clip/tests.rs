@@ -1,9 +1,10 @@
+mod authored;
+
 use std::format;
 use std::string::ToString;
 use std::vec;
 use std::vec::Vec;
 
-use super::authored::{IN_PART, SHARED, SHORTS};
 use super::layout::{AUTHORED, HEADER, JOINT_BITS, OFFSET};
 use super::*;
 use crate::encode::made::{Made, made};
@@ -356,62 +357,6 @@ fn each_joint_has_one_track_of_a_kind() {
         }
     }
     assert!(twice > 100, "{twice}");
-}
-
-/// Times that are another track's are found in one step, and are as many; only rotations without tangents are integers.
-#[test]
-fn times_are_shared_with_tracks_that_have_their_own() {
-    let line = |bytes: &[u8], at: usize| {
-        Clip::from_bytes(bytes).expect("a clip").header.authored_tracks() + AUTHORED * at
-    };
-    let what = Made {
-        joints: 20,
-        frames: 4,
-        segment_frames: 4,
-        bits: 5,
-        motion: false,
-        authored: true,
-        in_part: true,
-        free_widths: &[5],
-    };
-    let (mut sharers, mut shorts) = (0, 0);
-    for seed in 0..20 {
-        let good = made(&mut Random(seed), what);
-        let clip = Clip::from_bytes(&good).expect("a clip");
-        let codes: Vec<u8> = (0..clip.header.authored_count).map(|at| good[line(&good, at) + 1]).collect();
-        let refused = |change: &dyn Fn(&mut [u8])| {
-            let mut bytes = good.clone();
-            change(&mut bytes);
-            repair(&mut bytes);
-            Clip::from_bytes(&bytes).expect_err("no track for that").to_string()
-        };
-        for (at, &code) in codes.iter().enumerate() {
-            let line = line(&good, at);
-            if code & SHARED != 0 {
-                let place = u32::from_le_bytes(*good[line + 12..].first_chunk().expect("a line")) as usize;
-                let owner_at = place + if code & IN_PART != 0 { 8 } else { 0 };
-                // Itself, one behind it, one that is not there, and all before it that share, too.
-                let sharing = (0..at).filter(|&at| codes[at] & SHARED != 0);
-                for owner in [at, at + 1, 1 << 20, u32::MAX as usize].into_iter().chain(sharing) {
-                    let said = refused(&|bytes| {
-                        bytes[owner_at..owner_at + 4].copy_from_slice(&(owner as u32).to_le_bytes());
-                    });
-                    assert!(said.contains("as many times of its own"), "{at} {owner}: {said}");
-                }
-                sharers += 1;
-            }
-            if code & SHORTS != 0 {
-                // Of straight lines and steps; not of splines, and not of a translation.
-                assert!(good[line] == Kind::Rotation as u8 && code & 3 < 2, "{at}: {code}");
-                let said = refused(&|bytes| bytes[line + 1] = code & !3 | 2);
-                assert!(said.contains("rotations without tangents"), "{at}: {said}");
-                shorts += 1;
-            }
-            assert!(!refused(&|bytes| bytes[line + 1] ^= SHORTS).is_empty(), "{at}");
-            assert!(!refused(&|bytes| bytes[line + 1] |= 16).is_empty(), "{at}");
-        }
-    }
-    assert!(sharers > 50 && shorts > 20, "{sharers} {shorts}");
 }
 
 /// Free rotations have four numbers, and no free track is of a fourth kind.

@@ -103,7 +103,7 @@ fn turn(
 fn in_shorts(clip: &RawClip) -> RawClip {
     let mut tracks = clip.tracks().to_vec();
     for track in tracks.iter_mut().filter(|track| track.target.rotates()).step_by(2) {
-        track.values.iter_mut().for_each(|v| *v = (*v * 32767.0).round() / 32767.0);
+        track.values.iter_mut().for_each(|v| *v = write::rounded(*v));
     }
     RawClip::new(clip.name().into(), clip.timelines().to_vec(), tracks).expect("the same tracks")
 }

@@ -246,7 +246,8 @@ pub struct Encoded {
     pub joint_bytes: Vec<usize>,
     /// Tracks stored as authored, in the whole clip or in some segments: no curve met the budget there, or a free track has keys between the frames, whose
     /// corners curves would cut, or the rest rotation of the joint is not a unit quaternion. Step tracks,
-    /// which always are, are not listed, nor are those of a clip whose keys are fewer bytes than curves that would serve.
+    /// which always are, are not listed, nor are those of a clip whose keys are fewer bytes than curves that would serve. All that is
+    /// stored so costs more to sample, and gains nothing by [`Clip::resident`].
     pub authored: Vec<Target>,
 }
 

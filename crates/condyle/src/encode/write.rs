@@ -5,9 +5,10 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::curve::Curve;
-use crate::clip::authored::{IN_PART, ONE, SHARED, SHORTS, interpolation_code};
+use crate::clip::authored::{IN_PART, SHARED, SHORTS, from_short, interpolation_code, to_short};
 use crate::clip::layout::{
-    AUTHORED, Class, FREE_TRACK, HEADER, Header, Kind, MAGIC, SEGMENT, STRAIGHT, TURNS, VERSION, WINDOW,
+    AUTHORED, Class, EVENT, FREE_TRACK, HEADER, Header, Kind, MAGIC, SEGMENT, STRAIGHT, TURNS, VERSION,
+    WINDOW,
 };
 use crate::clip::spline::Degree;
 use crate::clip::{Interpolation, RawClip, Target, Track};
@@ -66,7 +67,8 @@ impl Kept<'_> {
     /// Whether integers hold all that it holds, without a loss.
     fn is_short(&self) -> bool {
         let Track { target, interpolation, values, .. } = self.track;
-        let holds = |&v: &f32| rounded(v) == v;
+        // A zero with a sign is no integer.
+        let holds = |&v: &f32| rounded(v).to_bits() == v.to_bits();
         target.rotates() && *interpolation != Interpolation::CubicSpline && values.iter().all(holds)
     }
 
@@ -81,14 +83,9 @@ impl Kept<'_> {
     }
 }
 
-/// The nearest multiple of 1 / [`ONE`].
-fn short(v: f32) -> i16 {
-    (v * ONE + if v < 0.0 { -0.5 } else { 0.5 }) as i16
-}
-
-/// The nearest number that an integer holds.
+/// The nearest number that an integer of 16 bits holds.
 pub(super) fn rounded(v: f32) -> f32 {
-    f32::from(short(v)) / ONE
+    from_short(to_short(v.into()))
 }
 
 /// Which tracks have the times of one before them: its place, for each in the order in which they are written.
@@ -121,6 +118,12 @@ pub(super) fn sizes<'k>(
         let times = &clip.timelines()[kept.track.timeline];
         (kept.track.target, kept.size(times, owner.is_some()))
     })
+}
+
+/// The bytes of a clip that has no curves, besides those that [`sizes`] tells.
+pub(super) fn bytes_without_curves(header: &Header, events: &[Event]) -> usize {
+    let events = events.iter().map(|event| EVENT + event.name.len()).sum::<usize>();
+    header.authored_tracks() + events + SEGMENT * header.segment_count
 }
 
 /// The curves of a segment.
@@ -243,7 +246,7 @@ fn authored_track(
     }
     for value in keys.iter().flat_map(|&key| &track.values[key * values..][..values]) {
         match shorts {
-            SHORTS => out.extend(short(*value).to_le_bytes()),
+            SHORTS => out.extend(to_short((*value).into()).to_le_bytes()),
             _ => out.extend(value.to_le_bytes()),
         }
     }

@@ -27,7 +27,8 @@ fn check(clip: ClipView<'_>, skeleton: &Skeleton, seconds: f32) -> Result<(), Er
 /// those of the clip's own keys, from [`Clip::start`], which need not be 0, to [`Clip::end`]; outside they
 /// are clamped to these. [`Clip::moment`] gives them for a clock that never ends. Any moment costs the same,
 /// forward, backward or at random, and nothing is allocated or remembered. What is on screen for a while is
-/// sampled faster in the resident form of the clip ([`Clip::resident`]), with the same result.
+/// sampled faster in the resident form of the clip ([`Clip::resident`]), with the same result. What is stored as authored
+/// costs more than curves in either form: its keys are searched, and joints turned one by one in f64.
 ///
 /// A clip whose root motion was taken out ([`Clip::has_motion`]) gives the pose without it:
 /// [`Clip::motion_over`] delivers it, and [`PoseSource::pose`](super::PoseSource::pose) puts it back.
@@ -280,14 +281,21 @@ fn put_authored(
     wanted: Option<Wanted<'_>>,
     blocks: &mut [PoseBlock],
 ) {
+    // What shares its times with the track before it is not searched again.
+    let mut known = None;
     let mut put = |track: &Authored<'_>, place: usize| {
         if !track.holds(segment) {
             return;
         }
+        let span = match known {
+            Some((times, span)) if times == track.times() => span,
+            _ => track.span(seconds),
+        };
+        known = Some((track.times(), span));
         let (Some(block), lane) = (blocks.get_mut(place / BLOCK), place % BLOCK) else { return };
         let rows = match track.kind {
             Some(Kind::Rotation) => {
-                for (row, v) in block.rotation.iter_mut().zip(track.rotation(seconds)) {
+                for (row, v) in block.rotation.iter_mut().zip(track.rotation(span)) {
                     row[lane] = v as f32;
                 }
                 return;
@@ -296,7 +304,7 @@ fn put_authored(
             _ => &mut block.scale,
         };
         for (component, row) in rows.iter_mut().enumerate() {
-            row[lane] = track.at(seconds, component) as f32;
+            row[lane] = track.at(span, component) as f32;
         }
     };
     if let Some(Wanted { first, mask: None, .. }) = wanted {
@@ -430,11 +438,12 @@ fn finish_track(
 ) {
     if target.rotates() {
         let exp = || quats::exp(log.map(|v| v.clamp(-MAX_LOG, MAX_LOG)));
-        let rotation = authored.map_or_else(exp, |track| track.rotation(seconds));
+        let rotation = authored.map_or_else(exp, |track| track.rotation(track.span(seconds)));
         values.iter_mut().zip(rotation).for_each(|(value, v)| *value = v as f32);
     } else if let Some(track) = authored {
+        let span = track.span(seconds);
         for (component, value) in values.iter_mut().enumerate() {
-            *value = track.at(seconds, component) as f32;
+            *value = track.at(span, component) as f32;
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The keys that were authored, where no others serve or others take more bytes.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use super::build::{Build, unit};
@@ -25,10 +26,13 @@ impl Job<'_, '_> {
         {
             return Ok(found);
         }
-        for format in [self.format, KeyFormat::Floats] {
-            let Some(clip) = self.authored(format)?.filter(|clip| bytes(clip) < bytes(&found.clip)) else {
+        let mut formats = vec![self.format, KeyFormat::Floats];
+        formats.dedup();
+        for format in formats {
+            let clip = self.authored(format, &found.clip)?;
+            if bytes(&clip) >= bytes(&found.clip) {
                 continue;
-            };
+            }
             let measured = self.measure(&clip);
             if holds(&measured) {
                 return Ok(Reduced { clip, measured });
@@ -37,8 +41,8 @@ impl Job<'_, '_> {
         Ok(found)
     }
 
-    /// The clip with the keys that were authored, rotations as they will be stored.
-    fn authored(&self, format: KeyFormat) -> Result<Option<RawClip>, Error> {
+    /// The joints with the keys that were authored, rotations as they will be stored; other tracks as they were found.
+    fn authored(&self, format: KeyFormat, found: &RawClip) -> Result<RawClip, Error> {
         let mut build = Build::default();
         for joint in 0..self.joints.len() {
             for (target, channel) in targets(joint).into_iter().zip(self.exact_channels(joint)) {
@@ -51,10 +55,12 @@ impl Job<'_, '_> {
                 build.add(target, &channel, &self.source.moments);
             }
         }
-        if !self.add_free(&mut build) {
-            return Ok(None);
+        let is_free = |track: &&Track| track.target.joint().is_none() && !self.of.keeps(track.target);
+        for track in found.tracks().iter().filter(is_free) {
+            let channel = as_authored(&found.timelines()[track.timeline], track, track.values.clone());
+            build.add(track.target, &channel, &[]);
         }
-        build.finish(self.of, self.skeleton, true).map(Some)
+        build.finish(self.of, self.skeleton, true)
     }
 
     /// The clip with the keys that were authored; of a compressed one or a part, with a key at each moment.

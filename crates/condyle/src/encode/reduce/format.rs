@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use crate::clip::authored::{ONE, from_short, to_short};
 use crate::clip::{Interpolation, Target, Track};
 use crate::math::quats::Quat64;
 use crate::math::scalar::sqrt_f64;
@@ -40,13 +41,14 @@ impl KeyFormat {
 
 /// How many bytes each number of a track takes: two where 16-bit integers hold all of them.
 pub(super) fn number_bytes(track: &Track) -> usize {
-    let one = match track.target {
-        Target::Rotation(_) if track.interpolation != Interpolation::CubicSpline => 32767.0,
-        Target::Weights(_) => 65535.0,
+    let holds: fn(f32) -> bool = match track.target {
+        Target::Rotation(_) if track.interpolation != Interpolation::CubicSpline => {
+            |v| from_short(to_short(v.into())) == v
+        }
+        Target::Weights(_) => |v| nearest(f64::from(v) * 65535.0).clamp(0, 65535) as f32 / 65535.0 == v,
         _ => return 4,
     };
-    let holds = |&v: &f32| nearest(f64::from(v * one)) as f32 / one == v;
-    if track.values.iter().all(holds) { 2 } else { 4 }
+    if track.values.iter().all(|&v| holds(v)) { 2 } else { 4 }
 }
 
 /// How many grades [`rotation`] has.
@@ -60,8 +62,8 @@ pub(super) fn rotation(q: Quat64, format: KeyFormat, grade: i32) -> ([i32; 4], [
         _ if grade > 0 => without_largest(q, 16 - grade),
         // What a filter would make of 16 bits has rounded once more.
         _ => {
-            let steps = q.map(|v| nearest(v * 32767.0).clamp(-32767, 32767));
-            (steps, steps.map(|steps| steps as f32 / 32767.0))
+            let steps = q.map(to_short);
+            (steps.map(i32::from), steps.map(from_short))
         }
     }
 }
@@ -88,7 +90,7 @@ fn without_largest(q: Quat64, bits: i32) -> ([i32; 4], [f32; 4]) {
     let stored = *ways.iter().find(serves).unwrap_or(&nearest);
     let mut back = [0.0; 4];
     for (c, steps) in read(stored, one).0.into_iter().enumerate() {
-        back[(largest + c) % 4] = steps as f32 / 32767.0;
+        back[(largest + c) % 4] = steps as f32 / ONE;
     }
     ([stored[0], stored[1], stored[2], one & !3 | largest as i32], back)
 }
@@ -209,6 +211,37 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// As the exporter counts them: what is beyond the range of integers, or between two, is no integer.
+    #[test]
+    fn two_bytes_are_counted_where_integers_hold_a_number() {
+        let bytes = |target, v: f32| {
+            let (interpolation, values) = (Interpolation::Linear, alloc::vec![v; 4]);
+            number_bytes(&Track { target, interpolation, timeline: 0, values })
+        };
+        for (v, rotation, weights) in [
+            (-1.0, 2, 4),
+            (1.0, 2, 2),
+            (2.0, 4, 4),
+            (1.00003, 4, 4),
+            (32768.0 / 32767.0, 4, 4),
+            (65536.0 / 65535.0, 4, 4),
+            (from_short(23170), 2, 4),
+            (-0.0, 2, 2),
+            (0.3, 4, 4),
+            (21845.0 / 65535.0, 4, 2),
+        ] {
+            let found = [Target::Rotation(0), Target::Weights(0)].map(|target| bytes(target, v));
+            assert_eq!(found, [rotation, weights], "{v}");
+        }
+        let splines = Track {
+            target: Target::Rotation(0),
+            interpolation: Interpolation::CubicSpline,
+            timeline: 0,
+            values: alloc::vec![1.0; 12],
+        };
+        assert_eq!((number_bytes(&splines), bytes(Target::Translation(0), 1.0)), (4, 4));
     }
 
     #[test]

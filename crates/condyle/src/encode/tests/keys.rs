@@ -1,6 +1,8 @@
 //! Clips whose keys are far apart, between frames, or hostile.
 
 use super::*;
+use crate::clip::authored::SHORTS;
+use crate::clip::layout::AUTHORED;
 
 /// Whatever a clip holds, the encoder ends soon, and gives a clip that is accepted or an error.
 #[test]
@@ -97,16 +99,9 @@ fn few_keys_in_a_long_clip_are_kept() {
 fn a_clip_takes_no_more_than_its_authored_numbers() {
     let mut random = Random(17);
     let joints = 12;
+    let mut are_keys = 0;
     for (keys, seconds, budget) in [(12, 0.5, 1e-3), (25, 1.0 / 24.0, 5e-4), (9, 0.37, 1e-3)] {
-        let times: Vec<f32> = (0..keys).map(|key| key as f32 * seconds).collect();
-        let turns = (0..joints).map(|joint| {
-            let values = (0..keys).flat_map(|_| {
-                let angle = random.range(-0.7, 0.7);
-                [angle.sin(), 0.0, 0.0, angle.cos()]
-            });
-            track(Target::Rotation(joint), Interpolation::Linear, values.collect())
-        });
-        let clip = RawClip::new("turns".into(), vec![times], turns.collect()).expect("a clip");
+        let clip = turns(&mut random, joints, evenly(keys, seconds));
         let skeleton = chain(joints.into(), link);
         let encoded = encode(&clip, &skeleton, &fast(budget), &mut |_| ()).expect("a clip");
         let source = 4 * keys * (1 + 4 * usize::from(joints));
@@ -115,8 +110,14 @@ fn a_clip_takes_no_more_than_its_authored_numbers() {
         assert!(encoded.measured.error_max <= budget, "{case} {:?}", encoded.measured);
         let parts: usize = encoded.joint_bytes.iter().sum();
         assert!(parts < encoded.bytes().len(), "{case} {parts}");
+        if encoded.encodings == [(Encoding::Authored, joints.into())] {
+            // All that belongs to no joint is the header, and a segment that is empty.
+            assert_eq!(parts + 64, encoded.bytes().len(), "{case}");
+            are_keys += 1;
+        }
         assert_eq!(Clip::from_bytes(encoded.bytes()).as_ref(), Ok(encoded.clip()), "{case}");
     }
+    assert_eq!(are_keys, 2);
 }
 
 /// A single track with as few keys as there can be: the header is what is left.
@@ -130,4 +131,156 @@ fn a_clip_of_few_keys_is_never_much_more_than_they_are() {
     // As many numbers, and what any clip and any track have besides.
     assert!(encoded.bytes().len() <= 4 * (3 + 27) + 80, "{} {:?}", encoded.bytes().len(), encoded.encodings);
     assert!(encoded.measured.error_max <= 1e-4, "{:?}", encoded.measured);
+}
+
+/// Turns of each joint of a chain that no curve of few keys follows.
+fn turns(random: &mut Random, joints: u16, times: Vec<f32>) -> RawClip {
+    let turn = |joint| {
+        let values = (0..times.len()).flat_map(|_| {
+            let angle = random.range(-0.7, 0.7);
+            [angle.sin(), 0.0, 0.0, angle.cos()]
+        });
+        track(Target::Rotation(joint), Interpolation::Linear, values.collect())
+    };
+    let tracks = (0..joints).map(turn).collect();
+    RawClip::new("turns".into(), vec![times], tracks).expect("a clip")
+}
+
+fn evenly(keys: usize, seconds: f32) -> Vec<f32> {
+    (0..keys).map(|key| key as f32 * seconds).collect()
+}
+
+/// How many authored tracks are integers.
+fn shorts(clip: &Clip<'_>) -> usize {
+    let header = clip.view().header();
+    let code = |at: usize| clip.as_bytes()[header.authored_tracks() + AUTHORED * at + 1];
+    (0..header.authored_count).filter(|&at| code(at) & SHORTS != 0).count()
+}
+
+/// Curves are played faster than keys: less than an eighth of their bytes is no reason to give them up, unless they are more than what
+/// was authored.
+#[test]
+fn curves_are_given_up_for_an_eighth_of_their_bytes() {
+    let mut random = Random(41);
+    let (mut kept, mut given_up) = (0, 0);
+    for calm in [7_u16, 8, 9].repeat(2) {
+        // Places that jump about between frames, which no curve follows, and joints that swing slowly.
+        let mut at = 0.0_f32;
+        let times: Vec<f32> = core::iter::from_fn(|| {
+            at += random.range(0.0264, 0.0269);
+            Some(at)
+        })
+        .take(60)
+        .collect();
+        let jumps = times.iter().flat_map(|_| [0, 1, 2].map(|_| random.range(-1.0, 1.0))).collect();
+        let slow = evenly(1 + (at * 30.0) as usize, 1.0 / 30.0);
+        let swing = |joint: u16| {
+            let angle = |seconds: f32| 0.4 * (seconds * (1.0 + 0.3 * f32::from(joint))).sin();
+            let values = slow.iter().flat_map(|&t| [angle(t).sin(), 0.0, 0.0, angle(t).cos()]).collect();
+            Track { timeline: 1, ..track(Target::Rotation(joint + 1), Interpolation::Linear, values) }
+        };
+        let jumps = track(Target::Translation(0), Interpolation::Linear, jumps);
+        let tracks = (0..calm).map(swing).chain([jumps]).collect();
+        let clip = RawClip::new("jumps".into(), vec![times, slow.clone()], tracks).expect("a clip");
+        let (skeleton, options) = (chain((calm + 1).into(), link), fast(1e-3));
+        let job = ClipJob::new(
+            &clip,
+            &skeleton,
+            &options,
+            frames(&clip, skeleton.joint_count(), &options).expect("few"),
+            None,
+        )
+        .expect("a clip");
+        let curves = compress(&job, &mut |_| ()).expect("a clip");
+        let bytes = curves.bytes().len();
+        let keys = job.fewest_keys(true, bytes).map(|keys| keys.bytes().len());
+        let chosen = job.or_keys(curves.clone());
+        let case = format!("{calm}: {bytes}, keys {keys:?}, authored {}", job.authored_bytes());
+        match keys {
+            Some(keys) if bytes > job.authored_bytes() || 8 * keys < 7 * bytes => {
+                assert_eq!(chosen.bytes().len(), keys, "{case}");
+                given_up += 1;
+            }
+            Some(_) => {
+                assert_eq!(chosen, curves, "{case}");
+                kept += 1;
+            }
+            None => assert_eq!(chosen, curves, "{case}"),
+        }
+    }
+    assert!(kept > 0 && given_up > 0, "{kept} {given_up}");
+}
+
+/// Where integers are too coarse for joints that others hang on, they do near the ends of limbs.
+#[test]
+fn as_many_rotations_are_integers_as_the_budget_allows() {
+    let joints = 12;
+    let clip = turns(&mut Random(17), joints, evenly(12, 0.5));
+    let skeleton = chain(joints.into(), link);
+    let found: Vec<usize> = (0..12)
+        .map(|halving| {
+            let budget = 2e-3 / f32::from(1_u16 << halving);
+            let encoded = encode(&clip, &skeleton, &fast(budget), &mut |_| ()).expect("a clip");
+            assert!(encoded.measured.error_max <= budget, "{budget}: {:?}", encoded.measured);
+            shorts(encoded.clip())
+        })
+        .collect();
+    assert!(found.is_sorted_by(|a, b| a >= b), "{found:?}");
+    let some = |range: core::ops::RangeInclusive<usize>| found.iter().any(|count| range.contains(count));
+    assert!(some(12..=12) && some(4..=8) && some(1..=3) && some(0..=0), "{found:?}");
+}
+
+/// Each joint has its own budget, also where keys are rounded.
+#[test]
+fn integers_hold_the_budget_of_each_joint() {
+    let joints = 12;
+    let clip = turns(&mut Random(17), joints, evenly(12, 0.5));
+    let options = EncodeOptions { joint_budgets: vec![(11, 2e-5)], ..fast(2e-3) };
+    let encoded = encode(&clip, &chain(joints.into(), link), &options, &mut |_| ()).expect("a clip");
+    assert_eq!(encoded.encodings, [(Encoding::Authored, 12)]);
+    assert!(encoded.measured.joints[11].error <= 2e-5, "{:?}", encoded.measured.joints[11]);
+}
+
+/// Keys that straight lines pass are left out, where others have to stay and are integers.
+#[test]
+fn keys_on_a_line_are_left_out_beside_integers() {
+    let mut random = Random(3);
+    let mut at = 0.0_f32;
+    let times: Vec<f32> = core::iter::from_fn(|| {
+        at += random.range(0.0264, 0.0269);
+        Some(at)
+    })
+    .take(300)
+    .collect();
+    let rises = times.iter().flat_map(|t| [0.0, 0.1 * t, 0.0]).collect();
+    let jitter = turns(&mut random, 2, times);
+    let rises = track(Target::Translation(1), Interpolation::Linear, rises);
+    let tracks = jitter.tracks().iter().cloned().chain([rises]).collect();
+    let clip = RawClip::new("rises".into(), jitter.timelines().to_vec(), tracks).expect("a clip");
+    let encoded = encode(&clip, &chain(3, link), &fast(1e-3), &mut |_| ()).expect("a clip");
+    assert_eq!(shorts(encoded.clip()), 2, "{:?}", encoded.encodings);
+    // Two rotations with times of their own, and a third of what the places were.
+    assert!(encoded.bytes().len() < 300 * (4 + 4 + 8 + 8 + 4), "{}", encoded.bytes().len());
+    assert!(encoded.measured.error_max <= 1e-3, "{:?}", encoded.measured);
+}
+
+/// To the bit: a zero with a sign is no integer.
+#[test]
+fn steps_are_integers_where_nothing_is_lost() {
+    let third = crate::clip::authored::from_short(10_923);
+    let rest = |third: f32| (1.0 - third * third).sqrt();
+    let near = crate::encode::write::rounded(rest(third));
+    for (key, count) in
+        [([-0.0, 0.0, third, near], 0), ([0.0, 0.0, third, near], 1), ([0.0, 0.0, 0.3, rest(0.3)], 0)]
+    {
+        let values = [key, [0.0, 0.0, 0.0, 1.0], key].concat();
+        let jumps = track(Target::Rotation(0), Interpolation::Step, values.clone());
+        let clip = RawClip::new("steps".into(), vec![vec![0.0, 0.5, 1.0]], vec![jumps]).expect("a clip");
+        let encoded = encode(&clip, &chain(1, link), &fast(1e-3), &mut |_| ()).expect("a clip");
+        assert_eq!(shorts(encoded.clip()), count, "{key:?}");
+        let authored = encoded.clip().view().authored_tracks().next().expect("steps");
+        let found = authored.to_track(Target::Rotation(0)).1.values;
+        let bits = |values: &[f32]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(&found), bits(&values), "{key:?}");
+    }
 }
