@@ -64,7 +64,20 @@ pub struct BodyBuffer {
     pub(super) step: Vec<Vec64>,
     /// The way of each unknown back to the given pose.
     pub(super) back: Vec<Vec64>,
-    /// One over the size, and the size.
+    /// The same of all turns down to this one together, as the bone that it turns sees it.
+    pub(super) turned: Vec<Vec64>,
+    /// What acts on each unknown.
+    pub(super) forces: Vec<Vec64>,
+    /// How the pull of the goals holds each unknown's bones, and this with what comes from below.
+    pub(super) tension: Vec<Mat64>,
+    pub(super) stiff: Vec<Mat64>,
+    /// The inverse of all that holds each unknown.
+    pub(super) eases: Vec<Mat64>,
+    /// On its way from an unknown to the one above.
+    pub(super) carried: Vec<Mat64>,
+    /// What is added to each unknown's stiffness, as a multiple of it.
+    pub(super) damped: f64,
+    /// What lengths were divided by.
     pub(super) size: f64,
 }
 
@@ -131,12 +144,12 @@ pub(super) enum Sought {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Links {
     pub(super) unknown: Vec<u32>,
-    /// How easily all rotations up to this one turn, together.
-    pub(super) ease: Vec<f64>,
     /// How the goal moves with the unknown.
     pub(super) moved: Vec<Mat64>,
-    /// The same times the ease, for all rotations up to this one together.
-    pub(super) sum: Vec<Mat64>,
+    /// What reaches the unknown of the goal, through those below it.
+    pub(super) passed: Vec<Mat64>,
+    /// The same by how easily the unknown gives way.
+    pub(super) eased: Vec<Mat64>,
     /// How many links two goals share, for each pair.
     pub(super) shared: Vec<u32>,
 }
@@ -144,7 +157,6 @@ pub(super) struct Links {
 impl Links {
     fn clear(&mut self) {
         self.unknown.clear();
-        self.ease.clear();
         self.shared.clear();
     }
 }
@@ -332,19 +344,33 @@ impl BodyBuffer {
                 && shift_back(above(&joint, &self.now.placed), [1.0; 3]) != [0.0; 3]
             {
                 shift = self.unknowns.len() as u32;
-                self.unknowns.push(Unknown { joint: at as u32, shifts: true, ease: ease.into() });
+                self.unknowns.push(Unknown {
+                    joint: at as u32,
+                    shifts: true,
+                    ease: ease.into(),
+                    above: NONE,
+                });
             }
             if joint.turn != NONE && ease > 0.0 {
                 turn = self.unknowns.len() as u32;
-                self.unknowns.push(Unknown { joint: at as u32, shifts: false, ease });
+                let mut above = joint.parent;
+                while let Some(joint) = self.joints.get(above as usize).filter(|joint| joint.turn == NONE) {
+                    above = joint.parent;
+                }
+                let above = self.joints.get(above as usize).map_or(NONE, |joint| joint.turn);
+                self.unknowns.push(Unknown { joint: at as u32, shifts: false, ease, above });
             }
             (self.joints[at].turn, self.joints[at].shift) = (turn, shift);
         }
         self.given.clone_from(&self.now.locals);
-        self.step.clear();
-        self.step.resize(self.unknowns.len(), [0.0; 3]);
-        self.back.clear();
-        self.back.resize(self.unknowns.len(), [0.0; 3]);
+        for list in [&mut self.step, &mut self.turned, &mut self.forces, &mut self.back] {
+            list.clear();
+            list.resize(self.unknowns.len(), [0.0; 3]);
+        }
+        for list in [&mut self.tension, &mut self.stiff, &mut self.eases, &mut self.carried] {
+            list.clear();
+            list.resize(self.unknowns.len(), [[0.0; 3]; 3]);
+        }
     }
 
     /// The unknowns of each goal, and which of them it shares with each of the others.
@@ -372,12 +398,6 @@ impl BodyBuffer {
                 }
             }
             goal.links = from..self.links.unknown.len();
-            let mut sum = 0.0;
-            for &unknown in &self.links.unknown[from..] {
-                let Unknown { shifts, ease, .. } = self.unknowns[unknown as usize];
-                sum += if shifts { 0.0 } else { ease };
-                self.links.ease.push(sum);
-            }
         }
         for (at, a) in self.goals.iter().enumerate() {
             for b in &self.goals[at..] {
@@ -386,10 +406,11 @@ impl BodyBuffer {
                 self.links.shared.push(shared as u32);
             }
         }
-        self.links.moved.clear();
-        self.links.moved.resize(self.links.unknown.len(), [[0.0; 3]; 3]);
-        self.links.sum.clear();
-        self.links.sum.resize(self.links.unknown.len(), [[0.0; 3]; 3]);
+        let Links { unknown, moved, passed, eased, .. } = &mut self.links;
+        for list in [moved, passed, eased] {
+            list.clear();
+            list.resize(unknown.len(), [[0.0; 3]; 3]);
+        }
         let rows = 3 * self.goals.len();
         self.normal.resize(rows);
         self.right.clear();

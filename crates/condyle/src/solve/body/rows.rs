@@ -3,8 +3,8 @@
 use super::TURN;
 use super::buffer::{BodyBuffer, Links, Row, Sought, State, mean};
 use super::tree::{
-    Joint, Local, Mat64, Unknown, Vec64, above, add_scaled, apart, gather, sub, transform, transform_back,
-    turning,
+    Joint, Local, Mat64, NONE, Unknown, above, add_matrix, add_scaled, apart, gather, inverse_symmetric,
+    multiply, sub, tension as held, transform, transform_back, turning,
 };
 use crate::math::quats::{conjugate, product, rotate, rotation_vector};
 use crate::math::vectors::dot;
@@ -54,12 +54,14 @@ pub(super) fn measure(
 }
 
 impl BodyBuffer {
-    /// Works out how each goal moves with its unknowns, and the matrix of the normal equations.
+    /// Works out how each goal moves with its unknowns, and how the bones of these are held by what the goals pull.
     pub(super) fn linearize(&mut self) {
-        let Self { joints, unknowns, goals, shares, sums, links, normal, now, .. } = self;
+        let Self { joints, unknowns, goals, shares, sums, links, now, forces, tension, .. } = self;
         let placed = &now.placed;
-        for goal in &*goals {
+        tension.fill([[0.0; 3]; 3]);
+        for (goal, error) in goals.iter().zip(&now.errors) {
             let range = goal.links.clone();
+            let links = links.unknown[range.clone()].iter().zip(&mut links.moved[range]);
             let (point, masses) = match &goal.sought {
                 Sought::Point { joint, offset, .. } => {
                     let placed = &placed[*joint];
@@ -69,77 +71,135 @@ impl BodyBuffer {
                     gather(joints, placed, &shares[part.clone()], sums);
                     ([0.0; 3], true)
                 }
-                Sought::Turn { .. } => continue,
+                Sought::Turn { .. } => {
+                    for (&unknown, moved) in links {
+                        *moved = if unknowns[unknown as usize].shifts { [[0.0; 3]; 3] } else { IDENTITY };
+                    }
+                    continue;
+                }
             };
-            let mut sum = [[0.0; 3]; 3];
-            let links = links.unknown[range.clone()]
-                .iter()
-                .zip(&mut links.moved[range.clone()])
-                .zip(&mut links.sum[range]);
-            for ((&unknown, moved), to) in links {
-                let unknown = unknowns[unknown as usize];
-                let joint = &joints[unknown.joint as usize];
-                let at = placed[unknown.joint as usize].at;
+            let force = error.map(|v| v * goal.weight * goal.weight);
+            // From below, as the bone of a joint ends where the next one that turns begins.
+            for (&unknown, moved) in links.rev() {
+                let Unknown { joint, shifts, above: next, .. } = unknowns[unknown as usize];
+                let (own, at) = (&joints[joint as usize], placed[joint as usize].at);
                 let (arm, share) = if masses {
-                    let (sum, share) = sums[unknown.joint as usize];
+                    let (sum, share) = sums[joint as usize];
                     (add_scaled(sum, at, -share), share)
                 } else {
                     (sub(point, at), 1.0)
                 };
-                if unknown.shifts {
+                if shifts {
                     *moved = IDENTITY.map(|row| row.map(|v| v * share));
-                } else {
-                    *moved = turning(joint.even, above(joint, placed), arm);
-                    for (sum, row) in sum.iter_mut().zip(moved) {
-                        *sum = add_scaled(*sum, *row, unknown.ease);
-                    }
+                    continue;
                 }
-                *to = sum;
+                *moved = turning(own.even, above(own, placed), arm);
+                let bone = add_scaled(arm, core::mem::take(&mut forces[unknown as usize]), 1.0);
+                if let Some(next) = forces.get_mut(next as usize) {
+                    *next = sub(*next, arm);
+                }
+                add_matrix(&mut tension[unknown as usize], &held(force, bone), 1.0);
+            }
+        }
+    }
+
+    /// Works out the normal equations, with `damped` beside the ease of each unknown: what is left of a goal where each unknown has given way to all below it.
+    ///
+    /// With the turn of each bone as the unknown, and not that of each joint, what the goals pull holds each bone by itself, and joints hold two
+    /// bones together. So the unknowns are eliminated from the leaves to the roots, a joint at a time.
+    pub(super) fn assemble(&mut self, damped: f64) {
+        let Self { unknowns, goals, links, normal, tension, stiff, eases, carried, .. } = self;
+        stiff.copy_from_slice(tension);
+        for at in (0..unknowns.len()).rev() {
+            let Unknown { shifts, ease, above, .. } = unknowns[at];
+            let own = damped / ease;
+            if shifts {
+                eases[at] = IDENTITY.map(|row| row.map(|v| v / own));
+                continue;
+            }
+            let mut all = stiff[at];
+            for (c, row) in all.iter_mut().enumerate() {
+                row[c] += own;
+            }
+            eases[at] = inverse_symmetric(&all, 1.0);
+            if above != NONE {
+                let passed = multiply(&eases[at], &stiff[at]);
+                add_matrix(&mut stiff[above as usize], &passed, own);
+            }
+        }
+        for goal in &*goals {
+            for at in goal.links.clone().rev() {
+                let unknown = links.unknown[at] as usize;
+                let Unknown { shifts, ease, above, .. } = unknowns[unknown];
+                let moved = &links.moved[at];
+                let mut passed = *moved;
+                add_matrix(&mut passed, &core::mem::take(&mut carried[unknown]), 1.0);
+                let eased = multiply(&passed, &eases[unknown]);
+                if let (false, Some(next)) = (shifts, carried.get_mut(above as usize)) {
+                    add_matrix(next, &eased, damped / ease);
+                    add_matrix(next, moved, -1.0);
+                }
+                (links.passed[at], links.eased[at]) = (passed, eased);
             }
         }
         let mut shared = links.shared.iter();
         for (a, first) in goals.iter().enumerate() {
             for (b, second) in (a..).zip(&goals[a..]) {
                 let shared = shared.next().map_or(0, |&shared| shared as usize);
-                let block = pair(unknowns, links, first, second, shared);
-                normal.set(a, b, &block, first.weight * second.weight);
+                normal.set(a, b, &pair(links, first, second, shared), first.weight * second.weight);
             }
         }
     }
 
     /// Adds to `right` what each goal moves by when the unknowns do by `step`, weighted and times `by`.
-    pub(super) fn add_moved(&self, step: &[Vec64], by: f64, right: &mut [f64]) {
+    pub(super) fn add_moved(&self, by: f64, right: &mut [f64]) {
         for (goal, right) in self.goals.iter().zip(right.as_chunks_mut::<3>().0) {
             let range = goal.links.clone();
-            let turns = matches!(goal.sought, Sought::Turn { .. });
             let mut sum = [0.0; 3];
             for (&unknown, moved) in self.links.unknown[range.clone()].iter().zip(&self.links.moved[range]) {
-                let step = step[unknown as usize];
-                if !turns {
-                    sum = add_scaled(sum, transform(moved, step), 1.0);
-                } else if !self.unknowns[unknown as usize].shifts {
-                    sum = add_scaled(sum, step, 1.0);
-                }
+                sum = add_scaled(sum, transform(moved, self.step[unknown as usize]), 1.0);
             }
             *right = add_scaled(*right, sum, goal.weight * by);
         }
     }
 
-    /// Adds to `step` what forces on the goals, weighted, turn and move the unknowns by.
-    pub(super) fn add_forced(&mut self, forces: &[f64]) {
+    /// Adds to what acts on the unknowns what forces on the goals, weighted, come to there.
+    pub(super) fn add_forces(&mut self, forces: &[f64]) {
         for (goal, force) in self.goals.iter().zip(forces.as_chunks::<3>().0) {
             let range = goal.links.clone();
-            let turns = matches!(goal.sought, Sought::Turn { .. });
             let force = force.map(|v| v * goal.weight);
-            for (&unknown, moved) in self.links.unknown[range.clone()].iter().zip(&self.links.moved[range]) {
-                let Unknown { shifts, ease, .. } = self.unknowns[unknown as usize];
-                let to = &mut self.step[unknown as usize];
-                if !turns {
-                    *to = add_scaled(*to, transform_back(moved, force), ease);
-                } else if !shifts {
-                    *to = add_scaled(*to, force, ease);
-                }
+            for (&unknown, passed) in self.links.unknown[range.clone()].iter().zip(&self.links.passed[range])
+            {
+                let to = &mut self.forces[unknown as usize];
+                *to = add_scaled(*to, transform_back(passed, force), 1.0);
             }
+        }
+    }
+
+    /// Writes what acts on the unknowns where each is drawn back to the given pose, passed on to all above.
+    pub(super) fn pull_back(&mut self, pull: f64) {
+        let Self { unknowns, forces, back, eases, damped, .. } = self;
+        forces.fill([0.0; 3]);
+        for at in (0..unknowns.len()).rev() {
+            let Unknown { ease, above, .. } = unknowns[at];
+            let own = back[at].map(|v| v * (pull / ease));
+            let all = add_scaled(forces[at], own, 1.0);
+            forces[at] = all;
+            if let Some(next) = forces.get_mut(above as usize) {
+                let passed = transform(&eases[at], all);
+                *next = sub(add_scaled(*next, passed, *damped / ease), own);
+            }
+        }
+    }
+
+    /// Writes the step that what acts on the unknowns leads to, from the roots to the leaves.
+    pub(super) fn give_way(&mut self) {
+        let Self { unknowns, forces, eases, step, turned, damped, .. } = self;
+        for (at, unknown) in unknowns.iter().enumerate() {
+            let above = turned.get(unknown.above as usize).copied().unwrap_or_default();
+            let force = add_scaled(forces[at], above, *damped / unknown.ease);
+            turned[at] = transform(&eases[at], force);
+            step[at] = sub(turned[at], above);
         }
     }
 
@@ -176,59 +236,40 @@ impl BodyBuffer {
     }
 }
 
-/// The block of the normal equations that belongs to two goals: the sum over the unknowns that they share of how the first moves with it, times
-/// how the second does, transposed, times the ease.
-fn pair(unknowns: &[Unknown], links: &Links, first: &Row, second: &Row, shared: usize) -> Mat64 {
-    let moved = |goal: &Row, shared: usize| &links.moved[goal.links.start..goal.links.start + shared];
-    let ids = |goal: &Row| &links.unknown[goal.links.clone()];
-    let turned = |goal: &Row| match shared.checked_sub(1) {
-        Some(last) => links.sum[goal.links.start + last],
-        None => [[0.0; 3]; 3],
-    };
+/// The block of the normal equations that belongs to two goals: the sum over the unknowns that they share.
+fn pair(links: &Links, first: &Row, second: &Row, shared: usize) -> Mat64 {
     let mut block = [[0.0; 3]; 3];
+    let (from, to) = (first.links.start, second.links.start);
     if first.links.is_empty() || second.links.is_empty() {
         return block;
     }
     match (&first.sought, &second.sought) {
-        (Sought::Turn { .. }, Sought::Turn { .. }) => {
-            let ease = shared.checked_sub(1).map_or(0.0, |last| links.ease[first.links.start + last]);
-            return IDENTITY.map(|row| row.map(|v| v * ease));
-        }
-        (Sought::Point { .. }, Sought::Turn { .. }) => return turned(first),
-        (Sought::Turn { .. }, Sought::Point { .. }) => return transposed(&turned(second)),
         // The links of a mass are all unknowns, in order.
         (Sought::Mass { .. }, _) => {
-            for (at, &unknown) in (second.links.start..).zip(ids(second)) {
-                let Unknown { shifts, ease, .. } = unknowns[unknown as usize];
-                let own = &links.moved[first.links.start + unknown as usize];
-                match second.sought {
-                    Sought::Turn { .. } if shifts => {}
-                    Sought::Turn { .. } => add_product(&mut block, own, &IDENTITY, ease),
-                    _ => add_product(&mut block, own, &links.moved[at], ease),
-                }
+            for (at, &unknown) in second.links.clone().zip(&links.unknown[second.links.clone()]) {
+                add_product(&mut block, &links.eased[from + unknown as usize], &links.passed[at]);
             }
         }
-        (_, Sought::Mass { .. }) => return transposed(&pair(unknowns, links, second, first, 0)),
+        (_, Sought::Mass { .. }) => {
+            for (at, &unknown) in first.links.clone().zip(&links.unknown[first.links.clone()]) {
+                add_product(&mut block, &links.passed[at], &links.eased[to + unknown as usize]);
+            }
+        }
         _ => {
-            let pairs = moved(first, shared).iter().zip(moved(second, shared));
-            for ((a, b), &unknown) in pairs.zip(ids(first)) {
-                add_product(&mut block, a, b, unknowns[unknown as usize].ease);
+            let passed = &links.passed[to..to + shared];
+            for (a, b) in links.eased[from..from + shared].iter().zip(passed) {
+                add_product(&mut block, a, b);
             }
         }
     }
     block
 }
 
-/// Adds `a bᵀ` times a factor.
-fn add_product(to: &mut Mat64, a: &Mat64, b: &Mat64, by: f64) {
+/// Adds `a bᵀ`.
+fn add_product(to: &mut Mat64, a: &Mat64, b: &Mat64) {
     for (to, a) in to.iter_mut().zip(a) {
-        let a = a.map(|v| v * by);
         for (to, b) in to.iter_mut().zip(b) {
-            *to += dot(a, *b);
+            *to += dot(*a, *b);
         }
     }
-}
-
-fn transposed(m: &Mat64) -> Mat64 {
-    [0, 1, 2].map(|r| [0, 1, 2].map(|c| m[c][r]))
 }

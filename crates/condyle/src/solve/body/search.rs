@@ -1,96 +1,151 @@
 //! From the given pose to one that meets the goals: damped least squares, as Levenberg and Marquardt have it.
 //!
-//! With `J` for how the goals move with the unknowns, `D` for how easily these give way, `e` for the errors and `z` for the way back to the
-//! given pose, a step is `β z + D Jᵀ (J D Jᵀ + (pull + damping) 1)⁻¹ (e - β J z)`, `β` being the pull's part of both. Without damping this is the
-//! step of Gauss and Newton for the sum of squared errors and of the pull times the squares of what was turned; written with a matrix of the
-//! goals' size, as there are fewer of them than of joints. Nocedal and Wright, *Numerical Optimization*, chapter 10.
+//! The step of Gauss and Newton for the squared errors `e` and the squares of what was turned, times the pull. With `J` for how the goals move with the
+//! unknowns, `C` for how stiffly these are held and `b` for where they would go without goals, it is `b + C⁻¹ Jᵀ (J C⁻¹ Jᵀ + 1)⁻¹ (e - J b)`: a
+//! matrix of the goals' size, as there are fewer of them than of joints. `C` holds the pull, the damping and, for goals that cannot be reached, how what
+//! they pull tightens the bones, which is what is missing of Newton's step: without it a stretched arm takes hundreds of steps to its place.
+//! Nocedal and Wright, *Numerical Optimization*, chapter 10; Nielsen 1999, *Damping parameter in Marquardt's method*.
 
 use super::BodyOptions;
-use super::buffer::{BodyBuffer, State};
+use super::buffer::{BodyBuffer, Sought, State};
 use super::rows::measure;
-use super::tree::{Vec64, above, add_scaled, length, place, shift_back, turned, unit};
+use super::tree::{NONE, above, across, add_scaled, length, place, shift_back, sub, transform, turned, unit};
 use crate::math::scalar::sqrt_f64;
-use crate::math::vectors::dot;
+use crate::math::vectors::{cross, dot};
 
-/// How much of an error, in sizes, a step tries to make good: beyond that it is more of the direction that it tells.
-const STRIDE: f64 = 1.0;
-
-pub(super) struct Tuning {
-    pub(super) start: f64,
-    pub(super) stall: f64,
-}
+/// The damping to begin with, times the length of all errors. Less of it takes fewer steps where goals are near, and more where they are far.
+const START: f64 = 0.3;
+/// Less than this, in sizes, is no progress; twice in a row it is the end.
+const STALL: f64 = 3e-7;
+/// How often a limb that is straight towards its goal is bent.
+const NUDGES: u32 = 2;
 
 impl BodyBuffer {
     /// Goes through at most so many steps, taken or not, and returns how many it were.
-    pub(super) fn search(&mut self, options: &BodyOptions<'_>, tolerance: f64, tuning: &Tuning) -> u32 {
+    pub(super) fn search(&mut self, options: &BodyOptions<'_>, tolerance: f64) -> u32 {
         let pull = f64::from(options.pull);
-        let mut damping = tuning.start;
-        let mut growth = 2.0;
-        let mut stalls = 0;
-        let mut fresh = true;
+        self.keep_limits(options);
         self.measure_now(pull);
-        for iteration in 0..options.iterations {
-            if self.is_met(tolerance) || self.unknowns.is_empty() {
-                return iteration;
-            }
+        self.best.cost = f64::INFINITY;
+        let (mut damping, mut growth, mut stalls, mut nudges) = (START, 2.0, 0, 0);
+        let mut fresh = true;
+        let mut iteration = 0;
+        while iteration < options.iterations && !self.is_met(tolerance) && !self.unknowns.is_empty() {
+            iteration += 1;
             if fresh {
                 self.linearize();
                 self.look_back();
             }
-            let missed = sqrt_f64(self.now.missed).min(1.0);
-            let damped = damping * missed * self.normal.mean();
-            let predicted = if self.find_step(pull, damped) { self.predict(pull) } else { -1.0 };
+            self.damped = pull + damping * sqrt_f64(self.now.missed);
+            let predicted = if self.find_step(pull) { self.predict(pull) } else { -1.0 };
             if predicted > 0.0 {
                 self.take_step(options);
                 self.measure_next(pull);
             }
             let gain = self.now.cost - self.next.cost;
-            if predicted > 0.0 && gain > 0.0 {
-                let slow = gain <= tuning.stall * self.now.cost;
-                core::mem::swap(&mut self.now, &mut self.next);
-                fresh = true;
+            fresh = predicted > 0.0 && gain > 0.0;
+            let done = if fresh {
+                let slow = gain <= 2.0 * STALL * sqrt_f64(self.now.cost);
                 stalls = if slow { stalls + 1 } else { 0 };
-                if stalls == 2 {
-                    return iteration + 1;
-                }
+                core::mem::swap(&mut self.now, &mut self.next);
+                // Nielsen's rule: as much less as the prediction was right.
                 let quality = 2.0 * (gain / predicted).min(1.0) - 1.0;
-                damping *= (1.0 - quality * quality * quality).max(1.0 / 8.0);
-                damping = damping.max(1e-9);
+                damping = (damping * (1.0 - quality * quality * quality).max(1.0 / 8.0)).max(1e-9);
                 growth = 2.0;
+                stalls == 2
             } else {
-                fresh = false;
+                let hopeless = (0.0..=1e-14 * self.now.cost).contains(&predicted);
                 damping = damping.max(1e-4) * growth;
                 growth *= 2.0;
-                if damping > 1e9 || predicted <= 1e-14 * self.now.cost {
-                    return iteration + 1;
+                damping > 1e9 || hopeless
+            };
+            if done {
+                if nudges == NUDGES || !self.nudge(options, tolerance) {
+                    break;
                 }
+                self.measure_now(pull);
+                (damping, growth, stalls, fresh) = (START, 2.0, 0, true);
+                nudges += 1;
             }
         }
-        options.iterations
+        if self.best.cost < self.now.cost {
+            core::mem::swap(&mut self.now, &mut self.best);
+        }
+        iteration
+    }
+
+    /// Brings what may turn to where it is allowed to be.
+    fn keep_limits(&mut self, options: &BodyOptions<'_>) {
+        if options.limit.is_none() {
+            return;
+        }
+        let Self { joints, unknowns, now: State { locals, placed, .. }, .. } = self;
+        for unknown in unknowns.iter().filter(|unknown| !unknown.shifts) {
+            let at = unknown.joint as usize;
+            locals[at].rotation = options.limited(joints[at].joint, locals[at].rotation);
+        }
+        place(joints, locals, placed);
+    }
+
+    /// Where a limb is straight and its goal is on the line back, there is no way that is better than another one, and so none at all. Bends such limbs a little, and
+    /// says whether there were any.
+    fn nudge(&mut self, options: &BodyOptions<'_>, tolerance: f64) -> bool {
+        let Self { joints, unknowns, goals, links, now, next, best, .. } = self;
+        next.locals.copy_from_slice(&now.locals);
+        let mut any = false;
+        for (goal, error) in goals.iter().zip(&now.errors) {
+            let Sought::Point { joint, .. } = &goal.sought else { continue };
+            let long = length(*error);
+            let tip = now.placed[*joint].at;
+            let straight = |&unknown: &u32| {
+                let unknown = &unknowns[unknown as usize];
+                let arm = sub(tip, now.placed[unknown.joint as usize].at);
+                let most = long * length(arm);
+                let turn = cross(arm, *error);
+                !unknown.shifts && dot(arm, *error) < -0.5 * most && dot(turn, turn) < 1e-6 * most * most
+            };
+            let links = &links.unknown[goal.links.clone()];
+            if long <= tolerance || links.iter().filter(|unknown| straight(unknown)).count() < 2 {
+                continue;
+            }
+            any = true;
+            let axis = across(*error);
+            for (at, &unknown) in links.iter().filter(|unknown| straight(unknown)).enumerate() {
+                let at_joint = unknowns[unknown as usize].joint as usize;
+                let (joint, local) = (&joints[at_joint], &mut next.locals[at_joint]);
+                let by = if at % 2 == 0 { 0.1 } else { -0.2 };
+                let bent = turned(above(joint, &now.placed), axis.map(|v| v * by), local.rotation);
+                local.rotation = options.limited(joint.joint, bent);
+            }
+        }
+        if any {
+            if now.cost < best.cost {
+                best.copy(now);
+            }
+            core::mem::swap(now, next);
+            place(joints, &now.locals, &mut now.placed);
+        }
+        any
     }
 
     /// Solves for the step; false where the equations have no solution.
-    fn find_step(&mut self, pull: f64, damped: f64) -> bool {
-        if !self.normal.factor(pull + damped) {
+    fn find_step(&mut self, pull: f64) -> bool {
+        self.assemble(self.damped);
+        if !self.normal.factor(1.0) {
             return false;
         }
-        let back = if pull > 0.0 { pull / (pull + damped) } else { 0.0 };
         let mut right = core::mem::take(&mut self.right);
         for ((goal, error), right) in
             self.goals.iter().zip(&self.now.errors).zip(right.as_chunks_mut::<3>().0)
         {
-            let long = length(*error);
-            let by = if long > STRIDE { STRIDE / long } else { 1.0 };
-            *right = error.map(|v| v * goal.weight * by);
+            *right = error.map(|v| v * goal.weight);
         }
-        if back > 0.0 {
-            self.add_moved(&self.back, -back, &mut right);
-        }
+        self.pull_back(pull);
+        self.give_way();
+        self.add_moved(-1.0, &mut right);
         self.normal.solve(&mut right);
-        for (step, z) in self.step.iter_mut().zip(&self.back) {
-            *step = z.map(|v| v * back);
-        }
-        self.add_forced(&right);
+        self.add_forces(&right);
+        self.give_way();
         self.right = right;
         self.step.as_flattened().iter().all(|v| v.is_finite())
     }
@@ -99,13 +154,16 @@ impl BodyBuffer {
     fn predict(&mut self, pull: f64) -> f64 {
         let mut right = core::mem::take(&mut self.right);
         right.fill(0.0);
-        self.add_moved(&self.step, 1.0, &mut right);
+        self.add_moved(1.0, &mut right);
         let mut fall = 0.0;
         for ((goal, error), moved) in self.goals.iter().zip(&self.now.errors).zip(right.as_chunks::<3>().0) {
             fall += 2.0 * goal.weight * dot(*error, *moved) - dot(*moved, *moved);
         }
         for ((unknown, step), z) in self.unknowns.iter().zip(&self.step).zip(&self.back) {
             fall += pull * (2.0 * dot(*z, *step) - dot(*step, *step)) / unknown.ease;
+        }
+        for (turned, tension) in self.turned.iter().zip(&self.tension) {
+            fall -= dot(*turned, transform(tension, *turned));
         }
         self.right = right;
         fall
@@ -124,13 +182,7 @@ impl BodyBuffer {
                 local.translation = add_scaled(local.translation, shift_back(above, step), 1.0);
                 continue;
             }
-            local.rotation = turned(above, step, local.rotation);
-            if let Some(limit) = options.limit {
-                let allowed = limit(joint.joint, local.rotation.map(|v| v as f32)).map(f64::from);
-                if allowed.iter().all(|v| v.is_finite()) {
-                    local.rotation = unit(allowed);
-                }
-            }
+            local.rotation = options.limited(joint.joint, turned(above, step, local.rotation));
         }
     }
 
@@ -144,11 +196,5 @@ impl BodyBuffer {
         let State { locals, placed, .. } = next;
         place(joints, locals, placed);
         measure(joints, unknowns, given, goals, shares, pull, next);
-    }
-
-    /// The largest component of the last step.
-    #[cfg(test)]
-    pub(super) fn largest_step(&self) -> f64 {
-        self.step.iter().map(|v: &Vec64| length(*v)).fold(0.0, f64::max)
     }
 }

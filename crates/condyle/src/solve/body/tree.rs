@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::math::quats::{Quat64, conjugate, product, rotate, rows};
 use crate::math::scalar::sqrt_f64;
-use crate::math::vectors::{cofactors, dot};
+use crate::math::vectors::{cofactors, cross, dot};
 
 pub(super) type Vec64 = [f64; 3];
 /// Three rows.
@@ -81,6 +81,8 @@ pub(super) struct Unknown {
     pub(super) shifts: bool,
     /// How readily it gives way: the inverse of a stiffness.
     pub(super) ease: f64,
+    /// Of a turn, the next one above; `NONE` where there is none, and of a shift.
+    pub(super) above: u32,
 }
 
 /// A joint's own transform; its scale never changes.
@@ -179,4 +181,58 @@ pub(super) fn gather(joints: &[Joint], placed: &[Placed], shares: &[f64], sums: 
             parent.1 += share;
         }
     }
+}
+
+/// The inverse of a symmetric positive definite matrix, times a number.
+pub(super) fn inverse_symmetric(m: &Mat64, by: f64) -> Mat64 {
+    let (cofactors, determinant) = cofactors(*m);
+    let by = by / determinant;
+    cofactors.map(|row| row.map(|v| v * by))
+}
+
+/// Adds `b` times a factor.
+pub(super) fn add_matrix(to: &mut Mat64, b: &Mat64, by: f64) {
+    for (to, b) in to.iter_mut().zip(b) {
+        *to = add_scaled(*to, *b, by);
+    }
+}
+
+/// How stiff the end of a bone holds against turning, which a force pulls at: the second derivative of `-force · bone` by a rotation of the bone, without what of
+/// it is negative.
+///
+/// It is `(f · b) 1 - (f bᵀ + b fᵀ) / 2`, whose axes are that across both and the halves of the angle between them; the last one is dropped, and the
+/// first where the force pushes. Written so that nothing is divided by the sine of the angle.
+pub(super) fn tension(force: Vec64, bone: Vec64) -> Mat64 {
+    let (pulls, long) = (length(force), length(bone));
+    let all = pulls * long;
+    if !(all > 0.0) {
+        return [[0.0; 3]; 3];
+    }
+    let (f, b) = (force.map(|v| v / pulls), bone.map(|v| v / long));
+    let cos = dot(f, b).clamp(-1.0, 1.0);
+    let half = add_scaled(f, b, 1.0);
+    let across = cross(f, b);
+    let (even, by) = (0.5 * (1.0 + cos), 0.5 / (1.0 + cos.abs()));
+    let mut out = [[0.0; 3]; 3];
+    for (r, row) in out.iter_mut().enumerate() {
+        row[r] = even;
+        *row = add_scaled(*row, half, -0.25 * half[r]);
+        *row = add_scaled(*row, across, -by * across[r]).map(|v| v * all);
+    }
+    out
+}
+
+/// A direction at right angles to another one, always the same.
+pub(super) fn across(v: Vec64) -> Vec64 {
+    let [x, y, z] = v.map(f64::abs);
+    let least = if x <= y && x <= z {
+        [1.0, 0.0, 0.0]
+    } else if y <= z {
+        [0.0, 1.0, 0.0]
+    } else {
+        [0.0, 0.0, 1.0]
+    };
+    let out = cross(v, least);
+    let long = length(out);
+    if long > 0.0 { out.map(|v| v / long) } else { [1.0, 0.0, 0.0] }
 }
