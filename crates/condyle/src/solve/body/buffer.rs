@@ -103,6 +103,16 @@ pub(super) struct State {
 }
 
 impl State {
+    /// Makes room to become another one.
+    fn reserve(&mut self, other: &Self) {
+        self.locals.clear();
+        self.locals.reserve(other.locals.len());
+        self.placed.clear();
+        self.placed.reserve(other.placed.len());
+        self.errors.clear();
+        self.errors.reserve(other.errors.len());
+    }
+
     /// Becomes another one, in the memory that it has.
     pub(super) fn copy(&mut self, other: &Self) {
         self.locals.clone_from(&other.locals);
@@ -417,8 +427,9 @@ impl BodyBuffer {
         self.right.resize(rows, 0.0);
         self.now.errors.clear();
         self.now.errors.resize(self.goals.len(), [0.0; 3]);
-        let Self { now, next, .. } = self;
+        let Self { now, next, best, .. } = self;
         next.copy(now);
+        best.reserve(now);
     }
 }
 

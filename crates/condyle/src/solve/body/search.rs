@@ -17,13 +17,16 @@ use crate::math::vectors::{cross, dot};
 const START: f64 = 0.3;
 /// Less than this, in sizes, is no progress; twice in a row it is the end.
 const STALL: f64 = 3e-7;
+/// The sum of the weighted squares of errors, in sizes, from which on nothing is drawn back any more: what is left is to arrive, and not to
+/// follow the valley of poses that are as near to the goals.
+const NEAR: f64 = 1e-6;
 /// How often a limb that is straight towards its goal is bent.
 const NUDGES: u32 = 2;
 
 impl BodyBuffer {
     /// Goes through at most so many steps, taken or not, and returns how many it were.
     pub(super) fn search(&mut self, options: &BodyOptions<'_>, tolerance: f64) -> u32 {
-        let pull = f64::from(options.pull);
+        let mut pull = f64::from(options.pull);
         self.keep_limits(options);
         self.measure_now(pull);
         self.best.cost = f64::INFINITY;
@@ -32,6 +35,10 @@ impl BodyBuffer {
         let mut iteration = 0;
         while iteration < options.iterations && !self.is_met(tolerance) && !self.unknowns.is_empty() {
             iteration += 1;
+            if self.now.missed < NEAR && pull > 0.0 {
+                pull = 0.0;
+                self.measure_now(pull);
+            }
             if fresh {
                 self.linearize();
                 self.look_back();
@@ -129,7 +136,7 @@ impl BodyBuffer {
     }
 
     /// Solves for the step; false where the equations have no solution.
-    fn find_step(&mut self, pull: f64) -> bool {
+    pub(super) fn find_step(&mut self, pull: f64) -> bool {
         self.assemble(self.damped);
         if !self.normal.factor(1.0) {
             return false;
@@ -170,7 +177,7 @@ impl BodyBuffer {
     }
 
     /// Writes the pose that the step leads to.
-    fn take_step(&mut self, options: &BodyOptions<'_>) {
+    pub(super) fn take_step(&mut self, options: &BodyOptions<'_>) {
         let Self { joints, unknowns, now, next, step, .. } = self;
         next.locals.copy_from_slice(&now.locals);
         for (unknown, &step) in unknowns.iter().zip(&*step) {
