@@ -9,7 +9,7 @@
 use super::BodyOptions;
 use super::buffer::{BodyBuffer, Sought, State};
 use super::rows::measure;
-use super::tree::{NONE, above, across, add_scaled, length, place, shift_back, sub, transform, turned, unit};
+use super::tree::{above, across, add_scaled, length, place, shift_back, sub, transform, turned};
 use crate::math::scalar::sqrt_f64;
 use crate::math::vectors::{cross, dot};
 

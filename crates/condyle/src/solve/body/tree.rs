@@ -205,7 +205,7 @@ pub(super) fn add_matrix(to: &mut Mat64, b: &Mat64, by: f64) {
 pub(super) fn tension(force: Vec64, bone: Vec64) -> Mat64 {
     let (pulls, long) = (length(force), length(bone));
     let all = pulls * long;
-    if !(all > 0.0) {
+    if all == 0.0 || all.is_nan() {
         return [[0.0; 3]; 3];
     }
     let (f, b) = (force.map(|v| v / pulls), bone.map(|v| v / long));

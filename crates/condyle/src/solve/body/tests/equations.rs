@@ -133,8 +133,9 @@ fn eliminate(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
         b.swap(k, pivot);
         for i in k + 1..n {
             let by = a[i][k] / a[k][k];
-            for c in k..n {
-                a[i][c] -= by * a[k][c];
+            let (above, below) = a.split_at_mut(i);
+            for (to, v) in below[0][k..].iter_mut().zip(&above[k][k..]) {
+                *to -= by * v;
             }
             b[i] -= by * b[k];
         }
