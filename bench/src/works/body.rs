@@ -97,8 +97,8 @@ impl Input {
         let skeleton = figure();
         let part = |name: &&str| skeleton.joint_by_name(name).expect("it has one");
         let parts: Vec<u16> = PARTS[..parts].iter().map(part).collect();
-        let goals = poses(&skeleton).iter().map(|pose| {
-            let places = places(&skeleton, pose, &parts);
+        let goals = poses(&skeleton).into_iter().map(|pose| {
+            let places = places(&skeleton, &pose, &parts);
             parts
                 .iter()
                 .zip(places)

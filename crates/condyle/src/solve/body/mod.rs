@@ -83,7 +83,7 @@ pub struct BodyOptions<'a> {
     /// 2 turns twice as far for the same goal. `None` is 1 for all.
     pub ease: Option<&'a [f32]>,
     /// A joint whose translation may change too, the hips or the root, and how readily: with 1, by a size as readily as a joint of ease 1 turns by a
-    /// radian. `None` by default: then no translation changes, and no bone is stretched.
+    /// radian; it is passed over where no goal hangs on it. `None` by default: then no translation changes, and no bone is stretched.
     pub shift: Option<(u16, f32)>,
     /// The local rotation that a joint may have nearest to one that it may not: called with a joint and a rotation for each joint that is
     /// turned, in every step. A result that is not finite is passed over.
@@ -171,6 +171,7 @@ pub struct BodyReached {
 /// that contradicts another, leaves the nearest pose, as far as the search can see from where it starts. Only rotations of joints that a goal
 /// hangs on change, and the translation of [`BodyOptions::shift`]. Joints may have any scale; a joint whose ancestors are flat is not turned.
 ///
+/// It is the method of Levenberg and Marquardt (Nocedal and Wright, *Numerical Optimization*, chapter 10) with the curvature of goals that are out of reach.
 /// Lengths are metres, or what the skeleton's are in. The time is at most in proportion to [`BodyOptions::iterations`]. Nothing is
 /// allocated once `buffer` has served a call of this size, and the bits are the same on all machines in both numeric modes. Rotations that are not of unit length are
 /// taken to be.
