@@ -62,6 +62,11 @@ pub(crate) fn section(work: &str) -> (&'static str, &'static str) {
             "Palette: cycles per joint",
             "Condyle also finds out whether normals need matrices of their own.",
         ),
+        "ik" => (
+            "Whole bodies: cycles per pose",
+            "55 joints whose hips may move, on 4 or 8 places to a millimetre: of 16 poses from rest (`cold`), or frame by frame at 30 Hz \
+             (`warm`). The error is the largest residual, in metres.",
+        ),
         "morph" => ("Morph targets: cycles per vertex", "Three targets, positions and normals."),
         _ => (
             "Skinning: cycles per vertex",

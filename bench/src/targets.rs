@@ -140,6 +140,9 @@ const TARGETS: &[(&str, &str, usize, &[Demand])] = &[
     ("local_to_model_crowd16", "blocks", 67 * 16, &[Ticks(9.0), Times("glam", 2.8)]),
     ("model_to_local_67", "structs", 67, &[Call(500.0)]),
     ("blend_layer", "blocks", 1024, &[Ticks(4.5)]),
+    ("ik_body55_goals4_cold", "", 16, &[Nanoseconds(150_000.0)]),
+    ("ik_body55_goals8_cold", "", 16, &[Nanoseconds(400_000.0)]),
+    ("ik_body55_goals8_warm", "", 60, &[Nanoseconds(150_000.0)]),
 ];
 
 /// Whom a demand is about, in a case.

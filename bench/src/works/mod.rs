@@ -1,6 +1,7 @@
 //! The works: condyle on every instruction set in both modes, and the same done by its peers on the same data.
 
 mod blend;
+mod body;
 pub(crate) mod call;
 mod character;
 mod clip;
@@ -42,6 +43,7 @@ pub(crate) fn all() -> Vec<Case> {
         interpolate::cases(),
         convert::cases(),
         blend::cases(),
+        body::cases(),
         model::cases(),
         palette::cases(),
         morph::cases(),

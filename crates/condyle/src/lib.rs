@@ -204,6 +204,7 @@ pub mod sample;
 pub mod simd;
 pub mod skeleton;
 pub mod skin;
+pub mod solve;
 #[cfg(test)]
 mod testing;
 

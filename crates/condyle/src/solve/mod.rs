@@ -1,0 +1,3 @@
+//! Inverse kinematics: a pose that is made to reach.
+
+pub mod body;
