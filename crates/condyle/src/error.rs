@@ -213,7 +213,7 @@ pub enum Error {
 }
 
 /// Arguments that are one number, so that no place in them is worth telling.
-const SINGLE: [&str; 15] = [
+const SINGLE: [&str; 20] = [
     "factor",
     "seconds",
     "duration",
@@ -229,6 +229,11 @@ const SINGLE: [&str; 15] = [
     "rate",
     "shell",
     "track_budget",
+    "weight",
+    "soft",
+    "step",
+    "tolerance",
+    "radius",
 ];
 
 /// Element `at` of `what`, or `what` itself where it is one number.

@@ -6,7 +6,7 @@
 //!                            │                    │
 //!   at a moment         sample::raw            sample
 //!                            └─────────┬──────────┘
-//!   local transforms                 Pose <─── blend, mirror, interpolate
+//!   local transforms                 Pose <─── blend, mirror, interpolate, solve
 //!                                      │
 //!                               local_to_model
 //!                                      │
@@ -38,6 +38,7 @@
 //! | [`motion`] | a clip, from when and until when | how far the character has gone and turned |
 //! | [`blend`](mod@blend) | poses, weights, masks | one pose: mixed, with additive layers, in transition |
 //! | [`player`] | a clip, how it loops, and seconds that passed | its pose, events and motion: for those who need no more |
+//! | [`solve`] | a pose, its matrices and a goal | the pose, made to reach, look or point |
 //! | [`mirror`](mod@mirror) | a pose or a clip | the same with left and right exchanged |
 //! | [`interpolate`](mod@interpolate) | two rotations or poses, and a factor | what lies between them |
 //! | [`model`] | a pose | one matrix per joint, in model space |
@@ -70,6 +71,9 @@
 //!   in each frame multiply the character's place, a [`math::Rigid`], from the right by [`Player::motion`]; with
 //!   a clock of your own, by [`Clip::motion_over`]. Of an authored clip: [`motion::extract`] and
 //!   [`motion::RootMotion::over`].
+//! - **reach with a hand, look with a head, stand on a step**: after [`local_to_model`], [`solve::two_bone`](solve::two_bone()),
+//!   [`solve::aim`](solve::aim()) or [`solve::chain`](solve::chain()) turn the joints of the pose; then
+//!   [`model::subtree`] places them anew. [`solve::Limits`] keep joints within what they can do.
 //! - **hear the events of a clip**: put them in [`EncodeOptions::events`](encode::EncodeOptions::events), and
 //!   after [`Player::advance`] ask [`Player::clip_events`].
 //! - **morph**: [`sample::track`] with [`Target::Weights`] gives the weights at a moment, [`morph`] the

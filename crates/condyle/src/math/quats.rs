@@ -7,6 +7,7 @@ use super::vectors::{dot, normalize};
 pub(crate) type Quat64 = [f64; 4];
 
 /// The Hamilton product: `b`'s rotation, then `a`'s.
+#[inline]
 pub(crate) fn product(a: Quat64, b: Quat64) -> Quat64 {
     let ([ax, ay, az, aw], [bx, by, bz, bw]) = (a, b);
     [
@@ -18,11 +19,13 @@ pub(crate) fn product(a: Quat64, b: Quat64) -> Quat64 {
 }
 
 /// The inverse of a unit quaternion.
+#[inline]
 pub(crate) fn conjugate([x, y, z, w]: Quat64) -> Quat64 {
     [-x, -y, -z, w]
 }
 
 /// `q`, or its opposite where that is on the hemisphere of `a`.
+#[inline]
 pub(crate) fn near(a: Quat64, q: Quat64) -> Quat64 {
     let dot = (a[0] * q[0] + a[1] * q[1]) + (a[2] * q[2] + a[3] * q[3]);
     if dot < 0.0 { q.map(|v| -v) } else { q }
@@ -64,6 +67,7 @@ pub(crate) fn from_rotation_vector(v: [f64; 3]) -> Quat64 {
 }
 
 /// `v` turned by a unit quaternion.
+#[inline]
 pub(crate) fn rotate([x, y, z, w]: Quat64, v: [f64; 3]) -> [f64; 3] {
     let twice = [2.0 * (y * v[2] - z * v[1]), 2.0 * (z * v[0] - x * v[2]), 2.0 * (x * v[1] - y * v[0])];
     [
@@ -74,6 +78,7 @@ pub(crate) fn rotate([x, y, z, w]: Quat64, v: [f64; 3]) -> [f64; 3] {
 }
 
 /// The three rows of the matrix of a unit quaternion.
+#[inline]
 pub(crate) fn rows([x, y, z, w]: Quat64) -> [[f64; 3]; 3] {
     [
         [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
@@ -111,6 +116,7 @@ pub(crate) fn is_loose(q: &[f64; 4]) -> bool {
 }
 
 /// Whether the length of a rotation is within 2 % of 1.
+#[inline]
 pub(crate) fn is_near_unit(q: &[f32; 4]) -> bool {
     (q.iter().map(|v| v * v).sum::<f32>() - 1.0).abs() < 0.04
 }

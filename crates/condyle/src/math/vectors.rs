@@ -2,25 +2,30 @@
 
 use super::scalar::sqrt_f64;
 
+#[inline]
 pub(crate) fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
+#[inline]
 pub(crate) fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
+#[inline]
 pub(crate) fn columns(rows: &[[f64; 4]; 3]) -> [[f64; 3]; 3] {
     core::array::from_fn(|c| [rows[0][c], rows[1][c], rows[2][c]])
 }
 
 /// The cofactors, column by column, and the determinant. No product of three numbers of f32 overflows or vanishes.
+#[inline]
 pub(crate) fn cofactors([a, b, c]: [[f64; 3]; 3]) -> ([[f64; 3]; 3], f64) {
     let cofactors = [cross(b, c), cross(c, a), cross(a, b)];
     (cofactors, dot(a, cofactors[0]))
 }
 
 /// To unit length; the identity rotation where there is no direction.
+#[inline]
 pub(crate) fn normalize<const N: usize>(q: &mut [f64; N]) {
     let length = sqrt_f64(q.iter().map(|v| v * v).sum());
     if length > 0.0 {

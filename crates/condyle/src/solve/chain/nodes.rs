@@ -1,0 +1,243 @@
+//! The joints of a chain that turn, each with what it carries.
+
+use crate::error::Error;
+use crate::math::Transform;
+use crate::math::quats::{Quat64, conjugate, product, rotate};
+use crate::math::scalar::sqrt_f64;
+use crate::pose::Pose;
+use crate::skeleton::Skeleton;
+use crate::solve::limits::{Limit, Limits};
+use crate::solve::maps::{Above, Map, Vec64, add, length, sub, wide};
+
+/// A joint that turns.
+#[derive(Clone, Copy)]
+pub(in crate::solve) struct Node<'a> {
+    pub(in crate::solve) rotation: Quat64,
+    /// What it had when the tip was nearest to the goal.
+    pub(in crate::solve) best: Quat64,
+    /// What it has when the chain is straight.
+    pub(in crate::solve) straight: Quat64,
+    /// Where it turns, in the space of its parent.
+    pub(in crate::solve) pivot: Vec64,
+    /// From the space of the next node's parent to the one that this node turns, and back.
+    pub(in crate::solve) carry: Map,
+    pub(in crate::solve) back: Map,
+    /// The rotations of the joints that it carries up to the next node.
+    pub(in crate::solve) between: Quat64,
+    pub(in crate::solve) limit: Option<&'a Limit>,
+    /// What it turns about, in the space of its parent, where it is a hinge.
+    pub(in crate::solve) hinge: Option<Vec64>,
+    /// The square of how much larger model space has what its parent's has.
+    pub(in crate::solve) size2: f64,
+    /// From its parent's space to model space; where scales are uneven only.
+    pub(in crate::solve) to_model: Map,
+    /// The goal in the space of its parent, from the pivot; and the orientation there.
+    pub(in crate::solve) goal: Vec64,
+    pub(in crate::solve) orientation: Quat64,
+}
+
+pub(in crate::solve) const NO_TURN: Quat64 = [0.0, 0.0, 0.0, 1.0];
+
+impl Node<'_> {
+    pub(in crate::solve) const NEW: Self = Self {
+        rotation: NO_TURN,
+        best: NO_TURN,
+        straight: NO_TURN,
+        pivot: [0.0; 3],
+        carry: Map::IDENTITY,
+        back: Map::IDENTITY,
+        between: NO_TURN,
+        limit: None,
+        hinge: None,
+        size2: 1.0,
+        to_model: Map::IDENTITY,
+        goal: [0.0; 3],
+        orientation: NO_TURN,
+    };
+}
+
+/// What a joint carries: from the space of the parent of `end`, which hangs on it, to the one that the joint turns; the rotations in between; and
+/// whether all scales are even. `None` if `end` does not hang on it.
+#[inline]
+pub(in crate::solve) fn carried(
+    skeleton: &Skeleton,
+    pose: &Pose,
+    joint: u16,
+    end: u16,
+) -> Option<(Map, Quat64, bool)> {
+    let (mut map, mut turned, mut even) = (None, NO_TURN, true);
+    let mut at = skeleton.parent(end)?;
+    while at != joint {
+        let local = pose.get(at.into());
+        let own = Map::local(&local);
+        map = Some(map.map_or(own, |map| own.after(&map)));
+        turned = product(wide(local.rotation), turned);
+        even &= is_even(&local);
+        at = skeleton.parent(at)?;
+    }
+    let local = pose.get(joint.into());
+    let scale = Map::scale(local.scale.map(f64::from));
+    Some((map.map_or(scale, |map| scale.after(&map)), turned, even && is_even(&local)))
+}
+
+fn is_even(t: &Transform) -> bool {
+    let [x, y, z] = t.scale.map(f32::abs);
+    x == y && y == z
+}
+
+/// What is solved: nodes from the one next to the root on, and a tip.
+pub(in crate::solve) struct Row<'n, 'a> {
+    pub(in crate::solve) nodes: &'n mut [Node<'a>],
+    /// In the space that the last node turns.
+    pub(in crate::solve) tip: Vec64,
+    pub(in crate::solve) to_model: Map,
+    /// In the space of the first node's parent.
+    pub(in crate::solve) goal: Vec64,
+    /// Whether no scale is uneven.
+    pub(in crate::solve) even: bool,
+}
+
+impl<'n, 'a> Row<'n, 'a> {
+    /// Fills in the nodes of some joints that end in `tip`, a joint, at `offset` from it in its own space.
+    #[expect(clippy::too_many_arguments, reason = "each is one thing that all chains have")]
+    pub(in crate::solve) fn new(
+        skeleton: &Skeleton,
+        above: &Above,
+        pose: &Pose,
+        joints: impl ExactSizeIterator<Item = u16> + Clone,
+        tip: u16,
+        offset: Vec64,
+        limits: Option<&'a Limits>,
+        nodes: &'n mut [Node<'a>],
+    ) -> Result<Self, Error> {
+        let mut even = above.to_model.is_even();
+        let count = joints.len();
+        let next = joints.clone().skip(1).map(Some).chain([None]);
+        let mut end = offset;
+        for (at, ((joint, next), node)) in joints.zip(next).zip(nodes.iter_mut()).enumerate() {
+            let local = pose.get(joint.into());
+            let hangs =
+                || Error::OutOfRange { what: "joints", at: at + 1, needed: "below the one before it" };
+            let (carry, between, evenly) = match next {
+                Some(next) => carried(skeleton, pose, joint, next).ok_or_else(hangs)?,
+                None if joint == tip => (Map::scale(local.scale.map(f64::from)), NO_TURN, true),
+                None => {
+                    let (map, turned, even) =
+                        carried(skeleton, pose, joint, tip).ok_or(Error::OutOfRange {
+                            what: "tip",
+                            at: 0,
+                            needed: "the last of the joints or below it",
+                        })?;
+                    let own = pose.get(tip.into());
+                    (map.after(&Map::local(&own)), product(turned, wide(own.rotation)), even)
+                }
+            };
+            even &= evenly;
+            let back = if at + 1 == count {
+                end = carry.point(offset);
+                Map::IDENTITY
+            } else {
+                carry.inverse().ok_or(Error::NotInvertible { what: "pose", at: joint.into() })?
+            };
+            let rotation = crate::solve::maps::unit(wide(local.rotation));
+            let limit = limits.and_then(|limits| limits.limit(joint));
+            *node = Node {
+                rotation,
+                best: rotation,
+                pivot: local.translation.map(f64::from),
+                carry,
+                back,
+                between,
+                limit,
+                hinge: limit.and_then(Limit::hinge),
+                ..Node::NEW
+            };
+        }
+        Ok(Self { nodes, tip: end, to_model: above.to_model, goal: [0.0; 3], even })
+    }
+
+    /// Says how large each node's space is, and gives the goal.
+    pub(in crate::solve) fn aim_at(&mut self, goal: Vec64) {
+        self.goal = goal;
+        let column = |m: &Map| {
+            let [a, b, c] = m.linear;
+            a[0] * a[0] + b[0] * b[0] + c[0] * c[0]
+        };
+        let mut size2 = column(&self.to_model);
+        for node in self.nodes.iter_mut() {
+            node.size2 = size2;
+            size2 *= column(&node.carry);
+        }
+    }
+
+    /// Brings every node within its limit.
+    pub(in crate::solve) fn clamp(&mut self) {
+        for node in self.nodes.iter_mut() {
+            if let Some(nearest) = node.limit.and_then(|limit| limit.clamp(node.rotation)) {
+                node.rotation = nearest;
+            }
+        }
+    }
+
+    /// From the pivot of the first node to the tip, in the space of its parent.
+    pub(in crate::solve) fn arm(&self) -> Vec64 {
+        let mut end = self.tip;
+        let mut nodes = self.nodes.iter().rev();
+        if let Some(node) = nodes.next() {
+            end = add(rotate(node.rotation, end), node.pivot);
+        }
+        for node in nodes {
+            end = add(rotate(node.rotation, node.carry.point(end)), node.pivot);
+        }
+        self.nodes.first().map_or(end, |node| sub(end, node.pivot))
+    }
+
+    /// From the first pivot to the tip: how far the tip is off in model space.
+    pub(in crate::solve) fn distance(&self, arm: Vec64) -> f64 {
+        let pivot = self.nodes.first().map_or([0.0; 3], |node| node.pivot);
+        length(self.to_model.vector(sub(add(pivot, arm), self.goal)))
+    }
+
+    /// The product of the rotations of all nodes and what they carry.
+    pub(in crate::solve) fn turned(&self) -> Quat64 {
+        self.nodes.iter().fold(NO_TURN, |turned, node| product(turned, product(node.rotation, node.between)))
+    }
+
+    /// The sum of the lengths of all bones in model space, from the first pivot to the tip, where scales are even.
+    pub(in crate::solve) fn reach(&self) -> f64 {
+        (0..self.nodes.len()).map(|at| length(self.bone(at)) * sqrt_f64(self.nodes[at].size2)).sum()
+    }
+
+    /// From the pivot of a node to that of the next one or the tip, in the space that it turns.
+    pub(in crate::solve) fn bone(&self, at: usize) -> Vec64 {
+        self.nodes.get(at + 1).map_or(self.tip, |next| self.nodes[at].carry.point(next.pivot))
+    }
+
+    pub(in crate::solve) fn keep(&mut self) {
+        self.nodes.iter_mut().for_each(|node| node.best = node.rotation);
+    }
+
+    pub(in crate::solve) fn restore(&mut self) {
+        self.nodes.iter_mut().for_each(|node| node.rotation = node.best);
+    }
+
+    /// The goal from each pivot, from the first node on, as the nodes before it are turned now.
+    pub(in crate::solve) fn pass_goal_on(&mut self, orientation: Option<Quat64>) {
+        let (mut goal, mut wanted) = (self.goal, orientation.unwrap_or(NO_TURN));
+        let mut to_model = self.to_model;
+        for node in self.nodes.iter_mut() {
+            node.goal = sub(goal, node.pivot);
+            let undo = conjugate(node.rotation);
+            goal = node.back.point(rotate(undo, node.goal));
+            if orientation.is_some() {
+                node.orientation = wanted;
+                wanted = product(conjugate(node.between), product(undo, wanted));
+            }
+            if !self.even {
+                node.to_model = to_model;
+                let turn = Map { linear: crate::math::quats::rows(node.rotation), moved: node.pivot };
+                to_model = to_model.after(&turn.after(&node.carry));
+            }
+        }
+    }
+}
