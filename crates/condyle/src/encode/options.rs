@@ -176,15 +176,16 @@ pub(super) fn positive(what: &'static str, at: usize, v: f32) -> Result<(), Erro
 ///
 /// # let root = Joint::new("root", None, Transform::IDENTITY);
 /// # let skeleton = Skeleton::new([root])?;
-/// # let half = std::f32::consts::FRAC_1_SQRT_2;
+/// # let times: Vec<f32> = (0..=30).map(|k| k as f32 / 30.0).collect();
+/// # let half = |t: &f32| (0.25 * (1.0 - (3.0 * t).cos())).sin_cos();
 /// # let turn = Track {
 /// #     target: Target::Rotation(0),
 /// #     interpolation: Interpolation::Linear,
 /// #     timeline: 0,
-/// #     values: vec![0.0, 0.0, 0.0, 1.0, 0.0, half, 0.0, half],
+/// #     values: times.iter().flat_map(|t| [0.0, half(t).0, 0.0, half(t).1]).collect(),
 /// # };
-/// # let raw = RawClip::new("turn".into(), vec![vec![0.0, 1.0]], vec![turn])?;
-/// // One track, a quarter turn: a curve serves, nothing has to be kept as authored.
+/// # let raw = RawClip::new("turn".into(), vec![times], vec![turn])?;
+/// // One track of 31 keys, to one side and part of the way back: a curve serves, nothing has to be kept as authored.
 /// let encoded = encode(&raw, &skeleton, &EncodeOptions::default(), &mut |_| ())?;
 /// for (encoding, count) in &encoded.encodings {
 ///     println!("{count} tracks: {encoding:?}");
