@@ -7,7 +7,7 @@ use crate::tests;
 
 /// What the interpreter needs minutes for: arithmetic over many cases and on every instruction set. No unsafe code is ours; of what is
 /// below it the tests that remain walk through loads, stores, arithmetic, gathering and transposing, not through the shuffles of bytes.
-const SLOW: [&str; 29] = [
+const SLOW: [&str; 30] = [
     "portable_bits",
     "bits_are_the_same",
     "blend::",
@@ -37,6 +37,7 @@ const SLOW: [&str; 29] = [
     "skin::bitangents::",
     "skin::interleaved::",
     "skin::tests::",
+    "solve::",
 ];
 
 /// How often property tests try here.

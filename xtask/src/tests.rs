@@ -16,7 +16,7 @@ const ONCE: [&str; 3] = ["malformed", "damaged", "compressed"];
 
 /// What an emulator needs minutes for and a processor of 64 bits has no part in: f64 and integers. The stages that they belong to are walked
 /// through by the tests that remain.
-pub(crate) const NOT_EMULATED: [&str; 10] = [
+pub(crate) const NOT_EMULATED: [&str; 18] = [
     "encode::tests::any_scale",
     "encode::tests::joints_may_have",
     "encode::tests::keys::hostile_clips",
@@ -27,6 +27,14 @@ pub(crate) const NOT_EMULATED: [&str; 10] = [
     "clip::tests::every_bit_may_be_wrong",
     "blend::tests::limits::many_layers",
     "meshopt::encode::tests::every_stride",
+    "solve::body::tests::reach::one_limb",
+    "solve::body::tests::reach::what_cannot",
+    "solve::chain::tests::both_methods",
+    "solve::chain::tests::limits_are_never",
+    "solve::two_bone::tests::limits_are_never",
+    "solve::two_bone::tests::the_tip_is",
+    "solve::two_bone::tests::uneven_scales_above",
+    "solve::two_bone::tests::with_limits",
 ];
 
 /// How often property tests try in an emulator.
