@@ -243,11 +243,10 @@ fn limits(random: &mut Random, case: &Case, kind: usize) -> Limits {
         0 => Swing::Cone(random.range(0.2, 2.0)),
         1 => Swing::Ellipse { side, angles: [random.range(0.3, 1.5), random.range(0.3, 2.0)] },
         2 => {
-            let corner = |at: u16, size: f32| {
-                let (sin, cos) = (f32::from(at) * 1.256).sin_cos();
-                [cos * size, sin * size]
-            };
-            Swing::Polygon { side, corners: (0..5).map(|at| corner(at, random.range(0.4, 1.8))).collect() }
+            // Written out, as sines of a platform would not be the same bits everywhere.
+            let ways = [[1.0, 0.0], [0.309, 0.951], [-0.809, 0.588], [-0.809, -0.588], [0.309, -0.951]];
+            let corner = |way: [f32; 2], size| way.map(|v| v * size);
+            Swing::Polygon { side, corners: ways.map(|way| corner(way, random.range(0.4, 1.8))).into() }
         }
         _ => Swing::Free,
     };
@@ -440,7 +439,7 @@ fn what_is_wrong_is_said() {
 
 #[test]
 fn the_bits_are_the_same_everywhere() {
-    assert_portable(0x76ba_a644_e043_4838, |hash| {
+    assert_portable(0xb964_5026_1156_7a26, |hash| {
         let mut random = Random(10);
         for try_ in 0..tries(500) {
             let scales = [Scales::None, Scales::Even, Scales::UnevenAbove, Scales::Uneven][try_ % 4];
