@@ -9,9 +9,10 @@
 use super::BodyOptions;
 use super::buffer::{BodyBuffer, Sought, State};
 use super::rows::measure;
-use super::tree::{above, across, add_scaled, length, place, shift_back, sub, transform, turned};
+use super::tree::{above, add_scaled, length, place, shift_back, sub, transform, turned};
 use crate::math::scalar::sqrt_f64;
 use crate::math::vectors::{cross, dot};
+use crate::solve::maps::across;
 
 /// The damping to begin with, times the length of all errors. Less of it takes fewer steps where goals are near, and more where they are far.
 const START: f64 = 0.3;

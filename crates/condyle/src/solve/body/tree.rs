@@ -221,18 +221,3 @@ pub(super) fn tension(force: Vec64, bone: Vec64) -> Mat64 {
     }
     out
 }
-
-/// A direction at right angles to another one, always the same.
-pub(super) fn across(v: Vec64) -> Vec64 {
-    let [x, y, z] = v.map(f64::abs);
-    let least = if x <= y && x <= z {
-        [1.0, 0.0, 0.0]
-    } else if y <= z {
-        [0.0, 1.0, 0.0]
-    } else {
-        [0.0, 0.0, 1.0]
-    };
-    let out = cross(v, least);
-    let long = length(out);
-    if long > 0.0 { out.map(|v| v / long) } else { [1.0, 0.0, 0.0] }
-}
