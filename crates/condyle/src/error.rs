@@ -213,7 +213,7 @@ pub enum Error {
 }
 
 /// Arguments that are one number, so that no place in them is worth telling.
-const SINGLE: [&str; 20] = [
+const SINGLE: [&str; 21] = [
     "factor",
     "seconds",
     "duration",
@@ -234,6 +234,7 @@ const SINGLE: [&str; 20] = [
     "step",
     "tolerance",
     "radius",
+    "fps",
 ];
 
 /// Element `at` of `what`, or `what` itself where it is one number.

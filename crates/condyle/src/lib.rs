@@ -43,6 +43,11 @@
 //! | [`interpolate`](mod@interpolate) | two rotations or poses, and a factor | what lies between them |
 //! | [`model`] | a pose | one matrix per joint, in model space |
 //! | [`skin`](mod@skin) | these matrices, a [`Skin`], a [`SkinnedMesh`], morph weights | a [`Palette`] for the GPU, or posed [`Vertices`] |
+//! | [`surface`] | posed positions | silhouettes, shadow volumes, normals, area and volume |
+//! | [`bounds`] | these matrices, a [`bounds::JointBounds`] of the mesh | a box or a sphere around all posed vertices |
+//! | [`hitbox`] | these matrices, shapes on joints | what rays and shapes meet of them |
+//! | [`hits`] | triangles, posed positions, and a ray, a point or a shape | what is met, what is nearest, what is touched |
+//! | [`baked`] | frames of posed vertices | a clip of 16-bit numbers, as a vertex animation texture has them, and its playback |
 //!
 //! Beside them stand [`pose`], the layout of local transforms; [`math`], what everything is made of;
 //! [`convert`], to matrices and back; [`simd`], which instruction set runs; and `reference`, every stage
@@ -73,13 +78,20 @@
 //!   [`motion::RootMotion::over`].
 //! - **reach with a hand, look with a head, stand on a step**: after [`local_to_model`], [`solve::two_bone`](solve::two_bone()),
 //!   [`solve::aim`](solve::aim()) or [`solve::chain`](solve::chain()) turn the joints of the pose; then
-//!   [`model::subtree`] places them anew. [`solve::Limits`] keep joints within what they can do.
+//!   [`model::subtree`] places them anew. [`solve::Limits`] keep joints within what they can do, which [`solve::fit_limits`] learns from clips;
+//!   [`solve::spline`](solve::spline()) lays a tail along a curve, [`solve::example`](solve::example()) weighs poses so that their blend reaches.
+//! - **pick a character, shoot at it, keep cloth out of it**: a [`hits::TriangleTree`] over the mesh, put on what [`skin`](skin()) has written
+//!   by [`refit`](hits::TriangleTree::refit), answers rays, nearest points and overlaps.
 //! - **hear the events of a clip**: put them in [`EncodeOptions::events`](encode::EncodeOptions::events), and
 //!   after [`Player::advance`] ask [`Player::clip_events`].
 //! - **morph**: [`sample::track`] with [`Target::Weights`] gives the weights at a moment, [`morph`] the
 //!   vertices, which go where [`skin`](skin()) takes `bind`.
+//! - **cull, or find out what a shot hits, without a vertex**: [`bounds::posed`] of a [`bounds::JointBounds`] made once, and
+//!   [`hitbox::fit`], [`hitbox::place`] and [`PosedHitboxes::first_hit`](hitbox::PosedHitboxes::first_hit).
 //! - **skin on the GPU**: upload [`Palette::matrices`], or have [`skin::palette_rows`] write to the upload, and once the
 //!   influences by [`Influences::pack`]; leave out [`skin`](skin()).
+//! - **keep the volume of what twists**: have [`skin::palette_dual`] make the palette, and say by
+//!   [`Influences::with_dual_shares`] where, as [`skin::SwingTwist`] finds it in clips.
 //! - **skin into a vertex buffer**: give [`skin`](skin()) its bytes as [`skin::InterleavedMut`].
 //! - **force an instruction set**: `CONDYLE_ISA=sse42` in the environment; in code
 //!   [`Dispatch::new`]`(Isa::Sse42, Numeric::Fast)`, which is `None` if the machine lacks it, then
@@ -95,6 +107,7 @@
 //! - **put several layers on one pose**, or on those of a crowd, without another one: [`blend::add_in_place`],
 //!   [`blend::overlay_in_place`], [`blend::add_crowd_in_place`], [`blend::overlay_crowd_in_place`].
 //! - **pose a whole glTF file**: `Asset` and `Poser` of the crate `condyle-gltf`.
+//! - **read and write motion capture**: `Bvh` and `write` of the crate `condyle-bvh`.
 //!
 //! # Example
 //!
@@ -183,7 +196,9 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod baked;
 pub mod blend;
+pub mod bounds;
 mod bytes;
 pub mod clip;
 pub mod container;
@@ -191,6 +206,8 @@ pub mod convert;
 #[cfg(any(test, feature = "encode"))]
 pub mod encode;
 mod error;
+pub mod hitbox;
+pub mod hits;
 pub mod interpolate;
 pub mod joint_map;
 pub mod math;
@@ -209,6 +226,7 @@ pub mod simd;
 pub mod skeleton;
 pub mod skin;
 pub mod solve;
+pub mod surface;
 #[cfg(test)]
 mod testing;
 

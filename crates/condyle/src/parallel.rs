@@ -58,6 +58,30 @@ pub(crate) fn for_each_part<T: Send, S: Send>(
     parts.try_for_each(|(part, (out, scratch))| work(part * len, out, scratch))
 }
 
+/// [`for_each_part`] for two lists of what is written, one element of each for an instance.
+pub(crate) fn for_each_part_of_two<A: Send, B: Send, S: Send>(
+    first: &mut [A],
+    second: &mut [B],
+    scratch: &mut [S],
+    work: impl Fn(usize, &mut [A], &mut [B], &mut S) -> Result<(), Error> + Sync,
+) -> Result<(), Error> {
+    if first.is_empty() {
+        return Ok(());
+    }
+    let len = first.len().div_ceil(scratch.len()).next_multiple_of(STEP);
+    #[cfg(feature = "rayon")]
+    if scratch.len() > 1 {
+        use rayon::prelude::*;
+        let dispatch = Dispatch::current();
+        let both = first.par_chunks_mut(len).zip(second.par_chunks_mut(len));
+        return both.zip(scratch).enumerate().try_for_each(|(part, ((first, second), scratch))| {
+            dispatch.scope(|| work(part * len, first, second, scratch))
+        });
+    }
+    let mut parts = first.chunks_mut(len).zip(second.chunks_mut(len)).zip(scratch).enumerate();
+    parts.try_for_each(|(part, ((first, second), scratch))| work(part * len, first, second, scratch))
+}
+
 /// Does `work` for each instance with its place and what it writes, of which there is one for each.
 pub(crate) fn for_each<T: Send>(
     out: &mut [T],

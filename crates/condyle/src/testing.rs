@@ -7,7 +7,7 @@ use crate::clip::{Interpolation, RawClip, Target, Track};
 pub(crate) use crate::math::scalar::worst;
 use crate::math::vectors::normalize;
 use crate::math::{Affine, Transform};
-use crate::mesh::{Influences, MorphTarget, Skin, SkinnedMesh, Vertices};
+use crate::mesh::{Influences, MorphDeltas, MorphTarget, Skin, SkinnedMesh, Vertices};
 use crate::pose::Pose;
 use crate::simd::{Dispatch, Numeric};
 use crate::skeleton::{Joint, Skeleton};
@@ -177,10 +177,14 @@ impl Random {
                 .map(|v| handed(self.unit(), if v % 2 == 0 { 1.0 } else { -1.0 }))
                 .collect(),
         };
-        let morphs = (0..3).map(|k| MorphTarget {
-            positions: (0..vertices).map(|_| self.vector(0.2)).collect(),
-            normals: (0..if k == 1 { 0 } else { vertices }).map(|_| self.vector(0.2)).collect(),
-            tangents: (0..if k == 2 { 0 } else { vertices }).map(|_| self.vector(0.2)).collect(),
+        // One does not move normals, one no tangents.
+        let morphs = (0..3).map(|k| {
+            let mut deltas = |count| (0..count).map(|_| self.vector(0.2)).collect::<Vec<_>>();
+            let positions = deltas(vertices);
+            let normals = deltas(if k == 1 { 0 } else { vertices });
+            let tangents = deltas(if k == 2 { 0 } else { vertices });
+            let deltas = MorphDeltas { positions: &positions, normals: &normals, tangents: &tangents };
+            MorphTarget::from_dense(vertices, deltas).expect("one each")
         });
         let morphs = morphs.collect();
         SkinnedMesh::new(data, self.influences(vertices, joints), Vec::new(), morphs).expect("a valid mesh")
@@ -190,6 +194,14 @@ impl Random {
 /// How often to try: a handful of times under Miri, which is slow.
 pub(crate) const fn tries(normally: usize) -> usize {
     if cfg!(miri) && normally > 8 { 8 } else { normally }
+}
+
+/// How many random cases a test goes through: normally so many, at most a thousand where tests are likely to run in an emulator, and
+/// where `CONDYLE_CASES` in the environment asks for a number, that. See CONTRIBUTING.md, "Many cases".
+pub(crate) fn cases(normally: usize) -> usize {
+    let most = if cfg!(target_arch = "x86_64") { usize::MAX } else { 1000 };
+    let asked = std::env::var("CONDYLE_CASES").ok();
+    tries(asked.map_or(normally.min(most), |asked| asked.parse().expect("CONDYLE_CASES is a number")))
 }
 
 /// Joint and vertex counts around every boundary of lanes and blocks; one of them for Miri, which is slow.

@@ -4,9 +4,10 @@ use condyle::blend::{self, Additive, Mean, Overlay};
 use condyle::encode::EncodeOptions;
 use condyle::model::{self, CrowdBuffer};
 use condyle::sample::{self, ClipAt};
+use condyle::solve::{self, Aim, Reached, TwoBone, Up};
 use condyle::{
-    Affine, Clip, Dispatch, Error, Interpolation, Joint, Layer, Pose, RawClip, Skeleton, Skin, Target, Track,
-    Transform, encode, local_to_model, skin,
+    Affine, Clip, Dispatch, Error, Influences, Interpolation, Joint, Layer, NormalRule, Palette, Pose,
+    RawClip, Skeleton, Skin, Target, Track, Transform, Vertices, encode, local_to_model, skin,
 };
 
 /// More than a block, and no whole number of anything.
@@ -89,6 +90,17 @@ impl Cast {
         [Additive { mask: Some(&self.mask), ..Additive::new(&self.breath, number(instance)) }]
     }
 
+    fn reach(&self, instance: usize) -> TwoBone<'static> {
+        let goal = [0, 1, 2].map(|axis| 0.7 * number(3 * instance + axis));
+        TwoBone { pole: (instance % 20 < 9).then_some([0.0, 0.3, 1.0]), ..TwoBone::new([1, 3, 7], goal) }
+    }
+
+    fn look(&self, instance: usize) -> Aim<'static> {
+        let up = Up { axis: [1.0, 0.0, 0.0], direction: [0.0, 1.0, 0.2] };
+        let look = Aim::new(2, [0.0, 0.0, 1.0], [number(instance), 3.0, number(instance + 5)]);
+        Aim { up: (instance % 18 < 7).then_some(up), ..look }
+    }
+
     fn overlay<'a>(&'a self, over: &'a Pose, instance: usize) -> Overlay<'a> {
         Overlay {
             mask: instance.is_multiple_of(2).then_some(&self.mask),
@@ -98,12 +110,13 @@ impl Cast {
 }
 
 /// What a frame writes: for each instance two poses that are sampled, their mean, what is added and laid over it, the
-/// same in place of the mean, the matrices and both kinds of palette.
+/// same in place of the mean, which then reaches and looks, the matrices and both kinds of palette.
 struct Frame<'a> {
     cast: &'a Cast,
     plays: Vec<ClipAt<'a>>,
     poses: [Vec<Pose>; 6],
     buffer: CrowdBuffer,
+    reached: [Vec<Result<Reached, Error>>; 2],
     models: Vec<Affine>,
     rows: Vec<Affine>,
     columns: Vec<[f32; 16]>,
@@ -117,6 +130,7 @@ impl<'a> Frame<'a> {
             plays: Vec::new(),
             poses: [(); 6].map(|()| vec![Pose::identity(JOINTS); count]),
             buffer: CrowdBuffer::default(),
+            reached: [(); 2].map(|()| vec![Ok(Reached::default()); count]),
             models: vec![Affine::IDENTITY; count * JOINTS],
             rows: vec![Affine::IDENTITY; matrices],
             columns: vec![[0.0; 16]; matrices],
@@ -124,7 +138,7 @@ impl<'a> Frame<'a> {
     }
 
     fn by_crowd(&mut self, frame: usize) -> Result<(), Error> {
-        let Self { cast, plays, poses, buffer, models, rows, columns } = self;
+        let Self { cast, plays, poses, buffer, reached: [reached, looked], models, rows, columns } = self;
         let [a, b, mean, more, last, placed] = poses;
         let cast: &'a Cast = cast;
         for (layer, poses) in [&mut *a, &mut *b].into_iter().enumerate() {
@@ -139,12 +153,14 @@ impl<'a> Frame<'a> {
         blend::add_crowd_in_place(placed, |at| cast.additives(at))?;
         blend::overlay_crowd_in_place(placed, |at| cast.overlay(&a[at], at))?;
         model::crowd(&cast.skeleton, last, buffer, models)?;
+        solve::two_bone_crowd(&cast.skeleton, models, |at| cast.reach(at), placed, reached)?;
+        solve::aim_crowd(&cast.skeleton, models, |at| cast.look(at), placed, looked)?;
         skin::palette_rows_crowd(&cast.skin, &cast.skeleton, models, rows)?;
         skin::palette_columns_crowd(&cast.skin, &cast.skeleton, models, columns)
     }
 
     fn one_by_one(&mut self, frame: usize) -> Result<(), Error> {
-        let Self { cast, poses, models, rows, columns, .. } = self;
+        let Self { cast, poses, reached: [reached, looked], models, rows, columns, .. } = self;
         let [a, b, mean, more, last, placed] = poses;
         let width = cast.skin.joints().len();
         for at in 0..a.len() {
@@ -163,6 +179,8 @@ impl<'a> Frame<'a> {
             placed[at].clone_from(&last[at]);
             let model = &mut models[at * JOINTS..][..JOINTS];
             local_to_model(&cast.skeleton, &last[at], model)?;
+            reached[at] = solve::two_bone(&cast.skeleton, model, &cast.reach(at), &mut placed[at]);
+            looked[at] = solve::aim(&cast.skeleton, model, &cast.look(at), &mut placed[at]);
             skin::palette_rows(&cast.skin, model, &mut rows[at * width..][..width])?;
             skin::palette_columns(&cast.skin, model, &mut columns[at * width..][..width])?;
         }
@@ -174,7 +192,8 @@ impl<'a> Frame<'a> {
         let poses = self.poses.iter().flatten().flat_map(Pose::transforms);
         let poses = poses.flat_map(|t| t.rotation.into_iter().chain(t.translation).chain(t.scale));
         let matrices = self.models.iter().chain(&self.rows).flat_map(|m| m.rows.as_flattened());
-        let all = poses.chain(matrices.chain(self.columns.iter().flatten()).copied());
+        let reached = self.reached.iter().flatten().flatten().map(|reached| reached.distance);
+        let all = poses.chain(reached).chain(matrices.chain(self.columns.iter().flatten()).copied());
         all.map(f32::to_bits).collect()
     }
 }
@@ -242,6 +261,33 @@ fn nothing_is_allocated_after_the_first_frame() {
         });
         (first, later)
     });
+    assert!(first.count_total > 0, "the counter counts");
+    assert_eq!(later.count_total, 0, "{later:?}");
+}
+
+#[test]
+fn dual_quaternions_allocate_once_too() {
+    let cast = Cast::new();
+    let vertices = 500;
+    let rows = (0..vertices).map(|v| [0, 1, 5].map(|k| (((v + k) % cast.skin.joints().len()) as u16, 0.25)));
+    let influences = Influences::from_rows(rows).expect("finite");
+    let bind = Vertices {
+        positions: vec![[1.0, 2.0, 3.0]; vertices],
+        normals: vec![[0.0, 1.0, 0.0]; vertices],
+        tangents: vec![[1.0, 0.0, 0.0, 1.0]; vertices],
+    };
+    let mut posed = Vertices::zeroed_like(&bind);
+    let mut model = vec![Affine::IDENTITY; JOINTS];
+    local_to_model(&cast.skeleton, cast.skeleton.rest(), &mut model).expect("sizes agree");
+    let mut matrices = Palette::default();
+    let mut frame = |scale: f32| {
+        // One joint that scales alone: stretches and their inverse transposes are there too.
+        model[JOINTS / 2].rows[0][0] *= scale;
+        skin::palette_dual(&cast.skin, &model, NormalRule::default(), &mut matrices)?;
+        skin(&influences, &matrices, bind.as_slices(), posed.as_slices_mut())
+    };
+    let first = allocation_counter::measure(|| frame(1.5).expect("sizes agree"));
+    let later = allocation_counter::measure(|| (0..3).for_each(|_| frame(1.1).expect("sizes agree")));
     assert!(first.count_total > 0, "the counter counts");
     assert_eq!(later.count_total, 0, "{later:?}");
 }

@@ -178,7 +178,7 @@ mod tests {
                     for nudge in [-1e-17, 0.0, 1e-16, 0.003] {
                         let ratio = (step as f64 / (8 * intervals) as f64 + nudge).clamp(0.0, 1.0);
                         let lanes = curves.map(|(degree, intervals)| FourTaps::curve(degree, intervals));
-                        let found = dispatch!(dispatch, |s, _mode| FourTaps::at(s, &lanes, ratio));
+                        let found = dispatch!(dispatch, |s| FourTaps::at(s, &lanes, ratio));
                         for (i, (degree, intervals)) in curves.into_iter().enumerate() {
                             let want = Taps::at(degree, intervals, ratio);
                             let weights = found.weights.map(|weights| weights[i].to_bits());

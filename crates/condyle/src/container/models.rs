@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use crate::bytes::{Source, put_floats, put_u16s, put_u32s};
 use crate::error::Error;
 use crate::math::{Affine, Transform};
-use crate::mesh::{Influences, MorphTarget, Skin, SkinnedMesh, Vertices};
+use crate::mesh::{Influences, MorphDelta, MorphDeltas, MorphTarget, Skin, SkinnedMesh, Vertices};
 use crate::skeleton::{Joint, NO_NODE, NO_PARENT, Skeleton};
 
 /// Triangles of a model, and what moves them.
@@ -180,6 +180,8 @@ const NORMALS: u32 = 2;
 const TANGENTS: u32 = 4;
 const DRAWABLE: u32 = 8;
 const SHOWN: u32 = 16;
+/// Of a morph target: the vertices that move are listed.
+const SPARSE: u32 = 8;
 
 const SKIN: u32 = 0;
 const JOINT: u32 = 1;
@@ -233,14 +235,40 @@ pub(super) fn write_mesh(placed: &PlacedMesh, skeleton: &Skeleton, out: &mut Vec
     put_u16s(out, joints);
     put_floats(out, weights);
     put_u32s(out, mesh.indices().iter().copied());
-    for MorphTarget { positions, normals, tangents } in mesh.morph_targets() {
-        let present = flag(POSITIONS, !positions.is_empty())
-            | flag(NORMALS, !normals.is_empty())
-            | flag(TANGENTS, !tangents.is_empty());
-        put_u32s(out, [present]);
-        put_floats(out, positions.as_flattened());
-        put_floats(out, normals.as_flattened());
-        put_floats(out, tangents.as_flattened());
+    for target in mesh.morph_targets() {
+        write_target(target, out)?;
+    }
+    Ok(())
+}
+
+/// The deltas of all vertices or, where that is less, of those that move.
+fn write_target(target: &MorphTarget, out: &mut Vec<u8>) -> Result<(), Error> {
+    let attributes = [
+        Some(POSITIONS).filter(|_| target.has_positions()),
+        Some(NORMALS).filter(|_| target.has_normals()),
+        Some(TANGENTS).filter(|_| target.has_tangents()),
+    ];
+    let present = || attributes.into_iter().flatten();
+    let pick = |attribute, delta: MorphDelta| match attribute {
+        POSITIONS => delta.position,
+        NORMALS => delta.normal,
+        _ => delta.tangent,
+    };
+    let each = 12 * present().count();
+    let moved = target.deltas().count();
+    let sparse = moved.saturating_mul(4 + each) < target.vertex_count().saturating_mul(each);
+    put_u32s(out, [present().sum::<u32>() | flag(SPARSE, sparse)]);
+    if sparse {
+        put_u32s(out, [count("vertices of a morph target", moved)?]);
+        put_u32s(out, target.deltas().map(|(vertex, _)| vertex));
+    }
+    for attribute in present() {
+        let mut put = |delta| put_floats(out, &pick(attribute, delta));
+        if sparse {
+            target.deltas().for_each(|(_, delta)| put(delta));
+        } else {
+            (0..target.vertex_count()).for_each(|vertex| put(target.delta(vertex)));
+        }
     }
     Ok(())
 }
@@ -273,13 +301,7 @@ pub(super) fn read_mesh(data: &[u8], skeleton: &Skeleton) -> Result<PlacedMesh, 
     // Bounded by the number of weights, which have been read.
     let mut morph_targets = Vec::with_capacity(targets);
     for at in 0..targets {
-        let [flags] = source.words("morph targets")?;
-        check_flags("flags of morph targets", at, flags, POSITIONS | NORMALS | TANGENTS)?;
-        morph_targets.push(MorphTarget {
-            positions: source.vectors("morph positions", present(POSITIONS, flags))?,
-            normals: source.vectors("morph normals", present(NORMALS, flags))?,
-            tangents: source.vectors("morph tangents", present(TANGENTS, flags))?,
-        });
+        morph_targets.push(read_target(&mut source, at, vertices)?);
     }
     source.end("bytes behind a mesh")?;
     let mut placed = PlacedMesh {
@@ -297,6 +319,28 @@ pub(super) fn read_mesh(data: &[u8], skeleton: &Skeleton) -> Result<PlacedMesh, 
         placed.placement = MeshPlacement::Skin(skin.for_skeleton(skeleton)?);
     }
     Ok(placed)
+}
+
+fn read_target(source: &mut Source<'_>, at: usize, vertices: usize) -> Result<MorphTarget, Error> {
+    let [flags] = source.words("morph targets")?;
+    check_flags("flags of morph targets", at, flags, POSITIONS | NORMALS | TANGENTS | SPARSE)?;
+    let attributes = |source: &mut Source<'_>, moved: usize| -> Result<[Vec<[f32; 3]>; 3], Error> {
+        let count = |bit| if flags & bit == 0 { 0 } else { moved };
+        Ok([
+            source.vectors("morph positions", count(POSITIONS))?,
+            source.vectors("morph normals", count(NORMALS))?,
+            source.vectors("morph tangents", count(TANGENTS))?,
+        ])
+    };
+    if flags & SPARSE == 0 {
+        let [positions, normals, tangents] = &attributes(source, vertices)?;
+        return MorphTarget::from_dense(vertices, MorphDeltas { positions, normals, tangents });
+    }
+    let [moved] = source.words("morph targets")?;
+    let moved = source.u32s("vertices of a morph target", moved as usize)?;
+    let with_vertex = |deltas: Vec<[f32; 3]>| -> Vec<_> { moved.clone().zip(deltas).collect() };
+    let [positions, normals, tangents] = &attributes(source, moved.len())?.map(with_vertex);
+    MorphTarget::from_sparse(vertices, MorphDeltas { positions, normals, tangents })
 }
 
 fn read_placement(source: &mut Source<'_>, kind: u32, joints: usize) -> Result<MeshPlacement, Error> {

@@ -5,7 +5,7 @@ use std::vec::Vec;
 
 use super::*;
 use crate::math::Affine;
-use crate::mesh::{Influences, SkinnedMesh, Vertices};
+use crate::mesh::{Influences, MorphDeltas, MorphTarget, SkinnedMesh, Vertices};
 use crate::testing::{Random, tries};
 
 /// A mesh of each placement, with and without all that a mesh may have.
@@ -17,7 +17,10 @@ fn meshes(random: &mut Random, joints: usize) -> Vec<PlacedMesh> {
         SkinnedMesh::new(vertices, influences, indices.clone(), mesh.morph_targets().to_vec()).expect("valid")
     };
     let bare = Vertices { positions: (0..5).map(|_| random.vector(1.0)).collect(), ..Vertices::default() };
-    let bare = SkinnedMesh::new(bare, Influences::rigid(5), vec![], vec![]).expect("valid");
+    // One vertex that moves: it is written without those that do not.
+    let normals = &[(3, [0.5, 0.0, 0.25])];
+    let nod = MorphTarget::from_sparse(5, MorphDeltas { normals, ..MorphDeltas::default() }).expect("finite");
+    let bare = SkinnedMesh::new(bare, Influences::rigid(5), vec![], vec![nod]).expect("valid");
     let empty = SkinnedMesh::new(Vertices::default(), Influences::rigid(0), vec![], vec![]).expect("valid");
     let place = |mesh: SkinnedMesh, placement, node| PlacedMesh {
         morph_weights: (0..mesh.morph_targets().len()).map(|i| i as f32 / 4.0).collect(),
@@ -407,6 +410,16 @@ fn meshes_that_cannot_be_are_refused() {
             assert!(with(mesh, at, u32::MAX).is_err() && with(mesh, at, 1 << 30).is_err(), "at {at}");
         }
     }
+    // The morph target at the end: flags, how many vertices move, the one that does, what is added to its normal.
+    let target = bytes(held).len() - 24;
+    let refused = with(held, target, 16);
+    assert!(matches!(refused, Err(Error::Value { what: "flags of morph targets", .. })), "{refused:?}");
+    for moved in [2, u32::MAX] {
+        assert!(matches!(with(held, target + 4, moved), Err(Error::Truncated { .. })));
+    }
+    let what = "morph normals";
+    assert_eq!(with(held, target + 8, 5), Err(Error::Index { what, at: 0, found: 5, count: 5 }));
+    assert_eq!(with(held, target + 12, f32::NAN.to_bits()), Err(Error::NotFinite { what, at: 0 }));
     assert_eq!(with(held, 32, f32::NAN.to_bits()), Err(Error::NotFinite { what: "color", at: 0 }));
     let what = "joint of a mesh";
     assert_eq!(with(held, 48, 3), Err(Error::Index { what, at: 0, found: 3, count: 3 }));

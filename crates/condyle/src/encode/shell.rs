@@ -9,7 +9,7 @@ use super::options::Shell;
 use crate::error::Error;
 use crate::math::scalar::sqrt_f64;
 use crate::math::vectors::dot;
-use crate::mesh::{Skin, SkinnedMesh};
+use crate::mesh::{MorphTarget, Skin, SkinnedMesh};
 use crate::skeleton::Skeleton;
 
 /// The shell points of each joint, in its own space.
@@ -179,20 +179,20 @@ fn of_meshes<'a>(
 fn each_vertex(meshes: &[Part<'_>], mut each: impl FnMut(usize, Vector)) {
     for (mesh, skin, ranges) in meshes {
         let (starts, joints, _) = mesh.influences().as_slices();
-        let moving: Vec<(&[[f32; 3]], [f64; 2])> = mesh
+        let moving: Vec<(&MorphTarget, [f64; 2])> = mesh
             .morph_targets()
             .iter()
             .zip(*ranges)
-            .filter(|(target, range)| !target.positions.is_empty() && **range != [0.0; 2])
+            .filter(|(target, range)| target.has_positions() && **range != [0.0; 2])
             .map(|(target, [low, high])| {
                 let (low, high) = (f64::from(*low), f64::from(*high));
-                (&target.positions[..], [(low + high) / 2.0, (high - low).abs() / 2.0])
+                (target, [(low + high) / 2.0, (high - low).abs() / 2.0])
             })
             .collect();
         for (vertex, position) in mesh.vertices().positions.iter().enumerate() {
             let (mut middle, mut half) = (position.map(f64::from), [0.0; 3]);
-            for (offsets, [at, wide]) in &moving {
-                let by = offsets[vertex].map(f64::from);
+            for (target, [at, wide]) in &moving {
+                let by = target.delta(vertex).position.map(f64::from);
                 middle = add(middle, by.map(|v| v * at));
                 half = add(half, by.map(|v| v.abs() * wide));
             }

@@ -122,7 +122,12 @@ pub(super) fn uniform_blocks<S: Simd, M: Mode, W: Shared>(
             if i * BLOCK + at >= joints {
                 return;
             }
-            let (near, far) = nearer.order(from.and_then(|from| from.get(i)).unwrap_or(out), to);
+            let first = match from.map(|from| from.get(i)) {
+                Some(Some(first)) => first,
+                Some(None) => return,
+                None => &*out,
+            };
+            let (near, far) = nearer.order(first, to);
             let (a, b) = (load_all(s, &near.rotation, at), load_all(s, &far.rotation, at));
             let (mut rotation, sign) = rotations::<_, _, S::f32s, _>(s, mode, &weights, f, a, b);
             if nearer == Nearer::Second {

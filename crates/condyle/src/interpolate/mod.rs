@@ -6,6 +6,91 @@
 //! A result is `p + (to·q - off·p)`, where `p` is the end that the factor is nearer to and `q` the other one.
 //! The methods differ in the two weights only, which depend on the angle between the ends and on the factor;
 //! except for the exponential map and for [`Method::Exact`], which is the textbook formula in f64.
+//!
+//! # A camera that follows
+//!
+//! A camera with inertia follows its subject late, and neither starts nor stops at once: something that is not shown goes a part of the way to what is wanted,
+//! and the camera goes a part of the way to that. The steps are equally long whatever the frames are, and what is shown lies between
+//! two of them, so that the camera takes the same way at any frame rate.
+//!
+//! ```
+//! use condyle::interpolate::Method;
+//! use condyle::{Quat, interpolate};
+//!
+//! const STEP: f32 = 1.0 / 240.0;
+//! /// Of the way in each step: half of it takes an eighth of a second.
+//! const PART: f32 = 0.023;
+//!
+//! #[derive(Clone, Copy)]
+//! struct View {
+//!     eye: [f32; 3],
+//!     look: Quat,
+//! }
+//!
+//! impl View {
+//!     /// From an eye to a point, +Z ahead.
+//!     fn at(eye: [f32; 3], point: [f32; 3]) -> Self {
+//!         let [x, y, z]: [f32; 3] = core::array::from_fn(|k| point[k] - eye[k]);
+//!         // The shortest turn from +Z; `interpolate` wants unit length.
+//!         let look = [-y, x, 0.0, (x * x + y * y + z * z).sqrt() + z];
+//!         let length = look.iter().map(|v| v * v).sum::<f32>().sqrt();
+//!         Self { eye, look: look.map(|v| v / length) }
+//!     }
+//!
+//!     fn towards(self, other: Self, part: f32) -> Self {
+//!         let eye = core::array::from_fn(|k| self.eye[k] + (other.eye[k] - self.eye[k]) * part);
+//!         Self { eye, look: interpolate(self.look, other.look, part, Method::Nlerp) }
+//!     }
+//! }
+//!
+//! struct Camera {
+//!     wanted: View,
+//!     lead: View,
+//!     /// After the last step and before it.
+//!     views: [View; 2],
+//!     /// Seconds since that step.
+//!     rest: f32,
+//! }
+//!
+//! impl Camera {
+//!     /// What is shown at the end of a frame, if this is what is wanted then.
+//!     fn follow(&mut self, wanted: View, seconds: f32) -> View {
+//!         let (begin, mut step) = (self.rest, STEP);
+//!         while step <= begin + seconds {
+//!             // Frames that are longer than steps know what is wanted at their ends only.
+//!             let goal = self.wanted.towards(wanted, (step - begin) / seconds);
+//!             self.lead = self.lead.towards(goal, PART);
+//!             self.views = [self.views[0].towards(self.lead, PART), self.views[0]];
+//!             step += STEP;
+//!         }
+//!         self.rest = begin + seconds - (step - STEP);
+//!         self.wanted = wanted;
+//!         self.views[1].towards(self.views[0], self.rest / STEP)
+//!     }
+//! }
+//!
+//! // A subject runs past and stops after a second, the camera goes beside it.
+//! let wanted = |seconds: f32| {
+//!     let x = 5.0 * seconds.min(1.0);
+//!     View::at([0.5 * x, 1.7, 0.0], [x, 1.0, 4.0])
+//! };
+//! let after = |seconds: f32, rate: u16| {
+//!     let start = wanted(0.0);
+//!     let mut camera = Camera { wanted: start, lead: start, views: [start; 2], rest: 0.0 };
+//!     let frames = (seconds * f32::from(rate)) as u16;
+//!     (1..=frames).fold(start, |_, frame| camera.follow(wanted(f32::from(frame) / f32::from(rate)), 1.0 / f32::from(rate)))
+//! };
+//! for seconds in [0.1, 0.5, 1.0, 1.5] {
+//!     let [slow, usual, fast] = [30, 60, 240].map(|rate| after(seconds, rate));
+//!     for other in [slow, fast] {
+//!         assert!(usual.eye.iter().zip(other.eye).all(|(a, b)| (a - b).abs() < 2e-3));
+//!         assert!(usual.look.iter().zip(other.look).all(|(a, b)| (a - b).abs() < 2e-3));
+//!     }
+//! }
+//! // It starts softly, falls behind by about a third of a second, and arrives.
+//! assert!(after(0.1, 60).eye[0] < 0.2 * wanted(0.1).eye[0]);
+//! assert!((after(3.0, 60).eye[0] - 2.5).abs() < 1e-3);
+//! ```
 
 pub(crate) mod eberly_table;
 mod error_bound;

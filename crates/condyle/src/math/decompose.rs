@@ -246,7 +246,7 @@ fn orthonormal(v: [f64; 3], axes: &[Option<[f64; 3]>; 3]) -> Option<[f64; 3]> {
 
 /// The quaternion of three orthonormal, right-handed axes. From the greatest component on, so that nothing
 /// cancels.
-fn rotation(axes: &[[f64; 3]; 3]) -> [f64; 4] {
+pub(crate) fn rotation(axes: &[[f64; 3]; 3]) -> [f64; 4] {
     let m = |r: usize, c: usize| axes[c][r];
     let trace = [
         1.0 + m(0, 0) - m(1, 1) - m(2, 2),
@@ -266,7 +266,7 @@ fn rotation(axes: &[[f64; 3]; 3]) -> [f64; 4] {
 }
 
 /// The unit quaternion whose rotation's products with the matrix add up to most.
-fn nearest_rotation(columns: &[[f64; 3]; 3]) -> [f64; 4] {
+pub(crate) fn nearest_rotation(columns: &[[f64; 3]; 3]) -> [f64; 4] {
     let m = |r: usize, c: usize| columns[c][r];
     // Of `q`ᵀ K `q`, which is that sum.
     let mut k = [
@@ -293,7 +293,7 @@ fn nearest_rotation(columns: &[[f64; 3]; 3]) -> [f64; 4] {
 }
 
 /// Makes a symmetric matrix diagonal by rotations in two of its axes at a time; returns the eigenvectors. Jacobi 1846.
-fn eigenvectors(a: &mut [[f64; 4]; 4]) -> [[f64; 4]; 4] {
+pub(crate) fn eigenvectors(a: &mut [[f64; 4]; 4]) -> [[f64; 4]; 4] {
     let mut vectors: [[f64; 4]; 4] =
         core::array::from_fn(|r| core::array::from_fn(|c| if r == c { 1.0 } else { 0.0 }));
     // Each sweep squares what is left beside the diagonal; six are enough.

@@ -1,14 +1,15 @@
 //! Quaternions in f64: what is worked out once, or is to be exact.
 
-use super::scalar::{atan2_f64, sin_cos_f64, sin_f64, sqrt_f64};
+use super::real::Real;
+use super::scalar::{atan2_f64, sin_cos_f64, sin_f64, sinc_cos, sqrt_f64};
 use super::vectors::{dot, normalize};
 
 /// A quaternion `[x, y, z, w]` in f64.
 pub(crate) type Quat64 = [f64; 4];
 
 /// The Hamilton product: `b`'s rotation, then `a`'s.
-#[inline]
-pub(crate) fn product(a: Quat64, b: Quat64) -> Quat64 {
+#[inline(always)]
+pub(crate) fn product<R: Real>(a: [R; 4], b: [R; 4]) -> [R; 4] {
     let ([ax, ay, az, aw], [bx, by, bz, bw]) = (a, b);
     [
         aw * bx + ax * bw + ay * bz - az * by,
@@ -19,8 +20,8 @@ pub(crate) fn product(a: Quat64, b: Quat64) -> Quat64 {
 }
 
 /// The inverse of a unit quaternion.
-#[inline]
-pub(crate) fn conjugate([x, y, z, w]: Quat64) -> Quat64 {
+#[inline(always)]
+pub(crate) fn conjugate<R: Real>([x, y, z, w]: [R; 4]) -> [R; 4] {
     [-x, -y, -z, w]
 }
 
@@ -43,12 +44,51 @@ pub(crate) fn log([x, y, z, w]: Quat64) -> [f64; 3] {
 }
 
 /// The quaternion whose logarithm is `half`: about it as an axis, by twice its length, up to 2,000,000.
+#[inline(always)]
 pub(crate) fn exp(half: [f64; 3]) -> Quat64 {
+    let square = dot(half, half);
+    if square > HALF_TURN * HALF_TURN || square.is_nan() {
+        return exp_far(half);
+    }
+    // No root, no division, no quadrant.
+    let quarter = 0.25 * square;
+    let (sinc, cos) = sinc_cos(quarter);
+    let [x, y, z] = half.map(|v| v * (sinc * cos));
+    [x, y, z, cos * cos - quarter * (sinc * sinc)]
+}
+
+/// The length of the logarithm of a rotation by half a turn. Half of it is the greatest angle that the series are for.
+const HALF_TURN: f64 = core::f64::consts::FRAC_PI_2;
+
+/// [`exp`] of more than half a turn.
+#[cold]
+#[inline(never)]
+fn exp_far(half: [f64; 3]) -> Quat64 {
     let angle = sqrt_f64(dot(half, half));
     let (sin, cos) = sin_cos_f64(angle);
-    let ratio = if angle > 1e-100 { sin / angle } else { 1.0 };
-    let [x, y, z] = half.map(|v| v * ratio);
+    let [x, y, z] = half.map(|v| v * (sin / angle));
     [x, y, z, cos]
+}
+
+/// [`exp`], of unit length to the last place.
+#[inline(always)]
+pub(crate) fn unit_exp(half: [f64; 3]) -> Quat64 {
+    renormalized(exp(half))
+}
+
+/// Of unit length. What nearly is so needs no root and no division: one step of Newton's method is exact to the last place.
+#[inline(always)]
+pub(crate) fn renormalized(q: Quat64) -> Quat64 {
+    let off = (q[0] * q[0] + q[1] * q[1]) + (q[2] * q[2] + q[3] * q[3]) - 1.0;
+    if off.abs() < 1e-8 { q.map(|v| v * (1.0 - 0.5 * off)) } else { normalized(q) }
+}
+
+/// [`renormalized`] of any other length.
+#[cold]
+#[inline(never)]
+fn normalized(mut q: Quat64) -> Quat64 {
+    normalize(&mut q);
+    q
 }
 
 /// The vector along the axis of a rotation, as long as its angle, at most π. Of a half turn either way is as short: that one of which the
@@ -61,15 +101,13 @@ pub(crate) fn rotation_vector(q: Quat64) -> [f64; 3] {
 
 /// The rotation about a vector by an angle of its length, of unit length to the last place.
 pub(crate) fn from_rotation_vector(v: [f64; 3]) -> Quat64 {
-    let mut q = exp(v.map(|v| v / 2.0));
-    normalize(&mut q);
-    q
+    unit_exp(v.map(|v| v / 2.0))
 }
 
 /// `v` turned by a unit quaternion.
-#[inline]
-pub(crate) fn rotate([x, y, z, w]: Quat64, v: [f64; 3]) -> [f64; 3] {
-    let twice = [2.0 * (y * v[2] - z * v[1]), 2.0 * (z * v[0] - x * v[2]), 2.0 * (x * v[1] - y * v[0])];
+#[inline(always)]
+pub(crate) fn rotate<R: Real>([x, y, z, w]: [R; 4], v: [R; 3]) -> [R; 3] {
+    let twice = [(y * v[2] - z * v[1]) * 2.0, (z * v[0] - x * v[2]) * 2.0, (x * v[1] - y * v[0]) * 2.0];
     [
         v[0] + w * twice[0] + (y * twice[2] - z * twice[1]),
         v[1] + w * twice[1] + (z * twice[0] - x * twice[2]),

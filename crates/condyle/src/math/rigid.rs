@@ -2,9 +2,8 @@
 
 use core::ops::Mul;
 
-use super::quats::{conjugate, product, rotate};
+use super::quats::{conjugate, product, renormalized, rotate};
 use super::transform::{Affine, Transform};
-use super::vectors::normalize;
 
 /// A movement that keeps all lengths: rotates first, then translates. In 64 bits, for sums over many loops and large
 /// worlds.
@@ -60,8 +59,7 @@ impl Mul for Rigid {
     /// do not grow.
     fn mul(self, right: Self) -> Self {
         let moved = rotate(self.rotation, right.translation);
-        let mut rotation = product(self.rotation, right.rotation);
-        normalize(&mut rotation);
+        let rotation = renormalized(product(self.rotation, right.rotation));
         Self { rotation, translation: core::array::from_fn(|c| moved[c] + self.translation[c]) }
     }
 }
@@ -75,6 +73,13 @@ impl Rigid {
     pub fn inverse(self) -> Self {
         let rotation = conjugate(self.rotation);
         Self { rotation, translation: rotate(rotation, self.translation).map(|v| -v) }
+    }
+
+    /// `self.inverse() * other`, with less arithmetic.
+    pub(crate) fn way_to(&self, other: &Self) -> Self {
+        let back = conjugate(self.rotation);
+        let far: [f64; 3] = core::array::from_fn(|c| other.translation[c] - self.translation[c]);
+        Self { rotation: renormalized(product(back, other.rotation)), translation: rotate(back, far) }
     }
 
     /// The movement so many times, or undone so many times: by squaring, so that the number may be any. An error of the
@@ -112,6 +117,7 @@ impl Rigid {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::math::vectors::normalize;
     use crate::reference;
     use crate::testing::{Random, tries};
 

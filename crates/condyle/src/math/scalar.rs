@@ -86,16 +86,26 @@ fn reduce_large(x: f32) -> (u32, f64) {
     if x < 0.0 { (quadrant.wrapping_neg(), -r) } else { (quadrant, r) }
 }
 
+/// `sin(r) / r` and `cos(r)` for the square of an `r` in [-π/4, π/4], within 1e-12: Taylor series.
+#[inline]
+pub(crate) fn sinc_cos(r2: f64) -> (f64, f64) {
+    let sinc = [
+        1.0,
+        -1.0 / 6.0,
+        1.0 / 120.0,
+        -1.0 / 5_040.0,
+        1.0 / 362_880.0,
+        -1.0 / 39_916_800.0,
+        1.0 / 6_227_020_800.0,
+    ];
+    let cos = [1.0, -0.5, 1.0 / 24.0, -1.0 / 720.0, 1.0 / 40_320.0, -1.0 / 3_628_800.0, 1.0 / 479_001_600.0];
+    (horner(sinc, r2), horner(cos, r2))
+}
+
 /// Sine and cosine of `quadrant · π/2 + r`, for `r` in [-π/4, π/4], within 1e-11.
 fn sin_cos_quadrant(quadrant: u32, r: f64) -> (f64, f64) {
-    let r2 = r * r;
-    // Taylor series.
-    let sin =
-        r * horner([1.0, -1.0 / 6.0, 1.0 / 120.0, -1.0 / 5_040.0, 1.0 / 362_880.0, -1.0 / 39_916_800.0], r2);
-    let cos = horner(
-        [1.0, -0.5, 1.0 / 24.0, -1.0 / 720.0, 1.0 / 40_320.0, -1.0 / 3_628_800.0, 1.0 / 479_001_600.0],
-        r2,
-    );
+    let (sinc, cos) = sinc_cos(r * r);
+    let sin = r * sinc;
     match quadrant % 4 {
         0 => (sin, cos),
         1 => (cos, -sin),
@@ -116,8 +126,17 @@ pub(crate) fn sin_f64(x: f64) -> f64 {
     sin_cos_f64(x).0
 }
 
-/// Sine and cosine of any moderate angle, within 1e-11.
-pub(crate) fn sin_cos_f64(x: f64) -> (f64, f64) {
+/// Sine and cosine in f64 of an angle of up to a million radians, within 1e-11: for what is worked out once, such as an importer's
+/// angles.
+///
+/// ```
+/// use condyle::math::sin_cos_f64;
+///
+/// let (sin, cos) = sin_cos_f64(30_f64.to_radians());
+/// assert!((sin - 0.5).abs() < 1e-11 && (cos * cos - 0.75).abs() < 1e-11);
+/// ```
+#[must_use]
+pub fn sin_cos_f64(x: f64) -> (f64, f64) {
     let (quadrant, r) = reduce(x);
     sin_cos_quadrant(quadrant, r)
 }
@@ -137,8 +156,15 @@ pub fn atan2(y: f32, x: f32) -> f32 {
     atan2_f64(y.into(), x.into()) as f32
 }
 
-/// [`atan2`] within 1e-12.
-pub(crate) fn atan2_f64(y: f64, x: f64) -> f64 {
+/// [`atan2`] in f64, within 1e-12.
+///
+/// ```
+/// use condyle::math::atan2_f64;
+///
+/// assert!((atan2_f64(1.0, -1.0) - 135_f64.to_radians()).abs() < 1e-12);
+/// ```
+#[must_use]
+pub fn atan2_f64(y: f64, x: f64) -> f64 {
     use core::f64::consts::{FRAC_PI_2, PI};
     if x.is_nan() || y.is_nan() {
         return f64::NAN;

@@ -1,14 +1,15 @@
 //! Vectors and the columns of matrices in 64 bits.
 
+use super::real::Real;
 use super::scalar::sqrt_f64;
 
-#[inline]
-pub(crate) fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+#[inline(always)]
+pub(crate) fn dot<R: Real>(a: [R; 3], b: [R; 3]) -> R {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-#[inline]
-pub(crate) fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+#[inline(always)]
+pub(crate) fn cross<R: Real>(a: [R; 3], b: [R; 3]) -> [R; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
@@ -18,8 +19,8 @@ pub(crate) fn columns(rows: &[[f64; 4]; 3]) -> [[f64; 3]; 3] {
 }
 
 /// The cofactors, column by column, and the determinant. No product of three numbers of f32 overflows or vanishes.
-#[inline]
-pub(crate) fn cofactors([a, b, c]: [[f64; 3]; 3]) -> ([[f64; 3]; 3], f64) {
+#[inline(always)]
+pub(crate) fn cofactors<R: Real>([a, b, c]: [[R; 3]; 3]) -> ([[R; 3]; 3], R) {
     let cofactors = [cross(b, c), cross(c, a), cross(a, b)];
     (cofactors, dot(a, cofactors[0]))
 }

@@ -39,7 +39,7 @@ pub fn model_to_local(skeleton: &Skeleton, model: &[Affine], local: &mut [Affine
     Error::check_len("model", model.len(), skeleton.joint_count())?;
     Error::check_len("local", local.len(), skeleton.joint_count())?;
     let dispatch = Dispatch::current().portable();
-    let whole = dispatch!(dispatch, |s, _mode| back(s, skeleton.parents(), model, local));
+    let whole = dispatch!(dispatch, |s| back(s, skeleton.parents(), model, local));
     if whole { Ok(()) } else { refusal(skeleton, model, local) }
 }
 

@@ -9,13 +9,13 @@ use crate::clip::layout::{Kind, MAX_BITS, Segment, WIDTH};
 use crate::clip::spline::{Degree, Taps};
 use crate::clip::{Clip, Place, Target};
 use crate::error::Error;
-use crate::math::quats::{Quat64, conjugate, from_rotation_vector, product, rotation_vector};
+use crate::math::quats::{Quat64, conjugate, from_rotation_vector, product, rotation_vector, unit_exp};
 use crate::math::{Rigid, Transform};
 use crate::play::Looping;
 use crate::pose::Pose;
 use crate::sample::clip::{numbers, sample_by};
 use crate::sample::{self, PoseSource};
-use crate::simd::Dispatch;
+use crate::simd::{Dispatch, each};
 use crate::skeleton::Skeleton;
 
 impl Clip<'_> {
@@ -132,26 +132,36 @@ fn turned(degree: Degree, taps: Taps, sum: impl Fn(&Taps) -> [f64; WIDTH]) -> Qu
     }
     // A slerp between two keys; any other rotation is a single logarithm.
     let key = |first| Taps { first, count: 1, weights: [1.0, 0.0, 0.0, 0.0] };
-    let [from, to] = [taps.first, taps.first + 1].map(|first| sum(&key(first)));
+    let (from, to) = (sum(&key(taps.first)), sum(&key(taps.first + 1)));
     between(from, to, taps.weights[1])
 }
 
 /// The rotation of half of this rotation vector.
+#[inline(always)]
 fn turn(half: [f64; 3]) -> Quat64 {
     // Most motions go without turning.
-    if half == [0.0; 3] { Rigid::IDENTITY.rotation } else { from_rotation_vector(half.map(|v| 2.0 * v)) }
+    if half == [0.0; 3] { Rigid::IDENTITY.rotation } else { unit_exp(half) }
 }
 
 /// A slerp between two rotations of these halves of rotation vectors.
+#[inline(always)]
 fn between(from: [f64; 3], to: [f64; 3], part: f64) -> Quat64 {
-    if part == 0.0 || (from == [0.0; 3] && to == from) {
-        return turn(from);
-    }
     // About one axis of model space, as characters turn where nobody flies, angles go straight to each other.
-    let axes = [0, 1, 2].map(|c| usize::from(from[c] != 0.0 || to[c] != 0.0));
-    let ways = [0, 1, 2].map(|c| to[c] - from[c]);
-    if axes.iter().sum::<usize>() == 1 && ways.iter().all(|way| way.abs() < FRAC_PI_2) {
-        return turn([0, 1, 2].map(|c| from[c] + ways[c] * part));
+    let (mut straight, mut axes, mut near) = (from, 0, true);
+    each!(c in [0, 1, 2] => {
+        let way = to[c] - from[c];
+        axes += usize::from(from[c] != 0.0 || to[c] != 0.0);
+        near &= way.abs() < FRAC_PI_2;
+        straight[c] += way * part;
+    });
+    if axes <= 1 && near { turn(straight) } else { slerp(from, to, part) }
+}
+
+/// [`between`], for any two.
+#[inline(never)]
+fn slerp(from: [f64; 3], to: [f64; 3], part: f64) -> Quat64 {
+    if part == 0.0 {
+        return turn(from);
     }
     let [from, to] = [turn(from), turn(to)];
     let way = rotation_vector(product(conjugate(from), to));

@@ -155,14 +155,14 @@ pub fn over(
     if from == to {
         return Ok(Rigid::IDENTITY);
     }
-    let (back, there) = (motion(from.seconds).inverse(), motion(to.seconds));
+    let (here, there) = (motion(from.seconds), motion(to.seconds));
     if from.loops == to.loops {
-        return Ok(back * there);
+        return Ok(here.way_to(&there));
     }
     // All seen from the start of a loop.
     let start = motion(0.0);
     let whole = start.inverse() * motion(duration.into());
-    Ok(back * start * whole.power(to.loops - from.loops) * (start.inverse() * there))
+    Ok(here.inverse() * start * whole.power(to.loops - from.loops) * (start.inverse() * there))
 }
 
 /// The weighted mean of movements in one frame, so that a blend of clips moves as it looks. The order of the

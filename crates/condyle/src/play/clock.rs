@@ -98,6 +98,9 @@ pub(crate) fn check_clock(seconds: f64) -> Result<(), Error> {
     if seconds.is_finite() { Ok(()) } else { Err(Error::NotFinite { what: "seconds", at: 0 }) }
 }
 
+/// So many times a float is a number that f64 holds: 24 bits and 29.
+const EXACT_LOOPS: f64 = (1_u64 << 29) as f64;
+
 /// [`Looping::Wrap`], of a finite clock and a duration that was a float and is greater than 0.
 pub(crate) fn wrapped(clock: f64, duration: f64) -> Moment {
     // A product with a power of two is exact. Up to there the quotient below is off by less than a half.
@@ -105,6 +108,13 @@ pub(crate) fn wrapped(clock: f64, duration: f64) -> Moment {
     if clock.abs() >= most {
         let loops = if clock > 0.0 { Moment::MAX_LOOPS } else { -Moment::MAX_LOOPS };
         return Moment { loops, seconds: 0.0 };
+    }
+    if clock > 0.0 && clock < duration * EXACT_LOOPS {
+        // A float times so many loops is exact, and so is the difference. The quotient is rounded, so that it may be one too many.
+        let loops = (clock / duration) as i64;
+        let rest = clock - loops as f64 * duration;
+        let (loops, seconds) = if rest < 0.0 { (loops - 1, rest + duration) } else { (loops, rest) };
+        return Moment { loops, seconds };
     }
     let rest = clock % duration;
     let quotient = (clock - rest) / duration;
@@ -121,6 +131,28 @@ pub(crate) fn wrapped(clock: f64, duration: f64) -> Moment {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn what_is_left_of_a_clock_is_exact() {
+        for (at, duration) in
+            [0.1, 0.7, 1.0 / 3.0, 2.9, 1234.567, 1e-30].map(|d: f32| f64::from(d)).into_iter().enumerate()
+        {
+            for loops in
+                [1.0, 2.0, 3.0, 1e3 + 1.0, 1e6 + 3.0, EXACT_LOOPS - 1.0, EXACT_LOOPS, EXACT_LOOPS + 1.0]
+            {
+                let end: f64 = loops * duration;
+                for clock in [end.next_down(), end, end.next_up(), end + duration * 0.3 * at as f64] {
+                    let (moment, rest) = (wrapped(clock, duration), clock % duration);
+                    assert_eq!(moment.seconds.to_bits(), rest.to_bits(), "{clock} of {duration}");
+                    assert_eq!(
+                        moment.loops,
+                        ((clock - rest) / duration).round() as i64,
+                        "{clock} of {duration}"
+                    );
+                }
+            }
+        }
+    }
 
     #[test]
     fn the_end_of_a_loop_is_the_start_of_the_next() {

@@ -21,13 +21,19 @@
 
 pub mod balance;
 mod clip;
+mod dual;
+mod hits;
 mod interpolation;
 mod layering;
+mod solve;
 mod stages;
 mod vectors;
 
 pub use clip::*;
+pub use dual::*;
+pub use hits::*;
 pub use interpolation::*;
 pub use layering::*;
+pub use solve::*;
 pub use stages::*;
 pub use vectors::*;

@@ -6,7 +6,7 @@ use std::vec::Vec;
 
 use crate::clip::{Interpolation, RawClip, Target};
 use crate::math::Affine;
-use crate::mesh::{Skin, SkinnedMesh};
+use crate::mesh::{MorphDelta, Skin, SkinnedMesh};
 use crate::pose::Pose;
 use crate::skeleton::Skeleton;
 use crate::skin::{NormalRule, Palette, PaletteMatrix};
@@ -228,13 +228,28 @@ pub fn morph(mesh: &SkinnedMesh, weights: &[f32]) -> [Vec<[f64; 3]>; 3] {
         base.tangents.iter().map(|t| [t[0], t[1], t[2]].map(f64::from)).collect(),
     ];
     for (target, &weight) in mesh.morph_targets().iter().zip(weights) {
-        for (out, delta) in out.iter_mut().zip([&target.positions, &target.normals, &target.tangents]) {
-            for (out, delta) in out.iter_mut().zip(delta) {
-                *out = sum(*out, scaled(wide(delta), weight.into()));
+        for vertex in 0..mesh.vertex_count() {
+            let MorphDelta { position, normal, tangent } = target.delta(vertex);
+            for (out, delta) in out.iter_mut().zip([position, normal, tangent]) {
+                if let Some(out) = out.get_mut(vertex) {
+                    *out = sum(*out, scaled(wide(&delta), weight.into()));
+                }
             }
         }
     }
     out
+}
+
+/// What lies on the straight line between two of several frames at a moment, from the first frame to the last one.
+#[must_use]
+pub fn between_frames(frames: &[Vec<[f32; 3]>], fps: f64, seconds: f64) -> Vec<[f64; 3]> {
+    let at = seconds * fps;
+    let first = at as usize;
+    let second = (first + 1).min(frames.len() - 1);
+    let factor = at - first as f64;
+    let wide = |v: &[f32; 3]| v.map(f64::from);
+    let pairs = frames[first].iter().zip(&frames[second]);
+    pairs.map(|(a, b)| sum(scaled(wide(a), 1.0 - factor), scaled(wide(b), factor))).collect()
 }
 
 /// The weighted mean of poses, each layer with its weights per joint: `linear` as the sum of quaternions at unit length, else

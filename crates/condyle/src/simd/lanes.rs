@@ -131,7 +131,7 @@ mod tests {
             transpose(m).map(|row| row.to_array())
         }
         for dispatch in Dispatch::all() {
-            let got = dispatch.scope(|| dispatch!(|s, _mode| kernel(s)));
+            let got = dispatch.scope(|| dispatch!(|s| kernel(s)));
             let want: [[f32; 4]; 4] = core::array::from_fn(|r| core::array::from_fn(|c| (10 * c + r) as f32));
             assert_eq!(got, want, "{dispatch}");
         }

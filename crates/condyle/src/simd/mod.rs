@@ -426,8 +426,16 @@ impl Mode for Portable {
 /// The kernel must be `#[inline(always)]`, and so must all that it calls: what is not inlined is compiled
 /// without the instruction set and runs many times slower. `cargo xtask asm` watches over that.
 ///
-/// Where there is no fused multiply-add both modes are the same arithmetic: it is compiled once, as the portable one.
+/// Where there is no fused multiply-add both modes are the same arithmetic: it is compiled once, as the portable one. A kernel that has no multiply-adds takes `|s|` alone,
+/// and is compiled once for each instruction set.
 macro_rules! dispatch {
+    (|$s:ident| $op:expr) => {
+        $crate::simd::dispatch!($crate::simd::Dispatch::current(), |$s| $op)
+    };
+    ($dispatch:expr, |$s:ident| $op:expr) => {{
+        let dispatch: $crate::simd::Dispatch = $dispatch;
+        fearless_simd::dispatch!(dispatch.level(), $s => $op)
+    }};
     (|$s:ident, $mode:ident| $op:expr) => {
         $crate::simd::dispatch!($crate::simd::Dispatch::current(), |$s, $mode| $op)
     };
@@ -465,6 +473,43 @@ macro_rules! fused {
 }
 #[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64"))]
 pub(crate) use fused;
+
+/// `dispatch!(|s| …)` of what is no faster in lanes than one after the other where there are no vector instructions: `None` there. Emulated lanes of f64 keep the compiler
+/// busy for minutes, which is why such platforms do not even compile it: the constant, where the compiler sees it, makes the branch go away.
+macro_rules! in_lanes {
+    (|$s:ident| $op:expr) => {
+        if $crate::simd::HAS_LANES && $crate::simd::has_lanes() {
+            Some($crate::simd::dispatch!(|$s| $op))
+        } else {
+            None
+        }
+    };
+}
+pub(crate) use in_lanes;
+
+/// A part of a kernel: in place where there are vector instructions, and a function of its own where there are none, as compilers take a time that grows with the square of
+/// the length of emulated vector code. The closure must be `#[inline(always)]`.
+#[inline(always)]
+pub(crate) fn part<R>(run: impl FnOnce() -> R) -> R {
+    #[inline(never)]
+    fn apart<R>(run: impl FnOnce() -> R) -> R {
+        run()
+    }
+    if HAS_LANES { run() } else { apart(run) }
+}
+
+/// Whether kernels run with vector instructions now.
+pub(crate) fn has_lanes() -> bool {
+    HAS_LANES && Dispatch::current().isa() != Isa::Scalar
+}
+
+/// Whether the platform that is compiled for has vector instructions.
+pub(crate) const HAS_LANES: bool = cfg!(any(
+    target_arch = "x86",
+    target_arch = "x86_64",
+    target_arch = "aarch64",
+    all(target_arch = "wasm32", target_feature = "simd128")
+));
 
 /// Runs `|s| …` for a single number, with what the compiler was told of, so that no choice is left for the run time.
 macro_rules! baseline {
@@ -559,7 +604,7 @@ mod tests {
             S::f32s::LEN
         }
         for dispatch in Dispatch::all() {
-            let lanes = dispatch.scope(|| dispatch!(|s, _mode| width(s)));
+            let lanes = dispatch.scope(|| dispatch!(|s| width(s)));
             let expected = match dispatch.isa() {
                 Isa::Avx2 => 8,
                 Isa::Avx512 => 16,

@@ -121,12 +121,14 @@ impl WeightedBases {
 /// lacks a joint that the bases name.
 ///
 /// ```
+/// use condyle::mesh::MorphDeltas;
 /// use condyle::skin::{self, WeightedBases};
 /// use condyle::{Affine, Influences, MorphTarget, Skin, SkinnedMesh, Transform, Vertices};
 ///
 /// # let vertices = Vertices { positions: vec![[1.0, 0.0, 0.0]], ..Vertices::default() };
 /// # let influences = Influences::from_rows([[(0, 0.75), (1, 0.25)]])?;
-/// # let lifted = MorphTarget { positions: vec![[0.0, 2.0, 0.0]], ..MorphTarget::default() };
+/// # let lifted = MorphDeltas { positions: &[[0.0, 2.0, 0.0]], ..MorphDeltas::default() };
+/// # let lifted = MorphTarget::from_dense(1, lifted)?;
 /// # let mesh = SkinnedMesh::new(vertices, influences, vec![], vec![lifted])?;
 /// # let bound = Skin::new(vec![0, 1], vec![Affine::IDENTITY; 2])?;
 /// # let up = Transform { translation: [0.0, 4.0, 0.0], ..Transform::IDENTITY };

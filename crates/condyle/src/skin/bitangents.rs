@@ -2,7 +2,7 @@
 
 use fearless_simd::{f32x8, prelude::*};
 
-use super::kernel::{PACKED, copy_front, load_two, packed, packed_mut, store_two, two_tangents};
+use super::packed::{PACKED, copy_front, load_two, packed, packed_mut, store_two, two_tangents};
 use crate::error::Error;
 use crate::mesh::GROUP_VERTICES;
 use crate::simd::{Mode, dispatch, transpose_halves};

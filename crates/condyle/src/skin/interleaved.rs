@@ -3,7 +3,7 @@
 use core::fmt;
 use core::ops::Range;
 
-use super::kernel::{Frames, Normals};
+use super::call::{Frames, Normals};
 use super::palette::Palette;
 use super::runs::{skin_range, skin_whole_groups};
 use crate::error::{Error, invariant};
@@ -383,19 +383,20 @@ mod tests {
     use crate::math::Affine;
     use crate::mesh::{Skin, Vertices};
     use crate::simd::Dispatch;
-    use crate::skin::{NormalRule, palette, skin};
+    use crate::skin::{NormalRule, palette, palette_dual, skin};
     use crate::testing::{Random, SIZES};
     use std::{vec, vec::Vec};
 
     /// What lies between the attributes, and behind the last vertex.
     const FILLING: u8 = 0xA5;
 
-    fn matrices(random: &mut Random, joints: usize, rule: NormalRule) -> Palette {
+    fn matrices(random: &mut Random, joints: usize, rule: NormalRule, dual: bool) -> Palette {
         let all = (0..joints as u16).collect();
         let bound = Skin::new(all, vec![Affine::IDENTITY; joints]).expect("one each");
         let model: Vec<Affine> = (0..joints).map(|_| random.transform().into()).collect();
         let mut out = Palette::default();
-        palette(&bound, &model, rule, &mut out).expect("sizes agree");
+        let made = if dual { palette_dual } else { palette }(&bound, &model, rule, &mut out);
+        made.expect("sizes agree");
         out
     }
 
@@ -428,12 +429,17 @@ mod tests {
         for vertices in sizes {
             let mut random = Random(vertices as u64);
             let mesh = random.mesh(vertices, 20);
-            let matrices =
-                matrices(&mut random, 20, [NormalRule::InverseTranspose, NormalRule::Plain][vertices % 2]);
-            let (influences, bind) = (mesh.influences(), mesh.vertices());
-            for (layout, dispatch) in layouts.iter().flat_map(|l| Dispatch::all().map(move |d| (l, d))) {
-                let layout = *layout;
-                let case = format_args!("{dispatch}, {vertices} vertices, {layout:?}");
+            let rule = [NormalRule::InverseTranspose, NormalRule::Plain][vertices % 2];
+            let both_ways = [matrices(&mut random, 20, rule, false), matrices(&mut random, 20, rule, true)];
+            let shares = (0..vertices).map(|v| [1.0, 0.5, 0.0][v % 3]).collect();
+            let mixed = mesh.influences().clone().with_dual_shares(shares).expect("from 0 to 1");
+            let influences = if vertices % 4 < 2 { mesh.influences() } else { &mixed };
+            let bind = mesh.vertices();
+            let cases = layouts.iter().zip(both_ways.iter().cycle().skip(vertices % 2));
+            let cases = cases.flat_map(|both| Dispatch::all().map(move |dispatch| (both, dispatch)));
+            for ((&layout, matrices), dispatch) in cases {
+                let dual = !matrices.dual_quats().is_empty();
+                let case = format_args!("{dispatch}, {vertices} vertices, dual {dual}, {layout:?}");
                 let kept = influences.at_most(if vertices % 3 == 0 { 2 } else { 8 });
                 let planes = |with: VertexLayout| {
                     let mut bind = bind.clone();
@@ -448,12 +454,12 @@ mod tests {
                 let mut both = bytes.clone();
                 dispatch.scope(|| {
                     let source = Interleaved { bytes: &bytes, layout };
-                    skin(kept, &matrices, bind.as_slices(), want.as_slices_mut()).expect("sizes agree");
-                    skin(kept, &matrices, source, from_bytes.as_slices_mut()).expect("sizes agree");
+                    skin(kept, matrices, bind.as_slices(), want.as_slices_mut()).expect("sizes agree");
+                    skin(kept, matrices, source, from_bytes.as_slices_mut()).expect("sizes agree");
                     let target = InterleavedMut { bytes: &mut to_bytes, layout };
-                    skin(kept, &matrices, bind.as_slices(), target).expect("sizes agree");
+                    skin(kept, matrices, bind.as_slices(), target).expect("sizes agree");
                     let target = InterleavedMut { bytes: &mut both, layout };
-                    skin(kept, &matrices, source, target).expect("sizes agree");
+                    skin(kept, matrices, source, target).expect("sizes agree");
                 });
                 assert!(from_bytes == want, "{case}: read");
                 let want = interleave(&want, &layout);
@@ -484,7 +490,7 @@ mod tests {
     fn only_what_both_sides_have_is_written() {
         let mut random = Random(4);
         let mesh = random.mesh(20, 3);
-        let matrices = matrices(&mut random, 3, NormalRule::Plain);
+        let matrices = matrices(&mut random, 3, NormalRule::Plain, false);
         let layout = VertexLayout { stride: 40, position: 0, normal: Some(12), tangent: Some(24) };
         let mut bytes = vec![FILLING; layout.size_of(20)];
         let bind = VertexSlices { positions: &mesh.vertices().positions, ..VertexSlices::default() };
@@ -499,7 +505,7 @@ mod tests {
     fn layouts_that_overlap_or_end_too_early_are_refused() {
         let mut random = Random(5);
         let mesh = random.mesh(5, 3);
-        let matrices = matrices(&mut random, 3, NormalRule::Plain);
+        let matrices = matrices(&mut random, 3, NormalRule::Plain, false);
         let good = VertexLayout { stride: 40, position: 0, normal: Some(12), tangent: Some(24) };
         let run = |layout: VertexLayout, len: usize| {
             let mut bytes = vec![FILLING; len];

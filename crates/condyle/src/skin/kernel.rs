@@ -1,53 +1,19 @@
 //! The kernels of [`skin`](super::skin): each goes over one run of vertices, two in each step.
 
-use core::ops::RangeInclusive;
+use fearless_simd::{f32x8, mask32x8, prelude::*};
 
-use fearless_simd::{f32x4, f32x8, mask32x8, prelude::*};
-
-use super::palette::PaletteMatrix;
-use super::rows::{Rows, blend, blend_even, columns};
+use super::call::{Call, Normals};
+use super::packed::{PACKED, load_two, packed, packed_mut, store_two, two_tangents};
+use super::rows::{blend, blend_even, columns};
 use super::vectors::{
-    TwoMatrices, determinant_terms, determinants, inverse_transpose, join, move_points, times_each, turn,
-    unit,
+    SURE, TwoMatrices, determinant_terms, determinants, inverse_transpose, join, move_points, times_each,
+    turn, unit,
 };
 use crate::mesh::GROUP_VERTICES;
 use crate::simd::Mode;
 
-/// What a normal is multiplied by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Normals {
-    /// Nothing: there are none.
-    None,
-    /// The blended matrix.
-    Blended,
-    /// The blend of the palette's normal matrices.
-    Own,
-    /// The cofactors of the blended matrix.
-    Cofactors,
-}
-
-/// What a call computes besides positions.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Frames {
-    pub(super) normals: Normals,
-    pub(super) tangents: bool,
-}
-
-/// Floats in a group of packed vectors, and one more: each vector is read and written as four floats, the
-/// last of which belongs to the next vector.
-pub(super) const PACKED: usize = 3 * GROUP_VERTICES + 1;
-
 /// Vertices in a batch: their directions are still in the first-level cache when they are normalised.
 pub(super) const BATCH_VERTICES: usize = 128;
-
-/// What is the same for all vertices.
-#[derive(Clone, Copy)]
-pub(super) struct Call<'a> {
-    pub(super) rows: Rows<'a>,
-    pub(super) matrices: &'a [PaletteMatrix],
-    pub(super) normal_matrices: &'a [PaletteMatrix],
-    pub(super) frames: Frames,
-}
 
 /// The normals and tangents of a group, two vertices in each array of eight, before they are normalised; and what the
 /// determinants of their matrices are the sums of.
@@ -104,28 +70,6 @@ impl Group<'_> {
             determinant_terms(mode, m).store_slice(terms);
         }
     }
-}
-
-/// The vectors of pair `pair`.
-#[inline(always)]
-pub(super) fn load_two<S: Simd>(s: S, packed: &[f32; PACKED], pair: usize) -> f32x8<S> {
-    let at = 6 * pair;
-    f32x4::from_slice(s, &packed[at..at + 4]).combine(f32x4::from_slice(s, &packed[at + 3..at + 7]))
-}
-
-/// Writes the first three lanes of each half, packed. The fourth lands in the next vector, which is written
-/// later.
-#[inline(always)]
-pub(super) fn store_two<S: Simd>(packed: &mut [f32; PACKED], pair: usize, v: f32x8<S>) {
-    let at = 6 * pair;
-    let (a, b) = v.split();
-    a.store_slice(&mut packed[at..at + 4]);
-    b.store_slice(&mut packed[at + 3..at + 7]);
-}
-
-#[inline(always)]
-pub(super) fn two_tangents<S: Simd>(s: S, tangents: &[[f32; 4]; GROUP_VERTICES], pair: usize) -> f32x8<S> {
-    f32x8::from_slice(s, &tangents.as_flattened()[8 * pair..8 * pair + 8])
 }
 
 /// A run whose vertices have `K` influences each, without separate matrices for normals.
@@ -240,10 +184,6 @@ pub(super) fn finish_tangents<S: Simd, M: Mode>(
     if sure.any_false() { turn_hands(s, mode, call, starts, turned, bind, posed) } else { Some(()) }
 }
 
-/// The determinants that are taken at their word: not even of columns a million times as long as others is one of them made
-/// of products that underflowed.
-const SURE: RangeInclusive<f32> = 1e-30..=1e30;
-
 /// The handedness of those tangents whose determinant is beyond [`SURE`], whatever the size of their matrices. Rare, so
 /// the matrices are simply blended again.
 #[inline(always)]
@@ -264,23 +204,4 @@ fn turn_hands<S: Simd, M: Mode>(
         }
     }
     Some(())
-}
-
-/// The group that begins at vertex `at`, and the float after it.
-#[inline(always)]
-pub(super) fn packed(vectors: &[[f32; 3]], at: usize) -> Option<&[f32; PACKED]> {
-    vectors.get(at..)?.as_flattened().first_chunk()
-}
-
-#[inline(always)]
-pub(super) fn packed_mut(vectors: &mut [[f32; 3]], at: usize) -> Option<&mut [f32; PACKED]> {
-    vectors.get_mut(at..)?.as_flattened_mut().first_chunk_mut()
-}
-
-/// Copies as many elements as both have.
-#[inline(always)]
-pub(super) fn copy_front<T: Copy>(to: &mut [T], from: &[T]) {
-    for (to, from) in to.iter_mut().zip(from) {
-        *to = *from;
-    }
 }

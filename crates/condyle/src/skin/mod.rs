@@ -1,35 +1,42 @@
-//! Skinning: from model-space matrices and the vertices of a mesh to posed vertices, by linear blending.
+//! Skinning: from model-space matrices and the vertices of a mesh to posed vertices, by linear blending or by dual
+//! quaternions.
 //!
 //! The common way is [`palette`](crate::palette()), once per skin, then [`skin`](crate::skin()), once per
 //! mesh; before them [`morph`](crate::morph()), if the mesh has morph targets. Who skins on the GPU has
 //! [`palette_columns`] or [`palette_rows`] write to the upload, for a crowd [`palette_columns_crowd`] or
-//! [`palette_rows_crowd`], and stops there. For positions alone, as for
+//! [`palette_rows_crowd`], and stops there. Where joints twist, [`palette_dual`] instead of `palette` keeps the volume, and [`SwingTwist`] tells where that is. For positions alone, as for
 //! hit tests, there are [`WeightedBases`] and [`positions`]; for the third axis of tangent space
 //! [`bitangents`](bitangents()).
 
 mod bases;
 mod bitangents;
+mod call;
+mod dual;
 mod interleaved;
 mod kernel;
 mod morph;
+mod packed;
 mod palette;
+mod parts;
 mod rows;
 mod runs;
 mod vectors;
 
 pub use self::bases::{WeightedBases, positions};
 pub use self::bitangents::bitangents;
+use self::call::{Frames, Normals};
+pub use self::dual::{SwingTwist, palette_dual};
 pub use self::interleaved::{Interleaved, InterleavedMut, VertexLayout, VertexSource, VertexTarget};
-use self::kernel::{Frames, Normals};
 pub use self::morph::morph;
 pub use self::palette::{
-    NormalRule, Palette, PaletteMatrix, palette, palette_columns, palette_columns_crowd, palette_rows,
-    palette_rows_crowd,
+    NormalRule, Palette, palette, palette_columns, palette_columns_crowd, palette_rows, palette_rows_crowd,
 };
+pub use self::parts::{DualQuat, PaletteMatrix};
 use crate::error::Error;
 use crate::mesh::{AtMost, Influences};
 
-/// Deforms vertices by the weighted sum of their joints' matrices.
+/// Deforms vertices by the weighted sum of their joints' matrices, or of their dual quaternions where
+/// [`palette_dual`] made the palette.
 ///
 /// `bind` holds vertices in the bind pose, `posed` receives them in model space: positions, and normals and
 /// tangents where both `bind` and `posed` have them, of unit length, or zero where they have no direction.
@@ -47,6 +54,7 @@ use crate::mesh::{AtMost, Influences};
 /// influences name, [`Error::OutOfRange`] for a [`VertexLayout`] whose attributes overlap or do not lie within its stride. `posed` is then unchanged.
 ///
 /// ```
+/// use condyle::mesh::MorphDeltas;
 /// use condyle::{
 ///     Affine, Influences, MorphTarget, NormalRule, Palette, Skin, SkinnedMesh, Transform, Vertices, palette,
 ///     skin,
@@ -54,7 +62,8 @@ use crate::mesh::{AtMost, Influences};
 ///
 /// # let vertices = Vertices { positions: vec![[1.0, 0.0, 0.0]], ..Vertices::default() };
 /// # let influences = Influences::from_rows([[(0, 0.75), (1, 0.25)]])?;
-/// # let lifted = MorphTarget { positions: vec![[0.0, 2.0, 0.0]], ..MorphTarget::default() };
+/// # let lifted = MorphDeltas { positions: &[[0.0, 2.0, 0.0]], ..MorphDeltas::default() };
+/// # let lifted = MorphTarget::from_dense(1, lifted)?;
 /// # let mesh = SkinnedMesh::new(vertices, influences, vec![], vec![lifted])?;
 /// # let bound = Skin::new(vec![0, 1], vec![Affine::IDENTITY; 2])?;
 /// # let up = Transform { translation: [0.0, 4.0, 0.0], ..Transform::IDENTITY };

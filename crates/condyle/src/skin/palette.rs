@@ -5,6 +5,7 @@ use core::fmt;
 
 use fearless_simd::{f32x4, f32x8, mask32x8, prelude::*};
 
+use super::parts::{DualPalette, DualQuat, PaletteMatrix};
 use crate::convert::rows::mul_row;
 use crate::error::Error;
 use crate::math::Affine;
@@ -45,40 +46,6 @@ pub enum NormalRule {
     BlendedInverseTranspose,
 }
 
-/// A 4x4 matrix in four columns: one cache line.
-///
-/// ```
-/// use condyle::skin::PaletteMatrix;
-/// use condyle::{Affine, NormalRule, Palette, Skin, Transform, palette};
-///
-/// let bound = Skin::new(vec![0], vec![Affine::IDENTITY])?;
-/// let ahead = Affine::from(Transform { translation: [1.0, 2.0, 3.0], ..Transform::IDENTITY });
-/// let mut matrices = Palette::default();
-/// palette(&bound, &[ahead], NormalRule::default(), &mut matrices)?;
-/// // As a shader takes it: `mat4`, column by column.
-/// let upload: &[PaletteMatrix] = matrices.matrices();
-/// assert_eq!(upload[0].columns[12..], [1.0, 2.0, 3.0, 1.0]);
-/// # Ok::<(), condyle::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[repr(C, align(64))]
-#[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
-pub struct PaletteMatrix {
-    /// Column `c`, row `r` is element `4 * c + r`.
-    pub columns: [f32; 16],
-}
-
-const _: () = assert!(size_of::<PaletteMatrix>() == 64 && align_of::<PaletteMatrix>() == 64);
-
-impl PaletteMatrix {
-    const ZERO: Self = Self { columns: [0.0; 16] };
-
-    /// Of the upper 3x3 part.
-    fn linear_columns(&self) -> [[f64; 3]; 3] {
-        [0, 1, 2].map(|c| [0, 1, 2].map(|r| f64::from(self.columns[4 * c + r])))
-    }
-}
-
 /// One matrix per joint of a skin, and how normals go with it.
 ///
 /// ```
@@ -94,10 +61,11 @@ impl PaletteMatrix {
 /// ```
 #[derive(Clone, Default, PartialEq)]
 pub struct Palette {
-    matrices: Vec<PaletteMatrix>,
+    pub(super) matrices: Vec<PaletteMatrix>,
     /// Inverse transposes for normals; empty where `matrices` serve.
-    normal_matrices: Vec<PaletteMatrix>,
+    pub(super) normal_matrices: Vec<PaletteMatrix>,
     rule: NormalRule,
+    pub(super) dual: DualPalette,
 }
 
 /// What it holds, in a line.
@@ -107,6 +75,7 @@ impl fmt::Debug for Palette {
             .field("matrices", &self.matrices.len())
             .field("normal_matrices", &self.normal_matrices.len())
             .field("rule", &self.rule)
+            .field("dual_quats", &self.dual.quats.len())
             .finish()
     }
 }
@@ -122,6 +91,25 @@ impl Palette {
     #[must_use]
     pub fn normal_matrices(&self) -> &[PaletteMatrix] {
         &self.normal_matrices
+    }
+
+    /// The rotation and translation of each joint, where [`palette_dual`](crate::skin::palette_dual) made them; else empty.
+    #[must_use]
+    pub fn dual_quats(&self) -> &[DualQuat] {
+        &self.dual.quats
+    }
+
+    /// What comes before [`dual_quats`](Self::dual_quats), per joint, weighted as matrices are and divided by the sum of the
+    /// weights, which is their last number; empty where that is [`dual_scale`](Self::dual_scale) for all joints.
+    #[must_use]
+    pub fn dual_stretches(&self) -> &[PaletteMatrix] {
+        &self.dual.stretches
+    }
+
+    /// What more than half of the joints scale by: three factors of one size, of which the first is negative where they mirror.
+    #[must_use]
+    pub fn dual_scale(&self) -> [f32; 3] {
+        self.dual.scale
     }
 
     /// Whether a joint turns left hands into right ones. Looks at every matrix.
@@ -170,6 +158,7 @@ pub fn palette(skin: &Skin, model: &[Affine], rule: NormalRule, palette: &mut Pa
     palette.matrices.resize(skin.joints().len(), PaletteMatrix::ZERO);
     let out = &mut palette.matrices[..];
     palette.normal_matrices.clear();
+    palette.dual.clear();
     if rule != NormalRule::InverseTranspose {
         dispatch!(|s, mode| multiply::<_, _, _, false>(s, mode, skin, model, out));
     } else if !dispatch!(|s, mode| multiply::<_, _, _, true>(s, mode, skin, model, out)) {
@@ -469,7 +458,7 @@ fn column_products<S: Simd, M: Mode>(s: S, mode: M, [x, y, z]: [f32x8<S>; 3]) ->
 
 /// The inverse transpose of the upper 3x3 part, without translation. Of a singular matrix, whose inverse
 /// does not exist, the matrix of cofactors: it still turns the normals of the plane that is left.
-fn inverse_transpose(m: &PaletteMatrix) -> PaletteMatrix {
+pub(super) fn inverse_transpose(m: &PaletteMatrix) -> PaletteMatrix {
     let (cofactors, determinant) = cofactors(m.linear_columns());
     let greatest = cofactors.as_flattened().iter().fold(0.0, |size: f64, v| size.max(v.abs()));
     // Where f32 cannot hold the inverse, its direction with a size of one.

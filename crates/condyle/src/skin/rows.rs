@@ -2,7 +2,7 @@
 
 use fearless_simd::{f32x16, prelude::*};
 
-use super::palette::PaletteMatrix;
+use super::parts::PaletteMatrix;
 use super::vectors::Matrix;
 use crate::simd::Mode;
 

@@ -5,25 +5,33 @@
 
 use core::ops::Range;
 
-use super::kernel::{
-    BATCH_VERTICES, Call, Frames, Groups, Normals, Turned, copy_front, finish_normals, finish_tangents,
-    skin_even, skin_mixed,
-};
+use super::call::{Call, DualCall, Frames, Normals};
+use super::dual::kernel::skin_dual;
+use super::kernel::{BATCH_VERTICES, Groups, Turned, finish_normals, finish_tangents, skin_even, skin_mixed};
+use super::packed::copy_front;
 use super::palette::Palette;
 use super::rows::Rows;
 use crate::error::invariant;
 use crate::mesh::{AtMost, GROUP_VERTICES, Influences, VertexSlices, VertexSlicesMut};
 use crate::simd::dispatch;
 
-/// What all runs of a call have in common.
-fn call<'a>(influences: AtMost<'a, Influences>, palette: &'a Palette, frames: Frames) -> Call<'a> {
+/// What all runs of a call have in common; `first` is the first vertex.
+fn call<'a>(
+    influences: AtMost<'a, Influences>,
+    palette: &'a Palette,
+    frames: Frames,
+    first: usize,
+) -> Call<'a> {
     let (influences, max_influences) = influences.parts();
     let (_, joints, weights) = influences.as_slices();
+    let rows = Rows { joints, weights, max_influences };
+    let shares = influences.dual_shares().get(first..).unwrap_or(&[]);
     Call {
-        rows: Rows { joints, weights, max_influences },
+        rows,
         matrices: palette.matrices(),
         normal_matrices: palette.normal_matrices(),
         frames,
+        dual: (!palette.dual.quats.is_empty()).then(|| DualCall::new(rows, &palette.dual, frames, shares)),
     }
 }
 
@@ -36,7 +44,7 @@ pub(super) fn skin_whole_groups(
     bind: VertexSlices<'_>,
     posed: VertexSlicesMut<'_>,
 ) {
-    let call = &call(influences, palette, frames);
+    let call = &call(influences, palette, frames, vertices.start);
     let all = influences.parts().0;
     let groups = vertices.start / GROUP_VERTICES..vertices.end / GROUP_VERTICES;
     let starts = &all.as_slices().0[vertices.start..=vertices.end];
@@ -54,7 +62,7 @@ pub(super) fn skin_range(
     bind: VertexSlices<'_>,
     posed: VertexSlicesMut<'_>,
 ) {
-    let call = &call(influences, palette, frames);
+    let call = &call(influences, palette, frames, vertices.start);
     let influences = influences.parts().0;
     let counts = &influences.group_counts()[vertices.start / GROUP_VERTICES..];
     let starts = &influences.as_slices().0[vertices.start..=vertices.end];
@@ -72,7 +80,8 @@ pub(super) fn skin_range(
         VertexSlicesMut { positions: &mut *positions, normals: &mut *normals, tangents: &mut *tangents };
     let (counts, tail_counts) = counts.split_at(last / GROUP_VERTICES);
     let tail_counts = &tail_counts[..tail_counts.len().min(1)];
-    let any = frames.tangents || frames.normals != Normals::None;
+    let any_linear = call.dual.is_none_or(|dual| !dual.shares.is_empty());
+    let any = any_linear && (frames.tangents || frames.normals != Normals::None);
     // No more is cleared than is needed: a call for a few vertices would cost twice as much. What is turned of the padding
     // gives no trouble.
     let mut batch: [Turned; BATCH_VERTICES / GROUP_VERTICES];
@@ -93,7 +102,7 @@ pub(super) fn skin_range(
         &mut []
     };
     skin_groups(
-        call,
+        &Call { dual: call.dual.map(|dual| dual.after(last)), ..*call },
         tail_counts,
         &begins,
         starts.len() - 1 - last,
@@ -117,9 +126,62 @@ fn skin_groups(
     starts: &[u32],
     count: usize,
     bind: VertexSlices<'_>,
-    posed: VertexSlicesMut<'_>,
+    mut posed: VertexSlicesMut<'_>,
     turned: &mut [Turned],
 ) {
+    for first in (0..counts.len() * GROUP_VERTICES).step_by(BATCH_VERTICES) {
+        let last = (counts.len() * GROUP_VERTICES).min(first + BATCH_VERTICES);
+        let dual = call.dual.map(|dual| dual.after(first));
+        if dual.is_none_or(|dual| !dual.is_whole(last - first)) {
+            skin_batch(call, counts, starts, (first..last, count), bind, &mut posed, turned);
+        }
+        if let Some(dual) = dual {
+            let rows = (&counts[first / GROUP_VERTICES..last / GROUP_VERTICES], &starts[first..=last]);
+            skin_dual_batch(&dual, rows, first..last, bind, &mut posed);
+        }
+    }
+}
+
+/// A batch of groups by dual quaternions, mixed with what has been computed by matrices where that has a share.
+fn skin_dual_batch(
+    call: &DualCall<'_>,
+    rows: (&[u8], &[u32]),
+    vertices: Range<usize>,
+    bind: VertexSlices<'_>,
+    posed: &mut VertexSlicesMut<'_>,
+) {
+    let Range { start: first, end: last } = vertices;
+    let part = |is_there: bool, end: usize| if is_there { first..end } else { 0..0 };
+    let [normals, tangents] =
+        [part(call.frames.normals != Normals::None, last + 1), part(call.frames.tangents, last)];
+    let bind = VertexSlices {
+        positions: &bind.positions[first..=last],
+        normals: &bind.normals[normals.clone()],
+        tangents: &bind.tangents[tangents.clone()],
+    };
+    let posed = &mut VertexSlicesMut {
+        positions: &mut posed.positions[first..=last],
+        normals: &mut posed.normals[normals],
+        tangents: &mut posed.tangents[tangents],
+    };
+    let done = match call.is_stretched() {
+        false => dispatch!(|s, mode| skin_dual::<_, _, false>(s, mode, call, rows, bind, posed)),
+        true => dispatch!(|s, mode| skin_dual::<_, _, true>(s, mode, call, rows, bind, posed)),
+    };
+    invariant!(done.is_some(), "all that the influences name was found to be there");
+}
+
+/// A batch of groups by matrices.
+fn skin_batch(
+    call: &Call<'_>,
+    counts: &[u8],
+    starts: &[u32],
+    (vertices, count): (Range<usize>, usize),
+    bind: VertexSlices<'_>,
+    posed: &mut VertexSlicesMut<'_>,
+    turned: &mut [Turned],
+) {
+    let Range { start: first, end: last } = vertices;
     let frames = call.frames;
     let (with_normals, with_tangents) = (frames.normals != Normals::None, frames.tangents);
     let plain = matches!(frames.normals, Normals::None | Normals::Blended);
@@ -127,40 +189,36 @@ fn skin_groups(
         let count = counts[begin / GROUP_VERTICES];
         if plain && u32::from(count) <= call.rows.max_influences { count } else { 0 }
     };
-    let padded = counts.len() * GROUP_VERTICES;
-    for first in (0..padded).step_by(BATCH_VERTICES) {
-        let last = padded.min(first + BATCH_VERTICES);
-        let mut begin = first;
-        while begin < last {
-            let (influences, mut end) = (common(begin), begin + GROUP_VERTICES);
-            while end < last && common(end) == influences {
-                end += GROUP_VERTICES;
-            }
-            let positions = &bind.positions[begin..=end];
-            let mut groups = Groups {
-                positions,
-                normals: match (with_normals, with_tangents) {
-                    (true, _) => Some(&bind.normals[begin..=end]),
-                    (false, true) => Some(positions),
-                    (false, false) => None,
-                },
-                tangents: if with_tangents { &bind.tangents[begin..end] } else { &[] },
-                posed: &mut posed.positions[begin..=end],
-                turned: turned.get_mut((begin - first) / GROUP_VERTICES..).unwrap_or(&mut []),
-            };
-            skin_run(call, influences, &starts[begin..=end], count.min(end) - begin, &mut groups);
-            begin = end;
+    let mut begin = first;
+    while begin < last {
+        let (influences, mut end) = (common(begin), begin + GROUP_VERTICES);
+        while end < last && common(end) == influences {
+            end += GROUP_VERTICES;
         }
-        if with_normals {
-            let to = &mut posed.normals[first..=last];
-            dispatch!(|s, mode| finish_normals(s, mode, turned, to));
-        }
-        if with_tangents {
-            let (bind, to) = (&bind.tangents[first..last], &mut posed.tangents[first..last]);
-            let starts = &starts[first..=count.min(last)];
-            let done = dispatch!(|s, mode| finish_tangents(s, mode, call, starts, turned, bind, to));
-            invariant!(done.is_some(), "all that the influences name was found to be there");
-        }
+        let positions = &bind.positions[begin..=end];
+        let mut groups = Groups {
+            positions,
+            normals: match (with_normals, with_tangents) {
+                (true, _) => Some(&bind.normals[begin..=end]),
+                (false, true) => Some(positions),
+                (false, false) => None,
+            },
+            tangents: if with_tangents { &bind.tangents[begin..end] } else { &[] },
+            posed: &mut posed.positions[begin..=end],
+            turned: turned.get_mut((begin - first) / GROUP_VERTICES..).unwrap_or(&mut []),
+        };
+        skin_run(call, influences, &starts[begin..=end], count.min(end) - begin, &mut groups);
+        begin = end;
+    }
+    if with_normals {
+        let to = &mut posed.normals[first..=last];
+        dispatch!(|s, mode| finish_normals(s, mode, turned, to));
+    }
+    if with_tangents {
+        let (bind, to) = (&bind.tangents[first..last], &mut posed.tangents[first..last]);
+        let starts = &starts[first..=count.min(last)];
+        let done = dispatch!(|s, mode| finish_tangents(s, mode, call, starts, turned, bind, to));
+        invariant!(done.is_some(), "all that the influences name was found to be there");
     }
 }
 

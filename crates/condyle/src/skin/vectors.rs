@@ -1,5 +1,7 @@
 //! Two vertices in eight lanes: what the skinning kernels are made of.
 
+use core::ops::RangeInclusive;
+
 use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 
 use crate::simd::{Mode, spread_halves, transpose_halves};
@@ -49,15 +51,21 @@ pub(super) fn determinants<S: Simd>(terms: [f32x8<S>; 4]) -> f32x8<S> {
     x + y + z
 }
 
+/// The determinants that are taken at their word: not even of columns a million times as long as others is one of them made
+/// of products that underflowed.
+pub(super) const SURE: RangeInclusive<f32> = 1e-30..=1e30;
+
 /// The components y, z, x and w of each half: one shuffle.
 #[inline(always)]
 fn next<S: Simd>(v: f32x8<S>) -> f32x8<S> {
     let (low, high) = v.split();
-    let next = |v: f32x4<S>| {
-        let xxyy = v.zip_low(v);
-        xxyy.slide::<3>(xxyy).zip_low(v.slide::<2>(v))
-    };
-    next(low).combine(next(high))
+    next_four(low).combine(next_four(high))
+}
+
+#[inline(always)]
+fn next_four<S: Simd>(v: f32x4<S>) -> f32x4<S> {
+    let xxyy = v.zip_low(v);
+    xxyy.slide::<3>(xxyy).zip_low(v.slide::<2>(v))
 }
 
 /// Eight vectors, each times the number of its own.
@@ -82,13 +90,40 @@ fn components<S: Simd>(v: [f32x8<S>; 4]) -> [f32x8<S>; 3] {
 #[inline(always)]
 pub(super) fn unit<S: Simd, M: Mode>(s: S, mode: M, v: [f32x8<S>; 4]) -> [f32x8<S>; 4] {
     let [mut a, mut b, mut c, mut d] = v;
-    let [mut x, mut y, mut z] = components(v);
+    let (scale, factor) = unit_factor(s, mode, components(v));
+    if let Some(scale) = scale {
+        a /= spread_halves::<S, 0>(scale);
+        b /= spread_halves::<S, 1>(scale);
+        c /= spread_halves::<S, 2>(scale);
+        d /= spread_halves::<S, 3>(scale);
+    }
+    times_each(factor, [a, b, c, d])
+}
+
+/// The same where lanes are vertices.
+#[inline(always)]
+pub(super) fn unit_lanes<S: Simd, M: Mode>(s: S, mode: M, v: [f32x8<S>; 3]) -> [f32x8<S>; 3] {
+    let [mut x, mut y, mut z] = v;
+    let (scale, factor) = unit_factor(s, mode, v);
+    if let Some(scale) = scale {
+        (x, y, z) = (x / scale, y / scale, z / scale);
+    }
+    [x * factor, y * factor, z * factor]
+}
+
+/// What eight vectors are multiplied by to be of length 1; and where the square of a length over- or underflows, what all are divided by before.
+#[inline(always)]
+fn unit_factor<S: Simd, M: Mode>(
+    s: S,
+    mode: M,
+    [mut x, mut y, mut z]: [f32x8<S>; 3],
+) -> (Option<f32x8<S>>, f32x8<S>) {
     let (zero, one) = (f32x8::splat(s, 0.0), f32x8::splat(s, 1.0));
     let mut square = mode.madd(z, z, mode.madd(y, y, x * x));
     let good = square.simd_gt(f32x8::splat(s, 1e-30)) & square.simd_lt(f32x8::splat(s, 1e30));
+    let mut divided = None;
     if good.any_false() {
-        // Where the square over- or underflows, divide by the largest component first. Other lanes are
-        // divided by 1.
+        // By the largest component; other lanes by 1.
         let (ax, ay, az) = (x * one.copysign(x), y * one.copysign(y), z * one.copysign(z));
         let xy = ax.simd_gt(ay).select(ax, ay);
         let greatest = xy.simd_gt(az).select(xy, az);
@@ -97,12 +132,9 @@ pub(super) fn unit<S: Simd, M: Mode>(s: S, mode: M, v: [f32x8<S>; 4]) -> [f32x8<
         square = mode.madd(z, z, mode.madd(y, y, x * x));
         // Zero vectors are divided by infinity, and stay zero.
         square = square.simd_gt(zero).select(square, f32x8::splat(s, f32::INFINITY));
-        a /= spread_halves::<S, 0>(scale);
-        b /= spread_halves::<S, 1>(scale);
-        c /= spread_halves::<S, 2>(scale);
-        d /= spread_halves::<S, 3>(scale);
+        divided = Some(scale);
     }
-    times_each(one / square.sqrt(), [a, b, c, d])
+    (divided, one / square.sqrt())
 }
 
 #[inline(always)]

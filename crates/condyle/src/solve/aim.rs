@@ -1,5 +1,6 @@
 //! A joint that points: a head that looks, a gun that is aimed, alone or with the joints that carry it.
 
+use self::direct::Source;
 use super::Reached;
 use super::chain::{Chain, Node, Row};
 use super::limits::{Limit, Limits};
@@ -120,8 +121,16 @@ pub struct AimChain<'a> {
 /// # Ok::<(), condyle::Error>(())
 /// ```
 pub fn aim(skeleton: &Skeleton, model: &[Affine], aim: &Aim<'_>, pose: &mut Pose) -> Result<Reached, Error> {
-    let joints = [Share { joint: aim.joint, share: 1.0 }];
     check(skeleton, model, pose, "joint", [aim.joint])?;
+    if let Some(turned) = Source::new(skeleton, model, aim, pose).and_then(|joint| direct::solve(&joint)) {
+        return Ok(direct::write(aim, turned, pose));
+    }
+    general(skeleton, model, aim, pose)
+}
+
+/// Any aim of a joint that exists.
+fn general(skeleton: &Skeleton, model: &[Affine], aim: &Aim<'_>, pose: &mut Pose) -> Result<Reached, Error> {
+    let joints = [Share { joint: aim.joint, share: 1.0 }];
     let mut nodes = [Node::NEW];
     solve(skeleton, model, &AimChain { joints: &joints, aim: *aim }, &mut nodes, pose)
 }
@@ -244,12 +253,8 @@ fn solve<'a>(
                     turned = product(swivel(to, across, up), turned);
                 }
             }
-            let given = node.rotation;
-            let whole = unit(product(turned, given));
-            node.rotation = if part < 1.0 { partly(given, whole, part) } else { whole };
-            if weight < 1.0 {
-                node.rotation = nlerp(given, node.rotation, weight);
-            }
+            let whole = unit(product(turned, node.rotation));
+            node.rotation = if part < 1.0 { partly(node.rotation, whole, part) } else { whole };
         }
         if let Some(nearest) =
             node.limit.filter(|_| weight > 0.0).and_then(|limit: &Limit| limit.clamp(node.rotation))
@@ -259,6 +264,14 @@ fn solve<'a>(
         let undo = conjugate(node.rotation);
         goal = node.back.point(rotate(undo, to));
         up = up.map(|up| node.back.vector(rotate(undo, up)));
+    }
+    if weight < 1.0 {
+        for node in row.nodes.iter_mut() {
+            node.rotation = nlerp(node.best, node.rotation, weight);
+        }
+        if weight > 0.0 {
+            row.hold();
+        }
     }
     let (from, along) = ray(&row, 0, axis);
     let [off, along] = [sub(sub(row.goal, row.nodes[0].pivot), from), along].map(|v| row.to_model.vector(v));
@@ -316,5 +329,6 @@ fn partly(from: Quat64, to: Quat64, part: f64) -> Quat64 {
     unit(product(crate::math::quats::from_rotation_vector(turn), from))
 }
 
+pub(super) mod direct;
 #[cfg(test)]
 mod tests;

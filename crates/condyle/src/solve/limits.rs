@@ -5,14 +5,18 @@
 //! arcs, and has no place before a full turn where it loses digits. There cones are circles, and the borders of ellipses and polygons
 //! are ellipses and straight lines. Blow, "Inverse Kinematics with Quaternion Joint Limits", 2002, has the idea of a polygon in a plane of swings.
 
-use alloc::vec::Vec;
-use core::f64::consts::PI;
+mod border;
+mod fit;
 
+use alloc::vec::Vec;
+
+use self::border::{Border, Core, ROUNDED, Twist, quarter, turn_into_ellipse};
+pub use self::fit::{FitOptions, fit_limits};
 use super::maps::{Vec64, across, angle, direction, scaled, set_rotation, sub, unit, wide};
 use crate::error::Error;
 use crate::math::Quat;
 use crate::math::quats::{Quat64, conjugate, is_near_unit, near as near_to, product, rotate};
-use crate::math::scalar::{sin_cos_f64, sqrt_f64};
+use crate::math::scalar::sqrt_f64;
 use crate::math::vectors::{cross, dot};
 use crate::pose::Pose;
 use crate::skeleton::Skeleton;
@@ -76,13 +80,18 @@ pub struct JointLimit {
     pub swing: Swing,
     /// The least and the greatest angle about the axis, radians, at most a full turn apart; `None`: any.
     pub twist: Option<[f32; 2]>,
+    /// How much of the way from the middle to the border slows down what is asked of the joint, so that it does not stop all of a sudden: 0.2 for the last fifth. There a swing or a
+    /// twist falls behind, and as far beyond the border as that part begins before it, it comes to rest at the border. From 0, which is a hard border, to 1. Along an
+    /// ellipse the part is that of the radius that the border has there, a polygon must be convex and becomes round at its corners. Solvers that go on from their own answers, [`body`](super::body())
+    /// and [`chain`](super::chain()) by least squares, take borders as hard.
+    pub soft: f32,
 }
 
 impl JointLimit {
     /// No limit, about an axis, with the identity as the reference: to be filled in.
     #[must_use]
     pub fn free(axis: [f32; 3]) -> Self {
-        Self { reference: [0.0, 0.0, 0.0, 1.0], axis, swing: Swing::Free, twist: None }
+        Self { reference: [0.0, 0.0, 0.0, 1.0], axis, swing: Swing::Free, twist: None, soft: 0.0 }
     }
 
     /// A hinge about an axis, from one angle to another, radians from the identity.
@@ -107,7 +116,8 @@ impl Limits {
     /// # Errors
     /// [`Error::Index`] where there is no such joint. Of the limit of joint `at`: [`Error::NotFinite`] where it holds NaN or an infinity;
     /// [`Error::NotUnit`] where the length of its reference is more than 2 % from 1; [`Error::NoDirection`] where `axis` is 0, or `side` lies along it;
-    /// [`Error::OutOfRange`] where an angle, a range of twist or the number of corners is not what it says.
+    /// [`Error::OutOfRange`] where an angle, a range of twist, the number of corners or `soft` is not what it says, or where a polygon whose border is soft
+    /// is not convex, has no area, or has more than a thousand corners.
     pub fn new(
         skeleton: &Skeleton,
         limits: impl IntoIterator<Item = (u16, JointLimit)>,
@@ -136,22 +146,26 @@ impl Limits {
 
     /// The allowed local rotation of a joint that is nearest to `rotation`, in swing and in twist.
     ///
-    /// What is allowed stays, bit for bit; the same rotation comes back from a joint without a limit. Nearest is meant in the plane of swings (see
+    /// What is allowed stays, bit for bit, unless it is where a soft border slows it down; the same rotation comes back from a joint without a limit. Nearest is meant in the plane of swings (see
     /// [`Swing`]), so that a rotation that goes on outside slides along the border; where that is convex nothing jumps but from the side
     /// opposite to the middle. NaN stays.
     #[must_use]
     pub fn clamp(&self, joint: u16, rotation: Quat) -> Quat {
-        match self.limit(joint).and_then(|limit| limit.clamp(wide(rotation))) {
-            Some(nearest) => nearest.map(|v| v as f32),
-            None => rotation,
-        }
+        narrowed(rotation, self.limit(joint).and_then(|limit| limit.clamp(wide(rotation))))
+    }
+
+    /// As [`clamp`](Self::clamp), as if no border were soft: what is allowed stays, however often it is asked for. For what goes on from its own answer, such as
+    /// [`BodyOptions::limit`](super::body::BodyOptions::limit).
+    #[must_use]
+    pub fn hold(&self, joint: u16, rotation: Quat) -> Quat {
+        narrowed(rotation, self.limit(joint).and_then(|limit| limit.hold(wide(rotation))))
     }
 
     /// By how many radians a local rotation of a joint is beyond its limit: 0 within.
     #[must_use]
     pub fn excess(&self, joint: u16, rotation: Quat) -> f32 {
         let rotation = wide(rotation);
-        let nearest = self.limit(joint).and_then(|limit| limit.clamp(rotation));
+        let nearest = self.limit(joint).and_then(|limit| limit.hold(rotation));
         nearest.map_or(0.0, |nearest| angle(nearest, unit(rotation)) as f32)
     }
 
@@ -165,7 +179,11 @@ impl Limits {
     }
 }
 
-/// Brings every joint of a pose within its limit; those that are stay as they are.
+fn narrowed(rotation: Quat, nearest: Option<Quat64>) -> Quat {
+    nearest.map_or(rotation, |nearest| nearest.map(|v| v as f32))
+}
+
+/// Brings every joint of a pose within its limit; those that are stay as they are, unless they are where a soft border slows them down.
 ///
 /// # Errors
 /// [`Error::Length`] if the pose is of another size than the skeleton of `limits`.
@@ -202,76 +220,81 @@ pub(super) struct Limit {
     own: Quat64,
     border: Border,
     twist: Option<Twist>,
+    /// Of a hinge.
+    circle: Option<Circle>,
+    soft: f64,
 }
 
-/// What swings are allowed, in the plane of them.
-#[derive(Debug, Clone, PartialEq)]
-enum Border {
-    Hinge,
-    Circle(f64),
-    Ellipse([f64; 2]),
-    Polygon(Vec<[f64; 2]>),
-    Free,
+const WHAT: &str = "limits";
+
+fn finite(at: usize, values: &[f32]) -> Result<(), Error> {
+    Error::check_finite(WHAT, values, 1).map_err(|_| Error::NotFinite { what: WHAT, at })
 }
 
-/// Angles within `half` of `middle`; each as sine and cosine of its half.
+fn border_of(at: usize, swing: &Swing, soft: f64) -> Result<Border, Error> {
+    let out_of = |needed| Error::OutOfRange { what: WHAT, at, needed };
+    Ok(match swing {
+        Swing::Hinge => Border::Hinge,
+        Swing::Free => Border::Free,
+        Swing::Cone(angle) => {
+            finite(at, &[*angle])?;
+            Border::Circle(quarter(check_angle(*angle, 0.0).ok_or(out_of(CONE))?))
+        }
+        Swing::Ellipse { angles, .. } => {
+            finite(at, angles)?;
+            let [a, b] = angles.map(|a| check_angle(a, f64::MIN_POSITIVE).map(quarter));
+            let (Some(a), Some(b)) = (a, b) else { return Err(out_of(ELLIPSE)) };
+            Border::Ellipse([a, b])
+        }
+        Swing::Polygon { corners, .. } => {
+            finite(at, corners.as_flattened())?;
+            let mut plane = Vec::with_capacity(corners.len());
+            for corner in corners {
+                let [x, y] = corner.map(f64::from);
+                let angle = sqrt_f64(x * x + y * y);
+                if angle > LARGEST {
+                    return Err(out_of(POLYGON));
+                }
+                let by = if angle > 0.0 { quarter(angle) / angle } else { 0.0 };
+                plane.push([x * by, y * by]);
+            }
+            if plane.len() < 3 {
+                return Err(out_of(POLYGON));
+            }
+            let core = if soft > 0.0 { Some(Core::new(&plane, soft).ok_or(out_of(CONVEX))?) } else { None };
+            Border::Polygon { corners: plane, core }
+        }
+    })
+}
+
+/// The rotations of a hinge: sine and cosine of half of the angle from the middle of its range, times `across` and `middle`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Twist {
-    middle: [f64; 2],
-    half: [f64; 2],
+pub(super) struct Circle {
+    /// In the space of the joint's parent.
+    pub(super) axis: Vec64,
+    pub(super) middle: Quat64,
+    pub(super) across: Quat64,
+    /// Sine and cosine of half of the angle to the ends of the range, if it has any.
+    pub(super) half: Option<[f64; 2]>,
 }
-
-/// Within this of the border nothing is changed: what f32 leaves of a rotation, in the plane of swings.
-const ROUNDED: f64 = 1e-7;
 
 impl Limit {
     fn new(at: usize, given: JointLimit) -> Result<Self, Error> {
-        const WHAT: &str = "limits";
         let out_of = |needed| Error::OutOfRange { what: WHAT, at, needed };
-        let finite = |values: &[f32]| {
-            Error::check_finite(WHAT, values, 1).map_err(|_| Error::NotFinite { what: WHAT, at })
-        };
-        finite(&given.reference)?;
-        finite(&given.axis)?;
+        finite(at, &given.reference)?;
+        finite(at, &given.axis)?;
+        finite(at, &[given.soft])?;
         if !is_near_unit(&given.reference) {
             return Err(Error::NotUnit { what: WHAT, at });
         }
+        if !(0.0..=1.0).contains(&given.soft) {
+            return Err(out_of(SOFT));
+        }
         let axis = direction(given.axis.map(f64::from)).ok_or(Error::NoDirection { what: "axis" })?;
-        let (side, border) = match &given.swing {
-            Swing::Hinge => (None, Border::Hinge),
-            Swing::Free => (None, Border::Free),
-            Swing::Cone(angle) => {
-                finite(&[*angle])?;
-                (None, Border::Circle(quarter(check_angle(*angle, 0.0).ok_or(out_of(CONE))?)))
-            }
-            Swing::Ellipse { side, angles } => {
-                finite(angles)?;
-                let [a, b] = angles.map(|a| check_angle(a, f64::MIN_POSITIVE).map(quarter));
-                let (Some(a), Some(b)) = (a, b) else { return Err(out_of(ELLIPSE)) };
-                (Some(side), Border::Ellipse([a, b]))
-            }
-            Swing::Polygon { side, corners } => {
-                finite(corners.as_flattened())?;
-                let mut plane = Vec::with_capacity(corners.len());
-                for corner in corners {
-                    let [x, y] = corner.map(f64::from);
-                    let angle = sqrt_f64(x * x + y * y);
-                    if angle > LARGEST {
-                        return Err(out_of(POLYGON));
-                    }
-                    let by = if angle > 0.0 { quarter(angle) / angle } else { 0.0 };
-                    plane.push([x * by, y * by]);
-                }
-                if plane.len() < 3 {
-                    return Err(out_of(POLYGON));
-                }
-                (Some(side), Border::Polygon(plane))
-            }
-        };
-        let side = match side {
-            None => across(axis),
-            Some(side) => {
-                finite(side)?;
+        let border = border_of(at, &given.swing, given.soft.into())?;
+        let side = match &given.swing {
+            Swing::Ellipse { side, .. } | Swing::Polygon { side, .. } => {
+                finite(at, side)?;
                 let side = direction(side.map(f64::from)).unwrap_or([0.0; 3]);
                 let level = sub(side, scaled(axis, dot(axis, side)));
                 let none = Error::NoDirection { what: "side" };
@@ -280,41 +303,93 @@ impl Limit {
                 }
                 direction(level).ok_or(none)?
             }
+            Swing::Hinge | Swing::Cone(_) | Swing::Free => across(axis),
         };
         let twist = match given.twist {
             None => None,
             Some(range) => {
-                finite(&range)?;
+                finite(at, &range)?;
                 let [least, most] = range.map(f64::from);
                 if !(least <= most && most - least <= 2.0 * LARGEST && least.abs().max(most.abs()) <= 100.0) {
                     return Err(out_of(TWIST));
                 }
-                let half = |angle: f64| {
-                    let (sin, cos) = sin_cos_f64(angle / 2.0);
-                    [sin, cos]
-                };
-                Some(Twist { middle: half((least + most) / 2.0), half: half(((most - least) / 2.0).min(PI)) })
+                Some(Twist::new(least, most))
             }
         };
         let own = unit(from_axes(side, cross(axis, side), axis));
         let frame = unit(product(wide(given.reference), own));
-        Ok(Self { given, frame, own, border, twist })
+        let soft = given.soft.into();
+        let mut limit = Self { given, frame, own, border, twist, soft, circle: None };
+        if limit.border == Border::Hinge {
+            let ([sin, cos], half) = twist.map_or(([0.0, 1.0], None), |t| (t.middle, Some(t.half)));
+            limit.circle = Some(Circle {
+                axis: rotate(frame, [0.0, 0.0, 1.0]),
+                middle: limit.joined([0.0; 2], [sin, cos]),
+                across: limit.joined([0.0; 2], [cos, -sin]),
+                half,
+            });
+        }
+        Ok(limit)
     }
 
     /// What a hinge turns about, in the space of the joint's parent.
     pub(super) fn hinge(&self) -> Option<Vec64> {
-        (self.border == Border::Hinge).then(|| rotate(self.frame, [0.0, 0.0, 1.0]))
+        self.circle.map(|circle| circle.axis)
+    }
+
+    /// How it turns where it is a hinge.
+    pub(super) fn circle(&self) -> Option<&Circle> {
+        self.circle.as_ref()
+    }
+
+    /// Whether what is asked of it is slowed down before the border.
+    pub(super) fn is_soft(&self) -> bool {
+        self.soft > 0.0
+    }
+
+    /// What becomes of a rotation that a joint is asked for: the nearest one that is allowed, or less where the border is soft; `None` where it stays.
+    pub(super) fn clamp(&self, rotation: Quat64) -> Option<Quat64> {
+        self.within(rotation, self.soft)
     }
 
     /// The nearest rotation that is allowed; `None` where this one is.
-    pub(super) fn clamp(&self, rotation: Quat64) -> Option<Quat64> {
+    pub(super) fn hold(&self, rotation: Quat64) -> Option<Quat64> {
+        self.within(rotation, 0.0)
+    }
+
+    fn within(&self, rotation: Quat64, soft: f64) -> Option<Quat64> {
         let (swing, twist) = self.split(rotation);
-        let (near, twisted) = (self.border.nearest(swing), self.twist.and_then(|t| t.nearest(twist)));
+        let (swing, twist) = self.turned(swing, twist).unwrap_or((swing, twist));
+        let near = self.border.nearest(swing, soft);
+        let twisted = self.twist.and_then(|t| t.nearest(twist, soft));
         if near.is_none() && twisted.is_none() {
             return None;
         }
         // On the same side as what was given, so that nothing that mixes them takes the longer way.
         Some(near_to(rotation, self.joined(near.unwrap_or(swing), twisted.unwrap_or(twist))))
+    }
+
+    /// Swing and twist of a rotation not more than [`ROUNDED`] away that is farther within. The nearer a swing is to half a turn, the less a rotation says
+    /// which direction it has: turned in its plane, with half of the twist by as much, it is almost the same one.
+    fn turned(&self, [x, y]: [f64; 2], [sin, cos]: [f64; 2]) -> Option<([f64; 2], [f64; 2])> {
+        let swing = match self.border {
+            Border::Ellipse(axes) => turn_into_ellipse(axes, [x, y]),
+            _ => None,
+        };
+        let twist = self.twist.and_then(|twist| twist.turn_back([sin, cos]));
+        // What rounding alone has turned is turned back by the greater of both.
+        let [mut s, mut c] = match (swing, twist) {
+            (Some(swing), Some(twist)) if twist[0].abs() > swing[0].abs() => twist,
+            (swing, twist) => swing.or(twist)?,
+        };
+        let size = x * x + y * y;
+        // The cosine of half of the swing is how much of a twist shows in the rotation.
+        let most = ROUNDED * (1.0 + size) / (1.0 - size).abs();
+        if s.abs() > most {
+            s = most.copysign(s);
+            c = sqrt_f64((1.0 - s) * (1.0 + s));
+        }
+        Some(([x * c - y * s, x * s + y * c], [sin * c + cos * s, cos * c - sin * s]))
     }
 
     /// The swing in its plane; and sine and cosine of half of the twist.
@@ -346,12 +421,13 @@ impl Limit {
         let along_y = product([-b2 * x * y, 2.0 * by - b2 * y * y, 0.0, -b2 * y], conjugate(swing));
         let part = |q: Quat64| 2.0 * (q[0] * towards[0] + q[1] * towards[1] + q[2] * towards[2]);
         let size = 1.0 / (16.0 * by * by);
-        let moved = [x + size * part(along_x), y + size * part(along_y)];
+        // Beyond this the nearest of a border is where it is from here, and squares are numbers.
+        let moved = [x + size * part(along_x), y + size * part(along_y)].map(|v| v.clamp(-1e6, 1e6));
         let half = 0.5 * dot(rotate(swing, [0.0, 0.0, 1.0]), towards);
         let twisted = 1.0 / sqrt_f64(1.0 + half * half);
         let twisted = [(sin + cos * half) * twisted, (cos - sin * half) * twisted];
-        let moved = self.border.nearest(moved).unwrap_or(moved);
-        let twisted = self.twist.and_then(|twist| twist.nearest(twisted)).unwrap_or(twisted);
+        let moved = self.border.nearest(moved, self.soft).unwrap_or(moved);
+        let twisted = self.twist.and_then(|twist| twist.nearest(twisted, self.soft)).unwrap_or(twisted);
         near_to(rotation, self.joined(moved, twisted))
     }
 }
@@ -363,103 +439,19 @@ fn swung([x, y]: [f64; 2]) -> Quat64 {
     [2.0 * x * by, 2.0 * y * by, 0.0, (1.0 - size) * by]
 }
 
-impl Twist {
-    /// The nearer end where it is beyond one.
-    fn nearest(&self, [sin, cos]: [f64; 2]) -> Option<[f64; 2]> {
-        let ([ms, mc], [hs, hc]) = (self.middle, self.half);
-        let [s, c] = [sin * mc - cos * ms, cos * mc + sin * ms];
-        let [s, c] = if c < 0.0 { [-s, -c] } else { [s, c] };
-        // The sine of half of what it is beyond.
-        if s.abs() * hc - c * hs <= ROUNDED {
-            return None;
-        }
-        let s = if s < 0.0 { -hs } else { hs };
-        Some([s * mc + hc * ms, hc * mc - s * ms])
-    }
-}
-
-impl Border {
-    /// The nearest point where `p` is outside.
-    fn nearest(&self, p: [f64; 2]) -> Option<[f64; 2]> {
-        let size = p[0] * p[0] + p[1] * p[1];
-        match self {
-            Self::Free => None,
-            Self::Hinge => (size > ROUNDED * ROUNDED).then_some([0.0; 2]),
-            Self::Circle(most) => (size > (most + ROUNDED) * (most + ROUNDED)).then(|| {
-                let by = most / sqrt_f64(size);
-                p.map(|v| v * by)
-            }),
-            Self::Ellipse(axes) => nearest_on_ellipse(*axes, p),
-            Self::Polygon(corners) => nearest_in_polygon(corners, p),
-        }
-    }
-}
-
-/// Along the normal of the ellipse: `x a²/(t + a²)` and so for y, with the t that puts it on the border. The equation for that is convex and falls
-/// from what is positive at 0, so Newton's method comes to it from one side. Eberly, "Distance from a point to an ellipse".
-fn nearest_on_ellipse([a, b]: [f64; 2], [x, y]: [f64; 2]) -> Option<[f64; 2]> {
-    let (a2, b2) = (a * a, b * b);
-    let value = |t: f64| {
-        let (u, v) = (a * x / (t + a2), b * y / (t + b2));
-        (u * u + v * v - 1.0, -2.0 * (u * u / (t + a2) + v * v / (t + b2)))
-    };
-    let mut t = 0.0;
-    let (over, slope) = value(t);
-    if over <= 0.0 || -over / slope <= ROUNDED * a.min(b) {
-        return None;
-    }
-    for _ in 0..40 {
-        let (over, slope) = value(t);
-        let step = -over / slope;
-        t += step;
-        if step <= 1e-15 * t {
-            break;
-        }
-    }
-    Some([x * a2 / (t + a2), y * b2 / (t + b2)])
-}
-
-fn nearest_in_polygon(corners: &[[f64; 2]], p: [f64; 2]) -> Option<[f64; 2]> {
-    let mut inside = false;
-    let mut best = (f64::INFINITY, p);
-    let mut from = *corners.last()?;
-    for &to in corners {
-        // Even or odd: how often a ray along x crosses the border.
-        if (from[1] > p[1]) != (to[1] > p[1]) {
-            let crossing = from[0] + (p[1] - from[1]) / (to[1] - from[1]) * (to[0] - from[0]);
-            inside ^= p[0] < crossing;
-        }
-        let edge = [to[0] - from[0], to[1] - from[1]];
-        let size = edge[0] * edge[0] + edge[1] * edge[1];
-        let along = (p[0] - from[0]) * edge[0] + (p[1] - from[1]) * edge[1];
-        let along = if size > 0.0 { (along / size).clamp(0.0, 1.0) } else { 0.0 };
-        let at = [from[0] + along * edge[0], from[1] + along * edge[1]];
-        let far = (at[0] - p[0]) * (at[0] - p[0]) + (at[1] - p[1]) * (at[1] - p[1]);
-        if far < best.0 {
-            best = (far, at);
-        }
-        from = to;
-    }
-    (!inside && best.0 > ROUNDED * ROUNDED).then_some(best.1)
-}
-
 /// π, as f32 rounds it up.
 const LARGEST: f64 = core::f32::consts::PI as f64;
 const CONE: &str = "a cone from 0 to π";
 const ELLIPSE: &str = "an ellipse of angles above 0, at most π";
 const POLYGON: &str = "a polygon of at least three swings of at most π";
+const CONVEX: &str = "a convex polygon of at most 1000 corners where its border is soft";
+const SOFT: &str = "a part from 0 to 1 that is soft";
 const TWIST: &str =
     "a twist from the lesser to the greater angle, at most a full turn apart, within 100 of 0";
 
 fn check_angle(angle: f32, least: f64) -> Option<f64> {
     let angle = f64::from(angle);
     (angle >= least && angle <= LARGEST).then_some(angle)
-}
-
-/// The tangent of a quarter of an angle.
-fn quarter(angle: f64) -> f64 {
-    let (sin, cos) = sin_cos_f64(angle / 4.0);
-    sin / cos
 }
 
 /// The rotation that takes the axes to three directions at right angles. Shepperd 1978.

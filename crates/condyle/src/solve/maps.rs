@@ -166,14 +166,25 @@ pub(super) fn above(skeleton: &Skeleton, model: &[Affine], joint: u16) -> Result
 }
 
 /// The product of the rotations of a joint's ancestors: how it would be turned if it had none of its own.
-pub(super) fn turned_above(skeleton: &Skeleton, pose: &Pose, joint: u16) -> Quat64 {
+pub(super) fn turned_above(skeleton: &Skeleton, pose: &Pose, joint: u16) -> Result<Quat64, Error> {
     let mut turned = [0.0, 0.0, 0.0, 1.0];
     let mut at = joint;
     while let Some(parent) = skeleton.parent(at) {
-        turned = product(wide(pose.get(parent.into()).rotation), turned);
+        turned = product(rotation_of(pose, parent)?, turned);
         at = parent;
     }
-    turned
+    Ok(turned)
+}
+
+/// The rotation of a joint, which has to be of numbers: made unit length it would be the identity else, and stay in the pose where that is an answer.
+#[inline]
+pub(super) fn rotation_of(pose: &Pose, joint: u16) -> Result<Quat64, Error> {
+    let rotation = pose.get(joint.into()).rotation;
+    if rotation.iter().all(|v| v.is_finite()) {
+        Ok(wide(rotation))
+    } else {
+        Err(Error::NotFinite { what: "pose", at: joint.into() })
+    }
 }
 
 /// Sizes, and joints that exist.

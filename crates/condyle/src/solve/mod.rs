@@ -3,12 +3,15 @@
 //!
 //! | call | turns | until |
 //! |---|---|---|
-//! | [`two_bone`](two_bone()) | an arm or a leg | its tip is at a goal, bent towards a pole |
-//! | [`aim`](aim()), [`aim_chain`] | a head, or the joints that carry it | an axis points at a target |
-//! | [`chain`](chain()) | any number of joints in a row | its tip is at a goal, and turned as asked |
+//! | [`two_bone`](two_bone()), [`two_bone_crowd`] | an arm or a leg | its tip is at a goal, bent towards a pole |
+//! | [`aim`](aim()), [`aim_crowd`], [`aim_chain`] | a head, or the joints that carry it | an axis points at a target |
+//! | [`chain`](chain()) | any number of joints in a row, by one of three [methods](Method) | its tip is at a goal, and turned as asked |
+//! | [`spline`](spline()) | a spine or a tail | its bones lie along a curve |
+//! | [`example`](example()) | nothing: it weighs poses | their blend has joints at goals |
 //! | [`body`](body()) | all joints above its goals | many goals are reached at once |
+//! | [`feet`](feet::feet()) | the pelvis and its legs, frame by frame | feet stand where they came down, on stairs and slopes |
 //!
-//! All of them turn joints and do nothing else: translations and scales stay what they are, so no bone is stretched. They read the
+//! All of them turn joints and do nothing else, but for `feet`, which moves the pelvis, and `body`, which moves one joint if it is asked to: other translations and scales stay what they are, so no bone is stretched. They read the
 //! matrices that [`local_to_model`](crate::local_to_model) made of the pose, for all that lies above the first joint that they turn,
 //! and leave them as they are: [`model::subtree`](crate::model::subtree) places the limb anew. Joints between those that
 //! turn are carried along, and every scale counts, uneven ones too. [`Limits`] keep joints within what they can do.
@@ -19,8 +22,14 @@
 mod aim;
 pub mod body;
 mod chain;
+mod crowd;
+mod example;
+pub mod feet;
+mod lanes;
 mod limits;
 mod maps;
+mod spline;
+pub mod springs;
 #[cfg(test)]
 mod testing;
 mod two_bone;
@@ -28,7 +37,11 @@ mod two_bone;
 pub use self::aim::{Aim, AimChain, Share, Up, aim, aim_chain};
 pub use self::body::body;
 pub use self::chain::{Chain, Method, Orientation, chain};
-pub use self::limits::{JointLimit, Limits, Swing, clamp};
+pub use self::crowd::{aim_crowd, two_bone_crowd};
+pub use self::example::{ExampleGoal, Examples, example};
+pub use self::limits::{FitOptions, JointLimit, Limits, Swing, clamp, fit_limits};
+pub use self::spline::{Spline, SplineUp, spline};
+pub use self::springs::springs;
 pub use self::two_bone::{TwoBone, two_bone};
 
 /// How far a solver came.

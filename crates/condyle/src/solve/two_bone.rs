@@ -1,11 +1,12 @@
 //! An arm or a leg: two joints that turn and a tip that reaches.
 
+use self::direct::Source;
 use super::Reached;
 use super::chain::{Node, Row, carried, check_orientation, sweep};
 use super::limits::{Limit, Limits};
 use super::maps::{
     Map, Vec64, above, across, add, angle, arc, check, check_pose, check_unit, direction, length, nearest_at,
-    nlerp, scaled, set_rotation, sub, swivel, turn, turned_above, unit, wide,
+    nlerp, rotation_of, scaled, set_rotation, sub, swivel, turn, turned_above, unit, wide,
 };
 use crate::error::Error;
 use crate::math::quats::{Quat64, conjugate, product, rotate};
@@ -102,6 +103,24 @@ pub fn two_bone(
     pose: &mut Pose,
 ) -> Result<Reached, Error> {
     check(skeleton, model, pose, "joints", reach.joints)?;
+    let limb = Source::new(skeleton, model, reach, pose);
+    if let Some(([first, second], distance)) = limb.and_then(|limb| direct::solve(&limb)) {
+        if reach.weight > 0.0 {
+            set_rotation(pose, reach.joints[0], first);
+            set_rotation(pose, reach.joints[1], second);
+        }
+        return Ok(Reached { distance: distance as f32, angle: 0.0, iterations: 1 });
+    }
+    general(skeleton, model, reach, pose)
+}
+
+/// Any limb, of joints that exist.
+fn general(
+    skeleton: &Skeleton,
+    model: &[Affine],
+    reach: &TwoBone<'_>,
+    pose: &mut Pose,
+) -> Result<Reached, Error> {
     Error::check_finite("goal", &reach.goal, 1)?;
     if let Some(pole) = &reach.pole {
         Error::check_finite("pole", pole, 1)?;
@@ -114,15 +133,15 @@ pub fn two_bone(
     if let Some(limits) = reach.limits {
         limits.check(skeleton)?;
     }
-    let limb = Limb::new(skeleton, model, reach, pose)?;
     let limits = [0, 1].map(|at: usize| reach.limits.and_then(|limits| limits.limit(reach.joints[at])));
+    let limb = Limb::new(skeleton, model, reach, pose)?;
     let (mut turned, iterations) =
         if limits == [None, None] { (limb.bent_freely(), 1) } else { limb.within(limits) };
     let weight = f64::from(reach.weight);
     if weight < 1.0 {
         for (at, limit) in limits.into_iter().enumerate() {
             turned[at] = nlerp(limb.given[at], turned[at], weight);
-            if let Some(nearest) = limit.filter(|_| weight > 0.0).and_then(|limit| limit.clamp(turned[at])) {
+            if let Some(nearest) = limit.filter(|_| weight > 0.0).and_then(|limit| limit.hold(turned[at])) {
                 turned[at] = nearest;
             }
         }
@@ -152,7 +171,8 @@ pub fn two_bone(
 /// Turns the third joint as it is to be in model space, on the others as they are now. Returns what is missing; the joint stays where that is no number.
 fn turn_tip(skeleton: &Skeleton, reach: &TwoBone<'_>, wanted: Quat64, pose: &mut Pose) -> f64 {
     let tip = reach.joints[2];
-    let wanted = unit(product(conjugate(unit(turned_above(skeleton, pose, tip))), wanted));
+    let Ok(above) = turned_above(skeleton, pose, tip) else { return f64::NAN };
+    let wanted = unit(product(conjugate(unit(above)), wanted));
     let mut turned = nlerp(wide(pose.get(tip.into()).rotation), wanted, reach.weight.into());
     let limit = reach.limits.and_then(|limits| limits.limit(tip)).filter(|_| reach.weight > 0.0);
     if let Some(nearest) = limit.and_then(|limit| limit.clamp(turned)) {
@@ -198,7 +218,7 @@ impl Limb {
         let above = above(skeleton, model, upper)?;
         let pivots = [first, second].map(|t| t.translation.map(f64::from));
         Ok(Self {
-            given: [wide(first.rotation), wide(second.rotation)],
+            given: [rotation_of(pose, upper)?, rotation_of(pose, lower)?],
             upper: between.point(pivots[1]),
             between,
             turned_between,
@@ -389,10 +409,15 @@ impl Limb {
         let off = |turned: [Quat64; 2]| length(self.to_model.vector(sub(self.tip(turned), self.goal)));
         let given = [0, 1].map(|at| held(at, unit(self.given[at])));
         let hinge = limits[1].and_then(Limit::hinge);
-        let bends = match hinge {
+        let mut bends = match hinge {
             Some(axis) => self.hinged(axis, given[1]),
             None => [self.bent_freely()[1]; 2],
         };
+        if let (Some(_), Some(limit)) = (hinge, limits[1].filter(|limit| limit.is_soft())) {
+            // What is asked of a soft border falls short of it, and the bend that is farther beyond comes nearer. So the one that is less far beyond is taken, or the first.
+            let beyond = bends.map(|bend| limit.hold(unit(bend)).map_or(0.0, |held| angle(held, unit(bend))));
+            bends = [bends[usize::from(beyond[1] < beyond[0])]; 2];
+        }
         let mut starts = [(off(given), given); 3];
         let mut enough = f64::INFINITY;
         for (bend, start) in bends.into_iter().zip(&mut starts) {
@@ -523,5 +548,6 @@ const SWIVELS: u32 = 24;
 /// Of cyclic descent behind them.
 const ROUNDS: u32 = 60;
 
+pub(super) mod direct;
 #[cfg(test)]
 mod tests;

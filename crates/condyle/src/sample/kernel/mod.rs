@@ -105,7 +105,12 @@ impl Wanted<'_> {
     #[inline(always)]
     fn any(&self, joint: usize, count: usize) -> bool {
         let Some(mask) = self.mask else { return true };
-        mask.iter().skip(joint).take(count).any(|&wanted| wanted)
+        for &wanted in mask.get(joint..).unwrap_or(&[]).iter().take(count) {
+            if wanted {
+                return true;
+            }
+        }
+        false
     }
 }
 

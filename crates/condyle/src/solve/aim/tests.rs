@@ -1,11 +1,14 @@
 use std::vec::Vec;
 
 use super::*;
+use crate::math::Transform;
+use crate::model::local_to_model;
+use crate::skeleton::Joint;
 use crate::solve::limits::tests::broken;
 use crate::solve::limits::{JointLimit, Swing};
 use crate::solve::maps::{angle, wide};
-use crate::solve::testing::{Case, Scales, apart, point};
-use crate::testing::{Random, assert_portable, tries};
+use crate::solve::testing::{Case, Scales, apart, model_of, point};
+use crate::testing::{Random, assert_portable, cases, tries};
 
 /// How far a target is from the ray of a joint, by the formula, in f64.
 fn off(case: &Case, aim: &Aim<'_>) -> f64 {
@@ -27,7 +30,7 @@ const SCALES: [Scales; 4] = [Scales::None, Scales::Even, Scales::UnevenAbove, Sc
 #[test]
 fn the_ray_goes_through_the_target_by_the_shortest_way() {
     let mut random = Random(1);
-    for try_ in 0..tries(100_000) {
+    for try_ in 0..cases(100_000) {
         let mut case = Case::new(&mut random, 1, try_ % 2, SCALES[try_ % 4]);
         let was = case.pose.clone();
         let joint = case.joints[0];
@@ -70,7 +73,7 @@ fn the_ray_goes_through_the_target_by_the_shortest_way() {
 #[test]
 fn up_is_as_near_as_it_comes() {
     let mut random = Random(2);
-    for try_ in 0..tries(3_000) {
+    for try_ in 0..cases(3_000) {
         let mut case = Case::new(&mut random, 1, 0, [Scales::None, Scales::Even][try_ % 2]);
         let joint = case.joints[0];
         let up = Up { axis: random.unit(), direction: random.vector(2.0) };
@@ -95,7 +98,7 @@ fn up_is_as_near_as_it_comes() {
 #[test]
 fn shares_are_shares_and_the_last_joint_does_the_rest() {
     let mut random = Random(3);
-    for try_ in 0..tries(20_000) {
+    for try_ in 0..cases(20_000) {
         let case = Case::new(&mut random, 2 + try_ % 4, try_ % 2, SCALES[try_ % 4]);
         let turning = &case.joints[..case.joints.len() - 1];
         let joints: Vec<_> =
@@ -107,8 +110,9 @@ fn shares_are_shares_and_the_last_joint_does_the_rest() {
         let mut got = case.clone();
         let reached = aim_chain(&case.skeleton, &case.model, &asked, &mut got.pose).expect("an aim");
         got.assert_only_turned(&case.pose, try_);
-        assert!((off(&got, &aim) - f64::from(reached.distance)).abs() < 2e-5, "{try_}: {reached:?}");
-        assert!(off(&got, &aim) < 2e-5, "{try_}: {reached:?}");
+        // Uneven scales draw out what rounding to f32 does to an angle.
+        assert!((off(&got, &aim) - f64::from(reached.distance)).abs() < 5e-5, "{try_}: {reached:?}");
+        assert!(off(&got, &aim) < 5e-5, "{try_}: {reached:?}");
         // A share of 0 leaves a joint alone, and a weight of 0 all of them.
         let none = AimChain { aim: Aim { weight: 0.0, ..aim }, ..asked };
         let mut same = case.pose.clone();
@@ -121,10 +125,32 @@ fn shares_are_shares_and_the_last_joint_does_the_rest() {
     }
 }
 
+/// By three joints as by one.
+#[test]
+fn a_weight_is_how_much_of_the_way_is_gone() {
+    let joint = |parent| Joint::new("", parent, Transform::IDENTITY);
+    let skeleton = Skeleton::new([None, Some(0), Some(1)].map(joint)).expect("a neck");
+    let model = [Affine::IDENTITY; 3];
+    let share = |joint| Share { joint, share: 1.0 };
+    for joints in [&[share(0), share(1), share(2)][..], &[share(1), share(2)], &[share(2)]] {
+        for (weight, degrees) in [(0.25, 21.6_f64), (0.5, 45.0), (0.75, 68.4)] {
+            let aim = Aim { weight, ..Aim::new(2, [0.0, 0.0, 1.0], [4.0, 0.0, 0.0]) };
+            let mut pose = Pose::rest(&skeleton);
+            aim_chain(&skeleton, &model, &AimChain { joints, aim }, &mut pose).expect("an aim");
+            let mut placed = model;
+            local_to_model(&skeleton, &pose, &mut placed).expect("sizes agree");
+            let [x, _, z] = placed[2].rows.map(|row| f64::from(row[2]));
+            let turned = crate::math::scalar::atan2_f64(x, z) * 180.0 / core::f64::consts::PI;
+            // Several small turns are nearer to even speed than a large one.
+            assert!((turned - degrees).abs() < 1.0, "{} joints, {weight}: {turned}", joints.len());
+        }
+    }
+}
+
 #[test]
 fn limits_are_never_broken() {
     let mut random = Random(4);
-    for try_ in 0..tries(20_000) {
+    for try_ in 0..cases(20_000) {
         let mut case = Case::new(&mut random, 3, 0, SCALES[try_ % 4]);
         let turning = case.joints[..3].to_vec();
         let limits = turning.iter().map(|&joint| {
@@ -151,7 +177,7 @@ fn limits_are_never_broken() {
 fn hostile_input_is_an_error_or_finite() {
     let mut random = Random(5);
     let bad = [f32::NAN, f32::INFINITY, f32::MAX, f32::MIN_POSITIVE, 0.0, 1e-30, -1.0];
-    for try_ in 0..tries(20_000) {
+    for try_ in 0..cases(20_000) {
         let mut case = Case::new(&mut random, 2, 0, SCALES[try_ % 4]);
         let mut joints: Vec<_> = case.joints[..2].iter().map(|&joint| Share { joint, share: 1.0 }).collect();
         let mut aim = random_aim(&mut random, case.joints[1]);
@@ -188,6 +214,26 @@ fn hostile_input_is_an_error_or_finite() {
             }
             Err(error) => assert_eq!(bits(&case.pose), bits(&was), "{try_}: {error} changed the pose"),
         }
+    }
+}
+
+/// A solver that takes it for the identity finds that it points already, and leaves it in the pose.
+#[test]
+fn a_rotation_that_is_no_number_is_refused_where_nothing_would_turn() {
+    let case = Case::new(&mut Random(11), 2, 0, Scales::None);
+    let free = case.joints[..2].iter().map(|&joint| (joint, JointLimit::free([1.0, 0.0, 0.0])));
+    let free = Limits::new(&case.skeleton, free.collect::<Vec<_>>()).expect("limits");
+    for (at, limits) in [(0, None), (1, None), (0, Some(&free)), (1, Some(&free))] {
+        let mut pose = case.pose.clone();
+        let joint = case.joints[at];
+        let mut broken = pose.get(joint.into());
+        broken.rotation[2] = f32::NAN;
+        pose.set(joint.into(), &broken);
+        let shares = [0.0, 1.0];
+        let joints = [0, 1].map(|at: usize| Share { joint: case.joints[at], share: shares[at] });
+        let aim = Aim { limits, ..Aim::new(case.joints[1], [0.0, 0.0, 1.0], [0.5, 0.25, 2.0]) };
+        let refused = aim_chain(&case.skeleton, &case.model, &AimChain { joints: &joints, aim }, &mut pose);
+        assert_eq!(refused, Err(Error::NotFinite { what: "pose", at: joint.into() }), "{at}, {limits:?}");
     }
 }
 
@@ -229,7 +275,7 @@ fn what_is_wrong_is_said() {
 
 #[test]
 fn the_bits_are_the_same_everywhere() {
-    assert_portable(0xd8b7_b964_e70b_6c16, |hash| {
+    assert_portable(0x3ead_5f1d_c2c3_39af, |hash| {
         let mut random = Random(7);
         for try_ in 0..tries(500) {
             let mut case = Case::new(&mut random, 3, try_ % 2, SCALES[try_ % 4]);
@@ -244,6 +290,111 @@ fn the_bits_are_the_same_everywhere() {
             hash.add(&[reached.distance]);
             for &joint in &case.joints {
                 hash.add(&case.pose.get(joint.into()).rotation);
+            }
+        }
+    });
+}
+
+/// What is found at once is what takes more thought, too; and it is what most aims are.
+#[test]
+fn both_ways_come_to_the_same() {
+    let mut random = Random(11);
+    let (mut direct, mut all) = (0, 0);
+    for try_ in 0..cases(20_000) {
+        let scales = [Scales::None, Scales::Even, Scales::Uneven][try_ % 3];
+        let mut case = Case::new(&mut random, 1, 0, scales);
+        if try_ % 5 == 0 {
+            // Mirrored above.
+            let mut t = case.pose.get(0);
+            t.scale[try_ / 5 % 3] *= -1.0;
+            case.pose.set(0, &t);
+            case.model = model_of(&case.skeleton, &case.pose);
+        }
+        let aim = Aim {
+            origin: if try_ % 2 == 0 { random.vector(0.05) } else { [0.0; 3] },
+            up: (try_ % 4 < 2).then(|| Up { axis: random.unit(), direction: random.unit() }),
+            weight: if try_ % 7 == 0 { random.range(0.0, 1.0) } else { 1.0 },
+            ..Aim::new(case.joints[0], random.unit(), random.vector(3.0))
+        };
+        let joint = Source::new(&case.skeleton, &case.model, &aim, &case.pose).expect("it is direct");
+        all += 1;
+        let Some((turned, distance)) = direct::solve(&joint) else { continue };
+        direct += 1;
+        let mut pose = case.pose.clone();
+        let reached = general(&case.skeleton, &case.model, &aim, &mut pose).expect("a joint");
+        assert!((distance - reached.distance).abs() < 4e-6, "{try_}: {distance} and {reached:?}");
+        let given = case.pose.get(aim.joint.into()).rotation.map(f64::from);
+        let want = pose.get(aim.joint.into()).rotation.map(f64::from);
+        let off = angle(unit(turned.map(f64::from)), unit(want));
+        // Near a half turn, and where up is along the way, a little decides.
+        let steady = angle(unit(want), given) < 3.0 && aim.up.is_none();
+        assert!(aim.weight == 0.0 || off < if steady { 4e-6 } else { 1e-3 }, "{try_}: {off}");
+        let length2: f32 = turned.iter().map(|v| v * v).sum();
+        assert!((length2 - 1.0).abs() < 5e-7, "{try_}: {turned:?}");
+    }
+    assert!(direct * 100 >= all * 95 || cfg!(miri), "{direct} of {all}");
+}
+
+#[test]
+fn a_crowd_has_the_bits_of_each_alone() {
+    let mut random = Random(12);
+    let case = Case::new(&mut random, 1, 0, Scales::Uneven);
+    let count = 77;
+    let (mut poses, mut models, mut aims) = (Vec::new(), Vec::new(), Vec::new());
+    for at in 0..count {
+        let mut pose = case.pose.clone();
+        for joint in 0..pose.joint_count() {
+            pose.set(joint, &crate::Transform { rotation: random.unit(), ..pose.get(joint) });
+        }
+        models.extend(model_of(&case.skeleton, &pose));
+        let mut aim = random_aim(&mut random, case.joints[0]);
+        aim.up = (at % 24 < 12).then(|| Up { axis: random.unit(), direction: random.unit() });
+        match at {
+            20 => aim.weight = 0.5,
+            21 => aim.weight = 0.0,
+            24 => aim.target[1] = f32::NAN,
+            28 => aim.axis = [0.0; 3],
+            32 => aim.joint = 99,
+            36 => aim.target = [1e-3; 3],
+            40 => pose.set(
+                usize::from(aim.joint),
+                &crate::Transform { rotation: [f32::NAN; 4], ..crate::Transform::IDENTITY },
+            ),
+            _ => {}
+        }
+        poses.push(pose);
+        aims.push(aim);
+    }
+    let joints = case.skeleton.joint_count();
+    for dispatch in crate::Dispatch::all() {
+        let (mut crowd, mut results) = (poses.clone(), std::vec![Ok(Reached::default()); count]);
+        let solved = dispatch.scope(|| {
+            crate::solve::aim_crowd(&case.skeleton, &models, |at| aims[at], &mut crowd, &mut results)
+        });
+        solved.expect("sizes agree");
+        for (at, (pose, result)) in crowd.iter().zip(&results).enumerate() {
+            let mut alone = poses[at].clone();
+            let want = super::aim(&case.skeleton, &models[at * joints..][..joints], &aims[at], &mut alone);
+            assert_eq!(result, &want, "{dispatch}, {at}");
+            for (got, want) in pose.transforms().zip(alone.transforms()) {
+                let same = got.rotation.map(f32::to_bits) == want.rotation.map(f32::to_bits);
+                assert!(same, "{dispatch}, {at}: {got:?} instead of {want:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_found_at_once_has_the_same_bits_everywhere() {
+    assert_portable(0xe825_75c6_7290_b421, |hash| {
+        let mut random = Random(13);
+        for try_ in 0..tries(300) {
+            let case = Case::new(&mut random, 1, 0, [Scales::None, Scales::Uneven][try_ % 2]);
+            let weight = if try_ % 5 == 0 { 0.7 } else { 1.0 };
+            let aim = Aim { weight, limits: None, ..random_aim(&mut random, case.joints[0]) };
+            let joint = Source::new(&case.skeleton, &case.model, &aim, &case.pose).expect("it is direct");
+            if let Some((rotation, distance)) = direct::solve(&joint) {
+                hash.add(rotation.iter().chain([&distance]));
             }
         }
     });

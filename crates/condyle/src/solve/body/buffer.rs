@@ -20,6 +20,9 @@ use crate::skeleton::Skeleton;
 /// Sizes that a goal may be away: one farther off is sought where the way to it passes this distance, which is the same direction.
 const FAR: f64 = 1e4;
 
+/// What is shorter than this, metres, has no length: a goal a metre away would be so many sizes away that their squares overflow.
+const SHORT: f64 = 1e-60;
+
 /// Scratch memory of [`body`](super::body()): grows to what a call needs and is reused from then on. Nothing in it is
 /// carried from one call to the next but the memory, and the residuals of the last one.
 ///
@@ -126,6 +129,8 @@ impl State {
 #[derive(Debug, Clone)]
 pub(super) struct Row {
     pub(super) sought: Sought,
+    /// From the place that is sought to the one that was asked for, where that is farther off than any joint could tell.
+    pub(super) beyond: Vec64,
     /// The root of the weight, and what an orientation's radians are multiplied by.
     pub(super) weight: f64,
     /// Its unknowns, in `Links`.
@@ -271,7 +276,7 @@ impl BodyBuffer {
                 }
             };
             let weight = if matches!(sought, Sought::Turn { .. }) { weight * TURN } else { weight };
-            self.goals.push(Row { sought, weight, links: 0..0 });
+            self.goals.push(Row { sought, beyond: [0.0; 3], weight, links: 0..0 });
         }
     }
 
@@ -293,14 +298,14 @@ impl BodyBuffer {
                 longest = longest.max(self.sums[joint].1 + length(transform(&placed[joint].axes, offset)));
             }
         }
-        if longest == 0.0 {
+        if longest < SHORT {
             for goal in &self.goals {
                 if let Sought::Point { joint, place, .. } = goal.sought {
                     longest = longest.max(length(sub(place, placed[joint].at)));
                 }
             }
         }
-        self.size = if longest > 0.0 { longest } else { 1.0 };
+        self.size = if longest >= SHORT { longest } else { 1.0 };
         let by = 1.0 / self.size;
         for local in locals {
             local.translation = local.translation.map(|v| v * by);
@@ -320,7 +325,9 @@ impl BodyBuffer {
             };
             let way = sub(place.map(|v| v * by), from);
             let far = length(way);
-            *place = add_scaled(from, way, if far > FAR { FAR / far } else { 1.0 });
+            let part = if far > FAR { FAR / far } else { 1.0 };
+            *place = add_scaled(from, way, part);
+            goal.beyond = way.map(|v| v * (1.0 - part));
         }
     }
 

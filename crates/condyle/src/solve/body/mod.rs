@@ -51,7 +51,7 @@ use crate::math::quats::Quat64;
 use crate::pose::Pose;
 use crate::skeleton::Skeleton;
 use buffer::Sought;
-use tree::{length, unit};
+use tree::unit;
 
 /// What a radian of an orientation counts as, in sizes: about what the farthest part of a hand or a foot moves by.
 const TURN: f64 = 0.2;
@@ -86,7 +86,8 @@ pub struct BodyOptions<'a> {
     /// radian; it is passed over where no goal hangs on it. `None` by default: then no translation changes, and no bone is stretched.
     pub shift: Option<(u16, f32)>,
     /// The local rotation that a joint may have nearest to one that it may not: called with a joint and a rotation for each joint that is
-    /// turned, in every step. A result that is not finite is passed over.
+    /// turned, in every step. A result that is not finite is passed over. [`Limits::hold`](super::Limits::hold) is such a function: each step goes on from the one before, which a soft
+    /// border would slow down again, so that borders are hard here.
     pub limit: Option<&'a dyn Fn(u16, Quat) -> Quat>,
 }
 
@@ -233,11 +234,15 @@ impl BodyBuffer {
         self.residuals.clear();
         for (goal, error) in self.goals.iter().zip(&self.now.errors) {
             let unit = if matches!(goal.sought, Sought::Turn { .. }) { 1.0 } else { self.size };
-            self.residuals.push((length(*error) * unit) as f32);
+            self.residuals.push((goal.residual(*error) * unit) as f32);
         }
         for unknown in &self.unknowns {
             let at = unknown.joint as usize;
             let (joint, local) = (usize::from(self.joints[at].joint), &self.now.locals[at]);
+            // What is left as it was keeps its bits.
+            if *local == self.given[at] {
+                continue;
+            }
             let mut t = pose.get(joint);
             if unknown.shifts {
                 // What rounds to an infinity is far enough.

@@ -3,8 +3,8 @@
 use super::TURN;
 use super::buffer::{BodyBuffer, Links, Row, Sought, State, mean};
 use super::tree::{
-    Joint, Local, Mat64, NONE, Unknown, above, add_matrix, add_scaled, apart, gather, inverse_symmetric,
-    multiply, sub, tension as held, transform, transform_back, turning,
+    Joint, Local, Mat64, NONE, Unknown, Vec64, above, add_matrix, add_scaled, apart, gather,
+    inverse_symmetric, length, multiply, sub, tension as held, transform, transform_back, turning,
 };
 use crate::math::quats::{conjugate, product, rotate, rotation_vector};
 use crate::math::vectors::dot;
@@ -223,7 +223,9 @@ impl BodyBuffer {
         for (goal, error) in self.goals.iter().zip(&self.now.errors) {
             if goal.weight > 0.0 {
                 let to = &mut worst[usize::from(matches!(goal.sought, Sought::Turn { .. }))];
-                *to = to.max(super::tree::length(*error));
+                let residual = goal.residual(*error);
+                // NaN is the worst of all.
+                *to = if residual <= *to { *to } else { residual };
             }
         }
         worst
@@ -233,6 +235,13 @@ impl BodyBuffer {
     pub(super) fn is_met(&self, tolerance: f64) -> bool {
         let [distance, angle] = self.worst();
         distance <= tolerance && angle * TURN <= tolerance
+    }
+}
+
+impl Row {
+    /// How far what is asked for is from where it is, by the error of what is sought: in sizes or radians.
+    pub(super) fn residual(&self, error: Vec64) -> f64 {
+        length(add_scaled(error, self.beyond, 1.0))
     }
 }
 

@@ -7,7 +7,7 @@
 //! Nocedal and Wright, *Numerical Optimization*, chapter 10; Nielsen 1999, *Damping parameter in Marquardt's method*.
 
 use super::BodyOptions;
-use super::buffer::{BodyBuffer, Sought, State};
+use super::buffer::{BodyBuffer, Sought, State, mean};
 use super::rows::measure;
 use super::tree::{above, add_scaled, length, place, shift_back, sub, transform, turned};
 use crate::math::scalar::sqrt_f64;
@@ -98,13 +98,19 @@ impl BodyBuffer {
     /// Where a limb is straight and its goal is on the line back, there is no way that is better than another one, and so none at all. Bends such limbs a little, and
     /// says whether there were any.
     fn nudge(&mut self, options: &BodyOptions<'_>, tolerance: f64) -> bool {
-        let Self { joints, unknowns, goals, links, now, next, best, .. } = self;
+        let Self { joints, unknowns, goals, shares, links, now, next, best, .. } = self;
         next.locals.copy_from_slice(&now.locals);
         let mut any = false;
         for (goal, error) in goals.iter().zip(&now.errors) {
-            let Sought::Point { joint, .. } = &goal.sought else { continue };
+            let tip = match &goal.sought {
+                Sought::Point { joint, offset, .. } => {
+                    let placed = &now.placed[*joint];
+                    add_scaled(transform(&placed.axes, *offset), placed.at, 1.0)
+                }
+                Sought::Mass { shares: part, .. } => mean(&now.placed, &shares[part.clone()]),
+                Sought::Turn { .. } => continue,
+            };
             let long = length(*error);
-            let tip = now.placed[*joint].at;
             let straight = |&unknown: &u32| {
                 let unknown = &unknowns[unknown as usize];
                 let arm = sub(tip, now.placed[unknown.joint as usize].at);

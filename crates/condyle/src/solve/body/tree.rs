@@ -5,25 +5,17 @@ use alloc::vec::Vec;
 use crate::math::quats::{Quat64, conjugate, product, rotate, rows};
 use crate::math::scalar::sqrt_f64;
 use crate::math::vectors::{cofactors, cross, dot};
+pub(super) use crate::solve::maps::{Vec64, length, sub};
 
-pub(super) type Vec64 = [f64; 3];
 /// Three rows.
 pub(super) type Mat64 = [[f64; 3]; 3];
 
 /// No parent, no unknown.
 pub(super) const NONE: u32 = u32::MAX;
 
-pub(super) fn sub(a: Vec64, b: Vec64) -> Vec64 {
-    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
-}
-
 /// `a + b * by`.
 pub(super) fn add_scaled(a: Vec64, b: Vec64, by: f64) -> Vec64 {
     [a[0] + b[0] * by, a[1] + b[1] * by, a[2] + b[2] * by]
-}
-
-pub(super) fn length(v: Vec64) -> f64 {
-    sqrt_f64(dot(v, v))
 }
 
 pub(super) fn transform(m: &Mat64, v: Vec64) -> Vec64 {
@@ -86,7 +78,7 @@ pub(super) struct Unknown {
 }
 
 /// A joint's own transform; its scale never changes.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Local {
     pub(super) rotation: Quat64,
     pub(super) translation: Vec64,

@@ -1,70 +1,104 @@
-//! Forward and backward reaching: the pivots are drawn from the goal back to the root without minding where the root is, then the joints are
+//! Forward and backward reaching: the bones are drawn from the goal back to the root without minding where the root is, then the joints are
 //! turned towards them from the root on. Aristidou and Lasenby, "FABRIK: a fast, iterative solver for the inverse kinematics problem", 2011.
 //!
-//! The way out is done by the joints themselves, not by points, so that limits hold, hinges are hinges and scales are what they are.
+//! Bones have whole rotations on both ways, not places alone. So on the way back a limit says how a bone may lie on the one after it; where
+//! the tip is to be turned, that is where the last bone begins. And the way out is done by the joints themselves: limits hold, hinges are hinges and scales are what they are.
 
-use super::nodes::Row;
-use crate::math::quats::{conjugate, product, rotate, rows};
+use super::descent::Wanted;
+use super::nodes::{NO_TURN, Row};
+use crate::math::quats::{Quat64, conjugate, product, rotate, rows};
 use crate::math::vectors::{cross, dot};
-use crate::solve::maps::{Map, Vec64, add, arc, length, scaled, sub, turn, unit};
+use crate::solve::maps::{Map, Vec64, arc, scaled, sub, turn, unit};
 
-/// One round. `points` are as many as nodes: where each bone ends in model space. Returns the way from the first pivot to the tip.
-pub(in crate::solve) fn sweep(row: &mut Row<'_, '_>, from_model: &Map, points: &mut [Vec64]) -> Vec64 {
-    place(row, points);
-    draw(row, points);
-    follow(row, from_model, points)
+/// A bone as it lies, in the space of the first node's parent.
+#[derive(Clone, Copy)]
+pub(super) struct Bone {
+    /// From its joint to its end.
+    way: Vec64,
+    end: Vec64,
+    /// The product of the rotations of its joint and of all before it.
+    turned: Quat64,
 }
 
-/// Where bones end.
-fn place(row: &Row<'_, '_>, points: &mut [Vec64]) {
-    let mut to_model = row.to_model;
-    for (at, (node, point)) in row.nodes.iter().zip(points).enumerate() {
-        let turned = to_model.after(&Map { linear: rows(node.rotation), moved: node.pivot });
-        *point = turned.point(row.bone(at));
-        to_model = turned.after(&node.carry);
+impl Bone {
+    pub(super) const NEW: Self = Self { way: [0.0; 3], end: [0.0; 3], turned: NO_TURN };
+}
+
+/// One round, with a bone for each node. Returns the way from the first pivot to the tip.
+pub(in crate::solve) fn sweep(row: &mut Row<'_, '_>, wanted: Option<Wanted>, bones: &mut [Bone]) -> Vec64 {
+    place(row, bones);
+    draw(row, wanted.map(|wanted| wanted.orientation), bones);
+    follow(row, wanted.map(|wanted| wanted.orientation), bones)
+}
+
+/// Where bones are.
+fn place(row: &Row<'_, '_>, bones: &mut [Bone]) {
+    let (mut outer, mut turned) = (Map::IDENTITY, NO_TURN);
+    for (at, (node, bone)) in row.nodes.iter().zip(bones).enumerate() {
+        let own = outer.after(&Map { linear: rows(node.rotation), moved: node.pivot });
+        turned = product(turned, node.rotation);
+        let way = row.bone(at);
+        *bone = Bone { way: own.vector(way), end: own.point(way), turned };
+        outer = own.after(&node.carry);
+        turned = product(turned, node.between);
     }
 }
 
-/// From the goal back: each bone keeps its length and goes to where the next one begins.
-fn draw(row: &Row<'_, '_>, points: &mut [Vec64]) {
-    let Some(last) = points.len().checked_sub(1) else { return };
-    let mut end = row.to_model.point(row.goal);
-    let mut was = points[last];
-    points[last] = end;
-    for at in (0..last).rev() {
-        let bone = length(sub(was, points[at]));
-        was = points[at];
-        let way = sub(was, end);
-        let far = length(way);
-        // No way at all leaves it where it is.
-        if far > 0.0 {
-            end = add(end, scaled(way, bone / far));
+/// From the goal back: each bone keeps its length and ends where the next one begins.
+fn draw(row: &Row<'_, '_>, wanted: Option<Quat64>, bones: &mut [Bone]) {
+    let mut end = row.goal;
+    let mut next: Option<Quat64> = None;
+    for (at, (node, bone)) in row.nodes.iter().zip(bones).enumerate().rev() {
+        let was = bone.turned;
+        bone.turned = match (next, wanted) {
+            (None, Some(wanted)) => product(wanted, conjugate(node.between)),
+            _ => {
+                let start = sub(bone.end, bone.way);
+                product(arc(bone.way, sub(end, start)), was)
+            }
+        };
+        // As its limit would have the next joint lie on this bone, it is this bone that gives way.
+        if let (Some(next), Some(limit)) = (next, row.nodes.get(at + 1).and_then(|next| next.limit)) {
+            let own = product(conjugate(product(bone.turned, node.between)), next);
+            if let Some(nearest) = limit.clamp(own) {
+                bone.turned = product(product(next, conjugate(nearest)), conjugate(node.between));
+            }
         }
-        points[at] = end;
+        bone.turned = unit(bone.turned);
+        // Rigidly, which is not what uneven scales do. The way out knows.
+        bone.way = rotate(product(bone.turned, conjugate(was)), bone.way);
+        bone.end = end;
+        end = sub(end, bone.way);
+        next = Some(bone.turned);
     }
 }
 
-/// From the root on: each joint turns its bone towards its point.
-fn follow(row: &mut Row<'_, '_>, from_model: &Map, points: &[Vec64]) -> Vec64 {
-    let mut from_model = *from_model;
-    for (at, &point) in points.iter().enumerate() {
+/// From the root on: each joint turns its bone to where it was drawn.
+fn follow(row: &mut Row<'_, '_>, wanted: Option<Quat64>, bones: &[Bone]) -> Vec64 {
+    let (mut back, mut wanted) = (Map::IDENTITY, wanted);
+    let last = bones.len() - 1;
+    for (at, drawn) in bones.iter().enumerate() {
         let own = row.bone(at);
         let node = &mut row.nodes[at];
         let bone = rotate(node.rotation, own);
-        let to = sub(from_model.point(point), node.pivot);
-        let turned = match node.hinge {
-            None => arc(bone, to),
-            Some(axis) => {
-                turn(axis, dot(axis, cross(bone, to)), dot(bone, to) - dot(axis, bone) * dot(axis, to))
+        let to = sub(back.point(drawn.end), node.pivot);
+        node.rotation = match (wanted, node.hinge) {
+            (Some(wanted), _) if at == last => product(wanted, conjugate(node.between)),
+            (_, None) => product(arc(bone, to), node.rotation),
+            (_, Some(axis)) => {
+                let (sin, cos) =
+                    (dot(axis, cross(bone, to)), dot(bone, to) - dot(axis, bone) * dot(axis, to));
+                product(turn(axis, sin, cos), node.rotation)
             }
         };
-        node.rotation = unit(product(turned, node.rotation));
+        node.rotation = unit(node.rotation);
         if let Some(nearest) = node.limit.and_then(|limit| limit.clamp(node.rotation)) {
             node.rotation = nearest;
         }
         let undo = conjugate(node.rotation);
-        let back = Map { linear: rows(undo), moved: scaled(rotate(undo, node.pivot), -1.0) };
-        from_model = node.back.after(&back.after(&from_model));
+        let local = Map { linear: rows(undo), moved: scaled(rotate(undo, node.pivot), -1.0) };
+        back = node.back.after(&local.after(&back));
+        wanted = wanted.map(|wanted| product(conjugate(node.between), product(undo, wanted)));
     }
     row.arm()
 }

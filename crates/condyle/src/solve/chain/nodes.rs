@@ -7,7 +7,7 @@ use crate::math::scalar::sqrt_f64;
 use crate::pose::Pose;
 use crate::skeleton::Skeleton;
 use crate::solve::limits::{Limit, Limits};
-use crate::solve::maps::{Above, Map, Vec64, add, length, sub, wide};
+use crate::solve::maps::{Above, Map, Vec64, across, add, length, rotation_of, scaled, sub, unit, wide};
 
 /// A joint that turns.
 #[derive(Clone, Copy)]
@@ -22,6 +22,8 @@ pub(in crate::solve) struct Node<'a> {
     /// From the space of the next node's parent to the one that this node turns, and back.
     pub(in crate::solve) carry: Map,
     pub(in crate::solve) back: Map,
+    /// Whether `carry` only moves.
+    pub(in crate::solve) plain: bool,
     /// The rotations of the joints that it carries up to the next node.
     pub(in crate::solve) between: Quat64,
     pub(in crate::solve) limit: Option<&'a Limit>,
@@ -46,6 +48,7 @@ impl Node<'_> {
         pivot: [0.0; 3],
         carry: Map::IDENTITY,
         back: Map::IDENTITY,
+        plain: false,
         between: NO_TURN,
         limit: None,
         hinge: None,
@@ -139,7 +142,7 @@ impl<'n, 'a> Row<'n, 'a> {
             } else {
                 carry.inverse().ok_or(Error::NotInvertible { what: "pose", at: joint.into() })?
             };
-            let rotation = crate::solve::maps::unit(wide(local.rotation));
+            let rotation = unit(rotation_of(pose, joint)?);
             let limit = limits.and_then(|limits| limits.limit(joint));
             *node = Node {
                 rotation,
@@ -147,6 +150,7 @@ impl<'n, 'a> Row<'n, 'a> {
                 pivot: local.translation.map(f64::from),
                 carry,
                 back,
+                plain: carry.linear == Map::IDENTITY.linear,
                 between,
                 limit,
                 hinge: limit.and_then(Limit::hinge),
@@ -174,6 +178,15 @@ impl<'n, 'a> Row<'n, 'a> {
     pub(in crate::solve) fn clamp(&mut self) {
         for node in self.nodes.iter_mut() {
             if let Some(nearest) = node.limit.and_then(|limit| limit.clamp(node.rotation)) {
+                node.rotation = nearest;
+            }
+        }
+    }
+
+    /// The same of what was within its limit, and has only been mixed since: no soft border slows it down again.
+    pub(in crate::solve) fn hold(&mut self) {
+        for node in self.nodes.iter_mut() {
+            if let Some(nearest) = node.limit.and_then(|limit| limit.hold(node.rotation)) {
                 node.rotation = nearest;
             }
         }
@@ -219,6 +232,22 @@ impl<'n, 'a> Row<'n, 'a> {
 
     pub(in crate::solve) fn restore(&mut self) {
         self.nodes.iter_mut().for_each(|node| node.rotation = node.best);
+    }
+
+    /// Turns every joint from where it is best, at first a little: out of a straight line, along which no joint knows where to turn, or out of a corner that
+    /// limits make.
+    pub(super) fn kick(&mut self, time: u32) {
+        self.restore();
+        for at in 0..self.nodes.len() {
+            let bone = self.bone(at);
+            let node = &mut self.nodes[at];
+            let axis = node.hinge.unwrap_or_else(|| across(rotate(node.rotation, bone)));
+            // Evenly spread from -1 to 1, and other ones each time.
+            let spread = (f64::from(time) * 0.618_033_988_749_895 + at as f64 * 0.414_213_562_373_095) % 1.0;
+            let [x, y, z] = scaled(axis, (2.0 * spread - 1.0) * 0.15 * f64::from(time));
+            node.rotation = unit(product([x, y, z, 1.0], node.rotation));
+        }
+        self.clamp();
     }
 
     /// The goal from each pivot, from the first node on, as the nodes before it are turned now.

@@ -1,7 +1,14 @@
+mod at_once;
+
+use std::vec::Vec;
+
 use super::*;
+use crate::math::Transform;
+use crate::simd::Dispatch;
 use crate::solve::limits::{JointLimit, Swing};
 use crate::solve::testing::{Case, Scales, apart, matrix, model_of, point};
-use crate::testing::{Random, assert_portable, tries};
+use crate::solve::two_bone_crowd;
+use crate::testing::{Random, assert_portable, cases, tries};
 
 fn three(case: &Case) -> [u16; 3] {
     case.joints[..].try_into().expect("three joints")
@@ -24,7 +31,7 @@ fn goal(random: &mut Random, case: &Case) -> [f32; 3] {
 #[test]
 fn the_tip_is_as_near_as_two_bones_let_it() {
     let mut random = Random(1);
-    for try_ in 0..tries(100_000) {
+    for try_ in 0..cases(100_000) {
         let scales = [Scales::None, Scales::Even][try_ % 2];
         let mut case = Case::new(&mut random, 2, try_ % 3, scales);
         let was = case.pose.clone();
@@ -87,7 +94,7 @@ fn nearest_by_search(skeleton: &Skeleton, pose: &Pose, root: u16, radii: [f64; 2
 fn uneven_scales_above_change_what_is_nearest_and_not_whether_it_is_reached() {
     let mut random = Random(2);
     let mut unreached = 0;
-    for try_ in 0..tries(20_000) {
+    for try_ in 0..cases(20_000) {
         let mut case = Case::new(&mut random, 2, try_ % 2, Scales::UnevenAbove);
         let joints = three(&case);
         let goal = goal(&mut random, &case);
@@ -103,7 +110,7 @@ fn uneven_scales_above_change_what_is_nearest_and_not_whether_it_is_reached() {
         assert!((off - f64::from(reached.distance)).abs() < 1e-5, "{try_}: {off}, {reached:?}");
         if (least..most).contains(&far) {
             assert!(off < 1e-5, "{try_}: {off}");
-        } else if unreached < tries(300) {
+        } else if unreached < cases(300) {
             unreached += 1;
             let radius = if far > most { most } else { least };
             let want =
@@ -117,7 +124,7 @@ fn uneven_scales_above_change_what_is_nearest_and_not_whether_it_is_reached() {
 #[test]
 fn uneven_scales_between_the_joints_are_searched() {
     let mut random = Random(3);
-    for try_ in 0..tries(3_000) {
+    for try_ in 0..cases(3_000) {
         let mut case = Case::new(&mut random, 2, try_ % 2, Scales::Uneven);
         let joints = three(&case);
         let goal = goal(&mut random, &case);
@@ -208,7 +215,7 @@ fn soft_limbs_stretch_smoothly() {
 #[test]
 fn weights_go_a_part_of_the_way_and_the_tip_turns_as_asked() {
     let mut random = Random(5);
-    for try_ in 0..tries(2000) {
+    for try_ in 0..cases(2000) {
         let scales = [Scales::None, Scales::Even, Scales::Uneven][try_ % 3];
         let case = Case::new(&mut random, 2, try_ % 2, scales);
         let (goal, wanted) = (goal(&mut random, &case), random.unit());
@@ -217,8 +224,10 @@ fn weights_go_a_part_of_the_way_and_the_tip_turns_as_asked() {
             let reach = TwoBone { weight, orientation: Some(wanted), ..TwoBone::new(three(&case), goal) };
             let reached = two_bone(&case.skeleton, &case.model, &reach, &mut pose).expect("a limb");
             let tip = case.tip();
-            let turned =
-                product(turned_above(&case.skeleton, &pose, tip), wide(pose.get(tip.into()).rotation));
+            let turned = product(
+                turned_above(&case.skeleton, &pose, tip).expect("a sound pose"),
+                wide(pose.get(tip.into()).rotation),
+            );
             assert!((angle(turned, wide(wanted)) - f64::from(reached.angle)).abs() < 1e-5, "{try_}");
             let off = apart(point(&matrix(&case.skeleton, &pose, tip), [0.0; 3]), goal.map(f64::from));
             assert!((off - f64::from(reached.distance)).abs() < 1e-5, "{try_}: {off} {reached:?}");
@@ -265,7 +274,7 @@ fn limits(random: &mut Random, case: &Case, kind: usize) -> Limits {
 #[test]
 fn limits_are_never_broken() {
     let mut random = Random(6);
-    for try_ in 0..tries(100_000) {
+    for try_ in 0..cases(100_000) {
         let scales =
             [Scales::None, Scales::Even, Scales::UnevenAbove, Scales::None, Scales::Uneven][try_ % 5];
         if scales == Scales::Uneven && try_ % 7 > 0 {
@@ -328,7 +337,7 @@ fn least_by_search(random: &mut Random, case: &Case, limits: &Limits, goal: [f64
 fn with_limits_it_is_mostly_the_nearest_of_all() {
     let mut random = Random(7);
     let (mut good, mut all) = (0, 0);
-    for try_ in 0..500 {
+    for try_ in 0..cases(500) {
         let case = Case::new(&mut random, 2, 0, Scales::None);
         let limits = limits(&mut random, &case, try_);
         let goal = goal(&mut random, &case);
@@ -348,7 +357,7 @@ fn hostile_input_is_an_error_or_finite() {
     let mut random = Random(8);
     let bad =
         [f32::NAN, f32::INFINITY, -f32::INFINITY, f32::MAX, -f32::MAX, f32::MIN_POSITIVE, 0.0, 1e-30, 1e20];
-    for try_ in 0..tries(20_000) {
+    for try_ in 0..cases(20_000) {
         let mut case = Case::new(&mut random, 2, try_ % 2, [Scales::None, Scales::Uneven][try_ / 2 % 2]);
         let limits = limits(&mut random, &case, try_);
         let mut reach = TwoBone::new(three(&case), goal(&mut random, &case));
@@ -439,7 +448,7 @@ fn what_is_wrong_is_said() {
 
 #[test]
 fn the_bits_are_the_same_everywhere() {
-    assert_portable(0xb964_5026_1156_7a26, |hash| {
+    assert_portable(0x4d74_6f16_beb9_f794, |hash| {
         let mut random = Random(10);
         for try_ in 0..tries(500) {
             let scales = [Scales::None, Scales::Even, Scales::UnevenAbove, Scales::Uneven][try_ % 4];
@@ -460,4 +469,63 @@ fn the_bits_are_the_same_everywhere() {
             }
         }
     });
+}
+
+/// The same limits with soft borders.
+fn softened(case: &Case, limits: &Limits, soft: f32) -> Limits {
+    let all = case.joints.iter().filter_map(|&joint| Some((joint, limits.get(joint)?.clone())));
+    let all = all.map(|(joint, limit)| (joint, JointLimit { soft, ..limit }));
+    Limits::new(&case.skeleton, all.collect::<std::vec::Vec<_>>()).expect("limits")
+}
+
+#[test]
+fn soft_limits_are_never_broken_either() {
+    let mut random = Random(11);
+    for try_ in 0..cases(10_000) {
+        // No polygon, which would not always be convex.
+        let kind = [0, 1, 3, 4][try_ % 4];
+        let scales = [Scales::None, Scales::Even, Scales::UnevenAbove][try_ % 3];
+        let mut case = Case::new(&mut random, 2, try_ % 2, scales);
+        let limits = limits(&mut random, &case, kind);
+        let limits = softened(&case, &limits, random.range(0.0, 1.0));
+        let goal = goal(&mut random, &case);
+        let weight = if try_ % 5 == 0 { random.range(0.0, 1.0) } else { 1.0 };
+        let reach = TwoBone { limits: Some(&limits), weight, ..TwoBone::new(three(&case), goal) };
+        two_bone(&case.skeleton, &case.model, &reach, &mut case.pose).expect("a limb");
+        for &joint in &case.joints {
+            let rotation = case.pose.get(joint.into()).rotation;
+            let broken = crate::solve::limits::tests::broken(limits.get(joint), rotation);
+            assert!(weight == 0.0 || broken < 1e-5, "{try_}: {broken} {:?}", limits.get(joint));
+        }
+    }
+}
+
+/// While a goal goes away at a steady pace, an elbow stops all of a sudden at a hard border, and little by little at a soft one.
+#[test]
+fn elbows_come_to_rest_at_soft_limits() {
+    let at = |y| crate::Transform { translation: [0.0, y, 0.0], ..crate::Transform::IDENTITY };
+    let joint = |parent, y| crate::Joint::new("", parent, at(y));
+    let skeleton =
+        Skeleton::new([joint(None, 0.0), joint(Some(0), 1.0), joint(Some(1), 1.0)]).expect("a limb");
+    for (soft, smooth) in [(0.0, false), (0.6, true)] {
+        let elbow = JointLimit { soft, ..JointLimit::hinge([1.0, 0.0, 0.0], [0.8, 2.0]) };
+        let limits = Limits::new(&skeleton, [(1, elbow)]).expect("limits");
+        let mut bends = std::vec::Vec::new();
+        for step in 0..400_u16 {
+            let mut pose = Pose::rest(&skeleton);
+            let bent = crate::math::quats::from_rotation_vector([1.4, 0.0, 0.0]).map(|v| v as f32);
+            pose.set(1, &crate::Transform { rotation: bent, ..pose.get(1) });
+            let model = crate::solve::testing::model_of(&skeleton, &pose);
+            let goal = [0.0, 0.9 + f32::from(step) * 0.0035, 0.4];
+            let reach = TwoBone { limits: Some(&limits), ..TwoBone::new([0, 1, 2], goal) };
+            two_bone(&skeleton, &model, &reach, &mut pose).expect("a limb");
+            let [x, _, _, w] = pose.get(1).rotation.map(f64::from);
+            bends.push(2.0 * crate::math::scalar::atan2_f64(x, w));
+        }
+        let speeds: std::vec::Vec<_> = bends.windows(2).map(|pair| (pair[1] - pair[0]) / 0.0035).collect();
+        let jerk = speeds.windows(2).map(|pair| (pair[1] - pair[0]).abs()).fold(0.0, f64::max);
+        let allowed = 0.8 - 1e-5..2.0 + 1e-5;
+        assert!((bends[0] - bends[399]).abs() > 0.5 && bends.iter().all(|b| allowed.contains(b)), "{soft}");
+        assert_eq!(jerk < 0.3, smooth, "{soft}: {jerk}");
+    }
 }

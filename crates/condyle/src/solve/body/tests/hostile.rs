@@ -3,7 +3,7 @@
 use super::*;
 use crate::error::Error;
 use crate::solve::body::{Aim, MAX_GOALS};
-use crate::testing::tries;
+use crate::testing::cases;
 use std::{vec, vec::Vec};
 
 fn refused(goals: &[Goal<'_>], options: &BodyOptions<'_>) -> Error {
@@ -101,7 +101,7 @@ fn number(random: &mut Random) -> f32 {
 #[test]
 fn hostile_numbers_give_numbers() {
     let (mut random, mut buffer) = (Random(11), BodyBuffer::default());
-    for case in 0..tries(4000) {
+    for case in 0..cases(4000) {
         let joints = 1 + random.below(20);
         let skeleton = random.skeleton(joints);
         let mut pose = random.pose(joints);

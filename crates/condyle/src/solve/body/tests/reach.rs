@@ -2,16 +2,15 @@
 
 use super::*;
 use crate::solve::body::Aim;
-use crate::testing::{Hash, assert_portable, tries};
-
-/// Emulators take ten times as long.
-const LIMBS: usize = if cfg!(target_arch = "x86_64") { 100_000 } else { 5_000 };
+use crate::solve::limits::tests::{any_limit, slack};
+use crate::solve::limits::{Limits, clamp};
+use crate::testing::{Hash, assert_portable, cases, tries};
 
 /// One limb: the nearest that its tip can come to a goal is known, as it reaches all between two spheres.
 #[test]
 fn one_limb_comes_as_near_as_it_can() {
     let mut random = Random(1);
-    let (mut buffer, mut further, count) = (BodyBuffer::default(), 0, tries(LIMBS));
+    let (mut buffer, mut further, count) = (BodyBuffer::default(), 0, cases(100_000));
     for case in 0..count {
         let lengths: Vec<f32> = (0..2 + case % 4).map(|_| random.range(0.1, 1.0)).collect();
         let skeleton = chain(&lengths);
@@ -48,7 +47,7 @@ fn one_limb_comes_as_near_as_it_can() {
 fn what_can_be_reached_is_reached() {
     let (skeleton, mut random, mut buffer) = (figure(1.0), Random(2), BodyBuffer::default());
     let mut missed = 0;
-    let count = tries(4000);
+    let count = cases(4000);
     for case in 0..count {
         let by = [0.05, 0.3, 0.6, 1.0][case % 4];
         let want = placed(&skeleton, &disturbed(&mut random, skeleton.rest(), by, 0.2));
@@ -84,7 +83,7 @@ fn what_can_be_reached_is_reached() {
 #[cfg_attr(miri, ignore = "equations of full size take hours")]
 fn what_cannot_be_reached_is_come_near_to() {
     let (skeleton, mut random, mut buffer) = (figure(1.0), Random(3), BodyBuffer::default());
-    let (mut further, mut better, count) = (0, 0, tries(60));
+    let (mut further, mut better, count) = (0, 0, cases(60));
     for case in 0..count {
         let want = placed(&skeleton, &disturbed(&mut random, skeleton.rest(), 0.6, 0.2));
         let out = [0.3, 1.0, 3.0][case % 3];
@@ -125,11 +124,67 @@ fn a_straight_limb_bends_for_a_goal_on_its_line() {
     assert!((reached.distance - 0.8).abs() < 1e-6 && pose == *skeleton.rest(), "{reached:?}");
 }
 
+/// What is to get there may be beside the joint, or the middle of several.
+#[test]
+fn a_straight_limb_bends_for_what_hangs_on_it() {
+    let skeleton = chain(&[1.0, 1.0]);
+    let goal = [0.0, 1.2, 0.0];
+    for goal in [
+        Goal { aim: Aim::Position { joint: 1, offset: [0.0, 1.0, 0.0], place: goal }, weight: 1.0 },
+        Goal::mass(&[(2, 1.0)], goal),
+        Goal::mass(&[(2, 0.5), (1, 0.5)], [0.0, 0.9, 0.0]),
+    ] {
+        let mut pose = skeleton.rest().clone();
+        let mut buffer = BodyBuffer::default();
+        let reached = solve(&skeleton, &[goal], &BodyOptions::default(), &mut buffer, &mut pose);
+        assert!(reached.met, "{goal:?}: {reached:?}");
+    }
+}
+
+/// However far away a goal is, what is told is how far the joint is from it.
+#[test]
+fn what_is_missing_of_a_far_goal_is_told() {
+    let skeleton = chain(&[1.0, 1.0]);
+    for far in [10.0, 1e4, 1e5, 1e8, 1e30] {
+        let mut pose = skeleton.rest().clone();
+        let mut buffer = BodyBuffer::default();
+        let goals = [Goal::position(2, [far, 0.0, 0.0])];
+        let reached = solve(&skeleton, &goals, &BodyOptions::default(), &mut buffer, &mut pose);
+        for found in [reached.distance, buffer.residuals()[0]] {
+            assert!((found - (far - 2.0)).abs() <= 1e-3 + 1e-4 * far && !reached.met, "{far}: {reached:?}");
+        }
+    }
+    // Bones of next to no length, and a goal a metre away.
+    let tiny = |scale| {
+        let joint = |parent| Joint::new("", parent, Transform { scale: [scale; 3], ..at([0.0, 1e-6, 0.0]) });
+        Skeleton::new([None, Some(0), Some(1), Some(2), Some(3)].map(joint)).expect("a row")
+    };
+    let skeleton = tiny(1e-38);
+    let mut pose = skeleton.rest().clone();
+    let goals = [Goal::position(4, [1.0, 0.0, 0.0])];
+    let reached = solve(&skeleton, &goals, &BodyOptions::default(), &mut BodyBuffer::default(), &mut pose);
+    assert!(!reached.met && (reached.distance - 1.0).abs() < 1e-3, "{reached:?}");
+}
+
+/// Not normalised, not rounded: the same bits.
+#[test]
+fn what_is_met_stays_as_it_is() {
+    let skeleton = chain(&[1.0, 1.0]);
+    let mut pose = skeleton.rest().clone();
+    let turned = Transform { rotation: [0.6, 0.0, 0.0, 0.800_001], ..pose.get(1) };
+    pose.set(1, &turned);
+    let place = placed(&skeleton, &pose)[2].0;
+    let given = pose.clone();
+    let goals = [Goal::position(2, narrow(place))];
+    let reached = solve(&skeleton, &goals, &BodyOptions::default(), &mut BodyBuffer::default(), &mut pose);
+    assert!(reached.met && reached.iterations == 0 && pose == given, "{reached:?}");
+}
+
 /// Lengths a hundred times as large: the same rotations.
 #[test]
 fn centimetres_are_as_metres() {
     let mut random = Random(4);
-    for case in 0..tries(300) {
+    for case in 0..cases(300) {
         let mut answers = Vec::new();
         let seed = random.bits();
         for unit in [1.0, 100.0, 0.001] {
@@ -224,7 +279,7 @@ fn limits_are_kept() {
     };
     let options = BodyOptions { limit: Some(&hinge), tolerance: Some(1e-3), ..BodyOptions::default() };
     let mut met = 0;
-    let count = tries(500);
+    let count = cases(500);
     for case in 0..count {
         let start = disturbed(&mut random, skeleton.rest(), 0.5, 0.0);
         let mut want = disturbed(&mut random, skeleton.rest(), 0.5, 0.0);
@@ -243,6 +298,28 @@ fn limits_are_kept() {
         }
     }
     assert!(met * 100 >= count * 97, "{met} of {count}");
+}
+
+/// Cones, hinges and ellipses of any ratio at all joints: who begins within them stays there.
+#[test]
+fn limits_of_any_shape_are_never_broken() {
+    let (skeleton, mut random, mut buffer) = (figure(1.0), Random(10), BodyBuffer::default());
+    for case in 0..cases(300) {
+        let own: Vec<_> = (0..19).map(|joint| (joint, any_limit(&mut random))).collect();
+        let limits = Limits::new(&skeleton, own).expect("limits");
+        let mut pose = skeleton.rest().clone();
+        clamp(&limits, &mut pose).expect("a pose");
+        let goals = [4, 8, 12, 15, 18].map(|part: u16| Goal::position(part, random.vector(1.5)));
+        let nearest = |joint, rotation| limits.clamp(joint, rotation);
+        let options = BodyOptions { limit: Some(&nearest), ..BodyOptions::default() };
+        solve(&skeleton, &goals, &options, &mut buffer, &mut pose);
+        for joint in 0..19_u16 {
+            let rotation = pose.get(joint.into()).rotation;
+            let (over, limit) = (limits.excess(joint, rotation), limits.limit(joint));
+            let most = limit.map_or(0.0, |limit| slack(limit, rotation));
+            assert!(over <= most, "case {case}: {over} rad beyond {:?}", limits.get(joint));
+        }
+    }
 }
 
 #[test]

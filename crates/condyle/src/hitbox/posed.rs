@@ -1,0 +1,348 @@
+//! Hitboxes where a pose has them, and what is asked of them.
+
+use alloc::vec::Vec;
+use core::ops::ControlFlow;
+
+use super::broad::{LANES, Spheres, Way, near};
+use super::overlap::overlap;
+use super::ray::{Hit, Line, enter, normal};
+use super::solid::{Solid, Surface, Vector, sub};
+use super::{Hitboxes, check};
+use crate::bounds::Aabb;
+use crate::error::Error;
+use crate::hits::{Ray, Shape};
+use crate::math::Affine;
+use crate::math::scalar::sqrt_f64;
+use crate::math::vectors::{dot, normalize};
+use crate::parallel;
+
+/// Hitboxes in model space: what [`place`] fills, anew each frame in the same memory. [`Hitboxes`] has an example.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PosedHitboxes {
+    solids: Vec<Solid>,
+    joints: Vec<u16>,
+    spheres: Vec<Spheres>,
+    bounds: Aabb,
+}
+
+/// The place on hitboxes that is nearest to a point.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Nearest {
+    /// Its place in the list of [`Hitboxes`].
+    pub hitbox: usize,
+    /// The joint that it follows.
+    pub joint: u16,
+    /// Metres; below 0 where the point is inside.
+    pub distance: f32,
+    /// On the surface.
+    pub position: [f32; 3],
+    /// Out of the surface, of unit length.
+    pub normal: [f32; 3],
+}
+
+/// Moves hitboxes by the model matrices of their joints.
+///
+/// `model` holds one matrix per joint of the skeleton, as [`local_to_model`](crate::local_to_model) leaves them. `posed` allocates
+/// only when it grows. What a matrix that is not finite moves is met by nothing.
+///
+/// # Errors
+/// [`Error::TooShort`] if `model` lacks a joint that a hitbox follows. `posed` is then unchanged.
+pub fn place(hitboxes: &Hitboxes, model: &[Affine], posed: &mut PosedHitboxes) -> Result<(), Error> {
+    Error::check_room("model", model.len(), hitboxes.joint_bound())?;
+    posed.solids.clear();
+    posed.joints.clear();
+    posed.spheres.clear();
+    posed.bounds = Aabb::EMPTY;
+    let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+    for hitboxes in hitboxes.as_slice().chunks(LANES) {
+        let mut spheres = [[0.0; LANES]; 4];
+        for (lane, hitbox) in hitboxes.iter().enumerate() {
+            let solid = Solid::moved(&hitbox.shape, &model[usize::from(hitbox.joint)].to_f64());
+            let sphere = solid.sphere();
+            for (lanes, v) in spheres.iter_mut().zip(sphere.center.iter().chain([&sphere.radius])) {
+                lanes[lane] = *v;
+            }
+            let [center, half] = solid.extent();
+            // What f64 rounds here and where hits are found: of the size of the hitbox, however near to the origin its side is.
+            let size: f64 = center.iter().chain(&half).map(|v| v.abs()).sum();
+            for c in 0..3 {
+                let half = half[c] + 8.0 * f64::EPSILON * size;
+                low[c] = low[c].min(center[c] - half);
+                high[c] = high[c].max(center[c] + half);
+            }
+            posed.solids.push(solid);
+            posed.joints.push(hitbox.joint);
+        }
+        posed.spheres.push(spheres);
+    }
+    if !posed.solids.is_empty() {
+        posed.bounds =
+            Aabb { min: low.map(|v| (v as f32).next_down()), max: high.map(|v| (v as f32).next_up()) };
+    }
+    Ok(())
+}
+
+/// [`place`] for many instances of one skeleton.
+///
+/// `models` holds the matrices of the first instance, one per joint, then those of the second, as
+/// [`model::crowd`](crate::model::crowd()) writes them; `posed` holds one element for each.
+///
+/// # Errors
+/// [`Error::Length`] if `models` does not hold as many matrices for each of `posed`, [`Error::TooShort`] if these lack a joint that a
+/// hitbox follows. `posed` is then unchanged.
+///
+/// ```
+/// use condyle::hitbox::{self, Hitbox, Hitboxes, PosedHitboxes};
+/// use condyle::hits::{Ray, Shape};
+/// use condyle::{Affine, Transform};
+///
+/// let head = Hitbox { joint: 0, shape: Shape::Sphere { center: [0.0; 3], radius: 0.25 } };
+/// let hitboxes = Hitboxes::new(vec![head])?;
+/// let at = |x| Affine::from(Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY });
+/// let mut posed = vec![PosedHitboxes::default(); 3];
+/// hitbox::place_crowd(&hitboxes, &[at(1.0), at(3.0), at(5.0)], &mut posed)?;
+/// let shot = Ray { origin: [9.0, 0.0, 0.0], direction: [-1.0, 0.0, 0.0], max: f32::INFINITY };
+/// let (instance, hit) = hitbox::first_hit_crowd(&posed, &shot).expect("they stand in a row");
+/// assert_eq!((instance, hit.distance), (2, 3.75));
+/// # Ok::<(), condyle::Error>(())
+/// ```
+pub fn place_crowd(hitboxes: &Hitboxes, models: &[Affine], posed: &mut [PosedHitboxes]) -> Result<(), Error> {
+    let joint_count = models.len() / posed.len().max(1);
+    Error::check_len("models", models.len(), joint_count * posed.len())?;
+    if !posed.is_empty() {
+        Error::check_room("model", joint_count, hitboxes.joint_bound())?;
+    }
+    parallel::for_each(posed, |instance, posed| {
+        place(hitboxes, &models[instance * joint_count..][..joint_count], posed)
+    })
+}
+
+/// The first thing that a ray hits of many characters, and which of them: those whose box it misses cost a few
+/// comparisons. The hitboxes of all are in one space.
+#[must_use]
+pub fn first_hit_crowd(posed: &[PosedHitboxes], ray: &Ray) -> Option<(usize, Hit)> {
+    let line = Line::new(ray)?;
+    let mut max = line.max;
+    let mut found = None;
+    for (instance, it) in posed.iter().enumerate() {
+        if !it.may_hit(&line, max) {
+            continue;
+        }
+        if let Some((t, hitbox)) = it.first(&line, max)
+            && (found.is_none() || t < max)
+        {
+            (max, found) = (t, Some((instance, hitbox)));
+        }
+    }
+    found.map(|(instance, hitbox)| (instance, posed[instance].hit(&line, max, hitbox)))
+}
+
+impl PosedHitboxes {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.solids.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.solids.is_empty()
+    }
+
+    /// The box around all of them.
+    #[must_use]
+    pub fn bounds(&self) -> Aabb {
+        self.bounds
+    }
+
+    /// The first hitbox that a ray hits, and where. Of several at one distance it is the first in the list. A ray with a number that is not
+    /// finite, but for an infinite `max`, hits nothing.
+    #[must_use]
+    pub fn first_hit(&self, ray: &Ray) -> Option<Hit> {
+        let line = Line::new(ray)?;
+        let (t, hitbox) = self.first(&line, line.max)?;
+        Some(self.hit(&line, t, hitbox))
+    }
+
+    /// Whether a ray hits any: it ends with the first one that is found.
+    #[must_use]
+    pub fn any_hit(&self, ray: &Ray) -> bool {
+        let Some(line) = Line::new(ray) else { return false };
+        let hit = |at: usize| enter(&self.solids[at], &line, line.max).map(|_| ());
+        near(&self.spheres, self.len(), &way(&line, line.max), hit).is_some()
+    }
+
+    /// Tells all hitboxes that a ray hits, where it enters each, in the order of the list, until `visit` breaks.
+    pub fn all_hits(&self, ray: &Ray, mut visit: impl FnMut(Hit) -> ControlFlow<()>) {
+        let Some(line) = Line::new(ray) else { return };
+        near(&self.spheres, self.len(), &way(&line, line.max), |at| {
+            let t = enter(&self.solids[at], &line, line.max)?;
+            visit(self.hit(&line, t, at)).is_break().then_some(())
+        });
+    }
+
+    /// The nearest place on any of them; of a point inside of some, on the one whose surface is farthest away from it. `None` where none is
+    /// at most `max` away, or if the point is not finite.
+    #[must_use]
+    pub fn closest_point(&self, point: [f32; 3], max: f32) -> Option<Nearest> {
+        let (from, max) = (point.map(f64::from), f64::from(max));
+        let mut best: Option<(usize, Surface)> = None;
+        for (at, solid) in self.solids.iter().enumerate() {
+            let group = &self.spheres[at / LANES];
+            let [x, y, z, r] = [0, 1, 2, 3].map(|k| f64::from(group[k][at % LANES]));
+            // Nothing of it is nearer than its sphere.
+            let to = sub([x, y, z], from);
+            let within = best.as_ref().map_or(max, |(_, best)| best.distance) + r;
+            if within.is_nan() || within < 0.0 || dot(to, to) > within * within {
+                continue;
+            }
+            let surface = solid.closest(from);
+            let nearer = match &best {
+                Some((_, best)) => surface.distance < best.distance,
+                None => surface.distance <= max,
+            };
+            if surface.distance.is_finite() && nearer {
+                best = Some((at, surface));
+            }
+        }
+        best.map(|(hitbox, surface)| Nearest {
+            hitbox,
+            joint: self.joints[hitbox],
+            distance: surface.distance as f32,
+            position: surface.point.map(|v| v as f32),
+            normal: surface.normal.map(|v| v as f32),
+        })
+    }
+
+    /// Whether any hitbox has a point in common with a shape in model space. Touching is enough.
+    #[must_use]
+    pub fn overlaps(&self, shape: &Shape) -> bool {
+        let mut any = false;
+        self.overlapping(shape, |_| {
+            any = true;
+            ControlFlow::Break(())
+        });
+        any
+    }
+
+    /// Tells every hitbox that has a point in common with a shape in model space, by its place in the list, until `visit` breaks. Touching is
+    /// enough. A shape that is not finite, or has a size below 0, touches nothing.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    ///
+    /// use condyle::Affine;
+    /// use condyle::hitbox::{Hitbox, Hitboxes, PosedHitboxes, place};
+    /// use condyle::hits::Shape;
+    ///
+    /// let ball = |x| Hitbox { joint: 0, shape: Shape::Sphere { center: [x, 0.0, 0.0], radius: 1.0 } };
+    /// let mut posed = PosedHitboxes::default();
+    /// place(&Hitboxes::new(vec![ball(0.0), ball(1.0), ball(9.0)])?, &[Affine::IDENTITY], &mut posed)?;
+    /// let blast = Shape::Sphere { center: [2.5, 0.0, 0.0], radius: 1.5 };
+    /// let mut met = vec![];
+    /// posed.overlapping(&blast, |hitbox| {
+    ///     met.push(hitbox);
+    ///     ControlFlow::Continue(())
+    /// });
+    /// assert_eq!(met, [0, 1]);
+    /// # Ok::<(), condyle::Error>(())
+    /// ```
+    pub fn overlapping(&self, shape: &Shape, mut visit: impl FnMut(usize) -> ControlFlow<()>) {
+        let mut shape = *shape;
+        if let Shape::Box { rotation, .. } = &mut shape {
+            let mut turned = rotation.map(f64::from);
+            normalize(&mut turned);
+            *rotation = turned.map(|v| v as f32);
+        }
+        if check(&shape, "shape", 0).is_err() {
+            return;
+        }
+        let solid = Solid::new(&shape);
+        near(&self.spheres, self.len(), &around(&solid), |at| {
+            (overlap(&self.solids[at], &solid) && visit(at).is_break()).then_some(())
+        });
+    }
+
+    /// The first hitbox in the list that a point is in or on.
+    #[must_use]
+    pub fn containing(&self, point: [f32; 3]) -> Option<usize> {
+        let mut found = None;
+        // A point that is not finite is nowhere.
+        self.overlapping(&Shape::Sphere { center: point, radius: 0.0 }, |at| {
+            found = Some(at);
+            ControlFlow::Break(())
+        });
+        found
+    }
+
+    /// How far along the line up to `max`, and which.
+    fn first(&self, line: &Line, max: f64) -> Option<(f64, usize)> {
+        let mut best = None;
+        let mut max = max;
+        near(&self.spheres, self.len(), &way(line, max), |at| {
+            if let Some(t) = enter(&self.solids[at], line, max)
+                && (best.is_none() || t < max)
+            {
+                (max, best) = (t, Some(at));
+            }
+            None::<()>
+        });
+        best.map(|at| (max, at))
+    }
+
+    fn hit(&self, line: &Line, t: f64, hitbox: usize) -> Hit {
+        Hit {
+            hitbox,
+            joint: self.joints[hitbox],
+            distance: t as f32,
+            position: line.at(t).map(|v| v as f32),
+            normal: normal(&self.solids[hitbox], line, t).map(|v| v as f32 + 0.0),
+        }
+    }
+
+    /// Whether the line passes through the box around all of them.
+    fn may_hit(&self, line: &Line, max: f64) -> bool {
+        let (mut enter, mut leave) = (0.0_f64, max);
+        for c in 0..3 {
+            let (low, high) = (f64::from(self.bounds.min[c]), f64::from(self.bounds.max[c]));
+            let (from, way) = (line.origin[c], line.direction[c]);
+            if way == 0.0 {
+                if from < low || from > high {
+                    return false;
+                }
+                continue;
+            }
+            let (a, b) = ((low - from) / way, (high - from) / way);
+            enter = enter.max(a.min(b));
+            leave = leave.min(a.max(b));
+        }
+        // The box is empty where there are none; what is rounded lies within the f32 that it was rounded out by.
+        enter <= leave * (1.0 + 1e-12)
+    }
+}
+
+/// A ray as the lanes take it.
+fn way(line: &Line, max: f64) -> Way {
+    let length = line.length();
+    let direction = if length > 0.0 { line.direction.map(|v| (v / length) as f32) } else { [0.0; 3] };
+    let far = if length > 0.0 { length * max } else { 0.0 };
+    Way { origin: line.origin.map(|v| v as f32), direction, length: (far as f32).next_up(), radius: 0.0 }
+}
+
+/// A solid as the lanes take it: a capsule as it is, a box by its sphere.
+fn around(solid: &Solid) -> Way {
+    let (from, way, radius): (Vector, Vector, f64) = match *solid {
+        Solid::Capsule { from, along, radius } => (from, along, radius),
+        Solid::Box { center, half, .. } => (center, [0.0; 3], sqrt_f64(dot(half, half))),
+    };
+    let length = sqrt_f64(dot(way, way));
+    let direction = if length > 0.0 { way.map(|v| (v / length) as f32) } else { [0.0; 3] };
+    let rounded = 2e-7 * from.iter().map(|v| v.abs()).sum::<f64>();
+    Way {
+        origin: from.map(|v| v as f32),
+        direction,
+        length: (length as f32).next_up(),
+        radius: (radius * (1.0 + 1e-6) + rounded) as f32,
+    }
+}

@@ -1,0 +1,232 @@
+//! The springs of many characters of one skeleton, each in a lane of its own.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use fearless_simd::prelude::*;
+
+use super::data::Springs;
+use super::gather::{self, get, set};
+use super::lanes::{Lanes, Row, Side};
+use super::state::{Schedule, SpringState, Time};
+use super::step::{When, Work, show, step};
+use super::{STEP, Tick, check, swing_alone};
+use crate::error::Error;
+use crate::math::Affine;
+use crate::math::real::Real;
+use crate::parallel;
+use crate::pose::Pose;
+use crate::simd::{has_lanes, in_lanes};
+use crate::skeleton::Skeleton;
+use crate::solve::lanes::LANES;
+use crate::solve::maps::{Map, add};
+
+/// Scratch memory of [`crowd`]: grows to the size of the springs on first use and is reused from then on. With the feature `rayon` a large crowd has some for
+/// each part.
+#[derive(Clone, Default)]
+pub struct CrowdBuffer {
+    parts: Vec<Work<Row>>,
+}
+
+/// In how many parts crowds were gone through at most.
+impl fmt::Debug for CrowdBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CrowdBuffer").field("parts", &self.parts.len()).finish_non_exhaustive()
+    }
+}
+
+/// Swings the joints of many characters of one skeleton: [`springs`](super::springs()) for each, with the same bits.
+///
+/// `models` holds the matrices of the first instance, one per joint, then those of the second, and so on, as [`model::crowd`](crate::model::crowd()) writes them. There is one
+/// of `states` and of `poses` for each instance. `ticks` says what happened to an instance, by its place; it is asked twice, first for what has to be refused, and on any of the
+/// threads that the feature `rayon` uses. Nothing is allocated once `buffer` has served these springs and, with `rayon`, a crowd of this size.
+///
+/// # Errors
+/// As [`springs`](super::springs()), and [`Error::Length`] if there are not as many of `states` as of `poses` or `models` does not hold one matrix per instance and
+/// joint. All poses and states are then unchanged, if `ticks` answers the same both times.
+///
+/// ```
+/// use condyle::model;
+/// use condyle::solve::springs::{self, CrowdBuffer, Spring, SpringJoint, SpringState, Springs, Tick};
+/// # use condyle::{Affine, Joint, Pose, Skeleton, Transform};
+/// # let along = Transform { translation: [0.1, 0.0, 0.0], ..Transform::IDENTITY };
+/// # let joint = |name, parent| Joint::new(name, parent, along);
+/// # let skeleton = Skeleton::new([joint("hips", None), joint("tail", Some(0)), joint("tip", Some(1))])?;
+///
+/// let heavy = SpringJoint { gravity: [0.0, -1.0, 0.0], ..SpringJoint::new(1) };
+/// let tails = Springs::new(&skeleton, &[Spring::new([heavy, SpringJoint::new(2)])], &[])?;
+/// // Kept from frame to frame.
+/// let (mut placing, mut swinging) = (model::CrowdBuffer::default(), CrowdBuffer::default());
+/// let mut states = vec![SpringState::new(&tails); 5];
+/// let mut poses = vec![Pose::rest(&skeleton); 5];
+/// let mut models = vec![Affine::IDENTITY; 5 * skeleton.joint_count()];
+/// for _frame in 0..10 {
+///     model::crowd(&skeleton, &poses, &mut placing, &mut models)?;
+///     // The last one is in slow motion.
+///     let ticks = |at: usize| Tick::new(if at == 4 { 0.002 } else { 0.02 });
+///     springs::crowd(&skeleton, &models, &tails, ticks, &mut swinging, &mut states, &mut poses)?;
+/// }
+/// assert_eq!(poses[0], poses[3]);
+/// assert!(poses[4].get(1).rotation[2] > poses[0].get(1).rotation[2]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
+pub fn crowd(
+    skeleton: &Skeleton,
+    models: &[Affine],
+    springs: &Springs,
+    ticks: impl Fn(usize) -> Tick + Sync,
+    buffer: &mut CrowdBuffer,
+    states: &mut [SpringState],
+    poses: &mut [Pose],
+) -> Result<(), Error> {
+    let count = skeleton.joint_count();
+    Error::check_len("states", states.len(), poses.len())?;
+    Error::check_len("models", models.len(), count * poses.len())?;
+    let model = |instance: usize| &models[instance * count..(instance + 1) * count];
+    for (instance, (state, pose)) in states.iter().zip(poses.iter()).enumerate() {
+        check(skeleton, model(instance), springs, &ticks(instance), state, pose)?;
+    }
+    let parts = parallel::part_count(poses.len());
+    if buffer.parts.len() < parts {
+        buffer.parts.resize_with(parts, Work::default);
+    }
+    let scratch = &mut buffer.parts[..parts];
+    scratch.iter_mut().filter(|work| !work.fits(springs)).for_each(|work| work.resize(springs));
+    parallel::for_each_part_of_two(poses, states, scratch, |first, poses, states, work| {
+        let groups = poses.chunks_mut(LANES).zip(states.chunks_mut(LANES));
+        for (first, (poses, states)) in (first..).step_by(LANES).zip(groups) {
+            if poses.len() == 1 || !has_lanes() {
+                for (lane, (pose, state)) in poses.iter_mut().zip(states).enumerate() {
+                    let instance = first + lane;
+                    swing_alone(skeleton, model(instance), springs, &ticks(instance), state, pose);
+                }
+                continue;
+            }
+            let mut group = Group::default();
+            for (lane, (pose, state)) in poses.iter().zip(&*states).enumerate() {
+                let instance = first + lane;
+                group.enter(skeleton, model(instance), springs, &ticks(instance), state, pose, lane, work);
+            }
+            in_lanes!(|s| group.run(s, springs, work));
+            for (lane, (pose, state)) in poses.iter_mut().zip(states).enumerate() {
+                group.leave(springs, work, lane, state, pose);
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Some characters, one in each lane.
+#[derive(Default)]
+struct Group {
+    ticks: [Option<(Tick, Schedule, Map)>; LANES],
+}
+
+impl Group {
+    /// Brings a character into its lane.
+    #[expect(clippy::too_many_arguments, reason = "all that a character has, and where it goes")]
+    fn enter(
+        &mut self,
+        skeleton: &Skeleton,
+        model: &[Affine],
+        springs: &Springs,
+        tick: &Tick,
+        state: &SpringState,
+        pose: &Pose,
+        lane: usize,
+        work: &mut Work<Row>,
+    ) {
+        let to_world = (&tick.to_world).into();
+        gather::gather(skeleton, springs, model, &to_world, pose, lane, work);
+        let shift = state.shift(&to_world);
+        let of_frames = [(&state.work.before, &mut work.before), (&state.work.centers, &mut work.centers)];
+        for (from, to) in of_frames.into_iter().flat_map(|(from, to)| from.iter().zip(to)) {
+            let [a, b, c, d, e, f, g, h, i, x, y, z] = *from;
+            let [x, y, z] = add([x, y, z], shift);
+            set(to, lane, [a, b, c, d, e, f, g, h, i, x, y, z]);
+        }
+        for (from, to) in state.work.tails.iter().zip(&mut work.tails) {
+            set(&mut to.now, lane, add(from.now, shift));
+            set(&mut to.before, lane, add(from.before, shift));
+            set(&mut to.direction, lane, from.direction);
+            set(&mut to.direction_before, lane, from.direction_before);
+        }
+        self.ticks[lane] = Some((*tick, Schedule::new(&state.time, tick.seconds), to_world));
+    }
+
+    /// All steps of all lanes, and what is shown.
+    #[inline(always)]
+    fn run<S: Simd>(&self, s: S, springs: &Springs, work: &mut Work<Row>) {
+        let mut late = Row::default();
+        let mut rounds = 0;
+        for (lane, (_, schedule, _)) in self.lanes() {
+            late.0[lane] = schedule.late / STEP;
+            rounds = schedule.count.max(rounds);
+        }
+        for round in 0..rounds {
+            let mut when = Rows::default();
+            for (lane, (tick, schedule, _)) in self.lanes() {
+                // All end together.
+                let Some(at) = (round + schedule.count).checked_sub(rounds) else { continue };
+                when.factor.0[lane] = schedule.factor(at);
+                when.takes.0[lane] = 1.0;
+                when.rests.0[lane] = if schedule.rests && at == 0 { 1.0 } else { 0.0 };
+                set(&mut when.force, lane, gather::force(tick));
+            }
+            when.step(s, springs, work);
+        }
+        show(Side(s), springs, work, Side(s).load(&late));
+    }
+
+    /// What became of the character in a lane.
+    fn leave(
+        &self,
+        springs: &Springs,
+        work: &Work<Row>,
+        lane: usize,
+        state: &mut SpringState,
+        pose: &mut Pose,
+    ) {
+        let Some((tick, schedule, to_world)) = &self.ticks[lane] else { return };
+        gather::scatter(springs, work, lane, tick.weight, pose);
+        let of_frames = [(&mut state.work.before, &work.now), (&mut state.work.centers, &work.centers)];
+        for (to, from) in of_frames.into_iter().flat_map(|(to, from)| to.iter_mut().zip(from)) {
+            *to = get(from, lane);
+        }
+        for (to, from) in state.work.tails.iter_mut().zip(&work.tails) {
+            to.now = get(&from.now, lane);
+            to.before = get(&from.before, lane);
+            to.direction = get(&from.direction, lane);
+            to.direction_before = get(&from.direction_before, lane);
+        }
+        state.time = Time { started: true, late: schedule.late, to_world: *to_world };
+    }
+
+    fn lanes(&self) -> impl Iterator<Item = (usize, &(Tick, Schedule, Map))> {
+        self.ticks.iter().enumerate().filter_map(|(lane, tick)| Some((lane, tick.as_ref()?)))
+    }
+}
+
+/// [`When`] in memory; yes is 1.
+#[derive(Default)]
+struct Rows {
+    factor: Row,
+    takes: Row,
+    rests: Row,
+    force: [Row; 3],
+}
+
+impl Rows {
+    #[inline(always)]
+    fn step<S: Simd>(&self, s: S, springs: &Springs, work: &mut Work<Row>) {
+        let l = Side(s);
+        let zero = l.splat(0.0);
+        let when = When {
+            factor: l.load(&self.factor),
+            takes: zero.is_below(l.load(&self.takes)),
+            rests: zero.is_below(l.load(&self.rests)),
+            force: l.load_all(&self.force),
+        };
+        step(l, springs, work, &when);
+    }
+}
