@@ -1,0 +1,196 @@
+//! A file as it is: nodes, and a row of numbers for each frame.
+
+use std::fmt;
+use std::path::Path;
+
+use crate::hierarchy::{self, Node};
+use crate::motion;
+use crate::problem::{Fault, Problem, Problems, Refused, error};
+use crate::scanner::Scanner;
+
+/// A motion capture file, read.
+///
+/// ```
+/// use condyle_bvh::Bvh;
+///
+/// let file = b"HIERARCHY
+/// ROOT Hips
+/// {
+///     OFFSET 0 0 0
+///     CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation
+///     JOINT Head
+///     {
+///         OFFSET 0 60 0
+///         CHANNELS 3 Zrotation Xrotation Yrotation
+///         End Site
+///         {
+///             OFFSET 0 20 0
+///         }
+///     }
+/// }
+/// MOTION
+/// Frames: 2
+/// Frame Time: 0.0083333
+/// 0 90 0  0 0 0   0 0 0
+/// 1 90 0  0 0 10  0 -5 2.5e1
+/// ";
+/// let bvh = Bvh::from_slice("nod", file)?;
+/// assert_eq!((bvh.frame_count(), bvh.channel_count(), bvh.frame_rate()), (2, 9, 120.0));
+/// assert_eq!(bvh.frame(1), [1.0, 90.0, 0.0, 0.0, 0.0, 10.0, 0.0, -5.0, 25.0]);
+/// assert_eq!(bvh.nodes()[1].name, "Head");
+/// assert!(bvh.problems().is_empty());
+/// # Ok::<(), condyle_bvh::Refused>(())
+/// ```
+#[derive(Clone, PartialEq)]
+pub struct Bvh {
+    name: String,
+    nodes: Vec<Node>,
+    channel_count: usize,
+    frame_time: f64,
+    frame_rate: f64,
+    frame_count: usize,
+    values: Vec<f64>,
+    problems: Vec<Problem>,
+}
+
+/// What it is called and how much there is, not its content.
+impl fmt::Debug for Bvh {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = f.debug_struct("Bvh");
+        all.field("name", &self.name)
+            .field("nodes", &self.nodes.len())
+            .field("channels", &self.channel_count);
+        all.field("frames", &self.frame_count).field("rate", &self.frame_rate);
+        all.field("problems", &self.problems.len()).finish_non_exhaustive()
+    }
+}
+
+impl Bvh {
+    /// Reads a file. It is called by the name of the file without its ending.
+    ///
+    /// # Errors
+    /// [`Refused`] if the file cannot be read or used.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Refused> {
+        let path = path.as_ref();
+        let shown = path.display().to_string();
+        let bytes = std::fs::read(path).map_err(|e| Refused {
+            name: shown.clone(),
+            problems: vec![error(0, format!("it cannot be read: {e}"))],
+        })?;
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let bvh = Self::from_slice(&stem, &bytes);
+        bvh.map_err(|refused| Refused { name: shown, ..refused })
+    }
+
+    /// Reads the bytes of a file. Memory is in proportion to them, at most some 200 bytes for each line and 4 for each byte.
+    ///
+    /// # Errors
+    /// [`Refused`] if they are no BVH file. What has only one meaning is repaired, and in [`problems`](Self::problems).
+    pub fn from_slice(name: &str, bytes: &[u8]) -> Result<Self, Refused> {
+        let mut problems = Problems::default();
+        match Self::read(name, bytes, &mut problems) {
+            Ok(bvh) => Ok(Self { problems: problems.into_list(bytes), ..bvh }),
+            Err(fault) => Err(problems.into_refused(name, bytes, fault)),
+        }
+    }
+
+    fn read(name: &str, bytes: &[u8], problems: &mut Problems) -> Result<Self, Fault> {
+        let mut scanner = Scanner::new(bytes);
+        let nodes = hierarchy::read(&mut scanner, problems)?;
+        let channel_count = nodes.iter().map(|node| node.channels.len()).sum();
+        let motion = motion::read(&mut scanner, channel_count, problems)?;
+        Ok(Self {
+            name: name.into(),
+            nodes,
+            channel_count,
+            frame_time: motion.frame_time,
+            frame_rate: motion.frame_rate,
+            frame_count: motion.frame_count,
+            values: motion.values,
+            problems: Vec::new(),
+        })
+    }
+
+    /// Whether the first bytes of a file are those of a BVH.
+    ///
+    /// ```
+    /// assert!(condyle_bvh::Bvh::recognise(b"\xef\xbb\xbf\r\nhierarchy\r\nROOT"));
+    /// assert!(!condyle_bvh::Bvh::recognise(b"{\"asset\": {}}"));
+    /// ```
+    #[must_use]
+    pub fn recognise(bytes: &[u8]) -> bool {
+        hierarchy::recognise(bytes)
+    }
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Roots, joints and end sites in the order of the file, parents before children. There is at least one.
+    #[must_use]
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// How many numbers a frame has.
+    #[must_use]
+    pub fn channel_count(&self) -> usize {
+        self.channel_count
+    }
+
+    /// How many frames there are: what the file holds, whatever it says.
+    #[must_use]
+    pub fn frame_count(&self) -> usize {
+        self.frame_count
+    }
+
+    /// Seconds from frame to frame, as printed in the file.
+    #[must_use]
+    pub fn frame_time(&self) -> f64 {
+        self.frame_time
+    }
+
+    /// Frames per second: one through the frame time, or the whole number that its digits mean. 0.0083333 is 120.
+    #[must_use]
+    pub fn frame_rate(&self) -> f64 {
+        self.frame_rate
+    }
+
+    /// All numbers: `(frames, channels)`, a row after the other. Each is the f64 nearest to what is printed: degrees for rotations, units of
+    /// the file for positions.
+    #[must_use]
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// [`values`](Self::values) as f32: `(frames, channels)`. Above 128 degrees neighbours are 1.5e-5 degrees apart.
+    ///
+    /// ```
+    /// # use condyle_bvh::Bvh;
+    /// let file = b"HIERARCHY ROOT A { CHANNELS 2 Xrotation Yrotation OFFSET 0 0 0 } MOTION Frames: 2 Frame Time: 1 .5 1 2 3";
+    /// assert_eq!(Bvh::from_slice("a", file)?.values_f32(), [0.5, 1.0, 2.0, 3.0]);
+    /// # Ok::<(), condyle_bvh::Refused>(())
+    /// ```
+    #[must_use]
+    pub fn values_f32(&self) -> Vec<f32> {
+        self.values.iter().map(|value| *value as f32).collect()
+    }
+
+    /// The numbers of one frame.
+    ///
+    /// # Panics
+    /// If there is no such frame.
+    #[must_use]
+    pub fn frame(&self, frame: usize) -> &[f64] {
+        assert!(frame < self.frame_count, "frame {frame} of {}", self.frame_count);
+        &self.values[frame * self.channel_count..][..self.channel_count]
+    }
+
+    /// What was repaired or left out, the worst first.
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+}

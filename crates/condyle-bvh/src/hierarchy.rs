@@ -1,0 +1,301 @@
+//! The first part of a file: joints, where they are on their parents, and which numbers of a frame are theirs.
+
+use std::collections::HashSet;
+
+use condyle::Skeleton;
+
+use crate::problem::{Fault, Kind, Problems, quoted};
+use crate::scanner::Scanner;
+
+/// An axis of a joint's parent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Axis {
+    /// The first.
+    X,
+    /// The second: up, in most files.
+    Y,
+    /// The third.
+    Z,
+}
+
+/// What a number of a frame says of its joint.
+///
+/// ```
+/// use condyle_bvh::{Axis, Bvh, Channel};
+///
+/// let file = b"HIERARCHY ROOT Hips { OFFSET 0 0 0 CHANNELS 2 Yposition Zrotation } MOTION Frames: 0 Frame Time: 1";
+/// let bvh = Bvh::from_slice("small", file)?;
+/// assert_eq!(bvh.nodes()[0].channels, [Channel::Position(Axis::Y), Channel::Rotation(Axis::Z)]);
+/// # Ok::<(), condyle_bvh::Refused>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Channel {
+    /// Where the joint is along an axis of its parent, in units of the file.
+    Position(Axis),
+    /// A turn about one of its own axes, in degrees.
+    Rotation(Axis),
+    /// A channel of another name, which is left out.
+    Other,
+}
+
+impl Channel {
+    /// `Xposition` and its like, in capitals or not.
+    fn named(word: &[u8]) -> Option<Self> {
+        let (first, kind) = word.split_first()?;
+        let axis = match first.to_ascii_uppercase() {
+            b'X' => Axis::X,
+            b'Y' => Axis::Y,
+            b'Z' => Axis::Z,
+            _ => return None,
+        };
+        match kind.to_ascii_lowercase().as_slice() {
+            b"position" => Some(Self::Position(axis)),
+            b"rotation" => Some(Self::Rotation(axis)),
+            _ => None,
+        }
+    }
+}
+
+/// A root, a joint or an end site, as the file has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// Its name. End sites have that of their joint with `_End` behind it, unless the file gives another.
+    pub name: String,
+    /// The node that it hangs on, which stands before it; `None` for a root.
+    pub parent: Option<usize>,
+    /// Where it is on its parent in the rest pose, in units of the file.
+    pub offset: [f64; 3],
+    /// What its numbers in a frame say, in their order.
+    pub channels: Vec<Channel>,
+    /// How many numbers of a frame stand before its own.
+    pub first_channel: usize,
+    /// Whether it is an end site: where a bone ends that has no further joint.
+    pub is_end_site: bool,
+}
+
+/// What the file begins with, in capitals or not.
+const FIRST: &str = "HIERARCHY";
+
+/// Whether these are the first bytes of a BVH file.
+pub(crate) fn recognise(bytes: &[u8]) -> bool {
+    Scanner::new(bytes).take(FIRST)
+}
+
+/// What follows on the name of a joint, until its brace is closed.
+struct Body {
+    node: usize,
+    /// Whether its offset and its channels have been read.
+    has_offset: bool,
+    has_channels: bool,
+    /// Its opening brace.
+    at: usize,
+}
+
+/// Reads up to the motion. All nodes, parents first.
+pub(crate) fn read(scanner: &mut Scanner<'_>, problems: &mut Problems) -> Result<Vec<Node>, Fault> {
+    if !scanner.take(FIRST) {
+        let (at, found) = scanner.clone().word();
+        let what = format!("begins with {}, where a BVH file has {FIRST}", quoted(found));
+        return Err(Fault { at, what });
+    }
+    let mut reader = Reader { scanner, problems, nodes: Vec::new(), names: HashSet::new(), channels: 0 };
+    reader.expect_root()?;
+    while reader.scanner.take("ROOT") {
+        if !reader.nodes.is_empty() {
+            let say = || ("there is more than one ROOT".into(), "each becomes a root of the skeleton");
+            reader.problems.note(Kind::Roots, reader.scanner.at, say);
+        }
+        reader.root()?;
+    }
+    Ok(reader.nodes)
+}
+
+/// The name of an end site that has none. Many may hang on one joint, whose name may be as long as the file.
+fn end_name(joint: &str) -> String {
+    const LONGEST: usize = 256;
+    if joint.len() <= LONGEST { format!("{joint}{END}") } else { "End".into() }
+}
+
+/// Behind the name of a joint, the name of its end site.
+pub(crate) const END: &str = "_End";
+
+struct Reader<'a, 'b> {
+    scanner: &'b mut Scanner<'a>,
+    problems: &'b mut Problems,
+    nodes: Vec<Node>,
+    names: HashSet<&'a [u8]>,
+    /// The channels of all nodes so far.
+    channels: usize,
+}
+
+impl<'a> Reader<'a, '_> {
+    fn expect_root(&self) -> Result<(), Fault> {
+        if self.scanner.clone().take("ROOT") { Ok(()) } else { Err(self.scanner.unexpected("ROOT")) }
+    }
+
+    /// A root with all that hangs on it. The braces that are open are a list and not calls: a file may nest them as deep as it likes.
+    fn root(&mut self) -> Result<(), Fault> {
+        let mut open = vec![self.joint(None)?];
+        while let Some(body) = open.last_mut() {
+            let node = body.node;
+            if self.scanner.take("OFFSET") {
+                self.offset(body)?;
+            } else if self.scanner.take("CHANNELS") {
+                self.channels(body)?;
+            } else if self.scanner.take("JOINT") {
+                open.push(self.joint(Some(node))?);
+            } else if self.scanner.take("End") {
+                self.end_site(node)?;
+            } else if self.scanner.take("}") {
+                self.check_offset(body);
+                open.pop();
+            } else {
+                return Err(self.scanner.unexpected("OFFSET, CHANNELS, JOINT, End Site or }"));
+            }
+        }
+        Ok(())
+    }
+
+    /// A name and an opening brace.
+    fn joint(&mut self, parent: Option<usize>) -> Result<Body, Fault> {
+        let (at, name) = self.scanner.name();
+        if name.is_empty() {
+            self.problems.note(Kind::NoName, at, || ("a joint has no name".into(), "it stays without"));
+        } else if !self.names.insert(name) {
+            let say = || {
+                (
+                    format!("another joint is named {} as well", quoted(name)),
+                    "what looks for a name finds the first",
+                )
+            };
+            self.problems.note(Kind::SameName, at, say);
+        }
+        let name = self.text(at, name);
+        self.node(at, Node { name, is_end_site: false, ..self.empty(parent) })
+    }
+
+    /// `Site`, or a name of its own, and what its braces hold.
+    fn end_site(&mut self, parent: usize) -> Result<(), Fault> {
+        let (at, name) = self.scanner.name();
+        let own =
+            name.get(..4).filter(|word| word.eq_ignore_ascii_case(b"Site")).map_or(name, |_| &name[4..]);
+        let name = match own.trim_ascii() {
+            [] => end_name(&self.nodes[parent].name),
+            own => self.text(at, own),
+        };
+        let mut body = self.node(at, Node { name, is_end_site: true, ..self.empty(Some(parent)) })?;
+        loop {
+            if self.scanner.take("OFFSET") {
+                self.offset(&mut body)?;
+            } else if self.scanner.take("}") {
+                self.check_offset(&body);
+                return Ok(());
+            } else {
+                return Err(self.scanner.unexpected("OFFSET or } of an End Site"));
+            }
+        }
+    }
+
+    fn empty(&self, parent: Option<usize>) -> Node {
+        let first_channel = self.channels;
+        Node {
+            name: String::new(),
+            parent,
+            offset: [0.0; 3],
+            channels: Vec::new(),
+            first_channel,
+            is_end_site: false,
+        }
+    }
+
+    fn node(&mut self, at: usize, node: Node) -> Result<Body, Fault> {
+        self.scanner.expect("{")?;
+        if self.nodes.len() == Skeleton::MAX_JOINTS {
+            let what = format!("more than {} joints and end sites", Skeleton::MAX_JOINTS);
+            return Err(Fault { at, what });
+        }
+        self.nodes.push(node);
+        Ok(Body {
+            node: self.nodes.len() - 1,
+            has_offset: false,
+            has_channels: false,
+            at: self.scanner.at - 1,
+        })
+    }
+
+    fn text(&mut self, at: usize, name: &[u8]) -> String {
+        let text = String::from_utf8_lossy(name);
+        if let std::borrow::Cow::Owned(_) = text {
+            let say = || {
+                (format!("the name {} is not in UTF-8", quoted(name)), "what is not is replaced by \u{fffd}")
+            };
+            self.problems.note(Kind::NotUtf8, at, say);
+        }
+        text.into_owned()
+    }
+
+    fn offset(&mut self, body: &mut Body) -> Result<(), Fault> {
+        let at = self.scanner.at;
+        if std::mem::replace(&mut body.has_offset, true) {
+            self.problems.warn(Kind::SecondOffset, at, || {
+                ("a second OFFSET of a joint".into(), "it replaces the first")
+            });
+        }
+        for axis in 0..3 {
+            let value = self.scanner.number("a number of OFFSET")?;
+            let sound = value.is_finite();
+            if !sound {
+                let say = || (format!("an OFFSET is {value}"), "it is taken as 0");
+                self.problems.warn(Kind::Offset, at, say);
+            }
+            self.nodes[body.node].offset[axis] = if sound { value } else { 0.0 };
+        }
+        Ok(())
+    }
+
+    fn check_offset(&mut self, body: &Body) {
+        if !body.has_offset {
+            let name = &self.nodes[body.node].name;
+            let say = || (format!("{} has no OFFSET", quoted(name.as_bytes())), "it is taken as 0 0 0");
+            self.problems.warn(Kind::Offset, body.at, say);
+        }
+    }
+
+    fn channels(&mut self, body: &mut Body) -> Result<(), Fault> {
+        if std::mem::replace(&mut body.has_channels, true) {
+            let at = self.scanner.at;
+            return Err(Fault {
+                at,
+                what: "a second CHANNELS of a joint: which numbers are whose is not clear".into(),
+            });
+        }
+        let (at, word) = self.scanner.clone().word();
+        let count: Option<usize> = std::str::from_utf8(word).ok().and_then(|text| text.parse().ok());
+        let count = count.ok_or_else(|| self.scanner.unexpected("the number of CHANNELS"))?;
+        self.scanner.word();
+        // What the file says is not reserved: names follow, or it is refused.
+        for found in 0..count {
+            let (place, word) = self.scanner.clone().word();
+            let named = Channel::named(word);
+            let ends = ["", "{", "}", "OFFSET", "CHANNELS", "JOINT", "End", "ROOT", "MOTION"];
+            if named.is_none() && ends.iter().any(|end| word.eq_ignore_ascii_case(end.as_bytes())) {
+                return Err(Fault { at, what: format!("CHANNELS says {count}, but {found} names follow") });
+            }
+            if named.is_none() {
+                let say = || {
+                    (format!("there is no channel {}", quoted(word)), "its numbers are left out of the clip")
+                };
+                self.problems.warn(Kind::Channel, place, say);
+            }
+            self.scanner.word();
+            self.nodes[body.node].channels.push(named.unwrap_or(Channel::Other));
+        }
+        if Channel::named(self.scanner.clone().word().1).is_some() {
+            return Err(Fault { at, what: format!("CHANNELS says {count}, but more names follow") });
+        }
+        self.nodes[body.node].first_channel = self.channels;
+        self.channels += count;
+        Ok(())
+    }
+}

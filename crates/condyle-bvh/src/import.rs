@@ -1,0 +1,193 @@
+//! From a file to a skeleton and a clip.
+
+use condyle::{Error, Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform};
+
+use crate::bvh::Bvh;
+use crate::hierarchy::{Channel, Node};
+use crate::rotation::{IDENTITY, Quat64, turned};
+
+/// What position channels of a joint count from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Positions {
+    /// From the joint's parent: they stand in the place of the offset. LAFAN1 and what Blender and MotionBuilder write is so.
+    #[default]
+    ReplaceOffsets,
+    /// From the offset: they are added to it. Roots mostly have the offset 0, where both are the same.
+    AddToOffsets,
+}
+
+/// How a file becomes a skeleton and a clip.
+///
+/// ```
+/// use condyle_bvh::ImportOptions;
+///
+/// // Files of the CMU library are in inches, times 0.45.
+/// let mut options = ImportOptions::default();
+/// options.scale = 0.0254 / 0.45;
+/// assert!(options.end_sites);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct ImportOptions {
+    /// What offsets and positions are multiplied by, above 0. A file does not say its unit: LAFAN1 and most others are in centimetres, 0.01 to
+    /// metres. 1 to begin with: units stay those of the file.
+    pub scale: f64,
+    /// What position channels count from.
+    pub positions: Positions,
+    /// Whether an end site that is not where its joint is becomes a joint, so that bones have their ends: hands and feet, the top of the head.
+    pub end_sites: bool,
+}
+
+impl Default for ImportOptions {
+    fn default() -> Self {
+        Self { scale: 1.0, positions: Positions::default(), end_sites: true }
+    }
+}
+
+impl ImportOptions {
+    fn check(&self) -> Result<(), Error> {
+        let sound = self.scale > 0.0 && self.scale.is_finite();
+        if sound {
+            Ok(())
+        } else {
+            Err(Error::OutOfRange { what: "scale", at: 0, needed: "finite and above 0" })
+        }
+    }
+
+    fn keeps(&self, node: &Node) -> bool {
+        !node.is_end_site || (self.end_sites && node.offset != [0.0; 3])
+    }
+}
+
+impl Bvh {
+    /// The skeleton: a joint for each node in the order of the file, its offset as the rest pose. What is a zero rotation in the file is one
+    /// here.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] for a scale that is none, [`Error::NotFinite`] where an offset is beyond f32.
+    ///
+    /// ```
+    /// use condyle_bvh::{Bvh, ImportOptions};
+    ///
+    /// # let file = b"HIERARCHY ROOT Hips { OFFSET 0 0 0 JOINT Head { OFFSET 0 60 0 End Site { OFFSET 0 20 0 } } }";
+    /// let bvh = Bvh::from_slice("nod", file).expect("as above");
+    /// let mut options = ImportOptions::default();
+    /// options.scale = 0.01;
+    /// let skeleton = bvh.skeleton(&options)?;
+    /// assert_eq!(skeleton.names(), ["Hips", "Head", "Head_End"]);
+    /// assert_eq!(skeleton.rest().get(1).translation, [0.0, 0.6, 0.0]);
+    /// # Ok::<(), condyle::Error>(())
+    /// ```
+    pub fn skeleton(&self, options: &ImportOptions) -> Result<Skeleton, Error> {
+        options.check()?;
+        let mut joint_of_node = Vec::with_capacity(self.nodes().len());
+        let mut joints: Vec<Joint> = Vec::with_capacity(self.nodes().len());
+        for node in self.nodes() {
+            joint_of_node.push(joints.len() as u16);
+            if options.keeps(node) {
+                let rest = Transform {
+                    translation: node.offset.map(|v| (v * options.scale) as f32),
+                    ..Transform::IDENTITY
+                };
+                joints.push(Joint::new(node.name.clone(), node.parent.map(|at| joint_of_node[at]), rest));
+            }
+        }
+        Skeleton::new(joints)
+    }
+
+    /// The motion as a clip of [`skeleton`](Self::skeleton) with the same options: a linear track for each joint that has channels of
+    /// rotation, and for each that has channels of position, with a key at each frame. Rotations are worked out in f64, and go on to
+    /// the nearer of both quaternions from frame to frame. Without frames there are no tracks.
+    ///
+    /// The local matrix of a joint is its translation times its rotations in the order of its channels, wherever the positions stand
+    /// among them.
+    ///
+    /// # Errors
+    /// As [`skeleton`](Self::skeleton); [`Error::KeyOrder`] if there are so many frames that f32 cannot tell their times apart.
+    ///
+    /// ```
+    /// use condyle::{Pose, sample};
+    /// use condyle_bvh::{Bvh, ImportOptions};
+    ///
+    /// let file = b"HIERARCHY ROOT Arm { OFFSET 0 0 0 CHANNELS 1 Zrotation } MOTION Frames: 2 Frame Time: .5  0  90";
+    /// let bvh = Bvh::from_slice("lift", file).expect("as above");
+    /// let options = ImportOptions::default();
+    /// let (skeleton, clip) = (bvh.skeleton(&options)?, bvh.clip(&options)?);
+    /// assert_eq!((clip.name(), clip.duration()), ("lift", 0.5));
+    ///
+    /// let mut pose = Pose::rest(&skeleton);
+    /// sample::raw(&clip, &skeleton, 0.5, &mut sample::RawCursor::default(), &mut pose)?;
+    /// let half = std::f32::consts::FRAC_1_SQRT_2;
+    /// assert_eq!(pose.get(0).rotation, [0.0, 0.0, half, half]);
+    /// # Ok::<(), condyle::Error>(())
+    /// ```
+    pub fn clip(&self, options: &ImportOptions) -> Result<RawClip, Error> {
+        let skeleton = self.skeleton(options)?;
+        let mut tracks = Vec::new();
+        if self.frame_count() > 0 {
+            let kept = self.nodes().iter().filter(|node| options.keeps(node));
+            for (joint, node) in kept.enumerate() {
+                let joint = joint as u16;
+                tracks.extend(
+                    self.translations(node, options).map(|values| track(Target::Translation(joint), values)),
+                );
+                tracks.extend(self.rotations(node).map(|values| track(Target::Rotation(joint), values)));
+            }
+        }
+        let times: Vec<f32> =
+            (0..self.frame_count()).map(|at| (at as f64 / self.frame_rate()) as f32).collect();
+        let timelines = if tracks.is_empty() { Vec::new() } else { vec![times] };
+        RawClip::new(self.name().into(), timelines, tracks)?.for_skeleton(&skeleton)
+    }
+
+    /// The numbers of a node in each frame.
+    fn rows(&self, node: &Node) -> impl Iterator<Item = &[f64]> {
+        let (first, count) = (node.first_channel, node.channels.len());
+        self.values().chunks_exact(self.channel_count().max(1)).map(move |row| &row[first..][..count])
+    }
+
+    fn translations(&self, node: &Node, options: &ImportOptions) -> Option<Vec<f32>> {
+        let axes: Vec<(usize, usize)> = node.channels.iter().enumerate().filter_map(position).collect();
+        let mut base = node.offset;
+        if options.positions == Positions::ReplaceOffsets {
+            axes.iter().for_each(|(_, axis)| base[*axis] = 0.0);
+        }
+        let place = |row: &[f64]| {
+            let mut place = base;
+            axes.iter().for_each(|(channel, axis)| place[*axis] += row[*channel]);
+            place.map(|v| (v * options.scale) as f32)
+        };
+        (!axes.is_empty()).then(|| self.rows(node).flat_map(place).collect())
+    }
+
+    fn rotations(&self, node: &Node) -> Option<Vec<f32>> {
+        let turns: Vec<_> = node.channels.iter().enumerate().filter_map(rotation).collect();
+        if turns.is_empty() {
+            return None;
+        }
+        let mut values = Vec::with_capacity(4 * self.frame_count());
+        let mut before: Quat64 = IDENTITY;
+        for row in self.rows(node) {
+            let mut q = turns.iter().fold(IDENTITY, |q, &(channel, axis)| turned(q, axis, row[channel]));
+            let dot = (q[0] * before[0] + q[1] * before[1]) + (q[2] * before[2] + q[3] * before[3]);
+            if dot < 0.0 {
+                q = q.map(|v| -v);
+            }
+            before = q;
+            values.extend(q.map(|v| v as f32));
+        }
+        Some(values)
+    }
+}
+
+fn position((at, channel): (usize, &Channel)) -> Option<(usize, usize)> {
+    if let Channel::Position(axis) = channel { Some((at, *axis as usize)) } else { None }
+}
+
+fn rotation((at, channel): (usize, &Channel)) -> Option<(usize, crate::hierarchy::Axis)> {
+    if let Channel::Rotation(axis) = channel { Some((at, *axis)) } else { None }
+}
+
+fn track(target: Target, values: Vec<f32>) -> Track {
+    Track { target, interpolation: Interpolation::Linear, timeline: 0, values }
+}

@@ -1,0 +1,253 @@
+//! Decimal numbers from bytes, correctly rounded.
+//!
+//! Nearly all numbers of such files have at most 15 digits and a short exponent. Their digits as an integer and the power of ten are both
+//! exact in f64 then, so that one division or multiplication rounds once: Clinger 1990, "How to read floating point numbers
+//! accurately". All others are left to the standard library.
+
+/// Powers of ten that are exact in f64.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19, 1e20, 1e21, 1e22,
+];
+
+/// Whether a byte is between words.
+#[inline(always)]
+pub(crate) fn is_space(byte: u8) -> bool {
+    // Space, and tab, line feed, vertical tab, form feed and carriage return.
+    byte == b' ' || byte.wrapping_sub(9) < 5
+}
+
+/// The number that `text` begins with and how many bytes it takes, if it is one of the plain ones that are worked out here and a space or
+/// nothing follows.
+#[inline(always)]
+pub(crate) fn plain(text: &[u8]) -> Option<(f64, usize)> {
+    let sign = usize::from(text.first() == Some(&b'-'));
+    let unsigned = text.get(sign..)?;
+    let (value, length) = match short(unsigned) {
+        Some(found) => found,
+        None => long(unsigned)?,
+    };
+    // Without a branch: whether there is a sign is hard to foretell.
+    let signed = f64::from_bits(value.to_bits() | (sign as u64) << 63);
+    Some((signed, sign + length))
+}
+
+/// Up to seven digits, a point, up to seven digits and a space. Eight bytes at once: a loop over the digits would guess how many there are, and
+/// be wrong at half of the numbers, which takes as long as all of this.
+#[inline(always)]
+fn short(text: &[u8]) -> Option<(f64, usize)> {
+    let (whole, before, end) = digits(text.first_chunk()?)?;
+    if end != b'.' {
+        return None;
+    }
+    let (part, behind, end) = digits(text.get(before + 1..)?.first_chunk()?)?;
+    if !is_space(end) || before + behind == 0 {
+        return None;
+    }
+    let mantissa = whole * WHOLE_POWERS[behind] + part;
+    Some((mantissa as f64 / POWERS[behind], before + 1 + behind))
+}
+
+/// Powers of ten for what [`digits`] finds.
+const WHOLE_POWERS: [u64; 8] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000];
+
+/// The number that eight bytes begin with, how many digits it has, and the byte behind them. `None` if all are digits.
+#[inline(always)]
+fn digits(bytes: &[u8; 8]) -> Option<(u64, usize, u8)> {
+    const ONES: u64 = u64::MAX / 0xff;
+    let text = u64::from_le_bytes(*bytes);
+    // Digits are below 10 now. Carries go to bytes behind the first that is none.
+    let bits = text ^ (ONES * 0x30);
+    let others = (bits.wrapping_add(ONES * 0x76) | bits) & (ONES * 0x80);
+    if others == 0 {
+        return None;
+    }
+    let count = others.trailing_zeros() / 8;
+    // The digits move to the end, zeros fill the front.
+    let aligned = (bits << (56 - 8 * count)) << 8;
+    Some((eight_digits(aligned), count as usize, (text >> (8 * count)) as u8))
+}
+
+/// A number of eight digits, a byte each, the first one lowest.
+#[inline(always)]
+fn eight_digits(digits: u64) -> u64 {
+    let pairs = (digits * 10 + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    (fours * 10_000 + (fours >> 32)) & 0xffff_ffff
+}
+
+/// Up to 19 digits, and what ends with the text.
+fn long(text: &[u8]) -> Option<(f64, usize)> {
+    let digit = |at: usize| text.get(at).map_or(10, |byte| byte.wrapping_sub(b'0'));
+    let mut at = 0;
+    let mut mantissa = 0_u64;
+    while digit(at) < 10 {
+        mantissa = mantissa.wrapping_mul(10).wrapping_add(digit(at).into());
+        at += 1;
+    }
+    let mut digits = at;
+    let mut decimals = 0;
+    if text.get(at) == Some(&b'.') {
+        at += 1;
+        let point = at;
+        while digit(at) < 10 {
+            mantissa = mantissa.wrapping_mul(10).wrapping_add(digit(at).into());
+            at += 1;
+        }
+        decimals = at - point;
+        digits += decimals;
+    }
+    // More than 19 digits do not fit into the integer.
+    if digits.wrapping_sub(1) >= 19 || mantissa > 1 << 53 || text.get(at).is_some_and(|byte| !is_space(*byte))
+    {
+        return None;
+    }
+    Some((mantissa as f64 / POWERS[decimals], at))
+}
+
+/// A word as a number; `None` if it is none. Infinities and NaN are numbers here, as other programs print them.
+pub(crate) fn any(word: &[u8]) -> Option<f64> {
+    if let Some((value, length)) = plain(word)
+        && length == word.len()
+    {
+        return Some(value);
+    }
+    // What Microsoft's libraries printed: 1.#IND, -1.#QNAN, 1.#INF.
+    if word.windows(2).any(|pair| pair == b".#") {
+        return Some(f64::NAN);
+    }
+    let text = std::str::from_utf8(word).ok()?;
+    let unsigned = text.trim_start_matches(['-', '+']);
+    // "-nan(ind)", "nan(0x8000)".
+    if unsigned.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("nan(")) {
+        return Some(f64::NAN);
+    }
+    text.parse().ok()
+}
+
+/// How far a number may be from what was meant: one unit of the last digit that is printed.
+pub(crate) fn last_digit(word: &[u8]) -> f64 {
+    let (mantissa, exponent) = match word.iter().position(|byte| byte.eq_ignore_ascii_case(&b'e')) {
+        Some(at) => {
+            (&word[..at], std::str::from_utf8(&word[at + 1..]).ok().and_then(|it| it.parse::<i32>().ok()))
+        }
+        None => (word, Some(0)),
+    };
+    let point = mantissa.iter().position(|byte| *byte == b'.');
+    let decimals = point.map_or(0, |at| mantissa.len() - at - 1);
+    let shift = decimals as i64 - i64::from(exponent.unwrap_or(0));
+    // Beyond these it makes no difference.
+    let power = POWERS[shift.unsigned_abs().min(22) as usize];
+    if shift < 0 { power } else { 1.0 / power }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Random, cases};
+
+    #[track_caller]
+    fn check(text: &str) {
+        let want: f64 = text.parse().unwrap();
+        let got = any(text.as_bytes()).unwrap();
+        assert_eq!(got.to_bits(), want.to_bits(), "{text}: {got} instead of {want}");
+        // At the end of the text, and with more behind it.
+        for tail in ["\n1.5 2345678901234567890", "\t\u{ff}\u{ff}..", " "] {
+            if let Some(found) = plain(format!("{text}{tail}").as_bytes()) {
+                assert_eq!(
+                    (found.0.to_bits(), found.1),
+                    (want.to_bits(), text.len()),
+                    "{text:?} before {tail:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_are_those_of_the_standard_library() {
+        let mut random = Random(1);
+        for _ in 0..cases(20_000) {
+            let value = random.range(-1.0, 1.0) * [1e-6, 1.0, 180.0, 1e9, 1e300][random.below(5)];
+            check(&format!("{:.*}", random.below(12), value));
+            check(&format!("{value}"));
+            check(&format!("{value:e}"));
+            // Any digits, with a point anywhere.
+            let digits: String =
+                (0..1 + random.below(25)).map(|_| char::from(b'0' + random.below(10) as u8)).collect();
+            let point = random.below(digits.len() + 1);
+            check(&format!("{}.{}", &digits[..point], &digits[point..]));
+            check(&digits);
+        }
+    }
+
+    #[test]
+    fn forms_that_are_allowed() {
+        for text in [
+            "0",
+            "-0",
+            "0.0",
+            "-0.000000",
+            ".5",
+            "5.",
+            "-.25",
+            "+1",
+            "+.5e-3",
+            "1e5",
+            "1E-05",
+            "-1.5E+3",
+            "9007199254740992",
+            "9007199254740993",
+            "9007199254740991.5",
+            "0.1",
+            "123456789012345678",
+            "9999999999999999999",
+            "99999999999999999999",
+            "0.0000000000000000000001",
+            "00000000000000000000001",
+            "1e400",
+            "4.9e-324",
+            "inf",
+            "-Infinity",
+            "1e-400",
+        ] {
+            check(text);
+        }
+        for text in ["nan", "-NaN", "1.#IND", "-1.#QNAN00", "-nan(ind)", "NaN(0x8)"] {
+            assert!(any(text.as_bytes()).unwrap().is_nan(), "{text}");
+        }
+        for text in [
+            "", ".", "-", "+", "--1", "+-1", "1,5", "1.2.3", "e5", "1e", "0x10", "1_000", "{", "é", "nano",
+            "1.0f", "1 ",
+        ] {
+            assert_eq!(any(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_plain_number_ends_at_a_space() {
+        assert_eq!(plain(b"-1.5 2"), Some((-1.5, 4)));
+        assert_eq!(plain(b"7\r\n"), Some((7.0, 1)));
+        for text in [&b"1.5}"[..], b"1e5 ", b"", b" 1", b"-", b".", b"nan"] {
+            assert_eq!(plain(text), None, "{text:?}");
+            // Among others, where all of it is looked at at once.
+            let more = [text.strip_suffix(b" ").unwrap_or(text), b" 12345678901234567890"].concat();
+            assert_eq!(plain(&more), None, "{more:?}");
+        }
+        assert!((0..=255_u8).all(|byte| is_space(byte) == [9, 10, 11, 12, 13, 32].contains(&byte)));
+    }
+
+    #[test]
+    fn the_last_digit_counts_exponents() {
+        for (text, want) in [
+            ("0.0083333", 1e-7),
+            ("1", 1.0),
+            ("3.33e-2", 1e-4),
+            ("5.", 1.0),
+            ("1E+2", 100.0),
+            ("1e999999", 1e22),
+        ] {
+            let got = last_digit(text.as_bytes());
+            assert!((got / want - 1.0).abs() < 1e-12, "{text}: {got}");
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! What is wrong with a file, in which line, and what is done about it.
+
+use std::fmt;
+
+/// How bad a [`Problem`] is; the worst sorts first.
+///
+/// ```
+/// use condyle_bvh::Severity;
+///
+/// assert!(Severity::Error < Severity::Warning && Severity::Warning < Severity::Note);
+/// assert_eq!(Severity::Warning.name(), "warning");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// The file cannot be used as it is: it is refused.
+    Error,
+    /// Not as the format has it: repaired or left out, as the problem's action says.
+    Warning,
+    /// Worth knowing; nothing is lost.
+    Note,
+}
+
+impl Severity {
+    /// `error`, `warning` or `note`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
+}
+
+/// One kind of fault or oddity in a file.
+///
+/// ```
+/// use condyle_bvh::{Bvh, Severity};
+///
+/// let Err(refused) = Bvh::from_slice("a", b"HIERARCHY\nROOT Hips\n[\n") else { panic!("no such bracket") };
+/// let problem = &refused.problems[0];
+/// assert_eq!((problem.severity, problem.line), (Severity::Error, 3));
+/// assert_eq!(problem.what, "\"[\" is found where { is expected");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// How bad it is.
+    pub severity: Severity,
+    /// The line where it was met first, from 1; 0 for the file as a whole.
+    pub line: usize,
+    /// At how many places it was met.
+    pub count: usize,
+    /// What was found at the first place, and what was expected.
+    pub what: String,
+    /// What is done about it or, for an error, what can be done.
+    pub action: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.severity.name())?;
+        if self.line > 0 {
+            write!(f, " in line {}", self.line)?;
+        }
+        write!(f, ": {}", self.what)?;
+        if self.count > 1 {
+            write!(f, " ({} places)", self.count)?;
+        }
+        write!(f, "; {}", self.action)
+    }
+}
+
+/// A file that cannot be used, with everything that was found in it. The first problem is an error.
+///
+/// ```
+/// let Err(refused) = condyle_bvh::Bvh::open("no such file.bvh") else { panic!("it is there") };
+/// println!("{refused}");
+/// assert_eq!((refused.name.as_str(), refused.problems.len()), ("no such file.bvh", 1));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// The file: a path, or the name that the caller gave.
+    pub name: String,
+    /// Errors first.
+    pub problems: Vec<Problem>,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} cannot be used", self.name)?;
+        self.problems.iter().try_for_each(|p| write!(f, "\n  {p}"))
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// What makes a file unusable, found at this byte.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub(crate) at: usize,
+    pub(crate) what: String,
+}
+
+/// A kind of recoverable fault. Each is reported once, with how often it was met, so that a file of any size has few.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Offset,
+    SecondOffset,
+    NoName,
+    NotUtf8,
+    SameName,
+    Channel,
+    Roots,
+    NoMotion,
+    NoCount,
+    FrameTime,
+    NotFinite,
+    Uneven,
+    Rows,
+    PartOfARow,
+    More,
+    NoChannels,
+}
+
+/// Gathers problems by their kind.
+#[derive(Debug, Default)]
+pub(crate) struct Problems {
+    /// The first byte of each, instead of a line.
+    list: Vec<(Kind, usize, Problem)>,
+}
+
+impl Problems {
+    /// A fault at the byte `at`; `what` and `action` are asked for the first of its kind.
+    pub(crate) fn warn(&mut self, kind: Kind, at: usize, say: impl FnOnce() -> (String, &'static str)) {
+        self.add(Severity::Warning, kind, at, say);
+    }
+
+    pub(crate) fn note(&mut self, kind: Kind, at: usize, say: impl FnOnce() -> (String, &'static str)) {
+        self.add(Severity::Note, kind, at, say);
+    }
+
+    fn add(
+        &mut self,
+        severity: Severity,
+        kind: Kind,
+        at: usize,
+        say: impl FnOnce() -> (String, &'static str),
+    ) {
+        if let Some((.., known)) = self.list.iter_mut().find(|(other, ..)| *other == kind) {
+            known.count += 1;
+            return;
+        }
+        let (what, action) = say();
+        let action = action.into();
+        self.list.push((kind, at, Problem { severity, line: 0, count: 1, what, action }));
+    }
+
+    /// The problems of this text, the worst first.
+    pub(crate) fn into_list(self, text: &[u8]) -> Vec<Problem> {
+        let lined = |(_, at, problem)| Problem { line: line(text, at), ..problem };
+        let mut list: Vec<Problem> = self.list.into_iter().map(lined).collect();
+        list.sort_by_key(|problem| (problem.severity, problem.line));
+        list
+    }
+
+    pub(crate) fn into_refused(self, name: &str, text: &[u8], fault: Fault) -> Refused {
+        let mut problems = vec![error(line(text, fault.at), fault.what)];
+        problems.extend(self.into_list(text));
+        Refused { name: name.into(), problems }
+    }
+}
+
+pub(crate) fn error(line: usize, what: String) -> Problem {
+    Problem { severity: Severity::Error, line, count: 1, what, action: "the file is refused".into() }
+}
+
+/// The line that holds a byte, from 1. Lines end as Unix, Windows or old Macs have it.
+fn line(text: &[u8], at: usize) -> usize {
+    let before = &text[..at.min(text.len())];
+    let ends = |(i, byte): (usize, &u8)| match byte {
+        b'\n' => true,
+        b'\r' => text.get(i + 1) != Some(&b'\n'),
+        _ => false,
+    };
+    1 + before.iter().enumerate().filter(|it| ends(*it)).count()
+}
+
+/// A text from the file as it may stand in a message: quoted, escaped and not longer than a line.
+pub(crate) fn quoted(text: &[u8]) -> String {
+    const LONGEST: usize = 40;
+    if text.is_empty() {
+        return "the end of the file".into();
+    }
+    let shown = String::from_utf8_lossy(&text[..text.len().min(LONGEST)]);
+    format!("{shown:?}{}", if text.len() > LONGEST { "..." } else { "" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_counted_however_they_end() {
+        for text in ["a\nb\nc", "a\r\nb\r\nc", "a\rb\rc"] {
+            assert_eq!(line(text.as_bytes(), text.len() - 1), 3, "{text:?}");
+        }
+        assert_eq!((line(b"", 0), line(b"a\n", 2), line(b"a\n", 99)), (1, 2, 2));
+    }
+
+    #[test]
+    fn a_kind_is_told_once_and_the_worst_first() {
+        let mut problems = Problems::default();
+        problems.note(Kind::SameName, 4, || ("same".into(), "kept"));
+        for at in [2, 4] {
+            problems.warn(Kind::NotFinite, at, || (format!("bad at {at}"), "replaced"));
+        }
+        let list = problems.into_list(b"a\nb\nc");
+        assert_eq!(list[0].to_string(), "warning in line 2: bad at 2 (2 places); replaced");
+        assert_eq!(list[1].to_string(), "note in line 3: same; kept");
+    }
+
+    #[test]
+    fn what_is_quoted_is_short() {
+        assert_eq!(quoted(b"a\x07"), r#""a\u{7}""#);
+        assert_eq!(quoted(b""), "the end of the file");
+        assert!(quoted(&[0xff; 1000]).len() < 200);
+    }
+}

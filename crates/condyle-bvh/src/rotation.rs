@@ -1,0 +1,138 @@
+//! Turns about axes in degrees, to quaternions in f64 and back.
+
+use condyle::math::{atan2_f64, sin_cos_f64};
+
+use crate::hierarchy::Axis;
+
+/// A quaternion `[x, y, z, w]`.
+pub(crate) type Quat64 = [f64; 4];
+
+pub(crate) const IDENTITY: Quat64 = [0.0, 0.0, 0.0, 1.0];
+
+/// The Hamilton product: `b`'s rotation, then `a`'s.
+pub(crate) fn product([ax, ay, az, aw]: Quat64, [bx, by, bz, bw]: Quat64) -> Quat64 {
+    [
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+        aw * bw - ax * bx - ay * by - az * bz,
+    ]
+}
+
+/// A vector turned by the inverse of a unit quaternion.
+pub(crate) fn unrotate([x, y, z, w]: Quat64, v: [f64; 3]) -> [f64; 3] {
+    let cross = |a: [f64; 3], b: [f64; 3]| {
+        [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    };
+    let axis = [-x, -y, -z];
+    let t = cross(axis, v).map(|c| 2.0 * c);
+    let u = cross(axis, t);
+    [v[0] + w * t[0] + u[0], v[1] + w * t[1] + u[1], v[2] + w * t[2] + u[2]]
+}
+
+/// `q`, then turned about one of its own axes: the product with the quaternion of that turn. Any finite angle: whole turns are taken off
+/// exactly.
+#[inline]
+pub(crate) fn turned(q: Quat64, axis: Axis, degrees: f64) -> Quat64 {
+    let degrees = if degrees.abs() > 360.0 { degrees % 720.0 } else { degrees };
+    let (s, c) = sin_cos_f64((0.5 * degrees).to_radians());
+    let [x, y, z, w] = q;
+    match axis {
+        Axis::X => [x * c + w * s, y * c + z * s, z * c - y * s, w * c - x * s],
+        Axis::Y => [x * c - z * s, y * c + w * s, z * c + x * s, w * c - y * s],
+        Axis::Z => [x * c + y * s, y * c - x * s, z * c + w * s, w * c - z * s],
+    }
+}
+
+/// The order of the three turns of a joint, that of its channels in the file: `ZXY` is the matrix product `Z · X · Y`.
+///
+/// ```
+/// use condyle_bvh::{Axis, RotationOrder};
+///
+/// assert_eq!(RotationOrder::ZYX.axes(), [Axis::Z, Axis::Y, Axis::X]);
+/// assert_eq!(RotationOrder::default(), RotationOrder::ZXY);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum RotationOrder {
+    /// `Xrotation Yrotation Zrotation`.
+    XYZ,
+    /// `Xrotation Zrotation Yrotation`.
+    XZY,
+    /// `Yrotation Xrotation Zrotation`.
+    YXZ,
+    /// `Yrotation Zrotation Xrotation`.
+    YZX,
+    /// `Zrotation Xrotation Yrotation`, as nearly all conversions of the CMU library have it, so that every reader has met it. The last turn
+    /// is the heading of a character whose up is +Y: the one that goes all the way round is not the one in the middle, which has the
+    /// singular place.
+    #[default]
+    ZXY,
+    /// `Zrotation Yrotation Xrotation`, as LAFAN1 has it.
+    ZYX,
+}
+
+impl RotationOrder {
+    /// The axes from the first turn to the last.
+    #[must_use]
+    pub fn axes(self) -> [Axis; 3] {
+        use Axis::{X, Y, Z};
+        match self {
+            Self::XYZ => [X, Y, Z],
+            Self::XZY => [X, Z, Y],
+            Self::YXZ => [Y, X, Z],
+            Self::YZX => [Y, Z, X],
+            Self::ZXY => [Z, X, Y],
+            Self::ZYX => [Z, Y, X],
+        }
+    }
+
+    /// The three angles of a rotation in degrees, of all that are the same rotation those nearest to `before`, so that they go on without a
+    /// jump from one frame to the next.
+    ///
+    /// Where the angle in the middle is a quarter turn, only the sum or the difference of the others matters: the last one stays as it is.
+    pub(crate) fn angles(self, q: Quat64, before: [f64; 3]) -> [f64; 3] {
+        let [i, j, k] = self.axes().map(|axis| axis as usize);
+        // 1 where the axes are in the order of X, Y, Z, going round.
+        let sign = if (i + 1) % 3 == j { 1.0 } else { -1.0 };
+        let m = rows(q);
+        // M = Ri(a) Rj(b) Rk(c): m[i][k] = ± sin b, m[i][i] = cos b cos c, m[k][k] = cos a cos b.
+        let sine = sign * m[i][k];
+        let cosine = (m[i][i] * m[i][i] + m[i][j] * m[i][j]).sqrt();
+        let b = atan2_f64(sine, cosine);
+        let found = if cosine > LOCKED {
+            let a = atan2_f64(-sign * m[j][k], m[k][k]);
+            let c = atan2_f64(-sign * m[i][j], m[i][i]);
+            [a, b, c].map(f64::to_degrees)
+        } else {
+            // What is left of the last turn is in the rows of the others: M · Rk(-c) = Ri(a) Rj(b).
+            let (s, c) = sin_cos_f64((before[2] % 360.0).to_radians());
+            let column = |row: usize| m[row][j] * c + sign * m[row][i] * s;
+            let a = atan2_f64(sign * column(k), column(j));
+            [a.to_degrees(), b.to_degrees(), before[2]]
+        };
+        let other = [found[0] + 180.0, 180.0 - found[1], found[2] + 180.0];
+        let [found, other] = [found, other].map(|angles| nearest(angles, before));
+        if distance(other, before) < distance(found, before) { other } else { found }
+    }
+}
+
+/// Below this cosine of the angle in the middle, the noise of f32 is as great as what tells the others apart.
+const LOCKED: f64 = 5e-7;
+
+/// The same angles, whole turns added so that each is within half a turn of `before`.
+fn nearest(angles: [f64; 3], before: [f64; 3]) -> [f64; 3] {
+    core::array::from_fn(|at| angles[at] + 360.0 * ((before[at] - angles[at]) / 360.0).round())
+}
+
+fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
+    (a[0] - b[0]).abs() + (a[1] - b[1]).abs() + (a[2] - b[2]).abs()
+}
+
+/// The rows of a rotation matrix.
+pub(crate) fn rows([x, y, z, w]: Quat64) -> [[f64; 3]; 3] {
+    [
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
+        [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
+        [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
+    ]
+}

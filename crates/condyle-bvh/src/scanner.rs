@@ -1,0 +1,133 @@
+//! Words of a text, and where they stand.
+
+use crate::number::{any, is_space};
+use crate::problem::{Fault, quoted};
+
+/// A place in a text. Words are separated by white space; braces are words of their own.
+#[derive(Clone)]
+pub(crate) struct Scanner<'a> {
+    pub(crate) text: &'a [u8],
+    pub(crate) at: usize,
+}
+
+impl<'a> Scanner<'a> {
+    /// From the start, behind a byte order mark.
+    pub(crate) fn new(text: &'a [u8]) -> Self {
+        let at = if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        Self { text, at }
+    }
+
+    pub(crate) fn skip_space(&mut self) {
+        while self.text.get(self.at).is_some_and(|byte| is_space(*byte)) {
+            self.at += 1;
+        }
+    }
+
+    /// The next word, and where it begins. It is empty at the end of the text.
+    pub(crate) fn word(&mut self) -> (usize, &'a [u8]) {
+        self.skip_space();
+        let rest = &self.text[self.at..];
+        let is_end = |byte: &u8| is_space(*byte) || matches!(byte, b'{' | b'}');
+        let length = match rest.first() {
+            Some(b'{' | b'}') => 1,
+            _ => rest.iter().position(is_end).unwrap_or(rest.len()),
+        };
+        let at = self.at;
+        self.at += length;
+        (at, &rest[..length])
+    }
+
+    /// Goes behind the next word if it is this one, in capitals or not.
+    pub(crate) fn take(&mut self, word: &str) -> bool {
+        let mut ahead = self.clone();
+        let found = ahead.word().1.eq_ignore_ascii_case(word.as_bytes());
+        if found {
+            *self = ahead;
+        }
+        found
+    }
+
+    /// Goes behind a word that may be followed by a colon, with a space between them or not.
+    pub(crate) fn take_label(&mut self, words: &[&str]) -> bool {
+        let mut ahead = self.clone();
+        for word in words {
+            ahead.skip_space();
+            let rest = &ahead.text[ahead.at..];
+            if !rest.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word.as_bytes())) {
+                return false;
+            }
+            ahead.at += word.len();
+        }
+        ahead.skip_space();
+        ahead.at += usize::from(ahead.text.get(ahead.at) == Some(&b':'));
+        *self = ahead;
+        true
+    }
+
+    /// The rest of the line up to a brace, without spaces around it, and where it begins; of the next line if nothing is left of
+    /// this one.
+    pub(crate) fn name(&mut self) -> (usize, &'a [u8]) {
+        self.skip_space();
+        let rest = &self.text[self.at..];
+        let end =
+            rest.iter().position(|byte| matches!(byte, b'\n' | b'\r' | b'{' | b'}')).unwrap_or(rest.len());
+        let at = self.at;
+        self.at += end;
+        (at, rest[..end].trim_ascii())
+    }
+
+    /// # Errors
+    /// If the next word is another one.
+    pub(crate) fn expect(&mut self, word: &str) -> Result<(), Fault> {
+        if self.take(word) { Ok(()) } else { Err(self.unexpected(word)) }
+    }
+
+    /// What to say of the next word where `wanted` should be.
+    pub(crate) fn unexpected(&self, wanted: &str) -> Fault {
+        let (at, found) = self.clone().word();
+        Fault { at, what: format!("{} is found where {wanted} is expected", quoted(found)) }
+    }
+
+    /// The next word as a number, which may be infinite or NaN.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub(crate) fn number(&mut self, what: &str) -> Result<f64, Fault> {
+        let mut ahead = self.clone();
+        let value = any(ahead.word().1).ok_or_else(|| self.unexpected(what))?;
+        *self = ahead;
+        Ok(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_braces_labels_and_names() {
+        let mut it = Scanner::new(b"\xef\xbb\xbf \tROOT  Left Arm: 2 {\r\nOFFSET{}Frame  time :.5 x");
+        assert!(!it.take("JOINT") && it.take("root"));
+        assert_eq!(it.name().1, b"Left Arm: 2");
+        assert!(it.expect("{").is_ok());
+        assert_eq!(it.word().1, b"OFFSET");
+        assert!(it.take("{") && it.take("}"));
+        assert!(!it.take_label(&["Frames"]) && it.take_label(&["Frame", "Time"]));
+        assert_eq!(it.number("a number").unwrap(), 0.5);
+        assert!(it.number("a number").unwrap_err().what.starts_with("\"x\" is found where a number"));
+        assert_eq!(it.word().1, b"x");
+        assert_eq!(it.word().1, b"");
+        assert_eq!(it.unexpected("more").what, "the end of the file is found where more is expected");
+    }
+
+    #[test]
+    fn a_name_may_stand_in_the_next_line() {
+        let mut it = Scanner::new(b"ROOT\n Hips\n{");
+        assert!(it.take("ROOT"));
+        assert_eq!(it.name().1, b"Hips");
+        let mut it = Scanner::new(b"ROOT {");
+        assert!(it.take("ROOT"));
+        assert_eq!(it.name().1, b"");
+        assert!(it.take("{"));
+    }
+}

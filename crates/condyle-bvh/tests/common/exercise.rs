@@ -1,0 +1,36 @@
+//! All that can be done with the bytes of a file: the tests and the fuzz target break it.
+
+use condyle::Error;
+use condyle_bvh::{Bvh, ImportOptions, Positions, Severity, WriteOptions, write};
+
+/// Reads the bytes, and writes what is read; what is refused says where and why.
+pub(crate) fn exercise(bytes: &[u8]) {
+    let bvh = match Bvh::from_slice("hostile", bytes) {
+        Ok(bvh) => bvh,
+        Err(refused) => {
+            let first = &refused.problems[0];
+            assert!(first.severity == Severity::Error && first.line > 0 && !first.what.is_empty());
+            return;
+        }
+    };
+    assert!(bvh.problems().iter().all(|problem| problem.severity != Severity::Error));
+    assert_eq!(bvh.values().len(), bvh.frame_count() * bvh.channel_count());
+    assert!(bvh.values().len() <= bytes.len() && bvh.values().iter().all(|value| value.is_finite()));
+    for positions in [Positions::ReplaceOffsets, Positions::AddToOffsets] {
+        let mut options = ImportOptions::default();
+        options.positions = positions;
+        let (skeleton, clip) = match (bvh.skeleton(&options), bvh.clip(&options)) {
+            (Ok(skeleton), Ok(clip)) => (skeleton, clip),
+            // Finite numbers that f32 cannot hold.
+            (_, Err(Error::NotFinite { .. })) => continue,
+            (_, Err(error)) => panic!("{error}"),
+            (Err(error), Ok(_)) => panic!("{error}"),
+        };
+        if skeleton.joint_count() * bvh.frame_count() > 10_000 {
+            continue;
+        }
+        let text = write(&skeleton, &clip, &WriteOptions::new(bvh.frame_rate())).expect("its own poses");
+        let back = Bvh::from_slice("again", text.as_bytes()).unwrap_or_else(|refused| panic!("{refused}"));
+        assert_eq!(back.frame_count(), bvh.frame_count().max(1));
+    }
+}
