@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { Model, dot } from "./formulas.mjs";
 import { Builder } from "./glb.mjs";
 import { MODELS } from "./models.mjs";
+import { springs } from "./springs.mjs";
 import * as three from "./three.mjs";
 
 // Before the first key, at it, between keys, at keys, after the last.
@@ -107,5 +108,9 @@ for (const [name, recipe] of Object.entries(MODELS)) {
   write(`${name}.glb`, file);
   total += await answers(name, recipe, file);
 }
-console.log(`${Object.keys(MODELS).length} models, ${total} bytes`);
+for (const [name, content] of Object.entries(await springs())) {
+  write(`springs/${name}`, content);
+  total += content.length;
+}
+console.log(`${Object.keys(MODELS).length + 2} models, ${total} bytes`);
 if (differing) process.exit(1);

@@ -54,6 +54,44 @@ function follow(builder, primitive, rows, { component = 5126, sum = 1 } = {}) {
   }
 }
 
+// A tube along x around `at(u)`: `u` goes from 0 to 1 over the rings, and `at` gives the middle, half the height and half the depth.
+function limb(rings, sides, at) {
+  const positions = [], normals = [], indices = [], vertex = (ring, side) => sides * ring + (side % sides);
+  const point = (u, angle) => {
+    const { x, y = 0, z = 0, high, deep } = at(u);
+    return [x, y + high * Math.cos(angle), z + deep * Math.sin(angle)];
+  };
+  for (let ring = 0; ring < rings; ring++) {
+    for (let side = 0; side < sides; side++) {
+      const u = ring / (rings - 1), angle = (side / sides) * 2 * Math.PI, step = 1e-4;
+      const along = [0, 1, 2].map((c) => point(Math.min(u + step, 1), angle)[c] - point(Math.max(u - step, 0), angle)[c]);
+      const around = [0, 1, 2].map((c) => point(u, angle + step)[c] - point(u, angle - step)[c]);
+      const across = [0, 1, 2].map((c) => around[(c + 1) % 3] * along[(c + 2) % 3] - around[(c + 2) % 3] * along[(c + 1) % 3]);
+      const length = Math.hypot(...across);
+      positions.push(point(u, angle));
+      normals.push(across.map((v) => v / length));
+      if (ring + 1 < rings) {
+        const [a, b, c, d] = [vertex(ring, side), vertex(ring, side + 1), vertex(ring + 1, side), vertex(ring + 1, side + 1)];
+        indices.push(a, b, c, c, b, d);
+      }
+    }
+  }
+  return { positions, normals, indices };
+}
+
+const smooth = (v) => { const t = Math.min(Math.max(v, 0), 1); return t * t * (3 - 2 * t); };
+
+// A smooth curve through the rows of a table, whose first column is the argument: Catmull-Rom, with slopes over uneven steps.
+function profile(table, x) {
+  const last = table.length - 2, at = Math.min(Math.max(table.findIndex((row) => row[0] > x) - 1, 0), last);
+  const slope = (i, c) => {
+    const [from, to] = [table[Math.max(i - 1, 0)], table[Math.min(i + 1, last + 1)]];
+    return (to[c] - from[c]) / (to[0] - from[0]);
+  };
+  const [p, q] = [table[at], table[at + 1]], step = q[0] - p[0], t = (x - p[0]) / step;
+  return p.map((v, c) => v * (2 * t ** 3 - 3 * t ** 2 + 1) + q[c] * (3 * t ** 2 - 2 * t ** 3) + step * (slope(at, c) * (t ** 3 - 2 * t ** 2 + t) + slope(at + 1, c) * (t ** 3 - t ** 2)));
+}
+
 // From joint to joint along the tube.
 const along = (count) => Array.from({ length: 20 }, (_, v) => {
   const at = (Math.floor(v / 4) / 4) * (count - 1), joint = Math.min(Math.floor(at), count - 2);
@@ -254,6 +292,41 @@ export const MODELS = {
         [joints[1], "rotation", "LINEAR", [0, 2], [turn([0, 0, 1], 0), turn([1, 2, 0], 100)]],
         [joints[0], "scale", "LINEAR", [0, 2], [[1, 1, 1], [1, -2, 1]]],
       ]);
+    },
+  },
+  forearm: {
+    exercises: "a hand that twists by 170° against its forearm, with stripes that show it: what linear blending and dual quaternions differ in",
+    build(b) {
+      // Metres: where along the arm, half the height and half the depth.
+      const shape = [[-0.04, 0.037, 0.034], [0.05, 0.047, 0.043], [0.15, 0.040, 0.035], [0.24, 0.0285, 0.021], [0.30, 0.040, 0.0175], [0.34, 0.0435, 0.017], [0.40, 0.037, 0.0135], [0.45, 0.031, 0.011]];
+      const rounded = (u, from, to) => Math.sqrt(Math.max(1 - Math.max((from - u) / from, (u - to) / (1 - to), 0) ** 2, 1e-5));
+      // Closer rings at both ends, which are round.
+      const eased = (u) => 0.2 * u + 0.8 * smooth(u);
+      const arm = limb(38, 24, (v) => {
+        const u = eased(v), [x, high, deep] = profile(shape, -0.04 + 0.49 * u), end = rounded(u, 0.07, 0.92);
+        return { x, high: high * end, deep: deep * end };
+      });
+      const thumb = limb(9, 10, (v) => {
+        const u = eased(v), radius = 0.0135 * rounded(u, 0.05, 0.7) * (1 - 0.3 * u);
+        return { x: 0.265 + 0.10 * u, y: 0.022 + 0.045 * Math.sqrt(u), z: 0.003 + 0.006 * u, high: radius, deep: radius };
+      });
+      const skin = [0.72, 0.42, 0.29], stripe = [0.02, 0.10, 0.30];
+      const colors = [...arm.positions.map((_, v) => (v % 24) % 4 === 0 ? stripe : skin), ...thumb.positions.map(() => skin)];
+      const hand = ([x]) => smooth((x - 0.05) / 0.21);
+      const rows = [...arm.positions.map((p) => [[0, 1 - hand(p)], [1, hand(p)]].filter(([, w]) => w > 0)), ...thumb.positions.map(() => [[1, 1]])];
+      const indices = [...arm.indices, ...thumb.indices.map((i) => i + arm.positions.length)];
+      const primitive = {
+        attributes: {
+          POSITION: b.accessor([...arm.positions, ...thumb.positions], { bounds: true }),
+          NORMAL: b.accessor([...arm.normals, ...thumb.normals]), COLOR_0: b.accessor(colors),
+        },
+        indices: b.accessor(indices, { component: 5123 }),
+      };
+      follow(b, primitive, rows);
+      const wrist = b.node({ name: "hand", translation: [0.25, 0, 0] }), elbow = b.node({ name: "forearm", translation: [0, 1.1, 0], children: [wrist] }, { root: true });
+      const bound = [unbind([0, 0, 0]), unbind([0.25, 0, 0])];
+      b.node({ name: "arm", mesh: b.mesh(primitive), skin: b.skin([elbow, wrist], bound) }, { root: true });
+      b.animation("twist", [[wrist, "rotation", "LINEAR", [0, 1, 2], [turn([1, 0, 0], 0), turn([1, 0, 0], 85), turn([1, 0, 0], 170)]]]);
     },
   },
 };

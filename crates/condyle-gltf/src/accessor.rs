@@ -347,6 +347,37 @@ impl<'a> Accessor<'a> {
         Some(floats.as_chunks().0.to_vec())
     }
 
+    /// The elements that are not zero, in any order, with their places. Of several for one place the last one counts. Takes no more
+    /// than there are bytes for, however many elements are claimed.
+    pub(crate) fn entries<const N: usize>(&self, problems: &mut Problems) -> Option<Vec<(u32, [f32; N])>> {
+        if self.width() != N {
+            return None;
+        }
+        let with_place = |list: &mut dyn Iterator<Item = (usize, [f32; N])>| {
+            list.map(|(place, vector)| (place as u32, vector)).collect::<Vec<_>>()
+        };
+        let charge = |count: usize, problems: &mut Problems| {
+            problems.afford(&self.path, count.saturating_mul(size_of::<(u32, [f32; N])>()))
+        };
+        match (&self.elements, self.sparse) {
+            (Some(_), _) => {
+                let all = self.vectors::<N>(problems)?;
+                charge(all.len(), problems)?;
+                Some(with_place(&mut all.into_iter().enumerate().filter(|(_, v)| *v != [0.0; N])))
+            }
+            (None, None) => Some(Vec::new()),
+            (None, Some(sparse)) => {
+                let elements = Elements { bytes: sparse.values, stride: self.element_size() };
+                let values =
+                    Self { count: sparse.count, elements: Some(elements), sparse: None, ..self.clone() };
+                let values = values.vectors::<N>(problems)?;
+                charge(values.len(), problems)?;
+                // A zero may stand for a vector before it.
+                Some(with_place(&mut sparse.indices().zip(values)))
+            }
+        }
+    }
+
     /// The numbers of unsigned integers.
     pub(crate) fn integers(&self, problems: &mut Problems) -> Option<Vec<u32>> {
         match self.format.component {
@@ -404,8 +435,12 @@ fn u32_at(bytes: &[u8]) -> u32 {
 }
 
 /// An error where a number of `values`, decoded from the accessor that `place` names, is NaN or infinite.
-pub(crate) fn check_finite(values: &[f32], place: &Json<'_>, problems: &mut Problems) -> Option<()> {
-    let broken = values.iter().filter(|v| !v.is_finite()).count();
+pub(crate) fn check_finite<'v>(
+    values: impl IntoIterator<Item = &'v f32>,
+    place: &Json<'_>,
+    problems: &mut Problems,
+) -> Option<()> {
+    let broken = values.into_iter().filter(|v| !v.is_finite()).count();
     problems.counted(Severity::Error, &place.path, broken, "a number is NaN or infinite", REFUSED);
     (broken == 0).then_some(())
 }

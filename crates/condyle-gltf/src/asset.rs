@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::Path;
 
+use condyle::solve::springs::Springs;
 use condyle::{Affine, Error, RawClip, Skeleton, Skin};
 
 use crate::accessor::Accessors;
@@ -14,7 +15,7 @@ use crate::json::Json;
 use crate::meshes::{self, Primitive};
 use crate::problem::{Problem, Problems, REFUSED, Refused, Severity};
 use crate::scene::{self, Scene};
-use crate::{appearance, skeleton, skins};
+use crate::{appearance, skeleton, skins, springs};
 
 /// A document with everything in it that moves.
 ///
@@ -49,6 +50,9 @@ pub struct Asset {
     pub skins: Vec<Skin>,
     /// One for each node that carries a mesh, by rising node index.
     pub instances: Vec<Instance>,
+    /// What the document has that swings: the springs of VRM 1.0 (`VRMC_springBone`), or else those of VRM 0.x. Models of VRM 0.x look
+    /// towards -Z; their springs have the axes of the document, as all else.
+    pub springs: Option<Springs>,
     /// Everything odd about the document that does not keep it from being used: warnings first, then notes.
     pub problems: Vec<Problem>,
     /// Attributes that the exporter leaves out.
@@ -138,7 +142,9 @@ impl fmt::Debug for Asset {
         let mut all = f.debug_struct("Asset");
         all.field("name", &self.document.name()).field("joints", &self.skeleton.joint_count());
         all.field("clips", &self.clips.len()).field("skins", &self.skins.len());
-        all.field("instances", &self.instances.len()).field("problems", &self.problems.len());
+        all.field("springs", &self.springs)
+            .field("instances", &self.instances.len())
+            .field("problems", &self.problems.len());
         all.finish_non_exhaustive()
     }
 }
@@ -166,12 +172,15 @@ impl Asset {
         let mut problems = std::mem::take(&mut document.problems);
         let parts = load(&document, &mut problems);
         match parts {
-            Some((skeleton, clips, skins, (instances, faulty_meshes), faulty)) if !problems.has_errors() => {
+            Some((skeleton, clips, skins, springs, (instances, faulty_meshes), faulty))
+                if !problems.has_errors() =>
+            {
                 Ok(Self {
                     document,
                     skeleton,
                     clips,
                     skins,
+                    springs,
                     instances,
                     problems: problems.into_list(),
                     faulty,
@@ -217,11 +226,19 @@ impl Asset {
                 (fixed @ Placement::Fixed(_), None) => fixed.clone(),
             };
         }
-        Ok(Self { skeleton, skins, clips: Vec::new(), ..self })
+        let mut joint_of_node = vec![None; count];
+        for (node, joint) in joints {
+            joint_of_node[node] = Some(joint);
+        }
+        // All of it has been reported.
+        let (root, silent) = (Json::root(&self.document.json), &mut Problems::unheard());
+        let scene = Scene::load(&root, silent);
+        let springs = springs::read(&root, &scene, silent).resolve(&scene, &joint_of_node, &skeleton, silent);
+        Ok(Self { skeleton, skins, springs, clips: Vec::new(), ..self })
     }
 }
 
-type Parts = (Skeleton, Vec<RawClip>, Vec<Skin>, (Vec<Instance>, Vec<usize>), Vec<Faulty>);
+type Parts = (Skeleton, Vec<RawClip>, Vec<Skin>, Option<Springs>, (Vec<Instance>, Vec<usize>), Vec<Faulty>);
 
 /// Goes on after an error as far as it can, so that one run reports them all.
 fn load(document: &Document, problems: &mut Problems) -> Option<Parts> {
@@ -230,9 +247,12 @@ fn load(document: &Document, problems: &mut Problems) -> Option<Parts> {
     let accessors = Accessors::load(document, problems);
     let scene = Scene::load(&root, problems);
     let node_skins = skins::load(&root, &scene, &accessors, problems);
-    let animated = clips::animated_nodes(&root, scene.nodes.len());
+    let found = springs::read(&root, &scene, problems);
+    let mut moved = clips::animated_nodes(&root, scene.nodes.len());
+    found.mark(&mut moved);
     let morph_targets = meshes::morph_target_counts(&root);
-    let (skeleton, joint_of_node) = skeleton::build(&scene, &node_skins, &animated, problems)?;
+    let (skeleton, joint_of_node) = skeleton::build(&scene, &node_skins, &moved, problems)?;
+    let springs = found.resolve(&scene, &joint_of_node, &skeleton, problems);
     let targets = Targets { scene: &scene, joint_of_node: &joint_of_node, morph_targets: &morph_targets };
     let clips = clips::load(&root, &targets, &accessors, &skeleton, problems);
     let joint_counts: Vec<usize> = node_skins.iter().map(|skin| skin.joint_count).collect();
@@ -246,7 +266,7 @@ fn load(document: &Document, problems: &mut Problems) -> Option<Parts> {
         .collect();
     let instances = load_instances(&root, &targets, &joint_counts, &accessors, problems)?;
     let faulty = attributes::check(&root, &accessors, problems);
-    Some((skeleton, clips, skins?, instances, faulty))
+    Some((skeleton, clips, skins?, springs, instances, faulty))
 }
 
 /// The instances, and which of the meshes that no node shows are faulty.

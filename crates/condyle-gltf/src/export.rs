@@ -1,12 +1,13 @@
-//! Writes one moment of an asset as a static `.glb`, or all of it with other clips.
+//! Writes one moment of an asset as a static `.glb`, all of it with other clips, or a clip without its skeleton.
 //!
 //! The document's own JSON is rewritten, so whatever has no part in the movement (materials, textures, extras,
 //! extensions) leaves as it came: `still` takes the movement out, `carry` packs the data that stays, and
-//! [`Exporter::glb`] adds the posed vertices and transforms, [`ClipExporter::glb`] the animations.
+//! [`Exporter::glb`] adds the posed vertices and transforms, [`ClipExporter::glb`] the animations, [`MorphExporter::glb`] frames as morph targets.
 
 mod bin;
 mod carry;
 mod clips;
+mod morphs;
 mod numbers;
 mod pools;
 mod still;
@@ -19,11 +20,12 @@ use condyle::{Pose, Transform, Vertices};
 use serde_json::Value;
 
 use self::bin::{ARRAY_BUFFER, Bin};
-use self::still::{BakedPrimitive, MovingNode};
+use self::still::{BakedPrimitive, MovingNode, Which};
 use crate::asset::Asset;
 use crate::problem::Problem;
 
 pub use self::clips::ClipExporter;
+pub use self::morphs::{MorphExporter, MorphFrame};
 
 /// One moment of an [`Asset`]: what [`Exporter::glb`] writes.
 ///
@@ -214,11 +216,16 @@ impl<'a> Exporter<'a> {
     /// [`ExportError::TooLarge`] if so many nodes show one mesh, or so many scenes one root, that the JSON grows
     /// by more than 32 MiB.
     pub fn new(asset: &'a Asset) -> Result<Self, ExportError> {
+        Self::of(asset, still::is_skinned, still::is_baked)
+    }
+
+    /// Where the vertices of `released` instances are written in world space, those of `baked` ones at all.
+    fn of(asset: &'a Asset, released: Which, baked: Which) -> Result<Self, ExportError> {
         let mut json = asset.document.json.clone();
         still::remove_movement(&mut json);
         still::remove_attributes(&mut json, &asset.faulty);
-        let moving = still::release_skinned_nodes(&mut json, asset)?;
-        let mut baked = still::give_each_posed_node_its_mesh(&mut json, asset)?;
+        let moving = still::release_nodes(&mut json, asset, released)?;
+        let mut baked = still::give_each_posed_node_its_mesh(&mut json, asset, baked)?;
         still::remove_meshes(&mut json, &asset.faulty_meshes, &mut baked);
         let carried = carry::carry(&mut json, &asset.document);
         set_generator(&mut json);

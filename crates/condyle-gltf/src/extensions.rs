@@ -45,6 +45,8 @@ const KNOWN: &[Known] = &[
     known("KHR_node_visibility", false, true),
     known("EXT_mesh_gpu_instancing", false, true),
     known("VRM", false, true),
+    known("VRMC_springBone", true, true),
+    known("VRMC_springBone_extended_collider", true, true),
     known("VRMC_", false, true),
 ];
 

@@ -161,6 +161,15 @@ impl<'a> Json<'a> {
             .collect()
     }
 
+    /// The property `key` as a number that 32 bits can hold, `default` without it.
+    pub(crate) fn number_or(&self, key: &str, default: f32, problems: &mut Problems) -> f32 {
+        let Some(number) = self.get(key) else { return default };
+        match number.value.as_f64().map(|x| x as f32) {
+            Some(x) if x.is_finite() => x,
+            _ => number.wrong("a number that 32 bits can hold", problems).unwrap_or(default),
+        }
+    }
+
     /// The property `key` as exactly `N` numbers.
     pub(crate) fn vector<const N: usize>(&self, key: &str, problems: &mut Problems) -> Option<[f64; N]> {
         let list = self.get(key)?;

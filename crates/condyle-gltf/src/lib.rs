@@ -2,10 +2,11 @@
 //!
 //! [`Asset::open`] takes everything that moves out of a `.glb` or `.gltf`: one skeleton, the animations as
 //! raw clips, skins, meshes with their morph targets. [`Poser`] runs all stages on it, from a clip and a
-//! moment to vertices in world space; [`Asset::shell`] and [`Asset::placed_meshes`] are what compressing it
+//! moment to vertices in world space, by linear blending or by dual quaternions; [`Asset::shell`] and [`Asset::placed_meshes`] are what compressing it
 //! into a container takes. [`Document`] is the layer below: the JSON as text, by [`Document::json_text`] and
 //! [`Document::json_at`], and the bytes of its buffer views. [`Exporter`] writes one moment as a static
-//! `.glb`, [`ClipExporter`] the document with other clips.
+//! `.glb`, [`ClipExporter`] the document with other clips, [`MorphExporter`] a clip as morph targets, without
+//! a skeleton.
 //!
 //! Files are taken as hostile. Everything they name is checked before it is used, what they claim is compared
 //! with what they hold before it is allocated, and what is wrong is reported, each kind of fault once, with
@@ -23,7 +24,7 @@
 //!
 //! Supported: all accessor types with strides, sparse and normalised forms, every `JOINTS_n`, morph targets,
 //! all interpolations, `KHR_mesh_quantization`, `EXT_meshopt_compression`, `KHR_meshopt_compression` and
-//! `KHR_draco_mesh_compression`.
+//! `KHR_draco_mesh_compression`, and the springs of `VRMC_springBone`, `VRMC_springBone_extended_collider` and VRM 0.x.
 //! Extensions of materials, textures and lights stay in the document's JSON and in what is exported; any
 //! other is refused if the document requires it.
 
@@ -54,15 +55,16 @@ mod rows;
 mod scene;
 mod skeleton;
 mod skins;
+mod springs;
 #[cfg(test)]
 mod testing;
 mod uri;
 
 pub use asset::{Asset, Instance, Placement};
 pub use document::Document;
-pub use export::{ClipExporter, ExportError, Exporter, PosedScene};
+pub use export::{ClipExporter, ExportError, Exporter, MorphExporter, MorphFrame, PosedScene};
 pub use meshes::Primitive;
-pub use poser::{Poser, PoserOptions};
+pub use poser::{Poser, PoserOptions, Skinning};
 pub use problem::{Problem, Refused, Severity};
 
 /// The README's blocks, run as tests.

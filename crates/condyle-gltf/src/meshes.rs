@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use condyle::mesh::MorphDeltas;
 use condyle::{Influences, MorphTarget, SkinnedMesh, Vertices};
 
 use crate::accessor::{Accessors, check_finite};
@@ -146,7 +147,10 @@ fn load_primitive(
         false => Some(None),
     };
     let targets = json.objects("targets", problems);
-    let targets: Vec<_> = targets.iter().map(|t| load_target(t, count, accessors, problems)).collect();
+    // A target cannot move normals or tangents that the primitive does not have.
+    let movable = [true, attribute("NORMAL").is_some(), attribute("TANGENT").is_some()];
+    let targets: Vec<_> =
+        targets.iter().map(|t| load_target(t, count, movable, accessors, problems)).collect();
     let triangles = triangles(json, count, accessors, problems);
 
     vertices.normals = normals?;
@@ -163,16 +167,7 @@ fn load_primitive(
     }
     let influences = influences?.unwrap_or_else(|| Influences::rigid(count as u32));
     let (indices, drawable) = triangles?;
-    let mut targets = targets.into_iter().collect::<Option<Vec<_>>>()?;
-    for target in &mut targets {
-        // A target cannot move normals or tangents that the primitive does not have.
-        if vertices.normals.is_empty() {
-            target.normals.clear();
-        }
-        if vertices.tangents.is_empty() {
-            target.tangents.clear();
-        }
-    }
+    let targets = targets.into_iter().collect::<Option<Vec<_>>>()?;
     match SkinnedMesh::new(vertices, influences, indices, targets) {
         Ok(mesh) => Some((mesh, drawable)),
         Err(error) => {
@@ -233,17 +228,51 @@ fn repair_tangents(tangents: &mut [[f32; 4]], place: &Json<'_>, problems: &mut P
     problems.counted(Severity::Warning, &place.path, odd, what, "taken as 1 with its sign");
 }
 
+/// Only what the target moves is decoded and kept, where the document says so sparsely.
 fn load_target(
     json: &Json<'_>,
     vertex_count: usize,
+    movable: [bool; 3],
     accessors: &Accessors<'_>,
     problems: &mut Problems,
 ) -> Option<MorphTarget> {
     let mut load =
-        |name: &str, usage| optional(json.get(name).as_ref(), usage, vertex_count, accessors, problems);
-    let (positions, normals, tangents) =
-        (load("POSITION", &SHIFTS), load("NORMAL", &DIRECTIONS), load("TANGENT", &DIRECTIONS));
-    Some(MorphTarget { positions: positions?, normals: normals?, tangents: tangents? })
+        |name: &str, usage| shifts(json.get(name).as_ref(), usage, vertex_count, accessors, problems);
+    let lists = [load("POSITION", &SHIFTS), load("NORMAL", &DIRECTIONS), load("TANGENT", &DIRECTIONS)];
+    let [positions, normals, tangents] = lists;
+    let mut lists = [positions?, normals?, tangents?];
+    for (list, movable) in lists.iter_mut().zip(movable) {
+        if !movable {
+            list.clear();
+        }
+    }
+    // What `MorphTarget::from_sparse` says that it takes.
+    let room = |list: &Vec<_>| list.len().saturating_mul(128).min(vertex_count.saturating_mul(16) + 128);
+    problems.afford(&json.path, vertex_count / 16 + lists.iter().map(room).sum::<usize>())?;
+    let [positions, normals, tangents] = &lists;
+    match MorphTarget::from_sparse(vertex_count, MorphDeltas { positions, normals, tangents }) {
+        Ok(target) => Some(target),
+        Err(error) => {
+            problems.error(&json.path, error.to_string());
+            None
+        }
+    }
+}
+
+/// The vertices that one attribute of a target moves, and where to. `None` for an error.
+fn shifts(
+    place: Option<&Json<'_>>,
+    usage: &Usage,
+    vertex_count: usize,
+    accessors: &Accessors<'_>,
+    problems: &mut Problems,
+) -> Option<Vec<(u32, [f32; 3])>> {
+    let Some(place) = place else { return Some(Vec::new()) };
+    let accessor = accessors.get(place, usage, problems)?;
+    check_count(accessor.count, vertex_count, place, problems)?;
+    let shifts = accessor.entries::<3>(problems)?;
+    check_finite(shifts.iter().flat_map(|(_, shift)| shift), place, problems)?;
+    Some(shifts)
 }
 
 /// The triangle indices, and whether there are triangles. No indices mean that the vertices are triangles in
@@ -450,9 +479,9 @@ mod tests {
         let asset = it.import().unwrap();
         let targets = asset.instances[0].primitives[0].mesh.morph_targets();
         assert_eq!(targets.len(), 2);
-        assert_eq!(targets[0].positions, [[1.0; 3]; 3]);
+        assert!((0..3).all(|vertex| targets[0].delta(vertex).position == [1.0; 3]));
         // There are no normals that it could move.
-        assert_eq!(targets[0].normals, [[0.0; 3]; 0]);
+        assert!(!targets[0].has_normals() && !targets[1].has_positions());
         assert_eq!(asset.instances[0].morph_weights, [0.25, 0.5]);
         it.json["nodes"][0]["weights"] = json!([1]);
         assert_eq!(it.summary(), [(Severity::Warning, "/nodes/0/weights".to_string(), 1)]);
@@ -460,6 +489,44 @@ mod tests {
         let other = it.json["meshes"][0]["primitives"][0]["attributes"].clone();
         it.json["meshes"][0]["primitives"].as_array_mut().unwrap().push(json!({"attributes": other}));
         assert_eq!(it.summary()[0], (Severity::Error, "/meshes/0/primitives/1".to_string(), 1));
+    }
+
+    /// Attributes that move different vertices, with and without a base.
+    #[test]
+    fn sparse_targets_move_what_they_name() {
+        let mut it = still(20, json!({}));
+        let normals = it.floats("VEC3", &[[0.0, 1.0, 0.0]; 20].concat());
+        it.json["meshes"][0]["primitives"][0]["attributes"]["NORMAL"] = json!(normals);
+        let sparse = |it: &mut Builder, base: bool, indices: &[u16], value: f32| {
+            let bytes: Vec<u8> = indices.iter().flat_map(|i| i.to_le_bytes()).collect();
+            let indices_view = it.view(&bytes);
+            let values: Vec<u8> =
+                indices.iter().flat_map(|_| [value; 3]).flat_map(f32::to_le_bytes).collect();
+            let values_view = it.view(&values);
+            let at = it.floats("VEC3", &[0.25; 60]);
+            let accessor = &mut it.json["accessors"][at];
+            if !base {
+                accessor.as_object_mut().unwrap().remove("bufferView");
+            }
+            accessor["sparse"] = json!({
+                "count": indices.len(),
+                "indices": {"bufferView": indices_view, "componentType": 5123},
+                "values": {"bufferView": values_view},
+            });
+            at
+        };
+        let (positions, normals) = (sparse(&mut it, false, &[3, 19], 2.0), sparse(&mut it, true, &[4], 3.0));
+        it.json["meshes"][0]["primitives"][0]["targets"] =
+            json!([{"POSITION": positions, "NORMAL": normals}, {"POSITION": positions}]);
+        let asset = it.import().unwrap();
+        let targets = asset.instances[0].primitives[0].mesh.morph_targets();
+        for vertex in 0..20 {
+            let delta = targets[0].delta(vertex);
+            assert_eq!(delta.position, [if [3, 19].contains(&vertex) { 2.0 } else { 0.0 }; 3]);
+            assert_eq!(delta.normal, [if vertex == 4 { 3.0 } else { 0.25 }; 3]);
+        }
+        let moved: Vec<u32> = targets[1].deltas().map(|(vertex, _)| vertex).collect();
+        assert_eq!(moved, [3, 19]);
     }
 
     #[test]

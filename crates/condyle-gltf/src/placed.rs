@@ -76,12 +76,7 @@ impl Asset {
 fn bytes(mesh: &SkinnedMesh) -> usize {
     let Vertices { positions, normals, tangents } = mesh.vertices();
     let (starts, joints, weights) = mesh.influences().as_slices();
-    let targets = mesh.morph_targets().iter().map(|MorphTarget { positions, normals, tangents }| {
-        size_of::<MorphTarget>()
-            + size_of_val(&**positions)
-            + size_of_val(&**normals)
-            + size_of_val(&**tangents)
-    });
+    let targets = mesh.morph_targets().iter().map(MorphTarget::byte_count);
     size_of_val(&**positions)
         + size_of_val(&**normals)
         + size_of_val(&**tangents)

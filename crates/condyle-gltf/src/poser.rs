@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use condyle::mesh::VertexSlices;
 use condyle::sample::PoseSource;
+use condyle::skin::palette_dual;
+use condyle::solve::springs::{SpringState, Tick, springs};
 use condyle::{
     Affine, Error, NormalRule, Palette, Pose, RawClip, Skin, SkinnedMesh, Vertices, local_to_model, morph,
     palette, skin,
@@ -18,13 +20,26 @@ use crate::meshes::Primitive;
 /// show one mesh at a million nodes.
 const MOST_ADDED: usize = 64 << 20;
 
-/// How a [`Poser`] works. Made of a [`NormalRule`], or by default, and then set.
+/// How what joints do is blended where a vertex follows several of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Skinning {
+    /// By the weighted sum of matrices, as glTF says.
+    #[default]
+    Linear,
+    /// By dual quaternions, which keep the volume of what twists: see [`palette_dual`]. Where influences have
+    /// [shares](condyle::Influences::with_dual_shares), by as much.
+    DualQuaternion,
+}
+
+/// How a [`Poser`] works. Made of a [`NormalRule`] or a [`Skinning`], or by default, and then set.
 ///
 /// ```
 /// use condyle::NormalRule;
-/// use condyle_gltf::PoserOptions;
+/// use condyle_gltf::{PoserOptions, Skinning};
 ///
 /// let mut options = PoserOptions::default();
+/// assert_eq!(options.skinning, Skinning::Linear);
 /// options.normal_rule = NormalRule::Plain;
 /// assert_eq!(PoserOptions::from(NormalRule::Plain).normal_rule, options.normal_rule);
 /// ```
@@ -33,11 +48,19 @@ const MOST_ADDED: usize = 64 << 20;
 pub struct PoserOptions {
     /// How normals follow the joints.
     pub normal_rule: NormalRule,
+    /// How vertices do that follow several joints.
+    pub skinning: Skinning,
 }
 
 impl From<NormalRule> for PoserOptions {
     fn from(normal_rule: NormalRule) -> Self {
-        Self { normal_rule }
+        Self { normal_rule, ..Self::default() }
+    }
+}
+
+impl From<Skinning> for PoserOptions {
+    fn from(skinning: Skinning) -> Self {
+        Self { skinning, ..Self::default() }
     }
 }
 
@@ -62,6 +85,8 @@ pub struct Poser<'a> {
     /// The skin of meshes without one: a single joint with an identity for its inverse bind matrix.
     rigid: Skin,
     weights: Vec<f32>,
+    /// Of what swings, if anything does.
+    springs: Option<SpringState>,
     /// Per instance and primitive, in the space of the mesh; empty where there are no morph targets.
     morphed: Vec<Vec<Vertices>>,
     /// Per instance and primitive, in world space.
@@ -91,6 +116,7 @@ impl<'a> Poser<'a> {
             palette: Palette::default(),
             rigid: Skin::new(vec![0], vec![Affine::IDENTITY])?,
             weights: Vec::new(),
+            springs: asset.springs.as_ref().map(SpringState::new),
             morphed: room(|mesh| !mesh.morph_targets().is_empty()),
             posed: room(|_| true),
         })
@@ -104,15 +130,65 @@ impl<'a> Poser<'a> {
     /// [`Error::NotFinite`] if `seconds` is NaN or infinite, or if a vertex leaves the range of f32; others
     /// if `clip` is not one of the asset's.
     pub fn pose<M: PoseSource + ?Sized>(&mut self, clip: Option<&M>, seconds: f32) -> Result<(), Error> {
-        let (asset, rule) = (self.asset, self.options.normal_rule);
-        match clip {
-            Some(clip) => clip.pose(&asset.skeleton, seconds, &mut self.pose)?,
-            None => self.pose.clone_from(asset.skeleton.rest()),
+        self.sample(clip, seconds)?;
+        self.vertices(clip, seconds)
+    }
+
+    /// As [`pose`](Self::pose), and what has springs swings since the call of this function before: `tick` says how much time that is, and where the character
+    /// goes. Without springs it does what `pose` does. Vertices stay in model space, wherever the character is.
+    ///
+    /// # Errors
+    /// As [`pose`](Self::pose), and those of [`springs`](condyle::solve::springs::springs()).
+    ///
+    /// ```no_run
+    /// use condyle::solve::springs::Tick;
+    /// use condyle_gltf::{Asset, Poser, PoserOptions};
+    ///
+    /// let asset = Asset::open("character.vrm")?;
+    /// let mut poser = Poser::new(&asset, PoserOptions::default())?;
+    /// for frame in 0..60 {
+    ///     poser.swing(asset.clips.first(), frame as f32 / 60.0, &Tick::new(1.0 / 60.0))?;
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn swing<M: PoseSource + ?Sized>(
+        &mut self,
+        clip: Option<&M>,
+        seconds: f32,
+        tick: &Tick,
+    ) -> Result<(), Error> {
+        self.sample(clip, seconds)?;
+        if let (Some(all), Some(state)) = (&self.asset.springs, &mut self.springs) {
+            springs(&self.asset.skeleton, &self.model, all, tick, state, &mut self.pose)?;
+            local_to_model(&self.asset.skeleton, &self.pose, &mut self.model)?;
         }
-        local_to_model(&asset.skeleton, &self.pose, &mut self.model)?;
+        self.vertices(clip, seconds)
+    }
+
+    /// What swings, to reset it or to take it along; `None` if nothing does.
+    pub fn springs_mut(&mut self) -> Option<&mut SpringState> {
+        self.springs.as_mut()
+    }
+
+    /// The pose, and the joints' matrices.
+    fn sample<M: PoseSource + ?Sized>(&mut self, clip: Option<&M>, seconds: f32) -> Result<(), Error> {
+        match clip {
+            Some(clip) => clip.pose(&self.asset.skeleton, seconds, &mut self.pose)?,
+            None => self.pose.clone_from(self.asset.skeleton.rest()),
+        }
+        local_to_model(&self.asset.skeleton, &self.pose, &mut self.model)
+    }
+
+    /// The vertices of the pose.
+    fn vertices<M: PoseSource + ?Sized>(&mut self, clip: Option<&M>, seconds: f32) -> Result<(), Error> {
+        let (asset, rule) = (self.asset, self.options.normal_rule);
+        let skin_palette = match self.options.skinning {
+            Skinning::Linear => palette,
+            Skinning::DualQuaternion => palette_dual,
+        };
         for (at, instance) in asset.instances.iter().enumerate() {
             match &instance.placement {
-                Placement::Skin(s) => palette(&asset.skins[*s], &self.model, rule, &mut self.palette)?,
+                Placement::Skin(s) => skin_palette(&asset.skins[*s], &self.model, rule, &mut self.palette)?,
                 Placement::Joint(joint) => {
                     let own = std::slice::from_ref(&self.model[usize::from(*joint)]);
                     palette(&self.rigid, own, rule, &mut self.palette)?;

@@ -221,16 +221,15 @@ fn weight_ranges<S: PoseSource + ?Sized>(
 fn farthest(instance: &Instance, of: impl Fn(usize) -> f64) -> f64 {
     let mut worst = 0.0_f64;
     for primitive in &instance.primitives {
-        let targets = primitive.mesh.morph_targets().iter().enumerate();
-        let moving: Vec<(f64, &[[f32; 3]])> =
-            targets.map(|(at, target)| (of(at), &target.positions[..])).collect();
-        for vertex in 0..primitive.mesh.vertex_count() {
-            let by = |(weight, offsets): &(f64, &[[f32; 3]])| {
-                let offset = offsets.get(vertex)?;
-                Some(weight * offset.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>().sqrt())
-            };
-            worst = worst.max(moving.iter().filter_map(by).sum());
+        let mut distances = vec![0.0_f64; primitive.mesh.vertex_count()];
+        for (at, target) in primitive.mesh.morph_targets().iter().enumerate() {
+            let weight = of(at);
+            for (vertex, delta) in target.deltas() {
+                let square = delta.position.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>();
+                distances[vertex as usize] += weight * square.sqrt();
+            }
         }
+        worst = distances.into_iter().fold(worst, f64::max);
     }
     worst
 }

@@ -136,6 +136,11 @@ impl Scene {
         global
     }
 
+    /// The children of a node.
+    pub(crate) fn children(&self, node: usize) -> &[usize] {
+        &self.nodes[node].children
+    }
+
     /// Whether `ancestor` is `node` or above it.
     pub(crate) fn is_above(&self, ancestor: usize, node: usize) -> bool {
         let ((start, end), (at, _)) = (self.subtree[ancestor], self.subtree[node]);

@@ -8,16 +8,16 @@ use crate::skins::NodeSkin;
 
 /// The skeleton, and the joint that each node became.
 ///
-/// Joints are the nodes that skins name, those that animations move, those whose mesh follows one of these, and all their
+/// Joints are the nodes that skins name, those that animations or springs move, those whose mesh follows one of these, and all their
 /// ancestors. So a file that holds a motion and no mesh has its skeleton, and no animation loses what only an engine
 /// attaches something to.
 pub(crate) fn build(
     scene: &Scene,
     skins: &[NodeSkin],
-    animated: &[bool],
+    moved: &[bool],
     problems: &mut Problems,
 ) -> Option<(Skeleton, Vec<Option<u16>>)> {
-    let mut member = animated.to_vec();
+    let mut member = moved.to_vec();
     for &node in skins.iter().flat_map(|skin| &skin.nodes) {
         member[node] = true;
     }

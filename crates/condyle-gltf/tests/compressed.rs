@@ -57,7 +57,7 @@ fn morph_reach(asset: &Asset) -> f64 {
     let meshes = asset.instances.iter().flat_map(|instance| &instance.primitives).map(|p| &p.mesh);
     let reach = meshes.flat_map(|mesh| {
         (0..mesh.vertex_count()).map(|vertex| -> f64 {
-            let shifts = mesh.morph_targets().iter().filter_map(|target| target.positions.get(vertex));
+            let shifts = mesh.morph_targets().iter().map(|target| target.delta(vertex).position);
             shifts.map(|s| s.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>().sqrt()).sum()
         })
     });

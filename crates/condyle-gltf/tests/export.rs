@@ -7,7 +7,9 @@ mod shown;
 use base64::Engine;
 use common::{Builder, PNG, json_of, parsed};
 use condyle::{Interpolation, RawClip, Target, Track};
-use condyle_gltf::{ClipExporter, ExportError, Exporter, PosedScene, Poser, PoserOptions, Severity};
+use condyle_gltf::{
+    ClipExporter, ExportError, Exporter, MorphExporter, MorphFrame, PosedScene, Poser, PoserOptions, Severity,
+};
 use serde_json::json;
 use shown::{assert_shows, export, import};
 
@@ -352,4 +354,45 @@ fn copies_out_of_proportion_are_refused() {
     it.json["nodes"] = (0..100).map(|_| json!({ "mesh": 0 })).collect();
     let error = Poser::new(&it.asset(), PoserOptions::default()).expect_err("ten million vertices");
     assert!(error.to_string().contains("copies"), "{error}");
+}
+
+/// Skinned ones, one that a joint carries, and one with a morph target of its own: all of it is in world space and plays without joints.
+#[test]
+fn a_clip_becomes_morph_targets() {
+    let asset = character().asset();
+    let mut poser = Poser::new(&asset, PoserOptions::default()).expect("few copies");
+    let times = [0.0, 0.3, 1.0];
+    let mut posed = vec![];
+    for seconds in times {
+        poser.pose(asset.clips.first(), seconds).expect("finite");
+        posed.push((0..asset.instances.len()).map(|at| poser.posed(at).to_vec()).collect::<Vec<_>>());
+    }
+    let frames: Vec<MorphFrame<'_>> =
+        posed.iter().zip(times).map(|(posed, seconds)| morph_frame(posed, seconds)).collect();
+    let exporter = MorphExporter::new(&asset).expect("few copies");
+    let written = import(&exporter.glb("dance", &frames).expect("its own frames"));
+    assert!(written.skins.is_empty() && written.clips[0].name() == "dance");
+    assert_eq!(written.instances.len(), asset.instances.len());
+    let mut again = Poser::new(&written, PoserOptions::default()).expect("few copies");
+    for (instances, seconds) in posed.iter().zip(times) {
+        again.pose(written.clips.first(), seconds).expect("finite");
+        for (at, want) in instances.iter().enumerate() {
+            for (got, want) in again.posed(at).iter().zip(want) {
+                for (got, want) in got.positions.as_flattened().iter().zip(want.positions.as_flattened()) {
+                    assert!((got - want).abs() < 2e-6, "instance {at} at {seconds} s: {got}, not {want}");
+                }
+            }
+        }
+    }
+    let still = import(&exporter.glb("", &frames[..1]).expect("one frame"));
+    assert!(still.clips.is_empty());
+    let refused = exporter.glb("", &vec![frames[0].clone(); 5000]);
+    assert!(matches!(refused, Err(ExportError::TooLarge { .. })));
+    let other = MorphFrame { seconds: 0.0, instances: vec![] };
+    assert!(matches!(exporter.glb("", &[other]), Err(ExportError::Mismatch { what: "instances", .. })));
+}
+
+fn morph_frame(posed: &[Vec<condyle::Vertices>], seconds: f32) -> MorphFrame<'_> {
+    let instances = posed.iter().map(|own| own.iter().map(condyle::Vertices::as_slices).collect());
+    MorphFrame { seconds, instances: instances.collect() }
 }

@@ -83,19 +83,26 @@ pub(super) fn remove_attributes(json: &mut Value, faulty: &[Faulty]) {
     }
 }
 
-/// Makes each node with a skinned mesh a root without a transform, and says which node each joint moves now.
+/// Which instances something is done with.
+pub(super) type Which = fn(&Instance) -> bool;
+
+/// Makes each node with a mesh whose vertices are written in world space a root without a transform, and says which node each joint moves now.
 ///
 /// A node that is such a root already stays untouched. That is decided without looking at a pose,
 /// so that every moment of an asset has the same nodes.
-pub(super) fn release_skinned_nodes(json: &mut Value, asset: &Asset) -> Result<Vec<MovingNode>, ExportError> {
+pub(super) fn release_nodes(
+    json: &mut Value,
+    asset: &Asset,
+    which: Which,
+) -> Result<Vec<MovingNode>, ExportError> {
     let mut node_of_joint: Vec<Option<usize>> =
         asset.skeleton.nodes().iter().map(|&node| Some(node as usize)).collect();
     let Some(nodes) = json.get_mut("nodes").and_then(Value::as_array_mut) else { return Ok(vec![]) };
     let places = places(nodes, asset);
-    let skinned = asset.instances.iter().filter(|i| matches!(i.placement, Placement::Skin(_)));
+    let released = asset.instances.iter().filter(|instance| which(instance));
     // What stands in the place of a released node, if anything must.
     let mut stand_ins: HashMap<usize, Option<usize>> = HashMap::new();
-    for node in skinned.map(|instance| instance.node).filter(|&node| !places[node].still) {
+    for node in released.map(|instance| instance.node).filter(|&node| !places[node].still) {
         let Some(left) = nodes[node].as_object_mut().map(split) else { continue };
         let needed = ["children", "camera", "extensions"].iter().any(|&key| left.contains_key(key));
         let stand_in = needed.then_some(nodes.len());
@@ -233,17 +240,18 @@ fn is_identity(node: &Value) -> bool {
 pub(super) fn give_each_posed_node_its_mesh(
     json: &mut Value,
     asset: &Asset,
+    which: Which,
 ) -> Result<Vec<BakedPrimitive>, ExportError> {
     let Some(mut meshes) = json.get_mut("meshes").map(Value::take) else { return Ok(vec![]) };
     let mut baked = Vec::new();
     if let Some(meshes) = meshes.as_array_mut() {
         // The document's own entry goes to the nodes that use it as it is, or else to the first that is posed.
         let mut taken: Vec<bool> = vec![false; meshes.len()];
-        for instance in asset.instances.iter().filter(|i| !is_baked(i)) {
+        for instance in asset.instances.iter().filter(|instance| !which(instance)) {
             taken[instance.mesh] = true;
         }
         let mut copied = 0;
-        for (at, instance) in asset.instances.iter().enumerate().filter(|(_, i)| is_baked(i)) {
+        for (at, instance) in asset.instances.iter().enumerate().filter(|(_, instance)| which(instance)) {
             let mut mesh = instance.mesh;
             if std::mem::replace(&mut taken[mesh], true) {
                 // Each copy repeats the mesh's extras and extensions, which may be of any size.
@@ -290,8 +298,17 @@ pub(super) fn remove_meshes(json: &mut Value, faulty: &[usize], baked: &mut [Bak
     }
 }
 
-/// Whether the vertices of an instance change with the pose, and not merely the node that carries them.
-fn is_baked(instance: &Instance) -> bool {
+/// Whether an instance is skinned.
+pub(super) fn is_skinned(instance: &Instance) -> bool {
     matches!(instance.placement, Placement::Skin(_))
-        || instance.primitives.iter().any(|p| !p.mesh.morph_targets().is_empty())
+}
+
+/// Whether the vertices of an instance change with the pose, and not merely the node that carries them.
+pub(super) fn is_baked(instance: &Instance) -> bool {
+    is_skinned(instance) || instance.primitives.iter().any(|p| !p.mesh.morph_targets().is_empty())
+}
+
+/// Whether the vertices of an instance may change in world space.
+pub(super) fn moves(instance: &Instance) -> bool {
+    is_baked(instance) || matches!(instance.placement, Placement::Joint(_))
 }

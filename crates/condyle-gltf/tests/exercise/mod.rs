@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 
+use condyle::solve::springs::Tick;
 use condyle::{Error, NormalRule, RawClip};
 use condyle_gltf::{Asset, ClipExporter, Document, ExportError, Exporter, Poser, Refused, Severity};
 
@@ -30,6 +31,7 @@ pub(crate) fn play(asset: &Asset) {
             Err(error) => panic!("{error}"),
         };
         show(&mut poser, &exporter, None, 0.0);
+        swing(&mut poser, asset);
         for clip in &asset.clips {
             let (start, end) = (clip.start(), clip.end());
             for time in [start - 1.0, start / 2.0 + end / 2.0, end] {
@@ -54,6 +56,16 @@ fn write_clips(asset: &Asset) {
     assert_eq!(again.clips.len(), asset.clips.len());
     for (was, is) in asset.clips.iter().zip(&again.clips) {
         assert_eq!((was.name(), was.tracks().len()), (is.name(), is.tracks().len()));
+    }
+}
+
+/// What swings stays a pose.
+fn swing(poser: &mut Poser<'_>, asset: &Asset) {
+    for seconds in [0.0, 0.02, 0.3, 1e9] {
+        match poser.swing(asset.clips.first(), seconds, &Tick::new(seconds)) {
+            Ok(()) | Err(Error::NotFinite { .. }) => {}
+            Err(error) => panic!("{error}"),
+        }
     }
 }
 

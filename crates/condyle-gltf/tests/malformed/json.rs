@@ -192,9 +192,40 @@ fn one_accessor_used_very_often() {
 
     let mut tiny = tiny::character();
     tiny.json["accessors"][0] = zeros.clone();
+    tiny.json["animations"] = json!([]);
     tiny.json["meshes"][0]["primitives"][0] =
         json!({"attributes": {"POSITION": 0}, "targets": vec![json!({"POSITION": 0}); 5_000]});
-    assert!(attempt("5,000 large morph targets", &tiny.glb()).is_err());
+    let of_nothing = attempt("5,000 large morph targets of nothing", &tiny.glb());
+    assert!(of_nothing.is_ok(), "{:?}", of_nothing.err());
+
+    let mut tiny = tiny::character();
+    tiny.json["accessors"][0] = zeros.clone();
+    let shifts = tiny.floats("VEC3", &vec![[1.0; 3]; count]);
+    tiny.json["animations"] = json!([]);
+    tiny.json["meshes"][0]["primitives"][0] =
+        json!({"attributes": {"POSITION": 0}, "targets": vec![json!({"POSITION": shifts}); 5_000]});
+    let refused = attempt("5,000 large morph targets", &tiny.glb()).map(|_| ()).expect_err("too much");
+    assert!(refused.to_string().contains("exceed"), "{refused}");
+
+    // One vertex each, but the last of many.
+    let count = 2_000_000;
+    let zeros = json!({"componentType": 5126, "type": "VEC3", "count": count});
+    let mut tiny = tiny::character();
+    tiny.json["accessors"][0] = zeros.clone();
+    let last = tiny.floats("VEC3", &[[1.0; 3]]);
+    let values = tiny.json["accessors"][last]["bufferView"].clone();
+    let indices = tiny.floats("SCALAR", &[[f32::from_bits(count - 1)]]);
+    let indices = tiny.json["accessors"][indices]["bufferView"].clone();
+    tiny.json["accessors"][last] = zeros;
+    tiny.json["accessors"][last]["sparse"] = json!({
+        "count": 1, "indices": {"bufferView": indices, "componentType": 5125}, "values": {"bufferView": values},
+    });
+    tiny.json["animations"] = json!([]);
+    tiny.json["meshes"][0]["primitives"][0] =
+        json!({"attributes": {"POSITION": 0}, "targets": vec![json!({"POSITION": last}); 5_000]});
+    let refused =
+        attempt("5,000 morph targets of one vertex", &tiny.glb()).map(|_| ()).expect_err("too much");
+    assert!(refused.to_string().contains("exceed"), "{refused}");
 
     let mut tiny = tiny::character();
     tiny.json["accessors"][0] = json!({"componentType": 5126, "type": "SCALAR", "count": count});
@@ -316,6 +347,34 @@ fn roots_and_scenes_over_and_over() {
         tiny.json["scenes"] = json!(vec![json!({"nodes": vec![0; roots]}); scenes]);
         attempt(format_args!("{scenes} scenes of {roots} roots"), &tiny.glb()).ok();
     }
+}
+
+#[test]
+fn springs_out_of_proportion() {
+    let count = 20_000;
+    let mut tiny = tiny::springs("VRMC_springBone");
+    let first = tiny.json["nodes"].as_array().expect("nodes").len();
+    // One below the other: every spring has all of them between its joints.
+    let row = (first..first + count)
+        .map(|node| json!({"children": if node + 1 < first + count { vec![node + 1] } else { vec![] }}));
+    tiny.json["nodes"].as_array_mut().expect("nodes").extend(row.collect::<Vec<_>>());
+    tiny.json["scenes"] = json!([{"nodes": [0, first]}]);
+    let extension = &mut tiny.json["extensions"]["VRMC_springBone"];
+    let last = first + count - 1;
+    let spring = |node: usize| json!({"joints": [{"node": node}, {"node": last}], "colliderGroups": [0]});
+    extension["springs"] = (first..last).map(spring).collect();
+    attempt("20,000 springs to one tail", &tiny.glb()).ok();
+    let extension = &mut tiny.json["extensions"]["VRMC_springBone"];
+    extension["springs"] = (first..last)
+        .map(|node| json!({"joints": [{"node": node}, {"node": node + 1}], "colliderGroups": [0]}))
+        .collect();
+    extension["colliderGroups"] = json!([{"colliders": vec![0; 100_000]}]);
+    attempt("20,000 springs and 100,000 colliders", &tiny.glb()).ok();
+
+    let mut tiny = tiny::springs("VRM");
+    let group = json!({"bones": vec![0; 20], "colliderGroups": [0]});
+    tiny.json["extensions"]["VRM"]["secondaryAnimation"]["boneGroups"] = json!(vec![group; count]);
+    attempt("20,000 groups of the same springs", &tiny.glb()).ok();
 }
 
 #[test]

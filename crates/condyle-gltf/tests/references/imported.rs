@@ -67,7 +67,7 @@ fn rows(matrix: &Affine) -> [[f64; 4]; 3] {
 }
 
 /// The morph weights of an instance at a moment.
-fn weights(instance: &Instance, clip: Option<&RawClip>, seconds: f64) -> Vec<f32> {
+pub(crate) fn weights(instance: &Instance, clip: Option<&RawClip>, seconds: f64) -> Vec<f32> {
     let target = Target::Weights(instance.node as u32);
     let track = clip.and_then(|clip| Some((clip, clip.tracks().iter().position(|t| t.target == target)?)));
     match (track, instance.morph_weights.len()) {

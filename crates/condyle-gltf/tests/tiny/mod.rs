@@ -37,7 +37,7 @@ impl Tiny {
         push(&mut self.json["accessors"], accessor)
     }
 
-    fn floats<const N: usize>(&mut self, kind: &str, values: &[[f32; N]]) -> usize {
+    pub(crate) fn floats<const N: usize>(&mut self, kind: &str, values: &[[f32; N]]) -> usize {
         let bytes: Vec<u8> = values.as_flattened().iter().flat_map(|v| v.to_le_bytes()).collect();
         let index = self.accessor(FLOAT, kind, values.len(), &bytes);
         let bound = |pick: fn(f32, f32) -> f32| -> Vec<f32> {
@@ -196,9 +196,57 @@ pub(crate) fn meshopt(mode: &str, filter: &str, stream: &[u8]) -> Tiny {
     t
 }
 
+/// Nodes in a row that swing, by one extension or the other.
+pub(crate) fn springs(extension: &str) -> Tiny {
+    let mut t = Tiny::new();
+    let nodes = (0..5).map(|at| match at {
+        4 => json!({"translation": [0.0, -0.1, 0.0]}),
+        _ => json!({"translation": [0.0, -0.1, 0.0], "children": [at + 1]}),
+    });
+    t.json["nodes"] = nodes.collect();
+    t.json["scenes"] = json!([{"nodes": [0]}]);
+    t.view(&[0; 4]);
+    t.json["buffers"] = json!([{"byteLength": t.buffer.len()}]);
+    t.json["extensionsUsed"] = json!([extension, "VRMC_springBone_extended_collider"]);
+    t.json["extensions"][extension] = match extension {
+        "VRM" => json!({"secondaryAnimation": {
+            "boneGroups": [{
+                "bones": [1], "center": -1, "colliderGroups": [0], "stiffiness": 1.0, "gravityPower": 0.5,
+                "gravityDir": {"x": 0.0, "y": -1.0, "z": 0.0}, "dragForce": 0.4, "hitRadius": 0.02,
+            }],
+            "colliderGroups": [{"node": 0, "colliders": [{"offset": {"x": 0.0, "y": 0.0, "z": 0.1}, "radius": 0.1}]}],
+        }}),
+        _ => json!({
+            "specVersion": "1.0",
+            "colliders": [
+                {"node": 0, "shape": {"sphere": {"offset": [0.0, 0.0, 0.0], "radius": 0.1}}},
+                {"node": 0, "shape": {"capsule": {"offset": [0.0, 0.0, 0.0], "tail": [0.1, 0.0, 0.0], "radius": 0.1}}},
+                {"node": 0, "shape": {"sphere": {}}, "extensions": {"VRMC_springBone_extended_collider": {
+                    "specVersion": "1.0", "shape": {"plane": {"offset": [0.0, -1.0, 0.0], "normal": [0.0, 1.0, 0.0]}},
+                }}},
+            ],
+            "colliderGroups": [{"colliders": [0, 1, 2]}],
+            "springs": [{
+                "joints": [
+                    {"node": 1, "stiffness": 1.0, "gravityPower": 0.5, "gravityDir": [0.0, -1.0, 0.0], "dragForce": 0.4, "hitRadius": 0.02},
+                    {"node": 2}, {"node": 4},
+                ],
+                "center": 0,
+                "colliderGroups": [0],
+            }],
+        }),
+    };
+    t
+}
+
 /// Documents that must be accepted, each with a name.
 pub(crate) fn all() -> Vec<(&'static str, Tiny)> {
-    vec![("character", character()), ("meshopt", meshopt("ATTRIBUTES", "NONE", &constant_stream()))]
+    vec![
+        ("character", character()),
+        ("meshopt", meshopt("ATTRIBUTES", "NONE", &constant_stream())),
+        ("springs_vrm1", springs("VRMC_springBone")),
+        ("springs_vrm0", springs("VRM")),
+    ]
 }
 
 /// First inputs for a fuzz target.
@@ -213,9 +261,15 @@ pub(crate) fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
             .collect(),
         // A mode, a filter, then the stream.
         "meshopt" => vec![("constant".into(), [&[0, 0][..], &constant_stream()].concat())],
+        "bvh" => vec![("turn.bvh".into(), BVH.into())],
         _ => Vec::new(),
     }
 }
+
+/// A BVH with all that one may have.
+const BVH: &str = "HIERARCHY\nROOT a\n{\nOFFSET 0 1.5 -2e-1\nCHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation\nJOINT b\n{\n\
+    OFFSET 1 0 0\nCHANNELS 3 Yrotation Xrotation Zrotation\nEnd Site\n{\nOFFSET 0 1 0\n}\n}\n}\nMOTION\nFrames: 2\nFrame Time: 0.0333333\n\
+    0 1 0 90 0 -45.5 1 2 3\n0.5 1 0 91 0 -46.25 nan 2 1e1\n";
 
 /// Appends to an array; returns the index.
 fn push(array: &mut Value, value: Value) -> usize {

@@ -1,0 +1,286 @@
+//! Springs of VRM: what a document says of them, made into the library's own.
+
+mod vrm0;
+mod vrm1;
+
+use std::collections::HashSet;
+
+use condyle::math::Transform64;
+use condyle::solve::springs::{Collider, Shape, Spring, SpringJoint, Springs};
+use condyle::{Error, Skeleton};
+
+use crate::json::Json;
+use crate::problem::Problems;
+use crate::rows::{Rows, multiply};
+use crate::scene::Scene;
+
+/// Springs as a document has them, of nodes instead of joints.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    springs: Vec<FoundSpring>,
+    colliders: Vec<FoundCollider>,
+}
+
+#[derive(Debug)]
+struct FoundSpring {
+    path: String,
+    nodes: Vec<usize>,
+    /// One for each node; `joint` is not yet known.
+    settings: Vec<SpringJoint>,
+    end: Option<[f32; 3]>,
+    center: Option<usize>,
+    colliders: Vec<u16>,
+}
+
+#[derive(Debug)]
+struct FoundCollider {
+    node: usize,
+    shape: Shape,
+}
+
+/// What may be taken of the springs of a document, so that hostile ones come to an end.
+#[derive(Debug, Default)]
+struct Limits {
+    pairs: usize,
+}
+
+/// The springs of a document: those of VRM 1.0 if it has them, else those of VRM 0.x.
+pub(crate) fn read(root: &Json<'_>, scene: &Scene, problems: &mut Problems) -> Found {
+    let mut found = Found::default();
+    if let Some(extension) = root.extension("VRMC_springBone") {
+        vrm1::read(&extension, scene, &mut found, problems);
+    } else if let Some(extension) = root.extension("VRM").and_then(|vrm| vrm.get("secondaryAnimation")) {
+        vrm0::read(&extension, scene, &mut found, problems);
+    }
+    found
+}
+
+impl Found {
+    /// Marks the nodes that springs turn, and their tails.
+    pub(crate) fn mark(&self, nodes: &mut [bool]) {
+        for &node in self.springs.iter().flat_map(|spring| &spring.nodes) {
+            nodes[node] = true;
+        }
+    }
+
+    /// The springs of a skeleton, if there are any.
+    pub(crate) fn resolve(
+        self,
+        scene: &Scene,
+        joint_of_node: &[Option<u16>],
+        skeleton: &Skeleton,
+        problems: &mut Problems,
+    ) -> Option<Springs> {
+        if self.springs.is_empty() {
+            return None;
+        }
+        let places = places(scene, joint_of_node);
+        let turned = self.turned(scene);
+        let colliders: Vec<Collider> = self.colliders.iter().map(|it| it.on(&places[it.node])).collect();
+        let (mut springs, mut found) = (Vec::new(), Vec::new());
+        for it in &self.springs {
+            let joints = it.nodes.iter().map(|&node| joint_of_node[node]).collect::<Option<Vec<u16>>>();
+            // A skeleton that was made of other animations, and without them.
+            let Some(joints) = joints else { continue };
+            let settings = joints.iter().zip(&it.settings).map(|(&joint, it)| SpringJoint { joint, ..*it });
+            let center = it.center.and_then(|node| match turned[node] {
+                false => places[node].joint,
+                true => {
+                    let path = format!("{}/center", it.path);
+                    let what = format!("node {node} is moved by a spring");
+                    problems.warning(
+                        path,
+                        what,
+                        "the nearest joint above that no spring moves is the center",
+                    );
+                    let above = std::iter::successors(skeleton.parent(joints[0]), |&at| skeleton.parent(at));
+                    let is_moved = |at: &u16| skeleton.node(*at).is_some_and(|node| turned[node as usize]);
+                    above.into_iter().find(|at| !is_moved(at))
+                }
+            });
+            found.push(it);
+            springs.push(Spring {
+                joints: settings.collect(),
+                end: it.end,
+                center,
+                colliders: it.colliders.clone(),
+            });
+        }
+        let error = match Springs::new(skeleton, &springs, &colliders) {
+            Ok(springs) => return Some(springs),
+            Err(error) => error,
+        };
+        // A collider may hang on what it stops.
+        let carried = |at: u16| turned[self.colliders[usize::from(at)].node];
+        for (spring, it) in springs.iter_mut().zip(&found) {
+            let count = spring.colliders.len();
+            spring.colliders.retain(|&at| !carried(at));
+            if spring.colliders.len() < count {
+                problems.warning(&it.path, error.to_string(), "colliders that springs move are left out");
+            }
+        }
+        // One that cannot be takes no other one with it.
+        loop {
+            let error = match Springs::new(skeleton, &springs, &colliders) {
+                Ok(springs) => return Some(springs),
+                Err(error) => error,
+            };
+            match error {
+                Error::OutOfRange { what: "springs", at, .. }
+                | Error::Index { what: "springs", at, .. }
+                | Error::NotFinite { what: "springs", at }
+                    if springs.len() > 1 && at < springs.len() =>
+                {
+                    problems.warning(&found.remove(at).path, error.to_string(), "this spring is left out");
+                    springs.remove(at);
+                }
+                _ => {
+                    let path = found.first().map_or("/springs", |it| &*it.path);
+                    problems.warning(path, error.to_string(), "springs are left out");
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// Whether a spring moves each node.
+    fn turned(&self, scene: &Scene) -> Vec<bool> {
+        let mut turned = vec![false; scene.nodes.len()];
+        for it in &self.springs {
+            let tails = usize::from(it.end.is_none());
+            it.nodes[..it.nodes.len() - tails].iter().for_each(|&node| turned[node] = true);
+        }
+        for &node in &scene.order {
+            turned[node] |= scene.nodes[node].parent.is_some_and(|parent| turned[parent]);
+        }
+        turned
+    }
+
+    /// Adds a spring, unless a node of it swings already.
+    fn push(&mut self, spring: FoundSpring, swings: &mut HashSet<usize>, problems: &mut Problems) {
+        let tails = usize::from(spring.end.is_none());
+        let turning = &spring.nodes[..spring.nodes.len() - tails];
+        if let Some(node) = turning.iter().find(|node| swings.contains(node)) {
+            let what = format!("node {node} swings already");
+            problems.warning(&spring.path, what, "the spring is left out");
+            return;
+        }
+        swings.extend(turning);
+        self.springs.push(spring);
+    }
+}
+
+impl Limits {
+    /// The colliders of a spring of so many joints, as far as they may be taken.
+    fn take(
+        &mut self,
+        joints: usize,
+        path: &str,
+        mut colliders: Vec<u16>,
+        problems: &mut Problems,
+    ) -> Vec<u16> {
+        // Half of them, for what lies between joints counts too.
+        let left = (Springs::MAX_PAIRS / 2).saturating_sub(self.pairs) / joints.max(1);
+        if colliders.len() > left {
+            let what =
+                format!("there are more than {} pairs of joints and colliders", Springs::MAX_PAIRS / 2);
+            problems.warning(path, what, "further colliders are left out");
+            colliders.truncate(left);
+        }
+        self.pairs += joints * colliders.len();
+        colliders
+    }
+}
+
+/// Where a node is: on which joint, and how that one's space is reached from the node's own.
+#[derive(Clone)]
+struct Place {
+    joint: Option<u16>,
+    rows: Rows,
+}
+
+/// The place of each node.
+fn places(scene: &Scene, joint_of_node: &[Option<u16>]) -> Vec<Place> {
+    let start = Place { joint: None, rows: Transform64::IDENTITY.to_rows() };
+    let mut places = vec![start.clone(); scene.nodes.len()];
+    for &node in &scene.order {
+        let it = &scene.nodes[node];
+        if joint_of_node[node].is_some() {
+            places[node] = Place { joint: joint_of_node[node], ..start.clone() };
+            continue;
+        }
+        let local = it.matrix.unwrap_or_else(|| it.trs.to_rows());
+        let above = it.parent.map_or(&start, |parent| &places[parent]);
+        places[node] = Place { joint: above.joint, rows: multiply(&above.rows, &local) };
+    }
+    places
+}
+
+impl FoundCollider {
+    /// The collider as its joint has it: what lies between does not move.
+    fn on(&self, place: &Place) -> Collider {
+        let point = |p: [f32; 3]| {
+            let [x, y, z] = p.map(f64::from);
+            place.rows.map(|r| (r[0] * x + r[1] * y + r[2] * z + r[3]) as f32)
+        };
+        let shape = match self.shape {
+            Shape::Sphere { offset, radius, inside } => {
+                Shape::Sphere { offset: point(offset), radius, inside }
+            }
+            Shape::Capsule { offset, tail, radius, inside } => {
+                Shape::Capsule { offset: point(offset), tail: point(tail), radius, inside }
+            }
+            Shape::Plane { offset, normal } => {
+                Shape::Plane { offset: point(offset), normal: turned_normal(&place.rows, normal) }
+            }
+            other => other,
+        };
+        Collider { joint: place.joint, shape }
+    }
+}
+
+/// A normal by the inverse transpose, which is that of the cofactors; as it was where they are flat.
+fn turned_normal(rows: &Rows, normal: [f32; 3]) -> [f32; 3] {
+    let [a, b, c] = rows.map(|r| [r[0], r[1], r[2]]);
+    let cross = |u: [f64; 3], v: [f64; 3]| {
+        [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
+    };
+    let dot = |u: [f64; 3], v: [f64; 3]| u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
+    let cofactors = [cross(b, c), cross(c, a), cross(a, b)];
+    let sign = if dot(a, cofactors[0]) < 0.0 { -1.0 } else { 1.0 };
+    let turned = cofactors.map(|row| sign * dot(row, normal.map(f64::from)));
+    let size = dot(turned, turned).sqrt();
+    if size > 0.0 && size.is_finite() { turned.map(|v| (v / size) as f32) } else { normal }
+}
+
+/// The number `key`, brought into a range.
+fn number(json: &Json<'_>, key: &str, default: f32, [least, most]: [f32; 2], problems: &mut Problems) -> f32 {
+    let value = json.number_or(key, default, problems);
+    let within = value.clamp(least, most);
+    if within != value {
+        let what = format!("is {value}, a number from {least} is expected");
+        let what = if most < f32::MAX { format!("{what}, up to {most}") } else { what };
+        problems.warning(format!("{}/{key}", json.path), what, format!("taken as {within}"));
+    }
+    within
+}
+
+/// At least 0.
+const NOT_NEGATIVE: [f32; 2] = [0.0, f32::MAX];
+
+/// What stops the springs of a group, by the indices that it names; those that were left out are passed over.
+fn stops(groups: &[Vec<u16>], spring: &Json<'_>, problems: &mut Problems) -> Vec<u16> {
+    let mut all = Vec::new();
+    for item in spring.list("colliderGroups", problems) {
+        let Some(group) = item.index("collider groups", groups.len(), problems) else { continue };
+        // Many springs may name large groups.
+        if problems.afford(&item.path, size_of_val(&*groups[group])).is_none() {
+            break;
+        }
+        all.extend(&groups[group]);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests;

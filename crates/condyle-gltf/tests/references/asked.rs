@@ -1,0 +1,96 @@
+//! Rays and nearest points on the posed triangles of whole clips are those that asking every triangle finds, in f64.
+
+use std::path::Path;
+
+use condyle::hits::{Ray, Shape, TriangleTree};
+use condyle::reference::{self, Triangle};
+use condyle_gltf::{Asset, Poser, PoserOptions};
+
+/// Moments of each clip, from its beginning to its end.
+const MOMENTS: usize = 9;
+
+/// Triangles that are asked for each pose of a mesh, over all questions.
+const ASKED: usize = 20_000;
+
+/// A few exact operations, so that every platform asks the same.
+struct Random(u64);
+
+impl Random {
+    fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
+        let bits = self.0;
+        (bits ^ (bits >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 32
+    }
+
+    /// In `[-1, 1)`.
+    fn signed(&mut self) -> f32 {
+        self.bits() as i32 as f32 / 2_147_483_648.0
+    }
+}
+
+pub(crate) fn as_every_triangle_answers(path: &Path) {
+    let asset = Asset::open(path).unwrap_or_else(|e| panic!("{e}"));
+    let mut poser = Poser::new(&asset, PoserOptions::default()).expect("room for all instances");
+    let mut trees: Vec<Vec<Option<TriangleTree>>> = Vec::new();
+    for instance in &asset.instances {
+        let tree = |mesh| TriangleTree::of_mesh(mesh).expect("an imported mesh is finite");
+        trees.push(instance.primitives.iter().map(|p| p.drawable.then(|| tree(&p.mesh))).collect());
+    }
+    let mut random = Random(path.to_string_lossy().len() as u64);
+    let clips = asset.clips.iter().map(Some);
+    for clip in clips.chain(asset.clips.is_empty().then_some(None)) {
+        for moment in 0..MOMENTS {
+            let seconds = clip
+                .map_or(0.0, |clip| clip.start() + clip.duration() * moment as f32 / (MOMENTS - 1) as f32);
+            poser.pose(clip, seconds).expect("the clip is the asset's");
+            for (instance, trees) in trees.iter_mut().enumerate() {
+                for (primitive, tree) in trees.iter_mut().enumerate() {
+                    let Some(tree) = tree else { continue };
+                    let mesh = &asset.instances[instance].primitives[primitive].mesh;
+                    let positions = &poser.posed(instance)[primitive].positions;
+                    tree.refit(positions).expect("what is posed is finite");
+                    ask(tree, &triangles(mesh.indices(), positions), &mut random);
+                }
+            }
+        }
+    }
+}
+
+fn triangles(indices: &[u32], positions: &[[f32; 3]]) -> Vec<Triangle> {
+    let at = |v: usize| positions[v].map(f64::from);
+    if indices.is_empty() {
+        return (0..positions.len() / 3).map(|t| [at(3 * t), at(3 * t + 1), at(3 * t + 2)]).collect();
+    }
+    indices.as_chunks::<3>().0.iter().map(|t| t.map(|v| at(v as usize))).collect()
+}
+
+fn ask(tree: &TriangleTree, triangles: &[Triangle], random: &mut Random) {
+    let all = tree.bounds();
+    if all.is_empty() {
+        return;
+    }
+    let (low, high) = (all.min, all.max);
+    let size = (0..3).map(|k| high[k] - low[k]).fold(0.0, f32::max);
+    let somewhere = |random: &mut Random| -> [f32; 3] {
+        std::array::from_fn(|k| (low[k] + high[k]) * 0.5 + random.signed() * size)
+    };
+    for _ in 0..(ASKED / triangles.len().max(1)).clamp(1, 100) {
+        let (from, to) = (somewhere(random), somewhere(random));
+        let ray = Ray { max: f32::INFINITY, ..Ray::between(from, to) };
+        let (origin, direction) = (ray.origin.map(f64::from), ray.direction.map(f64::from));
+        let met = triangles.iter().filter_map(|&t| reference::ray_meets_triangle(origin, direction, t));
+        let want = met.map(|met| met.0).fold(f64::INFINITY, f64::min);
+        let got = tree.first_hit(&ray).map_or(f64::INFINITY, |hit| f64::from(hit.distance));
+        assert!(got == want || (got - want).abs() <= 1e-6 * want, "{ray:?}: {got} instead of {want}");
+        assert_eq!(tree.any_hit(&ray), want < f64::INFINITY, "{ray:?}");
+
+        let distances = triangles.iter().map(|&t| reference::distance_to_triangle(origin, t));
+        let want = distances.fold(f64::INFINITY, f64::min);
+        let got = tree.closest_point(from, f32::INFINITY).map_or(f64::INFINITY, |p| f64::from(p.distance));
+        assert!((got - want).abs() <= 1e-6 * want, "{from:?}: {got} instead of {want}");
+        for factor in [0.999, 1.001] {
+            let sphere = Shape::Sphere { center: from, radius: (want * factor) as f32 };
+            assert_eq!(tree.overlaps(&sphere), factor > 1.0 || want == 0.0, "{sphere:?}, {want}");
+        }
+    }
+}
