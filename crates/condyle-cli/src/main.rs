@@ -36,10 +36,15 @@ Examples:
   condyle check *.glb                               what is wrong with files, and how it is repaired
   condyle compare fox.glb smaller.glb               how far apart the vertices of two files are
   condyle skin fox.glb --clip Run --time 0.5 -o posed.glb
+  condyle bake fox.glb --clip Run -o run.exr        a clip as a texture, or as morph targets
   condyle render fox.glb --clip Run -o fox.gif      images, still or animated
   condyle encode fox.glb -o fox.condyle             its clips, compressed
   condyle pack fox.glb -o small.glb                 an ordinary .glb, with fewer bytes of animation
   condyle blend fox.glb --clip Walk --clip Run -o fox.gif
+  condyle reach fox.glb --clip Walk --goal nose=0.2,0.6,0.9@0.5 -o sniff.glb
+  condyle bounds fox.glb --clip Run                 boxes and spheres around it
+  condyle raycast fox.glb --rest --from 0,0.5,3 --to 0,0.5,-3
+  condyle hitboxes fox.glb -o fox.hitboxes.json     shapes that follow its joints
 ",
             $bench,
             "  condyle papers --only eberly                      the tables of the papers, recomputed

@@ -1,6 +1,7 @@
 //! Standard output, standard error, progress bars and written files.
 
 mod draft;
+pub(crate) mod names;
 
 use std::collections::BTreeSet;
 use std::fmt::Display;

@@ -98,6 +98,15 @@ pub(crate) fn millimetres(metres: f64) -> String {
     }
 }
 
+/// A number with so many decimals; what rounds to zero has no sign.
+pub(crate) fn fixed(number: impl Into<f64>, decimals: usize) -> String {
+    let shown = format!("{:.decimals$}", number.into());
+    match shown.strip_prefix('-') {
+        Some(digits) if digits.chars().all(|c| matches!(c, '0' | '.')) => digits.into(),
+        _ => shown,
+    }
+}
+
 /// Columns two spaces apart, indented by two; `>` in `align` puts a column to the right.
 pub(crate) fn table(align: &str, rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let rows: Vec<Vec<String>> = rows.into_iter().collect();
@@ -163,6 +172,11 @@ mod tests {
         assert_eq!(["0", "999", "1,000", "1,234,567"], [0, 999, 1000, 1_234_567].map(grouped));
         assert_eq!(["1023 B", "1.0 KiB", "2.5 MiB"], [1023, 1024, 2_621_440].map(size));
         assert_eq!(counted(1, "key", "keys"), "1 key");
+    }
+
+    #[test]
+    fn zeros_have_no_sign() {
+        assert_eq!(["0.000", "0.000", "-0.001", "1.500"], [-0.0, -4e-4, -6e-4, 1.5].map(|v| fixed(v, 3)));
     }
 
     #[test]

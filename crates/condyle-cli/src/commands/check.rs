@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use condyle_gltf::{Asset, Problem};
+use condyle_gltf::Problem;
 
 use crate::failure::Failure;
 use crate::model::container::is_container;
-use crate::model::entries;
 use crate::model::problems::{summary, to_json};
+use crate::model::{document, entries};
 use crate::output::{print, print_json, progress};
 use crate::text::{counted, path_text, printable};
 
@@ -21,7 +21,7 @@ Examples:
 A file with an error cannot be used; what a warning names is repaired; a note is information only. All files are
 checked, and the exit code is 1 if any of them cannot be used. With --json each file is one line.")]
 pub(crate) struct Args {
-    /// The models: .glb, .gltf or .condyle
+    /// The models: .glb, .gltf, .bvh or .condyle
     #[arg(required = true, value_name = "MODEL")]
     models: Vec<PathBuf>,
     /// One JSON object per file and line
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut unusable = 0;
     let bar = progress(args.models.len(), "checking");
     for model in &args.models {
-        let (usable, problems) = match Asset::open(model) {
+        let (usable, problems) = match document::read(model) {
             _ if is_container(model) => {
                 let faults = entries::faults(model);
                 (faults.is_empty(), faults)

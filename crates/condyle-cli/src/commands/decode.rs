@@ -1,4 +1,6 @@
-//! `condyle decode`: compressed clips back into a document.
+//! `condyle decode`: compressed clips back into a document, or one of them into a BVH.
+
+mod bvh;
 
 use std::path::PathBuf;
 
@@ -18,19 +20,23 @@ use crate::options::overwrite::Overwrite;
 use crate::options::source::{Which, find_clip};
 use crate::options::work::{Limit, Work};
 use crate::output::{check_destination, check_ending, print, print_json, progress, warn, write_file};
-use crate::text::{counted, millimetres, path_text, printable, size, table};
+use crate::text::{counted, ending, millimetres, path_text, printable, size, table};
 
-/// Write the compressed clips of a file as animations of a document
+/// Write the compressed clips of a file as animations of a document, or one of them as a BVH
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   condyle decode fox.condyle -o back.glb
   condyle decode fox.condyle --clip Run -o run.glb
+  condyle decode fox.condyle --clip Run -o run.bvh
 
 The document is the one that was encoded. Each track has the fewest keys, with straight lines or splines, that keep every
 vertex within a 16th of the bound from where the compressed clip has it, between the keys too; what was measured of
 that on the file that was written is printed. A constant track has one key, and a joint in its rest pose has no track. Tracks kept as authored, step
-tracks among them, get their own keys back. Root motion that was extracted is put back.")]
+tracks among them, get their own keys back. Root motion that was extracted is put back.
+
+A BVH has a frame at each frame of the clip, rotations in the order Z, X, Y, lengths in the units of the model, and positions for roots
+and joints that move along their bones. Joints that do not move and are called Head_End below Head become End Sites.")]
 pub(crate) struct Args {
     /// A file written by condyle encode
     #[arg(value_name = "FILE.condyle")]
@@ -41,7 +47,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME|INDEX")]
     clip: Option<String>,
     /// Where to write; its folder is made if it is missing
-    #[arg(short, long, value_name = "OUT.glb")]
+    #[arg(short, long, value_name = "OUT.glb|.bvh")]
     output: PathBuf,
     #[command(flatten)]
     overwrite: Overwrite,
@@ -53,7 +59,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    check_ending(&args.output, "glb", "binary glTF")?;
+    let as_bvh = ending(&args.output).as_deref() == Some("bvh");
+    if !as_bvh {
+        check_ending(&args.output, "glb", "binary glTF, or a BVH where it ends in .bvh")?;
+    }
     check_destination(&args.output, &sources(&args.file, None), args.overwrite)?;
     let name = path_text(&args.file);
     let model = model::open(&args.file, args.which.name(), None, false)?;
@@ -75,6 +84,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for (clip_name, clip) in &clips {
         let keys: usize = clip.authored().map(|(times, _)| times.len()).sum();
         budget.afford(&name, clip_name, &Work::fit(asset, clip.frame_count() + keys / 4, 1))?;
+    }
+    if as_bvh {
+        return bvh::run(args, asset, &clips);
     }
     let metres = model.unit.unwrap_or(1.0);
     let failed = |what: &str, e: &dyn std::fmt::Display| Failure::Data(format!("{name}: {what}{e}"));

@@ -1,17 +1,23 @@
 //! The subcommands, one module each.
 
+mod bake;
 #[cfg(feature = "bench")]
 mod bench;
 mod blend;
+mod bounds;
 mod check;
 mod compare;
 mod completions;
 mod decode;
 mod demo;
 mod encode;
+mod hitboxes;
 mod info;
+mod limits;
 mod pack;
 mod papers;
+mod raycast;
+mod reach;
 mod render;
 mod skin;
 
@@ -24,13 +30,19 @@ pub(crate) enum Command {
     Demo(demo::Args),
     Render(render::Args),
     Blend(blend::Args),
+    Reach(reach::Args),
     Skin(skin::Args),
+    Bake(bake::Args),
     Info(info::Args),
     Check(check::Args),
     Compare(compare::Args),
     Encode(encode::Args),
     Decode(decode::Args),
     Pack(pack::Args),
+    Limits(limits::Args),
+    Bounds(bounds::Args),
+    Raycast(raycast::Args),
+    Hitboxes(hitboxes::Args),
     Papers(papers::Args),
     #[cfg(feature = "bench")]
     Bench(bench::Args),
@@ -48,6 +60,8 @@ impl Command {
                 | Self::Encode(_)
                 | Self::Decode(_)
                 | Self::Pack(_)
+                | Self::Limits(_)
+                | Self::Hitboxes(_)
                 | Self::Papers(_)
         ) {
             Numerics::default().apply()?;
@@ -56,13 +70,19 @@ impl Command {
             Self::Demo(args) => demo::run(args),
             Self::Render(args) => render::run(args),
             Self::Blend(args) => blend::run(args),
+            Self::Reach(args) => reach::run(args),
             Self::Skin(args) => skin::run(args),
+            Self::Bake(args) => bake::run(args),
             Self::Info(args) => info::run(args),
             Self::Check(args) => check::run(args),
             Self::Compare(args) => compare::run(args),
             Self::Encode(args) => encode::run(args),
             Self::Decode(args) => decode::run(args),
             Self::Pack(args) => pack::run(args),
+            Self::Limits(args) => limits::run(args),
+            Self::Bounds(args) => bounds::run(args),
+            Self::Raycast(args) => raycast::run(args),
+            Self::Hitboxes(args) => hitboxes::run(args),
             Self::Papers(args) => papers::run(args),
             #[cfg(feature = "bench")]
             Self::Bench(args) => bench::run(args),

@@ -2,18 +2,26 @@
 
 use std::path::{Path, PathBuf};
 
+use condyle::Affine;
+use condyle_gltf::{Asset, Placement};
 use serde_json::json;
 
+use crate::draw::difference::Greatest;
+use crate::draw::marks::Marks;
+use crate::draw::outline::Seen;
 use crate::draw::picture::{self, Format};
 use crate::draw::scene::{FPS, Look, Scene, Size, columns, evenly};
+use crate::draw::shapes::Shapes;
 use crate::draw::stage::View;
 use crate::failure::Failure;
-use crate::model::document::{front, sources};
+use crate::model::document::{front, sources, too_large};
+use crate::model::limits::{Choice, parse_choice};
 use crate::model::playable::Playable;
-use crate::model::{self, Model};
+use crate::model::{self, Model, around};
 use crate::options::numerics::Numerics;
 use crate::options::overwrite::Overwrite;
 use crate::options::quantity::{fps_up_to, parse_seconds};
+use crate::options::skinning::Shown;
 use crate::options::source::{Source, Which};
 use crate::options::work::{Limit, Work};
 use crate::output::{check_destination, print, print_json, warn, write_file};
@@ -28,10 +36,15 @@ Examples:
   condyle render fox.glb --clip Run -o fox.gif                  the whole clip, moving
   condyle render fox.glb --rest --turntable -o fox.webp         the camera circles it
   condyle render fox.glb --rest --skeleton -o fox.png           with its joints
+  condyle render fox.glb --clip Run --skeleton --limits fit -o fox.png
+  condyle render fox.glb --clip Run --silhouette 0.3,1,0.2 -o fox.png
+  condyle render fox.glb --clip Run --bounds --hitboxes -o fox.png
+  condyle render fox.glb --clip Run --skinning both -o fox.gif  by matrices, by dual quaternions, and the difference
+  condyle render walk.bvh --clip 0 -o walk.gif                  motion capture: its bones
 
 The camera is placed so that the whole clip stays in view. The extension of the output decides the format.")]
 pub(crate) struct Args {
-    /// The character: .glb, .gltf or .condyle
+    /// The character: .glb, .gltf, .bvh or .condyle
     model: PathBuf,
     #[command(flatten)]
     source: Source,
@@ -48,28 +61,50 @@ pub(crate) struct Picture {
     /// it]
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["sheet", "turntable", "fps"])]
-    time: Option<f32>,
+    pub(crate) time: Option<f32>,
     /// Where to write; its folder is made if it is missing
     #[arg(short, long, value_name = "OUT.png|.gif|.webp")]
-    output: PathBuf,
+    pub(crate) output: PathBuf,
     #[command(flatten)]
-    overwrite: Overwrite,
+    pub(crate) overwrite: Overwrite,
     /// Pixels: N, or WIDTHxHEIGHT; on a sheet, of each image
     #[arg(long, value_name = "WxH", default_value = "640x640", value_parser = parse_size)]
     size: Size,
     /// Draw the joints over the mesh
     #[arg(long)]
-    skeleton: bool,
+    pub(crate) skeleton: bool,
+    /// Draw what the joints can do, and in red those that are beyond it: from a file, or as `fit` learns it from all clips
+    #[arg(long, value_name = "FILE|fit", value_parser = parse_choice)]
+    pub(crate) limits: Option<Choice>,
+    /// Draw the outline that a light far away in this direction sees, as of shadow volumes; or that of the camera
+    #[arg(long, value_name = "X,Y,Z|eye", value_parser = parse_silhouette, allow_hyphen_values = true)]
+    pub(crate) silhouette: Option<Seen>,
+    /// Draw the box around the character that its joints alone tell
+    #[arg(long)]
+    pub(crate) bounds: bool,
+    /// Draw the hitboxes of the joints, as `condyle hitboxes` fits them
+    #[arg(long)]
+    pub(crate) hitboxes: bool,
+    /// How vertices follow several joints: by matrices, by dual quaternions, or both side by side and their difference in
+    /// colours
+    #[arg(
+        long,
+        value_enum,
+        value_name = "linear|dual|both",
+        default_value = "linear",
+        hide_possible_values = true
+    )]
+    pub(crate) skinning: Shown,
     /// Draw a contact sheet of N evenly spaced moments
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     #[arg(conflicts_with_all = ["turntable", "fps"])]
-    sheet: Option<u32>,
+    pub(crate) sheet: Option<u32>,
     /// Move the camera once around the character
     #[arg(long)]
-    turntable: bool,
+    pub(crate) turntable: bool,
     /// Frames per second of an animation
     #[arg(long, value_name = "N", value_parser = fps_up_to(50.0))]
-    fps: Option<f64>,
+    pub(crate) fps: Option<f64>,
     /// Position of the camera: degrees around the character, from its front towards its left
     #[arg(long, value_name = "DEGREES", default_value_t = 35.0, value_parser = parse_degrees)]
     #[arg(allow_hyphen_values = true)]
@@ -80,14 +115,14 @@ pub(crate) struct Picture {
     pitch: f32,
     /// Play the clips on this model, joints matched by names: for a file that holds a motion only
     #[arg(long, value_name = "MODEL")]
-    onto: Option<PathBuf>,
+    pub(crate) onto: Option<PathBuf>,
     #[command(flatten)]
-    limit: Limit,
+    pub(crate) limit: Limit,
     /// Print the figures as JSON
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
     #[command(flatten)]
-    numerics: Numerics,
+    pub(crate) numerics: Numerics,
 }
 
 /// Frames of one animation.
@@ -113,68 +148,157 @@ pub(crate) fn draw(
     find: impl for<'a> FnOnce(&'a Model) -> Result<Option<Playable<'a>>, Failure>,
 ) -> Result<(), Failure> {
     let dispatch = args.numerics.apply()?;
-    let format = Format::of(&args.output)?;
-    if format == Format::Png && (args.turntable || args.fps.is_some()) {
-        let asked = if args.turntable { "--turntable" } else { "--fps" };
-        return Err(Failure::Usage(format!(
-            "{asked} is for animations: choose an output that ends in .gif or .webp"
-        )));
+    let format = args.format()?;
+    if args.limits.is_some() && !args.skeleton {
+        return Err(Failure::Usage("--limits are drawn at the joints: give --skeleton too".into()));
     }
     check_destination(&args.output, &sources(path, None), args.overwrite)?;
     let model = model::open(path, which, args.onto.as_deref(), args.json)?;
-    let asset = &model.asset;
     check_destination(&args.output, &model.sources, args.overwrite)?;
     let clip = find(&model)?;
     let clip = clip.as_ref();
-    if let Some(what) = clip.and_then(|clip| clip.clamped(args.time.as_slice())) {
-        warn(path, &what);
-    }
-    let plan = plan(args, format, clip)?;
-    let drawn = match &plan {
-        Plan::Still(_) => 1,
-        Plan::Sheet(moments) | Plan::Moving { moments, .. } => moments.len(),
-    };
-    let work = Work::draw(asset, drawn);
-    args.limit.budget(&model.sources).afford(&path_text(path), clip.map_or("", Playable::name), &work)?;
-    let mut scene = Scene::new(asset)?;
-    let note = |problem: &String| format!("{problem}; surfaces with this image have their plain colour");
-    let notes: Vec<String> = scene.problems().iter().map(note).collect();
-    notes.iter().for_each(|what| warn(path, &format!("note: {what}")));
-    let view = View { yaw: front(&asset.document) + args.yaw.to_radians(), pitch: args.pitch.to_radians() };
-    let look = Look { view, size: args.size, skeleton: args.skeleton };
-    let (bytes, frames) = match plan {
-        Plan::Still(seconds) => {
-            let shot = scene.frame(clip, &look, 1)?;
-            (picture::still(format, &scene.draw(clip, seconds, &shot, 0)?)?, 1)
-        }
-        Plan::Sheet(moments) => {
-            let label = clip.map_or("", Playable::name);
-            (picture::still(format, &scene.row(clip, label, &moments, &look)?)?, moments.len())
-        }
-        Plan::Moving { moments, fps } => {
-            let turns = if args.turntable { moments.len() } else { 1 };
-            (scene.movie(format, clip, &moments, fps, &look, turns)?, moments.len())
-        }
-    };
-    let file = write_file(args.output.clone(), |out| out.write_all(&bytes))?;
+    let drawn = args.draw(path, format, &model, (clip, 0.0), None)?;
+    let file = write_file(args.output.clone(), |out| out.write_all(&drawn.bytes))?;
     match args.json {
         true => {
-            let report = json!({
+            let mut report = json!({
                 "file": path.to_string_lossy(),
                 "isa": dispatch.isa().name(),
                 "numeric": dispatch.numeric().name(),
                 "clip": clip.map(Playable::name),
-                "frames": frames,
-                "notes": notes,
+                "frames": drawn.frames,
+                "notes": drawn.notes,
                 "files": [file.to_json()],
             });
+            if let Some(greatest) = drawn.difference {
+                report["difference"] = json!({
+                    "metres": greatest.distance,
+                    "of_diagonal": greatest.of_diagonal(),
+                    "seconds": greatest.seconds,
+                });
+            }
             print_json(&format!("{report:#}"))
         }
         false => {
-            let frames = counted(frames, "frame", "frames");
-            print(&format!("{}: {frames}, {}\n", path_text(&file.path), size(bytes.len())))
+            let frames = counted(drawn.frames, "frame", "frames");
+            let mut text = format!("{}: {frames}, {}\n", path_text(&file.path), size(drawn.bytes.len()));
+            if let Some(greatest) = drawn.difference {
+                let at = clip.map_or(String::new(), |_| format!(", at {:.2} s", greatest.seconds));
+                text += &format!("linear and dual quaternions are at most {} apart{at}\n", greatest.text());
+            }
+            print(&text)
         }
     }
+}
+
+/// A picture, or a moving one, as a file.
+pub(crate) struct Drawn {
+    pub bytes: Vec<u8>,
+    pub frames: usize,
+    /// Between two ways of skinning.
+    pub difference: Option<Greatest>,
+    /// What could not be drawn as it is.
+    pub notes: Vec<String>,
+}
+
+impl Picture {
+    pub(crate) fn format(&self) -> Result<Format, Failure> {
+        let format = Format::of(&self.output)?;
+        if format == Format::Png && (self.turntable || self.fps.is_some()) {
+            let asked = if self.turntable { "--turntable" } else { "--fps" };
+            return Err(Failure::Usage(format!(
+                "{asked} is for animations: choose an output that ends in .gif or .webp"
+            )));
+        }
+        if self.bounds && self.skinning != Shown::Linear {
+            let what = "--bounds is the box that linear skinning stays within: leave out --skinning";
+            return Err(Failure::Usage(what.into()));
+        }
+        Ok(format)
+    }
+
+    /// What is drawn around the character.
+    fn around(&self, asset: &Asset, clip: Option<&Playable<'_>>, moments: &[f32]) -> Result<Shapes, Failure> {
+        let wrong = |e: condyle::Error| too_large(asset.document.name(), &e);
+        let parts = self.bounds.then(|| around::parts(asset, clip, moments)).transpose().map_err(wrong)?;
+        let hitboxes = self.hitboxes.then(|| around::hitboxes(asset, 1.0)).transpose().map_err(wrong)?;
+        Ok(Shapes::new(asset, parts.unwrap_or_default(), hitboxes.unwrap_or_default()))
+    }
+
+    /// Draws a clip of a model, or its rest pose, with marks over it. `still` is the moment of a single image where none is asked for.
+    pub(crate) fn draw(
+        &self,
+        path: &Path,
+        format: Format,
+        model: &Model,
+        (clip, still): (Option<&Playable<'_>>, f32),
+        marks: Option<&Marks<'_>>,
+    ) -> Result<Drawn, Failure> {
+        let asset = &model.asset;
+        if let Some(what) = clip.and_then(|clip| clip.clamped(self.time.as_slice())) {
+            warn(path, &what);
+        }
+        let plan = plan(self, format, clip, still)?;
+        let panels = if self.skinning == Shown::Both { 3 } else { 1 };
+        let work = Work::draw(asset, panels * plan.moments().len());
+        let mut budget = self.limit.budget(&model.sources);
+        budget.afford(&path_text(path), clip.map_or("", Playable::name), &work)?;
+        let drawn = self.limits.as_ref().filter(|_| self.skeleton);
+        let limits = drawn.map(|choice| choice.limits(path, model, &mut budget)).transpose()?;
+        let around = self.around(asset, clip, plan.moments())?;
+        let with_around = |seconds: f32, model: &[Affine]| {
+            let mut all = around.marks(model);
+            all.extend(marks.into_iter().flat_map(|marks| marks(seconds, model)));
+            all
+        };
+        let mut scene = Scene::skinned(asset, self.skinning.all())?;
+        let difference = match self.skinning {
+            Shown::Both if !is_blended(asset) => {
+                let name = path_text(path);
+                return Err(Failure::Data(format!(
+                    "{name}: no vertex follows several joints, so both ways are the same; leave out --skinning both"
+                )));
+            }
+            Shown::Both => Some(scene.compare(clip, plan.moments())?),
+            Shown::Linear | Shown::Dual => None,
+        };
+        scene.set_limits(limits);
+        scene.mark(&with_around);
+        let open = self.silhouette.map_or(0, |seen| scene.set_outline(seen));
+        let note = |problem: &String| format!("{problem}; surfaces with this image have their plain colour");
+        let mut notes: Vec<String> = scene.problems().iter().map(note).collect();
+        if open > 0 {
+            let edges = counted(open, "edge has", "edges have");
+            notes.push(format!(
+                "{edges} a triangle on one side only: they are drawn whether that is seen or not"
+            ));
+        }
+        notes.iter().for_each(|what| warn(path, &format!("note: {what}")));
+        let view =
+            View { yaw: front(&asset.document) + self.yaw.to_radians(), pitch: self.pitch.to_radians() };
+        let look = Look { view, size: self.size, skeleton: self.skeleton };
+        let (bytes, frames) = match plan {
+            Plan::Still(seconds) => {
+                let shot = scene.frame(clip, &look, 1)?;
+                (picture::still(format, &scene.draw(clip, seconds, &shot, 0)?)?, 1)
+            }
+            Plan::Sheet(moments) => {
+                let label = clip.map_or("", Playable::name);
+                (picture::still(format, &scene.row(clip, label, &moments, &look)?)?, moments.len())
+            }
+            Plan::Moving { moments, fps } => {
+                let turns = if self.turntable { moments.len() } else { 1 };
+                (scene.movie(format, clip, &moments, fps, &look, turns)?, moments.len())
+            }
+        };
+        Ok(Drawn { bytes, frames, difference, notes })
+    }
+}
+
+/// Whether a vertex of a skinned mesh follows several joints.
+fn is_blended(asset: &Asset) -> bool {
+    let skinned = asset.instances.iter().filter(|it| matches!(it.placement, Placement::Skin(_)));
+    skinned.flat_map(|it| &it.primitives).any(|it| it.mesh.influences().longest_row() > 1)
 }
 
 /// The moments to draw, in seconds.
@@ -184,10 +308,19 @@ enum Plan {
     Moving { moments: Vec<f32>, fps: f64 },
 }
 
-fn plan(args: &Picture, format: Format, clip: Option<&Playable<'_>>) -> Result<Plan, Failure> {
+impl Plan {
+    fn moments(&self) -> &[f32] {
+        match self {
+            Self::Still(seconds) => std::slice::from_ref(seconds),
+            Self::Sheet(moments) | Self::Moving { moments, .. } => moments,
+        }
+    }
+}
+
+fn plan(args: &Picture, format: Format, clip: Option<&Playable<'_>>, still: f32) -> Result<Plan, Failure> {
     if let Some(count) = args.sheet {
-        let columns = columns(count);
-        let (wide, high) = (args.size[0] * columns, args.size[1] * count.div_ceil(columns));
+        let (panels, columns) = if args.skinning == Shown::Both { (3, 1) } else { (1, columns(count)) };
+        let (wide, high) = (args.size[0] * panels * columns, args.size[1] * count.div_ceil(columns));
         if wide.max(high) > MAX_SHEET {
             return Err(Failure::Usage(format!(
                 "--sheet {count}: the sheet would be {wide}x{high} pixels, and {MAX_SHEET} a side is the limit; \
@@ -201,7 +334,7 @@ fn plan(args: &Picture, format: Format, clip: Option<&Playable<'_>>) -> Result<P
         return Err(Failure::Usage("--fps is for animations: give a --clip, or add --turntable".into()));
     }
     if !moving {
-        return Ok(Plan::Still(args.time.unwrap_or(0.0)));
+        return Ok(Plan::Still(args.time.unwrap_or(still)));
     }
     let length = clip.map_or(0.0, |c| f64::from(c.end()) - f64::from(c.start()));
     let fps = args.fps.unwrap_or(FPS);
@@ -233,6 +366,22 @@ fn parse_size(text: &str) -> Result<Size, String> {
             SIDES.start(),
             SIDES.end()
         )),
+    }
+}
+
+fn parse_silhouette(text: &str) -> Result<Seen, String> {
+    if text == "eye" {
+        return Ok(Seen::Eye);
+    }
+    let numbers: Vec<_> = text.split(',').map(|part| part.trim().parse::<f32>()).collect();
+    match numbers[..] {
+        [Ok(x), Ok(y), Ok(z)] if [x, y, z].iter().all(|v| v.is_finite()) && [x, y, z] != [0.0; 3] => {
+            Ok(Seen::Direction([x, y, z]))
+        }
+        _ => {
+            Err("the way to a light is three numbers that are not all 0, such as 0.3,1,0.2; or say eye"
+                .into())
+        }
     }
 }
 

@@ -2,15 +2,21 @@
 
 use std::collections::HashSet;
 
-use condyle::Skin;
+use condyle::bounds::{self, Aabb};
 use condyle::skeleton::NO_PARENT;
-use condyle_gltf::{Asset, Instance, Placement, Poser, PoserOptions};
+use condyle::solve::Limits;
+use condyle::{Affine, Skin, Vertices, surface};
+use condyle_gltf::{Asset, Instance, Placement, Poser, Skinning};
 use image::RgbImage;
 
+use crate::draw::difference::{self, Greatest};
+use crate::draw::limits::{self, Posed};
 use crate::draw::material::{Alpha, Material, Materials, Texture};
+use crate::draw::outline::{self, Seen};
 use crate::draw::overlay;
 use crate::draw::raster::{Canvas, Corner};
-use crate::draw::stage::{Bounds, Camera, Ground};
+use crate::draw::solid::Solid;
+use crate::draw::stage::{Bounds, Camera, FINE_SHADOW, Ground, SHADOW};
 use crate::draw::vector::{Vec3, cross, dot, length, normalize, scale, sub};
 use crate::model::document::triangles;
 use crate::model::playable::Playable;
@@ -18,12 +24,44 @@ use crate::model::playable::Playable;
 /// An asset with what is needed to draw it.
 pub(crate) struct Artist<'a> {
     asset: &'a Asset,
-    poser: Poser<'a>,
+    /// One, or two to compare: the difference of the second one from the first is then drawn too.
+    posers: Vec<Poser<'a>>,
+    /// The greatest difference at the moments that are drawn, which colours are relative to.
+    greatest: Greatest,
     materials: Materials,
     surfaces: Vec<Surface>,
+    /// Drawn beside it.
+    solids: Vec<Solid>,
     shown: ShownJoints,
+    /// Of joints, drawn with them.
+    limits: Option<Limits>,
+    /// From where the outline is seen that is drawn, and what each surface is.
+    outline: Option<(Seen, Vec<surface::Surface>)>,
     /// A table from linear light, in 4095ths, to sRGB.
     encoded: Vec<u8>,
+}
+
+/// One of the pictures of a pose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Panel {
+    /// By the first way of skinning.
+    First,
+    Second,
+    /// The second one, in colours that tell how far it is from the first.
+    Difference,
+}
+
+impl Panel {
+    /// Linear blending and dual quaternions, in this order.
+    const COMPARED: [Self; 3] = [Self::First, Self::Second, Self::Difference];
+
+    fn caption(self) -> &'static str {
+        match self {
+            Self::First => "linear",
+            Self::Second => "dual quaternions",
+            Self::Difference => "difference",
+        }
+    }
 }
 
 /// A primitive to draw.
@@ -47,7 +85,8 @@ struct ShownJoints {
 const VALUES: usize = 12;
 
 impl<'a> Artist<'a> {
-    pub(crate) fn new(asset: &'a Asset) -> Result<Self, condyle::Error> {
+    /// `skinnings` are the ways to pose it: one, or two to compare.
+    pub(crate) fn new(asset: &'a Asset, skinnings: &[Skinning]) -> Result<Self, condyle::Error> {
         let encode = |i: usize| {
             let linear = i as f32 / 4095.0;
             let srgb =
@@ -58,12 +97,35 @@ impl<'a> Artist<'a> {
         let materials = Materials::load(&asset.document, &shown.filter_map(|p| p.material).collect());
         Ok(Self {
             asset,
-            poser: Poser::new(asset, PoserOptions::default())?,
+            posers: skinnings.iter().map(|&way| Poser::new(asset, way.into())).collect::<Result<_, _>>()?,
+            greatest: Greatest::default(),
             surfaces: surfaces(asset, &materials),
             materials,
+            solids: vec![],
             shown: shown_joints(asset),
+            limits: None,
+            outline: None,
             encoded: (0..4096).map(encode).collect(),
         })
+    }
+
+    /// Draws these with the joints from now on.
+    pub(crate) fn set_limits(&mut self, limits: Option<Limits>) {
+        self.limits = limits;
+    }
+
+    /// Draws these too from now on.
+    pub(crate) fn set_solids(&mut self, solids: Vec<Solid>) {
+        self.solids = solids;
+    }
+
+    /// Draws the outline as well from now on. Returns how many edges of the meshes are open, so that it is not closed there.
+    pub(crate) fn set_outline(&mut self, seen: Seen) -> usize {
+        let mesh = |it: &Surface| &self.asset.instances[it.instance].primitives[it.primitive].mesh;
+        let known: Vec<_> = self.surfaces.iter().map(|it| surface::Surface::new(mesh(it))).collect();
+        let open = known.iter().map(|surface| surface.open_edges().count()).sum();
+        self.outline = Some((seen, known));
+        open
     }
 
     /// Images that cannot be drawn, and why.
@@ -73,14 +135,54 @@ impl<'a> Artist<'a> {
 
     /// Poses everything, for the next calls of `measure` and `draw`.
     pub(crate) fn pose(&mut self, clip: Option<&Playable<'_>>, seconds: f32) -> Result<(), condyle::Error> {
-        self.poser.pose(clip, seconds)
+        self.posers.iter_mut().try_for_each(|poser| poser.pose(clip, seconds))
+    }
+
+    /// The pictures of one pose.
+    pub(crate) fn panels(&self) -> &'static [Panel] {
+        if self.posers.len() > 1 { &Panel::COMPARED } else { &[Panel::First] }
+    }
+
+    /// How far the two ways are apart in the pose: the greatest distance of a vertex, in metres.
+    fn difference(&self) -> f64 {
+        let [first, second] = &self.posers[..] else { return 0.0 };
+        let of = |it: &Surface| {
+            let pair = [first, second].map(|poser| &poser.posed(it.instance)[it.primitive].positions);
+            pair[0].iter().zip(pair[1]).map(|(&a, &b)| length(sub(a, b))).fold(0.0, f32::max)
+        };
+        self.surfaces.iter().map(|it| f64::from(of(it))).fold(0.0, f64::max)
+    }
+
+    /// Compares the two ways at these moments, from now on the scale of colours; at rest without a clip.
+    pub(crate) fn compare(
+        &mut self,
+        clip: Option<&Playable<'_>>,
+        moments: &[f32],
+    ) -> Result<Greatest, condyle::Error> {
+        self.posers[0].rest()?;
+        let boxes = self.surfaces.iter().map(|it| bounds::of(&self.posed(0, it).positions));
+        let around = boxes.fold(Aabb::EMPTY, Aabb::union);
+        let diagonal = around.half_extents().iter().map(|&v| 4.0 * f64::from(v).powi(2)).sum::<f64>().sqrt();
+        self.greatest = Greatest { diagonal, ..Greatest::default() };
+        for &seconds in moments {
+            self.pose(clip, seconds)?;
+            let distance = self.difference();
+            if distance > self.greatest.distance {
+                self.greatest = Greatest { distance, seconds, diagonal };
+            }
+        }
+        Ok(self.greatest)
+    }
+
+    fn posed(&self, way: usize, surface: &Surface) -> &Vertices {
+        &self.posers[way].posed(surface.instance)[surface.primitive]
     }
 
     /// Adds the posed vertices to the bounds, or the joints if there are no triangles.
     pub(crate) fn measure(&self, bounds: &mut Bounds) {
-        for surface in &self.surfaces {
-            let positions = &self.poser.posed(surface.instance)[surface.primitive].positions;
-            bounds.add(positions);
+        self.solids.iter().for_each(|solid| bounds.add(&solid.corners()));
+        for way in 0..self.posers.len() {
+            self.surfaces.iter().for_each(|surface| bounds.add(&self.posed(way, surface).positions));
         }
         if self.surfaces.is_empty() {
             let places: Vec<Vec3> = self.shown.joints.iter().map(|&j| self.joint(j)).collect();
@@ -88,25 +190,39 @@ impl<'a> Artist<'a> {
         }
     }
 
-    fn joint(&self, joint: u16) -> Vec3 {
-        self.poser.model()[usize::from(joint)].rows.map(|row| row[3])
+    /// The matrices of the joints in the pose.
+    pub(crate) fn model(&self) -> &[Affine] {
+        self.posers[0].model()
     }
 
-    /// Draws the pose, with the joints over it if `skeleton` is set. `None` if that would take far too long.
+    fn joint(&self, joint: u16) -> Vec3 {
+        self.posers[0].model()[usize::from(joint)].rows.map(|row| row[3])
+    }
+
+    /// Draws a panel of the pose, with the joints over it if `skeleton` is set. `None` if that would take far too long.
     pub(crate) fn draw(
         &self,
+        panel: Panel,
         camera: &Camera,
         ground: &Ground,
         size: [u32; 2],
         skeleton: bool,
     ) -> Option<RgbImage> {
         let mut canvas = Canvas::new(size[0] as usize, size[1] as usize);
-        let shadow = ground.shadow(camera.light, self.surfaces.iter().flat_map(|s| self.world(s)));
+        let way = if panel == Panel::First { 0 } else { 1 };
+        let character = || self.surfaces.iter().flat_map(|s| self.world(way, s));
+        let solids = self.solids.iter().flat_map(Solid::triangles);
+        let side = if self.solids.is_empty() { SHADOW } else { FINE_SHADOW };
+        let shadow = ground.shadow(camera.light, character().chain(solids), side);
         ground.backdrop(&mut canvas, camera, &shadow, size[1] as f32 / 2.0);
+        if !self.solids.is_empty() {
+            let shadow = ground.shadow(camera.light, character(), side);
+            self.solids.iter().for_each(|solid| solid.draw(&mut canvas, camera, ground, &shadow));
+        }
         for last in [false, true] {
             let is_last = |s: &&Surface| (self.material(s).alpha == Alpha::Blend) == last;
             for surface in self.surfaces.iter().filter(is_last) {
-                self.draw_surface(&mut canvas, camera, surface);
+                self.draw_surface(&mut canvas, camera, panel, surface);
             }
         }
         if canvas.is_worn_out() {
@@ -115,14 +231,26 @@ impl<'a> Artist<'a> {
         let encode = |v: f32| self.encoded[(v.clamp(0.0, 1.0) * 4095.0) as usize];
         let bytes = canvas.pixels().flat_map(|p| p.map(encode)).collect();
         let mut picture = RgbImage::from_raw(size[0], size[1], bytes)?;
-        if skeleton {
+        if let Some((seen, known)) = &self.outline {
+            for (it, surface) in self.surfaces.iter().zip(known) {
+                outline::draw(&mut picture, &canvas, camera, *seen, surface, self.posed(way, it));
+            }
+        }
+        // Of a motion there is nothing else to see.
+        if skeleton || is_motion(self.asset) {
             self.draw_joints(&mut picture, camera);
+        }
+        if self.posers.len() > 1 {
+            difference::caption(&mut picture, panel.caption());
+        }
+        if panel == Panel::Difference {
+            difference::legend(&mut picture, &self.greatest);
         }
         Some(picture)
     }
 
-    fn world<'s>(&'s self, surface: &'s Surface) -> impl Iterator<Item = [Vec3; 3]> + 's {
-        let positions = &self.poser.posed(surface.instance)[surface.primitive].positions;
+    fn world<'s>(&'s self, way: usize, surface: &'s Surface) -> impl Iterator<Item = [Vec3; 3]> + 's {
+        let positions = &self.posed(way, surface).positions;
         surface.triangles.iter().map(|t| t.map(|i| positions[i as usize]))
     }
 
@@ -130,9 +258,16 @@ impl<'a> Artist<'a> {
         self.materials.get(self.asset.instances[surface.instance].primitives[surface.primitive].material)
     }
 
-    fn draw_surface(&self, canvas: &mut Canvas, camera: &Camera, surface: &Surface) {
-        let vertices = &self.poser.posed(surface.instance)[surface.primitive];
-        let material = self.material(surface);
+    fn draw_surface(&self, canvas: &mut Canvas, camera: &Camera, panel: Panel, surface: &Surface) {
+        let vertices = self.posed(if panel == Panel::First { 0 } else { 1 }, surface);
+        let is_difference = panel == Panel::Difference;
+        let material = if is_difference { &Material::PLAIN } else { self.material(surface) };
+        let end = self.greatest.end() as f32;
+        let difference = |i: usize| {
+            let apart = length(sub(vertices.positions[i], self.posed(0, surface).positions[i]));
+            let [r, g, b] = difference::color(if end > 0.0 { apart / end } else { 0.0 });
+            [r, g, b, 1.0]
+        };
         let distance = |triangle: &[u32; 3]| -> f32 {
             triangle.iter().map(|&i| camera.place(vertices.positions[i as usize])[2]).sum()
         };
@@ -152,7 +287,10 @@ impl<'a> Artist<'a> {
                 let i = triangle[c] as usize;
                 let normal = vertices.normals.get(i).copied().filter(|n| *n != [0.0; 3]).unwrap_or(flat);
                 let uv = surface.uvs.get(i).copied().unwrap_or_default();
-                let color = surface.colors.get(i).copied().unwrap_or([1.0; 4]);
+                let color = match is_difference {
+                    true => difference(i),
+                    false => surface.colors.get(i).copied().unwrap_or([1.0; 4]),
+                };
                 let mut values = [0.0; VALUES];
                 values[0..3].copy_from_slice(&at[c]);
                 values[3..6].copy_from_slice(&normal);
@@ -206,6 +344,11 @@ impl<'a> Artist<'a> {
         for at in self.shown.joints.iter().filter_map(|&joint| place(joint)) {
             overlay::dot(picture, at, 3.0 * unit, [240, 84, 60]);
         }
+        if let Some(limits) = &self.limits {
+            let (skeleton, pose, model) =
+                (&self.asset.skeleton, self.posers[0].scene().pose, self.posers[0].model());
+            limits::draw(picture, camera, &Posed { skeleton, pose, model }, limits, &self.shown.joints);
+        }
     }
 }
 
@@ -221,7 +364,7 @@ fn texels_per_pixel(texture: &Texture, camera: &Camera, corners: &[Corner<VALUES
 }
 
 /// The instances of the default scene; all instances if it has none.
-fn shown(asset: &Asset) -> impl Iterator<Item = (usize, &Instance)> {
+pub(crate) fn shown(asset: &Asset) -> impl Iterator<Item = (usize, &Instance)> {
     let any = asset.instances.iter().any(|i| i.in_default_scene);
     asset.instances.iter().enumerate().filter(move |(_, i)| i.in_default_scene || !any)
 }
@@ -243,8 +386,13 @@ fn surfaces(asset: &Asset, materials: &Materials) -> Vec<Surface> {
     out
 }
 
+/// Whether it holds neither a mesh nor a skin, as motion capture does.
+fn is_motion(asset: &Asset) -> bool {
+    asset.skins.is_empty() && asset.instances.is_empty()
+}
+
 /// The joints that deform or carry a mesh, and those between them; not the ones above, which only place the
-/// character.
+/// character. Of a motion all.
 fn shown_joints(asset: &Asset) -> ShownJoints {
     let parents = asset.skeleton.parents();
     let mut deforming: HashSet<u16> = asset.skins.iter().flat_map(Skin::joints).copied().collect();
@@ -252,6 +400,9 @@ fn shown_joints(asset: &Asset) -> ShownJoints {
         Placement::Joint(joint) => Some(joint),
         Placement::Skin(_) | Placement::Fixed(_) => None,
     }));
+    if is_motion(asset) {
+        deforming.extend(0..parents.len() as u16);
+    }
     // A joint is included if it deforms, or lies between two that do. Parents come first, so one pass finds
     // what is below a deforming joint, and one pass backwards what is above.
     let mut below = vec![false; parents.len()];

@@ -20,6 +20,17 @@ pub(crate) struct Material {
     pub alpha: Alpha,
 }
 
+impl Material {
+    /// Whose colour is that of the vertices.
+    pub(crate) const PLAIN: Self = Self {
+        factor: [1.0; 4],
+        texture: None,
+        texture_set: 0,
+        transform: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
+        alpha: Alpha::Opaque,
+    };
+}
+
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Alpha {
     Opaque,

@@ -46,6 +46,31 @@ pub(crate) fn tapered_line(
     }
 }
 
+/// A triangle, in pixels whose middle is within it, so that triangles with a common edge share none.
+pub(crate) fn fill(picture: &mut RgbImage, corners: [[f32; 2]; 3], color: [u8; 3], opacity: f32) {
+    let range = |k: usize, size: u32| {
+        let (least, most) =
+            corners.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(a, b), c| (a.min(c[k]), b.max(c[k])));
+        least.clamp(0.0, size as f32) as i64..most.clamp(-1.0, size as f32) as i64 + 1
+    };
+    let columns = range(0, picture.width());
+    for y in range(1, picture.height()) {
+        let at = y as f32 + 0.5;
+        // Where the line through the middles of pixels enters and leaves.
+        let crossings: Vec<f32> = (0..3)
+            .filter_map(|i| {
+                let ([ax, ay], [bx, by]) = (corners[i], corners[(i + 1) % 3]);
+                ((ay > at) != (by > at)).then(|| ax + (at - ay) / (by - ay) * (bx - ax))
+            })
+            .collect();
+        let [a, b] = crossings[..] else { continue };
+        let (from, to) = (a.min(b), a.max(b));
+        for x in columns.clone().filter(|&x| (from..to).contains(&(x as f32 + 0.5))) {
+            mix(picture, x, y, color, opacity);
+        }
+    }
+}
+
 /// A disc with a thin dark edge.
 pub(crate) fn dot(picture: &mut RgbImage, at: [f32; 2], radius: f32, color: [u8; 3]) {
     tapered_line(picture, (at, radius + 1.0), (at, radius + 1.0), [30, 32, 40]);
@@ -201,9 +226,20 @@ mod tests {
         let mut picture = RgbImage::new(8, 8);
         label(&mut picture, [6, 5], 2, "8 x", [255; 3]);
         tapered_line(&mut picture, ([-1e30, 4.0], 1.0), ([1e30, 4.0], 2.0), [255; 3]);
+        fill(&mut picture, [[-1e30, 2.0], [1e30, 4.0], [f32::INFINITY, f32::NAN]], [255; 3], 0.5);
         dot(&mut picture, [f32::NAN, 0.0], 3.0, [255; 3]);
         dot(&mut picture, [0.0, 8.0], 3.0, [255; 3]);
         assert_ne!(picture.get_pixel(0, 7).0, [0; 3]);
+    }
+
+    #[test]
+    fn triangles_with_a_common_edge_share_no_pixel() {
+        let mut picture = RgbImage::new(16, 16);
+        let [a, b, c, d] = [[1.2, 1.7], [13.9, 2.3], [14.2, 14.8], [0.8, 13.1]];
+        fill(&mut picture, [a, b, c], [200; 3], 0.5);
+        fill(&mut picture, [a, c, d], [200; 3], 0.5);
+        assert!(picture.pixels().all(|p| p.0 == [0; 3] || p.0 == [100; 3]));
+        assert_eq!((4..12).filter(|&i| picture.get_pixel(i, i).0 == [100; 3]).count(), 8);
     }
 
     #[test]

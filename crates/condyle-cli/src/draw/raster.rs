@@ -83,6 +83,17 @@ impl Canvas {
         Self { width, height, samples, tiles, left: Some(MOST_WORK) }
     }
 
+    /// Whether what was drawn is before a place, given as [`Corner::at`]; by more than the two per cent by which an edge and the triangles beside it may differ.
+    pub(crate) fn hides(&self, lens: Lens, [right, up, forward]: Vec3) -> bool {
+        let (x, y) = (right / forward * lens.focal, up / forward * lens.focal);
+        let column = (self.width as f32 / 2.0 + x).floor();
+        let row = (self.height as f32 / 2.0 - y).floor();
+        let inside = (0.0..self.width as f32).contains(&column) && (0.0..self.height as f32).contains(&row);
+        let pixel = inside.then(|| self.samples[row as usize * self.width + column as usize]);
+        // Where a pixel is only partly covered the place is at an edge of what is before it.
+        pixel.is_some_and(|samples| samples.iter().all(|it| it.nearness * forward > 1.02))
+    }
+
     /// Whether the budget of work is used up, so that triangles were left out.
     pub(crate) fn is_worn_out(&self) -> bool {
         self.left.is_none()

@@ -1,11 +1,16 @@
 //! A clip as a still image, a contact sheet or an animation.
 
-use condyle_gltf::Asset;
+use condyle::solve::Limits;
+use condyle_gltf::{Asset, Skinning};
 use image::{RgbImage, imageops};
 
 use super::artist::Artist;
+use super::difference::Greatest;
+use super::marks::Marks;
+use super::outline::Seen;
 use super::overlay;
 use super::picture::{Format, Movie};
+use super::solid::Solid;
 use super::stage::{Bounds, Camera, Ground, View};
 use crate::failure::Failure;
 use crate::model::document::too_large;
@@ -50,18 +55,60 @@ pub(crate) struct Shot {
 pub(crate) struct Scene<'a> {
     name: &'a str,
     artist: Artist<'a>,
+    marks: Option<&'a Marks<'a>>,
 }
 
 impl<'a> Scene<'a> {
     pub(crate) fn new(asset: &'a Asset) -> Result<Self, Failure> {
+        Self::skinned(asset, &[Skinning::Linear])
+    }
+
+    /// Posed in this way, or in two that are compared.
+    pub(crate) fn skinned(asset: &'a Asset, skinnings: &[Skinning]) -> Result<Self, Failure> {
         let name = asset.document.name();
-        let artist = Artist::new(asset).map_err(|e| too_large(name, &e))?;
-        Ok(Self { name, artist })
+        let artist = Artist::new(asset, skinnings).map_err(|e| too_large(name, &e))?;
+        Ok(Self { name, artist, marks: None })
+    }
+
+    /// Draws these marks over each picture from now on.
+    pub(crate) fn mark(&mut self, marks: &'a Marks<'a>) {
+        self.marks = Some(marks);
+    }
+
+    /// Draws these beside the asset from now on.
+    pub(crate) fn set_solids(&mut self, solids: Vec<Solid>) {
+        self.artist.set_solids(solids);
+    }
+
+    /// Limits of joints, which are drawn where the skeleton is.
+    pub(crate) fn set_limits(&mut self, limits: Option<Limits>) {
+        self.artist.set_limits(limits);
+    }
+
+    /// Draws the outline too from now on. Returns how many edges of the meshes are open.
+    pub(crate) fn set_outline(&mut self, seen: Seen) -> usize {
+        self.artist.set_outline(seen)
     }
 
     /// The images of the asset that cannot be drawn, and why.
     pub(crate) fn problems(&self) -> &[String] {
         self.artist.problems()
+    }
+
+    /// How far the two ways of skinning are apart at the moments that will be drawn.
+    pub(crate) fn compare(
+        &mut self,
+        clip: Option<&Playable<'_>>,
+        moments: &[f32],
+    ) -> Result<Greatest, Failure> {
+        let name = self.name;
+        let failed = |e| Failure::Data(format!("{name}: {e}; look at the keys of the clip"));
+        self.artist.compare(clip, moments).map_err(failed)
+    }
+
+    /// The size of a picture: as many panels as there are, side by side.
+    fn whole(&self, [width, height]: Size) -> Size {
+        [width * self.artist.panels().len() as u32, height]
     }
 
     /// Places the camera so that it sees the whole clip: once, or for each of the `turns` of a turntable.
@@ -85,7 +132,11 @@ impl<'a> Scene<'a> {
             let share = f32::from(i) / f32::from(measures.max(1));
             let seconds = clip.map_or(0.0, |c| c.start() + (c.end() - c.start()) * share);
             self.pose(clip, seconds)?;
-            bounds.iter_mut().for_each(|b| self.artist.measure(b));
+            let marks = self.marks.map_or(vec![], |marks| marks(seconds, self.artist.model()));
+            for bounds in &mut bounds {
+                self.artist.measure(bounds);
+                marks.iter().for_each(|mark| bounds.add(&mark.places()));
+            }
         }
         if !bounds[0].is_usable() {
             return Err(Failure::Data(format!(
@@ -120,14 +171,22 @@ impl<'a> Scene<'a> {
     ) -> Result<RgbImage, Failure> {
         self.pose(clip, seconds)?;
         let camera = &shot.cameras[turn % shot.cameras.len()];
-        let picture = self.artist.draw(camera, &shot.ground, shot.look.size, shot.look.skeleton);
-        picture.ok_or_else(|| {
-            Failure::Data(format!(
-                "{}: at {seconds} s its triangles overlap too often; \
-                 it has too many large triangles to draw",
-                self.name
-            ))
-        })
+        let marks = self.marks.map_or(vec![], |marks| marks(seconds, self.artist.model()));
+        let [width, height] = self.whole(shot.look.size);
+        let mut whole = RgbImage::new(width, height);
+        for (at, &panel) in self.artist.panels().iter().enumerate() {
+            let picture = self.artist.draw(panel, camera, &shot.ground, shot.look.size, shot.look.skeleton);
+            let mut picture = picture.ok_or_else(|| {
+                Failure::Data(format!(
+                    "{}: at {seconds} s its triangles overlap too often; \
+                     it has too many large triangles to draw",
+                    self.name
+                ))
+            })?;
+            marks.iter().for_each(|mark| mark.draw(&mut picture, camera));
+            imageops::replace(&mut whole, &picture, (at as u32 * shot.look.size[0]).into(), 0);
+        }
+        Ok(whole)
     }
 
     /// Draws a contact sheet: each moment is labelled with its time, the first with the name too.
@@ -139,16 +198,16 @@ impl<'a> Scene<'a> {
         look: &Look,
     ) -> Result<RgbImage, Failure> {
         let shot = self.frame(clip, look, 1)?;
-        let [width, height] = look.size;
-        let columns = columns(moments.len() as u32);
+        let [width, height] = self.whole(look.size);
+        let columns = if self.artist.panels().len() > 1 { 1 } else { columns(moments.len() as u32) };
         let mut sheet = RgbImage::new(width * columns, height * (moments.len() as u32).div_ceil(columns));
-        let scale = (width.min(height) / 240).max(1);
+        let scale = (look.size[0].min(height) / 240).max(1);
         let bar = progress(moments.len(), "drawing");
         for (i, &seconds) in moments.iter().enumerate() {
             let mut cell = self.draw(clip, seconds, &shot, 0)?;
             let margin = 4 * scale;
             let line = height.saturating_sub(overlay::LINE * scale + margin / 2);
-            let room = width.saturating_sub(2 * margin) / scale;
+            let room = look.size[0].saturating_sub(2 * margin) / scale;
             let words = overlay::fitting(if i == 0 { name } else { "" }, &format!("{seconds:.2} s"), room);
             overlay::label(&mut cell, [margin, line], scale, &words, [52, 58, 68]);
             let i = i as u32;
@@ -177,7 +236,7 @@ impl<'a> Scene<'a> {
             let at = i * moments.len() / examples;
             seen.push(self.draw(clip, moments[at], &shot, at)?);
         }
-        let mut movie = Movie::new(format, (look.size[0], look.size[1]), &seen)?;
+        let mut movie = Movie::new(format, self.whole(look.size).into(), &seen)?;
         drop(seen);
         let bar = progress(moments.len(), "drawing");
         for (i, &seconds) in moments.iter().enumerate() {

@@ -185,12 +185,15 @@ pub(crate) struct Ground {
     spacing: f32,
 }
 
-/// Texels along a side of a shadow.
-const SHADOW: usize = 192;
+/// Texels along a side of a shadow, and of one in a scene that is wider than the character.
+pub(crate) const SHADOW: usize = 192;
+pub(crate) const FINE_SHADOW: usize = 512;
 
 /// How much light is blocked on a square of ground around the character, 0 to 1.
 pub(crate) struct Shadow {
     texels: Vec<f32>,
+    /// Texels along a side.
+    side: usize,
 }
 
 impl Ground {
@@ -216,14 +219,28 @@ impl Ground {
         [(p[0] - self.middle[0]) / self.radius, (p[2] - self.middle[2]) / self.radius]
     }
 
-    /// The shadow of triangles in world space.
-    pub(crate) fn shadow(&self, light: Vec3, triangles: impl Iterator<Item = [Vec3; 3]>) -> Shadow {
-        let mut canvas = Canvas::new(SHADOW, SHADOW);
-        let lens = Lens { focal: SHADOW as f32 / 2.0, near: 0.5 };
+    /// How much of the light that goes to a point is blocked, 0 to 1.
+    pub(crate) fn shade(&self, shadow: &Shadow, light: Vec3, at: Vec3) -> f32 {
+        shadow.at(self.on_square(self.fallen(at, light)))
+    }
+
+    /// Where the shadow of a point is on the ground.
+    fn fallen(&self, p: Vec3, light: Vec3) -> Vec3 {
+        add_scaled(p, light, -(p[1] - self.height) / light[1])
+    }
+
+    /// The shadow of triangles in world space, of so many texels along a side.
+    pub(crate) fn shadow(
+        &self,
+        light: Vec3,
+        triangles: impl Iterator<Item = [Vec3; 3]>,
+        side: usize,
+    ) -> Shadow {
+        let mut canvas = Canvas::new(side, side);
+        let lens = Lens { focal: side as f32 / 2.0, near: 0.5 };
         for triangle in triangles {
             let corners = triangle.map(|p| {
-                let fallen = add_scaled(p, light, -(p[1] - self.height) / light[1]);
-                let [x, y] = self.on_square(fallen);
+                let [x, y] = self.on_square(self.fallen(p, light));
                 Corner { at: [x, -y, 1.0], values: [] }
             });
             canvas.triangle(lens, &corners, |_, _| Some([1.0; 4]));
@@ -231,9 +248,9 @@ impl Ground {
         let mut texels: Vec<f32> = canvas.pixels().map(|p| p[0]).collect();
         // Three box filters approximate a Gaussian.
         for _ in 0..3 {
-            blur(&mut texels, 2);
+            blur(&mut texels, side, 2);
         }
-        Shadow { texels }
+        Shadow { texels, side }
     }
 
     /// Draws the background and the ground with its shadow.
@@ -264,12 +281,12 @@ impl Ground {
 
 impl Shadow {
     fn at(&self, [x, y]: [f32; 2]) -> f32 {
-        let place = |v: f32| ((v * 0.5 + 0.5) * SHADOW as f32 - 0.5).clamp(0.0, (SHADOW - 2) as f32);
+        let place = |v: f32| ((v * 0.5 + 0.5) * self.side as f32 - 0.5).clamp(0.0, (self.side - 2) as f32);
         let (x, y) = (place(x), place(y));
         let (column, row) = (x as usize, y as usize);
         let (right, low) = (x - column as f32, y - row as f32);
         let mix = |row: usize| {
-            let at = row * SHADOW + column;
+            let at = row * self.side + column;
             self.texels[at] + (self.texels[at + 1] - self.texels[at]) * right
         };
         mix(row) + (mix(row + 1) - mix(row)) * low
@@ -277,12 +294,12 @@ impl Shadow {
 }
 
 /// The mean over a square of `2 * radius + 1` texels.
-fn blur(texels: &mut [f32], radius: usize) {
-    let mut line = [0.0; SHADOW];
-    for (stride, step) in [(SHADOW, 1), (1, SHADOW)] {
-        for start in (0..SHADOW).map(|i| i * stride) {
+fn blur(texels: &mut [f32], side: usize, radius: usize) {
+    let mut line = vec![0.0; side];
+    for (stride, step) in [(side, 1), (1, side)] {
+        for start in (0..side).map(|i| i * stride) {
             for (i, out) in line.iter_mut().enumerate() {
-                let range = i.saturating_sub(radius)..(i + radius + 1).min(SHADOW);
+                let range = i.saturating_sub(radius)..(i + radius + 1).min(side);
                 let sum: f32 = range.map(|j| texels[start + j * step]).sum();
                 *out = sum / (2 * radius + 1) as f32;
             }

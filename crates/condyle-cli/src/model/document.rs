@@ -1,4 +1,4 @@
-//! glTF documents: opening them, and what is reported about them.
+//! glTF documents, and BVH files as documents: opening them, and what is reported about them.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -6,15 +6,20 @@ use std::path::{Path, PathBuf};
 
 use condyle_gltf::{Asset, Document, Primitive, Refused, Severity};
 
-use super::problems;
+use super::{bvh, problems};
 use crate::failure::Failure;
 use crate::options::quantity::{Length, TALL};
 use crate::output::{print_json, warn};
 use crate::text::{counted, path_text, printable};
 
+/// A document or a BVH.
+pub(crate) fn read(path: &Path) -> Result<Asset, Refused> {
+    if bvh::is_bvh(path) { bvh::open(path) } else { Asset::open(path) }
+}
+
 /// With `json`, a document that cannot be used is also described on standard output, as `check` does.
 pub(crate) fn open(path: &Path, json: bool) -> Result<Asset, Failure> {
-    Asset::open(path).map_err(|refused| {
+    read(path).map_err(|refused| {
         let described = match json {
             true => print_json(&format!("{:#}", problems::to_json(path, false, &refused.problems))),
             false => Ok(()),

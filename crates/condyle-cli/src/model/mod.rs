@@ -1,8 +1,11 @@
-//! The models that subcommands read, from glTF documents and from containers.
+//! The models that subcommands read, from glTF documents, BVH files and containers.
 
+pub(crate) mod around;
+pub(crate) mod bvh;
 pub(crate) mod container;
 pub(crate) mod document;
 pub(crate) mod entries;
+pub(crate) mod limits;
 pub(crate) mod playable;
 pub(crate) mod problems;
 pub(crate) mod written;

@@ -1,7 +1,9 @@
 //! Options that several subcommands take.
 
+pub(crate) mod moments;
 pub(crate) mod numerics;
 pub(crate) mod overwrite;
 pub(crate) mod quantity;
+pub(crate) mod skinning;
 pub(crate) mod source;
 pub(crate) mod work;

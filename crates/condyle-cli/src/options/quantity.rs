@@ -44,14 +44,42 @@ impl Length {
 /// A length: `0.5mm`, `3 cm`, `1.8m`; metres without a unit.
 pub(crate) fn parse_length(text: &str) -> Result<Length, String> {
     let text = text.trim();
-    let units = [("mm", 1e3), ("cm", 1e2), ("m", 1.0)];
-    let unit = units.iter().find_map(|&(unit, parts)| Some((text.strip_suffix(unit)?, parts)));
-    let (number, parts) = unit.unwrap_or((text, 1.0));
-    match number.trim_end().parse::<f64>().map(|number| number / parts) {
-        Ok(metres) if (1e-9..=1e9).contains(&metres) => Ok(Length { metres, has_unit: unit.is_some() }),
+    let (number, parts) = without_unit(text);
+    let has_unit = number.len() < text.len();
+    match number.parse::<f64>().map(|number| number / parts) {
+        Ok(metres) if (1e-9..=1e9).contains(&metres) => Ok(Length { metres, has_unit }),
         Ok(metres) if metres > 0.0 => Err("a length is from 1e-9 to 1e9 metres".into()),
         _ => Err("a length is a number above 0, in metres or with a unit, such as 0.5mm, 3cm or 1.8m".into()),
     }
+}
+
+/// A coordinate in metres: as a length, but of any sign, or 0.
+pub(crate) fn parse_coordinate(text: &str) -> Result<f64, String> {
+    let text = text.trim();
+    let (number, parts) = without_unit(text);
+    match number.parse::<f64>().map(|number| number / parts) {
+        Ok(metres) if metres.abs() <= 1e9 => Ok(metres),
+        _ => {
+            Err("a coordinate is a number of metres, or one with a unit, such as -0.25, 30cm or 1.2m".into())
+        }
+    }
+}
+
+/// A point: three coordinates.
+pub(crate) fn parse_point(text: &str) -> Result<[f64; 3], String> {
+    let parts: Vec<_> = text.split(',').map(parse_coordinate).collect();
+    match &parts[..] {
+        [Ok(x), Ok(y), Ok(z)] => Ok([*x, *y, *z]),
+        _ => Err("a point is x,y,z in metres, or with units, such as 0.3,1.2m,-25cm".into()),
+    }
+}
+
+/// A number as text, and how many of its unit make a metre; 1 where it has none.
+fn without_unit(text: &str) -> (&str, f64) {
+    let units = [("mm", 1e3), ("cm", 1e2), ("m", 1.0)];
+    let unit = units.iter().find_map(|&(unit, parts)| Some((text.strip_suffix(unit)?, parts)));
+    let (number, parts) = unit.unwrap_or((text, 1.0));
+    (number.trim_end(), parts)
 }
 
 /// How far a vertex may be off.
@@ -130,6 +158,26 @@ mod tests {
             ("1e-10", "1e9 metres"),
         ] {
             assert!(parse_length(wrong).is_err_and(|e| e.contains(why)), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn coordinates_have_signs() {
+        for (text, metres) in
+            [("-5mm", -0.005), ("0", 0.0), ("+0.3", 0.3), (" 12 cm ", 0.12), ("-1e3m", -1000.0)]
+        {
+            assert_eq!(parse_coordinate(text), Ok(metres), "{text}");
+        }
+        for wrong in ["", "m", "nan", "inf", "1e10", "1km", "--1"] {
+            assert!(parse_coordinate(wrong).is_err_and(|why| why.contains("metres")), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn points_are_three_coordinates() {
+        assert_eq!(parse_point("-1, 20cm,0.5m"), Ok([-1.0, 0.2, 0.5]));
+        for wrong in ["", "1,2", "1,2,3,4", "1,2,x", "1,,3", "nan,0,0"] {
+            assert!(parse_point(wrong).is_err_and(|why| why.contains("x,y,z")), "{wrong}");
         }
     }
 

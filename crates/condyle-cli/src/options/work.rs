@@ -19,6 +19,8 @@ const JOINT: u64 = 16;
 const FIT: u64 = 256;
 /// A triangle that is drawn.
 const TRIANGLE: u64 = 4;
+/// A vertex that two spheres are put around: of its primitive and of all.
+const SPHERES: u64 = 256;
 /// A moment at which nothing moves.
 const MOMENT: u64 = 64;
 /// What any file may take: keys for four million joints times frames, in ten seconds or twenty.
@@ -120,6 +122,14 @@ impl Work {
             total: all.saturating_mul(moments as u64),
             what: format!("{} of {joints} and {vertices}", counted(moments, "moment", "moments")),
         }
+    }
+
+    /// As [`play`](Self::play), with boxes and spheres around the vertices.
+    pub(crate) fn bounds(asset: &Asset, moments: usize) -> Self {
+        let spheres = SPHERES.saturating_mul(vertices(asset).sum::<usize>() as u64);
+        let mut it = Self::play(&[asset], moments);
+        it.total = it.total.saturating_add(spheres.saturating_mul(moments as u64));
+        it
     }
 
     /// As [`play`](Self::play), drawn.

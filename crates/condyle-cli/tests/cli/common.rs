@@ -78,7 +78,7 @@ impl Folder {
 
     /// As [`Self::condyle`], with a whole command line.
     pub(crate) fn run(&self, line: &str) -> Command {
-        self.condyle(&line.split(' ').collect::<Vec<_>>())
+        self.condyle(&line.split_whitespace().collect::<Vec<_>>())
     }
 
     /// Runs a command line that must fail with this exit code and a message with all of these words.

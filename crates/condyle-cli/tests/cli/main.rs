@@ -1,15 +1,20 @@
 //! The program as its users meet it: what it prints, what it writes, how it fails.
 
+mod ask;
+mod bake;
 #[cfg(feature = "bench")]
 mod bench;
+mod bvh;
 mod common;
 mod compare;
 mod encode;
 mod files;
+mod limits;
 mod look;
 mod motion;
 mod pack;
 mod papers;
+mod reach;
 mod render;
 mod rest;
 mod skin;

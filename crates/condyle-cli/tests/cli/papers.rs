@@ -33,6 +33,8 @@ fn json_has_every_figure_of_the_tables() {
     }
     let blow = json(&folder, "papers --only blow --json");
     assert_eq!(blow["blow"]["methods"][0]["printed"]["commutative"], false);
+    let steps = blow["blow_descent"]["steps"].as_array().expect("steps");
+    assert_eq!((steps.len(), steps[8]["step"].as_f64()), (9, Some(1.0)));
     assert!(blow.get("eberly").is_none() && blow.get("van_waveren").is_none());
 }
 
@@ -62,10 +64,11 @@ fn van_waverens_errors_and_cycles_are_reproduced() {
 fn plots_go_to_a_folder() {
     let folder = Folder::new();
     let written = json(&folder, "papers --only blow -o . --json");
-    assert_eq!(folder.written(), ["velocity-over-t.svg"]);
+    assert_eq!(folder.written(), ["rounds-over-step.svg", "velocity-over-t.svg"]);
     assert_eq!(written["files"][0]["path"], "./velocity-over-t.svg");
+    assert_eq!(written["files"][1]["path"], "./rounds-over-step.svg");
     folder.run("papers --only eberly -o .").assert().success();
-    assert_eq!(folder.written(), ["error-over-angle.svg", "velocity-over-t.svg"]);
+    assert_eq!(folder.written(), ["error-over-angle.svg", "rounds-over-step.svg", "velocity-over-t.svg"]);
     for name in folder.written() {
         let svg = String::from_utf8(folder.read(&name)).expect("UTF-8");
         assert!(svg.starts_with("<svg") && svg.contains("nlerp") && svg.ends_with("</svg>\n"), "{name}");

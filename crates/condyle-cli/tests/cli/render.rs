@@ -11,7 +11,7 @@ fn the_demo_writes_what_it_says() {
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let files = report["files"].as_array().expect("a list");
     let names: Vec<&str> = files.iter().filter_map(|f| f["path"].as_str()).collect();
-    assert_eq!(names.len(), 5);
+    assert_eq!(names.len(), 7);
     for file in files {
         let path = folder.path(file["path"].as_str().expect("a path"));
         assert_eq!(fs::metadata(&path).expect("the file").len(), file["bytes"].as_u64().expect("a size"));
@@ -294,4 +294,86 @@ fn captions_keep_the_case_of_names_and_fit() {
         assert!(right.is_none_or(|right| right < size - 4), "{name} at {size}: {right:?}");
         assert_eq!(pixels.is_empty(), size == 16, "{name} at {size}");
     }
+}
+
+#[test]
+fn outlines_are_drawn_from_where_they_are_asked_for() {
+    let folder = Folder::with_character();
+    let look = "render a.glb --clip walk --time 0.2 --size 200";
+    let mut pictures = vec![folder_picture(&folder, &format!("{look} -o plain.png"), "plain.png")];
+    for (at, seen) in ["eye", "0.3,1,0.2", "-1,0,0"].iter().enumerate() {
+        let name = format!("{at}.png");
+        pictures.push(folder_picture(&folder, &format!("{look} --silhouette {seen} -o {name}"), &name));
+    }
+    let pink = |picture: &image::RgbImage| picture.pixels().filter(|it| it.0 == [226, 44, 110]).count();
+    let counts: Vec<usize> = pictures.iter().map(pink).collect();
+    assert!(counts[0] == 0 && counts[1..].iter().all(|count| *count > 20), "{counts:?}");
+    assert!(pictures.iter().enumerate().all(|(at, picture)| !pictures[..at].contains(picture)));
+
+    for wrong in ["0,0,0", "1,2", "up", "1,2,nan"] {
+        let refused = folder.run(&format!("{look} --silhouette {wrong} -o no.png")).assert().code(2);
+        let text = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+        assert!(text.contains("such as 0.3,1,0.2"), "{text}");
+    }
+    // A ribbon has a border, which is said.
+    let ribbon = Folder::with_ribbon();
+    let output =
+        ribbon.run("render ribbon.gltf --rest --size 64 --silhouette eye -o a.png --json").assert().success();
+    let json: serde_json::Value = serde_json::from_slice(&output.get_output().stdout).expect("JSON");
+    assert!(json["notes"][0].as_str().is_some_and(|note| note.contains("on one side only")), "{json}");
+}
+
+fn folder_picture(folder: &Folder, line: &str, name: &str) -> image::RgbImage {
+    folder.run(line).assert().success();
+    image::open(folder.path(name)).expect("a picture").to_rgb8()
+}
+
+#[test]
+fn both_ways_of_skinning_are_drawn_side_by_side() {
+    let folder = Folder::with_character();
+    let moment = "render a.glb --clip run --time 0.2 --size 64x48";
+    for (way, width) in [("linear", 64), ("dual", 64), ("both", 3 * 64)] {
+        folder.run(&format!("{moment} --skinning {way} -o {way}.png")).assert().success();
+        let picture = image::open(folder.path(&format!("{way}.png"))).expect("a picture");
+        assert_eq!((picture.width(), picture.height()), (width, 48), "{way}");
+    }
+    folder.run(&format!("{moment} -o plain.png")).assert().success();
+    assert_eq!(folder.read("plain.png"), folder.read("linear.png"));
+    assert_ne!(folder.read("dual.png"), folder.read("linear.png"));
+
+    let output =
+        folder.run(&format!("{moment} --skinning both -o b.png --json --force")).output().expect("it runs");
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let metres = json["difference"]["metres"].as_f64().expect("a distance");
+    assert!(metres > 1e-4 && metres < 0.1, "{json}");
+    assert!(json["difference"]["of_diagonal"].as_f64().expect("a part") < metres);
+
+    folder.run("render a.glb --clip run --sheet 2 --size 48 --skinning both -o sheet.png").assert().success();
+    let sheet = image::open(folder.path("sheet.png")).expect("a picture");
+    assert_eq!((sheet.width(), sheet.height()), (3 * 48, 2 * 48));
+    folder.run("render a.glb --clip run --fps 5 --size 32 --skinning both -o run.gif").assert().success();
+    let movie = gif::DecodeOptions::new().read_info(fs::File::open(folder.path("run.gif")).expect("a file"));
+    assert_eq!(movie.expect("GIF").width(), 3 * 32);
+
+    // The difference is none where the clip leaves every joint where it was bound.
+    folder.run("render a.glb --rest --size 48 --skinning both -o rest.png").assert().success();
+}
+
+#[test]
+fn what_follows_one_joint_is_the_same_both_ways() {
+    let folder = Folder::with_ribbon();
+    let mut rigid = ribbon();
+    rigid["nodes"][3].as_object_mut().expect("an object").remove("skin");
+    folder.write("rigid.gltf", rigid.to_string());
+    let refused = folder.run("render rigid.gltf --clip 0 --time 0 --skinning both -o a.png").assert().code(1);
+    let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert!(said.contains("no vertex follows several joints"), "{said}");
+    folder.run("render rigid.gltf --clip 0 --time 0 --skinning dual -o a.png").assert().success();
+    folder.run("skin ribbon.gltf --rest --skinning both -o a.glb").assert().code(2);
+    folder.run("render ribbon.gltf --rest --bounds --skinning dual -o a.png").assert().code(2);
+    folder.run("reach ribbon.gltf --rest --goal upper=0,1,0 --skinning dual -o a.glb").assert().code(2);
+    folder.run("bake ribbon.gltf --clip 0 --as palettes --skinning dual -o a.exr").assert().code(2);
+    folder.run("skin ribbon.gltf --clip 0 --time 0.5 --skinning dual -o dual.npy").assert().success();
+    folder.run("skin ribbon.gltf --clip 0 --time 0.5 -o linear.npy").assert().success();
+    folder.run("bake ribbon.gltf --clip 0 --skinning dual -o dual.obj --time 0.5").assert().success();
 }

@@ -360,6 +360,7 @@ fn no_command_takes_an_environment_that_means_nothing() {
         "compare ribbon.gltf ribbon.gltf",
         "render ribbon.gltf --rest -o b.png",
         "blend ribbon.gltf --clip 0 --clip 1 -o b.png",
+        "reach ribbon.gltf --clip 0 --move upper=0,0,1 -o b.png",
         "demo -o b",
     ] {
         for (variable, name) in [("CONDYLE_ISA", "mmx"), ("CONDYLE_NUMERIC", "exact")] {

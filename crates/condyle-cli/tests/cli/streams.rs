@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use crate::common::Folder;
 
 /// Command lines that write to one stream or to both, with their exit codes.
-const LINES: [(&str, i32); 24] = [
+const LINES: [(&str, i32); 25] = [
     ("", 2),
     ("--help", 0),
     ("--version", 0),
@@ -29,6 +29,7 @@ const LINES: [(&str, i32); 24] = [
     ("decode ribbon.gltf -o b.glb", 2),
     ("decode ribbon.condyle -o b.glb", 0),
     ("pack ribbon.gltf -o c.glb --error 5", 0),
+    ("reach ribbon.gltf --clip Wave --goal upper=9,0,0 -o d.glb", 0),
     ("demo -o file/demo", 2),
     ("completions fish", 0),
 ];

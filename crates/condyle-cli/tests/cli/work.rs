@@ -37,6 +37,7 @@ fn long_clips_of_many_joints_in_a_small_file() {
         ("encode chain.gltf -o a.condyle", "8,192 frames of 2,000 joints"),
         ("encode chain.gltf -o a.condyle --effort best", "8,192 frames of 2,000 joints"),
         ("pack chain.gltf -o a.glb", "8,192 frames of 2,000 joints"),
+        ("reach chain.gltf --clip Wave --goal 1=0,0,0 -o a.glb", "8,193 frames of 2,000 joints"),
         ("skin chain.gltf --clip Wave --fps 27 -o a.npy --joints", "97,201 moments of 2,000 joints"),
         ("compare chain.gltf chain.gltf --fps 270", "972,001 moments of 4,000 joints"),
     ] {
@@ -92,6 +93,7 @@ fn every_command_that_plays_a_clip_asks_first() {
         "render ribbon.condyle --clip Wave -o a.gif --size 32",
         "render ribbon.gltf --clip Wave --sheet 4 -o a.png --size 32",
         "blend ribbon.gltf --clip Wave --clip Step -o a.webp --size 32",
+        "reach ribbon.gltf --clip Wave --move upper=0,0,0.1 -o a.glb",
     ] {
         folder.refuses(
             &format!("{line} --limit 0"),

@@ -4,6 +4,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use condyle::mesh::MorphDeltas;
 use condyle::{Error, Influences, MorphTarget, SkinnedMesh, Vertices};
 
 use super::pairs::Link;
@@ -80,17 +81,15 @@ impl Made {
             self.whole_bytes += bytes(mesh);
         }
         let influences = vertices.iter().map(|&vertex| mesh.influences().row(vertex as usize));
+        let positions = vertices.iter().map(|&vertex| mesh.vertices().positions[vertex as usize]).collect();
         let made = SkinnedMesh::new(
-            Vertices { positions: of(&mesh.vertices().positions, vertices), ..Vertices::default() },
+            Vertices { positions, ..Vertices::default() },
             Influences::from_rows(influences)?,
             Vec::new(),
             mesh.morph_targets()
                 .iter()
-                .map(|target| MorphTarget {
-                    positions: of(&target.positions, vertices),
-                    ..MorphTarget::default()
-                })
-                .collect(),
+                .map(|target| subtarget(target, vertices))
+                .collect::<Result<_, _>>()?,
         )?;
         self.bytes = self.bytes.saturating_add(bytes(&made));
         // Twice: a vertex of one file may have several counterparts in the other.
@@ -106,18 +105,18 @@ impl Made {
     }
 }
 
-/// The vectors of these vertices, if there are any.
-fn of(vectors: &[[f32; 3]], vertices: &[u32]) -> Vec<[f32; 3]> {
-    match vectors.is_empty() {
-        true => Vec::new(),
-        false => vertices.iter().map(|&vertex| vectors[vertex as usize]).collect(),
-    }
+/// What a morph target does to the positions of these vertices.
+fn subtarget(target: &MorphTarget, vertices: &[u32]) -> Result<MorphTarget, Error> {
+    let position = |(at, &vertex): (u32, &u32)| (at, target.delta(vertex as usize).position);
+    let moved = (0..).zip(vertices).map(position).filter(|(_, by)| *by != [0.0; 3]);
+    let positions = &moved.collect::<Vec<_>>();
+    MorphTarget::from_sparse(vertices.len(), MorphDeltas { positions, ..MorphDeltas::default() })
 }
 
 /// Those of positions, influences and morph targets.
 fn bytes(mesh: &SkinnedMesh) -> usize {
     let (starts, joints, weights) = mesh.influences().as_slices();
-    let targets = mesh.morph_targets().iter().map(|target| size_of_val(&target.positions[..]));
+    let targets = mesh.morph_targets().iter().map(MorphTarget::byte_count);
     size_of_val(&mesh.vertices().positions[..])
         + size_of_val(starts)
         + size_of_val(joints)

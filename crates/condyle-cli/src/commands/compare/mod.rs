@@ -56,7 +56,7 @@ moments, and mean of max the largest distance at a moment, averaged over all mom
 of A, else those that a .condyle was made with by `condyle encode --height`, else metres. A length has a unit, mm, cm or
 m; without one it is in metres.")]
 pub(crate) struct Args {
-    /// The reference: .glb, .gltf or .condyle
+    /// The reference: .glb, .gltf, .bvh or .condyle
     #[arg(value_name = "A")]
     a: PathBuf,
     /// The model to compare with it

@@ -1,6 +1,8 @@
 //! `condyle demo`: every stage on the built-in character, timed.
 
 mod character;
+mod hand;
+mod stairs;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -32,7 +34,8 @@ Examples:
   condyle demo                      into the folder condyle-demo
   condyle demo -o /tmp/look --json
 
-Writes character.glb, poses.png, walk.gif, run.gif and posed.glb, and replaces files of these names.")]
+Writes character.glb, poses.png, walk.gif, run.gif, hand.gif, stairs.gif
+and posed.glb, and replaces files of these names.")]
 pub(crate) struct Args {
     /// Where to write; made if it is missing
     #[arg(short, long, value_name = "FOLDER", default_value = "condyle-demo")]
@@ -51,18 +54,19 @@ const VIEW: View = View { yaw: 0.75, pitch: 0.2 };
 /// The clip and time written as a static model: both feet are in the air.
 const POSED: (&str, f32) = ("run", 0.30);
 /// What is written.
-const FILES: [&str; 5] = ["character.glb", "poses.png", "walk.gif", "run.gif", "posed.glb"];
+const FILES: [&str; 7] =
+    ["character.glb", "poses.png", "walk.gif", "run.gif", "hand.gif", "stairs.gif", "posed.glb"];
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let dispatch = args.numerics.apply()?;
     let folder = &args.output;
     let free = |name: &&str| check_destination(&folder.join(name), &BTreeSet::new(), args.overwrite);
     FILES.iter().try_for_each(free)?;
-    let [character_glb, poses_png, walk_gif, run_gif, posed_glb] = FILES;
+    let [character_glb, poses_png, walk_gif, run_gif, hand_gif, stairs_gif, posed_glb] = FILES;
     let (mut files, mut descriptions) = (Vec::new(), Vec::new());
-    let mut write = |name: &str, what: &'static str, bytes: &[u8]| {
+    let mut write = |name: &str, what: &str, bytes: &[u8]| {
         files.push(finish_file(folder.join(name), |out| out.write_all(bytes))?);
-        descriptions.push(what);
+        descriptions.push(what.to_string());
         Ok(())
     };
 
@@ -89,6 +93,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let movie = scene.movie(Format::Gif, clip(name), &moments, FPS, &look, 1)?;
         let what = if look.skeleton { "animation, with the joints" } else { "animation" };
         write(file, what, &movie)?;
+    }
+    if let Some(walk) = asset.clip_by_name("walk") {
+        let movie = hand::movie(&asset, walk, &Look { size: [400, 480], ..look })?;
+        write(hand_gif, "the walk, with a hand that follows a way", &movie)?;
+        let (movie, what) = stairs::movie(&asset, walk, &Look { size: [640, 440], ..look })?;
+        write(stairs_gif, &what, &movie)?;
     }
 
     let fit = |e: &dyn std::fmt::Display| Failure::Data(format!("the built-in character: {e}"));
@@ -216,7 +226,7 @@ fn time_stages(asset: &Asset) -> Result<Vec<Stage>, condyle::Error> {
     ])
 }
 
-type Files = [(Written, &'static str)];
+type Files = [(Written, String)];
 
 fn vertex_count(asset: &Asset) -> usize {
     asset.instances.iter().flat_map(|i| &i.primitives).map(|p| p.mesh.vertex_count()).sum()
@@ -228,9 +238,8 @@ fn report(dispatch: Dispatch, asset: &Asset, stages: &[Stage], files: &Files) ->
         let each = micros * 1e3 / s.count.max(1) as f64;
         vec![s.name.into(), format!("{micros:.2} us"), format!("{each:.2} ns per {}", s.unit)]
     });
-    let written = files
-        .iter()
-        .map(|(file, what)| vec![path_text(&file.path), size(file.bytes as usize), (*what).to_string()]);
+    let written =
+        files.iter().map(|(file, what)| vec![path_text(&file.path), size(file.bytes as usize), what.clone()]);
     let clips: Vec<&str> = asset.clips.iter().map(RawClip::name).collect();
     format!(
         "A character of {} joints and {} vertices, with the clips {}; {}, {} arithmetic.\n\n{}\n{}",
@@ -251,7 +260,7 @@ fn json_report(dispatch: Dispatch, asset: &Asset, stages: &[Stage], files: &File
     });
     let files = files.iter().map(|(file, what)| {
         let mut json = file.to_json();
-        json["what"] = (*what).into();
+        json["what"] = what.as_str().into();
         json
     });
     json!({

@@ -42,6 +42,7 @@ Examples:
   condyle encode fox.glb -o fox.condyle --error 0.1mm --report fox.html
   condyle encode models/*.glb -o all.condyle --json | jq 'select(.clip).error_max_m'
   condyle encode walk.glb run.glb --onto fox.glb -o fox.condyle  clips from files without a mesh
+  condyle encode walk.bvh -o walk.condyle --height 1.8m          motion capture in any unit
 
 The error is measured on the decoded clip, in model space, at points that enclose all vertices of a joint: at every
 frame and at three times between each two. There neither these points nor the vertices exceed --error: a track that no
@@ -57,7 +58,7 @@ A length has a unit, mm, cm or m; without one it is in metres. For each model th
 clips, and the document without animations; info, check, skin, render, blend, compare and decode read it. The same
 models give the same bytes with any number of threads.")]
 pub(crate) struct Args {
-    /// The models: .glb or .gltf
+    /// The models: .glb, .gltf or .bvh
     #[arg(required = true, value_name = "MODEL")]
     models: Vec<PathBuf>,
     /// Encode the clips of all models for this one, joints matched by names, and no clip of its own: for files that hold a

@@ -4,7 +4,7 @@ mod container;
 
 use std::path::{Path, PathBuf};
 
-use condyle::{Interpolation, RawClip};
+use condyle::{Interpolation, MorphTarget, RawClip};
 use condyle_gltf::{Asset, Instance, Placement, Primitive};
 use serde_json::{Map, Value, json};
 
@@ -21,12 +21,13 @@ use crate::text::{counted, path_text, printable, size, table};
 Examples:
   condyle info fox.glb
   condyle info fox.glb --json | jq '.clips[].name'
+  condyle info walk.bvh                            motion capture: a joint for each of its own, its frames as a clip
   condyle info fox.condyle                         the container that condyle encode wrote, entry by entry
 
 Joints marked with * deform a mesh; the others are only their parents. Keys are counted over all tracks of a clip.
 With --json, a file that cannot be used is described as by check.")]
 pub(crate) struct Args {
-    /// The model: .glb, .gltf or .condyle
+    /// The model: .glb, .gltf, .bvh or .condyle
     model: PathBuf,
     /// Print one JSON object
     #[arg(long)]
@@ -69,6 +70,12 @@ fn to_text(asset: &Asset, model: &Path, bytes: usize) -> String {
             ]
         }),
     );
+
+    if let Some(springs) = &asset.springs {
+        let joints = counted(springs.joint_count(), "joint swings", "joints swing");
+        let colliders = counted(springs.collider_count(), "collider", "colliders");
+        out += &format!("\nSprings  {joints}, {colliders}\n");
+    }
 
     out += &format!("\nMeshes  {}\n", counted(asset.instances.len(), "instance", "instances"));
     out += &table(
@@ -165,6 +172,7 @@ fn to_json(asset: &Asset, model: &Path, bytes: usize) -> Value {
         "bytes": bytes,
         "skeleton": { "joints": (0..skeleton.joint_count()).map(joint).collect::<Vec<_>>() },
         "skins": asset.skins.iter().map(|s| json!({ "joints": s.joints() })).collect::<Vec<_>>(),
+        "springs": asset.springs.as_ref().map(|springs| json!({ "joints": springs.joints().collect::<Vec<_>>(), "colliders": springs.collider_count() })),
         "clips": asset.clips.iter().enumerate().map(clip).collect::<Vec<_>>(),
         "instances": asset.instances.iter().map(instance).collect::<Vec<_>>(),
         "memory_bytes": memory(asset).into_iter().map(|(k, v)| (k.into(), v.into())).collect::<Map<_, _>>(),
@@ -286,16 +294,6 @@ fn memory(asset: &Asset) -> Vec<(&'static str, usize)> {
             }),
         ),
         ("indices", of_meshes(|mesh| size_of_val(mesh.indices()))),
-        (
-            "morph_targets",
-            of_meshes(|mesh| {
-                let targets = mesh.morph_targets().iter();
-                targets
-                    .map(|t| {
-                        size_of_val(&*t.positions) + size_of_val(&*t.normals) + size_of_val(&*t.tangents)
-                    })
-                    .sum()
-            }),
-        ),
+        ("morph_targets", of_meshes(|mesh| mesh.morph_targets().iter().map(MorphTarget::byte_count).sum())),
     ]
 }

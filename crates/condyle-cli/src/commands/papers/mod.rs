@@ -3,6 +3,7 @@
 mod blow;
 #[cfg(feature = "bench")]
 mod cycles;
+mod descent;
 mod eberly;
 mod plots;
 mod van_waveren;
@@ -16,6 +17,7 @@ use serde_json::{Map, Value, json};
 use self::blow::Properties;
 #[cfg(feature = "bench")]
 use self::cycles::Cycles;
+use self::descent::Descent;
 use self::eberly::Tables;
 use self::van_waveren::Errors;
 use crate::draw::plot::Plot;
@@ -31,15 +33,16 @@ macro_rules! help {
 Examples:
   condyle papers                             every table, next to the printed figures
   condyle papers --only eberly --json
-  condyle papers -o .                        also error-over-angle.svg and velocity-over-t.svg
+  condyle papers -o .                        also three plots, as SVG
 
 Eberly 2018, A Fast and Accurate Estimate for SLERP: his three tables of errors.
 Van Waveren 2005, Slerping Clock Cycles, Fast Skinning, From Quaternion to Matrix and Back:",
             $van_waveren,
             "
-Blow 2004, Understanding Slerp, Then Not Using It: his table of properties, measured.
+Blow 2004, Understanding Slerp, Then Not Using It: his table of properties, measured, and nlerp as the step
+of a solver.
 
-The error plot belongs to Eberly and van Waveren, the velocity plot to Blow."
+The plot error-over-angle belongs to Eberly and van Waveren, velocity-over-t and rounds-over-step to Blow."
         )
     };
 }
@@ -100,6 +103,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if wanted(Author::Blow) {
         let properties = Properties::measure();
         add("blow", properties.json(), properties.text());
+        let descent = Descent::measure();
+        add("blow_descent", descent.json(), descent.text());
     }
     let mut files = Vec::new();
     for (to, plot) in plots {
@@ -150,6 +155,7 @@ fn plots(args: &Args) -> Vec<(PathBuf, fn() -> Plot)> {
     }
     if args.only.is_none_or(|only| only == Author::Blow) {
         plots.push((folder.join("velocity-over-t.svg"), plots::velocity));
+        plots.push((folder.join("rounds-over-step.svg"), plots::rounds));
     }
     plots
 }

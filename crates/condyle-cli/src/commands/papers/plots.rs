@@ -1,10 +1,11 @@
-//! The plots of `condyle papers`: error over angle, and velocity over the factor.
+//! The plots of `condyle papers`: error over angle, velocity over the factor, and rounds over the step.
 
 use condyle::interpolate::{Degree, Method, Terms};
 use condyle::reference::{corrected_nlerp, eberly, log_lerp, nlerp, slerp};
 use plotters::style::RGBColor;
 
 use super::blow::{self, Between, far_pair};
+use super::descent::{Descent, METHODS, RESIDUALS};
 use super::van_waveren::{WIDEST, error_in_f32};
 use crate::draw::plot::{BLACK, BLUE, GREEN, GREY, Line, ORANGE, PINK, Panel, Plot, RED, SKY, power_of_ten};
 
@@ -81,5 +82,35 @@ pub(crate) fn velocity() -> Plot {
             Panel { y: 0.98..1.08001, labels: 6, format: |y| format!("{y:.2}"), height: 262 },
         ],
         lines: lines.into(),
+    }
+}
+
+/// The rounds that cyclic descent takes, over how much of its best turn a joint does each time.
+pub(crate) fn rounds() -> Plot {
+    let Descent(rows) = Descent::measure();
+    let mut lines = Vec::new();
+    for (at, ((residual, _), colours)) in
+        RESIDUALS.iter().zip([[SKY, BLUE], [ORANGE, RED], [GREY, BLACK]]).enumerate()
+    {
+        // The dashes of the second one let the first one through.
+        for (which, ((name, _), colour)) in METHODS.iter().zip(colours).enumerate() {
+            lines.push(Line {
+                name: format!("{name} to {residual}"),
+                colour,
+                dashed: which == 1,
+                points: rows.iter().map(|row| (row.step, row.rounds[at][which])).collect(),
+            });
+        }
+    }
+    Plot {
+        title: "Rounds of cyclic descent of 6 bones until the end is near the goal, in lengths of all bones"
+            .into(),
+        x_label: "step: the part of its best turn that a joint does each time".into(),
+        y_label: "rounds, mean of 200 goals".into(),
+        x: 0.2..1.0,
+        x_labels: 9,
+        x_format: |x| format!("{x:.1}"),
+        panels: vec![Panel { y: 0.0..100.0, labels: 11, format: |y| format!("{y:.0}"), height: 520 }],
+        lines,
     }
 }

@@ -3,22 +3,25 @@
 mod arrays;
 mod npy;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 use condyle::{Dispatch, NormalRule};
-use condyle_gltf::{Asset, Exporter, Poser};
+use condyle_gltf::{Asset, Exporter, Poser, PoserOptions};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::model;
 use crate::model::document::{self, too_large, warn_of_repairs};
 use crate::model::playable::Playable;
+use crate::options::moments;
 use crate::options::numerics::Numerics;
 use crate::options::overwrite::Overwrite;
 use crate::options::quantity::{fps_up_to, parse_seconds};
+use crate::options::skinning::Blending;
 use crate::options::source::{Source, Which};
 use crate::options::work::{Limit, Work};
+use crate::output::names::{numbered, with_middle};
 use crate::output::{Written, check_destination, finish_file, keep_all, print, print_json, progress, warn};
 use crate::text::{ending, path_text};
 
@@ -31,6 +34,7 @@ Examples:
   condyle skin fox.glb --clip Run --fps 30 -o run.glb              the whole clip
   condyle skin fox.glb --clip Run --fps 30 --joints -o run.npy     NumPy arrays of the whole clip, and its joints
   condyle skin fox.glb --rest -o posed.npy                         of one moment
+  condyle skin fox.glb --clip Run --time 0.5 --skinning dual -o posed.glb
   condyle skin walk.glb --onto fox.glb --clip 0 -o posed.glb       a clip from a file without a mesh
 
 A .glb keeps the nodes, primitives, vertex order, indices, materials and textures of the model, and has no
@@ -74,6 +78,9 @@ pub(crate) struct Args {
     /// How normals are transformed
     #[arg(long, value_enum, value_name = "RULE", default_value = "inverse-transpose")]
     normals: Normals,
+    /// How vertices follow several joints
+    #[arg(long, value_enum, value_name = "WAY", default_value = "linear")]
+    skinning: Blending,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
@@ -141,7 +148,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         warn(&args.model, &what);
     }
     let name = file;
-    let poser = Poser::new(asset, NormalRule::from(args.normals).into()).map_err(|e| too_large(&name, &e))?;
+    let mut options = PoserOptions::from(NormalRule::from(args.normals));
+    options.skinning = args.skinning.into();
+    let poser = Poser::new(asset, options).map_err(|e| too_large(&name, &e))?;
     let mut playing = Playing { name, clip, moments, poser };
     let (files, shapes) = match format {
         Format::Glb => (write_models(args, asset, &mut playing, names)?, vec![]),
@@ -254,53 +263,11 @@ fn format(args: &Args) -> Result<Format, Failure> {
     }
 }
 
-/// A series of more moments than this is taken for a mistake.
-const LONGEST: usize = 100_000;
-
 /// The moments that are asked for, in seconds: at least one.
 fn moments(args: &Args, clip: Option<&Playable<'_>>) -> Result<Vec<f32>, Failure> {
-    let (Some(fps), Some(clip)) = (args.fps, clip) else {
-        return Ok(if args.time.is_empty() { vec![0.0] } else { args.time.clone() });
-    };
-    let (start, end) = (f64::from(clip.start()), f64::from(clip.end()));
-    // A thousandth of a frame of tolerance, so that rounding does not lose the last frame.
-    let last = ((end - start) * fps + 1e-3).floor();
-    if last >= LONGEST as f64 {
-        return Err(Failure::Usage(format!(
-            "--fps {fps}: the clip lasts {} s, that would be more than {LONGEST} moments; \
-             ask for fewer, or for single ones with --time",
-            clip.end() - clip.start(),
-        )));
-    }
-    Ok((0..=last as u32).map(|frame| (start + f64::from(frame) / fps) as f32).collect())
-}
-
-/// One file of a series whose names sort in its order.
-fn numbered(path: &Path, frame: usize, count: usize) -> PathBuf {
-    let digits = (count - 1).to_string().len().max(4);
-    with_middle(path, &format!("{frame:0digits$}"))
-}
-
-/// `posed.glb` with `0003` is `posed.0003.glb`.
-fn with_middle(path: &Path, middle: &str) -> PathBuf {
-    let mut name = path.file_stem().unwrap_or_default().to_os_string();
-    name.push(format!(".{middle}"));
-    if let Some(ending) = path.extension() {
-        name.push(".");
-        name.push(ending);
-    }
-    path.with_file_name(name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_a_series_sort_in_its_order() {
-        let names = |count| [0, 9, 9999, count - 1].map(|frame| numbered("a/b.c.glb".as_ref(), frame, count));
-        assert_eq!(names(10_000)[1..3], ["a/b.c.0009.glb", "a/b.c.9999.glb"].map(PathBuf::from));
-        assert!(names(10_001).is_sorted());
-        assert_eq!(names(100_000)[3], Path::new("a/b.c.99999.glb"));
+    match (args.fps, clip) {
+        (Some(fps), Some(clip)) => moments::every(clip, fps),
+        _ if args.time.is_empty() => Ok(vec![0.0]),
+        _ => Ok(args.time.clone()),
     }
 }

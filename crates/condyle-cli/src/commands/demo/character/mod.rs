@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use body::MATERIALS;
 use loft::Surface;
+pub(crate) use motion::WALK_SPEED;
 use motion::{Clip, Property};
 use rig::Joint;
 
@@ -409,7 +410,7 @@ mod tests {
     #[test]
     fn feet_stay_on_the_ground_and_do_not_slide() {
         let asset = asset();
-        for (name, speed) in [("walk", 0.66 / 0.6), ("run", 0.62 / (0.36 * 0.7))] {
+        for (name, speed) in [("walk", WALK_SPEED), ("run", 0.62 / (0.36 * 0.7))] {
             let clip = clip(&asset, name);
             let steps = steps(&asset, clip);
             let seconds = (clip.end() - clip.start()) / 200.0;

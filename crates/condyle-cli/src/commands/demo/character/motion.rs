@@ -151,6 +151,9 @@ const RUN: Gait = Gait {
     keys: 32,
 };
 
+/// How fast the walk goes over the ground, in metres per second.
+pub(crate) const WALK_SPEED: f32 = WALK.travel / (WALK.stance * WALK.period);
+
 /// All clips of the character.
 pub(super) fn clips(rig: &[Joint]) -> Vec<Clip> {
     vec![gait(rig, &WALK), gait(rig, &RUN), idle(rig)]

@@ -1,0 +1,116 @@
+//! How far what was written is from what the clip has.
+
+use serde_json::{Value, json};
+
+use super::film::{Film, Frame};
+use crate::failure::Failure;
+use crate::output::progress;
+use crate::text::{millimetres, printable};
+
+/// The greatest distance of a vertex, in units of the model.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Worst {
+    pub(super) distance: f64,
+    /// A frame, or the middle between two.
+    frame: f64,
+    vertex: usize,
+}
+
+impl Worst {
+    fn look(&mut self, frame: f64, got: &[[f32; 3]], want: &[[f32; 3]]) {
+        for (vertex, (got, want)) in got.iter().zip(want).enumerate() {
+            let distance = distance(got, want);
+            if distance > self.distance {
+                *self = Self { distance, frame, vertex };
+            }
+        }
+    }
+}
+
+pub(super) fn distance(a: &[f32; 3], b: &[f32; 3]) -> f64 {
+    let square = |axis: usize| (f64::from(a[axis]) - f64::from(b[axis])).powi(2);
+    (square(0) + square(1) + square(2)).sqrt()
+}
+
+/// What the written file is off by at its frames, and half-way between each two, where readers go straight.
+#[derive(Default)]
+pub(super) struct Off {
+    pub(super) frames: Worst,
+    pub(super) between: Worst,
+    /// The greatest difference of two normals at a frame, if they are compared.
+    normals: Option<f64>,
+}
+
+impl Off {
+    /// `read` has the vertices of the file at a frame or between two, with or without normals.
+    pub(super) fn measure(
+        film: &mut Film<'_>,
+        mut read: impl FnMut(f64, &mut Frame) -> Result<(), Failure>,
+    ) -> Result<Self, Failure> {
+        let mut off = Self::default();
+        let (mut got, mut want) = (Frame::default(), Frame::default());
+        let halves = 2 * film.timing.frames - 1;
+        let bar = progress(halves, "measuring");
+        for half in 0..halves {
+            let at = half as f64 / 2.0;
+            read(at, &mut got)?;
+            film.vertices(at, &mut want)?;
+            let is_frame = half.is_multiple_of(2);
+            let worst = if is_frame { &mut off.frames } else { &mut off.between };
+            worst.look(at, &got.positions, &want.positions);
+            if is_frame && !got.normals.is_empty() {
+                let apart = got.normals.iter().zip(&want.normals).map(|(got, want)| distance(got, want));
+                off.normals = Some(apart.fold(off.normals.unwrap_or(0.0), f64::max));
+            }
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        Ok(off)
+    }
+
+    pub(super) fn to_json(&self, film: &Film<'_>, metres: f64) -> Value {
+        let worst = |worst: &Worst| {
+            let (part, vertex) = place(film, worst.vertex);
+            json!({
+                "mm": 1e3 * metres * worst.distance,
+                "seconds": film.timing.since_start(worst.frame),
+                "frame": worst.frame,
+                "primitive": part,
+                "vertex": vertex,
+            })
+        };
+        let mut json = json!({ "frames": worst(&self.frames), "between": worst(&self.between) });
+        if let Some(normals) = self.normals {
+            json["normals_degrees"] = normals.to_degrees().into();
+        }
+        json
+    }
+
+    pub(super) fn to_text(&self, film: &Film<'_>, metres: f64) -> String {
+        let worst = |what: &str, worst: &Worst| match worst.distance {
+            0.0 => format!("{what}: off by nothing\n"),
+            distance => {
+                let (part, vertex) = place(film, worst.vertex);
+                let (mm, seconds) = (millimetres(metres * distance), film.timing.since_start(worst.frame));
+                format!(
+                    "{what}: off by {mm} mm at most, at {seconds:.3} s, vertex {vertex} of {}\n",
+                    printable(&part)
+                )
+            }
+        };
+        let mut text = worst("frames", &self.frames);
+        if film.timing.frames > 1 {
+            text += &worst("half-way between frames", &self.between);
+        }
+        if let Some(normals) = self.normals.filter(|&normals| normals > 0.0) {
+            text += &format!("normals: off by {:.1e} degrees at most\n", normals.to_degrees());
+        }
+        text
+    }
+}
+
+/// The name of a vertex' primitive, and its index there.
+fn place(film: &Film<'_>, vertex: usize) -> (String, usize) {
+    let part = film.parts.iter().find(|part| (part.first..part.first + part.count).contains(&vertex));
+    part.map_or((String::new(), vertex), |part| (film.part_name(part), vertex - part.first))
+}

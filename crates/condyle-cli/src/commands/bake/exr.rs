@@ -1,0 +1,273 @@
+//! OpenEXR images of one part, without compression, a line after another: as written here, and read back.
+//!
+//! After *OpenEXR File Layout* of the Academy Software Foundation. A header of named attributes, the places of the lines, then each line: its number, its bytes,
+//! and for each channel, in the order of their names, the numbers of all pixels.
+
+use condyle::Error;
+
+/// How numbers are stored.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Depth {
+    /// 11 bits of precision, up to 65,504.
+    Half,
+    Float,
+}
+
+impl Depth {
+    fn bytes(self) -> usize {
+        match self {
+            Self::Half => 2,
+            Self::Float => 4,
+        }
+    }
+}
+
+const MAGIC: [u8; 4] = [0x76, 0x2f, 0x31, 0x01];
+/// Version 2, a single part of lines.
+const VERSION: [u8; 4] = [2, 0, 0, 0];
+/// What a channel's number is where the file is read, by the order of their names.
+const CHANNELS: [(&str, usize); 4] = [("A", 3), ("B", 2), ("G", 1), ("R", 0)];
+
+/// An image of `N` channels, red, green, blue and perhaps alpha, its top line first. `pixels` are as many as `width` times the height.
+pub(super) fn write<const N: usize>(width: usize, pixels: &[[f32; N]], depth: Depth) -> Vec<u8> {
+    let height = pixels.len() / width;
+    let channels = || CHANNELS.iter().filter(|(_, channel)| *channel < N);
+    let mut out = [MAGIC, VERSION].concat();
+    let mut list = Vec::new();
+    for (name, _) in channels() {
+        let kind: u32 = if depth == Depth::Half { 1 } else { 2 };
+        list.extend_from_slice(name.as_bytes());
+        list.push(0);
+        // Numbers are what they are, not perceived brightness; every pixel has one.
+        [kind, 0, 1, 1].iter().for_each(|word| list.extend_from_slice(&word.to_le_bytes()));
+    }
+    list.push(0);
+    let window: Vec<u8> =
+        [0, 0, width as u32 - 1, height as u32 - 1].iter().flat_map(|corner| corner.to_le_bytes()).collect();
+    attribute(&mut out, "channels", "chlist", &list);
+    attribute(&mut out, "compression", "compression", &[0]);
+    attribute(&mut out, "dataWindow", "box2i", &window);
+    attribute(&mut out, "displayWindow", "box2i", &window);
+    attribute(&mut out, "lineOrder", "lineOrder", &[0]);
+    attribute(&mut out, "pixelAspectRatio", "float", &1_f32.to_le_bytes());
+    attribute(&mut out, "screenWindowCenter", "v2f", &[0; 8]);
+    attribute(&mut out, "screenWindowWidth", "float", &1_f32.to_le_bytes());
+    out.push(0);
+    let size = width * N * depth.bytes();
+    let first = out.len() + 8 * height;
+    out.reserve_exact(height * (16 + size));
+    (0..height).for_each(|line| out.extend_from_slice(&((first + line * (8 + size)) as u64).to_le_bytes()));
+    for (line, pixels) in pixels.chunks_exact(width).enumerate() {
+        out.extend_from_slice(&(line as u32).to_le_bytes());
+        out.extend_from_slice(&(size as u32).to_le_bytes());
+        for (_, channel) in channels() {
+            for pixel in pixels {
+                let number = pixel[*channel];
+                match depth {
+                    Depth::Half => out.extend_from_slice(&half(number).to_le_bytes()),
+                    Depth::Float => out.extend_from_slice(&number.to_le_bytes()),
+                }
+            }
+        }
+    }
+    out
+}
+
+fn attribute(out: &mut Vec<u8>, name: &str, kind: &str, value: &[u8]) {
+    for text in [name, kind] {
+        out.extend_from_slice(text.as_bytes());
+        out.push(0);
+    }
+    out.extend_from_slice(&(value.len() as u32).to_le_bytes());
+    out.extend_from_slice(value);
+}
+
+/// The pixels of an image that [`write`] has written: by what its bytes say, not by what they should.
+pub(super) fn read<const N: usize>(bytes: &[u8]) -> Result<Vec<[f32; N]>, Error> {
+    let mut rest = Bytes(bytes);
+    if rest.take(8)? != [MAGIC, VERSION].concat() {
+        return Err(Error::Magic { what: "an OpenEXR image" });
+    }
+    let (mut kinds, mut window) = (Vec::new(), [0; 4]);
+    loop {
+        let name = rest.text()?;
+        if name.is_empty() {
+            break;
+        }
+        rest.text()?;
+        let length = rest.word()? as usize;
+        let mut value = Bytes(rest.take(length)?);
+        match name {
+            b"channels" => {
+                while value.0.len() > 1 {
+                    let channel = value.text()?;
+                    let known = CHANNELS.iter().find(|(name, _)| name.as_bytes() == channel);
+                    kinds.push((known.map_or(N, |(_, at)| *at), value.word()?));
+                    value.take(12)?;
+                }
+            }
+            b"dataWindow" => {
+                for corner in &mut window {
+                    *corner = value.word()? as usize;
+                }
+            }
+            _ => {}
+        }
+    }
+    let [left, top, right, bottom] = window;
+    let (width, height) = (right + 1 - left, bottom + 1 - top);
+    rest.take(8 * height)?;
+    let mut pixels = vec![[0.0; N]; width * height];
+    for _ in 0..height {
+        let line = rest.word()? as usize;
+        rest.word()?;
+        let line = pixels.chunks_exact_mut(width).nth(line).unwrap_or(&mut []);
+        for &(channel, kind) in &kinds {
+            let depth = if kind == 1 { Depth::Half } else { Depth::Float };
+            let numbers = rest.take(width * depth.bytes())?.chunks_exact(depth.bytes());
+            for (pixel, number) in line.iter_mut().zip(numbers) {
+                let number = match *number {
+                    [a, b] => from_half(u16::from_le_bytes([a, b])),
+                    [a, b, c, d] => f32::from_le_bytes([a, b, c, d]),
+                    _ => 0.0,
+                };
+                pixel.get_mut(channel).into_iter().for_each(|to| *to = number);
+            }
+        }
+    }
+    Ok(pixels)
+}
+
+/// What is left to read.
+struct Bytes<'a>(&'a [u8]);
+
+impl<'a> Bytes<'a> {
+    fn take(&mut self, count: usize) -> Result<&'a [u8], Error> {
+        let found = self.0.len();
+        let (taken, rest) = self.0.split_at_checked(count).ok_or(Error::Truncated {
+            what: "an OpenEXR image",
+            found,
+            needed: count,
+        })?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn word(&mut self) -> Result<u32, Error> {
+        Ok(self.take(4)?.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte)))
+    }
+
+    /// Up to a zero, which is left out.
+    fn text(&mut self) -> Result<&'a [u8], Error> {
+        let end = self.0.iter().position(|byte| *byte == 0).unwrap_or(self.0.len());
+        let text = self.take(end)?;
+        self.take(1)?;
+        Ok(text)
+    }
+}
+
+/// The nearest number of 16 bits, the even one of two: IEEE 754, binary16.
+fn half(value: f32) -> u16 {
+    let sign = ((value.to_bits() >> 16) & 0x8000) as u16;
+    let size = value.abs();
+    let magnitude = if size.is_nan() {
+        0x7e00
+    } else if size >= 65520.0 {
+        0x7c00
+    } else if size < 2_f32.powi(-14) {
+        // Multiples of 2^-24. Added to 2^-1 they are the last bits of the sum, rounded as f32 rounds.
+        (size + 0.5).to_bits() - 0.5_f32.to_bits()
+    } else {
+        // 13 bits fall off, and the exponent counts from another start.
+        let bits = size.to_bits() - (112 << 23);
+        (bits + 0xfff + (bits >> 13 & 1)) >> 13
+    };
+    sign | magnitude as u16
+}
+
+fn from_half(bits: u16) -> f32 {
+    let magnitude = u32::from(bits & 0x7fff);
+    let size = match magnitude {
+        0..0x400 => magnitude as f32 * 2_f32.powi(-24),
+        0x400..0x7c00 => f32::from_bits((magnitude << 13) + (112 << 23)),
+        0x7c00 => f32::INFINITY,
+        _ => f32::NAN,
+    };
+    if bits & 0x8000 == 0 { size } else { -size }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_half_comes_back() {
+        for bits in 0..=u16::MAX {
+            let value = from_half(bits);
+            assert!(value.is_nan() || half(value) == bits, "{bits:#06x}: {value}");
+        }
+        for (value, bits) in [
+            (1.0, 0x3c00),
+            (-2.0, 0xc000),
+            (65504.0, 0x7bff),
+            (65519.9, 0x7bff),
+            (65520.0, 0x7c00),
+            (f32::MAX, 0x7c00),
+            (f32::NAN, 0x7e00),
+            // Half-way: to the even one, down and up.
+            (1.0 + 1.0 / 2048.0, 0x3c00),
+            (1.0 + 3.0 / 2048.0, 0x3c02),
+            (2_f32.powi(-25), 0x0000),
+            (1.5 * 2_f32.powi(-24), 0x0002),
+            (2_f32.powi(-14), 0x0400),
+            (2_f32.powi(-14) - 2_f32.powi(-26), 0x0400),
+        ] {
+            assert_eq!(half(value), bits, "{value}");
+        }
+    }
+
+    #[test]
+    fn halves_are_the_nearest() {
+        for step in 0..200_000_u32 {
+            let value = f32::from_bits(0x3000_0000 + step * 7919);
+            let own = f64::from(from_half(half(value)));
+            let near = [half(value).wrapping_sub(1), half(value) + 1].map(|bits| f64::from(from_half(bits)));
+            let off = |other: f64| (other - f64::from(value)).abs();
+            assert!(near.iter().all(|other| !other.is_finite() || off(own) <= off(*other)), "{value}");
+            if value > 60000.0 {
+                break;
+            }
+        }
+    }
+
+    #[test]
+    fn images_are_read_back() {
+        let pixels: Vec<[f32; 4]> =
+            (0..6).map(|at| [0.0, 1.0, 2.0, 3.0].map(|c: f32| c + 10.0 * at as f32 - 25.5)).collect();
+        for depth in [Depth::Half, Depth::Float] {
+            let bytes = write(3, &pixels, depth);
+            assert_eq!(read::<4>(&bytes), Ok(pixels.clone()), "{depth:?}");
+            for length in 0..bytes.len() {
+                assert!(read::<4>(&bytes[..length]).is_err(), "{depth:?}, {length} bytes");
+            }
+        }
+        let rgb = [[f32::MIN_POSITIVE, -0.1, 1e30]];
+        assert_eq!(read::<3>(&write(1, &rgb, Depth::Float)), Ok(rgb.to_vec()));
+    }
+
+    /// Byte for byte what the specification's example of a header would be, so that a slip in both directions is seen.
+    #[test]
+    fn the_layout_is_openexrs() {
+        let bytes = write(2, &[[1.0_f32, 2.0, 3.0], [4.0, 5.0, 6.0]], Depth::Half);
+        assert_eq!(&bytes[..8], [0x76, 0x2f, 0x31, 1, 2, 0, 0, 0]);
+        assert_eq!(&bytes[8..24], b"channels\0chlist\0");
+        let list = [[b'B', 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]; 1].concat();
+        assert_eq!(&bytes[24..28], 55_u32.to_le_bytes());
+        assert_eq!(bytes[28..46], list);
+        let line = [0_u32, 12].map(u32::to_le_bytes).concat();
+        let numbers = [0x4200_u16, 0x4600, 0x4000, 0x4500, 0x3c00, 0x4400].map(u16::to_le_bytes).concat();
+        assert!(bytes.ends_with(&[line, numbers].concat()));
+        let place = bytes.len() - 20;
+        assert_eq!(bytes[place - 8..place], (place as u64).to_le_bytes());
+    }
+}

@@ -1,0 +1,155 @@
+//! A clip frame by frame: all vertices, primitive after primitive, in world space.
+
+use condyle_gltf::{Asset, Poser, PoserOptions};
+
+use crate::failure::Failure;
+use crate::model::document::too_large;
+use crate::model::playable::Playable;
+
+/// A clip of more frames than this is taken for a mistake.
+const LONGEST: usize = 100_000;
+
+/// The vertices of a primitive among those of a frame.
+pub(super) struct Part {
+    /// In the asset's instances, and in the primitives of that instance.
+    pub(super) instance: usize,
+    pub(super) primitive: usize,
+    pub(super) first: usize,
+    pub(super) count: usize,
+}
+
+/// Frames evenly spaced from the start of a clip to its end, both included.
+#[derive(Clone, Copy)]
+pub(super) struct Timing {
+    start: f64,
+    pub(super) duration: f64,
+    pub(super) frames: usize,
+    pub(super) fps: f64,
+}
+
+impl Timing {
+    /// At so many frames per second, or at the least rate above that whose last frame is the end of the clip. A pose is one frame.
+    pub(super) fn new(clip: Option<&Playable<'_>>, fps: f64) -> Result<Self, Failure> {
+        let (start, end) = clip.map_or((0.0, 0.0), |clip| (f64::from(clip.start()), f64::from(clip.end())));
+        let duration = end - start;
+        // A thousandth of a frame of tolerance, so that rounding adds no frame.
+        let steps = (duration * fps - 1e-3).ceil().max(0.0);
+        if steps >= LONGEST as f64 {
+            return Err(Failure::Usage(format!(
+                "--fps {fps}: the clip lasts {duration} s, that would be more than {LONGEST} frames; ask for fewer"
+            )));
+        }
+        let steps = if duration > 0.0 { steps.max(1.0) } else { 0.0 };
+        let fps = if steps > 0.0 { steps / duration } else { fps };
+        Ok(Self { start, duration, frames: steps as usize + 1, fps })
+    }
+
+    /// Seconds from the first frame to one, or to a moment between two.
+    pub(super) fn since_start(&self, frame: f64) -> f64 {
+        let last = self.frames.saturating_sub(1).max(1) as f64;
+        self.duration * (frame / last)
+    }
+
+    fn seconds(&self, frame: f64) -> f32 {
+        (self.start + self.since_start(frame)) as f32
+    }
+}
+
+/// The vertices of one frame. Where any primitive has normals there is one for each vertex: zero for those of primitives without.
+#[derive(Default)]
+pub(super) struct Frame {
+    pub(super) positions: Vec<[f32; 3]>,
+    pub(super) normals: Vec<[f32; 3]>,
+}
+
+pub(super) struct Film<'a> {
+    pub(super) asset: &'a Asset,
+    clip: Option<&'a Playable<'a>>,
+    options: PoserOptions,
+    pub(super) poser: Poser<'a>,
+    /// Of the file.
+    pub(super) name: String,
+    pub(super) timing: Timing,
+    pub(super) parts: Vec<Part>,
+    pub(super) has_normals: bool,
+}
+
+impl<'a> Film<'a> {
+    pub(super) fn new(
+        asset: &'a Asset,
+        clip: Option<&'a Playable<'a>>,
+        options: PoserOptions,
+        name: String,
+        timing: Timing,
+    ) -> Result<Self, Failure> {
+        let poser = Poser::new(asset, options.clone()).map_err(|e| too_large(&name, &e))?;
+        let (parts, has_normals) = (parts(asset), has_normals(asset));
+        Ok(Self { asset, clip, options, poser, name, timing, parts, has_normals })
+    }
+
+    /// The same, to be posed at other moments.
+    pub(super) fn again(&self) -> Result<Self, Failure> {
+        Self::new(self.asset, self.clip, self.options.clone(), self.name.clone(), self.timing)
+    }
+
+    pub(super) fn vertex_count(&self) -> usize {
+        self.parts.last().map_or(0, |part| part.first + part.count)
+    }
+
+    /// The instance's name and the primitive's index.
+    pub(super) fn part_name(&self, part: &Part) -> String {
+        let instance = &self.asset.instances[part.instance];
+        format!("{}.primitive{}", instance.name, instance.primitives[part.primitive].index)
+    }
+
+    /// Poses everything at a frame, or at a moment between two.
+    pub(super) fn pose(&mut self, frame: f64) -> Result<(), Failure> {
+        self.pose_at(self.timing.seconds(frame))
+    }
+
+    pub(super) fn pose_at(&mut self, seconds: f32) -> Result<(), Failure> {
+        let name = &self.name;
+        self.poser.pose(self.clip, seconds).map_err(|error| {
+            Failure::Data(format!("{name} at {seconds} s: {error}; look at the keys and scales there"))
+        })
+    }
+
+    /// [`pose`](Self::pose), and all vertices in one list.
+    pub(super) fn vertices(&mut self, frame: f64, to: &mut Frame) -> Result<(), Failure> {
+        self.pose(frame)?;
+        gather(&self.poser, &self.parts, self.has_normals, to);
+        Ok(())
+    }
+}
+
+/// All vertices of a posed asset in one list.
+pub(super) fn gather(poser: &Poser<'_>, parts: &[Part], has_normals: bool, to: &mut Frame) {
+    to.positions.clear();
+    to.normals.clear();
+    for part in parts {
+        let posed = &poser.posed(part.instance)[part.primitive];
+        to.positions.extend_from_slice(&posed.positions);
+        to.normals.extend_from_slice(&posed.normals);
+        if has_normals {
+            to.normals.resize(to.positions.len(), [0.0; 3]);
+        }
+    }
+}
+
+pub(super) fn parts(asset: &Asset) -> Vec<Part> {
+    let mut first = 0;
+    let mut parts = Vec::new();
+    for (instance, source) in asset.instances.iter().enumerate() {
+        for (primitive, source) in source.primitives.iter().enumerate() {
+            let count = source.mesh.vertex_count();
+            parts.push(Part { instance, primitive, first, count });
+            first += count;
+        }
+    }
+    parts
+}
+
+pub(super) fn has_normals(asset: &Asset) -> bool {
+    let mut primitives = asset.instances.iter().flat_map(|instance| &instance.primitives);
+    primitives.any(|primitive| !primitive.mesh.vertices().normals.is_empty())
+}

@@ -1,0 +1,161 @@
+//! A clip as morph targets: which frames it takes, and the file.
+
+use std::path::Path;
+
+use condyle::Vertices;
+use condyle_gltf::{Asset, Document, MorphExporter, MorphFrame, Poser, PoserOptions};
+
+use super::error::{Off, distance};
+use super::film::{self, Film, Frame};
+use crate::failure::Failure;
+use crate::model::document::{refusal, too_large};
+use crate::output::{Finished, finish_file, progress, warn};
+use crate::text::grouped;
+
+/// Vertices of all frames together, which are in memory at once: some hundred megabytes.
+const MOST_VERTICES: usize = 1 << 25;
+
+/// The file, and what is told of it.
+pub(super) struct Morphed {
+    pub(super) file: Finished,
+    pub(super) off: Off,
+    pub(super) targets: usize,
+}
+
+/// The primitives of each instance.
+type Posed = Vec<Vec<Vertices>>;
+
+/// With an `error`, in units of the model, no vertex of a frame that is left out is farther from the straight line between those that are kept.
+pub(super) fn write(
+    film: &mut Film<'_>,
+    error: Option<f64>,
+    clip: &str,
+    to: &Path,
+) -> Result<Morphed, Failure> {
+    let count = film.timing.frames.saturating_mul(film.vertex_count());
+    if count > MOST_VERTICES {
+        return Err(Failure::Usage(format!(
+            "{} frames of {} vertices would be more than {} in all: choose a lower --fps",
+            film.timing.frames,
+            film.vertex_count(),
+            grouped(MOST_VERTICES)
+        )));
+    }
+    let exporter = MorphExporter::new(film.asset).map_err(|e| too_large(&film.name, &e))?;
+    exporter.problems().iter().for_each(|problem| warn(Path::new(&film.name), &problem.to_string()));
+    let all = pose_all(film)?;
+    let keys = match error {
+        Some(error) => reduced(&all, error),
+        None => (0..all.len()).collect(),
+    };
+    let frame = |&key: &usize| MorphFrame {
+        seconds: film.timing.since_start(key as f64) as f32,
+        instances: all[key].iter().map(|own| own.iter().map(Vertices::as_slices).collect()).collect(),
+    };
+    let frames: Vec<MorphFrame<'_>> = keys.iter().map(frame).collect();
+    let glb = exporter.glb(clip, &frames).map_err(|e| too_large(&film.name, &e))?;
+    drop(frames);
+    drop(all);
+    let off = measure(film, &glb, to)?;
+    let file = finish_file(to.to_path_buf(), |out| out.write_all(&glb))?;
+    Ok(Morphed { file, off, targets: keys.len() - 1 })
+}
+
+fn pose_all(film: &mut Film<'_>) -> Result<Vec<Posed>, Failure> {
+    let bar = progress(film.timing.frames, "baking");
+    let mut all = Vec::new();
+    for at in 0..film.timing.frames {
+        film.pose(at as f64)?;
+        all.push((0..film.asset.instances.len()).map(|own| film.poser.posed(own).to_vec()).collect());
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok(all)
+}
+
+/// From each kept frame to the last one that a straight line serves, as far as doubling and halving the distance finds it: every line is within the error
+/// at each frame that it passes, and the work is in proportion to n log n of the frames.
+fn reduced(all: &[Posed], error: f64) -> Vec<usize> {
+    let last = all.len() - 1;
+    let mut keys = vec![0];
+    let bar = progress(all.len(), "reducing");
+    while let Some(&from) = keys.last().filter(|&&key| key < last) {
+        // A line to the next frame passes none.
+        let (mut good, mut step) = (from + 1, 2);
+        let mut bad = last + 1;
+        while good < last && bad > last {
+            let to = (from + step).min(last);
+            if is_straight(all, from, to, error) {
+                good = to;
+            } else {
+                bad = to;
+            }
+            step *= 2;
+        }
+        while bad <= last && bad - good > 1 {
+            let to = good.midpoint(bad);
+            if is_straight(all, from, to, error) { good = to } else { bad = to }
+        }
+        keys.push(good);
+        bar.set_position(good as u64);
+    }
+    bar.finish_and_clear();
+    keys
+}
+
+/// Whether all vertices of the frames between two are near the straight line.
+fn is_straight(all: &[Posed], from: usize, to: usize, error: f64) -> bool {
+    let positions = |frame: usize| all[frame].iter().flatten().flat_map(|vertices| &vertices.positions);
+    (from + 1..to).all(|frame| {
+        let factor = (frame - from) as f64 / (to - from) as f64;
+        let mut ends = positions(from).zip(positions(to)).zip(positions(frame));
+        ends.all(|((from, to), want)| {
+            let on = |axis: usize| f64::from(from[axis]) * (1.0 - factor) + f64::from(to[axis]) * factor;
+            distance(&std::array::from_fn(|axis| on(axis) as f32), want) <= error
+        })
+    })
+}
+
+/// By the file, read as any document is.
+fn measure(film: &mut Film<'_>, glb: &[u8], to: &Path) -> Result<Off, Failure> {
+    let read = Document::from_slice(&to.to_string_lossy(), glb, None).and_then(Asset::from_document);
+    let read = read.map_err(|refused| refusal(to, &refused))?;
+    let mut poser = Poser::new(&read, PoserOptions::default()).map_err(|e| too_large(&film.name, &e))?;
+    let (parts, has_normals) = (film::parts(&read), film::has_normals(&read));
+    let seconds: Vec<f32> = (0..2 * film.timing.frames - 1)
+        .map(|half| film.timing.since_start(half as f64 / 2.0) as f32)
+        .collect();
+    Off::measure(film, |at, frame: &mut Frame| {
+        let seconds = seconds[(2.0 * at) as usize];
+        poser.pose(read.clips.first(), seconds).map_err(|e| too_large(&to.to_string_lossy(), &e))?;
+        film::gather(&poser, &parts, has_normals, frame);
+        frame.normals.clear();
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One vertex on a way.
+    fn way(xs: &[f32]) -> Vec<Posed> {
+        let frame = |&x: &f32| vec![vec![Vertices { positions: vec![[x, 0.0, 0.0]], ..Vertices::default() }]];
+        xs.iter().map(frame).collect()
+    }
+
+    #[test]
+    fn straight_ways_have_two_frames_and_corners_one_more() {
+        assert_eq!(reduced(&way(&[5.0]), 1e-3), [0]);
+        assert_eq!(reduced(&way(&[5.0, 7.0]), 1e-3), [0, 1]);
+        let line: Vec<f32> = (0..100).map(|at| at as f32).collect();
+        assert_eq!(reduced(&way(&line), 1e-3), [0, 99]);
+        let roof: Vec<f32> = (0..=60).map(|at: i32| (37 - at).abs() as f32).collect();
+        assert_eq!(reduced(&way(&roof), 1e-3), [0, 37, 60]);
+        // What is within the error may go, and what is not may not.
+        let bump = [0.0, 0.0, 0.4, 0.0, 0.0, 0.6, 0.0];
+        assert_eq!(reduced(&way(&bump), 1.0), [0, 6]);
+        assert!(reduced(&way(&bump), 0.5).contains(&5));
+        assert_eq!(reduced(&way(&bump), 1e-6), [0, 1, 2, 3, 4, 5, 6]);
+    }
+}

@@ -1,0 +1,64 @@
+//! One clip as a BVH.
+
+use condyle::Clip;
+use condyle::sample::PoseSource;
+use condyle_bvh::{WriteOptions, write};
+use condyle_gltf::Asset;
+use serde_json::json;
+
+use super::Args;
+use crate::failure::Failure;
+use crate::output::{print, print_json, warn, write_file};
+use crate::text::{counted, path_text, printable, size};
+
+/// Frames per second of a clip of a single moment: any will do.
+const USUAL_RATE: f64 = 30.0;
+
+pub(super) fn run(args: &Args, asset: &Asset, clips: &[(&str, &Clip<'static>)]) -> Result<(), Failure> {
+    let name = path_text(&args.file);
+    let &[(clip_name, clip)] = clips else {
+        let names: Vec<_> = clips.iter().map(|(clip, _)| printable(clip)).collect();
+        let what =
+            if names.is_empty() { "no clips".into() } else { format!("several: {}", names.join(", ")) };
+        return Err(Failure::Usage(format!(
+            "a BVH holds one clip, and {name} has {what}; choose one with --clip"
+        )));
+    };
+    let failed = |e: condyle::Error| Failure::Data(format!("{name}: {}: {e}", printable(clip_name)));
+    let skeleton = &asset.skeleton;
+    let is_scaled = |pose: &condyle::Pose| pose.transforms().any(|t| t.scale != [1.0; 3]);
+    let mut pose = condyle::Pose::rest(skeleton);
+    clip.pose(skeleton, clip.start(), &mut pose).map_err(failed)?;
+    if is_scaled(&pose) || is_scaled(skeleton.rest()) {
+        warn(
+            &args.file,
+            "joints are scaled, which a BVH has no place for: they are where they were, without their scales",
+        );
+    }
+    let rate = rate(clip);
+    let text = write(skeleton, clip, &WriteOptions::new(rate)).map_err(failed)?;
+    let file = write_file(args.output.clone(), |out| out.write_all(text.as_bytes()))?;
+    let frames = clip.frame_count() + 1;
+    if args.json {
+        let clip = json!({ "clip": clip_name, "frames": frames, "rate_hz": rate });
+        return print_json(&json!({ "file": file.to_json(), "clips": [clip] }).to_string());
+    }
+    print(&format!(
+        "{}: {}, {} at {rate} Hz, {}\n",
+        path_text(&file.path),
+        printable(clip_name),
+        counted(frames, "frame", "frames"),
+        size(text.len())
+    ))
+}
+
+/// The clip's own frames per second; a whole number where f32 cannot tell.
+fn rate(clip: &Clip<'_>) -> f64 {
+    let rate = f64::from(clip.rate());
+    let whole = rate.round();
+    match rate > 0.0 {
+        true if (rate - whole).abs() < 1e-5 * rate => whole,
+        true => rate,
+        false => USUAL_RATE,
+    }
+}

@@ -1,0 +1,281 @@
+//! The walk up stairs, with the feet on them.
+
+use condyle::math::Rigid;
+use condyle::motion::RootMotion;
+use condyle::sample::PoseSource;
+use condyle::skeleton::NO_PARENT;
+use condyle::solve::feet::{
+    ContactOptions, Contacts, Feet, FeetFrame, FeetState, Leg, Step, Surface, contacts_raw, feet,
+};
+use condyle::{
+    Affine, Error, Interpolation, Looping, Pose, RawClip, Skeleton, Target, Track, Transform, local_to_model,
+};
+use condyle_gltf::Asset;
+
+use super::character::WALK_SPEED;
+use crate::draw::marks::Mark;
+use crate::draw::picture::Format;
+use crate::draw::scene::{FPS, Look, Scene};
+use crate::draw::solid::Solid;
+use crate::draw::stage::View;
+use crate::draw::vector::Vec3;
+use crate::failure::Failure;
+use crate::model::playable::Playable;
+
+/// From the left, and a little from behind, so that no step hides the feet.
+const VIEW: View = View { yaw: -1.85, pitch: 0.16 };
+/// How many steps there are, how deep each is along +Z and how high, and how wide they are to either side.
+const STEPS: usize = 4;
+const DEPTH: f64 = 0.5 * WALK_SPEED as f64;
+const HEIGHT: f64 = 0.16;
+const WIDE: f32 = 0.55;
+/// Where the first step begins, and the ends of the walk.
+const EDGE: f64 = 0.0;
+const FROM: f64 = -0.8;
+const TO: f64 = STEPS as f64 * DEPTH + 0.5;
+/// Calls of the solver for each frame of the picture.
+const FINE: usize = 4;
+const STONE: [Vec3; 2] = [[0.50, 0.47, 0.43], [0.44, 0.41, 0.38]];
+const PLANTED: [u8; 3] = [20, 160, 90];
+
+/// How high the stairs are at `z`.
+fn height(z: f64) -> f64 {
+    ((z - EDGE) / DEPTH + 1.0).floor().clamp(0.0, STEPS as f64) * HEIGHT
+}
+
+fn solids() -> Vec<Solid> {
+    let step = |n: usize| {
+        let begin = EDGE + n as f64 * DEPTH;
+        let end = if n + 1 == STEPS { TO + 0.5 } else { begin + DEPTH };
+        let top = (n + 1) as f64 * HEIGHT;
+        let (low, high) = ([-WIDE, 0.0, begin as f32], [WIDE, top as f32, end as f32]);
+        Solid { low, high, color: STONE[n % 2] }
+    };
+    (0..STEPS).map(step).collect()
+}
+
+/// The character goes up the stairs: a moving picture, and a line that tells how far planted feet move.
+pub(super) fn movie(asset: &Asset, walk: &RawClip, look: &Look) -> Result<(Vec<u8>, String), Failure> {
+    let failed = |e: Error| Failure::Data(format!("the built-in character: {e}"));
+    let missing = || Failure::Data("the built-in character has no legs".into());
+    let skeleton = &asset.skeleton;
+    let (pelvis, legs) = legs(skeleton).ok_or_else(missing)?;
+    let climb = climb(skeleton, walk, pelvis, &legs).map_err(failed)?;
+    let marks = |seconds: f32, _: &[Affine]| {
+        let moment = climb.moment(seconds);
+        let dot = |&at: &Vec3| Mark::Dot { at, radius: 4.0, color: PLANTED };
+        let note = Mark::Note { text: moment.moved.line() };
+        moment.planted.iter().map(dot).chain([note]).collect()
+    };
+    let mut scene = Scene::new(asset)?;
+    scene.set_solids(solids());
+    scene.mark(&marks);
+    let look = Look { view: VIEW, ..*look };
+    let clip = climb.clip(skeleton).map_err(failed)?;
+    let movie = scene.movie(Format::Gif, Some(&Playable::raw(&clip)), &climb.times(), FPS, &look, 1)?;
+    let last = climb.moments.last().map_or(Moved::default(), |moment| moment.moved);
+    Ok((movie, format!("the walk up stairs; planted feet {}", last.line())))
+}
+
+/// The pelvis and both legs.
+fn legs(skeleton: &Skeleton) -> Option<(u16, [Leg; 2])> {
+    let leg = |side: &str| {
+        let joint = |name: &str| skeleton.joint_by_name(&format!("{side}_{name}"));
+        let [hip, knee, foot] = ["upper_leg", "lower_leg", "foot"].map(joint);
+        Some(Leg { hip: hip?, knee: knee?, foot: foot?, toe: Some(joint("toes")?) })
+    };
+    Some((skeleton.joint_by_name("hips")?, [leg("left")?, leg("right")?]))
+}
+
+/// The farthest that planted feet have moved from where they came down, along the ground and up or down, in metres.
+#[derive(Debug, Clone, Copy, Default)]
+struct Moved {
+    slide: f64,
+    sink: f64,
+}
+
+impl Moved {
+    fn line(self) -> String {
+        format!("slide {:.3} mm, sink {:.3} mm", 1e3 * self.slide, 1e3 * self.sink)
+    }
+}
+
+/// The character at a frame of the picture.
+struct Moment {
+    seconds: f32,
+    pose: Pose,
+    /// What touches the ground.
+    planted: Vec<Vec3>,
+    /// Until then.
+    moved: Moved,
+}
+
+struct Climb {
+    moments: Vec<Moment>,
+}
+
+impl Climb {
+    fn times(&self) -> Vec<f32> {
+        self.moments.iter().map(|moment| moment.seconds).collect()
+    }
+
+    fn moment(&self, seconds: f32) -> &Moment {
+        let next = self.moments.partition_point(|moment| moment.seconds < seconds);
+        &self.moments[next.min(self.moments.len() - 1)]
+    }
+
+    /// As keys of all joints.
+    fn clip(&self, skeleton: &Skeleton) -> Result<RawClip, Error> {
+        let mut tracks = vec![];
+        for joint in 0..skeleton.joint_count() {
+            let locals = || self.moments.iter().map(move |moment| moment.pose.get(joint));
+            let mut add = |target, values| {
+                tracks.push(Track { target, interpolation: Interpolation::Linear, timeline: 0, values });
+            };
+            add(Target::Rotation(joint as u16), locals().flat_map(|local| local.rotation).collect());
+            add(Target::Translation(joint as u16), locals().flat_map(|local| local.translation).collect());
+        }
+        RawClip::new("stairs".into(), vec![self.times()], tracks)?.for_skeleton(skeleton)
+    }
+}
+
+/// The walk with the ground that it goes over, on the stairs.
+struct Walker<'a> {
+    skeleton: &'a Skeleton,
+    clip: &'a RawClip,
+    motion: RootMotion,
+    contacts: Contacts,
+    feet: Feet,
+    state: FeetState,
+    pose: Pose,
+    model: Vec<Affine>,
+    /// Where the planted feet came down.
+    stood: [Option<[f64; 3]>; 2],
+    moved: Moved,
+}
+
+fn climb(skeleton: &Skeleton, clip: &RawClip, pelvis: u16, legs: &[Leg; 2]) -> Result<Climb, Error> {
+    let mut walker = Walker::new(skeleton, clip, pelvis, legs)?;
+    let fine = 1.0 / (FPS * FINE as f64);
+    let frames = ((TO - FROM) / f64::from(WALK_SPEED) * FPS).round() as usize;
+    let mut moments = vec![];
+    for call in 0..=frames * FINE {
+        let seconds = call as f64 * fine;
+        let planted = walker.go(seconds, if call == 0 { 0.0 } else { fine as f32 })?;
+        if call % FINE == 0 {
+            let (pose, moved) = (walker.pose.clone(), walker.moved);
+            moments.push(Moment { seconds: seconds as f32, pose, planted, moved });
+        }
+    }
+    Ok(Climb { moments })
+}
+
+impl<'a> Walker<'a> {
+    fn new(skeleton: &'a Skeleton, clip: &'a RawClip, pelvis: u16, legs: &[Leg; 2]) -> Result<Self, Error> {
+        let feet = Feet::new(skeleton, pelvis, legs)?;
+        let end = Transform { translation: [0.0, 0.0, WALK_SPEED * clip.duration()], ..Transform::IDENTITY };
+        let motion = RootMotion::new(clip.duration(), vec![Transform::IDENTITY, end])?;
+        let options =
+            ContactOptions { looping: Looping::Wrap, ..ContactOptions::for_legs(feet.leg_length()) };
+        let contacts =
+            contacts_raw(clip, Some(&motion), skeleton, &legs.map(|leg| leg.touching()), &options)?;
+        Ok(Self {
+            skeleton,
+            clip,
+            motion,
+            contacts,
+            state: feet.start(),
+            feet,
+            pose: Pose::rest(skeleton),
+            model: vec![Affine::IDENTITY; skeleton.joint_count()],
+            stood: [None; 2],
+            moved: Moved::default(),
+        })
+    }
+
+    /// Goes on to a moment, poses the character in the world, and says where it touches the ground.
+    fn go(&mut self, clock: f64, since: f32) -> Result<Vec<Vec3>, Error> {
+        let seconds = self.clip.moment(Looping::Wrap, clock)?;
+        self.clip.pose(self.skeleton, seconds, &mut self.pose)?;
+        local_to_model(self.skeleton, &self.pose, &mut self.model)?;
+        let motion = self.motion.at((seconds - self.clip.start()).into());
+        let translation = [0.0, 0.0, FROM + f64::from(WALK_SPEED) * clock];
+        let mut steps = [Step::Planted; 2];
+        for (foot, step) in steps.iter_mut().enumerate() {
+            *step = self.contacts.step(foot, clock, &motion)?;
+        }
+        let stairs = |from: [f64; 3]| Some(Surface::level(height(from[2])));
+        let frame = FeetFrame {
+            placement: Rigid { translation, ..Rigid::IDENTITY },
+            ground: &stairs,
+            steps: &steps,
+            seconds: since,
+            weight: 1.0,
+        };
+        feet(self.skeleton, &self.model, &self.feet, &frame, &mut self.state, &mut self.pose)?;
+        for (joint, &parent) in self.skeleton.parents().iter().enumerate() {
+            if parent == NO_PARENT {
+                let mut local = self.pose.get(joint);
+                local.translation[2] += translation[2] as f32;
+                self.pose.set(joint, &local);
+            }
+        }
+        local_to_model(self.skeleton, &self.pose, &mut self.model)?;
+        Ok(self.look(&steps))
+    }
+
+    /// Where the planted feet are. Remembers how far they are from where they came down.
+    fn look(&mut self, steps: &[Step; 2]) -> Vec<Vec3> {
+        let mut planted = vec![];
+        for ((leg, step), stood) in self.feet.legs().iter().zip(steps).zip(&mut self.stood) {
+            if !matches!(step, Step::Planted) {
+                *stood = None;
+                continue;
+            }
+            let place = self.model[usize::from(leg.touching())].transform_point([0.0; 3]);
+            planted.push(place);
+            let now = place.map(f64::from);
+            let then = *stood.get_or_insert(now);
+            let [x, y, z] = core::array::from_fn(|k| now[k] - then[k]);
+            self.moved.slide = self.moved.slide.max(x.hypot(z));
+            self.moved.sink = self.moved.sink.max(y.abs());
+        }
+        planted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use condyle_gltf::Document;
+
+    use super::super::character;
+    use super::*;
+
+    #[test]
+    fn the_feet_stand_on_every_step_and_do_not_move_there() {
+        let document = Document::from_slice("character.glb", &character::glb(), None).unwrap();
+        let asset = Asset::from_document(document).unwrap();
+        let (pelvis, legs) = legs(&asset.skeleton).unwrap();
+        let climb = climb(&asset.skeleton, asset.clip_by_name("walk").unwrap(), pelvis, &legs).unwrap();
+        let moved = climb.moments.last().unwrap().moved;
+        assert!(moved.slide < 1e-5 && moved.sink < 1e-5, "{moved:?}");
+        let mut trodden = [false; STEPS + 1];
+        for place in climb.moments.iter().flat_map(|moment| &moment.planted) {
+            let ground = height(place[2].into());
+            let over = f64::from(place[1]) - ground;
+            assert!((0.02..0.04).contains(&over), "{over} m over the step at {place:?}");
+            trodden[(ground / HEIGHT).round() as usize] = true;
+        }
+        assert_eq!(trodden, [true; STEPS + 1]);
+    }
+
+    #[test]
+    fn the_steps_are_drawn_where_they_are() {
+        for solid in solids() {
+            for z in [solid.low[2] + 1e-3, solid.high[2] - 1e-3] {
+                assert!((height(z.into()) - f64::from(solid.high[1])).abs() < 1e-6, "{z}");
+            }
+        }
+        assert_eq!((height(EDGE - 1e-9), height(EDGE)), (0.0, HEIGHT));
+    }
+}

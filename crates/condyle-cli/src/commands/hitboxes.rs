@@ -1,0 +1,152 @@
+//! `condyle hitboxes`: shapes on joints, fitted to the vertices that these move.
+
+use std::path::PathBuf;
+
+use condyle::Skeleton;
+use condyle::hitbox::{Hitbox, Hitboxes};
+use condyle::hits::Shape;
+use serde_json::{Value, json};
+
+use crate::commands::raycast::shape_name;
+use crate::commands::reach::asked::joint_name;
+use crate::failure::Failure;
+use crate::model::document::{sources, too_large, warn_of_repairs};
+use crate::model::{self, around};
+use crate::options::overwrite::Overwrite;
+use crate::options::source::Which;
+use crate::options::work::{Limit, Work};
+use crate::output::{check_destination, check_ending, print, print_json, write_file};
+use crate::text::{counted, fixed, path_text, table};
+
+/// Fit spheres, capsules and boxes to what each joint moves
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  condyle hitboxes fox.glb                              a table of all joints
+  condyle hitboxes fox.glb -o fox.hitboxes.json         as a file for an engine
+  condyle hitboxes fox.glb --coverage 0.95              tighter: a twentieth of the vertices of each joint stands out
+  condyle render fox.glb --clip Run --hitboxes -o fox.gif
+
+Each joint has the smallest of the three, by volume, around the vertices that it moves most. Sizes are in the space of the
+joint: metres, unless its matrix scales. docs/command-line.md has the keys of the file.")]
+pub(crate) struct Args {
+    /// The character: .glb, .gltf or .condyle
+    model: PathBuf,
+    #[command(flatten)]
+    which: Which,
+    /// How many of the vertices of a joint are within its shape, from 0 to 1
+    #[arg(long, value_name = "PART", default_value = "1", value_parser = parse_coverage)]
+    coverage: f32,
+    /// Where to write them
+    #[arg(short, long, value_name = "HITBOXES.json")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    overwrite: Overwrite,
+    #[command(flatten)]
+    limit: Limit,
+    /// Print them as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let path = &args.model;
+    if let Some(output) = &args.output {
+        check_ending(output, "json", "JSON")?;
+        check_destination(output, &sources(path, None), args.overwrite)?;
+    }
+    let model = model::open(path, args.which.name(), None, args.json)?;
+    if let Some(output) = &args.output {
+        check_destination(output, &model.sources, args.overwrite)?;
+    }
+    let asset = &model.asset;
+    let name = path_text(path);
+    args.limit.budget(&model.sources).afford(&name, "", &Work::bounds(asset, 1))?;
+    warn_of_repairs(path, asset);
+    let hitboxes = around::hitboxes(asset, args.coverage).map_err(|e| too_large(&name, &e))?;
+    if hitboxes.as_slice().is_empty() {
+        return Err(Failure::Data(format!(
+            "{name} has no vertices that joints move, so there is nothing to fit"
+        )));
+    }
+    let json = to_json(&hitboxes, &asset.skeleton);
+    let file = match &args.output {
+        Some(output) => {
+            Some(write_file(output.clone(), |out| out.write_all(format!("{json:#}\n").as_bytes()))?)
+        }
+        None => None,
+    };
+    if args.json {
+        let report = json!({
+            "file": path.to_string_lossy(),
+            "coverage": args.coverage,
+            "hitboxes": json["hitboxes"],
+            "files": file.iter().map(|file| file.to_json()).collect::<Vec<_>>(),
+        });
+        return print_json(&format!("{report:#}"));
+    }
+    let mut text = rows(&hitboxes, &asset.skeleton);
+    if let Some(file) = file {
+        let count = counted(hitboxes.as_slice().len(), "hitbox", "hitboxes");
+        text += &format!("{}: {count}\n", path_text(&file.path));
+    }
+    print(&text)
+}
+
+fn to_json(hitboxes: &Hitboxes, skeleton: &Skeleton) -> Value {
+    let one = |it: &Hitbox| {
+        let mut json = json!({
+            "joint": skeleton.names()[usize::from(it.joint)],
+            "joint_index": it.joint,
+            "shape": shape_name(&it.shape),
+        });
+        let mut put = |key: &str, value: Value| json[key] = value;
+        match it.shape {
+            Shape::Sphere { center, radius } => {
+                put("center", json!(center));
+                put("radius", json!(radius));
+            }
+            Shape::Capsule { from, to, radius } => {
+                put("from", json!(from));
+                put("to", json!(to));
+                put("radius", json!(radius));
+            }
+            Shape::Box { center, rotation, half_extents } => {
+                put("center", json!(center));
+                put("rotation", json!(rotation));
+                put("half_extents", json!(half_extents));
+            }
+        }
+        json
+    };
+    json!({ "hitboxes": hitboxes.as_slice().iter().map(one).collect::<Vec<_>>() })
+}
+
+/// A line for each hitbox.
+fn rows(hitboxes: &Hitboxes, skeleton: &Skeleton) -> String {
+    let head = ["joint", "shape", "size", "middle"].map(String::from).to_vec();
+    let number = |v: f32| fixed(v, 3);
+    let vector = |v: [f32; 3]| v.map(number).join(" ");
+    let rows = hitboxes.as_slice().iter().map(|it| {
+        let (size, middle) = match it.shape {
+            Shape::Sphere { center, radius } => (format!("radius {}", number(radius)), center),
+            Shape::Capsule { from, to, radius } => {
+                let long = (0..3).map(|k| (to[k] - from[k]).powi(2)).sum::<f32>().sqrt();
+                let size = format!("radius {}, length {}", number(radius), number(long + 2.0 * radius));
+                (size, [0, 1, 2].map(|k| (from[k] + to[k]) / 2.0))
+            }
+            Shape::Box { center, half_extents, .. } => {
+                (half_extents.map(|half| number(2.0 * half)).join(" x "), center)
+            }
+        };
+        vec![joint_name(skeleton, it.joint), shape_name(&it.shape).into(), size, vector(middle)]
+    });
+    table("<<<<", std::iter::once(head).chain(rows))
+}
+
+fn parse_coverage(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(part) if (0.0..=1.0).contains(&part) => Ok(part),
+        _ => Err("a coverage is a number from 0 to 1, such as 0.95".into()),
+    }
+}

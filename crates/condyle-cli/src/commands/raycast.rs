@@ -1,0 +1,265 @@
+//! `condyle raycast`: what a ray meets of a posed character.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use condyle::hitbox::{self, PosedHitboxes};
+use condyle::hits::{Ray, Shape, TriangleTree};
+use condyle_gltf::{Asset, Poser, PoserOptions};
+use serde_json::{Value, json};
+
+use crate::commands::reach::asked::joint_name;
+use crate::failure::Failure;
+use crate::model::document::{too_large, triangles, warn_of_repairs};
+use crate::model::playable::Playable;
+use crate::model::{self, around};
+use crate::options::numerics::Numerics;
+use crate::options::quantity::{parse_point, parse_seconds};
+use crate::options::source::{Source, Which};
+use crate::options::work::{Limit, Work};
+use crate::output::{print, print_json, warn};
+use crate::text::{fixed, path_text, printable, table};
+
+/// Tell what a ray meets of a posed character: how far away, which triangle, which joint
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  condyle raycast fox.glb --clip Run --time 0.5 --from 0,0.5,3 --to 0,0.5,-3
+  condyle raycast fox.glb --rest --from 0,2m,0 --to 0,0,0 --all     all that is met, the nearest first
+  condyle raycast fox.glb --clip Run --from 0,0.5,3 --to 0,0.5,-3 --hitboxes
+
+World space, in metres, as `condyle skin` writes vertices. A triangle is hit from either side; its number is its place in
+the primitive. The joint is the one that moves the nearest of its corners most. Hitboxes are those that `condyle hitboxes`
+fits. That nothing is met is no failure.")]
+pub(crate) struct Args {
+    /// The character: .glb, .gltf or .condyle
+    model: PathBuf,
+    #[command(flatten)]
+    source: Source,
+    #[command(flatten)]
+    which: Which,
+    /// Play the clips on this model, joints matched by names: for a file that holds a motion only
+    #[arg(long, value_name = "MODEL")]
+    onto: Option<PathBuf>,
+    /// Seconds into the clip [default: 0]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    #[arg(allow_hyphen_values = true, conflicts_with = "rest")]
+    time: Option<f32>,
+    /// Where the ray begins, in metres or with units
+    #[arg(long, value_name = "X,Y,Z", value_parser = parse_point, allow_hyphen_values = true)]
+    from: [f64; 3],
+    /// Where it ends
+    #[arg(long, value_name = "X,Y,Z", value_parser = parse_point, allow_hyphen_values = true)]
+    to: [f64; 3],
+    /// All that it meets, the nearest first
+    #[arg(long)]
+    all: bool,
+    /// Ask the hitboxes of the joints, not the triangles
+    #[arg(long)]
+    hitboxes: bool,
+    #[command(flatten)]
+    limit: Limit,
+    /// Print the answer as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    numerics: Numerics,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let dispatch = args.numerics.apply()?;
+    let ray = Ray::between(args.from.map(|v| v as f32), args.to.map(|v| v as f32));
+    if ray.direction == [0.0; 3] {
+        return Err(Failure::Usage(
+            "--from and --to are the same place: a ray goes from one to another".into(),
+        ));
+    }
+    let model = model::open(&args.model, args.which.name(), args.onto.as_deref(), args.json)?;
+    let asset = &model.asset;
+    let clip = args.source.find(&model)?;
+    let clip = clip.as_ref();
+    let name = path_text(&args.model);
+    let work = Work::draw(asset, 1);
+    args.limit.budget(&model.sources).afford(&name, clip.map_or("", Playable::name), &work)?;
+    warn_of_repairs(&args.model, asset);
+    if let Some(what) = clip.and_then(|clip| clip.clamped(args.time.as_slice())) {
+        warn(&args.model, &what);
+    }
+    let seconds = args.time.unwrap_or(0.0);
+    let mut poser = Poser::new(asset, PoserOptions::default()).map_err(|e| too_large(&name, &e))?;
+    poser.pose(clip, seconds).map_err(|e| {
+        Failure::Data(format!("{name} at {seconds} s: {e}; look at the keys and scales there"))
+    })?;
+    let met = if args.hitboxes { of_hitboxes } else { of_triangles };
+    let mut hits = met(asset, &poser, &ray).map_err(|e| too_large(&name, &e))?;
+    hits.sort_by(|a, b| a.along.total_cmp(&b.along));
+    if !args.all {
+        hits.truncate(1);
+    }
+    let long = ray.direction.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>().sqrt();
+    if args.json {
+        let mut report = json!({
+            "file": args.model.to_string_lossy(),
+            "isa": dispatch.isa().name(),
+            "numeric": dispatch.numeric().name(),
+            "clip": clip.map(Playable::name),
+            "time_s": clip.map(|_| seconds),
+            "from": args.from,
+            "to": args.to,
+        });
+        let mut hits = hits.iter().map(|hit| hit.to_json(asset, long));
+        match args.all {
+            true => report["hits"] = hits.collect(),
+            false => report["hit"] = json!(hits.next()),
+        }
+        return print_json(&format!("{report:#}"));
+    }
+    if hits.is_empty() {
+        return print("nothing\n");
+    }
+    let head = ["distance, m", "point", "normal", "joint"].into_iter();
+    let own = if args.hitboxes { &["shape"][..] } else { &["side", "mesh", "node", "primitive", "triangle"] };
+    let head = head.chain(own.iter().copied()).map(String::from).collect();
+    let rows = hits.iter().map(|hit| hit.to_cells(asset, long));
+    print(&table("><<<<<>>>", std::iter::once(head).chain(rows)))
+}
+
+/// A place where the ray enters something.
+struct Hit {
+    /// In lengths of the ray.
+    along: f32,
+    point: [f32; 3],
+    normal: [f32; 3],
+    joint: Option<u16>,
+    what: What,
+}
+
+enum What {
+    Triangle {
+        instance: usize,
+        /// Its place in the instance.
+        primitive: usize,
+        triangle: u32,
+        front: bool,
+    },
+    Hitbox(&'static str),
+}
+
+/// All triangles that the ray meets, one primitive after another.
+fn of_triangles(asset: &Asset, poser: &Poser<'_>, ray: &Ray) -> Result<Vec<Hit>, condyle::Error> {
+    let mut hits = Vec::new();
+    for (at, instance) in asset.instances.iter().enumerate() {
+        for (primitive, source) in instance.primitives.iter().enumerate() {
+            let corners: Vec<[u32; 3]> = triangles(source).collect();
+            let tree = TriangleTree::new(&poser.posed(at)[primitive].positions, &corners)?;
+            let mut own = Vec::new();
+            tree.all_hits(ray, |hit| {
+                let nearest = (0..3).fold(0, |a, b| if hit.weights[b] > hit.weights[a] { b } else { a });
+                let vertex = corners[hit.triangle as usize][nearest];
+                own.push(Hit {
+                    along: hit.distance,
+                    point: hit.position,
+                    normal: hit.normal,
+                    joint: around::heaviest_joint(asset, instance, primitive, vertex),
+                    what: What::Triangle {
+                        instance: at,
+                        primitive,
+                        triangle: hit.triangle,
+                        front: hit.front,
+                    },
+                });
+                ControlFlow::Continue(())
+            });
+            // Of several at one distance the first in the file.
+            own.sort_by_key(Hit::triangle);
+            hits.append(&mut own);
+        }
+    }
+    Ok(hits)
+}
+
+/// All hitboxes that the ray meets, in the order of joints.
+fn of_hitboxes(asset: &Asset, poser: &Poser<'_>, ray: &Ray) -> Result<Vec<Hit>, condyle::Error> {
+    let hitboxes = around::hitboxes(asset, 1.0)?;
+    let mut posed = PosedHitboxes::default();
+    hitbox::place(&hitboxes, poser.model(), &mut posed)?;
+    let mut hits = Vec::new();
+    posed.all_hits(ray, |hit| {
+        hits.push(Hit {
+            along: hit.distance,
+            point: hit.position,
+            normal: hit.normal,
+            joint: Some(hit.joint),
+            what: What::Hitbox(shape_name(&hitboxes.as_slice()[hit.hitbox].shape)),
+        });
+        ControlFlow::Continue(())
+    });
+    Ok(hits)
+}
+
+pub(crate) fn shape_name(shape: &Shape) -> &'static str {
+    match shape {
+        Shape::Sphere { .. } => "sphere",
+        Shape::Capsule { .. } => "capsule",
+        Shape::Box { .. } => "box",
+    }
+}
+
+impl Hit {
+    fn triangle(&self) -> u32 {
+        match self.what {
+            What::Triangle { triangle, .. } => triangle,
+            What::Hitbox(_) => 0,
+        }
+    }
+
+    fn joint_name(&self, asset: &Asset) -> Option<String> {
+        self.joint.map(|joint| joint_name(&asset.skeleton, joint))
+    }
+
+    fn to_cells(&self, asset: &Asset, long: f64) -> Vec<String> {
+        let vector = |v: [f32; 3]| v.map(|v| fixed(v, 4)).join(" ");
+        let mut cells = vec![
+            fixed(f64::from(self.along) * long, 4),
+            vector(self.point),
+            vector(self.normal),
+            self.joint_name(asset).unwrap_or_else(|| "none".into()),
+        ];
+        match self.what {
+            What::Hitbox(shape) => cells.push(shape.into()),
+            What::Triangle { instance, primitive, triangle, front } => {
+                let instance = &asset.instances[instance];
+                cells.extend([
+                    if front { "front" } else { "back" }.into(),
+                    printable(&instance.name),
+                    instance.node.to_string(),
+                    instance.primitives[primitive].index.to_string(),
+                    triangle.to_string(),
+                ]);
+            }
+        }
+        cells
+    }
+
+    fn to_json(&self, asset: &Asset, long: f64) -> Value {
+        let mut it = json!({
+            "distance_m": f64::from(self.along) * long,
+            "point": self.point,
+            "normal": self.normal,
+            "joint": self.joint.map(|joint| &asset.skeleton.names()[usize::from(joint)]),
+            "joint_index": self.joint,
+        });
+        match self.what {
+            What::Hitbox(shape) => it["shape"] = json!(shape),
+            What::Triangle { instance, primitive, triangle, front } => {
+                let instance = &asset.instances[instance];
+                it["front"] = json!(front);
+                it["name"] = json!(instance.name);
+                it["node"] = json!(instance.node);
+                it["primitive"] = json!(instance.primitives[primitive].index);
+                it["triangle"] = json!(triangle);
+            }
+        }
+        it
+    }
+}

@@ -1,0 +1,85 @@
+//! A clip that reaches: what was solved as keys, beside what the clip has of all else.
+
+use condyle::sample::PoseSource;
+use condyle::{Error, Interpolation, RawClip, Skeleton, Target, Track};
+use rayon::prelude::*;
+
+use super::request::residual;
+use super::solver::{Scratch, Solved, Solver};
+use crate::output::progress;
+
+/// Solves a clip, or the rest pose, at these moments, ascending.
+pub(crate) fn solve(
+    solver: &Solver<'_>,
+    skeleton: &Skeleton,
+    clip: Option<&RawClip>,
+    moments: &[f32],
+) -> Result<Vec<Solved>, Error> {
+    let bar = progress(moments.len(), "reaching");
+    let one = |scratch: &mut Scratch<'_>, &seconds: &f32| {
+        if let Some(clip) = clip {
+            clip.pose(skeleton, seconds, &mut scratch.clip.pose)?;
+        }
+        let solved = solver.solve(seconds, scratch);
+        bar.inc(1);
+        solved
+    };
+    let solved = moments.par_iter().map_init(|| Scratch::new(skeleton), one).collect();
+    bar.finish_and_clear();
+    solved
+}
+
+/// The clip with what was solved at these moments in the place of its own tracks; tracks of joints that did not change stay as they are.
+pub(crate) fn reached(
+    solver: &Solver<'_>,
+    skeleton: &Skeleton,
+    (clip, name): (Option<&RawClip>, &str),
+    moments: &[f32],
+    solved: &[Solved],
+) -> Result<RawClip, Error> {
+    let mut tracks: Vec<Track> = clip.map_or(Vec::new(), |clip| clip.tracks().to_vec());
+    let mut timelines: Vec<Vec<f32>> = clip.map_or(Vec::new(), |clip| clip.timelines().to_vec());
+    timelines.push(moments.to_vec());
+    for (at, &joint) in solver.movable.iter().enumerate() {
+        if !solved.iter().any(|moment| moment.changed[at]) {
+            continue;
+        }
+        let mut replace = |target, values: Vec<f32>| {
+            tracks.retain(|track| track.target != target);
+            let (interpolation, timeline) = (Interpolation::Linear, timelines.len() - 1);
+            tracks.push(Track { target, interpolation, timeline, values });
+        };
+        let locals = || solved.iter().map(|moment| &moment.locals[at]);
+        replace(Target::Rotation(joint), locals().flat_map(|local| local.rotation).collect());
+        if solver.shift == Some(joint) {
+            replace(Target::Translation(joint), locals().flat_map(|local| local.translation).collect());
+        }
+    }
+    RawClip::new(name.into(), timelines, tracks)?.for_skeleton(skeleton)
+}
+
+/// How far a clip is from what was asked for at a moment, for each request: units of length, or radians. First of all how far the
+/// clip was from it that it was made of.
+pub(crate) struct Residuals<'a, 'b> {
+    pub solver: &'b Solver<'a>,
+    pub skeleton: &'a Skeleton,
+    /// What it was made of; `None`: the rest pose.
+    pub before: Option<&'b RawClip>,
+    pub after: &'b RawClip,
+}
+
+impl Residuals<'_, '_> {
+    /// For each request before and after.
+    pub(crate) fn at(&self, seconds: f32) -> Result<Vec<[f64; 2]>, Error> {
+        let [mut before, mut after] = [(); 2].map(|()| super::request::Placed::rest(self.skeleton));
+        if let Some(clip) = self.before {
+            clip.pose(self.skeleton, seconds, &mut before.pose)?;
+        }
+        self.after.pose(self.skeleton, seconds, &mut after.pose)?;
+        before.place()?;
+        after.place()?;
+        let goals =
+            self.solver.requests.iter().map(|request| request.goal(&before, seconds, self.solver.ease));
+        Ok(goals.map(|goal| [&before, &after].map(|pose| residual(&goal, pose))).collect())
+    }
+}

@@ -1,0 +1,99 @@
+//! What a picture shows of goals: crosses where joints are to be, the ways between them, and lines from joints to where they are asked to be.
+
+use condyle::sample::PoseSource;
+use condyle::{Affine, Error, RawClip, Skeleton};
+
+use super::request::{Kind, Placed, Request};
+use super::solver::Solver;
+use crate::draw::marks::Mark;
+use crate::draw::vector::{Vec3, add};
+use condyle::solve::body::Aim;
+
+const GOAL: [u8; 3] = [20, 160, 90];
+const WAY: [u8; 3] = [50, 120, 235];
+const MISSED: [u8; 3] = [230, 40, 50];
+const PIN: [u8; 3] = [150, 90, 220];
+
+/// Straight pieces of a way from one goal to the next.
+const PIECES: usize = 24;
+
+/// Marks for any moment of a clip.
+pub(crate) struct Marked<'a> {
+    solver: &'a Solver<'a>,
+    skeleton: &'a Skeleton,
+    /// What was to reach; `None`: the rest pose.
+    clip: Option<&'a RawClip>,
+    /// The same at every moment.
+    fixed: Vec<(Vec<Vec3>, Vec<Vec3>)>,
+}
+
+impl<'a> Marked<'a> {
+    pub(crate) fn new(
+        solver: &'a Solver<'a>,
+        skeleton: &'a Skeleton,
+        clip: Option<&'a RawClip>,
+    ) -> Result<Self, Error> {
+        let mut it = Self { solver, skeleton, clip, fixed: Vec::new() };
+        for request in &solver.requests {
+            let times = request.times();
+            let goals = times.iter().map(|&seconds| it.place(request, seconds));
+            let goals: Vec<Vec3> = goals.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+            let between = times.windows(2).flat_map(|pair| {
+                (0..=PIECES).map(|piece| pair[0] + (pair[1] - pair[0]) * (piece as f32 / PIECES as f32))
+            });
+            // What is never played is not shown.
+            let played = |seconds: &f32| clip.is_none_or(|it| (it.start()..=it.end()).contains(seconds));
+            let way = between.filter(played).map(|seconds| it.place(request, seconds));
+            let way: Vec<Vec3> = way.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+            it.fixed.push((goals, way));
+        }
+        Ok(it)
+    }
+
+    fn pose(&self, seconds: f32) -> Result<Placed<'a>, Error> {
+        let mut placed = Placed::rest(self.skeleton);
+        if let Some(clip) = self.clip {
+            clip.pose(self.skeleton, seconds, &mut placed.pose)?;
+        }
+        placed.place()?;
+        Ok(placed)
+    }
+
+    /// Where the request has its joint if it counts in full.
+    fn place(&self, request: &Request, seconds: f32) -> Result<Option<Vec3>, Error> {
+        Ok(match &request.kind {
+            Kind::Place(path) => Some(path.at(seconds)),
+            Kind::Offset(path) => Some(add(self.pose(seconds)?.at(request.joint), path.at(seconds))),
+            Kind::Turn(_) | Kind::Stay | Kind::StayTurned => None,
+        })
+    }
+
+    /// What is drawn over a pose by its matrices. Nothing where the clip cannot be posed, which is told elsewhere.
+    pub(crate) fn at(&self, seconds: f32, model: &[Affine]) -> Vec<Mark> {
+        let Ok(clip) = self.pose(seconds) else { return Vec::new() };
+        let mut marks = Vec::new();
+        for (_, way) in &self.fixed {
+            marks.extend(way.windows(2).map(|ends| Mark::Line {
+                ends: [ends[0], ends[1]],
+                radius: 1.2,
+                color: WAY,
+            }));
+        }
+        for (request, (goals, _)) in self.solver.requests.iter().zip(&self.fixed) {
+            let joint = model[usize::from(request.joint)].transform_point([0.0; 3]);
+            let Aim::Position { place, .. } = request.goal(&clip, seconds, self.solver.ease).aim else {
+                continue;
+            };
+            let pinned = matches!(request.kind, Kind::Stay);
+            if request.share(seconds, self.solver.ease) > 0.0 {
+                marks.push(Mark::Line { ends: [joint, place], radius: 1.6, color: MISSED });
+            }
+            // What holds throughout has no times.
+            let now = if request.times().is_empty() && !pinned { &[place][..] } else { &[] };
+            let crosses = goals.iter().chain(now);
+            marks.extend(crosses.map(|&at| Mark::Cross { at, arm: 7.0, color: GOAL }));
+            marks.push(Mark::Dot { at: joint, radius: 3.5, color: if pinned { PIN } else { GOAL } });
+        }
+        marks
+    }
+}

@@ -1,0 +1,225 @@
+//! From the poses of a clip to poses that reach, moment by moment.
+//!
+//! Each moment is solved for itself, from the pose that the clip has there: the same moment has the same pose whatever else is asked for, moments can be
+//! solved at once, and where nothing is asked for the clip is as it was, to the bit.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use condyle::solve::Limits;
+use condyle::solve::body::{BodyBuffer, BodyOptions, Goal, body};
+use condyle::{Error, Pose, Quat, Skeleton, Transform};
+use condyle_gltf::{Asset, Placement};
+
+use super::request::{Placed, Request};
+use crate::draw::vector::{length, sub};
+
+/// The way from the clip to what is asked for is gone in so many parts, each with so many steps. Many poses reach, and of a single search for all of the way those of
+/// two moments next to each other differ by centimetres where one of them takes a step more; short ways lead to poses that are next to each other.
+const PARTS: u32 = 8;
+const STEPS: u32 = 2;
+/// Steps of the last part: what can be reached is within a few hundredths of a millimetre then, what cannot within one millimetre of the nearest pose. More
+/// of them wander along poses that are as near.
+const LAST_STEPS: u32 = 3;
+
+/// What is asked, and who moves for it.
+pub(crate) struct Solver<'a> {
+    skeleton: &'a Skeleton,
+    pub requests: Vec<Request>,
+    /// How many seconds a request with times takes to begin and to end.
+    pub ease: f32,
+    /// How readily each joint turns.
+    readiness: Vec<f32>,
+    /// The joint that moves as a whole.
+    pub shift: Option<u16>,
+    /// The residual, in units of the model, from which on nothing is gained.
+    tolerance: f32,
+    /// The joints that may change.
+    pub movable: Vec<u16>,
+    /// What they can do.
+    limits: Option<Limits>,
+}
+
+/// A moment that was solved.
+pub(crate) struct Solved {
+    /// Of each movable joint.
+    pub locals: Vec<Transform>,
+    /// Whether each movable joint is other than in the clip.
+    pub changed: Vec<bool>,
+    pub iterations: u32,
+    pub time: Duration,
+}
+
+/// Memory that is used again from one moment to the next.
+pub(crate) struct Scratch<'a> {
+    pub clip: Placed<'a>,
+    pose: Pose,
+    goals: Vec<Goal<'static>>,
+    buffer: BodyBuffer,
+}
+
+impl<'a> Scratch<'a> {
+    pub(crate) fn new(skeleton: &'a Skeleton) -> Self {
+        Self {
+            clip: Placed::rest(skeleton),
+            pose: Pose::rest(skeleton),
+            goals: Vec::new(),
+            buffer: BodyBuffer::default(),
+        }
+    }
+}
+
+impl<'a> Solver<'a> {
+    /// `tolerance` is in units of the model.
+    pub(crate) fn new(
+        asset: &'a Asset,
+        requests: Vec<Request>,
+        shift: Option<u16>,
+        (ease, tolerance): (f32, f32),
+    ) -> Self {
+        let skeleton = &asset.skeleton;
+        let trunk = trunk(asset);
+        let asked = |request: &&Request| !request.turns() && trunk[usize::from(request.joint)];
+        let shift = shift.or_else(|| requests.iter().find(asked).map(|request| request.joint));
+        let readiness = readiness(skeleton, &requests, &trunk, shift);
+        let mut above = vec![false; skeleton.joint_count()];
+        for request in &requests {
+            // A place does not depend on how its own joint is turned.
+            let own = request.turns() || shift == Some(request.joint);
+            let start = if own { Some(request.joint) } else { skeleton.parent(request.joint) };
+            let way = std::iter::successors(start, |&joint| skeleton.parent(joint));
+            way.for_each(|joint| above[usize::from(joint)] = true);
+        }
+        let movable = (0..skeleton.joint_count() as u16)
+            .filter(|&joint| {
+                above[usize::from(joint)] && (readiness[usize::from(joint)] > 0.0 || shift == Some(joint))
+            })
+            .collect();
+        Self { skeleton, requests, ease, readiness, shift, tolerance, movable, limits: None }
+    }
+
+    /// Of joints that keep within limits while they turn.
+    pub(crate) fn within(self, limits: Option<Limits>) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Whether anything is asked for at a moment, but to be as in the clip.
+    fn asks(&self, seconds: f32) -> bool {
+        self.requests.iter().any(|request| !request.stays() && request.share(seconds, self.ease) > 0.0)
+    }
+
+    /// Whether the joint that may move as a whole does.
+    pub(crate) fn shifts(&self) -> bool {
+        self.shift.is_some_and(|joint| self.movable.binary_search(&joint).is_ok())
+    }
+
+    /// Whether no joint may move for a request, as all that it hangs on carries the whole character.
+    pub(crate) fn is_held(&self, request: &Request) -> bool {
+        let own = request.turns() || self.shift == Some(request.joint);
+        let start = if own { Some(request.joint) } else { self.skeleton.parent(request.joint) };
+        let mut way = std::iter::successors(start, |&joint| self.skeleton.parent(joint));
+        !way.any(|joint| self.movable.binary_search(&joint).is_ok())
+    }
+
+    /// Solves the moment whose pose `scratch.clip` holds.
+    pub(crate) fn solve(&self, seconds: f32, scratch: &mut Scratch<'_>) -> Result<Solved, Error> {
+        let Scratch { clip, pose, goals, buffer } = scratch;
+        clip.place()?;
+        pose.clone_from(&clip.pose);
+        let hold = self.limits.as_ref().map(|limits| |joint, rotation: Quat| limits.hold(joint, rotation));
+        let mut options = BodyOptions {
+            limit: hold.as_ref().map(|hold| hold as &dyn Fn(u16, Quat) -> Quat),
+            iterations: STEPS,
+            tolerance: Some(self.tolerance),
+            ease: Some(&self.readiness),
+            shift: self.shift.map(|joint| (joint, 1.0)),
+            ..BodyOptions::default()
+        };
+        let (mut iterations, mut time) = (0, Duration::ZERO);
+        let parts = if self.asks(seconds) { PARTS } else { 0 };
+        for part in 1..=parts {
+            if part == PARTS {
+                options.iterations = LAST_STEPS;
+            }
+            let part = part as f32 / PARTS as f32;
+            goals.clear();
+            goals.extend(self.requests.iter().map(|request| {
+                let share = request.share(seconds, self.ease);
+                request.goal_on_the_way(clip, seconds, share * part)
+            }));
+            let begin = Instant::now();
+            let reached = body(self.skeleton, goals, &options, buffer, pose)?;
+            time += begin.elapsed();
+            iterations += reached.iterations;
+        }
+        let own = |&joint: &u16| pose.get(joint.into());
+        let locals: Vec<Transform> = self.movable.iter().map(own).collect();
+        let changed = self.movable.iter().zip(&locals);
+        let changed = changed.map(|(&joint, local)| clip.pose.get(joint.into()) != *local).collect();
+        Ok(Solved { locals, changed, iterations, time })
+    }
+}
+
+/// The joints that carry all that moves vertices: to turn one of them turns the whole character, its feet included.
+fn trunk(asset: &Asset) -> Vec<bool> {
+    let skeleton = &asset.skeleton;
+    let count = skeleton.joint_count();
+    let mut deforming: HashSet<u16> = HashSet::new();
+    for instance in &asset.instances {
+        match instance.placement {
+            // Of a skin only the joints that move a vertex: others are there to be pulled at by an artist.
+            Placement::Skin(skin) => {
+                let joints = asset.skins[skin].joints();
+                for influences in instance.primitives.iter().map(|it| it.mesh.influences()) {
+                    let rows = (0..influences.vertex_count()).flat_map(|vertex| influences.row(vertex));
+                    deforming.extend(rows.filter_map(|(joint, _)| joints.get(usize::from(joint))));
+                }
+            }
+            Placement::Joint(joint) => _ = deforming.insert(joint),
+            Placement::Fixed(_) => {}
+        }
+    }
+    if deforming.is_empty() {
+        deforming.extend(0..count as u16);
+    }
+    let mut carried = vec![0; count];
+    for joint in (0..count as u16).rev() {
+        carried[usize::from(joint)] += usize::from(deforming.contains(&joint));
+        if let Some(parent) = skeleton.parent(joint) {
+            carried[usize::from(parent)] += carried[usize::from(joint)];
+        }
+    }
+    carried.iter().map(|&carried| carried == deforming.len()).collect()
+}
+
+/// How readily each joint turns: by the share of what hangs on it that is asked for, in lengths of bones, squared. So an arm reaches before the back bends, as the
+/// back carries the other arm and the head. Joints of the trunk do not turn, but for one that moves as a whole.
+fn readiness(skeleton: &Skeleton, requests: &[Request], trunk: &[bool], shift: Option<u16>) -> Vec<f32> {
+    let count = skeleton.joint_count();
+    let mut rest = Placed::rest(skeleton);
+    let placed = rest.place().is_ok();
+    // Whether a joint is asked for, or hangs on one that is, or has one hanging on it.
+    let mut wanted = vec![false; count];
+    let apart = requests.iter().map(|request| usize::from(request.joint)).filter(|&joint| !trunk[joint]);
+    apart.for_each(|joint| wanted[joint] = true);
+    for joint in 0..count {
+        wanted[joint] |= skeleton.parent(joint as u16).is_some_and(|parent| wanted[usize::from(parent)]);
+    }
+    let mut limbs = wanted.clone();
+    let mut sums = vec![[0.0_f64; 2]; count];
+    for joint in (0..count).rev() {
+        let Some(parent) = skeleton.parent(joint as u16).map(usize::from) else { continue };
+        let bone = length(sub(rest.at(joint as u16), rest.at(parent as u16)));
+        let bone = if placed && bone.is_finite() { f64::from(bone) } else { 0.0 };
+        let [asked, all] = sums[joint];
+        sums[parent][0] += asked + if limbs[joint] { bone } else { 0.0 };
+        sums[parent][1] += all + bone;
+        limbs[parent] |= limbs[joint];
+    }
+    let of = |joint: usize| match sums[joint] {
+        _ if trunk[joint] && shift != Some(joint as u16) => 0.0,
+        [asked, all] if asked < all => ((asked / all) * (asked / all)) as f32,
+        _ => 1.0,
+    };
+    (0..count).map(of).collect()
+}

@@ -1,0 +1,81 @@
+//! `condyle limits` and `render --limits` as a person calls them.
+
+use crate::common::{Folder, models, transcript};
+
+#[test]
+fn limits_are_learned_written_and_drawn() {
+    let folder = Folder::with_character();
+    insta::assert_snapshot!("limits_help", transcript(&mut folder.run("limits --help")));
+    folder.run("limits a.glb -o a.json").assert().success();
+    let limits: serde_json::Value = serde_json::from_slice(&folder.read("a.json")).expect("JSON");
+    assert!(limits["joints"].as_object().is_some_and(|joints| joints.len() > 5), "{limits:#}");
+    // A file is the same as what is learned on the spot.
+    let draw = |limits: &str, name: &str| {
+        folder
+            .run(&format!("render a.glb --clip run --time 0.2 --size 320 --skeleton {limits} -o {name}"))
+            .assert()
+            .success();
+        folder.read(name)
+    };
+    let (without, file, fit) =
+        (draw("", "a.png"), draw("--limits a.json", "b.png"), draw("--limits fit", "c.png"));
+    assert_ne!(without, file);
+    assert_eq!(file, fit);
+    // What one clip does is beyond what another one taught.
+    folder.run("limits a.glb --clip idle --margin 0 -o idle.json").assert().success();
+    let red = |png: &str| {
+        let picture = image::open(folder.path(png)).expect("a picture").to_rgb8();
+        picture.pixels().filter(|p| p.0 == [226, 32, 36]).count()
+    };
+    draw("--limits idle.json", "d.png");
+    assert!(red("d.png") > 10 && red("b.png") == 0, "{} {}", red("d.png"), red("b.png"));
+    let report = folder.run("limits a.glb --json").output().expect("it runs");
+    let report: serde_json::Value = serde_json::from_slice(&report.stdout).expect("JSON");
+    assert_eq!(report["limits"], limits);
+    let table = transcript(&mut folder.run("limits a.glb"));
+    assert!(table.contains("joint") && table.contains("hinge"), "{table}");
+}
+
+#[test]
+fn what_is_wrong_with_limits_is_said() {
+    let folder = Folder::with_character();
+    folder.write("bad.json", r#"{ "joints": { "hip": { "axis": [0, 1, 0] } } }"#);
+    folder.write("cut.json", r#"{ "joints": {"#);
+    for (line, code, words) in [
+        (
+            "render a.glb --rest --skeleton --limits bad.json -o a.png",
+            1,
+            &["bad.json", "/joints/hip", "no joint"][..],
+        ),
+        ("render a.glb --rest --skeleton --limits cut.json -o a.png", 1, &["cut.json", "not JSON", "line 1"]),
+        ("render a.glb --rest --skeleton --limits none.json -o a.png", 1, &["none.json", "cannot be read"]),
+        ("render a.glb --rest --limits fit -o a.png", 2, &["--skeleton"]),
+        ("limits a.glb -o a.txt", 2, &["a.txt", ".json"]),
+        ("limits a.glb --clip fly", 2, &["fly", "walk"]),
+        ("limits a.glb --margin 90", 2, &["0 to 45"]),
+        ("limits a.glb --soft 2", 2, &["0 to 1"]),
+    ] {
+        folder.refuses(line, code, words);
+    }
+}
+
+/// The knees and elbows of people and animals go about one axis, whoever animated them.
+#[test]
+fn knees_and_elbows_are_hinges() {
+    let folder = Folder::new();
+    for (model, joints) in [
+        ("Knight.glb", ["lowerleg.l", "lowerleg.r", "lowerarm.l", "lowerarm.r"]),
+        ("mocap_cmu_01_01.glb", ["LeftLeg", "RightLeg", "LeftForeArm", "RightForeArm"]),
+        ("Fox.glb", ["b_LeftLeg02_016", "b_RightLeg02_020", "b_LeftForeArm_010", "b_RightForeArm_07"]),
+    ] {
+        for path in models(&[], &[model]) {
+            let output =
+                folder.condyle(&["limits", &path.display().to_string(), "--json"]).output().expect("it runs");
+            let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+            let limits = &report["limits"]["joints"];
+            for joint in joints {
+                assert_eq!(limits[joint]["swing"], "hinge", "{model}, {joint}: {:#}", limits[joint]);
+            }
+        }
+    }
+}
