@@ -1,6 +1,7 @@
 //! Seeded characters to work on.
 
 use condyle::math::JointQuat;
+use condyle::mesh::MorphDeltas;
 use condyle::{
     Affine, Influences, Interpolation, Joint, MorphTarget, Pose, RawClip, Skeleton, Skin, SkinnedMesh,
     Target, Track, Transform, Vertices,
@@ -181,10 +182,38 @@ impl Random {
     pub(crate) fn morphing_mesh(&mut self, vertices: u32, targets: usize) -> SkinnedMesh {
         let rigid = self.mesh(vertices as usize, 1, 1);
         let mut deltas = || (0..vertices).map(|_| self.vector(0.1)).collect::<Vec<_>>();
-        let mut target = || MorphTarget { positions: deltas(), normals: deltas(), tangents: vec![] };
-        let targets = (0..targets).map(|_| target()).collect();
+        let target = |_| {
+            let (positions, normals) = (&deltas()[..], &deltas()[..]);
+            let deltas = MorphDeltas { positions, normals, ..MorphDeltas::default() };
+            MorphTarget::from_dense(vertices as usize, deltas).expect("one each")
+        };
+        let targets = (0..targets).map(target).collect();
         SkinnedMesh::new(rigid.vertices().clone(), Influences::rigid(vertices), vec![], targets)
             .expect("a valid mesh")
+    }
+
+    /// A mesh whose vertices are stored row by row, and morph targets of positions and normals that move one round spot of it each.
+    pub(crate) fn face(&mut self, [wide, high]: [usize; 2], targets: usize, moved: usize) -> SkinnedMesh {
+        let vertices = wide * high;
+        let mesh = self.mesh(vertices, 60, 4);
+        let target = |_| {
+            let centre = [self.range(0.0, wide as f32), self.range(0.0, high as f32)];
+            let distance = |v: &usize| {
+                let (x, y) = ((v % wide) as f32 - centre[0], (v / wide) as f32 - centre[1]);
+                x * x + y * y
+            };
+            let mut nearest: Vec<usize> = (0..vertices).collect();
+            nearest.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
+            nearest.truncate(moved);
+            nearest.sort_unstable();
+            let mut deltas = || nearest.iter().map(|&v| (v as u32, self.vector(0.1))).collect::<Vec<_>>();
+            let (positions, normals) = (&deltas()[..], &deltas()[..]);
+            let deltas = MorphDeltas { positions, normals, ..MorphDeltas::default() };
+            MorphTarget::from_sparse(vertices, deltas).expect("finite")
+        };
+        let targets = (0..targets).map(target).collect();
+        let vertices = Vertices { tangents: vec![], ..mesh.vertices().clone() };
+        SkinnedMesh::new(vertices, mesh.influences().clone(), vec![], targets).expect("a valid mesh")
     }
 
     /// `per_vertex` influences each, of joints that lie close together, as on a real character.

@@ -107,3 +107,89 @@ impl Deform for Mat4 {
         self.to_cols_array()
     }
 }
+
+/// The first of all triangles that a ray meets.
+pub(crate) fn first_hit(
+    positions: &[[f32; 3]],
+    triangles: &[[u32; 3]],
+    ray: &condyle::hits::Ray,
+) -> Option<f32> {
+    let (origin, direction) = (Vec3A::from(ray.origin), Vec3A::from(ray.direction));
+    let mut best = ray.max;
+    let mut met = false;
+    for triangle in triangles {
+        let [a, b, c] = triangle.map(|v| Vec3A::from(positions[v as usize]));
+        let (ab, ac, from) = (b - a, c - a, origin - a);
+        let across = direction.cross(ac);
+        let determinant = ab.dot(across).recip();
+        let u = from.dot(across) * determinant;
+        let across = from.cross(ab);
+        let v = direction.dot(across) * determinant;
+        let t = ac.dot(across) * determinant;
+        if u >= 0.0 && v >= 0.0 && u + v <= 1.0 && t >= 0.0 && t <= best {
+            (best, met) = (t, true);
+        }
+    }
+    met.then_some(best)
+}
+
+/// How far the nearest of all triangles is from a point.
+pub(crate) fn distance(positions: &[[f32; 3]], triangles: &[[u32; 3]], point: [f32; 3]) -> f32 {
+    let point = Vec3A::from(point);
+    let mut best = f32::INFINITY;
+    for triangle in triangles {
+        let [a, b, c] = triangle.map(|v| Vec3A::from(positions[v as usize]) - point);
+        let part = |from: Vec3A, edge: Vec3A| {
+            let t = (-from.dot(edge) / edge.length_squared()).clamp(0.0, 1.0);
+            (from + edge * t).length_squared()
+        };
+        let (ab, bc, ca) = (b - a, c - b, a - c);
+        let mut square = part(a, ab).min(part(b, bc)).min(part(c, ca));
+        let normal = ab.cross(bc);
+        let inside = |from: Vec3A, edge: Vec3A| edge.cross(-from).dot(normal) > 0.0;
+        if inside(a, ab) && inside(b, bc) && inside(c, ca) {
+            let height = a.dot(normal);
+            square = square.min(height * height / normal.length_squared());
+        }
+        best = best.min(square);
+    }
+    best.sqrt()
+}
+
+/// A rotation and then a translation, for skinning.
+#[derive(Clone, Copy)]
+pub(crate) struct DualQuat {
+    real: Quat,
+    dual: Quat,
+}
+
+impl DualQuat {
+    pub(crate) fn new(real: [f32; 4], dual: [f32; 4]) -> Self {
+        Self { real: Quat::from_array(real), dual: Quat::from_array(dual) }
+    }
+
+    pub(crate) fn scaled(&self, weight: f32) -> Self {
+        Self { real: self.real * weight, dual: self.dual * weight }
+    }
+
+    /// With a multiple of another one, on the side of `first`.
+    pub(crate) fn plus(&self, other: &Self, weight: f32, first: &Self) -> Self {
+        let weight = if first.real.dot(other.real) < 0.0 { -weight } else { weight };
+        Self { real: self.real + other.real * weight, dual: self.dual + other.dual * weight }
+    }
+
+    pub(crate) fn normalized(&self) -> Self {
+        let factor = self.real.length_recip();
+        Self { real: self.real * factor, dual: self.dual * factor }
+    }
+
+    pub(crate) fn point(&self, p: [f32; 3]) -> [f32; 3] {
+        let (axis, along) = (self.real.xyz(), self.dual.xyz());
+        let moved = along * self.real.w - axis * self.dual.w + axis.cross(along);
+        (self.real * Vec3::from(p) + moved * 2.0).into()
+    }
+
+    pub(crate) fn direction(&self, v: [f32; 3]) -> [f32; 3] {
+        (self.real * Vec3::from(v)).into()
+    }
+}

@@ -11,6 +11,8 @@ pub(crate) mod cgmath;
 pub(crate) mod glam;
 #[cfg(feature = "peers")]
 pub(crate) mod nalgebra;
+#[cfg(feature = "peers")]
+pub(crate) mod parry3d;
 pub(crate) mod plain;
 #[cfg(feature = "peers")]
 pub(crate) mod ultraviolet;

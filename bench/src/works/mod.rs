@@ -1,18 +1,26 @@
 //! The works: condyle on every instruction set in both modes, and the same done by its peers on the same data.
 
+mod arm;
+mod baked;
 mod blend;
 mod body;
+mod bounds;
 pub(crate) mod call;
 mod character;
 mod clip;
 mod convert;
+mod hitbox;
+mod hits;
 mod interpolate;
+mod limbs;
 mod model;
 mod morph;
 mod palette;
 pub(crate) mod roofline;
 mod sample;
 mod skin;
+mod springs;
+mod surface;
 
 use condyle::{Affine, Transform, reference};
 
@@ -43,11 +51,19 @@ pub(crate) fn all() -> Vec<Case> {
         interpolate::cases(),
         convert::cases(),
         blend::cases(),
+        limbs::cases(),
+        arm::cases(),
         body::cases(),
+        springs::cases(),
         model::cases(),
         palette::cases(),
         morph::cases(),
         skin::cases(),
+        surface::cases(),
+        bounds::cases(),
+        hitbox::cases(),
+        hits::cases(),
+        baked::cases(),
     ];
     groups.into_iter().flatten().collect()
 }
@@ -60,6 +76,16 @@ fn case(
     build: impl Fn(&mut Subjects) + 'static,
 ) -> Case {
     Case { work, n, times: 1, layout, bytes, flops: 0, build: Box::new(build) }
+}
+
+/// As many bytes copied as a work moves, half of them read, half written: the bandwidth that the figures are held
+/// against, measured among them.
+fn copying(subjects: &mut Subjects, work: &'static str, vertices: usize, bytes: usize) {
+    let from: Vec<u8> = (0..vertices * bytes / 2).map(|i| i as u8).collect();
+    let want = from.clone();
+    let wrong = move |to: &Vec<u8>| if *to == want { 0.0 } else { f64::INFINITY };
+    let to = vec![0; from.len()];
+    subjects.peer_of(work, "plain", from, to, |from, to| to.copy_from_slice(from), wrong);
 }
 
 fn worst<'a>(pairs: impl IntoIterator<Item = (&'a f32, f64)>) -> f64 {

@@ -1,12 +1,14 @@
-//! Linear-blend skinning.
+//! Skinning, by linear blending and by dual quaternions.
 
 use std::rc::Rc;
 
+#[cfg(feature = "peers")]
+use condyle::Influences;
 use condyle::skin;
 use condyle::skin::{InterleavedMut, VertexLayout, WeightedBases, bitangents};
 use condyle::{Affine, NormalRule, Palette, Skin, SkinnedMesh, Vertices, local_to_model, palette, reference};
 
-use super::{case, largest, worst};
+use super::{case, copying, largest, worst};
 use crate::data::Random;
 use crate::harness::{Case, Subjects};
 use crate::peers::{self, Deform};
@@ -58,6 +60,8 @@ pub(super) fn cases() -> Vec<Case> {
     };
     let mut cases: Vec<_> = cases.map(case).into();
     cases.push(super::case("skin_pn4_interleaved", "structs", 1024, 4 + 4 * (2 + 4) + 2 * 24, interleaving));
+    let dual = super::case("skin_pn4_dual", "structs", 1024, bytes(4, Normals), dual_quaternions);
+    cases.push(dual);
     cases.push(super::case("skin_bitangents", "structs", 1024, 12 + 16 + 12, crossing));
     cases
 }
@@ -103,6 +107,74 @@ fn interleaving(subjects: &mut Subjects) {
         },
         move |out| error(out, &want),
     );
+}
+
+/// Positions and normals by dual quaternions of joints that do not scale, beside linear blending.
+fn dual_quaternions(subjects: &mut Subjects) {
+    let mut random = Random(3);
+    let mesh = random.mesh(1024, PALETTE, 4);
+    let (mut bind, influences) = (mesh.vertices().clone(), mesh.influences().clone());
+    bind.tangents.clear();
+    let bound = random.skin(PALETTE);
+    let model: Vec<Affine> = random.transforms(PALETTE).into_iter().map(Affine::from).collect();
+    let (mut linear, mut dual) = (Palette::default(), Palette::default());
+    palette(&bound, &model, NormalRule::default(), &mut linear).expect("sizes agree");
+    skin::palette_dual(&bound, &model, NormalRule::default(), &mut dual).expect("sizes agree");
+    let joints = reference::dual_joints(&bound, &reference::palette_matrices(&linear));
+    let wide = |v: usize| {
+        let row: Vec<_> = influences.row(v).collect();
+        let row = || row.iter().copied();
+        let moved = reference::dual_matrix(&joints, row());
+        let position = reference::transform_point(&moved, bind.positions[v].map(f64::from));
+        let normal =
+            reference::dual_normal(&joints, row(), NormalRule::default(), bind.normals[v].map(f64::from));
+        [position, normal.0, [0.0; 3]]
+    };
+    let want_dual: Rc<Want> = Rc::new((0..1024).map(wide).collect());
+    let want_linear = Rc::new(want(&mesh, &linear));
+    #[cfg(feature = "peers")]
+    let quats: Vec<_> =
+        dual.dual_quats().iter().map(|quat| peers::glam::DualQuat::new(quat.real, quat.dual)).collect();
+    let room = Vertices::zeroed_like(&bind);
+    let mesh = Rc::new((influences, bind));
+    for (name, palette, want) in [("condyle", dual, want_dual.clone()), ("linear", linear, want_linear)] {
+        subjects.kernel(
+            name,
+            1e-5,
+            &Rc::new((mesh.clone(), palette)),
+            room.clone(),
+            |(mesh, palette), out| {
+                skin(&mesh.0, palette, mesh.1.as_slices(), out.as_slices_mut()).expect("sizes agree");
+            },
+            move |out| error(out, &want),
+        );
+    }
+    #[cfg(feature = "peers")]
+    subjects.peer(
+        "glam",
+        (mesh, quats),
+        room,
+        |(mesh, quats), out| dual_peer(&mesh.0, quats, &mesh.1, out),
+        move |out| error(out, &want_dual),
+    );
+}
+
+/// Dual quaternions, one vertex after another.
+#[cfg(feature = "peers")]
+fn dual_peer(influences: &Influences, quats: &[peers::glam::DualQuat], bind: &Vertices, out: &mut Vertices) {
+    let (starts, joints, weights) = influences.as_slices();
+    for (v, ends) in starts.windows(2).enumerate() {
+        let range = ends[0] as usize..ends[1] as usize;
+        let row = joints[range.clone()].iter().zip(&weights[range]);
+        let mut row = row.map(|(&joint, &weight)| (&quats[usize::from(joint)], weight));
+        let Some((first, weight)) = row.next() else {
+            continue;
+        };
+        let sum = row.fold(first.scaled(weight), |sum, (quat, weight)| sum.plus(quat, weight, first));
+        let motion = sum.normalized();
+        out.positions[v] = motion.point(bind.positions[v]);
+        out.normals[v] = motion.direction(bind.normals[v]);
+    }
 }
 
 /// The model matrices of a random pose, and the palette.
@@ -285,14 +357,4 @@ fn peer<M: Deform>(mesh: &SkinnedMesh, palette: &[M], out: &mut Vertices) {
             out.tangents[v] = [x, y, z, w];
         }
     }
-}
-
-/// As many bytes copied as skinning moves, half of them read, half written: the bandwidth that the figures are held
-/// against, measured among them.
-fn copying(subjects: &mut Subjects, work: &'static str, vertices: usize, bytes: usize) {
-    let from: Vec<u8> = (0..vertices * bytes / 2).map(|i| i as u8).collect();
-    let want = from.clone();
-    let wrong = move |to: &Vec<u8>| if *to == want { 0.0 } else { f64::INFINITY };
-    let to = vec![0; from.len()];
-    subjects.peer_of(work, "plain", from, to, |from, to| to.copy_from_slice(from), wrong);
 }

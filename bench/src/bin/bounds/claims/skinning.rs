@@ -1,5 +1,6 @@
 //! Vertices moved by their joints, and what goes before: morph targets, the palette.
 
+use condyle::mesh::MorphDeltas;
 use condyle::mesh::{VertexSlices, VertexSlicesMut};
 use condyle::skin::WeightedBases;
 use condyle::{
@@ -311,11 +312,15 @@ fn morphed(case: &[f32]) -> f64 {
     let count = weights.len();
     let targets: Vec<MorphTarget> = targets
         .chunks(4)
-        .map(|target| MorphTarget { positions: vec![vector(&target[1..])], ..MorphTarget::default() })
+        .map(|target| {
+            let positions = &[vector(&target[1..])];
+            let deltas = MorphDeltas { positions, ..MorphDeltas::default() };
+            MorphTarget::from_dense(1, deltas).expect("finite")
+        })
         .collect();
     let mut whole = vector(base).map(|v| f64::from(v.abs()));
     for (target, weight) in targets.iter().zip(&weights) {
-        for (whole, delta) in whole.iter_mut().zip(target.positions[0]) {
+        for (whole, delta) in whole.iter_mut().zip(target.delta(0).position) {
             *whole += f64::from(delta.abs()) * f64::from(weight.abs());
         }
     }
