@@ -8,6 +8,7 @@ use arbitrary::{Result, Unstructured};
 use condyle::container::{
     Container, ContainerReader, ContainerWriter, EntryKind, MeshPlacement, PlacedMesh, checksum,
 };
+use condyle::mesh::MorphDeltas;
 use condyle::{Affine, Influences, Joint, MorphTarget, Skeleton, Skin, SkinnedMesh, Transform, Vertices};
 
 /// A whole file, and its skeleton and mesh as bytes.
@@ -34,7 +35,8 @@ fn seed() -> Seed {
     };
     let rows = [vec![(0, 0.5), (1, 0.5)], vec![(1, 1.0)], vec![]];
     let influences = Influences::from_rows(rows).expect("finite");
-    let smile = MorphTarget { positions: vec![[1.0; 3]; 3], ..MorphTarget::default() };
+    let smile = MorphDeltas { positions: &[(1, [1.0; 3])], ..MorphDeltas::default() };
+    let smile = MorphTarget::from_sparse(3, smile).expect("finite");
     let mesh = SkinnedMesh::new(vertices, influences, vec![0, 1, 2], vec![smile]).expect("a mesh");
     let skin = Skin::new(vec![0, 1], vec![Affine::IDENTITY; 2]).expect("equal lengths");
     let mut mesh = PlacedMesh::new(mesh, MeshPlacement::Skin(skin));

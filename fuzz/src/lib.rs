@@ -1,7 +1,8 @@
-//! What every fuzz target does with a document.
+//! What several fuzz targets do: to a document, or to get numbers from what they are given.
 
 use condyle_gltf::{Asset, Document};
 
+pub mod any;
 #[path = "../../crates/condyle-gltf/tests/exercise/mod.rs"]
 mod exercise;
 

@@ -270,8 +270,10 @@ fn examine(function: &str, body: &[&str]) -> Kernel {
         kernel.instructions += block.code.len();
         for (name, operands) in &block.code {
             let name = name.strip_prefix('v').unwrap_or(name);
-            let arithmetic = ["add", "sub", "mul", "fm", "fnm"].iter().any(|a| name.starts_with(a));
-            if arithmetic && name.ends_with("ps") {
+            let arithmetic =
+                ["add", "sub", "mul", "fm", "fnm", "min", "max", "cmp"].iter().any(|a| name.starts_with(a));
+            // Solvers compute in f64.
+            if arithmetic && (name.ends_with("ps") || name.ends_with("pd")) {
                 let registers = [("%zmm", 512), ("%ymm", 256), ("%xmm", 128)];
                 let width = registers.iter().find(|(r, _)| operands.contains(r)).map_or(0, |(_, bits)| *bits);
                 kernel.width = kernel.width.max(width);
@@ -290,12 +292,16 @@ fn examine(function: &str, body: &[&str]) -> Kernel {
 const BYTES: [&str; 3] = ["memcpy", "memmove", "memset"];
 
 /// Calls that are meant to be, by the function that dispatches: sampling gathers the keys of sixteen joints one track
-/// after another, which is no work for vectors, before it interpolates them; and the last matrices of eight instances are
-/// copied once.
-const WANTED: [(&str, &str); 3] = [
+/// after another, which is no work for vectors, before it interpolates them; the last matrices of eight instances are
+/// copied once, and so are eight baked vertices; the sums of dual quaternions of eight vertices are too many for registers.
+const WANTED: [(&str, &str); 7] = [
     ("sample::raw::run", "<condyle::sample::raw::BlockKeys<"),
     ("sample::raw::run", "memcpy"),
     ("model::crowd::place", "memcpy"),
+    ("skin::runs::skin_dual_batch", "memcpy"),
+    ("skin::runs::skin_dual_batch", "memset"),
+    ("baked::BakedClip::unpack_positions", "memcpy"),
+    ("baked::BakedClip::unpack_normals", "memcpy"),
 ];
 
 fn is_panic(callee: &str) -> bool {

@@ -1,4 +1,4 @@
-//! A minute of each fuzz target, starting from what is valid.
+//! Half a minute of each fuzz target, starting from what is valid.
 //!
 //! The targets are built as cargo-fuzz builds them, but for AddressSanitizer: the workspace has no unsafe code for it
 //! to watch, and without it a stable compiler serves and the limit on memory measures the importer alone.
@@ -10,12 +10,13 @@ use crate::step::{Log, Outcome, Step, Stop, alone as run_alone, cargo, need};
 #[path = "../../crates/condyle-gltf/tests/tiny/mod.rs"]
 mod tiny;
 
-const TARGETS: [&str; 5] = ["import", "mutate", "meshopt", "container", "clip"];
+/// Not yet `posed`: no run of it over minutes has ended without a finding.
+const TARGETS: [&str; 8] = ["import", "mutate", "meshopt", "bvh", "container", "clip", "solve", "hits"];
 
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
 /// How long a target runs in CI.
-pub(crate) const SECONDS: u32 = 60;
+pub(crate) const SECONDS: u32 = 30;
 
 const FLAGS: &str = "--cfg fuzzing -Cdebug-assertions -Coverflow-checks -Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
@@ -61,6 +62,20 @@ fn build(log: &mut Log) -> Outcome {
     Ok(String::new())
 }
 
+/// First inputs for a target that makes numbers of bytes, whatever these are: long enough for a whole case, as libFuzzer starts from few bytes.
+fn any_bytes(target: &str) -> impl Iterator<Item = (String, Vec<u8>)> {
+    let count = if ["solve", "hits"].contains(&target) { 16 } else { 0 };
+    (0..count).map(|seed: u64| {
+        // Knuth's linear congruential generator, of which the upper bits are any.
+        let mut state = seed;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 56) as u8
+        };
+        (format!("any-{seed}"), (0..512 << (seed % 4)).map(|_| next()).collect())
+    })
+}
+
 fn fuzz(log: &mut Log, target: &str, seconds: u32) -> Outcome {
     build(log)?;
 
@@ -70,7 +85,7 @@ fn fuzz(log: &mut Log, target: &str, seconds: u32) -> Outcome {
     for folder in [&corpus, &artifacts] {
         std::fs::create_dir_all(folder)?;
     }
-    for (name, bytes) in tiny::seeds(target) {
+    for (name, bytes) in tiny::seeds(target).into_iter().chain(any_bytes(target)) {
         std::fs::write(corpus.join(name), bytes)?;
     }
     let mut run = Command::new(fuzz.join("target").join(TRIPLE).join("release").join(target));

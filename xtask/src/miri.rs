@@ -7,15 +7,18 @@ use crate::tests;
 
 /// What the interpreter needs minutes for: arithmetic over many cases and on every instruction set. No unsafe code is ours; of what is
 /// below it the tests that remain walk through loads, stores, arithmetic, gathering and transposing, not through the shuffles of bytes.
-const SLOW: [&str; 30] = [
+const SLOW: [&str; 36] = [
     "portable_bits",
     "bits_are_the_same",
     "blend::",
+    "bounds::",
     "clip::spline::",
     "clip::tests::",
     "container::",
     "convert::",
     "encode::",
+    "hitbox::",
+    "hits::",
     "interpolate::",
     "math::decompose::",
     "math::exp_map::",
@@ -35,9 +38,12 @@ const SLOW: [&str; 30] = [
     "sample::",
     "skin::bases::",
     "skin::bitangents::",
+    "skin::dual::",
     "skin::interleaved::",
+    "skin::morph::",
     "skin::tests::",
     "solve::",
+    "surface::",
 ];
 
 /// How often property tests try here.

@@ -79,7 +79,7 @@ pub(crate) fn references() -> Result<Vec<(PathBuf, Value)>, Stop> {
     Ok(models)
 }
 
-/// One call of `condyle skin` per clip, with all its times.
+/// One call of `condyle skin` per clip, with all its times, and one of `condyle bake` for its morph targets.
 fn pose(log: &mut Log, model: &Path, manifest: &Value, posed: &Path) -> Result<(), Stop> {
     let mut times: BTreeMap<i64, Vec<String>> = BTreeMap::new();
     for case in manifest["cases"].as_array().into_iter().flatten() {
@@ -96,6 +96,11 @@ fn pose(log: &mut Log, model: &Path, manifest: &Value, posed: &Path) -> Result<(
             command.args(["--clip", &clip.to_string(), "--time", &times.join(",")]);
         }
         log.run(command.arg("-o").arg(posed.join(format!("{stem}-{clip}.glb"))))?;
+        if clip >= 0 {
+            let mut bake = condyle();
+            bake.arg("bake").arg(model).args(["--clip", &clip.to_string(), "--fps", "4", "-o"]);
+            log.run(bake.arg(posed.join(format!("{stem}-{clip}-morphs.glb"))))?;
+        }
     }
     Ok(())
 }
