@@ -47,6 +47,11 @@ fn any_byte_may_be_another() {
     }
 }
 
+#[test]
+fn channels_of_other_names_move_nothing() {
+    exercise(b"HIERARCHY ROOT A { OFFSET 0 0 0 CHANNELS 1 Wrotation } MOTION Frames: 2 Frame Time: .5  1  2");
+}
+
 /// Words that no writer of such a file would write.
 const ODD: [&str; 6] = ["1e999 ", "nan ", "-1.#IND ", "99999999999999999999 ", "\u{feff} ", "0x1 "];
 

@@ -246,9 +246,12 @@ fn load_target(
             list.clear();
         }
     }
-    // What `MorphTarget::from_sparse` says that it takes.
-    let room = |list: &Vec<_>| list.len().saturating_mul(128).min(vertex_count.saturating_mul(16) + 128);
-    problems.afford(&json.path, vertex_count / 16 + lists.iter().map(room).sum::<usize>())?;
+    // What `MorphTarget::from_sparse` says that it takes: each delta may be alone in a group of eight vertices, of which those of all
+    // attributes have room.
+    let groups = lists.iter().map(Vec::len).sum::<usize>().min(vertex_count.div_ceil(8));
+    let group: usize =
+        lists.iter().zip([96, 96, 128]).filter(|(list, _)| !list.is_empty()).map(|(_, size)| size).sum();
+    problems.afford(&json.path, vertex_count / 16 + groups.saturating_mul(group))?;
     let [positions, normals, tangents] = &lists;
     match MorphTarget::from_sparse(vertex_count, MorphDeltas { positions, normals, tangents }) {
         Ok(target) => Some(target),

@@ -31,6 +31,8 @@ pub(crate) fn exercise(bytes: &[u8]) {
         }
         let text = write(&skeleton, &clip, &WriteOptions::new(bvh.frame_rate())).expect("its own poses");
         let back = Bvh::from_slice("again", text.as_bytes()).unwrap_or_else(|refused| panic!("{refused}"));
-        assert_eq!(back.frame_count(), bvh.frame_count().max(1));
+        // A clip in which nothing moves, as no channel has a name that is known, has no length.
+        let frames = if clip.tracks().is_empty() { 1 } else { bvh.frame_count() };
+        assert_eq!(back.frame_count(), frames);
     }
 }

@@ -48,7 +48,8 @@ impl fmt::Debug for Influences {
 }
 
 impl Influences {
-    /// From rows of `(joint, weight)`, one row per vertex. Zero weights are dropped, the rest is sorted.
+    /// From rows of `(joint, weight)`, one row per vertex. Zero weights are dropped, the rest is sorted: the greatest weight first, of equal
+    /// ones the joint with the lesser number.
     ///
     /// Weights are used as they are: whether they sum to one is the importer's business.
     ///
@@ -74,8 +75,8 @@ impl Influences {
             if row.iter().any(|p| !p.1.is_finite()) {
                 return Err(Error::NotFinite { what: "weights", at });
             }
-            // Stable, so that equal weights keep the file's order on every platform.
-            row.sort_by(|a, b| b.1.total_cmp(&a.1));
+            // Two rows of the same influences are the same row, whatever order their files have.
+            row.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
             for &(joint, weight) in &row {
                 it.joints.push(joint);
                 it.weights.push(weight);
@@ -270,7 +271,7 @@ mod tests {
         let rows = [vec![(3, 0.25), (9, 0.0), (1, 0.5), (2, 0.25)], vec![], vec![(7, 1.0)]];
         let influences = Influences::from_rows(rows).expect("finite");
         let row = |v| influences.row(v).collect::<Vec<_>>();
-        assert_eq!(row(0), [(1, 0.5), (3, 0.25), (2, 0.25)]);
+        assert_eq!(row(0), [(1, 0.5), (2, 0.25), (3, 0.25)]);
         assert_eq!((row(1), row(2)), (vec![], vec![(7, 1.0)]));
         assert_eq!(
             (influences.vertex_count(), influences.joint_bound(), influences.longest_row()),

@@ -86,15 +86,19 @@ fn weigh<S: Simd, M: Mode>(
         mode.msub(ab[2], ac[0], ab[0] * ac[2]),
         mode.msub(ab[0], ac[1], ab[1] * ac[0]),
     ];
-    // A triangle without an area has no normal: any angles will do.
-    let size = dot(mode, normal, normal).sqrt();
-    let has_area = size.simd_gt(f32x8::splat(s, 0.0));
-    let size = has_area.select(size, f32x8::splat(s, f32::INFINITY));
+    // A triangle without an area has no normal, nor has one whose area is not a number: any angles will do.
+    let (size, infinity) = (dot(mode, normal, normal).sqrt(), f32x8::splat(s, f32::INFINITY));
+    let has_normal = size.simd_gt(f32x8::splat(s, 0.0)) & size.simd_lt(infinity);
+    let size = has_normal.select(size, infinity);
     let by = f32x8::splat(s, 1.0) / size;
-    let at_a = angle(s, mode, size, dot(mode, ab, ac));
-    let at_b = angle(s, mode, size, f32x8::splat(s, 0.0) - dot(mode, ab, bc));
+    let zero = f32x8::splat(s, 0.0);
+    let [x, y, z] = normal;
+    let normal =
+        [has_normal.select(x * by, zero), has_normal.select(y * by, zero), has_normal.select(z * by, zero)];
+    let at_a = angle(s, mode, size, has_normal.select(dot(mode, ab, ac), zero));
+    let at_b = angle(s, mode, size, has_normal.select(zero - dot(mode, ab, bc), zero));
     let at_c = f32x8::splat(s, core::f32::consts::PI) - at_a - at_b;
-    ([normal[0] * by, normal[1] * by, normal[2] * by], [at_a, at_b, at_c])
+    (normal, [at_a, at_b, at_c])
 }
 
 /// From 0 to half a turn, of sine and cosine times any factor.

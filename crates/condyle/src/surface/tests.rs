@@ -265,10 +265,37 @@ fn nothing_and_what_is_no_number_are_no_trouble() {
     let surface = Surface::new(&ball);
     let mut positions = posed(&ball, &mut Random(3));
     for (at, what) in [(3, f32::NAN), (17, f32::INFINITY), (40, 1e30)] {
-        positions[at] = [what; 3];
+        let place = positions[at];
+        positions.iter_mut().filter(|v| **v == place).for_each(|v| *v = [what; 3]);
     }
     assert_eq!(unbalanced(&shade(&surface, &positions, from, Some(1.0)).indices), []);
-    normals(&surface, &positions, &mut vec![[0.0; 3]; positions.len()]).expect("sizes agree");
+    let mut around = vec![[0.0; 3]; positions.len()];
+    for dispatch in Dispatch::all() {
+        dispatch.scope(|| normals(&surface, &positions, &mut around)).expect("sizes agree");
+        assert!(around.as_flattened().iter().all(|v| v.is_finite()), "{dispatch}");
+        let sound = |corner: u32| positions[corner as usize].iter().all(|v| v.abs() < 1e20);
+        for triangle in ball.indices().as_chunks::<3>().0.iter().filter(|it| it.iter().all(|at| sound(*at))) {
+            let unit =
+                |at: u32| (dot(wide(around[at as usize]), wide(around[at as usize])) - 1.0).abs() < 1e-6;
+            assert!(triangle.iter().all(|at| unit(*at)), "{dispatch}: neighbours keep theirs");
+        }
+    }
+}
+
+#[test]
+fn vertices_are_together_by_what_moves_them() {
+    let square = |rows: [[(u16, f32); 2]; 2], shares: Vec<f32>| {
+        let [a, b, c, d] = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 1.0]];
+        let bind = Vertices { positions: vec![a, b, c, b, c, d], ..Vertices::default() };
+        let influences = Influences::from_rows([0, 0, 0, 1, 1, 1].map(|half| rows[half]))
+            .and_then(|rows| rows.with_dual_shares(shares));
+        let mesh = SkinnedMesh::new(bind, influences.expect("finite"), vec![0, 1, 2, 3, 5, 4], vec![]);
+        Surface::new(&mesh.expect("valid")).edge_count()
+    };
+    let (rows, turned) = ([(3, 0.5), (7, 0.5)], [(7, 0.5), (3, 0.5)]);
+    assert_eq!(square([rows, rows], vec![0.5; 6]), 5);
+    assert_eq!(square([rows, turned], vec![0.5; 6]), 5, "the same influences in another order");
+    assert_eq!(square([rows, rows], vec![0.5, 0.5, 0.5, 0.0, 0.0, 0.0]), 6, "skinned otherwise");
 }
 
 /// The definition in f64, triangle by triangle of the mesh.

@@ -47,13 +47,15 @@ fn compare(mesh: &SkinnedMesh, a: usize, b: usize) -> Ordering {
         let (x, y) = (mesh.influences().row(a), mesh.influences().row(b));
         x.map(ordered).cmp(y.map(ordered))
     };
+    let share = |vertex: usize| mesh.influences().dual_shares().get(vertex).map(|share| share.to_bits());
     let morphed = || {
         let mut targets = mesh.morph_targets().iter();
         targets.find_map(|target| vector(target.delta(a).position, target.delta(b).position))
     };
     let positions = &mesh.vertices().positions;
     let places = vector(positions[a], positions[b]);
-    places.unwrap_or_else(|| influences().then_with(|| morphed().unwrap_or(Ordering::Equal)))
+    let skinned = || influences().then_with(|| share(a).cmp(&share(b)));
+    places.unwrap_or_else(|| skinned().then_with(|| morphed().unwrap_or(Ordering::Equal)))
 }
 
 /// An influence as a number that can be compared.

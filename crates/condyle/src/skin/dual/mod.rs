@@ -95,13 +95,15 @@ fn size(columns: &[[f64; 3]; 3]) -> f64 {
     if cofactors(*columns).1 < 0.0 { -size } else { size }
 }
 
-/// The size that more than half of the matrices have; 1 where there is none. By a vote in which each candidate and each
+/// The size that more than half of the finite matrices have; 1 where there is none. By a vote in which each candidate and each
 /// other size cancel: R. Boyer, J S. Moore, *MJRTY*, 1981.
 fn common_scale(matrices: &[PaletteMatrix]) -> f64 {
     let same = |a: f64, b: f64| (a - b).abs() <= SAME_SCALE * b.abs();
     let (mut candidate, mut votes) = (1.0, 0);
-    let sizes = || matrices.iter().map(|m| size(&m.linear_columns()));
+    let sizes = || matrices.iter().map(|m| size(&m.linear_columns())).filter(|size| size.is_finite());
+    let mut voters = 0;
     for size in sizes() {
+        voters += 1;
         if votes == 0 {
             candidate = size;
         }
@@ -112,7 +114,7 @@ fn common_scale(matrices: &[PaletteMatrix]) -> f64 {
         (sum, count) = (sum + size, count + 1);
     }
     let mean = sum / f64::from(count);
-    if 2 * count as usize > matrices.len() && mean.abs() > 0.0 && mean.is_finite() { mean } else { 1.0 }
+    if 2 * count > voters && mean.abs() > 0.0 && mean.is_finite() { mean } else { 1.0 }
 }
 
 /// Three factors of one size, the first of its sign.

@@ -206,6 +206,16 @@ fn what_has_no_answer_is_no_nan() {
     }
 }
 
+/// Where most joints scale by one factor nothing has to be blended but rotations, whatever the matrices are that take no part.
+#[test]
+fn what_is_not_finite_does_not_decide_what_is_common() {
+    let whole = Affine::from(Transform { scale: [2.0; 3], ..Transform::IDENTITY });
+    let broken = Affine { rows: [[f32::NAN; 4]; 3] };
+    let bound = Skin::new((0..5).collect(), vec![Affine::IDENTITY; 5]).expect("equal lengths");
+    let palette = dual_palette(&bound, &[broken, whole, broken, whole, broken], NormalRule::default());
+    assert_eq!((palette.dual.scale, palette.dual.stretches.len()), ([2.0; 3], 0));
+}
+
 /// The cap and the shares of single vertices, against each of both ways alone; neighbours make no difference.
 #[test]
 fn shares_mix_what_both_ways_give() {
