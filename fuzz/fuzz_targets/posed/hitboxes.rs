@@ -149,7 +149,10 @@ fn ray(posed: &PosedHitboxes, alone: &[PosedHitboxes], input: &mut Unstructured<
         assert!(!hit.position.iter().any(|v| v.is_nan()), "{hit:?}, {ray:?}");
     }
     let instances = [posed.clone(), PosedHitboxes::default(), posed.clone()];
-    assert_eq!(hitbox::first_hit_crowd(&instances, &ray), first.map(|hit| (0, hit)));
+    // Where a hit is so far from all else that rounding has put it outside of the box around all, either answer will do.
+    let crowd = hitbox::first_hit_crowd(&instances, &ray);
+    let within = first.as_ref().is_none_or(|hit| posed.bounds().contains(hit.position));
+    assert!(crowd == first.map(|hit| (0, hit)) || !within && crowd.is_none(), "{crowd:?}, {first:?}");
     Ok(())
 }
 

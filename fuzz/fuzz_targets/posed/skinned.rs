@@ -90,7 +90,10 @@ fn dual(case: &Case, bind: &Vertices, input: &mut Unstructured<'_>) -> Result<()
         );
         if share == 1.0 && moderate && taken_apart && is_moderate(&bind.positions[vertex]) {
             assert!(is_finite(&found), "vertex {vertex}: {found:?} of {:?}", bind.positions[vertex]);
-            let normal = posed.normals.get(vertex).copied().unwrap_or_default();
+        }
+        let bound = bind.normals.get(vertex).is_some_and(|normal| is_moderate(normal));
+        if share == 1.0 && moderate && taken_apart && bound {
+            let normal = posed.normals[vertex];
             let square: f32 = normal.iter().map(|v| v * v).sum();
             assert!(normal == [0.0; 3] || (square - 1.0).abs() < 1e-5, "vertex {vertex}: {normal:?}");
         }

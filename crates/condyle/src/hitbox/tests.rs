@@ -378,7 +378,7 @@ fn vertices_go_to_their_heaviest_joint_and_to_heavy_ones() {
         vec![(0, 1.0)],
         vec![(0, 0.6), (1, 0.4)],
         vec![(0, 0.3), (1, 0.7)],
-        vec![(2, 0.25), (3, 0.25), (4, 0.25), (1, 0.25)],
+        vec![(4, 0.25), (3, 0.25), (2, 0.25), (1, 0.25)],
         vec![],
     ]);
     let positions = vec![[0.0; 3], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [3.0, 0.0, 0.0], [4.0, 0.0, 0.0]];
@@ -389,7 +389,8 @@ fn vertices_go_to_their_heaviest_joint_and_to_heavy_ones() {
         let fitted = fit([(&mesh, &skin)], &Fit { least_weight, ..Fit::default() }).expect("sound numbers");
         fitted.as_slice().iter().map(|it| it.joint).collect::<Vec<_>>()
     };
-    assert_eq!(joints(0.5), [3, 5, 9]);
+    // Of four that are as heavy it is the first one.
+    assert_eq!(joints(0.5), [3, 9]);
     assert_eq!(joints(0.25), [3, 5, 6, 7, 9]);
     let refused = fit([(&mesh, &skin)], &Fit { coverage: 1.5, ..Fit::default() });
     assert!(matches!(refused, Err(Error::OutOfRange { what: "coverage", .. })), "{refused:?}");
