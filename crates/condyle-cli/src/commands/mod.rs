@@ -15,6 +15,7 @@ mod hitboxes;
 mod info;
 mod limits;
 mod pack;
+mod pack_library;
 mod papers;
 mod raycast;
 mod reach;
@@ -39,6 +40,7 @@ pub(crate) enum Command {
     Encode(encode::Args),
     Decode(decode::Args),
     Pack(pack::Args),
+    PackLibrary(pack_library::Args),
     Limits(limits::Args),
     Bounds(bounds::Args),
     Raycast(raycast::Args),
@@ -60,6 +62,7 @@ impl Command {
                 | Self::Encode(_)
                 | Self::Decode(_)
                 | Self::Pack(_)
+                | Self::PackLibrary(_)
                 | Self::Limits(_)
                 | Self::Hitboxes(_)
                 | Self::Papers(_)
@@ -79,6 +82,7 @@ impl Command {
             Self::Encode(args) => encode::run(args),
             Self::Decode(args) => decode::run(args),
             Self::Pack(args) => pack::run(args),
+            Self::PackLibrary(args) => pack_library::run(args),
             Self::Limits(args) => limits::run(args),
             Self::Bounds(args) => bounds::run(args),
             Self::Raycast(args) => raycast::run(args),

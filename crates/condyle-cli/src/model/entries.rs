@@ -64,6 +64,7 @@ impl<'a> Described<'a> {
             EntryKind::Mesh => "mesh".into(),
             EntryKind::Clip => "clip".into(),
             EntryKind::Document => "document".into(),
+            EntryKind::Metadata => "metadata".into(),
             other => format!("kind {}", u32::from(other)),
         }
     }

@@ -6,4 +6,5 @@ pub(crate) mod overwrite;
 pub(crate) mod quantity;
 pub(crate) mod skinning;
 pub(crate) mod source;
+pub(crate) mod threads;
 pub(crate) mod work;

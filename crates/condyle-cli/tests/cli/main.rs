@@ -13,6 +13,7 @@ mod limits;
 mod look;
 mod motion;
 mod pack;
+mod pack_library;
 mod papers;
 mod reach;
 mod render;

@@ -22,7 +22,7 @@ use crate::skeleton::Skeleton;
 pub use models::{MeshPlacement, PlacedMesh};
 pub use table::EntryKind;
 use table::{ALIGNMENT, CHECKSUM, ENTRY, HEADER, MAGIC, MAJOR, NO_MODEL, Raw, WHAT, WORD, unit_of};
-pub use writer::ContainerWriter;
+pub use writer::{ContainerTable, ContainerWriter};
 
 /// One line of a container's table.
 ///
@@ -298,6 +298,7 @@ impl<'a> ContainerReader<'a> {
                 EntryKind::Mesh => "2, a mesh,",
                 EntryKind::Clip => "3, a clip,",
                 EntryKind::Document => "4, a document,",
+                EntryKind::Metadata => "5, metadata,",
                 EntryKind::Unknown(_) => "another kind",
             };
             let found = u32::from(found).into();

@@ -36,6 +36,8 @@ pub enum EntryKind {
     Clip,
     /// The document that a model was made from, without its animations, as a `.glb`.
     Document,
+    /// What is to be known of the file or of a model besides, as JSON: of a library the names, tags and figures of its clips.
+    Metadata,
     /// A kind unknown to this version: its bytes are available as they are.
     Unknown(u32),
 }
@@ -47,6 +49,7 @@ impl From<u32> for EntryKind {
             2 => Self::Mesh,
             3 => Self::Clip,
             4 => Self::Document,
+            5 => Self::Metadata,
             other => Self::Unknown(other),
         }
     }
@@ -59,6 +62,7 @@ impl From<EntryKind> for u32 {
             EntryKind::Mesh => 2,
             EntryKind::Clip => 3,
             EntryKind::Document => 4,
+            EntryKind::Metadata => 5,
             EntryKind::Unknown(code) => code,
         }
     }

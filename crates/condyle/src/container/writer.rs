@@ -32,29 +32,16 @@ use crate::skeleton::Skeleton;
 /// ```
 #[derive(Clone, Default)]
 pub struct ContainerWriter {
-    entries: Vec<Pending>,
-    /// One after another.
-    names: String,
+    table: ContainerTable,
+    /// One entry after another, as they are in the file.
     data: Vec<u8>,
-}
-
-#[derive(Clone)]
-struct Pending {
-    kind: EntryKind,
-    model: Option<usize>,
-    name_end: u32,
-    /// See [`unit_of`].
-    unit: u32,
-    /// In `data`, a multiple of [`ALIGNMENT`].
-    offset: usize,
-    length: usize,
 }
 
 /// What was added so far, in a line.
 impl fmt::Debug for ContainerWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ContainerWriter")
-            .field("entries", &self.entries.len())
+            .field("entries", &self.table.entries.len())
             .field("bytes", &self.data.len())
             .finish_non_exhaustive()
     }
@@ -67,6 +54,120 @@ impl ContainerWriter {
     /// # Errors
     /// [`Error::Index`] if there is no entry `model`, [`Error::Value`] if it is no skeleton;
     /// [`Error::TooMany`] above 2^32 entries or bytes of names.
+    pub fn add(
+        &mut self,
+        kind: EntryKind,
+        name: &str,
+        model: Option<usize>,
+        data: &[u8],
+    ) -> Result<usize, Error> {
+        let at = self.table.add(kind, name, model, data)?;
+        self.data.resize(self.data.len().next_multiple_of(ALIGNMENT), 0);
+        self.data.extend_from_slice(data);
+        Ok(at)
+    }
+
+    /// Adds a skeleton, which stands for a model, and returns its index.
+    ///
+    /// # Errors
+    /// [`Error::TooMany`] above 2^32 bytes of names, or entries.
+    pub fn add_skeleton(&mut self, name: &str, skeleton: &Skeleton) -> Result<usize, Error> {
+        let mut data = Vec::new();
+        models::write_skeleton(skeleton, &mut data)?;
+        self.add(EntryKind::Skeleton, name, None, &data)
+    }
+
+    /// As [`ContainerTable::set_unit`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn set_unit(&mut self, model: usize, metres: f32) -> Result<(), Error> {
+        self.table.set_unit(model, metres)
+    }
+
+    /// Adds a mesh of the model whose skeleton is the entry `model`, and returns its index.
+    ///
+    /// # Errors
+    /// What [`ContainerReader::mesh`](crate::container::ContainerReader::mesh) would refuse: [`Error::Index`] if it
+    /// names a joint that its skin or the skeleton does not have, [`Error::Length`], [`Error::NotFinite`] for
+    /// its weights, matrix and colour; [`Error::TooMany`] above 2^32 of anything.
+    pub fn add_mesh(
+        &mut self,
+        name: &str,
+        model: usize,
+        mesh: &PlacedMesh,
+        skeleton: &Skeleton,
+    ) -> Result<usize, Error> {
+        let mut data = Vec::new();
+        models::write_mesh(mesh, skeleton, &mut data)?;
+        self.add(EntryKind::Mesh, name, Some(model), &data)
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn finish(self) -> Vec<u8> {
+        let mut out = self.table.finish();
+        out.extend(self.data);
+        out
+    }
+}
+
+/// The first part of a container whose entries are more than memory holds: it is told of each entry, which is then written by whoever has it.
+///
+/// The file is what [`finish`](Self::finish) gives, then the bytes of each entry in the order in which they were added. Before those of each,
+/// zeros make the length of the file a multiple of [`ALIGNMENT`](Self::ALIGNMENT).
+///
+/// ```
+/// use condyle::container::{ContainerTable, ContainerWriter, EntryKind};
+///
+/// let clips: [(&str, &[u8]); 2] = [("walk", &[1, 2, 3]), ("run", &[4])];
+/// let mut table = ContainerTable::default();
+/// for (name, data) in clips {
+///     table.add(EntryKind::Clip, name, None, data)?;
+/// }
+/// let mut file = table.finish();
+/// for (_, data) in clips {
+///     file.resize(file.len().next_multiple_of(ContainerTable::ALIGNMENT), 0);
+///     file.extend(data);
+/// }
+///
+/// let mut writer = ContainerWriter::default();
+/// for (name, data) in clips {
+///     writer.add(EntryKind::Clip, name, None, data)?;
+/// }
+/// assert_eq!(file, writer.finish());
+/// # Ok::<(), condyle::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct ContainerTable {
+    entries: Vec<Pending>,
+    /// One after another.
+    names: String,
+    /// Bytes of all entries, with the zeros between them.
+    length: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Pending {
+    kind: EntryKind,
+    model: Option<usize>,
+    name_end: u32,
+    /// See [`unit_of`].
+    unit: u32,
+    /// From the first entry on, a multiple of [`ALIGNMENT`].
+    offset: u64,
+    length: u64,
+    checksum: u64,
+}
+
+impl ContainerTable {
+    /// What the bytes of each entry begin at a multiple of.
+    pub const ALIGNMENT: usize = ALIGNMENT;
+
+    /// Takes down an entry, of which it keeps the length and the checksum, and returns its index.
+    ///
+    /// # Errors
+    /// As [`ContainerWriter::add`].
     pub fn add(
         &mut self,
         kind: EntryKind,
@@ -89,23 +190,13 @@ impl ContainerWriter {
         let found = self.names.len() + name.len();
         let name_end = u32::try_from(found).map_err(|_| Error::TooMany { what: "names", found, limit })?;
         self.names.push_str(name);
-        self.data.resize(self.data.len().next_multiple_of(ALIGNMENT), 0);
+        let (offset, length) = (self.length.next_multiple_of(ALIGNMENT as u64), data.len() as u64);
+        self.length = offset + length;
         // `Unknown` with the number of a known kind is stored as that kind.
         let kind = EntryKind::from(u32::from(kind));
-        let (unit, offset) = (0, self.data.len());
-        self.entries.push(Pending { kind, model, name_end, unit, offset, length: data.len() });
-        self.data.extend_from_slice(data);
+        let checksum = checksum(data);
+        self.entries.push(Pending { kind, model, name_end, unit: 0, offset, length, checksum });
         Ok(at)
-    }
-
-    /// Adds a skeleton, which stands for a model, and returns its index.
-    ///
-    /// # Errors
-    /// [`Error::TooMany`] above 2^32 bytes of names, or entries.
-    pub fn add_skeleton(&mut self, name: &str, skeleton: &Skeleton) -> Result<usize, Error> {
-        let mut data = Vec::new();
-        models::write_skeleton(skeleton, &mut data)?;
-        self.add(EntryKind::Skeleton, name, None, &data)
     }
 
     /// Says how many metres a unit of the model is whose skeleton is the entry `model`: its real height, divided by its
@@ -130,34 +221,15 @@ impl ContainerWriter {
         Ok(())
     }
 
-    /// Adds a mesh of the model whose skeleton is the entry `model`, and returns its index.
-    ///
-    /// # Errors
-    /// What [`ContainerReader::mesh`](crate::container::ContainerReader::mesh) would refuse: [`Error::Index`] if it
-    /// names a joint that its skin or the skeleton does not have, [`Error::Length`], [`Error::NotFinite`] for
-    /// its weights, matrix and colour; [`Error::TooMany`] above 2^32 of anything.
-    pub fn add_mesh(
-        &mut self,
-        name: &str,
-        model: usize,
-        mesh: &PlacedMesh,
-        skeleton: &Skeleton,
-    ) -> Result<usize, Error> {
-        let mut data = Vec::new();
-        models::write_mesh(mesh, skeleton, &mut data)?;
-        self.add(EntryKind::Mesh, name, Some(model), &data)
-    }
-
-    /// The file.
+    /// The header, the table and the names.
     #[must_use]
     pub fn finish(self) -> Vec<u8> {
         let names = self.names.len().next_multiple_of(WORD);
         let table = HEADER + self.entries.len() * ENTRY + names + CHECKSUM;
         let start = table.next_multiple_of(ALIGNMENT);
-        let place = |entry: &Pending| (start + entry.offset) as u64;
-        let end = self.entries.last().map_or(table as u64, |last| place(last) + last.length as u64);
+        let end = if self.entries.is_empty() { table as u64 } else { start as u64 + self.length };
 
-        let mut out = Vec::with_capacity(start + self.data.len());
+        let mut out = Vec::with_capacity(start);
         out.extend(MAGIC);
         out.extend([MAJOR, MINOR].into_iter().flat_map(u16::to_le_bytes));
         // Both were limited to 32 bits when entries were added.
@@ -171,9 +243,9 @@ impl ContainerWriter {
                 model: entry.model.map_or(NO_MODEL, |model| model as u32),
                 name_end: entry.name_end,
                 unit: entry.unit,
-                offset: place(entry),
-                length: entry.length as u64,
-                checksum: checksum(&self.data[entry.offset..entry.offset + entry.length]),
+                offset: start as u64 + entry.offset,
+                length: entry.length,
+                checksum: entry.checksum,
             };
             raw.write(&mut out);
         }
@@ -183,7 +255,6 @@ impl ContainerWriter {
         if !self.entries.is_empty() {
             out.resize(start, 0);
         }
-        out.extend(self.data);
         out
     }
 }

@@ -3,14 +3,13 @@
 mod measure;
 mod report;
 mod row;
+mod settings;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use clap::ValueEnum;
 use condyle::container::{ContainerWriter, EntryKind};
-use condyle::encode::{EncodeOptions, frame_count};
 use condyle::{RawClip, encode};
 use condyle_gltf::{Asset, ClipExporter};
 use indicatif::ProgressBar;
@@ -18,16 +17,16 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use self::measure::worst;
-use self::row::{Job, Row, Totals};
+pub(crate) use self::row::{Job, Row, Totals};
+pub(crate) use self::settings::Settings;
 use crate::failure::Failure;
 use crate::model::container::is_container;
 use crate::model::document::{self, metres_per_unit, warn_of_repairs};
 use crate::model::{distinct, open_onto};
 use crate::options::overwrite::Overwrite;
-use crate::options::quantity::{
-    Length, Rate, ShellSize, at_most, parse_error, parse_length, parse_rate, parse_shell,
-};
-use crate::options::work::{Limit, Work};
+use crate::options::quantity::{Length, parse_length};
+use crate::options::threads::Threads;
+use crate::options::work::Limit;
 use crate::output::{
     check_destination, check_ending, finish_file, keep_all, print, print_json, progress, warn,
 };
@@ -70,25 +69,11 @@ pub(crate) struct Args {
     output: PathBuf,
     #[command(flatten)]
     overwrite: Overwrite,
-    /// The largest error of a vertex
-    #[arg(long, value_name = "LENGTH", default_value = "0.5mm", allow_hyphen_values = true, value_parser = parse_error)]
-    error: Length,
-    /// Frames per second; auto: the rate at which the clip was authored
-    #[arg(long, value_name = "auto|HZ", default_value = "auto", allow_hyphen_values = true, value_parser = parse_rate)]
-    rate: Rate,
-    /// The distance from the joints at which errors are measured; auto: that of the mesh, 3 cm for joints
-    /// without one
-    #[arg(long, value_name = "auto|LENGTH", default_value = "auto", allow_hyphen_values = true, value_parser = parse_shell)]
-    shell: ShellSize,
+    #[command(flatten)]
+    settings: Settings,
     /// The real height of the character at rest; without it, units are metres
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = parse_length)]
     height: Option<Length>,
-    /// Bound the error at the frames only, not between them
-    #[arg(long)]
-    at_samples: bool,
-    /// How much time to spend on making the file smaller
-    #[arg(long, value_enum, default_value_t = Effort::Normal)]
-    effort: Effort,
     /// Leave out the document with its materials and textures; of these commands only info and check can then
     /// read the file
     #[arg(long)]
@@ -101,33 +86,8 @@ pub(crate) struct Args {
     /// Print one JSON object per clip and line, then one for the file
     #[arg(long)]
     json: bool,
-    /// How many threads to use [default: one per core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    threads: Option<u16>,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Effort {
-    Fast,
-    Normal,
-    Best,
-}
-
-impl Effort {
-    /// How often a clip is encoded, for the best of them.
-    fn tries(self) -> u64 {
-        if matches!(self, Self::Best) { 6 } else { 1 }
-    }
-}
-
-impl From<Effort> for condyle::encode::Effort {
-    fn from(effort: Effort) -> Self {
-        match effort {
-            Effort::Fast => Self::Fast,
-            Effort::Normal => Self::Normal,
-            Effort::Best => Self::Best,
-        }
-    }
+    #[command(flatten)]
+    threads: Threads,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
@@ -139,10 +99,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     check_ending(&args.output, "condyle", "a container")?;
     args.report.iter().try_for_each(|to| check_ending(to, "html", "a page"))?;
     destinations.iter().try_for_each(|to| check_destination(to, &sources, args.overwrite))?;
-    args.error.warn_above(0.02, "--error");
-    if let ShellSize::Distance(distance) = args.shell {
-        distance.warn_above(0.5, "--shell");
-    }
+    args.settings.warn_of_sizes();
     let jobs = match &args.onto {
         Some(onto) => {
             let (asset, files) = open_onto(&args.models, onto, false)?;
@@ -167,17 +124,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut budget = args.limit.budget(&sources);
     for job in &jobs {
         for clip in &job.asset.clips {
-            let frames = frame_count(clip, job.asset.skeleton.joint_count(), &job.options);
-            let frames = frames.map_err(|e| unfit(job, clip.name(), &e))?;
-            let work = Work::fit(&job.asset, frames, args.effort.tries());
-            budget.afford(&path_text(job.path), clip.name(), &work)?;
+            budget.afford(&path_text(job.path), clip.name(), &args.settings.work(job, clip)?)?;
         }
     }
 
-    let threads = args.threads.map_or(0, usize::from);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool =
-        pool.map_err(|e| Failure::Data(format!("threads cannot be started: {e}; use fewer with --threads")))?;
+    let pool = args.threads.pool()?;
     let all: Vec<_> =
         jobs.iter().flat_map(|job| job.asset.clips.iter().map(move |clip| (job, clip))).collect();
     let bar = progress(PERCENT as usize * all.len(), "encoding");
@@ -210,7 +161,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let bytes = container(args, &jobs, &rows)?;
     let mut files = vec![finish_file(args.output.clone(), |out| out.write_all(&bytes))?];
     if let Some(to) = &args.report {
-        let page = report::page(args.error.metres, &rows);
+        let page = report::page(args.settings.error.metres, &rows);
         files.push(finish_file(to.clone(), |out| out.write_all(page.as_bytes()))?);
     }
     let file = &keep_all(files)?[0];
@@ -223,7 +174,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             took,
         ));
     }
-    rows.iter().try_for_each(|row| print_json(&row.to_json(args.error.metres).to_string()))?;
+    rows.iter().try_for_each(|row| print_json(&row.to_json(args.settings.error.metres).to_string()))?;
     let totals = Totals::of(&rows);
     print_json(
         &json!({
@@ -240,7 +191,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 /// Steps of the progress bar for each clip.
 const PERCENT: u64 = 100;
 
-fn open(path: &Path) -> Result<Asset, Failure> {
+pub(crate) fn open(path: &Path) -> Result<Asset, Failure> {
     if is_container(path) {
         return Err(Failure::Usage(format!(
             "{} is compressed already; encode the original models",
@@ -254,26 +205,7 @@ fn job<'a>(args: &Args, path: &'a Path, mut asset: Asset) -> Result<Job<'a>, Fai
     warn_of_repairs(path, &asset);
     name_clips(path, &mut asset);
     let metres = metres_per_unit(path, &asset, args.height)?;
-    let options = EncodeOptions::new(at_most(args.error.metres / metres));
-    let mut options = options;
-    if options.budget == 0.0 {
-        return Err(Failure::Usage(format!(
-            "{}: at this --height f32 cannot tell the error from 0; raise --error, or correct --height",
-            path_text(path)
-        )));
-    }
-    options.rate = match args.rate {
-        Rate::Authored => None,
-        Rate::Hertz(rate) => Some(rate),
-    };
-    let shell = match args.shell {
-        ShellSize::Mesh => None,
-        ShellSize::Distance(distance) => Some((distance.metres / metres) as f32),
-    };
-    options.between = !args.at_samples;
-    options.effort = args.effort.into();
-    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(Job { path, name, asset, options, shell, metres })
+    args.settings.job(path, asset, metres)
 }
 
 /// Two models with the same name.
@@ -283,7 +215,7 @@ fn twins<'a, 'b>(jobs: &'b [Job<'a>]) -> Option<(&'b Job<'a>, &'b Job<'a>)> {
     pairs.find(|(this, that)| this.name == that.name)
 }
 
-fn row<'a>(job: &'a Job<'a>, clip: &RawClip, bar: &ProgressBar) -> Result<Row<'a>, Failure> {
+pub(crate) fn row<'a>(job: &'a Job<'a>, clip: &RawClip, bar: &ProgressBar) -> Result<Row<'a>, Failure> {
     let name = clip.name().to_owned();
     let begin = Instant::now();
     let mut shown = 0;

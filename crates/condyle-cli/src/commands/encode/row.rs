@@ -11,21 +11,21 @@ use super::measure::Worst;
 use crate::text::{millimetres, printable};
 
 /// A model to encode, with its options.
-pub(super) struct Job<'a> {
-    pub(super) path: &'a Path,
-    pub(super) name: String,
-    pub(super) asset: Asset,
+pub(crate) struct Job<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) name: String,
+    pub(crate) asset: Asset,
     /// Without what depends on the clip.
-    pub(super) options: EncodeOptions,
+    pub(crate) options: EncodeOptions,
     /// The distance from the joints at which errors are measured; `None`: that of the mesh.
-    pub(super) shell: Option<f32>,
+    pub(crate) shell: Option<f32>,
     /// Metres per unit of the model.
-    pub(super) metres: f64,
+    pub(crate) metres: f64,
 }
 
 impl Job<'_> {
     /// The options for one of its clips.
-    pub(super) fn options(&self, clip: &RawClip) -> Result<EncodeOptions, Error> {
+    pub(crate) fn options(&self, clip: &RawClip) -> Result<EncodeOptions, Error> {
         // 3 cm for joints without vertices.
         let mut options =
             self.asset.encode_options(clip, self.options.budget, (0.03 / self.metres) as f32)?;
@@ -39,35 +39,35 @@ impl Job<'_> {
 }
 
 /// A clip that was encoded.
-pub(super) struct Row<'a> {
-    pub(super) job: &'a Job<'a>,
-    pub(super) name: String,
-    pub(super) seconds: f64,
-    pub(super) encoded: Encoded,
+pub(crate) struct Row<'a> {
+    pub(crate) job: &'a Job<'a>,
+    pub(crate) name: String,
+    pub(crate) seconds: f64,
+    pub(crate) encoded: Encoded,
     /// How far vertices may be off whose morph weights the clip drives, in units of the model; 0 without.
-    pub(super) morphed: f32,
+    pub(crate) morphed: f32,
     pub(super) worst: Option<Worst>,
     /// Seconds that the encoder needed.
-    pub(super) took: f64,
+    pub(crate) took: f64,
 }
 
 impl Row<'_> {
     /// A length in units of the model, in metres.
-    pub(super) fn metres(&self, units: f32) -> f64 {
+    pub(crate) fn metres(&self, units: f32) -> f64 {
         f64::from(units) * self.job.metres
     }
 
     /// The greatest error of a vertex, in units of the model.
-    pub(super) fn units(&self) -> f32 {
+    pub(crate) fn units(&self) -> f32 {
         self.encoded.measured.error_max.max(self.morphed)
     }
 
-    pub(super) fn error_max(&self) -> f64 {
+    pub(crate) fn error_max(&self) -> f64 {
         self.metres(self.units())
     }
 
     /// How many tracks there are of each encoding.
-    pub(super) fn encoding(&self) -> String {
+    pub(crate) fn encoding(&self) -> String {
         let named = self.encoded.encodings.iter().filter(|(_, count)| *count > 0);
         let named = named.map(|(kind, count)| format!("{} {count}", format!("{kind:?}").to_lowercase()));
         match named.collect::<Vec<_>>() {
@@ -77,13 +77,13 @@ impl Row<'_> {
     }
 
     /// The joint with the largest error.
-    pub(super) fn joint(&self) -> &str {
+    pub(crate) fn joint(&self) -> &str {
         let names = self.job.asset.skeleton.names();
         names.get(self.encoded.measured.joint).map_or("", String::as_str)
     }
 
     /// Where and when the error is largest.
-    pub(super) fn place(&self) -> String {
+    pub(crate) fn place(&self) -> String {
         let seconds = self.encoded.measured.seconds;
         match &self.worst {
             _ if self.units() == 0.0 => "nowhere".into(),
@@ -98,18 +98,18 @@ impl Row<'_> {
         }
     }
 
-    pub(super) fn ratio(&self) -> f64 {
+    pub(crate) fn ratio(&self) -> f64 {
         self.encoded.raw_bytes as f64 / self.encoded.bytes().len() as f64
     }
 
     /// Bytes per second of motion; all bytes of a clip without duration.
-    pub(super) fn bytes_per_second(&self) -> f64 {
+    pub(crate) fn bytes_per_second(&self) -> f64 {
         let bytes = self.encoded.bytes().len() as f64;
         if self.seconds > 0.0 { bytes / self.seconds } else { bytes }
     }
 
     /// The names of the tracks kept as authored, other than steps.
-    pub(super) fn authored(&self) -> Vec<String> {
+    pub(crate) fn authored(&self) -> Vec<String> {
         let joint = |joint: &u16| self.job.asset.skeleton.names()[usize::from(*joint)].clone();
         let name = |target: &Target| match target {
             Target::Rotation(at) => format!("rotation of {}", joint(at)),
@@ -122,7 +122,7 @@ impl Row<'_> {
         self.encoded.authored.iter().map(name).collect()
     }
 
-    pub(super) fn to_json(&self, budget: f64) -> Value {
+    pub(crate) fn to_json(&self, budget: f64) -> Value {
         let measured = &self.encoded.measured;
         let vertex = self.worst.as_ref().map(|worst| {
             json!({ "mesh": worst.mesh, "vertex": worst.vertex, "error_m": worst.distance * self.job.metres })
@@ -157,15 +157,15 @@ impl Row<'_> {
 }
 
 /// The sums over all clips of a file.
-pub(super) struct Totals {
-    pub(super) raw_bytes: usize,
-    pub(super) bytes: usize,
+pub(crate) struct Totals {
+    pub(crate) raw_bytes: usize,
+    pub(crate) bytes: usize,
     /// The largest error, in metres.
-    pub(super) error_max: f64,
+    pub(crate) error_max: f64,
 }
 
 impl Totals {
-    pub(super) fn of(rows: &[Row<'_>]) -> Self {
+    pub(crate) fn of(rows: &[Row<'_>]) -> Self {
         Self {
             raw_bytes: rows.iter().map(|row| row.encoded.raw_bytes).sum(),
             bytes: rows.iter().map(|row| row.encoded.bytes().len()).sum(),
@@ -173,7 +173,7 @@ impl Totals {
         }
     }
 
-    pub(super) fn ratio(&self) -> f64 {
+    pub(crate) fn ratio(&self) -> f64 {
         self.raw_bytes as f64 / self.bytes.max(1) as f64
     }
 }

@@ -1,0 +1,99 @@
+//! What is asked of the encoder, whatever file its clips go to.
+
+use std::path::Path;
+
+use clap::ValueEnum;
+use condyle::RawClip;
+use condyle::encode::{EncodeOptions, frame_count};
+use condyle_gltf::Asset;
+
+use super::row::Job;
+use super::unfit;
+use crate::failure::Failure;
+use crate::options::quantity::{Length, Rate, ShellSize, at_most, parse_error, parse_rate, parse_shell};
+use crate::options::work::Work;
+use crate::text::path_text;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Settings {
+    /// The largest error of a vertex
+    #[arg(long, value_name = "LENGTH", default_value = "0.5mm", allow_hyphen_values = true, value_parser = parse_error)]
+    pub(crate) error: Length,
+    /// Frames per second; auto: the rate at which the clip was authored
+    #[arg(long, value_name = "auto|HZ", default_value = "auto", allow_hyphen_values = true, value_parser = parse_rate)]
+    rate: Rate,
+    /// The distance from the joints at which errors are measured; auto: that of the mesh, 3 cm for joints
+    /// without one
+    #[arg(long, value_name = "auto|LENGTH", default_value = "auto", allow_hyphen_values = true, value_parser = parse_shell)]
+    shell: ShellSize,
+    /// Bound the error at the frames only, not between them
+    #[arg(long)]
+    at_samples: bool,
+    /// How much time to spend on making the file smaller
+    #[arg(long, value_enum, default_value_t = Effort::Normal)]
+    effort: Effort,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Effort {
+    Fast,
+    Normal,
+    Best,
+}
+
+impl Effort {
+    /// How often a clip is encoded, for the best of them.
+    fn tries(self) -> u64 {
+        if matches!(self, Self::Best) { 6 } else { 1 }
+    }
+}
+
+impl From<Effort> for condyle::encode::Effort {
+    fn from(effort: Effort) -> Self {
+        match effort {
+            Effort::Fast => Self::Fast,
+            Effort::Normal => Self::Normal,
+            Effort::Best => Self::Best,
+        }
+    }
+}
+
+impl Settings {
+    /// Lengths that are most likely meant in another unit.
+    pub(crate) fn warn_of_sizes(&self) {
+        self.error.warn_above(0.02, "--error");
+        if let ShellSize::Distance(distance) = self.shell {
+            distance.warn_above(0.5, "--shell");
+        }
+    }
+
+    /// A model that was opened, whose units are so many metres, with what is asked of its clips.
+    pub(crate) fn job<'a>(&self, path: &'a Path, asset: Asset, metres: f64) -> Result<Job<'a>, Failure> {
+        let mut options = EncodeOptions::new(at_most(self.error.metres / metres));
+        if options.budget == 0.0 {
+            return Err(Failure::Usage(format!(
+                "{}: with units of this size f32 cannot tell the error from 0; raise --error, or correct the size",
+                path_text(path)
+            )));
+        }
+        options.rate = match self.rate {
+            Rate::Authored => None,
+            Rate::Hertz(rate) => Some(rate),
+        };
+        let shell = match self.shell {
+            ShellSize::Mesh => None,
+            ShellSize::Distance(distance) => Some((distance.metres / metres) as f32),
+        };
+        options.between = !self.at_samples;
+        options.effort = self.effort.into();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Job { path, name, asset, options, shell, metres })
+    }
+
+    /// What a clip takes.
+    pub(crate) fn work(&self, job: &Job<'_>, clip: &RawClip) -> Result<Work, Failure> {
+        let frames = frame_count(clip, job.asset.skeleton.joint_count(), &job.options);
+        let frames = frames.map_err(|e| unfit(job, clip.name(), &e))?;
+        Ok(Work::fit(&job.asset, frames, self.effort.tries()))
+    }
+}

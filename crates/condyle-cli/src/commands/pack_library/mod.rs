@@ -1,0 +1,225 @@
+//! `condyle pack-library`: all motion of a folder in one file.
+
+mod join;
+mod part;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use rayon::prelude::*;
+use serde_json::{Value, json};
+use walkdir::WalkDir;
+
+use self::part::{Part, Source};
+use crate::commands::encode::Settings;
+use crate::failure::Failure;
+use crate::options::overwrite::Overwrite;
+use crate::options::quantity::{Length, parse_length};
+use crate::options::threads::Threads;
+use crate::options::work::Limit;
+use crate::output::{Written, check_destination, check_ending, print, print_json, progress, warn};
+use crate::text::{counted, ending, millimetres, path_text, size};
+
+/// Compress all motion of a folder into one file, any frame of which is read in microseconds
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  condyle pack-library mocap -o motion.condyle --unit 1cm          a folder of BVH files in centimetres
+  condyle pack-library clips -o motion.condyle --error 1mm --json | jq .left_out
+  condyle pack-library mocap -o motion.condyle --parts kept        later, only files that are new or have changed are encoded
+
+The folder is searched with all in it for .bvh, .glb, .gltf, .vrm and .vrma. Of each file the library holds the skeleton
+and the clips, not the meshes; files with the same skeleton share one. A clip is named as its file in the folder, without
+the ending; where a file has several, with the clip's own name behind it. Names, folders as tags, seconds, frames, rates
+and errors are kept as columns. As with encode, --error bounds how far any vertex is from its place, at the distance
+--shell from the joints where there is no mesh.
+
+A file that cannot be used never stops the others: it is left out, and the reason is printed and kept in the library.
+What was encoded waits in OUT.condyle.parts until the library is whole, so that a run that was ended goes on where it
+was. The same files give the same bytes with any number of threads.")]
+pub(crate) struct Args {
+    /// The folder
+    folder: PathBuf,
+    /// Where to write; its folder is made if it is missing
+    #[arg(short, long, value_name = "OUT.condyle")]
+    output: PathBuf,
+    #[command(flatten)]
+    overwrite: Overwrite,
+    /// How long a unit of the files is
+    #[arg(long, value_name = "LENGTH", default_value = "1m", allow_hyphen_values = true, value_parser = parse_length)]
+    unit: Length,
+    #[command(flatten)]
+    settings: Settings,
+    /// Keep what was encoded in this folder, where a later run finds it
+    #[arg(long, value_name = "FOLDER")]
+    parts: Option<PathBuf>,
+    #[command(flatten)]
+    limit: Limit,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    threads: Threads,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let begin = Instant::now();
+    let folder = path_text(&args.folder);
+    if !args.folder.is_dir() {
+        return Err(Failure::Usage(format!("{folder} is not a folder; encode takes single files")));
+    }
+    check_ending(&args.output, "condyle", "a library")?;
+    check_destination(&args.output, &BTreeSet::new(), args.overwrite)?;
+    args.settings.warn_of_sizes();
+
+    let parts = args.parts.clone().unwrap_or_else(|| beside(&args.output));
+    let mut left_out = Vec::new();
+    let sources = find(&args.folder, &parts, &mut left_out);
+    if sources.is_empty() {
+        return Err(Failure::Data(format!("{folder} holds no file that ends in .{}", ENDINGS.join(", ."))));
+    }
+    let bar = progress(sources.len(), "encoding");
+    let encoded: Vec<Result<Part, Failure>> = args.threads.pool()?.install(|| {
+        let part = |source: &Source| {
+            let part = source.part(&args.settings, args.unit.metres, args.limit);
+            bar.inc(1);
+            part
+        };
+        sources.par_iter().map(part).collect()
+    });
+    bar.finish_and_clear();
+    let mut whole = Vec::new();
+    for (source, part) in sources.iter().zip(encoded) {
+        match part {
+            Ok(part) => whole.push(part),
+            Err(why) => left_out.push(LeftOut { source: source.name.clone(), why: why.to_string() }),
+        }
+    }
+    left_out.iter().for_each(|it| warn(&args.folder.join(&it.source), &format!("left out: {}", it.why)));
+    if whole.is_empty() {
+        return Err(Failure::Data(format!("{folder}: none of its files can be used")));
+    }
+    let library = join::join(&args.output, &whole, &left_out)?;
+    if args.parts.is_none() {
+        remove(&parts, &sources);
+    }
+    let report = Report { whole: &whole, left_out: &left_out, library: &library };
+    let took = begin.elapsed().as_secs_f64();
+    if args.json { print_json(&report.to_json(took).to_string()) } else { print(&report.to_text(took)) }
+}
+
+/// What has motion in it.
+const ENDINGS: [&str; 5] = ["bvh", "glb", "gltf", "vrm", "vrma"];
+
+/// A file that the library lacks.
+struct LeftOut {
+    /// In the folder.
+    source: String,
+    why: String,
+}
+
+impl LeftOut {
+    fn to_json(&self) -> Value {
+        json!({ "source": self.source, "why": self.why })
+    }
+}
+
+fn beside(output: &Path) -> PathBuf {
+    let mut name = output.as_os_str().to_owned();
+    name.push(".parts");
+    name.into()
+}
+
+/// The files of the folder, in the order of their names, whatever system it is on.
+fn find(folder: &Path, parts: &Path, left_out: &mut Vec<LeftOut>) -> Vec<Source> {
+    let mut sources = Vec::new();
+    for entry in WalkDir::new(folder) {
+        match entry {
+            Ok(entry) if entry.file_type().is_dir() => {}
+            Ok(entry) => {
+                let of_motion = ending(entry.path()).is_some_and(|it| ENDINGS.contains(&it.as_str()));
+                sources.extend(of_motion.then(|| Source::new(folder, entry.path(), parts)));
+            }
+            Err(error) => {
+                let path = error.path().unwrap_or(folder);
+                let source = path.strip_prefix(folder).unwrap_or(path).to_string_lossy().into_owned();
+                left_out.push(LeftOut { source, why: error.to_string() });
+            }
+        }
+    }
+    sources.sort_by(|a, b| a.name.cmp(&b.name));
+    sources
+}
+
+/// Takes away what was encoded, and the folders that are empty then.
+fn remove(parts: &Path, sources: &[Source]) {
+    sources.iter().for_each(|source| drop(std::fs::remove_file(&source.part)));
+    for entry in WalkDir::new(parts).contents_first(true).into_iter().flatten() {
+        if entry.file_type().is_dir() {
+            // One that holds something else stays.
+            let _ = std::fs::remove_dir(entry.path());
+        }
+    }
+}
+
+/// What is told of a library that was written.
+struct Report<'a> {
+    whole: &'a [Part],
+    left_out: &'a [LeftOut],
+    library: &'a join::Library,
+}
+
+impl Report<'_> {
+    fn sum(&self, of: impl Fn(&part::ClipLine) -> f64) -> f64 {
+        self.whole.iter().flat_map(|part| &part.clips).map(of).sum()
+    }
+
+    fn error_max(&self) -> f64 {
+        self.whole.iter().flat_map(|part| &part.clips).map(|clip| clip.error_max).fold(0.0, f64::max)
+    }
+
+    fn resumed(&self) -> usize {
+        self.whole.iter().filter(|part| part.is_old).count()
+    }
+
+    fn to_json(&self, took: f64) -> Value {
+        json!({
+            "file": self.library.file.to_json(),
+            "files": self.whole.len(),
+            "files_encoded_before": self.resumed(),
+            "skeletons": self.library.skeletons,
+            "clips": self.library.clips,
+            "seconds": self.sum(|clip| clip.seconds),
+            "frames": self.sum(|clip| clip.frames as f64) as u64,
+            "raw_bytes": self.sum(|clip| clip.raw_bytes as f64) as u64,
+            "bytes": self.sum(|clip| clip.bytes as f64) as u64,
+            "error_max_m": self.error_max(),
+            "took_s": took,
+            "left_out": self.left_out.iter().map(LeftOut::to_json).collect::<Vec<_>>(),
+        })
+    }
+
+    fn to_text(&self, took: f64) -> String {
+        let [raw, bytes] = [self.sum(|clip| clip.raw_bytes as f64), self.sum(|clip| clip.bytes as f64)];
+        let mut out = format!(
+            "{} of {}, {}, {:.1} min: {} to {}, {:.1} to 1, error up to {} mm\n",
+            counted(self.library.clips, "clip", "clips"),
+            counted(self.whole.len(), "file", "files"),
+            counted(self.library.skeletons, "skeleton", "skeletons"),
+            self.sum(|clip| clip.seconds) / 60.0,
+            size(raw as usize),
+            size(bytes as usize),
+            raw / bytes.max(1.0),
+            millimetres(self.error_max()),
+        );
+        if self.resumed() > 0 {
+            out += &format!("{} encoded before\n", counted(self.resumed(), "file was", "files were"));
+        }
+        if !self.left_out.is_empty() {
+            out +=
+                &format!("{} left out, see above\n", counted(self.left_out.len(), "file was", "files were"));
+        }
+        out + &format!("{}, {took:.1} s\n", Written::summary(std::slice::from_ref(&self.library.file)))
+    }
+}

@@ -1,0 +1,19 @@
+//! `--threads`: how many work at once.
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::failure::Failure;
+
+#[derive(Clone, Copy, clap::Args)]
+pub(crate) struct Threads {
+    /// How many threads to use [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+}
+
+impl Threads {
+    pub(crate) fn pool(self) -> Result<ThreadPool, Failure> {
+        let pool = ThreadPoolBuilder::new().num_threads(self.threads.map_or(0, usize::from)).build();
+        pool.map_err(|e| Failure::Data(format!("threads cannot be started: {e}; use fewer with --threads")))
+    }
+}

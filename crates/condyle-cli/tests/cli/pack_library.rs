@@ -1,0 +1,120 @@
+//! A folder of motion in one file: what is in it, what is left out, and a run that was ended.
+
+use condyle::container::{Container, EntryKind};
+use condyle::{Pose, sample};
+use serde_json::{Value, json};
+
+use crate::common::Folder;
+
+/// A motion of `frames` frames at 60 Hz, of a skeleton whose head is so high.
+fn bvh(head: &str, frames: usize) -> String {
+    let rows: String = (0..frames).map(|at| format!("{at} 1 0 0 {} 0\n", 9 * at)).collect();
+    format!(
+        "HIERARCHY ROOT Hips {{ OFFSET 0 0 0 CHANNELS 3 Xposition Yposition Zposition JOINT Head {{ OFFSET 0 {head} 0 \
+         CHANNELS 3 Zrotation Xrotation Yrotation End Site {{ OFFSET 0 20 0 }} }} }}\n\
+         MOTION Frames: {frames} Frame Time: .0166667\n{rows}"
+    )
+}
+
+fn folder() -> Folder {
+    let folder = Folder::with_ribbon();
+    for inside in ["motion/day/old", "motion/night"] {
+        std::fs::create_dir_all(folder.path(inside)).expect("a folder");
+    }
+    folder.write("motion/day/walk.bvh", bvh("60", 5));
+    folder.write("motion/day/old/walk.bvh", bvh("60", 9));
+    folder.write("motion/night/walk.BVH", bvh("50", 7));
+    std::fs::copy(folder.path("ribbon.gltf"), folder.path("motion/ribbon.gltf")).expect("a copy");
+    std::fs::copy(folder.path("ribbon.bin"), folder.path("motion/ribbon.bin")).ok();
+    folder.write("motion/night/broken.bvh", &bvh("60", 5)[..40]);
+    folder.write("motion/night/still.bvh", bvh("60", 0));
+    folder.write("motion/notes.txt", "no motion");
+    folder
+}
+
+fn packed(folder: &Folder, line: &str) -> Value {
+    let output = folder.run(line).assert().success();
+    serde_json::from_slice(&output.get_output().stdout).expect("JSON")
+}
+
+#[test]
+fn a_folder_becomes_one_file() {
+    let folder = folder();
+    let report = packed(&folder, "pack-library motion -o all.condyle --unit 1cm --error 1mm --json");
+    let count = |key: &str| report[key].as_u64().expect("a number");
+    assert_eq!((count("files"), count("skeletons"), count("files_encoded_before")), (4, 3, 0), "{report}");
+    let left_out = report["left_out"].as_array().expect("an array");
+    let sources: Vec<_> = left_out.iter().map(|it| it["source"].as_str().expect("a name")).collect();
+    assert_eq!(sources, ["night/broken.bvh", "night/still.bvh"]);
+    assert!(left_out[1]["why"].as_str().is_some_and(|why| why.contains("no motion")), "{report}");
+    assert!(!folder.path("all.condyle.parts").exists());
+
+    let bytes = folder.read("all.condyle");
+    let container = Container::from_bytes(&bytes).expect("a container");
+    let clips: Vec<_> = container.entries().filter(|entry| entry.kind == EntryKind::Clip).collect();
+    let names: Vec<&str> = clips.iter().map(|entry| entry.name).collect();
+    assert_eq!(names[..2], ["day/old/walk", "day/walk"]);
+    assert_eq!(names.iter().filter(|name| **name == "night/walk").count(), 1);
+    // The first two have the same skeleton.
+    assert_eq!(clips[0].model, clips[1].model);
+    let model = clips[0].model.expect("a skeleton");
+    assert_eq!(container.unit(model), Some(0.01));
+    let skeleton = container.skeleton(model).expect("a skeleton");
+    let clip = container.clip(clips[0].index).expect("a clip");
+    let mut pose = Pose::rest(&skeleton);
+    sample(&clip, &skeleton, 4.0 / 60.0, &mut pose).expect("a pose");
+    assert!((pose.get(0).translation[0] - 4.0).abs() < 0.1, "{:?}", pose.get(0));
+
+    let told = container.entries().last().expect("entries");
+    assert_eq!((told.kind, told.name), (EntryKind::Metadata, "library"));
+    let told: Value = serde_json::from_slice(container.data(told.index).expect("bytes")).expect("JSON");
+    let columns = &told["columns"];
+    assert_eq!(columns["name"].as_array().map(Vec::len), Some(clips.len()));
+    assert_eq!((&columns["tags"][0], &columns["frames"][0]), (&json!(["day", "old"]), &json!(9)));
+    assert_eq!(columns["source"][1], "day/walk.bvh");
+    assert!(
+        columns["error_max_m"].as_array().is_some_and(|all| all.iter().all(|e| e.as_f64() <= Some(0.001)))
+    );
+    assert_eq!(told["left_out"], report["left_out"]);
+    folder.run("check all.condyle").assert().success();
+}
+
+#[test]
+fn a_run_that_was_ended_goes_on_and_ends_with_the_same_bytes() {
+    let folder = folder();
+    folder.run("pack-library motion -o all.condyle").assert().success();
+    let line = "pack-library motion -o again.condyle --parts kept --threads 1 --json";
+    packed(&folder, line);
+    assert_eq!(folder.read("again.condyle"), folder.read("all.condyle"));
+
+    // One part is lost, one is damaged, one is of a file that has changed since.
+    std::fs::remove_file(folder.path("kept/day/walk.bvh.condyle")).expect("a part");
+    let mut part = folder.read("kept/night/walk.BVH.condyle");
+    *part.last_mut().expect("bytes") ^= 1;
+    folder.write("kept/night/walk.BVH.condyle", part);
+    folder.write("motion/day/old/walk.bvh", bvh("60", 11));
+    let report = packed(&folder, line);
+    assert_eq!((&report["files"], &report["files_encoded_before"]), (&json!(4), &json!(1)));
+    folder.run("pack-library motion -o all.condyle").assert().success();
+    assert_eq!(folder.read("again.condyle"), folder.read("all.condyle"));
+    // With other settings nothing is taken from before.
+    assert_eq!(packed(&folder, &format!("{line} --error 2mm"))["files_encoded_before"], 0);
+}
+
+#[test]
+fn what_is_no_library_is_refused() {
+    let folder = folder();
+    folder.refuses("pack-library ribbon.gltf -o all.condyle", 2, &["is not a folder"]);
+    folder.refuses("pack-library motion -o all.glb", 2, &["ends in .condyle"]);
+    std::fs::create_dir_all(folder.path("empty")).expect("a folder");
+    folder.refuses("pack-library empty -o all.condyle", 1, &["holds no file that ends in .bvh"]);
+    folder.write("empty/broken.bvh", "HIERARCHY");
+    folder.refuses("pack-library empty -o all.condyle", 1, &["left out", "none of its files can be used"]);
+    assert!(!folder.path("all.condyle").exists());
+}
+
+#[test]
+fn help() {
+    let folder = Folder::new();
+    insta::assert_snapshot!("pack_library_help", folder.session(&["pack-library --help"]));
+}
