@@ -1,0 +1,60 @@
+//! Body models of the SMPL family, and motion in AMASS's layout, for condyle.
+//!
+//! A body model is a mesh whose shape is a mean plus directions times a person's numbers, whose joints are weighted means of its vertices, and whose
+//! vertices are moved by each joint's rotation once more before they are skinned (pose correctives). [`BodyModel::open`] reads one,
+//! [`BodyModel::shaped`] makes of it the body of a person: a [`Skeleton`](condyle::Skeleton), a [`Skin`](condyle::Skin) and vertices.
+//! [`ShapedBody::vertices`] poses it, a batch at a time. [`BodyMotion::open`] reads a motion, [`BodyMotion::clip`] makes of it a clip of that
+//! skeleton, which all of condyle takes: it is compressed, blended, retargeted by names and solved like any other.
+//!
+//! ```no_run
+//! use condyle::{Pose, sample};
+//! use condyle_body::{BodyModel, BodyMotion, Workspace};
+//!
+//! let model = BodyModel::open("SMPLH_NEUTRAL.npz")?;
+//! let motion = BodyMotion::open("walk_poses.npz")?;
+//! let body = model.shaped(motion.betas())?;
+//! let clip = motion.clip(&body)?;
+//!
+//! let mut pose = Pose::rest(body.skeleton());
+//! sample::raw(&clip, body.skeleton(), 0.5, &mut sample::RawCursor::default(), &mut pose)?;
+//! let mut vertices = vec![[0.0; 3]; body.vertex_count()];
+//! body.vertices(&[pose], &mut Workspace::default(), &mut vertices)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The files are `.npz`, as NumPy writes them; who wants them signs the licences of those who made them. The formulas are those of
+//! M. Loper, N. Mahmood, J. Romero, G. Pons-Moll, M. Black, *SMPL: A Skinned Multi-Person Linear Model*, 2015; J. Romero, D. Tzionas, M. Black,
+//! *Embodied Hands*, 2017 (SMPL-H); G. Pavlakos and others, *Expressive Body Capture*, 2019 (SMPL-X); N. Mahmood and others, *AMASS*, 2019.
+//!
+//! | array of a model | shape | what becomes of it |
+//! |---|---|---|
+//! | `v_template` | vertices, 3 | the mean shape, metres |
+//! | `shapedirs` | vertices, 3, numbers | what each of a person's numbers adds; of SMPL-X the expressions too. May be missing |
+//! | `posedirs` | vertices, 3, 9 (joints - 1) | what the rotations add, each as a matrix less the identity. May be missing |
+//! | `J_regressor` | joints, vertices | joints as weighted means of vertices |
+//! | `weights` | vertices, joints | influences; zeros are dropped |
+//! | `kintree_table` | 2, joints | the first row: parents. That of the root is any number that is no joint |
+//! | `f` | triangles, 3 | triangles |
+//!
+//! | array of a motion | shape | what becomes of it |
+//! |---|---|---|
+//! | `poses` | frames, 3 joints | rotations as axes times angles |
+//! | `trans` | frames, 3 | where the root is, from where the model has it. May be missing |
+//! | `betas` | numbers | the person's numbers. May be missing |
+//! | `mocap_framerate` or `mocap_frame_rate` | one number | frames per second |
+//! | `gender` | text | which model is meant. May be missing |
+//!
+//! Files are taken as hostile: arrays of another shape or kind, numbers that are not finite, and lengths that the file does not have are refused with the name of the array and what
+//! was expected; memory is in proportion to the file.
+
+mod model;
+mod motion;
+mod names;
+mod npz;
+mod refused;
+mod shaped;
+
+pub use self::model::BodyModel;
+pub use self::motion::BodyMotion;
+pub use self::refused::Refused;
+pub use self::shaped::{ShapedBody, Workspace};

@@ -1,0 +1,194 @@
+//! A body model as its file has it.
+
+use std::fmt;
+use std::path::Path;
+
+use condyle::Influences;
+
+use crate::npz::{Array, Npz};
+use crate::refused::Refused;
+use crate::shaped::ShapedBody;
+
+/// A body model: the mean shape, what a person's numbers and the rotations of a pose add to it, and how it is skinned.
+#[derive(Clone, PartialEq)]
+pub struct BodyModel {
+    /// Metres.
+    pub(crate) template: Vec<[f64; 3]>,
+    /// For each of a person's numbers, what it adds to each vertex.
+    pub(crate) shape_dirs: Vec<Vec<[f32; 3]>>,
+    /// A row for each entry of the rotations, with what it adds to the coordinates of all vertices.
+    pub(crate) pose_dirs: Vec<f32>,
+    /// For each joint the vertices that it is a weighted sum of.
+    pub(crate) regressor: Vec<Vec<(u32, f64)>>,
+    pub(crate) influences: Influences,
+    /// Parents come before children.
+    pub(crate) parents: Vec<Option<u16>>,
+    triangles: Vec<[u32; 3]>,
+}
+
+/// How much there is, not the numbers.
+impl fmt::Debug for BodyModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = f.debug_struct("BodyModel");
+        all.field("vertices", &self.vertex_count()).field("joints", &self.joint_count());
+        all.field("shape_numbers", &self.shape_count())
+            .field("has_correctives", &self.has_correctives())
+            .finish()
+    }
+}
+
+impl BodyModel {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`Refused`] if it cannot be read or is no model.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Refused> {
+        Self::read(&mut Npz::open(path.as_ref())?)
+    }
+
+    /// The same of the bytes of a file; `name` is what errors call it.
+    ///
+    /// # Errors
+    /// [`Refused`] if they are no model.
+    pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Self, Refused> {
+        Self::read(&mut Npz::from_bytes(name, bytes)?)
+    }
+
+    fn read(npz: &mut Npz) -> Result<Self, Refused> {
+        let template = npz.shaped("v_template", &[0, 3], "(vertices, 3)")?;
+        let template: Vec<[f64; 3]> = template.values.as_chunks().0.to_vec();
+        let vertices = template.len();
+        let tree = npz.shaped("kintree_table", &[2, 0], "(2, joints)")?;
+        let parents = parents(npz, &tree)?;
+        let joints = parents.len();
+
+        let regressor = npz.shaped("J_regressor", &[joints, vertices], &format!("({joints}, {vertices})"))?;
+        let regressor = (0..joints).map(|joint| {
+            let row = &regressor.values[joint * vertices..][..vertices];
+            row.iter()
+                .zip(0..)
+                .filter(|(weight, _)| **weight != 0.0)
+                .map(|(weight, vertex)| (vertex, *weight))
+                .collect()
+        });
+        let regressor = regressor.collect();
+
+        let weights = npz.shaped("weights", &[vertices, joints], &format!("({vertices}, {joints})"))?;
+        let row = |at: usize| (0..joints).map(move |joint| (joint as u16, at * joints + joint));
+        let rows = (0..vertices).map(|at| row(at).map(|(joint, at)| (joint, weights.values[at] as f32)));
+        let influences =
+            Influences::from_rows(rows).map_err(|error| npz.refused("weights", error.to_string()))?;
+
+        let mut shape_dirs: Vec<Vec<[f32; 3]>> = Vec::new();
+        if npz.has("shapedirs") {
+            let dirs = npz.shaped("shapedirs", &[vertices, 3, 0], &format!("({vertices}, 3, numbers)"))?;
+            let count = dirs.shape[2];
+            let of = |number: usize, vertex: usize, c: usize| {
+                dirs.values[(3 * vertex + c) * count + number] as f32
+            };
+            let row = |number| (0..vertices).map(|vertex| [0, 1, 2].map(|c| of(number, vertex, c))).collect();
+            shape_dirs = (0..count).map(row).collect();
+        }
+        let mut pose_dirs = Vec::new();
+        if npz.has("posedirs") {
+            let count = 9 * joints.saturating_sub(1);
+            let dirs = npz.shaped("posedirs", &[vertices, 3, count], &format!("({vertices}, 3, {count})"))?;
+            let row = |entry| (0..3 * vertices).map(move |at| (at, entry));
+            pose_dirs =
+                (0..count).flat_map(row).map(|(at, entry)| dirs.values[at * count + entry] as f32).collect();
+        }
+        let all = shape_dirs.iter().flat_map(|dirs| dirs.as_flattened()).chain(&pose_dirs);
+        if !all.into_iter().all(|v| v.is_finite()) {
+            return Err(npz.refused("shapedirs", "it or posedirs is beyond f32"));
+        }
+        let triangles = triangles(npz, vertices)?;
+        Ok(Self { template, shape_dirs, pose_dirs, regressor, influences, parents, triangles })
+    }
+
+    /// How many vertices it has.
+    #[must_use]
+    pub fn vertex_count(&self) -> usize {
+        self.template.len()
+    }
+
+    /// How many joints it has.
+    #[must_use]
+    pub fn joint_count(&self) -> usize {
+        self.parents.len()
+    }
+
+    /// How many numbers a person may have.
+    #[must_use]
+    pub fn shape_count(&self) -> usize {
+        self.shape_dirs.len()
+    }
+
+    /// Whether rotations move vertices before they are skinned.
+    #[must_use]
+    pub fn has_correctives(&self) -> bool {
+        !self.pose_dirs.is_empty()
+    }
+
+    /// Its triangles, counter-clockwise from outside.
+    #[must_use]
+    pub fn triangles(&self) -> &[[u32; 3]] {
+        &self.triangles
+    }
+
+    /// How joints move vertices.
+    #[must_use]
+    pub fn influences(&self) -> &Influences {
+        &self.influences
+    }
+
+    /// The body of a person: `betas` are the first of their numbers, those that are missing are 0.
+    ///
+    /// # Errors
+    /// [`Error::TooMany`](condyle::Error::TooMany) for more numbers than the model has, [`Error::NotFinite`](condyle::Error::NotFinite) for one
+    /// that is not finite, or a body beyond f32.
+    pub fn shaped(&self, betas: &[f32]) -> Result<ShapedBody<'_>, condyle::Error> {
+        ShapedBody::new(self, betas)
+    }
+}
+
+/// Of the first row; the root's is any number that is none of a joint.
+fn parents(npz: &Npz, tree: &Array) -> Result<Vec<Option<u16>>, Refused> {
+    let joints = tree.shape[1];
+    if joints == 0 || joints > usize::from(u16::MAX) {
+        return Err(
+            npz.refused("kintree_table", format!("it has {joints} joints, where 1 to 65535 are expected"))
+        );
+    }
+    let parent = |at: usize| {
+        let found = tree.values[at];
+        let is_root = at == 0 && !(found >= 0.0 && found < joints as f64);
+        if is_root {
+            return Ok(None);
+        }
+        let before = found >= 0.0 && found < at as f64 && found.fract() == 0.0;
+        let wrong = || {
+            npz.refused(
+                "kintree_table",
+                format!("the parent of joint {at} is {found}, where a joint before it is expected"),
+            )
+        };
+        if before { Ok(Some(found as u16)) } else { Err(wrong()) }
+    };
+    (0..joints).map(parent).collect()
+}
+
+fn triangles(npz: &mut Npz, vertices: usize) -> Result<Vec<[u32; 3]>, Refused> {
+    if !npz.has("f") {
+        return Ok(Vec::new());
+    }
+    let found = npz.shaped("f", &[0, 3], "(triangles, 3)")?;
+    let is_vertex = |v: &f64| *v >= 0.0 && *v < vertices as f64 && v.fract() == 0.0;
+    if let Some(at) = found.values.iter().position(|v| !is_vertex(v)) {
+        let (number, last) = (found.values[at], vertices.saturating_sub(1));
+        return Err(npz.refused(
+            "f",
+            format!("its number {at} is {number}, where a vertex from 0 to {last} is expected"),
+        ));
+    }
+    Ok(found.values.as_chunks::<3>().0.iter().map(|corners| corners.map(|v| v as u32)).collect())
+}

@@ -1,0 +1,188 @@
+//! The body of a person, and its poses.
+
+use std::fmt;
+
+use condyle::mesh::{VertexSlices, VertexSlicesMut};
+use condyle::{
+    Affine, Error, Joint, NormalRule, Palette, Pose, Skeleton, Skin, Transform, local_to_model, palette, skin,
+};
+use ndarray::{ArrayView2, ArrayViewMut1, ArrayViewMut2, linalg::general_mat_mul};
+
+use crate::model::BodyModel;
+use crate::names;
+
+/// The body of a person: a model with their numbers.
+#[derive(Clone)]
+pub struct ShapedBody<'a> {
+    model: &'a BodyModel,
+    positions: Vec<[f32; 3]>,
+    skeleton: Skeleton,
+    skin: Skin,
+}
+
+/// How much there is, not the numbers.
+impl fmt::Debug for ShapedBody<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ShapedBody").field(self.model).finish()
+    }
+}
+
+/// Memory that is kept from one call of [`ShapedBody::vertices`] to the next.
+#[derive(Debug, Clone, Default)]
+pub struct Workspace {
+    model: Vec<Affine>,
+    palette: Palette,
+    /// The rotations of the poses, each as a matrix less the identity.
+    features: Vec<f32>,
+    /// The vertices with what these add.
+    corrected: Vec<f32>,
+}
+
+/// Poses whose correctives are one product: as many as keep what is made of them in the second cache.
+const BATCH: usize = 32;
+/// Poses below which each is a sum of rows: a product would copy these first.
+const FEW: usize = 4;
+
+impl<'a> ShapedBody<'a> {
+    pub(crate) fn new(model: &'a BodyModel, betas: &[f32]) -> Result<Self, Error> {
+        let (found, limit) = (betas.len(), model.shape_count());
+        if found > limit {
+            return Err(Error::TooMany { what: "betas", found, limit });
+        }
+        if let Some(at) = betas.iter().position(|beta| !beta.is_finite()) {
+            return Err(Error::NotFinite { what: "betas", at });
+        }
+        let mut shaped = model.template.clone();
+        for (beta, dirs) in betas.iter().zip(&model.shape_dirs) {
+            for (vertex, dir) in shaped.iter_mut().zip(dirs) {
+                (0..3).for_each(|c| vertex[c] += f64::from(*beta) * f64::from(dir[c]));
+            }
+        }
+        let joint = |row: &Vec<(u32, f64)>| {
+            [0, 1, 2]
+                .map(|c| row.iter().map(|(vertex, weight)| weight * shaped[*vertex as usize][c]).sum::<f64>())
+        };
+        let places: Vec<[f64; 3]> = model.regressor.iter().map(joint).collect();
+        let positions: Vec<[f32; 3]> = shaped.iter().map(|vertex| vertex.map(|v| v as f32)).collect();
+        if let Some(at) = positions.iter().position(|vertex| !vertex.iter().all(|v| v.is_finite())) {
+            return Err(Error::NotFinite { what: "vertices", at });
+        }
+        let names = names::of_joints(places.len());
+        let joints = names.into_iter().zip(&model.parents).zip(&places).map(|((name, parent), place)| {
+            let above = parent.map_or([0.0; 3], |parent| places[usize::from(parent)]);
+            let translation = [0, 1, 2].map(|c| (place[c] - above[c]) as f32);
+            Joint::new(name, *parent, Transform { translation, ..Transform::IDENTITY })
+        });
+        let skeleton = Skeleton::new(joints)?;
+        let back = |place: &[f64; 3]| {
+            Transform { translation: place.map(|v| -v as f32), ..Transform::IDENTITY }.into()
+        };
+        let inverse_bind = places.iter().map(back).collect();
+        let skin = Skin::new((0..places.len() as u16).collect(), inverse_bind)?;
+        Ok(Self { model, positions, skeleton, skin })
+    }
+
+    /// The model that it is made of.
+    #[must_use]
+    pub fn model(&self) -> &'a BodyModel {
+        self.model
+    }
+
+    /// The vertices at rest, metres.
+    #[must_use]
+    pub fn positions(&self) -> &[[f32; 3]] {
+        &self.positions
+    }
+
+    /// How many vertices it has.
+    #[must_use]
+    pub fn vertex_count(&self) -> usize {
+        self.positions.len()
+    }
+
+    /// Its joints: where they are at rest, without rotations.
+    #[must_use]
+    pub fn skeleton(&self) -> &Skeleton {
+        &self.skeleton
+    }
+
+    /// What takes vertices from where they are at rest to the joints.
+    #[must_use]
+    pub fn skin(&self) -> &Skin {
+        &self.skin
+    }
+
+    /// Where the vertices are in each of the poses, metres: `out` holds those of the first pose, then those of the second.
+    ///
+    /// A batch of poses costs less for each than one alone: what their rotations add is one product of matrices, by `ndarray`, whose last bits
+    /// depend on the processor. Nothing is allocated once the workspace has had a batch of this size.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if `out` has not as many vertices or a pose not as many joints as the body.
+    pub fn vertices(
+        &self,
+        poses: &[Pose],
+        workspace: &mut Workspace,
+        out: &mut [[f32; 3]],
+    ) -> Result<(), Error> {
+        let (found, needed) = (out.len(), poses.len() * self.vertex_count());
+        if found != needed {
+            return Err(Error::Length { what: "out", found, needed });
+        }
+        let joints = self.skeleton.joint_count();
+        if let Some(pose) = poses.iter().find(|pose| pose.joint_count() != joints) {
+            return Err(Error::Length { what: "pose", found: pose.joint_count(), needed: joints });
+        }
+        let count = self.vertex_count().max(1);
+        for (poses, out) in poses.chunks(BATCH).zip(out.chunks_mut(BATCH * count)) {
+            self.correct(poses, workspace);
+            for (at, (pose, out)) in poses.iter().zip(out.chunks_mut(count)).enumerate() {
+                let corrected = match self.model.has_correctives() {
+                    true => workspace.corrected[at * 3 * count..][..3 * count].as_chunks().0,
+                    false => &self.positions,
+                };
+                workspace.model.resize(joints, Affine::IDENTITY);
+                local_to_model(&self.skeleton, pose, &mut workspace.model)?;
+                palette(&self.skin, &workspace.model, NormalRule::Plain, &mut workspace.palette)?;
+                let bind = VertexSlices { positions: corrected, normals: &[], tangents: &[] };
+                let out = VertexSlicesMut { positions: out, normals: &mut [], tangents: &mut [] };
+                skin(&self.model.influences, &workspace.palette, bind, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The vertices with what the rotations of each pose add.
+    fn correct(&self, poses: &[Pose], workspace: &mut Workspace) {
+        if !self.model.has_correctives() {
+            return;
+        }
+        let Workspace { features, corrected, .. } = workspace;
+        features.clear();
+        corrected.clear();
+        for pose in poses {
+            corrected.extend_from_slice(self.positions.as_flattened());
+            for joint in 1..self.skeleton.joint_count() {
+                let turn = Transform { rotation: pose.get(joint).rotation, ..Transform::IDENTITY };
+                let rows = Affine::from(turn).rows;
+                features.extend((0..9).map(|at| rows[at / 3][at % 3] - f32::from(u8::from(at % 4 == 0))));
+            }
+        }
+        let (coordinates, entries) = (3 * self.vertex_count(), 9 * (self.skeleton.joint_count() - 1));
+        let Ok(dirs) = ArrayView2::from_shape((entries, coordinates), &self.model.pose_dirs) else { return };
+        if poses.len() < FEW {
+            for (features, corrected) in
+                features.chunks(entries.max(1)).zip(corrected.chunks_mut(coordinates.max(1)))
+            {
+                let mut corrected = ArrayViewMut1::from(corrected);
+                features.iter().zip(dirs.rows()).for_each(|(by, row)| corrected.scaled_add(*by, &row));
+            }
+            return;
+        }
+        let features = ArrayView2::from_shape((poses.len(), entries), features);
+        let corrected = ArrayViewMut2::from_shape((poses.len(), coordinates), corrected);
+        if let (Ok(features), Ok(mut corrected)) = (features, corrected) {
+            general_mat_mul(1.0, &features, &dirs, 1.0, &mut corrected);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Broken files: refused with the name of the array, or read; never a panic, and never more memory than the file accounts for.
+
+mod common;
+
+use common::{Made, Random, doubles, floats, integers, npy, npz};
+use condyle_body::{BodyModel, BodyMotion, Refused};
+use zip::CompressionMethod::{Deflated, Stored};
+
+fn refused(arrays: &[(&str, Vec<u8>)]) -> Refused {
+    BodyModel::from_bytes("hostile", npz(arrays, Stored)).expect_err("it is broken")
+}
+
+/// A model in which one array is another.
+fn with(name: &'static str, bytes: Vec<u8>) -> Vec<(&'static str, Vec<u8>)> {
+    let mut arrays = Made::new(2, 6, 3, 2).arrays();
+    arrays.iter_mut().filter(|(own, _)| *own == name).for_each(|(_, own)| own.clone_from(&bytes));
+    arrays
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let nan = {
+        let mut values = vec![0.5; 18];
+        values[5] = f64::NAN;
+        values
+    };
+    let cases = [
+        ("v_template", doubles(&[6, 2], &[0.0; 12]), "[6, 2], where (vertices, 3)"),
+        ("v_template", doubles(&[6, 3], &[0.0; 17]), "[6, 3] of <f8 has not its 136 bytes"),
+        ("v_template", doubles(&[6, 3], &nan), "number 5 is NaN"),
+        ("v_template", doubles(&[1 << 62, 3], &[]), "has not its 0 bytes"),
+        ("v_template", npy("|O", &[6, 3], false, &[0; 40]), "Python objects"),
+        ("v_template", b"no array".to_vec(), "no array as NumPy"),
+        ("v_template", b"\x93NUMPY\x01\x00\xff\xff{".to_vec(), "no array as NumPy"),
+        ("shapedirs", floats(&[5, 3, 2], &[0.0; 30]), "(6, 3, numbers)"),
+        ("shapedirs", doubles(&[6, 3, 1], &[1e300; 18]), "beyond f32"),
+        ("posedirs", doubles(&[6, 3, 9], &[0.0; 162]), "(6, 3, 18)"),
+        ("weights", doubles(&[3, 6], &[0.0; 18]), "(6, 3)"),
+        ("kintree_table", integers(&[2, 3], &[-1, 2, 0, 0, 1, 2]), "parent of joint 1 is 2"),
+        ("kintree_table", integers(&[2, 0], &[]), "0 joints"),
+        ("f", integers(&[1, 3], &[0, 1, 6]), "number 2 is 6, where a vertex from 0 to 5"),
+    ];
+    for (name, bytes, words) in cases {
+        let why = refused(&with(name, bytes));
+        assert!(why.array == name && why.to_string().contains(words), "{why} without {words:?}");
+    }
+    let mut arrays = Made::new(2, 6, 3, 2).arrays();
+    arrays.retain(|(name, _)| *name != "weights");
+    let why = refused(&arrays);
+    assert!(why.array == "weights" && why.what.contains("J_regressor, f, kintree_table"), "{why}");
+    let why = BodyModel::from_bytes("a.pkl", b"\x80\x02}q".to_vec()).expect_err("no archive");
+    assert!(why.what.contains(".pkl"), "{why}");
+}
+
+#[test]
+fn motions_are_checked() {
+    let poses = || ("poses", doubles(&[2, 6], &[0.0; 12]));
+    let rate = || ("mocap_framerate", doubles(&[], &[60.0]));
+    let read = |arrays: &[(&str, Vec<u8>)]| BodyMotion::from_bytes("m", npz(arrays, Deflated));
+    assert!(read(&[poses(), rate()]).is_ok());
+    let refused = |arrays: &[(&str, Vec<u8>)]| read(arrays).expect_err("it is broken").to_string();
+    assert!(refused(&[poses()]).contains("mocap_framerate"));
+    assert!(refused(&[poses(), ("mocap_frame_rate", doubles(&[], &[0.0]))]).contains("one rate"));
+    assert!(refused(&[rate(), ("poses", doubles(&[2, 5], &[0.0; 10]))]).contains("3 for each joint"));
+    assert!(refused(&[poses(), rate(), ("trans", doubles(&[3, 3], &[0.0; 9]))]).contains("(2, 3)"));
+    assert!(refused(&[poses(), rate(), ("gender", doubles(&[], &[0.0]))]).contains("text is expected"));
+}
+
+#[test]
+fn what_unpacks_out_of_proportion_is_refused() {
+    let huge = doubles(&[3_000_000, 3], &vec![0.0; 9_000_000]);
+    let bytes = npz(&[("v_template", huge)], Deflated);
+    assert!(bytes.len() < 200_000);
+    let why = BodyModel::from_bytes("bomb", bytes).expect_err("360 times its size");
+    assert!(why.what.contains("out of proportion"), "{why}");
+}
+
+#[test]
+fn a_file_may_end_anywhere_and_any_byte_may_be_another() {
+    let mut random = Random(5);
+    for method in [Stored, Deflated] {
+        let whole = npz(&Made::new(4, 6, 3, 2).arrays(), method);
+        for end in (0..whole.len()).step_by(7) {
+            assert!(BodyModel::from_bytes("short", whole[..end].to_vec()).is_err());
+        }
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1 << random.below(8);
+            let Ok(model) = BodyModel::from_bytes("flipped", bytes) else { continue };
+            match model.shaped(&[0.5][..model.shape_count().min(1)]) {
+                Ok(body) => assert_eq!(body.vertex_count(), model.vertex_count()),
+                // What is finite in f64 may not be in f32.
+                Err(error) => assert!(matches!(error, condyle::Error::NotFinite { .. }), "{error}"),
+            }
+        }
+    }
+}
