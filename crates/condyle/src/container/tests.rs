@@ -140,16 +140,17 @@ fn a_unit_is_said_beside_the_skeleton() {
 #[test]
 fn a_kind_may_be_said_by_its_number() {
     let mut writer = ContainerWriter::default();
-    for code in [1, 2, 3, 4, 5, 0, u32::MAX] {
+    for code in [1, 2, 3, 4, 5, 6, 0, u32::MAX] {
         writer.add(EntryKind::Unknown(code), "", None, &[]).expect("an entry");
         assert_eq!(u32::from(EntryKind::from(code)), code);
     }
-    assert_eq!(writer.add(EntryKind::Clip, "", Some(0), &[]), Ok(7), "the first is a skeleton");
+    assert_eq!(writer.add(EntryKind::Clip, "", Some(0), &[]), Ok(8), "the first is a skeleton");
     let bytes = writer.finish();
     let container = Container::from_bytes(&bytes).expect("a container");
-    let kinds: Vec<_> = container.entries().map(|entry| entry.kind).take(5).collect();
-    let named = [EntryKind::Skeleton, EntryKind::Mesh, EntryKind::Clip, EntryKind::Document];
-    assert_eq!((&kinds[..4], kinds[4]), (&named[..], EntryKind::Unknown(5)));
+    let kinds: Vec<_> = container.entries().map(|entry| entry.kind).take(6).collect();
+    let named =
+        [EntryKind::Skeleton, EntryKind::Mesh, EntryKind::Clip, EntryKind::Document, EntryKind::Metadata];
+    assert_eq!((&kinds[..5], kinds[5]), (&named[..], EntryKind::Unknown(6)));
 }
 
 #[test]
