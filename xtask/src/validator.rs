@@ -1,5 +1,5 @@
-//! Poses every shared model at every time that its reference names, and the built-in character, with the command
-//! line tool; the Khronos validator must find no error in the files.
+//! Poses every shared model at every time that its reference names, and the built-in character, which gets meshes for its hitboxes too, with the
+//! command line tool; the Khronos validator must find no error in the files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,6 +26,8 @@ fn validator(log: &mut Log) -> Outcome {
     }
     std::fs::create_dir_all(&posed)?;
     log.run(condyle().arg("demo").arg("--output").arg(posed.join("demo")))?;
+    let character = posed.join("demo/character.glb");
+    log.run(condyle().arg("hitboxes").arg(character).arg("-o").arg(posed.join("hitboxes.glb")))?;
     let models = references()?;
     for (model, manifest) in &models {
         pose(log, model, manifest, &posed)?;

@@ -101,6 +101,28 @@ pub struct Instance {
     pub primitives: Vec<Primitive>,
 }
 
+impl Instance {
+    /// Whether its triangles are clockwise as seen from outside once they are in world space: glTF turns them where the node's matrix mirrors.
+    /// `model` holds the matrix of each joint, as [`Poser::model`](crate::Poser::model) does.
+    ///
+    /// Never for a skin: glTF ignores the node's matrix there and says nothing of joints that mirror, so triangles stay as they are.
+    #[must_use]
+    pub fn is_mirrored(&self, model: &[Affine]) -> bool {
+        match self.placement {
+            Placement::Skin(_) => false,
+            Placement::Joint(joint) => model.get(usize::from(joint)).is_some_and(mirrors),
+            Placement::Fixed(world) => mirrors(&world),
+        }
+    }
+}
+
+/// Whether the determinant is negative. In f64 no product of three numbers of f32 overflows or vanishes.
+fn mirrors(matrix: &Affine) -> bool {
+    let [a, b, c] = matrix.rows.map(|row| row.map(f64::from));
+    let minor = |i: usize, k: usize| b[i] * c[k] - b[k] * c[i];
+    a[0] * minor(1, 2) + a[1] * minor(2, 0) + a[2] * minor(0, 1) < 0.0
+}
+
 /// What moves an instance.
 ///
 /// ```

@@ -4,6 +4,7 @@
 //! extensions) leaves as it came: `still` takes the movement out, `carry` packs the data that stays, and
 //! [`Exporter::glb`] adds the posed vertices and transforms, [`ClipExporter::glb`] the animations, [`MorphExporter::glb`] frames as morph targets.
 
+mod attach;
 mod bin;
 mod carry;
 mod clips;
@@ -24,6 +25,7 @@ use self::still::{BakedPrimitive, MovingNode, Which};
 use crate::asset::Asset;
 use crate::problem::Problem;
 
+pub use self::attach::JointMesh;
 pub use self::clips::ClipExporter;
 pub use self::morphs::{MorphExporter, MorphFrame};
 
@@ -105,6 +107,22 @@ pub enum ExportError {
         /// The primitive and the vertex; `None` for the transform of the node.
         vertex: Option<(usize, usize)>,
     },
+    /// A frame of a clip is at a moment that is not finite, is before 0, or is not after that of the frame before.
+    Time {
+        /// The frame.
+        frame: usize,
+        /// Its moment.
+        seconds: f32,
+    },
+    /// From the first frame of a clip to another one, a vertex moves farther than f32 holds.
+    TooFar {
+        /// The document's node.
+        node: usize,
+        /// The primitive and the vertex.
+        vertex: (usize, usize),
+        /// The other frame.
+        frame: usize,
+    },
     /// A clip was not made for this asset: it has `found` `what` for a node or a joint, not `count`.
     Clip {
         /// The clip.
@@ -145,6 +163,19 @@ impl fmt::Display for ExportError {
                 write!(
                     f,
                     "/nodes/{node}: vertex {vertex} of primitive {primitive} is posed beyond the range of f32"
+                )
+            }
+            Self::Time { frame, seconds } => {
+                write!(
+                    f,
+                    "frame {frame} is at {seconds} s: moments are finite, from 0 on, and each after the one before"
+                )
+            }
+            Self::TooFar { node, vertex: (primitive, vertex), frame } => {
+                write!(
+                    f,
+                    "/nodes/{node}: vertex {vertex} of primitive {primitive} is farther in frame {frame} from where it is in the \
+                     first one than f32 holds"
                 )
             }
             Self::Clip { clip, node, what, found, count } => {

@@ -62,7 +62,7 @@ mod uri;
 
 pub use asset::{Asset, Instance, Placement};
 pub use document::Document;
-pub use export::{ClipExporter, ExportError, Exporter, MorphExporter, MorphFrame, PosedScene};
+pub use export::{ClipExporter, ExportError, Exporter, JointMesh, MorphExporter, MorphFrame, PosedScene};
 pub use meshes::Primitive;
 pub use poser::{Poser, PoserOptions, Skinning};
 pub use problem::{Problem, Refused, Severity};

@@ -81,6 +81,20 @@ pub struct Primitive {
     pub drawable: bool,
 }
 
+impl Primitive {
+    /// Its triangles: by its indices, or by the order of its vertices if it has none. Points and lines have no triangles.
+    pub fn triangles(&self) -> impl ExactSizeIterator<Item = [u32; 3]> + '_ {
+        let indices = self.mesh.indices().as_chunks().0;
+        let count = match (self.drawable, indices.is_empty()) {
+            (false, _) => 0,
+            (true, true) => self.mesh.vertex_count() / 3,
+            (true, false) => indices.len(),
+        };
+        let in_order = |i: usize| [0, 1, 2].map(|k| 3 * i as u32 + k);
+        (0..count).map(move |i| indices.get(i).copied().unwrap_or_else(|| in_order(i)))
+    }
+}
+
 /// How many morph targets each mesh has: as many as its first primitive.
 pub(crate) fn morph_target_counts(root: &Json<'_>) -> Vec<usize> {
     let silent = &mut Problems::unheard();

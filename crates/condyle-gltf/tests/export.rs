@@ -6,9 +6,10 @@ mod shown;
 
 use base64::Engine;
 use common::{Builder, PNG, json_of, parsed};
-use condyle::{Interpolation, RawClip, Target, Track};
+use condyle::{Affine, Interpolation, RawClip, Target, Track, Vertices};
 use condyle_gltf::{
-    ClipExporter, ExportError, Exporter, MorphExporter, MorphFrame, PosedScene, Poser, PoserOptions, Severity,
+    Asset, ClipExporter, ExportError, Exporter, JointMesh, MorphExporter, MorphFrame, Placement, PosedScene,
+    Poser, PoserOptions, Severity,
 };
 use serde_json::json;
 use shown::{assert_shows, export, import};
@@ -360,22 +361,16 @@ fn copies_out_of_proportion_are_refused() {
 #[test]
 fn a_clip_becomes_morph_targets() {
     let asset = character().asset();
-    let mut poser = Poser::new(&asset, PoserOptions::default()).expect("few copies");
     let times = [0.0, 0.3, 1.0];
-    let mut posed = vec![];
-    for seconds in times {
-        poser.pose(asset.clips.first(), seconds).expect("finite");
-        posed.push((0..asset.instances.len()).map(|at| poser.posed(at).to_vec()).collect::<Vec<_>>());
-    }
-    let frames: Vec<MorphFrame<'_>> =
-        posed.iter().zip(times).map(|(posed, seconds)| morph_frame(posed, seconds)).collect();
+    let posed = moments(&asset, &times);
+    let frames: Vec<_> = posed.iter().map(Moment::frame).collect();
     let exporter = MorphExporter::new(&asset).expect("few copies");
     let written = import(&exporter.glb("dance", &frames).expect("its own frames"));
     assert!(written.skins.is_empty() && written.clips[0].name() == "dance");
     assert_eq!(written.instances.len(), asset.instances.len());
     let mut again = Poser::new(&written, PoserOptions::default()).expect("few copies");
-    for (instances, seconds) in posed.iter().zip(times) {
-        again.pose(written.clips.first(), seconds).expect("finite");
+    for Moment { seconds, instances, .. } in &posed {
+        again.pose(written.clips.first(), *seconds).expect("finite");
         for (at, want) in instances.iter().enumerate() {
             for (got, want) in again.posed(at).iter().zip(want) {
                 for (got, want) in got.positions.as_flattened().iter().zip(want.positions.as_flattened()) {
@@ -388,11 +383,174 @@ fn a_clip_becomes_morph_targets() {
     assert!(still.clips.is_empty());
     let refused = exporter.glb("", &vec![frames[0].clone(); 5000]);
     assert!(matches!(refused, Err(ExportError::TooLarge { .. })));
-    let other = MorphFrame { seconds: 0.0, instances: vec![] };
+    let other = MorphFrame { instances: vec![], ..frames[0].clone() };
     assert!(matches!(exporter.glb("", &[other]), Err(ExportError::Mismatch { what: "instances", .. })));
 }
 
-fn morph_frame(posed: &[Vec<condyle::Vertices>], seconds: f32) -> MorphFrame<'_> {
-    let instances = posed.iter().map(|own| own.iter().map(condyle::Vertices::as_slices).collect());
-    MorphFrame { seconds, instances: instances.collect() }
+/// A moment of the first clip.
+struct Moment {
+    seconds: f32,
+    model: Vec<Affine>,
+    instances: Vec<Vec<Vertices>>,
+}
+
+impl Moment {
+    fn frame(&self) -> MorphFrame<'_> {
+        let instances =
+            self.instances.iter().map(|own| own.iter().map(Vertices::as_slices).collect()).collect();
+        MorphFrame { seconds: self.seconds, model: &self.model, instances }
+    }
+}
+
+fn moments(asset: &Asset, times: &[f32]) -> Vec<Moment> {
+    let mut poser = Poser::new(asset, PoserOptions::default()).expect("few copies");
+    let mut moment = |&seconds: &f32| {
+        poser.pose(asset.clips.first(), seconds).expect("finite");
+        let instances = (0..asset.instances.len()).map(|at| poser.posed(at).to_vec()).collect();
+        Moment { seconds, model: poser.model().to_vec(), instances }
+    };
+    times.iter().map(&mut moment).collect()
+}
+
+fn morphs(asset: &Asset, moments: &[Moment]) -> Result<Vec<u8>, ExportError> {
+    let frames: Vec<_> = moments.iter().map(Moment::frame).collect();
+    MorphExporter::new(asset).expect("few copies").glb("", &frames)
+}
+
+/// Turned are the prop, which a joint carries, and the face, which has a morph target; not the body, whose joints mirror.
+#[test]
+fn mirrored_nodes_are_baked_the_right_way_out() {
+    // Triangles, a strip, a fan.
+    for mode in [4, 5, 6] {
+        let mut it = character();
+        it.json["nodes"][1]["scale"] = json!([-1.0, 1.0, 1.0]);
+        it.json["nodes"][4]["scale"] = json!([-1.0, 1.0, 1.0]);
+        it.json["nodes"][5]["scale"] = json!([2.0, 3.0, -0.1]);
+        it.json["meshes"][0]["primitives"][0]["mode"] = json!(mode);
+        let asset = it.asset();
+        let mut all = moments(&asset, &[0.0, 0.5, 1.0]);
+        let [body, prop, face] = [0, 1, 2];
+        let corners = |all: &[Moment]| {
+            let written = import(&morphs(&asset, all).expect("its own frames"));
+            [body, prop, face].map(|at| {
+                let primitive = &written.instances[at].primitives[0];
+                let Vertices { positions: p, normals, .. } = primitive.mesh.vertices();
+                let triangles: Vec<_> = primitive.triangles().collect();
+                let [a, b, c] = triangles[0].map(|corner| p[corner as usize]);
+                // What is flat in z faces as its vertices say.
+                let across = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+                assert!(at != prop || all.len() < 3 || across * normals[0][2] > 0.0, "{across} {normals:?}");
+                triangles
+            })
+        };
+        let own =
+            [body, prop, face].map(|at| asset.instances[at].primitives[0].triangles().collect::<Vec<_>>());
+        let turned = own.clone().map(|own| own.iter().map(|&[a, b, c]| [a, c, b]).collect::<Vec<_>>());
+        assert_eq!(corners(&all), [&own[body], &turned[prop], &turned[face]].map(Vec::clone), "mode {mode}");
+        // The prop mirrors in one frame of two, which is not most.
+        all.truncate(2);
+        let Placement::Joint(joint) = asset.instances[prop].placement else { panic!("carried by a joint") };
+        all[1].model[usize::from(joint)] = Affine::IDENTITY;
+        assert_eq!(corners(&all), [&own[body], &own[prop], &turned[face]].map(Vec::clone), "mode {mode}");
+    }
+}
+
+#[test]
+fn frames_whose_times_do_not_rise_are_refused() {
+    let asset = character().asset();
+    for (times, frame) in [
+        (&[f32::NAN][..], 0),
+        (&[f32::INFINITY], 0),
+        (&[-0.5], 0),
+        (&[0.0, 0.0], 1),
+        (&[0.0, 1.0, 0.5], 2),
+        (&[0.0, 0.5, f32::NAN], 2),
+    ] {
+        let mut all = moments(&asset, &vec![0.0; times.len()]);
+        all.iter_mut().zip(times).for_each(|(moment, seconds)| moment.seconds = *seconds);
+        let refused = morphs(&asset, &all).expect_err("no clip");
+        assert!(
+            matches!(refused, ExportError::Time { frame: at, .. } if at == frame),
+            "{times:?}: {refused}"
+        );
+        assert!(refused.to_string().starts_with(&format!("frame {frame} is at ")), "{refused}");
+    }
+    assert!(morphs(&asset, &moments(&asset, &[-0.0, 1e-45, 1.0])).is_ok());
+}
+
+#[test]
+fn ways_that_f32_does_not_hold_are_refused() {
+    let asset = character().asset();
+    let mut all = moments(&asset, &[0.0, 0.5, 1.0]);
+    all[0].instances[1][0].positions[2][1] = f32::MAX;
+    all[2].instances[1][0].positions[2][1] = -f32::MAX;
+    let refused = morphs(&asset, &all);
+    assert_eq!(refused, Err(ExportError::TooFar { node: 4, vertex: (0, 2), frame: 2 }));
+    let mut all = moments(&asset, &[0.0]);
+    all[0].model.pop();
+    assert!(matches!(morphs(&asset, &all), Err(ExportError::Mismatch { what: "joints", .. })));
+}
+
+/// All primitives of a mesh must have the same number of targets.
+#[test]
+fn primitives_that_nothing_shows_are_not_baked() {
+    let mut it = character();
+    let primitives = it.json["meshes"][0]["primitives"].as_array_mut().expect("a list");
+    primitives.insert(0, json!({ "attributes": {} }));
+    primitives.push(json!({ "attributes": { "TEXCOORD_0": 2 } }));
+    let asset = it.asset();
+    assert_eq!(asset.instances[0].primitives.len(), 1);
+    let glb = morphs(&asset, &moments(&asset, &[0.0, 1.0])).expect("its own frames");
+    let written = import(&glb);
+    for instance in &written.instances {
+        let [primitive] = &instance.primitives[..] else { panic!("{}", instance.name) };
+        assert_eq!(primitive.mesh.morph_targets().len(), 1);
+    }
+    let json = json_of(&glb);
+    let nodes = json["nodes"].as_array().expect("a list");
+    for mesh in nodes.iter().filter_map(|node| node["mesh"].as_u64()) {
+        assert_eq!(json["meshes"][mesh as usize]["primitives"].as_array().map(Vec::len), Some(1));
+    }
+}
+
+#[test]
+fn meshes_that_are_attached_follow_their_joints() {
+    let asset = character().asset();
+    let knee = asset.skeleton.names().iter().position(|name| name == "knee").expect("a knee") as u16;
+    let mesh = JointMesh {
+        joint: knee,
+        name: "cap".into(),
+        positions: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
+        normals: vec![[0.0, 0.0, 1.0]; 3],
+        triangles: vec![[0, 1, 2]],
+    };
+    let mut exporter = ClipExporter::new(&asset);
+    for (what, broken) in [
+        ("joint", JointMesh { joint: 500, ..mesh.clone() }),
+        ("positions", JointMesh { positions: vec![], normals: vec![], ..mesh.clone() }),
+        ("normals", JointMesh { normals: vec![], ..mesh.clone() }),
+        ("finite", JointMesh { normals: vec![[f32::NAN; 3]; 3], ..mesh.clone() }),
+        ("triangles", JointMesh { triangles: vec![], ..mesh.clone() }),
+        ("corner", JointMesh { triangles: vec![[0, 1, 3]], ..mesh.clone() }),
+    ] {
+        let refused = exporter.attach(&[mesh.clone(), broken], [1.0; 4]).expect_err(what);
+        assert!(refused.to_string().contains(what), "{refused}");
+    }
+    let before = ClipExporter::new(&asset).glb(&asset.clips);
+    assert_eq!(exporter.glb(&asset.clips), before);
+    exporter.attach(&[mesh.clone()], [1.0, 0.0, 0.0, 0.5]).expect("a mesh on a joint");
+    let written = import(&exporter.glb(&asset.clips).expect("its own clips"));
+    let [.., cap] = &written.instances[..] else { panic!("no instances") };
+    assert_eq!((cap.name.as_str(), cap.in_default_scene), ("cap", true));
+    let mut poser = Poser::new(&written, PoserOptions::default()).expect("few copies");
+    let mut own = Poser::new(&asset, PoserOptions::default()).expect("few copies");
+    for seconds in [0.0, 0.4, 1.0] {
+        poser.pose(written.clips.first(), seconds).expect("finite");
+        own.pose(asset.clips.first(), seconds).expect("finite");
+        let want = mesh.positions.iter().map(|&p| own.model()[usize::from(knee)].transform_point(p));
+        let got = &poser.posed(written.instances.len() - 1)[0].positions;
+        for (got, want) in got.as_flattened().iter().zip(want.flatten()) {
+            assert!((got - want).abs() < 1e-6, "{seconds} s: {got}, not {want}");
+        }
+    }
 }

@@ -1,19 +1,17 @@
 //! `condyle bounds`: boxes and spheres around what a clip poses.
 
-use std::path::PathBuf;
-
 use condyle::bounds::{self, Aabb, Sphere};
 use condyle_gltf::{Asset, Poser, PoserOptions};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
+use crate::model::around;
 use crate::model::document::{too_large, warn_of_repairs};
 use crate::model::playable::Playable;
-use crate::model::{self, around};
 use crate::options::moments;
 use crate::options::numerics::Numerics;
 use crate::options::quantity::{fps_up_to, parse_seconds};
-use crate::options::source::{Source, Which};
+use crate::options::source::Character;
 use crate::options::work::{Limit, Work};
 use crate::output::{print, print_json, progress, warn};
 use crate::text::{counted, fixed, grouped, path_text, printable, table};
@@ -31,15 +29,8 @@ never too small. How much longer their diagonals are is in the table. Over sever
 and a sphere is around theirs, so it may be larger than one around all vertices. What is between two moments is not in
 them. World space, in metres, as `condyle skin` writes vertices.")]
 pub(crate) struct Args {
-    /// The character: .glb, .gltf or .condyle
-    model: PathBuf,
     #[command(flatten)]
-    source: Source,
-    #[command(flatten)]
-    which: Which,
-    /// Play the clips on this model, joints matched by names: for a file that holds a motion only
-    #[arg(long, value_name = "MODEL")]
-    onto: Option<PathBuf>,
+    character: Character,
     /// Seconds into the clip, several separated by commas [default: the whole clip]
     #[arg(long, value_name = "SECONDS", value_delimiter = ',', value_parser = parse_seconds)]
     #[arg(allow_hyphen_values = true, conflicts_with_all = ["rest", "fps"])]
@@ -59,17 +50,17 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let dispatch = args.numerics.apply()?;
-    let model = model::open(&args.model, args.which.name(), args.onto.as_deref(), args.json)?;
+    let model = args.character.open(args.json)?;
     let asset = &model.asset;
-    let clip = args.source.find(&model)?;
+    let clip = args.character.source.find(&model)?;
     let clip = clip.as_ref();
     let moments = moments(args, clip)?;
-    let name = path_text(&args.model);
+    let name = path_text(&args.character.model);
     let work = Work::bounds(asset, moments.len());
     args.limit.budget(&model.sources).afford(&name, clip.map_or("", Playable::name), &work)?;
-    warn_of_repairs(&args.model, asset);
+    warn_of_repairs(&args.character.model, asset);
     if let Some(what) = clip.and_then(|clip| clip.clamped(&args.time)) {
-        warn(&args.model, &what);
+        warn(&args.character.model, &what);
     }
     let Found { rows, all } = measure(&name, asset, clip, &moments)?;
     if all.vertices == 0 {
@@ -80,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.json {
         let [from, to] = span(&moments);
         let report = json!({
-            "file": args.model.to_string_lossy(),
+            "file": args.character.model.to_string_lossy(),
             "isa": dispatch.isa().name(),
             "numeric": dispatch.numeric().name(),
             "clip": clip.map(Playable::name),

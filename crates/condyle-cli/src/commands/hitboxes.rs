@@ -1,22 +1,26 @@
 //! `condyle hitboxes`: shapes on joints, fitted to the vertices that these move.
 
-use std::path::PathBuf;
+mod solid;
+
+use std::path::{Path, PathBuf};
 
 use condyle::Skeleton;
 use condyle::hitbox::{Hitbox, Hitboxes};
 use condyle::hits::Shape;
+use condyle_gltf::{Asset, ClipExporter, JointMesh};
 use serde_json::{Value, json};
 
 use crate::commands::raycast::shape_name;
 use crate::commands::reach::asked::joint_name;
 use crate::failure::Failure;
+use crate::model::container::is_container;
 use crate::model::document::{sources, too_large, warn_of_repairs};
 use crate::model::{self, around};
 use crate::options::overwrite::Overwrite;
 use crate::options::source::Which;
 use crate::options::work::{Limit, Work};
-use crate::output::{check_destination, check_ending, print, print_json, write_file};
-use crate::text::{counted, fixed, path_text, table};
+use crate::output::{check_destination, check_ending, print, print_json, warn, write_file};
+use crate::text::{counted, ending, fixed, path_text, table};
 
 /// Fit spheres, capsules and boxes to what each joint moves
 #[derive(clap::Args)]
@@ -24,11 +28,15 @@ use crate::text::{counted, fixed, path_text, table};
 Examples:
   condyle hitboxes fox.glb                              a table of all joints
   condyle hitboxes fox.glb -o fox.hitboxes.json         as a file for an engine
+  condyle hitboxes fox.glb -o fox.hitboxes.glb          the model with the shapes as meshes on its joints
   condyle hitboxes fox.glb --coverage 0.95              tighter: a twentieth of the vertices of each joint stands out
   condyle render fox.glb --clip Run --hitboxes -o fox.gif
 
-Each joint has the smallest of the three, by volume, around the vertices that it moves most. Sizes are in the space of the
-joint: metres, unless its matrix scales. docs/command-line.md has the keys of the file.")]
+Each joint has the smallest of the three, by volume, around the vertices that it moves most, of the meshes of the default scene.
+Sizes are in the space of the joint: metres, unless its matrix scales. docs/command-line.md has the keys of the .json.
+
+A .glb is the model with its clips, and below each joint that has a hitbox a node with its shape, half transparent, called
+NAME.hitbox, which moves with the joint. Spheres and capsules are made of triangles, whose corners are on them.")]
 pub(crate) struct Args {
     /// The character: .glb, .gltf or .condyle
     model: PathBuf,
@@ -37,8 +45,8 @@ pub(crate) struct Args {
     /// How many of the vertices of a joint are within its shape, from 0 to 1
     #[arg(long, value_name = "PART", default_value = "1", value_parser = parse_coverage)]
     coverage: f32,
-    /// Where to write them
-    #[arg(short, long, value_name = "HITBOXES.json")]
+    /// Where to write them; its folder is made if it is missing
+    #[arg(short, long, value_name = "OUT.json|.glb")]
     output: Option<PathBuf>,
     #[command(flatten)]
     overwrite: Overwrite,
@@ -51,9 +59,18 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let path = &args.model;
+    let is_glb = args.output.as_ref().is_some_and(|output| ending(output).as_deref() == Some("glb"));
     if let Some(output) = &args.output {
-        check_ending(output, "json", "JSON")?;
+        if !is_glb {
+            check_ending(output, "json", "JSON, or a model where it ends in .glb")?;
+        }
         check_destination(output, &sources(path, None), args.overwrite)?;
+    }
+    if is_glb && is_container(path) {
+        return Err(Failure::Usage(format!(
+            "{}: its clips are compressed, and a .glb has keys; make one with `condyle decode`, and give that",
+            path_text(path)
+        )));
     }
     let model = model::open(path, args.which.name(), None, args.json)?;
     if let Some(output) = &args.output {
@@ -72,7 +89,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let json = to_json(&hitboxes, &asset.skeleton);
     let file = match &args.output {
         Some(output) => {
-            Some(write_file(output.clone(), |out| out.write_all(format!("{json:#}\n").as_bytes()))?)
+            let bytes =
+                if is_glb { glb(path, asset, &hitboxes)? } else { format!("{json:#}\n").into_bytes() };
+            Some(write_file(output.clone(), |out| out.write_all(&bytes))?)
         }
         None => None,
     };
@@ -91,6 +110,24 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         text += &format!("{}: {count}\n", path_text(&file.path));
     }
     print(&text)
+}
+
+/// As blue as `render` draws them, linear, and half transparent.
+const COLOR: [f32; 4] = [0.065, 0.716, 1.0, 0.4];
+
+/// The model with its clips, and the shapes on its joints.
+fn glb(path: &Path, asset: &Asset, hitboxes: &Hitboxes) -> Result<Vec<u8>, Failure> {
+    let name = path_text(path);
+    let mut exporter = ClipExporter::new(asset);
+    exporter.problems().iter().for_each(|problem| warn(path, &problem.to_string()));
+    let mesh = |it: &Hitbox| {
+        let solid::Surface { positions, normals, triangles } = solid::surface(&it.shape);
+        let name = format!("{}.hitbox", asset.skeleton.names()[usize::from(it.joint)]);
+        JointMesh { joint: it.joint, name, positions, normals, triangles }
+    };
+    let meshes: Vec<JointMesh> = hitboxes.as_slice().iter().map(mesh).collect();
+    exporter.attach(&meshes, COLOR).map_err(|e| too_large(&name, &e))?;
+    exporter.glb(&asset.clips).map_err(|e| too_large(&name, &e))
 }
 
 fn to_json(hitboxes: &Hitboxes, skeleton: &Skeleton) -> Value {

@@ -1,7 +1,6 @@
 //! `condyle raycast`: what a ray meets of a posed character.
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 
 use condyle::hitbox::{self, PosedHitboxes};
 use condyle::hits::{Ray, Shape, TriangleTree};
@@ -10,12 +9,12 @@ use serde_json::{Value, json};
 
 use crate::commands::reach::asked::joint_name;
 use crate::failure::Failure;
-use crate::model::document::{too_large, triangles, warn_of_repairs};
+use crate::model::around;
+use crate::model::document::{shown, too_large, warn_of_repairs};
 use crate::model::playable::Playable;
-use crate::model::{self, around};
 use crate::options::numerics::Numerics;
 use crate::options::quantity::{parse_point, parse_seconds};
-use crate::options::source::{Source, Which};
+use crate::options::source::Character;
 use crate::options::work::{Limit, Work};
 use crate::output::{print, print_json, warn};
 use crate::text::{fixed, path_text, printable, table};
@@ -28,19 +27,13 @@ Examples:
   condyle raycast fox.glb --rest --from 0,2m,0 --to 0,0,0 --all     all that is met, the nearest first
   condyle raycast fox.glb --clip Run --from 0,0.5,3 --to 0,0.5,-3 --hitboxes
 
-World space, in metres, as `condyle skin` writes vertices. A triangle is hit from either side; its number is its place in
-the primitive. The joint is the one that moves the nearest of its corners most. Hitboxes are those that `condyle hitboxes`
-fits. That nothing is met is no failure.")]
+World space, in metres, as `condyle skin` writes vertices; the meshes are those of the default scene. A triangle is hit from
+either side; its number is its place in the primitive. The joint is the one that moves a corner most: the corner that counts
+most in the point (its greatest barycentric coordinate), which need not be the nearest. Hitboxes are those that
+`condyle hitboxes` fits. That nothing is met is no failure.")]
 pub(crate) struct Args {
-    /// The character: .glb, .gltf or .condyle
-    model: PathBuf,
     #[command(flatten)]
-    source: Source,
-    #[command(flatten)]
-    which: Which,
-    /// Play the clips on this model, joints matched by names: for a file that holds a motion only
-    #[arg(long, value_name = "MODEL")]
-    onto: Option<PathBuf>,
+    character: Character,
     /// Seconds into the clip [default: 0]
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     #[arg(allow_hyphen_values = true, conflicts_with = "rest")]
@@ -74,16 +67,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             "--from and --to are the same place: a ray goes from one to another".into(),
         ));
     }
-    let model = model::open(&args.model, args.which.name(), args.onto.as_deref(), args.json)?;
+    let model = args.character.open(args.json)?;
     let asset = &model.asset;
-    let clip = args.source.find(&model)?;
+    let clip = args.character.source.find(&model)?;
     let clip = clip.as_ref();
-    let name = path_text(&args.model);
+    let name = path_text(&args.character.model);
     let work = Work::draw(asset, 1);
     args.limit.budget(&model.sources).afford(&name, clip.map_or("", Playable::name), &work)?;
-    warn_of_repairs(&args.model, asset);
+    warn_of_repairs(&args.character.model, asset);
     if let Some(what) = clip.and_then(|clip| clip.clamped(args.time.as_slice())) {
-        warn(&args.model, &what);
+        warn(&args.character.model, &what);
     }
     let seconds = args.time.unwrap_or(0.0);
     let mut poser = Poser::new(asset, PoserOptions::default()).map_err(|e| too_large(&name, &e))?;
@@ -99,7 +92,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let long = ray.direction.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>().sqrt();
     if args.json {
         let mut report = json!({
-            "file": args.model.to_string_lossy(),
+            "file": args.character.model.to_string_lossy(),
             "isa": dispatch.isa().name(),
             "numeric": dispatch.numeric().name(),
             "clip": clip.map(Playable::name),
@@ -148,24 +141,25 @@ enum What {
 /// All triangles that the ray meets, one primitive after another.
 fn of_triangles(asset: &Asset, poser: &Poser<'_>, ray: &Ray) -> Result<Vec<Hit>, condyle::Error> {
     let mut hits = Vec::new();
-    for (at, instance) in asset.instances.iter().enumerate() {
+    for (at, instance) in shown(asset) {
+        let is_mirrored = instance.is_mirrored(poser.model());
         for (primitive, source) in instance.primitives.iter().enumerate() {
-            let corners: Vec<[u32; 3]> = triangles(source).collect();
+            let corners: Vec<[u32; 3]> = source.triangles().collect();
             let tree = TriangleTree::new(&poser.posed(at)[primitive].positions, &corners)?;
             let mut own = Vec::new();
             tree.all_hits(ray, |hit| {
-                let nearest = (0..3).fold(0, |a, b| if hit.weights[b] > hit.weights[a] { b } else { a });
-                let vertex = corners[hit.triangle as usize][nearest];
+                let heaviest = (0..3).fold(0, |a, b| if hit.weights[b] > hit.weights[a] { b } else { a });
+                let vertex = corners[hit.triangle as usize][heaviest];
                 own.push(Hit {
                     along: hit.distance,
                     point: hit.position,
-                    normal: hit.normal,
+                    normal: if is_mirrored { hit.normal.map(|v| -v) } else { hit.normal },
                     joint: around::heaviest_joint(asset, instance, primitive, vertex),
                     what: What::Triangle {
                         instance: at,
                         primitive,
                         triangle: hit.triangle,
-                        front: hit.front,
+                        front: hit.front != is_mirrored,
                     },
                 });
                 ControlFlow::Continue(())

@@ -222,7 +222,7 @@ impl Picture {
         let wrong = |e: condyle::Error| too_large(asset.document.name(), &e);
         let parts = self.bounds.then(|| around::parts(asset, clip, moments)).transpose().map_err(wrong)?;
         let hitboxes = self.hitboxes.then(|| around::hitboxes(asset, 1.0)).transpose().map_err(wrong)?;
-        Ok(Shapes::new(asset, parts.unwrap_or_default(), hitboxes.unwrap_or_default()))
+        Ok(Shapes::new(parts.unwrap_or_default(), hitboxes.unwrap_or_default()))
     }
 
     /// Draws a clip of a model, or its rest pose, with marks over it. `still` is the moment of a single image where none is asked for.

@@ -6,7 +6,7 @@ use condyle::bounds::{self, Aabb};
 use condyle::skeleton::NO_PARENT;
 use condyle::solve::Limits;
 use condyle::{Affine, Skin, Vertices, surface};
-use condyle_gltf::{Asset, Instance, Placement, Poser, Skinning};
+use condyle_gltf::{Asset, Placement, Poser, Skinning};
 use image::RgbImage;
 
 use crate::draw::difference::{self, Greatest};
@@ -18,7 +18,7 @@ use crate::draw::raster::{Canvas, Corner};
 use crate::draw::solid::Solid;
 use crate::draw::stage::{Bounds, Camera, FINE_SHADOW, Ground, SHADOW};
 use crate::draw::vector::{Vec3, cross, dot, length, normalize, scale, sub};
-use crate::model::document::triangles;
+use crate::model::document::shown;
 use crate::model::playable::Playable;
 
 /// An asset with what is needed to draw it.
@@ -363,12 +363,6 @@ fn texels_per_pixel(texture: &Texture, camera: &Camera, corners: &[Corner<VALUES
     if found.is_finite() { found } else { 1.0 }
 }
 
-/// The instances of the default scene; all instances if it has none.
-pub(crate) fn shown(asset: &Asset) -> impl Iterator<Item = (usize, &Instance)> {
-    let any = asset.instances.iter().any(|i| i.in_default_scene);
-    asset.instances.iter().enumerate().filter(move |(_, i)| i.in_default_scene || !any)
-}
-
 fn surfaces(asset: &Asset, materials: &Materials) -> Vec<Surface> {
     let mut out = Vec::new();
     for (at, instance) in shown(asset) {
@@ -377,7 +371,7 @@ fn surfaces(asset: &Asset, materials: &Materials) -> Vec<Surface> {
             out.push(Surface {
                 instance: at,
                 primitive,
-                triangles: triangles(source).collect(),
+                triangles: source.triangles().collect(),
                 uvs: asset.texture_coordinates(instance, source, set).unwrap_or_default(),
                 colors: asset.colors(instance, source, 0).unwrap_or_default(),
             });

@@ -5,11 +5,9 @@ use condyle::bounds::Aabb;
 use condyle::hitbox::Hitboxes;
 use condyle::hits::Shape;
 use condyle::math::sin_cos;
-use condyle_gltf::Asset;
 
-use super::artist::shown;
 use super::marks::Mark;
-use super::vector::{Vec3, add, add_scaled, cross, length, normalize, quat_rotate, scale, sub};
+use super::vector::{Vec3, add, add_scaled, frame, quat_rotate, scale, sub};
 use crate::model::around::Part;
 
 const BOX: [u8; 3] = [255, 255, 255];
@@ -24,10 +22,8 @@ pub(crate) struct Shapes {
 }
 
 impl Shapes {
-    /// Those parts of an asset that are drawn; none of them, or no hitboxes, are not drawn.
-    pub(crate) fn new(asset: &Asset, mut parts: Vec<Part>, hitboxes: Hitboxes) -> Self {
-        let shown: Vec<usize> = shown(asset).map(|(at, _)| at).collect();
-        parts.retain(|part| shown.contains(&part.instance));
+    /// No parts, or no hitboxes, are not drawn.
+    pub(crate) fn new(parts: Vec<Part>, hitboxes: Hitboxes) -> Self {
         Self { parts, hitboxes }
     }
 
@@ -75,11 +71,8 @@ fn outline(shape: &Shape) -> Vec<[Vec3; 2]> {
             [[x, y], [y, z], [z, x]].into_iter().flat_map(|[a, b]| arc(center, a, b, STEPS)).collect()
         }
         Shape::Capsule { from, to, radius } => {
-            let axis = sub(to, from);
-            let axis = if length(axis) > 0.0 { normalize(axis) } else { [0.0, 1.0, 0.0] };
-            let side =
-                normalize(cross(axis, if axis[0].abs() < 0.7 { [1.0, 0.0, 0.0] } else { [0.0, 1.0, 0.0] }));
-            let [side, other] = [side, cross(axis, side)].map(|v| scale(v, radius));
+            let [axis, side, other] = frame(sub(to, from));
+            let [side, other] = [side, other].map(|v| scale(v, radius));
             let mut lines = Vec::new();
             for (end, out) in [(from, -radius), (to, radius)] {
                 lines.extend(arc(end, side, other, STEPS));
@@ -109,7 +102,7 @@ fn arc(center: Vec3, a: Vec3, b: Vec3, steps: u16) -> impl Iterator<Item = [Vec3
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draw::vector::dot;
+    use crate::draw::vector::{dot, length};
 
     #[test]
     fn lines_are_on_their_shapes() {

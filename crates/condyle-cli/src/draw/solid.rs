@@ -21,7 +21,7 @@ impl Solid {
     }
 
     /// The faces with their normals; corners run counter-clockwise as seen from outside.
-    fn faces(&self) -> impl Iterator<Item = (Vec3, [Vec3; 4])> {
+    pub(crate) fn faces(&self) -> impl Iterator<Item = (Vec3, [Vec3; 4])> {
         let corners = self.corners();
         (0..6).map(move |face| {
             let (axis, far) = (face / 2, face % 2);

@@ -44,6 +44,14 @@ pub(crate) fn normalize(a: Vec3) -> Vec3 {
     if len > 1e-20 && len.is_finite() { scale(a, 1.0 / len) } else { [0.0, 1.0, 0.0] }
 }
 
+/// Unit vectors at right angles: along a direction, and two across it, which turn about it from the first to the second.
+pub(crate) fn frame(direction: Vec3) -> [Vec3; 3] {
+    let along = normalize(direction);
+    let aside = if along[0].abs() < 0.7 { [1.0, 0.0, 0.0] } else { [0.0, 1.0, 0.0] };
+    let side = normalize(cross(along, aside));
+    [along, side, cross(along, side)]
+}
+
 /// The product `a * b`: the rotation `b` first, then `a`.
 pub(crate) fn quat_mul(a: Quat, b: Quat) -> Quat {
     [

@@ -8,6 +8,7 @@ use condyle::sample::PoseSource;
 use condyle::{Affine, Error, Skin};
 use condyle_gltf::{Asset, Instance, Placement};
 
+use super::document::shown;
 use super::playable::Playable;
 
 /// What is around a primitive of an instance.
@@ -35,10 +36,10 @@ impl Part {
     }
 }
 
-/// All primitives that have vertices, for the morph weights that a clip has at these moments.
+/// The primitives of the default scene, for the morph weights that a clip has at these moments.
 pub(crate) fn parts(asset: &Asset, clip: Option<&Playable<'_>>, moments: &[f32]) -> Result<Vec<Part>, Error> {
     let mut parts = Vec::new();
-    for (at, instance) in asset.instances.iter().enumerate() {
+    for (at, instance) in shown(asset) {
         let ranges = morph_ranges(instance, clip, moments)?;
         let skin = skin_of(asset, instance)?;
         let fixed = match instance.placement {
@@ -102,11 +103,11 @@ pub(crate) fn heaviest_joint(
     }
 }
 
-/// One hitbox for each joint that moves vertices. What no joint moves has none.
+/// One hitbox for each joint that moves vertices of the default scene. What no joint moves has none.
 pub(crate) fn hitboxes(asset: &Asset, coverage: f32) -> Result<Hitboxes, Error> {
-    let moved = asset.instances.iter().filter(|it| !matches!(it.placement, Placement::Fixed(_)));
+    let moved = shown(asset).filter(|(_, it)| !matches!(it.placement, Placement::Fixed(_)));
     let mut skins = Vec::new();
-    for instance in moved {
+    for (_, instance) in moved {
         skins.push((instance, skin_of(asset, instance)?));
     }
     let meshes = skins

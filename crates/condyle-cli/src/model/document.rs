@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use condyle_gltf::{Asset, Document, Primitive, Refused, Severity};
+use condyle_gltf::{Asset, Document, Instance, Refused, Severity};
 
 use super::{bvh, problems};
 use crate::failure::Failure;
@@ -94,15 +94,8 @@ pub(crate) fn front(document: &Document) -> f32 {
     if has("VRM") && !has("VRMC_vrm") { core::f32::consts::PI } else { 0.0 }
 }
 
-/// The triangles of a primitive: by its indices, or by the order of its vertices if it has none. Points and
-/// lines have no triangles.
-pub(crate) fn triangles(primitive: &Primitive) -> impl ExactSizeIterator<Item = [u32; 3]> + '_ {
-    let indices = primitive.mesh.indices().as_chunks().0;
-    let count = match (primitive.drawable, indices.is_empty()) {
-        (false, _) => 0,
-        (true, true) => primitive.mesh.vertex_count() / 3,
-        (true, false) => indices.len(),
-    };
-    let in_order = |i: usize| [0, 1, 2].map(|k| 3 * i as u32 + k);
-    (0..count).map(move |i| indices.get(i).copied().unwrap_or_else(|| in_order(i)))
+/// The instances of the default scene, with their places among all; all instances if it has none.
+pub(crate) fn shown(asset: &Asset) -> impl Iterator<Item = (usize, &Instance)> {
+    let any = asset.instances.iter().any(|i| i.in_default_scene);
+    asset.instances.iter().enumerate().filter(move |(_, i)| i.in_default_scene || !any)
 }

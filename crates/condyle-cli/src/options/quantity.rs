@@ -70,7 +70,8 @@ pub(crate) fn parse_point(text: &str) -> Result<[f64; 3], String> {
     let parts: Vec<_> = text.split(',').map(parse_coordinate).collect();
     match &parts[..] {
         [Ok(x), Ok(y), Ok(z)] => Ok([*x, *y, *z]),
-        _ => Err("a point is x,y,z in metres, or with units, such as 0.3,1.2m,-25cm".into()),
+        _ => Err("a point is x,y,z in metres, or with units, such as 0.3,1.2m,-25cm, each within 1e9 m of 0"
+            .into()),
     }
 }
 

@@ -1,7 +1,47 @@
-//! `--skinning`: how vertices follow several joints.
+//! `--skinning` and `--normals`: how vertices and normals follow the joints.
 
 use clap::ValueEnum;
-use condyle_gltf::Skinning;
+use condyle::NormalRule;
+use condyle_gltf::{PoserOptions, Skinning};
+
+/// How vertices are posed.
+#[derive(clap::Args)]
+pub(crate) struct Posing {
+    /// How normals are transformed [default: inverse-transpose]
+    #[arg(long, value_enum, value_name = "RULE")]
+    pub(crate) normals: Option<Normals>,
+    /// How vertices follow several joints
+    #[arg(long, value_enum, value_name = "WAY", default_value = "linear")]
+    pub(crate) skinning: Blending,
+}
+
+impl Posing {
+    pub(crate) fn options(&self) -> PoserOptions {
+        let mut options = PoserOptions::from(self.normals.map_or(NormalRule::default(), NormalRule::from));
+        options.skinning = self.skinning.into();
+        options
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Normals {
+    /// Blend each joint's inverse transpose: right under non-uniform scale
+    InverseTranspose,
+    /// Use the blended matrix itself, as most engines do
+    Plain,
+    /// Invert and transpose the blended matrix of each vertex
+    BlendedInverseTranspose,
+}
+
+impl From<Normals> for NormalRule {
+    fn from(normals: Normals) -> Self {
+        match normals {
+            Normals::InverseTranspose => Self::InverseTranspose,
+            Normals::Plain => Self::Plain,
+            Normals::BlendedInverseTranspose => Self::BlendedInverseTranspose,
+        }
+    }
+}
 
 /// One way of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

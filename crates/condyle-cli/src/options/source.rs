@@ -1,9 +1,32 @@
-//! `--model`, `--clip` and `--rest`: which model of a file, and which of its clips.
+//! The character that is posed, `--model`, `--clip` and `--rest`: which model of a file, and which of its clips.
+
+use std::path::PathBuf;
 
 use crate::failure::Failure;
-use crate::model::Model;
 use crate::model::playable::Playable;
+use crate::model::{self, Model};
 use crate::text::{did_you_mean, printable, table};
+
+/// A character, and what it does.
+#[derive(clap::Args)]
+pub(crate) struct Character {
+    /// The character: .glb, .gltf or .condyle
+    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) source: Source,
+    #[command(flatten)]
+    which: Which,
+    /// Play the clips on this model, joints matched by names: for a file that holds a motion only
+    #[arg(long, visible_alias = "skeleton", value_name = "MODEL")]
+    onto: Option<PathBuf>,
+}
+
+impl Character {
+    /// With `json`, a document that cannot be used is also described on standard output.
+    pub(crate) fn open(&self, json: bool) -> Result<Model, Failure> {
+        model::open(&self.model, self.which.name(), self.onto.as_deref(), json)
+    }
+}
 
 /// `--model`: one of the models of a container.
 #[derive(clap::Args)]

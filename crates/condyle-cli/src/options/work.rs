@@ -10,7 +10,6 @@ use condyle::{Error, RawClip};
 use condyle_gltf::{Asset, Placement};
 
 use crate::failure::Failure;
-use crate::model::document::triangles;
 use crate::text::{counted, printable, size};
 
 /// Work is counted in vertices that are posed. A joint that is posed takes as long as so many.
@@ -135,7 +134,7 @@ impl Work {
     /// As [`play`](Self::play), drawn.
     pub(crate) fn draw(asset: &Asset, moments: usize) -> Self {
         let primitives = asset.instances.iter().flat_map(|it| &it.primitives);
-        let triangles: usize = primitives.map(|primitive| triangles(primitive).len()).sum();
+        let triangles: usize = primitives.map(|primitive| primitive.triangles().len()).sum();
         let mut it = Self::play(&[asset], moments);
         it.total =
             it.total.saturating_add(TRIANGLE.saturating_mul(moments as u64).saturating_mul(triangles as u64));

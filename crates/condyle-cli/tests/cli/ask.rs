@@ -296,6 +296,80 @@ fn hitboxes_hold_vertices_and_stop_rays() {
     assert!(table.contains("capsule") && table.lines().count() == list.len() + 2, "{table}");
 }
 
+/// Each on its joint, as large as the file says, while a clip plays; beside the model as it was.
+#[test]
+fn hitboxes_are_meshes_on_joints() {
+    let folder = Folder::with_character();
+    folder.run("hitboxes a.glb -o shapes/b.glb").assert().success();
+    let list = report(&folder, "hitboxes a.glb")["hitboxes"].as_array().expect("a list").clone();
+    let (own, asset) = (Asset::open(folder.path("a.glb")), Asset::open(folder.path("shapes/b.glb")));
+    let (own, asset) = (own.unwrap_or_else(|e| panic!("{e}")), asset.unwrap_or_else(|e| panic!("{e}")));
+    let clips = |asset: &Asset| {
+        asset.clips.iter().map(|it| (it.name().to_owned(), it.tracks().len())).collect::<Vec<_>>()
+    };
+    assert_eq!((clips(&asset), asset.skins.len()), (clips(&own), own.skins.len()));
+    let first = own.instances.len();
+    assert_eq!(asset.instances.len(), first + list.len());
+    let mut poser = Poser::new(&asset, PoserOptions::default()).expect("few copies");
+    poser.pose(asset.clip_by_name("run"), 0.2).expect("a moment of it");
+    for (at, shape) in list.iter().enumerate() {
+        let instance = &asset.instances[first + at];
+        assert_eq!(
+            Some(instance.name.as_str()),
+            shape["joint"].as_str().map(|it| format!("{it}.hitbox")).as_deref()
+        );
+        let joint = asset
+            .skeleton
+            .names()
+            .iter()
+            .position(|name| shape["joint"] == name.as_str())
+            .expect("its joint");
+        let rows = poser.model()[joint].rows.map(|row| row.map(f64::from));
+        for p in &poser.posed(first + at)[0].positions {
+            let from = [0, 1, 2].map(|k| f64::from(p[k]) - rows[k][3]);
+            let local = [0, 1, 2].map(|k| rows[0][k] * from[0] + rows[1][k] * from[1] + rows[2][k] * from[2]);
+            assert!(holds(shape, local, 1e-5) && !holds(shape, local, -1e-5), "{local:?}: {shape}");
+        }
+    }
+    folder.run("encode a.glb -o a.condyle --error 1mm").assert().success();
+    folder.refuses("hitboxes a.condyle -o c.glb", 2, &["a.condyle", "condyle decode"]);
+}
+
+#[test]
+fn what_the_default_scene_does_not_show_is_not_asked() {
+    let folder = Folder::with_ribbon();
+    let mut more = crate::common::ribbon();
+    let nodes = more["nodes"].as_array_mut().expect("a list");
+    nodes.push(serde_json::json!({ "mesh": 0, "translation": [9.0, 0.0, 0.0] }));
+    nodes.push(serde_json::json!({ "mesh": 0, "skin": 0 }));
+    folder.write("ribbon.more.gltf", more.to_string());
+    let same = |command: &str, key: &str| {
+        let [own, more] =
+            ["ribbon.gltf", "ribbon.more.gltf"].map(|file| report(&folder, &command.replace("FILE", file)));
+        assert_eq!(own[key], more[key], "{command}");
+        own[key].clone()
+    };
+    same("bounds FILE --rest", "all");
+    same("bounds FILE --rest", "primitives");
+    same("hitboxes FILE", "hitboxes");
+    let hits = same("raycast FILE --rest --from 0.2,0.5,1 --to 0.2,0.5,-1 --all", "hits");
+    assert_eq!(hits.as_array().map(Vec::len), Some(1));
+    assert!(same("raycast FILE --rest --from 9.2,0.5,1 --to 9.2,0.5,-1", "hit").is_null());
+}
+
+/// Which side of a triangle is its front is turned where the node mirrors.
+#[test]
+fn mirrored_triangles_have_their_fronts_outside() {
+    let folder = Folder::with_ribbon();
+    let mut mirrored = crate::common::ribbon();
+    mirrored["nodes"][3] = serde_json::json!({ "mesh": 0, "scale": [-1.0, 1.0, 1.0] });
+    folder.write("ribbon.mirrored.gltf", mirrored.to_string());
+    for (file, x) in [("ribbon.gltf", 0.2), ("ribbon.mirrored.gltf", -0.2)] {
+        let hit = &report(&folder, &format!("raycast {file} --rest --from {x},0.5,1 --to {x},0.5,-1"))["hit"];
+        assert_eq!((&hit["front"], vector(&hit["normal"])), (&Value::Bool(true), [0.0, 0.0, 1.0]), "{file}");
+    }
+}
+
 #[test]
 fn bounds_and_hitboxes_are_drawn() {
     let folder = Folder::with_character();
@@ -326,8 +400,11 @@ fn what_is_wrong_is_said() {
         ("raycast ribbon.gltf --rest --from 0,0,1", 2, &["--to"]),
         ("raycast ribbon.gltf --rest --from 0,0 --to 0,0,1", 2, &["x,y,z"]),
         ("raycast ribbon.gltf --rest --from 0,0,1 --to 0,0,1m", 2, &["the same place"]),
+        ("raycast ribbon.gltf --rest --from 0,0,1 --to 0,0,1e30", 2, &["--to", "1e9 m"]),
+        ("raycast ribbon.gltf --rest --from 1e39,0,1 --to 0,0,1", 2, &["--from", "1e9 m"]),
+        ("raycast ribbon.gltf --rest --from nan,0,1 --to 0,0,1", 2, &["--from", "1e9 m"]),
         ("hitboxes ribbon.gltf --coverage 2", 2, &["0 to 1"]),
-        ("hitboxes ribbon.gltf -o a.glb", 2, &["a.glb", ".json"]),
+        ("hitboxes ribbon.gltf -o a.png", 2, &["a.png", ".json", ".glb"]),
         ("hitboxes ribbon.gltf -o ribbon.gltf", 2, &[".json"]),
     ] {
         folder.refuses(line, code, words);

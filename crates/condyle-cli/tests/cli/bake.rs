@@ -166,6 +166,109 @@ fn frames_end_where_the_clip_ends() {
     assert_near(&texels(&folder, &about, "positions", 3), &last, 3e-5, "the end");
 }
 
+/// A mesh without a skin, on a node that mirrors.
+fn mirrored() -> Value {
+    let mut it = ribbon();
+    it["nodes"][3] = json!({ "name": "ribbon", "mesh": 0, "scale": [-1.0, 1.0, 1.0] });
+    it
+}
+
+#[test]
+fn what_is_mirrored_is_the_right_way_out() {
+    let folder = Folder::with_ribbon();
+    folder.write("ribbon.mirrored.gltf", mirrored().to_string());
+    for (file, faces) in [
+        ("ribbon.gltf", ["f 1//1 2//2 3//3", "f 3//3 2//2 4//4"]),
+        ("ribbon.mirrored.gltf", ["f 1//1 3//3 2//2", "f 3//3 4//4 2//2"]),
+    ] {
+        folder.run(&format!("bake {file} --rest -o a.obj")).assert().success();
+        let text = String::from_utf8(folder.read("a.obj")).expect("UTF-8");
+        assert!(text.lines().filter(|line| line.starts_with('f')).eq(faces), "{file}: {text}");
+        folder.run(&format!("bake {file} --rest -o a.png")).assert().success();
+        let is_mirrored = file == "ribbon.mirrored.gltf";
+        assert_eq!(parsed(&folder, "a.json")["primitives"][0]["mirrored"], is_mirrored);
+    }
+}
+
+#[test]
+fn only_the_default_scene_is_baked() {
+    let folder = Folder::with_ribbon();
+    let mut more = ribbon();
+    more["nodes"].as_array_mut().expect("a list").push(json!({ "name": "spare", "mesh": 0, "skin": 0 }));
+    more["scenes"].as_array_mut().expect("a list").push(json!({ "nodes": [4] }));
+    folder.write("ribbon.more.gltf", more.to_string());
+    let names = |about: &Value, list: &str| {
+        let parts = about[list].as_array().expect("a list");
+        parts.iter().map(|part| part["name"].clone()).collect::<Vec<_>>()
+    };
+    folder.run("bake ribbon.more.gltf --clip Wave -o a.png").assert().success();
+    assert_eq!(names(&parsed(&folder, "a.json"), "primitives"), ["ribbon"]);
+    folder.run("bake ribbon.more.gltf --clip Wave -o a.exr --as palettes").assert().success();
+    assert_eq!(names(&parsed(&folder, "a.json"), "instances"), ["ribbon"]);
+    folder.run("bake ribbon.more.gltf --rest -o a.obj").assert().success();
+    let text = String::from_utf8(folder.read("a.obj")).expect("UTF-8");
+    assert!(text.lines().filter(|line| line.starts_with('g')).eq(["g ribbon.primitive0"]), "{text}");
+    // A document has all scenes.
+    folder.run("bake ribbon.more.gltf --clip Wave --fps 4 -o a.glb").assert().success();
+    let asset = Asset::open(folder.path("a.glb")).expect("a document");
+    let targets = asset.instances.iter().map(|it| it.primitives[0].mesh.morph_targets().len());
+    assert_eq!(targets.collect::<Vec<_>>(), [4, 4]);
+    assert_eq!(asset.instances.iter().map(|it| it.in_default_scene).collect::<Vec<_>>(), [true, false]);
+}
+
+#[test]
+fn primitives_say_whether_they_have_normals() {
+    let folder = Folder::with_ribbon();
+    let mut two = ribbon();
+    let primitives = two["meshes"][0]["primitives"].as_array_mut().expect("a list");
+    let mut bare = primitives[0].clone();
+    bare["attributes"].as_object_mut().expect("an object").remove("NORMAL");
+    primitives.push(bare);
+    folder.write("ribbon.two.gltf", two.to_string());
+    folder.run("bake ribbon.two.gltf --rest -o a.png").assert().success();
+    let about = parsed(&folder, "a.json");
+    assert_eq!([0, 1].map(|part| about["primitives"][part]["normals"].clone()), [true, false]);
+}
+
+#[test]
+fn more_targets_than_engines_take_are_warned_of() {
+    let folder = Folder::with_ribbon();
+    for (fps, words) in
+        [(64, &[][..]), (65, &["65 morph targets", "Bevy takes 64"]), (257, &["257", "Filament"])]
+    {
+        let mut command = folder.run(&format!("bake ribbon.gltf --clip Wave --fps {fps} -o a.glb --json"));
+        let output = command.output().expect("it runs");
+        let (told, report) =
+            (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
+        let report: Value = serde_json::from_str(&report).expect("JSON");
+        assert_eq!(report["warnings"].as_array().map(Vec::len), Some(words.len().min(1)), "{report}");
+        for word in words {
+            assert!(
+                told.contains(word) && report["warnings"][0].as_str().is_some_and(|it| it.contains(word)),
+                "{told}"
+            );
+        }
+        assert_eq!(told.is_empty(), words.is_empty(), "{told}");
+    }
+}
+
+#[test]
+fn options_that_would_do_nothing_are_refused() {
+    let folder = Folder::with_ribbon();
+    for (line, words) in [
+        ("--clip Wave -o a.glb --width 64", ["--width", ".exr or .png"]),
+        ("--rest -o a.obj --width 4096", ["--width", "textures"]),
+        ("--clip Wave -o a.exr --as palettes --normals plain", ["--normals", "palettes"]),
+        ("--clip Wave -o a.exr --as palettes --normals inverse-transpose", ["--normals", "palettes"]),
+        ("--clip Wave -o a.png --precision float", ["--precision", ".exr"]),
+        ("--rest -o a.obj --height 1.8m", ["--height", ".obj"]),
+        ("--rest -o a.png --fps 24", ["--fps", "--rest"]),
+    ] {
+        folder.refuses(&format!("bake ribbon.gltf {line}"), 2, &words);
+    }
+    assert_eq!(folder.written(), [""; 0]);
+}
+
 #[test]
 fn wrong_command_lines_and_models_write_nothing() {
     let folder = Folder::with_ribbon();

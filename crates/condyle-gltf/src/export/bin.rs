@@ -12,8 +12,10 @@ use crate::extensions::require_extension;
 use crate::extras;
 
 const FLOAT: u32 = 5126;
+const UNSIGNED_INT: u32 = 5125;
 /// What a view of vertices is marked with.
 pub(super) const ARRAY_BUFFER: u32 = 34962;
+const ELEMENT_ARRAY_BUFFER: u32 = 34963;
 /// The name by which most readers know the compressed form.
 const COMPRESSION: &str = "EXT_meshopt_compression";
 
@@ -105,6 +107,17 @@ impl Bin {
         let end = self.bytes.len();
         self.known.entry(key).or_default().push(Known { bytes: end - data.len()..end, accessor });
         accessor
+    }
+
+    /// Appends the corners of triangles as an accessor.
+    pub(super) fn add_triangles(&mut self, accessors: &mut Vec<Value>, triangles: &[[u32; 3]]) -> usize {
+        let corners = triangles.as_flattened();
+        let data: Vec<u8> = corners.iter().flat_map(|corner| corner.to_le_bytes()).collect();
+        let view = self.add_view(Map::from_iter([("target".into(), ELEMENT_ARRAY_BUFFER.into())]), &data);
+        accessors.push(json!({
+            "bufferView": view, "componentType": UNSIGNED_INT, "count": corners.len(), "type": "SCALAR",
+        }));
+        accessors.len() - 1
     }
 
     /// The whole file: header, JSON chunk, binary chunk.

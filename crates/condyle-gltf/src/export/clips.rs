@@ -40,10 +40,10 @@ use crate::problem::{Problem, Problems, quoted};
 /// ```
 #[derive(Debug)]
 pub struct ClipExporter<'a> {
-    asset: &'a Asset,
-    json: Value,
-    accessors: Vec<Value>,
-    bin: Bin,
+    pub(super) asset: &'a Asset,
+    pub(super) json: Value,
+    pub(super) accessors: Vec<Value>,
+    pub(super) bin: Bin,
     /// For each animation of the document.
     kept: Vec<Beside>,
     problems: Vec<Problem>,

@@ -1,7 +1,9 @@
 //! A whole clip as the morph targets of a `.glb` without a skeleton.
 
-use condyle::Vertices;
+use std::collections::HashMap;
+
 use condyle::mesh::VertexSlices;
+use condyle::{Affine, Vertices};
 use serde_json::{Value, json};
 
 use super::bin::{ARRAY_BUFFER, Bin};
@@ -13,8 +15,10 @@ use crate::problem::Problem;
 /// One frame of a clip: what a [`MorphExporter`] makes a target of.
 #[derive(Debug, Clone)]
 pub struct MorphFrame<'a> {
-    /// When it is shown.
+    /// When it is shown: finite, not before 0, and after the frame before.
     pub seconds: f32,
+    /// The matrix of each joint, as [`Poser::model`](crate::Poser::model) has them: they say what is mirrored.
+    pub model: &'a [Affine],
     /// For each of [`Asset::instances`] the vertices of each of its primitives in world space, as
     /// [`Poser::posed`](crate::Poser::posed) has them. Tangents are left out.
     pub instances: Vec<Vec<VertexSlices<'a>>>,
@@ -25,6 +29,11 @@ pub struct MorphFrame<'a> {
 /// The first frame is the mesh, each other one a target: the differences of its positions and normals from the first frame. An animation goes from each to the next along
 /// straight lines. Everything that may move stands in world space; what has no mesh stays as the document has it.
 /// Materials, textures and all else that has no part in the movement are as in the document, but for tangents, which readers find themselves.
+/// All scenes of the document stay, and what moves in any of them is written.
+///
+/// - Where the matrix of a node mirrors, glTF turns the triangles of its mesh. The file has them turned, as its nodes mirror nothing. A node that
+///   mirrors in some frames only is taken for what it is in most. Joints of a skin that mirror turn nothing in glTF, nor here.
+/// - Primitives that the importer left out, and no reader can show, are not there: all primitives of a mesh must have the same number of targets.
 ///
 /// ```no_run
 /// use condyle_gltf::{Asset, MorphExporter, MorphFrame, Poser, PoserOptions};
@@ -34,10 +43,12 @@ pub struct MorphFrame<'a> {
 /// let mut posed = vec![];
 /// for frame in 0..=10 {
 ///     poser.pose(asset.clips.first(), frame as f32 / 10.0)?;
-///     posed.push((0..asset.instances.len()).map(|it| poser.posed(it).to_vec()).collect::<Vec<_>>());
+///     let instances = (0..asset.instances.len()).map(|it| poser.posed(it).to_vec());
+///     posed.push((poser.model().to_vec(), instances.collect::<Vec<_>>()));
 /// }
-/// let frames = posed.iter().enumerate().map(|(frame, instances)| MorphFrame {
+/// let frames = posed.iter().enumerate().map(|(frame, (model, instances))| MorphFrame {
 ///     seconds: frame as f32 / 10.0,
+///     model,
 ///     instances: instances.iter().map(|it| it.iter().map(|it| it.as_slices()).collect()).collect(),
 /// });
 /// let frames: Vec<_> = frames.collect();
@@ -65,10 +76,11 @@ impl<'a> MorphExporter<'a> {
         self.0.problems()
     }
 
-    /// The clip as the bytes of a `.glb` file, its frames at rising times. One frame is a static model; none is the document without what moves.
+    /// The clip as the bytes of a `.glb` file. One frame is a static model; none is the document without what moves.
     ///
     /// # Errors
-    /// [`ExportError::Mismatch`] if a frame was made from another asset, [`ExportError::NotFinite`] where a vertex left the range of f32,
+    /// [`ExportError::Time`] if the moments of the frames do not rise, [`ExportError::Mismatch`] if a frame was made from another asset,
+    /// [`ExportError::NotFinite`] where a vertex left the range of f32, [`ExportError::TooFar`] where its way from the first frame does,
     /// [`ExportError::TooLarge`] for more than 4,096 frames or 4 GiB.
     pub fn glb(&self, name: &str, frames: &[MorphFrame<'_>]) -> Result<Vec<u8>, ExportError> {
         let targets = frames.len().saturating_sub(1);
@@ -77,6 +89,10 @@ impl<'a> MorphExporter<'a> {
             let what = "the weights of the morph targets";
             return Err(ExportError::TooLarge { what, bytes: weights, limit: MOST_WEIGHTS });
         }
+        check_times(frames)?;
+        for frame in frames {
+            check("joints", frame.model.len(), self.0.asset.skeleton.joint_count())?;
+        }
         let mut out = Output {
             json: self.0.json.clone(),
             accessors: self.0.accessors.clone(),
@@ -84,7 +100,9 @@ impl<'a> MorphExporter<'a> {
         };
         for &part in &self.0.baked {
             self.add_primitive(part, frames, &mut out)?;
+            self.turn(part, frames, &mut out);
         }
+        self.remove_unread(&mut out.json);
         if targets > 0 && !self.0.baked.is_empty() {
             self.add_animation(name, frames, &mut out);
         }
@@ -105,7 +123,7 @@ impl<'a> MorphExporter<'a> {
         let primitive = &source.primitives[part.primitive];
         let mut first: Option<Vertices> = None;
         let mut targets = Vec::new();
-        for frame in frames {
+        for (at, frame) in frames.iter().enumerate() {
             let now = self.vertices(part, frame)?;
             let now = presentable(now, primitive.mesh.vertices()).map_err(|vertex| {
                 ExportError::NotFinite { node: source.node, vertex: Some((primitive.index, vertex)) }
@@ -125,7 +143,9 @@ impl<'a> MorphExporter<'a> {
                     add("NORMAL", &now.normals, false);
                     first = Some(now);
                 }
-                Some(first) => targets.push(target(first, &now, out)),
+                Some(first) => targets.push(target(first, &now, out).map_err(|vertex| {
+                    ExportError::TooFar { node: source.node, vertex: (primitive.index, vertex), frame: at }
+                })?),
             }
         }
         if !targets.is_empty() {
@@ -140,9 +160,6 @@ impl<'a> MorphExporter<'a> {
         part: BakedPrimitive,
         frame: &MorphFrame<'f>,
     ) -> Result<VertexSlices<'f>, ExportError> {
-        let check = |what, found, needed| {
-            if found == needed { Ok(()) } else { Err(ExportError::Mismatch { what, found, needed }) }
-        };
         let instances = &self.0.asset.instances;
         let (all, own) = (&frame.instances, &instances[part.instance].primitives);
         check("instances", all.len(), instances.len())?;
@@ -151,6 +168,37 @@ impl<'a> MorphExporter<'a> {
         check("positions", now.positions.len(), bind.positions.len())?;
         check("normals", now.normals.len(), bind.normals.len())?;
         Ok(VertexSlices { tangents: &[], ..now })
+    }
+
+    /// Turns the triangles of a primitive where more frames mirror its node than do not.
+    fn turn(&self, part: BakedPrimitive, frames: &[MorphFrame<'_>], out: &mut Output) {
+        let instance = &self.0.asset.instances[part.instance];
+        let primitive = &instance.primitives[part.primitive];
+        let mirrored = frames.iter().filter(|frame| instance.is_mirrored(frame.model)).count();
+        if !primitive.drawable || 2 * mirrored <= frames.len() {
+            return;
+        }
+        let turned: Vec<[u32; 3]> = primitive.triangles().map(|[a, b, c]| [a, c, b]).collect();
+        let indices = out.bin.add_triangles(&mut out.accessors, &turned);
+        let json = &mut out.json["meshes"][part.mesh]["primitives"][primitive.index];
+        json["indices"] = indices.into();
+        // Strips and fans are plain triangles now.
+        json.as_object_mut().map(|json| json.shift_remove("mode"));
+    }
+
+    /// Removes primitives that the importer left out from the meshes that are written anew.
+    fn remove_unread(&self, json: &mut Value) {
+        let mut read: HashMap<usize, Vec<usize>> = HashMap::new();
+        for part in &self.0.baked {
+            let primitive = &self.0.asset.instances[part.instance].primitives[part.primitive];
+            read.entry(part.mesh).or_default().push(primitive.index);
+        }
+        for (mesh, read) in read {
+            if let Some(primitives) = json["meshes"][mesh]["primitives"].as_array_mut() {
+                let mut index = 0..;
+                primitives.retain(|_| index.next().is_some_and(|index| read.contains(&index)));
+            }
+        }
     }
 
     /// From each frame to the next, on every node whose mesh has targets.
@@ -183,19 +231,38 @@ struct Output {
     bin: Bin,
 }
 
-/// What is added to the first frame.
-fn target(first: &Vertices, now: &Vertices, out: &mut Output) -> Value {
-    let difference = |from: &[[f32; 3]], to: &[[f32; 3]]| -> Vec<[f32; 3]> {
-        from.iter().zip(to).map(|(from, to)| std::array::from_fn(|axis| to[axis] - from[axis])).collect()
+fn check(what: &'static str, found: usize, needed: usize) -> Result<(), ExportError> {
+    if found == needed { Ok(()) } else { Err(ExportError::Mismatch { what, found, needed }) }
+}
+
+fn check_times(frames: &[MorphFrame<'_>]) -> Result<(), ExportError> {
+    let mut least = 0.0;
+    for (frame, &MorphFrame { seconds, .. }) in frames.iter().enumerate() {
+        if !seconds.is_finite() || seconds < least {
+            return Err(ExportError::Time { frame, seconds });
+        }
+        least = seconds.next_up();
+    }
+    Ok(())
+}
+
+/// What is added to the first frame. The error is the first vertex for which that is more than f32 holds.
+fn target(first: &Vertices, now: &Vertices, out: &mut Output) -> Result<Value, usize> {
+    let difference = |from: &[[f32; 3]], to: &[[f32; 3]]| -> Result<Vec<[f32; 3]>, usize> {
+        let add = |(vertex, (from, to)): (usize, (&[f32; 3], &[f32; 3]))| {
+            let way: [f32; 3] = std::array::from_fn(|axis| to[axis] - from[axis]);
+            if way.iter().all(|x| x.is_finite()) { Ok(way) } else { Err(vertex) }
+        };
+        from.iter().zip(to).enumerate().map(add).collect()
     };
-    let positions = difference(&first.positions, &now.positions);
+    let positions = difference(&first.positions, &now.positions)?;
     let mut target = json!({
         "POSITION": out.bin.add_accessor(&mut out.accessors, &positions, Some(ARRAY_BUFFER), true),
     });
     if !now.normals.is_empty() {
-        let normals = difference(&first.normals, &now.normals);
+        let normals = difference(&first.normals, &now.normals)?;
         target["NORMAL"] =
             out.bin.add_accessor(&mut out.accessors, &normals, Some(ARRAY_BUFFER), false).into();
     }
-    target
+    Ok(target)
 }

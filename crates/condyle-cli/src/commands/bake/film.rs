@@ -1,6 +1,6 @@
 //! A clip frame by frame: all vertices, primitive after primitive, in world space.
 
-use condyle_gltf::{Asset, Poser, PoserOptions};
+use condyle_gltf::{Asset, Instance, Poser, PoserOptions, Primitive};
 
 use crate::failure::Failure;
 use crate::model::document::too_large;
@@ -10,6 +10,7 @@ use crate::model::playable::Playable;
 const LONGEST: usize = 100_000;
 
 /// The vertices of a primitive among those of a frame.
+#[derive(Clone)]
 pub(super) struct Part {
     /// In the asset's instances, and in the primitives of that instance.
     pub(super) instance: usize,
@@ -81,15 +82,25 @@ impl<'a> Film<'a> {
         options: PoserOptions,
         name: String,
         timing: Timing,
+        parts: Vec<Part>,
     ) -> Result<Self, Failure> {
         let poser = Poser::new(asset, options.clone()).map_err(|e| too_large(&name, &e))?;
-        let (parts, has_normals) = (parts(asset), has_normals(asset));
+        let has_normals = parts.iter().any(|part| !part.of(asset).mesh.vertices().normals.is_empty());
         Ok(Self { asset, clip, options, poser, name, timing, parts, has_normals })
     }
 
     /// The same, to be posed at other moments.
     pub(super) fn again(&self) -> Result<Self, Failure> {
-        Self::new(self.asset, self.clip, self.options.clone(), self.name.clone(), self.timing)
+        let (options, name, parts) = (self.options.clone(), self.name.clone(), self.parts.clone());
+        Self::new(self.asset, self.clip, options, name, self.timing, parts)
+    }
+
+    pub(super) fn instance(&self, part: &Part) -> &'a Instance {
+        &self.asset.instances[part.instance]
+    }
+
+    pub(super) fn primitive(&self, part: &Part) -> &'a Primitive {
+        part.of(self.asset)
     }
 
     pub(super) fn vertex_count(&self) -> usize {
@@ -98,8 +109,7 @@ impl<'a> Film<'a> {
 
     /// The instance's name and the primitive's index.
     pub(super) fn part_name(&self, part: &Part) -> String {
-        let instance = &self.asset.instances[part.instance];
-        format!("{}.primitive{}", instance.name, instance.primitives[part.primitive].index)
+        format!("{}.primitive{}", self.instance(part).name, self.primitive(part).index)
     }
 
     /// Poses everything at a frame, or at a moment between two.
@@ -136,10 +146,17 @@ pub(super) fn gather(poser: &Poser<'_>, parts: &[Part], has_normals: bool, to: &
     }
 }
 
-pub(super) fn parts(asset: &Asset) -> Vec<Part> {
+impl Part {
+    fn of<'a>(&self, asset: &'a Asset) -> &'a Primitive {
+        &asset.instances[self.instance].primitives[self.primitive]
+    }
+}
+
+/// The primitives of instances, which come with their places among all.
+pub(super) fn parts<'a>(instances: impl Iterator<Item = (usize, &'a Instance)>) -> Vec<Part> {
     let mut first = 0;
     let mut parts = Vec::new();
-    for (instance, source) in asset.instances.iter().enumerate() {
+    for (instance, source) in instances {
         for (primitive, source) in source.primitives.iter().enumerate() {
             let count = source.mesh.vertex_count();
             parts.push(Part { instance, primitive, first, count });
@@ -147,9 +164,4 @@ pub(super) fn parts(asset: &Asset) -> Vec<Part> {
         }
     }
     parts
-}
-
-pub(super) fn has_normals(asset: &Asset) -> bool {
-    let mut primitives = asset.instances.iter().flat_map(|instance| &instance.primitives);
-    primitives.any(|primitive| !primitive.mesh.vertices().normals.is_empty())
 }

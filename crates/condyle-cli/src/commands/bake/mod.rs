@@ -10,8 +10,7 @@ mod texture;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use condyle::{Dispatch, NormalRule};
-use condyle_gltf::PoserOptions;
+use condyle::Dispatch;
 use serde_json::{Value, json};
 
 use self::error::Off;
@@ -19,16 +18,14 @@ use self::exr::Depth;
 use self::film::{Film, Timing};
 use self::obj::Obj;
 use self::texture::{Format, Layout, Matrices};
-use super::skin::Normals;
 use crate::failure::Failure;
-use crate::model;
-use crate::model::document::{self, metres_per_unit, warn_of_repairs};
+use crate::model::document::{self, metres_per_unit, shown, warn_of_repairs};
 use crate::model::playable::Playable;
 use crate::options::numerics::Numerics;
 use crate::options::overwrite::Overwrite;
 use crate::options::quantity::{Length, fps_up_to, parse_error, parse_length, parse_seconds};
-use crate::options::skinning::Blending;
-use crate::options::source::{Source, Which};
+use crate::options::skinning::{Blending, Posing};
+use crate::options::source::Character;
 use crate::options::work::{Limit, Work};
 use crate::output::names::numbered;
 use crate::output::{Written, check_destination, finish_file, keep_all, print, print_json, progress, warn};
@@ -41,7 +38,7 @@ Examples:
   condyle bake fox.glb --clip Run -o run.exr                       a vertex animation texture, its normals, and run.json
   condyle bake fox.glb --clip Run -o run.png --fps 15              the same as 16-bit integers within a box
   condyle bake fox.glb --clip Run -o run.exr --as palettes         the matrices of joints instead
-  condyle bake fox.glb --clip Run -o run.glb --error 1mm           morph targets that any viewer plays
+  condyle bake fox.glb --clip Run -o run.glb --error 1mm           morph targets, for what plays these but no skins
   condyle bake fox.glb --clip Run --time 0.5 -o posed.obj          one pose; with --fps numbered files
 
 Frames are evenly spaced, the first one at the start of the clip and the last one at its end, so that loops close: at --fps, or at
@@ -49,27 +46,25 @@ the next rate above that allows it, which is told.
 
 A texture has a row of texels for each frame, or several where there are more vertices than --width: vertex v of frame f is in column
 v % width of row f * rows_per_frame + v / width. Its .json says all that a shader needs: the size, the rate, the offset and scale
-of integers, the first vertex of each primitive. Palettes are three texels for each joint, the rows of its matrix times its
-inverse bind matrix, for the vertices of the original mesh. Places are in world space, as `condyle skin` has them.
+of integers, and of each primitive its first vertex, whether it has normals and whether its node mirrors, so that its triangles are
+to be drawn the other way round. Palettes are three texels for each joint, the rows of its matrix times its
+inverse bind matrix, for the vertices of the original mesh. Places are in world space, as `condyle skin` has them, of the meshes
+of the default scene.
 
-A .glb keeps materials, textures and nodes; its morph targets are the frames, all of them or with --error as few as are needed. How far
-vertices are off, at frames and half-way between, is measured on what was written. Either all files are written, or none.")]
+A .glb keeps materials, textures, nodes and all scenes; its morph targets are the frames but the first, all of them or with
+--error as few as are needed. Not every program takes so many: Bevy up to 0.17 takes 64, Filament and later versions of Bevy 256. A
+lower --fps or a greater --error makes fewer; with more than 64 there is a warning.
+
+How far vertices are off, at frames and half-way between, is measured on what was written. Either all files are written, or none.")]
 pub(crate) struct Args {
-    /// The character: .glb, .gltf or .condyle
-    model: PathBuf,
     #[command(flatten)]
-    source: Source,
-    #[command(flatten)]
-    which: Which,
-    /// Play the clips on this model, joints matched by names: for a file that holds a motion only
-    #[arg(long, visible_alias = "skeleton", value_name = "MODEL")]
-    onto: Option<PathBuf>,
+    character: Character,
     /// Seconds into the clip, for .obj only; several, separated by commas, are a series [default: the whole clip]
     #[arg(long, value_name = "SECONDS", value_delimiter = ',', value_parser = parse_seconds)]
     #[arg(allow_hyphen_values = true, conflicts_with_all = ["rest", "fps"])]
     time: Vec<f32>,
     /// Frames per second
-    #[arg(long, value_name = "N", value_parser = fps_up_to(1000.0), default_value = "30")]
+    #[arg(long, value_name = "N", value_parser = fps_up_to(1000.0), default_value = "30", conflicts_with = "rest")]
     fps: f64,
     /// Where to write; its folder is made if it is missing
     #[arg(short, long, value_name = "OUT.exr|.png|.glb|.obj")]
@@ -82,23 +77,19 @@ pub(crate) struct Args {
     /// Leave out morph targets where no vertex is farther than this from the straight line between others
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = parse_error)]
     error: Option<Length>,
-    /// The numbers of an .exr of vertices
-    #[arg(long, value_enum, default_value = "float")]
-    precision: Precision,
-    /// The most texels in a row of a texture
-    #[arg(long, value_name = "TEXELS", default_value_t = 4096, value_parser = clap::value_parser!(u16).range(16..=16384))]
-    width: u16,
-    /// The real height of the character at rest; without it, units are metres
+    /// The numbers of an .exr of vertices [default: float]
+    #[arg(long, value_enum)]
+    precision: Option<Precision>,
+    /// The most texels in a row of a texture or of palettes [default: 4096]
+    #[arg(long, value_name = "TEXELS", value_parser = clap::value_parser!(u16).range(16..=16384))]
+    width: Option<u16>,
+    /// The real height of the character at rest, for errors; without it, units are metres
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = parse_length)]
     height: Option<Length>,
     #[command(flatten)]
     limit: Limit,
-    /// How normals are transformed
-    #[arg(long, value_enum, value_name = "RULE", default_value = "inverse-transpose")]
-    normals: Normals,
-    /// How vertices follow several joints
-    #[arg(long, value_enum, value_name = "WAY", default_value = "linear")]
-    skinning: Blending,
+    #[command(flatten)]
+    posing: Posing,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
@@ -145,11 +136,11 @@ const MOST_MOMENTS: usize = 100_000;
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let dispatch = args.numerics.apply()?;
     let (kind, format) = wanted(args)?;
-    let path = &args.model;
+    let path = &args.character.model;
     check_destination(&args.output, &document::sources(path, None), args.overwrite)?;
-    let model = model::open(path, args.which.name(), args.onto.as_deref(), args.json)?;
+    let model = args.character.open(args.json)?;
     let asset = &model.asset;
-    let clip = args.source.find(&model)?;
+    let clip = args.character.source.find(&model)?;
     let clip = clip.as_ref();
     let timing = Timing::new(clip, args.fps)?;
     let name = path_text(path);
@@ -157,9 +148,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.limit.budget(&model.sources).afford(&name, clip.map_or("", Playable::name), &work)?;
     warn_of_repairs(path, asset);
     let metres = metres_per_unit(path, asset, args.height)?;
-    let mut options = PoserOptions::from(NormalRule::from(args.normals));
-    options.skinning = args.skinning.into();
-    let mut film = Film::new(asset, clip, options, name, timing)?;
+    let parts = match kind {
+        // It keeps all scenes of the document.
+        Kind::Morphs => film::parts(asset.instances.iter().enumerate()),
+        Kind::Texture | Kind::Palettes | Kind::Obj => film::parts(shown(asset)),
+    };
+    let mut film = Film::new(asset, clip, args.posing.options(), name, timing, parts)?;
     if film.vertex_count() == 0 {
         return Err(Failure::Data(format!("{} has no meshes, so there is nothing to bake", film.name)));
     }
@@ -185,6 +179,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             textures(args, &mut film, (kind, format), names, metres)?
         }
     };
+    if let Some(what) = &baked.warning {
+        warn(path, what);
+    }
     match args.json {
         true => print_json(&format!("{:#}", report(args, dispatch, kind, &film, clip, &baked, metres))),
         false => print(&text(&film, &baked, metres)),
@@ -197,6 +194,8 @@ struct Baked {
     /// The poses that are in the files.
     frames: usize,
     off: Option<Off>,
+    /// What not every program can do with them.
+    warning: Option<String>,
 }
 
 fn textures(
@@ -206,7 +205,7 @@ fn textures(
     names: Vec<PathBuf>,
     metres: f64,
 ) -> Result<Baked, Failure> {
-    let (frames, widest) = (film.timing.frames, usize::from(args.width));
+    let (frames, widest) = (film.timing.frames, usize::from(args.width.unwrap_or(4096)));
     let textured = if kind == Kind::Texture {
         let layout = Layout::new(frames, film.vertex_count(), 1, widest)?;
         texture::vertices(film, layout, format, names, metres)?
@@ -215,19 +214,17 @@ fn textures(
         if matrices.count == 0 {
             return Err(Failure::Data(format!("{} has no joints that move a mesh", film.name)));
         }
-        if film.asset.instances.iter().any(|instance| !instance.morph_weights.is_empty()) {
+        if film.parts.iter().any(|part| !film.instance(part).morph_weights.is_empty()) {
             warn(
-                &args.model,
+                &args.character.model,
                 "its morph targets are not in palettes; the error that is told is that of the vertices with them",
             );
         }
         let layout = Layout::new(frames, matrices.count, 3, widest)?;
         texture::palettes(film, &matrices, layout, names, metres)?
     };
-    if let Some(what) = textured.layout.warning() {
-        warn(&args.model, &what);
-    }
-    Ok(Baked { files: keep_all(textured.files)?, frames, off: Some(textured.off) })
+    let warning = textured.layout.warning();
+    Ok(Baked { files: keep_all(textured.files)?, frames, off: Some(textured.off), warning })
 }
 
 fn morph_targets(
@@ -245,15 +242,17 @@ fn morph_targets(
         args.error.filter(|asked| morphed.off.frames.distance * metres > asked.metres * 1.001)
     {
         let (found, asked) = (millimetres(morphed.off.frames.distance * metres), millimetres(asked.metres));
-        warn(&args.model, &format!("{found} mm off at the worst, not {asked}: f32 allows no less"));
+        warn(&args.character.model, &format!("{found} mm off at the worst, not {asked}: f32 allows no less"));
     }
-    Ok(Baked { files: keep_all(vec![morphed.file])?, frames: morphed.targets + 1, off: Some(morphed.off) })
+    let warning = morphs::warning(morphed.targets);
+    let (files, frames) = (keep_all(vec![morphed.file])?, morphed.targets + 1);
+    Ok(Baked { files, frames, off: Some(morphed.off), warning })
 }
 
 /// One file for each moment.
 fn objects(args: &Args, film: &mut Film<'_>, names: Vec<PathBuf>) -> Result<Baked, Failure> {
-    if obj::has_lines(film.asset) {
-        warn(&args.model, "points and lines are written without faces");
+    if obj::has_lines(film) {
+        warn(&args.character.model, "points and lines are written without faces");
     }
     let obj = Obj::new(film);
     let bar = progress(names.len(), "posing");
@@ -268,12 +267,12 @@ fn objects(args: &Args, film: &mut Film<'_>, names: Vec<PathBuf>) -> Result<Bake
     }
     bar.finish_and_clear();
     let frames = files.len();
-    Ok(Baked { files: keep_all(files)?, frames, off: None })
+    Ok(Baked { files: keep_all(files)?, frames, off: None, warning: None })
 }
 
 fn obj_names(args: &Args, film: &Film<'_>) -> Result<Vec<PathBuf>, Failure> {
     let (count, series) = match args.time.len() {
-        0 => (film.timing.frames, !args.source.is_rest()),
+        0 => (film.timing.frames, !args.character.source.is_rest()),
         count => (count, count > 1),
     };
     if count > MOST_MOMENTS {
@@ -306,21 +305,48 @@ fn wanted(args: &Args) -> Result<(Kind, Format), Failure> {
         (Kind::Morphs, _) => return Err(misnamed(&args.output, "name of morph targets ends in .glb")),
         (Kind::Obj, _) => return Err(misnamed(&args.output, "name of posed meshes ends in .obj")),
     }
-    let refuse = |what: &str| Err(Failure::Usage(what.into()));
-    if !args.time.is_empty() && kind != Kind::Obj {
-        return refuse("--time is for .obj: all else is made of evenly spaced frames, --fps of them");
-    }
-    if args.error.is_some() && kind != Kind::Morphs {
-        return refuse("--error is for morph targets: leave it out, or write a .glb");
-    }
-    if args.precision == Precision::Half && (kind != Kind::Texture || extension != "exr") {
-        return refuse("--precision half is for the vertices of an .exr");
-    }
-    if args.skinning == Blending::Dual && kind == Kind::Palettes {
-        return refuse("--skinning is of vertices: palettes are the matrices that whoever reads them blends");
-    }
-    let depth = if args.precision == Precision::Half { Depth::Half } else { Depth::Float };
+    check_options(args, kind, extension)?;
+    let depth = if args.precision == Some(Precision::Half) { Depth::Half } else { Depth::Float };
     Ok((kind, if extension == "png" { Format::Png } else { Format::Exr(depth) }))
+}
+
+/// An option is refused where it would do nothing.
+fn check_options(args: &Args, kind: Kind, extension: &str) -> Result<(), Failure> {
+    let is_image = matches!(kind, Kind::Texture | Kind::Palettes);
+    let rules = [
+        (
+            !args.time.is_empty() && kind != Kind::Obj,
+            "--time is for .obj: all else is made of evenly spaced frames, --fps of them",
+        ),
+        (
+            args.error.is_some() && kind != Kind::Morphs,
+            "--error is for morph targets: leave it out, or write a .glb",
+        ),
+        (
+            args.precision.is_some() && (kind != Kind::Texture || extension != "exr"),
+            "--precision is for the vertices of an .exr: leave it out",
+        ),
+        (
+            args.width.is_some() && !is_image,
+            "--width is for textures and palettes: leave it out, or write an .exr or .png",
+        ),
+        (
+            args.height.is_some() && kind == Kind::Obj,
+            "--height is for the errors that are told of textures, palettes and morph targets: leave it out for .obj",
+        ),
+        (
+            args.posing.normals.is_some() && kind == Kind::Palettes,
+            "--normals is for textures, morph targets and .obj: palettes are matrices, and have no normals",
+        ),
+        (
+            args.posing.skinning == Blending::Dual && kind == Kind::Palettes,
+            "--skinning is of vertices: palettes are the matrices that whoever reads them blends",
+        ),
+    ];
+    match rules.iter().find(|(broken, _)| *broken) {
+        Some((_, what)) => Err(Failure::Usage((*what).into())),
+        None => Ok(()),
+    }
 }
 
 fn misnamed(path: &Path, what: &str) -> Failure {
@@ -356,7 +382,7 @@ fn report(
     metres: f64,
 ) -> Value {
     json!({
-        "file": args.model.to_string_lossy(),
+        "file": args.character.model.to_string_lossy(),
         "isa": dispatch.isa().name(),
         "numeric": dispatch.numeric().name(),
         "clip": clip.map(Playable::name),
@@ -365,6 +391,7 @@ fn report(
         "fps": (kind != Kind::Obj || args.time.is_empty()).then_some(film.timing.fps),
         "seconds": film.timing.duration,
         "vertices": film.vertex_count(),
+        "warnings": baked.warning.as_slice(),
         "files": baked.files.iter().map(Written::to_json).collect::<Vec<_>>(),
         "error": baked.off.as_ref().map(|off| off.to_json(film, metres)),
     })

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use condyle::Vertices;
+use condyle::{Affine, Vertices};
 use condyle_gltf::{Asset, Document, MorphExporter, MorphFrame, Poser, PoserOptions};
 
 use super::error::{Off, distance};
@@ -22,8 +22,13 @@ pub(super) struct Morphed {
     pub(super) targets: usize,
 }
 
-/// The primitives of each instance.
-type Posed = Vec<Vec<Vertices>>;
+/// A frame.
+struct Posed {
+    /// The matrices of the joints.
+    model: Vec<Affine>,
+    /// The primitives of each instance, without tangents.
+    instances: Vec<Vec<Vertices>>,
+}
 
 /// With an `error`, in units of the model, no vertex of a frame that is left out is farther from the straight line between those that are kept.
 pub(super) fn write(
@@ -50,10 +55,15 @@ pub(super) fn write(
     };
     let frame = |&key: &usize| MorphFrame {
         seconds: film.timing.since_start(key as f64) as f32,
-        instances: all[key].iter().map(|own| own.iter().map(Vertices::as_slices).collect()).collect(),
+        model: &all[key].model,
+        instances: all[key]
+            .instances
+            .iter()
+            .map(|own| own.iter().map(Vertices::as_slices).collect())
+            .collect(),
     };
     let frames: Vec<MorphFrame<'_>> = keys.iter().map(frame).collect();
-    let glb = exporter.glb(clip, &frames).map_err(|e| too_large(&film.name, &e))?;
+    let glb = exporter.glb(clip, &frames).map_err(|e| Failure::Data(format!("{}: {e}", film.name)))?;
     drop(frames);
     drop(all);
     let off = measure(film, &glb, to)?;
@@ -61,12 +71,31 @@ pub(super) fn write(
     Ok(Morphed { file, off, targets: keys.len() - 1 })
 }
 
+/// What to say of more targets than widely used engines take: `MAX_MORPH_WEIGHTS` of Bevy was 64 up to 0.17, and is 256 now, as
+/// `CONFIG_MAX_MORPH_TARGET_COUNT` of Filament.
+pub(super) fn warning(targets: usize) -> Option<String> {
+    let who = match targets {
+        0..=64 => return None,
+        65..=256 => "Bevy takes 64 up to its version 0.17",
+        _ => "Filament and Bevy take 256",
+    };
+    let targets = grouped(targets);
+    Some(format!("{targets} morph targets, but {who}: a lower --fps or a greater --error makes fewer"))
+}
+
 fn pose_all(film: &mut Film<'_>) -> Result<Vec<Posed>, Failure> {
     let bar = progress(film.timing.frames, "baking");
     let mut all = Vec::new();
     for at in 0..film.timing.frames {
         film.pose(at as f64)?;
-        all.push((0..film.asset.instances.len()).map(|own| film.poser.posed(own).to_vec()).collect());
+        let bare = |it: &Vertices| Vertices {
+            positions: it.positions.clone(),
+            normals: it.normals.clone(),
+            tangents: vec![],
+        };
+        let own = |at: usize| film.poser.posed(at).iter().map(bare).collect();
+        let instances = (0..film.asset.instances.len()).map(own).collect();
+        all.push(Posed { model: film.poser.model().to_vec(), instances });
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -105,7 +134,8 @@ fn reduced(all: &[Posed], error: f64) -> Vec<usize> {
 
 /// Whether all vertices of the frames between two are near the straight line.
 fn is_straight(all: &[Posed], from: usize, to: usize, error: f64) -> bool {
-    let positions = |frame: usize| all[frame].iter().flatten().flat_map(|vertices| &vertices.positions);
+    let positions =
+        |frame: usize| all[frame].instances.iter().flatten().flat_map(|vertices| &vertices.positions);
     (from + 1..to).all(|frame| {
         let factor = (frame - from) as f64 / (to - from) as f64;
         let mut ends = positions(from).zip(positions(to)).zip(positions(frame));
@@ -121,14 +151,14 @@ fn measure(film: &mut Film<'_>, glb: &[u8], to: &Path) -> Result<Off, Failure> {
     let read = Document::from_slice(&to.to_string_lossy(), glb, None).and_then(Asset::from_document);
     let read = read.map_err(|refused| refusal(to, &refused))?;
     let mut poser = Poser::new(&read, PoserOptions::default()).map_err(|e| too_large(&film.name, &e))?;
-    let (parts, has_normals) = (film::parts(&read), film::has_normals(&read));
+    let parts = film::parts(read.instances.iter().enumerate());
     let seconds: Vec<f32> = (0..2 * film.timing.frames - 1)
         .map(|half| film.timing.since_start(half as f64 / 2.0) as f32)
         .collect();
     Off::measure(film, |at, frame: &mut Frame| {
         let seconds = seconds[(2.0 * at) as usize];
         poser.pose(read.clips.first(), seconds).map_err(|e| too_large(&to.to_string_lossy(), &e))?;
-        film::gather(&poser, &parts, has_normals, frame);
+        film::gather(&poser, &parts, false, frame);
         frame.normals.clear();
         Ok(())
     })
@@ -140,7 +170,10 @@ mod tests {
 
     /// One vertex on a way.
     fn way(xs: &[f32]) -> Vec<Posed> {
-        let frame = |&x: &f32| vec![vec![Vertices { positions: vec![[x, 0.0, 0.0]], ..Vertices::default() }]];
+        let frame = |&x: &f32| Posed {
+            model: vec![],
+            instances: vec![vec![Vertices { positions: vec![[x, 0.0, 0.0]], ..Vertices::default() }]],
+        };
         xs.iter().map(frame).collect()
     }
 

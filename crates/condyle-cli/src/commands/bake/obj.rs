@@ -2,10 +2,7 @@
 
 use std::io::{self, Write};
 
-use condyle_gltf::Asset;
-
 use super::film::{Film, Part};
-use crate::model::document::triangles;
 
 /// What no pose changes, as text.
 pub(super) struct Obj {
@@ -17,41 +14,25 @@ struct Unposed {
     /// The name of its group.
     group: String,
     coordinates: String,
-    faces: String,
+    /// The numbers of the first position, texture coordinate and normal; `None` where there are none.
+    first: [Option<usize>; 3],
 }
 
 impl Obj {
     pub(super) fn new(film: &Film<'_>) -> Self {
-        // How many of each there were before: OBJ counts from 1, over all groups.
-        let (mut positions, mut coordinates, mut normals) = (1, 1, 1);
+        // OBJ counts from 1, over all groups.
+        let mut next = [1; 3];
         let part = |part: &Part| {
-            let instance = &film.asset.instances[part.instance];
-            let primitive = &instance.primitives[part.primitive];
+            let (instance, primitive) = (film.instance(part), film.primitive(part));
             let uv = film.asset.texture_coordinates(instance, primitive, 0).unwrap_or_default();
-            let has_normals = !primitive.mesh.vertices().normals.is_empty();
-            let mut faces = String::new();
-            for corners in triangles(primitive) {
-                faces.push('f');
-                for corner in corners.map(|corner| corner as usize) {
-                    faces += &match (uv.is_empty(), has_normals) {
-                        (true, false) => format!(" {}", positions + corner),
-                        (false, false) => format!(" {}/{}", positions + corner, coordinates + corner),
-                        (true, true) => format!(" {}//{}", positions + corner, normals + corner),
-                        (false, true) => {
-                            format!(" {}/{}/{}", positions + corner, coordinates + corner, normals + corner)
-                        }
-                    };
-                }
-                faces.push('\n');
-            }
-            positions += part.count;
-            coordinates += uv.len();
-            normals += if has_normals { part.count } else { 0 };
+            let counts = [part.count, uv.len(), primitive.mesh.vertices().normals.len()];
+            let first = [0, 1, 2].map(|k| (counts[k] > 0).then_some(next[k]));
+            next = [0, 1, 2].map(|k| next[k] + counts[k]);
             Unposed {
                 group: group(&film.part_name(part)),
                 // Up in OBJ, down in glTF.
                 coordinates: uv.iter().map(|[u, v]| format!("vt {u} {}\n", 1.0 - v)).collect(),
-                faces,
+                first,
             }
         };
         Self { parts: film.parts.iter().map(part).collect() }
@@ -70,15 +51,34 @@ impl Obj {
             posed.positions.iter().try_for_each(|[x, y, z]| writeln!(out, "v {x} {y} {z}"))?;
             out.write_all(unposed.coordinates.as_bytes())?;
             posed.normals.iter().try_for_each(|[x, y, z]| writeln!(out, "vn {x} {y} {z}"))?;
-            out.write_all(unposed.faces.as_bytes())?;
+            // OBJ has no nodes that could mirror: its faces are counter-clockwise as seen from outside.
+            let is_mirrored = film.instance(part).is_mirrored(film.poser.model());
+            for [a, b, c] in film.primitive(part).triangles() {
+                let corners = if is_mirrored { [a, c, b] } else { [a, b, c] };
+                let [a, b, c] = corners.map(|corner| unposed.corner(corner as usize));
+                writeln!(out, "f {a} {b} {c}")?;
+            }
         }
         Ok(())
     }
 }
 
-/// Whether the asset has a primitive that is not made of triangles, which leaves no faces.
-pub(super) fn has_lines(asset: &Asset) -> bool {
-    asset.instances.iter().flat_map(|instance| &instance.primitives).any(|primitive| !primitive.drawable)
+impl Unposed {
+    /// A vertex of the primitive as faces name it.
+    fn corner(&self, vertex: usize) -> String {
+        let [position, uv, normal] = self.first.map(|first| first.map(|first| first + vertex));
+        let number = |it: Option<usize>| it.map_or(String::new(), |it| it.to_string());
+        match (uv, normal) {
+            (None, None) => number(position),
+            (Some(_), None) => format!("{}/{}", number(position), number(uv)),
+            (_, Some(_)) => format!("{}/{}/{}", number(position), number(uv), number(normal)),
+        }
+    }
+}
+
+/// Whether a primitive is not made of triangles, which leaves no faces.
+pub(super) fn has_lines(film: &Film<'_>) -> bool {
+    film.parts.iter().any(|part| !film.primitive(part).drawable)
 }
 
 /// A name without what ends it in OBJ.

@@ -15,6 +15,7 @@ use super::error::Off;
 use super::exr::{self, Depth};
 use super::film::{Film, Frame};
 use crate::failure::Failure;
+use crate::model::document::shown;
 use crate::output::names::with_middle;
 use crate::output::{Finished, finish_file, progress};
 use crate::text::grouped;
@@ -148,6 +149,7 @@ pub(super) fn vertices(
             "scale": image.scale(),
         });
     }
+    film.pose(0.0)?;
     description["primitives"] = primitives(film);
     description["error"] = off.to_json(film, metres);
     let mut finished = Vec::new();
@@ -296,16 +298,18 @@ fn description(film: &Film<'_>, layout: Layout, holds: &str) -> Value {
     json
 }
 
+/// What is told of each primitive, in the pose of the film's poser.
 fn primitives(film: &Film<'_>) -> Value {
     let part = |part: &super::film::Part| {
-        let instance = &film.asset.instances[part.instance];
-        let primitive = &instance.primitives[part.primitive];
+        let (instance, primitive) = (film.instance(part), film.primitive(part));
         json!({
             "name": instance.name,
             "node": instance.node,
             "primitive": primitive.index,
             "first_vertex": part.first,
             "vertices": part.count,
+            "normals": !primitive.mesh.vertices().normals.is_empty(),
+            "mirrored": instance.is_mirrored(film.poser.model()),
         })
     };
     film.parts.iter().map(part).collect()
@@ -321,7 +325,7 @@ pub(super) struct Matrices {
 impl Matrices {
     pub(super) fn of(asset: &Asset) -> Self {
         let (mut skins, mut joints, mut count) = (vec![None; asset.skins.len()], Vec::new(), 0);
-        for instance in &asset.instances {
+        for (_, instance) in shown(asset) {
             match instance.placement {
                 Placement::Skin(skin) if skins[skin].is_none() => {
                     skins[skin] = Some(count);
@@ -364,7 +368,7 @@ impl Matrices {
                 json!({ "name": instance.name, "node": instance.node, "first_matrix": first, "joints": names }),
             )
         };
-        asset.instances.iter().filter_map(instance).collect()
+        shown(asset).filter_map(|(_, it)| instance(it)).collect()
     }
 }
 

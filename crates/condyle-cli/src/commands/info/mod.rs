@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
 use crate::model::container::is_container;
-use crate::model::document::{self, triangles};
+use crate::model::document;
 use crate::model::problems::{problem_to_json, summary};
 use crate::output::{print, print_json};
 use crate::text::{counted, path_text, printable, size, table};
@@ -90,7 +90,7 @@ fn to_text(asset: &Asset, model: &Path, bytes: usize) -> String {
                 placement(asset, instance),
                 counted(instance.primitives.len(), "primitive", "primitives"),
                 counted(total(|p| p.mesh.vertex_count()), "vertex", "vertices"),
-                counted(total(|p| triangles(p).len()), "triangle", "triangles"),
+                counted(total(|p| p.triangles().len()), "triangle", "triangles"),
                 match instance.placement {
                     Placement::Skin(_) => format!(
                         "up to {}",
@@ -143,7 +143,7 @@ fn to_json(asset: &Asset, model: &Path, bytes: usize) -> Value {
             "index": p.index,
             "material": p.material,
             "vertices": p.mesh.vertex_count(),
-            "triangles": triangles(p).len(),
+            "triangles": p.triangles().len(),
             "normals": !p.mesh.vertices().normals.is_empty(),
             "tangents": !p.mesh.vertices().tangents.is_empty(),
             "influences_max": p.mesh.influences().longest_row(),

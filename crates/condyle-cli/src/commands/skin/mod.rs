@@ -6,20 +6,19 @@ mod npy;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use condyle::{Dispatch, NormalRule};
-use condyle_gltf::{Asset, Exporter, Poser, PoserOptions};
+use condyle::Dispatch;
+use condyle_gltf::{Asset, Exporter, Poser};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::model;
 use crate::model::document::{self, too_large, warn_of_repairs};
 use crate::model::playable::Playable;
 use crate::options::moments;
 use crate::options::numerics::Numerics;
 use crate::options::overwrite::Overwrite;
 use crate::options::quantity::{fps_up_to, parse_seconds};
-use crate::options::skinning::Blending;
-use crate::options::source::{Source, Which};
+use crate::options::skinning::Posing;
+use crate::options::source::Character;
 use crate::options::work::{Limit, Work};
 use crate::output::names::{numbered, with_middle};
 use crate::output::{Written, check_destination, finish_file, keep_all, print, print_json, progress, warn};
@@ -46,15 +45,8 @@ space, shaped (joints, 3, 4): rows that a point (x, y, z, 1) is multiplied by, i
 With --fps or several times each file holds all moments: (frames, vertices, 3) and (frames, joints, 3, 4). Their names
 always end in .npy; --json lists them with their shapes. Either all of them are written, or none.")]
 pub(crate) struct Args {
-    /// The character: .glb, .gltf or .condyle
-    model: PathBuf,
     #[command(flatten)]
-    source: Source,
-    #[command(flatten)]
-    which: Which,
-    /// Play the clips on this model, joints matched by names: for a file that holds a motion only
-    #[arg(long, visible_alias = "skeleton", value_name = "MODEL")]
-    onto: Option<PathBuf>,
+    character: Character,
     /// Seconds into the clip; several, separated by commas, are a series [default: 0]
     #[arg(long, value_name = "SECONDS", value_delimiter = ',', value_parser = parse_seconds)]
     #[arg(allow_hyphen_values = true, conflicts_with_all = ["rest", "fps"])]
@@ -75,12 +67,8 @@ pub(crate) struct Args {
     joints: bool,
     #[command(flatten)]
     limit: Limit,
-    /// How normals are transformed
-    #[arg(long, value_enum, value_name = "RULE", default_value = "inverse-transpose")]
-    normals: Normals,
-    /// How vertices follow several joints
-    #[arg(long, value_enum, value_name = "WAY", default_value = "linear")]
-    skinning: Blending,
+    #[command(flatten)]
+    posing: Posing,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
@@ -94,36 +82,16 @@ enum Format {
     Npy,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum Normals {
-    /// Blend each joint's inverse transpose: right under non-uniform scale
-    InverseTranspose,
-    /// Use the blended matrix itself, as most engines do
-    Plain,
-    /// Invert and transpose the blended matrix of each vertex
-    BlendedInverseTranspose,
-}
-
-impl From<Normals> for NormalRule {
-    fn from(normals: Normals) -> Self {
-        match normals {
-            Normals::InverseTranspose => Self::InverseTranspose,
-            Normals::Plain => Self::Plain,
-            Normals::BlendedInverseTranspose => Self::BlendedInverseTranspose,
-        }
-    }
-}
-
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let dispatch = args.numerics.apply()?;
     let format = format(args)?;
-    check_destination(&args.output, &document::sources(&args.model, None), args.overwrite)?;
-    let model = model::open(&args.model, args.which.name(), args.onto.as_deref(), args.json)?;
+    check_destination(&args.output, &document::sources(&args.character.model, None), args.overwrite)?;
+    let model = args.character.open(args.json)?;
     let asset = &model.asset;
-    let clip = args.source.find(&model)?;
+    let clip = args.character.source.find(&model)?;
     let clip = clip.as_ref();
     let moments = moments(args, clip)?;
-    let file = path_text(&args.model);
+    let file = path_text(&args.character.model);
     let work = Work::play(&[asset], moments.len());
     args.limit.budget(&model.sources).afford(&file, clip.map_or("", Playable::name), &work)?;
     let series = moments.len() > 1 || args.fps.is_some();
@@ -143,14 +111,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     names.iter().try_for_each(|file| check_destination(file, &model.sources, args.overwrite))?;
 
-    warn_of_repairs(&args.model, asset);
+    warn_of_repairs(&args.character.model, asset);
     if let Some(what) = clip.and_then(|clip| clip.clamped(&args.time)) {
-        warn(&args.model, &what);
+        warn(&args.character.model, &what);
     }
     let name = file;
-    let mut options = PoserOptions::from(NormalRule::from(args.normals));
-    options.skinning = args.skinning.into();
-    let poser = Poser::new(asset, options).map_err(|e| too_large(&name, &e))?;
+    let poser = Poser::new(asset, args.posing.options()).map_err(|e| too_large(&name, &e))?;
     let mut playing = Playing { name, clip, moments, poser };
     let (files, shapes) = match format {
         Format::Glb => (write_models(args, asset, &mut playing, names)?, vec![]),
@@ -196,7 +162,7 @@ fn write_models(
 ) -> Result<Vec<Written>, Failure> {
     let exporter = Exporter::new(asset).map_err(|e| too_large(&playing.name, &e))?;
     for problem in exporter.problems() {
-        warn(&args.model, &problem.to_string());
+        warn(&args.character.model, &problem.to_string());
     }
     let mut files = Vec::new();
     let bar = progress(names.len(), "posing");
@@ -226,7 +192,7 @@ fn report(
         json
     };
     let mut report = json!({
-        "file": args.model.to_string_lossy(),
+        "file": args.character.model.to_string_lossy(),
         "isa": dispatch.isa().name(),
         "numeric": dispatch.numeric().name(),
         "clip": clip.map(Playable::name),
@@ -240,7 +206,7 @@ fn report(
 
 /// The failure for a model without what is to be written.
 fn nothing(args: &Args, what: &str) -> Failure {
-    Failure::Data(format!("{} has no {what}, so there is nothing to write", path_text(&args.model)))
+    Failure::Data(format!("{} has no {what}, so there is nothing to write", path_text(&args.character.model)))
 }
 
 fn format(args: &Args) -> Result<Format, Failure> {
