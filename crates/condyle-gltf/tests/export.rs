@@ -538,7 +538,7 @@ fn meshes_that_are_attached_follow_their_joints() {
     }
     let before = ClipExporter::new(&asset).glb(&asset.clips);
     assert_eq!(exporter.glb(&asset.clips), before);
-    exporter.attach(&[mesh.clone()], [1.0, 0.0, 0.0, 0.5]).expect("a mesh on a joint");
+    exporter.attach(std::slice::from_ref(&mesh), [1.0, 0.0, 0.0, 0.5]).expect("a mesh on a joint");
     let written = import(&exporter.glb(&asset.clips).expect("its own clips"));
     let [.., cap] = &written.instances[..] else { panic!("no instances") };
     assert_eq!((cap.name.as_str(), cap.in_default_scene), ("cap", true));

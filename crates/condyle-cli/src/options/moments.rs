@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::model::playable::Playable;
 
 /// A series of more moments than this is taken for a mistake.
-const LONGEST: usize = 100_000;
+pub(crate) const LONGEST: usize = 100_000;
 
 /// So many moments per second from the start of a clip on, in seconds: at least one.
 pub(crate) fn every(clip: &Playable<'_>, fps: f64) -> Result<Vec<f32>, Failure> {

@@ -186,7 +186,7 @@ impl<'a> MorphExporter<'a> {
         json.as_object_mut().map(|json| json.shift_remove("mode"));
     }
 
-    /// Removes primitives that the importer left out from the meshes that are written anew.
+    /// Removes primitives that the importer left out from the meshes that are written anew. Those that it read come by rising index.
     fn remove_unread(&self, json: &mut Value) {
         let mut read: HashMap<usize, Vec<usize>> = HashMap::new();
         for part in &self.0.baked {
@@ -196,7 +196,7 @@ impl<'a> MorphExporter<'a> {
         for (mesh, read) in read {
             if let Some(primitives) = json["meshes"][mesh]["primitives"].as_array_mut() {
                 let mut index = 0..;
-                primitives.retain(|_| index.next().is_some_and(|index| read.contains(&index)));
+                primitives.retain(|_| index.next().is_some_and(|index| read.binary_search(&index).is_ok()));
             }
         }
     }

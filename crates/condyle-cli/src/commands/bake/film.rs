@@ -5,9 +5,7 @@ use condyle_gltf::{Asset, Instance, Poser, PoserOptions, Primitive};
 use crate::failure::Failure;
 use crate::model::document::too_large;
 use crate::model::playable::Playable;
-
-/// A clip of more frames than this is taken for a mistake.
-const LONGEST: usize = 100_000;
+use crate::options::moments::LONGEST;
 
 /// The vertices of a primitive among those of a frame.
 #[derive(Clone)]

@@ -21,6 +21,7 @@ use self::texture::{Format, Layout, Matrices};
 use crate::failure::Failure;
 use crate::model::document::{self, metres_per_unit, shown, warn_of_repairs};
 use crate::model::playable::Playable;
+use crate::options::moments::LONGEST;
 use crate::options::numerics::Numerics;
 use crate::options::overwrite::Overwrite;
 use crate::options::quantity::{Length, fps_up_to, parse_error, parse_length, parse_seconds};
@@ -55,7 +56,9 @@ A .glb keeps materials, textures, nodes and all scenes; its morph targets are th
 --error as few as are needed. Not every program takes so many: Bevy up to 0.17 takes 64, Filament and later versions of Bevy 256. A
 lower --fps or a greater --error makes fewer; with more than 64 there is a warning.
 
-How far vertices are off, at frames and half-way between, is measured on what was written. Either all files are written, or none.")]
+How far vertices are off, at frames and half-way between, is measured on what was written. An image has at most 33,554,432 texels,
+and a .glb as many vertices in all frames together before --error leaves some out: these take 1.7 GB and 2.5 GB of memory. Either
+all files are written, or none.")]
 pub(crate) struct Args {
     #[command(flatten)]
     character: Character,
@@ -130,8 +133,6 @@ impl Kind {
 
 /// How often the poses of all frames are worked out, those half-way between included.
 const PASSES: usize = 5;
-/// More moments than this are taken for a mistake.
-const MOST_MOMENTS: usize = 100_000;
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let dispatch = args.numerics.apply()?;
@@ -275,8 +276,8 @@ fn obj_names(args: &Args, film: &Film<'_>) -> Result<Vec<PathBuf>, Failure> {
         0 => (film.timing.frames, !args.character.source.is_rest()),
         count => (count, count > 1),
     };
-    if count > MOST_MOMENTS {
-        return Err(Failure::Usage(format!("more than {MOST_MOMENTS} files; ask for fewer")));
+    if count > LONGEST {
+        return Err(Failure::Usage(format!("more than {LONGEST} files; ask for fewer")));
     }
     Ok(match series {
         true => (0..count).map(|frame| numbered(&args.output, frame, count)).collect(),
