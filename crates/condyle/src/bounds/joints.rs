@@ -16,6 +16,9 @@ pub(super) const LANES: usize = 8;
 /// Half of the distance of 1 to the next f32: what one operation rounds by, relative to its result.
 const ROUNDING: f64 = 1.0 / (1_u64 << 24) as f64;
 
+/// The least number that f32 holds with all digits: what is smaller is rounded by as much as this.
+const TINY: f64 = f32::MIN_POSITIVE as f64;
+
 /// What is around the vertices that each joint moves, in the joint's own space: a box, a sphere, and up to 24 points with a
 /// margin, between which all vertices lie.
 ///
@@ -49,8 +52,7 @@ pub struct JointBounds {
     joints: Vec<u16>,
     spheres: Vec<Sphere>,
     pub(super) weights: Weights,
-    /// What is rounded, relative to the translation.
-    pub(super) rounding: f32,
+    pub(super) rounding: Rounding,
     joint_end: usize,
     vertex_count: usize,
 }
@@ -68,6 +70,14 @@ pub(super) struct Group {
     pub(super) off: [f32; LANES],
     /// Which eights of points.
     pub(super) points: [[u32; 2]; LANES],
+}
+
+/// What is rounded of a coordinate besides what the matrix makes of the vertices: a share of the translation, and what is lost where
+/// numbers become smaller than f32 holds with all digits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Rounding {
+    pub(super) share: f32,
+    pub(super) least: f32,
 }
 
 /// What the weights of a vertex sum up to.
@@ -112,8 +122,11 @@ impl JointBounds {
         let operations = 24 + 4 * influences.longest_row() + targets;
         let rounding = ROUNDING * operations as f64;
         let mut parts = vec![Part::default(); skin.joints().len()];
+        // What a tiny number of a matrix is rounded by counts as often as the vertex is far out.
+        let mut size = 1.0_f64;
         for vertex in 0..mesh.vertex_count() {
             let morphed = Morphed::of(mesh, vertex, ranges);
+            size = size.max(1.0 + morphed.size());
             for (name, _) in influences.row(vertex) {
                 let name = usize::from(name);
                 parts[name].add(&morphed, &skin.inverse_bind()[name].to_f64());
@@ -126,7 +139,10 @@ impl JointBounds {
             joints: order.iter().map(|&name| skin.joints()[name]).collect(),
             spheres: vec![],
             weights: weights(mesh),
-            rounding: rounded_up(rounding),
+            rounding: Rounding {
+                share: rounded_up(rounding),
+                least: rounded_up(TINY * (1.0 + rounding * size)),
+            },
             joint_end: 0,
             vertex_count: mesh.vertex_count(),
         };
@@ -244,6 +260,14 @@ impl Morphed {
         });
         Self { at: mesh.vertices().positions[vertex].map(f64::from), moves: moves.collect() }
     }
+
+    /// The sum of the magnitudes that its coordinates are made of, at most.
+    fn size(&self) -> f64 {
+        let sum = |v: [f64; 3]| v[0].abs() + v[1].abs() + v[2].abs();
+        let moved =
+            self.moves.iter().map(|(by, [least, greatest])| sum(*by) * least.abs().max(greatest.abs()));
+        sum(self.at) + moved.sum::<f64>()
+    }
 }
 
 /// The vertices of one joint, in its space.
@@ -272,10 +296,11 @@ impl Part {
         for (c, row) in bind.iter().enumerate() {
             let along = |v: [f64; 3]| row[0] * v[0] + row[1] * v[1] + row[2] * v[2];
             let size = |v: [f64; 3]| {
-                row[0].abs() * v[0].abs() + row[1].abs() * v[1].abs() + row[2].abs() * v[2].abs()
+                let part = |c: usize| row[c].abs() * v[c].abs().max(TINY);
+                part(0) + part(1) + part(2)
             };
             let at = along(vertex.at) + row[3];
-            let (mut low, mut high, mut reach) = (at, at, size(vertex.at) + row[3].abs());
+            let (mut low, mut high, mut reach) = (at, at, size(vertex.at) + row[3].abs().max(TINY));
             for (by, [least, greatest]) in &vertex.moves {
                 let (a, b) = (along(*by) * least, along(*by) * greatest);
                 low += a.min(b);

@@ -3,7 +3,7 @@
 use fearless_simd::{f32x4, f32x8, prelude::*};
 
 use super::aabb::Aabb;
-use super::joints::{Group, JointBounds, LANES, weighed};
+use super::joints::{Group, JointBounds, LANES, Rounding, weighed};
 use crate::math::Affine;
 use crate::simd::{Mode, dispatch, each, transpose_halves};
 
@@ -41,7 +41,8 @@ pub(super) fn boxes(bounds: &JointBounds, model: &[Affine], out: &mut [Aabb]) ->
 #[inline(always)]
 fn hull<S: Simd, M: Mode>(s: S, mode: M, bounds: &JointBounds, model: &[Affine]) -> Option<Aabb> {
     let mut best = Aabb::EMPTY;
-    let mut unsound = f32x8::splat(s, 0.0);
+    let zero = f32x8::splat(s, 0.0);
+    let mut unsound = [zero; 3];
     // Eight points of any joint in each, until a group is done.
     let (mut highest, mut lowest) =
         ([f32x8::splat(s, f32::NEG_INFINITY); 3], [f32x8::splat(s, f32::INFINITY); 3]);
@@ -49,8 +50,9 @@ fn hull<S: Simd, M: Mode>(s: S, mode: M, bounds: &JointBounds, model: &[Affine])
         let rows = load(s, group, model)?;
         let (high, low) = around(s, mode, group, &rows, bounds.rounding);
         // NaN and infinities stay, times zero, in the sum.
-        let sum = (high[0] - low[0]) + (high[1] - low[1]) + (high[2] - low[2]);
-        unsound = mode.madd(sum, f32x8::splat(s, 0.0), unsound);
+        each!(r in [0, 1, 2] => {
+            unsound[r] = mode.madd(high[r], zero, mode.madd(low[r], zero, unsound[r]));
+        });
         let mut farther = high[0].simd_gt(f32x8::splat(s, best.max[0]));
         farther |= low[0].simd_lt(f32x8::splat(s, best.min[0]));
         each!(r in [1, 2] => {
@@ -85,8 +87,8 @@ fn hull<S: Simd, M: Mode>(s: S, mode: M, bounds: &JointBounds, model: &[Affine])
             best.min[r] = lowest[r].reduce_min();
         });
     }
-    let sound = unsound.simd_eq(unsound).all_true();
-    sound.then_some(best)
+    let unsound = unsound[0] + unsound[1] + unsound[2];
+    unsound.simd_eq(zero).all_true().then_some(best)
 }
 
 #[inline(always)]
@@ -148,17 +150,17 @@ fn around<S: Simd, M: Mode>(
     mode: M,
     group: &Group,
     rows: &Rows<S>,
-    rounding: f32,
+    rounding: Rounding,
 ) -> ([Eight<S>; 3], [Eight<S>; 3]) {
     let lanes = |v: &[f32; LANES]| f32x8::load_array_ref(s, v);
     let [cx, cy, cz] = [lanes(&group.center[0]), lanes(&group.center[1]), lanes(&group.center[2])];
     let [hx, hy, hz] = [lanes(&group.half[0]), lanes(&group.half[1]), lanes(&group.half[2])];
-    let rounding = f32x8::splat(s, rounding);
-    let (mut high, mut low) = ([rounding; 3], [rounding; 3]);
+    let (share, least) = (f32x8::splat(s, rounding.share), f32x8::splat(s, rounding.least));
+    let (mut high, mut low) = ([least; 3], [least; 3]);
     each!(r in [0, 1, 2] => {
         let [x, y, z, t] = rows[r];
         let middle = mode.madd(x, cx, mode.madd(y, cy, mode.madd(z, cz, t)));
-        let half = mode.madd(z.abs(), hz, t.abs() * rounding);
+        let half = mode.madd(z.abs(), hz, mode.madd(t.abs(), share, least));
         let half = mode.madd(x.abs(), hx, mode.madd(y.abs(), hy, half));
         (high[r], low[r]) = (middle + half, middle - half);
     });
@@ -167,13 +169,24 @@ fn around<S: Simd, M: Mode>(
 
 /// How much farther than its points a joint may reach along one axis.
 #[inline(always)]
-fn margin<S: Simd, M: Mode>(s: S, mode: M, group: &Group, row: &[Eight<S>; 4], rounding: f32) -> Eight<S> {
+fn margin<S: Simd, M: Mode>(
+    s: S,
+    mode: M,
+    group: &Group,
+    row: &[Eight<S>; 4],
+    rounding: Rounding,
+) -> Eight<S> {
     let lanes = |v: &[f32; LANES]| f32x8::load_array_ref(s, v);
-    let [x, y, z, t] = *row;
-    let rounded = mode.madd(z.abs(), lanes(&group.rounded[2]), t.abs() * f32x8::splat(s, rounding));
-    let rounded = mode.madd(y.abs(), lanes(&group.rounded[1]), rounded);
-    let rounded = mode.madd(x.abs(), lanes(&group.rounded[0]), rounded);
-    let length = mode.madd(x, x, mode.madd(y, y, z * z)).sqrt();
+    let (share, least) = (f32x8::splat(s, rounding.share), f32x8::splat(s, rounding.least));
+    let [x, y, z] = [row[0].abs(), row[1].abs(), row[2].abs()];
+    let rounded = mode.madd(z, lanes(&group.rounded[2]), mode.madd(row[3].abs(), share, least));
+    let rounded = mode.madd(y, lanes(&group.rounded[1]), rounded);
+    let rounded = mode.madd(x, lanes(&group.rounded[0]), rounded);
+    // The squares of the tiniest numbers vanish and those of huge ones overflow: what is added keeps the root from being too small, and the
+    // sum of the magnitudes, which is never below it, from being far too large.
+    let tiny = f32x8::splat(s, 8.0 * f32::MIN_POSITIVE);
+    let length = mode.madd(x, x, mode.madd(y, y, mode.madd(z, z, tiny))).sqrt();
+    let length = length.min(x + y + z);
     mode.madd(length, lanes(&group.off), rounded)
 }
 

@@ -6,7 +6,7 @@
 //! is around all joints' vertices, wherever the joints have taken that: the box of that hull is never too small, for any pose and
 //! for [`Influences::at_most`](crate::Influences::at_most), whose weights are rescaled to the same sum. What [`skin`](crate::skin()), [`palette`](crate::palette())
 //! and the bound itself round is added outwards. Weights that do not sum up to 1, or are below 0, are asked for once, and the box grows by
-//! what they can do; with some below 0 it holds only for all influences. Joints that scale by less than 1e-22 are beyond it: the margin is computed in f32, and vanishes there.
+//! what they can do; with some below 0 it holds only for all influences.
 //!
 //! | to have | call |
 //! |---|---|
@@ -46,7 +46,7 @@ use crate::parallel;
 /// [`Aabb::EMPTY`].
 ///
 /// # Errors
-/// [`Error::TooShort`] if `model` lacks a joint that moves vertices; [`Error::NotFinite`] if the matrix of one is not finite, or takes
+/// [`Error::TooShort`] if `model` lacks a joint that moves vertices; [`Error::NotFinite`] if the matrix of one is not finite, or takes the box around its
 /// vertices beyond f32.
 ///
 /// ```
@@ -163,7 +163,8 @@ pub fn posed_sphere(bounds: &JointBounds, model: &[Affine]) -> Result<Sphere, Er
             let size: f64 = matrix.rows.iter().map(|row| f64::from(row[3].abs())).sum();
             let origin: f64 =
                 moved.center.iter().map(|v| f64::from(v.abs())).sum::<f64>() + f64::from(moved.radius);
-            let rounded = size * f64::from(bounds.rounding) + far * origin;
+            let rounded =
+                size * f64::from(bounds.rounding.share) + f64::from(bounds.rounding.least) + far * origin;
             radius = f64::max(radius, crate::math::scalar::sqrt_f64(at) + f64::from(moved.radius) + rounded);
         }
     }

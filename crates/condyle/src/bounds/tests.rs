@@ -8,7 +8,7 @@ use crate::math::Transform;
 use crate::mesh::{Influences, MorphDeltas, MorphTarget, Skin, SkinnedMesh, Vertices};
 use crate::simd::Dispatch;
 use crate::skin::{NormalRule, Palette, morph, palette, skin};
-use crate::testing::{Random, assert_portable, tries};
+use crate::testing::{Random, assert_portable, cases, tries};
 
 const JOINTS: usize = 21;
 
@@ -44,6 +44,20 @@ fn mesh(random: &mut Random, vertices: usize, weighted: Weighted) -> SkinnedMesh
     let targets = (0..3).map(|_| target((0..vertices).map(|_| random.vector(0.5)).collect())).collect();
     SkinnedMesh::new(Vertices { positions, ..Vertices::default() }, influences, vec![], targets)
         .expect("a mesh")
+}
+
+/// Each vertex of one joint.
+fn rigid(positions: Vec<[f32; 3]>, joints: usize) -> SkinnedMesh {
+    let rows = (0..positions.len()).map(|v| [((v % joints) as u16, 1.0)]);
+    let influences = Influences::from_rows(rows).expect("finite");
+    SkinnedMesh::new(Vertices { positions, ..Vertices::default() }, influences, vec![], vec![])
+        .expect("a mesh")
+}
+
+fn scaled(mesh: &SkinnedMesh, by: f32) -> SkinnedMesh {
+    let mut vertices = mesh.vertices().clone();
+    vertices.positions.as_flattened_mut().iter_mut().for_each(|v| *v *= by);
+    SkinnedMesh::new(vertices, mesh.influences().clone(), vec![], vec![]).expect("a mesh")
 }
 
 /// Any transforms: near and far from the origin, mirrored, flat, and scaled unevenly.
@@ -111,15 +125,71 @@ fn no_vertex_is_outside_of_the_box_or_the_sphere() {
     }
 }
 
+/// Of one of so many powers of two, from this one up.
+fn power(random: &mut Random, low: i32, count: usize) -> f32 {
+    let exponent = low + random.below(count) as i32;
+    f32::from_bits(((exponent + 127) as u32) << 23) * random.range(1.0, 2.0)
+}
+
+/// Squares of f32 vanish below 1e-22 and overflow above 1e19, and products lose digits below 1e-38.
+#[test]
+fn no_vertex_is_outside_however_small_or_large_all_is() {
+    let mut random = Random(156);
+    for round in 0..cases(300) {
+        let size = power(&mut random, -126, 139);
+        // A ball of one joint has more vertices than there are points for: only the margin is around the others.
+        let mesh = if round % 2 == 0 {
+            mesh(&mut random, 40, Weighted::One)
+        } else {
+            rigid((0..200).map(|_| random.unit()).collect(), 1)
+        };
+        let mesh = scaled(&mesh, size);
+        let bound = random.skin(JOINTS);
+        let shape = JointBounds::new(&mesh, &bound).expect("sound numbers");
+        let far = power(&mut random, -126, 180);
+        let least = random.below(200) as i32 - 126;
+        let matrix = |_| {
+            let mut it = Affine::from(random.transform());
+            let scale = power(&mut random, least, 12);
+            for row in &mut it.rows {
+                row[..3].iter_mut().for_each(|v| *v *= scale);
+                row[3] *= far * (random.below(3) as f32);
+            }
+            it
+        };
+        let model: Vec<Affine> = (0..JOINTS).map(matrix).collect();
+        for dispatch in Dispatch::all() {
+            let case = format!("{dispatch}, round {round}, {size:e}, 2^{least}, {far:e}");
+            let points = dispatch.scope(|| posed_positions(&mesh, &bound, &model, &[], u32::MAX));
+            let exact = of(&points);
+            let found = dispatch.scope(|| posed(&shape, &model)).expect("far from where f32 ends");
+            assert!(found.encloses(&exact), "{case}: {found:?} {exact:?}");
+            let sphere = dispatch.scope(|| posed_sphere(&shape, &model)).expect("far from where f32 ends");
+            assert!(points.iter().all(|&p| sphere.contains(p)), "{case}: {sphere:?} {exact:?}");
+        }
+    }
+}
+
+/// As wide as f32 allows, whose width is beyond it.
+#[test]
+fn boxes_from_end_to_end_of_f32_are_answered() {
+    let vertices = Vertices { positions: vec![[-2.0, 0.0, 1.0], [2.0, 1.0, 0.0]], ..Vertices::default() };
+    let mesh = SkinnedMesh::new(vertices, Influences::rigid(2), vec![], vec![]).expect("a mesh");
+    let bound = Skin::new(vec![0], vec![Affine::IDENTITY]).expect("equal lengths");
+    let shape = JointBounds::new(&mesh, &bound).expect("sound numbers");
+    let huge = Affine { rows: Affine::IDENTITY.rows.map(|row| row.map(|v| v * 1e38)) };
+    for dispatch in Dispatch::all() {
+        let found = dispatch.scope(|| posed(&shape, &[huge])).expect("all of it is within f32");
+        assert!(found.min[0] <= -2e38 && found.max[0] >= 2e38, "{dispatch}: {found:?}");
+    }
+}
+
 /// One joint each, so that the hull is the mesh: what is left is the margin of the points, of which there are enough here.
 #[test]
 fn rigid_parts_have_tight_boxes() {
     let mut random = Random(151);
     for round in 0..tries(30) {
-        let influences = Influences::from_rows((0..60).map(|v| [((v % 6) as u16, 1.0)])).expect("finite");
-        let positions = (0..60).map(|_| random.vector(1.0)).collect();
-        let vertices = Vertices { positions, ..Vertices::default() };
-        let mesh = SkinnedMesh::new(vertices, influences, vec![], vec![]).expect("a mesh");
+        let mesh = rigid((0..60).map(|_| random.vector(1.0)).collect(), 6);
         let bound = random.skin(6);
         let shape = JointBounds::new(&mesh, &bound).expect("sound numbers");
         let model: Vec<_> = (0..6).map(|_| Affine::from(random.transform())).collect();
