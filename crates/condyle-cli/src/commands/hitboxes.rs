@@ -153,6 +153,7 @@ fn to_json(hitboxes: &Hitboxes, skeleton: &Skeleton) -> Value {
                 put("rotation", json!(rotation));
                 put("half_extents", json!(half_extents));
             }
+            _ => {}
         }
         json
     };
@@ -175,6 +176,7 @@ fn rows(hitboxes: &Hitboxes, skeleton: &Skeleton) -> String {
             Shape::Box { center, half_extents, .. } => {
                 (half_extents.map(|half| number(2.0 * half)).join(" x "), center)
             }
+            _ => (String::new(), [f32::NAN; 3]),
         };
         vec![joint_name(skeleton, it.joint), shape_name(&it.shape).into(), size, vector(middle)]
     });

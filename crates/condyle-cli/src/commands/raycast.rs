@@ -196,6 +196,7 @@ pub(crate) fn shape_name(shape: &Shape) -> &'static str {
         Shape::Sphere { .. } => "sphere",
         Shape::Capsule { .. } => "capsule",
         Shape::Box { .. } => "box",
+        _ => "other",
     }
 }
 

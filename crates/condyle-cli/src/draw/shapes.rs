@@ -87,6 +87,7 @@ fn outline(shape: &Shape) -> Vec<[Vec3; 2]> {
         Shape::Box { center, rotation, half_extents } => {
             edges(|signs| add(center, quat_rotate(rotation, [0, 1, 2].map(|k| signs[k] * half_extents[k]))))
         }
+        _ => Vec::new(),
     }
 }
 

@@ -3,11 +3,11 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::solid::{Vector, across, along, axes_of, sub};
+use super::solid::{Vector, across, along, sub};
 use super::{Hitbox, Hitboxes};
 use crate::bounds::{farthest, rounded_up, smallest};
 use crate::error::Error;
-use crate::hits::Shape;
+use crate::hits::{Shape, Solid, axes_of};
 use crate::math::decompose::eigenvectors;
 use crate::math::scalar::sqrt_f64;
 use crate::math::vectors::{cross, dot};
@@ -27,7 +27,7 @@ pub struct Fit {
     /// A vertex belongs to the joint of its heaviest influence, and to each of at least this weight. 0.5 by default; above 1 to the
     /// heaviest alone.
     pub least_weight: f32,
-    /// How many of the vertices of a joint are within its shape, from 0 to 1. Those that are farthest from their middle, by how far the others
+    /// At least how many of the vertices of a joint are within its shape, from 0 to 1. Those that are farthest from their middle, by how far the others
     /// spread in that direction, may stand out. 1 by default: all are within.
     pub coverage: f32,
 }
@@ -38,14 +38,15 @@ impl Default for Fit {
     }
 }
 
-/// One hitbox for each joint that has vertices: the smallest of a sphere, a capsule and a box around them, by volume.
+/// One hitbox for each joint that has vertices: the smallest of a sphere, a capsule and a box around them, by their volume when they are grown to
+/// all sides by a thousandth of the radius of the sphere. So what is flat or thin, which has none, is told apart as well.
 ///
 /// `meshes` are all those of one skeleton, as they were bound, without morph targets. Capsules and boxes lie along the principal axes of the
 /// vertices or along those of the joint, whichever is smaller; the capsule's circle is the smallest across its axis. Hitboxes are in the order of joints.
 ///
 /// # Errors
 /// [`Error::TooShort`] if a skin lacks a joint that the influences name, [`Error::OutOfRange`] for a coverage that is not from 0 to 1 or where a
-/// vertex in a joint's space is beyond what f32 holds.
+/// vertex in a joint's space is beyond [`LIMIT`](crate::hits::LIMIT).
 ///
 /// ```
 /// use condyle::hitbox::{Fit, fit};
@@ -92,38 +93,63 @@ pub fn fit<'a>(
     let mut list = vec![];
     for (joint, points) in parts.iter_mut().enumerate().filter(|(_, points)| !points.is_empty()) {
         let shape = around(points, options.coverage);
-        super::check(&shape, "hitboxes", joint).map_err(|_| Error::OutOfRange {
+        shape.check("hitboxes", joint).map_err(|_| Error::OutOfRange {
             what: "inverse bind matrices",
             at: joint,
-            needed: "take vertices to places that f32 holds",
+            needed: "take vertices to places within 2^60 of 0",
         })?;
         list.push(Hitbox { joint: joint as u16, shape });
     }
     Hitboxes::new(list)
 }
 
+/// How many of so many points are at least that part of them, from 1 on. What f32 rounds of the part, as of 0.95, is no point more.
+fn covered(count: usize, coverage: f32) -> usize {
+    if coverage == 1.0 {
+        return count;
+    }
+    let wanted = count as f64 * f64::from(coverage) * (1.0 - f64::from(f32::EPSILON));
+    // Rounded up: `ceil` is not in `core`.
+    let whole = wanted as usize;
+    (whole + usize::from(wanted > whole as f64)).max(1)
+}
+
 /// The smallest shape around as many of the points as are to be covered.
 fn around(points: &mut Vec<Vector>, coverage: f32) -> Shape {
     let mut axes = principal_axes(points);
-    let keep = (points.len() as f64 * f64::from(coverage)) as usize;
+    let keep = covered(points.len(), coverage);
     if keep < points.len() {
-        drop_farthest(points, &axes, keep.max(1));
+        drop_farthest(points, &axes, keep);
         axes = principal_axes(points);
     }
     let few = farthest(points);
-    let mut best = sphere(points, &few);
+    let (mut best, radius) = sphere(points, &few);
+    let grown = radius / 1000.0;
+    let mut least = volume(&best, grown);
     const OWN: [Vector; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     // The axes of the joint first: of two that are as good they have the simpler numbers.
     for axes in [OWN, axes] {
-        let boxed = [oriented_box(points, &axes), oriented_box(points, &turned(&few, axes))];
+        let boxed = [oriented_box(points, &axes), oriented_box(points, &turned(&few, axes, grown))];
         let capsules = axes.iter().map(|&axis| capsule(points, &few, axis));
         for candidate in boxed.into_iter().chain(capsules) {
-            if candidate.0 < best.0 * (1.0 - 1e-6) {
-                best = candidate;
+            let volume = volume(&candidate, grown);
+            if volume < least * (1.0 - 1e-6) {
+                (best, least) = (candidate, volume);
             }
         }
     }
-    best.1
+    best
+}
+
+/// The volume when it is grown to all sides; of a box that stays one.
+fn volume(shape: &Shape, grown: f64) -> f64 {
+    match Solid::of(shape) {
+        Solid::Capsule { along, radius, .. } => {
+            let (length, radius) = (sqrt_f64(dot(along, along)), radius + grown);
+            core::f64::consts::PI * radius * radius * (length + 4.0 / 3.0 * radius)
+        }
+        Solid::Box { half: [x, y, z], .. } => 8.0 * (x + grown) * (y + grown) * (z + grown),
+    }
 }
 
 /// Unit vectors at right angles along which the points spread most, least, and in between, in any order.
@@ -168,7 +194,8 @@ fn drop_farthest(points: &mut Vec<Vector>, axes: &[Vector; 3], keep: usize) {
 /// What f32 rounds of a size: this many times as large holds all.
 const ROUNDED: f64 = 1.0 + 1e-6;
 
-fn sphere(points: &[Vector], few: &[Vector]) -> (f64, Shape) {
+/// And its radius.
+fn sphere(points: &[Vector], few: &[Vector]) -> (Shape, f64) {
     let (center, _) = smallest(few.len(), |at| few[at]);
     let center = center.map(|v| v as f32);
     let off = |p: &Vector| {
@@ -176,14 +203,11 @@ fn sphere(points: &[Vector], few: &[Vector]) -> (f64, Shape) {
         dot(d, d)
     };
     let radius = sqrt_f64(points.iter().map(off).fold(0.0, f64::max)) * ROUNDED;
-    (
-        4.0 / 3.0 * core::f64::consts::PI * radius * radius * radius,
-        Shape::Sphere { center, radius: rounded_up(radius) },
-    )
+    (Shape::Sphere { center, radius: rounded_up(radius) }, radius)
 }
 
 /// Along an axis: as thin as can be, then as short.
-fn capsule(points: &[Vector], few: &[Vector], axis: Vector) -> (f64, Shape) {
+fn capsule(points: &[Vector], few: &[Vector], axis: Vector) -> Shape {
     let side = across(axis);
     let other = cross(axis, side);
     let flat = |p: Vector| [dot(p, side), dot(p, other), 0.0];
@@ -208,11 +232,10 @@ fn capsule(points: &[Vector], few: &[Vector], axis: Vector) -> (f64, Shape) {
     // For what was rounded, in f32 too.
     let size = end(low).iter().chain(&end(high)).map(|v| v.abs()).fold(0.0, f64::max);
     let radius = sqrt_f64(radius2) * ROUNDED + 3e-7 * size;
-    let volume = core::f64::consts::PI * radius * radius * (high - low + 4.0 / 3.0 * radius);
-    (volume, Shape::Capsule { from, to, radius: rounded_up(radius) })
+    Shape::Capsule { from, to, radius: rounded_up(radius) }
 }
 
-fn oriented_box(points: &[Vector], axes: &[Vector; 3]) -> (f64, Shape) {
+fn oriented_box(points: &[Vector], axes: &[Vector; 3]) -> Shape {
     let rotation = rotation(axes).map(|v| v as f32);
     // By the axes that the rounded rotation has.
     let axes = axes_of(rotation.map(f64::from));
@@ -228,18 +251,17 @@ fn oriented_box(points: &[Vector], axes: &[Vector; 3]) -> (f64, Shape) {
     let center = center.map(|v| v as f32);
     let at = [0, 1, 2].map(|k| dot(axes[k], center.map(f64::from)));
     let half = [0, 1, 2].map(|k| (high[k] - at[k]).max(at[k] - low[k]) * ROUNDED);
-    let volume = 8.0 * half[0] * half[1] * half[2];
-    (volume, Shape::Box { center, rotation, half_extents: half.map(rounded_up) })
+    Shape::Box { center, rotation, half_extents: half.map(rounded_up) }
 }
 
-/// Axes that are turned by ever smaller angles as long as that makes the box smaller.
-fn turned(points: &[Vector], mut axes: [Vector; 3]) -> [Vector; 3] {
+/// Axes that are turned by ever smaller angles as long as that makes the box, grown to all sides, smaller.
+fn turned(points: &[Vector], mut axes: [Vector; 3], grown: f64) -> [Vector; 3] {
     let volume = |axes: &[Vector; 3]| -> f64 {
         let size = |axis: &Vector| {
             let along = points.iter().map(|p| dot(*axis, *p));
             let (low, high) =
                 along.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-            high - low
+            high - low + 2.0 * grown
         };
         size(&axes[0]) * size(&axes[1]) * size(&axes[2])
     };

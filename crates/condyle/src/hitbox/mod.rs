@@ -31,36 +31,6 @@ use crate::hits::Shape;
 
 use alloc::vec::Vec;
 
-/// What is wrong with a shape, if anything.
-fn check(shape: &Shape, what: &'static str, at: usize) -> Result<(), Error> {
-    let (finite, sizes): (bool, &[f32]) = match shape {
-        Shape::Sphere { center, radius } => (all_finite(center), core::slice::from_ref(radius)),
-        Shape::Capsule { from, to, radius } => {
-            (all_finite(from) && all_finite(to), core::slice::from_ref(radius))
-        }
-        Shape::Box { center, rotation, half_extents } => {
-            (all_finite(center) && all_finite(rotation), half_extents)
-        }
-    };
-    if !finite || !all_finite(sizes) {
-        return Err(Error::NotFinite { what, at });
-    }
-    if sizes.iter().any(|&v| v < 0.0) {
-        return Err(Error::OutOfRange { what, at, needed: "have no size below 0" });
-    }
-    if let Shape::Box { rotation, .. } = shape {
-        let length2: f64 = rotation.iter().map(|&v| f64::from(v) * f64::from(v)).sum();
-        if (length2 - 1.0).abs() > 1e-2 {
-            return Err(Error::NotUnit { what, at });
-        }
-    }
-    Ok(())
-}
-
-fn all_finite(values: &[f32]) -> bool {
-    values.iter().all(|v| v.is_finite())
-}
-
 /// A shape that follows a joint.
 ///
 /// ```
@@ -74,7 +44,7 @@ fn all_finite(values: &[f32]) -> bool {
 pub struct Hitbox {
     /// Of the skeleton.
     pub joint: u16,
-    /// In the space of the joint.
+    /// In the space of the joint, metres.
     pub shape: Shape,
 }
 
@@ -106,10 +76,10 @@ impl Hitboxes {
     /// Checks and keeps them.
     ///
     /// # Errors
-    /// [`Error::NotFinite`], [`Error::OutOfRange`] for a size below 0, [`Error::NotUnit`] for the rotation of a box.
+    /// [`Error::NotFinite`], [`Error::OutOfRange`] for a size below 0 or a number beyond [`LIMIT`](crate::hits::LIMIT).
     pub fn new(list: Vec<Hitbox>) -> Result<Self, Error> {
         for (at, hitbox) in list.iter().enumerate() {
-            check(&hitbox.shape, "hitboxes", at)?;
+            hitbox.shape.check("hitboxes", at)?;
         }
         let joint_end = list.iter().map(|hitbox| usize::from(hitbox.joint) + 1).max().unwrap_or(0);
         Ok(Self { list, joint_end })

@@ -1,6 +1,7 @@
 //! Whether two solids have a point in common; touching is enough.
 
-use super::solid::{Solid, Vector, along, nearest_on, sub, within};
+use super::solid::{Vector, along, nearest_on, sub, within};
+use crate::hits::Solid;
 use crate::math::vectors::{cross, dot};
 
 /// How much of their sizes two boxes may be apart and still touch, for what is rounded.

@@ -3,17 +3,17 @@
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
 
+use super::Hitboxes;
 use super::broad::{LANES, Spheres, Way, near};
 use super::overlap::overlap;
 use super::ray::{Hit, Line, enter, normal};
-use super::solid::{Solid, Surface, Vector, sub};
-use super::{Hitboxes, check};
+use super::solid::{Surface, Vector, sub};
 use crate::bounds::Aabb;
 use crate::error::Error;
-use crate::hits::{Ray, Shape};
+use crate::hits::{Ray, Shape, Solid, is_within};
 use crate::math::Affine;
 use crate::math::scalar::sqrt_f64;
-use crate::math::vectors::{dot, normalize};
+use crate::math::vectors::dot;
 use crate::parallel;
 
 /// Hitboxes in model space: what [`place`] fills, anew each frame in the same memory. [`Hitboxes`] has an example.
@@ -57,7 +57,7 @@ pub fn place(hitboxes: &Hitboxes, model: &[Affine], posed: &mut PosedHitboxes) -
     for hitboxes in hitboxes.as_slice().chunks(LANES) {
         let mut spheres = [[0.0; LANES]; 4];
         for (lane, hitbox) in hitboxes.iter().enumerate() {
-            let solid = Solid::moved(&hitbox.shape, &model[usize::from(hitbox.joint)].to_f64());
+            let solid = Solid::of(&hitbox.shape).moved(&model[usize::from(hitbox.joint)].to_f64());
             let sphere = solid.sphere();
             for (lanes, v) in spheres.iter_mut().zip(sphere.center.iter().chain([&sphere.radius])) {
                 lanes[lane] = *v;
@@ -75,7 +75,8 @@ pub fn place(hitboxes: &Hitboxes, model: &[Affine], posed: &mut PosedHitboxes) -
         }
         posed.spheres.push(spheres);
     }
-    if !posed.solids.is_empty() {
+    // Not so where there are none, or where all are nowhere.
+    if low[0] <= high[0] {
         posed.bounds =
             Aabb { min: low.map(|v| (v as f32).next_down()), max: high.map(|v| (v as f32).next_up()) };
     }
@@ -156,8 +157,8 @@ impl PosedHitboxes {
         self.bounds
     }
 
-    /// The first hitbox that a ray hits, and where. Of several at one distance it is the first in the list. A ray with a number that is not
-    /// finite, but for an infinite `max`, hits nothing.
+    /// The first hitbox that a ray hits, and where. Of several at one distance it is the first in the list. A [`Ray`] says which of them
+    /// hit nothing.
     #[must_use]
     pub fn first_hit(&self, ray: &Ray) -> Option<Hit> {
         let line = Line::new(ray)?;
@@ -183,9 +184,12 @@ impl PosedHitboxes {
     }
 
     /// The nearest place on any of them; of a point inside of some, on the one whose surface is farthest away from it. `None` where none is
-    /// at most `max` away, or if the point is not finite.
+    /// at most `max` away, or if the point is not finite or farther than [`LIMIT`](crate::hits::LIMIT) from 0.
     #[must_use]
     pub fn closest_point(&self, point: [f32; 3], max: f32) -> Option<Nearest> {
+        if !is_within(&point) {
+            return None;
+        }
         let (from, max) = (point.map(f64::from), f64::from(max));
         let mut best: Option<(usize, Surface)> = None;
         for (at, solid) in self.solids.iter().enumerate() {
@@ -227,7 +231,7 @@ impl PosedHitboxes {
     }
 
     /// Tells every hitbox that has a point in common with a shape in model space, by its place in the list, until `visit` breaks. Touching is
-    /// enough. A shape that is not finite, or has a size below 0, touches nothing.
+    /// enough.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -249,16 +253,10 @@ impl PosedHitboxes {
     /// # Ok::<(), condyle::Error>(())
     /// ```
     pub fn overlapping(&self, shape: &Shape, mut visit: impl FnMut(usize) -> ControlFlow<()>) {
-        let mut shape = *shape;
-        if let Shape::Box { rotation, .. } = &mut shape {
-            let mut turned = rotation.map(f64::from);
-            normalize(&mut turned);
-            *rotation = turned.map(|v| v as f32);
-        }
-        if check(&shape, "shape", 0).is_err() {
+        if shape.check("shape", 0).is_err() {
             return;
         }
-        let solid = Solid::new(&shape);
+        let solid = Solid::of(shape);
         near(&self.spheres, self.len(), &around(&solid), |at| {
             (overlap(&self.solids[at], &solid) && visit(at).is_break()).then_some(())
         });
@@ -268,7 +266,7 @@ impl PosedHitboxes {
     #[must_use]
     pub fn containing(&self, point: [f32; 3]) -> Option<usize> {
         let mut found = None;
-        // A point that is not finite is nowhere.
+        // A shape that is as it should not be touches nothing, and so does such a point.
         self.overlapping(&Shape::Sphere { center: point, radius: 0.0 }, |at| {
             found = Some(at);
             ControlFlow::Break(())

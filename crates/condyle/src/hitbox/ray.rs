@@ -1,7 +1,7 @@
 //! Rays against single solids.
 
-use super::solid::{Solid, Vector, along, nearest_on, sub};
-use crate::hits::Ray;
+use super::solid::{Vector, along, nearest_on, sub};
+use crate::hits::{Ray, Solid};
 use crate::math::scalar::sqrt_f64;
 use crate::math::vectors::dot;
 
@@ -33,9 +33,8 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// `None` of what is not finite, or ends before it begins.
+    /// `None` of what can hit nothing.
     pub(super) fn new(ray: &Ray) -> Option<Self> {
-        let finite = [ray.origin, ray.direction].as_flattened().iter().all(|v| v.is_finite());
         let direction = ray.direction.map(f64::from);
         let it = Self {
             origin: ray.origin.map(f64::from),
@@ -43,7 +42,7 @@ impl Line {
             square: dot(direction, direction),
             max: f64::from(ray.max),
         };
-        (finite && ray.max >= 0.0).then_some(it)
+        ray.is_sound().then_some(it)
     }
 
     pub(super) fn at(&self, t: f64) -> Vector {

@@ -1,28 +1,11 @@
 //! Shapes where they are, in f64.
 
 use crate::bounds::{Sphere, stretch};
-use crate::hits::Shape;
+use crate::hits::Solid;
 use crate::math::scalar::sqrt_f64;
 use crate::math::vectors::{cross, dot};
 
 pub(super) type Vector = [f64; 3];
-
-/// A shape in model space. A sphere is a capsule of no length.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Solid {
-    Capsule {
-        from: Vector,
-        /// To the other end.
-        along: Vector,
-        radius: f64,
-    },
-    Box {
-        center: Vector,
-        /// Unit vectors at right angles.
-        axes: [Vector; 3],
-        half: Vector,
-    },
-}
 
 /// A place on a surface, how far a point is outside of it (below 0: inside), and which way is out.
 pub(super) struct Surface {
@@ -65,39 +48,22 @@ impl Solid {
     /// Met by nothing, as no comparison holds.
     const NOWHERE: Self = Self::Capsule { from: [f64::NAN; 3], along: [0.0; 3], radius: f64::NAN };
 
-    /// A shape where it is given.
-    pub(super) fn new(shape: &Shape) -> Self {
-        const IDENTITY: [[f64; 4]; 3] = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
-        Self::moved(shape, &IDENTITY)
-    }
-
-    /// A shape where a matrix takes it, or what is around it there.
-    pub(super) fn moved(shape: &Shape, rows: &[[f64; 4]; 3]) -> Self {
+    /// Where a matrix takes it, or what is around it there.
+    pub(super) fn moved(&self, rows: &[[f64; 4]; 3]) -> Self {
         if !rows.as_flattened().iter().all(|v| v.is_finite()) {
             return Self::NOWHERE;
         }
         let turn = |v: Vector| [0, 1, 2].map(|r| rows[r][0] * v[0] + rows[r][1] * v[1] + rows[r][2] * v[2]);
-        let place = |p: [f32; 3]| {
-            let p = turn(p.map(f64::from));
+        let place = |p: Vector| {
+            let p = turn(p);
             [p[0] + rows[0][3], p[1] + rows[1][3], p[2] + rows[2][3]]
         };
-        match *shape {
-            Shape::Sphere { center, radius } => Self::Capsule {
-                from: place(center),
-                along: [0.0; 3],
-                radius: f64::from(radius) * stretch(rows),
-            },
-            Shape::Capsule { from, to, radius } => {
-                let start = place(from);
-                Self::Capsule {
-                    from: start,
-                    along: sub(place(to), start),
-                    radius: f64::from(radius) * stretch(rows),
-                }
+        match *self {
+            Self::Capsule { from, along: way, radius } => {
+                Self::Capsule { from: place(from), along: turn(way), radius: radius * stretch(rows) }
             }
-            Shape::Box { center, rotation, half_extents } => {
-                let axes = axes_of(rotation.map(f64::from));
-                let edge = |k: usize| turn(axes[k].map(|v| v * f64::from(half_extents[k])));
+            Self::Box { center, axes, half } => {
+                let edge = |k: usize| turn(axes[k].map(|v| v * half[k]));
                 Self::around(place(center), [edge(0), edge(1), edge(2)])
             }
         }
@@ -189,16 +155,4 @@ pub(super) fn within(p: Vector, half: Vector) -> Vector {
 pub(super) fn nearest_on(from: Vector, way: Vector, point: Vector) -> f64 {
     let square = dot(way, way);
     if square > 0.0 { (dot(sub(point, from), way) / square).clamp(0.0, 1.0) } else { 0.0 }
-}
-
-/// The axes that a quaternion turns to; of length 1 whatever its length is.
-pub(super) fn axes_of(q: [f64; 4]) -> [Vector; 3] {
-    let length2: f64 = q.iter().map(|v| v * v).sum();
-    let [x, y, z, w] = q;
-    let two = 2.0 / length2;
-    [
-        [1.0 - two * (y * y + z * z), two * (x * y + z * w), two * (x * z - y * w)],
-        [two * (x * y - z * w), 1.0 - two * (x * x + z * z), two * (y * z + x * w)],
-        [two * (x * z + y * w), two * (y * z - x * w), 1.0 - two * (x * x + y * y)],
-    ]
 }

@@ -4,7 +4,7 @@ use fearless_simd::{f64x4, prelude::*};
 
 use super::lanes::{Vectors, WIDTH, along, clamp, corners, cross, dot, present, ratio, sub};
 use super::node::{Child, Leaf, Walk, near};
-use super::{LIMIT, TriangleTree, normal, weighted};
+use super::{TriangleTree, is_within, normal, weighted};
 use crate::math::scalar::sqrt_f64;
 use crate::simd::dispatch;
 
@@ -27,7 +27,7 @@ impl TriangleTree {
     /// The point of the surface that is nearest, if it is at most `max` away. Of several triangles whose computed distances are the same it is on the one
     /// with the least number; at a shared edge these may differ in the last bit of an f64, so that either triangle is named.
     ///
-    /// [`f32::INFINITY`] looks everywhere; a distance that is known saves time. `None` too for a point that is not finite or farther than [`LIMIT`]
+    /// [`f32::INFINITY`] looks everywhere; a distance that is known saves time. `None` too for a point that is not finite or farther than [`LIMIT`](super::LIMIT)
     /// from 0.
     ///
     /// ```
@@ -42,7 +42,7 @@ impl TriangleTree {
     /// ```
     #[must_use]
     pub fn closest_point(&self, point: [f32; 3], max: f32) -> Option<Nearest> {
-        if !(point.iter().all(|v| v.abs() <= LIMIT) && max >= 0.0) {
+        if !(is_within(&point) && max >= 0.0) {
             return None;
         }
         let max = f64::from(max);

@@ -46,6 +46,7 @@ mod node;
 mod overlap;
 mod ray;
 mod refit;
+mod shape;
 #[cfg(test)]
 mod tests;
 
@@ -55,8 +56,10 @@ use core::fmt;
 
 pub use attachment::Attachment;
 pub use closest::Nearest;
-pub use overlap::Shape;
 pub use ray::{Hit, Ray};
+pub use shape::Shape;
+
+pub(crate) use shape::{Solid, axes_of};
 
 use crate::bounds::Aabb;
 use crate::error::Error;
@@ -66,7 +69,8 @@ use build::{Bounds, build, is_closed};
 use node::{Leaf, MAX_TRIANGLES, Node};
 use refit::Corners;
 
-/// The greatest size of a coordinate, 2^60: products of four of them are far from where f64 ends, and rays are tested in f32.
+/// The greatest size of a coordinate of what is asked here or of [hitboxes](crate::hitbox), 2^60: products of four of them are far from where f64 ends,
+/// and boxes are tested in f32. Rays, points and shapes that go beyond meet nothing, are near nothing and touch nothing.
 pub const LIMIT: f32 = 1_152_921_504_606_846_976.0;
 
 /// A tree over the triangles of a mesh, built once and put on each pose by [`refit`](Self::refit).
@@ -247,6 +251,11 @@ impl TriangleTree {
             [x, y, z].map(f64::from)
         })
     }
+}
+
+/// Whether a place is one that can be asked about.
+pub(crate) fn is_within(place: &[f32; 3]) -> bool {
+    place.iter().all(|v| v.abs() <= LIMIT)
 }
 
 /// `Ok` if those that are used are numbers of a size that is allowed.

@@ -4,45 +4,12 @@ use core::ops::ControlFlow;
 
 use fearless_simd::{f64x4, mask64x4, prelude::*};
 
+use super::TriangleTree;
 use super::closest::nearest;
 use super::lanes::{Vectors, WIDTH, along, clamp, corners, cross, dot, present, ratio, splat, sub};
 use super::node::{Child, Found, LEAF, Leaf, Slabs, Walk};
-use super::{LIMIT, TriangleTree};
-use crate::math::Quat;
-use crate::math::vectors::normalize;
+use super::shape::{Shape, Solid};
 use crate::simd::{dispatch, each, part};
-
-/// What can touch triangles. It is filled: what is all inside touches too.
-///
-/// A shape that is not finite, that goes beyond [`LIMIT`], or whose radius or extent is negative touches nothing.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Shape {
-    /// A ball.
-    Sphere {
-        /// Its middle.
-        center: [f32; 3],
-        /// Its radius.
-        radius: f32,
-    },
-    /// What is at most `radius` away from the way between two points.
-    Capsule {
-        /// One end of the way.
-        from: [f32; 3],
-        /// The other end.
-        to: [f32; 3],
-        /// How far around it.
-        radius: f32,
-    },
-    /// A box that may be turned.
-    Box {
-        /// Its middle.
-        center: [f32; 3],
-        /// How its axes are turned; normalised here.
-        rotation: Quat,
-        /// Half of its sides.
-        half_extents: [f32; 3],
-    },
-}
 
 impl TriangleTree {
     /// Whether a shape touches a triangle. One that is inside of a closed surface without touching it does not: see
@@ -98,42 +65,17 @@ struct Query {
     any: bool,
 }
 
-/// A shape in f64.
-enum Solid {
-    /// A sphere too, whose way is none.
-    Capsule { from: [f64; 3], way: [f64; 3], square: f64 },
-    /// With the axes in rows.
-    Box { center: [f64; 3], axes: [[f64; 3]; 3], half: [f64; 3] },
-}
-
 impl Query {
     /// `None` for a shape that touches nothing.
     fn new(tree: &TriangleTree, shape: &Shape, any: bool) -> Option<Self> {
-        let is_within = |v: &[f32]| v.iter().all(|v| v.abs() <= LIMIT);
-        let is_length = |v: &[f32]| v.iter().all(|v| (0.0..=LIMIT).contains(v));
+        shape.check("shape", 0).ok()?;
         let size = |v: [f64; 3]| v[0].abs().max(v[1].abs()).max(v[2].abs());
-        let (from, way, reach, solid) = match *shape {
-            Shape::Sphere { center, radius } => {
-                return Self::new(tree, &Shape::Capsule { from: center, to: center, radius }, any);
-            }
-            Shape::Capsule { from, to, radius } => {
-                if !(is_within(&from) && is_within(&to) && is_length(&[radius])) {
-                    return None;
-                }
-                let [from, to] = [from, to].map(|p| p.map(f64::from));
-                let (way, radius) = (core::array::from_fn(|k| to[k] - from[k]), f64::from(radius));
-                (from, way, [radius; 3], Solid::Capsule { from, way, square: radius * radius })
-            }
-            Shape::Box { center, rotation, half_extents } => {
-                let turned = rotation.iter().all(|v| v.is_finite());
-                if !(is_within(&center) && is_length(&half_extents) && turned) {
-                    return None;
-                }
-                let (center, half) = (center.map(f64::from), half_extents.map(f64::from));
-                let axes = axes(rotation);
-                let reach =
-                    core::array::from_fn(|k| (0..3).map(|axis| axes[axis][k].abs() * half[axis]).sum());
-                (center, [0.0; 3], reach, Solid::Box { center, axes, half })
+        let solid = Solid::of(shape);
+        let (from, way, reach) = match solid {
+            Solid::Capsule { from, along, radius } => (from, along, [radius; 3]),
+            Solid::Box { center, axes, half } => {
+                let reach = |k: usize| (0..3).map(|axis| axes[axis][k].abs() * half[axis]).sum();
+                (center, [0.0; 3], [0, 1, 2].map(reach))
             }
         };
         let length = size(way);
@@ -147,18 +89,6 @@ impl Query {
             any,
         })
     }
-}
-
-/// The axes of a rotation, in rows.
-pub(super) fn axes(rotation: Quat) -> [[f64; 3]; 3] {
-    let mut q = rotation.map(f64::from);
-    normalize(&mut q);
-    let [x, y, z, w] = q;
-    [
-        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + z * w), 2.0 * (x * z - y * w)],
-        [2.0 * (x * y - z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + x * w)],
-        [2.0 * (x * z + y * w), 2.0 * (y * z - x * w), 1.0 - 2.0 * (x * x + y * y)],
-    ]
 }
 
 /// Until there is no room for more, or nothing more to find. Whether it may go on.
@@ -201,8 +131,9 @@ fn touch<S: Simd>(s: S, tree: &TriangleTree, query: &Query, leaf: Leaf, found: &
     while done < leaf.count {
         let first = leaf.first + done;
         let touched = match &query.solid {
-            Solid::Capsule { from, way, square } => {
-                capsule(corners(s, tree, first as usize, *from), splat(s, *way), f64x4::splat(s, *square))
+            Solid::Capsule { from, along, radius } => {
+                let square = f64x4::splat(s, radius * radius);
+                capsule(corners(s, tree, first as usize, *from), splat(s, *along), square)
             }
             Solid::Box { center, axes, half } => {
                 let triangle = corners(s, tree, first as usize, *center);

@@ -11,12 +11,12 @@ use fearless_simd::{f64x4, prelude::*};
 
 use super::lanes::{Vectors, WIDTH, corners, present};
 use super::node::{Child, Found, LEAF, Leaf, Slabs, Walk};
-use super::{LIMIT, TriangleTree, normal, weighted};
+use super::{TriangleTree, is_within, normal, weighted};
 use crate::simd::{dispatch, each};
 
 /// A half-line, or a part of one.
 ///
-/// What is not finite, or farther than [`LIMIT`] from 0, meets nothing. A ray without direction meets no triangle, and those hitboxes that its origin is in.
+/// One whose numbers are not finite, that begins farther than [`LIMIT`](super::LIMIT) from 0 or ends before it begins meets nothing. A ray without direction meets no triangle, and those hitboxes that its origin is in.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ray {
     /// Where it begins.
@@ -33,6 +33,11 @@ impl Ray {
     #[must_use]
     pub fn between(from: [f32; 3], to: [f32; 3]) -> Self {
         Self { origin: from, direction: core::array::from_fn(|k| to[k] - from[k]), max: 1.0 }
+    }
+
+    /// Whether it can meet anything.
+    pub(crate) fn is_sound(&self) -> bool {
+        is_within(&self.origin) && self.direction.iter().all(|v| v.is_finite()) && self.max >= 0.0
     }
 
     /// The point at a distance, in lengths of the direction.
@@ -234,10 +239,7 @@ impl Query {
     fn new(tree: &TriangleTree, ray: &Ray, wanted: Wanted) -> Option<Self> {
         let [origin, direction] = [ray.origin, ray.direction].map(|v| v.map(f64::from));
         let size = |v: [f64; 3]| v[0].abs().max(v[1].abs()).max(v[2].abs());
-        // No comparison holds for NaN, but `max` passes it over.
-        let ordered = ray.origin.iter().all(|v| v.abs() <= LIMIT);
-        let directed = ray.direction.iter().all(|v| v.is_finite()) && size(direction) > 0.0;
-        if !(ordered && directed && ray.max >= 0.0) {
+        if !(ray.is_sound() && size(direction) > 0.0) {
             return None;
         }
         let longest =

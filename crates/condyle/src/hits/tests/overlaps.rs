@@ -26,7 +26,7 @@ fn touches(shape: &Shape, triangle: Triangle) -> Option<bool> {
             within(way_to_triangle(from.map(f64::from), to.map(f64::from), triangle), radius)
         }
         Shape::Box { center, rotation, half_extents } => {
-            let axes = super::super::overlap::axes(rotation);
+            let axes = crate::hits::axes_of(rotation.map(f64::from));
             let touch = |grown: f64| {
                 let half = half_extents.map(|v| f64::from(v) + grown);
                 box_touches_triangle(center.map(f64::from), axes, half, triangle)
