@@ -9,7 +9,7 @@ use core::ops::ControlFlow;
 
 use fearless_simd::{f64x4, prelude::*};
 
-use super::lanes::{Vectors, WIDTH, corners, present};
+use super::lanes::{Vectors, WIDTH, along, clamp, corners, present, ratio, sub};
 use super::node::{Child, Found, LEAF, Leaf, Slabs, Walk};
 use super::{TriangleTree, is_within, normal, weighted};
 use crate::simd::{dispatch, each};
@@ -69,8 +69,8 @@ pub struct Hit {
 impl TriangleTree {
     /// The nearest triangle that a ray meets, from either side. Of several at the same distance it is the one with the least number.
     ///
-    /// No ray slips between triangles that share an edge, or between those around a vertex. A triangle that is seen exactly from its edge
-    /// should not be met, and its neighbours are; but where rounding leaves something of its area it may be, at a place that is rounding too.
+    /// No ray slips between triangles that share an edge, or between those around a vertex. So a triangle that is seen from its edge is met where
+    /// rounding leaves something of its area, as its neighbours may not be; then the hit is where the ray enters it.
     #[must_use]
     pub fn first_hit(&self, ray: &Ray) -> Option<Hit> {
         self.one(ray, Wanted::First).map(|met| met.hit(self))
@@ -359,10 +359,6 @@ fn test<S: Simd>(s: S, tree: &TriangleTree, query: &Query, first: usize) -> Test
     let bc = b[0] * c[1] - b[1] * c[0];
     let ca = c[0] * a[1] - c[1] * a[0];
     let all = ab + bc + ca;
-    let (weight_b, weight_c) = (ca / all, ab / all);
-    let distance = (bc * a[2] + ca * b[2] + ab * c[2]) / all / step;
-    let within = distance.simd_ge(zero) & distance.simd_le(f64x4::splat(s, query.max));
-    let counter_clockwise = all.simd_gt(zero);
     let passes = if query.wanted == Wanted::Crossings {
         crosses(s, [a, b, c], [ab, bc, ca])
     } else {
@@ -370,11 +366,19 @@ fn test<S: Simd>(s: S, tree: &TriangleTree, query: &Query, first: usize) -> Test
         let greatest = ab.max(bc).max(ca).simd_le(zero);
         (least | greatest) & !all.simd_eq(zero)
     };
-    let seen = counter_clockwise.to_bitmask();
+    let mut met = [(bc * a[2] + ca * b[2] + ab * c[2]) / all / step, ca / all, ab / all];
+    let noise = noise([a, b, c], slopes);
+    let grazed = passes & all.abs().simd_le(noise);
+    if grazed.any_true() {
+        let at = enter([a, b, c], step);
+        each!(k in [0, 1, 2] => met[k] = grazed.select(at[k], met[k]));
+    }
+    let within = met[0].simd_ge(zero) & met[0].simd_le(f64x4::splat(s, query.max));
+    let seen = all.simd_gt(zero).to_bitmask();
     Tested {
         bits: (passes & within).to_bitmask(),
-        distances: distance.to_array(),
-        weights: [weight_b.to_array(), weight_c.to_array()],
+        distances: met[0].to_array(),
+        weights: [met[1].to_array(), met[2].to_array()],
         // As seen from ahead of the ray.
         fronts: if step > 0.0 { !seen } else { seen },
     }
@@ -386,6 +390,47 @@ fn turned<S: Simd>(corner: Vectors<S>, axes: [usize; 3], slopes: [f64; 2]) -> Ve
     let depth = *corner.get(axes[0]).unwrap_or(&corner[0]);
     let [x, y] = [*corner.get(axes[1]).unwrap_or(&corner[0]), *corner.get(axes[2]).unwrap_or(&corner[0])];
     [x - depth * slopes[0], y - depth * slopes[1], depth]
+}
+
+/// What rounding may make of the area that is seen of a triangle whose plane the ray is in.
+#[inline(always)]
+fn noise<S: Simd>(points: [Vectors<S>; 3], slopes: [f64; 2]) -> f64x4<S> {
+    let sizes = |p: Vectors<S>| {
+        [p[0].abs() + p[2].abs() * (3.0 * slopes[0].abs()), p[1].abs() + p[2].abs() * (3.0 * slopes[1].abs())]
+    };
+    let [a, b, c] = [sizes(points[0]), sizes(points[1]), sizes(points[2])];
+    (a[0] * (b[1] + c[1]) + b[0] * (c[1] + a[1]) + c[0] * (a[1] + b[1])) * (4.0 * f64::EPSILON)
+}
+
+/// Where a ray enters triangles whose planes it is in: how far that is, and the weights of the second and the third corner. It is where the first of
+/// their edges crosses the ray, or where the ray begins. Behind the ray it is NaN.
+#[inline(always)]
+fn enter<S: Simd>(points: [Vectors<S>; 3], step: f64) -> [f64x4<S>; 3] {
+    let s = points[0][0].token();
+    let (zero, one) = (f64x4::splat(s, 0.0), f64x4::splat(s, 1.0));
+    let [a, b, c] = points;
+    let width = |k: usize| a[k].max(b[k]).max(c[k]) - a[k].min(b[k]).min(c[k]);
+    // Across the ray, along the axis that tells most.
+    let across = width(0).simd_ge(width(1));
+    let off = [across.select(a[0], a[1]), across.select(b[0], b[1]), across.select(c[0], c[1])];
+    let corners = [[a[2] / step, zero, zero], [b[2] / step, one, zero], [c[2] / step, zero, one]];
+    let mut first = [f64x4::splat(s, f64::INFINITY), zero, zero];
+    let mut last = [f64x4::splat(s, f64::NEG_INFINITY), zero, zero];
+    each!(k in [0, 1, 2] => {
+        let (from, to) = (off[k], off[(k + 1) % 3]);
+        let crossed = from.min(to).simd_le(zero) & from.max(to).simd_ge(zero);
+        let t = from.simd_eq(to).select(zero, from / (from - to));
+        let at = along(corners[k], sub(corners[(k + 1) % 3], corners[k]), t);
+        let (before, behind) = (crossed & at[0].simd_lt(first[0]), crossed & at[0].simd_gt(last[0]));
+        each!(n in [0, 1, 2] => {
+            first[n] = before.select(at[n], first[n]);
+            last[n] = behind.select(at[n], last[n]);
+        });
+    });
+    let way = sub(last, first);
+    let mut at = along(first, way, clamp(ratio(-first[0], way[0])));
+    at[0] = last[0].simd_ge(zero).select(at[0].max(zero), f64x4::splat(s, f64::NAN));
+    at
 }
 
 /// Whether the outlines go round the ray, where edges belong to one side only: they are counted where they cross the half-line of

@@ -5,9 +5,10 @@ use std::vec::Vec;
 
 use super::{Mesh, ball, meshes, somewhere};
 use crate::hits::{Hit, Ray, TriangleTree};
+use crate::math::vectors::{cross, dot};
 use crate::reference::{Triangle, ray_meets_triangle};
 use crate::simd::Dispatch;
-use crate::testing::{Random, assert_portable, tries};
+use crate::testing::{Random, assert_portable, cases, tries};
 
 /// What is met, by number, how far along the ray, and whether from the front.
 type Met = (usize, f64, bool);
@@ -52,9 +53,9 @@ fn check(hit: &Hit, (at, distance, front): Met, ray: &Ray, triangles: &[Triangle
 fn rays_meet_what_the_formula_says() {
     let mut random = Random(3);
     let meshes = meshes(&mut random);
-    let cases: Vec<_> = meshes.iter().map(|mesh| (mesh.name, mesh.tree(), mesh.corners())).collect();
+    let trees: Vec<_> = meshes.iter().map(|mesh| (mesh.name, mesh.tree(), mesh.corners())).collect();
     for case in 0..tries(100_000) {
-        let (name, tree, triangles) = &cases[case % cases.len()];
+        let (name, tree, triangles) = &trees[case % trees.len()];
         let ray = some_ray(&mut random);
         let want = all_met(&ray, triangles);
         let nearest = want.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1));
@@ -157,6 +158,51 @@ fn rays_along_axes_and_diagonals_meet_corners_and_sides_exactly() {
             }
         }
     }
+}
+
+/// A step of a stair, whose riser is seen from its edge: the ray comes down in its plane, between the one tread and the other.
+#[test]
+fn rays_in_the_plane_of_a_triangle_do_not_slip_and_meet_it_where_they_are() {
+    let mut random = Random(8);
+    let (mut risers, mut rays) = (0, 0);
+    for _ in 0..cases(20_000) {
+        // Whole numbers, so that the plane is met exactly.
+        let mut whole =
+            |most: usize| -> [f32; 3] { [0; 3].map(|_| (random.below(2 * most + 1)) as f32 - most as f32) };
+        let (start, axes) = (whole(100), [whole(50), whole(50), whole(50)]);
+        let at = |u: f32, v: f32, w: f32| -> [f32; 3] {
+            core::array::from_fn(|k| start[k] + u * axes[0][k] + v * axes[1][k] + w * axes[2][k])
+        };
+        let profile = [(-3.0, 1.0), (0.0, 1.0), (0.0, 0.0), (3.0, 0.0)];
+        let points: Vec<_> = profile.iter().flat_map(|&(u, v)| [at(u, v, -3.0), at(u, v, 3.0)]).collect();
+        let triangles: Vec<_> =
+            (0..3).flat_map(|k| [[2 * k, 2 * k + 1, 2 * k + 2], [2 * k + 1, 2 * k + 3, 2 * k + 2]]).collect();
+        let volume = dot(axes[0].map(f64::from), cross(axes[1].map(f64::from), axes[2].map(f64::from)));
+        let tree = TriangleTree::new(&points, &triangles).expect("a valid mesh");
+        let mut off = || random.below(5) as f32 - 2.0;
+        let ray = Ray::between(at(0.0, 5.0, off()), at(0.0, -4.0, off()));
+        if volume == 0.0 {
+            continue;
+        }
+        rays += 1;
+        let mut hits = Vec::new();
+        tree.all_hits(&ray, |hit| {
+            hits.push(hit);
+            ControlFlow::Continue(())
+        });
+        assert!(!hits.is_empty() && tree.first_hit(&ray).is_some(), "{ray:?} {points:?}");
+        for hit in hits {
+            risers += usize::from(hit.triangle / 2 == 1);
+            let on_ray = ray.at(hit.distance);
+            let size =
+                f64::from(hit.position.iter().chain(&on_ray).fold(1.0_f32, |size, v| size.max(v.abs())));
+            for k in 0..3 {
+                let apart = f64::from(hit.position[k]) - f64::from(on_ray[k]);
+                assert!(apart.abs() <= 1e-5 * size, "{ray:?} {points:?}: {hit:?}, {on_ray:?}");
+            }
+        }
+    }
+    assert!(20 * risers > rays, "{risers} of {rays}");
 }
 
 #[test]
