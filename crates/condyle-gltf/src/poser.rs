@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use condyle::mesh::VertexSlices;
+use condyle::mesh::{VertexSlices, VertexSlicesMut};
 use condyle::sample::PoseSource;
 use condyle::skin::palette_dual;
 use condyle::solve::springs::{SpringState, Tick, springs};
@@ -179,44 +179,94 @@ impl<'a> Poser<'a> {
         local_to_model(&self.asset.skeleton, &self.pose, &mut self.model)
     }
 
+    /// As [`pose`](Self::pose), with the vertices in the caller's memory: one element of `out` for each primitive of each instance, in
+    /// their order, such as slices of one array. Normals and tangents are written where both the primitive and the element have
+    /// them. [`posed`](Self::posed) and [`scene`](Self::scene) stay as they are.
+    ///
+    /// # Errors
+    /// As [`pose`](Self::pose), and [`Error::Length`] if `out` has another number of elements, or one of them another number of vertices.
+    pub fn pose_into<M: PoseSource + ?Sized>(
+        &mut self,
+        clip: Option<&M>,
+        seconds: f32,
+        out: &mut [VertexSlicesMut<'_>],
+    ) -> Result<(), Error> {
+        let needed = self.asset.instances.iter().map(|instance| instance.primitives.len()).sum();
+        if out.len() != needed {
+            return Err(Error::Length { what: "out", found: out.len(), needed });
+        }
+        self.sample(clip, seconds)?;
+        let mut out = out.iter_mut();
+        for (at, instance) in self.asset.instances.iter().enumerate() {
+            self.gather(at, clip, seconds)?;
+            for (primitive, out) in (0..instance.primitives.len()).zip(&mut out) {
+                self.deform(at, primitive, out)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The vertices of the pose.
     fn vertices<M: PoseSource + ?Sized>(&mut self, clip: Option<&M>, seconds: f32) -> Result<(), Error> {
+        for (at, instance) in self.asset.instances.iter().enumerate() {
+            self.gather(at, clip, seconds)?;
+            for primitive in 0..instance.primitives.len() {
+                let mut posed = std::mem::take(&mut self.posed[at][primitive]);
+                let deformed = self.deform(at, primitive, &mut posed.as_slices_mut());
+                self.posed[at][primitive] = posed;
+                deformed?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What moves an instance: its palette and its morph weights.
+    fn gather<M: PoseSource + ?Sized>(
+        &mut self,
+        at: usize,
+        clip: Option<&M>,
+        seconds: f32,
+    ) -> Result<(), Error> {
         let (asset, rule) = (self.asset, self.options.normal_rule);
+        let instance = &asset.instances[at];
         let skin_palette = match self.options.skinning {
             Skinning::Linear => palette,
             Skinning::DualQuaternion => palette_dual,
         };
-        for (at, instance) in asset.instances.iter().enumerate() {
-            match &instance.placement {
-                Placement::Skin(s) => skin_palette(&asset.skins[*s], &self.model, rule, &mut self.palette)?,
-                Placement::Joint(joint) => {
-                    let own = std::slice::from_ref(&self.model[usize::from(*joint)]);
-                    palette(&self.rigid, own, rule, &mut self.palette)?;
-                }
-                Placement::Fixed(world) => {
-                    palette(&self.rigid, std::slice::from_ref(world), rule, &mut self.palette)?;
-                }
+        match &instance.placement {
+            Placement::Skin(s) => skin_palette(&asset.skins[*s], &self.model, rule, &mut self.palette)?,
+            Placement::Joint(joint) => {
+                let own = std::slice::from_ref(&self.model[usize::from(*joint)]);
+                palette(&self.rigid, own, rule, &mut self.palette)?;
             }
-            self.weights.clone_from(&instance.morph_weights);
-            if let Some(clip) = clip.filter(|_| !self.weights.is_empty()) {
-                clip.weights(instance.node as u32, seconds, &mut self.weights)?;
-            }
-            for (primitive, source) in instance.primitives.iter().enumerate() {
-                let mesh = &source.mesh;
-                let mut bind = mesh.vertices();
-                if !mesh.morph_targets().is_empty() {
-                    morph(mesh, &self.weights, self.morphed[at][primitive].as_slices_mut())?;
-                    bind = &self.morphed[at][primitive];
-                }
-                let posed = self.posed[at][primitive].as_slices_mut();
-                skin(mesh.influences(), &self.palette, bind.as_slices(), posed)?;
-                let Vertices { positions, normals, tangents } = &self.posed[at][primitive];
-                check_finite("posed positions", positions)?;
-                check_finite("posed normals", normals)?;
-                check_finite("posed tangents", tangents)?;
+            Placement::Fixed(world) => {
+                palette(&self.rigid, std::slice::from_ref(world), rule, &mut self.palette)?;
             }
         }
+        self.weights.clone_from(&instance.morph_weights);
+        if let Some(clip) = clip.filter(|_| !self.weights.is_empty()) {
+            clip.weights(instance.node as u32, seconds, &mut self.weights)?;
+        }
         Ok(())
+    }
+
+    /// The vertices of a primitive, by what was gathered of its instance.
+    fn deform(&mut self, at: usize, primitive: usize, out: &mut VertexSlicesMut<'_>) -> Result<(), Error> {
+        let mesh = &self.asset.instances[at].primitives[primitive].mesh;
+        let mut bind = mesh.vertices();
+        if !mesh.morph_targets().is_empty() {
+            morph(mesh, &self.weights, self.morphed[at][primitive].as_slices_mut())?;
+            bind = &self.morphed[at][primitive];
+        }
+        let posed = VertexSlicesMut {
+            positions: &mut *out.positions,
+            normals: &mut *out.normals,
+            tangents: &mut *out.tangents,
+        };
+        skin(mesh.influences(), &self.palette, bind.as_slices(), posed)?;
+        check_finite("posed positions", out.positions)?;
+        check_finite("posed normals", out.normals)?;
+        check_finite("posed tangents", out.tangents)
     }
 
     /// Poses everything in the rest pose.

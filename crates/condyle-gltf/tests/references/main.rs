@@ -25,6 +25,7 @@ fn main() -> ExitCode {
     suite.each_model("imported_and_followed_through_in_f64", imported::followed_through);
     suite.each_model("imported_with_the_known_oddities", imported::with_the_known_oddities);
     suite.each_model("posed_on_every_instruction_set", posed::on_every_instruction_set);
+    suite.each_model("posed_into_memory_of_the_caller", posed::into_memory_of_the_caller);
     suite.each_model("dual_quaternions_are_the_formula", dual::skinned_as_the_formula);
     suite.each_model("asked_as_every_triangle_answers", asked::as_every_triangle_answers);
     suite.each_model("read_back_as_posed", written::read_back_as_posed);

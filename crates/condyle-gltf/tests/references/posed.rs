@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use condyle::{Dispatch, NormalRule, Vertices};
+use condyle::{Dispatch, Error, NormalRule, Vertices};
 use condyle_gltf::Poser;
 use serde_json::Value;
 
@@ -30,6 +30,35 @@ pub(crate) fn on_every_instruction_set(path: &Path) {
             case.normals();
         }
     }
+}
+
+/// The same bits as in the poser's own memory, with and without normals and tangents.
+pub(crate) fn into_memory_of_the_caller(path: &Path) {
+    let answers = Answers::open(path);
+    let asset = &answers.asset;
+    let [mut own, mut other] =
+        [(); 2].map(|()| Poser::new(asset, NormalRule::default().into()).expect("room"));
+    for case in answers.list("cases") {
+        let clip = case["clip"].as_u64().map(|index| &asset.clips[index as usize]);
+        let seconds = case["t"].as_f64().expect("a time") as f32;
+        own.pose(clip, seconds).expect("the clip is the asset's");
+        let posed: Vec<&Vertices> = (0..asset.instances.len()).flat_map(|at| own.posed(at)).collect();
+        let mut all: Vec<Vertices> = posed.iter().map(|it| Vertices::zeroed_like(it)).collect();
+        let mut out: Vec<_> = all.iter_mut().map(Vertices::as_slices_mut).collect();
+        other.pose_into(clip, seconds, &mut out).expect("an element for each primitive");
+        assert!(all.iter().eq(posed.iter().copied()), "{}, case {}", answers.name, case["id"]);
+
+        for it in &mut all {
+            it.positions.fill([0.0; 3]);
+            (it.normals, it.tangents) = (Vec::new(), Vec::new());
+        }
+        let mut out: Vec<_> = all.iter_mut().map(Vertices::as_slices_mut).collect();
+        other.pose_into(clip, seconds, &mut out).expect("positions alone");
+        let positions = all.iter().map(|it| &it.positions);
+        assert!(positions.eq(posed.iter().map(|it| &it.positions)), "{}, case {}", answers.name, case["id"]);
+    }
+    let refused = other.pose_into(asset.clips.first(), 0.0, &mut []);
+    assert!(matches!(refused, Err(Error::Length { what: "out", found: 0, .. })), "{refused:?}");
 }
 
 impl Case<'_> {
