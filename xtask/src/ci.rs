@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use crate::step::{Log, Outcome, Step, Stop, out_dir};
 use crate::{
-    asm, bench, features, fuzz, gpu, levels, lint, miri, playback, readme, targets, testdata, validator,
+    asm, bench, features, fuzz, gpu, levels, lint, miri, playback, python, readme, targets, testdata,
+    validator,
 };
 
 /// Steps that need what a machine may well not have, beside instruction sets: skipped without blame even by `--strict`. All others
@@ -32,6 +33,7 @@ fn steps() -> Vec<Step> {
         playback::steps(),
         asm::steps(),
         fuzz::steps(),
+        python::steps(),
     ];
     groups.into_iter().flatten().collect()
 }

@@ -1,7 +1,7 @@
 //! Format, lints, documentation, and the oldest compiler that will do.
 
 use crate::step::{Log, Outcome, Step, Stop, build_dir, cargo, works};
-use crate::{fuzz, gpu};
+use crate::{fuzz, gpu, python};
 
 pub(crate) fn steps() -> Vec<Step> {
     vec![
@@ -14,7 +14,7 @@ pub(crate) fn steps() -> Vec<Step> {
 
 fn format(log: &mut Log) -> Outcome {
     log.run(&mut cargo("fmt", ["--all", "--check"]))?;
-    for manifest in [fuzz::MANIFEST, gpu::MANIFEST] {
+    for manifest in [fuzz::MANIFEST, gpu::MANIFEST, python::MANIFEST] {
         log.run(&mut cargo("fmt", ["--manifest-path", manifest, "--check"]))?;
     }
     Ok(String::new())

@@ -11,6 +11,7 @@ mod levels;
 mod lint;
 mod miri;
 mod playback;
+mod python;
 mod readme;
 mod step;
 mod tables;

@@ -1,0 +1,80 @@
+"""Skeletal animation on NumPy arrays.
+
+Files go in; joints, matrices and skinned vertices come out, as float32 arrays of whole clips at once.
+
+>>> model = condyle.open("two_joints.glb")
+>>> times = np.linspace(0.0, model.clips[0].end, 100)
+>>> model.joints("bend", times).shape
+(100, 2, 3)
+>>> model.skin("bend", times).shape
+(100, 20, 3)
+
+Arrays of float32 in C order are taken where they lie, read-only ones too; other real numbers and other orders are
+converted to that first. ``out=`` is written in place, and has to be such an array of the right shape. What is wrong raises `Error`
+with what was found and what was wanted. While a call computes, other Python threads run; they must not write the arrays that it
+was given. ``threads=`` is on how many threads it computes itself, None for as many as the machine runs at once: the numbers are the same for any.
+
+The instruction set is the best of the machine. With ``CONDYLE_NUMERIC=portable`` in the environment the numbers have the same bits on every
+machine.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._condyle import (
+    Clip,
+    Error,
+    FileError,
+    Model,
+    Primitive,
+    Problem,
+    Skeleton,
+    error_bound,
+    forward_kinematics,
+    from_bytes,
+    from_matrices,
+    interpolate,
+    nlerp,
+    open,
+    slerp,
+    to_matrices,
+)
+
+__all__ = [
+    "Clip",
+    "Error",
+    "FileError",
+    "Model",
+    "Poses",
+    "Primitive",
+    "Problem",
+    "Skeleton",
+    "Vertices",
+    "error_bound",
+    "forward_kinematics",
+    "from_bytes",
+    "from_matrices",
+    "interpolate",
+    "nlerp",
+    "open",
+    "slerp",
+    "to_matrices",
+]
+
+
+class Poses(NamedTuple):
+    """Local transforms: rotations (..., 4) as quaternions x, y, z, w, translations (..., 3) and scales (..., 3)."""
+
+    rotations: NDArray[np.float32]
+    translations: NDArray[np.float32]
+    scales: NDArray[np.float32]
+
+
+class Vertices(NamedTuple):
+    """Vertices: positions (T, V, 3), normals (T, V, 3) and tangents (T, V, 4), None for what was not asked for."""
+
+    positions: NDArray[np.float32]
+    normals: NDArray[np.float32] | None = None
+    tangents: NDArray[np.float32] | None = None

@@ -1,0 +1,233 @@
+import os
+from collections.abc import Sequence
+from typing import Literal, final, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import Poses, Vertices
+
+__all__ = [
+    "Clip",
+    "Error",
+    "FileError",
+    "Model",
+    "Primitive",
+    "Problem",
+    "Skeleton",
+    "error_bound",
+    "forward_kinematics",
+    "from_bytes",
+    "from_matrices",
+    "interpolate",
+    "nlerp",
+    "open",
+    "slerp",
+    "to_matrices",
+]
+
+_Array = NDArray[np.float32]
+_Effort = Literal["fast", "normal", "best"]
+_Arrays = tuple[_Array, _Array, _Array]
+_ClipLike = int | str | Clip | None
+
+class Error(ValueError): ...
+
+class FileError(Error):
+    problems: list[Problem]
+
+@final
+class Problem:
+    def __new__(cls, severity: str, path: str, count: int, what: str, action: str) -> Problem: ...
+    @property
+    def severity(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def what(self) -> str: ...
+    @property
+    def action(self) -> str: ...
+    def __getnewargs__(self) -> tuple[str, str, int, str, str]: ...
+
+@final
+class Skeleton:
+    def __new__(
+        cls,
+        parents: Sequence[int] | NDArray[np.integer],
+        *,
+        names: Sequence[str] | None = None,
+        rotations: ArrayLike | None = None,
+        translations: ArrayLike | None = None,
+        scales: ArrayLike | None = None,
+    ) -> Skeleton: ...
+    @property
+    def names(self) -> list[str]: ...
+    @property
+    def parents(self) -> NDArray[np.int32]: ...
+    @property
+    def rest(self) -> Poses: ...
+    def index(self, name: str) -> int: ...
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(data: bytes) -> Skeleton: ...
+    def __len__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class Clip:
+    @property
+    def name(self) -> str: ...
+    @property
+    def start(self) -> float: ...
+    @property
+    def end(self) -> float: ...
+    @property
+    def duration(self) -> float: ...
+    @property
+    def skeleton(self) -> Skeleton: ...
+    @property
+    def compressed(self) -> bool: ...
+    def sample(
+        self, times: ArrayLike, *, out: Poses | _Arrays | None = None, threads: int | None = 1
+    ) -> Poses: ...
+    def encode(
+        self, budget: float = 0.0005, *, shell: float = 0.03, effort: _Effort = "normal", rate: float | None = None
+    ) -> Clip: ...
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(data: bytes) -> Clip: ...
+
+@final
+class Primitive:
+    @property
+    def name(self) -> str: ...
+    @property
+    def node(self) -> int: ...
+    @property
+    def mesh(self) -> int: ...
+    @property
+    def index(self) -> int: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def stop(self) -> int: ...
+    @property
+    def slice(self) -> slice: ...
+    @property
+    def skinned(self) -> bool: ...
+    @property
+    def in_default_scene(self) -> bool: ...
+    @property
+    def has_normals(self) -> bool: ...
+    @property
+    def has_tangents(self) -> bool: ...
+    @property
+    def triangles(self) -> NDArray[np.uint32]: ...
+    def __len__(self) -> int: ...
+
+@final
+class Model:
+    @property
+    def name(self) -> str: ...
+    @property
+    def skeleton(self) -> Skeleton: ...
+    @property
+    def clips(self) -> tuple[Clip, ...]: ...
+    @property
+    def primitives(self) -> tuple[Primitive, ...]: ...
+    @property
+    def vertex_count(self) -> int: ...
+    @property
+    def problems(self) -> tuple[Problem, ...]: ...
+    def joints(
+        self, clip: _ClipLike, times: ArrayLike, *, out: _Array | None = None, threads: int | None = 1
+    ) -> _Array: ...
+    def matrices(
+        self, clip: _ClipLike, times: ArrayLike, *, out: _Array | None = None, threads: int | None = 1
+    ) -> _Array: ...
+    @overload
+    def skin(
+        self,
+        clip: _ClipLike,
+        times: ArrayLike,
+        *,
+        normals: Literal[False] = False,
+        tangents: Literal[False] = False,
+        out: _Array | None = None,
+        threads: int | None = 1,
+    ) -> _Array: ...
+    @overload
+    def skin(
+        self,
+        clip: _ClipLike,
+        times: ArrayLike,
+        *,
+        normals: Literal[True],
+        tangents: bool = False,
+        out: Vertices | None = None,
+        threads: int | None = 1,
+    ) -> Vertices: ...
+    @overload
+    def skin(
+        self,
+        clip: _ClipLike,
+        times: ArrayLike,
+        *,
+        normals: bool = False,
+        tangents: Literal[True],
+        out: Vertices | None = None,
+        threads: int | None = 1,
+    ) -> Vertices: ...
+    def encode(
+        self,
+        clip: int | str | Clip,
+        budget: float = 0.0005,
+        *,
+        shell: float = 0.03,
+        effort: _Effort = "normal",
+        rate: float | None = None,
+    ) -> Clip: ...
+    def pack(self, budget: float = 0.0005, *, shell: float = 0.03, effort: _Effort = "normal") -> bytes: ...
+
+def open(path: str | os.PathLike[str], *, model: str | None = None) -> Model: ...
+def from_bytes(data: bytes, name: str = "bytes", *, model: str | None = None) -> Model: ...
+def forward_kinematics(
+    skeleton: Skeleton | Sequence[int] | NDArray[np.integer],
+    rotations: ArrayLike,
+    translations: ArrayLike | None = None,
+    scales: ArrayLike | None = None,
+    *,
+    out: _Array | None = None,
+    threads: int | None = 1,
+) -> _Array: ...
+def to_matrices(
+    rotations: ArrayLike,
+    translations: ArrayLike | None = None,
+    scales: ArrayLike | None = None,
+    *,
+    out: _Array | None = None,
+    threads: int | None = 1,
+) -> _Array: ...
+def from_matrices(
+    matrices: ArrayLike, *, out: Poses | _Arrays | None = None, threads: int | None = 1
+) -> Poses: ...
+def interpolate(
+    a: ArrayLike,
+    b: ArrayLike,
+    t: ArrayLike,
+    *,
+    method: str = "slerp9",
+    shorter: bool = True,
+    extrapolate: bool = False,
+    out: _Array | None = None,
+    threads: int | None = 1,
+) -> _Array: ...
+def slerp(
+    a: ArrayLike, b: ArrayLike, t: ArrayLike, *, out: _Array | None = None, threads: int | None = 1
+) -> _Array: ...
+def nlerp(
+    a: ArrayLike, b: ArrayLike, t: ArrayLike, *, out: _Array | None = None, threads: int | None = 1
+) -> _Array: ...
+def error_bound(method: str, max_angle: float) -> float: ...

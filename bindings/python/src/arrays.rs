@@ -1,0 +1,158 @@
+//! NumPy's arrays in and out: taken as they are where they can be, named in the error where they cannot.
+
+use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyReadwriteArrayDyn, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use crate::errors::Error;
+
+/// An argument: numbers in the order of its last axis first.
+pub(crate) struct Input<'py> {
+    name: &'static str,
+    array: PyReadonlyArrayDyn<'py, f32>,
+}
+
+impl<'py> Input<'py> {
+    /// An array of float32 in C order is taken where it lies, read-only or not; other real numbers are converted.
+    pub(crate) fn new(name: &'static str, value: &Bound<'py, PyAny>) -> PyResult<Self> {
+        if let Ok(array) = value.cast::<PyArrayDyn<f32>>()
+            && let Some(array) = as_it_is(name, array)?
+        {
+            return Ok(Self { name, array });
+        }
+        let numpy = value.py().import("numpy")?;
+        let unfit = |what: &str| Error::new_err(format!("{name} {what}, real numbers are wanted"));
+        let array = numpy.call_method1("asarray", (value,)).map_err(|_| unfit("is no array of one shape"))?;
+        let dtype = array.getattr("dtype")?;
+        if !matches!(dtype.getattr("kind")?.extract::<String>()?.as_str(), "f" | "i" | "u") {
+            return Err(unfit(&format!("holds {}", dtype.str()?)));
+        }
+        let converted = numpy.call_method1("require", (array, "f4", "CA"))?;
+        match as_it_is(name, converted.cast()?)? {
+            Some(array) => Ok(Self { name, array }),
+            None => Err(unfit("cannot be converted to float32")),
+        }
+    }
+
+    pub(crate) fn shape(&self) -> &[usize] {
+        self.array.shape()
+    }
+
+    pub(crate) fn values(&self) -> PyResult<&[f32]> {
+        self.array.as_slice().map_err(|_| Error::new_err(format!("{} is not contiguous", self.name)))
+    }
+
+    /// The axes before the last ones, which must be `tail`.
+    pub(crate) fn leading(&self, tail: &[usize]) -> PyResult<&[usize]> {
+        self.shape().strip_suffix(tail).ok_or_else(|| {
+            let tail: Vec<String> = tail.iter().map(usize::to_string).collect();
+            self.unfit(&format!("(..., {})", tail.join(", ")))
+        })
+    }
+
+    /// Of moments, each of them.
+    pub(crate) fn times(&self) -> PyResult<&[f32]> {
+        if self.shape().len() != 1 {
+            return Err(self.unfit("(T,)"));
+        }
+        let times = self.values()?;
+        match times.iter().position(|time| !time.is_finite()) {
+            None => Ok(times),
+            Some(at) => {
+                let (name, found) = (self.name, times[at]);
+                Err(Error::new_err(format!("{name}[{at}] is {found}, a finite number is wanted")))
+            }
+        }
+    }
+
+    /// The exception for a shape that is none of the wanted ones.
+    pub(crate) fn unfit(&self, wanted: &str) -> PyErr {
+        Error::new_err(format!(
+            "{} has the shape {}, {wanted} is wanted",
+            self.name,
+            shape_text(self.shape())
+        ))
+    }
+}
+
+/// `None` unless it can be read where it lies.
+fn as_it_is<'py>(
+    name: &str,
+    array: &Bound<'py, PyArrayDyn<f32>>,
+) -> PyResult<Option<PyReadonlyArrayDyn<'py, f32>>> {
+    if !array.is_c_contiguous() {
+        return Ok(None);
+    }
+    let read = array
+        .try_readonly()
+        .map_err(|_| Error::new_err(format!("{name} is being written by another call; wait for its end")))?;
+    Ok(read.as_slice().is_ok().then_some(read))
+}
+
+/// A result: the caller's array, or a new one.
+pub(crate) struct Output<'py>(PyReadwriteArrayDyn<'py, f32>);
+
+impl<'py> Output<'py> {
+    pub(crate) fn new(
+        py: Python<'py>,
+        name: &str,
+        out: Option<&Bound<'py, PyAny>>,
+        shape: &[usize],
+    ) -> PyResult<Self> {
+        let array = match out {
+            Some(out) => out.clone(),
+            None => {
+                // Uninitialised, and an exception where there is no memory for it.
+                let options = PyDict::new(py);
+                options.set_item("dtype", "f4")?;
+                py.import("numpy")?.call_method("empty", (PyTuple::new(py, shape)?,), Some(&options))?
+            }
+        };
+        let wanted = || format!("a float32 array of the shape {} in C order is wanted", shape_text(shape));
+        let array = array
+            .cast::<PyArrayDyn<f32>>()
+            .map_err(|_| Error::new_err(format!("{name} is {}, {}", kind_text(&array), wanted())))?;
+        if array.shape() != shape {
+            let found = shape_text(array.shape());
+            return Err(Error::new_err(format!("{name} has the shape {found}, {}", wanted())));
+        }
+        if !array.is_c_contiguous() {
+            return Err(Error::new_err(format!("{name} is strided, {}", wanted())));
+        }
+        let mut array = array.try_readwrite().map_err(|e| {
+            let why = match e {
+                numpy::BorrowError::NotWriteable => "is read-only",
+                _ => "shares its memory with an argument or with another call's",
+            };
+            Error::new_err(format!("{name} {why}; give it an array of its own"))
+        })?;
+        if array.as_slice_mut().is_err() {
+            return Err(Error::new_err(format!("{name} is not aligned, {}", wanted())));
+        }
+        Ok(Self(array))
+    }
+
+    pub(crate) fn values(&mut self) -> PyResult<&mut [f32]> {
+        self.0.as_slice_mut().map_err(|_| Error::new_err("out is not contiguous"))
+    }
+
+    pub(crate) fn into_array(self) -> Bound<'py, PyArrayDyn<f32>> {
+        (**self.0).clone()
+    }
+}
+
+/// What something is that should be an array.
+fn kind_text(value: &Bound<'_, PyAny>) -> String {
+    let dtype = value.getattr("dtype").and_then(|dtype| Ok(format!("an array of {}", dtype.str()?)));
+    dtype.unwrap_or_else(|_| {
+        value.get_type().name().map_or_else(|_| "something else".into(), |n| format!("a {n}"))
+    })
+}
+
+/// As Python writes a tuple.
+pub(crate) fn shape_text(shape: &[usize]) -> String {
+    match shape {
+        [one] => format!("({one},)"),
+        _ => format!("({})", shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
+    }
+}

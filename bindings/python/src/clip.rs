@@ -1,0 +1,209 @@
+//! Clips: poses over time.
+
+use std::sync::Arc;
+
+use condyle::container::{Container, ContainerWriter, EntryKind};
+use condyle::encode::{Effort, EncodeOptions, Shell};
+use condyle::sample::PoseSource;
+use condyle::{Error as Refusal, Pose, RawClip};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::arrays::Input;
+use crate::errors::{Error, refused};
+use crate::frames::{for_each_frame, thread_count};
+use crate::poses::{PoseArrays, get};
+use crate::skeleton::Skeleton;
+
+/// What poses come from: keys as authored, or as they were compressed.
+pub(crate) enum Motion {
+    Authored(RawClip),
+    Compressed(condyle::Clip<'static>),
+}
+
+impl Motion {
+    fn source(&self) -> &dyn PoseSource {
+        match self {
+            Self::Authored(clip) => clip,
+            Self::Compressed(clip) => clip,
+        }
+    }
+}
+
+impl PoseSource for Motion {
+    fn start(&self) -> f32 {
+        self.source().start()
+    }
+
+    fn end(&self) -> f32 {
+        self.source().end()
+    }
+
+    fn pose(&self, skeleton: &condyle::Skeleton, seconds: f32, pose: &mut Pose) -> Result<(), Refusal> {
+        self.source().pose(skeleton, seconds, pose)
+    }
+
+    fn weights(&self, node: u32, seconds: f32, weights: &mut [f32]) -> Result<(), Refusal> {
+        self.source().weights(node, seconds, weights)
+    }
+}
+
+/// Poses of a skeleton over time, as authored or compressed. A model's `clips` are such; `encode` compresses one.
+#[pyclass(frozen, module = "condyle")]
+pub(crate) struct Clip {
+    pub(crate) name: String,
+    pub(crate) skeleton: Arc<condyle::Skeleton>,
+    pub(crate) motion: Arc<Motion>,
+}
+
+#[pymethods]
+impl Clip {
+    /// Its name in the file, which may be empty.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The time of its first key, in seconds. Before it the first key holds.
+    #[getter]
+    fn start(&self) -> f32 {
+        self.motion.start()
+    }
+
+    /// The time of its last key, in seconds. After it the last key holds.
+    #[getter]
+    fn end(&self) -> f32 {
+        self.motion.end()
+    }
+
+    /// Seconds from its first key to its last.
+    #[getter]
+    fn duration(&self) -> f32 {
+        self.motion.end() - self.motion.start()
+    }
+
+    /// The joints that it moves.
+    #[getter]
+    fn skeleton(&self) -> Skeleton {
+        Skeleton(Arc::clone(&self.skeleton))
+    }
+
+    /// Whether it is compressed.
+    #[getter]
+    fn compressed(&self) -> bool {
+        matches!(*self.motion, Motion::Compressed(_))
+    }
+
+    /// The local transforms of all joints at each of `times`, in seconds: Poses of rotations (T, J, 4), translations (T, J, 3) and scales (T, J, 3).
+    ///
+    /// `out` is a Poses to write them to, or three such arrays.
+    ///
+    /// >>> clip = condyle.open("two_joints.glb").clips[0]
+    /// >>> clip.sample(np.linspace(clip.start, clip.end, 10)).rotations.shape
+    /// (10, 2, 4)
+    #[pyo3(signature = (times, *, out=None, threads=1))]
+    fn sample<'py>(
+        &self,
+        py: Python<'py>,
+        times: &Bound<'py, PyAny>,
+        out: Option<&Bound<'py, PyAny>>,
+        threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let times = Input::new("times", times)?;
+        let times = times.times()?;
+        let (frames, joints) = (times.len(), self.skeleton.joint_count());
+        let mut out = PoseArrays::new(py, out, &[frames, joints])?;
+        let planes = out.planes(joints)?;
+        let start = || Ok(Pose::rest(&self.skeleton));
+        for_each_frame(py, thread_count(threads)?, frames, planes, start, |pose, frame, out| {
+            self.motion.pose(&self.skeleton, times[frame], pose)?;
+            get(pose, out);
+            Ok(())
+        })?;
+        out.into_poses(py)
+    }
+
+    /// The clip compressed, within `budget` of the authored one: in the skeleton's units, on points at the distance `shell` from each joint.
+    ///
+    /// `effort` is "fast", "normal" or "best"; `rate` is in frames a second, or None for the authored one. `Model.encode` keeps the budget
+    /// at every vertex instead.
+    ///
+    /// >>> small = condyle.open("two_joints.glb").clips[0].encode(1e-3)
+    /// >>> small.compressed, len(pickle.dumps(small)) < 2000
+    /// (True, True)
+    #[pyo3(signature = (budget=5e-4, *, shell=0.03, effort="normal", rate=None))]
+    fn encode(
+        &self,
+        py: Python<'_>,
+        budget: f32,
+        shell: f32,
+        effort: &str,
+        rate: Option<f32>,
+    ) -> PyResult<Self> {
+        let mut options = EncodeOptions::new(budget);
+        options.shell = Shell::Distance(shell);
+        options.effort = effort_of(effort)?;
+        options.rate = rate;
+        self.encoded(py, &options)
+    }
+
+    /// As bytes that `Clip.from_bytes` reads: a file .condyle of the skeleton and this clip. Pickles are made of them, so that they can go to
+    /// other processes. A clip as authored has to be encoded first.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let Motion::Compressed(clip) = &*self.motion else {
+            let name = &self.name;
+            return Err(Error::new_err(format!(
+                "the clip {name:?} is as authored; .encode() makes one that fits in bytes"
+            )));
+        };
+        let mut writer = ContainerWriter::default();
+        let model = writer.add_skeleton("", &self.skeleton).map_err(refused)?;
+        writer.add(EntryKind::Clip, &self.name, Some(model), clip.as_bytes()).map_err(refused)?;
+        Ok(PyBytes::new(py, &writer.finish()))
+    }
+
+    /// From what `to_bytes` has made: the first clip of a file .condyle.
+    #[staticmethod]
+    fn from_bytes(data: &[u8]) -> PyResult<Self> {
+        let container = Container::from_bytes(data).map_err(refused)?;
+        let first = container.entries().find(|entry| entry.kind == EntryKind::Clip);
+        let (entry, model) = first
+            .and_then(|entry| Some((entry, entry.model?)))
+            .ok_or_else(|| Error::new_err("data holds no clip of a skeleton"))?;
+        let skeleton = Arc::new(container.skeleton(model).map_err(refused)?);
+        let clip = container.clip(entry.index).map_err(refused)?.into_owned();
+        Ok(Self { name: entry.name.into(), skeleton, motion: Arc::new(Motion::Compressed(clip)) })
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((slf.getattr("from_bytes")?, (slf.get().to_bytes(slf.py())?,)))
+    }
+
+    fn __repr__(&self) -> String {
+        let kind = if self.compressed() { ", compressed" } else { "" };
+        let (name, seconds, joints) = (&self.name, self.duration(), self.skeleton.joint_count());
+        format!("<condyle.Clip {name:?}: {seconds:.3} s, {joints} joints{kind}>")
+    }
+}
+
+impl Clip {
+    /// The clip by the encoder's options.
+    pub(crate) fn encoded(&self, py: Python<'_>, options: &EncodeOptions) -> PyResult<Self> {
+        let Motion::Authored(clip) = &*self.motion else {
+            return Err(Error::new_err(format!("the clip {:?} is compressed already", self.name)));
+        };
+        let encoded = py.detach(|| condyle::encode(clip, &self.skeleton, options, &mut |_| ()));
+        let motion = Arc::new(Motion::Compressed(encoded.map_err(refused)?.into_clip()));
+        Ok(Self { name: self.name.clone(), skeleton: Arc::clone(&self.skeleton), motion })
+    }
+}
+
+/// How much time the encoder takes.
+pub(crate) fn effort_of(name: &str) -> PyResult<Effort> {
+    match name {
+        "fast" => Ok(Effort::Fast),
+        "normal" => Ok(Effort::Normal),
+        "best" => Ok(Effort::Best),
+        _ => Err(Error::new_err(format!("effort is {name:?}, \"fast\", \"normal\" or \"best\" is wanted"))),
+    }
+}

@@ -1,0 +1,102 @@
+//! Transforms as matrices, and matrices as transforms.
+
+use condyle::{Affine, Pose, convert};
+use numpy::PyArrayDyn;
+use pyo3::prelude::*;
+
+use crate::arrays::{Input, Output, shape_text};
+use crate::frames::{Planes, for_each_frame, thread_count};
+use crate::poses::{PoseArrays, get, set, write_rows};
+
+/// So many transforms at a time, which stay in the cache from one step to the next.
+const CHUNK: usize = 256;
+
+/// Matrices (..., 3, 4) of rotations, translations and scales: the rows of a 3 by 4 matrix each.
+///
+/// `rotations` are unit quaternions (..., 4) as x, y, z, w; `translations` and `scales` are (..., 3), 0 and 1 where they are left out.
+///
+/// >>> condyle.to_matrices([0, 0, 0, 1], [1, 2, 3]).tolist()
+/// [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 2.0], [0.0, 0.0, 1.0, 3.0]]
+#[pyfunction]
+#[pyo3(signature = (rotations, translations=None, scales=None, *, out=None, threads=1))]
+pub(crate) fn to_matrices<'py>(
+    py: Python<'py>,
+    rotations: &Bound<'py, PyAny>,
+    translations: Option<&Bound<'py, PyAny>>,
+    scales: Option<&Bound<'py, PyAny>>,
+    out: Option<&Bound<'py, PyAny>>,
+    threads: Option<usize>,
+) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+    let rotations = Input::new("rotations", rotations)?;
+    let translations = translations.map(|it| Input::new("translations", it)).transpose()?;
+    let scales = scales.map(|it| Input::new("scales", it)).transpose()?;
+    let leading = rotations.leading(&[4])?;
+    for input in [&translations, &scales].into_iter().flatten() {
+        if input.leading(&[3])? != leading {
+            return Err(input.unfit(&shape_text(&[leading, &[3]].concat())));
+        }
+    }
+    let turned = rotations.values()?;
+    let moved = translations.as_ref().map(Input::values).transpose()?;
+    let scaled = scales.as_ref().map(Input::values).transpose()?;
+    let count = turned.len() / 4;
+    let mut out = Output::new(py, "out", out, &[leading, &[3, 4]].concat())?;
+    let planes = Planes { values: [out.values()?], widths: [12 * CHUNK] };
+    let start = || Ok(());
+    for_each_frame(py, thread_count(threads)?, count.div_ceil(CHUNK), planes, start, |(), chunk, [out]| {
+        let (first, count) = (chunk * CHUNK, out.len() / 12);
+        let mut pose = Pose::identity(count);
+        let threes = 3 * first..3 * (first + count);
+        let [moved, scaled] = [moved, scaled].map(|all| all.map(|all| &all[threes.clone()]));
+        set(&mut pose, Some(&turned[4 * first..][..4 * count]), moved, scaled);
+        let mut matrices = vec![Affine::IDENTITY; count];
+        convert::pose_to_matrices(&pose, &mut matrices)?;
+        write_rows(&matrices, out);
+        Ok(())
+    })?;
+    Ok(out.into_array())
+}
+
+/// Rotations, translations and scales of matrices (..., 3, 4): Poses of the shapes (..., 4), (..., 3) and (..., 3).
+///
+/// The scale along x is negative where a matrix mirrors. Of a matrix that shears, the nearest transform.
+///
+/// >>> moved = condyle.from_matrices([[1, 0, 0, 1], [0, 1, 0, 2], [0, 0, 1, 3]])
+/// >>> moved.rotations.tolist(), moved.translations.tolist()
+/// ([0.0, 0.0, 0.0, 1.0], [1.0, 2.0, 3.0])
+#[pyfunction]
+#[pyo3(signature = (matrices, *, out=None, threads=1))]
+pub(crate) fn from_matrices<'py>(
+    py: Python<'py>,
+    matrices: &Bound<'py, PyAny>,
+    out: Option<&Bound<'py, PyAny>>,
+    threads: Option<usize>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let matrices = Input::new("matrices", matrices)?;
+    let leading = matrices.leading(&[3, 4])?;
+    let from = matrices.values()?.as_chunks::<12>().0;
+    let mut out = PoseArrays::new(py, out, leading)?;
+    let planes = out.planes(CHUNK)?;
+    let start = || Ok(());
+    for_each_frame(
+        py,
+        thread_count(threads)?,
+        from.len().div_ceil(CHUNK),
+        planes,
+        start,
+        |(), chunk, out| {
+            let chunk = &from[chunk * CHUNK..];
+            let affine = |m: &[f32; 12]| {
+                let mut rows = [[0.0; 4]; 3];
+                rows.as_flattened_mut().copy_from_slice(m);
+                Affine { rows }
+            };
+            let matrices: Vec<Affine> = chunk.iter().take(CHUNK).map(affine).collect();
+            let mut pose = Pose::identity(matrices.len());
+            convert::matrices_to_pose(&matrices, &mut pose)?;
+            get(&pose, out);
+            Ok(())
+        },
+    )?;
+    out.into_poses(py)
+}

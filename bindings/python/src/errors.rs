@@ -1,0 +1,108 @@
+//! Why something is refused, as exceptions.
+
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+create_exception!(
+    condyle,
+    Error,
+    PyValueError,
+    "What was asked for cannot be done: the message says what was found and what was expected."
+);
+create_exception!(
+    condyle,
+    FileError,
+    Error,
+    "A file that cannot be used. `problems` holds everything that is wrong with it, errors first."
+);
+
+/// What is wrong with a file, where, and what was done about it.
+#[pyclass(frozen, get_all, module = "condyle")]
+#[derive(Clone)]
+pub(crate) struct Problem {
+    /// "error", "warning" or "note".
+    severity: String,
+    /// A JSON pointer to the first place or a line; empty for the whole file.
+    path: String,
+    /// At how many places it was found.
+    count: usize,
+    /// What was found at the first place, and what was expected.
+    what: String,
+    /// What was done about it, or what can be done.
+    action: String,
+}
+
+#[pymethods]
+impl Problem {
+    #[new]
+    fn new(severity: String, path: String, count: usize, what: String, action: String) -> Self {
+        Self { severity, path, count, what, action }
+    }
+
+    fn __getnewargs__(&self) -> (&str, &str, usize, &str, &str) {
+        (&self.severity, &self.path, self.count, &self.what, &self.action)
+    }
+
+    fn __str__(&self) -> String {
+        let place = if self.path.is_empty() { String::new() } else { format!(" at {}", self.path) };
+        let count = if self.count > 1 { format!(" ({} places)", self.count) } else { String::new() };
+        format!("{}{place}: {}{count}; {}", self.severity, self.what, self.action)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<condyle.Problem {}>", self.__str__())
+    }
+}
+
+impl Problem {
+    /// One that a whole file is refused for.
+    pub(crate) fn of_file(what: String) -> Self {
+        let action = "the file is refused".into();
+        Self { severity: "error".into(), path: String::new(), count: 1, what, action }
+    }
+}
+
+impl From<&condyle_gltf::Problem> for Problem {
+    fn from(it: &condyle_gltf::Problem) -> Self {
+        Self {
+            severity: it.severity.name().into(),
+            path: it.path.clone(),
+            count: it.count,
+            what: it.what.clone(),
+            action: it.action.clone(),
+        }
+    }
+}
+
+impl From<&condyle_bvh::Problem> for Problem {
+    fn from(it: &condyle_bvh::Problem) -> Self {
+        let severity = match it.severity {
+            condyle_bvh::Severity::Error => "error",
+            condyle_bvh::Severity::Warning => "warning",
+            condyle_bvh::Severity::Note => "note",
+        };
+        Self {
+            severity: severity.into(),
+            path: if it.line > 0 { format!("line {}", it.line) } else { String::new() },
+            count: it.count,
+            what: it.what.clone(),
+            action: it.action.clone(),
+        }
+    }
+}
+
+/// The exception for what the library refuses.
+pub(crate) fn refused(error: condyle::Error) -> PyErr {
+    Error::new_err(error.to_string())
+}
+
+/// The exception for a file that cannot be used.
+pub(crate) fn unusable(py: Python<'_>, name: &str, problems: Vec<Problem>) -> PyErr {
+    let lines: String = problems.iter().map(|problem| format!("\n  {}", problem.__str__())).collect();
+    let error = FileError::new_err(format!("{name} cannot be used{lines}"));
+    match error.value(py).setattr("problems", problems) {
+        Ok(()) => error,
+        Err(e) => e,
+    }
+}

@@ -1,0 +1,151 @@
+//! What lies between rotations.
+
+use condyle::Pose;
+use condyle::interpolate::{Arc, Factor, Interpolator, Method, Prepared, Selection, poses as between_poses};
+use numpy::PyArrayDyn;
+use pyo3::prelude::*;
+
+use crate::arrays::{Input, Output, shape_text};
+use crate::errors::Error;
+use crate::frames::{Planes, for_each_frame, thread_count};
+use crate::poses::{gather, scatter};
+
+/// So many rotations at a time, which stay in the cache from one step to the next.
+const CHUNK: usize = 256;
+
+/// What is the same for all rotations of a call.
+struct Between<'a> {
+    from: &'a [f32],
+    to: &'a [f32],
+    factors: Factors<'a>,
+    how: Interpolator,
+}
+
+enum Factors<'a> {
+    Same(Prepared),
+    Each(&'a [f32]),
+}
+
+impl Between<'_> {
+    /// Those from `first` on, as many as `out` has room for.
+    fn write(&self, poses: &mut [Pose; 3], first: usize, out: &mut [f32]) -> Result<(), condyle::Error> {
+        let count = out.len() / 4;
+        let [from, to, between] = poses;
+        if from.joint_count() != count {
+            [&mut *from, &mut *to, &mut *between].into_iter().for_each(|pose| *pose = Pose::identity(count));
+        }
+        let quaternions = |all: &[f32], pose: &mut Pose| {
+            scatter(&all[4 * first..][..4 * count], pose.blocks_mut(), |block| &mut block.rotation);
+        };
+        quaternions(self.from, from);
+        quaternions(self.to, to);
+        match &self.factors {
+            Factors::Same(prepared) => prepared.poses(from, to, Selection::All, between)?,
+            Factors::Each(all) => {
+                let factors = Factor::PerJoint(&all[first..][..count]);
+                between_poses(from, to, factors, Selection::All, self.how, between)?;
+            }
+        }
+        gather(between.blocks(), |block| &block.rotation, out);
+        Ok(())
+    }
+}
+
+/// The method of a name, or an exception that lists them all.
+fn method_of(name: &str) -> PyResult<Method> {
+    name.parse().map_err(|e| Error::new_err(format!("method {name:?}: {e}")))
+}
+
+/// The rotations between `a` and `b`, unit quaternions (..., 4) as x, y, z, w, both of one shape.
+///
+/// `t` is a number or an array (...), from 0 at `a` to 1 at `b`. `method` is one of "slerp4", "slerp6", "slerp9", "eberly1" to "eberly16",
+/// "eberly1-halved" to "eberly16-halved", "van-waveren", "exact", "nlerp", "corrected-nlerp" and "exponential-map"; `error_bound` says how far
+/// each may be off. The arc is the shorter one, or with `shorter=False` that to `b` as given. Factors are clamped to [0, 1] unless
+/// `extrapolate` is set.
+///
+/// >>> print(condyle.interpolate([0, 0, 0, 1], [1, 0, 0, 0], 1 / 3).round(4))
+/// [0.5   0.    0.    0.866]
+/// >>> condyle.interpolate([[0, 0, 0, 1]] * 3, [[0, 0, 1, 0]] * 3, [0, 0.5, 1], method="nlerp").shape
+/// (3, 4)
+#[pyfunction]
+#[pyo3(signature = (a, b, t, *, method="slerp9", shorter=true, extrapolate=false, out=None, threads=1))]
+#[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+pub(crate) fn interpolate<'py>(
+    py: Python<'py>,
+    a: &Bound<'py, PyAny>,
+    b: &Bound<'py, PyAny>,
+    t: &Bound<'py, PyAny>,
+    method: &str,
+    shorter: bool,
+    extrapolate: bool,
+    out: Option<&Bound<'py, PyAny>>,
+    threads: Option<usize>,
+) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+    let arc = if shorter { Arc::Shorter } else { Arc::AsGiven };
+    let how = Interpolator { method: method_of(method)?, arc, extrapolate };
+    let (a, b, t) = (Input::new("a", a)?, Input::new("b", b)?, Input::new("t", t)?);
+    let leading = a.leading(&[4])?;
+    if b.leading(&[4])? != leading {
+        return Err(b.unfit(&format!("that of a, {},", shape_text(a.shape()))));
+    }
+    let factors = match (t.shape(), t.values()?) {
+        ([], &[t]) if t.is_nan() => return Err(Error::new_err("t is NaN, a number is wanted")),
+        ([], &[t]) => Factors::Same(Prepared::new(t, how)),
+        (shape, all) if shape == leading => Factors::Each(all),
+        _ => return Err(t.unfit(&format!("{} or a single number", shape_text(leading)))),
+    };
+    let between = Between { from: a.values()?, to: b.values()?, factors, how };
+    let chunks = (between.from.len() / 4).div_ceil(CHUNK);
+    let mut out = Output::new(py, "out", out, a.shape())?;
+    let planes = Planes { values: [out.values()?], widths: [4 * CHUNK] };
+    let start = || Ok([0; 3].map(Pose::identity));
+    for_each_frame(py, thread_count(threads)?, chunks, planes, start, |poses, chunk, [out]| {
+        between.write(poses, chunk * CHUNK, out)
+    })?;
+    Ok(out.into_array())
+}
+
+/// Spherical linear interpolation, exact but for the rounding of float32: `interpolate` with the method "slerp9".
+///
+/// >>> print(condyle.slerp([0, 0, 0, 1], [1, 0, 0, 0], 0.5).round(4))
+/// [0.7071 0.     0.     0.7071]
+#[pyfunction]
+#[pyo3(signature = (a, b, t, *, out=None, threads=1))]
+pub(crate) fn slerp<'py>(
+    py: Python<'py>,
+    a: &Bound<'py, PyAny>,
+    b: &Bound<'py, PyAny>,
+    t: &Bound<'py, PyAny>,
+    out: Option<&Bound<'py, PyAny>>,
+    threads: Option<usize>,
+) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+    interpolate(py, a, b, t, "slerp9", true, false, out, threads)
+}
+
+/// Linear interpolation brought back to unit length: `interpolate` with the method "nlerp".
+///
+/// >>> print(condyle.nlerp([0, 0, 0, 1], [1, 0, 0, 0], 0.5).round(4))
+/// [0.7071 0.     0.     0.7071]
+#[pyfunction]
+#[pyo3(signature = (a, b, t, *, out=None, threads=1))]
+pub(crate) fn nlerp<'py>(
+    py: Python<'py>,
+    a: &Bound<'py, PyAny>,
+    b: &Bound<'py, PyAny>,
+    t: &Bound<'py, PyAny>,
+    out: Option<&Bound<'py, PyAny>>,
+    threads: Option<usize>,
+) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+    interpolate(py, a, b, t, "nlerp", true, false, out, threads)
+}
+
+/// The most that a component of what a method of `interpolate` gives can differ from slerp's.
+///
+/// `max_angle` is how far apart unit quaternions are as vectors, in radians: half of the rotation between them, at most pi / 2.
+///
+/// >>> condyle.error_bound("slerp4", np.pi / 2) < 1.1e-4
+/// True
+#[pyfunction]
+pub(crate) fn error_bound(method: &str, max_angle: f32) -> PyResult<f64> {
+    Ok(method_of(method)?.error_bound(max_angle))
+}

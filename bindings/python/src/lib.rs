@@ -1,0 +1,37 @@
+//! The Python package `condyle`: what its functions and classes do is the library's, here it is translated.
+
+mod arrays;
+mod clip;
+mod convert;
+mod errors;
+mod frames;
+mod interpolate;
+mod model;
+mod open;
+mod poses;
+mod primitive;
+mod skeleton;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _condyle {
+    #[pymodule_export]
+    use super::clip::Clip;
+    #[pymodule_export]
+    use super::convert::{from_matrices, to_matrices};
+    #[pymodule_export]
+    use super::errors::{Error, FileError, Problem};
+    #[pymodule_export]
+    use super::interpolate::{error_bound, interpolate, nlerp, slerp};
+    #[pymodule_export]
+    use super::model::Model;
+    #[pymodule_export]
+    use super::open::{from_bytes, open};
+    #[pymodule_export]
+    use super::poses::forward_kinematics;
+    #[pymodule_export]
+    use super::primitive::Primitive;
+    #[pymodule_export]
+    use super::skeleton::Skeleton;
+}

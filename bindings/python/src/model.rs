@@ -1,0 +1,441 @@
+//! Models: a skeleton with clips and meshes, and what is posed of them.
+
+use std::sync::Arc;
+
+use condyle::container::{ContainerWriter, EntryKind};
+use condyle::encode::EncodeOptions;
+use condyle::mesh::VertexSlicesMut;
+use condyle::{Affine, NormalRule, Pose, RawClip, local_to_model};
+use condyle_gltf::{Asset, ClipExporter, Poser};
+use numpy::PyArrayDyn;
+use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+
+use crate::arrays::{Input, Output};
+use crate::clip::{Clip, Motion, effort_of};
+use crate::errors::{Error, Problem, refused};
+use crate::frames::{Planes, for_each_frame, thread_count};
+use crate::open::Opened;
+use crate::poses::{write_origins, write_rows};
+use crate::primitive::Primitive;
+use crate::skeleton::Skeleton;
+
+/// A character or a motion as `open` has read it: its skeleton, its clips and its meshes.
+#[pyclass(frozen, module = "condyle")]
+pub(crate) struct Model {
+    name: String,
+    skeleton: Arc<condyle::Skeleton>,
+    asset: Option<Asset>,
+    clips: Vec<Py<Clip>>,
+    primitives: Vec<Py<Primitive>>,
+    vertices: usize,
+    problems: Vec<Problem>,
+}
+
+#[pymethods]
+impl Model {
+    /// What it was opened as.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// All joints, parents before their children.
+    #[getter]
+    fn skeleton(&self) -> Skeleton {
+        Skeleton(Arc::clone(&self.skeleton))
+    }
+
+    /// All clips, in the order of the file.
+    #[getter]
+    fn clips<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.clips)
+    }
+
+    /// All meshes in pieces of one material, in the order of nodes and primitives: `primitive.slice` is where its vertices are in what `skin` returns.
+    #[getter]
+    fn primitives<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.primitives)
+    }
+
+    /// How many vertices all primitives have.
+    #[getter]
+    fn vertex_count(&self) -> usize {
+        self.vertices
+    }
+
+    /// What was odd about the file and how it was repaired: warnings first, then notes.
+    #[getter]
+    fn problems<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.problems.iter().cloned())
+    }
+
+    /// Where the joints are at each of `times`, in seconds: (T, J, 3), in model space.
+    ///
+    /// `clip` is an index, a name, a Clip of this skeleton, or None for the pose at rest.
+    ///
+    /// >>> model = condyle.open("two_joints.glb")
+    /// >>> model.joints(None, [0.0]).round(3).tolist()
+    /// [[[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]
+    #[pyo3(signature = (clip, times, *, out=None, threads=1))]
+    fn joints<'py>(
+        &self,
+        py: Python<'py>,
+        clip: &Bound<'py, PyAny>,
+        times: &Bound<'py, PyAny>,
+        out: Option<&Bound<'py, PyAny>>,
+        threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+        self.posed(py, (clip, times, out, threads), &[3], write_origins)
+    }
+
+    /// The model matrices of the joints at each of `times`: (T, J, 3, 4), rows of a 3 by 4 matrix each. `clip` is as in `joints`.
+    ///
+    /// >>> condyle.open("two_joints.glb").matrices("bend", [0.0]).shape
+    /// (1, 2, 3, 4)
+    #[pyo3(signature = (clip, times, *, out=None, threads=1))]
+    fn matrices<'py>(
+        &self,
+        py: Python<'py>,
+        clip: &Bound<'py, PyAny>,
+        times: &Bound<'py, PyAny>,
+        out: Option<&Bound<'py, PyAny>>,
+        threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+        self.posed(py, (clip, times, out, threads), &[3, 4], write_rows)
+    }
+
+    /// The vertices at each of `times`, in world space: positions (T, V, 3), all primitives one after another. `clip` is as in `joints`; morph targets
+    /// are applied.
+    ///
+    /// With `normals` or `tangents` the result is a Vertices of positions, normals (T, V, 3) and tangents (T, V, 4) with the handedness of the
+    /// bitangent, None where they were not asked for. They are 0 for primitives that have none. `out` is an array to write positions to, or
+    /// then a Vertices.
+    ///
+    /// >>> model = condyle.open("two_joints.glb")
+    /// >>> model.skin("bend", np.linspace(0, 1, 5)).shape
+    /// (5, 20, 3)
+    /// >>> model.skin(None, [0.0], normals=True).normals.shape
+    /// (1, 20, 3)
+    #[pyo3(signature = (clip, times, *, normals=false, tangents=false, out=None, threads=1))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn skin<'py>(
+        &self,
+        py: Python<'py>,
+        clip: &Bound<'py, PyAny>,
+        times: &Bound<'py, PyAny>,
+        normals: bool,
+        tangents: bool,
+        out: Option<&Bound<'py, PyAny>>,
+        threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let motion = self.motion(clip)?;
+        let times = Input::new("times", times)?;
+        let times = times.times()?;
+        let wanted = [true, normals, tangents];
+        let mut arrays = VertexArrays::new(py, out, wanted, [times.len(), self.vertices])?;
+        self.write_vertices(py, motion.as_deref(), times, arrays.planes(self.vertices)?, threads)?;
+        arrays.into_object(py)
+    }
+
+    /// A clip of this model compressed, within `budget` of the authored one at every vertex, in the units of the model; `shell` is for joints without
+    /// vertices. `clip`, `effort` and `rate` are as in `joints` and `Clip.encode`.
+    ///
+    /// >>> condyle.open("two_joints.glb").encode("bend", 1e-3)
+    /// <condyle.Clip "bend": 1.500 s, 2 joints, compressed>
+    #[pyo3(signature = (clip, budget=5e-4, *, shell=0.03, effort="normal", rate=None))]
+    fn encode(
+        &self,
+        py: Python<'_>,
+        clip: &Bound<'_, PyAny>,
+        budget: f32,
+        shell: f32,
+        effort: &str,
+        rate: Option<f32>,
+    ) -> PyResult<Clip> {
+        let clip = self.clip(clip)?.ok_or_else(|| Error::new_err("clip is None, a clip is wanted"))?;
+        self.encoded(py, clip.get(), budget, shell, effort, rate)
+    }
+
+    /// The model as the bytes of a file .condyle, which `open` and `from_bytes` read: clips that are not compressed yet are encoded with `budget`.
+    ///
+    /// >>> packed = condyle.from_bytes(condyle.open("two_joints.glb").pack())
+    /// >>> packed.clips[0].compressed
+    /// True
+    #[pyo3(signature = (budget=5e-4, *, shell=0.03, effort="normal"))]
+    fn pack<'py>(
+        &self,
+        py: Python<'py>,
+        budget: f32,
+        shell: f32,
+        effort: &str,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let mut writer = ContainerWriter::default();
+        let model = writer.add_skeleton(&self.name, &self.skeleton).map_err(refused)?;
+        if let Some(asset) = &self.asset {
+            for (name, mesh) in asset.placed_meshes().map_err(refused)? {
+                writer.add_mesh(name, model, &mesh, &self.skeleton).map_err(refused)?;
+            }
+        }
+        for clip in self.clips.iter().map(Py::get) {
+            let own = match &*clip.motion {
+                Motion::Authored(_) => Some(self.encoded(py, clip, budget, shell, effort, None)?),
+                Motion::Compressed(_) => None,
+            };
+            if let Motion::Compressed(packed) = &*own.as_ref().unwrap_or(clip).motion {
+                writer.add(EntryKind::Clip, &clip.name, Some(model), packed.as_bytes()).map_err(refused)?;
+            }
+        }
+        if let Some(asset) = &self.asset {
+            let none: &[RawClip] = &[];
+            let document = ClipExporter::new(asset).glb(none).map_err(|e| Error::new_err(e.to_string()))?;
+            writer.add(EntryKind::Document, &self.name, Some(model), &document).map_err(refused)?;
+        }
+        Ok(PyBytes::new(py, &writer.finish()))
+    }
+
+    /// Only what `pack` leaves as it is: a model whose clips are compressed.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let (py, it) = (slf.py(), slf.get());
+        if it.clips.iter().any(|clip| matches!(*clip.get().motion, Motion::Authored(_))) {
+            let what = "clips of this model are as authored; condyle.from_bytes(model.pack()) is a model that fits in bytes";
+            return Err(Error::new_err(what));
+        }
+        let bytes = it.pack(py, 5e-4, 0.03, "normal")?;
+        Ok((py.import("condyle")?.getattr("from_bytes")?, (bytes, it.name.clone())))
+    }
+
+    fn __repr__(&self) -> String {
+        let counted =
+            |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
+        format!(
+            "<condyle.Model {}: {}, {}, {}>",
+            self.name,
+            counted(self.skeleton.joint_count(), "joint", "joints"),
+            counted(self.clips.len(), "clip", "clips"),
+            counted(self.vertices, "vertex", "vertices")
+        )
+    }
+}
+
+/// A clip, times, where to write and how many threads.
+type Asked<'a, 'py> =
+    (&'a Bound<'py, PyAny>, &'a Bound<'py, PyAny>, Option<&'a Bound<'py, PyAny>>, Option<usize>);
+
+/// What makes a model again, and of what: its bytes and its name.
+type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, String));
+
+impl Model {
+    pub(crate) fn new(py: Python<'_>, name: &str, opened: Opened) -> PyResult<Self> {
+        let Opened { skeleton, asset, clips, problems } = opened;
+        let clip = |(name, motion)| {
+            Py::new(py, Clip { name, skeleton: Arc::clone(&skeleton), motion: Arc::new(motion) })
+        };
+        let clips = clips.into_iter().map(clip).collect::<PyResult<_>>()?;
+        let (primitives, vertices) = Primitive::all(py, asset.as_ref())?;
+        Ok(Self { name: name.into(), skeleton, asset, clips, primitives, vertices, problems })
+    }
+
+    /// The clip that is meant.
+    fn clip<'py>(&self, clip: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, Clip>>> {
+        let py = clip.py();
+        if clip.is_none() {
+            return Ok(None);
+        }
+        if let Ok(clip) = clip.cast::<Clip>() {
+            return Ok(Some(clip.clone()));
+        }
+        let count = self.clips.len();
+        let found = if let Ok(name) = clip.extract::<String>() {
+            let found = self.clips.iter().find(|clip| clip.get().name == name);
+            found.ok_or_else(|| {
+                let names: Vec<_> = self.clips.iter().map(|clip| format!("{:?}", clip.get().name)).collect();
+                Error::new_err(format!(
+                    "{} has no clip {name:?}, one of {} is wanted",
+                    self.name,
+                    names.join(", ")
+                ))
+            })?
+        } else if let Ok(index) = clip.extract::<i64>() {
+            let at = usize::try_from(if index < 0 { index + count as i64 } else { index });
+            let found = at.ok().and_then(|at| self.clips.get(at));
+            found.ok_or_else(|| PyIndexError::new_err(format!("clip {index} of {count}")))?
+        } else {
+            let kind = clip.get_type().name()?;
+            return Err(PyTypeError::new_err(format!(
+                "clip is a {kind}, an index, a name, a Clip or None is wanted"
+            )));
+        };
+        Ok(Some(found.bind(py).clone()))
+    }
+
+    /// What moves the joints; none for the pose at rest.
+    fn motion(&self, clip: &Bound<'_, PyAny>) -> PyResult<Option<Arc<Motion>>> {
+        let Some(clip) = self.clip(clip)? else { return Ok(None) };
+        let clip = clip.get();
+        if !Arc::ptr_eq(&clip.skeleton, &self.skeleton)
+            && clip.skeleton.fingerprint() != self.skeleton.fingerprint()
+        {
+            let name = &clip.name;
+            return Err(Error::new_err(format!(
+                "the clip {name:?} is for a skeleton of other joints than that of {}: their names or parents differ",
+                self.name
+            )));
+        }
+        Ok(Some(Arc::clone(&clip.motion)))
+    }
+
+    /// So many numbers of each joint's model matrix at each moment.
+    fn posed<'py>(
+        &self,
+        py: Python<'py>,
+        (clip, times, out, threads): Asked<'_, 'py>,
+        tail: &[usize],
+        write: impl Fn(&[Affine], &mut [f32]) + Sync,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+        let motion = self.motion(clip)?;
+        let times = Input::new("times", times)?;
+        let times = times.times()?;
+        let (frames, joints) = (times.len(), self.skeleton.joint_count());
+        let mut out = Output::new(py, "out", out, &[&[frames, joints], tail].concat())?;
+        let width = joints * tail.iter().product::<usize>();
+        let planes = Planes { values: [out.values()?], widths: [width] };
+        let start = || Ok((Pose::rest(&self.skeleton), vec![Affine::IDENTITY; joints]));
+        for_each_frame(py, thread_count(threads)?, frames, planes, start, |(pose, model), frame, [out]| {
+            if let Some(motion) = &motion {
+                condyle::sample::PoseSource::pose(&**motion, &self.skeleton, times[frame], pose)?;
+            }
+            local_to_model(&self.skeleton, pose, model)?;
+            write(model, out);
+            Ok(())
+        })?;
+        Ok(out.into_array())
+    }
+
+    fn write_vertices(
+        &self,
+        py: Python<'_>,
+        motion: Option<&Motion>,
+        times: &[f32],
+        planes: Planes<'_, 3>,
+        threads: Option<usize>,
+    ) -> PyResult<()> {
+        let threads = thread_count(threads)?;
+        let Some(asset) = &self.asset else { return Ok(()) };
+        let counts: Vec<usize> =
+            asset.instances.iter().flat_map(|it| &it.primitives).map(|it| it.mesh.vertex_count()).collect();
+        let start = || Poser::new(asset, NormalRule::default().into());
+        for_each_frame(
+            py,
+            threads,
+            times.len(),
+            planes,
+            start,
+            |poser, frame, [positions, normals, tangents]| {
+                // Primitives without them are not written.
+                normals.fill(0.0);
+                tangents.fill(0.0);
+                let mut rest = VertexSlicesMut {
+                    positions: positions.as_chunks_mut().0,
+                    normals: normals.as_chunks_mut().0,
+                    tangents: tangents.as_chunks_mut().0,
+                };
+                let mut out: Vec<_> = counts.iter().map(|&count| take_first(&mut rest, count)).collect();
+                poser.pose_into(motion, times[frame], &mut out)
+            },
+        )
+    }
+
+    /// The clip within a budget at every vertex, or without meshes around every joint.
+    fn encoded(
+        &self,
+        py: Python<'_>,
+        clip: &Clip,
+        budget: f32,
+        shell: f32,
+        effort: &str,
+        rate: Option<f32>,
+    ) -> PyResult<Clip> {
+        let mut options = match &self.asset {
+            Some(asset) => {
+                py.detach(|| asset.encode_options(&*clip.motion, budget, shell)).map_err(refused)?
+            }
+            None => {
+                let mut options = EncodeOptions::new(budget);
+                options.shell = condyle::encode::Shell::Distance(shell);
+                options
+            }
+        };
+        options.effort = effort_of(effort)?;
+        options.rate = rate;
+        clip.encoded(py, &options)
+    }
+}
+
+/// The first vertices, or none of what was not asked for.
+fn take_first<'a>(rest: &mut VertexSlicesMut<'a>, count: usize) -> VertexSlicesMut<'a> {
+    fn first<'a, T>(rest: &mut &'a mut [T], count: usize) -> &'a mut [T] {
+        let all = std::mem::take(rest);
+        let (first, others) = all.split_at_mut(count.min(all.len()));
+        *rest = others;
+        first
+    }
+    VertexSlicesMut {
+        positions: first(&mut rest.positions, count),
+        normals: first(&mut rest.normals, count),
+        tangents: first(&mut rest.tangents, count),
+    }
+}
+
+/// Positions, and normals and tangents if they were asked for.
+struct VertexArrays<'py>([Option<Output<'py>>; 3]);
+
+impl<'py> VertexArrays<'py> {
+    fn new(
+        py: Python<'py>,
+        out: Option<&Bound<'py, PyAny>>,
+        wanted: [bool; 3],
+        frames: [usize; 2],
+    ) -> PyResult<Self> {
+        let alone = wanted == [true, false, false];
+        let given: Option<[Bound<'py, PyAny>; 3]> = match out {
+            None => None,
+            Some(out) if alone => Some([out.clone(), py.None().into_bound(py), py.None().into_bound(py)]),
+            Some(out) => {
+                let unfit =
+                    |_| Error::new_err("out is no Vertices: positions, normals and tangents are wanted");
+                Some(out.extract().map_err(unfit)?)
+            }
+        };
+        let one = |at: usize| -> PyResult<Option<Output<'py>>> {
+            if !wanted[at] {
+                return Ok(None);
+            }
+            let name = if alone { "out" } else { ["out.positions", "out.normals", "out.tangents"][at] };
+            let shape = [frames[0], frames[1], [3, 3, 4][at]];
+            Output::new(py, name, given.as_ref().map(|all| &all[at]), &shape).map(Some)
+        };
+        Ok(Self([one(0)?, one(1)?, one(2)?]))
+    }
+
+    /// For frames of so many vertices.
+    fn planes(&mut self, vertices: usize) -> PyResult<Planes<'_, 3>> {
+        let mut planes = Planes { values: [&mut [][..], &mut [], &mut []], widths: [0; 3] };
+        for (at, array) in self.0.iter_mut().enumerate() {
+            if let Some(array) = array {
+                planes.values[at] = array.values()?;
+                planes.widths[at] = vertices * [3, 3, 4][at];
+            }
+        }
+        Ok(planes)
+    }
+
+    /// The positions alone, or `condyle.Vertices`.
+    fn into_object(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self.0.map(|array| array.map(Output::into_array)) {
+            [Some(positions), None, None] => Ok(positions.into_any()),
+            all => py.import("condyle")?.getattr("Vertices")?.call1(PyTuple::new(py, all)?),
+        }
+    }
+}

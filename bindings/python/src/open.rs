@@ -1,0 +1,180 @@
+//! Files: whatever holds a character or a motion.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use condyle::container::{Container, Entry, EntryKind};
+use condyle_bvh::{Bvh, ImportOptions};
+use condyle_gltf::{Asset, Document};
+use pyo3::prelude::*;
+
+use crate::clip::Motion;
+use crate::errors::{Problem, unusable};
+use crate::model::Model;
+
+/// What a file holds.
+pub(crate) struct Opened {
+    pub(crate) skeleton: Arc<condyle::Skeleton>,
+    /// With the meshes; none if the file holds joints alone.
+    pub(crate) asset: Option<Asset>,
+    /// With their names.
+    pub(crate) clips: Vec<(String, Motion)>,
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// Why a file is refused.
+type Refused = Vec<Problem>;
+
+/// The character or the motion in a file: .glb, .gltf, .vrm, .vrma, .condyle or .bvh.
+///
+/// `model` names one of several in a .condyle. What was odd but could be used is in `Model.problems`; what could not be used raises
+/// FileError, which has all that is wrong in its `problems`. OSError if the file is not there or cannot be read.
+///
+/// >>> model = condyle.open("two_joints.glb")
+/// >>> model.clips[0].name, len(model.skeleton)
+/// ('bend', 2)
+/// >>> model.joints("bend", [0.0, 0.5]).shape
+/// (2, 2, 3)
+#[pyfunction]
+#[pyo3(signature = (path, *, model=None))]
+pub(crate) fn open(py: Python<'_>, path: PathBuf, model: Option<&str>) -> PyResult<Model> {
+    let name = path.display().to_string();
+    let opened = py.detach(|| -> std::io::Result<Result<Opened, Refused>> {
+        let named = |e: std::io::Error| std::io::Error::new(e.kind(), format!("{name}: {e}"));
+        if !std::fs::metadata(&path).map_err(named)?.is_file() {
+            return Ok(refuse("it is no file".into()));
+        }
+        let mut first = Vec::new();
+        std::fs::File::open(&path).and_then(|file| file.take(64).read_to_end(&mut first)).map_err(named)?;
+        Ok(match Kind::of(&first, &path) {
+            Kind::Container => container(&name, &std::fs::read(&path).map_err(named)?, model),
+            _ if model.is_some() => {
+                refuse("it is a single model; model= is for a .condyle with several".into())
+            }
+            Kind::Bvh => Bvh::open(&path)
+                .map_err(|refused| listed(&refused.problems))
+                .and_then(|bvh| motion_capture(&bvh)),
+            Kind::Document => Asset::open(&path).map_err(|refused| listed(&refused.problems)).map(document),
+        })
+    })?;
+    Model::new(py, &name, opened.map_err(|problems| unusable(py, &name, problems))?)
+}
+
+/// The character or the motion in bytes, as `open` has it of a file; what is beside a .gltf is not found.
+///
+/// >>> condyle.from_bytes(pathlib.Path("two_joints.glb").read_bytes())
+/// <condyle.Model bytes: 2 joints, 1 clip, 20 vertices>
+#[pyfunction]
+#[pyo3(signature = (data, name="bytes", *, model=None))]
+pub(crate) fn from_bytes(py: Python<'_>, data: &[u8], name: &str, model: Option<&str>) -> PyResult<Model> {
+    let opened = py.detach(|| match Kind::of(data, Path::new(name)) {
+        Kind::Container => container(name, data, model),
+        Kind::Bvh => Bvh::from_slice(name, data)
+            .map_err(|refused| listed(&refused.problems))
+            .and_then(|bvh| motion_capture(&bvh)),
+        Kind::Document => {
+            let read = Document::from_slice(name, data, None).and_then(Asset::from_document);
+            read.map_err(|refused| listed(&refused.problems)).map(document)
+        }
+    });
+    Model::new(py, name, opened.map_err(|problems| unusable(py, name, problems))?)
+}
+
+/// What is in a file, by its first bytes and its name.
+enum Kind {
+    Container,
+    Bvh,
+    Document,
+}
+
+impl Kind {
+    fn of(first: &[u8], path: &Path) -> Self {
+        let is_bvh = path.extension().is_some_and(|it| it.eq_ignore_ascii_case("bvh"));
+        match () {
+            () if first.starts_with(b"CONDYLE\0") => Self::Container,
+            () if is_bvh || Bvh::recognise(&first[..first.len().min(64)]) => Self::Bvh,
+            () => Self::Document,
+        }
+    }
+}
+
+fn listed<'a, P: 'a>(problems: &'a [P]) -> Vec<Problem>
+where
+    Problem: From<&'a P>,
+{
+    problems.iter().map(Problem::from).collect()
+}
+
+fn refuse(what: String) -> Result<Opened, Refused> {
+    Err(vec![Problem::of_file(what)])
+}
+
+fn unfit(what: &str) -> impl Fn(condyle::Error) -> Refused {
+    move |error| vec![Problem::of_file(format!("{what}: {error}"))]
+}
+
+fn document(mut asset: Asset) -> Opened {
+    let clips = std::mem::take(&mut asset.clips);
+    Opened {
+        skeleton: Arc::new(asset.skeleton.clone()),
+        clips: clips.into_iter().map(|clip| (clip.name().into(), Motion::Authored(clip))).collect(),
+        problems: listed(&asset.problems),
+        asset: Some(asset),
+    }
+}
+
+fn motion_capture(bvh: &Bvh) -> Result<Opened, Refused> {
+    let options = ImportOptions::default();
+    let skeleton = bvh.skeleton(&options).map_err(unfit("the hierarchy"))?;
+    let mut clips = Vec::new();
+    if bvh.frame_count() > 0 {
+        let clip = bvh.clip(&options).map_err(unfit("the motion"))?;
+        clips.push((clip.name().into(), Motion::Authored(clip)));
+    }
+    Ok(Opened { skeleton: Arc::new(skeleton), asset: None, clips, problems: listed(bvh.problems()) })
+}
+
+/// A model of a container with its compressed clips; with its meshes if it was kept with its document.
+fn container(name: &str, bytes: &[u8], which: Option<&str>) -> Result<Opened, Refused> {
+    let container = Container::from_bytes(bytes).map_err(unfit("the container"))?;
+    let model = chosen(&container, which)?;
+    let skeleton = container.skeleton(model.index).map_err(unfit("its skeleton"))?;
+    let mut asset = None;
+    if let Some(entry) = container.of_model(EntryKind::Document, model.index).next() {
+        let bytes = container.document(entry.index).map_err(unfit("its document"))?;
+        let read = Document::from_slice(name, bytes, None).and_then(Asset::from_document);
+        let read = read.map_err(|refused| listed(&refused.problems))?;
+        asset = Some(read.on_skeleton(skeleton.clone()).map_err(unfit("its skeleton"))?);
+    }
+    let mut clips = Vec::new();
+    for entry in container.of_model(EntryKind::Clip, model.index) {
+        let clip = container.clip(entry.index).map_err(unfit(&format!("its clip {:?}", entry.name)))?;
+        let (found, needed) = (clip.joint_count(), skeleton.joint_count());
+        if found != needed {
+            let error = condyle::Error::Length { what: "the joints of the skeleton", found, needed };
+            return Err(unfit(&format!("its clip {:?}", entry.name))(error));
+        }
+        clips.push((entry.name.into(), Motion::Compressed(clip.into_owned())));
+    }
+    let problems = asset.as_ref().map(|asset| listed(&asset.problems)).unwrap_or_default();
+    Ok(Opened { skeleton: Arc::new(skeleton), asset, clips, problems })
+}
+
+/// The model of that name, or the only one.
+fn chosen<'a>(container: &Container<'a>, which: Option<&str>) -> Result<Entry<'a>, Refused> {
+    let mut models: Vec<_> = container.entries().filter(|entry| entry.kind == EntryKind::Skeleton).collect();
+    let names: Vec<String> = models.iter().map(|entry| format!("{:?}", entry.name)).collect();
+    let what = match which {
+        Some(which) => {
+            if let Some(at) = models.iter().position(|entry| entry.name == which) {
+                return Ok(models.swap_remove(at));
+            }
+            format!("it has no model {which:?}, model= takes one of {}", names.join(", "))
+        }
+        None if models.len() == 1 => return Ok(models.swap_remove(0)),
+        None if models.is_empty() => "it holds no models".into(),
+        None => format!("it holds several models, choose one with model=: {}", names.join(", ")),
+    };
+    Err(vec![Problem::of_file(what)])
+}

@@ -1,0 +1,152 @@
+"""Arrays go in and out without a copy where they can, and what cannot be used is named."""
+
+from __future__ import annotations
+
+import re
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import condyle
+import numpy as np
+import pytest
+from conftest import TESTDATA
+
+MODEL = condyle.open(TESTDATA / "two_joints.glb")
+TIMES = np.linspace(0, 1.5, 4, dtype="f4")
+
+
+def quaternions(*shape: int, seed: int = 1) -> np.ndarray[Any, Any]:
+    q = np.random.default_rng(seed).normal(size=(*shape, 4)).astype("f4")
+    return np.asarray(q / np.linalg.norm(q, axis=-1, keepdims=True))
+
+
+@pytest.mark.parametrize(
+    ("call", "shape"),
+    [
+        (lambda out: MODEL.joints("bend", TIMES, out=out), (4, 2, 3)),
+        (lambda out: MODEL.matrices("bend", TIMES, out=out), (4, 2, 3, 4)),
+        (lambda out: MODEL.skin("bend", TIMES, out=out), (4, 20, 3)),
+        (lambda out: condyle.slerp(quaternions(9), quaternions(9, seed=2), 0.3, out=out), (9, 4)),
+        (lambda out: condyle.to_matrices(quaternions(9), out=out), (9, 3, 4)),
+        (lambda out: condyle.forward_kinematics([-1, 0], quaternions(5, 2), out=out), (5, 2, 3, 4)),
+    ],
+)
+def test_out_is_written_in_place(call: Callable[[Any], Any], shape: tuple[int, ...]) -> None:
+    out = np.full(shape, np.nan, "f4")
+    got = call(out)
+    assert got is out or got.ctypes.data == out.ctypes.data
+    assert out.tobytes() == call(None).tobytes()
+    part = np.full((2, *shape), np.nan, "f4")[1]
+    assert call(part).ctypes.data == part.ctypes.data
+    for wrong, said in [
+        (np.zeros((*shape, 2), "f4"), f"out has the shape {(*shape, 2)}, a float32 array of the shape {shape}"),
+        (np.zeros(shape, "f8"), "out is an array of float64, a float32 array of the shape"),
+        (np.zeros(shape, "f4", order="F"), "out is strided"),
+        ([0.0], "out is a list"),
+    ]:
+        with pytest.raises(condyle.Error, match=re.escape(said)):
+            call(wrong)
+    out.flags.writeable = False
+    with pytest.raises(condyle.Error, match="out is read-only"):
+        call(out)
+
+
+def test_three_arrays_are_written_in_place() -> None:
+    clip = MODEL.clips[0]
+    want = clip.sample(TIMES)
+    out = condyle.Poses(*(np.full_like(it, np.nan) for it in want))
+    got = clip.sample(TIMES, out=out)
+    for a, b, c in zip(got, out, want):
+        assert a.ctypes.data == b.ctypes.data and b.tobytes() == c.tobytes()
+    with pytest.raises(condyle.Error, match="out.translations has the shape"):
+        clip.sample(TIMES, out=(out.rotations, out.rotations, out.scales))
+    with pytest.raises(condyle.Error, match="out is no Poses"):
+        clip.sample(TIMES, out=out.rotations)  # type: ignore[arg-type]
+    vertices = condyle.Vertices(*(np.full((4, 20, n), np.nan, "f4") for n in (3, 3, 4)))
+    skinned = MODEL.skin("bend", TIMES, normals=True, tangents=True, out=vertices)
+    assert all(a is not None and a is b and np.isfinite(a).all() for a, b in zip(skinned, vertices))
+
+
+def test_inputs_are_not_copied() -> None:
+    a, b = quaternions(200_000), quaternions(200_000, seed=2)
+    a.flags.writeable = False
+    out = np.empty_like(a)
+    tracemalloc.start()
+    condyle.slerp(a, b, 0.5, out=out)
+    taken, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 100_000, "NumPy tells tracemalloc of each array"
+
+
+def test_other_numbers_are_converted() -> None:
+    a, b = quaternions(6, 5), quaternions(6, 5, seed=2)
+    want = condyle.slerp(a, b, 0.25)
+    wide = a.astype("f8")
+    strided = np.asfortranarray(a)
+    swapped = a.astype(">f4")
+    unaligned = np.frombuffer(b"x" + a.tobytes(), "f4", offset=1, count=a.size).reshape(a.shape)
+    for same in [wide, strided, swapped, unaligned, a.tolist()]:
+        assert condyle.slerp(same, b, 0.25).tobytes() == want.tobytes()
+    assert MODEL.joints(0, [0, 1]).tobytes() == MODEL.joints(0, np.array([0.0, 1.0])).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: MODEL.joints(0, 0.5), "times has the shape (), (T,) is wanted"),
+        (lambda: MODEL.joints(0, [[0.5]]), "times has the shape (1, 1), (T,) is wanted"),
+        (lambda: MODEL.joints(0, ["a"]), "times holds <U1, real numbers are wanted"),
+        (lambda: MODEL.joints(0, [1j]), "times holds complex128, real numbers are wanted"),
+        (lambda: MODEL.joints(0, [[1.0], [1.0, 2.0]]), "times is no array of one shape, real numbers are wanted"),
+        (lambda: MODEL.skin(0, [0.0, np.nan]), "times[1] is NaN, a finite number is wanted"),
+        (lambda: MODEL.joints(0, [np.inf]), "times[0] is inf, a finite number is wanted"),
+        (lambda: MODEL.joints("run", [0.0]), 'has no clip "run", one of "bend" is wanted'),
+        (lambda: MODEL.joints(0, [0.0], threads=0), "threads is 0, 1 to 1024 or None is wanted"),
+        (lambda: condyle.slerp(quaternions(3), quaternions(4), 0.5), "b has the shape (4, 4), that of a, (3, 4), is wanted"),
+        (lambda: condyle.slerp(quaternions(3)[:, :3], quaternions(3), 0.5), "a has the shape (3, 3), (..., 4) is wanted"),
+        (lambda: condyle.slerp(quaternions(3), quaternions(3), [0.5]), "t has the shape (1,), (3,) or a single number is wanted"),
+        (lambda: condyle.slerp(quaternions(3), quaternions(3), np.nan), "t is NaN"),
+        (lambda: condyle.interpolate(quaternions(3), quaternions(3), 0.5, method="lerp"), 'method "lerp": unknown name'),
+        (lambda: condyle.forward_kinematics([-1, 2], quaternions(2)), "joint"),
+        (lambda: condyle.forward_kinematics([-1, -2], quaternions(2)), "parents[1] is -2"),
+        (lambda: condyle.forward_kinematics([-1], quaternions(2)), "rotations has the shape (2, 4), (..., 1, 4) is wanted"),
+        (
+            lambda: condyle.forward_kinematics([-1, 0], quaternions(5, 2), np.zeros((4, 2, 3))),
+            "translations has the shape (4, 2, 3), (5, 2, 3) or (2, 3) is wanted",
+        ),
+        (lambda: condyle.Skeleton([-1], names=[]), "names has 0 elements, 1 are wanted"),
+        (lambda: MODEL.clips[0].encode(effort="most"), 'effort is "most"'),  # type: ignore[arg-type]
+        (lambda: MODEL.clips[0].to_bytes(), 'the clip "bend" is as authored'),
+    ],
+)
+def test_what_is_wrong_is_named(call: Callable[[], Any], said: str) -> None:
+    with pytest.raises(condyle.Error, match=re.escape(said)):
+        call()
+
+
+def test_an_argument_is_no_place_for_the_result() -> None:
+    a = quaternions(8)
+    with pytest.raises(condyle.Error, match="out shares its memory with an argument"):
+        condyle.slerp(a, a, 0.5, out=a)
+
+
+def test_what_is_no_clip_is_a_type_error() -> None:
+    with pytest.raises(TypeError, match="clip is a float"):
+        MODEL.joints(0.5, [0.0])  # type: ignore[arg-type]
+    with pytest.raises(IndexError, match="clip 1 of 1"):
+        MODEL.joints(1, [0.0])
+    assert MODEL.joints(-1, [0.0]).tobytes() == MODEL.joints(MODEL.clips[0], [0.0]).tobytes()
+
+
+def test_no_frames_are_no_error() -> None:
+    assert MODEL.joints(0, []).shape == (0, 2, 3)
+    assert MODEL.skin(0, np.zeros(0)).shape == (0, 20, 3)
+    assert condyle.slerp(np.zeros((0, 4)), np.zeros((0, 4)), 0.5).shape == (0, 4)
+    assert condyle.forward_kinematics([], np.zeros((3, 0, 4))).shape == (3, 0, 3, 4)
+
+
+def test_more_than_there_is_memory_for_is_an_exception() -> None:
+    times = np.broadcast_to(np.float32(0), (1 << 40,))
+    with pytest.raises(MemoryError):
+        MODEL.skin(0, times)

@@ -1,0 +1,153 @@
+"""Files of all kinds, broken ones among them, and what becomes of them as bytes."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import condyle
+import numpy as np
+import pytest
+from conftest import TESTDATA
+
+SMALL = sorted(TESTDATA.glob("*.glb"), key=lambda path: path.stat().st_size)[:4]
+BVH = b"""HIERARCHY
+ROOT hips
+{
+  OFFSET 0 0 0
+  CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation
+  JOINT knee
+  {
+    OFFSET 0 -4 0
+    CHANNELS 3 Zrotation Xrotation Yrotation
+    End Site
+    {
+      OFFSET 0 -4 0
+    }
+  }
+}
+MOTION
+Frames: 2
+Frame Time: 0.5
+0 9 0 0 0 0 0 0 0
+1 9 0 0 0 90 0 0 0
+"""
+
+
+def test_a_model_tells_what_it_holds() -> None:
+    model = condyle.open(TESTDATA / "shared_joints.glb")
+    assert repr(model) == (
+        f"<condyle.Model {TESTDATA / 'shared_joints.glb'}: {len(model.skeleton)} joints, "
+        f"{len(model.clips)} clip{'s' * (len(model.clips) != 1)}, {model.vertex_count} vertices>"
+    )
+    ends = [it.stop for it in model.primitives]
+    assert [it.start for it in model.primitives] == [0, *ends[:-1]] and ends[-1] == model.vertex_count
+    for primitive in model.primitives:
+        triangles = primitive.triangles
+        assert triangles.dtype == np.uint32 and triangles.shape[1] == 3 and triangles.max() < len(primitive)
+    parents = model.skeleton.parents
+    assert parents.dtype == np.int32 and (parents < np.arange(len(parents))).all()
+    rest = condyle.forward_kinematics(model.skeleton, model.skeleton.rest.rotations)
+    assert np.array_equal(rest, model.matrices(None, [0.0])[0])
+
+
+def test_motion_capture() -> None:
+    model = condyle.from_bytes(BVH)
+    assert model.skeleton.names[:2] == ["hips", "knee"] and model.vertex_count == 0
+    joints = model.joints(0, [0.0, 0.5])
+    assert joints[0, 1].tolist() == [0.0, 5.0, 0.0] and joints[1, 0].tolist() == [1.0, 9.0, 0.0]
+    assert model.skin(0, [0.0]).shape == (1, 0, 3)
+
+
+def test_files_that_are_refused_say_why(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no such.glb"):
+        condyle.open(tmp_path / "no such.glb")
+    with pytest.raises(condyle.FileError, match="it is no file"):
+        condyle.open(tmp_path)
+    broken = tmp_path / "broken.gltf"
+    broken.write_text('{"asset": {"version": "2.0"}, "nodes": [{"mesh": 7}], "scenes": [{"nodes": [0]}], "scene": 0}')
+    with pytest.raises(condyle.FileError, match="broken.gltf cannot be used\n  error at /nodes/0/mesh") as caught:
+        condyle.open(broken)
+    problem = caught.value.problems[0]
+    assert (problem.severity, problem.path, problem.count) == ("error", "/nodes/0/mesh", 1)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert str(again) == str(caught.value) and str(again.problems[0]) == str(problem)
+    with pytest.raises(condyle.FileError, match="it is a single model"):
+        condyle.open(TESTDATA / "rigid.glb", model="rigid")
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.name) for path in SMALL])
+def test_packed_models_and_pickles(path: Path, tmp_path: Path) -> None:
+    model = condyle.open(path)
+    with pytest.raises(condyle.Error, match="as authored"):
+        pickle.dumps(model)
+    file = tmp_path / "packed.condyle"
+    file.write_bytes(model.pack(1e-4))
+    packed = condyle.open(file)
+    assert [clip.name for clip in packed.clips] == [clip.name for clip in model.clips]
+    again = pickle.loads(pickle.dumps(packed))
+    times = np.linspace(0, model.clips[0].end, 9)
+    want = model.skin(0, times)
+    got = packed.skin(0, times)
+    assert np.abs(got - want).max() <= 1.5e-4
+    assert again.skin(0, times).tobytes() == got.tobytes()
+    clip = pickle.loads(pickle.dumps(packed.clips[0]))
+    assert clip.skeleton == model.skeleton and clip.name == model.clips[0].name
+    assert model.skin(clip, times).tobytes() == got.tobytes()
+    assert pickle.loads(pickle.dumps(model.skeleton)) == model.skeleton
+    other = condyle.Skeleton([-1, 0, 1])
+    assert other != model.skeleton
+    with pytest.raises(condyle.Error, match="is for a skeleton of other joints"):
+        condyle.from_bytes(BVH).joints(clip, [0.0])
+
+
+def use(data: bytes) -> bool:
+    """Whether they can be opened; what is opened can be posed, or says why not."""
+    try:
+        model = condyle.from_bytes(data)
+    except condyle.FileError as error:
+        assert error.problems and error.problems[0].severity == "error"
+        return False
+    for clip in (None, *range(len(model.clips))):
+        try:
+            model.skin(clip, [0.0, 0.5], normals=True)
+        except condyle.Error:
+            pass
+    return True
+
+
+SOURCES = {path.name: path.read_bytes() for path in SMALL}
+SOURCES["motion.bvh"] = BVH
+SOURCES["packed.condyle"] = condyle.open(SMALL[0]).pack(1e-3)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_files_that_are_cut_short(name: str) -> None:
+    whole = SOURCES[name]
+    assert use(whole)
+    lengths = [*range(64), *np.linspace(64, len(whole) - 1, 100, dtype=int).tolist()]
+    opened = sum(use(whole[:length]) for length in lengths)
+    # Motion capture that ends early has fewer frames, and nothing else may be opened.
+    assert opened == 0 or name.endswith(".bvh")
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_files_with_other_bytes(name: str) -> None:
+    random = np.random.default_rng(11)
+    whole = np.frombuffer(SOURCES[name], "u1")
+    for _ in range(300):
+        broken = whole.copy()
+        places = random.integers(0, len(whole), random.integers(1, 4))
+        broken[places] ^= (1 << random.integers(0, 8, len(places))).astype("u1")
+        use(broken.tobytes())
+
+
+def test_any_bytes_are_no_clip_and_no_skeleton() -> None:
+    whole = condyle.open(SMALL[0]).clips[0].encode().to_bytes()
+    assert condyle.Clip.from_bytes(whole).compressed
+    for length in range(0, len(whole), 7):
+        with pytest.raises(condyle.Error):
+            condyle.Clip.from_bytes(whole[:length])
+    for data in [b"", b"CONDYLE\0", whole[:-1]]:
+        with pytest.raises(condyle.Error):
+            condyle.Skeleton.from_bytes(data)

@@ -1,0 +1,55 @@
+//! The Python package, built and installed in a fresh environment: its lints, its tests, its examples and its types.
+
+use std::process::Command;
+
+use crate::step::{Log, Outcome, Step, Stop, build_dir, cargo, need, out_dir, works};
+
+/// Needs PyO3, so it is a workspace of its own.
+pub(crate) const MANIFEST: &str = "bindings/python/Cargo.toml";
+
+/// What builds and checks it, of these versions, and what it needs.
+const TOOLS: [&str; 4] = ["maturin==1.16.0", "mypy==2.4.1", "pytest==9.2.0", "numpy"];
+
+pub(crate) fn steps() -> Vec<Step> {
+    vec![Step::new("python", python).apart("python")]
+}
+
+fn python(log: &mut Log) -> Outcome {
+    need("python3", &["--version"])?;
+    if !works("python3", &["-c", "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 10))"]) {
+        return Err(Stop::Skipped("python3 is older than 3.10 or python3-venv is not installed".into()));
+    }
+    let environment = out_dir().join("python");
+    log.run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment))?;
+    let program = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    let python = |arguments: &[&str]| {
+        let mut command = Command::new(&program);
+        let own = crate::root().join("bindings/python");
+        command.arg("-m").args(arguments).current_dir(own).env("CARGO_TARGET_DIR", build_dir("python"));
+        command
+    };
+    let pip = ["pip", "install", "--quiet", "--disable-pip-version-check"];
+    if log.run(&mut python(&[&pip[..], &TOOLS].concat())).is_err() {
+        return Err(Stop::Skipped(format!("pip could not install {}", TOOLS.join(" "))));
+    }
+    // With the interpreter that is here instead of one for the build alone.
+    log.run(&mut python(&[&pip[..], &["--no-build-isolation", "--no-deps", "."]].concat()))?;
+    let cargo = |subcommand: &str, arguments: &[&str]| {
+        let mut command = cargo(subcommand, ["--manifest-path", MANIFEST, "--release"]);
+        command.args(arguments).env("CARGO_TARGET_DIR", build_dir("python"));
+        command.env("PYO3_PYTHON", &program).env("PYO3_BUILD_EXTENSION_MODULE", "1");
+        command
+    };
+    log.run(&mut cargo("clippy", &["--all-targets", "--", "-D", "warnings"]))?;
+    log.run(&mut cargo("build", &["--example", "posed"]))?;
+    let posed =
+        build_dir("python").join("release/examples/posed").with_extension(std::env::consts::EXE_EXTENSION);
+    let tested =
+        log.capture(python(&["pytest", "--quiet", "-p", "no:cacheprovider"]).env("CONDYLE_POSED", posed));
+    let text = std::fs::read_to_string(out_dir().join("python.out")).unwrap_or_default();
+    log.note(&text);
+    tested?;
+    // "301 passed in 20.12s"
+    let last = text.lines().last().unwrap_or_default();
+    Ok(last.split(" in ").next().unwrap_or_default().replace("passed", "tests"))
+}
