@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use condyle::Influences;
 
@@ -9,9 +10,12 @@ use crate::npz::{Array, Npz};
 use crate::refused::Refused;
 use crate::shaped::ShapedBody;
 
-/// A body model: the mean shape, what a person's numbers and the rotations of a pose add to it, and how it is skinned.
+/// A body model: the mean shape, what a person's numbers and the rotations of a pose add to it, and how it is skinned. A clone shares them.
 #[derive(Clone, PartialEq)]
-pub struct BodyModel {
+pub struct BodyModel(pub(crate) Arc<Data>);
+
+#[derive(PartialEq)]
+pub(crate) struct Data {
     /// Metres.
     pub(crate) template: Vec<[f64; 3]>,
     /// For each of a person's numbers, what it adds to each vertex.
@@ -23,7 +27,7 @@ pub struct BodyModel {
     pub(crate) influences: Influences,
     /// Parents come before children.
     pub(crate) parents: Vec<Option<u16>>,
-    triangles: Vec<[u32; 3]>,
+    pub(crate) triangles: Vec<[u32; 3]>,
 }
 
 /// How much there is, not the numbers.
@@ -102,43 +106,44 @@ impl BodyModel {
             return Err(npz.refused("shapedirs", "it or posedirs is beyond f32"));
         }
         let triangles = triangles(npz, vertices)?;
-        Ok(Self { template, shape_dirs, pose_dirs, regressor, influences, parents, triangles })
+        let data = Data { template, shape_dirs, pose_dirs, regressor, influences, parents, triangles };
+        Ok(Self(Arc::new(data)))
     }
 
     /// How many vertices it has.
     #[must_use]
     pub fn vertex_count(&self) -> usize {
-        self.template.len()
+        self.0.template.len()
     }
 
     /// How many joints it has.
     #[must_use]
     pub fn joint_count(&self) -> usize {
-        self.parents.len()
+        self.0.parents.len()
     }
 
     /// How many numbers a person may have.
     #[must_use]
     pub fn shape_count(&self) -> usize {
-        self.shape_dirs.len()
+        self.0.shape_dirs.len()
     }
 
     /// Whether rotations move vertices before they are skinned.
     #[must_use]
     pub fn has_correctives(&self) -> bool {
-        !self.pose_dirs.is_empty()
+        !self.0.pose_dirs.is_empty()
     }
 
     /// Its triangles, counter-clockwise from outside.
     #[must_use]
     pub fn triangles(&self) -> &[[u32; 3]] {
-        &self.triangles
+        &self.0.triangles
     }
 
     /// How joints move vertices.
     #[must_use]
     pub fn influences(&self) -> &Influences {
-        &self.influences
+        &self.0.influences
     }
 
     /// The body of a person: `betas` are the first of their numbers, those that are missing are 0.
@@ -146,8 +151,8 @@ impl BodyModel {
     /// # Errors
     /// [`Error::TooMany`](condyle::Error::TooMany) for more numbers than the model has, [`Error::NotFinite`](condyle::Error::NotFinite) for one
     /// that is not finite, or a body beyond f32.
-    pub fn shaped(&self, betas: &[f32]) -> Result<ShapedBody<'_>, condyle::Error> {
-        ShapedBody::new(self, betas)
+    pub fn shaped(&self, betas: &[f32]) -> Result<ShapedBody, condyle::Error> {
+        ShapedBody::new(self.clone(), betas)
     }
 }
 

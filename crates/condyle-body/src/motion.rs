@@ -128,7 +128,7 @@ impl BodyMotion {
     ///
     /// # Errors
     /// [`Error::KeyOrder`] if there are so many frames that f32 cannot tell their times apart, [`Error::NotFinite`] for places beyond f32.
-    pub fn clip(&self, body: &ShapedBody<'_>) -> Result<RawClip, Error> {
+    pub fn clip(&self, body: &ShapedBody) -> Result<RawClip, Error> {
         let skeleton = body.skeleton();
         let times: Vec<f32> = (0..self.frame_count()).map(|at| (at as f64 / self.rate) as f32).collect();
         let track =

@@ -13,17 +13,17 @@ use crate::names;
 
 /// The body of a person: a model with their numbers.
 #[derive(Clone)]
-pub struct ShapedBody<'a> {
-    model: &'a BodyModel,
+pub struct ShapedBody {
+    model: BodyModel,
     positions: Vec<[f32; 3]>,
     skeleton: Skeleton,
     skin: Skin,
 }
 
 /// How much there is, not the numbers.
-impl fmt::Debug for ShapedBody<'_> {
+impl fmt::Debug for ShapedBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ShapedBody").field(self.model).finish()
+        f.debug_tuple("ShapedBody").field(&self.model).finish()
     }
 }
 
@@ -43,8 +43,8 @@ const BATCH: usize = 32;
 /// Poses below which each is a sum of rows: a product would copy these first.
 const FEW: usize = 4;
 
-impl<'a> ShapedBody<'a> {
-    pub(crate) fn new(model: &'a BodyModel, betas: &[f32]) -> Result<Self, Error> {
+impl ShapedBody {
+    pub(crate) fn new(model: BodyModel, betas: &[f32]) -> Result<Self, Error> {
         let (found, limit) = (betas.len(), model.shape_count());
         if found > limit {
             return Err(Error::TooMany { what: "betas", found, limit });
@@ -52,8 +52,9 @@ impl<'a> ShapedBody<'a> {
         if let Some(at) = betas.iter().position(|beta| !beta.is_finite()) {
             return Err(Error::NotFinite { what: "betas", at });
         }
-        let mut shaped = model.template.clone();
-        for (beta, dirs) in betas.iter().zip(&model.shape_dirs) {
+        let data = &*model.0;
+        let mut shaped = data.template.clone();
+        for (beta, dirs) in betas.iter().zip(&data.shape_dirs) {
             for (vertex, dir) in shaped.iter_mut().zip(dirs) {
                 (0..3).for_each(|c| vertex[c] += f64::from(*beta) * f64::from(dir[c]));
             }
@@ -62,13 +63,13 @@ impl<'a> ShapedBody<'a> {
             [0, 1, 2]
                 .map(|c| row.iter().map(|(vertex, weight)| weight * shaped[*vertex as usize][c]).sum::<f64>())
         };
-        let places: Vec<[f64; 3]> = model.regressor.iter().map(joint).collect();
+        let places: Vec<[f64; 3]> = data.regressor.iter().map(joint).collect();
         let positions: Vec<[f32; 3]> = shaped.iter().map(|vertex| vertex.map(|v| v as f32)).collect();
         if let Some(at) = positions.iter().position(|vertex| !vertex.iter().all(|v| v.is_finite())) {
             return Err(Error::NotFinite { what: "vertices", at });
         }
         let names = names::of_joints(places.len());
-        let joints = names.into_iter().zip(&model.parents).zip(&places).map(|((name, parent), place)| {
+        let joints = names.into_iter().zip(&data.parents).zip(&places).map(|((name, parent), place)| {
             let above = parent.map_or([0.0; 3], |parent| places[usize::from(parent)]);
             let translation = [0, 1, 2].map(|c| (place[c] - above[c]) as f32);
             Joint::new(name, *parent, Transform { translation, ..Transform::IDENTITY })
@@ -84,8 +85,8 @@ impl<'a> ShapedBody<'a> {
 
     /// The model that it is made of.
     #[must_use]
-    pub fn model(&self) -> &'a BodyModel {
-        self.model
+    pub fn model(&self) -> &BodyModel {
+        &self.model
     }
 
     /// The vertices at rest, metres.
@@ -146,7 +147,7 @@ impl<'a> ShapedBody<'a> {
                 palette(&self.skin, &workspace.model, NormalRule::Plain, &mut workspace.palette)?;
                 let bind = VertexSlices { positions: corrected, normals: &[], tangents: &[] };
                 let out = VertexSlicesMut { positions: out, normals: &mut [], tangents: &mut [] };
-                skin(&self.model.influences, &workspace.palette, bind, out)?;
+                skin(&self.model.0.influences, &workspace.palette, bind, out)?;
             }
         }
         Ok(())
@@ -169,7 +170,9 @@ impl<'a> ShapedBody<'a> {
             }
         }
         let (coordinates, entries) = (3 * self.vertex_count(), 9 * (self.skeleton.joint_count() - 1));
-        let Ok(dirs) = ArrayView2::from_shape((entries, coordinates), &self.model.pose_dirs) else { return };
+        let Ok(dirs) = ArrayView2::from_shape((entries, coordinates), &self.model.0.pose_dirs) else {
+            return;
+        };
         if poses.len() < FEW {
             for (features, corrected) in
                 features.chunks(entries.max(1)).zip(corrected.chunks_mut(coordinates.max(1)))

@@ -100,7 +100,7 @@ fn what_may_be_missing_or_otherwise() {
     let mut pose = Pose::rest(a.skeleton());
     let half = std::f32::consts::FRAC_1_SQRT_2;
     pose.set(1, &condyle::Transform { rotation: [half, 0.0, 0.0, half], ..pose.get(1) });
-    let posed = |body: &condyle_body::ShapedBody<'_>| {
+    let posed = |body: &condyle_body::ShapedBody| {
         let mut out = vec![[0.0; 3]; 20];
         body.vertices(std::slice::from_ref(&pose), &mut Workspace::default(), &mut out)
             .expect("the sizes agree");
