@@ -1,11 +1,13 @@
 //! The Python package `condyle`: what its functions and classes do is the library's, here it is translated.
 
 mod arrays;
+mod body;
 mod clip;
 mod convert;
 mod errors;
 mod frames;
 mod interpolate;
+mod library;
 mod model;
 mod open;
 mod poses;
@@ -17,6 +19,8 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _condyle {
     #[pymodule_export]
+    use super::body::{Body, BodyModel, BodyMotion};
+    #[pymodule_export]
     use super::clip::Clip;
     #[pymodule_export]
     use super::convert::{from_matrices, to_matrices};
@@ -24,6 +28,8 @@ mod _condyle {
     use super::errors::{Error, FileError, Problem};
     #[pymodule_export]
     use super::interpolate::{error_bound, interpolate, nlerp, slerp};
+    #[pymodule_export]
+    use super::library::Library;
     #[pymodule_export]
     use super::model::Model;
     #[pymodule_export]

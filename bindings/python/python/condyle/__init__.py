@@ -24,9 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._condyle import (
+    Body,
+    BodyModel,
+    BodyMotion,
     Clip,
     Error,
     FileError,
+    Library,
     Model,
     Primitive,
     Problem,
@@ -43,9 +47,13 @@ from ._condyle import (
 )
 
 __all__ = [
+    "Body",
+    "BodyModel",
+    "BodyMotion",
     "Clip",
     "Error",
     "FileError",
+    "Library",
     "Model",
     "Poses",
     "Primitive",

@@ -1,0 +1,239 @@
+//! Body models of the SMPL family.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use condyle::{Pose, RawClip};
+use condyle_body::Workspace;
+use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods};
+use pyo3::prelude::*;
+
+use crate::arrays::{Input, Output};
+use crate::clip::{Clip, Motion};
+use crate::errors::{Problem, refused, unusable};
+use crate::frames::{Planes, for_each_frame, thread_count};
+use crate::poses::set;
+use crate::skeleton::Skeleton;
+
+/// A body model in the `.npz` layout of the SMPL family: a mean shape, what a person's numbers and the rotations of a pose add to it, and how it is
+/// skinned. Files come from those who made the models, under their licences.
+#[pyclass(frozen, module = "condyle")]
+pub(crate) struct BodyModel(condyle_body::BodyModel);
+
+#[pymethods]
+impl BodyModel {
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        Ok(Self(read(py, path, |path| condyle_body::BodyModel::open(path))?))
+    }
+
+    /// How many joints it has.
+    #[getter]
+    fn joint_count(&self) -> usize {
+        self.0.joint_count()
+    }
+
+    /// How many vertices it has.
+    #[getter]
+    fn vertex_count(&self) -> usize {
+        self.0.vertex_count()
+    }
+
+    /// How many numbers a person may have.
+    #[getter]
+    fn shape_count(&self) -> usize {
+        self.0.shape_count()
+    }
+
+    /// Three vertices for each triangle: (triangles, 3), uint32.
+    #[getter]
+    fn triangles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u32>>> {
+        let triangles = self.0.triangles();
+        PyArray1::from_slice(py, triangles.as_flattened()).reshape([triangles.len(), 3])
+    }
+
+    /// The body of a person: `betas` are the first of their numbers, those that are missing are 0.
+    #[pyo3(signature = (betas=None))]
+    fn shaped(&self, betas: Option<&Bound<'_, PyAny>>) -> PyResult<Body> {
+        let betas = betas.map(|it| Input::new("betas", it)).transpose()?;
+        let values = match &betas {
+            Some(betas) if betas.shape().len() != 1 => return Err(betas.unfit("(numbers,)")),
+            Some(betas) => betas.values()?,
+            None => &[],
+        };
+        let body = self.0.shaped(values).map_err(refused)?;
+        Ok(Body { skeleton: Arc::new(body.skeleton().clone()), body })
+    }
+
+    fn __repr__(&self) -> String {
+        let (vertices, joints, numbers) = (self.vertex_count(), self.joint_count(), self.shape_count());
+        format!("<condyle.BodyModel: {vertices} vertices, {joints} joints, {numbers} numbers of shape>")
+    }
+}
+
+/// The body of a person, which `BodyModel.shaped` makes.
+#[pyclass(frozen, module = "condyle")]
+pub(crate) struct Body {
+    body: condyle_body::ShapedBody,
+    skeleton: Arc<condyle::Skeleton>,
+}
+
+#[pymethods]
+impl Body {
+    /// Its joints.
+    #[getter]
+    fn skeleton(&self) -> Skeleton {
+        Skeleton(Arc::clone(&self.skeleton))
+    }
+
+    /// The vertices at rest, (V, 3), metres.
+    #[getter]
+    fn positions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let positions = self.body.positions();
+        PyArray1::from_slice(py, positions.as_flattened()).reshape([positions.len(), 3])
+    }
+
+    /// Where the vertices are, (T, V, 3): shape, pose correctives and skinning in one call.
+    ///
+    /// `rotations` are unit quaternions (T, J, 4) as x, y, z, w, of each joint on its parent. `translations` (T, 3) are where the root is, from where
+    /// the model has it; without them it stays there. Batches are faster than one at a time.
+    #[pyo3(signature = (rotations, translations=None, *, out=None, threads=1))]
+    fn vertices<'py>(
+        &self,
+        py: Python<'py>,
+        rotations: &Bound<'py, PyAny>,
+        translations: Option<&Bound<'py, PyAny>>,
+        out: Option<&Bound<'py, PyAny>>,
+        threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+        let joints = self.skeleton.joint_count();
+        let rotations = Input::new("rotations", rotations)?;
+        let frames = match *rotations.leading(&[joints, 4])? {
+            [frames] => frames,
+            _ => return Err(rotations.unfit(&format!("(T, {joints}, 4)"))),
+        };
+        let places = translations.map(|it| Input::new("translations", it)).transpose()?;
+        if let Some(places) = places.as_ref().filter(|it| it.shape() != [frames, 3]) {
+            return Err(places.unfit(&format!("({frames}, 3)")));
+        }
+        let rotations = rotations.values()?;
+        let places = places.as_ref().map(Input::values).transpose()?;
+        let width = 3 * self.body.vertex_count();
+        let mut out = Output::new(py, "out", out, &[frames, self.body.vertex_count(), 3])?;
+        // Frames of one product of matrices; that of another number of them may have other last bits, so it is the same for any number of threads.
+        let batches = frames.div_ceil(BATCH);
+        let mut padded = Vec::new();
+        let values = out.values()?;
+        let whole = batches * BATCH == frames;
+        let planes = if whole {
+            Planes { values: [values], widths: [BATCH * width] }
+        } else {
+            padded.resize(batches * BATCH * width, 0.0);
+            Planes { values: [&mut padded], widths: [BATCH * width] }
+        };
+        let root = self.skeleton.rest().get(0).translation;
+        let start = || Ok((Workspace::default(), vec![Pose::rest(&self.skeleton); BATCH]));
+        for_each_frame(
+            py,
+            thread_count(threads)?,
+            batches,
+            planes,
+            start,
+            |(workspace, poses), batch, [out]| {
+                let first = batch * BATCH;
+                let count = BATCH.min(frames - first);
+                for (frame, pose) in (first..first + count).zip(&mut *poses) {
+                    set(pose, Some(&rotations[4 * joints * frame..][..4 * joints]), None, None);
+                    if let Some(places) = places {
+                        let mut at = pose.get(0);
+                        at.translation = [0, 1, 2].map(|c| root[c] + places[3 * frame + c]);
+                        pose.set(0, &at);
+                    }
+                }
+                let out = out[..count * width].as_chunks_mut().0;
+                self.body.vertices(&poses[..count], workspace, out)
+            },
+        )?;
+        if !whole {
+            let numbers = frames * width;
+            out.values()?.copy_from_slice(&padded[..numbers]);
+        }
+        Ok(out.into_array())
+    }
+
+    fn __repr__(&self) -> String {
+        let (vertices, joints) = (self.body.vertex_count(), self.skeleton.joint_count());
+        format!("<condyle.Body: {vertices} vertices, {joints} joints>")
+    }
+}
+
+/// As many as the library takes at once.
+const BATCH: usize = 32;
+
+/// A motion in AMASS's `.npz` layout.
+#[pyclass(frozen, module = "condyle")]
+pub(crate) struct BodyMotion(condyle_body::BodyMotion);
+
+#[pymethods]
+impl BodyMotion {
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        Ok(Self(read(py, path, |path| condyle_body::BodyMotion::open(path))?))
+    }
+
+    /// Frames per second.
+    #[getter]
+    fn rate(&self) -> f64 {
+        self.0.frame_rate()
+    }
+
+    /// The numbers of the person who moved: float32.
+    #[getter]
+    fn betas<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f32>> {
+        PyArray1::from_slice(py, self.0.betas())
+    }
+
+    /// The model that is meant: "female", "male" or "neutral"; empty where the file does not say.
+    #[getter]
+    fn gender(&self) -> &str {
+        self.0.gender()
+    }
+
+    /// The motion as a clip of a body's skeleton, which is sampled and compressed like any other. Joints that only one of both has are left out.
+    fn clip(&self, body: &Body) -> PyResult<Clip> {
+        let clip: RawClip = self.0.clip(&body.body).map_err(refused)?;
+        Ok(Clip {
+            name: clip.name().into(),
+            skeleton: Arc::clone(&body.skeleton),
+            motion: Arc::new(Motion::Authored(clip)),
+        })
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.frame_count()
+    }
+
+    fn __repr__(&self) -> String {
+        let (frames, rate, joints) = (self.0.frame_count(), self.0.frame_rate(), self.0.joint_count());
+        format!("<condyle.BodyMotion: {frames} frames at {rate} Hz, {joints} joints>")
+    }
+}
+
+/// A file; OSError if it is not there or cannot be read.
+fn read<T: Send>(
+    py: Python<'_>,
+    path: PathBuf,
+    open: impl FnOnce(&Path) -> Result<T, condyle_body::Refused> + Send,
+) -> PyResult<T> {
+    let name = path.display().to_string();
+    std::fs::File::open(&path).map_err(|e| std::io::Error::new(e.kind(), format!("{name}: {e}")))?;
+    let refused = match py.detach(|| open(&path)) {
+        Ok(read) => return Ok(read),
+        Err(refused) => refused,
+    };
+    let what = match refused.array.as_str() {
+        "" => refused.what,
+        array => format!("array {array}: {}", refused.what),
+    };
+    Err(unusable(py, &name, vec![Problem::of_file(what)]))
+}
