@@ -6,7 +6,7 @@ mod shown;
 
 use base64::Engine;
 use common::{Builder, PNG, json_of, parsed};
-use condyle::{Affine, Interpolation, RawClip, Target, Track, Vertices};
+use condyle::{Interpolation, RawClip, Target, Track, Vertices};
 use condyle_gltf::{
     Asset, ClipExporter, ExportError, Exporter, JointMesh, MorphExporter, MorphFrame, Placement, PosedScene,
     Poser, PoserOptions, Severity,
@@ -390,7 +390,7 @@ fn a_clip_becomes_morph_targets() {
 /// A moment of the first clip.
 struct Moment {
     seconds: f32,
-    model: Vec<Affine>,
+    mirrored: Vec<bool>,
     instances: Vec<Vec<Vertices>>,
 }
 
@@ -398,7 +398,7 @@ impl Moment {
     fn frame(&self) -> MorphFrame<'_> {
         let instances =
             self.instances.iter().map(|own| own.iter().map(Vertices::as_slices).collect()).collect();
-        MorphFrame { seconds: self.seconds, model: &self.model, instances }
+        MorphFrame { seconds: self.seconds, mirrored: self.mirrored.clone(), instances }
     }
 }
 
@@ -407,7 +407,8 @@ fn moments(asset: &Asset, times: &[f32]) -> Vec<Moment> {
     let mut moment = |&seconds: &f32| {
         poser.pose(asset.clips.first(), seconds).expect("finite");
         let instances = (0..asset.instances.len()).map(|at| poser.posed(at).to_vec()).collect();
-        Moment { seconds, model: poser.model().to_vec(), instances }
+        let mirrored = asset.instances.iter().map(|it| it.is_mirrored(poser.model())).collect();
+        Moment { seconds, mirrored, instances }
     };
     times.iter().map(&mut moment).collect()
 }
@@ -449,8 +450,8 @@ fn mirrored_nodes_are_baked_the_right_way_out() {
         assert_eq!(corners(&all), [&own[body], &turned[prop], &turned[face]].map(Vec::clone), "mode {mode}");
         // The prop mirrors in one frame of two, which is not most.
         all.truncate(2);
-        let Placement::Joint(joint) = asset.instances[prop].placement else { panic!("carried by a joint") };
-        all[1].model[usize::from(joint)] = Affine::IDENTITY;
+        assert!(matches!(asset.instances[prop].placement, Placement::Joint(_)));
+        all[1].mirrored[prop] = false;
         assert_eq!(corners(&all), [&own[body], &own[prop], &turned[face]].map(Vec::clone), "mode {mode}");
     }
 }
@@ -487,8 +488,8 @@ fn ways_that_f32_does_not_hold_are_refused() {
     let refused = morphs(&asset, &all);
     assert_eq!(refused, Err(ExportError::TooFar { node: 4, vertex: (0, 2), frame: 2 }));
     let mut all = moments(&asset, &[0.0]);
-    all[0].model.pop();
-    assert!(matches!(morphs(&asset, &all), Err(ExportError::Mismatch { what: "joints", .. })));
+    all[0].mirrored.pop();
+    assert!(matches!(morphs(&asset, &all), Err(ExportError::Mismatch { what: "mirrored instances", .. })));
 }
 
 /// All primitives of a mesh must have the same number of targets.

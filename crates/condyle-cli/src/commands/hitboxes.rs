@@ -115,9 +115,18 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 /// As blue as `render` draws them, linear, and half transparent.
 const COLOR: [f32; 4] = [0.065, 0.716, 1.0, 0.4];
 
+/// Each takes some 15 KB of a .glb; no character has as many.
+const MOST_SHAPES: usize = 4096;
+
 /// The model with its clips, and the shapes on its joints.
 fn glb(path: &Path, asset: &Asset, hitboxes: &Hitboxes) -> Result<Vec<u8>, Failure> {
     let name = path_text(path);
+    let count = hitboxes.as_slice().len();
+    if count > MOST_SHAPES {
+        return Err(Failure::Data(format!(
+            "{name} has {count} hitboxes, and a .glb takes {MOST_SHAPES} of them; write a .json"
+        )));
+    }
     let mut exporter = ClipExporter::new(asset);
     exporter.problems().iter().for_each(|problem| warn(path, &problem.to_string()));
     let mesh = |it: &Hitbox| {

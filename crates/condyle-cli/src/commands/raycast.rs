@@ -153,7 +153,7 @@ fn of_triangles(asset: &Asset, poser: &Poser<'_>, ray: &Ray) -> Result<Vec<Hit>,
                 own.push(Hit {
                     along: hit.distance,
                     point: hit.position,
-                    normal: if is_mirrored { hit.normal.map(|v| -v) } else { hit.normal },
+                    normal: if is_mirrored { hit.normal.map(|v| 0.0 - v) } else { hit.normal },
                     joint: around::heaviest_joint(asset, instance, primitive, vertex),
                     what: What::Triangle {
                         instance: at,

@@ -331,6 +331,13 @@ fn hitboxes_are_meshes_on_joints() {
             assert!(holds(shape, local, 1e-5) && !holds(shape, local, -1e-5), "{local:?}: {shape}");
         }
     }
+    // As many as no character has, of a small file.
+    let mut many = crate::common::ribbon();
+    many["nodes"][2]["children"] = (4..4101).collect();
+    many["nodes"].as_array_mut().expect("a list").extend((4..4101).map(|_| serde_json::json!({ "mesh": 0 })));
+    folder.write("ribbon.gltf", many.to_string());
+    folder.write("ribbon.bin", Folder::with_ribbon().read("ribbon.bin"));
+    folder.refuses("hitboxes ribbon.gltf -o many.glb", 1, &["ribbon.gltf", "4096", ".json"]);
     folder.run("encode a.glb -o a.condyle --error 1mm").assert().success();
     folder.refuses("hitboxes a.condyle -o c.glb", 2, &["a.condyle", "condyle decode"]);
 }

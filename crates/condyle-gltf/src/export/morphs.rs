@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use condyle::Vertices;
 use condyle::mesh::VertexSlices;
-use condyle::{Affine, Vertices};
 use serde_json::{Value, json};
 
 use super::bin::{ARRAY_BUFFER, Bin};
@@ -17,8 +17,8 @@ use crate::problem::Problem;
 pub struct MorphFrame<'a> {
     /// When it is shown: finite, not before 0, and after the frame before.
     pub seconds: f32,
-    /// The matrix of each joint, as [`Poser::model`](crate::Poser::model) has them: they say what is mirrored.
-    pub model: &'a [Affine],
+    /// For each of [`Asset::instances`] whether it [is mirrored](crate::Instance::is_mirrored).
+    pub mirrored: Vec<bool>,
     /// For each of [`Asset::instances`] the vertices of each of its primitives in world space, as
     /// [`Poser::posed`](crate::Poser::posed) has them. Tangents are left out.
     pub instances: Vec<Vec<VertexSlices<'a>>>,
@@ -44,11 +44,12 @@ pub struct MorphFrame<'a> {
 /// for frame in 0..=10 {
 ///     poser.pose(asset.clips.first(), frame as f32 / 10.0)?;
 ///     let instances = (0..asset.instances.len()).map(|it| poser.posed(it).to_vec());
-///     posed.push((poser.model().to_vec(), instances.collect::<Vec<_>>()));
+///     let mirrored = asset.instances.iter().map(|it| it.is_mirrored(poser.model()));
+///     posed.push((mirrored.collect::<Vec<_>>(), instances.collect::<Vec<_>>()));
 /// }
-/// let frames = posed.iter().enumerate().map(|(frame, (model, instances))| MorphFrame {
+/// let frames = posed.iter().enumerate().map(|(frame, (mirrored, instances))| MorphFrame {
 ///     seconds: frame as f32 / 10.0,
-///     model,
+///     mirrored: mirrored.clone(),
 ///     instances: instances.iter().map(|it| it.iter().map(|it| it.as_slices()).collect()).collect(),
 /// });
 /// let frames: Vec<_> = frames.collect();
@@ -91,7 +92,7 @@ impl<'a> MorphExporter<'a> {
         }
         check_times(frames)?;
         for frame in frames {
-            check("joints", frame.model.len(), self.0.asset.skeleton.joint_count())?;
+            check("mirrored instances", frame.mirrored.len(), self.0.asset.instances.len())?;
         }
         let mut out = Output {
             json: self.0.json.clone(),
@@ -172,9 +173,8 @@ impl<'a> MorphExporter<'a> {
 
     /// Turns the triangles of a primitive where more frames mirror its node than do not.
     fn turn(&self, part: BakedPrimitive, frames: &[MorphFrame<'_>], out: &mut Output) {
-        let instance = &self.0.asset.instances[part.instance];
-        let primitive = &instance.primitives[part.primitive];
-        let mirrored = frames.iter().filter(|frame| instance.is_mirrored(frame.model)).count();
+        let primitive = &self.0.asset.instances[part.instance].primitives[part.primitive];
+        let mirrored = frames.iter().filter(|frame| frame.mirrored[part.instance]).count();
         if !primitive.drawable || 2 * mirrored <= frames.len() {
             return;
         }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use condyle::{Affine, Vertices};
+use condyle::Vertices;
 use condyle_gltf::{Asset, Document, MorphExporter, MorphFrame, Poser, PoserOptions};
 
 use super::error::{Off, distance};
@@ -24,8 +24,8 @@ pub(super) struct Morphed {
 
 /// A frame.
 struct Posed {
-    /// The matrices of the joints.
-    model: Vec<Affine>,
+    /// Of each instance.
+    mirrored: Vec<bool>,
     /// The primitives of each instance, without tangents.
     instances: Vec<Vec<Vertices>>,
 }
@@ -55,7 +55,7 @@ pub(super) fn write(
     };
     let frame = |&key: &usize| MorphFrame {
         seconds: film.timing.since_start(key as f64) as f32,
-        model: &all[key].model,
+        mirrored: all[key].mirrored.clone(),
         instances: all[key]
             .instances
             .iter()
@@ -95,7 +95,8 @@ fn pose_all(film: &mut Film<'_>) -> Result<Vec<Posed>, Failure> {
         };
         let own = |at: usize| film.poser.posed(at).iter().map(bare).collect();
         let instances = (0..film.asset.instances.len()).map(own).collect();
-        all.push(Posed { model: film.poser.model().to_vec(), instances });
+        let mirrored = film.asset.instances.iter().map(|it| it.is_mirrored(film.poser.model())).collect();
+        all.push(Posed { mirrored, instances });
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -171,7 +172,7 @@ mod tests {
     /// One vertex on a way.
     fn way(xs: &[f32]) -> Vec<Posed> {
         let frame = |&x: &f32| Posed {
-            model: vec![],
+            mirrored: vec![],
             instances: vec![vec![Vertices { positions: vec![[x, 0.0, 0.0]], ..Vertices::default() }]],
         };
         xs.iter().map(frame).collect()
