@@ -6,6 +6,7 @@ import doctest
 import os
 import pathlib
 import pickle
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -34,8 +35,10 @@ DOCUMENTED = dict(documented())
 
 
 @pytest.mark.parametrize("name", [name for name, text in DOCUMENTED.items() if ">>>" in text])
-def test_examples(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(TESTDATA)
+def test_examples(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    shutil.copy(TESTDATA / "two_joints.glb", tmp_path)
+    (tmp_path / "motion.condyle").write_bytes(condyle.open(TESTDATA / "two_joints.glb").pack())
+    monkeypatch.chdir(tmp_path)
     known = {"condyle": condyle, "np": np, "pathlib": pathlib, "pickle": pickle}
     test = doctest.DocTestParser().get_doctest(DOCUMENTED[name], known, name, None, 0)
     report: list[str] = []

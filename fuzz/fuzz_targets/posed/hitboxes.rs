@@ -98,6 +98,7 @@ fn extent(shape: &Shape) -> f32 {
         Shape::Sphere { center, radius } => sum(center) + radius,
         Shape::Capsule { from, to, radius } => sum(from) + sum(to) + radius,
         Shape::Box { center, half_extents, .. } => sum(center) + sum(half_extents),
+        other => unreachable!("{other:?} is made by nobody here"),
     }
 }
 

@@ -1,0 +1,117 @@
+"""Body models made by seed, beside the published formula in NumPy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import condyle
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+VERTICES, JOINTS, SHAPES = 97, 24, 10
+Doubles = NDArray[np.float64]
+
+
+def made(seed: int) -> dict[str, NDArray[np.generic]]:
+    random = np.random.default_rng(seed)
+    parents = [-1] + [int(random.integers(0, joint)) for joint in range(1, JOINTS)]
+    weights = random.random((VERTICES, JOINTS)) * (random.random((VERTICES, JOINTS)) < 0.2)
+    weights[:, 0] += 0.01
+    regressor = random.random((JOINTS, VERTICES)) * (random.random((JOINTS, VERTICES)) < 0.1)
+    regressor[:, 0] += 0.01
+    return {
+        "v_template": random.normal(size=(VERTICES, 3)).astype("f4"),
+        "shapedirs": (0.02 * random.normal(size=(VERTICES, 3, SHAPES))).astype("f4"),
+        "posedirs": (0.01 * random.normal(size=(VERTICES, 3, 9 * (JOINTS - 1)))).astype("f4"),
+        "J_regressor": regressor / regressor.sum(1, keepdims=True),
+        "weights": weights / weights.sum(1, keepdims=True),
+        "kintree_table": np.array([[4294967295, *parents[1:]], list(range(JOINTS))], "u4"),
+        "f": np.array([[0, 1, 2]], "u4"),
+    }
+
+
+def rodrigues(v: Doubles) -> Doubles:
+    angle = np.linalg.norm(v, axis=-1)[..., None, None]
+    x, y, z = np.moveaxis(v / np.maximum(angle[..., 0], 1e-12), -1, 0)
+    zero = np.zeros_like(x)
+    cross = np.stack([zero, -z, y, z, zero, -x, -y, x, zero], -1).reshape(*x.shape, 3, 3)
+    turned: Doubles = np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * (cross @ cross)
+    return turned
+
+
+def formula(model: dict[str, NDArray[np.generic]], betas: Doubles, poses: Doubles, trans: Doubles) -> Doubles:
+    wide = {name: np.asarray(array, "f8") for name, array in model.items()}
+    shaped = wide["v_template"] + wide["shapedirs"][..., : len(betas)] @ betas
+    joints = wide["J_regressor"] @ shaped
+    turns = rodrigues(poses)
+    features = (turns[:, 1:] - np.eye(3)).reshape(len(poses), -1)
+    bind = shaped + np.einsum("tp,vcp->tvc", features, wide["posedirs"])
+    placed = np.zeros((len(poses), JOINTS, 4, 4))
+    for joint in range(JOINTS):
+        local = np.zeros((len(poses), 4, 4))
+        local[:, :3, :3], local[:, 3, 3] = turns[:, joint], 1
+        parent = int(wide["kintree_table"][0, joint])
+        local[:, :3, 3] = joints[joint] - (joints[parent] if joint else 0)
+        placed[:, joint] = placed[:, parent] @ local if joint else local
+    placed[:, :, :3, 3] -= np.einsum("tjab,jb->tja", placed[:, :, :3, :3], joints)
+    blended = np.einsum("vj,tjab->tvab", wide["weights"], placed)
+    turned = np.einsum("tvab,tvb->tva", blended[:, :, :3, :3], bind)
+    moved: Doubles = turned + blended[:, :, :3, 3] + trans[:, None]
+    return moved
+
+
+@pytest.mark.parametrize("frames", [1, 3, 32, 70])
+@pytest.mark.parametrize("compressed", [False, True])
+def test_bodies_are_those_of_the_formula(tmp_path: Path, frames: int, compressed: bool) -> None:
+    arrays = made(frames)
+    (np.savez_compressed if compressed else np.savez)(tmp_path / "model.npz", **arrays)  # type: ignore[arg-type]
+    random = np.random.default_rng(7)
+    poses, trans = random.normal(size=(frames, JOINTS, 3)), random.normal(size=(frames, 3))
+    betas = random.normal(size=4)
+    np.savez(
+        tmp_path / "motion.npz",
+        poses=poses.reshape(frames, -1),
+        trans=trans,
+        betas=betas,
+        mocap_framerate=120.0,
+        gender="neutral",
+    )
+    model = condyle.BodyModel(tmp_path / "model.npz")
+    assert (model.vertex_count, model.joint_count, model.shape_count) == (VERTICES, JOINTS, SHAPES)
+    assert model.triangles.tolist() == [[0, 1, 2]]
+    motion = condyle.BodyMotion(tmp_path / "motion.npz")
+    assert (len(motion), motion.rate, motion.gender) == (frames, 120.0, "neutral")
+    body = model.shaped(motion.betas)
+    clip = motion.clip(body)
+    sampled = clip.sample(np.arange(frames) / 120.0)
+    root = body.skeleton.rest.translations[0]
+    vertices = body.vertices(sampled.rotations, sampled.translations[:, 0] - root)
+    want = formula(arrays, betas.astype("f4").astype("f8"), poses, trans)
+    assert vertices.shape == (frames, VERTICES, 3)
+    assert np.abs(vertices - want).max() < 1e-4
+    for threads in (2, None):
+        assert np.array_equal(vertices, body.vertices(sampled.rotations, sampled.translations[:, 0] - root, threads=threads))
+    out = np.empty_like(vertices)
+    assert body.vertices(sampled.rotations, sampled.translations[:, 0] - root, out=out) is out
+    assert np.array_equal(out, vertices)
+
+
+def test_what_is_wrong_is_said(tmp_path: Path) -> None:
+    arrays = made(0)
+    np.savez(tmp_path / "model.npz", **arrays)  # type: ignore[arg-type]
+    body = condyle.BodyModel(tmp_path / "model.npz").shaped()
+    with pytest.raises(condyle.Error, match=r"rotations has the shape \(24, 4\), \(T, 24, 4\) is wanted"):
+        body.vertices(np.zeros((24, 4)))
+    with pytest.raises(condyle.Error, match=r"translations has the shape \(3,\), \(2, 3\) is wanted"):
+        body.vertices(np.zeros((2, 24, 4)), np.zeros(3))
+    with pytest.raises(FileNotFoundError):
+        condyle.BodyModel(tmp_path / "none.npz")
+    del arrays["weights"]
+    np.savez(tmp_path / "broken.npz", **arrays)  # type: ignore[arg-type]
+    with pytest.raises(condyle.FileError, match="array weights: there is none of this name") as caught:
+        condyle.BodyModel(tmp_path / "broken.npz")
+    assert caught.value.problems[0].severity == "error"
+    (tmp_path / "text.npz").write_text("no archive")
+    with pytest.raises(condyle.FileError, match="no .npz"):
+        condyle.BodyMotion(tmp_path / "text.npz")

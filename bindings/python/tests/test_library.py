@@ -1,0 +1,150 @@
+"""Libraries: what docs/format.md describes, made here by hand, and what is sampled from them."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import struct
+from pathlib import Path
+
+import condyle
+import numpy as np
+import pytest
+from conftest import TESTDATA
+from numpy.typing import NDArray
+
+SKELETON, CLIP, METADATA = 1, 3, 5
+MASK = (1 << 64) - 1
+
+
+def checksum(data: bytes) -> int:
+    h = len(data)
+    for at in range(0, len(data), 8):
+        word = int.from_bytes(data[at : at + 8].ljust(8, b"\0"), "little")
+        h = ((h ^ word) * 0x9E3779B97F4A7C15) & MASK
+        h ^= h >> 32
+    return h
+
+
+def container(entries: list[tuple[int, int, str, bytes]]) -> bytes:
+    """Kinds, models, names and bytes, as docs/format.md has it."""
+    names = "".join(name for _, _, name, _ in entries).encode()
+    padded = -(-len(names) // 8) * 8
+    table_end = 32 + 40 * len(entries) + padded + 8
+    place, name_end, table, data = table_end, 0, b"", b""
+    for kind, model, name, body in entries:
+        place = -(-place // 16) * 16
+        name_end += len(name.encode())
+        table += struct.pack("<IIIfQQQ", kind, model, name_end, 0.0, place, len(body), checksum(body))
+        data = data.ljust(place - table_end, b"\0") + body
+        place += len(body)
+    header = b"CONDYLE\0" + struct.pack("<HHIIIQ", 1, 1, len(entries), len(names), 0, table_end + len(data))
+    first = header + table + names.ljust(padded, b"\0")
+    return first + struct.pack("<Q", checksum(first)) + data
+
+
+def parts(data: bytes) -> dict[int, bytes]:
+    """The bytes of the first entry of each kind."""
+    found: dict[int, bytes] = {}
+    for at in range(struct.unpack_from("<I", data, 12)[0]):
+        kind, _, _, _, offset, length, _ = struct.unpack_from("<IIIfQQQ", data, 32 + 40 * at)
+        found.setdefault(kind, data[offset : offset + length])
+    return found
+
+
+NAMES = ["two_joints", "ancestors", "eight_influences"]
+
+
+@pytest.fixture(scope="module")
+def clips() -> list[condyle.Clip]:
+    return [condyle.open(TESTDATA / f"{name}.glb").clips[0].encode() for name in NAMES]
+
+
+@pytest.fixture(scope="module")
+def path(clips: list[condyle.Clip], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    entries: list[tuple[int, int, str, bytes]] = []
+    for name, clip in zip(NAMES, clips, strict=True):
+        found = parts(clip.to_bytes())
+        model = len(entries)
+        entries.append((SKELETON, 0xFFFFFFFF, name, found[SKELETON]))
+        entries += [(CLIP, model, f"{name}/{part}", found[CLIP]) for part in "ab"]
+    told = {"columns": {"tags": [[name] for name in NAMES for _ in "ab"]}, "left_out": [{"source": "x", "why": "y"}]}
+    entries.append((METADATA, 0xFFFFFFFF, "library", json.dumps(told).encode()))
+    path = tmp_path_factory.mktemp("library") / "motion.condyle"
+    path.write_bytes(container(entries))
+    return path
+
+
+def pairs(library: condyle.Library, count: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    random = np.random.default_rng(1)
+    return random.integers(0, len(library), count), random.uniform(-0.1, 2.1, count).astype("f4")
+
+
+def test_what_a_library_tells(path: Path) -> None:
+    library = condyle.Library(path)
+    assert repr(library) == f"<condyle.Library {path}: 6 clips, 3 skeletons>"
+    assert library.names[:3] == ["two_joints/a", "two_joints/b", "ancestors/a"]
+    assert library.skeleton_indices.tolist() == [0, 0, 1, 1, 2, 2]
+    assert library.columns["tags"][2] == ["ancestors"] and library.left_out == [{"source": "x", "why": "y"}]
+    assert library.index("ancestors/b") == 3 and library[3].name == library["ancestors/b"].name == "ancestors/b"
+    assert library[-1].name == "eight_influences/b" and library.skeleton(0) == library.skeletons[0]
+    again = pickle.loads(pickle.dumps(library))
+    assert again.names == library.names and again.path == str(path)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5, None])
+def test_pairs_in_any_order_are_each_alone(path: Path, clips: list[condyle.Clip], threads: int | None) -> None:
+    library = condyle.Library(path)
+    indices, times = pairs(library, 300)
+    poses = library.sample(indices, times, threads=threads)
+    ragged, offsets = library.sample_ragged(indices, times, threads=threads)
+    most = max(len(it) for it in library.skeletons)
+    assert poses.rotations.shape == (300, most, 4) and offsets[-1] == len(ragged.scales)
+    for at, (clip, seconds) in enumerate(zip(indices, times, strict=True)):
+        want = clips[clip // 2].sample([seconds])
+        joints = want.rotations.shape[1]
+        rows = slice(offsets[at], offsets[at + 1])
+        for found, flat, one, rest in zip(poses, ragged, want, ([0, 0, 0, 1], [0, 0, 0], [1, 1, 1]), strict=True):
+            assert np.array_equal(found[at, :joints], one[0]) and np.array_equal(flat[rows], one[0])
+            assert (found[at, joints:] == rest).all()
+
+
+def test_results_in_arrays_of_the_caller(path: Path) -> None:
+    library = condyle.Library(path)
+    out = condyle.Poses(np.empty((2, 2, 4), "f4"), np.empty((2, 2, 3), "f4"), np.empty((2, 2, 3), "f4"))
+    found = library.sample([0, 1], [0.5, 0.25], out=out)
+    assert all(a is b for a, b in zip(found, out, strict=True))
+    assert library.sample([], []).rotations.shape == (0, 0, 4)
+
+
+def test_wrong_arguments_are_named(path: Path) -> None:
+    library = condyle.Library(path)
+    with pytest.raises(condyle.Error, match=r"indices\[1\] is 6, the index of one of 6 clips is wanted"):
+        library.sample([0, 6], [0.0, 0.0])
+    with pytest.raises(condyle.Error, match=r"times has the shape \(1,\), \(2,\), as indices has, is wanted"):
+        library.sample([0, 1], [0.0])
+    with pytest.raises(condyle.Error, match="indices holds float64"):
+        library.sample([0.5], [0.0])
+    with pytest.raises(condyle.Error, match='no clip is called "run"'):
+        library.index("run")
+    with pytest.raises(IndexError, match="clip 6 of 6"):
+        library[6]
+
+
+def test_broken_libraries_are_refused(path: Path, tmp_path: Path) -> None:
+    whole = path.read_bytes()
+    broken = tmp_path / "broken.condyle"
+    with pytest.raises(FileNotFoundError):
+        condyle.Library(tmp_path / "none.condyle")
+    for data, words in [(b"", "empty"), (b"RIFF" + whole[4:], "container"), (whole[:-1], "says that it has")]:
+        broken.write_bytes(data)
+        with pytest.raises(condyle.FileError, match=words):
+            condyle.Library(broken)
+    entries = 32 + 40 * struct.unpack_from("<I", whole, 12)[0]
+    place = struct.unpack_from("<Q", whole, 32 + 40 + 16)[0]
+    for at in [*range(0, entries, 3), place + 9]:
+        flipped = bytearray(whole)
+        flipped[at] ^= 4
+        broken.write_bytes(flipped)
+        with pytest.raises(condyle.FileError):
+            condyle.Library(broken).sample(list(range(6)), [0.0] * 6)
