@@ -74,7 +74,10 @@ pub(crate) fn for_each_frame<const N: usize, W>(
             for first in (0..frames).step_by(most) {
                 let count = most.min(frames - first);
                 let own = Planes { values: planes.take(count), widths: planes.widths };
-                parts.push(scope.spawn(move || part(first, count, own)));
+                let spawned = thread::Builder::new().spawn_scoped(scope, move || part(first, count, own));
+                parts.push(
+                    spawned.map_err(|e| format!("no thread can be started, ask for fewer threads: {e}"))?,
+                );
             }
             let results: Vec<_> = parts.into_iter().map(thread::ScopedJoinHandle::join).collect();
             results.into_iter().try_for_each(|done| done.unwrap_or_else(|panic| resume_unwind(panic)))

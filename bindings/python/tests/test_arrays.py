@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
+import threading
+import time
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
@@ -150,3 +153,33 @@ def test_more_than_there_is_memory_for_is_an_exception() -> None:
     times = np.broadcast_to(np.float32(0), (1 << 40,))
     with pytest.raises(MemoryError):
         MODEL.skin(0, times)
+
+
+def test_other_threads_run_meanwhile() -> None:
+    a, b = quaternions(300_000), quaternions(300_000, seed=2)
+    out = np.empty_like(a)
+    usual = sys.getswitchinterval()
+    # Nobody is interrupted, so that the other thread gets its turn only where the call lets it.
+    sys.setswitchinterval(1000)
+    try:
+        assert any(runs_beside(lambda: condyle.interpolate(a, b, 0.3, method="exact", out=out)) for _ in range(20))
+    finally:
+        sys.setswitchinterval(usual)
+
+
+def runs_beside(call: Callable[[], Any]) -> bool:
+    """Whether this thread has seen the call of another one begun but not ended; a busy machine may miss that."""
+    events: list[str] = []
+
+    def work() -> None:
+        events.append("begun")
+        call()
+        events.append("ended")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while not events:
+        time.sleep(1e-4)
+    seen = list(events)
+    thread.join()
+    return seen == ["begun"]
