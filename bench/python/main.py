@@ -41,7 +41,7 @@ class Case(NamedTuple):
 
 def quaternions(random: np.random.Generator, *shape: int) -> Array:
     q = random.normal(size=(*shape, 4))
-    return (q / np.linalg.norm(q, axis=-1, keepdims=True)).astype("f4")
+    return np.asarray(q / np.linalg.norm(q, axis=-1, keepdims=True), "f4")
 
 
 def matrices_of(q: Array) -> Array:
@@ -71,7 +71,7 @@ def slerp_in_numpy(a: Array, b: Array, t: float) -> Array:
     b = np.where(cosine[:, None] < 0, -b, b)
     angle = np.arccos(np.minimum(np.abs(cosine), 1))
     sine = np.sin(angle)
-    return (np.sin((1 - t) * angle) / sine)[:, None] * a + (np.sin(t * angle) / sine)[:, None] * b
+    return np.asarray((np.sin((1 - t) * angle) / sine)[:, None] * a + (np.sin(t * angle) / sine)[:, None] * b)
 
 
 def kinematics(random: np.random.Generator) -> Case:
@@ -160,7 +160,7 @@ def skinning(random: np.random.Generator) -> Case:
         """The last few frames, as it takes long."""
         matrices = model.matrices(0, times[-5:])[:, joints]
         blended = np.einsum("vi,tvirc->tvrc", weights, matrices)
-        return np.einsum("tvrc,vc->tvr", blended[..., :3], positions) + blended[..., 3]
+        return np.asarray(np.einsum("tvrc,vc->tvr", blended[..., :3], positions) + blended[..., 3])
 
     return Case(
         "skinned positions, 4 influences, 1,000 frames, per vertex and frame",

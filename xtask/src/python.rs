@@ -21,11 +21,16 @@ fn python(log: &mut Log) -> Outcome {
     }
     let environment = out_dir().join("python");
     log.run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment))?;
-    let program = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    let programs = environment.join(if cfg!(windows) { "Scripts" } else { "bin" });
+    let program = programs.join("python");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::iter::once(programs).chain(std::env::split_paths(&path)))
+        .map_err(|e| Stop::Failed(format!("PATH: {e}")))?;
     let python = |arguments: &[&str]| {
         let mut command = Command::new(&program);
         let own = crate::root().join("bindings/python");
-        command.arg("-m").args(arguments).current_dir(own).env("CARGO_TARGET_DIR", build_dir("python"));
+        command.arg("-m").args(arguments).current_dir(own).env("PATH", &path);
+        command.env("CARGO_TARGET_DIR", build_dir("python"));
         command
     };
     let pip = ["pip", "install", "--quiet", "--disable-pip-version-check"];
