@@ -38,6 +38,8 @@ pub(super) fn surface(shape: &Shape) -> Surface {
             }
             it
         }
+        // No hitbox is of another shape.
+        _ => Surface::default(),
     }
 }
 
