@@ -8,15 +8,16 @@ use crate::errors::Error;
 
 /// An argument: numbers in the order of its last axis first.
 pub(crate) struct Input<'py> {
-    name: &'static str,
+    name: String,
     array: PyReadonlyArrayDyn<'py, f32>,
 }
 
 impl<'py> Input<'py> {
     /// An array of float32 in C order is taken where it lies, read-only or not; other real numbers are converted.
-    pub(crate) fn new(name: &'static str, value: &Bound<'py, PyAny>) -> PyResult<Self> {
+    pub(crate) fn new(name: impl Into<String>, value: &Bound<'py, PyAny>) -> PyResult<Self> {
+        let name = name.into();
         if let Ok(array) = value.cast::<PyArrayDyn<f32>>()
-            && let Some(array) = as_it_is(name, array)?
+            && let Some(array) = as_it_is(&name, array)?
         {
             return Ok(Self { name, array });
         }
@@ -28,7 +29,7 @@ impl<'py> Input<'py> {
             return Err(unfit(&format!("holds {}", dtype.str()?)));
         }
         let converted = numpy.call_method1("require", (array, "f4", "CA"))?;
-        match as_it_is(name, converted.cast()?)? {
+        match as_it_is(&name, converted.cast()?)? {
             Some(array) => Ok(Self { name, array }),
             None => Err(unfit("cannot be converted to float32")),
         }
@@ -59,7 +60,7 @@ impl<'py> Input<'py> {
         match times.iter().position(|time| !time.is_finite()) {
             None => Ok(times),
             Some(at) => {
-                let (name, found) = (self.name, times[at]);
+                let (name, found) = (&self.name, times[at]);
                 Err(Error::new_err(format!("{name}[{at}] is {found}, a finite number is wanted")))
             }
         }

@@ -1,6 +1,7 @@
 //! The Python package `condyle`: what its functions and classes do is the library's, here it is translated.
 
 mod arrays;
+mod blend;
 mod body;
 mod clip;
 mod convert;
@@ -20,6 +21,8 @@ use pyo3::prelude::*;
 mod _condyle {
     #[pymodule_export]
     use super::body::{Body, BodyModel, BodyMotion};
+    #[pymodule_export]
+    use super::blend::{add, blend, difference};
     #[pymodule_export]
     use super::clip::Clip;
     #[pymodule_export]

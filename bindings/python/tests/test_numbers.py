@@ -99,6 +99,51 @@ def test_forward_kinematics_of_a_clip_is_what_the_model_says() -> None:
         assert got.tobytes() == model.matrices(0, times).tobytes()
 
 
+def poses(*shape: int, seed: int) -> condyle.Poses:
+    random = np.random.default_rng(seed)
+    sizes = random.uniform(0.5, 2, size=(*shape, 3))
+    return condyle.Poses(quaternions(*shape, seed=seed), *(it.astype("f4") for it in (random.normal(size=(*shape, 3)), sizes)))
+
+
+def test_blends_are_weighted_means() -> None:
+    skeleton = condyle.Skeleton([-1, *range(19)])
+    a, b = poses(6, 20, seed=1), poses(6, 20, seed=2)
+    got = condyle.blend(skeleton, [a, b], [1, 3])
+    for mixed, first, second in zip(got[1:], a[1:], b[1:]):
+        assert np.abs(mixed - (first + 3 * second) / 4).max() < 1e-6
+    assert np.abs(np.linalg.norm(got.rotations, axis=-1) - 1).max() < 1e-6
+    weights = np.stack([np.linspace(0, 1, 6), np.linspace(1, 0, 6)])
+    got = condyle.blend(skeleton, [a, b], weights, threads=3)
+    assert np.array_equal(got.translations[0], b.translations[0])
+    assert np.array_equal(got.translations[5], a.translations[5])
+    for frame in range(6):
+        one = condyle.blend(skeleton, [[it[frame] for it in a], [it[frame] for it in b]], weights[:, frame])  # type: ignore[list-item]
+        assert all(np.array_equal(x, y[frame]) for x, y in zip(one, got))
+    with pytest.raises(condyle.Error, match="poses is empty"):
+        condyle.blend(skeleton, [], [])
+    with pytest.raises(condyle.Error, match=r"weights has the shape \(3,\), \(2,\) or \(2, 6\) is wanted"):
+        condyle.blend(skeleton, [a, b], [1, 2, 3])
+    with pytest.raises(condyle.Error, match=r"poses\[1\].rotations has the shape \(5, 20, 4\), \(6, 20, 4\) is wanted"):
+        condyle.blend(skeleton, [a, poses(5, 20, seed=1)], [1, 2])
+    with pytest.raises(condyle.Error, match=r"poses\[0\].rotations has the shape \(6, 20, 4\), \(..., 2, 4\) is wanted"):
+        condyle.blend(condyle.Skeleton([-1, 0]), [a], [1])
+
+
+def test_what_differs_is_added_again() -> None:
+    a, b = poses(6, 20, seed=1), poses(6, 20, seed=2)
+    apart = condyle.difference(a, b)
+    assert np.allclose(apart.translations, a.translations - b.translations) and np.allclose(apart.scales, a.scales / b.scales)
+    again = condyle.add(b, apart, threads=2)
+    assert np.abs(np.abs((again.rotations * a.rotations).sum(-1)) - 1).max() < 1e-6
+    assert np.allclose(again.translations, a.translations, atol=1e-5) and np.allclose(again.scales, a.scales, atol=1e-5)
+    for none, same in zip(condyle.add(b, apart, 0.0), b):
+        assert np.array_equal(none, same)
+    with pytest.raises(condyle.Error, match="amount is NaN"):
+        condyle.add(b, apart, np.nan)
+    with pytest.raises(condyle.Error, match="reference is no Poses"):
+        condyle.difference(a, a.rotations)  # type: ignore[arg-type]
+
+
 @pytest.mark.skipif("CONDYLE_POSED" not in os.environ, reason="`cargo build --release --example posed` and name it there")
 @pytest.mark.parametrize("path", [pytest.param(path, id=path.name) for path in MODELS])
 def test_all_bits_are_those_of_the_library(path: Path) -> None:

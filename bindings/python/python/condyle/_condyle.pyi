@@ -19,6 +19,9 @@ __all__ = [
     "Primitive",
     "Problem",
     "Skeleton",
+    "add",
+    "blend",
+    "difference",
     "error_bound",
     "forward_kinematics",
     "from_bytes",
@@ -288,6 +291,29 @@ def to_matrices(
 ) -> _Array: ...
 def from_matrices(
     matrices: ArrayLike, *, out: Poses | _Arrays | None = None, threads: int | None = 1
+) -> Poses: ...
+def blend(
+    skeleton: Skeleton,
+    poses: Sequence[Poses | _Arrays],
+    weights: ArrayLike,
+    *,
+    out: Poses | _Arrays | None = None,
+    threads: int | None = 1,
+) -> Poses: ...
+def difference(
+    poses: Poses | _Arrays,
+    reference: Poses | _Arrays,
+    *,
+    out: Poses | _Arrays | None = None,
+    threads: int | None = 1,
+) -> Poses: ...
+def add(
+    base: Poses | _Arrays,
+    difference: Poses | _Arrays,
+    amount: float = 1.0,
+    *,
+    out: Poses | _Arrays | None = None,
+    threads: int | None = 1,
 ) -> Poses: ...
 def interpolate(
     a: ArrayLike,
