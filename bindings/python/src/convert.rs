@@ -5,11 +5,8 @@ use numpy::PyArrayDyn;
 use pyo3::prelude::*;
 
 use crate::arrays::{Input, Output, shape_text};
-use crate::frames::{Planes, for_each_frame, thread_count};
+use crate::frames::{CHUNK, Planes, for_each_frame, thread_count};
 use crate::poses::{PoseArrays, get, set, write_rows};
-
-/// So many transforms at a time, which stay in the cache from one step to the next.
-const CHUNK: usize = 256;
 
 /// Matrices (..., 3, 4) of rotations, translations and scales: the rows of a 3 by 4 matrix each.
 ///

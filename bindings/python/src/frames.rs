@@ -13,6 +13,9 @@ use crate::errors::Error;
 /// Beyond this many threads each has less to do than starting it costs.
 const MOST: usize = 1024;
 
+/// What has no frames is gone through in so many elements at a time, which stay in the cache from one step to the next.
+pub(crate) const CHUNK: usize = 256;
+
 /// How many threads a caller has asked for; without a number as many as the machine runs at once.
 pub(crate) fn thread_count(asked: Option<usize>) -> PyResult<usize> {
     match asked {

@@ -7,11 +7,8 @@ use pyo3::prelude::*;
 
 use crate::arrays::{Input, Output, shape_text};
 use crate::errors::Error;
-use crate::frames::{Planes, for_each_frame, thread_count};
+use crate::frames::{CHUNK, Planes, for_each_frame, thread_count};
 use crate::poses::{gather, scatter};
-
-/// So many rotations at a time, which stay in the cache from one step to the next.
-const CHUNK: usize = 256;
 
 /// What is the same for all rotations of a call.
 struct Between<'a> {
