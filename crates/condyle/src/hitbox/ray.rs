@@ -14,7 +14,7 @@ pub struct Hit {
     pub hitbox: usize,
     /// The joint that it follows.
     pub joint: u16,
-    /// In lengths of the ray's direction.
+    /// In lengths of the ray's direction; infinite where these are so short that f32 does not hold how many they are.
     pub distance: f32,
     /// On the surface, or where the ray begins.
     pub position: [f32; 3],

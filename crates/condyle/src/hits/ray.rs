@@ -54,7 +54,7 @@ impl Ray {
 pub struct Hit {
     /// Which triangle.
     pub triangle: u32,
-    /// How far along the ray, in lengths of its direction.
+    /// How far along the ray, in lengths of its direction; infinite where these are so short that f32 does not hold how many they are.
     pub distance: f32,
     /// Barycentric coordinates: what each corner counts in the point. None is negative, the sum is 1.
     pub weights: [f32; 3],
