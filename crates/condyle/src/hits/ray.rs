@@ -367,11 +367,13 @@ fn test<S: Simd>(s: S, tree: &TriangleTree, query: &Query, first: usize) -> Test
         (least | greatest) & !all.simd_eq(zero)
     };
     let mut met = [(bc * a[2] + ca * b[2] + ab * c[2]) / all / step, ca / all, ab / all];
-    let noise = noise([a, b, c], slopes);
-    let grazed = passes & all.abs().simd_le(noise);
-    if grazed.any_true() {
-        let at = enter([a, b, c], step);
-        each!(k in [0, 1, 2] => met[k] = grazed.select(at[k], met[k]));
+    // Most triangles are passed by.
+    if passes.any_true() {
+        let grazed = passes & all.abs().simd_le(noise([a, b, c], slopes));
+        if grazed.any_true() {
+            let at = enter([a, b, c], step);
+            each!(k in [0, 1, 2] => met[k] = grazed.select(at[k], met[k]));
+        }
     }
     let within = met[0].simd_ge(zero) & met[0].simd_le(f64x4::splat(s, query.max));
     let seen = all.simd_gt(zero).to_bitmask();
@@ -395,11 +397,19 @@ fn turned<S: Simd>(corner: Vectors<S>, axes: [usize; 3], slopes: [f64; 2]) -> Ve
 /// What rounding may make of the area that is seen of a triangle whose plane the ray is in.
 #[inline(always)]
 fn noise<S: Simd>(points: [Vectors<S>; 3], slopes: [f64; 2]) -> f64x4<S> {
-    let sizes = |p: Vectors<S>| {
-        [p[0].abs() + p[2].abs() * (3.0 * slopes[0].abs()), p[1].abs() + p[2].abs() * (3.0 * slopes[1].abs())]
-    };
-    let [a, b, c] = [sizes(points[0]), sizes(points[1]), sizes(points[2])];
+    let [a, b, c] = [sizes(points[0], slopes), sizes(points[1], slopes), sizes(points[2], slopes)];
     (a[0] * (b[1] + c[1]) + b[0] * (c[1] + a[1]) + c[0] * (a[1] + b[1])) * (4.0 * f64::EPSILON)
+}
+
+/// How large the numbers are that a corner beside the ray is made of.
+#[inline(always)]
+fn sizes<S: Simd>(p: Vectors<S>, slopes: [f64; 2]) -> [f64x4<S>; 2] {
+    [p[0].abs() + p[2].abs() * (3.0 * slopes[0].abs()), p[1].abs() + p[2].abs() * (3.0 * slopes[1].abs())]
+}
+
+#[inline(always)]
+fn width<S: Simd>(a: f64x4<S>, b: f64x4<S>, c: f64x4<S>) -> f64x4<S> {
+    a.max(b).max(c) - a.min(b).min(c)
 }
 
 /// Where a ray enters triangles whose planes it is in: how far that is, and the weights of the second and the third corner. It is where the first of
@@ -409,9 +419,8 @@ fn enter<S: Simd>(points: [Vectors<S>; 3], step: f64) -> [f64x4<S>; 3] {
     let s = points[0][0].token();
     let (zero, one) = (f64x4::splat(s, 0.0), f64x4::splat(s, 1.0));
     let [a, b, c] = points;
-    let width = |k: usize| a[k].max(b[k]).max(c[k]) - a[k].min(b[k]).min(c[k]);
     // Across the ray, along the axis that tells most.
-    let across = width(0).simd_ge(width(1));
+    let across = width(a[0], b[0], c[0]).simd_ge(width(a[1], b[1], c[1]));
     let off = [across.select(a[0], a[1]), across.select(b[0], b[1]), across.select(c[0], c[1])];
     let corners = [[a[2] / step, zero, zero], [b[2] / step, one, zero], [c[2] / step, zero, one]];
     let mut first = [f64x4::splat(s, f64::INFINITY), zero, zero];
