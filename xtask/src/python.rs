@@ -54,6 +54,10 @@ fn python(log: &mut Log) -> Outcome {
     let text = std::fs::read_to_string(out_dir().join("python.out")).unwrap_or_default();
     log.note(&text);
     tested?;
+    let mut types = python(&["mypy", "--strict", "../../bench/python"]);
+    log.run(types.env("MYPY_CACHE_DIR", if cfg!(windows) { "nul" } else { "/dev/null" }))?;
+    let once = crate::root().join("bench/python/main.py");
+    log.run(Command::new(&program).arg(once).arg("--once"))?;
     // "301 passed in 20.12s"
     let last = text.lines().last().unwrap_or_default();
     Ok(last.split(" in ").next().unwrap_or_default().replace("passed", "tests"))

@@ -1,5 +1,7 @@
 //! NumPy's arrays in and out: taken as they are where they can be, named in the error where they cannot.
 
+use std::ops::Range;
+
 use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyReadwriteArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -37,6 +39,11 @@ impl<'py> Input<'py> {
 
     pub(crate) fn shape(&self) -> &[usize] {
         self.array.shape()
+    }
+
+    /// The addresses of its numbers.
+    fn reach(&self) -> Range<usize> {
+        self.values().map_or(0..0, addresses)
     }
 
     pub(crate) fn values(&self) -> PyResult<&[f32]> {
@@ -133,6 +140,23 @@ impl<'py> Output<'py> {
         Ok(Self(array))
     }
 
+    /// The same, if it has no memory in common with these: views of one buffer may be arrays that know nothing of each other.
+    pub(crate) fn apart_from(mut self, inputs: &[&Input<'_>]) -> PyResult<Self> {
+        let own = self.reach()?;
+        match inputs.iter().find(|input| overlap(&own, &input.reach())) {
+            None => Ok(self),
+            Some(input) => {
+                let name = &input.name;
+                Err(Error::new_err(format!("out shares its memory with {name}; give it an array of its own")))
+            }
+        }
+    }
+
+    /// The addresses of its numbers.
+    fn reach(&mut self) -> PyResult<Range<usize>> {
+        Ok(addresses(self.values()?))
+    }
+
     pub(crate) fn values(&mut self) -> PyResult<&mut [f32]> {
         self.0.as_slice_mut().map_err(|_| Error::new_err("out is not contiguous"))
     }
@@ -140,6 +164,25 @@ impl<'py> Output<'py> {
     pub(crate) fn into_array(self) -> Bound<'py, PyArrayDyn<f32>> {
         (**self.0).clone()
     }
+}
+
+fn addresses(values: &[f32]) -> Range<usize> {
+    let range = values.as_ptr_range();
+    range.start as usize..range.end as usize
+}
+
+/// Results that are written together are apart from each other.
+pub(crate) fn apart(outs: &mut [Output<'_>]) -> PyResult<()> {
+    let reach = outs.iter_mut().map(Output::reach).collect::<PyResult<Vec<_>>>()?;
+    let shared = |(at, own): (usize, &Range<usize>)| reach[..at].iter().any(|other| overlap(own, other));
+    match reach.iter().enumerate().any(shared) {
+        false => Ok(()),
+        true => Err(Error::new_err("the arrays of out share memory; give each one of its own")),
+    }
+}
+
+fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.start < b.end && b.start < a.end
 }
 
 /// What something is that should be an array.

@@ -74,7 +74,7 @@ fn combined<'py>(
     py: Python<'py>,
     all: &[PoseInputs<'py>],
     out: Option<&Bound<'py, PyAny>>,
-    threads: Option<usize>,
+    threads: Option<i64>,
     work: impl Fn(usize, &[Pose], &mut Pose) -> Result<(), Refusal> + Sync,
 ) -> PyResult<Bound<'py, PyAny>> {
     let [first, ..] = all else { return Err(Error::new_err("poses is empty, at least one Poses is wanted")) };
@@ -84,9 +84,10 @@ fn combined<'py>(
             return Err(other.0[0].unfit(&shape_text(first.0[0].shape())));
         }
     }
+    let inputs: Vec<&Input<'_>> = all.iter().flat_map(|poses| &poses.0).collect();
+    let mut out = PoseArrays::new(py, out, leading)?.apart_from(&inputs)?;
     let all = all.iter().map(PoseInputs::frames).collect::<PyResult<Vec<_>>>()?;
     let Frames { joints, count, .. } = all[0];
-    let mut out = PoseArrays::new(py, out, leading)?;
     let planes = out.planes(joints)?;
     let start = || Ok((vec![Pose::identity(joints); all.len()], Pose::identity(joints)));
     for_each_frame(py, thread_count(threads)?, count, planes, start, |(poses, mixed), frame, out| {
@@ -115,7 +116,7 @@ pub(crate) fn blend<'py>(
     poses: Vec<Bound<'py, PyAny>>,
     weights: &Bound<'py, PyAny>,
     out: Option<&Bound<'py, PyAny>>,
-    threads: Option<usize>,
+    threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let inputs = poses.iter().enumerate().map(|(at, pose)| PoseInputs::new(&format!("poses[{at}]"), pose));
     let inputs = inputs.collect::<PyResult<Vec<_>>>()?;
@@ -145,8 +146,8 @@ pub(crate) fn blend<'py>(
 ///
 /// >>> clip = condyle.open("two_joints.glb").clips[0]
 /// >>> same = condyle.difference(clip.sample([0.5]), clip.sample([0.5]))
-/// >>> same.translations.any(), same.scales.min()
-/// (np.False_, np.float32(1.0))
+/// >>> bool(same.translations.any()), float(same.scales.min())
+/// (False, 1.0)
 #[pyfunction]
 #[pyo3(signature = (poses, reference, *, out=None, threads=1))]
 pub(crate) fn difference<'py>(
@@ -154,7 +155,7 @@ pub(crate) fn difference<'py>(
     poses: &Bound<'py, PyAny>,
     reference: &Bound<'py, PyAny>,
     out: Option<&Bound<'py, PyAny>>,
-    threads: Option<usize>,
+    threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let inputs = [PoseInputs::new("poses", poses)?, PoseInputs::new("reference", reference)?];
     combined(py, &inputs, out, threads, |_, both, apart| {
@@ -177,7 +178,7 @@ pub(crate) fn add<'py>(
     difference: &Bound<'py, PyAny>,
     amount: f32,
     out: Option<&Bound<'py, PyAny>>,
-    threads: Option<usize>,
+    threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyAny>> {
     if !amount.is_finite() {
         return Err(Error::new_err(format!("amount is {amount}, a finite number is wanted")));

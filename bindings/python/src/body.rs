@@ -104,7 +104,7 @@ impl Body {
         rotations: &Bound<'py, PyAny>,
         translations: Option<&Bound<'py, PyAny>>,
         out: Option<&Bound<'py, PyAny>>,
-        threads: Option<usize>,
+        threads: Option<i64>,
     ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
         let joints = self.skeleton.joint_count();
         let rotations = Input::new("rotations", rotations)?;
@@ -116,10 +116,12 @@ impl Body {
         if let Some(places) = places.as_ref().filter(|it| it.shape() != [frames, 3]) {
             return Err(places.unfit(&format!("({frames}, 3)")));
         }
+        let inputs: Vec<&Input<'_>> = [Some(&rotations), places.as_ref()].into_iter().flatten().collect();
+        let out = Output::new(py, "out", out, &[frames, self.body.vertex_count(), 3])?;
+        let mut out = out.apart_from(&inputs)?;
         let rotations = rotations.values()?;
         let places = places.as_ref().map(Input::values).transpose()?;
         let width = 3 * self.body.vertex_count();
-        let mut out = Output::new(py, "out", out, &[frames, self.body.vertex_count(), 3])?;
         // Frames of one product of matrices; that of another number of them may have other last bits, so it is the same for any number of threads.
         let batches = frames.div_ceil(BATCH);
         let mut padded = Vec::new();

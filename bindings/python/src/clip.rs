@@ -107,12 +107,12 @@ impl Clip {
         py: Python<'py>,
         times: &Bound<'py, PyAny>,
         out: Option<&Bound<'py, PyAny>>,
-        threads: Option<usize>,
+        threads: Option<i64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let times = Input::new("times", times)?;
-        let times = times.times()?;
+        let moments = Input::new("times", times)?;
+        let times = moments.times()?;
         let (frames, joints) = (times.len(), self.skeleton.joint_count());
-        let mut out = PoseArrays::new(py, out, &[frames, joints])?;
+        let mut out = PoseArrays::new(py, out, &[frames, joints])?.apart_from(&[&moments])?;
         let planes = out.planes(joints)?;
         let start = || Ok(Pose::rest(&self.skeleton));
         for_each_frame(py, thread_count(threads)?, frames, planes, start, |pose, frame, out| {

@@ -22,7 +22,7 @@ pub(crate) fn to_matrices<'py>(
     translations: Option<&Bound<'py, PyAny>>,
     scales: Option<&Bound<'py, PyAny>>,
     out: Option<&Bound<'py, PyAny>>,
-    threads: Option<usize>,
+    threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
     let rotations = Input::new("rotations", rotations)?;
     let translations = translations.map(|it| Input::new("translations", it)).transpose()?;
@@ -37,7 +37,9 @@ pub(crate) fn to_matrices<'py>(
     let moved = translations.as_ref().map(Input::values).transpose()?;
     let scaled = scales.as_ref().map(Input::values).transpose()?;
     let count = turned.len() / 4;
-    let mut out = Output::new(py, "out", out, &[leading, &[3, 4]].concat())?;
+    let inputs: Vec<&Input<'_>> =
+        [Some(&rotations), translations.as_ref(), scales.as_ref()].into_iter().flatten().collect();
+    let mut out = Output::new(py, "out", out, &[leading, &[3, 4]].concat())?.apart_from(&inputs)?;
     let planes = Planes { values: [out.values()?], widths: [12 * CHUNK] };
     let start = || Ok(());
     for_each_frame(py, thread_count(threads)?, count.div_ceil(CHUNK), planes, start, |(), chunk, [out]| {
@@ -67,12 +69,12 @@ pub(crate) fn from_matrices<'py>(
     py: Python<'py>,
     matrices: &Bound<'py, PyAny>,
     out: Option<&Bound<'py, PyAny>>,
-    threads: Option<usize>,
+    threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let matrices = Input::new("matrices", matrices)?;
     let leading = matrices.leading(&[3, 4])?;
     let from = matrices.values()?.as_chunks::<12>().0;
-    let mut out = PoseArrays::new(py, out, leading)?;
+    let mut out = PoseArrays::new(py, out, leading)?.apart_from(&[&matrices])?;
     let planes = out.planes(CHUNK)?;
     let start = || Ok(());
     for_each_frame(

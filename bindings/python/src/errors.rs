@@ -77,13 +77,8 @@ impl From<&condyle_gltf::Problem> for Problem {
 
 impl From<&condyle_bvh::Problem> for Problem {
     fn from(it: &condyle_bvh::Problem) -> Self {
-        let severity = match it.severity {
-            condyle_bvh::Severity::Error => "error",
-            condyle_bvh::Severity::Warning => "warning",
-            condyle_bvh::Severity::Note => "note",
-        };
         Self {
-            severity: severity.into(),
+            severity: it.severity.name().into(),
             path: if it.line > 0 { format!("line {}", it.line) } else { String::new() },
             count: it.count,
             what: it.what.clone(),

@@ -17,11 +17,13 @@ const MOST: usize = 1024;
 pub(crate) const CHUNK: usize = 256;
 
 /// How many threads a caller has asked for; without a number as many as the machine runs at once.
-pub(crate) fn thread_count(asked: Option<usize>) -> PyResult<usize> {
-    match asked {
-        None => Ok(thread::available_parallelism().map_or(1, NonZero::get).min(MOST)),
-        Some(threads @ 1..=MOST) => Ok(threads),
-        Some(threads) => Err(Error::new_err(format!("threads is {threads}, 1 to {MOST} or None is wanted"))),
+pub(crate) fn thread_count(asked: Option<i64>) -> PyResult<usize> {
+    let Some(threads) = asked else {
+        return Ok(thread::available_parallelism().map_or(1, NonZero::get).min(MOST));
+    };
+    match usize::try_from(threads) {
+        Ok(threads @ 1..=MOST) => Ok(threads),
+        _ => Err(Error::new_err(format!("threads is {threads}, 1 to {MOST} or None is wanted"))),
     }
 }
 
@@ -56,7 +58,11 @@ pub(crate) fn for_each_frame<const N: usize, W>(
     start: impl Fn() -> Result<W, Refusal> + Sync,
     work: impl Fn(&mut W, usize, [&mut [f32]; N]) -> Result<(), Refusal> + Sync,
 ) -> PyResult<()> {
-    if frames == 0 {
+    // Frames of no numbers at all are all done.
+    if frames == 0
+        || planes.values.iter().all(|values| values.is_empty())
+            && planes.widths.iter().all(|width| *width == 0)
+    {
         return Ok(());
     }
     let part = |first: usize, count: usize, mut planes: Planes<'_, N>| -> Result<(), String> {

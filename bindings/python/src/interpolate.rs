@@ -76,7 +76,7 @@ pub(crate) fn interpolate<'py>(
     shorter: bool,
     extrapolate: bool,
     out: Option<&Bound<'py, PyAny>>,
-    threads: Option<usize>,
+    threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
     let arc = if shorter { Arc::Shorter } else { Arc::AsGiven };
     let how = Interpolator { method: method_of(method)?, arc, extrapolate };
@@ -88,12 +88,17 @@ pub(crate) fn interpolate<'py>(
     let factors = match (t.shape(), t.values()?) {
         ([], &[t]) if t.is_nan() => return Err(Error::new_err("t is NaN, a number is wanted")),
         ([], &[t]) => Factors::Same(Prepared::new(t, how)),
-        (shape, all) if shape == leading => Factors::Each(all),
+        (shape, all) if shape == leading => match all.iter().position(|t| t.is_nan()) {
+            None => Factors::Each(all),
+            Some(at) => {
+                return Err(Error::new_err(format!("t holds NaN at element {at}, numbers are wanted")));
+            }
+        },
         _ => return Err(t.unfit(&format!("{} or a single number", shape_text(leading)))),
     };
     let between = Between { from: a.values()?, to: b.values()?, factors, how };
     let chunks = (between.from.len() / 4).div_ceil(CHUNK);
-    let mut out = Output::new(py, "out", out, a.shape())?;
+    let mut out = Output::new(py, "out", out, a.shape())?.apart_from(&[&a, &b, &t])?;
     let planes = Planes { values: [out.values()?], widths: [4 * CHUNK] };
     let start = || Ok([0; 3].map(Pose::identity));
     for_each_frame(py, thread_count(threads)?, chunks, planes, start, |poses, chunk, [out]| {
@@ -114,7 +119,7 @@ pub(crate) fn slerp<'py>(
     b: &Bound<'py, PyAny>,
     t: &Bound<'py, PyAny>,
     out: Option<&Bound<'py, PyAny>>,
-    threads: Option<usize>,
+    threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
     interpolate(py, a, b, t, "slerp9", true, false, out, threads)
 }
@@ -131,7 +136,7 @@ pub(crate) fn nlerp<'py>(
     b: &Bound<'py, PyAny>,
     t: &Bound<'py, PyAny>,
     out: Option<&Bound<'py, PyAny>>,
-    threads: Option<usize>,
+    threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
     interpolate(py, a, b, t, "nlerp", true, false, out, threads)
 }

@@ -20,9 +20,9 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _condyle {
     #[pymodule_export]
-    use super::body::{Body, BodyModel, BodyMotion};
-    #[pymodule_export]
     use super::blend::{add, blend, difference};
+    #[pymodule_export]
+    use super::body::{Body, BodyModel, BodyMotion};
     #[pymodule_export]
     use super::clip::Clip;
     #[pymodule_export]

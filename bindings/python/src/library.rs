@@ -12,7 +12,7 @@ use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::arrays::Input;
 use crate::clip::{Clip, Motion};
@@ -22,7 +22,8 @@ use crate::poses::{PoseArrays, get};
 use crate::skeleton::Skeleton;
 
 /// The clips of a file .condyle, as `condyle pack-library` makes of a folder: mapped, so that a file of any size is opened in milliseconds,
-/// and what is not asked for takes no memory. Processes that map the same file share it, and a pickle is its path.
+/// and what is not asked for takes no memory. Processes that map the same file share it, and a pickle is its path. The file must stay as it is while
+/// it is open: to write it anew, write another one and rename it, as `condyle pack-library` does.
 ///
 /// >>> library = condyle.Library("motion.condyle")
 /// >>> len(library), library.names[0], library.skeleton(0)
@@ -37,9 +38,17 @@ pub(crate) struct Library {
     /// One after another.
     names: String,
     skeletons: Vec<Arc<Joints>>,
-    metadata: Option<[usize; 2]>,
+    metadata: Option<Metadata>,
     told: PyOnceLock<Py<PyDict>>,
     places: OnceLock<HashMap<Box<str>, usize>>,
+}
+
+/// Where it is told what is known of the clips.
+#[derive(Clone, Copy)]
+struct Metadata {
+    begin: usize,
+    end: usize,
+    checksum: u64,
 }
 
 /// Where a clip is in the file.
@@ -66,7 +75,7 @@ impl Library {
         if std::fs::metadata(&path)?.len() == 0 {
             return Err(refuse("it is empty".into()));
         }
-        let mapped = py.import("numpy")?.call_method("memmap", (path,), Some(&options))?;
+        let mapped = py.import("numpy")?.call_method("memmap", (&path,), Some(&options))?;
         let mapped = mapped.cast_into::<PyArray1<u8>>().map_err(PyErr::from)?;
         let bytes = mapped.readonly();
         let index = {
@@ -76,6 +85,8 @@ impl Library {
         let Index { clips, names, skeletons, metadata } = index;
         drop(bytes);
         let (told, places) = (PyOnceLock::new(), OnceLock::new());
+        // A process that has another folder finds it too.
+        let name = std::path::absolute(&name)?.display().to_string();
         Ok(Self { path: name, bytes: mapped.unbind(), clips, names, skeletons, metadata, told, places })
     }
 
@@ -146,7 +157,8 @@ impl Library {
     /// One pose for each of `indices`, clips of the library, at as many `times`, in seconds: Poses of rotations (N, J, 4), translations (N, J, 3) and
     /// scales (N, J, 3). J is the most joints that one of these clips has; those that a skeleton lacks are the identity.
     ///
-    /// Pairs may come in any order: they are sorted, so that what they need is read once. The numbers are the same for any number of threads.
+    /// Pairs may come in any order: they are sorted, so that what they need is read and checked once. Checking takes some microseconds for every ten
+    /// kilobytes of a clip, so many pairs in a call take less time each. The numbers are the same for any number of threads.
     ///
     /// >>> library = condyle.Library("motion.condyle")
     /// >>> library.sample([0, 0], [1.0, 0.0]).translations.shape
@@ -158,12 +170,12 @@ impl Library {
         indices: &Bound<'py, PyAny>,
         times: &Bound<'py, PyAny>,
         out: Option<&Bound<'py, PyAny>>,
-        threads: Option<usize>,
+        threads: Option<i64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (indices, times) = (self.indices(indices)?, Input::new("times", times)?);
-        let times = self.paired(&indices, &times)?;
+        let (indices, moments) = (self.indices(indices)?, Input::new("times", times)?);
+        let times = self.paired(&indices, &moments)?;
         let joints = indices.iter().map(|&at| self.joints(at)).max().unwrap_or(0);
-        let mut out = PoseArrays::new(py, out, &[indices.len(), joints])?;
+        let mut out = PoseArrays::new(py, out, &[indices.len(), joints])?.apart_from(&[&moments])?;
         let widths = vec![joints; indices.len()];
         self.write(py, &indices, times, &widths, &mut out, thread_count(threads)?)?;
         out.into_poses(py)
@@ -182,7 +194,7 @@ impl Library {
         py: Python<'py>,
         indices: &Bound<'py, PyAny>,
         times: &Bound<'py, PyAny>,
-        threads: Option<usize>,
+        threads: Option<i64>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<i64>>)> {
         let (indices, times) = (self.indices(indices)?, Input::new("times", times)?);
         let times = self.paired(&indices, &times)?;
@@ -336,7 +348,7 @@ impl Library {
     /// A clip where it lies. Its checksum is compared when it is first asked for.
     fn packed<'a>(&self, bytes: &'a [u8], at: usize) -> Result<Packed<'a>, String> {
         let entry = &self.clips[at];
-        let data = bytes.get(entry.begin..entry.end).ok_or("it has become shorter")?;
+        let data = bytes.get(entry.begin..entry.end).unwrap_or_default();
         if !entry.is_whole.load(Ordering::Relaxed) {
             if checksum(data) != entry.checksum {
                 return Err(format!("clip {at} is damaged: its checksum is another"));
@@ -355,13 +367,33 @@ impl Library {
         let told = self.told.get_or_try_init(py, || {
             let told = PyDict::new(py);
             told.set_item("columns", PyDict::new(py))?;
-            told.set_item("left_out", pyo3::types::PyList::empty(py))?;
-            if let Some([begin, end]) = self.metadata {
+            told.set_item("left_out", PyList::empty(py))?;
+            if let Some(Metadata { begin, end, checksum: stored }) = self.metadata {
                 let bytes = self.bytes.bind(py).readonly();
-                let text = PyBytes::new(py, slice(&bytes)?.get(begin..end).unwrap_or_default());
-                let unfit = |e: PyErr| self.broken(py, format!("what it says of its clips is no JSON: {e}"));
-                let found = py.import("json")?.call_method1("loads", (text,)).map_err(unfit)?;
-                told.call_method1("update", (found,))?;
+                let data = slice(&bytes)?.get(begin..end).unwrap_or_default();
+                let unfit = |what: &str| self.broken(py, format!("what it says of its clips {what}"));
+                if checksum(data) != stored {
+                    return Err(unfit("is damaged: its checksum is another"));
+                }
+                let found = py.import("json")?.call_method1("loads", (PyBytes::new(py, data),));
+                let found = found.map_err(|e| unfit(&format!("is no JSON: {e}")))?;
+                let found = found.cast::<PyDict>().map_err(|_| unfit("is no object"))?;
+                if let Some(columns) = found.get_item("columns")? {
+                    let columns =
+                        columns.cast_into::<PyDict>().map_err(|_| unfit("has columns that are no object"))?;
+                    let fits = |column: &Bound<'_, PyAny>| {
+                        column.cast::<PyList>().is_ok_and(|it| it.len() == self.clips.len())
+                    };
+                    if !columns.iter().all(|(_, column)| fits(&column)) {
+                        return Err(unfit("has a column that is no list with a value for each"));
+                    }
+                    told.set_item("columns", columns)?;
+                }
+                if let Some(left_out) = found.get_item("left_out")? {
+                    let left_out =
+                        left_out.cast_into::<PyList>().map_err(|_| unfit("has left_out that is no list"))?;
+                    told.set_item("left_out", left_out)?;
+                }
             }
             Ok::<_, PyErr>(told.unbind())
         })?;
@@ -385,7 +417,7 @@ struct Index {
     clips: Vec<Entry>,
     names: String,
     skeletons: Vec<Arc<Joints>>,
-    metadata: Option<[usize; 2]>,
+    metadata: Option<Metadata>,
 }
 
 impl Index {
@@ -427,7 +459,9 @@ impl Index {
                         is_whole: AtomicBool::new(false),
                     });
                 }
-                EntryKind::Metadata if entry.name == "library" => it.metadata = Some([begin, end]),
+                EntryKind::Metadata if entry.name == "library" => {
+                    it.metadata = Some(Metadata { begin, end, checksum: entry.checksum });
+                }
                 _ => {}
             }
         }

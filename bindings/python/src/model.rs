@@ -12,7 +12,7 @@ use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-use crate::arrays::{Input, Output};
+use crate::arrays::{Input, Output, apart};
 use crate::clip::{Clip, Motion, effort_of};
 use crate::errors::{Error, Problem, refused};
 use crate::frames::{Planes, for_each_frame, thread_count};
@@ -85,7 +85,7 @@ impl Model {
         clip: &Bound<'py, PyAny>,
         times: &Bound<'py, PyAny>,
         out: Option<&Bound<'py, PyAny>>,
-        threads: Option<usize>,
+        threads: Option<i64>,
     ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
         self.posed(py, (clip, times, out, threads), &[3], write_origins)
     }
@@ -101,7 +101,7 @@ impl Model {
         clip: &Bound<'py, PyAny>,
         times: &Bound<'py, PyAny>,
         out: Option<&Bound<'py, PyAny>>,
-        threads: Option<usize>,
+        threads: Option<i64>,
     ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
         self.posed(py, (clip, times, out, threads), &[3, 4], write_rows)
     }
@@ -128,13 +128,13 @@ impl Model {
         normals: bool,
         tangents: bool,
         out: Option<&Bound<'py, PyAny>>,
-        threads: Option<usize>,
+        threads: Option<i64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let motion = self.motion(clip)?;
-        let times = Input::new("times", times)?;
-        let times = times.times()?;
+        let moments = Input::new("times", times)?;
+        let times = moments.times()?;
         let wanted = [true, normals, tangents];
-        let mut arrays = VertexArrays::new(py, out, wanted, [times.len(), self.vertices])?;
+        let mut arrays = VertexArrays::new(py, out, wanted, [times.len(), self.vertices], &moments)?;
         self.write_vertices(py, motion.as_deref(), times, arrays.planes(self.vertices)?, threads)?;
         arrays.into_object(py)
     }
@@ -221,7 +221,7 @@ impl Model {
 
 /// A clip, times, where to write and how many threads.
 type Asked<'a, 'py> =
-    (&'a Bound<'py, PyAny>, &'a Bound<'py, PyAny>, Option<&'a Bound<'py, PyAny>>, Option<usize>);
+    (&'a Bound<'py, PyAny>, &'a Bound<'py, PyAny>, Option<&'a Bound<'py, PyAny>>, Option<i64>);
 
 /// What makes a model again, and of what: its bytes and its name.
 type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, String));
@@ -237,13 +237,23 @@ impl Model {
         Ok(Self { name: name.into(), skeleton, asset, clips, primitives, vertices, problems })
     }
 
-    /// The clip that is meant.
+    /// The clip that is meant, of this skeleton.
     fn clip<'py>(&self, clip: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, Clip>>> {
         let py = clip.py();
         if clip.is_none() {
             return Ok(None);
         }
         if let Ok(clip) = clip.cast::<Clip>() {
+            let own = clip.get();
+            if !Arc::ptr_eq(&own.skeleton, &self.skeleton)
+                && own.skeleton.fingerprint() != self.skeleton.fingerprint()
+            {
+                let name = &own.name;
+                return Err(Error::new_err(format!(
+                    "the clip {name:?} is for a skeleton of other joints than that of {}: their names or parents differ",
+                    self.name
+                )));
+            }
             return Ok(Some(clip.clone()));
         }
         let count = self.clips.len();
@@ -273,17 +283,7 @@ impl Model {
     /// What moves the joints; none for the pose at rest.
     fn motion(&self, clip: &Bound<'_, PyAny>) -> PyResult<Option<Arc<Motion>>> {
         let Some(clip) = self.clip(clip)? else { return Ok(None) };
-        let clip = clip.get();
-        if !Arc::ptr_eq(&clip.skeleton, &self.skeleton)
-            && clip.skeleton.fingerprint() != self.skeleton.fingerprint()
-        {
-            let name = &clip.name;
-            return Err(Error::new_err(format!(
-                "the clip {name:?} is for a skeleton of other joints than that of {}: their names or parents differ",
-                self.name
-            )));
-        }
-        Ok(Some(Arc::clone(&clip.motion)))
+        Ok(Some(Arc::clone(&clip.get().motion)))
     }
 
     /// So many numbers of each joint's model matrix at each moment.
@@ -295,10 +295,11 @@ impl Model {
         write: impl Fn(&[Affine], &mut [f32]) + Sync,
     ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
         let motion = self.motion(clip)?;
-        let times = Input::new("times", times)?;
-        let times = times.times()?;
+        let moments = Input::new("times", times)?;
+        let times = moments.times()?;
         let (frames, joints) = (times.len(), self.skeleton.joint_count());
-        let mut out = Output::new(py, "out", out, &[&[frames, joints], tail].concat())?;
+        let out = Output::new(py, "out", out, &[&[frames, joints], tail].concat())?;
+        let mut out = out.apart_from(&[&moments])?;
         let width = joints * tail.iter().product::<usize>();
         let planes = Planes { values: [out.values()?], widths: [width] };
         let start = || Ok((Pose::rest(&self.skeleton), vec![Affine::IDENTITY; joints]));
@@ -319,7 +320,7 @@ impl Model {
         motion: Option<&Motion>,
         times: &[f32],
         planes: Planes<'_, 3>,
-        threads: Option<usize>,
+        threads: Option<i64>,
     ) -> PyResult<()> {
         let threads = thread_count(threads)?;
         let Some(asset) = &self.asset else { return Ok(()) };
@@ -397,6 +398,7 @@ impl<'py> VertexArrays<'py> {
         out: Option<&Bound<'py, PyAny>>,
         wanted: [bool; 3],
         frames: [usize; 2],
+        times: &Input<'_>,
     ) -> PyResult<Self> {
         let alone = wanted == [true, false, false];
         let given: Option<[Bound<'py, PyAny>; 3]> = match out {
@@ -414,9 +416,14 @@ impl<'py> VertexArrays<'py> {
             }
             let name = if alone { "out" } else { ["out.positions", "out.normals", "out.tangents"][at] };
             let shape = [frames[0], frames[1], [3, 3, 4][at]];
-            Output::new(py, name, given.as_ref().map(|all| &all[at]), &shape).map(Some)
+            let out = Output::new(py, name, given.as_ref().map(|all| &all[at]), &shape)?;
+            out.apart_from(&[times]).map(Some)
         };
-        Ok(Self([one(0)?, one(1)?, one(2)?]))
+        let all = [one(0)?, one(1)?, one(2)?];
+        let mut there: Vec<_> = all.into_iter().flatten().collect();
+        apart(&mut there)?;
+        let mut there = there.into_iter();
+        Ok(Self(wanted.map(|wanted| if wanted { there.next() } else { None })))
     }
 
     /// For frames of so many vertices.

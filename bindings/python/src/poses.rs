@@ -8,7 +8,7 @@ use numpy::PyArrayDyn;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::arrays::{Input, Output, shape_text};
+use crate::arrays::{Input, Output, apart, shape_text};
 use crate::errors::Error;
 use crate::frames::{Planes, for_each_frame, thread_count};
 use crate::skeleton::Skeleton;
@@ -36,7 +36,15 @@ impl<'py> PoseArrays<'py> {
             let name = format!("out.{}", NAMES[at]);
             Output::new(py, &name, given.as_ref().map(|all| &all[at]), &shape)
         };
-        Ok(Self([one(0)?, one(1)?, one(2)?]))
+        let mut all = [one(0)?, one(1)?, one(2)?];
+        apart(&mut all)?;
+        Ok(Self(all))
+    }
+
+    /// As [`Output::apart_from`].
+    pub(crate) fn apart_from(self, inputs: &[&Input<'_>]) -> PyResult<Self> {
+        let [a, b, c] = self.0;
+        Ok(Self([a.apart_from(inputs)?, b.apart_from(inputs)?, c.apart_from(inputs)?]))
     }
 
     /// For frames of so many joints.
@@ -185,7 +193,7 @@ pub(crate) fn forward_kinematics<'py>(
     translations: Option<&Bound<'py, PyAny>>,
     scales: Option<&Bound<'py, PyAny>>,
     out: Option<&Bound<'py, PyAny>>,
-    threads: Option<usize>,
+    threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
     let skeleton = match skeleton.cast::<Skeleton>() {
         Ok(skeleton) => Arc::clone(&skeleton.get().0),
@@ -202,7 +210,10 @@ pub(crate) fn forward_kinematics<'py>(
         Part::new(translations.as_ref(), leading, [joints, 3])?,
         Part::new(scales.as_ref(), leading, [joints, 3])?,
     ];
-    let mut out = Output::new(py, "out", out, &[leading, &[joints, 3, 4]].concat())?;
+    let inputs: Vec<&Input<'_>> =
+        [Some(&rotations), translations.as_ref(), scales.as_ref()].into_iter().flatten().collect();
+    let out = Output::new(py, "out", out, &[leading, &[joints, 3, 4]].concat())?;
+    let mut out = out.apart_from(&inputs)?;
     let planes = Planes { values: [out.values()?], widths: [12 * joints] };
     let start = || {
         let mut pose = skeleton.rest().clone();

@@ -183,3 +183,31 @@ def runs_beside(call: Callable[[], Any]) -> bool:
     seen = list(events)
     thread.join()
     return seen == ["begun"]
+
+
+def test_views_of_one_buffer_are_no_result_of_each_other() -> None:
+    buffer = bytearray(16016)
+    a = np.frombuffer(buffer, "f4", 4000).reshape(1000, 4)
+    b = np.frombuffer(buffer, "f4", 4000, 16).reshape(1000, 4)
+    with pytest.raises(condyle.Error, match="out shares its memory with a"):
+        condyle.slerp(a, a, 0.5, out=b)
+    clip = condyle.open(TESTDATA / "two_joints.glb").clips[0]
+    shared = np.zeros(64, "f4")
+    rows = [np.frombuffer(shared.data, "f4", 2 * width).reshape(1, 2, width) for width in (4, 3, 3)]
+    with pytest.raises(condyle.Error, match="the arrays of out share memory"):
+        clip.sample([0.0], out=(rows[0], rows[1], rows[2]))
+
+
+def test_odd_numbers_are_named() -> None:
+    with pytest.raises(condyle.Error, match="threads is -1, 1 to 1024 or None is wanted"):
+        condyle.open(TESTDATA / "two_joints.glb").joints(0, [0.0], threads=-1)
+    with pytest.raises(condyle.Error, match="t holds NaN at element 1"):
+        condyle.nlerp(np.eye(4)[:2], np.eye(4)[:2], [0.5, np.nan])
+    # No joints, and frames without end.
+    assert condyle.forward_kinematics([], np.empty((2**40, 0, 4), "f4")).shape == (2**40, 0, 3, 4)
+
+
+def test_clips_of_other_skeletons_are_not_encoded() -> None:
+    one, other = (condyle.open(TESTDATA / f"{name}.glb") for name in ("two_joints", "ancestors"))
+    with pytest.raises(condyle.Error, match="for a skeleton of other joints"):
+        other.encode(one.clips[0])

@@ -92,6 +92,22 @@ def test_what_a_library_tells(path: Path) -> None:
     assert again.names == library.names and again.path == str(path)
 
 
+@pytest.mark.parametrize("told", ["null", "5", '{"columns": 5}', '{"columns": {"a": [1]}}', '{"left_out": 7}', "{"])
+def test_what_is_said_of_clips_is_checked(path: Path, tmp_path: Path, told: str) -> None:
+    whole = path.read_bytes()
+    found = parts(whole)
+    entries = [(SKELETON, 0xFFFFFFFF, "s", found[SKELETON]), (CLIP, 0, "a", found[CLIP]), (CLIP, 0, "b", found[CLIP])]
+    odd = tmp_path / "odd.condyle"
+    odd.write_bytes(container([*entries, (METADATA, 0xFFFFFFFF, "library", told.encode())]))
+    with pytest.raises(condyle.FileError, match="what it says of its clips"):
+        _ = condyle.Library(odd).columns
+    flipped = bytearray(whole)
+    flipped[whole.index(b'"columns"') + 1] ^= 1
+    odd.write_bytes(flipped)
+    with pytest.raises(condyle.FileError, match="damaged"):
+        _ = condyle.Library(odd).left_out
+
+
 @pytest.mark.parametrize("threads", [1, 2, 5, None])
 def test_pairs_in_any_order_are_each_alone(path: Path, clips: list[condyle.Clip], threads: int | None) -> None:
     library = condyle.Library(path)

@@ -41,7 +41,7 @@
 //! | `poses` | frames, 3 joints | rotations as axes times angles |
 //! | `trans` | frames, 3 | where the root is, from where the model has it. May be missing |
 //! | `betas` | numbers | the person's numbers. May be missing |
-//! | `mocap_framerate` or `mocap_frame_rate` | one number | frames per second |
+//! | `mocap_framerate`, `mocap_frame_rate` or `fps` | one number | frames per second |
 //! | `gender` | text | which model is meant. May be missing |
 //!
 //! Files are taken as hostile: arrays of another shape or kind, numbers that are not finite, and lengths that the file does not have are refused with the name of the array and what

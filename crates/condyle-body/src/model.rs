@@ -62,6 +62,9 @@ impl BodyModel {
         let template = npz.shaped("v_template", &[0, 3], "(vertices, 3)")?;
         let template: Vec<[f64; 3]> = template.values.as_chunks().0.to_vec();
         let vertices = template.len();
+        if vertices == 0 {
+            return Err(npz.refused("v_template", "it has no vertices"));
+        }
         let tree = npz.shaped("kintree_table", &[2, 0], "(2, joints)")?;
         let parents = parents(npz, &tree)?;
         let joints = parents.len();
@@ -101,9 +104,12 @@ impl BodyModel {
             pose_dirs =
                 (0..count).flat_map(row).map(|(at, entry)| dirs.values[at * count + entry] as f32).collect();
         }
-        let all = shape_dirs.iter().flat_map(|dirs| dirs.as_flattened()).chain(&pose_dirs);
-        if !all.into_iter().all(|v| v.is_finite()) {
-            return Err(npz.refused("shapedirs", "it or posedirs is beyond f32"));
+        let mut shapes = shape_dirs.iter().flat_map(|dirs| dirs.as_flattened());
+        if !shapes.all(|v| v.is_finite()) {
+            return Err(npz.refused("shapedirs", "a number is beyond f32"));
+        }
+        if !pose_dirs.iter().all(|v: &f32| v.is_finite()) {
+            return Err(npz.refused("posedirs", "a number is beyond f32"));
         }
         let triangles = triangles(npz, vertices)?;
         let data = Data { template, shape_dirs, pose_dirs, regressor, influences, parents, triangles };

@@ -5,11 +5,12 @@ use std::path::Path;
 
 use condyle::{Error, Interpolation, RawClip, Target, Track};
 
+use crate::names;
 use crate::npz::Npz;
 use crate::refused::Refused;
 use crate::shaped::ShapedBody;
 
-/// Names of the rate: AMASS has had both.
+/// Names of the rate: AMASS has had the first two, others have the third.
 const RATES: [&str; 3] = ["mocap_framerate", "mocap_frame_rate", "fps"];
 
 /// A motion in AMASS's layout: rotations of all joints in each frame.
@@ -65,22 +66,19 @@ impl BodyMotion {
             ));
         }
         let key = RATES.into_iter().find(|key| npz.has(key)).unwrap_or(RATES[0]);
-        let rate = npz.numbers(key)?;
-        let rate = match rate.values[..] {
-            [rate] if (1e-3..=1e6).contains(&rate) => rate,
-            _ => {
-                return Err(npz.refused(
-                    key,
-                    format!("it is {:?}, where one rate from 0.001 to 1000000 is expected", rate.values),
-                ));
-            }
-        };
+        let rate = npz.one(key)?;
+        if !(1e-3..=1e6).contains(&rate) {
+            return Err(
+                npz.refused(key, format!("it is {rate}, where a rate from 0.001 to 1000000 is expected"))
+            );
+        }
         let mut places = Vec::new();
         if npz.has("trans") {
             places =
                 npz.shaped("trans", &[frames, 3], &format!("({frames}, 3)"))?.values.as_chunks().0.to_vec();
         }
-        let betas = if npz.has("betas") { npz.numbers("betas")?.values } else { Vec::new() };
+        let betas =
+            if npz.has("betas") { npz.shaped("betas", &[0], "(numbers,)")?.values } else { Vec::new() };
         let gender = if npz.has("gender") { npz.text("gender")? } else { String::new() };
         Ok(Self {
             name: name.into(),
@@ -123,8 +121,9 @@ impl BodyMotion {
         &self.gender
     }
 
-    /// The motion as a clip of a body: a linear track of the rotation of each joint, going on to the nearer quaternion, and of the root's place. Joints that
-    /// only one of both has are left out, as hands are where the model has none.
+    /// The motion as a clip of a body: a linear track of the rotation of each joint, going on to the nearer quaternion, and of the root's place. Where
+    /// the body has another number of joints, those of the same name are meant, and those that only one of both has are left out, as fingers are where the
+    /// model has none.
     ///
     /// # Errors
     /// [`Error::KeyOrder`] if there are so many frames that f32 cannot tell their times apart, [`Error::NotFinite`] for places beyond f32.
@@ -141,8 +140,14 @@ impl BodyMotion {
                     self.places.iter().flat_map(|place| [0, 1, 2].map(|c| (rest[c] + place[c]) as f32));
                 tracks.push(track(Target::Translation(0), values.collect()));
             }
-            for joint in 0..self.joints.min(skeleton.joint_count()) {
-                tracks.push(track(Target::Rotation(joint as u16), self.rotations(joint)));
+            let own = names::of_joints(self.joints);
+            for joint in 0..self.joints.min(usize::from(u16::MAX)) {
+                // The models of the family count differently behind the wrists.
+                let same = self.joints == skeleton.joint_count();
+                let there = if same { Some(joint as u16) } else { skeleton.joint_by_name(&own[joint]) };
+                if let Some(there) = there {
+                    tracks.push(track(Target::Rotation(there), self.rotations(joint)));
+                }
             }
         }
         let timelines = if tracks.is_empty() { Vec::new() } else { vec![times] };

@@ -11,7 +11,7 @@ use crate::refused::Refused;
 pub(crate) struct Npz {
     name: String,
     archive: ZipArchive<Cursor<Vec<u8>>>,
-    /// How many bytes may still be unpacked: what deflate can make of a file is a thousand times its size.
+    /// How many bytes may still be made of it: what deflate can make of a file is a thousand times its size.
     left: u64,
 }
 
@@ -43,7 +43,7 @@ impl Npz {
     }
 
     pub(crate) fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Self, Refused> {
-        // Arrays that are zero for the most part are packed well.
+        // Arrays that are zero for the most part are packed well, and whole numbers of a byte become f64.
         let left = (bytes.len() as u64).saturating_mul(256).saturating_add(1 << 24);
         let refused = |what: String| Refused { name: name.into(), array: String::new(), what };
         if !bytes.starts_with(b"PK") {
@@ -64,12 +64,20 @@ impl Npz {
         self.archive.index_for_name(&file_name(array)).is_some()
     }
 
-    /// The numbers of an array, whatever kind of numbers they are; all of them finite.
-    pub(crate) fn numbers(&mut self, array: &str) -> Result<Array, Refused> {
+    /// The numbers of an array of this shape, where 0 stands for any length, whatever kind of numbers they are; all of them finite.
+    pub(crate) fn shaped(&mut self, array: &str, wanted: &[usize], words: &str) -> Result<Array, Refused> {
         let bytes = self.unpack(array)?;
         let header = header(&bytes).map_err(|what| self.refused(array, what))?;
+        let fits = |(found, wanted): (&usize, &usize)| *wanted == 0 || found == wanted;
+        if header.shape.len() != wanted.len() || !header.shape.iter().zip(wanted).all(fits) {
+            return Err(
+                self.refused(array, format!("its shape is {:?}, where {words} is expected", header.shape))
+            );
+        }
         let read = reader(&header.kind).map_err(|what| self.refused(array, what))?;
         let data = self.data(array, &bytes, &header, read.size)?;
+        // Once more if they have to be put in another order.
+        self.take(array, (data.len() / read.size * 2 * size_of::<f64>()) as u64)?;
         let mut values: Vec<f64> = data.chunks_exact(read.size).map(read.value).collect();
         if let Some(at) = values.iter().position(|v| !v.is_finite()) {
             return Err(self.refused(
@@ -83,16 +91,18 @@ impl Npz {
         Ok(Array { shape: header.shape, values })
     }
 
-    /// Numbers of this shape, where 0 stands for any length.
-    pub(crate) fn shaped(&mut self, array: &str, wanted: &[usize], words: &str) -> Result<Array, Refused> {
-        let found = self.numbers(array)?;
-        let fits = |(found, wanted): (&usize, &usize)| *wanted == 0 || found == wanted;
-        if found.shape.len() != wanted.len() || !found.shape.iter().zip(wanted).all(fits) {
-            return Err(
-                self.refused(array, format!("its shape is {:?}, where {words} is expected", found.shape))
-            );
+    /// A single number, by itself or in an array of one.
+    pub(crate) fn one(&mut self, array: &str) -> Result<f64, Refused> {
+        let bytes = self.unpack(array)?;
+        let header = header(&bytes).map_err(|what| self.refused(array, what))?;
+        let read = reader(&header.kind).map_err(|what| self.refused(array, what))?;
+        match self.data(array, &bytes, &header, read.size)? {
+            data if data.len() == read.size => Ok((read.value)(data)),
+            _ => {
+                Err(self
+                    .refused(array, format!("its shape is {:?}, where one number is expected", header.shape)))
+            }
         }
-        Ok(found)
     }
 
     /// A text, as NumPy keeps a single string.
@@ -112,9 +122,10 @@ impl Npz {
                 String::from_utf8_lossy(self.data(array, &bytes, &header, size)?).into_owned()
             }
             _ => {
-                return Err(
-                    self.refused(array, format!("it is of kind {}, where text is expected", header.kind))
-                );
+                return Err(self.refused(
+                    array,
+                    format!("it is of kind {}, where text is expected", short(&header.kind)),
+                ));
             }
         };
         Ok(text.trim_end_matches('\0').to_owned())
@@ -134,7 +145,10 @@ impl Npz {
             return Ok(data);
         }
         let (shape, found) = (&header.shape, data.len());
-        Err(self.refused(array, format!("its shape {shape:?} of {} has not its {found} bytes", header.kind)))
+        Err(self.refused(
+            array,
+            format!("its shape {shape:?} of {} has not its {found} bytes", short(&header.kind)),
+        ))
     }
 
     fn unpack(&mut self, array: &str) -> Result<Vec<u8>, Refused> {
@@ -155,16 +169,34 @@ impl Npz {
             Err(error) => Err(error.to_string()),
         };
         read.map_err(|error| self.refused(array, format!("it cannot be unpacked: {error}")))?;
-        if bytes.len() as u64 > self.left {
-            return Err(self.refused(array, "it is out of proportion to the file"));
-        }
-        self.left -= bytes.len() as u64;
+        self.take(array, bytes.len() as u64)?;
         Ok(bytes)
+    }
+
+    /// Memory for so many bytes.
+    fn take(&mut self, array: &str, bytes: u64) -> Result<(), Refused> {
+        match self.left.checked_sub(bytes) {
+            Some(left) => self.left = left,
+            None => return Err(self.refused(array, "it is out of proportion to the file")),
+        }
+        Ok(())
     }
 }
 
 fn file_name(array: &str) -> String {
     format!("{array}.npy")
+}
+
+/// What NumPy writes of a plain array takes some hundred bytes.
+const LONGEST: usize = 4096;
+/// No array of a model has more than three.
+const MOST_AXES: usize = 8;
+
+/// A text of the file as it may stand in a message.
+fn short(text: &str) -> String {
+    const LONGEST: usize = 60;
+    let shown: String = text.chars().take(LONGEST).collect();
+    format!("{shown:?}{}", if shown.len() < text.len() { "..." } else { "" })
 }
 
 /// `\x93NUMPY`, a version, the length of a Python dictionary, and that.
@@ -177,6 +209,9 @@ fn header(bytes: &[u8]) -> Result<Header, String> {
         _ => return Err(wrong()),
     };
     let end = begin.checked_add(length).filter(|end| *end <= bytes.len()).ok_or_else(wrong)?;
+    if length > LONGEST {
+        return Err(format!("its header has {length} bytes, where at most {LONGEST} are expected"));
+    }
     let text = String::from_utf8_lossy(&bytes[begin..end]);
     let after = |key: &str| text.split_once(&format!("'{key}':")).map(|(_, rest)| rest.trim_start());
     let kind = after("descr").and_then(|rest| {
@@ -191,8 +226,13 @@ fn header(bytes: &[u8]) -> Result<Header, String> {
         numbers.map(|number| number.parse().ok()).collect::<Option<Vec<usize>>>()
     });
     match (kind, is_column_major, shape) {
-        (Some(kind), Some(is_column_major), Some(shape)) => Ok(Header { kind, is_column_major, shape, end }),
-        _ => Err(format!("its header {text:?} is not one of plain numbers")),
+        (Some(kind), Some(is_column_major), Some(shape)) if shape.len() <= MOST_AXES => {
+            Ok(Header { kind, is_column_major, shape, end })
+        }
+        _ => Err(format!(
+            "its header {} is not one of plain numbers in at most {MOST_AXES} axes",
+            short(&text)
+        )),
     }
 }
 
@@ -226,7 +266,7 @@ fn reader(kind: &str) -> Result<Reader, String> {
         "|O" => {
             return Err("it holds Python objects; save it again as an array of numbers, a sparse matrix by .toarray()".into());
         }
-        other => return Err(format!("it is of kind {other:?}, where numbers are expected")),
+        other => return Err(format!("it is of kind {}, where numbers are expected", short(other))),
     })
 }
 

@@ -116,7 +116,7 @@ impl ShapedBody {
     /// Where the vertices are in each of the poses, metres: `out` holds those of the first pose, then those of the second.
     ///
     /// A batch of poses costs less for each than one alone: what their rotations add is one product of matrices, by `ndarray`, whose last bits
-    /// depend on the processor. Nothing is allocated once the workspace has had a batch of this size.
+    /// depend on the processor, and which allocates what it packs of them. Nothing else is allocated once the workspace has had a batch of this size.
     ///
     /// # Errors
     /// [`Error::Length`] if `out` has not as many vertices or a pose not as many joints as the body.

@@ -124,3 +124,37 @@ fn wrong_sizes_are_refused() {
     let foreign = body.vertices(&[pose], &mut workspace, &mut [[0.0; 3]; 10]);
     assert!(matches!(foreign, Err(Error::Length { what: "pose", found: 4, needed: 3 })));
 }
+
+/// What the joints of a motion turn is found by names where the body has another number of them.
+#[test]
+fn joints_of_other_models_are_those_of_the_same_name() {
+    let mut random = Random(8);
+    let (_, _, hands) = motion(&mut random, 52, 2);
+    for joints in [24, 55] {
+        let model = BodyModel::from_bytes("made", Made::new(1, 30, joints, 3).bytes()).expect("a model");
+        let body = model.shaped(&[]).expect("a body");
+        let whole = BodyModel::from_bytes("made", Made::new(1, 30, 52, 3).bytes()).expect("a model");
+        let own = hands.clip(&whole.shaped(&[]).expect("a body")).expect("a clip");
+        let clip = hands.clip(&body).expect("a clip");
+        let turned: Vec<&str> = clip
+            .tracks()
+            .iter()
+            .filter_map(|track| match track.target {
+                condyle::Target::Rotation(joint) => {
+                    Some(body.skeleton().names()[usize::from(joint)].as_str())
+                }
+                _ => None,
+            })
+            .collect();
+        assert_eq!(turned.len(), if joints == 24 { 22 } else { 52 });
+        assert!(!turned.contains(&"jaw") && !turned.contains(&"right_hand"), "{turned:?}");
+        let wrist =
+            |skeleton: &condyle::Skeleton| skeleton.joint_by_name("right_wrist").expect("all have one");
+        let values = |clip: &condyle::RawClip, joint| {
+            let track = clip.tracks().iter().find(|track| track.target == condyle::Target::Rotation(joint));
+            track.expect("it turns").values.clone()
+        };
+        let there = whole.shaped(&[]).expect("a body");
+        assert_eq!(values(&clip, wrist(body.skeleton())), values(&own, wrist(there.skeleton())));
+    }
+}

@@ -26,12 +26,17 @@ fn what_is_wrong_is_named() {
     };
     let cases = [
         ("v_template", doubles(&[6, 2], &[0.0; 12]), "[6, 2], where (vertices, 3)"),
-        ("v_template", doubles(&[6, 3], &[0.0; 17]), "[6, 3] of <f8 has not its 136 bytes"),
+        ("v_template", doubles(&[6, 3], &[0.0; 17]), "[6, 3] of \"<f8\" has not its 136 bytes"),
         ("v_template", doubles(&[6, 3], &nan), "number 5 is NaN"),
         ("v_template", doubles(&[1 << 62, 3], &[]), "has not its 0 bytes"),
         ("v_template", npy("|O", &[6, 3], false, &[0; 40]), "Python objects"),
         ("v_template", b"no array".to_vec(), "no array as NumPy"),
         ("v_template", b"\x93NUMPY\x01\x00\xff\xff{".to_vec(), "no array as NumPy"),
+        ("v_template", doubles(&[0, 3], &[]), "no vertices"),
+        ("v_template", npy("|u1", &[1; 9], true, &[0]), "in at most 8 axes"),
+        ("v_template", npy(&"x".repeat(3000), &[6, 3], false, &[]), "\"...,"),
+        ("v_template", npy(&"x".repeat(9000), &[6, 3], false, &[]), "at most 4096 are expected"),
+        ("posedirs", doubles(&[6, 3, 18], &[1e300; 324]), "beyond f32"),
         ("shapedirs", floats(&[5, 3, 2], &[0.0; 30]), "(6, 3, numbers)"),
         ("shapedirs", doubles(&[6, 3, 1], &[1e300; 18]), "beyond f32"),
         ("posedirs", doubles(&[6, 3, 9], &[0.0; 162]), "(6, 3, 18)"),
@@ -60,7 +65,7 @@ fn motions_are_checked() {
     assert!(read(&[poses(), rate()]).is_ok());
     let refused = |arrays: &[(&str, Vec<u8>)]| read(arrays).expect_err("it is broken").to_string();
     assert!(refused(&[poses()]).contains("mocap_framerate"));
-    assert!(refused(&[poses(), ("mocap_frame_rate", doubles(&[], &[0.0]))]).contains("one rate"));
+    assert!(refused(&[poses(), ("mocap_frame_rate", doubles(&[], &[0.0]))]).contains("a rate from"));
     assert!(refused(&[rate(), ("poses", doubles(&[2, 5], &[0.0; 10]))]).contains("3 for each joint"));
     assert!(refused(&[poses(), rate(), ("trans", doubles(&[3, 3], &[0.0; 9]))]).contains("(2, 3)"));
     assert!(refused(&[poses(), rate(), ("gender", doubles(&[], &[0.0]))]).contains("text is expected"));
@@ -72,6 +77,10 @@ fn what_unpacks_out_of_proportion_is_refused() {
     let bytes = npz(&[("v_template", huge)], Deflated);
     assert!(bytes.len() < 200_000);
     let why = BodyModel::from_bytes("bomb", bytes).expect_err("360 times its size");
+    assert!(why.what.contains("out of proportion"), "{why}");
+    // A byte each in the file, eight in memory, and eight more to be put in order.
+    let bytes = npz(&[("v_template", npy("|u1", &[2_000_000, 3], true, &vec![0; 6_000_000]))], Deflated);
+    let why = BodyModel::from_bytes("bomb", bytes).expect_err("thousands of times its size");
     assert!(why.what.contains("out of proportion"), "{why}");
 }
 

@@ -82,7 +82,7 @@ impl Bvh {
         bvh.map_err(|refused| Refused { name: shown, ..refused })
     }
 
-    /// Reads the bytes of a file. Memory is in proportion to them, at most some 200 bytes for each line and 4 for each byte.
+    /// Reads the bytes of a file. Memory is in proportion to them: at most some 4 bytes for each of them, and 400 for each joint, of which there are at most 65,535.
     ///
     /// # Errors
     /// [`Refused`] if they are no BVH file. What has only one meaning is repaired, and in [`problems`](Self::problems).

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use condyle::Skeleton;
 
 use crate::problem::{Fault, Kind, Problems, quoted};
-use crate::scanner::Scanner;
+use crate::scanner::{Scanner, shown};
 
 /// An axis of a joint's parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -96,7 +96,7 @@ struct Body {
 pub(crate) fn read(scanner: &mut Scanner<'_>, problems: &mut Problems) -> Result<Vec<Node>, Fault> {
     if !scanner.take(FIRST) {
         let (at, found) = scanner.clone().word();
-        let what = format!("begins with {}, where a BVH file has {FIRST}", quoted(found));
+        let what = format!("begins with {}, where a BVH file has {FIRST}", shown(found));
         return Err(Fault { at, what });
     }
     let mut reader = Reader { scanner, problems, nodes: Vec::new(), names: HashSet::new(), channels: 0 };
@@ -257,7 +257,8 @@ impl<'a> Reader<'a, '_> {
     fn check_offset(&mut self, body: &Body) {
         if !body.has_offset {
             let name = &self.nodes[body.node].name;
-            let say = || (format!("{} has no OFFSET", quoted(name.as_bytes())), "it is taken as 0 0 0");
+            let name = if name.is_empty() { "a joint".into() } else { quoted(name.as_bytes()) };
+            let say = || (format!("{name} has no OFFSET"), "it is taken as 0 0 0");
             self.problems.warn(Kind::Offset, body.at, say);
         }
     }

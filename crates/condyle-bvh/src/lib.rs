@@ -27,7 +27,7 @@
 //! | keywords in any case, tabs, CRLF, a byte order mark, names with spaces or colons | are read |
 //! | fewer frames than `Frames:` says, half a frame | whole frames that are there are taken |
 //! | more frames | are left out |
-//! | `Frame Time:` missing, 0 or NaN | 30 frames per second |
+//! | `Frame Time:` missing, NaN, below a millionth of a second or above a day | 30 frames per second |
 //! | NaN and infinities, `1.#IND` too | the number of the frame before, or 0 |
 //! | two joints of a name, or without one | both are kept |
 //! | a joint without OFFSET | is at 0 0 0 |

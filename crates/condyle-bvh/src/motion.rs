@@ -8,7 +8,7 @@ use crate::scanner::Scanner;
 const USUAL_RATE: f64 = 30.0;
 
 /// Seconds that a frame may last: from a millionth to a day.
-const FRAME_TIMES: std::ops::RangeInclusive<f64> = 1e-6..=86_400.0;
+pub(crate) const FRAME_TIMES: std::ops::RangeInclusive<f64> = 1e-6..=86_400.0;
 
 /// What the file says of its frames.
 pub(crate) struct Motion {
@@ -31,10 +31,18 @@ pub(crate) fn read(
         return Ok(Motion { frame_time, frame_rate: USUAL_RATE, frame_count: 0, values: Vec::new() });
     }
     scanner.expect("MOTION")?;
-    let asked = frame_count(scanner, problems)?;
+    let mut asked = frame_count(scanner)?;
+    let before = scanner.at;
     let (frame_time, frame_rate) = frame_time(scanner, problems)?;
+    if asked.is_none() {
+        asked = frame_count(scanner)?;
+    }
+    if asked.is_none() {
+        let say = || ("there is no Frames: with their number".into(), "all rows are taken");
+        problems.warn(Kind::NoCount, before, say);
+    }
     let values = match channels {
-        0 => no_values(asked, problems),
+        0 => no_values(scanner, asked, problems),
         _ => values(scanner, channels, asked, problems)?,
     };
     let frame_count = values.len() / channels.max(1);
@@ -48,13 +56,11 @@ struct Asked {
     at: usize,
 }
 
-/// `Frames: 24`; `None` where it is missing.
-fn frame_count(scanner: &mut Scanner<'_>, problems: &mut Problems) -> Result<Option<Asked>, Fault> {
+/// `Frames: 24`; `None` where it is missing. Some write it behind `Frame Time:`.
+fn frame_count(scanner: &mut Scanner<'_>) -> Result<Option<Asked>, Fault> {
     scanner.skip_space();
     let at = scanner.at;
     if !scanner.take_label(&["Frames"]) {
-        let say = || ("there is no Frames: with their number".into(), "all rows are taken");
-        problems.warn(Kind::NoCount, at, say);
         return Ok(None);
     }
     let number = scanner.clone();
@@ -84,21 +90,35 @@ fn frame_time(scanner: &mut Scanner<'_>, problems: &mut Problems) -> Result<(f64
     Ok((1.0 / USUAL_RATE, USUAL_RATE))
 }
 
-/// Frames per second. 0.0083333 is meant to be 1/120: where one whole number of frames per second is within a unit of the last digit, and
-/// none beside it is, it is that one.
+/// Frames per second. 0.0083333 is meant to be 1/120: where the time of one whole number of frames per second may be printed so, and
+/// of none beside it, it is that one. What is rounded is off by half a unit of the last digit, what is cut off by less than one.
 fn rate(seconds: f64, last_digit: f64) -> f64 {
     let whole = (1.0 / seconds).round();
-    let fits = |rate: f64| rate >= 1.0 && (1.0 / rate - seconds).abs() <= last_digit;
+    let fits = |rate: f64| {
+        let (off, hair) = (1.0 / rate - seconds, 1e-9 * last_digit);
+        rate >= 1.0 && off >= -0.5 * last_digit - hair && off < last_digit - hair
+    };
     if fits(whole) && !fits(whole - 1.0) && !fits(whole + 1.0) { whole } else { 1.0 / seconds }
 }
 
 /// Where no joint has channels, there is nothing to take from frames.
-fn no_values(asked: Option<Asked>, problems: &mut Problems) -> Vec<f64> {
+fn no_values(scanner: &mut Scanner<'_>, asked: Option<Asked>, problems: &mut Problems) -> Vec<f64> {
     if let Some(asked) = asked.filter(|asked| asked.frames > 0) {
         let say = || ("there are frames, but no joint has CHANNELS".into(), "only the skeleton is read");
         problems.warn(Kind::NoChannels, asked.at, say);
+    } else {
+        tell_more(scanner, 0, problems);
     }
     Vec::new()
+}
+
+/// Whatever is behind the frames.
+fn tell_more(scanner: &mut Scanner<'_>, found: usize, problems: &mut Problems) {
+    scanner.skip_space();
+    if scanner.at < scanner.text.len() {
+        let what = format!("there is more behind the {found} frames that Frames: says");
+        problems.warn(Kind::More, scanner.at, || (what, "it is left out"));
+    }
 }
 
 /// All rows. They are taken as one run of numbers, so that a row may go on in the next line.
@@ -198,11 +218,7 @@ fn check_count(
         let what = format!("Frames: says {}, but there are {found}", asked.frames);
         problems.warn(Kind::Rows, asked.at, || (what, "those that are there are taken"));
     }
-    scanner.skip_space();
-    if scanner.at < scanner.text.len() {
-        let what = format!("there is more behind the {found} frames that Frames: says");
-        problems.warn(Kind::More, scanner.at, || (what, "it is left out"));
-    }
+    tell_more(scanner, found, problems);
     if values.capacity() / 2 > values.len() {
         values.shrink_to_fit();
     }

@@ -188,9 +188,6 @@ fn line(text: &[u8], at: usize) -> usize {
 /// A text from the file as it may stand in a message: quoted, escaped and not longer than a line.
 pub(crate) fn quoted(text: &[u8]) -> String {
     const LONGEST: usize = 40;
-    if text.is_empty() {
-        return "the end of the file".into();
-    }
     let shown = String::from_utf8_lossy(&text[..text.len().min(LONGEST)]);
     format!("{shown:?}{}", if text.len() > LONGEST { "..." } else { "" })
 }
@@ -222,7 +219,6 @@ mod tests {
     #[test]
     fn what_is_quoted_is_short() {
         assert_eq!(quoted(b"a\x07"), r#""a\u{7}""#);
-        assert_eq!(quoted(b""), "the end of the file");
         assert!(quoted(&[0xff; 1000]).len() < 200);
     }
 }

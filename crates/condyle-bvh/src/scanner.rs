@@ -85,7 +85,7 @@ impl<'a> Scanner<'a> {
     /// What to say of the next word where `wanted` should be.
     pub(crate) fn unexpected(&self, wanted: &str) -> Fault {
         let (at, found) = self.clone().word();
-        Fault { at, what: format!("{} is found where {wanted} is expected", quoted(found)) }
+        Fault { at, what: format!("{} is found where {wanted} is expected", shown(found)) }
     }
 
     /// The next word as a number, which may be infinite or NaN.
@@ -98,6 +98,11 @@ impl<'a> Scanner<'a> {
         *self = ahead;
         Ok(value)
     }
+}
+
+/// A word of the file; there is none at its end.
+pub(crate) fn shown(word: &[u8]) -> String {
+    if word.is_empty() { "the end of the file".into() } else { quoted(word) }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use condyle::skeleton::NO_PARENT;
 use condyle::{Error, Pose, Skeleton, Transform};
 
 use crate::hierarchy::END;
+use crate::motion::FRAME_TIMES;
 use crate::rotation::{IDENTITY, Quat64, RotationOrder, product, rows, unrotate};
 
 /// Which joints have channels of position, besides the roots.
@@ -34,7 +35,7 @@ pub enum PositionChannels {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct WriteOptions {
-    /// Frames per second, above 0.
+    /// Frames per second, of which each lasts from a millionth of a second to a day.
     pub rate: f64,
     /// The order of rotations, the same for all joints.
     pub order: RotationOrder,
@@ -58,13 +59,18 @@ impl WriteOptions {
         let positive = |v: f64| v > 0.0 && v.is_finite();
         let wrong = |what, needed| Err(Error::OutOfRange { what, at: 0, needed });
         match self {
-            _ if !positive(self.rate) => wrong("rate", "finite and above 0"),
+            _ if !FRAME_TIMES.contains(&(1.0 / self.rate)) => {
+                wrong("rate", "from one frame a day to a million a second")
+            }
             _ if !positive(self.scale) => wrong("scale", "finite and above 0"),
             _ if !(1..=9).contains(&self.decimals) => wrong("decimals", "from 1 to 9"),
             _ => Ok(()),
         }
     }
 }
+
+/// Levels that are indented.
+const DEEPEST: usize = 64;
 
 /// The most frames of a file: the times of more cannot be told apart in f32.
 const MOST_FRAMES: f64 = 16_777_216.0;
@@ -262,8 +268,9 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Tabs are for whoever reads the file: in a chain of thousands of joints they would be most of it.
     fn line(&mut self, depth: usize, text: &str) {
-        self.out.extend(std::iter::repeat_n('\t', depth));
+        self.out.extend(std::iter::repeat_n('\t', depth.min(DEEPEST)));
         self.out.push_str(text);
         self.out.push('\n');
     }

@@ -201,6 +201,10 @@ fn rates_are_those_that_the_digits_mean() {
         ("0.02777", 36.0),
         ("0.025", 40.0),
         ("2.5", 0.4),
+        ("2", 0.5),
+        ("0.6", 1.0 / 0.6),
+        ("0.9", 1.0 / 0.9),
+        ("1", 1.0),
         // Too few digits to tell.
         ("0.03", 1.0 / 0.03),
     ] {
@@ -214,6 +218,15 @@ fn rates_are_those_that_the_digits_mean() {
     assert_told(&bvh, 9, "no Frame Time:");
     let bvh = read(hinge("MOTION Frames : 1 frame  TIME : 0.5 7"));
     assert_eq!((bvh.frame_rate(), rows(&bvh), bvh.problems()), (2.0, vec![vec![7.0]], &[][..]));
+    let bvh = read(hinge("MOTION Frame Time: 0.5 Frames: 1 7"));
+    assert_eq!((bvh.frame_rate(), rows(&bvh), bvh.problems()), (2.0, vec![vec![7.0]], &[][..]));
+}
+
+#[test]
+fn joints_without_names_and_what_is_behind_nothing_are_told() {
+    let bvh = read("HIERARCHY ROOT { CHANNELS 0 } MOTION Frames: 0 Frame Time: .5 rubbish ]] here");
+    assert_told(&bvh, 1, "a joint has no OFFSET");
+    assert_told(&bvh, 1, "there is more behind the 0 frames");
 }
 
 #[test]

@@ -328,11 +328,13 @@ fn what_cannot_be_written_is_refused() {
         (0.0, 1.0, 6),
         (f64::NAN, 1.0, 6),
         (f64::INFINITY, 1.0, 6),
-        (1e-7, -1.0, 6),
-        (1e-7, f64::NAN, 6),
-        (1e-7, 1.0, 0),
-        (1e-7, 1.0, 10),
+        (1.0, -1.0, 6),
+        (1.0, f64::NAN, 6),
+        (1.0, 1.0, 0),
+        (1.0, 1.0, 10),
         (1e9, 1.0, 6),
+        // More than a day for a frame.
+        (1e-7, 1.0, 6),
     ] {
         let mut options = WriteOptions::new(rate);
         (options.scale, options.decimals) = (scale, decimals);
@@ -342,12 +344,33 @@ fn what_cannot_be_written_is_refused() {
             "{rate} {scale} {decimals}: {refused:?}"
         );
     }
-    let text = write(&skeleton, &clip, &WriteOptions::new(1e-7)).unwrap();
-    assert_eq!(text.lines().count(), 1 + 9 + 3 + 2, "{text}");
+    let text = write(&skeleton, &clip, &WriteOptions::new(1e-4)).unwrap();
+    assert_eq!(text.lines().count(), 1 + 9 + 3 + 1001, "{text}");
     let other = Skeleton::new([Joint::new("b", None, Transform::IDENTITY)]).unwrap();
     assert!(write(&skeleton, &clip.for_skeleton(&other).unwrap(), &WriteOptions::new(1.0)).is_err());
     let mut pose = Pose::rest(&skeleton);
     let still = RawClip::new("still".into(), Vec::new(), Vec::new()).unwrap();
     sample::raw(&still, &skeleton, 0.0, &mut RawCursor::default(), &mut pose).unwrap();
     assert_eq!(read(&write(&skeleton, &still, &WriteOptions::new(30.0)).unwrap()).frame_count(), 1);
+}
+
+#[test]
+fn slow_frames_come_back_as_slow() {
+    let (skeleton, clip) = clip(&mut Random(3), 2, 4, 1.0);
+    for rate in [0.5, 1.0 / 0.6, 1.0 / 0.9, 0.1, 1.0 / 86_400.0, 29.97, 1e6] {
+        let text = write(&skeleton, &clip, &WriteOptions::new(rate)).expect("a rate that is read");
+        assert!((read(&text).frame_rate() / rate - 1.0).abs() < 1e-15, "{rate}");
+    }
+}
+
+#[test]
+fn a_chain_of_thousands_is_not_written_in_the_square_of_its_length() {
+    let joints = (0..4000_u16).map(|at| Joint::new(format!("{at}"), at.checked_sub(1), Transform::IDENTITY));
+    let skeleton = Skeleton::new(joints).expect("a chain");
+    let (_, clip) = clip(&mut Random(3), 1, 2, 1.0);
+    let turn = clip.tracks()[0].clone();
+    let clip = RawClip::new("bend".into(), clip.timelines().to_vec(), vec![turn]).expect("a clip");
+    let text = write(&skeleton, &clip, &WriteOptions::new(30.0)).expect("a chain");
+    assert!(text.len() < 4_000_000, "{}", text.len());
+    assert_eq!(read(&text).nodes().len(), 4001);
 }

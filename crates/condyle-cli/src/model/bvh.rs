@@ -34,8 +34,8 @@ pub(crate) fn open(path: &Path) -> Result<Asset, Refused> {
     if bvh.frame_count() > 0 {
         asset.clips = vec![bvh.clip(&options).map_err(unfit)?];
     }
-    asset.problems.extend(bvh.problems().iter().map(problem));
-    asset.problems.sort_by_key(|problem| problem.severity);
+    // What is odd in the document, which was made here, is odd in the file, and told by its reader.
+    asset.problems = bvh.problems().iter().map(problem).collect();
     Ok(asset)
 }
 

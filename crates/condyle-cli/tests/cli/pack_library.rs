@@ -76,6 +76,14 @@ fn a_folder_becomes_one_file() {
         columns["error_max_m"].as_array().is_some_and(|all| all.iter().all(|e| e.as_f64() <= Some(0.001)))
     );
     assert_eq!(told["left_out"], report["left_out"]);
+    // Nor does the place of the folder change a byte.
+    let there = folder.path("motion");
+    let there = there.to_str().expect("UTF-8");
+    folder
+        .condyle(&["pack-library", there, "-o", "there.condyle", "--unit", "1cm", "--error", "1mm"])
+        .assert()
+        .success();
+    assert_eq!(folder.read("there.condyle"), bytes);
     folder.run("check all.condyle").assert().success();
 }
 
@@ -97,6 +105,13 @@ fn a_run_that_was_ended_goes_on_and_ends_with_the_same_bytes() {
     assert_eq!((&report["files"], &report["files_encoded_before"]), (&json!(4), &json!(1)));
     folder.run("pack-library motion -o all.condyle").assert().success();
     assert_eq!(folder.read("again.condyle"), folder.read("all.condyle"));
+    // The numbers of a document may lie beside it.
+    let numbers = folder.path("motion/ribbon.bin");
+    if numbers.exists() {
+        let bytes = std::fs::read(&numbers).expect("bytes");
+        std::fs::write(&numbers, bytes).expect("the same with another time");
+        assert_eq!(packed(&folder, line)["files_encoded_before"], 3);
+    }
     // With other settings nothing is taken from before.
     assert_eq!(packed(&folder, &format!("{line} --error 2mm"))["files_encoded_before"], 0);
 }
@@ -106,6 +121,15 @@ fn what_is_no_library_is_refused() {
     let folder = folder();
     folder.refuses("pack-library ribbon.gltf -o all.condyle", 2, &["is not a folder"]);
     folder.refuses("pack-library motion -o all.glb", 2, &["ends in .condyle"]);
+    folder.refuses(
+        "pack-library motion -o all.condyle --parts ribbon.gltf/a",
+        2,
+        &["ribbon.gltf is not a folder"],
+    );
+    // What cannot be written is no fault of a file.
+    std::fs::create_dir_all(folder.path("kept/day/walk.bvh.condyle")).expect("a folder");
+    folder.refuses("pack-library motion -o all.condyle --parts kept", 1, &["walk.bvh.condyle"]);
+    assert!(!folder.path("all.condyle").exists());
     std::fs::create_dir_all(folder.path("empty")).expect("a folder");
     folder.refuses("pack-library empty -o all.condyle", 1, &["holds no file that ends in .bvh"]);
     folder.write("empty/broken.bvh", "HIERARCHY");

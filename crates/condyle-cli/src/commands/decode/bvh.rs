@@ -26,16 +26,21 @@ pub(super) fn run(args: &Args, asset: &Asset, clips: &[(&str, &Clip<'static>)]) 
     };
     let failed = |e: condyle::Error| Failure::Data(format!("{name}: {}: {e}", printable(clip_name)));
     let skeleton = &asset.skeleton;
+    let rate = rate(clip);
     let is_scaled = |pose: &condyle::Pose| pose.transforms().any(|t| t.scale != [1.0; 3]);
     let mut pose = condyle::Pose::rest(skeleton);
-    clip.pose(skeleton, clip.start(), &mut pose).map_err(failed)?;
-    if is_scaled(&pose) || is_scaled(skeleton.rest()) {
+    let mut scaled = is_scaled(&pose);
+    for frame in 0..=clip.frame_count() {
+        let seconds = f64::from(clip.start()) + frame as f64 / rate;
+        clip.pose(skeleton, seconds as f32, &mut pose).map_err(failed)?;
+        scaled |= is_scaled(&pose);
+    }
+    if scaled {
         warn(
             &args.file,
             "joints are scaled, which a BVH has no place for: they are where they were, without their scales",
         );
     }
-    let rate = rate(clip);
     let text = write(skeleton, clip, &WriteOptions::new(rate)).map_err(failed)?;
     let file = write_file(args.output.clone(), |out| out.write_all(text.as_bytes()))?;
     let frames = clip.frame_count() + 1;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::LeftOut;
 use super::part::{ClipLine, Part};
 use crate::failure::Failure;
-use crate::model::container::{read, unfit};
+use crate::model::container::unfit;
 use crate::model::distinct;
 use crate::output::{Draft, Written, progress};
 
@@ -31,7 +31,7 @@ pub(super) fn join(to: &Path, parts: &[Part], left_out: &[LeftOut]) -> Result<Li
     let mut names = columns.names.iter();
     let bar = progress(2 * parts.len(), "joining");
     for part in parts {
-        let (failed, bytes) = (|error: condyle::Error| unfit(&part.path, &error), read(&part.path)?);
+        let (failed, bytes) = (|error: condyle::Error| part.unfit(&error), part.bytes()?);
         let container = Container::from_bytes(&bytes).map_err(failed)?;
         let mut entries = Vec::new();
         let mut model = None;
@@ -77,7 +77,7 @@ pub(super) fn join(to: &Path, parts: &[Part], left_out: &[LeftOut]) -> Result<Li
         })
     };
     for (part, entries) in parts.iter().zip(copied) {
-        let (failed, bytes) = (|error: condyle::Error| unfit(&part.path, &error), read(&part.path)?);
+        let (failed, bytes) = (|error: condyle::Error| part.unfit(&error), part.bytes()?);
         let container = Container::from_bytes(&bytes).map_err(failed)?;
         for entry in entries {
             append(container.data(entry).map_err(failed)?)?;

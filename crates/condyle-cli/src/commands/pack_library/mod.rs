@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 use walkdir::WalkDir;
 
-use self::part::{Part, Source};
+use self::part::{Part, Source, Why};
 use crate::commands::encode::Settings;
 use crate::failure::Failure;
 use crate::options::overwrite::Overwrite;
@@ -21,7 +21,7 @@ use crate::options::work::Limit;
 use crate::output::{Written, check_destination, check_ending, print, print_json, progress, warn};
 use crate::text::{counted, ending, millimetres, path_text, size};
 
-/// Compress all motion of a folder into one file, any frame of which is read in microseconds
+/// Compress all motion of a folder into one file, any clip of which is read without the others
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -74,13 +74,19 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.settings.warn_of_sizes();
 
     let parts = args.parts.clone().unwrap_or_else(|| beside(&args.output));
+    if let Some(there) = parts.ancestors().find(|path| path.exists()).filter(|path| !path.is_dir()) {
+        let (parts, there) = (path_text(&parts), path_text(there));
+        return Err(Failure::Usage(format!(
+            "{parts}: {there} is not a folder; choose another one with --parts"
+        )));
+    }
     let mut left_out = Vec::new();
     let sources = find(&args.folder, &parts, &mut left_out);
     if sources.is_empty() {
         return Err(Failure::Data(format!("{folder} holds no file that ends in .{}", ENDINGS.join(", ."))));
     }
     let bar = progress(sources.len(), "encoding");
-    let encoded: Vec<Result<Part, Failure>> = args.threads.pool()?.install(|| {
+    let encoded: Vec<Result<Part, Why>> = args.threads.pool()?.install(|| {
         let part = |source: &Source| {
             let part = source.part(&args.settings, args.unit.metres, args.limit);
             bar.inc(1);
@@ -93,16 +99,22 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for (source, part) in sources.iter().zip(encoded) {
         match part {
             Ok(part) => whole.push(part),
-            Err(why) => left_out.push(LeftOut { source: source.name.clone(), why: why.to_string() }),
+            Err(Why::Unwritable(failure)) => return Err(failure),
+            // Where the folder lies is nobody's business.
+            Err(Why::Unusable(why)) => {
+                let why = why.to_string().replace(&path_text(&args.folder.join(&source.name)), &source.name);
+                left_out.push(LeftOut { source: source.name.clone(), why });
+            }
         }
     }
+    left_out.sort_by(|a, b| a.source.cmp(&b.source));
     left_out.iter().for_each(|it| warn(&args.folder.join(&it.source), &format!("left out: {}", it.why)));
     if whole.is_empty() {
         return Err(Failure::Data(format!("{folder}: none of its files can be used")));
     }
     let library = join::join(&args.output, &whole, &left_out)?;
     if args.parts.is_none() {
-        remove(&parts, &sources);
+        remove(&parts);
     }
     let report = Report { whole: &whole, left_out: &left_out, library: &library };
     let took = begin.elapsed().as_secs_f64();
@@ -134,7 +146,8 @@ fn beside(output: &Path) -> PathBuf {
 /// The files of the folder, in the order of their names, whatever system it is on.
 fn find(folder: &Path, parts: &Path, left_out: &mut Vec<LeftOut>) -> Vec<Source> {
     let mut sources = Vec::new();
-    for entry in WalkDir::new(folder) {
+    // Links are followed; one that leads back is an error of its own.
+    for entry in WalkDir::new(folder).follow_links(true) {
         match entry {
             Ok(entry) if entry.file_type().is_dir() => {}
             Ok(entry) => {
@@ -152,13 +165,14 @@ fn find(folder: &Path, parts: &Path, left_out: &mut Vec<LeftOut>) -> Vec<Source>
     sources
 }
 
-/// Takes away what was encoded, and the folders that are empty then.
-fn remove(parts: &Path, sources: &[Source]) {
-    sources.iter().for_each(|source| drop(std::fs::remove_file(&source.part)));
+/// Takes away what was encoded, also what a run before has left of files that are gone, and the folders that are empty then.
+fn remove(parts: &Path) {
     for entry in WalkDir::new(parts).contents_first(true).into_iter().flatten() {
         if entry.file_type().is_dir() {
             // One that holds something else stays.
             let _ = std::fs::remove_dir(entry.path());
+        } else if ending(entry.path()).as_deref() == Some("condyle") {
+            let _ = std::fs::remove_file(entry.path());
         }
     }
 }

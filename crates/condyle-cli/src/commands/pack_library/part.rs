@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use condyle::container::{Container, ContainerWriter, EntryKind};
+use condyle::container::{Container, ContainerWriter, EntryKind, checksum};
 use condyle_gltf::Severity;
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
 use crate::commands::encode::{self, Row, Settings};
 use crate::failure::Failure;
+use crate::model::container::{read, unfit};
 use crate::model::document::{self, too_large};
 use crate::options::work::Limit;
 use crate::output::write_file;
@@ -27,7 +28,9 @@ pub(super) struct Source {
 /// A file that is encoded.
 pub(super) struct Part {
     pub(super) source: String,
-    pub(super) path: PathBuf,
+    path: PathBuf,
+    /// Of all its bytes: nobody may change them before they are in the library.
+    checksum: u64,
     pub(super) clips: Vec<ClipLine>,
     /// From an earlier run.
     pub(super) is_old: bool,
@@ -57,50 +60,40 @@ impl Source {
         Self { path: path.to_path_buf(), name: names.join("/"), part: part.into() }
     }
 
-    /// The part that an earlier run has left, if it is of the same file with the same settings, or a new one.
-    pub(super) fn part(&self, settings: &Settings, unit: f64, limit: Limit) -> Result<Part, Failure> {
-        let stamp = self.stamp(settings, unit)?;
-        if let Some(clips) = self.known(&stamp) {
-            return Ok(self.whole(clips, true));
-        }
-        let bytes = self.encode(&stamp, settings, unit, limit)?;
-        write_file(self.part.clone(), |out| out.write_all(&bytes))?;
-        let clips = self.known(&stamp);
-        let clips = clips.ok_or_else(|| Failure::Data(format!("{} has changed", path_text(&self.part))))?;
-        Ok(self.whole(clips, false))
-    }
-
-    fn whole(&self, clips: Vec<ClipLine>, is_old: bool) -> Part {
-        Part { source: self.name.clone(), path: self.part.clone(), clips, is_old }
-    }
-
-    /// All that decides what becomes of the file.
-    fn stamp(&self, settings: &Settings, unit: f64) -> Result<Value, Failure> {
-        let failed = |error: std::io::Error| Failure::Data(format!("cannot be read: {error}"));
-        let file = std::fs::metadata(&self.path).map_err(failed)?;
-        let modified = file.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        Ok(json!({
+    /// The part that an earlier run has left, if it is of the same files with the same settings, or a new one.
+    pub(super) fn part(&self, settings: &Settings, unit: f64, limit: Limit) -> Result<Part, Why> {
+        let stamp = json!({
             "source": self.name,
-            "bytes": file.len(),
-            "modified_ns": modified.map(|time| time.as_nanos().to_string()),
             "settings": format!("{unit} {settings:?}"),
             "version": env!("CARGO_PKG_VERSION"),
-        }))
+        });
+        if let Some(part) = std::fs::read(&self.part).ok().and_then(|bytes| self.known(&bytes, &stamp, true))
+        {
+            return Ok(part);
+        }
+        let bytes = self.encode(&stamp, settings, unit, limit).map_err(Why::Unusable)?;
+        write_file(self.part.clone(), |out| out.write_all(&bytes)).map_err(Why::Unwritable)?;
+        let part = self.known(&bytes, &stamp, false);
+        part.ok_or_else(|| Why::Unwritable(Failure::Data(format!("{} has changed", path_text(&self.part)))))
     }
 
-    /// The clips of the part that is there, if it is whole and has this stamp.
-    fn known(&self, stamp: &Value) -> Option<Vec<ClipLine>> {
-        let bytes = std::fs::read(&self.part).ok()?;
-        let container = Container::from_bytes(&bytes).ok()?;
+    /// A part, if it is whole, has this stamp, and is made of the files that are there.
+    fn known(&self, bytes: &[u8], stamp: &Value, is_old: bool) -> Option<Part> {
+        let container = Container::from_bytes(bytes).ok()?;
         let entry = container.entries().find(|entry| entry.kind == EntryKind::Metadata)?;
         let told: Value = serde_json::from_slice(container.data(entry.index).ok()?).ok()?;
-        if told["stamp"] != *stamp {
+        let is_same = |file: &Value| Some(file_stamp(Path::new(file["path"].as_str()?)) == *file);
+        if told["stamp"] != *stamp
+            || !told["files"].as_array()?.iter().all(|file| is_same(file) == Some(true))
+        {
             return None;
         }
         // Each has its checksum.
         let whole = container.entries().all(|entry| container.data(entry.index).is_ok());
         let clips = told["clips"].as_array().filter(|_| whole)?;
-        clips.iter().map(ClipLine::of_json).collect()
+        let clips = clips.iter().map(ClipLine::of_json).collect::<Option<_>>()?;
+        let checksum = checksum(bytes);
+        Some(Part { source: self.name.clone(), path: self.part.clone(), checksum, clips, is_old })
     }
 
     fn encode(
@@ -117,7 +110,8 @@ impl Source {
         if job.asset.clips.is_empty() {
             return Err(Failure::Data("it holds no motion".into()));
         }
-        let mut budget = limit.budget(&document::sources(&self.path, Some(&job.asset.document)));
+        let files = document::sources(&self.path, Some(&job.asset.document));
+        let mut budget = limit.budget(&files);
         for clip in &job.asset.clips {
             budget.afford(&name, clip.name(), &settings.work(&job, clip)?)?;
         }
@@ -131,10 +125,46 @@ impl Source {
             writer.add(EntryKind::Clip, &row.name, Some(model), row.encoded.bytes()).map_err(failed)?;
             clips.push(ClipLine::of(&row, repairs as u64).to_json());
         }
-        let told = json!({ "stamp": stamp, "clips": clips }).to_string();
+        let files: Value = files.iter().map(|file| file_stamp(file)).collect();
+        let told = json!({ "stamp": stamp, "files": files, "clips": clips }).to_string();
         writer.add(EntryKind::Metadata, "part", None, told.as_bytes()).map_err(failed)?;
         Ok(writer.finish())
     }
+}
+
+/// Why there is no part of a file.
+pub(super) enum Why {
+    /// The library does without the file.
+    Unusable(Failure),
+    /// There is no room for what was made of it.
+    Unwritable(Failure),
+}
+
+impl Part {
+    /// Its bytes, which are those that its clips were told of.
+    pub(super) fn bytes(&self) -> Result<Vec<u8>, Failure> {
+        let bytes = read(&self.path)?;
+        if checksum(&bytes) == self.checksum {
+            return Ok(bytes);
+        }
+        let path = path_text(&self.path);
+        Err(Failure::Data(format!("{path} has changed since; give each run a --parts folder of its own")))
+    }
+
+    pub(super) fn unfit(&self, error: &condyle::Error) -> Failure {
+        unfit(&self.path, error)
+    }
+}
+
+/// What tells whether a file has changed.
+fn file_stamp(path: &Path) -> Value {
+    let file = std::fs::metadata(path).ok();
+    let modified = file.as_ref().and_then(|file| file.modified().ok()?.duration_since(UNIX_EPOCH).ok());
+    json!({
+        "path": path.to_string_lossy(),
+        "bytes": file.map(|file| file.len()),
+        "modified_ns": modified.map(|time| time.as_nanos().to_string()),
+    })
 }
 
 impl ClipLine {
