@@ -140,11 +140,10 @@ impl BodyMotion {
                     self.places.iter().flat_map(|place| [0, 1, 2].map(|c| (rest[c] + place[c]) as f32));
                 tracks.push(track(Target::Translation(0), values.collect()));
             }
-            let own = names::of_joints(self.joints);
-            for joint in 0..self.joints.min(usize::from(u16::MAX)) {
-                // The models of the family count differently behind the wrists.
-                let same = self.joints == skeleton.joint_count();
-                let there = if same { Some(joint as u16) } else { skeleton.joint_by_name(&own[joint]) };
+            // The models of the family count differently behind the wrists.
+            let same = self.joints == skeleton.joint_count();
+            for (joint, name) in names::of_joints(self.joints).iter().enumerate() {
+                let there = if same { Some(joint as u16) } else { skeleton.joint_by_name(name) };
                 if let Some(there) = there {
                     tracks.push(track(Target::Rotation(there), self.rotations(joint)));
                 }

@@ -68,7 +68,7 @@ pub(super) fn open(path: &Path, which: Option<&str>) -> Result<Model, Failure> {
     let Some(document) = container.of_model(EntryKind::Document, model.index).next() else {
         return Err(Failure::Data(format!(
             "{}: the model {} is kept without its document, which meshes and nodes are read from; \
-             encode it without --no-document",
+             for this command encode the model itself, without --no-document",
             path_text(path),
             printable(model.name)
         )));
