@@ -122,17 +122,9 @@ impl Body {
         let rotations = rotations.values()?;
         let places = places.as_ref().map(Input::values).transpose()?;
         let width = 3 * self.body.vertex_count();
-        // Frames of one product of matrices; that of another number of them may have other last bits, so it is the same for any number of threads.
+        // What is one product of matrices depends on the frames alone, and with it the last bits: they are the same for any number of threads.
         let batches = frames.div_ceil(BATCH);
-        let mut padded = Vec::new();
-        let values = out.values()?;
-        let whole = batches * BATCH == frames;
-        let planes = if whole {
-            Planes { values: [values], widths: [BATCH * width] }
-        } else {
-            padded.resize(batches * BATCH * width, 0.0);
-            Planes { values: [&mut padded], widths: [BATCH * width] }
-        };
+        let planes = Planes { values: [out.values()?], widths: [BATCH * width] };
         let root = self.skeleton.rest().get(0).translation;
         let start = || Ok((Workspace::default(), vec![Pose::rest(&self.skeleton); BATCH]));
         for_each_frame(
@@ -156,10 +148,6 @@ impl Body {
                 self.body.vertices(&poses[..count], workspace, out)
             },
         )?;
-        if !whole {
-            let numbers = frames * width;
-            out.values()?.copy_from_slice(&padded[..numbers]);
-        }
         Ok(out.into_array())
     }
 

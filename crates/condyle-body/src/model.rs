@@ -8,7 +8,6 @@ use condyle::Influences;
 
 use crate::npz::{Array, Npz};
 use crate::refused::Refused;
-use crate::shaped::ShapedBody;
 
 /// A body model: the mean shape, what a person's numbers and the rotations of a pose add to it, and how it is skinned. A clone shares them.
 #[derive(Clone, PartialEq)]
@@ -150,15 +149,6 @@ impl BodyModel {
     #[must_use]
     pub fn influences(&self) -> &Influences {
         &self.0.influences
-    }
-
-    /// The body of a person: `betas` are the first of their numbers, those that are missing are 0.
-    ///
-    /// # Errors
-    /// [`Error::TooMany`](condyle::Error::TooMany) for more numbers than the model has, [`Error::NotFinite`](condyle::Error::NotFinite) for one
-    /// that is not finite, or a body beyond f32.
-    pub fn shaped(&self, betas: &[f32]) -> Result<ShapedBody, condyle::Error> {
-        ShapedBody::new(self.clone(), betas)
     }
 }
 

@@ -43,8 +43,19 @@ const BATCH: usize = 32;
 /// Poses below which each is a sum of rows: a product would copy these first.
 const FEW: usize = 4;
 
+impl BodyModel {
+    /// The body of a person: `betas` are the first of their numbers, those that are missing are 0.
+    ///
+    /// # Errors
+    /// [`Error::TooMany`](condyle::Error::TooMany) for more numbers than the model has, [`Error::NotFinite`](condyle::Error::NotFinite) for one
+    /// that is not finite, or a body beyond f32.
+    pub fn shaped(&self, betas: &[f32]) -> Result<ShapedBody, condyle::Error> {
+        ShapedBody::new(self.clone(), betas)
+    }
+}
+
 impl ShapedBody {
-    pub(crate) fn new(model: BodyModel, betas: &[f32]) -> Result<Self, Error> {
+    fn new(model: BodyModel, betas: &[f32]) -> Result<Self, Error> {
         let (found, limit) = (betas.len(), model.shape_count());
         if found > limit {
             return Err(Error::TooMany { what: "betas", found, limit });

@@ -128,7 +128,7 @@ pub fn write<S: PoseSource>(
         writer.look(&pose)?;
     }
     writer.hierarchy();
-    // The shortest digits that are this f64: what reads it has the same rate.
+    // The shortest digits that are this f64: what reads it has the same rate, but for its last bit.
     let seconds = 1.0 / options.rate;
     let _ = write!(writer.out, "MOTION\nFrames: {frames}\nFrame Time: {seconds}\n");
     for frame in 0..frames {
