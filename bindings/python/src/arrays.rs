@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyReadwriteArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyTuple;
 
 use crate::errors::Error;
 
@@ -111,9 +112,10 @@ impl<'py> Output<'py> {
             Some(out) => out.clone(),
             None => {
                 // Uninitialised, and an exception where there is no memory for it.
-                let options = PyDict::new(py);
-                options.set_item("dtype", "f4")?;
-                py.import("numpy")?.call_method("empty", (PyTuple::new(py, shape)?,), Some(&options))?
+                static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+                EMPTY
+                    .import(py, "numpy", "empty")?
+                    .call1((PyTuple::new(py, shape)?, numpy::dtype::<f32>(py)))?
             }
         };
         let wanted = || format!("a float32 array of the shape {} in C order is wanted", shape_text(shape));

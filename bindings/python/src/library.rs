@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
 use condyle::container::{ContainerReader, EntryKind, checksum};
@@ -41,7 +41,15 @@ pub(crate) struct Library {
     metadata: Option<Metadata>,
     told: PyOnceLock<Py<PyDict>>,
     places: OnceLock<HashMap<Box<str>, usize>>,
+    kept: [Mutex<Option<Kept>>; KEPT],
 }
+
+/// A clip that was checked, by its index, in memory of its own.
+type Kept = (usize, Packed<'static>);
+
+/// So many clips that were asked for alone are kept, of at most [`LARGEST`] bytes each: 4 MiB of a library.
+const KEPT: usize = 64;
+const LARGEST: usize = 1 << 16;
 
 /// Where it is told what is known of the clips.
 #[derive(Clone, Copy)]
@@ -87,7 +95,8 @@ impl Library {
         let (told, places) = (PyOnceLock::new(), OnceLock::new());
         // A process that has another folder finds it too.
         let name = std::path::absolute(&name)?.display().to_string();
-        Ok(Self { path: name, bytes: mapped.unbind(), clips, names, skeletons, metadata, told, places })
+        let (bytes, kept) = (mapped.unbind(), [const { Mutex::new(None) }; KEPT]);
+        Ok(Self { path: name, bytes, clips, names, skeletons, metadata, told, places, kept })
     }
 
     /// The file.
@@ -158,7 +167,8 @@ impl Library {
     /// scales (N, J, 3). J is the most joints that one of these clips has; those that a skeleton lacks are the identity.
     ///
     /// Pairs may come in any order: they are sorted, so that what they need is read and checked once. Checking takes some microseconds for every ten
-    /// kilobytes of a clip, so many pairs in a call take less time each. The numbers are the same for any number of threads.
+    /// kilobytes of a clip, so many pairs in a call take less time each. Of clips that were asked for alone the last 64 are kept as they were
+    /// checked, unless they have more than 64 KiB: at most 4 MiB. The numbers are the same for any number of threads.
     ///
     /// >>> library = condyle.Library("motion.condyle")
     /// >>> library.sample([0, 0], [1.0, 0.0]).translations.shape
@@ -249,8 +259,15 @@ impl Library {
 
     /// Which clips are asked for.
     fn indices(&self, value: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
-        let numpy = value.py().import("numpy")?;
         let unfit = |what: String| Error::new_err(format!("indices {what}, whole numbers (N,) are wanted"));
+        // What needs no conversion is asked nothing more.
+        if let Ok(array) = value.cast::<PyArray1<i64>>()
+            && let Ok(array) = array.try_readonly()
+            && let Ok(indices) = array.as_slice()
+        {
+            return self.places_of(indices);
+        }
+        let numpy = value.py().import("numpy")?;
         let array =
             numpy.call_method1("asarray", (value,)).map_err(|_| unfit("is no array of one shape".into()))?;
         let dtype = array.getattr("dtype")?;
@@ -259,7 +276,13 @@ impl Library {
             return Err(unfit(format!("holds {}", dtype.str()?)));
         }
         let array = array.call_method1("astype", ("i8",))?;
-        let array = array.cast::<PyArray1<i64>>().map_err(|_| unfit("has not one axis".into()))?.readonly();
+        let array = array.cast::<PyArray1<i64>>().map_err(|_| unfit("has not one axis".into()))?;
+        let array = array.readonly();
+        self.places_of(array.as_slice().map_err(|e| Error::new_err(e.to_string()))?)
+    }
+
+    /// The same of whole numbers: each is the index of a clip.
+    fn places_of(&self, indices: &[i64]) -> PyResult<Vec<usize>> {
         let of = self.clips.len();
         let place = |(at, found): (usize, &i64)| {
             let place = usize::try_from(*found).ok().filter(|place| *place < of);
@@ -267,7 +290,7 @@ impl Library {
                 Error::new_err(format!("indices[{at}] is {found}, the index of one of {of} clips is wanted"))
             })
         };
-        array.as_slice().map_err(|e| Error::new_err(e.to_string()))?.iter().enumerate().map(place).collect()
+        indices.iter().enumerate().map(place).collect()
     }
 
     /// As many times as clips.
@@ -323,9 +346,10 @@ impl Library {
     /// Rows in the order of clips.
     fn write_rows(&self, bytes: &[u8], rows: &mut [Row<'_>]) -> Result<(), String> {
         let mut poses: HashMap<u32, Pose> = HashMap::new();
+        let is_alone = rows.len() == 1;
         for rows in rows.chunk_by_mut(|a, b| a.clip == b.clip) {
             let clip = rows[0].clip;
-            let packed = self.packed(bytes, clip)?;
+            let packed = if is_alone { self.kept(bytes, clip) } else { self.packed(bytes, clip) }?;
             let of = self.clips[clip].skeleton;
             let skeleton = &self.skeletons[of as usize];
             let pose = poses.entry(of).or_insert_with(|| Pose::rest(skeleton));
@@ -356,6 +380,23 @@ impl Library {
             entry.is_whole.store(true, Ordering::Relaxed);
         }
         Packed::from_bytes(data).map_err(|e| format!("clip {at}: {e}"))
+    }
+
+    /// As [`Self::packed`], checked only where another clip took its place since: checking takes longer than a pose does.
+    fn kept<'a>(&self, bytes: &'a [u8], at: usize) -> Result<Packed<'a>, String> {
+        let mut place = self.kept[at % KEPT].lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((clip, packed)) = &*place
+            && *clip == at
+        {
+            return Ok(packed.clone());
+        }
+        let packed = self.packed(bytes, at)?;
+        if packed.as_bytes().len() > LARGEST {
+            return Ok(packed);
+        }
+        let packed = packed.into_owned();
+        *place = Some((at, packed.clone()));
+        Ok(packed)
     }
 
     fn broken(&self, py: Python<'_>, why: String) -> PyErr {

@@ -6,6 +6,7 @@ use condyle::pose::{Lanes, PoseBlock};
 use condyle::{Affine, Pose, local_to_model};
 use numpy::PyArrayDyn;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
 
 use crate::arrays::{Input, Output, apart, shape_text};
@@ -65,7 +66,8 @@ impl<'py> PoseArrays<'py> {
     /// As `condyle.Poses`.
     pub(crate) fn into_poses(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let arrays = self.0.map(Output::into_array);
-        py.import("condyle")?.getattr("Poses")?.call1(PyTuple::new(py, arrays)?)
+        static POSES: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        POSES.import(py, "condyle", "Poses")?.call1(PyTuple::new(py, arrays)?)
     }
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import struct
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import condyle
@@ -123,6 +124,36 @@ def test_pairs_in_any_order_are_each_alone(path: Path, clips: list[condyle.Clip]
         for found, flat, one, rest in zip(poses, ragged, want, ([0, 0, 0, 1], [0, 0, 0], [1, 1, 1]), strict=True):
             assert np.array_equal(found[at, :joints], one[0]) and np.array_equal(flat[rows], one[0])
             assert (found[at, joints:] == rest).all()
+
+
+def test_indices_lie_as_they_like(path: Path) -> None:
+    library = condyle.Library(path)
+    want = library.sample([1, 0, 2], [0.0, 0.1, 0.2]).rotations
+    unaligned = np.frombuffer(b"x" + np.array([1, 0, 2]).tobytes(), "i8", offset=1)
+    for indices in [np.array([1, 9, 0, 9, 2])[::2], unaligned, np.array([1, 0, 2], "u1"), np.array([1, 0, 2], ">i8")]:
+        assert np.array_equal(library.sample(indices, [0.0, 0.1, 0.2]).rotations, want)
+
+
+def test_single_pairs_are_those_of_many(clips: list[condyle.Clip], tmp_path: Path) -> None:
+    # More clips than are kept, so that they take each other's places.
+    entries: list[tuple[int, int, str, bytes]] = []
+    for clip in clips:
+        found = parts(clip.to_bytes())
+        entries.append((SKELETON, 0xFFFFFFFF, "", found[SKELETON]))
+        model = len(entries) - 1
+        entries += [(CLIP, model, str(at), found[CLIP]) for at in range(50)]
+    (tmp_path / "many.condyle").write_bytes(container(entries))
+    library = condyle.Library(tmp_path / "many.condyle")
+    asked = np.random.default_rng(5).permutation(np.repeat(np.arange(len(library)), 4))
+    want = library.sample(asked, np.full(len(asked), 0.4))
+
+    def alone(at: int) -> None:
+        poses = library.sample(asked[at : at + 1], [0.4])
+        for own, of_all in zip(poses, want, strict=True):
+            assert np.array_equal(own[0], of_all[at, : own.shape[1]])
+
+    with ThreadPoolExecutor(4) as pool:
+        assert len(list(pool.map(alone, range(len(asked))))) == len(asked)
 
 
 def test_results_in_arrays_of_the_caller(path: Path) -> None:
