@@ -43,4 +43,8 @@ mod _condyle {
     use super::primitive::Primitive;
     #[pymodule_export]
     use super::skeleton::Skeleton;
+
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "Python's name for it")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
 }

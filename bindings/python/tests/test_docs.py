@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import importlib.metadata
 import os
 import pathlib
 import pickle
@@ -45,6 +46,10 @@ def test_examples(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.
     result = doctest.DocTestRunner().run(test, out=report.append)
     assert result.failed == 0, "".join(report)
     assert result.attempted > 0
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert condyle.__version__ == importlib.metadata.version("condyle")
 
 
 def test_everything_is_documented() -> None:

@@ -19,6 +19,7 @@ __all__ = [
     "Primitive",
     "Problem",
     "Skeleton",
+    "__version__",
     "add",
     "blend",
     "difference",
@@ -37,6 +38,8 @@ _Array = NDArray[np.float32]
 _Effort = Literal["fast", "normal", "best"]
 _Arrays = tuple[_Array, _Array, _Array]
 _ClipLike = int | str | Clip | None
+
+__version__: str
 
 class Error(ValueError): ...
 
