@@ -4,7 +4,7 @@ use fearless_simd::{f32x4, f32x8, prelude::*};
 
 use super::aabb::Aabb;
 use super::joints::{Group, JointBounds, LANES, Rounding, weighed};
-use crate::math::Affine;
+use crate::math::{Affine, sqrt};
 use crate::simd::{Mode, dispatch, each, transpose_halves};
 
 /// A number in each of eight joints.
@@ -13,13 +13,11 @@ type Eight<S> = f32x8<S>;
 /// The rows of the matrices of eight joints.
 type Rows<S> = [[Eight<S>; 4]; 3];
 
-/// The greatest coordinates of eight joints, the least ones, and what is rounded or outside of the points.
-#[derive(Default)]
-struct Reach {
-    high: [[f32; LANES]; 3],
-    low: [[f32; LANES]; 3],
-    margin: [[f32; LANES]; 3],
-}
+/// Groups whose boxes are kept while the farthest of them are looked for.
+const KEPT: usize = 12;
+
+/// How far the boxes of eight joints reach to the six sides: along each axis, then against each.
+type Reach = [[f32; LANES]; 6];
 
 /// The box, or `None` where a matrix holds NaN or an infinity, or makes them.
 pub(super) fn posed(bounds: &JointBounds, model: &[Affine]) -> Option<Aabb> {
@@ -36,59 +34,78 @@ pub(super) fn boxes(bounds: &JointBounds, model: &[Affine], out: &mut [Aabb]) ->
     dispatch!(|s, mode| all_boxes(s, mode, bounds, model, out))
 }
 
-/// Around the hulls of all joints: boxes first, eight at a time, and points only of joints whose box reaches farther than
-/// what was found before.
+/// Around the hulls of all joints: their boxes first, and points only of joints whose box reaches farthest to a side, along that side's axis
+/// alone. Where a matrix is not finite, neither is a box, and there is nothing to tell.
 #[inline(always)]
 fn hull<S: Simd, M: Mode>(s: S, mode: M, bounds: &JointBounds, model: &[Affine]) -> Option<Aabb> {
-    let mut best = Aabb::EMPTY;
     let zero = f32x8::splat(s, 0.0);
     let mut unsound = [zero; 3];
-    // Eight points of any joint in each, until a group is done.
-    let (mut highest, mut lowest) =
-        ([f32x8::splat(s, f32::NEG_INFINITY); 3], [f32x8::splat(s, f32::INFINITY); 3]);
-    for group in &bounds.groups {
-        let rows = load(s, group, model)?;
-        let (high, low) = around(s, mode, group, &rows, bounds.rounding);
-        // NaN and infinities stay, times zero, in the sum.
-        each!(r in [0, 1, 2] => {
-            unsound[r] = mode.madd(high[r], zero, mode.madd(low[r], zero, unsound[r]));
-        });
-        let mut farther = high[0].simd_gt(f32x8::splat(s, best.max[0]));
-        farther |= low[0].simd_lt(f32x8::splat(s, best.min[0]));
-        each!(r in [1, 2] => {
-            farther |= high[r].simd_gt(f32x8::splat(s, best.max[r]));
-            farther |= low[r].simd_lt(f32x8::splat(s, best.min[r]));
-        });
-        let mut left = farther.to_bitmask();
-        if left == 0 {
-            continue;
+    let mut best = [f32::NEG_INFINITY; 6];
+    let mut kept: [Reach; KEPT] = [[[0.0; LANES]; 6]; KEPT];
+    for groups in bounds.groups.chunks(KEPT) {
+        let mut most = [f32x8::splat(s, f32::NEG_INFINITY); 6];
+        for (group, reach) in groups.iter().zip(&mut kept) {
+            let rows = load(s, group, model)?;
+            let (high, low) = around(s, mode, group, &rows, bounds.rounding);
+            each!(r in [0, 1, 2] => {
+                // NaN and infinities stay, times zero, in the sum.
+                unsound[r] = mode.madd(high[r], zero, mode.madd(low[r], zero, unsound[r]));
+                let low = -low[r];
+                most[r] = most[r].max(high[r]);
+                most[r + 3] = most[r + 3].max(low);
+                high[r].store_array(&mut reach[r]);
+                low.store_array(&mut reach[r + 3]);
+            });
         }
-        let mut reach = Reach::default();
+        let mut farthest = [0.0; 6];
         each!(r in [0, 1, 2] => {
-            high[r].store_slice(&mut reach.high[r]);
-            low[r].store_slice(&mut reach.low[r]);
-            margin(s, mode, group, &rows[r], bounds.rounding).store_slice(&mut reach.margin[r]);
+            farthest[r] = most[r].reduce_max();
+            farthest[r + 3] = most[r + 3].reduce_max();
         });
+        for side in 0..6 {
+            if farthest[side] > best[side] {
+                let kept = &mut kept[..groups.len()];
+                // The joint whose box reaches farthest is likely to stay the farthest, and most of the others need no look then.
+                let below = farthest[side].next_down();
+                best[side] = look(s, mode, bounds, model, groups, kept, side, [below, best[side]])?;
+                best[side] = look(s, mode, bounds, model, groups, kept, side, [best[side]; 2])?;
+            }
+        }
+    }
+    let unsound = unsound[0] + unsound[1] + unsound[2];
+    let [x, y, z, left, down, back] = best;
+    unsound.simd_eq(zero).all_true().then_some(Aabb { min: [-left, -down, -back], max: [x, y, z] })
+}
+
+/// How far the joints reach to a side whose boxes reach farther than `beyond`, or `best` if they do not. Their boxes are drawn in to what was found.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "inlined")]
+fn look<S: Simd, M: Mode>(
+    s: S,
+    mode: M,
+    bounds: &JointBounds,
+    model: &[Affine],
+    groups: &[Group],
+    kept: &mut [Reach],
+    side: usize,
+    [beyond, mut best]: [f32; 2],
+) -> Option<f32> {
+    for (group, reach) in groups.iter().zip(kept) {
+        let reach = reach.get_mut(side)?;
+        let mut left =
+            f32x8::load_array_ref(s, reach).simd_gt(f32x8::splat(s, f32::max(beyond, best))).to_bitmask();
         while left != 0 {
             let lane = (left.trailing_zeros() as usize).min(LANES - 1);
             left &= left - 1;
             let [begin, end] = group.points[lane];
             let points = bounds.points.get(begin as usize..end as usize)?;
-            let matrix = model.get(usize::from(group.joints[lane]))?;
-            let (max, min) = refined(s, mode, points, matrix);
-            each!(r in [0, 1, 2] => {
-                let margin = f32x8::splat(s, reach.margin[r][lane]);
-                highest[r] = highest[r].max((max[r] + margin).min(f32x8::splat(s, reach.high[r][lane])));
-                lowest[r] = lowest[r].min((min[r] - margin).max(f32x8::splat(s, reach.low[r][lane])));
-            });
+            let row = &model.get(usize::from(group.joints[lane]))?.rows[side % 3];
+            let found = refined(s, mode, points, if side < 3 { *row } else { row.map(|v| -v) });
+            reach[lane] = reach[lane].min(found + margin(group, lane, row, bounds.rounding));
+            best = best.max(reach[lane]);
         }
-        each!(r in [0, 1, 2] => {
-            best.max[r] = highest[r].reduce_max();
-            best.min[r] = lowest[r].reduce_min();
-        });
     }
-    let unsound = unsound[0] + unsound[1] + unsound[2];
-    unsound.simd_eq(zero).all_true().then_some(best)
+    Some(best)
 }
 
 #[inline(always)]
@@ -102,16 +119,16 @@ fn all_boxes<S: Simd, M: Mode>(
     for (group, out) in bounds.groups.iter().zip(out.chunks_mut(LANES)) {
         let rows = load(s, group, model)?;
         let (high, low) = around(s, mode, group, &rows, bounds.rounding);
-        let mut reach = Reach::default();
+        let mut reach: Reach = [[0.0; LANES]; 6];
         each!(r in [0, 1, 2] => {
-            high[r].store_slice(&mut reach.high[r]);
-            low[r].store_slice(&mut reach.low[r]);
+            high[r].store_array(&mut reach[r]);
+            low[r].store_array(&mut reach[r + 3]);
         });
         for lane in 0..LANES {
             let Some(out) = out.get_mut(lane) else { break };
             each!(r in [0, 1, 2] => {
-                out.min[r] = reach.low[r][lane] + 0.0;
-                out.max[r] = reach.high[r][lane] + 0.0;
+                out.min[r] = reach[r + 3][lane] + 0.0;
+                out.max[r] = reach[r][lane] + 0.0;
             });
         }
     }
@@ -169,47 +186,25 @@ fn around<S: Simd, M: Mode>(
 
 /// How much farther than its points a joint may reach along one axis.
 #[inline(always)]
-fn margin<S: Simd, M: Mode>(
-    s: S,
-    mode: M,
-    group: &Group,
-    row: &[Eight<S>; 4],
-    rounding: Rounding,
-) -> Eight<S> {
-    let lanes = |v: &[f32; LANES]| f32x8::load_array_ref(s, v);
-    let (share, least) = (f32x8::splat(s, rounding.share), f32x8::splat(s, rounding.least));
-    let [x, y, z] = [row[0].abs(), row[1].abs(), row[2].abs()];
-    let rounded = mode.madd(z, lanes(&group.rounded[2]), mode.madd(row[3].abs(), share, least));
-    let rounded = mode.madd(y, lanes(&group.rounded[1]), rounded);
-    let rounded = mode.madd(x, lanes(&group.rounded[0]), rounded);
+fn margin(group: &Group, lane: usize, row: &[f32; 4], rounding: Rounding) -> f32 {
+    let [x, y, z, t] = row.map(f32::abs);
+    let of = |c: usize| group.rounded[c][lane];
+    let rounded = x * of(0) + y * of(1) + z * of(2) + (t * rounding.share + rounding.least);
     // The squares of the tiniest numbers vanish and those of huge ones overflow: what is added keeps the root from being too small, and the
     // sum of the magnitudes, which is never below it, from being far too large.
-    let tiny = f32x8::splat(s, 8.0 * f32::MIN_POSITIVE);
-    let length = mode.madd(x, x, mode.madd(y, y, mode.madd(z, z, tiny))).sqrt();
-    let length = length.min(x + y + z);
-    mode.madd(length, lanes(&group.off), rounded)
+    let length = sqrt(x * x + y * y + z * z + 8.0 * f32::MIN_POSITIVE).min(x + y + z);
+    length * group.off[lane] + rounded
 }
 
-/// The greatest and the least coordinates of moved points, lane by lane.
+/// The greatest of what a row of a matrix makes of points.
 #[inline(always)]
-fn refined<S: Simd, M: Mode>(
-    s: S,
-    mode: M,
-    points: &[[[f32; LANES]; 3]],
-    matrix: &Affine,
-) -> ([Eight<S>; 3], [Eight<S>; 3]) {
-    let (mut high, mut low) = ([f32x8::splat(s, f32::NEG_INFINITY); 3], [f32x8::splat(s, f32::INFINITY); 3]);
+fn refined<S: Simd, M: Mode>(s: S, mode: M, points: &[[[f32; LANES]; 3]], row: [f32; 4]) -> f32 {
+    let [a, b, c, t] = row.map(|v| f32x8::splat(s, v));
+    let mut high = f32x8::splat(s, f32::NEG_INFINITY);
     for [x, y, z] in points {
         let lanes = |v: &[f32; LANES]| f32x8::load_array_ref(s, v);
-        let (x, y, z) = (lanes(x), lanes(y), lanes(z));
-        each!(r in [0, 1, 2] => {
-            let [a, b, c, t] = matrix.rows[r];
-            let (a, b) = (f32x8::splat(s, a), f32x8::splat(s, b));
-            let (c, t) = (f32x8::splat(s, c), f32x8::splat(s, t));
-            let v = mode.madd(a, x, mode.madd(b, y, mode.madd(c, z, t)));
-            high[r] = high[r].max(v);
-            low[r] = low[r].min(v);
-        });
+        let v = mode.madd(a, lanes(x), mode.madd(b, lanes(y), mode.madd(c, lanes(z), t)));
+        high = high.max(v);
     }
-    (high, low)
+    high.reduce_max()
 }
