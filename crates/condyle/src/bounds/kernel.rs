@@ -44,31 +44,47 @@ fn hull<S: Simd, M: Mode>(s: S, mode: M, bounds: &JointBounds, model: &[Affine])
     let mut kept: [Reach; KEPT] = [[[0.0; LANES]; 6]; KEPT];
     for groups in bounds.groups.chunks(KEPT) {
         let mut most = [f32x8::splat(s, f32::NEG_INFINITY); 6];
-        for (group, reach) in groups.iter().zip(&mut kept) {
+        // Which group each lane of it is of.
+        let mut whose = [zero; 6];
+        for (at, (group, reach)) in groups.iter().zip(&mut kept).enumerate() {
+            let at = f32x8::splat(s, at as f32);
             let rows = load(s, group, model)?;
             let (high, low) = around(s, mode, group, &rows, bounds.rounding);
             each!(r in [0, 1, 2] => {
                 // NaN and infinities stay, times zero, in the sum.
                 unsound[r] = mode.madd(high[r], zero, mode.madd(low[r], zero, unsound[r]));
                 let low = -low[r];
+                whose[r] = high[r].simd_gt(most[r]).select(at, whose[r]);
+                whose[r + 3] = low.simd_gt(most[r + 3]).select(at, whose[r + 3]);
                 most[r] = most[r].max(high[r]);
                 most[r + 3] = most[r + 3].max(low);
                 high[r].store_array(&mut reach[r]);
                 low.store_array(&mut reach[r + 3]);
             });
         }
-        let mut farthest = [0.0; 6];
-        each!(r in [0, 1, 2] => {
-            farthest[r] = most[r].reduce_max();
-            farthest[r + 3] = most[r + 3].reduce_max();
+        // The joint whose box reaches farthest to a side is likely to stay the farthest, and most of the others need no look then.
+        each!(side in [0, 1, 2, 3, 4, 5] => {
+            let farthest = most[side].simd_eq(f32x8::splat(s, most[side].reduce_max())).to_bitmask();
+            let lane = (farthest.trailing_zeros() as usize).min(LANES - 1);
+            let at = whose[side].as_slice()[lane] as usize;
+            let reach = drawn_in(s, mode, bounds, model, groups.get(at)?, &mut kept.get_mut(at)?[side], lane, side)?;
+            best[side] = best[side].max(reach);
         });
-        for side in 0..6 {
-            if farthest[side] > best[side] {
-                let kept = &mut kept[..groups.len()];
-                // The joint whose box reaches farthest is likely to stay the farthest, and most of the others need no look then.
-                let below = farthest[side].next_down();
-                best[side] = look(s, mode, bounds, model, groups, kept, side, [below, best[side]])?;
-                best[side] = look(s, mode, bounds, model, groups, kept, side, [best[side]; 2])?;
+        for (group, reach) in groups.iter().zip(&mut kept) {
+            let mut farther = f32x8::load_array_ref(s, &reach[0]).simd_gt(f32x8::splat(s, best[0]));
+            each!(side in [1, 2, 3, 4, 5] => {
+                farther |= f32x8::load_array_ref(s, &reach[side]).simd_gt(f32x8::splat(s, best[side]));
+            });
+            let mut left = farther.to_bitmask();
+            while left != 0 {
+                let lane = (left.trailing_zeros() as usize).min(LANES - 1);
+                left &= left - 1;
+                for side in 0..6 {
+                    if reach[side][lane] > best[side] {
+                        let found = drawn_in(s, mode, bounds, model, group, &mut reach[side], lane, side)?;
+                        best[side] = best[side].max(found);
+                    }
+                }
             }
         }
     }
@@ -77,35 +93,25 @@ fn hull<S: Simd, M: Mode>(s: S, mode: M, bounds: &JointBounds, model: &[Affine])
     unsound.simd_eq(zero).all_true().then_some(Aabb { min: [-left, -down, -back], max: [x, y, z] })
 }
 
-/// How far the joints reach to a side whose boxes reach farther than `beyond`, or `best` if they do not. Their boxes are drawn in to what was found.
+/// How far one joint's points reach to a side; its box is drawn in to that.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "inlined")]
-fn look<S: Simd, M: Mode>(
+fn drawn_in<S: Simd, M: Mode>(
     s: S,
     mode: M,
     bounds: &JointBounds,
     model: &[Affine],
-    groups: &[Group],
-    kept: &mut [Reach],
+    group: &Group,
+    reach: &mut [f32; LANES],
+    lane: usize,
     side: usize,
-    [beyond, mut best]: [f32; 2],
 ) -> Option<f32> {
-    for (group, reach) in groups.iter().zip(kept) {
-        let reach = reach.get_mut(side)?;
-        let mut left =
-            f32x8::load_array_ref(s, reach).simd_gt(f32x8::splat(s, f32::max(beyond, best))).to_bitmask();
-        while left != 0 {
-            let lane = (left.trailing_zeros() as usize).min(LANES - 1);
-            left &= left - 1;
-            let [begin, end] = group.points[lane];
-            let points = bounds.points.get(begin as usize..end as usize)?;
-            let row = &model.get(usize::from(group.joints[lane]))?.rows[side % 3];
-            let found = refined(s, mode, points, if side < 3 { *row } else { row.map(|v| -v) });
-            reach[lane] = reach[lane].min(found + margin(group, lane, row, bounds.rounding));
-            best = best.max(reach[lane]);
-        }
-    }
-    Some(best)
+    let [begin, end] = group.points[lane];
+    let points = bounds.points.get(begin as usize..end as usize)?;
+    let row = &model.get(usize::from(group.joints[lane]))?.rows[side % 3];
+    let found = refined(s, mode, points, if side < 3 { *row } else { row.map(|v| -v) });
+    reach[lane] = reach[lane].min(found + margin(group, lane, row, bounds.rounding));
+    Some(reach[lane])
 }
 
 #[inline(always)]
