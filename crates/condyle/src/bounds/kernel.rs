@@ -130,8 +130,7 @@ fn all_boxes<S: Simd, M: Mode>(
             high[r].store_array(&mut reach[r]);
             low[r].store_array(&mut reach[r + 3]);
         });
-        for lane in 0..LANES {
-            let Some(out) = out.get_mut(lane) else { break };
+        for (lane, out) in out.iter_mut().enumerate().take(LANES) {
             each!(r in [0, 1, 2] => {
                 out.min[r] = reach[r + 3][lane] + 0.0;
                 out.max[r] = reach[r][lane] + 0.0;
