@@ -8,6 +8,7 @@ mod convert;
 mod errors;
 mod frames;
 mod interpolate;
+mod kinematics;
 mod library;
 mod model;
 mod open;
@@ -32,13 +33,13 @@ mod _condyle {
     #[pymodule_export]
     use super::interpolate::{error_bound, interpolate, nlerp, slerp};
     #[pymodule_export]
+    use super::kinematics::forward_kinematics;
+    #[pymodule_export]
     use super::library::Library;
     #[pymodule_export]
     use super::model::Model;
     #[pymodule_export]
     use super::open::{from_bytes, open};
-    #[pymodule_export]
-    use super::poses::forward_kinematics;
     #[pymodule_export]
     use super::primitive::Primitive;
     #[pymodule_export]

@@ -167,7 +167,7 @@ impl Library {
     /// scales (N, J, 3). J is the most joints that one of these clips has; those that a skeleton lacks are the identity.
     ///
     /// Pairs may come in any order: they are sorted, so that what they need is read and checked once. Checking takes some microseconds for every ten
-    /// kilobytes of a clip, so many pairs in a call take less time each. Of clips that were asked for alone the last 64 are kept as they were
+    /// kilobytes of a clip, so many pairs in a call take less time each. Up to 64 clips that were asked for alone are kept as they were
     /// checked, unless they have more than 64 KiB: at most 4 MiB. The numbers are the same for any number of threads.
     ///
     /// >>> library = condyle.Library("motion.condyle")
@@ -382,7 +382,7 @@ impl Library {
         Packed::from_bytes(data).map_err(|e| format!("clip {at}: {e}"))
     }
 
-    /// As [`Self::packed`], checked only where another clip took its place since: checking takes longer than a pose does.
+    /// As [`Self::packed`], for a pose alone: a clip is checked once, until another one takes its place, as that takes longer than the pose.
     fn kept<'a>(&self, bytes: &'a [u8], at: usize) -> Result<Packed<'a>, String> {
         let mut place = self.kept[at % KEPT].lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((clip, packed)) = &*place

@@ -16,10 +16,19 @@ use crate::arrays::{Input, Output, apart};
 use crate::clip::{Clip, Motion, effort_of};
 use crate::errors::{Error, Problem, refused};
 use crate::frames::{Planes, for_each_frame, thread_count};
-use crate::open::Opened;
 use crate::poses::{write_origins, write_rows};
 use crate::primitive::Primitive;
 use crate::skeleton::Skeleton;
+
+/// What a file holds.
+pub(crate) struct Opened {
+    pub(crate) skeleton: Arc<condyle::Skeleton>,
+    /// With the meshes; none if the file holds joints alone.
+    pub(crate) asset: Option<Asset>,
+    /// With their names.
+    pub(crate) clips: Vec<(String, Motion)>,
+    pub(crate) problems: Vec<Problem>,
+}
 
 /// A character or a motion as `open` has read it: its skeleton, its clips and its meshes.
 #[pyclass(frozen, module = "condyle")]

@@ -11,17 +11,7 @@ use pyo3::prelude::*;
 
 use crate::clip::Motion;
 use crate::errors::{Problem, unusable};
-use crate::model::Model;
-
-/// What a file holds.
-pub(crate) struct Opened {
-    pub(crate) skeleton: Arc<condyle::Skeleton>,
-    /// With the meshes; none if the file holds joints alone.
-    pub(crate) asset: Option<Asset>,
-    /// With their names.
-    pub(crate) clips: Vec<(String, Motion)>,
-    pub(crate) problems: Vec<Problem>,
-}
+use crate::model::{Model, Opened};
 
 /// Why a file is refused.
 type Refused = Vec<Problem>;
