@@ -3,11 +3,11 @@
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
 
-use super::Hitboxes;
-use super::broad::{LANES, Spheres, Way, near};
+use super::broad::{Group, LANES, Way, near};
 use super::overlap::overlap;
 use super::ray::{Hit, Line, enter, normal};
-use super::solid::{Surface, Vector, sub};
+use super::solid::{Surface, Vector, rounded_out, sub};
+use super::{Hitbox, Hitboxes};
 use crate::bounds::Aabb;
 use crate::error::Error;
 use crate::hits::{Ray, Shape, Solid, is_within};
@@ -21,7 +21,7 @@ use crate::parallel;
 pub struct PosedHitboxes {
     solids: Vec<Solid>,
     joints: Vec<u16>,
-    spheres: Vec<Spheres>,
+    groups: Vec<Group>,
     bounds: Aabb,
 }
 
@@ -49,38 +49,35 @@ pub struct Nearest {
 /// [`Error::TooShort`] if `model` lacks a joint that a hitbox follows. `posed` is then unchanged.
 pub fn place(hitboxes: &Hitboxes, model: &[Affine], posed: &mut PosedHitboxes) -> Result<(), Error> {
     Error::check_room("model", model.len(), hitboxes.joint_bound())?;
+    let moved = |it: &Hitbox| Solid::of(&it.shape).moved(&model[usize::from(it.joint)].to_f64());
+    let list = hitboxes.as_slice();
     posed.solids.clear();
+    posed.solids.extend(list.iter().map(moved));
     posed.joints.clear();
-    posed.spheres.clear();
-    posed.bounds = Aabb::EMPTY;
-    let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
-    for hitboxes in hitboxes.as_slice().chunks(LANES) {
-        let mut spheres = [[0.0; LANES]; 4];
-        for (lane, hitbox) in hitboxes.iter().enumerate() {
-            let solid = Solid::of(&hitbox.shape).moved(&model[usize::from(hitbox.joint)].to_f64());
-            let sphere = solid.sphere();
-            for (lanes, v) in spheres.iter_mut().zip(sphere.center.iter().chain([&sphere.radius])) {
-                lanes[lane] = *v;
-            }
-            let [center, half] = solid.extent();
-            // What f64 rounds here and where hits are found: of the size of the hitbox, however near to the origin its side is.
-            let size: f64 = center.iter().chain(&half).map(|v| v.abs()).sum();
-            for c in 0..3 {
-                let half = half[c] + 8.0 * f64::EPSILON * size;
-                low[c] = low[c].min(center[c] - half);
-                high[c] = high[c].max(center[c] + half);
-            }
-            posed.solids.push(solid);
-            posed.joints.push(hitbox.joint);
-        }
-        posed.spheres.push(spheres);
-    }
-    // Not so where there are none, or where all are nowhere.
-    if low[0] <= high[0] {
-        posed.bounds =
-            Aabb { min: low.map(|v| (v as f32).next_down()), max: high.map(|v| (v as f32).next_up()) };
-    }
+    posed.joints.extend(list.iter().map(|it| it.joint));
+    posed.groups.clear();
+    posed.groups.extend(posed.solids.chunks(LANES).map(Group::new));
+    posed.bounds = around_all(&posed.solids);
     Ok(())
+}
+
+/// Empty where there are none, or where all are nowhere.
+fn around_all(solids: &[Solid]) -> Aabb {
+    let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+    for solid in solids {
+        let [center, half] = solid.extent();
+        // What f64 rounds here and where hits are found: of the size of the hitbox, however near to the origin its side is.
+        let size: f64 = center.iter().chain(&half).map(|v| v.abs()).sum();
+        for c in 0..3 {
+            let half = half[c] + 8.0 * f64::EPSILON * size;
+            low[c] = low[c].min(center[c] - half);
+            high[c] = high[c].max(center[c] + half);
+        }
+    }
+    if low[0] > high[0] {
+        return Aabb::EMPTY;
+    }
+    Aabb { min: low.map(|v| (v as f32).next_down()), max: high.map(|v| (v as f32).next_up()) }
 }
 
 /// [`place`] for many instances of one skeleton.
@@ -171,13 +168,13 @@ impl PosedHitboxes {
     pub fn any_hit(&self, ray: &Ray) -> bool {
         let Some(line) = Line::new(ray) else { return false };
         let hit = |at: usize| enter(&self.solids[at], &line, line.max).map(|_| ());
-        near(&self.spheres, self.len(), &way(&line, line.max), hit).is_some()
+        near(&self.groups, self.len(), &way(&line, line.max), hit).is_some()
     }
 
     /// Tells all hitboxes that a ray hits, where it enters each, in the order of the list, until `visit` breaks.
     pub fn all_hits(&self, ray: &Ray, mut visit: impl FnMut(Hit) -> ControlFlow<()>) {
         let Some(line) = Line::new(ray) else { return };
-        near(&self.spheres, self.len(), &way(&line, line.max), |at| {
+        near(&self.groups, self.len(), &way(&line, line.max), |at| {
             let t = enter(&self.solids[at], &line, line.max)?;
             visit(self.hit(&line, t, at)).is_break().then_some(())
         });
@@ -193,8 +190,8 @@ impl PosedHitboxes {
         let (from, max) = (point.map(f64::from), f64::from(max));
         let mut best: Option<(usize, Surface)> = None;
         for (at, solid) in self.solids.iter().enumerate() {
-            let group = &self.spheres[at / LANES];
-            let [x, y, z, r] = [0, 1, 2, 3].map(|k| f64::from(group[k][at % LANES]));
+            let spheres = &self.groups[at / LANES].spheres;
+            let [x, y, z, r] = [0, 1, 2, 3].map(|k| f64::from(spheres[k][at % LANES]));
             // Nothing of it is nearer than its sphere.
             let to = sub([x, y, z], from);
             let within = best.as_ref().map_or(max, |(_, best)| best.distance) + r;
@@ -257,7 +254,7 @@ impl PosedHitboxes {
             return;
         }
         let solid = Solid::of(shape);
-        near(&self.spheres, self.len(), &around(&solid), |at| {
+        near(&self.groups, self.len(), &around(&solid), |at| {
             (overlap(&self.solids[at], &solid) && visit(at).is_break()).then_some(())
         });
     }
@@ -278,7 +275,7 @@ impl PosedHitboxes {
     fn first(&self, line: &Line, max: f64) -> Option<(f64, usize)> {
         let mut best = None;
         let mut max = max;
-        near(&self.spheres, self.len(), &way(line, max), |at| {
+        near(&self.groups, self.len(), &way(line, max), |at| {
             if let Some(t) = enter(&self.solids[at], line, max)
                 && (best.is_none() || t < max)
             {
@@ -336,11 +333,10 @@ fn around(solid: &Solid) -> Way {
     };
     let length = sqrt_f64(dot(way, way));
     let direction = if length > 0.0 { way.map(|v| (v / length) as f32) } else { [0.0; 3] };
-    let rounded = 2e-7 * from.iter().map(|v| v.abs()).sum::<f64>();
     Way {
         origin: from.map(|v| v as f32),
         direction,
         length: (length as f32).next_up(),
-        radius: (radius * (1.0 + 1e-6) + rounded) as f32,
+        radius: rounded_out(radius, from),
     }
 }

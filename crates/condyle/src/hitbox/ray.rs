@@ -29,6 +29,8 @@ pub(super) struct Line {
     pub(super) direction: Vector,
     /// The square of its length.
     square: f64,
+    /// One over it; infinite without a direction.
+    inverse_square: f64,
     pub(super) max: f64,
 }
 
@@ -36,10 +38,12 @@ impl Line {
     /// `None` of what can hit nothing.
     pub(super) fn new(ray: &Ray) -> Option<Self> {
         let direction = ray.direction.map(f64::from);
+        let square = dot(direction, direction);
         let it = Self {
             origin: ray.origin.map(f64::from),
             direction,
-            square: dot(direction, direction),
+            square,
+            inverse_square: 1.0 / square,
             max: f64::from(ray.max),
         };
         ray.is_sound().then_some(it)
@@ -101,18 +105,22 @@ pub(super) fn normal(solid: &Solid, ray: &Line, t: f64) -> Vector {
 
 /// Below 0 where the capsule lies behind.
 fn capsule(from: Vector, way: Vector, radius: f64, ray: &Line) -> Option<f64> {
-    let to_origin = sub(ray.origin, along(from, way, nearest_on(from, way, ray.origin)));
-    if dot(to_origin, to_origin) <= radius * radius {
-        return Some(0.0);
+    let length2 = dot(way, way);
+    let middle = sub(along(from, way, 0.5), ray.origin);
+    // Only an origin this near to the middle can be inside: (a + b)^2 is at most 2a^2 + 2b^2, and a little is for rounding.
+    if dot(middle, middle) <= 0.501 * length2 + 2.001 * radius * radius {
+        let to_origin = sub(ray.origin, along(from, way, nearest_on(from, way, ray.origin)));
+        if dot(to_origin, to_origin) <= radius * radius {
+            return Some(0.0);
+        }
     }
     if ray.square == 0.0 {
         return None;
     }
     // From the place of the ray that is nearest to the middle, so that a far origin costs no digits.
-    let middle = sub(along(from, way, 0.5), ray.origin);
-    let shift = dot(middle, ray.direction) / ray.square;
+    let shift = dot(middle, ray.direction) * ray.inverse_square;
     let start = sub(ray.at(shift), from);
-    let (length2, along_way, start_along) = (dot(way, way), dot(way, ray.direction), dot(way, start));
+    let (along_way, start_along) = (dot(way, ray.direction), dot(way, start));
     // The endless cylinder: at^2 + 2bt + c = 0.
     let a = length2 * ray.square - along_way * along_way;
     let b = length2 * dot(ray.direction, start) - start_along * along_way;
@@ -137,7 +145,7 @@ fn capsule(from: Vector, way: Vector, radius: f64, ray: &Line) -> Option<f64> {
     let start = if height <= 0.0 { start } else { sub(start, way) };
     let b = dot(ray.direction, start);
     let d = b * b - ray.square * (dot(start, start) - radius * radius);
-    if d < 0.0 { None } else { Some(shift + (-b - sqrt_f64(d)) / ray.square) }
+    if d < 0.0 { None } else { Some(shift + (-b - sqrt_f64(d)) * ray.inverse_square) }
 }
 
 /// A box about the origin: where the ray has entered all three pairs of faces.

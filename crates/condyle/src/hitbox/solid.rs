@@ -49,6 +49,7 @@ impl Solid {
     const NOWHERE: Self = Self::Capsule { from: [f64::NAN; 3], along: [0.0; 3], radius: f64::NAN };
 
     /// Where a matrix takes it, or what is around it there.
+    #[inline]
     pub(super) fn moved(&self, rows: &[[f64; 4]; 3]) -> Self {
         if !rows.as_flattened().iter().all(|v| v.is_finite()) {
             return Self::NOWHERE;
@@ -84,6 +85,7 @@ impl Solid {
     }
 
     /// Around it, for the lanes: rounded outwards.
+    #[inline]
     pub(super) fn sphere(&self) -> Sphere {
         let (center, radius) = match *self {
             Self::Capsule { from, along: way, radius } => {
@@ -91,12 +93,11 @@ impl Solid {
             }
             Self::Box { center, half, .. } => (center, sqrt_f64(dot(half, half))),
         };
-        // A little more than f32 rounds.
-        let rounded = 2e-7 * (center[0].abs() + center[1].abs() + center[2].abs());
-        Sphere { center: center.map(|v| v as f32), radius: (radius * (1.0 + 1e-6) + rounded) as f32 }
+        Sphere { center: center.map(|v| v as f32), radius: rounded_out(radius, center) }
     }
 
     /// From the middle to the faces of the box around it, and the middle.
+    #[inline]
     pub(super) fn extent(&self) -> [Vector; 2] {
         match *self {
             Self::Capsule { from, along: way, radius } => {
@@ -142,6 +143,13 @@ impl Solid {
             }
         }
     }
+}
+
+/// A radius about a place that f32 rounds: a little more than it rounds of both.
+#[inline]
+pub(super) fn rounded_out(radius: f64, place: Vector) -> f32 {
+    let place: f64 = place.iter().map(|v| v.abs()).sum();
+    (radius * (1.0 + 1e-6) + 2e-7 * place) as f32
 }
 
 /// The nearest place of a box about the origin. Of NaN it makes something, where `clamp` would panic.

@@ -79,6 +79,7 @@ pub(crate) enum Solid {
 
 impl Solid {
     /// Of a shape that is as it should be.
+    #[inline]
     pub(crate) fn of(shape: &Shape) -> Self {
         match *shape {
             Shape::Sphere { center, radius } => {

@@ -223,6 +223,7 @@ impl Affine {
         }
     }
 
+    #[inline]
     pub(crate) fn to_f64(self) -> [[f64; 4]; 3] {
         self.rows.map(|row| row.map(f64::from))
     }

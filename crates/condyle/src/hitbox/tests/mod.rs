@@ -11,7 +11,7 @@ use super::*;
 use crate::bounds::Aabb;
 use crate::hits::{LIMIT, Ray, Solid};
 use crate::math::scalar::sqrt_f64;
-use crate::math::vectors::dot;
+use crate::math::vectors::{cross, dot};
 use crate::math::{Affine, Transform};
 use crate::simd::Dispatch;
 use crate::testing::{Random, assert_portable, tries};
@@ -207,6 +207,55 @@ fn no_hitbox_is_ruled_out_that_is_hit() {
             }
         }
     }
+}
+
+/// Long thin capsules of any size that rays just touch, from near, from far and from within, across and along: what the lanes rule out by
+/// how far two lines pass from each other is not hit.
+#[test]
+fn no_capsule_is_ruled_out_that_a_ray_grazes() {
+    let mut random = Random(211);
+    let mut grazed = 0;
+    for round in 0..tries(40_000) {
+        let scale = 2.0_f32.powi(random.below(130) as i32 - 85);
+        let far = scale * [0.0, 1.0, 1000.0][random.below(3)];
+        let middle: [f32; 3] = random.vector(far);
+        let axis: [f32; 3] = random.unit();
+        let half = scale * random.range(0.5, 2.0);
+        let radius = half * 10.0_f32.powi(-(random.below(7) as i32));
+        let [from, to] = [-half, half].map(|h| [0, 1, 2].map(|c| middle[c] + h * axis[c]));
+        let shape = Shape::Capsule { from, to, radius };
+        let posed = placed(&[shape]);
+        let solid = Solid::of(&shape).moved(&Affine::IDENTITY.to_f64());
+        // Through a place on its side, in the plane that touches it there, or nearly.
+        let out = unit_across(&mut random, axis);
+        let height = half * random.range(-1.0, 1.0);
+        let sink = 1.0 - 10.0_f32.powi(-(random.below(7) as i32));
+        let on: [f32; 3] = [0, 1, 2].map(|c| middle[c] + height * axis[c] + radius * sink * out[c]);
+        let slant = 10.0_f32.powi(-(random.below(6) as i32));
+        let side = cross(out.map(f64::from), axis.map(f64::from)).map(|v| v as f32);
+        let direction = [0, 1, 2].map(|c| axis[c] + slant * side[c]);
+        let back = scale * [0.0, 1.0, 30.0, 1e4][random.below(4)];
+        let origin = [0, 1, 2].map(|c| on[c] - back * direction[c]);
+        let ray = Ray { origin, direction, max: f32::INFINITY };
+        let line = super::ray::Line::new(&ray).expect("finite");
+        let want = super::ray::enter(&solid, &line, line.max);
+        grazed += usize::from(want.is_some());
+        for dispatch in Dispatch::all() {
+            let any = dispatch.scope(|| posed.any_hit(&ray));
+            assert_eq!(
+                any,
+                want.is_some(),
+                "{dispatch}, {round}: {from:?} {to:?} {radius:e} {ray:?} {want:?}"
+            );
+        }
+    }
+    assert!(cfg!(miri) || grazed > 10_000, "{grazed}");
+}
+
+fn unit_across(random: &mut Random, axis: [f32; 3]) -> [f32; 3] {
+    let across = cross(axis.map(f64::from), random.unit().map(f64::from));
+    let length = sqrt_f64(dot(across, across));
+    across.map(|v| (v / length) as f32)
 }
 
 #[test]
