@@ -19,6 +19,12 @@ pub(crate) fn read(path: &Path) -> Result<Asset, Refused> {
 
 /// With `json`, a document that cannot be used is also described on standard output, as `check` does.
 pub(crate) fn open(path: &Path, json: bool) -> Result<Asset, Failure> {
+    if path.is_dir() {
+        let name = path_text(path);
+        return Err(Failure::Usage(format!(
+            "{name} is a folder; name a file in it, or pack all with pack-library"
+        )));
+    }
     read(path).map_err(|refused| {
         let described = match json {
             true => print_json(&format!("{:#}", problems::to_json(path, false, &refused.problems))),

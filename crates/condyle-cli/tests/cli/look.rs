@@ -166,3 +166,9 @@ fn help() {
     condyle().assert().code(2);
     condyle().arg("--version").assert().success();
 }
+
+#[test]
+fn a_folder_is_no_model() {
+    let folder = Folder::with_ribbon();
+    assert_snapshot!("folder", folder.session(&["info .", "skin . --rest -o a.glb", "check ."]));
+}

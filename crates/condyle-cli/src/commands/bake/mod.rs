@@ -77,7 +77,7 @@ pub(crate) struct Args {
     /// What to write [default: by the extension of the output]
     #[arg(long = "as", value_enum, value_name = "KIND")]
     kind: Option<Kind>,
-    /// Leave out morph targets where no vertex is farther than this from the straight line between others
+    /// Leave out morph targets where no vertex of a frame is farther than this from the straight line between others
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = parse_error)]
     error: Option<Length>,
     /// The numbers of an .exr of vertices [default: float]
@@ -368,6 +368,11 @@ fn text(film: &Film<'_>, baked: &Baked, metres: f64) -> String {
             false => String::new(),
         };
         text += &format!("\n{frames} of {vertices}{rate}, {:.3} s\n", film.timing.duration);
+        let left_out = film.timing.frames - baked.frames;
+        if left_out > 0 {
+            let frames = counted(left_out, "frame", "frames");
+            text += &format!("{frames} left out, as straight lines between the others are near enough\n");
+        }
         text += &off.to_text(film, metres);
     }
     text
@@ -389,6 +394,7 @@ fn report(
         "clip": clip.map(Playable::name),
         "kind": kind.name(),
         "frames": baked.frames,
+        "frames_left_out": (kind == Kind::Morphs).then(|| film.timing.frames - baked.frames),
         "fps": (kind != Kind::Obj || args.time.is_empty()).then_some(film.timing.fps),
         "seconds": film.timing.duration,
         "vertices": film.vertex_count(),

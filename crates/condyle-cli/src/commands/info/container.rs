@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::model::container;
 use crate::model::entries::{Content, Described, Skeletons};
 use crate::output::{print, print_json};
-use crate::text::{counted, hertz, path_text, printable, size, table};
+use crate::text::{counted, hertz, millimetres, path_text, printable, size, table};
 
 /// Bytes of one joint at one frame without compression: rotation, translation and scale.
 const RAW: usize = 40;
@@ -54,7 +54,10 @@ fn to_text(path: &Path, container: &Container<'_>, lines: &[Described<'_>]) -> S
                 format!("{:.3} s", clip.duration()),
                 counted(clip.frame_count() + 1, "frame", "frames"),
                 hertz(clip.rate()),
-                format!("error up to {}", significant(clip.budget())),
+                format!(
+                    "error up to {} mm",
+                    millimetres(f64::from(clip.budget()) * metres(container, line).unwrap_or(1.0))
+                ),
                 format!("{:.1} to 1", raw_bytes(clip) as f64 / clip.as_bytes().len() as f64),
             ]),
             Content::Other => {}
@@ -62,20 +65,17 @@ fn to_text(path: &Path, container: &Container<'_>, lines: &[Described<'_>]) -> S
         cells
     };
     out += &table("<<>>>>>>", lines.iter().map(cells));
-    if lines.iter().any(|line| matches!(line.content, Content::Clip(_))) {
-        out += "\nErrors are in the units of their model.\n";
+    let is_guess =
+        |line: &Described<'_>| matches!(line.content, Content::Clip(_)) && metres(container, line).is_none();
+    if lines.iter().any(is_guess) {
+        out += "\nWhere a skeleton says no unit, errors are as if one were a metre.\n";
     }
     out
 }
 
-/// Three significant digits, without trailing zeros.
-fn significant(number: f32) -> String {
-    let magnitude = number.abs().max(f32::MIN_POSITIVE).log10().floor() as i32;
-    let text = format!("{number:.*}", (2 - magnitude).clamp(0, 40) as usize);
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').into(),
-        false => text,
-    }
+/// How long a unit is of the model that an entry belongs to, if that is said.
+fn metres(container: &Container<'_>, line: &Described<'_>) -> Option<f64> {
+    line.entry.model.and_then(|model| container.unit(model)).map(f64::from)
 }
 
 fn to_json(path: &Path, container: &Container<'_>, lines: &[Described<'_>]) -> Value {
@@ -103,6 +103,8 @@ fn to_json(path: &Path, container: &Container<'_>, lines: &[Described<'_>]) -> V
                 value["frames"] = (clip.frame_count() + 1).into();
                 value["rate"] = clip.rate().into();
                 value["budget"] = clip.budget().into();
+                value["budget_m"] =
+                    metres(container, line).map(|unit| f64::from(clip.budget()) * unit).into();
                 value["raw_bytes"] = raw_bytes(clip).into();
                 value["ratio"] = (raw_bytes(clip) as f64 / clip.as_bytes().len() as f64).into();
             }
@@ -117,15 +119,4 @@ fn to_json(path: &Path, container: &Container<'_>, lines: &[Described<'_>]) -> V
         "version": [major, minor],
         "entries": lines.iter().map(line).collect::<Vec<_>>(),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn budgets_have_three_digits() {
-        let shown = [5e-4, 0.022, 123.4, 0.0, 1.0, 2.778e-5].map(significant);
-        assert_eq!(shown, ["0.0005", "0.022", "123", "0", "1", "0.0000278"]);
-    }
 }
