@@ -1,4 +1,5 @@
-//! The Python package, built and installed in a fresh environment: its lints, its tests, its examples and its types.
+//! The Python package, built and installed in a fresh environment: its lints, its tests, its examples and its types, and its jobs on clusters
+//! of two workers.
 
 use std::process::Command;
 
@@ -9,6 +10,9 @@ pub(crate) const MANIFEST: &str = "bindings/python/Cargo.toml";
 
 /// What builds and checks it, of these versions, and what it needs.
 const TOOLS: [&str; 4] = ["maturin==1.16.0", "mypy==2.4.1", "pytest==9.2.0", "numpy"];
+
+/// What jobs run on; the tests that need it are skipped where it cannot be had.
+const CLUSTERS: [&str; 3] = ["ray[data]==2.60.0", "dask==2026.8.0", "distributed==2026.8.0"];
 
 pub(crate) fn steps() -> Vec<Step> {
     vec![Step::new("python", python).apart("python")]
@@ -37,6 +41,7 @@ fn python(log: &mut Log) -> Outcome {
     if log.run(&mut python(&[&pip[..], &TOOLS].concat())).is_err() {
         return Err(Stop::Skipped(format!("pip could not install {}", TOOLS.join(" "))));
     }
+    let has_clusters = log.run(&mut python(&[&pip[..], &CLUSTERS].concat())).is_ok();
     // With the interpreter that is here instead of one for the build alone.
     log.run(&mut python(&[&pip[..], &["--no-build-isolation", "--no-deps", "."]].concat()))?;
     let cargo = |subcommand: &str, arguments: &[&str]| {
@@ -60,5 +65,7 @@ fn python(log: &mut Log) -> Outcome {
     log.run(Command::new(&program).arg(once).arg("--once"))?;
     // "301 passed in 20.12s"
     let last = text.lines().last().unwrap_or_default();
-    Ok(last.split(" in ").next().unwrap_or_default().replace("passed", "tests"))
+    let tests = last.split(" in ").next().unwrap_or_default().replace("passed", "tests");
+    let missing = if has_clusters { "" } else { "; pip could not install Ray and Dask" };
+    Ok(tests + missing)
 }

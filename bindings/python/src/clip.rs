@@ -12,6 +12,7 @@ use pyo3::types::PyBytes;
 use crate::arrays::Input;
 use crate::errors::{Error, refused};
 use crate::frames::{for_each_frame, thread_count};
+use crate::keyed::keyed;
 use crate::poses::{PoseArrays, get};
 use crate::skeleton::Skeleton;
 
@@ -94,6 +95,27 @@ impl Clip {
         matches!(*self.motion, Motion::Compressed(_))
     }
 
+    /// Frames a second that it was compressed at, None for a clip as authored.
+    #[getter]
+    fn rate(&self) -> Option<f32> {
+        if let Motion::Compressed(clip) = &*self.motion { Some(clip.rate()) } else { None }
+    }
+
+    /// What it holds besides poses, which `sample` leaves out: any of "morph weights and tracks", "root motion" and "events".
+    #[getter]
+    fn extras(&self) -> Vec<&'static str> {
+        let (tracks, motion, events) = match &*self.motion {
+            Motion::Authored(clip) => {
+                (clip.tracks().iter().any(|it| it.target.joint().is_none()), false, false)
+            }
+            Motion::Compressed(clip) => {
+                (clip.free_tracks().len() > 0, clip.has_motion(), clip.event_count() > 0)
+            }
+        };
+        let all = [(tracks, "morph weights and tracks"), (motion, "root motion"), (events, "events")];
+        all.into_iter().filter_map(|(there, what)| there.then_some(what)).collect()
+    }
+
     /// The local transforms of all joints at each of `times`, in seconds: Poses of rotations (T, J, 4), translations (T, J, 3) and scales (T, J, 3).
     ///
     /// `out` is a Poses to write them to, or three such arrays.
@@ -145,6 +167,28 @@ impl Clip {
         options.effort = effort_of(effort)?;
         options.rate = rate;
         self.encoded(py, &options)
+    }
+
+    /// A clip of your own arrays: at each of `times`, in seconds and rising, `rotations` (T, J, 4), unit quaternions x, y, z, w, `translations` (T, J, 3)
+    /// and `scales` (T, J, 3), and straight lines between them. What is not given is as the skeleton has it at rest.
+    ///
+    /// >>> arm = condyle.Skeleton([-1])
+    /// >>> clip = condyle.Clip.from_poses(arm, [0, 1], translations=[[[0, 0, 0]], [[0, 4, 0]]], name="rise")
+    /// >>> clip.sample([0.25]).translations.tolist()
+    /// [[[0.0, 1.0, 0.0]]]
+    #[staticmethod]
+    #[pyo3(signature = (skeleton, times, rotations=None, translations=None, scales=None, *, name=""))]
+    fn from_poses(
+        skeleton: &Skeleton,
+        times: &Bound<'_, PyAny>,
+        rotations: Option<&Bound<'_, PyAny>>,
+        translations: Option<&Bound<'_, PyAny>>,
+        scales: Option<&Bound<'_, PyAny>>,
+        name: &str,
+    ) -> PyResult<Self> {
+        let skeleton = Arc::clone(&skeleton.0);
+        let clip = keyed(&skeleton, times, [rotations, translations, scales], name)?;
+        Ok(Self { name: name.into(), skeleton, motion: Arc::new(Motion::Authored(clip)) })
     }
 
     /// As bytes that `Clip.from_bytes` reads: a file .condyle of the skeleton and this clip. Pickles are made of them, so that they can go to

@@ -8,6 +8,8 @@ mod convert;
 mod errors;
 mod frames;
 mod interpolate;
+mod join;
+mod keyed;
 mod kinematics;
 mod library;
 mod model;
@@ -32,6 +34,8 @@ mod _condyle {
     use super::errors::{Error, FileError, Problem};
     #[pymodule_export]
     use super::interpolate::{error_bound, interpolate, nlerp, slerp};
+    #[pymodule_export]
+    use super::join::join;
     #[pymodule_export]
     use super::kinematics::forward_kinematics;
     #[pymodule_export]

@@ -38,6 +38,7 @@ pub(crate) struct Library {
     /// One after another.
     names: String,
     skeletons: Vec<Arc<Joints>>,
+    units: Vec<Option<f32>>,
     metadata: Option<Metadata>,
     told: PyOnceLock<Py<PyDict>>,
     places: OnceLock<HashMap<Box<str>, usize>>,
@@ -90,13 +91,13 @@ impl Library {
             let bytes = bytes.as_slice().map_err(|e| Error::new_err(e.to_string()))?;
             py.detach(|| Index::of(bytes)).map_err(refuse)?
         };
-        let Index { clips, names, skeletons, metadata } = index;
+        let Index { clips, names, skeletons, units, metadata } = index;
         drop(bytes);
         let (told, places) = (PyOnceLock::new(), OnceLock::new());
         // A process that has another folder finds it too.
         let name = std::path::absolute(&name)?.display().to_string();
         let (bytes, kept) = (mapped.unbind(), [const { Mutex::new(None) }; KEPT]);
-        Ok(Self { path: name, bytes, clips, names, skeletons, metadata, told, places, kept })
+        Ok(Self { path: name, bytes, clips, names, skeletons, units, metadata, told, places, kept })
     }
 
     /// The file.
@@ -115,6 +116,12 @@ impl Library {
     #[getter]
     fn skeletons(&self) -> Vec<Skeleton> {
         self.skeletons.iter().map(|it| Skeleton(Arc::clone(it))).collect()
+    }
+
+    /// How many metres a unit of each of `skeletons` is, None where the file does not say.
+    #[getter]
+    fn units(&self) -> Vec<Option<f32>> {
+        self.units.clone()
     }
 
     /// For each clip, which of `skeletons` it moves: an int64 array.
@@ -458,6 +465,7 @@ struct Index {
     clips: Vec<Entry>,
     names: String,
     skeletons: Vec<Arc<Joints>>,
+    units: Vec<Option<f32>>,
     metadata: Option<Metadata>,
 }
 
@@ -471,7 +479,8 @@ impl Index {
                 reader.file_length()
             ));
         }
-        let mut it = Self { clips: vec![], names: String::new(), skeletons: vec![], metadata: None };
+        let mut it =
+            Self { clips: vec![], names: String::new(), skeletons: vec![], units: vec![], metadata: None };
         // The place of each skeleton's entry.
         let mut models = HashMap::new();
         for entry in reader.entries() {
@@ -483,6 +492,7 @@ impl Index {
                         reader.skeleton(entry.index, &bytes[begin..end]).map_err(|e| e.to_string())?;
                     models.insert(entry.index, it.skeletons.len() as u32);
                     it.skeletons.push(Arc::new(skeleton));
+                    it.units.push(reader.unit(entry.index));
                 }
                 EntryKind::Clip => {
                     let name = entry.name;

@@ -13,8 +13,11 @@ import sys
 from collections.abc import Iterator
 
 import condyle
+import condyle.dask
+import condyle.ray
 import numpy as np
 import pytest
+from condyle import jobs
 from conftest import REPOSITORY, TESTDATA
 
 PACKAGE = REPOSITORY / "bindings" / "python"
@@ -22,7 +25,10 @@ PACKAGE = REPOSITORY / "bindings" / "python"
 
 def documented() -> Iterator[tuple[str, str]]:
     """Names and documentation of the package, and of all that it offers."""
-    yield "condyle", condyle.__doc__ or ""
+    for module in (condyle, jobs, condyle.ray, condyle.dask):
+        yield module.__name__, module.__doc__ or ""
+    for name in jobs.__all__:
+        yield f"jobs.{name}", getattr(jobs, name).__doc__ or ""
     for name in condyle.__all__:
         it = getattr(condyle, name)
         yield name, it.__doc__ or ""

@@ -28,6 +28,7 @@ __all__ = [
     "from_bytes",
     "from_matrices",
     "interpolate",
+    "join",
     "nlerp",
     "open",
     "slerp",
@@ -99,11 +100,25 @@ class Clip:
     def skeleton(self) -> Skeleton: ...
     @property
     def compressed(self) -> bool: ...
+    @property
+    def rate(self) -> float | None: ...
+    @property
+    def extras(self) -> list[str]: ...
     def sample(
         self, times: ArrayLike, *, out: Poses | _Arrays | None = None, threads: int | None = 1
     ) -> Poses: ...
     def encode(
         self, budget: float = 0.0005, *, shell: float = 0.03, effort: _Effort = "normal", rate: float | None = None
+    ) -> Clip: ...
+    @staticmethod
+    def from_poses(
+        skeleton: Skeleton,
+        times: ArrayLike,
+        rotations: ArrayLike | None = None,
+        translations: ArrayLike | None = None,
+        scales: ArrayLike | None = None,
+        *,
+        name: str = "",
     ) -> Clip: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod
@@ -210,6 +225,8 @@ class Library:
     def names(self) -> list[str]: ...
     @property
     def skeletons(self) -> list[Skeleton]: ...
+    @property
+    def units(self) -> list[float | None]: ...
     @property
     def skeleton_indices(self) -> NDArray[np.int64]: ...
     @property
@@ -329,6 +346,14 @@ def interpolate(
     out: _Array | None = None,
     threads: int | None = 1,
 ) -> _Array: ...
+def join(
+    path: str | os.PathLike[str],
+    parts: Sequence[bytes | str | os.PathLike[str]],
+    *,
+    names: Sequence[str] | None = None,
+    units: Sequence[float | None] | None = None,
+    told: str | None = None,
+) -> None: ...
 def slerp(
     a: ArrayLike, b: ArrayLike, t: ArrayLike, *, out: _Array | None = None, threads: int | None = 1
 ) -> _Array: ...

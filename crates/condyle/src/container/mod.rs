@@ -6,6 +6,7 @@
 //! the entries' bytes, little-endian, the same wherever it lies in memory. `docs/format.md` describes every
 //! byte of it.
 
+mod join;
 mod models;
 mod table;
 #[cfg(test)]
@@ -19,6 +20,7 @@ pub use crate::bytes::checksum;
 use crate::clip::Clip;
 use crate::error::Error;
 use crate::skeleton::Skeleton;
+pub use join::ContainerJoin;
 pub use models::{MeshPlacement, PlacedMesh};
 pub use table::EntryKind;
 use table::{ALIGNMENT, CHECKSUM, ENTRY, HEADER, MAGIC, MAJOR, NO_MODEL, Raw, WHAT, WORD, unit_of};

@@ -164,6 +164,12 @@ impl ContainerTable {
     /// What the bytes of each entry begin at a multiple of.
     pub const ALIGNMENT: usize = ALIGNMENT;
 
+    /// What is written before the bytes of an entry where the file is `length` bytes long so far.
+    #[must_use]
+    pub fn zeros(length: u64) -> &'static [u8] {
+        &[0; ALIGNMENT][..(length.next_multiple_of(ALIGNMENT as u64) - length) as usize]
+    }
+
     /// Takes down an entry, of which it keeps the length and the checksum, and returns its index.
     ///
     /// # Errors

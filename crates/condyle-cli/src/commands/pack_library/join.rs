@@ -1,10 +1,9 @@
 //! All parts in one file: the table first, which needs to know each entry, then the bytes, of which one part at a time is in memory.
 
-use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 
-use condyle::container::{Container, ContainerTable, EntryKind};
+use condyle::container::{Container, ContainerJoin, ContainerTable};
 use serde_json::{Value, json};
 
 use super::LeftOut;
@@ -24,8 +23,7 @@ pub(super) struct Library {
 /// The parts as one library, a skeleton for all that have the same.
 pub(super) fn join(to: &Path, parts: &[Part], left_out: &[LeftOut]) -> Result<Library, Failure> {
     let columns = Columns::of(parts);
-    let mut table = ContainerTable::default();
-    let mut models = HashMap::new();
+    let mut join = ContainerJoin::default();
     // The entries of each part that are copied.
     let mut copied: Vec<Vec<usize>> = Vec::new();
     let mut names = columns.names.iter();
@@ -33,46 +31,23 @@ pub(super) fn join(to: &Path, parts: &[Part], left_out: &[LeftOut]) -> Result<Li
     for part in parts {
         let (failed, bytes) = (|error: condyle::Error| part.unfit(&error), part.bytes()?);
         let container = Container::from_bytes(&bytes).map_err(failed)?;
-        let mut entries = Vec::new();
-        let mut model = None;
-        for entry in container.entries() {
-            let data = container.data(entry.index).map_err(failed)?;
-            match entry.kind {
-                EntryKind::Skeleton => {
-                    let unit = container.unit(entry.index);
-                    let key = (unit.map(f32::to_bits), data.to_vec());
-                    model = models.get(&key).copied();
-                    if model.is_none() {
-                        let at = table.add(entry.kind, entry.name, None, data).map_err(failed)?;
-                        unit.map_or(Ok(()), |unit| table.set_unit(at, unit)).map_err(failed)?;
-                        models.insert(key, at);
-                        (model, entries) = (Some(at), vec![entry.index]);
-                    }
-                }
-                EntryKind::Clip => {
-                    let name = names.next().map_or(entry.name, String::as_str);
-                    table.add(entry.kind, name, model, data).map_err(failed)?;
-                    entries.push(entry.index);
-                }
-                _ => {}
-            }
-        }
-        copied.push(entries);
+        let name = |own: &str| names.next().cloned().unwrap_or_else(|| own.into());
+        copied.push(join.add(&container, None, name).map_err(failed)?);
         bar.inc(1);
     }
     let told = columns.to_json(left_out).to_string();
-    let metadata = table.add(EntryKind::Metadata, "library", None, told.as_bytes());
-    metadata.map_err(|error| unfit(to, &error))?;
+    join.add_metadata("library", told.as_bytes()).map_err(|error| unfit(to, &error))?;
+    let skeletons = join.skeleton_count();
 
     let mut draft = Draft::new(to.to_path_buf())?;
-    let first = table.finish();
+    let first = join.finish();
     draft.append(|out| out.write_all(&first))?;
     let mut length = first.len() as u64;
     let mut append = |data: &[u8]| {
-        let zeros = (length.next_multiple_of(ContainerTable::ALIGNMENT as u64) - length) as usize;
-        length += (zeros + data.len()) as u64;
+        let zeros = ContainerTable::zeros(length);
+        length += (zeros.len() + data.len()) as u64;
         draft.append(|out: &mut dyn Write| {
-            out.write_all(&[0; ContainerTable::ALIGNMENT][..zeros])?;
+            out.write_all(zeros)?;
             out.write_all(data)
         })
     };
@@ -86,7 +61,7 @@ pub(super) fn join(to: &Path, parts: &[Part], left_out: &[LeftOut]) -> Result<Li
     }
     append(told.as_bytes())?;
     bar.finish_and_clear();
-    Ok(Library { file: draft.finish()?.keep()?, skeletons: models.len(), clips: columns.names.len() })
+    Ok(Library { file: draft.finish()?.keep()?, skeletons, clips: columns.names.len() })
 }
 
 /// What is told of all clips, in their order in the file.

@@ -1,0 +1,145 @@
+//! Libraries of parts: the table first, then their bytes, of which one part at a time is in memory.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+
+use condyle::container::{Container, ContainerJoin, ContainerTable, checksum};
+use pyo3::prelude::*;
+
+use crate::errors::Error;
+
+/// A file .condyle, by its path or its bytes.
+#[derive(FromPyObject)]
+pub(crate) enum Part {
+    Bytes(Vec<u8>),
+    Path(PathBuf),
+}
+
+impl Part {
+    fn bytes(&self) -> PyResult<Cow<'_, [u8]>> {
+        match self {
+            Self::Bytes(bytes) => Ok(Cow::Borrowed(bytes)),
+            Self::Path(path) => Ok(Cow::Owned(std::fs::read(path)?)),
+        }
+    }
+
+    fn name(&self, at: usize) -> String {
+        match self {
+            Self::Bytes(_) => format!("parts[{at}]"),
+            Self::Path(path) => path.display().to_string(),
+        }
+    }
+}
+
+/// Writes the skeletons and clips of several files .condyle as one to `path`; each of `parts` is a path, or bytes as of `Clip.to_bytes`. A skeleton
+/// that several have is there once. The result is the same bytes however the parts were grouped: parts may be joined ones.
+///
+/// `names` are those of all clips in their order, None for those that they have. `units` say of each part how many metres a unit is where the part does
+/// not say it, None where nobody knows. `told` is the JSON that `Library.columns` and `Library.left_out` are read from. The file is written where it is: write
+/// to another name and rename it where somebody might read it before it is whole.
+///
+/// >>> clip = condyle.open("two_joints.glb").clips[0].encode()
+/// >>> condyle.join("twice.condyle", [clip.to_bytes(), "motion.condyle"], names=["a", "b"])
+/// >>> condyle.Library("twice.condyle")["b"]
+/// <condyle.Clip "b": 1.500 s, 2 joints, compressed>
+#[pyfunction]
+#[pyo3(signature = (path, parts, *, names=None, units=None, told=None))]
+pub(crate) fn join(
+    py: Python<'_>,
+    path: PathBuf,
+    parts: Vec<Part>,
+    names: Option<Vec<String>>,
+    units: Option<Vec<Option<f32>>>,
+    told: Option<&str>,
+) -> PyResult<()> {
+    py.detach(|| {
+        let units = units.unwrap_or_else(|| vec![None; parts.len()]);
+        if units.len() != parts.len() {
+            let (found, needed) = (units.len(), parts.len());
+            return Err(Error::new_err(format!(
+                "units has {found} elements, {needed} are wanted, as parts has"
+            )));
+        }
+        let (first, copied) = table_of(&parts, &units, names.as_deref(), told)?;
+        let mut file = Draft { out: BufWriter::new(File::create(&path)?), length: 0 };
+        file.append(&first)?;
+        for ((at, part), Copied { entries, checksum: known }) in parts.iter().enumerate().zip(copied) {
+            let bytes = part.bytes()?;
+            if checksum(&bytes) != known {
+                return Err(Error::new_err(format!("{} was changed while it was read", part.name(at))));
+            }
+            let failed = |error| unfit(part, at, error);
+            let container = Container::from_bytes(&bytes).map_err(failed)?;
+            for entry in entries {
+                file.append(container.data(entry).map_err(failed)?)?;
+            }
+        }
+        if let Some(told) = told {
+            file.append(told.as_bytes())?;
+        }
+        let file = file.out.into_inner().map_err(std::io::IntoInnerError::into_error)?;
+        Ok(file.sync_all()?)
+    })
+}
+
+/// What is written of a part.
+struct Copied {
+    entries: Vec<usize>,
+    /// Of all bytes of the part.
+    checksum: u64,
+}
+
+/// The table of the whole, and what comes behind it.
+fn table_of(
+    parts: &[Part],
+    units: &[Option<f32>],
+    names: Option<&[String]>,
+    told: Option<&str>,
+) -> PyResult<(Vec<u8>, Vec<Copied>)> {
+    let mut join = ContainerJoin::default();
+    let mut clips = 0;
+    let mut copied = Vec::with_capacity(parts.len());
+    for (at, (part, unit)) in parts.iter().zip(units).enumerate() {
+        let bytes = part.bytes()?;
+        let failed = |error| unfit(part, at, error);
+        let container = Container::from_bytes(&bytes).map_err(failed)?;
+        let name = |own: &str| {
+            let given = names.and_then(|names| names.get(clips).cloned());
+            clips += 1;
+            given.unwrap_or_else(|| own.into())
+        };
+        let entries = join.add(&container, *unit, name).map_err(failed)?;
+        copied.push(Copied { entries, checksum: checksum(&bytes) });
+    }
+    if let Some(found) = names.map(<[String]>::len).filter(|found| *found != clips) {
+        return Err(Error::new_err(format!(
+            "names has {found} elements, {clips} are wanted, one for each clip"
+        )));
+    }
+    if let Some(told) = told {
+        join.add_metadata("library", told.as_bytes()).map_err(crate::errors::refused)?;
+    }
+    Ok((join.finish(), copied))
+}
+
+fn unfit(part: &Part, at: usize, error: condyle::Error) -> PyErr {
+    Error::new_err(format!("{}: {error}", part.name(at)))
+}
+
+/// A file that is being written.
+struct Draft {
+    out: BufWriter<File>,
+    length: u64,
+}
+
+impl Draft {
+    fn append(&mut self, data: &[u8]) -> PyResult<()> {
+        let zeros = ContainerTable::zeros(self.length);
+        self.out.write_all(zeros)?;
+        self.out.write_all(data)?;
+        self.length += (zeros.len() + data.len()) as u64;
+        Ok(())
+    }
+}

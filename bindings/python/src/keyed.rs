@@ -1,0 +1,47 @@
+//! Clips of the caller's own arrays: a pose at each of many moments.
+
+use condyle::{Interpolation, RawClip, Target, Track};
+use pyo3::prelude::*;
+
+use crate::arrays::Input;
+use crate::errors::{Error, refused};
+
+/// Rotations, translations and scales of all frames, those that there are.
+pub(crate) type Keys<'a, 'py> = [Option<&'a Bound<'py, PyAny>>; 3];
+
+/// The clip of these keys, of which each is reached in a straight line.
+pub(crate) fn keyed(
+    skeleton: &condyle::Skeleton,
+    times: &Bound<'_, PyAny>,
+    keys: Keys<'_, '_>,
+    name: &str,
+) -> PyResult<RawClip> {
+    let (joints, times) = (skeleton.joint_count(), Input::new("times", times)?);
+    let times = times.times()?;
+    let targets = [Target::Rotation, Target::Translation, Target::Scale];
+    let names = [("rotations", 4), ("translations", 3), ("scales", 3)];
+    let mut tracks = Vec::new();
+    for ((keys, target), (what, width)) in keys.into_iter().zip(targets).zip(names) {
+        let Some(keys) = keys else { continue };
+        let input = Input::new(what, keys)?;
+        if input.shape() != [times.len(), joints, width] {
+            return Err(input.unfit(&format!("({}, {joints}, {width})", times.len())));
+        }
+        let values = input.values()?;
+        for joint in 0..joints {
+            let of = |frame: &[f32]| frame[joint * width..][..width].to_vec();
+            let values = values.chunks_exact(joints * width).flat_map(of).collect();
+            tracks.push(Track {
+                target: target(joint as u16),
+                interpolation: Interpolation::Linear,
+                timeline: 0,
+                values,
+            });
+        }
+    }
+    if tracks.is_empty() {
+        return Err(Error::new_err("rotations, translations or scales of at least one joint are wanted"));
+    }
+    let clip = RawClip::new(name.into(), vec![times.to_vec()], tracks).map_err(refused)?;
+    clip.for_skeleton(skeleton).map_err(refused)
+}

@@ -1,0 +1,252 @@
+"""Jobs over whole libraries, in one process and in several: the same bytes, whoever dies."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import shutil
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import condyle
+import numpy as np
+import pytest
+from condyle import jobs
+from conftest import TESTDATA
+from killed import CLIPS, DeadlyEncode, DeadlyMeasure, DeadlyPose, PER_SHARD, bytes_of, deaths, library
+from numpy.typing import NDArray
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return library(tmp_path_factory.mktemp("jobs") / "motion.condyle")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Motion in folders, two files that would have one name, and one that is broken."""
+    folder = tmp_path_factory.mktemp("folder")
+    (folder / "walks").mkdir()
+    for name in ("two_joints", "ancestors", "eight_influences"):
+        shutil.copy(TESTDATA / f"{name}.glb", folder / "walks")
+    motion = "HIERARCHY\nROOT hips\n{\nOFFSET 0 0 0\nCHANNELS 3 Zrotation Xrotation Yrotation\nEnd Site\n{\nOFFSET 0 9 0\n}\n}\n"
+    motion += "MOTION\nFrames: 3\nFrame Time: 0.1\n0 0 0\n9 0 0\n0 8 0\n"
+    (folder / "a.bvh").write_text(motion)
+    (folder / "walks" / "two_joints.bvh").write_text(motion)
+    (folder / "broken.glb").write_bytes(b"glTF")
+    (folder / "notes.txt").write_text("no motion")
+    return folder
+
+
+def test_poses_are_those_of_the_library(path: Path, tmp_path: Path) -> None:
+    done = jobs.run(jobs.Pose(str(path), str(tmp_path / "out"), per_shard=PER_SHARD, rate=60, what="matrices"))
+    of, posed = condyle.Library(path), jobs.Posed(tmp_path / "out")
+    assert len(posed) == done["clips"] == CLIPS and len(done["shards"]) == 6
+    assert sum(shard["count"] for shard in done["shards"]) == CLIPS
+    for at, clip in enumerate(map(of.__getitem__, range(CLIPS))):
+        times = np.arange(39) / 60
+        want = condyle.forward_kinematics(clip.skeleton, *clip.sample(times))
+        found = pickle.loads(pickle.dumps(posed))[at]
+        assert np.array_equal(found, want) and not found.flags.writeable and not found.flags.owndata
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text()) == done
+
+
+def test_figures_of_clips(path: Path, tmp_path: Path) -> None:
+    jobs.run(jobs.Measure(str(path), str(tmp_path), per_shard=3, rate=30))
+    lines = [json.loads(line) for line in (tmp_path / "figures.jsonl").read_text().splitlines()]
+    clip = condyle.Library(path)[4]
+    places = condyle.forward_kinematics(clip.skeleton, *clip.sample(np.arange(20) / 30))[..., 3]
+    assert [line["name"] for line in lines] == condyle.Library(path).names
+    assert lines[4]["joints"] == 3 and lines[5]["skeleton"] == 1
+    assert lines[4]["low"] == places.min(axis=(0, 1)).tolist() and lines[4]["high"] == places.max(axis=(0, 1)).tolist()
+    speeds = np.linalg.norm(np.diff(places.astype("f8"), axis=0), axis=-1) * 30
+    assert lines[4]["speed_max"] == pytest.approx(speeds.max())
+
+
+def test_another_error_bound(path: Path, tmp_path: Path) -> None:
+    jobs.run(jobs.Encode(str(path), str(tmp_path), per_shard=PER_SHARD, budget=0.02))
+    before, after = condyle.Library(path), condyle.Library(tmp_path / "library.condyle")
+    assert after.names == before.names and after.units == before.units == [None, pytest.approx(0.01)]
+    assert after.skeleton_indices.tolist() == before.skeleton_indices.tolist()
+    assert Path(after.path).stat().st_size < path.stat().st_size
+    for at in range(CLIPS):
+        places = [
+            condyle.forward_kinematics(it.skeleton(at), *it[at].sample(np.linspace(0, 0.63, 50)))[..., 3]
+            for it in (before, after)
+        ]
+        off = np.linalg.norm(places[0] - places[1], axis=-1).max() / (100 if at % 2 else 1)
+        assert 1e-5 < off < 0.0205, at
+
+
+def test_a_folder_is_packed(folder: Path, tmp_path: Path) -> None:
+    done = jobs.run(jobs.Pack(str(folder), str(tmp_path), per_shard=2, unit=0.5))
+    of = condyle.Library(tmp_path / "library.condyle")
+    stems = ["a", "walks/ancestors", "walks/eight_influences", "walks/two_joints", "walks/two_joints 2"]
+    assert of.names == stems and of.columns["name"] == stems and done["clips"] == 5
+    assert of.columns["tags"] == [[], *[["walks"]] * 4] and of.columns["source"][3] == "walks/two_joints.bvh"
+    assert [file["source"] for file in of.left_out] == ["broken.glb"] and str(folder) not in of.left_out[0]["why"]
+    assert len(of.skeletons) == 4 and set(of.units) == {0.5}
+    model = condyle.open(folder / "walks" / "two_joints.glb")
+    want = model.encode(0, 1e-3, shell=0.06).sample([0.3])
+    assert all(np.array_equal(a, b) for a, b in zip(of["walks/two_joints 2"].sample([0.3]), want))
+
+
+@pytest.mark.parametrize("kind", [jobs.Pose, jobs.Measure, jobs.Encode])
+def test_the_same_bytes_for_any_number_of_workers(kind: type[jobs.Job], path: Path, tmp_path: Path) -> None:
+    made = []
+    for workers in (1, 2, 3):
+        jobs.run(kind(str(path), str(tmp_path / str(workers)), per_shard=PER_SHARD), workers)
+        made.append(bytes_of(tmp_path / str(workers)))
+    assert made[0] == made[1] == made[2] and len(made[0]) == 8
+
+
+def test_the_same_library_for_any_number_of_workers_and_shards(folder: Path, tmp_path: Path) -> None:
+    made = []
+    for workers, per_shard in ((1, 64), (2, 2), (3, 1)):
+        out = tmp_path / str(workers)
+        jobs.run(jobs.Pack(str(folder), str(out), per_shard=per_shard), workers)
+        made.append((out / "library.condyle").read_bytes())
+    assert made[0] == made[1] == made[2]
+
+
+@pytest.mark.parametrize("pair", [(jobs.Pose, DeadlyPose), (jobs.Encode, DeadlyEncode), (jobs.Measure, DeadlyMeasure)])
+def test_killed_workers_lose_nothing(pair: tuple[type[jobs.Job], type[jobs.Job]], path: Path, tmp_path: Path) -> None:
+    want, found = tmp_path / "want", tmp_path / "found"
+    jobs.run(pair[0](str(path), str(want), per_shard=PER_SHARD))
+    jobs.run(pair[1](str(path), str(found), per_shard=PER_SHARD), 2)
+    assert deaths(found) == 2 and bytes_of(found) == bytes_of(want)
+
+
+def test_a_job_that_was_ended_goes_on(path: Path, tmp_path: Path) -> None:
+    job = DeadlyPose(str(path), str(tmp_path / "out"), per_shard=PER_SHARD)
+    shards = job.plan()
+    jobs.do(job, shards[0])
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool, pytest.raises(Exception, match="terminated"):
+        pool.submit(jobs.do, job, shards[1]).result()
+    first = job.path(shards[0])
+    before = first.stat()
+    with pytest.raises(condyle.Error, match="5 of 6 shards are not made, the first is 1"):
+        jobs.finish(job, shards)
+    assert not (tmp_path / "out" / "manifest.json").exists() and list((tmp_path / "out" / "shards").glob("*.draft"))
+    jobs.run(job, 2)
+    assert first.stat().st_ino == before.st_ino and not list((tmp_path / "out").rglob("*.draft"))
+
+    # What is damaged is made anew, and nothing else.
+    whole = bytes_of(tmp_path / "out")
+    inodes = {shard.at: job.path(shard).stat().st_ino for shard in shards}
+    damaged = bytearray(job.path(shards[2]).read_bytes())
+    damaged[-1] ^= 1
+    job.path(shards[2]).write_bytes(damaged)
+    job.path(shards[3]).with_suffix(".json").write_text("{")
+    jobs.run(job)
+    assert bytes_of(tmp_path / "out") == whole
+    assert [at for at, inode in inodes.items() if job.path(shards[at]).stat().st_ino != inode] == [2, 3]
+
+
+def test_other_settings_make_all_anew(path: Path, tmp_path: Path) -> None:
+    jobs.run(jobs.Pose(str(path), str(tmp_path), per_shard=1))
+    jobs.run(jobs.Pose(str(path), str(tmp_path), per_shard=4, rate=10))
+    assert sorted(it.name for it in (tmp_path / "shards").glob("*.npy")) == ["00000.npy", "00001.npy", "00002.npy"]
+    assert jobs.Posed(tmp_path)[0].shape == (7, 3, 3)
+
+
+def test_jobs_that_cannot_be_done(path: Path, tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    with pytest.raises(condyle.Error, match="rate is 0"):
+        jobs.Pose(str(path), out, rate=0)
+    with pytest.raises(condyle.Error, match="per_shard is 0"):
+        jobs.Measure(str(path), out, per_shard=0)
+    with pytest.raises(condyle.Error, match="'joints' or 'matrices'"):
+        jobs.Pose(str(path), out, what="bones")  # type: ignore[arg-type]
+    with pytest.raises(condyle.Error, match="holds no file that ends in"):
+        jobs.run(jobs.Pack(str(tmp_path), out))
+    with pytest.raises(condyle.Error, match="is not a folder"):
+        jobs.run(jobs.Pack(str(path), out))
+    (tmp_path / "broken.glb").write_bytes(b"glTF")
+    with pytest.raises(condyle.Error, match="none of its files can be used"):
+        jobs.run(jobs.Pack(str(tmp_path), out))
+    with pytest.raises(condyle.Error, match="budget"):
+        jobs.run(jobs.Encode(str(path), out, budget=-1), 2)
+    assert not os.path.exists(Path(out, "manifest.json"))
+
+
+def test_what_changes_under_a_job_is_noticed(path: Path, folder: Path, tmp_path: Path) -> None:
+    source, out = tmp_path / "motion.condyle", tmp_path / "out"
+    shutil.copy(path, source)
+    job = jobs.Pose(str(source), str(out), per_shard=PER_SHARD)
+    shards = job.plan()
+    condyle.join(source, [path, path])
+    with pytest.raises(condyle.Error, match="has changed since the job was planned"):
+        jobs.do(job, shards[0])
+    assert not list((out / "shards").iterdir()) and jobs.run(job)["clips"] == 2 * CLIPS
+
+    motion = tmp_path / "folder"
+    shutil.copytree(folder, motion)
+    pack = jobs.Pack(str(motion), str(tmp_path / "packed"), per_shard=1)
+    shards = pack.plan()
+    (motion / "a.bvh").write_text((motion / "a.bvh").read_text() + "\n")
+    with pytest.raises(condyle.Error, match="has changed"):
+        jobs.do(pack, shards[0])
+    assert jobs.do(pack, shards[1]) == 1
+
+
+def test_what_poses_do_not_hold_is_not_lost(tmp_path: Path) -> None:
+    model = condyle.open(TESTDATA / "morph.glb")
+    condyle.join(tmp_path / "faces.condyle", [model.encode(0).to_bytes()])
+    with pytest.raises(condyle.Error, match='"?linear"?.* holds morph weights and tracks besides poses'):
+        jobs.run(jobs.Encode(str(tmp_path / "faces.condyle"), str(tmp_path / "out")))
+    assert model.clips[0].extras == ["morph weights and tracks"]
+    assert condyle.open(TESTDATA / "two_joints.glb").clips[0].encode().extras == []
+
+
+class Dataset:
+    """What a DataLoader takes: poses of random moments, from a library that its worker processes map and do not copy."""
+
+    def __init__(self, path: Path) -> None:
+        self.library = condyle.Library(path)
+
+    def __len__(self) -> int:
+        return len(self.library)
+
+    def __getitem__(self, clip: int) -> NDArray[np.float32]:
+        rotations: NDArray[np.float32] = self.library.sample([clip], [0.1]).rotations[0]
+        return rotations
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork", "forkserver"])
+def test_worker_processes_share_the_file(path: Path, method: str) -> None:
+    dataset = Dataset(path)
+    with ProcessPoolExecutor(2, mp_context=get_context(method)) as pool:
+        found = list(pool.map(dataset.__getitem__, range(len(dataset))))
+    assert len(pickle.dumps(dataset)) < 500
+    assert all(np.array_equal(it, dataset[at]) for at, it in enumerate(found))
+
+
+def test_clips_of_arrays() -> None:
+    skeleton = condyle.Skeleton([-1, 0])
+    turns = np.tile([0.0, 0.0, 0.0, 1.0], (3, 2, 1))
+    clip = condyle.Clip.from_poses(skeleton, [0, 1, 2], turns, [[[0, 0, 0], [0, at, 0]] for at in range(3)], name="up")
+    assert (clip.name, clip.end, clip.rate, clip.compressed) == ("up", 2, None, False)
+    assert clip.encode(rate=10).rate == 10 and clip.sample([0.5]).translations[0, 1].tolist() == [0, 0.5, 0]
+    with pytest.raises(condyle.Error, match=r"rotations has the shape \(3, 2, 4\), \(2, 2, 4\) is wanted"):
+        condyle.Clip.from_poses(skeleton, [0, 1], turns)
+    with pytest.raises(condyle.Error, match="at least one joint"):
+        condyle.Clip.from_poses(skeleton, [0, 1])
+    with pytest.raises(condyle.Error, match="key"):
+        condyle.Clip.from_poses(skeleton, [1, 0, 2], turns)
+
+
+def test_what_cannot_be_joined(path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.condyle"
+    with pytest.raises(condyle.Error, match="names has 1 elements, 11 are wanted"):
+        condyle.join(out, [path], names=["a"])
+    with pytest.raises(condyle.Error, match="units has 2 elements, 1 are wanted"):
+        condyle.join(out, [path], units=[1.0, 1.0])
+    with pytest.raises(condyle.Error, match=r"parts\[1\]"):
+        condyle.join(out, [path, b"RIFF"])
+    with pytest.raises(FileNotFoundError):
+        condyle.join(out, [tmp_path / "none.condyle"])
+    condyle.join(out, [path, path])
+    assert len(condyle.Library(out).skeletons) == 2 and len(condyle.Library(out)) == 2 * CLIPS

@@ -1,0 +1,192 @@
+//! Several containers as one, of which no two have to be in memory at once.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::{Container, ContainerTable, EntryKind};
+use crate::error::Error;
+
+/// The skeletons and clips of several containers in one: a skeleton for all that have the same.
+///
+/// Each part is looked at once for the table, and once more when its bytes are written behind the table. Joined parts can be parts again, and the
+/// result is the same bytes however they were grouped.
+///
+/// ```
+/// use condyle::container::{Container, ContainerJoin, ContainerTable, ContainerWriter, EntryKind};
+/// use condyle::{Joint, Skeleton, Transform};
+///
+/// let skeleton = Skeleton::new([Joint::new("root", None, Transform::IDENTITY)])?;
+/// let part = |name: &str, data: &[u8]| {
+///     let mut part = ContainerWriter::default();
+///     let model = part.add_skeleton("model", &skeleton)?;
+///     part.add(EntryKind::Clip, name, Some(model), data)?;
+///     Ok::<_, condyle::Error>(part.finish())
+/// };
+/// let parts = [part("walk", &[1, 2, 3])?, part("run", &[4; 20])?];
+///
+/// let mut join = ContainerJoin::default();
+/// let mut copied = Vec::new();
+/// for part in &parts {
+///     copied.push(join.add(&Container::from_bytes(part)?, None, |name| format!("bob/{name}"))?);
+/// }
+/// let mut file = join.finish();
+/// for (part, entries) in parts.iter().zip(copied) {
+///     for entry in entries {
+///         file.extend(ContainerTable::zeros(file.len() as u64));
+///         file.extend(Container::from_bytes(part)?.data(entry)?);
+///     }
+/// }
+/// let joined = Container::from_bytes(&file)?;
+/// assert_eq!(joined.entries().map(|it| it.name).collect::<Vec<_>>(), ["model", "bob/walk", "bob/run"]);
+/// assert_eq!(joined.data(2)?, [4; 20]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct ContainerJoin {
+    table: ContainerTable,
+    /// By the bits of their unit and their bytes.
+    models: BTreeMap<(Option<u32>, Vec<u8>), usize>,
+}
+
+impl ContainerJoin {
+    /// Takes down the skeletons that are new and the clips of a part, and returns the indices in the part of those whose bytes have to be written, in
+    /// that order. `unit` is how many metres a unit is of skeletons that do not say it themselves. `name` makes of the name of each clip the one it has
+    /// in the whole. Other entries are left out.
+    ///
+    /// # Errors
+    /// As [`Container::data`], [`ContainerTable::add`] and [`ContainerTable::set_unit`].
+    pub fn add(
+        &mut self,
+        part: &Container<'_>,
+        unit: Option<f32>,
+        mut name: impl FnMut(&str) -> String,
+    ) -> Result<Vec<usize>, Error> {
+        let mut copied = Vec::new();
+        // Where the skeletons of the part are in the whole.
+        let mut places = BTreeMap::new();
+        for entry in part.entries() {
+            let data = match entry.kind {
+                EntryKind::Skeleton | EntryKind::Clip => part.data(entry.index)?,
+                _ => continue,
+            };
+            if entry.kind == EntryKind::Clip {
+                let model = entry.model.and_then(|model| places.get(&model).copied());
+                self.table.add(entry.kind, &name(entry.name), model, data)?;
+                copied.push(entry.index);
+                continue;
+            }
+            let unit = part.unit(entry.index).or(unit);
+            let key = (unit.map(f32::to_bits), data.to_vec());
+            let place = if let Some(known) = self.models.get(&key) {
+                *known
+            } else {
+                let place = self.table.add(entry.kind, entry.name, None, data)?;
+                unit.map_or(Ok(()), |unit| self.table.set_unit(place, unit))?;
+                self.models.insert(key, place);
+                copied.push(entry.index);
+                place
+            };
+            places.insert(entry.index, place);
+        }
+        Ok(copied)
+    }
+
+    /// Takes down an entry of kind [`EntryKind::Metadata`], whose bytes come after those of the parts that were added before.
+    ///
+    /// # Errors
+    /// As [`ContainerTable::add`].
+    pub fn add_metadata(&mut self, name: &str, data: &[u8]) -> Result<(), Error> {
+        self.table.add(EntryKind::Metadata, name, None, data).map(|_| ())
+    }
+
+    /// How many skeletons there are.
+    #[must_use]
+    pub fn skeleton_count(&self) -> usize {
+        self.models.len()
+    }
+
+    /// The header, the table and the names, which the bytes of the entries follow, each after [`ContainerTable::zeros`].
+    #[must_use]
+    pub fn finish(self) -> Vec<u8> {
+        self.table.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::borrow::ToOwned;
+
+    use super::*;
+    use crate::container::ContainerWriter;
+    use crate::math::Transform;
+    use crate::skeleton::{Joint, Skeleton};
+
+    fn skeleton(name: &str) -> Skeleton {
+        Skeleton::new([Joint::new(name, None, Transform::IDENTITY)]).unwrap()
+    }
+
+    fn part(models: &[(&str, &str)], unit: Option<f32>) -> Vec<u8> {
+        let mut part = ContainerWriter::default();
+        for (model, clip) in models {
+            let at = part.add_skeleton("model", &skeleton(model)).unwrap();
+            unit.map_or(Ok(()), |unit| part.set_unit(at, unit)).unwrap();
+            part.add(EntryKind::Clip, clip, Some(at), clip.as_bytes()).unwrap();
+        }
+        part.add(EntryKind::Metadata, "part", None, b"{}").unwrap();
+        part.finish()
+    }
+
+    fn joined(parts: &[Vec<u8>], unit: Option<f32>) -> Vec<u8> {
+        let mut join = ContainerJoin::default();
+        let add =
+            |part: &Vec<u8>| join.add(&Container::from_bytes(part).unwrap(), unit, str::to_owned).unwrap();
+        let copied: Vec<_> = parts.iter().map(add).collect();
+        let mut file = join.finish();
+        for (part, entries) in parts.iter().zip(copied) {
+            for entry in entries {
+                file.extend(ContainerTable::zeros(file.len() as u64));
+                file.extend(Container::from_bytes(part).unwrap().data(entry).unwrap());
+            }
+        }
+        file
+    }
+
+    #[test]
+    fn groups_of_parts_give_the_same_bytes() {
+        let parts = [
+            part(&[("a", "walk")], None),
+            part(&[("b", "run"), ("a", "jump")], None),
+            part(&[("a", "stand")], Some(0.01)),
+        ];
+        let whole = joined(&parts, None);
+        let [first, second, third] = &parts;
+        let early = joined(&[first.clone(), second.clone()], None);
+        let late = joined(&[second.clone(), third.clone()], None);
+        assert_eq!(joined(&[early, third.clone()], None), whole);
+        assert_eq!(joined(&[first.clone(), late], None), whole);
+
+        let whole = Container::from_bytes(&whole).unwrap();
+        let entries: Vec<_> = whole.entries().map(|it| (it.name, it.model)).collect();
+        let (model, unit) = (("model", None), |at| whole.unit(at));
+        let want =
+            [model, ("walk", Some(0)), model, ("run", Some(2)), ("jump", Some(0)), model, ("stand", Some(5))];
+        assert_eq!(entries, want);
+        assert_eq!([unit(0), unit(2), unit(5)], [None, None, Some(0.01)]);
+        assert_eq!(whole.data(4).unwrap(), b"jump");
+    }
+
+    #[test]
+    fn a_unit_is_for_those_that_say_none() {
+        let parts = [part(&[("a", "walk")], None), part(&[("a", "run")], Some(0.01))];
+        let whole = joined(&parts, Some(0.01));
+        let whole = Container::from_bytes(&whole).unwrap();
+        assert_eq!((whole.entries().len(), whole.unit(0)), (3, Some(0.01)));
+        let refused = ContainerJoin::default().add(
+            &Container::from_bytes(&parts[0]).unwrap(),
+            Some(0.0),
+            str::to_owned,
+        );
+        assert!(matches!(refused, Err(Error::OutOfRange { .. })));
+    }
+}
