@@ -5,7 +5,7 @@ use fearless_simd::{f32x8, prelude::*};
 use super::solid::rounded_out;
 use crate::bounds::Sphere;
 use crate::hits::Solid;
-use crate::simd::{Mode, baseline, dispatch};
+use crate::simd::{Mode, baseline, dispatch, each};
 
 pub(super) const LANES: usize = 8;
 
@@ -26,16 +26,11 @@ impl Group {
     pub(super) fn new(solids: &[Solid]) -> Self {
         let mut it = Self::default();
         for (lane, solid) in solids.iter().enumerate().take(LANES) {
-            let Sphere { center, radius } = solid.sphere();
-            for c in 0..3 {
-                it.spheres[c][lane] = center[c];
-            }
-            it.spheres[3][lane] = radius;
+            let Sphere { center: [x, y, z], radius } = solid.sphere();
+            put(&mut it.spheres, lane, [x, y, z, radius]);
             if let Solid::Capsule { from, along, radius } = *solid {
-                for c in 0..3 {
-                    it.axes[c][lane] = along[c] as f32;
-                }
-                it.axes[3][lane] = rounded_out(radius, from);
+                let [x, y, z] = along.map(|v| v as f32);
+                put(&mut it.axes, lane, [x, y, z, rounded_out(radius, from)]);
             }
         }
         baseline!(|s| it.straighten(s));
@@ -54,6 +49,11 @@ impl Group {
             (axis * scale).store_array(lanes);
         }
     }
+}
+
+#[inline(always)]
+fn put(lanes: &mut [[f32; LANES]; 4], lane: usize, values: [f32; 4]) {
+    each!(k in [0, 1, 2, 3] => lanes[k][lane] = values[k]);
 }
 
 /// A straight way, as thick as `radius` to all sides.
