@@ -74,7 +74,7 @@ impl BodyModel {
 /// The body of a person, which `BodyModel.shaped` makes.
 #[pyclass(frozen, module = "condyle")]
 pub(crate) struct Body {
-    body: condyle_body::ShapedBody,
+    pub(crate) body: condyle_body::ShapedBody,
     skeleton: Arc<condyle::Skeleton>,
 }
 
@@ -217,13 +217,5 @@ fn read<T: Send>(
 ) -> PyResult<T> {
     let name = path.display().to_string();
     std::fs::File::open(&path).map_err(|e| std::io::Error::new(e.kind(), format!("{name}: {e}")))?;
-    let refused = match py.detach(|| open(&path)) {
-        Ok(read) => return Ok(read),
-        Err(refused) => refused,
-    };
-    let what = match refused.array.as_str() {
-        "" => refused.what,
-        array => format!("array {array}: {}", refused.what),
-    };
-    Err(unusable(py, &name, vec![Problem::of_file(what)]))
+    py.detach(|| open(&path)).map_err(|refused| unusable(py, &name, vec![Problem::from(&refused)]))
 }

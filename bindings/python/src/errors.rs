@@ -87,6 +87,15 @@ impl From<&condyle_bvh::Problem> for Problem {
     }
 }
 
+impl From<&condyle_body::Refused> for Problem {
+    fn from(it: &condyle_body::Refused) -> Self {
+        Self::of_file(match it.array.as_str() {
+            "" => it.what.clone(),
+            array => format!("array {array}: {}", it.what),
+        })
+    }
+}
+
 /// The exception for what the library refuses.
 pub(crate) fn refused(error: condyle::Error) -> PyErr {
     Error::new_err(error.to_string())

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use condyle::container::{Container, Entry, EntryKind};
+use condyle_body::{BodyModel, BodyMotion, ShapedBody};
 use condyle_bvh::{Bvh, ImportOptions};
 use condyle_gltf::{Asset, Document};
 use pyo3::prelude::*;
 
+use crate::body::Body;
 use crate::clip::Motion;
 use crate::errors::{Problem, unusable};
 use crate::model::{Model, Opened};
@@ -16,9 +18,10 @@ use crate::model::{Model, Opened};
 /// Why a file is refused.
 type Refused = Vec<Problem>;
 
-/// The character or the motion in a file: .glb, .gltf, .vrm, .vrma, .condyle or .bvh.
+/// The character or the motion in a file: .glb, .gltf, .vrm, .vrma, .condyle, .bvh or .npz.
 ///
-/// `model` names one of several in a .condyle. What was odd but could be used is in `Model.problems`; what could not be used raises
+/// `model` names one of several in a .condyle. A .npz is a motion in AMASS's layout, of which `body` says who moves, or a body model
+/// of the SMPL family, of whose mean shape this is the skeleton alone: `BodyModel` has its vertices. What was odd but could be used is in `Model.problems`; what could not be used raises
 /// FileError, which has all that is wrong in its `problems`. OSError if the file is not there or cannot be read.
 ///
 /// >>> model = condyle.open("two_joints.glb")
@@ -27,8 +30,14 @@ type Refused = Vec<Problem>;
 /// >>> model.joints("bend", [0.0, 0.5]).shape
 /// (2, 2, 3)
 #[pyfunction]
-#[pyo3(signature = (path, *, model=None))]
-pub(crate) fn open(py: Python<'_>, path: PathBuf, model: Option<&str>) -> PyResult<Model> {
+#[pyo3(signature = (path, *, model=None, body=None))]
+pub(crate) fn open(
+    py: Python<'_>,
+    path: PathBuf,
+    model: Option<&str>,
+    body: Option<Bound<'_, Body>>,
+) -> PyResult<Model> {
+    let body = body.as_ref().map(|it| &it.get().body);
     let name = path.display().to_string();
     let opened = py.detach(|| -> std::io::Result<Result<Opened, Refused>> {
         let named = |e: std::io::Error| std::io::Error::new(e.kind(), format!("{name}: {e}"));
@@ -39,9 +48,12 @@ pub(crate) fn open(py: Python<'_>, path: PathBuf, model: Option<&str>) -> PyResu
         std::fs::File::open(&path).and_then(|file| file.take(64).read_to_end(&mut first)).map_err(named)?;
         Ok(match Kind::of(&first, &path) {
             Kind::Container => container(&name, &std::fs::read(&path).map_err(named)?, model),
-            _ if model.is_some() => {
-                refuse("it is a single model; model= is for a .condyle with several".into())
+            _ if model.is_some() => refuse(SINGLE.into()),
+            Kind::Body => {
+                let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+                of_body(&stem, std::fs::read(&path).map_err(named)?, body)
             }
+            _ if body.is_some() => refuse(NOBODY.into()),
             Kind::Bvh => Bvh::open(&path)
                 .map_err(|refused| listed(&refused.problems))
                 .and_then(|bvh| motion_capture(&bvh)),
@@ -51,15 +63,28 @@ pub(crate) fn open(py: Python<'_>, path: PathBuf, model: Option<&str>) -> PyResu
     Model::new(py, &name, opened.map_err(|problems| unusable(py, &name, problems))?)
 }
 
+const SINGLE: &str = "it is a single model; model= is for a .condyle with several";
+const NOBODY: &str = "it is no motion of a body; body= is for a .npz";
+
 /// The character or the motion in bytes, as `open` has it of a file; what is beside a .gltf is not found.
 ///
 /// >>> condyle.from_bytes(pathlib.Path("two_joints.glb").read_bytes())
 /// <condyle.Model bytes: 2 joints, 1 clip, 20 vertices>
 #[pyfunction]
-#[pyo3(signature = (data, name="bytes", *, model=None))]
-pub(crate) fn from_bytes(py: Python<'_>, data: &[u8], name: &str, model: Option<&str>) -> PyResult<Model> {
+#[pyo3(signature = (data, name="bytes", *, model=None, body=None))]
+pub(crate) fn from_bytes(
+    py: Python<'_>,
+    data: &[u8],
+    name: &str,
+    model: Option<&str>,
+    body: Option<Bound<'_, Body>>,
+) -> PyResult<Model> {
+    let body = body.as_ref().map(|it| &it.get().body);
     let opened = py.detach(|| match Kind::of(data, Path::new(name)) {
         Kind::Container => container(name, data, model),
+        _ if model.is_some() => refuse(SINGLE.into()),
+        Kind::Body => of_body(name, data.to_vec(), body),
+        _ if body.is_some() => refuse(NOBODY.into()),
         Kind::Bvh => Bvh::from_slice(name, data)
             .map_err(|refused| listed(&refused.problems))
             .and_then(|bvh| motion_capture(&bvh)),
@@ -74,6 +99,7 @@ pub(crate) fn from_bytes(py: Python<'_>, data: &[u8], name: &str, model: Option<
 /// What is in a file, by its first bytes and its name.
 enum Kind {
     Container,
+    Body,
     Bvh,
     Document,
 }
@@ -83,6 +109,7 @@ impl Kind {
         let is_bvh = path.extension().is_some_and(|it| it.eq_ignore_ascii_case("bvh"));
         match () {
             () if first.starts_with(b"CONDYLE\0") => Self::Container,
+            () if first.starts_with(b"PK") => Self::Body,
             () if is_bvh || Bvh::recognise(&first[..first.len().min(64)]) => Self::Bvh,
             () => Self::Document,
         }
@@ -123,6 +150,27 @@ fn motion_capture(bvh: &Bvh) -> Result<Opened, Refused> {
         clips.push((clip.name().into(), Motion::Authored(clip)));
     }
     Ok(Opened { skeleton: Arc::new(skeleton), asset: None, clips, problems: listed(bvh.problems()) })
+}
+
+/// The motion of a body, or without one the skeleton of a body model.
+fn of_body(name: &str, bytes: Vec<u8>, body: Option<&ShapedBody>) -> Result<Opened, Refused> {
+    let problems = |refused: condyle_body::Refused| vec![Problem::from(&refused)];
+    let of = |body: &ShapedBody, clips| Opened {
+        skeleton: Arc::new(body.skeleton().clone()),
+        asset: None,
+        clips,
+        problems: vec![],
+    };
+    if let Some(body) = body {
+        let motion = BodyMotion::from_bytes(name, bytes).map_err(problems)?;
+        let clip = motion.clip(body).map_err(unfit("the motion"))?;
+        return Ok(of(body, vec![(clip.name().into(), Motion::Authored(clip))]));
+    }
+    if BodyMotion::from_bytes(name, bytes.clone()).is_ok() {
+        return refuse("it is the motion of a body; body= is who moves: BodyModel(...).shaped()".into());
+    }
+    let model = BodyModel::from_bytes(name, bytes).map_err(problems)?;
+    Ok(of(&model.shaped(&[]).map_err(unfit("the body"))?, vec![]))
 }
 
 /// A model of a container with its compressed clips; with its meshes if it was kept with its document.

@@ -7,6 +7,7 @@ from pathlib import Path
 import condyle
 import numpy as np
 import pytest
+from conftest import TESTDATA
 from numpy.typing import NDArray
 
 VERTICES, JOINTS, SHAPES = 97, 24, 10
@@ -115,3 +116,30 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     (tmp_path / "text.npz").write_text("no archive")
     with pytest.raises(condyle.FileError, match="no .npz"):
         condyle.BodyMotion(tmp_path / "text.npz")
+
+
+def test_bodies_and_their_motions_are_opened(tmp_path: Path) -> None:
+    np.savez(tmp_path / "model.npz", **made(3))  # type: ignore[arg-type]
+    body = condyle.BodyModel(tmp_path / "model.npz").shaped([0.5])
+    turns = np.random.default_rng(5).normal(size=(6, 24 * 3)) / 5
+    arrays = {"poses": turns, "trans": np.ones((6, 3)), "betas": [0.5], "mocap_framerate": 60.0}
+    np.savez_compressed(tmp_path / "walk.npz", **arrays)  # type: ignore[arg-type]
+
+    model = condyle.open(tmp_path / "model.npz")
+    assert not model.clips and not model.primitives and len(model.skeleton) == len(body.skeleton)
+    walk = condyle.open(tmp_path / "walk.npz", body=body)
+    want = condyle.BodyMotion(tmp_path / "walk.npz").clip(body)
+    assert walk.skeleton == body.skeleton and walk.clips[0].name == want.name
+    times = np.arange(6) / 60
+    assert all(np.array_equal(a, b) for a, b in zip(walk.clips[0].sample(times), want.sample(times)))
+    same = condyle.from_bytes((tmp_path / "walk.npz").read_bytes(), body=body)
+    assert np.array_equal(same.joints(0, times), walk.joints(0, times))
+
+    with pytest.raises(condyle.FileError, match=r"body= is who moves"):
+        condyle.open(tmp_path / "walk.npz")
+    with pytest.raises(condyle.FileError, match="array poses"):
+        condyle.open(tmp_path / "model.npz", body=body)
+    with pytest.raises(condyle.FileError, match=r"body= is for a .npz"):
+        condyle.open(TESTDATA / "two_joints.glb", body=body)
+    with pytest.raises(condyle.FileError, match="model= is for a .condyle"):
+        condyle.open(tmp_path / "model.npz", model="hips")

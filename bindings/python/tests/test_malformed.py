@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import TESTDATA
+from test_bodies import made
 
 # A process of its own, so that an abort is seen and is not that of the tests.
 GOES_THROUGH = """
@@ -14,9 +18,11 @@ import random, sys
 from pathlib import Path
 import condyle
 
-seed, whole = int(sys.argv[1]), Path(sys.argv[2]).read_bytes()
-if seed % 2:
+seed, path, broken = int(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3])
+whole = path.read_bytes()
+if seed % 2 and path.suffix == ".glb":
     whole = condyle.from_bytes(whole).pack(effort="fast")
+body = condyle.BodyModel(sys.argv[4]).shaped() if path.name == "motion.npz" else None
 random = random.Random(seed)
 numbers = [b"-1", b"0", b"4294967295", b"1e999", b"18446744073709551616", b"null", b"{}", b"0.5"]
 models = refused = 0
@@ -37,9 +43,12 @@ for _ in range(500):
                 digits = next((i for i in range(at, len(data)) if 48 <= data[i] <= 57), at)
                 number = random.choice(numbers)
                 data[digits : digits + len(number)] = number
+    broken.write_bytes(data)
     try:
-        model = condyle.from_bytes(bytes(data))
-        model.skin(None, [0.0])
+        model = condyle.open(broken, body=body if data[:2] == b"PK" else None)
+        model.joints(0 if model.clips else None, [0.0, 0.3])
+        if model.primitives:
+            model.skin(None, [0.0])
         models += 1
     except condyle.Error:
         refused += 1
@@ -47,10 +56,31 @@ print(models, refused)
 """
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of each kind."""
+    folder = tmp_path_factory.mktemp("malformed")
+    for name in ("two_joints", "ancestors", "eight_influences", "morph"):
+        shutil.copy(TESTDATA / f"{name}.glb", folder)
+    motion = "HIERARCHY\nROOT hips\n{\nOFFSET 0 0 0\nCHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation\n"
+    motion += "JOINT knee\n{\nOFFSET 0 -4e-1 0\nCHANNELS 3 Zrotation Xrotation Yrotation\nEnd Site\n{\nOFFSET 0 9 0\n}\n}\n}\n"
+    rows = "".join(" ".join(str(9.5 * row * column) for column in range(9)) + "\n" for row in range(4))
+    (folder / "walk.bvh").write_text(motion + "MOTION\nFrames: 4\nFrame Time: 0.1\n" + rows)
+    np.savez(folder / "model.npz", **made(2))  # type: ignore[arg-type]
+    turns = np.random.default_rng(2).normal(size=(3, 72))
+    np.savez(folder / "motion.npz", poses=turns, trans=np.zeros((3, 3)), betas=np.zeros(2), mocap_framerate=30.0)
+    return folder
+
+
+NAMES = ["two_joints.glb", "ancestors.glb", "eight_influences.glb", "morph.glb", "walk.bvh", "model.npz", "motion.npz"]
+
+
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("name", ["two_joints", "ancestors", "eight_influences"])
-def test_malformed_files_are_refused(name: str, seed: int) -> None:
-    command = [sys.executable, "-c", GOES_THROUGH, str(seed), str(TESTDATA / f"{name}.glb")]
+@pytest.mark.parametrize("name", NAMES)
+def test_malformed_files_are_refused(name: str, seed: int, folder: Path, tmp_path: Path) -> None:
+    """Each with its own ending, as that tells some kinds apart."""
+    files = [folder / name, tmp_path / f"broken{Path(name).suffix}", folder / "model.npz"]
+    command = [sys.executable, "-c", GOES_THROUGH, str(seed), *map(str, files)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     models, refused = map(int, done.stdout.split())
