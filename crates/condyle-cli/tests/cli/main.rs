@@ -4,6 +4,8 @@ mod ask;
 mod bake;
 #[cfg(feature = "bench")]
 mod bench;
+#[path = "../../../condyle-body/tests/common/mod.rs"]
+mod bodies;
 mod bvh;
 mod common;
 mod compare;

@@ -4,6 +4,7 @@ use condyle::container::{Container, EntryKind};
 use condyle::{Pose, sample};
 use serde_json::{Value, json};
 
+use crate::bodies::{Made, doubles, npz};
 use crate::common::Folder;
 
 /// A motion of `frames` frames at 60 Hz, of a skeleton whose head is so high.
@@ -141,4 +142,48 @@ fn what_is_no_library_is_refused() {
 fn help() {
     let folder = Folder::new();
     insta::assert_snapshot!("pack_library_help", folder.session(&["pack-library --help"]));
+}
+
+/// Motions of two persons, and of one whose file is broken: without the model they are left out, with it each has their skeleton.
+#[test]
+fn motions_of_bodies_are_packed_by_who_moves() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("amass")).expect("a folder");
+    folder.write("model.npz", Made::new(3, 60, 5, 2).bytes());
+    let motion = |betas: &[f64], frames: usize| {
+        let turns: Vec<f64> = (0..frames * 15).map(|at| 0.01 * at as f64).collect();
+        let arrays = [
+            ("poses", doubles(&[frames, 15], &turns)),
+            ("trans", doubles(&[frames, 3], &vec![1.0; 3 * frames])),
+            ("betas", doubles(&[betas.len()], betas)),
+            ("mocap_framerate", doubles(&[], &[30.0])),
+        ];
+        npz(&arrays, zip::CompressionMethod::Stored)
+    };
+    folder.write("amass/tall_walk.npz", motion(&[2.0, 1.0, 0.5], 7));
+    folder.write("amass/tall_run.npz", motion(&[2.0, 1.0, 0.5], 4));
+    folder.write("amass/short_walk.npz", motion(&[-2.0], 7));
+    folder.write("amass/broken.npz", b"PK\x03\x04");
+    folder.write("amass/still.bvh", bvh("60", 3));
+
+    let report = packed(&folder, "pack-library amass -o without.condyle --unit 1cm --json");
+    let left_out = report["left_out"].as_array().expect("an array");
+    assert_eq!((left_out.len(), report["clips"].as_u64()), (4, Some(1)), "{report}");
+    assert!(left_out[1]["why"].as_str().is_some_and(|why| why.contains("--body")), "{report}");
+
+    let report = packed(&folder, "pack-library amass -o all.condyle --unit 1cm --body model.npz --json");
+    let count = |key: &str| report[key].as_u64().expect("a number");
+    assert_eq!((count("files"), count("skeletons"), count("clips")), (4, 3, 4), "{report}");
+    assert_eq!(report["left_out"][0]["source"], "broken.npz");
+    let bytes = folder.read("all.condyle");
+    let container = Container::from_bytes(&bytes).expect("a container");
+    let clips: Vec<_> = container.entries().filter(|entry| entry.kind == EntryKind::Clip).collect();
+    let named = |name: &str| clips.iter().find(|clip| clip.name == name).and_then(|clip| clip.model);
+    assert_eq!(named("tall_walk"), named("tall_run"));
+    assert_ne!(named("tall_walk"), named("short_walk"));
+    // Bodies are in metres, whatever the other files are in.
+    let unit = |name| container.unit(named(name).expect("a skeleton")).unwrap_or(1.0);
+    assert_eq!((unit("tall_walk"), unit("still")), (1.0, 0.01));
+    let refused = folder.run("pack-library amass -o other.condyle --body amass/broken.npz").assert().code(1);
+    assert!(String::from_utf8_lossy(&refused.get_output().stderr).contains("broken.npz cannot be used"));
 }

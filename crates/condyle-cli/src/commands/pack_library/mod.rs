@@ -11,9 +11,10 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 use walkdir::WalkDir;
 
-use self::part::{Part, Source, Why};
+use self::part::{How, Part, Source, Why};
 use crate::commands::encode::Settings;
 use crate::failure::Failure;
+use crate::model::body;
 use crate::options::overwrite::Overwrite;
 use crate::options::quantity::{Length, parse_length};
 use crate::options::threads::Threads;
@@ -28,8 +29,10 @@ Examples:
   condyle pack-library mocap -o motion.condyle --unit 1cm          a folder of BVH files in centimetres
   condyle pack-library clips -o motion.condyle --error 1mm --json | jq .left_out
   condyle pack-library mocap -o motion.condyle --parts kept        later, only files that are new or have changed are encoded
+  condyle pack-library amass -o motion.condyle --body model.npz    motions of bodies in AMASS's layout
 
-The folder is searched with all in it for .bvh, .glb, .gltf, .vrm and .vrma. Of each file the library holds the skeleton
+The folder is searched with all in it for .bvh, .glb, .gltf, .vrm, .vrma, and .npz in AMASS's layout, of which --body has the
+model; these are in metres, and each skeleton is that of the person who moved. Of each file the library holds the skeleton
 and the clips, not the meshes; files with the same skeleton share one. A clip is named as its file in the folder, without
 the ending; where a file has several, with the clip's own name behind it. Names, folders as tags, seconds, frames, rates
 and errors are kept as columns. As with encode, --error bounds how far any vertex is from its place, at the distance
@@ -49,6 +52,9 @@ pub(crate) struct Args {
     /// How long a unit of the files is
     #[arg(long, value_name = "LENGTH", default_value = "1m", allow_hyphen_values = true, value_parser = parse_length)]
     unit: Length,
+    /// Who moves in files of bodies: a body model of the SMPL family
+    #[arg(long, value_name = "MODEL.npz")]
+    body: Option<PathBuf>,
     #[command(flatten)]
     settings: Settings,
     /// Keep what was encoded in this folder, where a later run finds it
@@ -85,10 +91,17 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if sources.is_empty() {
         return Err(Failure::Data(format!("{folder} holds no file that ends in .{}", ENDINGS.join(", ."))));
     }
+    let model = args.body.as_deref().map(body::model).transpose()?;
+    let how = How {
+        settings: &args.settings,
+        unit: args.unit.metres,
+        body: args.body.as_deref().zip(model.as_ref()),
+        limit: args.limit,
+    };
     let bar = progress(sources.len(), "encoding");
     let encoded: Vec<Result<Part, Why>> = args.threads.pool()?.install(|| {
         let part = |source: &Source| {
-            let part = source.part(&args.settings, args.unit.metres, args.limit);
+            let part = source.part(&how);
             bar.inc(1);
             part
         };
@@ -122,7 +135,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// What has motion in it.
-const ENDINGS: [&str; 5] = ["bvh", "glb", "gltf", "vrm", "vrma"];
+const ENDINGS: [&str; 6] = ["bvh", "glb", "gltf", "npz", "vrm", "vrma"];
 
 /// A file that the library lacks.
 struct LeftOut {

@@ -4,17 +4,19 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use condyle::container::{Container, ContainerWriter, EntryKind, checksum};
+use condyle_body::BodyModel;
 use condyle_gltf::Severity;
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
 use crate::commands::encode::{self, Row, Settings};
 use crate::failure::Failure;
+use crate::model::body;
 use crate::model::container::{read, unfit};
 use crate::model::document::{self, too_large};
 use crate::options::work::Limit;
 use crate::output::write_file;
-use crate::text::path_text;
+use crate::text::{ending, path_text};
 
 /// A file to encode.
 pub(super) struct Source {
@@ -23,6 +25,16 @@ pub(super) struct Source {
     pub(super) name: String,
     /// What it becomes.
     pub(super) part: PathBuf,
+}
+
+/// What is the same for all files.
+pub(super) struct How<'a> {
+    pub(super) settings: &'a Settings,
+    /// Metres.
+    pub(super) unit: f64,
+    /// Who moves in files of bodies.
+    pub(super) body: Option<(&'a Path, &'a BodyModel)>,
+    pub(super) limit: Limit,
 }
 
 /// A file that is encoded.
@@ -61,17 +73,18 @@ impl Source {
     }
 
     /// The part that an earlier run has left, if it is of the same files with the same settings, or a new one.
-    pub(super) fn part(&self, settings: &Settings, unit: f64, limit: Limit) -> Result<Part, Why> {
+    pub(super) fn part(&self, how: &How<'_>) -> Result<Part, Why> {
         let stamp = json!({
             "source": self.name,
-            "settings": format!("{unit} {settings:?}"),
+            "settings": format!("{} {:?}", how.unit, how.settings),
+            "body": how.body.filter(|_| self.is_of_body()).map(|(path, _)| file_stamp(path)),
             "version": env!("CARGO_PKG_VERSION"),
         });
         if let Some(part) = std::fs::read(&self.part).ok().and_then(|bytes| self.known(&bytes, &stamp, true))
         {
             return Ok(part);
         }
-        let bytes = self.encode(&stamp, settings, unit, limit).map_err(Why::Unusable)?;
+        let bytes = self.encode(&stamp, how).map_err(Why::Unusable)?;
         write_file(self.part.clone(), |out| out.write_all(&bytes)).map_err(Why::Unwritable)?;
         let part = self.known(&bytes, &stamp, false);
         part.ok_or_else(|| Why::Unwritable(Failure::Data(format!("{} has changed", path_text(&self.part)))))
@@ -96,14 +109,21 @@ impl Source {
         Some(Part { source: self.name.clone(), path: self.part.clone(), checksum, clips, is_old })
     }
 
-    fn encode(
-        &self,
-        stamp: &Value,
-        settings: &Settings,
-        unit: f64,
-        limit: Limit,
-    ) -> Result<Vec<u8>, Failure> {
-        let asset = encode::open(&self.path)?;
+    fn is_of_body(&self) -> bool {
+        ending(&self.path).as_deref() == Some("npz")
+    }
+
+    fn encode(&self, stamp: &Value, how: &How<'_>) -> Result<Vec<u8>, Failure> {
+        let How { settings, .. } = *how;
+        let (asset, unit) = match how.body {
+            Some((_, model)) if self.is_of_body() => (body::open(&self.path, model)?, 1.0),
+            None if self.is_of_body() => {
+                return Err(Failure::Data(
+                    "it is the motion of a body, and --body does not say of which".into(),
+                ));
+            }
+            _ => (encode::open(&self.path)?, how.unit),
+        };
         let name = path_text(&self.path);
         let repairs = asset.problems.iter().filter(|it| it.severity == Severity::Warning).count();
         let job = settings.job(&self.path, asset, unit)?;
@@ -111,7 +131,7 @@ impl Source {
             return Err(Failure::Data("it holds no motion".into()));
         }
         let files = document::sources(&self.path, Some(&job.asset.document));
-        let mut budget = limit.budget(&files);
+        let mut budget = how.limit.budget(&files);
         for clip in &job.asset.clips {
             budget.afford(&name, clip.name(), &settings.work(&job, clip)?)?;
         }
