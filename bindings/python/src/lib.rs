@@ -4,6 +4,7 @@ mod arrays;
 mod blend;
 mod body;
 mod clip;
+mod combine;
 mod convert;
 mod errors;
 mod frames;
@@ -17,6 +18,7 @@ mod open;
 mod poses;
 mod primitive;
 mod skeleton;
+mod solve;
 
 use pyo3::prelude::*;
 
@@ -48,6 +50,8 @@ mod _condyle {
     use super::primitive::Primitive;
     #[pymodule_export]
     use super::skeleton::Skeleton;
+    #[pymodule_export]
+    use super::solve::{aim, chain, two_bone};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]

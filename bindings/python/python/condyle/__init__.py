@@ -37,7 +37,9 @@ from ._condyle import (
     Skeleton,
     __version__,
     add,
+    aim,
     blend,
+    chain,
     difference,
     error_bound,
     forward_kinematics,
@@ -49,6 +51,7 @@ from ._condyle import (
     open,
     slerp,
     to_matrices,
+    two_bone,
 )
 
 __all__ = [
@@ -67,7 +70,9 @@ __all__ = [
     "Vertices",
     "__version__",
     "add",
+    "aim",
     "blend",
+    "chain",
     "difference",
     "error_bound",
     "forward_kinematics",
@@ -79,6 +84,7 @@ __all__ = [
     "open",
     "slerp",
     "to_matrices",
+    "two_bone",
 ]
 
 

@@ -21,7 +21,9 @@ __all__ = [
     "Skeleton",
     "__version__",
     "add",
+    "aim",
     "blend",
+    "chain",
     "difference",
     "error_bound",
     "forward_kinematics",
@@ -33,6 +35,7 @@ __all__ = [
     "open",
     "slerp",
     "to_matrices",
+    "two_bone",
 ]
 
 _Array = NDArray[np.float32]
@@ -361,3 +364,44 @@ def nlerp(
     a: ArrayLike, b: ArrayLike, t: ArrayLike, *, out: _Array | None = None, threads: int | None = 1
 ) -> _Array: ...
 def error_bound(method: str, max_angle: float) -> float: ...
+def two_bone(
+    skeleton: Skeleton,
+    poses: Poses | _Arrays,
+    joints: Sequence[int | str],
+    goals: ArrayLike,
+    *,
+    poles: ArrayLike | None = None,
+    orientations: ArrayLike | None = None,
+    soft: float = 0.0,
+    weight: float = 1.0,
+    out: Poses | _Arrays | None = None,
+    threads: int | None = 1,
+) -> Poses: ...
+def aim(
+    skeleton: Skeleton,
+    poses: Poses | _Arrays,
+    joint: int | str,
+    axis: Sequence[float],
+    targets: ArrayLike,
+    *,
+    origin: Sequence[float] = ...,
+    up: tuple[Sequence[float], Sequence[float]] | None = None,
+    weight: float = 1.0,
+    out: Poses | _Arrays | None = None,
+    threads: int | None = 1,
+) -> Poses: ...
+def chain(
+    skeleton: Skeleton,
+    poses: Poses | _Arrays,
+    joints: Sequence[int | str],
+    goals: ArrayLike,
+    *,
+    orientations: ArrayLike | None = None,
+    offset: Sequence[float] = ...,
+    method: Literal["least_squares", "cyclic_descent", "fabrik"] = "least_squares",
+    tolerance: float = 1e-4,
+    iterations: int = 50,
+    weight: float = 1.0,
+    out: Poses | _Arrays | None = None,
+    threads: int | None = 1,
+) -> Poses: ...

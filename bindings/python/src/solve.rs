@@ -1,0 +1,259 @@
+//! Inverse kinematics on poses as arrays, frame by frame.
+
+use condyle::solve::{Aim, Chain, Method, Orientation, TwoBone, Up};
+use condyle::{Affine, Error as Refusal, Pose, local_to_model};
+use pyo3::prelude::*;
+
+use crate::arrays::{Input, shape_text};
+use crate::combine::PoseInputs;
+use crate::errors::Error;
+use crate::frames::{for_each_frame, thread_count};
+use crate::poses::{PoseArrays, get};
+use crate::skeleton::Skeleton;
+
+/// A joint, by its index or its name.
+#[derive(FromPyObject)]
+pub(crate) enum Named {
+    Index(i64),
+    Name(String),
+}
+
+impl Named {
+    fn find(&self, skeleton: &condyle::Skeleton) -> PyResult<u16> {
+        let found = match self {
+            Self::Index(at) => u16::try_from(*at).ok().filter(|at| usize::from(*at) < skeleton.joint_count()),
+            Self::Name(name) => skeleton.names().iter().position(|own| own == name).map(|at| at as u16),
+        };
+        found.ok_or_else(|| match self {
+            Self::Index(at) => {
+                Error::new_err(format!("there is no joint {at}, the skeleton has {}", skeleton.joint_count()))
+            }
+            Self::Name(name) => Error::new_err(format!("no joint is named {name:?}")),
+        })
+    }
+}
+
+/// Numbers for all frames, or for each.
+struct PerFrame<'py> {
+    input: Input<'py>,
+    is_one: bool,
+}
+
+impl<'py> PerFrame<'py> {
+    fn new<const N: usize>(name: &str, value: &Bound<'py, PyAny>, frames: &[usize]) -> PyResult<Self> {
+        let input = Input::new(name, value)?;
+        let each = [frames, &[N]].concat();
+        let is_one = input.shape() == [N];
+        if !is_one && input.shape() != each {
+            return Err(input.unfit(&format!("({N},) or {}", shape_text(&each))));
+        }
+        Ok(Self { input, is_one })
+    }
+
+    fn values<const N: usize>(&self) -> PyResult<Values<'_, N>> {
+        Ok(Values { rows: self.input.values()?.as_chunks().0, is_one: self.is_one })
+    }
+}
+
+struct Values<'a, const N: usize> {
+    rows: &'a [[f32; N]],
+    is_one: bool,
+}
+
+impl<const N: usize> Values<'_, N> {
+    fn at(&self, frame: usize) -> [f32; N] {
+        self.rows[if self.is_one { 0 } else { frame }]
+    }
+}
+
+/// Solves each frame: `work` gets its model matrices, and the pose that it changes.
+fn solved<'py>(
+    py: Python<'py>,
+    skeleton: &Skeleton,
+    poses: &PoseInputs<'py>,
+    others: &[Option<&PerFrame<'py>>],
+    out: Option<&Bound<'py, PyAny>>,
+    threads: Option<i64>,
+    work: impl Fn(usize, &[Affine], &mut Pose) -> Result<(), Refusal> + Sync,
+) -> PyResult<Bound<'py, PyAny>> {
+    let inputs: Vec<&Input<'_>> =
+        poses.0.iter().chain(others.iter().flatten().map(|other| &other.input)).collect();
+    let mut out = PoseArrays::new(py, out, poses.leading()?)?.apart_from(&inputs)?;
+    let frames = poses.frames()?;
+    let joints = skeleton.0.joint_count();
+    let planes = out.planes(joints)?;
+    let start = || Ok((Pose::identity(joints), vec![Affine::IDENTITY; joints]));
+    for_each_frame(py, thread_count(threads)?, frames.count, planes, start, |(pose, model), frame, out| {
+        frames.read(frame, pose);
+        local_to_model(&skeleton.0, pose, model)?;
+        work(frame, model, pose)?;
+        get(pose, out);
+        Ok(())
+    })?;
+    out.into_poses(py)
+}
+
+/// The poses of a skeleton, and the axes before their joints.
+fn of_skeleton<'py>(
+    skeleton: &Skeleton,
+    poses: &Bound<'py, PyAny>,
+) -> PyResult<(PoseInputs<'py>, Vec<usize>)> {
+    let poses = PoseInputs::new("poses", poses)?;
+    let (joints, frames) = poses.leading()?.split_last().unwrap_or((&0, &[]));
+    if *joints != skeleton.0.joint_count() {
+        return Err(poses.0[0].unfit(&format!("(..., {}, 4)", skeleton.0.joint_count())));
+    }
+    let frames = frames.to_vec();
+    Ok((poses, frames))
+}
+
+/// Limbs that reach: in each frame the first two of three joints turn so that the third comes to a goal, or as near as it can.
+///
+/// `joints` are shoulder, elbow and hand, or hip, knee and foot, by names or indices: each hangs on the one before it, with others in between or not.
+/// `goals` are places in model space, (3,) for all frames or (..., 3) for each; `poles` directions that the middle joint is bent towards,
+/// `orientations` how the third joint is to be turned in model space, as quaternions (4,) or (..., 4). `soft` is the part of the limb's length from
+/// which on it stretches ever more slowly, `weight` how much of the way it goes.
+///
+/// >>> leg = condyle.Skeleton([-1, 0, 1], translations=[[0, 2, 0], [0, -1, 0], [0, -1, 0]])
+/// >>> poses = condyle.two_bone(leg, leg.rest, [0, 1, 2], [0.5, 0.8, 0.2], poles=[0, 0, 1])
+/// >>> bool(np.allclose(condyle.forward_kinematics(leg, *poses)[2, :, 3], [0.5, 0.8, 0.2], atol=1e-5))
+/// True
+#[pyfunction]
+#[pyo3(signature = (skeleton, poses, joints, goals, *, poles=None, orientations=None, soft=0.0, weight=1.0, out=None, threads=1))]
+#[expect(clippy::too_many_arguments, reason = "they have names in Python")]
+pub(crate) fn two_bone<'py>(
+    py: Python<'py>,
+    skeleton: &Skeleton,
+    poses: &Bound<'py, PyAny>,
+    joints: [Named; 3],
+    goals: &Bound<'py, PyAny>,
+    poles: Option<&Bound<'py, PyAny>>,
+    orientations: Option<&Bound<'py, PyAny>>,
+    soft: f32,
+    weight: f32,
+    out: Option<&Bound<'py, PyAny>>,
+    threads: Option<i64>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (poses, frames) = of_skeleton(skeleton, poses)?;
+    let [a, b, c] = &joints;
+    let joints = [a.find(&skeleton.0)?, b.find(&skeleton.0)?, c.find(&skeleton.0)?];
+    let goals = PerFrame::new::<3>("goals", goals, &frames)?;
+    let poles = poles.map(|it| PerFrame::new::<3>("poles", it, &frames)).transpose()?;
+    let turns = orientations.map(|it| PerFrame::new::<4>("orientations", it, &frames)).transpose()?;
+    let others = [Some(&goals), poles.as_ref(), turns.as_ref()];
+    let goals = goals.values::<3>()?;
+    let directions = poles.as_ref().map(PerFrame::values::<3>).transpose()?;
+    let rotations = turns.as_ref().map(PerFrame::values::<4>).transpose()?;
+    solved(py, skeleton, &poses, &others, out, threads, |frame, model, pose| {
+        let reach = TwoBone {
+            pole: directions.as_ref().map(|it| it.at(frame)),
+            orientation: rotations.as_ref().map(|it| it.at(frame)),
+            soft,
+            weight,
+            ..TwoBone::new(joints, goals.at(frame))
+        };
+        condyle::solve::two_bone(&skeleton.0, model, &reach, pose).map(|_| ())
+    })
+}
+
+/// Joints that point: in each frame a joint turns until its `axis`, in its own space, points at a target.
+///
+/// `targets` are places in model space, (3,) for all frames or (..., 3) for each. `origin` is from where it points, in the joint's own space: where the eyes
+/// are. `up` is a second axis of the joint and the direction in model space that it is to be nearest to; without it the joint turns by the shortest way.
+///
+/// >>> head = condyle.Skeleton([-1], names=["head"])
+/// >>> poses = condyle.aim(head, head.rest, "head", [0, 0, 1], [3, 0, 0])
+/// >>> condyle.to_matrices(*poses)[0, :, 2].round(6).tolist()
+/// [1.0, 0.0, 0.0]
+#[pyfunction]
+#[pyo3(signature = (skeleton, poses, joint, axis, targets, *, origin=[0.0; 3], up=None, weight=1.0, out=None, threads=1))]
+#[expect(clippy::too_many_arguments, reason = "they have names in Python")]
+pub(crate) fn aim<'py>(
+    py: Python<'py>,
+    skeleton: &Skeleton,
+    poses: &Bound<'py, PyAny>,
+    joint: Named,
+    axis: [f32; 3],
+    targets: &Bound<'py, PyAny>,
+    origin: [f32; 3],
+    up: Option<([f32; 3], [f32; 3])>,
+    weight: f32,
+    out: Option<&Bound<'py, PyAny>>,
+    threads: Option<i64>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (poses, frames) = of_skeleton(skeleton, poses)?;
+    let joint = joint.find(&skeleton.0)?;
+    let targets = PerFrame::new::<3>("targets", targets, &frames)?;
+    let others = [Some(&targets)];
+    let places = targets.values::<3>()?;
+    let up = up.map(|(axis, direction)| Up { axis, direction });
+    solved(py, skeleton, &poses, &others, out, threads, |frame, model, pose| {
+        let aim = Aim { origin, up, weight, ..Aim::new(joint, axis, places.at(frame)) };
+        condyle::solve::aim(&skeleton.0, model, &aim, pose).map(|_| ())
+    })
+}
+
+/// Chains that reach: in each frame `joints` turn so that the last of them comes to a goal, or as near as it can.
+///
+/// `joints` are names or indices, at most 64, each below the one before it. `goals` and `orientations` are as `two_bone` has them; `offset` is the point that
+/// reaches, in the last joint's own space. `method` is "least_squares", "cyclic_descent" or "fabrik"; a goal is reached within `tolerance`, after at most
+/// so many `iterations`. Each frame is solved from its own pose.
+///
+/// >>> tail = condyle.Skeleton([-1, 0, 1, 2], translations=[[0, 0, 0], [0, 1, 0], [0, 1, 0], [0, 1, 0]])
+/// >>> poses = condyle.chain(tail, tail.rest, [0, 1, 2, 3], [1, 1, 1])
+/// >>> bool(np.allclose(condyle.forward_kinematics(tail, *poses)[3, :, 3], 1, atol=2e-4))
+/// True
+#[pyfunction]
+#[pyo3(signature = (skeleton, poses, joints, goals, *, orientations=None, offset=[0.0; 3], method="least_squares", tolerance=1e-4, iterations=50, weight=1.0, out=None, threads=1))]
+#[expect(clippy::too_many_arguments, reason = "they have names in Python")]
+pub(crate) fn chain<'py>(
+    py: Python<'py>,
+    skeleton: &Skeleton,
+    poses: &Bound<'py, PyAny>,
+    joints: Vec<Named>,
+    goals: &Bound<'py, PyAny>,
+    orientations: Option<&Bound<'py, PyAny>>,
+    offset: [f32; 3],
+    method: &str,
+    tolerance: f32,
+    iterations: u16,
+    weight: f32,
+    out: Option<&Bound<'py, PyAny>>,
+    threads: Option<i64>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (poses, frames) = of_skeleton(skeleton, poses)?;
+    let joints = joints.iter().map(|it| it.find(&skeleton.0)).collect::<PyResult<Vec<_>>>()?;
+    let Some(&tip) = joints.last() else {
+        return Err(Error::new_err("joints is empty, one at least is wanted"));
+    };
+    let method = method_of(method)?;
+    let goals = PerFrame::new::<3>("goals", goals, &frames)?;
+    let turns = orientations.map(|it| PerFrame::new::<4>("orientations", it, &frames)).transpose()?;
+    let others = [Some(&goals), turns.as_ref()];
+    let goals = goals.values::<3>()?;
+    let rotations = turns.as_ref().map(PerFrame::values::<4>).transpose()?;
+    solved(py, skeleton, &poses, &others, out, threads, |frame, model, pose| {
+        let orientation = rotations.as_ref().map(|it| Orientation::new(it.at(frame)));
+        let chain = Chain {
+            offset,
+            orientation,
+            method,
+            tolerance,
+            iterations,
+            weight,
+            ..Chain::new(&joints, tip, goals.at(frame))
+        };
+        condyle::solve::chain(&skeleton.0, model, &chain, pose).map(|_| ())
+    })
+}
+
+fn method_of(name: &str) -> PyResult<Method> {
+    match name {
+        "least_squares" => Ok(Method::LeastSquares { restarts: 4 }),
+        "cyclic_descent" => Ok(Method::CyclicDescent { step: 1.0 }),
+        "fabrik" => Ok(Method::Fabrik),
+        _ => Err(Error::new_err(format!(
+            "method is {name:?}, \"least_squares\", \"cyclic_descent\" or \"fabrik\" is wanted"
+        ))),
+    }
+}
