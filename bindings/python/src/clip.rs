@@ -14,6 +14,7 @@ use crate::errors::{Error, refused};
 use crate::frames::{for_each_frame, thread_count};
 use crate::keyed::keyed;
 use crate::poses::{PoseArrays, get};
+use crate::progress::told;
 use crate::skeleton::Skeleton;
 
 /// What poses come from: keys as authored, or as they were compressed.
@@ -148,12 +149,12 @@ impl Clip {
     /// The clip compressed, within `budget` of the authored one: in the skeleton's units, on points at the distance `shell` from each joint.
     ///
     /// `effort` is "fast", "normal" or "best"; `rate` is in frames a second, or None for the authored one. `Model.encode` keeps the budget
-    /// at every vertex instead.
+    /// at every vertex instead. `progress` is a bar whose total is 100: tqdm's, or anything else with an `update`.
     ///
     /// >>> small = condyle.open("two_joints.glb").clips[0].encode(1e-3)
     /// >>> small.compressed, len(pickle.dumps(small)) < 2000
     /// (True, True)
-    #[pyo3(signature = (budget=5e-4, *, shell=0.03, effort="normal", rate=None))]
+    #[pyo3(signature = (budget=5e-4, *, shell=0.03, effort="normal", rate=None, progress=None))]
     fn encode(
         &self,
         py: Python<'_>,
@@ -161,12 +162,13 @@ impl Clip {
         shell: f32,
         effort: &str,
         rate: Option<f32>,
+        progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let mut options = EncodeOptions::new(budget);
         options.shell = Shell::Distance(shell);
         options.effort = effort_of(effort)?;
         options.rate = rate;
-        self.encoded(py, &options)
+        self.encoded(py, &options, progress)
     }
 
     /// A clip of your own arrays: at each of `times`, in seconds and rising, `rotations` (T, J, 4), unit quaternions x, y, z, w, `translations` (T, J, 3)
@@ -232,15 +234,26 @@ impl Clip {
 
 impl Clip {
     /// The clip by the encoder's options.
-    pub(crate) fn encoded(&self, py: Python<'_>, options: &EncodeOptions) -> PyResult<Self> {
+    pub(crate) fn encoded(
+        &self,
+        py: Python<'_>,
+        options: &EncodeOptions,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
         let Motion::Authored(clip) = &*self.motion else {
             return Err(Error::new_err(format!("the clip {:?} is compressed already", self.name)));
         };
-        let encoded = py.detach(|| condyle::encode(clip, &self.skeleton, options, &mut |_| ()));
+        let encoded = told(py, progress, |steps| {
+            let mut tell = |part: f32| steps.set((part * PERCENT) as usize);
+            condyle::encode(clip, &self.skeleton, options, &mut tell)
+        })?;
         let motion = Arc::new(Motion::Compressed(encoded.map_err(refused)?.into_clip()));
         Ok(Self { name: self.name.clone(), skeleton: Arc::clone(&self.skeleton), motion })
     }
 }
+
+/// The steps of what the encoder does with a clip.
+const PERCENT: f32 = 100.0;
 
 /// How much time the encoder takes.
 pub(crate) fn effort_of(name: &str) -> PyResult<Effort> {

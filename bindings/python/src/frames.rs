@@ -9,6 +9,7 @@ use condyle::Error as Refusal;
 use pyo3::prelude::*;
 
 use crate::errors::Error;
+use crate::progress::told;
 
 /// Beyond this many threads each has less to do than starting it costs.
 const MOST: usize = 1024;
@@ -17,14 +18,54 @@ const MOST: usize = 1024;
 pub(crate) const CHUNK: usize = 256;
 
 /// How many threads a caller has asked for; without a number as many as the machine runs at once.
-pub(crate) fn thread_count(asked: Option<i64>) -> PyResult<usize> {
+pub(crate) fn thread_count(asked: Option<i64>) -> PyResult<Threads<'static, 'static>> {
     let Some(threads) = asked else {
-        return Ok(thread::available_parallelism().map_or(1, NonZero::get).min(MOST));
+        let count = thread::available_parallelism().map_or(1, NonZero::get).min(MOST);
+        return Ok(Threads { count, bar: None });
     };
     match usize::try_from(threads) {
-        Ok(threads @ 1..=MOST) => Ok(threads),
+        Ok(count @ 1..=MOST) => Ok(Threads { count, bar: None }),
         _ => Err(Error::new_err(format!("threads is {threads}, 1 to {MOST} or None is wanted"))),
     }
+}
+
+/// How many threads there are, and whom they tell how far they are.
+#[derive(Clone, Copy)]
+pub(crate) struct Threads<'a, 'py> {
+    count: usize,
+    bar: Option<&'a Bound<'py, PyAny>>,
+}
+
+impl Threads<'_, '_> {
+    /// A step for each frame.
+    pub(crate) fn telling<'a, 'py>(self, bar: Option<&'a Bound<'py, PyAny>>) -> Threads<'a, 'py> {
+        Threads { count: self.count, bar }
+    }
+
+    /// How many of so many things each of them does.
+    pub(crate) fn share(self, things: usize) -> usize {
+        things.div_ceil(self.count).max(1)
+    }
+}
+
+/// Does `work` for each part, on a thread of its own if there are several. The error is that of the first part that has one.
+pub(crate) fn on_threads<T: Send>(
+    parts: impl ExactSizeIterator<Item = T>,
+    work: impl Fn(T) -> Result<(), String> + Sync,
+) -> Result<(), String> {
+    if parts.len() < 2 {
+        return parts.into_iter().try_for_each(work);
+    }
+    thread::scope(|scope| {
+        let work = &work;
+        let start = |part| thread::Builder::new().spawn_scoped(scope, move || work(part));
+        let started: Vec<_> = parts.map(start).collect();
+        let results: Vec<_> = started.into_iter().map(|it| it.map(thread::ScopedJoinHandle::join)).collect();
+        results.into_iter().try_for_each(|it| match it {
+            Ok(done) => done.unwrap_or_else(|panic| resume_unwind(panic)),
+            Err(e) => Err(format!("no thread can be started, ask for fewer threads: {e}")),
+        })
+    })
 }
 
 /// Results that are written together: numbers of each, and how many of them a frame has.
@@ -52,7 +93,7 @@ impl<'a, const N: usize> Planes<'a, N> {
 /// The numbers are the same for any number of threads, and so is the error: that of the first frame that has one.
 pub(crate) fn for_each_frame<const N: usize, W>(
     py: Python<'_>,
-    threads: usize,
+    threads: Threads<'_, '_>,
     frames: usize,
     mut planes: Planes<'_, N>,
     start: impl Fn() -> Result<W, Refusal> + Sync,
@@ -65,32 +106,25 @@ pub(crate) fn for_each_frame<const N: usize, W>(
     {
         return Ok(());
     }
-    let part = |first: usize, count: usize, mut planes: Planes<'_, N>| -> Result<(), String> {
-        let mut own = start().map_err(|e| e.to_string())?;
-        for frame in first..first + count {
-            work(&mut own, frame, planes.take(1)).map_err(|e| format!("frame {frame}: {e}"))?;
-        }
-        Ok(())
-    };
-    let most = frames.div_ceil(threads);
-    let done = py.detach(|| {
-        if most == frames {
-            return part(0, frames, planes);
-        }
-        thread::scope(|scope| {
-            let part = &part;
-            let mut parts = Vec::new();
-            for first in (0..frames).step_by(most) {
-                let count = most.min(frames - first);
-                let own = Planes { values: planes.take(count), widths: planes.widths };
-                let spawned = thread::Builder::new().spawn_scoped(scope, move || part(first, count, own));
-                parts.push(
-                    spawned.map_err(|e| format!("no thread can be started, ask for fewer threads: {e}"))?,
-                );
-            }
-            let results: Vec<_> = parts.into_iter().map(thread::ScopedJoinHandle::join).collect();
-            results.into_iter().try_for_each(|done| done.unwrap_or_else(|panic| resume_unwind(panic)))
+    let most = threads.share(frames);
+    let parts: Vec<_> = (0..frames)
+        .step_by(most)
+        .map(|first| {
+            let count = most.min(frames - first);
+            (first, count, Planes { values: planes.take(count), widths: planes.widths })
         })
-    });
+        .collect();
+    let done = told(py, threads.bar, |steps| {
+        on_threads(parts.into_iter(), |(first, count, mut planes)| {
+            let mut own = start().map_err(|e| e.to_string())?;
+            for frame in first..first + count {
+                work(&mut own, frame, planes.take(1)).map_err(|e| format!("frame {frame}: {e}"))?;
+                if !steps.add() {
+                    break;
+                }
+            }
+            Ok(())
+        })
+    })?;
     done.map_err(Error::new_err)
 }

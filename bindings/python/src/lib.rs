@@ -17,6 +17,7 @@ mod model;
 mod open;
 mod poses;
 mod primitive;
+mod progress;
 mod skeleton;
 mod solve;
 

@@ -1,10 +1,8 @@
 //! Libraries: many clips of many skeletons in one file, which is mapped and not read.
 
 use std::collections::HashMap;
-use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::thread;
 
 use condyle::container::{ContainerReader, EntryKind, checksum};
 use condyle::{Clip as Packed, Pose, Skeleton as Joints, sample};
@@ -17,7 +15,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use crate::arrays::Input;
 use crate::clip::{Clip, Motion};
 use crate::errors::{Error, Problem, unusable};
-use crate::frames::thread_count;
+use crate::frames::{Threads, on_threads, thread_count};
 use crate::poses::{PoseArrays, get};
 use crate::skeleton::Skeleton;
 
@@ -316,7 +314,7 @@ impl Library {
         times: &[f32],
         widths: &[usize],
         out: &mut PoseArrays<'_>,
-        threads: usize,
+        threads: Threads<'_, '_>,
     ) -> PyResult<()> {
         let bytes = self.bytes.bind(py).readonly();
         let bytes = slice(&bytes)?;
@@ -332,20 +330,11 @@ impl Library {
             });
             rows.push(Row { clip, seconds, row });
         }
+        let most = threads.share(rows.len());
         let done = py.detach(|| {
             // Stable, so that pairs that are the same stay in their order.
             rows.sort_by(|a, b| a.clip.cmp(&b.clip).then(a.seconds.total_cmp(&b.seconds)));
-            let most = rows.len().div_ceil(threads).max(1);
-            if rows.len() <= most {
-                return self.write_rows(bytes, &mut rows);
-            }
-            thread::scope(|scope| {
-                let parts =
-                    rows.chunks_mut(most).map(|rows| scope.spawn(move || self.write_rows(bytes, rows)));
-                let parts: Vec<_> = parts.collect();
-                let results: Vec<_> = parts.into_iter().map(thread::ScopedJoinHandle::join).collect();
-                results.into_iter().try_for_each(|done| done.unwrap_or_else(|panic| resume_unwind(panic)))
-            })
+            on_threads(rows.chunks_mut(most), |rows| self.write_rows(bytes, rows))
         });
         done.map_err(|why| self.broken(py, why))
     }

@@ -15,7 +15,7 @@ use pyo3::types::{PyBytes, PyTuple};
 use crate::arrays::{Input, Output, apart};
 use crate::clip::{Clip, Motion, effort_of};
 use crate::errors::{Error, Problem, refused};
-use crate::frames::{Planes, for_each_frame, thread_count};
+use crate::frames::{Planes, Threads, for_each_frame, thread_count};
 use crate::poses::{write_origins, write_rows};
 use crate::primitive::Primitive;
 use crate::skeleton::Skeleton;
@@ -120,14 +120,14 @@ impl Model {
     ///
     /// With `normals` or `tangents` the result is a Vertices of positions, normals (T, V, 3) and tangents (T, V, 4) with the handedness of the
     /// bitangent, None where they were not asked for. They are 0 for primitives that have none. `out` is an array to write positions to, or
-    /// then a Vertices.
+    /// then a Vertices. `progress` is a bar with a step for each of `times`: tqdm's, or anything else with an `update`.
     ///
     /// >>> model = condyle.open("two_joints.glb")
     /// >>> model.skin("bend", np.linspace(0, 1, 5)).shape
     /// (5, 20, 3)
     /// >>> model.skin(None, [0.0], normals=True).normals.shape
     /// (1, 20, 3)
-    #[pyo3(signature = (clip, times, *, normals=false, tangents=false, out=None, threads=1))]
+    #[pyo3(signature = (clip, times, *, normals=false, tangents=false, out=None, threads=1, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn skin<'py>(
         &self,
@@ -138,7 +138,9 @@ impl Model {
         tangents: bool,
         out: Option<&Bound<'py, PyAny>>,
         threads: Option<i64>,
+        progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let threads = thread_count(threads)?.telling(progress);
         let motion = self.motion(clip)?;
         let moments = Input::new("times", times)?;
         let times = moments.times()?;
@@ -149,11 +151,12 @@ impl Model {
     }
 
     /// A clip of this model compressed, within `budget` of the authored one at every vertex, in the units of the model; `shell` is for joints without
-    /// vertices. `clip`, `effort` and `rate` are as in `joints` and `Clip.encode`.
+    /// vertices. `clip`, `effort`, `rate` and `progress` are as in `joints` and `Clip.encode`.
     ///
     /// >>> condyle.open("two_joints.glb").encode("bend", 1e-3)
     /// <condyle.Clip "bend": 1.500 s, 2 joints, compressed>
-    #[pyo3(signature = (clip, budget=5e-4, *, shell=0.03, effort="normal", rate=None))]
+    #[pyo3(signature = (clip, budget=5e-4, *, shell=0.03, effort="normal", rate=None, progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn encode(
         &self,
         py: Python<'_>,
@@ -162,23 +165,26 @@ impl Model {
         shell: f32,
         effort: &str,
         rate: Option<f32>,
+        progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Clip> {
         let clip = self.clip(clip)?.ok_or_else(|| Error::new_err("clip is None, a clip is wanted"))?;
-        self.encoded(py, clip.get(), budget, shell, effort, rate)
+        clip.get().encoded(py, &self.options(py, clip.get(), budget, shell, effort, rate)?, progress)
     }
 
     /// The model as the bytes of a file .condyle, which `open` and `from_bytes` read: clips that are not compressed yet are encoded with `budget`.
+    /// `progress` is a bar with 100 steps for each of these.
     ///
     /// >>> packed = condyle.from_bytes(condyle.open("two_joints.glb").pack())
     /// >>> packed.clips[0].compressed
     /// True
-    #[pyo3(signature = (budget=5e-4, *, shell=0.03, effort="normal"))]
+    #[pyo3(signature = (budget=5e-4, *, shell=0.03, effort="normal", progress=None))]
     fn pack<'py>(
         &self,
         py: Python<'py>,
         budget: f32,
         shell: f32,
         effort: &str,
+        progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let mut writer = ContainerWriter::default();
         let model = writer.add_skeleton(&self.name, &self.skeleton).map_err(refused)?;
@@ -189,7 +195,10 @@ impl Model {
         }
         for clip in self.clips.iter().map(Py::get) {
             let own = match &*clip.motion {
-                Motion::Authored(_) => Some(self.encoded(py, clip, budget, shell, effort, None)?),
+                Motion::Authored(_) => {
+                    let options = self.options(py, clip, budget, shell, effort, None)?;
+                    Some(clip.encoded(py, &options, progress)?)
+                }
                 Motion::Compressed(_) => None,
             };
             if let Motion::Compressed(packed) = &*own.as_ref().unwrap_or(clip).motion {
@@ -211,7 +220,7 @@ impl Model {
             let what = "clips of this model are as authored; condyle.from_bytes(model.pack()) is a model that fits in bytes";
             return Err(Error::new_err(what));
         }
-        let bytes = it.pack(py, 5e-4, 0.03, "normal")?;
+        let bytes = it.pack(py, 5e-4, 0.03, "normal", None)?;
         Ok((py.import("condyle")?.getattr("from_bytes")?, (bytes, it.name.clone())))
     }
 
@@ -329,9 +338,8 @@ impl Model {
         motion: Option<&Motion>,
         times: &[f32],
         planes: Planes<'_, 3>,
-        threads: Option<i64>,
+        threads: Threads<'_, '_>,
     ) -> PyResult<()> {
-        let threads = thread_count(threads)?;
         let Some(asset) = &self.asset else { return Ok(()) };
         let counts: Vec<usize> =
             asset.instances.iter().flat_map(|it| &it.primitives).map(|it| it.mesh.vertex_count()).collect();
@@ -357,8 +365,8 @@ impl Model {
         )
     }
 
-    /// The clip within a budget at every vertex, or without meshes around every joint.
-    fn encoded(
+    /// For a clip within a budget at every vertex, or without meshes around every joint.
+    fn options(
         &self,
         py: Python<'_>,
         clip: &Clip,
@@ -366,7 +374,7 @@ impl Model {
         shell: f32,
         effort: &str,
         rate: Option<f32>,
-    ) -> PyResult<Clip> {
+    ) -> PyResult<EncodeOptions> {
         let mut options = match &self.asset {
             Some(asset) => {
                 py.detach(|| asset.encode_options(&*clip.motion, budget, shell)).map_err(refused)?
@@ -379,7 +387,7 @@ impl Model {
         };
         options.effort = effort_of(effort)?;
         options.rate = rate;
-        clip.encoded(py, &options)
+        Ok(options)
     }
 }
 

@@ -1,6 +1,6 @@
 import os
 from collections.abc import Sequence
-from typing import Any, Literal, final, overload
+from typing import Any, Literal, Protocol, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,6 +39,9 @@ __all__ = [
 ]
 
 _Array = NDArray[np.float32]
+class _Bar(Protocol):
+    def update(self, n: int, /) -> object: ...
+
 _Effort = Literal["fast", "normal", "best"]
 _Arrays = tuple[_Array, _Array, _Array]
 _ClipLike = int | str | Clip | None
@@ -111,7 +114,13 @@ class Clip:
         self, times: ArrayLike, *, out: Poses | _Arrays | None = None, threads: int | None = 1
     ) -> Poses: ...
     def encode(
-        self, budget: float = 0.0005, *, shell: float = 0.03, effort: _Effort = "normal", rate: float | None = None
+        self,
+        budget: float = 0.0005,
+        *,
+        shell: float = 0.03,
+        effort: _Effort = "normal",
+        rate: float | None = None,
+        progress: _Bar | None = None,
     ) -> Clip: ...
     @staticmethod
     def from_poses(
@@ -185,6 +194,7 @@ class Model:
         tangents: Literal[False] = False,
         out: _Array | None = None,
         threads: int | None = 1,
+        progress: _Bar | None = None,
     ) -> _Array: ...
     @overload
     def skin(
@@ -196,6 +206,7 @@ class Model:
         tangents: bool = False,
         out: Vertices | None = None,
         threads: int | None = 1,
+        progress: _Bar | None = None,
     ) -> Vertices: ...
     @overload
     def skin(
@@ -207,6 +218,7 @@ class Model:
         tangents: Literal[True],
         out: Vertices | None = None,
         threads: int | None = 1,
+        progress: _Bar | None = None,
     ) -> Vertices: ...
     def encode(
         self,
@@ -216,8 +228,16 @@ class Model:
         shell: float = 0.03,
         effort: _Effort = "normal",
         rate: float | None = None,
+        progress: _Bar | None = None,
     ) -> Clip: ...
-    def pack(self, budget: float = 0.0005, *, shell: float = 0.03, effort: _Effort = "normal") -> bytes: ...
+    def pack(
+        self,
+        budget: float = 0.0005,
+        *,
+        shell: float = 0.03,
+        effort: _Effort = "normal",
+        progress: _Bar | None = None,
+    ) -> bytes: ...
 
 @final
 class Library:

@@ -28,21 +28,21 @@ import struct
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, wait
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, asdict, dataclass
 from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 import condyle
 
-__all__ = ["Encode", "Job", "Measure", "Pack", "Pose", "Posed", "Shard", "do", "finish", "run"]
+__all__ = ["Bar", "Encode", "Job", "Measure", "Pack", "Pose", "Posed", "Shard", "do", "finish", "run"]
 
 _Facts = dict[str, Any]
 
@@ -396,29 +396,49 @@ class Pack(Job):
         return {"clips": len(clips), "left_out": left_out}
 
 
-def run(job: Job, workers: int = 1) -> _Facts:
+class Bar(Protocol):
+    """What tells of progress, as tqdm's bars do."""
+
+    def update(self, n: int, /) -> object:
+        """So many steps more are done."""
+
+
+def run(job: Job, workers: int = 1, *, progress: Bar | None = None) -> _Facts:
     """Does a job in so many processes of this machine, and returns what its manifest says.
 
     With one worker it is done here, without another process. With more, a script has to keep what it does under
     ``if __name__ == "__main__":``, as the processes read it too. A worker that dies is replaced; after three deaths
-    without a shard made in between the job fails, and can be run again.
+    without a shard made in between the job fails, and can be run again. `progress` is a bar with a step for each shard,
+    of which there are ``len(job.plan())``.
     """
     shards = job.plan()
     if workers == 1:
         for shard in shards:
             do(job, shard)
+            _tell(progress, 1)
     else:
-        _in_processes(job, shards, workers)
+        _in_processes(job, shards, workers, progress)
     return finish(job, shards)
 
 
-def _in_processes(job: Job, shards: list[Shard], workers: int) -> None:
+def _tell(bar: Bar | None, steps: int) -> None:
+    if bar is not None and steps > 0:
+        bar.update(steps)
+
+
+def _in_processes(job: Job, shards: list[Shard], workers: int, progress: Bar | None) -> None:
     deaths = 0
     while shards:
         with ProcessPoolExecutor(min(workers, len(shards)), mp_context=get_context("spawn")) as pool:
             futures = [pool.submit(do, job, shard) for shard in shards]
-            wait(futures, return_when=FIRST_EXCEPTION)
-            pool.shutdown(cancel_futures=True)
+            try:
+                for future in as_completed(futures):
+                    if future.exception() is not None:
+                        break
+                    _tell(progress, 1)
+            finally:
+                # Also where a bar raises something.
+                pool.shutdown(cancel_futures=True)
         for future in futures:
             # Those that were cancelled are made in the next round, if there is one.
             error = None if future.cancelled() else future.exception()
