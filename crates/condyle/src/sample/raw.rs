@@ -1,6 +1,7 @@
 //! Authored clips, evaluated as the specification says.
 
 use alloc::vec::Vec;
+use core::cell::Cell;
 
 use fearless_simd::prelude::*;
 
@@ -43,13 +44,14 @@ pub struct RawCursor {
     spans: Vec<Span>,
 }
 
-/// Where a moment falls in the timelines of a clip: found before, or searched track by track.
-#[derive(Clone, Copy)]
+/// Where a moment falls in the timelines of a clip: found before, or searched where a track has another timeline than the one before it.
 struct Spans<'a> {
     clip: &'a RawClip,
     seconds: f32,
     /// One for each timeline, or none.
     found: &'a [Span],
+    /// What was searched last, and in which timeline.
+    last: Cell<Option<(usize, Span)>>,
 }
 
 impl Spans<'_> {
@@ -61,7 +63,14 @@ impl Spans<'_> {
     /// Out of line, so that what plays on does not carry it.
     #[inline(never)]
     fn search(&self, track: &Track) -> Span {
-        Span::find(&self.clip.timelines()[track.timeline], self.seconds, 0)
+        if let Some((timeline, span)) = self.last.get()
+            && timeline == track.timeline
+        {
+            return span;
+        }
+        let span = Span::find(&self.clip.timelines()[track.timeline], self.seconds, 0);
+        self.last.set(Some((track.timeline, span)));
+        span
     }
 }
 
@@ -121,11 +130,11 @@ pub fn raw(
 ) -> Result<(), Error> {
     check(clip, skeleton, pose)?;
     let found = cursor.seek(clip, seconds)?;
-    run(Spans { clip, seconds, found }, skeleton, pose);
+    run(&Spans { clip, seconds, found, last: Cell::new(None) }, skeleton, pose);
     Ok(())
 }
 
-/// [`raw`] that remembers nothing: each track's keys are searched.
+/// [`raw`] that remembers nothing: each timeline's keys are searched.
 pub(super) fn search_raw(
     clip: &RawClip,
     skeleton: &Skeleton,
@@ -134,7 +143,7 @@ pub(super) fn search_raw(
 ) -> Result<(), Error> {
     check(clip, skeleton, pose)?;
     check_seconds(seconds)?;
-    run(Spans { clip, seconds, found: &[] }, skeleton, pose);
+    run(&Spans { clip, seconds, found: &[], last: Cell::new(None) }, skeleton, pose);
     Ok(())
 }
 
@@ -143,7 +152,7 @@ fn check(clip: &RawClip, skeleton: &Skeleton, pose: &Pose) -> Result<(), Error> 
     clip.check_skeleton(skeleton)
 }
 
-fn run(spans: Spans<'_>, skeleton: &Skeleton, pose: &mut Pose) {
+fn run(spans: &Spans<'_>, skeleton: &Skeleton, pose: &mut Pose) {
     let blocks = pose.blocks_mut();
     blocks.copy_from_slice(skeleton.rest().blocks());
     let tracks = by_property(spans.clip.tracks());
@@ -244,7 +253,7 @@ struct BlockKeys<const N: usize> {
 impl<const N: usize> BlockKeys<N> {
     /// Collects the keys of the joints of block `block` from the front of `tracks`, and drops these tracks
     /// from it. `None` if there are none. `rest` is what joints without a track keep.
-    fn collect(tracks: &mut &[Track], block: usize, spans: Spans<'_>, rest: &[Lanes; N]) -> Option<Self> {
+    fn collect(tracks: &mut &[Track], block: usize, spans: &Spans<'_>, rest: &[Lanes; N]) -> Option<Self> {
         let in_block = |track: &&Track| joint_of(track).is_some_and(|joint| joint / BLOCK == block);
         let count = tracks.iter().take_while(in_block).count();
         if count == 0 {
@@ -310,7 +319,7 @@ fn sample_blocks<S: Simd, M: Mode>(
     s: S,
     mode: M,
     [mut rotations, mut translations, mut scales]: [&[Track]; 3],
-    spans: Spans<'_>,
+    spans: &Spans<'_>,
     blocks: &mut [PoseBlock],
 ) {
     for (index, block) in blocks.iter_mut().enumerate() {
