@@ -61,8 +61,9 @@ fn python(log: &mut Log) -> Outcome {
     tested?;
     let mut types = python(&["mypy", "--strict", "../../bench/python"]);
     log.run(types.env("MYPY_CACHE_DIR", if cfg!(windows) { "nul" } else { "/dev/null" }))?;
-    let once = crate::root().join("bench/python/main.py");
-    log.run(Command::new(&program).arg(once).arg("--once"))?;
+    for bench in ["bench/python/main.py", "bench/python/scale.py"] {
+        log.run(Command::new(&program).arg(crate::root().join(bench)).arg("--once"))?;
+    }
     // "301 passed in 20.12s"
     let last = text.lines().last().unwrap_or_default();
     let tests = last.split(" in ").next().unwrap_or_default().replace("passed", "tests");
