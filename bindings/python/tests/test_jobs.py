@@ -224,6 +224,34 @@ def test_worker_processes_share_the_file(path: Path, method: str) -> None:
     assert all(np.array_equal(it, dataset[at]) for at, it in enumerate(found))
 
 
+def grown(dataset: bytes) -> tuple[int, int]:
+    """Bytes of its own that a worker needs to open a library and look into each clip, and those of the file that it maps."""
+
+    def resident(name: str) -> int:
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return sum(int(line.split()[1]) << 10 for line in lines if line.startswith(name))
+
+    before = resident("RssAnon"), resident("RssFile")
+    opened = pickle.loads(dataset)
+    for at in range(len(opened)):
+        opened[at]
+    return resident("RssAnon") - before[0], resident("RssFile") - before[1]
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is told by Linux alone")
+@pytest.mark.parametrize("method", ["spawn", "fork"])
+def test_worker_processes_copy_nothing(tmp_path: Path, method: str) -> None:
+    turns = np.random.default_rng(2).normal(size=(1000, 60, 4))
+    turns /= np.linalg.norm(turns, axis=-1, keepdims=True)
+    skeleton = condyle.Skeleton(range(-1, 59), translations=np.tile([0.0, 0.2, 0.0], (60, 1)))
+    clip = condyle.Clip.from_poses(skeleton, np.arange(1000) / 30, turns).encode(effort="fast").to_bytes()
+    path, copies = tmp_path / "large.condyle", -(-(40 << 20) // len(clip))
+    condyle.join(path, [clip] * copies, names=[f"clip {at}" for at in range(copies)])
+    with ProcessPoolExecutor(1, mp_context=get_context(method)) as pool:
+        anonymous, mapped = pool.submit(grown, pickle.dumps(Dataset(path))).result()
+    assert path.stat().st_size > 40_000_000 and anonymous < 10_000_000 and mapped > 30_000_000
+
+
 def test_clips_of_arrays() -> None:
     skeleton = condyle.Skeleton([-1, 0])
     turns = np.tile([0.0, 0.0, 0.0, 1.0], (3, 2, 1))
