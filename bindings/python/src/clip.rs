@@ -7,12 +7,13 @@ use condyle::encode::{Effort, EncodeOptions, Shell};
 use condyle::sample::PoseSource;
 use condyle::{Error as Refusal, Pose, RawClip};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyTuple};
 
 use crate::arrays::Input;
 use crate::errors::{Error, refused};
 use crate::frames::{for_each_frame, thread_count};
 use crate::keyed::keyed;
+use crate::pickled::{Read, clip_of, parts_of};
 use crate::poses::{PoseArrays, get};
 use crate::progress::told;
 use crate::skeleton::Skeleton;
@@ -193,8 +194,8 @@ impl Clip {
         Ok(Self { name: name.into(), skeleton, motion: Arc::new(Motion::Authored(clip)) })
     }
 
-    /// As bytes that `Clip.from_bytes` reads: a file .condyle of the skeleton and this clip. Pickles are made of them, so that they can go to
-    /// other processes. A clip as authored has to be encoded first.
+    /// As bytes that `Clip.from_bytes` reads: a file .condyle of the skeleton and this clip. A clip as authored has to be encoded first; pickles,
+    /// which can go to other processes, are made of either.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let Motion::Compressed(clip) = &*self.motion else {
             let name = &self.name;
@@ -221,8 +222,24 @@ impl Clip {
         Ok(Self { name: entry.name.into(), skeleton, motion: Arc::new(Motion::Compressed(clip)) })
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        Ok((slf.getattr("from_bytes")?, (slf.get().to_bytes(slf.py())?,)))
+    /// What a pickle of a clip as authored is read by.
+    #[staticmethod]
+    fn _from_parts(skeleton: &Skeleton, name: &str, parts: Read<'_>) -> PyResult<Self> {
+        let skeleton = Arc::clone(&skeleton.0);
+        let clip = clip_of(&skeleton, name, parts)?;
+        Ok(Self { name: name.into(), skeleton, motion: Arc::new(Motion::Authored(clip)) })
+    }
+
+    /// The same clip to the bit: as bytes if it is compressed, else as its skeleton and arrays of its keys.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let (py, it) = (slf.py(), slf.get());
+        match &*it.motion {
+            Motion::Authored(clip) => {
+                let parts = (it.skeleton(), &it.name, parts_of(py, clip)?);
+                Ok((slf.getattr("_from_parts")?, parts.into_pyobject(py)?))
+            }
+            Motion::Compressed(_) => Ok((slf.getattr("from_bytes")?, (it.to_bytes(py)?,).into_pyobject(py)?)),
+        }
     }
 
     fn __repr__(&self) -> String {

@@ -15,6 +15,7 @@ mod kinematics;
 mod library;
 mod model;
 mod open;
+mod pickled;
 mod poses;
 mod primitive;
 mod progress;

@@ -101,6 +101,40 @@ def test_packed_models_and_pickles(path: Path, tmp_path: Path) -> None:
         condyle.from_bytes(BVH).joints(clip, [0.0])
 
 
+ANIMATED = [path for path in sorted(TESTDATA.glob("*.glb")) if path.stat().st_size < 100_000]
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.name) for path in ANIMATED])
+def test_clips_as_authored_are_pickled_to_the_bit(path: Path) -> None:
+    model = condyle.open(path)
+    for clip in model.clips:
+        again = pickle.loads(pickle.dumps(clip))
+        assert (again.name, again.compressed, again.extras) == (clip.name, False, clip.extras)
+        assert (again.start, again.end, again.skeleton) == (clip.start, clip.end, clip.skeleton)
+        times = np.linspace(clip.start - 0.1, clip.end + 0.1, 57)
+        for got, want in zip(again.sample(times), clip.sample(times)):
+            assert got.tobytes() == want.tobytes()
+        assert model.skin(again, times).tobytes() == model.skin(clip, times).tobytes()
+        with pytest.raises(condyle.Error, match="is for a skeleton of other joints"):
+            condyle.from_bytes(BVH).joints(again, [0.0])
+
+
+def test_a_pickle_of_a_clip_is_checked() -> None:
+    arm, key = condyle.Skeleton([-1]), np.zeros(3, np.float32)
+    make = condyle.Clip._from_parts  # type: ignore[attr-defined]
+    for track, why in [
+        (("translation", 0, "lines", 0, key[:2]), "2 numbers, 3 expected"),
+        (("translation", 1, "lines", 0, key), "refers to 1, but there are only 1"),
+        (("translation", 1 << 16, "lines", 0, key), "no clip has a track of translation 65536 by lines"),
+        (("translation", 0, "leaps", 0, key), "no clip has a track of translation 0 by leaps"),
+        (("translation", 0, "lines", 1, key), "refers to 1, but there are only 1"),
+        (("translation", 0, "lines", 0, key[None]), r"a track has the shape \(1, 3\), \(N,\) is wanted"),
+    ]:
+        with pytest.raises(condyle.Error, match=why):
+            make(arm, "lift", ([[0.0]], [track]))
+    assert make(arm, "lift", ([[0.0]], [("translation", 0, "lines", 0, key)])).name == "lift"
+
+
 def use(file: Path, data: bytes) -> bool:
     """Whether a file of these bytes can be opened; what is opened can be posed, or says why not."""
     file.write_bytes(data)
