@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use condyle::container::{Container, ContainerJoin, ContainerTable, checksum};
 use pyo3::prelude::*;
@@ -37,8 +38,8 @@ impl Part {
 /// that several have is there once. The result is the same bytes however the parts were grouped: parts may be joined ones.
 ///
 /// `names` are those of all clips in their order, None for those that they have. `units` say of each part how many metres a unit is where the part does
-/// not say it, None where nobody knows. `told` is the JSON that `Library.columns` and `Library.left_out` are read from. The file is written where it is: write
-/// to another name and rename it where somebody might read it before it is whole.
+/// not say it, None where nobody knows. `told` is the JSON that `Library.columns` and `Library.left_out` are read from. The file is there when
+/// it is whole; `path` may be one of the parts.
 ///
 /// >>> clip = condyle.open("two_joints.glb").clips[0].encode()
 /// >>> condyle.join("twice.condyle", [clip.to_bytes(), "motion.condyle"], names=["a", "b"])
@@ -63,7 +64,7 @@ pub(crate) fn join(
             )));
         }
         let (first, copied) = table_of(&parts, &units, names.as_deref(), told)?;
-        let mut file = Draft { out: BufWriter::new(File::create(&path)?), length: 0 };
+        let mut file = Draft::new(&path)?;
         file.append(&first)?;
         for ((at, part), Copied { entries, checksum: known }) in parts.iter().enumerate().zip(copied) {
             let bytes = part.bytes()?;
@@ -79,8 +80,7 @@ pub(crate) fn join(
         if let Some(told) = told {
             file.append(told.as_bytes())?;
         }
-        let file = file.out.into_inner().map_err(std::io::IntoInnerError::into_error)?;
-        Ok(file.sync_all()?)
+        file.finish(&path)
     })
 }
 
@@ -128,13 +128,24 @@ fn unfit(part: &Part, at: usize, error: condyle::Error) -> PyErr {
     Error::new_err(format!("{}: {error}", part.name(at)))
 }
 
-/// A file that is being written.
+/// A file that is being written, beside the one that it becomes; it is gone where that fails.
 struct Draft {
     out: BufWriter<File>,
+    path: PathBuf,
     length: u64,
+    is_whole: bool,
 }
 
 impl Draft {
+    fn new(to: &Path) -> PyResult<Self> {
+        let mut name = to.as_os_str().to_owned();
+        name.push(format!(".{}.{:x}.joining", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
+        let path = PathBuf::from(name);
+        let file = File::create_new(&path)
+            .map_err(|e| std::io::Error::new(e.kind(), format!("{}: {e}", to.display())))?;
+        Ok(Self { out: BufWriter::new(file), path, length: 0, is_whole: false })
+    }
+
     fn append(&mut self, data: &[u8]) -> PyResult<()> {
         let zeros = ContainerTable::zeros(self.length);
         self.out.write_all(zeros)?;
@@ -142,4 +153,23 @@ impl Draft {
         self.length += (zeros.len() + data.len()) as u64;
         Ok(())
     }
+
+    fn finish(mut self, to: &Path) -> PyResult<()> {
+        self.out.flush()?;
+        self.out.get_ref().sync_all()?;
+        std::fs::rename(&self.path, to)?;
+        self.is_whole = true;
+        Ok(())
+    }
 }
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if !self.is_whole {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Threads may write to one path at once.
+static NEXT: AtomicU32 = AtomicU32::new(0);

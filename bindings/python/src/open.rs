@@ -47,6 +47,7 @@ pub(crate) fn open(
         let mut first = Vec::new();
         std::fs::File::open(&path).and_then(|file| file.take(64).read_to_end(&mut first)).map_err(named)?;
         Ok(match Kind::of(&first, &path) {
+            Kind::Container if body.is_some() => refuse(NOBODY.into()),
             Kind::Container => container(&name, &std::fs::read(&path).map_err(named)?, model),
             _ if model.is_some() => refuse(SINGLE.into()),
             Kind::Body => {
@@ -81,6 +82,7 @@ pub(crate) fn from_bytes(
 ) -> PyResult<Model> {
     let body = body.as_ref().map(|it| &it.get().body);
     let opened = py.detach(|| match Kind::of(data, Path::new(name)) {
+        Kind::Container if body.is_some() => refuse(NOBODY.into()),
         Kind::Container => container(name, data, model),
         _ if model.is_some() => refuse(SINGLE.into()),
         Kind::Body => of_body(name, data.to_vec(), body),
@@ -166,7 +168,9 @@ fn of_body(name: &str, bytes: Vec<u8>, body: Option<&ShapedBody>) -> Result<Open
         let clip = motion.clip(body).map_err(unfit("the motion"))?;
         return Ok(of(body, vec![(clip.name().into(), Motion::Authored(clip))]));
     }
-    if BodyMotion::from_bytes(name, bytes.clone()).is_ok() {
+    // Whatever else is wrong with it, a motion has poses.
+    let motion = BodyMotion::from_bytes(name, bytes.clone());
+    if motion.map_or_else(|refused| !["", "poses"].contains(&&*refused.array), |_| true) {
         return refuse("it is the motion of a body; body= is who moves: BodyModel(...).shaped()".into());
     }
     let model = BodyModel::from_bytes(name, bytes).map_err(problems)?;

@@ -1,6 +1,6 @@
 //! How far a call is, told to whatever has an `update` as tqdm's bars have.
 
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -49,14 +49,16 @@ pub(crate) fn told<T: Send>(
         py.check_signals()
     };
     let main = thread::current();
+    let is_done = AtomicBool::new(false);
     thread::scope(|scope| {
         let working = scope.spawn(|| {
-            let done = work(&steps);
+            let done = catch_unwind(AssertUnwindSafe(|| work(&steps)));
+            is_done.store(true, Ordering::Release);
             main.unpark();
-            done
+            done.unwrap_or_else(|panic| resume_unwind(panic))
         });
         let mut error = None;
-        while !working.is_finished() {
+        while !is_done.load(Ordering::Acquire) {
             py.detach(|| thread::park_timeout(INTERVAL));
             if error.is_none() {
                 error = tell().err();

@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import shutil
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -148,7 +149,7 @@ def test_a_job_that_was_ended_goes_on(path: Path, tmp_path: Path) -> None:
 def test_other_settings_make_all_anew(path: Path, tmp_path: Path) -> None:
     jobs.run(jobs.Pose(str(path), str(tmp_path), per_shard=1))
     jobs.run(jobs.Pose(str(path), str(tmp_path), per_shard=4, rate=10))
-    assert sorted(it.name for it in (tmp_path / "shards").glob("*.npy")) == ["00000.npy", "00001.npy", "00002.npy"]
+    assert sorted(it.name[:5] for it in (tmp_path / "shards").glob("*.npy")) == ["00000", "00001", "00002"]
     assert jobs.Posed(tmp_path)[0].shape == (7, 3, 3)
 
 
@@ -278,3 +279,101 @@ def test_what_cannot_be_joined(path: Path, tmp_path: Path) -> None:
         condyle.join(out, [tmp_path / "none.condyle"])
     condyle.join(out, [path, path])
     assert len(condyle.Library(out).skeletons) == 2 and len(condyle.Library(out)) == 2 * CLIPS
+
+
+def test_what_would_be_destroyed_is_refused(path: Path, folder: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "packed"
+    jobs.run(jobs.Pack(str(folder), str(packed)))
+    before = (packed / "library.condyle").read_bytes()
+    with pytest.raises(condyle.Error, match="would be written over"):
+        jobs.Encode(str(packed / "library.condyle"), str(packed), budget=0.01)
+    with pytest.raises(condyle.Error, match="would be written over"):
+        jobs.Pose(str(packed / "shards" / "part.condyle"), str(packed))
+    (packed / "notes.draft").write_text("mine")
+    (packed / "shards" / "kept").mkdir()
+    jobs.run(jobs.Measure(str(packed / "library.condyle"), str(packed)))
+    assert (packed / "notes.draft").exists() and (packed / "shards" / "kept").exists()
+    assert (packed / "library.condyle").read_bytes() == before
+    # Nor is what is joined lost where it is a part itself.
+    own = tmp_path / "own.condyle"
+    shutil.copy(path, own)
+    condyle.join(own, [own, own])
+    assert len(condyle.Library(own)) == 2 * CLIPS
+    with pytest.raises(condyle.Error, match="parts"):
+        condyle.join(own, [own, b"RIFF"])
+    assert len(condyle.Library(own)) == 2 * CLIPS and list(tmp_path.glob("own.*")) == [own]
+
+
+def test_the_numbers_of_a_document_may_lie_beside_it(tmp_path: Path) -> None:
+    source, out = tmp_path / "source", tmp_path / "out"
+    source.mkdir()
+    glb = (TESTDATA / "two_joints.glb").read_bytes()
+    length = int.from_bytes(glb[12:16], "little")
+    text, binary = json.loads(glb[20 : 20 + length]), glb[28 + length :]
+    text["buffers"][0]["uri"] = "two%20joints.bin"
+    (source / "a.gltf").write_text(json.dumps(text))
+    (source / "two joints.bin").write_bytes(binary)
+    job = jobs.Pack(str(source), str(out))
+    first = jobs.run(job)["result"]
+    shards = job.plan()
+    # Another sign of some numbers.
+    (source / "two joints.bin").write_bytes(bytes(byte ^ (at % 4 == 3 and at > len(binary) // 2) << 7 for at, byte in enumerate(binary)))
+    assert job.plan()[0].key != shards[0].key
+    try:
+        assert jobs.run(job)["result"] != first
+    except condyle.Error as why:
+        # What was changed may be no motion any more; it is not the old one.
+        assert "none of its files can be used" in str(why)
+
+
+def test_what_an_ended_job_has_left_is_not_read(path: Path, tmp_path: Path) -> None:
+    jobs.run(jobs.Pose(str(path), str(tmp_path), per_shard=PER_SHARD, rate=30))
+    want = [jobs.Posed(tmp_path)[at].copy() for at in range(CLIPS)]
+    other = jobs.Pose(str(path), str(tmp_path), per_shard=PER_SHARD, rate=60)
+    jobs.do(other, other.plan()[0])
+    posed = jobs.Posed(tmp_path)
+    assert all(np.array_equal(posed[at], own) for at, own in enumerate(want))
+    jobs.run(other)
+    assert len(jobs.Posed(tmp_path)[0]) == 39 and len(list((tmp_path / "shards").iterdir())) == 12
+    jobs.run(jobs.Measure(str(path), str(tmp_path)))
+    with pytest.raises(condyle.Error, match="holds no poses"):
+        jobs.Posed(tmp_path)
+
+
+def test_rates_are_kept_or_as_asked(path: Path, tmp_path: Path) -> None:
+    slow = tmp_path / "slow"
+    jobs.run(jobs.Encode(str(path), str(slow), rate=12.5))
+    rates = [condyle.Library(slow / "library.condyle")[at].rate for at in range(CLIPS)]
+    # As many frames as fit, whole ones.
+    assert rates == [pytest.approx(8 / (19 / 30))] * CLIPS
+    jobs.run(jobs.Encode(str(slow / "library.condyle"), str(tmp_path / "same")))
+    assert [condyle.Library(tmp_path / "same" / "library.condyle")[at].rate for at in range(CLIPS)] == rates
+
+
+def test_workers_are_like_who_planned(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = jobs.Pose(str(path), str(tmp_path))
+    shards = job.plan()
+    monkeypatch.setenv("CONDYLE_NUMERIC", "portable" if os.environ.get("CONDYLE_NUMERIC") != "portable" else "fast")
+    with pytest.raises(condyle.Error, match="another version or CONDYLE_NUMERIC"):
+        jobs.do(job, shards[0])
+
+
+def test_no_clips_at_all_and_what_is_no_library(path: Path, tmp_path: Path) -> None:
+    condyle.join(tmp_path / "none.condyle", [])
+    assert jobs.run(jobs.Pose(str(tmp_path / "none.condyle"), str(tmp_path / "out")))["clips"] == 0
+    assert len(jobs.Posed(tmp_path / "out")) == 0
+    for data in (b"", b"x" * 50, (TESTDATA / "two_joints.glb").read_bytes(), path.read_bytes()[:40]):
+        (tmp_path / "broken").write_bytes(data)
+        with pytest.raises(condyle.Error, match="is no library"):
+            jobs.run(jobs.Pose(str(tmp_path / "broken"), str(tmp_path / "out")))
+    numbers = jobs.Pose(str(path), str(tmp_path / "numbers"), per_shard=np.int64(3), rate=np.float32(30))  # type: ignore[arg-type]
+    assert jobs.run(numbers)["clips"] == CLIPS
+    wrong: list[Callable[[], object]] = [
+        lambda: jobs.Encode(str(path), "out", effort="x"),  # type: ignore[arg-type]
+        lambda: jobs.Pack(str(path.parent), "out", unit=0),
+        lambda: jobs.Pack(str(path.parent), "out", shell=float("nan")),
+        lambda: jobs.run(numbers, 0),
+    ]
+    for call in wrong:
+        with pytest.raises(condyle.Error, match="is wanted"):
+            call()

@@ -2,8 +2,8 @@
 
 >>> from condyle import jobs
 >>> done = jobs.run(jobs.Pose("motion.condyle", "posed", rate=30), workers=1)
->>> [shard["file"] for shard in done["shards"]], done["clips"]
-(['shards/00000.npy'], 1)
+>>> len(done["shards"]), done["clips"]
+(1, 1)
 >>> jobs.Posed("posed")[0].shape
 (46, 2, 3)
 
@@ -15,7 +15,8 @@ three to a cluster, whose machines see the same files at the same paths.
 Each file is written under a name of its own and renamed when it is whole, and beside each shard a receipt with its
 SHA-256 is written after it. A shard that has its receipt is not made again, whoever made it; one without is made anew.
 So a process can be killed at any moment, and a job that was ended goes on where it was when it is run again. A source
-that changes in between is an error. The result has the same bytes for any number of workers. Where machines differ,
+that changes in between is an error. A folder is for one job at a time: what another one has left there is replaced when
+the new one is whole. The result has the same bytes for any number of workers. Where machines differ,
 set ``CONDYLE_NUMERIC=portable`` on all.
 """
 
@@ -23,7 +24,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import operator
 import os
+import platform
+import re
 import struct
 import uuid
 from abc import ABC, abstractmethod
@@ -36,6 +40,7 @@ from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol
+from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,12 +61,13 @@ _DEATHS = 3
 class Shard:
     """A part of a job."""
 
+    # Its number.
     at: int
     # The clips or files in it.
     items: Sequence[int] | tuple[str, ...]
-    # What tells whether these are as they were when the job was planned.
+    # A hash of what these clips or files were when the job was planned.
     source: str
-    # What tells whether a shard was made of the same things in the same way.
+    # A hash of all that makes the bytes of the shard what they are: of `source` and of the settings.
     key: str
 
 
@@ -81,10 +87,26 @@ class Job(ABC):
 
     def __post_init__(self) -> None:
         # Workers may be in another folder.
-        for name in ("source", "out"):
-            object.__setattr__(self, name, os.path.abspath(getattr(self, name)))
+        self._set("source", os.path.abspath(self.source))
+        self._set("out", os.path.abspath(self.out))
+        result, shards = Path(self.out, self.result), Path(self.out, "shards")
+        source = Path(os.path.realpath(self.source))
+        if source == Path(os.path.realpath(result)) or Path(os.path.realpath(shards)) in source.parents:
+            raise condyle.Error(f"{self.source} would be written over; choose another folder than {self.out}")
+        self._set("per_shard", operator.index(self.per_shard))
         if self.per_shard < 1:
             raise condyle.Error(f"per_shard is {self.per_shard}, at least 1 is wanted")
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def _above_zero(self, *names: str) -> None:
+        """Checks settings, and makes plain numbers of those of NumPy."""
+        for name in names:
+            value = float(getattr(self, name))
+            if not 0 < value < float("inf"):
+                raise condyle.Error(f"{name} is {value:g}, a number above 0 is wanted")
+            self._set(name, value)
 
     @abstractmethod
     def plan(self) -> list[Shard]:
@@ -104,7 +126,11 @@ class Job(ABC):
 
     def path(self, shard: Shard) -> Path:
         """The file of a shard."""
-        return Path(self.out, "shards", f"{shard.at:05}{self.ending}")
+        return Path(self.out, "shards", f"{shard.at:05}.{shard.key[:16]}{self.ending}")
+
+    def key(self, at: int, source: str) -> str:
+        """`Shard.key`, as this process would make it."""
+        return _hash_json([self.settings(), at, source])
 
     def settings(self) -> _Facts:
         """All that makes the bytes what they are, besides the source."""
@@ -114,11 +140,11 @@ class Job(ABC):
         return {"kind": self.kind, "settings": own, "versions": versions, "numeric": numeric}
 
     def _shards(self, items: Sequence[Any], state: Callable[[Sequence[Any]], str]) -> list[Shard]:
-        settings, shards = self.settings(), []
+        shards = []
         for at, first in enumerate(range(0, len(items), self.per_shard)):
             own = items[first : first + self.per_shard]
             source = state(own)
-            shards.append(Shard(at, own, source, _hash_json([settings, at, source])))
+            shards.append(Shard(at, own, source, self.key(at, source)))
         return shards
 
 
@@ -156,7 +182,7 @@ class Pose(_OfLibrary):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_rate(self.rate)
+        self._above_zero("rate")
         if self.what not in ("joints", "matrices"):
             raise condyle.Error(f"what is {self.what!r}, 'joints' or 'matrices' is wanted")
 
@@ -165,15 +191,16 @@ class Pose(_OfLibrary):
         clips = [library[int(at)] for at in shard.items]
         times = [_moments(clip, self.rate) for clip in clips]
         joints = [len(clip.skeleton) for clip in clips]
-        ends = np.cumsum([len(t) * j for t, j in zip(times, joints)])
-        tail = (3,) if self.what == "joints" else (3, 4)
-        rows = np.empty((ends[-1], *tail), "f4")
-        for clip, t, j, end in zip(clips, times, joints, ends):
-            matrices = condyle.forward_kinematics(clip.skeleton, *clip.sample(t))
-            own = matrices[..., 3] if self.what == "joints" else matrices
-            rows[end - len(t) * j : end] = own.reshape(-1, *tail)
+        rows = sum(len(t) * j for t, j in zip(times, joints))
+        shape = (rows, 3) if self.what == "joints" else (rows, 3, 4)
         with path.open("wb") as file:
-            np.save(file, rows)
+            # One clip after another: all of them may be more than memory holds.
+            header = {"descr": "<f4", "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(file, header)
+            for clip, t in zip(clips, times):
+                matrices = condyle.forward_kinematics(clip.skeleton, *clip.sample(t))
+                own = matrices[..., 3] if self.what == "joints" else matrices
+                file.write(own.astype("<f4").tobytes())
         return {"frames": [len(t) for t in times], "joints": joints}
 
     def join(self, shards: list[Path], facts: list[_Facts], path: Path) -> _Facts:
@@ -195,8 +222,13 @@ class Posed:
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self._shards = Path(folder, "shards")
-        self._index: NDArray[np.int64] = np.load(Path(folder, Pose.result))
+        self._folder = Path(os.path.abspath(folder))
+        manifest = json.loads((self._folder / "manifest.json").read_bytes())
+        index = self._folder / Pose.result
+        if manifest["kind"] != Pose.kind or _hash_of(index) != manifest["result"]["sha256"]:
+            raise condyle.Error(f"{folder} holds no poses, or those of a job that was ended: run it again")
+        self._files = [shard["file"] for shard in manifest["shards"]]
+        self._index: NDArray[np.int64] = np.load(index)
         self._opened: dict[int, NDArray[np.float32]] = {}
 
     def __len__(self) -> int:
@@ -205,12 +237,12 @@ class Posed:
     def __getitem__(self, clip: int) -> NDArray[np.float32]:
         at, first, frames, joints = map(int, self._index[clip])
         if at not in self._opened:
-            self._opened[at] = np.load(self._shards / f"{at:05}.npy", mmap_mode="r")
+            self._opened[at] = np.load(self._folder / self._files[at], mmap_mode="r")
         rows = self._opened[at][first : first + frames * joints]
         return rows.reshape(frames, joints, *rows.shape[1:])
 
     def __reduce__(self) -> tuple[type[Posed], tuple[Path]]:
-        return Posed, (self._shards.parent,)
+        return Posed, (self._folder,)
 
 
 @dataclass(frozen=True)
@@ -230,7 +262,7 @@ class Measure(_OfLibrary):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_rate(self.rate)
+        self._above_zero("rate")
 
     def write(self, shard: Shard, path: Path) -> _Facts:
         library = self.library()
@@ -286,8 +318,8 @@ class Encode(_OfLibrary):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.rate is not None:
-            _check_rate(self.rate)
+        self._above_zero("budget", "shell", *(["rate"] if self.rate is not None else []))
+        _check_effort(self.effort)
 
     def write(self, shard: Shard, path: Path) -> _Facts:
         library = self.library()
@@ -297,11 +329,13 @@ class Encode(_OfLibrary):
             clip, unit = library[at], units[skeletons[at]]
             if clip.extras:
                 raise condyle.Error(f"the clip {clip.name!r} holds {' and '.join(clip.extras)} besides poses")
-            frames = round(clip.duration * (self.rate or clip.rate or 30.0))
+            rate = self.rate or clip.rate
+            frames = round(clip.duration * (rate or 30.0))
             times = np.unique(np.linspace(clip.start, clip.end, frames + 1, dtype="f4"))
             keys = condyle.Clip.from_poses(clip.skeleton, times, *clip.sample(times), name=clip.name)
             own = 1.0 if unit is None else unit
-            clips.append(keys.encode(self.budget / own, shell=self.shell / own, effort=self.effort).to_bytes())
+            small = keys.encode(self.budget / own, shell=self.shell / own, effort=self.effort, rate=rate)
+            clips.append(small.to_bytes())
             metres.append(unit)
         condyle.join(path, clips, units=metres)
         return {}
@@ -321,8 +355,9 @@ class Pack(Job):
 
     Clips are within `budget` metres at each vertex, or at the distance `shell` from joints where there is no mesh. A unit of
     the files is `unit` metres. A file that cannot be used is left out, and the library says why. It has the clips, names,
-    order and tags of what ``condyle pack-library`` writes on one machine, but of the columns only name, source, tags,
-    seconds, rate_hz and joints, as errors are not measured; so the two files are not the same bytes.
+    order and tags of what ``condyle pack-library`` writes of these files on one machine, but of the columns only name,
+    source, tags, seconds, rate_hz and joints, as errors are not measured; so the two are not the same bytes. Motions of
+    bodies (.npz) are packed by that alone.
     """
 
     _: KW_ONLY
@@ -336,11 +371,16 @@ class Pack(Job):
     ending = ".condyle"
     result = "library.condyle"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._above_zero("budget", "shell", "unit")
+        _check_effort(self.effort)
+
     def plan(self) -> list[Shard]:
         if not os.path.isdir(self.source):
             raise condyle.Error(f"{self.source} is not a folder")
         found = []
-        for folder, _, names in os.walk(self.source, followlinks=True):
+        for folder, _, names in os.walk(self.source):
             own = Path(folder).relative_to(self.source)
             found += [(own / name).as_posix() for name in names if name.lower().endswith(_ENDINGS)]
         if not found:
@@ -348,15 +388,8 @@ class Pack(Job):
         return self._shards(tuple(sorted(found)), self.state)
 
     def state(self, items: Sequence[Any]) -> str:
-        told: list[tuple[str, int, int]] = []
-        for name in items:
-            try:
-                status = os.stat(os.path.join(self.source, name))
-                told.append((name, status.st_size, status.st_mtime_ns))
-            except OSError:
-                # It is left out, as one that cannot be read.
-                told.append((name, -1, -1))
-        return _hash_json(told)
+        folder = Path(self.source)
+        return _hash_json([[name, *map(_stamp, _files_of(folder / name))] for name in items])
 
     def write(self, shard: Shard, path: Path) -> _Facts:
         parts: list[bytes] = []
@@ -365,10 +398,12 @@ class Pack(Job):
         for source in map(str, shard.items):
             try:
                 clips = self._clips(source)
-            except (condyle.Error, OSError) as why:
+            except (condyle.Error, OSError, UnicodeError) as why:
                 # Where the folder lies is nobody's business.
-                left_out.append({"source": source, "why": str(why).replace(self.source + os.sep, "")})
+                left_out.append({"source": source.encode(errors="replace").decode(), "why": str(why).replace(self.source + os.sep, "")})
                 continue
+            # What is no UTF-8 in a name has a mark of its own.
+            source = source.encode(errors="replace").decode()
             stem = source.rsplit(".", 1)[0]
             for clip in clips:
                 name = stem if len(clips) == 1 else f"{stem}/{clip.name}"
@@ -388,7 +423,8 @@ class Pack(Job):
         clips = [clip for of in facts for clip in of["clips"]]
         left_out = [file for of in facts for file in of["left_out"]]
         if not clips:
-            raise condyle.Error(f"{self.source}: none of its files can be used")
+            first = left_out[0]
+            raise condyle.Error(f"{self.source}: none of its files can be used, as {first['source']}: {first['why']}")
         names = _distinct([clip["name"] for clip in clips])
         columns = {name: [clip[name] for clip in clips] for name in clips[0]} | {"name": names}
         told = json.dumps({"columns": columns, "left_out": left_out})
@@ -411,6 +447,8 @@ def run(job: Job, workers: int = 1, *, progress: Bar | None = None) -> _Facts:
     without a shard made in between the job fails, and can be run again. `progress` is a bar with a step for each shard,
     of which there are ``len(job.plan())``.
     """
+    if workers < 1:
+        raise condyle.Error(f"workers is {workers}, at least 1 is wanted")
     shards = job.plan()
     if workers == 1:
         for shard in shards:
@@ -454,6 +492,8 @@ def _in_processes(job: Job, shards: list[Shard], workers: int, progress: Bar | N
 
 def do(job: Job, shard: Shard) -> int:
     """Makes a shard, unless it is there already, and returns its number."""
+    if job.key(shard.at, shard.source) != shard.key:
+        raise condyle.Error("this process has another version or CONDYLE_NUMERIC than the one that planned the job")
     path = job.path(shard)
     path.parent.mkdir(parents=True, exist_ok=True)
     receipt = _receipt(job, shard)
@@ -479,6 +519,7 @@ def finish(job: Job, shards: list[Shard]) -> _Facts:
     whole = [receipt for receipt in receipts if receipt is not None]
     paths = [job.path(shard) for shard in shards]
     result = Path(job.out, job.result)
+    result.parent.mkdir(parents=True, exist_ok=True)
     with _draft(result) as draft:
         facts = job.join(paths, [receipt["facts"] for receipt in whole], draft)
         figures = {"file": job.result, "bytes": draft.stat().st_size, "sha256": _hash_of(draft)}
@@ -493,10 +534,32 @@ def finish(job: Job, shards: list[Shard]) -> _Facts:
 
 
 def _clear(out: Path, known: set[str]) -> None:
-    """Takes away what workers that died have left, and the shards of a plan that had more of them."""
-    for path in [*out.glob("*.draft"), *out.glob("shards/*")]:
-        if path.parent == out or path.name not in known:
+    """Takes away what workers that died have left, and the shards of other jobs."""
+    for path in out.glob("*.draft*"):
+        if _is_left(path.name):
             path.unlink(missing_ok=True)
+    for path in out.glob("shards/*"):
+        is_ours = re.fullmatch(r"\d{5,}\.[0-9a-f]{16}\.(npy|jsonl|condyle|json)", path.name)
+        if path.name not in known and (is_ours or _is_left(path.name)):
+            path.unlink(missing_ok=True)
+
+
+def _is_left(name: str) -> bool:
+    """Whether it is a draft of a process of this machine that is no more."""
+    found = re.fullmatch(r".*\.([0-9a-f]{8})\.(\d+)\.[0-9a-f]{32}\.draft(\..*\.joining)?", name)
+    if found is None or found[1] != _machine():
+        return False
+    try:
+        os.kill(int(found[2]), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return int(found[2]) == os.getpid()
+
+
+def _machine() -> str:
+    return _hash(platform.node().encode())[:8]
 
 
 def _receipt(job: Job, shard: Shard) -> _Facts | None:
@@ -505,6 +568,7 @@ def _receipt(job: Job, shard: Shard) -> _Facts | None:
     try:
         told = json.loads(path.with_suffix(".json").read_bytes())
         fits = told["key"] == shard.key and told["bytes"] == path.stat().st_size
+        fits = fits and isinstance(told["sha256"], str) and isinstance(told["facts"], dict)
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return told if fits else None
@@ -513,7 +577,7 @@ def _receipt(job: Job, shard: Shard) -> _Facts | None:
 @contextmanager
 def _draft(path: Path) -> Iterator[Path]:
     """A file that nobody else writes, which becomes `path` when it is whole."""
-    draft = path.with_name(f"{path.name}.{uuid.uuid4().hex}.draft")
+    draft = path.with_name(f"{path.name}.{_machine()}.{os.getpid()}.{uuid.uuid4().hex}.draft")
     try:
         yield draft
         with draft.open("rb+") as file:
@@ -544,14 +608,24 @@ def _hash_of(path: Path) -> str:
     return whole.hexdigest()
 
 
+# Digests of libraries, by their paths, sizes and times: a table of a million clips takes a while.
+_digests: dict[tuple[str, int, int], str] = {}
+
+
 def _digest(path: str) -> str:
-    """Of the table of a library, in which the checksums of all clips are: docs/format.md."""
+    """A hash of the table of a library, in which the checksums of all clips are: docs/format.md."""
     with open(path, "rb") as file:
-        head = file.read(32)
-        if len(head) < 32:
-            raise condyle.Error(f"{path} is no library")
-        entries, names = struct.unpack_from("<II", head, 12)
-        return _hash(head + file.read(40 * entries + -(-names // 8) * 8 + 8))
+        status = os.fstat(file.fileno())
+        stamp = (path, status.st_size, status.st_mtime_ns)
+        if stamp not in _digests:
+            head = file.read(32)
+            entries, names = struct.unpack_from("<II", head.ljust(32), 12)
+            length = 40 * entries + -(-names // 8) * 8 + 8
+            if not head.startswith(b"CONDYLE\0") or length > status.st_size:
+                raise condyle.Error(f"{path} is no library, a .condyle is wanted")
+            _digests.clear()
+            _digests[stamp] = _hash(head + file.read(length))
+        return _digests[stamp]
 
 
 # The library that this process made shards of last, by its path and digest.
@@ -560,10 +634,35 @@ _opened: dict[tuple[str, str], condyle.Library] = {}
 
 def _library(path: str, digest: str) -> condyle.Library:
     key = (path, digest)
-    if key not in _opened:
+    library = _opened.get(key)
+    if library is None:
+        library = condyle.Library(path)
+        # Threads of a worker may do this at once.
         _opened.clear()
-        _opened[key] = condyle.Library(path)
-    return _opened[key]
+        _opened[key] = library
+    return library
+
+
+def _files_of(path: Path) -> list[Path]:
+    """A file and those that its numbers lie in."""
+    files = [path]
+    if path.suffix.lower() == ".gltf":
+        try:
+            buffers = json.loads(path.read_bytes())["buffers"]
+            uris = [str(buffer["uri"]) for buffer in buffers if "uri" in buffer]
+            files += [path.parent / unquote(uri) for uri in uris if not uri.startswith("data:")]
+        except (OSError, ValueError, KeyError, TypeError):
+            # What is wrong with it is said where it is opened.
+            pass
+    return files
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        status = path.stat()
+    except (OSError, ValueError):
+        return (-1, -1)
+    return (status.st_size, status.st_mtime_ns)
 
 
 def _moments(clip: condyle.Clip, rate: float) -> NDArray[np.float64]:
@@ -571,9 +670,9 @@ def _moments(clip: condyle.Clip, rate: float) -> NDArray[np.float64]:
     return clip.start + np.arange(int(clip.duration * rate + 1e-3) + 1) / rate
 
 
-def _check_rate(rate: float) -> None:
-    if not 0 < rate < float("inf"):
-        raise condyle.Error(f"rate is {rate}, frames a second above 0 are wanted")
+def _check_effort(effort: str) -> None:
+    if effort not in ("fast", "normal", "best"):
+        raise condyle.Error(f"effort is {effort!r}, 'fast', 'normal' or 'best' is wanted")
 
 
 def _told(name: str, source: str, clip: condyle.Clip) -> _Facts:

@@ -30,7 +30,7 @@ fn with_nodes(skeleton: &Skeleton) -> Result<Skeleton, condyle::Error> {
     Skeleton::new(skeleton.rest().transforms().enumerate().map(joint))
 }
 
-/// A document with a node for each joint.
+/// A document with a node for each joint; what is at rest turned or scaled is in the skeleton alone.
 fn document(skeleton: &Skeleton) -> Value {
     let count = skeleton.joint_count();
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); count];

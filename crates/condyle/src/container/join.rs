@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Container, ContainerTable, EntryKind};
+use super::{Container, ContainerTable, Entry, EntryKind};
 use crate::error::Error;
 
 /// The skeletons and clips of several containers in one: a skeleton for all that have the same.
@@ -66,30 +66,51 @@ impl ContainerJoin {
         // Where the skeletons of the part are in the whole.
         let mut places = BTreeMap::new();
         for entry in part.entries() {
-            let data = match entry.kind {
-                EntryKind::Skeleton | EntryKind::Clip => part.data(entry.index)?,
-                _ => continue,
-            };
-            if entry.kind == EntryKind::Clip {
-                let model = entry.model.and_then(|model| places.get(&model).copied());
-                self.table.add(entry.kind, &name(entry.name), model, data)?;
-                copied.push(entry.index);
-                continue;
+            match (entry.kind, entry.model) {
+                (EntryKind::Skeleton, _) => {
+                    self.place(part, entry, unit, &mut places, &mut copied)?;
+                }
+                (EntryKind::Clip, model) => {
+                    // Its skeleton may come after it.
+                    let skeleton = model.map(|model| part.line(model));
+                    let skeleton = skeleton.filter(|it| it.kind == EntryKind::Skeleton);
+                    let model = skeleton.map(|it| self.place(part, it, unit, &mut places, &mut copied));
+                    let data = part.data(entry.index)?;
+                    self.table.add(entry.kind, &name(entry.name), model.transpose()?, data)?;
+                    copied.push(entry.index);
+                }
+                _ => {}
             }
-            let unit = part.unit(entry.index).or(unit);
-            let key = (unit.map(f32::to_bits), data.to_vec());
-            let place = if let Some(known) = self.models.get(&key) {
-                *known
-            } else {
-                let place = self.table.add(entry.kind, entry.name, None, data)?;
-                unit.map_or(Ok(()), |unit| self.table.set_unit(place, unit))?;
-                self.models.insert(key, place);
-                copied.push(entry.index);
-                place
-            };
-            places.insert(entry.index, place);
         }
         Ok(copied)
+    }
+
+    /// Where a skeleton of a part is in the whole: where one that is the same is, or behind all that is there.
+    fn place(
+        &mut self,
+        part: &Container<'_>,
+        entry: Entry<'_>,
+        unit: Option<f32>,
+        places: &mut BTreeMap<usize, usize>,
+        copied: &mut Vec<usize>,
+    ) -> Result<usize, Error> {
+        if let Some(known) = places.get(&entry.index) {
+            return Ok(*known);
+        }
+        let data = part.data(entry.index)?;
+        let unit = part.unit(entry.index).or(unit);
+        let key = (unit.map(f32::to_bits), data.to_vec());
+        let place = if let Some(known) = self.models.get(&key) {
+            *known
+        } else {
+            let place = self.table.add(entry.kind, entry.name, None, data)?;
+            unit.map_or(Ok(()), |unit| self.table.set_unit(place, unit))?;
+            self.models.insert(key, place);
+            copied.push(entry.index);
+            place
+        };
+        places.insert(entry.index, place);
+        Ok(place)
     }
 
     /// Takes down an entry of kind [`EntryKind::Metadata`], whose bytes come after those of the parts that were added before.
@@ -118,7 +139,7 @@ mod tests {
     use alloc::borrow::ToOwned;
 
     use super::*;
-    use crate::container::ContainerWriter;
+    use crate::container::{ContainerWriter, checksum};
     use crate::math::Transform;
     use crate::skeleton::{Joint, Skeleton};
 
@@ -174,6 +195,45 @@ mod tests {
         assert_eq!(entries, want);
         assert_eq!([unit(0), unit(2), unit(5)], [None, None, Some(0.01)]);
         assert_eq!(whole.data(4).unwrap(), b"jump");
+    }
+
+    /// The format has no order: a clip may stand before what it moves.
+    #[test]
+    fn a_clip_before_its_skeleton_keeps_it() {
+        let mut file = {
+            let mut part = ContainerWriter::default();
+            let at = part.add_skeleton("model", &skeleton("a")).unwrap();
+            part.add(EntryKind::Clip, "early", Some(at), b"early").unwrap();
+            part.finish()
+        };
+        // The two records change places, but for where their names end, and so do these.
+        let (first, second) = (32..72, 72..112);
+        let records = [file[first.clone()].to_vec(), file[second.clone()].to_vec()];
+        for (range, record) in [first, second].into_iter().zip([&records[1], &records[0]]) {
+            file[range.start..range.start + 8].copy_from_slice(&record[..8]);
+            file[range.start + 12..range.end].copy_from_slice(&record[12..]);
+        }
+        file[36..40].copy_from_slice(&1_u32.to_le_bytes());
+        file[112..122].copy_from_slice(b"earlymodel");
+        // So do their bytes.
+        let bytes = file[144..].to_vec();
+        let length = u64::from_le_bytes(records[0][24..32].try_into().unwrap()) as usize;
+        file.truncate(144);
+        file.extend(b"early");
+        file.resize(160, 0);
+        file.extend(&bytes[..length]);
+        file[48..56].copy_from_slice(&144_u64.to_le_bytes());
+        file[88..96].copy_from_slice(&160_u64.to_le_bytes());
+        let end = file.len() as u64;
+        file[24..32].copy_from_slice(&end.to_le_bytes());
+        let sum = checksum(&file[..128]);
+        file[128..136].copy_from_slice(&sum.to_le_bytes());
+
+        let whole = joined(&[file], None);
+        let whole = Container::from_bytes(&whole).unwrap();
+        let entries: Vec<_> = whole.entries().map(|it| (it.name, it.model)).collect();
+        assert_eq!(entries, [("model", None), ("early", Some(0))]);
+        assert_eq!(whole.data(1).unwrap(), b"early");
     }
 
     #[test]

@@ -87,7 +87,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         )));
     }
     let mut left_out = Vec::new();
-    let sources = find(&args.folder, &parts, &mut left_out);
+    let mut sources = find(&args.folder, &parts, &mut left_out);
+    // The model of a body has no motion.
+    let body = args.body.as_deref().and_then(|path| path.canonicalize().ok());
+    sources.retain(|source| body.is_none() || source.path.canonicalize().ok() != body);
     if sources.is_empty() {
         return Err(Failure::Data(format!("{folder} holds no file that ends in .{}", ENDINGS.join(", ."))));
     }

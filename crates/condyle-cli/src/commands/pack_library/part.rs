@@ -20,7 +20,7 @@ use crate::text::{ending, path_text};
 
 /// A file to encode.
 pub(super) struct Source {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     /// In the folder, with `/` between folders.
     pub(super) name: String,
     /// What it becomes.
@@ -119,7 +119,7 @@ impl Source {
             Some((_, model)) if self.is_of_body() => (body::open(&self.path, model)?, 1.0),
             None if self.is_of_body() => {
                 return Err(Failure::Data(
-                    "it is the motion of a body, and --body does not say of which".into(),
+                    "it may be the motion of a body, but --body does not say of which".into(),
                 ));
             }
             _ => (encode::open(&self.path)?, how.unit),
