@@ -22,130 +22,25 @@ set ``CONDYLE_NUMERIC=portable`` on all.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import operator
 import os
-import platform
-import re
 import struct
-import uuid
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from dataclasses import KW_ONLY, asdict, dataclass
-from importlib.metadata import version
-from multiprocessing import get_context
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, Literal
 from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
 
 import condyle
+from condyle._shards import Bar, Facts, Job, Shard, digest_of, do, finish, hash_json, hash_of, run
 
 __all__ = ["Bar", "Encode", "Job", "Measure", "Pack", "Pose", "Posed", "Shard", "do", "finish", "run"]
 
-_Facts = dict[str, Any]
-
 # What holds motion.
 _ENDINGS = (".bvh", ".glb", ".gltf", ".vrm", ".vrma")
-# How often workers may die in a row without any shard being made.
-_DEATHS = 3
-
-
-@dataclass(frozen=True)
-class Shard:
-    """A part of a job."""
-
-    # Its number.
-    at: int
-    # The clips or files in it.
-    items: Sequence[int] | tuple[str, ...]
-    # A hash of what these clips or files were when the job was planned.
-    source: str
-    # A hash of all that makes the bytes of the shard what they are: of `source` and of the settings.
-    key: str
-
-
-@dataclass(frozen=True)
-class Job(ABC):
-    """What is made of `source`, in the folder `out`."""
-
-    source: str
-    out: str
-    _: KW_ONLY
-    per_shard: int = 256
-
-    kind: ClassVar[str]
-    ending: ClassVar[str]
-    # The file in `out` that `join` writes.
-    result: ClassVar[str]
-
-    def __post_init__(self) -> None:
-        # Workers may be in another folder.
-        self._set("source", os.path.abspath(self.source))
-        self._set("out", os.path.abspath(self.out))
-        result, shards = Path(self.out, self.result), Path(self.out, "shards")
-        source = Path(os.path.realpath(self.source))
-        if source == Path(os.path.realpath(result)) or Path(os.path.realpath(shards)) in source.parents:
-            raise condyle.Error(f"{self.source} would be written over; choose another folder than {self.out}")
-        self._set("per_shard", operator.index(self.per_shard))
-        if self.per_shard < 1:
-            raise condyle.Error(f"per_shard is {self.per_shard}, at least 1 is wanted")
-
-    def _set(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
-
-    def _above_zero(self, *names: str) -> None:
-        """Checks settings, and makes plain numbers of those of NumPy."""
-        for name in names:
-            value = float(getattr(self, name))
-            if not 0 < value < float("inf"):
-                raise condyle.Error(f"{name} is {value:g}, a number above 0 is wanted")
-            self._set(name, value)
-
-    @abstractmethod
-    def plan(self) -> list[Shard]:
-        """The shards, in their order."""
-
-    @abstractmethod
-    def state(self, items: Sequence[Any]) -> str:
-        """What tells whether these items of the source have changed."""
-
-    @abstractmethod
-    def write(self, shard: Shard, path: Path) -> _Facts:
-        """Makes a shard, and tells what `join` has to know of it."""
-
-    @abstractmethod
-    def join(self, shards: list[Path], facts: list[_Facts], path: Path) -> _Facts:
-        """Makes the result of all shards, and tells what goes into the manifest."""
-
-    def path(self, shard: Shard) -> Path:
-        """The file of a shard."""
-        return Path(self.out, "shards", f"{shard.at:05}.{shard.key[:16]}{self.ending}")
-
-    def key(self, at: int, source: str) -> str:
-        """`Shard.key`, as this process would make it."""
-        return _hash_json([self.settings(), at, source])
-
-    def settings(self) -> _Facts:
-        """All that makes the bytes what they are, besides the source."""
-        own = {name: value for name, value in asdict(self).items() if name not in ("source", "out")}
-        versions = {name: version(name) for name in ("condyle", "numpy")}
-        numeric = os.environ.get("CONDYLE_NUMERIC", "fast")
-        return {"kind": self.kind, "settings": own, "versions": versions, "numeric": numeric}
-
-    def _shards(self, items: Sequence[Any], state: Callable[[Sequence[Any]], str]) -> list[Shard]:
-        shards = []
-        for at, first in enumerate(range(0, len(items), self.per_shard)):
-            own = items[first : first + self.per_shard]
-            source = state(own)
-            shards.append(Shard(at, own, source, self.key(at, source)))
-        return shards
 
 
 @dataclass(frozen=True)
@@ -186,7 +81,7 @@ class Pose(_OfLibrary):
         if self.what not in ("joints", "matrices"):
             raise condyle.Error(f"what is {self.what!r}, 'joints' or 'matrices' is wanted")
 
-    def write(self, shard: Shard, path: Path) -> _Facts:
+    def write(self, shard: Shard, path: Path) -> Facts:
         library = self.library()
         clips = [library[int(at)] for at in shard.items]
         times = [_moments(clip, self.rate) for clip in clips]
@@ -203,7 +98,7 @@ class Pose(_OfLibrary):
                 file.write(own.astype("<f4").tobytes())
         return {"frames": [len(t) for t in times], "joints": joints}
 
-    def join(self, shards: list[Path], facts: list[_Facts], path: Path) -> _Facts:
+    def join(self, shards: list[Path], facts: list[Facts], path: Path) -> Facts:
         index = []
         for at, of in enumerate(facts):
             first = 0
@@ -225,7 +120,7 @@ class Posed:
         self._folder = Path(os.path.abspath(folder))
         manifest = json.loads((self._folder / "manifest.json").read_bytes())
         index = self._folder / Pose.result
-        if manifest["kind"] != Pose.kind or _hash_of(index) != manifest["result"]["sha256"]:
+        if manifest["kind"] != Pose.kind or hash_of(index) != manifest["result"]["sha256"]:
             raise condyle.Error(f"{folder} holds no poses, or those of a job that was ended: run it again")
         self._files = [shard["file"] for shard in manifest["shards"]]
         self._index: NDArray[np.int64] = np.load(index)
@@ -264,7 +159,7 @@ class Measure(_OfLibrary):
         super().__post_init__()
         self._above_zero("rate")
 
-    def write(self, shard: Shard, path: Path) -> _Facts:
+    def write(self, shard: Shard, path: Path) -> Facts:
         library = self.library()
         skeletons = library.skeleton_indices
         with path.open("w", encoding="utf-8", newline="\n") as file:
@@ -272,7 +167,7 @@ class Measure(_OfLibrary):
                 file.write(json.dumps(self._line(library[at], int(skeletons[at]))) + "\n")
         return {}
 
-    def _line(self, clip: condyle.Clip, skeleton: int) -> _Facts:
+    def _line(self, clip: condyle.Clip, skeleton: int) -> Facts:
         matrices = condyle.forward_kinematics(clip.skeleton, *clip.sample(_moments(clip, self.rate)))
         places = matrices[..., 3].astype("f8")
         steps = np.diff(places, axis=0)
@@ -288,7 +183,7 @@ class Measure(_OfLibrary):
             "speed_max": float(np.sqrt(squares.max(initial=0.0))) * self.rate,
         }
 
-    def join(self, shards: list[Path], facts: list[_Facts], path: Path) -> _Facts:
+    def join(self, shards: list[Path], facts: list[Facts], path: Path) -> Facts:
         lines = 0
         with path.open("wb") as file:
             for shard in shards:
@@ -321,7 +216,7 @@ class Encode(_OfLibrary):
         self._above_zero("budget", "shell", *(["rate"] if self.rate is not None else []))
         _check_effort(self.effort)
 
-    def write(self, shard: Shard, path: Path) -> _Facts:
+    def write(self, shard: Shard, path: Path) -> Facts:
         library = self.library()
         skeletons, units = library.skeleton_indices, library.units
         clips, metres = [], []
@@ -340,7 +235,7 @@ class Encode(_OfLibrary):
         condyle.join(path, clips, units=metres)
         return {}
 
-    def join(self, shards: list[Path], facts: list[_Facts], path: Path) -> _Facts:
+    def join(self, shards: list[Path], facts: list[Facts], path: Path) -> Facts:
         library = self.library()
         # What was said of errors and sizes is no longer so.
         kept = ("name", "source", "tags", "seconds", "joints")
@@ -389,11 +284,11 @@ class Pack(Job):
 
     def state(self, items: Sequence[Any]) -> str:
         folder = Path(self.source)
-        return _hash_json([[name, *map(_stamp, _files_of(folder / name))] for name in items])
+        return hash_json([[name, *map(_stamp, _files_of(folder / name))] for name in items])
 
-    def write(self, shard: Shard, path: Path) -> _Facts:
+    def write(self, shard: Shard, path: Path) -> Facts:
         parts: list[bytes] = []
-        lines: list[_Facts] = []
+        lines: list[Facts] = []
         left_out: list[dict[str, str]] = []
         for source in map(str, shard.items):
             try:
@@ -419,7 +314,7 @@ class Pack(Job):
         budget, shell = self.budget / self.unit, self.shell / self.unit
         return [model.encode(clip, budget, shell=shell, effort=self.effort) for clip in model.clips]
 
-    def join(self, shards: list[Path], facts: list[_Facts], path: Path) -> _Facts:
+    def join(self, shards: list[Path], facts: list[Facts], path: Path) -> Facts:
         clips = [clip for of in facts for clip in of["clips"]]
         left_out = [file for of in facts for file in of["left_out"]]
         if not clips:
@@ -430,182 +325,6 @@ class Pack(Job):
         told = json.dumps({"columns": columns, "left_out": left_out})
         condyle.join(path, shards, names=names, told=told)
         return {"clips": len(clips), "left_out": left_out}
-
-
-class Bar(Protocol):
-    """What tells of progress, as tqdm's bars do."""
-
-    def update(self, n: int, /) -> object:
-        """So many steps more are done."""
-
-
-def run(job: Job, workers: int = 1, *, progress: Bar | None = None) -> _Facts:
-    """Does a job in so many processes of this machine, and returns what its manifest says.
-
-    With one worker it is done here, without another process. With more, a script has to keep what it does under
-    ``if __name__ == "__main__":``, as the processes read it too. A worker that dies is replaced; after three deaths
-    without a shard made in between the job fails, and can be run again. `progress` is a bar with a step for each shard,
-    of which there are ``len(job.plan())``.
-    """
-    if workers < 1:
-        raise condyle.Error(f"workers is {workers}, at least 1 is wanted")
-    shards = job.plan()
-    if workers == 1:
-        for shard in shards:
-            do(job, shard)
-            _tell(progress, 1)
-    else:
-        _in_processes(job, shards, workers, progress)
-    return finish(job, shards)
-
-
-def _tell(bar: Bar | None, steps: int) -> None:
-    if bar is not None and steps > 0:
-        bar.update(steps)
-
-
-def _in_processes(job: Job, shards: list[Shard], workers: int, progress: Bar | None) -> None:
-    deaths = 0
-    while shards:
-        with ProcessPoolExecutor(min(workers, len(shards)), mp_context=get_context("spawn")) as pool:
-            futures = [pool.submit(do, job, shard) for shard in shards]
-            try:
-                for future in as_completed(futures):
-                    if future.exception() is not None:
-                        break
-                    _tell(progress, 1)
-            finally:
-                # Also where a bar raises something.
-                pool.shutdown(cancel_futures=True)
-        for future in futures:
-            # Those that were cancelled are made in the next round, if there is one.
-            error = None if future.cancelled() else future.exception()
-            if error is not None and not isinstance(error, BrokenProcessPool):
-                raise error
-        left = [shard for shard, it in zip(shards, futures) if it.cancelled() or it.exception() is not None]
-        deaths = deaths + 1 if len(left) == len(shards) else 0
-        if deaths == _DEATHS:
-            first = left[0].at
-            raise condyle.Error(f"workers died {deaths} times in a row; the first shard that is not made is {first}")
-        shards = left
-
-
-def do(job: Job, shard: Shard) -> int:
-    """Makes a shard, unless it is there already, and returns its number."""
-    if job.key(shard.at, shard.source) != shard.key:
-        raise condyle.Error("this process has another version or CONDYLE_NUMERIC than the one that planned the job")
-    path = job.path(shard)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    receipt = _receipt(job, shard)
-    if receipt is None or receipt["sha256"] != _hash_of(path):
-        with _draft(path) as draft:
-            facts = job.write(shard, draft)
-            if job.state(shard.items) != shard.source:
-                raise condyle.Error(f"{job.source} has changed since the job was planned; run it again")
-            told = {"key": shard.key, "bytes": draft.stat().st_size, "sha256": _hash_of(draft), "facts": facts}
-        _write_json(path.with_suffix(".json"), told)
-    return shard.at
-
-
-def finish(job: Job, shards: list[Shard]) -> _Facts:
-    """Joins the shards, all of which have to be made, and writes the manifest, which it returns.
-
-    A folder holds what one job has made: another one with other settings makes all of it anew.
-    """
-    receipts = [_receipt(job, shard) for shard in shards]
-    missing = [shard.at for shard, receipt in zip(shards, receipts) if receipt is None]
-    if missing:
-        raise condyle.Error(f"{len(missing)} of {len(shards)} shards are not made, the first is {missing[0]}")
-    whole = [receipt for receipt in receipts if receipt is not None]
-    paths = [job.path(shard) for shard in shards]
-    result = Path(job.out, job.result)
-    result.parent.mkdir(parents=True, exist_ok=True)
-    with _draft(result) as draft:
-        facts = job.join(paths, [receipt["facts"] for receipt in whole], draft)
-        figures = {"file": job.result, "bytes": draft.stat().st_size, "sha256": _hash_of(draft)}
-    told = [
-        {"file": f"shards/{path.name}", "count": len(shard.items), "bytes": it["bytes"], "sha256": it["sha256"]}
-        for shard, path, it in zip(shards, paths, whole)
-    ]
-    manifest = {**job.settings(), **facts, "result": figures, "shards": told}
-    _write_json(Path(job.out, "manifest.json"), manifest)
-    _clear(Path(job.out), {path.name for path in paths} | {path.with_suffix(".json").name for path in paths})
-    return manifest
-
-
-def _clear(out: Path, known: set[str]) -> None:
-    """Takes away what workers that died have left, and the shards of other jobs."""
-    for path in out.glob("*.draft*"):
-        if _is_left(path.name):
-            path.unlink(missing_ok=True)
-    for path in out.glob("shards/*"):
-        is_ours = re.fullmatch(r"\d{5,}\.[0-9a-f]{16}\.(npy|jsonl|condyle|json)", path.name)
-        if path.name not in known and (is_ours or _is_left(path.name)):
-            path.unlink(missing_ok=True)
-
-
-def _is_left(name: str) -> bool:
-    """Whether it is a draft of a process of this machine that is no more."""
-    found = re.fullmatch(r".*\.([0-9a-f]{8})\.(\d+)\.[0-9a-f]{32}\.draft(\..*\.joining)?", name)
-    if found is None or found[1] != _machine():
-        return False
-    try:
-        os.kill(int(found[2]), 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    return int(found[2]) == os.getpid()
-
-
-def _machine() -> str:
-    return _hash(platform.node().encode())[:8]
-
-
-def _receipt(job: Job, shard: Shard) -> _Facts | None:
-    """Of a shard that was made as it would be now."""
-    path = job.path(shard)
-    try:
-        told = json.loads(path.with_suffix(".json").read_bytes())
-        fits = told["key"] == shard.key and told["bytes"] == path.stat().st_size
-        fits = fits and isinstance(told["sha256"], str) and isinstance(told["facts"], dict)
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return told if fits else None
-
-
-@contextmanager
-def _draft(path: Path) -> Iterator[Path]:
-    """A file that nobody else writes, which becomes `path` when it is whole."""
-    draft = path.with_name(f"{path.name}.{_machine()}.{os.getpid()}.{uuid.uuid4().hex}.draft")
-    try:
-        yield draft
-        with draft.open("rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _write_json(path: Path, told: _Facts) -> None:
-    with _draft(path) as draft:
-        draft.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8", newline="\n")
-
-
-def _hash(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-def _hash_json(told: Any) -> str:
-    return _hash(json.dumps(told).encode())
-
-
-def _hash_of(path: Path) -> str:
-    whole = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            whole.update(block)
-    return whole.hexdigest()
 
 
 # Digests of libraries, by their paths, sizes and times: a table of a million clips takes a while.
@@ -624,7 +343,7 @@ def _digest(path: str) -> str:
             if not head.startswith(b"CONDYLE\0") or length > status.st_size:
                 raise condyle.Error(f"{path} is no library, a .condyle is wanted")
             _digests.clear()
-            _digests[stamp] = _hash(head + file.read(length))
+            _digests[stamp] = digest_of(head + file.read(length))
         return _digests[stamp]
 
 
@@ -675,7 +394,7 @@ def _check_effort(effort: str) -> None:
         raise condyle.Error(f"effort is {effort!r}, 'fast', 'normal' or 'best' is wanted")
 
 
-def _told(name: str, source: str, clip: condyle.Clip) -> _Facts:
+def _told(name: str, source: str, clip: condyle.Clip) -> Facts:
     tags = source.split("/")[:-1]
     told = {"name": name, "source": source, "tags": tags, "seconds": clip.duration}
     return told | {"rate_hz": clip.rate, "joints": len(clip.skeleton)}
