@@ -12,25 +12,19 @@ use crate::poses::{PoseArrays, get};
 use crate::skeleton::Skeleton;
 
 /// A joint, by its index or its name.
-#[derive(FromPyObject)]
-pub(crate) enum Named {
-    Index(i64),
-    Name(String),
-}
-
-impl Named {
-    fn find(&self, skeleton: &condyle::Skeleton) -> PyResult<u16> {
-        let found = match self {
-            Self::Index(at) => u16::try_from(*at).ok().filter(|at| usize::from(*at) < skeleton.joint_count()),
-            Self::Name(name) => skeleton.names().iter().position(|own| own == name).map(|at| at as u16),
-        };
-        found.ok_or_else(|| match self {
-            Self::Index(at) => {
-                Error::new_err(format!("there is no joint {at}, the skeleton has {}", skeleton.joint_count()))
-            }
-            Self::Name(name) => Error::new_err(format!("no joint is named {name:?}")),
-        })
+fn joint_of(asked: &Bound<'_, PyAny>, skeleton: &condyle::Skeleton) -> PyResult<u16> {
+    if let Ok(name) = asked.extract::<String>() {
+        let found = skeleton.names().iter().position(|own| *own == name);
+        return found
+            .map(|at| at as u16)
+            .ok_or_else(|| Error::new_err(format!("no joint is named {name:?}")));
     }
+    let found = asked.extract::<u16>().ok().filter(|at| usize::from(*at) < skeleton.joint_count());
+    found.ok_or_else(|| {
+        let (asked, count) =
+            (asked.repr().map_or_else(|_| "?".into(), |it| it.to_string()), skeleton.joint_count());
+        Error::new_err(format!("there is no joint {asked}, a name or an index below {count} is wanted"))
+    })
 }
 
 /// Numbers for all frames, or for each.
@@ -125,7 +119,7 @@ pub(crate) fn two_bone<'py>(
     py: Python<'py>,
     skeleton: &Skeleton,
     poses: &Bound<'py, PyAny>,
-    joints: [Named; 3],
+    joints: [Bound<'py, PyAny>; 3],
     goals: &Bound<'py, PyAny>,
     poles: Option<&Bound<'py, PyAny>>,
     orientations: Option<&Bound<'py, PyAny>>,
@@ -136,7 +130,7 @@ pub(crate) fn two_bone<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let (poses, frames) = of_skeleton(skeleton, poses)?;
     let [a, b, c] = &joints;
-    let joints = [a.find(&skeleton.0)?, b.find(&skeleton.0)?, c.find(&skeleton.0)?];
+    let joints = [joint_of(a, &skeleton.0)?, joint_of(b, &skeleton.0)?, joint_of(c, &skeleton.0)?];
     let goals = PerFrame::new::<3>("goals", goals, &frames)?;
     let poles = poles.map(|it| PerFrame::new::<3>("poles", it, &frames)).transpose()?;
     let turns = orientations.map(|it| PerFrame::new::<4>("orientations", it, &frames)).transpose()?;
@@ -172,7 +166,7 @@ pub(crate) fn aim<'py>(
     py: Python<'py>,
     skeleton: &Skeleton,
     poses: &Bound<'py, PyAny>,
-    joint: Named,
+    joint: &Bound<'py, PyAny>,
     axis: [f32; 3],
     targets: &Bound<'py, PyAny>,
     origin: [f32; 3],
@@ -182,7 +176,7 @@ pub(crate) fn aim<'py>(
     threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (poses, frames) = of_skeleton(skeleton, poses)?;
-    let joint = joint.find(&skeleton.0)?;
+    let joint = joint_of(joint, &skeleton.0)?;
     let targets = PerFrame::new::<3>("targets", targets, &frames)?;
     let others = [Some(&targets)];
     let places = targets.values::<3>()?;
@@ -210,23 +204,25 @@ pub(crate) fn chain<'py>(
     py: Python<'py>,
     skeleton: &Skeleton,
     poses: &Bound<'py, PyAny>,
-    joints: Vec<Named>,
+    joints: Vec<Bound<'py, PyAny>>,
     goals: &Bound<'py, PyAny>,
     orientations: Option<&Bound<'py, PyAny>>,
     offset: [f32; 3],
     method: &str,
     tolerance: f32,
-    iterations: u16,
+    iterations: i64,
     weight: f32,
     out: Option<&Bound<'py, PyAny>>,
     threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (poses, frames) = of_skeleton(skeleton, poses)?;
-    let joints = joints.iter().map(|it| it.find(&skeleton.0)).collect::<PyResult<Vec<_>>>()?;
+    let joints = joints.iter().map(|it| joint_of(it, &skeleton.0)).collect::<PyResult<Vec<_>>>()?;
     let Some(&tip) = joints.last() else {
         return Err(Error::new_err("joints is empty, one at least is wanted"));
     };
     let method = method_of(method)?;
+    let iterations = u16::try_from(iterations)
+        .map_err(|_| Error::new_err(format!("iterations is {iterations}, 0 to 65535 is wanted")))?;
     let goals = PerFrame::new::<3>("goals", goals, &frames)?;
     let turns = orientations.map(|it| PerFrame::new::<4>("orientations", it, &frames)).transpose()?;
     let others = [Some(&goals), turns.as_ref()];

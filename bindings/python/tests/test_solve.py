@@ -82,11 +82,13 @@ def test_chains_reach_their_goals(method: Any, poses: condyle.Poses) -> None:
 
 WRONG: list[tuple[str, Callable[[condyle.Poses], object]]] = [
     ("no joint is named", lambda p: condyle.two_bone(LEG, p, ["hip", "elbow", "foot"], [0, 0, 0])),
-    ("there is no joint 4, the skeleton has 4", lambda p: condyle.aim(LEG, p, 4, [0, 0, 1], [0, 0, 0])),
+    ("there is no joint 4, a name or an index below 4 is wanted", lambda p: condyle.aim(LEG, p, 4, [0, 0, 1], [0, 0, 0])),
     ("there is no joint -1", lambda p: condyle.chain(LEG, p, [-1], [0, 0, 0])),
     (r"goals has the shape \(7, 3\), \(3,\) or \(40, 3\) is wanted", lambda p: condyle.two_bone(LEG, p, [0, 1, 2], np.zeros((7, 3)))),
     (r"poles has the shape \(4,\)", lambda p: condyle.two_bone(LEG, p, [0, 1, 2], [0, 0, 0], poles=[0, 0, 0, 1])),
     ("method is 'x'|method is \"x\"", lambda p: condyle.chain(LEG, p, [0], [0, 0, 0], method="x")),  # type: ignore[arg-type]
+    ("there is no joint 1.5", lambda p: condyle.aim(LEG, p, 1.5, [0, 0, 1], [0, 0, 0])),  # type: ignore[arg-type]
+    ("iterations is 100000", lambda p: condyle.chain(LEG, p, [0], [0, 0, 0], iterations=100_000)),
     ("joints is empty", lambda p: condyle.chain(LEG, p, [], [0, 0, 0])),
     ("frame 0", lambda p: condyle.two_bone(LEG, p, [2, 1, 0], [0, 0, 0])),
     (r"poses.rotations has the shape \(2, 4\), \(..., 4, 4\)", lambda p: condyle.aim(LEG, [it[0, :2] for it in p], 0, [0, 0, 1], [0, 0, 0])),  # type: ignore[arg-type]
