@@ -187,3 +187,23 @@ fn motions_of_bodies_are_packed_by_who_moves() {
     let refused = folder.run("pack-library amass -o other.condyle --body amass/broken.npz").assert().code(1);
     assert!(String::from_utf8_lossy(&refused.get_output().stderr).contains("broken.npz cannot be used"));
 }
+
+#[test]
+fn units_that_make_giants_are_told() {
+    let folder = folder();
+    let told = |line: &str| {
+        let output = folder.run(line).assert().success();
+        String::from_utf8_lossy(&output.get_output().stderr).into_owned()
+    };
+    let warned = told("pack-library motion -o all.condyle --parts kept");
+    assert!(
+        warned
+            .contains("3 files are taken for very tall or very small, day/old/walk.bvh for 80.00 m: --unit"),
+        "{warned}"
+    );
+    // Also where they were encoded before.
+    assert!(told("pack-library motion -o all.condyle --parts kept --force").contains("3 files are taken"));
+    // With the right one it is the ribbon, which is in metres, that becomes too small.
+    let warned = told("pack-library motion -o small.condyle --unit 1cm");
+    assert!(warned.contains("1 file is taken for very tall or very small, ribbon.gltf for"), "{warned}");
+}

@@ -16,11 +16,11 @@ use crate::commands::encode::Settings;
 use crate::failure::Failure;
 use crate::model::body;
 use crate::options::overwrite::Overwrite;
-use crate::options::quantity::{Length, parse_length};
+use crate::options::quantity::{Length, TALL, parse_length};
 use crate::options::threads::Threads;
 use crate::options::work::Limit;
 use crate::output::{Written, check_destination, check_ending, print, print_json, progress, warn};
-use crate::text::{counted, ending, millimetres, path_text, size};
+use crate::text::{counted, ending, millimetres, path_text, printable, size};
 
 /// Compress all motion of a folder into one file, any clip of which is read without the others
 #[derive(clap::Args)]
@@ -125,6 +125,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     left_out.sort_by(|a, b| a.source.cmp(&b.source));
     left_out.iter().for_each(|it| warn(&args.folder.join(&it.source), &format!("left out: {}", it.why)));
+    warn_of_heights(&args.folder, &whole);
     if whole.is_empty() {
         return Err(Failure::Data(format!("{folder}: none of its files can be used")));
     }
@@ -150,6 +151,22 @@ struct LeftOut {
 impl LeftOut {
     fn to_json(&self) -> Value {
         json!({ "source": self.source, "why": self.why })
+    }
+}
+
+/// Errors are bounded in metres, so that a wrong unit makes them meaningless.
+fn warn_of_heights(folder: &Path, parts: &[Part]) {
+    let is_odd = |height: f64| height > 0.0 && !(0.1..TALL).contains(&height);
+    let odd: Vec<&Part> = parts.iter().filter(|part| is_odd(part.height)).collect();
+    if let Some(first) = odd.first() {
+        let (count, source) = (counted(odd.len(), "file is", "files are"), printable(&first.source));
+        let height = first.height;
+        warn(
+            folder,
+            &format!(
+                "{count} taken for very tall or very small, {source} for {height:.2} m: --unit says how long a unit is"
+            ),
+        );
     }
 }
 

@@ -44,6 +44,8 @@ pub(super) struct Part {
     /// Of all its bytes: nobody may change them before they are in the library.
     checksum: u64,
     pub(super) clips: Vec<ClipLine>,
+    /// At rest, in metres; 0 where nobody knows.
+    pub(super) height: f64,
     /// From an earlier run.
     pub(super) is_old: bool,
 }
@@ -106,7 +108,8 @@ impl Source {
         let clips = told["clips"].as_array().filter(|_| whole)?;
         let clips = clips.iter().map(ClipLine::of_json).collect::<Option<_>>()?;
         let checksum = checksum(bytes);
-        Some(Part { source: self.name.clone(), path: self.part.clone(), checksum, clips, is_old })
+        let height = told["height_m"].as_f64()?;
+        Some(Part { source: self.name.clone(), path: self.part.clone(), checksum, clips, height, is_old })
     }
 
     fn is_of_body(&self) -> bool {
@@ -146,7 +149,9 @@ impl Source {
             clips.push(ClipLine::of(&row, repairs as u64).to_json());
         }
         let files: Value = files.iter().map(|file| file_stamp(file)).collect();
-        let told = json!({ "stamp": stamp, "files": files, "clips": clips }).to_string();
+        let height = job.asset.rest_height().map_or(0.0, |units| unit * units);
+        let height = if height.is_finite() { height } else { 0.0 };
+        let told = json!({ "stamp": stamp, "files": files, "clips": clips, "height_m": height }).to_string();
         writer.add(EntryKind::Metadata, "part", None, told.as_bytes()).map_err(failed)?;
         Ok(writer.finish())
     }
