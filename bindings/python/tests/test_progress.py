@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from condyle import jobs
 from conftest import TESTDATA
+from killed import DeadlyMeasure, PER_SHARD, deaths, library
 
 MODEL = condyle.open(TESTDATA / "two_joints.glb")
 TIMES = np.linspace(0, 1.5, 200_000)
@@ -65,3 +66,10 @@ def test_shards_are_told(workers: int, tmp_path: Path) -> None:
     fresh = jobs.Measure(job.source, str(tmp_path / "fresh"), per_shard=2)
     with pytest.raises(RuntimeError, match="enough"):
         jobs.run(fresh, workers, progress=Bar(1))
+
+
+def test_shards_of_workers_that_die_are_told_once(tmp_path: Path) -> None:
+    bar = Bar()
+    job = DeadlyMeasure(str(library(tmp_path / "motion.condyle")), str(tmp_path / "out"), per_shard=PER_SHARD)
+    jobs.run(job, 2, progress=bar)
+    assert sum(bar.told) == len(job.plan()) and deaths(tmp_path / "out") == 2

@@ -152,12 +152,13 @@ def _in_processes(job: Job, shards: list[Shard], workers: int, progress: Bar | N
     deaths = 0
     while shards:
         with ProcessPoolExecutor(min(workers, len(shards)), mp_context=get_context("spawn")) as pool:
-            futures = [pool.submit(do, job, shard) for shard in shards]
+            futures, told = [pool.submit(do, job, shard) for shard in shards], 0
             try:
                 for future in as_completed(futures):
                     if future.exception() is not None:
                         break
                     _tell(progress, 1)
+                    told += 1
             finally:
                 # Also where a bar raises something.
                 pool.shutdown(cancel_futures=True)
@@ -167,6 +168,8 @@ def _in_processes(job: Job, shards: list[Shard], workers: int, progress: Bar | N
             if error is not None and not isinstance(error, BrokenProcessPool):
                 raise error
         left = [shard for shard, it in zip(shards, futures) if it.cancelled() or it.exception() is not None]
+        # Others may have been made beside the one whose worker died.
+        _tell(progress, len(shards) - len(left) - told)
         deaths = deaths + 1 if len(left) == len(shards) else 0
         if deaths == _DEATHS:
             first = left[0].at
