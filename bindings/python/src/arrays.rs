@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyReadwriteArrayDyn, PyUntypedArrayMethods};
+use numpy::{
+    Element, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyReadwriteArrayDyn, PyUntypedArrayMethods,
+};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
@@ -99,9 +101,9 @@ fn as_it_is<'py>(
 }
 
 /// A result: the caller's array, or a new one.
-pub(crate) struct Output<'py>(PyReadwriteArrayDyn<'py, f32>);
+pub(crate) struct Output<'py, T: Element = f32>(PyReadwriteArrayDyn<'py, T>);
 
-impl<'py> Output<'py> {
+impl<'py, T: Element> Output<'py, T> {
     pub(crate) fn new(
         py: Python<'py>,
         name: &str,
@@ -115,12 +117,13 @@ impl<'py> Output<'py> {
                 static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
                 EMPTY
                     .import(py, "numpy", "empty")?
-                    .call1((PyTuple::new(py, shape)?, numpy::dtype::<f32>(py)))?
+                    .call1((PyTuple::new(py, shape)?, numpy::dtype::<T>(py)))?
             }
         };
-        let wanted = || format!("a float32 array of the shape {} in C order is wanted", shape_text(shape));
+        let kind = numpy::dtype::<T>(py);
+        let wanted = || format!("a {kind} array of the shape {} in C order is wanted", shape_text(shape));
         let array = array
-            .cast::<PyArrayDyn<f32>>()
+            .cast::<PyArrayDyn<T>>()
             .map_err(|_| Error::new_err(format!("{name} is {}, {}", kind_text(&array), wanted())))?;
         if array.shape() != shape {
             let found = shape_text(array.shape());
@@ -159,16 +162,16 @@ impl<'py> Output<'py> {
         Ok(addresses(self.values()?))
     }
 
-    pub(crate) fn values(&mut self) -> PyResult<&mut [f32]> {
+    pub(crate) fn values(&mut self) -> PyResult<&mut [T]> {
         self.0.as_slice_mut().map_err(|_| Error::new_err("out is not contiguous"))
     }
 
-    pub(crate) fn into_array(self) -> Bound<'py, PyArrayDyn<f32>> {
+    pub(crate) fn into_array(self) -> Bound<'py, PyArrayDyn<T>> {
         (**self.0).clone()
     }
 }
 
-fn addresses(values: &[f32]) -> Range<usize> {
+fn addresses<T>(values: &[T]) -> Range<usize> {
     let range = values.as_ptr_range();
     range.start as usize..range.end as usize
 }

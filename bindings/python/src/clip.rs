@@ -16,6 +16,7 @@ use crate::keyed::keyed;
 use crate::pickled::{Read, clip_of, parts_of};
 use crate::poses::{PoseArrays, get};
 use crate::progress::told;
+use crate::render::{Style, Subject, sheet};
 use crate::skeleton::Skeleton;
 
 /// What poses come from: keys as authored, or as they were compressed.
@@ -192,6 +193,30 @@ impl Clip {
         let skeleton = Arc::clone(&skeleton.0);
         let clip = keyed(&skeleton, times, [rotations, translations, scales], name)?;
         Ok(Self { name: name.into(), skeleton, motion: Arc::new(Motion::Authored(clip)) })
+    }
+
+    /// A contact sheet of its bones at `count` evenly spaced moments: (H, W, 3) of uint8, which a notebook shows. `Model.sheet` draws a character, and its
+    /// `size`, `yaw` and `pitch` are the same.
+    ///
+    /// >>> condyle.open("two_joints.glb").clips[0].plot(4, size=(100, 120)).shape
+    /// (120, 400, 3)
+    #[pyo3(
+        signature = (count=8, *, size=(240, 300), yaw=35.0, pitch=12.0),
+        text_signature = "($self, count=8, *, size=(240, 300), yaw=35.0, pitch=12.0)"
+    )]
+    fn plot<'py>(
+        &self,
+        py: Python<'py>,
+        count: u32,
+        size: (u32, u32),
+        yaw: f32,
+        pitch: f32,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let style =
+            Style { size, yaw, pitch, skeleton: true, bounds: false, hitboxes: false, skinning: "linear" };
+        let subject =
+            Subject { name: &self.name, skeleton: &self.skeleton, asset: None, motion: Some(&self.motion) };
+        sheet(py, &subject, &self.name, &style, count)
     }
 
     /// As bytes that `Clip.from_bytes` reads: a file .condyle of the skeleton and this clip. A clip as authored has to be encoded first; pickles,

@@ -19,6 +19,7 @@ mod pickled;
 mod poses;
 mod primitive;
 mod progress;
+mod render;
 mod skeleton;
 mod solve;
 
@@ -50,6 +51,8 @@ mod _condyle {
     use super::open::{from_bytes, open};
     #[pymodule_export]
     use super::primitive::Primitive;
+    #[pymodule_export]
+    use super::render::_picture_file;
     #[pymodule_export]
     use super::skeleton::Skeleton;
     #[pymodule_export]

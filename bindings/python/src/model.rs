@@ -18,6 +18,7 @@ use crate::errors::{Error, Problem, refused};
 use crate::frames::{Planes, Threads, for_each_frame, thread_count};
 use crate::poses::{write_origins, write_rows};
 use crate::primitive::Primitive;
+use crate::render::{Style, Subject, render, sheet};
 use crate::skeleton::Skeleton;
 
 /// What a file holds.
@@ -224,6 +225,84 @@ impl Model {
         Ok((py.import("condyle")?.getattr("from_bytes")?, (bytes, it.name.clone())))
     }
 
+    /// Pictures of it: (H, W, 3) of uint8 at one of `times`, or (T, H, W, 3) at several, all through one camera that keeps the whole clip in view. Without
+    /// `times` the clip's start is drawn, without a clip the pose at rest. A notebook shows what comes out, and its `save` writes a file.
+    ///
+    /// `size` is width and height in pixels; `yaw` and `pitch` say in degrees how far around the character from its front towards its left the
+    /// camera is, and how far it looks down. `skeleton` draws the joints over the mesh, `bounds` and `hitboxes` what is around it; `skinning` is "linear" or
+    /// "dual". `clip` and `progress` are as in `joints` and `skin`; what has no meshes is drawn as its bones.
+    ///
+    /// >>> model = condyle.open("two_joints.glb")
+    /// >>> picture = model.render("bend", 0.5, size=(320, 240))
+    /// >>> picture.shape, picture.dtype
+    /// ((240, 320, 3), dtype('uint8'))
+    /// >>> model.render("bend", np.linspace(0, 1, 5), size=(64, 64), skeleton=True).save("bend.gif")
+    #[pyo3(
+        signature = (
+            clip=None, times=None, *, size=(640, 640), yaw=35.0, pitch=12.0, skeleton=false, bounds=false, hitboxes=false,
+            skinning="linear", out=None, threads=1, progress=None
+        ),
+        text_signature = "($self, clip=None, times=None, *, size=(640, 640), yaw=35.0, pitch=12.0, skeleton=False, \
+            bounds=False, hitboxes=False, skinning='linear', out=None, threads=1, progress=None)"
+    )]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn render<'py>(
+        &self,
+        py: Python<'py>,
+        clip: Option<&Bound<'py, PyAny>>,
+        times: Option<&Bound<'py, PyAny>>,
+        size: (u32, u32),
+        yaw: f32,
+        pitch: f32,
+        skeleton: bool,
+        bounds: bool,
+        hitboxes: bool,
+        skinning: &str,
+        out: Option<&Bound<'py, PyAny>>,
+        threads: Option<i64>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let style = Style { size, yaw, pitch, skeleton, bounds, hitboxes, skinning };
+        let motion = clip.map(|clip| self.motion(clip)).transpose()?.flatten();
+        let threads = thread_count(threads)?;
+        render(py, &self.subject(motion.as_deref()), &style, times, out, threads, progress)
+    }
+
+    /// A contact sheet of `count` evenly spaced moments of a clip, each of `size` and labelled with its time: (H, W, 3). The rest is as in `render`.
+    ///
+    /// >>> condyle.open("two_joints.glb").sheet("bend", 3, size=(120, 160)).shape
+    /// (160, 360, 3)
+    #[pyo3(
+        signature = (
+            clip, count=8, *, size=(240, 300), yaw=35.0, pitch=12.0, skeleton=false, bounds=false, hitboxes=false,
+            skinning="linear"
+        ),
+        text_signature = "($self, clip, count=8, *, size=(240, 300), yaw=35.0, pitch=12.0, skeleton=False, bounds=False, \
+            hitboxes=False, skinning='linear')"
+    )]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn sheet<'py>(
+        &self,
+        py: Python<'py>,
+        clip: &Bound<'py, PyAny>,
+        count: u32,
+        size: (u32, u32),
+        yaw: f32,
+        pitch: f32,
+        skeleton: bool,
+        bounds: bool,
+        hitboxes: bool,
+        skinning: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let style = Style { size, yaw, pitch, skeleton, bounds, hitboxes, skinning };
+        let clip = self.clip(clip)?;
+        let (label, motion) = clip.as_ref().map_or(("", None), |clip| {
+            let clip = clip.get();
+            (clip.name.as_str(), Some(&*clip.motion))
+        });
+        sheet(py, &self.subject(motion), label, &style, count)
+    }
+
     fn __repr__(&self) -> String {
         let counted =
             |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
@@ -296,6 +375,11 @@ impl Model {
             )));
         };
         Ok(Some(found.bind(py).clone()))
+    }
+
+    /// To be drawn.
+    fn subject<'a>(&'a self, motion: Option<&'a Motion>) -> Subject<'a> {
+        Subject { name: &self.name, skeleton: &self.skeleton, asset: self.asset.as_ref(), motion }
     }
 
     /// What moves the joints; none for the pose at rest.

@@ -23,6 +23,12 @@ impl Failure {
     }
 }
 
+impl From<condyle_draw::Error> for Failure {
+    fn from(error: condyle_draw::Error) -> Self {
+        Self::Data(error.to_string())
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::Usage(message) | Self::Data(message)) = self;

@@ -4,7 +4,6 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod commands;
-mod draw;
 mod failure;
 mod model;
 mod options;

@@ -80,6 +80,14 @@ pub(crate) fn progress(steps: usize, what: &'static str) -> ProgressBar {
     bar
 }
 
+/// Draws `moments` pictures with a bar that each of them moves on.
+pub(crate) fn drawing<T>(moments: usize, draw: impl FnOnce(&mut dyn FnMut()) -> T) -> T {
+    let bar = progress(moments, "drawing");
+    let drawn = draw(&mut || bar.inc(1));
+    bar.finish_and_clear();
+    drawn
+}
+
 /// Refuses a destination before any work is done: its folder must be one or be missing, it must not be a folder or a device itself, it
 /// must not be one of the input files, and it must not be read-only unless such a file may be replaced.
 pub(crate) fn check_destination(

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+pub(crate) use condyle_draw::millimetres;
+
 /// A name from a file without control characters; `(unnamed)` if it is empty.
 pub(crate) fn printable(name: &str) -> String {
     match name {
@@ -88,16 +90,6 @@ pub(crate) fn hertz(rate: f32) -> String {
     format!("{rate:.4} Hz").replace(".0000", "")
 }
 
-/// Metres as millimetres: the larger the number, the fewer its decimals.
-pub(crate) fn millimetres(metres: f64) -> String {
-    match 1000.0 * metres {
-        0.0 => "0".into(),
-        mm if mm < 0.01 => format!("{mm:.1e}"),
-        mm if mm < 10.0 => format!("{mm:.3}"),
-        mm => format!("{mm:.1}"),
-    }
-}
-
 /// A number with so many decimals; what rounds to zero has no sign.
 pub(crate) fn fixed(number: impl Into<f64>, decimals: usize) -> String {
     let shown = format!("{:.decimals$}", number.into());
@@ -177,11 +169,5 @@ mod tests {
     #[test]
     fn zeros_have_no_sign() {
         assert_eq!(["0.000", "0.000", "-0.001", "1.500"], [-0.0, -4e-4, -6e-4, 1.5].map(|v| fixed(v, 3)));
-    }
-
-    #[test]
-    fn millimetres_have_digits_where_they_are_small() {
-        let shown = [0.0, 2.5e-7, 1.25e-4, 0.0123, 3.0].map(millimetres);
-        assert_eq!(shown, ["0", "2.5e-4", "0.125", "12.3", "3000.0"]);
     }
 }

@@ -186,6 +186,12 @@ impl Asset {
         self.clips.iter().find(|clip| clip.name() == name)
     }
 
+    /// The instances of the default scene, with their indices into [`Asset::instances`]; all of them if the scene has none.
+    pub fn shown(&self) -> impl Iterator<Item = (usize, &Instance)> {
+        let any = self.instances.iter().any(|it| it.in_default_scene);
+        self.instances.iter().enumerate().filter(move |(_, it)| it.in_default_scene || !any)
+    }
+
     /// Reads everything that moves from a document.
     ///
     /// # Errors

@@ -111,6 +111,13 @@ impl Document {
         extras::text_at(&self.json, pointer)
     }
 
+    /// Where the front of a character is: radians about +Y from +Z, to which characters look in glTF. Those of VRM 0.x look the other way.
+    #[must_use]
+    pub fn front(&self) -> f32 {
+        let has = |extension| self.json.pointer(&format!("/extensions/{extension}")).is_some();
+        if has("VRM") && !has("VRMC_vrm") { core::f32::consts::PI } else { 0.0 }
+    }
+
     /// The bytes of a buffer view, decoded if it is compressed.
     #[must_use]
     pub fn buffer_view(&self, index: usize) -> Option<&[u8]> {

@@ -31,6 +31,7 @@
 mod accessor;
 mod animated_by;
 mod appearance;
+mod around;
 mod asset;
 mod attribute_values;
 mod attributes;
@@ -47,6 +48,7 @@ mod influences;
 mod json;
 mod meshes;
 mod meshopt;
+mod motion;
 mod placed;
 mod poser;
 mod problem;
@@ -60,6 +62,7 @@ mod springs;
 mod testing;
 mod uri;
 
+pub use around::PlacedBounds;
 pub use asset::{Asset, Instance, Placement};
 pub use document::Document;
 pub use export::{ClipExporter, ExportError, Exporter, JointMesh, MorphExporter, MorphFrame, PosedScene};

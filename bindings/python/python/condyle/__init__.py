@@ -53,6 +53,7 @@ from ._condyle import (
     to_matrices,
     two_bone,
 )
+from ._pictures import Picture
 
 __all__ = [
     "Body",
@@ -63,6 +64,7 @@ __all__ = [
     "FileError",
     "Library",
     "Model",
+    "Picture",
     "Poses",
     "Primitive",
     "Problem",

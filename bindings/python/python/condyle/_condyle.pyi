@@ -5,7 +5,7 @@ from typing import Any, Literal, Protocol, final, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import Poses, Vertices
+from . import Picture, Poses, Vertices
 
 __all__ = [
     "Body",
@@ -20,6 +20,7 @@ __all__ = [
     "Problem",
     "Skeleton",
     "__version__",
+    "_picture_file",
     "add",
     "aim",
     "blend",
@@ -43,6 +44,7 @@ class _Bar(Protocol):
     def update(self, n: int, /) -> object: ...
 
 _Effort = Literal["fast", "normal", "best"]
+_Skinning = Literal["linear", "dual"]
 _Arrays = tuple[_Array, _Array, _Array]
 _ClipLike = int | str | Clip | None
 
@@ -132,6 +134,9 @@ class Clip:
         *,
         name: str = "",
     ) -> Clip: ...
+    def plot(
+        self, count: int = 8, *, size: tuple[int, int] = (240, 300), yaw: float = 35.0, pitch: float = 12.0
+    ) -> Picture: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(data: bytes) -> Clip: ...
@@ -238,6 +243,35 @@ class Model:
         effort: _Effort = "normal",
         progress: _Bar | None = None,
     ) -> bytes: ...
+    def render(
+        self,
+        clip: _ClipLike = None,
+        times: ArrayLike | None = None,
+        *,
+        size: tuple[int, int] = (640, 640),
+        yaw: float = 35.0,
+        pitch: float = 12.0,
+        skeleton: bool = False,
+        bounds: bool = False,
+        hitboxes: bool = False,
+        skinning: _Skinning = "linear",
+        out: NDArray[np.uint8] | None = None,
+        threads: int | None = 1,
+        progress: _Bar | None = None,
+    ) -> Picture: ...
+    def sheet(
+        self,
+        clip: _ClipLike,
+        count: int = 8,
+        *,
+        size: tuple[int, int] = (240, 300),
+        yaw: float = 35.0,
+        pitch: float = 12.0,
+        skeleton: bool = False,
+        bounds: bool = False,
+        hitboxes: bool = False,
+        skinning: _Skinning = "linear",
+    ) -> Picture: ...
 
 @final
 class Library:
@@ -313,6 +347,7 @@ class BodyMotion:
     def clip(self, body: Body) -> Clip: ...
     def __len__(self) -> int: ...
 
+def _picture_file(pixels: NDArray[np.uint8], fps: float, name: str | os.PathLike[str]) -> bytes: ...
 def open(path: str | os.PathLike[str], *, model: str | None = None, body: Body | None = None) -> Model: ...
 def from_bytes(data: bytes, name: str = "bytes", *, model: str | None = None, body: Body | None = None) -> Model: ...
 def forward_kinematics(

@@ -1,11 +1,10 @@
 //! `condyle bounds`: boxes and spheres around what a clip poses.
 
 use condyle::bounds::{self, Aabb, Sphere};
-use condyle_gltf::{Asset, Poser, PoserOptions};
+use condyle_gltf::{Asset, PlacedBounds, Poser, PoserOptions};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::model::around;
 use crate::model::document::{too_large, warn_of_repairs};
 use crate::model::playable::Playable;
 use crate::options::moments;
@@ -225,9 +224,9 @@ fn measure(
     clip: Option<&Playable<'_>>,
     moments: &[f32],
 ) -> Result<Found, Failure> {
-    let parts = around::parts(asset, clip, moments).map_err(|e| too_large(name, &e))?;
+    let parts = asset.placed_bounds(clip, moments).map_err(|e| too_large(name, &e))?;
     let mut poser = Poser::new(asset, PoserOptions::default()).map_err(|e| too_large(name, &e))?;
-    let row = |part: &around::Part| {
+    let row = |part: &PlacedBounds| {
         let instance = &asset.instances[part.instance];
         let primitive = &instance.primitives[part.primitive];
         let place = Some([instance.node, primitive.index]);

@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use crate::commands::raycast::shape_name;
 use crate::commands::reach::asked::joint_name;
 use crate::failure::Failure;
+use crate::model;
 use crate::model::container::is_container;
 use crate::model::document::{sources, too_large, warn_of_repairs};
-use crate::model::{self, around};
 use crate::options::overwrite::Overwrite;
 use crate::options::source::Which;
 use crate::options::work::{Limit, Work};
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let name = path_text(path);
     args.limit.budget(&model.sources).afford(&name, "", &Work::bounds(asset, 1))?;
     warn_of_repairs(path, asset);
-    let hitboxes = around::hitboxes(asset, args.coverage).map_err(|e| too_large(&name, &e))?;
+    let hitboxes = asset.hitboxes(args.coverage).map_err(|e| too_large(&name, &e))?;
     if hitboxes.as_slice().is_empty() {
         return Err(Failure::Data(format!(
             "{name} has no vertices that joints move, so there is nothing to fit"

@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 
 use crate::commands::reach::asked::joint_name;
 use crate::failure::Failure;
-use crate::model::around;
-use crate::model::document::{shown, too_large, warn_of_repairs};
+use crate::model::document::{too_large, warn_of_repairs};
 use crate::model::playable::Playable;
 use crate::options::numerics::Numerics;
 use crate::options::quantity::{parse_point, parse_seconds};
@@ -141,7 +140,7 @@ enum What {
 /// All triangles that the ray meets, one primitive after another.
 fn of_triangles(asset: &Asset, poser: &Poser<'_>, ray: &Ray) -> Result<Vec<Hit>, condyle::Error> {
     let mut hits = Vec::new();
-    for (at, instance) in shown(asset) {
+    for (at, instance) in asset.shown() {
         let is_mirrored = instance.is_mirrored(poser.model());
         for (primitive, source) in instance.primitives.iter().enumerate() {
             let corners: Vec<[u32; 3]> = source.triangles().collect();
@@ -154,7 +153,7 @@ fn of_triangles(asset: &Asset, poser: &Poser<'_>, ray: &Ray) -> Result<Vec<Hit>,
                     along: hit.distance,
                     point: hit.position,
                     normal: if is_mirrored { hit.normal.map(|v| 0.0 - v) } else { hit.normal },
-                    joint: around::heaviest_joint(asset, instance, primitive, vertex),
+                    joint: asset.heaviest_joint(instance, primitive, vertex),
                     what: What::Triangle {
                         instance: at,
                         primitive,
@@ -174,7 +173,7 @@ fn of_triangles(asset: &Asset, poser: &Poser<'_>, ray: &Ray) -> Result<Vec<Hit>,
 
 /// All hitboxes that the ray meets, in the order of joints.
 fn of_hitboxes(asset: &Asset, poser: &Poser<'_>, ray: &Ray) -> Result<Vec<Hit>, condyle::Error> {
-    let hitboxes = around::hitboxes(asset, 1.0)?;
+    let hitboxes = asset.hitboxes(1.0)?;
     let mut posed = PosedHitboxes::default();
     hitbox::place(&hitboxes, poser.model(), &mut posed)?;
     let mut hits = Vec::new();

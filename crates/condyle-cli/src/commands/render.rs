@@ -3,28 +3,26 @@
 use std::path::{Path, PathBuf};
 
 use condyle::Affine;
+use condyle::sample::PoseSource;
+use condyle_draw::marks::Marks;
+use condyle_draw::picture::{self, Format};
+use condyle_draw::shapes::Shapes;
+use condyle_draw::{FPS, Film, Greatest, Look, MAX_SHEET, SIDES, Scene, Seen, Size, View, columns, evenly};
 use condyle_gltf::{Asset, Placement};
 use serde_json::json;
 
-use crate::draw::difference::Greatest;
-use crate::draw::marks::Marks;
-use crate::draw::outline::Seen;
-use crate::draw::picture::{self, Format};
-use crate::draw::scene::{FPS, Look, Scene, Size, columns, evenly};
-use crate::draw::shapes::Shapes;
-use crate::draw::stage::View;
 use crate::failure::Failure;
-use crate::model::document::{front, sources, too_large};
+use crate::model::document::{sources, too_large};
 use crate::model::limits::{Choice, parse_choice};
 use crate::model::playable::Playable;
-use crate::model::{self, Model, around};
+use crate::model::{self, Model};
 use crate::options::numerics::Numerics;
 use crate::options::overwrite::Overwrite;
 use crate::options::quantity::{fps_up_to, parse_seconds};
 use crate::options::skinning::Shown;
 use crate::options::source::{Source, Which};
 use crate::options::work::{Limit, Work};
-use crate::output::{check_destination, print, print_json, warn, write_file};
+use crate::output::{check_destination, drawing, print, print_json, warn, write_file};
 use crate::text::{counted, path_text, size};
 
 /// Draw a character: an image, a contact sheet, or an animation
@@ -129,8 +127,6 @@ pub(crate) struct Picture {
 const MAX_FRAMES: f64 = 1500.0;
 /// The shortest time, in seconds, that a turntable takes for a turn.
 const MIN_TURN: f64 = 4.0;
-/// Pixels of a whole sheet along one side: a WebP has 16383 at most.
-const MAX_SHEET: u32 = 16_000;
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let picture = &args.picture;
     if args.source.is_rest() && (picture.time.is_some() || picture.sheet.is_some()) {
@@ -203,7 +199,11 @@ pub(crate) struct Drawn {
 
 impl Picture {
     pub(crate) fn format(&self) -> Result<Format, Failure> {
-        let format = Format::of(&self.output)?;
+        let format = Format::of(&self.output).ok_or_else(|| {
+            let name = path_text(&self.output);
+            let wanted = "its name does not end in .png, or in .gif or .webp for an animation";
+            Failure::Usage(format!("{name}: {wanted}"))
+        })?;
         if format == Format::Png && (self.turntable || self.fps.is_some()) {
             let asked = if self.turntable { "--turntable" } else { "--fps" };
             return Err(Failure::Usage(format!(
@@ -220,8 +220,8 @@ impl Picture {
     /// What is drawn around the character.
     fn around(&self, asset: &Asset, clip: Option<&Playable<'_>>, moments: &[f32]) -> Result<Shapes, Failure> {
         let wrong = |e: condyle::Error| too_large(asset.document.name(), &e);
-        let parts = self.bounds.then(|| around::parts(asset, clip, moments)).transpose().map_err(wrong)?;
-        let hitboxes = self.hitboxes.then(|| around::hitboxes(asset, 1.0)).transpose().map_err(wrong)?;
+        let parts = self.bounds.then(|| asset.placed_bounds(clip, moments)).transpose().map_err(wrong)?;
+        let hitboxes = self.hitboxes.then(|| asset.hitboxes(1.0)).transpose().map_err(wrong)?;
         Ok(Shapes::new(parts.unwrap_or_default(), hitboxes.unwrap_or_default()))
     }
 
@@ -251,6 +251,7 @@ impl Picture {
             all.extend(marks.into_iter().flat_map(|marks| marks(seconds, model)));
             all
         };
+        let motion = clip.map(|clip| clip as &dyn PoseSource);
         let mut scene = Scene::skinned(asset, self.skinning.all())?;
         let difference = match self.skinning {
             Shown::Both if !is_blended(asset) => {
@@ -259,7 +260,7 @@ impl Picture {
                     "{name}: no vertex follows several joints, so both ways are the same; leave out --skinning both"
                 )));
             }
-            Shown::Both => Some(scene.compare(clip, plan.moments())?),
+            Shown::Both => Some(scene.compare(motion, plan.moments())?),
             Shown::Linear | Shown::Dual => None,
         };
         scene.set_limits(limits);
@@ -275,20 +276,23 @@ impl Picture {
         }
         notes.iter().for_each(|what| warn(path, &format!("note: {what}")));
         let view =
-            View { yaw: front(&asset.document) + self.yaw.to_radians(), pitch: self.pitch.to_radians() };
+            View { yaw: asset.document.front() + self.yaw.to_radians(), pitch: self.pitch.to_radians() };
         let look = Look { view, size: self.size, skeleton: self.skeleton };
         let (bytes, frames) = match plan {
             Plan::Still(seconds) => {
-                let shot = scene.frame(clip, &look, 1)?;
-                (picture::still(format, &scene.draw(clip, seconds, &shot, 0)?)?, 1)
+                let shot = scene.frame(motion, &look, 1)?;
+                (picture::still(format, &scene.draw(motion, seconds, &shot, 0)?)?, 1)
             }
             Plan::Sheet(moments) => {
                 let label = clip.map_or("", Playable::name);
-                (picture::still(format, &scene.row(clip, label, &moments, &look)?)?, moments.len())
+                let sheet = drawing(moments.len(), |tick| scene.row(motion, label, &moments, &look, tick));
+                (picture::still(format, &sheet?)?, moments.len())
             }
             Plan::Moving { moments, fps } => {
                 let turns = if self.turntable { moments.len() } else { 1 };
-                (scene.movie(format, clip, &moments, fps, &look, turns)?, moments.len())
+                let film = Film { moments: &moments, fps, turns };
+                let movie = drawing(moments.len(), |tick| scene.movie(format, motion, &film, &look, tick));
+                (movie?, moments.len())
             }
         };
         Ok(Drawn { bytes, frames, difference, notes })
@@ -327,7 +331,7 @@ fn plan(args: &Picture, format: Format, clip: Option<&Playable<'_>>, still: f32)
                  choose fewer moments or a smaller --size"
             )));
         }
-        return Ok(Plan::Sheet(evenly(clip, count as usize)));
+        return Ok(Plan::Sheet(evenly(clip.map(|clip| clip as &dyn PoseSource), count as usize)));
     }
     let moving = format != Format::Png && args.time.is_none() && (args.turntable || clip.is_some());
     if !moving && args.fps.is_some() {
@@ -356,7 +360,6 @@ fn plan(args: &Picture, format: Format, clip: Option<&Playable<'_>>, still: f32)
 }
 
 fn parse_size(text: &str) -> Result<Size, String> {
-    const SIDES: std::ops::RangeInclusive<u32> = 16..=2048;
     let (width, height) = text.split_once('x').unwrap_or((text, text));
     let side = |text: &str| text.parse().ok().filter(|n| SIDES.contains(n));
     match (side(width), side(height)) {

@@ -6,7 +6,6 @@ use condyle_body::{BodyModel, BodyMotion};
 use condyle_gltf::Asset;
 
 use super::document::{refusal, too_large};
-use super::joints;
 use crate::failure::Failure;
 use crate::text::path_text;
 
@@ -23,5 +22,5 @@ pub(crate) fn open(path: &Path, model: &BodyModel) -> Result<Asset, Failure> {
     let betas = &betas[..betas.len().min(model.shape_count())];
     let body = model.shaped(betas).map_err(|e| too_large(&name, &e))?;
     let clip = motion.clip(&body).map_err(|e| too_large(&name, &e))?;
-    joints::asset(&name, body.skeleton(), Some(clip)).map_err(|refused| refusal(path, &refused))
+    Asset::of_motion(&name, body.skeleton(), vec![clip]).map_err(|refused| refusal(path, &refused))
 }

@@ -6,7 +6,6 @@ use std::path::Path;
 use condyle_bvh::{Bvh, ImportOptions};
 use condyle_gltf::{Asset, Problem, Refused, Severity};
 
-use super::joints;
 use crate::text;
 
 /// Whether a file is a BVH: its first bytes tell, or its name, so that what is wrong with a broken one is said in its own words.
@@ -25,10 +24,10 @@ pub(crate) fn open(path: &Path) -> Result<Asset, Refused> {
     })?;
     let name = path.display().to_string();
     let options = ImportOptions::default();
-    let unfit = |error: condyle::Error| joints::refused(&name, &error);
+    let unfit = |error: condyle::Error| Refused::of(&name, &error);
     let skeleton = bvh.skeleton(&options).map_err(unfit)?;
     let clip = (bvh.frame_count() > 0).then(|| bvh.clip(&options)).transpose().map_err(unfit)?;
-    let mut asset = joints::asset(&name, &skeleton, clip)?;
+    let mut asset = Asset::of_motion(&name, &skeleton, clip.into_iter().collect())?;
     // What is odd in the document, which was made here, is odd in the file, and told by its reader.
     asset.problems = bvh.problems().iter().map(problem).collect();
     Ok(asset)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use condyle_gltf::{Asset, Document, Instance, Refused, Severity};
+use condyle_gltf::{Asset, Document, Refused, Severity};
 
 use super::{bvh, problems};
 use crate::failure::Failure;
@@ -91,17 +91,4 @@ pub(crate) fn sources(model: &Path, document: Option<&Document>) -> BTreeSet<Pat
     let mut files: BTreeSet<PathBuf> = document.map(Document::files).into_iter().flatten().collect();
     files.extend(model.canonicalize());
     files
-}
-
-/// Where the front of a character is: radians about +Y from +Z, to which characters look in glTF. Those of VRM 0.x look the other
-/// way.
-pub(crate) fn front(document: &Document) -> f32 {
-    let has = |extension| document.json_at(&format!("/extensions/{extension}")).is_some();
-    if has("VRM") && !has("VRMC_vrm") { core::f32::consts::PI } else { 0.0 }
-}
-
-/// The instances of the default scene, with their places among all; all instances if it has none.
-pub(crate) fn shown(asset: &Asset) -> impl Iterator<Item = (usize, &Instance)> {
-    let any = asset.instances.iter().any(|i| i.in_default_scene);
-    asset.instances.iter().enumerate().filter(move |(_, i)| i.in_default_scene || !any)
 }

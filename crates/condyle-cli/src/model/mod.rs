@@ -1,12 +1,10 @@
 //! The models that subcommands read, from glTF documents, BVH files and containers.
 
-pub(crate) mod around;
 pub(crate) mod body;
 pub(crate) mod bvh;
 pub(crate) mod container;
 pub(crate) mod document;
 pub(crate) mod entries;
-mod joints;
 pub(crate) mod limits;
 pub(crate) mod playable;
 pub(crate) mod problems;

@@ -19,7 +19,7 @@ use self::film::{Film, Timing};
 use self::obj::Obj;
 use self::texture::{Format, Layout, Matrices};
 use crate::failure::Failure;
-use crate::model::document::{self, metres_per_unit, shown, warn_of_repairs};
+use crate::model::document::{self, metres_per_unit, warn_of_repairs};
 use crate::model::playable::Playable;
 use crate::options::moments::LONGEST;
 use crate::options::numerics::Numerics;
@@ -152,7 +152,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let parts = match kind {
         // It keeps all scenes of the document.
         Kind::Morphs => film::parts(asset.instances.iter().enumerate()),
-        Kind::Texture | Kind::Palettes | Kind::Obj => film::parts(shown(asset)),
+        Kind::Texture | Kind::Palettes | Kind::Obj => film::parts(asset.shown()),
     };
     let mut film = Film::new(asset, clip, args.posing.options(), name, timing, parts)?;
     if film.vertex_count() == 0 {

@@ -15,7 +15,6 @@ use super::error::Off;
 use super::exr::{self, Depth};
 use super::film::{Film, Frame};
 use crate::failure::Failure;
-use crate::model::document::shown;
 use crate::output::names::with_middle;
 use crate::output::{Finished, finish_file, progress};
 use crate::text::grouped;
@@ -325,7 +324,7 @@ pub(super) struct Matrices {
 impl Matrices {
     pub(super) fn of(asset: &Asset) -> Self {
         let (mut skins, mut joints, mut count) = (vec![None; asset.skins.len()], Vec::new(), 0);
-        for (_, instance) in shown(asset) {
+        for (_, instance) in asset.shown() {
             match instance.placement {
                 Placement::Skin(skin) if skins[skin].is_none() => {
                     skins[skin] = Some(count);
@@ -368,7 +367,7 @@ impl Matrices {
                 json!({ "name": instance.name, "node": instance.node, "first_matrix": first, "joints": names }),
             )
         };
-        shown(asset).filter_map(|(_, it)| instance(it)).collect()
+        asset.shown().filter_map(|(_, it)| instance(it)).collect()
     }
 }
 

@@ -92,7 +92,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(height) = args.height {
         height.warn_above(TALL, "--height");
     }
-    let plot = args.plot.as_deref().map(|to| Ok((to, Format::of(to)?))).transpose()?;
+    let plot = args.plot.as_deref().map(|to| Format::of(to).map(|format| (to, format))).transpose()?;
     let mut inputs: BTreeSet<PathBuf> = sources(&args.a, None);
     inputs.extend(sources(&args.b, None));
     plot.iter().try_for_each(|(to, _)| check_destination(to, &inputs, args.overwrite))?;

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use crate::draw::picture;
-use crate::draw::plot::{BLACK, BLUE, GREEN, GREY, Line, ORANGE, PINK, Panel, Plot, RED, SKY};
+use condyle_draw::picture;
+use condyle_draw::plot::{BLACK, BLUE, GREEN, GREY, Line, ORANGE, PINK, Panel, Plot, RED, RGBColor, SKY};
+
 use crate::failure::Failure;
 use crate::text::{ending, path_text};
 
@@ -37,7 +38,7 @@ const MAX_NAME: usize = 17;
 
 /// Draws the clips with the greatest distances, as many as there are colours.
 pub(super) fn draw(mut series: Vec<Series>, format: Format) -> Result<Vec<u8>, Failure> {
-    const COLOURS: [plotters::style::RGBColor; 8] = [BLUE, RED, GREEN, ORANGE, PINK, SKY, GREY, BLACK];
+    const COLOURS: [RGBColor; 8] = [BLUE, RED, GREEN, ORANGE, PINK, SKY, GREY, BLACK];
     let highest = |s: &Series| s.points.iter().fold(0.0_f64, |m, p| m.max(p.1));
     series.sort_by(|a, b| highest(b).total_cmp(&highest(a)));
     series.truncate(COLOURS.len());
@@ -64,7 +65,7 @@ pub(super) fn draw(mut series: Vec<Series>, format: Format) -> Result<Vec<u8>, F
     };
     match format {
         Format::Svg => Ok(plot.svg()?.into_bytes()),
-        Format::Png => picture::still(picture::Format::Png, &plot.pixels()?),
+        Format::Png => Ok(picture::still(picture::Format::Png, &plot.pixels()?)?),
     }
 }
 

@@ -1,6 +1,10 @@
 //! A hand that follows a way while the character walks.
 
 use condyle::{Affine, RawClip};
+use condyle_draw::marks::Mark;
+use condyle_draw::picture::Format;
+use condyle_draw::vector::{Vec3, length, sub};
+use condyle_draw::{FPS, Film, Look, Scene, evenly};
 use condyle_gltf::Asset;
 
 use crate::commands::reach::clip::{reached, solve};
@@ -8,12 +12,8 @@ use crate::commands::reach::marked::Marked;
 use crate::commands::reach::path::Path;
 use crate::commands::reach::request::{Kind, Request};
 use crate::commands::reach::solver::Solver;
-use crate::draw::marks::Mark;
-use crate::draw::picture::Format;
-use crate::draw::scene::{FPS, Look, Scene, evenly};
-use crate::draw::vector::{Vec3, length, sub};
 use crate::failure::Failure;
-use crate::model::playable::Playable;
+use crate::output::drawing;
 
 const HAND: &str = "left_hand";
 /// What stays where the walk has it, so that the back does not bend for an arm that is behind it.
@@ -38,7 +38,7 @@ pub(super) fn movie(asset: &Asset, clip: &RawClip, look: &Look) -> Result<Vec<u8
         requests.push(request?);
     }
     let solver = Solver::new(asset, requests, None, (1.0, TOLERANCE));
-    let moments = evenly(Some(&Playable::raw(clip)), (f64::from(clip.duration()) * FPS).round() as usize);
+    let moments = evenly(Some(clip), (f64::from(clip.duration()) * FPS).round() as usize);
     let solved = solve(&solver, &asset.skeleton, Some(clip), &moments).map_err(failed)?;
     let reaching =
         reached(&solver, &asset.skeleton, (Some(clip), "reach"), &moments, &solved).map_err(failed)?;
@@ -52,7 +52,9 @@ pub(super) fn movie(asset: &Asset, clip: &RawClip, look: &Look) -> Result<Vec<u8
     };
     let mut scene = Scene::new(asset)?;
     scene.mark(&marks);
-    scene.movie(Format::Gif, Some(&Playable::raw(&reaching)), &moments, FPS, look, 1)
+    Ok(drawing(moments.len(), |tick| {
+        scene.movie(Format::Gif, Some(&reaching), &Film::new(&moments, FPS), look, tick)
+    })?)
 }
 
 /// Around without an end: from a period before the clip to one behind it.

@@ -9,22 +9,20 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use condyle::sample;
-use condyle::sample::RawCursor;
+use condyle::sample::{PoseSource, RawCursor};
 use condyle::{
     Affine, Dispatch, NormalRule, Palette, Pose, RawClip, Vertices, local_to_model, morph, palette, skin,
 };
+use condyle_draw::picture::{self, Format};
+use condyle_draw::{FPS, Film, Look, Scene, View, evenly};
 use condyle_gltf::{Asset, Document, Exporter, Poser, PoserOptions};
 use image::{RgbImage, imageops};
 use serde_json::json;
 
-use crate::draw::picture::{self, Format};
-use crate::draw::scene::{FPS, Look, Scene, evenly};
-use crate::draw::stage::View;
 use crate::failure::Failure;
-use crate::model::playable::Playable;
 use crate::options::numerics::Numerics;
 use crate::options::overwrite::Overwrite;
-use crate::output::{Written, check_destination, finish_file, keep_all, print, print_json};
+use crate::output::{Written, check_destination, drawing, finish_file, keep_all, print, print_json};
 use crate::text::{path_text, size, table};
 
 /// Run and time every stage on a built-in character, and draw it
@@ -64,7 +62,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     FILES.iter().try_for_each(free)?;
     let [character_glb, poses_png, walk_gif, run_gif, hand_gif, stairs_gif, posed_glb] = FILES;
     let (mut files, mut descriptions) = (Vec::new(), Vec::new());
-    let mut write = |name: &str, what: &str, bytes: &[u8]| {
+    let mut write = |name: &str, what: &str, bytes: &[u8]| -> Result<(), Failure> {
         files.push(finish_file(folder.join(name), |out| out.write_all(bytes))?);
         descriptions.push(what.to_string());
         Ok(())
@@ -73,13 +71,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let glb = character::glb();
     write(character_glb, "the character, rigged, with its clips", &glb)?;
     let asset = import(&glb)?;
-    let clips: Vec<_> = asset.clips.iter().map(Playable::raw).collect();
-    let clip = |name: &str| clips.iter().find(|c| c.name() == name);
+    let clip = |name: &str| asset.clip_by_name(name).map(|clip| clip as &dyn PoseSource);
     let times = time(&glb, &asset)?;
 
     let mut scene = Scene::new(&asset)?;
     let look = Look { view: VIEW, size: [320, 400], skeleton: false };
-    let rows = ["walk", "run"].map(|name| scene.row(clip(name), name, &evenly(clip(name), 8), &look));
+    let rows = ["walk", "run"].map(|name| {
+        let moments = evenly(clip(name), 8);
+        drawing(moments.len(), |tick| scene.row(clip(name), name, &moments, &look, tick))
+    });
     let [walk, run] = rows;
     write(
         poses_png,
@@ -90,7 +90,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let look = Look { size: [400, 480], skeleton: name == "run", ..look };
         let length = clip(name).map_or(0.0, |c| f64::from(c.end() - c.start()));
         let moments = evenly(clip(name), (length * FPS).round() as usize);
-        let movie = scene.movie(Format::Gif, clip(name), &moments, FPS, &look, 1)?;
+        let movie = drawing(moments.len(), |tick| {
+            scene.movie(Format::Gif, clip(name), &Film::new(&moments, FPS), &look, tick)
+        })?;
         let what = if look.skeleton { "animation, with the joints" } else { "animation" };
         write(file, what, &movie)?;
     }

@@ -10,17 +10,16 @@ use condyle::solve::feet::{
 use condyle::{
     Affine, Error, Interpolation, Looping, Pose, RawClip, Skeleton, Target, Track, Transform, local_to_model,
 };
+use condyle_draw::marks::Mark;
+use condyle_draw::picture::Format;
+use condyle_draw::solid::Solid;
+use condyle_draw::vector::Vec3;
+use condyle_draw::{FPS, Film, Look, Scene, View};
 use condyle_gltf::Asset;
 
 use super::character::WALK_SPEED;
-use crate::draw::marks::Mark;
-use crate::draw::picture::Format;
-use crate::draw::scene::{FPS, Look, Scene};
-use crate::draw::solid::Solid;
-use crate::draw::stage::View;
-use crate::draw::vector::Vec3;
 use crate::failure::Failure;
-use crate::model::playable::Playable;
+use crate::output::drawing;
 
 /// From the left, and a little from behind, so that no step hides the feet.
 const VIEW: View = View { yaw: -1.85, pitch: 0.16 };
@@ -72,7 +71,10 @@ pub(super) fn movie(asset: &Asset, walk: &RawClip, look: &Look) -> Result<(Vec<u
     scene.mark(&marks);
     let look = Look { view: VIEW, ..*look };
     let clip = climb.clip(skeleton).map_err(failed)?;
-    let movie = scene.movie(Format::Gif, Some(&Playable::raw(&clip)), &climb.times(), FPS, &look, 1)?;
+    let times = climb.times();
+    let movie = drawing(times.len(), |tick| {
+        scene.movie(Format::Gif, Some(&clip), &Film::new(&times, FPS), &look, tick)
+    })?;
     let last = climb.moments.last().map_or(Moved::default(), |moment| moment.moved);
     Ok((movie, format!("the walk up stairs; planted feet {}", last.line())))
 }

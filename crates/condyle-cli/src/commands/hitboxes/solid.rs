@@ -4,9 +4,8 @@ use core::f32::consts::{FRAC_PI_2, TAU};
 
 use condyle::hits::Shape;
 use condyle::math::sin_cos;
-
-use crate::draw::solid::Solid;
-use crate::draw::vector::{Vec3, add, add_scaled, frame, quat_rotate, scale, sub};
+use condyle_draw::solid::Solid;
+use condyle_draw::vector::{Vec3, add, add_scaled, frame, quat_rotate, scale, sub};
 
 /// Corners of a whole circle around the axis.
 const AROUND: u16 = 24;
@@ -81,7 +80,7 @@ fn rounded(from: Vec3, to: Vec3, radius: f32) -> Surface {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draw::vector::{cross, dot, length};
+    use condyle_draw::vector::{cross, dot, length};
 
     /// Corners are where the shape ends, and triangles face outwards and enclose nearly its volume.
     #[test]

@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use condyle_draw::plot::Plot;
 use serde_json::{Map, Value, json};
 
 use self::blow::Properties;
@@ -20,7 +21,6 @@ use self::cycles::Cycles;
 use self::descent::Descent;
 use self::eberly::Tables;
 use self::van_waveren::Errors;
-use crate::draw::plot::Plot;
 use crate::failure::Failure;
 use crate::options::overwrite::Overwrite;
 use crate::output::{Written, check_destination, finish_file, keep_all, print, print_json, progress};

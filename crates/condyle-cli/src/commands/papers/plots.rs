@@ -2,12 +2,13 @@
 
 use condyle::interpolate::{Degree, Method, Terms};
 use condyle::reference::{corrected_nlerp, eberly, log_lerp, nlerp, slerp};
-use plotters::style::RGBColor;
+use condyle_draw::plot::{
+    BLACK, BLUE, GREEN, GREY, Line, ORANGE, PINK, Panel, Plot, RED, RGBColor, SKY, power_of_ten,
+};
 
 use super::blow::{self, Between, far_pair};
 use super::descent::{Descent, METHODS, RESIDUALS};
 use super::van_waveren::{WIDEST, error_in_f32};
-use crate::draw::plot::{BLACK, BLUE, GREEN, GREY, Line, ORANGE, PINK, Panel, Plot, RED, SKY, power_of_ten};
 
 /// The largest error of each method, in f32 as the library computes it, over the angle.
 pub(crate) fn error() -> Plot {

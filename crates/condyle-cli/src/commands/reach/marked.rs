@@ -5,9 +5,9 @@ use condyle::{Affine, Error, RawClip, Skeleton};
 
 use super::request::{Kind, Placed, Request};
 use super::solver::Solver;
-use crate::draw::marks::Mark;
-use crate::draw::vector::{Vec3, add};
 use condyle::solve::body::Aim;
+use condyle_draw::marks::Mark;
+use condyle_draw::vector::{Vec3, add};
 
 const GOAL: [u8; 3] = [20, 160, 90];
 const WAY: [u8; 3] = [50, 120, 235];

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use condyle::encode::{EncodeOptions, frame_count};
 use condyle::{Affine, Dispatch, Quat, RawClip};
+use condyle_draw::picture::Format;
 use condyle_gltf::{Asset, ClipExporter, Exporter, Poser, PoserOptions};
 use serde_json::json;
 
@@ -22,7 +23,6 @@ use self::report::Row;
 use self::request::{Request, Wishes};
 use self::solver::{Solved, Solver};
 use crate::commands::render::Picture;
-use crate::draw::picture::Format;
 use crate::failure::Failure;
 use crate::model::container::is_container;
 use crate::model::document::{metres_per_unit, sources, warn_of_repairs};

@@ -2,8 +2,7 @@
 
 use condyle::Quat;
 use condyle::interpolate::{Method, interpolate};
-
-use crate::draw::vector::{Vec3, add_scaled, scale, sub};
+use condyle_draw::vector::{Vec3, add_scaled, scale, sub};
 
 /// Values at times, ascending; one without a time holds throughout.
 #[derive(Clone, Debug)]
@@ -107,7 +106,7 @@ impl Path<Quat> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draw::vector::length;
+    use condyle_draw::vector::length;
 
     #[test]
     fn a_path_goes_through_its_places_without_a_jerk() {

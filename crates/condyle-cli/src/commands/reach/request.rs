@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use condyle::interpolate::{Method, interpolate};
 use condyle::solve::body::{Aim, Goal};
 use condyle::{Affine, Error, Pose, Quat, Skeleton, local_to_model};
+use condyle_draw::vector::{Vec3, add_scaled, length, lerp, quat_conjugate, quat_mul, sub};
 
 use super::asked::{Asked, find_joint, joint_name};
 use super::path::Path;
-use crate::draw::vector::{Vec3, add_scaled, length, lerp, quat_conjugate, quat_mul, sub};
 use crate::failure::Failure;
 
 /// Something that is asked of a joint, in model space.

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use condyle::solve::Limits;
 use condyle::solve::body::{BodyBuffer, BodyOptions, Goal, body};
 use condyle::{Error, Pose, Quat, Skeleton, Transform};
+use condyle_draw::vector::{length, sub};
 use condyle_gltf::{Asset, Placement};
 
 use super::request::{Placed, Request};
-use crate::draw::vector::{length, sub};
 
 /// The way from the clip to what is asked for is gone in so many parts, each with so many steps. Many poses reach, and of a single search for all of the way those of
 /// two moments next to each other differ by centimetres where one of them takes a step more; short ways lead to poses that are next to each other.

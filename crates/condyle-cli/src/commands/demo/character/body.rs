@@ -3,8 +3,7 @@
 use super::loft::{Cut, Ring, Surface, ring};
 use super::rig::*;
 use condyle::math::sin_cos;
-
-use crate::draw::vector::{Vec3, add, add_scaled, cross, scale};
+use condyle_draw::vector::{Vec3, add, add_scaled, cross, scale};
 
 /// What a surface is made of, in the order of the document's materials.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,8 +2,7 @@
 
 use super::rig::{Joint, mirror, mirror_joint};
 use condyle::math::sin_cos;
-
-use crate::draw::vector::{Vec3, add, add_scaled, cross, dot, length, normalize, scale, sub};
+use condyle_draw::vector::{Vec3, add, add_scaled, cross, dot, length, normalize, scale, sub};
 
 /// One cross-section: half an ellipse in front, half a different one behind.
 #[derive(Clone, Copy)]

@@ -8,6 +8,7 @@ mod motion;
 mod rig;
 
 use condyle::Interpolation;
+use condyle_draw::vector::{Vec3, scale, sub};
 use serde_json::{Value, json};
 
 use body::MATERIALS;
@@ -15,8 +16,6 @@ use loft::Surface;
 pub(crate) use motion::WALK_SPEED;
 use motion::{Clip, Property};
 use rig::Joint;
-
-use crate::draw::vector::{Vec3, scale, sub};
 
 /// The character as a .glb file.
 pub(crate) fn glb() -> Vec<u8> {
@@ -315,9 +314,9 @@ mod tests {
         for (material, surface) in surfaces {
             let at = |i: u32| surface.positions[i as usize];
             for t in surface.indices.as_chunks::<3>().0 {
-                let face = crate::draw::vector::cross(sub(at(t[1]), at(t[0])), sub(at(t[2]), at(t[0])));
-                let agree = t.map(|i| crate::draw::vector::dot(face, surface.normals[i as usize]));
-                let size = crate::draw::vector::length(face);
+                let face = condyle_draw::vector::cross(sub(at(t[1]), at(t[0])), sub(at(t[2]), at(t[0])));
+                let agree = t.map(|i| condyle_draw::vector::dot(face, surface.normals[i as usize]));
+                let size = condyle_draw::vector::length(face);
                 assert!(agree.iter().sum::<f32>() > 0.5 * size, "{material:?}: {agree:?} of {size}");
             }
         }
@@ -332,7 +331,7 @@ mod tests {
         for (material, surface) in surfaces {
             for (t, n) in surface.tangents.iter().zip(&surface.normals) {
                 let [x, y, z, _] = *t;
-                assert!(crate::draw::vector::dot([x, y, z], *n).abs() < 1e-4, "{material:?}: {t:?} {n:?}");
+                assert!(condyle_draw::vector::dot([x, y, z], *n).abs() < 1e-4, "{material:?}: {t:?} {n:?}");
             }
             let (mut agree, mut all) = ([0, 0], 0);
             for t in surface.indices.as_chunks::<3>().0 {
@@ -346,9 +345,9 @@ mod tests {
                 let along_u = scale(sub(scale(p1, v2), scale(p2, v1)), 1.0 / area);
                 let along_v = scale(sub(scale(p2, u1), scale(p1, u2)), 1.0 / area);
                 let [x, y, z, sign] = surface.tangents[t[0]];
-                let across = scale(crate::draw::vector::cross(surface.normals[t[0]], [x, y, z]), sign);
-                agree[0] += usize::from(crate::draw::vector::dot(along_u, [x, y, z]) > 0.0);
-                agree[1] += usize::from(crate::draw::vector::dot(along_v, across) > 0.0);
+                let across = scale(condyle_draw::vector::cross(surface.normals[t[0]], [x, y, z]), sign);
+                agree[0] += usize::from(condyle_draw::vector::dot(along_u, [x, y, z]) > 0.0);
+                agree[1] += usize::from(condyle_draw::vector::dot(along_v, across) > 0.0);
                 all += 1;
             }
             assert!(agree.iter().all(|n| n * 10 > all * 9), "{material:?}: {agree:?} of {all}");

@@ -4,9 +4,9 @@ use core::f32::consts::TAU;
 
 use condyle::math::{sin_cos, sqrt};
 use condyle::{Interpolation, Quat};
+use condyle_draw::vector::*;
 
 use super::rig::*;
-use crate::draw::vector::*;
 
 const X: Vec3 = [1.0, 0.0, 0.0];
 const Y: Vec3 = [0.0, 1.0, 0.0];

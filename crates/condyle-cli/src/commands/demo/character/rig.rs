@@ -1,6 +1,6 @@
 //! The joints of the character in its bind pose: arms slanted down, facing +Z, its left side towards +X.
 
-use crate::draw::vector::Vec3;
+use condyle_draw::vector::Vec3;
 
 /// A joint in the bind pose, in which no joint is rotated.
 pub(super) struct Joint {

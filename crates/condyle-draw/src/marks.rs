@@ -8,36 +8,53 @@ use super::stage::Camera;
 use super::vector::Vec3;
 
 /// Something to draw over the character. Sizes are pixels of an image of 640.
-pub(crate) enum Mark {
+#[derive(Debug, Clone, PartialEq)]
+pub enum Mark {
+    /// A line with a dark edge.
     Line {
+        /// Where it begins and ends, in world space.
         ends: [Vec3; 2],
+        /// Half of its width.
         radius: f32,
+        /// sRGB.
         color: [u8; 3],
     },
     /// Lines that belong together: none has its dark edge over another one.
     Lines {
+        /// Where each begins and ends, in world space.
         lines: Vec<[Vec3; 2]>,
+        /// Half of their width.
         radius: f32,
+        /// sRGB.
         color: [u8; 3],
     },
+    /// Two lines that cross.
     Cross {
+        /// Where they do, in world space.
         at: Vec3,
+        /// How far each reaches to either side.
         arm: f32,
+        /// sRGB.
         color: [u8; 3],
     },
+    /// A disc with a dark edge.
     Dot {
+        /// Its middle, in world space.
         at: Vec3,
+        /// Without the edge.
         radius: f32,
+        /// sRGB.
         color: [u8; 3],
     },
     /// A line of text in the lower left corner.
     Note {
+        /// Cut short where there is no room for all of it.
         text: String,
     },
 }
 
 /// What is marked at a moment, by the matrices that the joints have there.
-pub(crate) type Marks<'a> = dyn Fn(f32, &[Affine]) -> Vec<Mark> + 'a;
+pub type Marks<'a> = dyn Fn(f32, &[Affine]) -> Vec<Mark> + 'a;
 
 /// As of all overlays.
 const EDGE: [u8; 3] = [30, 32, 40];

@@ -9,19 +9,27 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+pub use plotters::style::RGBColor;
+
 use self::pixels::Pixels;
+use crate::Error;
 
-use crate::failure::Failure;
-
-/// Colours that can be told apart with any kind of colour vision (Okabe and Ito 2008).
-pub(crate) const BLACK: RGBColor = RGBColor(0, 0, 0);
-pub(crate) const GREY: RGBColor = RGBColor(130, 130, 130);
-pub(crate) const BLUE: RGBColor = RGBColor(0, 114, 178);
-pub(crate) const SKY: RGBColor = RGBColor(86, 180, 233);
-pub(crate) const GREEN: RGBColor = RGBColor(0, 158, 115);
-pub(crate) const ORANGE: RGBColor = RGBColor(230, 159, 0);
-pub(crate) const RED: RGBColor = RGBColor(213, 94, 0);
-pub(crate) const PINK: RGBColor = RGBColor(204, 121, 167);
+/// Colours that can be told apart with any kind of colour vision (Okabe and Ito 2008): black.
+pub const BLACK: RGBColor = RGBColor(0, 0, 0);
+/// Grey.
+pub const GREY: RGBColor = RGBColor(130, 130, 130);
+/// Blue.
+pub const BLUE: RGBColor = RGBColor(0, 114, 178);
+/// Sky.
+pub const SKY: RGBColor = RGBColor(86, 180, 233);
+/// Green.
+pub const GREEN: RGBColor = RGBColor(0, 158, 115);
+/// Orange.
+pub const ORANGE: RGBColor = RGBColor(230, 159, 0);
+/// Red.
+pub const RED: RGBColor = RGBColor(213, 94, 0);
+/// Pink.
+pub const PINK: RGBColor = RGBColor(204, 121, 167);
 
 const WIDTH: i32 = 960;
 /// The width of the legend.
@@ -31,32 +39,50 @@ const FONT: &str = "Helvetica, Arial, DejaVu Sans, sans-serif";
 const FINE: i32 = 20;
 
 /// One line and its name.
-pub(crate) struct Line {
-    pub(crate) name: String,
-    pub(crate) colour: RGBColor,
-    pub(crate) dashed: bool,
-    pub(crate) points: Vec<(f64, f64)>,
+#[derive(Debug, Clone)]
+pub struct Line {
+    /// What the legend calls it.
+    pub name: String,
+    /// Its colour, sRGB.
+    pub colour: RGBColor,
+    /// Whether it is broken.
+    pub dashed: bool,
+    /// In units of the axes.
+    pub points: Vec<(f64, f64)>,
 }
 
 /// A range of the y axis, and its labels.
-pub(crate) struct Panel {
-    pub(crate) y: Range<f64>,
-    pub(crate) labels: usize,
-    pub(crate) format: fn(f64) -> String,
+#[derive(Debug, Clone)]
+pub struct Panel {
+    /// From its lower to its upper edge.
+    pub y: Range<f64>,
+    /// About how many there are along the y axis.
+    pub labels: usize,
+    /// What a label says.
+    pub format: fn(f64) -> String,
     /// Pixels.
-    pub(crate) height: i32,
+    pub height: i32,
 }
 
 /// A plot: the same lines in one or more panels with different y ranges, one below the other.
-pub(crate) struct Plot {
-    pub(crate) title: String,
-    pub(crate) x_label: String,
-    pub(crate) y_label: String,
-    pub(crate) x: Range<f64>,
-    pub(crate) x_labels: usize,
-    pub(crate) x_format: fn(f64) -> String,
-    pub(crate) panels: Vec<Panel>,
-    pub(crate) lines: Vec<Line>,
+#[derive(Debug, Clone)]
+pub struct Plot {
+    /// Above all.
+    pub title: String,
+    /// What is along the x axis, and its unit.
+    pub x_label: String,
+    /// What is along the y axis, and its unit.
+    pub y_label: String,
+    /// From the left edge to the right one.
+    pub x: Range<f64>,
+    /// About how many there are along the x axis.
+    pub x_labels: usize,
+    /// What a label says.
+    pub x_format: fn(f64) -> String,
+    /// From top to bottom.
+    pub panels: Vec<Panel>,
+    /// In every panel.
+    pub lines: Vec<Line>,
 }
 
 impl Plot {
@@ -64,7 +90,11 @@ impl Plot {
         TITLE + self.panels.iter().map(|p| p.height).sum::<i32>()
     }
 
-    pub(crate) fn svg(&self) -> Result<String, Failure> {
+    /// The plot as an SVG, 960 pixels wide.
+    ///
+    /// # Errors
+    /// [`Error::Picture`] with what the plotting library refuses.
+    pub fn svg(&self) -> Result<String, Error> {
         let size = ((WIDTH * FINE) as u32, (self.height() * FINE) as u32);
         let mut text = String::new();
         let root = SVGBackend::with_string(&mut text, size).into_drawing_area();
@@ -75,7 +105,10 @@ impl Plot {
     }
 
     /// The plot in pixels, twice as many along each side as in the SVG, for high-density screens.
-    pub(crate) fn pixels(&self) -> Result<RgbImage, Failure> {
+    ///
+    /// # Errors
+    /// As [`Plot::svg`].
+    pub fn pixels(&self) -> Result<RgbImage, Error> {
         let [width, height] = [WIDTH, self.height()].map(|side| 2 * side as u32);
         let mut picture = RgbImage::new(width, height);
         let root = Pixels::new(&mut picture, FINE as u32 / 2).into_drawing_area();
@@ -162,8 +195,8 @@ impl Plot {
     }
 }
 
-fn undrawable(error: &dyn std::error::Error) -> Failure {
-    Failure::Data(format!("the plot cannot be drawn: {error}"))
+fn undrawable(error: &dyn std::error::Error) -> Error {
+    Error::Picture(format!("the plot cannot be drawn: {error}"))
 }
 
 /// Pixels above the first panel.
@@ -178,7 +211,8 @@ fn font(pixels: i32) -> FontDesc<'static> {
 }
 
 /// `10⁻⁷` for -7.
-pub(crate) fn power_of_ten(exponent: f64) -> String {
+#[must_use]
+pub fn power_of_ten(exponent: f64) -> String {
     let digits = format!("{exponent:.0}");
     let raised = digits.chars().map(|c| match c {
         '-' => '⁻',

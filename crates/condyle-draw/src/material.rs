@@ -457,7 +457,7 @@ mod tests {
     fn images_are_found_and_large_or_broken_ones_refused() {
         let png = |width, height| {
             let picture = image::RgbImage::from_pixel(width, height, image::Rgb([10, 200, 30]));
-            crate::draw::picture::still(crate::draw::picture::Format::Png, &picture).unwrap()
+            crate::picture::still(crate::picture::Format::Png, &picture).unwrap()
         };
         let good = with_image(&png(3000, 2));
         assert_eq!(
@@ -525,7 +525,7 @@ mod tests {
     #[test]
     fn what_a_picture_says_about_itself_takes_memory_in_proportion() {
         let picture = image::RgbImage::from_pixel(8, 8, image::Rgb([10, 200, 30]));
-        let png = crate::draw::picture::still(crate::draw::picture::Format::Png, &picture).unwrap();
+        let png = crate::picture::still(crate::picture::Format::Png, &picture).unwrap();
         for (copies, kept) in [(2_000, true), (1_000_000, false)] {
             let profile = chunk(b"iCCP", &[b"x\0\0".to_vec(), zeros(copies)].concat());
             // Behind the signature and the header.
@@ -548,7 +548,7 @@ mod tests {
     #[test]
     fn only_what_is_shown_is_decoded_and_many_images_are_kept_small() {
         let picture = image::RgbImage::from_pixel(600, 500, image::Rgb([10, 200, 30]));
-        let png = crate::draw::picture::still(crate::draw::picture::Format::Png, &picture).unwrap();
+        let png = crate::picture::still(crate::picture::Format::Png, &picture).unwrap();
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("a.bin"), &png).unwrap();
         let each = |of: fn(usize) -> Value| (0..300).map(of).collect::<Vec<_>>();

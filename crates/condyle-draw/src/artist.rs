@@ -9,17 +9,16 @@ use condyle::{Affine, Skin, Vertices, surface};
 use condyle_gltf::{Asset, Placement, Poser, Skinning};
 use image::RgbImage;
 
-use crate::draw::difference::{self, Greatest};
-use crate::draw::limits::{self, Posed};
-use crate::draw::material::{Alpha, Material, Materials, Texture};
-use crate::draw::outline::{self, Seen};
-use crate::draw::overlay;
-use crate::draw::raster::{Canvas, Corner};
-use crate::draw::solid::Solid;
-use crate::draw::stage::{Bounds, Camera, FINE_SHADOW, Ground, SHADOW};
-use crate::draw::vector::{Vec3, cross, dot, length, normalize, scale, sub};
-use crate::model::document::shown;
-use crate::model::playable::Playable;
+use crate::Motion;
+use crate::difference::{self, Greatest};
+use crate::limits::{self, Posed};
+use crate::material::{Alpha, Material, Materials, Texture};
+use crate::outline::{self, Seen};
+use crate::overlay;
+use crate::raster::{Canvas, Corner};
+use crate::solid::Solid;
+use crate::stage::{Bounds, Camera, FINE_SHADOW, Ground, SHADOW};
+use crate::vector::{Vec3, cross, dot, length, normalize, scale, sub};
 
 /// An asset with what is needed to draw it.
 pub(crate) struct Artist<'a> {
@@ -93,7 +92,7 @@ impl<'a> Artist<'a> {
                 if linear <= 0.003_130_8 { linear * 12.92 } else { 1.055 * linear.powf(1.0 / 2.4) - 0.055 };
             (srgb * 255.0).round() as u8
         };
-        let shown = shown(asset).flat_map(|(_, i)| &i.primitives).filter(|p| p.drawable);
+        let shown = asset.shown().flat_map(|(_, i)| &i.primitives).filter(|p| p.drawable);
         let materials = Materials::load(&asset.document, &shown.filter_map(|p| p.material).collect());
         Ok(Self {
             asset,
@@ -134,7 +133,7 @@ impl<'a> Artist<'a> {
     }
 
     /// Poses everything, for the next calls of `measure` and `draw`.
-    pub(crate) fn pose(&mut self, clip: Option<&Playable<'_>>, seconds: f32) -> Result<(), condyle::Error> {
+    pub(crate) fn pose(&mut self, clip: Motion<'_>, seconds: f32) -> Result<(), condyle::Error> {
         self.posers.iter_mut().try_for_each(|poser| poser.pose(clip, seconds))
     }
 
@@ -154,11 +153,7 @@ impl<'a> Artist<'a> {
     }
 
     /// Compares the two ways at these moments, from now on the scale of colours; at rest without a clip.
-    pub(crate) fn compare(
-        &mut self,
-        clip: Option<&Playable<'_>>,
-        moments: &[f32],
-    ) -> Result<Greatest, condyle::Error> {
+    pub(crate) fn compare(&mut self, clip: Motion<'_>, moments: &[f32]) -> Result<Greatest, condyle::Error> {
         self.posers[0].rest()?;
         let boxes = self.surfaces.iter().map(|it| bounds::of(&self.posed(0, it).positions));
         let around = boxes.fold(Aabb::EMPTY, Aabb::union);
@@ -237,7 +232,7 @@ impl<'a> Artist<'a> {
             }
         }
         // Of a motion there is nothing else to see.
-        if skeleton || is_motion(self.asset) {
+        if skeleton || self.asset.is_motion() {
             self.draw_joints(&mut picture, camera);
         }
         if self.posers.len() > 1 {
@@ -365,7 +360,7 @@ fn texels_per_pixel(texture: &Texture, camera: &Camera, corners: &[Corner<VALUES
 
 fn surfaces(asset: &Asset, materials: &Materials) -> Vec<Surface> {
     let mut out = Vec::new();
-    for (at, instance) in shown(asset) {
+    for (at, instance) in asset.shown() {
         for (primitive, source) in instance.primitives.iter().enumerate().filter(|(_, p)| p.drawable) {
             let set = materials.get(source.material).texture_set;
             out.push(Surface {
@@ -380,11 +375,6 @@ fn surfaces(asset: &Asset, materials: &Materials) -> Vec<Surface> {
     out
 }
 
-/// Whether it holds neither a mesh nor a skin, as motion capture does.
-fn is_motion(asset: &Asset) -> bool {
-    asset.skins.is_empty() && asset.instances.is_empty()
-}
-
 /// The joints that deform or carry a mesh, and those between them; not the ones above, which only place the
 /// character. Of a motion all.
 fn shown_joints(asset: &Asset) -> ShownJoints {
@@ -394,7 +384,7 @@ fn shown_joints(asset: &Asset) -> ShownJoints {
         Placement::Joint(joint) => Some(joint),
         Placement::Skin(_) | Placement::Fixed(_) => None,
     }));
-    if is_motion(asset) {
+    if asset.is_motion() {
         deforming.extend(0..parents.len() as u16);
     }
     // A joint is included if it deforms, or lies between two that do. Parents come first, so one pass finds

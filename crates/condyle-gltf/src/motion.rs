@@ -1,22 +1,45 @@
 //! Joints alone as a document that holds them as nodes and nothing else, for motion from files of other kinds.
 
 use condyle::{Joint, RawClip, Skeleton};
-use condyle_gltf::{Asset, Document, Problem, Refused, Severity};
 use serde_json::{Value, json};
 
-/// Of a skeleton, with a clip on it if there is one.
-pub(super) fn asset(name: &str, skeleton: &Skeleton, clip: Option<RawClip>) -> Result<Asset, Refused> {
-    let unfit = |error: condyle::Error| refused(name, &error);
-    let skeleton = with_nodes(skeleton).map_err(unfit)?;
-    let document = Document::from_slice(name, document(&skeleton).to_string().as_bytes(), None)?;
-    let mut asset = Asset::from_document(document)?.on_skeleton(skeleton).map_err(unfit)?;
-    asset.clips = clip.into_iter().collect();
-    Ok(asset)
+use crate::{Asset, Document, Problem, Refused, Severity};
+
+impl Asset {
+    /// Motion without a model, from a file of another kind: the joints of a skeleton as nodes, and nothing else but the clips on it.
+    ///
+    /// # Errors
+    /// [`Refused`] with what the library refuses of it, by this name.
+    pub fn of_motion(name: &str, skeleton: &Skeleton, clips: Vec<RawClip>) -> Result<Self, Refused> {
+        let unfit = |error: condyle::Error| Refused::of(name, &error);
+        let skeleton = with_nodes(skeleton).map_err(unfit)?;
+        let document = Document::from_slice(name, document(&skeleton).to_string().as_bytes(), None)?;
+        let mut asset = Self::from_document(document)?.on_skeleton(skeleton).map_err(unfit)?;
+        asset.clips = clips;
+        Ok(asset)
+    }
+
+    /// Whether it holds neither a mesh nor a skin, as motion capture does.
+    #[must_use]
+    pub fn is_motion(&self) -> bool {
+        self.skins.is_empty() && self.instances.is_empty()
+    }
 }
 
-/// A file that the library refuses something of.
-pub(super) fn refused(name: &str, error: &condyle::Error) -> Refused {
-    Refused { name: name.into(), problems: vec![fault(error.to_string())] }
+impl Refused {
+    /// A file of this name that the library refuses something of.
+    #[must_use]
+    pub fn of(name: &str, error: &condyle::Error) -> Self {
+        let problem = Problem {
+            severity: Severity::Error,
+            path: String::new(),
+            places: vec![String::new()],
+            count: 1,
+            what: error.to_string(),
+            action: "the file is refused".into(),
+        };
+        Self { name: name.into(), problems: vec![problem] }
+    }
 }
 
 /// The same joints, each of which is the node with its number.
@@ -50,16 +73,4 @@ fn document(skeleton: &Skeleton) -> Value {
     };
     let nodes: Vec<Value> = skeleton.rest().transforms().enumerate().map(node).collect();
     json!({ "asset": { "version": "2.0" }, "scene": 0, "scenes": [{ "nodes": roots }], "nodes": nodes })
-}
-
-fn fault(what: String) -> Problem {
-    let action = "the file is refused".into();
-    Problem {
-        severity: Severity::Error,
-        path: String::new(),
-        places: vec![String::new()],
-        count: 1,
-        what,
-        action,
-    }
 }

@@ -1,108 +1,157 @@
 //! A clip as a still image, a contact sheet or an animation.
 
+use std::ops::RangeInclusive;
+
+use condyle::sample::PoseSource;
 use condyle::solve::Limits;
 use condyle_gltf::{Asset, Skinning};
 use image::{RgbImage, imageops};
 
-use super::artist::Artist;
-use super::difference::Greatest;
-use super::marks::Marks;
-use super::outline::Seen;
-use super::overlay;
-use super::picture::{Format, Movie};
-use super::solid::Solid;
-use super::stage::{Bounds, Camera, Ground, View};
-use crate::failure::Failure;
-use crate::model::document::too_large;
-use crate::model::playable::Playable;
-use crate::output::progress;
+use crate::Error;
+use crate::artist::Artist;
+use crate::difference::Greatest;
+use crate::marks::Marks;
+use crate::outline::Seen;
+use crate::overlay;
+use crate::picture::{Format, Movie};
+use crate::solid::Solid;
+use crate::stage::{Bounds, Camera, Ground, View};
 
 /// Width and height in pixels.
-pub(crate) type Size = [u32; 2];
+pub type Size = [u32; 2];
+
+/// What is drawn: a clip, or the rest pose.
+pub type Motion<'a> = Option<&'a dyn PoseSource>;
+
+/// The least and the greatest width and height of a picture in pixels that the command line and the Python package take.
+pub const SIDES: RangeInclusive<u32> = 16..=2048;
+
+/// Pixels of a whole contact sheet along one side: a WebP has 16383 at most.
+pub const MAX_SHEET: u32 = 16_000;
 
 /// The default number of frames per second: each lasts a whole number of hundredths, the unit of GIF.
-pub(crate) const FPS: f64 = 25.0;
+pub const FPS: f64 = 25.0;
 /// How many moments of a clip are posed to find its bounds.
 const BOUNDS_SAMPLES: u16 = 24;
 
 /// `count` evenly spaced moments of a clip. The end is left out: in a clip that loops it equals the start.
-pub(crate) fn evenly(clip: Option<&Playable<'_>>, count: usize) -> Vec<f32> {
+#[must_use]
+pub fn evenly(clip: Motion<'_>, count: usize) -> Vec<f32> {
     let (start, end) = clip.map_or((0.0, 0.0), |c| (c.start(), c.end()));
     (0..count).map(|i| start + (end - start) * (i as f32 / count as f32)).collect()
 }
 
 /// The columns of a contact sheet: up to eight, with rows as equal as possible.
-pub(crate) fn columns(count: u32) -> u32 {
+#[must_use]
+pub fn columns(count: u32) -> u32 {
     count.div_ceil(count.div_ceil(8))
 }
 
 /// How a pose is drawn.
-#[derive(Clone, Copy)]
-pub(crate) struct Look {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Look {
+    /// From where.
     pub view: View,
+    /// Of one picture of a pose; there are three where two ways of skinning are compared.
     pub size: Size,
+    /// Whether the joints are drawn over the mesh.
     pub skeleton: bool,
 }
 
+impl Default for Look {
+    /// From the front, a little from the left and above, 640 by 640 pixels.
+    fn default() -> Self {
+        let view = View { yaw: 35_f32.to_radians(), pitch: 12_f32.to_radians() };
+        Self { view, size: [640; 2], skeleton: false }
+    }
+}
+
+/// What an animation shows.
+#[derive(Debug, Clone, Copy)]
+pub struct Film<'a> {
+    /// Seconds into the clip, one for each frame.
+    pub moments: &'a [f32],
+    /// Frames per second.
+    pub fps: f64,
+    /// The steps of a turntable: one if the camera stands still.
+    pub turns: usize,
+}
+
+impl<'a> Film<'a> {
+    /// With a camera that stands still.
+    #[must_use]
+    pub fn new(moments: &'a [f32], fps: f64) -> Self {
+        Self { moments, fps, turns: 1 }
+    }
+}
+
 /// The camera of a clip, or one camera per frame of a turntable, and the ground.
-pub(crate) struct Shot {
+pub struct Shot {
     cameras: Vec<Camera>,
     ground: Ground,
     look: Look,
 }
 
 /// An asset to draw.
-pub(crate) struct Scene<'a> {
+pub struct Scene<'a> {
     name: &'a str,
     artist: Artist<'a>,
     marks: Option<&'a Marks<'a>>,
 }
 
 impl<'a> Scene<'a> {
-    pub(crate) fn new(asset: &'a Asset) -> Result<Self, Failure> {
+    /// Posed by linear skinning.
+    ///
+    /// # Errors
+    /// [`Error::Model`] if it has more joints, vertices or bytes than a stage can take.
+    pub fn new(asset: &'a Asset) -> Result<Self, Error> {
         Self::skinned(asset, &[Skinning::Linear])
     }
 
     /// Posed in this way, or in two that are compared.
-    pub(crate) fn skinned(asset: &'a Asset, skinnings: &[Skinning]) -> Result<Self, Failure> {
+    ///
+    /// # Errors
+    /// As [`Scene::new`].
+    pub fn skinned(asset: &'a Asset, skinnings: &[Skinning]) -> Result<Self, Error> {
         let name = asset.document.name();
-        let artist = Artist::new(asset, skinnings).map_err(|e| too_large(name, &e))?;
+        let artist = Artist::new(asset, skinnings)
+            .map_err(|e| unfit(name, format!("{e}; reduce the model to what you need")))?;
         Ok(Self { name, artist, marks: None })
     }
 
     /// Draws these marks over each picture from now on.
-    pub(crate) fn mark(&mut self, marks: &'a Marks<'a>) {
+    pub fn mark(&mut self, marks: &'a Marks<'a>) {
         self.marks = Some(marks);
     }
 
     /// Draws these beside the asset from now on.
-    pub(crate) fn set_solids(&mut self, solids: Vec<Solid>) {
+    pub fn set_solids(&mut self, solids: Vec<Solid>) {
         self.artist.set_solids(solids);
     }
 
     /// Limits of joints, which are drawn where the skeleton is.
-    pub(crate) fn set_limits(&mut self, limits: Option<Limits>) {
+    pub fn set_limits(&mut self, limits: Option<Limits>) {
         self.artist.set_limits(limits);
     }
 
     /// Draws the outline too from now on. Returns how many edges of the meshes are open.
-    pub(crate) fn set_outline(&mut self, seen: Seen) -> usize {
+    pub fn set_outline(&mut self, seen: Seen) -> usize {
         self.artist.set_outline(seen)
     }
 
     /// The images of the asset that cannot be drawn, and why.
-    pub(crate) fn problems(&self) -> &[String] {
+    #[must_use]
+    pub fn problems(&self) -> &[String] {
         self.artist.problems()
     }
 
     /// How far the two ways of skinning are apart at the moments that will be drawn.
-    pub(crate) fn compare(
-        &mut self,
-        clip: Option<&Playable<'_>>,
-        moments: &[f32],
-    ) -> Result<Greatest, Failure> {
+    ///
+    /// # Errors
+    /// [`Error::Model`] if the clip leaves the range of f32.
+    pub fn compare(&mut self, clip: Motion<'_>, moments: &[f32]) -> Result<Greatest, Error> {
         let name = self.name;
-        let failed = |e| Failure::Data(format!("{name}: {e}; look at the keys of the clip"));
+        let failed = |e| unfit(name, format!("{e}; look at the keys of the clip"));
         self.artist.compare(clip, moments).map_err(failed)
     }
 
@@ -112,12 +161,10 @@ impl<'a> Scene<'a> {
     }
 
     /// Places the camera so that it sees the whole clip: once, or for each of the `turns` of a turntable.
-    pub(crate) fn frame(
-        &mut self,
-        clip: Option<&Playable<'_>>,
-        look: &Look,
-        turns: usize,
-    ) -> Result<Shot, Failure> {
+    ///
+    /// # Errors
+    /// [`Error::Model`] if there is nothing to draw, or the clip leaves the range of f32.
+    pub fn frame(&mut self, clip: Motion<'_>, look: &Look, turns: usize) -> Result<Shot, Error> {
         let [width, height] = look.size.map(|n| n as usize);
         // Bounds from every side that the camera looks from; more than 32 would change nothing visible.
         let sides = turns.min(32);
@@ -139,11 +186,9 @@ impl<'a> Scene<'a> {
             }
         }
         if !bounds[0].is_usable() {
-            return Err(Failure::Data(format!(
-                "{}: nothing can be drawn: it has no triangles and no joints, or they are too far away; \
-                 `condyle info` shows what it holds",
-                self.name
-            )));
+            let what = "nothing can be drawn: it has no triangles and no joints, or they are too far away; \
+                        `condyle info` shows what it holds";
+            return Err(unfit(self.name, what.into()));
         }
         let ground = Ground::new(&bounds[0]);
         let cameras = if turns == 1 {
@@ -155,20 +200,23 @@ impl<'a> Scene<'a> {
         Ok(Shot { cameras, ground, look: *look })
     }
 
-    fn pose(&mut self, clip: Option<&Playable<'_>>, seconds: f32) -> Result<(), Failure> {
+    fn pose(&mut self, clip: Motion<'_>, seconds: f32) -> Result<(), Error> {
         self.artist
             .pose(clip, seconds)
-            .map_err(|e| Failure::Data(format!("{}: at {seconds} s {e}; look at its keys there", self.name)))
+            .map_err(|e| unfit(self.name, format!("at {seconds} s {e}; look at its keys there")))
     }
 
     /// Draws one moment. `turn` is the index of the camera on a turntable.
-    pub(crate) fn draw(
+    ///
+    /// # Errors
+    /// [`Error::Model`] if that would take far too long, or the clip leaves the range of f32.
+    pub fn draw(
         &mut self,
-        clip: Option<&Playable<'_>>,
+        clip: Motion<'_>,
         seconds: f32,
         shot: &Shot,
         turn: usize,
-    ) -> Result<RgbImage, Failure> {
+    ) -> Result<RgbImage, Error> {
         self.pose(clip, seconds)?;
         let camera = &shot.cameras[turn % shot.cameras.len()];
         let marks = self.marks.map_or(vec![], |marks| marks(seconds, self.artist.model()));
@@ -177,11 +225,8 @@ impl<'a> Scene<'a> {
         for (at, &panel) in self.artist.panels().iter().enumerate() {
             let picture = self.artist.draw(panel, camera, &shot.ground, shot.look.size, shot.look.skeleton);
             let mut picture = picture.ok_or_else(|| {
-                Failure::Data(format!(
-                    "{}: at {seconds} s its triangles overlap too often; \
-                     it has too many large triangles to draw",
-                    self.name
-                ))
+                let what = "its triangles overlap too often; it has too many large triangles to draw";
+                unfit(self.name, format!("at {seconds} s {what}"))
             })?;
             marks.iter().for_each(|mark| mark.draw(&mut picture, camera));
             imageops::replace(&mut whole, &picture, (at as u32 * shot.look.size[0]).into(), 0);
@@ -189,20 +234,24 @@ impl<'a> Scene<'a> {
         Ok(whole)
     }
 
-    /// Draws a contact sheet: each moment is labelled with its time, the first with the name too.
-    pub(crate) fn row(
+    /// Draws a contact sheet: each moment is labelled with its time, the first with the name too. `tick` is called
+    /// for each that is drawn.
+    ///
+    /// # Errors
+    /// As [`Scene::frame`] and [`Scene::draw`].
+    pub fn row(
         &mut self,
-        clip: Option<&Playable<'_>>,
+        clip: Motion<'_>,
         name: &str,
         moments: &[f32],
         look: &Look,
-    ) -> Result<RgbImage, Failure> {
+        tick: &mut dyn FnMut(),
+    ) -> Result<RgbImage, Error> {
         let shot = self.frame(clip, look, 1)?;
         let [width, height] = self.whole(look.size);
         let columns = if self.artist.panels().len() > 1 { 1 } else { columns(moments.len() as u32) };
         let mut sheet = RgbImage::new(width * columns, height * (moments.len() as u32).div_ceil(columns));
         let scale = (look.size[0].min(height) / 240).max(1);
-        let bar = progress(moments.len(), "drawing");
         for (i, &seconds) in moments.iter().enumerate() {
             let mut cell = self.draw(clip, seconds, &shot, 0)?;
             let margin = 4 * scale;
@@ -212,23 +261,26 @@ impl<'a> Scene<'a> {
             overlay::label(&mut cell, [margin, line], scale, &words, [52, 58, 68]);
             let i = i as u32;
             imageops::replace(&mut sheet, &cell, (i % columns * width).into(), (i / columns * height).into());
-            bar.inc(1);
+            tick();
         }
-        bar.finish_and_clear();
         Ok(sheet)
     }
 
-    /// Draws an animation and encodes it; a turntable has `turns` steps.
-    pub(crate) fn movie(
+    /// Draws an animation and encodes it. `tick` is called for each frame that is
+    /// drawn.
+    ///
+    /// # Errors
+    /// As [`Scene::frame`], [`Scene::draw`] and [`Movie`].
+    pub fn movie(
         &mut self,
         format: Format,
-        clip: Option<&Playable<'_>>,
-        moments: &[f32],
-        fps: f64,
+        clip: Motion<'_>,
+        film: &Film<'_>,
         look: &Look,
-        turns: usize,
-    ) -> Result<Vec<u8>, Failure> {
-        let shot = self.frame(clip, look, turns)?;
+        tick: &mut dyn FnMut(),
+    ) -> Result<Vec<u8>, Error> {
+        let moments = film.moments;
+        let shot = self.frame(clip, look, film.turns)?;
         // The palette of a GIF comes before its first frame.
         let examples = if format == Format::Gif { 6.min(moments.len()) } else { 0 };
         let mut seen = Vec::new();
@@ -238,12 +290,14 @@ impl<'a> Scene<'a> {
         }
         let mut movie = Movie::new(format, self.whole(look.size).into(), &seen)?;
         drop(seen);
-        let bar = progress(moments.len(), "drawing");
         for (i, &seconds) in moments.iter().enumerate() {
-            movie.push(&self.draw(clip, seconds, &shot, i)?, 1.0 / fps)?;
-            bar.inc(1);
+            movie.push(&self.draw(clip, seconds, &shot, i)?, 1.0 / film.fps)?;
+            tick();
         }
-        bar.finish_and_clear();
         movie.finish()
     }
+}
+
+fn unfit(name: &str, what: String) -> Error {
+    Error::Model { name: name.into(), what }
 }

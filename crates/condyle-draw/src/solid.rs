@@ -1,27 +1,31 @@
 //! What stands in a picture beside the character: boxes, with the character's shadow on them.
 
-use crate::draw::raster::{Canvas, Corner};
-use crate::draw::stage::{Camera, Ground, Shadow};
-use crate::draw::vector::{Vec3, dot, sub};
+use crate::raster::{Canvas, Corner};
+use crate::stage::{Camera, Ground, Shadow};
+use crate::vector::{Vec3, dot, sub};
 
 /// A box along the axes.
-#[derive(Clone, Copy)]
-pub(crate) struct Solid {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Solid {
+    /// The corner with the least coordinates, in world space.
     pub low: Vec3,
+    /// The one with the greatest.
     pub high: Vec3,
     /// Linear.
     pub color: Vec3,
 }
 
 impl Solid {
-    pub(crate) fn corners(&self) -> [Vec3; 8] {
+    /// Its corners, of which bit `k` of the number says whether they are at the high end of axis `k`.
+    #[must_use]
+    pub fn corners(&self) -> [Vec3; 8] {
         core::array::from_fn(|i| {
             core::array::from_fn(|k| if i >> k & 1 == 0 { self.low[k] } else { self.high[k] })
         })
     }
 
     /// The faces with their normals; corners run counter-clockwise as seen from outside.
-    pub(crate) fn faces(&self) -> impl Iterator<Item = (Vec3, [Vec3; 4])> {
+    pub fn faces(&self) -> impl Iterator<Item = (Vec3, [Vec3; 4])> {
         let corners = self.corners();
         (0..6).map(move |face| {
             let (axis, far) = (face / 2, face % 2);
@@ -63,7 +67,7 @@ impl Solid {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draw::vector::{cross, length};
+    use crate::vector::{cross, length};
 
     #[test]
     fn the_faces_of_a_box_enclose_it() {

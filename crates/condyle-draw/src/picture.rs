@@ -7,33 +7,37 @@ use std::path::Path;
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder, Rgb, RgbImage};
 
-use crate::failure::Failure;
-use crate::text::{ending, path_text};
+use crate::Error;
 
-/// The format of an image, by the extension of its file name.
+/// The format of an image.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Format {
+pub enum Format {
+    /// A still image, without loss.
     Png,
+    /// Still or moving, in 255 colours.
     Gif,
+    /// Still or moving, without loss.
     WebP,
 }
 
 impl Format {
-    pub(crate) fn of(path: &Path) -> Result<Self, Failure> {
-        match ending(path).as_deref() {
-            Some("png") => Ok(Self::Png),
-            Some("gif") => Ok(Self::Gif),
-            Some("webp") => Ok(Self::WebP),
-            _ => Err(Failure::Usage(format!(
-                "{}: its name does not end in .png, or in .gif or .webp for an animation",
-                path_text(path)
-            ))),
+    /// By the extension of the name of a file, in any case; `None` if it is none of `png`, `gif` and `webp`.
+    #[must_use]
+    pub fn of(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "png" => Some(Self::Png),
+            "gif" => Some(Self::Gif),
+            "webp" => Some(Self::WebP),
+            _ => None,
         }
     }
 }
 
 /// One image as a file.
-pub(crate) fn still(format: Format, picture: &RgbImage) -> Result<Vec<u8>, Failure> {
+///
+/// # Errors
+/// [`Error::Picture`] if the format has no room for as many pixels.
+pub fn still(format: Format, picture: &RgbImage) -> Result<Vec<u8>, Error> {
     match format {
         Format::Png => {
             let mut bytes = Vec::new();
@@ -54,12 +58,12 @@ pub(crate) fn still(format: Format, picture: &RgbImage) -> Result<Vec<u8>, Failu
     }
 }
 
-fn unwritable(error: &dyn std::fmt::Display) -> Failure {
-    Failure::Data(format!("the image cannot be encoded: {error}"))
+fn unwritable(error: &dyn std::fmt::Display) -> Error {
+    Error::Picture(format!("the image cannot be encoded: {error}"))
 }
 
 /// An animation that loops. Only the rectangle that changes from one frame to the next is stored.
-pub(crate) struct Movie {
+pub struct Movie {
     coder: Coder,
     size: (u32, u32),
     last: Option<RgbImage>,
@@ -73,8 +77,11 @@ enum Coder {
 }
 
 impl Movie {
-    /// `examples` are frames from which the palette of a GIF is chosen.
-    pub(crate) fn new(format: Format, size: (u32, u32), examples: &[RgbImage]) -> Result<Self, Failure> {
+    /// Of frames of one size in pixels; `examples` are frames from which the palette of a GIF is chosen.
+    ///
+    /// # Errors
+    /// [`Error::Picture`] if the format does not move, or has no room for as many pixels.
+    pub fn new(format: Format, size: (u32, u32), examples: &[RgbImage]) -> Result<Self, Error> {
         let coder = match format {
             Format::Gif => {
                 let side = |n: u32| {
@@ -94,7 +101,10 @@ impl Movie {
     }
 
     /// Shows `frame` for so many seconds.
-    pub(crate) fn push(&mut self, frame: &RgbImage, seconds: f64) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    /// As [`Movie::new`].
+    pub fn push(&mut self, frame: &RgbImage, seconds: f64) -> Result<(), Error> {
         let end = self.time + seconds;
         // Times are rounded, not durations, so that rounding errors do not add up.
         let ticks = |per_second: f64| (end * per_second).round() - (self.time * per_second).round();
@@ -141,7 +151,10 @@ impl Movie {
     }
 
     /// The file.
-    pub(crate) fn finish(self) -> Result<Vec<u8>, Failure> {
+    ///
+    /// # Errors
+    /// [`Error::Picture`] with what the encoder refuses.
+    pub fn finish(self) -> Result<Vec<u8>, Error> {
         match self.coder {
             Coder::Gif { encoder, .. } => encoder.into_inner().map_err(|e| unwritable(&e)),
             Coder::WebP { frames } => {
@@ -165,7 +178,7 @@ impl Movie {
 }
 
 /// A lossless WebP file of one picture.
-fn webp(picture: &RgbImage) -> Result<Vec<u8>, Failure> {
+fn webp(picture: &RgbImage) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     let (width, height) = picture.dimensions();
     image_webp::WebPEncoder::new(&mut bytes)
@@ -366,10 +379,9 @@ mod tests {
 
     #[test]
     fn endings_decide_and_others_are_refused() {
-        assert_eq!(Format::of("a.b/C.PNG".as_ref()).unwrap(), Format::Png);
+        assert_eq!(Format::of("a.b/C.PNG".as_ref()), Some(Format::Png));
         for name in ["a", "a.jpg", "png"] {
-            let message = Format::of(name.as_ref()).unwrap_err().to_string();
-            assert!(message.contains(".webp") && message.starts_with(name), "{message}");
+            assert_eq!(Format::of(name.as_ref()), None, "{name}");
         }
     }
 }

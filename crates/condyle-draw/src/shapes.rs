@@ -5,10 +5,10 @@ use condyle::bounds::Aabb;
 use condyle::hitbox::Hitboxes;
 use condyle::hits::Shape;
 use condyle::math::sin_cos;
+use condyle_gltf::PlacedBounds;
 
 use super::marks::Mark;
 use super::vector::{Vec3, add, add_scaled, frame, quat_rotate, scale, sub};
-use crate::model::around::Part;
 
 const BOX: [u8; 3] = [255, 255, 255];
 const HITBOX: [u8; 3] = [72, 220, 255];
@@ -16,19 +16,20 @@ const HITBOX: [u8; 3] = [72, 220, 255];
 const STEPS: u16 = 32;
 
 /// Boxes of primitives and hitboxes, to be drawn in any pose.
-pub(crate) struct Shapes {
-    parts: Vec<Part>,
+#[derive(Debug, Clone)]
+pub struct Shapes {
+    parts: Vec<PlacedBounds>,
     hitboxes: Hitboxes,
 }
 
 impl Shapes {
     /// No parts, or no hitboxes, are not drawn.
-    pub(crate) fn new(parts: Vec<Part>, hitboxes: Hitboxes) -> Self {
+    pub fn new(parts: Vec<PlacedBounds>, hitboxes: Hitboxes) -> Self {
         Self { parts, hitboxes }
     }
 
     /// The lines, by the matrices of the joints.
-    pub(crate) fn marks(&self, model: &[Affine]) -> Vec<Mark> {
+    pub fn marks(&self, model: &[Affine]) -> Vec<Mark> {
         let mut marks = Vec::new();
         for hitbox in self.hitboxes.as_slice() {
             let matrix = &model[usize::from(hitbox.joint)];
@@ -103,7 +104,7 @@ fn arc(center: Vec3, a: Vec3, b: Vec3, steps: u16) -> impl Iterator<Item = [Vec3
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draw::vector::{dot, length};
+    use crate::vector::{dot, length};
 
     #[test]
     fn lines_are_on_their_shapes() {

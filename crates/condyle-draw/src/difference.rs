@@ -3,11 +3,10 @@
 use image::{Rgb, RgbImage};
 
 use super::overlay;
-use crate::text::millimetres;
 
 /// The greatest distance between a vertex by one way and by the other.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Greatest {
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Greatest {
     /// Metres.
     pub distance: f64,
     /// Of the box around the rest pose, in metres.
@@ -17,12 +16,15 @@ pub(crate) struct Greatest {
 }
 
 impl Greatest {
-    pub(crate) fn of_diagonal(&self) -> f64 {
+    /// As a part of the diagonal of the box around the rest pose.
+    #[must_use]
+    pub fn of_diagonal(&self) -> f64 {
         if self.diagonal > 0.0 { self.distance / self.diagonal } else { 0.0 }
     }
 
     /// `17.3 mm, 1.24 % of the diagonal`.
-    pub(crate) fn text(&self) -> String {
+    #[must_use]
+    pub fn text(&self) -> String {
         format!("{} mm, {:.2} % of the diagonal", millimetres(self.distance), 100.0 * self.of_diagonal())
     }
 
@@ -40,6 +42,17 @@ impl Greatest {
         }
         let factor = [1.0, 2.0, 3.0, 5.0, 10.0].into_iter().find(|factor| factor * unit >= self.distance);
         factor.unwrap_or(10.0) * unit
+    }
+}
+
+/// Metres as millimetres: the larger the number, the fewer its decimals.
+#[must_use]
+pub fn millimetres(metres: f64) -> String {
+    match 1000.0 * metres {
+        0.0 => "0".into(),
+        mm if mm < 0.01 => format!("{mm:.1e}"),
+        mm if mm < 10.0 => format!("{mm:.3}"),
+        mm => format!("{mm:.1}"),
     }
 }
 
@@ -117,6 +130,12 @@ const INK: [u8; 3] = [52, 58, 68];
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn millimetres_have_digits_where_they_are_small() {
+        let shown = [0.0, 2.5e-7, 1.25e-4, 0.0123, 3.0].map(millimetres);
+        assert_eq!(shown, ["0", "2.5e-4", "0.125", "12.3", "3000.0"]);
+    }
 
     #[test]
     fn scales_end_at_round_numbers() {

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use crate::draw::vector::Vec3;
+use crate::vector::Vec3;
 
 /// The samples of a pixel. No two share a row or a column, so that steep and flat edges look alike.
 const SAMPLES: [[f64; 2]; 4] = [[0.375, 0.125], [0.875, 0.375], [0.125, 0.625], [0.625, 0.875]];

@@ -3,49 +3,67 @@
 use condyle::Quat;
 use condyle::math::{sin_cos, sqrt};
 
-pub(crate) type Vec3 = [f32; 3];
+/// x, y and z.
+pub type Vec3 = [f32; 3];
 
-pub(crate) fn add(a: Vec3, b: Vec3) -> Vec3 {
+/// `a + b`.
+#[must_use]
+pub fn add(a: Vec3, b: Vec3) -> Vec3 {
     [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
 }
 
-pub(crate) fn sub(a: Vec3, b: Vec3) -> Vec3 {
+/// `a - b`.
+#[must_use]
+pub fn sub(a: Vec3, b: Vec3) -> Vec3 {
     [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
 }
 
-pub(crate) fn scale(a: Vec3, s: f32) -> Vec3 {
+/// `a * s`.
+#[must_use]
+pub fn scale(a: Vec3, s: f32) -> Vec3 {
     a.map(|x| x * s)
 }
 
 /// `a + b * s`.
-pub(crate) fn add_scaled(a: Vec3, b: Vec3, s: f32) -> Vec3 {
+#[must_use]
+pub fn add_scaled(a: Vec3, b: Vec3, s: f32) -> Vec3 {
     add(a, scale(b, s))
 }
 
-pub(crate) fn lerp(a: Vec3, b: Vec3, t: f32) -> Vec3 {
+/// From `a` at 0 to `b` at 1.
+#[must_use]
+pub fn lerp(a: Vec3, b: Vec3, t: f32) -> Vec3 {
     add_scaled(a, sub(b, a), t)
 }
 
-pub(crate) fn dot(a: Vec3, b: Vec3) -> f32 {
+/// The scalar product.
+#[must_use]
+pub fn dot(a: Vec3, b: Vec3) -> f32 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-pub(crate) fn cross(a: Vec3, b: Vec3) -> Vec3 {
+/// The vector product.
+#[must_use]
+pub fn cross(a: Vec3, b: Vec3) -> Vec3 {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-pub(crate) fn length(a: Vec3) -> f32 {
+/// The Euclidean length.
+#[must_use]
+pub fn length(a: Vec3) -> f32 {
     sqrt(dot(a, a))
 }
 
 /// Unit length; a vector too short to have a direction, or one with NaN, becomes +Y.
-pub(crate) fn normalize(a: Vec3) -> Vec3 {
+#[must_use]
+pub fn normalize(a: Vec3) -> Vec3 {
     let len = length(a);
     if len > 1e-20 && len.is_finite() { scale(a, 1.0 / len) } else { [0.0, 1.0, 0.0] }
 }
 
 /// Unit vectors at right angles: along a direction, and two across it, which turn about it from the first to the second.
-pub(crate) fn frame(direction: Vec3) -> [Vec3; 3] {
+#[must_use]
+pub fn frame(direction: Vec3) -> [Vec3; 3] {
     let along = normalize(direction);
     let aside = if along[0].abs() < 0.7 { [1.0, 0.0, 0.0] } else { [0.0, 1.0, 0.0] };
     let side = normalize(cross(along, aside));
@@ -53,7 +71,8 @@ pub(crate) fn frame(direction: Vec3) -> [Vec3; 3] {
 }
 
 /// The product `a * b`: the rotation `b` first, then `a`.
-pub(crate) fn quat_mul(a: Quat, b: Quat) -> Quat {
+#[must_use]
+pub fn quat_mul(a: Quat, b: Quat) -> Quat {
     [
         a[3] * b[0] + a[0] * b[3] + a[1] * b[2] - a[2] * b[1],
         a[3] * b[1] - a[0] * b[2] + a[1] * b[3] + a[2] * b[0],
@@ -62,25 +81,30 @@ pub(crate) fn quat_mul(a: Quat, b: Quat) -> Quat {
     ]
 }
 
-pub(crate) fn quat_conjugate(q: Quat) -> Quat {
+/// The opposite rotation.
+#[must_use]
+pub fn quat_conjugate(q: Quat) -> Quat {
     [-q[0], -q[1], -q[2], q[3]]
 }
 
 /// Rotates a vector by a unit quaternion.
-pub(crate) fn quat_rotate(q: Quat, v: Vec3) -> Vec3 {
+#[must_use]
+pub fn quat_rotate(q: Quat, v: Vec3) -> Vec3 {
     let axis = [q[0], q[1], q[2]];
     let t = scale(cross(axis, v), 2.0);
     add(add_scaled(v, t, q[3]), cross(axis, t))
 }
 
 /// The right-handed rotation about a unit axis.
-pub(crate) fn quat_about(axis: Vec3, radians: f32) -> Quat {
+#[must_use]
+pub fn quat_about(axis: Vec3, radians: f32) -> Quat {
     let (sin, cos) = sin_cos(radians * 0.5);
     [axis[0] * sin, axis[1] * sin, axis[2] * sin, cos]
 }
 
 /// The rotation from the orthonormal axes `from` to the orthonormal axes `to`.
-pub(crate) fn quat_between(from: [Vec3; 3], to: [Vec3; 3]) -> Quat {
+#[must_use]
+pub fn quat_between(from: [Vec3; 3], to: [Vec3; 3]) -> Quat {
     // Row r, column c of the rotation matrix: the sum over the axes of to[r] * from[c].
     let m = |r: usize, c: usize| to.iter().zip(&from).map(|(t, f)| t[r] * f[c]).sum::<f32>();
     let squares = [

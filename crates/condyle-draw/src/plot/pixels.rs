@@ -9,7 +9,7 @@ use plotters_backend::{
     FontTransform,
 };
 
-use crate::draw::overlay;
+use crate::overlay;
 
 type Done = Result<(), DrawingErrorKind<Infallible>>;
 

@@ -2,8 +2,8 @@
 
 use condyle::math::sin_cos;
 
-use crate::draw::raster::{Canvas, Corner, Lens};
-use crate::draw::vector::{Vec3, add, add_scaled, cross, dot, lerp, normalize, scale, sub};
+use crate::raster::{Canvas, Corner, Lens};
+use crate::vector::{Vec3, add, add_scaled, cross, dot, lerp, normalize, scale, sub};
 
 /// The tangent of half the field of view along the shorter side of the image.
 const HALF_VIEW: f32 = 0.26;
@@ -24,9 +24,11 @@ pub(crate) struct Camera {
 }
 
 /// The direction of the camera, in radians: yaw around the vertical axis, pitch downwards.
-#[derive(Clone, Copy)]
-pub(crate) struct View {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct View {
+    /// 0 looks at the front of what faces +Z; from there towards its left.
     pub yaw: f32,
+    /// 0 is level.
     pub pitch: f32,
 }
 

@@ -11,7 +11,7 @@ use super::vector::Vec3;
 
 /// From where the outline is seen.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Seen {
+pub enum Seen {
     /// By the camera.
     Eye,
     /// From so far away in this direction that all rays are parallel.

@@ -1,0 +1,60 @@
+"""Pictures as arrays that show themselves in a notebook."""
+
+from __future__ import annotations
+
+import base64
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._condyle import _picture_file
+
+
+class Picture(np.ndarray[tuple[int, ...], np.dtype[np.uint8]]):
+    """Pixels of uint8, red, green and blue: (H, W, 3), or (T, H, W, 3) of an animation with `fps` frames a second.
+
+    A notebook shows it: one picture as a PNG, several as a GIF that plays. It is an array all the same, and frames of it are pictures.
+
+    >>> film = condyle.open("two_joints.glb").render("bend", np.linspace(0, 1, 5), size=(64, 48))
+    >>> film.shape, film[0].shape, film.fps
+    ((5, 48, 64, 3), (48, 64, 3), 4.0)
+    >>> film[0].save("first.png")
+    """
+
+    fps: float
+
+    def __new__(cls, pixels: ArrayLike, fps: float = 25.0) -> Picture:
+        """Of an array of uint8, which is not copied."""
+        it = np.asarray(pixels, np.uint8).view(cls)
+        it.fps = float(fps)
+        return it
+
+    def __array_finalize__(self, parent: NDArray[Any] | None) -> None:
+        self.fps = getattr(parent, "fps", 25.0)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file: .png, .gif or .webp for one picture, .gif or .webp for an animation."""
+        Path(path).write_bytes(self.encode(str(path)))
+
+    def encode(self, name: str) -> bytes:
+        """The bytes of a file of this name, whose extension says which format it has.
+
+        >>> condyle.open("two_joints.glb").render(size=(32, 32)).encode(".png")[:4]
+        b'\\x89PNG'
+        """
+        # A name that is nothing but an extension has none.
+        return _picture_file(np.ascontiguousarray(self), self.fps, f"picture{name}" if name.startswith(".") else name)
+
+    def _is_shown(self, axes: int) -> bool:
+        return self.dtype == np.uint8 and self.ndim == axes and self.shape[-1] == 3 and self.size > 0
+
+    def _repr_png_(self) -> bytes | None:
+        return self.encode(".png") if self._is_shown(3) else None
+
+    def _repr_html_(self) -> str | None:
+        if not self._is_shown(4):
+            return None
+        return f'<img src="data:image/gif;base64,{base64.b64encode(self.encode(".gif")).decode()}"/>'

@@ -1,0 +1,147 @@
+"""Pictures: what is drawn is there, whichever way it is asked for, and shows itself."""
+
+from __future__ import annotations
+
+import base64
+import struct
+from pathlib import Path
+from typing import Any
+
+import condyle
+import numpy as np
+import pytest
+from conftest import TESTDATA
+
+SMALL = (96, 80)
+
+
+@pytest.fixture(scope="module")
+def model() -> condyle.Model:
+    return condyle.open(TESTDATA / "two_joints.glb")
+
+
+def test_a_moment_is_the_same_alone_and_in_a_film(model: condyle.Model) -> None:
+    times = np.linspace(0.0, 1.5, 7)
+    film = model.render("bend", times, size=SMALL)
+    assert film.shape == (7, 80, 96, 3) and film.dtype == np.uint8 and film.fps == 4.0
+    assert np.array_equal(film, model.render(0, times, size=SMALL, threads=3))
+    for time, frame in zip(times, film, strict=True):
+        assert np.array_equal(frame, model.render("bend", float(time), size=SMALL))
+    # It bends.
+    assert not np.array_equal(film[0], film[3])
+    assert np.array_equal(model.render("bend", size=SMALL), film[0])
+
+
+@pytest.mark.parametrize("what", ["skeleton", "bounds", "hitboxes"])
+def test_what_is_asked_for_is_drawn(model: condyle.Model, what: str) -> None:
+    asked: dict[str, Any] = {what: True}
+    assert not np.array_equal(model.render("bend", 0.5, size=SMALL, **asked), model.render("bend", 0.5, size=SMALL))
+
+
+def test_angles_move_the_camera(model: condyle.Model) -> None:
+    front = model.render(size=SMALL, yaw=0)
+    assert not np.array_equal(front, model.render(size=SMALL, yaw=30))
+    assert not np.array_equal(front, model.render(size=SMALL, yaw=0, pitch=60))
+    assert np.array_equal(front, model.render(size=SMALL, yaw=360))
+
+
+def test_dual_quaternions_keep_what_twists(model: condyle.Model) -> None:
+    linear, dual = (model.render("bend", 0.75, size=SMALL, skinning=way) for way in ("linear", "dual"))
+    assert not np.array_equal(linear, dual)
+
+
+def test_motion_without_a_mesh_is_its_bones(model: condyle.Model, tmp_path: Path) -> None:
+    bvh = tmp_path / "walk.bvh"
+    bvh.write_text(
+        "HIERARCHY\nROOT hip\n{\nOFFSET 0 0 0\nCHANNELS 3 Zrotation Xrotation Yrotation\n"
+        "JOINT knee\n{\nOFFSET 0 -4 0\nCHANNELS 3 Zrotation Xrotation Yrotation\nEnd Site\n{\nOFFSET 0 -4 0\n}\n}\n}\n"
+        "MOTION\nFrames: 2\nFrame Time: 0.5\n0 0 0 0 0 0\n0 60 0 0 30 0\n"
+    )
+    bones = condyle.open(bvh)
+    film = bones.render(0, [0.0, 0.5], size=SMALL)
+    assert not np.array_equal(film[0], film[1])
+    sheet = bones.clips[0].plot(4, size=SMALL)
+    assert sheet.shape == (80, 4 * 96, 3)
+    # A compressed clip is drawn as what it is of.
+    packed = model.encode("bend", 1e-4)
+    assert packed.plot(4, size=SMALL).shape == sheet.shape
+    apart = np.abs(model.render(packed, 0.5, size=SMALL).astype(int) - model.render("bend", 0.5, size=SMALL))
+    assert apart.mean() < 0.5
+
+
+def test_it_shows_itself(model: condyle.Model, tmp_path: Path) -> None:
+    film = model.render("bend", [0.0, 0.5, 1.0], size=SMALL)
+    png = film[1]._repr_png_()
+    assert png is not None and png.startswith(b"\x89PNG")
+    assert struct.unpack(">II", png[16:24]) == SMALL
+    html = film._repr_html_()
+    assert html is not None and base64.b64decode(html.split("base64,")[1].split('"')[0])[:6] == b"GIF89a"
+    # What is no picture any more is shown as the array that it is.
+    for other in (film, film[0, :, :, 0], film[0] / 2.0, film[0].mean(axis=0)):
+        assert getattr(other, "_repr_png_", lambda: None)() is None
+    assert film[0]._repr_html_() is None
+    film.save(tmp_path / "film.webp")
+    assert (tmp_path / "film.webp").read_bytes().count(b"ANMF") == 3
+    condyle.Picture(film[0, ::-1]).save(tmp_path / "flipped.png")
+    assert condyle.Picture(np.zeros((2, 2, 3), np.uint8)).encode(".webp")[:4] == b"RIFF"
+    assert model.sheet("bend", 3, size=SMALL).shape == (80, 3 * 96, 3)
+    assert model.sheet(None, 1, size=SMALL).shape == (80, 96, 3)
+
+
+def test_it_is_drawn_where_it_is_asked_to_be(model: condyle.Model) -> None:
+    out = np.zeros((80, 96, 3), np.uint8)
+    drawn = model.render("bend", 0.5, size=SMALL, out=out)
+    assert np.shares_memory(drawn, out) and out.any()
+    for wrong in (np.zeros((80, 96, 3), np.float32), np.zeros((96, 80, 3), np.uint8)):
+        with pytest.raises(condyle.Error, match="a uint8 array of the shape \\(80, 96, 3\\) in C order is wanted"):
+            model.render("bend", 0.5, size=SMALL, out=wrong)  # type: ignore[arg-type]
+
+
+def test_a_bar_is_told_of_each_frame(model: condyle.Model) -> None:
+    class Bar:
+        done = 0
+
+        def update(self, n: int, /) -> None:
+            self.done += n
+
+    bar = Bar()
+    model.render("bend", np.linspace(0, 1, 9), size=SMALL, threads=2, progress=bar)
+    assert bar.done == 9
+
+
+@pytest.mark.parametrize(
+    ("asked", "what"),
+    [
+        ({"size": (8, 64)}, r"size is \(8, 64\), 16 to 2048 pixels each"),
+        ({"size": (64, 10**9)}, "16 to 2048 pixels each"),
+        ({"yaw": float("nan")}, "yaw is NaN"),
+        ({"skinning": "best"}, 'skinning is "best", "linear" or "dual"'),
+        ({"skinning": "dual", "bounds": True}, "bounds"),
+        ({"times": float("inf")}, "times is inf"),
+        ({"times": [[0.0]]}, r"times has the shape \(1, 1\)"),
+        ({"clip": "swim"}, "has no clip"),
+    ],
+)
+def test_what_cannot_be_drawn_is_told(model: condyle.Model, asked: dict[str, Any], what: str) -> None:
+    with pytest.raises(condyle.Error, match=what):
+        model.render(**{"clip": "bend", **asked})
+
+
+def test_what_cannot_be_written_is_told(model: condyle.Model, tmp_path: Path) -> None:
+    film = model.render("bend", [0.0, 0.5], size=SMALL)
+    with pytest.raises(condyle.Error, match=r"does not end in \.png, \.gif or \.webp"):
+        film.save(tmp_path / "film.jpg")
+    with pytest.raises(condyle.Error, match="a PNG does not move"):
+        film.save(tmp_path / "film.png")
+    with pytest.raises(condyle.Error, match="count is 0"):
+        model.sheet("bend", 0)
+    with pytest.raises(condyle.Error, match="the sheet would be 16384x"):
+        model.sheet("bend", 100, size=(2048, 2048))
+    for empty in (film[:0], film[0, :0]):
+        with pytest.raises(condyle.Error, match="there is nothing to show"):
+            condyle.Picture(empty).encode(".gif")
+    assert not list(tmp_path.iterdir())
+
+
+def test_no_moments_are_no_frames(model: condyle.Model) -> None:
+    assert model.render("bend", [], size=SMALL).shape == (0, 80, 96, 3)

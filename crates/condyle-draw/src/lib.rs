@@ -1,0 +1,44 @@
+//! Draws characters that condyle poses, and line plots, on the CPU.
+//!
+//! A [`Scene`] is an asset to draw. [`Scene::frame`] places the camera so that a whole clip stays in view, and [`Scene::draw`] draws one
+//! moment of it as pixels; [`Scene::row`] draws a contact sheet, and [`Scene::movie`] an animation as a file. [`picture`] makes files
+//! of pixels, [`plot`] draws lines, [`marks`], [`shapes`] and [`solid`] are what can be drawn beside a character.
+//!
+//! ```
+//! use condyle::{Joint, Skeleton, Transform};
+//! use condyle_draw::{Look, Scene};
+//! use condyle_gltf::Asset;
+//!
+//! let up = Transform { translation: [0.0, 1.0, 0.0], ..Transform::IDENTITY };
+//! let arm = Skeleton::new([Joint::new("shoulder", None, Transform::IDENTITY), Joint::new("elbow", Some(0), up)])?;
+//! let asset = Asset::of_motion("arm", &arm, vec![])?;
+//! let mut scene = Scene::new(&asset)?;
+//! let look = Look { size: [64, 48], ..Look::default() };
+//! let shot = scene.frame(None, &look, 1)?;
+//! assert_eq!(scene.draw(None, 0.0, &shot, 0)?.dimensions(), (64, 48));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod artist;
+mod difference;
+mod error;
+mod limits;
+pub mod marks;
+mod material;
+mod outline;
+mod overlay;
+pub mod picture;
+pub mod plot;
+mod raster;
+mod scene;
+pub mod shapes;
+pub mod solid;
+mod stage;
+pub mod vector;
+
+pub use difference::{Greatest, millimetres};
+pub use error::Error;
+pub use image::RgbImage;
+pub use outline::Seen;
+pub use scene::{FPS, Film, Look, MAX_SHEET, Motion, SIDES, Scene, Shot, Size, columns, evenly};
+pub use stage::View;
