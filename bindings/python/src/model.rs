@@ -6,6 +6,7 @@ use condyle::container::{ContainerWriter, EntryKind};
 use condyle::encode::EncodeOptions;
 use condyle::mesh::VertexSlicesMut;
 use condyle::{Affine, NormalRule, Pose, RawClip, local_to_model};
+use condyle_compare::Subject;
 use condyle_gltf::{Asset, ClipExporter, Poser};
 use numpy::PyArrayDyn;
 use pyo3::exceptions::{PyIndexError, PyTypeError};
@@ -296,6 +297,26 @@ impl Model {
             )));
         };
         Ok(Some(found.bind(py).clone()))
+    }
+
+    /// The index of one of its own clips; none for None.
+    pub(crate) fn own_clip(&self, clip: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
+        let Some(clip) = self.clip(clip)? else { return Ok(None) };
+        let found = self.clips.iter().position(|own| own.is(&clip));
+        let other = || Error::new_err(format!("{:?} is none of the clips of {}", clip.get().name, self.name));
+        found.map(Some).ok_or_else(other)
+    }
+
+    /// Its meshes, or its joints, and its clips, to be compared with those of another model.
+    pub(crate) fn subject(&self) -> Result<Subject<'_>, condyle_compare::Error> {
+        let clips = self.clips.iter().map(Py::get).map(|clip| match &*clip.motion {
+            Motion::Authored(motion) => condyle_compare::Clip::raw(&*clip.name, motion),
+            Motion::Compressed(motion) => condyle_compare::Clip::compressed(&*clip.name, motion),
+        });
+        match &self.asset {
+            Some(asset) => Subject::new(&*self.name, asset, clips.collect()),
+            None => Ok(Subject::of_joints(&*self.name, &self.skeleton, clips.collect())),
+        }
     }
 
     /// What moves the joints; none for the pose at rest.

@@ -5,7 +5,7 @@ from typing import Any, Literal, Protocol, final, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import Poses, Vertices
+from . import Difference, Poses, Vertices
 
 __all__ = [
     "Body",
@@ -24,6 +24,7 @@ __all__ = [
     "aim",
     "blend",
     "chain",
+    "compare",
     "difference",
     "error_bound",
     "forward_kinematics",
@@ -315,6 +316,16 @@ class BodyMotion:
 
 def open(path: str | os.PathLike[str], *, model: str | None = None, body: Body | None = None) -> Model: ...
 def from_bytes(data: bytes, name: str = "bytes", *, model: str | None = None, body: Body | None = None) -> Model: ...
+def compare(
+    a: Model,
+    b: Model,
+    clip: _ClipLike = None,
+    *,
+    fps: float | None = None,
+    unit: float = 1.0,
+    threads: int | None = 1,
+    progress: _Bar | None = None,
+) -> list[Difference]: ...
 def forward_kinematics(
     skeleton: Skeleton | Sequence[int] | NDArray[np.integer],
     rotations: ArrayLike,
