@@ -1,4 +1,4 @@
-//! Pairs of vertices that are posed and compared together, whatever their order in the files.
+//! Pairs of vertices that are posed and compared together, whatever their order in the models.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -18,13 +18,13 @@ const MOST_ADDED: usize = 64 << 20;
 
 /// Vertex `i` of one mesh is to be where vertex `i` of the other is.
 pub(crate) struct Cluster {
-    /// A part of each file.
+    /// A part of each model.
     pub(crate) parts: [usize; 2],
     /// Positions, influences and morph targets only.
     pub(crate) meshes: [Arc<SkinnedMesh>; 2],
     /// The joints that their influences name.
     pub(crate) joints: [Vec<u16>; 2],
-    /// What the vertices are called in each file.
+    /// What the vertices are called in each model.
     pub(crate) numbers: [Vec<u32>; 2],
 }
 
@@ -91,7 +91,7 @@ impl Made {
                 .collect::<Result<_, _>>()?,
         )?;
         self.bytes = self.bytes.saturating_add(bytes(&made));
-        // Twice: a vertex of one file may have several counterparts in the other.
+        // Twice: a vertex of one model may have several counterparts in the other.
         let limit = (2 * self.whole_bytes).saturating_add(MOST_ADDED);
         if self.bytes > limit {
             return Err(Refusal::TooMany {

@@ -1,4 +1,4 @@
-//! How far the vertices of two files are apart while a clip plays.
+//! How far the vertices of two models are apart while a clip plays.
 
 use std::ops::Range;
 
@@ -101,7 +101,7 @@ struct Found {
     greatest: Vec<f64>,
     worst: Option<Far>,
     histogram: Histogram,
-    /// The first moment at which a vertex leaves the range of f32, in which file, and its number.
+    /// The first moment at which a vertex leaves the range of f32, in which model, and its number.
     broken: Option<(usize, usize, usize)>,
 }
 

@@ -44,7 +44,7 @@ impl How {
     }
 }
 
-/// A vertex of each file: its part, and its number there.
+/// A vertex of each model: its part, and its number there.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Link {
     pub(crate) parts: [u32; 2],
@@ -57,7 +57,7 @@ pub(crate) struct Pairs {
     pub(crate) links: Vec<Link>,
     /// For each part of the first model.
     pub(crate) rest: Vec<AtRest>,
-    /// Vertices or joints in each file, and those of them without a counterpart.
+    /// Vertices or joints in each model, and those of them without a counterpart.
     pub(crate) counts: [usize; 2],
     pub(crate) unpaired: [usize; 2],
     /// Why meshes could not be paired, if they were not.
@@ -70,7 +70,7 @@ pub(crate) struct Pairs {
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(crate) struct AtRest {
     pub(crate) unpaired: usize,
-    /// The greatest distance of a vertex from its counterpart, in units of the files, and that vertex.
+    /// The greatest distance of a vertex from its counterpart, in units of the models, and that vertex.
     pub(crate) worst: f64,
     pub(crate) vertex: usize,
 }
@@ -206,7 +206,7 @@ fn have_equal_joints(a: &Subject<'_>, b: &Subject<'_>, twins: &[(usize, usize)])
     })
 }
 
-/// All vertices of a file, part after part.
+/// All vertices of a model, part after part.
 struct Flat {
     places: Vec<[f32; 3]>,
     /// Part and vertex.
@@ -248,7 +248,7 @@ impl Places {
         let trees = [0, 1].map(|side| Tree::new(&flat[side].places));
         let mut it = Self { flat, trees, reach: 0.0 };
         it.leave_open(a, b, known);
-        // One file may be a part of the other, so the closer side tells how much rounding there is.
+        // One model may be a part of the other, so the closer side tells how much rounding there is.
         let middle = [0, 1].map(|side| {
             let Flat { places, open, .. } = &it.flat[side];
             let nearest = |&vertex: &u32| it.trees[1 - side].nearest(&places[vertex as usize]);
@@ -309,7 +309,7 @@ impl Places {
     }
 }
 
-/// What tells vertices apart, in units of the files: their place at rest; a place for each mix of joints, a few times
+/// What tells vertices apart, in units of the models: their place at rest; a place for each mix of joints, a few times
 /// `reach` from those of others; and where morph targets take them.
 fn marks(a: &Subject<'_>, b: &Subject<'_>, flat: &[Flat; 2], reach: f64) -> [Vec<[f32; 9]>; 2] {
     let (twins, _) = twins(a.skeleton, b.skeleton);
@@ -356,7 +356,7 @@ fn marks(a: &Subject<'_>, b: &Subject<'_>, flat: &[Flat; 2], reach: f64) -> [Vec
     })
 }
 
-/// Pairs joints, which take the place of the meshes in both files.
+/// Pairs joints, which take the place of the meshes in both models.
 fn by_joints(a: &mut Subject<'_>, b: &mut Subject<'_>, why: NoMeshes) -> Result<Pairs, Error> {
     let (found, by) = twins(a.skeleton, b.skeleton);
     let joints: Vec<(usize, u16)> =
