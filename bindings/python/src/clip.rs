@@ -286,7 +286,7 @@ impl Clip {
             return Err(Error::new_err(format!("the clip {:?} is compressed already", self.name)));
         };
         let encoded = told(py, progress, |steps| {
-            let mut tell = |part: f32| steps.set((part * PERCENT) as usize);
+            let mut tell = |part: f32| _ = steps.set((part * PERCENT) as usize);
             condyle::encode(clip, &self.skeleton, options, &mut tell)
         })?;
         let motion = Arc::new(Motion::Compressed(encoded.map_err(refused)?.into_clip()));

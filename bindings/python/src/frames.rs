@@ -42,6 +42,12 @@ impl Threads<'_, '_> {
         Threads { count: self.count, bar }
     }
 
+    /// Threads of that many for a stage that shares its work out itself.
+    pub(crate) fn pool(self) -> PyResult<rayon::ThreadPool> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.count).build();
+        pool.map_err(|e| Error::new_err(format!("no thread can be started, ask for fewer threads: {e}")))
+    }
+
     /// How many of so many things each of them does.
     pub(crate) fn share(self, things: usize) -> usize {
         things.div_ceil(self.count).max(1)

@@ -5,6 +5,7 @@ mod blend;
 mod body;
 mod clip;
 mod combine;
+mod compare;
 mod convert;
 mod errors;
 mod frames;
@@ -33,6 +34,8 @@ mod _condyle {
     use super::body::{Body, BodyModel, BodyMotion};
     #[pymodule_export]
     use super::clip::Clip;
+    #[pymodule_export]
+    use super::compare::compare;
     #[pymodule_export]
     use super::convert::{from_matrices, to_matrices};
     #[pymodule_export]

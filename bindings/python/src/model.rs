@@ -6,6 +6,7 @@ use condyle::container::{ContainerWriter, EntryKind};
 use condyle::encode::EncodeOptions;
 use condyle::mesh::VertexSlicesMut;
 use condyle::{Affine, NormalRule, Pose, RawClip, local_to_model};
+use condyle_compare::Subject;
 use condyle_gltf::{Asset, ClipExporter, Poser};
 use numpy::PyArrayDyn;
 use pyo3::exceptions::{PyIndexError, PyTypeError};
@@ -18,7 +19,7 @@ use crate::errors::{Error, Problem, refused};
 use crate::frames::{Planes, Threads, for_each_frame, thread_count};
 use crate::poses::{write_origins, write_rows};
 use crate::primitive::Primitive;
-use crate::render::{Style, Subject, render, sheet};
+use crate::render::{self, Style, render, sheet};
 use crate::skeleton::Skeleton;
 
 /// What a file holds.
@@ -265,7 +266,7 @@ impl Model {
         let style = Style { size, yaw, pitch, skeleton, bounds, hitboxes, skinning };
         let motion = clip.map(|clip| self.motion(clip)).transpose()?.flatten();
         let threads = thread_count(threads)?;
-        render(py, &self.subject(motion.as_deref()), &style, times, out, threads, progress)
+        render(py, &self.drawn(motion.as_deref()), &style, times, out, threads, progress)
     }
 
     /// A contact sheet of `count` evenly spaced moments of a clip, each of `size` and labelled with its time: (H, W, 3). The rest is as in `render`.
@@ -300,7 +301,7 @@ impl Model {
             let clip = clip.get();
             (clip.name.as_str(), Some(&*clip.motion))
         });
-        sheet(py, &self.subject(motion), label, &style, count)
+        sheet(py, &self.drawn(motion), label, &style, count)
     }
 
     fn __repr__(&self) -> String {
@@ -378,8 +379,28 @@ impl Model {
     }
 
     /// To be drawn.
-    fn subject<'a>(&'a self, motion: Option<&'a Motion>) -> Subject<'a> {
-        Subject { name: &self.name, skeleton: &self.skeleton, asset: self.asset.as_ref(), motion }
+    fn drawn<'a>(&'a self, motion: Option<&'a Motion>) -> render::Subject<'a> {
+        render::Subject { name: &self.name, skeleton: &self.skeleton, asset: self.asset.as_ref(), motion }
+    }
+
+    /// The index of one of its own clips; none for None.
+    pub(crate) fn own_clip(&self, clip: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
+        let Some(clip) = self.clip(clip)? else { return Ok(None) };
+        let found = self.clips.iter().position(|own| own.is(&clip));
+        let other = || Error::new_err(format!("{:?} is none of the clips of {}", clip.get().name, self.name));
+        found.map(Some).ok_or_else(other)
+    }
+
+    /// Its meshes, or its joints, and its clips, to be compared with those of another model.
+    pub(crate) fn subject(&self) -> Result<Subject<'_>, condyle_compare::Error> {
+        let clips = self.clips.iter().map(Py::get).map(|clip| match &*clip.motion {
+            Motion::Authored(motion) => condyle_compare::Clip::raw(&*clip.name, motion),
+            Motion::Compressed(motion) => condyle_compare::Clip::compressed(&*clip.name, motion),
+        });
+        match &self.asset {
+            Some(asset) => Subject::new(&*self.name, asset, clips.collect()),
+            None => Ok(Subject::of_joints(&*self.name, &self.skeleton, clips.collect())),
+        }
     }
 
     /// What moves the joints; none for the pose at rest.

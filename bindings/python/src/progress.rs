@@ -24,14 +24,15 @@ impl Steps {
         !self.is_ended.load(Ordering::Relaxed)
     }
 
-    /// All of them.
-    pub(crate) fn set(&self, done: usize) {
+    /// All of them. Whether there are to be more.
+    pub(crate) fn set(&self, done: usize) -> bool {
         self.done.store(done, Ordering::Relaxed);
+        !self.is_ended.load(Ordering::Relaxed)
     }
 }
 
 /// Does `work` while other Python threads run, and tells `bar` of its steps. What that raises, or an interrupt, ends the call: at the next step, if the
-/// work asks [`Steps::add`].
+/// work asks [`Steps::add`] or [`Steps::set`].
 pub(crate) fn told<T: Send>(
     py: Python<'_>,
     bar: Option<&Bound<'_, PyAny>>,

@@ -5,7 +5,7 @@ from typing import Any, Literal, Protocol, final, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import Picture, Poses, Vertices
+from . import Difference, Picture, Poses, Vertices
 
 __all__ = [
     "Body",
@@ -25,6 +25,7 @@ __all__ = [
     "aim",
     "blend",
     "chain",
+    "compare",
     "difference",
     "error_bound",
     "forward_kinematics",
@@ -350,6 +351,16 @@ class BodyMotion:
 def _picture_file(pixels: NDArray[np.uint8], fps: float, name: str | os.PathLike[str]) -> bytes: ...
 def open(path: str | os.PathLike[str], *, model: str | None = None, body: Body | None = None) -> Model: ...
 def from_bytes(data: bytes, name: str = "bytes", *, model: str | None = None, body: Body | None = None) -> Model: ...
+def compare(
+    a: Model,
+    b: Model,
+    clip: _ClipLike = None,
+    *,
+    fps: float | None = None,
+    unit: float = 1.0,
+    threads: int | None = 1,
+    progress: _Bar | None = None,
+) -> list[Difference]: ...
 def forward_kinematics(
     skeleton: Skeleton | Sequence[int] | NDArray[np.integer],
     rotations: ArrayLike,

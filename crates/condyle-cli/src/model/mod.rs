@@ -10,10 +10,11 @@ pub(crate) mod playable;
 pub(crate) mod problems;
 pub(crate) mod written;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use condyle::RawClip;
+use condyle_compare::distinct;
 use condyle_gltf::Asset;
 
 use self::container::{PackedClip, is_container};
@@ -38,6 +39,13 @@ impl Model {
     pub(crate) fn clips(&self) -> Vec<Playable<'_>> {
         let raw = self.asset.clips.iter().map(Playable::raw);
         raw.chain(self.packed.iter().map(|p| Playable::packed(&p.name, &p.clip))).collect()
+    }
+
+    /// The same, to be compared with those of another model.
+    pub(crate) fn compared(&self) -> Vec<condyle_compare::Clip<'_>> {
+        use condyle_compare::Clip;
+        let raw = self.asset.clips.iter().map(|clip| Clip::raw(clip.name(), clip));
+        raw.chain(self.packed.iter().map(|p| Clip::compressed(&*p.name, &p.clip))).collect()
     }
 }
 
@@ -131,35 +139,4 @@ pub(crate) fn open_onto(
     }
     asset.clips = named.into_iter().zip(names).map(|((_, clip), name)| clip.with_name(name)).collect();
     Ok((asset, sources))
-}
-
-/// Gives a number to each name that an earlier one has, so that each stands for one: Run, Run 2. Returns which have changed.
-pub(crate) fn distinct(names: &mut [String]) -> Vec<usize> {
-    let taken: HashSet<String> = names.iter().cloned().collect();
-    let mut counts: HashMap<String, usize> = HashMap::new();
-    let mut changed = Vec::new();
-    for (at, name) in names.iter_mut().enumerate() {
-        let count = counts.entry(name.clone()).or_default();
-        *count += 1;
-        if *count > 1 {
-            while taken.contains(&format!("{name} {count}")) {
-                *count += 1;
-            }
-            *name = format!("{name} {count}");
-            changed.push(at);
-        }
-    }
-    changed
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_name_stands_for_one() {
-        let mut names = ["Run", "Walk", "Run", "Run 2", "Run", "Run 2", ""].map(String::from);
-        assert_eq!(distinct(&mut names), [2, 4, 5]);
-        assert_eq!(names, ["Run", "Walk", "Run 3", "Run 2", "Run 4", "Run 2 2", ""]);
-    }
 }

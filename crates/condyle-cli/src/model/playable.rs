@@ -1,7 +1,5 @@
 //! A clip to pose a model with: raw, compressed, or a blend of several.
 
-use std::collections::BTreeSet;
-
 use condyle::blend::Mean;
 use condyle::sample::PoseSource;
 use condyle::{Clip, Error, Layer, Pose, RawClip, Skeleton, blend};
@@ -64,21 +62,6 @@ impl<'a> Playable<'a> {
         &self.kind
     }
 
-    /// The times of all keys, ascending. A compressed clip counts as having one at each frame.
-    pub(crate) fn keys(&self) -> Vec<f32> {
-        let mut keys: Vec<f32> = match &self.kind {
-            Kind::Raw(clip) => {
-                let used: BTreeSet<usize> = clip.tracks().iter().map(|track| track.timeline).collect();
-                used.into_iter().flat_map(|t| &clip.timelines()[t]).copied().collect()
-            }
-            Kind::Packed(clip) => frames(clip).collect(),
-            Kind::Mix(_) => vec![self.start(), self.end()],
-        };
-        keys.sort_by(f32::total_cmp);
-        keys.dedup();
-        keys
-    }
-
     /// What to say of times that are not in the clip, where its ends hold; `None` if all are, to the three digits that are shown.
     pub(crate) fn clamped(&self, times: &[f32]) -> Option<String> {
         const SHOWN: usize = 5;
@@ -98,12 +81,6 @@ impl<'a> Playable<'a> {
         let phase = if length > 0.0 { (seconds - self.start()) / length } else { 0.0 };
         part.start() + phase * (part.end() - part.start())
     }
-}
-
-/// The times of a compressed clip's frames.
-pub(crate) fn frames(clip: &Clip<'_>) -> impl Iterator<Item = f32> + use<> {
-    let (start, end, count) = (f64::from(clip.start()), f64::from(clip.end()), clip.frame_count());
-    (0..=count).map(move |at| (start + (end - start) * (at as f64 / count.max(1) as f64)) as f32)
 }
 
 impl PoseSource for Playable<'_> {

@@ -1,25 +1,15 @@
 //! `condyle compare`: the distances between the vertices of two files, or between their joints.
 
-mod cluster;
-mod joints;
-mod measure;
-mod pairs;
 mod picture;
-mod place;
-mod subject;
+mod report;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use condyle::Dispatch;
-use serde_json::{Value, json};
+use condyle_compare::{Error, Pairing, Subject, moments, pair_clips};
 
-use self::cluster::clusters;
-use self::joints::By;
-use self::measure::{Difference, measure, moments};
-use self::pairs::{How, Pairing, pair};
 use self::picture::{Format, Series};
-use self::subject::Subject;
+use self::report::{Report, Unit, why_text};
 use crate::failure::Failure;
 use crate::model::container::is_container;
 use crate::model::document::{sources, too_large};
@@ -30,7 +20,7 @@ use crate::options::quantity::{Length, TALL, fps_up_to, parse_length};
 use crate::options::source::{Which, find_clip};
 use crate::options::work::{Limit, Work};
 use crate::output::{check_destination, print, print_json, progress, warn, write_file};
-use crate::text::{counted, grouped, millimetres, path_text, printable, table};
+use crate::text::{path_text, printable};
 
 /// Measure how far the vertices of two files are apart while their clips play
 #[derive(clap::Args)]
@@ -113,33 +103,32 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let wanted = args.clip.as_deref().filter(|_| !all.is_empty());
     let wanted = wanted.map(|name| find_clip(a.asset.document.name(), &all, name)).transpose()?;
     let unit = unit(args, &a, &b)?;
-    let (mut a, mut b) = (Subject::new(&a)?, Subject::new(&b)?);
+    let assets = [&a.asset, &b.asset];
+    let (a, b) = (subject(&a)?, subject(&b)?);
     let clips = clips(args, &a, &b, wanted)?;
-    let all_keys = args.fps.is_none();
-    let times =
-        |(this, that): (usize, usize)| moments([a.keyed(this, all_keys), b.keyed(that, all_keys)], args.fps);
     let mut budget = args.limit.budget(&inputs);
     let mut count = 0;
-    for &pair in &clips {
-        let moments = times(pair)?.len();
-        budget.afford(&a.file, &a.clips[pair.0].name, &Work::play(&[a.asset, b.asset], moments))?;
+    for &(this, that) in &clips {
+        let (this, that) = (&a.clips()[this], &b.clips()[that]);
+        let moments = moments(this, that, args.fps).map_err(failure)?.len();
+        budget.afford(a.name(), this.name(), &Work::play(&assets, moments))?;
         count += moments;
     }
-    let pairing = pair(&mut a, &mut b)?;
-    let clusters = clusters(&a, &b, &pairing.links)?;
+    let found = Report { pairing: Pairing::new(a, b).map_err(failure)?, unit };
 
     let bar = progress(count, "comparing");
-    let found = Report { a, b, unit, pairing };
     let mut rows = Vec::new();
-    for &(this, that) in &clips {
-        let sides = [(&found.a, this), (&found.b, that)];
-        let times = moments(sides.map(|(it, clip)| it.keyed(clip, all_keys)), args.fps)?;
-        let difference = measure(sides, &clusters, &times, |moments| bar.inc(moments))?;
+    for &pair in &clips {
+        let tick = |moments: usize| {
+            bar.inc(moments as u64);
+            true
+        };
+        let difference = found.pairing.measure(pair, args.fps, tick).map_err(failure)?;
         if args.json {
-            let line = found.to_json(args, dispatch, (this, that), &difference);
+            let line = found.to_json(args, dispatch, pair, &difference);
             bar.suspend(|| print_json(&line.to_string()))?;
         }
-        rows.push((this, difference));
+        rows.push((pair.0, difference));
     }
     bar.finish_and_clear();
     if !args.json {
@@ -147,7 +136,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     if let Some((to, format)) = plot {
         let series = rows.into_iter().map(|(clip, difference)| Series {
-            name: printable(&found.a.clips[clip].name),
+            name: printable(found.pairing.subjects()[0].clips()[clip].name()),
             points: difference
                 .over_time
                 .into_iter()
@@ -160,10 +149,31 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// How many metres a unit of the files is, and who says so.
-struct Unit {
-    metres: f64,
-    from: &'static str,
+/// A model as it is compared, under its name without control characters.
+fn subject(model: &Model) -> Result<Subject<'_>, Failure> {
+    Subject::new(printable(model.asset.document.name()), &model.asset, model.compared()).map_err(failure)
+}
+
+/// What is wrong, and what to do about it.
+fn failure(error: Error) -> Failure {
+    let next = match &error {
+        Error::TooLarge { .. } => "reduce the model to what you need",
+        Error::Rest { .. } => "look at its scales",
+        Error::Moment { .. } => "look at the keys and scales there",
+        Error::Different { models: [a, b], why } => {
+            return Failure::Data(format!(
+                "{a} and {b} do not hold the same model: {}, and no joint of one is one of the other; compare files that \
+                 were made from the same model",
+                why_text(why)
+            ));
+        }
+        Error::TooManyMoments { clip, limit } => {
+            let least = format!("{} would be compared at more than {limit} moments", printable(clip));
+            return Failure::Usage(format!("{least}; choose a lower --fps"));
+        }
+        _ => return Failure::Data(error.to_string()),
+    };
+    Failure::Data(format!("{error}; {next}"))
 }
 
 /// What `--height` makes of it, else what a container was made with, else a metre.
@@ -189,208 +199,36 @@ fn clips(
     wanted: Option<usize>,
 ) -> Result<Vec<(usize, usize)>, Failure> {
     for subject in [a, b] {
-        if subject.clips.is_empty() {
+        if subject.clips().is_empty() {
             return Err(Failure::Data(format!(
                 "{} has no clips, so there is nothing to compare",
-                subject.file
+                subject.name()
             )));
         }
     }
-    let mut pairs = pairs::clips(a, b);
+    let mut pairs = pair_clips(a, b);
     let alone = |clip: usize| {
-        let name = printable(&a.clips[clip].name);
-        let names: Vec<_> = b.clips.iter().map(|c| printable(&c.name)).take(20).collect();
+        let name = printable(a.clips()[clip].name());
+        let names: Vec<_> = b.clips().iter().map(|c| printable(c.name())).take(20).collect();
         let names = names.join(", ");
-        match a.clips[clip].is_named {
-            true => format!("no clip in {} is named {name}; its clips are {names}", b.file),
-            false => format!("{name} has no name to find it by in {}, whose clips are {names}", b.file),
+        match a.is_named(clip) {
+            true => format!("no clip in {} is named {name}; its clips are {names}", b.name()),
+            false => format!("{name} has no name to find it by in {}, whose clips are {names}", b.name()),
         }
     };
     if let Some(wanted) = wanted {
         pairs.retain(|pair| pair.0 == wanted);
         return match pairs.is_empty() {
-            true => Err(Failure::Usage(format!("{}: {}", a.file, alone(wanted)))),
+            true => Err(Failure::Usage(format!("{}: {}", a.name(), alone(wanted)))),
             false => Ok(pairs),
         };
     }
-    let single: Vec<_> = (0..a.clips.len()).filter(|&clip| pairs.iter().all(|p| p.0 != clip)).collect();
+    let single: Vec<_> = (0..a.clips().len()).filter(|&clip| pairs.iter().all(|p| p.0 != clip)).collect();
     if let (true, Some(&first)) = (pairs.is_empty(), single.first()) {
-        return Err(Failure::Data(format!("{}: {}", a.file, alone(first))));
+        return Err(Failure::Data(format!("{}: {}", a.name(), alone(first))));
     }
     for clip in single {
         warn(&args.a, &alone(clip));
     }
     Ok(pairs)
-}
-
-/// Rows of the table of the rest poses, at the most.
-const MOST_ROWS: usize = 12;
-
-/// Two files, and what was paired of them.
-struct Report<'a> {
-    a: Subject<'a>,
-    b: Subject<'a>,
-    unit: Unit,
-    pairing: Pairing,
-}
-
-impl Report<'_> {
-    fn millimetres(&self, units: f64) -> String {
-        millimetres(self.unit.metres * units)
-    }
-
-    fn to_text(&self, rows: &[(usize, Difference)]) -> String {
-        let (a, b) = (&self.a, &self.b);
-        let mut out = format!("{} and {}, millimetres", a.file, b.file);
-        let said = |file: &str| format!("; a unit is {} mm, as {file} says", millimetres(self.unit.metres));
-        match self.unit.from {
-            "a" => out += &said(&a.file),
-            "b" => out += &said(&b.file),
-            _ => {}
-        }
-        out += "\n";
-        out += &self.rest_to_text();
-        let heading = ["", "clip", "moments", "worst", "99 %", "mean of max", "where"];
-        let mut lines = vec![heading.map(String::from).to_vec()];
-        for (clip, difference) in rows {
-            let worst = difference.worst;
-            lines.push(vec![
-                clip.to_string(),
-                printable(&a.clips[*clip].name),
-                grouped(difference.over_time.len()),
-                self.millimetres(worst.distance),
-                self.millimetres(difference.percentile_99),
-                self.millimetres(difference.mean_of_max),
-                format!("{} at {:.3} s", a.place(worst.part, worst.vertex), worst.seconds),
-            ]);
-        }
-        out + &table("><>>>><", lines)
-    }
-
-    /// What was paired, and how far apart that is at rest.
-    fn rest_to_text(&self) -> String {
-        let Pairing { how, counts, unpaired, .. } = &self.pairing;
-        let (how, counts, unpaired) = (*how, *counts, *unpaired);
-        let (a, b) = (&self.a, &self.b);
-        let (part, worst) = self.pairing.worst_at_rest();
-        let (one, many) = match how {
-            How::Joints(_) => ("joint", "joints"),
-            How::Order | How::Place => ("vertex", "vertices"),
-        };
-        let by = match how {
-            How::Order | How::Joints(By::Order) => "their order",
-            How::Place => "their places at rest",
-            How::Joints(By::Name) => "their names",
-        };
-        let mut out = String::new();
-        if !self.pairing.why.is_empty() {
-            out += &format!(
-                "  joints instead of vertices, as {}: their origins, and points {} mm off on their axes\n",
-                self.pairing.why,
-                self.millimetres(self.pairing.reach)
-            );
-        }
-        out += &format!("  {} paired by {by}", counted(counts[0] - unpaired[0], one, many));
-        let alone = |side: usize, file: &str| {
-            format!("{} of {} in {file}", grouped(unpaired[side]), grouped(counts[side]))
-        };
-        if unpaired != [0; 2] {
-            out += &format!("; without a counterpart: {}, {}", alone(0, &a.file), alone(1, &b.file));
-        }
-        out += &format!("\n  at rest {} mm apart at the most", self.millimetres(worst.worst));
-        if worst.worst > 0.0 {
-            out += &format!(", {}", a.place(part, worst.vertex));
-        }
-        out += "\n";
-        out += &self.meshes_to_text();
-        out + "\n"
-    }
-
-    /// A line for each mesh, where there are several and they differ.
-    fn meshes_to_text(&self) -> String {
-        let rest = &self.pairing.rest;
-        if rest.len() < 2 || rest.iter().all(|part| (part.unpaired, part.worst) == (0, 0.0)) {
-            return String::new();
-        }
-        let mut parts: Vec<usize> = (0..rest.len()).collect();
-        parts.sort_by(|&p, &q| {
-            let key = |part: usize| (rest[part].unpaired > 0, rest[part].worst);
-            key(q).partial_cmp(&key(p)).unwrap_or(std::cmp::Ordering::Equal)
-        });
-        parts.truncate(MOST_ROWS);
-        let row = |&part: &usize| {
-            let it = &self.a.parts[part];
-            let paired = it.rest.len() - rest[part].unpaired;
-            vec![
-                printable(&it.name),
-                format!("primitive {}", it.primitive),
-                format!("{} of {} paired", grouped(paired), counted(it.rest.len(), "vertex", "vertices")),
-                format!("{} mm apart at rest", self.millimetres(rest[part].worst)),
-            ]
-        };
-        let mut out = table("<<>>", parts.iter().map(row));
-        if let more @ 1.. = rest.len() - parts.len() {
-            out += &format!(
-                "  and {} that {} closer\n",
-                counted(more, "mesh", "meshes"),
-                if more == 1 { "is" } else { "are" }
-            );
-        }
-        out
-    }
-
-    fn to_json(
-        &self,
-        args: &Args,
-        dispatch: Dispatch,
-        (clip_a, clip_b): (usize, usize),
-        found: &Difference,
-    ) -> Value {
-        let (a, pairing, worst) = (&self.a, &self.pairing, found.worst);
-        let (this, that) = (&a.clips[clip_a], &self.b.clips[clip_b]);
-        let millimetres = |units: f64| 1000.0 * self.unit.metres * units;
-        let place = |part: usize, vertex: usize| match (pairing.how, &a.parts[part]) {
-            (How::Joints(_), _) => json!({ "joint": a.joint(vertex) }),
-            (_, part) => json!({ "mesh": part.name, "primitive": part.primitive, "vertex": vertex }),
-        };
-        let mut worst_json = place(worst.part, worst.vertex);
-        worst_json["seconds"] = worst.seconds.into();
-        worst_json["millimetres"] = millimetres(worst.distance).into();
-        let (part, at_rest) = pairing.worst_at_rest();
-        let mut rest = place(part, at_rest.vertex);
-        rest["millimetres"] = millimetres(at_rest.worst).into();
-        let meshes = a.parts.iter().zip(&pairing.rest).map(|(part, rest)| {
-            json!({
-                "mesh": part.name,
-                "primitive": part.primitive,
-                "vertices": part.rest.len(),
-                "unpaired": rest.unpaired,
-                "worst_millimetres": millimetres(rest.worst),
-            })
-        });
-        let meshes: Vec<Value> = match pairing.how {
-            How::Joints(_) => Vec::new(),
-            How::Order | How::Place => meshes.collect(),
-        };
-        json!({
-            "files": [args.a.to_string_lossy(), args.b.to_string_lossy()],
-            "clip": this.name,
-            "clips": [
-                { "index": clip_a, "name": this.name, "start_seconds": this.start, "end_seconds": this.end },
-                { "index": clip_b, "name": that.name, "start_seconds": that.start, "end_seconds": that.end },
-            ],
-            "moments": found.over_time.len(),
-            "scale": self.unit.metres,
-            "scale_from": self.unit.from,
-            "paired": pairing.how.name(),
-            "pairs": pairing.counts[0] - pairing.unpaired[0],
-            "unpaired": pairing.unpaired,
-            "rest": { "worst": rest, "meshes": meshes },
-            "worst": worst_json,
-            "percentile_99_millimetres": millimetres(found.percentile_99),
-            "mean_of_max_millimetres": millimetres(found.mean_of_max),
-            "isa": dispatch.isa().name(),
-            "numeric": dispatch.numeric().name(),
-        })
-    }
 }

@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use condyle::container::{ContainerWriter, EntryKind};
 use condyle::{RawClip, encode};
+use condyle_compare::distinct;
 use condyle_gltf::{Asset, ClipExporter};
 use indicatif::ProgressBar;
 use rayon::prelude::*;
@@ -22,7 +23,7 @@ pub(crate) use self::settings::Settings;
 use crate::failure::Failure;
 use crate::model::container::is_container;
 use crate::model::document::{self, metres_per_unit, warn_of_repairs};
-use crate::model::{distinct, open_onto};
+use crate::model::open_onto;
 use crate::options::overwrite::Overwrite;
 use crate::options::quantity::{Length, parse_length};
 use crate::options::threads::Threads;

@@ -4,13 +4,13 @@ use std::io::Write;
 use std::path::Path;
 
 use condyle::container::{Container, ContainerJoin, ContainerTable};
+use condyle_compare::distinct;
 use serde_json::{Value, json};
 
 use super::LeftOut;
 use super::part::{ClipLine, Part};
 use crate::failure::Failure;
 use crate::model::container::unfit;
-use crate::model::distinct;
 use crate::output::{Draft, Written, progress};
 
 /// What was written.

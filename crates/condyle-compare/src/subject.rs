@@ -1,4 +1,4 @@
-//! One of the two files that are compared: its meshes and joints at rest, its clips, and what moves them at a moment.
+//! One of the two models that are compared: its meshes and joints at rest, its clips, and what moves them at a moment.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -6,41 +6,41 @@ use std::sync::Arc;
 
 use condyle::sample::PoseSource;
 use condyle::{
-    Affine, Error, Influences, NormalRule, Palette, Pose, Skeleton, Skin, SkinnedMesh, Vertices,
+    Affine, Error as Refusal, Influences, NormalRule, Palette, Pose, Skeleton, Skin, SkinnedMesh, Vertices,
     local_to_model, palette,
 };
-use condyle_gltf::{Asset, Placement, Poser};
+use condyle_gltf::{Asset, Instance, Placement, Poser};
 
-use crate::failure::Failure;
-use crate::model::document::too_large;
-use crate::model::playable::Playable;
-use crate::model::{Model, distinct};
-use crate::text::printable;
+use crate::clip::{Clip, told_apart};
+use crate::error::Error;
+use crate::pairing::Place;
 
-/// A file with what of it moves. Parts, movers and clips are counted from 0.
-pub(super) struct Subject<'a> {
-    /// Its name, without control characters.
-    pub(super) file: String,
-    pub(super) asset: &'a Asset,
+/// A model with what of it moves. Parts, movers and clips are counted from 0.
+pub struct Subject<'a> {
+    name: String,
+    pub(crate) skeleton: &'a Skeleton,
+    /// None of joints without meshes.
+    asset: Option<&'a Asset>,
     /// Its meshes; or its joints as one part, after [`Self::take_joints`].
-    pub(super) parts: Vec<Part>,
-    pub(super) clips: Vec<Clip>,
-    playables: Vec<Playable<'a>>,
+    pub(crate) parts: Vec<Part>,
+    clips: Vec<Clip<'a>>,
+    /// Whether the file gave each its name.
+    named: Vec<bool>,
     movers: Vec<Mover<'a>>,
 }
 
 /// A primitive of an instance.
-pub(super) struct Part {
+pub(crate) struct Part {
     /// That of the instance.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Its place among the parts of its instance.
-    pub(super) primitive: usize,
-    pub(super) mesh: Arc<SkinnedMesh>,
-    pub(super) mover: usize,
+    pub(crate) primitive: usize,
+    pub(crate) mesh: Arc<SkinnedMesh>,
+    pub(crate) mover: usize,
     /// What knows its morph weights.
     instance: Option<usize>,
     /// Where its vertices are in the rest pose, in world space.
-    pub(super) rest: Vec<[f32; 3]>,
+    pub(crate) rest: Vec<[f32; 3]>,
 }
 
 /// What moves a part.
@@ -50,25 +50,8 @@ enum Mover<'a> {
     Fixed(Palette),
 }
 
-/// What is known of a clip without playing it.
-pub(super) struct Clip {
-    pub(super) name: String,
-    /// Whether the document names it; else it is called by its number.
-    pub(super) is_named: bool,
-    pub(super) start: f32,
-    pub(super) end: f32,
-}
-
-impl Clip {
-    /// `name` tells it from others that the document gives the same.
-    fn new(at: usize, clip: &Playable<'_>, name: String) -> Self {
-        let is_named = clip.name() != format!("animation {at}");
-        Self { name, is_named, start: clip.start(), end: clip.end() }
-    }
-}
-
 /// All that moves vertices at a moment.
-pub(super) struct Moment {
+pub(crate) struct Moment {
     /// Empty where nothing moves.
     palettes: Vec<Palette>,
     /// Morph weights of each instance.
@@ -88,12 +71,12 @@ impl PoseSource for Stirred {
         0.0
     }
 
-    fn pose(&self, skeleton: &Skeleton, _: f32, pose: &mut Pose) -> Result<(), Error> {
+    fn pose(&self, skeleton: &Skeleton, _: f32, pose: &mut Pose) -> Result<(), Refusal> {
         pose.clone_from(skeleton.rest());
         Ok(())
     }
 
-    fn weights(&self, _: u32, _: f32, weights: &mut [f32]) -> Result<(), Error> {
+    fn weights(&self, _: u32, _: f32, weights: &mut [f32]) -> Result<(), Refusal> {
         const GOLDEN: f32 = 0.618_034;
         weights.iter_mut().enumerate().for_each(|(at, w)| *w = 0.5 + 0.5 * (at as f32 * GOLDEN).fract());
         Ok(())
@@ -101,11 +84,16 @@ impl PoseSource for Stirred {
 }
 
 impl<'a> Subject<'a> {
-    pub(super) fn new(model: &'a Model) -> Result<Self, Failure> {
-        let asset = &model.asset;
-        let file = printable(asset.document.name());
-        let mut poser = Poser::new(asset, NormalRule::Plain.into()).map_err(|e| too_large(&file, &e))?;
-        poser.rest().map_err(|e| Failure::Data(format!("{file} at rest: {e}; look at its scales")))?;
+    /// A model with meshes, and its clips: those that are called `animation` and their place are taken for clips without a name.
+    /// `name` is what errors call it.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] if a stage cannot take it, [`Error::Rest`] if it leaves the range of f32 at rest.
+    pub fn new(name: impl Into<String>, asset: &'a Asset, clips: Vec<Clip<'a>>) -> Result<Self, Error> {
+        let mut it = Self::of_joints(name, &asset.skeleton, clips);
+        it.asset = Some(asset);
+        let mut poser = Poser::new(asset, NormalRule::Plain.into()).map_err(|e| it.too_large(e))?;
+        poser.rest().map_err(|error| Error::Rest { model: it.name.clone(), error })?;
         let (mut parts, mut movers, mut known) = (Vec::new(), Vec::new(), HashMap::new());
         for (at, instance) in asset.instances.iter().enumerate() {
             let mut add = |mover: Mover<'a>| {
@@ -118,14 +106,15 @@ impl<'a> Subject<'a> {
                     *known.entry(Ok(*skin)).or_insert_with(own)
                 }
                 Placement::Joint(joint) => {
-                    let rigid = rigid(vec![*joint], &file)?;
+                    let rigid = rigid(vec![*joint]).map_err(|e| it.too_large(e))?;
                     *known.entry(Err(*joint)).or_insert_with(|| add(Mover::Skin(Cow::Owned(rigid))))
                 }
                 Placement::Fixed(world) => {
                     let mut fixed = Palette::default();
                     let own = std::slice::from_ref(world);
-                    palette(&rigid(vec![0], &file)?, own, NormalRule::Plain, &mut fixed)
-                        .map_err(|e| too_large(&file, &e))?;
+                    rigid(vec![0])
+                        .and_then(|skin| palette(&skin, own, NormalRule::Plain, &mut fixed))
+                        .map_err(|e| it.too_large(e))?;
                     add(Mover::Fixed(fixed))
                 }
             };
@@ -140,27 +129,56 @@ impl<'a> Subject<'a> {
                 });
             }
         }
-        let playables = model.clips();
-        let mut names: Vec<String> = playables.iter().map(|clip| clip.name().into()).collect();
-        distinct(&mut names);
-        let clips = (0..).zip(&playables).zip(names).map(|((at, clip), name)| Clip::new(at, clip, name));
-        let clips = clips.collect();
-        Ok(Self { file, asset, parts, clips, playables, movers })
+        Ok(Self { parts, movers, ..it })
     }
 
-    /// A clip, and the times of all its keys, rising; none if they are not `wanted`.
-    pub(super) fn keyed(&self, clip: usize, wanted: bool) -> (&Clip, Vec<f32>) {
-        (&self.clips[clip], if wanted { self.playables[clip].keys() } else { Vec::new() })
+    /// Joints without meshes, and their clips, as [`Self::new`] has them.
+    pub fn of_joints(name: impl Into<String>, skeleton: &'a Skeleton, clips: Vec<Clip<'a>>) -> Self {
+        let (clips, named) = told_apart(clips);
+        Self { name: name.into(), skeleton, asset: None, parts: Vec::new(), clips, named, movers: Vec::new() }
     }
 
-    pub(super) fn vertex_count(&self) -> usize {
+    /// What errors call it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its clips, in the order that they were given in. What has a name that an earlier one has has a number behind it.
+    #[must_use]
+    pub fn clips(&self) -> &[Clip<'a>] {
+        &self.clips
+    }
+
+    /// Whether the file gave a clip its name; else it is called by its number. No clip beyond the last has one.
+    #[must_use]
+    pub fn is_named(&self, clip: usize) -> bool {
+        self.named.get(clip).copied().unwrap_or_default()
+    }
+
+    pub(crate) fn clip(&self, clip: usize) -> Result<&Clip<'a>, Error> {
+        let count = self.clips.len();
+        self.clips.get(clip).ok_or_else(|| Error::Clip { model: self.name.clone(), found: clip, count })
+    }
+
+    fn instances(&self) -> &'a [Instance] {
+        self.asset.map_or(&[], |asset| &asset.instances)
+    }
+
+    pub(crate) fn too_large(&self, error: Refusal) -> Error {
+        Error::TooLarge { model: self.name.clone(), error }
+    }
+
+    pub(crate) fn vertex_count(&self) -> usize {
         self.parts.iter().map(|part| part.rest.len()).sum()
     }
 
     /// How far morph targets move each vertex of each part when all of them are at work: nothing in parts without any.
-    pub(super) fn stirred(&self) -> Vec<Vec<[f32; 3]>> {
-        let stirred = || -> Result<Vec<Vec<[f32; 3]>>, Error> {
-            let mut poser = Poser::new(self.asset, NormalRule::Plain.into())?;
+    pub(crate) fn stirred(&self) -> Vec<Vec<[f32; 3]>> {
+        let still = || vec![Vec::new(); self.parts.len()];
+        let Some(asset) = self.asset else { return still() };
+        let stirred = || -> Result<Vec<Vec<[f32; 3]>>, Refusal> {
+            let mut poser = Poser::new(asset, NormalRule::Plain.into())?;
             poser.pose(Some(&Stirred), 0.0)?;
             let moved = |part: &Part| {
                 let instance = part.instance.filter(|_| !part.mesh.morph_targets().is_empty())?;
@@ -171,12 +189,12 @@ impl<'a> Subject<'a> {
             Ok(self.parts.iter().map(|part| moved(part).unwrap_or_default()).collect())
         };
         // Weights that no clip has may lead out of the range of f32: then they tell nothing.
-        stirred().unwrap_or_else(|_| vec![Vec::new(); self.parts.len()])
+        stirred().unwrap_or_else(|_| still())
     }
 
     /// The joints of the skeleton that move a part, by the number that its influences name them with. Empty where nothing
     /// moves.
-    pub(super) fn joints_of(&self, part: &Part) -> &[u16] {
+    pub(crate) fn joints_of(&self, part: &Part) -> &[u16] {
         match &self.movers[part.mover] {
             Mover::Skin(skin) => skin.joints(),
             Mover::Fixed(_) => &[],
@@ -184,16 +202,16 @@ impl<'a> Subject<'a> {
     }
 
     /// The model matrices of the rest pose.
-    pub(super) fn rest_model(&self) -> Result<Vec<Affine>, Failure> {
-        let skeleton = &self.asset.skeleton;
+    pub(crate) fn rest_model(&self) -> Result<Vec<Affine>, Error> {
+        let skeleton = self.skeleton;
         let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
-        local_to_model(skeleton, skeleton.rest(), &mut model).map_err(|e| too_large(&self.file, &e))?;
+        local_to_model(skeleton, skeleton.rest(), &mut model).map_err(|e| self.too_large(e))?;
         Ok(model)
     }
 
     /// Puts four points for each joint in place of the meshes: its origin, and one on each of its axes that is `length` away at
     /// rest, so that turns and scales count.
-    pub(super) fn take_joints(&mut self, length: f64) -> Result<(), Failure> {
+    pub(crate) fn take_joints(&mut self, length: f64) -> Result<(), Error> {
         let (mut positions, mut rest) = (Vec::new(), Vec::new());
         let model = self.rest_model()?;
         for matrix in &model {
@@ -214,42 +232,35 @@ impl<'a> Subject<'a> {
                 point(local);
             }
         }
-        let failed = |e: Error| too_large(&self.file, &e);
+        let failed = |e: Refusal| self.too_large(e);
         let joints = (0..model.len()).map(|joint| joint as u16);
         let rows = joints.clone().flat_map(|joint| [[(joint, 1.0)]; POINTS]);
         let influences = Influences::from_rows(rows).map_err(failed)?;
         let vertices = Vertices { positions, ..Vertices::default() };
         let mesh = SkinnedMesh::new(vertices, influences, vec![], vec![]).map_err(failed)?;
         if let Some(at) = rest.iter().position(|p: &[f32; 3]| !p.iter().all(|x| x.is_finite())) {
-            return Err(failed(Error::NotFinite { what: "points of joints", at }));
+            return Err(failed(Refusal::NotFinite { what: "points of joints", at }));
         }
-        let mover = Mover::Skin(Cow::Owned(rigid(joints.collect(), &self.file)?));
+        let mover = Mover::Skin(Cow::Owned(rigid(joints.collect()).map_err(failed)?));
         self.movers = vec![mover];
         let (name, mesh) = ("joints".into(), Arc::new(mesh));
         self.parts = vec![Part { name, primitive: 0, mesh, mover: 0, instance: None, rest }];
         Ok(())
     }
 
-    /// What a part's vertices are called: a vertex, or a joint.
-    pub(super) fn place(&self, part: usize, vertex: usize) -> String {
+    /// What a vertex of a part is called: a vertex, or a joint.
+    pub(crate) fn place(&self, part: usize, vertex: usize) -> Place<'_> {
         let it = &self.parts[part];
-        if it.instance.is_none() {
-            return printable(self.joint(vertex));
+        match it.instance {
+            None => Place::Joint { name: &self.skeleton.names()[vertex / POINTS] },
+            Some(_) => Place::Vertex { mesh: &it.name, primitive: it.primitive, vertex },
         }
-        let several = self.parts.iter().any(|part| part.primitive > 0);
-        let primitive = if several { format!(" primitive {}", it.primitive) } else { String::new() };
-        format!("{}{primitive} vertex {vertex}", printable(&it.name))
-    }
-
-    /// The name of the joint that a point stands for.
-    pub(super) fn joint(&self, point: usize) -> &str {
-        &self.asset.skeleton.names()[point / POINTS]
     }
 
     /// What moves all parts at a moment of a clip.
-    pub(super) fn moment(&self, clip: usize, seconds: f32) -> Result<Moment, Failure> {
-        let (clip, skeleton) = (&self.playables[clip], &self.asset.skeleton);
-        let at = || -> Result<Moment, Error> {
+    pub(crate) fn moment(&self, clip: &Clip<'_>, seconds: f32) -> Result<Moment, Error> {
+        let (clip, skeleton) = (clip.source(), self.skeleton);
+        let at = || -> Result<Moment, Refusal> {
             let mut pose = Pose::rest(skeleton);
             clip.pose(skeleton, seconds, &mut pose)?;
             let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
@@ -261,7 +272,7 @@ impl<'a> Subject<'a> {
                 }
                 Ok(it)
             });
-            let weights = self.asset.instances.iter().map(|instance| {
+            let weights = self.instances().iter().map(|instance| {
                 let mut weights = instance.morph_weights.clone();
                 if !weights.is_empty() {
                     clip.weights(instance.node as u32, seconds, &mut weights)?;
@@ -269,28 +280,28 @@ impl<'a> Subject<'a> {
                 Ok(weights)
             });
             Ok(Moment {
-                palettes: palettes.collect::<Result<_, Error>>()?,
-                weights: weights.collect::<Result<_, Error>>()?,
+                palettes: palettes.collect::<Result<_, Refusal>>()?,
+                weights: weights.collect::<Result<_, Refusal>>()?,
             })
         };
-        at().map_err(|e| self.unfit(seconds, &e))
+        at().map_err(|e| self.unfit(seconds, e))
     }
 
-    pub(super) fn unfit(&self, seconds: f32, e: &Error) -> Failure {
-        Failure::Data(format!("{} at {seconds} s: {e}; look at the keys and scales there", self.file))
+    pub(crate) fn unfit(&self, seconds: f32, error: Refusal) -> Error {
+        Error::Moment { model: self.name.clone(), seconds, error }
     }
 
     /// About how many bytes a [`Moment`] takes.
-    pub(super) fn moment_bytes(&self) -> usize {
+    pub(crate) fn moment_bytes(&self) -> usize {
         let palettes = self.movers.iter().map(|mover| match mover {
             Mover::Skin(skin) => size_of::<Palette>() + 64 * skin.joints().len(),
             Mover::Fixed(_) => size_of::<Palette>(),
         });
-        let weights = self.asset.instances.iter().map(|i| size_of::<Vec<f32>>() + 4 * i.morph_weights.len());
+        let weights = self.instances().iter().map(|i| size_of::<Vec<f32>>() + 4 * i.morph_weights.len());
         palettes.sum::<usize>() + weights.sum::<usize>()
     }
 
-    pub(super) fn palette_of<'m>(&'m self, part: usize, moment: &'m Moment) -> &'m Palette {
+    pub(crate) fn palette_of<'m>(&'m self, part: usize, moment: &'m Moment) -> &'m Palette {
         let mover = self.parts[part].mover;
         match &self.movers[mover] {
             Mover::Skin(_) => &moment.palettes[mover],
@@ -298,16 +309,16 @@ impl<'a> Subject<'a> {
         }
     }
 
-    pub(super) fn weights_of<'m>(&self, part: usize, moment: &'m Moment) -> &'m [f32] {
+    pub(crate) fn weights_of<'m>(&self, part: usize, moment: &'m Moment) -> &'m [f32] {
         self.parts[part].instance.map_or(&[], |instance| &moment.weights[instance])
     }
 }
 
 /// Points that stand for a joint.
-pub(super) const POINTS: usize = 4;
+pub(crate) const POINTS: usize = 4;
 
 /// A skin whose vertices are in the space of their joint.
-fn rigid(joints: Vec<u16>, file: &str) -> Result<Skin, Failure> {
+fn rigid(joints: Vec<u16>) -> Result<Skin, Refusal> {
     let inverse_bind = vec![Affine::IDENTITY; joints.len()];
-    Skin::new(joints, inverse_bind).map_err(|e| too_large(file, &e))
+    Skin::new(joints, inverse_bind)
 }

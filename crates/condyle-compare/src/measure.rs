@@ -1,92 +1,52 @@
-//! How far the vertices of two files are apart while a clip plays.
+//! How far the vertices of two models are apart while a clip plays.
 
 use std::ops::Range;
 
 use condyle::mesh::VertexSlicesMut;
-use condyle::{Error, morph, skin};
+use condyle::{Error as Refusal, morph, skin};
 use rayon::prelude::*;
 
-use super::cluster::Cluster;
-use super::place;
-use super::subject::{Clip, Moment, Subject};
-use crate::failure::Failure;
+use crate::clip::Clip;
+use crate::cluster::Cluster;
+use crate::error::Error;
+use crate::subject::{Moment, Subject};
+use crate::tree;
 
-/// Into how many parts the time between two keys is divided.
-const BETWEEN: u32 = 4;
-/// Keys closer than this, in seconds, are taken for one key rounded in two ways: nothing is sampled between
-/// them.
-const SAME_KEY: f32 = 1e-4;
-/// More moments than this are taken for a mistake.
-pub(super) const MAX_MOMENTS: usize = 1_000_000;
-
-/// The moments at which two clips are compared: evenly spaced, or all keys of both and three moments between
-/// each two.
-pub(super) fn moments(sides: [(&Clip, Vec<f32>); 2], fps: Option<f64>) -> Result<Vec<f32>, Failure> {
-    let [(a, these), (b, those)] = sides;
-    let (start, end) = (a.start.min(b.start), a.end.max(b.end));
-    let count = match fps {
-        Some(fps) => (f64::from(end) - f64::from(start)) * fps,
-        None => BETWEEN as f64 * (these.len() + those.len()) as f64,
-    };
-    if count > MAX_MOMENTS as f64 {
-        let least = format!(
-            "{} would be compared at more than {MAX_MOMENTS} moments",
-            crate::text::printable(&a.name)
-        );
-        return Err(Failure::Usage(format!("{least}; choose a lower --fps")));
-    }
-    if let Some(fps) = fps {
-        let mut times: Vec<f32> =
-            (0..=count as u32).map(|i| (f64::from(start) + f64::from(i) / fps) as f32).collect();
-        // Rounding may leave the end out, or pass it.
-        times.retain(|&t| t < end);
-        times.push(end);
-        return Ok(times);
-    }
-    let mut keys: Vec<f32> = these.into_iter().chain(those).chain([start, end]).collect();
-    keys.sort_by(f32::total_cmp);
-    keys.dedup();
-    let mut times = Vec::with_capacity(keys.len() * BETWEEN as usize);
-    for (at, &key) in keys.iter().enumerate() {
-        times.push(key);
-        if let Some(&next) = keys.get(at + 1).filter(|&&next| next - key > SAME_KEY) {
-            let part = |k: u32| key + (next - key) * (k as f32 / BETWEEN as f32);
-            times.extend((1..BETWEEN).map(part));
-        }
-    }
-    Ok(times)
+/// A vertex, or a point that stands for a joint, of the first model, and how far it is from its counterpart.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Worst {
+    /// A part, as [`Pairing::parts`](crate::Pairing::parts) has them.
+    pub part: usize,
+    /// Its number in the part.
+    pub vertex: usize,
+    /// In units of the models.
+    pub distance: f64,
 }
 
-/// A vertex at a moment. Distances are in units of the files.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Worst {
-    /// A part of the first file.
-    pub(super) part: usize,
-    pub(super) vertex: usize,
-    pub(super) seconds: f32,
-    pub(super) distance: f64,
-}
-
-/// The distances of a pair of clips.
-pub(super) struct Difference {
-    /// The vertex furthest from its counterpart, at the first such moment.
-    pub(super) worst: Worst,
-    /// Of the distances of all vertices at all moments, 99 in 100 are not greater than this.
-    pub(super) percentile_99: f64,
+/// How far two models are apart while a clip of each plays. Distances are in units of the models.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// The vertex furthest from its counterpart.
+    pub worst: Worst,
+    /// The first moment at which it is as far as that.
+    pub seconds: f32,
+    /// Of the distances of all vertices at all moments, 99 in 100 are not greater than this, which is at most 1 in 2048 too large.
+    pub percentile_99: f64,
     /// The mean over the moments of the greatest distance.
-    pub(super) mean_of_max: f64,
-    /// The greatest distance at each moment.
-    pub(super) over_time: Vec<(f32, f64)>,
+    pub mean_of_max: f64,
+    /// Each moment in seconds, and the greatest distance there.
+    pub over_time: Vec<(f32, f64)>,
 }
 
-/// Plays a clip of each file and compares all vertices at each moment, on all threads of the pool. What comes out does not
-/// depend on how many there are.
-pub(super) fn measure(
-    sides: [(&Subject<'_>, usize); 2],
+/// Plays a clip of each model and compares all vertices at each moment, of which there is at least one, on all threads of the
+/// pool. What comes out does not depend on how many there are. `tick` is told how many moments more are done, and says whether
+/// to go on.
+pub(crate) fn measure(
+    sides: [(&Subject<'_>, &Clip<'_>); 2],
     clusters: &[Cluster],
     moments: &[f32],
-    tick: impl Fn(u64),
-) -> Result<Difference, Failure> {
+    mut tick: impl FnMut(usize) -> bool,
+) -> Result<Difference, Error> {
     let bytes: usize = sides.iter().map(|(it, _)| it.moment_bytes()).sum();
     let block = (BLOCK_BYTES / bytes.max(1)).clamp(1, MOST_IN_BLOCK);
     let (mut worst, mut histogram) = (None, Histogram::default());
@@ -107,24 +67,26 @@ pub(super) fn measure(
             .into_par_iter()
             .try_fold(|| Found::new(times.len()), task)
             .try_reduce(|| Found::new(times.len()), |a, b| Ok(a.merged(b)));
-        let found = found.map_err(|e| sides[0].0.unfit(times[0], &e))?;
+        let found = found.map_err(|e| sides[0].0.unfit(times[0], e))?;
         if let Some((moment, side, at)) = found.broken {
-            let error = Error::NotFinite { what: "posed positions", at };
-            return Err(sides[side].0.unfit(times[moment], &error));
+            let error = Refusal::NotFinite { what: "posed positions", at };
+            return Err(sides[side].0.unfit(times[moment], error));
         }
         over_time
             .extend(times.iter().zip(&found.greatest).map(|(&seconds, square)| (seconds, square.sqrt())));
         worst = furthest(worst, found.worst.map(|it| Far { moment: it.moment + first, ..it }));
         histogram.merge(found.histogram);
-        tick(times.len() as u64);
+        if !tick(times.len()) {
+            return Err(Error::Stopped);
+        }
     }
     let worst = worst.unwrap_or_default();
     let (distance, seconds) = (worst.square.sqrt(), moments[worst.moment]);
-    let worst = Worst { part: worst.part, vertex: worst.vertex as usize, seconds, distance };
+    let worst = Worst { part: worst.part, vertex: worst.vertex as usize, distance };
     let mean_of_max = over_time.iter().map(|m| m.1).sum::<f64>() / over_time.len() as f64;
     // The upper edge of a bin may be a little above the largest distance.
     let percentile_99 = histogram.percentile(0.99).min(worst.distance);
-    Ok(Difference { worst, percentile_99, mean_of_max, over_time })
+    Ok(Difference { worst, seconds, percentile_99, mean_of_max, over_time })
 }
 
 /// Moments whose matrices are held at a time: so many, and so many bytes of them.
@@ -134,12 +96,12 @@ const BLOCK_BYTES: usize = 32 << 20;
 const IN_TASK: usize = 64;
 
 /// What some clusters had at some moments of a block, which are counted from 0.
-pub(super) struct Found {
+struct Found {
     /// Squares of the greatest distances.
     greatest: Vec<f64>,
     worst: Option<Far>,
     histogram: Histogram,
-    /// The first moment at which a vertex leaves the range of f32, in which file, and its number.
+    /// The first moment at which a vertex leaves the range of f32, in which model, and its number.
     broken: Option<(usize, usize, usize)>,
 }
 
@@ -184,7 +146,7 @@ impl Cluster {
         played: &[Vec<Moment>; 2],
         range: Range<usize>,
         found: &mut Found,
-    ) -> Result<(), Error> {
+    ) -> Result<(), Refusal> {
         let count = self.numbers[0].len();
         let mut posed = [vec![[0.0_f32; 3]; count], vec![[0.0_f32; 3]; count]];
         let mut morphed = vec![[0.0_f32; 3]; count];
@@ -223,7 +185,7 @@ impl Cluster {
                 // As whole numbers, squares rise as they do, infinity and NaN above all.
                 let mut bits = 0;
                 for ((square, p), q) in squares.iter_mut().zip(&posed[0]).zip(&posed[1]) {
-                    *square = place::square(p, q);
+                    *square = tree::square(p, q);
                     bits = bits.max(square.to_bits() & (u64::MAX >> 1));
                 }
                 greatest = f64::from_bits(bits);
@@ -330,37 +292,6 @@ impl Histogram {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn clip(start: f32, end: f32) -> Clip {
-        Clip { name: "clip".into(), is_named: true, start, end }
-    }
-
-    type Keyed<'a> = (f32, f32, &'a [f32]);
-
-    fn moments((a, b): (Keyed<'_>, Keyed<'_>), fps: Option<f64>) -> Result<Vec<f32>, Failure> {
-        let [this, that] = [a, b].map(|(start, end, _)| clip(start, end));
-        super::moments([(&this, a.2.to_vec()), (&that, b.2.to_vec())], fps)
-    }
-
-    #[test]
-    fn all_keys_of_both_and_moments_between() {
-        let (a, b) = ((0.0, 1.0, &[0.0, 1.0][..]), (0.5, 2.0, &[0.5, 1.00001, 2.0][..]));
-        let times = moments((a, b), None).expect("few");
-        assert_eq!(times[..5], [0.0, 0.125, 0.25, 0.375, 0.5]);
-        assert_eq!(times[8..11], [1.0, 1.00001, 1.25000_75]);
-        assert_eq!((times.len(), times[times.len() - 1]), (14, 2.0));
-        let still: Keyed<'_> = (0.0, 0.0, &[]);
-        assert_eq!(moments((still, still), None).expect("few"), [0.0]);
-    }
-
-    #[test]
-    fn even_moments_begin_and_end_with_the_clips() {
-        let (a, b) = ((0.0, 1.0, &[0.0, 1.0][..]), (0.5, 1.1, &[][..]));
-        assert_eq!(moments((a, b), Some(4.0)).expect("few"), [0.0, 0.25, 0.5, 0.75, 1.0, 1.1]);
-        assert_eq!(moments((a, a), Some(4.0)).expect("few"), [0.0, 0.25, 0.5, 0.75, 1.0]);
-        assert_eq!(moments(((0.0, 0.0, &[]), (0.0, 0.0, &[])), Some(4.0)).expect("few"), [0.0]);
-        assert!(moments(((0.0, 1e9, &[]), b), Some(1000.0)).is_err());
-    }
 
     #[test]
     fn percentiles_are_as_fine_as_they_say() {

@@ -13,7 +13,7 @@ const MOST_LEAVES: usize = 128;
 const ALONE: usize = 1 << 13;
 
 /// Points, of which the nearest to any place can be found.
-pub(super) struct Tree<const D: usize> {
+pub(crate) struct Tree<const D: usize> {
     /// The middle one parts those before it from those after it along its axis, and so on in each half.
     points: Vec<([f32; D], u32)>,
     axes: Vec<u8>,
@@ -28,7 +28,7 @@ struct Search {
 
 impl<const D: usize> Tree<D> {
     /// Of equal points only the first is kept. O(n log n).
-    pub(super) fn new(points: &[[f32; D]]) -> Self {
+    pub(crate) fn new(points: &[[f32; D]]) -> Self {
         // Zeros of both signs are one place.
         let clean = |p: &[f32; D]| p.map(|x| x + 0.0);
         let mut points: Vec<_> = points.iter().zip(0..).map(|(p, at)| (clean(p), at)).collect();
@@ -44,7 +44,7 @@ impl<const D: usize> Tree<D> {
     }
 
     /// The nearest point, by its place in the list that the tree was made of, and the square of its distance.
-    pub(super) fn nearest(&self, to: &[f32; D]) -> Option<(u32, f64)> {
+    pub(crate) fn nearest(&self, to: &[f32; D]) -> Option<(u32, f64)> {
         let mut search = Search { square: f64::INFINITY, point: None, leaves: 0 };
         self.search(0..self.points.len(), to, &mut search);
         search.point.map(|point| (point, search.square))
@@ -81,7 +81,7 @@ impl Search {
 }
 
 /// The square of a distance.
-pub(super) fn square<const D: usize>(a: &[f32; D], b: &[f32; D]) -> f64 {
+pub(crate) fn square<const D: usize>(a: &[f32; D], b: &[f32; D]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2)).sum()
 }
 

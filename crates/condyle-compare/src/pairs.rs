@@ -1,15 +1,15 @@
-//! Which vertex, joint and clip of one file is which of the other, and how far they are apart at rest.
+//! Which vertex or joint of one model is which of the other, and how far they are apart at rest.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
 use rayon::prelude::*;
 
-use super::joints::{By, twins};
-use super::place::{Tree, square};
-use super::subject::{POINTS, Part, Subject};
-use crate::failure::Failure;
-use crate::text::{counted, grouped};
+use crate::error::{Error, NoMeshes};
+use crate::joints::{By, twins};
+use crate::measure::Worst;
+use crate::subject::{POINTS, Part, Subject};
+use crate::tree::{Tree, square};
 
 /// Of the size of the models: vertices so close at rest are in one place, whatever rounded them.
 const SAME: f64 = 1e-4;
@@ -22,8 +22,8 @@ const SPREAD: f64 = 8.0;
 const HAND: f64 = 0.05;
 
 /// What was paired, and how.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum How {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum How {
     /// Vertices, the first with the first.
     Order,
     /// Vertices that are in one place at rest.
@@ -33,7 +33,9 @@ pub(super) enum How {
 }
 
 impl How {
-    pub(super) fn name(self) -> &'static str {
+    /// `order`, `place` or `joints`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
         match self {
             Self::Order => "order",
             Self::Place => "place",
@@ -42,46 +44,47 @@ impl How {
     }
 }
 
-/// A vertex of each file: its part, and its number there.
+/// A vertex of each model: its part, and its number there.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Link {
-    pub(super) parts: [u32; 2],
-    pub(super) vertices: [u32; 2],
+pub(crate) struct Link {
+    pub(crate) parts: [u32; 2],
+    pub(crate) vertices: [u32; 2],
 }
 
 /// All pairs, and what the rest poses say of them.
-pub(super) struct Pairing {
-    pub(super) how: How,
-    pub(super) links: Vec<Link>,
-    /// For each part of the first file.
-    pub(super) rest: Vec<PartAtRest>,
-    /// Vertices or joints in each file, and those of them without a counterpart.
-    pub(super) counts: [usize; 2],
-    pub(super) unpaired: [usize; 2],
-    /// Why meshes could not be paired; empty if they were.
-    pub(super) why: String,
-    /// How far from their joints the points are that stand for them, in units of the files; 0 for vertices.
-    pub(super) reach: f64,
+pub(crate) struct Pairs {
+    pub(crate) how: How,
+    pub(crate) links: Vec<Link>,
+    /// For each part of the first model.
+    pub(crate) rest: Vec<AtRest>,
+    /// Vertices or joints in each model, and those of them without a counterpart.
+    pub(crate) counts: [usize; 2],
+    pub(crate) unpaired: [usize; 2],
+    /// Why meshes could not be paired, if they were not.
+    pub(crate) why: Option<NoMeshes>,
+    /// How far from their joints the points are that stand for them, in units of the models; 0 for vertices.
+    pub(crate) reach: f64,
 }
 
 /// What the rest pose says of a part.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub(super) struct PartAtRest {
-    pub(super) unpaired: usize,
-    /// The greatest distance of a vertex from its counterpart, in units of the files, and that vertex.
-    pub(super) worst: f64,
-    pub(super) vertex: usize,
+pub(crate) struct AtRest {
+    pub(crate) unpaired: usize,
+    /// The greatest distance of a vertex from its counterpart, in units of the models, and that vertex.
+    pub(crate) worst: f64,
+    pub(crate) vertex: usize,
 }
 
-impl Pairing {
-    /// The part and the vertex that are furthest from their counterpart at rest.
-    pub(super) fn worst_at_rest(&self) -> (usize, PartAtRest) {
-        let parts = self.rest.iter().copied().enumerate();
-        parts.fold((0, PartAtRest::default()), |most, it| if it.1.worst > most.1.worst { it } else { most })
+impl Pairs {
+    /// The vertex that is furthest from its counterpart at rest; the first one if all are in their places.
+    pub(crate) fn worst_at_rest(&self) -> Worst {
+        let worst = |(part, it): (usize, &AtRest)| Worst { part, vertex: it.vertex, distance: it.worst };
+        let further = |most: Worst, it: Worst| if it.distance > most.distance { it } else { most };
+        self.rest.iter().enumerate().map(worst).fold(Worst::default(), further)
     }
 
     fn new(a: &Subject<'_>, b: &Subject<'_>, how: How, links: Vec<Link>) -> Self {
-        let mut rest = vec![PartAtRest::default(); a.parts.len()];
+        let mut rest = vec![AtRest::default(); a.parts.len()];
         let mut paired =
             [a, b].map(|it| it.parts.iter().map(|p| vec![false; p.rest.len()]).collect::<Vec<_>>());
         for link in &links {
@@ -97,12 +100,12 @@ impl Pairing {
         let unpaired = [0, 1].map(|side| paired[side].iter().map(alone).sum());
         rest.iter_mut().zip(&paired[0]).for_each(|(rest, part)| rest.unpaired = alone(part));
         let counts = [a, b].map(Subject::vertex_count);
-        Self { how, links, rest, counts, unpaired, why: String::new(), reach: 0.0 }
+        Self { how, links, rest, counts, unpaired, why: None, reach: 0.0 }
     }
 }
 
-/// Pairs the vertices of two files: by their order where that leads to one place, else by place; or their joints.
-pub(super) fn pair(a: &mut Subject<'_>, b: &mut Subject<'_>) -> Result<Pairing, Failure> {
+/// Pairs the vertices of two models: by their order where that leads to one place, else by place; or their joints.
+pub(crate) fn pairs(a: &mut Subject<'_>, b: &mut Subject<'_>) -> Result<Pairs, Error> {
     match meshes(a, b) {
         Ok(found) => Ok(found),
         Err(why) => by_joints(a, b, why),
@@ -110,10 +113,10 @@ pub(super) fn pair(a: &mut Subject<'_>, b: &mut Subject<'_>) -> Result<Pairing, 
 }
 
 /// Pairs vertices, or says why that cannot be done.
-fn meshes(a: &Subject<'_>, b: &Subject<'_>) -> Result<Pairing, String> {
+fn meshes(a: &Subject<'_>, b: &Subject<'_>) -> Result<Pairs, NoMeshes> {
     let counts = [a, b].map(Subject::vertex_count);
     if let Some(side) = counts.iter().position(|count| *count == 0) {
-        return Err(format!("{} has no vertices", [a, b][side].file));
+        return Err(NoMeshes::Empty { model: [a, b][side].name().into() });
     }
     let size = size(a).min(size(b));
     let twins = twin_parts(a, b);
@@ -121,7 +124,7 @@ fn meshes(a: &Subject<'_>, b: &Subject<'_>) -> Result<Pairing, String> {
     let in_order = |within: f64| -> Vec<(usize, usize)> {
         twins.iter().copied().filter(|&(p, q)| is_near(&a.parts[p], &b.parts[q], within)).collect()
     };
-    let ordered = |twins: &[(usize, usize)]| Pairing::new(a, b, How::Order, links_in_order(a, twins));
+    let ordered = |twins: &[(usize, usize)]| Pairs::new(a, b, How::Order, links_in_order(a, twins));
     let mut kept = in_order(SAME * size);
     if all && kept.len() == twins.len() {
         return Ok(ordered(&twins));
@@ -131,7 +134,7 @@ fn meshes(a: &Subject<'_>, b: &Subject<'_>) -> Result<Pairing, String> {
     if all && kept.len() == twins.len() {
         return Ok(ordered(&twins));
     }
-    let found = Pairing::new(a, b, How::Place, places.links(a, b, &kept));
+    let found = Pairs::new(a, b, How::Place, places.links(a, b, &kept));
     let paired = [0, 1].map(|side| found.counts[side] - found.unpaired[side]);
     // One model may rest in another pose.
     let mostly = (0..2).all(|side| 10 * paired[side] >= 9 * counts[side]);
@@ -141,14 +144,12 @@ fn meshes(a: &Subject<'_>, b: &Subject<'_>) -> Result<Pairing, String> {
     // What was simplified is a part of the whole.
     match (0..2).any(|side| 2 * paired[side] >= counts[side]) {
         true => Ok(found),
-        false => Err(format!(
-            "only {} of {} in {} are at rest where one of {} is",
-            grouped(paired[0]),
-            counted(counts[0], "vertex", "vertices"),
-            a.file,
-            b.file
-        )),
+        false => Err(NoMeshes::Few { paired: paired[0], vertices: counts[0], models: names(a, b) }),
     }
+}
+
+fn names(a: &Subject<'_>, b: &Subject<'_>) -> [String; 2] {
+    [a, b].map(|it| it.name().into())
 }
 
 /// The longest side of the box around all vertices at rest, or around all joints.
@@ -192,7 +193,7 @@ fn links_in_order(a: &Subject<'_>, twins: &[(usize, usize)]) -> Vec<Link> {
 
 /// Whether the same joints move these parts: by their names, or by their numbers in skeletons of the same structure.
 fn have_equal_joints(a: &Subject<'_>, b: &Subject<'_>, twins: &[(usize, usize)]) -> bool {
-    let [these, those] = [a, b].map(|it| &it.asset.skeleton);
+    let [these, those] = [a, b].map(|it| it.skeleton);
     let alike = these.parents() == those.parents();
     let movers = |&(p, q): &(usize, usize)| ((a.parts[p].mover, b.parts[q].mover), (p, q));
     let distinct: HashMap<_, _> = twins.iter().map(movers).collect();
@@ -205,7 +206,7 @@ fn have_equal_joints(a: &Subject<'_>, b: &Subject<'_>, twins: &[(usize, usize)])
     })
 }
 
-/// All vertices of a file, part after part.
+/// All vertices of a model, part after part.
 struct Flat {
     places: Vec<[f32; 3]>,
     /// Part and vertex.
@@ -247,7 +248,7 @@ impl Places {
         let trees = [0, 1].map(|side| Tree::new(&flat[side].places));
         let mut it = Self { flat, trees, reach: 0.0 };
         it.leave_open(a, b, known);
-        // One file may be a part of the other, so the closer side tells how much rounding there is.
+        // One model may be a part of the other, so the closer side tells how much rounding there is.
         let middle = [0, 1].map(|side| {
             let Flat { places, open, .. } = &it.flat[side];
             let nearest = |&vertex: &u32| it.trees[1 - side].nearest(&places[vertex as usize]);
@@ -308,10 +309,10 @@ impl Places {
     }
 }
 
-/// What tells vertices apart, in units of the files: their place at rest; a place for each mix of joints, a few times
+/// What tells vertices apart, in units of the models: their place at rest; a place for each mix of joints, a few times
 /// `reach` from those of others; and where morph targets take them.
 fn marks(a: &Subject<'_>, b: &Subject<'_>, flat: &[Flat; 2], reach: f64) -> [Vec<[f32; 9]>; 2] {
-    let (twins, _) = twins(&a.asset.skeleton, &b.asset.skeleton);
+    let (twins, _) = twins(a.skeleton, b.skeleton);
     let far = 2.0 * reach as f32;
     let own = |joint: usize| {
         // Numbers from -1 to 1 that have nothing to do with each other: the finisher of splitmix64.
@@ -322,7 +323,7 @@ fn marks(a: &Subject<'_>, b: &Subject<'_>, flat: &[Flat; 2], reach: f64) -> [Vec
             far * (((x >> 40) as f32) / (1 << 23) as f32 - 1.0)
         })
     };
-    let mut known = [a, b].map(|it| vec![None; it.asset.skeleton.joint_count()]);
+    let mut known = [a, b].map(|it| vec![None; it.skeleton.joint_count()]);
     for (joint, twin) in twins.iter().enumerate().filter_map(|(joint, twin)| Some((joint, (*twin)?))) {
         known[0][joint] = Some(own(joint));
         known[1][usize::from(twin)] = Some(own(joint));
@@ -331,7 +332,7 @@ fn marks(a: &Subject<'_>, b: &Subject<'_>, flat: &[Flat; 2], reach: f64) -> [Vec
         // A joint without a counterpart counts as the next one above it that has one.
         let mut of_joint: Vec<[f32; 3]> = Vec::with_capacity(known[side].len());
         for (joint, own) in known[side].iter().enumerate() {
-            let parent = it.asset.skeleton.parent(joint as u16);
+            let parent = it.skeleton.parent(joint as u16);
             of_joint.push(own.or(parent.map(|parent| of_joint[usize::from(parent)])).unwrap_or_default());
         }
         let stirred = it.stirred();
@@ -355,17 +356,13 @@ fn marks(a: &Subject<'_>, b: &Subject<'_>, flat: &[Flat; 2], reach: f64) -> [Vec
     })
 }
 
-/// Pairs joints, which take the place of the meshes in both files.
-fn by_joints(a: &mut Subject<'_>, b: &mut Subject<'_>, why: String) -> Result<Pairing, Failure> {
-    let (found, by) = twins(&a.asset.skeleton, &b.asset.skeleton);
+/// Pairs joints, which take the place of the meshes in both models.
+fn by_joints(a: &mut Subject<'_>, b: &mut Subject<'_>, why: NoMeshes) -> Result<Pairs, Error> {
+    let (found, by) = twins(a.skeleton, b.skeleton);
     let joints: Vec<(usize, u16)> =
         found.iter().enumerate().filter_map(|(joint, twin)| Some((joint, (*twin)?))).collect();
     if joints.is_empty() {
-        return Err(Failure::Data(format!(
-            "{} and {} do not hold the same model: {why}, and no joint of one is one of the other; compare files \
-             that were made from the same model",
-            a.file, b.file
-        )));
+        return Err(Error::Different { models: names(a, b), why });
     }
     // A mesh says more about size than joints do.
     let sized = if a.vertex_count() == 0 && b.vertex_count() > 0 { &*b } else { &*a };
@@ -380,33 +377,18 @@ fn by_joints(a: &mut Subject<'_>, b: &mut Subject<'_>, why: String) -> Result<Pa
         let first = [*joint, usize::from(*twin)].map(|joint| (POINTS * joint) as u32);
         (0..POINTS as u32).map(move |k| Link { parts: [0; 2], vertices: first.map(|v| v + k) })
     };
-    let mut found = Pairing::new(a, b, How::Joints(by), joints.iter().flat_map(points).collect());
+    let mut found = Pairs::new(a, b, How::Joints(by), joints.iter().flat_map(points).collect());
     let four = |counts: [usize; 2]| counts.map(|count| count / POINTS);
     (found.counts, found.unpaired) = (four(found.counts), four(found.unpaired));
     found.rest[0].unpaired /= POINTS;
-    Ok(Pairing { why, reach, ..found })
-}
-
-/// For each clip of the first file that has one, the clip of the second.
-pub(super) fn clips(a: &Subject<'_>, b: &Subject<'_>) -> Vec<(usize, usize)> {
-    let names =
-        |it: &Subject<'_>| it.clips.iter().map(|c| c.is_named.then(|| c.name.clone())).collect::<Vec<_>>();
-    let (these, those) = (names(a), names(b));
-    let nameless = |names: &[Option<String>]| names.iter().filter(|name| name.is_none()).count();
-    let mut pairs = by_key(these.iter(), those.iter());
-    // Those without a name go by their order, which says something only if none of them is missing.
-    if nameless(&these) != nameless(&those) {
-        pairs.retain(|&(clip, _)| these[clip].is_some());
-    }
-    // If no name matches, names were lost in an export.
-    match pairs.is_empty() && these.len() == those.len() {
-        true => (0..these.len()).map(|clip| (clip, clip)).collect(),
-        false => pairs,
-    }
+    Ok(Pairs { why: Some(why), reach, ..found })
 }
 
 /// Pairs equal keys: the first with the first, the second with the second.
-fn by_key<K: Hash + Eq>(a: impl Iterator<Item = K>, b: impl Iterator<Item = K>) -> Vec<(usize, usize)> {
+pub(crate) fn by_key<K: Hash + Eq>(
+    a: impl Iterator<Item = K>,
+    b: impl Iterator<Item = K>,
+) -> Vec<(usize, usize)> {
     let mut places: HashMap<K, Vec<usize>> = HashMap::new();
     for (place, key) in b.enumerate() {
         places.entry(key).or_default().push(place);

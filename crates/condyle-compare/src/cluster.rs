@@ -1,16 +1,15 @@
-//! Pairs of vertices that are posed and compared together, whatever their order in the files.
+//! Pairs of vertices that are posed and compared together, whatever their order in the models.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use condyle::mesh::MorphDeltas;
-use condyle::{Error, Influences, MorphTarget, SkinnedMesh, Vertices};
+use condyle::{Error as Refusal, Influences, MorphTarget, SkinnedMesh, Vertices};
 
-use super::pairs::Link;
-use super::subject::Subject;
-use crate::failure::Failure;
-use crate::model::document::too_large;
+use crate::error::Error;
+use crate::pairs::Link;
+use crate::subject::Subject;
 
 /// As many as stay in the first cache.
 const VERTICES: usize = 512;
@@ -18,19 +17,19 @@ const VERTICES: usize = 512;
 const MOST_ADDED: usize = 64 << 20;
 
 /// Vertex `i` of one mesh is to be where vertex `i` of the other is.
-pub(super) struct Cluster {
-    /// A part of each file.
-    pub(super) parts: [usize; 2],
+pub(crate) struct Cluster {
+    /// A part of each model.
+    pub(crate) parts: [usize; 2],
     /// Positions, influences and morph targets only.
-    pub(super) meshes: [Arc<SkinnedMesh>; 2],
+    pub(crate) meshes: [Arc<SkinnedMesh>; 2],
     /// The joints that their influences name.
-    pub(super) joints: [Vec<u16>; 2],
-    /// What the vertices are called in each file.
-    pub(super) numbers: [Vec<u32>; 2],
+    pub(crate) joints: [Vec<u16>; 2],
+    /// What the vertices are called in each model.
+    pub(crate) numbers: [Vec<u32>; 2],
 }
 
 /// Groups all pairs by their parts, and in these by the heaviest joint, so that in most clusters few joints move.
-pub(super) fn clusters(a: &Subject<'_>, b: &Subject<'_>, links: &[Link]) -> Result<Vec<Cluster>, Failure> {
+pub(crate) fn clusters(a: &Subject<'_>, b: &Subject<'_>, links: &[Link]) -> Result<Vec<Cluster>, Error> {
     let heaviest = |link: &Link| {
         let [part, vertex] = [link.parts[0], link.vertices[0]].map(|n| n as usize);
         let mut row = a.parts[part].mesh.influences().row(vertex);
@@ -44,7 +43,7 @@ pub(super) fn clusters(a: &Subject<'_>, b: &Subject<'_>, links: &[Link]) -> Resu
         let parts = links[0].0.map(|part| part as usize);
         let numbers = [0, 1].map(|side| links.iter().map(|link| link.2[side]).collect::<Vec<u32>>());
         let mesh = |side: usize, it: &Subject<'_>| {
-            made.submesh(&it.parts[parts[side]].mesh, &numbers[side]).map_err(|e| too_large(&it.file, &e))
+            made.submesh(&it.parts[parts[side]].mesh, &numbers[side]).map_err(|e| it.too_large(e))
         };
         let mut mesh = mesh;
         let meshes = [mesh(0, a)?, mesh(1, b)?];
@@ -71,7 +70,7 @@ struct Made {
 }
 
 impl Made {
-    fn submesh(&mut self, mesh: &Arc<SkinnedMesh>, vertices: &[u32]) -> Result<Arc<SkinnedMesh>, Error> {
+    fn submesh(&mut self, mesh: &Arc<SkinnedMesh>, vertices: &[u32]) -> Result<Arc<SkinnedMesh>, Refusal> {
         let whole = Arc::as_ptr(mesh) as usize;
         let entry = match self.known.entry((whole, vertices.to_vec())) {
             Entry::Occupied(known) => return Ok(Arc::clone(known.get())),
@@ -92,10 +91,10 @@ impl Made {
                 .collect::<Result<_, _>>()?,
         )?;
         self.bytes = self.bytes.saturating_add(bytes(&made));
-        // Twice: a vertex of one file may have several counterparts in the other.
+        // Twice: a vertex of one model may have several counterparts in the other.
         let limit = (2 * self.whole_bytes).saturating_add(MOST_ADDED);
         if self.bytes > limit {
-            return Err(Error::TooMany {
+            return Err(Refusal::TooMany {
                 what: "the byte buffer for pairs of vertices",
                 found: self.bytes,
                 limit,
@@ -106,7 +105,7 @@ impl Made {
 }
 
 /// What a morph target does to the positions of these vertices.
-fn subtarget(target: &MorphTarget, vertices: &[u32]) -> Result<MorphTarget, Error> {
+fn subtarget(target: &MorphTarget, vertices: &[u32]) -> Result<MorphTarget, Refusal> {
     let position = |(at, &vertex): (u32, &u32)| (at, target.delta(vertex as usize).position);
     let moved = (0..).zip(vertices).map(position).filter(|(_, by)| *by != [0.0; 3]);
     let positions = &moved.collect::<Vec<_>>();

@@ -6,15 +6,17 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use condyle::Skeleton;
 
 /// What told the joints apart.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum By {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum By {
+    /// Their names, or the names from the root to them.
     Name,
+    /// Their order, as no names correspond.
     Order,
 }
 
 /// For each joint of the first skeleton, that of the second: by its name if no other joint has it, else by the names of
 /// all joints from the root to it; if nothing corresponds and all joints have the same parents, by their order.
-pub(super) fn twins(a: &Skeleton, b: &Skeleton) -> (Vec<Option<u16>>, By) {
+pub(crate) fn twins(a: &Skeleton, b: &Skeleton) -> (Vec<Option<u16>>, By) {
     let (names, paths) = ([names(a), names(b)], [paths(a), paths(b)]);
     let mut twins = by_key(&names[0], &names[1]);
     let mut taken: BTreeSet<u16> = twins.iter().flatten().copied().collect();

@@ -1,0 +1,145 @@
+//! How far two models are apart.
+
+use condyle_compare::{Difference, Error as Refusal, Pairing, Place, Subject, moments, pair_clips};
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::Error;
+use crate::frames::thread_count;
+use crate::model::Model;
+use crate::progress::{Steps, told};
+
+/// How far the vertices of two models are apart while their clips play: a model and what was made of it, whatever program made it. A Difference
+/// for each clip of `a` that has a counterpart in `b`, or for `clip` alone: an index, a name or one of `a.clips`.
+///
+/// Vertices are paired by their order where that leads to one place in the rest poses, else by their places there. Where less than half of
+/// those of each model can be paired, joints are compared: their origins, and points on their axes. Clips are paired by their names, or by their order
+/// if they have none. Both are posed at all keys of either and three times between each two, or `fps` times a second.
+///
+/// A unit of the models is `unit` metres. `progress` is a bar with 100 steps for each pair of clips.
+///
+/// >>> model = condyle.open("two_joints.glb")
+/// >>> packed = condyle.from_bytes(model.pack(budget=1e-3))
+/// >>> [bend] = condyle.compare(model, packed)
+/// >>> bend.name, bend.pairs, bend.paired, bend.worst < 1e-3
+/// ('bend', 20, 'order', True)
+/// >>> condyle.compare(model, model, "bend", fps=30)
+/// [<condyle.Difference "bend": 0 m at 46 moments, 20 vertices paired by order>]
+#[pyfunction]
+#[pyo3(signature = (a, b, clip=None, *, fps=None, unit=1.0, threads=1, progress=None))]
+#[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+pub(crate) fn compare<'py>(
+    py: Python<'py>,
+    a: &Bound<'py, Model>,
+    b: &Bound<'py, Model>,
+    clip: Option<&Bound<'py, PyAny>>,
+    fps: Option<f64>,
+    unit: f64,
+    threads: Option<i64>,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    if !unit.is_finite() || unit <= 0.0 {
+        return Err(Error::new_err(format!("unit is {unit}, a number above 0 is wanted")));
+    }
+    let (a, b) = (a.get(), b.get());
+    let wanted = clip.map(|clip| a.own_clip(clip)).transpose()?.flatten();
+    let pool = thread_count(threads)?.pool()?;
+    let found = told(py, progress, |steps| pool.install(|| Comparison::new(a, b, wanted, fps, steps)))?;
+    let found = found.map_err(Error::new_err)?;
+    found.differences.iter().map(|(clip, it)| found.told(py, *clip, it, unit)).collect()
+}
+
+/// The steps of a pair of clips.
+const PERCENT: usize = 100;
+
+/// What was paired, and the difference for each clip of the first model that has a counterpart.
+struct Comparison<'a> {
+    pairing: Pairing<'a>,
+    differences: Vec<(usize, Difference)>,
+}
+
+impl<'a> Comparison<'a> {
+    fn new(
+        a: &'a Model,
+        b: &'a Model,
+        wanted: Option<usize>,
+        fps: Option<f64>,
+        steps: &Steps,
+    ) -> Result<Self, String> {
+        let refused = |e: Refusal| e.to_string();
+        let (a, b) = (a.subject().map_err(refused)?, b.subject().map_err(refused)?);
+        let clips = clips(&a, &b, wanted)?;
+        let pairing = Pairing::new(a, b).map_err(refused)?;
+        let mut differences = Vec::with_capacity(clips.len());
+        for (at, pair) in clips.into_iter().enumerate() {
+            let [this, that] = pairing.subjects();
+            let (this, that) = (&this.clips()[pair.0], &that.clips()[pair.1]);
+            let of = moments(this, that, fps).map_err(refused)?.len();
+            let mut done = 0;
+            let tick = |more: usize| {
+                done += more;
+                steps.set(PERCENT * at + PERCENT * done / of)
+            };
+            differences.push((pair.0, pairing.measure(pair, fps, tick).map_err(refused)?));
+        }
+        Ok(Self { pairing, differences })
+    }
+
+    /// A `condyle.Difference`.
+    fn told<'py>(
+        &self,
+        py: Python<'py>,
+        clip: usize,
+        it: &Difference,
+        unit: f64,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let condyle = py.import("condyle")?;
+        let (times, distances): (Vec<f32>, Vec<f64>) =
+            it.over_time.iter().map(|(seconds, distance)| (*seconds, unit * distance)).unzip();
+        let place = PyDict::new(py);
+        match self.pairing.place(&it.worst) {
+            Place::Vertex { mesh, primitive, vertex } => {
+                place.set_item("mesh", mesh)?;
+                place.set_item("primitive", primitive)?;
+                place.set_item("vertex", vertex)?;
+            }
+            Place::Joint { name } => place.set_item("joint", name)?,
+        }
+        let unpaired = self.pairing.unpaired();
+        let fields = PyDict::new(py);
+        fields.set_item("name", self.pairing.subjects()[0].clips()[clip].name())?;
+        fields.set_item("worst", unit * it.worst.distance)?;
+        fields.set_item("where", condyle.getattr("Place")?.call((it.seconds,), Some(&place))?)?;
+        fields.set_item("percentile_99", unit * it.percentile_99)?;
+        fields.set_item("mean_of_max", unit * it.mean_of_max)?;
+        fields.set_item("times", PyArray1::from_vec(py, times))?;
+        fields.set_item("distances", PyArray1::from_vec(py, distances))?;
+        fields.set_item("paired", self.pairing.how().name())?;
+        fields.set_item("pairs", self.pairing.paired())?;
+        fields.set_item("unpaired", (unpaired[0], unpaired[1]))?;
+        condyle.getattr("Difference")?.call((), Some(&fields))
+    }
+}
+
+/// The pairs of clips that are asked for: at least one.
+fn clips(a: &Subject<'_>, b: &Subject<'_>, wanted: Option<usize>) -> Result<Vec<(usize, usize)>, String> {
+    if let Some(empty) = [a, b].into_iter().find(|it| it.clips().is_empty()) {
+        return Err(format!("{} has no clips, so there is nothing to compare", empty.name()));
+    }
+    let mut pairs = pair_clips(a, b);
+    pairs.retain(|pair| wanted.is_none_or(|wanted| pair.0 == wanted));
+    if pairs.is_empty() {
+        let names = |it: &Subject<'_>, clips: &[condyle_compare::Clip<'_>]| {
+            let names: Vec<_> =
+                clips.iter().take(MOST_NAMES).map(|clip| format!("{:?}", clip.name())).collect();
+            format!("{} has {}", it.name(), names.join(", "))
+        };
+        let these = wanted.map_or(a.clips(), |at| &a.clips()[at..=at]);
+        return Err(format!("no clip corresponds: {}, {}", names(a, these), names(b, b.clips())));
+    }
+    Ok(pairs)
+}
+
+/// As many names as a message lists.
+const MOST_NAMES: usize = 20;

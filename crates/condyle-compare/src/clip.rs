@@ -1,0 +1,143 @@
+//! The clips of a model, which of them correspond to those of another, and when both are looked at.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use condyle::RawClip;
+use condyle::sample::PoseSource;
+
+use crate::pairs::by_key;
+use crate::subject::Subject;
+
+/// A clip of a model. Times are in seconds.
+pub struct Clip<'a> {
+    name: String,
+    kind: Kind<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Kind<'a> {
+    Raw(&'a RawClip),
+    Compressed(&'a condyle::Clip<'a>),
+}
+
+impl<'a> Clip<'a> {
+    /// A clip as authored, which is looked at on all its keys.
+    pub fn raw(name: impl Into<String>, clip: &'a RawClip) -> Self {
+        Self { name: name.into(), kind: Kind::Raw(clip) }
+    }
+
+    /// A compressed clip, which is looked at on all its frames.
+    pub fn compressed(name: impl Into<String>, clip: &'a condyle::Clip<'a>) -> Self {
+        Self { name: name.into(), kind: Kind::Compressed(clip) }
+    }
+
+    /// Its name, which tells it from the other clips of its [`Subject`].
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The time of its first key.
+    #[must_use]
+    pub fn start(&self) -> f32 {
+        self.source().start()
+    }
+
+    /// The time of its last key.
+    #[must_use]
+    pub fn end(&self) -> f32 {
+        self.source().end()
+    }
+
+    pub(crate) fn source(&self) -> &'a dyn PoseSource {
+        match self.kind {
+            Kind::Raw(clip) => clip,
+            Kind::Compressed(clip) => clip,
+        }
+    }
+
+    /// The times of all keys, or of all frames, rising.
+    pub(crate) fn keys(&self) -> Vec<f32> {
+        let mut keys: Vec<f32> = match self.kind {
+            Kind::Raw(clip) => {
+                let used: BTreeSet<usize> = clip.tracks().iter().map(|track| track.timeline).collect();
+                used.into_iter().flat_map(|t| &clip.timelines()[t]).copied().collect()
+            }
+            Kind::Compressed(clip) => {
+                let (start, end) = (f64::from(clip.start()), f64::from(clip.end()));
+                let part = |at: usize| at as f64 / clip.frame_count().max(1) as f64;
+                (0..=clip.frame_count()).map(|at| (start + (end - start) * part(at)) as f32).collect()
+            }
+        };
+        keys.sort_by(f32::total_cmp);
+        keys.dedup();
+        keys
+    }
+}
+
+/// Clips whose names tell them apart, and which of them their file has given a name: the others are called by their number.
+pub(crate) fn told_apart(mut clips: Vec<Clip<'_>>) -> (Vec<Clip<'_>>, Vec<bool>) {
+    let named = (0..).zip(&clips).map(|(at, clip)| clip.name != format!("animation {at}")).collect();
+    let mut names: Vec<String> = clips.iter().map(|clip| clip.name.clone()).collect();
+    distinct(&mut names);
+    clips.iter_mut().zip(names).for_each(|(clip, name)| clip.name = name);
+    (clips, named)
+}
+
+/// Gives a number to each name that an earlier one has, so that each stands for one: Run, Run 2. Returns which have changed.
+///
+/// ```
+/// let mut names = ["Run", "Walk", "Run"].map(String::from);
+/// assert_eq!(condyle_compare::distinct(&mut names), [2]);
+/// assert_eq!(names, ["Run", "Walk", "Run 2"]);
+/// ```
+pub fn distinct(names: &mut [String]) -> Vec<usize> {
+    let taken: HashSet<String> = names.iter().cloned().collect();
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    let mut changed = Vec::new();
+    for (at, name) in names.iter_mut().enumerate() {
+        let count = counts.entry(name.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            while taken.contains(&format!("{name} {count}")) {
+                *count += 1;
+            }
+            *name = format!("{name} {count}");
+            changed.push(at);
+        }
+    }
+    changed
+}
+
+/// For each clip of the first model that has one, the clip of the second, both by their numbers: the one of its name; clips
+/// without names go by their order if there are equally many of them, and so do all clips if none has a namesake.
+#[must_use]
+pub fn pair_clips(a: &Subject<'_>, b: &Subject<'_>) -> Vec<(usize, usize)> {
+    let names = |it: &Subject<'_>| -> Vec<Option<String>> {
+        (0..).zip(it.clips()).map(|(at, clip)| it.is_named(at).then(|| clip.name.clone())).collect()
+    };
+    let (these, those) = (names(a), names(b));
+    let nameless = |names: &[Option<String>]| names.iter().filter(|name| name.is_none()).count();
+    let mut pairs = by_key(these.iter(), those.iter());
+    // Those without a name go by their order, which says something only if none of them is missing.
+    if nameless(&these) != nameless(&those) {
+        pairs.retain(|&(clip, _)| these[clip].is_some());
+    }
+    // If no name matches, names were lost in an export.
+    match pairs.is_empty() && these.len() == those.len() {
+        true => (0..these.len()).map(|clip| (clip, clip)).collect(),
+        false => pairs,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_name_stands_for_one() {
+        let mut names = ["Run", "Walk", "Run", "Run 2", "Run", "Run 2", ""].map(String::from);
+        assert_eq!(distinct(&mut names), [2, 4, 5]);
+        assert_eq!(names, ["Run", "Walk", "Run 3", "Run 2", "Run 4", "Run 2 2", ""]);
+    }
+}

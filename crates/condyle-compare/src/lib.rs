@@ -1,0 +1,45 @@
+//! How far the vertices of two models are apart while their clips play, for condyle: a model and what was made of it, whatever
+//! program made it.
+//!
+//! ```
+//! use condyle_compare::{Clip, Pairing, Subject, pair_clips};
+//! use condyle_gltf::Asset;
+//!
+//! let asset = Asset::open("../../testdata/two_joints.glb")?;
+//! let subject = || {
+//!     let clips = asset.clips.iter().map(|clip| Clip::raw(clip.name(), clip)).collect();
+//!     Subject::new("two_joints", &asset, clips)
+//! };
+//! let (a, b) = (subject()?, subject()?);
+//! let clips = pair_clips(&a, &b);
+//! let pairing = Pairing::new(a, b)?;
+//! for pair in clips {
+//!     let difference = pairing.measure(pair, None, |_| true)?;
+//!     assert_eq!(difference.worst.distance, 0.0);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Vertices are paired whatever their order, their names and the number of meshes ([`Pairing::new`]), clips by their names
+//! ([`pair_clips`]). Both are posed at all keys of either clip and between them ([`moments`]), and what is off most, and when, is
+//! a [`Difference`].
+
+mod clip;
+mod cluster;
+mod error;
+mod joints;
+mod measure;
+mod moments;
+mod pairing;
+mod pairs;
+mod subject;
+mod tree;
+
+pub use clip::{Clip, distinct, pair_clips};
+pub use error::{Error, NoMeshes};
+pub use joints::By;
+pub use measure::{Difference, Worst};
+pub use moments::moments;
+pub use pairing::{Pairing, Part, Place};
+pub use pairs::How;
+pub use subject::Subject;

@@ -1,0 +1,104 @@
+//! The moments at which two clips are compared.
+
+use crate::clip::Clip;
+use crate::error::Error;
+
+/// Into how many parts the time between two keys is divided.
+const BETWEEN: u32 = 4;
+/// Keys closer than this, in seconds, are taken for one key rounded in two ways: nothing is sampled between
+/// them.
+const SAME_KEY: f32 = 1e-4;
+/// More moments than this are taken for a mistake.
+const MAX_MOMENTS: usize = 1_000_000;
+
+/// The moments at which two clips are compared, in seconds: all keys of both and three moments between each two, or, with `fps`,
+/// that many a second.
+///
+/// # Errors
+/// [`Error::Fps`] if `fps` is not above 0, [`Error::TooManyMoments`] above a million moments.
+pub fn moments(a: &Clip<'_>, b: &Clip<'_>, fps: Option<f64>) -> Result<Vec<f32>, Error> {
+    if let Some(found) = fps.filter(|fps| fps.is_nan() || *fps <= 0.0) {
+        return Err(Error::Fps { found });
+    }
+    let (start, end) = (a.start().min(b.start()), a.end().max(b.end()));
+    let keys = || a.keys().into_iter().chain(b.keys()).collect();
+    let mut keys: Vec<f32> = if fps.is_none() { keys() } else { Vec::new() };
+    let count = match fps {
+        Some(fps) => (f64::from(end) - f64::from(start)) * fps,
+        None => BETWEEN as f64 * keys.len() as f64,
+    };
+    if count > MAX_MOMENTS as f64 {
+        return Err(Error::TooManyMoments { clip: a.name().into(), limit: MAX_MOMENTS });
+    }
+    if let Some(fps) = fps {
+        let mut times: Vec<f32> =
+            (0..=count as u32).map(|i| (f64::from(start) + f64::from(i) / fps) as f32).collect();
+        // Rounding may leave the end out, or pass it.
+        times.retain(|&t| t < end);
+        times.push(end);
+        return Ok(times);
+    }
+    keys.extend([start, end]);
+    keys.sort_by(f32::total_cmp);
+    keys.dedup();
+    let mut times = Vec::with_capacity(keys.len() * BETWEEN as usize);
+    for (at, &key) in keys.iter().enumerate() {
+        times.push(key);
+        if let Some(&next) = keys.get(at + 1).filter(|&&next| next - key > SAME_KEY) {
+            let part = |k: u32| key + (next - key) * (k as f32 / BETWEEN as f32);
+            times.extend((1..BETWEEN).map(part));
+        }
+    }
+    Ok(times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use condyle::{Interpolation, RawClip, Target, Track};
+
+    /// A clip with these keys.
+    fn clip(keys: &[f32]) -> RawClip {
+        let track = Track {
+            target: Target::Translation(0),
+            interpolation: Interpolation::Linear,
+            timeline: 0,
+            values: vec![0.0; 3 * keys.len()],
+        };
+        let has_keys = !keys.is_empty();
+        let lists = has_keys.then(|| keys.to_vec()).into_iter().collect();
+        RawClip::new("clip".into(), lists, has_keys.then_some(track).into_iter().collect()).expect("rising")
+    }
+
+    fn moments(a: &[f32], b: &[f32], fps: Option<f64>) -> Result<Vec<f32>, Error> {
+        let [a, b] = [a, b].map(clip);
+        super::moments(&Clip::raw("a", &a), &Clip::raw("b", &b), fps)
+    }
+
+    #[test]
+    fn all_keys_of_both_and_moments_between() {
+        let times = moments(&[0.0, 1.0], &[0.5, 1.00001, 2.0], None).expect("few");
+        assert_eq!(times[..5], [0.0, 0.125, 0.25, 0.375, 0.5]);
+        assert_eq!(times[8..11], [1.0, 1.00001, 1.25000_75]);
+        assert_eq!((times.len(), times[times.len() - 1]), (14, 2.0));
+        assert_eq!(moments(&[], &[], None).expect("few"), [0.0]);
+    }
+
+    #[test]
+    fn even_moments_begin_and_end_with_the_clips() {
+        let (a, b) = (&[0.0, 1.0][..], &[0.5, 1.1][..]);
+        assert_eq!(moments(a, b, Some(4.0)).expect("few"), [0.0, 0.25, 0.5, 0.75, 1.0, 1.1]);
+        assert_eq!(moments(a, a, Some(4.0)).expect("few"), [0.0, 0.25, 0.5, 0.75, 1.0]);
+        assert_eq!(moments(&[], &[], Some(4.0)).expect("few"), [0.0]);
+        let limit = Error::TooManyMoments { clip: "a".into(), limit: MAX_MOMENTS };
+        assert_eq!(moments(&[0.0, 1e9], b, Some(1000.0)), Err(limit));
+    }
+
+    #[test]
+    fn moments_a_second_are_a_number_above_0() {
+        for fps in [0.0, -1.0, f64::NAN] {
+            assert!(matches!(moments(&[0.0, 1.0], &[], Some(fps)), Err(Error::Fps { .. })), "{fps}");
+        }
+        assert!(moments(&[0.0, 1.0], &[], Some(f64::INFINITY)).is_err());
+    }
+}
