@@ -28,6 +28,7 @@ mod material;
 mod outline;
 mod overlay;
 pub mod picture;
+#[cfg(feature = "plot")]
 pub mod plot;
 mod raster;
 mod scene;
