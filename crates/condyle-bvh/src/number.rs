@@ -22,51 +22,56 @@ pub(crate) fn is_space(byte: u8) -> bool {
 #[inline(always)]
 pub(crate) fn plain(text: &[u8]) -> Option<(f64, usize)> {
     let sign = usize::from(text.first() == Some(&b'-'));
-    let unsigned = text.get(sign..)?;
-    let (value, length) = match short(unsigned) {
-        Some(found) => found,
-        None => long(unsigned)?,
-    };
-    // Without a branch: whether there is a sign is hard to foretell.
-    let signed = f64::from_bits(value.to_bits() | (sign as u64) << 63);
-    Some((signed, sign + length))
+    match short(text, sign) {
+        Some(found) => Some(found),
+        None => {
+            let (value, length) = long(text.get(sign..)?)?;
+            Some((signed(value, sign), sign + length))
+        }
+    }
 }
 
-/// Up to seven digits, a point, up to seven digits and a space. Eight bytes at once: a loop over the digits would guess how many there are, and
-/// be wrong at half of the numbers, which takes as long as all of this.
+/// Without a branch: whether there is a sign is hard to foretell.
 #[inline(always)]
-fn short(text: &[u8]) -> Option<(f64, usize)> {
-    let (whole, before, end) = digits(text.first_chunk()?)?;
-    if end != b'.' {
-        return None;
-    }
-    let (part, behind, end) = digits(text.get(before + 1..)?.first_chunk()?)?;
-    if !is_space(end) || before + behind == 0 {
-        return None;
-    }
-    let mantissa = whole * WHOLE_POWERS[behind] + part;
-    Some((mantissa as f64 / POWERS[behind], before + 1 + behind))
+fn signed(value: f64, sign: usize) -> f64 {
+    f64::from_bits(value.to_bits() | (sign as u64) << 63)
 }
 
-/// Powers of ten for what [`digits`] finds.
-const WHOLE_POWERS: [u64; 8] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000];
-
-/// The number that eight bytes begin with, how many digits it has, and the byte behind them. `None` if all are digits.
+/// Up to seven digits, a point, up to eight digits and a space, where there are 16 bytes. All bytes at once: a loop over the digits would guess
+/// how many there are, and be wrong at half of the numbers, which takes as long as all of this. Where the next number begins is known before this
+/// one is worked out, so that both are under way together.
 #[inline(always)]
-fn digits(bytes: &[u8; 8]) -> Option<(u64, usize, u8)> {
-    const ONES: u64 = u64::MAX / 0xff;
-    let text = u64::from_le_bytes(*bytes);
-    // Digits are below 10 now. Carries go to bytes behind the first that is none.
-    let bits = text ^ (ONES * 0x30);
-    let others = (bits.wrapping_add(ONES * 0x76) | bits) & (ONES * 0x80);
-    if others == 0 {
+fn short(text: &[u8], sign: usize) -> Option<(f64, usize)> {
+    let bytes: &[u8; 16] = text.first_chunk()?;
+    let eight = |at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?) ^ (ONES * 0x30));
+    // Digits are below 10 now. The sign is a zero in front of them.
+    let front = eight(0)? & !(0xff * sign as u64);
+    let no_digits = others(front);
+    let point = no_digits.trailing_zeros() as usize / 8;
+    // The second that is no digit is among the same eight bytes, or the first of those behind.
+    let second = no_digits & no_digits.wrapping_sub(1);
+    let more = 64 + others(eight(8)?).trailing_zeros();
+    let end = if second == 0 { more } else { second.trailing_zeros() } as usize / 8;
+    let digits = end.wrapping_sub(point + 1);
+    if bytes.get(point) != Some(&b'.') || !is_space(*bytes.get(end)?) || digits.wrapping_sub(1) >= 8 {
         return None;
     }
-    let count = others.trailing_zeros() / 8;
     // The digits move to the end, zeros fill the front.
-    let aligned = (bits << (56 - 8 * count)) << 8;
-    Some((eight_digits(aligned), count as usize, (text >> (8 * count)) as u8))
+    let whole = eight_digits(front << 8 << (56 - 8 * point));
+    let part = eight_digits(eight(point + 1)? << (64 - 8 * digits));
+    Some((signed((whole * WHOLE_POWERS[digits] + part) as i64 as f64 / POWERS[digits], sign), end))
 }
+
+const ONES: u64 = u64::MAX / 0xff;
+
+/// The highest bit of each byte that is 10 or above. What is above 127 may carry into the byte behind.
+#[inline(always)]
+fn others(bits: u64) -> u64 {
+    (bits.wrapping_add(ONES * 0x76) | bits) & (ONES * 0x80)
+}
+
+/// Powers of ten for the digits behind the point.
+const WHOLE_POWERS: [u64; 9] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
 /// A number of eight digits, a byte each, the first one lowest.
 #[inline(always)]

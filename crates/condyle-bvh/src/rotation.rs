@@ -1,5 +1,7 @@
 //! Turns about axes in degrees, to quaternions in f64 and back.
 
+use core::array;
+
 use condyle::math::{atan2_f64, sin_cos_f64};
 
 use crate::hierarchy::Axis;
@@ -30,18 +32,35 @@ pub(crate) fn unrotate([x, y, z, w]: Quat64, v: [f64; 3]) -> [f64; 3] {
     [v[0] + w * t[0] + u[0], v[1] + w * t[1] + u[1], v[2] + w * t[2] + u[2]]
 }
 
-/// `q`, then turned about one of its own axes: the product with the quaternion of that turn. Any finite angle: whole turns are taken off
+/// How many frames are worked out side by side, as lanes of vectors.
+pub(crate) const LANES: usize = 8;
+
+/// A quaternion in each lane, component by component.
+pub(crate) type Quats = [[f64; LANES]; 4];
+
+pub(crate) const IDENTITIES: Quats = [[0.0; LANES], [0.0; LANES], [0.0; LANES], [1.0; LANES]];
+
+/// `q`, then turned about one of its own axes: the product with the quaternion of that turn. Any finite angles: whole turns are taken off
 /// exactly.
 #[inline]
-pub(crate) fn turned(q: Quat64, axis: Axis, degrees: f64) -> Quat64 {
-    let degrees = if degrees.abs() > 360.0 { degrees % 720.0 } else { degrees };
-    let (s, c) = sin_cos_f64((0.5 * degrees).to_radians());
-    let [x, y, z, w] = q;
-    match axis {
-        Axis::X => [x * c + w * s, y * c + z * s, z * c - y * s, w * c - x * s],
-        Axis::Y => [x * c - z * s, y * c + w * s, z * c + x * s, w * c - y * s],
-        Axis::Z => [x * c + y * s, y * c - x * s, z * c + w * s, w * c - z * s],
+pub(crate) fn turned(q: &Quats, axis: Axis, mut degrees: [f64; LANES]) -> Quats {
+    if degrees.iter().any(|angle| angle.abs() > 360.0) {
+        degrees.iter_mut().for_each(|angle| *angle %= 720.0);
     }
+    let (mut s, mut c) = ([0.0; LANES], [0.0; LANES]);
+    for lane in 0..LANES {
+        (s[lane], c[lane]) = sin_cos_f64((0.5 * degrees[lane]).to_radians());
+    }
+    // The other two axes follow on this one, going round.
+    let first = axis as usize;
+    let [i, j, k] = [first, (first + 1) % 3, (first + 2) % 3];
+    let (a, b, d, w) = (&q[i], &q[j], &q[k], &q[3]);
+    let mut turned = IDENTITIES;
+    turned[i] = array::from_fn(|at| a[at] * c[at] + w[at] * s[at]);
+    turned[j] = array::from_fn(|at| b[at] * c[at] + d[at] * s[at]);
+    turned[k] = array::from_fn(|at| d[at] * c[at] - b[at] * s[at]);
+    turned[3] = array::from_fn(|at| w[at] * c[at] - a[at] * s[at]);
+    turned
 }
 
 /// The order of the three turns of a joint, that of its channels in the file: `ZXY` is the matrix product `Z · X · Y`.
@@ -121,7 +140,7 @@ const LOCKED: f64 = 5e-7;
 
 /// The same angles, whole turns added so that each is within half a turn of `before`.
 fn nearest(angles: [f64; 3], before: [f64; 3]) -> [f64; 3] {
-    core::array::from_fn(|at| angles[at] + 360.0 * ((before[at] - angles[at]) / 360.0).round())
+    array::from_fn(|at| angles[at] + 360.0 * ((before[at] - angles[at]) / 360.0).round())
 }
 
 fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
