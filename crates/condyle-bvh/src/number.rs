@@ -22,55 +22,55 @@ pub(crate) fn is_space(byte: u8) -> bool {
 #[inline(always)]
 pub(crate) fn plain(text: &[u8]) -> Option<(f64, usize)> {
     let sign = usize::from(text.first() == Some(&b'-'));
-    match short(text, sign) {
-        Some(found) => Some(found),
-        None => {
-            let (value, length) = long(text.get(sign..)?)?;
-            Some((signed(value, sign), sign + length))
-        }
-    }
+    short(text, sign).or_else(|| {
+        let (value, length) = long(text.get(sign..)?)?;
+        Some((signed(value, sign), sign + length))
+    })
 }
 
-/// Without a branch: whether there is a sign is hard to foretell.
+/// The number itself, or its negative where `sign` is 1. Without a branch: whether there is a sign is hard to foretell.
 #[inline(always)]
 fn signed(value: f64, sign: usize) -> f64 {
     f64::from_bits(value.to_bits() | (sign as u64) << 63)
 }
 
-/// Up to seven digits, a point, up to eight digits and a space, where there are 16 bytes. All bytes at once: a loop over the digits would guess
-/// how many there are, and be wrong at half of the numbers, which takes as long as all of this. Where the next number begins is known before this
-/// one is worked out, so that both are under way together.
+/// Up to seven digits, a point, one to eight digits and a space, where there are 16 bytes. All bytes at once: a loop over the digits would
+/// guess how many there are, and be wrong at half of the numbers, which takes as long as all of this. Where it ends is found before its value
+/// is, so that a processor begins with the next number meanwhile.
 #[inline(always)]
 fn short(text: &[u8], sign: usize) -> Option<(f64, usize)> {
     let bytes: &[u8; 16] = text.first_chunk()?;
+    // Digits are below 10 now.
     let eight = |at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?) ^ (ONES * 0x30));
-    // Digits are below 10 now. The sign is a zero in front of them.
+    // In place of the sign stands a zero.
     let front = eight(0)? & !(0xff * sign as u64);
-    let no_digits = others(front);
-    let point = no_digits.trailing_zeros() as usize / 8;
+    let others = no_digits(front);
+    let point = others.trailing_zeros() as usize / 8;
     // The second that is no digit is among the same eight bytes, or the first of those behind.
-    let second = no_digits & no_digits.wrapping_sub(1);
-    let more = 64 + others(eight(8)?).trailing_zeros();
-    let end = if second == 0 { more } else { second.trailing_zeros() } as usize / 8;
-    let digits = end.wrapping_sub(point + 1);
-    if bytes.get(point) != Some(&b'.') || !is_space(*bytes.get(end)?) || digits.wrapping_sub(1) >= 8 {
+    let second = others & others.wrapping_sub(1);
+    let later = 64 + no_digits(eight(8)?).trailing_zeros();
+    let end = if second == 0 { later } else { second.trailing_zeros() } as usize / 8;
+    let decimals = end.wrapping_sub(point + 1);
+    if bytes.get(point) != Some(&b'.') || !is_space(*bytes.get(end)?) || decimals.wrapping_sub(1) >= 8 {
         return None;
     }
     // The digits move to the end, zeros fill the front.
     let whole = eight_digits(front << 8 << (56 - 8 * point));
-    let part = eight_digits(eight(point + 1)? << (64 - 8 * digits));
-    Some((signed((whole * WHOLE_POWERS[digits] + part) as i64 as f64 / POWERS[digits], sign), end))
+    let part = eight_digits(eight(point + 1)? << (64 - 8 * decimals));
+    let mantissa = (whole * WHOLE_POWERS[decimals] + part) as i64;
+    Some((signed(mantissa as f64 / POWERS[decimals], sign), end))
 }
 
+/// Eight bytes that are 1.
 const ONES: u64 = u64::MAX / 0xff;
 
-/// The highest bit of each byte that is 10 or above. What is above 127 may carry into the byte behind.
+/// The highest bit of each byte from 10 on. Those from 0x8a on carry into the byte behind, which no number that is taken has before its end.
 #[inline(always)]
-fn others(bits: u64) -> u64 {
-    (bits.wrapping_add(ONES * 0x76) | bits) & (ONES * 0x80)
+fn no_digits(bytes: u64) -> u64 {
+    (bytes.wrapping_add(ONES * 0x76) | bytes) & (ONES * 0x80)
 }
 
-/// Powers of ten for the digits behind the point.
+/// Powers of ten for up to eight decimals.
 const WHOLE_POWERS: [u64; 9] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
 /// A number of eight digits, a byte each, the first one lowest.
@@ -182,6 +182,28 @@ mod tests {
             let point = random.below(digits.len() + 1);
             check(&format!("{}.{}", &digits[..point], &digits[point..]));
             check(&digits);
+        }
+    }
+
+    /// Any number of digits on both sides of the point, before whatever may stand behind.
+    #[test]
+    fn numbers_of_every_length() {
+        let mut random = Random(2);
+        let mut digits = |count: usize| -> String {
+            (0..count).map(|_| char::from(b'0' + [0, 9, random.below(10)][random.below(3)] as u8)).collect()
+        };
+        for case in 0..cases(20_000) {
+            let (sign, whole, decimals) = (["", "-"][case % 2], case / 2 % 11, case / 22 % 12);
+            let text = format!("{sign}{}.{}", digits(whole), digits(decimals));
+            for tail in [" ", "\n", "\t", "\r", ".", "-", "/", ":", "e", "{", "\u{89}", "\u{ff}", "\u{30a}"] {
+                let more = format!("{text}{tail}{}", digits(20));
+                let got = plain(more.as_bytes()).map(|(value, length)| (value.to_bits(), length));
+                let want = text.parse::<f64>().ok().filter(|_| tail.trim().is_empty());
+                // Those of more digits may be left to the standard library.
+                if whole + decimals < 16 || got.is_some() {
+                    assert_eq!(got, want.map(|value| (value.to_bits(), text.len())), "{more:?}");
+                }
+            }
         }
     }
 
