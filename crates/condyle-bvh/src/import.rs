@@ -169,15 +169,13 @@ impl Bvh {
         let mut before: Quat64 = IDENTITY;
         let width = self.channel_count();
         for rows in self.values().chunks(LANES * width) {
-            let frames = rows.len() / width;
-            let mut quats = IDENTITIES;
-            for &(channel, axis) in &turns {
+            let quats = turns.iter().fold(IDENTITIES, |quats, &(channel, axis)| {
                 let mut degrees = [0.0; LANES];
-                let numbers = rows[node.first_channel + channel..].iter().step_by(width);
-                degrees.iter_mut().zip(numbers).for_each(|(lane, number)| *lane = *number);
-                quats = turned(&quats, axis, degrees);
-            }
-            for frame in 0..frames {
+                let numbers = rows.iter().skip(node.first_channel + channel).step_by(width);
+                degrees.iter_mut().zip(numbers).for_each(|(angle, number)| *angle = *number);
+                turned(quats, axis, degrees)
+            });
+            for frame in 0..rows.len() / width {
                 let mut q = quats.map(|component| component[frame]);
                 let dot = (q[0] * before[0] + q[1] * before[1]) + (q[2] * before[2] + q[3] * before[3]);
                 if dot < 0.0 {

@@ -32,10 +32,10 @@ pub(crate) fn unrotate([x, y, z, w]: Quat64, v: [f64; 3]) -> [f64; 3] {
     [v[0] + w * t[0] + u[0], v[1] + w * t[1] + u[1], v[2] + w * t[2] + u[2]]
 }
 
-/// How many frames are worked out side by side, as lanes of vectors.
-pub(crate) const LANES: usize = 8;
+/// How many frames are worked out side by side: as many as a register of SSE2 or NEON has lanes. With more there are too few registers.
+pub(crate) const LANES: usize = 2;
 
-/// A quaternion in each lane, component by component.
+/// A quaternion of each frame, component by component.
 pub(crate) type Quats = [[f64; LANES]; 4];
 
 pub(crate) const IDENTITIES: Quats = [[0.0; LANES], [0.0; LANES], [0.0; LANES], [1.0; LANES]];
@@ -43,24 +43,20 @@ pub(crate) const IDENTITIES: Quats = [[0.0; LANES], [0.0; LANES], [0.0; LANES], 
 /// `q`, then turned about one of its own axes: the product with the quaternion of that turn. Any finite angles: whole turns are taken off
 /// exactly.
 #[inline]
-pub(crate) fn turned(q: &Quats, axis: Axis, mut degrees: [f64; LANES]) -> Quats {
-    if degrees.iter().any(|angle| angle.abs() > 360.0) {
-        degrees.iter_mut().for_each(|angle| *angle %= 720.0);
-    }
+pub(crate) fn turned([x, y, z, w]: Quats, axis: Axis, degrees: [f64; LANES]) -> Quats {
+    let far = degrees.iter().any(|angle| angle.abs() > 360.0);
+    let degrees = if far { degrees.map(|angle| angle % 720.0) } else { degrees };
     let (mut s, mut c) = ([0.0; LANES], [0.0; LANES]);
     for lane in 0..LANES {
         (s[lane], c[lane]) = sin_cos_f64((0.5 * degrees[lane]).to_radians());
     }
-    // The other two axes follow on this one, going round.
-    let first = axis as usize;
-    let [i, j, k] = [first, (first + 1) % 3, (first + 2) % 3];
-    let (a, b, d, w) = (&q[i], &q[j], &q[k], &q[3]);
-    let mut turned = IDENTITIES;
-    turned[i] = array::from_fn(|at| a[at] * c[at] + w[at] * s[at]);
-    turned[j] = array::from_fn(|at| b[at] * c[at] + d[at] * s[at]);
-    turned[k] = array::from_fn(|at| d[at] * c[at] - b[at] * s[at]);
-    turned[3] = array::from_fn(|at| w[at] * c[at] - a[at] * s[at]);
-    turned
+    let plus = |a: [f64; LANES], b: [f64; LANES]| array::from_fn(|at| a[at] * c[at] + b[at] * s[at]);
+    let minus = |a: [f64; LANES], b: [f64; LANES]| array::from_fn(|at| a[at] * c[at] - b[at] * s[at]);
+    match axis {
+        Axis::X => [plus(x, w), plus(y, z), minus(z, y), minus(w, x)],
+        Axis::Y => [minus(x, z), plus(y, w), plus(z, x), minus(w, y)],
+        Axis::Z => [plus(x, y), minus(y, x), plus(z, w), minus(w, z)],
+    }
 }
 
 /// The order of the three turns of a joint, that of its channels in the file: `ZXY` is the matrix product `Z · X · Y`.
