@@ -1,6 +1,6 @@
 //! The second part of a file: how many frames there are, how long each lasts, and a row of numbers for each.
 
-use crate::number::{any, is_space, last_digit, plain};
+use crate::number::{self, is_space, last_digit, plain};
 use crate::problem::{Fault, Kind, Problems, quoted};
 use crate::scanner::Scanner;
 
@@ -190,7 +190,7 @@ fn unusual(
 ) -> Result<(f64, usize), Fault> {
     let mut ahead = Scanner { at, ..scanner.clone() };
     let (_, word) = ahead.word();
-    let Some(value) = any(word) else {
+    let Some(value) = number::unusual(word) else {
         return Err(Scanner { at, ..scanner.clone() }.unexpected("a number of a frame"));
     };
     if value.is_finite() {

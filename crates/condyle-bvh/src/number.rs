@@ -117,6 +117,11 @@ pub(crate) fn any(word: &[u8]) -> Option<f64> {
     {
         return Some(value);
     }
+    unusual(word)
+}
+
+/// [`any`] where [`plain`] has found none.
+pub(crate) fn unusual(word: &[u8]) -> Option<f64> {
     // What Microsoft's libraries printed: 1.#IND, -1.#QNAN, 1.#INF.
     if word.windows(2).any(|pair| pair == b".#") {
         return Some(f64::NAN);
