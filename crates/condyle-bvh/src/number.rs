@@ -201,7 +201,7 @@ mod tests {
             let (sign, whole, decimals) = (["", "-"][case % 2], case / 2 % 11, case / 22 % 12);
             let text = format!("{sign}{}.{}", digits(whole), digits(decimals));
             for tail in [" ", "\n", "\t", "\r", ".", "-", "/", ":", "e", "{", "\u{89}", "\u{ff}", "\u{30a}"] {
-                let more = format!("{text}{tail}{}", digits(20));
+                let more = format!("{text}{tail}{} {}", digits(case % 5), digits(20));
                 let got = plain(more.as_bytes()).map(|(value, length)| (value.to_bits(), length));
                 let want = text.parse::<f64>().ok().filter(|_| tail.trim().is_empty());
                 // Those of more digits may be left to the standard library.
