@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use condyle::container::{Container, ContainerWriter, EntryKind};
 use condyle::encode::{Effort, EncodeOptions, Shell};
-use condyle::sample::PoseSource;
+use condyle::sample::{PoseSource, RawCursor};
 use condyle::{Error as Refusal, Pose, RawClip};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -30,6 +30,20 @@ impl Motion {
         match self {
             Self::Authored(clip) => clip,
             Self::Compressed(clip) => clip,
+        }
+    }
+
+    /// The pose of a moment that mostly follows on the last one: its keys are looked for there first.
+    pub(crate) fn next_pose(
+        &self,
+        skeleton: &condyle::Skeleton,
+        seconds: f32,
+        cursor: &mut RawCursor,
+        pose: &mut Pose,
+    ) -> Result<(), Refusal> {
+        match self {
+            Self::Authored(clip) => condyle::sample::raw(clip, skeleton, seconds, cursor, pose),
+            Self::Compressed(clip) => clip.pose(skeleton, seconds, pose),
         }
     }
 }
@@ -139,9 +153,9 @@ impl Clip {
         let (frames, joints) = (times.len(), self.skeleton.joint_count());
         let mut out = PoseArrays::new(py, out, &[frames, joints])?.apart_from(&[&moments])?;
         let planes = out.planes(joints)?;
-        let start = || Ok(Pose::rest(&self.skeleton));
-        for_each_frame(py, thread_count(threads)?, frames, planes, start, |pose, frame, out| {
-            self.motion.pose(&self.skeleton, times[frame], pose)?;
+        let start = || Ok((Pose::rest(&self.skeleton), RawCursor::default()));
+        for_each_frame(py, thread_count(threads)?, frames, planes, start, |(pose, cursor), frame, out| {
+            self.motion.next_pose(&self.skeleton, times[frame], cursor, pose)?;
             get(pose, out);
             Ok(())
         })?;

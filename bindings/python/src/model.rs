@@ -5,6 +5,7 @@ use std::sync::Arc;
 use condyle::container::{ContainerWriter, EntryKind};
 use condyle::encode::EncodeOptions;
 use condyle::mesh::VertexSlicesMut;
+use condyle::sample::RawCursor;
 use condyle::{Affine, NormalRule, Pose, RawClip, local_to_model};
 use condyle_compare::Subject;
 use condyle_gltf::{Asset, ClipExporter, Poser};
@@ -425,10 +426,11 @@ impl Model {
         let mut out = out.apart_from(&[&moments])?;
         let width = joints * tail.iter().product::<usize>();
         let planes = Planes { values: [out.values()?], widths: [width] };
-        let start = || Ok((Pose::rest(&self.skeleton), vec![Affine::IDENTITY; joints]));
-        for_each_frame(py, thread_count(threads)?, frames, planes, start, |(pose, model), frame, [out]| {
+        let start = || Ok((Pose::rest(&self.skeleton), RawCursor::default(), vec![Affine::IDENTITY; joints]));
+        for_each_frame(py, thread_count(threads)?, frames, planes, start, |own, frame, [out]| {
+            let (pose, cursor, model) = own;
             if let Some(motion) = &motion {
-                condyle::sample::PoseSource::pose(&**motion, &self.skeleton, times[frame], pose)?;
+                motion.next_pose(&self.skeleton, times[frame], cursor, pose)?;
             }
             local_to_model(&self.skeleton, pose, model)?;
             write(model, out);

@@ -55,6 +55,14 @@ def test_out_is_written_in_place(call: Callable[[Any], Any], shape: tuple[int, .
         call(out)
 
 
+def test_a_moment_is_the_same_whatever_was_asked_before_it() -> None:
+    clip, times = MODEL.clips[0], np.random.default_rng(1).uniform(-0.5, 2, 50).astype("f4")
+    together, joints = clip.sample(times, threads=2), MODEL.joints("bend", times, threads=2)
+    for at, moment in enumerate(times):
+        assert all(np.array_equal(a[at], b[0]) for a, b in zip(together, clip.sample([moment])))
+        assert np.array_equal(joints[at], MODEL.joints("bend", [moment])[0])
+
+
 def test_three_arrays_are_written_in_place() -> None:
     clip = MODEL.clips[0]
     want = clip.sample(TIMES)

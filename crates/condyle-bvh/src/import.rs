@@ -4,7 +4,7 @@ use condyle::{Error, Interpolation, Joint, RawClip, Skeleton, Target, Track, Tra
 
 use crate::bvh::Bvh;
 use crate::hierarchy::{Channel, Node};
-use crate::rotation::{IDENTITY, Quat64, turned};
+use crate::rotation::{IDENTITIES, IDENTITY, LANES, Quat64, turned};
 
 /// What position channels of a joint count from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -167,14 +167,23 @@ impl Bvh {
         }
         let mut values = Vec::with_capacity(4 * self.frame_count());
         let mut before: Quat64 = IDENTITY;
-        for row in self.rows(node) {
-            let mut q = turns.iter().fold(IDENTITY, |q, &(channel, axis)| turned(q, axis, row[channel]));
-            let dot = (q[0] * before[0] + q[1] * before[1]) + (q[2] * before[2] + q[3] * before[3]);
-            if dot < 0.0 {
-                q = q.map(|v| -v);
+        let width = self.channel_count();
+        for rows in self.values().chunks(LANES * width) {
+            let quats = turns.iter().fold(IDENTITIES, |quats, &(channel, axis)| {
+                let mut degrees = [0.0; LANES];
+                let numbers = rows.iter().skip(node.first_channel + channel).step_by(width);
+                degrees.iter_mut().zip(numbers).for_each(|(angle, number)| *angle = *number);
+                turned(quats, axis, degrees)
+            });
+            for frame in 0..rows.len() / width {
+                let mut q = quats.map(|component| component[frame]);
+                let dot = (q[0] * before[0] + q[1] * before[1]) + (q[2] * before[2] + q[3] * before[3]);
+                if dot < 0.0 {
+                    q = q.map(|v| -v);
+                }
+                before = q;
+                values.extend(q.map(|v| v as f32));
             }
-            before = q;
-            values.extend(q.map(|v| v as f32));
         }
         Some(values)
     }

@@ -1,6 +1,6 @@
 //! The second part of a file: how many frames there are, how long each lasts, and a row of numbers for each.
 
-use crate::number::{any, is_space, last_digit, plain};
+use crate::number::{self, is_space, last_digit, plain};
 use crate::problem::{Fault, Kind, Problems, quoted};
 use crate::scanner::Scanner;
 
@@ -132,24 +132,25 @@ fn values(
     // Each number takes two bytes at least, so that memory is in proportion to the file whatever it says of itself.
     let possible = (text.len() - scanner.at) / 2 + 1;
     let wanted = asked.map_or(usize::MAX, |asked| asked.frames.saturating_mul(channels));
-    let mut values = Vec::with_capacity(wanted.min(possible));
+    let mut values = vec![0.0; wanted.min(possible)];
+    let mut count = 0;
     let mut at = scanner.at;
     let mut row_end = channels;
     let mut uneven = false;
-    while values.len() < wanted {
-        while text.get(at).is_some_and(|byte| is_space(*byte)) {
-            at += 1;
+    while count < values.len() {
+        let row = row_end.min(values.len());
+        (count, at) = plain_numbers(text, at, &mut values[..row], count);
+        if at == text.len() && count < row {
+            break;
         }
-        let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) else { break };
-        let (value, length) = match plain(rest) {
-            Some(plain) => plain,
-            None => {
-                unusual(scanner, at, values.len().checked_sub(channels).map(|above| values[above]), problems)?
-            }
-        };
-        at += length;
-        values.push(value);
-        if values.len() == row_end {
+        if count < row {
+            let above = count.checked_sub(channels).map(|above| values[above]);
+            let length;
+            (values[count], length) = unusual(scanner, at, above, problems)?;
+            count += 1;
+            at += length;
+        }
+        if count == row_end {
             row_end += channels;
             if !uneven && !is_line_end(&text[at..]) {
                 uneven = true;
@@ -157,9 +158,26 @@ fn values(
             }
         }
     }
+    values.truncate(count);
     scanner.at = at;
     check_count(scanner, &mut values, channels, asked, problems);
     Ok(values)
+}
+
+/// Reads numbers into `values` from the one at `count` on, up to what is no plain one: how many there are then, and where it goes on. A function
+/// of its own, so that all it needs stays in registers.
+#[inline(never)]
+fn plain_numbers(text: &[u8], mut at: usize, values: &mut [f64], mut count: usize) -> (usize, usize) {
+    for value in &mut values[count..] {
+        while text.get(at).is_some_and(|byte| is_space(*byte)) {
+            at += 1;
+        }
+        let Some((number, length)) = text.get(at..).and_then(plain) else { break };
+        *value = number;
+        at += length;
+        count += 1;
+    }
+    (count, at)
 }
 
 /// A word that is no plain number, and its length. `above` is the number of the frame before.
@@ -172,7 +190,7 @@ fn unusual(
 ) -> Result<(f64, usize), Fault> {
     let mut ahead = Scanner { at, ..scanner.clone() };
     let (_, word) = ahead.word();
-    let Some(value) = any(word) else {
+    let Some(value) = number::unusual(word) else {
         return Err(Scanner { at, ..scanner.clone() }.unexpected("a number of a frame"));
     };
     if value.is_finite() {

@@ -22,51 +22,56 @@ pub(crate) fn is_space(byte: u8) -> bool {
 #[inline(always)]
 pub(crate) fn plain(text: &[u8]) -> Option<(f64, usize)> {
     let sign = usize::from(text.first() == Some(&b'-'));
-    let unsigned = text.get(sign..)?;
-    let (value, length) = match short(unsigned) {
-        Some(found) => found,
-        None => long(unsigned)?,
-    };
-    // Without a branch: whether there is a sign is hard to foretell.
-    let signed = f64::from_bits(value.to_bits() | (sign as u64) << 63);
-    Some((signed, sign + length))
+    short(text, sign).or_else(|| {
+        let (value, length) = long(text.get(sign..)?)?;
+        Some((signed(value, sign), sign + length))
+    })
 }
 
-/// Up to seven digits, a point, up to seven digits and a space. Eight bytes at once: a loop over the digits would guess how many there are, and
-/// be wrong at half of the numbers, which takes as long as all of this.
+/// The number itself, or its negative where `sign` is 1. Without a branch: whether there is a sign is hard to foretell.
 #[inline(always)]
-fn short(text: &[u8]) -> Option<(f64, usize)> {
-    let (whole, before, end) = digits(text.first_chunk()?)?;
-    if end != b'.' {
-        return None;
-    }
-    let (part, behind, end) = digits(text.get(before + 1..)?.first_chunk()?)?;
-    if !is_space(end) || before + behind == 0 {
-        return None;
-    }
-    let mantissa = whole * WHOLE_POWERS[behind] + part;
-    Some((mantissa as f64 / POWERS[behind], before + 1 + behind))
+fn signed(value: f64, sign: usize) -> f64 {
+    f64::from_bits(value.to_bits() | (sign as u64) << 63)
 }
 
-/// Powers of ten for what [`digits`] finds.
-const WHOLE_POWERS: [u64; 8] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000];
-
-/// The number that eight bytes begin with, how many digits it has, and the byte behind them. `None` if all are digits.
+/// Up to seven digits, a point, one to eight digits and a space, where there are 16 bytes. All bytes at once: a loop over the digits would
+/// guess how many there are, and be wrong at half of the numbers, which takes as long as all of this. Where it ends is found before its value
+/// is, so that a processor begins with the next number meanwhile.
 #[inline(always)]
-fn digits(bytes: &[u8; 8]) -> Option<(u64, usize, u8)> {
-    const ONES: u64 = u64::MAX / 0xff;
-    let text = u64::from_le_bytes(*bytes);
-    // Digits are below 10 now. Carries go to bytes behind the first that is none.
-    let bits = text ^ (ONES * 0x30);
-    let others = (bits.wrapping_add(ONES * 0x76) | bits) & (ONES * 0x80);
-    if others == 0 {
+fn short(text: &[u8], sign: usize) -> Option<(f64, usize)> {
+    let bytes: &[u8; 16] = text.first_chunk()?;
+    // Digits are below 10 now.
+    let eight = |at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?) ^ (ONES * 0x30));
+    // In place of the sign stands a zero.
+    let front = eight(0)? & !(0xff * sign as u64);
+    let others = no_digits(front);
+    let point = others.trailing_zeros() as usize / 8;
+    // The second that is no digit is among the same eight bytes, or the first of those behind.
+    let second = others & others.wrapping_sub(1);
+    let later = 64 + no_digits(eight(8)?).trailing_zeros();
+    let end = if second == 0 { later } else { second.trailing_zeros() } as usize / 8;
+    let decimals = end.wrapping_sub(point + 1);
+    if bytes.get(point) != Some(&b'.') || !is_space(*bytes.get(end)?) || decimals.wrapping_sub(1) >= 8 {
         return None;
     }
-    let count = others.trailing_zeros() / 8;
     // The digits move to the end, zeros fill the front.
-    let aligned = (bits << (56 - 8 * count)) << 8;
-    Some((eight_digits(aligned), count as usize, (text >> (8 * count)) as u8))
+    let whole = eight_digits(front << 8 << (56 - 8 * point));
+    let part = eight_digits(eight(point + 1)? << (64 - 8 * decimals));
+    let mantissa = (whole * WHOLE_POWERS[decimals] + part) as i64;
+    Some((signed(mantissa as f64 / POWERS[decimals], sign), end))
 }
+
+/// Eight bytes that are 1.
+const ONES: u64 = u64::MAX / 0xff;
+
+/// The highest bit of each byte from 10 on. Those from 0x8a on carry into the byte behind, which no number that is taken has before its end.
+#[inline(always)]
+fn no_digits(bytes: u64) -> u64 {
+    (bytes.wrapping_add(ONES * 0x76) | bytes) & (ONES * 0x80)
+}
+
+/// Powers of ten for up to eight decimals.
+const WHOLE_POWERS: [u64; 9] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
 /// A number of eight digits, a byte each, the first one lowest.
 #[inline(always)]
@@ -112,6 +117,11 @@ pub(crate) fn any(word: &[u8]) -> Option<f64> {
     {
         return Some(value);
     }
+    unusual(word)
+}
+
+/// [`any`] where [`plain`] has found none.
+pub(crate) fn unusual(word: &[u8]) -> Option<f64> {
     // What Microsoft's libraries printed: 1.#IND, -1.#QNAN, 1.#INF.
     if word.windows(2).any(|pair| pair == b".#") {
         return Some(f64::NAN);
@@ -177,6 +187,28 @@ mod tests {
             let point = random.below(digits.len() + 1);
             check(&format!("{}.{}", &digits[..point], &digits[point..]));
             check(&digits);
+        }
+    }
+
+    /// Any number of digits on both sides of the point, before whatever may stand behind.
+    #[test]
+    fn numbers_of_every_length() {
+        let mut random = Random(2);
+        let mut digits = |count: usize| -> String {
+            (0..count).map(|_| char::from(b'0' + [0, 9, random.below(10)][random.below(3)] as u8)).collect()
+        };
+        for case in 0..cases(20_000) {
+            let (sign, whole, decimals) = (["", "-"][case % 2], case / 2 % 11, case / 22 % 12);
+            let text = format!("{sign}{}.{}", digits(whole), digits(decimals));
+            for tail in [" ", "\n", "\t", "\r", ".", "-", "/", ":", "e", "{", "\u{89}", "\u{ff}", "\u{30a}"] {
+                let more = format!("{text}{tail}{} {}", digits(case % 5), digits(20));
+                let got = plain(more.as_bytes()).map(|(value, length)| (value.to_bits(), length));
+                let want = text.parse::<f64>().ok().filter(|_| tail.trim().is_empty());
+                // Those of more digits may be left to the standard library.
+                if whole + decimals < 16 || got.is_some() {
+                    assert_eq!(got, want.map(|value| (value.to_bits(), text.len())), "{more:?}");
+                }
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! Turns about axes in degrees, to quaternions in f64 and back.
 
+use core::array;
+
 use condyle::math::{atan2_f64, sin_cos_f64};
 
 use crate::hierarchy::Axis;
@@ -30,17 +32,30 @@ pub(crate) fn unrotate([x, y, z, w]: Quat64, v: [f64; 3]) -> [f64; 3] {
     [v[0] + w * t[0] + u[0], v[1] + w * t[1] + u[1], v[2] + w * t[2] + u[2]]
 }
 
-/// `q`, then turned about one of its own axes: the product with the quaternion of that turn. Any finite angle: whole turns are taken off
+/// How many frames are worked out side by side: as many as a register of SSE2 or NEON has lanes. With more there are too few registers.
+pub(crate) const LANES: usize = 2;
+
+/// A quaternion of each frame, component by component.
+pub(crate) type Quats = [[f64; LANES]; 4];
+
+pub(crate) const IDENTITIES: Quats = [[0.0; LANES], [0.0; LANES], [0.0; LANES], [1.0; LANES]];
+
+/// `q`, then turned about one of its own axes: the product with the quaternion of that turn. Any finite angles: whole turns are taken off
 /// exactly.
 #[inline]
-pub(crate) fn turned(q: Quat64, axis: Axis, degrees: f64) -> Quat64 {
-    let degrees = if degrees.abs() > 360.0 { degrees % 720.0 } else { degrees };
-    let (s, c) = sin_cos_f64((0.5 * degrees).to_radians());
-    let [x, y, z, w] = q;
+pub(crate) fn turned([x, y, z, w]: Quats, axis: Axis, degrees: [f64; LANES]) -> Quats {
+    let far = degrees.iter().any(|angle| angle.abs() > 360.0);
+    let degrees = if far { degrees.map(|angle| angle % 720.0) } else { degrees };
+    let (mut s, mut c) = ([0.0; LANES], [0.0; LANES]);
+    for lane in 0..LANES {
+        (s[lane], c[lane]) = sin_cos_f64((0.5 * degrees[lane]).to_radians());
+    }
+    let plus = |a: [f64; LANES], b: [f64; LANES]| array::from_fn(|at| a[at] * c[at] + b[at] * s[at]);
+    let minus = |a: [f64; LANES], b: [f64; LANES]| array::from_fn(|at| a[at] * c[at] - b[at] * s[at]);
     match axis {
-        Axis::X => [x * c + w * s, y * c + z * s, z * c - y * s, w * c - x * s],
-        Axis::Y => [x * c - z * s, y * c + w * s, z * c + x * s, w * c - y * s],
-        Axis::Z => [x * c + y * s, y * c - x * s, z * c + w * s, w * c - z * s],
+        Axis::X => [plus(x, w), plus(y, z), minus(z, y), minus(w, x)],
+        Axis::Y => [minus(x, z), plus(y, w), plus(z, x), minus(w, y)],
+        Axis::Z => [plus(x, y), minus(y, x), plus(z, w), minus(w, z)],
     }
 }
 
@@ -121,7 +136,7 @@ const LOCKED: f64 = 5e-7;
 
 /// The same angles, whole turns added so that each is within half a turn of `before`.
 fn nearest(angles: [f64; 3], before: [f64; 3]) -> [f64; 3] {
-    core::array::from_fn(|at| angles[at] + 360.0 * ((before[at] - angles[at]) / 360.0).round())
+    array::from_fn(|at| angles[at] + 360.0 * ((before[at] - angles[at]) / 360.0).round())
 }
 
 fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {

@@ -79,6 +79,27 @@ fn whole_turns_are_taken_off_exactly() {
 }
 
 #[test]
+fn rotations_have_the_same_bits_beside_any_other_frame() {
+    let mut random = Random(4);
+    let mut angle =
+        || if random.below(3) == 0 { random.range(-2e3, 2e3) } else { random.range(-180.0, 180.0) };
+    let rows: Vec<String> = (0..9).map(|_| format!("{} {} {}\n", angle(), angle(), angle())).collect();
+    let keys = |rows: &[String]| {
+        let (count, rows) = (rows.len(), rows.concat());
+        let joint = "HIERARCHY ROOT a { OFFSET 0 0 0 CHANNELS 3 Zrotation Xrotation Yrotation }";
+        let bvh = read(format!("{joint} MOTION Frames: {count} Frame Time: 1\n{rows}"));
+        bvh.clip(&ImportOptions::default()).unwrap().tracks()[0].values.as_chunks::<4>().0.to_vec()
+    };
+    let all = keys(&rows);
+    for from in 0..rows.len() {
+        for (at, key) in keys(&rows[from..]).into_iter().enumerate() {
+            let want = all[from + at];
+            assert!(key == want || key == want.map(|v| -v), "{key:?} from {from} on, else {want:?}");
+        }
+    }
+}
+
+#[test]
 fn positions_replace_offsets_or_are_added() {
     let text = "HIERARCHY ROOT a { OFFSET 1 2 3 CHANNELS 2 Zposition Xrotation } MOTION Frames: 1 Frame Time: 1 10 0";
     let place = |positions| {
@@ -172,6 +193,9 @@ fn frames_are_those_that_are_there() {
     let bvh = read(format!("{two}1 nan\n3"));
     assert_eq!(rows(&bvh), [[1.0, 0.0]]);
     assert_told(&bvh, 6, "the last frame has 1 numbers instead of 2");
+    // Numbers of another form are read among the others.
+    let bvh = read(format!("{two}-1.5 +2.50\n2.5e-1 nan       "));
+    assert_eq!(rows(&bvh), [[-1.5, 2.5], [0.25, 2.5]]);
     // A row may go on in the next line.
     let bvh = read(format!("{two}1\n2\n3\n4"));
     assert_eq!((rows(&bvh), bvh.problems()), (vec![vec![1.0, 2.0], vec![3.0, 4.0]], &[][..]));
