@@ -19,6 +19,7 @@ mod pickled;
 mod poses;
 mod primitive;
 mod progress;
+mod retime;
 mod skeleton;
 mod solve;
 
