@@ -119,8 +119,9 @@ impl Model {
     /// are applied.
     ///
     /// With `normals` or `tangents` the result is a Vertices of positions, normals (T, V, 3) and tangents (T, V, 4) with the handedness of the
-    /// bitangent, None where they were not asked for. They are 0 for primitives that have none. `out` is an array to write positions to, or
-    /// then a Vertices. `progress` is a bar with a step for each of `times`: tqdm's, or anything else with an `update`.
+    /// bitangent, None where they were not asked for. They are 0 for primitives that have none. A normal is
+    /// turned by the blend of its joints' inverse transposes, which without uneven scale is the blended matrix, as the library does by
+    /// default; a tangent by the blended matrix. `out` is an array to write positions to, or then a Vertices. `progress` is a bar with a step for each of `times`: tqdm's, or anything else with an `update`.
     ///
     /// >>> model = condyle.open("two_joints.glb")
     /// >>> model.skin("bend", np.linspace(0, 1, 5)).shape
