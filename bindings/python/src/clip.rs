@@ -54,6 +54,7 @@ impl PoseSource for Motion {
 
 /// Poses of a skeleton over time, as authored or compressed. A model's `clips` are such; `encode` compresses one.
 #[pyclass(frozen, module = "condyle")]
+#[derive(Clone)]
 pub(crate) struct Clip {
     pub(crate) name: String,
     pub(crate) skeleton: Arc<condyle::Skeleton>,
