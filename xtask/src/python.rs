@@ -51,11 +51,12 @@ fn python(log: &mut Log) -> Outcome {
         command
     };
     log.run(&mut cargo("clippy", &["--all-targets", "--", "-D", "warnings"]))?;
-    log.run(&mut cargo("build", &["--example", "posed"]))?;
-    let posed =
-        build_dir("python").join("release/examples/posed").with_extension(std::env::consts::EXE_EXTENSION);
-    let tested =
-        log.capture(python(&["pytest", "--quiet", "-p", "no:cacheprovider"]).env("CONDYLE_POSED", posed));
+    log.run(&mut cargo("build", &["--examples"]))?;
+    let examples = build_dir("python").join("release/examples");
+    let example = |name: &str| examples.join(name).with_extension(std::env::consts::EXE_EXTENSION);
+    let mut tests = python(&["pytest", "--quiet", "-p", "no:cacheprovider"]);
+    tests.env("CONDYLE_POSED", example("posed")).env("CONDYLE_MALFORMED", example("malformed"));
+    let tested = log.capture(&mut tests);
     let text = std::fs::read_to_string(out_dir().join("python.out")).unwrap_or_default();
     log.note(&text);
     tested?;

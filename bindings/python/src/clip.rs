@@ -17,6 +17,7 @@ use crate::pickled::{Read, clip_of, parts_of};
 use crate::poses::{PoseArrays, get};
 use crate::progress::told;
 use crate::render::{Style, Subject, sheet};
+use crate::retime::Retime;
 use crate::skeleton::Skeleton;
 
 /// What poses come from: keys as authored, or as they were compressed.
@@ -68,6 +69,7 @@ impl PoseSource for Motion {
 
 /// Poses of a skeleton over time, as authored or compressed. A model's `clips` are such; `encode` compresses one.
 #[pyclass(frozen, module = "condyle")]
+#[derive(Clone)]
 pub(crate) struct Clip {
     pub(crate) name: String,
     pub(crate) skeleton: Arc<condyle::Skeleton>,
@@ -185,6 +187,39 @@ impl Clip {
         options.effort = effort_of(effort)?;
         options.rate = rate;
         self.encoded(py, &options, progress)
+    }
+
+    /// A clip as authored of a part of this one, from `start` to `end` in its seconds, that begins at 0: stretched to `duration` seconds or played at
+    /// `speed`, and with keys at `rate` frames a second, if these are given.
+    ///
+    /// A negative speed plays it backwards: steps then switch at the same moments, so that each value holds for as long as it did. Keys at the cut are
+    /// what `sample` gives there, and the curve between them is the same one; at a `rate`, lines are straight between frames, with one more at the end
+    /// if that is no frame. A compressed clip is sampled at its own rate first, without what `extras` names.
+    ///
+    /// >>> clip = condyle.open("two_joints.glb").clips[0]
+    /// >>> back = clip.retime(0.25, 0.75, speed=-2)
+    /// >>> back.start, back.end, bool(np.allclose(back.sample([0.0]).rotations, clip.sample([0.75]).rotations, atol=1e-6))
+    /// (0.0, 0.25, True)
+    #[pyo3(signature = (start=None, end=None, *, duration=None, speed=None, rate=None))]
+    fn retime(
+        &self,
+        py: Python<'_>,
+        start: Option<f32>,
+        end: Option<f32>,
+        duration: Option<f32>,
+        speed: Option<f32>,
+        rate: Option<f32>,
+    ) -> PyResult<Self> {
+        let asked = Retime::new(&*self.motion, [start, end], [duration, speed], rate)?;
+        let retimed = py.detach(|| match &*self.motion {
+            Motion::Authored(clip) => asked.applied(clip),
+            Motion::Compressed(clip) => {
+                let name = self.name.clone();
+                asked.applied(&RawClip::from_poses(name, clip, &self.skeleton, clip.rate())?)
+            }
+        });
+        let motion = Arc::new(Motion::Authored(retimed.map_err(refused)?));
+        Ok(Self { name: self.name.clone(), skeleton: Arc::clone(&self.skeleton), motion })
     }
 
     /// A clip of your own arrays: at each of `times`, in seconds and rising, `rotations` (T, J, 4), unit quaternions x, y, z, w, `translations` (T, J, 3)

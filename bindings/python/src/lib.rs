@@ -21,6 +21,7 @@ mod poses;
 mod primitive;
 mod progress;
 mod render;
+mod retime;
 mod skeleton;
 mod solve;
 

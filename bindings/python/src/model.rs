@@ -18,6 +18,7 @@ use crate::arrays::{Input, Output, apart};
 use crate::clip::{Clip, Motion, effort_of};
 use crate::errors::{Error, Problem, refused};
 use crate::frames::{Planes, Threads, for_each_frame, thread_count};
+use crate::open::from_bytes;
 use crate::poses::{write_origins, write_rows};
 use crate::primitive::Primitive;
 use crate::render::{self, Style, render, sheet};
@@ -122,8 +123,9 @@ impl Model {
     /// are applied.
     ///
     /// With `normals` or `tangents` the result is a Vertices of positions, normals (T, V, 3) and tangents (T, V, 4) with the handedness of the
-    /// bitangent, None where they were not asked for. They are 0 for primitives that have none. `out` is an array to write positions to, or
-    /// then a Vertices. `progress` is a bar with a step for each of `times`: tqdm's, or anything else with an `update`.
+    /// bitangent, None where they were not asked for. They are 0 for primitives that have none. A normal is
+    /// turned by the blend of its joints' inverse transposes, which without uneven scale is the blended matrix, as the library does by
+    /// default; a tangent by the blended matrix. `out` is an array to write positions to, or then a Vertices. `progress` is a bar with a step for each of `times`: tqdm's, or anything else with an `update`.
     ///
     /// >>> model = condyle.open("two_joints.glb")
     /// >>> model.skin("bend", np.linspace(0, 1, 5)).shape
@@ -189,42 +191,40 @@ impl Model {
         effort: &str,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let mut writer = ContainerWriter::default();
-        let model = writer.add_skeleton(&self.name, &self.skeleton).map_err(refused)?;
-        if let Some(asset) = &self.asset {
-            for (name, mesh) in asset.placed_meshes().map_err(refused)? {
-                writer.add_mesh(name, model, &mesh, &self.skeleton).map_err(refused)?;
+        let packed = |clip: &Clip| match *clip.motion {
+            Motion::Authored(_) => {
+                let options = self.options(py, clip, budget, shell, effort, None)?;
+                clip.encoded(py, &options, progress)
             }
-        }
-        for clip in self.clips.iter().map(Py::get) {
-            let own = match &*clip.motion {
-                Motion::Authored(_) => {
-                    let options = self.options(py, clip, budget, shell, effort, None)?;
-                    Some(clip.encoded(py, &options, progress)?)
-                }
-                Motion::Compressed(_) => None,
-            };
-            if let Motion::Compressed(packed) = &*own.as_ref().unwrap_or(clip).motion {
-                writer.add(EntryKind::Clip, &clip.name, Some(model), packed.as_bytes()).map_err(refused)?;
-            }
-        }
-        if let Some(asset) = &self.asset {
-            let none: &[RawClip] = &[];
-            let document = ClipExporter::new(asset).glb(none).map_err(|e| Error::new_err(e.to_string()))?;
-            writer.add(EntryKind::Document, &self.name, Some(model), &document).map_err(refused)?;
-        }
-        Ok(PyBytes::new(py, &writer.finish()))
+            Motion::Compressed(_) => Ok(clip.clone()),
+        };
+        let clips = self.clips.iter().map(Py::get).map(packed).collect::<PyResult<Vec<_>>>()?;
+        self.packed(py, &clips)
     }
 
-    /// Only what `pack` leaves as it is: a model whose clips are compressed.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+    /// What a pickle of a model with clips as authored is read by: `data` is what the model is beside these.
+    #[staticmethod]
+    fn _from_parts(py: Python<'_>, data: &[u8], name: &str, clips: Vec<Bound<'_, Clip>>) -> PyResult<Self> {
+        let mut model = from_bytes(py, data, name, None, None)?;
+        let clip = |clip: &Bound<'_, Clip>| {
+            model.check(clip.get())?;
+            Py::new(py, Clip { skeleton: Arc::clone(&model.skeleton), ..clip.get().clone() })
+        };
+        model.clips = clips.iter().map(clip).collect::<PyResult<_>>()?;
+        Ok(model)
+    }
+
+    /// The same skeleton, clips and meshes to the bit: the bytes of what `pack` leaves as it is, and the clips if some are as authored. `problems` are
+    /// those of what is written.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let (py, it) = (slf.py(), slf.get());
-        if it.clips.iter().any(|clip| matches!(*clip.get().motion, Motion::Authored(_))) {
-            let what = "clips of this model are as authored; condyle.from_bytes(model.pack()) is a model that fits in bytes";
-            return Err(Error::new_err(what));
+        let clips: Vec<Clip> = it.clips.iter().map(|clip| clip.get().clone()).collect();
+        if clips.iter().any(|clip| matches!(*clip.motion, Motion::Authored(_))) {
+            let parts = (it.packed(py, &[])?, &it.name, it.clips(py)?);
+            return Ok((slf.getattr("_from_parts")?, parts.into_pyobject(py)?));
         }
-        let bytes = it.pack(py, 5e-4, 0.03, "normal", None)?;
-        Ok((py.import("condyle")?.getattr("from_bytes")?, (bytes, it.name.clone())))
+        let parts = (it.packed(py, &clips)?, &it.name);
+        Ok((py.import("condyle")?.getattr("from_bytes")?, parts.into_pyobject(py)?))
     }
 
     /// Pictures of it: (H, W, 3) of uint8 at one of `times`, or (T, H, W, 3) at several, all through one camera that keeps the whole clip in view. Without
@@ -322,9 +322,6 @@ impl Model {
 type Asked<'a, 'py> =
     (&'a Bound<'py, PyAny>, &'a Bound<'py, PyAny>, Option<&'a Bound<'py, PyAny>>, Option<i64>);
 
-/// What makes a model again, and of what: its bytes and its name.
-type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, String));
-
 impl Model {
     pub(crate) fn new(py: Python<'_>, name: &str, opened: Opened) -> PyResult<Self> {
         let Opened { skeleton, asset, clips, problems } = opened;
@@ -336,6 +333,28 @@ impl Model {
         Ok(Self { name: name.into(), skeleton, asset, clips, primitives, vertices, problems })
     }
 
+    /// The bytes of a file .condyle with these clips, which are compressed.
+    fn packed<'py>(&self, py: Python<'py>, clips: &[Clip]) -> PyResult<Bound<'py, PyBytes>> {
+        let mut writer = ContainerWriter::default();
+        let model = writer.add_skeleton(&self.name, &self.skeleton).map_err(refused)?;
+        if let Some(asset) = &self.asset {
+            for (name, mesh) in asset.placed_meshes().map_err(refused)? {
+                writer.add_mesh(name, model, &mesh, &self.skeleton).map_err(refused)?;
+            }
+        }
+        for Clip { name, motion, .. } in clips {
+            if let Motion::Compressed(packed) = &**motion {
+                writer.add(EntryKind::Clip, name, Some(model), packed.as_bytes()).map_err(refused)?;
+            }
+        }
+        if let Some(asset) = &self.asset {
+            let none: &[RawClip] = &[];
+            let document = ClipExporter::new(asset).glb(none).map_err(|e| Error::new_err(e.to_string()))?;
+            writer.add(EntryKind::Document, &self.name, Some(model), &document).map_err(refused)?;
+        }
+        Ok(PyBytes::new(py, &writer.finish()))
+    }
+
     /// The clip that is meant, of this skeleton.
     fn clip<'py>(&self, clip: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, Clip>>> {
         let py = clip.py();
@@ -343,16 +362,7 @@ impl Model {
             return Ok(None);
         }
         if let Ok(clip) = clip.cast::<Clip>() {
-            let own = clip.get();
-            if !Arc::ptr_eq(&own.skeleton, &self.skeleton)
-                && own.skeleton.fingerprint() != self.skeleton.fingerprint()
-            {
-                let name = &own.name;
-                return Err(Error::new_err(format!(
-                    "the clip {name:?} is for a skeleton of other joints than that of {}: their names or parents differ",
-                    self.name
-                )));
-            }
+            self.check(clip.get())?;
             return Ok(Some(clip.clone()));
         }
         let count = self.clips.len();
@@ -402,6 +412,20 @@ impl Model {
             Some(asset) => Subject::new(&*self.name, asset, clips.collect()),
             None => Ok(Subject::of_joints(&*self.name, &self.skeleton, clips.collect())),
         }
+    }
+
+    /// An error if the clip is for another skeleton.
+    fn check(&self, clip: &Clip) -> PyResult<()> {
+        if Arc::ptr_eq(&clip.skeleton, &self.skeleton)
+            || clip.skeleton.fingerprint() == self.skeleton.fingerprint()
+        {
+            return Ok(());
+        }
+        let name = &clip.name;
+        Err(Error::new_err(format!(
+            "the clip {name:?} is for a skeleton of other joints than that of {}: their names or parents differ",
+            self.name
+        )))
     }
 
     /// What moves the joints; none for the pose at rest.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -86,3 +87,42 @@ def test_malformed_files_are_refused(name: str, seed: int, folder: Path, tmp_pat
     models, refused = map(int, done.stdout.split())
     assert models + refused == 500
     assert refused > 0
+
+
+# What is read is posed too. Each document that lies is a model or an exception of the package.
+OPENS_ALL = """
+import sys
+from pathlib import Path
+import condyle
+
+models = refused = 0
+for path in sorted(Path(sys.argv[1]).iterdir()):
+    try:
+        model = condyle.open(path)
+        model.joints(0 if model.clips else None, [0.0, 0.3])
+        if model.primitives:
+            model.skin(0 if model.clips else None, [0.3])
+        models += 1
+    except condyle.Error:
+        refused += 1
+print(models, refused)
+"""
+
+# Of each family, spread evenly: of 117,138 documents in 28 families.
+MOST = 300
+
+
+@pytest.mark.skipif(
+    "CONDYLE_MALFORMED" not in os.environ, reason="`cargo build --release --example malformed` and name it there"
+)
+def test_documents_of_the_library_are_refused(tmp_path: Path) -> None:
+    """Those that its own tests make, in a process that outlives them all."""
+    subprocess.run([os.environ["CONDYLE_MALFORMED"], str(tmp_path), str(MOST)], check=True, timeout=60)
+    documents = len(list(tmp_path.iterdir()))
+    assert documents > 2500
+    command = [sys.executable, "-c", OPENS_ALL, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    models, refused = map(int, done.stdout.split())
+    assert models + refused == documents
+    assert models > MOST and refused > MOST

@@ -3,14 +3,17 @@
 #[path = "malformed/attempt.rs"]
 mod attempt;
 mod exercise;
+#[path = "hostile/random.rs"]
+mod random;
 #[path = "common/suite.rs"]
 mod suite;
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use attempt::{Random, attempt_with};
+use attempt::attempt_with;
 use condyle_gltf::{Asset, Document};
+use random::Random;
 
 fn main() -> ExitCode {
     let mut suite = suite::Suite::new();

@@ -125,6 +125,15 @@ class Clip:
         rate: float | None = None,
         progress: _Bar | None = None,
     ) -> Clip: ...
+    def retime(
+        self,
+        start: float | None = None,
+        end: float | None = None,
+        *,
+        duration: float | None = None,
+        speed: float | None = None,
+        rate: float | None = None,
+    ) -> Clip: ...
     @staticmethod
     def from_poses(
         skeleton: Skeleton,

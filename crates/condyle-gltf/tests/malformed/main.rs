@@ -4,19 +4,66 @@
 
 #[path = "../exercise/mod.rs"]
 mod exercise;
+#[path = "../hostile/mod.rs"]
+mod hostile;
 #[path = "../tiny/mod.rs"]
 mod tiny;
 
 mod attempt;
-mod buffers;
-mod container;
+mod extras;
 mod files;
-mod json;
 
 use std::fmt::Display;
 
 use attempt::attempt_with;
 use condyle_gltf::{Asset, Document, Refused};
+use hostile::{Hostile, Must};
+use rayon::prelude::*;
+
+/// Tries the document, and finds out whether it became what it must.
+fn check(family: &str, document: &Hostile<'_>) {
+    let Hostile { case, bytes, must } = document;
+    let case = format!("{family}: {case}");
+    let result = attempt(&case, bytes);
+    let rises = |times: &Vec<f32>| times.windows(2).all(|w| w[0] < w[1]);
+    if let Ok(asset) = &result {
+        assert!(asset.clips.iter().all(|clip| clip.timelines().iter().all(rises)), "{case}: key times");
+    }
+    match (must, &result) {
+        (Must::EndWell, _) | (Must::BeAccepted, Ok(_)) | (Must::BeTold | Must::BeRefused, Err(_)) => {}
+        (Must::BeTold, Ok(asset)) => assert!(!asset.problems.is_empty(), "{case}: not a word about it"),
+        (Must::BeToldAt(place), Ok(asset)) => {
+            let told = asset.problems.iter().any(|p| p.path.starts_with(place));
+            assert!(told, "{case}: no word about {place}: {:?}", asset.problems);
+        }
+        (Must::BeRefusedAt(path), Err(refused)) => {
+            assert!(
+                refused.problems.iter().any(|p| p.path == *path),
+                "{case}: no problem at {path}: {refused}"
+            );
+        }
+        (Must::BeRefusedWith(words), Err(refused)) => {
+            assert!(refused.to_string().contains(words), "{case}: {refused}");
+        }
+        (Must::BeAccepted | Must::BeToldAt(_), Err(refused)) => panic!("{case}: {refused}"),
+        (Must::BeRefused | Must::BeRefusedAt(_) | Must::BeRefusedWith(_), Ok(_)) => {
+            panic!("{case}: accepted")
+        }
+    }
+}
+
+#[test]
+fn hostile_documents_end_well() {
+    hostile::FAMILIES.par_iter().for_each(|(name, family)| family(&mut |document| check(name, &document)));
+}
+
+#[test]
+fn morphed_meshes_have_times_of_their_own() {
+    hostile::json::morph_weights_that_all_move_in_their_own_time(&mut |Hostile { case, bytes, .. }| {
+        let asset = attempt(case, &bytes).expect("it is valid");
+        assert_eq!((asset.instances.len(), asset.clips[0].timelines().len()), (5_000, 5_000));
+    });
+}
 
 /// Imports a document from memory, and poses and writes what is accepted.
 fn attempt(case: impl Display, bytes: &[u8]) -> Result<Asset, Refused> {

@@ -86,6 +86,15 @@ pub(crate) fn component_at(track: &Track, span: Span, width: usize, component: u
     }
 }
 
+/// How fast one component of a spline changes between two of its keys, by the second.
+pub(crate) fn hermite_slope(track: &Track, span: Span, width: usize, component: usize) -> f64 {
+    let at = |key: usize, part: usize| f64::from(track.values[(key * 3 + part) * width + component]);
+    let (key, t, length) = (span.key, span.factor, span.length);
+    let rise = (at(key + 1, 1) - at(key, 1)) / length;
+    let t2 = t * t;
+    6.0 * (t - t2) * rise + (3.0 * t2 - 4.0 * t + 1.0) * at(key, 2) + (3.0 * t2 - 2.0 * t) * at(key + 1, 0)
+}
+
 /// The value of a track, in f64, the same on every platform: for what is computed once and kept. Rotations
 /// have unit length.
 ///

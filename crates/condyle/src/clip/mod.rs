@@ -10,6 +10,7 @@ pub(crate) mod keys;
 pub(crate) mod layout;
 mod raw;
 pub(crate) mod resident;
+pub(crate) mod retime;
 pub(crate) mod spline;
 mod view;
 

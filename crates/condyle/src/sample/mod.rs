@@ -13,6 +13,7 @@
 pub(crate) mod clip;
 mod kernel;
 mod raw;
+mod recorded;
 mod source;
 
 #[cfg(any(test, feature = "encode"))]

@@ -1,0 +1,66 @@
+"""Clips cut, stretched, played backwards and resampled: the same curves in another time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import TESTDATA
+from numpy.typing import NDArray
+
+import condyle
+
+NAMES = ["two_joints.glb", "ancestors.glb", "morph.glb"]
+
+
+def poses(clip: condyle.Clip, times: NDArray[np.float64]) -> NDArray[np.float32]:
+    """As matrices, since a rotation has two quaternions."""
+    sampled = clip.sample(times)
+    return condyle.to_matrices(sampled.rotations, sampled.translations, sampled.scales)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("speed", [0.5, 1.0, 3.0, -1.0, -2.0])
+def test_a_part_at_another_speed_is_the_same_curve(name: str, speed: float) -> None:
+    for clip in condyle.open(TESTDATA / name).clips:
+        start, end = clip.start + 0.2 * clip.duration, clip.start + 0.9 * clip.duration
+        part = clip.retime(start, end, speed=speed)
+        assert part.start == 0 and part.end == pytest.approx((end - start) / abs(speed), abs=1e-6)
+        assert part.name == clip.name and not part.compressed
+        # None of these is a moment of a key, where steps switch.
+        times = np.linspace(0.0137, 0.9871, 31) * (end - start)
+        was = start + times if speed > 0 else end - times
+        np.testing.assert_allclose(poses(part, times / abs(speed)), poses(clip, was), atol=2e-5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_durations_and_rates(name: str) -> None:
+    for clip in condyle.open(TESTDATA / name).clips:
+        whole = clip.retime()
+        assert whole.start == 0 and whole.end == pytest.approx(clip.duration, abs=1e-6)
+        assert clip.retime(duration=2.5).end == pytest.approx(2.5, abs=1e-6)
+        frames = clip.retime(duration=2.0, rate=15)
+        times = np.arange(31) / 15
+        np.testing.assert_allclose(poses(frames, times), poses(clip.retime(duration=2.0), times), atol=2e-5)
+        compressed = clip.encode(1e-4)
+        again = compressed.retime(speed=-1)
+        assert not again.compressed
+        np.testing.assert_allclose(poses(again, np.zeros(1)), poses(compressed, np.array([clip.end])), atol=2e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"start": float("nan")}, "start is NaN, seconds is wanted"),
+        ({"start": 0.5, "end": 0.25}, "end is 0.25, seconds from 0.5 on is wanted"),
+        ({"duration": -1}, "duration is -1, seconds above 0 is wanted"),
+        ({"speed": 0}, "speed is 0, a number other than 0 is wanted"),
+        ({"rate": 0}, "rate is 0, frames a second above 0 is wanted"),
+        ({"duration": 1, "speed": 2}, "duration is 1 and speed is 2, one of them is wanted"),
+        ({"start": 0.5, "end": 0.5, "duration": 1}, "None is wanted for a part from 0.5 to 0.5"),
+        ({"rate": 1e30}, "frames"),
+    ],
+)
+def test_what_is_no_time_is_named(options: dict[str, float], message: str) -> None:
+    clip = condyle.open(TESTDATA / "two_joints.glb").clips[0]
+    with pytest.raises(condyle.Error, match=message):
+        clip.retime(**options)

@@ -1,0 +1,62 @@
+//! Poses that anything gives, as a clip.
+
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::source::PoseSource;
+use crate::clip::retime::even_times;
+use crate::clip::{Interpolation, RawClip, Target, Track};
+use crate::error::Error;
+use crate::pose::Pose;
+use crate::skeleton::Skeleton;
+
+impl RawClip {
+    /// A clip of the poses that anything gives: all joints at `rate` frames a second from its start on, as
+    /// [`resampled`](Self::resampled) counts them, and straight lines between them. What drives no joint is left out.
+    ///
+    /// # Errors
+    /// Those of [`resampled`](Self::resampled) and of [`PoseSource::pose`].
+    ///
+    /// ```
+    /// use condyle::encode::EncodeOptions;
+    /// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform, encode};
+    ///
+    /// let skeleton = Skeleton::new([Joint::new("lift", None, Transform::IDENTITY)])?;
+    /// let (target, interpolation) = (Target::Translation(0), Interpolation::Linear);
+    /// let rise = Track { target, interpolation, timeline: 0, values: vec![0.0, 0.0, 0.0, 0.0, 3.0, 0.0] };
+    /// let clip = RawClip::new("rise".into(), vec![vec![0.0, 2.0]], vec![rise])?;
+    /// let small = encode(&clip, &skeleton, &EncodeOptions::new(1e-3), &mut |_| ())?;
+    /// let again = RawClip::from_poses("rise".into(), small.clip(), &skeleton, 30.0)?;
+    /// assert_eq!((again.duration(), again.timelines()[0].len()), (2.0, 61));
+    /// # Ok::<(), condyle::Error>(())
+    /// ```
+    pub fn from_poses(
+        name: String,
+        source: &dyn PoseSource,
+        skeleton: &Skeleton,
+        rate: f32,
+    ) -> Result<Self, Error> {
+        let joints = skeleton.joint_count();
+        let times = even_times(source.start(), source.end(), rate, 10 * joints)?;
+        let mut keys = [Target::Rotation as fn(u16) -> Target, Target::Translation, Target::Scale]
+            .map(|target| (target, vec![Vec::with_capacity(4 * times.len()); joints]));
+        let mut pose = Pose::rest(skeleton);
+        for &seconds in &times {
+            source.pose(skeleton, seconds, &mut pose)?;
+            for (joint, local) in pose.transforms().enumerate() {
+                keys[0].1[joint].extend(local.rotation);
+                keys[1].1[joint].extend(local.translation);
+                keys[2].1[joint].extend(local.scale);
+            }
+        }
+        let mut tracks = Vec::new();
+        for (target, values) in keys {
+            tracks.extend((0..).zip(values).map(|(joint, values)| {
+                let interpolation = Interpolation::Linear;
+                Track { target: target(joint), interpolation, timeline: 0, values }
+            }));
+        }
+        Self::new(name, [times].into(), tracks)?.for_skeleton(skeleton)
+    }
+}
