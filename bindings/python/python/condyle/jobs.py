@@ -27,7 +27,6 @@ import os
 import struct
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote
@@ -412,10 +411,18 @@ def _is_same(one: Path, other: Path) -> bool:
         return False
 
 
-@lru_cache(maxsize=1)
+# The body model that this process read last, by its path and stamp.
+_bodies: dict[tuple[str, tuple[int, int]], condyle.BodyModel] = {}
+
+
 def _body_model(path: str, stamp: tuple[int, int]) -> condyle.BodyModel:
-    """Read once by each process, and again if it is another file since."""
-    return condyle.BodyModel(path)
+    key = (path, stamp)
+    model = _bodies.get(key)
+    if model is None:
+        model = condyle.BodyModel(path)
+        _bodies.clear()
+        _bodies[key] = model
+    return model
 
 
 def _stamp(path: Path) -> tuple[int, int]:

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::attempt::attempt_with;
-use crate::tiny::{self, Tiny};
 use crate::refuse;
+use crate::tiny::{self, Tiny};
 use condyle_gltf::{Asset, Document};
 
 /// A folder that goes when the test ends.
