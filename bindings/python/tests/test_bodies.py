@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import condyle
 import numpy as np
 import pytest
 from conftest import TESTDATA
 from numpy.typing import NDArray
+
+import condyle
+from condyle import jobs
 
 VERTICES, JOINTS, SHAPES = 97, 24, 10
 Doubles = NDArray[np.float64]
@@ -143,3 +145,35 @@ def test_bodies_and_their_motions_are_opened(tmp_path: Path) -> None:
         condyle.open(TESTDATA / "two_joints.glb", body=body)
     with pytest.raises(condyle.FileError, match="model= is for a .condyle"):
         condyle.open(tmp_path / "model.npz", model="hips")
+
+
+def test_motions_of_bodies_are_packed(tmp_path: Path) -> None:
+    motions = tmp_path / "motions"
+    motions.mkdir()
+    np.savez(motions / "model.npz", **made(3))  # type: ignore[arg-type]
+    turns = np.random.default_rng(5).normal(size=(6, 24 * 3)) / 5
+    for name, betas in {"tall": [0.5], "small": [-0.5, *[0.0] * 20]}.items():
+        arrays = {"poses": turns, "trans": np.ones((6, 3)), "betas": betas, "mocap_framerate": 60.0}
+        np.savez(motions / f"{name}.npz", **arrays)  # type: ignore[arg-type]
+    job = jobs.Pack(str(motions), str(tmp_path / "out"), body=str(motions / "model.npz"), unit=0.01)
+    done = jobs.run(job)
+    library = condyle.Library(tmp_path / "out" / "library.condyle")
+    assert library.names == ["small", "tall"] and done["left_out"] == [] and set(library.units) == {1.0}
+    who = condyle.BodyModel(motions / "model.npz")
+    for at, name in enumerate(library.names):
+        motion = condyle.BodyMotion(motions / f"{name}.npz")
+        body = who.shaped(motion.betas[: who.shape_count])
+        want = motion.clip(body).encode(0.0005, shell=0.03)
+        times = np.arange(6) / 60
+        assert all(np.array_equal(a, b) for a, b in zip(library[at].sample(times), want.sample(times)))
+    assert str(tmp_path) not in (tmp_path / "out" / "manifest.json").read_text()
+
+    # Another body makes other clips, and without one there are none.
+    np.savez(motions / "model.npz", **made(4))  # type: ignore[arg-type]
+    before = (tmp_path / "out" / "library.condyle").read_bytes()
+    jobs.run(job)
+    assert (tmp_path / "out" / "library.condyle").read_bytes() != before
+    with pytest.raises(condyle.Error, match="none of its files can be used"):
+        jobs.run(jobs.Pack(str(motions), str(tmp_path / "none")))
+    with pytest.raises(FileNotFoundError):
+        jobs.Pack(str(motions), str(tmp_path / "none"), body="no such.npz").plan()

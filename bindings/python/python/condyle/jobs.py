@@ -40,7 +40,7 @@ from condyle._shards import Bar, Facts, Job, Shard, digest_of, do, finish, hash_
 __all__ = ["Bar", "Encode", "Job", "Measure", "Pack", "Pose", "Posed", "Shard", "do", "finish", "run"]
 
 # What holds motion.
-_ENDINGS = (".bvh", ".glb", ".gltf", ".vrm", ".vrma")
+_ENDINGS = (".bvh", ".glb", ".gltf", ".vrm", ".vrma", ".npz")
 
 
 @dataclass(frozen=True)
@@ -246,13 +246,13 @@ class Encode(_OfLibrary):
 
 @dataclass(frozen=True)
 class Pack(Job):
-    """All motion of a folder (.bvh, .glb, .gltf, .vrm, .vrma) as ``library.condyle``.
+    """All motion of a folder (.bvh, .glb, .gltf, .vrm, .vrma, .npz) as ``library.condyle``.
 
     Clips are within `budget` metres at each vertex, or at the distance `shell` from joints where there is no mesh. A unit of
     the files is `unit` metres. A file that cannot be used is left out, and the library says why. It has the clips, names,
     order and tags of what ``condyle pack-library`` writes of these files on one machine, but of the columns only name,
-    source, tags, seconds, rate_hz and joints, as errors are not measured; so the two are not the same bytes. Motions of
-    bodies (.npz) are packed by that alone.
+    source, tags, seconds, rate_hz and joints, as errors are not measured; so the two are not the same bytes. `body` is the
+    file of the body model that moves in .npz, as the shape that each of these says, and in metres whatever `unit` is.
     """
 
     _: KW_ONLY
@@ -261,6 +261,7 @@ class Pack(Job):
     shell: float = 0.03
     effort: Literal["fast", "normal", "best"] = "normal"
     unit: float = 1.0
+    body: str | None = None
 
     kind = "pack"
     ending = ".condyle"
@@ -274,20 +275,33 @@ class Pack(Job):
     def plan(self) -> list[Shard]:
         if not os.path.isdir(self.source):
             raise condyle.Error(f"{self.source} is not a folder")
+        if self.body is not None:
+            # What is wrong with it is told at once, and not for each motion.
+            _body_model(self.body, _stamp(Path(self.body)))
         found = []
         for folder, _, names in os.walk(self.source):
             own = Path(folder).relative_to(self.source)
             found += [(own / name).as_posix() for name in names if name.lower().endswith(_ENDINGS)]
+        # The model of a body has no motion.
+        found = [name for name in found if self.body is None or not _is_same(Path(self.source, name), Path(self.body))]
         if not found:
             raise condyle.Error(f"{self.source} holds no file that ends in {', '.join(_ENDINGS)}")
         return self._shards(tuple(sorted(found)), self.state)
 
     def state(self, items: Sequence[Any]) -> str:
         folder = Path(self.source)
-        return hash_json([[name, *map(_stamp, _files_of(folder / name))] for name in items])
+        body = [] if self.body is None else [_stamp(Path(self.body))]
+        return hash_json([[name, *map(_stamp, _files_of(folder / name)), *(body if _is_of_body(name) else [])] for name in items])
+
+    def settings(self) -> Facts:
+        """Without the path of the body: what is in its file counts."""
+        told = super().settings()
+        del told["settings"]["body"]
+        return told
 
     def write(self, shard: Shard, path: Path) -> Facts:
         parts: list[bytes] = []
+        units: list[float] = []
         lines: list[Facts] = []
         left_out: list[dict[str, str]] = []
         for source in map(str, shard.items):
@@ -304,15 +318,25 @@ class Pack(Job):
                 name = stem if len(clips) == 1 else f"{stem}/{clip.name}"
                 lines.append(_told(name, source, clip))
                 parts.append(clip.to_bytes())
-        condyle.join(path, parts, units=[self.unit] * len(parts))
+                units.append(self._unit(source))
+        condyle.join(path, parts, units=units)
         return {"clips": lines, "left_out": left_out}
 
     def _clips(self, source: str) -> list[condyle.Clip]:
-        model = condyle.open(os.path.join(self.source, source))
+        path = os.path.join(self.source, source)
+        body = None
+        if self.body is not None and _is_of_body(source):
+            who, betas = _body_model(self.body, _stamp(Path(self.body))), condyle.BodyMotion(path).betas
+            body = who.shaped(betas[: who.shape_count])
+        model = condyle.open(path, body=body)
         if not model.clips:
             raise condyle.Error("it holds no motion")
-        budget, shell = self.budget / self.unit, self.shell / self.unit
+        unit = self._unit(source)
+        budget, shell = self.budget / unit, self.shell / unit
         return [model.encode(clip, budget, shell=shell, effort=self.effort) for clip in model.clips]
+
+    def _unit(self, source: str) -> float:
+        return 1.0 if _is_of_body(source) else self.unit
 
     def join(self, shards: list[Path], facts: list[Facts], path: Path) -> Facts:
         clips = [clip for of in facts for clip in of["clips"]]
@@ -374,6 +398,31 @@ def _files_of(path: Path) -> list[Path]:
             # What is wrong with it is said where it is opened.
             pass
     return files
+
+
+def _is_of_body(name: str) -> bool:
+    return name.lower().endswith(".npz")
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+# The body model that this process read last, by its path and stamp.
+_bodies: dict[tuple[str, tuple[int, int]], condyle.BodyModel] = {}
+
+
+def _body_model(path: str, stamp: tuple[int, int]) -> condyle.BodyModel:
+    key = (path, stamp)
+    model = _bodies.get(key)
+    if model is None:
+        model = condyle.BodyModel(path)
+        _bodies.clear()
+        _bodies[key] = model
+    return model
 
 
 def _stamp(path: Path) -> tuple[int, int]:
