@@ -54,21 +54,21 @@ impl Threads<'_, '_> {
     }
 }
 
-/// Does `work` for each part, on a thread of its own if there are several. The error is that of the first part that has one.
+/// Does `work` for each part, the first one here and each other one on a thread of its own. The error is that of the first part that has one.
+///
+/// Threads are started anew in each call: those of a pool would be missing in a process that Python has forked.
 pub(crate) fn on_threads<T: Send>(
-    parts: impl ExactSizeIterator<Item = T>,
+    mut parts: impl ExactSizeIterator<Item = T>,
     work: impl Fn(T) -> Result<(), String> + Sync,
 ) -> Result<(), String> {
-    if parts.len() < 2 {
-        return parts.into_iter().try_for_each(work);
-    }
+    let Some(own) = parts.next() else { return Ok(()) };
     thread::scope(|scope| {
         let work = &work;
         let start = |part| thread::Builder::new().spawn_scoped(scope, move || work(part));
         let started: Vec<_> = parts.map(start).collect();
-        let results: Vec<_> = started.into_iter().map(|it| it.map(thread::ScopedJoinHandle::join)).collect();
-        results.into_iter().try_for_each(|it| match it {
-            Ok(done) => done.unwrap_or_else(|panic| resume_unwind(panic)),
+        work(own)?;
+        started.into_iter().try_for_each(|it| match it {
+            Ok(it) => it.join().unwrap_or_else(|panic| resume_unwind(panic)),
             Err(e) => Err(format!("no thread can be started, ask for fewer threads: {e}")),
         })
     })
