@@ -8,7 +8,8 @@ use std::process::Command;
 use crate::step::{Log, Outcome, Stop, build_dir, cargo};
 
 /// The crates whose results depend on the instruction set.
-const CRATES: [&str; 4] = ["condyle", "condyle-bvh", "condyle-gltf", "condyle-cli"];
+const CRATES: [&str; 6] =
+    ["condyle", "condyle-bvh", "condyle-compare", "condyle-draw", "condyle-gltf", "condyle-cli"];
 
 /// Test files that say nothing about instruction sets: `tests` runs them. Two have limits on time that mean nothing in an emulator, the
 /// third encodes hundreds of clips, in f64.
@@ -61,7 +62,7 @@ pub(crate) fn folder(name: &str) -> (&'static str, String) {
     ("CARGO_TARGET_DIR", build_dir(name).display().to_string())
 }
 
-/// Builds the test programs of the library, the importer and the command line tool.
+/// Builds the test programs of those crates.
 ///
 /// `args` go to `cargo test`; `settings` are environment variables.
 pub(crate) fn build(

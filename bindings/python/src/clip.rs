@@ -245,27 +245,28 @@ impl Clip {
     }
 
     /// A contact sheet of its bones at `count` evenly spaced moments: (H, W, 3) of uint8, which a notebook shows. `Model.sheet` draws a character, and its
-    /// `size`, `yaw` and `pitch` are the same.
+    /// `size`, `yaw`, `pitch` and `progress` are the same; but where the front of a clip's bones is nobody says, so they are seen from +Z.
     ///
     /// >>> condyle.open("two_joints.glb").clips[0].plot(4, size=(100, 120)).shape
     /// (120, 400, 3)
     #[pyo3(
-        signature = (count=8, *, size=(240, 300), yaw=35.0, pitch=12.0),
-        text_signature = "($self, count=8, *, size=(240, 300), yaw=35.0, pitch=12.0)"
+        signature = (count=8, *, size=[240, 300], yaw=35.0, pitch=12.0, progress=None),
+        text_signature = "($self, count=8, *, size=(240, 300), yaw=35.0, pitch=12.0, progress=None)"
     )]
     fn plot<'py>(
         &self,
         py: Python<'py>,
-        count: u32,
-        size: (u32, u32),
+        count: i64,
+        size: [i64; 2],
         yaw: f32,
         pitch: f32,
+        progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let style =
             Style { size, yaw, pitch, skeleton: true, bounds: false, hitboxes: false, skinning: "linear" };
         let subject =
             Subject { name: &self.name, skeleton: &self.skeleton, asset: None, motion: Some(&self.motion) };
-        sheet(py, &subject, &self.name, &style, count)
+        sheet(py, &subject, &self.name, &style, count, progress)
     }
 
     /// As bytes that `Clip.from_bytes` reads: a file .condyle of the skeleton and this clip. A clip as authored has to be encoded first; pickles,

@@ -17,7 +17,8 @@ use crate::progress::{Steps, told};
 /// those of each model can be paired, joints are compared: their origins, and points on their axes. Clips are paired by their names, or by their order
 /// if they have none. Both are posed at all keys of either and three times between each two, or `fps` times a second.
 ///
-/// A unit of the models is `unit` metres. `progress` is a bar with 100 steps for each pair of clips.
+/// A unit of the models is `unit` metres; None is what the file of `a`, or else that of `b`, says, and one where neither does. A clip's name that is not the
+/// first of its kind has a number behind it. `progress` is a bar with 100 steps for each pair of clips.
 ///
 /// >>> model = condyle.open("two_joints.glb")
 /// >>> packed = condyle.from_bytes(model.pack(budget=1e-3))
@@ -27,7 +28,7 @@ use crate::progress::{Steps, told};
 /// >>> condyle.compare(model, model, "bend", fps=30)
 /// [<condyle.Difference "bend": 0 m at 46 moments, 20 vertices paired by order>]
 #[pyfunction]
-#[pyo3(signature = (a, b, clip=None, *, fps=None, unit=1.0, threads=1, progress=None))]
+#[pyo3(signature = (a, b, clip=None, *, fps=None, unit=None, threads=1, progress=None))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub(crate) fn compare<'py>(
     py: Python<'py>,
@@ -35,14 +36,15 @@ pub(crate) fn compare<'py>(
     b: &Bound<'py, Model>,
     clip: Option<&Bound<'py, PyAny>>,
     fps: Option<f64>,
-    unit: f64,
+    unit: Option<f64>,
     threads: Option<i64>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let (a, b) = (a.get(), b.get());
+    let unit = unit.or(a.unit().or(b.unit()).map(f64::from)).unwrap_or(1.0);
     if !unit.is_finite() || unit <= 0.0 {
         return Err(Error::new_err(format!("unit is {unit}, a number above 0 is wanted")));
     }
-    let (a, b) = (a.get(), b.get());
     let wanted = clip.map(|clip| a.own_clip(clip)).transpose()?.flatten();
     let pool = thread_count(threads)?.pool()?;
     let found = told(py, progress, |steps| pool.install(|| Comparison::new(a, b, wanted, fps, steps)))?;

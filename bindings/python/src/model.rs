@@ -32,6 +32,8 @@ pub(crate) struct Opened {
     /// With their names.
     pub(crate) clips: Vec<(String, Motion)>,
     pub(crate) problems: Vec<Problem>,
+    /// How many metres a unit is, if the file says.
+    pub(crate) unit: Option<f32>,
 }
 
 /// A character or a motion as `open` has read it: its skeleton, its clips and its meshes.
@@ -44,6 +46,7 @@ pub(crate) struct Model {
     primitives: Vec<Py<Primitive>>,
     vertices: usize,
     problems: Vec<Problem>,
+    unit: Option<f32>,
 }
 
 #[pymethods]
@@ -76,6 +79,12 @@ impl Model {
     #[getter]
     fn vertex_count(&self) -> usize {
         self.vertices
+    }
+
+    /// How many metres one of its units is, None where the file does not say.
+    #[getter]
+    pub(crate) fn unit(&self) -> Option<f32> {
+        self.unit
     }
 
     /// What was odd about the file and how it was repaired: warnings first, then notes.
@@ -232,7 +241,8 @@ impl Model {
     ///
     /// `size` is width and height in pixels; `yaw` and `pitch` say in degrees how far around the character from its front towards its left the
     /// camera is, and how far it looks down. `skeleton` draws the joints over the mesh, `bounds` and `hitboxes` what is around it; `skinning` is "linear" or
-    /// "dual". `clip` and `progress` are as in `joints` and `skin`; what has no meshes is drawn as its bones.
+    /// "dual". `clip` and `progress` are as in `joints` and `skin`; what has no meshes is drawn as its bones. Images that cannot be drawn are warned of. The
+    /// picture's `fps` is one by the mean step between `times`.
     ///
     /// >>> model = condyle.open("two_joints.glb")
     /// >>> picture = model.render("bend", 0.5, size=(320, 240))
@@ -241,7 +251,7 @@ impl Model {
     /// >>> model.render("bend", np.linspace(0, 1, 5), size=(64, 64), skeleton=True).save("bend.gif")
     #[pyo3(
         signature = (
-            clip=None, times=None, *, size=(640, 640), yaw=35.0, pitch=12.0, skeleton=false, bounds=false, hitboxes=false,
+            clip=None, times=None, *, size=[640, 640], yaw=35.0, pitch=12.0, skeleton=false, bounds=false, hitboxes=false,
             skinning="linear", out=None, threads=1, progress=None
         ),
         text_signature = "($self, clip=None, times=None, *, size=(640, 640), yaw=35.0, pitch=12.0, skeleton=False, \
@@ -253,7 +263,7 @@ impl Model {
         py: Python<'py>,
         clip: Option<&Bound<'py, PyAny>>,
         times: Option<&Bound<'py, PyAny>>,
-        size: (u32, u32),
+        size: [i64; 2],
         yaw: f32,
         pitch: f32,
         skeleton: bool,
@@ -270,31 +280,32 @@ impl Model {
         render(py, &self.drawn(motion.as_deref()), &style, times, out, threads, progress)
     }
 
-    /// A contact sheet of `count` evenly spaced moments of a clip, each of `size` and labelled with its time: (H, W, 3). The rest is as in `render`.
+    /// A contact sheet of `count` evenly spaced moments of a clip, each of `size` and labelled with its time: (H, W, 3). The rest is as in `render`; `progress` has a step for each of them.
     ///
     /// >>> condyle.open("two_joints.glb").sheet("bend", 3, size=(120, 160)).shape
     /// (160, 360, 3)
     #[pyo3(
         signature = (
-            clip, count=8, *, size=(240, 300), yaw=35.0, pitch=12.0, skeleton=false, bounds=false, hitboxes=false,
-            skinning="linear"
+            clip, count=8, *, size=[240, 300], yaw=35.0, pitch=12.0, skeleton=false, bounds=false, hitboxes=false,
+            skinning="linear", progress=None
         ),
         text_signature = "($self, clip, count=8, *, size=(240, 300), yaw=35.0, pitch=12.0, skeleton=False, bounds=False, \
-            hitboxes=False, skinning='linear')"
+            hitboxes=False, skinning='linear', progress=None)"
     )]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn sheet<'py>(
         &self,
         py: Python<'py>,
         clip: &Bound<'py, PyAny>,
-        count: u32,
-        size: (u32, u32),
+        count: i64,
+        size: [i64; 2],
         yaw: f32,
         pitch: f32,
         skeleton: bool,
         bounds: bool,
         hitboxes: bool,
         skinning: &str,
+        progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let style = Style { size, yaw, pitch, skeleton, bounds, hitboxes, skinning };
         let clip = self.clip(clip)?;
@@ -302,7 +313,7 @@ impl Model {
             let clip = clip.get();
             (clip.name.as_str(), Some(&*clip.motion))
         });
-        sheet(py, &self.drawn(motion), label, &style, count)
+        sheet(py, &self.drawn(motion), label, &style, count, progress)
     }
 
     fn __repr__(&self) -> String {
@@ -324,19 +335,20 @@ type Asked<'a, 'py> =
 
 impl Model {
     pub(crate) fn new(py: Python<'_>, name: &str, opened: Opened) -> PyResult<Self> {
-        let Opened { skeleton, asset, clips, problems } = opened;
+        let Opened { skeleton, asset, clips, problems, unit } = opened;
         let clip = |(name, motion)| {
             Py::new(py, Clip { name, skeleton: Arc::clone(&skeleton), motion: Arc::new(motion) })
         };
         let clips = clips.into_iter().map(clip).collect::<PyResult<_>>()?;
         let (primitives, vertices) = Primitive::all(py, asset.as_ref())?;
-        Ok(Self { name: name.into(), skeleton, asset, clips, primitives, vertices, problems })
+        Ok(Self { name: name.into(), skeleton, asset, clips, primitives, vertices, problems, unit })
     }
 
     /// The bytes of a file .condyle with these clips, which are compressed.
     fn packed<'py>(&self, py: Python<'py>, clips: &[Clip]) -> PyResult<Bound<'py, PyBytes>> {
         let mut writer = ContainerWriter::default();
         let model = writer.add_skeleton(&self.name, &self.skeleton).map_err(refused)?;
+        self.unit.map_or(Ok(()), |unit| writer.set_unit(model, unit)).map_err(refused)?;
         if let Some(asset) = &self.asset {
             for (name, mesh) in asset.placed_meshes().map_err(refused)? {
                 writer.add_mesh(name, model, &mesh, &self.skeleton).map_err(refused)?;

@@ -140,6 +140,7 @@ fn document(mut asset: Asset) -> Opened {
         clips: clips.into_iter().map(|clip| (clip.name().into(), Motion::Authored(clip))).collect(),
         problems: listed(&asset.problems),
         asset: Some(asset),
+        unit: None,
     }
 }
 
@@ -151,7 +152,13 @@ fn motion_capture(bvh: &Bvh) -> Result<Opened, Refused> {
         let clip = bvh.clip(&options).map_err(unfit("the motion"))?;
         clips.push((clip.name().into(), Motion::Authored(clip)));
     }
-    Ok(Opened { skeleton: Arc::new(skeleton), asset: None, clips, problems: listed(bvh.problems()) })
+    Ok(Opened {
+        skeleton: Arc::new(skeleton),
+        asset: None,
+        clips,
+        problems: listed(bvh.problems()),
+        unit: None,
+    })
 }
 
 /// The motion of a body, or without one the skeleton of a body model.
@@ -162,6 +169,7 @@ fn of_body(name: &str, bytes: Vec<u8>, body: Option<&ShapedBody>) -> Result<Open
         asset: None,
         clips,
         problems: vec![],
+        unit: None,
     };
     if let Some(body) = body {
         let motion = BodyMotion::from_bytes(name, bytes).map_err(problems)?;
@@ -200,7 +208,8 @@ fn container(name: &str, bytes: &[u8], which: Option<&str>) -> Result<Opened, Re
         clips.push((entry.name.into(), Motion::Compressed(clip.into_owned())));
     }
     let problems = asset.as_ref().map(|asset| listed(&asset.problems)).unwrap_or_default();
-    Ok(Opened { skeleton: Arc::new(skeleton), asset, clips, problems })
+    let unit = container.unit(model.index);
+    Ok(Opened { skeleton: Arc::new(skeleton), asset, clips, problems, unit })
 }
 
 /// The model of that name, or the only one.

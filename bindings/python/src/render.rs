@@ -1,16 +1,19 @@
 //! Pictures of models and clips.
 
+use std::ffi::CString;
 use std::path::PathBuf;
 
+use condyle::hitbox::Hitboxes;
 use condyle::sample::PoseSource;
 use condyle::{Affine, Skeleton};
 use condyle_draw::marks::Mark;
 use condyle_draw::picture::{self, Format, Movie};
 use condyle_draw::shapes::Shapes;
-use condyle_draw::{FPS, Look, MAX_SHEET, RgbImage, SIDES, Scene, Shot, View};
+use condyle_draw::{FPS, Look, MAX_SHEET, RgbImage, SIDES, Scene, View};
 use condyle_gltf::{Asset, Skinning};
-use numpy::PyReadonlyArrayDyn;
+use numpy::PyArrayDyn;
 use numpy::prelude::*;
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -18,11 +21,11 @@ use crate::arrays::{Input, Output, shape_text};
 use crate::clip::Motion;
 use crate::errors::Error;
 use crate::frames::{Threads, on_threads};
-use crate::progress::told;
+use crate::progress::{Steps, told};
 
 /// How a pose is drawn, as it was asked for.
 pub(crate) struct Style<'a> {
-    pub(crate) size: (u32, u32),
+    pub(crate) size: [i64; 2],
     pub(crate) yaw: f32,
     pub(crate) pitch: f32,
     pub(crate) skeleton: bool,
@@ -31,16 +34,7 @@ pub(crate) struct Style<'a> {
     pub(crate) skinning: &'a str,
 }
 
-/// What to draw, and how: all of it checked.
-struct Drawing<'a> {
-    asset: &'a Asset,
-    motion: Option<&'a Motion>,
-    skinning: Skinning,
-    shapes: Shapes,
-    look: Look,
-}
-
-/// What is drawn of: a model, or a skeleton alone.
+/// What is drawn: a model, or a skeleton alone.
 pub(crate) struct Subject<'a> {
     pub(crate) name: &'a str,
     pub(crate) skeleton: &'a Skeleton,
@@ -48,27 +42,40 @@ pub(crate) struct Subject<'a> {
     pub(crate) motion: Option<&'a Motion>,
 }
 
+/// What to draw, and how: all of it checked.
+struct Drawing<'a> {
+    asset: &'a Asset,
+    motion: condyle_draw::Motion<'a>,
+    skinning: Skinning,
+    has_bounds: bool,
+    hitboxes: Hitboxes,
+    look: Look,
+}
+
 impl Style<'_> {
     /// Before there is room for as many pixels.
-    fn check_size(&self) -> PyResult<()> {
-        let (width, height) = self.size;
-        if SIDES.contains(&width) && SIDES.contains(&height) {
-            return Ok(());
-        }
-        let (least, most) = (SIDES.start(), SIDES.end());
-        let what = format!("size is ({width}, {height}), {least} to {most} pixels each are wanted");
-        Err(Error::new_err(what))
+    fn size(&self) -> PyResult<[u32; 2]> {
+        let [width, height] = self.size;
+        let side = |n: i64| u32::try_from(n).ok().filter(|n| SIDES.contains(n));
+        side(width).zip(side(height)).map(Into::into).ok_or_else(|| {
+            let (least, most) = (SIDES.start(), SIDES.end());
+            Error::new_err(format!("size is ({width}, {height}), {least} to {most} pixels each are wanted"))
+        })
     }
 }
 
 impl Subject<'_> {
-    /// Does `work` with the drawing at these moments.
-    fn drawing<T>(
+    fn motion(&self) -> condyle_draw::Motion<'_> {
+        self.motion.map(|motion| motion as &(dyn PoseSource + Sync))
+    }
+
+    /// Does `work` with a scene of it. What that returns, and what could not be drawn as it is.
+    fn scene<T>(
         &self,
         style: &Style<'_>,
-        moments: &[f32],
-        work: impl FnOnce(&Drawing<'_>) -> Result<T, String>,
-    ) -> Result<T, String> {
+        size: [u32; 2],
+        work: impl FnOnce(Scene<'_>, &Drawing<'_>) -> Result<T, String>,
+    ) -> Result<(T, Vec<String>), String> {
         let alone = match self.asset {
             Some(_) => None,
             None => {
@@ -93,55 +100,63 @@ impl Subject<'_> {
         if style.bounds && style.skinning != "linear" {
             return Err("bounds are those that linear skinning stays within; leave out skinning".into());
         }
-        let wrong = |e: condyle::Error| format!("{}: {e}", self.name);
-        let parts =
-            style.bounds.then(|| asset.placed_bounds(self.motion, moments)).transpose().map_err(wrong)?;
-        let hitboxes = style.hitboxes.then(|| asset.hitboxes(1.0)).transpose().map_err(wrong)?;
-        let shapes = Shapes::new(parts.unwrap_or_default(), hitboxes.unwrap_or_default());
-        let look = Look { view, size: style.size.into(), skeleton: style.skeleton };
-        work(&Drawing { asset, motion: self.motion, skinning, shapes, look })
+        let hitboxes = style.hitboxes.then(|| asset.hitboxes(1.0)).transpose();
+        let drawing = Drawing {
+            asset,
+            motion: self.motion(),
+            skinning,
+            has_bounds: style.bounds,
+            hitboxes: hitboxes.map_err(|e| format!("{}: {e}", self.name))?.unwrap_or_default(),
+            look: Look { view, size, skeleton: style.skeleton },
+        };
+        let around = drawing.around()?;
+        let mut scene = Scene::skinned(asset, &[drawing.skinning]).map_err(|e| e.to_string())?;
+        scene.mark(&around);
+        let notes = scene.problems().to_vec();
+        Ok((work(scene, &drawing)?, notes))
     }
 }
 
 impl Drawing<'_> {
-    fn motion(&self) -> condyle_draw::Motion<'_> {
-        self.motion.map(|motion| motion as &dyn PoseSource)
+    /// What is drawn around the character at a moment. Boxes follow the morph weights, so that a moment is drawn the same beside any others.
+    fn around(&self) -> Result<impl Fn(f32, &[Affine]) -> Vec<Mark> + Sync, String> {
+        let bounds = |seconds: f32| self.asset.placed_bounds(self.motion, &[seconds]);
+        let morphs = self.asset.instances.iter().any(|it| !it.morph_weights.is_empty());
+        let start = self.motion.map_or(0.0, PoseSource::start);
+        let fixed = if self.has_bounds { bounds(start).map_err(|e| e.to_string())? } else { vec![] };
+        let fixed = Shapes::new(fixed, self.hitboxes.clone());
+        Ok(move |seconds: f32, model: &[Affine]| match self.has_bounds && morphs {
+            // A clip that cannot be sampled then is not drawn at all.
+            true => Shapes::new(bounds(seconds).unwrap_or_default(), self.hitboxes.clone()).marks(model),
+            false => fixed.marks(model),
+        })
     }
 
-    /// Does `work` with a scene, which belongs to one thread.
-    fn scene<T>(
-        &self,
-        work: impl FnOnce(&mut Scene<'_>) -> Result<T, condyle_draw::Error>,
-    ) -> Result<T, String> {
-        let around = |_: f32, model: &[Affine]| -> Vec<Mark> { self.shapes.marks(model) };
-        let drawn = Scene::skinned(self.asset, &[self.skinning]).and_then(|mut scene| {
-            scene.mark(&around);
-            work(&mut scene)
-        });
-        drawn.map_err(|e| e.to_string())
-    }
-
-    /// Draws each moment into its part of `pixels`, all through one camera.
+    /// Draws each moment into its part of `pixels`, all through one camera, and so many on a thread.
     fn draw(
         &self,
+        mut scene: Scene<'_>,
         moments: &[f32],
         pixels: &mut [u8],
         each: usize,
-        tell: &(impl Fn() -> bool + Sync),
+        steps: &Steps,
     ) -> Result<(), String> {
         let length = self.look.size.iter().product::<u32>() as usize * 3;
-        let shot: Shot = self.scene(|scene| scene.frame(self.motion(), &self.look, 1))?;
-        let parts: Vec<_> = moments.chunks(each).zip(pixels.chunks_mut(each * length)).collect();
-        on_threads(parts.into_iter(), |(moments, pixels)| {
-            self.scene(|scene| {
-                for (&seconds, pixels) in moments.iter().zip(pixels.chunks_mut(length)) {
-                    pixels.copy_from_slice(scene.draw(self.motion(), seconds, &shot, 0)?.as_raw());
-                    if !tell() {
-                        break;
-                    }
+        let told = |e: condyle_draw::Error| e.to_string();
+        let shot = scene.frame(self.motion, &self.look, 1).map_err(told)?;
+        let frames = moments.chunks(each).zip(pixels.chunks_mut(each * length));
+        let mut parts = Vec::with_capacity(frames.len());
+        for part in frames {
+            parts.push((scene.twin().map_err(told)?, part));
+        }
+        on_threads(parts.into_iter(), |(mut scene, (moments, pixels))| {
+            for (&seconds, pixels) in moments.iter().zip(pixels.chunks_mut(length)) {
+                pixels.copy_from_slice(scene.draw(self.motion, seconds, &shot, 0).map_err(told)?.as_raw());
+                if !steps.add() {
+                    break;
                 }
-                Ok(())
-            })
+            }
+            Ok(())
         })
     }
 }
@@ -156,30 +171,30 @@ pub(crate) fn render<'py>(
     threads: Threads<'_, '_>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    style.check_size()?;
+    let size = style.size()?;
+    let numpy = py.import("numpy")?;
     let (moments, is_still) = match times {
         None => (vec![subject.motion.map_or(0.0, PoseSource::start)], true),
-        Some(times) => match times.extract::<f32>() {
-            Ok(time) if time.is_finite() => (vec![time], true),
-            Ok(time) => return Err(Error::new_err(format!("times is {time}, a finite number is wanted"))),
-            Err(_) => (Input::new("times", times)?.times()?.to_vec(), false),
-        },
+        Some(times) => {
+            let is_still = numpy.call_method1("ndim", (times,))?.extract::<usize>()? == 0;
+            let all = if is_still { numpy.call_method1("atleast_1d", (times,))? } else { times.clone() };
+            (Input::new("times", &all)?.times()?.to_vec(), is_still)
+        }
     };
-    let (width, height) = style.size;
-    let mut shape = vec![height as usize, width as usize, 3];
-    if !is_still {
-        shape.insert(0, moments.len());
-    }
+    let [width, height] = size.map(|side| side as usize);
+    let shape = if is_still { vec![height, width, 3] } else { vec![moments.len(), height, width, 3] };
     let mut array = Output::<u8>::new(py, "out", out, &shape)?;
     let pixels = array.values()?;
     let each = threads.share(moments.len());
     let drawn = told(py, progress, |steps| {
-        subject.drawing(style, &moments, |it| it.draw(&moments, pixels, each, &|| steps.add()))
+        subject.scene(style, size, |scene, it| it.draw(scene, &moments, pixels, each, steps))
     })?;
-    drawn.map_err(Error::new_err)?;
-    let length = moments.last().zip(moments.first()).map_or(0.0, |(last, first)| f64::from(last - first));
-    let fps = if length > 0.0 { (moments.len() - 1) as f64 / length } else { FPS };
-    shown(py, array.into_array().into_any(), fps)
+    let ((), notes) = drawn.map_err(Error::new_err)?;
+    warn(py, subject.name, &notes)?;
+    // As fast as the clip plays, whatever its direction.
+    let steps = moments.windows(2).map(|pair| f64::from((pair[1] - pair[0]).abs()));
+    let seconds = steps.sum::<f64>() / (moments.len().max(2) - 1) as f64;
+    shown(py, array.into_array().into_any(), if seconds > 0.0 { 1.0 / seconds } else { FPS })
 }
 
 /// Draws a contact sheet: as `condyle.Picture`.
@@ -188,30 +203,40 @@ pub(crate) fn sheet<'py>(
     subject: &Subject<'_>,
     label: &str,
     style: &Style<'_>,
-    count: u32,
+    count: i64,
+    progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    style.check_size()?;
-    if !(1..=100).contains(&count) {
-        return Err(Error::new_err(format!("count is {count}, 1 to 100 moments are wanted")));
-    }
+    let size = style.size()?;
+    let many = || Error::new_err(format!("count is {count}, 1 to 100 moments are wanted"));
+    let count = u32::try_from(count).ok().filter(|count| (1..=100).contains(count)).ok_or_else(many)?;
     let columns = condyle_draw::columns(count);
-    let sides = [style.size.0.saturating_mul(columns), style.size.1.saturating_mul(count.div_ceil(columns))];
+    let sides = [size[0] * columns, size[1] * count.div_ceil(columns)];
     if sides.iter().any(|side| *side > MAX_SHEET) {
         let [width, height] = sides;
         let what = format!("the sheet would be {width}x{height} pixels, and {MAX_SHEET} a side is the limit");
         return Err(Error::new_err(format!("{what}; choose fewer moments or a smaller size")));
     }
-    let moments =
-        condyle_draw::evenly(subject.motion.map(|motion| motion as &dyn PoseSource), count as usize);
-    let drawn = py.detach(|| {
-        subject.drawing(style, &moments, |it| {
-            it.scene(|scene| scene.row(it.motion(), label, &moments, &it.look, &mut || {}))
+    let moments = condyle_draw::evenly(subject.motion(), count as usize);
+    let drawn = told(py, progress, |steps| {
+        subject.scene(style, size, |mut scene, it| {
+            let drawn = scene.row(it.motion, label, &moments, &it.look, &mut || steps.add());
+            drawn.map_err(|e| e.to_string())
         })
-    });
-    let drawn = drawn.map_err(Error::new_err)?;
+    })?;
+    let (drawn, notes) = drawn.map_err(Error::new_err)?;
+    warn(py, subject.name, &notes)?;
     let (width, height) = drawn.dimensions();
     let array = numpy::PyArray1::from_vec(py, drawn.into_raw());
     shown(py, array.reshape([height as usize, width as usize, 3])?.into_any(), FPS)
+}
+
+/// Warns of images that cannot be drawn.
+fn warn(py: Python<'_>, name: &str, notes: &[String]) -> PyResult<()> {
+    let category = py.get_type::<PyUserWarning>();
+    notes.iter().try_for_each(|note| {
+        let text = format!("{name}: {note}; surfaces with this image have their plain colour");
+        PyErr::warn(py, &category, &CString::new(text.replace('\0', "\u{fffd}"))?, 1)
+    })
 }
 
 /// The array as one that shows itself.
@@ -223,10 +248,13 @@ fn shown<'py>(py: Python<'py>, array: Bound<'py, PyAny>, fps: f64) -> PyResult<B
 #[pyfunction]
 pub(crate) fn _picture_file<'py>(
     py: Python<'py>,
-    pixels: PyReadonlyArrayDyn<'py, u8>,
+    pixels: &Bound<'py, PyArrayDyn<u8>>,
     fps: f64,
     name: PathBuf,
 ) -> PyResult<Bound<'py, PyBytes>> {
+    let pixels = pixels
+        .try_readonly()
+        .map_err(|_| Error::new_err("the picture is being written by another call; wait for its end"))?;
     let shape = pixels.shape().to_vec();
     let format = Format::of(&name).ok_or_else(|| {
         let name = name.display();
@@ -276,6 +304,12 @@ fn file(
         Format::Png | Format::WebP => vec![],
     };
     let mut movie = Movie::new(format, (width, height), &examples)?;
-    (0..count).try_for_each(|at| movie.push(&frame(at), 1.0 / fps))?;
+    // Programs show frames of a GIF that are to last less than a fiftieth of a second for a tenth, and a WebP counts thousandths.
+    let most = if format == Format::Gif { 50.0 } else { 1000.0 };
+    let skipped = (fps / most).max(1.0);
+    let shown = (0..).map(|at| (f64::from(at) * skipped) as usize).take_while(|at| *at < count);
+    for at in shown {
+        movie.push(&frame(at), skipped / fps)?;
+    }
     movie.finish()
 }

@@ -69,6 +69,18 @@ def test_other_moments_units_and_threads() -> None:
     assert again.where == it.where and repr(again) == repr(it) and '"bend"' in repr(it)
 
 
+def test_a_unit_is_what_the_file_says(tmp_path: Path) -> None:
+    """A library of clips that were encoded in centimetres."""
+    paths = [tmp_path / "fine.condyle", tmp_path / "coarse.condyle"]
+    for path, budget in zip(paths, (1e-4, 0.2), strict=True):
+        condyle.join(path, [MODEL.encode(0, budget).to_bytes()], units=[0.01])
+    fine, coarse = map(condyle.open, paths)
+    assert fine.unit == pytest.approx(0.01) and MODEL.unit is None
+    assert condyle.from_bytes(fine.pack()).unit == fine.unit == pickle.loads(pickle.dumps(fine)).unit
+    [told], [units] = condyle.compare(fine, coarse), condyle.compare(fine, coarse, unit=1)
+    assert 0 < told.worst == pytest.approx(0.01 * units.worst)
+
+
 @pytest.mark.parametrize("clip", [0, -1, "bend", MODEL.clips[0]])
 def test_a_clip_is_named(clip: int | str | condyle.Clip) -> None:
     assert [it.name for it in condyle.compare(MODEL, STEPPING, clip)] == ["bend"]

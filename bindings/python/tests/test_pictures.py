@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import base64
+import copy
+import json
+import pickle
 import struct
 from pathlib import Path
 from typing import Any
@@ -88,6 +91,106 @@ def test_it_shows_itself(model: condyle.Model, tmp_path: Path) -> None:
     assert model.sheet(None, 1, size=SMALL).shape == (80, 96, 3)
 
 
+def test_it_goes_to_other_processes(model: condyle.Model) -> None:
+    film = model.render("bend", [0.0, 0.5], size=SMALL)
+    for again in (pickle.loads(pickle.dumps(film)), copy.copy(film), copy.deepcopy(film)):
+        assert type(again) is condyle.Picture and np.array_equal(again, film) and again.fps == film.fps == 2.0
+
+
+def test_a_clip_is_as_fast_as_it_plays(model: condyle.Model) -> None:
+    def fps(times: Any) -> float:
+        return model.render("bend", times, size=SMALL).fps
+
+    assert [fps([0, 0.5, 1]), fps([1, 0.5, 0]), fps([0, 0.5, 1, 0.5, 0]), fps([0.5]), fps(0.5)] == [2, 2, 2, 25, 25]
+    film = model.render("bend", np.linspace(0, 1, 121), size=(16, 16))
+    assert film.fps == pytest.approx(120, rel=1e-4)
+    # What programs show slower than it says is left out: each frame of a GIF lasts two hundredths at least.
+    delays = [struct.unpack("<H", part[1:3])[0] for part in film.encode(".gif").split(b"\x21\xf9\x04")[1:]]
+    assert min(delays) >= 2 and sum(delays) == pytest.approx(101, abs=2)
+    assert film.encode(".webp").count(b"ANMF") == 121
+    with pytest.raises(condyle.Error, match="a frame lasts at most 655"):
+        condyle.Picture(film[:2], fps=1e-3).encode(".gif")
+
+
+def test_an_array_of_one_moment_is_a_film(model: condyle.Model) -> None:
+    for times in ([0.5], np.array([0.5]), np.array([0.5], np.float32)):
+        assert model.render("bend", times, size=SMALL).shape == (1, 80, 96, 3)
+    for time in (0.5, 1, np.float32(0.5), np.array(0.5)):
+        assert model.render("bend", time, size=SMALL).shape == (80, 96, 3)
+    with pytest.raises(condyle.Error, match=r"times has the shape \(1, 1\)"):
+        model.render("bend", np.array([[0.5]]), size=SMALL)
+
+
+def test_bounds_follow_the_moment_alone() -> None:
+    model = condyle.open(TESTDATA / "morph.glb")
+    times = np.linspace(model.clips[0].start, model.clips[0].end, 4)
+    film = model.render(0, times, size=SMALL, bounds=True, threads=2)
+    for time, frame in zip(times, film, strict=True):
+        assert np.array_equal(frame, model.render(0, time, size=SMALL, bounds=True))
+    assert model.render(0, [], size=SMALL, bounds=True).shape == (0, 80, 96, 3)
+
+
+def test_what_is_computed_is_no_picture(model: condyle.Model) -> None:
+    film = model.render("bend", [0.0, 0.5], size=SMALL)
+    for plain in (film / 2, film == film, film.mean(axis=0), film + film):
+        assert type(plain) is np.ndarray
+    assert hash(film.max()) and type(film[::-1]) is condyle.Picture
+    assert condyle.Picture(film[:, ::-1]).fps == film.fps == 2.0
+    for wrong in (np.ones((2, 2, 3)), np.full((2, 2, 3), 300)):
+        with pytest.raises(condyle.Error, match="uint8 from 0 to 255 is wanted"):
+            condyle.Picture(wrong)
+    with pytest.raises(condyle.Error, match="pixels are int64, uint8"):
+        film.astype(np.int64).view(condyle.Picture).encode(".gif")
+
+
+def test_images_that_cannot_be_drawn_are_warned_of(tmp_path: Path) -> None:
+    document = json.loads(condyle_json(TESTDATA / "two_joints.glb"))
+    document["images"] = [{"uri": "data:image/png;base64,AAAA"}]
+    document["textures"] = [{"source": 0}]
+    document["materials"] = [{"pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}}]
+    for mesh in document["meshes"]:
+        for primitive in mesh["primitives"]:
+            primitive["material"] = 0
+    path = tmp_path / "broken.glb"
+    path.write_bytes(with_json(TESTDATA / "two_joints.glb", json.dumps(document)))
+    model = condyle.open(path)
+    with pytest.warns(UserWarning, match="broken.glb: .*plain colour"):
+        model.render(size=SMALL)
+    with pytest.warns(UserWarning, match="plain colour"):
+        model.sheet(None, 1, size=SMALL)
+
+
+def condyle_json(path: Path) -> bytes:
+    data = path.read_bytes()
+    return data[20 : 20 + struct.unpack("<I", data[12:16])[0]]
+
+
+def with_json(path: Path, text: str) -> bytes:
+    data = path.read_bytes()
+    rest = data[20 + len(condyle_json(path)) :]
+    own = text.encode()
+    own += b" " * (-len(own) % 4)
+    chunk = struct.pack("<I", len(own)) + b"JSON" + own
+    return data[:8] + struct.pack("<I", 12 + len(chunk) + len(rest)) + chunk + rest
+
+
+def test_a_sheet_ends_when_it_is_told_to(model: condyle.Model) -> None:
+    class Stop(Exception):
+        pass
+
+    class Bar:
+        done = 0
+
+        def update(self, n: int, /) -> None:
+            self.done += n
+            raise Stop
+
+    bar = Bar()
+    with pytest.raises(Stop):
+        model.sheet("bend", 100, size=(640, 480), progress=bar)
+    assert bar.done < 100
+
+
 def test_it_is_drawn_where_it_is_asked_to_be(model: condyle.Model) -> None:
     out = np.zeros((80, 96, 3), np.uint8)
     drawn = model.render("bend", 0.5, size=SMALL, out=out)
@@ -114,10 +217,11 @@ def test_a_bar_is_told_of_each_frame(model: condyle.Model) -> None:
     [
         ({"size": (8, 64)}, r"size is \(8, 64\), 16 to 2048 pixels each"),
         ({"size": (64, 10**9)}, "16 to 2048 pixels each"),
+        ({"size": (-1, 64)}, r"size is \(-1, 64\)"),
         ({"yaw": float("nan")}, "yaw is NaN"),
         ({"skinning": "best"}, 'skinning is "best", "linear" or "dual"'),
         ({"skinning": "dual", "bounds": True}, "bounds"),
-        ({"times": float("inf")}, "times is inf"),
+        ({"times": float("inf")}, r"times\[0\] is inf"),
         ({"times": [[0.0]]}, r"times has the shape \(1, 1\)"),
         ({"clip": "swim"}, "has no clip"),
     ],

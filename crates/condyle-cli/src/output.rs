@@ -81,9 +81,12 @@ pub(crate) fn progress(steps: usize, what: &'static str) -> ProgressBar {
 }
 
 /// Draws `moments` pictures with a bar that each of them moves on.
-pub(crate) fn drawing<T>(moments: usize, draw: impl FnOnce(&mut dyn FnMut()) -> T) -> T {
+pub(crate) fn drawing<T>(moments: usize, draw: impl FnOnce(&mut dyn FnMut() -> bool) -> T) -> T {
     let bar = progress(moments, "drawing");
-    let drawn = draw(&mut || bar.inc(1));
+    let drawn = draw(&mut || {
+        bar.inc(1);
+        true
+    });
     bar.finish_and_clear();
     drawn
 }

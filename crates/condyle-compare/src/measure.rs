@@ -48,7 +48,9 @@ pub(crate) fn measure(
     mut tick: impl FnMut(usize) -> bool,
 ) -> Result<Difference, Error> {
     let bytes: usize = sides.iter().map(|(it, _)| it.moment_bytes()).sum();
-    let block = (BLOCK_BYTES / bytes.max(1)).clamp(1, MOST_IN_BLOCK);
+    let vertices: usize = clusters.iter().map(|cluster| cluster.numbers[0].len()).sum();
+    let most = MOST_IN_BLOCK.min(POSED_IN_BLOCK / vertices.max(1)).max(1);
+    let block = (BLOCK_BYTES / bytes.max(1)).clamp(1, most);
     let (mut worst, mut histogram) = (None, Histogram::default());
     let mut over_time = Vec::with_capacity(moments.len());
     for (first, times) in (0..).step_by(block).zip(moments.chunks(block)) {
@@ -92,6 +94,8 @@ pub(crate) fn measure(
 /// Moments whose matrices are held at a time: so many, and so many bytes of them.
 const MOST_IN_BLOCK: usize = 1024;
 const BLOCK_BYTES: usize = 32 << 20;
+/// Vertices that are posed in a block, all moments together, so that the caller is asked several times a second whether to go on.
+const POSED_IN_BLOCK: usize = 1 << 24;
 /// Moments that one thread takes at a time.
 const IN_TASK: usize = 64;
 

@@ -169,6 +169,10 @@ impl<'a> Subject<'a> {
         Error::TooLarge { model: self.name.clone(), error }
     }
 
+    fn at_rest(&self, error: Refusal) -> Error {
+        Error::Rest { model: self.name.clone(), error }
+    }
+
     pub(crate) fn vertex_count(&self) -> usize {
         self.parts.iter().map(|part| part.rest.len()).sum()
     }
@@ -205,7 +209,7 @@ impl<'a> Subject<'a> {
     pub(crate) fn rest_model(&self) -> Result<Vec<Affine>, Error> {
         let skeleton = self.skeleton;
         let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
-        local_to_model(skeleton, skeleton.rest(), &mut model).map_err(|e| self.too_large(e))?;
+        local_to_model(skeleton, skeleton.rest(), &mut model).map_err(|e| self.at_rest(e))?;
         Ok(model)
     }
 
@@ -239,7 +243,7 @@ impl<'a> Subject<'a> {
         let vertices = Vertices { positions, ..Vertices::default() };
         let mesh = SkinnedMesh::new(vertices, influences, vec![], vec![]).map_err(failed)?;
         if let Some(at) = rest.iter().position(|p: &[f32; 3]| !p.iter().all(|x| x.is_finite())) {
-            return Err(failed(Refusal::NotFinite { what: "points of joints", at }));
+            return Err(self.at_rest(Refusal::NotFinite { what: "points of joints", at }));
         }
         let mover = Mover::Skin(Cow::Owned(rigid(joints.collect()).map_err(failed)?));
         self.movers = vec![mover];

@@ -1,6 +1,7 @@
 //! Draws an asset: its posed triangles on the ground, and its joints over them.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use condyle::bounds::{self, Aabb};
 use condyle::skeleton::NO_PARENT;
@@ -25,19 +26,20 @@ pub(crate) struct Artist<'a> {
     asset: &'a Asset,
     /// One, or two to compare: the difference of the second one from the first is then drawn too.
     posers: Vec<Poser<'a>>,
+    skinnings: Vec<Skinning>,
     /// The greatest difference at the moments that are drawn, which colours are relative to.
     greatest: Greatest,
-    materials: Materials,
-    surfaces: Vec<Surface>,
+    materials: Arc<Materials>,
+    surfaces: Arc<[Surface]>,
     /// Drawn beside it.
     solids: Vec<Solid>,
-    shown: ShownJoints,
+    shown: Arc<ShownJoints>,
     /// Of joints, drawn with them.
     limits: Option<Limits>,
     /// From where the outline is seen that is drawn, and what each surface is.
-    outline: Option<(Seen, Vec<surface::Surface>)>,
+    outline: Option<(Seen, Arc<[surface::Surface]>)>,
     /// A table from linear light, in 4095ths, to sRGB.
-    encoded: Vec<u8>,
+    encoded: Arc<[u8]>,
 }
 
 /// One of the pictures of a pose.
@@ -86,25 +88,43 @@ const VALUES: usize = 12;
 impl<'a> Artist<'a> {
     /// `skinnings` are the ways to pose it: one, or two to compare.
     pub(crate) fn new(asset: &'a Asset, skinnings: &[Skinning]) -> Result<Self, condyle::Error> {
+        let shown = asset.shown().flat_map(|(_, i)| &i.primitives).filter(|p| p.drawable);
+        let materials = Materials::load(&asset.document, &shown.filter_map(|p| p.material).collect());
         let encode = |i: usize| {
             let linear = i as f32 / 4095.0;
             let srgb =
                 if linear <= 0.003_130_8 { linear * 12.92 } else { 1.055 * linear.powf(1.0 / 2.4) - 0.055 };
             (srgb * 255.0).round() as u8
         };
-        let shown = asset.shown().flat_map(|(_, i)| &i.primitives).filter(|p| p.drawable);
-        let materials = Materials::load(&asset.document, &shown.filter_map(|p| p.material).collect());
         Ok(Self {
             asset,
-            posers: skinnings.iter().map(|&way| Poser::new(asset, way.into())).collect::<Result<_, _>>()?,
+            posers: posers(asset, skinnings)?,
+            skinnings: skinnings.to_vec(),
             greatest: Greatest::default(),
-            surfaces: surfaces(asset, &materials),
-            materials,
+            surfaces: surfaces(asset, &materials).into(),
+            materials: Arc::new(materials),
             solids: vec![],
-            shown: shown_joints(asset),
+            shown: Arc::new(shown_joints(asset)),
             limits: None,
             outline: None,
             encoded: (0..4096).map(encode).collect(),
+        })
+    }
+
+    /// Another one, as it is now, for another thread: what never changes is there once.
+    pub(crate) fn twin(&self) -> Result<Self, condyle::Error> {
+        Ok(Self {
+            asset: self.asset,
+            posers: posers(self.asset, &self.skinnings)?,
+            skinnings: self.skinnings.clone(),
+            greatest: self.greatest,
+            surfaces: Arc::clone(&self.surfaces),
+            materials: Arc::clone(&self.materials),
+            solids: self.solids.clone(),
+            shown: Arc::clone(&self.shown),
+            limits: self.limits.clone(),
+            outline: self.outline.clone(),
+            encoded: Arc::clone(&self.encoded),
         })
     }
 
@@ -123,7 +143,7 @@ impl<'a> Artist<'a> {
         let mesh = |it: &Surface| &self.asset.instances[it.instance].primitives[it.primitive].mesh;
         let known: Vec<_> = self.surfaces.iter().map(|it| surface::Surface::new(mesh(it))).collect();
         let open = known.iter().map(|surface| surface.open_edges().count()).sum();
-        self.outline = Some((seen, known));
+        self.outline = Some((seen, known.into()));
         open
     }
 
@@ -227,7 +247,7 @@ impl<'a> Artist<'a> {
         let bytes = canvas.pixels().flat_map(|p| p.map(encode)).collect();
         let mut picture = RgbImage::from_raw(size[0], size[1], bytes)?;
         if let Some((seen, known)) = &self.outline {
-            for (it, surface) in self.surfaces.iter().zip(known) {
+            for (it, surface) in self.surfaces.iter().zip(&**known) {
                 outline::draw(&mut picture, &canvas, camera, *seen, surface, self.posed(way, it));
             }
         }
@@ -345,6 +365,10 @@ impl<'a> Artist<'a> {
             limits::draw(picture, camera, &Posed { skeleton, pose, model }, limits, &self.shown.joints);
         }
     }
+}
+
+fn posers<'a>(asset: &'a Asset, skinnings: &[Skinning]) -> Result<Vec<Poser<'a>>, condyle::Error> {
+    skinnings.iter().map(|&way| Poser::new(asset, way.into())).collect()
 }
 
 /// How many texels of the full image one pixel of a triangle covers.

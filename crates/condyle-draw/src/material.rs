@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::Cursor;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use condyle_gltf::Document;
 use image::{DynamicImage, GenericImageView, ImageDecoder, ImageReader, Limits};
@@ -225,7 +225,7 @@ impl<'a> Source<'a> {
 struct Images<'a> {
     document: &'a Document,
     json: &'a Value,
-    known: HashMap<Data<'a>, Option<Rc<[Level]>>>,
+    known: HashMap<Data<'a>, Option<Arc<[Level]>>>,
     /// Texels along a side of an image that is kept.
     longest_side: usize,
     /// How many texels may still be decoded.
@@ -254,7 +254,7 @@ impl<'a> Images<'a> {
         Self { document, json, known: HashMap::new(), longest_side, left: MAX_DECODED, problems: vec![] }
     }
 
-    fn get(&mut self, source: &Source<'a>) -> Option<Rc<[Level]>> {
+    fn get(&mut self, source: &Source<'a>) -> Option<Arc<[Level]>> {
         if let Some(known) = self.known.get(&source.data) {
             return known.clone();
         }
@@ -358,7 +358,7 @@ fn mean_of_four(at: impl Fn(u32, u32) -> [u8; 4]) -> [u8; 4] {
 
 /// An image with its mipmaps and its sampler.
 pub(crate) struct Texture {
-    levels: Rc<[Level]>,
+    levels: Arc<[Level]>,
     wrap: [Wrap; 2],
     nearest: bool,
 }
@@ -582,7 +582,7 @@ mod tests {
         let texels: usize = many.textures.iter().flat_map(|t| &*t.levels).map(|l| l.texels.len()).sum();
         assert!(texels < MAX_KEPT * 4 / 3, "{texels}");
         let same = load(true, &all);
-        assert!(same.textures.iter().all(|t| Rc::ptr_eq(&t.levels, &same.textures[0].levels)));
+        assert!(same.textures.iter().all(|t| Arc::ptr_eq(&t.levels, &same.textures[0].levels)));
         assert_eq!(same.textures[0].levels[0].width, 600);
     }
 

@@ -38,6 +38,9 @@ impl Format {
 /// # Errors
 /// [`Error::Picture`] if the format has no room for as many pixels.
 pub fn still(format: Format, picture: &RgbImage) -> Result<Vec<u8>, Error> {
+    if picture.is_empty() {
+        return Err(unwritable(&"it has no pixels"));
+    }
     match format {
         Format::Png => {
             let mut bytes = Vec::new();
@@ -82,12 +85,14 @@ impl Movie {
     /// # Errors
     /// [`Error::Picture`] if the format does not move, or has no room for as many pixels.
     pub fn new(format: Format, size: (u32, u32), examples: &[RgbImage]) -> Result<Self, Error> {
+        let most = if format == Format::WebP { 16_383 } else { u16::MAX };
+        let side = |n: u32| {
+            let unfit = || unwritable(&format!("{n} pixels on a side, where there can be 1 to {most}"));
+            u16::try_from(n).ok().filter(|n| (1..=most).contains(n)).ok_or_else(unfit)
+        };
+        let (width, height) = (side(size.0)?, side(size.1)?);
         let coder = match format {
             Format::Gif => {
-                let side = |n: u32| {
-                    u16::try_from(n).map_err(|_| unwritable(&"a side of a GIF has at most 65535 pixels"))
-                };
-                let (width, height) = (side(size.0)?, side(size.1)?);
                 let palette = Palette::new(examples);
                 let mut encoder = gif::Encoder::new(Vec::new(), width, height, &palette.colors)
                     .map_err(|e| unwritable(&e))?;
@@ -105,9 +110,22 @@ impl Movie {
     /// # Errors
     /// As [`Movie::new`].
     pub fn push(&mut self, frame: &RgbImage, seconds: f64) -> Result<(), Error> {
+        if frame.dimensions() != self.size {
+            let ((wide, high), (own_wide, own_high)) = (frame.dimensions(), self.size);
+            let what = format!("a frame of {wide}x{high} pixels among those of {own_wide}x{own_high}");
+            return Err(unwritable(&what));
+        }
         let end = self.time + seconds;
         // Times are rounded, not durations, so that rounding errors do not add up.
         let ticks = |per_second: f64| (end * per_second).round() - (self.time * per_second).round();
+        let (per_second, most) = match self.coder {
+            Coder::Gif { .. } => (100.0, f64::from(u16::MAX)),
+            Coder::WebP { .. } => (1000.0, f64::from((1 << 24) - 1)),
+        };
+        let ticks = ticks(per_second);
+        if !(0.0..=most).contains(&ticks) {
+            return Err(unwritable(&format!("a frame lasts at most {} s", most / per_second)));
+        }
         let [x, y, width, height] = match &self.last {
             Some(last) => changed(last, frame),
             None => [0, 0, self.size.0, self.size.1],
@@ -118,7 +136,7 @@ impl Movie {
                 let buffer = palette.indices(frame, last, [x, y, width, height]);
                 let [left, top, width, height] = [x, y, width, height].map(|n| n as u16);
                 let still = gif::Frame {
-                    delay: ticks(100.0) as u16,
+                    delay: ticks as u16,
                     transparent: Some(Palette::CLEAR),
                     dispose: gif::DisposalMethod::Keep,
                     left,
@@ -136,7 +154,7 @@ impl Movie {
                 let image = file.get(12..).unwrap_or_default();
                 let three = |n: u32| n.to_le_bytes()[..3].to_vec();
                 let mut chunk = Vec::new();
-                for n in [x / 2, y / 2, width - 1, height - 1, ticks(1000.0) as u32] {
+                for n in [x / 2, y / 2, width - 1, height - 1, ticks as u32] {
                     chunk.extend(three(n));
                 }
                 // Do not blend with the frame before, and do not clear afterwards.
@@ -375,6 +393,19 @@ mod tests {
         }
         let centiseconds: u32 = frames.iter().map(|f| f.delay().numer_denom_ms().0 / 10).sum();
         assert_eq!(centiseconds, 13);
+    }
+
+    #[test]
+    fn frames_have_one_size() {
+        let mut movie = Movie::new(Format::WebP, (61, 47), &[]).unwrap();
+        movie.push(&frame(0), 0.1).unwrap();
+        assert!(movie.push(&RgbImage::new(61, 46), 0.1).is_err());
+        for (format, size) in [(Format::Gif, (0, 4)), (Format::Gif, (4, 70_000)), (Format::Png, (4, 4))] {
+            assert!(Movie::new(format, size, &[]).is_err(), "{format:?} {size:?}");
+        }
+        for format in [Format::Png, Format::Gif, Format::WebP] {
+            assert!(still(format, &RgbImage::new(0, 0)).is_err(), "{format:?}");
+        }
     }
 
     #[test]

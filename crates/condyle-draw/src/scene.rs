@@ -21,7 +21,7 @@ use crate::stage::{Bounds, Camera, Ground, View};
 pub type Size = [u32; 2];
 
 /// What is drawn: a clip, or the rest pose.
-pub type Motion<'a> = Option<&'a dyn PoseSource>;
+pub type Motion<'a> = Option<&'a (dyn PoseSource + Sync)>;
 
 /// The least and the greatest width and height of a picture in pixels that the command line and the Python package take.
 pub const SIDES: RangeInclusive<u32> = 16..=2048;
@@ -44,7 +44,7 @@ pub fn evenly(clip: Motion<'_>, count: usize) -> Vec<f32> {
 /// The columns of a contact sheet: up to eight, with rows as equal as possible.
 #[must_use]
 pub fn columns(count: u32) -> u32 {
-    count.div_ceil(count.div_ceil(8))
+    count.div_ceil(count.div_ceil(8).max(1))
 }
 
 /// How a pose is drawn.
@@ -114,9 +114,25 @@ impl<'a> Scene<'a> {
     /// As [`Scene::new`].
     pub fn skinned(asset: &'a Asset, skinnings: &[Skinning]) -> Result<Self, Error> {
         let name = asset.document.name();
+        if !(1..=2).contains(&skinnings.len()) {
+            let what =
+                format!("{} ways of skinning; one is drawn, or two that are compared", skinnings.len());
+            return Err(unfit(name, what));
+        }
         let artist = Artist::new(asset, skinnings)
             .map_err(|e| unfit(name, format!("{e}; reduce the model to what you need")))?;
         Ok(Self { name, artist, marks: None })
+    }
+
+    /// Another one, as it is now, for another thread: images are decoded once for all of them.
+    ///
+    /// # Errors
+    /// As [`Scene::new`].
+    pub fn twin(&self) -> Result<Self, Error> {
+        let artist = self.artist.twin();
+        let artist =
+            artist.map_err(|e| unfit(self.name, format!("{e}; reduce the model to what you need")))?;
+        Ok(Self { name: self.name, artist, marks: self.marks })
     }
 
     /// Draws these marks over each picture from now on.
@@ -163,9 +179,16 @@ impl<'a> Scene<'a> {
     /// Places the camera so that it sees the whole clip: once, or for each of the `turns` of a turntable.
     ///
     /// # Errors
-    /// [`Error::Model`] if there is nothing to draw, or the clip leaves the range of f32.
+    /// [`Error::Model`] if there is nothing to draw, or the clip leaves the range of f32; [`Error::Picture`] if a side has no pixels, or more than [`MAX_SHEET`].
     pub fn frame(&mut self, clip: Motion<'_>, look: &Look, turns: usize) -> Result<Shot, Error> {
+        if !look.size.iter().all(|side| (1..=MAX_SHEET).contains(side)) {
+            let [width, height] = look.size;
+            return Err(Error::Picture(format!(
+                "{width}x{height} pixels; 1 to {MAX_SHEET} a side can be drawn"
+            )));
+        }
         let [width, height] = look.size.map(|n| n as usize);
+        let turns = turns.max(1);
         // Bounds from every side that the camera looks from; more than 32 would change nothing visible.
         let sides = turns.min(32);
         let around = |i: usize, of: usize| View {
@@ -234,8 +257,8 @@ impl<'a> Scene<'a> {
         Ok(whole)
     }
 
-    /// Draws a contact sheet: each moment is labelled with its time, the first with the name too. `tick` is called
-    /// for each that is drawn.
+    /// Draws a contact sheet: each moment is labelled with its time, the first with the name too. `tick` is called for
+    /// each that is drawn, and says whether to go on: the rest stays black if not.
     ///
     /// # Errors
     /// As [`Scene::frame`] and [`Scene::draw`].
@@ -245,11 +268,11 @@ impl<'a> Scene<'a> {
         name: &str,
         moments: &[f32],
         look: &Look,
-        tick: &mut dyn FnMut(),
+        tick: &mut dyn FnMut() -> bool,
     ) -> Result<RgbImage, Error> {
         let shot = self.frame(clip, look, 1)?;
         let [width, height] = self.whole(look.size);
-        let columns = if self.artist.panels().len() > 1 { 1 } else { columns(moments.len() as u32) };
+        let columns = if self.artist.panels().len() > 1 { 1 } else { columns(moments.len() as u32) }.max(1);
         let mut sheet = RgbImage::new(width * columns, height * (moments.len() as u32).div_ceil(columns));
         let scale = (look.size[0].min(height) / 240).max(1);
         for (i, &seconds) in moments.iter().enumerate() {
@@ -261,13 +284,15 @@ impl<'a> Scene<'a> {
             overlay::label(&mut cell, [margin, line], scale, &words, [52, 58, 68]);
             let i = i as u32;
             imageops::replace(&mut sheet, &cell, (i % columns * width).into(), (i / columns * height).into());
-            tick();
+            if !tick() {
+                break;
+            }
         }
         Ok(sheet)
     }
 
-    /// Draws an animation and encodes it. `tick` is called for each frame that is
-    /// drawn.
+    /// Draws an animation and encodes it. `tick` is called for each frame that is drawn, and says whether to go
+    /// on: the animation ends there if not.
     ///
     /// # Errors
     /// As [`Scene::frame`], [`Scene::draw`] and [`Movie`].
@@ -277,7 +302,7 @@ impl<'a> Scene<'a> {
         clip: Motion<'_>,
         film: &Film<'_>,
         look: &Look,
-        tick: &mut dyn FnMut(),
+        tick: &mut dyn FnMut() -> bool,
     ) -> Result<Vec<u8>, Error> {
         let moments = film.moments;
         let shot = self.frame(clip, look, film.turns)?;
@@ -292,7 +317,9 @@ impl<'a> Scene<'a> {
         drop(seen);
         for (i, &seconds) in moments.iter().enumerate() {
             movie.push(&self.draw(clip, seconds, &shot, i)?, 1.0 / film.fps)?;
-            tick();
+            if !tick() {
+                break;
+            }
         }
         movie.finish()
     }
@@ -300,4 +327,37 @@ impl<'a> Scene<'a> {
 
 fn unfit(name: &str, what: String) -> Error {
     Error::Model { name: name.into(), what }
+}
+
+#[cfg(test)]
+mod tests {
+    use condyle::{Joint, Skeleton, Transform};
+
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_drawn_is_an_error() {
+        let up = Transform { translation: [0.0, 1.0, 0.0], ..Transform::IDENTITY };
+        let joints = [Joint::new("foot", None, Transform::IDENTITY), Joint::new("head", Some(0), up)];
+        let asset = Asset::of_motion("stick", &Skeleton::new(joints).unwrap(), vec![]).unwrap();
+        for skinnings in [&[][..], &[Skinning::Linear; 3]] {
+            let error = Scene::skinned(&asset, skinnings).map(|_| ()).unwrap_err().to_string();
+            assert!(error.starts_with("stick: ") && error.contains("ways of skinning"), "{error}");
+        }
+        let mut scene = Scene::new(&asset).unwrap();
+        for size in [[0, 64], [64, 0], [u32::MAX, 64], [64, MAX_SHEET + 1]] {
+            let look = Look { size, ..Look::default() };
+            assert!(matches!(scene.frame(None, &look, 1), Err(Error::Picture(_))), "{size:?}");
+        }
+        // A turntable without steps stands still, and a sheet without moments is none.
+        let look = Look { size: [1, 1], ..Look::default() };
+        let shot = scene.frame(None, &look, 0).unwrap();
+        assert_eq!(scene.draw(None, 0.0, &shot, 7).unwrap().dimensions(), (1, 1));
+        assert_eq!(scene.row(None, "", &[], &look, &mut || true).unwrap().dimensions(), (0, 0));
+        // Joints that are all in one place have no bounds to look at.
+        let point = Asset::of_motion("point", &Skeleton::new([Joint::new("a", None, up)]).unwrap(), vec![]);
+        let point = point.unwrap();
+        let drawn = Scene::new(&point).unwrap().frame(None, &look, 1).map(|_| ());
+        assert!(drawn.is_ok() || matches!(drawn, Err(Error::Model { .. })), "{drawn:?}");
+    }
 }

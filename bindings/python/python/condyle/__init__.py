@@ -10,7 +10,7 @@ Files go in; joints, matrices and skinned vertices come out, as float32 arrays o
 (100, 20, 3)
 
 Arrays of float32 in C order are taken where they lie, read-only ones too; other real numbers and other orders are
-converted to that first. ``out=`` is written in place, and has to be such an array of the right shape. What is wrong raises `Error`
+converted to that first. ``out=`` is written in place, and has to be such an array of the right shape, of uint8 for pictures. What is wrong raises `Error`
 with what was found and what was wanted. While a call computes, other Python threads run; they must not write the arrays that it
 was given. ``threads=`` is on how many threads it computes itself, None for as many as the machine runs at once: the numbers are the same for any.
 

@@ -145,7 +145,13 @@ class Clip:
         name: str = "",
     ) -> Clip: ...
     def plot(
-        self, count: int = 8, *, size: tuple[int, int] = (240, 300), yaw: float = 35.0, pitch: float = 12.0
+        self,
+        count: int = 8,
+        *,
+        size: tuple[int, int] = (240, 300),
+        yaw: float = 35.0,
+        pitch: float = 12.0,
+        progress: _Bar | None = None,
     ) -> Picture: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod
@@ -193,6 +199,8 @@ class Model:
     def vertex_count(self) -> int: ...
     @property
     def problems(self) -> tuple[Problem, ...]: ...
+    @property
+    def unit(self) -> float | None: ...
     def joints(
         self, clip: _ClipLike, times: ArrayLike, *, out: _Array | None = None, threads: int | None = 1
     ) -> _Array: ...
@@ -281,6 +289,7 @@ class Model:
         bounds: bool = False,
         hitboxes: bool = False,
         skinning: _Skinning = "linear",
+        progress: _Bar | None = None,
     ) -> Picture: ...
 
 @final
@@ -366,7 +375,7 @@ def compare(
     clip: _ClipLike = None,
     *,
     fps: float | None = None,
-    unit: float = 1.0,
+    unit: float | None = None,
     threads: int | None = 1,
     progress: _Bar | None = None,
 ) -> list[Difference]: ...

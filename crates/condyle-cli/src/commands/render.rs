@@ -251,7 +251,7 @@ impl Picture {
             all.extend(marks.into_iter().flat_map(|marks| marks(seconds, model)));
             all
         };
-        let motion = clip.map(|clip| clip as &dyn PoseSource);
+        let motion = clip.map(|clip| clip as &(dyn PoseSource + Sync));
         let mut scene = Scene::skinned(asset, self.skinning.all())?;
         let difference = match self.skinning {
             Shown::Both if !is_blended(asset) => {
@@ -331,7 +331,7 @@ fn plan(args: &Picture, format: Format, clip: Option<&Playable<'_>>, still: f32)
                  choose fewer moments or a smaller --size"
             )));
         }
-        return Ok(Plan::Sheet(evenly(clip.map(|clip| clip as &dyn PoseSource), count as usize)));
+        return Ok(Plan::Sheet(evenly(clip.map(|clip| clip as &(dyn PoseSource + Sync)), count as usize)));
     }
     let moving = format != Format::Png && args.time.is_none() && (args.turntable || clip.is_some());
     if !moving && args.fps.is_some() {

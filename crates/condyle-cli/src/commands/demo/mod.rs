@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let glb = character::glb();
     write(character_glb, "the character, rigged, with its clips", &glb)?;
     let asset = import(&glb)?;
-    let clip = |name: &str| asset.clip_by_name(name).map(|clip| clip as &dyn PoseSource);
+    let clip = |name: &str| asset.clip_by_name(name).map(|clip| clip as &(dyn PoseSource + Sync));
     let times = time(&glb, &asset)?;
 
     let mut scene = Scene::new(&asset)?;
