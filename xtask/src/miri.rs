@@ -7,11 +7,12 @@ use crate::tests;
 
 /// What the interpreter needs minutes for: arithmetic over many cases and on every instruction set. No unsafe code is ours; of what is
 /// below it the tests that remain walk through loads, stores, arithmetic, gathering and transposing, not through the shuffles of bytes.
-const SLOW: [&str; 36] = [
+const SLOW: [&str; 37] = [
     "portable_bits",
     "bits_are_the_same",
     "blend::",
     "bounds::",
+    "clip::retime::",
     "clip::spline::",
     "clip::tests::",
     "container::",
