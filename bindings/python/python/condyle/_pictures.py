@@ -49,8 +49,14 @@ class Picture(np.ndarray[tuple[int, ...], np.dtype[np.uint8]]):
         return Picture, (np.asarray(self), self.fps)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file: .png, .gif or .webp for one picture, .gif or .webp for an animation."""
-        Path(path).write_bytes(self.encode(path))
+        """Write it to a file: .png, .gif or .webp for one picture, .gif or .webp for an animation. It is written whole or not at all."""
+        data, path = self.encode(path), Path(path)
+        draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
+        try:
+            draft.write_bytes(data)
+            os.replace(draft, path)
+        finally:
+            draft.unlink(missing_ok=True)
 
     def encode(self, name: str | os.PathLike[str]) -> bytes:
         """The bytes of a file of this name, whose extension says which format it has.
