@@ -6,6 +6,7 @@ use condyle::container::{Container, ContainerWriter, EntryKind};
 use condyle::encode::{Effort, EncodeOptions, Shell};
 use condyle::sample::{PoseSource, RawCursor};
 use condyle::{Error as Refusal, Pose, RawClip};
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
@@ -118,6 +119,20 @@ impl Clip {
     #[getter]
     fn rate(&self) -> Option<f32> {
         if let Motion::Compressed(clip) = &*self.motion { Some(clip.rate()) } else { None }
+    }
+
+    /// The times of all its keys, or of its frames if it is compressed, in seconds and rising: those of the frames of motion capture.
+    ///
+    /// >>> clip = condyle.open("two_joints.glb").clips[0]
+    /// >>> clip.times.tolist(), len(clip.sample(clip.times).rotations)
+    /// ([0.25, 0.5, 0.75, 1.0, 1.5, 1.75], 6)
+    #[getter]
+    fn times<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f32>> {
+        let clip = match &*self.motion {
+            Motion::Authored(clip) => condyle_compare::Clip::raw("", clip),
+            Motion::Compressed(clip) => condyle_compare::Clip::compressed("", clip),
+        };
+        PyArray1::from_vec(py, clip.keys())
     }
 
     /// What it holds besides poses, which `sample` leaves out: any of "morph weights and tracks", "root motion" and "events".

@@ -1,6 +1,6 @@
 //! How far two models are apart.
 
-use condyle_compare::{Difference, Error as Refusal, Pairing, Place, Subject, moments, pair_clips};
+use condyle_compare::{Difference, Error as Refusal, How, Pairing, Place, Subject, moments, pair_clips};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -14,8 +14,8 @@ use crate::progress::{Steps, told};
 /// for each clip of `a` that has a counterpart in `b`, or for `clip` alone: an index, a name or one of `a.clips`.
 ///
 /// Vertices are paired by their order where that leads to one place in the rest poses, else by their places there. Where less than half of
-/// those of each model can be paired, joints are compared: their origins, and points on their axes. Clips are paired by their names, or by their order
-/// if they have none. Both are posed at all keys of either and three times between each two, or `fps` times a second.
+/// those of each model can be paired, joints are compared: their origins, and points on their axes a twentieth of the model's size off, which is
+/// `Difference.reach`. Clips are paired by their names, or by their order if none has a namesake and there are as many in both. Both are posed at all keys of either and three times between each two, or `fps` times a second.
 ///
 /// A unit of the models is `unit` metres; None is what the file of `a`, or else that of `b`, says, and one where neither does. A clip's name that is not the
 /// first of its kind has a number behind it. `progress` is a bar with 100 steps for each pair of clips.
@@ -119,6 +119,8 @@ impl<'a> Comparison<'a> {
         fields.set_item("distances", PyArray1::from_vec(py, distances))?;
         fields.set_item("paired", self.pairing.how().name())?;
         fields.set_item("pairs", self.pairing.paired())?;
+        let reach = matches!(self.pairing.how(), How::Joints(_)).then(|| unit * self.pairing.reach());
+        fields.set_item("reach", reach)?;
         fields.set_item("unpaired", (unpaired[0], unpaired[1]))?;
         condyle.getattr("Difference")?.call((), Some(&fields))
     }

@@ -1,5 +1,6 @@
 //! Models: a skeleton with clips and meshes, and what is posed of them.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use condyle::container::{ContainerWriter, EntryKind};
@@ -41,7 +42,7 @@ pub(crate) struct Opened {
 pub(crate) struct Model {
     name: String,
     skeleton: Arc<condyle::Skeleton>,
-    asset: Option<Asset>,
+    asset: Option<Arc<Asset>>,
     clips: Vec<Py<Clip>>,
     primitives: Vec<Py<Primitive>>,
     vertices: usize,
@@ -185,7 +186,8 @@ impl Model {
         clip.get().encoded(py, &self.options(py, clip.get(), budget, shell, effort, rate)?, progress)
     }
 
-    /// The model as the bytes of a file .condyle, which `open` and `from_bytes` read: clips that are not compressed yet are encoded with `budget`.
+    /// The model as the bytes of a file .condyle, which `open` and `from_bytes` read: clips that are not compressed yet are encoded with `budget`, in the units of
+    /// the model. Besides them it holds the meshes, and the document without its animations, of which images and materials are.
     /// `progress` is a bar with 100 steps for each of these.
     ///
     /// >>> packed = condyle.from_bytes(condyle.open("two_joints.glb").pack())
@@ -214,13 +216,31 @@ impl Model {
     /// What a pickle of a model with clips as authored is read by: `data` is what the model is beside these.
     #[staticmethod]
     fn _from_parts(py: Python<'_>, data: &[u8], name: &str, clips: Vec<Bound<'_, Clip>>) -> PyResult<Self> {
-        let mut model = from_bytes(py, data, name, None, None)?;
-        let clip = |clip: &Bound<'_, Clip>| {
-            model.check(clip.get())?;
-            Py::new(py, Clip { skeleton: Arc::clone(&model.skeleton), ..clip.get().clone() })
+        from_bytes(py, data, name, None, None)?.with_clips(py, clips)
+    }
+
+    /// The same model with these clips of its skeleton in place of its own, to be packed, compared or handed on.
+    ///
+    /// >>> model = condyle.open("two_joints.glb")
+    /// >>> coarse = model.with_clips([model.encode("bend", 0.05)])
+    /// >>> condyle.compare(model, coarse)[0].worst < 0.05
+    /// True
+    #[pyo3(signature = (clips))]
+    fn with_clips(&self, py: Python<'_>, clips: Vec<Bound<'_, Clip>>) -> PyResult<Self> {
+        let own = |clip: &Bound<'_, Clip>| {
+            self.check(clip.get())?;
+            Py::new(py, Clip { skeleton: Arc::clone(&self.skeleton), ..clip.get().clone() })
         };
-        model.clips = clips.iter().map(clip).collect::<PyResult<_>>()?;
-        Ok(model)
+        Ok(Self {
+            name: self.name.clone(),
+            skeleton: Arc::clone(&self.skeleton),
+            asset: self.asset.clone(),
+            clips: clips.iter().map(own).collect::<PyResult<_>>()?,
+            primitives: self.primitives.iter().map(|it| it.clone_ref(py)).collect(),
+            vertices: self.vertices,
+            problems: self.problems.clone(),
+            unit: self.unit,
+        })
     }
 
     /// The same skeleton, clips and meshes to the bit: the bytes of what `pack` leaves as it is, and the clips if some are as authored. `problems` are
@@ -341,28 +361,32 @@ impl Model {
         };
         let clips = clips.into_iter().map(clip).collect::<PyResult<_>>()?;
         let (primitives, vertices) = Primitive::all(py, asset.as_ref())?;
+        let asset = asset.map(Arc::new);
         Ok(Self { name: name.into(), skeleton, asset, clips, primitives, vertices, problems, unit })
     }
 
     /// The bytes of a file .condyle with these clips, which are compressed.
     fn packed<'py>(&self, py: Python<'py>, clips: &[Clip]) -> PyResult<Bound<'py, PyBytes>> {
         let mut writer = ContainerWriter::default();
-        let model = writer.add_skeleton(&self.name, &self.skeleton).map_err(refused)?;
+        // In what folder it was is nobody's business.
+        let path = Path::new(&self.name);
+        let name = path.file_stem().map_or_else(|| self.name.as_str().into(), |stem| stem.to_string_lossy());
+        let model = writer.add_skeleton(&name, &self.skeleton).map_err(refused)?;
         self.unit.map_or(Ok(()), |unit| writer.set_unit(model, unit)).map_err(refused)?;
         if let Some(asset) = &self.asset {
             for (name, mesh) in asset.placed_meshes().map_err(refused)? {
                 writer.add_mesh(name, model, &mesh, &self.skeleton).map_err(refused)?;
             }
         }
-        for Clip { name, motion, .. } in clips {
-            if let Motion::Compressed(packed) = &**motion {
-                writer.add(EntryKind::Clip, name, Some(model), packed.as_bytes()).map_err(refused)?;
+        for clip in clips {
+            if let Motion::Compressed(packed) = &*clip.motion {
+                writer.add(EntryKind::Clip, &clip.name, Some(model), packed.as_bytes()).map_err(refused)?;
             }
         }
         if let Some(asset) = &self.asset {
             let none: &[RawClip] = &[];
             let document = ClipExporter::new(asset).glb(none).map_err(|e| Error::new_err(e.to_string()))?;
-            writer.add(EntryKind::Document, &self.name, Some(model), &document).map_err(refused)?;
+            writer.add(EntryKind::Document, &name, Some(model), &document).map_err(refused)?;
         }
         Ok(PyBytes::new(py, &writer.finish()))
     }
@@ -403,14 +427,20 @@ impl Model {
 
     /// To be drawn.
     fn drawn<'a>(&'a self, motion: Option<&'a Motion>) -> render::Subject<'a> {
-        render::Subject { name: &self.name, skeleton: &self.skeleton, asset: self.asset.as_ref(), motion }
+        render::Subject { name: &self.name, skeleton: &self.skeleton, asset: self.asset.as_deref(), motion }
     }
 
     /// The index of one of its own clips; none for None.
     pub(crate) fn own_clip(&self, clip: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
         let Some(clip) = self.clip(clip)? else { return Ok(None) };
         let found = self.clips.iter().position(|own| own.is(&clip));
-        let other = || Error::new_err(format!("{:?} is none of the clips of {}", clip.get().name, self.name));
+        let other = || {
+            Error::new_err(format!(
+                "{:?} is none of the clips of {}; give an index or a name, or compare its with_clips(...)",
+                clip.get().name,
+                self.name
+            ))
+        };
         found.map(Some).ok_or_else(other)
     }
 

@@ -81,6 +81,32 @@ def test_a_unit_is_what_the_file_says(tmp_path: Path) -> None:
     assert 0 < told.worst == pytest.approx(0.01 * units.worst)
 
 
+def test_clips_of_ones_own_are_compared() -> None:
+    coarse = MODEL.with_clips([MODEL.encode(0, 0.05)])
+    assert coarse.clips[0].compressed and not MODEL.clips[0].compressed and len(coarse.primitives) == len(MODEL.primitives)
+    [it] = condyle.compare(MODEL, coarse)
+    assert 0 < it.worst <= 0.05 and it.reach is None
+    twice = condyle.from_bytes(MODEL.with_clips([MODEL.clips[0].retime(speed=2), MODEL.clips[0]]).pack(), "twice")
+    assert [clip.duration for clip in twice.clips] == [0.75, 1.5]
+    assert pickle.loads(pickle.dumps(coarse)).clips[0].to_bytes() == coarse.clips[0].to_bytes()
+    with pytest.raises(condyle.Error, match="other joints"):
+        MODEL.with_clips([condyle.Clip.from_poses(condyle.Skeleton([-1]), [0], translations=[[[0, 1, 0]]])])
+    with pytest.raises(condyle.Error, match="none of the clips"):
+        condyle.compare(MODEL, coarse, MODEL.clips[0].retime(speed=2))
+
+
+def test_joints_are_compared_as_far_off_as_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "motion.condyle"
+    condyle.join(path, [MODEL.encode(0, 1e-3).to_bytes()])
+    [it] = condyle.compare(MODEL, condyle.open(path))
+    assert it.paired == "joints" and it.reach is not None and it.reach > 0
+
+
+def test_a_packed_model_does_not_say_where_it_was() -> None:
+    packed = MODEL.pack()
+    assert b"testdata" not in packed and condyle.from_bytes(packed, model="two_joints").clips[0].name == "bend"
+
+
 @pytest.mark.parametrize("clip", [0, -1, "bend", MODEL.clips[0]])
 def test_a_clip_is_named(clip: int | str | condyle.Clip) -> None:
     assert [it.name for it in condyle.compare(MODEL, STEPPING, clip)] == ["bend"]

@@ -56,8 +56,9 @@ impl<'a> Clip<'a> {
         }
     }
 
-    /// The times of all keys, or of all frames, rising.
-    pub(crate) fn keys(&self) -> Vec<f32> {
+    /// The times of all keys, or of all frames, in seconds and rising.
+    #[must_use]
+    pub fn keys(&self) -> Vec<f32> {
         let mut keys: Vec<f32> = match self.kind {
             Kind::Raw(clip) => {
                 let used: BTreeSet<usize> = clip.tracks().iter().map(|track| track.timeline).collect();

@@ -2,10 +2,11 @@
 //!
 //! A [`Scene`] is an asset to draw. [`Scene::frame`] places the camera so that a whole clip stays in view, and [`Scene::draw`] draws one
 //! moment of it as pixels; [`Scene::row`] draws a contact sheet, and [`Scene::movie`] an animation as a file. [`picture`] makes files
-//! of pixels, [`plot`] draws lines, [`marks`], [`shapes`] and [`solid`] are what can be drawn beside a character.
+//! of pixels. Where the front of a character is, from which [`View`] counts, is told by `asset.document.front()`. [`plot`] draws lines, [`marks`], [`shapes`] and [`solid`] are what can be drawn beside a character.
 //!
 //! ```
 //! use condyle::{Joint, Skeleton, Transform};
+//! use condyle_draw::picture::{self, Format};
 //! use condyle_draw::{Look, Scene};
 //! use condyle_gltf::Asset;
 //!
@@ -15,7 +16,10 @@
 //! let mut scene = Scene::new(&asset)?;
 //! let look = Look { size: [64, 48], ..Look::default() };
 //! let shot = scene.frame(None, &look, 1)?;
-//! assert_eq!(scene.draw(None, 0.0, &shot, 0)?.dimensions(), (64, 48));
+//! let pixels = scene.draw(None, 0.0, &shot, 0)?;
+//! assert_eq!(pixels.dimensions(), (64, 48));
+//! let png = picture::still(Format::Png, &pixels)?;
+//! assert!(png.starts_with(b"\x89PNG"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

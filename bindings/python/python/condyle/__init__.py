@@ -129,6 +129,7 @@ class Difference:
     over all vertices and moments, at most 1 in 2048 too large, and `mean_of_max` the mean of `distances` (T,): the largest one at each of
     `times` (T,), in seconds. `pairs` is how many vertices of the first model have a counterpart, by their "order" or their "place" at
     rest, or how many joints where `paired` is "joints"; `unpaired` is how many of each model have none.
+    `reach` is how far the points on the axes of joints are off, None for vertices.
     """
 
     name: str
@@ -141,6 +142,7 @@ class Difference:
     paired: Literal["order", "place", "joints"]
     pairs: int
     unpaired: tuple[int, int]
+    reach: float | None = None
 
     def __repr__(self) -> str:
         what = "joints" if self.paired == "joints" else f"vertices paired by {self.paired}"

@@ -112,6 +112,8 @@ class Clip:
     @property
     def rate(self) -> float | None: ...
     @property
+    def times(self) -> _Array: ...
+    @property
     def extras(self) -> list[str]: ...
     def sample(
         self, times: ArrayLike, *, out: Poses | _Arrays | None = None, threads: int | None = 1
@@ -261,6 +263,7 @@ class Model:
         effort: _Effort = "normal",
         progress: _Bar | None = None,
     ) -> bytes: ...
+    def with_clips(self, clips: Sequence[Clip]) -> Model: ...
     def render(
         self,
         clip: _ClipLike = None,

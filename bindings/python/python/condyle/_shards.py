@@ -173,7 +173,8 @@ def _in_processes(job: Job, shards: list[Shard], workers: int, progress: Bar | N
         deaths = deaths + 1 if len(left) == len(shards) else 0
         if deaths == _DEATHS:
             first = left[0].at
-            raise condyle.Error(f"workers died {deaths} times in a row; the first shard that is not made is {first}")
+            guard = 'a script has to keep what it does under if __name__ == "__main__":'
+            raise condyle.Error(f"workers died {deaths} times in a row; the first shard that is not made is {first}; {guard}")
         shards = left
 
 

@@ -19,7 +19,7 @@ impl RawClip {
     /// before `start`.
     ///
     /// ```
-    /// use condyle::{Interpolation, RawClip, Track};
+    /// use condyle::{Interpolation, RawClip, Target, Track};
     ///
     /// let (target, interpolation) = (Target::Vector(0), Interpolation::Linear);
     /// let light = Track { target, interpolation, timeline: 0, values: vec![0.0, 10.0, 0.0] };
@@ -64,7 +64,7 @@ impl RawClip {
     /// [`Error::KeyOrder`] if it brings keys together.
     ///
     /// ```
-    /// use condyle::{Interpolation, RawClip, Track};
+    /// use condyle::{Interpolation, RawClip, Target, Track};
     ///
     /// let (target, interpolation) = (Target::Vector(0), Interpolation::Step);
     /// let light = Track { target, interpolation, timeline: 0, values: vec![1.0, 2.0, 3.0] };
@@ -129,7 +129,7 @@ impl RawClip {
     /// f32, [`Error::TooMany`] if these are more frames than fit in memory, and [`Error::KeyOrder`] if f32 cannot tell their times.
     ///
     /// ```
-    /// use condyle::{Interpolation, RawClip, Track};
+    /// use condyle::{Interpolation, RawClip, Target, Track};
     ///
     /// let (target, interpolation) = (Target::Vector(0), Interpolation::Linear);
     /// let light = Track { target, interpolation, timeline: 0, values: vec![0.0, 9.0] };
