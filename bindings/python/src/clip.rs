@@ -280,7 +280,7 @@ impl Clip {
         let style =
             Style { size, yaw, pitch, skeleton: true, bounds: false, hitboxes: false, skinning: "linear" };
         let subject =
-            Subject { name: &self.name, skeleton: &self.skeleton, asset: None, motion: Some(&self.motion) };
+            Subject { name: &self.name, skeleton: &self.skeleton, asset: None, motion: Some(&*self.motion) };
         sheet(py, &subject, &self.name, &style, count, progress)
     }
 

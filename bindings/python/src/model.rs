@@ -6,7 +6,7 @@ use std::sync::Arc;
 use condyle::container::{ContainerWriter, EntryKind};
 use condyle::encode::EncodeOptions;
 use condyle::mesh::VertexSlicesMut;
-use condyle::sample::RawCursor;
+use condyle::sample::{PoseSource, RawCursor};
 use condyle::{Affine, NormalRule, Pose, RawClip, local_to_model};
 use condyle_compare::Subject;
 use condyle_gltf::{Asset, ClipExporter, Poser};
@@ -19,7 +19,6 @@ use crate::arrays::{Input, Output, apart};
 use crate::clip::{Clip, Motion, effort_of};
 use crate::errors::{Error, Problem, refused};
 use crate::frames::{Planes, Threads, for_each_frame, thread_count};
-use crate::open::from_bytes;
 use crate::poses::{write_origins, write_rows};
 use crate::primitive::Primitive;
 use crate::render::{self, Style, render, sheet};
@@ -216,7 +215,9 @@ impl Model {
     /// What a pickle of a model with clips as authored is read by: `data` is what the model is beside these.
     #[staticmethod]
     fn _from_parts(py: Python<'_>, data: &[u8], name: &str, clips: Vec<Bound<'_, Clip>>) -> PyResult<Self> {
-        from_bytes(py, data, name, None, None)?.with_clips(py, clips)
+        let of_bytes = py.import("condyle")?.getattr("from_bytes")?;
+        let model = of_bytes.call1((PyBytes::new(py, data), name))?;
+        model.cast::<Self>()?.get().with_clips(py, clips)
     }
 
     /// The same model with these clips of its skeleton in place of its own, to be packed, compared or handed on.
@@ -427,6 +428,7 @@ impl Model {
 
     /// To be drawn.
     fn drawn<'a>(&'a self, motion: Option<&'a Motion>) -> render::Subject<'a> {
+        let motion = motion.map(|motion| motion as &(dyn PoseSource + Sync));
         render::Subject { name: &self.name, skeleton: &self.skeleton, asset: self.asset.as_deref(), motion }
     }
 

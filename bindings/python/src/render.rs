@@ -18,7 +18,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::arrays::{Input, Output, shape_text};
-use crate::clip::Motion;
 use crate::errors::Error;
 use crate::frames::{Threads, on_threads};
 use crate::progress::{Steps, told};
@@ -39,7 +38,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) name: &'a str,
     pub(crate) skeleton: &'a Skeleton,
     pub(crate) asset: Option<&'a Asset>,
-    pub(crate) motion: Option<&'a Motion>,
+    pub(crate) motion: condyle_draw::Motion<'a>,
 }
 
 /// What to draw, and how: all of it checked.
@@ -65,10 +64,6 @@ impl Style<'_> {
 }
 
 impl Subject<'_> {
-    fn motion(&self) -> condyle_draw::Motion<'_> {
-        self.motion.map(|motion| motion as &(dyn PoseSource + Sync))
-    }
-
     /// Does `work` with a scene of it. What that returns, and what could not be drawn as it is.
     fn scene<T>(
         &self,
@@ -103,7 +98,7 @@ impl Subject<'_> {
         let hitboxes = style.hitboxes.then(|| asset.hitboxes(1.0)).transpose();
         let drawing = Drawing {
             asset,
-            motion: self.motion(),
+            motion: self.motion,
             skinning,
             has_bounds: style.bounds,
             hitboxes: hitboxes.map_err(|e| format!("{}: {e}", self.name))?.unwrap_or_default(),
@@ -216,7 +211,7 @@ pub(crate) fn sheet<'py>(
         let what = format!("the sheet would be {width}x{height} pixels, and {MAX_SHEET} a side is the limit");
         return Err(Error::new_err(format!("{what}; choose fewer moments or a smaller size")));
     }
-    let moments = condyle_draw::evenly(subject.motion(), count as usize);
+    let moments = condyle_draw::evenly(subject.motion, count as usize);
     let drawn = told(py, progress, |steps| {
         subject.scene(style, size, |mut scene, it| {
             let drawn = scene.row(it.motion, label, &moments, &it.look, &mut || steps.add());

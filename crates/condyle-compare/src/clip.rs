@@ -5,9 +5,6 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use condyle::RawClip;
 use condyle::sample::PoseSource;
 
-use crate::pairs::by_key;
-use crate::subject::Subject;
-
 /// A clip of a model. Times are in seconds.
 pub struct Clip<'a> {
     name: String,
@@ -108,27 +105,6 @@ pub fn distinct(names: &mut [String]) -> Vec<usize> {
         }
     }
     changed
-}
-
-/// For each clip of the first model that has one, the clip of the second, both by their numbers: the one of its name; clips
-/// without names go by their order if there are equally many of them, and so do all clips if none has a namesake.
-#[must_use]
-pub fn pair_clips(a: &Subject<'_>, b: &Subject<'_>) -> Vec<(usize, usize)> {
-    let names = |it: &Subject<'_>| -> Vec<Option<String>> {
-        (0..).zip(it.clips()).map(|(at, clip)| it.is_named(at).then(|| clip.name.clone())).collect()
-    };
-    let (these, those) = (names(a), names(b));
-    let nameless = |names: &[Option<String>]| names.iter().filter(|name| name.is_none()).count();
-    let mut pairs = by_key(these.iter(), those.iter());
-    // Those without a name go by their order, which says something only if none of them is missing.
-    if nameless(&these) != nameless(&those) {
-        pairs.retain(|&(clip, _)| these[clip].is_some());
-    }
-    // If no name matches, names were lost in an export.
-    match pairs.is_empty() && these.len() == those.len() {
-        true => (0..these.len()).map(|clip| (clip, clip)).collect(),
-        false => pairs,
-    }
 }
 
 #[cfg(test)]

@@ -35,11 +35,11 @@ mod pairs;
 mod subject;
 mod tree;
 
-pub use clip::{Clip, distinct, pair_clips};
+pub use clip::{Clip, distinct};
 pub use error::{Error, NoMeshes};
 pub use joints::By;
-pub use measure::{Difference, Worst};
+pub use measure::Difference;
 pub use moments::moments;
-pub use pairing::{Pairing, Part, Place};
-pub use pairs::How;
-pub use subject::Subject;
+pub use pairing::{Pairing, Part};
+pub use pairs::{How, pair_clips};
+pub use subject::{Place, Subject, Worst};

@@ -9,19 +9,8 @@ use rayon::prelude::*;
 use crate::clip::Clip;
 use crate::cluster::Cluster;
 use crate::error::Error;
-use crate::subject::{Moment, Subject};
+use crate::subject::{Moment, Subject, Worst};
 use crate::tree;
-
-/// A vertex, or a point that stands for a joint, of the first model, and how far it is from its counterpart.
-#[derive(Clone, Copy, Debug, PartialEq, Default)]
-pub struct Worst {
-    /// A part, as [`Pairing::parts`](crate::Pairing::parts) has them.
-    pub part: usize,
-    /// Its number in the part.
-    pub vertex: usize,
-    /// In units of the models.
-    pub distance: f64,
-}
 
 /// How far two models are apart while a clip of each plays. Distances are in units of the models.
 #[derive(Clone, Debug, PartialEq)]

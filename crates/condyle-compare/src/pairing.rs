@@ -2,35 +2,16 @@
 
 use crate::cluster::{Cluster, clusters};
 use crate::error::{Error, NoMeshes};
-use crate::measure::{Difference, Worst, measure};
+use crate::measure::{Difference, measure};
 use crate::moments::moments;
 use crate::pairs::{How, Pairs, pairs};
-use crate::subject::Subject;
+use crate::subject::{Place, Subject, Worst};
 
 /// Two models, and which vertex or joint of the first is which of the second. Distances are in units of the models.
 pub struct Pairing<'a> {
     subjects: [Subject<'a>; 2],
     pairs: Pairs,
     clusters: Vec<Cluster>,
-}
-
-/// What a distance is measured at, in the first model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place<'a> {
-    /// A vertex of a mesh.
-    Vertex {
-        /// The name of the node that shows the mesh, which may be empty.
-        mesh: &'a str,
-        /// The place among the primitives of the mesh.
-        primitive: usize,
-        /// The place among the vertices of the primitive.
-        vertex: usize,
-    },
-    /// A joint, or a point on one of its axes.
-    Joint {
-        /// Its name.
-        name: &'a str,
-    },
 }
 
 /// A primitive of a mesh of the first model, and how close its vertices are to their counterparts at rest.

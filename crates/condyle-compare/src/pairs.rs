@@ -7,8 +7,7 @@ use rayon::prelude::*;
 
 use crate::error::{Error, NoMeshes};
 use crate::joints::{By, twins};
-use crate::measure::Worst;
-use crate::subject::{POINTS, Part, Subject};
+use crate::subject::{POINTS, Part, Subject, Worst};
 use crate::tree::{Tree, square};
 
 /// Of the size of the models: vertices so close at rest are in one place, whatever rounded them.
@@ -384,11 +383,29 @@ fn by_joints(a: &mut Subject<'_>, b: &mut Subject<'_>, why: NoMeshes) -> Result<
     Ok(Pairs { why: Some(why), reach, ..found })
 }
 
+/// For each clip of the first model that has one, the clip of the second, both by their numbers: the one of its name; clips
+/// without names go by their order if there are equally many of them, and so do all clips if none has a namesake.
+#[must_use]
+pub fn pair_clips(a: &Subject<'_>, b: &Subject<'_>) -> Vec<(usize, usize)> {
+    let names = |it: &Subject<'_>| -> Vec<Option<String>> {
+        (0..).zip(it.clips()).map(|(at, clip)| it.is_named(at).then(|| clip.name().to_owned())).collect()
+    };
+    let (these, those) = (names(a), names(b));
+    let nameless = |names: &[Option<String>]| names.iter().filter(|name| name.is_none()).count();
+    let mut pairs = by_key(these.iter(), those.iter());
+    // Those without a name go by their order, which says something only if none of them is missing.
+    if nameless(&these) != nameless(&those) {
+        pairs.retain(|&(clip, _)| these[clip].is_some());
+    }
+    // If no name matches, names were lost in an export.
+    match pairs.is_empty() && these.len() == those.len() {
+        true => (0..these.len()).map(|clip| (clip, clip)).collect(),
+        false => pairs,
+    }
+}
+
 /// Pairs equal keys: the first with the first, the second with the second.
-pub(crate) fn by_key<K: Hash + Eq>(
-    a: impl Iterator<Item = K>,
-    b: impl Iterator<Item = K>,
-) -> Vec<(usize, usize)> {
+fn by_key<K: Hash + Eq>(a: impl Iterator<Item = K>, b: impl Iterator<Item = K>) -> Vec<(usize, usize)> {
     let mut places: HashMap<K, Vec<usize>> = HashMap::new();
     for (place, key) in b.enumerate() {
         places.entry(key).or_default().push(place);

@@ -13,7 +13,6 @@ use condyle_gltf::{Asset, Instance, Placement, Poser};
 
 use crate::clip::{Clip, told_apart};
 use crate::error::Error;
-use crate::pairing::Place;
 
 /// A model with what of it moves. Parts, movers and clips are counted from 0.
 pub struct Subject<'a> {
@@ -41,6 +40,36 @@ pub(crate) struct Part {
     instance: Option<usize>,
     /// Where its vertices are in the rest pose, in world space.
     pub(crate) rest: Vec<[f32; 3]>,
+}
+
+/// What a distance is measured at, in the first model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place<'a> {
+    /// A vertex of a mesh.
+    Vertex {
+        /// The name of the node that shows the mesh, which may be empty.
+        mesh: &'a str,
+        /// The place among the primitives of the mesh.
+        primitive: usize,
+        /// The place among the vertices of the primitive.
+        vertex: usize,
+    },
+    /// A joint, or a point on one of its axes.
+    Joint {
+        /// Its name.
+        name: &'a str,
+    },
+}
+
+/// A vertex, or a point that stands for a joint, of the first model, and how far it is from its counterpart.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Worst {
+    /// A part, as [`Pairing::parts`](crate::Pairing::parts) has them.
+    pub part: usize,
+    /// Its number in the part.
+    pub vertex: usize,
+    /// In units of the models.
+    pub distance: f64,
 }
 
 /// What moves a part.
