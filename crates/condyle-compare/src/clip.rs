@@ -28,7 +28,7 @@ impl<'a> Clip<'a> {
         Self { name: name.into(), kind: Kind::Compressed(clip) }
     }
 
-    /// Its name, which tells it from the other clips of its [`Subject`].
+    /// Its name, which tells it from the other clips of its [`Subject`](crate::Subject).
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
