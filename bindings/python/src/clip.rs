@@ -17,7 +17,7 @@ use crate::keyed::keyed;
 use crate::pickled::{Read, clip_of, parts_of};
 use crate::poses::{PoseArrays, get};
 use crate::progress::told;
-use crate::render::{Style, Subject, sheet};
+use crate::render::{Drawn, Style, sheet};
 use crate::retime::Retime;
 use crate::skeleton::Skeleton;
 
@@ -280,7 +280,7 @@ impl Clip {
         let style =
             Style { size, yaw, pitch, skeleton: true, bounds: false, hitboxes: false, skinning: "linear" };
         let subject =
-            Subject { name: &self.name, skeleton: &self.skeleton, asset: None, motion: Some(&*self.motion) };
+            Drawn { name: &self.name, skeleton: &self.skeleton, asset: None, motion: Some(&*self.motion) };
         sheet(py, &subject, &self.name, &style, count, progress)
     }
 

@@ -427,9 +427,9 @@ impl Model {
     }
 
     /// To be drawn.
-    fn drawn<'a>(&'a self, motion: Option<&'a Motion>) -> render::Subject<'a> {
+    fn drawn<'a>(&'a self, motion: Option<&'a Motion>) -> render::Drawn<'a> {
         let motion = motion.map(|motion| motion as &(dyn PoseSource + Sync));
-        render::Subject { name: &self.name, skeleton: &self.skeleton, asset: self.asset.as_deref(), motion }
+        render::Drawn { name: &self.name, skeleton: &self.skeleton, asset: self.asset.as_deref(), motion }
     }
 
     /// The index of one of its own clips; none for None.

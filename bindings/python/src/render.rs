@@ -34,7 +34,7 @@ pub(crate) struct Style<'a> {
 }
 
 /// What is drawn: a model, or a skeleton alone.
-pub(crate) struct Subject<'a> {
+pub(crate) struct Drawn<'a> {
     pub(crate) name: &'a str,
     pub(crate) skeleton: &'a Skeleton,
     pub(crate) asset: Option<&'a Asset>,
@@ -63,7 +63,7 @@ impl Style<'_> {
     }
 }
 
-impl Subject<'_> {
+impl Drawn<'_> {
     /// Does `work` with a scene of it. What that returns, and what could not be drawn as it is.
     fn scene<T>(
         &self,
@@ -159,7 +159,7 @@ impl Drawing<'_> {
 /// Draws a subject at one moment, or at each of several: as `condyle.Picture`.
 pub(crate) fn render<'py>(
     py: Python<'py>,
-    subject: &Subject<'_>,
+    subject: &Drawn<'_>,
     style: &Style<'_>,
     times: Option<&Bound<'py, PyAny>>,
     out: Option<&Bound<'py, PyAny>>,
@@ -195,7 +195,7 @@ pub(crate) fn render<'py>(
 /// Draws a contact sheet: as `condyle.Picture`.
 pub(crate) fn sheet<'py>(
     py: Python<'py>,
-    subject: &Subject<'_>,
+    subject: &Drawn<'_>,
     label: &str,
     style: &Style<'_>,
     count: i64,

@@ -18,9 +18,9 @@ pub enum By {
 /// all joints from the root to it; if nothing corresponds and all joints have the same parents, by their order.
 pub(crate) fn twins(a: &Skeleton, b: &Skeleton) -> (Vec<Option<u16>>, By) {
     let (names, paths) = ([names(a), names(b)], [paths(a), paths(b)]);
-    let mut twins = by_key(&names[0], &names[1]);
+    let mut twins = by_unique_key(&names[0], &names[1]);
     let mut taken: BTreeSet<u16> = twins.iter().flatten().copied().collect();
-    for (own, other) in twins.iter_mut().zip(by_key(&paths[0], &paths[1])) {
+    for (own, other) in twins.iter_mut().zip(by_unique_key(&paths[0], &paths[1])) {
         if let (None, Some(joint)) = (&own, other)
             && taken.insert(joint)
         {
@@ -55,7 +55,7 @@ fn paths(skeleton: &Skeleton) -> Vec<Option<u64>> {
 }
 
 /// For each key the place of the equal one, where neither list has it twice.
-fn by_key<K: Hash + Eq>(a: &[Option<K>], b: &[Option<K>]) -> Vec<Option<u16>> {
+fn by_unique_key<K: Hash + Eq>(a: &[Option<K>], b: &[Option<K>]) -> Vec<Option<u16>> {
     // `None` once a key was seen again.
     fn places<K: Hash + Eq>(keys: &[Option<K>]) -> HashMap<&K, Option<u16>> {
         let mut places = HashMap::new();

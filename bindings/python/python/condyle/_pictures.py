@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._condyle import Error, _picture_file
 
-# Pixels on a side of what a notebook shows.
+# Pixels on a side of what can be encoded: MAX_SHEET of condyle-draw.
 _MOST = 16_000
 
 
