@@ -322,6 +322,18 @@ pub(super) fn check_pose<const N: usize>(rotations: &[[f64; N]]) -> Result<(), E
     }
 }
 
+/// `Ok` for a distance that f32 holds. A finite goal may be farther away than that.
+#[inline]
+pub(super) fn check_distance(what: &'static str, at: usize, distance: f64) -> Result<(), Error> {
+    match distance {
+        d if d < 1e38 => Ok(()),
+        d if d.is_finite() => {
+            Err(Error::OutOfRange { what, at, needed: "within 1e38 of what is to reach it" })
+        }
+        _ => Err(Error::NotFinite { what: "pose", at: 0 }),
+    }
+}
+
 /// The point at a distance from the origin that `to_model` takes nearest to where it takes `goal`.
 ///
 /// Where the map is even that is on the ray to the goal. Else it solves `(M + λ) x = M goal` for the λ that gives `x` that length, M
@@ -329,10 +341,7 @@ pub(super) fn check_pose<const N: usize>(rotations: &[[f64; N]]) -> Result<(), E
 /// *Trust-Region Methods*, 7.3.
 #[inline(never)]
 pub(super) fn nearest_at(to_model: &Map, goal: Vec64, distance: f64) -> Vec64 {
-    let straight = match direction(goal) {
-        Some(d) => scaled(d, distance),
-        None => return scaled([1.0, 0.0, 0.0], distance),
-    };
+    let straight = scaled(direction(goal).unwrap_or([1.0, 0.0, 0.0]), distance);
     if to_model.is_even() || distance == 0.0 {
         return straight;
     }
@@ -347,7 +356,7 @@ pub(super) fn nearest_at(to_model: &Map, goal: Vec64, distance: f64) -> Vec64 {
         let (cofactors, determinant) = cofactors(m.columns());
         let inverse = Map { linear: cofactors.map(|row| scaled(row, 1.0 / determinant)), moved: [0.0; 3] };
         let x = inverse.vector(right);
-        (x, inverse.vector(x), determinant)
+        (x, inverse.vector(x), determinant, inverse)
     };
     // Beyond `low` the matrix has no negative eigenvalue, and the length falls as λ rises.
     let (mut low, mut high) = if length(goal) > distance { (0.0, f64::INFINITY) } else { (-size, 0.0) };
@@ -363,8 +372,9 @@ pub(super) fn nearest_at(to_model: &Map, goal: Vec64, distance: f64) -> Vec64 {
         }
     };
     judge(goal);
+    let mut found = false;
     for _ in 0..60 {
-        let (x, slope, determinant) = solve(lambda);
+        let (x, slope, determinant, _) = solve(lambda);
         let long = length(x);
         // An indefinite matrix may have a positive determinant; then a leading minor is negative.
         let m = &metric.linear;
@@ -374,6 +384,7 @@ pub(super) fn nearest_at(to_model: &Map, goal: Vec64, distance: f64) -> Vec64 {
             judge(x);
         }
         if positive && (long - distance).abs() <= 1e-13 * distance {
+            found = true;
             break;
         }
         if positive && long < distance {
@@ -390,6 +401,18 @@ pub(super) fn nearest_at(to_model: &Map, goal: Vec64, distance: f64) -> Vec64 {
         } else {
             2.0 * lambda + size
         };
+    }
+    if !found && high < f64::INFINITY {
+        // The hard case: the goal has no part along the axis that the map scales least, as where it is the origin. Then no λ gives
+        // `x` that length, and what it lacks lies along that axis, to either side.
+        let (x, _, _, inverse) = solve(high + 1e-9 * size);
+        let least = (0..4).fold([1.0, 0.618, 0.382], |v, _| direction(inverse.vector(v)).unwrap_or(v));
+        let (along, lacks) = (dot(x, least), distance * distance - dot(x, x));
+        if lacks > 0.0 {
+            let root = sqrt_f64(along * along + lacks);
+            judge(add(x, scaled(least, root - along)));
+            judge(sub(x, scaled(least, root + along)));
+        }
     }
     best.1
 }

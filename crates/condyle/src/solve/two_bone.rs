@@ -5,8 +5,9 @@ use super::Reached;
 use super::chain::{Node, Row, carried, check_orientation, sweep};
 use super::limits::{Limit, Limits};
 use super::maps::{
-    Map, Vec64, above, across, add, angle, arc, check, check_pose, check_unit, direction, length, nearest_at,
-    nlerp, rotation_of, scaled, set_rotation, sub, swivel, turn, turned_above, unit, wide,
+    Map, Vec64, above, across, add, angle, arc, check, check_distance, check_pose, check_unit, direction,
+    length, nearest_at, nlerp, rotation_of, scaled, set_rotation, sub, swivel, turn, turned_above, unit,
+    wide,
 };
 use crate::error::Error;
 use crate::math::quats::{Quat64, conjugate, product, rotate};
@@ -69,7 +70,7 @@ impl TwoBone<'_> {
 /// [`Error::Length`] if `model` or `pose` do not hold one element per joint, or `limits` are those of fewer or more;
 /// [`Error::Skeleton`] if they were made for other joints; [`Error::Index`] and [`Error::OutOfRange`] if a joint does not exist or does not hang on the one
 /// before it; [`Error::NotFinite`] if a number of the goal is NaN or an infinity, or if it is one of the pose or the matrices that matters; [`Error::NotUnit`] if the
-/// orientation's length is more than 2 % from 1; [`Error::OutOfRange`] if `soft` or `weight` is not from 0 to 1; [`Error::NotInvertible`] if the matrix
+/// orientation's length is more than 2 % from 1; [`Error::OutOfRange`] if `soft` or `weight` is not from 0 to 1, or the goal is 1e38 away or more; [`Error::NotInvertible`] if the matrix
 /// above the first joint is flat. The pose is then unchanged.
 ///
 /// ```
@@ -148,7 +149,7 @@ fn general(
     }
     let distance = length(limb.to_model.vector(sub(limb.tip(turned), limb.goal)));
     check_pose(&turned)?;
-    check_pose(&[[distance]])?;
+    check_distance("goal", 0, distance)?;
     let [upper, lower, _] = reach.joints;
     if weight > 0.0 {
         set_rotation(pose, upper, turned[0]);
@@ -500,7 +501,8 @@ impl Limb {
             [Node { carry: self.between, back, between: self.turned_between, ..node(0) }, node(1)];
         let even = self.even && self.to_model.is_even();
         let goal = add(self.goal, self.pivots[0]);
-        let mut row = Row { nodes: &mut nodes, tip: self.lower, to_model: self.to_model, goal, even };
+        let (tip, to_model, even_below) = (self.lower, self.to_model, self.even);
+        let mut row = Row { nodes: &mut nodes, tip, to_model, goal, even, even_below };
         row.aim_at(goal);
         let mut rounds = 0;
         while rounds < ROUNDS {

@@ -16,7 +16,8 @@ pub(super) use self::nodes::{Node, Row, carried};
 use super::Reached;
 use super::limits::Limits;
 use super::maps::{
-    Vec64, above, angle, check, check_pose, check_unit, nlerp, set_rotation, turned_above, unit, wide,
+    Vec64, above, angle, check, check_distance, check_pose, check_unit, nlerp, set_rotation, turned_above,
+    unit, wide,
 };
 use crate::error::Error;
 use crate::math::quats::{conjugate, is_near_unit, product};
@@ -136,9 +137,13 @@ const SHORT: usize = 8;
 /// Turns joints in a row until a tip that hangs on them is at a goal.
 ///
 /// Stops when the tip is within the tolerance, when a round changes nothing more, or after so many rounds; the pose is the nearest of all that it came by. A chain without limits
-/// whose goal is too far away, or too near to the root, is laid out straight at once, which is the nearest there is. Limits are kept in every round, and by
+/// whose goal is too far away, or too near to the root, is laid out straight at once, which is the nearest there is, under any scale above the first joint. Limits are kept in every round, and by
 /// the result where `weight` is above 0, whatever the pose was; with them, and where both place and orientation are wanted, a round does what is best nearby,
 /// which is not always the best of all.
+///
+/// Uneven scales among the joints make a search with several nearest places of a goal out of reach. The least squares end what other methods began there, with half of the
+/// rounds. With default options 13 % of random goals, 25 % by FABRIK, stay more than a thousandth of the reach farther away than they need; with 20 restarts and 1,000
+/// rounds of least squares 1 in 200 does.
 ///
 /// `model` are the matrices of `pose`; both hold one element per joint. `pose` is changed, `model` is not.
 ///
@@ -147,7 +152,7 @@ const SHORT: usize = 8;
 /// [`Error::TooShort`] and [`Error::TooMany`] for no joints, and for more than [`Chain::MAX_JOINTS`]; [`Error::Index`] and [`Error::OutOfRange`] if a joint
 /// does not exist or does not hang on the one before it; [`Error::NotFinite`] if a number is NaN or an infinity, in the chain or where the pose or its matrices matter;
 /// [`Error::NotUnit`] if the orientation's length is more than 2 % from 1; [`Error::OutOfRange`] if a tolerance, radius, step or weight is not what it
-/// must be; [`Error::NotInvertible`] if the matrix above the first joint is flat, or what a joint but the last one carries. The pose is then unchanged.
+/// must be, or the goal is 1e38 away or more; [`Error::NotInvertible`] if the matrix above the first joint is flat, or what a joint but the last one carries. The pose is then unchanged.
 ///
 /// ```
 /// use condyle::solve::{Chain, chain};
@@ -222,7 +227,8 @@ pub fn chain(
     for node in solver.row.nodes.iter() {
         check_pose(&[node.rotation])?;
     }
-    check_pose(&[[distance, angle]])?;
+    check_pose(&[[angle]])?;
+    check_distance("goal", 0, distance)?;
     if weight > 0.0 {
         for (node, &joint) in solver.row.nodes.iter().zip(chain.joints) {
             set_rotation(pose, joint, node.rotation);
@@ -283,6 +289,8 @@ struct Solver<'n, 'a, 'c> {
 const STUCK: f64 = 1e-7;
 /// How often a chain that gets no further starts anew from somewhere else.
 const KICKS: u32 = 6;
+/// Starts of the least squares that end what another method began.
+const RESTARTS: u32 = 4;
 
 impl<'a> Solver<'_, 'a, '_> {
     fn off(&self, arm: Vec64) -> Off {
@@ -308,40 +316,51 @@ impl<'a> Solver<'_, 'a, '_> {
             _ => self.row.clamp(),
         }
         self.row.keep();
-        let free =
-            self.wanted.is_none() && self.row.even && self.row.nodes.iter().all(|node| node.limit.is_none());
+        let unlimited = self.row.nodes.iter().all(|node| node.limit.is_none());
+        let free = self.wanted.is_none() && self.row.even_below && unlimited;
         if free && straight::lay(&mut self.row) {
             return 1;
         }
-        let rounds = match self.chain.method {
-            Method::LeastSquares { restarts } => self.least_squares(restarts.into()),
-            Method::CyclicDescent { step } => self.rounds(|row, wanted| sweep(row, step.into(), wanted)),
-            Method::Fabrik => self.rounds(|row, wanted| fabrik::sweep(row, wanted, bones)),
+        // What bones reach they reach in any metric, and rounds are few in that of their own space.
+        self.row.even |= free;
+        let most = u32::from(self.chain.iterations);
+        // Neither of the others measures in model space under uneven scales, so that they only begin.
+        let begun = if self.row.even { most } else { most.div_ceil(2) };
+        let mut rounds = match self.chain.method {
+            Method::LeastSquares { restarts } => self.least_squares(restarts.into(), most),
+            Method::CyclicDescent { step } => {
+                self.rounds(begun, |row, wanted| sweep(row, step.into(), wanted))
+            }
+            Method::Fabrik => self.rounds(begun, |row, wanted| fabrik::sweep(row, wanted, bones)),
         };
+        let ends = self.row.even || matches!(self.chain.method, Method::LeastSquares { .. });
+        if !ends && !self.is_reached(self.off(self.row.arm())) {
+            rounds += self.least_squares(RESTARTS, most - rounds);
+        }
         if free && !self.is_reached(self.off(self.row.arm())) {
             straight::close(&mut self.row);
         }
         rounds
     }
 
-    fn least_squares(&mut self, restarts: u32) -> u32 {
+    fn least_squares(&mut self, restarts: u32, rounds: u32) -> u32 {
         let square = |v: f64| v * v;
         let until = Until {
             distance2: square(self.chain.tolerance.into()),
             angle2: self.wanted.map_or(0.0, |(_, tolerance)| square(tolerance)),
-            rounds: self.chain.iterations.into(),
+            rounds,
         };
         least_squares::run(&mut self.row, self.wanted.map(|(wanted, _)| wanted), until, restarts)
     }
 
     /// Round after round of the same kind, and a kick where they lead nowhere.
-    fn rounds(&mut self, mut sweep: impl FnMut(&mut Row<'_, 'a>, Option<Wanted>) -> Vec64) -> u32 {
+    fn rounds(&mut self, most: u32, mut sweep: impl FnMut(&mut Row<'_, 'a>, Option<Wanted>) -> Vec64) -> u32 {
         let wanted = self.wanted.map(|(wanted, _)| wanted);
         let mut off = self.off(self.row.arm());
         let mut best = self.cost(off);
         let mut before = best;
         let (mut rounds, mut kicks) = (0, 0);
-        while rounds < self.chain.iterations.into() && !self.is_reached(off) {
+        while rounds < most && !self.is_reached(off) {
             let arm = sweep(&mut self.row, wanted);
             rounds += 1;
             off = self.off(arm);

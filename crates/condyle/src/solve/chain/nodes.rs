@@ -98,6 +98,8 @@ pub(in crate::solve) struct Row<'n, 'a> {
     pub(in crate::solve) goal: Vec64,
     /// Whether no scale is uneven.
     pub(in crate::solve) even: bool,
+    /// The same of the scales among the joints: then bones keep their lengths in the space of the first node's parent.
+    pub(in crate::solve) even_below: bool,
 }
 
 impl<'n, 'a> Row<'n, 'a> {
@@ -113,7 +115,7 @@ impl<'n, 'a> Row<'n, 'a> {
         limits: Option<&'a Limits>,
         nodes: &'n mut [Node<'a>],
     ) -> Result<Self, Error> {
-        let mut even = above.to_model.is_even();
+        let mut even = true;
         let count = joints.len();
         let next = joints.clone().skip(1).map(Some).chain([None]);
         let mut end = offset;
@@ -157,7 +159,8 @@ impl<'n, 'a> Row<'n, 'a> {
                 ..Node::NEW
             };
         }
-        Ok(Self { nodes, tip: end, to_model: above.to_model, goal: [0.0; 3], even })
+        let (to_model, even_below) = (above.to_model, even);
+        Ok(Self { nodes, tip: end, to_model, goal: [0.0; 3], even: even && to_model.is_even(), even_below })
     }
 
     /// Says how large each node's space is, and gives the goal.

@@ -1,28 +1,36 @@
-//! What chains without limits and uneven scales can do exactly.
+//! What chains can do exactly if they have no limits and no uneven scales among their joints. Uneven scales above them change what is nearest, and nothing else.
 
 use super::nodes::Row;
 use crate::math::quats::{conjugate, product, rotate};
 use crate::math::scalar::sqrt_f64;
 use crate::math::vectors::{cross, dot};
-use crate::solve::maps::{Vec64, across, add, arc, direction, length, nlerp, scaled, sub, turn, unit};
+use crate::solve::maps::{
+    Vec64, across, add, arc, direction, length, nearest_at, nlerp, scaled, sub, turn, unit,
+};
 
 /// A goal that is too far away, or nearer to the root than the longest bone lets the tip come: then all bones lie on one line with it, which is the
 /// nearest there is. Returns whether that was so.
 pub(super) fn lay(row: &mut Row<'_, '_>) -> bool {
     let (mut all, mut longest, mut at_longest) = (0.0, 0.0, 0);
+    // In model space; under uneven scales in that of the first node's parent, where bones keep their lengths.
+    let size2 = if row.even { 1.0 } else { row.nodes[0].size2 };
     for (at, node) in row.nodes.iter().enumerate() {
-        let bone = length(row.bone(at)) * sqrt_f64(node.size2);
+        let bone = length(row.bone(at)) * sqrt_f64(node.size2 / size2);
         all += bone;
         if bone > longest {
             (longest, at_longest) = (bone, at);
         }
     }
     let way = sub(row.goal, row.nodes[0].pivot);
-    let far = length(row.to_model.vector(way));
+    let far = length(if row.even { row.to_model.vector(way) } else { way });
     let folded = far < 2.0 * longest - all;
     if !(folded || far >= all) {
         return false;
     }
+    let way = match row.even {
+        true => way,
+        false => nearest_at(&row.to_model, way, if folded { 2.0 * longest - all } else { all }),
+    };
     // To the root itself, any line is as good as the one that the tip is on.
     if let Some(way) = direction(way).or_else(|| direction(row.arm())) {
         along(row, way, folded.then_some(at_longest));
