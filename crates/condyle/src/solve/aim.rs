@@ -5,8 +5,8 @@ use super::Reached;
 use super::chain::{Chain, Node, Row};
 use super::limits::{Limit, Limits};
 use super::maps::{
-    Vec64, above, add, arc, check, check_pose, check_unit, direction, length, nlerp, scaled, set_rotation,
-    sub, swivel, unit,
+    Vec64, above, add, arc, check, check_distance, check_pose, check_unit, direction, length, nlerp, scaled,
+    set_rotation, sub, swivel, unit,
 };
 use crate::error::Error;
 use crate::math::Affine;
@@ -99,7 +99,7 @@ pub struct AimChain<'a> {
 /// # Errors
 /// [`Error::Length`] if `model` or `pose` do not hold one element per joint; [`Error::Skeleton`] if `limits` were made for other joints;
 /// [`Error::Index`] if there is no such joint; [`Error::NotFinite`] if a number is NaN or an infinity, in the aim or where the pose or its matrices matter;
-/// [`Error::NoDirection`] if an axis is 0; [`Error::OutOfRange`] if `weight` is not from 0 to 1; [`Error::NotInvertible`] if the matrix above the joint is flat. The
+/// [`Error::NoDirection`] if an axis is 0; [`Error::OutOfRange`] if `weight` is not from 0 to 1, or the target is 1e38 away or more; [`Error::NotInvertible`] if the matrix above the joint is flat. The
 /// pose is then unchanged.
 ///
 /// ```
@@ -283,7 +283,7 @@ fn solve<'a>(
     for node in row.nodes.iter() {
         check_pose(&[node.rotation])?;
     }
-    check_pose(&[[distance]])?;
+    check_distance("target", 0, distance)?;
     if weight > 0.0 {
         for (node, share) in row.nodes.iter().zip(chain.joints) {
             if node.rotation != node.best {

@@ -5,7 +5,7 @@ mod search;
 use alloc::vec::Vec;
 
 use super::Reached;
-use super::maps::{check_pose, wide};
+use super::maps::{check_distance, wide};
 use crate::error::Error;
 use crate::math::quats::{Quat64, near};
 use crate::pose::Pose;
@@ -158,7 +158,7 @@ impl Examples {
 ///
 /// # Errors
 /// [`Error::Length`] if `weights` are not as many as the examples; [`Error::TooMany`] for more than [`Examples::MAX_GOALS`] goals; [`Error::OutOfRange`] for a goal of a joint that the examples were not
-/// made for, or of a negative weight; [`Error::NotFinite`] if a number of a goal is NaN or an infinity, or the blend is. `weights` are then unchanged.
+/// made for, of a negative weight, or 1e38 away or more; [`Error::NotFinite`] if a number of a goal is NaN or an infinity, or the blend is. `weights` are then unchanged.
 ///
 /// ```
 /// use condyle::blend::Mean;
@@ -215,8 +215,8 @@ pub fn example(examples: &Examples, goals: &[ExampleGoal], weights: &mut [f32]) 
             weight: goal.weight.into(),
         };
     }
-    let (found, distance, iterations) = search::run(examples, &aims[..goals.len()]);
-    check_pose(&[[distance]])?;
+    let (found, (distance, farthest), iterations) = search::run(examples, &aims[..goals.len()]);
+    check_distance("goals", farthest, distance)?;
     for (weight, found) in weights.iter_mut().zip(found) {
         *weight = found as f32;
     }

@@ -70,3 +70,6 @@ pub struct Reached {
     /// How many rounds it took; 1 for what is solved at once.
     pub iterations: u32,
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,8 +7,8 @@ use super::Reached;
 use super::chain::{Chain, Node, Row};
 use super::limits::Limits;
 use super::maps::{
-    Map, Vec64, above, add, arc, check, check_pose, check_unit, direction, length, nlerp, scaled,
-    set_rotation, sub, swivel, turn, unit, wide,
+    Map, Vec64, above, add, arc, check, check_distance, check_pose, check_unit, direction, length, nlerp,
+    scaled, set_rotation, sub, swivel, turn, unit, wide,
 };
 use crate::error::Error;
 use crate::math::Affine;
@@ -105,7 +105,7 @@ impl<'a> Spline<'a> {
 /// [`Error::TooShort`] and [`Error::TooMany`] for no joints or points, and for more joints than [`Chain::MAX_JOINTS`]; [`Error::Index`] and [`Error::OutOfRange`] if a joint
 /// does not exist or does not hang on the one before it; [`Error::NotFinite`] if a number is NaN or an infinity, in the spline or where the pose or its matrices matter;
 /// [`Error::NoDirection`] if all points are where the first joint is, or a vector of `up` is 0; [`Error::OutOfRange`] if `twist` or `weight` is not what it
-/// must be; [`Error::NotInvertible`] if the matrix above the first joint is flat, or what a joint but the last one carries. The pose is then unchanged.
+/// must be, or a point is 1e38 away or more; [`Error::NotInvertible`] if the matrix above the first joint is flat, or what a joint but the last one carries. The pose is then unchanged.
 ///
 /// ```
 /// use condyle::solve::{Spline, spline};
@@ -143,6 +143,9 @@ pub fn spline(
     let nodes = &mut nodes[..spline.joints.len()];
     let mut row = Row::new(skeleton, &above, pose, joints, spline.tip, offset, spline.limits, nodes)?;
     let from = above.to_model.point(row.nodes[0].pivot);
+    for (at, point) in spline.points.iter().enumerate() {
+        check_distance("points", at, length(sub(point.map(f64::from), from)))?;
+    }
     let mut curve = Curve::new(from, spline.points).ok_or(Error::NoDirection { what: "points" })?;
     lay(&mut row, spline, &above.from_model, &mut curve);
     let weight = f64::from(spline.weight);
@@ -159,7 +162,7 @@ pub fn spline(
     for node in row.nodes.iter() {
         check_pose(&[node.rotation])?;
     }
-    check_pose(&[[distance]])?;
+    check_distance("points", spline.points.len() - 1, distance)?;
     if weight > 0.0 {
         for (node, &joint) in row.nodes.iter().zip(spline.joints) {
             set_rotation(pose, joint, node.rotation);

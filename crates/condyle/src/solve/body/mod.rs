@@ -50,6 +50,7 @@ use crate::math::Quat;
 use crate::math::quats::Quat64;
 use crate::pose::Pose;
 use crate::skeleton::Skeleton;
+use crate::solve::maps::check_distance;
 use buffer::Sought;
 use tree::unit;
 
@@ -180,7 +181,7 @@ pub struct BodyReached {
 /// # Errors
 /// [`Error::Length`] if `pose` or the ease is not of the skeleton's size. [`Error::TooMany`] above [`MAX_GOALS`]. Of goal `at`: [`Error::Index`] for a joint that is not
 /// there, [`Error::NotFinite`] where it holds NaN or an infinity, [`Error::NotUnit`] where an orientation's length is more than 2 % from 1,
-/// [`Error::OutOfRange`] for a negative weight or mass, or no mass at all. Of options, [`Error::NotFinite`], [`Error::OutOfRange`] and
+/// [`Error::OutOfRange`] for a negative weight or mass, no mass at all, or a place 1e38 away or more. Of options, [`Error::NotFinite`], [`Error::OutOfRange`] and
 /// [`Error::Index`]. [`Error::NotFinite`] too where the pose of a joint that a goal hangs on is not finite, or where its
 /// place is not. The pose is then as it was.
 ///
@@ -217,6 +218,7 @@ pub fn body(
     buffer.prepare(skeleton, goals, options, pose)?;
     let tolerance = options.tolerance.map_or(1e-4, |tolerance| f64::from(tolerance) / buffer.size);
     let iterations = buffer.search(options, tolerance);
+    buffer.check_residuals()?;
     buffer.write(pose);
     let [distance, angle] = buffer.worst();
     Ok(BodyReached {
@@ -229,6 +231,16 @@ pub fn body(
 }
 
 impl BodyBuffer {
+    /// `Ok` if f32 holds all residuals.
+    fn check_residuals(&self) -> Result<(), Error> {
+        for (at, (goal, error)) in self.goals.iter().zip(&self.now.errors).enumerate() {
+            if !matches!(goal.sought, Sought::Turn { .. }) {
+                check_distance("goals", at, goal.residual(*error) * self.size)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Writes what was found, and how far each goal is from being met.
     fn write(&mut self, pose: &mut Pose) {
         self.residuals.clear();

@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use super::{Examples, Local};
 use crate::math::quats::{Quat64, conjugate, product, rotate};
-use crate::math::scalar::{sqrt_f64, worst};
+use crate::math::scalar::sqrt_f64;
 use crate::math::vectors::{cross, dot};
 use crate::solve::maps::{Vec64, add, length, scaled, sub};
 
@@ -33,8 +33,8 @@ const STEPS: u32 = 40;
 /// What leaving the start costs, as a part of what distances of the size of the examples do: of blends that reach a goal it takes the nearest.
 const PULL: f64 = 1e-10;
 
-/// The best weights, the largest distance and how many steps were tried.
-pub(super) fn run(examples: &Examples, aims: &[Aim]) -> (Weights, f64, u32) {
+/// The best weights, the largest distance with the goal that has it, and how many steps were tried.
+pub(super) fn run(examples: &Examples, aims: &[Aim]) -> (Weights, (f64, usize), u32) {
     let mut search = Search::new(examples, aims);
     let mut best: Option<(f64, Weights)> = None;
     for start in 0..Search::STARTS {
@@ -48,11 +48,16 @@ pub(super) fn run(examples: &Examples, aims: &[Aim]) -> (Weights, f64, u32) {
         }
     }
     let weights = best.map_or([0.0; MAX], |(_, weights)| weights);
-    let distance = aims.iter().filter(|aim| aim.weight > 0.0).map(|aim| {
+    let mut farthest = (0.0, 0);
+    for (at, aim) in aims.iter().enumerate().filter(|(_, aim)| aim.weight > 0.0) {
         let end = examples.ends[aim.end].1.clone();
-        length(sub(examples.place(end, &weights, aim.offset), aim.position))
-    });
-    (weights, worst(distance), search.steps)
+        let distance = length(sub(examples.place(end, &weights, aim.offset), aim.position));
+        // NaN is the farthest.
+        if !(distance <= farthest.0 || farthest.0.is_nan()) {
+            farthest = (distance, at);
+        }
+    }
+    (weights, farthest, search.steps)
 }
 
 struct Search<'a> {
