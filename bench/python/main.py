@@ -227,7 +227,7 @@ def bvh(random: np.random.Generator, folder: Path) -> Case:
 def compressed(random: np.random.Generator, count: int, most: float) -> Case:
     """Of a clip of two seconds; what is compared with is the clip before it was compressed."""
     model = condyle.from_bytes((hierarchy(1, JOINTS) + motion(random, 60, JOINTS)).encode(), "motion.bvh")
-    clip, packed = model.clips[0], model.clips[0].encode()
+    clip, packed = model.clips[0], model.clips[0].encode(shell=0.03)
     times = random.uniform(0, clip.end, count).astype("f4")
     out = condyle.Poses(*(np.ones((count, JOINTS, numbers), "f4") for numbers in (4, 3, 3)))
     last = min(count, 10_000)

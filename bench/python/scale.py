@@ -76,7 +76,7 @@ def made(folder: Path) -> tuple[Path, Path]:
     """The library, and the folder that is packed."""
     random = np.random.default_rng(16)
     # Each is kept under many names: what encoding them takes is measured with others.
-    few = [motion(random, at).encode(effort="fast").to_bytes() for at in range(min(CLIPS, 64))]
+    few = [motion(random, at).encode(shell=0.03, effort="fast").to_bytes() for at in range(min(CLIPS, 64))]
     library, files = folder / "motion.condyle", folder / "files"
     condyle.join(library, [few[at % len(few)] for at in range(CLIPS)], names=[f"clip {at}" for at in range(CLIPS)])
     files.mkdir()

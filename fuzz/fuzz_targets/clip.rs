@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use arbitrary::{Result, Unstructured};
 use condyle::container::checksum;
-use condyle::encode::EncodeOptions;
+use condyle::encode::{EncodeOptions, Shell};
 use condyle::motion::RootMotionOptions;
 use condyle::play::Event;
 use condyle::sample;
@@ -73,7 +73,7 @@ fn seeds() -> Vec<Vec<u8>> {
     for (motion, budget) in [(None, 1e-2), (Some(RootMotionOptions::default()), 1e-4)] {
         let clip = RawClip::new(String::new(), vec![times.clone()], tracks.clone()).expect("a clip");
         let events = vec![event(0.0, "left"), event(0.5, "größer")];
-        let mut options = EncodeOptions::new(budget);
+        let mut options = EncodeOptions::new(budget, Shell::Balls(0.03));
         (options.root_motion, options.events) = (motion, events);
         seeds.push(encode(&clip, &skeleton, &options, &mut |_| ()).expect("a clip").bytes().to_vec());
     }

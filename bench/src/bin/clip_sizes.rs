@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use condyle::encode::{EncodeOptions, Encoded, Shell};
-use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform, encode};
+use condyle::encode::{EncodeOptions, Encoded, JointShell, Shell};
+use condyle::{Affine, Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform, encode};
 use condyle_gltf::Asset;
 use rayon::prelude::*;
 use serde_json::json;
@@ -60,9 +60,6 @@ const PUBLISHED: [Published; 7] = [
 const BUDGETS: [f64; 3] = [1e-4, 1e-3, 1e-2];
 /// How high every character is taken to be, in metres.
 const HEIGHT: f64 = 1.8;
-/// How far from a joint without vertices errors are measured, in metres.
-const SHELL: f64 = 0.03;
-
 /// All clips of a model.
 #[derive(Default)]
 struct Total {
@@ -125,9 +122,8 @@ fn published(args: &Args) -> Result<bool, Box<dyn Error>> {
             let asset = &models[&args.folder.join(row.model)];
             let joints = asset.skins.first().map_or(&[][..], |skin| skin.joints());
             let (skeleton, map) = part(&asset.skeleton, joints, row.scale)?;
-            let mut options = EncodeOptions::new(at_most(budget));
+            let mut options = EncodeOptions::new(at_most(budget), axis_points(&skeleton)?);
             options.rate = Some(row.rate);
-            options.shell = Shell::Distance(SHELL as f32);
             options.between = false;
             let clips = asset.clips.iter().map(|clip| part_of_clip(clip, &map, row.scale));
             let clips = clips.collect::<Result<Vec<_>, _>>()?;
@@ -184,8 +180,8 @@ fn defaults(args: &Args) -> Result<bool, Box<dyn Error>> {
         for (path, asset) in models.iter().filter(|(_, asset)| !asset.clips.is_empty()) {
             let units = asset.rest_height()?;
             let metres = if units > 0.0 { HEIGHT / units } else { 1.0 };
-            let mut options = EncodeOptions::new(at_most(budget / metres));
-            options.shell = asset.shell((SHELL / metres) as f32)?;
+            let shell = asset.shell(Shell::radius(metres))?;
+            let options = EncodeOptions::new(at_most(budget / metres), shell);
             let total = all(&asset.clips, &asset.skeleton, &options, metres, budget)?;
             let model = path.file_name().unwrap_or_default().to_string_lossy();
             kept &= report_broken(&model, &total);
@@ -207,6 +203,22 @@ fn defaults(args: &Args) -> Result<bool, Box<dyn Error>> {
         }
     }
     Ok(kept)
+}
+
+/// The points at which ACL measures: three for each joint, at [`Shell::RADIUS`] along its axes at rest.
+fn axis_points(skeleton: &Skeleton) -> Result<Shell, condyle::Error> {
+    let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
+    condyle::local_to_model(skeleton, skeleton.rest(), &mut model)?;
+    let of_joint = |model: &Affine| {
+        let point = |axis: usize| {
+            let size = (0..3).map(|row| model.rows[row][axis].powi(2)).sum::<f32>().sqrt();
+            let mut point = [0.0; 3];
+            point[axis] = Shell::RADIUS / size;
+            point
+        };
+        JointShell::Points([0, 1, 2].map(point).to_vec())
+    };
+    Ok(Shell::Joints(model.iter().map(of_joint).collect()))
 }
 
 /// Whether a promise was kept; says where not.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use condyle::blend::{Additive, Mean, add, difference, overlay};
 use condyle::convert::joints_to_matrices;
-use condyle::encode::EncodeOptions;
+use condyle::encode::{EncodeOptions, Shell};
 use condyle::interpolate::{self, Method, Prepared, Selection};
 use condyle::math::{JointMat, JointQuat, Rigid};
 use condyle::model::model_to_local;
@@ -324,7 +324,7 @@ impl Data {
     fn new(n: usize) -> Self {
         let input = Input::new(n, 2, |random| (0..MOMENTS).map(|_| (0, key(random_key(random)))).collect());
         let (skeleton, raw) = (&input.skeleton, &input.raw[0]);
-        let mut options = EncodeOptions::new(1e-3);
+        let mut options = EncodeOptions::new(1e-3, Shell::Balls(0.03));
         options.between = false;
         options.root_motion = Some(RootMotionOptions::default());
         let packed = encode(raw, skeleton, &options, &mut |_| ()).expect("a valid clip").into_clip();

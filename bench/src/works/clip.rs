@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use condyle::encode::EncodeOptions;
+use condyle::encode::{EncodeOptions, Shell};
 use condyle::sample;
 use condyle::sample::ClipAt;
 use condyle::{Clip, Pose, RawClip, Skeleton, Target, Transform, encode, reference};
@@ -61,7 +61,7 @@ impl Input {
         let mut random = Random(1);
         let skeleton = random.skeleton(joints);
         let raw: Vec<RawClip> = (0..clips).map(|_| random.motion(&skeleton)).collect();
-        let mut options = EncodeOptions::new(1e-3);
+        let mut options = EncodeOptions::new(1e-3, Shell::Balls(0.03));
         options.between = false;
         let clip = |raw| encode(raw, &skeleton, &options, &mut |_| ()).expect("a valid clip").into_clip();
         let clips: Vec<_> = raw.iter().map(clip).collect();

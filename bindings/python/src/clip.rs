@@ -179,15 +179,16 @@ impl Clip {
         out.into_poses(py)
     }
 
-    /// The clip compressed, within `budget` of the authored one: in the skeleton's units, on points at the distance `shell` from each joint.
+    /// The clip compressed: no point within `shell` of a joint is farther than `budget` from its place, both in the skeleton's units.
     ///
-    /// `effort` is "fast", "normal" or "best"; `rate` is in frames a second, or None for the authored one. `Model.encode` keeps the budget
-    /// at every vertex instead. `progress` is a bar whose total is 100: tqdm's, or anything else with an `update`.
+    /// `shell` has no default: a clip knows no mesh and no unit. In metres 0.03 suits a person without a mesh; `Model.encode` bounds every vertex
+    /// instead. `effort` is "fast", "normal" or "best"; `rate` is in frames a second, or None for the authored one. `progress` is a bar whose total
+    /// is 100: tqdm's, or anything else with an `update`.
     ///
-    /// >>> small = condyle.open("two_joints.glb").clips[0].encode(1e-3)
+    /// >>> small = condyle.open("two_joints.glb").clips[0].encode(1e-3, shell=0.03)
     /// >>> small.compressed, len(pickle.dumps(small)) < 2000
     /// (True, True)
-    #[pyo3(signature = (budget=5e-4, *, shell=0.03, effort="normal", rate=None, progress=None))]
+    #[pyo3(signature = (budget=5e-4, *, shell, effort="normal", rate=None, progress=None))]
     fn encode(
         &self,
         py: Python<'_>,
@@ -197,8 +198,7 @@ impl Clip {
         rate: Option<f32>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let mut options = EncodeOptions::new(budget);
-        options.shell = Shell::Distance(shell);
+        let mut options = EncodeOptions::new(budget, Shell::Balls(shell));
         options.effort = effort_of(effort)?;
         options.rate = rate;
         self.encoded(py, &options, progress)

@@ -41,7 +41,7 @@ impl Part {
 /// not say it, None where nobody knows. `told` is the JSON that `Library.columns` and `Library.left_out` are read from. The file is there when
 /// it is whole; `path` may be one of the parts.
 ///
-/// >>> clip = condyle.open("two_joints.glb").clips[0].encode()
+/// >>> clip = condyle.open("two_joints.glb").clips[0].encode(shell=0.03)
 /// >>> condyle.join("twice.condyle", [clip.to_bytes(), "motion.condyle"], names=["a", "b"])
 /// >>> condyle.Library("twice.condyle")["b"]
 /// <condyle.Clip "b": 1.500 s, 2 joints, compressed>

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use condyle::container::{ContainerWriter, EntryKind};
-use condyle::encode::EncodeOptions;
+use condyle::encode::{EncodeOptions, Shell};
 use condyle::mesh::VertexSlicesMut;
 use condyle::sample::{PoseSource, RawCursor};
 use condyle::{Affine, NormalRule, Pose, RawClip, local_to_model};
@@ -554,11 +554,7 @@ impl Model {
             Some(asset) => {
                 py.detach(|| asset.encode_options(&*clip.motion, budget, shell)).map_err(refused)?
             }
-            None => {
-                let mut options = EncodeOptions::new(budget);
-                options.shell = condyle::encode::Shell::Distance(shell);
-                options
-            }
+            None => EncodeOptions::new(budget, Shell::Balls(shell)),
         };
         options.effort = effort_of(effort)?;
         options.rate = rate;

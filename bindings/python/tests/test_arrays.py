@@ -127,7 +127,7 @@ def test_other_numbers_are_converted() -> None:
             "translations has the shape (4, 2, 3), (5, 2, 3) or (2, 3) is wanted",
         ),
         (lambda: condyle.Skeleton([-1], names=[]), "names has 0 elements, 1 are wanted"),
-        (lambda: MODEL.clips[0].encode(effort="most"), 'effort is "most"'),  # type: ignore[arg-type]
+        (lambda: MODEL.clips[0].encode(shell=0.03, effort="most"), 'effort is "most"'),  # type: ignore[arg-type]
         (lambda: MODEL.clips[0].to_bytes(), 'the clip "bend" is as authored'),
     ],
 )
@@ -147,6 +147,11 @@ def test_what_is_no_clip_is_a_type_error() -> None:
         MODEL.joints(0.5, [0.0])  # type: ignore[arg-type]
     with pytest.raises(IndexError, match="clip 1 of 1"):
         MODEL.joints(1, [0.0])
+
+
+def test_a_clip_without_a_mesh_needs_a_shell() -> None:
+    with pytest.raises(TypeError, match="required keyword argument: 'shell'"):
+        MODEL.clips[0].encode(1e-3)  # type: ignore[call-arg]
     assert MODEL.joints(-1, [0.0]).tobytes() == MODEL.joints(MODEL.clips[0], [0.0]).tobytes()
 
 

@@ -199,7 +199,7 @@ def test_what_poses_do_not_hold_is_not_lost(tmp_path: Path) -> None:
     with pytest.raises(condyle.Error, match='"?linear"?.* holds morph weights and tracks besides poses'):
         jobs.run(jobs.Encode(str(tmp_path / "faces.condyle"), str(tmp_path / "out")))
     assert model.clips[0].extras == ["morph weights and tracks"]
-    assert condyle.open(TESTDATA / "two_joints.glb").clips[0].encode().extras == []
+    assert condyle.open(TESTDATA / "two_joints.glb").clips[0].encode(shell=0.03).extras == []
 
 
 class Dataset:
@@ -245,7 +245,7 @@ def test_worker_processes_copy_nothing(tmp_path: Path, method: str) -> None:
     turns = np.random.default_rng(2).normal(size=(1000, 60, 4))
     turns /= np.linalg.norm(turns, axis=-1, keepdims=True)
     skeleton = condyle.Skeleton(range(-1, 59), translations=np.tile([0.0, 0.2, 0.0], (60, 1)))
-    clip = condyle.Clip.from_poses(skeleton, np.arange(1000) / 30, turns).encode(effort="fast").to_bytes()
+    clip = condyle.Clip.from_poses(skeleton, np.arange(1000) / 30, turns).encode(shell=0.03, effort="fast").to_bytes()
     path, copies = tmp_path / "large.condyle", -(-(40 << 20) // len(clip))
     condyle.join(path, [clip] * copies, names=[f"clip {at}" for at in range(copies)])
     with ProcessPoolExecutor(1, mp_context=get_context(method)) as pool:
@@ -258,7 +258,7 @@ def test_clips_of_arrays() -> None:
     turns = np.tile([0.0, 0.0, 0.0, 1.0], (3, 2, 1))
     clip = condyle.Clip.from_poses(skeleton, [0, 1, 2], turns, [[[0, 0, 0], [0, at, 0]] for at in range(3)], name="up")
     assert (clip.name, clip.end, clip.rate, clip.compressed) == ("up", 2, None, False)
-    assert clip.encode(rate=10).rate == 10 and clip.sample([0.5]).translations[0, 1].tolist() == [0, 0.5, 0]
+    assert clip.encode(shell=0.03, rate=10).rate == 10 and clip.sample([0.5]).translations[0, 1].tolist() == [0, 0.5, 0]
     with pytest.raises(condyle.Error, match=r"rotations has the shape \(3, 2, 4\), \(2, 2, 4\) is wanted"):
         condyle.Clip.from_poses(skeleton, [0, 1], turns)
     with pytest.raises(condyle.Error, match="at least one joint"):

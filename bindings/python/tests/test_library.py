@@ -58,7 +58,7 @@ NAMES = ["two_joints", "ancestors", "eight_influences"]
 
 @pytest.fixture(scope="module")
 def clips() -> list[condyle.Clip]:
-    return [condyle.open(TESTDATA / f"{name}.glb").clips[0].encode() for name in NAMES]
+    return [condyle.open(TESTDATA / f"{name}.glb").clips[0].encode(shell=0.03) for name in NAMES]
 
 
 @pytest.fixture(scope="module")

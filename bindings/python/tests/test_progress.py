@@ -41,7 +41,7 @@ def test_clips_are_told() -> None:
     clip = MODEL.encode(0, progress=bar)
     assert sum(bar.told) == 100 and clip.to_bytes() == MODEL.encode(0).to_bytes()
     bar = Bar()
-    MODEL.clips[0].encode(progress=bar)
+    MODEL.clips[0].encode(shell=0.03, progress=bar)
     assert sum(bar.told) == 100
     bar = Bar()
     assert MODEL.pack(progress=bar) == MODEL.pack() and sum(bar.told) == 100 * len(MODEL.clips)

@@ -11,7 +11,7 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use condyle::encode::{EncodeOptions, Encoded};
+use condyle::encode::Encoded;
 use condyle::{Affine, Pose, Skeleton, encode, local_to_model, sample};
 use condyle_gltf::Asset;
 
@@ -63,12 +63,10 @@ fn run(path: &str) -> Result<(), Box<dyn Error>> {
     let skeleton = &asset.skeleton;
     println!("{path}: {} joints, {} clips", skeleton.joint_count(), asset.clips.len());
 
-    // Errors up to a thousandth of the character's height, measured on a body around its vertices. A document without a
-    // height is taken as a metre high.
+    // Every vertex within a thousandth of the character's height of its place. A document without a height is taken as a
+    // metre high.
     let height = asset.rest_height()?;
     let height = if height > 0.0 { height as f32 } else { 1.0 };
-    let mut options = EncodeOptions::new(height / 1000.0);
-    options.shell = asset.shell(height * 0.02)?;
 
     println!(
         "{:<20} {:>7} {:>8} {:>9} {:>6} {:>9} {:>8}  farthest joint",
@@ -77,6 +75,7 @@ fn run(path: &str) -> Result<(), Box<dyn Error>> {
     let (mut authored, mut compressed, mut numbers) = (0, 0, 0);
     for (index, raw) in asset.clips.iter().enumerate() {
         let begin = Instant::now();
+        let options = asset.encode_options(raw, height / 1000.0, height * 0.02)?;
         let encoded = encode(raw, skeleton, &options, &mut |_| ())?;
         let milliseconds = begin.elapsed().as_secs_f64() * 1e3;
         let positions = Positions::of(&encoded, skeleton)?;

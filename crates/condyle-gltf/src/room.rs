@@ -1,9 +1,9 @@
 //! How tall an asset is, and how far its vertices are from their joints: what the errors of compressed clips are measured
 //! against.
 
-use condyle::encode::{EncodeOptions, Measured, Shell};
+use condyle::encode::{EncodeOptions, Encoded, Measured, Shell};
 use condyle::sample::PoseSource;
-use condyle::{Affine, Error, NormalRule, Pose, Skin, Target, local_to_model};
+use condyle::{Affine, Error, NormalRule, Pose, RawClip, Skin, Target, local_to_model};
 
 use crate::asset::{Asset, Instance, Placement};
 use crate::poser::Poser;
@@ -30,18 +30,18 @@ impl Asset {
     }
 
     /// Where the errors of this asset's clips are measured: [`Shell::of_morphed_meshes`] of all meshes that move with joints, with the
-    /// morph weights that they have where no clip says otherwise. Joints without vertices get points at `distance`, in the
-    /// document's units.
+    /// morph weights that they have where no clip says otherwise. Joints without vertices get a ball of `radius`, in the
+    /// document's units: [`Shell::RADIUS`] where these are metres.
     ///
     /// # Errors
     /// As [`Shell::of_morphed_meshes`].
-    pub fn shell(&self, distance: f32) -> Result<Shell, Error> {
+    pub fn shell(&self, radius: f32) -> Result<Shell, Error> {
         let ranges: Vec<_> =
             self.instances.iter().map(|it| it.morph_weights.iter().map(|&w| [w, w]).collect()).collect();
-        self.shell_within(distance, &ranges)
+        self.shell_within(radius, &ranges)
     }
 
-    fn shell_within(&self, distance: f32, ranges: &[Vec<[f32; 2]>]) -> Result<Shell, Error> {
+    fn shell_within(&self, radius: f32, ranges: &[Vec<[f32; 2]>]) -> Result<Shell, Error> {
         // A mesh that follows one joint rigidly is bound in that joint's own space.
         let rigid = self.instances.iter().map(|instance| match instance.placement {
             Placement::Joint(joint) => Skin::new(vec![joint], vec![Affine::IDENTITY]).map(Some),
@@ -56,13 +56,40 @@ impl Asset {
                 }?;
                 Some(instance.primitives.iter().map(move |primitive| (&*primitive.mesh, skin, &ranges[..])))
             });
-        Shell::of_morphed_meshes(&self.skeleton, meshes.flatten(), distance)
+        Shell::of_morphed_meshes(&self.skeleton, meshes.flatten(), radius)
+    }
+
+    /// Compresses a clip: no vertex is farther than `budget` from its place, morph targets included, and no point within
+    /// [`Shell::RADIUS`] of a joint without vertices, as in motion without meshes. Both are in the document's units, which glTF
+    /// defines as metres; for a document in other units, or other options, call [`encode_options`](Self::encode_options).
+    ///
+    /// [`Measured::error_max`] includes the vertices that morph weights move.
+    ///
+    /// # Errors
+    /// Those of [`encode_options`](Self::encode_options) and [`condyle::encode`](condyle::encode()).
+    ///
+    /// ```
+    /// use condyle_gltf::Asset;
+    ///
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/morph.glb");
+    /// let asset = Asset::open(path)?;
+    /// let encoded = asset.encode(&asset.clips[0], 5e-4)?;
+    /// assert!(encoded.measured.error_max <= 5e-4);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn encode(&self, clip: &RawClip, budget: f32) -> Result<Encoded, Error> {
+        let options = self.encode_options(clip, budget, Shell::RADIUS)?;
+        let mut encoded = condyle::encode(clip, &self.skeleton, &options, &mut |_| ())?;
+        let morphed = self.morph_error(clip, &encoded.measured)?;
+        encoded.measured.error_max = encoded.measured.error_max.max(morphed);
+        Ok(encoded)
     }
 
     /// Options that keep `budget` at every vertex, its morph targets included: where `clip` drives morph weights, a quarter of the
-    /// budget is theirs and the rest that of the joints, and the shell goes around all that the weights make of a vertex.
+    /// budget is theirs and the rest that of the joints, and the shell encloses all places that the weights give a vertex.
     ///
-    /// `distance` is for joints without vertices, as in [`shell`](Self::shell); `morph_error` tells what was kept.
+    /// Joints without vertices get a ball of `radius`, as in [`shell`](Self::shell). [`morph_error`](Self::morph_error) returns
+    /// the error of morphed vertices.
     ///
     /// # Errors
     /// As [`shell`](Self::shell), and those of the clip's [`PoseSource`].
@@ -72,7 +99,8 @@ impl Asset {
     ///
     /// let asset = Asset::open("face.glb")?;
     /// for clip in &asset.clips {
-    ///     let options = asset.encode_options(clip, 5e-4, 0.03)?;
+    ///     let mut options = asset.encode_options(clip, 5e-4, 0.03)?;
+    ///     options.effort = condyle::encode::Effort::Best;
     ///     let encoded = condyle::encode(clip, &asset.skeleton, &options, &mut |_| ())?;
     ///     let morphed = asset.morph_error(clip, &encoded.measured)?;
     ///     assert!(encoded.measured.error_max.max(morphed) <= 5e-4);
@@ -83,9 +111,9 @@ impl Asset {
         &self,
         clip: &S,
         budget: f32,
-        distance: f32,
+        radius: f32,
     ) -> Result<EncodeOptions, Error> {
-        let mut options = EncodeOptions::new(budget);
+        let (mut track_budgets, mut joint_budgets) = (Vec::new(), Vec::new());
         let mut ranges = Vec::new();
         let reaches = self.reaches(clip)?;
         for (at, instance) in self.instances.iter().enumerate() {
@@ -94,16 +122,17 @@ impl Asset {
                 let most = farthest(instance, |_| 1.0) * reaches[at];
                 if most > 0.0 {
                     let share = (f64::from(budget) * MORPH_PART / most) as f32;
-                    options.track_budgets.push((Target::Weights(instance.node as u32), share));
+                    track_budgets.push((Target::Weights(instance.node as u32), share));
                     let rest = budget * (1.0 - MORPH_PART as f32);
-                    options.joint_budgets.extend(self.joints_of(instance).map(|joint| (joint, rest)));
+                    joint_budgets.extend(self.joints_of(instance).map(|joint| (joint, rest)));
                 }
             }
             ranges.push(own);
         }
-        options.joint_budgets.sort_by_key(|(joint, _)| *joint);
-        options.joint_budgets.dedup();
-        options.shell = self.shell_within(distance, &ranges)?;
+        joint_budgets.sort_by_key(|(joint, _)| *joint);
+        joint_budgets.dedup();
+        let mut options = EncodeOptions::new(budget, self.shell_within(radius, &ranges)?);
+        (options.track_budgets, options.joint_budgets) = (track_budgets, joint_budgets);
         Ok(options)
     }
 

@@ -6,17 +6,13 @@ mod suite;
 use std::path::Path;
 use std::process::ExitCode;
 
-use condyle::encode::EncodeOptions;
-use condyle::{Affine, Clip, Error, Joint, NormalRule, RawClip, Skeleton, Transform, encode};
+use condyle::{Affine, Clip, Error, Joint, NormalRule, RawClip, Skeleton, Transform};
 use condyle_gltf::{Asset, ClipExporter, Document, Placement, Poser};
 use rayon::prelude::*;
 
 /// Metres, on characters of this height.
 const BUDGETS: [f64; 3] = [1e-4, 1e-3, 1e-2];
 const HEIGHT: f64 = 1.8;
-/// How far morph weights may be off by default. The budget of the encoder is about joints and the vertices of the bind pose: where
-/// morph targets reach far beyond these, as in our own model of that name, vertices may be off by what the weights are besides.
-const WEIGHT_ERROR: f64 = 1e-3;
 /// Moments at which all vertices are looked at, besides the worst one.
 const MOMENTS: u32 = 12;
 
@@ -52,39 +48,22 @@ fn worst_vertex(asset: &Asset, raw: &RawClip, clip: &Clip<'_>, worst: f32, metre
     greatest
 }
 
-/// The farthest that a vertex goes if all its morph targets have a weight of one, in the document's units.
-fn morph_reach(asset: &Asset) -> f64 {
-    let meshes = asset.instances.iter().flat_map(|instance| &instance.primitives).map(|p| &p.mesh);
-    let reach = meshes.flat_map(|mesh| {
-        (0..mesh.vertex_count()).map(|vertex| -> f64 {
-            let shifts = mesh.morph_targets().iter().map(|target| target.delta(vertex).position);
-            shifts.map(|s| s.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>().sqrt()).sum()
-        })
-    });
-    reach.fold(0.0, f64::max)
-}
-
 fn every_clip_stays_within_its_budget(path: &Path) {
     let name = path.display();
     let asset = &Asset::open(path).unwrap_or_else(|e| panic!("{e}"));
     let jobs: Vec<_> = asset.clips.iter().flat_map(|clip| BUDGETS.map(|budget| (clip, budget))).collect();
     assert!(!jobs.is_empty(), "{name} has no clips");
-    let reaches_far = path.ends_with("testdata/morph.glb");
-    let besides = if reaches_far { WEIGHT_ERROR * morph_reach(asset) } else { 0.0 };
     let failures: Vec<String> = jobs
         .par_iter()
         .filter_map(|(raw, budget)| {
             let metres = HEIGHT / asset.rest_height().expect("a character");
-            let shell = asset.shell((0.03 / metres) as f32).expect("its own meshes");
             let units = (budget / metres) as f32;
-            let mut options = EncodeOptions::new(units);
-            options.shell = shell;
-            let encoded = encode(raw, &asset.skeleton, &options, &mut |_| ()).expect("a clip");
+            let encoded = asset.encode(raw, units).expect("a clip");
             let measured = &encoded.measured;
             let vertex = worst_vertex(asset, raw, encoded.clip(), measured.seconds, metres);
             let case = format!("{name}, {}, {} mm", raw.name(), 1e3 * budget);
-            // The shell is around all vertices. Posing rounds to f32 once more.
-            let room = budget + 1e-6 * HEIGHT + besides * metres;
+            // Posing rounds to f32 once more.
+            let room = budget + 1e-6 * HEIGHT;
             let told = measured.error_max.max(measured.error_between_max);
             match () {
                 () if told > units => Some(format!("{case}: measured {} mm", 1e3 * f64::from(told) * metres)),
@@ -141,9 +120,14 @@ fn a_character_has_a_height_and_a_shell(folder: &Path) {
     let height = fox.rest_height().expect("finite");
     assert!((height * 0.02278 - HEIGHT).abs() < 1e-3, "{height}");
     // The shell reaches every vertex, and not much farther: bound, each is where its joint's inverse bind matrix puts it.
-    let condyle::encode::Shell::Points(points) = fox.shell(3.0).expect("its own meshes") else {
-        panic!("points")
+    let condyle::encode::Shell::Joints(shell) = fox.shell(3.0).expect("its own meshes") else {
+        panic!("a shell for each joint")
     };
+    let points = shell.iter().map(|joint| match joint {
+        condyle::encode::JointShell::Points(points) => points.clone(),
+        _ => Vec::new(),
+    });
+    let points: Vec<Vec<[f32; 3]>> = points.collect();
     assert_eq!(points.len(), fox.skeleton.joint_count());
     let skin = &fox.skins[0];
     let mesh = &fox.instances[0].primitives[0].mesh;

@@ -8,7 +8,7 @@
 use std::f32::consts::TAU;
 
 use condyle::blend::{self, Additive, Mean};
-use condyle::encode::EncodeOptions;
+use condyle::encode::{EncodeOptions, Shell};
 use condyle::model::{self, CrowdBuffer};
 use condyle::sample::{self, ClipAt};
 use condyle::{
@@ -122,7 +122,8 @@ fn clip(skeleton: &Skeleton, name: &str, angle: f32) -> Result<Clip<'static>, Er
     };
     let tracks = (2..skeleton.joint_count() as u16).map(swing).collect();
     let raw = RawClip::new(name.into(), vec![times.clone()], tracks)?;
-    Ok(condyle::encode(&raw, skeleton, &EncodeOptions::default(), &mut |_| ())?.into_clip())
+    Ok(condyle::encode(&raw, skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?
+        .into_clip())
 }
 
 /// What a deep breath adds to a pose.

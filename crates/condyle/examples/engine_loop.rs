@@ -33,21 +33,22 @@ const LEGS: [u16; 2] = [3, 4];
 fn main() -> Result<(), Error> {
     // Loading. All that characters share is made once and never changes; it may be read by any number of threads.
     let skeleton = skeleton()?;
-    let walk = gait(&skeleton, "walk", 1.0, WALK_SPEED, 0.5)?;
-    let run = gait(&skeleton, "run", 0.7, RUN_SPEED, 0.9)?;
+    let (bound, mesh) = mesh(&skeleton)?;
+    // Half a millimetre at every vertex.
+    let options = EncodeOptions::new(5e-4, Shell::of_meshes(&skeleton, [(&mesh, &bound)], Shell::RADIUS)?);
+    let walk = gait(&skeleton, &options, "walk", [1.0, WALK_SPEED, 0.5])?;
+    let run = gait(&skeleton, &options, "run", [0.7, RUN_SPEED, 0.9])?;
     let wave = swing("wave", ARM, 2.0, [2.0, 0.5])?;
-    let wave = condyle::encode(&wave, &skeleton, &EncodeOptions::default(), &mut |_| ())?.into_clip();
+    let wave = condyle::encode(&wave, &skeleton, &options, &mut |_| ())?.into_clip();
     // An additive clip holds what differs from a reference pose, and is encoded and sampled on a skeleton of its own.
     let breath =
         blend::difference_clip(&swing("breath", CHEST, 3.0, [0.0, 0.05])?, &skeleton, skeleton.rest())?;
     let additive = skeleton.additive();
     // All its joints are in one place: the error is measured as far out as what hangs on them.
-    let mut options = EncodeOptions::default();
-    options.shell = Shell::Distance(0.5);
+    let options = EncodeOptions::new(5e-4, Shell::Balls(0.5));
     let breath = condyle::encode(&breath, &additive, &options, &mut |_| ())?.into_clip();
     // The wave takes the arm alone.
     let arm = blend::joint_mask(&skeleton, &[(ARM, 1.0)], 0)?;
-    let (bound, mesh) = mesh(&skeleton)?;
 
     // Characters. Each has a clock per clip, a place in the world, and its own speed, from a walk to a run.
     let mut characters: Vec<Character> = (0..CHARACTERS).map(Character::new).collect();
@@ -194,10 +195,9 @@ fn swing(name: &str, joint: u16, seconds: f32, angles: [f32; 2]) -> Result<RawCl
 /// A compressed clip of two steps: legs that swing, and hips that go ahead, which becomes root motion.
 fn gait(
     skeleton: &Skeleton,
+    options: &EncodeOptions,
     name: &str,
-    seconds: f32,
-    speed: f32,
-    angle: f32,
+    [seconds, speed, angle]: [f32; 3],
 ) -> Result<Clip<'static>, Error> {
     let times: Vec<f32> = (0..=30).map(|key| key as f32 / 30.0 * seconds).collect();
     let leg = |side: usize, sign: f32| {
@@ -208,7 +208,7 @@ fn gait(
     });
     let tracks = vec![hips, leg(0, 1.0), leg(1, -1.0)];
     let raw = RawClip::new(name.into(), vec![times], tracks)?;
-    let mut options = EncodeOptions::default();
+    let mut options = options.clone();
     options.root_motion = Some(RootMotionOptions::default());
     options.events = [(0.25, "left foot"), (0.75, "right foot")]
         .map(|(part, name)| Event { seconds: part * seconds, name: name.into() })

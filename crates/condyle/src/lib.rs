@@ -65,11 +65,12 @@
 //!   sampled on [`Skeleton::additive`]; [`blend::add`] puts it on a pose.
 //! - **go over from one clip to another**: [`blend::Inertialization`], or a [`blend::Fade`] for the weights
 //!   of a blend.
-//! - **compress with a budget**: [`encode`](encode()) with
-//!   [`EncodeOptions::new(0.001)`](encode::EncodeOptions::new): a millimetre where lengths are metres, on
-//!   points 3 cm from each joint; for every vertex give it [`encode::Shell::of_meshes`]. Keep the bytes of
-//!   what comes back, an [`encode::Encoded`], and read them with [`Clip::from_bytes`], or play its
-//!   [`into_clip`](encode::Encoded::into_clip) at once.
+//! - **compress with a budget**: for a model that `condyle-gltf` has read, `asset.encode(&clip, 0.001)` keeps
+//!   every vertex within a millimetre where lengths are metres. With meshes of your own call [`encode`](encode())
+//!   with [`EncodeOptions::new`](encode::EncodeOptions::new)`(0.001, shell)` and [`encode::Shell::of_meshes`];
+//!   without meshes, [`encode::Shell::Balls`] bounds all points near each joint. Keep the bytes of the
+//!   [`encode::Encoded`] and read them with [`Clip::from_bytes`], or play its
+//!   [`into_clip`](encode::Encoded::into_clip) directly.
 //! - **share a clip among threads**: one from [`encode`](encode()) or [`Clip::from_owned`] owns its bytes, and
 //!   its clones share them. [`Clip::into_owned`] copies a borrowed one.
 //! - **read root motion**: encode with [`EncodeOptions::root_motion`](encode::EncodeOptions::root_motion), and

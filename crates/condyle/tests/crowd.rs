@@ -1,7 +1,7 @@
 //! Crowds have bit for bit what the single calls give, on any number of threads, and allocate nothing once they have run.
 
 use condyle::blend::{self, Additive, Mean, Overlay};
-use condyle::encode::EncodeOptions;
+use condyle::encode::{EncodeOptions, Shell};
 use condyle::model::{self, CrowdBuffer};
 use condyle::sample::{self, ClipAt};
 use condyle::solve::{self, Aim, Reached, TwoBone, Up};
@@ -56,7 +56,8 @@ impl Cast {
             };
             let tracks = (0..JOINTS).map(track).collect();
             let raw = RawClip::new(format!("clip {seed}"), vec![times.clone()], tracks).expect("a clip");
-            let encoded = encode(&raw, &skeleton, &EncodeOptions::new(1e-2), &mut |_| ()).expect("a clip");
+            let encoded = encode(&raw, &skeleton, &EncodeOptions::new(1e-2, Shell::Balls(0.03)), &mut |_| ())
+                .expect("a clip");
             let clip = encoded.into_clip();
             if seed.is_multiple_of(2) { clip } else { clip.into_resident().expect("it fits") }
         };

@@ -4,7 +4,7 @@ use std::f32::consts::TAU;
 use std::mem::offset_of;
 
 use bytemuck::{Pod, Zeroable};
-use condyle::encode::EncodeOptions;
+use condyle::encode::{EncodeOptions, Shell};
 use condyle::skin::{Interleaved, VertexLayout};
 use condyle::{
     Affine, Clip, Error, Influences, Interpolation, Joint, RawClip, Skeleton, Skin, Target, Track, Transform,
@@ -86,7 +86,8 @@ impl Character {
         let inverse = rest(&skeleton)?.iter().map(|joint| joint.inverse().unwrap_or_default()).collect();
         let skin = Skin::new((0..skeleton.joint_count() as u16).collect(), inverse)?;
         let raw = exercises(&skeleton)?;
-        let clip = condyle::encode(&raw, &skeleton, &EncodeOptions::new(1e-3), &mut |_| ())?.into_clip();
+        let options = EncodeOptions::new(1e-3, Shell::Balls(0.03));
+        let clip = condyle::encode(&raw, &skeleton, &options, &mut |_| ())?.into_clip();
         Ok(Self { skeleton, skin, clip })
     }
 

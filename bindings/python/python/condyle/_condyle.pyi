@@ -122,7 +122,7 @@ class Clip:
         self,
         budget: float = 0.0005,
         *,
-        shell: float = 0.03,
+        shell: float,
         effort: _Effort = "normal",
         rate: float | None = None,
         progress: _Bar | None = None,

@@ -4,7 +4,7 @@ mod bvh;
 
 use std::path::PathBuf;
 
-use condyle::encode::{EncodeOptions, KeyFormat, KeySource, reduce};
+use condyle::encode::{EncodeOptions, KeyFormat, KeySource, Shell, reduce};
 use condyle::{Clip, Error, RawClip, Target, Track};
 use condyle_gltf::{Asset, ClipExporter};
 use rayon::prelude::*;
@@ -200,7 +200,7 @@ const PART: f32 = 1.0 / 16.0;
 
 /// What the keys of a clip must keep.
 fn options(clip: &Clip<'_>, asset: &Asset, metres: f64) -> Result<EncodeOptions, Error> {
-    let mut options = asset.encode_options(clip, clip.budget() * PART, (0.03 / metres) as f32)?;
+    let mut options = asset.encode_options(clip, clip.budget() * PART, Shell::radius(metres))?;
     options.track_budget *= PART;
     Ok(options)
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 
-use condyle::encode::{EncodeOptions, KeyFormat, reduce};
+use condyle::encode::{EncodeOptions, KeyFormat, Shell, reduce};
 use condyle::{Error, Interpolation, RawClip, Target, Track};
 use condyle_gltf::{Asset, ClipExporter, Placement, Problem, Severity};
 use rayon::prelude::*;
@@ -97,7 +97,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let failed = |e: &dyn std::fmt::Display| Failure::Data(format!("{name}: {e}"));
     let mut work = args.limit.budget(&document::sources(path, Some(&asset.document)));
     for clip in &asset.clips {
-        let own = Work::keys(&asset, clip, &EncodeOptions::new(budget)).map_err(|e| failed(&e))?;
+        let own = Work::keys(&asset, clip, &EncodeOptions::new(budget, Shell::Balls(Shell::radius(metres))))
+            .map_err(|e| failed(&e))?;
         work.afford(&name, clip.name(), &own)?;
     }
     let dropped = if args.drop { dropped(&asset, &args.keep)? } else { BTreeSet::new() };
@@ -105,7 +106,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let bar = progress(asset.clips.len(), "packing");
     let packed = |clip: &RawClip| -> Result<(RawClip, EncodeOptions), Error> {
         let clip = without(clip, &dropped, &asset)?;
-        let options = asset.encode_options(&clip, budget, (0.03 / metres) as f32)?;
+        let options = asset.encode_options(&clip, budget, Shell::radius(metres))?;
         let format = if args.meshopt { KeyFormat::Filtered } else { KeyFormat::Shorts };
         let found = reduce(&clip, &asset.skeleton, &options, format)?;
         bar.inc(1);

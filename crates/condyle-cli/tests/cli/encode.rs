@@ -2,7 +2,7 @@
 
 use crate::common::{Folder, condyle, models, ribbon, transcript};
 use condyle::container::{Container, ContainerWriter, EntryKind};
-use condyle::encode::EncodeOptions;
+use condyle::encode::{EncodeOptions, Shell};
 use condyle::{Interpolation, RawClip, Target, Track, encode};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -223,7 +223,8 @@ fn figures_of_a_decoded_clip_are_those_of_the_file() {
     let turn = track(Target::Rotation(1), &[0.0, 0.0, 0.0, 1.0, 0.6, 0.0, 0.0, 0.8]);
     let light = track(Target::Vector(0), &[0.0, 8.0]);
     let clip = RawClip::new("lamp".into(), vec![vec![0.0, 1.0]], vec![turn, light]).expect("a clip");
-    let encoded = encode(&clip, &skeleton, &EncodeOptions::default(), &mut |_| ()).expect("two tracks");
+    let encoded = encode(&clip, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())
+        .expect("two tracks");
     let mut writer = ContainerWriter::default();
     let model = writer.add_skeleton("ribbon", &skeleton).expect("a skeleton");
     let document = before.document(of(EntryKind::Document)).expect("a document");

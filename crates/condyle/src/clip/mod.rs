@@ -35,7 +35,7 @@ pub(crate) use view::{ClipView, Place};
 /// describes every byte.
 ///
 /// ```
-/// use condyle::encode::EncodeOptions;
+/// use condyle::encode::{EncodeOptions, Shell};
 /// use condyle::{
 ///     Clip, Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, encode, sample,
 /// };
@@ -50,7 +50,7 @@ pub(crate) use view::{ClipView, Place};
 /// let raw = RawClip::new("rise".into(), vec![vec![0.0, 2.0]], vec![rise])?;
 ///
 /// // When the game is built: no point is more than a millimetre off.
-/// let file = encode(&raw, &skeleton, &EncodeOptions::new(1e-3), &mut |_| ())?.bytes().to_vec();
+/// let file = encode(&raw, &skeleton, &EncodeOptions::new(1e-3, Shell::Balls(0.03)), &mut |_| ())?.bytes().to_vec();
 ///
 /// // When it runs: the bytes are checked once, then read where they lie.
 /// let clip = Clip::from_bytes(&file)?;
@@ -97,11 +97,11 @@ impl Clip<'static> {
     /// `Vec` or a `Box` is copied once, an `Arc` is not.
     ///
     /// ```
-    /// use condyle::encode::EncodeOptions;
+    /// use condyle::encode::{EncodeOptions, Shell};
     /// use condyle::{Clip, RawClip, Skeleton, encode};
     ///
     /// let raw = RawClip::new("still".into(), vec![], vec![])?;
-    /// let encoded = encode(&raw, &Skeleton::new([])?, &EncodeOptions::default(), &mut |_| ())?;
+    /// let encoded = encode(&raw, &Skeleton::new([])?, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?;
     /// let clip = Clip::from_owned(encoded.bytes().to_vec())?;
     /// let elsewhere = clip.clone();
     /// std::thread::spawn(move || assert_eq!(elsewhere.joint_count(), 0)).join().expect("no panic");
@@ -152,7 +152,7 @@ impl<'a> Clip<'a> {
     /// [`Error::TooShort`] for less memory, which is then unchanged.
     ///
     /// ```
-    /// use condyle::encode::EncodeOptions;
+    /// use condyle::encode::{EncodeOptions, Shell};
     /// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, encode, sample};
     ///
     /// # let skeleton = Skeleton::new([Joint::new("lift", None, Transform::IDENTITY)])?;
@@ -160,7 +160,7 @@ impl<'a> Clip<'a> {
     /// # let values = vec![0.0, 0.0, 0.0, 0.0, 3.0, 0.0];
     /// # let rise = Track { target, interpolation: Interpolation::Linear, timeline: 0, values };
     /// # let raw = RawClip::new("rise".into(), vec![vec![0.0, 2.0]], vec![rise])?;
-    /// # let clip = encode(&raw, &skeleton, &EncodeOptions::default(), &mut |_| ())?.into_clip();
+    /// # let clip = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?.into_clip();
     /// // When a character comes on screen that plays the clip.
     /// let mut memory = vec![0; clip.resident_size()];
     /// let resident = clip.resident(&mut memory)?;
@@ -190,11 +190,11 @@ impl<'a> Clip<'a> {
     /// [`Error::TooMany`] for more bytes than the machine can address.
     ///
     /// ```
-    /// use condyle::encode::EncodeOptions;
+    /// use condyle::encode::{EncodeOptions, Shell};
     /// use condyle::{RawClip, Skeleton, encode};
     ///
     /// let raw = RawClip::new("still".into(), vec![], vec![])?;
-    /// let encoded = encode(&raw, &Skeleton::new([])?, &EncodeOptions::default(), &mut |_| ())?;
+    /// let encoded = encode(&raw, &Skeleton::new([])?, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?;
     /// let clip = encoded.into_clip().into_resident()?;
     /// assert!(clip.is_resident());
     /// # Ok::<(), condyle::Error>(())

@@ -442,7 +442,8 @@ fn what_is_printed_of_a_clip_is_short() {
     let bound = crate::mesh::Skin::new((0..256).collect(), joints.clone()).expect("as many");
     let mut palette = crate::skin::Palette::default();
     crate::skin::palette(&bound, &joints, crate::skin::NormalRule::default(), &mut palette).expect("as many");
-    let options = crate::encode::EncodeOptions { effort: crate::encode::Effort::Fast, ..Default::default() };
+    let mut options = crate::encode::EncodeOptions::new(5e-4, crate::encode::Shell::Balls(0.03));
+    options.effort = crate::encode::Effort::Fast;
     let still = RawClip::new("still".into(), vec![], vec![]).expect("valid");
     let encoded =
         crate::encode::encode(&still, &random.skeleton(256), &options, &mut |_| ()).expect("a clip");
@@ -561,7 +562,7 @@ fn a_clip_of_another_skeleton_is_refused() {
     let (skeleton, other) = (random.skeleton(6), random.skeleton(6));
     let raw = random.smooth_clip(&skeleton, 20);
     assert_eq!(raw.fingerprint(), None);
-    let options = crate::encode::EncodeOptions::new(1e-3);
+    let options = crate::encode::EncodeOptions::new(1e-3, crate::encode::Shell::Balls(0.03));
     let encoded = crate::encode::encode(&raw, &skeleton, &options, &mut |_| ()).expect("a clip");
     let packed = encoded.into_clip();
     assert_eq!(packed.fingerprint(), Some(skeleton.fingerprint()));

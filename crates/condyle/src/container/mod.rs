@@ -342,7 +342,7 @@ impl<'a> ContainerReader<'a> {
 ///
 /// ```
 /// use condyle::container::{Container, ContainerWriter, EntryKind};
-/// use condyle::encode::EncodeOptions;
+/// use condyle::encode::{EncodeOptions, Shell};
 /// use condyle::{Joint, RawClip, Skeleton, Transform, encode};
 ///
 /// let root = Joint::new("hip", None, Transform::IDENTITY);
@@ -350,7 +350,7 @@ impl<'a> ContainerReader<'a> {
 /// let mut writer = ContainerWriter::default();
 /// let model = writer.add_skeleton("fox", &skeleton)?;
 /// let run = RawClip::new("run".into(), vec![], vec![])?;
-/// let run = encode(&run, &skeleton, &EncodeOptions::default(), &mut |_| ())?;
+/// let run = encode(&run, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?;
 /// writer.add(EntryKind::Clip, "run", Some(model), run.bytes())?;
 /// let file = writer.finish();
 ///

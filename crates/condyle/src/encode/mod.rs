@@ -1,9 +1,9 @@
 //! Compression: from an authored [`RawClip`] to a [`Clip`] that is as small as an error budget allows, checked
 //! on the decoded result.
 //!
-//! Call [`encode`](crate::encode()) with [`EncodeOptions::new`] and the distance by which a point may be off,
-//! in the skeleton's units: 5e-4 is half a millimetre where these are metres. To hold it at every vertex give
-//! [`EncodeOptions::shell`] the meshes, by [`Shell::of_meshes`]. [`Encoded`] is the clip and what was measured.
+//! Call [`encode`](crate::encode()) with [`EncodeOptions::new`]: the distance by which a point may be off, in the
+//! skeleton's units, and the [`Shell`], the points that this bounds. [`Shell::of_meshes`] bounds every vertex;
+//! [`Shell::Balls`] is for motion without meshes. [`Encoded`] is the clip and its measured error.
 
 // Tuning constants: `cargo run --release -p condyle-bench --bin clip_sizes -- FOLDER` repeats the
 // measurements that comments on constants state: the change of the bytes at 1 mm when that constant alone
@@ -52,7 +52,7 @@ use fit::Shape;
 use free_tracks::{free_parts, free_tracks};
 use kept::{Failed, KeptTracks};
 use options::positive;
-pub use options::{Effort, EncodeOptions, Encoded, Encoding, JointError, Measured, Shell};
+pub use options::{Effort, EncodeOptions, Encoded, Encoding, JointError, JointShell, Measured, Shell};
 pub use reduce::{KeyFormat, KeySource, Reduced, measure_keys, reduce};
 use search::{nlerp_suffices, place_all, search};
 use task::{
@@ -83,7 +83,7 @@ use write::{Curves, Kept, Parts};
 /// gives the same bytes on every platform.
 ///
 /// ```
-/// use condyle::encode::EncodeOptions;
+/// use condyle::encode::{EncodeOptions, Shell};
 /// use condyle::{
 ///     Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, encode, sample,
 /// };
@@ -98,7 +98,7 @@ use write::{Curves, Kept, Parts};
 ///     values: vec![0.0, 0.0, 0.0, 1.0, 0.0, half, 0.0, half],
 /// };
 /// let raw = RawClip::new("turn".into(), vec![vec![0.0, 1.0]], vec![turn])?;
-/// let encoded = encode(&raw, &skeleton, &EncodeOptions::default(), &mut |_| ())?;
+/// let encoded = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?;
 /// assert!(encoded.measured.error_max <= 5e-4);
 ///
 /// let mut pose = Pose::rest(&skeleton);
@@ -150,13 +150,13 @@ pub fn encode(
 /// proportion to both, and a clip of two keys can be hours long.
 ///
 /// ```
-/// use condyle::encode::{EncodeOptions, frame_count};
+/// use condyle::encode::{EncodeOptions, Shell, frame_count};
 /// use condyle::{Interpolation, RawClip, Target, Track};
 ///
 /// let (target, interpolation) = (Target::Translation(0), Interpolation::Linear);
 /// let rise = Track { target, interpolation, timeline: 0, values: vec![0.0, 0.0, 0.0, 0.0, 1.0, 0.0] };
 /// let clip = RawClip::new("rise".into(), vec![vec![0.0, 2.0]], vec![rise])?;
-/// let mut options = EncodeOptions::new(1e-3);
+/// let mut options = EncodeOptions::new(1e-3, Shell::Balls(0.03));
 /// options.rate = Some(30.0);
 /// assert_eq!(frame_count(&clip, 1, &options)?, 60);
 /// # Ok::<(), condyle::Error>(())

@@ -8,10 +8,10 @@ use crate::error::Error;
 use crate::motion::RootMotionOptions;
 use crate::play::Event;
 
-/// Where on each joint the error is measured.
+/// The points at which the error is measured.
 ///
 /// ```
-/// use condyle::encode::{EncodeOptions, Shell};
+/// use condyle::encode::{EncodeOptions, JointShell, Shell};
 /// use condyle::{Affine, Influences, Joint, Skeleton, Skin, SkinnedMesh, Transform, Vertices};
 ///
 /// let skeleton = Skeleton::new([Joint::new("hip", None, Transform::IDENTITY)])?;
@@ -19,28 +19,58 @@ use crate::play::Event;
 /// # let vertices = Vertices { positions, ..Vertices::default() };
 /// # let mesh = SkinnedMesh::new(vertices, Influences::rigid(3), vec![], vec![])?;
 /// # let skin = Skin::new(vec![0], vec![Affine::IDENTITY])?;
-/// // A millimetre for every vertex; 3 cm around joints that have none.
-/// let mut options = EncodeOptions::new(1e-3);
-/// options.shell = Shell::of_meshes(&skeleton, [(&mesh, &skin)], 0.03)?;
-/// assert!(matches!(&options.shell, Shell::Points(joints) if joints.len() == 1));
+/// // A millimetre for every vertex, and within 3 cm of each joint that has none.
+/// let options = EncodeOptions::new(1e-3, Shell::of_meshes(&skeleton, [(&mesh, &skin)], 0.03)?);
+/// let Shell::Joints(joints) = &options.shell else { panic!("a shell for each joint") };
+/// assert!(matches!(&joints[..], [JointShell::Points(_)]));
+/// // Without meshes: every point within 3 cm of a joint.
+/// let options = EncodeOptions::new(1e-3, Shell::Balls(0.03));
+/// # assert_eq!(options.budget, 1e-3);
 /// # Ok::<(), condyle::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Shell {
-    /// On three points at this distance along the axes of every joint, in the skeleton's units.
-    Distance(f32),
-    /// On these points in the joint's own space, one list per joint. A joint without points is not measured.
-    Points(Vec<Vec<[f32; 3]>>),
+    /// All points within this distance of each joint, in the skeleton's units, at rest.
+    Balls(f32),
+    /// A shell of its own for each joint.
+    Joints(Vec<JointShell>),
+}
+
+/// The points of one joint at which the error is measured.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum JointShell {
+    /// Points in the joint's own space. A joint without points is not measured.
+    Points(Vec<[f32; 3]>),
+    /// All points within this distance of the joint, in the skeleton's units, at rest.
+    Ball(f32),
+}
+
+impl Shell {
+    /// The radius of the ball around a joint without vertices where nothing else is requested, in metres: 3 cm.
+    pub const RADIUS: f32 = 0.03;
+
+    /// [`RADIUS`](Self::RADIUS) in a model where one unit is `metres`.
+    ///
+    /// ```
+    /// use condyle::encode::Shell;
+    ///
+    /// assert_eq!((Shell::radius(1.0), Shell::radius(0.01)), (0.03, 3.0));
+    /// ```
+    #[must_use]
+    pub fn radius(metres: f64) -> f32 {
+        (f64::from(Self::RADIUS) / metres).clamp(f64::from(f32::MIN_POSITIVE), f64::from(f32::MAX)) as f32
+    }
 }
 
 /// How much time the encoder spends to save bytes.
 ///
 /// ```
-/// use condyle::encode::{Effort, EncodeOptions};
+/// use condyle::encode::{Effort, EncodeOptions, Shell};
 ///
 /// // While an artist waits; a build for release takes `Best`.
-/// let mut options = EncodeOptions::default();
+/// let mut options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
 /// options.effort = Effort::Fast;
 /// assert!(Effort::ALL.is_sorted() && Effort::Fast < Effort::Best);
 /// ```
@@ -61,11 +91,13 @@ impl Effort {
     pub const ALL: [Self; 3] = [Self::Fast, Self::Normal, Self::Best];
 }
 
-/// Options of [`encode`](crate::encode()): [`new`](Self::new) or the default, whose fields are then set.
+/// Options of [`encode`](crate::encode()): [`new`](Self::new), whose other fields are then set.
 ///
 /// ```
-/// let mut options = condyle::encode::EncodeOptions::new(1e-3);
-/// options.effort = condyle::encode::Effort::Best;
+/// use condyle::encode::{Effort, EncodeOptions, Shell};
+///
+/// let mut options = EncodeOptions::new(1e-3, Shell::Balls(0.03));
+/// options.effort = Effort::Best;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -97,30 +129,22 @@ pub struct EncodeOptions {
     pub events: Vec<Event>,
 }
 
-impl Default for EncodeOptions {
-    /// Half a millimetre on three points 3 cm from each joint, for a skeleton in metres.
-    fn default() -> Self {
+impl EncodeOptions {
+    /// Options that keep every point of `shell` within `budget` of its place, both in the skeleton's units.
+    #[must_use]
+    pub fn new(budget: f32, shell: Shell) -> Self {
         Self {
-            budget: 5e-4,
+            budget,
             joint_budgets: Vec::new(),
             track_budget: 1e-3,
             track_budgets: Vec::new(),
             rate: None,
-            shell: Shell::Distance(0.03),
+            shell,
             between: true,
             effort: Effort::default(),
             root_motion: None,
             events: Vec::new(),
         }
-    }
-}
-
-impl EncodeOptions {
-    /// The default with another budget: how far a point of the shell may be from its place, in the skeleton's
-    /// units.
-    #[must_use]
-    pub fn new(budget: f32) -> Self {
-        Self { budget, ..Self::default() }
     }
 
     /// With a part of each budget.
@@ -171,7 +195,7 @@ pub(super) fn positive(what: &'static str, at: usize, v: f32) -> Result<(), Erro
 /// How a joint's property is stored.
 ///
 /// ```
-/// use condyle::encode::{EncodeOptions, Encoding};
+/// use condyle::encode::{EncodeOptions, Encoding, Shell};
 /// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform, encode};
 ///
 /// # let root = Joint::new("root", None, Transform::IDENTITY);
@@ -186,7 +210,7 @@ pub(super) fn positive(what: &'static str, at: usize, v: f32) -> Result<(), Erro
 /// # };
 /// # let raw = RawClip::new("turn".into(), vec![times], vec![turn])?;
 /// // One track of 31 keys, to one side and part of the way back: a curve serves, nothing has to be kept as authored.
-/// let encoded = encode(&raw, &skeleton, &EncodeOptions::default(), &mut |_| ())?;
+/// let encoded = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?;
 /// for (encoding, count) in &encoded.encodings {
 ///     println!("{count} tracks: {encoding:?}");
 ///     assert_ne!(*encoding, Encoding::Authored);
@@ -209,7 +233,7 @@ pub enum Encoding {
 /// A clip, and how good it is.
 ///
 /// ```
-/// use condyle::encode::EncodeOptions;
+/// use condyle::encode::{EncodeOptions, Shell};
 /// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform, encode};
 ///
 /// # let root = Joint::new("root", None, Transform::IDENTITY);
@@ -222,7 +246,7 @@ pub enum Encoding {
 /// #     values: vec![0.0, 0.0, 0.0, 1.0, 0.0, half, 0.0, half],
 /// # };
 /// # let raw = RawClip::new("turn".into(), vec![vec![0.0, 1.0]], vec![turn])?;
-/// let encoded = encode(&raw, &skeleton, &EncodeOptions::default(), &mut |_| ())?;
+/// let encoded = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?;
 /// println!("{} bytes instead of {}", encoded.bytes().len(), encoded.raw_bytes);
 /// assert!(encoded.authored.is_empty() && encoded.bytes().len() < encoded.raw_bytes);
 /// // To a file with `bytes`, or to be played at once.
@@ -286,7 +310,7 @@ impl fmt::Debug for Encoded {
 /// The greatest error of a joint's points.
 ///
 /// ```
-/// use condyle::encode::EncodeOptions;
+/// use condyle::encode::{EncodeOptions, Shell};
 /// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform, encode};
 ///
 /// # let root = Joint::new("root", None, Transform::IDENTITY);
@@ -299,7 +323,7 @@ impl fmt::Debug for Encoded {
 /// #     values: vec![0.0, 0.0, 0.0, 1.0, 0.0, half, 0.0, half],
 /// # };
 /// # let raw = RawClip::new("turn".into(), vec![vec![0.0, 1.0]], vec![turn])?;
-/// let encoded = encode(&raw, &skeleton, &EncodeOptions::default(), &mut |_| ())?;
+/// let encoded = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?;
 /// for (name, worst) in skeleton.names().iter().zip(&encoded.measured.joints) {
 ///     println!("{name}: {} mm at {} s", 1e3 * worst.error, worst.seconds);
 ///     assert!(worst.error <= encoded.measured.error_max);
@@ -313,7 +337,7 @@ pub struct JointError {
     pub error: f32,
     /// When, in seconds.
     pub seconds: f32,
-    /// Which point of the joint's shell.
+    /// The index of the point in the joint's shell; 0 for a ball.
     pub point: usize,
 }
 
@@ -321,7 +345,7 @@ pub struct JointError {
 /// that it is the same everywhere.
 ///
 /// ```
-/// use condyle::encode::EncodeOptions;
+/// use condyle::encode::{EncodeOptions, Shell};
 /// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform, encode};
 ///
 /// # let root = Joint::new("root", None, Transform::IDENTITY);
@@ -334,7 +358,7 @@ pub struct JointError {
 /// #     values: vec![0.0, 0.0, 0.0, 1.0, 0.0, half, 0.0, half],
 /// # };
 /// # let raw = RawClip::new("turn".into(), vec![vec![0.0, 1.0]], vec![turn])?;
-/// let options = EncodeOptions::default();
+/// let options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
 /// let measured = encode(&raw, &skeleton, &options, &mut |_| ())?.measured;
 /// let joint = &skeleton.names()[measured.joint];
 /// println!("{joint} is {} mm off at {} s", 1e3 * measured.error_max, measured.seconds);

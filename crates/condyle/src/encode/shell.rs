@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::algebra::{Matrix, Vector, add, apply, length, subtract};
 use super::hull::{Hull, middle};
-use super::options::Shell;
+use super::options::{JointShell, Shell};
 use crate::error::Error;
 use crate::math::scalar::sqrt_f64;
 use crate::math::vectors::dot;
@@ -16,18 +16,30 @@ use crate::skeleton::Skeleton;
 pub(super) fn points(skeleton: &Skeleton, shell: &Shell) -> Result<Vec<Vec<[f64; 3]>>, Error> {
     let count = skeleton.joint_count();
     match shell {
-        Shell::Distance(distance) => {
-            super::positive("shell", 0, *distance)?;
-            Ok(along_axes(skeleton, f64::from(*distance)))
+        Shell::Balls(radius) => {
+            super::positive("shell", 0, *radius)?;
+            Ok(along_axes(skeleton, |_| f64::from(*radius)))
         }
-        Shell::Points(points) => {
-            Error::check_len("the shell", points.len(), count)?;
-            for (at, points) in points.iter().enumerate() {
-                if !points.iter().flatten().all(|v| v.is_finite()) {
-                    return Err(Error::NotFinite { what: "the shell", at });
+        Shell::Joints(joints) => {
+            Error::check_len("the shell", joints.len(), count)?;
+            for (at, joint) in joints.iter().enumerate() {
+                match joint {
+                    JointShell::Points(points) if !points.iter().flatten().all(|v| v.is_finite()) => {
+                        return Err(Error::NotFinite { what: "the shell", at });
+                    }
+                    JointShell::Ball(radius) => super::positive("shell", at, *radius)?,
+                    JointShell::Points(_) => {}
                 }
             }
-            Ok(points.iter().map(|points| points.iter().map(|p| p.map(f64::from)).collect()).collect())
+            let balls = along_axes(skeleton, |joint| match joints[joint] {
+                JointShell::Ball(radius) => f64::from(radius),
+                JointShell::Points(_) => 0.0,
+            });
+            let of_joint = |(joint, ball): (&JointShell, Vec<Vector>)| match joint {
+                JointShell::Points(points) => points.iter().map(|p| p.map(f64::from)).collect(),
+                JointShell::Ball(_) => ball,
+            };
+            Ok(joints.iter().zip(balls).map(of_joint).collect())
         }
     }
 }
@@ -53,13 +65,14 @@ pub(super) fn extent(skeleton: &Skeleton, shell: &[Vec<[f64; 3]>]) -> f64 {
 /// Three points per joint, one along each axis, at `distance` in model space in the rest pose. Where the rest
 /// pose scales an axis to almost nothing, as props are hidden, the largest scale of all joints is used
 /// instead.
-fn along_axes(skeleton: &Skeleton, distance: f64) -> Vec<Vec<[f64; 3]>> {
+fn along_axes(skeleton: &Skeleton, distance: impl Fn(usize) -> f64) -> Vec<Vec<[f64; 3]>> {
     let sizes = |m: &Matrix| -> [f64; 3] {
         core::array::from_fn(|axis| length([m.linear[0][axis], m.linear[1][axis], m.linear[2][axis]]))
     };
     let model = rest(skeleton);
     let largest = model.iter().flat_map(sizes).fold(0.0, f64::max);
-    let of_joint = |m: &Matrix| {
+    let of_joint = |(joint, m): (usize, &Matrix)| {
+        let distance = distance(joint);
         let point = |(axis, size): (usize, f64)| {
             let mut point = [0.0; 3];
             point[axis] = distance / if size < largest / 100.0 { largest } else { size };
@@ -67,7 +80,7 @@ fn along_axes(skeleton: &Skeleton, distance: f64) -> Vec<Vec<[f64; 3]>> {
         };
         sizes(m).into_iter().enumerate().filter_map(point).collect()
     };
-    model.iter().map(of_joint).collect()
+    model.iter().enumerate().map(of_joint).collect()
 }
 
 impl Shell {
@@ -76,18 +89,18 @@ impl Shell {
     /// contains every vertex. So no vertex has a larger error than the worst of these points, but for what
     /// morph targets add: [`Self::of_morphed_meshes`] includes that.
     ///
-    /// Joints without vertices get three points at `distance` along their axes, in the skeleton's units.
+    /// Joints without vertices get a ball of `radius`, in the skeleton's units: [`RADIUS`](Self::RADIUS) where these are metres.
     ///
     /// # Errors
     /// [`Error::Index`] if a skin names a joint that the skeleton does not have, or a mesh one that its skin
-    /// does not have.
+    /// does not have; [`Error::OutOfRange`] for a radius that is not a finite number above 0.
     pub fn of_meshes<'a>(
         skeleton: &Skeleton,
         meshes: impl IntoIterator<Item = (&'a SkinnedMesh, &'a Skin)>,
-        distance: f32,
+        radius: f32,
     ) -> Result<Self, Error> {
         let bare = meshes.into_iter().map(|(mesh, skin)| (mesh, skin, &[][..]));
-        of_meshes(skeleton, bare, distance).map(Self::Points)
+        of_meshes(skeleton, bare, radius).map(Self::Joints)
     }
 
     /// [`Self::of_meshes`] around all places that the vertices may have before they are skinned: `ranges` are the least and the
@@ -98,9 +111,9 @@ impl Shell {
     pub fn of_morphed_meshes<'a>(
         skeleton: &Skeleton,
         meshes: impl IntoIterator<Item = (&'a SkinnedMesh, &'a Skin, &'a [[f32; 2]])>,
-        distance: f32,
+        radius: f32,
     ) -> Result<Self, Error> {
-        of_meshes(skeleton, meshes, distance).map(Self::Points)
+        of_meshes(skeleton, meshes, radius).map(Self::Joints)
     }
 }
 
@@ -111,8 +124,9 @@ type Part<'a> = (&'a SkinnedMesh, &'a Skin, &'a [[f32; 2]]);
 fn of_meshes<'a>(
     skeleton: &Skeleton,
     meshes: impl IntoIterator<Item = Part<'a>>,
-    distance: f32,
-) -> Result<Vec<Vec<[f32; 3]>>, Error> {
+    radius: f32,
+) -> Result<Vec<JointShell>, Error> {
+    super::positive("shell", 0, radius)?;
     let count = skeleton.joint_count();
     let meshes: Vec<Part<'_>> = meshes.into_iter().collect();
     for (mesh, skin, ranges) in &meshes {
@@ -158,20 +172,19 @@ fn of_meshes<'a>(
     each_vertex(&meshes, |joint, point| {
         times[joint] = times[joint].max(hulls[joint].times(apply(&axes[joint], point)));
     });
-    let bare = along_axes(skeleton, distance.into());
-    let points = farthest.into_iter().zip(times).zip(bare).map(|((far, times), bare)| {
-        let points: Vec<Vector> = if far.is_empty() {
-            bare
-        } else {
-            let middle = middle(far.iter().map(|(_, point)| *point));
-            far.iter().map(|(_, point)| add(middle, subtract(*point, middle).map(|v| v * times))).collect()
-        };
-        let mut points: Vec<[f32; 3]> = points.into_iter().map(|p| p.map(|v| v as f32)).collect();
+    let of_joint = |(far, times): (Vec<(f64, Vector)>, f64)| {
+        if far.is_empty() {
+            return JointShell::Ball(radius);
+        }
+        let middle = middle(far.iter().map(|(_, point)| *point));
+        let scaled = |point: Vector| add(middle, subtract(point, middle).map(|v| v * times));
+        let mut points: Vec<[f32; 3]> =
+            far.iter().map(|(_, point)| scaled(*point).map(|v| v as f32)).collect();
         points.sort_by(|a, b| a.partial_cmp(b).unwrap_or(core::cmp::Ordering::Equal));
         points.dedup();
-        points
-    });
-    Ok(points.collect())
+        JointShell::Points(points)
+    };
+    Ok(farthest.into_iter().zip(times).map(of_joint).collect())
 }
 
 /// Calls `each` for every finite vertex in the space of every joint that influences it; where morph targets move it, for the
@@ -303,9 +316,10 @@ mod tests {
             let bind: Vec<Affine> = (0..2).map(|_| Affine::from(random.transform())).collect();
             let skin = Skin::new(vec![0, 2], bind.clone()).expect("equal lengths");
             let shell = of_meshes(&skeleton, [(&mesh, &skin, &[][..])], 0.03).expect("joints that exist");
-            assert_eq!(shell[1].len(), 3, "a joint without vertices");
+            assert_eq!(shell[1], JointShell::Ball(0.03), "a joint without vertices");
             for (joint, bind) in [(0, &bind[0]), (2, &bind[1])] {
-                let points: Vec<Vector> = shell[joint].iter().map(|p| p.map(f64::from)).collect();
+                let JointShell::Points(points) = &shell[joint] else { panic!("a ball") };
+                let points: Vec<Vector> = points.iter().map(|p| p.map(f64::from)).collect();
                 assert!(points.len() <= 2 * AXES.len(), "{}", points.len());
                 let local: Vec<Vector> =
                     positions.iter().map(|p| bind.transform_point(*p).map(f64::from)).collect();

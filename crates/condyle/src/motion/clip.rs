@@ -27,7 +27,7 @@ impl Clip<'_> {
     /// same.
     ///
     /// ```
-    /// use condyle::encode::EncodeOptions;
+    /// use condyle::encode::{EncodeOptions, Shell};
     /// use condyle::motion::RootMotionOptions;
     /// use condyle::{
     ///     Interpolation, Joint, Looping, RawClip, Skeleton, Target, Track, Transform, encode,
@@ -42,7 +42,7 @@ impl Clip<'_> {
     ///     values: vec![0.0, 1.0, 0.0, 0.0, 1.1, 0.75, 0.0, 1.0, 1.5],
     /// };
     /// let raw = RawClip::new("walk".into(), vec![vec![0.0, 0.5, 1.0]], vec![walk])?;
-    /// let mut options = EncodeOptions::default();
+    /// let mut options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
     /// options.root_motion = Some(RootMotionOptions::default());
     /// let encoded = encode(&raw, &skeleton, &options, &mut |_| ())?;
     /// let clip = encoded.clip();

@@ -28,7 +28,7 @@ impl Clip<'_> {
     /// [`start`](Self::start) added.
     ///
     /// ```
-    /// use condyle::encode::EncodeOptions;
+    /// use condyle::encode::{EncodeOptions, Shell};
     /// use condyle::{Interpolation, Looping, RawClip, Skeleton, Target, Track, encode};
     ///
     /// // A curve from second 3 to second 5.
@@ -39,7 +39,7 @@ impl Clip<'_> {
     ///     values: vec![1.0, 0.0],
     /// };
     /// let raw = RawClip::new("dim".into(), vec![vec![3.0, 5.0]], vec![dim])?;
-    /// let clip = encode(&raw, &Skeleton::new([])?, &EncodeOptions::default(), &mut |_| ())?.into_clip();
+    /// let clip = encode(&raw, &Skeleton::new([])?, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?.into_clip();
     /// assert_eq!(clip.moment(Looping::Wrap, 4.5)?, 3.5);
     /// assert_eq!(clip.moment(Looping::Clamp, 4.5)?, 5.0);
     /// # Ok::<(), condyle::Error>(())
@@ -54,13 +54,13 @@ impl Clip<'_> {
     /// All events, ready for [`Events::passed`]. Allocates: once for each clip, not for each frame.
     ///
     /// ```
-    /// use condyle::encode::EncodeOptions;
+    /// use condyle::encode::{EncodeOptions, Shell};
     /// use condyle::play::Event;
     /// use condyle::{RawClip, Skeleton, encode};
     ///
     /// let raw = RawClip::new("still".into(), vec![], vec![])?;
     /// let events = vec![Event { seconds: 0.0, name: "appears".into() }];
-    /// let mut options = EncodeOptions::default();
+    /// let mut options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
     /// options.events = events;
     /// let encoded = encode(&raw, &Skeleton::new([])?, &options, &mut |_| ())?;
     /// let clip = encoded.clip();
@@ -78,12 +78,12 @@ impl Clip<'_> {
     /// [`Events::passed`], read where the clip's bytes lie, for those who keep no [`Events`]. Nothing is allocated.
     ///
     /// ```
-    /// use condyle::encode::EncodeOptions;
+    /// use condyle::encode::{EncodeOptions, Shell};
     /// use condyle::play::{Event, Head};
     /// use condyle::{Looping, RawClip, Skeleton, encode};
     ///
     /// let raw = RawClip::new("still".into(), vec![], vec![])?;
-    /// let mut options = EncodeOptions::default();
+    /// let mut options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
     /// options.events = vec![Event { seconds: 0.0, name: "appears".into() }];
     /// let clip = encode(&raw, &Skeleton::new([])?, &options, &mut |_| ())?.into_clip();
     /// let mut passed = clip.events_passed(Looping::Clamp, Head::before(0.0), 0.1)?;

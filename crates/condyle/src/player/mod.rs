@@ -42,7 +42,7 @@ impl Interval {
 /// last pose after its end, while the clock goes on: [`clock`](Self::clock) is then at least its duration.
 ///
 /// ```
-/// use condyle::encode::EncodeOptions;
+/// use condyle::encode::{EncodeOptions, Shell};
 /// use condyle::motion::RootMotionOptions;
 /// use condyle::play::Event;
 /// use condyle::{
@@ -58,7 +58,7 @@ impl Interval {
 ///     values: vec![0.0, 1.0, 0.0, 0.0, 1.0, 1.5],
 /// };
 /// let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![walk])?;
-/// let mut options = EncodeOptions::default();
+/// let mut options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
 /// options.root_motion = Some(RootMotionOptions::default());
 /// options.events = vec![Event { seconds: 0.0, name: "step".into() }];
 /// let clip = encode(&raw, &skeleton, &options, &mut |_| ())?.into_clip();

@@ -1,5 +1,5 @@
 use super::*;
-use crate::encode::EncodeOptions;
+use crate::encode::{EncodeOptions, Shell};
 use crate::motion::{RootMotionOptions, extract};
 use crate::play::Event;
 use crate::{Interpolation, Joint, RawClip, Target, Track, Transform, encode};
@@ -26,8 +26,10 @@ fn walk() -> (Skeleton, RawClip) {
 
 fn walk_clip() -> (Skeleton, Clip<'static>) {
     let (skeleton, raw) = walk();
-    let options =
-        EncodeOptions { root_motion: Some(RootMotionOptions::default()), ..EncodeOptions::default() };
+    let options = EncodeOptions {
+        root_motion: Some(RootMotionOptions::default()),
+        ..EncodeOptions::new(5e-4, Shell::Balls(0.03))
+    };
     let clip = encode(&raw, &skeleton, &options, &mut |_| ()).expect("encodes").into_clip();
     (skeleton, clip)
 }
@@ -46,7 +48,7 @@ fn with_events(ticks: u32, at: &[u32]) -> Clip<'static> {
     let event =
         |(name, &at): (usize, &u32)| Event { seconds: (f64::from(at) * TICK) as f32, name: name.to_string() };
     let events = at.iter().enumerate().map(event).collect();
-    let options = EncodeOptions { rate: Some(1.0), events, ..EncodeOptions::default() };
+    let options = EncodeOptions { rate: Some(1.0), events, ..EncodeOptions::new(5e-4, Shell::Balls(0.03)) };
     let skeleton = Skeleton::new([]).expect("nothing");
     encode(&raw, &skeleton, &options, &mut |_| ()).expect("encodes").into_clip()
 }

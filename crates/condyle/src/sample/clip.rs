@@ -38,7 +38,7 @@ fn check(clip: ClipView<'_>, skeleton: &Skeleton, seconds: f32) -> Result<(), Er
 /// another one; [`Error::NotFinite`] if `seconds` is NaN or infinite. `pose` is then unchanged.
 ///
 /// ```
-/// use condyle::encode::EncodeOptions;
+/// use condyle::encode::{EncodeOptions, Shell};
 /// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, encode, sample};
 ///
 /// # let hips = Joint::new("hips", None, Transform::IDENTITY);
@@ -48,7 +48,7 @@ fn check(clip: ClipView<'_>, skeleton: &Skeleton, seconds: f32) -> Result<(), Er
 /// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
 /// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
 /// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
-/// # let clip = encode(&raw, &skeleton, &EncodeOptions::default(), &mut |_| ())?.into_clip();
+/// # let clip = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?.into_clip();
 /// // Two metres ahead in a second; this is what a frame shows after a quarter of it.
 /// let mut pose = Pose::rest(&skeleton);
 /// sample(&clip, &skeleton, 0.25, &mut pose)?;
@@ -81,7 +81,7 @@ pub(crate) fn sample_by(
 /// As [`sample`], and [`Error::Length`] if `wanted` has not one entry for each joint.
 ///
 /// ```
-/// use condyle::encode::EncodeOptions;
+/// use condyle::encode::{EncodeOptions, Shell};
 /// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, encode, sample};
 ///
 /// # let hips = Joint::new("hips", None, Transform::IDENTITY);
@@ -91,7 +91,7 @@ pub(crate) fn sample_by(
 /// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
 /// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
 /// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
-/// # let clip = encode(&raw, &skeleton, &EncodeOptions::default(), &mut |_| ())?.into_clip();
+/// # let clip = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?.into_clip();
 /// // Far away the head need not nod.
 /// let mut pose = Pose::rest(&skeleton);
 /// sample::partial(&clip, &skeleton, 0.25, &[true, false], &mut pose)?;
@@ -118,7 +118,7 @@ pub fn partial(
 /// As [`sample`], and [`Error::Index`] if there is no such joint.
 ///
 /// ```
-/// use condyle::encode::EncodeOptions;
+/// use condyle::encode::{EncodeOptions, Shell};
 /// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, encode, sample};
 ///
 /// # let hips = Joint::new("hips", None, Transform::IDENTITY);
@@ -128,7 +128,7 @@ pub fn partial(
 /// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
 /// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
 /// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
-/// # let clip = encode(&raw, &skeleton, &EncodeOptions::default(), &mut |_| ())?.into_clip();
+/// # let clip = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?.into_clip();
 /// // Where a hat goes, without the rest of the pose.
 /// let head = sample::joint(&clip, &skeleton, 0.5, 1)?;
 /// let mut pose = Pose::rest(&skeleton);
@@ -154,7 +154,7 @@ pub fn joint(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32, joint: u16) -> 
 /// What one instance of a [`crowd`] plays: a clip, the moment of it, and in how much detail.
 ///
 /// ```
-/// use condyle::encode::EncodeOptions;
+/// use condyle::encode::{EncodeOptions, Shell};
 /// use condyle::sample::ClipAt;
 /// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform, encode};
 ///
@@ -165,7 +165,7 @@ pub fn joint(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32, joint: u16) -> 
 /// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
 /// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
 /// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
-/// # let clip = encode(&raw, &skeleton, &EncodeOptions::default(), &mut |_| ())?.into_clip();
+/// # let clip = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?.into_clip();
 /// use condyle::Looping;
 ///
 /// // What a character plays whose clock stands at 17.25 seconds.
@@ -218,7 +218,7 @@ impl<'a> ClipAt<'a> {
 /// are then unchanged.
 ///
 /// ```
-/// use condyle::encode::EncodeOptions;
+/// use condyle::encode::{EncodeOptions, Shell};
 /// use condyle::sample::ClipAt;
 /// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, encode, sample};
 ///
@@ -229,7 +229,7 @@ impl<'a> ClipAt<'a> {
 /// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
 /// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
 /// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
-/// # let clip = encode(&raw, &skeleton, &EncodeOptions::default(), &mut |_| ())?.into_clip();
+/// # let clip = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?.into_clip();
 /// let mut spectators = [0.0, 0.5, 0.75].map(|seconds| ClipAt::new(&clip, seconds));
 /// // The last one stands far away.
 /// spectators[2].wanted = Some(&[true, false]);
@@ -328,7 +328,7 @@ fn put_authored(
 /// infinite.
 ///
 /// ```
-/// use condyle::encode::EncodeOptions;
+/// use condyle::encode::{EncodeOptions, Shell};
 /// use condyle::{Interpolation, RawClip, Skeleton, Target, Track, encode, sample};
 ///
 /// # let interpolation = Interpolation::Linear;
@@ -336,7 +336,7 @@ fn put_authored(
 /// # let dim = track(Target::Vector(0), vec![1.0, 0.0]);
 /// # let smile = track(Target::Weights(7), vec![0.0, 0.0, 0.5, 1.0]);
 /// # let raw = RawClip::new("dusk".into(), vec![vec![0.0, 2.0]], vec![dim, smile])?;
-/// # let clip = encode(&raw, &Skeleton::new([])?, &EncodeOptions::default(), &mut |_| ())?.into_clip();
+/// # let clip = encode(&raw, &Skeleton::new([])?, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?.into_clip();
 /// // A light that a clip dims in two seconds; the other one it leaves as it is.
 /// let (mut lamp, mut sun) = ([1.0], [1.0]);
 /// assert!(sample::track(&clip, Target::Vector(0), 1.0, &mut lamp)?);
@@ -378,7 +378,7 @@ pub fn track(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f32]) 
 /// if `seconds` is NaN or infinite. `values` are then unchanged.
 ///
 /// ```
-/// use condyle::encode::EncodeOptions;
+/// use condyle::encode::{EncodeOptions, Shell};
 /// use condyle::{Interpolation, RawClip, Skeleton, Target, Track, encode, sample};
 ///
 /// # let interpolation = Interpolation::Linear;
@@ -386,7 +386,7 @@ pub fn track(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f32]) 
 /// # let dim = track(Target::Vector(0), vec![1.0, 0.0]);
 /// # let smile = track(Target::Weights(7), vec![0.0, 0.0, 0.5, 1.0]);
 /// # let raw = RawClip::new("dusk".into(), vec![vec![0.0, 2.0]], vec![dim, smile])?;
-/// # let clip = encode(&raw, &Skeleton::new([])?, &EncodeOptions::default(), &mut |_| ())?.into_clip();
+/// # let clip = encode(&raw, &Skeleton::new([])?, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?.into_clip();
 /// let mut all = vec![0.0; clip.free_tracks().map(|(_, width)| width).sum()];
 /// sample::tracks(&clip, 2.0, &mut all)?;
 /// let mut rest = &all[..];

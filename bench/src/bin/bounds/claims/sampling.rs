@@ -1,6 +1,6 @@
 //! Clips at a moment: as authored, and compressed.
 
-use condyle::encode::{Effort, EncodeOptions};
+use condyle::encode::{Effort, EncodeOptions, Shell};
 use condyle::sample::{self, RawCursor};
 use condyle::{
     Dispatch, Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, encode, reference,
@@ -149,7 +149,7 @@ fn clip(case: &[f32]) -> [f64; 2] {
     let track =
         |(target, values)| Track { target, interpolation: Interpolation::Linear, timeline: 0, values };
     let raw = RawClip::new(String::new(), vec![times], tracks.into_iter().map(track).collect());
-    let mut options = EncodeOptions::new(1e-4);
+    let mut options = EncodeOptions::new(1e-4, Shell::Balls(0.03));
     options.effort = Effort::Fast;
     let skeleton = one_joint();
     let clip =

@@ -26,11 +26,9 @@ pub(crate) struct Job<'a> {
 impl Job<'_> {
     /// The options for one of its clips.
     pub(crate) fn options(&self, clip: &RawClip) -> Result<EncodeOptions, Error> {
-        // 3 cm for joints without vertices.
-        let mut options =
-            self.asset.encode_options(clip, self.options.budget, (0.03 / self.metres) as f32)?;
+        let mut options = self.asset.encode_options(clip, self.options.budget, Shell::radius(self.metres))?;
         if let Some(distance) = self.shell {
-            options.shell = Shell::Distance(distance);
+            options.shell = Shell::Balls(distance);
         }
         let EncodeOptions { rate, between, effort, .. } = self.options;
         (options.rate, options.between, options.effort) = (rate, between, effort);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use condyle::RawClip;
-use condyle::encode::{EncodeOptions, frame_count};
+use condyle::encode::{EncodeOptions, Shell, frame_count};
 use condyle_gltf::Asset;
 
 use super::row::Job;
@@ -69,7 +69,8 @@ impl Settings {
 
     /// A model that was opened, whose units are so many metres, with what is asked of its clips.
     pub(crate) fn job<'a>(&self, path: &'a Path, asset: Asset, metres: f64) -> Result<Job<'a>, Failure> {
-        let mut options = EncodeOptions::new(at_most(self.error.metres / metres));
+        let mut options =
+            EncodeOptions::new(at_most(self.error.metres / metres), Shell::Balls(Shell::radius(metres)));
         if options.budget == 0.0 {
             return Err(Failure::Usage(format!(
                 "{}: with units of this size f32 cannot tell the error from 0; raise --error, or correct the size",

@@ -10,7 +10,7 @@ pub(crate) mod solver;
 
 use std::path::{Path, PathBuf};
 
-use condyle::encode::{EncodeOptions, frame_count};
+use condyle::encode::{EncodeOptions, Shell, frame_count};
 use condyle::{Affine, Dispatch, Quat, RawClip};
 use condyle_draw::picture::Format;
 use condyle_gltf::{Asset, ClipExporter, Exporter, Poser, PoserOptions};
@@ -326,7 +326,7 @@ fn moments(
     if still || picture.time.is_some() {
         return Ok(vec![picture.time.unwrap_or_else(|| first(&times))]);
     }
-    let mut options = EncodeOptions::new(1.0);
+    let mut options = EncodeOptions::new(1.0, Shell::Balls(1.0));
     // That of a .gif is of its frames, for which keys are not missed.
     options.rate = picture.fps.filter(|_| format.is_none()).map(|fps| fps as f32);
     let count = frame_count(clip, asset.skeleton.joint_count(), &options);

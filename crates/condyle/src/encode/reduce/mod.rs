@@ -40,7 +40,7 @@ use crate::skeleton::Skeleton;
 /// A clip with fewer keys, and how far off it is.
 ///
 /// ```
-/// use condyle::encode::{EncodeOptions, KeyFormat, reduce};
+/// use condyle::encode::{EncodeOptions, KeyFormat, Shell, reduce};
 /// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform};
 ///
 /// let skeleton = Skeleton::new([Joint::new("lift", None, Transform::IDENTITY)])?;
@@ -51,7 +51,7 @@ use crate::skeleton::Skeleton;
 /// let up = Track { target, interpolation, timeline: 0, values };
 /// let clip = RawClip::new("up".into(), vec![times], vec![up])?;
 ///
-/// let reduced = reduce(&clip, &skeleton, &EncodeOptions::new(1e-4), KeyFormat::Floats)?;
+/// let reduced = reduce(&clip, &skeleton, &EncodeOptions::new(1e-4, Shell::Balls(0.03)), KeyFormat::Floats)?;
 /// assert_eq!(reduced.clip.timelines()[0].len(), 2);
 /// assert!(reduced.measured.error_max <= 1e-4);
 /// # Ok::<(), condyle::Error>(())

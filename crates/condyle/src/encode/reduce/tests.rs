@@ -16,7 +16,8 @@ fn random_clips_hold_their_budget() {
         let clip = random.smooth_clip(&skeleton, 60);
         for budget in [1e-2, 1e-3, 1e-4] {
             for format in [KeyFormat::Floats, KeyFormat::Shorts, KeyFormat::Filtered] {
-                let found = reduce(&clip, &skeleton, &EncodeOptions::new(budget), format).expect("a clip");
+                let found = reduce(&clip, &skeleton, &EncodeOptions::new(budget, Shell::Balls(0.03)), format)
+                    .expect("a clip");
                 let case = std::format!("{round} {budget} {format:?}: {:?}", found.measured);
                 assert!(found.measured.error_max <= budget, "{case}");
                 // As floats; more keys may take fewer bytes where they are coarser.
@@ -34,9 +35,10 @@ fn a_compressed_clip_comes_back() {
     let mut random = Random(5);
     let skeleton = random.skeleton(12);
     let clip = random.smooth_clip(&skeleton, 60);
-    let packed =
-        encode(&clip, &skeleton, &EncodeOptions::new(1e-3), &mut |_| ()).expect("a clip").into_clip();
-    let options = EncodeOptions::new(1e-3 / 64.0);
+    let packed = encode(&clip, &skeleton, &EncodeOptions::new(1e-3, Shell::Balls(0.03)), &mut |_| ())
+        .expect("a clip")
+        .into_clip();
+    let options = EncodeOptions::new(1e-3 / 64.0, Shell::Balls(0.03));
     let found =
         reduce(KeySource::Packed(&packed, "back"), &skeleton, &options, KeyFormat::Floats).expect("a clip");
     assert_eq!((found.clip.name(), found.clip.end()), ("back", packed.end()));
@@ -48,7 +50,7 @@ fn a_long_clip_is_done_in_parts() {
     let mut random = Random(8);
     let skeleton = random.skeleton(3);
     let clip = random.smooth_clip(&skeleton, 400);
-    let options = EncodeOptions::new(1e-3);
+    let options = EncodeOptions::new(1e-3, Shell::Balls(0.03));
     let mut source = Source::new((&clip).into(), &skeleton, &options).expect("it fits");
     let whole = reduce(&clip, &skeleton, &options, KeyFormat::Filtered).expect("a clip");
     source.most_moments = 4 * 70;
@@ -91,7 +93,8 @@ fn what_is_still_between_jumps_has_keys_at_the_jumps() {
     let values = (0..600).flat_map(|frame| turn((frame / 60) as f32 * 0.3)).collect();
     let clip =
         RawClip::new("jumps".into(), vec![times], vec![linear(Target::Rotation(1), values)]).expect("a clip");
-    let found = reduce(&clip, &skeleton, &EncodeOptions::new(1e-4), KeyFormat::Shorts).expect("a clip");
+    let found = reduce(&clip, &skeleton, &EncodeOptions::new(1e-4, Shell::Balls(0.03)), KeyFormat::Shorts)
+        .expect("a clip");
     assert!(found.measured.error_max <= 1e-4, "{:?}", found.measured);
     let [track] = found.clip.tracks() else { panic!("{:?}", found.clip) };
     assert_eq!(found.clip.timelines()[track.timeline].len(), 20);
@@ -109,12 +112,15 @@ fn steps_that_go_nowhere_are_constant() {
         step(Target::Scale(1), [[1.0; 9], [2.0; 9]].concat()),
     ];
     let clip = RawClip::new("steps".into(), vec![times], tracks).expect("a clip");
-    let found = reduce(&clip, &skeleton, &EncodeOptions::new(1e-4), KeyFormat::Shorts).expect("a clip").clip;
+    let found = reduce(&clip, &skeleton, &EncodeOptions::new(1e-4, Shell::Balls(0.03)), KeyFormat::Shorts)
+        .expect("a clip")
+        .clip;
     let keys: Vec<(Target, usize)> =
         found.tracks().iter().map(|track| (track.target, found.timelines()[track.timeline].len())).collect();
     // The constant one holds the duration.
     assert_eq!(keys, [(Target::Translation(0), 2), (Target::Scale(1), 2)]);
-    let whole = reduce(&clip, &skeleton, &EncodeOptions::new(1e-4), KeyFormat::Shorts).expect("a clip");
+    let whole = reduce(&clip, &skeleton, &EncodeOptions::new(1e-4, Shell::Balls(0.03)), KeyFormat::Shorts)
+        .expect("a clip");
     assert_eq!(whole.measured.error_max, 0.0);
 }
 
@@ -134,7 +140,8 @@ fn one_joint_that_nothing_serves_for_costs_its_own_keys() {
         linear(Target::Scale(1), sizes),
     ];
     let clip = RawClip::new("large".into(), vec![times.clone()], tracks).expect("a clip");
-    let found = reduce(&clip, &skeleton, &EncodeOptions::new(1e-5), KeyFormat::Shorts).expect("a clip");
+    let found = reduce(&clip, &skeleton, &EncodeOptions::new(1e-5, Shell::Balls(0.03)), KeyFormat::Shorts)
+        .expect("a clip");
     let keys = |target| {
         let track = found.clip.tracks().iter().find(|track| track.target == target).expect("a track");
         found.clip.timelines()[track.timeline].len()
@@ -151,7 +158,7 @@ fn keys_within_a_frame_are_refused_where_they_are_too_many() {
     let values = (0..=count).flat_map(|key| [key as f32, 0.0, 0.0]).collect();
     let clip = RawClip::new("dense".into(), vec![times], vec![linear(Target::Translation(0), values)])
         .expect("a clip");
-    let options = EncodeOptions { rate: Some(1.0), ..EncodeOptions::new(1e-4) };
+    let options = EncodeOptions { rate: Some(1.0), ..EncodeOptions::new(1e-4, Shell::Balls(0.03)) };
     let refused = |e| matches!(e, Error::TooMany { what: "keys within a frame", .. });
     assert!(reduce(&clip, &skeleton, &options, KeyFormat::Floats).is_err_and(refused));
 }
@@ -162,7 +169,8 @@ fn weights_that_a_file_lost_are_off_by_all_they_are() {
     let weights = linear(Target::Weights(3), vec![0.25, 0.75]);
     let clip = RawClip::new("face".into(), vec![vec![0.0, 1.0]], vec![weights]).expect("a clip");
     let none = RawClip::new("face".into(), vec![], vec![]).expect("a clip");
-    let measured = measure_keys(&clip, &none, &skeleton, &EncodeOptions::new(1e-3)).expect("a clip");
+    let measured =
+        measure_keys(&clip, &none, &skeleton, &EncodeOptions::new(1e-3, Shell::Balls(0.03))).expect("a clip");
     assert_eq!(measured.track_error_max, 0.75);
 }
 
@@ -173,7 +181,7 @@ fn rotations_that_are_a_little_long_count_for_readers_that_take_them_so() {
         let track = linear(Target::Rotation(0), vec![0.0, 0.0, length, 0.0]);
         RawClip::new("half".into(), vec![vec![0.0]], vec![track]).expect("a clip")
     };
-    let options = EncodeOptions { shell: Shell::Distance(10.0), ..EncodeOptions::new(1e-3) };
+    let options = EncodeOptions::new(1e-3, Shell::Balls(10.0));
     let of = |length| {
         let measured = measure_keys(&half_turn(1.0), &half_turn(length), &skeleton, &options);
         measured.expect("a clip").error_max
@@ -212,7 +220,8 @@ fn a_larger_error_takes_no_more_bytes_than_the_authored_keys() {
         // Where integers are too coarse, the authored keys are floats.
         for (budget, number) in [(1e-5, 4), (1e-3, 2), (4e-3, 2), (1e-2, 2)] {
             let found =
-                reduce(&clip, &skeleton, &EncodeOptions::new(budget), KeyFormat::Shorts).expect("a clip");
+                reduce(&clip, &skeleton, &EncodeOptions::new(budget, Shell::Balls(0.03)), KeyFormat::Shorts)
+                    .expect("a clip");
             let authored = joints * (own_times(9) + 4 * number * 9);
             let case = std::format!("{round} {budget}: {} of {authored}", bytes(&found.clip));
             assert!(bytes(&found.clip) <= authored, "{case}");

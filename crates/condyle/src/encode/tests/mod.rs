@@ -32,7 +32,8 @@ fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str
     let shell = shell::points(skeleton, &options.shell).expect("a shell");
     let shell: Vec<Vec<[f32; 3]>> =
         shell.iter().map(|points| points.iter().map(|p| p.map(|v| v as f32)).collect()).collect();
-    let options = EncodeOptions { shell: Shell::Points(shell.clone()), ..options.clone() };
+    let of_joints = shell.iter().cloned().map(JointShell::Points).collect();
+    let options = EncodeOptions { shell: Shell::Joints(of_joints), ..options.clone() };
     let encoded = encode(raw, skeleton, &options, &mut |_| ()).unwrap_or_else(|e| panic!("{case}: {e}"));
     let clip = Clip::from_bytes(encoded.bytes()).unwrap_or_else(|e| panic!("{case}: {e}"));
     assert_eq!((clip.start(), clip.end(), clip.joint_count()), (raw.start(), raw.end(), joints), "{case}");
@@ -104,7 +105,7 @@ fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str
 }
 
 fn fast(budget: f32) -> EncodeOptions {
-    EncodeOptions { budget, effort: Effort::Fast, ..EncodeOptions::default() }
+    EncodeOptions { effort: Effort::Fast, ..EncodeOptions::new(budget, Shell::Balls(0.03)) }
 }
 
 /// The promise, whatever the movement and the budget.
@@ -140,7 +141,8 @@ fn joints_may_have_budgets_and_points_of_their_own() {
     let mut points: Vec<Vec<[f32; 3]>> =
         (0..12).map(|j| (0..j % 4).map(|_| random.vector(0.2)).collect()).collect();
     points[5] = vec![[0.0; 3]];
-    for shell in [Shell::Distance(0.1), Shell::Points(points)] {
+    let points = points.into_iter().map(JointShell::Points).collect();
+    for shell in [Shell::Balls(0.1), Shell::Joints(points)] {
         let joint_budgets = vec![(3, 1e-4), (7, 0.05), (3, 2e-4)];
         let options = EncodeOptions { shell, joint_budgets, ..fast(2e-3) };
         check(&clip, &skeleton, &options, "budgets of joints");
@@ -149,7 +151,7 @@ fn joints_may_have_budgets_and_points_of_their_own() {
         check(
             &clip,
             &skeleton,
-            &EncodeOptions { effort, ..EncodeOptions::default() },
+            &EncodeOptions { effort, ..EncodeOptions::new(5e-4, Shell::Balls(0.03)) },
             &format!("{effort:?}"),
         );
     }
@@ -403,7 +405,7 @@ fn options_that_mean_nothing_are_refused() {
         assert_eq!(run(&fast(bad)), refused("budget"), "{bad}");
         assert_eq!(run(&EncodeOptions { rate: Some(bad), ..base.clone() }), refused("rate"), "{bad}");
         assert_eq!(
-            run(&EncodeOptions { shell: Shell::Distance(bad), ..base.clone() }),
+            run(&EncodeOptions { shell: Shell::Balls(bad), ..base.clone() }),
             refused("shell"),
             "{bad}"
         );
@@ -420,10 +422,13 @@ fn options_that_mean_nothing_are_refused() {
     }
     let options = EncodeOptions { joint_budgets: vec![(0, 1.0), (2, 1.0)], ..base.clone() };
     assert_eq!(run(&options), Err(Error::Index { what: "joint budgets", at: 1, found: 2, count: 2 }));
-    let options = EncodeOptions { shell: Shell::Points(vec![vec![]]), ..base.clone() };
-    assert!(matches!(run(&options), Err(Error::Length { found: 1, needed: 2, .. })));
-    let options = EncodeOptions { shell: Shell::Points(vec![vec![], vec![[f32::NAN; 3]]]), ..base.clone() };
+    let of = |joints: Vec<JointShell>| EncodeOptions { shell: Shell::Joints(joints), ..base.clone() };
+    let none = || JointShell::Points(vec![]);
+    assert!(matches!(run(&of(vec![none()])), Err(Error::Length { found: 1, needed: 2, .. })));
+    let options = of(vec![none(), JointShell::Points(vec![[f32::NAN; 3]])]);
     assert!(matches!(run(&options), Err(Error::NotFinite { at: 1, .. })));
+    let options = of(vec![none(), JointShell::Ball(0.0)]);
+    assert!(matches!(run(&options), Err(Error::OutOfRange { what: "shell", at: 1, .. })));
     let options = EncodeOptions { rate: Some(1e9), ..base.clone() };
     assert!(matches!(run(&options), Err(Error::TooMany { what: "frames", .. })));
     let small = encode(&clip, &chain(1, link), &base, &mut |_| ());

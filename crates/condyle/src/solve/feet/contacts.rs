@@ -84,7 +84,7 @@ const MAX_SAMPLES: usize = 1 << 20;
 /// Finds the touches of joints in a compressed clip, by height and speed.
 ///
 /// ```
-/// use condyle::encode::EncodeOptions;
+/// use condyle::encode::{EncodeOptions, Shell};
 /// use condyle::solve::feet::{ContactOptions, Step, contacts};
 /// use condyle::math::Rigid;
 /// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform, encode};
@@ -98,7 +98,7 @@ const MAX_SAMPLES: usize = 1 << 20;
 ///     values: vec![0.0, 0.5, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
 /// };
 /// let raw = RawClip::new("fall".into(), vec![vec![0.0, 1.0, 2.0, 4.0]], vec![fall])?;
-/// let encoded = encode(&raw, &skeleton, &EncodeOptions::default(), &mut |_| ())?;
+/// let encoded = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?;
 /// let found = contacts(encoded.clip(), &skeleton, &[0], &ContactOptions::for_legs(0.9))?;
 /// let [touch] = found.of(0) else { panic!("one touch") };
 /// assert!((touch.start - 2.0).abs() < 0.05 && (touch.end - 4.0).abs() < 0.05);
