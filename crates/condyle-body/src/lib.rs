@@ -13,7 +13,9 @@
 //! let model = BodyModel::open("SMPLH_NEUTRAL.npz")?;
 //! let motion = BodyMotion::open("walk_poses.npz")?;
 //! let body = model.shaped(motion.betas())?;
-//! let clip = motion.clip(&body)?;
+//! let moved = motion.clip(&body)?;
+//! moved.repairs.iter().for_each(|repair| eprintln!("{repair}"));
+//! let clip = moved.clip;
 //!
 //! let mut pose = Pose::rest(body.skeleton());
 //! sample::raw(&clip, body.skeleton(), 0.5, &mut sample::RawCursor::default(), &mut pose)?;
@@ -29,24 +31,37 @@
 //! | array of a model | shape | what becomes of it |
 //! |---|---|---|
 //! | `v_template` | vertices, 3 | the mean shape, metres |
-//! | `shapedirs` | vertices, 3, numbers | what each of a person's numbers adds; of SMPL-X the expressions too. May be missing |
+//! | `shapedirs` | vertices, 3, numbers | what each of a person's numbers adds; of the 400 or 20 of SMPL-X the first 300 or 10, as the rest are expressions. May be missing |
 //! | `posedirs` | vertices, 3, 9 (joints - 1) | what the rotations add, each as a matrix less the identity. May be missing |
 //! | `J_regressor` | joints, vertices | joints as weighted means of vertices |
 //! | `weights` | vertices, joints | influences; zeros are dropped |
 //! | `kintree_table` | 2, joints | the first row: parents. That of the root is any number that is no joint |
 //! | `f` | triangles, 3 | triangles |
 //!
-//! | array of a motion | shape | what becomes of it |
+//! | array of a motion | shape | meaning |
 //! |---|---|---|
-//! | `poses` | frames, 3 joints | rotations as axes times angles |
-//! | `trans` | frames, 3 | where the root is, from where the model has it. May be missing |
-//! | `betas` | numbers | the person's numbers. May be missing |
-//! | `mocap_framerate`, `mocap_frame_rate` or `fps` | one number | frames per second |
-//! | `gender` | text | which model is meant. May be missing |
+//! | `poses` | frames, 3 joints; or frames, joints, 3 | rotations as axes times angles |
+//! | or `root_orient`, `pose_body`, `pose_hand`, `pose_jaw`, `pose_eye` | the same | rotations by parts; also `global_orient`, `body_pose`, `left_hand_pose`, `right_hand_pose`, `jaw_pose`, `leye_pose`, `reye_pose` |
+//! | `trans`, `transl` or `translation` | frames, 3 | the root's distance from its place in the model. May be missing |
+//! | `betas` | numbers; or 1, numbers; or frames, numbers | the person's numbers. May be missing |
+//! | `mocap_framerate`, `mocap_frame_rate`, `frame_rate`, `framerate` or `fps` | one number | frames per second |
+//! | `gender` | one text, also as bytes or as a Python object | the model that is meant. May be missing |
 //!
-//! Files are taken as hostile: arrays of another shape or kind, numbers that are not finite, and lengths that the file does not have are refused with the name of the array and what
-//! was expected; memory is in proportion to the file.
+//! | rotations in `poses` | layout |
+//! |---|---|
+//! | 24, 23 | SMPL, with and without the root |
+//! | 22, 21 | body of SMPL-H or SMPL-X, with and without the root |
+//! | 25 | body and face of SMPL-X |
+//! | 52, 51 | SMPL-H, with and without the root |
+//! | 55, 54 | SMPL-X, with and without the root |
+//! | any other | refused, unless the body has as many joints |
+//!
+//! AMASS has Z up, models have Y up. A motion is taken as it is.
+//!
+//! Files are taken as hostile: arrays of another shape or kind, and lengths that the file does not have, are refused with the name of the array and what was expected, and so are numbers that are
+//! not finite, except in single frames of a motion, which are interpolated and reported. Memory is bounded: 64 MiB and 16 bytes for each byte of the file.
 
+mod layout;
 mod model;
 mod motion;
 mod names;
@@ -55,6 +70,6 @@ mod refused;
 mod shaped;
 
 pub use self::model::BodyModel;
-pub use self::motion::BodyMotion;
+pub use self::motion::{BodyClip, BodyMotion, Repair};
 pub use self::refused::Refused;
 pub use self::shaped::{ShapedBody, Workspace};

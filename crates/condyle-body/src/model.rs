@@ -57,6 +57,12 @@ impl BodyModel {
         Self::read(&mut Npz::from_bytes(name, bytes)?)
     }
 
+    /// Whether the bytes of a file are an archive that has a model's vertices, and so are no motion.
+    #[must_use]
+    pub fn recognise(bytes: &[u8]) -> bool {
+        Npz::holds(bytes, "v_template")
+    }
+
     fn read(npz: &mut Npz) -> Result<Self, Refused> {
         let template = npz.shaped("v_template", &[0, 3], "(vertices, 3)")?;
         let template: Vec<[f64; 3]> = template.values.as_chunks().0.to_vec();
@@ -88,10 +94,10 @@ impl BodyModel {
         let mut shape_dirs: Vec<Vec<[f32; 3]>> = Vec::new();
         if npz.has("shapedirs") {
             let dirs = npz.shaped("shapedirs", &[vertices, 3, 0], &format!("({vertices}, 3, numbers)"))?;
-            let count = dirs.shape[2];
-            let of = |number: usize, vertex: usize, c: usize| {
-                dirs.values[(3 * vertex + c) * count + number] as f32
-            };
+            let all = dirs.shape[2];
+            let count = shape_count(joints, all);
+            let of =
+                |number: usize, vertex: usize, c: usize| dirs.values[(3 * vertex + c) * all + number] as f32;
             let row = |number| (0..vertices).map(|vertex| [0, 1, 2].map(|c| of(number, vertex, c))).collect();
             shape_dirs = (0..count).map(row).collect();
         }
@@ -149,6 +155,16 @@ impl BodyModel {
     #[must_use]
     pub fn influences(&self) -> &Influences {
         &self.0.influences
+    }
+}
+
+/// How many of `all` directions are shapes: the published files of SMPL-X (55 joints) hold 300 and then 100 of
+/// expressions, or 10 and 10.
+fn shape_count(joints: usize, all: usize) -> usize {
+    match (joints, all) {
+        (55, 400) => 300,
+        (55, 20) => 10,
+        _ => all,
     }
 }
 

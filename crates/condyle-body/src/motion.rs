@@ -5,35 +5,58 @@ use std::path::Path;
 
 use condyle::{Error, Interpolation, RawClip, Target, Track};
 
+use crate::layout::Layout;
 use crate::names;
 use crate::npz::Npz;
 use crate::refused::Refused;
 use crate::shaped::ShapedBody;
 
-/// Names of the rate: AMASS has had the first two, others have the third.
-const RATES: [&str; 3] = ["mocap_framerate", "mocap_frame_rate", "fps"];
-
-/// A motion in AMASS's layout: rotations of all joints in each frame.
-#[derive(Clone, PartialEq)]
+/// A motion in AMASS's layout or one of its kin: rotations of joints in each frame.
+#[derive(Clone)]
 pub struct BodyMotion {
     name: String,
-    /// Frames per second.
-    rate: f64,
-    joints: usize,
-    /// Axes times angles, a row of all joints for each frame.
-    poses: Vec<[f64; 3]>,
-    /// One for each frame, or none.
-    places: Vec<[f64; 3]>,
-    betas: Vec<f32>,
-    gender: String,
+    /// What errors call it.
+    file: String,
+    layout: Layout,
+}
+
+/// A motion as a clip of a body.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct BodyClip {
+    /// The clip of the body's skeleton.
+    pub clip: RawClip,
+    /// What was repaired or left out of the motion: empty if it is all there.
+    pub repairs: Vec<Repair>,
+}
+
+/// Something odd about a motion, and what was done about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repair {
+    /// What was found.
+    pub what: String,
+    /// How it was repaired, or what was left out.
+    pub action: String,
+}
+
+impl Repair {
+    pub(crate) fn new(what: impl Into<String>, action: impl Into<String>) -> Self {
+        Self { what: what.into(), action: action.into() }
+    }
+}
+
+impl fmt::Display for Repair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.what, self.action)
+    }
 }
 
 /// How much there is, not the numbers.
 impl fmt::Debug for BodyMotion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = f.debug_struct("BodyMotion");
-        all.field("frames", &self.frame_count()).field("rate", &self.rate).field("joints", &self.joints);
-        all.field("gender", &self.gender).finish_non_exhaustive()
+        all.field("frames", &self.frame_count()).field("rate", &self.layout.rate);
+        all.field("joints", &self.layout.joints).field("gender", &self.layout.gender).finish_non_exhaustive()
     }
 }
 
@@ -57,107 +80,125 @@ impl BodyMotion {
     }
 
     fn read(name: &str, npz: &mut Npz) -> Result<Self, Refused> {
-        let poses = npz.shaped("poses", &[0, 0], "(frames, 3 joints)")?;
-        let [frames, numbers] = [poses.shape[0], poses.shape[1]];
-        if numbers == 0 || !numbers.is_multiple_of(3) {
-            return Err(npz.refused(
-                "poses",
-                format!("its rows have {numbers} numbers, where 3 for each joint are expected"),
-            ));
-        }
-        let key = RATES.into_iter().find(|key| npz.has(key)).unwrap_or(RATES[0]);
-        let rate = npz.one(key)?;
-        if !(1e-3..=1e6).contains(&rate) {
-            return Err(
-                npz.refused(key, format!("it is {rate}, where a rate from 0.001 to 1000000 is expected"))
-            );
-        }
-        let mut places = Vec::new();
-        if npz.has("trans") {
-            places =
-                npz.shaped("trans", &[frames, 3], &format!("({frames}, 3)"))?.values.as_chunks().0.to_vec();
-        }
-        let betas =
-            if npz.has("betas") { npz.shaped("betas", &[0], "(numbers,)")?.values } else { Vec::new() };
-        let gender = if npz.has("gender") { npz.text("gender")? } else { String::new() };
-        Ok(Self {
-            name: name.into(),
-            rate,
-            joints: numbers / 3,
-            poses: poses.values.as_chunks().0.to_vec(),
-            places,
-            betas: betas.iter().map(|beta| *beta as f32).collect(),
-            gender,
-        })
+        let layout = Layout::read(npz)?;
+        Ok(Self { name: name.into(), file: npz.name().into(), layout })
     }
 
     /// How many frames it has.
     #[must_use]
     pub fn frame_count(&self) -> usize {
-        self.poses.len() / self.joints
+        self.layout.rotations.len() / self.layout.joints
     }
 
     /// How many joints it turns.
     #[must_use]
     pub fn joint_count(&self) -> usize {
-        self.joints
+        self.layout.joints
     }
 
     /// Frames per second.
     #[must_use]
     pub fn frame_rate(&self) -> f64 {
-        self.rate
+        self.layout.rate
     }
 
-    /// The numbers of the person who moved.
+    /// The numbers of the person who moved; their mean where each frame has its own.
     #[must_use]
     pub fn betas(&self) -> &[f32] {
-        &self.betas
+        &self.layout.betas
     }
 
-    /// The model that is meant: `female`, `male` or `neutral`; empty where the file does not say.
+    /// The model that is meant, in small letters: `female`, `male` or `neutral`; empty where the file does not say.
     #[must_use]
     pub fn gender(&self) -> &str {
-        &self.gender
+        &self.layout.gender
     }
 
-    /// The motion as a clip of a body: a linear track of the rotation of each joint, going on to the nearer quaternion, and of the root's place. Where
-    /// the body has another number of joints, those of the same name are meant, and those that only one of both has are left out, as fingers are where the
-    /// model has none.
+    /// What was odd about the file and how it was repaired. [`BodyClip::repairs`] has these and what the body lacks.
+    #[must_use]
+    pub fn repairs(&self) -> &[Repair] {
+        &self.layout.repairs
+    }
+
+    /// The motion as a clip of a body: a linear track of the rotation of each joint, going on to the nearer quaternion,
+    /// and of the root's place.
+    ///
+    /// A motion of 21 to 25 or 51 to 55 rotations (except 53) is in one of the layouts of SMPL, SMPL-H and SMPL-X, with
+    /// or without the root, hands and face: its joints have names, and turn the joints of the same name. Joints that
+    /// the body lacks are left out, which [`BodyClip::repairs`] reports if they turn. Any other number of rotations must
+    /// be the number of joints of the body.
     ///
     /// # Errors
-    /// [`Error::KeyOrder`] if there are so many frames that f32 cannot tell their times apart, [`Error::NotFinite`] for places beyond f32.
-    pub fn clip(&self, body: &ShapedBody) -> Result<RawClip, Error> {
-        let skeleton = body.skeleton();
-        let times: Vec<f32> = (0..self.frame_count()).map(|at| (at as f64 / self.rate) as f32).collect();
+    /// [`Refused`] if the motion has as many rotations as neither a layout nor the body, if none of its joints is one
+    /// of the body, or if f32 cannot tell the times of its frames apart or does not reach their places.
+    pub fn clip(&self, body: &ShapedBody) -> Result<BodyClip, Refused> {
+        let refused =
+            |array: &str, what: String| Refused { name: self.file.clone(), array: array.into(), what };
+        let (layout, skeleton) = (&self.layout, body.skeleton());
+        let mut repairs = layout.repairs.clone();
+        let mut left_out = Vec::new();
+        let mut tracks = Vec::new();
         let track =
             |target, values| Track { target, interpolation: Interpolation::Linear, timeline: 0, values };
-        let mut tracks = Vec::new();
-        if !times.is_empty() {
-            if !self.places.is_empty() {
-                let rest = skeleton.rest().get(0).translation.map(f64::from);
-                let values =
-                    self.places.iter().flat_map(|place| [0, 1, 2].map(|c| (rest[c] + place[c]) as f32));
-                tracks.push(track(Target::Translation(0), values.collect()));
-            }
-            // The models of the family count differently behind the wrists.
-            let same = self.joints == skeleton.joint_count();
-            for (joint, name) in names::of_joints(self.joints).iter().enumerate() {
-                let there = if same { Some(joint as u16) } else { skeleton.joint_by_name(name) };
-                if let Some(there) = there {
-                    tracks.push(track(Target::Rotation(there), self.rotations(joint)));
-                }
+        if !layout.places.is_empty() {
+            let rest = skeleton.rest().get(0).translation.map(f64::from);
+            let values =
+                layout.places.iter().flat_map(|place| [0, 1, 2].map(|c| (rest[c] + place[c]) as f32));
+            tracks.push(track(Target::Translation(0), values.collect()));
+        }
+        let of_places = tracks.len();
+        for (joint, there) in
+            self.pairs(skeleton).map_err(|what| refused("poses", what))?.into_iter().enumerate()
+        {
+            let turns = || layout.rotations.chunks_exact(layout.joints).any(|row| row[joint][3].abs() < 1.0);
+            match there {
+                Some(there) => tracks.push(track(Target::Rotation(there), self.rotations(joint))),
+                None if turns() => left_out.push(self.joint_name(joint)),
+                None => {}
             }
         }
-        let timelines = if tracks.is_empty() { Vec::new() } else { vec![times] };
-        RawClip::new(self.name.clone(), timelines, tracks)?.for_skeleton(skeleton)
+        if tracks.len() == of_places {
+            let (own, bodys) = (layout.joints, skeleton.joint_count());
+            let what = format!("none of its {own} joints has the name of one of the body's {bodys}");
+            return Err(refused("poses", what));
+        }
+        if !left_out.is_empty() {
+            let what = format!("the body has no joint {}", left_out.join(", "));
+            repairs.push(Repair::new(what, "their rotations are left out"));
+        }
+        let times = (0..self.frame_count()).map(|at| (at as f64 / layout.rate) as f32).collect();
+        let clip = RawClip::new(self.name.clone(), vec![times], tracks);
+        let clip = clip.and_then(|clip| clip.for_skeleton(skeleton));
+        Ok(BodyClip { clip: clip.map_err(|error| refused("", words(&error)))?, repairs })
     }
 
+    fn joint_name(&self, joint: usize) -> String {
+        self.layout.names.as_ref().map_or_else(|| joint.to_string(), |names| names[joint].clone())
+    }
+
+    /// The body's joint for each of the motion's.
+    fn pairs(&self, skeleton: &condyle::Skeleton) -> Result<Vec<Option<u16>>, String> {
+        let (own, bodys) = (self.layout.joints, skeleton.joint_count());
+        match &self.layout.names {
+            Some(names)
+                if own != bodys || names.iter().any(|name| skeleton.joint_by_name(name).is_some()) =>
+            {
+                Ok(names.iter().map(|name| skeleton.joint_by_name(name)).collect())
+            }
+            _ if own == bodys => Ok((0..own as u16).map(Some).collect()),
+            _ => Err(format!(
+                "it turns {own} joints, where {} of a layout or {bodys} of the body are expected",
+                names::KNOWN
+            )),
+        }
+    }
+
+    /// Each quaternion on the side of the one before.
     fn rotations(&self, joint: usize) -> Vec<f32> {
         let mut values = Vec::with_capacity(4 * self.frame_count());
         let mut before = [0.0, 0.0, 0.0, 1.0];
-        for row in self.poses.chunks_exact(self.joints) {
-            let mut q = quat(row[joint]);
+        for row in self.layout.rotations.chunks_exact(self.layout.joints) {
+            let mut q = row[joint];
             if q.iter().zip(before).map(|(a, b)| a * b).sum::<f64>() < 0.0 {
                 q = q.map(|v| -v);
             }
@@ -168,8 +209,20 @@ impl BodyMotion {
     }
 }
 
-/// Of an axis times an angle.
-fn quat(v: [f64; 3]) -> [f64; 4] {
+/// What the library refuses of a clip, in the words of the file.
+fn words(error: &Error) -> String {
+    match error {
+        Error::KeyOrder { .. } => "f32 cannot tell the times of its frames apart".into(),
+        Error::NotFinite { .. } => "a place is beyond f32".into(),
+        _ => error.to_string(),
+    }
+}
+
+/// Of an axis times an angle; NaN where a number is not finite.
+pub(crate) fn quat(v: [f64; 3]) -> [f64; 4] {
+    if !v.iter().all(|v| v.is_finite()) {
+        return [f64::NAN; 4];
+    }
     let greatest = v.iter().fold(0.0_f64, |all, v| all.max(v.abs()));
     if greatest == 0.0 {
         return [0.0, 0.0, 0.0, 1.0];

@@ -1,6 +1,7 @@
-//! What the joints of the published models are called: their files have numbers only.
+//! Joint names of the published models and of motions in their layouts: files hold numbers only.
 
-/// Of SMPL, 24; of SMPL-H the first 22 of these, then the hands; of SMPL-X the jaw and the eyes between.
+/// The first 22 joints of every model. SMPL has two hands after them, SMPL-H 30 finger joints, SMPL-X a face and then
+/// the fingers.
 const BODY: [&str; 22] = [
     "pelvis",
     "left_hip",
@@ -28,20 +29,81 @@ const BODY: [&str; 22] = [
 
 const FINGERS: [&str; 5] = ["index", "middle", "pinky", "ring", "thumb"];
 
-/// As the published models number them; plain numbers for any other count.
-pub(crate) fn of_joints(count: usize) -> Vec<String> {
-    let body = || BODY.into_iter().map(String::from);
-    let hands = || {
-        let finger = |side: &'static str| {
-            FINGERS.into_iter().flat_map(move |name| (1..4).map(move |part| format!("{side}_{name}{part}")))
-        };
-        finger("left").chain(finger("right"))
+fn text(names: &[&str]) -> Vec<String> {
+    names.iter().copied().map(String::from).collect()
+}
+
+/// The 22 joints that all published models share.
+pub(crate) fn body() -> Vec<String> {
+    text(&BODY)
+}
+
+/// The 24 joints of SMPL.
+pub(crate) fn smpl() -> Vec<String> {
+    [&body()[..], &text(&["left_hand", "right_hand"])].concat()
+}
+
+/// The 30 joints of both hands, the left one first.
+pub(crate) fn hands() -> Vec<String> {
+    let finger = |side: &'static str| {
+        FINGERS.into_iter().flat_map(move |name| (1..4).map(move |part| format!("{side}_{name}{part}")))
     };
-    let face = || ["jaw", "left_eye_smplhf", "right_eye_smplhf"].into_iter().map(String::from);
+    finger("left").chain(finger("right")).collect()
+}
+
+/// Jaw, left eye and right eye of SMPL-X.
+pub(crate) fn face() -> Vec<String> {
+    text(&["jaw", "left_eye_smplhf", "right_eye_smplhf"])
+}
+
+/// Joint names of a body model with `count` joints; plain numbers for a count that no published model has.
+pub(crate) fn of_model(count: usize) -> Vec<String> {
     match count {
-        24 => body().chain(["left_hand", "right_hand"].map(String::from)).collect(),
-        52 => body().chain(hands()).collect(),
-        55 => body().chain(face()).chain(hands()).collect(),
+        22 | 24 | 25 | 52 | 55 => of_motion(count).unwrap_or_default(),
         _ => (0..count).map(|joint| format!("joint_{joint}")).collect(),
+    }
+}
+
+/// Joint names of a motion with `count` rotations in each frame, as AMASS and the published models order them: with
+/// or without the root, hands and face. `None` for any other count.
+pub(crate) fn of_motion(count: usize) -> Option<Vec<String>> {
+    let whole = match count {
+        21 | 22 => body(),
+        23 | 24 => smpl(),
+        25 => [body(), face()].concat(),
+        51 | 52 => [body(), hands()].concat(),
+        54 | 55 => [body(), face(), hands()].concat(),
+        _ => return None,
+    };
+    let without_root = whole.len() - count;
+    Some(whole[without_root..].to_vec())
+}
+
+/// The counts that [`of_motion`] knows, for messages.
+pub(crate) const KNOWN: &str = "21, 22, 23, 24, 25, 51, 52, 54 or 55";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layouts_are_those_of_the_published_models() {
+        for count in 0..400 {
+            let names = of_motion(count);
+            let known = KNOWN.replace(" or", ",").split(", ").any(|known| known == count.to_string());
+            assert_eq!(names.is_some(), known, "{count}");
+            assert_eq!(names.map_or(count, |names| names.len()), count);
+            assert_eq!(of_model(count).len(), count);
+        }
+        let at = |count: usize, joint: usize| of_motion(count).expect("it is known")[joint].clone();
+        assert_eq!(
+            [at(21, 0), at(22, 0), at(23, 0), at(24, 0)],
+            ["left_hip", "pelvis", "left_hip", "pelvis"]
+        );
+        assert_eq!([at(22, 21), at(23, 22), at(25, 22)], ["right_wrist", "right_hand", "jaw"]);
+        assert_eq!([at(51, 21), at(52, 22), at(54, 21)], ["left_index1", "left_index1", "jaw"]);
+        assert_eq!([at(52, 51), at(54, 53), at(55, 54)], ["right_thumb3"; 3]);
+        assert_eq!(of_model(22), of_motion(22).expect("it is known"));
+        assert_eq!(of_model(21)[0], "joint_0");
     }
 }

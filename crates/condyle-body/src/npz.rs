@@ -11,9 +11,14 @@ use crate::refused::Refused;
 pub(crate) struct Npz {
     name: String,
     archive: ZipArchive<Cursor<Vec<u8>>>,
-    /// How many bytes may still be made of it: what deflate can make of a file is a thousand times its size.
-    left: u64,
+    /// Bytes of arrays that may be in memory at one time: deflate alone can make a thousand times the file's size.
+    most: u64,
 }
+
+/// Memory for the arrays of any file, however small: as for glTF.
+const BASE_ALLOWANCE: u64 = 64 << 20;
+/// Memory for each byte of the file. Arrays of f64 take 2 while they are read, of f16 5, twice that in column order.
+const ALLOWANCE_PER_BYTE: u64 = 16;
 
 /// An array: the last index changes fastest.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,52 +48,81 @@ impl Npz {
     }
 
     pub(crate) fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Self, Refused> {
-        // Arrays that are zero for the most part are packed well, and whole numbers of a byte become f64.
-        let left = (bytes.len() as u64).saturating_mul(256).saturating_add(1 << 24);
+        let most = (bytes.len() as u64).saturating_mul(ALLOWANCE_PER_BYTE).saturating_add(BASE_ALLOWANCE);
         let refused = |what: String| Refused { name: name.into(), array: String::new(), what };
         if !bytes.starts_with(b"PK") {
-            return Err(refused(
-                "it is no .npz, as numpy.savez writes them; a .pkl has to be saved again as one".into(),
-            ));
+            return Err(refused(format!(
+                "it is {}, where a .npz as numpy.savez writes it is expected",
+                what_else(&bytes)
+            )));
         }
         let archive = ZipArchive::new(Cursor::new(bytes))
             .map_err(|e| refused(format!("it is a broken archive: {e}")))?;
-        Ok(Self { name: name.into(), archive, left })
+        Ok(Self { name: name.into(), archive, most })
+    }
+
+    /// Whether the bytes of a file are an archive with an array of this name.
+    pub(crate) fn holds(bytes: &[u8], array: &str) -> bool {
+        bytes.starts_with(b"PK")
+            && ZipArchive::new(Cursor::new(bytes))
+                .is_ok_and(|archive| archive.index_for_name(&file_name(array)).is_some())
     }
 
     pub(crate) fn refused(&self, array: &str, what: impl Into<String>) -> Refused {
         Refused { name: self.name.clone(), array: array.into(), what: what.into() }
     }
 
+    /// What errors call the file.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     pub(crate) fn has(&self, array: &str) -> bool {
         self.archive.index_for_name(&file_name(array)).is_some()
     }
 
-    /// The numbers of an array of this shape, where 0 stands for any length, whatever kind of numbers they are; all of them finite.
-    pub(crate) fn shaped(&mut self, array: &str, wanted: &[usize], words: &str) -> Result<Array, Refused> {
+    /// The first of these arrays that the archive has.
+    pub(crate) fn first(&self, arrays: &[&'static str]) -> Option<&'static str> {
+        arrays.iter().copied().find(|array| self.has(array))
+    }
+
+    /// Reads an array whose shape `fits`, of any kind of numbers; `words` describes that shape.
+    pub(crate) fn array(
+        &mut self,
+        array: &str,
+        fits: impl FnOnce(&[usize]) -> bool,
+        words: &str,
+    ) -> Result<Array, Refused> {
         let bytes = self.unpack(array)?;
         let header = header(&bytes).map_err(|what| self.refused(array, what))?;
-        let fits = |(found, wanted): (&usize, &usize)| *wanted == 0 || found == wanted;
-        if header.shape.len() != wanted.len() || !header.shape.iter().zip(wanted).all(fits) {
-            return Err(
-                self.refused(array, format!("its shape is {:?}, where {words} is expected", header.shape))
-            );
+        if !fits(&header.shape) {
+            let found = &header.shape;
+            return Err(self.refused(array, format!("its shape is {found:?}, where {words} is expected")));
         }
         let read = reader(&header.kind).map_err(|what| self.refused(array, what))?;
         let data = self.data(array, &bytes, &header, read.size)?;
-        // Once more if they have to be put in another order.
-        self.take(array, (data.len() / read.size * 2 * size_of::<f64>()) as u64)?;
+        let is_turned = header.is_column_major && header.shape.len() > 1;
+        let copies = if is_turned { 2 } else { 1 };
+        self.afford(array, bytes.len() + data.len() / read.size * copies * size_of::<f64>())?;
         let mut values: Vec<f64> = data.chunks_exact(read.size).map(read.value).collect();
-        if let Some(at) = values.iter().position(|v| !v.is_finite()) {
-            return Err(self.refused(
-                array,
-                format!("its number {at} is {}, where finite ones are expected", values[at]),
-            ));
-        }
-        if header.is_column_major && header.shape.len() > 1 {
+        if is_turned {
             values = row_major(&header.shape, &values);
         }
         Ok(Array { shape: header.shape, values })
+    }
+
+    /// Reads an array of finite numbers; 0 in `wanted` stands for any length.
+    pub(crate) fn shaped(&mut self, array: &str, wanted: &[usize], words: &str) -> Result<Array, Refused> {
+        let same = |(found, wanted): (&usize, &usize)| *wanted == 0 || found == wanted;
+        let fits = |shape: &[usize]| shape.len() == wanted.len() && shape.iter().zip(wanted).all(same);
+        let found = self.array(array, fits, words)?;
+        if let Some(at) = found.values.iter().position(|v| !v.is_finite()) {
+            let value = found.values[at];
+            return Err(
+                self.refused(array, format!("its number {at} is {value}, where finite ones are expected"))
+            );
+        }
+        Ok(found)
     }
 
     /// A single number, by itself or in an array of one.
@@ -105,10 +139,14 @@ impl Npz {
         }
     }
 
-    /// A text, as NumPy keeps a single string.
+    /// A single string, as text, as bytes or as a Python object.
     pub(crate) fn text(&mut self, array: &str) -> Result<String, Refused> {
         let bytes = self.unpack(array)?;
         let header = header(&bytes).map_err(|what| self.refused(array, what))?;
+        if header.shape.iter().any(|length| *length != 1) {
+            let shape = &header.shape;
+            return Err(self.refused(array, format!("its shape is {shape:?}, where one text is expected")));
+        }
         let size = header.kind.get(2..).and_then(|digits| digits.parse::<usize>().ok());
         let text = match (header.kind.get(..2), size.filter(|size| *size < 1 << 20)) {
             (Some("<U"), Some(size)) => {
@@ -121,6 +159,8 @@ impl Npz {
             (Some("|S"), Some(size)) => {
                 String::from_utf8_lossy(self.data(array, &bytes, &header, size)?).into_owned()
             }
+            (Some("|O"), _) => pickled_word(bytes.get(header.end..).unwrap_or_default())
+                .ok_or_else(|| self.refused(array, "it is a Python object that is no text"))?,
             _ => {
                 return Err(self.refused(
                     array,
@@ -151,36 +191,67 @@ impl Npz {
         ))
     }
 
+    /// The first names of arrays, for messages.
+    pub(crate) fn names(&self) -> String {
+        let names = self.archive.file_names();
+        let mut names: Vec<_> =
+            names.filter_map(|name| Some(name.ok()?.strip_suffix(".npy")?.to_owned())).collect();
+        names.sort_unstable();
+        names.truncate(40);
+        names.join(", ")
+    }
+
     fn unpack(&mut self, array: &str) -> Result<Vec<u8>, Refused> {
         let Some(index) = self.archive.index_for_name(&file_name(array)) else {
-            let mut names: Vec<_> = self
-                .archive
-                .file_names()
-                .filter_map(|name| Some(name.ok()?.strip_suffix(".npy")?.to_owned()))
-                .collect();
-            names.sort_unstable();
-            names.truncate(40);
-            let names = names.join(", ");
+            let names = self.names();
             return Err(self.refused(array, format!("there is none of this name among {names}")));
         };
         let mut bytes = Vec::new();
+        let most = self.most;
         let read = match self.archive.by_index(index) {
-            Ok(file) => file.take(self.left + 1).read_to_end(&mut bytes).map_err(|e| e.to_string()),
+            Ok(file) => file.take(most + 1).read_to_end(&mut bytes).map_err(|e| e.to_string()),
             Err(error) => Err(error.to_string()),
         };
         read.map_err(|error| self.refused(array, format!("it cannot be unpacked: {error}")))?;
-        self.take(array, bytes.len() as u64)?;
+        self.afford(array, bytes.len())?;
         Ok(bytes)
     }
 
-    /// Memory for so many bytes.
-    fn take(&mut self, array: &str, bytes: u64) -> Result<(), Refused> {
-        match self.left.checked_sub(bytes) {
-            Some(left) => self.left = left,
-            None => return Err(self.refused(array, "it is out of proportion to the file")),
+    /// Checks that so many bytes may be in memory at one time.
+    fn afford(&self, array: &str, bytes: usize) -> Result<(), Refused> {
+        if bytes as u64 <= self.most {
+            return Ok(());
         }
-        Ok(())
+        let most = self.most >> 20;
+        Err(self
+            .refused(array, format!("it takes more than {most} MiB, which is out of proportion to the file")))
     }
+}
+
+/// The kind of a file that is no archive, by its first bytes.
+fn what_else(bytes: &[u8]) -> &'static str {
+    match bytes {
+        [] => "empty",
+        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => {
+            "a single array of NumPy (.npy), which does not say what its columns are"
+        }
+        [0x80, 2..=5, ..] => {
+            "a Python pickle (.pkl), which can run any program when it is read; save its arrays by numpy.savez"
+        }
+        _ => "no archive",
+    }
+}
+
+/// The text of a pickled string that is one of the words that `gender` can be; pickles are not read otherwise.
+fn pickled_word(data: &[u8]) -> Option<String> {
+    // A length in one byte or in four stands before a string.
+    let holds = |word: &&&str| {
+        let length = word.len() as u8;
+        let [short, long] =
+            [[&[length][..], word.as_bytes()].concat(), [&[length, 0, 0, 0], word.as_bytes()].concat()];
+        data.windows(short.len()).any(|it| it == short) || data.windows(long.len()).any(|it| it == long)
+    };
+    ["female", "male", "neutral"].iter().find(holds).map(|word| (*word).into())
 }
 
 fn file_name(array: &str) -> String {
@@ -251,6 +322,8 @@ fn reader(kind: &str) -> Result<Reader, String> {
         }};
     }
     Ok(match kind {
+        "<f2" => Reader { size: 2, value: |b| half(u16::from_le_bytes(b.try_into().unwrap_or_default())) },
+        ">f2" => Reader { size: 2, value: |b| half(u16::from_be_bytes(b.try_into().unwrap_or_default())) },
         "<f4" => reader!(f32, from_le_bytes),
         "<f8" => reader!(f64, from_le_bytes),
         ">f4" => reader!(f32, from_be_bytes),
@@ -263,11 +336,29 @@ fn reader(kind: &str) -> Result<Reader, String> {
         "<i4" => reader!(i32, from_le_bytes),
         "<u8" => reader!(u64, from_le_bytes),
         "<i8" => reader!(i64, from_le_bytes),
+        ">u2" => reader!(u16, from_be_bytes),
+        ">i2" => reader!(i16, from_be_bytes),
+        ">u4" => reader!(u32, from_be_bytes),
+        ">i4" => reader!(i32, from_be_bytes),
+        ">u8" => reader!(u64, from_be_bytes),
+        ">i8" => reader!(i64, from_be_bytes),
         "|O" => {
             return Err("it holds Python objects; save it again as an array of numbers, a sparse matrix by .toarray()".into());
         }
         other => return Err(format!("it is of kind {}, where numbers are expected", short(other))),
     })
+}
+
+/// IEEE 754 binary16: 5 bits of exponent, 10 of mantissa.
+fn half(bits: u16) -> f64 {
+    let [exponent, mantissa] = [i32::from(bits >> 10 & 31), i32::from(bits & 1023)];
+    let size = match (exponent, mantissa) {
+        (31, 0) => f64::INFINITY,
+        (31, _) => f64::NAN,
+        (0, _) => f64::from(mantissa) * 2_f64.powi(-24),
+        _ => f64::from(1024 + mantissa) * 2_f64.powi(exponent - 25),
+    };
+    if bits >> 15 == 1 { -size } else { size }
 }
 
 /// With the first index changing fastest, made to have the last one do so.

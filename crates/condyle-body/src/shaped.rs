@@ -18,6 +18,7 @@ pub struct ShapedBody {
     positions: Vec<[f32; 3]>,
     skeleton: Skeleton,
     skin: Skin,
+    unused_betas: usize,
 }
 
 /// How much there is, not the numbers.
@@ -44,11 +45,12 @@ const BATCH: usize = 32;
 const FEW: usize = 4;
 
 impl BodyModel {
-    /// The body of a person: `betas` are the first of their numbers, those that are missing are 0.
+    /// The body of a person: `betas` are the first of their numbers, those that are missing are 0. Numbers beyond
+    /// [`shape_count`](Self::shape_count) are not used, as AMASS has 16 for models of 10 too;
+    /// [`ShapedBody::unused_betas`] reports how many.
     ///
     /// # Errors
-    /// [`Error::TooMany`](condyle::Error::TooMany) for more numbers than the model has, [`Error::NotFinite`](condyle::Error::NotFinite) for one
-    /// that is not finite, or a body beyond f32.
+    /// [`Error::NotFinite`](condyle::Error::NotFinite) for a number that is not finite, or a body beyond f32.
     pub fn shaped(&self, betas: &[f32]) -> Result<ShapedBody, condyle::Error> {
         ShapedBody::new(self.clone(), betas)
     }
@@ -56,13 +58,10 @@ impl BodyModel {
 
 impl ShapedBody {
     fn new(model: BodyModel, betas: &[f32]) -> Result<Self, Error> {
-        let (found, limit) = (betas.len(), model.shape_count());
-        if found > limit {
-            return Err(Error::TooMany { what: "betas", found, limit });
-        }
         if let Some(at) = betas.iter().position(|beta| !beta.is_finite()) {
             return Err(Error::NotFinite { what: "betas", at });
         }
+        let unused_betas = betas.len().saturating_sub(model.shape_count());
         let data = &*model.0;
         let mut shaped = data.template.clone();
         for (beta, dirs) in betas.iter().zip(&data.shape_dirs) {
@@ -79,7 +78,7 @@ impl ShapedBody {
         if let Some(at) = positions.iter().position(|vertex| !vertex.iter().all(|v| v.is_finite())) {
             return Err(Error::NotFinite { what: "vertices", at });
         }
-        let names = names::of_joints(places.len());
+        let names = names::of_model(places.len());
         let joints = names.into_iter().zip(&data.parents).zip(&places).map(|((name, parent), place)| {
             let above = parent.map_or([0.0; 3], |parent| places[usize::from(parent)]);
             let translation = [0, 1, 2].map(|c| (place[c] - above[c]) as f32);
@@ -91,13 +90,19 @@ impl ShapedBody {
         };
         let inverse_bind = places.iter().map(back).collect();
         let skin = Skin::new((0..places.len() as u16).collect(), inverse_bind)?;
-        Ok(Self { model, positions, skeleton, skin })
+        Ok(Self { model, positions, skeleton, skin, unused_betas })
     }
 
     /// The model that it is made of.
     #[must_use]
     pub fn model(&self) -> &BodyModel {
         &self.model
+    }
+
+    /// How many of the person's numbers the model does not have; 0 if it has all.
+    #[must_use]
+    pub fn unused_betas(&self) -> usize {
+        self.unused_betas
     }
 
     /// The vertices at rest, metres.

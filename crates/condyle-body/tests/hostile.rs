@@ -55,6 +55,8 @@ fn what_is_wrong_is_named() {
     assert!(why.array == "weights" && why.what.contains("J_regressor, f, kintree_table"), "{why}");
     let why = BodyModel::from_bytes("a.pkl", b"\x80\x02}q".to_vec()).expect_err("no archive");
     assert!(why.what.contains(".pkl"), "{why}");
+    let why = BodyMotion::from_bytes("a.npy", doubles(&[2, 322], &[0.0; 644])).expect_err("no archive");
+    assert!(why.what.contains("(.npy)"), "{why}");
 }
 
 #[test]
@@ -66,17 +68,17 @@ fn motions_are_checked() {
     let refused = |arrays: &[(&str, Vec<u8>)]| read(arrays).expect_err("it is broken").to_string();
     assert!(refused(&[poses()]).contains("mocap_framerate"));
     assert!(refused(&[poses(), ("mocap_frame_rate", doubles(&[], &[0.0]))]).contains("a rate from"));
-    assert!(refused(&[rate(), ("poses", doubles(&[2, 5], &[0.0; 10]))]).contains("3 for each joint"));
+    assert!(refused(&[rate(), ("poses", doubles(&[2, 5], &[0.0; 10]))]).contains("(frames, 3 joints)"));
     assert!(refused(&[poses(), rate(), ("trans", doubles(&[3, 3], &[0.0; 9]))]).contains("(2, 3)"));
     assert!(refused(&[poses(), rate(), ("gender", doubles(&[], &[0.0]))]).contains("text is expected"));
 }
 
 #[test]
 fn what_unpacks_out_of_proportion_is_refused() {
-    let huge = doubles(&[3_000_000, 3], &vec![0.0; 9_000_000]);
+    let huge = doubles(&[4_000_000, 3], &vec![0.0; 12_000_000]);
     let bytes = npz(&[("v_template", huge)], Deflated);
     assert!(bytes.len() < 200_000);
-    let why = BodyModel::from_bytes("bomb", bytes).expect_err("360 times its size");
+    let why = BodyModel::from_bytes("bomb", bytes).expect_err("500 times its size");
     assert!(why.what.contains("out of proportion"), "{why}");
     // A byte each in the file, eight in memory, and eight more to be put in order.
     let bytes = npz(&[("v_template", npy("|u1", &[2_000_000, 3], true, &vec![0; 6_000_000]))], Deflated);

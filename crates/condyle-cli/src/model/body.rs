@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use condyle_body::{BodyModel, BodyMotion};
-use condyle_gltf::Asset;
+use condyle_body::{BodyModel, BodyMotion, Refused};
+use condyle_gltf::{Asset, Problem, Severity};
 
 use super::document::{refusal, too_large};
 use crate::failure::Failure;
@@ -14,13 +14,27 @@ pub(crate) fn model(path: &Path) -> Result<BodyModel, Failure> {
     BodyModel::open(path).map_err(|refused| Failure::Data(refused.to_string()))
 }
 
-/// The motion of a person of this model, in metres: the body has the numbers that the file says, as far as the model knows them.
+/// The motion of a person of this model, in metres: the body has the numbers that the file says, as far as the model
+/// knows them.
 pub(crate) fn open(path: &Path, model: &BodyModel) -> Result<Asset, Failure> {
     let name = path_text(path);
-    let motion = BodyMotion::open(path).map_err(|refused| Failure::Data(refused.to_string()))?;
-    let betas = motion.betas();
-    let betas = &betas[..betas.len().min(model.shape_count())];
-    let body = model.shaped(betas).map_err(|e| too_large(&name, &e))?;
-    let clip = motion.clip(&body).map_err(|e| too_large(&name, &e))?;
-    Asset::of_motion(&name, body.skeleton(), vec![clip]).map_err(|refused| refusal(path, &refused))
+    let refused = |refused: Refused| Failure::Data(refused.to_string());
+    let motion = BodyMotion::open(path).map_err(refused)?;
+    let body = model.shaped(motion.betas()).map_err(|e| too_large(&name, &e))?;
+    let moved = motion.clip(&body).map_err(refused)?;
+    let mut asset = Asset::of_motion(&name, body.skeleton(), vec![moved.clip])
+        .map_err(|refused| refusal(path, &refused))?;
+    let repairs = moved.repairs.into_iter().map(|it| problem(Severity::Warning, it.what, it.action));
+    asset.problems.extend(repairs);
+    if body.unused_betas() > 0 {
+        let (all, has) = (motion.betas().len(), model.shape_count());
+        let what = format!("the person has {all} numbers, the model {has}");
+        asset.problems.push(problem(Severity::Note, what, format!("the first {has} are used")));
+    }
+    Ok(asset)
+}
+
+/// A problem of the whole file.
+fn problem(severity: Severity, what: String, action: String) -> Problem {
+    Problem { severity, path: String::new(), places: vec![String::new()], count: 1, what, action }
 }

@@ -1,0 +1,272 @@
+//! The arrays of a motion, in the layouts that people have, as rotations of named joints.
+
+use crate::motion::{Repair, quat};
+use crate::names;
+use crate::npz::{Array, Npz};
+use crate::refused::Refused;
+
+/// Names of the rate: AMASS has the first two.
+const RATES: [&str; 5] = ["mocap_framerate", "mocap_frame_rate", "frame_rate", "framerate", "fps"];
+/// Names of the root's place.
+const PLACES: [&str; 3] = ["trans", "transl", "translation"];
+
+/// Arrays that hold the rotations of a part of the body, each with the joints that it may have.
+struct Part {
+    arrays: &'static [&'static str],
+    joints: fn(usize) -> Option<Vec<String>>,
+}
+
+/// Rotations by parts, where no array holds those of all joints. The names are those of AMASS and of the `smplx` package.
+const PARTS: [Part; 9] = [
+    Part { arrays: &["root_orient", "global_orient"], joints: |count| first_of(count, 1, names::body()) },
+    Part {
+        arrays: &["pose_body", "body_pose"],
+        joints: |count| names::of_motion(count).filter(|_| matches!(count, 21 | 23)),
+    },
+    Part { arrays: &["pose_hand", "hand_pose"], joints: |count| (count == 30).then(names::hands) },
+    Part { arrays: &["left_hand_pose"], joints: |count| first_of(count, 15, names::hands()) },
+    Part { arrays: &["right_hand_pose"], joints: |count| first_of(count, 15, names::hands()[15..].to_vec()) },
+    Part { arrays: &["pose_jaw", "jaw_pose"], joints: |count| first_of(count, 1, names::face()) },
+    Part { arrays: &["pose_eye"], joints: |count| first_of(count, 2, names::face()[1..].to_vec()) },
+    Part { arrays: &["leye_pose"], joints: |count| first_of(count, 1, names::face()[1..].to_vec()) },
+    Part { arrays: &["reye_pose"], joints: |count| first_of(count, 1, names::face()[2..].to_vec()) },
+];
+
+/// The first `wanted` names, if there are as many joints.
+fn first_of(count: usize, wanted: usize, mut names: Vec<String>) -> Option<Vec<String>> {
+    names.truncate(wanted);
+    (count == wanted).then_some(names)
+}
+
+/// A motion as its file has it.
+#[derive(Clone)]
+pub(crate) struct Layout {
+    /// Names of the joints that it turns, or none where there are as many as in no layout.
+    pub(crate) names: Option<Vec<String>>,
+    pub(crate) joints: usize,
+    /// A row of all joints for each frame: x, y, z, w.
+    pub(crate) rotations: Vec<[f64; 4]>,
+    /// One for each frame, or none.
+    pub(crate) places: Vec<[f64; 3]>,
+    pub(crate) rate: f64,
+    pub(crate) betas: Vec<f32>,
+    pub(crate) gender: String,
+    pub(crate) repairs: Vec<Repair>,
+}
+
+impl Layout {
+    pub(crate) fn read(npz: &mut Npz) -> Result<Self, Refused> {
+        let Turned { names, joints, rows } = if npz.has("poses") { whole(npz)? } else { by_parts(npz)? };
+        let frames = rows.len() / joints;
+        let mut repairs = Vec::new();
+        if names.as_ref().is_some_and(|names| !names.contains(&names::body()[0])) {
+            repairs.push(Repair::new("it has no rotation of the root", "the root is not turned"));
+        }
+        let mut rotations: Vec<[f64; 4]> = rows.iter().map(|v| quat(*v)).collect();
+        mend(npz, ("poses", "rotations"), &mut rotations, joints, between, &mut repairs)?;
+        let mut places = Vec::new();
+        if let Some(array) = npz.first(&PLACES) {
+            let wanted = format!("({frames}, 3)");
+            places = npz.array(array, |shape| shape == [frames, 3], &wanted)?.values.as_chunks().0.to_vec();
+            mend(npz, (array, "places"), &mut places, 1, lerp, &mut repairs)?;
+        }
+        let rate = rate(npz)?;
+        let betas = betas(npz, frames, &mut repairs)?;
+        let gender =
+            if npz.has("gender") { npz.text("gender")?.trim().to_ascii_lowercase() } else { String::new() };
+        Ok(Self { names, joints, rotations, places, rate, betas, gender, repairs })
+    }
+}
+
+/// An array of axes times angles: (frames, 3 joints) or (frames, joints, 3).
+fn axes(npz: &mut Npz, array: &str) -> Result<(usize, Array), Refused> {
+    let fits = |shape: &[usize]| match *shape {
+        [_, numbers] => numbers > 0 && numbers.is_multiple_of(3),
+        [_, joints, 3] => joints > 0,
+        _ => false,
+    };
+    let found = npz.array(array, fits, "(frames, 3 joints) or (frames, joints, 3)")?;
+    if found.shape[0] == 0 {
+        return Err(npz.refused(array, "it has no frames"));
+    }
+    let joints = found.values.len() / found.shape[0] / 3;
+    Ok((joints, found))
+}
+
+/// Rotations of some joints.
+struct Turned {
+    /// None where there are as many joints as in no layout.
+    names: Option<Vec<String>>,
+    joints: usize,
+    /// Axes times angles, a row of all joints for each frame.
+    rows: Vec<[f64; 3]>,
+}
+
+impl Turned {
+    fn has_root(&self) -> bool {
+        self.names.as_ref().is_none_or(|names| names[0] == names::body()[0])
+    }
+
+    /// These joints and then the others. Both have as many frames.
+    fn before(self, other: Self) -> Self {
+        let frames = self.rows.chunks(self.joints).zip(other.rows.chunks(other.joints));
+        let rows = frames.flat_map(|(own, others)| [own, others].concat()).collect();
+        let names = self.names.zip(other.names).map(|(own, others)| [own, others].concat());
+        Self { names, joints: self.joints + other.joints, rows }
+    }
+}
+
+/// All rotations in `poses`, after the root's own array if `poses` has no root.
+fn whole(npz: &mut Npz) -> Result<Turned, Refused> {
+    let (joints, poses) = axes(npz, "poses")?;
+    let names = names::of_motion(joints);
+    let turned = Turned { names, joints, rows: poses.values.as_chunks().0.to_vec() };
+    match npz.first(PARTS[0].arrays).filter(|_| !turned.has_root()) {
+        Some(array) => Ok(part(npz, &PARTS[0], array, Some(poses.shape[0]))?.before(turned)),
+        None => Ok(turned),
+    }
+}
+
+fn part(npz: &mut Npz, part: &Part, array: &str, frames: Option<usize>) -> Result<Turned, Refused> {
+    let (joints, found) = axes(npz, array)?;
+    if let Some(frames) = frames.filter(|frames| *frames != found.shape[0]) {
+        let own = found.shape[0];
+        return Err(npz.refused(array, format!("it has {own} frames, where {frames} are expected")));
+    }
+    let names = (part.joints)(joints);
+    // A body of as many joints may be meant.
+    let may_be_unknown = part.arrays.contains(&"pose_body");
+    if names.is_none() && !may_be_unknown {
+        let advice = "axis-angle rotations of each joint are read, principal components are not";
+        let what = format!("it has {} numbers in each frame, which fit no layout; {advice}", 3 * joints);
+        return Err(npz.refused(array, what));
+    }
+    Ok(Turned { names, joints, rows: found.values.as_chunks().0.to_vec() })
+}
+
+fn by_parts(npz: &mut Npz) -> Result<Turned, Refused> {
+    let mut all: Option<Turned> = None;
+    for kind in &PARTS {
+        let Some(array) = npz.first(kind.arrays) else { continue };
+        let frames = all.as_ref().map(|all| all.rows.len() / all.joints);
+        let found = part(npz, kind, array, frames)?;
+        let known = all.as_ref().and_then(|all| all.names.as_ref()).zip(found.names.as_ref());
+        if known.is_some_and(|(known, own)| known.contains(&own[0])) {
+            return Err(npz.refused(array, "another array has the rotations of its joints too"));
+        }
+        all = Some(match all {
+            Some(before) => before.before(found),
+            None => found,
+        });
+    }
+    all.ok_or_else(|| {
+        let words = "poses, or root_orient and pose_body, or global_orient and body_pose";
+        let names = npz.names();
+        npz.refused("poses", format!("it has no rotations: {words} are expected among {names}"))
+    })
+}
+
+fn rate(npz: &mut Npz) -> Result<f64, Refused> {
+    let Some(array) = npz.first(&RATES) else {
+        let (words, names) = (RATES.join(", "), npz.names());
+        return Err(
+            npz.refused(RATES[0], format!("it has no frame rate: one of {words} is expected among {names}"))
+        );
+    };
+    let rate = npz.one(array)?;
+    match (1e-3..=1e6).contains(&rate) {
+        true => Ok(rate),
+        false => {
+            Err(npz.refused(array, format!("it is {rate}, where a rate from 0.001 to 1000000 is expected")))
+        }
+    }
+}
+
+/// The person's numbers: (numbers,), or a row of them, or a row for each frame.
+fn betas(npz: &mut Npz, frames: usize, repairs: &mut Vec<Repair>) -> Result<Vec<f32>, Refused> {
+    if !npz.has("betas") {
+        return Ok(Vec::new());
+    }
+    let fits = |shape: &[usize]| match *shape {
+        [_] => true,
+        [rows, _] => rows == 1 || rows == frames,
+        _ => false,
+    };
+    let words = format!("(numbers,), (1, numbers) or ({frames}, numbers)");
+    let found = npz.array("betas", fits, &words)?;
+    if let Some(at) = found.values.iter().position(|v| !v.is_finite()) {
+        let value = found.values[at];
+        return Err(
+            npz.refused("betas", format!("its number {at} is {value}, where finite ones are expected"))
+        );
+    }
+    let count = found.shape.last().copied().unwrap_or(0);
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    let rows = found.values.chunks_exact(count);
+    if rows.clone().all(|row| row == &found.values[..count]) {
+        return Ok(found.values[..count].iter().map(|beta| *beta as f32).collect());
+    }
+    repairs.push(Repair::new("betas differ from frame to frame", "the body has their mean"));
+    let mean = |at: usize| rows.clone().map(|row| row[at]).sum::<f64>() / (found.values.len() / count) as f64;
+    Ok((0..count).map(|at| mean(at) as f32).collect())
+}
+
+/// Fills frames that hold a number that is not finite from the nearest frames before and after; `width` values are a
+/// frame.
+fn mend<const N: usize>(
+    npz: &Npz,
+    (array, what): (&str, &str),
+    values: &mut [[f64; N]],
+    width: usize,
+    between: impl Fn([f64; N], [f64; N], f64) -> [f64; N],
+    repairs: &mut Vec<Repair>,
+) -> Result<(), Refused> {
+    let frames = values.len() / width;
+    let is_whole =
+        |frame: usize| values[frame * width..][..width].as_flattened().iter().all(|v| v.is_finite());
+    let whole: Vec<usize> = (0..frames).filter(|frame| is_whole(*frame)).collect();
+    let broken = frames - whole.len();
+    if broken == 0 {
+        return Ok(());
+    }
+    let (Some(&first), Some(&last)) = (whole.first(), whole.last()) else {
+        return Err(npz.refused(array, "no frame of it has finite numbers alone"));
+    };
+    let at = (0..frames).find(|frame| whole.binary_search(frame).is_err()).unwrap_or_default();
+    let row = |frame: usize| frame * width..(frame + 1) * width;
+    for frame in 0..first {
+        values.copy_within(row(first), row(frame).start);
+    }
+    for frame in last + 1..frames {
+        values.copy_within(row(last), row(frame).start);
+    }
+    for pair in whole.windows(2) {
+        let [a, b] = [pair[0], pair[1]];
+        for frame in a + 1..b {
+            let part = (frame - a) as f64 / (b - a) as f64;
+            for joint in 0..width {
+                values[frame * width + joint] =
+                    between(values[a * width + joint], values[b * width + joint], part);
+            }
+        }
+    }
+    let what = format!(
+        "the {what} of {broken} of {frames} frames hold a number that is not finite, first of frame {at}"
+    );
+    repairs.push(Repair::new(what, "they are interpolated from the frames before and after"));
+    Ok(())
+}
+
+fn lerp<const N: usize>(a: [f64; N], b: [f64; N], part: f64) -> [f64; N] {
+    std::array::from_fn(|c| a[c] + (b[c] - a[c]) * part)
+}
+
+/// The normalised mean of two unit quaternions on the shorter way.
+fn between(a: [f64; 4], b: [f64; 4], part: f64) -> [f64; 4] {
+    let is_far = a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>() < 0.0;
+    let mean = lerp(a, if is_far { b.map(|v| -v) } else { b }, part);
+    let length = mean.iter().map(|v| v * v).sum::<f64>().sqrt();
+    mean.map(|v| v / length)
+}
