@@ -14,13 +14,15 @@ const EXPORT: &str = "export it as glTF 2.0 (.glb) from the program that made it
 const BLENDER: &str = "open it in Blender, and use File > Export > glTF 2.0";
 const UNPACK: &str = "unpack it, and give the .glb or .gltf that is in it; a model of another format must be exported \
                       as glTF 2.0 first";
+const BODY: &str = "give the folder that it is in to `condyle pack-library --body MODEL.npz`, with the .npz of the body that moves";
+const PICKLE: &str = "a pickle can run any program when it is read; save its arrays again by numpy.savez";
 const PICTURE: &str = "give the .glb or .gltf that it belongs to";
 
 const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/";
 const LFS_PULL: &str = "run `git lfs pull` in its repository";
 
 /// What the first bytes of a file say, if they are always the same.
-const MAGIC: [(&[u8], &str, &str); 23] = [
+const MAGIC: [(&[u8], &str, &str); 26] = [
     (LFS_POINTER, "a Git LFS pointer, which stands for a file that was not fetched", LFS_PULL),
     (b"Kaydara FBX Binary", "a binary FBX", EXPORT),
     (b"BLENDER", "a .blend of Blender", BLENDER),
@@ -55,6 +57,17 @@ const MAGIC: [(&[u8], &str, &str); 23] = [
     (b"\xff\xd8\xff", "a JPEG image", PICTURE),
     (b"GIF8", "a GIF image", PICTURE),
     (b"DDS ", "a DDS image", PICTURE),
+    (
+        b"\x93NUMPY",
+        "a single array of NumPy (.npy)",
+        "save it by numpy.savez, under the name that the array has in AMASS",
+    ),
+    (b"MD5Version", "an animation or a mesh of Doom 3 (.md5anim, .md5mesh)", EXPORT),
+    (
+        b"%YAML",
+        "a YAML file, as .anim and .prefab of Unity are",
+        "export the character from Unity as glTF 2.0 or FBX",
+    ),
     (b"\xabKTX ", "a KTX image", PICTURE),
 ];
 
@@ -66,6 +79,21 @@ pub(crate) fn recognise(bytes: &[u8]) -> Option<Foreign> {
     }
     if is_usdz(bytes) {
         return found("a USDZ", EXPORT);
+    }
+    if is_npz(bytes) {
+        return found("an archive of NumPy (.npz), as motions in AMASS's layout and body models are", BODY);
+    }
+    if is_pickle(bytes) {
+        return found("a Python pickle (.pkl)", PICKLE);
+    }
+    if is_c3d(bytes) {
+        return found(
+            "a C3D, which has markers and no joints",
+            "solve a skeleton for its markers, and export that as BVH or glTF 2.0",
+        );
+    }
+    if is_x(bytes) {
+        return found("a DirectX model (.x)", EXPORT);
     }
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
     if let Some((_, what, advice)) = MAGIC.iter().find(|(magic, ..)| text.starts_with(magic)) {
@@ -87,13 +115,43 @@ pub(crate) fn recognise(bytes: &[u8]) -> Option<Foreign> {
     if is_obj(&head) { found("an OBJ, which has no joints and no animation", EXPORT) } else { None }
 }
 
-/// A ZIP archive whose first file is a USD. The names of files follow 30 bytes of the ZIP header.
+/// A ZIP archive whose first file is a USD.
 fn is_usdz(bytes: &[u8]) -> bool {
-    let Some((header, rest)) = bytes.split_first_chunk::<30>() else { return false };
+    let name = first_name(bytes);
+    [".usd", ".usda", ".usdc"].iter().any(|end| name.ends_with(end.as_bytes()))
+}
+
+/// A ZIP archive whose first file is an array.
+fn is_npz(bytes: &[u8]) -> bool {
+    first_name(bytes).ends_with(b".npy")
+}
+
+/// The name of the first file of a ZIP archive, which follows 30 bytes of its header; empty if it is none.
+fn first_name(bytes: &[u8]) -> &[u8] {
+    let Some((header, rest)) = bytes.split_first_chunk::<30>() else { return &[] };
     let length = usize::from(u16::from_le_bytes([header[26], header[27]]));
-    let name = rest.get(..length).unwrap_or_default();
-    header.starts_with(b"PK\x03\x04")
-        && [".usd", ".usda", ".usdc"].iter().any(|end| name.ends_with(end.as_bytes()))
+    if header.starts_with(b"PK\x03\x04") { rest.get(..length).unwrap_or_default() } else { &[] }
+}
+
+/// Protocols 2 to 5; or protocol 0, as Python 2 wrote the first body models.
+fn is_pickle(bytes: &[u8]) -> bool {
+    matches!(bytes, [0x80, 2..=5, ..])
+        || [&b"(dp0\n"[..], b"(dp1\n", b"(lp0\n", b"(i__"].iter().any(|it| bytes.starts_with(it))
+}
+
+/// Parameters start at a block, are marked by 0x50, and name their processor.
+fn is_c3d(bytes: &[u8]) -> bool {
+    let Some(&[block @ (1..=255), 0x50]) = bytes.get(..2) else { return false };
+    let parameters = 512 * (usize::from(block) - 1);
+    bytes.get(parameters..parameters + 4).is_some_and(|it| matches!(it, [_, _, _, 84..=86]))
+}
+
+/// `xof 0303txt 0032`.
+fn is_x(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"xof 0")
+        && bytes
+            .get(8..12)
+            .is_some_and(|kind| [b"txt ", b"bin ", b"tzip", b"bzip"].iter().any(|it| *it == kind))
 }
 
 /// Whether the first line that is no comment is one of Wavefront's.
@@ -130,10 +188,12 @@ mod tests {
     /// As files begin in the wild, and by what they are called.
     #[test]
     fn what_is_no_gltf_is_named() {
-        let zips = [zip(b"model/fox.glb"), zip(b"fox.usdc")];
+        let zips = [zip(b"model/fox.glb"), zip(b"fox.usdc"), zip(b"poses.npy")];
         let lfs = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n";
         let long = format!("# a comment\r\n\r\n{}o Cube\nv 1.0 0.5 -1e-3\n", "# exported\n".repeat(100));
-        let cases: [(&[u8], &str, &str); 29] = [
+        let mut c3d = vec![0; 1024];
+        [c3d[0], c3d[1], c3d[515]] = [2, 0x50, 84];
+        let cases: [(&[u8], &str, &str); 38] = [
             (b"", "empty", "export it again"),
             (lfs, "Git LFS pointer", "git lfs pull"),
             (b"Kaydara FBX Binary  \0\x1a\0\xe8\x1c\0\0", "binary FBX", "Blender"),
@@ -163,6 +223,15 @@ mod tests {
             (b"g\nv 1 2 3\n", "an OBJ", "glTF 2.0"),
             (b"ply\nformat ascii 1.0\n", "a PLY", "glTF 2.0"),
             (b"GIF89a", "GIF image", ".gltf that it belongs to"),
+            (&zips[2], "AMASS", "--body MODEL.npz"),
+            (b"\x93NUMPY\x01\0v\0{'descr'", "(.npy)", "numpy.savez"),
+            (b"\x80\x04\x95\x1a", "pickle", "numpy.savez"),
+            (b"(dp0\nS'J_regressor'\np1\n", "pickle", "numpy.savez"),
+            (&c3d, "a C3D", "BVH"),
+            (b"%YAML 1.1\n%TAG !u! tag:unity3d.com,2011:\n--- !u!74 &7400000", "Unity", "glTF 2.0"),
+            (b"xof 0303txt 0032\nFrame Root {", "DirectX", "Blender"),
+            (b"xof 0302bin 0064", "DirectX", "Blender"),
+            (b"MD5Version 10\ncommandline \"\"\n\nnumFrames 12\n", ".md5anim", "Blender"),
         ];
         for (bytes, what, advice) in cases {
             let Err(refused) = Document::from_slice("fox.glb", bytes, None) else {
@@ -179,7 +248,11 @@ mod tests {
 
     #[test]
     fn what_only_looks_alike_is_not() {
-        let others: [&[u8]; 9] = [
+        let others: [&[u8]; 13] = [
+            b"xof 0303",
+            b"\x80\x06",
+            b"\x02\x50",
+            b"(dp",
             b"o my, this is no model\n",
             b"v is a letter\n",
             b"v 1\n",
