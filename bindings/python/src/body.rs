@@ -3,16 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use condyle::{Pose, RawClip};
-use condyle_body::Workspace;
+use condyle::Pose;
+use condyle_body::{BodyClip, Workspace};
 use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use crate::arrays::{Input, Output};
 use crate::clip::{Clip, Motion};
-use crate::errors::{Problem, refused, unusable};
+use crate::errors::{Problem, check_file, refused, unusable, warn};
 use crate::frames::{Planes, for_each_frame, thread_count};
 use crate::poses::set;
+use crate::progress::told_apart;
 use crate::skeleton::Skeleton;
 
 /// A body model in the `.npz` layout of the SMPL family: a mean shape, what a person's numbers and the rotations of a pose add to it, and how it is
@@ -52,9 +54,10 @@ impl BodyModel {
         PyArray1::from_slice(py, triangles.as_flattened()).reshape([triangles.len(), 3])
     }
 
-    /// The body of a person: `betas` are the first of their numbers, those that are missing are 0.
+    /// The body of a person: `betas` are the first of their numbers, those that are missing are 0. Of more than the model has the first are used,
+    /// with a UserWarning.
     #[pyo3(signature = (betas=None))]
-    fn shaped(&self, betas: Option<&Bound<'_, PyAny>>) -> PyResult<Body> {
+    fn shaped(&self, py: Python<'_>, betas: Option<&Bound<'_, PyAny>>) -> PyResult<Body> {
         let betas = betas.map(|it| Input::new("betas", it)).transpose()?;
         let values = match &betas {
             Some(betas) if betas.shape().len() != 1 => return Err(betas.unfit("(numbers,)")),
@@ -62,7 +65,11 @@ impl BodyModel {
             None => &[],
         };
         let body = self.0.shaped(values).map_err(refused)?;
-        Ok(Body { skeleton: Arc::new(body.skeleton().clone()), body })
+        if values.iter().skip(self.shape_count()).any(|beta| *beta != 0.0) {
+            let (found, has) = (values.len(), self.shape_count());
+            warn(py, &format!("betas has {found} numbers and the model {has}; the first {has} are used"))?;
+        }
+        Ok(Body { skeleton: Arc::new(body.skeleton().clone()), body: Arc::new(body) })
     }
 
     fn __repr__(&self) -> String {
@@ -74,7 +81,7 @@ impl BodyModel {
 /// The body of a person, which `BodyModel.shaped` makes.
 #[pyclass(frozen, module = "condyle")]
 pub(crate) struct Body {
-    pub(crate) body: condyle_body::ShapedBody,
+    pub(crate) body: Arc<condyle_body::ShapedBody>,
     skeleton: Arc<condyle::Skeleton>,
 }
 
@@ -189,9 +196,19 @@ impl BodyMotion {
         self.0.gender()
     }
 
-    /// The motion as a clip of a body's skeleton, which is sampled and compressed like any other. Joints that only one of both has are left out.
-    fn clip(&self, body: &Body) -> PyResult<Clip> {
-        let clip: RawClip = self.0.clip(&body.body).map_err(refused)?;
+    /// What was odd about the file and how it was repaired.
+    #[getter]
+    fn problems<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.0.repairs().iter().map(Problem::from))
+    }
+
+    /// The motion as a clip of a body's skeleton, which is sampled and compressed like any other. Joints are paired by the names that the layout of the
+    /// motion gives them; a UserWarning reports what was repaired, and joints that turn but that the body lacks.
+    fn clip(&self, py: Python<'_>, body: &Body) -> PyResult<Clip> {
+        let found = self.0.clip(&body.body);
+        let found = found.map_err(|refused| unusable(py, &refused.name, vec![Problem::from(&refused)]))?;
+        let BodyClip { clip, repairs, .. } = found;
+        repairs.iter().try_for_each(|repair| warn(py, &format!("{}: {repair}", clip.name())))?;
         Ok(Clip {
             name: clip.name().into(),
             skeleton: Arc::clone(&body.skeleton),
@@ -210,12 +227,13 @@ impl BodyMotion {
 }
 
 /// A file; OSError if it is not there or cannot be read.
-fn read<T: Send>(
+fn read<T: Send + 'static>(
     py: Python<'_>,
     path: PathBuf,
-    open: impl FnOnce(&Path) -> Result<T, condyle_body::Refused> + Send,
+    open: impl FnOnce(&Path) -> Result<T, condyle_body::Refused> + Send + 'static,
 ) -> PyResult<T> {
     let name = path.display().to_string();
-    std::fs::File::open(&path).map_err(|e| std::io::Error::new(e.kind(), format!("{name}: {e}")))?;
-    py.detach(|| open(&path)).map_err(|refused| unusable(py, &name, vec![Problem::from(&refused)]))
+    check_file(&path).map_err(|why| why.raised(py, &name))?;
+    told_apart(py, None, move |_| open(&path))?
+        .map_err(|refused| unusable(py, &name, vec![Problem::from(&refused)]))
 }

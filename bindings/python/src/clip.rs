@@ -16,7 +16,7 @@ use crate::frames::{for_each_frame, thread_count};
 use crate::keyed::keyed;
 use crate::pickled::{Read, clip_of, parts_of};
 use crate::poses::{PoseArrays, get};
-use crate::progress::told;
+use crate::progress::{end_unless, told_apart};
 use crate::render::{Drawn, Style, sheet};
 use crate::retime::Retime;
 use crate::skeleton::Skeleton;
@@ -209,13 +209,14 @@ impl Clip {
     ///
     /// A negative speed plays it backwards: steps then switch at the same moments, so that each value holds for as long as it did. Keys at the cut are
     /// what `sample` gives there, and the curve between them is the same one; at a `rate`, lines are straight between frames, with one more at the end
-    /// if that is no frame. A compressed clip is sampled at its own rate first, without what `extras` names.
+    /// if that is no frame. A compressed clip is sampled at its own rate first, without what `extras` names. `name` is the new clip's, without it that of this one.
     ///
     /// >>> clip = condyle.open("two_joints.glb").clips[0]
     /// >>> back = clip.retime(0.25, 0.75, speed=-2)
     /// >>> back.start, back.end, bool(np.allclose(back.sample([0.0]).rotations, clip.sample([0.75]).rotations, atol=1e-6))
     /// (0.0, 0.25, True)
-    #[pyo3(signature = (start=None, end=None, *, duration=None, speed=None, rate=None))]
+    #[pyo3(signature = (start=None, end=None, *, duration=None, speed=None, rate=None, name=None))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn retime(
         &self,
         py: Python<'_>,
@@ -224,17 +225,23 @@ impl Clip {
         duration: Option<f32>,
         speed: Option<f32>,
         rate: Option<f32>,
+        name: Option<&str>,
     ) -> PyResult<Self> {
         let asked = Retime::new(&*self.motion, [start, end], [duration, speed], rate)?;
-        let retimed = py.detach(|| match &*self.motion {
+        let (motion, skeleton) = (Arc::clone(&self.motion), Arc::clone(&self.skeleton));
+        let retimed = told_apart(py, None, move |_| match &*motion {
             Motion::Authored(clip) => asked.applied(clip),
             Motion::Compressed(clip) => {
-                let name = self.name.clone();
-                asked.applied(&RawClip::from_poses(name, clip, &self.skeleton, clip.rate())?)
+                // A single frame has no rate.
+                let rate = if clip.rate() > 0.0 { clip.rate() } else { 1.0 };
+                asked.applied(&RawClip::from_poses(String::new(), clip, &skeleton, rate)?)
             }
         });
-        let motion = Arc::new(Motion::Authored(retimed.map_err(refused)?));
-        Ok(Self { name: self.name.clone(), skeleton: Arc::clone(&self.skeleton), motion })
+        let retimed =
+            retimed?.map_err(|error| Error::new_err(format!("the clip {:?}: {error}", self.name)))?;
+        let name = name.unwrap_or(&self.name).to_owned();
+        let motion = Arc::new(Motion::Authored(retimed.with_name(name.clone())));
+        Ok(Self { name, skeleton: Arc::clone(&self.skeleton), motion })
     }
 
     /// A clip of your own arrays: at each of `times`, in seconds and rising, `rotations` (T, J, 4), unit quaternions x, y, z, w, `translations` (T, J, 3)
@@ -347,12 +354,19 @@ impl Clip {
         options: &EncodeOptions,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let Motion::Authored(clip) = &*self.motion else {
+        if self.compressed() {
             return Err(Error::new_err(format!("the clip {:?} is compressed already", self.name)));
-        };
-        let encoded = told(py, progress, |steps| {
-            let mut tell = |part: f32| _ = steps.set((part * PERCENT) as usize);
-            condyle::encode(clip, &self.skeleton, options, &mut tell)
+        }
+        let (motion, skeleton, options) =
+            (Arc::clone(&self.motion), Arc::clone(&self.skeleton), options.clone());
+        let encoded = told_apart(py, progress, move |steps| {
+            let mut tell = |part: f32| end_unless(steps.set((part * PERCENT) as usize));
+            match &*motion {
+                Motion::Authored(clip) => condyle::encode(clip, &skeleton, &options, &mut tell),
+                Motion::Compressed(_) => {
+                    Err(Refusal::OutOfRange { what: "clip", at: 0, needed: "as authored" })
+                }
+            }
         })?;
         let motion = Arc::new(Motion::Compressed(encoded.map_err(refused)?.into_clip()));
         Ok(Self { name: self.name.clone(), skeleton: Arc::clone(&self.skeleton), motion })

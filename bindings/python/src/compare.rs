@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 use crate::errors::Error;
 use crate::frames::thread_count;
 use crate::model::Model;
-use crate::progress::{Steps, told};
+use crate::progress::{Steps, told_elsewhere};
 
 /// How far the vertices of two models are apart while their clips play: a model and what was made of it, whatever program made it. A Difference
 /// for each clip of `a` that has a counterpart in `b`, or for `clip` alone: an index, a name or one of `a.clips`.
@@ -47,7 +47,8 @@ pub(crate) fn compare<'py>(
     }
     let wanted = clip.map(|clip| a.own_clip(clip)).transpose()?.flatten();
     let pool = thread_count(threads)?.pool()?;
-    let found = told(py, progress, |steps| pool.install(|| Comparison::new(a, b, wanted, fps, steps)))?;
+    let found =
+        told_elsewhere(py, progress, |steps| pool.install(|| Comparison::new(a, b, wanted, fps, steps)))?;
     let found = found.map_err(Error::new_err)?;
     found.differences.iter().map(|(clip, it)| found.told(py, *clip, it, unit)).collect()
 }

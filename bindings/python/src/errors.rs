@@ -1,7 +1,10 @@
 //! Why something is refused, as exceptions.
 
+use std::ffi::CString;
+use std::path::Path;
+
 use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 
 create_exception!(
@@ -94,6 +97,43 @@ impl From<&condyle_body::Refused> for Problem {
             array => format!("array {array}: {}", it.what),
         })
     }
+}
+
+impl From<&condyle_body::Repair> for Problem {
+    fn from(it: &condyle_body::Repair) -> Self {
+        let (what, action) = (it.what.clone(), it.action.clone());
+        Self { severity: "warning".into(), path: String::new(), count: 1, what, action }
+    }
+}
+
+/// Why a path cannot be read.
+pub(crate) enum Unreadable {
+    Missing(std::io::Error),
+    NoFile,
+}
+
+impl Unreadable {
+    /// OSError or FileError.
+    pub(crate) fn raised(self, py: Python<'_>, name: &str) -> PyErr {
+        match self {
+            Self::Missing(e) => std::io::Error::new(e.kind(), format!("{name}: {e}")).into(),
+            Self::NoFile => unusable(py, name, vec![Problem::of_file("it is no file".into())]),
+        }
+    }
+}
+
+/// Checks that a path is a file that can be opened: to open a pipe would wait for a writer.
+pub(crate) fn check_file(path: &Path) -> Result<(), Unreadable> {
+    if !std::fs::metadata(path).map_err(Unreadable::Missing)?.is_file() {
+        return Err(Unreadable::NoFile);
+    }
+    std::fs::File::open(path).map_err(Unreadable::Missing).map(drop)
+}
+
+/// A UserWarning at the caller's line.
+pub(crate) fn warn(py: Python<'_>, text: &str) -> PyResult<()> {
+    let text = CString::new(text.replace('\0', "\u{fffd}"))?;
+    PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)
 }
 
 /// The exception for what the library refuses.

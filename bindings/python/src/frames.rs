@@ -9,7 +9,7 @@ use condyle::Error as Refusal;
 use pyo3::prelude::*;
 
 use crate::errors::Error;
-use crate::progress::told;
+use crate::progress::{Steps, told};
 
 /// Beyond this many threads each has less to do than starting it costs.
 const MOST: usize = 1024;
@@ -59,16 +59,27 @@ impl Threads<'_, '_> {
 /// Threads are started anew in each call: those of a pool would be missing in a process that Python has forked.
 pub(crate) fn on_threads<T: Send>(
     mut parts: impl ExactSizeIterator<Item = T>,
+    steps: &Steps,
     work: impl Fn(T) -> Result<(), String> + Sync,
 ) -> Result<(), String> {
     let Some(own) = parts.next() else { return Ok(()) };
+    let main = thread::current();
     thread::scope(|scope| {
-        let work = &work;
-        let start = |part| thread::Builder::new().spawn_scoped(scope, move || work(part));
+        let (work, main) = (&work, &main);
+        let start = |part| {
+            thread::Builder::new().spawn_scoped(scope, move || {
+                let done = work(part);
+                main.unpark();
+                done
+            })
+        };
         let started: Vec<_> = parts.map(start).collect();
         work(own)?;
         started.into_iter().try_for_each(|it| match it {
-            Ok(it) => it.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            Ok(it) => {
+                steps.wait(|| it.is_finished());
+                it.join().unwrap_or_else(|panic| resume_unwind(panic))
+            }
             Err(e) => Err(format!("no thread can be started, ask for fewer threads: {e}")),
         })
     })
@@ -121,7 +132,7 @@ pub(crate) fn for_each_frame<const N: usize, W>(
         })
         .collect();
     let done = told(py, threads.bar, |steps| {
-        on_threads(parts.into_iter(), |(first, count, mut planes)| {
+        on_threads(parts.into_iter(), steps, |(first, count, mut planes)| {
             let mut own = start().map_err(|e| e.to_string())?;
             for frame in first..first + count {
                 work(&mut own, frame, planes.take(1)).map_err(|e| format!("frame {frame}: {e}"))?;

@@ -10,6 +10,7 @@ use condyle::container::{Container, ContainerJoin, ContainerTable, checksum};
 use pyo3::prelude::*;
 
 use crate::errors::Error;
+use crate::progress::Steps;
 
 /// A file .condyle, by its path or its bytes.
 #[derive(FromPyObject)]
@@ -22,7 +23,14 @@ impl Part {
     fn bytes(&self) -> PyResult<Cow<'_, [u8]>> {
         match self {
             Self::Bytes(bytes) => Ok(Cow::Borrowed(bytes)),
-            Self::Path(path) => Ok(Cow::Owned(std::fs::read(path)?)),
+            Self::Path(path) => {
+                let named =
+                    |e: std::io::Error| std::io::Error::new(e.kind(), format!("{}: {e}", path.display()));
+                if !std::fs::metadata(path).map_err(named)?.is_file() {
+                    return Err(Error::new_err(format!("{} is no file", path.display())));
+                }
+                Ok(Cow::Owned(std::fs::read(path).map_err(named)?))
+            }
         }
     }
 
@@ -55,7 +63,8 @@ pub(crate) fn join(
     units: Option<Vec<Option<f32>>>,
     told: Option<&str>,
 ) -> PyResult<()> {
-    py.detach(|| {
+    let metadata = told;
+    crate::progress::told(py, None, |steps| {
         let units = units.unwrap_or_else(|| vec![None; parts.len()]);
         if units.len() != parts.len() {
             let (found, needed) = (units.len(), parts.len());
@@ -63,7 +72,7 @@ pub(crate) fn join(
                 "units has {found} elements, {needed} are wanted, as parts has"
             )));
         }
-        let (first, copied) = table_of(&parts, &units, names.as_deref(), told)?;
+        let (first, copied) = table_of(&parts, &units, names.as_deref(), metadata, steps)?;
         let mut file = Draft::new(&path)?;
         file.append(&first)?;
         for ((at, part), Copied { entries, checksum: known }) in parts.iter().enumerate().zip(copied) {
@@ -76,12 +85,18 @@ pub(crate) fn join(
             for entry in entries {
                 file.append(container.data(entry).map_err(failed)?)?;
             }
+            go_on(steps)?;
         }
-        if let Some(told) = told {
-            file.append(told.as_bytes())?;
+        if let Some(metadata) = metadata {
+            file.append(metadata.as_bytes())?;
         }
         file.finish(&path)
-    })
+    })?
+}
+
+/// An error, which nobody sees, where the call was ended.
+fn go_on(steps: &Steps) -> PyResult<()> {
+    if steps.add() { Ok(()) } else { Err(Error::new_err("the call was ended")) }
 }
 
 /// What is written of a part.
@@ -96,7 +111,8 @@ fn table_of(
     parts: &[Part],
     units: &[Option<f32>],
     names: Option<&[String]>,
-    told: Option<&str>,
+    metadata: Option<&str>,
+    steps: &Steps,
 ) -> PyResult<(Vec<u8>, Vec<Copied>)> {
     let mut join = ContainerJoin::default();
     let mut clips = 0;
@@ -110,6 +126,7 @@ fn table_of(
             clips += 1;
             given.unwrap_or_else(|| own.into())
         };
+        go_on(steps)?;
         let entries = join.add(&container, *unit, name).map_err(failed)?;
         copied.push(Copied { entries, checksum: checksum(&bytes) });
     }
@@ -118,8 +135,8 @@ fn table_of(
             "names has {found} elements, {clips} are wanted, one for each clip"
         )));
     }
-    if let Some(told) = told {
-        join.add_metadata("library", told.as_bytes()).map_err(crate::errors::refused)?;
+    if let Some(metadata) = metadata {
+        join.add_metadata("library", metadata.as_bytes()).map_err(crate::errors::refused)?;
     }
     Ok((join.finish(), copied))
 }

@@ -1,6 +1,7 @@
 //! Libraries: many clips of many skeletons in one file, which is mapped and not read.
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -14,14 +15,16 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::arrays::Input;
 use crate::clip::{Clip, Motion};
-use crate::errors::{Error, Problem, unusable};
+use crate::errors::{Error, Problem, check_file, unusable};
 use crate::frames::{Threads, on_threads, thread_count};
 use crate::poses::{PoseArrays, get};
+use crate::progress::{Steps, told};
 use crate::skeleton::Skeleton;
 
 /// The clips of a file .condyle, as `condyle pack-library` makes of a folder: mapped, so that a file of any size is opened in milliseconds,
 /// and what is not asked for takes no memory. Processes that map the same file share it, and a pickle is its path. The file must stay as it is while
-/// it is open: to write it anew, write another one and rename it, as `condyle pack-library` does.
+/// it is open: to write it anew, write another one and rename it, as `condyle pack-library` does. A file that became shorter is refused by the next call;
+/// one that is cut short during a call ends the process (SIGBUS), as with any mapped file.
 ///
 /// >>> library = condyle.Library("motion.condyle")
 /// >>> len(library), library.names[0], library.skeleton(0)
@@ -32,6 +35,8 @@ use crate::skeleton::Skeleton;
 pub(crate) struct Library {
     path: String,
     bytes: Py<PyArray1<u8>>,
+    /// The file that is mapped, whose length can change.
+    file: File,
     clips: Vec<Entry>,
     /// One after another.
     names: String,
@@ -49,6 +54,9 @@ type Kept = (usize, Packed<'static>);
 /// So many clips that were asked for alone are kept, of at most [`LARGEST`] bytes each: 4 MiB of a library.
 const KEPT: usize = 64;
 const LARGEST: usize = 1 << 16;
+
+/// So many pairs are sorted together: interrupts wait for a sort.
+const BLOCK: usize = 1 << 17;
 
 /// Where it is told what is known of the clips.
 #[derive(Clone, Copy)]
@@ -78,10 +86,12 @@ impl Library {
         options.set_item("mode", "r")?;
         let name = path.display().to_string();
         let refuse = |what: String| unusable(py, &name, vec![Problem::of_file(what)]);
+        check_file(&path).map_err(|why| why.raised(py, &name))?;
         // What is empty cannot be mapped.
         if std::fs::metadata(&path)?.len() == 0 {
             return Err(refuse("it is empty".into()));
         }
+        let file = File::open(&path)?;
         let mapped = py.import("numpy")?.call_method("memmap", (&path,), Some(&options))?;
         let mapped = mapped.cast_into::<PyArray1<u8>>().map_err(PyErr::from)?;
         let bytes = mapped.readonly();
@@ -95,7 +105,7 @@ impl Library {
         // A process that has another folder finds it too.
         let name = std::path::absolute(&name)?.display().to_string();
         let (bytes, kept) = (mapped.unbind(), [const { Mutex::new(None) }; KEPT]);
-        Ok(Self { path: name, bytes, clips, names, skeletons, units, metadata, told, places, kept })
+        Ok(Self { path: name, bytes, file, clips, names, skeletons, units, metadata, told, places, kept })
     }
 
     /// The file.
@@ -143,11 +153,8 @@ impl Library {
 
     /// The index of the clip of a name.
     fn index(&self, name: &str) -> PyResult<usize> {
-        let places = self
-            .places
-            .get_or_init(|| (0..self.clips.len()).rev().map(|at| (Box::from(self.name(at)), at)).collect());
         let unknown = || Error::new_err(format!("no clip is called {name:?}; .names lists them"));
-        places.get(name).copied().ok_or_else(unknown)
+        self.places().get(name).copied().ok_or_else(unknown)
     }
 
     /// The skeleton that a clip moves, the clip by index or name.
@@ -159,7 +166,7 @@ impl Library {
     /// A clip by index or name, as bytes of its own.
     fn __getitem__(&self, py: Python<'_>, clip: &Bound<'_, PyAny>) -> PyResult<Clip> {
         let at = self.place(clip)?;
-        let bytes = self.bytes.bind(py).readonly();
+        let bytes = self.bytes(py)?;
         let packed = self.packed(slice(&bytes)?, at).map_err(|why| self.broken(py, why))?.into_owned();
         Ok(Clip {
             name: self.name(at).into(),
@@ -171,7 +178,7 @@ impl Library {
     /// One pose for each of `indices`, clips of the library, at as many `times`, in seconds: Poses of rotations (N, J, 4), translations (N, J, 3) and
     /// scales (N, J, 3). J is the most joints that one of these clips has; those that a skeleton lacks are the identity.
     ///
-    /// Pairs may come in any order: they are sorted, so that what they need is read and checked once. Checking takes some microseconds for every ten
+    /// Pairs may come in any order: they are sorted, so that a clip is read and checked once for each 131,072 of them. Checking takes some microseconds for every ten
     /// kilobytes of a clip, so many pairs in a call take less time each. Up to 64 clips that were asked for alone are kept as they were
     /// checked, unless they have more than 64 KiB: at most 4 MiB. The numbers are the same for any number of threads.
     ///
@@ -225,6 +232,17 @@ impl Library {
         Ok((out.into_poses(py)?, offsets))
     }
 
+    /// Whether a clip has this name.
+    fn __contains__(&self, name: &str) -> bool {
+        self.places().contains_key(name)
+    }
+
+    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let builtins = slf.py().import("builtins")?;
+        let indices = builtins.call_method1("range", (slf.get().clips.len(),))?;
+        builtins.call_method1("map", (slf.getattr("__getitem__")?, indices))
+    }
+
     fn __len__(&self) -> usize {
         self.clips.len()
     }
@@ -242,6 +260,24 @@ impl Library {
 }
 
 impl Library {
+    /// The first clip of each name.
+    fn places(&self) -> &HashMap<Box<str>, usize> {
+        let all = || (0..self.clips.len()).rev().map(|at| (Box::from(self.name(at)), at)).collect();
+        self.places.get_or_init(all)
+    }
+
+    /// The bytes of the file, if it still has as many as when it was opened: to read what is mapped and no longer there ends the process.
+    fn bytes<'py>(&self, py: Python<'py>) -> PyResult<PyReadonlyArray1<'py, u8>> {
+        let bytes = self.bytes.bind(py).readonly();
+        let (found, opened) = (self.file.metadata()?.len(), bytes.len()? as u64);
+        if found < opened {
+            let path = &self.path;
+            let what = format!("it has {found} bytes and had {opened} when it was opened");
+            return Err(self.broken(py, format!("{what}; write another file and rename it to {path}")));
+        }
+        Ok(bytes)
+    }
+
     fn name(&self, at: usize) -> &str {
         let begin = at.checked_sub(1).map_or(0, |before| self.clips[before].name_end);
         &self.names[begin..self.clips[at].name_end]
@@ -316,31 +352,38 @@ impl Library {
         out: &mut PoseArrays<'_>,
         threads: Threads<'_, '_>,
     ) -> PyResult<()> {
-        let bytes = self.bytes.bind(py).readonly();
+        let bytes = self.bytes(py)?;
         let bytes = slice(&bytes)?;
         let mut left = out.planes(1)?.values;
-        let mut rows: Vec<Row<'_>> = Vec::with_capacity(indices.len());
-        for ((&clip, &seconds), &joints) in indices.iter().zip(times).zip(widths) {
-            let mut numbers = [4, 3, 3].into_iter();
-            let row = left.each_mut().map(|left| {
-                let count = joints * numbers.next().unwrap_or(0);
-                let (row, rest) = std::mem::take(left).split_at_mut(count);
-                *left = rest;
-                row
-            });
-            rows.push(Row { clip, seconds, row });
-        }
-        let most = threads.share(rows.len());
-        let done = py.detach(|| {
-            // Stable, so that pairs that are the same stay in their order.
-            rows.sort_by(|a, b| a.clip.cmp(&b.clip).then(a.seconds.total_cmp(&b.seconds)));
-            on_threads(rows.chunks_mut(most), |rows| self.write_rows(bytes, rows))
-        });
+        let most = threads.share(indices.len().min(BLOCK));
+        let done = told(py, None, |steps| {
+            for first in (0..indices.len()).step_by(BLOCK) {
+                let block = first..indices.len().min(first + BLOCK);
+                let mut rows: Vec<Row<'_>> = Vec::with_capacity(block.len());
+                for at in block {
+                    let mut numbers = [4, 3, 3].into_iter();
+                    let row = left.each_mut().map(|left| {
+                        let count = widths[at] * numbers.next().unwrap_or(0);
+                        let (row, rest) = std::mem::take(left).split_at_mut(count);
+                        *left = rest;
+                        row
+                    });
+                    rows.push(Row { clip: indices[at], seconds: times[at], row });
+                }
+                // Stable, so that pairs that are the same stay in their order.
+                rows.sort_by(|a, b| a.clip.cmp(&b.clip).then(a.seconds.total_cmp(&b.seconds)));
+                on_threads(rows.chunks_mut(most), steps, |rows| self.write_rows(bytes, rows, steps))?;
+                if !steps.go_on() {
+                    break;
+                }
+            }
+            Ok(())
+        })?;
         done.map_err(|why| self.broken(py, why))
     }
 
     /// Rows in the order of clips.
-    fn write_rows(&self, bytes: &[u8], rows: &mut [Row<'_>]) -> Result<(), String> {
+    fn write_rows(&self, bytes: &[u8], rows: &mut [Row<'_>], steps: &Steps) -> Result<(), String> {
         let mut poses: HashMap<u32, Pose> = HashMap::new();
         let is_alone = rows.len() == 1;
         for rows in rows.chunk_by_mut(|a, b| a.clip == b.clip) {
@@ -360,6 +403,9 @@ impl Library {
                 let (sizes, lacking) = scales.split_at_mut(3 * joints);
                 lacking.fill(1.0);
                 get(pose, [own, places, sizes]);
+                if !steps.add() {
+                    return Ok(());
+                }
             }
         }
         Ok(())
@@ -406,7 +452,7 @@ impl Library {
             told.set_item("columns", PyDict::new(py))?;
             told.set_item("left_out", PyList::empty(py))?;
             if let Some(Metadata { begin, end, checksum: stored }) = self.metadata {
-                let bytes = self.bytes.bind(py).readonly();
+                let bytes = self.bytes(py)?;
                 let data = slice(&bytes)?.get(begin..end).unwrap_or_default();
                 let unfit = |what: &str| self.broken(py, format!("what it says of its clips {what}"));
                 if checksum(data) != stored {

@@ -5,15 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use condyle::container::{Container, Entry, EntryKind};
-use condyle_body::{BodyModel, BodyMotion, ShapedBody};
+use condyle_body::{BodyClip, BodyModel, BodyMotion, ShapedBody};
 use condyle_bvh::{Bvh, ImportOptions};
 use condyle_gltf::{Asset, Document};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 
 use crate::body::Body;
 use crate::clip::Motion;
 use crate::errors::{Problem, unusable};
 use crate::model::{Model, Opened};
+use crate::progress::told_apart;
 
 /// Why a file is refused.
 type Refused = Vec<Problem>;
@@ -37,9 +39,11 @@ pub(crate) fn open(
     model: Option<&str>,
     body: Option<Bound<'_, Body>>,
 ) -> PyResult<Model> {
-    let body = body.as_ref().map(|it| &it.get().body);
-    let name = path.display().to_string();
-    let opened = py.detach(|| -> std::io::Result<Result<Opened, Refused>> {
+    let body = body.as_ref().map(|it| Arc::clone(&it.get().body));
+    let shown = path.display().to_string();
+    let (name, model) = (shown.clone(), model.map(str::to_owned));
+    let opened = told_apart(py, None, move |_| -> std::io::Result<Result<Opened, Refused>> {
+        let (body, model) = (body.as_deref(), model.as_deref());
         let named = |e: std::io::Error| std::io::Error::new(e.kind(), format!("{name}: {e}"));
         if !std::fs::metadata(&path).map_err(named)?.is_file() {
             return Ok(refuse("it is no file".into()));
@@ -60,8 +64,8 @@ pub(crate) fn open(
                 .and_then(|bvh| motion_capture(&bvh)),
             Kind::Document => Asset::open(&path).map_err(|refused| listed(&refused.problems)).map(document),
         })
-    })?;
-    Model::new(py, &name, opened.map_err(|problems| unusable(py, &name, problems))?)
+    })??;
+    Model::new(py, &shown, opened.map_err(|problems| unusable(py, &shown, problems))?)
 }
 
 const SINGLE: &str = "it is a single model; model= is for a .condyle with several";
@@ -75,26 +79,30 @@ const NOBODY: &str = "it is no motion of a body; body= is for a .npz";
 #[pyo3(signature = (data, name="bytes", *, model=None, body=None))]
 pub(crate) fn from_bytes(
     py: Python<'_>,
-    data: &[u8],
+    data: PyBackedBytes,
     name: &str,
     model: Option<&str>,
     body: Option<Bound<'_, Body>>,
 ) -> PyResult<Model> {
-    let body = body.as_ref().map(|it| &it.get().body);
-    let opened = py.detach(|| match Kind::of(data, Path::new(name)) {
-        Kind::Container if body.is_some() => refuse(NOBODY.into()),
-        Kind::Container => container(name, data, model),
-        _ if model.is_some() => refuse(SINGLE.into()),
-        Kind::Body => of_body(name, data.to_vec(), body),
-        _ if body.is_some() => refuse(NOBODY.into()),
-        Kind::Bvh => Bvh::from_slice(name, data)
-            .map_err(|refused| listed(&refused.problems))
-            .and_then(|bvh| motion_capture(&bvh)),
-        Kind::Document => {
-            let read = Document::from_slice(name, data, None).and_then(Asset::from_document);
-            read.map_err(|refused| listed(&refused.problems)).map(document)
+    let body = body.as_ref().map(|it| Arc::clone(&it.get().body));
+    let (shown, model) = (name.to_owned(), model.map(str::to_owned));
+    let opened = told_apart(py, None, move |_| {
+        let (body, model, name, data) = (body.as_deref(), model.as_deref(), &*shown, &*data);
+        match Kind::of(data, Path::new(name)) {
+            Kind::Container if body.is_some() => refuse(NOBODY.into()),
+            Kind::Container => container(name, data, model),
+            _ if model.is_some() => refuse(SINGLE.into()),
+            Kind::Body => of_body(name, data.to_vec(), body),
+            _ if body.is_some() => refuse(NOBODY.into()),
+            Kind::Bvh => Bvh::from_slice(name, data)
+                .map_err(|refused| listed(&refused.problems))
+                .and_then(|bvh| motion_capture(&bvh)),
+            Kind::Document => {
+                let read = Document::from_slice(name, data, None).and_then(Asset::from_document);
+                read.map_err(|refused| listed(&refused.problems)).map(document)
+            }
         }
-    });
+    })?;
     Model::new(py, name, opened.map_err(|problems| unusable(py, name, problems))?)
 }
 
@@ -163,26 +171,33 @@ fn motion_capture(bvh: &Bvh) -> Result<Opened, Refused> {
 
 /// The motion of a body, or without one the skeleton of a body model.
 fn of_body(name: &str, bytes: Vec<u8>, body: Option<&ShapedBody>) -> Result<Opened, Refused> {
-    let problems = |refused: condyle_body::Refused| vec![Problem::from(&refused)];
-    let of = |body: &ShapedBody, clips| Opened {
+    let refused = |refused: condyle_body::Refused| vec![Problem::from(&refused)];
+    let of = |body: &ShapedBody, clips, problems| Opened {
         skeleton: Arc::new(body.skeleton().clone()),
         asset: None,
         clips,
-        problems: vec![],
+        problems,
         unit: None,
     };
+    let is_model = BodyModel::recognise(&bytes);
     if let Some(body) = body {
-        let motion = BodyMotion::from_bytes(name, bytes).map_err(problems)?;
-        let clip = motion.clip(body).map_err(unfit("the motion"))?;
-        return Ok(of(body, vec![(clip.name().into(), Motion::Authored(clip))]));
+        if is_model {
+            return refuse(
+                "it is a body model, where the motion of one is expected: array poses is missing".into(),
+            );
+        }
+        let motion = BodyMotion::from_bytes(name, bytes).map_err(refused)?;
+        let BodyClip { clip, repairs, .. } = motion.clip(body).map_err(refused)?;
+        let problems = repairs.iter().map(Problem::from).collect();
+        return Ok(of(body, vec![(clip.name().into(), Motion::Authored(clip))], problems));
     }
-    // Whatever else is wrong with it, a motion has poses.
-    let motion = BodyMotion::from_bytes(name, bytes.clone());
-    if motion.map_or_else(|refused| !["", "poses"].contains(&&*refused.array), |_| true) {
-        return refuse("it is the motion of a body; body= is who moves: BodyModel(...).shaped()".into());
+    if is_model {
+        let model = BodyModel::from_bytes(name, bytes).map_err(refused)?;
+        return Ok(of(&model.shaped(&[]).map_err(unfit("the body"))?, vec![], vec![]));
     }
-    let model = BodyModel::from_bytes(name, bytes).map_err(problems)?;
-    Ok(of(&model.shaped(&[]).map_err(unfit("the body"))?, vec![]))
+    // Other faults of the file first.
+    BodyMotion::from_bytes(name, bytes).map_err(refused)?;
+    refuse("it is the motion of a body; body= is who moves: BodyModel(...).shaped()".into())
 }
 
 /// A model of a container with its compressed clips; with its meshes if it was kept with its document.

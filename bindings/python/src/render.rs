@@ -1,6 +1,5 @@
 //! Pictures of models and clips.
 
-use std::ffi::CString;
 use std::path::PathBuf;
 
 use condyle::hitbox::Hitboxes;
@@ -13,14 +12,13 @@ use condyle_draw::{FPS, Look, MAX_SHEET, RgbImage, SIDES, Scene, View};
 use condyle_gltf::{Asset, Skinning};
 use numpy::PyArrayDyn;
 use numpy::prelude::*;
-use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::arrays::{Input, Output, shape_text};
-use crate::errors::Error;
+use crate::errors::{Error, warn};
 use crate::frames::{Threads, on_threads};
-use crate::progress::{Steps, told};
+use crate::progress::{Steps, end_unless, told, told_apart};
 
 /// How a pose is drawn, as it was asked for.
 pub(crate) struct Style<'a> {
@@ -144,7 +142,7 @@ impl Drawing<'_> {
         for part in frames {
             parts.push((scene.twin().map_err(told)?, part));
         }
-        on_threads(parts.into_iter(), |(mut scene, (moments, pixels))| {
+        on_threads(parts.into_iter(), steps, |(mut scene, (moments, pixels))| {
             for (&seconds, pixels) in moments.iter().zip(pixels.chunks_mut(length)) {
                 pixels.copy_from_slice(scene.draw(self.motion, seconds, &shot, 0).map_err(told)?.as_raw());
                 if !steps.add() {
@@ -185,7 +183,7 @@ pub(crate) fn render<'py>(
         subject.scene(style, size, |scene, it| it.draw(scene, &moments, pixels, each, steps))
     })?;
     let ((), notes) = drawn.map_err(Error::new_err)?;
-    warn(py, subject.name, &notes)?;
+    warn_of_images(py, subject.name, &notes)?;
     // As fast as the clip plays, whatever its direction.
     let steps = moments.windows(2).map(|pair| f64::from((pair[1] - pair[0]).abs()));
     let seconds = steps.sum::<f64>() / (moments.len().max(2) - 1) as f64;
@@ -219,19 +217,16 @@ pub(crate) fn sheet<'py>(
         })
     })?;
     let (drawn, notes) = drawn.map_err(Error::new_err)?;
-    warn(py, subject.name, &notes)?;
+    warn_of_images(py, subject.name, &notes)?;
     let (width, height) = drawn.dimensions();
     let array = numpy::PyArray1::from_vec(py, drawn.into_raw());
     shown(py, array.reshape([height as usize, width as usize, 3])?.into_any(), FPS)
 }
 
 /// Warns of images that cannot be drawn.
-fn warn(py: Python<'_>, name: &str, notes: &[String]) -> PyResult<()> {
-    let category = py.get_type::<PyUserWarning>();
-    notes.iter().try_for_each(|note| {
-        let text = format!("{name}: {note}; surfaces with this image have their plain colour");
-        PyErr::warn(py, &category, &CString::new(text.replace('\0', "\u{fffd}"))?, 1)
-    })
+fn warn_of_images(py: Python<'_>, name: &str, notes: &[String]) -> PyResult<()> {
+    let text = |note| format!("{name}: {note}; surfaces with this image have their plain colour");
+    notes.iter().try_for_each(|note| warn(py, &text(note)))
 }
 
 /// The array as one that shows itself.
@@ -276,7 +271,8 @@ pub(crate) fn _picture_file<'py>(
         return Err(Error::new_err(format!("fps is {fps}, more than 0 is wanted")));
     }
     let pixels = pixels.as_slice().map_err(|_| Error::new_err("pixels are not contiguous"))?;
-    let bytes = py.detach(|| file(format, pixels, count, sides, fps));
+    let pixels = pixels.to_vec();
+    let bytes = told_apart(py, None, move |steps| file(format, &pixels, count, sides, fps, steps))?;
     Ok(PyBytes::new(py, &bytes.map_err(|e| Error::new_err(e.to_string()))?))
 }
 
@@ -286,6 +282,7 @@ fn file(
     count: Option<usize>,
     [width, height]: [u32; 2],
     fps: f64,
+    steps: &Steps,
 ) -> Result<Vec<u8>, condyle_draw::Error> {
     let length = width as usize * height as usize * 3;
     let frame = |at: usize| {
@@ -305,6 +302,7 @@ fn file(
     let shown = (0..).map(|at| (f64::from(at) * skipped) as usize).take_while(|at| *at < count);
     for at in shown {
         movie.push(&frame(at), skipped / fps)?;
+        end_unless(steps.go_on());
     }
     movie.finish()
 }

@@ -116,7 +116,7 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         condyle.BodyModel(tmp_path / "broken.npz")
     assert caught.value.problems[0].severity == "error"
     (tmp_path / "text.npz").write_text("no archive")
-    with pytest.raises(condyle.FileError, match="no .npz"):
+    with pytest.raises(condyle.FileError, match="it is no archive"):
         condyle.BodyMotion(tmp_path / "text.npz")
 
 
@@ -166,6 +166,7 @@ def test_motions_of_bodies_are_packed(tmp_path: Path) -> None:
         want = motion.clip(body).encode(0.0005, shell=0.03)
         times = np.arange(6) / 60
         assert all(np.array_equal(a, b) for a, b in zip(library[at].sample(times), want.sample(times)))
+    assert library.columns["repairs"] == [0, 0]
     assert str(tmp_path) not in (tmp_path / "out" / "manifest.json").read_text()
 
     # Another body makes other clips, and without one there are none.
@@ -177,3 +178,83 @@ def test_motions_of_bodies_are_packed(tmp_path: Path) -> None:
         jobs.run(jobs.Pack(str(motions), str(tmp_path / "none")))
     with pytest.raises(FileNotFoundError):
         jobs.Pack(str(motions), str(tmp_path / "none"), body="no such.npz").plan()
+
+
+def written(path: Path, joints: int, **arrays: object) -> Path:
+    """A motion of so many joints."""
+    turns = np.random.default_rng(joints).normal(size=(6, 3 * joints)) / 5
+    np.savez(path, **{"poses": turns, "mocap_framerate": 60.0, **arrays})  # type: ignore[arg-type]
+    return path
+
+
+def test_joints_are_named_by_the_layout(tmp_path: Path) -> None:
+    np.savez(tmp_path / "model.npz", **made(3))  # type: ignore[arg-type]
+    body = condyle.BodyModel(tmp_path / "model.npz").shaped()
+    path = written(tmp_path / "body.npz", 22)
+    rotations = condyle.open(path, body=body).clips[0].sample(np.arange(6) / 60).rotations
+    moved = np.abs(rotations[..., :3]).max(axis=(0, 2)) > 0
+    # SMPL's hands follow the 22 joints that all models share.
+    assert moved.tolist() == [True] * 22 + [False] * 2
+    for joints in (26, 30, 53):
+        with pytest.raises(condyle.FileError, match=f"array poses: it turns {joints} joints, where 21, 22, 23"):
+            condyle.open(written(tmp_path / "odd.npz", joints), body=body)
+    with pytest.warns(UserWarning, match="the body has no joint left_index1, left_index2") as caught:
+        condyle.BodyMotion(written(tmp_path / "hands.npz", 52)).clip(body)
+    assert caught[0].filename == __file__
+    left_out = condyle.open(tmp_path / "hands.npz", body=body).problems
+    assert [problem.severity for problem in left_out] == ["warning"]
+
+
+def test_broken_frames_are_repaired_and_reported(tmp_path: Path) -> None:
+    np.savez(tmp_path / "model.npz", **made(3))  # type: ignore[arg-type]
+    body = condyle.BodyModel(tmp_path / "model.npz").shaped()
+    turns = np.ones((6, 72)) / 5
+    turns[2, 5] = np.nan
+    path = written(tmp_path / "walk.npz", 24, poses=turns)
+    motion, model = condyle.BodyMotion(path), condyle.open(path, body=body)
+    assert [problem.what for problem in motion.problems] == [problem.what for problem in model.problems]
+    assert "the rotations of 1 of 6 frames" in model.problems[0].what
+    rotations = model.clips[0].sample(np.arange(6) / 60).rotations
+    assert np.abs(rotations - rotations[:1]).max() < 1e-6
+
+
+def test_people_are_as_files_have_them(tmp_path: Path) -> None:
+    np.savez(tmp_path / "model.npz", **made(3))  # type: ignore[arg-type]
+    model = condyle.BodyModel(tmp_path / "model.npz")
+    betas = np.linspace(-1, 1, 16)
+    for shape, gender in [((16,), "male"), ((1, 16), np.array(b"male")), ((6, 16), np.array("male", dtype=object))]:
+        motion = condyle.BodyMotion(written(tmp_path / "walk.npz", 24, betas=np.broadcast_to(betas, shape), gender=gender))
+        assert motion.gender == "male" and np.array_equal(motion.betas, betas.astype("f4"))
+    with pytest.warns(UserWarning, match="betas has 16 numbers and the model 10; the first 10 are used"):
+        body = model.shaped(motion.betas)
+    assert np.array_equal(body.positions, model.shaped(betas[:10]).positions)
+
+
+def test_memory_is_bounded_by_the_file(tmp_path: Path) -> None:
+    # 72 MB of zeros in 70 kB.
+    np.savez_compressed(tmp_path / "walk.npz", poses=np.zeros((125_000, 72)), mocap_framerate=60.0)
+    with pytest.raises(condyle.FileError, match="out of proportion to the file"):
+        condyle.BodyMotion(tmp_path / "walk.npz")
+    np.savez_compressed(tmp_path / "walk.npz", poses=np.zeros((50_000, 72)), mocap_framerate=60.0)
+    assert len(condyle.BodyMotion(tmp_path / "walk.npz")) == 50_000
+
+
+def test_packs_choose_the_model_by_gender(tmp_path: Path) -> None:
+    motions = tmp_path / "motions"
+    motions.mkdir()
+    models = {gender: str(tmp_path / f"{gender}.npz") for gender in ("female", "male", "neutral")}
+    for at, path in enumerate(models.values()):
+        np.savez(path, **made(at))  # type: ignore[arg-type]
+    for gender in ("female", "male", "other"):
+        written(motions / f"{gender}.npz", 24, gender=gender)
+    written(motions / "none.npz", 24)
+    jobs.run(jobs.Pack(str(motions), str(tmp_path / "out"), body=models, effort="fast"))
+    library = condyle.Library(tmp_path / "out" / "library.condyle")
+    heights = {gender: condyle.BodyModel(path).shaped().skeleton.rest.translations for gender, path in models.items()}
+    for name, gender in {"female": "female", "male": "male", "other": "neutral", "none": "neutral"}.items():
+        assert np.array_equal(library.skeleton(name).rest.translations, heights[gender]), name
+    done = jobs.run(jobs.Pack(str(motions), str(tmp_path / "out"), body={"male": models["male"]}, effort="fast"))
+    assert done["clips"] == 1 and len(done["left_out"]) == 3
+    assert "its gender is 'female', for which body= has no model" in done["left_out"][0]["why"]
+    with pytest.raises(condyle.Error, match="body is 'him', a dict from 'female', 'male' or 'neutral'"):
+        jobs.Pack(str(motions), str(tmp_path / "out"), body={"him": "m.npz"})

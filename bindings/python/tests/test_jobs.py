@@ -6,6 +6,9 @@ import json
 import os
 import pickle
 import shutil
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -377,3 +380,70 @@ def test_no_clips_at_all_and_what_is_no_library(path: Path, tmp_path: Path) -> N
     for call in wrong:
         with pytest.raises(condyle.Error, match="is wanted"):
             call()
+
+
+def test_a_clip_of_one_frame_is_encoded(tmp_path: Path) -> None:
+    arm = condyle.Skeleton([-1, 0])
+    still = condyle.Clip.from_poses(arm, [0.0], [[[0, 0, 0, 1], [1, 0, 0, 0]]], name="still")
+    moving = condyle.Clip.from_poses(arm, [0.0, 1.0], [[[0, 0, 0, 1], [1, 0, 0, 0]], [[0, 1, 0, 0], [1, 0, 0, 0]]])
+    condyle.join(tmp_path / "a.condyle", [still.encode().to_bytes(), moving.encode().to_bytes()])
+    for rate in (None, 15.0):
+        jobs.run(jobs.Encode(str(tmp_path / "a.condyle"), str(tmp_path / "out"), budget=0.01, rate=rate))
+        library = condyle.Library(tmp_path / "out" / "library.condyle")
+        assert library.names == ["still", ""] and library[0].duration == 0
+        assert np.allclose(library[0].sample([0.0]).rotations, still.sample([0.0]).rotations, atol=1e-4)
+
+
+DRIVER = """
+import sys
+from pathlib import Path
+from condyle import jobs
+from test_jobs import Slow
+if __name__ == "__main__":
+    jobs.run(Slow(sys.argv[1], sys.argv[2], per_shard=1), 2)
+"""
+
+
+class Slow(jobs.Measure):
+    """Writes the process that makes a shard, and stays at it."""
+
+    def write(self, shard: jobs.Shard, path: Path) -> dict[str, object]:
+        Path(f"{self.out}.{os.getpid()}").touch()
+        time.sleep(600)
+        return {}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes are killed by signals")
+def test_workers_of_a_killed_driver_end(tmp_path: Path) -> None:
+    clip = condyle.open(TESTDATA / "two_joints.glb").clips[0].encode().to_bytes()
+    condyle.join(tmp_path / "a.condyle", [clip] * 4)
+    script = tmp_path / "driver.py"
+    script.write_text(DRIVER)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    arguments = [sys.executable, str(script), str(tmp_path / "a.condyle"), str(tmp_path / "out")]
+    with subprocess.Popen(arguments, env=environment) as driver:
+        started = wait_for(lambda: [int(path.suffix[1:]) for path in tmp_path.glob("out.*")], lambda found: len(found) == 2)
+        driver.kill()
+    assert wait_for(lambda: [process for process in started if is_alive(process)], lambda left: not left) == []
+
+
+def wait_for(asked: Callable[[], list[int]], is_enough: Callable[[list[int]], bool]) -> list[int]:
+    """The answer when it is enough, or after a minute."""
+    end = time.monotonic() + 60
+    while not is_enough(found := asked()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return found
+
+
+def is_alive(process: int) -> bool:
+    """Whether a process is there, and not only its exit code, which nobody may ask for."""
+    if Path("/proc/self/stat").exists():
+        try:
+            return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0] != "Z"
+        except OSError:
+            return False
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True

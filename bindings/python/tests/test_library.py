@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import struct
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import condyle
 import numpy as np
 import pytest
+from condyle import jobs
 from conftest import TESTDATA
 from numpy.typing import NDArray
 
@@ -195,3 +198,45 @@ def test_broken_libraries_are_refused(path: Path, tmp_path: Path) -> None:
         broken.write_bytes(flipped)
         with pytest.raises(condyle.FileError):
             condyle.Library(broken).sample(list(range(6)), [0.0] * 6)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="has no pipes in folders")
+def test_pipes_are_no_files(tmp_path: Path) -> None:
+    path = tmp_path / "pipe.npz"
+    os.mkfifo(path)
+    for opened in (condyle.BodyModel, condyle.BodyMotion, condyle.Library, condyle.open):
+        with pytest.raises(condyle.FileError, match="it is no file"):
+            opened(path)
+    with pytest.raises(condyle.Error, match="is no file"):
+        condyle.join(tmp_path / "out.condyle", [path])
+    with pytest.raises(condyle.Error, match="is no file"):
+        jobs.Pose(str(path), str(tmp_path / "out")).plan()
+
+
+def test_names_and_clips_of_a_library(tmp_path: Path) -> None:
+    clip = condyle.open(TESTDATA / "two_joints.glb").clips[0].encode()
+    condyle.join(tmp_path / "a.condyle", [clip.to_bytes(), clip.to_bytes()], names=["a", "b"])
+    library = condyle.Library(tmp_path / "a.condyle")
+    assert "a" in library and "b" in library and "c" not in library
+    assert [clip.name for clip in library] == ["a", "b"]
+    with pytest.raises(TypeError):
+        0 in library  # type: ignore[operator]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a mapped file cannot be cut short")
+def test_a_library_that_is_cut_short_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.condyle"
+    clip = condyle.open(TESTDATA / "two_joints.glb").clips[0].encode()
+    condyle.join(path, [clip.to_bytes()])
+    whole = path.read_bytes()
+    library = condyle.Library(path)
+    os.truncate(path, 64)
+    for asked in (lambda: library[0], lambda: library.sample([0], [0.0]), lambda: library.sample_ragged([0], [0.0])):
+        with pytest.raises(condyle.FileError, match=f"it has 64 bytes and had {len(whole)} when it was opened"):
+            asked()
+    # Another file in its place changes nothing.
+    path.write_bytes(whole)
+    library = condyle.Library(path)
+    (tmp_path / "b").write_bytes(b"x")
+    (tmp_path / "b").replace(path)
+    assert library[0].name == clip.name

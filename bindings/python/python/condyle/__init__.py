@@ -18,8 +18,11 @@ The instruction set is the best of the machine. With ``CONDYLE_NUMERIC=portable`
 machine.
 """
 
+from __future__ import annotations
+
+import importlib
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +60,14 @@ from ._condyle import (
 )
 from ._pictures import Picture
 
+if TYPE_CHECKING:
+    from . import dask as dask
+    from . import jobs as jobs
+    from . import ray as ray
+
+# Imported when they are first used: they need more modules than most programs do.
+_LATER = ("dask", "jobs", "ray")
+
 __all__ = [
     "Body",
     "BodyModel",
@@ -93,6 +104,16 @@ __all__ = [
     "to_matrices",
     "two_bone",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})
 
 
 class Poses(NamedTuple):

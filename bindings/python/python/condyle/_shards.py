@@ -16,8 +16,9 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, asdict, dataclass
 from importlib.metadata import version
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from typing import Any, ClassVar, Protocol
 
 import condyle
@@ -133,7 +134,7 @@ def run(job: Job, workers: int = 1, *, progress: Bar | None = None) -> Facts:
 
     With one worker it is done here, without another process. With more, a script has to keep what it does under
     ``if __name__ == "__main__":``, as the processes read it too. A worker that dies is replaced; after three deaths
-    without a shard made in between the job fails, and can be run again. `progress` is a bar with a step for each shard,
+    without a shard made in between the job fails, and can be run again. Workers end when this process does. `progress` is a bar with a step for each shard,
     of which there are ``len(job.plan())``.
     """
     if workers < 1:
@@ -151,7 +152,8 @@ def run(job: Job, workers: int = 1, *, progress: Bar | None = None) -> Facts:
 def _in_processes(job: Job, shards: list[Shard], workers: int, progress: Bar | None) -> None:
     deaths = 0
     while shards:
-        with ProcessPoolExecutor(min(workers, len(shards)), mp_context=get_context("spawn")) as pool:
+        context = get_context("spawn")
+        with ProcessPoolExecutor(min(workers, len(shards)), mp_context=context, initializer=_end_with_parent) as pool:
             futures, told = [pool.submit(do, job, shard) for shard in shards], 0
             try:
                 for future in as_completed(futures):
@@ -176,6 +178,18 @@ def _in_processes(job: Job, shards: list[Shard], workers: int, progress: Bar | N
             guard = 'a script has to keep what it does under if __name__ == "__main__":'
             raise condyle.Error(f"workers died {deaths} times in a row; the first shard that is not made is {first}; {guard}")
         shards = left
+
+
+def _end_with_parent() -> None:
+    """Ends this process when the one that started it has ended, in whatever way: a worker waits for work otherwise."""
+    parent = parent_process()
+
+    def wait() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    Thread(target=wait, daemon=True).start()
 
 
 def _tell(bar: Bar | None, steps: int) -> None:

@@ -25,7 +25,7 @@ from __future__ import annotations
 import json
 import os
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -224,7 +224,8 @@ class Encode(_OfLibrary):
             clip, unit = library[at], units[skeletons[at]]
             if clip.extras:
                 raise condyle.Error(f"the clip {clip.name!r} holds {' and '.join(clip.extras)} besides poses")
-            rate = self.rate or clip.rate
+            # A clip of a single frame has no rate.
+            rate = self.rate or clip.rate or None
             frames = round(clip.duration * (rate or 30.0))
             times = np.unique(np.linspace(clip.start, clip.end, frames + 1, dtype="f4"))
             keys = condyle.Clip.from_poses(clip.skeleton, times, *clip.sample(times), name=clip.name)
@@ -251,8 +252,11 @@ class Pack(Job):
     Clips are within `budget` metres at each vertex, or at the distance `shell` from joints where there is no mesh. A unit of
     the files is `unit` metres. A file that cannot be used is left out, and the library says why. It has the clips, names,
     order and tags of what ``condyle pack-library`` writes of these files on one machine, but of the columns only name,
-    source, tags, seconds, rate_hz and joints, as errors are not measured; so the two are not the same bytes. `body` is the
-    file of the body model that moves in .npz, as the shape that each of these says, and in metres whatever `unit` is.
+    source, tags, seconds, rate_hz, joints and repairs, as errors are not measured; so the two are not the same bytes.
+
+    `body` is the file of the body model that moves in .npz, with the shape that each of these has, and in metres whatever
+    `unit` is. A dict has a file for each gender that the .npz name: ``{"female": "F.npz", "male": "M.npz", "neutral":
+    "N.npz"}``. A motion of a gender that it lacks, or of none, takes the neutral one; without that it is left out.
     """
 
     _: KW_ONLY
@@ -261,7 +265,7 @@ class Pack(Job):
     shell: float = 0.03
     effort: Literal["fast", "normal", "best"] = "normal"
     unit: float = 1.0
-    body: str | None = None
+    body: str | Mapping[str, str] | None = None
 
     kind = "pack"
     ending = ".condyle"
@@ -271,26 +275,35 @@ class Pack(Job):
         super().__post_init__()
         self._above_zero("budget", "shell", "unit")
         _check_effort(self.effort)
+        if isinstance(self.body, Mapping):
+            unknown = [gender for gender in self.body if gender not in _GENDERS]
+            if unknown or not self.body:
+                found = ", ".join(map(repr, unknown)) or "empty"
+                raise condyle.Error(f"body is {found}, a dict from 'female', 'male' or 'neutral' to files is wanted")
+            self._set("body", {gender: os.path.abspath(path) for gender, path in sorted(self.body.items())})
+        elif self.body is not None:
+            self._set("body", os.path.abspath(self.body))
 
     def plan(self) -> list[Shard]:
         if not os.path.isdir(self.source):
             raise condyle.Error(f"{self.source} is not a folder")
-        if self.body is not None:
-            # What is wrong with it is told at once, and not for each motion.
-            _body_model(self.body, _stamp(Path(self.body)))
+        bodies = self._bodies()
+        # What is wrong with them is told at once, and not for each motion.
+        for path in bodies:
+            _body_model(path, _stamp(Path(path)))
         found = []
         for folder, _, names in os.walk(self.source):
             own = Path(folder).relative_to(self.source)
             found += [(own / name).as_posix() for name in names if name.lower().endswith(_ENDINGS)]
         # The model of a body has no motion.
-        found = [name for name in found if self.body is None or not _is_same(Path(self.source, name), Path(self.body))]
+        found = [name for name in found if not any(_is_same(Path(self.source, name), Path(path)) for path in bodies)]
         if not found:
             raise condyle.Error(f"{self.source} holds no file that ends in {', '.join(_ENDINGS)}")
         return self._shards(tuple(sorted(found)), self.state)
 
     def state(self, items: Sequence[Any]) -> str:
         folder = Path(self.source)
-        body = [] if self.body is None else [_stamp(Path(self.body))]
+        body = [_stamp(Path(path)) for path in self._bodies()]
         return hash_json([[name, *map(_stamp, _files_of(folder / name)), *(body if _is_of_body(name) else [])] for name in items])
 
     def settings(self) -> Facts:
@@ -306,7 +319,7 @@ class Pack(Job):
         left_out: list[dict[str, str]] = []
         for source in map(str, shard.items):
             try:
-                clips = self._clips(source)
+                clips, repairs = self._clips(source)
             except (condyle.Error, OSError, UnicodeError) as why:
                 # Where the folder lies is nobody's business.
                 left_out.append({"source": source.encode(errors="replace").decode(), "why": str(why).replace(self.source + os.sep, "")})
@@ -316,24 +329,40 @@ class Pack(Job):
             stem = source.rsplit(".", 1)[0]
             for clip in clips:
                 name = stem if len(clips) == 1 else f"{stem}/{clip.name}"
-                lines.append(_told(name, source, clip))
+                lines.append(_told(name, source, clip, repairs))
                 parts.append(clip.to_bytes())
                 units.append(self._unit(source))
         condyle.join(path, parts, units=units)
         return {"clips": lines, "left_out": left_out}
 
-    def _clips(self, source: str) -> list[condyle.Clip]:
+    def _bodies(self) -> list[str]:
+        """The files of body models, by the names of genders."""
+        if isinstance(self.body, str) or self.body is None:
+            return [] if self.body is None else [self.body]
+        return list(self.body.values())
+
+    def _body_of(self, motion: condyle.BodyMotion) -> condyle.Body:
+        path = self.body
+        if isinstance(path, Mapping):
+            path = path.get(motion.gender) or path.get("neutral")
+        if path is None:
+            raise condyle.Error(f"its gender is {motion.gender!r}, for which body= has no model, nor has it a neutral one")
+        who = _body_model(path, _stamp(Path(path)))
+        return who.shaped(motion.betas[: who.shape_count])
+
+    def _clips(self, source: str) -> tuple[list[condyle.Clip], int]:
+        """The clips of a file, and how many faults of it were repaired."""
         path = os.path.join(self.source, source)
         body = None
         if self.body is not None and _is_of_body(source):
-            who, betas = _body_model(self.body, _stamp(Path(self.body))), condyle.BodyMotion(path).betas
-            body = who.shaped(betas[: who.shape_count])
+            body = self._body_of(condyle.BodyMotion(path))
         model = condyle.open(path, body=body)
         if not model.clips:
             raise condyle.Error("it holds no motion")
         unit = self._unit(source)
         budget, shell = self.budget / unit, self.shell / unit
-        return [model.encode(clip, budget, shell=shell, effort=self.effort) for clip in model.clips]
+        repairs = sum(problem.severity == "warning" for problem in model.problems)
+        return [model.encode(clip, budget, shell=shell, effort=self.effort) for clip in model.clips], repairs
 
     def _unit(self, source: str) -> float:
         return 1.0 if _is_of_body(source) else self.unit
@@ -357,6 +386,8 @@ _digests: dict[tuple[str, int, int], str] = {}
 
 def _digest(path: str) -> str:
     """A hash of the table of a library, in which the checksums of all clips are: docs/format.md."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise condyle.Error(f"{path} is no file, a .condyle is wanted")
     with open(path, "rb") as file:
         status = os.fstat(file.fileno())
         stamp = (path, status.st_size, status.st_mtime_ns)
@@ -389,7 +420,7 @@ def _library(path: str, digest: str) -> condyle.Library:
 def _files_of(path: Path) -> list[Path]:
     """A file and those that its numbers lie in."""
     files = [path]
-    if path.suffix.lower() == ".gltf":
+    if path.suffix.lower() == ".gltf" and path.is_file():
         try:
             buffers = json.loads(path.read_bytes())["buffers"]
             uris = [str(buffer["uri"]) for buffer in buffers if "uri" in buffer]
@@ -411,7 +442,10 @@ def _is_same(one: Path, other: Path) -> bool:
         return False
 
 
-# The body model that this process read last, by its path and stamp.
+# The genders that motions name.
+_GENDERS = ("female", "male", "neutral")
+
+# The body models that this process read last, by their paths and stamps.
 _bodies: dict[tuple[str, tuple[int, int]], condyle.BodyModel] = {}
 
 
@@ -420,7 +454,8 @@ def _body_model(path: str, stamp: tuple[int, int]) -> condyle.BodyModel:
     model = _bodies.get(key)
     if model is None:
         model = condyle.BodyModel(path)
-        _bodies.clear()
+        if len(_bodies) >= len(_GENDERS):
+            _bodies.clear()
         _bodies[key] = model
     return model
 
@@ -443,10 +478,10 @@ def _check_effort(effort: str) -> None:
         raise condyle.Error(f"effort is {effort!r}, 'fast', 'normal' or 'best' is wanted")
 
 
-def _told(name: str, source: str, clip: condyle.Clip) -> Facts:
+def _told(name: str, source: str, clip: condyle.Clip, repairs: int) -> Facts:
     tags = source.split("/")[:-1]
     told = {"name": name, "source": source, "tags": tags, "seconds": clip.duration}
-    return told | {"rate_hz": clip.rate, "joints": len(clip.skeleton)}
+    return told | {"rate_hz": clip.rate, "joints": len(clip.skeleton), "repairs": repairs}
 
 
 def _distinct(names: list[str]) -> list[str]:
