@@ -26,7 +26,7 @@ fn goals_at_the_end_of_all_numbers_are_reached_for_or_refused() {
                 assert_eq!(*pose, case.pose, "{name}");
             }
         };
-        let mut check = |name: &str, solve: &dyn Fn(&mut Pose) -> Result<f32, crate::Error>| {
+        let check = |name: &str, solve: &dyn Fn(&mut Pose) -> Result<f32, crate::Error>| {
             let mut pose = case.pose.clone();
             let reached = solve(&mut pose);
             judge(name, (reached, &pose));

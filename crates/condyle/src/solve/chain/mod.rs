@@ -237,6 +237,12 @@ pub fn chain(
     Ok(Reached { distance: distance as f32, angle: angle as f32, iterations })
 }
 
+/// Brings the tip of a row as near as the least squares find, from where its nodes are and from so many other places. Returns how many rounds it took.
+pub(super) fn least_squares(row: &mut Row<'_, '_>, tolerance: f64, rounds: u32, restarts: u32) -> u32 {
+    let until = Until { distance2: tolerance * tolerance, angle2: 0.0, rounds };
+    least_squares::run(row, None, until, restarts)
+}
+
 /// `Ok` for a rotation.
 pub(super) fn check_orientation(rotation: &Quat) -> Result<(), Error> {
     Error::check_finite("orientation", rotation, 4)?;

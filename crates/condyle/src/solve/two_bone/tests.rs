@@ -1,4 +1,5 @@
 mod at_once;
+mod limited;
 
 use std::vec::Vec;
 
@@ -274,7 +275,7 @@ fn limits(random: &mut Random, case: &Case, kind: usize) -> Limits {
 #[test]
 fn limits_are_never_broken() {
     let mut random = Random(6);
-    for try_ in 0..cases(100_000) {
+    for try_ in 0..cases(40_000) {
         let scales =
             [Scales::None, Scales::Even, Scales::UnevenAbove, Scales::None, Scales::Uneven][try_ % 5];
         if scales == Scales::Uneven && try_ % 7 > 0 {
@@ -349,7 +350,7 @@ fn with_limits_it_is_mostly_the_nearest_of_all() {
         all += 1;
         good += u32::from(f64::from(reached.distance) <= want + 1e-4 * (a + b));
     }
-    assert!(good * 100 >= all * 90, "{good} of {all}");
+    assert!(good * 100 >= all * 97, "{good} of {all}");
 }
 
 #[test]
@@ -448,7 +449,7 @@ fn what_is_wrong_is_said() {
 
 #[test]
 fn the_bits_are_the_same_everywhere() {
-    assert_portable(0x4d74_6f16_beb9_f794, |hash| {
+    assert_portable(0x5429_2dcd_ebd7_7d11, |hash| {
         let mut random = Random(10);
         for try_ in 0..tries(500) {
             let scales = [Scales::None, Scales::Even, Scales::UnevenAbove, Scales::Uneven][try_ % 4];
