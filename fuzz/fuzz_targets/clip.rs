@@ -157,7 +157,7 @@ fn open(bytes: &[u8]) {
                 assert_eq!(format!("{one:?}"), format!("{own:?}"));
             }
         }
-        assert!(clip.motion_at(seconds.into()).translation.iter().all(|v| v.is_finite()));
+        assert!(clip.motion_at(seconds).translation.iter().all(|v| v.is_finite()));
     }
     assert!(clip.motion_over(Looping::Wrap, -1.0, 1e9).is_ok());
     assert_eq!(clip.events().as_slice().len(), clip.event_count());

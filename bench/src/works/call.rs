@@ -70,7 +70,8 @@ pub(super) fn cases() -> Vec<Case> {
         |data, form, room| {
             let (clip, seconds) = (&data.input.clips(form)[0], room.next(data));
             for (joint, out) in (0..).zip(&mut room.joints) {
-                *out = condyle::sample::joint(clip, &data.input.skeleton, seconds, joint).expect(SIZES);
+                *out =
+                    condyle::sample::joint(clip, &data.input.skeleton, seconds.into(), joint).expect(SIZES);
             }
         },
         |data, room| worst_joints(room.joints.iter().copied(), &data.posed(0, room.calls)),
@@ -286,13 +287,13 @@ fn motions(calls: &mut Calls) {
 
 fn sample_one(data: &Data, form: &str, room: &mut Room) {
     let (clip, seconds) = (&data.input.clips(form)[0], room.next(data));
-    sample(clip, &data.input.skeleton, seconds, &mut room.pose).expect(SIZES);
+    sample(clip, &data.input.skeleton, seconds.into(), &mut room.pose).expect(SIZES);
 }
 
 fn sample_two(data: &Data, form: &str, room: &mut Room) {
     sample_one(data, form, room);
     let seconds = data.moment(room.calls + MOMENTS / 2);
-    sample(&data.input.clips(form)[1], &data.input.skeleton, seconds, &mut room.other).expect(SIZES);
+    sample(&data.input.clips(form)[1], &data.input.skeleton, seconds.into(), &mut room.other).expect(SIZES);
 }
 
 /// Moments at which a clip is sampled, one after another; a power of two, so that to find the next one takes no division.
@@ -333,7 +334,7 @@ impl Data {
         let mut poses = [(); 3].map(|()| Pose::identity(n));
         let [from, to, apart] = &mut poses;
         for (clip, pose) in input.clips("condyle").iter().zip([&mut *from, &mut *to]) {
-            sample(clip, skeleton, key(40), pose).expect(SIZES);
+            sample(clip, skeleton, key(40).into(), pose).expect(SIZES);
         }
         difference(to, from, apart).expect(SIZES);
         let mut model = vec![Affine::IDENTITY; n];

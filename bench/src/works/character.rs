@@ -194,7 +194,7 @@ fn one_by_one(cast: &Cast, form: &str, Part { first, poses, models, palettes, ..
     let models = &mut models[..JOINTS];
     for (character, palette) in (first..).zip(palettes.chunks_mut(JOINTS)) {
         for ((clip, seconds), pose) in cast.plays(character).into_iter().zip([&mut *a, &mut *b]) {
-            sample(&clips[clip], &input.skeleton, seconds, pose).expect("sizes agree");
+            sample(&clips[clip], &input.skeleton, seconds.into(), pose).expect("sizes agree");
         }
         let layers = [Layer::new(a, 0.5), Layer::new(b, 0.5)];
         condyle::blend(&input.skeleton, &layers, Mean::Linear, mean).expect("sizes agree");
@@ -215,7 +215,7 @@ fn by_crowd(cast: &Cast, form: &str, together: usize, part: Part<'_>) {
             plays.clear();
             plays.extend((first..first + count).map(|character| {
                 let (clip, seconds) = cast.plays(character)[layer];
-                ClipAt::new(&clips[clip], seconds)
+                ClipAt::new(&clips[clip], seconds.into())
             }));
             sample::crowd(&plays, skeleton, &mut poses[..count]).expect("sizes agree");
         }

@@ -111,7 +111,7 @@ fn one(subjects: &mut Subjects, order: Order) {
             (Pose::identity(JOINTS), 1),
             move |input, (pose, next)| {
                 let clip = &input.clips(form)[0];
-                sample(clip, &input.skeleton, input.moment(*next).1, pose).expect("sizes agree");
+                sample(clip, &input.skeleton, input.moment(*next).1.into(), pose).expect("sizes agree");
                 *next += 1;
             },
             move |(pose, next)| looked_at.error(pose.transforms(), looked_at.moment(*next - 1)),
@@ -176,7 +176,7 @@ fn crowd(subjects: &mut Subjects) {
             &input,
             move |input, poses| {
                 let clips = input.clips(form);
-                let character = |&(clip, seconds): &(usize, f32)| ClipAt::new(&clips[clip], seconds);
+                let character = |&(clip, seconds): &(usize, f32)| ClipAt::new(&clips[clip], seconds.into());
                 let characters: Vec<ClipAt<'_>> = input.moments.iter().map(character).collect();
                 sample::crowd(&characters, &input.skeleton, poses).expect("sizes agree");
             },

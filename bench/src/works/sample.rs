@@ -47,7 +47,8 @@ fn build(subjects: &mut Subjects) {
         &input,
         (Pose::identity(JOINTS), RawCursor::default(), 1),
         |input, (pose, cursor, next)| {
-            sample::raw(&input.clip, &input.skeleton, input.time(*next), cursor, pose).expect("sizes agree");
+            sample::raw(&input.clip, &input.skeleton, input.time(*next).into(), cursor, pose)
+                .expect("sizes agree");
             *next += 1;
         },
         move |(pose, _, next)| looked_at.error(pose.transforms(), *next),

@@ -12,16 +12,19 @@ use pyo3::types::PyTuple;
 use crate::errors::Error;
 
 /// An argument: numbers in the order of its last axis first.
-pub(crate) struct Input<'py> {
+pub(crate) struct Input<'py, T: Element = f32> {
     name: String,
-    array: PyReadonlyArrayDyn<'py, f32>,
+    array: PyReadonlyArrayDyn<'py, T>,
 }
 
-impl<'py> Input<'py> {
-    /// An array of float32 in C order is taken where it lies, read-only or not; other real numbers are converted.
+/// Moments in seconds. In f32, those of a long clip would be off by a part of a frame.
+pub(crate) type Times<'py> = Input<'py, f64>;
+
+impl<'py, T: Element> Input<'py, T> {
+    /// An array of such numbers in C order is taken where it lies, read-only or not; other real numbers are converted.
     pub(crate) fn new(name: impl Into<String>, value: &Bound<'py, PyAny>) -> PyResult<Self> {
         let name = name.into();
-        if let Ok(array) = value.cast::<PyArrayDyn<f32>>()
+        if let Ok(array) = value.cast::<PyArrayDyn<T>>()
             && let Some(array) = as_it_is(&name, array)?
         {
             return Ok(Self { name, array });
@@ -33,10 +36,11 @@ impl<'py> Input<'py> {
         if !matches!(dtype.getattr("kind")?.extract::<String>()?.as_str(), "f" | "i" | "u") {
             return Err(unfit(&format!("holds {}", dtype.str()?)));
         }
-        let converted = numpy.call_method1("require", (array, "f4", "CA"))?;
+        let kind = numpy::dtype::<T>(value.py());
+        let converted = numpy.call_method1("require", (array, &kind, "CA"))?;
         match as_it_is(&name, converted.cast()?)? {
             Some(array) => Ok(Self { name, array }),
-            None => Err(unfit("cannot be converted to float32")),
+            None => Err(unfit(&format!("cannot be converted to {kind}"))),
         }
     }
 
@@ -49,7 +53,7 @@ impl<'py> Input<'py> {
         self.values().map_or(0..0, addresses)
     }
 
-    pub(crate) fn values(&self) -> PyResult<&[f32]> {
+    pub(crate) fn values(&self) -> PyResult<&[T]> {
         self.array.as_slice().map_err(|_| Error::new_err(format!("{} is not contiguous", self.name)))
     }
 
@@ -59,21 +63,6 @@ impl<'py> Input<'py> {
             let tail: Vec<String> = tail.iter().map(usize::to_string).collect();
             self.unfit(&format!("(..., {})", tail.join(", ")))
         })
-    }
-
-    /// Of moments, each of them.
-    pub(crate) fn times(&self) -> PyResult<&[f32]> {
-        if self.shape().len() != 1 {
-            return Err(self.unfit("(T,)"));
-        }
-        let times = self.values()?;
-        match times.iter().position(|time| !time.is_finite()) {
-            None => Ok(times),
-            Some(at) => {
-                let (name, found) = (&self.name, times[at]);
-                Err(Error::new_err(format!("{name}[{at}] is {found}, a finite number is wanted")))
-            }
-        }
     }
 
     /// The exception for a shape that is none of the wanted ones.
@@ -86,11 +75,27 @@ impl<'py> Input<'py> {
     }
 }
 
+impl Times<'_> {
+    pub(crate) fn times(&self) -> PyResult<&[f64]> {
+        if self.shape().len() != 1 {
+            return Err(self.unfit("(T,)"));
+        }
+        let times = self.values()?;
+        match times.iter().position(|time| !time.is_finite()) {
+            None => Ok(times),
+            Some(at) => {
+                let (name, found) = (&self.name, times[at]);
+                Err(Error::new_err(format!("{name}[{at}] is {found}, a finite number is wanted")))
+            }
+        }
+    }
+}
+
 /// `None` unless it can be read where it lies.
-fn as_it_is<'py>(
+fn as_it_is<'py, T: Element>(
     name: &str,
-    array: &Bound<'py, PyArrayDyn<f32>>,
-) -> PyResult<Option<PyReadonlyArrayDyn<'py, f32>>> {
+    array: &Bound<'py, PyArrayDyn<T>>,
+) -> PyResult<Option<PyReadonlyArrayDyn<'py, T>>> {
     if !array.is_c_contiguous() {
         return Ok(None);
     }
@@ -146,7 +151,7 @@ impl<'py, T: Element> Output<'py, T> {
     }
 
     /// The same, if it has no memory in common with these: views of one buffer may be arrays that know nothing of each other.
-    pub(crate) fn apart_from(mut self, inputs: &[&Input<'_>]) -> PyResult<Self> {
+    pub(crate) fn apart_from<U: Element>(mut self, inputs: &[&Input<'_, U>]) -> PyResult<Self> {
         let own = self.reach()?;
         match inputs.iter().find(|input| overlap(&own, &input.reach())) {
             None => Ok(self),

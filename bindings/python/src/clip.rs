@@ -10,7 +10,7 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-use crate::arrays::Input;
+use crate::arrays::Times;
 use crate::errors::{Error, refused};
 use crate::frames::{for_each_frame, thread_count};
 use crate::keyed::keyed;
@@ -39,7 +39,7 @@ impl Motion {
     pub(crate) fn next_pose(
         &self,
         skeleton: &condyle::Skeleton,
-        seconds: f32,
+        seconds: f64,
         cursor: &mut RawCursor,
         pose: &mut Pose,
     ) -> Result<(), Refusal> {
@@ -51,19 +51,19 @@ impl Motion {
 }
 
 impl PoseSource for Motion {
-    fn start(&self) -> f32 {
+    fn start(&self) -> f64 {
         self.source().start()
     }
 
-    fn end(&self) -> f32 {
+    fn end(&self) -> f64 {
         self.source().end()
     }
 
-    fn pose(&self, skeleton: &condyle::Skeleton, seconds: f32, pose: &mut Pose) -> Result<(), Refusal> {
+    fn pose(&self, skeleton: &condyle::Skeleton, seconds: f64, pose: &mut Pose) -> Result<(), Refusal> {
         self.source().pose(skeleton, seconds, pose)
     }
 
-    fn weights(&self, node: u32, seconds: f32, weights: &mut [f32]) -> Result<(), Refusal> {
+    fn weights(&self, node: u32, seconds: f64, weights: &mut [f32]) -> Result<(), Refusal> {
         self.source().weights(node, seconds, weights)
     }
 }
@@ -87,19 +87,19 @@ impl Clip {
 
     /// The time of its first key, in seconds. Before it the first key holds.
     #[getter]
-    fn start(&self) -> f32 {
+    fn start(&self) -> f64 {
         self.motion.start()
     }
 
     /// The time of its last key, in seconds. After it the last key holds.
     #[getter]
-    fn end(&self) -> f32 {
+    fn end(&self) -> f64 {
         self.motion.end()
     }
 
     /// Seconds from its first key to its last.
     #[getter]
-    fn duration(&self) -> f32 {
+    fn duration(&self) -> f64 {
         self.motion.end() - self.motion.start()
     }
 
@@ -127,7 +127,7 @@ impl Clip {
     /// >>> clip.times.tolist(), len(clip.sample(clip.times).rotations)
     /// ([0.25, 0.5, 0.75, 1.0, 1.5, 1.75], 6)
     #[getter]
-    fn times<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f32>> {
+    fn times<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         let clip = match &*self.motion {
             Motion::Authored(clip) => condyle_compare::Clip::raw("", clip),
             Motion::Compressed(clip) => condyle_compare::Clip::compressed("", clip),
@@ -165,7 +165,7 @@ impl Clip {
         out: Option<&Bound<'py, PyAny>>,
         threads: Option<i64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let moments = Input::new("times", times)?;
+        let moments = Times::new("times", times)?;
         let times = moments.times()?;
         let (frames, joints) = (times.len(), self.skeleton.joint_count());
         let mut out = PoseArrays::new(py, out, &[frames, joints])?.apart_from(&[&moments])?;
@@ -220,10 +220,10 @@ impl Clip {
     fn retime(
         &self,
         py: Python<'_>,
-        start: Option<f32>,
-        end: Option<f32>,
-        duration: Option<f32>,
-        speed: Option<f32>,
+        start: Option<f64>,
+        end: Option<f64>,
+        duration: Option<f64>,
+        speed: Option<f64>,
         rate: Option<f32>,
         name: Option<&str>,
     ) -> PyResult<Self> {

@@ -98,7 +98,7 @@ impl<'a> Comparison<'a> {
         unit: f64,
     ) -> PyResult<Bound<'py, PyAny>> {
         let condyle = py.import("condyle")?;
-        let (times, distances): (Vec<f32>, Vec<f64>) =
+        let (times, distances): (Vec<f64>, Vec<f64>) =
             it.over_time.iter().map(|(seconds, distance)| (*seconds, unit * distance)).unzip();
         let place = PyDict::new(py);
         match self.pairing.place(&it.worst) {

@@ -3,7 +3,7 @@
 use condyle::{Interpolation, RawClip, Target, Track};
 use pyo3::prelude::*;
 
-use crate::arrays::Input;
+use crate::arrays::{Input, Times};
 use crate::errors::{Error, refused};
 
 /// Rotations, translations and scales of all frames, those that there are.
@@ -16,8 +16,8 @@ pub(crate) fn keyed(
     keys: Keys<'_, '_>,
     name: &str,
 ) -> PyResult<RawClip> {
-    let (joints, times) = (skeleton.joint_count(), Input::new("times", times)?);
-    let times = times.times()?;
+    let (joints, times) = (skeleton.joint_count(), Times::new("times", times)?);
+    let times: Vec<f32> = times.times()?.iter().map(|&seconds| seconds as f32).collect();
     let targets = [Target::Rotation, Target::Translation, Target::Scale];
     let names = [("rotations", 4), ("translations", 3), ("scales", 3)];
     let mut tracks = Vec::new();
@@ -42,6 +42,6 @@ pub(crate) fn keyed(
     if tracks.is_empty() {
         return Err(Error::new_err("rotations, translations or scales of at least one joint are wanted"));
     }
-    let clip = RawClip::new(name.into(), vec![times.to_vec()], tracks).map_err(refused)?;
+    let clip = RawClip::new(name.into(), vec![times], tracks).map_err(refused)?;
     clip.for_skeleton(skeleton).map_err(refused)
 }

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
-use crate::arrays::Input;
+use crate::arrays::Times;
 use crate::clip::{Clip, Motion};
 use crate::errors::{Error, Problem, check_file, unusable};
 use crate::frames::{Threads, on_threads, thread_count};
@@ -194,7 +194,7 @@ impl Library {
         out: Option<&Bound<'py, PyAny>>,
         threads: Option<i64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (indices, moments) = (self.indices(indices)?, Input::new("times", times)?);
+        let (indices, moments) = (self.indices(indices)?, Times::new("times", times)?);
         let times = self.paired(&indices, &moments)?;
         let joints = indices.iter().map(|&at| self.joints(at)).max().unwrap_or(0);
         let mut out = PoseArrays::new(py, out, &[indices.len(), joints])?.apart_from(&[&moments])?;
@@ -218,7 +218,7 @@ impl Library {
         times: &Bound<'py, PyAny>,
         threads: Option<i64>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<i64>>)> {
-        let (indices, times) = (self.indices(indices)?, Input::new("times", times)?);
+        let (indices, times) = (self.indices(indices)?, Times::new("times", times)?);
         let times = self.paired(&indices, &times)?;
         let widths: Vec<usize> = indices.iter().map(|&at| self.joints(at)).collect();
         let mut out = PoseArrays::new(py, None, &[widths.iter().sum()])?;
@@ -335,7 +335,7 @@ impl Library {
     }
 
     /// As many times as clips.
-    fn paired<'a>(&self, indices: &[usize], times: &'a Input<'_>) -> PyResult<&'a [f32]> {
+    fn paired<'a>(&self, indices: &[usize], times: &'a Times<'_>) -> PyResult<&'a [f64]> {
         match times.times()? {
             found if found.len() == indices.len() => Ok(found),
             _ => Err(times.unfit(&format!("({},), as indices has,", indices.len()))),
@@ -347,7 +347,7 @@ impl Library {
         &self,
         py: Python<'_>,
         indices: &[usize],
-        times: &[f32],
+        times: &[f64],
         widths: &[usize],
         out: &mut PoseArrays<'_>,
         threads: Threads<'_, '_>,
@@ -487,7 +487,7 @@ impl Library {
 /// A pair that was asked for, and where its pose goes.
 struct Row<'a> {
     clip: usize,
-    seconds: f32,
+    seconds: f64,
     row: [&'a mut [f32]; 3],
 }
 

@@ -15,7 +15,7 @@ use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-use crate::arrays::{Input, Output, apart};
+use crate::arrays::{Output, Times, apart};
 use crate::clip::{Clip, Motion, effort_of};
 use crate::errors::{Error, Problem, refused};
 use crate::frames::{Planes, Threads, for_each_frame, thread_count};
@@ -156,7 +156,7 @@ impl Model {
     ) -> PyResult<Bound<'py, PyAny>> {
         let threads = thread_count(threads)?.telling(progress);
         let motion = self.motion(clip)?;
-        let moments = Input::new("times", times)?;
+        let moments = Times::new("times", times)?;
         let times = moments.times()?;
         let wanted = [true, normals, tangents];
         let mut arrays = VertexArrays::new(py, out, wanted, [times.len(), self.vertices], &moments)?;
@@ -487,7 +487,7 @@ impl Model {
         write: impl Fn(&[Affine], &mut [f32]) + Sync,
     ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
         let motion = self.motion(clip)?;
-        let moments = Input::new("times", times)?;
+        let moments = Times::new("times", times)?;
         let times = moments.times()?;
         let (frames, joints) = (times.len(), self.skeleton.joint_count());
         let out = Output::new(py, "out", out, &[&[frames, joints], tail].concat())?;
@@ -511,7 +511,7 @@ impl Model {
         &self,
         py: Python<'_>,
         motion: Option<&Motion>,
-        times: &[f32],
+        times: &[f64],
         planes: Planes<'_, 3>,
         threads: Threads<'_, '_>,
     ) -> PyResult<()> {
@@ -586,7 +586,7 @@ impl<'py> VertexArrays<'py> {
         out: Option<&Bound<'py, PyAny>>,
         wanted: [bool; 3],
         frames: [usize; 2],
-        times: &Input<'_>,
+        times: &Times<'_>,
     ) -> PyResult<Self> {
         let alone = wanted == [true, false, false];
         let given: Option<[Bound<'py, PyAny>; 3]> = match out {

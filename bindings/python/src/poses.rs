@@ -2,6 +2,7 @@
 
 use condyle::pose::{Lanes, PoseBlock};
 use condyle::{Affine, Pose};
+use numpy::Element;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
@@ -39,7 +40,7 @@ impl<'py> PoseArrays<'py> {
     }
 
     /// As [`Output::apart_from`].
-    pub(crate) fn apart_from(self, inputs: &[&Input<'_>]) -> PyResult<Self> {
+    pub(crate) fn apart_from<U: Element>(self, inputs: &[&Input<'_, U>]) -> PyResult<Self> {
         let [a, b, c] = self.0;
         Ok(Self([a.apart_from(inputs)?, b.apart_from(inputs)?, c.apart_from(inputs)?]))
     }

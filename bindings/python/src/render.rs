@@ -15,7 +15,7 @@ use numpy::prelude::*;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::arrays::{Input, Output, shape_text};
+use crate::arrays::{Output, Times, shape_text};
 use crate::errors::{Error, warn};
 use crate::frames::{Threads, on_threads};
 use crate::progress::{Steps, end_unless, told, told_apart};
@@ -112,13 +112,13 @@ impl Drawn<'_> {
 
 impl Drawing<'_> {
     /// What is drawn around the character at a moment. Boxes follow the morph weights, so that a moment is drawn the same beside any others.
-    fn around(&self) -> Result<impl Fn(f32, &[Affine]) -> Vec<Mark> + Sync, String> {
-        let bounds = |seconds: f32| self.asset.placed_bounds(self.motion, &[seconds]);
+    fn around(&self) -> Result<impl Fn(f64, &[Affine]) -> Vec<Mark> + Sync, String> {
+        let bounds = |seconds: f64| self.asset.placed_bounds(self.motion, &[seconds]);
         let morphs = self.asset.instances.iter().any(|it| !it.morph_weights.is_empty());
         let start = self.motion.map_or(0.0, PoseSource::start);
         let fixed = if self.has_bounds { bounds(start).map_err(|e| e.to_string())? } else { vec![] };
         let fixed = Shapes::new(fixed, self.hitboxes.clone());
-        Ok(move |seconds: f32, model: &[Affine]| match self.has_bounds && morphs {
+        Ok(move |seconds: f64, model: &[Affine]| match self.has_bounds && morphs {
             // A clip that cannot be sampled then is not drawn at all.
             true => Shapes::new(bounds(seconds).unwrap_or_default(), self.hitboxes.clone()).marks(model),
             false => fixed.marks(model),
@@ -129,7 +129,7 @@ impl Drawing<'_> {
     fn draw(
         &self,
         mut scene: Scene<'_>,
-        moments: &[f32],
+        moments: &[f64],
         pixels: &mut [u8],
         each: usize,
         steps: &Steps,
@@ -171,7 +171,7 @@ pub(crate) fn render<'py>(
         Some(times) => {
             let is_still = numpy.call_method1("ndim", (times,))?.extract::<usize>()? == 0;
             let all = if is_still { numpy.call_method1("atleast_1d", (times,))? } else { times.clone() };
-            (Input::new("times", &all)?.times()?.to_vec(), is_still)
+            (Times::new("times", &all)?.times()?.to_vec(), is_still)
         }
     };
     let [width, height] = size.map(|side| side as usize);
@@ -185,7 +185,7 @@ pub(crate) fn render<'py>(
     let ((), notes) = drawn.map_err(Error::new_err)?;
     warn_of_images(py, subject.name, &notes)?;
     // As fast as the clip plays, whatever its direction.
-    let steps = moments.windows(2).map(|pair| f64::from((pair[1] - pair[0]).abs()));
+    let steps = moments.windows(2).map(|pair| (pair[1] - pair[0]).abs());
     let seconds = steps.sum::<f64>() / (moments.len().max(2) - 1) as f64;
     shown(py, array.into_array().into_any(), if seconds > 0.0 { 1.0 / seconds } else { FPS })
 }

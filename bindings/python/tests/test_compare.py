@@ -52,7 +52,7 @@ def test_distances_are_those_of_vertices(path: Path) -> None:
         assert abs(it.mean_of_max - apart.max(axis=1).mean()) <= close
         assert abs(it.percentile_99 - np.percentile(apart, 99, method="inverted_cdf")) <= close + it.worst / 2048
         assert (it.paired, it.pairs, it.unpaired) == ("order", model.vertex_count, (0, 0))
-        place, [at] = it.where, np.flatnonzero(it.times == np.float32(it.where.seconds))
+        place, [at] = it.where, np.flatnonzero(it.times == it.where.seconds)
         assert place.joint is None and place.vertex is not None
         named = [one for one in model.primitives if (one.name, one.index) == (place.mesh, place.primitive)]
         assert max(apart[at, one.start + place.vertex] for one in named) >= apart.max() - close

@@ -41,7 +41,7 @@ fn vertices_are_those_of_the_formula() {
         let mut all = vec![Pose::rest(body.skeleton()); frames];
         for (at, pose) in all.iter_mut().enumerate() {
             let seconds = clip.timelines()[0][at];
-            sample::raw(&clip, body.skeleton(), seconds, &mut sample::RawCursor::default(), pose)
+            sample::raw(&clip, body.skeleton(), seconds.into(), &mut sample::RawCursor::default(), pose)
                 .expect("its skeleton");
         }
         let mut workspace = Workspace::default();

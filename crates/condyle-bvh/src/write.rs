@@ -114,13 +114,13 @@ pub fn write<S: PoseSource>(
     options: &WriteOptions,
 ) -> Result<String, Error> {
     options.check()?;
-    let (start, seconds) = (source.start(), f64::from(source.end()) - f64::from(source.start()));
+    let (start, seconds) = (source.start(), source.end() - source.start());
     let last = (seconds * options.rate).round();
     if !(0.0..MOST_FRAMES).contains(&last) {
         return Err(Error::OutOfRange { what: "frames", at: 0, needed: "from 1 to 16,777,216" });
     }
     let frames = last as usize + 1;
-    let time = |frame: usize| (f64::from(start) + frame as f64 / options.rate) as f32;
+    let time = |frame: usize| start + frame as f64 / options.rate;
     let mut writer = Writer::new(skeleton, options)?;
     let mut pose = Pose::rest(skeleton);
     for frame in 0..frames {

@@ -36,13 +36,13 @@ impl<'a> Clip<'a> {
 
     /// The time of its first key.
     #[must_use]
-    pub fn start(&self) -> f32 {
+    pub fn start(&self) -> f64 {
         self.source().start()
     }
 
     /// The time of its last key.
     #[must_use]
-    pub fn end(&self) -> f32 {
+    pub fn end(&self) -> f64 {
         self.source().end()
     }
 
@@ -55,19 +55,19 @@ impl<'a> Clip<'a> {
 
     /// The times of all keys, or of all frames, in seconds and rising.
     #[must_use]
-    pub fn keys(&self) -> Vec<f32> {
-        let mut keys: Vec<f32> = match self.kind {
+    pub fn keys(&self) -> Vec<f64> {
+        let mut keys: Vec<f64> = match self.kind {
             Kind::Raw(clip) => {
                 let used: BTreeSet<usize> = clip.tracks().iter().map(|track| track.timeline).collect();
-                used.into_iter().flat_map(|t| &clip.timelines()[t]).copied().collect()
+                used.into_iter().flat_map(|t| &clip.timelines()[t]).map(|&key| f64::from(key)).collect()
             }
             Kind::Compressed(clip) => {
-                let (start, end) = (f64::from(clip.start()), f64::from(clip.end()));
+                let (start, end) = (clip.start(), clip.end());
                 let part = |at: usize| at as f64 / clip.frame_count().max(1) as f64;
-                (0..=clip.frame_count()).map(|at| (start + (end - start) * part(at)) as f32).collect()
+                (0..=clip.frame_count()).map(|at| start + (end - start) * part(at)).collect()
             }
         };
-        keys.sort_by(f32::total_cmp);
+        keys.sort_by(f64::total_cmp);
         keys.dedup();
         keys
     }

@@ -25,7 +25,7 @@ pub enum Error {
         /// Which of the two.
         model: String,
         /// The moment.
-        seconds: f32,
+        seconds: f64,
         /// What is wrong with the pose.
         error: condyle::Error,
     },

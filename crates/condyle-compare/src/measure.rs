@@ -18,13 +18,13 @@ pub struct Difference {
     /// The vertex furthest from its counterpart.
     pub worst: Worst,
     /// The first moment at which it is as far as that.
-    pub seconds: f32,
+    pub seconds: f64,
     /// Of the distances of all vertices at all moments, 99 in 100 are not greater than this, which is at most 1 in 2048 too large.
     pub percentile_99: f64,
     /// The mean over the moments of the greatest distance.
     pub mean_of_max: f64,
     /// Each moment in seconds, and the greatest distance there.
-    pub over_time: Vec<(f32, f64)>,
+    pub over_time: Vec<(f64, f64)>,
 }
 
 /// Plays a clip of each model and compares all vertices at each moment, of which there is at least one, on all threads of the
@@ -33,7 +33,7 @@ pub struct Difference {
 pub(crate) fn measure(
     sides: [(&Subject<'_>, &Clip<'_>); 2],
     clusters: &[Cluster],
-    moments: &[f32],
+    moments: &[f64],
     mut tick: impl FnMut(usize) -> bool,
 ) -> Result<Difference, Error> {
     let bytes: usize = sides.iter().map(|(it, _)| it.moment_bytes()).sum();

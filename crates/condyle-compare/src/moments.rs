@@ -7,7 +7,7 @@ use crate::error::Error;
 const BETWEEN: u32 = 4;
 /// Keys closer than this, in seconds, are taken for one key rounded in two ways: nothing is sampled between
 /// them.
-const SAME_KEY: f32 = 1e-4;
+const SAME_KEY: f64 = 1e-4;
 /// More moments than this are taken for a mistake.
 const MAX_MOMENTS: usize = 1_000_000;
 
@@ -16,36 +16,35 @@ const MAX_MOMENTS: usize = 1_000_000;
 ///
 /// # Errors
 /// [`Error::Fps`] if `fps` is not above 0, [`Error::TooManyMoments`] above a million moments.
-pub fn moments(a: &Clip<'_>, b: &Clip<'_>, fps: Option<f64>) -> Result<Vec<f32>, Error> {
+pub fn moments(a: &Clip<'_>, b: &Clip<'_>, fps: Option<f64>) -> Result<Vec<f64>, Error> {
     if let Some(found) = fps.filter(|fps| fps.is_nan() || *fps <= 0.0) {
         return Err(Error::Fps { found });
     }
     let (start, end) = (a.start().min(b.start()), a.end().max(b.end()));
     let keys = || a.keys().into_iter().chain(b.keys()).collect();
-    let mut keys: Vec<f32> = if fps.is_none() { keys() } else { Vec::new() };
+    let mut keys: Vec<f64> = if fps.is_none() { keys() } else { Vec::new() };
     let count = match fps {
-        Some(fps) => (f64::from(end) - f64::from(start)) * fps,
-        None => BETWEEN as f64 * keys.len() as f64,
+        Some(fps) => (end - start) * fps,
+        None => f64::from(BETWEEN) * keys.len() as f64,
     };
     if count > MAX_MOMENTS as f64 {
         return Err(Error::TooManyMoments { clip: a.name().into(), limit: MAX_MOMENTS });
     }
     if let Some(fps) = fps {
-        let mut times: Vec<f32> =
-            (0..=count as u32).map(|i| (f64::from(start) + f64::from(i) / fps) as f32).collect();
+        let mut times: Vec<f64> = (0..=count as u32).map(|i| start + f64::from(i) / fps).collect();
         // Rounding may leave the end out, or pass it.
         times.retain(|&t| t < end);
         times.push(end);
         return Ok(times);
     }
     keys.extend([start, end]);
-    keys.sort_by(f32::total_cmp);
+    keys.sort_by(f64::total_cmp);
     keys.dedup();
     let mut times = Vec::with_capacity(keys.len() * BETWEEN as usize);
     for (at, &key) in keys.iter().enumerate() {
         times.push(key);
         if let Some(&next) = keys.get(at + 1).filter(|&&next| next - key > SAME_KEY) {
-            let part = |k: u32| key + (next - key) * (k as f32 / BETWEEN as f32);
+            let part = |k: u32| key + (next - key) * (f64::from(k) / f64::from(BETWEEN));
             times.extend((1..BETWEEN).map(part));
         }
     }
@@ -70,7 +69,7 @@ mod tests {
         RawClip::new("clip".into(), lists, has_keys.then_some(track).into_iter().collect()).expect("rising")
     }
 
-    fn moments(a: &[f32], b: &[f32], fps: Option<f64>) -> Result<Vec<f32>, Error> {
+    fn moments(a: &[f32], b: &[f32], fps: Option<f64>) -> Result<Vec<f64>, Error> {
         let [a, b] = [a, b].map(clip);
         super::moments(&Clip::raw("a", &a), &Clip::raw("b", &b), fps)
     }

@@ -92,20 +92,20 @@ pub(crate) struct Moment {
 struct Stirred;
 
 impl PoseSource for Stirred {
-    fn start(&self) -> f32 {
+    fn start(&self) -> f64 {
         0.0
     }
 
-    fn end(&self) -> f32 {
+    fn end(&self) -> f64 {
         0.0
     }
 
-    fn pose(&self, skeleton: &Skeleton, _: f32, pose: &mut Pose) -> Result<(), Refusal> {
+    fn pose(&self, skeleton: &Skeleton, _: f64, pose: &mut Pose) -> Result<(), Refusal> {
         pose.clone_from(skeleton.rest());
         Ok(())
     }
 
-    fn weights(&self, _: u32, _: f32, weights: &mut [f32]) -> Result<(), Refusal> {
+    fn weights(&self, _: u32, _: f64, weights: &mut [f32]) -> Result<(), Refusal> {
         const GOLDEN: f32 = 0.618_034;
         weights.iter_mut().enumerate().for_each(|(at, w)| *w = 0.5 + 0.5 * (at as f32 * GOLDEN).fract());
         Ok(())
@@ -291,7 +291,7 @@ impl<'a> Subject<'a> {
     }
 
     /// What moves all parts at a moment of a clip.
-    pub(crate) fn moment(&self, clip: &Clip<'_>, seconds: f32) -> Result<Moment, Error> {
+    pub(crate) fn moment(&self, clip: &Clip<'_>, seconds: f64) -> Result<Moment, Error> {
         let (clip, skeleton) = (clip.source(), self.skeleton);
         let at = || -> Result<Moment, Refusal> {
             let mut pose = Pose::rest(skeleton);
@@ -320,7 +320,7 @@ impl<'a> Subject<'a> {
         at().map_err(|e| self.unfit(seconds, e))
     }
 
-    pub(crate) fn unfit(&self, seconds: f32, error: Refusal) -> Error {
+    pub(crate) fn unfit(&self, seconds: f64, error: Refusal) -> Error {
         Error::Moment { model: self.name.clone(), seconds, error }
     }
 

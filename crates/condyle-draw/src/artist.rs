@@ -153,7 +153,7 @@ impl<'a> Artist<'a> {
     }
 
     /// Poses everything, for the next calls of `measure` and `draw`.
-    pub(crate) fn pose(&mut self, clip: Motion<'_>, seconds: f32) -> Result<(), condyle::Error> {
+    pub(crate) fn pose(&mut self, clip: Motion<'_>, seconds: f64) -> Result<(), condyle::Error> {
         self.posers.iter_mut().try_for_each(|poser| poser.pose(clip, seconds))
     }
 
@@ -173,7 +173,7 @@ impl<'a> Artist<'a> {
     }
 
     /// Compares the two ways at these moments, from now on the scale of colours; at rest without a clip.
-    pub(crate) fn compare(&mut self, clip: Motion<'_>, moments: &[f32]) -> Result<Greatest, condyle::Error> {
+    pub(crate) fn compare(&mut self, clip: Motion<'_>, moments: &[f64]) -> Result<Greatest, condyle::Error> {
         self.posers[0].rest()?;
         let boxes = self.surfaces.iter().map(|it| bounds::of(&self.posed(0, it).positions));
         let around = boxes.fold(Aabb::EMPTY, Aabb::union);

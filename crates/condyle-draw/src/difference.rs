@@ -12,7 +12,7 @@ pub struct Greatest {
     /// Of the box around the rest pose, in metres.
     pub diagonal: f64,
     /// Where in the clip.
-    pub seconds: f32,
+    pub seconds: f64,
 }
 
 impl Greatest {

@@ -54,7 +54,7 @@ pub enum Mark {
 }
 
 /// What is marked at a moment, by the matrices that the joints have there.
-pub type Marks<'a> = dyn Fn(f32, &[Affine]) -> Vec<Mark> + Sync + 'a;
+pub type Marks<'a> = dyn Fn(f64, &[Affine]) -> Vec<Mark> + Sync + 'a;
 
 /// As of all overlays.
 const EDGE: [u8; 3] = [30, 32, 40];

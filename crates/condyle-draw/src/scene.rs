@@ -36,9 +36,9 @@ const BOUNDS_SAMPLES: u16 = 24;
 
 /// `count` evenly spaced moments of a clip. The end is left out: in a clip that loops it equals the start.
 #[must_use]
-pub fn evenly(clip: Motion<'_>, count: usize) -> Vec<f32> {
+pub fn evenly(clip: Motion<'_>, count: usize) -> Vec<f64> {
     let (start, end) = clip.map_or((0.0, 0.0), |c| (c.start(), c.end()));
-    (0..count).map(|i| start + (end - start) * (i as f32 / count as f32)).collect()
+    (0..count).map(|i| start + (end - start) * (i as f64 / count as f64)).collect()
 }
 
 /// The columns of a contact sheet: up to eight, with rows as equal as possible.
@@ -70,7 +70,7 @@ impl Default for Look {
 #[derive(Debug, Clone, Copy)]
 pub struct Film<'a> {
     /// Seconds into the clip, one for each frame.
-    pub moments: &'a [f32],
+    pub moments: &'a [f64],
     /// Frames per second.
     pub fps: f64,
     /// The steps of a turntable: one if the camera stands still.
@@ -80,7 +80,7 @@ pub struct Film<'a> {
 impl<'a> Film<'a> {
     /// With a camera that stands still.
     #[must_use]
-    pub fn new(moments: &'a [f32], fps: f64) -> Self {
+    pub fn new(moments: &'a [f64], fps: f64) -> Self {
         Self { moments, fps, turns: 1 }
     }
 }
@@ -165,7 +165,7 @@ impl<'a> Scene<'a> {
     ///
     /// # Errors
     /// [`Error::Model`] if the clip leaves the range of f32.
-    pub fn compare(&mut self, clip: Motion<'_>, moments: &[f32]) -> Result<Greatest, Error> {
+    pub fn compare(&mut self, clip: Motion<'_>, moments: &[f64]) -> Result<Greatest, Error> {
         let name = self.name;
         let failed = |e| unfit(name, format!("{e}; look at the keys of the clip"));
         self.artist.compare(clip, moments).map_err(failed)
@@ -199,7 +199,7 @@ impl<'a> Scene<'a> {
             (0..sides).map(|i| Bounds::new(around(i, sides), width, height)).collect();
         let measures = if clip.is_some() { BOUNDS_SAMPLES } else { 0 };
         for i in 0..=measures {
-            let share = f32::from(i) / f32::from(measures.max(1));
+            let share = f64::from(i) / f64::from(measures.max(1));
             let seconds = clip.map_or(0.0, |c| c.start() + (c.end() - c.start()) * share);
             self.pose(clip, seconds)?;
             let marks = self.marks.map_or(vec![], |marks| marks(seconds, self.artist.model()));
@@ -223,7 +223,7 @@ impl<'a> Scene<'a> {
         Ok(Shot { cameras, ground, look: *look })
     }
 
-    fn pose(&mut self, clip: Motion<'_>, seconds: f32) -> Result<(), Error> {
+    fn pose(&mut self, clip: Motion<'_>, seconds: f64) -> Result<(), Error> {
         self.artist
             .pose(clip, seconds)
             .map_err(|e| unfit(self.name, format!("at {seconds} s {e}; look at its keys there")))
@@ -236,7 +236,7 @@ impl<'a> Scene<'a> {
     pub fn draw(
         &mut self,
         clip: Motion<'_>,
-        seconds: f32,
+        seconds: f64,
         shot: &Shot,
         turn: usize,
     ) -> Result<RgbImage, Error> {
@@ -266,7 +266,7 @@ impl<'a> Scene<'a> {
         &mut self,
         clip: Motion<'_>,
         name: &str,
-        moments: &[f32],
+        moments: &[f64],
         look: &Look,
         tick: &mut dyn FnMut() -> bool,
     ) -> Result<RgbImage, Error> {

@@ -63,10 +63,10 @@ fn places(model: &[Affine], placement: &Rigid) -> Vec<[f64; 3]> {
 /// The speed of the ground below a character that walks on the spot: that of feet which are low.
 fn ground_speed(clip: &RawClip, skeleton: &Skeleton, legs: &[Leg; 2]) -> Result<[f64; 3], Box<dyn Error>> {
     let (mut pose, mut model) = (Pose::rest(skeleton), vec![Affine::IDENTITY; skeleton.joint_count()]);
-    let steps = (f64::from(clip.duration()) * 120.0) as usize;
+    let steps = (clip.duration() * 120.0) as usize;
     let mut paths = vec![vec![]; 2];
     for at in 0..=steps {
-        clip.pose(skeleton, clip.start() + clip.duration() * at as f32 / steps as f32, &mut pose)?;
+        clip.pose(skeleton, clip.start() + clip.duration() * at as f64 / steps as f64, &mut pose)?;
         local_to_model(skeleton, &pose, &mut model)?;
         for (path, leg) in paths.iter_mut().zip(legs) {
             path.push(model[usize::from(leg.touching())].rows.map(|row| f64::from(row[3])));
@@ -95,7 +95,7 @@ fn travels(clip: &RawClip, skeleton: &Skeleton, pelvis: u16, leg: f32) -> Result
     let (mut pose, mut model) = (Pose::rest(skeleton), vec![Affine::IDENTITY; skeleton.joint_count()]);
     let mut places = vec![];
     for at in 0..=20 {
-        clip.pose(skeleton, clip.start() + clip.duration() * at as f32 / 20.0, &mut pose)?;
+        clip.pose(skeleton, clip.start() + clip.duration() * at as f64 / 20.0, &mut pose)?;
         local_to_model(skeleton, &pose, &mut model)?;
         places.push(model[usize::from(pelvis)].rows.map(|row| row[3]));
     }
@@ -122,7 +122,7 @@ fn measure(walk: &Walk<'_>, name: &str, ground: &dyn Ground) -> Result<(), Box<d
     let count = skeleton.joint_count();
     let (mut pose, mut model) = (Pose::rest(skeleton), vec![Affine::IDENTITY; count]);
     let mut state = walk.feet.start();
-    let duration = f64::from(walk.clip.duration());
+    let duration = walk.clip.duration();
     let looping = if walk.motion.is_some() { Looping::Wrap } else { Looping::Clamp };
     let frames = (duration * walk.loops * FPS) as usize;
     let (mut source, mut shown, mut planted) = (vec![], vec![], vec![]);
@@ -223,7 +223,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let speed = ground_speed(clip, skeleton, &legs)?;
         let motion = if in_place {
             options.looping = Looping::Wrap;
-            let end = speed.map(|v| (v * f64::from(clip.duration())) as f32);
+            let end = speed.map(|v| (v * clip.duration()) as f32);
             let end = Transform { translation: end, ..Transform::IDENTITY };
             Some(RootMotion::new(clip.duration(), vec![Transform::IDENTITY, end])?)
         } else {

@@ -39,7 +39,7 @@ impl Positions {
         let mut model = vec![Affine::IDENTITY; joints];
         for frame in 0..frames {
             let part = frame as f32 / clip.frame_count().max(1) as f32;
-            sample(clip, skeleton, clip.start() + part * clip.duration(), &mut pose)?;
+            sample(clip, skeleton, clip.start() + f64::from(part) * clip.duration(), &mut pose)?;
             local_to_model(skeleton, &pose, &mut model)?;
             // The last column of a joint's matrix is where it is.
             values.extend(model.iter().flat_map(|matrix| matrix.rows.map(|row| row[3])));

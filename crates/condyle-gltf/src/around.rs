@@ -52,7 +52,7 @@ impl Asset {
     pub fn placed_bounds<M: PoseSource + ?Sized>(
         &self,
         clip: Option<&M>,
-        moments: &[f32],
+        moments: &[f64],
     ) -> Result<Vec<PlacedBounds>, Error> {
         let mut parts = Vec::new();
         for (at, instance) in self.shown() {
@@ -115,7 +115,7 @@ impl Asset {
 fn morph_ranges<M: PoseSource + ?Sized>(
     instance: &Instance,
     clip: Option<&M>,
-    moments: &[f32],
+    moments: &[f64],
 ) -> Result<Vec<[f32; 2]>, Error> {
     let rest = &instance.morph_weights;
     let (Some(clip), false) = (clip, rest.is_empty()) else {

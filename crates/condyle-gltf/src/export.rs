@@ -112,7 +112,7 @@ pub enum ExportError {
         /// The frame.
         frame: usize,
         /// Its moment.
-        seconds: f32,
+        seconds: f64,
     },
     /// From the first frame of a clip to another one, a vertex moves farther than f32 holds.
     TooFar {

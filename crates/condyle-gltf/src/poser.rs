@@ -129,7 +129,7 @@ impl<'a> Poser<'a> {
     /// # Errors
     /// [`Error::NotFinite`] if `seconds` is NaN or infinite, or if a vertex leaves the range of f32; others
     /// if `clip` is not one of the asset's.
-    pub fn pose<M: PoseSource + ?Sized>(&mut self, clip: Option<&M>, seconds: f32) -> Result<(), Error> {
+    pub fn pose<M: PoseSource + ?Sized>(&mut self, clip: Option<&M>, seconds: f64) -> Result<(), Error> {
         self.sample(clip, seconds)?;
         self.vertices(clip, seconds)
     }
@@ -147,14 +147,14 @@ impl<'a> Poser<'a> {
     /// let asset = Asset::open("character.vrm")?;
     /// let mut poser = Poser::new(&asset, PoserOptions::default())?;
     /// for frame in 0..60 {
-    ///     poser.swing(asset.clips.first(), frame as f32 / 60.0, &Tick::new(1.0 / 60.0))?;
+    ///     poser.swing(asset.clips.first(), f64::from(frame) / 60.0, &Tick::new(1.0 / 60.0))?;
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn swing<M: PoseSource + ?Sized>(
         &mut self,
         clip: Option<&M>,
-        seconds: f32,
+        seconds: f64,
         tick: &Tick,
     ) -> Result<(), Error> {
         self.sample(clip, seconds)?;
@@ -171,7 +171,7 @@ impl<'a> Poser<'a> {
     }
 
     /// The pose, and the joints' matrices.
-    fn sample<M: PoseSource + ?Sized>(&mut self, clip: Option<&M>, seconds: f32) -> Result<(), Error> {
+    fn sample<M: PoseSource + ?Sized>(&mut self, clip: Option<&M>, seconds: f64) -> Result<(), Error> {
         match clip {
             Some(clip) => clip.pose(&self.asset.skeleton, seconds, &mut self.pose)?,
             None => self.pose.clone_from(self.asset.skeleton.rest()),
@@ -188,7 +188,7 @@ impl<'a> Poser<'a> {
     pub fn pose_into<M: PoseSource + ?Sized>(
         &mut self,
         clip: Option<&M>,
-        seconds: f32,
+        seconds: f64,
         out: &mut [VertexSlicesMut<'_>],
     ) -> Result<(), Error> {
         let needed = self.asset.instances.iter().map(|instance| instance.primitives.len()).sum();
@@ -207,7 +207,7 @@ impl<'a> Poser<'a> {
     }
 
     /// The vertices of the pose.
-    fn vertices<M: PoseSource + ?Sized>(&mut self, clip: Option<&M>, seconds: f32) -> Result<(), Error> {
+    fn vertices<M: PoseSource + ?Sized>(&mut self, clip: Option<&M>, seconds: f64) -> Result<(), Error> {
         for (at, instance) in self.asset.instances.iter().enumerate() {
             self.gather(at, clip, seconds)?;
             for primitive in 0..instance.primitives.len() {
@@ -225,7 +225,7 @@ impl<'a> Poser<'a> {
         &mut self,
         at: usize,
         clip: Option<&M>,
-        seconds: f32,
+        seconds: f64,
     ) -> Result<(), Error> {
         let (asset, rule) = (self.asset, self.options.normal_rule);
         let instance = &asset.instances[at];

@@ -209,15 +209,15 @@ const MORPH_PART: f64 = 0.25;
 
 /// Moments at which a clip is looked at for what its scales and weights do: evenly spaced, both ends among them, and near enough to
 /// see a blink. Long clips with many `places` to look at have fewer, so that the work has a limit.
-fn moments<S: PoseSource + ?Sized>(clip: &S, places: usize) -> impl Iterator<Item = f32> + use<S> {
+fn moments<S: PoseSource + ?Sized>(clip: &S, places: usize) -> impl Iterator<Item = f64> + use<S> {
     const A_SECOND: f64 = 120.0;
     const LEAST: usize = 512;
     const MOST: usize = 1 << 21;
-    let (start, end) = (f64::from(clip.start()), f64::from(clip.end()));
+    let (start, end) = (clip.start(), clip.end());
     let wanted = ((end - start) * A_SECOND).min(MOST as f64) as usize;
     let all = wanted.min(MOST / places.max(1)).max(LEAST);
     let count = if end > start { all } else { 0 };
-    (0..=count).map(move |at| (start + (end - start) * at as f64 / all as f64) as f32)
+    (0..=count).map(move |at| start + (end - start) * at as f64 / all as f64)
 }
 
 /// The least and the greatest weight of each morph target of an instance in a clip.

@@ -370,7 +370,7 @@ fn a_clip_becomes_morph_targets() {
     assert_eq!(written.instances.len(), asset.instances.len());
     let mut again = Poser::new(&written, PoserOptions::default()).expect("few copies");
     for Moment { seconds, instances, .. } in &posed {
-        again.pose(written.clips.first(), *seconds).expect("finite");
+        again.pose(written.clips.first(), f64::from(*seconds)).expect("finite");
         for (at, want) in instances.iter().enumerate() {
             for (got, want) in again.posed(at).iter().zip(want) {
                 for (got, want) in got.positions.as_flattened().iter().zip(want.positions.as_flattened()) {
@@ -398,14 +398,14 @@ impl Moment {
     fn frame(&self) -> MorphFrame<'_> {
         let instances =
             self.instances.iter().map(|own| own.iter().map(Vertices::as_slices).collect()).collect();
-        MorphFrame { seconds: self.seconds, mirrored: self.mirrored.clone(), instances }
+        MorphFrame { seconds: self.seconds.into(), mirrored: self.mirrored.clone(), instances }
     }
 }
 
 fn moments(asset: &Asset, times: &[f32]) -> Vec<Moment> {
     let mut poser = Poser::new(asset, PoserOptions::default()).expect("few copies");
     let mut moment = |&seconds: &f32| {
-        poser.pose(asset.clips.first(), seconds).expect("finite");
+        poser.pose(asset.clips.first(), seconds.into()).expect("finite");
         let instances = (0..asset.instances.len()).map(|at| poser.posed(at).to_vec()).collect();
         let mirrored = asset.instances.iter().map(|it| it.is_mirrored(poser.model())).collect();
         Moment { seconds, mirrored, instances }

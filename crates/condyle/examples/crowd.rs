@@ -31,7 +31,7 @@ struct Spectator {
     /// Metres from the camera.
     distance: f32,
     /// Nobody moves in step.
-    delay: f32,
+    delay: f64,
     /// 0 sits, 1 cheers.
     cheer: f32,
 }
@@ -49,7 +49,7 @@ fn main() -> Result<(), Error> {
     let mut crowd: Vec<Spectator> = (0..SPECTATORS)
         .map(|at| Spectator {
             distance: 5.0 + at as f32 * 0.04,
-            delay: (at as f32 * 0.618).fract(),
+            delay: (at as f64 * 0.618).fract(),
             cheer: (at as f32 * 0.0137).sin().abs(),
         })
         .collect();
@@ -67,7 +67,7 @@ fn main() -> Result<(), Error> {
     let mut upload = vec![Affine::IDENTITY; SPECTATORS * width];
 
     for frame in 0..FRAMES {
-        let clock = frame as f32 / 60.0;
+        let clock = frame as f64 / 60.0;
         for (crowd, upload) in crowd.chunks(TOGETHER).zip(upload.chunks_mut(TOGETHER * width)) {
             let count = crowd.len();
             for (clip, poses) in [(&sit, &mut sitting), (&cheer, &mut cheering)] {
@@ -84,7 +84,7 @@ fn main() -> Result<(), Error> {
             };
             blend::crowd(&skeleton, layers, Mean::Linear, &mut poses[..count])?;
             let breathe = |at: usize| {
-                let part = ((clock + crowd[at].delay) * TAU).sin();
+                let part = ((clock + crowd[at].delay) as f32 * TAU).sin();
                 [Additive::new(&breath, part)]
             };
             blend::add_crowd_in_place(&mut poses[..count], breathe)?;

@@ -69,9 +69,9 @@ fn main() -> Result<(), Error> {
             // 1. Clocks. Both gaits take the time that the blend of them takes, so that their feet stay together. Clips
             //    with other numbers of steps, or at other phases, are kept in step by `play::SyncTrack`.
             let part = character.run_weight;
-            let cycle = f64::from(walk.duration() * (1.0 - part) + run.duration() * part);
-            character.walk.speed = f64::from(walk.duration()) / cycle;
-            character.run.speed = f64::from(run.duration()) / cycle;
+            let cycle = walk.duration() * f64::from(1.0 - part) + run.duration() * f64::from(part);
+            character.walk.speed = walk.duration() / cycle;
+            character.run.speed = run.duration() / cycle;
             for player in
                 [&mut character.walk, &mut character.run, &mut character.wave, &mut character.breath]
             {
@@ -211,7 +211,7 @@ fn gait(
     let mut options = options.clone();
     options.root_motion = Some(RootMotionOptions::default());
     options.events = [(0.25, "left foot"), (0.75, "right foot")]
-        .map(|(part, name)| Event { seconds: part * seconds, name: name.into() })
+        .map(|(part, name)| Event { seconds: part * f64::from(seconds), name: name.into() })
         .into();
     Ok(condyle::encode(&raw, skeleton, &options, &mut |_| ())?.into_clip())
 }

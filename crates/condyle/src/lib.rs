@@ -143,7 +143,7 @@
 //! let mut matrices = Palette::default();
 //! let mut posed = Vertices::zeroed_like(mesh.vertices());
 //! for frame in 0..=60 {
-//!     sample::raw(&clip, &skeleton, frame as f32 / 60.0, &mut cursor, &mut pose)?;
+//!     sample::raw(&clip, &skeleton, f64::from(frame) / 60.0, &mut cursor, &mut pose)?;
 //!     local_to_model(&skeleton, &pose, &mut model)?;
 //!     palette(&bound, &model, NormalRule::default(), &mut matrices)?;
 //!     skin(mesh.influences(), &matrices, mesh.vertices().as_slices(), posed.as_slices_mut())?;

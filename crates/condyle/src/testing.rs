@@ -264,12 +264,18 @@ mod portable_bits {
             let frames = tries(40);
             for frame in 0..frames {
                 let seconds = frame as f32 * 0.11 - 1.0;
-                sample::raw(&clip, &skeleton, seconds, &mut cursor, &mut pose).expect("sizes agree");
+                sample::raw(&clip, &skeleton, seconds.into(), &mut cursor, &mut pose).expect("sizes agree");
                 for t in pose.transforms() {
                     hash.add(t.rotation.iter().chain(&t.translation).chain(&t.scale));
                 }
-                sample::raw_track(&clip, crate::clip::Target::Weights(9), seconds, &mut cursor, &mut weights)
-                    .expect("sizes agree");
+                sample::raw_track(
+                    &clip,
+                    crate::clip::Target::Weights(9),
+                    seconds.into(),
+                    &mut cursor,
+                    &mut weights,
+                )
+                .expect("sizes agree");
                 hash.add(&weights);
                 local_to_model(&skeleton, &pose, &mut model).expect("sizes agree");
                 model.iter().for_each(|m| hash.add(m.rows.as_flattened()));

@@ -284,7 +284,7 @@ fn walk() -> (Skeleton, RawClip) {
 
 fn placed(skeleton: &Skeleton, clip: &RawClip, seconds: f32) -> Vec<Affine> {
     let mut pose = Pose::rest(skeleton);
-    sample::raw(clip, skeleton, seconds, &mut RawCursor::default(), &mut pose).expect("a moment");
+    sample::raw(clip, skeleton, seconds.into(), &mut RawCursor::default(), &mut pose).expect("a moment");
     let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
     local_to_model(skeleton, &pose, &mut model).expect("sizes agree");
     model

@@ -78,7 +78,7 @@ impl Cast {
 
     fn plays(&self, instance: usize, layer: usize, frame: usize) -> ClipAt<'_> {
         let at = 2 * instance + layer;
-        let plays = ClipAt::new(&self.clips[at * 7 % 4], 1.0 + number(at + frame));
+        let plays = ClipAt::new(&self.clips[at * 7 % 4], f64::from(1.0 + number(at + frame)));
         ClipAt { wanted: instance.is_multiple_of(3).then_some(&self.wanted), ..plays }
     }
 
@@ -309,7 +309,7 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
     let mut plays = [0, 1, 2].map(|instance| cast.plays(instance, 0, 0));
     plays[2].wanted = Some(&[true; 4]);
     length(sample::crowd(&plays, skeleton, &mut out), 4, JOINTS);
-    plays[2] = ClipAt::new(&cast.clips[0], f32::NAN);
+    plays[2] = ClipAt::new(&cast.clips[0], f64::NAN);
     let refused = sample::crowd(&plays, skeleton, &mut out);
     assert_eq!(refused, Err(Error::NotFinite { what: "seconds", at: 0 }));
     length(sample::crowd(&plays[..2], skeleton, &mut out), 3, 2);

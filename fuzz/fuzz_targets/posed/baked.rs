@@ -45,7 +45,7 @@ pub(crate) fn exercise(case: &Case, input: &mut Unstructured<'_>) -> Result<()> 
     let duration = clip.duration();
     assert!(duration >= 0.0 && duration.is_finite());
     let looping = if input.arbitrary()? { Looping::Wrap } else { Looping::Clamp };
-    let moments = [input.arbitrary()?, f64::from(number(input)?), f64::from(duration)];
+    let moments = [input.arbitrary()?, f64::from(number(input)?), duration];
     play(&clip, &kept, looping, moments);
     Ok(())
 }

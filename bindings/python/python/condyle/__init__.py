@@ -158,7 +158,7 @@ class Difference:
     where: Place
     percentile_99: float
     mean_of_max: float
-    times: NDArray[np.float32]
+    times: NDArray[np.float64]
     distances: NDArray[np.float64]
     paired: Literal["order", "place", "joints"]
     pairs: int

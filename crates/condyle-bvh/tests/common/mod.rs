@@ -208,7 +208,8 @@ fn turn(axis: usize, degrees: f64) -> [[f64; 4]; 4] {
 /// The matrices of all joints at a moment of a clip.
 pub(crate) fn posed(skeleton: &Skeleton, clip: &RawClip, seconds: f32) -> Vec<Affine> {
     let mut pose = Pose::rest(skeleton);
-    sample::raw(clip, skeleton, seconds, &mut RawCursor::default(), &mut pose).expect("its own skeleton");
+    sample::raw(clip, skeleton, seconds.into(), &mut RawCursor::default(), &mut pose)
+        .expect("its own skeleton");
     let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
     local_to_model(skeleton, &pose, &mut model).expect("room for all");
     model

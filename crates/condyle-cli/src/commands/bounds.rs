@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// Seconds into the clip, several separated by commas [default: the whole clip]
     #[arg(long, value_name = "SECONDS", value_delimiter = ',', value_parser = parse_seconds)]
     #[arg(allow_hyphen_values = true, conflicts_with_all = ["rest", "fps"])]
-    time: Vec<f32>,
+    time: Vec<f64>,
     /// Moments per second of the clip that are looked at, besides its end
     #[arg(long, value_name = "N", default_value = "30", value_parser = fps_up_to(1000.0))]
     #[arg(conflicts_with = "rest")]
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// The moments to look at, in seconds: at least one.
-fn moments(args: &Args, clip: Option<&Playable<'_>>) -> Result<Vec<f32>, Failure> {
+fn moments(args: &Args, clip: Option<&Playable<'_>>) -> Result<Vec<f64>, Failure> {
     let Some(clip) = clip else { return Ok(vec![0.0]) };
     if !args.time.is_empty() {
         return Ok(args.time.clone());
@@ -99,8 +99,8 @@ fn moments(args: &Args, clip: Option<&Playable<'_>>) -> Result<Vec<f32>, Failure
 }
 
 /// The first and the last one in time; they may have been asked for in any order.
-fn span(moments: &[f32]) -> [f32; 2] {
-    moments.iter().fold([f32::INFINITY, f32::NEG_INFINITY], |[a, b], &v| [a.min(v), b.max(v)])
+fn span(moments: &[f64]) -> [f64; 2] {
+    moments.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], &v| [a.min(v), b.max(v)])
 }
 
 /// A box and a sphere.
@@ -222,7 +222,7 @@ fn measure(
     name: &str,
     asset: &Asset,
     clip: Option<&Playable<'_>>,
-    moments: &[f32],
+    moments: &[f64],
 ) -> Result<Found, Failure> {
     let parts = asset.placed_bounds(clip, moments).map_err(|e| too_large(name, &e))?;
     let mut poser = Poser::new(asset, PoserOptions::default()).map_err(|e| too_large(name, &e))?;
@@ -260,7 +260,7 @@ fn measure(
     Ok(Found { rows, all })
 }
 
-fn shown(rows: &[Row], all: &Row, clip: Option<&Playable<'_>>, moments: &[f32]) -> String {
+fn shown(rows: &[Row], all: &Row, clip: Option<&Playable<'_>>, moments: &[f64]) -> String {
     let when = match (clip, moments) {
         (None, _) => "the rest pose".into(),
         (Some(clip), [one]) => format!("{} at {one:.3} s", printable(clip.name())),

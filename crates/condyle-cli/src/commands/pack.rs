@@ -220,7 +220,7 @@ fn without(clip: &RawClip, joints: &BTreeSet<u16>, asset: &Asset) -> Result<RawC
     if let Some(&joint) = joints.first().filter(|_| bounds(&left) != bounds(clip) && clip.duration() > 0.0) {
         // A joint that stays at rest holds the keys at both ends.
         let (mut timelines, mut tracks) = (left.timelines().to_vec(), left.tracks().to_vec());
-        timelines.push(vec![clip.start(), clip.end()]);
+        timelines.push(vec![clip.start() as f32, clip.end() as f32]);
         tracks.push(Track {
             target: Target::Translation(joint),
             interpolation: Interpolation::Linear,

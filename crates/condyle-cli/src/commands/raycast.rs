@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Seconds into the clip [default: 0]
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     #[arg(allow_hyphen_values = true, conflicts_with = "rest")]
-    time: Option<f32>,
+    time: Option<f64>,
     /// Where the ray begins, in metres or with units
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_point, allow_hyphen_values = true)]
     from: [f64; 3],

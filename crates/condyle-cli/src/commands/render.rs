@@ -59,7 +59,7 @@ pub(crate) struct Picture {
     /// it]
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["sheet", "turntable", "fps"])]
-    pub(crate) time: Option<f32>,
+    pub(crate) time: Option<f64>,
     /// Where to write; its folder is made if it is missing
     #[arg(short, long, value_name = "OUT.png|.gif|.webp")]
     pub(crate) output: PathBuf,
@@ -218,7 +218,7 @@ impl Picture {
     }
 
     /// What is drawn around the character.
-    fn around(&self, asset: &Asset, clip: Option<&Playable<'_>>, moments: &[f32]) -> Result<Shapes, Failure> {
+    fn around(&self, asset: &Asset, clip: Option<&Playable<'_>>, moments: &[f64]) -> Result<Shapes, Failure> {
         let wrong = |e: condyle::Error| too_large(asset.document.name(), &e);
         let parts = self.bounds.then(|| asset.placed_bounds(clip, moments)).transpose().map_err(wrong)?;
         let hitboxes = self.hitboxes.then(|| asset.hitboxes(1.0)).transpose().map_err(wrong)?;
@@ -231,7 +231,7 @@ impl Picture {
         path: &Path,
         format: Format,
         model: &Model,
-        (clip, still): (Option<&Playable<'_>>, f32),
+        (clip, still): (Option<&Playable<'_>>, f64),
         marks: Option<&Marks<'_>>,
     ) -> Result<Drawn, Failure> {
         let asset = &model.asset;
@@ -246,7 +246,7 @@ impl Picture {
         let drawn = self.limits.as_ref().filter(|_| self.skeleton);
         let limits = drawn.map(|choice| choice.limits(path, model, &mut budget)).transpose()?;
         let around = self.around(asset, clip, plan.moments())?;
-        let with_around = |seconds: f32, model: &[Affine]| {
+        let with_around = |seconds: f64, model: &[Affine]| {
             let mut all = around.marks(model);
             all.extend(marks.into_iter().flat_map(|marks| marks(seconds, model)));
             all
@@ -307,13 +307,13 @@ fn is_blended(asset: &Asset) -> bool {
 
 /// The moments to draw, in seconds.
 enum Plan {
-    Still(f32),
-    Sheet(Vec<f32>),
-    Moving { moments: Vec<f32>, fps: f64 },
+    Still(f64),
+    Sheet(Vec<f64>),
+    Moving { moments: Vec<f64>, fps: f64 },
 }
 
 impl Plan {
-    fn moments(&self) -> &[f32] {
+    fn moments(&self) -> &[f64] {
         match self {
             Self::Still(seconds) => std::slice::from_ref(seconds),
             Self::Sheet(moments) | Self::Moving { moments, .. } => moments,
@@ -321,7 +321,7 @@ impl Plan {
     }
 }
 
-fn plan(args: &Picture, format: Format, clip: Option<&Playable<'_>>, still: f32) -> Result<Plan, Failure> {
+fn plan(args: &Picture, format: Format, clip: Option<&Playable<'_>>, still: f64) -> Result<Plan, Failure> {
     if let Some(count) = args.sheet {
         let (panels, columns) = if args.skinning == Shown::Both { (3, 1) } else { (1, columns(count)) };
         let (wide, high) = (args.size[0] * panels * columns, args.size[1] * count.div_ceil(columns));
@@ -340,7 +340,7 @@ fn plan(args: &Picture, format: Format, clip: Option<&Playable<'_>>, still: f32)
     if !moving {
         return Ok(Plan::Still(args.time.unwrap_or(still)));
     }
-    let length = clip.map_or(0.0, |c| f64::from(c.end()) - f64::from(c.start()));
+    let length = clip.map_or(0.0, |c| c.end() - c.start());
     let fps = args.fps.unwrap_or(FPS);
     // On a turntable the clip repeats until a turn has taken long enough, and always plays to its end.
     let loops = if args.turntable && length > 0.0 { (MIN_TURN / length).ceil() } else { 1.0 };
@@ -354,7 +354,7 @@ fn plan(args: &Picture, format: Format, clip: Option<&Playable<'_>>, still: f32)
     }
     let moments = (0..frames as u32).map(|i| {
         let within = f64::from(i) / frames * loops;
-        (clip.map_or(0.0, |c| f64::from(c.start())) + within.fract() * length) as f32
+        clip.map_or(0.0, |c| c.start()) + within.fract() * length
     });
     Ok(Plan::Moving { moments: moments.collect(), fps: frames / whole.max(1.0 / fps) })
 }

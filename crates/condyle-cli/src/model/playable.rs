@@ -42,7 +42,7 @@ impl<'a> Playable<'a> {
         &self.name
     }
 
-    pub(crate) fn start(&self) -> f32 {
+    pub(crate) fn start(&self) -> f64 {
         match &self.kind {
             Kind::Raw(clip) => clip.start(),
             Kind::Packed(clip) => clip.start(),
@@ -50,11 +50,13 @@ impl<'a> Playable<'a> {
         }
     }
 
-    pub(crate) fn end(&self) -> f32 {
+    pub(crate) fn end(&self) -> f64 {
         match &self.kind {
             Kind::Raw(clip) => clip.end(),
             Kind::Packed(clip) => clip.end(),
-            Kind::Mix(parts) => parts.iter().map(|(clip, weight)| (clip.end() - clip.start()) * weight).sum(),
+            Kind::Mix(parts) => {
+                parts.iter().map(|(clip, weight)| (clip.end() - clip.start()) * f64::from(*weight)).sum()
+            }
         }
     }
 
@@ -63,11 +65,11 @@ impl<'a> Playable<'a> {
     }
 
     /// What to say of times that are not in the clip, where its ends hold; `None` if all are, to the three digits that are shown.
-    pub(crate) fn clamped(&self, times: &[f32]) -> Option<String> {
+    pub(crate) fn clamped(&self, times: &[f64]) -> Option<String> {
         const SHOWN: usize = 5;
         let (start, end) = (self.start(), self.end());
         let shown = start - 5e-4..=end + 5e-4;
-        let outside: Vec<_> = times.iter().filter(|time| !shown.contains(time)).map(f32::to_string).collect();
+        let outside: Vec<_> = times.iter().filter(|time| !shown.contains(time)).map(f64::to_string).collect();
         let first = outside[..outside.len().min(SHOWN)].join(", ");
         let more = if outside.len() > SHOWN { ", ..." } else { "" };
         let name = printable(&self.name);
@@ -76,7 +78,7 @@ impl<'a> Playable<'a> {
     }
 
     /// The time in one clip of a blend for a time in the blend.
-    fn moment(&self, part: &Self, seconds: f32) -> f32 {
+    fn moment(&self, part: &Self, seconds: f64) -> f64 {
         let length = self.end() - self.start();
         let phase = if length > 0.0 { (seconds - self.start()) / length } else { 0.0 };
         part.start() + phase * (part.end() - part.start())
@@ -84,15 +86,15 @@ impl<'a> Playable<'a> {
 }
 
 impl PoseSource for Playable<'_> {
-    fn start(&self) -> f32 {
+    fn start(&self) -> f64 {
         self.start()
     }
 
-    fn end(&self) -> f32 {
+    fn end(&self) -> f64 {
         self.end()
     }
 
-    fn pose(&self, skeleton: &Skeleton, seconds: f32, pose: &mut Pose) -> Result<(), Error> {
+    fn pose(&self, skeleton: &Skeleton, seconds: f64, pose: &mut Pose) -> Result<(), Error> {
         let parts = match &self.kind {
             Kind::Raw(clip) => return clip.pose(skeleton, seconds, pose),
             Kind::Packed(clip) => return clip.pose(skeleton, seconds, pose),
@@ -109,7 +111,7 @@ impl PoseSource for Playable<'_> {
         blend(skeleton, &layers, Mean::default(), pose)
     }
 
-    fn weights(&self, node: u32, seconds: f32, weights: &mut [f32]) -> Result<(), Error> {
+    fn weights(&self, node: u32, seconds: f64, weights: &mut [f32]) -> Result<(), Error> {
         let parts = match &self.kind {
             Kind::Raw(clip) => return clip.weights(node, seconds, weights),
             Kind::Packed(clip) => return clip.weights(node, seconds, weights),

@@ -7,8 +7,8 @@ use crate::model::playable::Playable;
 pub(crate) const LONGEST: usize = 100_000;
 
 /// So many moments per second from the start of a clip on, in seconds: at least one.
-pub(crate) fn every(clip: &Playable<'_>, fps: f64) -> Result<Vec<f32>, Failure> {
-    let (start, end) = (f64::from(clip.start()), f64::from(clip.end()));
+pub(crate) fn every(clip: &Playable<'_>, fps: f64) -> Result<Vec<f64>, Failure> {
+    let (start, end) = (clip.start(), clip.end());
     // A thousandth of a frame of tolerance, so that rounding does not lose the last frame.
     let last = ((end - start) * fps + 1e-3).floor();
     if last >= LONGEST as f64 {
@@ -18,5 +18,5 @@ pub(crate) fn every(clip: &Playable<'_>, fps: f64) -> Result<Vec<f32>, Failure> 
             clip.end() - clip.start(),
         )));
     }
-    Ok((0..=last as u32).map(|frame| (start + f64::from(frame) / fps) as f32).collect())
+    Ok((0..=last as u32).map(|frame| start + f64::from(frame) / fps).collect())
 }

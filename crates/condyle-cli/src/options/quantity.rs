@@ -115,8 +115,8 @@ pub(crate) fn parse_shell(text: &str) -> Result<ShellSize, String> {
 
 /// A time in seconds. Any finite number will do: before its first and after its last key a clip holds their
 /// values.
-pub(crate) fn parse_seconds(text: &str) -> Result<f32, String> {
-    match text.trim().parse::<f32>() {
+pub(crate) fn parse_seconds(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
         Ok(seconds) if seconds.is_finite() => Ok(seconds),
         _ => Err("a time is a finite number of seconds, such as 0.5".into()),
     }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 fn posed(folder: &Folder, file: &str, seconds: f32) -> [Vec<[f32; 3]>; 2] {
     let asset = Asset::open(folder.path(file)).unwrap_or_else(|e| panic!("{e}"));
     let mut poser = Poser::new(&asset, PoserOptions::default()).expect("few copies");
-    poser.pose(asset.clips.first(), seconds).expect("finite");
+    poser.pose(asset.clips.first(), seconds.into()).expect("finite");
     let vertices = &poser.posed(0)[0];
     [vertices.positions.clone(), vertices.normals.clone()]
 }

@@ -16,7 +16,7 @@ use crate::problem::Problem;
 #[derive(Debug, Clone)]
 pub struct MorphFrame<'a> {
     /// When it is shown: finite, not before 0, and after the frame before.
-    pub seconds: f32,
+    pub seconds: f64,
     /// For each of [`Asset::instances`] whether it [is mirrored](crate::Instance::is_mirrored).
     pub mirrored: Vec<bool>,
     /// For each of [`Asset::instances`] the vertices of each of its primitives in world space, as
@@ -42,13 +42,13 @@ pub struct MorphFrame<'a> {
 /// let mut poser = Poser::new(&asset, PoserOptions::default())?;
 /// let mut posed = vec![];
 /// for frame in 0..=10 {
-///     poser.pose(asset.clips.first(), frame as f32 / 10.0)?;
+///     poser.pose(asset.clips.first(), f64::from(frame) / 10.0)?;
 ///     let instances = (0..asset.instances.len()).map(|it| poser.posed(it).to_vec());
 ///     let mirrored = asset.instances.iter().map(|it| it.is_mirrored(poser.model()));
 ///     posed.push((mirrored.collect::<Vec<_>>(), instances.collect::<Vec<_>>()));
 /// }
 /// let frames = posed.iter().enumerate().map(|(frame, (mirrored, instances))| MorphFrame {
-///     seconds: frame as f32 / 10.0,
+///     seconds: f64::from(frame) / 10.0,
 ///     mirrored: mirrored.clone(),
 ///     instances: instances.iter().map(|it| it.iter().map(|it| it.as_slices()).collect()).collect(),
 /// });
@@ -203,7 +203,7 @@ impl<'a> MorphExporter<'a> {
 
     /// From each frame to the next, on every node whose mesh has targets.
     fn add_animation(&self, name: &str, frames: &[MorphFrame<'_>], out: &mut Output) {
-        let times: Vec<[f32; 1]> = frames.iter().map(|frame| [frame.seconds]).collect();
+        let times: Vec<[f32; 1]> = frames.iter().map(|frame| [frame.seconds as f32]).collect();
         let weights: Vec<[f32; 1]> = (0..frames.len())
             .flat_map(|frame| (1..frames.len()).map(move |target| [if target == frame { 1.0 } else { 0.0 }]))
             .collect();

@@ -4,7 +4,7 @@ use condyle::Affine;
 use condyle_gltf::{Asset, Document, Exporter, Placement, Poser, PoserOptions};
 
 /// The file that `asset` makes at a moment of its first clip, and the posed vertices behind it.
-pub(crate) fn export<'a>(asset: &'a Asset, seconds: f32) -> (Vec<u8>, Poser<'a>) {
+pub(crate) fn export<'a>(asset: &'a Asset, seconds: f64) -> (Vec<u8>, Poser<'a>) {
     let mut poser = Poser::new(asset, PoserOptions::default()).expect("few copies");
     poser.pose(asset.clips.first(), seconds).expect("the clip fits");
     let glb = Exporter::new(asset).expect("few copies").glb(&poser.scene()).expect("a scene of this asset");

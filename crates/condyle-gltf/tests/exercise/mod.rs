@@ -62,14 +62,14 @@ fn write_clips(asset: &Asset) {
 /// What swings stays a pose.
 fn swing(poser: &mut Poser<'_>, asset: &Asset) {
     for seconds in [0.0, 0.02, 0.3, 1e9] {
-        match poser.swing(asset.clips.first(), seconds, &Tick::new(seconds)) {
+        match poser.swing(asset.clips.first(), seconds, &Tick::new(seconds as f32)) {
             Ok(()) | Err(Error::NotFinite { .. }) => {}
             Err(error) => panic!("{error}"),
         }
     }
 }
 
-fn show(poser: &mut Poser<'_>, exporter: &Exporter<'_>, clip: Option<&RawClip>, time: f32) {
+fn show(poser: &mut Poser<'_>, exporter: &Exporter<'_>, clip: Option<&RawClip>, time: f64) {
     match poser.pose(clip, time) {
         Ok(()) => {}
         // A spline between finite weights may leave the range of f32.

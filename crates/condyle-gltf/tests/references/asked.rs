@@ -41,7 +41,7 @@ pub(crate) fn as_every_triangle_answers(path: &Path) {
     for clip in clips.chain(asset.clips.is_empty().then_some(None)) {
         for moment in 0..MOMENTS {
             let seconds = clip
-                .map_or(0.0, |clip| clip.start() + clip.duration() * moment as f32 / (MOMENTS - 1) as f32);
+                .map_or(0.0, |clip| clip.start() + clip.duration() * moment as f64 / (MOMENTS - 1) as f64);
             poser.pose(clip, seconds).expect("the clip is the asset's");
             for (instance, trees) in trees.iter_mut().enumerate() {
                 for (primitive, tree) in trees.iter_mut().enumerate() {

@@ -23,7 +23,7 @@ fn through_clips(asset: &Asset, mut each: impl FnMut(&mut Poser<'_>)) {
     for clip in &asset.clips {
         for moment in 0..MOMENTS {
             let part = moment as f32 / (MOMENTS - 1) as f32;
-            let seconds = clip.start() + part * (clip.end() - clip.start());
+            let seconds = clip.start() + f64::from(part) * clip.duration();
             poser.pose::<RawClip>(Some(clip), seconds).expect("the clip is the asset's");
             each(&mut poser);
         }

@@ -44,7 +44,7 @@ pub(crate) fn skinned_as_the_formula(path: &Path) {
     for clip in clips.chain(asset.clips.is_empty().then_some(None)) {
         for moment in 0..if clip.is_some() { MOMENTS } else { 1 } {
             let part = moment as f32 / (MOMENTS - 1) as f32;
-            let seconds = clip.map_or(0.0, |clip| clip.start() + part * clip.duration());
+            let seconds = clip.map_or(0.0, |clip| clip.start() + f64::from(part) * clip.duration());
             compare(&model, clip, seconds, &mut poser, &mut worst);
         }
     }
@@ -54,10 +54,10 @@ pub(crate) fn skinned_as_the_formula(path: &Path) {
 }
 
 /// A moment, by every instruction set.
-fn compare(model: &Answers, clip: Option<&RawClip>, seconds: f32, poser: &mut Poser<'_>, worst: &mut Worst) {
+fn compare(model: &Answers, clip: Option<&RawClip>, seconds: f64, poser: &mut Poser<'_>, worst: &mut Worst) {
     let (asset, diagonal) = (&model.asset, model.number("bbox_diag"));
     let mut pose = match clip {
-        Some(clip) => sample_raw(clip, &asset.skeleton, seconds.into()),
+        Some(clip) => sample_raw(clip, &asset.skeleton, seconds),
         None => locals(asset.skeleton.rest()),
     };
     for joint in &mut pose {
@@ -70,7 +70,7 @@ fn compare(model: &Answers, clip: Option<&RawClip>, seconds: f32, poser: &mut Po
         let Placement::Skin(skin) = instance.placement else { continue };
         let matrices = palette(&asset.skins[skin], &placed);
         let joints = dual_joints(&asset.skins[skin], &matrices);
-        let weights = weights(instance, clip, seconds.into());
+        let weights = weights(instance, clip, seconds);
         for (k, primitive) in instance.primitives.iter().enumerate() {
             let morphed = morph(&primitive.mesh, &weights);
             let step = primitive.mesh.vertex_count().div_ceil(VERTICES).max(1);

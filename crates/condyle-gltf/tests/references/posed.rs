@@ -41,11 +41,11 @@ pub(crate) fn into_memory_of_the_caller(path: &Path) {
     for case in answers.list("cases") {
         let clip = case["clip"].as_u64().map(|index| &asset.clips[index as usize]);
         let seconds = case["t"].as_f64().expect("a time") as f32;
-        own.pose(clip, seconds).expect("the clip is the asset's");
+        own.pose(clip, seconds.into()).expect("the clip is the asset's");
         let posed: Vec<&Vertices> = (0..asset.instances.len()).flat_map(|at| own.posed(at)).collect();
         let mut all: Vec<Vertices> = posed.iter().map(|it| Vertices::zeroed_like(it)).collect();
         let mut out: Vec<_> = all.iter_mut().map(Vertices::as_slices_mut).collect();
-        other.pose_into(clip, seconds, &mut out).expect("an element for each primitive");
+        other.pose_into(clip, seconds.into(), &mut out).expect("an element for each primitive");
         assert!(all.iter().eq(posed.iter().copied()), "{}, case {}", answers.name, case["id"]);
 
         for it in &mut all {
@@ -53,7 +53,7 @@ pub(crate) fn into_memory_of_the_caller(path: &Path) {
             (it.normals, it.tangents) = (Vec::new(), Vec::new());
         }
         let mut out: Vec<_> = all.iter_mut().map(Vertices::as_slices_mut).collect();
-        other.pose_into(clip, seconds, &mut out).expect("positions alone");
+        other.pose_into(clip, seconds.into(), &mut out).expect("positions alone");
         let positions = all.iter().map(|it| &it.positions);
         assert!(positions.eq(posed.iter().map(|it| &it.positions)), "{}, case {}", answers.name, case["id"]);
     }
@@ -69,7 +69,7 @@ impl Case<'_> {
         let clip = self.case["clip"].as_u64().map(|index| &asset.clips[index as usize]);
         let seconds = self.case["t"].as_f64().expect("a time") as f32;
         let mut poser = Poser::new(asset, rule.into()).expect("room for all instances");
-        self.dispatch.scope(|| poser.pose(clip, seconds)).expect("the clip is the asset's");
+        self.dispatch.scope(|| poser.pose(clip, seconds.into())).expect("the clip is the asset's");
         let mut out = Vertices::default();
         for prim in self.answers.list("prims") {
             let (node, index) = (whole(&prim["node"]), whole(&prim["prim"]));

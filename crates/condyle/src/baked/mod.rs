@@ -121,8 +121,8 @@ impl BakedClip {
 
     /// Seconds from the first frame to the last one.
     #[must_use]
-    pub fn duration(&self) -> f32 {
-        ((self.frames - 1) as f64 / f64::from(self.fps)) as f32
+    pub fn duration(&self) -> f64 {
+        (self.frames - 1) as f64 / f64::from(self.fps)
     }
 
     /// Bytes of all frames.
@@ -159,7 +159,7 @@ impl BakedClip {
         let last = self.frames - 1;
         // The duration is rounded: its end is the last frame all the same.
         let at = moment * f64::from(self.fps);
-        let at = if moment < f64::from(duration) && at < last as f64 { at } else { last as f64 };
+        let at = if moment < duration && at < last as f64 { at } else { last as f64 };
         let first = at as usize;
         Ok(Span { first, second: (first + 1).min(last), factor: (at - first as f64) as f32 })
     }

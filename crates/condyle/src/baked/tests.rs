@@ -123,7 +123,7 @@ fn frames_are_what_their_numbers_mean() {
 fn the_clock_loops_or_stands_at_the_ends() {
     let frames = Frames::random(5, 9, 4);
     let clip = frames.bake(frames.grid());
-    let duration = f64::from(clip.duration());
+    let duration = clip.duration();
     let at = |seconds, looping| sampled(&clip, seconds, looping);
     let (first, last) = (at(0.0, Looping::Clamp), at(duration, Looping::Clamp));
     assert_ne!(first, last);

@@ -81,8 +81,9 @@ pub fn difference_clip(clip: &RawClip, skeleton: &Skeleton, reference: &Pose) ->
     }
     let mut timelines = clip.timelines().to_vec();
     // A clip that differs by nothing at first or at last still has its length.
-    let begins = |track: &Track| timelines[track.timeline].first() == Some(&clip.start());
-    let ends = |track: &Track| timelines[track.timeline].last() == Some(&clip.end());
+    let is_at = |time: Option<&f32>, end: f64| time.is_some_and(|&time| f64::from(time) == end);
+    let begins = |track: &Track| is_at(timelines[track.timeline].first(), clip.start());
+    let ends = |track: &Track| is_at(timelines[track.timeline].last(), clip.end());
     for is_needed in [&begins as &dyn Fn(&Track) -> bool, &ends] {
         if !tracks.iter().any(is_needed)
             && let Some(at) = still.iter().position(is_needed)
@@ -110,7 +111,7 @@ pub fn difference_clip(clip: &RawClip, skeleton: &Skeleton, reference: &Pose) ->
             }
         }
     }
-    timelines.push(vec![clip.start()]);
+    timelines.push(vec![clip.start() as f32]);
     Ok(RawClip::new(clip.name().to_string(), timelines, tracks)?.for_skeleton_of(clip))
 }
 

@@ -232,23 +232,23 @@ impl<'a> Authored<'a> {
     }
 
     /// Where a moment falls between its keys: the same for all that share its times.
-    pub(crate) fn span(&self, seconds: f32) -> Span {
+    pub(crate) fn span(&self, seconds: f64) -> Span {
         let (mut low, mut high) = (0, self.keys);
         while low < high {
             let middle = low.midpoint(high);
-            if self.time(middle) <= seconds {
+            if f64::from(self.time(middle)) <= seconds {
                 low = middle + 1;
             } else {
                 high = middle;
             }
         }
         let key = low.saturating_sub(1);
-        let from = self.time(key);
+        let from = f64::from(self.time(key));
         if key + 1 >= self.keys || seconds <= from {
             return Span { key, ..Span::default() };
         }
-        let length = f64::from(self.time(key + 1)) - f64::from(from);
-        Span { key, factor: (f64::from(seconds) - f64::from(from)) / length, length }
+        let length = f64::from(self.time(key + 1)) - from;
+        Span { key, factor: (seconds - from) / length, length }
     }
 
     /// The value at a moment, component by component, as [`sample::raw`](crate::sample::raw) has it, but for

@@ -137,7 +137,7 @@ impl ClipView<'_> {
         let (mut seconds, mut end) = (0.0, 0);
         for at in 0..count {
             let (next, name_end) = self.event_line(from, at);
-            if !(next >= seconds && next <= self.duration()) {
+            if !(next >= seconds && next <= self.duration() as f32) {
                 return Err(Error::OutOfRange {
                     what,
                     at,

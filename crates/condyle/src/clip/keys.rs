@@ -21,33 +21,19 @@ pub(crate) struct Span {
 
 impl Span {
     #[inline]
-    pub(crate) fn find(times: &[f32], seconds: f32, hint: usize) -> Self {
+    pub(crate) fn find(times: &[f32], seconds: f64, hint: usize) -> Self {
         // The key of last time and the next one are tried before a search.
         let is_at = |key: usize| {
-            (key == 0 || times.get(key).is_some_and(|&t| t <= seconds))
-                && times.get(key + 1).is_none_or(|&t| t > seconds)
+            (key == 0 || times.get(key).is_some_and(|&t| f64::from(t) <= seconds))
+                && times.get(key + 1).is_none_or(|&t| f64::from(t) > seconds)
         };
         let key = if is_at(hint) {
             hint
         } else if is_at(hint + 1) {
             hint + 1
         } else {
-            times.partition_point(|&t| t <= seconds).saturating_sub(1)
+            times.partition_point(|&t| f64::from(t) <= seconds).saturating_sub(1)
         };
-        Self::from_key(times, key, seconds.into())
-    }
-
-    /// The same for a time in f64, which f32 may not be able to hold.
-    #[inline]
-    pub(crate) fn find_exactly(times: &[f32], seconds: f64, hint: usize) -> Self {
-        let mut key = Self::find(times, seconds as f32, hint).key;
-        // A time that f32 has rounded up to a key is before it.
-        key -= usize::from(key > 0 && times.get(key).is_some_and(|&t| f64::from(t) > seconds));
-        Self::from_key(times, key, seconds)
-    }
-
-    #[inline]
-    fn from_key(times: &[f32], key: usize, seconds: f64) -> Self {
         match (times.get(key), times.get(key + 1)) {
             (Some(&from), Some(&to)) if f64::from(from) < seconds => {
                 let length = f64::from(to) - f64::from(from);

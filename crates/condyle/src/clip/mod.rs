@@ -261,26 +261,26 @@ impl<'a> Clip<'a> {
 
     /// The time of the first moment, in seconds. Clips need not start at 0.
     #[must_use]
-    pub fn start(&self) -> f32 {
-        self.header.start
+    pub fn start(&self) -> f64 {
+        self.header.start.into()
     }
 
     /// The time of the last moment, in seconds.
     #[must_use]
-    pub fn end(&self) -> f32 {
-        self.header.end
+    pub fn end(&self) -> f64 {
+        self.header.end.into()
     }
 
     /// Seconds from the first moment to the last.
     #[must_use]
-    pub fn duration(&self) -> f32 {
+    pub fn duration(&self) -> f64 {
         self.view().duration()
     }
 
     /// Frames in a second: the spacing that the encoder measured errors at. 0 for a single moment.
     #[must_use]
     pub fn rate(&self) -> f32 {
-        let duration = f64::from(self.header.end) - f64::from(self.header.start);
+        let duration = self.duration();
         if duration > 0.0 { (self.header.frame_count as f64 / duration) as f32 } else { 0.0 }
     }
 
@@ -334,7 +334,7 @@ impl<'a> Clip<'a> {
     /// An event, in the order of time: its seconds since the clip's start, and its name. `None` after the
     /// last one.
     #[must_use]
-    pub fn event(&self, at: usize) -> Option<(f32, &str)> {
+    pub fn event(&self, at: usize) -> Option<(f64, &str)> {
         self.view().event(at)
     }
 }

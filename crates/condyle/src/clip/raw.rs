@@ -273,20 +273,20 @@ impl RawClip {
 
     /// The time of the first key of all tracks, in seconds. Clips need not start at 0.
     #[must_use]
-    pub fn start(&self) -> f32 {
-        self.start
+    pub fn start(&self) -> f64 {
+        self.start.into()
     }
 
     /// The time of the last key of all tracks, in seconds.
     #[must_use]
-    pub fn end(&self) -> f32 {
-        self.end
+    pub fn end(&self) -> f64 {
+        self.end.into()
     }
 
     /// Seconds from the first key to the last.
     #[must_use]
-    pub fn duration(&self) -> f32 {
-        self.end - self.start
+    pub fn duration(&self) -> f64 {
+        f64::from(self.end) - f64::from(self.start)
     }
 
     /// Bytes of key times and values.

@@ -9,7 +9,8 @@ use super::raw::{Interpolation, RawClip, Track};
 use crate::error::Error;
 
 impl RawClip {
-    /// The clip from one moment to another, in seconds of its own time, with a key of every track at both.
+    /// The clip from one moment to another, in seconds of its own time, with a key of every track at both. As all times of keys, both are
+    /// rounded to f32.
     ///
     /// In between it is the same curve: keys stay, a key at the cut is what sampling gives there, and splines get the slope that they
     /// have there. Where a track has no keys yet or any more, its first or last key holds, as it does when the clip is sampled.
@@ -29,7 +30,8 @@ impl RawClip {
     /// assert_eq!(middle.tracks()[0].values, [5.0, 10.0, 7.5]);
     /// # Ok::<(), condyle::Error>(())
     /// ```
-    pub fn cut(&self, start: f32, end: f32) -> Result<Self, Error> {
+    pub fn cut(&self, start: f64, end: f64) -> Result<Self, Error> {
+        let [start, end] = [start, end].map(|seconds| seconds as f32);
         for (what, seconds) in [("start", start), ("end", end)] {
             if !seconds.is_finite() {
                 return Err(Error::NotFinite { what, at: 0 });
@@ -91,7 +93,7 @@ impl RawClip {
 
     /// At a speed above 0, from the last key to the first if it is turned.
     fn forwards(&self, speed: f32, turned: bool) -> Result<Self, Error> {
-        let (start, end, rate) = (f64::from(self.start()), f64::from(self.end()), f64::from(speed));
+        let (start, end, rate) = (self.start(), self.end(), f64::from(speed));
         let place = |&seconds: &f32| {
             let seconds = f64::from(seconds);
             ((if turned { end - seconds } else { seconds - start }) / rate) as f32
@@ -149,8 +151,9 @@ impl RawClip {
                 Interpolation::Step => Interpolation::Step,
                 Interpolation::Linear | Interpolation::CubicSpline => Interpolation::Linear,
             };
-            let values =
-                times.iter().flat_map(|&seconds| sampled(track, Span::find(old, seconds, 0), width(track)));
+            let values = times
+                .iter()
+                .flat_map(|&seconds| sampled(track, Span::find(old, seconds.into(), 0), width(track)));
             Track { interpolation, timeline: 0, values: values.collect(), ..*track }
         };
         let tracks = self.tracks().iter().map(resample).collect();
@@ -160,7 +163,7 @@ impl RawClip {
 }
 
 /// The seconds of frames at an even rate, and the end, where a frame takes so many numbers.
-pub(crate) fn even_times(start: f32, end: f32, rate: f32, numbers: usize) -> Result<Vec<f32>, Error> {
+pub(crate) fn even_times(start: f64, end: f64, rate: f32, numbers: usize) -> Result<Vec<f32>, Error> {
     /// The part of a frame by which f32 may have moved the end.
     const NEAR: f64 = 1e-3;
     if !rate.is_finite() {
@@ -169,18 +172,18 @@ pub(crate) fn even_times(start: f32, end: f32, rate: f32, numbers: usize) -> Res
     if rate <= 0.0 {
         return Err(Error::OutOfRange { what: "rate", at: 0, needed: "greater than 0" });
     }
-    let [from, to, rate] = [start, end, rate].map(f64::from);
-    let frames = (to - from) * rate;
+    let rate = f64::from(rate);
+    let frames = (end - start) * rate;
     let limit = MAX_FRAMES.min(MAX_PLACES / numbers.max(1));
     // A conversion stays within the range of its type.
     let found = (frames as usize).saturating_add(2);
     if found > limit {
         return Err(Error::TooMany { what: "frames", found, limit });
     }
-    let is_before = |frame: &f64| frame + NEAR < frames || *frame == 0.0 && from < to;
+    let is_before = |frame: &f64| frame + NEAR < frames || *frame == 0.0 && start < end;
     let before = (0..found).map(|frame| frame as f64).take_while(is_before);
-    let mut times: Vec<f32> = before.map(|frame| (from + frame / rate) as f32).collect();
-    times.push(end);
+    let mut times: Vec<f32> = before.map(|frame| (start + frame / rate) as f32).collect();
+    times.push(end as f32);
     Ok(times)
 }
 
@@ -194,7 +197,7 @@ fn sampled(track: &Track, span: Span, width: usize) -> Vec<f32> {
 
 /// The key that a track has at a moment, or would have there without changing.
 fn key_at(track: &Track, times: &[f32], seconds: f32) -> Vec<f32> {
-    let (width, span) = (track.width(times.len()), Span::find(times, seconds, 0));
+    let (width, span) = (track.width(times.len()), Span::find(times, seconds.into(), 0));
     let spline = track.interpolation == Interpolation::CubicSpline;
     let size = track.values_per_key() * width;
     let mut key = if span.factor == 0.0 {

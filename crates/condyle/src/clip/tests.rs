@@ -68,7 +68,7 @@ fn play(bytes: &[u8], case: &str) -> bool {
     for part in [0.0, 0.1, 0.37, 0.5, 0.99, 1.0, -1.0, 2.0] {
         let seconds = (f64::from(start) + part * (f64::from(end) - f64::from(start))) as f32;
         let seconds = if seconds.is_finite() { seconds } else { 0.0 };
-        let sampled = sample(&clip, &skeleton, seconds, &mut pose);
+        let sampled = sample(&clip, &skeleton, seconds.into(), &mut pose);
         let fits = joints == skeleton.joint_count()
             && clip.fingerprint().is_none_or(|of| of == skeleton.fingerprint());
         assert_eq!(sampled.is_ok(), fits, "{case}: {sampled:?}");
@@ -79,13 +79,13 @@ fn play(bytes: &[u8], case: &str) -> bool {
             assert!(numbers.all(f32::is_finite), "{case} at {seconds}");
         }
         let mask: Vec<bool> = (0..skeleton.joint_count()).map(|j| j % 2 == 0).collect();
-        sample::partial(&clip, &skeleton, seconds, &mask, &mut pose).ok();
+        sample::partial(&clip, &skeleton, seconds.into(), &mask, &mut pose).ok();
         let mut all = vec![0.0; clip.free_tracks().map(|(_, width)| width).sum()];
-        sample::tracks(&clip, seconds, &mut all).expect("the sizes agree");
+        sample::tracks(&clip, seconds.into(), &mut all).expect("the sizes agree");
         let mut all = &all[..];
         for (at, (target, width)) in clip.free_tracks().enumerate() {
             let mut values = vec![0.0; width];
-            let found = sample::track(&clip, target, seconds, &mut values);
+            let found = sample::track(&clip, target, seconds.into(), &mut values);
             let (own, others) = all.split_at(width);
             all = others;
             // The first of two free tracks with one target is found. What is authored may not be a number.
@@ -477,7 +477,7 @@ fn a_moment_is_in_the_time_of_the_keys() {
     };
     let bytes = made(&mut random, what);
     let clip = Clip::from_bytes(&bytes).expect("a clip");
-    let (start, end, duration) = (clip.start(), clip.end(), f64::from(clip.duration()));
+    let (start, end, duration) = (clip.start(), clip.end(), clip.duration());
     assert_eq!(clip.moment(Looping::Clamp, -1.0), Ok(start));
     assert_eq!(clip.moment(Looping::Clamp, 2.0 * duration), Ok(end));
     assert_eq!(clip.moment(Looping::Wrap, 3.0 * duration), Ok(start));
@@ -518,7 +518,7 @@ fn a_resident_clip_is_the_clip() {
     let poses = |clip: &Clip<'_>| -> Vec<Pose> {
         let pose = |part: u8| {
             let mut pose = Pose::identity(20);
-            let seconds = clip.start() + clip.duration() * f32::from(part) / 7.0;
+            let seconds = clip.start() + clip.duration() * f64::from(part) / 7.0;
             sample(clip, &skeleton, seconds, &mut pose).expect("sizes agree");
             pose
         };

@@ -38,8 +38,8 @@ impl<'a> ClipView<'a> {
     }
 
     /// Seconds from the first moment to the last.
-    pub(super) fn duration(&self) -> f32 {
-        self.header.end - self.header.start
+    pub(super) fn duration(&self) -> f64 {
+        f64::from(self.header.end) - f64::from(self.header.start)
     }
 
     /// What each free track drives, and its number of components.
@@ -48,7 +48,7 @@ impl<'a> ClipView<'a> {
         (0..self.header.free_track_count).map(move |at| (clip.free_target(at), clip.free_track(at).2))
     }
 
-    pub(super) fn event(&self, at: usize) -> Option<(f32, &'a str)> {
+    pub(super) fn event(&self, at: usize) -> Option<(f64, &'a str)> {
         if at >= self.header.event_count {
             return None;
         }
@@ -57,7 +57,8 @@ impl<'a> ClipView<'a> {
         let begin = at.checked_sub(1).map_or(0, |before| self.event_line(from, before).1);
         let names = from + EVENT * self.header.event_count;
         let name = self.bytes.get(names + begin..names + end)?;
-        Some((seconds, core::str::from_utf8(name).ok()?))
+        // Rounding to f32 may have moved an event past the end.
+        Some((f64::from(seconds).min(self.duration()), core::str::from_utf8(name).ok()?))
     }
 
     /// Where the events begin: behind the tracks that are kept as they were authored.

@@ -104,7 +104,7 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
     pub(super) fn joint_over_budget(&self, clip: &Clip<'_>, measured: &Measured) -> Option<Failed> {
         let options = self.job.options;
         measured.joints.iter().enumerate().find_map(|(joint, worst)| {
-            let segment = clip.view().locate(worst.seconds.into()).segment;
+            let segment = clip.view().locate(worst.seconds).segment;
             let is_curve = |joint: usize| {
                 !self.joints[joint].contains(&segment) && self.job.joints[joint].authored.contains(&false)
             };

@@ -188,7 +188,7 @@ pub(crate) fn made_turning(random: &mut Random, made: Made, turning: Turning) ->
     let events: Vec<Event> = (0..count)
         .map(|at| {
             let seconds = if frames == 0 { 0.0 } else { at as f32 / 4.0 };
-            Event { seconds, name: ["", "step", "größer", "剣"][at].to_string() }
+            Event { seconds: seconds.into(), name: ["", "step", "größer", "剣"][at].to_string() }
         })
         .collect();
     let is_wide = joints + usize::from(motion) > 255 || free_parts > 255;

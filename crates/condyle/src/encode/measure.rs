@@ -46,7 +46,7 @@ pub(super) fn measure(job: &ClipJob<'_>, clip: &Clip<'_>) -> Result<Measured, Er
             }
             // The portable mode, so that decisions by the error, and so the bytes, are the same on every
             // platform.
-            sample_by(Dispatch::current().portable(), clip.view(), skeleton, at as f32, &mut pose)?;
+            sample_by(Dispatch::current().portable(), clip.view(), skeleton, at, &mut pose)?;
             decoded.clear();
             let mut greatest = 0.0_f64;
             for (j, t) in pose.transforms().enumerate() {
@@ -73,8 +73,7 @@ pub(super) fn measure(job: &ClipJob<'_>, clip: &Clip<'_>) -> Result<Measured, Er
                 }
                 let own = sqrt_f64(own);
                 if own as f32 > measured.joints[j].error {
-                    measured.joints[j] =
-                        JointError { error: own as f32, seconds: at as f32, point: farthest };
+                    measured.joints[j] = JointError { error: own as f32, seconds: at, point: farthest };
                 }
                 greatest = greatest.max(own);
                 if moment % job.moments == 0 {
@@ -143,7 +142,7 @@ fn measure_values(job: &ClipJob<'_>, clip: &Clip<'_>, at: f64, measured: &mut Me
         return Ok(());
     }
     let mut all = vec![0.0; job.free_tracks.iter().map(|free| free.width).sum()];
-    sample::tracks(clip, at as f32, &mut all)?;
+    sample::tracks(clip, at, &mut all)?;
     let mut all = &all[..];
     for (free, track) in job.free_tracks.iter().zip(&job.free_sources) {
         let (values, others) = all.split_at(free.width);

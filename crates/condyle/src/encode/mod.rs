@@ -173,7 +173,7 @@ fn frames(clip: &RawClip, joints: usize, options: &EncodeOptions) -> Result<(usi
     let rate = options.rate.unwrap_or_else(|| rate::of(clip));
     positive("rate", 0, rate)?;
     // A duration that rounding made a little longer than a whole number of frames gets no extra frame.
-    let frames = f64::from(clip.duration()) * f64::from(rate) - 1e-3;
+    let frames = clip.duration() * f64::from(rate) - 1e-3;
     let limit = MAX_FRAMES.min(MAX_PLACES / joints.max(1));
     if frames > limit as f64 {
         let found = if frames < 1e9 { frames as usize } else { usize::MAX };
@@ -181,7 +181,7 @@ fn frames(clip: &RawClip, joints: usize, options: &EncodeOptions) -> Result<(usi
     }
     let frames = if clip.duration() > 0.0 { (frames.max(0.0) as usize) + 1 } else { 0 };
     // The rate is adjusted so that the last frame is the end of the clip.
-    Ok((frames, if frames > 0 { (frames as f64 / f64::from(clip.duration())) as f32 } else { rate }))
+    Ok((frames, if frames > 0 { (frames as f64 / clip.duration()) as f32 } else { rate }))
 }
 
 fn compress(job: &ClipJob<'_>, progress: &mut dyn FnMut(f32)) -> Result<Encoded, Error> {
@@ -518,8 +518,8 @@ impl<'a> ClipJob<'a> {
             frame_count: self.frames,
             segment_count,
             fingerprint: self.skeleton.fingerprint(),
-            start: self.clip.start(),
-            end: self.clip.end(),
+            start: self.clip.start() as f32,
+            end: self.clip.end() as f32,
             budget: self.options.budget,
             free_track_count: self.free_tracks.len(),
             event_count: self.events.as_slice().len(),

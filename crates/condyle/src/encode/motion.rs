@@ -62,7 +62,7 @@ impl Motion {
 
     /// The motion `seconds` into the clip's time.
     pub(super) fn at(&self, job: &ClipJob<'_>, seconds: f64) -> Rigid {
-        self.motion.at(seconds - f64::from(job.clip.start()))
+        self.motion.at(seconds - job.clip.start())
     }
 
     /// Its curves in a segment, and whether they stay within its fraction of the budget.

@@ -336,7 +336,7 @@ pub struct JointError {
     /// The distance, in the skeleton's units.
     pub error: f32,
     /// When, in seconds.
-    pub seconds: f32,
+    pub seconds: f64,
     /// The index of the point in the joint's shell; 0 for a ball.
     pub point: usize,
 }
@@ -378,7 +378,7 @@ pub struct Measured {
     /// The joint that has the greatest.
     pub joint: usize,
     /// When, in seconds.
-    pub seconds: f32,
+    pub seconds: f64,
     /// Of each joint.
     pub joints: Vec<JointError>,
     /// The greatest at each frame.

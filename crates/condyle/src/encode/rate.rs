@@ -35,7 +35,7 @@ pub(super) fn is_lowered(clip: &RawClip) -> bool {
 fn lowered(clip: &RawClip) -> Option<f32> {
     let keys = clip.tracks().iter().map(|track| clip.timelines()[track.timeline].len()).max().unwrap_or(0);
     let most = ANY_FRAMES.max(FRAMES_PER_KEY * keys as f64);
-    let (rate, duration) = (f64::from(authored(clip)), f64::from(clip.duration()));
+    let (rate, duration) = (f64::from(authored(clip)), clip.duration());
     (rate * duration > most).then(|| (most / duration) as f32)
 }
 
@@ -66,7 +66,7 @@ fn authored(clip: &RawClip) -> f32 {
 /// Whether all keys of a track fall on frames.
 pub(super) fn is_on_frames(clip: &RawClip, track: &Track, rate: f32) -> bool {
     clip.timelines()[track.timeline].iter().all(|&time| {
-        let frame = (f64::from(time) - f64::from(clip.start())) * f64::from(rate);
+        let frame = (f64::from(time) - clip.start()) * f64::from(rate);
         let nearest = ((frame + 0.5) as i64) as f64;
         // f32 times are coarser the later they are.
         (frame - nearest).abs() < FRAME_TOLERANCE + f64::from(time.abs()) * 1e-7 * f64::from(rate)

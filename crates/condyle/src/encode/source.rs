@@ -44,7 +44,7 @@ impl<'a> Reader<'a> {
     }
 
     fn at<const N: usize>(&mut self, seconds: f64) -> [f64; N] {
-        let span = Span::find_exactly(self.times, seconds, self.hint);
+        let span = Span::find(self.times, seconds, self.hint);
         self.hint = span.key;
         value_at(self.track, span)
     }
@@ -59,7 +59,7 @@ pub(super) fn rotations(clip: &RawClip, track: &Track, moments: &[f64]) -> Vec<Q
 /// One component of a free track at a moment.
 pub(super) fn component(clip: &RawClip, track: &Track, component: usize, seconds: f64) -> f64 {
     let times = &clip.timelines()[track.timeline];
-    component_at(track, Span::find_exactly(times, seconds, 0), track.width(times.len()), component)
+    component_at(track, Span::find(times, seconds, 0), track.width(times.len()), component)
 }
 
 /// The local transform of one joint at each of `moments`, which must rise.

@@ -131,7 +131,7 @@ pub(super) struct ClipJob<'a> {
 impl ClipJob<'_> {
     /// The moments of a segment where errors are checked, in seconds.
     pub(super) fn seconds(&self, first: usize, frames: usize) -> Vec<f64> {
-        let (start, end) = (f64::from(self.clip.start()), f64::from(self.clip.end()));
+        let (start, end) = (self.clip.start(), self.clip.end());
         let all = (self.frames * self.moments).max(1) as f64;
         let from = first * self.moments;
         (from..=from + frames * self.moments)

@@ -160,7 +160,7 @@ pub(super) fn write(clip: &RawClip, parts: &Parts<'_>) -> Result<Vec<u8>, Error>
     let mut name_end = 0;
     for event in parts.events {
         name_end += event.name.len();
-        out.extend(event.seconds.to_le_bytes());
+        out.extend((event.seconds as f32).to_le_bytes());
         out.extend((name_end as u32).to_le_bytes());
     }
     parts.events.iter().for_each(|event| out.extend(event.name.as_bytes()));

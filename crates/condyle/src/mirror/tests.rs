@@ -317,7 +317,7 @@ fn a_mirrored_clip_gives_mirrored_poses() {
             pose
         };
         for frame in 0..tries(60) {
-            let seconds = clip.start() - 0.1 + frame as f32 * (clip.duration() + 0.2) / 60.0;
+            let seconds = clip.start() - 0.1 + frame as f64 * (clip.duration() + 0.2) / 60.0;
             let want = mirrored(&sides, &sampled(&clip, seconds));
             let got = sampled(&other, seconds);
             for (joint, (got, want)) in got.transforms().zip(want.transforms()).enumerate() {

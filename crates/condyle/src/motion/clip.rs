@@ -100,8 +100,7 @@ impl Clip<'_> {
     /// # Errors
     /// [`Error::NotFinite`] if an end is NaN or infinite.
     pub fn motion_over(&self, looping: Looping, from: f64, to: f64) -> Result<Rigid, Error> {
-        let start = f64::from(self.start());
-        over(|seconds| self.motion_at(start + seconds), self.duration(), looping, from, to)
+        over(|seconds| self.motion_at(self.start() + seconds), self.duration(), looping, from, to)
     }
 }
 
@@ -183,31 +182,31 @@ pub(crate) fn pose_by(
     dispatch: Dispatch,
     clip: &Clip<'_>,
     skeleton: &Skeleton,
-    seconds: f32,
+    seconds: f64,
     pose: &mut Pose,
 ) -> Result<(), Error> {
     sample_by(dispatch, clip.view(), skeleton, seconds, pose)?;
     if clip.has_motion() {
-        carry(skeleton, &clip.motion_at(seconds.into()), pose);
+        carry(skeleton, &clip.motion_at(seconds), pose);
     }
     Ok(())
 }
 
 /// With its motion, if one was taken out.
 impl PoseSource for Clip<'_> {
-    fn start(&self) -> f32 {
+    fn start(&self) -> f64 {
         self.start()
     }
 
-    fn end(&self) -> f32 {
+    fn end(&self) -> f64 {
         self.end()
     }
 
-    fn pose(&self, skeleton: &Skeleton, seconds: f32, pose: &mut Pose) -> Result<(), Error> {
+    fn pose(&self, skeleton: &Skeleton, seconds: f64, pose: &mut Pose) -> Result<(), Error> {
         pose_by(Dispatch::current(), self, skeleton, seconds, pose)
     }
 
-    fn weights(&self, node: u32, seconds: f32, weights: &mut [f32]) -> Result<(), Error> {
+    fn weights(&self, node: u32, seconds: f64, weights: &mut [f32]) -> Result<(), Error> {
         sample::track(self, Target::Weights(node), seconds, weights).map(|_| ())
     }
 }

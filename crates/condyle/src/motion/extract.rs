@@ -195,7 +195,7 @@ impl Paths<'_> {
     fn value<const N: usize>(&self, target: Target, seconds: f64) -> Option<[f64; N]> {
         let track = self.track(target)?;
         let times = &self.clip.timelines()[track.timeline];
-        Some(value_at(track, Span::find_exactly(times, seconds, 0)))
+        Some(value_at(track, Span::find(times, seconds, 0)))
     }
 
     /// The local transform of a joint; `seconds` in the time of the clip's keys.
@@ -255,7 +255,7 @@ fn measure(paths: &Paths<'_>, options: &RootMotionOptions) -> Result<RootMotion,
     if rate <= 0.0 {
         return Err(Error::OutOfRange { what: "sample_rate", at: 0, needed: "greater than 0" });
     }
-    let (start, duration) = (f64::from(paths.clip.start()), paths.clip.duration());
+    let (start, duration) = (paths.clip.start(), paths.clip.duration());
     check_duration(duration)?;
     let wanted = f64::from(duration) * f64::from(rate);
     if wanted >= MAX_SAMPLES as f64 {
@@ -320,7 +320,8 @@ fn remaining(
     motion: &RootMotion,
     tolerance: f64,
 ) -> Result<Vec<Key>, Error> {
-    let (start, end) = (paths.clip.start(), paths.clip.end());
+    // Times of keys.
+    let (start, end) = (paths.clip.start() as f32, paths.clip.end() as f32);
     let turns = targets.contains(&Target::Rotation(root));
     let exact = |seconds: f64| {
         let local = paths.local(root, seconds);
@@ -335,7 +336,7 @@ fn remaining(
     let mut times = vec![start, end];
     let spans = motion.samples().len() - 1;
     let sample = |at: usize| {
-        let seconds = f64::from(motion.duration()) * (at as f64 / spans as f64);
+        let seconds = motion.duration() * (at as f64 / spans as f64);
         ((f64::from(start) + seconds) as f32).clamp(start, end)
     };
     times.extend((1..spans).map(sample));

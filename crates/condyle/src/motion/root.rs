@@ -33,7 +33,7 @@ use crate::play::clock::{check_clock, check_duration};
 /// ```
 #[derive(Clone, PartialEq)]
 pub struct RootMotion {
-    duration: f32,
+    duration: f64,
     samples: Vec<Transform>,
 }
 
@@ -55,7 +55,7 @@ impl RootMotion {
     /// - [`Error::NotFinite`], [`Error::NotUnit`] for a sample that is no rigid transform,
     ///   [`Error::OutOfRange`] for one with a scale.
     /// - [`Error::NotFinite`], [`Error::OutOfRange`] for a duration that is none.
-    pub fn new(duration: f32, samples: Vec<Transform>) -> Result<Self, Error> {
+    pub fn new(duration: f64, samples: Vec<Transform>) -> Result<Self, Error> {
         check_duration(duration)?;
         let needed = if duration > 0.0 { 2 } else { 1 };
         if samples.len() < needed {
@@ -77,7 +77,7 @@ impl RootMotion {
 
     /// Seconds from the first sample to the last.
     #[must_use]
-    pub fn duration(&self) -> f32 {
+    pub fn duration(&self) -> f64 {
         self.duration
     }
 
@@ -92,7 +92,7 @@ impl RootMotion {
     #[must_use]
     pub fn at(&self, seconds: f64) -> Rigid {
         let last = self.samples.len() - 1;
-        let place = seconds / f64::from(self.duration) * last as f64;
+        let place = seconds / self.duration * last as f64;
         // Also where the duration is 0.
         let place = if place > 0.0 { place.min(last as f64) } else { 0.0 };
         let index = (place as usize).min(last);
@@ -145,7 +145,7 @@ impl RootMotion {
 /// negative duration.
 pub fn over(
     motion: impl Fn(f64) -> Rigid,
-    duration: f32,
+    duration: f64,
     looping: Looping,
     from: f64,
     to: f64,
@@ -161,7 +161,7 @@ pub fn over(
     }
     // All seen from the start of a loop.
     let start = motion(0.0);
-    let whole = start.inverse() * motion(duration.into());
+    let whole = start.inverse() * motion(duration);
     Ok(here.inverse() * start * whole.power(to.loops - from.loops) * (start.inverse() * there))
 }
 

@@ -6,9 +6,9 @@ use crate::clip::{Clip, RawClip};
 use crate::error::Error;
 
 /// The time of the keys at a value of the clock, which is 0 where the clip starts.
-pub(crate) fn moment((start, end): (f32, f32), looping: Looping, clock: f64) -> Result<f32, Error> {
+pub(crate) fn moment((start, end): (f64, f64), looping: Looping, clock: f64) -> Result<f64, Error> {
     let moment = looping.moment(clock, end - start)?;
-    Ok(((f64::from(start) + moment.seconds) as f32).clamp(start, end))
+    Ok((start + moment.seconds).clamp(start, end))
 }
 
 impl RawClip {
@@ -17,7 +17,7 @@ impl RawClip {
     ///
     /// # Errors
     /// [`Error::NotFinite`] for a clock that is NaN or infinite.
-    pub fn moment(&self, looping: Looping, clock: f64) -> Result<f32, Error> {
+    pub fn moment(&self, looping: Looping, clock: f64) -> Result<f64, Error> {
         moment((self.start(), self.end()), looping, clock)
     }
 }
@@ -47,7 +47,7 @@ impl Clip<'_> {
     ///
     /// # Errors
     /// [`Error::NotFinite`] for a clock that is NaN or infinite.
-    pub fn moment(&self, looping: Looping, clock: f64) -> Result<f32, Error> {
+    pub fn moment(&self, looping: Looping, clock: f64) -> Result<f64, Error> {
         moment((self.start(), self.end()), looping, clock)
     }
 

@@ -52,8 +52,8 @@ impl Moment {
 
     /// The clock that has this moment, but for rounding.
     #[must_use]
-    pub fn clock(&self, duration: f32) -> f64 {
-        self.loops as f64 * f64::from(duration) + self.seconds
+    pub fn clock(&self, duration: f64) -> f64 {
+        self.loops as f64 * duration + self.seconds
     }
 }
 
@@ -69,10 +69,9 @@ impl Looping {
     /// # Errors
     /// [`Error::NotFinite`] for `seconds` and a `duration` that are NaN or infinite, [`Error::OutOfRange`]
     /// for a negative duration.
-    pub fn moment(self, seconds: f64, duration: f32) -> Result<Moment, Error> {
+    pub fn moment(self, seconds: f64, duration: f64) -> Result<Moment, Error> {
         check_clock(seconds)?;
         check_duration(duration)?;
-        let duration = f64::from(duration);
         Ok(match self {
             Self::Wrap if duration > 0.0 => wrapped(seconds, duration),
             // Not `clamp`, which keeps the sign of a negative zero.
@@ -83,7 +82,7 @@ impl Looping {
 }
 
 /// `Ok` for a duration that a clip can have.
-pub(crate) fn check_duration(duration: f32) -> Result<(), Error> {
+pub(crate) fn check_duration(duration: f64) -> Result<(), Error> {
     if !duration.is_finite() {
         return Err(Error::NotFinite { what: "duration", at: 0 });
     }
@@ -98,10 +97,10 @@ pub(crate) fn check_clock(seconds: f64) -> Result<(), Error> {
     if seconds.is_finite() { Ok(()) } else { Err(Error::NotFinite { what: "seconds", at: 0 }) }
 }
 
-/// So many times a float is a number that f64 holds: 24 bits and 29.
+/// The product of an f32 and at most this many loops is exact in f64: 24 bits and 29.
 const EXACT_LOOPS: f64 = (1_u64 << 29) as f64;
 
-/// [`Looping::Wrap`], of a finite clock and a duration that was a float and is greater than 0.
+/// [`Looping::Wrap`], of a finite clock and a duration greater than 0.
 pub(crate) fn wrapped(clock: f64, duration: f64) -> Moment {
     // A product with a power of two is exact. Up to there the quotient below is off by less than a half.
     let most = duration * Moment::MAX_LOOPS as f64;
@@ -109,8 +108,8 @@ pub(crate) fn wrapped(clock: f64, duration: f64) -> Moment {
         let loops = if clock > 0.0 { Moment::MAX_LOOPS } else { -Moment::MAX_LOOPS };
         return Moment { loops, seconds: 0.0 };
     }
-    if clock > 0.0 && clock < duration * EXACT_LOOPS {
-        // A float times so many loops is exact, and so is the difference. The quotient is rounded, so that it may be one too many.
+    if clock > 0.0 && clock < duration * EXACT_LOOPS && f64::from(duration as f32) == duration {
+        // An f32 times so many loops is exact, and so is the difference. The quotient is rounded, so that it may be one too many.
         let loops = (clock / duration) as i64;
         let rest = clock - loops as f64 * duration;
         let (loops, seconds) = if rest < 0.0 { (loops - 1, rest + duration) } else { (loops, rest) };
@@ -156,8 +155,8 @@ mod tests {
 
     #[test]
     fn the_end_of_a_loop_is_the_start_of_the_next() {
-        let wrap = |seconds| Looping::Wrap.moment(seconds, 0.7).map(|m| (m.loops, m.seconds));
         let d = f64::from(0.7_f32);
+        let wrap = |seconds| Looping::Wrap.moment(seconds, d).map(|m| (m.loops, m.seconds));
         for loops in [-3, -1, 0, 1, 2, 1000] {
             assert_eq!(wrap(loops as f64 * d), Ok((loops, 0.0)), "{loops}");
         }
@@ -191,7 +190,7 @@ mod tests {
             for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
                 let refused = looping.moment(bad, 1.0);
                 assert_eq!(refused, Err(Error::NotFinite { what: "seconds", at: 0 }), "{looping:?}");
-                let refused = looping.moment(1.0, bad as f32);
+                let refused = looping.moment(1.0, bad as f64);
                 assert_eq!(refused, Err(Error::NotFinite { what: "duration", at: 0 }), "{looping:?}");
             }
             assert!(matches!(looping.moment(1.0, -1.0), Err(Error::OutOfRange { .. })), "{looping:?}");
@@ -201,8 +200,8 @@ mod tests {
     #[test]
     fn a_clock_beyond_all_loops_stands_still() {
         for (clock, duration) in [(1e300, 1.0), (f64::MAX, f32::MAX), (1.0, 1e-44), (f64::MAX, 1e-45)] {
-            let [after, before] =
-                [clock, -clock].map(|c| Looping::Wrap.moment(c, duration).map(|m| (m.loops, m.seconds)));
+            let [after, before] = [clock, -clock]
+                .map(|c| Looping::Wrap.moment(c, duration.into()).map(|m| (m.loops, m.seconds)));
             assert_eq!(after, Ok((Moment::MAX_LOOPS, 0.0)), "{clock}, {duration}");
             assert_eq!(before, Ok((-Moment::MAX_LOOPS, 0.0)), "{clock}, {duration}");
         }
@@ -219,7 +218,7 @@ mod tests {
         #[test]
         fn the_moment_is_the_remainder(clock in any::<i64>(), shift in 11_u32..63, ticks in 1_i64..1 << 24) {
             let (clock, unit) = (clock >> shift, f64::from_bits((1023 - 20) << 52));
-            let moment = Looping::Wrap.moment(clock as f64 * unit, (ticks as f64 * unit) as f32);
+            let moment = Looping::Wrap.moment(clock as f64 * unit, (ticks as f64 * unit) as f64);
             let want = Moment { loops: clock.div_euclid(ticks), seconds: clock.rem_euclid(ticks) as f64 * unit };
             prop_assert_eq!(moment, Ok(want));
         }
@@ -240,7 +239,7 @@ mod tests {
             prop_assume!(a.is_finite() && b.is_finite() && duration.is_finite() && duration > 0.0);
             for looping in [Looping::Clamp, Looping::Wrap] {
                 let (early, late) = if a < b { (a, b) } else { (b, a) };
-                let [early, late] = [early, late].map(|t| looping.moment(t, duration).expect("finite"));
+                let [early, late] = [early, late].map(|t| looping.moment(t, duration.into()).expect("finite"));
                 prop_assert!(early <= late, "{:?}: {:?} {:?}", looping, early, late);
                 for moment in [early, late] {
                     prop_assert!((0.0..=f64::from(duration)).contains(&moment.seconds));
@@ -248,7 +247,7 @@ mod tests {
                 }
                 let whole = a.abs() / f64::from(duration);
                 if looping == Looping::Wrap && whole < 1e15 {
-                    let clock = looping.moment(a, duration).expect("finite").clock(duration);
+                    let clock = looping.moment(a, duration.into()).expect("finite").clock(duration.into());
                     let apart = (clock - a).abs();
                     prop_assert!(apart <= 4e-16 * a.abs().max(f64::from(duration)), "{} is not {}", clock, a);
                 }

@@ -46,7 +46,7 @@ fn with_events(ticks: u32, at: &[u32]) -> Clip<'static> {
     let times = if ticks > 0 { vec![0.0, end] } else { vec![0.0] };
     let raw = RawClip::new(String::new(), vec![times], vec![dim]).expect("keys fit");
     let event =
-        |(name, &at): (usize, &u32)| Event { seconds: (f64::from(at) * TICK) as f32, name: name.to_string() };
+        |(name, &at): (usize, &u32)| Event { seconds: (f64::from(at) * TICK) as f64, name: name.to_string() };
     let events = at.iter().enumerate().map(event).collect();
     let options = EncodeOptions { rate: Some(1.0), events, ..EncodeOptions::new(5e-4, Shell::Balls(0.03)) };
     let skeleton = Skeleton::new([]).expect("nothing");
@@ -260,7 +260,7 @@ proptest! {
 fn a_long_way_is_counted_at_once() {
     let clip = with_events(4, &[1, 3]);
     let mut passed = clip.events_passed(Looping::Wrap, 0.0, 3e13).expect("finite");
-    let loops = (3e13 / f64::from(clip.duration())) as i64;
+    let loops = (3e13 / clip.duration()) as i64;
     // More than `usize` holds on some machines: there the count ends at what it holds.
     assert_eq!(passed.clone().count(), usize::try_from(2 * loops).unwrap_or(usize::MAX));
     assert_eq!(passed.next_back().map(|last| last.loops), Some(loops - 1));

@@ -11,14 +11,15 @@ use crate::clip::{Clip, ClipView, Target};
 use crate::error::{Error, invariant};
 use crate::math::{Transform, quats};
 use crate::parallel;
+use crate::play::clock::check_clock;
 use crate::pose::{Pose, PoseBlock};
 use crate::simd::{BLOCK, Dispatch};
 use crate::skeleton::Skeleton;
 
-fn check(clip: ClipView<'_>, skeleton: &Skeleton, seconds: f32) -> Result<(), Error> {
+fn check(clip: ClipView<'_>, skeleton: &Skeleton, seconds: f64) -> Result<(), Error> {
     Error::check_len("the joints of the skeleton", skeleton.joint_count(), clip.joint_count())?;
     skeleton.check_fingerprint("the clip", clip.header().fingerprint)?;
-    Error::check_finite("seconds", &[seconds], 1)
+    check_clock(seconds)
 }
 
 /// The pose of a clip at a moment.
@@ -55,7 +56,7 @@ fn check(clip: ClipView<'_>, skeleton: &Skeleton, seconds: f32) -> Result<(), Er
 /// assert!((pose.get(0).translation[2] - 0.5).abs() < 1e-3);
 /// # Ok::<(), condyle::Error>(())
 /// ```
-pub fn sample(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32, pose: &mut Pose) -> Result<(), Error> {
+pub fn sample(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f64, pose: &mut Pose) -> Result<(), Error> {
     sample_by(Dispatch::current(), clip.view(), skeleton, seconds, pose)
 }
 
@@ -64,7 +65,7 @@ pub(crate) fn sample_by(
     dispatch: Dispatch,
     clip: ClipView<'_>,
     skeleton: &Skeleton,
-    seconds: f32,
+    seconds: f64,
     pose: &mut Pose,
 ) -> Result<(), Error> {
     check(clip, skeleton, seconds)?;
@@ -102,7 +103,7 @@ pub(crate) fn sample_by(
 pub fn partial(
     clip: &Clip<'_>,
     skeleton: &Skeleton,
-    seconds: f32,
+    seconds: f64,
     wanted: &[bool],
     pose: &mut Pose,
 ) -> Result<(), Error> {
@@ -136,7 +137,7 @@ pub fn partial(
 /// assert_eq!(head, pose.get(1));
 /// # Ok::<(), condyle::Error>(())
 /// ```
-pub fn joint(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f32, joint: u16) -> Result<Transform, Error> {
+pub fn joint(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f64, joint: u16) -> Result<Transform, Error> {
     let clip = clip.view();
     check(clip, skeleton, seconds)?;
     let (joint, count) = (usize::from(joint), clip.joint_count());
@@ -180,7 +181,7 @@ pub struct ClipAt<'a> {
     /// The clip.
     pub clip: &'a Clip<'a>,
     /// The moment, as [`sample`] takes it.
-    pub seconds: f32,
+    pub seconds: f64,
     /// Which joints to sample, as [`partial`] takes it: a level of detail. `None`: all.
     pub wanted: Option<&'a [bool]>,
 }
@@ -188,7 +189,7 @@ pub struct ClipAt<'a> {
 impl<'a> ClipAt<'a> {
     /// All joints of a clip at a moment.
     #[must_use]
-    pub fn new(clip: &'a Clip<'a>, seconds: f32) -> Self {
+    pub fn new(clip: &'a Clip<'a>, seconds: f64) -> Self {
         Self { clip, seconds, wanted: None }
     }
 
@@ -258,11 +259,11 @@ fn run(
     dispatch: Dispatch,
     clip: ClipView<'_>,
     rest: &[PoseBlock],
-    seconds: f32,
+    seconds: f64,
     wanted: Option<Wanted<'_>>,
     blocks: &mut [PoseBlock],
 ) {
-    let place = clip.locate(seconds.into());
+    let place = clip.locate(seconds);
     kernel::pose(dispatch, &Moment::new(clip, place), wanted, rest, blocks);
     // Root motion is stored as the joint after the last one. If that has a lane, it is padding, and is reset.
     if let (true, Some(block)) = (clip.has_motion(), blocks.get_mut(clip.joint_count() / BLOCK)) {
@@ -277,7 +278,7 @@ fn run(
 #[inline(never)]
 fn put_authored(
     clip: ClipView<'_>,
-    (segment, seconds): (usize, f32),
+    (segment, seconds): (usize, f64),
     wanted: Option<Wanted<'_>>,
     blocks: &mut [PoseBlock],
 ) {
@@ -344,9 +345,9 @@ fn put_authored(
 /// assert!((lamp[0] - 0.5).abs() < 1e-2 && sun == [1.0]);
 /// # Ok::<(), condyle::Error>(())
 /// ```
-pub fn track(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f32]) -> Result<bool, Error> {
+pub fn track(clip: &Clip<'_>, target: Target, seconds: f64, values: &mut [f32]) -> Result<bool, Error> {
     let clip = clip.view();
-    Error::check_finite("seconds", &[seconds], 1)?;
+    check_clock(seconds)?;
     let Some((at, first, width)) = clip.find_free_track(target) else {
         return Ok(false);
     };
@@ -400,9 +401,9 @@ pub fn track(clip: &Clip<'_>, target: Target, seconds: f32, values: &mut [f32]) 
 /// assert!(rest.is_empty());
 /// # Ok::<(), condyle::Error>(())
 /// ```
-pub fn tracks(clip: &Clip<'_>, seconds: f32, values: &mut [f32]) -> Result<(), Error> {
+pub fn tracks(clip: &Clip<'_>, seconds: f64, values: &mut [f32]) -> Result<(), Error> {
     let clip = clip.view();
-    Error::check_finite("seconds", &[seconds], 1)?;
+    check_clock(seconds)?;
     Error::check_len("values", values.len(), clip.free_tracks().map(|(_, width)| width).sum())?;
     let tracks = clip.free_tracks().map(|(target, width)| segment_tracks(target, width)).sum();
     let mut numbers = vec![[0.0; WIDTH]; tracks];
@@ -433,7 +434,7 @@ fn finish_track(
     target: Target,
     log: [f64; WIDTH],
     authored: Option<Authored<'_>>,
-    seconds: f32,
+    seconds: f64,
     values: &mut [f32],
 ) {
     if target.rotates() {
@@ -451,11 +452,11 @@ fn finish_track(
 /// Samples the tracks of one kind whose index is `wanted` one at a time, in f64.
 fn one_by_one(
     clip: ClipView<'_>,
-    seconds: f32,
+    seconds: f64,
     (kind, wanted): (Kind, Range<usize>),
     mut put: impl FnMut(usize, [f64; WIDTH]),
 ) {
-    let place = clip.locate(seconds.into());
+    let place = clip.locate(seconds);
     let segment = &clip.segment(place.segment);
     for placed in segment.classes().filter(|placed| placed.class.kind == kind) {
         let class = placed.class;

@@ -10,6 +10,7 @@ use crate::clip::{Interpolation, RawClip, Target, Track};
 use crate::error::Error;
 use crate::interpolate::{slerp_block, vector_block};
 use crate::math::quats::{ROUNDED, slerp_f64};
+use crate::play::clock::check_clock;
 use crate::pose::{Pose, PoseBlock};
 use crate::simd::{BLOCK, Lanes, Mode, dispatch};
 use crate::skeleton::Skeleton;
@@ -34,7 +35,7 @@ use crate::skeleton::Skeleton;
 /// let mut cursor = RawCursor::default();
 /// let mut pose = Pose::rest(&skeleton);
 /// for frame in 0..=30 {
-///     sample::raw(&raw, &skeleton, frame as f32 / 30.0, &mut cursor, &mut pose)?;
+///     sample::raw(&raw, &skeleton, f64::from(frame) / 30.0, &mut cursor, &mut pose)?;
 /// }
 /// assert_eq!(pose.get(0).translation, [0.0, 0.0, 2.0]);
 /// # Ok::<(), condyle::Error>(())
@@ -47,7 +48,7 @@ pub struct RawCursor {
 /// Where a moment falls in the timelines of a clip: found before, or searched where a track has another timeline than the one before it.
 struct Spans<'a> {
     clip: &'a RawClip,
-    seconds: f32,
+    seconds: f64,
     /// One for each timeline, or none.
     found: &'a [Span],
     /// What was searched last, and in which timeline.
@@ -74,15 +75,11 @@ impl Spans<'_> {
     }
 }
 
-fn check_seconds(seconds: f32) -> Result<(), Error> {
-    Error::check_finite("seconds", &[seconds], 1)
-}
-
 impl RawCursor {
     /// Finds the span of every timeline.
     #[inline]
-    fn seek(&mut self, clip: &RawClip, seconds: f32) -> Result<&[Span], Error> {
-        check_seconds(seconds)?;
+    fn seek(&mut self, clip: &RawClip, seconds: f64) -> Result<&[Span], Error> {
+        check_clock(seconds)?;
         self.spans.resize(clip.timelines().len(), Span::default());
         for (span, times) in self.spans.iter_mut().zip(clip.timelines()) {
             *span = Span::find(times, seconds, span.key);
@@ -124,7 +121,7 @@ impl RawCursor {
 pub fn raw(
     clip: &RawClip,
     skeleton: &Skeleton,
-    seconds: f32,
+    seconds: f64,
     cursor: &mut RawCursor,
     pose: &mut Pose,
 ) -> Result<(), Error> {
@@ -138,11 +135,11 @@ pub fn raw(
 pub(super) fn search_raw(
     clip: &RawClip,
     skeleton: &Skeleton,
-    seconds: f32,
+    seconds: f64,
     pose: &mut Pose,
 ) -> Result<(), Error> {
     check(clip, skeleton, pose)?;
-    check_seconds(seconds)?;
+    check_clock(seconds)?;
     run(&Spans { clip, seconds, found: &[], last: Cell::new(None) }, skeleton, pose);
     Ok(())
 }
@@ -187,7 +184,7 @@ fn run(spans: &Spans<'_>, skeleton: &Skeleton, pose: &mut Pose) {
 pub fn raw_track(
     clip: &RawClip,
     target: Target,
-    seconds: f32,
+    seconds: f64,
     cursor: &mut RawCursor,
     values: &mut [f32],
 ) -> Result<bool, Error> {
@@ -203,7 +200,7 @@ pub fn raw_track(
 pub(super) fn search_raw_track(
     clip: &RawClip,
     target: Target,
-    seconds: f32,
+    seconds: f64,
     values: &mut [f32],
 ) -> Result<bool, Error> {
     put_free_track(clip, target, seconds, values, |_, times| Span::find(times, seconds, 0))
@@ -213,11 +210,11 @@ pub(super) fn search_raw_track(
 fn put_free_track(
     clip: &RawClip,
     target: Target,
-    seconds: f32,
+    seconds: f64,
     values: &mut [f32],
     find: impl FnOnce(&Track, &[f32]) -> Span,
 ) -> Result<bool, Error> {
-    check_seconds(seconds)?;
+    check_clock(seconds)?;
     let found = clip.tracks().binary_search_by_key(&target, |t| t.target);
     let (Ok(at), None) = (found, target.joint()) else { return Ok(false) };
     let track = &clip.tracks()[at];
@@ -345,7 +342,7 @@ mod tests {
     use proptest::prelude::*;
     use std::{vec, vec::Vec};
 
-    fn sampled(clip: &RawClip, skeleton: &Skeleton, seconds: f32, cursor: &mut RawCursor) -> Pose {
+    fn sampled(clip: &RawClip, skeleton: &Skeleton, seconds: f64, cursor: &mut RawCursor) -> Pose {
         let mut pose = Pose::identity(skeleton.joint_count());
         raw(clip, skeleton, seconds, cursor, &mut pose).expect("sizes agree");
         pose
@@ -360,7 +357,7 @@ mod tests {
             for dispatch in Dispatch::all() {
                 let mut cursor = RawCursor::default();
                 for step in 0..tries(60) {
-                    let seconds = clip.start() - 0.1 + step as f32 * (clip.end() - clip.start() + 0.2) / 59.0;
+                    let seconds = clip.start() - 0.1 + step as f64 * (clip.end() - clip.start() + 0.2) / 59.0;
                     let pose = dispatch.scope(|| sampled(&clip, &skeleton, seconds, &mut cursor));
                     let want = reference::sample_raw(&clip, &skeleton, seconds.into());
                     for (joint, (got, want)) in pose.transforms().zip(want).enumerate() {
@@ -381,7 +378,7 @@ mod tests {
             let track =
                 clip.tracks().iter().position(|t| t.target == Target::Weights(9)).expect("there is one");
             for step in 0..tries(40) {
-                let seconds = clip.start() - 0.1 + step as f32 * 0.05;
+                let seconds = clip.start() - 0.1 + step as f64 * 0.05;
                 let mut weights = [f32::NAN; 5];
                 let cursor = &mut RawCursor::default();
                 assert_eq!(raw_track(&clip, Target::Weights(9), seconds, cursor, &mut weights), Ok(true));
@@ -432,7 +429,7 @@ mod tests {
             }
             let before = f32::from_bits(0.5_f32.to_bits() - 1);
             assert_eq!(
-                at(before) == [1.0, 2.0, 3.0],
+                at(before.into()) == [1.0, 2.0, 3.0],
                 kind == Interpolation::Step,
                 "{kind:?} just before a key"
             );
@@ -464,7 +461,7 @@ mod tests {
             let want = reference::sample_track::<4>(&clip, 0, seconds.into());
             for dispatch in Dispatch::all() {
                 let cursor = &mut RawCursor::default();
-                let pose = dispatch.scope(|| sampled(&clip, &skeleton, seconds, cursor));
+                let pose = dispatch.scope(|| sampled(&clip, &skeleton, seconds.into(), cursor));
                 assert_close(
                     &pose.get(0).rotation,
                     &want,
@@ -485,7 +482,7 @@ mod tests {
         let mut pose = Pose::identity(5);
         assert!(matches!(raw(&clip, &skeleton, 0.0, cursor, &mut pose), Err(Error::Index { found: 5, .. })));
         for seconds in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
-            let refused = raw(&Random(2).clip(5, 4), &skeleton, seconds, cursor, &mut pose);
+            let refused = raw(&Random(2).clip(5, 4), &skeleton, seconds.into(), cursor, &mut pose);
             assert_eq!(refused, Err(Error::NotFinite { what: "seconds", at: 0 }));
         }
         assert_eq!(pose, Pose::identity(5));
@@ -505,8 +502,8 @@ mod tests {
             let mut cursor = RawCursor::default();
             for (index, seconds) in times.into_iter().enumerate() {
                 let clip = &clips[index % 2];
-                let fresh = sampled(clip, &skeleton, seconds, &mut RawCursor::default());
-                prop_assert_eq!(sampled(clip, &skeleton, seconds, &mut cursor), fresh);
+                let fresh = sampled(clip, &skeleton, seconds.into(), &mut RawCursor::default());
+                prop_assert_eq!(sampled(clip, &skeleton, seconds.into(), &mut cursor), fresh);
             }
         }
 
@@ -515,7 +512,7 @@ mod tests {
         fn rotations_keep_unit_length(seed in 0_u64..1000, seconds in -1.0_f32..4.0) {
             let mut random = Random(seed);
             let (skeleton, clip) = (random.skeleton(40), random.clip(40, 8));
-            for t in sampled(&clip, &skeleton, seconds, &mut RawCursor::default()).transforms() {
+            for t in sampled(&clip, &skeleton, seconds.into(), &mut RawCursor::default()).transforms() {
                 let length: f64 = t.rotation.iter().map(|&v| f64::from(v).powi(2)).sum::<f64>().sqrt();
                 prop_assert!((length - 1.0).abs() < 4e-7, "{length}");
             }

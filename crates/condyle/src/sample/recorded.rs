@@ -43,7 +43,7 @@ impl RawClip {
             .map(|target| (target, vec![Vec::with_capacity(4 * times.len()); joints]));
         let mut pose = Pose::rest(skeleton);
         for &seconds in &times {
-            source.pose(skeleton, seconds, &mut pose)?;
+            source.pose(skeleton, seconds.into(), &mut pose)?;
             for (joint, local) in pose.transforms().enumerate() {
                 keys[0].1[joint].extend(local.rotation);
                 keys[1].1[joint].extend(local.translation);

@@ -19,16 +19,16 @@ use crate::skeleton::Skeleton;
 /// struct Backward<S>(S);
 ///
 /// impl<S: PoseSource> PoseSource for Backward<S> {
-///     fn start(&self) -> f32 {
+///     fn start(&self) -> f64 {
 ///         self.0.start()
 ///     }
-///     fn end(&self) -> f32 {
+///     fn end(&self) -> f64 {
 ///         self.0.end()
 ///     }
-///     fn pose(&self, skeleton: &Skeleton, seconds: f32, pose: &mut Pose) -> Result<(), Error> {
+///     fn pose(&self, skeleton: &Skeleton, seconds: f64, pose: &mut Pose) -> Result<(), Error> {
 ///         self.0.pose(skeleton, self.start() + self.end() - seconds, pose)
 ///     }
-///     fn weights(&self, node: u32, seconds: f32, weights: &mut [f32]) -> Result<(), Error> {
+///     fn weights(&self, node: u32, seconds: f64, weights: &mut [f32]) -> Result<(), Error> {
 ///         self.0.weights(node, self.start() + self.end() - seconds, weights)
 ///     }
 /// }
@@ -47,40 +47,40 @@ use crate::skeleton::Skeleton;
 /// ```
 pub trait PoseSource {
     /// The time of the first moment, in seconds.
-    fn start(&self) -> f32;
+    fn start(&self) -> f64;
 
     /// The time of the last moment, in seconds.
-    fn end(&self) -> f32;
+    fn end(&self) -> f64;
 
     /// The local transforms of all joints.
     ///
     /// # Errors
     /// [`Error::NotFinite`] for a moment that is not a finite number; others if this was not made for the
     /// skeleton.
-    fn pose(&self, skeleton: &Skeleton, seconds: f32, pose: &mut Pose) -> Result<(), Error>;
+    fn pose(&self, skeleton: &Skeleton, seconds: f64, pose: &mut Pose) -> Result<(), Error>;
 
     /// The morph weights of a node of the document. They stay as they are where nothing moves them.
     ///
     /// # Errors
     /// As [`pose`](Self::pose), and [`Error::Length`] if the node has another number of morph targets.
-    fn weights(&self, node: u32, seconds: f32, weights: &mut [f32]) -> Result<(), Error>;
+    fn weights(&self, node: u32, seconds: f64, weights: &mut [f32]) -> Result<(), Error>;
 }
 
 /// Keys are searched for each moment. Where a clip is played on, [`raw`](crate::sample::raw) is faster.
 impl PoseSource for RawClip {
-    fn start(&self) -> f32 {
+    fn start(&self) -> f64 {
         self.start()
     }
 
-    fn end(&self) -> f32 {
+    fn end(&self) -> f64 {
         self.end()
     }
 
-    fn pose(&self, skeleton: &Skeleton, seconds: f32, pose: &mut Pose) -> Result<(), Error> {
+    fn pose(&self, skeleton: &Skeleton, seconds: f64, pose: &mut Pose) -> Result<(), Error> {
         search_raw(self, skeleton, seconds, pose)
     }
 
-    fn weights(&self, node: u32, seconds: f32, weights: &mut [f32]) -> Result<(), Error> {
+    fn weights(&self, node: u32, seconds: f64, weights: &mut [f32]) -> Result<(), Error> {
         search_raw_track(self, Target::Weights(node), seconds, weights).map(|_| ())
     }
 }
@@ -100,7 +100,7 @@ mod tests {
             let mut cursor = RawCursor::default();
             let [mut pose, mut want] = [Pose::identity(joints), Pose::identity(joints)];
             for step in 0..40 {
-                let seconds = clip.start() - 0.1 + step as f32 * (clip.duration() + 0.2) / 39.0;
+                let seconds = clip.start() - 0.1 + step as f64 * (clip.duration() + 0.2) / 39.0;
                 raw(&clip, &skeleton, seconds, &mut cursor, &mut want).expect("the sizes agree");
                 clip.pose(&skeleton, seconds, &mut pose).expect("the sizes agree");
                 assert_eq!(pose, want, "{joints} joints at {seconds}");
@@ -110,7 +110,7 @@ mod tests {
                 assert_eq!(weights, wanted, "{joints} joints at {seconds}");
             }
             assert_eq!(
-                clip.pose(&skeleton, f32::NAN, &mut pose),
+                clip.pose(&skeleton, f64::NAN, &mut pose),
                 Err(Error::NotFinite { what: "seconds", at: 0 })
             );
             assert!(clip.pose(&skeleton, 0.0, &mut Pose::identity(joints + 1)).is_err());

@@ -6,11 +6,13 @@ use super::clip::numbers;
 use super::*;
 use crate::clip::layout::Kind;
 use crate::clip::spline::{Degree, Taps};
-use crate::clip::{Clip, Target};
+use crate::clip::{Clip, Interpolation, RawClip, Target, Track};
 use crate::encode::made::{MADE_SIZE, Made, Turning, made, made_turning};
+use crate::encode::{Effort, EncodeOptions, Shell, encode};
 use crate::error::Error;
 use crate::math::Rigid;
 use crate::math::quats::{conjugate, from_rotation_vector, product, rotation_vector};
+use crate::play::Looping;
 use crate::pose::Pose;
 use crate::reference;
 use crate::simd::Dispatch;
@@ -68,8 +70,21 @@ fn clips_without_turning_joints(joints: usize) -> Vec<(Made, Skeleton, Vec<u8>)>
 }
 
 /// Moments within, around and outside of a clip: ends, borders of segments, frames, and any.
-fn moments(clip: &Clip<'_>, random: &mut Random) -> Vec<f32> {
+fn moments(clip: &Clip<'_>, random: &mut Random) -> Vec<f64> {
     let (start, end) = (clip.start(), clip.end());
+    let mut moments =
+        vec![start, end, start - 1.0, end + 1.0, start.next_up(), end.next_down(), -1e30, 1e300, 0.0];
+    for frame in 0..clip.frame_count().min(tries(20)) {
+        let at = start + (end - start) * frame as f64 / clip.frame_count() as f64;
+        moments.extend([at, at.next_up(), at.next_down()]);
+    }
+    moments.extend((0..tries(20)).map(|_| start + (end - start) * f64::from(random.range(0.0, 1.0))));
+    moments
+}
+
+/// The same in f32.
+fn short_moments(clip: &Clip<'_>, random: &mut Random) -> Vec<f32> {
+    let (start, end) = (clip.start() as f32, clip.end() as f32);
     let mut moments =
         vec![start, end, start - 1.0, end + 1.0, start.next_up(), end.next_down(), -1e30, 1e30, 0.0];
     for frame in 0..clip.frame_count().min(tries(20)) {
@@ -99,13 +114,13 @@ fn any_moment_is_what_the_words_of_the_format_say() {
             let mut random = Random(7);
             // Not the same few of each clip.
             for seconds in moments(&clip, &mut random).into_iter().skip(random.below(3)).step_by(3) {
-                let want = reference::sample_clip(&bytes, &skeleton, seconds.into());
+                let want = reference::sample_clip(&bytes, &skeleton, seconds);
                 for dispatch in Dispatch::all() {
                     let mut pose = Pose::identity(joints);
                     dispatch.scope(|| sample(&clip, &skeleton, seconds, &mut pose)).expect("the sizes agree");
                     check_pose(&pose, &want, &format!("{what:?} at {seconds}, {dispatch}"));
                 }
-                let motion = (clip.motion_at(seconds.into()), reference::clip_motion(&bytes, seconds.into()));
+                let motion = (clip.motion_at(seconds), reference::clip_motion(&bytes, seconds));
                 let off = |a: f64, b: f64| (a - b).abs();
                 assert!(
                     (0..3).all(|c| off(motion.0.translation[c], motion.1.translation[c]) < 1e-12),
@@ -120,22 +135,24 @@ fn any_moment_is_what_the_words_of_the_format_say() {
                 for (target, width) in clip.free_tracks() {
                     let mut values = vec![f32::NAN; width];
                     assert_eq!(track(&clip, target, seconds, &mut values), Ok(true));
-                    let want =
-                        reference::sample_clip_track(&bytes, target, seconds.into()).expect("a free track");
+                    let want = reference::sample_clip_track(&bytes, target, seconds).expect("a free track");
                     let case = format!("{what:?} at {seconds}, {target:?}");
                     assert_close(&values, &want, 1e-7 * 30.0, case);
                 }
             }
             let events: Vec<_> = (0..clip.event_count()).filter_map(|at| clip.event(at)).collect();
             let want = reference::clip_events(&bytes);
-            assert!(events.iter().copied().eq(want.iter().map(|(s, name)| (*s, name.as_str()))), "{what:?}");
+            assert!(
+                events.iter().copied().eq(want.iter().map(|(s, name)| (f64::from(*s), name.as_str()))),
+                "{what:?}"
+            );
         }
     }
 }
 
 /// The motion of a clip without a look at where its tracks are: all are gone through, and all rotations between keys are slerps.
-fn motion_among_all(clip: &Clip<'_>, seconds: f32) -> Rigid {
-    let place = clip.view().locate(seconds.into());
+fn motion_among_all(clip: &Clip<'_>, seconds: f64) -> Rigid {
+    let place = clip.view().locate(seconds);
     let segment = &clip.view().segment(place.segment);
     let (mut turns, mut part, mut translation) = ([[0.0; 3]; 2], 0.0, [0.0; 3]);
     for placed in segment.classes().filter(|placed| placed.class.kind != Kind::Free) {
@@ -173,7 +190,7 @@ fn all_ways_to_sample_agree_to_the_bit() {
             let mut memory = vec![0xA5; packed.resident_size()];
             let resident = packed.resident(&mut memory).expect("it fits");
             let mut random = Random(9);
-            let mut times: Vec<f32> =
+            let mut times: Vec<f64> =
                 moments(&packed, &mut random).into_iter().skip(random.below(4)).step_by(4).collect();
             for (dispatch, clip) in Dispatch::all().flat_map(|d| [(d, &packed), (d, &resident)]) {
                 let case = format!("{what:?}, {dispatch}, resident: {}", clip.is_resident());
@@ -215,7 +232,7 @@ fn all_ways_to_sample_agree_to_the_bit() {
                         }
                     }
                     for &seconds in &times {
-                        let motion = [clip, &packed].map(|clip| clip.motion_at(seconds.into()));
+                        let motion = [clip, &packed].map(|clip| clip.motion_at(seconds));
                         assert_eq!(motion[0], motion[1], "{case} at {seconds}: the motion");
                     }
                     // Backward.
@@ -240,7 +257,7 @@ fn the_portable_mode_gives_the_same_bits_on_every_instruction_set_and_platform()
                 }
                 let clip = Clip::from_bytes(&bytes).expect("a clip");
                 let mut pose = Pose::identity(joints);
-                for seconds in moments(&clip, &mut Random(3)) {
+                for seconds in short_moments(&clip, &mut Random(3)).into_iter().map(f64::from) {
                     sample(&clip, &skeleton, seconds, &mut pose).expect("the sizes agree");
                     for t in pose.transforms() {
                         hash.add(t.rotation.iter().chain(&t.translation).chain(&t.scale));
@@ -263,7 +280,7 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
     let other = Random(1).skeleton(16);
     let untouched = Pose::identity(17);
     let mut pose = untouched.clone();
-    for seconds in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+    for seconds in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         let refused = Err(Error::NotFinite { what: "seconds", at: 0 });
         assert_eq!(sample(&clip, &skeleton, seconds, &mut pose), refused);
         assert_eq!(partial(&clip, &skeleton, seconds, &[true; 17], &mut pose), refused);
@@ -287,4 +304,48 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
     let mut values = [7.0; 2];
     assert_eq!(track(&clip, Target::Weights(99), 0.0, &mut values), Ok(false));
     assert_eq!((pose, values), (untouched, [7.0; 2]));
+}
+
+/// A clip of an hour at 120 Hz, whose one joint goes 4.55 m in a second: between keys of the clip as authored and of its compressed
+/// form, f32 moments are up to 0.12 ms off, which is 0.56 mm.
+#[test]
+fn moments_between_the_frames_of_an_hour_are_exact() {
+    const FRAMES: u32 = 3600 * 120;
+    let skeleton = Random(1).skeleton(1);
+    let times: Vec<f32> = (0..=FRAMES).map(|frame| (f64::from(frame) / 120.0) as f32).collect();
+    let place = |&seconds: &f32| [4.55 * (f64::from(seconds) % 2.0 - 1.0).abs() as f32, 0.0, 0.0];
+    let go = Track {
+        target: Target::Translation(0),
+        interpolation: Interpolation::Linear,
+        timeline: 0,
+        values: times.iter().flat_map(place).collect(),
+    };
+    let raw = RawClip::new("an hour".into(), vec![times], vec![go]).expect("rising");
+    let off = |got: &Pose, seconds: f64| {
+        let want = reference::sample_raw(&raw, &skeleton, seconds)[0].translation[0];
+        (f64::from(got.get(0).translation[0]) - want).abs()
+    };
+    let mut random = Random(3);
+    let mut unit = || (random.bits() >> 11) as f64 / (1_u64 << 53) as f64;
+    let (mut pose, mut cursor) = (Pose::identity(1), RawCursor::default());
+    for _ in 0..tries(2000) {
+        // In the last two seconds, where f32 has the least digits.
+        let seconds = 3598.0 + 2.0 * unit();
+        crate::sample::raw(&raw, &skeleton, seconds, &mut cursor, &mut pose).expect("one joint");
+        assert!(off(&pose, seconds) < 1e-6, "{seconds}: {} m", off(&pose, seconds));
+        PoseSource::pose(&raw, &skeleton, seconds, &mut pose).expect("one joint");
+        assert!(off(&pose, seconds) < 1e-6, "{seconds}: {} m", off(&pose, seconds));
+    }
+    // At frames and between them the fraction is that of f64, so the clip is as near as its keys.
+    let mut options = EncodeOptions::new(1e-4, Shell::Balls(0.03));
+    options.rate = Some(120.0);
+    options.effort = Effort::Fast;
+    let late = raw.cut(3590.0, 3600.0).expect("within");
+    let clip = encode(&late, &skeleton, &options, &mut |_| ()).expect("one joint").into_clip();
+    for _ in 0..tries(2000) {
+        let seconds = 3592.1 + 0.8 * unit();
+        sample(&clip, &skeleton, seconds, &mut pose).expect("one joint");
+        assert!(off(&pose, seconds) < 1.2e-4, "{seconds}: {} m", off(&pose, seconds));
+        assert_eq!(clip.moment(Looping::Clamp, seconds - 3590.0), Ok(seconds));
+    }
 }

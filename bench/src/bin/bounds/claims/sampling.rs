@@ -67,7 +67,7 @@ fn one_joint() -> Skeleton {
 
 fn raw(clip: &RawClip, seconds: f32) -> Transform {
     let mut pose = Pose::identity(1);
-    sample::raw(clip, &one_joint(), seconds, &mut RawCursor::default(), &mut pose).expect("one joint");
+    sample::raw(clip, &one_joint(), seconds.into(), &mut RawCursor::default(), &mut pose).expect("one joint");
     pose.get(0)
 }
 
@@ -107,7 +107,7 @@ fn raw_spline(case: &[f32]) -> f64 {
 fn raw_weight(case: &[f32]) -> f64 {
     let clip = clip_of(case, Target::Weights(0), Interpolation::Linear);
     let mut got = [0.0];
-    sample::raw_track(&clip, Target::Weights(0), case[2], &mut RawCursor::default(), &mut got)
+    sample::raw_track(&clip, Target::Weights(0), case[2].into(), &mut RawCursor::default(), &mut got)
         .expect("one weight");
     let want: [f64; 1] = reference::sample_track(&clip, 0, case[2].into());
     let whole = f64::from(case[3].abs()) + f64::from(case[4].abs());
@@ -154,9 +154,9 @@ fn clip(case: &[f32]) -> [f64; 2] {
     let skeleton = one_joint();
     let clip =
         encode(&raw.expect("finite keys"), &skeleton, &options, &mut |_| ()).expect("one joint").into_clip();
-    let seconds = case[0] * clip.end();
+    let seconds = f64::from(case[0]) * clip.end();
     let mut pose = Pose::identity(1);
-    condyle::sample(&clip, &skeleton, seconds, &mut pose).expect("one joint");
+    condyle::sample(&clip, &skeleton, seconds.into(), &mut pose).expect("one joint");
     let want = &reference::sample_clip(clip.as_bytes(), &skeleton, seconds.into())[0];
     let size = keys().flat_map(|key| vector(&key[3..])).fold(1e-3, |a: f64, v| a.max(f64::from(v.abs())));
     // Either of two opposites is the rotation.

@@ -29,7 +29,7 @@ pub(super) struct Timing {
 impl Timing {
     /// At so many frames per second, or at the least rate above that whose last frame is the end of the clip. A pose is one frame.
     pub(super) fn new(clip: Option<&Playable<'_>>, fps: f64) -> Result<Self, Failure> {
-        let (start, end) = clip.map_or((0.0, 0.0), |clip| (f64::from(clip.start()), f64::from(clip.end())));
+        let (start, end) = clip.map_or((0.0, 0.0), |clip| (clip.start(), clip.end()));
         let duration = end - start;
         // A thousandth of a frame of tolerance, so that rounding adds no frame.
         let steps = (duration * fps - 1e-3).ceil().max(0.0);
@@ -49,8 +49,8 @@ impl Timing {
         self.duration * (frame / last)
     }
 
-    fn seconds(&self, frame: f64) -> f32 {
-        (self.start + self.since_start(frame)) as f32
+    fn seconds(&self, frame: f64) -> f64 {
+        self.start + self.since_start(frame)
     }
 }
 
@@ -115,7 +115,7 @@ impl<'a> Film<'a> {
         self.pose_at(self.timing.seconds(frame))
     }
 
-    pub(super) fn pose_at(&mut self, seconds: f32) -> Result<(), Failure> {
+    pub(super) fn pose_at(&mut self, seconds: f64) -> Result<(), Failure> {
         let name = &self.name;
         self.poser.pose(self.clip, seconds).map_err(|error| {
             Failure::Data(format!("{name} at {seconds} s: {error}; look at the keys and scales there"))

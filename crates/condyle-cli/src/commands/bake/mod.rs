@@ -65,7 +65,7 @@ pub(crate) struct Args {
     /// Seconds into the clip, for .obj only; several, separated by commas, are a series [default: the whole clip]
     #[arg(long, value_name = "SECONDS", value_delimiter = ',', value_parser = parse_seconds)]
     #[arg(allow_hyphen_values = true, conflicts_with_all = ["rest", "fps"])]
-    time: Vec<f32>,
+    time: Vec<f64>,
     /// Frames per second
     #[arg(long, value_name = "N", value_parser = fps_up_to(1000.0), default_value = "30", conflicts_with = "rest")]
     fps: f64,

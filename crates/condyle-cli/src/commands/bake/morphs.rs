@@ -54,7 +54,7 @@ pub(super) fn write(
         None => (0..all.len()).collect(),
     };
     let frame = |&key: &usize| MorphFrame {
-        seconds: film.timing.since_start(key as f64) as f32,
+        seconds: film.timing.since_start(key as f64),
         mirrored: all[key].mirrored.clone(),
         instances: all[key]
             .instances
@@ -153,9 +153,8 @@ fn measure(film: &mut Film<'_>, glb: &[u8], to: &Path) -> Result<Off, Failure> {
     let read = read.map_err(|refused| refusal(to, &refused))?;
     let mut poser = Poser::new(&read, PoserOptions::default()).map_err(|e| too_large(&film.name, &e))?;
     let parts = film::parts(read.instances.iter().enumerate());
-    let seconds: Vec<f32> = (0..2 * film.timing.frames - 1)
-        .map(|half| film.timing.since_start(half as f64 / 2.0) as f32)
-        .collect();
+    let seconds: Vec<f64> =
+        (0..2 * film.timing.frames - 1).map(|half| film.timing.since_start(half as f64 / 2.0)).collect();
     Off::measure(film, |at, frame: &mut Frame| {
         let seconds = seconds[(2.0 * at) as usize];
         poser.pose(read.clips.first(), seconds).map_err(|e| too_large(&to.to_string_lossy(), &e))?;

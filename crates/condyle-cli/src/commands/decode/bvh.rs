@@ -31,8 +31,8 @@ pub(super) fn run(args: &Args, asset: &Asset, clips: &[(&str, &Clip<'static>)]) 
     let mut pose = condyle::Pose::rest(skeleton);
     let mut scaled = is_scaled(&pose);
     for frame in 0..=clip.frame_count() {
-        let seconds = f64::from(clip.start()) + frame as f64 / rate;
-        clip.pose(skeleton, seconds as f32, &mut pose).map_err(failed)?;
+        let seconds = clip.start() + frame as f64 / rate;
+        clip.pose(skeleton, seconds, &mut pose).map_err(failed)?;
         scaled |= is_scaled(&pose);
     }
     if scaled {

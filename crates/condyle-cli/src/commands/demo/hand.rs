@@ -38,12 +38,12 @@ pub(super) fn movie(asset: &Asset, clip: &RawClip, look: &Look) -> Result<Vec<u8
         requests.push(request?);
     }
     let solver = Solver::new(asset, requests, None, (1.0, TOLERANCE));
-    let moments = evenly(Some(clip), (f64::from(clip.duration()) * FPS).round() as usize);
+    let moments = evenly(Some(clip), (clip.duration() * FPS).round() as usize);
     let solved = solve(&solver, &asset.skeleton, Some(clip), &moments).map_err(failed)?;
     let reaching =
         reached(&solver, &asset.skeleton, (Some(clip), "reach"), &moments, &solved).map_err(failed)?;
     let marked = Marked::new(&solver, &asset.skeleton, Some(clip)).map_err(failed)?;
-    let marks = |seconds: f32, model: &[Affine]| {
+    let marks = |seconds: f64, model: &[Affine]| {
         let hand = model[usize::from(joint)].transform_point([0.0; 3]);
         let off = 1e3 * length(sub(hand, way.at(seconds)));
         let mut marks = marked.at(seconds, model);
@@ -58,11 +58,11 @@ pub(super) fn movie(asset: &Asset, clip: &RawClip, look: &Look) -> Result<Vec<u8
 }
 
 /// Around without an end: from a period before the clip to one behind it.
-fn way(clip: &RawClip) -> Result<Path<Vec3>, f32> {
+fn way(clip: &RawClip) -> Result<Path<Vec3>, f64> {
     let period = clip.duration();
     let steps = ROUND.len() as i16;
     let keys = (-steps..=2 * steps).map(|step| {
-        let seconds = clip.start() + period * f32::from(step) / f32::from(steps);
+        let seconds = clip.start() + period * f64::from(step) / f64::from(steps);
         (seconds, ROUND[step.rem_euclid(steps) as usize])
     });
     Path::new(keys.collect())

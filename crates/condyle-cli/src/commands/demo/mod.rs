@@ -50,7 +50,7 @@ pub(crate) struct Args {
 /// Where the camera looks from.
 const VIEW: View = View { yaw: 0.75, pitch: 0.2 };
 /// The clip and time written as a static model: both feet are in the air.
-const POSED: (&str, f32) = ("run", 0.30);
+const POSED: (&str, f64) = ("run", 0.30);
 /// What is written.
 const FILES: [&str; 7] =
     ["character.glb", "poses.png", "walk.gif", "run.gif", "hand.gif", "stairs.gif", "posed.glb"];

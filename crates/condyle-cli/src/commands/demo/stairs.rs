@@ -60,7 +60,7 @@ pub(super) fn movie(asset: &Asset, walk: &RawClip, look: &Look) -> Result<(Vec<u
     let skeleton = &asset.skeleton;
     let (pelvis, legs) = legs(skeleton).ok_or_else(missing)?;
     let climb = climb(skeleton, walk, pelvis, &legs).map_err(failed)?;
-    let marks = |seconds: f32, _: &[Affine]| {
+    let marks = |seconds: f64, _: &[Affine]| {
         let moment = climb.moment(seconds);
         let dot = |&at: &Vec3| Mark::Dot { at, radius: 4.0, color: PLANTED };
         let note = Mark::Note { text: moment.moved.line() };
@@ -104,7 +104,7 @@ impl Moved {
 
 /// The character at a frame of the picture.
 struct Moment {
-    seconds: f32,
+    seconds: f64,
     pose: Pose,
     /// What touches the ground.
     planted: Vec<Vec3>,
@@ -117,11 +117,11 @@ struct Climb {
 }
 
 impl Climb {
-    fn times(&self) -> Vec<f32> {
+    fn times(&self) -> Vec<f64> {
         self.moments.iter().map(|moment| moment.seconds).collect()
     }
 
-    fn moment(&self, seconds: f32) -> &Moment {
+    fn moment(&self, seconds: f64) -> &Moment {
         let next = self.moments.partition_point(|moment| moment.seconds < seconds);
         &self.moments[next.min(self.moments.len() - 1)]
     }
@@ -137,7 +137,8 @@ impl Climb {
             add(Target::Rotation(joint as u16), locals().flat_map(|local| local.rotation).collect());
             add(Target::Translation(joint as u16), locals().flat_map(|local| local.translation).collect());
         }
-        RawClip::new("stairs".into(), vec![self.times()], tracks)?.for_skeleton(skeleton)
+        let times = self.moments.iter().map(|moment| moment.seconds as f32).collect();
+        RawClip::new("stairs".into(), vec![times], tracks)?.for_skeleton(skeleton)
     }
 }
 
@@ -166,7 +167,9 @@ fn climb(skeleton: &Skeleton, clip: &RawClip, pelvis: u16, legs: &[Leg; 2]) -> R
         let planted = walker.go(seconds, if call == 0 { 0.0 } else { fine as f32 })?;
         if call % FINE == 0 {
             let (pose, moved) = (walker.pose.clone(), walker.moved);
-            moments.push(Moment { seconds: seconds as f32, pose, planted, moved });
+            // Rounded as the key that it becomes.
+            let seconds = f64::from(seconds as f32);
+            moments.push(Moment { seconds, pose, planted, moved });
         }
     }
     Ok(Climb { moments })
@@ -175,7 +178,8 @@ fn climb(skeleton: &Skeleton, clip: &RawClip, pelvis: u16, legs: &[Leg; 2]) -> R
 impl<'a> Walker<'a> {
     fn new(skeleton: &'a Skeleton, clip: &'a RawClip, pelvis: u16, legs: &[Leg; 2]) -> Result<Self, Error> {
         let feet = Feet::new(skeleton, pelvis, legs)?;
-        let end = Transform { translation: [0.0, 0.0, WALK_SPEED * clip.duration()], ..Transform::IDENTITY };
+        let end =
+            Transform { translation: [0.0, 0.0, WALK_SPEED * clip.duration() as f32], ..Transform::IDENTITY };
         let motion = RootMotion::new(clip.duration(), vec![Transform::IDENTITY, end])?;
         let options =
             ContactOptions { looping: Looping::Wrap, ..ContactOptions::for_legs(feet.leg_length()) };

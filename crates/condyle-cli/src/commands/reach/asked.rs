@@ -14,7 +14,7 @@ pub(crate) struct Asked<V> {
     /// A place or an offset in metres, or a rotation.
     pub value: V,
     /// In seconds.
-    pub time: Option<f32>,
+    pub time: Option<f64>,
 }
 
 /// `JOINT=x,y,z[@TIME]`, in metres or with units.
@@ -54,7 +54,8 @@ fn parts<const N: usize>(value: &str) -> Option<[&str; N]> {
 fn parse<V>(text: &str, form: &str, value: impl Fn(&str) -> Option<V>) -> Result<Asked<V>, String> {
     let (joint, rest) = text.rsplit_once('=').filter(|(joint, _)| !joint.is_empty()).ok_or(form)?;
     let (numbers, time) = match rest.split_once('@') {
-        Some((numbers, time)) => (numbers, Some(parse_seconds(time)?)),
+        // Rounded as the key that it becomes.
+        Some((numbers, time)) => (numbers, Some(f64::from(parse_seconds(time)? as f32))),
         None => (rest, None),
     };
     Ok(Asked { joint: joint.into(), value: value(numbers).ok_or(form)?, time })

@@ -13,10 +13,10 @@ pub(crate) fn solve(
     solver: &Solver<'_>,
     skeleton: &Skeleton,
     clip: Option<&RawClip>,
-    moments: &[f32],
+    moments: &[f64],
 ) -> Result<Vec<Solved>, Error> {
     let bar = progress(moments.len(), "reaching");
-    let one = |scratch: &mut Scratch<'_>, &seconds: &f32| {
+    let one = |scratch: &mut Scratch<'_>, &seconds: &f64| {
         if let Some(clip) = clip {
             clip.pose(skeleton, seconds, &mut scratch.clip.pose)?;
         }
@@ -34,12 +34,12 @@ pub(crate) fn reached(
     solver: &Solver<'_>,
     skeleton: &Skeleton,
     (clip, name): (Option<&RawClip>, &str),
-    moments: &[f32],
+    moments: &[f64],
     solved: &[Solved],
 ) -> Result<RawClip, Error> {
     let mut tracks: Vec<Track> = clip.map_or(Vec::new(), |clip| clip.tracks().to_vec());
     let mut timelines: Vec<Vec<f32>> = clip.map_or(Vec::new(), |clip| clip.timelines().to_vec());
-    timelines.push(moments.to_vec());
+    timelines.push(moments.iter().map(|&seconds| seconds as f32).collect());
     for (at, &joint) in solver.movable.iter().enumerate() {
         if !solved.iter().any(|moment| moment.changed[at]) {
             continue;
@@ -70,7 +70,7 @@ pub(crate) struct Residuals<'a, 'b> {
 
 impl Residuals<'_, '_> {
     /// For each request before and after.
-    pub(crate) fn at(&self, seconds: f32) -> Result<Vec<[f64; 2]>, Error> {
+    pub(crate) fn at(&self, seconds: f64) -> Result<Vec<[f64; 2]>, Error> {
         let [mut before, mut after] = [(); 2].map(|()| super::request::Placed::rest(self.skeleton));
         if let Some(clip) = self.before {
             clip.pose(self.skeleton, seconds, &mut before.pose)?;

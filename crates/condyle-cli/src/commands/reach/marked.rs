@@ -15,7 +15,7 @@ const MISSED: [u8; 3] = [230, 40, 50];
 const PIN: [u8; 3] = [150, 90, 220];
 
 /// Straight pieces of a way from one goal to the next.
-const PIECES: usize = 24;
+const PIECES: u32 = 24;
 
 /// Marks for any moment of a clip.
 pub(crate) struct Marked<'a> {
@@ -39,10 +39,11 @@ impl<'a> Marked<'a> {
             let goals = times.iter().map(|&seconds| it.place(request, seconds));
             let goals: Vec<Vec3> = goals.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
             let between = times.windows(2).flat_map(|pair| {
-                (0..=PIECES).map(|piece| pair[0] + (pair[1] - pair[0]) * (piece as f32 / PIECES as f32))
+                (0..=PIECES)
+                    .map(|piece| pair[0] + (pair[1] - pair[0]) * (f64::from(piece) / f64::from(PIECES)))
             });
             // What is never played is not shown.
-            let played = |seconds: &f32| clip.is_none_or(|it| (it.start()..=it.end()).contains(seconds));
+            let played = |seconds: &f64| clip.is_none_or(|it| (it.start()..=it.end()).contains(seconds));
             let way = between.filter(played).map(|seconds| it.place(request, seconds));
             let way: Vec<Vec3> = way.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
             it.fixed.push((goals, way));
@@ -50,7 +51,7 @@ impl<'a> Marked<'a> {
         Ok(it)
     }
 
-    fn pose(&self, seconds: f32) -> Result<Placed<'a>, Error> {
+    fn pose(&self, seconds: f64) -> Result<Placed<'a>, Error> {
         let mut placed = Placed::rest(self.skeleton);
         if let Some(clip) = self.clip {
             clip.pose(self.skeleton, seconds, &mut placed.pose)?;
@@ -60,7 +61,7 @@ impl<'a> Marked<'a> {
     }
 
     /// Where the request has its joint if it counts in full.
-    fn place(&self, request: &Request, seconds: f32) -> Result<Option<Vec3>, Error> {
+    fn place(&self, request: &Request, seconds: f64) -> Result<Option<Vec3>, Error> {
         Ok(match &request.kind {
             Kind::Place(path) => Some(path.at(seconds)),
             Kind::Offset(path) => Some(add(self.pose(seconds)?.at(request.joint), path.at(seconds))),
@@ -69,7 +70,7 @@ impl<'a> Marked<'a> {
     }
 
     /// What is drawn over a pose by its matrices. Nothing where the clip cannot be posed, which is told elsewhere.
-    pub(crate) fn at(&self, seconds: f32, model: &[Affine]) -> Vec<Mark> {
+    pub(crate) fn at(&self, seconds: f64, model: &[Affine]) -> Vec<Mark> {
         let Ok(clip) = self.pose(seconds) else { return Vec::new() };
         let mut marks = Vec::new();
         for (_, way) in &self.fixed {

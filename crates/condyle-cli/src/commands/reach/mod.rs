@@ -165,7 +165,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         None => document(args, &model, source.as_ref(), reached)?,
         Some(format) => {
             let marked = Marked::new(&solver, &asset.skeleton, clip).map_err(|e| failed(&e))?;
-            let marks = |seconds: f32, pose: &[Affine]| marked.at(seconds, pose);
+            let marks = |seconds: f64, pose: &[Affine]| marked.at(seconds, pose);
             let drawn = picture.draw(
                 path,
                 format,
@@ -315,11 +315,11 @@ fn moments(
     asset: &Asset,
     clip: Option<&RawClip>,
     requests: &[Request],
-) -> Result<Vec<f32>, Failure> {
+) -> Result<Vec<f64>, Failure> {
     let picture = &args.picture;
     let Some(clip) = clip else { return Ok(vec![0.0]) };
     let still = format == Some(Format::Png) && picture.sheet.is_none();
-    let times: Vec<f32> = requests.iter().flat_map(Request::times).copied().collect();
+    let times: Vec<f64> = requests.iter().flat_map(Request::times).copied().collect();
     if let Some(what) = Playable::raw(clip).clamped(picture.time.as_slice()).filter(|_| format.is_none()) {
         warn(&args.model, &what);
     }
@@ -335,16 +335,17 @@ fn moments(
             "the clip has more than {LONGEST} frames; choose a lower --fps, or one moment with --time"
         ))
     })?;
-    let (start, end) = (f64::from(clip.start()), f64::from(clip.end()));
-    let frame = |at: usize| (start + (end - start) * (at as f64 / count.max(1) as f64)) as f32;
+    let (start, end) = (clip.start(), clip.end());
+    // Rounded as the keys that they become.
+    let frame = |at: usize| f64::from((start + (end - start) * (at as f64 / count.max(1) as f64)) as f32);
     let mut moments = times;
     let gap = (end - start) / count.max(1) as f64 * 1e-2;
-    let apart = |time: f32| !moments.iter().any(|&own| f64::from((own - time).abs()) < gap);
-    let frames: Vec<f32> = (0..=count).map(frame).filter(|&time| apart(time)).collect();
+    let apart = |time: f64| !moments.iter().any(|&own| (own - time).abs() < gap);
+    let frames: Vec<f64> = (0..=count).map(frame).filter(|&time| apart(time)).collect();
     moments.extend(frames);
     // Where a goal is within a hair of them, the clip still begins and ends when it did.
     moments.extend([clip.start(), clip.end()]);
-    moments.sort_by(f32::total_cmp);
+    moments.sort_by(f64::total_cmp);
     moments.dedup();
     Ok(moments)
 }
@@ -386,7 +387,7 @@ fn document(
 }
 
 /// A static document of one moment.
-fn posed(path: &Path, asset: &Asset, reached: &RawClip, seconds: f32) -> Result<Vec<u8>, Failure> {
+fn posed(path: &Path, asset: &Asset, reached: &RawClip, seconds: f64) -> Result<Vec<u8>, Failure> {
     let failed = |e: &dyn std::fmt::Display| Failure::Data(format!("{}: {e}", path_text(path)));
     let exporter = Exporter::new(asset).map_err(|e| failed(&e))?;
     exporter.problems().iter().for_each(|problem| warn(path, &problem.to_string()));
@@ -396,8 +397,8 @@ fn posed(path: &Path, asset: &Asset, reached: &RawClip, seconds: f32) -> Result<
 }
 
 /// The earliest of the times of goals; 0 where there are none.
-fn first(times: &[f32]) -> f32 {
-    times.iter().copied().reduce(f32::min).unwrap_or(0.0)
+fn first(times: &[f64]) -> f64 {
+    times.iter().copied().reduce(f64::min).unwrap_or(0.0)
 }
 
 /// The joints that are not as they were.

@@ -7,7 +7,7 @@ use condyle_draw::vector::{Vec3, add_scaled, scale, sub};
 /// Values at times, ascending; one without a time holds throughout.
 #[derive(Clone, Debug)]
 pub(crate) struct Path<V> {
-    times: Vec<f32>,
+    times: Vec<f64>,
     values: Vec<V>,
 }
 
@@ -18,7 +18,7 @@ impl<V: Copy> Path<V> {
     }
 
     /// At least one value, each at another time; what is the same time is told in seconds.
-    pub(crate) fn new(mut keys: Vec<(f32, V)>) -> Result<Self, f32> {
+    pub(crate) fn new(mut keys: Vec<(f64, V)>) -> Result<Self, f64> {
         keys.sort_by(|a, b| a.0.total_cmp(&b.0));
         match keys.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
             Some(pair) => Err(pair[0].0),
@@ -30,12 +30,12 @@ impl<V: Copy> Path<V> {
     }
 
     /// The times that values were given for: none for what holds throughout.
-    pub(crate) fn times(&self) -> &[f32] {
+    pub(crate) fn times(&self) -> &[f64] {
         &self.times
     }
 
     /// Times that are a thousandth of a second beside a span are at its ends; returns the first one that is farther off.
-    pub(crate) fn fit(&mut self, start: f32, end: f32) -> Option<f32> {
+    pub(crate) fn fit(&mut self, start: f64, end: f64) -> Option<f64> {
         for time in &mut self.times {
             let within = time.clamp(start, end);
             if (*time - within).abs() > 1e-3 {
@@ -47,23 +47,23 @@ impl<V: Copy> Path<V> {
     }
 
     /// How much it counts at a moment: all from the first time to the last one, and smoothly less for so many seconds before and after.
-    pub(crate) fn share(&self, seconds: f32, ease: f32) -> f32 {
+    pub(crate) fn share(&self, seconds: f64, ease: f32) -> f32 {
         let [Some(&first), Some(&last)] = [self.times.first(), self.times.last()] else { return 1.0 };
-        let off = (first - seconds).max(seconds - last).max(0.0);
+        let off = (first - seconds).max(seconds - last).max(0.0) as f32;
         let x = 1.0 - (off / ease).min(1.0);
         // It begins and ends without speed and without acceleration.
         x * x * x * (10.0 - x * (15.0 - 6.0 * x))
     }
 
     /// The keys around a moment, and how far it is from the first to the second; at the ends one key alone.
-    fn around(&self, seconds: f32) -> (usize, usize, f32) {
+    fn around(&self, seconds: f64) -> (usize, usize, f32) {
         let next = self.times.partition_point(|&time| time <= seconds);
         match next {
             0 => (0, 0, 0.0),
             _ if next == self.values.len() => (next - 1, next - 1, 0.0),
             _ => {
                 let [from, to] = [next - 1, next].map(|at| self.times[at]);
-                (next - 1, next, (seconds - from) / (to - from))
+                (next - 1, next, ((seconds - from) / (to - from)) as f32)
             }
         }
     }
@@ -71,12 +71,12 @@ impl<V: Copy> Path<V> {
 
 impl Path<Vec3> {
     /// The place at a moment: a cubic from each to the next, whose speed at a place is that between its neighbours, and 0 at both ends.
-    pub(crate) fn at(&self, seconds: f32) -> Vec3 {
+    pub(crate) fn at(&self, seconds: f64) -> Vec3 {
         let (from, to, x) = self.around(seconds);
         if x == 0.0 {
             return self.values[from];
         }
-        let span = self.times[to] - self.times[from];
+        let span = (self.times[to] - self.times[from]) as f32;
         let [a, b] = [from, to].map(|at| self.values[at]);
         let [leave, arrive] = [from, to].map(|at| scale(self.speed(at), span));
         let rise = x * x * (3.0 - 2.0 * x);
@@ -90,13 +90,13 @@ impl Path<Vec3> {
             return [0.0; 3];
         }
         let way = sub(self.values[at + 1], self.values[at - 1]);
-        scale(way, 1.0 / (self.times[at + 1] - self.times[at - 1]))
+        scale(way, 1.0 / (self.times[at + 1] - self.times[at - 1]) as f32)
     }
 }
 
 impl Path<Quat> {
     /// The rotation at a moment, on the shorter way from each to the next.
-    pub(crate) fn at(&self, seconds: f32) -> Quat {
+    pub(crate) fn at(&self, seconds: f64) -> Quat {
         let (from, to, x) = self.around(seconds);
         // Slow at the rotations that were given, so that nothing turns with a jerk.
         interpolate(self.values[from], self.values[to], x * x * (3.0 - 2.0 * x), Method::default())
@@ -122,7 +122,7 @@ mod tests {
             assert!(length(sub(path.at(time), place)) < 1e-6, "{time}");
         }
         assert_eq!((path.at(-3.0), path.at(9.0)), ([0.0, 1.0, 0.0], [1.0, 2.0, 0.0]));
-        let speed = |at: f32| scale(sub(path.at(at + 2e-4), path.at(at - 2e-4)), 2500.0);
+        let speed = |at: f64| scale(sub(path.at(at + 2e-4), path.at(at - 2e-4)), 2500.0);
         for at in [0.5, 1.0, 1.2, 2.0] {
             let [before, after] = [speed(at - 4e-4), speed(at + 4e-4)];
             assert!(length(sub(before, after)) < 0.2, "{at}: {before:?} {after:?}");

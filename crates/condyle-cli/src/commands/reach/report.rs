@@ -21,7 +21,7 @@ pub(crate) struct Row {
     /// Which one of all requests it is of.
     pub index: usize,
     /// The moment that is told of.
-    pub seconds: f32,
+    pub seconds: f64,
     span: Span,
     /// Metres or radians: of the clip as it was, and as it is.
     before: f64,
@@ -37,13 +37,13 @@ pub(crate) struct Row {
 enum Span {
     One,
     /// From a request's first time to its last one.
-    Way(f32, f32),
+    Way(f64, f64),
     Whole,
 }
 
 /// Residuals at one moment: of each request before and after.
 struct Moment {
-    seconds: f32,
+    seconds: f64,
     residuals: Vec<[f64; 2]>,
     /// Of the keys there; `None` between keys.
     solved: Option<(u32, f64)>,
@@ -52,11 +52,11 @@ struct Moment {
 /// The rows for a clip that was solved at these moments. `metres` are those of a unit.
 pub(crate) fn rows(
     measured: &Residuals<'_, '_>,
-    moments: &[f32],
+    moments: &[f64],
     solved: &[Solved],
     metres: f64,
 ) -> Result<Vec<Row>, Error> {
-    let at = |seconds: f32, solved: Option<&Solved>| {
+    let at = |seconds: f64, solved: Option<&Solved>| {
         let residuals = measured.at(seconds)?;
         Ok(Moment {
             seconds,
@@ -134,7 +134,7 @@ fn rows_of(
 }
 
 /// The key at a time that was asked for.
-fn moment(all: &[Moment], time: f32) -> Option<&Moment> {
+fn moment(all: &[Moment], time: f64) -> Option<&Moment> {
     all.iter().find(|moment| moment.seconds == time && moment.solved.is_some())
 }
 

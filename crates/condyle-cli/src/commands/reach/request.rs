@@ -93,11 +93,11 @@ impl Wishes<'_> {
     }
 }
 
-type Keys<V> = BTreeMap<u16, Vec<(Option<f32>, V)>>;
+type Keys<V> = BTreeMap<u16, Vec<(Option<f64>, V)>>;
 
 /// The keys of a joint as a path: either all of them have times, or there is but one.
-fn path<V: Copy>(name: &str, keys: Vec<(Option<f32>, V)>) -> Result<Path<V>, Failure> {
-    let timed: Option<Vec<(f32, V)>> = keys.iter().map(|&(time, value)| Some((time?, value))).collect();
+fn path<V: Copy>(name: &str, keys: Vec<(Option<f64>, V)>) -> Result<Path<V>, Failure> {
+    let timed: Option<Vec<(f64, V)>> = keys.iter().map(|&(time, value)| Some((time?, value))).collect();
     match (timed, &keys[..]) {
         (Some(timed), _) => Path::new(timed).map_err(|at| {
             Failure::Usage(format!("{name}: there are two goals at {at} s; give each another time"))
@@ -150,7 +150,7 @@ impl Request {
     }
 
     /// Times that are a thousandth of a second beside the clip are at its ends; returns the first one that is farther off.
-    pub(crate) fn fit(&mut self, start: f32, end: f32) -> Option<f32> {
+    pub(crate) fn fit(&mut self, start: f64, end: f64) -> Option<f64> {
         match &mut self.kind {
             Kind::Place(path) | Kind::Offset(path) => path.fit(start, end),
             Kind::Turn(path) => path.fit(start, end),
@@ -159,7 +159,7 @@ impl Request {
     }
 
     /// The times that something was asked for.
-    pub(crate) fn times(&self) -> &[f32] {
+    pub(crate) fn times(&self) -> &[f64] {
         match &self.kind {
             Kind::Place(path) | Kind::Offset(path) => path.times(),
             Kind::Turn(path) => path.times(),
@@ -168,7 +168,7 @@ impl Request {
     }
 
     /// How much it counts at a moment, from 0 to 1.
-    pub(crate) fn share(&self, seconds: f32, ease: f32) -> f32 {
+    pub(crate) fn share(&self, seconds: f64, ease: f32) -> f32 {
         match &self.kind {
             Kind::Place(path) | Kind::Offset(path) => path.share(seconds, ease),
             Kind::Turn(path) => path.share(seconds, ease),
@@ -178,12 +178,12 @@ impl Request {
 
     /// What it asks for at a moment that the clip has so. Where it counts less, it asks for what lies between that and the clip, so that
     /// what is asked for never jumps.
-    pub(crate) fn goal(&self, clip: &Placed<'_>, seconds: f32, ease: f32) -> Goal<'static> {
+    pub(crate) fn goal(&self, clip: &Placed<'_>, seconds: f64, ease: f32) -> Goal<'static> {
         self.goal_on_the_way(clip, seconds, self.share(seconds, ease))
     }
 
     /// What lies between the clip and what is asked for, at a share from 0 to 1.
-    pub(crate) fn goal_on_the_way(&self, clip: &Placed<'_>, seconds: f32, share: f32) -> Goal<'static> {
+    pub(crate) fn goal_on_the_way(&self, clip: &Placed<'_>, seconds: f64, share: f32) -> Goal<'static> {
         let joint = self.joint;
         let own = || clip.at(joint);
         match &self.kind {

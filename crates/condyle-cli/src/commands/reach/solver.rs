@@ -104,7 +104,7 @@ impl<'a> Solver<'a> {
     }
 
     /// Whether anything is asked for at a moment, but to be as in the clip.
-    fn asks(&self, seconds: f32) -> bool {
+    fn asks(&self, seconds: f64) -> bool {
         self.requests.iter().any(|request| !request.stays() && request.share(seconds, self.ease) > 0.0)
     }
 
@@ -122,7 +122,7 @@ impl<'a> Solver<'a> {
     }
 
     /// Solves the moment whose pose `scratch.clip` holds.
-    pub(crate) fn solve(&self, seconds: f32, scratch: &mut Scratch<'_>) -> Result<Solved, Error> {
+    pub(crate) fn solve(&self, seconds: f64, scratch: &mut Scratch<'_>) -> Result<Solved, Error> {
         let Scratch { clip, pose, goals, buffer } = scratch;
         clip.place()?;
         pose.clone_from(&clip.pose);

@@ -50,7 +50,7 @@ pub(crate) struct Args {
     /// Seconds into the clip; several, separated by commas, are a series [default: 0]
     #[arg(long, value_name = "SECONDS", value_delimiter = ',', value_parser = parse_seconds)]
     #[arg(allow_hyphen_values = true, conflicts_with_all = ["rest", "fps"])]
-    time: Vec<f32>,
+    time: Vec<f64>,
     /// A series of the whole clip, N moments per second: numbered .glb files, or .npy arrays of all of them
     #[arg(long, value_name = "N", value_parser = fps_up_to(1000.0), conflicts_with = "rest")]
     fps: Option<f64>,
@@ -138,7 +138,7 @@ struct Playing<'a> {
     name: String,
     clip: Option<&'a Playable<'a>>,
     /// In seconds.
-    moments: Vec<f32>,
+    moments: Vec<f64>,
     poser: Poser<'a>,
 }
 
@@ -230,7 +230,7 @@ fn format(args: &Args) -> Result<Format, Failure> {
 }
 
 /// The moments that are asked for, in seconds: at least one.
-fn moments(args: &Args, clip: Option<&Playable<'_>>) -> Result<Vec<f32>, Failure> {
+fn moments(args: &Args, clip: Option<&Playable<'_>>) -> Result<Vec<f64>, Failure> {
     match (args.fps, clip) {
         (Some(fps), Some(clip)) => moments::every(clip, fps),
         _ if args.time.is_empty() => Ok(vec![0.0]),

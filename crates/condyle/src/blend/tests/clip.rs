@@ -8,14 +8,14 @@ use crate::sample::{self, RawCursor, sample};
 use proptest::prelude::*;
 use std::vec;
 
-fn sampled(clip: &RawClip, skeleton: &Skeleton, seconds: f32) -> Pose {
+fn sampled(clip: &RawClip, skeleton: &Skeleton, seconds: f64) -> Pose {
     let mut pose = Pose::identity(skeleton.joint_count());
     sample::raw(clip, skeleton, seconds, &mut RawCursor::default(), &mut pose).expect("sizes agree");
     pose
 }
 
 /// How long the quaternion of a joint is before it is brought to unit length: what rounding is relative to.
-fn length(clip: &RawClip, joint: usize, seconds: f32) -> f64 {
+fn length(clip: &RawClip, joint: usize, seconds: f64) -> f64 {
     let target = Target::Rotation(joint as u16);
     let Ok(at) = clip.tracks().binary_search_by_key(&target, |t| t.target) else { return 1.0 };
     let track = &clip.tracks()[at];
@@ -30,8 +30,9 @@ fn check(clip: &RawClip, skeleton: &Skeleton, reference: &Pose, case: &str) {
     let made = difference_clip(clip, skeleton, reference).expect("a difference");
     assert_eq!((made.name(), made.start(), made.end()), (clip.name(), clip.start(), clip.end()), "{case}");
     let additive = skeleton.additive();
-    let keys = clip.timelines().iter().flatten().copied();
-    let between = clip.timelines().iter().flat_map(|times| times.windows(2).map(|w| w[0].midpoint(w[1])));
+    let keys = clip.timelines().iter().flatten().map(|&key| f64::from(key));
+    let between =
+        clip.timelines().iter().flat_map(|times| times.windows(2).map(|w| f64::from(w[0].midpoint(w[1]))));
     for seconds in keys.chain(between).chain([clip.start() - 1.0, clip.end() + 1.0]) {
         let got = sampled(&made, &additive, seconds);
         let pose = sampled(clip, skeleton, seconds);

@@ -183,7 +183,7 @@ fn spline<const N: usize>(
 fn authored_values<const N: usize>((times, track): (&[f32], &Track), moments: &[f64]) -> Vec<[f64; N]> {
     let mut hint = 0;
     let at = |&seconds: &f64| {
-        let span = Span::find_exactly(times, seconds, hint);
+        let span = Span::find(times, seconds, hint);
         hint = span.key;
         let value = value_at(track, span);
         if track.target.rotates() { value.map(|v| v * length_at(track, span)) } else { value }

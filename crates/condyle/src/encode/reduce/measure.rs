@@ -97,7 +97,7 @@ impl Job<'_, '_> {
             if let Some(track) = tracks[j].rotation.filter(|_| !normalizes) {
                 let times = &clip.timelines()[track.timeline];
                 for (local, &seconds) in locals.iter_mut().zip(moments) {
-                    let length = length_at(track, Span::find_exactly(times, seconds, 0));
+                    let length = length_at(track, Span::find(times, seconds, 0));
                     local.rotation = local.rotation.map(|v| v * length);
                 }
             }
@@ -111,8 +111,7 @@ impl Job<'_, '_> {
                 for (point, &place) in joint.shell.iter().enumerate() {
                     let off = length(subtract(is.point(place), want.point(place))) as f32;
                     if off > measured.joints[j].error {
-                        measured.joints[j] =
-                            JointError { error: off, seconds: moments[moment] as f32, point };
+                        measured.joints[j] = JointError { error: off, seconds: moments[moment], point };
                     }
                     let frame = self.source.frames.partition_point(|&at| at <= moment).saturating_sub(1);
                     if let Some(frame) = measured.frames.get_mut(frame) {

@@ -44,15 +44,15 @@ impl KeySource<'_> {
 
     pub(super) fn start(&self) -> f32 {
         match self {
-            Self::Raw(clip) => clip.start(),
-            Self::Packed(clip, _) => clip.start(),
+            Self::Raw(clip) => clip.start() as f32,
+            Self::Packed(clip, _) => clip.start() as f32,
         }
     }
 
     pub(super) fn end(&self) -> f32 {
         match self {
-            Self::Raw(clip) => clip.end(),
-            Self::Packed(clip, _) => clip.end(),
+            Self::Raw(clip) => clip.end() as f32,
+            Self::Packed(clip, _) => clip.end() as f32,
         }
     }
 }
@@ -204,7 +204,7 @@ impl<'a> Source<'a> {
     }
 
     fn even_seconds(&self, at: usize) -> f64 {
-        let (start, end) = (f64::from(self.of.start()), f64::from(self.of.end()));
+        let [start, end] = [self.of.start(), self.of.end()].map(f64::from);
         let all = (self.frames * self.per_frame).max(1);
         // Readers take f32.
         f64::from((start + at as f64 / all as f64 * (end - start)) as f32)
@@ -212,7 +212,7 @@ impl<'a> Source<'a> {
 
     /// The evenly spaced moment that a time is, as near as rounding can tell.
     fn moment_at(&self, time: f64) -> Option<usize> {
-        let (start, end) = (f64::from(self.of.start()), f64::from(self.of.end()));
+        let [start, end] = [self.of.start(), self.of.end()].map(f64::from);
         let all = (self.frames * self.per_frame).max(1) as f64;
         if end <= start {
             return Some(0);
@@ -290,7 +290,8 @@ impl<'a> Source<'a> {
         let mut all = vec![0.0; widths.iter().sum()];
         let mut pose = Pose::rest(self.skeleton);
         for &seconds in moments {
-            let seconds = seconds as f32;
+            // Rounded, as the times of the document's keys are.
+            let seconds = f64::from(seconds as f32);
             pose_by(Dispatch::current().portable(), clip, self.skeleton, seconds, &mut pose)?;
             for (joint, t) in joints.iter_mut().zip(pose.transforms()) {
                 let mut local = Transform64::from(t);

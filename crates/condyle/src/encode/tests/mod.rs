@@ -49,9 +49,8 @@ fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str
     let mut off = vec![0.0_f64; joints];
     for moment in 0..=count {
         let part = moment as f64 / count.max(1) as f64;
-        let seconds =
-            (f64::from(raw.start()) + part * (f64::from(raw.end()) - f64::from(raw.start()))) as f32;
-        sample(&clip, skeleton, seconds, &mut pose).expect("the sizes agree");
+        let seconds = (raw.start() + part * (raw.end() - raw.start())) as f32;
+        sample(&clip, skeleton, seconds.into(), &mut pose).expect("the sizes agree");
         let want = points(skeleton, &reference::sample_raw(raw, skeleton, seconds.into()), &shell);
         let got = points(skeleton, &reference::locals(&pose), &shell);
         let motion = clip.motion_at(seconds.into());
@@ -66,9 +65,9 @@ fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str
         for track in raw.tracks() {
             if let Target::FreeRotation(_) = track.target {
                 let mut got = [0.0; 4];
-                assert_eq!(sample::track(&clip, track.target, seconds, &mut got), Ok(true), "{case}");
+                assert_eq!(sample::track(&clip, track.target, seconds.into(), &mut got), Ok(true), "{case}");
                 let got = got.map(f64::from);
-                let span = Span::find_exactly(&raw.timelines()[track.timeline], seconds.into(), 0);
+                let span = Span::find(&raw.timelines()[track.timeline], seconds.into(), 0);
                 let want = quats::near(got, value_at(track, span));
                 for c in 0..4 {
                     let off = (got[c] - want[c]).abs();
@@ -78,7 +77,11 @@ fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str
             } else if track.target.joint().is_none() {
                 let width = track.width(raw.timelines()[track.timeline].len());
                 let mut values = vec![0.0; width];
-                assert_eq!(sample::track(&clip, track.target, seconds, &mut values), Ok(true), "{case}");
+                assert_eq!(
+                    sample::track(&clip, track.target, seconds.into(), &mut values),
+                    Ok(true),
+                    "{case}"
+                );
                 for (c, value) in values.iter().enumerate() {
                     let off = (source::component(raw, track, c, seconds.into()) - f64::from(*value)).abs();
                     let limit = f64::from(options.track_budget) + 1e-12;
@@ -268,8 +271,8 @@ fn steps_come_back_to_the_bit_and_so_do_single_moments() {
     let mut value = [0.0];
     for (key, &time) in times.iter().enumerate() {
         for seconds in [time, times.get(key + 1).map_or(9.0, |next| next.next_down())] {
-            sample(&decoded, &skeleton, seconds, &mut pose).expect("the sizes agree");
-            sample::track(&decoded, Target::Vector(8), seconds, &mut value).expect("the sizes agree");
+            sample(&decoded, &skeleton, seconds.into(), &mut pose).expect("the sizes agree");
+            sample::track(&decoded, Target::Vector(8), seconds.into(), &mut value).expect("the sizes agree");
             assert_eq!(pose.get(1).rotation, rotations[key], "at {seconds}");
             assert_eq!(pose.get(2).translation[..], vectors[3 * key..][..3], "at {seconds}");
             assert_eq!((&pose.get(0).scale[..], value[0]), (&vectors[3 * key..][..3], vectors[key]));
@@ -437,7 +440,7 @@ fn options_that_mean_nothing_are_refused() {
     let options = EncodeOptions { root_motion, ..base.clone() };
     assert!(matches!(run(&options), Err(Error::Index { what: "joint", found: 2, count: 2, .. })));
     for seconds in [-0.1, 1.0, f32::NAN] {
-        let events = vec![Event { seconds, name: "late".into() }];
+        let events = vec![Event { seconds: seconds.into(), name: "late".into() }];
         let options = EncodeOptions { events, ..base.clone() };
         assert!(run(&options).is_err(), "an event at {seconds}");
     }

@@ -52,10 +52,10 @@ fn named_rotations_keep_the_budget_of_values() {
             for (key, &seconds) in times.iter().enumerate() {
                 // Steps are as they were.
                 let target = Target::FreeRotation(2);
-                sample::track(&decoded, target, seconds, &mut got).expect("the sizes agree");
+                sample::track(&decoded, target, seconds.into(), &mut got).expect("the sizes agree");
                 assert_eq!(got[..], stepped[4 * key..][..4], "{case} at {seconds}");
                 let cursor = &mut RawCursor::default();
-                assert_eq!(sample::raw_track(&clip, target, seconds, cursor, &mut raw), Ok(true));
+                assert_eq!(sample::raw_track(&clip, target, seconds.into(), cursor, &mut raw), Ok(true));
                 assert!((0..4).all(|c| (got[c] - raw[c]).abs() < 1e-6), "{case} at {seconds}");
             }
             assert_eq!(sample::track(&decoded, Target::FreeRotation(9), 0.0, &mut got), Ok(false));

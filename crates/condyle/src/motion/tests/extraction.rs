@@ -97,12 +97,12 @@ fn motion_and_what_remains_are_the_original() {
             let seconds = match moment {
                 0 => clip.start(),
                 1 => clip.end(),
-                _ => random.range(clip.start(), clip.end()),
+                _ => random.range(clip.start() as f32, clip.end() as f32).into(),
             };
-            let moved = matrix(&motion.at(f64::from(seconds) - f64::from(clip.start())));
-            let want = model(&clip, &skeleton, seconds.into());
+            let moved = matrix(&motion.at(seconds - clip.start()));
+            let want = model(&clip, &skeleton, seconds);
             let size = want.iter().flatten().flatten().fold(0.0, |size: f64, v| size.max(v.abs()));
-            for (joint, own) in model(&remains, &skeleton, seconds.into()).iter().enumerate() {
+            for (joint, own) in model(&remains, &skeleton, seconds).iter().enumerate() {
                 let got = reference::multiply(&moved, own);
                 for (got, want) in got.as_flattened().iter().zip(want[joint].as_flattened()) {
                     let error = (got - want).abs();
@@ -135,7 +135,7 @@ fn what_was_taken_is_gone() {
         let sides = motion.samples().windows(2).all(|w| side(&w[0].rotation, &w[1].rotation));
         assert!(sides, "case {case}: a quaternion changes its sign");
         for (at, sample) in motion.samples().iter().enumerate() {
-            let seconds = f64::from(clip.duration()) * at as f64 / spans as f64;
+            let seconds = clip.duration() * at as f64 / spans as f64;
             let then = model(&remains, &skeleton, seconds)[joint];
             let name = format!("case {case}, {options:?}, sample {at}");
             for c in 0..3 {
@@ -276,7 +276,7 @@ fn a_character_walks_on_over_the_seam() {
         place = place * motion.over(Looping::Wrap, clock, clock + step).expect("finite");
         clock += step;
         let moment = Looping::Wrap.moment(clock, motion.duration()).expect("finite");
-        sample::raw(&remains, &skeleton, remains.start() + moment.seconds as f32, &mut cursor, &mut pose)
+        sample::raw(&remains, &skeleton, remains.start() + moment.seconds as f64, &mut cursor, &mut pose)
             .expect("sizes agree");
         local_to_model(&skeleton, &pose, &mut model).expect("sizes agree");
         let got = place.transform_point(model[1].transform_point([0.0; 3]).map(f64::from));

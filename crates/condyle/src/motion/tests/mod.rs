@@ -15,7 +15,7 @@ use std::{format, string::String, vec};
 fn random_motion(random: &mut Random, samples: usize, size: f32) -> RootMotion {
     let duration = random.range(0.1, 3.0);
     let sample = |_| Transform { rotation: random.unit(), translation: random.vector(size), scale: [1.0; 3] };
-    RootMotion::new(duration, (0..samples).map(sample).collect()).expect("valid")
+    RootMotion::new(duration.into(), (0..samples).map(sample).collect()).expect("valid")
 }
 
 /// Fails if a character that gets as far as `reach` on its way is farther than that from where it should be:
@@ -37,7 +37,7 @@ fn assert_near(got: &Rigid, want: &Rigid, bound: f64, reach: f64, case: impl cor
 /// How far a motion leads away in so many seconds, at most: on along the axis of its turn, and round that
 /// axis.
 fn reach(motion: &RootMotion, seconds: f64) -> f64 {
-    let duration = f64::from(motion.duration());
+    let duration = motion.duration();
     let Rigid { rotation: [x, y, z, _], translation } =
         motion.over(Looping::Wrap, 0.0, duration).expect("finite");
     let length = |v: [f64; 3]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
@@ -49,7 +49,7 @@ fn reach(motion: &RootMotion, seconds: f64) -> f64 {
 
 /// From one value of the clock to another by many small steps, each within one loop: a walk, not a formula.
 fn stepped(motion: &RootMotion, looping: Looping, from: f64, to: f64) -> Rigid {
-    let duration = f64::from(motion.duration());
+    let duration = motion.duration();
     let ends = |number: f64| [number * duration, (number + 1.0) * duration];
     let mut total = Rigid::IDENTITY;
     let mut step = |a: f64, b: f64| total = total * (motion.at(a).inverse() * motion.at(b));
@@ -96,7 +96,7 @@ fn samples_must_be_rigid_and_enough() {
         Err(Error::NotUnit { what: "samples", at: 1 })
     );
     assert!(matches!(with(Transform { scale: [2.0; 3], ..good }), Err(Error::OutOfRange { at: 1, .. })));
-    assert!(new(f32::INFINITY, &[good, good]).is_err() && new(-1.0, &[good, good]).is_err());
+    assert!(new(f64::INFINITY, &[good, good]).is_err() && new(-1.0, &[good, good]).is_err());
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn between_samples_is_between_them() {
         let count = 2 + random.below(6);
         let motion = random_motion(&mut random, count, 2.0);
         let place = random.range(0.0, (count - 1) as f32);
-        let seconds = f64::from(motion.duration()) * f64::from(place) / (count - 1) as f64;
+        let seconds = motion.duration() * f64::from(place) / (count - 1) as f64;
         let (index, t) = (place as usize, f64::from(place.fract()));
         let [a, b] = [index, (index + 1).min(count - 1)].map(|at| motion.samples()[at]);
         let want = Rigid {
@@ -122,7 +122,7 @@ fn between_samples_is_between_them() {
 #[test]
 fn outside_of_a_motion_its_ends_hold() {
     let motion = random_motion(&mut Random(2), 4, 1.0);
-    let d = f64::from(motion.duration());
+    let d = motion.duration();
     for early in [-1.0, f64::NEG_INFINITY, f64::NAN, -0.0] {
         assert_eq!(motion.at(early), motion.at(0.0), "{early}");
     }
@@ -178,7 +178,7 @@ proptest! {
         let mut random = Random(seed);
         let count = 2 + random.below(5);
         let motion = random_motion(&mut random, count, 1.0);
-        let d = f64::from(motion.duration());
+        let d = motion.duration();
         let from = if on_seam { from.floor() * d } else { from };
         for looping in [Looping::Clamp, Looping::Wrap] {
             let got = motion.over(looping, from, from + length).expect("finite");

@@ -16,7 +16,7 @@ use crate::error::Error;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
     /// Seconds since the clip's start, from 0 to its duration.
-    pub seconds: f32,
+    pub seconds: f64,
     /// What happens. Need not be unique.
     pub name: String,
 }
@@ -42,7 +42,7 @@ pub struct Event {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Events {
-    duration: f32,
+    duration: f64,
     events: Vec<Event>,
 }
 
@@ -84,10 +84,10 @@ impl Head {
     }
 
     /// What it has passed of events in a clip of `duration` seconds.
-    pub(super) fn reached(self, looping: Looping, duration: f32) -> Result<Reached, Error> {
+    pub(super) fn reached(self, looping: Looping, duration: f64) -> Result<Reached, Error> {
         check_clock(self.seconds)?;
         let (loops, seconds) = if looping == Looping::Wrap && duration > 0.0 {
-            let moment = wrapped(self.seconds, duration.into());
+            let moment = wrapped(self.seconds, duration);
             (moment.loops, moment.seconds)
         } else {
             (0, self.seconds)
@@ -105,8 +105,7 @@ pub(super) struct Reached {
 
 impl Reached {
     /// Whether an event at `seconds` of the clip has been passed in the loop that the head is in.
-    pub(super) fn has_passed(&self, seconds: f32) -> bool {
-        let at = f64::from(seconds);
+    pub(super) fn has_passed(&self, at: f64) -> bool {
         at < self.seconds || (at == self.seconds && !self.before)
     }
 }
@@ -124,7 +123,7 @@ impl Events {
     /// # Errors
     /// [`Error::NotFinite`] for a duration or an event's time that is NaN or infinite, [`Error::OutOfRange`]
     /// for a negative duration and for an event that is not within the clip.
-    pub fn new(duration: f32, mut events: Vec<Event>) -> Result<Self, Error> {
+    pub fn new(duration: f64, mut events: Vec<Event>) -> Result<Self, Error> {
         check_duration(duration)?;
         for (at, event) in events.iter_mut().enumerate() {
             if !event.seconds.is_finite() {
@@ -139,13 +138,13 @@ impl Events {
     }
 
     /// Events that are known to be in order and within the clip.
-    pub(crate) fn in_order(duration: f32, events: Vec<Event>) -> Self {
+    pub(crate) fn in_order(duration: f64, events: Vec<Event>) -> Self {
         Self { duration, events }
     }
 
     /// Seconds that the clip lasts.
     #[must_use]
-    pub fn duration(&self) -> f32 {
+    pub fn duration(&self) -> f64 {
         self.duration
     }
 
@@ -197,14 +196,14 @@ impl<'a> List<'a> {
         }
     }
 
-    fn duration(self) -> f32 {
+    fn duration(self) -> f64 {
         match self {
             Self::Kept(events) => events.duration,
             Self::InClip(clip) => clip.duration(),
         }
     }
 
-    fn get(self, at: usize) -> Option<(f32, &'a str)> {
+    fn get(self, at: usize) -> Option<(f64, &'a str)> {
         match self {
             Self::Kept(events) => events.events.get(at).map(|event| (event.seconds, &*event.name)),
             Self::InClip(clip) => clip.event(at),
@@ -233,7 +232,7 @@ impl<'a> List<'a> {
         let count = self.count().max(1) as i128;
         let (loops, index) = (number.div_euclid(count) as i64, number.rem_euclid(count) as usize);
         let (seconds, name) = self.get(index)?;
-        let clock = loops as f64 * f64::from(self.duration()) + f64::from(seconds);
+        let clock = loops as f64 * self.duration() + seconds;
         Some(Passed { name, seconds, index, loops, clock })
     }
 }
@@ -254,7 +253,7 @@ pub struct Passed<'a> {
     /// What happens.
     pub name: &'a str,
     /// When it happens in the clip, in seconds since its start.
-    pub seconds: f32,
+    pub seconds: f64,
     /// Its place among the clip's events, for tables beside them.
     pub index: usize,
     /// The loop in which it is passed.

@@ -4,8 +4,8 @@ use std::{format, vec};
 
 /// Events named by their places among those given.
 fn events(duration: f32, times: &[f32]) -> Events {
-    let event = |(at, &seconds): (usize, &f32)| Event { seconds, name: format!("{at}") };
-    Events::new(duration, times.iter().enumerate().map(event).collect()).expect("within the clip")
+    let event = |(at, &seconds): (usize, &f32)| Event { seconds: seconds.into(), name: format!("{at}") };
+    Events::new(duration.into(), times.iter().enumerate().map(event).collect()).expect("within the clip")
 }
 
 /// Names and loops.
@@ -30,13 +30,13 @@ fn events_outside_of_the_clip_are_refused() {
     };
     for bad in [-0.1, 1.0_f32.next_up(), f32::MAX] {
         let refused = Error::OutOfRange { what: "events", at: 1, needed: "within the clip" };
-        assert_eq!(with(bad), Err(refused), "{bad}");
+        assert_eq!(with(bad.into()), Err(refused), "{bad}");
     }
     for bad in [f32::NAN, f32::INFINITY] {
-        assert_eq!(with(bad), Err(Error::NotFinite { what: "events", at: 1 }), "{bad}");
+        assert_eq!(with(bad.into()), Err(Error::NotFinite { what: "events", at: 1 }), "{bad}");
     }
     assert_eq!(with(1.0), Ok(2));
-    assert!(Events::new(f32::NAN, vec![]).is_err() && Events::new(-1.0, vec![]).is_err());
+    assert!(Events::new(f64::NAN, vec![]).is_err() && Events::new(-1.0, vec![]).is_err());
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn clip() -> impl Strategy<Value = (f32, Vec<f32>)> {
 
 /// Every event of every loop that the clock could touch, one by one: those between the heads.
 fn enumerated(events: &Events, looping: Looping, from: Head, to: Head) -> Vec<(&str, i64)> {
-    let duration = f64::from(events.duration());
+    let duration = events.duration();
     let loops = if looping == Looping::Wrap && duration > 0.0 { -200..=200 } else { 0..=0 };
     // On a line with three places at each time: the ends of loops, heads before, starts and all other events,
     // heads after.
@@ -210,14 +210,14 @@ proptest! {
         prop_assume!(duration > 0.0);
         let events = events(duration, &times);
         let b = a + length;
-        let ticks = |seconds: f32| (seconds * 16.0) as i64;
-        let often = |clock: i64, event: &Event| (clock - ticks(event.seconds)).div_euclid(ticks(duration));
+        let ticks = |seconds: f64| (seconds * 16.0) as i64;
+        let often = |clock: i64, event: &Event| (clock - ticks(event.seconds)).div_euclid(ticks(duration.into()));
         let passed = events.passed(Looping::Wrap, a as f64 / 16.0, b as f64 / 16.0).expect("finite");
         let want: i64 = events.as_slice().iter().map(|e| (often(b, e) - often(a, e)).abs()).sum();
         prop_assert_eq!(passed.clone().count(), usize::try_from(want).unwrap_or(usize::MAX));
         // The first and the last ones, each in its own loop and in order.
         let clocks: Vec<i64> = passed.clone().take(20).chain(passed.rev().take(20).collect::<Vec<_>>().into_iter().rev())
-            .map(|p| p.loops * ticks(duration) + ticks(p.seconds)).collect();
+            .map(|p| p.loops * ticks(duration.into()) + ticks(p.seconds)).collect();
         let (low, high) = (a.min(b), a.max(b));
         prop_assert!(clocks.iter().all(|&c| low < c && c <= high), "{:?} in {}..{}", clocks, low, high);
         prop_assert!(want < 40 || clocks.windows(2).all(|w| (w[0] <= w[1]) == (a < b) || w[0] == w[1]), "{:?}", clocks);

@@ -61,7 +61,7 @@ impl SyncTrack {
     /// # Errors
     /// [`Error::NotFinite`], [`Error::OutOfRange`] for a duration that is not above 0; [`Error::OutOfRange`] for no
     /// cycles.
-    pub fn even(duration: f32, cycles: u16) -> Result<Self, Error> {
+    pub fn even(duration: f64, cycles: u16) -> Result<Self, Error> {
         let duration = check_length(duration)?;
         if cycles == 0 {
             return Err(Error::OutOfRange { what: "cycles", at: 0, needed: "at least 1" });
@@ -78,7 +78,7 @@ impl SyncTrack {
     /// - [`Error::TooShort`] without markers.
     /// - [`Error::NotFinite`], [`Error::OutOfRange`] for a marker that is not within the clip, or that shares its
     ///   moment with another.
-    pub fn new(duration: f32, markers: Vec<Event>) -> Result<Self, Error> {
+    pub fn new(duration: f64, markers: Vec<Event>) -> Result<Self, Error> {
         let length = check_length(duration)?;
         if markers.is_empty() {
             return Err(Error::TooShort { what: "markers", found: 0, needed: 1 });
@@ -108,7 +108,7 @@ impl SyncTrack {
         let turned = cycle[first..].iter().chain(&cycle[..first]);
         Ok(Self {
             duration: length,
-            markers: order.iter().map(|&(seconds, _)| f64::from(seconds)).collect(),
+            markers: order.iter().map(|&(seconds, _)| seconds).collect(),
             cycle: turned.map(|&name| name.into()).collect(),
             first,
         })
@@ -264,12 +264,12 @@ fn check_cycle(what: &'static str, at: usize, leader: &SyncTrack, follower: &Syn
     if leader.cycle == follower.cycle { Ok(()) } else { Err(Error::MarkerOrder { what, at }) }
 }
 
-fn check_length(duration: f32) -> Result<f64, Error> {
+fn check_length(duration: f64) -> Result<f64, Error> {
     check_duration(duration)?;
     if duration == 0.0 {
         return Err(Error::OutOfRange { what: "duration", at: 0, needed: "greater than 0" });
     }
-    Ok(duration.into())
+    Ok(duration)
 }
 
 /// The length of the shortest row that, repeated, makes the whole. Knuth, Morris and Pratt 1977: from the longest part

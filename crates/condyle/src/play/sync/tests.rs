@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use std::format;
 
 fn track(duration: f32, markers: &[(f32, &str)]) -> Result<SyncTrack, Error> {
-    let marker = |&(seconds, name): &(f32, &str)| Event { seconds, name: name.into() };
-    SyncTrack::new(duration, markers.iter().map(marker).collect())
+    let marker = |&(seconds, name): &(f32, &str)| Event { seconds: seconds.into(), name: name.into() };
+    SyncTrack::new(duration.into(), markers.iter().map(marker).collect())
 }
 
 /// A cycle of some of these names, some times, from anywhere in it, at any moments.
@@ -91,7 +91,7 @@ fn bad_tracks_are_refused() {
     assert_eq!(track(0.0, &[(0.0, "a")]), out("duration", 0, "greater than 0"));
     assert_eq!(SyncTrack::even(0.0, 1), out("duration", 0, "greater than 0"));
     assert_eq!(SyncTrack::even(1.0, 0), out("cycles", 0, "at least 1"));
-    assert_eq!(SyncTrack::even(f32::NAN, 1), Err(Error::NotFinite { what: "duration", at: 0 }));
+    assert_eq!(SyncTrack::even(f64::NAN, 1), Err(Error::NotFinite { what: "duration", at: 0 }));
     assert_eq!(track(1.0, &[(0.5, "a"), (1.5, "b")]), out("markers", 1, "within the clip"));
     assert_eq!(track(1.0, &[(f32::NAN, "a")]), Err(Error::NotFinite { what: "markers", at: 0 }));
     let shared = out("markers", 2, "at a moment of its own");

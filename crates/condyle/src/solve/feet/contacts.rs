@@ -54,9 +54,9 @@ impl ContactOptions {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Contact {
     /// Seconds since the clip's start, from 0 to less than its duration.
-    pub start: f32,
+    pub start: f64,
     /// Behind the duration, where the touch goes on over the seam of a clip that loops.
-    pub end: f32,
+    pub end: f64,
     /// Where the joint stands: the mean over the touch.
     pub place: [f32; 3],
     /// Where the clip has it when the touch starts.
@@ -68,7 +68,7 @@ pub struct Contact {
 /// The touches of some joints in a clip.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contacts {
-    duration: f32,
+    duration: f64,
     looping: Looping,
     /// From one loop to the next.
     whole: Rigid,
@@ -116,7 +116,7 @@ pub fn contacts(
     joints: &[u16],
     options: &ContactOptions,
 ) -> Result<Contacts, Error> {
-    let mut pose_at = |seconds: f32, pose: &mut Pose| sample(clip, skeleton, seconds, pose);
+    let mut pose_at = |seconds: f64, pose: &mut Pose| sample(clip, skeleton, seconds, pose);
     let span = [clip.start(), clip.end()];
     let paths =
         Paths::new(skeleton, joints, options, span, &mut pose_at, &|seconds| clip.motion_at(seconds))?;
@@ -134,8 +134,8 @@ pub fn contacts_raw(
     joints: &[u16],
     options: &ContactOptions,
 ) -> Result<Contacts, Error> {
-    let mut pose_at = |seconds: f32, pose: &mut Pose| clip.pose(skeleton, seconds, pose);
-    let start = f64::from(clip.start());
+    let mut pose_at = |seconds: f64, pose: &mut Pose| clip.pose(skeleton, seconds, pose);
+    let start = clip.start();
     let moved = |seconds: f64| motion.map_or(Rigid::IDENTITY, |motion| motion.at(seconds - start));
     let span = [clip.start(), clip.end()];
     let paths = Paths::new(skeleton, joints, options, span, &mut pose_at, &moved)?;
@@ -160,13 +160,13 @@ pub fn contacts_of_events(
 ) -> Result<Contacts, Error> {
     Error::check_len("names", names.len(), joints.len())?;
     let options = ContactOptions { looping, ..ContactOptions::for_legs(0.9) };
-    let mut pose_at = |seconds: f32, pose: &mut Pose| clip.pose(skeleton, seconds, pose);
-    let start = f64::from(clip.start());
+    let mut pose_at = |seconds: f64, pose: &mut Pose| clip.pose(skeleton, seconds, pose);
+    let start = clip.start();
     let moved = |seconds: f64| motion.map_or(Rigid::IDENTITY, |motion| motion.at(seconds - start));
     let paths = Paths::new(skeleton, joints, &options, [clip.start(), clip.end()], &mut pose_at, &moved)?;
     let steps = paths.steps();
-    let sample = |seconds: f32| {
-        let part = f64::from(seconds) / paths.duration.max(1e-9);
+    let sample = |seconds: f64| {
+        let part = seconds / paths.duration.max(1e-9);
         ((part * steps as f64 + 0.5) as usize).min(steps)
     };
     let spans = names.iter().map(|[begins, ends]| {
@@ -222,8 +222,7 @@ impl Contacts {
         let mut next: Option<(f64, f64, &Contact)> = None;
         let turns: &[f64] = if self.looping == Looping::Wrap { &[-1.0, 0.0, 1.0] } else { &[0.0] };
         for (&turn, contact) in turns.iter().flat_map(|turn| contacts.iter().map(move |c| (turn, c))) {
-            let [start, end] =
-                [contact.start, contact.end].map(|t| f64::from(t) + turn * f64::from(self.duration));
+            let [start, end] = [contact.start, contact.end].map(|t| t + turn * self.duration);
             if (start..end).contains(&now) {
                 return Ok(Step::Planted);
             }
@@ -277,8 +276,8 @@ impl Paths {
         skeleton: &Skeleton,
         joints: &[u16],
         options: &ContactOptions,
-        [start, end]: [f32; 2],
-        pose_at: &mut dyn FnMut(f32, &mut Pose) -> Result<(), Error>,
+        [start, end]: [f64; 2],
+        pose_at: &mut dyn FnMut(f64, &mut Pose) -> Result<(), Error>,
         motion: &dyn Fn(f64) -> Rigid,
     ) -> Result<Self, Error> {
         options.check()?;
@@ -286,7 +285,7 @@ impl Paths {
         if let Some(at) = joints.iter().position(|&joint| usize::from(joint) >= count) {
             return Err(Error::Index { what: "joints", at, found: joints[at].into(), count });
         }
-        let duration = f64::from(end - start);
+        let duration = end - start;
         let wanted = duration * f64::from(options.sample_rate);
         if wanted >= MAX_SAMPLES as f64 {
             return Err(Error::TooMany { what: "samples", found: wanted as usize, limit: MAX_SAMPLES });
@@ -297,11 +296,11 @@ impl Paths {
         let mut model = vec![Affine::IDENTITY; count];
         let mut places = vec![Vec::with_capacity(steps + 1); joints.len()];
         for at in 0..=steps {
-            let seconds = (f64::from(start) + duration * at as f64 / steps as f64) as f32;
+            let seconds = start + duration * at as f64 / steps as f64;
             let seconds = seconds.min(end);
             pose_at(seconds, &mut pose)?;
             local_to_model(skeleton, &pose, &mut model)?;
-            let moved = motion(seconds.into());
+            let moved = motion(seconds);
             for (places, &joint) in places.iter_mut().zip(joints) {
                 let place = model[usize::from(joint)].rows.map(|row| f64::from(row[3]));
                 let place = moved.transform_point(place);
@@ -383,13 +382,13 @@ impl Paths {
                 let from_place = self.place(joint, from as isize).map(|v| v as f32);
                 // The last moment of a clip that does not loop is a moment of its own, and nothing comes behind it.
                 let last = if self.looping == Looping::Wrap { until } else { until.min(self.steps()) };
-                let [start, end] = [from, last].map(|at| (at as f64 / per_second) as f32);
+                let [start, end] = [from, last].map(|at| at as f64 / per_second);
                 Contact { start, end, place, from: from_place, velocity }
             };
             spans.into_iter().map(contact).collect()
         };
         let joints = spans.into_iter().enumerate().map(one).collect();
-        Ok(Contacts { duration: self.duration as f32, looping: self.looping, whole: self.whole, joints })
+        Ok(Contacts { duration: self.duration, looping: self.looping, whole: self.whole, joints })
     }
 }
 

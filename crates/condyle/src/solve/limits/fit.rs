@@ -131,7 +131,7 @@ impl Seen {
         let mut rotations = Vec::new();
         let mut pose = Pose::rest(skeleton);
         for clip in clips {
-            let (start, end) = (f64::from(clip.start()), f64::from(clip.end()));
+            let (start, end) = (clip.start(), clip.end());
             let frames = (end - start) * f64::from(rate);
             // As an integer what is too many is the greatest one, and what is no number 0. Where clips have a key each frame, they are met.
             let whole = frames as usize;
@@ -142,7 +142,7 @@ impl Seen {
             }
             for step in 0..=steps {
                 let seconds = start + (end - start) * step as f64 / steps as f64;
-                clip.pose(skeleton, seconds as f32, &mut pose)?;
+                clip.pose(skeleton, seconds, &mut pose)?;
                 for (at, t) in pose.transforms().enumerate() {
                     if !t.rotation.iter().all(|v| v.is_finite()) {
                         return Err(Error::NotFinite { what: "clips", at });

@@ -390,7 +390,7 @@ mod tests {
             .position(|p| p.material == Some(body::Material::Soles as usize));
         let soles = soles.unwrap();
         let moment = |i: usize| {
-            poser.pose(Some(clip), (clip.end() - clip.start()) * i as f32 / 200.0).unwrap();
+            poser.pose(Some(clip), (clip.end() - clip.start()) * i as f64 / 200.0).unwrap();
             let positions = &poser.posed(0)[soles].positions;
             core::array::from_fn(|side| {
                 // The left half of the surface comes first.
@@ -412,7 +412,7 @@ mod tests {
         for (name, speed) in [("walk", WALK_SPEED), ("run", 0.62 / (0.36 * 0.7))] {
             let clip = clip(&asset, name);
             let steps = steps(&asset, clip);
-            let seconds = (clip.end() - clip.start()) / 200.0;
+            let seconds = (clip.duration() / 200.0) as f32;
             let (mut planted, mut flying) = (0, 0);
             for pair in steps.windows(2) {
                 for ((low, before), (_, after)) in pair[0].into_iter().zip(pair[1]) {
