@@ -45,13 +45,30 @@ pub(crate) fn animated_nodes(root: &Json<'_>, node_count: usize) -> Vec<bool> {
     for animation in root.list("animations", silent) {
         for channel in animation.list("channels", silent) {
             let Some(target) = channel.get("target") else { continue };
-            let moves = matches!(target.text_of("path", silent), Some("translation" | "rotation" | "scale"));
-            if let (true, Some(node)) = (moves, target.reference("node", "nodes", node_count, silent)) {
+            let (path, node) = match pointed(&target) {
+                Some((node, path)) => (Some(path), Some(node).filter(|&node| node < node_count)),
+                None => {
+                    (target.text_of("path", silent), target.reference("node", "nodes", node_count, silent))
+                }
+            };
+            let moves = matches!(path, Some("translation" | "rotation" | "scale"));
+            if let (true, Some(node)) = (moves, node) {
                 animated[node] = true;
             }
         }
     }
     animated
+}
+
+/// The node and its property that a channel drives by `KHR_animation_pointer`: what core glTF can drive as well.
+fn pointed<'a>(target: &Json<'a>) -> Option<(usize, &'a str)> {
+    target.value.get("path").filter(|path| *path == "pointer")?;
+    let pointer = target.value.pointer("/extensions/KHR_animation_pointer/pointer")?.as_str()?;
+    let (node, property) = pointer.strip_prefix("/nodes/")?.split_once('/')?;
+    // RFC 6901 has no signs and no leading zeros.
+    let digits = node.bytes().all(|c| c.is_ascii_digit()) && (node == "0" || !node.starts_with('0'));
+    let known = matches!(property, "translation" | "rotation" | "scale" | "weights");
+    Some((node.parse().ok().filter(|_| digits && known)?, property))
 }
 
 /// One clip for each animation of the document.
@@ -159,19 +176,26 @@ impl Loader<'_> {
         const LOST: &str = "this movement is lost";
         let json = channel.require("target", problems)?;
         let path = json.require("path", problems)?.text(problems)?;
-        if path == "pointer" {
-            let pointer = json.value.pointer("/extensions/KHR_animation_pointer/pointer");
-            let property = pointer.and_then(Value::as_str).map_or("a property".into(), quoted);
-            let what = format!("moves {property} by KHR_animation_pointer, which is not supported");
-            problems.warning(&json.path, what, LOST);
-            self.has_lost = true;
-            return None;
-        }
-        let Some(place) = json.get("node") else {
-            problems.note(&json.path, "names no node", IGNORED);
-            return None;
+        let nodes = self.targets.scene.nodes.len();
+        let (node, path) = match pointed(&json) {
+            Some((node, property)) if node < nodes => (node, property),
+            _ if path == "pointer" => {
+                let pointer = json.value.pointer("/extensions/KHR_animation_pointer/pointer");
+                let property = pointer.and_then(Value::as_str).map_or("a property".into(), quoted);
+                let what =
+                    format!("moves {property} by KHR_animation_pointer, which is only supported for nodes");
+                problems.warning(&json.path, what, LOST);
+                self.has_lost = true;
+                return None;
+            }
+            _ => {
+                let Some(place) = json.get("node") else {
+                    problems.note(&json.path, "names no node", IGNORED);
+                    return None;
+                };
+                (place.index("nodes", nodes, problems)?, path)
+            }
         };
-        let node = place.index("nodes", self.targets.scene.nodes.len(), problems)?;
         let it = &self.targets.scene.nodes[node];
         let target: fn(u16) -> Target = match path {
             "rotation" => Target::Rotation,
@@ -524,13 +548,53 @@ mod tests {
                     json!({"KHR_animation_pointer": {"pointer": "/materials/0/emissiveFactor"}});
             },
             target,
-            "moves \"/materials/0/emissiveFactor\" by KHR_animation_pointer, which is not supported",
+            "moves \"/materials/0/emissiveFactor\" by KHR_animation_pointer, which is only supported for nodes",
         );
         lost(
             &|t| t["path"] = json!("colour"),
             &format!("{target}/path"),
             "drives the unknown property \"colour\"",
         );
+    }
+
+    #[test]
+    fn pointers_to_properties_of_nodes_are_channels() {
+        let plain = animated("translation", "LINEAR", &[0.0, 1.0], &[0.0, 0.0, 0.0, 1.0, 2.0, 3.0]);
+        let aimed = |pointer: &str| {
+            let mut it = animated("translation", "LINEAR", &[0.0, 1.0], &[0.0, 0.0, 0.0, 1.0, 2.0, 3.0]);
+            for list in ["extensionsUsed", "extensionsRequired"] {
+                it.json[list] = json!(["KHR_animation_pointer"]);
+            }
+            it.json["animations"][0]["channels"][0]["target"] = json!({
+                "path": "pointer",
+                "extensions": {"KHR_animation_pointer": {"pointer": pointer}},
+            });
+            it
+        };
+        let node = &plain.json["animations"][0]["channels"][0]["target"]["node"];
+        let it = aimed(&format!("/nodes/{node}/translation"));
+        assert_eq!(it.summary(), []);
+        assert_eq!(
+            (clip(&it), it.import().unwrap().skeleton),
+            (clip(&plain), plain.import().unwrap().skeleton)
+        );
+        // A node that moves in no other way becomes a joint.
+        let mut it = aimed("/nodes/3/scale");
+        it.json["nodes"].as_array_mut().unwrap().push(json!({"name": "wind"}));
+        it.json["scenes"][0]["nodes"].as_array_mut().unwrap().push(json!(3));
+        assert_eq!(it.summary(), []);
+        let joint = it.import().unwrap().skeleton.joint_by_name("wind").unwrap();
+        assert_eq!(clip(&it).tracks()[0].target, Target::Scale(joint));
+        for pointer in
+            ["/nodes/77/scale", "/nodes/+1/scale", "/nodes/01/scale", "/nodes/1/matrix", "/nodes/1", "x"]
+        {
+            let lost = ["/animations/0/channels/0/target", "/animations/0"];
+            assert_eq!(
+                aimed(pointer).summary(),
+                lost.map(|path| (Severity::Warning, path.into(), 1)),
+                "{pointer}"
+            );
+        }
     }
 
     /// An animation must have a channel, so this is how one without tracks is written.

@@ -33,6 +33,7 @@ const KNOWN: &[Known] = &[
     known("EXT_texture_webp", true, true),
     known("EXT_texture_avif", true, true),
     known("MSFT_texture_dds", true, true),
+    known("KHR_animation_pointer", true, true),
     known("KHR_lights_punctual", true, true),
     known("EXT_lights_image_based", true, false),
     known("EXT_lights_ies", true, false),
