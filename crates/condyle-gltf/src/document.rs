@@ -35,6 +35,8 @@ use crate::uri::{self, Resource};
 #[derive(Clone)]
 pub struct Document {
     pub(crate) json: Value,
+    /// The JSON of the file, if decoded meshes changed it.
+    stored: Option<Value>,
     name: String,
     folder: Option<PathBuf>,
     buffers: Vec<Buffer>,
@@ -54,6 +56,14 @@ struct Buffer {
 enum View {
     Slice { buffer: usize, start: usize, end: usize },
     Decoded(Vec<u8>),
+}
+
+/// A buffer view as its file stores it.
+pub(crate) struct StoredView<'a> {
+    /// The bytes as any reader takes them. `None` if there are only compressed ones.
+    pub(crate) plain: Option<&'a [u8]>,
+    /// The name of the extension, and the compressed bytes.
+    pub(crate) compressed: Option<(&'static str, &'a [u8])>,
 }
 
 /// What it is called and how much there is, not its content.
@@ -154,6 +164,30 @@ impl Document {
         self.problems.list()
     }
 
+    /// The JSON of the file, in which compressed meshes are still compressed.
+    pub(crate) fn stored_json(&self) -> &Value {
+        self.stored.as_ref().unwrap_or(&self.json)
+    }
+
+    /// The bytes of a buffer view as the file stores them.
+    pub(crate) fn stored_view(&self, index: usize) -> Option<StoredView<'_>> {
+        let view = Json::root(self.stored_json()).item("bufferViews", index)?;
+        let bytes = |of: &Json<'_>| {
+            let (buffer, start, end) = range(of, &self.buffers, &mut Problems::unheard())?;
+            self.buffers[buffer].bytes.as_ref()?.get(start..end)
+        };
+        let compressed = meshopt::EXTENSIONS.iter().find_map(|&name| Some((name, view.extension(name)?)));
+        match compressed {
+            None => Some(StoredView { plain: Some(bytes(&view)?), compressed: None }),
+            Some((name, form)) => {
+                let required = extensions::requires(&Json::root(self.stored_json()), name);
+                // Readers that must know the extension never look at the other form.
+                let plain = bytes(&view).filter(|_| !required);
+                Some(StoredView { plain, compressed: Some((name, bytes(&form)?)) })
+            }
+        }
+    }
+
     pub(crate) fn view_count(&self) -> usize {
         self.views.len()
     }
@@ -190,6 +224,7 @@ impl Document {
         };
         let mut document = Self {
             json: container.json,
+            stored: None,
             name: name.into(),
             folder: folder.map(Path::to_path_buf),
             buffers: Vec::new(),
@@ -204,7 +239,10 @@ impl Document {
         let mut expansion = draco::expand(&root, |view| document.buffer_view(view), &mut problems);
         let decoded = std::mem::take(&mut expansion.views);
         document.views.extend(decoded.into_iter().map(|bytes| bytes.map(View::Decoded)));
-        expansion.apply(&mut document.json);
+        if !expansion.is_empty() {
+            document.stored = Some(document.json.clone());
+            expansion.apply(&mut document.json);
+        }
         document.problems = problems;
         Ok(document)
     }
@@ -218,12 +256,18 @@ fn load_buffers(
 ) -> Vec<Buffer> {
     let mut files = HashMap::new();
     let mut buffers = Vec::new();
+    let compressed = meshopt::EXTENSIONS.iter().any(|name| extensions::requires(root, name));
     for (index, buffer) in root.objects("buffers", problems).iter().enumerate() {
         let declared = buffer.require("byteLength", problems).and_then(|v| v.whole(problems));
-        // All that refers to a fallback has a compressed form, which is used instead.
+        // All that refers to a fallback has a compressed form, which is used instead. Its data is only read to be written again.
         let mut marks = meshopt::EXTENSIONS.iter().filter_map(|name| buffer.extension(name));
         let fallback = marks.any(|mark| mark.flag("fallback", problems));
         let bytes = match (buffer.get("uri"), binary) {
+            (Some(uri), _) if fallback && !compressed => {
+                let text = uri.value.as_str().unwrap_or_default();
+                let bytes = load_buffer(text, folder, &mut files, problems).ok();
+                bytes.filter(|bytes| declared.is_some_and(|declared| bytes.len() >= declared))
+            }
             _ if fallback => None,
             (Some(uri), _) => uri.text(problems).and_then(|text| {
                 let bytes = load_buffer(text, folder, &mut files, problems);

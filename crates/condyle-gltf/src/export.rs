@@ -258,7 +258,7 @@ impl<'a> Exporter<'a> {
         let moving = still::release_nodes(&mut json, asset, released)?;
         let mut baked = still::give_each_posed_node_its_mesh(&mut json, asset, baked)?;
         still::remove_meshes(&mut json, &asset.faulty_meshes, &mut baked);
-        let carried = carry::carry(&mut json, &asset.document);
+        let carried = carry::carry(&mut json, &asset.document, carry::Form::Decoded);
         set_generator(&mut json);
         Ok(Self {
             asset,

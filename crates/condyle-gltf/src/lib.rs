@@ -58,6 +58,7 @@ mod scene;
 mod skeleton;
 mod skins;
 mod springs;
+mod still;
 #[cfg(test)]
 mod testing;
 mod uri;
@@ -69,6 +70,7 @@ pub use export::{ClipExporter, ExportError, Exporter, JointMesh, MorphExporter, 
 pub use meshes::Primitive;
 pub use poser::{Poser, PoserOptions, Skinning};
 pub use problem::{Problem, Refused, Severity};
+pub use still::StillNode;
 
 /// The README's blocks, run as tests.
 #[cfg(doctest)]

@@ -119,3 +119,10 @@ pub(crate) fn character() -> Builder {
     it.floats("VEC4", &[0.5, 0.5, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]);
     it
 }
+
+/// The JSON of a .glb, and its binary chunk.
+pub(crate) fn chunks(glb: &[u8]) -> (Value, Vec<u8>) {
+    let length = |at: usize| u32::from_le_bytes(glb[at..at + 4].try_into().expect("four bytes")) as usize;
+    let (json, bin) = glb[20..].split_at(length(12));
+    (serde_json::from_slice(json).expect("JSON"), bin.get(8..).unwrap_or_default().to_vec())
+}

@@ -87,14 +87,18 @@ fn compressed_clips_come_back() {
     let filtered = [0., 0., 0., 1., 23170. / 32767., 0., 23170. / 32767., 0.];
     // No filter makes rotations of another length.
     let loose = [0.707, 0., 0., 0.707, 0., 0., 0., 1.].map(|v: f32| (v * 32767.).round() / 32767.);
+    // So many keys that streams are smaller than numbers.
+    const PAIRS: usize = 150;
+    let long = |target, values: &[f32]| track(target, Interpolation::Linear, 0, &values.repeat(PAIRS));
     let tracks = vec![
-        track(Target::Rotation(0), Interpolation::Linear, 0, &filtered),
-        track(Target::Rotation(1), Interpolation::Linear, 0, &loose),
-        track(Target::Translation(0), Interpolation::Linear, 0, &[0.5, 1.25, -3.0, 0.75, 1.25, 8.0]),
-        track(Target::Scale(0), Interpolation::Linear, 0, &[1.0, 0.1, 1.0, 2.0, 0.3, 1.0]),
-        track(Target::Weights(2), Interpolation::Linear, 0, &[0.5, 0.25]),
+        long(Target::Rotation(0), &filtered),
+        long(Target::Rotation(1), &loose),
+        long(Target::Translation(0), &[0.5, 1.25, -3.0, 0.75, 1.25, 8.0]),
+        long(Target::Scale(0), &[1.0, 0.1, 1.0, 2.0, 0.3, 1.0]),
+        long(Target::Weights(2), &[0.5, 0.25]),
     ];
-    let plain = RawClip::new("plain".into(), vec![vec![0.0, 0.1]], tracks).expect("a valid clip");
+    let times = (0..2 * PAIRS).map(|key| key as f32 / 32.0).collect();
+    let plain = RawClip::new("plain".into(), vec![times], tracks).expect("a valid clip");
     let empty = RawClip::new("empty".into(), vec![], vec![]).expect("a valid clip");
     let clips =
         [everything(), plain, empty].map(|clip| clip.for_skeleton(&asset.skeleton).expect("its joints"));
@@ -133,10 +137,19 @@ fn compressed_clips_come_back() {
     filters.sort();
     filters.dedup();
     assert_eq!(filters.len(), compressed.len(), "one view for all of a kind");
-    assert_eq!(bytes, exporter.compressed_bytes(&clips).expect("clips of this asset") as u64);
+    // The splines are smaller uncompressed.
+    let of = |clips: &[RawClip]| exporter.compressed_bytes(clips).expect("clips of this asset") as u64;
+    assert!(of(&clips) > bytes && of(&clips) < bytes + 200, "{bytes}, {}", of(&clips));
     let buffers = list("buffers");
     let fallback = json!({ "byteLength": end, "extensions": { extension: { "fallback": true } } });
     assert_eq!((buffers.len(), &buffers[1]), (2, &fallback));
+    // What no stream makes smaller is written as without the extension.
+    let short = std::slice::from_ref(&clips[0]);
+    let plain = json_of(&exporter.compressed_glb(short).expect("a clip of this asset"));
+    assert!(
+        plain.get("extensionsRequired").is_none() && plain["buffers"].as_array().map(Vec::len) == Some(1)
+    );
+    assert_eq!(of(short), exporter.packed_bytes(short).expect("a clip of this asset") as u64);
     // Without clips there is nothing to demand.
     let none = json_of(&exporter.compressed_glb(&[]).expect("no clips"));
     assert!(none.get("extensionsRequired").is_none() && none["buffers"].as_array().map(Vec::len) == Some(1));

@@ -1,7 +1,7 @@
 //! The binary chunk of a `.glb` under construction, and the container around it.
 
-use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::Hasher;
 use std::ops::Range;
 
@@ -10,15 +10,13 @@ use serde_json::{Map, Value, json};
 use super::ExportError;
 use crate::extensions::require_extension;
 use crate::extras;
+use crate::json::whole;
 
 const FLOAT: u32 = 5126;
 const UNSIGNED_INT: u32 = 5125;
 /// What a view of vertices is marked with.
 pub(super) const ARRAY_BUFFER: u32 = 34962;
 const ELEMENT_ARRAY_BUFFER: u32 = 34963;
-/// The name by which most readers know the compressed form.
-const COMPRESSION: &str = "EXT_meshopt_compression";
-
 /// The one buffer of the file and the views into it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Bin {
@@ -29,6 +27,8 @@ pub(super) struct Bin {
     known: HashMap<(u64, usize, bool), Vec<Known>>,
     /// What the views that have only a compressed form would take.
     fallback: usize,
+    /// The extensions by which these are compressed.
+    compressions: BTreeSet<&'static str>,
 }
 
 #[derive(Debug, Clone)]
@@ -49,25 +49,44 @@ impl Bin {
         self.views.len() - 1
     }
 
-    /// Appends the compressed form of a view of `length` bytes. `form` says how it is compressed.
+    /// Appends a view that is compressed by an extension, whose object in `view` describes how. `plain` are its bytes for readers
+    /// without that extension; without them, readers must know it. `view` states its length.
     pub(super) fn add_compressed(
         &mut self,
-        mut form: Map<String, Value>,
+        mut view: Map<String, Value>,
+        extension: &'static str,
         data: &[u8],
-        length: usize,
+        plain: Option<&[u8]>,
     ) -> usize {
         pad(&mut self.bytes, 0);
-        form.insert("buffer".into(), 0.into());
-        form.insert("byteOffset".into(), self.bytes.len().into());
-        form.insert("byteLength".into(), data.len().into());
+        let form = view.get_mut("extensions").and_then(|all| all.get_mut(extension));
+        if let Some(form) = form.and_then(Value::as_object_mut) {
+            form.insert("buffer".into(), 0.into());
+            form.insert("byteOffset".into(), self.bytes.len().into());
+            form.insert("byteLength".into(), data.len().into());
+        }
         self.bytes.extend_from_slice(data);
+        if let Some(plain) = plain {
+            return self.add_view(view, plain);
+        }
         self.fallback = self.fallback.next_multiple_of(4);
-        self.views.push(json!({
-            "buffer": 1, "byteOffset": self.fallback, "byteLength": length,
-            "extensions": { COMPRESSION: form },
-        }));
-        self.fallback += length;
+        view.insert("buffer".into(), 1.into());
+        view.insert("byteOffset".into(), self.fallback.into());
+        self.fallback += view.get("byteLength").and_then(whole).unwrap_or_default();
+        self.compressions.insert(extension);
+        self.views.push(view.into());
         self.views.len() - 1
+    }
+
+    /// The extension to compress more views by: the one that readers must know already, or else the one that most readers know.
+    pub(super) fn compression(&self) -> &'static str {
+        self.compressions.first().copied().unwrap_or("EXT_meshopt_compression")
+    }
+
+    /// Whether a view is compressed by an extension.
+    pub(super) fn is_compressed_by(&self, extension: &str) -> bool {
+        let own = |view: &Value| view.get("extensions").is_some_and(|all| all.get(extension).is_some());
+        self.views.iter().any(own)
     }
 
     /// Appends vectors as an accessor, or finds the one that already holds exactly these numbers. `target` is what the
@@ -127,9 +146,10 @@ impl Bin {
             json["bufferViews"] = self.views.into();
             let mut buffers = vec![json!({ "byteLength": self.bytes.len() })];
             if self.fallback > 0 {
-                let mark = json!({ COMPRESSION: { "fallback": true } });
-                buffers.push(json!({ "byteLength": self.fallback, "extensions": mark }));
-                require_extension(&mut json, COMPRESSION);
+                let mark = |&name: &&str| (name.to_string(), json!({ "fallback": true }));
+                let marks: Map<String, Value> = self.compressions.iter().map(mark).collect();
+                buffers.push(json!({ "byteLength": self.fallback, "extensions": marks }));
+                self.compressions.iter().for_each(|name| require_extension(&mut json, name));
             }
             json["buffers"] = buffers.into();
         }

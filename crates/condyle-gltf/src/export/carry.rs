@@ -1,10 +1,10 @@
-//! Packs the data of a document that stays as it is: what is still referred to, decompressed, under new indices.
+//! Packs the data of a document that stays as it is: what is still referred to, under new indices.
 
 use serde_json::{Map, Value};
 
 use super::bin::Bin;
 use crate::appearance::IMAGE_REPLACED;
-use crate::document::Document;
+use crate::document::{Document, StoredView};
 use crate::extensions::{remove_extension, unlist_extension};
 use crate::json::whole;
 use crate::problem::{Problem, Severity};
@@ -15,11 +15,25 @@ pub(super) struct Carried {
     pub(super) accessors: Vec<Value>,
     pub(super) bin: Bin,
     pub(super) problems: Vec<Problem>,
+    /// Bytes of the views that were left out, as the file stores them.
+    pub(super) left_out: usize,
+    /// The extensions for whose sake nothing was left out.
+    pub(super) kept_for: Vec<String>,
+}
+
+/// How buffer views are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Byte for byte as the file stores them, compressed ones too. The JSON is [`Document::stored_json`].
+    Stored,
+    /// Decompressed.
+    Decoded,
 }
 
 /// Moves accessors, views and images into one buffer, and takes their lists out of `json`.
-pub(super) fn carry(json: &mut Value, document: &Document) -> Carried {
-    let everything = may_refer_in_unknown_ways(json);
+pub(super) fn carry(json: &mut Value, document: &Document, form: Form) -> Carried {
+    let kept_for = unknown_ways(json);
+    let everything = !kept_for.is_empty();
     let mut problems = Vec::new();
     let accessors = take_list(json, "accessors");
     let views = take_list(json, "bufferViews");
@@ -32,24 +46,33 @@ pub(super) fn carry(json: &mut Value, document: &Document) -> Carried {
 
     let exists: Vec<bool> = (0..views.len()).map(|i| document.buffer_view(i).is_some()).collect();
     let mut bin = Bin::default();
-    for i in renumber(json, view_references, &exists, everything, "/bufferViews", &mut problems) {
+    let kept = renumber(json, view_references, &exists, everything, "/bufferViews", &mut problems);
+    for &i in &kept {
         let mut view = views[i].as_object().cloned().unwrap_or_default();
-        for name in meshopt::EXTENSIONS {
-            remove_extension(&mut view, name);
+        let stored = document.stored_view(i).filter(|_| form == Form::Stored);
+        if let Some(StoredView { plain, compressed: Some((extension, data)) }) = stored {
+            bin.add_compressed(view, extension, data, plain);
+            continue;
         }
+        meshopt::EXTENSIONS.iter().for_each(|name| remove_extension(&mut view, name));
         // An unreadable view is kept only for its index, which an unknown extension may hold.
         bin.add_view(view, document.buffer_view(i).unwrap_or(&[0; 4]));
     }
+    let stored = |i: usize| {
+        let StoredView { plain, compressed } = document.stored_view(i)?;
+        Some(plain.map_or(0, <[u8]>::len) + compressed.map_or(0, |(_, data)| data.len()))
+    };
+    let left_out = (0..views.len()).filter(|i| kept.binary_search(i).is_err()).filter_map(stored).sum();
     embed_images(json, document, &mut bin, &mut problems);
 
     let accessors = take_list(json, "accessors");
-    for name in meshopt::EXTENSIONS {
+    for name in meshopt::EXTENSIONS.into_iter().filter(|name| !bin.is_compressed_by(name)) {
         unlist_extension(json, name);
     }
-    if !needs_quantization(json, &accessors) {
+    if form == Form::Decoded && !needs_quantization(json, &accessors) {
         unlist_extension(json, "KHR_mesh_quantization");
     }
-    Carried { accessors, bin, problems }
+    Carried { accessors, bin, problems, left_out, kept_for }
 }
 
 fn take_list(json: &mut Value, key: &str) -> Vec<Value> {
@@ -59,11 +82,12 @@ fn take_list(json: &mut Value, key: &str) -> Vec<Value> {
     }
 }
 
-/// Whether an extension in use may hold indices of accessors or views in places that are not known here.
-/// Then nothing may be left out, so that these indices stay right.
-fn may_refer_in_unknown_ways(json: &Value) -> bool {
+/// The extensions in use that may hold indices of accessors or views in places that are not known here.
+/// With any, nothing may be left out, so that these indices stay right.
+fn unknown_ways(json: &Value) -> Vec<String> {
     let used = json.get("extensionsUsed").and_then(Value::as_array);
-    used.into_iter().flatten().filter_map(Value::as_str).any(|name| !extensions::is_traceable(name))
+    let used = used.into_iter().flatten().filter_map(Value::as_str);
+    used.filter(|name| !extensions::is_traceable(name)).map(String::from).collect()
 }
 
 /// What to do with a reference: it may be rewritten; `false` removes it.
@@ -238,4 +262,111 @@ fn needs_quantization(json: &Value, accessors: &[Value]) -> bool {
             _ => false,
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::prelude::{BASE64_STANDARD, Engine};
+    use serde_json::json;
+
+    use super::*;
+    use crate::asset::Asset;
+    use crate::export::{ClipExporter, Exporter};
+    use crate::meshopt::encode;
+    use crate::poser::{Poser, PoserOptions};
+    use crate::testing::{Builder, character, chunks};
+
+    /// The positions of the character compressed, by `extension`, and the stream. Buffer 1 is the fallback.
+    fn compressed(extension: &str) -> (Builder, Vec<u8>) {
+        let mut it = character();
+        let positions = [0.0_f32, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0];
+        let stream = encode::attributes(&positions.map(f32::to_le_bytes).as_flattened(), 12);
+        let view = it.view(&stream);
+        let mut view = it.json["bufferViews"].as_array_mut().unwrap().remove(view);
+        for (key, value) in [("byteStride", json!(12)), ("count", json!(3)), ("mode", json!("ATTRIBUTES"))] {
+            view[key] = value;
+        }
+        let form = json!({ extension: view });
+        it.json["bufferViews"][0] = json!({ "buffer": 1, "byteLength": 36, "name": "p", "extensions": form });
+        it.json["extensionsUsed"] = json!([extension, "KHR_mesh_quantization"]);
+        it.json["extensionsRequired"] = json!([extension]);
+        (it, stream)
+    }
+
+    /// The asset of a builder whose document has a second buffer.
+    fn import(it: &Builder, fallback: Value) -> Asset {
+        let mut json: Value = serde_json::from_slice(&it.text()).unwrap();
+        json["buffers"].as_array_mut().unwrap().push(fallback);
+        let text = serde_json::to_vec(&json).unwrap();
+        Asset::from_document(Document::from_slice("test", &text, None).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn compressed_views_keep_their_bytes() {
+        for extension in meshopt::EXTENSIONS {
+            let (it, stream) = compressed(extension);
+            let mark = json!({ extension: { "fallback": true } });
+            let asset = import(&it, json!({ "byteLength": 36, "extensions": mark }));
+            let glb = ClipExporter::new(&asset).glb(&[]).unwrap();
+            let (json, bin) = chunks(&glb);
+            for key in ["extensionsUsed", "extensionsRequired"] {
+                assert_eq!(json[key], it.json[key], "{extension}");
+            }
+            let view = &json["bufferViews"][0];
+            assert_eq!(
+                (&view["buffer"], &view["byteLength"], &view["name"]),
+                (&json!(1), &json!(36), &json!("p"))
+            );
+            let form = &view["extensions"][extension];
+            let start = whole(&form["byteOffset"]).unwrap();
+            assert_eq!(bin[start..start + stream.len()], stream, "{extension}");
+            assert_eq!((&form["buffer"], &form["count"]), (&json!(0), &json!(3)));
+            assert_eq!(json["buffers"][1], json!({ "byteLength": 36, "extensions": mark }));
+            let again = Asset::from_document(Document::from_slice("again", &glb, None).unwrap()).unwrap();
+            let mesh = |asset: &Asset| asset.instances[0].primitives[0].mesh.clone();
+            assert_eq!(mesh(&again).vertices(), mesh(&asset).vertices());
+            // A posed scene has other vertices, and so none of this.
+            let mut poser = Poser::new(&asset, PoserOptions::default()).unwrap();
+            poser.rest().unwrap();
+            let posed = Exporter::new(&asset).unwrap().glb(&poser.scene()).unwrap();
+            assert!(!chunks(&posed).0.to_string().contains(extension));
+        }
+    }
+
+    #[test]
+    fn both_forms_stay_where_readers_may_lack_the_extension() {
+        let extension = meshopt::EXTENSIONS[1];
+        let (mut it, stream) = compressed(extension);
+        it.json.as_object_mut().unwrap().remove("extensionsRequired");
+        let plain: Vec<u8> = (0..36).collect();
+        let uri = format!("data:;base64,{}", BASE64_STANDARD.encode(&plain));
+        let mark = json!({ extension: { "fallback": true } });
+        let write = |fallback| {
+            let asset = import(&it, fallback);
+            chunks(&ClipExporter::new(&asset).glb(&[]).unwrap())
+        };
+        let (json, bin) = write(json!({ "byteLength": 36, "uri": uri, "extensions": mark }));
+        let view = &json["bufferViews"][0];
+        for (place, data) in [(view, &plain), (&view["extensions"][extension], &stream)] {
+            let start = whole(&place["byteOffset"]).unwrap();
+            assert_eq!((&place["buffer"], &bin[start..start + data.len()]), (&json!(0), &data[..]));
+        }
+        assert_eq!((json["buffers"].as_array().unwrap().len(), json.get("extensionsRequired")), (1, None));
+        // Without data to fall back on, readers must know the extension.
+        let (json, _) = write(json!({ "byteLength": 36, "uri": "gone.bin", "extensions": mark }));
+        assert_eq!(json["extensionsRequired"], json!([extension]));
+    }
+
+    #[test]
+    fn unknown_extensions_keep_everything() {
+        let mut it = character();
+        it.floats("SCALAR", &[0.0]);
+        let asset = it.import().unwrap();
+        let exporter = ClipExporter::new(&asset);
+        assert_eq!((exporter.left_out_bytes(), exporter.kept_for().len()), (4, 0));
+        it.json["extensionsUsed"] = json!(["ACME_motion"]);
+        let asset = it.import().unwrap();
+        let exporter = ClipExporter::new(&asset);
+        assert_eq!((exporter.left_out_bytes(), exporter.kept_for()), (0, &["ACME_motion".to_string()][..]));
+    }
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::bin::Bin;
 use super::numbers::{Numbers, Store};
 use super::pools::Pools;
-use super::still::{remove_attributes, remove_compressed_twins, remove_meshes};
+use super::still::{remove_attributes, remove_meshes};
 use super::streams::Streams;
 use super::{ExportError, carry, set_generator, set_transform};
 use crate::asset::Asset;
@@ -21,8 +21,9 @@ use crate::problem::{Problem, Problems, quoted};
 /// All else stays as it is: nodes, meshes, skins, materials, textures, extras and extensions, under the same indices and names.
 /// But:
 ///
-/// - Everything lies in one binary chunk: buffers, images from files and data URIs, decompressed views. What only the
-///   animations referred to is left out, unless an extension is in use whose references are not known.
+/// - Everything lies in one binary chunk: buffers, and images from files and data URIs. Buffer views keep their bytes: compressed
+///   meshes stay compressed. Views that only the animations referred to are left out, unless an extension is in use whose
+///   references are not known.
 /// - A node with a matrix that a clip moves has translation, rotation and scale instead: animations need them.
 /// - Attributes that no reader accepts are left out, and so are broken meshes that no node shows: only then do the indices of
 ///   others change.
@@ -47,6 +48,8 @@ pub struct ClipExporter<'a> {
     /// For each animation of the document.
     kept: Vec<Beside>,
     problems: Vec<Problem>,
+    left_out: usize,
+    kept_for: Vec<String>,
 }
 
 /// What an animation of the document holds beside its keys.
@@ -61,7 +64,7 @@ impl<'a> ClipExporter<'a> {
     /// Does once what all clips share.
     #[must_use]
     pub fn new(asset: &'a Asset) -> Self {
-        let mut json = asset.document.json.clone();
+        let mut json = asset.document.stored_json().clone();
         let mut lost = Problems::new(0);
         let mut kept = Vec::new();
         if let Some(root) = json.as_object_mut() {
@@ -72,14 +75,26 @@ impl<'a> ClipExporter<'a> {
             root.retain(|_, value| value.as_array().is_none_or(|list| !list.is_empty()));
         }
         unlist_extension(&mut json, "KHR_animation_pointer");
-        remove_compressed_twins(&mut json);
         remove_attributes(&mut json, &asset.faulty);
         remove_meshes(&mut json, &asset.faulty_meshes, &mut []);
-        let carried = carry::carry(&mut json, &asset.document);
+        let carried = carry::carry(&mut json, &asset.document, carry::Form::Stored);
         set_generator(&mut json);
-        let mut problems = carried.problems;
+        let carry::Carried { accessors, bin, mut problems, left_out, kept_for } = carried;
         problems.extend(lost.into_list());
-        Self { asset, json, accessors: carried.accessors, bin: carried.bin, kept, problems }
+        Self { asset, json, accessors, bin, kept, problems, left_out, kept_for }
+    }
+
+    /// Bytes of the document's buffer views that only its animations referred to, and that are not written again.
+    #[must_use]
+    pub fn left_out_bytes(&self) -> usize {
+        self.left_out
+    }
+
+    /// The extensions in use that may refer to any buffer view. With any, all views are written again, those of the document's
+    /// animations too.
+    #[must_use]
+    pub fn kept_for(&self) -> &[String] {
+        &self.kept_for
     }
 
     /// What of the document could not be carried over.

@@ -66,7 +66,7 @@ pub(super) fn remove_movement(json: &mut Value) {
 }
 
 /// Removes compressed forms of primitives: what is left of them when a document has been read is there uncompressed as well.
-pub(super) fn remove_compressed_twins(json: &mut Value) {
+fn remove_compressed_twins(json: &mut Value) {
     for mesh in json.get_mut("meshes").and_then(Value::as_array_mut).into_iter().flatten() {
         objects(mesh, "primitives").for_each(|primitive| remove_extension(primitive, draco::EXTENSION));
     }
@@ -76,9 +76,12 @@ pub(super) fn remove_compressed_twins(json: &mut Value) {
 /// Removes attributes that the importer found to be faulty.
 pub(super) fn remove_attributes(json: &mut Value, faulty: &[Faulty]) {
     for Faulty { mesh, primitive, name } in faulty {
-        let attributes = &mut json["meshes"][mesh]["primitives"][primitive]["attributes"];
-        if let Some(attributes) = attributes.as_object_mut() {
-            attributes.shift_remove(name);
+        let primitive = &mut json["meshes"][mesh]["primitives"][primitive];
+        let compressed = format!("/extensions/{}/attributes", draco::EXTENSION);
+        for place in ["/attributes", &compressed] {
+            if let Some(attributes) = primitive.pointer_mut(place).and_then(Value::as_object_mut) {
+                attributes.shift_remove(name);
+            }
         }
     }
 }

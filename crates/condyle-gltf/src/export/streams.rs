@@ -1,14 +1,16 @@
-//! The numbers of all animations as streams of `EXT_meshopt_compression`: one for all that have elements of one kind.
+//! The numbers of all animations as streams of `EXT_meshopt_compression`: one for all that have elements of one kind. What is
+//! smaller uncompressed stays so.
 
 use std::collections::{BTreeMap, HashMap};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::bin::Bin;
 use super::numbers::{FLOAT, Numbers, SHORT, Store, signed};
+use super::pools::Pools;
 use crate::meshopt::encode;
 
-/// What elements of a stream have in common: their filter, which has no name where it is none, and their length in bytes.
+/// Filter (empty if there is none) and length in bytes of the elements of a stream.
 type Kind = (&'static str, usize);
 
 const PLAIN: &str = "";
@@ -17,30 +19,44 @@ const QUATERNION: &str = "QUATERNION";
 
 #[derive(Debug, Default)]
 pub(super) struct Streams {
-    /// The elements as their filter is given them.
-    elements: BTreeMap<Kind, Vec<u8>>,
-    /// Accessors that were added, and in which stream each is.
-    accessors: Vec<(usize, Kind)>,
+    streams: BTreeMap<Kind, Stream>,
     /// Accessors by what they hold, and of how many numbers each element is.
     known: HashMap<(Kind, Vec<u8>, usize), usize>,
 }
 
-/// A stream that is ready to be written.
-struct Encoded {
-    kind: Kind,
-    bytes: Vec<u8>,
-    /// Bytes when it is decoded.
-    length: usize,
+/// The numbers that have elements of one kind.
+#[derive(Debug, Default)]
+struct Stream {
+    /// The input of their filter.
+    elements: Vec<u8>,
+    /// Accessors, by their place in the list of all, and the same uncompressed, in `plain_accessors`.
+    accessors: Vec<[usize; 2]>,
+    plain: Pools,
+    plain_accessors: Vec<Value>,
 }
 
-impl Streams {
-    fn encoded(&self) -> Vec<Encoded> {
-        let encode = |(&kind, elements): (&Kind, &Vec<u8>)| Encoded {
-            kind,
-            bytes: encode::attributes(elements, kind.1),
-            length: elements.len(),
-        };
-        self.elements.iter().map(encode).collect()
+impl Stream {
+    fn compressed(&self, (_, stride): Kind) -> Vec<u8> {
+        encode::attributes(&self.elements, stride)
+    }
+
+    /// The compressed bytes, if they and their description are shorter than the uncompressed ones.
+    fn if_smaller(&self, kind: Kind) -> Option<Vec<u8>> {
+        let bytes = self.compressed(kind);
+        let description = Value::from(self.view(kind, "EXT_meshopt_compression")).to_string();
+        (bytes.len() + description.len() < self.plain.byte_count()).then_some(bytes)
+    }
+
+    /// The buffer view of the compressed form.
+    fn view(&self, (filter, stride): Kind, extension: &str) -> Map<String, Value> {
+        let count = self.elements.len() / stride;
+        let mut form = json!({ "byteStride": stride, "count": count, "mode": "ATTRIBUTES" });
+        if filter != PLAIN {
+            form["filter"] = filter.into();
+        }
+        let form = Map::from_iter([(extension.into(), form)]);
+        let length = self.elements.len().into();
+        Map::from_iter([("byteLength".into(), length), ("extensions".into(), form.into())])
     }
 }
 
@@ -51,34 +67,35 @@ impl Store for Streams {
         if let Some(&known) = self.known.get(&key) {
             return known;
         }
-        let elements = self.elements.entry(kind).or_default();
-        accessors.push(numbers.accessor(component, elements.len()));
-        elements.extend(&key.1);
+        let stream = self.streams.entry(kind).or_default();
+        accessors.push(numbers.accessor(component, stream.elements.len()));
+        stream.elements.extend(&key.1);
         let accessor = accessors.len() - 1;
         self.known.insert(key, accessor);
-        self.accessors.push((accessor, kind));
+        let plain = stream.plain.add(&mut stream.plain_accessors, numbers);
+        stream.accessors.push([accessor, plain]);
         accessor
     }
 
     fn byte_count(&self) -> usize {
-        self.encoded().iter().map(|stream| stream.bytes.len()).sum()
+        let least = |(&kind, stream): (&Kind, &Stream)| {
+            stream.if_smaller(kind).map_or_else(|| stream.plain.byte_count(), |bytes| bytes.len())
+        };
+        self.streams.iter().map(least).sum()
     }
 
     fn finish(self, accessors: &mut [Value], bin: &mut Bin) {
-        let mut views = BTreeMap::new();
-        for Encoded { kind, bytes, length } in self.encoded() {
-            let (filter, stride) = kind;
-            let mut form = Map::new();
-            form.insert("byteStride".into(), stride.into());
-            form.insert("count".into(), (length / stride).into());
-            form.insert("mode".into(), "ATTRIBUTES".into());
-            if filter != PLAIN {
-                form.insert("filter".into(), filter.into());
+        let extension = bin.compression();
+        for (kind, mut stream) in self.streams {
+            if let Some(bytes) = stream.if_smaller(kind) {
+                let view = bin.add_compressed(stream.view(kind, extension), extension, &bytes, None);
+                stream.accessors.iter().for_each(|&[at, _]| accessors[at]["bufferView"] = view.into());
+            } else {
+                stream.plain.finish(&mut stream.plain_accessors, bin);
+                for [at, plain] in stream.accessors {
+                    accessors[at] = stream.plain_accessors[plain].clone();
+                }
             }
-            views.insert(kind, bin.add_compressed(form, &bytes, length));
-        }
-        for (accessor, kind) in self.accessors {
-            accessors[accessor]["bufferView"] = views[&kind].into();
         }
     }
 }
