@@ -3,7 +3,7 @@
 use condyle_compare::{Difference, Error as Refusal, How, Pairing, Place, Subject, moments, pair_clips};
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::errors::Error;
 use crate::frames::thread_count;
@@ -15,7 +15,7 @@ use crate::progress::{Steps, told_elsewhere};
 ///
 /// Vertices are paired by their order where that leads to one place in the rest poses, else by their places there. Where less than half of
 /// those of each model can be paired, joints are compared: their origins, and points on their axes a twentieth of the model's size off, which is
-/// `Difference.reach`. Clips are paired by their names, or by their order if none has a namesake and there are as many in both. Both are posed at all keys of either and three times between each two, or `fps` times a second.
+/// `Difference.reach`. Joints without a counterpart are in `Difference.unknown`. Two models without clips are compared at rest: one Difference without a name. Clips are paired by their names, or by their order if none has a namesake and there are as many in both. Both are posed at all keys of either and three times between each two, or `fps` times a second.
 ///
 /// A unit of the models is `unit` metres; None is what the file of `a`, or else that of `b`, says, and one where neither does. A clip's name that is not the
 /// first of its kind has a number behind it. `progress` is a bar with 100 steps for each pair of clips.
@@ -56,10 +56,10 @@ pub(crate) fn compare<'py>(
 /// The steps of a pair of clips.
 const PERCENT: usize = 100;
 
-/// What was paired, and the difference for each clip of the first model that has a counterpart.
+/// What was paired, and the difference for each clip of the first model that has a counterpart; at rest without a clip.
 struct Comparison<'a> {
     pairing: Pairing<'a>,
-    differences: Vec<(usize, Difference)>,
+    differences: Vec<(Option<usize>, Difference)>,
 }
 
 impl<'a> Comparison<'a> {
@@ -84,7 +84,10 @@ impl<'a> Comparison<'a> {
                 done += more;
                 steps.set(PERCENT * at + PERCENT * done / of)
             };
-            differences.push((pair.0, pairing.measure(pair, fps, tick).map_err(refused)?));
+            differences.push((Some(pair.0), pairing.measure(pair, fps, tick).map_err(refused)?));
+        }
+        if differences.is_empty() {
+            differences.push((None, pairing.measure_rest().map_err(refused)?));
         }
         Ok(Self { pairing, differences })
     }
@@ -93,7 +96,7 @@ impl<'a> Comparison<'a> {
     fn told<'py>(
         &self,
         py: Python<'py>,
-        clip: usize,
+        clip: Option<usize>,
         it: &Difference,
         unit: f64,
     ) -> PyResult<Bound<'py, PyAny>> {
@@ -111,7 +114,8 @@ impl<'a> Comparison<'a> {
         }
         let unpaired = self.pairing.unpaired();
         let fields = PyDict::new(py);
-        fields.set_item("name", self.pairing.subjects()[0].clips()[clip].name())?;
+        let clips = self.pairing.subjects()[0].clips();
+        fields.set_item("name", clip.map_or("", |clip| clips[clip].name()))?;
         fields.set_item("worst", unit * it.worst.distance)?;
         fields.set_item("where", condyle.getattr("Place")?.call((it.seconds,), Some(&place))?)?;
         fields.set_item("percentile_99", unit * it.percentile_99)?;
@@ -123,14 +127,19 @@ impl<'a> Comparison<'a> {
         let reach = matches!(self.pairing.how(), How::Joints(_)).then(|| unit * self.pairing.reach());
         fields.set_item("reach", reach)?;
         fields.set_item("unpaired", (unpaired[0], unpaired[1]))?;
+        let [these, those] = self.pairing.unknown_joints();
+        fields.set_item("unknown", (PyTuple::new(py, these)?, PyTuple::new(py, those)?))?;
         condyle.getattr("Difference")?.call((), Some(&fields))
     }
 }
 
-/// The pairs of clips that are asked for: at least one.
+/// The pairs of clips that are asked for: at least one, or none if neither model has clips.
 fn clips(a: &Subject<'_>, b: &Subject<'_>, wanted: Option<usize>) -> Result<Vec<(usize, usize)>, String> {
+    if let (true, true, None) = (a.clips().is_empty(), b.clips().is_empty(), wanted) {
+        return Ok(Vec::new());
+    }
     if let Some(empty) = [a, b].into_iter().find(|it| it.clips().is_empty()) {
-        return Err(format!("{} has no clips, so there is nothing to compare", empty.name()));
+        return Err(format!("{} has no clips, so only models without clips can be compared with it", empty.name()));
     }
     let mut pairs = pair_clips(a, b);
     pairs.retain(|pair| wanted.is_none_or(|wanted| pair.0 == wanted));

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use condyle::RawClip;
 use condyle::sample::PoseSource;
+use condyle::{Pose, RawClip, Skeleton};
 
 /// A clip of a model. Times are in seconds.
 pub struct Clip<'a> {
@@ -15,6 +15,29 @@ pub struct Clip<'a> {
 enum Kind<'a> {
     Raw(&'a RawClip),
     Compressed(&'a condyle::Clip<'a>),
+    Rest,
+}
+
+/// The rest pose, for one moment.
+struct Rest;
+
+impl PoseSource for Rest {
+    fn start(&self) -> f32 {
+        0.0
+    }
+
+    fn end(&self) -> f32 {
+        0.0
+    }
+
+    fn pose(&self, skeleton: &Skeleton, _: f32, pose: &mut Pose) -> Result<(), condyle::Error> {
+        pose.clone_from(skeleton.rest());
+        Ok(())
+    }
+
+    fn weights(&self, _: u32, _: f32, _: &mut [f32]) -> Result<(), condyle::Error> {
+        Ok(())
+    }
 }
 
 impl<'a> Clip<'a> {
@@ -26,6 +49,10 @@ impl<'a> Clip<'a> {
     /// A compressed clip, which is looked at on all its frames.
     pub fn compressed(name: impl Into<String>, clip: &'a condyle::Clip<'a>) -> Self {
         Self { name: name.into(), kind: Kind::Compressed(clip) }
+    }
+
+    pub(crate) fn rest() -> Self {
+        Self { name: String::new(), kind: Kind::Rest }
     }
 
     /// Its name, which tells it from the other clips of its [`Subject`](crate::Subject).
@@ -50,6 +77,7 @@ impl<'a> Clip<'a> {
         match self.kind {
             Kind::Raw(clip) => clip,
             Kind::Compressed(clip) => clip,
+            Kind::Rest => &Rest,
         }
     }
 
@@ -66,6 +94,7 @@ impl<'a> Clip<'a> {
                 let part = |at: usize| at as f64 / clip.frame_count().max(1) as f64;
                 (0..=clip.frame_count()).map(|at| start + (end - start) * part(at)).collect()
             }
+            Kind::Rest => vec![0.0],
         };
         keys.sort_by(f64::total_cmp);
         keys.dedup();

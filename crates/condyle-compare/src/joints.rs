@@ -14,9 +14,18 @@ pub enum By {
     Order,
 }
 
-/// For each joint of the first skeleton, that of the second: by its name if no other joint has it, else by the names of
-/// all joints from the root to it; if nothing corresponds and all joints have the same parents, by their order.
+/// For each joint of the first skeleton, that of the second: by its name, or by their order if no name corresponds and all joints have
+/// the same parents.
 pub(crate) fn twins(a: &Skeleton, b: &Skeleton) -> (Vec<Option<u16>>, By) {
+    let twins = by_names(a, b);
+    match twins.iter().all(Option::is_none) && a.parents() == b.parents() {
+        true => ((0..a.joint_count()).map(|joint| Some(joint as u16)).collect(), By::Order),
+        false => (twins, By::Name),
+    }
+}
+
+/// By its name if no other joint has it, else by the names of all joints from the root to it.
+fn by_names(a: &Skeleton, b: &Skeleton) -> Vec<Option<u16>> {
     let (names, paths) = ([names(a), names(b)], [paths(a), paths(b)]);
     let mut twins = by_unique_key(&names[0], &names[1]);
     let mut taken: BTreeSet<u16> = twins.iter().flatten().copied().collect();
@@ -27,9 +36,33 @@ pub(crate) fn twins(a: &Skeleton, b: &Skeleton) -> (Vec<Option<u16>>, By) {
             *own = Some(joint);
         }
     }
-    match twins.iter().all(Option::is_none) && a.parents() == b.parents() {
-        true => ((0..a.joint_count()).map(|joint| Some(joint as u16)).collect(), By::Order),
-        false => (twins, By::Name),
+    twins
+}
+
+/// Pairs of nodes of two documents, at least one of which is a joint. `joints` have the joints, `nodes` these and then the other
+/// nodes. A joint that lost its keys is a node of the same name.
+pub(crate) fn node_twins(joints: [&Skeleton; 2], nodes: [&Skeleton; 2]) -> (Vec<(u16, u16)>, By) {
+    let mut found = by_names(joints[0], joints[1]);
+    found.resize(nodes[0].joint_count(), None);
+    let mut taken: BTreeSet<u16> = found.iter().flatten().copied().collect();
+    let is_joint = |side: usize, node: usize| node < joints[side].joint_count();
+    for (at, (own, other)) in found.iter_mut().zip(by_names(nodes[0], nodes[1])).enumerate() {
+        if let (None, Some(node)) = (&own, other)
+            && (is_joint(0, at) || is_joint(1, node.into()))
+            && taken.insert(node)
+        {
+            *own = Some(node);
+        }
+    }
+    let pairs = |twins: Vec<Option<u16>>| -> Vec<(u16, u16)> {
+        (0..).zip(twins).filter_map(|(node, twin)| Some((node, twin?))).collect()
+    };
+    match taken.is_empty() {
+        true => {
+            let (twins, by) = twins(joints[0], joints[1]);
+            (pairs(twins), by)
+        }
+        false => (pairs(found), By::Name),
     }
 }
 
@@ -110,5 +143,21 @@ mod tests {
         // Nor is their order anything where they hang on others.
         let chain = skeleton(&[("node 0", None), ("node 1", Some(0)), ("node 2", Some(1))]);
         assert_eq!(twins(&chain, &doubled), (vec![None; 3], By::Name));
+    }
+
+    #[test]
+    fn a_joint_is_paired_with_a_node_that_is_none() {
+        let all = skeleton(&[("frame", None), ("hinge", Some(0)), ("lock", Some(0)), ("key", None)]);
+        let one = skeleton(&[("frame", None), ("hinge", Some(0))]);
+        let other = skeleton(&[("frame", None)]);
+        let by_name = |pairs: &[(u16, u16)]| (pairs.to_vec(), By::Name);
+        assert_eq!(node_twins([&one, &other], [&all, &all]), by_name(&[(0, 0), (1, 1)]));
+        assert_eq!(node_twins([&other, &one], [&all, &all]), by_name(&[(0, 0), (1, 1)]));
+        // Joints of one name are a pair, whatever other node is called so.
+        let twice = skeleton(&[("frame", None), ("hinge", Some(0)), ("hinge", None)]);
+        assert_eq!(node_twins([&one, &one], [&twice, &one]), by_name(&[(0, 0), (1, 1)]));
+        // No name is in both, but all have the same parents.
+        let numbered = skeleton(&[("node 0", None), ("node 1", Some(0))]);
+        assert_eq!(node_twins([&one, &numbered], [&all, &numbered]), (vec![(0, 0), (1, 1)], By::Order));
     }
 }

@@ -1,5 +1,6 @@
 //! Two models whose vertices or joints are paired, and what can be asked about them.
 
+use crate::clip::Clip;
 use crate::cluster::{Cluster, clusters};
 use crate::error::{Error, NoMeshes};
 use crate::measure::{Difference, measure};
@@ -32,7 +33,8 @@ pub struct Part<'a> {
 impl<'a> Pairing<'a> {
     /// Pairs vertices by their order where that leads to one place in the rest poses, else by their places there: of several
     /// in one place those that the same joints and morph targets move. Where less than half of the vertices of each model can
-    /// be paired, joints are: by their names, or by their order if none is in both and all have the same parents.
+    /// be paired, joints are: by their names, or by their order if none is in both and all have the same parents. A joint of one model
+    /// is paired with a node of the other that has its name and no keys.
     ///
     /// # Errors
     /// [`Error::Different`] if no joints can be paired either, [`Error::TooLarge`] if the pairs would take too much memory.
@@ -76,6 +78,13 @@ impl<'a> Pairing<'a> {
     #[must_use]
     pub fn unpaired(&self) -> [usize; 2] {
         self.pairs.unpaired
+    }
+
+    /// The names of joints without a counterpart, of each model: nothing is known of their distance. Empty where vertices were
+    /// paired.
+    #[must_use]
+    pub fn unknown_joints(&self) -> &[Vec<String>; 2] {
+        &self.pairs.unknown
     }
 
     /// Those of the first model that have one.
@@ -127,5 +136,14 @@ impl<'a> Pairing<'a> {
         let [a, b] = &self.subjects;
         let (this, that) = (a.clip(clips.0)?, b.clip(clips.1)?);
         measure([(a, this), (b, that)], &self.clusters, &moments(this, that, fps)?, tick)
+    }
+    /// The distance of each vertex from its counterpart in the rest poses, as if a clip held both there for one moment.
+    ///
+    /// # Errors
+    /// [`Error::Moment`] if a model leaves the range of f32.
+    pub fn measure_rest(&self) -> Result<Difference, Error> {
+        let [a, b] = &self.subjects;
+        let rest = Clip::rest();
+        measure([(a, &rest), (b, &rest)], &self.clusters, &[0.0], |_| true)
     }
 }

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
+use condyle_gltf::StillNode;
 use rayon::prelude::*;
 
 use crate::error::{Error, NoMeshes};
-use crate::joints::{By, twins};
+use crate::joints::{By, node_twins, twins};
 use crate::subject::{POINTS, Part, Subject, Worst};
 use crate::tree::{Tree, square};
 
@@ -59,6 +60,8 @@ pub(crate) struct Pairs {
     /// Vertices or joints in each model, and those of them without a counterpart.
     pub(crate) counts: [usize; 2],
     pub(crate) unpaired: [usize; 2],
+    /// The names of joints without a counterpart; none of vertices.
+    pub(crate) unknown: [Vec<String>; 2],
     /// Why meshes could not be paired, if they were not.
     pub(crate) why: Option<NoMeshes>,
     /// How far from their joints the points are that stand for them, in units of the models; 0 for vertices.
@@ -99,7 +102,8 @@ impl Pairs {
         let unpaired = [0, 1].map(|side| paired[side].iter().map(alone).sum());
         rest.iter_mut().zip(&paired[0]).for_each(|(rest, part)| rest.unpaired = alone(part));
         let counts = [a, b].map(Subject::vertex_count);
-        Self { how, links, rest, counts, unpaired, why: None, reach: 0.0 }
+        let unknown = [Vec::new(), Vec::new()];
+        Self { how, links, rest, counts, unpaired, unknown, why: None, reach: 0.0 }
     }
 }
 
@@ -355,12 +359,11 @@ fn marks(a: &Subject<'_>, b: &Subject<'_>, flat: &[Flat; 2], reach: f64) -> [Vec
     })
 }
 
-/// Pairs joints, which take the place of the meshes in both models.
+/// Pairs joints, which take the place of the meshes in both models. A joint of one may be a node of the other that is none.
 fn by_joints(a: &mut Subject<'_>, b: &mut Subject<'_>, why: NoMeshes) -> Result<Pairs, Error> {
-    let (found, by) = twins(a.skeleton, b.skeleton);
-    let joints: Vec<(usize, u16)> =
-        found.iter().enumerate().filter_map(|(joint, twin)| Some((joint, (*twin)?))).collect();
-    if joints.is_empty() {
+    let ((still_a, all_a), (still_b, all_b)) = (a.nodes(), b.nodes());
+    let (pairs, by) = node_twins([a.skeleton, b.skeleton], [&all_a, &all_b]);
+    if pairs.is_empty() {
         return Err(Error::Different { models: names(a, b), why });
     }
     // A mesh says more about size than joints do.
@@ -370,17 +373,39 @@ fn by_joints(a: &mut Subject<'_>, b: &mut Subject<'_>, why: NoMeshes) -> Result<
         size => size,
     };
     let reach = HAND * size;
-    a.take_joints(reach)?;
-    b.take_joints(reach)?;
-    let points = |(joint, twin): &(usize, u16)| {
-        let first = [*joint, usize::from(*twin)].map(|joint| (POINTS * joint) as u32);
-        (0..POINTS as u32).map(move |k| Link { parts: [0; 2], vertices: first.map(|v| v + k) })
+    let side = |side: usize| pairs.iter().map(|pair| [pair.0, pair.1][side]).collect();
+    let (of_a, unknown_a) = take_nodes(a, &still_a, side(0), reach)?;
+    let (of_b, unknown_b) = take_nodes(b, &still_b, side(1), reach)?;
+    let points = |(own, other): &(u16, u16)| {
+        let places = [of_a[own], of_b[other]];
+        (0..POINTS).map(move |k| Link {
+            parts: places.map(|place| place.0),
+            vertices: places.map(|place| (POINTS * place.1 + k) as u32),
+        })
     };
-    let mut found = Pairs::new(a, b, How::Joints(by), joints.iter().flat_map(points).collect());
+    let mut found = Pairs::new(a, b, How::Joints(by), pairs.iter().flat_map(points).collect());
     let four = |counts: [usize; 2]| counts.map(|count| count / POINTS);
     (found.counts, found.unpaired) = (four(found.counts), four(found.unpaired));
-    found.rest[0].unpaired /= POINTS;
-    Ok(Pairs { why: Some(why), reach, ..found })
+    found.rest.iter_mut().for_each(|rest| rest.unpaired /= POINTS);
+    Ok(Pairs { why: Some(why), reach, unknown: [unknown_a, unknown_b], ..found })
+}
+
+/// Puts points for the joints of a model and for the paired nodes that are none in place of its meshes. Returns the part of each
+/// node and its place there, and the names of joints that are not paired.
+fn take_nodes(
+    it: &mut Subject<'_>,
+    still: &[StillNode],
+    mut paired: Vec<u16>,
+    reach: f64,
+) -> Result<(HashMap<u16, (u32, usize)>, Vec<String>), Error> {
+    paired.sort_unstable();
+    let first = it.skeleton.joint_count() as u16;
+    let met = &paired[paired.partition_point(|&node| node < first)..];
+    let nodes: Vec<_> = met.iter().map(|node| &still[usize::from(node - first)]).collect();
+    let places = it.take_joints(reach, &nodes)?;
+    let places = (0..first).chain(met.iter().copied()).zip(places).collect();
+    let alone = (0..first).filter(|joint| paired.binary_search(joint).is_err());
+    Ok((places, alone.map(|joint| it.skeleton.names()[usize::from(joint)].clone()).collect()))
 }
 
 /// For each clip of the first model that has one, the clip of the second, both by their numbers: the one of its name; clips

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use condyle::sample::PoseSource;
 use condyle::{
-    Affine, Error as Refusal, Influences, NormalRule, Palette, Pose, Skeleton, Skin, SkinnedMesh, Vertices,
-    local_to_model, palette,
+    Affine, Error as Refusal, Influences, Joint, NormalRule, Palette, Pose, Skeleton, Skin, SkinnedMesh,
+    Transform, Vertices, local_to_model, palette,
 };
-use condyle_gltf::{Asset, Instance, Placement, Poser};
+use condyle_gltf::{Asset, Instance, Placement, Poser, StillNode};
 
 use crate::clip::{Clip, told_apart};
 use crate::error::Error;
@@ -40,6 +40,8 @@ pub(crate) struct Part {
     instance: Option<usize>,
     /// Where its vertices are in the rest pose, in world space.
     pub(crate) rest: Vec<[f32; 3]>,
+    /// The names of the joints that its vertices stand for, [`POINTS`] each. Empty for meshes.
+    joints: Vec<String>,
 }
 
 /// What a distance is measured at, in the first model.
@@ -138,14 +140,7 @@ impl<'a> Subject<'a> {
                     let rigid = rigid(vec![*joint]).map_err(|e| it.too_large(e))?;
                     *known.entry(Err(*joint)).or_insert_with(|| add(Mover::Skin(Cow::Owned(rigid))))
                 }
-                Placement::Fixed(world) => {
-                    let mut fixed = Palette::default();
-                    let own = std::slice::from_ref(world);
-                    rigid(vec![0])
-                        .and_then(|skin| palette(&skin, own, NormalRule::Plain, &mut fixed))
-                        .map_err(|e| it.too_large(e))?;
-                    add(Mover::Fixed(fixed))
-                }
+                Placement::Fixed(world) => add(fixed(world).map_err(|e| it.too_large(e))?),
             };
             for (primitive, (source, posed)) in instance.primitives.iter().zip(poser.posed(at)).enumerate() {
                 parts.push(Part {
@@ -155,6 +150,7 @@ impl<'a> Subject<'a> {
                     mover,
                     instance: Some(at),
                     rest: posed.positions.clone(),
+                    joints: Vec::new(),
                 });
             }
         }
@@ -242,50 +238,70 @@ impl<'a> Subject<'a> {
         Ok(model)
     }
 
-    /// Puts four points for each joint in place of the meshes: its origin, and one on each of its axes that is `length` away at
-    /// rest, so that turns and scales count.
-    pub(crate) fn take_joints(&mut self, length: f64) -> Result<(), Error> {
-        let (mut positions, mut rest) = (Vec::new(), Vec::new());
+    /// The nodes of the document that are no joints, and all nodes as a skeleton, joints first. Without them where there are too many.
+    pub(crate) fn nodes(&self) -> (Vec<StillNode>, Skeleton) {
+        let still = self.asset.map(Asset::still_nodes).unwrap_or_default();
+        let count = self.skeleton.joint_count();
+        let mut places: HashMap<usize, u16> =
+            (0..).zip(self.skeleton.nodes()).map(|(joint, node)| (*node as usize, joint)).collect();
+        let mut joints: Vec<Joint> = (0..count).map(|joint| self.joint(joint)).collect();
+        for it in &still {
+            let parent = it.parent.and_then(|parent| places.get(&parent).copied());
+            places.insert(it.node, joints.len() as u16);
+            let node = Some(it.node as u32);
+            joints.push(Joint { node, ..Joint::new(it.name.clone(), parent, Transform::IDENTITY) });
+        }
+        match Skeleton::new(joints) {
+            Ok(all) => (still, all),
+            Err(_) => (Vec::new(), self.skeleton.clone()),
+        }
+    }
+
+    fn joint(&self, joint: usize) -> Joint {
+        let skeleton = self.skeleton;
+        Joint {
+            name: skeleton.names()[joint].clone(),
+            parent: skeleton.parent(joint as u16),
+            node: skeleton.node(joint as u16),
+            rest: skeleton.rest().get(joint),
+        }
+    }
+
+    /// Puts four points for each joint and each of these nodes in place of the meshes: its origin, and one on each of its axes that
+    /// is `length` away at rest, so that turns and scales count. Returns the part of each, and its place there.
+    pub(crate) fn take_joints(
+        &mut self,
+        length: f64,
+        nodes: &[&StillNode],
+    ) -> Result<Vec<(u32, usize)>, Error> {
         let model = self.rest_model()?;
-        for matrix in &model {
-            let column = |axis: usize| [0, 1, 2].map(|row| f64::from(matrix.rows[row][axis]));
-            let mut point = |local: [f32; 3]| {
-                positions.push(local);
-                rest.push([0, 1, 2].map(|row| {
-                    let [x, y, z, w] = matrix.rows[row];
-                    local[0] * x + local[1] * y + local[2] * z + w
-                }));
-            };
-            point([0.0; 3]);
-            for axis in 0..3 {
-                let scale = column(axis).iter().map(|x| x * x).sum::<f64>().sqrt();
-                let mut local = [0.0; 3];
-                // An axis that is flat at rest has no length to go by.
-                local[axis] = Some((length / scale) as f32).filter(|l| l.is_finite()).unwrap_or_default();
-                point(local);
-            }
+        let failed = |it: &Self, e: Refusal| it.too_large(e);
+        let mover = Mover::Skin(Cow::Owned(
+            rigid((0..model.len()).map(|joint| joint as u16).collect()).map_err(|e| failed(self, e))?,
+        ));
+        let still = fixed(&Affine::IDENTITY).map_err(|e| failed(self, e))?;
+        let mut parts = [Points::default(), Points::default()];
+        let mut places = Vec::with_capacity(model.len() + nodes.len());
+        for (joint, matrix) in model.iter().enumerate() {
+            let name = &self.skeleton.names()[joint];
+            places.push((0, parts[0].add(name, joint as u16, (matrix, &Affine::IDENTITY), length)));
         }
-        let failed = |e: Refusal| self.too_large(e);
-        let joints = (0..model.len()).map(|joint| joint as u16);
-        let rows = joints.clone().flat_map(|joint| [[(joint, 1.0)]; POINTS]);
-        let influences = Influences::from_rows(rows).map_err(failed)?;
-        let vertices = Vertices { positions, ..Vertices::default() };
-        let mesh = SkinnedMesh::new(vertices, influences, vec![], vec![]).map_err(failed)?;
-        if let Some(at) = rest.iter().position(|p: &[f32; 3]| !p.iter().all(|x| x.is_finite())) {
-            return Err(self.at_rest(Refusal::NotFinite { what: "points of joints", at }));
+        for node in nodes {
+            let (part, joint) = node.joint.map_or((1, 0), |joint| (0, joint));
+            let own = node.joint.map_or(Affine::IDENTITY, |joint| model[usize::from(joint)]);
+            places.push((part, parts[part as usize].add(&node.name, joint, (&own, &node.matrix), length)));
         }
-        let mover = Mover::Skin(Cow::Owned(rigid(joints.collect()).map_err(failed)?));
-        self.movers = vec![mover];
-        let (name, mesh) = ("joints".into(), Arc::new(mesh));
-        self.parts = vec![Part { name, primitive: 0, mesh, mover: 0, instance: None, rest }];
-        Ok(())
+        let parts = parts.into_iter().enumerate().filter(|(part, it)| *part == 0 || !it.names.is_empty());
+        self.parts = parts.map(|(part, it)| it.part(part, self)).collect::<Result<_, _>>()?;
+        self.movers = vec![mover, still];
+        Ok(places)
     }
 
     /// What a vertex of a part is called: a vertex, or a joint.
     pub(crate) fn place(&self, part: usize, vertex: usize) -> Place<'_> {
         let it = &self.parts[part];
         match it.instance {
-            None => Place::Joint { name: &self.skeleton.names()[vertex / POINTS] },
+            None => Place::Joint { name: &it.joints[vertex / POINTS] },
             Some(_) => Place::Vertex { mesh: &it.name, primitive: it.primitive, vertex },
         }
     }
@@ -349,6 +365,64 @@ impl<'a> Subject<'a> {
 
 /// Points that stand for a joint.
 pub(crate) const POINTS: usize = 4;
+
+/// Points that stand for joints, and for nodes that follow them.
+#[derive(Default)]
+struct Points {
+    names: Vec<String>,
+    joints: Vec<u16>,
+    /// In the space of the joint, and at rest.
+    positions: Vec<[f32; 3]>,
+    rest: Vec<[f32; 3]>,
+}
+
+impl Points {
+    /// Adds those of a node with a matrix in the space of its joint, whose model matrix is `model`. Returns its place.
+    fn add(&mut self, name: &str, joint: u16, (model, matrix): (&Affine, &Affine), length: f64) -> usize {
+        let at = |matrix: &Affine, [px, py, pz]: [f32; 3]| {
+            matrix.rows.map(|[x, y, z, w]| px * x + py * y + pz * z + w)
+        };
+        let whole = *model * *matrix;
+        let mut point = |local: [f32; 3]| {
+            let own = at(matrix, local);
+            self.positions.push(own);
+            self.rest.push(at(model, own));
+        };
+        point([0.0; 3]);
+        for axis in 0..3 {
+            let column = [0, 1, 2].map(|row| f64::from(whole.rows[row][axis]));
+            let scale = column.iter().map(|x| x * x).sum::<f64>().sqrt();
+            let mut local = [0.0; 3];
+            // An axis that is flat at rest has no length to go by.
+            local[axis] = Some((length / scale) as f32).filter(|l| l.is_finite()).unwrap_or_default();
+            point(local);
+        }
+        self.names.push(name.into());
+        self.joints.push(joint);
+        self.names.len() - 1
+    }
+
+    /// The part that they are, moved by the mover of its number.
+    fn part(self, mover: usize, of: &Subject<'_>) -> Result<Part, Error> {
+        let failed = |e: Refusal| of.too_large(e);
+        if let Some(at) = self.rest.iter().position(|p: &[f32; 3]| !p.iter().all(|x| x.is_finite())) {
+            return Err(of.at_rest(Refusal::NotFinite { what: "points of joints", at }));
+        }
+        let rows = self.joints.iter().flat_map(|&joint| [[(joint, 1.0)]; POINTS]);
+        let influences = Influences::from_rows(rows).map_err(failed)?;
+        let vertices = Vertices { positions: self.positions, ..Vertices::default() };
+        let mesh = Arc::new(SkinnedMesh::new(vertices, influences, vec![], vec![]).map_err(failed)?);
+        let (name, joints) = ("joints".into(), self.names);
+        Ok(Part { name, primitive: 0, mesh, mover, instance: None, rest: self.rest, joints })
+    }
+}
+
+/// What moves nothing, and puts it where this matrix does.
+fn fixed(world: &Affine) -> Result<Mover<'static>, Refusal> {
+    let mut fixed = Palette::default();
+    palette(&rigid(vec![0])?, std::slice::from_ref(world), NormalRule::Plain, &mut fixed)?;
+    Ok(Mover::Fixed(fixed))
+}
 
 /// A skin whose vertices are in the space of their joint.
 fn rigid(joints: Vec<u16>) -> Result<Skin, Refusal> {

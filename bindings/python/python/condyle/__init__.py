@@ -149,7 +149,8 @@ class Difference:
     `worst` is the largest distance between a vertex and its counterpart, and `where` is its Place. `percentile_99` is the 99th percentile
     over all vertices and moments, at most 1 in 2048 too large, and `mean_of_max` the mean of `distances` (T,): the largest one at each of
     `times` (T,), in seconds. `pairs` is how many vertices of the first model have a counterpart, by their "order" or their "place" at
-    rest, or how many joints where `paired` is "joints"; `unpaired` is how many of each model have none.
+    rest, or how many joints where `paired` is "joints"; `unpaired` is how many of each model have none. `unknown` are the names of
+    joints without a counterpart, of each model: nothing is known of their distance. Of models without clips `name` is "".
     `reach` is how far the points on the axes of joints are off, None for vertices.
     """
 
@@ -164,6 +165,7 @@ class Difference:
     pairs: int
     unpaired: tuple[int, int]
     reach: float | None = None
+    unknown: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
     def __repr__(self) -> str:
         what = "joints" if self.paired == "joints" else f"vertices paired by {self.paired}"

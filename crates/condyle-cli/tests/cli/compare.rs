@@ -213,3 +213,84 @@ fn what_is_written_with_its_clips_moves_the_same() {
 fn help() {
     assert_snapshot!("compare_help", transcript(condyle().args(["compare", "--help"])));
 }
+
+/// A frame, a hinge and a bell that turn by 60 degrees, without a mesh. The keys are in `door.bin`.
+fn door(folder: &Folder) -> Value {
+    let turn = |half: f64| [0.0, half.sin(), 0.0, half.cos()].map(|v| v as f32);
+    let keys =
+        [0.0, 1.0].into_iter().chain([turn(0.0), turn(std::f64::consts::FRAC_PI_6)].into_iter().flatten());
+    let data: Vec<u8> = keys.flat_map(f32::to_le_bytes).collect();
+    folder.write("door.bin", &data);
+    let channel = |node: usize| json!({ "sampler": 0, "target": { "node": node, "path": "rotation" } });
+    json!({
+        "asset": { "version": "2.0" }, "scene": 0, "scenes": [{ "nodes": [0, 3] }],
+        "nodes": [
+            { "name": "frame", "children": [1] },
+            { "name": "hinge", "children": [2], "translation": [0, 1, 0] },
+            { "name": "handle" },
+            { "name": "bell", "translation": [0, 1, 0] },
+        ],
+        "animations": [{
+            "name": "open", "samplers": [{ "input": 0, "output": 1 }],
+            "channels": [channel(0), channel(1), channel(3)],
+        }],
+        "accessors": [
+            { "bufferView": 0, "componentType": 5126, "count": 2, "type": "SCALAR", "min": [0], "max": [1] },
+            { "bufferView": 1, "componentType": 5126, "count": 2, "type": "VEC4" },
+        ],
+        "bufferViews": [{ "buffer": 0, "byteLength": 8 }, { "buffer": 0, "byteOffset": 8, "byteLength": 32 }],
+        "buffers": [{ "byteLength": data.len(), "uri": "door.bin" }],
+    })
+}
+
+#[test]
+fn a_joint_that_lost_its_keys_is_compared_with_the_node_of_its_name() {
+    let folder = Folder::new();
+    folder.write("door.gltf", door(&folder).to_string());
+    // The hinge hangs on a joint, the bell on nothing.
+    for (channel, joint) in [(1, "hinge"), (2, "bell")] {
+        let mut lost = door(&folder);
+        lost["animations"][0]["channels"].as_array_mut().expect("a list").remove(channel);
+        folder.write("lost.gltf", lost.to_string());
+        for line in ["compare door.gltf lost.gltf --json", "compare lost.gltf door.gltf --json"] {
+            let found = &lines(&folder, line)[0];
+            // 60 degrees at a twentieth of a metre.
+            assert!((worst(found) - 50.0).abs() < 1e-2, "{found}");
+            assert_eq!((&found["worst"]["joint"], &found["unpaired"]), (&json!(joint), &json!([0, 0])));
+            assert_eq!((&found["pairs"], &found["unknown"]), (&json!(3), &json!([[], []])));
+        }
+    }
+}
+
+#[test]
+fn joints_without_a_counterpart_are_unknown() {
+    let folder = Folder::new();
+    folder.write("door.gltf", door(&folder).to_string());
+    let mut other = door(&folder);
+    other["nodes"][1]["name"] = json!("axle");
+    folder.write("other.gltf", other.to_string());
+    let found = &lines(&folder, "compare door.gltf other.gltf --json")[0];
+    assert_eq!((&found["unknown"], &found["unpaired"]), (&json!([["hinge"], ["axle"]]), &json!([1, 1])));
+    let text = folder.session(&["compare door.gltf other.gltf"]);
+    for word in ["unknown: hinge of door.gltf", "unknown: axle of other.gltf", "at least "] {
+        assert!(text.contains(word), "{text}");
+    }
+}
+
+#[test]
+fn files_without_clips_are_compared_at_rest() {
+    let folder = Folder::with_ribbon();
+    let mut still = ribbon();
+    still.as_object_mut().expect("an object").remove("animations");
+    folder.write("still.gltf", still.to_string());
+    still["nodes"][3]["skin"] = Value::Null;
+    folder.write("same.gltf", still.to_string());
+    still["nodes"][3]["translation"] = json!([0, 0, 0.001]);
+    folder.write("moved.gltf", still.to_string());
+    let found = &lines(&folder, "compare same.gltf moved.gltf --json")[0];
+    assert!((worst(found) - 1.0).abs() < 1e-4 && found["clip"].is_null(), "{found}");
+    let text = folder.session(&["compare same.gltf moved.gltf"]);
+    assert!(text.contains("at rest 1.000 mm apart") && text.contains("only the rest poses"), "{text}");
+    folder.refuses("compare same.gltf moved.gltf --fps 30", 2, &["have no clips", "--fps"]);
+    folder.refuses("compare ribbon.gltf still.gltf", 1, &["still.gltf has no clips", "2 clips"]);
+}

@@ -20,7 +20,7 @@ use crate::options::quantity::{Length, TALL, fps_up_to, parse_length};
 use crate::options::source::{Which, find_clip};
 use crate::options::work::{Limit, Work};
 use crate::output::{check_destination, print, print_json, progress, warn, write_file};
-use crate::text::{path_text, printable};
+use crate::text::{counted, path_text, printable};
 
 /// Measure how far the vertices of two files are apart while their clips play
 #[derive(clap::Args)]
@@ -36,7 +36,9 @@ leads to one place in the rest poses, else by their places there, whatever the o
 of several in one place those that the same joints and morph targets move. Vertices without a counterpart are counted.
 Where less than half of the vertices of each file can be paired, joints are compared, by their names, or by their order if
 none is in both and all have the same parents: their origins, and points on their three axes, a twentieth of the model's
-size off, so that turns count.
+size off, so that turns count. A joint without keys in the other file is compared with the node of its name there; joints
+that have no such node are listed as unknown, and the distances are then lower bounds. Files without clips are compared at
+rest.
 
 Clips are paired by name, or by their order if they have no names. They are sampled at every key of either file and at
 three times between each two.
@@ -115,6 +117,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         count += moments;
     }
     let found = Report { pairing: Pairing::new(a, b).map_err(failure)?, unit };
+    if clips.is_empty() {
+        let difference = found.pairing.measure_rest().map_err(failure)?;
+        return match args.json {
+            true => print_json(&found.to_json(args, dispatch, None, &difference).to_string()),
+            false => print(&found.to_text(&[])),
+        };
+    }
 
     let bar = progress(count, "comparing");
     let mut rows = Vec::new();
@@ -125,7 +134,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         };
         let difference = found.pairing.measure(pair, args.fps, tick).map_err(failure)?;
         if args.json {
-            let line = found.to_json(args, dispatch, pair, &difference);
+            let line = found.to_json(args, dispatch, Some(pair), &difference);
             bar.suspend(|| print_json(&line.to_string()))?;
         }
         rows.push((pair.0, difference));
@@ -191,20 +200,33 @@ fn unit(args: &Args, a: &Model, b: &Model) -> Result<Unit, Failure> {
     }
 }
 
-/// The pairs of clips to compare, with a warning for each clip of A without a counterpart.
+/// The pairs of clips to compare, with a warning for each clip of A without a counterpart. None if neither model has any.
 fn clips(
     args: &Args,
     a: &Subject<'_>,
     b: &Subject<'_>,
     wanted: Option<usize>,
 ) -> Result<Vec<(usize, usize)>, Failure> {
-    for subject in [a, b] {
-        if subject.clips().is_empty() {
+    match [a.clips().len(), b.clips().len()] {
+        [0, 0] => {
+            return match (&args.clip, &args.plot, args.fps) {
+                (None, None, None) => Ok(Vec::new()),
+                _ => Err(Failure::Usage(format!(
+                    "{} and {} have no clips: they are compared at rest, without --clip, --fps and --plot",
+                    a.name(),
+                    b.name()
+                ))),
+            };
+        }
+        [0, _] | [_, 0] => {
+            let (none, some) = if a.clips().is_empty() { (a, b) } else { (b, a) };
+            let (none, clips) = (none.name(), counted(some.clips().len(), "clip", "clips"));
             return Err(Failure::Data(format!(
-                "{} has no clips, so there is nothing to compare",
-                subject.name()
+                "{none} has no clips and {} has {clips}; compare files that both have clips, or that both have none",
+                some.name()
             )));
         }
+        _ => {}
     }
     let mut pairs = pair_clips(a, b);
     let alone = |clip: usize| {

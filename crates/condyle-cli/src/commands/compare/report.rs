@@ -39,6 +39,10 @@ impl Report<'_> {
         }
         out += "\n";
         out += &self.rest_to_text();
+        if rows.is_empty() {
+            return out + "neither file has clips: only the rest poses were compared\n";
+        }
+        let least = if self.is_complete() { "" } else { "at least " };
         let heading = ["", "clip", "moments", "worst", "99 %", "mean of max", "where"];
         let mut lines = vec![heading.map(String::from).to_vec()];
         for (clip, difference) in rows {
@@ -46,7 +50,7 @@ impl Report<'_> {
                 clip.to_string(),
                 printable(a.clips()[*clip].name()),
                 grouped(difference.over_time.len()),
-                self.millimetres(difference.worst.distance),
+                format!("{least}{}", self.millimetres(difference.worst.distance)),
                 self.millimetres(difference.percentile_99),
                 self.millimetres(difference.mean_of_max),
                 format!("{} at {:.3} s", self.place(&difference.worst), difference.seconds),
@@ -85,6 +89,9 @@ impl Report<'_> {
         if unpaired != [0; 2] {
             out += &format!("; without a counterpart: {}, {}", alone(0, a.name()), alone(1, b.name()));
         }
+        for (file, names) in [a, b].into_iter().zip(pairing.unknown_joints()) {
+            out += &unknown(file.name(), names);
+        }
         out += &format!("\n  at rest {} mm apart at the most", self.millimetres(worst.distance));
         if worst.distance > 0.0 {
             out += &format!(", {}", self.place(&worst));
@@ -92,6 +99,11 @@ impl Report<'_> {
         out += "\n";
         out += &self.meshes_to_text();
         out + "\n"
+    }
+
+    /// Whether all joints of the first file have counterparts, or all vertices were compared.
+    fn is_complete(&self) -> bool {
+        self.pairing.unknown_joints()[0].is_empty()
     }
 
     /// A line for each mesh, where there are several and they differ.
@@ -143,12 +155,12 @@ impl Report<'_> {
         &self,
         args: &Args,
         dispatch: Dispatch,
-        (clip_a, clip_b): (usize, usize),
+        clips: Option<(usize, usize)>,
         found: &Difference,
     ) -> Value {
         let (pairing, worst, rest) = (&self.pairing, &found.worst, &self.pairing.worst_at_rest());
         let [this, that] = pairing.subjects();
-        let (this, that) = (&this.clips()[clip_a], &that.clips()[clip_b]);
+        let pair = clips.map(|(a, b)| [(a, &this.clips()[a]), (b, &that.clips()[b])]);
         let millimetres = |units: f64| 1000.0 * self.unit.metres * units;
         let place = |of: &Worst| match pairing.place(of) {
             Place::Joint { name } => json!({ "joint": name }),
@@ -170,17 +182,18 @@ impl Report<'_> {
                 "worst_millimetres": millimetres(part.distance),
             })
         });
-        let clip = |index: usize, it: &Clip<'_>| json!({ "index": index, "name": it.name(), "start_seconds": it.start(), "end_seconds": it.end() });
+        let clip = |(index, it): (usize, &Clip<'_>)| json!({ "index": index, "name": it.name(), "start_seconds": it.start(), "end_seconds": it.end() });
         json!({
             "files": [args.a.to_string_lossy(), args.b.to_string_lossy()],
-            "clip": this.name(),
-            "clips": [clip(clip_a, this), clip(clip_b, that)],
+            "clip": pair.map(|[(_, this), _]| this.name()),
+            "clips": pair.map(|pair| pair.map(clip)),
             "moments": found.over_time.len(),
             "scale": self.unit.metres,
             "scale_from": self.unit.from,
             "paired": pairing.how().name(),
             "pairs": pairing.paired(),
             "unpaired": pairing.unpaired(),
+            "unknown": pairing.unknown_joints(),
             "rest": { "worst": rest_json, "meshes": meshes.collect::<Vec<Value>>() },
             "worst": worst_json,
             "percentile_99_millimetres": millimetres(found.percentile_99),
@@ -189,6 +202,19 @@ impl Report<'_> {
             "numeric": dispatch.numeric().name(),
         })
     }
+}
+
+/// The joints of a file whose distances are unknown.
+fn unknown(file: &str, names: &[String]) -> String {
+    if names.is_empty() {
+        return String::new();
+    }
+    let first: Vec<String> = names.iter().take(MOST_ROWS).map(|name| printable(name)).collect();
+    let more = match names.len() - first.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("\n  unknown: {}{more} of {file}", first.join(", "))
 }
 
 /// Why vertices were not paired.
