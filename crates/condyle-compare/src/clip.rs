@@ -22,20 +22,20 @@ enum Kind<'a> {
 struct Rest;
 
 impl PoseSource for Rest {
-    fn start(&self) -> f32 {
+    fn start(&self) -> f64 {
         0.0
     }
 
-    fn end(&self) -> f32 {
+    fn end(&self) -> f64 {
         0.0
     }
 
-    fn pose(&self, skeleton: &Skeleton, _: f32, pose: &mut Pose) -> Result<(), condyle::Error> {
+    fn pose(&self, skeleton: &Skeleton, _: f64, pose: &mut Pose) -> Result<(), condyle::Error> {
         pose.clone_from(skeleton.rest());
         Ok(())
     }
 
-    fn weights(&self, _: u32, _: f32, _: &mut [f32]) -> Result<(), condyle::Error> {
+    fn weights(&self, _: u32, _: f64, _: &mut [f32]) -> Result<(), condyle::Error> {
         Ok(())
     }
 }

@@ -1,14 +1,19 @@
 //! `condyle pack`: an ordinary .glb with fewer bytes of animation, and a bound on the error of every vertex.
 
-use std::collections::{BTreeSet, HashSet};
-use std::path::PathBuf;
+mod drop;
+mod form;
 
-use condyle::encode::{EncodeOptions, KeyFormat, Shell, reduce};
-use condyle::{Error, Interpolation, RawClip, Target, Track};
-use condyle_gltf::{Asset, ClipExporter, Placement, Problem, Severity};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use condyle::encode::{EncodeOptions, Shell};
+use condyle::{Error, RawClip};
+use condyle_gltf::{Asset, ClipExporter, Problem, Severity};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
+use self::drop::{displacement, dropped, without};
+use self::form::{Form, Growth, requires_compression};
 use crate::failure::Failure;
 use crate::model::container::is_container;
 use crate::model::document::{self, metres_per_unit, warn_of_repairs};
@@ -30,13 +35,16 @@ Examples:
 
 Every track has the fewest keys that keep all vertices within --error of their places, morph targets included: straight
 lines or splines, at times that tracks share, rotations and weights as 16-bit integers, as core glTF allows. What never
-moves has no track; steps stay as they are. Meshes, materials, textures and all else stay as they are,
-but for what was compressed in the file, which is no longer.
+moves has no track; steps stay as they are. Meshes, materials, textures and all else keep their bytes, compressed meshes too.
+If the file is larger than before, the reason is printed.
 
 --drop keeps the joints that cameras, lights and whatever else extensions put on nodes hang on, and those that --keep names.
+If no joint moves a vertex, as in motion capture, it keeps all that have a name. How far the joints without tracks are from
+where the clips have them is printed.
 
-With --meshopt numbers are as coarse as --error allows, and compressed by EXT_meshopt_compression. three.js, Babylon.js and
-many engines read that; others must refuse the file.
+With --meshopt numbers are as coarse as --error allows, and compressed by EXT_meshopt_compression where that is smaller.
+three.js, Babylon.js and many engines read that; others must refuse the file. Files that require it already get it without
+being asked.
 
 What is printed was measured on the file that was written: at every key, at every frame and at three times between
 each two, at points that enclose all vertices.")]
@@ -103,45 +111,116 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     let dropped = if args.drop { dropped(&asset, &args.keep)? } else { BTreeSet::new() };
 
-    let bar = progress(asset.clips.len(), "packing");
-    let packed = |clip: &RawClip| -> Result<(RawClip, EncodeOptions), Error> {
-        let clip = without(clip, &dropped, &asset)?;
-        let options = asset.encode_options(&clip, budget, Shell::radius(metres))?;
-        let format = if args.meshopt { KeyFormat::Filtered } else { KeyFormat::Shorts };
-        let found = reduce(&clip, &asset.skeleton, &options, format)?;
-        bar.inc(1);
-        Ok((found.clip, options))
+    let form = Form {
+        exporter: ClipExporter::new(&asset),
+        compressed: args.meshopt || requires_compression(&asset),
     };
-    let found = asset.clips.par_iter().map(packed).collect::<Result<Vec<_>, _>>().map_err(|e| failed(&e))?;
+    let reach = Shell::radius(metres);
+    let bar = progress(asset.clips.len(), "packing");
+    let packed = |clip: &RawClip| -> Result<(RawClip, EncodeOptions), Failure> {
+        let clip = without(clip, &dropped, &asset).map_err(|e| failed(&e))?;
+        let options = asset.encode_options(&clip, budget, reach).map_err(|e| failed(&e))?;
+        let found = form.smallest(clip, &asset, &options).map_err(|e| failed(&e))?;
+        bar.inc(1);
+        Ok((found, options))
+    };
+    let found = asset.clips.par_iter().map(packed).collect::<Result<Vec<_>, _>>()?;
     bar.finish_and_clear();
     let (clips, options): (Vec<RawClip>, Vec<EncodeOptions>) = found.into_iter().unzip();
-    let exporter = ClipExporter::new(&asset);
-    exporter.problems().iter().for_each(|problem| warn(path, &problem.to_string()));
-    let glb = match args.meshopt {
-        true => exporter.compressed_glb(&clips),
-        false => exporter.packed_glb(&clips),
-    };
-    let glb = glb.map_err(|e| failed(&e))?;
+    form.exporter.problems().iter().for_each(|problem| warn(path, &problem.to_string()));
+    let glb = form.glb(&clips).map_err(|e| failed(&e))?;
     let written = written::clips(&args.output, &glb, &asset)?;
     let row = |((clip, written), options): ((&RawClip, RawClip), &EncodeOptions)| {
         let original = without(clip, &dropped, &asset)?;
+        let left_out = metres * displacement((clip, &written), &dropped, &asset, reach)?;
         let keys = Keys::measure(written, (&original, (&original).into()), &asset, options)?;
         let error = f64::from(keys.error) * metres;
-        Ok(Row { keys, before: clip.byte_count(), after: 0, error })
+        Ok(Row { keys, before: clip.byte_count(), after: 0, error, left_out })
     };
     let pairs: Vec<_> = asset.clips.iter().zip(written).zip(&options).collect();
     let rows = pairs.into_par_iter().map(row).collect::<Result<Vec<Row>, Error>>();
     let mut rows = rows.map_err(|e| failed(&e))?;
     for (row, clip) in rows.iter_mut().zip(clips.chunks(1)) {
-        let bytes = match args.meshopt {
-            true => exporter.compressed_bytes(clip),
-            false => exporter.packed_bytes(clip),
-        };
-        row.after = bytes.map_err(|e| failed(&e))?;
+        row.after = form.bytes(clip).map_err(|e| failed(&e))?;
     }
-    for row in rows.iter().filter(|row| row.error > args.error.metres * (1.0 + 1e-6)) {
+    warn_of_errors(path, &rows, args.error.metres);
+    let before = source_bytes(&asset, path);
+    let source = std::fs::read(path).unwrap_or_default();
+    let growth = Growth::of(&form, &clips, &glb, (before, &source));
+    let file = write_file(args.output.clone(), |out| out.write_all(&glb))?;
+    let names = asset.skeleton.names();
+    let dropped = dropped.into_iter().map(|joint| names[usize::from(joint)].clone()).collect();
+    let outcome = Outcome { rows, dropped, compressed: form.compressed, before, after: glb.len(), growth };
+    match args.json {
+        true => outcome.print_json(args.error.metres, &file.to_json()),
+        false => print(&outcome.to_text(args, &path_text(&file.path))),
+    }
+}
+
+/// What came of a file.
+struct Outcome {
+    rows: Vec<Row>,
+    /// The names of joints that lost their tracks.
+    dropped: Vec<String>,
+    /// Whether keys may be compressed.
+    compressed: bool,
+    /// Bytes of the files read and of the file written.
+    before: usize,
+    after: usize,
+    growth: Option<Growth>,
+}
+
+impl Outcome {
+    fn to_text(&self, args: &Args, to: &str) -> String {
+        let headings = ["clip", "tracks", "keys", "before", "after", "worst, mm"];
+        let mut lines = vec![headings.map(String::from).to_vec()];
+        lines.extend(self.rows.iter().map(Row::to_cells));
+        let mut out = table("<>>>>>", lines);
+        if !self.dropped.is_empty() {
+            let off = self.rows.iter().fold(0.0_f64, |most, row| most.max(row.left_out));
+            out += &format!(
+                "\n{} that move no vertex left out: up to {} mm from where the clips have them\n",
+                counted(self.dropped.len(), "joint", "joints"),
+                millimetres(off)
+            );
+        }
+        if self.compressed && !args.meshopt {
+            out += "\nreaders of this file must know compressed buffer views already: its keys are compressed too\n";
+        }
+        out += &format!("\n{to}: {} to {}\n", size(self.before), size(self.after));
+        if let Some(growth) = &self.growth {
+            out += &format!("{}\n", growth.to_text(self.compressed));
+        }
+        out
+    }
+
+    fn print_json(&self, budget: f64, file: &Value) -> Result<(), Failure> {
+        self.rows.iter().try_for_each(|row| print_json(&row.to_json(budget).to_string()))?;
+        let line = json!({
+            "file": file,
+            "clips": self.rows.len(),
+            "source_bytes": self.before,
+            "dropped": self.dropped,
+            "meshopt": self.compressed,
+            "larger": self.growth.as_ref().map(Growth::to_json),
+        });
+        print_json(&line.to_string())
+    }
+}
+
+/// The bytes of all files that the model lies in.
+fn source_bytes(asset: &Asset, path: &Path) -> usize {
+    let sources = document::sources(path, Some(&asset.document));
+    let bytes =
+        sources.iter().filter_map(|source| std::fs::metadata(source).ok()).map(|it| it.len() as usize);
+    bytes.sum()
+}
+
+/// Where f32 or 16 bits are too coarse for the error.
+fn warn_of_errors(path: &Path, rows: &[Row], asked: f64) {
+    for row in rows.iter().filter(|row| row.error > asked * (1.0 + 1e-6)) {
         let (clip, found, asked) =
-            (printable(row.keys.clip.name()), millimetres(row.error), millimetres(args.error.metres));
+            (printable(row.keys.clip.name()), millimetres(row.error), millimetres(asked));
         warn(
             path,
             &format!(
@@ -149,30 +228,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             ),
         );
     }
-    let file = write_file(args.output.clone(), |out| out.write_all(&glb))?;
-    let sources = document::sources(path, Some(&asset.document));
-    let before = sources
-        .iter()
-        .filter_map(|source| std::fs::metadata(source).ok())
-        .map(|it| it.len() as usize)
-        .sum::<usize>();
-    if args.json {
-        rows.iter().try_for_each(|row| print_json(&row.to_json(args.error.metres).to_string()))?;
-        let dropped: Vec<&str> =
-            dropped.iter().map(|&joint| asset.skeleton.names()[usize::from(joint)].as_str()).collect();
-        return print_json(
-            &json!({ "file": file.to_json(), "clips": rows.len(), "source_bytes": before, "dropped": dropped })
-                .to_string(),
-        );
-    }
-    let headings = ["clip", "tracks", "keys", "before", "after", "worst, mm"];
-    let mut lines = vec![headings.map(String::from).to_vec()];
-    lines.extend(rows.iter().map(Row::to_cells));
-    let mut out = table("<>>>>>", lines);
-    if !dropped.is_empty() {
-        out += &format!("\n{} that move nothing were left out\n", counted(dropped.len(), "joint", "joints"));
-    }
-    print(&format!("{out}\n{}: {} to {}\n", path_text(&file.path), size(before), size(glb.len())))
 }
 
 /// A clip in the file that was written.
@@ -182,6 +237,8 @@ struct Row {
     after: usize,
     /// The greatest error of a vertex, in metres.
     error: f64,
+    /// How far joints that were left out are from where the clip has them, in metres.
+    left_out: f64,
 }
 
 impl Row {
@@ -205,86 +262,8 @@ impl Row {
             "bytes": self.after,
             "budget_m": budget,
             "error_max_m": self.error,
+            "dropped_error_max_m": self.left_out,
             "at_s": self.keys.measured.seconds,
         })
     }
-}
-
-/// The clip without the tracks of some joints, and as long as before.
-fn without(clip: &RawClip, joints: &BTreeSet<u16>, asset: &Asset) -> Result<RawClip, Error> {
-    let stays = |track: &&Track| track.target.joint().is_none_or(|joint| !joints.contains(&joint));
-    let tracks: Vec<Track> = clip.tracks().iter().filter(stays).cloned().collect();
-    let of = |timelines, tracks| RawClip::new(clip.name().into(), timelines, tracks);
-    let mut left = of(clip.timelines().to_vec(), tracks)?;
-    let bounds = |clip: &RawClip| (clip.start(), clip.end());
-    if let Some(&joint) = joints.first().filter(|_| bounds(&left) != bounds(clip) && clip.duration() > 0.0) {
-        // A joint that stays at rest holds the keys at both ends.
-        let (mut timelines, mut tracks) = (left.timelines().to_vec(), left.tracks().to_vec());
-        timelines.push(vec![clip.start() as f32, clip.end() as f32]);
-        tracks.push(Track {
-            target: Target::Translation(joint),
-            interpolation: Interpolation::Linear,
-            timeline: timelines.len() - 1,
-            values: asset.skeleton.rest().get(joint.into()).translation.repeat(2),
-        });
-        left = of(timelines, tracks)?;
-    }
-    left.for_skeleton(&asset.skeleton)
-}
-
-/// The joints that nothing but keys depends on, and that have none of the names to keep.
-fn dropped(asset: &Asset, keep: &[String]) -> Result<BTreeSet<u16>, Failure> {
-    let skeleton = &asset.skeleton;
-    let mut needed = carriers(asset);
-    for name in keep {
-        let mut found = false;
-        for (own, _) in needed.iter_mut().zip(skeleton.names()).filter(|(_, own)| *own == name) {
-            (*own, found) = (true, true);
-        }
-        if !found {
-            return Err(Failure::Usage(format!(
-                "{} has no joint {name:?}; `condyle info` lists its joints",
-                printable(asset.document.name())
-            )));
-        }
-    }
-    for instance in &asset.instances {
-        match instance.placement {
-            Placement::Joint(joint) => needed[usize::from(joint)] = true,
-            Placement::Skin(skin) => {
-                let joints = asset.skins[skin].joints();
-                for primitive in &instance.primitives {
-                    let (_, named, _) = primitive.mesh.influences().as_slices();
-                    named.iter().for_each(|&own| needed[usize::from(joints[usize::from(own)])] = true);
-                }
-            }
-            Placement::Fixed(_) => {}
-        }
-    }
-    for joint in (0..skeleton.joint_count() as u16).rev() {
-        if let (true, Some(parent)) = (needed[usize::from(joint)], skeleton.parent(joint)) {
-            needed[usize::from(parent)] = true;
-        }
-    }
-    Ok((0..).zip(needed).filter(|(_, needed)| !needed).map(|(joint, _)| joint).collect())
-}
-
-/// For each joint, whether its node or one below it that is no joint has a camera, a light, or whatever else an extension puts there.
-fn carriers(asset: &Asset) -> Vec<bool> {
-    let member = |node: usize, key: &str| asset.document.json_at(&format!("/nodes/{node}/{key}"));
-    let mut seen: HashSet<usize> = asset.skeleton.nodes().iter().map(|&node| node as usize).collect();
-    let carries = |&node: &u32| {
-        let mut open = vec![node as usize];
-        while let Some(node) = open.pop() {
-            if member(node, "camera").is_some() || member(node, "extensions").is_some() {
-                return true;
-            }
-            let children = member(node, "children").and_then(|text| serde_json::from_str(&text).ok());
-            // The importer takes 24.0 for 24.
-            let children = children.unwrap_or_else(Vec::<f64>::new).into_iter().map(|child| child as usize);
-            open.extend(children.filter(|&child| seen.insert(child)));
-        }
-        false
-    };
-    asset.skeleton.nodes().iter().map(carries).collect()
 }

@@ -251,6 +251,82 @@ fn all_joints_of_a_name_are_kept() {
     assert_eq!(file(" --keep control")["dropped"], json!([]));
 }
 
+/// Motion capture: no joint moves a vertex, so that the joints are what the file is for.
+#[test]
+fn without_a_mesh_named_joints_are_not_left_out() {
+    let folder = Folder::with_ribbon();
+    let mut it = ribbon();
+    it["nodes"][3] = json!({});
+    for key in ["meshes", "skins"] {
+        it.as_object_mut().expect("an object").remove(key);
+    }
+    let channel = json!({ "sampler": 0, "target": { "node": 3, "path": "rotation" } });
+    it["animations"][0]["channels"].as_array_mut().expect("a list").push(channel);
+    folder.write("motion.gltf", it.to_string());
+    let said = lines(&folder, "pack motion.gltf -o small.glb --drop --json");
+    assert_eq!((number(&said[0], "tracks"), &said[2]["dropped"]), (1.0, &json!(["node 3"])));
+    // A joint without a name that turns by 90 degrees: a chord 3 cm from its origin.
+    assert!((number(&said[0], "dropped_error_max_m") - 0.03 * 2_f64.sqrt()).abs() < 1e-6, "{}", said[0]);
+    assert_eq!(number(&said[1], "dropped_error_max_m"), 0.0);
+    let text = folder.session(&["pack motion.gltf -o again.glb --drop"]);
+    assert!(text.contains("1 joint that move no vertex left out: up to 42.4 mm"), "{text}");
+    for found in lines(&folder, "compare motion.gltf small.glb --json") {
+        assert_eq!(found["unknown"], json!([[], []]), "{found}");
+    }
+    // Of a joint that a mesh file leaves out, too, the motion is told.
+    let folder = Folder::with_ribbon();
+    with_control(&folder, |_| ());
+    let said = lines(&folder, "pack control.gltf -o small.glb --drop --json");
+    assert!(number(&said[0], "dropped_error_max_m") > 0.01, "{}", said[0]);
+}
+
+#[test]
+fn a_larger_file_is_explained() {
+    let folder = Folder::with_ribbon();
+    let mut it = ribbon();
+    // What nobody knows may refer to any view, so that the old keys stay.
+    it["extensionsUsed"] = json!(["ACME_motion"]);
+    it["buffers"][0]["uri"] = json!("ribbon.bin");
+    folder.write("plain.gltf", ribbon().to_string());
+    folder.write("acme.gltf", it.to_string());
+    // The same as one file, which is as small as it can be.
+    folder.run("pack plain.gltf -o plain.glb --error 0.001mm").assert().success();
+    let said = lines(&folder, "pack plain.glb -o again.glb --error 0.001mm --json");
+    assert_eq!(said[2]["larger"], Value::Null, "{}", said[2]);
+    folder.run("pack acme.gltf -o acme.glb --error 0.001mm").assert().success();
+    let said = lines(&folder, "pack acme.glb -o again.glb --error 0.001mm --json");
+    let larger = &said[2]["larger"];
+    assert_eq!(larger["kept_for"], json!(["ACME_motion"]));
+    let growth = number(&said[2]["file"], "bytes") - number(&said[2], "source_bytes");
+    assert!(growth > 0.0 && number(larger, "bytes") == growth, "{}", said[2]);
+    assert_eq!(growth, ["json", "keys", "rest"].iter().map(|part| number(larger, part)).sum::<f64>());
+    let text = folder.session(&["pack acme.glb -o again.glb --error 0.001mm"]);
+    assert!(
+        text.contains("larger than before by") && text.contains("because ACME_motion may refer"),
+        "{text}"
+    );
+}
+
+/// A stream that compression makes larger is not compressed, and keys that take fewer bytes without the filter do so.
+#[test]
+fn no_clip_is_larger_compressed() {
+    let folder = Folder::new();
+    for path in
+        models(&["rigid.glb", "two_joints.glb"], &["Fox.glb", "syn_ancestors.glb", "syn_8influences.glb"])
+    {
+        let model = path.to_str().expect("a path in UTF-8");
+        let bytes = |form: &[&str]| -> Vec<f64> {
+            let pack = [&["pack", model, "-o", "small.glb", "--json", "--height", "1.8"], form].concat();
+            let output = folder.condyle(&pack).assert().success();
+            let text = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+            let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+            lines.filter(|line| line.get("clip").is_some()).map(|line| number(&line, "bytes")).collect()
+        };
+        let (plain, compressed) = (bytes(&[]), bytes(&["--meshopt"]));
+        assert!(plain.iter().zip(&compressed).all(|(p, c)| c <= p), "{model}: {plain:?}, {compressed:?}");
+    }
+}
+
 #[test]
 fn wrong_command_lines_are_explained() {
     let folder = Folder::with_ribbon();

@@ -1,0 +1,127 @@
+//! In which form clips are written, and why a file that is larger than before is.
+
+use condyle::encode::{EncodeOptions, KeyFormat, reduce};
+use condyle::{Error, RawClip};
+use condyle_gltf::{Asset, ClipExporter, ExportError};
+use serde_json::{Value, json};
+
+use crate::text::size;
+
+/// About what the JSON of a track takes: a channel, a sampler and an accessor.
+const TRACK: usize = 180;
+const COMPRESSIONS: [&str; 2] = ["EXT_meshopt_compression", "KHR_meshopt_compression"];
+
+/// Writes clips, compressed or not.
+pub(super) struct Form<'a> {
+    pub(super) exporter: ClipExporter<'a>,
+    /// By `EXT_meshopt_compression`, where that is smaller.
+    pub(super) compressed: bool,
+}
+
+impl Form<'_> {
+    /// The file with these clips.
+    pub(super) fn glb(&self, clips: &[RawClip]) -> Result<Vec<u8>, ExportError> {
+        match self.compressed {
+            true => self.exporter.compressed_glb(clips),
+            false => self.exporter.packed_glb(clips),
+        }
+    }
+
+    /// The bytes of the times and values of these clips.
+    pub(super) fn bytes(&self, clips: &[RawClip]) -> Result<usize, ExportError> {
+        match self.compressed {
+            true => self.exporter.compressed_bytes(clips),
+            false => self.exporter.packed_bytes(clips),
+        }
+    }
+
+    /// The clip with the fewest bytes: as it is, or with keys left out in each of the formats that this form can store.
+    pub(super) fn smallest(
+        &self,
+        clip: RawClip,
+        asset: &Asset,
+        options: &EncodeOptions,
+    ) -> Result<RawClip, String> {
+        let formats = [KeyFormat::Shorts, KeyFormat::Filtered];
+        let formats = &formats[..if self.compressed { 2 } else { 1 }];
+        let reduced = |format: &KeyFormat| -> Result<RawClip, Error> {
+            Ok(reduce(&clip, &asset.skeleton, options, *format)?.clip)
+        };
+        let found = formats.iter().map(reduced).collect::<Result<Vec<_>, _>>().map_err(|e| e.to_string())?;
+        let mut best: Option<(usize, RawClip)> = None;
+        for clip in found.into_iter().chain([clip.clone()]) {
+            let bytes = self.bytes(std::slice::from_ref(&clip)).map_err(|e| e.to_string())?;
+            let bytes = bytes + TRACK * clip.tracks().len();
+            if best.as_ref().is_none_or(|best| bytes < best.0) {
+                best = Some((bytes, clip));
+            }
+        }
+        Ok(best.map_or(clip, |best| best.1))
+    }
+}
+
+/// Whether readers of the document must know a compression of buffer views already.
+pub(super) fn requires_compression(asset: &Asset) -> bool {
+    let listed = asset.document.json_at("/extensionsRequired");
+    let listed: Vec<String> = listed.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+    listed.iter().any(|name| COMPRESSIONS.contains(&name.as_str()))
+}
+
+/// Why a file is larger than the one that it was made of.
+pub(super) struct Growth {
+    /// In bytes, as all of these: of the file, of the JSON in it, of its keys, and of the rest.
+    total: usize,
+    json: i64,
+    keys: i64,
+    rest: i64,
+    /// The extensions for which the old keys stay.
+    kept_for: Vec<String>,
+}
+
+impl Growth {
+    /// `before` are the bytes of all files of the source, whose first is `source`. `None` if `glb` is not larger.
+    pub(super) fn of(
+        form: &Form<'_>,
+        clips: &[RawClip],
+        glb: &[u8],
+        (before, source): (usize, &[u8]),
+    ) -> Option<Self> {
+        let total = glb.len().checked_sub(before).filter(|more| *more > 0)?;
+        let keys = form.bytes(clips).unwrap_or_default() as i64 - form.exporter.left_out_bytes() as i64;
+        let json = json_bytes(glb) as i64 - json_bytes(source) as i64;
+        let kept_for = form.exporter.kept_for().to_vec();
+        Some(Self { total, json, keys, rest: total as i64 - json - keys, kept_for })
+    }
+
+    pub(super) fn to_text(&self, compressed: bool) -> String {
+        let change = |bytes: i64| {
+            format!("{}{}", if bytes < 0 { "-" } else { "+" }, size(bytes.unsigned_abs() as usize))
+        };
+        let (json, keys, rest) = (change(self.json), change(self.keys), change(self.rest));
+        let mut text =
+            format!("larger than before by {}: JSON {json}, keys {keys}, all else {rest}", size(self.total));
+        if !self.kept_for.is_empty() {
+            text +=
+                &format!("; the old keys stay, because {} may refer to them", self.kept_for.join(" and "));
+        } else if self.keys > 0 {
+            text += match compressed {
+                true => "; a higher --error makes the keys smaller",
+                false => "; a higher --error or --meshopt makes the keys smaller",
+            };
+        }
+        text
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        json!({
+            "bytes": self.total, "json": self.json, "keys": self.keys, "rest": self.rest, "kept_for": self.kept_for,
+        })
+    }
+}
+
+/// The bytes of the JSON in a .glb, or of a whole .gltf.
+fn json_bytes(file: &[u8]) -> usize {
+    let length = file.get(12..16).filter(|_| file.starts_with(b"glTF"));
+    let length = length.and_then(|four| Some(u32::from_le_bytes(four.try_into().ok()?) as usize));
+    length.unwrap_or(file.len())
+}
