@@ -87,7 +87,8 @@ pub(crate) fn size(bytes: usize) -> String {
 
 /// Frames per second.
 pub(crate) fn hertz(rate: f32) -> String {
-    format!("{rate:.4} Hz").replace(".0000", "")
+    let rate = format!("{rate:.3}");
+    format!("{} Hz", rate.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// A number with so many decimals; what rounds to zero has no sign.

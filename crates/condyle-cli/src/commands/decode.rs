@@ -20,7 +20,7 @@ use crate::options::overwrite::Overwrite;
 use crate::options::source::{Which, find_clip};
 use crate::options::work::{Limit, Work};
 use crate::output::{check_destination, check_ending, print, print_json, progress, warn, write_file};
-use crate::text::{counted, ending, millimetres, path_text, printable, size, table};
+use crate::text::{counted, ending, hertz, millimetres, path_text, printable, size, table};
 
 /// Write the compressed clips of a file as animations of a document, or one of them as a BVH
 #[derive(clap::Args)]
@@ -125,7 +125,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             let keys = Keys::measure(written, (clip, source), asset, options);
             let keys = keys.map_err(|e| failed(&of(clip_name), &e))?;
             let [error, bound] = [keys.error, clip.budget()].map(|units| f64::from(units) * metres);
-            Ok(Row { keys, error, bound })
+            Ok(Row { keys, rate: clip.rate(), error, bound })
         };
     let written = written::clips(&args.output, &glb, asset)?;
     let all: Vec<_> = clips.into_iter().zip(written).zip(&options).collect();
@@ -145,12 +145,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let clips: Vec<Value> = rows.iter().map(Row::to_json).collect();
         return print_json(&json!({ "file": file.to_json(), "clips": clips }).to_string());
     }
-    let headings = ["clip", "tracks", "keys", "bytes", "bound, mm", "written within, mm"];
+    let headings = ["clip", "rate", "tracks", "keys", "bytes", "bound, mm", "written within, mm"];
     let mut lines = vec![headings.map(String::from).to_vec()];
     lines.extend(rows.iter().map(Row::to_cells));
     print(&format!(
         "{}\n{}: {}, {}\n",
-        table("<>>>>>", lines),
+        table("<>>>>>>", lines),
         path_text(&file.path),
         counted(decoded.len(), "clip", "clips"),
         size(glb.len())
@@ -160,6 +160,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 /// A clip that was written.
 struct Row {
     keys: Keys,
+    /// Frames per second of the compressed clip.
+    rate: f32,
     /// The greatest error of a vertex beside the compressed clip, its morph targets included, in metres.
     error: f64,
     /// What the encoder kept errors under, in metres.
@@ -171,6 +173,7 @@ impl Row {
         let clip = &self.keys.clip;
         vec![
             printable(clip.name()),
+            hertz(self.rate),
             clip.tracks().len().to_string(),
             self.keys.count().to_string(),
             size(clip.byte_count()),
@@ -183,6 +186,7 @@ impl Row {
         let (clip, measured) = (&self.keys.clip, &self.keys.measured);
         json!({
             "clip": clip.name(),
+            "rate_hz": self.rate,
             "tracks": clip.tracks().len(),
             "keys": self.keys.count(),
             "bytes": clip.byte_count(),

@@ -6,7 +6,7 @@ mod form;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use condyle::encode::{EncodeOptions, Shell};
+use condyle::encode::{EncodeOptions, Shell, frame_count};
 use condyle::{Error, RawClip};
 use condyle_gltf::{Asset, ClipExporter, Problem, Severity};
 use rayon::prelude::*;
@@ -22,7 +22,7 @@ use crate::options::overwrite::Overwrite;
 use crate::options::quantity::{Length, at_most, parse_error, parse_length};
 use crate::options::work::{Limit, Work};
 use crate::output::{check_destination, check_ending, print, print_json, progress, warn, write_file};
-use crate::text::{counted, millimetres, path_text, printable, size, table};
+use crate::text::{counted, hertz, millimetres, path_text, printable, size, table};
 
 /// Write the model again with fewer bytes of animation: an ordinary .glb, with a bound on the error of every vertex
 #[derive(clap::Args)]
@@ -135,7 +135,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let left_out = metres * displacement((clip, &written), &dropped, &asset, reach)?;
         let keys = Keys::measure(written, (&original, (&original).into()), &asset, options)?;
         let error = f64::from(keys.error) * metres;
-        Ok(Row { keys, before: clip.byte_count(), after: 0, error, left_out })
+        let frames = frame_count(&original, asset.skeleton.joint_count(), options)?;
+        let rate = if frames > 0 { (frames as f64 / original.duration()) as f32 } else { 0.0 };
+        Ok(Row { keys, rate, before: clip.byte_count(), after: 0, error, left_out })
     };
     let pairs: Vec<_> = asset.clips.iter().zip(written).zip(&options).collect();
     let rows = pairs.into_par_iter().map(row).collect::<Result<Vec<Row>, Error>>();
@@ -172,10 +174,10 @@ struct Outcome {
 
 impl Outcome {
     fn to_text(&self, args: &Args, to: &str) -> String {
-        let headings = ["clip", "tracks", "keys", "before", "after", "worst, mm"];
+        let headings = ["clip", "rate", "tracks", "keys", "before", "after", "worst, mm"];
         let mut lines = vec![headings.map(String::from).to_vec()];
         lines.extend(self.rows.iter().map(Row::to_cells));
-        let mut out = table("<>>>>>", lines);
+        let mut out = table("<>>>>>>", lines);
         if !self.dropped.is_empty() {
             let off = self.rows.iter().fold(0.0_f64, |most, row| most.max(row.left_out));
             out += &format!(
@@ -233,6 +235,8 @@ fn warn_of_errors(path: &Path, rows: &[Row], asked: f64) {
 /// A clip in the file that was written.
 struct Row {
     keys: Keys,
+    /// Frames per second at which errors were looked at.
+    rate: f32,
     before: usize,
     after: usize,
     /// The greatest error of a vertex, in metres.
@@ -245,6 +249,7 @@ impl Row {
     fn to_cells(&self) -> Vec<String> {
         vec![
             printable(self.keys.clip.name()),
+            hertz(self.rate),
             self.keys.clip.tracks().len().to_string(),
             self.keys.count().to_string(),
             size(self.before),
@@ -256,6 +261,7 @@ impl Row {
     fn to_json(&self, budget: f64) -> Value {
         json!({
             "clip": self.keys.clip.name(),
+            "rate_hz": self.rate,
             "tracks": self.keys.clip.tracks().len(),
             "keys": self.keys.count(),
             "raw_bytes": self.before,

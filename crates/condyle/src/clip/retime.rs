@@ -164,8 +164,6 @@ impl RawClip {
 
 /// The seconds of frames at an even rate, and the end, where a frame takes so many numbers.
 pub(crate) fn even_times(start: f64, end: f64, rate: f32, numbers: usize) -> Result<Vec<f32>, Error> {
-    /// The part of a frame by which f32 may have moved the end.
-    const NEAR: f64 = 1e-3;
     if !rate.is_finite() {
         return Err(Error::NotFinite { what: "rate", at: 0 });
     }
@@ -174,13 +172,15 @@ pub(crate) fn even_times(start: f64, end: f64, rate: f32, numbers: usize) -> Res
     }
     let rate = f64::from(rate);
     let frames = (end - start) * rate;
+    // The part of a frame by which f32 may have moved the end: the times are that coarse, and the rate.
+    let near = (1e-3 + 1.2e-7 * (frames + start.abs().max(end.abs()) * rate)).min(0.3);
     let limit = MAX_FRAMES.min(MAX_PLACES / numbers.max(1));
     // A conversion stays within the range of its type.
     let found = (frames as usize).saturating_add(2);
     if found > limit {
         return Err(Error::TooMany { what: "frames", found, limit });
     }
-    let is_before = |frame: &f64| frame + NEAR < frames || *frame == 0.0 && start < end;
+    let is_before = |frame: &f64| frame + near < frames || *frame == 0.0 && start < end;
     let before = (0..found).map(|frame| frame as f64).take_while(is_before);
     let mut times: Vec<f32> = before.map(|frame| (start + frame / rate) as f32).collect();
     times.push(end as f32);

@@ -52,7 +52,10 @@ use fit::Shape;
 use free_tracks::{free_parts, free_tracks};
 use kept::{Failed, KeptTracks};
 use options::positive;
-pub use options::{Effort, EncodeOptions, Encoded, Encoding, JointError, JointShell, Measured, Shell};
+pub use options::{
+    Effort, EncodeOptions, Encoded, Encoding, JointError, JointShell, Measured, OffFrames, Shell,
+};
+use rate::Frames;
 pub use reduce::{KeyFormat, KeySource, Reduced, measure_keys, reduce};
 use search::{nlerp_suffices, place_all, search};
 use task::{
@@ -132,18 +135,19 @@ pub fn encode(
     };
     options.check(skeleton.joint_count())?;
     let frames = frames(clip, skeleton.joint_count(), options)?;
+    let off_frames = rate::off_frames(clip, frames.count);
     let Some(wanted) = &options.root_motion else {
         let job = ClipJob::new(clip, skeleton, options, frames, None)?;
-        return Ok(job.or_keys(compress(&job, &mut progress)?));
+        let encoded = job.or_keys(compress(&job, &mut progress)?);
+        return Ok(Encoded { off_frames, ..encoded });
     };
     // One sample per frame: the rate is rounded down, as the extraction adds a sample for a started span.
-    let sample_rate = if frames.0 > 0 { frames.1.next_down() } else { frames.1 };
+    let sample_rate = rate::rate([clip.start(), clip.end()], frames.count);
+    let sample_rate = if frames.count > 0 { sample_rate.next_down() } else { sample_rate };
     let (in_place, motion) =
         crate::motion::extract(clip, skeleton, &RootMotionOptions { sample_rate, ..*wanted })?;
-    compress(
-        &ClipJob::new(&in_place, skeleton, options, frames, Some((wanted.joint, motion)))?,
-        &mut progress,
-    )
+    let job = ClipJob::new(&in_place, skeleton, options, frames, Some((wanted.joint, motion)))?;
+    Ok(Encoded { off_frames, ..compress(&job, &mut progress)? })
 }
 
 /// How many frames after the first one [`encode`] and [`reduce`] will look at, for a skeleton of so many joints: what they take is in
@@ -165,23 +169,21 @@ pub fn encode(
 /// # Errors
 /// [`Error::OutOfRange`] for a rate that is not a finite number above 0, [`Error::TooMany`] for more frames than a clip may have.
 pub fn frame_count(clip: &RawClip, joints: usize, options: &EncodeOptions) -> Result<usize, Error> {
-    frames(clip, joints, options).map(|(count, _)| count)
+    frames(clip, joints, options).map(|frames| frames.count)
 }
 
-/// The number of frames after the first one, and the frames per second.
-fn frames(clip: &RawClip, joints: usize, options: &EncodeOptions) -> Result<(usize, f32), Error> {
-    let rate = options.rate.unwrap_or_else(|| rate::of(clip));
-    positive("rate", 0, rate)?;
-    // A duration that rounding made a little longer than a whole number of frames gets no extra frame.
-    let frames = clip.duration() * f64::from(rate) - 1e-3;
+/// The frames at which a clip is looked at.
+fn frames(clip: &RawClip, joints: usize, options: &EncodeOptions) -> Result<Frames, Error> {
+    if let Some(rate) = options.rate {
+        positive("rate", 0, rate)?;
+    }
+    let (count, is_lowered) = rate::count(clip, options.rate);
     let limit = MAX_FRAMES.min(MAX_PLACES / joints.max(1));
-    if frames > limit as f64 {
-        let found = if frames < 1e9 { frames as usize } else { usize::MAX };
+    if count > limit as f64 {
+        let found = if count < 1e9 { count as usize } else { usize::MAX };
         return Err(Error::TooMany { what: "frames", found, limit });
     }
-    let frames = if clip.duration() > 0.0 { (frames.max(0.0) as usize) + 1 } else { 0 };
-    // The rate is adjusted so that the last frame is the end of the clip.
-    Ok((frames, if frames > 0 { (frames as f64 / clip.duration()) as f32 } else { rate }))
+    Ok(Frames { count: count as usize, is_lowered })
 }
 
 fn compress(job: &ClipJob<'_>, progress: &mut dyn FnMut(f32)) -> Result<Encoded, Error> {
@@ -220,7 +222,7 @@ impl<'a> ClipJob<'a> {
         clip: &'a RawClip,
         skeleton: &'a Skeleton,
         options: &'a EncodeOptions,
-        (frames, rate): (usize, f32),
+        Frames { count: frames, is_lowered }: Frames,
         motion: Option<(u16, RootMotion)>,
     ) -> Result<Self, Error> {
         let count = skeleton.joint_count();
@@ -233,10 +235,9 @@ impl<'a> ClipJob<'a> {
         let size = shell::extent(skeleton, &shell);
         let kept = 4e-7 * size;
         // Where a long clip of few keys has a lower rate, its keys are between frames: no curve knows of them.
-        let is_lowered = options.rate.is_none() && rate::is_lowered(clip);
         let is_kept = |track: Option<&Track>| {
             track.is_some_and(|track| {
-                let is_off = || is_lowered && !rate::is_on_frames(clip, track, rate);
+                let is_off = || is_lowered && !rate::is_on_frames(clip, track, frames);
                 clip.is_stepped(track) || is_off()
             })
         };
@@ -283,7 +284,6 @@ impl<'a> ClipJob<'a> {
             free_sources,
             events,
             motion: None,
-            rate,
             frames,
             moments,
             size,
@@ -500,7 +500,8 @@ impl<'a> ClipJob<'a> {
             clip,
             measured,
             raw_bytes: (self.frames + 1) * self.skeleton.joint_count() * 40,
-            rate: self.rate,
+            rate: rate::rate([self.clip.start(), self.clip.end()], self.frames),
+            off_frames: OffFrames::default(),
             encodings: encodings(segments, authored.len()),
             joint_bytes: self.joint_bytes(clip_of_keys, authored, segments),
             authored: reported.to_vec(),

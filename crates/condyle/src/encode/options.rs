@@ -111,7 +111,12 @@ pub struct EncodeOptions {
     /// Another budget for some of these tracks: that of morph weights follows from how far their targets move vertices.
     pub track_budgets: Vec<(Target, f32)>,
     /// Frames per second at which the clip is sampled, raised slightly so that the last frame is the end of
-    /// the clip. `None`: the authored rate, up to 1000, or 60 if the keys fit no rate.
+    /// the clip.
+    ///
+    /// `None`: the lowest rate from 8 to 1000 whose frames all keys of joints are on, however the times are rounded, fitted to all of
+    /// them; at least 24 if all keys are farther apart than an eighth of a second. A twentieth of the keys may be on no frame. If no
+    /// rate fits, that of the densest timeline, at least 60. [`Encoded::rate`] is the rate taken, [`Encoded::off_frames`] counts the
+    /// keys that miss its frames.
     pub rate: Option<f32>,
     /// Where errors are measured.
     pub shell: Shell,
@@ -264,6 +269,8 @@ pub struct Encoded {
     pub raw_bytes: usize,
     /// Frames in a second.
     pub rate: f32,
+    /// The keys that are on no frame.
+    pub off_frames: OffFrames,
     /// How many tracks are stored in each way, over all segments.
     pub encodings: Vec<(Encoding, usize)>,
     /// About how many bytes the tracks of each joint take in all segments; the rest belongs to no single
@@ -274,6 +281,43 @@ pub struct Encoded {
     /// which always are, are not listed, nor are those of a clip whose keys are fewer bytes than curves that would serve. All that is
     /// stored so costs more to sample, and gains nothing by [`Clip::resident`].
     pub authored: Vec<Target>,
+}
+
+/// Keys that are on no frame: curves cut their corners, unless they bend between frames too. They cost bytes, not precision, because
+/// the error is bounded between frames as well ([`EncodeOptions::between`]).
+///
+/// A key counts if it is more than a fiftieth of a frame from the nearest one, and farther than the rounding of the times explains. Keys
+/// of steps do not count, because they are stored as they are.
+///
+/// ```
+/// use condyle::encode::EncodeOptions;
+/// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform, encode};
+///
+/// let skeleton = Skeleton::new([Joint::new("lift", None, Transform::IDENTITY)])?;
+/// let times: Vec<f32> = (0..=25).map(|key| key as f32 / 25.0).collect();
+/// let values = times.iter().flat_map(|t| [0.0, t * t, 0.0]).collect();
+/// let (target, interpolation) = (Target::Translation(0), Interpolation::Linear);
+/// let up = Track { target, interpolation, timeline: 0, values };
+/// let raw = RawClip::new("up".into(), vec![times], vec![up])?;
+///
+/// let mut options = EncodeOptions::default();
+/// let encoded = encode(&raw, &skeleton, &options, &mut |_| ())?;
+/// assert_eq!((encoded.rate, encoded.off_frames.keys), (25.0, 0));
+/// options.rate = Some(30.0);
+/// let off = encode(&raw, &skeleton, &options, &mut |_| ())?.off_frames;
+/// assert_eq!((off.keys, off.all), (20, 26));
+/// assert!((off.frames - 0.4).abs() < 1e-5);
+/// # Ok::<(), condyle::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
+pub struct OffFrames {
+    /// Number of keys that are on no frame; tracks that share their times count once.
+    pub keys: usize,
+    /// Number of all keys.
+    pub all: usize,
+    /// The largest distance of a key from the nearest frame, in frames.
+    pub frames: f32,
 }
 
 impl Encoded {

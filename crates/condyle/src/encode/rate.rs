@@ -1,118 +1,116 @@
-//! The frame rate that a clip was authored at.
+//! The frames that a clip is compressed at.
 
-use alloc::vec::Vec;
+mod grid;
 
 use crate::clip::{RawClip, Track};
 
-/// Usual authoring rates, tried first: from rounded key times alone the rate would come out slightly off.
-const COMMON_RATES: [f32; 12] = [24.0, 25.0, 30.0, 48.0, 50.0, 60.0, 90.0, 100.0, 120.0, 144.0, 200.0, 240.0];
-/// How far a key may be from a frame and count as on it, in frames: it accepts times rounded to a millisecond
-/// up to 40 Hz.
-const FRAME_TOLERANCE: f64 = 0.02;
-/// The rate of a clip whose keys fit none.
-const DEFAULT_RATE: f32 = 60.0;
-/// Keys closer than this are not taken as frames.
-const MAX_RATE: f32 = 1000.0;
-/// Slower clips are sampled at a multiple of their own rate.
-const MIN_RATE: f32 = 24.0;
+use self::grid::{Keys, TOLERANCE, nearest, whole};
+use super::options::OffFrames;
 
 /// A clip may have this many frames however few keys it has.
 const ANY_FRAMES: f64 = 8192.0;
 /// Longer ones have at most this many for each key: two keys that are days apart are two keys.
 const FRAMES_PER_KEY: f64 = 64.0;
 
-/// The rate at which all keys of a clip fall on frames: a usual one, or that of the closest two keys, up to
-/// 1000; 60 if there is none. A long clip of few keys has a lower one, so that the frames are in proportion to the keys.
-pub(super) fn of(clip: &RawClip) -> f32 {
-    lowered(clip).unwrap_or_else(|| authored(clip))
+/// Evenly spaced frames from the start of a clip to its end.
+#[derive(Clone, Copy)]
+pub(super) struct Frames {
+    /// Number of frames after the first one.
+    pub(super) count: usize,
+    /// Whether there are fewer than the keys ask for, so that these are not on frames.
+    pub(super) is_lowered: bool,
 }
 
-/// Whether the frames are limited by the keys, which then do not fall on frames.
-pub(super) fn is_lowered(clip: &RawClip) -> bool {
-    lowered(clip).is_some()
-}
-
-fn lowered(clip: &RawClip) -> Option<f32> {
-    let keys = clip.tracks().iter().map(|track| clip.timelines()[track.timeline].len()).max().unwrap_or(0);
-    let most = ANY_FRAMES.max(FRAMES_PER_KEY * keys as f64);
-    let (rate, duration) = (f64::from(authored(clip)), clip.duration());
-    (rate * duration > most).then(|| (most / duration) as f32)
-}
-
-fn authored(clip: &RawClip) -> f32 {
-    // Joint tracks decide if there are any: other tracks are often keyed differently.
-    let moves = |track: &&Track| track.target.joint().is_some();
-    let moving: Vec<&Track> = clip.tracks().iter().filter(moves).collect();
-    let tracks: Vec<&Track> = if moving.is_empty() { clip.tracks().iter().collect() } else { moving };
-    let fits = |rate: f32| tracks.iter().all(|track| is_on_frames(clip, track, rate));
-    if let Some(&rate) = COMMON_RATES.iter().find(|&&rate| fits(rate)) {
-        return rate;
+/// Number of frames of a clip after the first one, which may be too many, and whether it was lowered: at `rate` frames per second, or
+/// else the fewest frames that all keys are on. A long clip of few keys has fewer, so that the frames are in proportion to the keys.
+pub(super) fn count(clip: &RawClip, rate: Option<f32>) -> (f64, bool) {
+    let ends = ends(clip);
+    let duration = ends[1] - ends[0];
+    if duration <= 0.0 {
+        return (0.0, false);
     }
-    let timelines = tracks.iter().map(|track| &clip.timelines()[track.timeline]);
-    let gaps = timelines.flat_map(|times| times.windows(2)).map(|pair| pair[1] - pair[0]);
-    let own = 1.0 / gaps.fold(f32::INFINITY, f32::min);
-    if !own.is_finite() || own > MAX_RATE || own <= 0.0 || !fits(own) {
-        return DEFAULT_RATE;
+    let keys = Keys::new(decisive(clip), ends);
+    if let Some(rate) = rate.map(f64::from) {
+        // An end that rounding moved gets no frame of its own.
+        let slack = (keys.slack() * rate).clamp(TOLERANCE, 0.3);
+        return (whole(duration * rate, slack), false);
     }
-    // A multiple, rounded up. Of keys that are days apart none is needed: the frames are limited by other means.
-    let times = MIN_RATE / own;
-    if times > 1e6 {
-        return MIN_RATE;
-    }
-    let whole = f64::from(times) as u64;
-    own * (whole + u64::from((whole as f32) < times)).max(1) as f32
+    let count = keys.frames();
+    let most_keys = clip.tracks().iter().map(|track| clip.timelines()[track.timeline].len()).max();
+    let most = ANY_FRAMES.max(FRAMES_PER_KEY * most_keys.unwrap_or(0) as f64);
+    (count.min(most), count > most)
 }
 
-/// Whether all keys of a track fall on frames.
-pub(super) fn is_on_frames(clip: &RawClip, track: &Track, rate: f32) -> bool {
-    clip.timelines()[track.timeline].iter().all(|&time| {
-        let frame = (f64::from(time) - clip.start()) * f64::from(rate);
-        let nearest = ((frame + 0.5) as i64) as f64;
-        // f32 times are coarser the later they are.
-        (frame - nearest).abs() < FRAME_TOLERANCE + f64::from(time.abs()) * 1e-7 * f64::from(rate)
-    })
+/// The rate of so many frames; for a clip of a single moment the lowest that is ever chosen for poses.
+pub(super) fn rate([start, end]: [f64; 2], frames: usize) -> f32 {
+    if frames > 0 { (frames as f64 / (end - start)) as f32 } else { grid::SPARSE_RATE as f32 }
+}
+
+fn ends(clip: &RawClip) -> [f64; 2] {
+    [clip.start(), clip.end()]
+}
+
+/// The timelines whose keys decide: those of joints, if any moves, because other tracks are often keyed differently. Steps do not
+/// decide, because they are stored as they are.
+fn decisive(clip: &RawClip) -> impl Iterator<Item = &[f32]> + Clone {
+    let is_smooth = |track: &Track| !clip.is_stepped(track);
+    let moves = |track: &Track| track.target.joint().is_some() && is_smooth(track);
+    let any = |wanted: &dyn Fn(&Track) -> bool| clip.tracks().iter().any(wanted);
+    let decides: &dyn Fn(&Track) -> bool = match () {
+        () if any(&moves) => &moves,
+        () if any(&is_smooth) => &is_smooth,
+        () => &|_| true,
+    };
+    timelines(clip, decides)
+}
+
+/// The timelines of the tracks that are wanted, each once.
+fn timelines<'a>(
+    clip: &'a RawClip,
+    wanted: &dyn Fn(&Track) -> bool,
+) -> impl Iterator<Item = &'a [f32]> + Clone + use<'a> {
+    let mut is_used = alloc::vec![false; clip.timelines().len()];
+    clip.tracks().iter().filter(|track| wanted(track)).for_each(|track| is_used[track.timeline] = true);
+    clip.timelines().iter().zip(is_used).filter(|(_, is_used)| *is_used).map(|(times, _)| times.as_slice())
+}
+
+/// Whether all keys of a track are on frames.
+pub(super) fn is_on_frames(clip: &RawClip, track: &Track, frames: usize) -> bool {
+    let ends = ends(clip);
+    clip.timelines()[track.timeline].iter().all(|&time| off(time, ends, frames).is_none())
+}
+
+/// By how many frames a time is off the nearest one, if that is more than f32 rounding explains.
+fn off(time: f32, [start, end]: [f64; 2], frames: usize) -> Option<f64> {
+    if frames == 0 {
+        return None;
+    }
+    let time = f64::from(time);
+    let frame = (time - start) / (end - start) * frames as f64;
+    let off = (frame - nearest(frame)).abs();
+    // f32 times are coarser the later they are.
+    let rounding = 1.2e-7 * time.abs().max(end.abs()) / (end - start) * frames as f64;
+    (off > TOLERANCE + rounding).then_some(off)
+}
+
+/// The keys of a clip that are on no frame, by more than the rounding of their times explains. Those of steps do not count.
+pub(super) fn off_frames(clip: &RawClip, frames: usize) -> OffFrames {
+    let ends = ends(clip);
+    let mut found = OffFrames::default();
+    if frames == 0 {
+        return found;
+    }
+    let used = timelines(clip, &|track| !clip.is_stepped(track));
+    let slack = Keys::new(used.clone(), ends).slack() * frames as f64 / (ends[1] - ends[0]);
+    for &time in used.flatten() {
+        found.all += 1;
+        if let Some(off) = off(time, ends, frames).filter(|off| *off > slack) {
+            found.keys += 1;
+            found.frames = found.frames.max(off as f32);
+        }
+    }
+    found
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::clip::{Interpolation, Target};
-    use std::vec;
-
-    fn clip(times: &[f32]) -> RawClip {
-        let values = vec![1.0; times.len() * 3];
-        let track =
-            Track { target: Target::Scale(0), interpolation: Interpolation::Linear, timeline: 0, values };
-        RawClip::new("clip".into(), vec![times.to_vec()], vec![track]).expect("valid")
-    }
-
-    #[test]
-    fn keys_tell_the_rate() {
-        let every =
-            |rate: f32, start: f32| -> Vec<f32> { (0..50).map(|i| start + i as f32 / rate).collect() };
-        for rate in [24.0, 25.0, 30.0, 60.0, 120.0] {
-            for start in [0.0, 0.0333, 10.0] {
-                assert_eq!(of(&clip(&every(rate, start))), rate, "{rate} from {start}");
-            }
-        }
-        // Keys of their own spacing, and slow ones.
-        assert!((of(&clip(&every(37.0, 0.0))) - 37.0).abs() < 0.1);
-        assert_eq!(of(&clip(&[0.0, 1.0, 2.0])), 24.0);
-        assert!((of(&clip(&[0.0, 1.3, 2.6])) * 1.3 % 1.0) < 0.01);
-        assert_eq!(of(&clip(&[0.0, 0.001, 1.234_567])), DEFAULT_RATE);
-        assert_eq!(of(&clip(&[0.5])), 24.0);
-        assert!((of(&clip(&every(480.0, 0.0))) - 480.0).abs() < 1.0);
-        // However far apart keys are, there are as many frames as the keys deserve.
-        for last in [170_000.0, 1e9, 1e18, f32::MAX] {
-            let rate = of(&clip(&[0.0, last]));
-            assert!(rate > 0.0 && rate * last <= 8193.0, "{last}: {rate}");
-            let rate = of(&clip(&[0.0, last * 0.3, last]));
-            assert!(rate > 0.0 && rate * last <= 8193.0, "{last}: {rate}");
-        }
-        // Ordinary ones are not concerned: an hour at 120 Hz.
-        assert_eq!(
-            of(&clip(&(0..432_000).map(|i| (f64::from(i) / 120.0) as f32).collect::<Vec<_>>())),
-            120.0
-        );
-    }
-}
+mod tests;

@@ -120,7 +120,6 @@ pub(super) struct ClipJob<'a> {
     pub(super) free_sources: Vec<&'a Track>,
     pub(super) events: Events,
     pub(super) motion: Option<Motion>,
-    pub(super) rate: f32,
     pub(super) frames: usize,
     /// Moments per frame at which errors are checked.
     pub(super) moments: usize,

@@ -31,7 +31,7 @@ use crate::options::work::Limit;
 use crate::output::{
     check_destination, check_ending, finish_file, keep_all, print, print_json, progress, warn,
 };
-use crate::text::{counted, millimetres, path_text, printable, size, table};
+use crate::text::{counted, hertz, millimetres, path_text, printable, size, table};
 
 /// Compress the clips of models into one file, with a bound on the error
 #[derive(clap::Args)]
@@ -49,6 +49,9 @@ frame and at three times between each two. There neither these points nor the ve
 curve fits so well is kept as authored, with a warning. At other times, if the original has keys there, the error may
 be larger; `condyle compare` measures it. Where a clip drives morph weights, a quarter of --error is theirs: what their
 errors can move a vertex by is added to that of its joints.
+
+--rate auto finds the rate at which the clip was authored, 29.97 and the like included, from the times of all keys, however
+they are rounded. Where keys miss the frames, a warning says how many and by how much.
 
 In the table, raw is 40 bytes per joint and frame, the size without compression; authored tracks are stored without
 compression. With a --rate whose frames miss keys of the original, most tracks are stored so, unless --at-samples lifts
@@ -157,6 +160,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
                 row.job.path,
                 &format!("{name}: {tracks} kept as authored, as no curve is within the error"),
             );
+        }
+    }
+    for row in &rows {
+        if let Some(what) = row.off_frames() {
+            warn(row.job.path, &format!("{}: {what}", printable(&row.name)));
         }
     }
     let bytes = container(args, &jobs, &rows)?;
@@ -292,12 +300,14 @@ fn container(args: &Args, jobs: &[Job<'_>], rows: &[Row<'_>]) -> Result<Vec<u8>,
 
 fn to_text(jobs: &[Job<'_>], rows: &[Row<'_>], file: &str, took: f64) -> String {
     let several = jobs.len() > 1;
-    let headings = ["model", "clip", "raw", "encoded", "ratio", "per second", "worst, mm", "where", "tracks"];
+    let headings =
+        ["model", "clip", "rate", "raw", "encoded", "ratio", "per second", "worst, mm", "where", "tracks"];
     let mut lines = vec![headings.map(String::from).to_vec()];
     for row in rows {
         lines.push(vec![
             printable(&row.job.name),
             printable(&row.name),
+            hertz(row.encoded.rate),
             size(row.encoded.raw_bytes),
             size(row.encoded.bytes().len()),
             format!("{:.1}", row.ratio()),
@@ -311,7 +321,7 @@ fn to_text(jobs: &[Job<'_>], rows: &[Row<'_>], file: &str, took: f64) -> String 
     if !several {
         lines.iter_mut().for_each(|line| drop(line.remove(0)));
     }
-    let mut out = table(if several { "<<>>>>><<" } else { "<>>>>><<" }, lines);
+    let mut out = table(if several { "<<>>>>>><<" } else { "<>>>>>><<" }, lines);
     let totals = Totals::of(rows);
     out += &format!(
         "\n{}: {} to {}, {:.1} to 1, error up to {} mm\n{file}, {took:.1} s\n",

@@ -72,13 +72,14 @@ pub(super) fn page(budget: f64, rows: &[Row<'_>]) -> String {
         let _ = writeln!(
             out,
             "<h2 id=\"c{at}\">{} <small>{} · <a href=\"#top\">all clips</a></small></h2>\n\
-             <p>{} frames of {} joints in {:.2} s, {}.{}{}</p>",
+             <p>{} frames of {} joints in {:.2} s, {}.{}{}{}</p>",
             escape(&row.name),
             escape(&row.job.name),
             row.encoded.measured.frames.len(),
             row.job.asset.skeleton.joint_count(),
             row.seconds,
             hertz(row.encoded.rate),
+            off_frames(row),
             vertex(row),
             authored(row),
         );
@@ -87,6 +88,10 @@ pub(super) fn page(budget: f64, rows: &[Row<'_>]) -> String {
         size_by_joint(&mut out, row);
     }
     out + "</body></html>\n"
+}
+
+fn off_frames(row: &Row<'_>) -> String {
+    row.off_frames().map_or_else(String::new, |what| format!(" {}.", escape(&what)))
 }
 
 fn vertex(row: &Row<'_>) -> String {

@@ -8,7 +8,7 @@ use condyle_gltf::Asset;
 use serde_json::{Value, json};
 
 use super::measure::Worst;
-use crate::text::{millimetres, printable};
+use crate::text::{counted, hertz, millimetres, printable};
 
 /// A model to encode, with its options.
 pub(crate) struct Job<'a> {
@@ -62,6 +62,21 @@ impl Row<'_> {
 
     pub(crate) fn error_max(&self) -> f64 {
         self.metres(self.units())
+    }
+
+    /// How many keys miss the frames, and by how much, if any does.
+    pub(crate) fn off_frames(&self) -> Option<String> {
+        let off = &self.encoded.off_frames;
+        let say = || {
+            format!(
+                "{} of {} are up to {:.2} frames off the frames at {}; another --rate may take fewer bytes",
+                off.keys,
+                counted(off.all, "key", "keys"),
+                off.frames,
+                hertz(self.encoded.rate)
+            )
+        };
+        (off.keys > 0).then(say)
     }
 
     /// How many tracks there are of each encoding.
@@ -145,6 +160,9 @@ impl Row<'_> {
             "encoding": self.encoding(),
             "encode_s": self.took,
             "rate_hz": self.encoded.rate,
+            "keys": self.encoded.off_frames.all,
+            "keys_off_frames": self.encoded.off_frames.keys,
+            "off_frames_max": self.encoded.off_frames.frames,
             "joint": self.joint(),
             "at_s": measured.seconds,
             "vertex": vertex,

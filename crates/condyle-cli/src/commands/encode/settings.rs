@@ -19,7 +19,7 @@ pub(crate) struct Settings {
     /// The largest error of a vertex
     #[arg(long, value_name = "LENGTH", default_value = "0.5mm", allow_hyphen_values = true, value_parser = parse_error)]
     pub(crate) error: Length,
-    /// Frames per second; auto: the rate at which the clip was authored
+    /// Frames per second; auto: the lowest rate from 8 to 1000 whose frames the keys are on
     #[arg(long, value_name = "auto|HZ", default_value = "auto", allow_hyphen_values = true, value_parser = parse_rate)]
     rate: Rate,
     /// The distance from the joints at which errors are measured; auto: that of the mesh, 3 cm for joints

@@ -20,7 +20,7 @@ use crate::options::quantity::{Length, TALL, parse_length};
 use crate::options::threads::Threads;
 use crate::options::work::Limit;
 use crate::output::{Written, check_destination, check_ending, print, print_json, progress, warn};
-use crate::text::{counted, ending, millimetres, path_text, printable, size};
+use crate::text::{counted, ending, hertz, millimetres, path_text, printable, size};
 
 /// Compress all motion of a folder into one file, any clip of which is read without the others
 #[derive(clap::Args)]
@@ -126,6 +126,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     left_out.sort_by(|a, b| a.source.cmp(&b.source));
     left_out.iter().for_each(|it| warn(&args.folder.join(&it.source), &format!("left out: {}", it.why)));
     warn_of_heights(&args.folder, &whole);
+    warn_of_frames(&args.folder, &whole);
     if whole.is_empty() {
         return Err(Failure::Data(format!("{folder}: none of its files can be used")));
     }
@@ -167,6 +168,17 @@ fn warn_of_heights(folder: &Path, parts: &[Part]) {
                 "{count} taken for very tall or very small, {source} for {height:.2} m: --unit says how long a unit is"
             ),
         );
+    }
+}
+
+/// Keys that miss the frames cost bytes.
+fn warn_of_frames(folder: &Path, parts: &[Part]) {
+    let clips = parts.iter().flat_map(|part| &part.clips);
+    let off: Vec<(&str, &str)> =
+        clips.filter_map(|clip| Some((clip.name.as_str(), clip.off_frames.as_deref()?))).collect();
+    if let Some((name, what)) = off.first() {
+        let (count, name) = (counted(off.len(), "clip has", "clips have"), printable(name));
+        warn(folder, &format!("{count} keys between the frames, {name} for example: {what}"));
     }
 }
 
@@ -226,6 +238,20 @@ impl Report<'_> {
         self.whole.iter().flat_map(|part| &part.clips).map(|clip| clip.error_max).fold(0.0, f64::max)
     }
 
+    /// How many clips there are of each rate, the most frequent first.
+    fn rates(&self) -> Vec<(String, usize)> {
+        let mut rates: Vec<(String, usize)> = Vec::new();
+        for clip in self.whole.iter().flat_map(|part| &part.clips) {
+            let rate = hertz(clip.rate as f32);
+            match rates.iter_mut().find(|(known, _)| *known == rate) {
+                Some((_, count)) => *count += 1,
+                None => rates.push((rate, 1)),
+            }
+        }
+        rates.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        rates
+    }
+
     fn resumed(&self) -> usize {
         self.whole.iter().filter(|part| part.is_old).count()
     }
@@ -239,6 +265,7 @@ impl Report<'_> {
             "clips": self.library.clips,
             "seconds": self.sum(|clip| clip.seconds),
             "frames": self.sum(|clip| clip.frames as f64) as u64,
+            "rates": self.rates().into_iter().map(|(rate, clips)| json!({ "rate": rate, "clips": clips })).collect::<Vec<_>>(),
             "raw_bytes": self.sum(|clip| clip.raw_bytes as f64) as u64,
             "bytes": self.sum(|clip| clip.bytes as f64) as u64,
             "error_max_m": self.error_max(),
@@ -260,6 +287,11 @@ impl Report<'_> {
             raw / bytes.max(1.0),
             millimetres(self.error_max()),
         );
+        let mut rates = self.rates();
+        let others: usize = rates.split_off(rates.len().min(5)).iter().map(|(_, count)| count).sum();
+        rates.extend((others > 0).then(|| ("other rates".into(), others)));
+        let rates: Vec<String> = rates.into_iter().map(|(rate, count)| format!("{rate} {count}")).collect();
+        out += &format!("clips by rate: {}\n", rates.join(", "));
         if self.resumed() > 0 {
             out += &format!("{} encoded before\n", counted(self.resumed(), "file was", "files were"));
         }

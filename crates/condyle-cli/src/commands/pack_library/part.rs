@@ -56,6 +56,8 @@ pub(super) struct ClipLine {
     pub(super) seconds: f64,
     pub(super) frames: u64,
     pub(super) rate: f64,
+    /// How many keys miss the frames, and by how much, if any does.
+    pub(super) off_frames: Option<String>,
     pub(super) joints: u64,
     /// Metres.
     pub(super) error_max: f64,
@@ -199,6 +201,7 @@ impl ClipLine {
             seconds: row.seconds,
             frames: row.encoded.measured.frames.len() as u64,
             rate: row.encoded.rate.into(),
+            off_frames: row.off_frames(),
             joints: row.job.asset.skeleton.joint_count() as u64,
             error_max: row.error_max(),
             raw_bytes: row.encoded.raw_bytes as u64,
@@ -213,6 +216,7 @@ impl ClipLine {
             "seconds": self.seconds,
             "frames": self.frames,
             "rate_hz": self.rate,
+            "off_frames": self.off_frames.as_deref().unwrap_or_default(),
             "joints": self.joints,
             "error_max_m": self.error_max,
             "raw_bytes": self.raw_bytes,
@@ -228,6 +232,7 @@ impl ClipLine {
             seconds: float("seconds")?,
             frames: count("frames")?,
             rate: float("rate_hz")?,
+            off_frames: Some(told["off_frames"].as_str()?).filter(|what| !what.is_empty()).map(Into::into),
             joints: count("joints")?,
             error_max: float("error_max_m")?,
             raw_bytes: count("raw_bytes")?,

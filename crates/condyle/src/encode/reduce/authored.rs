@@ -35,7 +35,7 @@ impl Job<'_, '_> {
             }
             let measured = self.measure(&clip);
             if holds(&measured) {
-                return Ok(Reduced { clip, measured });
+                return Ok(Reduced { clip, measured, ..found });
             }
         }
         Ok(found)

@@ -61,6 +61,8 @@ use crate::skeleton::Skeleton;
 pub struct Reduced {
     /// The clip.
     pub clip: RawClip,
+    /// Frames per second at which errors were looked at, besides the keys.
+    pub rate: f32,
     /// How far the points of the shell are from their places, at each moment that was looked at: at every key and frame, and three
     /// times between each two.
     pub measured: Measured,
@@ -144,7 +146,7 @@ fn join(
     for (at, (part, _)) in parts.iter().enumerate() {
         add_part(&mut all, at, &part.measured);
     }
-    Ok(Reduced { clip, measured: all })
+    Ok(Reduced { clip, rate: source.rate(), measured: all })
 }
 
 /// The properties of a joint.
@@ -249,16 +251,16 @@ impl<'s, 'a> Job<'s, 'a> {
             let Some(clip) = self.clip()? else { break };
             let measured = self.measure(&clip);
             if holds(&measured) {
-                return self.or_authored(Reduced { clip, measured }, holds);
+                return self.or_authored(Reduced { clip, rate: self.of.rate(), measured }, holds);
             }
             if best.as_ref().is_none_or(|best| measured.error_max < best.measured.error_max) {
-                best = Some(Reduced { clip, measured });
+                best = Some(Reduced { clip, rate: self.of.rate(), measured });
             }
             self.joints.iter_mut().for_each(|joint| joint.budget *= 0.9);
             self.track_part *= 0.9;
         }
         let clip = self.exact()?;
-        let exact = Reduced { measured: self.measure(&clip), clip };
+        let exact = Reduced { measured: self.measure(&clip), rate: self.of.rate(), clip };
         Ok(match best {
             Some(best) if !holds(&exact.measured) && best.measured.error_max < exact.measured.error_max => {
                 best

@@ -128,7 +128,7 @@ impl<'a> Source<'a> {
                 };
                 let kept: Vec<Timed> = clip.tracks().iter().filter_map(keep).collect();
                 let used = clip.tracks().iter().flat_map(|track| &clip.timelines()[track.timeline]).copied();
-                (super::super::frames(clip, skeleton.joint_count(), options)?.0, kept, used.collect())
+                (super::super::frames(clip, skeleton.joint_count(), options)?.count, kept, used.collect())
             }
             KeySource::Packed(clip, _) => {
                 let (found, needed) = (skeleton.joint_count(), clip.joint_count());
@@ -162,6 +162,11 @@ impl<'a> Source<'a> {
         it.on_moments.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
         it.on_moments.dedup_by_key(|(moment, _)| *moment);
         Ok(it)
+    }
+
+    /// Frames per second.
+    pub(super) fn rate(&self) -> f32 {
+        super::super::rate::rate([self.of.start(), self.of.end()].map(f64::from), self.frames)
     }
 
     /// The frames of each part that is worked on at a time: all, unless that takes too much memory.
