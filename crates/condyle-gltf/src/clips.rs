@@ -318,7 +318,7 @@ fn interpolation(sampler: &Json<'_>, problems: &mut Problems) -> Option<Interpol
     }
 }
 
-/// Key times in rising order, and where each stood, if they were not in rising order before.
+/// Key times in rising order, and where each stood, if they were not in rising order before. Two keys at one time are a jump.
 fn key_times(
     accessor: &Accessor<'_>,
     place: &Json<'_>,
@@ -341,15 +341,25 @@ fn key_times(
         return Some((times, None));
     }
     let what = "a key time is not greater than the one before it";
-    let action = "the keys are sorted; of those at one time, the last is kept";
+    let action = "the keys are sorted; of those at one time, the first and the last are kept as a jump";
     problems.counted(Severity::Warning, &place.path, disorder, what, action);
     let mut chosen: Vec<usize> = (0..times.len()).collect();
     // Adding zero makes -0 and 0 one time. The sort is stable, so the last of equal times stays the last.
     let time = |k: usize| times[k] + 0.0;
     chosen.sort_by(|&a, &b| time(a).total_cmp(&time(b)));
-    let last_of_its_time = |&i: &usize| chosen.get(i + 1).is_none_or(|&next| time(chosen[i]) < time(next));
-    let chosen: Vec<usize> = (0..chosen.len()).filter(last_of_its_time).map(|i| chosen[i]).collect();
-    Some((chosen.iter().map(|&k| time(k)).collect(), Some(chosen)))
+    let (mut rising, mut kept) = (Vec::with_capacity(times.len()), Vec::with_capacity(times.len()));
+    for group in chosen.chunk_by(|&a, &b| time(a) == time(b)) {
+        let (first, last) = (group[0], group[group.len() - 1]);
+        let now = time(last);
+        // The first of two keys ends the line before the jump, one f32 earlier. Before the first time of all there is no line.
+        if group.len() > 1 && rising.last().is_some_and(|&before| before < now.next_down()) {
+            rising.push(now.next_down());
+            kept.push(first);
+        }
+        rising.push(now);
+        kept.push(last);
+    }
+    Some((rising, Some(kept)))
 }
 
 /// Gives unit length to rotations that are far from it. Those that are off by a file's rounding only stay as
@@ -456,13 +466,73 @@ mod tests {
     }
 
     #[test]
-    fn keys_in_disorder_are_sorted_and_the_last_of_equals_is_kept() {
-        let values: Vec<f32> = (0..5).flat_map(|k| [k as f32; 3]).collect();
-        let it = animated("translation", "LINEAR", &[2.0, 0.0, 1.0, -0.0, 1.0], &values);
-        assert_eq!(it.summary(), [(Severity::Warning, "/animations/0/samplers/0/input".into(), 2)]);
-        let clip = clip(&it);
-        assert_eq!(clip.timelines()[0], [0.0, 1.0, 2.0]);
-        assert_eq!(clip.tracks()[0].values, [3.0, 3.0, 3.0, 4.0, 4.0, 4.0, 0.0, 0.0, 0.0]);
+    fn keys_in_disorder_are_sorted_and_two_at_one_time_are_a_jump() {
+        let imported = |times: &[f32]| {
+            let values: Vec<f32> = (0..times.len()).flat_map(|k| [k as f32; 3]).collect();
+            let it = animated("translation", "LINEAR", times, &values);
+            assert_eq!(it.summary().len(), 1, "{times:?}");
+            let clip = clip(&it);
+            let values: Vec<f32> = clip.tracks()[0].values.iter().copied().step_by(3).collect();
+            (clip.timelines()[0].clone(), values)
+        };
+        let before = 1.0_f32.next_down();
+        assert_eq!(
+            imported(&[2.0, 0.0, 1.0, -0.0, 1.0]),
+            (vec![0.0, before, 1.0, 2.0], vec![3.0, 2.0, 4.0, 0.0])
+        );
+        // Of three the middle one is never seen; at the end both are kept.
+        assert_eq!(imported(&[0.0, 1.0, 1.0, 1.0]), (vec![0.0, before, 1.0], vec![0.0, 1.0, 3.0]));
+        // There is a key right before the jump already.
+        assert_eq!(imported(&[0.0, before, 1.0, 1.0]), (vec![0.0, before, 1.0], vec![0.0, 1.0, 3.0]));
+    }
+
+    /// Just before a jump the value is that of its first key, at it that of the second, however the clip is kept.
+    #[test]
+    fn a_jump_stays_a_jump() {
+        use condyle::encode::{EncodeOptions, KeyFormat, Shell, reduce};
+        use condyle::sample::{PoseSource, RawCursor};
+        use condyle::{Pose, RawClip, encode, sample};
+
+        // At a frame, between frames, and at the end.
+        for at in [0.5_f32, 0.517, 1.0] {
+            let mut times: Vec<f32> = (0..=30).map(|frame| frame as f32 / 30.0).collect();
+            times.retain(|&time| time != at);
+            let place = times.partition_point(|&time| time < at);
+            times.splice(place..place, [at; 2]);
+            // It rises by 1 a second, falls by 3 and rises on.
+            let value = |key: usize| times[key] - if key > place { 3.0 } else { 0.0 };
+            let values: Vec<f32> = (0..times.len()).flat_map(|key| [0.0, value(key), 0.0]).collect();
+            let asset = animated("translation", "LINEAR", &times, &values).import().unwrap();
+            let (clip, skeleton) = (&asset.clips[0], &asset.skeleton);
+            let joint = clip.tracks()[0].target.joint().expect("a joint").into();
+            let moments = [at - 0.01, at.next_down(), at, (at + 0.01).min(1.0)];
+            let want = moments.map(|time| if time < at { time } else { time - 3.0 });
+            let check = |found: [f32; 4], by: &str| {
+                let off =
+                    found.iter().zip(want).map(|(found, want)| (found - want).abs()).fold(0.0, f32::max);
+                assert!(off < 1.1e-3, "{by}, a jump at {at}: {found:?}, {want:?}");
+            };
+            let sampled = |clip: &RawClip| {
+                moments.map(|time| {
+                    let mut pose = Pose::rest(skeleton);
+                    sample::raw(clip, skeleton, time, &mut RawCursor::default(), &mut pose).unwrap();
+                    pose.get(joint).translation[1]
+                })
+            };
+            check(sampled(clip), "raw");
+            let options = EncodeOptions::new(1e-3, Shell::Balls(0.03));
+            let encoded = encode(clip, skeleton, &options, &mut |_| ()).unwrap();
+            let posed = moments.map(|time| {
+                let mut pose = Pose::rest(skeleton);
+                encoded.clip().pose(skeleton, time, &mut pose).unwrap();
+                pose.get(joint).translation[1]
+            });
+            check(posed, "encoded");
+            for format in [KeyFormat::Floats, KeyFormat::Shorts, KeyFormat::Filtered] {
+                let reduced = reduce(clip, skeleton, &options, format).unwrap();
+                check(sampled(&reduced.clip), "reduced");
+            }
+        }
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl<'a> Source<'a> {
         skeleton: &'a Skeleton,
         options: &EncodeOptions,
     ) -> Result<Self, Error> {
-        let (frames, mut kept, times): (usize, Vec<Timed>, Vec<f32>) = match of {
+        let (frames, mut kept, timelines): (usize, Vec<Timed>, Vec<Vec<f32>>) = match of {
             KeySource::Raw(clip) => {
                 clip.check_skeleton(skeleton)?;
                 let loose = |joint: u16| is_loose(&skeleton.rest().get(joint.into()).rotation.map(f64::from));
@@ -127,7 +127,10 @@ impl<'a> Source<'a> {
                     }
                 };
                 let kept: Vec<Timed> = clip.tracks().iter().filter_map(keep).collect();
-                let used = clip.tracks().iter().flat_map(|track| &clip.timelines()[track.timeline]).copied();
+                let mut is_used = vec![false; clip.timelines().len()];
+                clip.tracks().iter().for_each(|track| is_used[track.timeline] = true);
+                let used = clip.timelines().iter().zip(is_used).filter(|(_, is_used)| *is_used);
+                let used = used.map(|(times, _)| times.clone());
                 (super::super::frames(clip, skeleton.joint_count(), options)?.count, kept, used.collect())
             }
             KeySource::Packed(clip, _) => {
@@ -142,7 +145,7 @@ impl<'a> Source<'a> {
                     _ => false,
                 };
                 let kept: Vec<_> = clip.authored().filter(|(_, track)| !is_moved(track.target)).collect();
-                let times = clip.authored().flat_map(|(times, _)| times).collect();
+                let times = clip.authored().map(|(times, _)| times).collect();
                 (clip.frame_count(), kept, times)
             }
         };
@@ -151,10 +154,16 @@ impl<'a> Source<'a> {
         kept.sort_by_key(|(_, track)| track.target);
         let (on_moments, between) = (Vec::new(), Vec::new());
         let mut it = Self { of, skeleton, frames, per_frame, most_moments, on_moments, between, kept };
-        for time in times.into_iter().map(f64::from) {
-            match it.moment_at(time) {
-                Some(moment) => it.on_moments.push((moment, time)),
-                None => it.between.push(time),
+        for times in timelines {
+            let mut after = None;
+            for time in times.into_iter().rev().map(f64::from) {
+                let moment = it.moment_at(time);
+                match moment {
+                    // The first key of a jump is as near to its moment as the second one.
+                    Some(moment) if after != Some(moment) => it.on_moments.push((moment, time)),
+                    _ => it.between.push(time),
+                }
+                after = moment;
             }
         }
         it.between.sort_by(f64::total_cmp);
