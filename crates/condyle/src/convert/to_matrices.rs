@@ -11,8 +11,9 @@ use crate::simd::{BLOCK, Mode, dispatch};
 
 /// Turns joints into matrices: `matrices[j]` receives translation times rotation times scale of `joints[j]`.
 ///
-/// Rotations are taken to be of unit length; column vectors, as everywhere. No entry is further from the exact one than
-/// 3.8e-7 times the scale.
+/// Rotations are taken to be of unit length; column vectors, as everywhere. No entry is further than 3.8e-7 times the scale from what the
+/// formula gives without rounding for the quaternion as it is, which f32 rounds to a length of 1 within 1e-7. Next to the matrix of that
+/// quaternion normalised it is 5e-7.
 ///
 /// # Errors
 /// [`Error::Length`] if the lengths differ.
@@ -58,8 +59,8 @@ pub fn joints_to_columns(joints: &[JointQuat], matrices: &mut [[f32; 16]]) -> Re
 /// Turns a pose into matrices, each joint's own and not its parents': `matrices[j]` receives translation times
 /// rotation times scale of joint `j`.
 ///
-/// Rotations are taken to be of unit length; column vectors, as everywhere. No entry is further from the exact one than
-/// 2.4e-7 times its scale.
+/// Rotations are taken to be of unit length; column vectors, as everywhere. No entry is further than 2.4e-7 times its scale from what the
+/// formula gives without rounding for the quaternion as it is; see [`joints_to_matrices`].
 ///
 /// # Errors
 /// [`Error::Length`] if `matrices` does not hold one matrix per joint.

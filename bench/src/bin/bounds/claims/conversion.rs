@@ -11,6 +11,9 @@ const TO_MATRICES: [f64; 2] = [3.8e-7, 2.4e-7];
 /// `matrices_to_joints` and `matrices_to_pose`: components of the rotation, its length, the scale.
 const FROM_MATRICES: [f64; 3] = [2.6e-7, 2.3e-7, 3.9e-7];
 
+/// The rotation of matrices whose columns lean by so little that it passes for rounding, next to the exact one.
+const LEANING: f64 = 1.6e-3;
+
 /// A rotation and three scales of one sign, none more than a thousand times another.
 fn start_transform(random: &mut Random, case: &mut [f32]) {
     start_rotation(random, &mut case[..4]);
@@ -99,7 +102,44 @@ pub(super) fn claims(dispatch: Dispatch) -> Vec<Claim> {
             from_matrices(got.get(0).rotation, &got.get(0).scale, case)
         }));
     }
+    // All three pairs of columns lean.
+    let leaning = |what: &str, error: fn(&[f32]) -> f64| Claim {
+        what: what.into(),
+        way: "",
+        dispatch: Some(dispatch),
+        bound: LEANING,
+        width: 7,
+        start: |random, case| {
+            start_rotation(random, &mut case[..4]);
+            case[4..].fill_with(|| (2e-3 * random.signed()) as f32);
+        },
+        repair: |case| unit(&mut case[..4]) && case[4..].iter().all(|lean| lean.abs() <= 3e-3),
+        error: Box::new(move |case| dispatch.scope(|| error(case))),
+    };
+    claims.push(leaning("matrices_to_joints, leaning", |case| {
+        let mut got = [JointQuat::IDENTITY];
+        convert::matrices_to_joints(&[leant(case)], &mut got).expect("one each");
+        either(got[0].rotation, leant(case).to_joint().0.rotation) / LEANING
+    }));
+    claims.push(leaning("matrices_to_pose, leaning", |case| {
+        let mut got = Pose::identity(1);
+        convert::matrices_to_pose(&[leant(case)], &mut got).expect("one each");
+        either(got.get(0).rotation, leant(case).to_transform().0.rotation) / LEANING
+    }));
     claims
+}
+
+/// A rotation whose second and third column lean towards those before them.
+fn leant(case: &[f32]) -> Affine {
+    let rows = exact(quat(case).map(f64::from), [1.0; 3]);
+    let [ab, ac, bc] = [case[4], case[5], case[6]].map(f64::from);
+    Affine { rows: rows.map(|[a, b, c]| [a, b + ab * a, c + ac * a + bc * b, 0.0].map(|v| v as f32)) }
+}
+
+/// How far two quaternions are apart, of either sign.
+fn either(a: [f32; 4], b: [f32; 4]) -> f64 {
+    let b = b.map(f64::from);
+    apart(a, b).min(apart(a, b.map(|v| -v)))
 }
 
 fn pose(case: &[f32], scale: [f32; 3]) -> Pose {

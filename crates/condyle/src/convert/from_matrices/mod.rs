@@ -17,11 +17,12 @@ mod tests;
 /// 2.6e-7 per component and of unit length within 2.3e-7, the scale within 3.9e-7 of itself, the matrix's own rounding
 /// included. Either of the two quaternions of a rotation may result.
 ///
-/// A joint has no room for shear nor for three scales. Where two columns lean towards each other by 2.3e-3 radians or more,
-/// or one is longer or shorter than the others by 2e-3 of its length, the result is that of [`Affine::to_joint`], which also
-/// tells what is lost; so it is of matrices that are singular, or too small or too large for squares in f32. They take much
-/// longer. Up to 1.7e-3 radians and 1.5e-3 of the length pass for rounding, and the quaternion is within 9e-4 of
-/// that one's; in between it may be either. A zero matrix has the scale zero and no rotation.
+/// A joint has no room for shear nor for three scales. The sum of the squares decides, of the angles in radians by which the three pairs
+/// of columns lean towards each other: where its root is 2.3e-3 or more, or one column is longer or shorter than the others by 2e-3 of its
+/// length, the result is that of [`Affine::to_joint`], which also tells what is lost; so it is of matrices that are singular, or too small
+/// or too large for squares in f32. They take much longer. A root up to 1.7e-3 and 1.5e-3 of the length pass for rounding, and in between
+/// it may be either. Where leaning columns pass, the quaternion is within two thirds of that root of `to_joint`'s: 9e-4 where one pair
+/// leans, 1.6e-3 at most. A zero matrix has the scale zero and no rotation.
 ///
 /// # Errors
 /// [`Error::Length`] if the lengths differ.
@@ -52,10 +53,10 @@ pub fn matrices_to_joints(matrices: &[JointMat], joints: &mut [JointQuat]) -> Re
 /// Turns matrices into a pose: translation, rotation and three scales, of which x is negative where the matrix mirrors.
 ///
 /// Every rotation times scales comes back, within the same bounds as those of [`matrices_to_joints`], but that two
-/// negative scales are a half turn. Where two columns lean towards each other by 2.3e-3 radians or more, the result is that
-/// of [`Affine::to_transform`], which also tells what is lost; so it is of matrices that are singular, or too small or too
-/// large for squares in f32. They take much longer. Up to 1.7e-3 radians pass for rounding, and the quaternion is within 9e-4
-/// of that one's.
+/// negative scales are a half turn. Where the root of the sum of the squares of the angles by which the three pairs of columns lean towards
+/// each other is 2.3e-3 radians or more, the result is that of [`Affine::to_transform`], which also tells what is lost; so it is of matrices
+/// that are singular, or too small or too large for squares in f32. They take much longer. A root up to 1.7e-3 passes for rounding, and in
+/// between it may be either. Where leaning columns pass, the quaternion is within two thirds of that root of that one's, 1.6e-3 at most.
 ///
 /// # Errors
 /// [`Error::Length`] if `pose` does not hold one joint per matrix.

@@ -344,3 +344,44 @@ fn the_portable_mode_gives_the_same_bits_everywhere() {
         }
     });
 }
+
+/// All pairs of columns lean at once: the sum of the squares decides, and no choice is far from the exact one.
+#[test]
+fn leaning_pairs_add_up() {
+    // Found by a search: farther from `to_joint` than any single pair of columns brings it.
+    let found = Affine {
+        rows: [
+            [-0.500_940_56, 0.562_061_1, -0.673_333_6, 0.0],
+            [-0.448_152_04, 0.501_440_64, 0.752_082_4, 0.0],
+            [0.753_813_5, 0.673_755_4, 0.000_944_538_7, 0.0],
+        ],
+    };
+    let mut random = Random(31);
+    let mut cases = vec![(found, 2e-3)];
+    for _ in 0..tries(2000) {
+        let root = random.range(1e-3, 3e-3);
+        let leans: [f32; 3] = core::array::from_fn(|_| random.range(-1.0, 1.0));
+        let length = leans.iter().map(|v| v * v).sum::<f32>().sqrt().max(1e-3);
+        let [ab, ac, bc] = leans.map(|v| v / length * root);
+        let mut m = Affine::from_quat(random.unit());
+        for row in &mut m.rows {
+            let [a, b, c, _] = *row;
+            *row = [a, b + ab * a, c + ac * a + bc * b, 0.0];
+        }
+        cases.push((m, root));
+    }
+    for dispatch in Dispatch::all() {
+        for (at, &(m, root)) in cases.iter().enumerate() {
+            let exact = m.to_joint().0.rotation;
+            let (joint, pose) = dispatch.scope(|| (joints_of(&[m])[0].rotation, pose_of(&[m])[0].rotation));
+            let off = between(joint, exact).max(between(pose, exact));
+            assert!(
+                off <= 1.6e-3_f64.min(0.67 * f64::from(root) + 2e-4),
+                "{dispatch:?}, {at}: {off} at {root}"
+            );
+            if root >= 2.3e-3 {
+                assert_eq!((joint, pose), (exact, m.to_transform().0.rotation), "{dispatch:?}, {at}");
+            }
+        }
+    }
+}
