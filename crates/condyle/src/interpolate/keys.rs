@@ -9,7 +9,8 @@ use crate::math::{JointQuat, Quat};
 use crate::pose::Pose;
 
 /// Gives each key the sign that puts it on the hemisphere of the key before it: the shorter arc to it is then
-/// the arc as given. The first one stays. Eberly 2018, listing 1.
+/// the arc as given. The first one stays. Eberly 2018, listing 1. Keys that are no rotations, of length 0 or with NaN or an infinity,
+/// stay as they are, and the key before them counts for those after them.
 ///
 /// ```
 /// let mut keys = [[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, -0.6, -0.8], [0.0, 0.0, 0.8, 0.6]];
@@ -18,8 +19,11 @@ use crate::pose::Pose;
 /// assert_eq!(keys[2], [0.0, 0.0, 0.8, 0.6]);
 /// ```
 pub fn align_keys(keys: &mut [Quat]) {
-    for at in 1..keys.len() {
-        keys[at] = on_hemisphere_of(keys[at - 1], keys[at]);
+    let mut before: Option<Quat> = None;
+    let rotates = |key: &Quat| key.iter().all(|v| v.is_finite()) && *key != [0.0; 4];
+    for key in keys.iter_mut().filter(|key| rotates(key)) {
+        *key = before.map_or(*key, |before| on_hemisphere_of(before, *key));
+        before = Some(*key);
     }
 }
 
@@ -162,5 +166,17 @@ mod tests {
         }
         assert!(keys.iter().zip(&before).all(|(a, b)| a == b || a.map(|v| -v) == *b));
         align_keys(&mut []);
+    }
+
+    #[test]
+    fn keys_that_are_no_rotations_do_not_end_the_row() {
+        let (a, b, zero) = ([0.0, 0.0, 0.0, 1.0], [0.0, 0.0, -0.6, -0.8], [0.0; 4]);
+        for broken in [zero, [f32::NAN; 4], [0.0, f32::INFINITY, 0.0, 1.0]] {
+            let mut keys = [zero, a, broken, broken, b, zero];
+            align_keys(&mut keys);
+            assert_eq!((keys[1], keys[4]), (a, [0.0, 0.0, 0.6, 0.8]), "{broken:?}");
+            let is_same = |key: &Quat| key.map(f32::to_bits) == broken.map(f32::to_bits);
+            assert!(keys[2..4].iter().all(is_same) && keys[0] == zero && keys[5] == zero);
+        }
     }
 }

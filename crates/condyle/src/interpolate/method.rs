@@ -40,7 +40,8 @@ pub enum Method {
     EberlyHalved(Terms),
     /// Slerp by an arctangent, two sines and a reciprocal root, all polynomials. Van Waveren 2005.
     VanWaveren,
-    /// Slerp by its textbook formula in f64, one joint after the other: a reference.
+    /// Slerp by its textbook formula in f64, one joint after the other: a reference, for ends of unit length within f32 rounding. Ends
+    /// of other lengths come back as they are at the factors 0 and 1, and are mixed as if they had unit length between.
     Exact,
     /// Linear interpolation brought back to unit length: the path of slerp, slower at its ends and faster in
     /// its middle.

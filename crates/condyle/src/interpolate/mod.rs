@@ -7,6 +7,10 @@
 //! The methods differ in the two weights only, which depend on the angle between the ends and on the factor;
 //! except for the exponential map and for [`Method::Exact`], which is the textbook formula in f64.
 //!
+//! Rotations must have unit length within f32 rounding, 1e-6. Nothing checks that. Where they are longer or shorter, results are off by as
+//! much, some methods jump at the ends, and with lengths of 2 some return NaN: normalise keys when they are loaded. Vectors are on the line
+//! `a + (b - a)·t`, so that their difference must be finite too.
+//!
 //! # A camera that follows
 //!
 //! A camera with inertia follows its subject late, and neither starts nor stops at once: something that is not shown goes a part of the way to what is wanted,
