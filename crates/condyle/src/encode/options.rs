@@ -290,7 +290,7 @@ pub struct Encoded {
 /// of steps do not count, because they are stored as they are.
 ///
 /// ```
-/// use condyle::encode::EncodeOptions;
+/// use condyle::encode::{EncodeOptions, Shell};
 /// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform, encode};
 ///
 /// let skeleton = Skeleton::new([Joint::new("lift", None, Transform::IDENTITY)])?;
@@ -300,7 +300,7 @@ pub struct Encoded {
 /// let up = Track { target, interpolation, timeline: 0, values };
 /// let raw = RawClip::new("up".into(), vec![times], vec![up])?;
 ///
-/// let mut options = EncodeOptions::default();
+/// let mut options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
 /// let encoded = encode(&raw, &skeleton, &options, &mut |_| ())?;
 /// assert_eq!((encoded.rate, encoded.off_frames.keys), (25.0, 0));
 /// options.rate = Some(30.0);
