@@ -515,7 +515,7 @@ mod tests {
             let sampled = |clip: &RawClip| {
                 moments.map(|time| {
                     let mut pose = Pose::rest(skeleton);
-                    sample::raw(clip, skeleton, time, &mut RawCursor::default(), &mut pose).unwrap();
+                    sample::raw(clip, skeleton, time.into(), &mut RawCursor::default(), &mut pose).unwrap();
                     pose.get(joint).translation[1]
                 })
             };
@@ -524,7 +524,7 @@ mod tests {
             let encoded = encode(clip, skeleton, &options, &mut |_| ()).unwrap();
             let posed = moments.map(|time| {
                 let mut pose = Pose::rest(skeleton);
-                encoded.clip().pose(skeleton, time, &mut pose).unwrap();
+                encoded.clip().pose(skeleton, time.into(), &mut pose).unwrap();
                 pose.get(joint).translation[1]
             });
             check(posed, "encoded");
