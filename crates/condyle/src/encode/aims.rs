@@ -2,13 +2,12 @@
 
 use alloc::vec::Vec;
 
-use super::algebra::{Matrix, Vector, add, apply, length, scaled_columns, solve, times, transposed};
+use super::algebra::{Matrix, Vector, add, apply, scaled_columns, solve, times, transposed};
 use super::points::Point;
 use super::task::USABLE_FRACTION;
 use crate::math::Transform64;
 use crate::math::quats::{Quat64, exp, product, rows};
 use crate::math::scalar::sqrt_f64;
-use crate::math::vectors::dot;
 
 /// Regularisation of the least-squares rotation, as a fraction of the trace of its normal matrix: without it
 /// points on one line leave the rotation about that line undetermined. Half: targets +0.5 %, defaults equal;
@@ -52,14 +51,24 @@ impl<'a> Aims<'a> {
         };
         let moments = own.iter().zip(model).enumerate().map(of_moment).collect();
         let (mut products, mut sum) = ([[0.0; 3]; 3], [0.0; 3]);
-        for Point { local, limit } in points {
-            let weighted = local.map(|v| v / (limit * limit));
-            for (row, v) in products.iter_mut().zip(weighted) {
-                *row = add(*row, local.map(|local| local * v));
+        for Point { body, limit } in points {
+            let mut add_point = |local: Vector, weight: f64| {
+                let weighted = local.map(|v| v * weight / (limit * limit));
+                for (row, v) in products.iter_mut().zip(weighted) {
+                    *row = add(*row, local.map(|local| local * v));
+                }
+                sum = add(sum, weighted);
+            };
+            match &body.axes {
+                None => add_point(body.centre, 1.0),
+                // The ends of its axes, both ways.
+                Some(axes) => transposed(axes).into_iter().for_each(|axis| {
+                    add_point(add(body.centre, axis), 0.5);
+                    add_point(add(body.centre, axis.map(|v| -v)), 0.5);
+                }),
             }
-            sum = add(sum, weighted);
         }
-        let nearness = points.iter().map(|point| 1.0 / length(point.local)).collect();
+        let nearness = points.iter().map(|point| 1.0 / point.body.size()).collect();
         Self { moments, points, products, sum, nearness }
     }
 
@@ -73,11 +82,7 @@ impl<'a> Aims<'a> {
     /// Whether all points are within their limits at a moment.
     pub(super) fn holds(&self, moment: usize, q: Quat64) -> bool {
         let (off, _) = self.off(moment, q);
-        self.points.iter().all(|point| {
-            let off = off.point(point.local);
-            let limit = point.limit * USABLE_FRACTION;
-            dot(off, off) <= limit * limit
-        })
+        self.points.iter().all(|point| point.body.is_within(&off, point.limit * USABLE_FRACTION))
     }
 
     /// One Gauss-Newton step of half length from `q` towards the rotation that brings the points nearest to
@@ -118,7 +123,7 @@ impl<'a> Aims<'a> {
         let scale = scale[0].abs().max(scale[1].abs()).max(scale[2].abs());
         // Two rotations take the end of an arm at most twice its length times the difference apart.
         let room_of = |(point, nearness): (&Point, &f64)| {
-            (point.limit * USABLE_FRACTION - length(off.point(point.local))) * nearness
+            (point.limit * USABLE_FRACTION - point.body.farthest(&off)) * nearness
         };
         let least = self.points.iter().zip(&self.nearness).map(room_of).fold(f64::INFINITY, f64::min);
         (least / (2.0 * stretch * scale)).max(0.0)

@@ -10,8 +10,7 @@ use super::{search, source};
 use crate::clip::Clip;
 use crate::error::Error;
 use crate::math::quats::{self, is_loose};
-use crate::math::scalar::sqrt_f64;
-use crate::math::vectors::{dot, normalize};
+use crate::math::vectors::normalize;
 use crate::math::{Rigid, Transform64};
 use crate::pose::Pose;
 use crate::sample::{self, sample_by};
@@ -64,14 +63,12 @@ pub(super) fn measure(job: &ClipJob<'_>, clip: &Clip<'_>) -> Result<Measured, Er
                     None => placed.less(&model[j][moment]),
                 };
                 let (mut farthest, mut own) = (0, 0.0);
-                for (point, &p) in joint.shell.iter().enumerate() {
-                    let off = off.point(p);
-                    let square = dot(off, off);
-                    if square > own {
-                        (farthest, own) = (point, square);
+                for (point, body) in joint.shell.iter().enumerate() {
+                    let off = body.farthest(&off);
+                    if off > own {
+                        (farthest, own) = (point, off);
                     }
                 }
-                let own = sqrt_f64(own);
                 if own as f32 > measured.joints[j].error {
                     measured.joints[j] = JointError { error: own as f32, seconds: at, point: farthest };
                 }

@@ -14,6 +14,7 @@
 
 mod aims;
 mod algebra;
+mod body;
 mod budget;
 mod curve;
 mod fit;
@@ -227,7 +228,7 @@ impl<'a> ClipJob<'a> {
     ) -> Result<Self, Error> {
         let count = skeleton.joint_count();
         clip.check_skeleton(skeleton)?;
-        let shell = shell::points(skeleton, &options.shell)?;
+        let shell = shell::bodies(skeleton, &options.shell)?;
         let tracks = source::joint_tracks(clip, count);
         // The decoder's f32 rounding comes on top of the fitting error, so it is reserved in the budget: a
         // few units in the last place of the farthest point. Half: targets equal, defaults -0.9 %; twice:

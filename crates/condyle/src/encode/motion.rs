@@ -3,7 +3,8 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::algebra::{Vector, length, subtract};
+use super::algebra::{Matrix, subtract};
+use super::body::Body;
 use super::budget::{MAX_ROUNDS, tighten};
 use super::curve::Curve;
 use super::fit::Shape;
@@ -24,6 +25,9 @@ const MOTION_FRACTION: f64 = 1.0 / 16.0;
 /// its reach are off by at most 1. The translation adds 1, the rotation at half the distance √(3/2) / 2.
 const WORST_POINT_RATIO: f64 = 1.65;
 
+/// The joint itself.
+const ORIGIN: Body = Body { centre: [0.0; 3], axes: None };
+
 impl Motion {
     /// Reserves its fraction of the budget in all joints.
     pub(super) fn new(job: &mut ClipJob<'_>, joint: u16, motion: RootMotion) -> Self {
@@ -38,15 +42,16 @@ impl Motion {
         let middle = model[usize::from(joint)][0].origin;
         let mut reach = 0.0_f64;
         for (joint, model) in job.joints.iter().zip(&model) {
-            let points = joint.shell.iter().map(|&point| model[0].point(point)).chain([model[0].origin]);
-            reach = points.fold(reach, |reach, point| reach.max(length(subtract(point, middle))));
+            let from = Matrix { origin: subtract(model[0].origin, middle), ..model[0] };
+            let bodies = joint.shell.iter().chain([&ORIGIN]);
+            reach = bodies.fold(reach, |reach, body| reach.max(body.farthest(&from)));
         }
-        let mut shell: Vec<Vector> = vec![middle];
+        let mut shell: Vec<Body> = vec![Body::point(middle)];
         for axis in 0..3 {
             for way in [2.0, -2.0] {
                 let mut point = middle;
                 point[axis] += way * reach;
-                shell.push(point);
+                shell.push(Body::point(point));
             }
         }
         let rest = Transform64::IDENTITY;

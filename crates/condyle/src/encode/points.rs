@@ -3,11 +3,10 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::algebra::{Matrix, Vector, apply, length, subtract, turned};
+use super::algebra::{Matrix, Vector, length, subtract, turned};
+use super::body::Body;
 use super::task::{STATIC_THRESHOLD, SegmentJob};
 use crate::math::Transform64;
-use crate::math::scalar::sqrt_f64;
-use crate::math::vectors::dot;
 
 /// The most points that a static joint passes to its parent: the outermost in that many directions.
 /// Six, along the axes alone: targets equal, defaults +0.2 %; 26: targets less than 0.1 % smaller.
@@ -16,10 +15,10 @@ const MAX_CARRIED_POINTS: usize = 14;
 /// 0.94: targets +0.7 %, defaults +0.6 %; 1: +0.4 % and +0.9 %.
 const CARRIED_LIMIT: f64 = 0.97;
 
-/// A point in the joint's own space, and how far it may be from its place in model space.
+/// A point or ball in the joint's own space, and how far it may be from its place in model space.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Point {
-    pub(super) local: Vector,
+    pub(super) body: Body,
     pub(super) limit: f64,
 }
 
@@ -30,7 +29,7 @@ pub(super) fn points_to_place(job: &SegmentJob<'_>, model: &[Vec<Matrix>]) -> (V
     let mut static_joints = vec![false; joints.len()];
     let mut points: Vec<Vec<Point>> = vec![Vec::new(); joints.len()];
     for (index, joint) in joints.iter().enumerate().rev() {
-        points[index].extend(joint.shell.iter().map(|&local| Point { local, limit: joint.budget }));
+        points[index].extend(joint.shell.iter().map(|&body| Point { body, limit: joint.budget }));
         let source = &job.source[index];
         let middle = source[source.len() / 2];
         let Some(parent) = joint.parent else { continue };
@@ -48,7 +47,7 @@ pub(super) fn points_to_place(job: &SegmentJob<'_>, model: &[Vec<Matrix>]) -> (V
             let matrix = Matrix::new(&middle);
             let mut carried: Vec<Point> = points[index]
                 .iter()
-                .map(|point| Point { local: matrix.point(point.local), limit: point.limit * CARRIED_LIMIT })
+                .map(|point| Point { body: point.body.moved(&matrix), limit: point.limit * CARRIED_LIMIT })
                 .collect();
             outermost(&mut carried);
             points[parent].extend(carried);
@@ -56,13 +55,14 @@ pub(super) fn points_to_place(job: &SegmentJob<'_>, model: &[Vec<Matrix>]) -> (V
         }
         let fractions = &job.fractions[index];
         if source.iter().all(|local| shift(local) < threshold) {
-            points[parent].push(Point { local: middle.translation, limit: joint.budget * fractions.place });
+            let body = Body::point(middle.translation);
+            points[parent].push(Point { body, limit: joint.budget * fractions.place });
         }
         if let Some(swing) = fractions.swing {
             for axis in 0..3 {
                 let mut local = middle.translation;
                 local[axis] += reach / outer.max(f64::MIN_POSITIVE);
-                points[parent].push(Point { local, limit: joint.budget * swing });
+                points[parent].push(Point { body: Body::point(local), limit: joint.budget * swing });
             }
         }
     }
@@ -86,7 +86,7 @@ fn outermost(points: &mut Vec<Point>) {
             _ => core::array::from_fn(|c| if (direction - 6) >> c & 1 == 0 { 1.0 } else { -1.0 }),
         };
         // Points with tighter limits count as farther out.
-        let far = |at: usize| dot(points[at].local, d) / points[at].limit;
+        let far = |at: usize| points[at].body.along(d) / points[at].limit;
         let best = (0..points.len()).fold(0, |best, at| if far(at) > far(best) { at } else { best });
         if !kept.contains(&best) {
             kept.push(best);
@@ -98,9 +98,5 @@ fn outermost(points: &mut Vec<Point>) {
 
 /// The distance of the outermost point from the joint, in model space.
 pub(super) fn reach(points: &[Point], model: &Matrix) -> f64 {
-    let square = |point: &Point| {
-        let arm = apply(&model.linear, point.local);
-        dot(arm, arm)
-    };
-    sqrt_f64(points.iter().map(square).fold(0.0, f64::max))
+    points.iter().map(|point| point.body.reach(&model.linear)).fold(0.0, f64::max)
 }

@@ -95,13 +95,9 @@ pub(super) fn place_all(joints: &[JointFacts], source: &[Vec<Transform64>]) -> V
 
 /// Whether one of a joint's own points is farther from its place than the budget.
 fn is_over_budget(joint: &JointFacts, decoded: &[Matrix], model: &[Matrix]) -> bool {
-    let limit = joint.budget * joint.budget;
     decoded.iter().zip(model).any(|(decoded, model)| {
         let off = decoded.less(model);
-        joint.shell.iter().any(|&point| {
-            let off = off.point(point);
-            dot(off, off) > limit
-        })
+        !joint.shell.iter().all(|body| body.is_within(&off, joint.budget))
     })
 }
 
@@ -183,7 +179,7 @@ fn fit_scale(
     let middle = own[own.len() / 2].scale;
     // The most that the outermost point moves, as a fraction of its limit, per unit of scale; ancestors are
     // taken as unscaled.
-    let far = points.iter().map(|point| length(point.local) / point.limit).fold(0.0, f64::max);
+    let far = points.iter().map(|point| point.body.size() / point.limit).fold(0.0, f64::max);
     let off = |a: Vector, b: Vector| length(subtract(a, b)) * far;
     if own.iter().all(|local| off(local.scale, rest) < STATIC_THRESHOLD / 4.0) {
         own.iter_mut().for_each(|local| local.scale = rest);

@@ -1,9 +1,10 @@
-//! The shell: the points of each joint where errors are measured.
+//! The shell: the points and balls of each joint where errors are measured.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::algebra::{Matrix, Vector, add, apply, length, subtract};
+use super::algebra::{Matrix, Vector, add, apply, length, subtract, transposed};
+use super::body::Body;
 use super::hull::{Hull, middle};
 use super::options::{JointShell, Shell};
 use crate::error::Error;
@@ -12,13 +13,13 @@ use crate::math::vectors::dot;
 use crate::mesh::{MorphTarget, Skin, SkinnedMesh};
 use crate::skeleton::Skeleton;
 
-/// The shell points of each joint, in its own space.
-pub(super) fn points(skeleton: &Skeleton, shell: &Shell) -> Result<Vec<Vec<[f64; 3]>>, Error> {
+/// The shell of each joint, in its own space.
+pub(super) fn bodies(skeleton: &Skeleton, shell: &Shell) -> Result<Vec<Vec<Body>>, Error> {
     let count = skeleton.joint_count();
     match shell {
         Shell::Balls(radius) => {
             super::positive("shell", 0, *radius)?;
-            Ok(along_axes(skeleton, |_| f64::from(*radius)))
+            Ok(axes(skeleton).into_iter().map(|axes| vec![ball(axes, *radius)]).collect())
         }
         Shell::Joints(joints) => {
             Error::check_len("the shell", joints.len(), count)?;
@@ -31,15 +32,11 @@ pub(super) fn points(skeleton: &Skeleton, shell: &Shell) -> Result<Vec<Vec<[f64;
                     JointShell::Points(_) => {}
                 }
             }
-            let balls = along_axes(skeleton, |joint| match joints[joint] {
-                JointShell::Ball(radius) => f64::from(radius),
-                JointShell::Points(_) => 0.0,
-            });
-            let of_joint = |(joint, ball): (&JointShell, Vec<Vector>)| match joint {
-                JointShell::Points(points) => points.iter().map(|p| p.map(f64::from)).collect(),
-                JointShell::Ball(_) => ball,
+            let of_joint = |(joint, axes): (&JointShell, [Vector; 3])| match joint {
+                JointShell::Points(points) => points.iter().map(|p| Body::point(p.map(f64::from))).collect(),
+                JointShell::Ball(radius) => vec![ball(axes, *radius)],
             };
-            Ok(joints.iter().zip(balls).map(of_joint).collect())
+            Ok(joints.iter().zip(axes(skeleton)).map(of_joint).collect())
         }
     }
 }
@@ -56,31 +53,54 @@ fn rest(skeleton: &Skeleton) -> Vec<Matrix> {
 }
 
 /// The greatest distance of a joint or shell point from the origin, in the rest pose.
-pub(super) fn extent(skeleton: &Skeleton, shell: &[Vec<[f64; 3]>]) -> f64 {
+pub(super) fn extent(skeleton: &Skeleton, shell: &[Vec<Body>]) -> f64 {
     let model = rest(skeleton);
-    let points = model.iter().zip(shell).flat_map(|(m, points)| points.iter().map(|&p| length(m.point(p))));
+    let points = model.iter().zip(shell).flat_map(|(m, bodies)| bodies.iter().map(|body| body.farthest(m)));
     model.iter().map(|m| length(m.origin)).chain(points).fold(0.0, f64::max)
 }
 
-/// Three points per joint, one along each axis, at `distance` in model space in the rest pose. Where the rest
-/// pose scales an axis to almost nothing, as props are hidden, the largest scale of all joints is used
-/// instead.
-fn along_axes(skeleton: &Skeleton, distance: impl Fn(usize) -> f64) -> Vec<Vec<[f64; 3]>> {
-    let sizes = |m: &Matrix| -> [f64; 3] {
-        core::array::from_fn(|axis| length([m.linear[0][axis], m.linear[1][axis], m.linear[2][axis]]))
-    };
+fn ball(axes: [Vector; 3], radius: f32) -> Body {
+    let of_row = |row: Vector| row.map(|v| v * f64::from(radius));
+    Body { centre: [0.0; 3], axes: Some(axes.map(of_row)) }
+}
+
+/// For each joint the matrix that takes the unit ball to the points of its space that are in a unit ball around it at
+/// rest. Where the rest pose scales an axis to almost nothing, as props are hidden, the largest scale of all joints is
+/// used instead.
+///
+/// The joint's model matrix is a rotation times an upper triangular matrix, by orthogonalising its columns (Gram and
+/// Schmidt); the rotation changes no ball, so that the inverse of the triangular matrix is the one wanted. Without shear
+/// it is diagonal: the joint's own axes, divided by their scales.
+fn axes(skeleton: &Skeleton) -> Vec<[Vector; 3]> {
     let model = rest(skeleton);
-    let largest = model.iter().flat_map(sizes).fold(0.0, f64::max);
-    let of_joint = |(joint, m): (usize, &Matrix)| {
-        let distance = distance(joint);
-        let point = |(axis, size): (usize, f64)| {
-            let mut point = [0.0; 3];
-            point[axis] = distance / if size < largest / 100.0 { largest } else { size };
-            point[axis].is_finite().then_some(point)
-        };
-        sizes(m).into_iter().enumerate().filter_map(point).collect()
+    let largest = model.iter().flat_map(|m| transposed(&m.linear).map(length)).fold(0.0, f64::max);
+    // A skeleton that is nothing but a point has no scale to go by.
+    let largest = if largest > 0.0 && largest.is_finite() { largest } else { 1.0 };
+    model.iter().map(|m| unit_ball(m, largest)).collect()
+}
+
+fn unit_ball(model: &Matrix, largest: f64) -> [Vector; 3] {
+    let [x, y, z] = transposed(&model.linear);
+    let size = |v: Vector| if length(v) < largest / 100.0 { largest } else { length(v) };
+    let along = |unit: Vector, v: Vector| {
+        let part = dot(unit, v);
+        // What f32 rounds is no shear.
+        if part.abs() > 1e-5 * length(v) { part } else { 0.0 }
     };
-    model.iter().enumerate().map(of_joint).collect()
+    let less = |v: Vector, unit: Vector, part: f64| subtract(v, unit.map(|u| u * part));
+    let a = size(x);
+    let unit_x = x.map(|v| v / a);
+    let b = along(unit_x, y);
+    let y = less(y, unit_x, b);
+    let c = size(y);
+    let unit_y = y.map(|v| v / c);
+    let (d, e) = (along(unit_x, z), along(unit_y, z));
+    let f = size(less(less(z, unit_x, d), unit_y, e));
+    [
+        [1.0 / a, -b / (a * c), (b * e - c * d) / (a * c * f)],
+        [0.0, 1.0 / c, -e / (c * f)],
+        [0.0, 0.0, 1.0 / f],
+    ]
 }
 
 impl Shell {
@@ -289,6 +309,33 @@ mod tests {
     use crate::mesh::{Influences, Vertices};
     use crate::skeleton::Joint;
     use crate::testing::{Random, tries};
+
+    /// At rest a ball is one in model space, under scale and shear too.
+    #[test]
+    fn balls_are_round_at_rest() {
+        let mut random = Random(43);
+        for round in 0..tries(40) {
+            let mut rest: Vec<Transform> = (0..3).map(|_| random.transform()).collect();
+            rest[0].scale = [[1.0; 3], [1.0, 2.0, 0.5], [0.01; 3], [-3.0, 3.0, 3.0]][round % 4];
+            let joint =
+                |(at, &rest): (usize, &Transform)| Joint::new("", (at > 0).then(|| at as u16 - 1), rest);
+            let skeleton = Skeleton::new(rest.iter().enumerate().map(joint)).expect("a row");
+            let bodies = bodies(&skeleton, &Shell::Balls(0.03)).expect("balls");
+            let model: Vec<Matrix> = super::rest(&skeleton);
+            let largest = model.iter().flat_map(|m| transposed(&m.linear).map(length)).fold(0.0, f64::max);
+            for (body, model) in bodies.iter().map(|bodies| bodies[0]).zip(&model) {
+                let axes = body.axes.expect("a ball");
+                let flat =
+                    transposed(&model.linear).map(length).into_iter().any(|size| size < largest / 50.0);
+                for _ in 0..20 {
+                    let unit: [f32; 3] = random.unit();
+                    let out = apply(&model.linear, apply(&axes, unit.map(f64::from)));
+                    let far = length(out) / 0.03;
+                    assert!(flat || (far - 1.0).abs() < 1e-4, "{round}: {far}");
+                }
+            }
+        }
+    }
 
     /// Vertices of all shapes of cloud, thick and thin, each of two joints: all are in the bodies around
     /// their joints' points, and those are little larger than they have to be.

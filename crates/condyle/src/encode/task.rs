@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::algebra::Vector;
+use super::body::Body;
 use super::curve::{Curve, scaled};
 use super::fit::Shape;
 use super::options::EncodeOptions;
@@ -20,8 +20,8 @@ use crate::skeleton::Skeleton;
 pub(super) struct JointFacts {
     pub(super) parent: Option<usize>,
     pub(super) rest: Transform64,
-    /// Points in the joint's own space that must stay within the budget.
-    pub(super) shell: Vec<Vector>,
+    /// Points and balls in the joint's own space that must stay within the budget.
+    pub(super) shell: Vec<Body>,
     pub(super) budget: f64,
     /// Which of rotation, translation and scale are kept as authored.
     pub(super) authored: [bool; 3],

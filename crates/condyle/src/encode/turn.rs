@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use super::MOMENTS_PER_FRAME;
 use super::aims::Aims;
 use super::algebra::{Matrix, Vector, log_near, subtract, turned};
+use super::body::Body;
 use super::curve::{best_keys, cheapest, constant};
 use super::fit::Shape;
 use super::points::{self, Point};
@@ -100,7 +101,7 @@ pub(super) fn is_hopeless(
     if joint.authored[0] {
         return false;
     }
-    let point = |&local: &Vector| Point { local, limit: 2.0 * joint.budget };
+    let point = |&body: &Body| Point { body, limit: 2.0 * joint.budget };
     let points: Vec<Point> = joint.shell.iter().map(point).collect();
     let aims = Aims::new(above, model, &points, own);
     let goals = Goals::new(&aims, joint.rest.rotation, own);

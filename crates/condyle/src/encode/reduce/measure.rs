@@ -8,7 +8,7 @@ use super::format::KeyFormat;
 use super::source::{KeySource, Source};
 use crate::clip::keys::{Span, length_at};
 use crate::clip::{RawClip, Target};
-use crate::encode::algebra::{Matrix, length, subtract};
+use crate::encode::algebra::Matrix;
 use crate::encode::options::{EncodeOptions, JointError, Measured};
 use crate::encode::source;
 use crate::error::Error;
@@ -108,8 +108,8 @@ impl Job<'_, '_> {
             };
             let is: Vec<Matrix> = locals.iter().enumerate().map(at).collect();
             for (moment, (is, want)) in is.iter().zip(&self.model[j]).enumerate() {
-                for (point, &place) in joint.shell.iter().enumerate() {
-                    let off = length(subtract(is.point(place), want.point(place))) as f32;
+                for (point, body) in joint.shell.iter().enumerate() {
+                    let off = body.between(is, want) as f32;
                     if off > measured.joints[j].error {
                         measured.joints[j] = JointError { error: off, seconds: moments[moment], point };
                     }

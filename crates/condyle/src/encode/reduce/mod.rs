@@ -207,7 +207,7 @@ impl<'s, 'a> Job<'s, 'a> {
         (pinned, format): (bool, KeyFormat),
     ) -> Result<Self, Error> {
         let count = skeleton.joint_count();
-        let shell = shell::points(skeleton, &options.shell)?;
+        let shell = shell::bodies(skeleton, &options.shell)?;
         let kept = 4e-7 * shell::extent(skeleton, &shell);
         let mut joints = Vec::with_capacity(count);
         for (j, (shell, rest)) in shell.into_iter().zip(skeleton.rest().transforms()).enumerate() {
@@ -355,8 +355,7 @@ impl<'s, 'a> Job<'s, 'a> {
             };
             let is: Vec<Matrix> = (0..count).map(at).collect();
             let off = |(is, want): (&Matrix, &Matrix)| {
-                let of = |&point: &Vector| length(subtract(is.point(point), want.point(point)));
-                joint.shell.iter().map(of).fold(0.0, f64::max)
+                joint.shell.iter().map(|body| body.between(is, want)).fold(0.0, f64::max)
             };
             let worst = is.iter().zip(&self.model[index]).map(off).fold(0.0, f64::max);
             fit.errors.push(worst / joint.budget);
@@ -444,7 +443,7 @@ impl<'s, 'a> Job<'s, 'a> {
             return Ok(None);
         }
         let (rest, middle) = (joint.rest.scale, own[own.len() / 2].scale);
-        let far = points.iter().map(|point| length(point.local) / point.limit).fold(0.0, f64::max);
+        let far = points.iter().map(|point| point.body.size() / point.limit).fold(0.0, f64::max);
         let off = |a: Vector, b: Vector| length(subtract(a, b)) * far;
         let static_part = self.static_part();
         let near = |to: Vector| own.iter().all(|local| off(local.scale, to) <= static_part / 4.0);

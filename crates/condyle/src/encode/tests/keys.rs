@@ -182,7 +182,7 @@ fn curves_are_given_up_for_an_eighth_of_their_bytes() {
         let jumps = track(Target::Translation(0), Interpolation::Linear, jumps);
         let tracks = (0..calm).map(swing).chain([jumps]).collect();
         let clip = RawClip::new("jumps".into(), vec![times, slow.clone()], tracks).expect("a clip");
-        let (skeleton, options) = (chain((calm + 1).into(), link), fast(1e-3));
+        let (skeleton, options) = (chain((calm + 1).into(), link), on_axes(usize::from(calm) + 1, 1e-3));
         let job = ClipJob::new(
             &clip,
             &skeleton,
@@ -220,7 +220,8 @@ fn as_many_rotations_are_integers_as_the_budget_allows() {
     let found: Vec<usize> = (0..12)
         .map(|halving| {
             let budget = 2e-3 / f32::from(1_u16 << halving);
-            let encoded = encode(&clip, &skeleton, &fast(budget), &mut |_| ()).expect("a clip");
+            let options = on_axes(joints.into(), budget);
+            let encoded = encode(&clip, &skeleton, &options, &mut |_| ()).expect("a clip");
             assert!(encoded.measured.error_max <= budget, "{budget}: {:?}", encoded.measured);
             shorts(encoded.clip())
         })

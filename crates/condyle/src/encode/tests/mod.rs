@@ -26,15 +26,25 @@ fn points(skeleton: &Skeleton, pose: &[reference::Local], shell: &[Vec<[f32; 3]>
     model.iter().zip(shell).map(of_joint).collect()
 }
 
+/// A point, or 25 all around a ball.
+fn points_of(body: &body::Body) -> Vec<[f32; 3]> {
+    let Some(axes) = body.axes else { return vec![body.centre.map(|v| v as f32)] };
+    let around = |at: i32| {
+        let z = f64::from(at) / 12.0 - 1.0;
+        let (r, turn) = ((1.0 - z * z).max(0.0).sqrt(), 2.4 * f64::from(at));
+        let out = algebra::apply(&axes, [r * turn.cos(), r * turn.sin(), z]);
+        algebra::add(body.centre, out).map(|v| v as f32)
+    };
+    (0..25).map(around).collect()
+}
+
 /// Encodes, and measures again what the bytes decode to.
 fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str) -> Encoded {
     let joints = skeleton.joint_count();
-    let shell = shell::points(skeleton, &options.shell).expect("a shell");
+    let bodies = shell::bodies(skeleton, &options.shell).expect("a shell");
     let shell: Vec<Vec<[f32; 3]>> =
-        shell.iter().map(|points| points.iter().map(|p| p.map(|v| v as f32)).collect()).collect();
-    let of_joints = shell.iter().cloned().map(JointShell::Points).collect();
-    let options = EncodeOptions { shell: Shell::Joints(of_joints), ..options.clone() };
-    let encoded = encode(raw, skeleton, &options, &mut |_| ()).unwrap_or_else(|e| panic!("{case}: {e}"));
+        bodies.iter().map(|bodies| bodies.iter().flat_map(points_of).collect()).collect();
+    let encoded = encode(raw, skeleton, options, &mut |_| ()).unwrap_or_else(|e| panic!("{case}: {e}"));
     let clip = Clip::from_bytes(encoded.bytes()).unwrap_or_else(|e| panic!("{case}: {e}"));
     assert_eq!((clip.start(), clip.end(), clip.joint_count()), (raw.start(), raw.end(), joints), "{case}");
 
@@ -99,7 +109,11 @@ fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str
         worst = worst.max(*off);
     }
     let said = f64::from(encoded.measured.error_max);
-    assert!((said - worst).abs() <= rounding + 1e-6 * worst, "{case}: {said:e} said, {worst:e} found");
+    // The farthest points of a ball are not among those that were looked at.
+    let has_balls = bodies.iter().flatten().any(|body| body.axes.is_some());
+    let least = if has_balls { 0.6 * said } else { said };
+    let is_so = worst <= said * (1.0 + 1e-6) + rounding && worst >= least * (1.0 - 1e-6) - rounding;
+    assert!(is_so, "{case}: {said:e} said, {worst:e} found");
     assert!(encoded.measured.track_error_max <= options.track_budget, "{case}");
     assert_eq!(encoded.measured.joints.len(), joints, "{case}");
     assert_eq!(encoded.measured.frames.len(), clip.frame_count() + 1, "{case}");
@@ -109,6 +123,12 @@ fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str
 
 fn fast(budget: f32) -> EncodeOptions {
     EncodeOptions { effort: Effort::Fast, ..EncodeOptions::new(budget, Shell::Balls(0.03)) }
+}
+
+/// With points 3 cm from the joints along their axes, instead of all that are so near.
+fn on_axes(joints: usize, budget: f32) -> EncodeOptions {
+    let points = || JointShell::Points(vec![[0.03, 0.0, 0.0], [0.0, 0.03, 0.0], [0.0, 0.0, 0.03]]);
+    EncodeOptions { shell: Shell::Joints((0..joints).map(|_| points()).collect()), ..fast(budget) }
 }
 
 /// The promise, whatever the movement and the budget.
@@ -387,7 +407,7 @@ fn the_bytes_are_the_same_on_every_instruction_set_and_platform() {
     let first = run();
     assert_eq!(
         crate::bytes::checksum(first.bytes()),
-        14_654_142_339_511_842_035,
+        1_252_477_610_251_666_236,
         "{} bytes",
         first.bytes().len()
     );
