@@ -1,5 +1,6 @@
 //! How far two models are apart.
 
+use condyle::encode::Shell;
 use condyle_compare::{Difference, Error as Refusal, How, Pairing, Place, Subject, moments, pair_clips};
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -14,8 +15,8 @@ use crate::progress::{Steps, told_elsewhere};
 /// for each clip of `a` that has a counterpart in `b`, or for `clip` alone: an index, a name or one of `a.clips`.
 ///
 /// Vertices are paired by their order where that leads to one place in the rest poses, else by their places there. Where less than half of
-/// those of each model can be paired, joints are compared: their origins, and points on their axes a twentieth of the model's size off, which is
-/// `Difference.reach`. Joints without a counterpart are in `Difference.unknown`. Two models without clips are compared at rest: one Difference without a name. Clips are paired by their names, or by their order if none has a namesake and there are as many in both. Both are posed at all keys of either and three times between each two, or `fps` times a second.
+/// those of each model can be paired, joints are compared: all points within `shell` metres of each, which is
+/// `Difference.reach`; None is 0.03, the encoder's radius. Joints without a counterpart are in `Difference.unknown`. Two models without clips are compared at rest: one Difference without a name. Clips are paired by their names, or by their order if none has a namesake and there are as many in both. Both are posed at all keys of either and three times between each two, or `fps` times a second.
 ///
 /// A unit of the models is `unit` metres; None is what the file of `a`, or else that of `b`, says, and one where neither does. A clip's name that is not the
 /// first of its kind has a number behind it. `progress` is a bar with 100 steps for each pair of clips.
@@ -28,7 +29,7 @@ use crate::progress::{Steps, told_elsewhere};
 /// >>> condyle.compare(model, model, "bend", fps=30)
 /// [<condyle.Difference "bend": 0 m at 46 moments, 20 vertices paired by order>]
 #[pyfunction]
-#[pyo3(signature = (a, b, clip=None, *, fps=None, unit=None, threads=1, progress=None))]
+#[pyo3(signature = (a, b, clip=None, *, fps=None, unit=None, shell=None, threads=1, progress=None))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub(crate) fn compare<'py>(
     py: Python<'py>,
@@ -37,6 +38,7 @@ pub(crate) fn compare<'py>(
     clip: Option<&Bound<'py, PyAny>>,
     fps: Option<f64>,
     unit: Option<f64>,
+    shell: Option<f64>,
     threads: Option<i64>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
@@ -45,10 +47,14 @@ pub(crate) fn compare<'py>(
     if !unit.is_finite() || unit <= 0.0 {
         return Err(Error::new_err(format!("unit is {unit}, a number above 0 is wanted")));
     }
+    let radius = shell.unwrap_or(Shell::RADIUS.into()) / unit;
+    if !radius.is_finite() || radius <= 0.0 {
+        return Err(Error::new_err("shell is no number above 0"));
+    }
     let wanted = clip.map(|clip| a.own_clip(clip)).transpose()?.flatten();
     let pool = thread_count(threads)?.pool()?;
     let found =
-        told_elsewhere(py, progress, |steps| pool.install(|| Comparison::new(a, b, wanted, fps, steps)))?;
+        told_elsewhere(py, progress, |steps| pool.install(|| Comparison::new(a, b, wanted, (fps, radius), steps)))?;
     let found = found.map_err(Error::new_err)?;
     found.differences.iter().map(|(clip, it)| found.told(py, *clip, it, unit)).collect()
 }
@@ -67,13 +73,13 @@ impl<'a> Comparison<'a> {
         a: &'a Model,
         b: &'a Model,
         wanted: Option<usize>,
-        fps: Option<f64>,
+        (fps, radius): (Option<f64>, f64),
         steps: &Steps,
     ) -> Result<Self, String> {
         let refused = |e: Refusal| e.to_string();
         let (a, b) = (a.subject().map_err(refused)?, b.subject().map_err(refused)?);
         let clips = clips(&a, &b, wanted)?;
-        let pairing = Pairing::new(a, b).map_err(refused)?;
+        let pairing = Pairing::within(a, b, radius).map_err(refused)?;
         let mut differences = Vec::with_capacity(clips.len());
         for (at, pair) in clips.into_iter().enumerate() {
             let [this, that] = pairing.subjects();

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use condyle::encode::farthest_of_ball;
 use condyle::mesh::VertexSlicesMut;
 use condyle::{Error as Refusal, morph, skin};
 use rayon::prelude::*;
@@ -9,7 +10,7 @@ use rayon::prelude::*;
 use crate::clip::Clip;
 use crate::cluster::Cluster;
 use crate::error::Error;
-use crate::subject::{Moment, Subject, Worst};
+use crate::subject::{Moment, POINTS, Subject, Worst};
 use crate::tree;
 
 /// How far two models are apart while a clip of each plays. Distances are in units of the models.
@@ -179,6 +180,11 @@ impl Cluster {
                 let mut bits = 0;
                 for ((square, p), q) in squares.iter_mut().zip(&posed[0]).zip(&posed[1]) {
                     *square = tree::square(p, q);
+                }
+                if sides[0].parts[self.parts[0]].instance.is_none() {
+                    whole_balls(&posed, &mut squares);
+                }
+                for square in &squares {
                     bits = bits.max(square.to_bits() & (u64::MAX >> 1));
                 }
                 greatest = f64::from_bits(bits);
@@ -209,6 +215,17 @@ impl Cluster {
         }
         found.histogram.add(&squares, times);
         Ok(())
+    }
+}
+
+/// Makes the squares of the four points of each joint that of the farthest point of the ball that they stand for.
+fn whole_balls(posed: &[Vec<[f32; 3]>; 2], squares: &mut [f64]) {
+    let [these, those] = posed.each_ref().map(|side| side.as_chunks::<POINTS>().0);
+    let of_joints = these.iter().zip(those).zip(squares.as_chunks_mut::<POINTS>().0);
+    for ((p, q), squares) in of_joints {
+        let off = |at: usize| [0, 1, 2].map(|c| f64::from(p[at][c]) - f64::from(q[at][c]));
+        let farthest = farthest_of_ball(off(0), [off(1), off(2), off(3)]);
+        *squares = [farthest * farthest; POINTS];
     }
 }
 

@@ -1,5 +1,7 @@
 //! Two models whose vertices or joints are paired, and what can be asked about them.
 
+use condyle::encode::Shell;
+
 use crate::clip::Clip;
 use crate::cluster::{Cluster, clusters};
 use crate::error::{Error, NoMeshes};
@@ -36,10 +38,20 @@ impl<'a> Pairing<'a> {
     /// be paired, joints are: by their names, or by their order if none is in both and all have the same parents. A joint of one model
     /// is paired with a node of the other that has its name and no keys.
     ///
+    /// Of a joint the whole ball of [`Shell::RADIUS`] around it is compared, as the encoder bounds it: 3 cm where units are metres.
+    ///
     /// # Errors
     /// [`Error::Different`] if no joints can be paired either, [`Error::TooLarge`] if the pairs would take too much memory.
-    pub fn new(mut a: Subject<'a>, mut b: Subject<'a>) -> Result<Self, Error> {
-        let mut pairs = pairs(&mut a, &mut b)?;
+    pub fn new(a: Subject<'a>, b: Subject<'a>) -> Result<Self, Error> {
+        Self::within(a, b, Shell::RADIUS.into())
+    }
+
+    /// [`new`](Self::new) with balls of another radius around joints, in units of the models.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new).
+    pub fn within(mut a: Subject<'a>, mut b: Subject<'a>, radius: f64) -> Result<Self, Error> {
+        let mut pairs = pairs(&mut a, &mut b, radius)?;
         let clusters = clusters(&a, &b, &std::mem::take(&mut pairs.links))?;
         Ok(Self { subjects: [a, b], pairs, clusters })
     }
@@ -62,7 +74,7 @@ impl<'a> Pairing<'a> {
         self.pairs.why.as_ref()
     }
 
-    /// How far from its origin a joint is looked at on its axes, so that turns count; 0 where vertices were paired.
+    /// The radius of the balls around joints that are compared; 0 where vertices were paired.
     #[must_use]
     pub fn reach(&self) -> f64 {
         self.pairs.reach

@@ -18,8 +18,6 @@ const MOST: f64 = 4e-3;
 /// Of half of all vertices the distance to the nearest one at rest is not greater than some distance. So many times that,
 /// a vertex is another one.
 const SPREAD: f64 = 8.0;
-/// Of the size of the models: how far from a joint it is looked at besides its origin. A hand's width for a human.
-const HAND: f64 = 0.05;
 
 /// What was paired, and how.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -108,10 +106,10 @@ impl Pairs {
 }
 
 /// Pairs the vertices of two models: by their order where that leads to one place, else by place; or their joints.
-pub(crate) fn pairs(a: &mut Subject<'_>, b: &mut Subject<'_>) -> Result<Pairs, Error> {
+pub(crate) fn pairs(a: &mut Subject<'_>, b: &mut Subject<'_>, radius: f64) -> Result<Pairs, Error> {
     match meshes(a, b) {
         Ok(found) => Ok(found),
-        Err(why) => by_joints(a, b, why),
+        Err(why) => by_joints(a, b, why, radius),
     }
 }
 
@@ -360,19 +358,12 @@ fn marks(a: &Subject<'_>, b: &Subject<'_>, flat: &[Flat; 2], reach: f64) -> [Vec
 }
 
 /// Pairs joints, which take the place of the meshes in both models. A joint of one may be a node of the other that is none.
-fn by_joints(a: &mut Subject<'_>, b: &mut Subject<'_>, why: NoMeshes) -> Result<Pairs, Error> {
+fn by_joints(a: &mut Subject<'_>, b: &mut Subject<'_>, why: NoMeshes, reach: f64) -> Result<Pairs, Error> {
     let ((still_a, all_a), (still_b, all_b)) = (a.nodes(), b.nodes());
     let (pairs, by) = node_twins([a.skeleton, b.skeleton], [&all_a, &all_b]);
     if pairs.is_empty() {
         return Err(Error::Different { models: names(a, b), why });
     }
-    // A mesh says more about size than joints do.
-    let sized = if a.vertex_count() == 0 && b.vertex_count() > 0 { &*b } else { &*a };
-    let size = match size(sized) {
-        0.0 => 1.0,
-        size => size,
-    };
-    let reach = HAND * size;
     let side = |side: usize| pairs.iter().map(|pair| [pair.0, pair.1][side]).collect();
     let (of_a, unknown_a) = take_nodes(a, &still_a, side(0), reach)?;
     let (of_b, unknown_b) = take_nodes(b, &still_b, side(1), reach)?;

@@ -37,7 +37,7 @@ pub(crate) struct Part {
     pub(crate) mesh: Arc<SkinnedMesh>,
     pub(crate) mover: usize,
     /// What knows its morph weights.
-    instance: Option<usize>,
+    pub(crate) instance: Option<usize>,
     /// Where its vertices are in the rest pose, in world space.
     pub(crate) rest: Vec<[f32; 3]>,
     /// The names of the joints that its vertices stand for, [`POINTS`] each. Empty for meshes.

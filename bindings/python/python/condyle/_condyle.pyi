@@ -379,6 +379,7 @@ def compare(
     *,
     fps: float | None = None,
     unit: float | None = None,
+    shell: float | None = None,
     threads: int | None = 1,
     progress: _Bar | None = None,
 ) -> list[Difference]: ...

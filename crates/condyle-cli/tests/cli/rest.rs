@@ -322,8 +322,8 @@ fn one_model_may_rest_in_two_poses() {
 fn joints_stand_for_meshes_that_cannot_be_paired() {
     let bare = Made { meshes: Vec::new(), ..tube() };
     let turned = Made { turn: 0.45, ..bare.clone() };
-    // At the end the second joint has turned by 0.1 more. The points are a twentieth of the height from it.
-    let chord = 1000.0 * (f64::from(SIZE) / 20.0) * 2.0 * 0.05_f64.sin();
+    // At the end the second joint has turned by 0.1 more. All points within 3 cm of it are looked at.
+    let chord = 1000.0 * 0.03 * 2.0 * 0.05_f64.sin();
     let found = compared(&tube(), &turned);
     assert_eq!((found["paired"].as_str(), &found["unpaired"]), (Some("joints"), &json!([0, 0])), "{found}");
     assert_eq!((found["worst"]["joint"].as_str(), &found["pairs"]), (Some("upper"), &json!(3)), "{found}");

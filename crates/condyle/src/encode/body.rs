@@ -75,6 +75,21 @@ impl Body {
     }
 }
 
+/// The most that a point of a ball can be from its place, from how far its centre and the ends of its three axes are from
+/// theirs: all displacements are vectors in model space. The encoder bounds balls ([`Shell::Balls`](super::Shell)) by it.
+///
+/// ```
+/// use condyle::encode::farthest_of_ball;
+///
+/// // A joint is in its place, and turned by 0.01 rad about the first axis of a ball of 30 mm.
+/// let off = farthest_of_ball([0.0; 3], [[0.0; 3], [0.0, 0.0, 0.3], [0.0, -0.3, 0.0]]);
+/// assert!((off - 0.3).abs() < 1e-6);
+/// ```
+#[must_use]
+pub fn farthest_of_ball(centre: [f64; 3], ends: [[f64; 3]; 3]) -> f64 {
+    length(centre) + stretch(&ends.map(|end| subtract(end, centre)))
+}
+
 /// The largest singular value of a matrix: the most that it stretches a vector.
 ///
 /// O.K. Smith, *Eigenvalues of a symmetric 3 × 3 matrix*, 1961. Exact to 1e-7 of it where two are equal, as those of the

@@ -4,6 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use super::measure::Overrun;
 use super::options::Measured;
 use super::rate;
 use super::task::{ClipJob, JointFacts};
@@ -20,6 +21,9 @@ const MAX_SINGLE_FALLBACKS: usize = 6;
 const THINNING_FRACTION: f64 = 1.0 / 8.0;
 /// The most keys in a row that are left out: bounds the time that the search takes.
 const MAX_LEFT_OUT: usize = 256;
+
+/// How often the budget of the curves of a segment is lowered because of keys between the moments of the search.
+const MAX_LOWERED: u32 = 3;
 
 /// What no curve met the budget for, so that it has to be kept.
 pub(super) enum Failed {
@@ -39,6 +43,8 @@ pub(super) struct KeptTracks<'j, 'a> {
     /// What is reported, in the order in which it was found.
     targets: Vec<Target>,
     given_up: usize,
+    /// The part of the budgets that curves may use in each segment, and how often it was lowered.
+    parts: Vec<(f64, u32)>,
 }
 
 impl<'j, 'a> KeptTracks<'j, 'a> {
@@ -62,6 +68,7 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
             free: job.free_sources.iter().map(|track| is_step(track) || off(track)).collect(),
             targets,
             given_up: 0,
+            parts: vec![(1.0, 0); segment_count],
         }
     }
 
@@ -89,6 +96,8 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
             let kept_back = self.least_budget() * THINNING_FRACTION;
             joints.iter_mut().for_each(|joint| joint.budget -= kept_back);
         }
+        let (part, _) = self.parts[segment];
+        joints.iter_mut().for_each(|joint| joint.budget *= part);
         joints
     }
 
@@ -105,9 +114,7 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
         let options = self.job.options;
         measured.joints.iter().enumerate().find_map(|(joint, worst)| {
             let segment = clip.view().locate(worst.seconds).segment;
-            let is_curve = |joint: usize| {
-                !self.joints[joint].contains(&segment) && self.job.joints[joint].authored.contains(&false)
-            };
+            let is_curve = |joint: usize| self.is_curve(joint, segment);
             let is_over =
                 worst.error > options.budget_of_joint(joint) && self.with_ancestors(joint).any(is_curve);
             is_over.then_some(Failed::Joint { joint, segment })
@@ -123,6 +130,29 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
 
     fn with_ancestors(&self, joint: usize) -> impl Iterator<Item = usize> {
         core::iter::successors(Some(joint), |&joint| self.job.joints[joint].parent)
+    }
+
+    /// Holds the budget at keys between the moments of the search: with less for the curves of the segments where it is exceeded, or, where
+    /// that did not help, by keeping what fails. Whether anything has changed; forgets the fits that are of no use then.
+    pub(super) fn hold_keys<T>(&mut self, overruns: &[Overrun], fits: &mut [Option<T>]) -> bool {
+        let mut has_changed = false;
+        for &Overrun { segment, joint, times } in overruns {
+            let (part, lowered) = &mut self.parts[segment];
+            if *lowered < MAX_LOWERED {
+                (*part, *lowered) = (*part * (0.95 / times).max(0.5), *lowered + 1);
+                fits[segment] = None;
+                has_changed = true;
+            } else if self.with_ancestors(joint).any(|joint| self.is_curve(joint, segment)) {
+                self.give_up(Failed::Joint { joint, segment }, fits);
+                has_changed = true;
+            }
+        }
+        has_changed
+    }
+
+    /// Whether any track of a joint may be a curve in a segment.
+    fn is_curve(&self, joint: usize, segment: usize) -> bool {
+        !self.joints[joint].contains(&segment) && self.job.joints[joint].authored.contains(&false)
     }
 
     /// Keeps what failed: a free track, or the tracks of a joint and of all its ancestors, so that its place is

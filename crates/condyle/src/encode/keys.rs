@@ -125,7 +125,7 @@ impl ClipJob<'_> {
         if bytes >= most {
             return None;
         }
-        let found = self.finish((clip, &kept, &reported), segment_frames, segments).ok()?;
+        let (found, _) = self.finish((clip, &kept, &reported), segment_frames, segments).ok()?;
         let mut joints = found.measured.joints.iter().enumerate();
         let holds = joints.all(|(at, worst)| worst.error <= self.options.budget_of_joint(at))
             && found.measured.track_over_budget(self.options).is_none();

@@ -16,78 +16,64 @@ use crate::pose::Pose;
 use crate::sample::{self, sample_by};
 use crate::simd::Dispatch;
 
-/// Decodes a clip at all moments where errors are checked, and compares it with the authored one.
-pub(super) fn measure(job: &ClipJob<'_>, clip: &Clip<'_>) -> Result<Measured, Error> {
-    let skeleton = job.skeleton;
-    let count = skeleton.joint_count();
-    let mut pose = Pose::rest(skeleton);
+/// A segment where a key of the source between the moments of the search is over the budget of a joint.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Overrun {
+    pub(super) segment: usize,
+    /// The first joint that is over its budget.
+    pub(super) joint: usize,
+    /// The greatest error of the segment, in budgets.
+    pub(super) times: f64,
+}
+
+/// Decodes a clip at all moments where errors are checked, and compares it with the authored one. Also returns the segments
+/// where keys between these moments are over the budget.
+pub(super) fn measure(job: &ClipJob<'_>, clip: &Clip<'_>) -> Result<(Measured, Vec<Overrun>), Error> {
+    let count = job.joints.len();
     let mut measured = Measured { joints: vec![JointError::default(); count], ..Measured::default() };
     let mut at_frames = Counts::new();
     // In chunks, so that the memory does not depend on the length of the clip.
-    let chunk = 64.min(MAX_SEGMENT_SAMPLES / (count.max(1) * job.moments)).max(1);
+    let most = (MAX_SEGMENT_SAMPLES / count.max(1)).max(1);
+    let chunk = 64.min(most / job.moments).max(1);
     let mut first = 0;
     loop {
         let frames = (job.frames - first).min(chunk);
+        let is_last = first + frames == job.frames;
         // The decoder takes f32 seconds: the authored clip is read at the same rounded time, or fast joints
         // would differ.
-        let seconds: Vec<f64> = job.seconds(first, frames).iter().map(|&s| (s as f32).into()).collect();
-        let source: Vec<Vec<Transform64>> =
-            (0..count).map(|j| source::joint(job.clip, skeleton, j, &job.tracks[j], &seconds)).collect();
-        let model = search::place_all(&job.joints, &source);
-        let motion: Vec<(Matrix, Matrix)> =
-            job.motion.iter().flat_map(|of| seconds.iter().map(|&at| motions(job, of, clip, at))).collect();
-        let mut decoded: Vec<Matrix> = Vec::with_capacity(count);
-        let is_last = first + frames == job.frames;
-        for (moment, &at) in seconds.iter().enumerate() {
-            if moment == frames * job.moments && !is_last {
-                // This moment belongs to the next chunk.
-                break;
+        let mut seconds: Vec<f64> = job.seconds(first, frames).iter().map(|&s| (s as f32).into()).collect();
+        // The last moment belongs to the next chunk.
+        seconds.truncate(frames * job.moments + usize::from(is_last));
+        compare(job, clip, &seconds, &mut measured, &mut |moment, own| {
+            let is_frame = moment % job.moments == 0;
+            if is_frame {
+                own.iter().for_each(|&own| at_frames.add(own as f32));
             }
-            // The portable mode, so that decisions by the error, and so the bytes, are the same on every
-            // platform.
-            sample_by(Dispatch::current().portable(), clip.view(), skeleton, at, &mut pose)?;
-            decoded.clear();
-            let mut greatest = 0.0_f64;
-            for (j, t) in pose.transforms().enumerate() {
-                let mut local = Transform64::from(t);
-                if is_loose(&local.rotation) {
-                    // A rest rotation that is not a unit quaternion, in the authored clip as well.
-                    normalize(&mut local.rotation);
-                }
-                let local = Matrix::new(&local);
-                let joint = &job.joints[j];
-                let placed = joint.parent.map_or(local, |p| decoded[p].multiply(&local));
-                decoded.push(placed);
-                let off = match motion.get(moment) {
-                    Some((got, want)) => got.multiply(&placed).less(&want.multiply(&model[j][moment])),
-                    None => placed.less(&model[j][moment]),
-                };
-                let (mut farthest, mut own) = (0, 0.0);
-                for (point, body) in joint.shell.iter().enumerate() {
-                    let off = body.farthest(&off);
-                    if off > own {
-                        (farthest, own) = (point, off);
-                    }
-                }
-                if own as f32 > measured.joints[j].error {
-                    measured.joints[j] = JointError { error: own as f32, seconds: at, point: farthest };
-                }
-                greatest = greatest.max(own);
-                if moment % job.moments == 0 {
-                    at_frames.add(own as f32);
-                }
-            }
-            if moment % job.moments == 0 {
-                measured.frames.push(greatest as f32);
-            } else {
-                measured.error_between_max = measured.error_between_max.max(greatest as f32);
-            }
-            measure_values(job, clip, at, &mut measured)?;
-        }
+            (is_frame, None)
+        })?;
         first += frames;
         if is_last {
             break;
         }
+    }
+    let mut overruns: Vec<Overrun> = Vec::new();
+    for keys in job.keys_between.chunks(256.min(most)) {
+        compare(job, clip, keys, &mut measured, &mut |_, own| {
+            let times = |joint: usize| own[joint] / f64::from(job.options.budget_of_joint(joint));
+            let over = (0..count).map(|joint| (joint, times(joint))).filter(|(_, times)| *times > 1.0);
+            let worst = over.clone().map(|(_, times)| times).fold(0.0, f64::max);
+            (false, over.map(|(joint, _)| (joint, worst)).next())
+        })?
+        .into_iter()
+        .for_each(|(seconds, joint, times)| {
+            let segment = clip.view().locate(seconds).segment;
+            match overruns.last_mut().filter(|last| last.segment == segment) {
+                Some(last) => {
+                    (last.joint, last.times) = (last.joint.min(joint), last.times.max(times));
+                }
+                None => overruns.push(Overrun { segment, joint, times }),
+            }
+        });
     }
     for (joint, error) in measured.joints.iter().enumerate() {
         if error.error > measured.error_max {
@@ -95,7 +81,69 @@ pub(super) fn measure(job: &ClipJob<'_>, clip: &Clip<'_>) -> Result<Measured, Er
         }
     }
     measured.error_p99 = at_frames.percentile(99).min(measured.error_max);
-    Ok(measured)
+    Ok((measured, overruns))
+}
+
+/// Adds the errors at some moments. `each` gets the number of a moment and the errors of all joints there; it returns whether
+/// that is a frame, and which joint is over its budget by how much. Returns the moments where one is.
+fn compare(
+    job: &ClipJob<'_>,
+    clip: &Clip<'_>,
+    seconds: &[f64],
+    measured: &mut Measured,
+    each: &mut dyn FnMut(usize, &[f64]) -> (bool, Option<(usize, f64)>),
+) -> Result<Vec<(f64, usize, f64)>, Error> {
+    let (skeleton, count) = (job.skeleton, job.joints.len());
+    let mut pose = Pose::rest(skeleton);
+    let source: Vec<Vec<Transform64>> =
+        (0..count).map(|j| source::joint(job.clip, skeleton, j, &job.tracks[j], seconds)).collect();
+    let model = search::place_all(&job.joints, &source);
+    let (mut decoded, mut errors): (Vec<Matrix>, Vec<f64>) = Default::default();
+    let mut found = Vec::new();
+    for (moment, &at) in seconds.iter().enumerate() {
+        let motion = job.motion.as_ref().map(|of| motions(job, of, clip, at));
+        // The portable mode, so that decisions by the error, and so the bytes, are the same on every
+        // platform.
+        sample_by(Dispatch::current().portable(), clip.view(), skeleton, at, &mut pose)?;
+        decoded.clear();
+        errors.clear();
+        for (j, t) in pose.transforms().enumerate() {
+            let mut local = Transform64::from(t);
+            if is_loose(&local.rotation) {
+                // A rest rotation that is not a unit quaternion, in the authored clip as well.
+                normalize(&mut local.rotation);
+            }
+            let local = Matrix::new(&local);
+            let joint = &job.joints[j];
+            let placed = joint.parent.map_or(local, |p| decoded[p].multiply(&local));
+            decoded.push(placed);
+            let off = match &motion {
+                Some((got, want)) => got.multiply(&placed).less(&want.multiply(&model[j][moment])),
+                None => placed.less(&model[j][moment]),
+            };
+            let (mut farthest, mut own) = (0, 0.0);
+            for (point, body) in joint.shell.iter().enumerate() {
+                let off = body.farthest(&off);
+                if off > own {
+                    (farthest, own) = (point, off);
+                }
+            }
+            if own as f32 > measured.joints[j].error {
+                measured.joints[j] = JointError { error: own as f32, seconds: at, point: farthest };
+            }
+            errors.push(own);
+        }
+        let (is_frame, over) = each(moment, &errors);
+        let greatest = errors.iter().copied().fold(0.0, f64::max) as f32;
+        if is_frame {
+            measured.frames.push(greatest);
+        } else {
+            measured.error_between_max = measured.error_between_max.max(greatest);
+        }
+        found.extend(over.map(|(joint, times)| (at, joint, times)));
+        measure_values(job, clip, at, measured)?;
+    }
+    Ok(found)
 }
 
 /// A histogram of errors in constant memory, with bins half a percent wide.

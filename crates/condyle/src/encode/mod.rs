@@ -48,10 +48,12 @@ use crate::math::vectors::normalize;
 use crate::motion::{RootMotion, RootMotionOptions};
 use crate::play::Events;
 use crate::skeleton::Skeleton;
+pub use body::farthest_of_ball;
 use budget::{HOPEFUL_ROUNDS, MAX_ROUNDS, graded_by_depth, tighten};
 use fit::Shape;
 use free_tracks::{free_parts, free_tracks};
 use kept::{Failed, KeptTracks};
+use measure::Overrun;
 use options::positive;
 pub use options::{
     Effort, EncodeOptions, Encoded, Encoding, JointError, JointShell, Measured, OffFrames, Shell,
@@ -69,7 +71,7 @@ use write::{Curves, Kept, Parts};
 /// authored place.
 ///
 /// The error is measured in model space, through the whole hierarchy, on the decoded clip, at every frame and
-/// (unless [`EncodeOptions::between`] is off) at three moments between each two. It does not exceed the
+/// (unless [`EncodeOptions::between`] is off) at three moments between each two and at all keys of the source. It does not exceed the
 /// budget: what no curve can bring under it is stored as authored and listed in [`Encoded::authored`], in the segments
 /// where no curve can, with as many of its keys as the budget needs, or in the whole clip, with all of them. Steps
 /// are always stored as authored. Two cases may exceed the budget, as [`Encoded::measured`] then shows: a
@@ -275,6 +277,10 @@ impl<'a> ClipJob<'a> {
         }
         let events = Events::new(clip.duration(), options.events.clone())?;
         let moments = if options.between { MOMENTS_PER_FRAME } else { 1 };
+        let keys_between = match options.between {
+            true => rate::keys_between(clip, frames * moments, MAX_PLACES / count.max(1))?,
+            false => Vec::new(),
+        };
         let mut job = Self {
             clip,
             skeleton,
@@ -287,6 +293,7 @@ impl<'a> ClipJob<'a> {
             motion: None,
             frames,
             moments,
+            keys_between,
             size,
         };
         job.motion = motion.map(|(joint, motion)| Motion::new(&mut job, joint, motion));
@@ -325,8 +332,11 @@ impl<'a> ClipJob<'a> {
                 let found = || fits.iter().flatten();
                 let motion_is_held = found().all(|fit| fit.motion_is_held);
                 let segments: Vec<Curves> = found().map(|fit| fit.curves.clone()).collect();
-                let encoded =
+                let (encoded, overruns) =
                     self.finish((self.clip, &kept.tracks(), kept.targets()), segment_frames, &segments)?;
+                if motion_is_held && kept.hold_keys(&overruns, &mut fits) {
+                    continue;
+                }
                 // The fit was checked in f64; the decoder's f32 rounding can still exceed a very fine budget.
                 // Storing joints as authored does not help where the root motion is what is over budget.
                 let measured = &encoded.measured;
@@ -483,12 +493,12 @@ impl<'a> ClipJob<'a> {
         (clip_of_keys, authored, reported): (&RawClip, &[Kept<'_>], &[Target]),
         segment_frames: usize,
         segments: &[Curves],
-    ) -> Result<Encoded, Error> {
+    ) -> Result<(Encoded, Vec<Overrun>), Error> {
         let header = self.header(segment_frames, segments.len(), authored.len());
         let (free_tracks, events) = (&self.free_tracks[..], self.events.as_slice());
         let mut parts = Parts { header, free_tracks, authored, events, segments };
         let mut clip = Clip::from_owned(write::write(clip_of_keys, &parts)?)?;
-        let measured = measure::measure(self, &clip)?;
+        let (measured, overruns) = measure::measure(self, &clip)?;
         if !measured.error_max.is_finite() {
             return Err(Error::NotFinite { what: "decoded joints", at: measured.joint });
         }
@@ -497,7 +507,7 @@ impl<'a> ClipJob<'a> {
             parts.header.budget = measured.error_max;
             clip = Clip::from_owned(write::write(clip_of_keys, &parts)?)?;
         }
-        Ok(Encoded {
+        let encoded = Encoded {
             clip,
             measured,
             raw_bytes: (self.frames + 1) * self.skeleton.joint_count() * 40,
@@ -506,7 +516,8 @@ impl<'a> ClipJob<'a> {
             encodings: encodings(segments, authored.len()),
             joint_bytes: self.joint_bytes(clip_of_keys, authored, segments),
             authored: reported.to_vec(),
-        })
+        };
+        Ok((encoded, overruns))
     }
 
     fn header(&self, segment_frames: usize, segment_count: usize, authored_count: usize) -> Header {

@@ -120,8 +120,8 @@ pub struct EncodeOptions {
     pub rate: Option<f32>,
     /// Where errors are measured.
     pub shell: Shell,
-    /// Whether the budget also holds between frames, at three moments between each two; else at the frames
-    /// only.
+    /// Whether the budget also holds between frames, at three moments between each two and at all keys of the
+    /// source; else at the frames only.
     pub between: bool,
     /// How much time to spend.
     pub effort: Effort,

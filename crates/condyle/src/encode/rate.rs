@@ -3,6 +3,7 @@
 mod grid;
 
 use crate::clip::{RawClip, Track};
+use crate::error::Error;
 
 use self::grid::{Keys, TOLERANCE, nearest, whole};
 use super::options::OffFrames;
@@ -110,6 +111,33 @@ pub(super) fn off_frames(clip: &RawClip, frames: usize) -> OffFrames {
         }
     }
     found
+}
+
+/// The times of the keys that move joints and are none of `all` evenly spaced moments after the first, rising.
+///
+/// # Errors
+/// [`Error::TooMany`] if these are more than `limit`.
+pub(super) fn keys_between(clip: &RawClip, all: usize, limit: usize) -> Result<Vec<f64>, Error> {
+    let (start, duration) = (f64::from(clip.start()), f64::from(clip.duration()));
+    let mut used: Vec<usize> = clip
+        .tracks()
+        .iter()
+        .filter(|track| track.target.joint().is_some())
+        .map(|track| track.timeline)
+        .collect();
+    used.sort_unstable();
+    used.dedup();
+    let is_between = |time: &f64| {
+        let at = (time - start) / duration * all as f64;
+        let nearest = ((at + 0.5) as i64) as f64;
+        (at - nearest).abs() > 1e-3 && *time > start && *time < start + duration
+    };
+    let times = used.into_iter().flat_map(|timeline| &clip.timelines()[timeline]);
+    let mut times: Vec<f64> = times.map(|&time| f64::from(time)).filter(is_between).collect();
+    times.sort_unstable_by(f64::total_cmp);
+    times.dedup();
+    let found = times.len();
+    if found > limit { Err(Error::TooMany { what: "keys between frames", found, limit }) } else { Ok(times) }
 }
 
 #[cfg(test)]

@@ -123,6 +123,8 @@ pub(super) struct ClipJob<'a> {
     pub(super) frames: usize,
     /// Moments per frame at which errors are checked.
     pub(super) moments: usize,
+    /// The key times of the source, in seconds, that are none of these moments: errors are measured there too.
+    pub(super) keys_between: Vec<f64>,
     /// The greatest distance of a joint or shell point from the origin, in the rest pose.
     pub(super) size: f64,
 }

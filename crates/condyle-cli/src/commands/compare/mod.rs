@@ -35,10 +35,9 @@ Both files must hold the same model. Their rest poses are compared first. Vertic
 leads to one place in the rest poses, else by their places there, whatever the order, the names and the number of meshes:
 of several in one place those that the same joints and morph targets move. Vertices without a counterpart are counted.
 Where less than half of the vertices of each file can be paired, joints are compared, by their names, or by their order if
-none is in both and all have the same parents: their origins, and points on their three axes, a twentieth of the model's
-size off, so that turns count. A joint without keys in the other file is compared with the node of its name there; joints
-that have no such node are listed as unknown, and the distances are then lower bounds. Files without clips are compared at
-rest.
+none is in both and all have the same parents: all points within --shell of each, as `condyle encode` bounds them.
+A joint without keys in the other file is compared with the node of its name there; joints that have no such node are
+listed as unknown, and the distances are then lower bounds. Files without clips are compared at rest.
 
 Clips are paired by name, or by their order if they have no names. They are sampled at every key of either file and at
 three times between each two.
@@ -65,6 +64,9 @@ pub(crate) struct Args {
     /// The real height of A at rest, as for encode: scales all distances
     #[arg(long, value_name = "LENGTH", value_parser = parse_length)]
     height: Option<Length>,
+    /// Where joints are compared, the radius of the ball around each
+    #[arg(long, value_name = "LENGTH", default_value = "3cm", allow_hyphen_values = true, value_parser = parse_length)]
+    shell: Length,
     /// Plot the largest distance over time
     #[arg(long, value_name = "OUT.png|.svg")]
     plot: Option<PathBuf>,
@@ -84,6 +86,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(height) = args.height {
         height.warn_above(TALL, "--height");
     }
+    args.shell.warn_above(0.5, "--shell");
     let plot = args.plot.as_deref().map(|to| Format::of(to).map(|format| (to, format))).transpose()?;
     let mut inputs: BTreeSet<PathBuf> = sources(&args.a, None);
     inputs.extend(sources(&args.b, None));
@@ -116,7 +119,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         budget.afford(a.name(), this.name(), &Work::play(&assets, moments))?;
         count += moments;
     }
-    let found = Report { pairing: Pairing::new(a, b).map_err(failure)?, unit };
+    let radius = args.shell.metres / unit.metres;
+    let found = Report { pairing: Pairing::within(a, b, radius).map_err(failure)?, unit };
     if clips.is_empty() {
         let difference = found.pairing.measure_rest().map_err(failure)?;
         return match args.json {

@@ -77,7 +77,7 @@ impl Report<'_> {
         let mut out = String::new();
         if let Some(why) = pairing.why() {
             out += &format!(
-                "  joints instead of vertices, as {}: their origins, and points {} mm off on their axes\n",
+                "  joints instead of vertices, as {}: all points within {} mm of each\n",
                 why_text(why),
                 self.millimetres(pairing.reach())
             );

@@ -45,9 +45,9 @@ Examples:
   condyle encode walk.bvh -o walk.condyle --height 1.8m          motion capture in any unit
 
 The error is measured on the decoded clip, in model space, at points that enclose all vertices of a joint: at every
-frame and at three times between each two. There neither these points nor the vertices exceed --error: a track that no
-curve fits so well is kept as authored, with a warning. At other times, if the original has keys there, the error may
-be larger; `condyle compare` measures it. Where a clip drives morph weights, a quarter of --error is theirs: what their
+frame, at three times between each two, and at every key of the original. There neither these points nor the vertices
+exceed --error: a track that no curve fits so well is kept as authored, with a warning. Around joints without vertices
+all points within --shell are bounded. Where a clip drives morph weights, a quarter of --error is theirs: what their
 errors can move a vertex by is added to that of its joints.
 
 --rate auto finds the rate at which the clip was authored, 29.97 and the like included, from the times of all keys, however

@@ -22,8 +22,7 @@ pub(crate) struct Settings {
     /// Frames per second; auto: the lowest rate from 8 to 1000 whose frames the keys are on
     #[arg(long, value_name = "auto|HZ", default_value = "auto", allow_hyphen_values = true, value_parser = parse_rate)]
     rate: Rate,
-    /// The distance from the joints at which errors are measured; auto: that of the mesh, 3 cm for joints
-    /// without one
+    /// Bound all points within this distance of each joint; auto: all vertices, and 3 cm around joints without any
     #[arg(long, value_name = "auto|LENGTH", default_value = "auto", allow_hyphen_values = true, value_parser = parse_shell)]
     shell: ShellSize,
     /// Bound the error at the frames only, not between them
@@ -95,6 +94,9 @@ impl Settings {
     pub(crate) fn work(&self, job: &Job<'_>, clip: &RawClip) -> Result<Work, Failure> {
         let frames = frame_count(clip, job.asset.skeleton.joint_count(), &job.options);
         let frames = frames.map_err(|e| unfit(job, clip.name(), &e))?;
+        // Keys between the frames are looked at too, once.
+        let keys = clip.timelines().iter().map(Vec::len).sum::<usize>();
+        let frames = frames.saturating_add(keys.saturating_sub(frames) / 4);
         Ok(Work::fit(&job.asset, frames, self.effort.tries()))
     }
 }
