@@ -1,206 +1,245 @@
-//! Feet on the ground: a clip of a document walks on level ground, on stairs and on a slope, and what its feet and joints do is measured.
+//! Feet on the ground: each clip of a file walks on level ground, on slopes and on stairs, and the program prints what its feet, knees and pelvis do.
 //!
 //! ```text
 //! cargo run --example feet -- character.glb walk
+//! cargo run --example feet -- walk.bvh walk hips,left_hip,left_knee,left_foot,left_toes,right_hip,right_knee,right_foot,right_toes
 //! ```
 
 use std::error::Error;
 
 use condyle::math::Rigid;
-use condyle::motion::RootMotion;
+use condyle::motion::{RootMotionOptions, extract};
 use condyle::sample::PoseSource;
 use condyle::solve::feet::{
     ContactOptions, Contacts, Feet, FeetFrame, Ground, Leg, Plane, Step, Surface, contacts_raw, feet,
 };
-use condyle::{Affine, Looping, Pose, RawClip, Skeleton, Transform, local_to_model};
+use condyle::{Affine, Looping, Pose, RawClip, Skeleton, local_to_model};
+use condyle_bvh::{Bvh, ImportOptions};
 use condyle_gltf::Asset;
 
-/// Names of the pelvis and of hip, knee, foot and toe of either side, as some programs have them.
-const NAMES: [[&str; 9]; 3] = [
-    [
-        "Hips",
-        "LeftUpLeg",
-        "LeftLeg",
-        "LeftFoot",
-        "LeftToeBase",
-        "RightUpLeg",
-        "RightLeg",
-        "RightFoot",
-        "RightToeBase",
-    ],
-    ["hips", "upperleg.l", "lowerleg.l", "foot.l", "toes.l", "upperleg.r", "lowerleg.r", "foot.r", "toes.r"],
-    [
-        "hips",
-        "left_upper_leg",
-        "left_lower_leg",
-        "left_foot",
-        "left_toes",
-        "right_upper_leg",
-        "right_lower_leg",
-        "right_foot",
-        "right_toes",
-    ],
+/// Names of the pelvis and of hip, knee, foot and toe of either side in the files of some programs.
+const NAMES: [&str; 5] = [
+    "Hips,LeftUpLeg,LeftLeg,LeftFoot,LeftToeBase,RightUpLeg,RightLeg,RightFoot,RightToeBase",
+    "hips,upperleg.l,lowerleg.l,foot.l,toes.l,upperleg.r,lowerleg.r,foot.r,toes.r",
+    "hips,left_upper_leg,left_lower_leg,left_foot,left_toes,right_upper_leg,right_lower_leg,right_foot,right_toes",
+    "Body,UpperLeg.L,LowerLeg.L,Foot.L,Foot.L,UpperLeg.R,LowerLeg.R,Foot.R,Foot.R",
+    "b_Hip_01,b_LeftLeg01_015,b_LeftLeg02_016,b_LeftFoot01_017,b_LeftFoot02_018,\
+     b_RightLeg01_019,b_RightLeg02_020,b_RightFoot01_021,b_RightFoot02_022",
 ];
 
-/// The pelvis and the legs, by their names.
-fn legs(skeleton: &Skeleton) -> Option<(u16, [Leg; 2])> {
-    NAMES.iter().find_map(|names| {
-        let joints: Option<Vec<u16>> = names.iter().map(|name| skeleton.joint_by_name(name)).collect();
-        let j = joints?;
-        let leg = |at: usize| Leg { hip: j[at], knee: j[at + 1], foot: j[at + 2], toe: Some(j[at + 3]) };
-        Some((j[0], [leg(1), leg(5)]))
-    })
+/// The pelvis and the legs, by their names or indices.
+fn legs(skeleton: &Skeleton, given: Option<&str>) -> Option<(u16, [Leg; 2])> {
+    let find = |names: &str| {
+        let joint = |name: &str| name.parse().ok().or_else(|| skeleton.joint_by_name(name));
+        let joints: Option<Vec<u16>> = names.split(',').map(joint).collect();
+        let joints = joints.filter(|joints| joints.len() == 9)?;
+        let leg = |at: usize| {
+            let [hip, knee, foot, toe] = [0, 1, 2, 3].map(|next| joints[at + next]);
+            Leg { hip, knee, foot, toe: Some(toe).filter(|&toe| toe != foot) }
+        };
+        Some((joints[0], [leg(1), leg(5)]))
+    };
+    given.map_or_else(|| NAMES.iter().copied().find_map(find), find)
+}
+
+/// Distance from hip to foot in the rest pose.
+fn rest_length(skeleton: &Skeleton, leg: &Leg) -> f32 {
+    let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
+    if local_to_model(skeleton, skeleton.rest(), &mut model).is_err() {
+        return 1.0;
+    }
+    let places = places(&model, &Rigid::IDENTITY);
+    length(sub(places[usize::from(leg.hip)], places[usize::from(leg.foot)])) as f32
 }
 
 /// Frames in a second.
 const FPS: f64 = 60.0;
 
+type Places = Vec<[f64; 3]>;
+
 /// Where joints are in the world.
-fn places(model: &[Affine], placement: &Rigid) -> Vec<[f64; 3]> {
+fn places(model: &[Affine], placement: &Rigid) -> Places {
     model.iter().map(|m| placement.transform_point(m.rows.map(|row| f64::from(row[3])))).collect()
 }
 
-/// The speed of the ground below a character that walks on the spot: that of feet which are low.
-fn ground_speed(clip: &RawClip, skeleton: &Skeleton, legs: &[Leg; 2]) -> Result<[f64; 3], Box<dyn Error>> {
-    let (mut pose, mut model) = (Pose::rest(skeleton), vec![Affine::IDENTITY; skeleton.joint_count()]);
-    let steps = (clip.duration() * 120.0) as usize;
-    let mut paths = vec![vec![]; 2];
-    for at in 0..=steps {
-        clip.pose(skeleton, clip.start() + clip.duration() * at as f64 / steps as f64, &mut pose)?;
-        local_to_model(skeleton, &pose, &mut model)?;
-        for (path, leg) in paths.iter_mut().zip(legs) {
-            path.push(model[usize::from(leg.touching())].rows.map(|row| f64::from(row[3])));
-        }
-    }
-    let low = paths.iter().flatten().fold(f64::INFINITY, |low, p| low.min(p[1]));
-    let limit =
-        0.03 * f64::from(Feet::new(skeleton, legs[0].hip.min(legs[1].hip), &[])?.leg_length().max(1.0));
-    let mut speeds: [Vec<f64>; 2] = [vec![], vec![]];
-    for path in &paths {
-        for w in path.windows(2).filter(|w| w[0][1] < low + limit && w[1][1] < low + limit) {
-            speeds[0].push((w[0][0] - w[1][0]) * 120.0);
-            speeds[1].push((w[0][2] - w[1][2]) * 120.0);
-        }
-    }
-    let mut median = |at: usize| {
-        let v = &mut speeds[at];
-        v.sort_by(f64::total_cmp);
-        v.get(v.len() / 2).copied().unwrap_or(0.0)
-    };
-    Ok([median(0), 0.0, median(1)])
+fn sub(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
 }
 
-/// Whether the clip itself takes its character along.
-fn travels(clip: &RawClip, skeleton: &Skeleton, pelvis: u16, leg: f32) -> Result<bool, Box<dyn Error>> {
-    let (mut pose, mut model) = (Pose::rest(skeleton), vec![Affine::IDENTITY; skeleton.joint_count()]);
-    let mut places = vec![];
-    for at in 0..=20 {
-        clip.pose(skeleton, clip.start() + clip.duration() * at as f64 / 20.0, &mut pose)?;
-        local_to_model(skeleton, &pose, &mut model)?;
-        places.push(model[usize::from(pelvis)].rows.map(|row| row[3]));
-    }
-    let from = places[0];
-    Ok(places.iter().any(|p| (p[0] - from[0]).abs().max((p[2] - from[2]).abs()) > leg))
+fn length(a: [f64; 3]) -> f64 {
+    (a[0] * a[0] + a[1] * a[1] + a[2] * a[2]).sqrt()
 }
 
 /// A clip with what is needed to play it.
 struct Walk<'a> {
     skeleton: &'a Skeleton,
     clip: &'a RawClip,
-    motion: Option<&'a RootMotion>,
     contacts: &'a Contacts,
     feet: &'a Feet,
     pelvis: u16,
-    legs: &'a [Leg; 2],
+    looping: Looping,
     loops: f64,
-    first: f64,
 }
 
-/// Plays the clip on a ground and prints how far planted feet move, and which joints accelerate the most against the clip.
-fn measure(walk: &Walk<'_>, name: &str, ground: &dyn Ground) -> Result<(), Box<dyn Error>> {
+/// A clip on a ground, frame by frame.
+struct Run {
+    source: Vec<Places>,
+    shown: Vec<Places>,
+    planted: Vec<[bool; 2]>,
+    /// Greatest distance of a planted foot from where it is to stand.
+    off: f32,
+}
+
+/// Plays the clip on a ground.
+fn play(walk: &Walk<'_>, ground: &dyn Ground) -> Result<Run, Box<dyn Error>> {
     let skeleton = walk.skeleton;
-    let count = skeleton.joint_count();
-    let (mut pose, mut model) = (Pose::rest(skeleton), vec![Affine::IDENTITY; count]);
+    let (mut pose, mut model) = (Pose::rest(skeleton), vec![Affine::IDENTITY; skeleton.joint_count()]);
     let mut state = walk.feet.start();
-    let duration = walk.clip.duration();
-    let looping = if walk.motion.is_some() { Looping::Wrap } else { Looping::Clamp };
-    let frames = (duration * walk.loops * FPS) as usize;
-    let (mut source, mut shown, mut planted) = (vec![], vec![], vec![]);
-    let mut off = 0.0_f32;
+    let frames = (walk.clip.duration() * walk.loops * FPS) as usize;
+    let mut run = Run { source: vec![], shown: vec![], planted: vec![], off: 0.0 };
     for frame in 0..frames {
-        let clock = walk.first + frame as f64 / FPS;
-        let seconds = walk.clip.moment(looping, clock)?;
-        walk.clip.pose(skeleton, seconds, &mut pose)?;
+        let clock = frame as f64 / FPS;
+        walk.clip.pose(skeleton, walk.clip.moment(walk.looping, clock)?, &mut pose)?;
         local_to_model(skeleton, &pose, &mut model)?;
-        let motion = walk.motion.map_or(Rigid::IDENTITY, |m| m.at(f64::from(seconds - walk.clip.start())));
-        let mut placement = match walk.motion {
-            Some(m) => m.over(Looping::Wrap, 0.0, clock)?,
-            None => Rigid::IDENTITY,
-        };
-        source.push(places(&model, &placement));
-        let steps: Vec<Step> =
-            (0..2).map(|at| walk.contacts.step(at, clock, &motion)).collect::<Result<_, _>>()?;
-        let high = ground.below(placement.translation.map(|v| v + 1e3)).map_or(0.0, |s| s.height);
-        placement.translation[1] = high;
-        let input = FeetFrame {
-            placement,
-            ground,
-            steps: &steps,
-            seconds: if frame == 0 { 0.0 } else { (1.0 / FPS) as f32 },
-            weight: 1.0,
-        };
-        off = off.max(feet(skeleton, &model, walk.feet, &input, &mut state, &mut pose)?.distance);
+        let mut placement = walk.contacts.motion().over(walk.looping, 0.0, clock)?;
+        run.source.push(places(&model, &placement));
+        let steps = [walk.contacts.step(0, clock)?, walk.contacts.step(1, clock)?];
+        // As a game that lifts its characters to the ground below them.
+        let pelvis = run.source[frame][usize::from(walk.pelvis)];
+        placement.translation[1] = ground.below([pelvis[0], 1e6, pelvis[2]]).map_or(0.0, |s| s.height);
+        let seconds = if frame == 0 { 0.0 } else { (1.0 / FPS) as f32 };
+        let input = FeetFrame { placement, ground, steps: &steps, seconds, weight: 1.0 };
+        let reached = feet(skeleton, &model, walk.feet, &input, &mut state, &mut pose)?;
+        run.off = run.off.max(reached.distance);
         local_to_model(skeleton, &pose, &mut model)?;
-        shown.push(places(&model, &placement));
-        planted.push(steps.iter().map(|s| matches!(s, Step::Planted)).collect::<Vec<_>>());
+        run.shown.push(places(&model, &placement));
+        run.planted.push(steps.map(|step| step == Step::Planted));
     }
-    // From where the foot stood when it was first planted.
-    let (mut slide, mut sink) = (0.0_f64, 0.0_f64);
-    for (at, leg) in walk.legs.iter().enumerate() {
-        let joint = usize::from(leg.touching());
+    Ok(run)
+}
+
+/// Where a knee is between hip and foot: along the line and off it.
+fn bend(hip: [f64; 3], knee: [f64; 3], foot: [f64; 3]) -> [f64; 2] {
+    let (line, bone) = (sub(foot, hip), sub(knee, hip));
+    let far = length(line).max(1e-9);
+    let along = (line[0] * bone[0] + line[1] * bone[1] + line[2] * bone[2]) / far;
+    [along, (length(bone).powi(2) - along * along).max(0.0).sqrt()]
+}
+
+/// The angle by which a knee is bent, in degrees.
+fn folded(hip: [f64; 3], knee: [f64; 3], foot: [f64; 3]) -> f64 {
+    let (a, b) = (sub(knee, hip), sub(foot, knee));
+    let cos = (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]) / (length(a) * length(b)).max(1e-12);
+    cos.clamp(-1.0, 1.0).acos().to_degrees()
+}
+
+/// Figures of a run, lengths as parts of a leg of 1 m.
+#[derive(Default)]
+struct Figures {
+    slide: f64,
+    /// Greatest distance that a knee moves in a frame beyond 1.5 times that in the source and what the other corrections explain; its frame; number
+    /// of such frames over 1 cm.
+    knee: (f64, usize, usize),
+    folded: f64,
+    source_folded: f64,
+    /// Greatest acceleration of the pelvis and of any joint below it, and those of the source.
+    pelvis: [f64; 2],
+    joint: (f64, u16),
+}
+
+fn figures(walk: &Walk<'_>, run: &Run) -> Figures {
+    let size = f64::from(walk.feet.leg_length());
+    let mut out = Figures::default();
+    for (at, leg) in walk.feet.legs().iter().enumerate() {
+        let [hip, knee, foot, touching] = [leg.hip, leg.knee, leg.foot, leg.touching()].map(usize::from);
         let mut stood: Option<[f64; 3]> = None;
-        for frame in 0..frames {
-            if !planted[frame][at] {
+        for frame in 0..run.shown.len() {
+            let (source, shown) = (&run.source[frame], &run.shown[frame]);
+            out.folded = out.folded.max(folded(shown[hip], shown[knee], shown[foot]));
+            out.source_folded = out.source_folded.max(folded(source[hip], source[knee], source[foot]));
+            if run.planted[frame][at] {
+                let from = *stood.get_or_insert(shown[touching]);
+                out.slide = out.slide.max(length(sub(shown[touching], from)) / size);
+            } else {
                 stood = None;
-                continue;
             }
-            let now = shown[frame][joint];
-            let at = *stood.get_or_insert(now);
-            slide = slide.max(((now[0] - at[0]).powi(2) + (now[2] - at[2]).powi(2)).sqrt());
-            sink = sink.max((now[1] - at[1]).abs());
+            let Some(last) = frame.checked_sub(1).filter(|_| frame > 30) else { continue };
+            let moved = |all: &[Places], joint: usize| sub(all[frame][joint], all[last][joint]);
+            let by = |joint| length(sub(moved(&run.shown, joint), moved(&run.source, joint)));
+            let bends = |all: &[Places]| {
+                let [now, then] = [frame, last].map(|at| bend(all[at][hip], all[at][knee], all[at][foot]));
+                [now[0] - then[0], now[1] - then[1]]
+            };
+            let ([a, b], [c, d]) = (bends(&run.shown), bends(&run.source));
+            let explained = by(hip) + by(foot) + (a - c).hypot(b - d);
+            let beyond = length(moved(&run.shown, knee)) - 1.5 * length(moved(&run.source, knee)) - explained;
+            if beyond / size > out.knee.0 {
+                (out.knee.0, out.knee.1) = (beyond / size, frame);
+            }
+            out.knee.2 += usize::from(beyond > 0.01 * size);
         }
     }
-    let peak = |all: &[Vec<[f64; 3]>], joint: usize| {
-        all.windows(3)
-            .map(|w| {
-                let a: [f64; 3] = std::array::from_fn(|c| {
-                    (w[0][joint][c] - 2.0 * w[1][joint][c] + w[2][joint][c]) * FPS * FPS
-                });
-                (a[0] * a[0] + a[1] * a[1] + a[2] * a[2]).sqrt()
-            })
-            .enumerate()
-            .fold((0.0, 0), |m: (f64, usize), (i, a)| if a > m.0 { (a, i) } else { m })
+    let peak = |all: &[Places], joint: u16| {
+        let joint = usize::from(joint);
+        let one = |w: &[Places]| {
+            let [a, b, c] = [0, 1, 2].map(|at| w[at][joint]);
+            length(sub(sub(a, b), sub(b, c))) * FPS * FPS / size
+        };
+        all.windows(3).skip(30).map(one).fold(0.0, f64::max)
     };
-    let mut ratios: Vec<_> = skeleton
-        .subtree(walk.pelvis)
-        .iter()
-        .map(|&j| {
-            let (from, to) = (peak(&source, j.into()), peak(&shown, j.into()));
-            (to.0 / from.0.max(1e-9), j, from.0, to.0, to.1)
-        })
-        .collect();
-    ratios.sort_by(|a, b| b.0.total_cmp(&a.0));
-    println!(
-        "{name}: slide {:.3} mm, sink {:.3} mm, out of reach {:.3} mm",
-        slide * 1e3,
-        sink * 1e3,
-        off * 1e3
-    );
-    for (ratio, joint, from, to, at) in ratios.iter().take(3) {
+    out.pelvis = [peak(&run.source, walk.pelvis), peak(&run.shown, walk.pelvis)];
+    for &joint in walk.skeleton.subtree(walk.pelvis) {
+        let (from, to) = (peak(&run.source, joint), peak(&run.shown, joint));
+        let ratio = to / from.max(1.0);
+        if ratio > out.joint.0 {
+            out.joint = (ratio, joint);
+        }
+    }
+    out
+}
+
+/// Plays a clip on all grounds and prints a line for each.
+fn print_all(walk: &Walk<'_>) -> Result<(), Box<dyn Error>> {
+    let size = f64::from(walk.feet.leg_length()) / 0.9;
+    // The stairs face the way that it goes.
+    let end = walk.contacts.motion().at(walk.clip.duration()).translation;
+    let run = play(walk, &Plane::level(0.0))?;
+    let pelvis = usize::from(walk.pelvis);
+    let (first, last) = (run.source[0][pelvis], run.source[run.source.len() - 1][pelvis]);
+    let way = if length(end) > 0.1 * size { end } else { sub(last, first) };
+    let far = way[0].hypot(way[2]);
+    let [x, z] = if far > 0.1 * size { [way[0] / far, way[2] / far] } else { [0.0, 1.0] };
+    let slope = |by: f64| Plane { point: [0.0; 3], normal: [-by * x, 1.0, -by * z] };
+    let stairs = |up: f64| {
+        move |p: [f64; 3]| {
+            let along = (p[0] * x + p[2] * z) / size;
+            Some(Surface::level((along / 0.4 - 0.5).floor() * 0.12 * size * up))
+        }
+    };
+    let grounds: [(&str, &dyn Ground); 5] = [
+        ("level", &Plane::level(0.0)),
+        ("up 20 %", &slope(0.2)),
+        ("down 20 %", &slope(-0.2)),
+        ("upstairs", &stairs(1.0)),
+        ("downstairs", &stairs(-1.0)),
+    ];
+    for (name, ground) in grounds {
+        let run = play(walk, ground)?;
+        let f = figures(walk, &run);
         println!(
-            "  {:<16} {ratio:.2}  ({from:.1} -> {to:.1} m/s2 at {:.3} s)",
-            skeleton.names()[usize::from(*joint)],
-            *at as f64 / FPS
+            "  {name:<10} slide {:6.2}  reach {:6.1}  knee {:6.1} at {:4} ({:3} frames)  fold {:3.0} of {:3.0}  pelvis {:5.1} of {:5.1} ({:.2})  {} {:.2}",
+            1e3 * f.slide,
+            1e3 * f64::from(run.off) / (0.9 * size),
+            1e3 * f.knee.0,
+            f.knee.1,
+            f.knee.2,
+            f.folded,
+            f.source_folded,
+            f.pelvis[1],
+            f.pelvis[0],
+            f.pelvis[1] / f.pelvis[0].max(1e-9),
+            walk.skeleton.names()[usize::from(f.joint.1)],
+            f.joint.0,
         );
     }
     Ok(())
@@ -209,69 +248,60 @@ fn measure(walk: &Walk<'_>, name: &str, ground: &dyn Ground) -> Result<(), Box<d
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
     let path = args.next().ok_or("a file, and the name of a clip")?;
-    let asset = Asset::open(&path)?;
-    let skeleton = &asset.skeleton;
-    let (pelvis, legs) = legs(skeleton).ok_or("no legs of a known name")?;
-    let wanted = args.next();
-    for clip in &asset.clips {
-        if wanted.as_ref().is_some_and(|w| !clip.name().contains(w.as_str())) || clip.duration() <= 0.0 {
+    let (skeleton, clips) = if path.ends_with(".bvh") {
+        let (bvh, options) = (Bvh::open(&path)?, ImportOptions::default());
+        (bvh.skeleton(&options)?, vec![bvh.clip(&options)?])
+    } else {
+        let asset = Asset::open(&path)?;
+        (asset.skeleton, asset.clips)
+    };
+    let wanted = args.next().unwrap_or_default();
+    let names = args.next();
+    let (pelvis, legs) = legs(&skeleton, names.as_deref()).ok_or("no legs of a known name")?;
+    println!("lengths in thousandths of a leg, accelerations in legs per second squared");
+    for clip in &clips {
+        if !clip.name().contains(&wanted) || clip.duration() <= 0.0 {
             continue;
         }
-        let feet = Feet::new(skeleton, pelvis, &legs)?;
-        let mut options = ContactOptions::for_legs(feet.leg_length());
-        let in_place = !travels(clip, skeleton, pelvis, feet.leg_length())?;
-        let speed = ground_speed(clip, skeleton, &legs)?;
-        let motion = if in_place {
-            options.looping = Looping::Wrap;
-            let end = speed.map(|v| (v * clip.duration()) as f32);
-            let end = Transform { translation: end, ..Transform::IDENTITY };
-            Some(RootMotion::new(clip.duration(), vec![Transform::IDENTITY, end])?)
-        } else {
-            None
+        // Feet of some rigs do not hang on their legs: those have contacts and nothing more.
+        let feet = Feet::new(&skeleton, pelvis, &legs).ok();
+        let long = feet.as_ref().map_or_else(|| rest_length(&skeleton, &legs[0]), Feet::leg_length);
+        let mut options = ContactOptions::for_legs(long);
+        // A clip that ends elsewhere than it begins is not played in a loop.
+        let mut taken = RootMotionOptions::default();
+        taken.joint = pelvis;
+        let (_, motion) = extract(clip, &skeleton, &taken)?;
+        let end = motion.at(clip.duration()).translation;
+        let loops = length(end) < 0.1 * f64::from(long);
+        options.looping = if loops { Looping::Wrap } else { Looping::Clamp };
+        let contacts = match contacts_raw(clip, None, &skeleton, &legs.map(|leg| leg.touching()), &options) {
+            Ok(contacts) => contacts,
+            Err(error) => {
+                println!("{}: {error}", clip.name());
+                continue;
+            }
         };
-        let joints = legs.map(|leg| leg.touching());
-        let contacts = contacts_raw(clip, motion.as_ref(), skeleton, &joints, &options)?;
+        let touches = |foot: usize| contacts.of(foot).iter().map(|c| c.end - c.start).collect::<Vec<_>>();
+        let ground = contacts.treadmill().map_or(0.0, |v| f64::from(v[0]).hypot(v[2].into()));
         println!(
-            "{}: {:.2} s, legs of {:.3} m, ground {speed:.2?} m/s",
+            "{}: {:.2} s, legs of {:.3}, ground {ground:.3} per second, touches {:.2?} and {:.2?} s",
             clip.name(),
             clip.duration(),
-            feet.leg_length()
+            long,
+            touches(0),
+            touches(1),
         );
-        for foot in 0..2 {
-            for c in contacts.of(foot) {
-                println!(
-                    "  foot {foot}: {:.3} to {:.3} s, place {:.3?} from {:.3?} v {:.2?}",
-                    c.start, c.end, c.place, c.from, c.velocity
-                );
-            }
-        }
-        let size = f64::from(feet.leg_length()) / 0.9;
+        let Some(feet) = &feet else { continue };
         let walk = Walk {
-            skeleton,
+            skeleton: &skeleton,
             clip,
-            motion: motion.as_ref(),
             contacts: &contacts,
-            feet: &feet,
+            feet,
             pelvis,
-            legs: &legs,
-            loops: if in_place { 6.0 } else { 0.99 },
-            first: if in_place { 0.0 } else { 0.05 },
+            looping: options.looping,
+            loops: if loops { 6.0 } else { 1.0 },
         };
-        measure(&walk, "level", &Plane::level(0.0))?;
-        // Which way it goes.
-        let (x, z) = if in_place { (speed[0], speed[2]) } else { (0.0, 1.0) };
-        let way = (x * x + z * z).sqrt().max(1e-9);
-        let (x, z) = (x / way, z / way);
-        measure(&walk, "slope up 20 %", &Plane { point: [0.0; 3], normal: [-0.2 * x, 1.0, -0.2 * z] })?;
-        measure(&walk, "slope down 20 %", &Plane { point: [0.0; 3], normal: [0.2 * x, 1.0, 0.2 * z] })?;
-        let stairs = |up: f64| {
-            move |p: [f64; 3]| {
-                let along = (p[0] * x + p[2] * z) / size;
-                Some(Surface::level((along / 0.4 - 0.5).floor() * 0.12 * size * up))
-            }
-        };
-        measure(&walk, "stairs up", &stairs(1.0))?;
-        measure(&walk, "stairs down", &stairs(-1.0))?;
+        print_all(&walk)?;
     }
     Ok(())
 }

@@ -93,6 +93,11 @@ pub enum Error {
         /// The place in it; 0 for a single track.
         at: usize,
     },
+    /// None of the `joints` joints touches the ground at any moment of a clip.
+    NoContacts {
+        /// How many joints were asked for.
+        joints: usize,
+    },
     /// Timeline `timeline` of a clip has no keys.
     NoKeys {
         /// The timeline.
@@ -291,6 +296,13 @@ impl fmt::Display for Error {
                     f,
                     "{what}[{at}] passes other sync markers, or in another order, \
                      than what it keeps step with"
+                )
+            }
+            Self::NoContacts { joints } => {
+                write!(
+                    f,
+                    "none of the {joints} joints touches the ground in this clip: check that they are the joints of \
+                     its feet, and the thresholds of `ContactOptions`"
                 )
             }
             Self::NoKeys { timeline } => write!(f, "timelines[{timeline}] has no keys, at least 1 expected"),

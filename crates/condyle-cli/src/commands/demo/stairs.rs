@@ -1,14 +1,13 @@
 //! The walk up stairs, with the feet on them.
 
 use condyle::math::Rigid;
-use condyle::motion::RootMotion;
 use condyle::sample::PoseSource;
 use condyle::skeleton::NO_PARENT;
 use condyle::solve::feet::{
     ContactOptions, Contacts, Feet, FeetFrame, FeetState, Leg, Step, Surface, contacts_raw, feet,
 };
 use condyle::{
-    Affine, Error, Interpolation, Looping, Pose, RawClip, Skeleton, Target, Track, Transform, local_to_model,
+    Affine, Error, Interpolation, Looping, Pose, RawClip, Skeleton, Target, Track, local_to_model,
 };
 use condyle_draw::marks::Mark;
 use condyle_draw::picture::Format;
@@ -146,7 +145,6 @@ impl Climb {
 struct Walker<'a> {
     skeleton: &'a Skeleton,
     clip: &'a RawClip,
-    motion: RootMotion,
     contacts: Contacts,
     feet: Feet,
     state: FeetState,
@@ -178,17 +176,12 @@ fn climb(skeleton: &Skeleton, clip: &RawClip, pelvis: u16, legs: &[Leg; 2]) -> R
 impl<'a> Walker<'a> {
     fn new(skeleton: &'a Skeleton, clip: &'a RawClip, pelvis: u16, legs: &[Leg; 2]) -> Result<Self, Error> {
         let feet = Feet::new(skeleton, pelvis, legs)?;
-        let end =
-            Transform { translation: [0.0, 0.0, WALK_SPEED * clip.duration() as f32], ..Transform::IDENTITY };
-        let motion = RootMotion::new(clip.duration(), vec![Transform::IDENTITY, end])?;
         let options =
             ContactOptions { looping: Looping::Wrap, ..ContactOptions::for_legs(feet.leg_length()) };
-        let contacts =
-            contacts_raw(clip, Some(&motion), skeleton, &legs.map(|leg| leg.touching()), &options)?;
+        let contacts = contacts_raw(clip, None, skeleton, &legs.map(|leg| leg.touching()), &options)?;
         Ok(Self {
             skeleton,
             clip,
-            motion,
             contacts,
             state: feet.start(),
             feet,
@@ -204,11 +197,11 @@ impl<'a> Walker<'a> {
         let seconds = self.clip.moment(Looping::Wrap, clock)?;
         self.clip.pose(self.skeleton, seconds, &mut self.pose)?;
         local_to_model(self.skeleton, &self.pose, &mut self.model)?;
-        let motion = self.motion.at((seconds - self.clip.start()).into());
-        let translation = [0.0, 0.0, FROM + f64::from(WALK_SPEED) * clock];
+        let [_, _, gone] = self.contacts.motion().over(Looping::Wrap, 0.0, clock)?.translation;
+        let translation = [0.0, 0.0, FROM + gone];
         let mut steps = [Step::Planted; 2];
         for (foot, step) in steps.iter_mut().enumerate() {
-            *step = self.contacts.step(foot, clock, &motion)?;
+            *step = self.contacts.step(foot, clock)?;
         }
         let stairs = |from: [f64; 3]| Some(Surface::level(height(from[2])));
         let frame = FeetFrame {

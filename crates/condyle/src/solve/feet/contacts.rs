@@ -4,45 +4,48 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::step::{Landing, Step};
+use super::touches::{MAX_SAMPLES, Paths};
 use crate::clip::{Clip, RawClip};
 use crate::error::Error;
 use crate::math::quats::rotate;
-use crate::math::{Affine, Rigid, sqrt};
-use crate::model::local_to_model;
+use crate::math::{Rigid, Transform};
 use crate::motion::RootMotion;
 use crate::play::{Event, Events, Looping};
 use crate::pose::Pose;
 use crate::sample::{PoseSource, sample};
 use crate::skeleton::Skeleton;
-use crate::solve::maps::{Vec64, add, length, scaled, sub};
 
-/// What counts as a touch.
+/// Thresholds of a touch.
 ///
-/// Of each pair the first number is that below which a touch begins, the second one that above which it ends: between them it stays as it
-/// is, so that noise does not break a touch into many.
+/// Each pair holds the threshold below which a touch begins and the one above which it ends. Between them nothing changes, so that
+/// noise does not break a touch into many.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ContactOptions {
     /// Metres above the lowest place that the joint has in the clip.
     pub height: [f32; 2],
-    /// Metres per second.
+    /// Metres per second over the ground.
     pub speed: [f32; 2],
-    /// Seconds. A shorter touch is none, and a shorter break between two is none.
+    /// Fractions of the joint's mean speed within half a second. The larger one of both speeds counts: in a run at 6 m/s no foot stands as
+    /// still as in a walk. A joint that touches nowhere by that is judged by its speed along the ground alone, at 1.6 times the fractions.
+    pub pace: [f32; 2],
+    /// Seconds. A shorter touch is dropped, and a shorter break between two touches is closed.
     pub shortest: f32,
-    /// Moments per second at which the clip is looked at.
+    /// Moments per second at which the clip is sampled.
     pub sample_rate: f32,
     /// Whether the clip goes on from its end to its start.
     pub looping: Looping,
 }
 
 impl ContactOptions {
-    /// For a character whose legs are of this length, in metres: of a man's 0.9 m the heights are 3 and 5 cm, the speeds 0.3 and
-    /// 0.6 m/s, which grow with the square root of the length as walking does.
+    /// Thresholds in proportion to the length of a leg, in any unit. For a leg of 0.9 m the heights are 3 and 5 cm, the speeds 0.3 and
+    /// 0.6 m/s.
     #[must_use]
     pub fn for_legs(length: f32) -> Self {
         let size = length / 0.9;
         Self {
-            height: [0.03 * size, 0.05 * size],
-            speed: [0.3, 0.6].map(|v| v * sqrt(size)),
+            height: [0.03, 0.05].map(|v| v * size),
+            speed: [0.3, 0.6].map(|v| v * size),
+            pace: [0.15, 0.3],
             shortest: 0.05,
             sample_rate: 120.0,
             looping: Looping::Clamp,
@@ -68,25 +71,24 @@ pub struct Contact {
 /// The touches of some joints in a clip.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contacts {
-    duration: f64,
-    looping: Looping,
+    pub(super) duration: f64,
+    pub(super) looping: Looping,
     /// From one loop to the next.
-    whole: Rigid,
+    pub(super) whole: Rigid,
+    pub(super) motion: RootMotion,
+    pub(super) treadmill: Option<[f32; 3]>,
     /// Of each joint, in the order of their starts.
-    joints: Vec<Vec<Contact>>,
+    pub(super) joints: Vec<Vec<Contact>>,
 }
 
-/// One moment in so many may be lower than what counts as the ground.
-const LOW: usize = 20;
-/// The most moments that a clip is looked at.
-const MAX_SAMPLES: usize = 1 << 20;
-
 /// Finds the touches of joints in a compressed clip, by height and speed.
+///
+/// The motion of the clip carries the joints over the ground. If the clip walks or runs in place, its feet tell how fast the ground moves:
+/// by the velocity that the low ones have in common, one for the whole clip. [`Contacts::motion`] is then the motion that the character needs.
 ///
 /// ```
 /// use condyle::encode::{EncodeOptions, Shell};
 /// use condyle::solve::feet::{ContactOptions, Step, contacts};
-/// use condyle::math::Rigid;
 /// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform, encode};
 ///
 /// // A foot that comes down in the second second, and stays.
@@ -102,14 +104,14 @@ const MAX_SAMPLES: usize = 1 << 20;
 /// let found = contacts(encoded.clip(), &skeleton, &[0], &ContactOptions::for_legs(0.9))?;
 /// let [touch] = found.of(0) else { panic!("one touch") };
 /// assert!((touch.start - 2.0).abs() < 0.05 && (touch.end - 4.0).abs() < 0.05);
-/// let Step::Swing(Some(landing)) = found.step(0, 1.5, &Rigid::IDENTITY)? else { panic!("in the air") };
+/// let Step::Swing(Some(landing)) = found.step(0, 1.5)? else { panic!("in the air") };
 /// assert!((landing.seconds - 0.5).abs() < 0.05);
 /// # Ok::<(), condyle::Error>(())
 /// ```
 ///
 /// # Errors
 /// Those of [`sample`](crate::sample()); [`Error::Index`] for a joint that does not exist; [`Error::NotFinite`] and [`Error::OutOfRange`] for
-/// options that are no thresholds; [`Error::TooMany`] for more than a million moments.
+/// options that are not thresholds; [`Error::TooMany`] for more than a million moments; [`Error::NoContacts`] if no joint touches the ground.
 pub fn contacts(
     clip: &Clip<'_>,
     skeleton: &Skeleton,
@@ -118,12 +120,31 @@ pub fn contacts(
 ) -> Result<Contacts, Error> {
     let mut pose_at = |seconds: f64, pose: &mut Pose| sample(clip, skeleton, seconds, pose);
     let span = [clip.start(), clip.end()];
-    let paths =
-        Paths::new(skeleton, joints, options, span, &mut pose_at, &|seconds| clip.motion_at(seconds))?;
-    paths.contacts(paths.spans(options))
+    let motion = if clip.has_motion() {
+        let steps = options.steps(clip.duration())?;
+        let at = |step: usize| {
+            let part = step as f64 / steps as f64;
+            let moved = clip.motion_at(clip.start() + clip.duration() * part);
+            let (rotation, translation) =
+                (moved.rotation.map(|v| v as f32), moved.translation.map(|v| v as f32));
+            Transform { rotation, translation, ..Transform::IDENTITY }
+        };
+        RootMotion::new(clip.duration(), (0..=steps).map(at).collect())?
+    } else {
+        still(clip.duration())?
+    };
+    let mut paths = Paths::new(skeleton, joints, options, span, &mut pose_at, motion)?;
+    paths.find_treadmill(options);
+    let spans = paths.spans(options);
+    paths.contacts(spans)
 }
 
-/// [`contacts`] of an authored clip. `motion` is how the character moves as a whole, if that is not in the clip.
+/// The motion of a clip that has none.
+fn still(duration: f64) -> Result<RootMotion, Error> {
+    RootMotion::new(duration, vec![Transform::IDENTITY; 2])
+}
+
+/// [`contacts`] of an authored clip. `motion` is how the character moves as a whole, if that was taken out of the clip.
 ///
 /// # Errors
 /// As [`contacts`].
@@ -135,11 +156,12 @@ pub fn contacts_raw(
     options: &ContactOptions,
 ) -> Result<Contacts, Error> {
     let mut pose_at = |seconds: f64, pose: &mut Pose| clip.pose(skeleton, seconds, pose);
-    let start = clip.start();
-    let moved = |seconds: f64| motion.map_or(Rigid::IDENTITY, |motion| motion.at(seconds - start));
     let span = [clip.start(), clip.end()];
-    let paths = Paths::new(skeleton, joints, options, span, &mut pose_at, &moved)?;
-    paths.contacts(paths.spans(options))
+    let motion = motion.cloned().map_or_else(|| still(clip.duration()), Ok)?;
+    let mut paths = Paths::new(skeleton, joints, options, span, &mut pose_at, motion)?;
+    paths.find_treadmill(options);
+    let spans = paths.spans(options);
+    paths.contacts(spans)
 }
 
 /// The contacts that events of an authored clip say: what begins a touch of each joint is one name, what ends it another one, as
@@ -148,7 +170,7 @@ pub fn contacts_raw(
 /// A touch that does not begin begins with the clip, one that does not end goes on to its end; in a clip that loops, over the seam.
 ///
 /// # Errors
-/// As [`contacts`]; [`Error::Length`] if there is not a pair of names for each joint.
+/// As [`contacts`]; [`Error::Length`] if there is not a pair of names for each joint; [`Error::NoContacts`] if no event has one of the names.
 pub fn contacts_of_events(
     clip: &RawClip,
     motion: Option<&RootMotion>,
@@ -161,9 +183,8 @@ pub fn contacts_of_events(
     Error::check_len("names", names.len(), joints.len())?;
     let options = ContactOptions { looping, ..ContactOptions::for_legs(0.9) };
     let mut pose_at = |seconds: f64, pose: &mut Pose| clip.pose(skeleton, seconds, pose);
-    let start = clip.start();
-    let moved = |seconds: f64| motion.map_or(Rigid::IDENTITY, |motion| motion.at(seconds - start));
-    let paths = Paths::new(skeleton, joints, &options, [clip.start(), clip.end()], &mut pose_at, &moved)?;
+    let motion = motion.cloned().map_or_else(|| still(clip.duration()), Ok)?;
+    let mut paths = Paths::new(skeleton, joints, &options, [clip.start(), clip.end()], &mut pose_at, motion)?;
     let steps = paths.steps();
     let sample = |seconds: f64| {
         let part = seconds / paths.duration.max(1e-9);
@@ -192,7 +213,8 @@ pub fn contacts_of_events(
         spans.sort_unstable();
         spans
     });
-    let spans = spans.collect();
+    let spans: Vec<Vec<[usize; 2]>> = spans.collect();
+    paths.find_treadmill_of(&spans, &options);
     paths.contacts(spans)
 }
 
@@ -209,12 +231,25 @@ impl Contacts {
         self.joints.len()
     }
 
-    /// What a joint does at a moment, `clock` seconds after the clip's start, any number of loops later. `motion` is where the clip's motion
-    /// has the character then, [`Clip::motion_at`] or [`RootMotion::at`].
+    /// The motion of the character over the ground: that of the clip and, if it walks or runs in place, the velocity that its feet tell. It moves
+    /// the character from frame to frame ([`RootMotion::over`]).
+    #[must_use]
+    pub fn motion(&self) -> &RootMotion {
+        &self.motion
+    }
+
+    /// Velocity of the character that was found from the feet of a clip in place, in metres per second. `None` if planted feet already stand still
+    /// under the motion that the clip has.
+    #[must_use]
+    pub fn treadmill(&self) -> Option<[f32; 3]> {
+        self.treadmill
+    }
+
+    /// Step of a joint at a moment, `clock` seconds after the clip's start, any number of loops later.
     ///
     /// # Errors
     /// [`Error::NotFinite`] for a clock that is NaN or infinite; [`Error::Index`] if there is no such joint.
-    pub fn step(&self, joint: usize, clock: f64, motion: &Rigid) -> Result<Step, Error> {
+    pub fn step(&self, joint: usize, clock: f64) -> Result<Step, Error> {
         let now = self.looping.moment(clock, self.duration)?.seconds;
         let count = self.joints.len();
         let contacts =
@@ -232,7 +267,7 @@ impl Contacts {
         }
         let Some((start, turn, contact)) = next else { return Ok(Step::Swing(None)) };
         let whole = if turn > 0.0 { self.whole } else { Rigid::IDENTITY };
-        let seen = motion.inverse() * whole;
+        let seen = self.motion.at(now).inverse() * whole;
         let point = |p: [f32; 3]| seen.transform_point(p.map(f64::from)).map(|v| v as f32);
         let velocity = rotate(seen.rotation, contact.velocity.map(f64::from)).map(|v| v as f32);
         let seconds = (start - now) as f32;
@@ -263,138 +298,10 @@ impl Contacts {
     }
 }
 
-/// Joints at even moments of a clip.
-struct Paths {
-    places: Vec<Vec<Vec64>>,
-    duration: f64,
-    whole: Rigid,
-    looping: Looping,
-}
-
-impl Paths {
-    fn new(
-        skeleton: &Skeleton,
-        joints: &[u16],
-        options: &ContactOptions,
-        [start, end]: [f64; 2],
-        pose_at: &mut dyn FnMut(f64, &mut Pose) -> Result<(), Error>,
-        motion: &dyn Fn(f64) -> Rigid,
-    ) -> Result<Self, Error> {
-        options.check()?;
-        let count = skeleton.joint_count();
-        if let Some(at) = joints.iter().position(|&joint| usize::from(joint) >= count) {
-            return Err(Error::Index { what: "joints", at, found: joints[at].into(), count });
-        }
-        let duration = end - start;
-        let wanted = duration * f64::from(options.sample_rate);
-        if wanted >= MAX_SAMPLES as f64 {
-            return Err(Error::TooMany { what: "samples", found: wanted as usize, limit: MAX_SAMPLES });
-        }
-        let steps = (wanted + 0.5) as usize;
-        let steps = steps.max(1);
-        let mut pose = Pose::rest(skeleton);
-        let mut model = vec![Affine::IDENTITY; count];
-        let mut places = vec![Vec::with_capacity(steps + 1); joints.len()];
-        for at in 0..=steps {
-            let seconds = start + duration * at as f64 / steps as f64;
-            let seconds = seconds.min(end);
-            pose_at(seconds, &mut pose)?;
-            local_to_model(skeleton, &pose, &mut model)?;
-            let moved = motion(seconds);
-            for (places, &joint) in places.iter_mut().zip(joints) {
-                let place = model[usize::from(joint)].rows.map(|row| f64::from(row[3]));
-                let place = moved.transform_point(place);
-                if !place.iter().all(|v| v.is_finite()) {
-                    return Err(Error::NotFinite { what: "clip", at: joint.into() });
-                }
-                places.push(place);
-            }
-        }
-        let whole = motion(end.into()) * motion(start.into()).inverse();
-        Ok(Self { places, duration, whole, looping: options.looping })
-    }
-
-    fn steps(&self) -> usize {
-        self.places.first().map_or(1, |places| places.len() - 1)
-    }
-
-    /// Where a joint is at a sample, which may be one of the next or the last loop.
-    fn place(&self, joint: usize, at: isize) -> Vec64 {
-        let steps = self.steps() as isize;
-        let places = &self.places[joint];
-        if self.looping == Looping::Wrap && self.duration > 0.0 && !(0..=steps).contains(&at) {
-            let (turn, at) = (at.div_euclid(steps), at.rem_euclid(steps));
-            return self.whole.power(turn as i64).transform_point(places[at as usize]);
-        }
-        places[at.clamp(0, steps) as usize]
-    }
-
-    fn velocity(&self, joint: usize, at: isize) -> Vec64 {
-        let steps = self.steps() as isize;
-        let (mut before, mut after) = (at - 1, at + 1);
-        if self.looping != Looping::Wrap {
-            (before, after) = (before.max(0), after.min(steps));
-        }
-        let spacing = self.duration / steps as f64 * (after - before) as f64;
-        let by = if spacing > 0.0 { 1.0 / spacing } else { 0.0 };
-        scaled(sub(self.place(joint, after), self.place(joint, before)), by)
-    }
-
-    /// The samples from which and until which each joint touches.
-    fn spans(&self, options: &ContactOptions) -> Vec<Vec<[usize; 2]>> {
-        let steps = self.steps();
-        let count = if self.looping == Looping::Wrap { steps } else { steps + 1 };
-        let shortest = f64::from(options.shortest) * steps as f64 / self.duration.max(1e-9);
-        let one = |joint: usize| {
-            let places = &self.places[joint];
-            // Not the lowest of all, which may be one wrong key.
-            let mut heights: Vec<f64> = places.iter().map(|p| p[1]).collect();
-            heights.sort_by(f64::total_cmp);
-            let lowest = heights[heights.len() / LOW];
-            let judge = |at: usize, limit: usize| {
-                let above = places[at][1] - lowest;
-                let speed = length(self.velocity(joint, at as isize));
-                above <= options.height[limit].into() && speed <= options.speed[limit].into()
-            };
-            let mut touches = vec![false; count];
-            let mut now = false;
-            // Twice, so that what goes on over the seam is known when the loop is gone through again.
-            let rounds = if self.looping == Looping::Wrap { 2 } else { 1 };
-            for at in (0..count).cycle().take(rounds * count) {
-                now = judge(at, usize::from(now));
-                touches[at] = now;
-            }
-            drop_short(&mut touches, false, shortest, self.looping);
-            drop_short(&mut touches, true, shortest, self.looping);
-            runs(&touches, true, self.looping)
-        };
-        (0..self.places.len()).map(one).collect()
-    }
-
-    fn contacts(&self, spans: Vec<Vec<[usize; 2]>>) -> Result<Contacts, Error> {
-        let per_second = self.steps() as f64 / self.duration.max(1e-9);
-        let one = |(joint, spans): (usize, Vec<[usize; 2]>)| {
-            let contact = |[from, until]: [usize; 2]| {
-                let sum = (from..until).fold([0.0; 3], |sum, at| add(sum, self.place(joint, at as isize)));
-                let mean = scaled(sum, 1.0 / (until - from).max(1) as f64);
-                let [place, velocity] =
-                    [mean, self.velocity(joint, from as isize)].map(|v| v.map(|v| v as f32));
-                let from_place = self.place(joint, from as isize).map(|v| v as f32);
-                // The last moment of a clip that does not loop is a moment of its own, and nothing comes behind it.
-                let last = if self.looping == Looping::Wrap { until } else { until.min(self.steps()) };
-                let [start, end] = [from, last].map(|at| at as f64 / per_second);
-                Contact { start, end, place, from: from_place, velocity }
-            };
-            spans.into_iter().map(contact).collect()
-        };
-        let joints = spans.into_iter().enumerate().map(one).collect();
-        Ok(Contacts { duration: self.duration, looping: self.looping, whole: self.whole, joints })
-    }
-}
-
 impl ContactOptions {
-    fn check(&self) -> Result<(), Error> {
-        for (what, pair) in [("height", self.height), ("speed", self.speed)] {
+    /// Checks the thresholds, and returns the number of spans between moments at which a clip is sampled.
+    pub(super) fn steps(&self, duration: f64) -> Result<usize, Error> {
+        for (what, pair) in [("height", self.height), ("speed", self.speed), ("pace", self.pace)] {
             Error::check_finite(what, &pair, 1)?;
             if !(pair[0] >= 0.0 && pair[1] >= pair[0]) {
                 return Err(Error::OutOfRange { what, at: 0, needed: "of rising numbers, at least 0" });
@@ -405,41 +312,10 @@ impl ContactOptions {
         if self.sample_rate <= 0.0 {
             return Err(Error::OutOfRange { what: "sample_rate", at: 0, needed: "greater than 0" });
         }
-        Ok(())
-    }
-}
-
-/// Runs of `value`, as from and until; one over the seam ends behind it.
-fn runs(touches: &[bool], value: bool, looping: Looping) -> Vec<[usize; 2]> {
-    let count = touches.len();
-    let mut runs: Vec<[usize; 2]> = Vec::new();
-    for at in (0..count).filter(|&at| touches[at] == value) {
-        match runs.last_mut() {
-            Some(run) if run[1] == at => run[1] = at + 1,
-            _ => runs.push([at, at + 1]),
+        let wanted = duration * f64::from(self.sample_rate);
+        if wanted >= MAX_SAMPLES as f64 {
+            return Err(Error::TooMany { what: "samples", found: wanted as usize, limit: MAX_SAMPLES });
         }
-    }
-    if looping == Looping::Wrap
-        && let (Some(&first), Some(&last)) = (runs.first(), runs.last())
-        && runs.len() > 1
-        && first[0] == 0
-        && last[1] == count
-    {
-        runs.remove(0);
-        if let Some(last) = runs.last_mut() {
-            last[1] = count + first[1];
-        }
-    }
-    runs
-}
-
-fn drop_short(touches: &mut [bool], value: bool, shortest: f64, looping: Looping) {
-    let count = touches.len();
-    for [from, until] in runs(touches, value, looping) {
-        // A break is one between two touches, and not what a clip begins or ends with.
-        let is_open = looping != Looping::Wrap && !value && (from == 0 || until == count);
-        if ((until - from) as f64) < shortest && until - from < count && !is_open {
-            (from..until).for_each(|at| touches[at % count] = !value);
-        }
+        Ok(((wanted + 0.5) as usize).max(1))
     }
 }

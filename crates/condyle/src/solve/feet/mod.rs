@@ -45,6 +45,8 @@ mod ground;
 mod path;
 mod pelvis;
 mod step;
+mod touches;
+mod treadmill;
 
 use alloc::vec;
 use alloc::vec::Vec;
