@@ -1,6 +1,7 @@
 //! Feet that stand on the ground: on level ground, slopes and stairs, where they touch it, and no other time.
 //!
-//! [`contacts`](contacts()) finds once which joint of a clip touches the ground when, and where it stands then. [`Contacts::step`] says at each
+//! [`contacts`](contacts()) finds once which joint of a clip touches the ground when, and where it stands then. If the clip walks or runs in
+//! place, it finds the velocity of the ground too, and [`Contacts::motion`] moves the character along. [`Contacts::step`] says at each
 //! moment what a foot does: it is planted, or in the air and comes down there and then. [`feet`](feet()) makes a pose of it:
 //!
 //! - A planted foot stays where it came down, to the last digit, and rolls over its toes as the clip has it.
@@ -10,6 +11,8 @@
 //! - The pelvis goes up and down with the lower foot, by a critically damped spring. Down steps that would be late, so it plans its way as feet
 //!   do: when the next foot lands, it is as high over the ground there as in the clip. It is lower still where the legs need that: how straight a
 //!   knee is in the clip decides how straight it may become, so that none snaps.
+//! - A knee that the clip has straight bends to the side to which it bent before; at the start, to that of the rest pose or ahead of the toes. No knee folds
+//!   beyond 160 degrees, unless the clip folds it farther: rather than that a planted foot is off, which the distance that comes back tells.
 //!
 //! ```
 //! use condyle::math::Rigid;
@@ -42,6 +45,7 @@
 mod contacts;
 mod foot;
 mod ground;
+mod knee;
 mod path;
 mod pelvis;
 mod step;
@@ -56,9 +60,11 @@ pub use self::ground::{Ground, Heights, Plane, Surface, Triangles};
 pub use self::step::{Landing, Step};
 
 use self::foot::{Foot, Seen, World};
+use self::knee::{Bend, carried_over, fold_distances, kept_above, side_at_rest};
 use self::pelvis::{Pelvis, kept_below};
 use super::maps::{
-    Vec64, above, check, check_pose, check_unit, direction, length, rotation_of, scaled, sub, turned_above,
+    Vec64, above, check, check_pose, check_unit, direction, length, nlerp, rotation_of, scaled, set_rotation,
+    sub, turned_above,
 };
 use super::{Reached, TwoBone, two_bone};
 use crate::error::Error;
@@ -115,6 +121,8 @@ pub struct FeetOptions {
 pub struct Feet {
     pelvis: u16,
     legs: Vec<Leg>,
+    /// Directions to which straight lower legs bend, in the spaces that the hips turn.
+    sides: Vec<Option<Vec64>>,
     options: FeetOptions,
     /// The length of the longest leg.
     size: f64,
@@ -130,6 +138,8 @@ pub struct Feet {
 pub struct FeetState {
     feet: Vec<Option<Foot>>,
     pelvis: Option<Pelvis>,
+    /// Directions to which lower legs bend, as in [`Feet`].
+    sides: Vec<Option<Vec64>>,
     /// Where the character was.
     placement: Option<Rigid>,
     /// Of this call only, kept so that nothing is allocated.
@@ -149,6 +159,13 @@ struct Limb {
     hip: Vec64,
     ankle: Vec64,
     length: f64,
+    /// Distances of the foot from the hip below which the knee is kept from folding.
+    folds: [f64; 2],
+    /// How much the foot need not be just where it is.
+    free: f64,
+    /// Rotation of the knee, bent a little if it is straight, and the direction to which.
+    knee: [f64; 4],
+    side: Option<Vec64>,
     /// How high the ground counts below the foot where it stands or will, and the seconds until it does.
     floor: f64,
     until: f64,
@@ -207,7 +224,24 @@ impl Feet {
             pelvis: 8.0,
             sole: [(0.6 * foot) as f32, (1.2 * foot) as f32],
         };
-        Ok(Self { pelvis, legs: legs.to_vec(), options, size, foot, fingerprint: skeleton.fingerprint() })
+        let side = |leg: &Leg| {
+            let turned = product(
+                turned_above(skeleton, skeleton.rest(), leg.hip)?,
+                rotation_of(skeleton.rest(), leg.hip)?,
+            );
+            let side = side_at_rest(skeleton, &model, leg);
+            Ok(side.map(|side| rotate(conjugate(turned), side)))
+        };
+        let sides = legs.iter().map(side).collect::<Result<_, Error>>()?;
+        Ok(Self {
+            pelvis,
+            legs: legs.to_vec(),
+            sides,
+            options,
+            size,
+            foot,
+            fingerprint: skeleton.fingerprint(),
+        })
     }
 
     /// How they stand and go.
@@ -259,6 +293,7 @@ impl Feet {
         FeetState {
             feet: none.clone(),
             pelvis: None,
+            sides: vec![None; self.legs.len()],
             placement: None,
             next: none,
             limbs: vec![Limb::default(); self.legs.len()],
@@ -273,7 +308,7 @@ impl Feet {
 /// `state` goes on by `frame.seconds`; before the first call it is [`Feet::start`]. A hitch puts feet down anew, and a character
 /// whose placement has moved by more than its legs are long begins anew, its pelvis too.
 ///
-/// The distance that comes back is that of the planted foot which is farthest from where it is to stand, as its leg is too short.
+/// The distance that comes back is that of the planted foot which is farthest from where it is to stand, because its leg is too short or its knee would fold up.
 ///
 /// # Errors
 /// [`Error::Skeleton`] if `feet` was made for other joints; [`Error::Length`] if `model`, `pose`, `steps` or `state` do not have their sizes; [`Error::NotFinite`]
@@ -306,6 +341,9 @@ pub fn feet(
         foot.advance(feet, &world, &seen, step);
         let tilt = foot.tilt();
         let turned = product(turned_above(skeleton, pose, leg.foot)?, rotation_of(pose, leg.foot)?);
+        let side = state.sides[at].filter(|_| !elsewhere);
+        let (thigh, shin) = (length(sub(hip, knee)), length(sub(knee, ankle)));
+        let (knee, side) = bent_knee(skeleton, model, pose, leg, (side, feet.sides[at], world.seconds))?;
         state.next[at] = Some(foot);
         state.limbs[at] = Limb {
             goal: sub(foot.place, rotate(tilt, sole)),
@@ -313,7 +351,11 @@ pub fn feet(
             before: [leg.hip, leg.knee, leg.foot].map(|joint| pose.get(joint.into())),
             hip,
             ankle,
-            length: length(sub(hip, knee)) + length(sub(knee, ankle)),
+            length: thigh + shin,
+            folds: fold_distances(thigh, shin, length(sub(ankle, hip))),
+            free: foot.freedom(),
+            knee,
+            side,
             floor: foot.stands_at(),
             until: foot.until(),
         };
@@ -332,18 +374,37 @@ pub fn feet(
     let by = above.from_model.vector(moved);
     local.translation = core::array::from_fn(|c| (f64::from(local.translation[c]) + by[c]) as f32);
     check_pose(&[local.translation.map(f64::from)])?;
-    for limb in 0..feet.legs.len() {
-        let free = state.next[limb].map_or(0.0, |foot| foot.freedom());
-        let Limb { goal, hip, ankle, .. } = &mut state.limbs[limb];
-        let now = hip[1] + raised - goal[1];
-        goal[1] += free * (now - kept_below(hip[1] - ankle[1], now, feet.size));
+    for limb in &mut state.limbs {
+        let now = limb.hip[1] + raised - limb.goal[1];
+        limb.goal[1] += limb.free * (now - kept_below(limb.hip[1] - limb.ankle[1], now, feet.size));
     }
-    let reached = reach(skeleton, model, feet, frame, up, state, pose)?;
+    let reached = reach(skeleton, model, feet, frame, (up, raised), state, pose)?;
     pose.set(feet.pelvis.into(), &local);
     state.feet.copy_from_slice(&state.next);
     state.pelvis = Some(pelvis);
+    for (side, limb) in state.sides.iter_mut().zip(&state.limbs) {
+        *side = limb.side;
+    }
     state.placement = Some(frame.placement);
     Ok(reached)
+}
+
+/// The knee's rotation, bent a little if the leg is straight, and the side to which it bends, from the one before, the one at rest and the seconds since.
+fn bent_knee(
+    skeleton: &Skeleton,
+    model: &[Affine],
+    pose: &Pose,
+    leg: &Leg,
+    (before, at_rest, seconds): (Option<Vec64>, Option<Vec64>, f64),
+) -> Result<([f64; 4], Option<Vec64>), Error> {
+    let given = rotation_of(pose, leg.knee)?;
+    let hip = product(turned_above(skeleton, pose, leg.hip)?, rotation_of(pose, leg.hip)?);
+    let places = [leg.hip, leg.knee, leg.foot]
+        .map(|joint| model[usize::from(joint)].rows.map(|row| f64::from(row[3])));
+    let Some(bend) = Bend::new(places, hip) else { return Ok((given, before)) };
+    let side = bend.side(before, at_rest, seconds);
+    let Some(turn) = side.and_then(|side| bend.turn(side)) else { return Ok((given, side)) };
+    Ok((product(carried_over(turn, hip, turned_above(skeleton, pose, leg.knee)?), given), side))
 }
 
 /// Sizes, and numbers that are some.
@@ -388,15 +449,29 @@ fn reach(
     model: &[Affine],
     feet: &Feet,
     frame: &FeetFrame<'_>,
-    up: Vec64,
+    (up, raised): (Vec64, f64),
     state: &FeetState,
     pose: &mut Pose,
 ) -> Result<Reached, Error> {
     let to_model = frame.placement.inverse();
     let mut farthest = Reached { iterations: 1, ..Reached::default() };
     for (at, (leg, limb)) in feet.legs.iter().zip(&state.limbs).enumerate() {
+        // No knee folds up, not even of a foot that stands.
+        let hip = [limb.hip[0], limb.hip[1] + raised, limb.hip[2]];
+        let line = sub(limb.goal, hip);
+        let far = length(line);
+        let kept = kept_above(limb.folds, far);
+        let wanted = match direction(line) {
+            Some(line) if kept > far => super::maps::add(hip, scaled(line, kept)),
+            None => [hip[0], hip[1] - kept, hip[2]],
+            _ => limb.goal,
+        };
         // With a part of the weight legs turn a part of the way to where the whole one would have them.
-        let goal = sub(to_model.transform_point(limb.goal), up);
+        let goal = sub(to_model.transform_point(wanted), up);
+        if frame.weight > 0.0 {
+            let given = rotation_of(pose, leg.knee)?;
+            set_rotation(pose, leg.knee, nlerp(given, limb.knee, frame.weight.into()));
+        }
         let reach = TwoBone {
             orientation: Some(limb.orientation.map(|v| v as f32)),
             weight: frame.weight,
@@ -405,10 +480,13 @@ fn reach(
         let reached = two_bone(skeleton, model, &reach, pose);
         let planted = state.next[at].is_some_and(|foot| foot.is_planted());
         match reached {
-            Ok(reached) if planted => farthest.distance = farthest.distance.max(reached.distance),
+            Ok(reached) if planted => {
+                let distance = reached.distance + length(sub(wanted, limb.goal)) as f32;
+                farthest.distance = farthest.distance.max(distance);
+            }
             Ok(_) => {}
             Err(error) => {
-                for (leg, limb) in feet.legs.iter().zip(&state.limbs).take(at) {
+                for (leg, limb) in feet.legs.iter().zip(&state.limbs).take(at + 1) {
                     for (joint, before) in leg.joints().into_iter().zip(&limb.before) {
                         pose.set(joint.into(), before);
                     }

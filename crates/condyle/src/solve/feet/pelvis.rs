@@ -151,7 +151,7 @@ impl Spring {
 }
 
 /// The exponential of `-x`, for `x` of at least 0.
-fn decay(x: f64) -> f64 {
+pub(super) fn decay(x: f64) -> f64 {
     if x >= 60.0 {
         return 0.0;
     }
