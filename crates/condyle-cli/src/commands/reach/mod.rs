@@ -57,8 +57,8 @@ Examples:
   condyle reach man.glb --clip Idle --goal hand.R=0.3,0.1,0.4 --limits fit -o kept.glb   no joint beyond what the clips do
 
 Places are in the space that `condyle skin` writes vertices in: metres, or with a unit, +Y up. --height gives a model in other units
-its real size. The joints between the middle of the body and the goals turn, each as readily as what hangs on it is
-asked for; no bone is stretched. What carries the whole character stays where it is, but for --shift, or for the hips if a
+its real size. The joints between the middle of the body and the goals turn, near ones first: an arm reaches alone what it
+can; no bone is stretched. What carries the whole character stays where it is, but for --shift, or for the hips if a
 place is asked of them.
 
 A goal with a time is reached then; the joint leaves the way of the clip --ease seconds before, and is back on it as long after.

@@ -7,20 +7,19 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use condyle::solve::Limits;
-use condyle::solve::body::{BodyBuffer, BodyOptions, Goal, body};
+use condyle::solve::body::{self, BodyBuffer, BodyOptions, Goal, body};
 use condyle::{Error, Pose, Quat, Skeleton, Transform};
-use condyle_draw::vector::{length, sub};
 use condyle_gltf::{Asset, Placement};
 
 use super::request::{Placed, Request};
 
-/// The way from the clip to what is asked for is gone in so many parts, each with so many steps. Many poses reach, and of a single search for all of the way those of
+/// The way from the clip to what is asked for is gone in so many parts, each with so many steps, of which a half is for the joints near the goals alone. Many poses reach, and of a single search for all of the way those of
 /// two moments next to each other differ by centimetres where one of them takes a step more; short ways lead to poses that are next to each other.
 const PARTS: u32 = 8;
-const STEPS: u32 = 2;
+const STEPS: u32 = 4;
 /// Steps of the last part: what can be reached is within a few hundredths of a millimetre then, what cannot within one millimetre of the nearest pose. More
 /// of them wander along poses that are as near.
-const LAST_STEPS: u32 = 3;
+const LAST_STEPS: u32 = 6;
 
 /// What is asked, and who moves for it.
 pub(crate) struct Solver<'a> {
@@ -192,34 +191,18 @@ fn trunk(asset: &Asset) -> Vec<bool> {
     carried.iter().map(|&carried| carried == deforming.len()).collect()
 }
 
-/// How readily each joint turns: by the share of what hangs on it that is asked for, in lengths of bones, squared. So an arm reaches before the back bends, as the
-/// back carries the other arm and the head. Joints of the trunk do not turn, but for one that moves as a whole.
+/// How readily each joint turns: near joints first, as the library has it, so that an arm reaches before the back bends, which carries the other arm and the head. Joints of the
+/// trunk do not turn, but for one that moves as a whole.
 fn readiness(skeleton: &Skeleton, requests: &[Request], trunk: &[bool], shift: Option<u16>) -> Vec<f32> {
-    let count = skeleton.joint_count();
-    let mut rest = Placed::rest(skeleton);
-    let placed = rest.place().is_ok();
-    // Whether a joint is asked for, or hangs on one that is, or has one hanging on it.
-    let mut wanted = vec![false; count];
-    let apart = requests.iter().map(|request| usize::from(request.joint)).filter(|&joint| !trunk[joint]);
-    apart.for_each(|joint| wanted[joint] = true);
-    for joint in 0..count {
-        wanted[joint] |= skeleton.parent(joint as u16).is_some_and(|parent| wanted[usize::from(parent)]);
+    let asked: Vec<u16> =
+        requests.iter().map(|request| request.joint).filter(|&joint| !trunk[usize::from(joint)]).collect();
+    let mut ease = vec![1.0; skeleton.joint_count()];
+    // The joints are the skeleton's own.
+    let _ = body::readiness(skeleton, skeleton.rest(), &asked, &mut ease);
+    for (joint, ease) in (0..).zip(&mut ease) {
+        if trunk[usize::from(joint)] && shift != Some(joint) {
+            *ease = 0.0;
+        }
     }
-    let mut limbs = wanted.clone();
-    let mut sums = vec![[0.0_f64; 2]; count];
-    for joint in (0..count).rev() {
-        let Some(parent) = skeleton.parent(joint as u16).map(usize::from) else { continue };
-        let bone = length(sub(rest.at(joint as u16), rest.at(parent as u16)));
-        let bone = if placed && bone.is_finite() { f64::from(bone) } else { 0.0 };
-        let [asked, all] = sums[joint];
-        sums[parent][0] += asked + if limbs[joint] { bone } else { 0.0 };
-        sums[parent][1] += all + bone;
-        limbs[parent] |= limbs[joint];
-    }
-    let of = |joint: usize| match sums[joint] {
-        _ if trunk[joint] && shift != Some(joint as u16) => 0.0,
-        [asked, all] if asked < all => ((asked / all) * (asked / all)) as f32,
-        _ => 1.0,
-    };
-    (0..count).map(of).collect()
+    ease
 }

@@ -6,6 +6,7 @@ use core::ops::Range;
 
 use super::goal::{Aim, Goal};
 use super::normal::Normal;
+use super::readiness::Readiness;
 use super::tree::{
     Joint, Local, Mat64, NONE, Placed, Unknown, Vec64, above, add_scaled, length, place, shift_back, sub,
     transform, unit,
@@ -82,6 +83,8 @@ pub struct BodyBuffer {
     pub(super) damped: f64,
     /// What lengths were divided by.
     pub(super) size: f64,
+    /// Where the options do not say how readily joints turn.
+    readiness: Readiness,
 }
 
 impl BodyBuffer {
@@ -193,9 +196,37 @@ impl BodyBuffer {
         }
         self.take_goals(goals);
         self.scale();
-        self.take_unknowns(options);
-        self.take_links();
+        if options.ease.is_none() {
+            self.take_readiness(skeleton, goals, pose);
+        }
+        self.given.clone_from(&self.now.locals);
         Ok(())
+    }
+
+    /// Takes what may move in a search: joints that turn at least so readily.
+    pub(super) fn take(&mut self, options: &BodyOptions<'_>, least: f32) {
+        self.take_unknowns(options, least);
+        self.take_links();
+    }
+
+    /// Back to the given pose.
+    pub(super) fn restart(&mut self) {
+        self.now.locals.clone_from(&self.given);
+        place(&self.joints, &self.now.locals, &mut self.now.placed);
+    }
+
+    /// Every joint turns as readily as any other from here on.
+    pub(super) fn take_alike(&mut self) {
+        self.unknowns.iter_mut().filter(|unknown| !unknown.shifts).for_each(|unknown| unknown.ease = 1.0);
+    }
+
+    /// Whether some joints turn less readily than that.
+    pub(super) fn has_less_ready(&self, options: &BodyOptions<'_>, than: f32) -> bool {
+        let ease = options.ease.unwrap_or(self.readiness.ease());
+        self.joints.iter().any(|joint| {
+            let ease = ease[usize::from(joint.joint)];
+            ease > 0.0 && ease < than
+        })
     }
 
     /// All joints that a goal is about, and those that these hang on.
@@ -331,9 +362,29 @@ impl BodyBuffer {
         }
     }
 
+    /// How readily each joint turns, where the options do not say so.
+    fn take_readiness(&mut self, skeleton: &Skeleton, goals: &[Goal<'_>], pose: &Pose) {
+        self.readiness.begin(skeleton.joint_count());
+        for goal in goals.iter().filter(|goal| goal.weight > 0.0) {
+            match goal.aim {
+                Aim::Position { joint, .. }
+                | Aim::Orientation { joint, .. }
+                | Aim::Pin { joint }
+                | Aim::PinOrientation { joint } => self.readiness.want(joint),
+                Aim::Mass { masses, .. } => {
+                    masses.iter().for_each(|&(joint, _)| self.readiness.want(joint));
+                }
+            }
+        }
+        self.readiness.end(skeleton, pose);
+    }
+
     /// What goals that count hang on, and the options let move.
-    fn take_unknowns(&mut self, options: &BodyOptions<'_>) {
+    fn take_unknowns(&mut self, options: &BodyOptions<'_>, least: f32) {
         self.unknowns.clear();
+        for joint in &mut self.joints {
+            (joint.turn, joint.shift) = (NONE, NONE);
+        }
         let weighs = |goal: &&Row| goal.weight > 0.0;
         for goal in self.goals.iter().filter(weighs) {
             match &goal.sought {
@@ -354,7 +405,7 @@ impl BodyBuffer {
         }
         for at in 0..self.joints.len() {
             let joint = self.joints[at];
-            let ease = options.ease.map_or(1.0, |ease| f64::from(ease[usize::from(joint.joint)]));
+            let ease = f64::from(options.ease.unwrap_or(self.readiness.ease())[usize::from(joint.joint)]);
             let (mut turn, mut shift) = (NONE, NONE);
             if let Some((_, ease)) =
                 options.shift.filter(|&(shifted, ease)| shifted == joint.joint && ease > 0.0)
@@ -368,7 +419,7 @@ impl BodyBuffer {
                     above: NONE,
                 });
             }
-            if joint.turn != NONE && ease > 0.0 {
+            if joint.turn != NONE && ease > 0.0 && ease >= f64::from(least) {
                 turn = self.unknowns.len() as u32;
                 let mut above = joint.parent;
                 while let Some(joint) = self.joints.get(above as usize).filter(|joint| joint.turn == NONE) {
@@ -379,7 +430,6 @@ impl BodyBuffer {
             }
             (self.joints[at].turn, self.joints[at].shift) = (turn, shift);
         }
-        self.given.clone_from(&self.now.locals);
         for list in [&mut self.step, &mut self.turned, &mut self.forces, &mut self.back] {
             list.clear();
             list.resize(self.unknowns.len(), [0.0; 3]);

@@ -1,7 +1,7 @@
 //! The whole body: many goals at once, for any joints of a skeleton.
 //!
 //! Hands that hold on, feet that stay, a head that looks, a centre of mass over the feet: each is a [`Goal`], and [`body`](body()) turns
-//! all joints above them a little, so that none has to turn much. What a clip shows is what it starts from and what it stays near to.
+//! the joints above them: near ones first, so that the head and the other limbs stay where an arm reaches alone. What a clip shows is what it starts from and what it stays near to.
 //!
 //! ```
 //! use condyle::solve::body::{BodyBuffer, BodyOptions, Goal, body};
@@ -35,6 +35,7 @@
 mod buffer;
 mod goal;
 mod normal;
+mod readiness;
 mod rows;
 mod search;
 #[cfg(test)]
@@ -45,6 +46,7 @@ use core::fmt;
 
 pub use self::buffer::BodyBuffer;
 pub use self::goal::{Aim, Goal};
+pub use self::readiness::readiness;
 use crate::error::Error;
 use crate::math::Quat;
 use crate::math::quats::Quat64;
@@ -71,17 +73,18 @@ pub const MAX_GOALS: usize = 256;
 /// ```
 #[derive(Clone, Copy)]
 pub struct BodyOptions<'a> {
-    /// The most steps that are tried, which bounds the time; 100 by default. Goals near by take two or three, far ones five to ten, and those that cannot be
+    /// The most steps that are tried, which bounds the time; 100 by default. Goals that joints near by reach take three to six, those that need the back some ten more, and those that cannot be
     /// met some tens until nothing is gained any more.
     pub iterations: u32,
     /// The residual at which a goal is met: metres, or whatever the skeleton's lengths are in. `None`, the default, is a ten-thousandth of the size
     /// ([`BodyReached::size`]). Of an orientation it is as many radians as move a point a fifth of the size away by as much.
     pub tolerance: Option<f32>,
-    /// What turning away from the given pose costs, a radian as much as so many goals a size away; 10⁻⁶ by default, which chooses among poses
+    /// What turning away from the given pose costs, a radian of the joint that turns least readily as much as so many goals a size away; 10⁻⁶ by default, which chooses among poses
     /// that meet the goals and does not keep any from being met. At least 0.
     pub pull: f32,
     /// How readily each joint turns, relative to the others: one number for each joint of the skeleton, at least 0. A joint of 0 is not turned at all, one of
-    /// 2 turns twice as far for the same goal. `None` is 1 for all.
+    /// 2 turns twice as far for the same goal. `None` is what [`readiness`] writes for the joints of all goals that count: near joints turn first, and what carries much else only where
+    /// they do not suffice. Ones for all share a movement among all joints.
     pub ease: Option<&'a [f32]>,
     /// A joint whose translation may change too, the hips or the root, and how readily: with 1, by a size as readily as a joint of ease 1 turns by a
     /// radian; it is passed over where no goal hangs on it. `None` by default: then no translation changes, and no bone is stretched.
@@ -217,7 +220,7 @@ pub fn body(
     }
     buffer.prepare(skeleton, goals, options, pose)?;
     let tolerance = options.tolerance.map_or(1e-4, |tolerance| f64::from(tolerance) / buffer.size);
-    let iterations = buffer.search(options, tolerance);
+    let iterations = buffer.search_near_first(options, tolerance);
     buffer.check_residuals()?;
     buffer.write(pose);
     let [distance, angle] = buffer.worst();

@@ -24,10 +24,44 @@ const NEAR: f64 = 1e-6;
 /// How often a limb that is straight towards its goal is bent.
 const NUDGES: u32 = 2;
 
+/// How readily joints turn that are tried alone.
+const READY: f32 = 0.5;
+
 impl BodyBuffer {
+    /// The joints near the goals alone, which often suffice; then all, each as readily as it does; and where limits have led that into a corner, all alike. Returns how
+    /// many steps were tried.
+    pub(super) fn search_near_first(&mut self, options: &BodyOptions<'_>, tolerance: f64) -> u32 {
+        let all = options.iterations;
+        let up_to = |iterations: u32| BodyOptions { iterations, ..*options };
+        let stiff = self.has_less_ready(options, READY);
+        let mut done = 0;
+        if options.shift.is_none() && stiff {
+            self.take(options, READY);
+            done = self.search(&up_to(all / 2), tolerance);
+            if done > 0 && self.is_met(tolerance) {
+                return done;
+            }
+        }
+        let corners = options.limit.is_some() && options.ease.is_none() && stiff;
+        if corners {
+            self.restart();
+        }
+        self.take(options, 0.0);
+        let left = all - done;
+        done += self.search(&up_to(if corners { left / 2 } else { left }), tolerance);
+        if corners && !self.is_met(tolerance) {
+            self.restart();
+            self.take_alike();
+            done += self.search(&up_to(all - done), tolerance);
+        }
+        done
+    }
+
     /// Goes through at most so many steps, taken or not, and returns how many it were.
     pub(super) fn search(&mut self, options: &BodyOptions<'_>, tolerance: f64) -> u32 {
         let mut pull = f64::from(options.pull);
+        // A stiff joint is drawn back no harder than so, and others less, or the pull would keep goals from being met.
+        pull *= self.unknowns.iter().fold(1.0, |least: f64, unknown| least.min(unknown.ease));
         self.keep_limits(options);
         self.measure_now(pull);
         self.best.cost = f64::INFINITY;

@@ -46,6 +46,7 @@ fn prepared(random: &mut Random, even: bool) -> (BodyBuffer, f64) {
     let options = BodyOptions { ease: Some(&ease), shift: Some((1, 0.5)), ..BodyOptions::default() };
     let mut buffer = BodyBuffer::default();
     buffer.prepare(&skeleton, &goals, &options, &pose).expect("valid goals");
+    buffer.take(&options, 0.0);
     // Away from the given pose, so that there is a way back.
     for unknown in &buffer.unknowns {
         let local = &mut buffer.now.locals[unknown.joint as usize];
@@ -236,6 +237,7 @@ pub(super) fn settle(
 ) -> f64 {
     let mut buffer = BodyBuffer::default();
     buffer.prepare(skeleton, goals, options, pose).expect("valid goals");
+    buffer.take(options, 0.0);
     let pull = f64::from(options.pull);
     for (joint, local) in buffer.joints.iter().zip(&mut buffer.now.locals) {
         let t = start.get(joint.joint.into());

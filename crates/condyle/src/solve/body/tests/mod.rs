@@ -2,6 +2,7 @@
 
 mod equations;
 mod hostile;
+mod near;
 mod reach;
 
 use std::vec::Vec;
