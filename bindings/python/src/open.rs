@@ -4,7 +4,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use condyle::clip::Y_UP_FROM_Z_UP;
 use condyle::container::{Container, Entry, EntryKind};
+use condyle::{RawClip, Skeleton};
 use condyle_body::{BodyClip, BodyModel, BodyMotion, ShapedBody};
 use condyle_bvh::{Bvh, ImportOptions};
 use condyle_gltf::{Asset, Document};
@@ -13,7 +15,7 @@ use pyo3::pybacked::PyBackedBytes;
 
 use crate::body::Body;
 use crate::clip::Motion;
-use crate::errors::{Problem, unusable};
+use crate::errors::{Error, Problem, unusable};
 use crate::model::{Model, Opened};
 use crate::progress::told_apart;
 
@@ -26,19 +28,26 @@ type Refused = Vec<Problem>;
 /// of the SMPL family, of whose mean shape this is the skeleton alone: `BodyModel` has its vertices. What was odd but could be used is in `Model.problems`; what could not be used raises
 /// FileError, which has all that is wrong in its `problems`. OSError if the file is not there or cannot be read.
 ///
+/// `unit` is how many metres a unit of the file is: `Model.unit`, which `pack` stores and `compare` measures by; numbers stay as they are. `up` is the up
+/// axis of the file, "y" or "z": with "z" the motion is turned to +Y up, as files of some capture systems and AMASS need it. Of a .npz only the motion is
+/// turned, as body models stand along Y at rest; a .condyle cannot be turned.
+///
 /// >>> model = condyle.open("two_joints.glb")
 /// >>> model.clips[0].name, len(model.skeleton)
 /// ('bend', 2)
 /// >>> model.joints("bend", [0.0, 0.5]).shape
 /// (2, 2, 3)
 #[pyfunction]
-#[pyo3(signature = (path, *, model=None, body=None))]
+#[pyo3(signature = (path, *, model=None, body=None, unit=None, up="y"))]
 pub(crate) fn open(
     py: Python<'_>,
     path: PathBuf,
     model: Option<&str>,
     body: Option<Bound<'_, Body>>,
+    unit: Option<f64>,
+    up: &str,
 ) -> PyResult<Model> {
+    let space = Space::new(unit, up)?;
     let body = body.as_ref().map(|it| Arc::clone(&it.get().body));
     let shown = path.display().to_string();
     let (name, model) = (shown.clone(), model.map(str::to_owned));
@@ -52,17 +61,20 @@ pub(crate) fn open(
         std::fs::File::open(&path).and_then(|file| file.take(64).read_to_end(&mut first)).map_err(named)?;
         Ok(match Kind::of(&first, &path) {
             Kind::Container if body.is_some() => refuse(NOBODY.into()),
-            Kind::Container => container(&name, &std::fs::read(&path).map_err(named)?, model),
+            Kind::Container if space.turn => refuse(TURNED.into()),
+            Kind::Container => container(&name, &std::fs::read(&path).map_err(named)?, model, &space),
             _ if model.is_some() => refuse(SINGLE.into()),
             Kind::Body => {
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-                of_body(&stem, std::fs::read(&path).map_err(named)?, body)
+                of_body(&stem, std::fs::read(&path).map_err(named)?, body, &space)
             }
             _ if body.is_some() => refuse(NOBODY.into()),
             Kind::Bvh => Bvh::open(&path)
                 .map_err(|refused| listed(&refused.problems))
-                .and_then(|bvh| motion_capture(&bvh)),
-            Kind::Document => Asset::open(&path).map_err(|refused| listed(&refused.problems)).map(document),
+                .and_then(|bvh| motion_capture(&bvh, &space)),
+            Kind::Document => Asset::open(&path)
+                .map_err(|refused| listed(&refused.problems))
+                .and_then(|asset| document(asset, &space)),
         })
     })??;
     Model::new(py, &shown, opened.map_err(|problems| unusable(py, &shown, problems))?)
@@ -70,36 +82,70 @@ pub(crate) fn open(
 
 const SINGLE: &str = "it is a single model; model= is for a .condyle with several";
 const NOBODY: &str = "it is no motion of a body; body= is for a .npz";
+const TURNED: &str = "its clips are compressed and cannot be turned; up= is for the files that it is made of";
+
+/// Unit and axes of a file.
+struct Space {
+    /// Metres.
+    unit: Option<f64>,
+    /// Whether Z is up, so that it is turned.
+    turn: bool,
+}
+
+impl Space {
+    fn new(unit: Option<f64>, up: &str) -> PyResult<Self> {
+        if let Some(metres) = unit.filter(|metres| !(*metres > 0.0 && metres.is_finite())) {
+            return Err(Error::new_err(format!("unit is {metres}, a number of metres above 0 is wanted")));
+        }
+        match up {
+            "y" | "z" => Ok(Self { unit, turn: up == "z" }),
+            _ => Err(Error::new_err(format!("up is {up:?}, \"y\" or \"z\" is wanted"))),
+        }
+    }
+
+    fn told(&self, file: Option<f32>) -> Option<f32> {
+        self.unit.map(|metres| metres as f32).or(file)
+    }
+
+    fn clip(&self, clip: RawClip, skeleton: &Skeleton) -> Result<RawClip, condyle::Error> {
+        if self.turn { clip.turned(skeleton, Y_UP_FROM_Z_UP) } else { Ok(clip) }
+    }
+}
 
 /// The character or the motion in bytes, as `open` has it of a file; what is beside a .gltf is not found.
 ///
 /// >>> condyle.from_bytes(pathlib.Path("two_joints.glb").read_bytes())
 /// <condyle.Model bytes: 2 joints, 1 clip, 20 vertices>
 #[pyfunction]
-#[pyo3(signature = (data, name="bytes", *, model=None, body=None))]
+#[pyo3(signature = (data, name="bytes", *, model=None, body=None, unit=None, up="y"))]
+#[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub(crate) fn from_bytes(
     py: Python<'_>,
     data: PyBackedBytes,
     name: &str,
     model: Option<&str>,
     body: Option<Bound<'_, Body>>,
+    unit: Option<f64>,
+    up: &str,
 ) -> PyResult<Model> {
+    let space = Space::new(unit, up)?;
     let body = body.as_ref().map(|it| Arc::clone(&it.get().body));
     let (shown, model) = (name.to_owned(), model.map(str::to_owned));
     let opened = told_apart(py, None, move |_| {
         let (body, model, name, data) = (body.as_deref(), model.as_deref(), &*shown, &*data);
         match Kind::of(data, Path::new(name)) {
             Kind::Container if body.is_some() => refuse(NOBODY.into()),
-            Kind::Container => container(name, data, model),
+            Kind::Container if space.turn => refuse(TURNED.into()),
+            Kind::Container => container(name, data, model, &space),
             _ if model.is_some() => refuse(SINGLE.into()),
-            Kind::Body => of_body(name, data.to_vec(), body),
+            Kind::Body => of_body(name, data.to_vec(), body, &space),
             _ if body.is_some() => refuse(NOBODY.into()),
             Kind::Bvh => Bvh::from_slice(name, data)
                 .map_err(|refused| listed(&refused.problems))
-                .and_then(|bvh| motion_capture(&bvh)),
+                .and_then(|bvh| motion_capture(&bvh, &space)),
             Kind::Document => {
                 let read = Document::from_slice(name, data, None).and_then(Asset::from_document);
-                read.map_err(|refused| listed(&refused.problems)).map(document)
+                read.map_err(|refused| listed(&refused.problems)).and_then(|asset| document(asset, &space))
             }
         }
     })?;
@@ -141,43 +187,56 @@ fn unfit(what: &str) -> impl Fn(condyle::Error) -> Refused {
     move |error| vec![Problem::of_file(format!("{what}: {error}"))]
 }
 
-fn document(mut asset: Asset) -> Opened {
+fn document(mut asset: Asset, space: &Space) -> Result<Opened, Refused> {
+    if space.turn && !asset.was_turned() {
+        asset = asset.turned(Y_UP_FROM_Z_UP).map_err(unfit("the turned model"))?;
+    }
+    space.unit.map_or(Ok(()), |metres| asset.set_unit(metres)).map_err(unfit("its unit"))?;
     let clips = std::mem::take(&mut asset.clips);
-    Opened {
+    Ok(Opened {
         skeleton: Arc::new(asset.skeleton.clone()),
         clips: clips.into_iter().map(|clip| (clip.name().into(), Motion::Authored(clip))).collect(),
         problems: listed(&asset.problems),
+        unit: asset.unit().map(|metres| metres as f32),
         asset: Some(asset),
-        unit: None,
-    }
+    })
 }
 
-fn motion_capture(bvh: &Bvh) -> Result<Opened, Refused> {
+fn motion_capture(bvh: &Bvh, space: &Space) -> Result<Opened, Refused> {
     let options = ImportOptions::default();
-    let skeleton = bvh.skeleton(&options).map_err(unfit("the hierarchy"))?;
+    let mut skeleton = bvh.skeleton(&options).map_err(unfit("the hierarchy"))?;
     let mut clips = Vec::new();
     if bvh.frame_count() > 0 {
-        let clip = bvh.clip(&options).map_err(unfit("the motion"))?;
+        let clip = bvh.clip(&options).and_then(|clip| space.clip(clip, &skeleton));
+        let clip = clip.map_err(unfit("the motion"))?;
         clips.push((clip.name().into(), Motion::Authored(clip)));
+    }
+    if space.turn {
+        skeleton = skeleton.turned(Y_UP_FROM_Z_UP).map_err(unfit("the hierarchy"))?;
     }
     Ok(Opened {
         skeleton: Arc::new(skeleton),
         asset: None,
         clips,
         problems: listed(bvh.problems()),
-        unit: None,
+        unit: space.told(None),
     })
 }
 
 /// The motion of a body, or without one the skeleton of a body model.
-fn of_body(name: &str, bytes: Vec<u8>, body: Option<&ShapedBody>) -> Result<Opened, Refused> {
+fn of_body(
+    name: &str,
+    bytes: Vec<u8>,
+    body: Option<&ShapedBody>,
+    space: &Space,
+) -> Result<Opened, Refused> {
     let refused = |refused: condyle_body::Refused| vec![Problem::from(&refused)];
     let of = |body: &ShapedBody, clips, problems| Opened {
         skeleton: Arc::new(body.skeleton().clone()),
         asset: None,
         clips,
         problems,
-        unit: None,
+        unit: space.told(None),
     };
     let is_model = BodyModel::recognise(&bytes);
     if let Some(body) = body {
@@ -188,6 +247,8 @@ fn of_body(name: &str, bytes: Vec<u8>, body: Option<&ShapedBody>) -> Result<Open
         }
         let motion = BodyMotion::from_bytes(name, bytes).map_err(refused)?;
         let BodyClip { clip, repairs, .. } = motion.clip(body).map_err(refused)?;
+        // Body models stand along Y at rest; it is the motion that brings them to Z.
+        let clip = space.clip(clip, body.skeleton()).map_err(unfit("the motion"))?;
         let problems = repairs.iter().map(Problem::from).collect();
         return Ok(of(body, vec![(clip.name().into(), Motion::Authored(clip))], problems));
     }
@@ -201,7 +262,12 @@ fn of_body(name: &str, bytes: Vec<u8>, body: Option<&ShapedBody>) -> Result<Open
 }
 
 /// A model of a container with its compressed clips; with its meshes if it was kept with its document.
-fn container(name: &str, bytes: &[u8], which: Option<&str>) -> Result<Opened, Refused> {
+fn container(
+    name: &str,
+    bytes: &[u8],
+    which: Option<&str>,
+    space: &Space,
+) -> Result<Opened, Refused> {
     let container = Container::from_bytes(bytes).map_err(unfit("the container"))?;
     let model = chosen(&container, which)?;
     let skeleton = container.skeleton(model.index).map_err(unfit("its skeleton"))?;
@@ -223,7 +289,7 @@ fn container(name: &str, bytes: &[u8], which: Option<&str>) -> Result<Opened, Re
         clips.push((entry.name.into(), Motion::Compressed(clip.into_owned())));
     }
     let problems = asset.as_ref().map(|asset| listed(&asset.problems)).unwrap_or_default();
-    let unit = container.unit(model.index);
+    let unit = space.told(container.unit(model.index));
     Ok(Opened { skeleton: Arc::new(skeleton), asset, clips, problems, unit })
 }
 

@@ -59,6 +59,32 @@ def test_motion_capture() -> None:
     assert model.skin(0, [0.0]).shape == (1, 0, 3)
 
 
+def test_units_and_axes() -> None:
+    was, now = condyle.from_bytes(BVH), condyle.from_bytes(BVH, unit=0.01, up="z")
+    assert was.unit is None and now.unit == pytest.approx(0.01)
+    # What was z is y, and what was y is -z: at rest and in motion.
+    for clip in (None, 0):
+        x, y, z = np.moveaxis(was.joints(clip, [0.0, 0.25, 0.5]), -1, 0)
+        assert np.allclose(now.joints(clip, [0.0, 0.25, 0.5]), np.stack([x, z, -y], axis=-1), atol=1e-6)
+    assert condyle.from_bytes(now.pack()).unit == pytest.approx(0.01)
+    assert pickle.loads(pickle.dumps(now)).unit == pytest.approx(0.01)
+    path = TESTDATA / "two_joints.glb"
+    was, now = condyle.open(path), condyle.open(path, unit=2.0, up="z")
+    assert now.unit == 2.0
+    x, y, z = np.moveaxis(was.skin(0, [0.5]), -1, 0)
+    assert np.allclose(now.skin(0, [0.5]), np.stack([x, z, -y], axis=-1), atol=1e-6)
+    packed = now.pack()
+    assert np.allclose(condyle.from_bytes(packed).skin(None, [0.0]), now.skin(None, [0.0]), atol=1e-6)
+    assert condyle.from_bytes(packed, unit=0.5).unit == 0.5
+    with pytest.raises(condyle.FileError, match="cannot be turned"):
+        condyle.from_bytes(packed, up="z")
+    for wrong in (0.0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(condyle.Error, match="unit is"):
+            condyle.from_bytes(BVH, unit=wrong)
+    with pytest.raises(condyle.Error, match='up is "x"'):
+        condyle.from_bytes(BVH, up="x")  # type: ignore[arg-type]
+
+
 def test_files_that_are_refused_say_why(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no such.glb"):
         condyle.open(tmp_path / "no such.glb")

@@ -128,6 +128,9 @@ impl BodyMotion {
     /// the body lacks are left out, which [`BodyClip::repairs`] reports if they turn. Any other number of rotations must
     /// be the number of joints of the body.
     ///
+    /// AMASS has Z up, and the clip has what the file has: `clip.turned(body.skeleton(), condyle::clip::Y_UP_FROM_Z_UP)` stands it up along Y, to which body
+    /// models stand at rest.
+    ///
     /// # Errors
     /// [`Refused`] if the motion has as many rotations as neither a layout nor the body, if none of its joints is one
     /// of the body, or if f32 cannot tell the times of its frames apart or does not reach their places.

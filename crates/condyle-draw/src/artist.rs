@@ -162,7 +162,12 @@ impl<'a> Artist<'a> {
         if self.posers.len() > 1 { &Panel::COMPARED } else { &[Panel::First] }
     }
 
-    /// How far the two ways are apart in the pose: the greatest distance of a vertex, in metres.
+    /// Metres in a unit of the asset.
+    fn metres(&self) -> f64 {
+        self.asset.unit().unwrap_or(1.0)
+    }
+
+    /// How far the two ways are apart in the pose: the greatest distance of a vertex, in units of the asset.
     fn difference(&self) -> f64 {
         let [first, second] = &self.posers[..] else { return 0.0 };
         let of = |it: &Surface| {
@@ -177,11 +182,13 @@ impl<'a> Artist<'a> {
         self.posers[0].rest()?;
         let boxes = self.surfaces.iter().map(|it| bounds::of(&self.posed(0, it).positions));
         let around = boxes.fold(Aabb::EMPTY, Aabb::union);
-        let diagonal = around.half_extents().iter().map(|&v| 4.0 * f64::from(v).powi(2)).sum::<f64>().sqrt();
+        let metres = self.metres();
+        let diagonal =
+            metres * around.half_extents().iter().map(|&v| 4.0 * f64::from(v).powi(2)).sum::<f64>().sqrt();
         self.greatest = Greatest { diagonal, ..Greatest::default() };
         for &seconds in moments {
             self.pose(clip, seconds)?;
-            let distance = self.difference();
+            let distance = metres * self.difference();
             if distance > self.greatest.distance {
                 self.greatest = Greatest { distance, seconds, diagonal };
             }
@@ -277,7 +284,7 @@ impl<'a> Artist<'a> {
         let vertices = self.posed(if panel == Panel::First { 0 } else { 1 }, surface);
         let is_difference = panel == Panel::Difference;
         let material = if is_difference { &Material::PLAIN } else { self.material(surface) };
-        let end = self.greatest.end() as f32;
+        let end = (self.greatest.end() / self.metres()) as f32;
         let difference = |i: usize| {
             let apart = length(sub(vertices.positions[i], self.posed(0, surface).positions[i]));
             let [r, g, b] = difference::color(if end > 0.0 { apart / end } else { 0.0 });

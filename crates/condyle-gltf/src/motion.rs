@@ -1,6 +1,6 @@
 //! Joints alone as a document that holds them as nodes and nothing else, for motion from files of other kinds.
 
-use condyle::{Joint, RawClip, Skeleton};
+use condyle::{Joint, RawClip, Skeleton, Transform};
 use serde_json::{Value, json};
 
 use crate::{Asset, Document, Problem, Refused, Severity};
@@ -53,7 +53,7 @@ fn with_nodes(skeleton: &Skeleton) -> Result<Skeleton, condyle::Error> {
     Skeleton::new(skeleton.rest().transforms().enumerate().map(joint))
 }
 
-/// A document with a node for each joint; what is at rest turned or scaled is in the skeleton alone.
+/// A document with a node for each joint.
 fn document(skeleton: &Skeleton) -> Value {
     let count = skeleton.joint_count();
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); count];
@@ -66,6 +66,12 @@ fn document(skeleton: &Skeleton) -> Value {
     }
     let node = |(at, rest): (usize, condyle::Transform)| {
         let mut node = json!({ "name": skeleton.names()[at], "translation": rest.translation });
+        if rest.rotation != Transform::IDENTITY.rotation {
+            node["rotation"] = json!(rest.rotation);
+        }
+        if rest.scale != Transform::IDENTITY.scale {
+            node["scale"] = json!(rest.scale);
+        }
         if !children[at].is_empty() {
             node["children"] = json!(children[at]);
         }

@@ -1,34 +1,12 @@
-//! How tall an asset is, and how far its vertices are from their joints: what the errors of compressed clips are measured
-//! against.
+//! How far the vertices of an asset are from their joints: what the errors of compressed clips are measured against.
 
 use condyle::encode::{EncodeOptions, Encoded, Measured, Shell};
 use condyle::sample::PoseSource;
-use condyle::{Affine, Error, NormalRule, Pose, RawClip, Skin, Target, local_to_model};
+use condyle::{Affine, Error, Pose, RawClip, Skin, Target, local_to_model};
 
 use crate::asset::{Asset, Instance, Placement};
-use crate::poser::Poser;
 
 impl Asset {
-    /// The height of the rest pose along +Y, in the document's units: from the lowest skinned vertex to the highest, or from the
-    /// lowest joint to the highest if nothing is skinned. Zero or less if the asset is flat or empty.
-    ///
-    /// # Errors
-    /// As [`Poser::new`] and [`Poser::rest`].
-    pub fn rest_height(&self) -> Result<f64, Error> {
-        let mut poser = Poser::new(self, NormalRule::Plain.into())?;
-        poser.rest()?;
-        let skinned =
-            self.instances.iter().enumerate().filter(|(_, i)| matches!(i.placement, Placement::Skin(_)));
-        let vertices = skinned.flat_map(|(at, _)| poser.posed(at)).flat_map(|v| &v.positions).map(|p| p[1]);
-        let mut heights: Vec<f32> = vertices.collect();
-        if heights.is_empty() {
-            heights.extend(poser.model().iter().map(|joint| joint.rows[1][3]));
-        }
-        let range = |(low, high): (f64, f64), y: &f32| (low.min(f64::from(*y)), high.max(f64::from(*y)));
-        let (low, high) = heights.iter().fold((f64::MAX, f64::MIN), range);
-        Ok(high - low)
-    }
-
     /// Where the errors of this asset's clips are measured: [`Shell::of_morphed_meshes`] of all meshes that move with joints, with the
     /// morph weights that they have where no clip says otherwise. Joints without vertices get a ball of `radius`, in the
     /// document's units: [`Shell::RADIUS`] where these are metres.

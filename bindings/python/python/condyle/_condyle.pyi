@@ -370,8 +370,23 @@ class BodyMotion:
     def __len__(self) -> int: ...
 
 def _picture_file(pixels: NDArray[np.uint8], fps: float, name: str | os.PathLike[str]) -> bytes: ...
-def open(path: str | os.PathLike[str], *, model: str | None = None, body: Body | None = None) -> Model: ...
-def from_bytes(data: bytes, name: str = "bytes", *, model: str | None = None, body: Body | None = None) -> Model: ...
+def open(
+    path: str | os.PathLike[str],
+    *,
+    model: str | None = None,
+    body: Body | None = None,
+    unit: float | None = None,
+    up: Literal["y", "z"] = "y",
+) -> Model: ...
+def from_bytes(
+    data: bytes,
+    name: str = "bytes",
+    *,
+    model: str | None = None,
+    body: Body | None = None,
+    unit: float | None = None,
+    up: Literal["y", "z"] = "y",
+) -> Model: ...
 def compare(
     a: Model,
     b: Model,

@@ -26,7 +26,7 @@ Examples:
 Boxes from joints need no vertices: an engine finds them in a fraction of a microsecond for each joint, and they are
 never too small. How much longer their diagonals are is in the table. Over several moments a box is the union of theirs,
 and a sphere is around theirs, so it may be larger than one around all vertices. What is between two moments is not in
-them. World space, in metres, as `condyle skin` writes vertices.")]
+them. World space, in metres; with --json in the units of the model, as `condyle skin` writes vertices.")]
 pub(crate) struct Args {
     #[command(flatten)]
     character: Character,
@@ -75,6 +75,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             "numeric": dispatch.numeric().name(),
             "clip": clip.map(Playable::name),
             "moments": moments.len(),
+            "metres_per_unit": model.metres(),
             "from_s": from,
             "to_s": to,
             "primitives": rows.iter().map(Row::to_json).collect::<Vec<_>>(),
@@ -82,7 +83,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         });
         return print_json(&format!("{report:#}"));
     }
-    print(&shown(&rows, &all, clip, &moments))
+    print(&shown(&rows, &all, clip, &moments, model.metres()))
 }
 
 /// The moments to look at, in seconds: at least one.
@@ -169,12 +170,12 @@ impl Row {
         (exact > 0.0).then(|| joints / exact)
     }
 
-    fn to_cells(&self) -> Vec<String> {
+    fn to_cells(&self, unit: f64) -> Vec<String> {
         let [node, primitive] = match self.place {
             Some(place) => place.map(|index| index.to_string()),
             None => Default::default(),
         };
-        let metres = |v: f32| fixed(v, 3);
+        let metres = |v: f32| fixed(f64::from(v) * unit, 3);
         let sides = |it: Aabb| [0, 1, 2].map(|k| metres(it.max[k] - it.min[k])).join(" x ");
         vec![
             printable(&self.name),
@@ -260,7 +261,7 @@ fn measure(
     Ok(Found { rows, all })
 }
 
-fn shown(rows: &[Row], all: &Row, clip: Option<&Playable<'_>>, moments: &[f64]) -> String {
+fn shown(rows: &[Row], all: &Row, clip: Option<&Playable<'_>>, moments: &[f64], unit: f64) -> String {
     let when = match (clip, moments) {
         (None, _) => "the rest pose".into(),
         (Some(clip), [one]) => format!("{} at {one:.3} s", printable(clip.name())),
@@ -281,9 +282,9 @@ fn shown(rows: &[Row], all: &Row, clip: Option<&Playable<'_>>, moments: &[f64]) 
         "radius, m",
         "from joints, m",
     ];
-    let rows = rows.iter().chain([all]).map(Row::to_cells);
+    let rows = rows.iter().chain([all]).map(|row| row.to_cells(unit));
     let table = table("<>>>>>>>>", std::iter::once(head.map(String::from).to_vec()).chain(rows));
-    let corner = |v: [f32; 3]| v.map(|v| fixed(v, 3)).join(" ");
+    let corner = |v: [f32; 3]| v.map(|v| fixed(f64::from(v) * unit, 3)).join(" ");
     let corners = |what: &str, it: Aabb| format!("{what}: {} to {}\n", corner(it.min), corner(it.max));
     let corners =
         corners("box of all vertices", all.exact.aabb) + &corners("box from joints", all.joints.aabb);

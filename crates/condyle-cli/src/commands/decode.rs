@@ -18,6 +18,7 @@ use crate::model::playable::Kind;
 use crate::model::written::{self, Keys};
 use crate::options::overwrite::Overwrite;
 use crate::options::source::{Which, find_clip};
+use crate::options::space::Space;
 use crate::options::work::{Limit, Work};
 use crate::output::{check_destination, check_ending, print, print_json, progress, warn, write_file};
 use crate::text::{counted, ending, hertz, millimetres, path_text, printable, size, table};
@@ -43,6 +44,8 @@ pub(crate) struct Args {
     file: PathBuf,
     #[command(flatten)]
     which: Which,
+    #[command(flatten)]
+    space: Space,
     /// One clip only, by name or index
     #[arg(long, value_name = "NAME|INDEX")]
     clip: Option<String>,
@@ -65,7 +68,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     check_destination(&args.output, &sources(&args.file, None), args.overwrite)?;
     let name = path_text(&args.file);
-    let model = model::open(&args.file, args.which.name(), None, false)?;
+    let model = model::open(&args.file, args.which.name(), None, args.space, false)?;
     if !is_container(&args.file) {
         return Err(Failure::Usage(format!("{name} is not compressed, so there is nothing to decode")));
     }
@@ -88,7 +91,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if as_bvh {
         return bvh::run(args, asset, &clips);
     }
-    let metres = model.unit.unwrap_or(1.0);
+    let metres = model.metres();
     let failed = |what: &str, e: &dyn std::fmt::Display| Failure::Data(format!("{name}: {what}{e}"));
     let of = |clip: &str| format!("{}: ", printable(clip));
     let bar = progress(clips.len(), "decoding");

@@ -18,6 +18,7 @@ use crate::model::container::is_container;
 use crate::model::document::{sources, too_large, warn_of_repairs};
 use crate::options::overwrite::Overwrite;
 use crate::options::source::Which;
+use crate::options::space::Space;
 use crate::options::work::{Limit, Work};
 use crate::output::{check_destination, check_ending, print, print_json, warn, write_file};
 use crate::text::{counted, ending, fixed, path_text, table};
@@ -42,6 +43,8 @@ pub(crate) struct Args {
     model: PathBuf,
     #[command(flatten)]
     which: Which,
+    #[command(flatten)]
+    space: Space,
     /// How many of the vertices of a joint are within its shape, from 0 to 1
     #[arg(long, value_name = "PART", default_value = "1", value_parser = parse_coverage)]
     coverage: f32,
@@ -72,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             path_text(path)
         )));
     }
-    let model = model::open(path, args.which.name(), None, args.json)?;
+    let model = model::open(path, args.which.name(), None, args.space, args.json)?;
     if let Some(output) = &args.output {
         check_destination(output, &model.sources, args.overwrite)?;
     }
@@ -99,12 +102,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let report = json!({
             "file": path.to_string_lossy(),
             "coverage": args.coverage,
+            "metres_per_unit": model.metres(),
             "hitboxes": json["hitboxes"],
             "files": file.iter().map(|file| file.to_json()).collect::<Vec<_>>(),
         });
         return print_json(&format!("{report:#}"));
     }
-    let mut text = rows(&hitboxes, &asset.skeleton);
+    let mut text = rows(&hitboxes, &asset.skeleton, model.metres());
     if let Some(file) = file {
         let count = counted(hitboxes.as_slice().len(), "hitbox", "hitboxes");
         text += &format!("{}: {count}\n", path_text(&file.path));
@@ -170,9 +174,9 @@ fn to_json(hitboxes: &Hitboxes, skeleton: &Skeleton) -> Value {
 }
 
 /// A line for each hitbox.
-fn rows(hitboxes: &Hitboxes, skeleton: &Skeleton) -> String {
+fn rows(hitboxes: &Hitboxes, skeleton: &Skeleton, metres: f64) -> String {
     let head = ["joint", "shape", "size", "middle"].map(String::from).to_vec();
-    let number = |v: f32| fixed(v, 3);
+    let number = |v: f32| fixed(f64::from(v) * metres, 3);
     let vector = |v: [f32; 3]| v.map(number).join(" ");
     let rows = hitboxes.as_slice().iter().map(|it| {
         let (size, middle) = match it.shape {

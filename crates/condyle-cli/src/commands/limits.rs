@@ -10,6 +10,7 @@ use crate::model::document::sources;
 use crate::model::{self, limits};
 use crate::options::overwrite::Overwrite;
 use crate::options::source::{Which, find_clip};
+use crate::options::space::Space;
 use crate::options::work::Limit;
 use crate::output::{check_destination, check_ending, print, print_json, warn, write_file};
 use crate::text::{counted, path_text, printable, table};
@@ -60,7 +61,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         check_ending(output, "json", "the limits of joints")?;
         check_destination(output, &sources(path, None), args.overwrite)?;
     }
-    let model = model::open(path, args.which.name(), args.onto.as_deref(), false)?;
+    let model = model::open(path, args.which.name(), args.onto.as_deref(), Space::AS_IN_FILE, false)?;
     if let Some(output) = &args.output {
         check_destination(output, &model.sources, args.overwrite)?;
     }

@@ -20,6 +20,7 @@ use crate::model::document::{self, metres_per_unit, warn_of_repairs};
 use crate::model::written::{self, Keys};
 use crate::options::overwrite::Overwrite;
 use crate::options::quantity::{Length, at_most, parse_error, parse_length};
+use crate::options::space::Space;
 use crate::options::work::{Limit, Work};
 use crate::output::{check_destination, check_ending, print, print_json, progress, warn, write_file};
 use crate::text::{counted, hertz, millimetres, path_text, printable, size, table};
@@ -59,7 +60,9 @@ pub(crate) struct Args {
     /// The largest error of a vertex
     #[arg(long, value_name = "LENGTH", default_value = "0.5mm", allow_hyphen_values = true, value_parser = parse_error)]
     error: Length,
-    /// The real height of the character at rest; without it, units are metres
+    #[command(flatten)]
+    space: Space,
+    /// The real height of the character, in place of --unit: of its vertices at rest, or of its joints in the first frame
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = parse_length)]
     height: Option<Length>,
     /// Leave out the tracks of joints that move no vertex, camera or light: controls and helpers
@@ -88,13 +91,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             "{name} is compressed already; `condyle decode` writes its clips as a document"
         )));
     }
-    let asset = document::open(path, false)?;
+    let mut asset = document::open(path, args.space, false)?;
     check_destination(&args.output, &document::sources(path, Some(&asset.document)), args.overwrite)?;
     warn_of_repairs(path, &asset);
     // All animations are written anew, without what was not understood.
     let of_animations = |p: &&Problem| p.severity == Severity::Warning && p.path.starts_with("/animations");
     asset.problems.iter().filter(of_animations).for_each(|problem| warn(path, &problem.to_string()));
-    let metres = metres_per_unit(path, &asset, args.height)?;
+    let metres = metres_per_unit(path, &mut asset, args.space, args.height)?;
     args.error.warn_above(0.02, "--error");
     let budget = at_most(args.error.metres / metres);
     if budget == 0.0 {

@@ -60,14 +60,16 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let dispatch = args.numerics.apply()?;
-    let ray = Ray::between(args.from.map(|v| v as f32), args.to.map(|v| v as f32));
-    if ray.direction == [0.0; 3] {
+    if args.from.map(|v| v as f32) == args.to.map(|v| v as f32) {
         return Err(Failure::Usage(
             "--from and --to are the same place: a ray goes from one to another".into(),
         ));
     }
     let model = args.character.open(args.json)?;
     let asset = &model.asset;
+    let metres = model.metres();
+    let [from, to] = [args.from, args.to].map(|point| point.map(|v| (v / metres) as f32));
+    let ray = Ray::between(from, to);
     let clip = args.character.source.find(&model)?;
     let clip = clip.as_ref();
     let name = path_text(&args.character.model);
@@ -88,7 +90,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if !args.all {
         hits.truncate(1);
     }
-    let long = ray.direction.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>().sqrt();
+    let long = ray.direction.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>().sqrt() * metres;
+    hits.iter_mut().for_each(|hit| hit.point = hit.point.map(|v| (f64::from(v) * metres) as f32));
     if args.json {
         let mut report = json!({
             "file": args.character.model.to_string_lossy(),

@@ -21,6 +21,7 @@ use crate::options::overwrite::Overwrite;
 use crate::options::quantity::{fps_up_to, parse_seconds};
 use crate::options::skinning::Shown;
 use crate::options::source::{Source, Which};
+use crate::options::space::Space;
 use crate::options::work::{Limit, Work};
 use crate::output::{check_destination, drawing, print, print_json, warn, write_file};
 use crate::text::{counted, path_text, size};
@@ -111,7 +112,10 @@ pub(crate) struct Picture {
     #[arg(long, value_name = "DEGREES", default_value_t = 12.0, value_parser = parse_degrees)]
     #[arg(allow_hyphen_values = true)]
     pitch: f32,
-    /// Play the clips on this model, joints matched by names: for a file that holds a motion only
+    #[command(flatten)]
+    pub(crate) space: Space,
+    /// Play the clips on this model, joints matched by names: for a file that holds a motion only; --unit and --up are
+    /// those of the motion
     #[arg(long, value_name = "MODEL")]
     pub(crate) onto: Option<PathBuf>,
     #[command(flatten)]
@@ -149,7 +153,7 @@ pub(crate) fn draw(
         return Err(Failure::Usage("--limits are drawn at the joints: give --skeleton too".into()));
     }
     check_destination(&args.output, &sources(path, None), args.overwrite)?;
-    let model = model::open(path, which, args.onto.as_deref(), args.json)?;
+    let model = model::open(path, which, args.onto.as_deref(), args.space, args.json)?;
     check_destination(&args.output, &model.sources, args.overwrite)?;
     let clip = find(&model)?;
     let clip = clip.as_ref();

@@ -77,7 +77,10 @@ pub(super) fn open(path: &Path, which: Option<&str>) -> Result<Model, Failure> {
     let document = container.document(document.index).map_err(|e| unfit("its document", e))?;
     let document = Document::from_slice(&path.display().to_string(), document, None);
     let asset = document.and_then(Asset::from_document).map_err(|refused| refusal(path, &refused))?;
-    let asset = asset.on_skeleton(skeleton).map_err(|e| unfit("its skeleton", e))?;
+    let mut asset = asset.on_skeleton(skeleton).map_err(|e| unfit("its skeleton", e))?;
+    if let (None, Some(metres)) = (asset.unit(), container.unit(model.index)) {
+        asset.set_unit(metres.into()).map_err(|e| unfit("its unit", e))?;
+    }
     let mut packed = Vec::new();
     for entry in container.of_model(EntryKind::Clip, model.index) {
         let what = || format!("its clip {}", printable(entry.name));
@@ -89,6 +92,5 @@ pub(super) fn open(path: &Path, which: Option<&str>) -> Result<Model, Failure> {
         }
         packed.push(PackedClip { name: entry.name.into(), clip: clip.into_owned() });
     }
-    let unit = container.unit(model.index).map(f64::from);
-    Ok(Model { asset, sources: super::document::sources(path, None), unit, packed })
+    Ok(Model { asset, sources: super::document::sources(path, None), packed })
 }

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use condyle_gltf::{Asset, Document, Refused, Severity};
+use condyle_gltf::{Asset, Document, Extent, Refused, Severity};
 
 use super::{bvh, problems};
 use crate::failure::Failure;
 use crate::options::quantity::{Length, TALL};
+use crate::options::space::Space;
 use crate::output::{print_json, warn};
 use crate::text::{counted, path_text, printable};
 
@@ -18,20 +19,21 @@ pub(crate) fn read(path: &Path) -> Result<Asset, Refused> {
 }
 
 /// With `json`, a document that cannot be used is also described on standard output, as `check` does.
-pub(crate) fn open(path: &Path, json: bool) -> Result<Asset, Failure> {
+pub(crate) fn open(path: &Path, space: Space, json: bool) -> Result<Asset, Failure> {
     if path.is_dir() {
         let name = path_text(path);
         return Err(Failure::Usage(format!(
             "{name} is a folder; name a file in it, or pack all with pack-library"
         )));
     }
-    read(path).map_err(|refused| {
+    let asset = read(path).map_err(|refused| {
         let described = match json {
             true => print_json(&format!("{:#}", problems::to_json(path, false, &refused.problems))),
             false => Ok(()),
         };
         described.err().unwrap_or_else(|| refusal(path, &refused))
-    })
+    })?;
+    space.applied(path, asset)
 }
 
 /// The failure for a document that cannot be used.
@@ -64,25 +66,68 @@ pub(crate) fn warn_of_repairs(path: &Path, asset: &Asset) {
     }
 }
 
-/// Metres in a unit of the model: one, or what makes its height at rest the given one.
-pub(crate) fn metres_per_unit(path: &Path, asset: &Asset, height: Option<Length>) -> Result<f64, Failure> {
+/// Metres in a unit of a document, as [`metres_of`]; those that --height makes are stored in it.
+pub(crate) fn metres_per_unit(
+    path: &Path,
+    asset: &mut Asset,
+    space: Space,
+    height: Option<Length>,
+) -> Result<f64, Failure> {
+    let metres = metres_of(path, asset.extent(), asset.unit(), space, height)?;
+    if height.is_some() {
+        asset.set_unit(metres).map_err(|e| too_large(&path_text(path), &e))?;
+    }
+    Ok(metres)
+}
+
+/// Metres in a unit of a model: what makes its height the given one, else those that are known, else one. Warns of heights that are no character's.
+pub(super) fn metres_of(
+    path: &Path,
+    extent: Result<Extent, condyle::Error>,
+    known: Option<f64>,
+    space: Space,
+    height: Option<Length>,
+) -> Result<f64, Failure> {
     if let Some(height) = height {
-        height.warn_above(TALL, "--height");
+        return scale_to(path, &extent.map_err(|e| too_large(&path_text(path), &e))?, space, height);
     }
-    if let (None, Ok(units @ (0.0..0.1 | TALL..))) = (height, asset.rest_height())
-        && units > 0.0
+    let metres = known.unwrap_or(1.0);
+    if let Ok(high @ (0.0..0.1 | TALL..)) = extent.map(|extent| extent.height() * metres)
+        && high > 0.0
     {
-        warn(path, &format!("taken to be {units:.2} m high; give its real height with --height"));
+        warn(path, &format!("taken to be {high:.2} m high; give its real height with --height"));
     }
-    let Some(height) = height else { return Ok(1.0) };
-    let units = asset.rest_height().map_err(|e| too_large(&path_text(path), &e))?;
-    if units > 0.0 {
-        return Ok(height.metres / units);
+    Ok(metres)
+}
+
+/// Metres in a unit of what has this extent, where its height is the given one. Reports where that height may not be the one that is meant.
+pub(crate) fn scale_to(path: &Path, extent: &Extent, space: Space, height: Length) -> Result<f64, Failure> {
+    height.warn_above(TALL, "--height");
+    if space.unit.is_some() {
+        return Err(Failure::Usage("--height and --unit say the same: give one of them".into()));
     }
-    let name = path_text(path);
-    Err(Failure::Usage(format!(
-        "{name} has no height at rest, so --height cannot scale it; leave --height out"
-    )))
+    // Whoever names the up axis has no other in mind.
+    let (up, longest) = (if space.up.is_some() { 1 } else { extent.up() }, extent.longest());
+    let units = extent.sizes[up];
+    if units <= 0.0 {
+        let name = path_text(path);
+        return Err(Failure::Usage(format!(
+            "{name} has no height, so --height cannot scale it; leave --height out"
+        )));
+    }
+    let [x, y, z] = extent.sizes;
+    let sizes = format!("its size is {x:.4} x {y:.4} x {z:.4} units along X, Y and Z");
+    match (up, longest) {
+        (1, 1) => {}
+        (1, _) => warn(path, &format!("--height is taken along Y, which is not its longest axis: {sizes}")),
+        (2, _) => {
+            warn(path, &format!("--height is taken along Z: {sizes}; give --up z if Z is up, --up y if Y is"))
+        }
+        _ => {
+            warn(path, &format!("--height is taken along X: {sizes}; give --up y if Y is up, --up z if Z is"))
+        }
+    }
+    Ok(height.metres / units)
 }
 
 /// The files that a model is read from, as canonical paths: none of them may be overwritten. Until the model

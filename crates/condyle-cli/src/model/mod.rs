@@ -15,11 +15,13 @@ use std::path::{Path, PathBuf};
 
 use condyle::RawClip;
 use condyle_compare::distinct;
-use condyle_gltf::Asset;
+use condyle_gltf::{Asset, Extent};
 
 use self::container::{PackedClip, is_container};
 use self::playable::Playable;
 use crate::failure::Failure;
+use crate::options::quantity::Length;
+use crate::options::space::Space;
 use crate::output::warn;
 use crate::text::{path_text, printable};
 
@@ -29,8 +31,6 @@ pub(crate) struct Model {
     pub(crate) asset: Asset,
     /// The files that it was read from, as canonical paths: none of them may be overwritten.
     pub(crate) sources: BTreeSet<PathBuf>,
-    /// How many metres one of its units is, if the file says.
-    pub(crate) unit: Option<f64>,
     packed: Vec<PackedClip>,
 }
 
@@ -39,6 +39,33 @@ impl Model {
     pub(crate) fn clips(&self) -> Vec<Playable<'_>> {
         let raw = self.asset.clips.iter().map(Playable::raw);
         raw.chain(self.packed.iter().map(|p| Playable::packed(&p.name, &p.clip))).collect()
+    }
+
+    /// Metres in a unit: one where neither the file nor the command says.
+    pub(crate) fn metres(&self) -> f64 {
+        self.asset.unit().unwrap_or(1.0)
+    }
+
+    /// Size along the axes, without vertices in the first frame of the first clip.
+    pub(crate) fn extent(&self) -> Result<Extent, condyle::Error> {
+        match self.packed.first() {
+            Some(first) => self.asset.extent_in(Some(&first.clip)),
+            None => self.asset.extent(),
+        }
+    }
+
+    /// Scales it to a height, where one is given, and returns the metres in a unit.
+    pub(crate) fn scaled(
+        &mut self,
+        path: &Path,
+        space: Space,
+        height: Option<Length>,
+    ) -> Result<f64, Failure> {
+        let metres = document::metres_of(path, self.extent(), self.asset.unit(), space, height)?;
+        if height.is_some() {
+            self.asset.set_unit(metres).map_err(|e| document::too_large(&path_text(path), &e))?;
+        }
+        Ok(metres)
     }
 
     /// The same, to be compared with those of another model.
@@ -51,20 +78,24 @@ impl Model {
 
 /// Opens a document or a container; of several models in a container, the one named `which`.
 ///
-/// With `onto`, the clips are played on that model. With `json`, a document that cannot be used is also described on standard
+/// With `onto`, the clips are played on that model, and `space` is that of the motion. With `json`, a document that cannot be used is also described on standard
 /// output, as `check` does.
 pub(crate) fn open(
     path: &Path,
     which: Option<&str>,
     onto: Option<&Path>,
+    space: Space,
     json: bool,
 ) -> Result<Model, Failure> {
     if let Some(onto) = onto {
-        let (asset, sources) = open_onto(&[path.to_path_buf()], onto, json)?;
-        return Ok(Model { asset, sources, unit: None, packed: Vec::new() });
+        let (asset, sources) = open_onto(&[path.to_path_buf()], onto, space, json)?;
+        return Ok(Model { asset, sources, packed: Vec::new() });
     }
     if is_container(path) {
-        return container::open(path, which);
+        space.check_container(path)?;
+        let mut model = container::open(path, which)?;
+        model.asset = space.applied(path, model.asset)?;
+        return Ok(model);
     }
     if which.is_some() {
         return Err(Failure::Usage(format!(
@@ -72,21 +103,17 @@ pub(crate) fn open(
             path_text(path)
         )));
     }
-    let asset = document::open(path, json)?;
-    Ok(Model {
-        sources: document::sources(path, Some(&asset.document)),
-        asset,
-        unit: None,
-        packed: Vec::new(),
-    })
+    let asset = document::open(path, space, json)?;
+    Ok(Model { sources: document::sources(path, Some(&asset.document)), asset, packed: Vec::new() })
 }
 
 /// The model `onto` with the clips of the motions in the place of its own, joints and morph targets matched by their names; and
-/// the files that were read. Where clips of several files have one name, or none, they get that of their file; and a number where
+/// the files that were read. Lengths of the motions are brought to the unit of that model where `space` has theirs. Where clips of several files have one name, or none, they get that of their file; and a number where
 /// that is not enough to tell them apart.
 pub(crate) fn open_onto(
     motions: &[PathBuf],
     onto: &Path,
+    space: Space,
     json: bool,
 ) -> Result<(Asset, BTreeSet<PathBuf>), Failure> {
     if let Some(path) = motions.iter().map(PathBuf::as_path).chain([onto]).find(|path| is_container(path)) {
@@ -95,11 +122,15 @@ pub(crate) fn open_onto(
             path_text(path)
         )));
     }
-    let mut asset = document::open(onto, json)?;
+    let mut asset = document::open(onto, Space::AS_IN_FILE, json)?;
     let mut sources = document::sources(onto, Some(&asset.document));
     let mut named = Vec::new();
     for (file, path) in motions.iter().enumerate() {
-        let motion = document::open(path, json)?;
+        let mut motion = document::open(path, space, json)?;
+        let factor = motion.unit().map_or(1.0, |unit| unit / asset.unit().unwrap_or(1.0));
+        let scaled = motion.clips.iter().map(|clip| clip.scaled(factor));
+        motion.clips =
+            scaled.collect::<Result<_, _>>().map_err(|e| document::too_large(&path_text(path), &e))?;
         document::warn_of_repairs(path, &motion);
         sources.extend(document::sources(path, Some(&motion.document)));
         let (clips, problems) =

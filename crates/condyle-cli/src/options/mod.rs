@@ -6,5 +6,6 @@ pub(crate) mod overwrite;
 pub(crate) mod quantity;
 pub(crate) mod skinning;
 pub(crate) mod source;
+pub(crate) mod space;
 pub(crate) mod threads;
 pub(crate) mod work;

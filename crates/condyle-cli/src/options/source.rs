@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use crate::failure::Failure;
 use crate::model::playable::Playable;
 use crate::model::{self, Model};
+use crate::options::quantity::Length;
+use crate::options::space::Space;
 use crate::text::{did_you_mean, printable, table};
 
 /// A character, and what it does.
@@ -16,7 +18,10 @@ pub(crate) struct Character {
     pub(crate) source: Source,
     #[command(flatten)]
     which: Which,
-    /// Play the clips on this model, joints matched by names: for a file that holds a motion only
+    #[command(flatten)]
+    pub(crate) space: Space,
+    /// Play the clips on this model, joints matched by names: for a file that holds a motion only; --unit and --up are
+    /// those of the motion
     #[arg(long, visible_alias = "skeleton", value_name = "MODEL")]
     onto: Option<PathBuf>,
 }
@@ -24,7 +29,14 @@ pub(crate) struct Character {
 impl Character {
     /// With `json`, a document that cannot be used is also described on standard output.
     pub(crate) fn open(&self, json: bool) -> Result<Model, Failure> {
-        model::open(&self.model, self.which.name(), self.onto.as_deref(), json)
+        model::open(&self.model, self.which.name(), self.onto.as_deref(), self.space, json)
+    }
+
+    /// The same, scaled to a height; and the metres in a unit.
+    pub(crate) fn open_scaled(&self, height: Option<Length>, json: bool) -> Result<(Model, f64), Failure> {
+        let mut model = self.open(json)?;
+        let metres = model.scaled(&self.model, self.space.of_model(self.onto.is_some()), height)?;
+        Ok((model, metres))
     }
 }
 
@@ -46,7 +58,7 @@ impl Which {
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Source {
-    /// The clip, by name or index
+    /// The clip, by name or index [default: the only one]
     #[arg(long, value_name = "NAME|INDEX")]
     clip: Option<String>,
     /// The rest pose

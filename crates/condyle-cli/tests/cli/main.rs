@@ -20,6 +20,7 @@ mod papers;
 mod reach;
 mod render;
 mod rest;
+mod scale;
 mod skin;
 mod streams;
 mod work;

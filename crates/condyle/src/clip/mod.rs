@@ -12,6 +12,7 @@ mod raw;
 pub(crate) mod resident;
 pub(crate) mod retime;
 pub(crate) mod spline;
+mod turned;
 mod view;
 
 use alloc::sync::Arc;
@@ -21,6 +22,7 @@ use core::fmt;
 use crate::error::Error;
 use layout::{Header, Kind};
 pub use raw::{Interpolation, RawClip, Target, Track};
+pub use turned::Y_UP_FROM_Z_UP;
 pub(crate) use view::{ClipView, Place};
 
 /// A compressed clip: what [`encode`](crate::encode()) makes of a [`RawClip`].

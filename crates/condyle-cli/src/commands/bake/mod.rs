@@ -19,7 +19,7 @@ use self::film::{Film, Timing};
 use self::obj::Obj;
 use self::texture::{Format, Layout, Matrices};
 use crate::failure::Failure;
-use crate::model::document::{self, metres_per_unit, warn_of_repairs};
+use crate::model::document::{self, warn_of_repairs};
 use crate::model::playable::Playable;
 use crate::options::moments::LONGEST;
 use crate::options::numerics::Numerics;
@@ -86,7 +86,7 @@ pub(crate) struct Args {
     /// The most texels in a row of a texture or of palettes [default: 4096]
     #[arg(long, value_name = "TEXELS", value_parser = clap::value_parser!(u16).range(16..=16384))]
     width: Option<u16>,
-    /// The real height of the character at rest, for errors; without it, units are metres
+    /// The real height of the character at rest, for errors, in place of --unit
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = parse_length)]
     height: Option<Length>,
     #[command(flatten)]
@@ -139,7 +139,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let (kind, format) = wanted(args)?;
     let path = &args.character.model;
     check_destination(&args.output, &document::sources(path, None), args.overwrite)?;
-    let model = args.character.open(args.json)?;
+    let (model, metres) = args.character.open_scaled(args.height, args.json)?;
     let asset = &model.asset;
     let clip = args.character.source.find(&model)?;
     let clip = clip.as_ref();
@@ -148,7 +148,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let work = Work::play(&[asset], PASSES * timing.frames.max(args.time.len()));
     args.limit.budget(&model.sources).afford(&name, clip.map_or("", Playable::name), &work)?;
     warn_of_repairs(path, asset);
-    let metres = metres_per_unit(path, asset, args.height)?;
     let parts = match kind {
         // It keeps all scenes of the document.
         Kind::Morphs => film::parts(asset.instances.iter().enumerate()),

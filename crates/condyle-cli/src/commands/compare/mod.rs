@@ -12,12 +12,13 @@ use self::picture::{Format, Series};
 use self::report::{Report, Unit, why_text};
 use crate::failure::Failure;
 use crate::model::container::is_container;
-use crate::model::document::{sources, too_large};
+use crate::model::document::{scale_to, sources, too_large};
 use crate::model::{self, Model};
 use crate::options::numerics::Numerics;
 use crate::options::overwrite::Overwrite;
-use crate::options::quantity::{Length, TALL, fps_up_to, parse_length};
+use crate::options::quantity::{Length, fps_up_to, parse_length};
 use crate::options::source::{Which, find_clip};
+use crate::options::space::Space;
 use crate::options::work::{Limit, Work};
 use crate::output::{check_destination, print, print_json, progress, warn, write_file};
 use crate::text::{counted, path_text, printable};
@@ -43,9 +44,9 @@ Clips are paired by name, or by their order if they have no names. They are samp
 three times between each two.
 
 worst is the largest distance between a vertex and its counterpart, 99 % the 99th percentile over all vertices and
-moments, and mean of max the largest distance at a moment, averaged over all moments. Units are those that --height makes
-of A, else those that a .condyle was made with by `condyle encode --height`, else metres. A length has a unit, mm, cm or
-m; without one it is in metres.")]
+moments, and mean of max the largest distance at a moment, averaged over all moments. Units are those of --unit, or those
+that --height makes of A, else those that a file was written with by --unit or --height, else metres. A length has a
+unit, mm, cm or m; without one it is in metres. --up z turns what was not turned when it was written.")]
 pub(crate) struct Args {
     /// The reference: .glb, .gltf, .bvh or .condyle
     #[arg(value_name = "A")]
@@ -61,7 +62,9 @@ pub(crate) struct Args {
     /// Compare at N evenly spaced times per second instead
     #[arg(long, value_name = "N", value_parser = fps_up_to(1000.0))]
     fps: Option<f64>,
-    /// The real height of A at rest, as for encode: scales all distances
+    #[command(flatten)]
+    space: Space,
+    /// The real height of A, as for encode: scales all distances
     #[arg(long, value_name = "LENGTH", value_parser = parse_length)]
     height: Option<Length>,
     /// Where joints are compared, the radius of the ball around each
@@ -83,9 +86,6 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let dispatch = args.numerics.apply()?;
-    if let Some(height) = args.height {
-        height.warn_above(TALL, "--height");
-    }
     args.shell.warn_above(0.5, "--shell");
     let plot = args.plot.as_deref().map(|to| Format::of(to).map(|format| (to, format))).transpose()?;
     let mut inputs: BTreeSet<PathBuf> = sources(&args.a, None);
@@ -97,7 +97,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             "--model is for a .condyle with several models; neither file is one".into(),
         ));
     }
-    let open = |path: &Path| model::open(path, which.filter(|_| is_container(path)), None, args.json);
+    let are_containers = [&args.a, &args.b].into_iter().all(|path| is_container(path));
+    let open = |path: &Path| {
+        // A container that was encoded with --up z is +Y up.
+        let up = args.space.up.filter(|_| are_containers || !is_container(path));
+        let which = which.filter(|_| is_container(path));
+        model::open(path, which, None, Space { up, ..args.space }, args.json)
+    };
     let (a, b) = (open(&args.a)?, open(&args.b)?);
     for (path, model) in [(&args.a, &a), (&args.b, &b)] {
         inputs.extend(sources(path, Some(&model.asset.document)));
@@ -189,19 +195,17 @@ fn failure(error: Error) -> Failure {
     Failure::Data(format!("{error}; {next}"))
 }
 
-/// What `--height` makes of it, else what a container was made with, else a metre.
+/// What `--height` or `--unit` makes of it, else what A or B says, else a metre.
 fn unit(args: &Args, a: &Model, b: &Model) -> Result<Unit, Failure> {
-    let Some(height) = args.height else {
-        let said = |it: &Model, from| it.unit.map(|metres| Unit { metres, from });
-        return Ok(said(a, "a").or_else(|| said(b, "b")).unwrap_or(Unit { metres: 1.0, from: "metres" }));
-    };
-    let file = path_text(&args.a);
-    match a.asset.rest_height().map_err(|e| too_large(&file, &e))? {
-        units if units > 0.0 => Ok(Unit { metres: height.metres / units, from: "height" }),
-        _ => Err(Failure::Usage(format!(
-            "{file} has no height at rest, so --height cannot scale it; leave --height out"
-        ))),
+    if let Some(height) = args.height {
+        let extent = a.extent().map_err(|e| too_large(&path_text(&args.a), &e))?;
+        return Ok(Unit { metres: scale_to(&args.a, &extent, args.space, height)?, from: "height" });
     }
+    if let Some(unit) = args.space.unit {
+        return Ok(Unit { metres: unit.metres, from: "unit" });
+    }
+    let said = |it: &Model, from| it.asset.unit().map(|metres| Unit { metres, from });
+    Ok(said(a, "a").or_else(|| said(b, "b")).unwrap_or(Unit { metres: 1.0, from: "metres" }))
 }
 
 /// The pairs of clips to compare, with a warning for each clip of A without a counterpart. None if neither model has any.

@@ -26,6 +26,7 @@ use crate::model::document::{self, metres_per_unit, warn_of_repairs};
 use crate::model::open_onto;
 use crate::options::overwrite::Overwrite;
 use crate::options::quantity::{Length, parse_length};
+use crate::options::space::Space;
 use crate::options::threads::Threads;
 use crate::options::work::Limit;
 use crate::output::{
@@ -43,6 +44,7 @@ Examples:
   condyle encode models/*.glb -o all.condyle --json | jq 'select(.clip).error_max_m'
   condyle encode walk.glb run.glb --onto fox.glb -o fox.condyle  clips from files without a mesh
   condyle encode walk.bvh -o walk.condyle --height 1.8m          motion capture in any unit
+  condyle encode walk.bvh -o walk.condyle --unit 1cm --up z      in centimetres, with Z up
 
 The error is measured on the decoded clip, in model space, at points that enclose all vertices of a joint: at every
 frame, at three times between each two, and at every key of the original. There neither these points nor the vertices
@@ -75,7 +77,9 @@ pub(crate) struct Args {
     overwrite: Overwrite,
     #[command(flatten)]
     settings: Settings,
-    /// The real height of the character at rest; without it, units are metres
+    #[command(flatten)]
+    space: Space,
+    /// The real height of the character, in place of --unit: of its vertices at rest, or of its joints in the first frame
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = parse_length)]
     height: Option<Length>,
     /// Leave out the document with its materials and textures; of these commands only info and check can then
@@ -106,11 +110,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.settings.warn_of_sizes();
     let jobs = match &args.onto {
         Some(onto) => {
-            let (asset, files) = open_onto(&args.models, onto, false)?;
+            let (asset, files) = open_onto(&args.models, onto, args.space, false)?;
             sources.extend(files);
             vec![job(args, onto, asset)?]
         }
-        None => args.models.iter().map(|path| job(args, path, open(path)?)).collect::<Result<Vec<_>, _>>()?,
+        None => args
+            .models
+            .iter()
+            .map(|path| job(args, path, open(path, args.space)?))
+            .collect::<Result<Vec<_>, _>>()?,
     };
     for job in &jobs {
         sources.extend(document::sources(job.path, Some(&job.asset.document)));
@@ -200,20 +208,20 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 /// Steps of the progress bar for each clip.
 const PERCENT: u64 = 100;
 
-pub(crate) fn open(path: &Path) -> Result<Asset, Failure> {
+pub(crate) fn open(path: &Path, space: Space) -> Result<Asset, Failure> {
     if is_container(path) {
         return Err(Failure::Usage(format!(
             "{} is compressed already; encode the original models",
             path_text(path)
         )));
     }
-    document::open(path, false)
+    document::open(path, space, false)
 }
 
 fn job<'a>(args: &Args, path: &'a Path, mut asset: Asset) -> Result<Job<'a>, Failure> {
     warn_of_repairs(path, &asset);
     name_clips(path, &mut asset);
-    let metres = metres_per_unit(path, &asset, args.height)?;
+    let metres = metres_per_unit(path, &mut asset, args.space.of_model(args.onto.is_some()), args.height)?;
     args.settings.job(path, asset, metres)
 }
 
@@ -277,8 +285,8 @@ fn container(args: &Args, jobs: &[Job<'_>], rows: &[Row<'_>]) -> Result<Vec<u8>,
     for job in jobs {
         let failed = |e: &dyn std::fmt::Display| Failure::Data(format!("{}: {e}", path_text(job.path)));
         let model = writer.add_skeleton(&job.name, &job.asset.skeleton).map_err(|e| failed(&e))?;
-        if args.height.is_some() {
-            writer.set_unit(model, job.metres as f32).map_err(|e| failed(&e))?;
+        if let Some(metres) = job.asset.unit() {
+            writer.set_unit(model, metres as f32).map_err(|e| failed(&e))?;
         }
         for (name, mesh) in job.asset.placed_meshes().map_err(|e| failed(&e))? {
             writer.add_mesh(name, model, &mesh, &job.asset.skeleton).map_err(|e| failed(&e))?;

@@ -15,7 +15,8 @@ use crate::text::{counted, hertz, millimetres, path_text, printable, size, table
 /// Bytes of one joint at one frame without compression: rotation, translation and scale.
 const RAW: usize = 40;
 
-pub(super) fn run(path: &Path, json: bool) -> Result<(), Failure> {
+/// `unit` is in place of those that the file says.
+pub(super) fn run(path: &Path, unit: Option<f64>, json: bool) -> Result<(), Failure> {
     let bytes = container::read(path)?;
     let unfit = |e: condyle::Error| container::unfit(path, &e);
     let container = Container::from_bytes(&bytes).map_err(unfit)?;
@@ -24,8 +25,8 @@ pub(super) fn run(path: &Path, json: bool) -> Result<(), Failure> {
         container.entries().map(|entry| Described::new(&container, entry, &mut skeletons).map_err(unfit));
     let lines = lines.collect::<Result<Vec<_>, _>>()?;
     match json {
-        true => print_json(&format!("{:#}", to_json(path, &container, &lines))),
-        false => print(&to_text(path, &container, &lines)),
+        true => print_json(&format!("{:#}", to_json(path, &container, &lines, unit))),
+        false => print(&to_text(path, &container, &lines, unit)),
     }
 }
 
@@ -34,7 +35,8 @@ fn raw_bytes(clip: &Clip<'_>) -> usize {
     (clip.frame_count() + 1).saturating_mul(clip.joint_count()).saturating_mul(RAW)
 }
 
-fn to_text(path: &Path, container: &Container<'_>, lines: &[Described<'_>]) -> String {
+fn to_text(path: &Path, container: &Container<'_>, lines: &[Described<'_>], unit: Option<f64>) -> String {
+    let metres = |line: &Described<'_>| unit.or_else(|| metres(container, line));
     let (major, minor) = container.version();
     let bytes = container.as_bytes().len();
     let count = counted(lines.len(), "entry", "entries");
@@ -44,7 +46,8 @@ fn to_text(path: &Path, container: &Container<'_>, lines: &[Described<'_>]) -> S
         match &line.content {
             Content::Skeleton { joints } => {
                 cells.push(counted(*joints, "joint", "joints"));
-                cells.extend(container.unit(line.entry.index).map(|metres| format!("1 unit = {metres} m")));
+                let unit = unit.map(|unit| unit as f32).or_else(|| container.unit(line.entry.index));
+                cells.extend(unit.map(|metres| format!("1 unit = {metres} m")));
             }
             Content::Mesh { vertices, triangles } => {
                 cells.push(counted(*vertices, "vertex", "vertices"));
@@ -56,7 +59,7 @@ fn to_text(path: &Path, container: &Container<'_>, lines: &[Described<'_>]) -> S
                 hertz(clip.rate()),
                 format!(
                     "error up to {} mm",
-                    millimetres(f64::from(clip.budget()) * metres(container, line).unwrap_or(1.0))
+                    millimetres(f64::from(clip.budget()) * metres(line).unwrap_or(1.0))
                 ),
                 format!("{:.1} to 1", raw_bytes(clip) as f64 / clip.as_bytes().len() as f64),
             ]),
@@ -65,8 +68,7 @@ fn to_text(path: &Path, container: &Container<'_>, lines: &[Described<'_>]) -> S
         cells
     };
     out += &table("<<>>>>>>", lines.iter().map(cells));
-    let is_guess =
-        |line: &Described<'_>| matches!(line.content, Content::Clip(_)) && metres(container, line).is_none();
+    let is_guess = |line: &Described<'_>| matches!(line.content, Content::Clip(_)) && metres(line).is_none();
     if lines.iter().any(is_guess) {
         out += "\nWhere a skeleton says no unit, errors are as if one were a metre.\n";
     }
@@ -78,7 +80,8 @@ fn metres(container: &Container<'_>, line: &Described<'_>) -> Option<f64> {
     line.entry.model.and_then(|model| container.unit(model)).map(f64::from)
 }
 
-fn to_json(path: &Path, container: &Container<'_>, lines: &[Described<'_>]) -> Value {
+fn to_json(path: &Path, container: &Container<'_>, lines: &[Described<'_>], unit: Option<f64>) -> Value {
+    let metres = |line: &Described<'_>| unit.or_else(|| metres(container, line));
     let (major, minor) = container.version();
     let line = |line: &Described<'_>| {
         let mut value = json!({
@@ -91,7 +94,8 @@ fn to_json(path: &Path, container: &Container<'_>, lines: &[Described<'_>]) -> V
         match &line.content {
             Content::Skeleton { joints } => {
                 value["joints"] = (*joints).into();
-                value["metres_per_unit"] = container.unit(line.entry.index).into();
+                let unit = unit.map(|unit| unit as f32).or_else(|| container.unit(line.entry.index));
+                value["metres_per_unit"] = unit.into();
             }
             Content::Mesh { vertices, triangles } => {
                 value["vertices"] = (*vertices).into();
@@ -103,8 +107,7 @@ fn to_json(path: &Path, container: &Container<'_>, lines: &[Described<'_>]) -> V
                 value["frames"] = (clip.frame_count() + 1).into();
                 value["rate"] = clip.rate().into();
                 value["budget"] = clip.budget().into();
-                value["budget_m"] =
-                    metres(container, line).map(|unit| f64::from(clip.budget()) * unit).into();
+                value["budget_m"] = metres(line).map(|unit| f64::from(clip.budget()) * unit).into();
                 value["raw_bytes"] = raw_bytes(clip).into();
                 value["ratio"] = (raw_bytes(clip) as f64 / clip.as_bytes().len() as f64).into();
             }

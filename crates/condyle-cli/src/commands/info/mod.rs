@@ -12,8 +12,9 @@ use crate::failure::Failure;
 use crate::model::container::is_container;
 use crate::model::document;
 use crate::model::problems::{problem_to_json, summary};
+use crate::options::space::Space;
 use crate::output::{print, print_json};
-use crate::text::{counted, path_text, printable, size, table};
+use crate::text::{counted, fixed, path_text, printable, size, table};
 
 /// Show what is in a model: skeleton, clips, meshes, memory
 #[derive(clap::Args)]
@@ -29,6 +30,8 @@ With --json, a file that cannot be used is described as by check.")]
 pub(crate) struct Args {
     /// The model: .glb, .gltf, .bvh or .condyle
     model: PathBuf,
+    #[command(flatten)]
+    space: Space,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -36,9 +39,10 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if is_container(&args.model) {
-        return container::run(&args.model, args.json);
+        args.space.check_container(&args.model)?;
+        return container::run(&args.model, args.space.unit.map(|unit| unit.metres), args.json);
     }
-    let asset = &document::open(&args.model, args.json)?;
+    let asset = &document::open(&args.model, args.space, args.json)?;
     let bytes = std::fs::metadata(&args.model).map_or(0, |m| m.len() as usize);
     match args.json {
         true => print_json(&format!("{:#}", to_json(asset, &args.model, bytes))),
@@ -50,6 +54,13 @@ fn to_text(asset: &Asset, model: &Path, bytes: usize) -> String {
     let deforming = deforming(asset);
     let skeleton = &asset.skeleton;
     let mut out = format!("{}  {}\n", path_text(model), size(bytes));
+    if let Ok(extent) = asset.extent() {
+        let metres = asset.unit().unwrap_or(1.0);
+        let [x, y, z] = extent.sizes.map(|units| fixed(units * metres, 3));
+        let of = if extent.of_vertices { "vertices at rest" } else { "joints in the first frame" };
+        out += &format!("\nSize  {x} x {y} x {z} m along X, Y and Z, of {of}");
+        out += &asset.unit().map_or(String::from("\n"), |metres| format!("; 1 unit = {metres} m\n"));
+    }
 
     let deform = deforming.iter().filter(|&&d| d).count();
     out += &format!("\nSkeleton  {}, {deform} deform\n", counted(skeleton.joint_count(), "joint", "joints"));
@@ -170,6 +181,8 @@ fn to_json(asset: &Asset, model: &Path, bytes: usize) -> Value {
         "file": model.to_string_lossy(),
         "usable": true,
         "bytes": bytes,
+        "metres_per_unit": asset.unit(),
+        "size_m": asset.extent().ok().map(|it| it.sizes.map(|units| units * asset.unit().unwrap_or(1.0))),
         "skeleton": { "joints": (0..skeleton.joint_count()).map(joint).collect::<Vec<_>>() },
         "skins": asset.skins.iter().map(|s| json!({ "joints": s.joints() })).collect::<Vec<_>>(),
         "springs": asset.springs.as_ref().map(|springs| json!({ "joints": springs.joints().collect::<Vec<_>>(), "colliders": springs.collider_count() })),

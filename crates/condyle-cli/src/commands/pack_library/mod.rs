@@ -16,7 +16,8 @@ use crate::commands::encode::Settings;
 use crate::failure::Failure;
 use crate::model::body;
 use crate::options::overwrite::Overwrite;
-use crate::options::quantity::{Length, TALL, parse_length};
+use crate::options::quantity::TALL;
+use crate::options::space::Space;
 use crate::options::threads::Threads;
 use crate::options::work::Limit;
 use crate::output::{Written, check_destination, check_ending, print, print_json, progress, warn};
@@ -29,7 +30,7 @@ Examples:
   condyle pack-library mocap -o motion.condyle --unit 1cm          a folder of BVH files in centimetres
   condyle pack-library clips -o motion.condyle --error 1mm --json | jq .left_out
   condyle pack-library mocap -o motion.condyle --parts kept        later, only files that are new or have changed are encoded
-  condyle pack-library amass -o motion.condyle --body model.npz    motions of bodies in AMASS's layout
+  condyle pack-library amass -o motion.condyle --body model.npz --up z    motions of bodies in AMASS's layout, which are Z up
 
 The folder is searched with all in it for .bvh, .glb, .gltf, .vrm, .vrma, and .npz in AMASS's layout, of which --body has the
 model; these are in metres, and each skeleton is that of the person who moved. Of each file the library holds the skeleton
@@ -49,9 +50,8 @@ pub(crate) struct Args {
     output: PathBuf,
     #[command(flatten)]
     overwrite: Overwrite,
-    /// How long a unit of the files is
-    #[arg(long, value_name = "LENGTH", default_value = "1m", allow_hyphen_values = true, value_parser = parse_length)]
-    unit: Length,
+    #[command(flatten)]
+    space: Space,
     /// Who moves in files of bodies: a body model of the SMPL family
     #[arg(long, value_name = "MODEL.npz")]
     body: Option<PathBuf>,
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let model = args.body.as_deref().map(body::model).transpose()?;
     let how = How {
         settings: &args.settings,
-        unit: args.unit.metres,
+        space: args.space,
         body: args.body.as_deref().zip(model.as_ref()),
         limit: args.limit,
     };

@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::model::body;
 use crate::model::container::{read, unfit};
 use crate::model::document::{self, too_large};
+use crate::options::space::Space;
 use crate::options::work::Limit;
 use crate::output::write_file;
 use crate::text::{ending, path_text};
@@ -30,8 +31,7 @@ pub(super) struct Source {
 /// What is the same for all files.
 pub(super) struct How<'a> {
     pub(super) settings: &'a Settings,
-    /// Metres.
-    pub(super) unit: f64,
+    pub(super) space: Space,
     /// Who moves in files of bodies.
     pub(super) body: Option<(&'a Path, &'a BodyModel)>,
     pub(super) limit: Limit,
@@ -80,7 +80,7 @@ impl Source {
     pub(super) fn part(&self, how: &How<'_>) -> Result<Part, Why> {
         let stamp = json!({
             "source": self.name,
-            "settings": format!("{} {:?}", how.unit, how.settings),
+            "settings": format!("{:?} {:?}", how.space, how.settings),
             "body": how.body.filter(|_| self.is_of_body()).map(|(path, _)| file_stamp(path)),
             "version": env!("CARGO_PKG_VERSION"),
         });
@@ -121,13 +121,17 @@ impl Source {
     fn encode(&self, stamp: &Value, how: &How<'_>) -> Result<Vec<u8>, Failure> {
         let How { settings, .. } = *how;
         let (asset, unit) = match how.body {
-            Some((_, model)) if self.is_of_body() => (body::open(&self.path, model)?, 1.0),
+            Some((_, model)) if self.is_of_body() => (body::open(&self.path, model, how.space)?, 1.0),
             None if self.is_of_body() => {
                 return Err(Failure::Data(
                     "it may be the motion of a body, but --body does not say of which".into(),
                 ));
             }
-            _ => (encode::open(&self.path)?, how.unit),
+            _ => {
+                let asset = encode::open(&self.path, how.space)?;
+                let unit = asset.unit().unwrap_or(1.0);
+                (asset, unit)
+            }
         };
         let name = path_text(&self.path);
         let repairs = asset.problems.iter().filter(|it| it.severity == Severity::Warning).count();

@@ -25,7 +25,7 @@ use self::solver::{Solved, Solver};
 use crate::commands::render::Picture;
 use crate::failure::Failure;
 use crate::model::container::is_container;
-use crate::model::document::{metres_per_unit, sources, warn_of_repairs};
+use crate::model::document::{sources, warn_of_repairs};
 use crate::model::playable::{Kind, Playable};
 use crate::model::{self, Model, written};
 use crate::options::quantity::{Length, fps_up_to, parse_length};
@@ -95,7 +95,7 @@ pub(crate) struct Args {
     /// Keep the clip as it was, and add what reaches under this name
     #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: Option<String>,
-    /// The real height of the character at rest; without it, units are metres
+    /// The real height of the character at rest, in place of --unit
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = parse_length)]
     height: Option<Length>,
     #[command(flatten)]
@@ -126,8 +126,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             "{name} is compressed; `condyle decode` writes its clips as a document"
         )));
     }
-    let model = model::open(path, None, picture.onto.as_deref(), picture.json)?;
+    let mut model = model::open(path, None, picture.onto.as_deref(), picture.space, picture.json)?;
     check_destination(to, &model.sources, picture.overwrite)?;
+    let metres = model.scaled(path, picture.space.of_model(picture.onto.is_some()), args.height)?;
     let asset = &model.asset;
     warn_of_repairs(path, asset);
     let source = args.source.find(&model)?;
@@ -135,7 +136,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Kind::Raw(clip) => Some(*clip),
         _ => None,
     });
-    let metres = metres_per_unit(path, asset, args.height)?;
     let mut budget = picture.limit.budget(&model.sources);
     let limits =
         picture.limits.as_ref().map(|choice| choice.limits(path, &model, &mut budget)).transpose()?;

@@ -1,0 +1,187 @@
+//! Axes and units of a document: turned to Y up when it is read, and how many metres a unit is.
+
+use std::collections::HashSet;
+
+use condyle::{Affine, Error, Quat, Transform};
+use serde_json::{Value, json};
+
+use crate::asset::{Asset, Placement};
+
+/// Places of the unit, and of a note that the axes were turned, in a document.
+const UNIT: &str = "/asset/extras/condyle/metresPerUnit";
+const TURNED: &str = "/asset/extras/condyle/turned";
+
+impl Asset {
+    /// The asset with all that it holds turned about the origin: the nodes of the document without a parent, the rest pose, clips, and meshes that
+    /// nothing moves. [`Y_UP_FROM_Z_UP`](condyle::clip::Y_UP_FROM_Z_UP) is for files whose up axis is Z, which glTF does not allow but
+    /// exporters write.
+    ///
+    /// # Errors
+    /// Those of [`Skeleton::turned`](condyle::Skeleton::turned).
+    pub fn turned(mut self, rotation: Quat) -> Result<Self, Error> {
+        let clips = self.clips.iter().map(|clip| clip.turned(&self.skeleton, rotation));
+        self.clips = clips.collect::<Result<_, _>>()?;
+        self.skeleton = self.skeleton.turned(rotation)?;
+        let turn = Affine::from(Transform { rotation, ..Transform::IDENTITY });
+        for instance in &mut self.instances {
+            if let Placement::Fixed(world) = &mut instance.placement {
+                *world = turn * *world;
+            }
+        }
+        turn_roots(&mut self.document.json, &turn, rotation);
+        self.note()["turned"] = true.into();
+        Ok(self)
+    }
+
+    /// Whether this document, or the one that it was written from, was [`turned`](Self::turned): it is noted in `asset.extras`.
+    #[must_use]
+    pub fn was_turned(&self) -> bool {
+        self.document.json.pointer(TURNED) == Some(&Value::Bool(true))
+    }
+
+    /// Number of metres in a unit, if the document says: `condyle` writes it to `asset.extras`. In glTF it is 1, so that only documents in
+    /// other units need to.
+    #[must_use]
+    pub fn unit(&self) -> Option<f64> {
+        let metres = self.document.json.pointer(UNIT)?.as_f64()?;
+        (metres > 0.0 && metres.is_finite()).then_some(metres)
+    }
+
+    /// Stores the number of metres in a unit in the document, so that what is written of it has it: see [`unit`](Self::unit). The numbers stay
+    /// as they are.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] if `metres` is not finite and above 0.
+    pub fn set_unit(&mut self, metres: f64) -> Result<(), Error> {
+        if !(metres > 0.0 && metres.is_finite()) {
+            return Err(Error::OutOfRange { what: "metres", at: 0, needed: "finite and above 0" });
+        }
+        self.note()["metresPerUnit"] = metres.into();
+        Ok(())
+    }
+
+    fn note(&mut self) -> &mut Value {
+        let mut place = &mut self.document.json["asset"];
+        for key in ["extras", "condyle"] {
+            place = &mut place[key];
+            if !place.is_object() {
+                *place = json!({});
+            }
+        }
+        place
+    }
+}
+
+/// Turns the nodes that are no children.
+fn turn_roots(json: &mut Value, turn: &Affine, rotation: Quat) {
+    let Some(nodes) = json.get_mut("nodes").and_then(Value::as_array_mut) else { return };
+    let children = nodes.iter().filter_map(|node| node.get("children")?.as_array()).flatten();
+    let children: HashSet<usize> = children.filter_map(Value::as_f64).map(|child| child as usize).collect();
+    for (_, node) in nodes.iter_mut().enumerate().filter(|(at, _)| !children.contains(at)) {
+        let Some(node) = node.as_object_mut() else { continue };
+        if let Some(m) = node.get("matrix").and_then(numbers::<16>) {
+            let rows = [0, 1, 2].map(|r| [m[r], m[4 + r], m[8 + r], m[12 + r]]);
+            let [a, b, c] = (*turn * Affine { rows }).rows;
+            let columns: Vec<f32> = (0..4)
+                .flat_map(|column| [a[column], b[column], c[column], if column == 3 { 1.0 } else { 0.0 }])
+                .collect();
+            node.insert("matrix".into(), columns.into());
+            continue;
+        }
+        if let Some(place) = node.get("translation").and_then(numbers::<3>) {
+            let place = turn.rows.map(|row| row[0] * place[0] + row[1] * place[1] + row[2] * place[2]);
+            node.insert("translation".into(), place.to_vec().into());
+        }
+        let own = node.get("rotation").and_then(numbers::<4>).unwrap_or([0.0, 0.0, 0.0, 1.0]);
+        let turned = product(rotation, own);
+        node.insert("rotation".into(), turned.to_vec().into());
+    }
+}
+
+fn numbers<const N: usize>(list: &Value) -> Option<[f32; N]> {
+    let list: Vec<f32> = list.as_array()?.iter().filter_map(Value::as_f64).map(|v| v as f32).collect();
+    list.try_into().ok()
+}
+
+/// The Hamilton product.
+fn product([ax, ay, az, aw]: Quat, [bx, by, bz, bw]: Quat) -> Quat {
+    [
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+        aw * bw - ax * bx - ay * by - az * bz,
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use condyle::clip::Y_UP_FROM_Z_UP;
+    use condyle::{NormalRule, RawClip};
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::Builder;
+    use crate::{ClipExporter, Document, Poser};
+
+    /// A moved node, a static one with a matrix and one with its parts, all with a mesh.
+    fn scene() -> Asset {
+        let mut it = Builder::new(json!({
+            "scene": 0, "scenes": [{"nodes": [0, 1, 2]}],
+            "nodes": [
+                {"name": "moved", "mesh": 0, "translation": [1, 2, 3]},
+                {"name": "matrix", "mesh": 0, "matrix": [2, 0, 0, 0, 0, 0, 1, 0, 0, -1, 0, 0, 4, 5, 6, 1]},
+                {"name": "parts", "mesh": 0, "rotation": [0.6, 0, 0, 0.8], "translation": [7, 8, 9]},
+            ],
+            "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
+        }));
+        it.floats("VEC3", &[0.0, 0.0, 0.0, 1.0, 0.5, 0.0, 0.0, 1.0, 2.0]);
+        let times = it.floats("SCALAR", &[0.0, 1.0]);
+        let places = it.floats("VEC3", &[0.0, 0.0, 0.0, 3.0, 2.0, 1.0]);
+        it.json["animations"] = json!([{
+            "name": "slide", "samplers": [{"input": times, "output": places}],
+            "channels": [{"sampler": 0, "target": {"node": 0, "path": "translation"}}],
+        }]);
+        it.import().expect("a scene")
+    }
+
+    fn points(asset: &Asset, clip: Option<&RawClip>) -> Vec<[f32; 3]> {
+        let mut poser = Poser::new(asset, NormalRule::Plain.into()).expect("small");
+        poser.pose(clip, 0.25).expect("a pose");
+        let all = 0..asset.instances.len();
+        all.flat_map(|at| poser.posed(at).iter().flat_map(|it| it.positions.clone()).collect::<Vec<_>>())
+            .collect()
+    }
+
+    /// The asset itself, and what is written of it and read again.
+    #[test]
+    fn every_mesh_is_turned_at_rest_and_in_motion_and_in_what_is_written() {
+        let before = scene();
+        let after = before.clone().turned(Y_UP_FROM_Z_UP).expect("turns");
+        let glb = ClipExporter::new(&after).glb(&after.clips).expect("a document");
+        let document = Document::from_slice("turned.glb", &glb, None).expect("readable");
+        let written = Asset::from_document(document).expect("usable");
+        assert!(written.was_turned() && !before.was_turned());
+        for (name, it) in [("turned", &after), ("written", &written)] {
+            for at_rest in [true, false] {
+                let of = |asset: &Asset| points(asset, asset.clips.first().filter(|_| !at_rest));
+                let (was, is) = (of(&before), of(it));
+                assert_eq!(was.len(), 9);
+                for ([x, y, z], found) in was.into_iter().zip(is) {
+                    let near = [x, z, -y].iter().zip(found).all(|(want, found)| (want - found).abs() < 1e-5);
+                    assert!(near, "{name}, rest {at_rest}: {found:?} for {:?}", [x, y, z]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_document_remembers_its_unit() {
+        let mut asset = scene();
+        assert_eq!(asset.unit(), None);
+        assert!(asset.set_unit(0.0).is_err() && asset.set_unit(f64::NAN).is_err());
+        asset.set_unit(0.01).expect("a unit");
+        let glb = ClipExporter::new(&asset).glb(&asset.clips).expect("a document");
+        let document = Document::from_slice("cm.glb", &glb, None).expect("readable");
+        assert_eq!(Asset::from_document(document).expect("usable").unit(), Some(0.01));
+    }
+}
