@@ -313,13 +313,23 @@ fn load_instances(
     let mut loaded: HashMap<(usize, bool), Vec<Primitive>> = HashMap::new();
     let mut mesh_weights: HashMap<usize, Vec<f32>> = HashMap::new();
     let mut checked: HashSet<(usize, usize)> = HashSet::new();
+    // Of each mesh that skins of one size move.
+    let mut skinned_by: HashMap<usize, Option<usize>> = HashMap::new();
+    for node in &targets.scene.nodes {
+        let (Some(mesh), Some(skin)) = (node.mesh, node.skin) else { continue };
+        let count = Some(joint_counts[skin]);
+        let known = skinned_by.entry(mesh).or_insert(count);
+        *known = known.filter(|_| *known == count);
+    }
     let mut instances = Vec::new();
     for (node, it) in targets.scene.nodes.iter().enumerate() {
         let Some(mesh) = it.mesh else { continue };
         let json = &meshes[mesh];
         let entry = loaded.entry((mesh, it.skin.is_some()));
-        let primitives =
-            entry.or_insert_with(|| meshes::load(json, it.skin.is_some(), materials, accessors, problems));
+        let primitives = entry.or_insert_with(|| {
+            let joint_count = it.skin.and_then(|_| skinned_by.get(&mesh).copied().flatten());
+            meshes::load(json, (it.skin.is_some(), joint_count), materials, accessors, problems)
+        });
         let morph_target_count = targets.morph_targets[mesh];
         // Many nodes may show one mesh of many primitives.
         let size = primitives.len() * size_of::<Primitive>() + morph_target_count * size_of::<f32>();
@@ -357,7 +367,7 @@ fn load_instances(
         problems.note(&json.path, "no node shows this mesh", "kept in written files");
         let sound = problems.as_warnings("the mesh is left out of written files", |problems| {
             let names_joints = json.value.pointer("/primitives/0/attributes/JOINTS_0").is_some();
-            let primitives = meshes::load(json, names_joints, materials, accessors, problems);
+            let primitives = meshes::load(json, (names_joints, None), materials, accessors, problems);
             !problems.has_errors() && primitives.len() == json.count("primitives")
         });
         if !sound {

@@ -102,10 +102,10 @@ pub(crate) fn morph_target_counts(root: &Json<'_>) -> Vec<usize> {
     root.list("meshes", &mut Problems::unheard()).iter().map(count).collect()
 }
 
-/// The primitives of one mesh. With `skinned`, vertices follow the joints they name.
+/// The primitives of one mesh. With `skinned`, vertices follow the joints they name, those of skins with so many joints if all have as many.
 pub(crate) fn load(
     mesh: &Json<'_>,
-    skinned: bool,
+    (skinned, joint_count): (bool, Option<usize>),
     material_count: usize,
     accessors: &Accessors<'_>,
     problems: &mut Problems,
@@ -125,7 +125,7 @@ pub(crate) fn load(
             );
         }
         let material = json.reference("material", "materials", material_count, problems);
-        if let Some((mesh, drawable)) = load_primitive(json, skinned, accessors, problems) {
+        if let Some((mesh, drawable)) = load_primitive(json, (skinned, joint_count), accessors, problems) {
             out.push(Primitive { index, material, mesh: Arc::new(mesh), drawable });
         }
     }
@@ -134,7 +134,7 @@ pub(crate) fn load(
 
 fn load_primitive(
     json: &Json<'_>,
-    skinned: bool,
+    (skinned, joint_count): (bool, Option<usize>),
     accessors: &Accessors<'_>,
     problems: &mut Problems,
 ) -> Option<(SkinnedMesh, bool)> {
@@ -180,6 +180,12 @@ fn load_primitive(
         problems.note(&json.path, "has joints, but a node without a skin", "the joints are ignored");
     }
     let influences = influences?.unwrap_or_else(|| Influences::rigid(count as u32));
+    // What names more joints than there are is reported beside the skin.
+    let bound = influences.joint_bound();
+    let influences = match joint_count.filter(|&count| count >= bound) {
+        Some(count) => influences.for_skin_of(count).ok()?,
+        None => influences,
+    };
     let (indices, drawable) = triangles?;
     let targets = targets.into_iter().collect::<Option<Vec<_>>>()?;
     match SkinnedMesh::new(vertices, influences, indices, targets) {

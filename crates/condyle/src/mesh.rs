@@ -28,7 +28,7 @@ use crate::skeleton::Skeleton;
 /// let posed = Vertices::zeroed_like(&bind);
 /// assert_eq!((posed.positions.len(), posed.normals.len(), posed.tangents.len()), (3, 3, 0));
 /// ```
-#[derive(Clone, Default, PartialEq)]
+#[derive(Default, PartialEq)]
 pub struct Vertices {
     /// Metres.
     pub positions: Vec<[f32; 3]>,
@@ -36,6 +36,21 @@ pub struct Vertices {
     pub normals: Vec<[f32; 3]>,
     /// Unit vectors and the handedness of the bitangent (+1 or -1), or empty.
     pub tangents: Vec<[f32; 4]>,
+}
+
+/// `clone_from` keeps the memory, and allocates only if that is too small.
+impl Clone for Vertices {
+    fn clone(&self) -> Self {
+        let Self { positions, normals, tangents } = self;
+        Self { positions: positions.clone(), normals: normals.clone(), tangents: tangents.clone() }
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        let Self { positions, normals, tangents } = source;
+        self.positions.clone_from(positions);
+        self.normals.clone_from(normals);
+        self.tangents.clone_from(tangents);
+    }
 }
 
 /// How many of each attribute, not their numbers.
@@ -175,6 +190,8 @@ pub struct Skin {
     joint_end: usize,
     /// Of the skeleton that it is for; 0 if that is not known.
     fingerprint: u32,
+    /// Number of joints of that skeleton; 0 if it is not known.
+    skeleton_joints: usize,
 }
 
 impl Skin {
@@ -196,7 +213,7 @@ impl Skin {
             }
         }
         let joint_end = joints.iter().max().map_or(0, |&joint| usize::from(joint) + 1);
-        Ok(Self { joints, inverse_bind, joint_end, fingerprint: 0 })
+        Ok(Self { joints, inverse_bind, joint_end, fingerprint: 0, skeleton_joints: 0 })
     }
 
     /// The same skin, for this skeleton alone: what takes both refuses it beside another one, and [`fits`](Self::fits) tells.
@@ -206,7 +223,7 @@ impl Skin {
     /// As [`fits`](Self::fits).
     pub fn for_skeleton(mut self, skeleton: &Skeleton) -> Result<Self, Error> {
         self.fits(skeleton)?;
-        self.fingerprint = skeleton.fingerprint();
+        (self.fingerprint, self.skeleton_joints) = (skeleton.fingerprint(), skeleton.joint_count());
         Ok(self)
     }
 
@@ -217,7 +234,8 @@ impl Skin {
     }
 
     /// `Ok` if the skin may be used with this skeleton. The stages after [`local_to_model`](crate::local_to_model) see its
-    /// matrices only, which do not tell whose they are: ask once, where both come together.
+    /// matrices only: a skin that is for a skeleton is refused beside another number of them, but not beside as many of another one. Ask once, where
+    /// both come together.
     ///
     /// # Errors
     /// [`Error::Skeleton`] if it is for another one, [`Error::Index`] if it names a joint that the skeleton does not have.
@@ -249,8 +267,16 @@ impl Skin {
         &self.inverse_bind
     }
 
-    /// Refuses a joint that a skeleton with `count` joints does not have.
+    /// Refuses the matrices or joints of another skeleton, as far as their `count` tells: one that lacks a joint, or where it is known for which
+    /// skeleton the skin is, one with more or fewer.
     pub(crate) fn check_joints(&self, count: usize) -> Result<(), Error> {
+        if ![0, count].contains(&self.skeleton_joints) {
+            return Err(Error::Length {
+                what: "joints of the model",
+                found: count,
+                needed: self.skeleton_joints,
+            });
+        }
         if self.joint_end <= count {
             return Ok(());
         }

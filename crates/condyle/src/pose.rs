@@ -88,10 +88,22 @@ impl PoseBlock {
 /// assert_eq!(pose.get(5), head);
 /// assert_eq!(pose.transforms().filter(|joint| *joint == Transform::IDENTITY).count(), 66);
 /// ```
-#[derive(Clone)]
 pub struct Pose {
     blocks: Vec<PoseBlock>,
     joint_count: usize,
+}
+
+/// `clone_from` keeps the memory, and allocates only if that is too small.
+impl Clone for Pose {
+    fn clone(&self) -> Self {
+        Self { blocks: self.blocks.clone(), joint_count: self.joint_count }
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        let Self { blocks, joint_count } = source;
+        self.blocks.clone_from(blocks);
+        self.joint_count = *joint_count;
+    }
 }
 
 /// How many joints, not what they hold: that is thousands of numbers.

@@ -293,6 +293,81 @@ fn dual_quaternions_allocate_once_too() {
     assert_eq!(later.count_total, 0, "{later:?}");
 }
 
+/// Buffers that are copied from one frame to the next keep their memory, smaller ones too.
+#[test]
+fn clone_from_keeps_the_memory() {
+    let cast = Cast::new();
+    let mut model = vec![Affine::IDENTITY; JOINTS];
+    local_to_model(&cast.skeleton, cast.skeleton.rest(), &mut model).expect("sizes agree");
+    model[JOINTS / 2].rows[0][0] *= 1.5;
+    let palettes = [&cast.skin, &Skin::new(vec![2], vec![Affine::IDENTITY]).expect("a joint")].map(|bound| {
+        let mut matrices = Palette::default();
+        skin::palette_dual(bound, &model, NormalRule::default(), &mut matrices).expect("sizes agree");
+        matrices
+    });
+    let poses = [JOINTS, 1, 2 * JOINTS].map(Pose::identity);
+    let vertices = [500, 7].map(|count| Vertices {
+        positions: vec![[1.0, 2.0, 3.0]; count],
+        normals: vec![[0.0, 1.0, 0.0]; count],
+        tangents: vec![[1.0, 0.0, 0.0, 1.0]; count],
+    });
+    let (mut pose, mut posed, mut matrices) = (poses[2].clone(), vertices[0].clone(), palettes[0].clone());
+    let copied = allocation_counter::measure(|| {
+        for at in [1, 0] {
+            pose.clone_from(&poses[at]);
+            posed.clone_from(&vertices[at]);
+            matrices.clone_from(&palettes[at]);
+            assert!(posed == vertices[at] && matrices == palettes[at]);
+            assert_eq!(pose.joint_count(), poses[at].joint_count());
+        }
+    });
+    assert_eq!(copied.count_total, 0, "{copied:?}");
+    assert!(!matrices.dual_quats().is_empty() && matrices.dual_quats() == palettes[0].dual_quats());
+}
+
+/// The skin of another model beside a model's matrices, and the mesh of another one beside a palette.
+#[test]
+fn parts_of_other_models_are_refused() {
+    let cast = Cast::new();
+    let mut matrices = Palette::default();
+    // More joints than the skeleton has that the skin is for, or fewer than it has but enough for the skin.
+    let last = usize::from(*cast.skin.joints().iter().max().expect("joints"));
+    for joints in [JOINTS + 1, last + 1].into_iter().filter(|&joints| joints != JOINTS) {
+        let model = vec![Affine::IDENTITY; joints];
+        let mut rows = vec![Affine::IDENTITY; cast.skin.joints().len()];
+        let bound = cast.skin.clone().for_skeleton(&cast.skeleton).expect("its own");
+        let refused = [
+            condyle::palette(&bound, &model, NormalRule::default(), &mut matrices),
+            skin::palette_dual(&bound, &model, NormalRule::default(), &mut matrices),
+            skin::palette_rows(&bound, &model, &mut rows),
+        ];
+        for found in refused {
+            assert!(
+                matches!(found, Err(Error::Length { found, needed: JOINTS, .. }) if found == joints),
+                "{found:?}"
+            );
+        }
+    }
+    let model = vec![Affine::IDENTITY; JOINTS];
+    condyle::palette(&cast.skin, &model, NormalRule::default(), &mut matrices).expect("sizes agree");
+    let bind = Vertices { positions: vec![[1.0, 2.0, 3.0]; 4], ..Vertices::default() };
+    let mut posed = Vertices::zeroed_like(&bind);
+    let own = cast.skin.joints().len();
+    let mut pose =
+        |influences: &Influences| skin(influences, &matrices, bind.as_slices(), posed.as_slices_mut());
+    pose(&Influences::rigid(4)).expect("nobody said whose they are");
+    pose(&Influences::rigid(4).for_skin_of(own).expect("enough")).expect("its own");
+    for other in [own + 1, 1].into_iter().filter(|&other| other != own) {
+        let refused = pose(&Influences::rigid(4).for_skin_of(other).expect("enough"));
+        assert!(
+            matches!(refused, Err(Error::Length { found, needed, .. }) if (found, needed) == (own, other)),
+            "{refused:?}"
+        );
+    }
+    let named = Influences::from_rows([[(5, 1.0)]]).expect("finite");
+    assert!(matches!(named.for_skin_of(5), Err(Error::TooShort { .. })));
+}
+
 #[test]
 fn what_does_not_fit_is_refused_and_nothing_is_written() {
     let cast = Cast::new();

@@ -116,7 +116,7 @@ impl JointBounds {
     pub fn morphed(mesh: &SkinnedMesh, skin: &Skin, ranges: &[[f32; 2]]) -> Result<Self, Error> {
         Error::check_finite("ranges", ranges.as_flattened(), 2)?;
         let influences = mesh.influences();
-        Error::check_room("joints of the skin", skin.joints().len(), influences.joint_bound())?;
+        influences.check_joints("joints of the skin", skin.joints().len())?;
         let targets = ranges.len().min(mesh.morph_targets().len());
         // What `skin`, `palette`, `morph` and the kernel round, each relative to the sum of the magnitudes of its terms.
         let operations = 24 + 4 * influences.longest_row() + targets;

@@ -304,6 +304,10 @@ pub(super) fn read_mesh(data: &[u8], skeleton: &Skeleton) -> Result<PlacedMesh, 
         morph_targets.push(read_target(&mut source, at, vertices)?);
     }
     source.end("bytes behind a mesh")?;
+    let influences = match &placement {
+        MeshPlacement::Skin(skin) => influences.for_skin_of(skin.joints().len())?,
+        _ => influences,
+    };
     let mut placed = PlacedMesh {
         mesh: SkinnedMesh::new(bind, influences, indices, morph_targets)?,
         placement,

@@ -74,7 +74,7 @@ pub fn fit<'a>(
     }
     let mut parts: Vec<Vec<Vector>> = vec![];
     for (mesh, skin) in meshes {
-        Error::check_room("joints of the skin", skin.joints().len(), mesh.influences().joint_bound())?;
+        mesh.influences().check_joints("joints of the skin", skin.joints().len())?;
         for (vertex, position) in mesh.vertices().positions.iter().enumerate() {
             let at = position.map(f64::from);
             for (k, (name, weight)) in mesh.influences().row(vertex).enumerate() {

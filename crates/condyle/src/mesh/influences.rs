@@ -19,7 +19,7 @@ use crate::error::Error;
 /// assert_eq!((influences.longest_row(), influences.joint_bound()), (2, 6));
 /// # Ok::<(), condyle::Error>(())
 /// ```
-#[derive(Clone, PartialEq)]
+#[derive(Clone)]
 pub struct Influences {
     /// Row `v` is `joints[starts[v]..starts[v + 1]]`, the same range of `weights`.
     starts: Vec<u32>,
@@ -33,6 +33,17 @@ pub struct Influences {
     group_counts: Vec<u8>,
     /// One per vertex, or none.
     dual_shares: Vec<f32>,
+    /// Number of joints of the skin that they are for; 0 if it is not known.
+    skin_joints: usize,
+}
+
+/// For which skin they are has no part in it.
+impl PartialEq for Influences {
+    fn eq(&self, other: &Self) -> bool {
+        // The rest follows from these.
+        (&self.starts, &self.joints, &self.weights, &self.dual_shares)
+            == (&other.starts, &other.joints, &other.weights, &other.dual_shares)
+    }
 }
 
 /// Vertices that [`skin`](mod@crate::skin) takes at a time.
@@ -67,6 +78,7 @@ impl Influences {
             longest: 0,
             group_counts: vec![],
             dual_shares: vec![],
+            skin_joints: 0,
         };
         let mut row = Vec::new();
         for (at, pairs) in rows.into_iter().enumerate() {
@@ -108,6 +120,41 @@ impl Influences {
             joint_bound: n.min(1),
             longest: n.min(1),
             dual_shares: vec![],
+            skin_joints: 0,
+        }
+    }
+
+    /// The same influences, for skins of so many joints alone: [`skin`](crate::skin()) refuses them with a palette of another number of matrices. What
+    /// `condyle-gltf` imports is so, unless skins of several sizes share a mesh.
+    ///
+    /// # Errors
+    /// [`Error::TooShort`] if they name a joint that such a skin does not have.
+    ///
+    /// ```
+    /// use condyle::{Affine, Error, Influences, NormalRule, Palette, Skin, Vertices, palette, skin};
+    ///
+    /// let hand = Influences::rigid(1).for_skin_of(20)?;
+    /// let bind = Vertices { positions: vec![[0.0; 3]], ..Vertices::default() };
+    /// // The palette of a whole body.
+    /// let body = Skin::new((0..67).collect(), vec![Affine::IDENTITY; 67])?;
+    /// let mut matrices = Palette::default();
+    /// palette(&body, &[Affine::IDENTITY; 67], NormalRule::Plain, &mut matrices)?;
+    /// let mut posed = Vertices::zeroed_like(&bind);
+    /// let refused = skin(&hand, &matrices, bind.as_slices(), posed.as_slices_mut());
+    /// assert!(matches!(refused, Err(Error::Length { found: 67, needed: 20, .. })));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn for_skin_of(mut self, joint_count: usize) -> Result<Self, Error> {
+        Error::check_room("joints of the skin", joint_count, self.joint_bound)?;
+        self.skin_joints = joint_count;
+        Ok(self)
+    }
+
+    /// `Ok` if a palette, or a skin, of so many joints may be theirs.
+    pub(crate) fn check_joints(&self, what: &'static str, joint_count: usize) -> Result<(), Error> {
+        match self.skin_joints {
+            0 => Error::check_room(what, joint_count, self.joint_bound),
+            known => Error::check_len(what, joint_count, known),
         }
     }
 

@@ -63,7 +63,7 @@ impl WeightedBases {
     /// lacks a joint that the influences name.
     pub fn new(influences: &Influences, skin: &Skin, positions: &[[f32; 3]]) -> Result<Self, Error> {
         Error::check_len("positions", positions.len(), influences.vertex_count())?;
-        Error::check_room("joints of the skin", skin.joints().len(), influences.joint_bound())?;
+        influences.check_joints("joints of the skin", skin.joints().len())?;
         let (starts, names, _) = influences.as_slices();
         let mut bases = Self {
             starts: starts.to_vec(),

@@ -50,8 +50,8 @@ use crate::mesh::{AtMost, Influences};
 ///
 /// # Errors
 /// [`Error::Length`] where an array does not hold one element per vertex (normals and tangents of `bind` and
-/// `posed` may be empty), [`Error::TooShort`] if bytes end before the last vertex or the palette lacks a joint that the
-/// influences name, [`Error::OutOfRange`] for a [`VertexLayout`] whose attributes overlap or do not lie within its stride. `posed` is then unchanged.
+/// `posed` may be empty) or the palette has another number of matrices than the skin that the influences are for, [`Error::TooShort`] if bytes end before the
+/// last vertex or the palette lacks a joint that the influences name, [`Error::OutOfRange`] for a [`VertexLayout`] whose attributes overlap or do not lie within its stride. `posed` is then unchanged.
 ///
 /// ```
 /// use condyle::mesh::MorphDeltas;
@@ -99,7 +99,7 @@ fn skin_at_most(
     let count = all.vertex_count();
     let bind_has = bind.check(count)?;
     let posed_has = posed.check(count)?;
-    Error::check_room("palette", palette.matrices().len(), all.joint_bound())?;
+    all.check_joints("palette", palette.matrices().len())?;
 
     let normals = match palette.rule() {
         _ if !(bind_has.normals && posed_has.normals) => Normals::None,

@@ -59,13 +59,30 @@ pub enum NormalRule {
 /// assert_eq!((matrices.matrices().len(), matrices.mirrors()), (2, false));
 /// # Ok::<(), condyle::Error>(())
 /// ```
-#[derive(Clone, Default, PartialEq)]
+#[derive(Default, PartialEq)]
 pub struct Palette {
     pub(super) matrices: Vec<PaletteMatrix>,
     /// Inverse transposes for normals; empty where `matrices` serve.
     pub(super) normal_matrices: Vec<PaletteMatrix>,
     rule: NormalRule,
     pub(super) dual: DualPalette,
+}
+
+/// `clone_from` keeps the memory, and allocates only if that is too small.
+impl Clone for Palette {
+    fn clone(&self) -> Self {
+        let Self { matrices, normal_matrices, rule, dual } = self;
+        let (matrices, normal_matrices) = (matrices.clone(), normal_matrices.clone());
+        Self { matrices, normal_matrices, rule: *rule, dual: dual.clone() }
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        let Self { matrices, normal_matrices, rule, dual } = source;
+        self.matrices.clone_from(matrices);
+        self.normal_matrices.clone_from(normal_matrices);
+        self.rule = *rule;
+        self.dual.clone_from(dual);
+    }
 }
 
 /// What it holds, in a line.
@@ -139,7 +156,8 @@ impl Palette {
 /// of the skin; it allocates only when it grows.
 ///
 /// # Errors
-/// [`Error::Index`] if the skin names a joint that `model` does not have. `palette` is then unchanged.
+/// [`Error::Index`] if the skin names a joint that `model` does not have, [`Error::Length`] if the skin is for a skeleton
+/// ([`Skin::for_skeleton`]) with another number of joints. `palette` is then unchanged.
 ///
 /// ```
 /// use condyle::{Affine, NormalRule, Palette, Skin, Transform, palette};

@@ -64,7 +64,7 @@ pub struct DualQuat {
 const _: () = assert!(size_of::<DualQuat>() == 32 && align_of::<DualQuat>() == 32);
 
 /// What a palette holds for skinning by dual quaternions.
-#[derive(Clone, PartialEq)]
+#[derive(PartialEq)]
 pub(super) struct DualPalette {
     /// One per joint; empty where vertices are skinned by matrices alone.
     pub(super) quats: Vec<DualQuat>,
@@ -74,6 +74,22 @@ pub(super) struct DualPalette {
     pub(super) normal_stretches: Vec<PaletteMatrix>,
     /// What most joints scale by. All three are of one size, and the first is negative where they mirror.
     pub(super) scale: [f32; 3],
+}
+
+impl Clone for DualPalette {
+    fn clone(&self) -> Self {
+        let Self { quats, stretches, normal_stretches, scale } = self;
+        let (quats, stretches) = (quats.clone(), stretches.clone());
+        Self { quats, stretches, normal_stretches: normal_stretches.clone(), scale: *scale }
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        let Self { quats, stretches, normal_stretches, scale } = source;
+        self.quats.clone_from(quats);
+        self.stretches.clone_from(stretches);
+        self.normal_stretches.clone_from(normal_stretches);
+        self.scale = *scale;
+    }
 }
 
 impl Default for DualPalette {
