@@ -110,7 +110,7 @@ pub fn run<E>(
             print(&report::results(rows).text())?;
         }
     }
-    let (targets, closeness) = (targets::table(&all, request), report::closeness(&all));
+    let (targets, closeness) = (targets::table(&all, request, targets::cpus()), report::closeness(&all));
     match request.format {
         Format::Json => {}
         Format::Text => {

@@ -185,6 +185,8 @@ struct Finding {
     found: Option<f64>,
     cycles: Option<f64>,
     isa: Isa,
+    /// Threads that the figure is about.
+    threads: usize,
 }
 
 impl Demand {
@@ -194,7 +196,7 @@ impl Demand {
         let time_of = |work: &str, peer: &str| Some(subject.find(work, n, peer, 1)?.ns / ours?.ns);
         let finding = |what: &str, at_most, limit, found| {
             let (what, isa) = (what.to_owned(), subject.isa);
-            Finding { what, at_most, limit, found, cycles: None, isa }
+            Finding { what, at_most, limit, found, cycles: None, isa, threads: 1 }
         };
         // In cycles too.
         let time = |what, limit, found: fn(&Row) -> f64, factor: f64| {
@@ -226,7 +228,8 @@ impl Demand {
             TwoThreads(limit) => {
                 let two = subject.find(work, n, implementation, 2);
                 let times = two.zip(ours).map(|(two, one)| one.ns / two.ns);
-                finding("two threads, times as fast as one", false, limit, times)
+                let finding = finding("two threads, times as fast as one", false, limit, times);
+                Finding { threads: 2, ..finding }
             }
             By(implementation, demand) => {
                 let finding = demand.of(work, n, Subject { implementation, ..subject });
@@ -240,8 +243,14 @@ impl Demand {
     }
 }
 
-/// One line for each demand on a case that was asked for; none where the level that it is about was not.
-pub(crate) fn table(rows: &[Row], request: &Request) -> Table {
+/// Number of CPUs that this process may run on.
+pub(crate) fn cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// One line for each demand on a case that was asked for; none where the level that it is about was not. A demand on more threads than there are
+/// `cpus` has no verdict.
+pub(crate) fn table(rows: &[Row], request: &Request, cpus: usize) -> Table {
     // Where nothing is fused there is one mode, whatever it is called.
     let fast = |isa: Isa, numeric| numeric == Numeric::Fast || !isa.fuses();
     let asked = |isa| request.levels.iter().any(|level| level.isa() == isa && fast(isa, level.numeric()));
@@ -250,11 +259,16 @@ pub(crate) fn table(rows: &[Row], request: &Request) -> Table {
     for &(work, layout, n, demands) in targets {
         let subject = Subject { rows, layout, implementation: "condyle", isa: Isa::Avx2 };
         let findings = demands.iter().map(|demand| demand.of(work, n, subject));
-        for Finding { what, at_most, limit, found, cycles, .. } in findings.filter(|f| asked(f.isa)) {
+        for Finding { what, at_most, limit, found, cycles, threads, .. } in findings.filter(|f| asked(f.isa))
+        {
             let sign = if at_most { "≤" } else { "≥" };
             let verdict = |found: f64| {
                 let beyond = if at_most { found / limit - 1.0 } else { 1.0 - found / limit };
-                if beyond <= 0.0 { "met".into() } else { format!("missed by {:.0} %", 100.0 * beyond) }
+                match beyond <= 0.0 {
+                    _ if threads > cpus => format!("none: {cpus} CPU for {threads} threads"),
+                    true => "met".into(),
+                    false => format!("missed by {:.0} %", 100.0 * beyond),
+                }
             };
             let shown = |value: Option<f64>| value.map_or(String::new(), |v| format!("{v:.2}"));
             lines.push(vec![
@@ -297,7 +311,27 @@ mod tests {
         let levels = vec![Dispatch::new(Isa::Avx2, numeric)?];
         let only = only.map(String::from);
         let request = Request { only, elements: None, rounds: 1, format: Format::Text, levels };
-        table(rows, &request).rows.into_iter().map(|mut line| line.pop()).collect()
+        table(rows, &request, 2).rows.into_iter().map(|mut line| line.pop()).collect()
+    }
+
+    #[test]
+    fn one_cpu_has_no_verdict_about_two_threads() {
+        let Some(level) = Dispatch::new(Isa::Avx2, Numeric::Fast) else { return };
+        let of = |threads, ns| Row {
+            implementation: CROWD,
+            threads,
+            ..row("character_67_crowd1000", "blocks", 1000, ns)
+        };
+        let rows = [of(1, 1000.0), of(2, 990.0)];
+        let only = Some(rows[0].work.to_string());
+        let request = Request { only, elements: None, rounds: 1, format: Format::Text, levels: vec![level] };
+        let of_threads = |cpus| {
+            let mut lines = table(&rows, &request, cpus).rows;
+            lines.retain(|line| line[2].contains("two threads") && line[7] != "not measured");
+            lines.into_iter().map(|mut line| line.pop().unwrap_or_default()).collect::<Vec<_>>()
+        };
+        assert_eq!(of_threads(1), ["none: 1 CPU for 2 threads"]);
+        assert!(of_threads(2)[0].starts_with("missed by"));
     }
 
     #[test]
