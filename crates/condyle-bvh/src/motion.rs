@@ -46,6 +46,12 @@ pub(crate) fn read(
         _ => values(scanner, channels, asked, problems)?,
     };
     let frame_count = values.len() / channels.max(1);
+    // Where it says more than there are, that is reported.
+    if frame_count == 0 && channels > 0 && asked.is_none_or(|asked| asked.frames == 0) {
+        let at = asked.map_or(before, |asked| asked.at);
+        let found = if asked.is_some() { "Frames: says 0" } else { "there are no frames" };
+        problems.warn(Kind::NoFrames, at, || (found.into(), "only the skeleton is read"));
+    }
     Ok(Motion { frame_time, frame_rate, frame_count, values })
 }
 

@@ -113,6 +113,7 @@ pub(crate) enum Kind {
     Roots,
     NoMotion,
     NoCount,
+    NoFrames,
     FrameTime,
     NotFinite,
     Uneven,

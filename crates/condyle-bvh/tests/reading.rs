@@ -182,6 +182,8 @@ fn frames_are_those_that_are_there() {
     );
     assert_eq!(told("MOTION\nFrames: 1\nFrame Time: .1\n1\n\n 2\n3", 12, "more behind the 1 frames"), [1.0]);
     assert_eq!(told("MOTION\nFrames: 0\nFrame Time: .1\n1\n", 10, "more behind the 0 frames"), [0.0; 0]);
+    assert_eq!(told("MOTION\nFrames: 0\nFrame Time: .1\n", 8, "Frames: says 0"), [0.0; 0]);
+    assert_eq!(told("MOTION\nFrame Time: .1\n", 8, "there are no frames"), [0.0; 0]);
     assert_eq!(told("MOTION\nFrame Time: .1\n1\n2", 8, "no Frames:"), [1.0, 2.0]);
     assert_eq!(
         told("MOTION\nFrames: 2\nFrame Time: .1\n1 2\n", 10, "does not end with a frame: frames have 1"),

@@ -61,9 +61,15 @@ fn problems_have_their_lines() {
     folder.write("short.bvh", WALK.replace("Frames: 4", "Frames: 9"));
     folder.write("broken.bvh", WALK.replace("0.75", "0,75"));
     folder.write("empty.bvh", "");
-    let shown = folder.session(&["check walk.bvh short.bvh broken.bvh empty.bvh"]);
-    let want = "$ condyle check walk.bvh short.bvh broken.bvh empty.bvh
+    let still = WALK.replace("Frames: 4", "Frames: 0");
+    folder.write("still.bvh", &still[..still.find("0 1 0 0").expect("a frame")]);
+    let shown = folder.session(&["check walk.bvh still.bvh short.bvh broken.bvh empty.bvh"]);
+    let want = "$ condyle check walk.bvh still.bvh short.bvh broken.bvh empty.bvh
 walk.bvh: no problems
+still.bvh: usable, 1 warning
+  warning  line 17
+           Frames: says 0
+           -> only the skeleton is read
 short.bvh: usable, 1 warning
   warning  line 17
            Frames: says 9, but there are 4
@@ -76,7 +82,7 @@ empty.bvh: cannot be used, 1 error
   error    line 1
            begins with the end of the file, where a BVH file has HIERARCHY
            -> the file is refused
-condyle: 2 of 4 files cannot be used; correct the errors listed above
+condyle: 2 of 5 files cannot be used; correct the errors listed above
 [exit code 1]
 
 ";
