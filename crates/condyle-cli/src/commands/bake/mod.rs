@@ -56,7 +56,7 @@ A .glb keeps materials, textures, nodes and all scenes; its morph targets are th
 --error as few as are needed. Not every program takes so many: Bevy up to 0.17 takes 64, Filament and later versions of Bevy 256. A
 lower --fps or a greater --error makes fewer; with more than 64 there is a warning.
 
-How far vertices are off, at frames and half-way between, is measured on what was written. An image has at most 33,554,432 texels,
+How far vertices are off, at frames and half-way between, is measured on what was written, by the f32 arithmetic of a shader. An image has at most 33,554,432 texels,
 and a .glb as many vertices in all frames together before --error leaves some out: these take 1.7 GB and 2.5 GB of memory. Either
 all files are written, or none.")]
 pub(crate) struct Args {

@@ -183,17 +183,18 @@ impl Image {
         self.grid.map_or([1.0; 3], |grid| grid.step().map(|step| f64::from(step) * f64::from(u16::MAX)))
     }
 
-    /// The values of all texels, by the bytes and by what the description says of them.
+    /// The values of all texels, by the bytes and by what the description says of them, as a shader computes them: in f32, which far from the
+    /// origin rounds more than the integers do.
     fn read(&self, layout: Layout) -> Result<Vec<[f32; 3]>, Failure> {
         let texels = if self.grid.is_none() {
             exr::read(&self.bytes).map_err(|e| unreadable(&e))?
         } else {
             let image = image::load_from_memory_with_format(&self.bytes, ImageFormat::Png);
             let image = image.map_err(|e| unreadable(&e))?.into_rgb16();
-            let (offset, scale) = (self.offset(), self.scale());
+            let [offset, scale] = [self.offset(), self.scale()].map(|all| all.map(|v| v as f32));
             let value = |texel: &Rgb<u16>| {
-                let at = |axis: usize| f64::from(texel.0[axis]) / f64::from(u16::MAX);
-                std::array::from_fn(|axis| (offset[axis] + scale[axis] * at(axis)) as f32)
+                let at = |axis: usize| f32::from(texel.0[axis]) / f32::from(u16::MAX);
+                std::array::from_fn(|axis| offset[axis] + scale[axis] * at(axis))
             };
             image.pixels().map(value).collect()
         };
