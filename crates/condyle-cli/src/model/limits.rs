@@ -1,6 +1,7 @@
 //! Limits of joints: read from a file, learned from clips, and written.
 
 mod json;
+mod repeated;
 
 use std::path::{Path, PathBuf};
 

@@ -7,6 +7,7 @@ use condyle::Skeleton;
 use condyle::solve::{JointLimit, Limits, Swing};
 use serde_json::{Map, Value, json};
 
+use super::repeated;
 use crate::failure::Failure;
 use crate::text::{did_you_mean, path_text, printable};
 
@@ -29,6 +30,9 @@ struct At<'a> {
 
 pub(super) fn parse(text: &str, skeleton: &Skeleton) -> Result<Limits, Refusal> {
     let whole: Value = serde_json::from_str(text).map_err(|e| format!("is not JSON: {e}"))?;
+    if let Some(name) = repeated::key(text) {
+        return Err(format!("the name {} stands twice in one object, expected once", printable(&name)));
+    }
     let root = At { place: String::new(), value: &whole };
     let joints =
         root.key_of(&["joints"], "joints")?.ok_or_else(|| root.not("an object with the key \"joints\""))?;
@@ -263,6 +267,10 @@ mod tests {
         let arm = |text: &str| format!("{{ \"joints\": {{ \"arm\": {text} }} }}");
         for (text, words) in [
             ("{".into(), &["is not JSON", "line 1"][..]),
+            (
+                r#"{ "joints": { "arm": { "axis": [0, 1, 0] }, "arm": { "axis": [1, 0, 0] } } }"#.into(),
+                &["arm", "twice"],
+            ),
             ("[1]".into(), &["the whole file", "\"joints\"", "[1]"]),
             (r#"{ "joint": {} }"#.into(), &["/joint", "\"joints\"", "mean"]),
             (r#"{ "joints": { "arn": {} } }"#.into(), &["/joints/arn", "no joint arn", "arm"]),
