@@ -12,7 +12,8 @@ mod text;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory, FromArgMatches, Parser};
 
 use self::commands::Command;
 
@@ -60,8 +61,30 @@ const EXAMPLES: &str =
 #[cfg(not(feature = "bench"))]
 const EXAMPLES: &str = examples!("");
 
+/// Parses the command line. What begins with a minus sign and a digit is a value, so that each option itself reports what it takes.
+fn parse() -> Result<Cli, clap::Error> {
+    let value = |arg: clap::Arg| {
+        let takes_values = arg.get_action().takes_values();
+        arg.allow_negative_numbers(takes_values)
+    };
+    let command = Cli::command().mut_subcommands(|it| it.mut_args(value));
+    let found = command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    found.map_err(without_double_dash)
+}
+
+/// The answer without clap's advice to write `-- -x`: no option takes its value from there.
+fn without_double_dash(mut answer: clap::Error) -> clap::Error {
+    if let Some(ContextValue::StyledStrs(mut tips)) = answer.remove(ContextKind::Suggested) {
+        tips.retain(|tip| !tip.to_string().contains("as a value, use"));
+        if !tips.is_empty() {
+            answer.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+        }
+    }
+    answer
+}
+
 fn main() -> ExitCode {
-    let done = match Cli::try_parse() {
+    let done = match parse() {
         Ok(cli) => cli.command.run(Cli::command()).map(|()| ExitCode::SUCCESS),
         Err(answer) => output::print_answer(&answer).map(|()| {
             // 0 for help that was asked for, or 2.

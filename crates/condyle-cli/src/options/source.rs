@@ -54,9 +54,9 @@ impl Which {
     }
 }
 
-/// `--clip` or `--rest`: what is shown of the model.
+/// `--clip` or `--rest`: what is shown of the model. Its only clip without either.
 #[derive(clap::Args)]
-#[group(required = true, multiple = false)]
+#[group(multiple = false)]
 pub(crate) struct Source {
     /// The clip, by name or index [default: the only one]
     #[arg(long, value_name = "NAME|INDEX")]
@@ -73,9 +73,27 @@ impl Source {
 
     /// The clip, or `None` for the rest pose.
     pub(crate) fn find<'a>(&self, model: &'a Model) -> Result<Option<Playable<'a>>, Failure> {
-        let Some(wanted) = &self.clip else { return Ok(None) };
-        let mut clips = model.clips();
-        let index = find_clip(model.asset.document.name(), &clips, wanted)?;
+        if self.rest {
+            return Ok(None);
+        }
+        let (file, mut clips) = (model.asset.document.name(), model.clips());
+        let index = match (&self.clip, clips.len()) {
+            (Some(wanted), _) => find_clip(file, &clips, wanted)?,
+            (None, 1) => 0,
+            (None, 0) => {
+                return Err(Failure::Usage(format!(
+                    "{} has no clips; use --rest for its rest pose",
+                    printable(file)
+                )));
+            }
+            (None, count) => {
+                return Err(Failure::Usage(format!(
+                    "{} has {count} clips; give --clip the name or index of one of these, or --rest for the rest pose:\n{}",
+                    printable(file),
+                    listed(&clips, 0..count)
+                )));
+            }
+        };
         Ok(Some(clips.swap_remove(index)))
     }
 }

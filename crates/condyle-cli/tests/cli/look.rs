@@ -155,6 +155,29 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     assert_eq!(child.wait().expect("it ends").code(), Some(0));
 }
 
+/// Advice that leads nowhere is not given: a negative number is a value, and options report what they take.
+#[test]
+fn nobody_is_sent_behind_two_dashes() {
+    let folder = Folder::with_ribbon();
+    for (line, words) in [
+        ("render ribbon.gltf --clip 0 --sheet -1 -o a.png", &["--sheet"][..]),
+        ("compare ribbon.gltf ribbon.gltf --fps -1", &["--fps", "0.1 to 1000"]),
+        ("compare ribbon.gltf ribbon.gltf --height -1", &["--height", "above 0"]),
+        ("hitboxes ribbon.gltf --coverage -1", &["--coverage", "0 to 1"]),
+        ("limits ribbon.gltf --margin -1", &["--margin", "0 to 45"]),
+        ("info ribbon.gltf --frobnicate", &["--frobnicate"]),
+        ("info ribbon.gltf -x", &["-x"]),
+        ("check -x", &["-x"]),
+    ] {
+        let output = folder.run(line).output().expect("it runs");
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{line}: {message}");
+        assert!(!message.contains("use '-- "), "{line}: {message}");
+        assert!(words.iter().all(|word| message.contains(word)), "{line}: {message}");
+    }
+    folder.refuses("check -1", 1, &["-1", "cannot be used"]);
+}
+
 #[test]
 fn help() {
     let help = transcript(condyle().arg("--help"));

@@ -35,6 +35,28 @@ fn json_of(folder: &Folder, line: &str) -> Value {
     serde_json::from_slice(&output.get_output().stdout).expect("JSON")
 }
 
+/// The only clip of a file needs no name; of several one must be chosen.
+#[test]
+fn a_single_clip_needs_no_name() {
+    let folder = Folder::with_ribbon();
+    let mut one = ribbon();
+    one["animations"].as_array_mut().expect("a list").truncate(1);
+    folder.write("one.gltf", one.to_string());
+    one.as_object_mut().expect("an object").remove("animations");
+    folder.write("none.gltf", one.to_string());
+    folder.run("skin one.gltf --time 0.5 -o a.npy").assert().success();
+    folder.run("skin one.gltf --clip Wave --time 0.5 -o b.npy").assert().success();
+    let name = |stem: &str| format!("{stem}.node3.primitive0.position.npy");
+    assert_eq!(folder.read(&name("a")), folder.read(&name("b")));
+    folder.run("render one.gltf --size 32 -o a.gif").assert().success();
+    folder.refuses(
+        "skin ribbon.gltf --time 0.5 -o c.npy",
+        2,
+        &["2 clips", "--clip", "Wave", "Step", "--rest"],
+    );
+    folder.refuses("skin none.gltf -o c.npy", 2, &["no clips", "--rest"]);
+}
+
 #[test]
 fn a_motion_has_a_skeleton_and_is_encoded_and_decoded() {
     let folder = folder();
