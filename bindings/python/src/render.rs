@@ -202,7 +202,7 @@ pub(crate) fn sheet<'py>(
     let size = style.size()?;
     let many = || Error::new_err(format!("count is {count}, 1 to 100 moments are wanted"));
     let count = u32::try_from(count).ok().filter(|count| (1..=100).contains(count)).ok_or_else(many)?;
-    let columns = condyle_draw::columns(count);
+    let columns = condyle_draw::columns(count, 1);
     let sides = [size[0] * columns, size[1] * count.div_ceil(columns)];
     if sides.iter().any(|side| *side > MAX_SHEET) {
         let [width, height] = sides;

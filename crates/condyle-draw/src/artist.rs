@@ -406,15 +406,27 @@ fn surfaces(asset: &Asset, materials: &Materials) -> Vec<Surface> {
     out
 }
 
-/// The joints that deform or carry a mesh, and those between them; not the ones above, which only place the
-/// character. Of a motion all.
+/// The joints that move a vertex, and those between them; not the ones above, which only place the character, nor the
+/// controls of a rig that a skin lists without weights. Of a motion, and of skins without meshes, all.
 fn shown_joints(asset: &Asset) -> ShownJoints {
     let parents = asset.skeleton.parents();
-    let mut deforming: HashSet<u16> = asset.skins.iter().flat_map(Skin::joints).copied().collect();
-    deforming.extend(asset.instances.iter().filter_map(|instance| match instance.placement {
-        Placement::Joint(joint) => Some(joint),
-        Placement::Skin(_) | Placement::Fixed(_) => None,
-    }));
+    let mut deforming = HashSet::new();
+    for instance in &asset.instances {
+        match instance.placement {
+            Placement::Skin(skin) => {
+                let joints = asset.skins[skin].joints();
+                for primitive in &instance.primitives {
+                    let (_, named, _) = primitive.mesh.influences().as_slices();
+                    deforming.extend(named.iter().filter_map(|&own| joints.get(usize::from(own))));
+                }
+            }
+            Placement::Joint(joint) => drop(deforming.insert(joint)),
+            Placement::Fixed(_) => {}
+        }
+    }
+    if asset.instances.is_empty() {
+        deforming.extend(asset.skins.iter().flat_map(Skin::joints));
+    }
     if asset.is_motion() {
         deforming.extend(0..parents.len() as u16);
     }

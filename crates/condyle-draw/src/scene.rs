@@ -41,10 +41,11 @@ pub fn evenly(clip: Motion<'_>, count: usize) -> Vec<f64> {
     (0..count).map(|i| start + (end - start) * (i as f64 / count as f64)).collect()
 }
 
-/// The columns of a contact sheet: up to eight, with rows as equal as possible.
+/// The columns of a contact sheet of `count` moments with so many panels each: up to eight panels side by side, with rows as equal as
+/// possible.
 #[must_use]
-pub fn columns(count: u32) -> u32 {
-    count.div_ceil(count.div_ceil(8).max(1))
+pub fn columns(count: u32, panels: u32) -> u32 {
+    count.div_ceil(count.div_ceil((8 / panels.max(1)).max(1)).max(1))
 }
 
 /// How a pose is drawn.
@@ -272,7 +273,7 @@ impl<'a> Scene<'a> {
     ) -> Result<RgbImage, Error> {
         let shot = self.frame(clip, look, 1)?;
         let [width, height] = self.whole(look.size);
-        let columns = if self.artist.panels().len() > 1 { 1 } else { columns(moments.len() as u32) }.max(1);
+        let columns = columns(moments.len() as u32, self.artist.panels().len() as u32).max(1);
         let mut sheet = RgbImage::new(width * columns, height * (moments.len() as u32).div_ceil(columns));
         let scale = (look.size[0].min(height) / 240).max(1);
         for (i, &seconds) in moments.iter().enumerate() {

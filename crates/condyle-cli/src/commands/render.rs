@@ -31,7 +31,7 @@ use crate::text::{counted, path_text, size};
 #[command(after_help = "\
 Examples:
   condyle render fox.glb --clip Run --time 0.3 -o fox.png       one moment
-  condyle render fox.glb --clip Run --sheet 8 -o fox.png        eight moments side by side
+  condyle render fox.glb --clip Run --sheet 24 -o fox.png       24 moments, in rows of eight
   condyle render fox.glb --clip Run -o fox.gif                  the whole clip, moving
   condyle render fox.glb --rest --turntable -o fox.webp         the camera circles it
   condyle render fox.glb --rest --skeleton -o fox.png           with its joints
@@ -39,7 +39,7 @@ Examples:
   condyle render fox.glb --clip Run --silhouette 0.3,1,0.2 -o fox.png
   condyle render fox.glb --clip Run --bounds --hitboxes -o fox.png
   condyle render fox.glb --clip Run --skinning both -o fox.gif  by matrices, by dual quaternions, and the difference
-  condyle render walk.bvh --clip 0 -o walk.gif                  motion capture: its bones
+  condyle render walk.bvh -o walk.gif                           motion capture: its bones
 
 The camera is placed so that the whole clip stays in view. The extension of the output decides the format.")]
 pub(crate) struct Args {
@@ -94,7 +94,7 @@ pub(crate) struct Picture {
         hide_possible_values = true
     )]
     pub(crate) skinning: Shown,
-    /// Draw a contact sheet of N evenly spaced moments
+    /// Draw a contact sheet of N evenly spaced moments, in rows of up to eight
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     #[arg(conflicts_with_all = ["turntable", "fps"])]
     pub(crate) sheet: Option<u32>,
@@ -327,7 +327,8 @@ impl Plan {
 
 fn plan(args: &Picture, format: Format, clip: Option<&Playable<'_>>, still: f64) -> Result<Plan, Failure> {
     if let Some(count) = args.sheet {
-        let (panels, columns) = if args.skinning == Shown::Both { (3, 1) } else { (1, columns(count)) };
+        let panels = if args.skinning == Shown::Both { 3 } else { 1 };
+        let columns = columns(count, panels);
         let (wide, high) = (args.size[0] * panels * columns, args.size[1] * count.div_ceil(columns));
         if wide.max(high) > MAX_SHEET {
             return Err(Failure::Usage(format!(

@@ -35,6 +35,8 @@ fn pictures_have_the_size_and_the_frames_asked_for() {
         ("--clip walk --time 0.5 --size 200x100 --skeleton -o a.PNG", 200, 100),
         ("--clip run --sheet 3 --size 64 -o sheet.webp", 3 * 64, 64),
         ("--clip run --sheet 10 --size 32x48 -o sheet.png", 5 * 32, 2 * 48),
+        ("--clip run --sheet 24 --size 32x48 -o sheet.png", 8 * 32, 3 * 48),
+        ("--clip run --sheet 24 --skinning both --size 32x48 -o sheet.png", 2 * 3 * 32, 12 * 48),
         ("--rest --size 40 -o still.gif", 40, 40),
     ] {
         folder.run(&format!("render a.glb {line}")).assert().success();
@@ -64,6 +66,22 @@ fn a_moment_is_the_same_wherever_it_is_left_out() {
     let json: serde_json::Value = serde_json::from_slice(&output.get_output().stdout).expect("JSON");
     assert_eq!((&json["clip"], &json["frames"]), (&"run".into(), &2.into()));
     assert_eq!(json["files"][0]["bytes"], folder.read("a.png").len());
+}
+
+/// A control that the skin lists and no vertex follows changes no picture.
+#[test]
+fn controls_that_move_nothing_are_not_drawn() {
+    let folder = Folder::with_ribbon();
+    let mut with_control = ribbon();
+    with_control["nodes"][2]["children"] = serde_json::json!([4]);
+    let control = serde_json::json!({ "name": "control", "translation": [3.0, 2.0, 1.0] });
+    with_control["nodes"].as_array_mut().expect("a list").push(control);
+    with_control["skins"][0]["joints"] = serde_json::json!([1, 2, 4]);
+    folder.write("control.gltf", with_control.to_string());
+    for (file, to) in [("ribbon.gltf", "a.png"), ("control.gltf", "b.png")] {
+        folder.run(&format!("render {file} --clip 0 --skeleton --size 64 -o {to}")).assert().success();
+    }
+    assert_eq!(folder.read("a.png"), folder.read("b.png"));
 }
 
 #[test]
