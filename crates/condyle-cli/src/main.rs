@@ -34,16 +34,16 @@ Examples:
   condyle demo                                      every stage on a built-in character
   condyle info fox.glb                              what a file contains
   condyle check *.glb                               what is wrong with files, and how it is repaired
-  condyle compare fox.glb smaller.glb               how far apart the vertices of two files are
+  condyle compare fox.glb smaller.glb --unit 1cm    how far apart the vertices of two files are
   condyle skin fox.glb --clip Run --time 0.5 -o posed.glb
   condyle bake fox.glb --clip Run -o run.exr        a clip as a texture, or as morph targets
   condyle render fox.glb --clip Run -o fox.gif      images, still or animated
-  condyle encode fox.glb -o fox.condyle             its clips, compressed
-  condyle pack fox.glb -o small.glb                 an ordinary .glb, with fewer bytes of animation
+  condyle encode fox.glb -o fox.condyle --unit 1cm  its clips, compressed
+  condyle pack fox.glb -o small.glb --unit 1cm      an ordinary .glb, with fewer bytes of animation
   condyle blend fox.glb --clip Walk --clip Run -o fox.gif
-  condyle reach fox.glb --clip Walk --goal nose=0.2,0.6,0.9@0.5 -o sniff.glb
+  condyle reach fox.glb --unit 1cm --clip Walk --goal b_Head_05=5cm,0.4,0.5@0.5 -o sniff.glb
   condyle bounds fox.glb --clip Run                 boxes and spheres around it
-  condyle raycast fox.glb --rest --from 0,0.5,3 --to 0,0.5,-3
+  condyle raycast fox.glb --unit 1cm --rest --from 0,0.5,3 --to 0,0.5,-3
   condyle hitboxes fox.glb -o fox.hitboxes.json     shapes that follow its joints
 ",
             $bench,

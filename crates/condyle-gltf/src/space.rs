@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use condyle::{Affine, Error, Quat, Transform};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::asset::{Asset, Placement};
 
@@ -29,21 +29,21 @@ impl Asset {
             }
         }
         turn_roots(&mut self.document.json, &turn, rotation);
-        self.note()["turned"] = true.into();
+        self.note("turned", true.into());
         Ok(self)
     }
 
     /// Whether this document, or the one that it was written from, was [`turned`](Self::turned): it is noted in `asset.extras`.
     #[must_use]
     pub fn was_turned(&self) -> bool {
-        self.document.json.pointer(TURNED) == Some(&Value::Bool(true))
+        self.document.json_at(TURNED).as_deref() == Some("true")
     }
 
     /// Number of metres in a unit, if the document says: `condyle` writes it to `asset.extras`. In glTF it is 1, so that only documents in
     /// other units need to.
     #[must_use]
     pub fn unit(&self) -> Option<f64> {
-        let metres = self.document.json.pointer(UNIT)?.as_f64()?;
+        let metres: f64 = self.document.json_at(UNIT)?.parse().ok()?;
         (metres > 0.0 && metres.is_finite()).then_some(metres)
     }
 
@@ -56,19 +56,21 @@ impl Asset {
         if !(metres > 0.0 && metres.is_finite()) {
             return Err(Error::OutOfRange { what: "metres", at: 0, needed: "finite and above 0" });
         }
-        self.note()["metresPerUnit"] = metres.into();
+        self.note("metresPerUnit", metres.into());
         Ok(())
     }
 
-    fn note(&mut self) -> &mut Value {
-        let mut place = &mut self.document.json["asset"];
-        for key in ["extras", "condyle"] {
-            place = &mut place[key];
-            if !place.is_object() {
-                *place = json!({});
-            }
+    /// Writes into the document's extras, which are kept as text.
+    fn note(&mut self, key: &str, value: Value) {
+        let extras = self.document.json_at("/asset/extras");
+        let extras = extras.and_then(|text| serde_json::from_str(&text).ok());
+        let mut extras: Map<String, Value> = extras.unwrap_or_default();
+        let own = extras.entry("condyle").or_insert_with(|| json!({}));
+        if !own.is_object() {
+            *own = json!({});
         }
-        place
+        own[key] = value;
+        self.document.json["asset"]["extras"] = Value::Object(extras).to_string().into();
     }
 }
 
@@ -179,7 +181,10 @@ mod tests {
         let mut asset = scene();
         assert_eq!(asset.unit(), None);
         assert!(asset.set_unit(0.0).is_err() && asset.set_unit(f64::NAN).is_err());
-        asset.set_unit(0.01).expect("a unit");
+        asset.document.json["asset"]["extras"] = r#"{"author": "us", "condyle": 3}"#.into();
+        asset.set_unit(0.02).expect("a unit");
+        asset.set_unit(0.01).expect("another unit");
+        assert_eq!(asset.document.json_at("/asset/extras/author").as_deref(), Some("\"us\""));
         let glb = ClipExporter::new(&asset).glb(&asset.clips).expect("a document");
         let document = Document::from_slice("cm.glb", &glb, None).expect("readable");
         assert_eq!(Asset::from_document(document).expect("usable").unit(), Some(0.01));

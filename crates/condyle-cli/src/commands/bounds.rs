@@ -19,7 +19,7 @@ use crate::text::{counted, fixed, grouped, path_text, printable, table};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  condyle bounds fox.glb --clip Run                 around all that the clip does, looked at 30 times a second
+  condyle bounds fox.glb --clip Run --unit 1cm      around all that the clip does, looked at 30 times a second
   condyle bounds fox.glb --clip Run --time 0.5      at one moment
   condyle bounds fox.glb --rest --json              the rest pose, with all corners
 

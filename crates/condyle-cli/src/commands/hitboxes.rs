@@ -27,7 +27,7 @@ use crate::text::{counted, ending, fixed, path_text, table};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  condyle hitboxes fox.glb                              a table of all joints
+  condyle hitboxes fox.glb --unit 1cm                   a table of all joints
   condyle hitboxes fox.glb -o fox.hitboxes.json         as a file for an engine
   condyle hitboxes fox.glb -o fox.hitboxes.glb          the model with the shapes as meshes on its joints
   condyle hitboxes fox.glb --coverage 0.95              tighter: a twentieth of the vertices of each joint stands out

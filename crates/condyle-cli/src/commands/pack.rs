@@ -29,9 +29,9 @@ use crate::text::{counted, hertz, millimetres, path_text, printable, size, table
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  condyle pack fox.glb -o small.glb                          to half a millimetre, if its units are metres
+  condyle pack fox.glb -o small.glb --unit 1cm               to half a millimetre where a unit is a centimetre
   condyle pack fox.glb -o small.glb --height 0.6m            if the fox is 60 cm high
-  condyle pack fox.glb -o small.glb --error 2mm --drop --keep hand_socket
+  condyle pack fox.glb -o small.glb --error 2mm --drop --keep b_Tail03_014
   condyle pack fox.glb -o small.glb --meshopt                for readers that know EXT_meshopt_compression
 
 Every track has the fewest keys that keep all vertices within --error of their places, morph targets included: straight

@@ -22,9 +22,9 @@ use crate::text::{fixed, path_text, printable, table};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  condyle raycast fox.glb --clip Run --time 0.5 --from 0,0.5,3 --to 0,0.5,-3
-  condyle raycast fox.glb --rest --from 0,2m,0 --to 0,0,0 --all     all that is met, the nearest first
-  condyle raycast fox.glb --clip Run --from 0,0.5,3 --to 0,0.5,-3 --hitboxes
+  condyle raycast fox.glb --unit 1cm --clip Run --time 0.5 --from 0,0.5,3 --to 0,0.5,-3
+  condyle raycast fox.glb --unit 1cm --rest --from 0,2m,0 --to 0,0,0 --all     all that is met, the nearest first
+  condyle raycast fox.glb --unit 1cm --clip Run --from 0,0.5,3 --to 0,0.5,-3 --hitboxes
 
 World space, in metres, as `condyle skin` writes vertices; the meshes are those of the default scene. A triangle is hit from
 either side; its number is its place in the primitive. The joint is the one that moves a corner most: the corner that counts

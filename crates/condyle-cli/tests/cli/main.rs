@@ -10,6 +10,7 @@ mod bvh;
 mod common;
 mod compare;
 mod encode;
+mod examples;
 mod files;
 mod limits;
 mod look;

@@ -39,7 +39,7 @@ Examples:
   condyle bake fox.glb --clip Run -o run.exr                       a vertex animation texture, its normals, and run.json
   condyle bake fox.glb --clip Run -o run.png --fps 15              the same as 16-bit integers within a box
   condyle bake fox.glb --clip Run -o run.exr --as palettes         the matrices of joints instead
-  condyle bake fox.glb --clip Run -o run.glb --error 1mm           morph targets, for what plays these but no skins
+  condyle bake fox.glb --unit 1cm --clip Run -o run.glb --error 1mm    morph targets, for what plays these but no skins
   condyle bake fox.glb --clip Run --time 0.5 -o posed.obj          one pose; with --fps numbered files
 
 Frames are evenly spaced, the first one at the start of the clip and the last one at its end, so that loops close: at --fps, or at

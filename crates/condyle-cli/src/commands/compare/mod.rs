@@ -27,7 +27,7 @@ use crate::text::{counted, path_text, printable};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  condyle compare fox.glb smaller.glb                           every clip, in millimetres
+  condyle compare fox.glb smaller.glb --unit 1cm                every clip, in millimetres
   condyle compare fox.glb smaller.glb --height 0.6m             if the fox is 60 cm high
   condyle compare fox.glb smaller.glb --clip Run --plot run.svg
   condyle compare fox.glb smaller.glb --json | jq 'select(.worst.millimetres > 1).clip'

@@ -38,7 +38,7 @@ use crate::text::{counted, hertz, millimetres, path_text, printable, size, table
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  condyle encode fox.glb -o fox.condyle                          to half a millimetre, if its units are metres
+  condyle encode fox.glb -o fox.condyle --unit 1cm               to half a millimetre where a unit is a centimetre
   condyle encode fox.glb -o fox.condyle --height 0.6m            if the fox is 60 cm high
   condyle encode fox.glb -o fox.condyle --error 0.1mm --report fox.html
   condyle encode models/*.glb -o all.condyle --json | jq 'select(.clip).error_max_m'

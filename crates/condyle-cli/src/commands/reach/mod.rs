@@ -49,12 +49,12 @@ use crate::text::{counted, ending, path_text, printable, size};
 )))]
 #[command(after_help = "\
 Examples:
-  condyle reach fox.glb --clip Walk --goal nose=0.2,0.6,0.9@0.5 -o sniff.glb            at half a second
-  condyle reach man.glb --clip Idle --move hand.R=0,30cm,10cm -o raised.glb             throughout, from where it was
-  condyle reach man.glb --clip Walk --goal hand.R=-0.3,1.2,0.4@0.2 --goal hand.R=-0.2,1.5,0.3@0.6 -o wave.gif
-  condyle reach man.glb --rest --move hips=0,-20cm,0 --pin foot.L --pin foot.R -o squat.png --skeleton
-  condyle reach man.glb --clip Idle --goal hand.R=0.3,0.1,0.4@1 --shift hips --pin foot.L --pin foot.R -o lift.glb
-  condyle reach man.glb --clip Idle --goal hand.R=0.3,0.1,0.4 --limits fit -o kept.glb   no joint beyond what the clips do
+  condyle reach fox.glb --unit 1cm --clip Walk --goal b_Head_05=5cm,0.4,0.5@0.5 -o sniff.glb    at half a second
+  condyle reach man.glb --clip idle --move right_hand=0,30cm,10cm -o raised.glb             throughout, from where it was
+  condyle reach man.glb --clip walk --goal right_hand=-0.3,1.2,0.4@0.2 --goal right_hand=-0.2,1.5,0.3@0.6 -o wave.gif
+  condyle reach man.glb --rest --move hips=0,-20cm,0 --pin left_foot --pin right_foot -o squat.png --skeleton
+  condyle reach man.glb --clip idle --goal right_hand=0.3,0.1,0.4@1 --shift hips --pin left_foot --pin right_foot -o lift.glb
+  condyle reach man.glb --clip idle --goal right_hand=0.3,0.1,0.4 --limits fit -o kept.glb   no joint beyond what the clips do
 
 Places are in the space that `condyle skin` writes vertices in: metres, or with a unit, +Y up. --height gives a model in other units
 its real size. The joints between the middle of the body and the goals turn, near ones first: an arm reaches alone what it

@@ -1,0 +1,246 @@
+//! Every example of the help texts, of docs/command-line.md and of README.md is run on the files that it names, and has the effect that it is
+//! there for.
+//!
+//! `fox.glb` is the Khronos Fox where `shared/models` has it, else the character of the demo under the Fox's names and in its units.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::bodies::{Made, doubles, npz};
+use crate::common::{Folder, condyle, models};
+
+/// What a .glb holds: its JSON, and what is behind it.
+fn glb(bytes: &[u8]) -> (Value, &[u8]) {
+    let length = u32::from_le_bytes(bytes[12..16].try_into().expect("four bytes")) as usize;
+    (serde_json::from_slice(&bytes[20..20 + length]).expect("JSON"), &bytes[20 + length..])
+}
+
+fn to_glb(json: &Value, rest: &[u8]) -> Vec<u8> {
+    let mut text = json.to_string().into_bytes();
+    text.resize(text.len().next_multiple_of(4), b' ');
+    let total = 20 + text.len() + rest.len();
+    let head = [b"glTF".as_slice(), &2_u32.to_le_bytes(), &(total as u32).to_le_bytes()].concat();
+    [&head, (text.len() as u32).to_le_bytes().as_slice(), b"JSON", &text, rest].concat()
+}
+
+/// The character of the demo as a Fox.
+fn stand_in(character: &[u8]) -> Vec<u8> {
+    let (mut json, rest) = glb(character);
+    for (kind, from, to) in [
+        ("nodes", "head", "b_Head_05"),
+        ("nodes", "left_toes", "b_Tail03_014"),
+        ("animations", "walk", "Walk"),
+        ("animations", "run", "Run"),
+        ("animations", "idle", "Survey"),
+    ] {
+        let named = json[kind].as_array_mut().expect("a list").iter_mut().find(|it| it["name"] == from);
+        named.expect("it is there")["name"] = to.into();
+    }
+    let nodes = json["nodes"].as_array_mut().expect("a list");
+    nodes.push(json!({ "name": "root", "scale": [44, 44, 44], "children": Value::Null }));
+    let root = nodes.len() - 1;
+    let roots = json["scenes"][0]["nodes"].take();
+    json["nodes"][root]["children"] = roots;
+    json["scenes"][0]["nodes"] = json!([root]);
+    to_glb(&json, rest)
+}
+
+/// One animation of a model, without its meshes.
+fn motion(model: &[u8], clip: usize) -> Vec<u8> {
+    let (mut json, rest) = glb(model);
+    for node in json["nodes"].as_array_mut().expect("a list") {
+        node.as_object_mut().expect("an object").retain(|key, _| key != "mesh" && key != "skin");
+    }
+    for key in ["meshes", "skins", "materials", "textures", "images", "samplers"] {
+        json.as_object_mut().expect("an object").remove(key);
+    }
+    json["animations"] = json!([json["animations"][clip]]);
+    to_glb(&json, rest)
+}
+
+const WALK: &str = "HIERARCHY ROOT Hips { OFFSET 0 0 0 CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation
+  JOINT Head { OFFSET 0 0 80 CHANNELS 3 Zrotation Xrotation Yrotation End Site { OFFSET 0 0 20 } }
+  JOINT Foot { OFFSET 0 0 -90 CHANNELS 3 Zrotation Xrotation Yrotation End Site { OFFSET 0 -20 0 } } }
+MOTION Frames: 3 Frame Time: .0333333
+0 0 90 0 0 0 0 0 0 0 0 0
+0 -3 91 0 2 0 5 0 0 0 9 0
+0 -6 90 0 0 0 9 0 0 0 0 0
+";
+
+/// All files that examples name.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.run("demo").assert().success();
+    let character = folder.read("condyle-demo/character.glb");
+    let fox = models(&[], &["Fox.glb"]).first().and_then(|path| fs::read(path).ok());
+    let fox = fox.unwrap_or_else(|| stand_in(&character));
+    for inside in ["mocap", "clips", "amass", "models", "testdata", "docs"] {
+        fs::create_dir_all(folder.path(inside)).expect("a folder");
+    }
+    let forearm = models(&["forearm.glb"], &[]);
+    fs::copy(&forearm[0], folder.path("testdata/forearm.glb")).expect("a model of ours");
+    let clip = |name: &str| {
+        let (json, _) = glb(&fox);
+        json["animations"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .position(|it| it["name"] == name)
+            .expect("it is there")
+    };
+    for (name, bytes) in [
+        ("man.glb", &character),
+        ("fox.glb", &fox),
+        ("models/fox.glb", &fox),
+        ("walk.glb", &motion(&fox, clip("Walk"))),
+        ("run.glb", &motion(&fox, clip("Run"))),
+        ("clips/run.glb", &motion(&fox, clip("Run"))),
+    ] {
+        folder.write(name, bytes);
+    }
+    for name in ["walk.bvh", "mocap/walk.bvh"] {
+        folder.write(name, WALK);
+    }
+    folder.write("model.npz", Made::new(3, 60, 5, 2).bytes());
+    let arrays = [
+        ("poses", doubles(&[4, 15], &[0.1; 60])),
+        ("trans", doubles(&[4, 3], &[0.9; 12])),
+        ("mocap_framerate", doubles(&[], &[60.0])),
+    ];
+    folder.write("amass/stand.npz", npz(&arrays, zip::CompressionMethod::Stored));
+    for line in [
+        "encode fox.glb -o fox.condyle --unit 1cm",
+        "encode walk.bvh -o walk.condyle --unit 1cm --up z",
+        "encode man.glb -o character.condyle",
+        "pack fox.glb -o smaller.glb --unit 1cm",
+        "limits fox.glb -o fox.limits.json",
+    ] {
+        folder.run(line).assert().success();
+    }
+    folder
+}
+
+/// The command lines of a text, without what is printed beside them or done with their output.
+fn lines(text: &str, comment: &str) -> Vec<String> {
+    let joined = text.replace("\\\n", " ");
+    let found = joined.lines().map(str::trim).filter_map(|line| line.strip_prefix("condyle "));
+    let command = |line: &str| {
+        let line = line.split(comment).next().unwrap_or_default();
+        let line = line.split(" | ").next().unwrap_or_default();
+        line.split(" > ").next().unwrap_or_default().trim().to_owned()
+    };
+    found.map(command).collect()
+}
+
+/// All examples, of the program itself and its commands, and of the pages.
+fn examples() -> Vec<String> {
+    let help = |arguments: &[&str]| {
+        let output = condyle().args(arguments).output().expect("it runs");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let whole = help(&["--help"]);
+    let commands = whole.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
+    let commands =
+        commands.take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
+    let mut all = lines(&whole, "  ");
+    for command in commands.filter(|command| *command != "help") {
+        let own = lines(&help(&[command, "--help"]), "  ");
+        assert!(!own.is_empty(), "{command} has no examples");
+        all.extend(own);
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for page in ["README.md", "docs/command-line.md"] {
+        let text = fs::read_to_string(root.join(page)).expect("a page");
+        let fenced: Vec<&str> = text.split("```").skip(1).step_by(2).collect();
+        let shell = fenced.iter().filter_map(|block| block.strip_prefix("sh\n"));
+        shell.for_each(|block| all.extend(lines(block, "#")));
+        // Those in a sentence that say how a picture was made.
+        let quoted = text.split('`').filter(|it| it.starts_with("condyle ") && it.contains(" -o "));
+        all.extend(
+            quoted.filter(|it| !it.contains("FOLDER") && !it.contains('\n')).flat_map(|it| lines(it, "#")),
+        );
+    }
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// What else CI runs: the step `bench`, and the tests of `papers`.
+const ELSEWHERE: [&str; 2] = ["bench", "papers"];
+
+#[test]
+fn every_example_does_what_it_is_there_for() {
+    let folder = folder();
+    let all = examples();
+    assert!(all.len() > 70, "{all:#?}");
+    for line in all.iter().filter(|line| !ELSEWHERE.iter().any(|command| line.starts_with(command))) {
+        run(&folder, line);
+    }
+}
+
+/// Runs an example and looks at what it is there for.
+fn run(folder: &Folder, line: &str) {
+    // The shell's part.
+    let typed = line.replace("models/*.glb", "models/fox.glb").replace("*.glb", "fox.glb man.glb");
+    let typed = typed.replace("/tmp/look", "look");
+    let words: Vec<&str> = typed.split_whitespace().collect();
+    let output = folder.condyle(&words).output().expect("it runs");
+    let [told, warned] =
+        [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    assert_eq!(output.status.code(), Some(0), "condyle {line}: {warned}");
+    let value = |option: &[&str]| words.iter().position(|word| option.contains(word)).map(|at| words[at + 1]);
+    let written = value(&["-o", "--output"]);
+    let is_series = words.contains(&"--fps") || value(&["--time"]).is_some_and(|time| time.contains(','));
+    if let Some(to) = written.filter(|to| !to.ends_with(".npy") && !(is_series && words[0] == "skin")) {
+        let path = folder.path(to);
+        assert!(
+            path.is_dir() || fs::metadata(&path).is_ok_and(|it| it.len() > 0),
+            "condyle {line} wrote no {to}"
+        );
+    }
+    for to in ["--report", "--plot"].into_iter().filter_map(|option| value(&[option])) {
+        assert!(folder.path(to).is_file(), "condyle {line} wrote no {to}");
+    }
+    let json = |file: &str, more: &str| {
+        let output = folder.run(&format!("{more} {file} --json")).output().expect("it runs");
+        serde_json::from_slice::<Value>(&output.stdout)
+            .unwrap_or_else(|e| panic!("condyle {line}: {file}: {e}"))
+    };
+    match words[0] {
+        "raycast" => assert!(!told.starts_with("nothing"), "condyle {line}: {told}"),
+        "reach" => assert!(!warned.contains("out of reach"), "condyle {line}: {warned}"),
+        "check" => assert!(told.contains("no problems") || told.contains("usable"), "condyle {line}: {told}"),
+        "encode" | "pack-library" if !words.contains(&"--json") => {
+            assert!(told.contains("error up to"), "condyle {line}: {told}");
+            let packed = json(written.expect("an output"), "info");
+            let clips =
+                packed["entries"].as_array().expect("entries").iter().filter(|it| it["kind"] == "clip");
+            assert!(clips.count() > 0, "condyle {line}: {packed}");
+        }
+        "pack" => {
+            let [before, after] =
+                ["fox.glb", written.expect("an output")].map(|file| folder.read(file).len());
+            assert!(after < before, "condyle {line}: {after} bytes of {before}");
+        }
+        "decode" | "bake" if written.is_some_and(|to| to.ends_with(".glb")) => {
+            let found = json(written.expect("an output"), "info");
+            assert!(
+                found["clips"].as_array().is_some_and(|clips| !clips.is_empty()),
+                "condyle {line}: {found}"
+            );
+        }
+        "skin" if written.is_some_and(|to| to.ends_with(".npy")) => {
+            assert!(told.contains(".npy"), "condyle {line}: {told}")
+        }
+        "compare" => assert!(told.contains("millimetre"), "condyle {line}: {told}"),
+        "bounds" | "hitboxes" | "limits" | "info" | "completions" | "blend" | "render" => {
+            assert!(!told.is_empty(), "condyle {line} prints nothing");
+        }
+        _ => {}
+    }
+    // Whatever is odd would be odd for a reader too. Units that are no metres are: the example is of something else then.
+    let odd = warned.lines().filter(|warning| warning.contains("cannot") || warning.contains("left out: "));
+    assert_eq!(odd.collect::<Vec<_>>(), Vec::<&str>::new(), "condyle {line}");
+}
