@@ -29,8 +29,8 @@ pub(crate) fn open(path: &Path, model: &BodyModel, space: Space) -> Result<Asset
         // Body models stand along Y at rest; it is the motion that brings them to Z.
         clip = clip.turned(body.skeleton(), Y_UP_FROM_Z_UP).map_err(|e| too_large(&name, &e))?;
     }
-    let mut asset = Asset::of_motion(&name, body.skeleton(), vec![clip])
-        .map_err(|refused| refusal(path, &refused))?;
+    let mut asset =
+        Asset::of_motion(&name, body.skeleton(), vec![clip]).map_err(|refused| refusal(path, &refused))?;
     let repairs = moved.repairs.into_iter().map(|it| problem(Severity::Warning, it.what, it.action));
     asset.problems.extend(repairs);
     if body.unused_betas() > 0 {

@@ -368,7 +368,7 @@ fn both_ways_of_skinning_are_drawn_side_by_side() {
 
     folder.run("render a.glb --clip run --sheet 2 --size 48 --skinning both -o sheet.png").assert().success();
     let sheet = image::open(folder.path("sheet.png")).expect("a picture");
-    assert_eq!((sheet.width(), sheet.height()), (3 * 48, 2 * 48));
+    assert_eq!((sheet.width(), sheet.height()), (2 * 3 * 48, 48));
     folder.run("render a.glb --clip run --fps 5 --size 32 --skinning both -o run.gif").assert().success();
     let movie = gif::DecodeOptions::new().read_info(fs::File::open(folder.path("run.gif")).expect("a file"));
     assert_eq!(movie.expect("GIF").width(), 3 * 32);
