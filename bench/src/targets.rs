@@ -419,7 +419,7 @@ mod tests {
             let request = Request { only, elements: None, rounds: 1, format: Format::Text, levels };
             let row = row("skin_p4", "structs", 1024, 5.0);
             let row = Row { isa: "sse42", mode: numeric.name(), ..row };
-            let lines = table(&[row], &request).rows;
+            let lines = table(&[row], &request, 2).rows;
             assert_eq!(lines.len(), 1, "{numeric:?}");
             assert_eq!([&lines[0][2], &lines[0][7]], ["sse42: ns", "met"], "{numeric:?}");
         }
