@@ -2,8 +2,9 @@
 
 use std::f64::consts::FRAC_PI_2;
 
-use condyle::interpolate;
-use condyle::interpolate::Method;
+use condyle::Dispatch;
+use condyle::interpolate::{self, Factor, Method, Selection};
+use condyle::math::JointQuat;
 use condyle::reference::{arctangent, quat_exp, sine, slerp, van_waveren};
 use serde_json::{Value, json};
 
@@ -105,8 +106,20 @@ const WORST: [[f32; 9]; 2] = [
 fn of_case([ax, ay, az, aw, bx, by, bz, bw, t]: [f32; 9]) -> (f64, f64) {
     let (a, b) = ([ax, ay, az, aw], [bx, by, bz, bw]);
     let exact = slerp(a.map(f64::from), b.map(f64::from), t.into());
-    let found = interpolate(a, b, t, Method::VanWaveren);
-    let off = found.iter().zip(exact).map(|(f, e)| (f64::from(*f) - e).abs()).fold(0.0, f64::max);
+    let joint = |rotation| [JointQuat { rotation, ..JointQuat::IDENTITY }];
+    let joints = |factor: Factor<'_>| {
+        let mut out = joint(a);
+        let done =
+            interpolate::joints(&joint(a), &joint(b), factor, Selection::All, Method::VanWaveren, &mut out);
+        done.map_or([f32::NAN; 4], |()| out[0].rotation)
+    };
+    // One factor for all joints and one for each have kernels of their own, on each instruction set.
+    let found =
+        Dispatch::all().flat_map(|it| it.scope(|| [joints(t.into()), joints(Factor::PerJoint(&[t]))]));
+    let off = |found: [f32; 4]| {
+        found.into_iter().zip(exact).map(|(f, e)| (f64::from(f) - e).abs()).fold(0.0, f64::max)
+    };
+    let off = found.map(off).fold(0.0, f64::max);
     let dot: f64 = a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(b)).sum();
     (off, dot.abs().min(1.0).acos())
 }
@@ -151,7 +164,7 @@ pub(super) fn error_in_f32(theta: f64, method: Method) -> f64 {
     let rounded = |q: [f64; 4]| q.map(|v| f64::from(v as f32));
     error_at(theta, rounded, |a, b, t| {
         let [a, b] = [a, b].map(|q| q.map(|v| v as f32));
-        interpolate(a, b, t as f32, method).map(f64::from)
+        interpolate::interpolate(a, b, t as f32, method).map(f64::from)
     })
 }
 
