@@ -11,15 +11,16 @@ use crate::solve::maps::{Vec64, add, arc, direction, length, scaled, sub};
 
 /// Radians of bend from which on the clip alone decides to which side a knee bends.
 const SURE: f64 = 0.2;
-/// Radians of bend from which on the clip changes the side that is remembered at the full rate, which is per second.
+/// Radians of bend from which on the clip changes the remembered side at the full rate, which is per second.
 const LEARNT: f64 = 0.5;
 const RATE: f64 = 8.0;
 /// Radians of bend in the rest pose that tell more than the direction of the toes.
 const POSED: f64 = 0.15;
-/// Cosines of the bends from which on a knee folds more slowly, and beyond which it never does: 150 and 159 degrees.
+/// Cosines of the bends from which on a knee folds more slowly, and beyond which it never does: 150 and 159
+/// degrees.
 const FOLDS: [f64; 2] = [-0.866_025_403_784_438_6, -0.933_580_426_497_201_7];
 
-/// How the lower leg leans away from the thigh: a vector across the thigh as long as the angle. Both are of length 1.
+/// Lean of the lower leg away from the thigh: a vector across the thigh as long as the angle. Both are unit vectors.
 fn bend(thigh: Vec64, shin: Vec64) -> Vec64 {
     let cos = dot(thigh, shin);
     let off = sub(shin, scaled(thigh, cos));
@@ -59,7 +60,7 @@ impl Bend {
         Some(Self { thigh: thigh?, shin: shin? })
     }
 
-    /// The side after some seconds, from the one before: slowly towards where the clip bends the leg, if it clearly does.
+    /// Side after some seconds, from the one before: slowly towards where the clip clearly bends the leg.
     pub(super) fn side(&self, before: Option<Vec64>, at_rest: Option<Vec64>, seconds: f64) -> Option<Vec64> {
         let leans = bend(self.thigh, self.shin);
         let angle = length(leans);
@@ -79,8 +80,8 @@ impl Bend {
         direction(add(scaled(before, 1.0 - by), scaled(now, by))).or(Some(before))
     }
 
-    /// The turn of the lower leg after which it bends a little to a side, if it does not already. It is small where the leg is nearly
-    /// straight, and goes to nothing at a bend of [`SURE`].
+    /// Turn of the lower leg after which it bends a little to a side. It is small where the leg is nearly straight, and
+    /// goes to nothing at a bend of [`SURE`].
     pub(super) fn turn(&self, side: Vec64) -> Option<Quat64> {
         let cos = dot(self.thigh, self.shin);
         let side = direction(sub(side, scaled(self.thigh, dot(side, self.thigh))))?;
@@ -99,14 +100,15 @@ impl Bend {
     }
 }
 
-/// A turn in the space that the hip turns, as one of the knee in the space of its parent. `hip` is how the hip is turned, `above` how the knee's
-/// parent is.
+/// A turn in the space that the hip turns, as one of the knee in the space of its parent. `hip` and `above` are the
+/// rotations of the hip and of the knee's parent.
 pub(super) fn carried_over(turn: Quat64, hip: Quat64, above: Quat64) -> Quat64 {
     let between = product(conjugate(above), hip);
     product(product(between, turn), conjugate(between))
 }
 
-/// Distances of a foot from its hip: where the knee begins to fold more slowly, and the least one. A leg that the clip folds farther may do so.
+/// Distances of a foot from its hip: where the knee begins to fold more slowly, and the minimum. A leg that the clip
+/// folds farther may do so.
 pub(super) fn fold_distances(thigh: f64, shin: f64, given: f64) -> [f64; 2] {
     let [begin, least] =
         FOLDS.map(|cos| sqrt_f64((thigh * thigh + shin * shin + 2.0 * thigh * shin * cos).max(0.0)));

@@ -11,8 +11,14 @@
 //! - The pelvis goes up and down with the lower foot, by a critically damped spring. Down steps that would be late, so it plans its way as feet
 //!   do: when the next foot lands, it is as high over the ground there as in the clip. It is lower still where the legs need that: how straight a
 //!   knee is in the clip decides how straight it may become, so that none snaps.
-//! - A knee that the clip has straight bends to the side to which it bent before; at the start, to that of the rest pose or ahead of the toes. No knee folds
-//!   beyond 160 degrees, unless the clip folds it farther: rather than that a planted foot is off, which the distance that comes back tells.
+//! - A knee that the clip has straight bends to the side to which it bent before; at the start, to that of the rest
+//!   pose or ahead of the toes. No knee folds beyond 160 degrees, unless the clip folds it farther. Rather than that
+//!   a planted foot is off its place, and the distance that comes back includes it.
+//!
+//! Downstairs the pelvis of a recorded walk accelerates at most 1.1 times as much as in the clip (CMU 01_01 and 12_01,
+//! steps of 12 in 40 cm). A clip whose pelvis hardly moves allows no such bound, because the legs have to reach each
+//! step: the walk of the built-in character has 2.7 m/s² and gets 12, its run 12 and gets 78. A lower
+//! [`FeetOptions::pelvis`] does not make it smoother.
 //!
 //! ```
 //! use condyle::math::Rigid;

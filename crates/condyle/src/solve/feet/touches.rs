@@ -21,7 +21,8 @@ pub(super) const MAX_SAMPLES: usize = 1 << 20;
 /// Seconds before and after a moment of which the mean speed of a joint is taken.
 const NEAR: f64 = 0.5;
 
-/// Factor on the fraction of the mean speed for a joint that touches nowhere otherwise, of which only the speed along the ground counts then.
+/// Factor on the fraction of the mean speed for a joint that touches nowhere otherwise. Only its speed along the ground
+/// counts then.
 const LOOSE: f64 = 1.6;
 
 /// Joints at even moments of a clip, over the ground.
@@ -135,7 +136,8 @@ impl Paths {
         if self.looping == Looping::Wrap { self.steps() } else { self.steps() + 1 }
     }
 
-    /// The samples from which and until which a joint touches at these speeds. `loose` multiplies the fraction of the mean speed.
+    /// Samples from which and until which a joint touches at these speeds. `loose` multiplies the fraction of the mean
+    /// speed.
     fn runs_of(&self, joint: usize, options: &ContactOptions, speeds: &[f64], loose: f64) -> Vec<[usize; 2]> {
         let shortest = f64::from(options.shortest) * self.steps() as f64 / self.duration.max(1e-9);
         let places = &self.places[joint];
