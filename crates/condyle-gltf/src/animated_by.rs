@@ -2,21 +2,31 @@
 
 use std::collections::BTreeSet;
 
-use condyle::{Error, JointMap, RawClip, Target};
+use condyle::{Error, RawClip, Target};
 
 use crate::asset::Asset;
+use crate::partners::Partners;
 use crate::problem::{Problem, Severity};
+
+/// As many names as a warning lists.
+const MOST_NAMES: usize = 5;
+const MESH: &str = "mesh with as many morph targets on a node";
+const MESHES: &str = "meshes with as many morph targets on nodes";
 
 impl Asset {
     /// The clips of another document, for this one's skeleton and meshes: those of a file "without skin", or made for another
-    /// character with the same joints. Joints are matched by [`JointMap::by_name`], morph weights by the name of their node where
-    /// it has as many morph targets.
+    /// character with the same joints. Joints are matched by the humanoid bones of VRM where both documents have them, else by
+    /// [`JointMap::by_name`](condyle::JointMap::by_name), else by their names without the prefix of Mixamo (`mixamorig:`) or of a
+    /// namespace. Morph weights go by the name of their node where it has as many morph targets.
     ///
-    /// The problems are one warning for each joint or node that `motion` moves and that has no partner here: its tracks are left
-    /// out. [`Problem::path`] is that of the node in `motion`.
+    /// A humanoid bone turns as its partner does, whatever its rest pose: `VRMC_vrm_animation`. The hips' places are scaled by
+    /// their height; other translations of bones with another length are left out. All other joints keep their local transforms.
+    ///
+    /// The problems are one warning for all joints, and one for all nodes, that `motion` moves and that have no partner here: their
+    /// tracks are left out. [`Problem::places`] are those of the nodes in `motion`.
     ///
     /// # Errors
-    /// Those of [`JointMap::clip`], if the clips of `motion` were replaced by some of another skeleton.
+    /// Those of [`JointMap::clip`](condyle::JointMap::clip), if the clips of `motion` were replaced by some of another skeleton.
     ///
     /// ```no_run
     /// use condyle_gltf::Asset;
@@ -29,34 +39,46 @@ impl Asset {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn clips_of(&self, motion: &Self) -> Result<(Vec<RawClip>, Vec<Problem>), Error> {
-        let map = JointMap::by_name(&motion.skeleton, &self.skeleton);
-        let mut lost = BTreeSet::new();
+        let partners = Partners::of(motion, self)?;
+        let (mut joints, mut nodes) = (BTreeSet::new(), BTreeSet::new());
         let mut clips = Vec::new();
         for clip in &motion.clips {
             for joint in clip.tracks().iter().filter_map(|track| track.target.joint()) {
-                if map.joint(joint).is_none() {
-                    lost.insert((motion.skeleton.nodes()[usize::from(joint)], "joint"));
+                if partners.map.joint(joint).is_none() {
+                    joints.insert(motion.skeleton.nodes()[usize::from(joint)]);
                 }
             }
-            clips.push(self.with_morph_weights(map.clip(clip)?, motion, &mut lost)?);
+            let clip = partners.map.clip(clip)?;
+            let tracks = clip.tracks().iter().cloned().filter_map(|track| partners.fit(track)).collect();
+            let fitted = RawClip::new(clip.name().into(), clip.timelines().to_vec(), tracks)?;
+            clips.push(self.with_morph_weights(fitted, motion, &mut nodes)?);
         }
-        let problem = |(node, kind): (u32, &str)| {
-            let name = motion.document.json["nodes"][node as usize]["name"].as_str().unwrap_or_default();
-            let path = format!("/nodes/{node}");
-            Problem {
-                severity: Severity::Warning,
-                places: vec![path.clone()],
-                path,
-                count: 1,
-                what: format!(
-                    "moves, and {} has no {kind} {}",
-                    self.document.name(),
-                    crate::problem::quoted(name)
-                ),
-                action: "this movement is lost".into(),
-            }
+        let kinds = [("joint", "joints", joints), (MESH, MESHES, nodes)];
+        let lost = kinds.into_iter().filter_map(|(one, many, lost)| self.lost(motion, [one, many], &lost));
+        Ok((clips, lost.collect()))
+    }
+
+    /// A warning for nodes of a motion without a partner.
+    fn lost(&self, motion: &Self, [one, many]: [&str; 2], nodes: &BTreeSet<u32>) -> Option<Problem> {
+        let name = |node: &u32| {
+            let name = motion.document.json["nodes"][*node as usize]["name"].as_str().unwrap_or_default();
+            crate::problem::quoted(name)
         };
-        Ok((clips, lost.into_iter().map(problem).collect()))
+        let names: Vec<String> = nodes.iter().take(MOST_NAMES).map(name).collect();
+        let more = match nodes.len() - names.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let (moves, kind) = if nodes.len() == 1 { ("moves", one) } else { ("move", many) };
+        let places: Vec<String> = nodes.iter().take(100).map(|node| format!("/nodes/{node}")).collect();
+        Some(Problem {
+            severity: Severity::Warning,
+            path: places.first()?.clone(),
+            places,
+            count: nodes.len(),
+            what: format!("{moves}, and {} has no {kind} {}{more}", self.document.name(), names.join(", ")),
+            action: "this movement is lost".into(),
+        })
     }
 
     /// The clip with its morph weights on the nodes of this document.
@@ -64,11 +86,8 @@ impl Asset {
         &self,
         clip: RawClip,
         motion: &Self,
-        lost: &mut BTreeSet<(u32, &'static str)>,
+        lost: &mut BTreeSet<u32>,
     ) -> Result<RawClip, Error> {
-        if !clip.tracks().iter().any(|track| matches!(track.target, Target::Weights(_))) {
-            return Ok(clip);
-        }
         let mut tracks = clip.tracks().to_vec();
         tracks.retain_mut(|track| {
             let Target::Weights(node) = track.target else { return true };
@@ -81,7 +100,7 @@ impl Asset {
             });
             match partner {
                 Some(instance) => track.target = Target::Weights(instance.node as u32),
-                None => drop(lost.insert((node, "mesh with as many morph targets on a node"))),
+                None => drop(lost.insert(node)),
             }
             partner.is_some()
         });

@@ -50,6 +50,7 @@ mod json;
 mod meshes;
 mod meshopt;
 mod motion;
+mod partners;
 mod placed;
 mod poser;
 mod problem;

@@ -72,6 +72,33 @@ impl JointMap {
         Self { joints, from: from.fingerprint(), to: to.clone() }
     }
 
+    /// Pairs joints as the caller knows them: for each joint of the first skeleton, that of the second.
+    ///
+    /// ```
+    /// use condyle::{Joint, JointMap, Skeleton, Transform};
+    ///
+    /// let one = |name| Skeleton::new([Joint::new(name, None, Transform::IDENTITY)]);
+    /// let map = JointMap::new(&one("Hips")?, &one("pelvis")?, &[Some(0)])?;
+    /// assert_eq!(map.joint(0), Some(0));
+    /// # Ok::<(), condyle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Length`] if there are not as many partners as joints, [`Error::Index`] for one that the second skeleton lacks.
+    pub fn new(from: &Skeleton, to: &Skeleton, partners: &[Option<u16>]) -> Result<Self, Error> {
+        let (found, needed, count) = (partners.len(), from.joint_count(), to.joint_count());
+        if found != needed {
+            return Err(Error::Length { what: "partners", found, needed });
+        }
+        let beyond = |(at, partner): (usize, &Option<u16>)| {
+            partner.map(usize::from).filter(|&found| found >= count).map(|found| (at, found))
+        };
+        match partners.iter().enumerate().find_map(beyond) {
+            Some((at, found)) => Err(Error::Index { what: "partners", at, found, count }),
+            None => Ok(Self { joints: partners.to_vec(), from: from.fingerprint(), to: to.clone() }),
+        }
+    }
+
     /// Pairs joints that were made of the same node of one document, which has other joints where it has other animations.
     #[must_use]
     pub fn by_node(from: &Skeleton, to: &Skeleton) -> Self {
@@ -237,6 +264,17 @@ mod tests {
         // Nor do twins beneath one parent.
         let twins = skeleton(&[("a", None), ("b", Some(0)), ("b", Some(0))]);
         assert_eq!(pairs(&twins, &twins), [Some(0), None, None]);
+    }
+
+    #[test]
+    fn partners_of_the_caller_are_checked() {
+        let (two, one) = (skeleton(&[("a", None), ("b", Some(0))]), skeleton(&[("c", None)]));
+        let map = JointMap::new(&two, &one, &[None, Some(0)]).expect("a joint");
+        assert_eq!([map.joint(0), map.joint(1)], [None, Some(0)]);
+        let length = Err(Error::Length { what: "partners", found: 1, needed: 2 });
+        assert_eq!(JointMap::new(&two, &one, &[None]), length);
+        let index = Err(Error::Index { what: "partners", at: 1, found: 1, count: 1 });
+        assert_eq!(JointMap::new(&two, &one, &[None, Some(1)]), index);
     }
 
     #[test]

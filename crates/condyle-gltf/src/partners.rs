@@ -1,0 +1,292 @@
+//! Which joint of one document is which of another: by VRM's humanoid bones, and by names that programs write in different ways.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use condyle::{Affine, Error, Joint, JointMap, Skeleton, Target, Track, local_to_model};
+use serde_json::Value;
+
+use crate::asset::Asset;
+use crate::json::whole;
+
+type Quat = [f64; 4];
+
+/// The joints of two documents that belong together.
+pub(crate) struct Partners {
+    pub(crate) map: JointMap,
+    /// By joint of the second document: a humanoid bone that rests otherwise than its partner.
+    fits: BTreeMap<u16, Fit>,
+}
+
+/// From the local rotation of a bone to that of its partner: `left * rotation * right`. Both then turn by the same rotation in the
+/// space of the model, away from where they rest. `VRMC_vrm_animation` 1.0, "How to convert a pose".
+struct Fit {
+    left: Quat,
+    right: Quat,
+    /// What translations are multiplied by. `None` if they are those of a body with bones of other lengths.
+    scale: Option<f64>,
+}
+
+impl Partners {
+    /// Pairs humanoid bones where both documents have them, then equal names, then names without their prefix.
+    pub(crate) fn of(motion: &Asset, character: &Asset) -> Result<Self, Error> {
+        let (from, to) = (&motion.skeleton, &character.skeleton);
+        let (own, other) = (bones(motion), bones(character));
+        let mut partners = vec![None; from.joint_count()];
+        let mut taken = BTreeSet::new();
+        let mut pair = |joint: u16, partner: Option<u16>| {
+            let open = &mut partners[usize::from(joint)];
+            *open = open.or(partner.filter(|&partner| taken.insert(partner)));
+        };
+        for (bone, &joint) in &own {
+            pair(joint, other.get(bone).copied());
+        }
+        for map in [JointMap::by_name(from, to), JointMap::by_name(&plain(from)?, &plain(to)?)] {
+            let open = |joint: &u16| map.joint(*joint).is_some();
+            (0..from.joint_count() as u16).filter(open).for_each(|joint| pair(joint, map.joint(joint)));
+        }
+        let fits = fits((from, &own), (to, &other))?;
+        Ok(Self { map: JointMap::new(from, to, &partners)?, fits })
+    }
+
+    /// The track of a joint of the second document, for its rest pose; `None` if it cannot be.
+    pub(crate) fn fit(&self, mut track: Track) -> Option<Track> {
+        let Some(fit) = track.target.joint().and_then(|joint| self.fits.get(&joint)) else {
+            return Some(track);
+        };
+        match track.target {
+            // Linear in the rotation, so that the tangents of splines turn as well.
+            Target::Rotation(_) => {
+                for q in track.values.as_chunks_mut::<4>().0 {
+                    *q = multiply(multiply(fit.left, q.map(f64::from)), fit.right).map(|v| v as f32);
+                }
+            }
+            Target::Translation(_) => {
+                let scale = fit.scale?;
+                for v in track.values.as_chunks_mut::<3>().0 {
+                    let [x, y, z] = v.map(|v| f64::from(v) * scale);
+                    let turned = multiply(multiply(fit.left, [x, y, z, 0.0]), conjugate(fit.left));
+                    *v = [0, 1, 2].map(|axis| turned[axis] as f32);
+                }
+            }
+            _ => {}
+        }
+        Some(track)
+    }
+}
+
+/// How bones that are in both documents fit, where they do not rest alike.
+fn fits(
+    (from, own): (&Skeleton, &BTreeMap<String, u16>),
+    (to, other): (&Skeleton, &BTreeMap<String, u16>),
+) -> Result<BTreeMap<u16, Fit>, Error> {
+    const ALIKE: f64 = 1e-5;
+    let (turns, turned) = (rest_rotations(from), rest_rotations(to));
+    let height = |skeleton: &Skeleton, joint: u16| -> Result<f64, Error> {
+        let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
+        local_to_model(skeleton, skeleton.rest(), &mut model)?;
+        Ok(model[usize::from(joint)].rows[1][3].into())
+    };
+    let above = |skeleton: &Skeleton, rotations: &[Quat], joint: u16| {
+        skeleton.parent(joint).map_or(IDENTITY, |parent| rotations[usize::from(parent)])
+    };
+    let mut fits = BTreeMap::new();
+    for (bone, &joint) in own {
+        let Some(&partner) = other.get(bone) else { continue };
+        let left = multiply(conjugate(above(to, &turned, partner)), above(from, &turns, joint));
+        let right = multiply(conjugate(turns[usize::from(joint)]), turned[usize::from(partner)]);
+        let [a, b] = [(from, joint), (to, partner)].map(|(it, at)| it.rest().get(at.into()).translation);
+        let same_length = a.iter().zip(b).all(|(a, b)| f64::from(a - b).abs() < ALIKE);
+        let alike = |q: Quat| q[3].abs() > 1.0 - ALIKE * ALIKE;
+        if same_length && alike(left) && alike(right) {
+            continue;
+        }
+        let scale = match (bone.as_str(), height(from, joint)?, height(to, partner)?) {
+            ("hips", low, high) if low > ALIKE && high > ALIKE => Some(high / low),
+            _ => same_length.then_some(1.0),
+        };
+        fits.insert(partner, Fit { left, right, scale });
+    }
+    Ok(fits)
+}
+
+const IDENTITY: Quat = [0.0, 0.0, 0.0, 1.0];
+
+/// Hamilton's product.
+fn multiply([ax, ay, az, aw]: Quat, [bx, by, bz, bw]: Quat) -> Quat {
+    [
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+        aw * bw - ax * bx - ay * by - az * bz,
+    ]
+}
+
+fn conjugate([x, y, z, w]: Quat) -> Quat {
+    [-x, -y, -z, w]
+}
+
+/// The rotation of each joint at rest in the space of the model.
+fn rest_rotations(skeleton: &Skeleton) -> Vec<Quat> {
+    let mut all: Vec<Quat> = Vec::with_capacity(skeleton.joint_count());
+    for (joint, rest) in skeleton.rest().transforms().enumerate() {
+        let own = rest.rotation.map(f64::from);
+        let length = own.iter().map(|v| v * v).sum::<f64>().sqrt();
+        let own = if length > 0.0 { own.map(|v| v / length) } else { IDENTITY };
+        let parent = skeleton.parent(joint as u16);
+        all.push(parent.map_or(own, |parent| multiply(all[usize::from(parent)], own)));
+    }
+    all
+}
+
+/// The joints of VRM's humanoid bones, by the names that VRM 1.0 has for them.
+fn bones(asset: &Asset) -> BTreeMap<String, u16> {
+    let joints: BTreeMap<usize, u16> =
+        (0..).zip(asset.skeleton.nodes()).map(|(joint, &node)| (node as usize, joint)).collect();
+    let extension =
+        |name: &str| asset.document.json.pointer(&format!("/extensions/{name}/humanoid/humanBones"));
+    let joint = |bone: &Value| joints.get(&bone.get("node").and_then(whole)?).copied();
+    let new = extension("VRMC_vrm").or_else(|| extension("VRMC_vrm_animation"));
+    if let Some(new) = new.and_then(Value::as_object) {
+        return new.iter().filter_map(|(name, bone)| Some((name.clone(), joint(bone)?))).collect();
+    }
+    let old = extension("VRM").and_then(Value::as_array).into_iter().flatten();
+    let named = old.filter_map(|bone| Some((bone.get("bone")?.as_str()?, joint(bone)?)));
+    named.map(|(name, joint)| (new_name(name), joint)).collect()
+}
+
+/// The name of VRM 1.0 for a bone of VRM 0.x.
+fn new_name(old: &str) -> String {
+    match old.strip_suffix("ThumbProximal") {
+        Some(side) => format!("{side}ThumbMetacarpal"),
+        None => old.replace("ThumbIntermediate", "ThumbProximal"),
+    }
+}
+
+/// The skeleton with names without the prefix that Mixamo and namespaces put before them.
+fn plain(skeleton: &Skeleton) -> Result<Skeleton, Error> {
+    let joint = |(at, rest): (usize, condyle::Transform)| Joint {
+        name: without_prefix(&skeleton.names()[at]).into(),
+        parent: skeleton.parent(at as u16),
+        node: skeleton.node(at as u16),
+        rest,
+    };
+    Skeleton::new(skeleton.rest().transforms().enumerate().map(joint))
+}
+
+fn without_prefix(name: &str) -> &str {
+    let name = name.rsplit_once(':').map_or(name, |(_, own)| own);
+    let own = name.strip_prefix("mixamorig").map(|own| own.trim_start_matches(|c: char| c.is_ascii_digit()));
+    let own = own.map(|own| own.trim_start_matches('_'));
+    own.filter(|own| own.starts_with(|c: char| c.is_ascii_uppercase())).unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Builder;
+    use serde_json::json;
+
+    #[test]
+    fn prefixes_are_no_part_of_a_name() {
+        for name in [
+            "mixamorig:Hips",
+            "mixamorig1:Hips",
+            "mixamorigHips",
+            "mixamorig_Hips",
+            "Walk:mixamorig:Hips",
+            "a:Hips",
+            "Hips",
+        ] {
+            assert_eq!(without_prefix(name), "Hips", "{name}");
+        }
+        for name in ["mixamorig", "mixamorigs", "mixamorig12", "hips"] {
+            assert_eq!(without_prefix(name), name);
+        }
+        assert_eq!(
+            ["leftThumbProximal", "leftThumbIntermediate", "leftThumbDistal", "hips"].map(new_name),
+            ["leftThumbMetacarpal", "leftThumbProximal", "leftThumbDistal", "hips"]
+        );
+    }
+
+    /// A hip with a spine, both of which are turned by the clip, with other names and rests for each document.
+    fn body(names: [&str; 2], rests: [Quat; 2], high: f64, extension: &str) -> Asset {
+        let mut it = Builder::new(json!({
+            "scenes": [{"nodes": [0]}],
+            "nodes": [
+                {"name": names[0], "children": [1], "rotation": rests[0], "translation": [0, high, 0]},
+                {"name": names[1], "rotation": rests[1], "translation": [0, high / 4.0, 0]},
+            ],
+        }));
+        let bones = match extension {
+            "VRM" => json!([{"bone": "hips", "node": 0}, {"bone": "spine", "node": 1}]),
+            _ => json!({"hips": {"node": 0}, "spine": {"node": 1}}),
+        };
+        if !extension.is_empty() {
+            it.json["extensionsUsed"] = json!([extension]);
+            it.json["extensions"] = json!({ extension: {"humanoid": {"humanBones": bones}} });
+        }
+        let times = it.floats("SCALAR", &[0.0]);
+        let turn = it.floats("VEC4", &[0.0, 0.6, 0.0, 0.8]);
+        let place = it.floats("VEC3", &[0.5, 1.0, 0.25]);
+        let channel =
+            |sampler, node, path| json!({"sampler": sampler, "target": {"node": node, "path": path}});
+        it.json["animations"] = json!([{
+            "samplers": [{"input": times, "output": turn}, {"input": times, "output": place}],
+            "channels": [channel(0, 0, "rotation"), channel(0, 1, "rotation"), channel(1, 0, "translation"), channel(1, 1, "translation")],
+        }]);
+        it.import().unwrap()
+    }
+
+    /// How each joint turns away from its rest in the space of the model, and where the hip is.
+    fn turns(asset: &Asset, clip: &condyle::RawClip) -> ([Quat; 2], [f32; 3]) {
+        use condyle::sample::PoseSource;
+        let skeleton = &asset.skeleton;
+        let mut pose = condyle::Pose::rest(skeleton);
+        clip.pose(skeleton, 0.0, &mut pose).unwrap();
+        let rest = rest_rotations(skeleton);
+        let own = [0, 1].map(|joint| pose.get(joint).rotation.map(f64::from));
+        let world = [own[0], multiply(own[0], own[1])];
+        ([0, 1].map(|joint| multiply(world[joint], conjugate(rest[joint]))), pose.get(0).translation)
+    }
+
+    #[test]
+    fn humanoid_bones_turn_alike_whatever_their_rest() {
+        let (quarter, half) = ([0.5, 0.5, 0.5, 0.5], [0.6, 0.0, 0.0, 0.8]);
+        let motion = body(["J_Hips", "J_Spine"], [quarter, half], 1.0, "VRMC_vrm_animation");
+        let want = turns(&motion, &motion.clips[0]);
+        for extension in ["VRM", "VRMC_vrm"] {
+            let character = body(["a", "b"], [half, quarter], 2.0, extension);
+            let (clips, problems) = character.clips_of(&motion).unwrap();
+            assert!(problems.is_empty(), "{problems:?}");
+            let found = turns(&character, &clips[0]);
+            for (found, want) in found.0.iter().zip(&want.0) {
+                let cosine: f64 = found.iter().zip(want).map(|(a, b)| a * b).sum();
+                assert!(cosine.abs() > 1.0 - 1e-6, "{extension}: {found:?}, {want:?}");
+            }
+            // Twice as high, so twice as far; the spine keeps its own length.
+            assert!(found.1.iter().zip([1.0, 2.0, 0.5]).all(|(a, b)| (a - b).abs() < 1e-6), "{:?}", found.1);
+            assert!(!clips[0].tracks().iter().any(|track| track.target == Target::Translation(1)));
+        }
+        // Of equal rests every bit stays.
+        let same = body(["a", "b"], [quarter, half], 1.0, "VRMC_vrm");
+        assert_eq!(same.clips_of(&motion).unwrap().0[0].tracks(), motion.clips[0].tracks());
+    }
+
+    #[test]
+    fn names_with_other_prefixes_are_partners() {
+        let motion = body(["mixamorig1:Hips", "mixamorig1:Spine"], [IDENTITY; 2], 1.0, "");
+        for names in
+            [["mixamorig:Hips", "mixamorig:Spine"], ["Hips", "Spine"], ["mixamorigHips", "mixamorigSpine"]]
+        {
+            let character = body(names, [IDENTITY; 2], 1.0, "VRM");
+            let (clips, problems) = character.clips_of(&motion).unwrap();
+            assert_eq!((clips[0].tracks(), problems.len()), (motion.clips[0].tracks(), 0), "{names:?}");
+        }
+        // What has no partner is one problem.
+        let other = body(["pelvis", "chest"], [IDENTITY; 2], 1.0, "");
+        let (clips, problems) = other.clips_of(&motion).unwrap();
+        let [problem] = &problems[..] else { panic!("{problems:?}") };
+        assert!(clips[0].tracks().is_empty() && problem.count == 2, "{problem}");
+        assert!(problem.what.contains(r#"no joints "mixamorig1:Hips", "mixamorig1:Spine""#), "{problem}");
+    }
+}
