@@ -114,13 +114,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     let dropped = if args.drop { dropped(&asset, &args.keep)? } else { BTreeSet::new() };
 
-    let form = Form {
+    let mut form = Form {
         exporter: ClipExporter::new(&asset),
         compressed: args.meshopt || requires_compression(&asset),
     };
     let reach = Shell::radius(metres);
     let bar = progress(asset.clips.len(), "packing");
-    let packed = |clip: &RawClip| -> Result<(RawClip, EncodeOptions), Failure> {
+    let packed = |clip: &RawClip| -> Result<([RawClip; 2], EncodeOptions), Failure> {
         let clip = without(clip, &dropped, &asset).map_err(|e| failed(&e))?;
         let options = asset.encode_options(&clip, budget, reach).map_err(|e| failed(&e))?;
         let found = form.smallest(clip, &asset, &options).map_err(|e| failed(&e))?;
@@ -129,9 +129,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     let found = asset.clips.par_iter().map(packed).collect::<Result<Vec<_>, _>>()?;
     bar.finish_and_clear();
-    let (clips, options): (Vec<RawClip>, Vec<EncodeOptions>) = found.into_iter().unzip();
+    let (found, options): (Vec<[RawClip; 2]>, Vec<EncodeOptions>) = found.into_iter().unzip();
+    let (plain, compressed) = found.into_iter().map(|[plain, compressed]| (plain, compressed)).unzip();
     form.exporter.problems().iter().for_each(|problem| warn(path, &problem.to_string()));
-    let glb = form.glb(&clips).map_err(|e| failed(&e))?;
+    let (glb, clips) = form.smaller_glb([plain, compressed]).map_err(|e| failed(&e))?;
     let written = written::clips(&args.output, &glb, &asset)?;
     let row = |((clip, written), options): ((&RawClip, RawClip), &EncodeOptions)| {
         let original = without(clip, &dropped, &asset)?;

@@ -19,12 +19,21 @@ pub(super) struct Form<'a> {
 }
 
 impl Form<'_> {
-    /// The file with these clips.
-    pub(super) fn glb(&self, clips: &[RawClip]) -> Result<Vec<u8>, ExportError> {
-        match self.compressed {
-            true => self.exporter.compressed_glb(clips),
-            false => self.exporter.packed_glb(clips),
+    /// The smaller of two files, uncompressed and compressed, and its clips. If compression and what describes it take more bytes
+    /// than they save, it is left out, here and from then on.
+    pub(super) fn smaller_glb(
+        &mut self,
+        [plain, compressed]: [Vec<RawClip>; 2],
+    ) -> Result<(Vec<u8>, Vec<RawClip>), ExportError> {
+        let glb = self.exporter.packed_glb(&plain)?;
+        if self.compressed {
+            let smaller = self.exporter.compressed_glb(&compressed)?;
+            if smaller.len() < glb.len() {
+                return Ok((smaller, compressed));
+            }
         }
+        self.compressed = false;
+        Ok((glb, plain))
     }
 
     /// The bytes of the times and values of these clips.
@@ -35,29 +44,39 @@ impl Form<'_> {
         }
     }
 
-    /// The clip with the fewest bytes: as it is, or with keys left out in each of the formats that this form can store.
+    /// The clip with the fewest bytes, uncompressed and compressed: as it is, or with keys left out in each of the formats that
+    /// can be stored so.
     pub(super) fn smallest(
         &self,
         clip: RawClip,
         asset: &Asset,
         options: &EncodeOptions,
-    ) -> Result<RawClip, String> {
-        let formats = [KeyFormat::Shorts, KeyFormat::Filtered];
-        let formats = &formats[..if self.compressed { 2 } else { 1 }];
-        let reduced = |format: &KeyFormat| -> Result<RawClip, Error> {
-            Ok(reduce(&clip, &asset.skeleton, options, *format)?.clip)
+    ) -> Result<[RawClip; 2], String> {
+        let reduced = |format: KeyFormat| -> Result<RawClip, String> {
+            let found = reduce(&clip, &asset.skeleton, options, format).map_err(|e: Error| e.to_string())?;
+            Ok(found.clip)
         };
-        let found = formats.iter().map(reduced).collect::<Result<Vec<_>, _>>().map_err(|e| e.to_string())?;
-        let mut best: Option<(usize, RawClip)> = None;
-        for clip in found.into_iter().chain([clip.clone()]) {
-            let bytes = self.bytes(std::slice::from_ref(&clip)).map_err(|e| e.to_string())?;
-            let bytes = bytes + TRACK * clip.tracks().len();
-            if best.as_ref().is_none_or(|best| bytes < best.0) {
-                best = Some((bytes, clip));
-            }
+        let mut candidates = vec![reduced(KeyFormat::Shorts)?, clip.clone()];
+        let plain = least(&candidates, |clip| self.exporter.packed_bytes(clip))?;
+        if !self.compressed {
+            return Ok([plain.clone(), plain]);
         }
-        Ok(best.map_or(clip, |best| best.1))
+        candidates.insert(1, reduced(KeyFormat::Filtered)?);
+        Ok([plain, least(&candidates, |clip| self.exporter.compressed_bytes(clip))?])
     }
+}
+
+/// The first of the clips with the fewest bytes.
+fn least(
+    clips: &[RawClip],
+    bytes: impl Fn(&[RawClip]) -> Result<usize, ExportError>,
+) -> Result<RawClip, String> {
+    let size = |clip: &RawClip| -> Result<usize, String> {
+        Ok(bytes(std::slice::from_ref(clip)).map_err(|e| e.to_string())? + TRACK * clip.tracks().len())
+    };
+    let sizes = clips.iter().map(size).collect::<Result<Vec<_>, _>>()?;
+    let best = (0..clips.len()).min_by_key(|&at| sizes[at]).unwrap_or_default();
+    Ok(clips[best].clone())
 }
 
 /// Whether readers of the document must know a compression of buffer views already.
