@@ -41,7 +41,7 @@ Examples:
   condyle encode fox.glb -o fox.condyle --unit 1cm  its clips, compressed
   condyle pack fox.glb -o small.glb --unit 1cm      an ordinary .glb, with fewer bytes of animation
   condyle blend fox.glb --clip Walk --clip Run -o fox.gif
-  condyle reach fox.glb --unit 1cm --clip Walk --goal b_Head_05=5cm,0.4,0.5@0.5 -o sniff.glb
+  condyle reach fox.glb --unit 1cm --clip Walk --goal b_Head_05=5cm,0.46,0.25@0.5 -o sniff.glb
   condyle bounds fox.glb --clip Run                 boxes and spheres around it
   condyle raycast fox.glb --unit 1cm --rest --from 0,0.5,3 --to 0,0.5,-3
   condyle hitboxes fox.glb -o fox.hitboxes.json     shapes that follow its joints

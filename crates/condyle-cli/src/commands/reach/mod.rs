@@ -49,7 +49,7 @@ use crate::text::{counted, ending, path_text, printable, size};
 )))]
 #[command(after_help = "\
 Examples:
-  condyle reach fox.glb --unit 1cm --clip Walk --goal b_Head_05=5cm,0.4,0.5@0.5 -o sniff.glb    at half a second
+  condyle reach fox.glb --unit 1cm --clip Walk --goal b_Head_05=5cm,0.46,0.25@0.5 -o sniff.glb    at half a second
   condyle reach man.glb --clip idle --move right_hand=0,30cm,10cm -o raised.glb             throughout, from where it was
   condyle reach man.glb --clip walk --goal right_hand=-0.3,1.2,0.4@0.2 --goal right_hand=-0.2,1.5,0.3@0.6 -o wave.gif
   condyle reach man.glb --rest --move hips=0,-20cm,0 --pin left_foot --pin right_foot -o squat.png --skeleton
