@@ -252,7 +252,7 @@ fn contacts_are_where_the_gait_has_them() {
     for (foot, start) in [(0, 0.0), (1, 0.5)] {
         let [contact] = contacts.of(foot) else { panic!("{:?}", contacts.of(foot)) };
         // It is slow and low a little longer than it stands; that of the left foot goes over the seam.
-        let (from, until) = (f64::from(contact.start), f64::from(contact.end));
+        let (from, until) = (contact.start, contact.end);
         let want = if foot == 0 { 1.0 + start } else { start };
         assert!((from - want).abs() < 0.05 && (until - want - 0.6).abs() < 0.07, "{foot}: {from} to {until}");
         let place = contact.place.map(f64::from);
@@ -286,7 +286,7 @@ fn contacts_are_where_the_gait_has_them() {
     // A step at any loop says the same.
     for clock in [0.8, 5.8, -3.2] {
         let Ok(Step::Swing(Some(landing))) = contacts.step(0, clock) else { panic!("{clock}") };
-        let want = f64::from(contacts.of(0)[0].start) - 0.8;
+        let want = contacts.of(0)[0].start - 0.8;
         assert!((f64::from(landing.seconds) - want).abs() < 1e-5, "{landing:?} {want}");
     }
     assert!(contacts.step(2, 0.0).is_err());
