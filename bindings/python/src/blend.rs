@@ -12,22 +12,37 @@ use crate::skeleton::Skeleton;
 /// The weighted mean of poses, joint by joint, in each frame.
 ///
 /// `poses` is a list of Poses of one shape, rotations (..., J, 4); `weights` has one number for each of them, or (L, ...) one for each
-/// of them in each frame. They are divided by their sum; where it is 0 a joint is that of the skeleton at rest.
+/// of them in each frame. They are divided by their sum; where it is 0 a joint is that of the reference.
+///
+/// `about` is the reference, in whose hemisphere rotations are averaged: "rest", the skeleton at rest, or "first", the first of the poses. About the
+/// rest pose the mean of +100 and -100 degrees from rest is 0, and two neighbouring frames on either side of half a turn from rest have a
+/// mean far from both; "first" is right wherever the other poses are less than half a turn away from the first.
 ///
 /// >>> clip = condyle.open("two_joints.glb").clips[0]
 /// >>> early, late = clip.sample([0.0, 0.1]), clip.sample([1.0, 1.1])
 /// >>> condyle.blend(clip.skeleton, [early, late], [0.75, 0.25]).rotations.shape
 /// (2, 2, 4)
+/// >>> wheel = condyle.Skeleton([-1])
+/// >>> turned = lambda degrees: condyle.Poses([[0, np.sin(np.radians(degrees / 2)), 0, np.cos(np.radians(degrees / 2))]], [[0, 0, 0]], [[1, 1, 1]])
+/// >>> both = [turned(100), turned(-100)]
+/// >>> [condyle.blend(wheel, both, [0.5, 0.5], about=about).rotations.round(3).tolist() for about in ("rest", "first")]
+/// [[[0.0, 0.0, 0.0, 1.0]], [[0.0, 1.0, 0.0, 0.0]]]
 #[pyfunction]
-#[pyo3(signature = (skeleton, poses, weights, *, out=None, threads=1))]
+#[pyo3(signature = (skeleton, poses, weights, *, about="rest", out=None, threads=1))]
 pub(crate) fn blend<'py>(
     py: Python<'py>,
     skeleton: &Skeleton,
     poses: Vec<Bound<'py, PyAny>>,
     weights: &Bound<'py, PyAny>,
+    about: &str,
     out: Option<&Bound<'py, PyAny>>,
     threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let is_first = match about {
+        "rest" => false,
+        "first" => true,
+        _ => return Err(Error::new_err(format!("about is {about:?}, \"rest\" or \"first\" is wanted"))),
+    };
     let inputs = poses.iter().enumerate().map(|(at, pose)| PoseInputs::new(&format!("poses[{at}]"), pose));
     let inputs = inputs.collect::<PyResult<Vec<_>>>()?;
     let weights = Input::new("weights", weights)?;
@@ -48,7 +63,8 @@ pub(crate) fn blend<'py>(
         let weight = |layer: usize| values[layer * width + if width == 1 { 0 } else { frame }];
         let layers: Vec<_> =
             poses.iter().enumerate().map(|(at, pose)| Layer::new(pose, weight(at))).collect();
-        condyle::blend(&skeleton.0, &layers, Mean::default(), mixed)
+        let reference = poses.first().filter(|_| is_first).unwrap_or(skeleton.0.rest());
+        condyle::blend::about(reference, &layers, Mean::default(), mixed)
     })
 }
 

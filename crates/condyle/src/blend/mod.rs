@@ -57,8 +57,33 @@ use weights::{How, NormalizedWeights, Total};
 /// Mixes poses by weight, with the same bits in any order of the layers.
 ///
 /// [`Layer::weight`] is how much of a pose there is, relative to the sum of all weights. A joint of which
-/// there is nothing in any layer is at rest. This is [`about`] the rest pose of the skeleton, which says all
-/// the rest.
+/// there is nothing in any layer is at rest. This is [`about`] the rest pose of the skeleton, which documents
+/// all the rest.
+///
+/// The mean of two rotations lies on the side of the rest pose. So the mean of +100 and -100 degrees from rest
+/// is 0 degrees and not 180, and a joint that passes half a turn from rest is far from both where two
+/// neighbouring frames lie on either side of that: 179 and 181 degrees, which is -179, have the mean 0. Where
+/// joints turn so far, take the signs from the first pose instead, which is [`about`] that pose:
+///
+/// ```
+/// use condyle::blend::{self, Mean};
+/// use condyle::{Joint, Layer, Pose, Skeleton, Transform, blend};
+///
+/// let turned = |degrees: f32| {
+///     let (sin, cos) = (degrees.to_radians() / 2.0).sin_cos();
+///     Transform { rotation: [0.0, sin, 0.0, cos], ..Transform::IDENTITY }
+/// };
+/// let skeleton = Skeleton::new([Joint::new("wheel", None, Transform::IDENTITY)])?;
+/// let [first, second] = [100.0, -100.0].map(|degrees| Pose::from_transforms(&[turned(degrees)]));
+/// let layers = [Layer::new(&first, 0.5), Layer::new(&second, 0.5)];
+/// let mut pose = Pose::rest(&skeleton);
+/// let angle = |pose: &Pose| (2.0 * pose.get(0).rotation[1].atan2(pose.get(0).rotation[3])).to_degrees();
+/// blend(&skeleton, &layers, Mean::Linear, &mut pose)?;
+/// assert!(angle(&pose).abs() < 1e-3);
+/// blend::about(&first, &layers, Mean::Linear, &mut pose)?;
+/// assert!((angle(&pose) - 180.0).abs() < 1e-3);
+/// # Ok::<(), condyle::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`about`], where the rest pose is the reference.
@@ -79,7 +104,8 @@ pub fn blend(skeleton: &Skeleton, layers: &[Layer<'_>], mean: Mean, out: &mut Po
     about(skeleton.rest(), layers, mean, out)
 }
 
-/// As [`blend`], about any reference pose, in whose hemisphere rotations are averaged.
+/// As [`blend`], about any reference pose, in whose hemisphere rotations are averaged: the rest pose, or the first
+/// of the poses for a mean that is right wherever the others are less than half a turn away from it.
 ///
 /// Weights are divided by their sum, joint by joint where a layer has a mask. A layer or joint of weight 0
 /// changes nothing, whatever it holds. Where the weights of a joint sum to less than a millionth of the sum

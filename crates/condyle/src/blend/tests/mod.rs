@@ -507,6 +507,27 @@ fn a_blend_is_about_the_rest_pose() {
     assert_eq!(refused, Err(Error::Length { what: "out", found: 4, needed: 19 }));
 }
 
+/// The mean lies on the reference's side: about the rest pose that of +100 and -100 degrees is 0 and of two
+/// neighbours around half a turn 0 as well; about the first pose 180 both times.
+#[test]
+fn signs_are_those_of_the_reference() {
+    let turned = |degrees: f32| {
+        let (sin, cos) = (degrees.to_radians() / 2.0).sin_cos();
+        Pose::from_transforms(&[Transform { rotation: [0.0, sin, 0.0, cos], ..Transform::IDENTITY }])
+    };
+    let rest = Pose::identity(1);
+    for (a, b) in [(100.0, -100.0), (179.0, -179.0)] {
+        let (first, second) = (turned(a), turned(b));
+        let layers = [Layer::new(&first, 0.5), Layer::new(&second, 0.5)];
+        for mean in MEANS {
+            for (reference, want) in [(&rest, 0.0_f32), (&first, 1.0)] {
+                let found = blended(reference, &layers, mean).get(0).rotation[1].abs();
+                assert!((found - want).abs() < 1e-5, "{a} and {b} degrees by {mean:?}: {found}");
+            }
+        }
+    }
+}
+
 #[test]
 fn wrong_sizes_and_weights_are_refused() {
     let (rest, short) = (Pose::identity(5), Pose::identity(4));
