@@ -27,25 +27,32 @@ from condyle import jobs
 ONCE = "--once" in sys.argv
 ROUNDS = 1 if ONCE else 3
 # Clips of the library, and files of the folder that is packed.
-CLIPS, FILES = (16, 4) if ONCE else (1024, 128)
+CLIPS, FILES = (16, 4) if ONCE else (8192, 128)
 JOINTS, SECONDS, RATE = 67, 4, 30
 FRAMES = SECONDS * RATE + 1
 
 
 class Done(NamedTuple):
-    """A job, and what it took of one process and of two, and of that what one process does after the shards, in seconds."""
+    """A job, and what it took of one process and of two, and of that the start of two and what one process does after the shards, in seconds."""
 
     name: str
     what: str
     clips: int
     took: tuple[float, float]
+    start: float
     last: float
     read: int
     written: int
 
+    @property
+    def shards(self) -> tuple[float, float]:
+        """Seconds of the shards alone, in one process and in two."""
+        return self.took[0] - self.last, self.took[1] - self.last - self.start
+
     def seconds(self, clips: float, cores: int) -> float:
-        """Of so many clips on so many cores, of which one does what comes after the shards."""
-        return clips / self.clips * ((self.took[0] - self.last) / cores + self.last)
+        """Of so many clips on so many cores, each of which does what one of two did; one does what comes after the shards."""
+        start, work = (0.0, self.shards[0]) if cores == 1 else (self.start, 2 * self.shards[1] / cores)
+        return start + clips / self.clips * (work + self.last)
 
 
 def motion(random: np.random.Generator, at: int) -> condyle.Clip:
@@ -97,11 +104,19 @@ def took(job: jobs.Job, workers: int) -> float:
     return time.perf_counter() - begin
 
 
-def measured(name: str, what: str, job: jobs.Job, clips: int, read: int) -> Done:
+def started(library: Path, out: str) -> float:
+    """Seconds until two processes have started: Python, NumPy and the package. A job of two clips in two shards takes little else."""
+    small = Path(out + ".condyle")
+    condyle.join(small, [condyle.Library(library)[at].to_bytes() for at in range(2)])
+    job = jobs.Measure(str(small), out, rate=RATE, per_shard=1)
+    return min(took(job, 2) for _ in range(ROUNDS)) - min(took(job, 1) for _ in range(ROUNDS))
+
+
+def measured(name: str, what: str, job: jobs.Job, clips: int, read: int, start: float) -> Done:
     times = [(took(job, 1), hash_of(job), took(job, 2), hash_of(job)) for _ in range(ROUNDS)]
     assert len({of for round in times for of in (round[1], round[3])}) == 1, "the bytes depend on the workers"
     least = (min(t[0] for t in times), min(t[2] for t in times))
-    return Done(name, what, clips, least, min(last(job) for _ in range(ROUNDS)), read, size(Path(job.out)))
+    return Done(name, what, clips, least, start, min(last(job) for _ in range(ROUNDS)), read, size(Path(job.out)))
 
 
 def last(job: jobs.Job) -> float:
@@ -120,16 +135,16 @@ def all_jobs(folder: Path) -> list[Done]:
     fewer = folder / "fewer.condyle"
     condyle.join(fewer, [condyle.Library(library)[at].to_bytes() for at in range(FILES)])
     out, clips, bytes_ = str(folder / "out"), CLIPS, library.stat().st_size
-    per = max(1, CLIPS // 16)
+    per, start = max(1, CLIPS // 16), started(library, out)
     pose = jobs.Pose(str(library), out, rate=RATE, per_shard=per)
     measure = jobs.Measure(str(library), out, rate=RATE, per_shard=per)
     encode = jobs.Encode(str(fewer), out, budget=2e-3, effort="fast", per_shard=max(1, FILES // 16))
     pack = jobs.Pack(str(files), out, effort="fast", per_shard=max(1, FILES // 16))
     return [
-        measured("`Pose`", "places of all joints at 30 Hz, as arrays", pose, clips, bytes_),
-        measured("`Measure`", "boxes and speeds at 30 Hz", measure, clips, bytes_),
-        measured("`Encode`", "at another error, with little effort", encode, FILES, fewer.stat().st_size),
-        measured("`Pack`", "BVH files to a library, with little effort", pack, FILES, size(files)),
+        measured("`Pose`", "places of all joints at 30 Hz, as arrays", pose, clips, bytes_, start),
+        measured("`Measure`", "boxes and speeds at 30 Hz", measure, clips, bytes_, start),
+        measured("`Encode`", "at another error, with little effort", encode, FILES, fewer.stat().st_size, start),
+        measured("`Pack`", "BVH files to a library, with little effort", pack, FILES, size(files), start),
     ]
 
 
@@ -182,6 +197,7 @@ def page(done: list[Done], free: float) -> str:
             f"{it.clips / it.took[0]:,.0f}",
             f"{it.clips * SECONDS / it.took[0]:,.0f}",
             f"{it.took[0] / it.took[1]:.2f}",
+            f"{it.shards[0] / it.shards[1]:.2f}",
             bytes_text(it.read / it.clips),
             bytes_text(it.written / it.clips),
         ]
@@ -192,11 +208,11 @@ def page(done: list[Done], free: float) -> str:
     for it in done:
         cores = [it.seconds(million, n) for n in (1, 64, 1000)]
         alone = million / it.clips * it.last
-        demand = [1000 / it.took[0] * count for count in (it.read, it.written)]
+        demand = [500 / it.shards[1] * count for count in (it.read, it.written)]
         texts = [*map(seconds_text, [*cores, alone]), *(f"{bytes_text(count)}/s" for count in demand)]
         many.append([it.name, *texts, bytes_text(million / it.clips * it.written)])
     shards = million / 256
-    head = ["job", "clips a second", "seconds of motion a second", "two processes, times as fast as one", "read for a clip", "written for a clip"]
+    head = ["job", "clips a second", "seconds of motion a second", "two processes, times as fast as one", "the same without their start", "read for a clip", "written for a clip"]
     return f"""# Whole libraries, on one core and on many
 
 Generated by `python bench/python/scale.py --markdown > docs/scale.md`; do not edit. {machine()}, {datetime.date.today()}; other work may have run beside it.
@@ -208,13 +224,15 @@ maps the library, makes its shards and writes them once. The bytes are the same 
 
 Clips of {JOINTS} joints and {SECONDS} s at {RATE} Hz ({FRAMES} frames), {CLIPS:,} of them for `Pose` and `Measure` and {FILES} for the others; from the plan to the manifest, the start of processes included, the least of {ROUNDS} rounds.
 One process does one thing at a time, as each of many on a machine should: threads are for calls without processes. Two processes that only count were {free:.2f} times as fast as one here and now;
-what is much below 2 was taken by other work, and two processes of a job cannot gain more.
+what is much below 2 was taken by other work, and two processes of a job cannot gain more. Two processes took {done[0].start:.2f} s to start (Python, NumPy, this package), in which one process makes
+{done[0].start * done[0].clips / done[0].took[0]:,.0f} clips of `Pose`: a job that is shorter than that is faster in one process.
 
 {table(head, one)}
 
 ## Computed: a million such clips
 
-From the figures of one core, as if each core of a cluster were one of these and storage kept up: the shards take as many times less as there are cores, and the last step, which one process does alone, takes what it takes.
+From the figures of two processes, as if each core of a cluster did what one of the two did, with what they lose to each other, and storage kept up: the shards take as many times less as there are cores, and the start of the
+processes and the last step, which one process does alone, take what they take. The column of one core is that of one process.
 What 1,000 cores read and write together while they make shards is what storage has to keep up with. To start a cluster, and to send a shard's number to a worker, is not counted.
 
 {table(["job", "1 core", "64 cores", "1,000 cores", "of that the last step", "1,000 cores read", "1,000 cores write", "all files"], many)}
