@@ -11,8 +11,8 @@ use crate::refused::Refused;
 pub(crate) struct Npz {
     name: String,
     archive: ZipArchive<Cursor<Vec<u8>>>,
-    /// Bytes of arrays that may be in memory at one time: deflate alone can make a thousand times the file's size.
-    most: u64,
+    /// Bytes that arrays may still take: deflate alone can make a thousand times the file's size.
+    left: u64,
 }
 
 /// Memory for the arrays of any file, however small: as for glTF.
@@ -48,7 +48,7 @@ impl Npz {
     }
 
     pub(crate) fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Self, Refused> {
-        let most = (bytes.len() as u64).saturating_mul(ALLOWANCE_PER_BYTE).saturating_add(BASE_ALLOWANCE);
+        let left = (bytes.len() as u64).saturating_mul(ALLOWANCE_PER_BYTE).saturating_add(BASE_ALLOWANCE);
         let refused = |what: String| Refused { name: name.into(), array: String::new(), what };
         if !bytes.starts_with(b"PK") {
             return Err(refused(format!(
@@ -58,7 +58,7 @@ impl Npz {
         }
         let archive = ZipArchive::new(Cursor::new(bytes))
             .map_err(|e| refused(format!("it is a broken archive: {e}")))?;
-        Ok(Self { name: name.into(), archive, most })
+        Ok(Self { name: name.into(), archive, left })
     }
 
     /// Whether the bytes of a file are an archive with an array of this name.
@@ -105,6 +105,8 @@ impl Npz {
         let copies = if is_turned { 2 } else { 1 };
         self.afford(array, bytes.len() + data.len() / read.size * copies * size_of::<f64>())?;
         let mut values: Vec<f64> = data.chunks_exact(read.size).map(read.value).collect();
+        // The numbers are kept, what they were read from is not.
+        self.left -= size_of_val(&values[..]) as u64;
         if is_turned {
             values = row_major(&header.shape, &values);
         }
@@ -207,7 +209,7 @@ impl Npz {
             return Err(self.refused(array, format!("there is none of this name among {names}")));
         };
         let mut bytes = Vec::new();
-        let most = self.most;
+        let most = self.left;
         let read = match self.archive.by_index(index) {
             Ok(file) => file.take(most + 1).read_to_end(&mut bytes).map_err(|e| e.to_string()),
             Err(error) => Err(error.to_string()),
@@ -219,12 +221,10 @@ impl Npz {
 
     /// Checks that so many bytes may be in memory at one time.
     fn afford(&self, array: &str, bytes: usize) -> Result<(), Refused> {
-        if bytes as u64 <= self.most {
+        if bytes as u64 <= self.left {
             return Ok(());
         }
-        let most = self.most >> 20;
-        Err(self
-            .refused(array, format!("it takes more than {most} MiB, which is out of proportion to the file")))
+        Err(self.refused(array, "it takes memory out of proportion to the file"))
     }
 }
 

@@ -22,7 +22,7 @@ const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/";
 const LFS_PULL: &str = "run `git lfs pull` in its repository";
 
 /// What the first bytes of a file say, if they are always the same.
-const MAGIC: [(&[u8], &str, &str); 26] = [
+const MAGIC: [(&[u8], &str, &str); 27] = [
     (LFS_POINTER, "a Git LFS pointer, which stands for a file that was not fetched", LFS_PULL),
     (b"Kaydara FBX Binary", "a binary FBX", EXPORT),
     (b"BLENDER", "a .blend of Blender", BLENDER),
@@ -62,6 +62,7 @@ const MAGIC: [(&[u8], &str, &str); 26] = [
         "a single array of NumPy (.npy)",
         "save it by numpy.savez, under the name that the array has in AMASS",
     ),
+    (b"animVersion", "an animation of Maya (.anim)", EXPORT),
     (b"MD5Version", "an animation or a mesh of Doom 3 (.md5anim, .md5mesh)", EXPORT),
     (
         b"%YAML",
@@ -193,7 +194,7 @@ mod tests {
         let long = format!("# a comment\r\n\r\n{}o Cube\nv 1.0 0.5 -1e-3\n", "# exported\n".repeat(100));
         let mut c3d = vec![0; 1024];
         [c3d[0], c3d[1], c3d[515]] = [2, 0x50, 84];
-        let cases: [(&[u8], &str, &str); 38] = [
+        let cases: [(&[u8], &str, &str); 39] = [
             (b"", "empty", "export it again"),
             (lfs, "Git LFS pointer", "git lfs pull"),
             (b"Kaydara FBX Binary  \0\x1a\0\xe8\x1c\0\0", "binary FBX", "Blender"),
@@ -229,6 +230,7 @@ mod tests {
             (b"(dp0\nS'J_regressor'\np1\n", "pickle", "numpy.savez"),
             (&c3d, "a C3D", "BVH"),
             (b"%YAML 1.1\n%TAG !u! tag:unity3d.com,2011:\n--- !u!74 &7400000", "Unity", "glTF 2.0"),
+            (b"animVersion 1.1;\nmayaVersion 2020;\n", "Maya", "glTF 2.0"),
             (b"xof 0303txt 0032\nFrame Root {", "DirectX", "Blender"),
             (b"xof 0302bin 0064", "DirectX", "Blender"),
             (b"MD5Version 10\ncommandline \"\"\n\nnumFrames 12\n", ".md5anim", "Blender"),
