@@ -75,6 +75,48 @@ impl<'py, T: Element> Input<'py, T> {
     }
 }
 
+impl Input<'_> {
+    /// Checks that all numbers are finite.
+    pub(crate) fn check_finite(&self) -> PyResult<()> {
+        let values = self.values()?;
+        match values.iter().position(|value| !value.is_finite()) {
+            None => Ok(()),
+            Some(at) => {
+                let (place, found) = (self.place(at), values[at]);
+                Err(Error::new_err(format!("{place} is {found}, a finite number is wanted")))
+            }
+        }
+    }
+
+    /// Checks that the last axis holds unit quaternions, as nearly as keys must be.
+    pub(crate) fn check_unit(&self) -> PyResult<()> {
+        let lengths = self.values()?.chunks_exact(4).map(|q| q.iter().map(|v| v * v).sum::<f32>().sqrt());
+        match lengths.enumerate().find(|(_, length)| !(0.98..=1.02).contains(length)) {
+            None => Ok(()),
+            Some((row, length)) => {
+                let place = self.place(4 * row);
+                let place = place.rsplit_once([',', '[']).map_or(&*place, |(row, _)| row);
+                let close = if place.contains('[') { "]" } else { "" };
+                Err(Error::new_err(format!(
+                    "{place}{close} has the length {length}, a unit quaternion is wanted"
+                )))
+            }
+        }
+    }
+
+    /// As Python writes a number of it, by the number's place in memory.
+    fn place(&self, at: usize) -> String {
+        let mut indices = Vec::new();
+        let mut left = at;
+        for length in self.shape().iter().rev() {
+            indices.push((left % length).to_string());
+            left /= length;
+        }
+        indices.reverse();
+        if indices.is_empty() { self.name.clone() } else { format!("{}[{}]", self.name, indices.join(", ")) }
+    }
+}
+
 impl Times<'_> {
     pub(crate) fn times(&self) -> PyResult<&[f64]> {
         if self.shape().len() != 1 {

@@ -1,5 +1,6 @@
 //! Clips: poses over time.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use condyle::container::{Container, ContainerWriter, EntryKind};
@@ -19,6 +20,7 @@ use crate::poses::{PoseArrays, get};
 use crate::progress::{end_unless, told_apart};
 use crate::render::{Drawn, Style, sheet};
 use crate::retime::Retime;
+use crate::save::{self, Kind};
 use crate::skeleton::Skeleton;
 
 /// What poses come from: keys as authored, or as they were compressed.
@@ -111,7 +113,7 @@ impl Clip {
 
     /// Whether it is compressed.
     #[getter]
-    fn compressed(&self) -> bool {
+    pub(crate) fn compressed(&self) -> bool {
         matches!(*self.motion, Motion::Compressed(_))
     }
 
@@ -137,7 +139,7 @@ impl Clip {
 
     /// What it holds besides poses, which `sample` leaves out: any of "morph weights and tracks", "root motion" and "events".
     #[getter]
-    fn extras(&self) -> Vec<&'static str> {
+    pub(crate) fn extras(&self) -> Vec<&'static str> {
         let (tracks, motion, events) = match &*self.motion {
             Motion::Authored(clip) => {
                 (clip.tracks().iter().any(|it| it.target.joint().is_none()), false, false)
@@ -291,6 +293,30 @@ impl Clip {
         sheet(py, &subject, &self.name, &style, count, progress)
     }
 
+    /// Writes it to a file that other programs read, whole or not at all: .bvh, .glb of the joints alone, or .condyle if it is compressed.
+    ///
+    /// A BVH has `rate` frames a second; without it the clip's own, which its keys must then have. Of a compressed clip a .glb has the fewest
+    /// keys within a 16th of the clip's bound. What the file has no place for is left out with a UserWarning: in a BVH scales of joints and
+    /// what `extras` names, in a .glb events. `Model.save` writes meshes too.
+    ///
+    /// >>> clip = condyle.open("two_joints.glb").clips[0]
+    /// >>> clip.save("bend.bvh", rate=60)
+    /// >>> condyle.open("bend.bvh").clips[0]
+    /// <condyle.Clip "bend": 1.500 s, 2 joints>
+    #[pyo3(signature = (path, *, rate=None))]
+    fn save(&self, py: Python<'_>, path: PathBuf, rate: Option<f64>) -> PyResult<()> {
+        let kind = Kind::of(&path)?;
+        if kind != Kind::Bvh && rate.is_some() {
+            return Err(Error::new_err("rate is for a BVH; retime(rate=...) is for other files"));
+        }
+        let data = match kind {
+            Kind::Bvh => save::bvh(py, self, rate)?,
+            Kind::Glb => save::glb(py, &self.name, &self.skeleton, (None, 1.0), &[self])?,
+            Kind::Condyle => self.to_bytes(py)?.as_bytes().to_vec(),
+        };
+        save::write(&path, &data)
+    }
+
     /// As bytes that `Clip.from_bytes` reads: a file .condyle of the skeleton and this clip. A clip as authored has to be encoded first; pickles,
     /// which can go to other processes, are made of either.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
@@ -309,7 +335,7 @@ impl Clip {
     /// From what `to_bytes` has made: the first clip of a file .condyle.
     #[staticmethod]
     fn from_bytes(data: &[u8]) -> PyResult<Self> {
-        let container = Container::from_bytes(data).map_err(refused)?;
+        let container = Container::from_bytes(data).map_err(|e| Error::new_err(format!("data: {e}")))?;
         let first = container.entries().find(|entry| entry.kind == EntryKind::Clip);
         let (entry, model) = first
             .and_then(|entry| Some((entry, entry.model?)))
@@ -368,7 +394,8 @@ impl Clip {
                 }
             }
         })?;
-        let motion = Arc::new(Motion::Compressed(encoded.map_err(refused)?.into_clip()));
+        let failed = |e| Error::new_err(format!("the clip {:?}: {e}", self.name));
+        let motion = Arc::new(Motion::Compressed(encoded.map_err(failed)?.into_clip()));
         Ok(Self { name: self.name.clone(), skeleton: Arc::clone(&self.skeleton), motion })
     }
 }

@@ -145,7 +145,10 @@ fn clips(a: &Subject<'_>, b: &Subject<'_>, wanted: Option<usize>) -> Result<Vec<
         return Ok(Vec::new());
     }
     if let Some(empty) = [a, b].into_iter().find(|it| it.clips().is_empty()) {
-        return Err(format!("{} has no clips, so only models without clips can be compared with it", empty.name()));
+        return Err(format!(
+            "{} has no clips, so only models without clips can be compared with it",
+            empty.name()
+        ));
     }
     let mut pairs = pair_clips(a, b);
     pairs.retain(|pair| wanted.is_none_or(|wanted| pair.0 == wanted));

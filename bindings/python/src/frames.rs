@@ -9,7 +9,7 @@ use condyle::Error as Refusal;
 use pyo3::prelude::*;
 
 use crate::errors::Error;
-use crate::progress::{Steps, told};
+use crate::progress::{Pace, Steps, told};
 
 /// Beyond this many threads each has less to do than starting it costs.
 const MOST: usize = 1024;
@@ -134,9 +134,10 @@ pub(crate) fn for_each_frame<const N: usize, W>(
     let done = told(py, threads.bar, |steps| {
         on_threads(parts.into_iter(), steps, |(first, count, mut planes)| {
             let mut own = start().map_err(|e| e.to_string())?;
+            let mut pace = Pace::default();
             for frame in first..first + count {
                 work(&mut own, frame, planes.take(1)).map_err(|e| format!("frame {frame}: {e}"))?;
-                if !steps.add() {
+                if !steps.add_short(&mut pace) {
                     break;
                 }
             }

@@ -80,7 +80,7 @@ pub(crate) fn interpolate<'py>(
 ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
     let arc = if shorter { Arc::Shorter } else { Arc::AsGiven };
     let how = Interpolator { method: method_of(method)?, arc, extrapolate };
-    let (a, b, t) = (Input::new("a", a)?, Input::new("b", b)?, Input::new("t", t)?);
+    let (a, b, t) = (Input::new("a", a)?, Input::new("b", b)?, Input::<f32>::new("t", t)?);
     let leading = a.leading(&[4])?;
     if b.leading(&[4])? != leading {
         return Err(b.unfit(&format!("that of a, {},", shape_text(a.shape()))));

@@ -146,7 +146,7 @@ fn unfit(part: &Part, at: usize, error: condyle::Error) -> PyErr {
 }
 
 /// A file that is being written, beside the one that it becomes; it is gone where that fails.
-struct Draft {
+pub(crate) struct Draft {
     out: BufWriter<File>,
     path: PathBuf,
     length: u64,
@@ -154,7 +154,7 @@ struct Draft {
 }
 
 impl Draft {
-    fn new(to: &Path) -> PyResult<Self> {
+    pub(crate) fn new(to: &Path) -> PyResult<Self> {
         let mut name = to.as_os_str().to_owned();
         name.push(format!(".{}.{:x}.joining", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
         let path = PathBuf::from(name);
@@ -163,7 +163,7 @@ impl Draft {
         Ok(Self { out: BufWriter::new(file), path, length: 0, is_whole: false })
     }
 
-    fn append(&mut self, data: &[u8]) -> PyResult<()> {
+    pub(crate) fn append(&mut self, data: &[u8]) -> PyResult<()> {
         let zeros = ContainerTable::zeros(self.length);
         self.out.write_all(zeros)?;
         self.out.write_all(data)?;
@@ -171,7 +171,7 @@ impl Draft {
         Ok(())
     }
 
-    fn finish(mut self, to: &Path) -> PyResult<()> {
+    pub(crate) fn finish(mut self, to: &Path) -> PyResult<()> {
         self.out.flush()?;
         self.out.get_ref().sync_all()?;
         std::fs::rename(&self.path, to)?;

@@ -18,6 +18,15 @@ pub(crate) fn keyed(
 ) -> PyResult<RawClip> {
     let (joints, times) = (skeleton.joint_count(), Times::new("times", times)?);
     let times: Vec<f32> = times.times()?.iter().map(|&seconds| seconds as f32).collect();
+    if times.is_empty() {
+        return Err(Error::new_err("times is empty, at least one is wanted"));
+    }
+    if let Some(at) = (1..times.len()).find(|at| times[*at] <= times[at - 1]) {
+        let (found, before) = (times[at], times[at - 1]);
+        return Err(Error::new_err(format!(
+            "times[{at}] is {found}, more than {before} before it is wanted"
+        )));
+    }
     let targets = [Target::Rotation, Target::Translation, Target::Scale];
     let names = [("rotations", 4), ("translations", 3), ("scales", 3)];
     let mut tracks = Vec::new();
@@ -26,6 +35,10 @@ pub(crate) fn keyed(
         let input = Input::new(what, keys)?;
         if input.shape() != [times.len(), joints, width] {
             return Err(input.unfit(&format!("({}, {joints}, {width})", times.len())));
+        }
+        input.check_finite()?;
+        if width == 4 {
+            input.check_unit()?;
         }
         let values = input.values()?;
         for joint in 0..joints {

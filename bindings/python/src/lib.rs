@@ -22,6 +22,7 @@ mod primitive;
 mod progress;
 mod render;
 mod retime;
+mod save;
 mod skeleton;
 mod solve;
 

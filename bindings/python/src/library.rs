@@ -18,7 +18,7 @@ use crate::clip::{Clip, Motion};
 use crate::errors::{Error, Problem, check_file, unusable};
 use crate::frames::{Threads, on_threads, thread_count};
 use crate::poses::{PoseArrays, get};
-use crate::progress::{Steps, told};
+use crate::progress::{Pace, Steps, told};
 use crate::skeleton::Skeleton;
 
 /// The clips of a file .condyle, as `condyle pack-library` makes of a folder: mapped, so that a file of any size is opened in milliseconds,
@@ -386,6 +386,7 @@ impl Library {
     fn write_rows(&self, bytes: &[u8], rows: &mut [Row<'_>], steps: &Steps) -> Result<(), String> {
         let mut poses: HashMap<u32, Pose> = HashMap::new();
         let is_alone = rows.len() == 1;
+        let mut pace = Pace::default();
         for rows in rows.chunk_by_mut(|a, b| a.clip == b.clip) {
             let clip = rows[0].clip;
             let packed = if is_alone { self.kept(bytes, clip) } else { self.packed(bytes, clip) }?;
@@ -403,7 +404,7 @@ impl Library {
                 let (sizes, lacking) = scales.split_at_mut(3 * joints);
                 lacking.fill(1.0);
                 get(pose, [own, places, sizes]);
-                if !steps.add() {
+                if !steps.add_short(&mut pace) {
                     return Ok(());
                 }
             }

@@ -1,6 +1,6 @@
 //! Models: a skeleton with clips and meshes, and what is posed of them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use condyle::container::{ContainerWriter, EntryKind};
@@ -21,7 +21,9 @@ use crate::errors::{Error, Problem, refused};
 use crate::frames::{Planes, Threads, for_each_frame, thread_count};
 use crate::poses::{write_origins, write_rows};
 use crate::primitive::Primitive;
+use crate::progress::told_apart;
 use crate::render::{self, Style, render, sheet};
+use crate::save::{self, Kind};
 use crate::skeleton::Skeleton;
 
 /// What a file holds.
@@ -210,6 +212,39 @@ impl Model {
         };
         let clips = self.clips.iter().map(Py::get).map(packed).collect::<PyResult<Vec<_>>>()?;
         self.packed(py, &clips)
+    }
+
+    /// Writes it with all its clips to a file that other programs read, whole or not at all: .glb, with its meshes, materials and images; .bvh, if
+    /// it has one clip; or .condyle, which is `pack` with its defaults.
+    ///
+    /// Of compressed clips a .glb has the fewest keys within a 16th of the clip's bound. What the file has no place for is left out with a UserWarning, as `Clip.save` says.
+    ///
+    /// >>> model = condyle.open("two_joints.glb")
+    /// >>> model.with_clips([model.encode("bend")]).save("small.glb")
+    /// >>> condyle.open("small.glb")
+    /// <condyle.Model small.glb: 2 joints, 1 clip, 20 vertices>
+    fn save(slf: &Bound<'_, Self>, path: PathBuf) -> PyResult<()> {
+        let (py, it) = (slf.py(), slf.get());
+        let clips: Vec<&Clip> = it.clips.iter().map(Py::get).collect();
+        let data = match (Kind::of(&path)?, &clips[..]) {
+            (Kind::Glb, clips) => save::glb(
+                py,
+                &it.name,
+                &it.skeleton,
+                (it.asset.as_ref(), it.unit.unwrap_or(1.0).into()),
+                clips,
+            )?,
+            (Kind::Bvh, [clip]) => save::bvh(py, clip, None)?,
+            (Kind::Bvh, clips) => {
+                let count = clips.len();
+                return Err(Error::new_err(format!(
+                    "a BVH holds one clip, and {} has {count}; clips[0].save(...) writes the first",
+                    it.name
+                )));
+            }
+            (Kind::Condyle, _) => slf.call_method0("pack")?.extract::<Vec<u8>>()?,
+        };
+        save::write(&path, &data)
     }
 
     /// What a pickle of a model with clips as authored is read by: `data` is what the model is beside these.
@@ -552,7 +587,10 @@ impl Model {
     ) -> PyResult<EncodeOptions> {
         let mut options = match &self.asset {
             Some(asset) => {
-                py.detach(|| asset.encode_options(&*clip.motion, budget, shell)).map_err(refused)?
+                let (asset, motion) = (Arc::clone(asset), Arc::clone(&clip.motion));
+                let failed = |e| Error::new_err(format!("the clip {:?}: {e}", clip.name));
+                told_apart(py, None, move |_| asset.encode_options(&*motion, budget, shell))?
+                    .map_err(failed)?
             }
             None => EncodeOptions::new(budget, Shell::Balls(shell)),
         };

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use crate::errors::Error;
@@ -33,21 +34,64 @@ struct Heard {
     error: Option<PyErr>,
 }
 
+/// When a thread asks again, in steps: about once in some milliseconds, as to ask takes as long as a short step.
+pub(crate) struct Pace {
+    left: u32,
+    steps: u32,
+    at: Instant,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { left: 1, steps: 1, at: Instant::now() }
+    }
+}
+
+impl Pace {
+    fn is_due(&mut self) -> bool {
+        self.left -= 1;
+        if self.left > 0 {
+            return false;
+        }
+        let took = self.at.elapsed();
+        self.steps = match took {
+            _ if took < Duration::from_millis(1) => (2 * self.steps).min(1 << 12),
+            _ if took > Duration::from_millis(8) => (self.steps / 8).max(1),
+            _ => self.steps,
+        };
+        (self.left, self.at) = (self.steps, Instant::now());
+        true
+    }
+}
+
 impl Steps {
-    fn new(bar: Option<&Bound<'_, PyAny>>) -> Self {
+    fn new(bar: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        if let Some(bar) = bar
+            && !bar.getattr("update").is_ok_and(|update| update.is_callable())
+        {
+            let kind = bar.get_type().name()?;
+            let what = format!("progress is a {kind}, a bar with an update is wanted, such as tqdm's");
+            return Err(PyTypeError::new_err(what));
+        }
         let bar = bar.map(|bar| bar.clone().unbind());
-        Self {
+        Ok(Self {
             done: AtomicUsize::new(0),
             is_ended: AtomicBool::new(false),
             caller: thread::current().id(),
             heard: Mutex::new(Heard { bar, steps: 0, at: Instant::now(), error: None }),
-        }
+        })
     }
 
     /// One more. Whether the next one is to be done.
     pub(crate) fn add(&self) -> bool {
         self.done.fetch_add(1, Ordering::Relaxed);
         self.go_on()
+    }
+
+    /// One more of many short ones: asks only now and then whether the next one is to be done, as `pace` says.
+    pub(crate) fn add_short(&self, pace: &mut Pace) -> bool {
+        self.done.fetch_add(1, Ordering::Relaxed);
+        !pace.is_due() || self.go_on()
     }
 
     /// All of them. Whether there are to be more.
@@ -116,7 +160,7 @@ pub(crate) fn told<T: Send>(
     bar: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Steps) -> T + Send,
 ) -> PyResult<T> {
-    let steps = Steps::new(bar);
+    let steps = Steps::new(bar)?;
     let done = py.detach(|| work(&steps));
     steps.finish(py).map(|()| done)
 }
@@ -148,7 +192,7 @@ pub(crate) fn told_apart<T: Send + 'static>(
     bar: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Steps) -> T + Send + 'static,
 ) -> PyResult<T> {
-    let steps = Arc::new(Steps::new(bar));
+    let steps = Arc::new(Steps::new(bar)?);
     let (main, own) = (thread::current(), Arc::clone(&steps));
     let working = thread::Builder::new().stack_size(STACK).spawn(move || {
         let done = catch_unwind(AssertUnwindSafe(|| work(&own)));

@@ -43,6 +43,12 @@ impl Retime {
             (Some(duration), None) => (end - start) / duration,
             (None, speed) => speed.unwrap_or(1.0),
         };
+        if let Some(duration) = duration.filter(|_| !above(f64::from(speed as f32))) {
+            return Err(Error::new_err(format!(
+                "duration is {duration}, {} seconds cannot be brought to that",
+                end - start
+            )));
+        }
         Ok(Self { start, end, speed: speed as f32, rate })
     }
 

@@ -49,6 +49,7 @@ impl Skeleton {
         let row = |name, value: Option<&Bound<'_, PyAny>>, width| -> PyResult<Option<Vec<f32>>> {
             let Some(value) = value else { return Ok(None) };
             let input = Input::new(name, value)?;
+            input.check_finite()?;
             match input.leading(&[count, width])? {
                 [] => Ok(Some(input.values()?.to_vec())),
                 _ => Err(input.unfit(&format!("({count}, {width})"))),
@@ -105,7 +106,7 @@ impl Skeleton {
     /// From what `to_bytes` has made.
     #[staticmethod]
     fn from_bytes(data: &[u8]) -> PyResult<Self> {
-        let container = Container::from_bytes(data).map_err(refused)?;
+        let container = Container::from_bytes(data).map_err(|e| Error::new_err(format!("data: {e}")))?;
         let first = container.entries().find(|entry| entry.kind == EntryKind::Skeleton);
         let first = first.ok_or_else(|| Error::new_err("data holds no skeleton"))?;
         container.skeleton(first.index).map(|it| Self(Arc::new(it))).map_err(refused)

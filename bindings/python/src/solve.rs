@@ -41,6 +41,7 @@ impl<'py> PerFrame<'py> {
         if !is_one && input.shape() != each {
             return Err(input.unfit(&format!("({N},) or {}", shape_text(&each))));
         }
+        input.check_finite()?;
         Ok(Self { input, is_one })
     }
 

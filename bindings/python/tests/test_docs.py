@@ -74,6 +74,27 @@ def test_the_readme_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
         exec(block, {"__name__": "__main__"})
 
 
+def test_the_dataset_of_the_readme_has_items_of_one_shape(tmp_path: Path) -> None:
+    text = (PACKAGE / "README.md").read_text()
+    [block] = [block for block in (part.split("```")[0] for part in text.split("```python\n")[1:]) if "class Poses" in block]
+    known: dict[str, object] = {}
+    exec(block, known)
+    condyle.join(tmp_path / "two.condyle", [condyle.open(TESTDATA / f"{name}.glb").pack() for name in ("two_joints", "ancestors")])
+    library = condyle.Library(tmp_path / "two.condyle")
+    counts = {len(skeleton) for skeleton in library.skeletons}
+    assert len(counts) == 2
+    dataset = known["Poses"](tmp_path / "two.condyle")  # type: ignore[operator]
+    items = [dataset[at] for at in range(len(dataset))]
+    batch = np.stack([rotations for rotations, _ in items])
+    assert batch.shape == (len(library), max(counts), 4) and {own for _, own in items} == counts
+    assert all(np.array_equal(batch[at, :own], library[at].sample([0.5]).rotations[0]) for at, (_, own) in enumerate(items))
+
+
+def test_the_stub_has_the_documentation() -> None:
+    done = subprocess.run([sys.executable, "stubs.py", "--check"], cwd=PACKAGE, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("arguments", [["mypy", "--strict", "tests"], ["mypy.stubtest", "condyle"]], ids=["uses", "stubs"])
 def test_types(arguments: list[str]) -> None:
     environment = {**os.environ, "MYPY_CACHE_DIR": os.devnull}

@@ -30,7 +30,7 @@ def long_clip(joints: int = 40, frames: int = 20_000) -> condyle.Clip:
 def encoded() -> None:
     clip = long_clip()
     began.set()
-    clip.encode(1e-3, effort="best")
+    clip.encode(1e-3, shell=0.03, effort="best")
 
 
 def sampled(threads: int) -> None:
@@ -43,7 +43,7 @@ def sampled(threads: int) -> None:
 
 
 def of_library(path: Path) -> None:
-    condyle.join(path, [BEND.encode().to_bytes()])
+    condyle.join(path, [BEND.encode(shell=0.03).to_bytes()])
     library, indices = condyle.Library(path), np.zeros(len(MOMENTS), "i8")
     began.set()
     while True:

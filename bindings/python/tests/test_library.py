@@ -214,7 +214,7 @@ def test_pipes_are_no_files(tmp_path: Path) -> None:
 
 
 def test_names_and_clips_of_a_library(tmp_path: Path) -> None:
-    clip = condyle.open(TESTDATA / "two_joints.glb").clips[0].encode()
+    clip = condyle.open(TESTDATA / "two_joints.glb").clips[0].encode(shell=0.03)
     condyle.join(tmp_path / "a.condyle", [clip.to_bytes(), clip.to_bytes()], names=["a", "b"])
     library = condyle.Library(tmp_path / "a.condyle")
     assert "a" in library and "b" in library and "c" not in library
@@ -226,7 +226,7 @@ def test_names_and_clips_of_a_library(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="a mapped file cannot be cut short")
 def test_a_library_that_is_cut_short_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.condyle"
-    clip = condyle.open(TESTDATA / "two_joints.glb").clips[0].encode()
+    clip = condyle.open(TESTDATA / "two_joints.glb").clips[0].encode(shell=0.03)
     condyle.join(path, [clip.to_bytes()])
     whole = path.read_bytes()
     library = condyle.Library(path)

@@ -50,8 +50,9 @@ def test_clips_are_told() -> None:
 def test_what_a_bar_raises_ends_the_call() -> None:
     with pytest.raises(RuntimeError, match="enough"):
         MODEL.skin(0, np.zeros(3_000_000), threads=2, progress=Bar(1))
-    with pytest.raises(AttributeError, match="update"):
-        MODEL.skin(0, TIMES, progress=3)  # type: ignore[call-overload]
+    for bar in (3, True):
+        with pytest.raises(TypeError, match=f"progress is a {type(bar).__name__}, a bar with an update is wanted"):
+            MODEL.skin(0, TIMES, progress=bar)  # type: ignore[call-overload]
     with pytest.raises(condyle.Error, match="frame 0|budget"):
         MODEL.encode(0, -1, progress=Bar())
 

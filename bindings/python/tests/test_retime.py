@@ -63,13 +63,13 @@ def test_durations_and_rates(name: str) -> None:
 def test_what_is_no_time_is_named(options: dict[str, float], message: str) -> None:
     clip = condyle.open(TESTDATA / "two_joints.glb").clips[0]
     with pytest.raises(condyle.Error, match=message):
-        clip.retime(**options)
+        clip.retime(**options)  # type: ignore[arg-type]
 
 
 def test_a_clip_of_one_frame() -> None:
     arm = condyle.Skeleton([-1, 0])
     clip = condyle.Clip.from_poses(arm, [0.5], [[[0, 0, 0, 1], [1, 0, 0, 0]]], name="still")
-    for still in (clip, clip.encode()):
+    for still in (clip, clip.encode(shell=0.03)):
         stretched = still.retime(0, 1)
         assert (stretched.start, stretched.end, stretched.name) == (0, 1, "still")
         assert np.allclose(stretched.sample([0, 0.5, 1]).rotations, clip.sample([0.5]).rotations, atol=1e-4)
@@ -78,4 +78,4 @@ def test_a_clip_of_one_frame() -> None:
 def test_another_name() -> None:
     clip = condyle.open(TESTDATA / "two_joints.glb").clips[0]
     assert clip.retime(0.25, 0.5, name="part").name == "part"
-    assert clip.encode().retime(0.25, 0.5, name="part").name == "part" and clip.retime(0.25, 0.5).name == "bend"
+    assert clip.encode(shell=0.03).retime(0.25, 0.5, name="part").name == "part" and clip.retime(0.25, 0.5).name == "bend"

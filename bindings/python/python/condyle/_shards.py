@@ -139,6 +139,8 @@ def run(job: Job, workers: int = 1, *, progress: Bar | None = None) -> Facts:
     """
     if workers < 1:
         raise condyle.Error(f"workers is {workers}, at least 1 is wanted")
+    if progress is not None and not callable(getattr(progress, "update", None)):
+        raise TypeError(f"progress is a {type(progress).__name__}, a bar with an update is wanted, such as tqdm's")
     shards = job.plan()
     if workers == 1:
         for shard in shards:

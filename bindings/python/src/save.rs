@@ -1,0 +1,183 @@
+//! Clips and models as files that other programs read: BVH and glTF.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use condyle::encode::{KeyFormat, KeySource, Shell, reduce};
+use condyle::sample::PoseSource;
+use condyle::{Pose, RawClip, Skeleton, Target, Track};
+use condyle_bvh::WriteOptions;
+use condyle_gltf::{Asset, ClipExporter};
+use pyo3::prelude::*;
+
+use crate::clip::{Clip, Motion};
+use crate::errors::{Error, warn};
+use crate::join::Draft;
+use crate::progress::told_apart;
+
+/// The kinds of files, by the ends of their names.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Kind {
+    Bvh,
+    Glb,
+    Condyle,
+}
+
+impl Kind {
+    pub(crate) fn of(path: &Path) -> PyResult<Self> {
+        let ending = path.extension().map(|it| it.to_ascii_lowercase().to_string_lossy().into_owned());
+        match ending.as_deref() {
+            Some("bvh") => Ok(Self::Bvh),
+            Some("glb") => Ok(Self::Glb),
+            Some("condyle") => Ok(Self::Condyle),
+            _ => {
+                let path = path.display();
+                Err(Error::new_err(format!("the name {path} does not end in .bvh, .glb or .condyle")))
+            }
+        }
+    }
+}
+
+/// Writes a file whole or not at all.
+pub(crate) fn write(path: &Path, data: &[u8]) -> PyResult<()> {
+    let mut file = Draft::new(path)?;
+    file.append(data)?;
+    file.finish(path)
+}
+
+/// Text of a BVH, and whether joints have scales, which it leaves out.
+type Written = Result<(String, bool), condyle::Error>;
+
+/// A clip as a BVH with so many frames a second: without a rate those of its keys, if they are even.
+pub(crate) fn bvh(py: Python<'_>, clip: &Clip, rate: Option<f64>) -> PyResult<Vec<u8>> {
+    if let Some(rate) = rate.filter(|rate| !(rate.is_finite() && *rate > 0.0)) {
+        return Err(Error::new_err(format!("rate is {rate}, a number above 0 is wanted")));
+    }
+    let name = &clip.name;
+    let uneven =
+        || Error::new_err(format!("the keys of the clip {name:?} are at no even rate; rate= is wanted"));
+    let rate = rate.or_else(|| own_rate(&clip.motion)).ok_or_else(uneven)?;
+    let (motion, skeleton) = (Arc::clone(&clip.motion), Arc::clone(&clip.skeleton));
+    let written = told_apart(py, None, move |_| -> Written {
+        let is_scaled = has_scales(&*motion, &skeleton, rate)?;
+        Ok((condyle_bvh::write(&skeleton, &*motion, &WriteOptions::new(rate))?, is_scaled))
+    })?;
+    let failed = |e| Error::new_err(format!("the clip {name:?}: {e}"));
+    let (text, is_scaled) = written.map_err(failed)?;
+    if is_scaled {
+        warn(
+            py,
+            &format!("the clip {name:?} scales joints, for which a BVH has no place: they are left out"),
+        )?;
+    }
+    left_out(py, clip)?;
+    Ok(text.into_bytes())
+}
+
+/// Frames a second of a compressed clip, or of keys that are at an even rate; any where there is one moment.
+fn own_rate(motion: &Motion) -> Option<f64> {
+    let clip = match motion {
+        Motion::Authored(clip) => condyle_compare::Clip::raw("", clip),
+        Motion::Compressed(clip) => condyle_compare::Clip::compressed("", clip),
+    };
+    let keys = clip.keys();
+    let (Some(first), Some(last)) = (keys.first(), keys.last()) else { return Some(30.0) };
+    let seconds = last - first;
+    if seconds <= 0.0 {
+        return Some(30.0);
+    }
+    let rate = (keys.len() - 1) as f64 / seconds;
+    let off = |(at, key): (usize, &f64)| ((key - first) * rate - at as f64).abs();
+    let is_even = keys.iter().enumerate().map(off).fold(0.0, f64::max) < 0.05;
+    // A whole number where f32 cannot tell.
+    let whole = rate.round();
+    is_even.then_some(if (rate - whole).abs() < 1e-5 * rate { whole } else { rate })
+}
+
+fn has_scales(motion: &Motion, skeleton: &Skeleton, rate: f64) -> Result<bool, condyle::Error> {
+    let frames = ((motion.end() - motion.start()) * rate).round();
+    let mut pose = Pose::rest(skeleton);
+    for frame in 0..=frames as u32 {
+        motion.pose(skeleton, motion.start() + f64::from(frame) / rate, &mut pose)?;
+        if pose.transforms().any(|it| it.scale.iter().any(|scale| (scale - 1.0).abs() > 1e-4)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Clips as animations of a document: that of `asset`, or one of the skeleton's joints alone.
+pub(crate) fn glb(
+    py: Python<'_>,
+    name: &str,
+    skeleton: &Arc<Skeleton>,
+    (asset, metres): (Option<&Arc<Asset>>, f64),
+    clips: &[&Clip],
+) -> PyResult<Vec<u8>> {
+    let motions: Vec<(String, Arc<Motion>)> =
+        clips.iter().map(|clip| (clip.name.clone(), Arc::clone(&clip.motion))).collect();
+    let (name, skeleton, asset) = (name.to_owned(), Arc::clone(skeleton), asset.map(Arc::clone));
+    let written = told_apart(py, None, move |_| {
+        let asset = match asset {
+            Some(asset) => asset,
+            None => Arc::new(Asset::of_motion(&name, &skeleton, vec![]).map_err(|e| e.to_string())?),
+        };
+        let failed = |name: &str, e: condyle::Error| format!("the clip {name:?}: {e}");
+        let clips = motions
+            .iter()
+            .map(|(name, motion)| authored(name, motion, &asset, metres).map_err(|e| failed(name, e)));
+        let clips = clips.collect::<Result<Vec<_>, String>>()?;
+        let exporter = ClipExporter::new(&asset);
+        let mut problems: Vec<String> = exporter.problems().iter().map(ToString::to_string).collect();
+        problems.extend(clips.iter().zip(&motions).filter_map(|(clip, (_, motion))| no_place(clip, motion)));
+        Ok::<_, String>((exporter.glb(&clips).map_err(|e| e.to_string())?, problems))
+    })?;
+    let (bytes, problems) = written.map_err(Error::new_err)?;
+    problems.iter().try_for_each(|problem| warn(py, problem))?;
+    Ok(bytes)
+}
+
+/// The part of a clip's bound that its keys may take: the encoder's own error adds up with theirs.
+const PART: f32 = 1.0 / 16.0;
+
+/// The clip as authored; of a compressed one the fewest keys that are within a 16th of its bound.
+fn authored(name: &str, motion: &Motion, asset: &Asset, metres: f64) -> Result<RawClip, condyle::Error> {
+    match motion {
+        Motion::Authored(clip) => Ok(clip.clone().with_name(name)),
+        Motion::Compressed(clip) => {
+            let mut options = asset.encode_options(clip, clip.budget() * PART, Shell::radius(metres))?;
+            options.track_budget *= PART;
+            let source = KeySource::Packed(clip, name);
+            Ok(reduce(source, &asset.skeleton, &options, KeyFormat::Floats)?.clip)
+        }
+    }
+}
+
+/// What a document has no place for.
+fn no_place(clip: &RawClip, motion: &Motion) -> Option<String> {
+    let is_free = |track: &&Track| matches!(track.target, Target::Vector(_) | Target::FreeRotation(_));
+    let tracks = clip.tracks().iter().filter(is_free).count();
+    let events = if let Motion::Compressed(clip) = motion { clip.event_count() } else { 0 };
+    let what = match (tracks, events) {
+        (0, 0) => return None,
+        (_, 0) => "tracks of its own",
+        (0, _) => "events",
+        _ => "tracks of its own and events",
+    };
+    Some(format!(
+        "the clip {:?} holds {what}, for which a document has no place: they are left out",
+        clip.name()
+    ))
+}
+
+/// Warns of what a clip holds besides poses.
+fn left_out(py: Python<'_>, clip: &Clip) -> PyResult<()> {
+    let extras = clip.extras();
+    if extras.is_empty() {
+        return Ok(());
+    }
+    warn(
+        py,
+        &format!("the clip {:?} holds {} besides poses, which are left out", clip.name, extras.join(" and ")),
+    )
+}

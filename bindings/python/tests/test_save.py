@@ -1,0 +1,110 @@
+"""Clips and models as files of other programs: what is read back is what was written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import condyle
+import numpy as np
+import pytest
+from conftest import TESTDATA
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_clips_come_back(tmp_path: Path, compressed: bool) -> None:
+    model = condyle.open(TESTDATA / "two_joints.glb")
+    clip = model.encode("bend", 1e-4) if compressed else model.clips[0]
+    clip.save(tmp_path / "bend.bvh", rate=60)
+    clip.save(tmp_path / "bend.glb")
+    for name in ("bend.bvh", "bend.glb"):
+        back = condyle.open(tmp_path / name)
+        times = np.arange(91) / 60
+        shift = clip.start if name.endswith("bvh") else 0
+        assert back.clips[0].name == "bend" and back.skeleton.names == model.skeleton.names
+        off = np.abs(back.joints(0, times) - model.joints(clip, times + shift)).max()
+        assert off < 2e-3, (name, off)
+    with pytest.raises(condyle.Error, match=r"does not end in .bvh, .glb or .condyle"):
+        clip.save(tmp_path / "bend.fbx")
+    with pytest.raises(condyle.Error, match="rate is for a BVH"):
+        clip.save(tmp_path / "bend.glb", rate=30)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bend.bvh", "bend.glb"]
+
+
+def test_motion_capture_keeps_its_rate(tmp_path: Path) -> None:
+    arm = condyle.Skeleton([-1, 0], names=["hip", "knee"], translations=[[0, 1, 0], [0, -1, 0]])
+    turns = np.tile([0, 0, 0, 1.0], (40, 2, 1))
+    turns[:, 1, 0] = np.linspace(0, 0.5, 40)
+    turns /= np.linalg.norm(turns, axis=-1, keepdims=True)
+    clip = condyle.Clip.from_poses(arm, np.arange(40) * 1001 / 30000, turns, name="walk")
+    clip.save(tmp_path / "walk.bvh")
+    back = condyle.open(tmp_path / "walk.bvh").clips[0]
+    assert len(back.times) == 40 and abs(back.end - clip.end) < 1e-5
+    uneven = condyle.Clip.from_poses(arm, [0, 0.1, 0.5], turns[:3], name="walk")
+    with pytest.raises(condyle.Error, match='the keys of the clip "walk" are at no even rate; rate= is wanted'):
+        uneven.save(tmp_path / "uneven.bvh")
+    uneven.save(tmp_path / "uneven.bvh", rate=30)
+
+
+def test_what_a_file_has_no_place_for_is_reported(tmp_path: Path) -> None:
+    arm = condyle.Skeleton([-1], names=["hip"])
+    clip = condyle.Clip.from_poses(arm, [0, 1], scales=[[[1, 1, 1]], [[2, 2, 2]]], name="grow")
+    with pytest.warns(UserWarning, match='the clip "grow" scales joints'):
+        clip.save(tmp_path / "grow.bvh")
+    morph = condyle.open(TESTDATA / "morph.glb")
+    small = morph.with_clips([morph.encode(0)])
+    with pytest.warns(UserWarning, match="holds morph weights and tracks besides poses, which are left out"):
+        small.clips[0].save(tmp_path / "morph.bvh")
+    # A document has a place for them.
+    small.save(tmp_path / "morph.glb")
+    times = np.linspace(0, 1, 9)
+    assert np.abs(condyle.open(tmp_path / "morph.glb").skin(0, times) - small.skin(0, times)).max() < 1e-3
+
+
+def test_models_come_back(tmp_path: Path) -> None:
+    for name in ("two_joints", "ancestors", "morph"):
+        model = condyle.open(TESTDATA / f"{name}.glb")
+        model.save(tmp_path / f"{name}.glb")
+        back = condyle.open(tmp_path / f"{name}.glb")
+        assert [clip.name for clip in back.clips] == [clip.name for clip in model.clips]
+        times = np.linspace(0, 1, 7)
+        assert np.abs(back.skin(0, times) - model.skin(0, times)).max() < 1e-5
+    two = model.with_clips([*model.clips, *model.clips])
+    with pytest.raises(condyle.Error, match="a BVH holds one clip"):
+        two.save(tmp_path / "two.bvh")
+    model.save(tmp_path / "model.condyle")
+    assert condyle.open(tmp_path / "model.condyle").clips[0].compressed
+
+
+def test_errors_name_the_argument_and_the_clip() -> None:
+    arm = condyle.Skeleton([-1, 0], names=["hip", "knee"])
+    turns = np.tile([0, 0, 0, 1.0], (3, 2, 1))
+
+    def made(**changed: object) -> condyle.Clip:
+        arguments: dict[str, object] = {"times": [0, 1, 2], "rotations": turns, "name": "walk", **changed}
+        return condyle.Clip.from_poses(arm, **arguments)  # type: ignore[arg-type]
+
+    def broken(value: float) -> object:
+        array = turns.copy()
+        array[1, 1, 3] = value
+        return array
+
+    cases: dict[str, dict[str, object]] = {
+        r"rotations\[1, 1, 3\] is NaN, a finite number is wanted": {"rotations": broken(np.nan)},
+        r"rotations\[1, 1\] has the length 0, a unit quaternion is wanted": {"rotations": broken(0)},
+        r"times\[2\] is 0.5, more than 1 before it is wanted": {"times": [0, 1, 0.5]},
+        r"times is empty": {"times": [], "rotations": turns[:0]},
+        r"translations\[0, 0, 0\] is inf": {"translations": np.full((3, 2, 3), np.inf)},
+    }
+    for words, changed in cases.items():
+        with pytest.raises(condyle.Error, match=words):
+            made(**changed)
+    with pytest.raises(condyle.Error, match='the clip "walk": .budget. must be finite'):
+        made().encode(-1, shell=0.03)
+    with pytest.raises(condyle.Error, match=r"translations\[0, 1\] is NaN"):
+        condyle.Skeleton([-1], translations=[[0, np.nan, 0]])
+    with pytest.raises(condyle.Error, match=r"goals\[0\] is NaN"):
+        condyle.chain(arm, arm.rest, [0, 1], [np.nan, 0, 0])
+    with pytest.raises(condyle.Error, match="data: "):
+        condyle.Clip.from_bytes(b"no clip")
+    with pytest.raises(condyle.Error, match="duration is"):
+        made().retime(0, 1, duration=1e-42)
