@@ -122,7 +122,8 @@ fn open(bytes: &[u8]) {
     // The cost is that of the pose, which any number of joints may have.
     let skeleton = skeleton(joints.min(600));
     let own = joints == skeleton.joint_count()
-        && clip.fingerprint().is_none_or(|needed| needed == skeleton.fingerprint());
+        && clip.fingerprint().is_none_or(|needed| needed == skeleton.fingerprint())
+        && clip.rest_fingerprint().is_none_or(|needed| needed == skeleton.rest_fingerprint());
     let mut poses = [Pose::rest(&skeleton), Pose::rest(&skeleton)];
     let wanted: Vec<bool> = (0..skeleton.joint_count()).map(|joint| joint % 3 != 0).collect();
     // Out of all proportion it is not: what is written takes time.

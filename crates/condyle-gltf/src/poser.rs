@@ -277,6 +277,12 @@ impl<'a> Poser<'a> {
         self.pose::<RawClip>(None, 0.0)
     }
 
+    /// The local transforms of the joints.
+    #[must_use]
+    pub fn local(&self) -> &Pose {
+        &self.pose
+    }
+
     /// The model matrix of each joint of the skeleton.
     #[must_use]
     pub fn model(&self) -> &[Affine] {

@@ -31,7 +31,7 @@ fn main() -> ExitCode {
 /// The greatest distance of a vertex that moves with joints from where the authored clip has it, over some moments, in metres.
 fn worst_vertex(asset: &Asset, raw: &RawClip, clip: &Clip<'_>, worst: f64, metres: f64) -> f64 {
     let [mut a, mut b] = [(); 2].map(|()| Poser::new(asset, NormalRule::Plain.into()).expect("room"));
-    let part = |i: u32| raw.start() + raw.duration() * (i as f64 / MOMENTS as f64);
+    let part = |i: u32| raw.start() + raw.duration() * f64::from(i) / f64::from(MOMENTS);
     let mut greatest = 0.0_f64;
     for seconds in (0..=MOMENTS).map(part).chain([worst]) {
         a.pose(Some(raw), seconds).expect("its own clip");

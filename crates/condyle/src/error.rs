@@ -63,6 +63,15 @@ pub enum Error {
         /// That of this one.
         needed: u32,
     },
+    /// `what` is relative to another rest pose than that of the skeleton.
+    RestPose {
+        /// The argument.
+        what: &'static str,
+        /// The fingerprint of the rest pose that it was made for ([`Skeleton::rest_fingerprint`](crate::Skeleton::rest_fingerprint)).
+        found: u32,
+        /// That of this one.
+        needed: u32,
+    },
     /// Joint `joint` names `parent` as its parent, which is not stored before it.
     ParentOrder {
         /// The joint.
@@ -282,6 +291,13 @@ impl fmt::Display for Error {
                      match the joints by their names with `JointMap`"
                 )
             }
+            Self::RestPose { what, found, needed } => {
+                write!(
+                    f,
+                    "{what} was made for another rest pose (fingerprint {found:08x}, not {needed:08x}): \
+                     encode it for this skeleton"
+                )
+            }
             Self::ParentOrder { joint, parent } => {
                 write!(
                     f,
@@ -424,6 +440,10 @@ mod tests {
                 Error::Skeleton { what: "the clip", found: 0xA5, needed: 0xFFFF_FFFF },
                 "the clip was made for another skeleton (fingerprint 000000a5, not ffffffff): match the joints by their \
                  names with `JointMap`",
+            ),
+            (
+                Error::RestPose { what: "the clip", found: 0xA5, needed: 0xFFFF_FFFF },
+                "the clip was made for another rest pose (fingerprint 000000a5, not ffffffff): encode it for this skeleton",
             ),
             (
                 Error::ParentOrder { joint: 1, parent: 2 },

@@ -38,6 +38,7 @@ pub struct Skeleton {
     nodes: Vec<u32>,
     rest: Pose,
     fingerprint: u32,
+    rest_fingerprint: u32,
     /// All joints so that those below a joint follow it: joint `j` and its descendants are
     /// `order[places[j]..places[j] + sizes[j]]`.
     order: Vec<u16>,
@@ -145,8 +146,20 @@ impl Skeleton {
         let (order, places, sizes) = depth_first(&parents);
         let by_depth = by_depth(&parents);
         let fingerprint = fingerprint(&parents, &names);
+        let rest_fingerprint = fingerprint_of_rest(rest.iter().copied());
         let rest = Pose::from_transforms(&rest);
-        Ok(Self { parents, names, nodes, rest, fingerprint, order, places, sizes, by_depth })
+        Ok(Self {
+            parents,
+            names,
+            nodes,
+            rest,
+            fingerprint,
+            rest_fingerprint,
+            order,
+            places,
+            sizes,
+            by_depth,
+        })
     }
 
     /// The same joints with another rest pose.
@@ -160,7 +173,8 @@ impl Skeleton {
             check_rest("rest", at, &t)?;
         }
         let rest: Vec<Transform> = rest.transforms().map(without_noise).collect();
-        Ok(Self { rest: Pose::from_transforms(&rest), ..self.clone() })
+        let rest_fingerprint = fingerprint_of_rest(rest.iter().copied());
+        Ok(Self { rest: Pose::from_transforms(&rest), rest_fingerprint, ..self.clone() })
     }
 
     /// The same joints, all at [`Transform::IDENTITY`] when at rest: what an additive clip
@@ -168,7 +182,8 @@ impl Skeleton {
     /// does not drive differs by nothing.
     #[must_use]
     pub fn additive(&self) -> Self {
-        Self { rest: Pose::identity(self.joint_count()), ..self.clone() }
+        let rest = Pose::identity(self.joint_count());
+        Self { rest_fingerprint: fingerprint_of_rest(rest.transforms()), rest, ..self.clone() }
     }
 
     /// A joint and all its descendants, parents first.
@@ -188,7 +203,7 @@ impl Skeleton {
     }
 
     /// A number made of the names and the parents of all joints, in their order: what tells this hierarchy from others. Never 0.
-    /// The rest pose has no part in it.
+    /// The rest pose has no part in it: see [`rest_fingerprint`](Self::rest_fingerprint).
     ///
     /// Clips and skins that know the fingerprint of theirs are refused on a skeleton with another one
     /// ([`Error::Skeleton`]); [`JointMap`](crate::JointMap) takes them there by the names of joints.
@@ -196,6 +211,25 @@ impl Skeleton {
     #[inline]
     pub fn fingerprint(&self) -> u32 {
         self.fingerprint
+    }
+
+    /// A number made of the rest transforms of all joints, in their order. Never 0.
+    ///
+    /// Curves of compressed clips are relative to the rest pose, so a clip is refused on a skeleton with another one
+    /// ([`Error::RestPose`]). Clips as authored hold whole transforms, and play on any rest pose.
+    #[must_use]
+    #[inline]
+    pub fn rest_fingerprint(&self) -> u32 {
+        self.rest_fingerprint
+    }
+
+    /// `Ok` if curves relative to the rest pose with the fingerprint `found` may be used with this skeleton; 0 is not known.
+    #[inline]
+    pub(crate) fn check_rest_fingerprint(&self, what: &'static str, found: u32) -> Result<(), Error> {
+        if found == 0 || found == self.rest_fingerprint {
+            return Ok(());
+        }
+        Err(Error::RestPose { what, found, needed: self.rest_fingerprint })
     }
 
     /// `Ok` if what was made for the skeleton with the fingerprint `found` may be used with this one; 0 is not known.
@@ -291,7 +325,22 @@ fn fingerprint(parents: &[u16], names: &[String]) -> u32 {
         bytes.extend((name.len() as u64).to_le_bytes());
         bytes.extend(name.as_bytes());
     }
-    let sum = checksum(&bytes);
+    folded(checksum(&bytes))
+}
+
+/// See [`Skeleton::rest_fingerprint`].
+fn fingerprint_of_rest(rest: impl Iterator<Item = Transform>) -> u32 {
+    let mut bytes = Vec::new();
+    for Transform { rotation, translation, scale } in rest {
+        for number in rotation.iter().chain(&translation).chain(&scale) {
+            // A negative zero is a zero.
+            bytes.extend((number + 0.0).to_le_bytes());
+        }
+    }
+    folded(checksum(&bytes))
+}
+
+fn folded(sum: u64) -> u32 {
     // 0 stands for one that is not known.
     ((sum >> 32) as u32 ^ sum as u32).max(1)
 }

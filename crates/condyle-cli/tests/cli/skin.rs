@@ -475,3 +475,22 @@ fn what_a_link_leads_to_is_written_and_the_link_stays() {
 fn help_explains_each_argument() {
     assert_snapshot!("skin_help", transcript(condyle().args(["skin", "--help"])));
 }
+
+/// Local transforms, as an array and as JSON, which has events and tracks besides.
+#[test]
+fn local_transforms_are_written_and_printed() {
+    let folder = Folder::with_ribbon();
+    let out =
+        folder.run("skin ribbon.gltf --clip Wave --time 0,0.5 --local -o run.npy --json").assert().success();
+    let told: serde_json::Value = serde_json::from_slice(&out.get_output().stdout).expect("JSON");
+    let (shape, numbers) = array(&folder, "run.local.npy");
+    assert_eq!(shape, "(2, 3, 10)");
+    let moments = told["moments"].as_array().expect("two moments");
+    assert_eq!(moments.len(), 2);
+    let printed = moments.iter().flat_map(|moment| moment["local"].as_array().expect("joints"));
+    let printed = printed.flat_map(|joint| joint.as_array().expect("numbers"));
+    let printed: Vec<f32> = printed.map(|v| v.as_f64().expect("a number") as f32).collect();
+    assert_eq!(printed, numbers);
+    assert_eq!(told["events"], serde_json::json!([]));
+    folder.run("skin ribbon.gltf --rest --local -o a.glb").assert().code(2);
+}

@@ -1,9 +1,9 @@
 //! Everything that sampling relies on, checked once.
 
 use super::layout::{
-    AUTHORED, Class, EVENT, FREE_TRACK, HEADER, Header, JOINT_BITS, Kind, MAGIC, MAX_BITS, MAX_FRAMES,
-    MAX_FREE_TRACKS, MAX_PLACES, MOTION, SEGMENT, Segment, VERSION, WIDE, WIDTH, WINDOW, segment_tracks,
-    value,
+    AUTHORED, CHUNK, CHUNKS, Class, EVENT, FREE_TRACK, HEADER, Header, JOINT_BITS, Kind, MAGIC, MAX_BITS,
+    MAX_FRAMES, MAX_FREE_TRACKS, MAX_KEYS_A_BYTE, MAX_PLACES, MOTION, REQUIRED, SEGMENT, Segment, VERSION,
+    WIDE, WIDTH, WINDOW, segment_tracks, value,
 };
 use super::spline::Degree;
 use super::view::ClipView;
@@ -43,6 +43,7 @@ pub(super) fn header(bytes: &[u8]) -> Result<Header, Error> {
 impl ClipView<'_> {
     fn check(&self) -> Result<(), Error> {
         self.check_header()?;
+        self.check_chunks()?;
         let free_parts = self.check_free_tracks()?;
         let mut end = self.header.tables_end();
         let mut before = None;
@@ -59,10 +60,10 @@ impl ClipView<'_> {
             before = Some(track.target());
         }
         end = self.check_events(end)?;
-        let (mut windows, mut seen) = (end, Indices([0; _]));
+        let (mut windows, mut seen, mut keys) = (end, Indices([0; _]), 0);
         for at in 0..self.header.segment_count {
             let window;
-            (end, window) = self.check_segment(at, end, free_parts, &mut seen)?;
+            (end, window) = self.check_segment(at, end, free_parts, (&mut seen, &mut keys))?;
             windows = windows.max(window);
         }
         Error::check_len("the bytes of a clip", self.bytes.len(), end.max(windows))?;
@@ -74,7 +75,7 @@ impl ClipView<'_> {
         let floats = [header.start, header.end, header.budget];
         Error::check_finite("the header of a clip", &floats, 1)?;
         Error::check_finite("the duration of a clip", &[header.end - header.start], 1)?;
-        if header.flags & !(MOTION | WIDE) != 0 {
+        if header.flags & !(MOTION | WIDE | CHUNKS) != 0 {
             return Err(value("the header of a clip", 6, header.flags.into(), "no flags but the known ones"));
         }
         if header.end < header.start || (header.end == header.start) != (header.frame_count == 0) {
@@ -87,9 +88,31 @@ impl ClipView<'_> {
         }
         let needed = (header.segment_count.saturating_mul(4))
             .saturating_add(header.authored_count.saturating_mul(AUTHORED))
-            .saturating_add(header.free_track_count * FREE_TRACK + HEADER);
+            .saturating_add(header.free_track_count * FREE_TRACK + HEADER)
+            .saturating_add(header.chunks);
         if needed > self.bytes.len() {
             return Err(Error::Truncated { what: "the tables of a clip", found: self.bytes.len(), needed });
+        }
+        Ok(())
+    }
+
+    /// Chunks that are not known are passed over, unless they are required; this version knows none.
+    fn check_chunks(&self) -> Result<(), Error> {
+        let mut left = match self.header.chunks.checked_sub(4) {
+            Some(length) => &self.bytes[HEADER + 4..][..length],
+            None => return Ok(()),
+        };
+        let mut at = 0;
+        while !left.is_empty() {
+            let truncated =
+                |needed| Error::Truncated { what: "the chunks of a clip", found: left.len(), needed };
+            let (head, rest) = left.split_at_checked(CHUNK).ok_or(truncated(CHUNK))?;
+            let (kind, length) = (u32_at(head, 0), u32_at(head, 4) as usize);
+            if kind & REQUIRED != 0 {
+                return Err(value("chunks of a clip", at, kind as usize, "a chunk that this version knows"));
+            }
+            left = rest.get(length..).ok_or(truncated(length.saturating_add(CHUNK)))?;
+            at += 1;
         }
         Ok(())
     }
@@ -159,13 +182,13 @@ impl ClipView<'_> {
     /// Where it ends, and its last window. Segments stand one behind another, so that no byte is looked at
     /// twice.
     ///
-    /// `seen` is empty, and is left so.
+    /// `seen` is empty, and is left so; `keys` counts those of all tracks.
     fn check_segment(
         &self,
         at: usize,
         from: usize,
         free_parts: usize,
-        seen: &mut Indices,
+        (seen, keys): (&mut Indices, &mut usize),
     ) -> Result<(usize, usize), Error> {
         let what = "segments";
         let place = self.segment_place(at);
@@ -205,6 +228,12 @@ impl ClipView<'_> {
                 ));
             }
             self.check_class(&class, &segment, &mut turns)?;
+            *keys = class.key_count().saturating_mul(class.count).saturating_add(*keys);
+            // Rows without bits take no bytes: a reader that unpacks all keys would make much of little.
+            let limit = MAX_KEYS_A_BYTE * self.bytes.len();
+            if *keys > limit {
+                return Err(Error::TooMany { what: "keys of a clip", found: *keys, limit });
+            }
             if class.kind < kind {
                 return Err(value(
                     "kinds",

@@ -6,8 +6,8 @@ use crate::bytes::{checksum, u16_at, u32_at, u64_at};
 use crate::error::Error;
 
 pub(crate) const MAGIC: [u8; 4] = *b"CLIP";
-pub(crate) const VERSION: u16 = 2;
-pub(crate) const HEADER: usize = 52;
+pub(crate) const VERSION: u16 = 3;
+pub(crate) const HEADER: usize = 56;
 /// Bytes of a free track's line in its table, of an authored track's, and of an event's.
 pub(crate) const FREE_TRACK: usize = 8;
 pub(crate) const AUTHORED: usize = 16;
@@ -22,6 +22,12 @@ pub(crate) const JOINT_BITS: u32 = 20;
 /// Flags of the header: the clip has root motion; indices of tracks take two bytes.
 pub(crate) const MOTION: u16 = 1;
 pub(crate) const WIDE: u16 = 2;
+/// Another flag of the header: chunks follow it.
+pub(crate) const CHUNKS: u16 = 4;
+/// The bit of a chunk's kind that says that a reader which does not know it must refuse the clip.
+pub(crate) const REQUIRED: u32 = 1 << 31;
+/// Bytes of a chunk before its data.
+pub(crate) const CHUNK: usize = 8;
 /// Numbers in a track: axes of a rotation, of a translation, of a scale, or three of a free track.
 pub(crate) const WIDTH: usize = 3;
 
@@ -35,6 +41,8 @@ pub(crate) fn segment_tracks(target: Target, width: usize) -> usize {
 /// year apart are no animation, and the poses of so many joints take 2.7 GB.
 pub(crate) const MAX_FRAMES: usize = 1 << 22;
 pub(crate) const MAX_PLACES: usize = 1 << 26;
+/// The most keys of all tracks for each byte of a clip. Every curve of the encoder has a bit a key at least.
+pub(crate) const MAX_KEYS_A_BYTE: usize = 64;
 /// As many as an index of two bytes can number.
 pub(crate) const MAX_FREE_TRACKS: usize = u16::MAX as usize;
 
@@ -70,7 +78,7 @@ pub(crate) fn step(code: u8) -> f32 {
 /// The fixed part at the front of a clip.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Header {
-    /// [`MOTION`], [`WIDE`].
+    /// [`MOTION`], [`WIDE`], [`CHUNKS`].
     pub(crate) flags: u16,
     pub(crate) joint_count: usize,
     /// Frames in each segment but the last, which may have fewer.
@@ -81,6 +89,10 @@ pub(crate) struct Header {
     pub(crate) segment_count: usize,
     /// Of the skeleton that the clip is for; 0 if that is not known.
     pub(crate) fingerprint: u32,
+    /// Of its rest pose; 0 if that is not known.
+    pub(crate) rest_fingerprint: u32,
+    /// Bytes of all chunks, with the number that says how many.
+    pub(crate) chunks: usize,
     pub(crate) start: f32,
     pub(crate) end: f32,
     pub(crate) budget: f32,
@@ -101,6 +113,11 @@ impl Header {
             frame_count,
             segment_count: frame_count.div_ceil(segment_frames.max(1)).max(1),
             fingerprint: u32_at(bytes, 28),
+            rest_fingerprint: u32_at(bytes, 52),
+            chunks: match u16_at(bytes, 6) & CHUNKS {
+                0 => 0,
+                _ => (u32_at(bytes, HEADER) as usize).saturating_add(4),
+            },
             start: float(32),
             end: float(36),
             budget: float(40),
@@ -129,11 +146,11 @@ impl Header {
     }
 
     pub(crate) fn segments(&self) -> usize {
-        HEADER
+        HEADER.saturating_add(self.chunks)
     }
 
     pub(crate) fn free_tracks(&self) -> usize {
-        self.segments() + 4 * self.segment_count
+        self.segments().saturating_add(4 * self.segment_count)
     }
 
     pub(crate) fn authored_tracks(&self) -> usize {

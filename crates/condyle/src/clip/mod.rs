@@ -261,6 +261,12 @@ impl<'a> Clip<'a> {
         Some(self.header.fingerprint).filter(|&of| of != 0)
     }
 
+    /// The fingerprint of the rest pose that its curves are relative to, if it is known; on another one the clip is refused.
+    #[must_use]
+    pub fn rest_fingerprint(&self) -> Option<u32> {
+        Some(self.header.rest_fingerprint).filter(|&of| of != 0)
+    }
+
     /// The time of the first moment, in seconds. Clips need not start at 0.
     #[must_use]
     pub fn start(&self) -> f64 {

@@ -271,6 +271,13 @@ impl RawClip {
         &self.tracks
     }
 
+    /// The track that drives `target`.
+    #[cfg(feature = "encode")]
+    pub(crate) fn track(&self, target: Target) -> Option<&Track> {
+        let at = self.tracks.binary_search_by_key(&target, |track| track.target).ok()?;
+        self.tracks.get(at)
+    }
+
     /// The time of the first key of all tracks, in seconds. Clips need not start at 0.
     #[must_use]
     pub fn start(&self) -> f64 {

@@ -66,11 +66,12 @@ fn play(bytes: &[u8], case: &str) -> bool {
     let mut pose = Pose::identity(skeleton.joint_count());
     let (start, end) = (clip.start(), clip.end());
     for part in [0.0, 0.1, 0.37, 0.5, 0.99, 1.0, -1.0, 2.0] {
-        let seconds = (f64::from(start) + part * (f64::from(end) - f64::from(start))) as f32;
+        let seconds = start + part * (end - start);
         let seconds = if seconds.is_finite() { seconds } else { 0.0 };
-        let sampled = sample(&clip, &skeleton, seconds.into(), &mut pose);
+        let sampled = sample(&clip, &skeleton, seconds, &mut pose);
         let fits = joints == skeleton.joint_count()
-            && clip.fingerprint().is_none_or(|of| of == skeleton.fingerprint());
+            && clip.fingerprint().is_none_or(|of| of == skeleton.fingerprint())
+            && clip.rest_fingerprint().is_none_or(|of| of == skeleton.rest_fingerprint());
         assert_eq!(sampled.is_ok(), fits, "{case}: {sampled:?}");
         if clip.header.authored_count == 0 {
             let mut numbers = pose
@@ -79,13 +80,13 @@ fn play(bytes: &[u8], case: &str) -> bool {
             assert!(numbers.all(f32::is_finite), "{case} at {seconds}");
         }
         let mask: Vec<bool> = (0..skeleton.joint_count()).map(|j| j % 2 == 0).collect();
-        sample::partial(&clip, &skeleton, seconds.into(), &mask, &mut pose).ok();
+        sample::partial(&clip, &skeleton, seconds, &mask, &mut pose).ok();
         let mut all = vec![0.0; clip.free_tracks().map(|(_, width)| width).sum()];
-        sample::tracks(&clip, seconds.into(), &mut all).expect("the sizes agree");
+        sample::tracks(&clip, seconds, &mut all).expect("the sizes agree");
         let mut all = &all[..];
         for (at, (target, width)) in clip.free_tracks().enumerate() {
             let mut values = vec![0.0; width];
-            let found = sample::track(&clip, target, seconds.into(), &mut values);
+            let found = sample::track(&clip, target, seconds, &mut values);
             let (own, others) = all.split_at(width);
             all = others;
             // The first of two free tracks with one target is found. What is authored may not be a number.
@@ -95,7 +96,7 @@ fn play(bytes: &[u8], case: &str) -> bool {
                 assert_eq!(bits(&values), bits(own), "{case}: {target:?}");
             }
         }
-        assert!(clip.motion_at(seconds.into()).is_finite(), "{case} at {seconds}");
+        assert!(clip.motion_at(seconds).is_finite(), "{case} at {seconds}");
     }
     assert!(clip.motion_over(Looping::Wrap, -1.5, 1e9).is_ok(), "{case}");
     assert_eq!(clip.events().as_slice().len(), clip.event_count(), "{case}");
@@ -201,15 +202,15 @@ fn what_is_no_clip_is_refused_for_what_it_is() {
     };
     assert_eq!(changed(0, b"clip"), Err(Error::Magic { what: "a clip" }));
     assert_eq!(changed(0, b"C"), Ok(()));
-    for version in [0, 1, 3, u16::MAX] {
-        let refused = Err(Error::Version { what: "a clip", found: version, newest: 2 });
+    for version in [0, 1, 2, 4, u16::MAX] {
+        let refused = Err(Error::Version { what: "a clip", found: version, newest: 3 });
         assert_eq!(changed(4, &version.to_le_bytes()), refused);
     }
     let mut damaged = bytes.clone();
     damaged[30] ^= 1;
     assert_eq!(Clip::from_bytes(&damaged), Err(Error::Checksum { what: "a clip", at: None }));
     for (at, with, case) in [
-        (6, &[4, 0][..], "a flag that is not known"),
+        (6, &[8, 0][..], "a flag that is not known"),
         (6, &[0, 128], "a flag that is not known"),
         (22, &[0, 0], "segments without frames"),
         (24, &[255; 4], "frames beyond the segments"),
@@ -219,8 +220,8 @@ fn what_is_no_clip_is_refused_for_what_it_is() {
         (44, &[255; 2], "free tracks without end"),
         (46, &[255; 2], "events without end"),
         (48, &[255; 4], "authored tracks without end"),
-        (52, &[0; 4], "a segment in the header"),
-        (52, &[255; 4], "a segment behind the clip"),
+        (56, &[0; 4], "a segment in the header"),
+        (56, &[255; 4], "a segment behind the clip"),
     ] {
         let refused = changed(at, with).expect_err(case);
         assert!(!refused.to_string().is_empty(), "{case}");
@@ -583,4 +584,91 @@ fn a_clip_of_another_skeleton_is_refused() {
     assert_eq!(bound.clone().for_skeleton(&other), Err(refused.clone()));
     let extracted = crate::motion::extract(&bound, &other, &crate::motion::RootMotionOptions::default());
     assert_eq!(extracted.err(), Some(refused));
+}
+
+/// Curves are relative to the rest pose: on another one, every joint would be somewhere else.
+#[test]
+fn a_clip_of_another_rest_pose_is_refused() {
+    let mut random = Random(3);
+    let skeleton = random.skeleton(6);
+    let raw = random.smooth_clip(&skeleton, 20);
+    let options = crate::encode::EncodeOptions::new(1e-3, crate::encode::Shell::Balls(0.03));
+    let packed = crate::encode::encode(&raw, &skeleton, &options, &mut |_| ()).expect("a clip").into_clip();
+    let longer = |t: crate::math::Transform| crate::math::Transform {
+        translation: t.translation.map(|v| 1.5 * v),
+        ..t
+    };
+    let taller: Vec<_> = skeleton.rest().transforms().map(longer).collect();
+    let other = skeleton.with_rest(&Pose::from_transforms(&taller)).expect("it fits");
+    assert_eq!(other.fingerprint(), skeleton.fingerprint());
+    assert_eq!(packed.rest_fingerprint(), Some(skeleton.rest_fingerprint()));
+    let [found, needed] = [&skeleton, &other].map(Skeleton::rest_fingerprint);
+    let refused = Err(Error::RestPose { what: "the clip", found, needed });
+    let mut pose = Pose::rest(&other);
+    assert_eq!(sample(&packed, &other, 0.1, &mut pose), refused);
+    assert_eq!(sample(&packed, &skeleton, 0.1, &mut pose), Ok(()));
+    // Whole transforms play on any rest pose.
+    let mut cursor = sample::RawCursor::default();
+    assert_eq!(sample::raw(&raw, &other, 0.1, &mut cursor, &mut pose), Ok(()));
+}
+
+/// The bytes of a clip with these chunks after its header.
+fn with_chunks(bytes: &[u8], chunks: &[u8]) -> Vec<u8> {
+    let mut out = bytes[..HEADER].to_vec();
+    out[6] |= 4;
+    out.extend((chunks.len() as u32).to_le_bytes());
+    out.extend(chunks);
+    out.extend(&bytes[HEADER..]);
+    let header = Header::read(bytes);
+    let added = chunks.len() as u32 + 4;
+    let places = (0..header.segment_count).map(|at| header.segments() + 4 * at);
+    let authored = (0..header.authored_count).map(|at| header.authored_tracks() + AUTHORED * at + 12);
+    for place in places.chain(authored).map(|place| place + added as usize) {
+        let moved = crate::bytes::u32_at(&out, place) + added;
+        out[place..place + 4].copy_from_slice(&moved.to_le_bytes());
+    }
+    repair(&mut out);
+    out
+}
+
+#[test]
+fn chunks_are_passed_over_unless_they_are_required() {
+    for (joints, bytes) in seeds() {
+        let plain = Clip::from_bytes(&bytes).expect("a clip");
+        let skeleton = Random(1).skeleton(joints);
+        let [mut pose, mut want] = [Pose::identity(joints), Pose::identity(joints)];
+        let seconds = 0.3 * plain.start() + 0.7 * plain.end();
+        sample(&plain, &skeleton, seconds, &mut want).expect("the sizes agree");
+        for chunks in [&[][..], b"abcd\x03\0\0\0xyz", b"abcd\0\0\0\0efgh\x01\0\0\0!"] {
+            let with = with_chunks(&bytes, chunks);
+            let clip = Clip::from_bytes(&with).unwrap_or_else(|e| panic!("{joints} joints: {e}"));
+            sample(&clip, &skeleton, seconds, &mut pose).expect("the sizes agree");
+            assert_eq!(pose, want, "{joints} joints, {chunks:?}");
+        }
+        for chunks in [&b"abc\xe4\0\0\0\0"[..], b"abcd", b"abcd\x04\0\0\0xyz"] {
+            assert!(Clip::from_bytes(&with_chunks(&bytes, chunks)).is_err(), "{joints} joints, {chunks:?}");
+        }
+    }
+}
+
+/// Rows without bits take no bytes: 65,535 intervals of each of many tracks would be gigabytes where keys are unpacked.
+#[test]
+fn a_clip_has_keys_in_proportion_to_its_bytes() {
+    // A skeleton of many joints, each of which turns: one class of tracks with bits.
+    let skeleton = Random(2).skeleton(300);
+    let raw = Random(2).smooth_clip(&skeleton, 9);
+    let options = crate::encode::EncodeOptions::new(1e-3, crate::encode::Shell::Balls(0.03));
+    let bytes =
+        crate::encode::encode(&raw, &skeleton, &options, &mut |_| ()).expect("a clip").bytes().to_vec();
+    let header = Header::read(&bytes);
+    let segment = crate::bytes::u32_at(&bytes, header.segments()) as usize;
+    let curves: Vec<usize> =
+        (0..usize::from(bytes[segment])).filter(|class| bytes[segment + 8 + 7 * class] >> 2 != 0).collect();
+    let mut wrong = bytes;
+    for class in curves {
+        wrong[segment + 8 + 7 * class + 1..][..2].copy_from_slice(&u16::MAX.to_le_bytes());
+    }
+    repair(&mut wrong);
+    let refused = Clip::from_bytes(&wrong).expect_err("too many");
+    assert!(matches!(refused, Error::TooMany { what: "keys of a clip", .. }), "{refused}");
 }

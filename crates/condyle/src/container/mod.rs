@@ -160,7 +160,9 @@ impl<'a> ContainerReader<'a> {
                 return Err(Error::NotText { what: "the names of a container", at });
             }
             name = name_end;
-            if raw.model != NO_MODEL {
+            // What an unknown kind has there is not known either.
+            let is_known = !matches!(EntryKind::from(raw.kind), EntryKind::Unknown(_));
+            if is_known && raw.model != NO_MODEL {
                 let (found, count) = (raw.model as usize, self.entries.len());
                 let model = self.entries.get(found);
                 let model = model.ok_or(Error::Index { what: "models", at, found, count })?;
@@ -216,6 +218,13 @@ impl<'a> ContainerReader<'a> {
         (0..it.entries.len()).map(move |index| it.line(index))
     }
 
+    /// The skeleton that a line of the table names, if it names one.
+    fn model_of(&self, raw: &Raw) -> Option<usize> {
+        let model = raw.model as usize;
+        let kind = self.entries.get(model).map(|entry| EntryKind::from(Raw::of(entry).kind));
+        (kind == Some(EntryKind::Skeleton)).then_some(model)
+    }
+
     fn line(&self, index: usize) -> Entry<'a> {
         let raw = Raw::of(&self.entries[index]);
         let start = index.checked_sub(1).map_or(0, |before| Raw::of(&self.entries[before]).name_end);
@@ -224,7 +233,7 @@ impl<'a> ContainerReader<'a> {
             kind: raw.kind.into(),
             // Checked by the constructor.
             name: self.names.get(start as usize..raw.name_end as usize).unwrap_or_default(),
-            model: Some(raw.model).filter(|&m| m != NO_MODEL).map(|m| m as usize),
+            model: self.model_of(&raw),
             offset: raw.offset,
             length: raw.length,
             checksum: raw.checksum,

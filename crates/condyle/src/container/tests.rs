@@ -512,3 +512,21 @@ fn damage_behind_right_checksums() {
     }
     assert!(cfg!(miri) || accepted > 500, "{accepted}");
 }
+
+/// What the line of an unknown kind has where others have their model is not known.
+#[test]
+fn an_entry_of_an_unknown_kind_is_passed_over() {
+    let mut writer = ContainerWriter::default();
+    writer.add(EntryKind::Clip, "run", None, b"run").expect("anything");
+    writer.add(EntryKind::Unknown(99), "new", None, b"new").expect("anything");
+    let file = writer.finish();
+    for model in [0_u32, 1, 77] {
+        let mut file = file.clone();
+        file[HEADER + ENTRY + 4..][..4].copy_from_slice(&model.to_le_bytes());
+        seal(&mut file);
+        let container = Container::from_bytes(&file).expect("a container");
+        let found: Vec<_> = container.entries().map(|entry| (entry.name, entry.model)).collect();
+        assert_eq!(found, [("run", None), ("new", None)]);
+        assert_eq!(container.data(1), Ok(&b"new"[..]));
+    }
+}

@@ -200,6 +200,8 @@ pub(crate) fn made_turning(random: &mut Random, made: Made, turning: Turning) ->
         frame_count: frames,
         segment_count,
         fingerprint: 0,
+        rest_fingerprint: 0,
+        chunks: 0,
         start,
         end: if frames == 0 { start } else { start + random.range(1.0, 5.0) },
         budget: 1e-3,

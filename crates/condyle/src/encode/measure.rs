@@ -189,7 +189,7 @@ fn measure_values(job: &ClipJob<'_>, clip: &Clip<'_>, at: f64, measured: &mut Me
     let mut all = vec![0.0; job.free_tracks.iter().map(|free| free.width).sum()];
     sample::tracks(clip, at, &mut all)?;
     let mut all = &all[..];
-    for (free, track) in job.free_tracks.iter().zip(&job.free_sources) {
+    for (index, (free, track)) in job.free_tracks.iter().zip(&job.free_sources).enumerate() {
         let (values, others) = all.split_at(free.width);
         all = others;
         let want: Vec<f64> = if free.target.rotates() {
@@ -200,7 +200,7 @@ fn measure_values(job: &ClipJob<'_>, clip: &Clip<'_>, at: f64, measured: &mut Me
             (0..free.width).map(|c| source::component(job.clip, track, c, at)).collect()
         };
         for (c, (&value, want)) in values.iter().zip(want).enumerate() {
-            measured.add_track_error(free.target, c, (want - f64::from(value)).abs() as f32);
+            measured.add_track_error(index, free.target, c, (want - f64::from(value)).abs() as f32);
         }
     }
     Ok(())

@@ -531,6 +531,8 @@ impl<'a> ClipJob<'a> {
             frame_count: self.frames,
             segment_count,
             fingerprint: self.skeleton.fingerprint(),
+            rest_fingerprint: self.skeleton.rest_fingerprint(),
+            chunks: 0,
             start: self.clip.start() as f32,
             end: self.clip.end() as f32,
             budget: self.options.budget,

@@ -437,14 +437,14 @@ pub struct Measured {
 
 impl Measured {
     /// Of one component.
-    pub(super) fn add_track_error(&mut self, target: Target, component: usize, error: f32) {
+    /// Of the free track `at`: each is added for the first time after all before it.
+    pub(super) fn add_track_error(&mut self, at: usize, target: Target, component: usize, error: f32) {
         if error > self.track_error_max {
             (self.track_error_max, self.track_target) = (error, Some(target));
         }
-        let at = self.tracks.iter().position(|(known, _)| *known == target).unwrap_or_else(|| {
+        if at == self.tracks.len() {
             self.tracks.push((target, Vec::new()));
-            self.tracks.len() - 1
-        });
+        }
         if let Some((_, errors)) = self.tracks.get_mut(at) {
             errors.resize(errors.len().max(component + 1), 0.0);
             errors[component] = errors[component].max(error);

@@ -190,7 +190,7 @@ fn length(out: &[u8]) -> Result<u32, Error> {
 }
 
 fn head(parts: &Parts<'_>, out: &mut [u8]) -> Result<(), Error> {
-    let Header { joint_count, segment_frames, frame_count, fingerprint, .. } = parts.header;
+    let Header { joint_count, segment_frames, frame_count, fingerprint, rest_fingerprint, .. } = parts.header;
     let Header { flags, start, end, budget, free_track_count, event_count, authored_count, .. } =
         parts.header;
     let short = |what, n: usize| u16::try_from(n).map_err(|_| too_many(what, n));
@@ -210,9 +210,10 @@ fn head(parts: &Parts<'_>, out: &mut [u8]) -> Result<(), Error> {
     put(out, 44, &short("free tracks", free_track_count)?.to_le_bytes());
     put(out, 46, &short("events", event_count)?.to_le_bytes());
     put(out, 48, &long(authored_count).to_le_bytes());
+    put(out, 52, &rest_fingerprint.to_le_bytes());
     let sum = Header::checksum(out);
     put(out, Header::CHECKSUM, &sum.to_le_bytes());
-    const { assert!(HEADER == 52) };
+    const { assert!(HEADER == 56) };
     Ok(())
 }
 

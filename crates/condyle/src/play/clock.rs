@@ -190,7 +190,7 @@ mod tests {
             for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
                 let refused = looping.moment(bad, 1.0);
                 assert_eq!(refused, Err(Error::NotFinite { what: "seconds", at: 0 }), "{looping:?}");
-                let refused = looping.moment(1.0, bad as f64);
+                let refused = looping.moment(1.0, bad);
                 assert_eq!(refused, Err(Error::NotFinite { what: "duration", at: 0 }), "{looping:?}");
             }
             assert!(matches!(looping.moment(1.0, -1.0), Err(Error::OutOfRange { .. })), "{looping:?}");
@@ -218,7 +218,7 @@ mod tests {
         #[test]
         fn the_moment_is_the_remainder(clock in any::<i64>(), shift in 11_u32..63, ticks in 1_i64..1 << 24) {
             let (clock, unit) = (clock >> shift, f64::from_bits((1023 - 20) << 52));
-            let moment = Looping::Wrap.moment(clock as f64 * unit, (ticks as f64 * unit) as f64);
+            let moment = Looping::Wrap.moment(clock as f64 * unit, ticks as f64 * unit);
             let want = Moment { loops: clock.div_euclid(ticks), seconds: clock.rem_euclid(ticks) as f64 * unit };
             prop_assert_eq!(moment, Ok(want));
         }

@@ -45,8 +45,7 @@ fn with_events(ticks: u32, at: &[u32]) -> Clip<'static> {
     };
     let times = if ticks > 0 { vec![0.0, end] } else { vec![0.0] };
     let raw = RawClip::new(String::new(), vec![times], vec![dim]).expect("keys fit");
-    let event =
-        |(name, &at): (usize, &u32)| Event { seconds: (f64::from(at) * TICK) as f64, name: name.to_string() };
+    let event = |(name, &at): (usize, &u32)| Event { seconds: f64::from(at) * TICK, name: name.to_string() };
     let events = at.iter().enumerate().map(event).collect();
     let options = EncodeOptions { rate: Some(1.0), events, ..EncodeOptions::new(5e-4, Shell::Balls(0.03)) };
     let skeleton = Skeleton::new([]).expect("nothing");

@@ -66,7 +66,7 @@ impl Bytes<'_> {
     }
 
     fn free_track(&self, at: usize) -> (Target, usize) {
-        let line = 52 + 4 * self.segments + 8 * at;
+        let line = 56 + 4 * self.segments + 8 * at;
         let id = self.number(line, 4) as u32;
         let target = match self.number(line + 6, 2) {
             0 => Target::Weights(id),
@@ -92,7 +92,7 @@ impl Bytes<'_> {
     /// All tracks of the segment of a moment.
     fn tracks(&self, seconds: f64) -> Vec<Track> {
         let (segment, ratio) = self.segment(seconds);
-        let from = self.number(52 + 4 * segment, 4) as usize;
+        let from = self.number(56 + 4 * segment, 4) as usize;
         let (classes, way) = (self.number(from, 1) as usize, self.number(from + 1, 1) as usize);
         let (offset_bytes, straight) = (way & 63, way & 64 != 0);
         let class = |at: usize| {
@@ -155,7 +155,7 @@ impl Bytes<'_> {
     /// The value of the authored track of a kind and index.
     fn authored_at(&self, kind: u64, index: usize, seconds: f64) -> Option<Vec<f64>> {
         let rotates = kind == 0 || kind == 3 && matches!(self.free_track(index).0, Target::FreeRotation(_));
-        let line = |at: usize| 52 + 4 * self.segments + 8 * self.free_tracks + 16 * at;
+        let line = |at: usize| 56 + 4 * self.segments + 8 * self.free_tracks + 16 * at;
         let is_it =
             |at: &usize| self.number(line(*at), 1) == kind && self.number(line(*at) + 4, 4) as usize == index;
         let table = line;
@@ -351,9 +351,9 @@ pub fn clip_motion(bytes: &[u8], seconds: f64) -> Rigid {
 #[must_use]
 pub fn clip_events(bytes: &[u8]) -> Vec<(f32, std::string::String)> {
     let read = Bytes::new(bytes);
-    let mut place = 52 + 4 * read.segments + 8 * read.free_tracks + 16 * read.authored;
+    let mut place = 56 + 4 * read.segments + 8 * read.free_tracks + 16 * read.authored;
     for at in 0..read.authored {
-        let line = 52 + 4 * read.segments + 8 * read.free_tracks + 16 * at;
+        let line = 56 + 4 * read.segments + 8 * read.free_tracks + 16 * at;
         let (code, keys) = (read.number(line + 1, 1), read.number(line + 8, 4) as usize);
         let parts = if code % 32 == 2 { 3 } else { 1 };
         place += if code >= 128 { 8 } else { 0 };

@@ -19,6 +19,7 @@ use crate::skeleton::Skeleton;
 fn check(clip: ClipView<'_>, skeleton: &Skeleton, seconds: f64) -> Result<(), Error> {
     Error::check_len("the joints of the skeleton", skeleton.joint_count(), clip.joint_count())?;
     skeleton.check_fingerprint("the clip", clip.header().fingerprint)?;
+    skeleton.check_rest_fingerprint("the clip", clip.header().rest_fingerprint)?;
     check_clock(seconds)
 }
 
@@ -36,7 +37,7 @@ fn check(clip: ClipView<'_>, skeleton: &Skeleton, seconds: f64) -> Result<(), Er
 ///
 /// # Errors
 /// [`Error::Length`] if the skeleton or `pose` has not as many joints as the clip, [`Error::Skeleton`] if the clip is for
-/// another one; [`Error::NotFinite`] if `seconds` is NaN or infinite. `pose` is then unchanged.
+/// another one, [`Error::RestPose`] if it is for another rest pose; [`Error::NotFinite`] if `seconds` is NaN or infinite. `pose` is then unchanged.
 ///
 /// ```
 /// use condyle::encode::{EncodeOptions, Shell};

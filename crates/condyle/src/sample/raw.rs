@@ -359,7 +359,7 @@ mod tests {
                 for step in 0..tries(60) {
                     let seconds = clip.start() - 0.1 + step as f64 * (clip.end() - clip.start() + 0.2) / 59.0;
                     let pose = dispatch.scope(|| sampled(&clip, &skeleton, seconds, &mut cursor));
-                    let want = reference::sample_raw(&clip, &skeleton, seconds.into());
+                    let want = reference::sample_raw(&clip, &skeleton, seconds);
                     for (joint, (got, want)) in pose.transforms().zip(want).enumerate() {
                         let case = format_args!("{dispatch}, joint {joint} of {joints}, {seconds} s");
                         assert_close(&got.rotation, &want.rotation, 2.2e-7, case);
@@ -382,7 +382,7 @@ mod tests {
                 let mut weights = [f32::NAN; 5];
                 let cursor = &mut RawCursor::default();
                 assert_eq!(raw_track(&clip, Target::Weights(9), seconds, cursor, &mut weights), Ok(true));
-                let want = reference::sample_track::<5>(&clip, track, seconds.into());
+                let want = reference::sample_track::<5>(&clip, track, seconds);
                 assert_close(&weights, &want, 2e-7, format_args!("seed {seed}, {seconds} s"));
             }
         }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use condyle_gltf::{Asset, Poser};
 
 use super::Playing;
+use super::local::{NUMBERS, numbers};
 use super::npy::{write_header, write_numbers};
 use crate::failure::Failure;
 use crate::output::{Draft, Written, keep_all, progress};
@@ -18,6 +19,8 @@ pub(super) enum Array {
         attribute: Attribute,
     },
     Joints,
+    /// Local transforms.
+    Local,
 }
 
 #[derive(Clone, Copy)]
@@ -31,7 +34,7 @@ pub(super) enum Attribute {
 const MOST_OPEN: usize = 200;
 
 /// All attributes that the meshes have, and the joints if they are asked for. An error names what is missing.
-pub(super) fn of(asset: &Asset, joints: bool) -> Result<Vec<Array>, &'static str> {
+pub(super) fn of(asset: &Asset, joints: bool, local: bool) -> Result<Vec<Array>, &'static str> {
     let mut arrays = Vec::new();
     for (instance, source) in asset.instances.iter().enumerate() {
         for (primitive, source) in source.primitives.iter().enumerate() {
@@ -45,17 +48,20 @@ pub(super) fn of(asset: &Asset, joints: bool) -> Result<Vec<Array>, &'static str
             arrays.extend(there.map(|(attribute, _)| Array::Vertices { instance, primitive, attribute }));
         }
     }
-    if joints && asset.skeleton.joint_count() == 0 {
+    if (joints || local) && asset.skeleton.joint_count() == 0 {
         return Err("joints");
     }
     arrays.extend(joints.then_some(Array::Joints));
+    arrays.extend(local.then_some(Array::Local));
     if arrays.is_empty() { Err("meshes") } else { Ok(arrays) }
 }
 
 impl Array {
     /// The part of the file name that distinguishes it.
     pub(super) fn name(&self, asset: &Asset) -> String {
-        let &Self::Vertices { instance, primitive, attribute } = self else { return "joints".into() };
+        let &Self::Vertices { instance, primitive, attribute } = self else {
+            return if matches!(self, Self::Local) { "local" } else { "joints" }.into();
+        };
         let instance = &asset.instances[instance];
         let attribute = match attribute {
             Attribute::Position => "position",
@@ -69,6 +75,7 @@ impl Array {
     pub(super) fn shape(&self, asset: &Asset, frames: Option<usize>) -> Vec<usize> {
         let rest = match self {
             Self::Joints => vec![asset.skeleton.joint_count(), 3, 4],
+            Self::Local => vec![asset.skeleton.joint_count(), NUMBERS],
             Self::Vertices { instance, primitive, attribute } => {
                 let count = asset.instances[*instance].primitives[*primitive].mesh.vertex_count();
                 vec![count, if matches!(attribute, Attribute::Tangent) { 4 } else { 3 }]
@@ -83,6 +90,7 @@ impl Array {
             Self::Joints => {
                 poser.model().iter().try_for_each(|matrix| write_numbers(out, matrix.rows.as_flattened()))
             }
+            Self::Local => poser.local().transforms().try_for_each(|t| write_numbers(out, &numbers(&t))),
             Self::Vertices { instance, primitive, attribute } => {
                 let vertices = &poser.posed(*instance)[*primitive];
                 match attribute {

@@ -1,6 +1,7 @@
 //! `condyle skin`: poses of a clip as static models, or as arrays of numbers.
 
 mod arrays;
+mod local;
 mod npy;
 
 use std::path::PathBuf;
@@ -42,12 +43,15 @@ skins, animations or morph targets. A normal that skinning turns into a zero vec
 One .npy is written for each attribute of each primitive: run.node3.primitive0.position.npy, then normal and
 tangent, f32, shaped (vertices, 3), tangents (vertices, 4). --joints adds run.joints.npy, the joints' matrices in world
 space, shaped (joints, 3, 4): rows that a point (x, y, z, 1) is multiplied by, in the order of `condyle info --json`.
+--local adds run.local.npy, the joints' local transforms, shaped
+(joints, 10): rotation x y z w, translation x y z, scale x y z. With --json they are printed, with the clip's events
+and its tracks of morph weights, numbers and rotations at each moment.
 With --fps or several times each file holds all moments: (frames, vertices, 3) and (frames, joints, 3, 4). Their names
 always end in .npy; --json lists them with their shapes. Either all of them are written, or none.")]
 pub(crate) struct Args {
     #[command(flatten)]
     character: Character,
-    /// Seconds into the clip; several, separated by commas, are a series [default: 0]
+    /// Seconds on the clock of the clip's keys, which need not start at 0; several, separated by commas, are a series [default: 0]
     #[arg(long, value_name = "SECONDS", value_delimiter = ',', value_parser = parse_seconds)]
     #[arg(allow_hyphen_values = true, conflicts_with_all = ["rest", "fps"])]
     time: Vec<f64>,
@@ -65,6 +69,9 @@ pub(crate) struct Args {
     /// Also write where the joints are; for .npy only
     #[arg(long)]
     joints: bool,
+    /// Also write local transforms: as an .npy, or with --json printed with events and tracks
+    #[arg(long)]
+    local: bool,
     #[command(flatten)]
     limit: Limit,
     #[command(flatten)]
@@ -97,7 +104,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let series = moments.len() > 1 || args.fps.is_some();
     let arrays = match format {
         Format::Glb => vec![],
-        Format::Npy => arrays::of(asset, args.joints).map_err(|what| nothing(args, what))?,
+        Format::Npy => arrays::of(asset, args.joints, args.local).map_err(|what| nothing(args, what))?,
     };
     let names: Vec<PathBuf> = match format {
         Format::Glb if series => {
@@ -127,7 +134,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
     };
     match args.json {
-        true => print_json(&format!("{:#}", report(args, dispatch, asset, clip, &files, &shapes))),
+        true => {
+            let mut report = report(args, dispatch, asset, clip, &files, &shapes);
+            if args.local {
+                let found = local::report(clip, &asset.skeleton, &playing.moments);
+                let [moments, events] = found.map_err(|e| too_large(&playing.name, &e))?;
+                (report["moments"], report["events"]) = (moments, events);
+            }
+            print_json(&format!("{report:#}"))
+        }
         false => print(&format!("{}\n", Written::summary(&files))),
     }
 }
@@ -198,7 +213,7 @@ fn report(
         "clip": clip.map(Playable::name),
         "files": files.iter().enumerate().map(file).collect::<Vec<_>>(),
     });
-    if args.joints {
+    if args.joints || args.local {
         report["joints"] = json!(asset.skeleton.names());
     }
     report
@@ -224,6 +239,9 @@ fn format(args: &Args) -> Result<Format, Failure> {
     match format {
         Format::Glb if args.joints => Err(Failure::Usage(
             "--joints writes a NumPy array: choose an output that ends in .npy; a .glb has its joints as nodes".into(),
+        )),
+        Format::Glb if args.local && !args.json => Err(Failure::Usage(
+            "--local writes a NumPy array or prints JSON: choose an output that ends in .npy, or add --json".into(),
         )),
         _ => Ok(format),
     }

@@ -1,5 +1,6 @@
 //! Tracks from channels.
 
+use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -15,6 +16,8 @@ use crate::skeleton::Skeleton;
 #[derive(Default)]
 pub(super) struct Build {
     timelines: Vec<Vec<f32>>,
+    /// The place of each timeline, by the bits of its times.
+    places: BTreeMap<Vec<u32>, usize>,
     tracks: Vec<Track>,
 }
 
@@ -30,7 +33,8 @@ impl Build {
     }
 
     fn timeline(&mut self, times: Vec<f32>) -> usize {
-        self.timelines.iter().position(|known| *known == times).unwrap_or_else(|| {
+        let place = self.places.entry(times.iter().map(|time| time.to_bits()).collect());
+        *place.or_insert_with(|| {
             self.timelines.push(times);
             self.timelines.len() - 1
         })

@@ -44,8 +44,8 @@ pub(super) fn add_part(all: &mut Measured, at: usize, part: &Measured) {
     if part.error_max > all.error_max || at == 0 {
         (all.error_max, all.joint, all.seconds) = (part.error_max, part.joint, part.seconds);
     }
-    for (target, errors) in &part.tracks {
-        errors.iter().enumerate().for_each(|(c, &error)| all.add_track_error(*target, c, error));
+    for (index, (target, errors)) in part.tracks.iter().enumerate() {
+        errors.iter().enumerate().for_each(|(c, &error)| all.add_track_error(index, *target, c, error));
     }
     all.joints.resize(part.joints.len(), JointError::default());
     for (all, own) in all.joints.iter_mut().zip(&part.joints) {
@@ -126,14 +126,14 @@ impl Job<'_, '_> {
                 (measured.error_max, measured.joint, measured.seconds) = (error.error, joint, error.seconds);
             }
         }
-        for free in &self.source.free {
+        for (index, free) in self.source.free.iter().enumerate() {
             // What has no track keeps a value that is not known here: it counts as none.
-            let track = clip.tracks().iter().find(|track| track.target == free.target);
+            let track = clip.track(free.target);
             for (want, &seconds) in free.values.iter().zip(moments) {
                 for (c, want) in want.iter().enumerate() {
                     let is = track.map_or(0.0, |track| source::component(clip, track, c, seconds));
                     let off = (is - want).abs() as f32;
-                    measured.add_track_error(free.target, c, off);
+                    measured.add_track_error(index, free.target, c, off);
                 }
             }
         }

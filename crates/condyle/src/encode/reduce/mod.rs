@@ -121,8 +121,7 @@ fn join(
     for target in targets {
         let (mut times, mut values): (Vec<f32>, Vec<f32>) = Default::default();
         for (part, bounds) in &parts {
-            let (own_times, own_values) = match part.clip.tracks().iter().find(|track| track.target == target)
-            {
+            let (own_times, own_values) = match part.clip.track(target) {
                 Some(track) => (part.clip.timelines()[track.timeline].clone(), track.values.clone()),
                 // Free tracks are in all parts.
                 None => (vec![bounds[0]], rest_value(skeleton, target)),

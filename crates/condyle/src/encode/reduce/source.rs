@@ -137,6 +137,7 @@ impl<'a> Source<'a> {
                 let (found, needed) = (skeleton.joint_count(), clip.joint_count());
                 Error::check_len("the joints of the skeleton", found, needed)?;
                 skeleton.check_fingerprint("the clip", clip.fingerprint().unwrap_or_default())?;
+                skeleton.check_rest_fingerprint("the clip", clip.rest_fingerprint().unwrap_or_default())?;
                 // Of roots that root motion moves, only the motion knows where they are.
                 let is_moved = |target: Target| match target {
                     Target::Rotation(joint) | Target::Translation(joint) => {

@@ -229,3 +229,28 @@ fn a_larger_error_takes_no_more_bytes_than_the_authored_keys() {
         }
     }
 }
+
+/// Twice as many free tracks take twice as long: 60,000 of them took 54 s.
+#[test]
+fn many_free_tracks_take_time_in_proportion() {
+    let skeleton = Random(4).skeleton(1);
+    let tracks = |count: u32| {
+        let track = |at: u32| linear(Target::Vector(at), vec![0.0, at as f32]);
+        let tracks = (0..count).map(track).collect();
+        let clip = RawClip::new("many".into(), vec![vec![0.0, 0.1]], tracks).expect("a clip");
+        let options = EncodeOptions::new(1e-3, Shell::Balls(0.03));
+        let clip = encode(&clip, &skeleton, &options, &mut |_| ()).expect("a clip").into_clip();
+        let one = |_| {
+            let started = std::time::Instant::now();
+            let source = KeySource::Packed(&clip, "many");
+            let found = reduce(source, &skeleton, &options, KeyFormat::Floats).expect("a clip");
+            assert_eq!(found.clip.tracks().len(), count as usize);
+            started.elapsed().as_secs_f64()
+        };
+        // The machine may be busy with something else.
+        (0..4).map(one).fold(f64::INFINITY, f64::min)
+    };
+    let [few, many] = [2000, 32_000].map(tracks);
+    // 16 times, and 256 if it were the square.
+    assert!(many < 120.0 * few, "{few} s, {many} s");
+}
