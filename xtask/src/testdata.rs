@@ -1,11 +1,20 @@
-//! The models in `testdata` and their answers, made again: every file must come out as it is.
+//! The models in `testdata` and their answers, made again: every file must come out as it is. Files of our
+//! own format, by another reader.
 
 use std::process::Command;
 
 use crate::step::{Log, Outcome, Step, Stop, need};
 
 pub(crate) fn steps() -> Vec<Step> {
-    vec![Step::new("testdata", testdata)]
+    vec![Step::new("testdata", testdata), Step::new("corpus", corpus)]
+}
+
+/// The files `.condyle` in `testdata/format`, which a test compares with what the library writes, by a
+/// reader that shares no code with it.
+fn corpus(log: &mut Log) -> Outcome {
+    need("python3", &["--version"])?;
+    let text = log.capture(Command::new("python3").arg(crate::root().join("testdata/format/read.py")))?;
+    Ok(text.trim().into())
 }
 
 fn testdata(log: &mut Log) -> Outcome {
