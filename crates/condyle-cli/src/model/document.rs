@@ -121,10 +121,16 @@ pub(crate) fn scale_to(path: &Path, extent: &Extent, space: Space, height: Lengt
         (1, 1) => {}
         (1, _) => warn(path, &format!("--height is taken along Y, which is not its longest axis: {sizes}")),
         (2, _) => {
-            warn(path, &format!("--height is taken along Z: {sizes}; give --up z if Z is up, --up y if Y is"))
+            warn(
+                path,
+                &format!("--height is taken along Z: {sizes}; give --up z if Z is up, --up y if Y is"),
+            );
         }
         _ => {
-            warn(path, &format!("--height is taken along X: {sizes}; give --up y if Y is up, --up z if Z is"))
+            warn(
+                path,
+                &format!("--height is taken along X: {sizes}; give --up y if Y is up, --up z if Z is"),
+            );
         }
     }
     Ok(height.metres / units)

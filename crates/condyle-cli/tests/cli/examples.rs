@@ -232,7 +232,7 @@ fn run(folder: &Folder, line: &str) {
             );
         }
         "skin" if written.is_some_and(|to| to.ends_with(".npy")) => {
-            assert!(told.contains(".npy"), "condyle {line}: {told}")
+            assert!(told.contains(".npy"), "condyle {line}: {told}");
         }
         "compare" => assert!(told.contains("millimetre"), "condyle {line}: {told}"),
         "bounds" | "hitboxes" | "limits" | "info" | "completions" | "blend" | "render" => {

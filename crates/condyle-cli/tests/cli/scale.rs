@@ -228,7 +228,7 @@ fn motions_of_bodies_are_turned() {
     let folder = Folder::new();
     std::fs::create_dir_all(folder.path("amass")).expect("a folder");
     folder.write("body.npz", Made::new(3, 60, 5, 2).bytes());
-    let mut frame = vec![0.0; 15];
+    let mut frame = [0.0; 15];
     frame[0] = std::f64::consts::FRAC_PI_2;
     let arrays = [
         ("poses", doubles(&[2, 15], &frame.repeat(2))),

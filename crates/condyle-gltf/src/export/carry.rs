@@ -280,7 +280,7 @@ mod tests {
     fn compressed(extension: &str) -> (Builder, Vec<u8>) {
         let mut it = character();
         let positions = [0.0_f32, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0];
-        let stream = encode::attributes(&positions.map(f32::to_le_bytes).as_flattened(), 12);
+        let stream = encode::attributes(positions.map(f32::to_le_bytes).as_flattened(), 12);
         let view = it.view(&stream);
         let mut view = it.json["bufferViews"].as_array_mut().unwrap().remove(view);
         for (key, value) in [("byteStride", json!(12)), ("count", json!(3)), ("mode", json!("ATTRIBUTES"))] {

@@ -84,6 +84,9 @@ pub(super) fn measure(job: &ClipJob<'_>, clip: &Clip<'_>) -> Result<(Measured, V
     Ok((measured, overruns))
 }
 
+/// Judges the errors of all joints at one moment: see [`compare`].
+type Judge<'a> = dyn FnMut(usize, &[f64]) -> (bool, Option<(usize, f64)>) + 'a;
+
 /// Adds the errors at some moments. `each` gets the number of a moment and the errors of all joints there; it returns whether
 /// that is a frame, and which joint is over its budget by how much. Returns the moments where one is.
 fn compare(
@@ -91,7 +94,7 @@ fn compare(
     clip: &Clip<'_>,
     seconds: &[f64],
     measured: &mut Measured,
-    each: &mut dyn FnMut(usize, &[f64]) -> (bool, Option<(usize, f64)>),
+    each: &mut Judge<'_>,
 ) -> Result<Vec<(f64, usize, f64)>, Error> {
     let (skeleton, count) = (job.skeleton, job.joints.len());
     let mut pose = Pose::rest(skeleton);

@@ -118,7 +118,7 @@ pub(super) fn off_frames(clip: &RawClip, frames: usize) -> OffFrames {
 /// # Errors
 /// [`Error::TooMany`] if these are more than `limit`.
 pub(super) fn keys_between(clip: &RawClip, all: usize, limit: usize) -> Result<Vec<f64>, Error> {
-    let (start, duration) = (f64::from(clip.start()), f64::from(clip.duration()));
+    let (start, duration) = (clip.start(), clip.duration());
     let mut used: Vec<usize> = clip
         .tracks()
         .iter()

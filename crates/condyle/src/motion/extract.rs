@@ -257,7 +257,7 @@ fn measure(paths: &Paths<'_>, options: &RootMotionOptions) -> Result<RootMotion,
     }
     let (start, duration) = (paths.clip.start(), paths.clip.duration());
     check_duration(duration)?;
-    let wanted = f64::from(duration) * f64::from(rate);
+    let wanted = duration * f64::from(rate);
     if wanted >= MAX_SAMPLES as f64 {
         return Err(Error::TooMany { what: "samples", found: wanted as usize, limit: MAX_SAMPLES });
     }
@@ -269,7 +269,7 @@ fn measure(paths: &Paths<'_>, options: &RootMotionOptions) -> Result<RootMotion,
     let mut samples = vec![Transform::IDENTITY];
     let mut yaw = [0.0, 0.0, 0.0, 1.0];
     for at in 1..=spans {
-        let now = paths.model(options.joint, start + f64::from(duration) * (at as f64 / spans as f64));
+        let now = paths.model(options.joint, start + duration * (at as f64 / spans as f64));
         let turned = product(now.rotation, conjugate(first.rotation));
         let rotation = match options.rotation {
             MotionRotation::None => Transform::IDENTITY.rotation,

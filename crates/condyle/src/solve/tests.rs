@@ -66,7 +66,7 @@ fn goals_at_the_end_of_all_numbers_are_reached_for_or_refused() {
             match aim(skeleton, model, &at, &mut pose) {
                 Ok(reached) => assert!(reached.distance.is_finite(), "{goal:?}: {reached:?}"),
                 Err(error) => {
-                    assert!(matches!(error, crate::Error::OutOfRange { what: "target", .. }), "{error}")
+                    assert!(matches!(error, crate::Error::OutOfRange { what: "target", .. }), "{error}");
                 }
             }
         }

@@ -156,8 +156,8 @@ fn clip(case: &[f32]) -> [f64; 2] {
         encode(&raw.expect("finite keys"), &skeleton, &options, &mut |_| ()).expect("one joint").into_clip();
     let seconds = f64::from(case[0]) * clip.end();
     let mut pose = Pose::identity(1);
-    condyle::sample(&clip, &skeleton, seconds.into(), &mut pose).expect("one joint");
-    let want = &reference::sample_clip(clip.as_bytes(), &skeleton, seconds.into())[0];
+    condyle::sample(&clip, &skeleton, seconds, &mut pose).expect("one joint");
+    let want = &reference::sample_clip(clip.as_bytes(), &skeleton, seconds)[0];
     let size = keys().flat_map(|key| vector(&key[3..])).fold(1e-3, |a: f64, v| a.max(f64::from(v.abs())));
     // Either of two opposites is the rotation.
     let sign = (0..4).map(|c| f64::from(pose.get(0).rotation[c]) * want.rotation[c]).sum::<f64>().signum();

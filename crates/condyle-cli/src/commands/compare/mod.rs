@@ -159,7 +159,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             points: difference
                 .over_time
                 .into_iter()
-                .map(|(t, d)| (t.into(), 1000.0 * found.unit.metres * d))
+                .map(|(t, d)| (t, 1000.0 * found.unit.metres * d))
                 .collect(),
         });
         let bytes = picture::draw(series.collect(), format)?;

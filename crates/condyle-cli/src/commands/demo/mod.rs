@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     )?;
     for (name, file) in [("walk", walk_gif), ("run", run_gif)] {
         let look = Look { size: [400, 480], skeleton: name == "run", ..look };
-        let length = clip(name).map_or(0.0, |c| f64::from(c.end() - c.start()));
+        let length = clip(name).map_or(0.0, |c| c.end() - c.start());
         let moments = evenly(clip(name), (length * FPS).round() as usize);
         let movie = drawing(moments.len(), |tick| {
             scene.movie(Format::Gif, clip(name), &Film::new(&moments, FPS), &look, tick)

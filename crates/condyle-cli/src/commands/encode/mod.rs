@@ -249,7 +249,7 @@ pub(crate) fn row<'a>(job: &'a Job<'a>, clip: &RawClip, bar: &ProgressBar) -> Re
     let encoded = encoded.map_err(failed)?;
     let morphed = job.asset.morph_error(clip, &encoded.measured).map_err(failed)?;
     let worst = worst(&job.asset, clip, &encoded).map_err(failed)?;
-    Ok(Row { job, name, seconds: clip.duration().into(), encoded, morphed, worst, took })
+    Ok(Row { job, name, seconds: clip.duration(), encoded, morphed, worst, took })
 }
 
 /// Gives each clip a name of its own: in the container it is all that tells one from another.

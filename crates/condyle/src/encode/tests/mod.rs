@@ -57,8 +57,8 @@ fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str
     let per_frame = if options.between { 4 } else { 1 };
     let count = clip.frame_count() * per_frame;
     let mut off = vec![0.0_f64; joints];
-    let span = f64::from(raw.end()) - f64::from(raw.start());
-    let even = |moment| f64::from(raw.start()) + f64::from(moment as u32) / count.max(1) as f64 * span;
+    let span = raw.end() - raw.start();
+    let even = |moment| raw.start() + f64::from(moment as u32) / count.max(1) as f64 * span;
     let mut moments: Vec<f64> = (0..=count).map(|moment| f64::from(even(moment) as f32)).collect();
     if options.between {
         let joints = raw.tracks().iter().filter(|track| track.target.joint().is_some());
@@ -66,10 +66,10 @@ fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str
         moments.extend(keys.map(|&time| f64::from(time)));
     }
     for seconds in moments {
-        sample(&clip, skeleton, seconds.into(), &mut pose).expect("the sizes agree");
-        let want = points(skeleton, &reference::sample_raw(raw, skeleton, seconds.into()), &shell);
+        sample(&clip, skeleton, seconds, &mut pose).expect("the sizes agree");
+        let want = points(skeleton, &reference::sample_raw(raw, skeleton, seconds), &shell);
         let got = points(skeleton, &reference::locals(&pose), &shell);
-        let motion = clip.motion_at(seconds.into());
+        let motion = clip.motion_at(seconds);
         for (joint, (got, want)) in got.iter().zip(&want).enumerate() {
             for (got, want) in got.iter().zip(want) {
                 let got = motion.transform_point(*got);
@@ -81,9 +81,9 @@ fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str
         for track in raw.tracks() {
             if let Target::FreeRotation(_) = track.target {
                 let mut got = [0.0; 4];
-                assert_eq!(sample::track(&clip, track.target, seconds.into(), &mut got), Ok(true), "{case}");
+                assert_eq!(sample::track(&clip, track.target, seconds, &mut got), Ok(true), "{case}");
                 let got = got.map(f64::from);
-                let span = Span::find(&raw.timelines()[track.timeline], seconds.into(), 0);
+                let span = Span::find(&raw.timelines()[track.timeline], seconds, 0);
                 let want = quats::near(got, value_at(track, span));
                 for c in 0..4 {
                     let off = (got[c] - want[c]).abs();
@@ -93,13 +93,9 @@ fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str
             } else if track.target.joint().is_none() {
                 let width = track.width(raw.timelines()[track.timeline].len());
                 let mut values = vec![0.0; width];
-                assert_eq!(
-                    sample::track(&clip, track.target, seconds.into(), &mut values),
-                    Ok(true),
-                    "{case}"
-                );
+                assert_eq!(sample::track(&clip, track.target, seconds, &mut values), Ok(true), "{case}");
                 for (c, value) in values.iter().enumerate() {
-                    let off = (source::component(raw, track, c, seconds.into()) - f64::from(*value)).abs();
+                    let off = (source::component(raw, track, c, seconds) - f64::from(*value)).abs();
                     let limit = f64::from(options.track_budget) + 1e-12;
                     assert!(off <= limit, "{case}: {:?} {c} at {seconds}: {off:e}", track.target);
                 }

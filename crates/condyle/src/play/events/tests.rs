@@ -140,7 +140,7 @@ fn enumerated(events: &Events, looping: Looping, from: Head, to: Head) -> Vec<(&
     let mut line = Vec::new();
     for number in loops.clone() {
         for event in events.as_slice() {
-            let time = number as f64 * duration + f64::from(event.seconds);
+            let time = number as f64 * duration + event.seconds;
             let ends = loops.clone().count() > 1 && event.seconds == events.duration();
             line.push(((time, if ends { 0 } else { 2 }), (event.name.as_str(), number)));
         }
