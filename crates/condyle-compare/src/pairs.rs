@@ -382,7 +382,7 @@ fn by_joints(a: &mut Subject<'_>, b: &mut Subject<'_>, why: NoMeshes, reach: f64
 }
 
 /// The part of each node, and its place there.
-type Places = HashMap<u16, (u32, usize)>;
+type NodePlaces = HashMap<u16, (u32, usize)>;
 
 /// Puts points for the joints of a model and for the paired nodes that are none in place of its meshes. Returns the part of each
 /// node and its place there, and the names of joints that are not paired.
@@ -391,7 +391,7 @@ fn take_nodes(
     still: &[StillNode],
     mut paired: Vec<u16>,
     reach: f64,
-) -> Result<(Places, Vec<String>), Error> {
+) -> Result<(NodePlaces, Vec<String>), Error> {
     paired.sort_unstable();
     let first = it.skeleton.joint_count() as u16;
     let met = &paired[paired.partition_point(|&node| node < first)..];
