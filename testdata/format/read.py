@@ -159,13 +159,15 @@ class Clip:
         need(times == sorted(times) and times[-1] <= struct.unpack("<f", struct.pack("<f", self.end - self.start))[0], "events")
         self.events = [[time, text(data[at + a : at + b])] for (time, b), a in zip(lines, ends)]
         at += ends[-1]
-        self.segments, self.keys = [], 0
+        self.segments, self.keys, window = [], 0, 0
         for i, place in enumerate(places):
             need(place == at, "segments")
             frames = min(self.frames, self.count - i * self.frames)
-            tracks, at, window = self.read_segment(place, frames, sum(parts))
-            need(window <= len(data), "truncated")
+            tracks, at, last = self.read_segment(place, frames, sum(parts))
+            window = max(window, last)
             self.segments.append((frames, tracks))
+        need(max(at, window) <= len(data), "truncated")
+        need(max(at, window) == len(data), "bytes left over")
 
     def read_authored(self, table, count):
         tracks, at, before = {}, table + 16 * count, (-1, -1)

@@ -187,8 +187,36 @@ fn with_clip(file: &[u8], change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     writer.finish()
 }
 
+/// The same for what a clip says of its tracks: of the clip that docs/format.md goes through.
+fn refused_tracks(wave: &[u8], small: &[u8]) -> [(&'static str, (Vec<u8>, &'static str)); 8] {
+    let of_bend = |at: usize, byte: u8| with_clip(small, |clip| clip[at] = byte);
+    // Where the names of the events begin; before them are their times.
+    let of_events = |from_names: usize, byte: u8| {
+        with_clip(wave, |clip| {
+            let names = clip.windows(6).position(|name| name == b"begins").expect("an event");
+            clip[names - 16 + from_names] = byte;
+        })
+    };
+    let many_keys = with_clip(small, |clip| {
+        clip[64..68].fill(0);
+        clip[69..73].copy_from_slice(&[255, 255, 0, 0]);
+        clip[102] = 0;
+        clip.drain(82..99);
+    });
+    [
+        ("refused/frames.condyle", (of_bend(27, 1), "frames")),
+        ("refused/class.condyle", (of_bend(68, 8), "class")),
+        ("refused/keys.condyle", (many_keys, "keys")),
+        ("refused/widths.condyle", (of_bend(102, 25), "widths")),
+        ("refused/joint.condyle", (of_bend(103, 9), "index")),
+        ("refused/events_order.condyle", (of_events(3, 64), "events")),
+        ("refused/event_name.condyle", (of_events(16, 255), "not UTF-8")),
+        ("refused/clip_longer.condyle", (with_clip(small, |clip| clip.extend([0; 40])), "bytes left over")),
+    ]
+}
+
 /// The files that a reader must refuse, with the reason.
-fn refused(wave: &[u8]) -> BTreeMap<&'static str, (Vec<u8>, &'static str)> {
+fn refused(wave: &[u8], small: &[u8]) -> BTreeMap<&'static str, (Vec<u8>, &'static str)> {
     let changed = |at: usize, byte: u8| {
         let mut file = wave.to_vec();
         file[at] = byte;
@@ -197,7 +225,7 @@ fn refused(wave: &[u8]) -> BTreeMap<&'static str, (Vec<u8>, &'static str)> {
     let of_clip = |at: usize, bytes: &'static [u8]| {
         with_clip(wave, move |clip| clip[at..at + bytes.len()].copy_from_slice(bytes))
     };
-    BTreeMap::from([
+    let mut all = BTreeMap::from([
         ("refused/magic.condyle", (changed(0, b'c'), "magic")),
         ("refused/major_version.condyle", (changed(8, 2), "version")),
         ("refused/half.condyle", (wave[..wave.len() / 2].to_vec(), "truncated")),
@@ -221,7 +249,9 @@ fn refused(wave: &[u8]) -> BTreeMap<&'static str, (Vec<u8>, &'static str)> {
                 "required chunk",
             ),
         ),
-    ])
+    ]);
+    all.extend(refused_tracks(wave, small));
+    all
 }
 
 fn json(numbers: &[f32]) -> String {
@@ -261,7 +291,7 @@ fn answers(clip: &Clip<'_>) -> String {
 /// All files of the folder.
 fn corpus() -> BTreeMap<String, Vec<u8>> {
     let valid = valid();
-    let refused = refused(&valid["wave.condyle"]);
+    let refused = refused(&valid["wave.condyle"], &valid["small.condyle"]);
     let mut told = Vec::new();
     for (name, file) in &valid {
         let container = Container::from_bytes(file).expect("a container");
@@ -310,7 +340,7 @@ fn the_corpus_is_what_the_library_writes() {
 fn what_must_be_refused_is_refused() {
     let valid = valid();
     let skeleton = skeleton();
-    for (name, (file, why)) in refused(&valid["wave.condyle"]) {
+    for (name, (file, why)) in refused(&valid["wave.condyle"], &valid["small.condyle"]) {
         let read = || -> Result<(), condyle::Error> {
             let container = Container::from_bytes(&file)?;
             let clip = container.clip(container.entry_count() - 1)?;
