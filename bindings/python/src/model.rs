@@ -535,6 +535,9 @@ impl Model {
             if let Some(motion) = &motion {
                 motion.next_pose(&self.skeleton, times[frame], cursor, pose)?;
             }
+            if let Some(asset) = &self.asset {
+                asset.constrain(pose)?;
+            }
             local_to_model(&self.skeleton, pose, model)?;
             write(model, out);
             Ok(())

@@ -312,6 +312,9 @@ impl<'a> Subject<'a> {
         let at = || -> Result<Moment, Refusal> {
             let mut pose = Pose::rest(skeleton);
             clip.pose(skeleton, seconds, &mut pose)?;
+            if let Some(asset) = self.asset {
+                asset.constrain(&mut pose)?;
+            }
             let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
             local_to_model(skeleton, &pose, &mut model)?;
             let palettes = self.movers.iter().map(|mover| {

@@ -10,12 +10,13 @@ use condyle::{Affine, Error, RawClip, Skeleton, Skin};
 use crate::accessor::Accessors;
 use crate::attributes::{self, Faulty};
 use crate::clips::{self, Targets};
+use crate::constraints::Constraint;
 use crate::document::Document;
 use crate::json::Json;
 use crate::meshes::{self, Primitive};
 use crate::problem::{Problem, Problems, REFUSED, Refused, Severity};
 use crate::scene::{self, Scene};
-use crate::{appearance, skeleton, skins, springs};
+use crate::{appearance, constraints, skeleton, skins, springs};
 
 /// A document with everything in it that moves.
 ///
@@ -41,8 +42,8 @@ use crate::{appearance, skeleton, skins, springs};
 pub struct Asset {
     /// The document that the rest was read from.
     pub document: Document,
-    /// One skeleton for all of the document: the joints of all skins, the nodes that animations move, those whose mesh moves with
-    /// one of these, and all their ancestors.
+    /// One skeleton for all of the document: the joints of all skins, the nodes that animations, springs and
+    /// constraints move and the sources of constraints, those whose mesh moves with one of these, and all their ancestors.
     pub skeleton: Skeleton,
     /// One for each animation, in the document's order. `Target::Weights` counts the document's nodes.
     pub clips: Vec<RawClip>,
@@ -55,6 +56,8 @@ pub struct Asset {
     pub springs: Option<Springs>,
     /// Everything odd about the document that does not keep it from being used: warnings first, then notes.
     pub problems: Vec<Problem>,
+    /// Dependencies first.
+    pub(crate) constraints: Vec<Constraint>,
     /// Attributes that the exporter leaves out.
     pub(crate) faulty: Vec<Faulty>,
     /// Meshes that no node shows and that the exporter leaves out, by rising index.
@@ -200,7 +203,7 @@ impl Asset {
         let mut problems = std::mem::take(&mut document.problems);
         let parts = load(&document, &mut problems);
         match parts {
-            Some((skeleton, clips, skins, springs, (instances, faulty_meshes), faulty))
+            Some((skeleton, clips, skins, (springs, constraints), (instances, faulty_meshes), faulty))
                 if !problems.has_errors() =>
             {
                 Ok(Self {
@@ -209,6 +212,7 @@ impl Asset {
                     clips,
                     skins,
                     springs,
+                    constraints,
                     instances,
                     problems: problems.into_list(),
                     faulty,
@@ -262,11 +266,19 @@ impl Asset {
         let (root, silent) = (Json::root(&self.document.json), &mut Problems::unheard());
         let scene = Scene::load(&root, silent);
         let springs = springs::read(&root, &scene, silent).resolve(&scene, &joint_of_node, &skeleton, silent);
-        Ok(Self { skeleton, skins, springs, clips: Vec::new(), ..self })
+        let constraints = constraints::read(&root, &scene, silent).resolve(&joint_of_node);
+        Ok(Self { skeleton, skins, springs, constraints, clips: Vec::new(), ..self })
     }
 }
 
-type Parts = (Skeleton, Vec<RawClip>, Vec<Skin>, Option<Springs>, (Vec<Instance>, Vec<usize>), Vec<Faulty>);
+type Parts = (
+    Skeleton,
+    Vec<RawClip>,
+    Vec<Skin>,
+    (Option<Springs>, Vec<Constraint>),
+    (Vec<Instance>, Vec<usize>),
+    Vec<Faulty>,
+);
 
 /// Goes on after an error as far as it can, so that one run reports them all.
 fn load(document: &Document, problems: &mut Problems) -> Option<Parts> {
@@ -276,8 +288,10 @@ fn load(document: &Document, problems: &mut Problems) -> Option<Parts> {
     let scene = Scene::load(&root, problems);
     let node_skins = skins::load(&root, &scene, &accessors, problems);
     let found = springs::read(&root, &scene, problems);
+    let constrained = constraints::read(&root, &scene, problems);
     let mut moved = clips::animated_nodes(&root, scene.nodes.len());
     found.mark(&mut moved);
+    constrained.mark(&mut moved);
     let morph_targets = meshes::morph_target_counts(&root);
     let (skeleton, joint_of_node) = skeleton::build(&scene, &node_skins, &moved, problems)?;
     let springs = found.resolve(&scene, &joint_of_node, &skeleton, problems);
@@ -294,7 +308,8 @@ fn load(document: &Document, problems: &mut Problems) -> Option<Parts> {
         .collect();
     let instances = load_instances(&root, &targets, &joint_counts, &accessors, problems)?;
     let faulty = attributes::check(&root, &accessors, problems);
-    Some((skeleton, clips, skins?, springs, instances, faulty))
+    let constraints = constrained.resolve(&joint_of_node);
+    Some((skeleton, clips, skins?, (springs, constraints), instances, faulty))
 }
 
 /// The instances, and which of the meshes that no node shows are faulty.

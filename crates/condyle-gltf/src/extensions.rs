@@ -48,6 +48,7 @@ const KNOWN: &[Known] = &[
     known("VRM", false, true),
     known("VRMC_springBone", true, true),
     known("VRMC_springBone_extended_collider", true, true),
+    known("VRMC_node_constraint", true, true),
     known("VRMC_", false, true),
 ];
 

@@ -24,7 +24,8 @@
 //!
 //! Supported: all accessor types with strides, sparse and normalised forms, every `JOINTS_n`, morph targets,
 //! all interpolations, `KHR_mesh_quantization`, `EXT_meshopt_compression`, `KHR_meshopt_compression` and
-//! `KHR_draco_mesh_compression`, and the springs of `VRMC_springBone`, `VRMC_springBone_extended_collider` and VRM 0.x.
+//! `KHR_draco_mesh_compression`, the springs of `VRMC_springBone`, `VRMC_springBone_extended_collider` and VRM 0.x, and the
+//! constraints of `VRMC_node_constraint`.
 //! Extensions of materials, textures and lights stay in the document's JSON and in what is exported; any
 //! other is refused if the document requires it.
 
@@ -36,6 +37,7 @@ mod asset;
 mod attribute_values;
 mod attributes;
 mod clips;
+mod constraints;
 mod container;
 mod document;
 mod draco;

@@ -124,7 +124,8 @@ impl<'a> Poser<'a> {
 
     /// Poses everything as `clip` has it at `seconds`, or in the rest pose for `None`. A clip is a
     /// [`RawClip`], a [`Clip`](condyle::Clip), or any other [`PoseSource`]; it holds its first key before its
-    /// start and its last one after its end, and callers who want a loop wrap `seconds` themselves.
+    /// start and its last one after its end, and callers who want a loop wrap `seconds` themselves. Node
+    /// constraints of VRM 1.0 turn joints after that, in the rest pose too: [`Asset::constrain`].
     ///
     /// # Errors
     /// [`Error::NotFinite`] if `seconds` is NaN or infinite, or if a vertex leaves the range of f32; others
@@ -176,6 +177,7 @@ impl<'a> Poser<'a> {
             Some(clip) => clip.pose(&self.asset.skeleton, seconds, &mut self.pose)?,
             None => self.pose.clone_from(self.asset.skeleton.rest()),
         }
+        self.asset.constrain(&mut self.pose)?;
         local_to_model(&self.asset.skeleton, &self.pose, &mut self.model)
     }
 

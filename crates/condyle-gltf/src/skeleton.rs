@@ -8,8 +8,8 @@ use crate::skins::NodeSkin;
 
 /// The skeleton, and the joint that each node became.
 ///
-/// Joints are the nodes that skins name, those that animations or springs move, those whose mesh follows one of these, and all their
-/// ancestors. So a file that holds a motion and no mesh has its skeleton, and no animation loses what only an engine
+/// Joints are the nodes that skins name, those that animations or springs move, constrained nodes and their
+/// sources, those whose mesh follows one of these, and all their ancestors. So a file that holds a motion and no mesh has its skeleton, and no animation loses what only an engine
 /// attaches something to.
 pub(crate) fn build(
     scene: &Scene,

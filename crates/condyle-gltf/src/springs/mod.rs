@@ -14,6 +14,8 @@ use crate::problem::Problems;
 use crate::rows::{Rows, multiply};
 use crate::scene::Scene;
 
+pub(crate) use vrm1::check_version;
+
 /// Springs as a document has them, of nodes instead of joints.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
@@ -254,7 +256,13 @@ fn turned_normal(rows: &Rows, normal: [f32; 3]) -> [f32; 3] {
 }
 
 /// The number `key`, brought into a range.
-fn number(json: &Json<'_>, key: &str, default: f32, [least, most]: [f32; 2], problems: &mut Problems) -> f32 {
+pub(crate) fn number(
+    json: &Json<'_>,
+    key: &str,
+    default: f32,
+    [least, most]: [f32; 2],
+    problems: &mut Problems,
+) -> f32 {
     let value = json.number_or(key, default, problems);
     let within = value.clamp(least, most);
     if within != value {

@@ -28,7 +28,8 @@ pub(super) fn read(extension: &Json<'_>, scene: &Scene, found: &mut Found, probl
     });
 }
 
-fn check_version(extension: &Json<'_>, problems: &mut Problems) {
+/// Reports a version of an extension of VRM 1.0 other than 1.0.
+pub(crate) fn check_version(extension: &Json<'_>, problems: &mut Problems) {
     let version = extension.text_of("specVersion", problems);
     if let Some(version) = version.filter(|&version| version != "1.0" && version != "1.0-beta") {
         let path = format!("{}/specVersion", extension.path);

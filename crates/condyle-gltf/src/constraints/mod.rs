@@ -1,0 +1,243 @@
+//! Node constraints of VRM 1.0 (`VRMC_node_constraint`): the rotation of a node follows from another node,
+//! its source.
+
+mod apply;
+
+use condyle::{Error, Pose};
+
+use crate::asset::Asset;
+use crate::json::Json;
+use crate::problem::{Problems, quoted};
+use crate::scene::Scene;
+use crate::springs::{check_version, number};
+
+const EXTENSION: &str = "VRMC_node_constraint";
+const LEFT_OUT: &str = "the constraint is left out";
+
+/// Maximum number of joints above sources and constrained nodes of aim constraints, in sum: each is visited for
+/// each pose.
+const MOST_ABOVE: usize = 1 << 16;
+
+/// Rule of a constraint. Axes have unit length.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    /// Takes over the turn of the source about an axis of the constrained node.
+    Roll([f64; 3]),
+    /// Points an axis of the constrained node to the source.
+    Aim([f64; 3]),
+    /// Takes over the local rotation of the source.
+    Rotation,
+}
+
+/// A constraint between joints.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Constraint {
+    joint: u16,
+    source: u16,
+    kind: Kind,
+    /// From 0 to 1.
+    weight: f64,
+}
+
+/// The constraints of a document between nodes, dependencies first.
+#[derive(Debug, Default)]
+pub(crate) struct Found(Vec<FoundConstraint>);
+
+#[derive(Debug, Clone)]
+struct FoundConstraint {
+    path: String,
+    node: usize,
+    source: usize,
+    kind: Kind,
+    weight: f64,
+}
+
+/// Reads the constraints of all nodes. Those that cannot be used are reported and left out.
+pub(crate) fn read(root: &Json<'_>, scene: &Scene, problems: &mut Problems) -> Found {
+    // With a cycle of children the document is refused.
+    if scene.order.len() < scene.nodes.len() {
+        return Found::default();
+    }
+    let depths = depths(scene);
+    let (mut found, mut above) = (Vec::new(), 0_usize);
+    let nodes = root.list("nodes", &mut Problems::unheard());
+    for (node, json) in nodes.iter().enumerate().take(scene.nodes.len()) {
+        let Some(extension) = json.extension(EXTENSION) else { continue };
+        let read = problems.as_warnings(LEFT_OUT, |problems| {
+            let read = read_one(node, &extension, scene, problems)?;
+            if matches!(read.kind, Kind::Aim(_)) {
+                above += depths[node] + depths[read.source];
+                if above > MOST_ABOVE {
+                    let what = format!("aim constraints have more than {MOST_ABOVE} nodes above them");
+                    problems.error(&extension.path, what);
+                }
+            }
+            (!problems.has_errors()).then_some(read)
+        });
+        found.extend(read);
+    }
+    ordered(found, scene, problems)
+}
+
+fn read_one(
+    node: usize,
+    extension: &Json<'_>,
+    scene: &Scene,
+    problems: &mut Problems,
+) -> Option<FoundConstraint> {
+    check_version(extension, problems);
+    let constraint = extension.require("constraint", problems)?;
+    let named = ["roll", "aim", "rotation"].map(|name| (name, constraint.get(name)));
+    let mut forms = named.into_iter().filter_map(|(name, form)| Some((name, form?)));
+    let (Some((name, form)), None) = (forms.next(), forms.next()) else {
+        problems.error(&constraint.path, "has not exactly one of `roll`, `aim` and `rotation`");
+        return None;
+    };
+    let kind = match name {
+        "roll" => Kind::Roll(axis(&form, "rollAxis", &ROLL_AXES, problems)?),
+        "aim" => Kind::Aim(axis(&form, "aimAxis", &AIM_AXES, problems)?),
+        _ => Kind::Rotation,
+    };
+    let weight = f64::from(number(&form, "weight", 1.0, [0.0, 1.0], problems));
+    let source = form.require("source", problems)?.index("nodes", scene.nodes.len(), problems)?;
+    if source == node {
+        problems.error(format!("{}/source", form.path), "is the constrained node itself");
+    } else if matches!(kind, Kind::Aim(_)) && scene.is_above(node, source) {
+        let what = format!("node {source} is below the constrained node, which moves it");
+        problems.error(format!("{}/source", form.path), what);
+    }
+    Some(FoundConstraint { path: extension.path.clone(), node, source, kind, weight })
+}
+
+const ROLL_AXES: [(&str, [f64; 3]); 3] =
+    [("X", [1.0, 0.0, 0.0]), ("Y", [0.0, 1.0, 0.0]), ("Z", [0.0, 0.0, 1.0])];
+const AIM_AXES: [(&str, [f64; 3]); 6] = [
+    ("PositiveX", [1.0, 0.0, 0.0]),
+    ("NegativeX", [-1.0, 0.0, 0.0]),
+    ("PositiveY", [0.0, 1.0, 0.0]),
+    ("NegativeY", [0.0, -1.0, 0.0]),
+    ("PositiveZ", [0.0, 0.0, 1.0]),
+    ("NegativeZ", [0.0, 0.0, -1.0]),
+];
+
+/// The axis that the property `key` names.
+fn axis(form: &Json<'_>, key: &str, axes: &[(&str, [f64; 3])], problems: &mut Problems) -> Option<[f64; 3]> {
+    let value = form.require(key, problems)?;
+    let text = value.text(problems)?;
+    let found = axes.iter().find(|(name, _)| *name == text).map(|(_, axis)| *axis);
+    if found.is_none() {
+        let names = axes.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        problems.error(&value.path, format!("is {}, one of {names} is expected", quoted(text)));
+    }
+    found
+}
+
+/// Number of nodes above each node.
+fn depths(scene: &Scene) -> Vec<usize> {
+    let mut depths = vec![0; scene.nodes.len()];
+    for &node in &scene.order {
+        depths[node] = scene.nodes[node].parent.map_or(0, |parent| depths[parent] + 1);
+    }
+    depths
+}
+
+/// Sorts constraints so that each comes after those that it depends on. Cycles are reported and left out.
+fn ordered(found: Vec<FoundConstraint>, scene: &Scene, problems: &mut Problems) -> Found {
+    let mut constraint_of = vec![None; scene.nodes.len()];
+    for (at, it) in found.iter().enumerate() {
+        constraint_of[it.node] = Some(at);
+    }
+    let above = |node: usize| std::iter::successors(scene.nodes[node].parent, |&at| scene.nodes[at].parent);
+    let needs: Vec<Vec<usize>> = found
+        .iter()
+        .map(|it| match it.kind {
+            // The place of the source, and the space of the constrained node.
+            Kind::Aim(_) => {
+                above(it.source).chain(above(it.node)).filter_map(|at| constraint_of[at]).collect()
+            }
+            Kind::Roll(_) | Kind::Rotation => constraint_of[it.source].into_iter().collect(),
+        })
+        .collect();
+    let mut alive = vec![true; found.len()];
+    let mut order = settled(&needs, &alive);
+    if order.len() < found.len() {
+        // The rest is on cycles, or depends on them. Without those on which no other of the rest depends, only
+        // cycles and constraints between them are left.
+        let mut stuck = alive.clone();
+        order.iter().for_each(|&at| stuck[at] = false);
+        settled(&reversed(&needs), &stuck).into_iter().for_each(|at| stuck[at] = false);
+        for (at, it) in found.iter().enumerate().filter(|(at, _)| stuck[*at]) {
+            problems.warning(&it.path, "is part of a cycle of constraints", LEFT_OUT);
+            alive[at] = false;
+        }
+        order = settled(&needs, &alive);
+    }
+    Found(order.into_iter().map(|at| found[at].clone()).collect())
+}
+
+/// Indices of those that are alive, each after those alive that it needs. Cycles are missing, and those that need
+/// one.
+fn settled(needs: &[Vec<usize>], alive: &[bool]) -> Vec<usize> {
+    let users = reversed(needs);
+    let mut open: Vec<usize> =
+        needs.iter().map(|list| list.iter().filter(|&&at| alive[at]).count()).collect();
+    let mut order: Vec<usize> = (0..needs.len()).filter(|&at| alive[at] && open[at] == 0).collect();
+    let mut next = 0;
+    while let Some(&at) = order.get(next) {
+        next += 1;
+        for &user in &users[at] {
+            open[user] -= 1;
+            if open[user] == 0 && alive[user] {
+                order.push(user);
+            }
+        }
+    }
+    order
+}
+
+fn reversed(needs: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let mut users = vec![Vec::new(); needs.len()];
+    for (at, list) in needs.iter().enumerate() {
+        list.iter().for_each(|&needed| users[needed].push(at));
+    }
+    users
+}
+
+impl Found {
+    /// Marks constrained nodes and their sources.
+    pub(crate) fn mark(&self, nodes: &mut [bool]) {
+        for it in &self.0 {
+            nodes[it.node] = true;
+            nodes[it.source] = true;
+        }
+    }
+
+    /// The constraints between joints. A skeleton that was made without them may lack some.
+    pub(crate) fn resolve(&self, joint_of_node: &[Option<u16>]) -> Vec<Constraint> {
+        let joints = self.0.iter().map(|it| {
+            let (joint, source) = (joint_of_node[it.node]?, joint_of_node[it.source]?);
+            Some(Constraint { joint, source, kind: it.kind, weight: it.weight })
+        });
+        joints.flatten().collect()
+    }
+}
+
+impl Asset {
+    /// Turns the joints that node constraints of VRM 1.0 (`VRMC_node_constraint`) move, such as twist bones and
+    /// sleeves. [`Poser`](crate::Poser) does so. If you sample clips yourself, call it before
+    /// [`local_to_model`](condyle::local_to_model). Without constraints the pose stays as it is.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if `pose` has another number of joints than the skeleton.
+    pub fn constrain(&self, pose: &mut Pose) -> Result<(), Error> {
+        let (found, needed) = (pose.joint_count(), self.skeleton.joint_count());
+        if found != needed {
+            return Err(Error::Length { what: "pose", found, needed });
+        }
+        self.constraints.iter().for_each(|it| it.apply(&self.skeleton, pose));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
