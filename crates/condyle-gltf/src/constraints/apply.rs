@@ -1,15 +1,16 @@
 //! The rotations that constraints give, in f64: *VRMC_node_constraint 1.0*, "Evaluation of rotations".
 //!
-//! With the rest rotation `d` of the constrained node, `s` of its source and the current rotation `q` of the source,
-//! the target is
-//! - roll: `d` times the twist about the axis in the source's turn `q s⁻¹`, in the space of the constrained node:
-//!   `d⁻¹ (q s⁻¹) d`;
+//! With the rest rotation `d` of the constrained node, `s` of its source and the current rotation `q` of the
+//! source, the target is
+//! - roll: `d` times the twist about the axis in the source's turn `q s⁻¹`, in the space of the constrained
+//!   node: `d⁻¹ (q s⁻¹) d`;
 //! - aim: the smallest rotation that takes the axis at rest to the direction of the source, times `d`, in the
-//!   space of the parent. In the world it is the same one, unless a parent is scaled unevenly or mirrors: there the
-//!   axis still meets the source;
+//!   space of the parent. In the world it is the same one, unless a parent is scaled unevenly or mirrors:
+//!   there the axis still meets the source;
 //! - rotation: `d s⁻¹ q`.
 //!
-//! The weight blends from `d` to the target by slerp, along the shorter arc. Translation and scale do not change.
+//! The weight blends from `d` to the target by slerp, along the shorter arc. Translation and scale do not
+//! change.
 
 use condyle::math::Transform64;
 use condyle::{Pose, Skeleton};
@@ -54,7 +55,7 @@ impl Constraint {
         let apart = [to[0] - from[0], to[1] - from[1], to[2] - from[2]];
         let Some(parent) = skeleton.parent(self.joint) else { return normalized(apart) };
         let [a, b, c] = model(skeleton, pose, parent).map(|row| [row[0], row[1], row[2]]);
-        // By the inverse of the parent's matrix, without the length: cofactors and the sign of the determinant.
+        // By the inverse of the parent's matrix, without the length: cofactors, and the determinant's sign.
         let (bc, ca, ab) = (cross(b, c), cross(c, a), cross(a, b));
         let sign = dot(a, bc).partial_cmp(&0.0).filter(|sign| sign.is_ne())?;
         let sign = if sign.is_gt() { 1.0 } else { -1.0 };

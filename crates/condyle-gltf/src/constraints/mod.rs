@@ -14,8 +14,8 @@ use crate::springs::{check_version, number};
 const EXTENSION: &str = "VRMC_node_constraint";
 const LEFT_OUT: &str = "the constraint is left out";
 
-/// Maximum number of joints above sources and constrained nodes of aim constraints, in sum: each is visited for
-/// each pose.
+/// Maximum number of joints above sources and constrained nodes of aim constraints, in sum: each is visited
+/// for each pose.
 const MOST_ABOVE: usize = 1 << 16;
 
 /// Rule of a constraint. Axes have unit length.
@@ -175,8 +175,8 @@ fn ordered(found: Vec<FoundConstraint>, scene: &Scene, problems: &mut Problems) 
     Found(order.into_iter().map(|at| found[at].clone()).collect())
 }
 
-/// Indices of those that are alive, each after those alive that it needs. Cycles are missing, and those that need
-/// one.
+/// Indices of those that are alive, each after those alive that it needs. Cycles are missing, and those that
+/// need one.
 fn settled(needs: &[Vec<usize>], alive: &[bool]) -> Vec<usize> {
     let users = reversed(needs);
     let mut open: Vec<usize> =
@@ -223,8 +223,8 @@ impl Found {
 }
 
 impl Asset {
-    /// Turns the joints that node constraints of VRM 1.0 (`VRMC_node_constraint`) move, such as twist bones and
-    /// sleeves. [`Poser`](crate::Poser) does so. If you sample clips yourself, call it before
+    /// Turns the joints that node constraints of VRM 1.0 (`VRMC_node_constraint`) move, such as twist bones
+    /// and sleeves. [`Poser`](crate::Poser) does so. If you sample clips yourself, call it before
     /// [`local_to_model`](condyle::local_to_model). Without constraints the pose stays as it is.
     ///
     /// # Errors
