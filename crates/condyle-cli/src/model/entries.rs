@@ -4,7 +4,7 @@ use std::collections::{HashMap, hash_map};
 use std::path::Path;
 
 use condyle::container::{Container, Entry, EntryKind};
-use condyle::{Clip, Skeleton};
+use condyle::{Clip, Pose, Skeleton, sample};
 use condyle_gltf::{Problem, Severity};
 
 /// An entry, with what its content says.
@@ -58,6 +58,13 @@ impl<'a> Described<'a> {
         Ok(Self { entry, content })
     }
 
+    /// `Ok` if it can be used with its model: a clip is made for one skeleton and its rest pose.
+    fn fits(&self, container: &Container<'a>, skeletons: &mut Skeletons) -> Result<(), condyle::Error> {
+        let (Content::Clip(clip), Some(model)) = (&self.content, self.entry.model) else { return Ok(()) };
+        let skeleton = skeletons.get(container, model)?;
+        sample(clip, skeleton, clip.start(), &mut Pose::rest(skeleton))
+    }
+
     pub(crate) fn kind(&self) -> String {
         match self.entry.kind {
             EntryKind::Skeleton => "skeleton".into(),
@@ -89,7 +96,9 @@ pub(crate) fn faults(path: &Path) -> Vec<Problem> {
         Err(error) => return vec![fault(String::new(), error.to_string())],
     };
     let mut skeletons = Skeletons::default();
-    let lines =
-        container.entries().map(|entry| (entry.index, Described::new(&container, entry, &mut skeletons)));
+    let lines = container.entries().map(|entry| {
+        let told = Described::new(&container, entry, &mut skeletons);
+        (entry.index, told.and_then(|told| told.fits(&container, &mut skeletons)))
+    });
     lines.filter_map(|(at, line)| Some(fault(format!("/entries/{at}"), line.err()?.to_string()))).collect()
 }

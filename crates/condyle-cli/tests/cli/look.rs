@@ -136,6 +136,25 @@ fn check_writes_one_line_of_json_for_each_file() {
     assert_eq!(verdicts, want.map(|(file, usable)| (Some(file), Some(usable))));
 }
 
+/// Each file of `testdata/format/refused`, clips for another skeleton or rest pose than their model's too.
+#[test]
+fn check_finds_what_is_wrong_with_containers() {
+    let files = |folder: &str| {
+        let files = std::fs::read_dir(testdata(folder)).expect("a folder");
+        let paths = files.map(|file| file.expect("a file").path());
+        paths.filter(|path| path.extension().is_some_and(|end| end == "condyle")).collect::<Vec<_>>()
+    };
+    condyle().arg("check").args(files("format")).assert().success();
+    let refused = files("format/refused");
+    let count = refused.len();
+    assert!(count > 20, "{count} files");
+    let output = condyle().args(["check", "--json"]).args(refused).assert().code(1);
+    let text = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let usable: Vec<_> = lines.filter(|line| line["usable"] != json!(false)).collect();
+    assert!(text.lines().count() == count && usable.is_empty(), "{usable:?}");
+}
+
 #[test]
 fn completions_for_every_shell() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
