@@ -169,6 +169,12 @@ impl Document {
         self.stored.as_ref().unwrap_or(&self.json)
     }
 
+    /// Changes the JSON, and that of the file where decoded meshes make it another one. Neither may lose meshes, accessors or buffer views.
+    pub(crate) fn edit(&mut self, change: impl Fn(&mut Value)) {
+        change(&mut self.json);
+        self.stored.iter_mut().for_each(change);
+    }
+
     /// The bytes of a buffer view as the file stores them.
     pub(crate) fn stored_view(&self, index: usize) -> Option<StoredView<'_>> {
         let view = Json::root(self.stored_json()).item("bufferViews", index)?;

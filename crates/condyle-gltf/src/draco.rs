@@ -368,7 +368,7 @@ fn bound(bytes: &[u8], width: usize, pick: fn(f32, f32) -> f32) -> Vec<f32> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::export::ClipExporter;
     use crate::problem::Severity;
@@ -378,7 +378,7 @@ mod tests {
     const PLACE: &str = "/meshes/0/primitives/0/extensions/KHR_draco_mesh_compression";
 
     /// The cases that `tests/data/draco.mjs` made: streams, and what they decode to.
-    fn cases() -> Vec<Value> {
+    pub(crate) fn cases() -> Vec<Value> {
         let list: Value = serde_json::from_str(include_str!("../tests/data/draco.json")).unwrap();
         list.as_array().unwrap().clone()
     }
@@ -388,7 +388,7 @@ mod tests {
     }
 
     /// A document with the mesh of a case in a stream, which `change` may have damaged. It requires the extension.
-    fn compressed(case: &Value, change: impl FnOnce(&mut Vec<u8>)) -> Builder {
+    pub(crate) fn compressed(case: &Value, change: impl FnOnce(&mut Vec<u8>)) -> Builder {
         let skinned = case["attributes"].as_array().unwrap().len() > 1;
         let mut it = Builder::new(json!({
             "extensionsUsed": [EXTENSION],
