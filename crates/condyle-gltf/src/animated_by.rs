@@ -20,10 +20,10 @@ impl Asset {
     /// namespace. Morph weights go by the name of their node where it has as many morph targets.
     ///
     /// A humanoid bone turns as its partner does, whatever its rest pose: `VRMC_vrm_animation`. The hips' places are scaled by
-    /// their height; other translations of bones with another length are left out. All other joints keep their local transforms.
+    /// their height; other translations are left out where the bone begins elsewhere. All other joints keep their local transforms.
     ///
-    /// The problems are one warning for all joints, and one for all nodes, that `motion` moves and that have no partner here: their
-    /// tracks are left out. [`Problem::places`] are those of the nodes in `motion`.
+    /// The problems are one warning for all joints, and one for all nodes, that `motion` moves and that have no partner here, and one
+    /// for all joints whose translations do not fit: their tracks are left out. [`Problem::places`] are those of the nodes in `motion`.
     ///
     /// # Errors
     /// Those of [`JointMap::clip`](condyle::JointMap::clip), if the clips of `motion` were replaced by some of another skeleton.
@@ -40,7 +40,7 @@ impl Asset {
     /// ```
     pub fn clips_of(&self, motion: &Self) -> Result<(Vec<RawClip>, Vec<Problem>), Error> {
         let partners = Partners::of(motion, self)?;
-        let (mut joints, mut nodes) = (BTreeSet::new(), BTreeSet::new());
+        let (mut joints, mut nodes, mut places) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         let mut clips = Vec::new();
         for clip in &motion.clips {
             for joint in clip.tracks().iter().filter_map(|track| track.target.joint()) {
@@ -49,36 +49,30 @@ impl Asset {
                 }
             }
             let clip = partners.map.clip(clip)?;
-            let tracks = clip.tracks().iter().cloned().filter_map(|track| partners.fit(track)).collect();
+            let mut tracks = Vec::new();
+            for track in clip.tracks() {
+                let joint = track.target.joint();
+                match partners.fit(track.clone()) {
+                    Some(fitted) => tracks.push(fitted),
+                    None => places.extend(joint.and_then(|joint| partners.node(&motion.skeleton, joint))),
+                }
+            }
             let fitted = RawClip::new(clip.name().into(), clip.timelines().to_vec(), tracks)?;
             clips.push(self.with_morph_weights(fitted, motion, &mut nodes)?);
         }
         let kinds = [("joint", "joints", joints), (MESH, MESHES, nodes)];
-        let lost = kinds.into_iter().filter_map(|(one, many, lost)| self.lost(motion, [one, many], &lost));
-        Ok((clips, lost.collect()))
-    }
-
-    /// A warning for nodes of a motion without a partner.
-    fn lost(&self, motion: &Self, [one, many]: [&str; 2], nodes: &BTreeSet<u32>) -> Option<Problem> {
-        let name = |node: &u32| {
-            let name = motion.document.json["nodes"][*node as usize]["name"].as_str().unwrap_or_default();
-            crate::problem::quoted(name)
-        };
-        let names: Vec<String> = nodes.iter().take(MOST_NAMES).map(name).collect();
-        let more = match nodes.len() - names.len() {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let (moves, kind) = if nodes.len() == 1 { ("moves", one) } else { ("move", many) };
-        let places: Vec<String> = nodes.iter().take(100).map(|node| format!("/nodes/{node}")).collect();
-        Some(Problem {
-            severity: Severity::Warning,
-            path: places.first()?.clone(),
-            places,
-            count: nodes.len(),
-            what: format!("{moves}, and {} has no {kind} {}{more}", self.document.name(), names.join(", ")),
-            action: "this movement is lost".into(),
-        })
+        let lost = kinds.into_iter().filter_map(|(one, many, lost)| {
+            let (names, more) = listed(motion, &lost);
+            let (moves, kind) = if lost.len() == 1 { ("moves", one) } else { ("move", many) };
+            let what = format!("{moves}, and {} has no {kind} {names}{more}", self.document.name());
+            warning(&lost, what, "this movement is lost")
+        });
+        let mut problems: Vec<Problem> = lost.collect();
+        let (names, more) = listed(motion, &places);
+        let kind = if places.len() == 1 { "the place of joint" } else { "the places of joints" };
+        let what = format!("moves {kind} {names}{more}, which begin elsewhere in {}", self.document.name());
+        problems.extend(warning(&places, what, "these translations are lost, rotations are kept"));
+        Ok((clips, problems))
     }
 
     /// The clip with its morph weights on the nodes of this document.
@@ -109,6 +103,33 @@ impl Asset {
         tracks.retain(|track| seen.insert(track.target));
         RawClip::new(clip.name().into(), clip.timelines().to_vec(), tracks)?.for_skeleton(&self.skeleton)
     }
+}
+
+/// The names of the first of these nodes, and how many more there are.
+fn listed(motion: &Asset, nodes: &BTreeSet<u32>) -> (String, String) {
+    let name = |node: &u32| {
+        let name = motion.document.json["nodes"][*node as usize]["name"].as_str().unwrap_or_default();
+        crate::problem::quoted(name)
+    };
+    let names: Vec<String> = nodes.iter().take(MOST_NAMES).map(name).collect();
+    let more = match nodes.len() - names.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (names.join(", "), more)
+}
+
+/// A warning for nodes of a motion; `None` if there are none.
+fn warning(nodes: &BTreeSet<u32>, what: String, action: &str) -> Option<Problem> {
+    let places: Vec<String> = nodes.iter().take(100).map(|node| format!("/nodes/{node}")).collect();
+    Some(Problem {
+        severity: Severity::Warning,
+        path: places.first()?.clone(),
+        places,
+        count: nodes.len(),
+        what,
+        action: action.into(),
+    })
 }
 
 #[cfg(test)]

@@ -18,11 +18,12 @@ pub(crate) struct Partners {
 }
 
 /// From the local rotation of a bone to that of its partner: `left * rotation * right`. Both then turn by the same rotation in the
-/// space of the model, away from where they rest. `VRMC_vrm_animation` 1.0, "How to convert a pose".
+/// space of the model, away from where they rest; half a turn about +Y apart if they look opposite ways.
+/// `VRMC_vrm_animation` 1.0, "How to convert a pose".
 struct Fit {
     left: Quat,
     right: Quat,
-    /// What translations are multiplied by. `None` if they are those of a body with bones of other lengths.
+    /// Factor of translations. `None` if the bones begin at other places, so that no translation fits.
     scale: Option<f64>,
 }
 
@@ -35,7 +36,7 @@ impl Partners {
         let mut taken = BTreeSet::new();
         let mut pair = |joint: u16, partner: Option<u16>| {
             let open = &mut partners[usize::from(joint)];
-            *open = open.or(partner.filter(|&partner| taken.insert(partner)));
+            *open = open.or_else(|| partner.filter(|&partner| taken.insert(partner)));
         };
         for (bone, &joint) in &own {
             pair(joint, other.get(bone).copied());
@@ -44,8 +45,16 @@ impl Partners {
             let open = |joint: &u16| map.joint(*joint).is_some();
             (0..from.joint_count() as u16).filter(open).for_each(|joint| pair(joint, map.joint(joint)));
         }
-        let fits = fits((from, &own), (to, &other))?;
+        let opposite = motion.document.front() != character.document.front();
+        let between = if opposite { HALF_TURN } else { IDENTITY };
+        let fits = fits((from, &own), (to, &other), between)?;
         Ok(Self { map: JointMap::new(from, to, &partners)?, fits })
+    }
+
+    /// The node of the first document that a joint of the second is the partner of.
+    pub(crate) fn node(&self, from: &Skeleton, partner: u16) -> Option<u32> {
+        let joint = (0..from.joint_count() as u16).find(|&joint| self.map.joint(joint) == Some(partner))?;
+        from.nodes().get(usize::from(joint)).copied()
     }
 
     /// The track of a joint of the second document, for its rest pose; `None` if it cannot be.
@@ -63,9 +72,7 @@ impl Partners {
             Target::Translation(_) => {
                 let scale = fit.scale?;
                 for v in track.values.as_chunks_mut::<3>().0 {
-                    let [x, y, z] = v.map(|v| f64::from(v) * scale);
-                    let turned = multiply(multiply(fit.left, [x, y, z, 0.0]), conjugate(fit.left));
-                    *v = [0, 1, 2].map(|axis| turned[axis] as f32);
+                    *v = rotate(fit.left, v.map(|v| f64::from(v) * scale)).map(|v| v as f32);
                 }
             }
             _ => {}
@@ -74,10 +81,11 @@ impl Partners {
     }
 }
 
-/// How bones that are in both documents fit, where they do not rest alike.
+/// How bones that are in both documents fit, where they do not rest alike. `between` takes the space of the first to that of the second.
 fn fits(
     (from, own): (&Skeleton, &BTreeMap<String, u16>),
     (to, other): (&Skeleton, &BTreeMap<String, u16>),
+    between: Quat,
 ) -> Result<BTreeMap<u16, Fit>, Error> {
     const ALIKE: f64 = 1e-5;
     let (turns, turned) = (rest_rotations(from), rest_rotations(to));
@@ -92,17 +100,21 @@ fn fits(
     let mut fits = BTreeMap::new();
     for (bone, &joint) in own {
         let Some(&partner) = other.get(bone) else { continue };
-        let left = multiply(conjugate(above(to, &turned, partner)), above(from, &turns, joint));
-        let right = multiply(conjugate(turns[usize::from(joint)]), turned[usize::from(partner)]);
+        let left = multiply(between, above(from, &turns, joint));
+        let left = multiply(conjugate(above(to, &turned, partner)), left);
+        let right = multiply(conjugate(between), turned[usize::from(partner)]);
+        let right = multiply(conjugate(turns[usize::from(joint)]), right);
         let [a, b] = [(from, joint), (to, partner)].map(|(it, at)| it.rest().get(at.into()).translation);
-        let same_length = a.iter().zip(b).all(|(a, b)| f64::from(a - b).abs() < ALIKE);
+        // The same bone in the space of the model, whatever the axes of its parent.
+        let same_bone =
+            rotate(left, a.map(f64::from)).iter().zip(b).all(|(a, b)| (a - f64::from(b)).abs() < ALIKE);
         let alike = |q: Quat| q[3].abs() > 1.0 - ALIKE * ALIKE;
-        if same_length && alike(left) && alike(right) {
+        if same_bone && alike(left) && alike(right) {
             continue;
         }
         let scale = match (bone.as_str(), height(from, joint)?, height(to, partner)?) {
             ("hips", low, high) if low > ALIKE && high > ALIKE => Some(high / low),
-            _ => same_length.then_some(1.0),
+            _ => same_bone.then_some(1.0),
         };
         fits.insert(partner, Fit { left, right, scale });
     }
@@ -110,6 +122,13 @@ fn fits(
 }
 
 const IDENTITY: Quat = [0.0, 0.0, 0.0, 1.0];
+/// About +Y: VRM 0.x looks to -Z, later versions to +Z.
+const HALF_TURN: Quat = [0.0, 1.0, 0.0, 0.0];
+
+fn rotate(rotation: Quat, [x, y, z]: [f64; 3]) -> [f64; 3] {
+    let [x, y, z, _] = multiply(multiply(rotation, [x, y, z, 0.0]), conjugate(rotation));
+    [x, y, z]
+}
 
 /// Hamilton's product.
 fn multiply([ax, ay, az, aw]: Quat, [bx, by, bz, bw]: Quat) -> Quat {
@@ -249,24 +268,54 @@ mod tests {
         ([0, 1].map(|joint| multiply(world[joint], conjugate(rest[joint]))), pose.get(0).translation)
     }
 
+    /// Motions of VRM 1.0 and of 0.x, for characters of both.
     #[test]
     fn humanoid_bones_turn_alike_whatever_their_rest() {
         let (quarter, half) = ([0.5, 0.5, 0.5, 0.5], [0.6, 0.0, 0.0, 0.8]);
-        let motion = body(["J_Hips", "J_Spine"], [quarter, half], 1.0, "VRMC_vrm_animation");
+        let [motion, old] = ["VRMC_vrm_animation", "VRM"]
+            .map(|extension| body(["J_Hips", "J_Spine"], [quarter, half], 1.0, extension));
         let want = turns(&motion, &motion.clips[0]);
-        for extension in ["VRM", "VRMC_vrm"] {
+        let cases = [
+            (&motion, "VRMC_vrm", 1.0),
+            (&motion, "VRM", -1.0),
+            (&old, "VRMC_vrm", -1.0),
+            (&old, "VRM", 1.0),
+        ];
+        for (motion, extension, side) in cases {
             let character = body(["a", "b"], [half, quarter], 2.0, extension);
-            let (clips, problems) = character.clips_of(&motion).unwrap();
-            assert!(problems.is_empty(), "{problems:?}");
+            let (clips, problems) = character.clips_of(motion).unwrap();
+            let [problem] = &problems[..] else { panic!("{problems:?}") };
+            assert!(problem.to_string().contains(r#"the place of joint "J_Spine""#), "{problem}");
             let found = turns(&character, &clips[0]);
-            for (found, want) in found.0.iter().zip(&want.0) {
-                let cosine: f64 = found.iter().zip(want).map(|(a, b)| a * b).sum();
+            for (found, &[x, y, z, w]) in found.0.iter().zip(&want.0) {
+                // Half a turn about Y takes X and Z to the other side.
+                let want = [side * x, y, side * z, w];
+                let cosine: f64 = found.iter().zip(&want).map(|(a, b)| a * b).sum();
                 assert!(cosine.abs() > 1.0 - 1e-6, "{extension}: {found:?}, {want:?}");
             }
             // Twice as high, so twice as far; the spine keeps its own length.
-            assert!(found.1.iter().zip([1.0, 2.0, 0.5]).all(|(a, b)| (a - b).abs() < 1e-6), "{:?}", found.1);
+            assert!(
+                found.1.iter().zip([side, 2.0, side * 0.5]).all(|(a, b)| (f64::from(*a) - b).abs() < 1e-6),
+                "{:?}",
+                found.1
+            );
             assert!(!clips[0].tracks().iter().any(|track| track.target == Target::Translation(1)));
         }
+        // Other axes of the hips, the same spine: its places are turned, and none is lost.
+        let spine = rotate(conjugate(half), rotate(quarter, [0.0, 0.25, 0.0]));
+        let mut same = body(["a", "b"], [half, quarter], 1.0, "VRMC_vrm");
+        let mut rest = same.skeleton.rest().get(1);
+        rest.translation = spine.map(|v| v as f32);
+        let joints = [same.skeleton.rest().get(0), rest];
+        let joint = |(at, rest): (usize, condyle::Transform)| Joint {
+            name: same.skeleton.names()[at].clone(),
+            parent: same.skeleton.parent(at as u16),
+            node: same.skeleton.node(at as u16),
+            rest,
+        };
+        same.skeleton = Skeleton::new(joints.into_iter().enumerate().map(joint)).unwrap();
+        let (clips, problems) = same.clips_of(&motion).unwrap();
+        assert!(problems.is_empty() && clips[0].tracks().len() == 4, "{problems:?}");
         // Of equal rests every bit stays.
         let same = body(["a", "b"], [quarter, half], 1.0, "VRMC_vrm");
         assert_eq!(same.clips_of(&motion).unwrap().0[0].tracks(), motion.clips[0].tracks());

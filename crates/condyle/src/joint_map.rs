@@ -84,7 +84,8 @@ impl JointMap {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Length`] if there are not as many partners as joints, [`Error::Index`] for one that the second skeleton lacks.
+    /// [`Error::Length`] if there are not as many partners as joints, [`Error::Index`] for one that the second skeleton lacks,
+    /// [`Error::PairedTwice`] for one that an earlier joint has.
     pub fn new(from: &Skeleton, to: &Skeleton, partners: &[Option<u16>]) -> Result<Self, Error> {
         let (found, needed, count) = (partners.len(), from.joint_count(), to.joint_count());
         if found != needed {
@@ -93,10 +94,17 @@ impl JointMap {
         let beyond = |(at, partner): (usize, &Option<u16>)| {
             partner.map(usize::from).filter(|&found| found >= count).map(|found| (at, found))
         };
-        match partners.iter().enumerate().find_map(beyond) {
-            Some((at, found)) => Err(Error::Index { what: "partners", at, found, count }),
-            None => Ok(Self { joints: partners.to_vec(), from: from.fingerprint(), to: to.clone() }),
+        if let Some((at, found)) = partners.iter().enumerate().find_map(beyond) {
+            return Err(Error::Index { what: "partners", at, found, count });
         }
+        let mut taken = vec![false; count];
+        for (pair, partner) in partners.iter().enumerate() {
+            let Some(joint) = partner.map(usize::from) else { continue };
+            if std::mem::replace(&mut taken[joint], true) {
+                return Err(Error::PairedTwice { pair, joint });
+            }
+        }
+        Ok(Self { joints: partners.to_vec(), from: from.fingerprint(), to: to.clone() })
     }
 
     /// Pairs joints that were made of the same node of one document, which has other joints where it has other animations.
@@ -275,6 +283,8 @@ mod tests {
         assert_eq!(JointMap::new(&two, &one, &[None]), length);
         let index = Err(Error::Index { what: "partners", at: 1, found: 1, count: 1 });
         assert_eq!(JointMap::new(&two, &one, &[None, Some(1)]), index);
+        let twice = Err(Error::PairedTwice { pair: 1, joint: 0 });
+        assert_eq!(JointMap::new(&two, &one, &[Some(0), Some(0)]), twice);
     }
 
     #[test]
