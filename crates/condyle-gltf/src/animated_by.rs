@@ -20,10 +20,12 @@ impl Asset {
     /// namespace. Morph weights go by the name of their node where it has as many morph targets.
     ///
     /// A humanoid bone turns as its partner does, whatever its rest pose: `VRMC_vrm_animation`. The hips' places are scaled by
-    /// their height; other translations are left out where the bone begins elsewhere. All other joints keep their local transforms.
+    /// their height; other translations are left out where the bone begins elsewhere. All other joints keep
+    /// their local transforms.
     ///
-    /// The problems are one warning for all joints, and one for all nodes, that `motion` moves and that have no partner here, and one
-    /// for all joints whose translations do not fit: their tracks are left out. [`Problem::places`] are those of the nodes in `motion`.
+    /// The problems are one warning for all joints, and one for all nodes, that `motion` moves and that have
+    /// no partner here, and one for all joints whose translations do not fit: their tracks are left out.
+    /// [`Problem::places`] are those of the nodes in `motion`.
     ///
     /// # Errors
     /// Those of [`JointMap::clip`](condyle::JointMap::clip), if the clips of `motion` were replaced by some of another skeleton.

@@ -169,7 +169,8 @@ impl Document {
         self.stored.as_ref().unwrap_or(&self.json)
     }
 
-    /// Changes the JSON, and that of the file where decoded meshes make it another one. Neither may lose meshes, accessors or buffer views.
+    /// Changes the JSON, and that of the file where decoded meshes make it another one. Neither may lose
+    /// meshes, accessors or buffer views.
     pub(crate) fn edit(&mut self, change: impl Fn(&mut Value)) {
         change(&mut self.json);
         self.stored.iter_mut().for_each(change);

@@ -81,7 +81,8 @@ impl Partners {
     }
 }
 
-/// How bones that are in both documents fit, where they do not rest alike. `between` takes the space of the first to that of the second.
+/// How bones that are in both documents fit, where they do not rest alike. `between` takes the space of the first
+/// to that of the second.
 fn fits(
     (from, own): (&Skeleton, &BTreeMap<String, u16>),
     (to, other): (&Skeleton, &BTreeMap<String, u16>),

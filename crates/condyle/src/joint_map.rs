@@ -84,8 +84,8 @@ impl JointMap {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Length`] if there are not as many partners as joints, [`Error::Index`] for one that the second skeleton lacks,
-    /// [`Error::PairedTwice`] for one that an earlier joint has.
+    /// [`Error::Length`] if there are not as many partners as joints, [`Error::Index`] for one that the second
+    /// skeleton lacks, [`Error::PairedTwice`] for one that an earlier joint has.
     pub fn new(from: &Skeleton, to: &Skeleton, partners: &[Option<u16>]) -> Result<Self, Error> {
         let (found, needed, count) = (partners.len(), from.joint_count(), to.joint_count());
         if found != needed {
