@@ -88,7 +88,7 @@ pub(crate) fn open(
     json: bool,
 ) -> Result<Model, Failure> {
     if let Some(onto) = onto {
-        let (asset, sources) = open_onto(&[path.to_path_buf()], onto, space, json)?;
+        let (asset, sources) = open_onto(&[path.to_path_buf()], onto, space, None, json)?;
         return Ok(Model { asset, sources, packed: Vec::new() });
     }
     if is_container(path) {
@@ -107,13 +107,37 @@ pub(crate) fn open(
     Ok(Model { sources: document::sources(path, Some(&asset.document)), asset, packed: Vec::new() })
 }
 
+/// As [`open`], scaled to a height, where one is given; and the metres in a unit. With `onto`, the height is
+/// that of this model.
+pub(crate) fn open_scaled(
+    path: &Path,
+    which: Option<&str>,
+    onto: Option<&Path>,
+    space: Space,
+    height: Option<Length>,
+    json: bool,
+) -> Result<(Model, f64), Failure> {
+    let (mut model, space, height) = match onto {
+        // Scaled before the clips are brought to its unit.
+        Some(onto) => {
+            let (asset, sources) = open_onto(&[path.to_path_buf()], onto, space, height, json)?;
+            (Model { asset, sources, packed: Vec::new() }, Space::AS_IN_FILE, None)
+        }
+        None => (open(path, which, None, space, json)?, space, height),
+    };
+    let metres = model.scaled(path, space, height)?;
+    Ok((model, metres))
+}
+
 /// The model `onto` with the clips of the motions in the place of its own, joints and morph targets matched by their names; and
-/// the files that were read. Lengths of the motions are brought to the unit of that model where `space` has theirs. Where clips of several files have one name, or none, they get that of their file; and a number where
-/// that is not enough to tell them apart.
+/// the files that were read. Lengths of the motions are brought to the unit of that model, which `height`
+/// makes, where `space` has theirs. Where clips of several files have one name, or none, they get that of
+/// their file; and a number where that is not enough to tell them apart.
 pub(crate) fn open_onto(
     motions: &[PathBuf],
     onto: &Path,
     space: Space,
+    height: Option<Length>,
     json: bool,
 ) -> Result<(Asset, BTreeSet<PathBuf>), Failure> {
     if let Some(path) = motions.iter().map(PathBuf::as_path).chain([onto]).find(|path| is_container(path)) {
@@ -123,6 +147,18 @@ pub(crate) fn open_onto(
         )));
     }
     let mut asset = document::open(onto, Space::AS_IN_FILE, json)?;
+    if height.is_some() {
+        document::metres_per_unit(onto, &mut asset, Space::AS_IN_FILE, height)?;
+    }
+    if let (Some(unit), None) = (space.unit, asset.unit()) {
+        let metres = unit.metres;
+        warn(
+            onto,
+            &format!(
+                "its unit is unknown and taken for 1 m: lengths of the motion are multiplied by {metres}"
+            ),
+        );
+    }
     let mut sources = document::sources(onto, Some(&asset.document));
     let mut named = Vec::new();
     for (file, path) in motions.iter().enumerate() {

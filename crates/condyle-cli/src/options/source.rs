@@ -34,9 +34,7 @@ impl Character {
 
     /// The same, scaled to a height; and the metres in a unit.
     pub(crate) fn open_scaled(&self, height: Option<Length>, json: bool) -> Result<(Model, f64), Failure> {
-        let mut model = self.open(json)?;
-        let metres = model.scaled(&self.model, self.space.of_model(self.onto.is_some()), height)?;
-        Ok((model, metres))
+        model::open_scaled(&self.model, self.which.name(), self.onto.as_deref(), self.space, height, json)
     }
 }
 

@@ -32,11 +32,6 @@ impl Space {
     /// Without options.
     pub(crate) const AS_IN_FILE: Self = Self { unit: None, up: None };
 
-    /// That of the model that clips are played on: with --onto these are those of the motion.
-    pub(crate) fn of_model(self, is_onto: bool) -> Self {
-        if is_onto { Self::AS_IN_FILE } else { self }
-    }
-
     pub(crate) fn is_z_up(self) -> bool {
         self.up == Some(Up::Z)
     }

@@ -222,6 +222,26 @@ fn lengths_of_a_motion_are_brought_to_the_model() {
     assert_eq!(joints("skin zup.bvh --onto model.gltf --clip 0 --unit 1cm --up z"), [0.0, 0.92, 0.0]);
 }
 
+/// A motion in centimetres on a model whose unit only its height tells: the hips are as high in metres as
+/// those of the motion.
+#[test]
+fn lengths_of_a_motion_are_brought_to_the_height_of_the_model() {
+    let folder = people();
+    let mut model = rigid();
+    model["nodes"][0]["name"] = json!("Hips");
+    folder.write("model.gltf", model.to_string());
+    let said = warnings(&folder, "encode yup.bvh --onto model.gltf --unit 1cm -o plain.condyle");
+    assert!(said.contains("its unit is unknown"), "{said}");
+    let said = warnings(&folder, "encode yup.bvh --onto model.gltf --unit 1cm --height 0.6m -o high.condyle");
+    assert!(!said.contains("unknown"), "{said}");
+    let metres = unit(&folder, "high.condyle");
+    assert!((metres - 1.0).abs() > 0.1, "{metres}");
+    folder.run("skin high.condyle --clip 0 --time 0 -o a.npy --joints").assert().success();
+    let bytes = folder.read("a.joints.npy");
+    let rows: Vec<f32> = bytes[128..].as_chunks().0.iter().map(|four| f32::from_le_bytes(*four)).collect();
+    assert!((f64::from(rows[7]) * metres - 0.92).abs() < 1e-3, "{}", rows[7]);
+}
+
 /// In AMASS's layout the hips of a standing person are 0.9 along Z: turned on request, while the body at rest stands along Y.
 #[test]
 fn motions_of_bodies_are_turned() {

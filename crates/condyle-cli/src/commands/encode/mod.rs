@@ -110,7 +110,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.settings.warn_of_sizes();
     let jobs = match &args.onto {
         Some(onto) => {
-            let (asset, files) = open_onto(&args.models, onto, args.space, false)?;
+            let (asset, files) = open_onto(&args.models, onto, args.space, args.height, false)?;
             sources.extend(files);
             vec![job(args, onto, asset)?]
         }
@@ -221,7 +221,12 @@ pub(crate) fn open(path: &Path, space: Space) -> Result<Asset, Failure> {
 fn job<'a>(args: &Args, path: &'a Path, mut asset: Asset) -> Result<Job<'a>, Failure> {
     warn_of_repairs(path, &asset);
     name_clips(path, &mut asset);
-    let metres = metres_per_unit(path, &mut asset, args.space.of_model(args.onto.is_some()), args.height)?;
+    // With --onto, the height was applied when the model was opened.
+    let (space, height) = match args.onto {
+        Some(_) => (Space::AS_IN_FILE, None),
+        None => (args.space, args.height),
+    };
+    let metres = metres_per_unit(path, &mut asset, space, height)?;
     args.settings.job(path, asset, metres)
 }
 

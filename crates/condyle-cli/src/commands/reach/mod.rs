@@ -42,7 +42,7 @@ use crate::text::{counted, ending, path_text, printable, size};
     "Keys per second of a .glb [default: those of the clip]; frames per second of an animation [default: 25]"
 )))]
 #[command(mut_arg("time", |arg| arg.help(
-    "One moment, so many seconds into the clip: a static .glb, or an image [default: the whole clip; for a .png the first time of a goal]"
+    "One moment, in seconds on the clock of the clip's keys, which need not start at 0: a static .glb, or an image [default: the whole clip; for a .png the first time of a goal]"
 )))]
 #[command(mut_arg("limits", |arg| arg.help(
     "What the joints can do, which those that turn keep to: from a file, or as `fit` learns it from all clips; drawn with --skeleton"
@@ -56,7 +56,7 @@ Examples:
   condyle reach man.glb --clip idle --goal right_hand=0.3,0.1,0.4@1 --shift hips --pin left_foot --pin right_foot -o lift.glb
   condyle reach man.glb --clip idle --goal right_hand=0.3,0.1,0.4 --limits fit -o kept.glb   no joint beyond what the clips do
 
-Places are in the space that `condyle skin` writes vertices in: metres, or with a unit, +Y up. --height gives a model in other units
+Places are in world space, in metres or with a unit, +Y up. --height gives a model in other units
 its real size. The joints between the middle of the body and the goals turn, near ones first: an arm reaches alone what it
 can; no bone is stretched. What carries the whole character stays where it is, but for --shift, or for the hips if a
 place is asked of them.
@@ -95,7 +95,8 @@ pub(crate) struct Args {
     /// Keep the clip as it was, and add what reaches under this name
     #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: Option<String>,
-    /// The real height of the character at rest, in place of --unit
+    /// The real height of the character at rest, in place of --unit; without vertices, of its joints in the
+    /// first frame
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = parse_length)]
     height: Option<Length>,
     #[command(flatten)]
@@ -126,9 +127,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             "{name} is compressed; `condyle decode` writes its clips as a document"
         )));
     }
-    let mut model = model::open(path, None, picture.onto.as_deref(), picture.space, picture.json)?;
+    let onto = picture.onto.as_deref();
+    let (model, metres) = model::open_scaled(path, None, onto, picture.space, args.height, picture.json)?;
     check_destination(to, &model.sources, picture.overwrite)?;
-    let metres = model.scaled(path, picture.space.of_model(picture.onto.is_some()), args.height)?;
     let asset = &model.asset;
     warn_of_repairs(path, asset);
     let source = args.source.find(&model)?;
