@@ -9,6 +9,9 @@ use crate::options::source::{Which, find_clip};
 
 /// Draw a blend of clips: an image, a contact sheet, or an animation
 #[derive(clap::Args)]
+#[command(mut_arg("time", |arg| arg.help(
+    "Draw one image, at so many seconds into the blend [default: 0; a .gif or .webp shows all of it]"
+)))]
 #[command(after_help = "\
 Examples:
   condyle blend fox.glb --clip Walk --clip Run -o fox.gif                  half of each

@@ -30,7 +30,8 @@ them. World space, in metres; with --json in the units of the model, as `condyle
 pub(crate) struct Args {
     #[command(flatten)]
     character: Character,
-    /// Seconds into the clip, several separated by commas [default: the whole clip]
+    /// Seconds on the clock of the clip's keys, which need not start at 0; several separated by commas
+    /// [default: the whole clip]
     #[arg(long, value_name = "SECONDS", value_delimiter = ',', value_parser = parse_seconds)]
     #[arg(allow_hyphen_values = true, conflicts_with_all = ["rest", "fps"])]
     time: Vec<f64>,

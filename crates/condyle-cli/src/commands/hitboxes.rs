@@ -34,7 +34,7 @@ Examples:
   condyle render fox.glb --clip Run --hitboxes -o fox.gif
 
 Each joint has the smallest of the three, by volume, around the vertices that it moves most, of the meshes of the default scene.
-Sizes are in the space of the joint: metres, unless its matrix scales. docs/command-line.md has the keys of the .json.
+Sizes are in the space of the joint: in metres in the table, with -o and --json in the units of the model, unless its matrix scales. docs/command-line.md has the keys of the .json.
 
 A .glb is the model with its clips, and below each joint that has a hitbox a node with its shape, half transparent, called
 NAME.hitbox, which moves with the joint. Spheres and capsules are made of triangles, whose corners are on them.")]

@@ -31,6 +31,8 @@ pub(crate) struct Args {
     model: PathBuf,
     #[command(flatten)]
     which: Which,
+    #[command(flatten)]
+    space: Space,
     /// A clip to learn from, by name or index; give several if you like [default: all]
     #[arg(long = "clip", value_name = "NAME|INDEX")]
     clips: Vec<String>,
@@ -45,7 +47,8 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
     #[command(flatten)]
     overwrite: Overwrite,
-    /// Play the clips on this model, joints matched by names: for a file that holds a motion only
+    /// Play the clips on this model, joints matched by names: for a file that holds a motion only; --unit and
+    /// --up are those of the motion
     #[arg(long, value_name = "MODEL")]
     onto: Option<PathBuf>,
     #[command(flatten)]
@@ -61,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         check_ending(output, "json", "the limits of joints")?;
         check_destination(output, &sources(path, None), args.overwrite)?;
     }
-    let model = model::open(path, args.which.name(), args.onto.as_deref(), Space::AS_IN_FILE, false)?;
+    let model = model::open(path, args.which.name(), args.onto.as_deref(), args.space, false)?;
     if let Some(output) = &args.output {
         check_destination(output, &model.sources, args.overwrite)?;
     }

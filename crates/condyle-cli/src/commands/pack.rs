@@ -195,7 +195,7 @@ impl Outcome {
         }
         out += &format!("\n{to}: {} to {}\n", size(self.before), size(self.after));
         if let Some(growth) = &self.growth {
-            out += &format!("{}\n", growth.to_text(self.compressed));
+            out += &format!("{}\n", growth.to_text(args.meshopt || self.compressed));
         }
         out
     }

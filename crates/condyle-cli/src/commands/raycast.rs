@@ -26,14 +26,14 @@ Examples:
   condyle raycast fox.glb --unit 1cm --rest --from 0,2m,0 --to 0,0,0 --all     all that is met, the nearest first
   condyle raycast fox.glb --unit 1cm --clip Run --from 0,0.5,3 --to 0,0.5,-3 --hitboxes
 
-World space, in metres, as `condyle skin` writes vertices; the meshes are those of the default scene. A triangle is hit from
+World space, in metres; the meshes are those of the default scene. A triangle is hit from
 either side; its number is its place in the primitive. The joint is the one that moves a corner most: the corner that counts
 most in the point (its greatest barycentric coordinate), which need not be the nearest. Hitboxes are those that
 `condyle hitboxes` fits. That nothing is met is no failure.")]
 pub(crate) struct Args {
     #[command(flatten)]
     character: Character,
-    /// Seconds into the clip [default: 0]
+    /// Seconds on the clock of the clip's keys, which need not start at 0 [default: 0]
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     #[arg(allow_hyphen_values = true, conflicts_with = "rest")]
     time: Option<f64>,

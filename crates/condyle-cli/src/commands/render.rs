@@ -56,8 +56,8 @@ pub(crate) struct Args {
 /// What is drawn, and how. `condyle blend` takes the same options.
 #[derive(clap::Args)]
 pub(crate) struct Picture {
-    /// Draw one image, at so many seconds into the clip [default: 0; a .gif or .webp of a clip shows all of
-    /// it]
+    /// Draw one image, at so many seconds on the clock of the clip's keys, which need not start at 0
+    /// [default: 0; a .gif or .webp of a clip shows all of it]
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["sheet", "turntable", "fps"])]
     pub(crate) time: Option<f64>,

@@ -62,7 +62,8 @@ all files are written, or none.")]
 pub(crate) struct Args {
     #[command(flatten)]
     character: Character,
-    /// Seconds into the clip, for .obj only; several, separated by commas, are a series [default: the whole clip]
+    /// Seconds on the clock of the clip's keys, which need not start at 0, for .obj only; several, separated
+    /// by commas, are a series [default: the whole clip]
     #[arg(long, value_name = "SECONDS", value_delimiter = ',', value_parser = parse_seconds)]
     #[arg(allow_hyphen_values = true, conflicts_with_all = ["rest", "fps"])]
     time: Vec<f64>,
@@ -86,7 +87,8 @@ pub(crate) struct Args {
     /// The most texels in a row of a texture or of palettes [default: 4096]
     #[arg(long, value_name = "TEXELS", value_parser = clap::value_parser!(u16).range(16..=16384))]
     width: Option<u16>,
-    /// The real height of the character at rest, for errors, in place of --unit
+    /// The real height of the character at rest, for errors, in place of --unit; without vertices, of its
+    /// joints in the first frame
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = parse_length)]
     height: Option<Length>,
     #[command(flatten)]

@@ -6,7 +6,7 @@ mod report;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use condyle_compare::{Error, Pairing, Subject, moments, pair_clips};
+use condyle_compare::{Error, How, Pairing, Subject, moments, pair_clips};
 
 use self::picture::{Format, Series};
 use self::report::{Report, Unit, why_text};
@@ -67,9 +67,9 @@ pub(crate) struct Args {
     /// The real height of A, as for encode: scales all distances
     #[arg(long, value_name = "LENGTH", value_parser = parse_length)]
     height: Option<Length>,
-    /// Where joints are compared, the radius of the ball around each
-    #[arg(long, value_name = "LENGTH", default_value = "3cm", allow_hyphen_values = true, value_parser = parse_length)]
-    shell: Length,
+    /// Where joints are compared, the radius of the ball around each [default: 3cm]
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = parse_length)]
+    shell: Option<Length>,
     /// Plot the largest distance over time
     #[arg(long, value_name = "OUT.png|.svg")]
     plot: Option<PathBuf>,
@@ -84,9 +84,15 @@ pub(crate) struct Args {
     numerics: Numerics,
 }
 
+impl Args {
+    fn shell_metres(&self) -> f64 {
+        self.shell.map_or(0.03, |shell| shell.metres)
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let dispatch = args.numerics.apply()?;
-    args.shell.warn_above(0.5, "--shell");
+    args.shell.iter().for_each(|shell| shell.warn_above(0.5, "--shell"));
     let plot = args.plot.as_deref().map(|to| Format::of(to).map(|format| (to, format))).transpose()?;
     let mut inputs: BTreeSet<PathBuf> = sources(&args.a, None);
     inputs.extend(sources(&args.b, None));
@@ -125,8 +131,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         budget.afford(a.name(), this.name(), &Work::play(&assets, moments))?;
         count += moments;
     }
-    let radius = args.shell.metres / unit.metres;
+    let radius = args.shell_metres() / unit.metres;
     let found = Report { pairing: Pairing::within(a, b, radius).map_err(failure)?, unit };
+    if args.shell.is_some() && !matches!(found.pairing.how(), How::Joints(_)) {
+        warn(&args.a, "--shell has no effect: it is for joints, and vertices are compared");
+    }
     if clips.is_empty() {
         let difference = found.pairing.measure_rest().map_err(failure)?;
         return match args.json {

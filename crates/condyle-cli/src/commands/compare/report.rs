@@ -194,6 +194,7 @@ impl Report<'_> {
             "pairs": pairing.paired(),
             "unpaired": pairing.unpaired(),
             "unknown": pairing.unknown_joints(),
+            "shell_millimetres": matches!(pairing.how(), How::Joints(_)).then(|| 1000.0 * args.shell_metres()),
             "rest": { "worst": rest_json, "meshes": meshes.collect::<Vec<Value>>() },
             "worst": worst_json,
             "percentile_99_millimetres": millimetres(found.percentile_99),

@@ -19,7 +19,8 @@ pub(crate) struct Settings {
     /// The largest error of a vertex
     #[arg(long, value_name = "LENGTH", default_value = "0.5mm", allow_hyphen_values = true, value_parser = parse_error)]
     pub(crate) error: Length,
-    /// Frames per second; auto: the lowest rate from 8 to 1000 whose frames the keys are on
+    /// Frames per second; auto: the lowest rate from 8 to 1000 whose frames the keys are on, or of 24 or more
+    /// if keys are farther apart than at 8 Hz
     #[arg(long, value_name = "auto|HZ", default_value = "auto", allow_hyphen_values = true, value_parser = parse_rate)]
     rate: Rate,
     /// Bound all points within this distance of each joint; auto: all vertices, and 3 cm around joints without any

@@ -112,7 +112,8 @@ impl Growth {
         Some(Self { total, json, keys, rest: total as i64 - json - keys, kept_for })
     }
 
-    pub(super) fn to_text(&self, compressed: bool) -> String {
+    /// `may_compress` if --meshopt was given, or readers must know compressed buffer views already.
+    pub(super) fn to_text(&self, may_compress: bool) -> String {
         let change = |bytes: i64| {
             format!("{}{}", if bytes < 0 { "-" } else { "+" }, size(bytes.unsigned_abs() as usize))
         };
@@ -123,7 +124,7 @@ impl Growth {
             text +=
                 &format!("; the old keys stay, because {} may refer to them", self.kept_for.join(" and "));
         } else if self.keys > 0 {
-            text += match compressed {
+            text += match may_compress {
                 true => "; a higher --error makes the keys smaller",
                 false => "; a higher --error or --meshopt makes the keys smaller",
             };
