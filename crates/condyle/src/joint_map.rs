@@ -3,6 +3,7 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::ToString;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::clip::{RawClip, Target};
@@ -100,7 +101,7 @@ impl JointMap {
         let mut taken = vec![false; count];
         for (pair, partner) in partners.iter().enumerate() {
             let Some(joint) = partner.map(usize::from) else { continue };
-            if std::mem::replace(&mut taken[joint], true) {
+            if core::mem::replace(&mut taken[joint], true) {
                 return Err(Error::PairedTwice { pair, joint });
             }
         }

@@ -183,7 +183,7 @@ impl Report<'_> {
             })
         });
         let clip = |(index, it): (usize, &Clip<'_>)| json!({ "index": index, "name": it.name(), "start_seconds": it.start(), "end_seconds": it.end() });
-        json!({
+        let mut report = json!({
             "files": [args.a.to_string_lossy(), args.b.to_string_lossy()],
             "clip": pair.map(|[(_, this), _]| this.name()),
             "clips": pair.map(|pair| pair.map(clip)),
@@ -194,14 +194,17 @@ impl Report<'_> {
             "pairs": pairing.paired(),
             "unpaired": pairing.unpaired(),
             "unknown": pairing.unknown_joints(),
-            "shell_millimetres": matches!(pairing.how(), How::Joints(_)).then(|| 1000.0 * args.shell_metres()),
             "rest": { "worst": rest_json, "meshes": meshes.collect::<Vec<Value>>() },
             "worst": worst_json,
             "percentile_99_millimetres": millimetres(found.percentile_99),
             "mean_of_max_millimetres": millimetres(found.mean_of_max),
             "isa": dispatch.isa().name(),
             "numeric": dispatch.numeric().name(),
-        })
+        });
+        if matches!(pairing.how(), How::Joints(_)) {
+            report["shell_millimetres"] = (1000.0 * args.shell_metres()).into();
+        }
+        report
     }
 }
 
