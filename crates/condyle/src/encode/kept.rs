@@ -51,7 +51,9 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
     /// Before any segment was fitted: steps, and what curves cannot follow at all.
     pub(super) fn new(job: &'j ClipJob<'a>, segment_frames: usize, segment_count: usize) -> Self {
         // Curves have keys on frames only and would cut corners between them: such tracks stay authored.
-        let is_off = |track: &Track| job.moments > 1 && !rate::is_on_frames(job.clip, track, job.frames);
+        let are_cut = job.moments > 1 && !job.free_sources.is_empty();
+        let slack = if are_cut { rate::slack(job.clip, job.frames) } else { 0.0 };
+        let is_off = |track: &Track| are_cut && !rate::is_on_frames(job.clip, track, job.frames, slack);
         let is_step = |track: &Track| job.clip.is_stepped(track);
         let off = |track: &Track| !is_step(track) && is_off(track);
         let mut targets: Vec<Target> =

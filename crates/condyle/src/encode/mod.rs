@@ -80,7 +80,7 @@ use write::{Curves, Kept, Parts};
 ///
 /// Where curves take more bytes than the authored numbers, or something has to be stored as authored anyway and an eighth of all bytes
 /// can be saved, the whole clip is stored as keys: [`Encoded::encodings`] has only [`Encoding::Authored`] then. That is not tried with
-/// root motion. Of the authored numbers there are no more than before; on top come 64 bytes, 20 for each track, 8 for each free track,
+/// root motion. Of the authored numbers there are no more than before; on top come 68 bytes, 20 for each track, 8 for each free track,
 /// the events, and 12 for each 65,535 frames after the first ones.
 /// Keys cost more to sample than curves: each track is searched for its moment, unless it shares its times with the one before it, and turned by
 /// an exact slerp, one joint at a time; and [`Clip::resident`] makes them no faster.
@@ -118,7 +118,7 @@ use write::{Curves, Kept, Parts};
 /// another ([`RawClip::for_skeleton`]), [`Error::NotFinite`] for a clip whose joints leave the range of f32,
 /// [`Error::OutOfRange`] for a rate, distance or budget that is not a finite number above 0, [`Error::Length`]
 /// for a shell of another number of joints, and [`Error::TooMany`] for a clip of more frames than 2^22, or 2^26 for all
-/// joints or threes of components together, or of more bytes than 4 GiB; also those of
+/// joints or threes of components together, of more keys between these than 2^22, or of more bytes than 4 GiB; also those of
 /// [`motion::extract`](crate::motion::extract) and [`Events::new`]. [`Error::TooMany`] as well for
 /// more than 65,535 tracks that move, rows of more bytes than that, or as many threes of components of free
 /// tracks.
@@ -238,9 +238,10 @@ impl<'a> ClipJob<'a> {
         let size = shell::extent(skeleton, &shell);
         let kept = 4e-7 * size;
         // Where a long clip of few keys has a lower rate, its keys are between frames: no curve knows of them.
+        let slack = if is_lowered { rate::slack(clip, frames) } else { 0.0 };
         let is_kept = |track: Option<&Track>| {
             track.is_some_and(|track| {
-                let is_off = || is_lowered && !rate::is_on_frames(clip, track, frames);
+                let is_off = || is_lowered && !rate::is_on_frames(clip, track, frames, slack);
                 clip.is_stepped(track) || is_off()
             })
         };
@@ -278,7 +279,7 @@ impl<'a> ClipJob<'a> {
         let events = Events::new(clip.duration(), options.events.clone())?;
         let moments = if options.between { MOMENTS_PER_FRAME } else { 1 };
         let keys_between = match options.between {
-            true => rate::keys_between(clip, frames * moments, MAX_PLACES / count.max(1))?,
+            true => rate::keys_between(clip, frames * moments, MAX_FRAMES)?,
             false => Vec::new(),
         };
         let mut job = Self {

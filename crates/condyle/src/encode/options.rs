@@ -110,8 +110,8 @@ pub struct EncodeOptions {
     pub track_budget: f32,
     /// Another budget for some of these tracks: that of morph weights follows from how far their targets move vertices.
     pub track_budgets: Vec<(Target, f32)>,
-    /// Frames per second at which the clip is sampled, raised slightly so that the last frame is the end of
-    /// the clip.
+    /// Frames per second at which the clip is sampled, changed slightly so that the last frame is the end of the clip: raised, or
+    /// lowered where the rounding of the times may have moved the end behind a frame, by at most 0.3 frames.
     ///
     /// `None`: the lowest rate from 8 to 1000 whose frames all keys of joints are on, however the times are rounded, fitted to all of
     /// them; at least 24 if all keys are farther apart than an eighth of a second. A twentieth of the keys may be on no frame. If no
@@ -436,7 +436,6 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Of one component.
     /// Of the free track `at`: each is added for the first time after all before it.
     pub(super) fn add_track_error(&mut self, at: usize, target: Target, component: usize, error: f32) {
         if error > self.track_error_max {

@@ -75,14 +75,24 @@ fn timelines<'a>(
     clip.timelines().iter().zip(is_used).filter(|(_, is_used)| *is_used).map(|(times, _)| times.as_slice())
 }
 
-/// Whether all keys of a track are on frames.
-pub(super) fn is_on_frames(clip: &RawClip, track: &Track, frames: usize) -> bool {
+/// By how many frames the rounding of the times may move a key. Steps have no say.
+pub(super) fn slack(clip: &RawClip, frames: usize) -> f64 {
+    if frames == 0 {
+        return 0.0;
+    }
     let ends = ends(clip);
-    clip.timelines()[track.timeline].iter().all(|&time| off(time, ends, frames).is_none())
+    let smooth = timelines(clip, &|track| !clip.is_stepped(track));
+    Keys::new(smooth, ends).slack() * frames as f64 / (ends[1] - ends[0])
 }
 
-/// By how many frames a time is off the nearest one, if that is more than f32 rounding explains.
-fn off(time: f32, [start, end]: [f64; 2], frames: usize) -> Option<f64> {
+/// Whether all keys of a track are on frames, for the [`slack`] of the clip.
+pub(super) fn is_on_frames(clip: &RawClip, track: &Track, frames: usize, slack: f64) -> bool {
+    let ends = ends(clip);
+    clip.timelines()[track.timeline].iter().all(|&time| off(time, ends, frames, slack).is_none())
+}
+
+/// By how many frames a time is off the nearest one, if that is more than rounding explains.
+fn off(time: f32, [start, end]: [f64; 2], frames: usize, slack: f64) -> Option<f64> {
     if frames == 0 {
         return None;
     }
@@ -91,7 +101,7 @@ fn off(time: f32, [start, end]: [f64; 2], frames: usize) -> Option<f64> {
     let off = (frame - nearest(frame)).abs();
     // f32 times are coarser the later they are.
     let rounding = 1.2e-7 * time.abs().max(end.abs()) / (end - start) * frames as f64;
-    (off > TOLERANCE + rounding).then_some(off)
+    (off > slack.max(TOLERANCE + rounding)).then_some(off)
 }
 
 /// The keys of a clip that are on no frame, by more than the rounding of their times explains. Those of steps do not count.
@@ -102,10 +112,10 @@ pub(super) fn off_frames(clip: &RawClip, frames: usize) -> OffFrames {
         return found;
     }
     let used = timelines(clip, &|track| !clip.is_stepped(track));
-    let slack = Keys::new(used.clone(), ends).slack() * frames as f64 / (ends[1] - ends[0]);
+    let slack = slack(clip, frames);
     for &time in used.flatten() {
         found.all += 1;
-        if let Some(off) = off(time, ends, frames).filter(|off| *off > slack) {
+        if let Some(off) = off(time, ends, frames, slack) {
             found.keys += 1;
             found.frames = found.frames.max(off as f32);
         }
@@ -113,31 +123,36 @@ pub(super) fn off_frames(clip: &RawClip, frames: usize) -> OffFrames {
     found
 }
 
-/// The times of the keys that move joints and are none of `all` evenly spaced moments after the first, rising.
+/// The times of the keys that are none of `all` evenly spaced moments after the first, rising. Those of a jump, which are on one
+/// moment, are among them: no moment shows more than one side of it.
 ///
 /// # Errors
 /// [`Error::TooMany`] if these are more than `limit`.
 pub(super) fn keys_between(clip: &RawClip, all: usize, limit: usize) -> Result<Vec<f64>, Error> {
-    let (start, duration) = (clip.start(), clip.duration());
-    let mut used: Vec<usize> = clip
-        .tracks()
-        .iter()
-        .filter(|track| track.target.joint().is_some())
-        .map(|track| track.timeline)
-        .collect();
-    used.sort_unstable();
-    used.dedup();
-    let is_between = |time: &f64| {
-        let at = (time - start) / duration * all as f64;
-        let nearest = ((at + 0.5) as i64) as f64;
-        (at - nearest).abs() > 1e-3 && *time > start && *time < start + duration
+    let [start, end] = ends(clip);
+    let moment = |time: f32| {
+        let at = (f64::from(time) - start) / (end - start) * all as f64;
+        Some(nearest(at)).filter(|nearest| (at - nearest).abs() <= 1e-3)
     };
-    let times = used.into_iter().flat_map(|timeline| &clip.timelines()[timeline]);
-    let mut times: Vec<f64> = times.map(|&time| f64::from(time)).filter(is_between).collect();
-    times.sort_unstable_by(f64::total_cmp);
-    times.dedup();
-    let found = times.len();
-    if found > limit { Err(Error::TooMany { what: "keys between frames", found, limit }) } else { Ok(times) }
+    let mut found = Vec::new();
+    for times in timelines(clip, &|_| true) {
+        // The keys on a moment stand side by side.
+        for keys in times.chunk_by(|&a, &b| moment(a).is_some() && moment(a) == moment(b)) {
+            if keys.len() > 1 || keys.iter().any(|&time| moment(time).is_none()) {
+                found.extend(
+                    keys.iter().map(|&time| f64::from(time)).filter(|time| start < *time && *time < end),
+                );
+            }
+        }
+    }
+    found.sort_unstable_by(f64::total_cmp);
+    found.dedup();
+    let count = found.len();
+    if count > limit {
+        Err(Error::TooMany { what: "keys between frames", found: count, limit })
+    } else {
+        Ok(found)
+    }
 }
 
 #[cfg(test)]

@@ -285,3 +285,61 @@ fn steps_are_integers_where_nothing_is_lost() {
         assert_eq!(bits(&found), bits(&values), "{key:?}");
     }
 }
+
+/// Keys at 30 Hz, with two at frame 15: what they are up to the jump, and from it on.
+fn jump(target: Target, before: &[f32], after: &[f32]) -> (RawClip, f32) {
+    let mut times: Vec<f32> = (0..=30).map(|frame| frame as f32 / 30.0).collect();
+    let last = times[15].next_down();
+    times.insert(15, last);
+    let values = [before.repeat(16), after.repeat(16)].concat();
+    let track = track(target, Interpolation::Linear, values);
+    (RawClip::new("jump".into(), vec![times], vec![track]).expect("a clip"), last)
+}
+
+/// No moment between frames shows what is there just before a jump.
+#[test]
+fn the_budget_holds_just_before_a_jump_of_a_joint() {
+    for angle in [0.02_f32, 0.03, 0.042, 0.05] {
+        let turned = [0.0, 0.0, (angle / 2.0).sin(), (angle / 2.0).cos()];
+        let (clip, last) = jump(Target::Rotation(0), &[0.0, 0.0, 0.0, 1.0], &turned);
+        let skeleton = chain(1, link);
+        let encoded = encode(&clip, &skeleton, &fast(5e-4), &mut |_| ()).expect("a clip");
+        assert!(encoded.measured.error_max <= 5e-4, "{angle}: {:?}", encoded.measured);
+        let mut pose = Pose::rest(&skeleton);
+        for seconds in [f64::from(last), f64::from(last.next_up())] {
+            sample(encoded.clip(), &skeleton, seconds, &mut pose).expect("a pose");
+            let is = 2.0 * pose.get(0).rotation[2].asin();
+            let want = if seconds <= f64::from(last) { 0.0 } else { angle };
+            assert!(0.03 * (is - want).abs() <= 5.01e-4, "{angle} at {seconds}: {is}");
+        }
+    }
+}
+
+/// Nor that of a morph weight.
+#[test]
+fn the_budget_holds_just_before_a_jump_of_a_weight() {
+    for size in [1.2e-3_f32, 2e-3, 3e-3, 1.0] {
+        let target = Target::Weights(0);
+        let (clip, last) = jump(target, &[0.0], &[size]);
+        let encoded = encode(&clip, &chain(1, link), &fast(1e-3), &mut |_| ()).expect("a clip");
+        assert!(encoded.measured.track_error_max <= 1e-3, "{size}: {:?}", encoded.measured);
+        for (seconds, want) in [(last, 0.0), (last.next_up(), size)] {
+            let mut is = [f32::NAN];
+            assert_eq!(sample::track(encoded.clip(), target, seconds.into(), &mut is), Ok(true));
+            assert!((is[0] - want).abs() <= 1.001e-3, "{size} at {seconds}: {is:?}");
+        }
+    }
+}
+
+/// Times that were rounded to milliseconds are on frames for tracks that drive no joint as well.
+#[test]
+fn weights_at_rounded_times_are_curves() {
+    let times: Vec<f32> =
+        (0..=240).map(|frame| ((f64::from(frame) / 120.0 * 1e3).round() / 1e3) as f32).collect();
+    let values = times.iter().map(|time| 0.2 * (3.0 * time).sin()).collect();
+    let smiles = track(Target::Weights(0), Interpolation::Linear, values);
+    let clip = RawClip::new("smile".into(), vec![times], vec![smiles]).expect("a clip");
+    let encoded = encode(&clip, &chain(1, link), &fast(1e-3), &mut |_| ()).expect("a clip");
+    assert_eq!((encoded.off_frames.keys, encoded.authored.len()), (0, 0), "{}", encoded.rate);
+    assert!(encoded.measured.track_error_max <= 1e-3, "{:?}", encoded.measured);
+}
