@@ -38,12 +38,14 @@ impl<'a> Pairing<'a> {
     /// be paired, joints are: by their names, or by their order if none is in both and all have the same parents. A joint of one model
     /// is paired with a node of the other that has its name and no keys.
     ///
-    /// Of a joint the whole ball of [`Shell::RADIUS`] around it is compared, as the encoder bounds it: 3 cm where units are metres.
+    /// Of a joint the whole ball of [`Shell::radius`] around it is compared, as the encoder bounds it: 3 cm in the units that one of
+    /// the models, the first if both, is known to have, else in metres.
     ///
     /// # Errors
     /// [`Error::Different`] if no joints can be paired either, [`Error::TooLarge`] if the pairs would take too much memory.
     pub fn new(a: Subject<'a>, b: Subject<'a>) -> Result<Self, Error> {
-        Self::within(a, b, Shell::RADIUS.into())
+        let metres = a.unit().or(b.unit()).unwrap_or(1.0);
+        Self::within(a, b, Shell::radius(metres).into())
     }
 
     /// [`new`](Self::new) with balls of another radius around joints, in units of the models.

@@ -169,6 +169,11 @@ impl<'a> Subject<'a> {
         &self.name
     }
 
+    /// Number of metres in a unit, if its document says: see [`Asset::unit`].
+    pub(crate) fn unit(&self) -> Option<f64> {
+        self.asset?.unit()
+    }
+
     /// Its clips, in the order that they were given in. What has a name that an earlier one has has a number behind it.
     #[must_use]
     pub fn clips(&self) -> &[Clip<'a>] {

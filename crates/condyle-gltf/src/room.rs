@@ -38,10 +38,11 @@ impl Asset {
     }
 
     /// Compresses a clip: no vertex is farther than `budget` from its place, morph targets included, and no point within
-    /// [`Shell::RADIUS`] of a joint without vertices, as in motion without meshes. Both are in the document's units, which glTF
-    /// defines as metres; for a document in other units, or other options, call [`encode_options`](Self::encode_options).
+    /// 3 cm of a joint without vertices, as in motion without meshes. `budget` is in the document's units, which glTF defines as
+    /// metres; the 3 cm are [`Shell::radius`] of its [`unit`](Self::unit), if it has another one. For other options, call
+    /// [`encode_options`](Self::encode_options).
     ///
-    /// [`Measured::error_max`] includes the vertices that morph weights move.
+    /// [`Measured::morph_error`] is the error of the vertices that morph weights move.
     ///
     /// # Errors
     /// Those of [`encode_options`](Self::encode_options) and [`condyle::encode`](condyle::encode()).
@@ -52,14 +53,13 @@ impl Asset {
     /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/morph.glb");
     /// let asset = Asset::open(path)?;
     /// let encoded = asset.encode(&asset.clips[0], 5e-4)?;
-    /// assert!(encoded.measured.error_max <= 5e-4);
+    /// assert!(encoded.measured.error_max.max(encoded.measured.morph_error) <= 5e-4);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn encode(&self, clip: &RawClip, budget: f32) -> Result<Encoded, Error> {
-        let options = self.encode_options(clip, budget, Shell::RADIUS)?;
+        let options = self.encode_options(clip, budget, Shell::radius(self.unit().unwrap_or(1.0)))?;
         let mut encoded = condyle::encode(clip, &self.skeleton, &options, &mut |_| ())?;
-        let morphed = self.morph_error(clip, &encoded.measured)?;
-        encoded.measured.error_max = encoded.measured.error_max.max(morphed);
+        encoded.measured.morph_error = self.morph_error(clip, &encoded.measured)?;
         Ok(encoded)
     }
 

@@ -433,6 +433,9 @@ pub struct Measured {
     pub track_target: Option<Target>,
     /// The greatest error of each component of each track that drives no joint.
     pub tracks: Vec<(Target, Vec<f32>)>,
+    /// How far a vertex that morph weights move may be off, by their errors and those of its joints: 0 unless the encoder knows the
+    /// meshes, as that of `condyle-gltf` does.
+    pub morph_error: f32,
 }
 
 impl Measured {
@@ -472,6 +475,7 @@ impl fmt::Debug for Measured {
             .field("seconds", &self.seconds)
             .field("track_error_max", &self.track_error_max)
             .field("track_target", &self.track_target)
+            .field("morph_error", &self.morph_error)
             .finish_non_exhaustive()
     }
 }
