@@ -55,7 +55,8 @@ impl Paths {
         }
     }
 
-    /// Takes the mean velocity of the joints in spans in which they touch the ground.
+    /// Takes the mean velocity of the joints in spans in which they touch the ground, unless that is a small part of their mean speed
+    /// in the whole clip: then they stand.
     pub(super) fn find_treadmill_of(&mut self, spans: &[Vec<[usize; 2]>], options: &ContactOptions) {
         let (mut sum, mut count) = ([0.0; 3], 0_usize);
         for (joint, spans) in spans.iter().enumerate() {
@@ -65,7 +66,10 @@ impl Paths {
             }
         }
         let mean = scaled(sum, 1.0 / count.max(1) as f64);
-        if length(mean) > options.speed[0].into() {
+        let all = (0..self.places.len()).flat_map(|joint| (0..=self.steps()).map(move |at| (joint, at)));
+        let speed = all.map(|(joint, at)| length(level(self.velocity(joint, at as isize)))).sum::<f64>();
+        let speed = speed / (self.places.len() * (self.steps() + 1)).max(1) as f64;
+        if length(mean) > f64::from(options.pace[1]) * speed {
             self.take_treadmill(mean);
         }
     }

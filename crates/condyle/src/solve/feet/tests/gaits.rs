@@ -160,3 +160,26 @@ fn a_clip_in_which_nothing_touches_is_refused() {
     let refused = contacts_of_events(&clip, None, &one, &[0], &events, &names, Looping::Wrap);
     assert_eq!(refused, Err(Error::NoContacts { joints: 1 }));
 }
+
+/// A foot that stands, nearly, or goes back with the ground, and swings: in units of a kilometre, a metre and a centimetre.
+#[test]
+fn events_tell_a_treadmill_in_any_unit() {
+    let one = Skeleton::new([Joint::new("foot", None, Transform::IDENTITY)]).expect("a foot");
+    let event = |seconds, name: &str| crate::play::Event { seconds, name: name.to_string() };
+    let events = crate::play::Events::new(1.0, vec![event(0.0, "down"), event(0.5, "up")]).expect("two");
+    for scale in [1e-3, 1.0, 100.0] {
+        for (back, end, is_in_place) in [(-0.01, 0.7, false), (-0.5, 0.0, true)] {
+            let track = Track {
+                target: Target::Translation(0),
+                interpolation: Interpolation::Linear,
+                timeline: 0,
+                values: [0.0, back, end].into_iter().flat_map(|z: f32| [0.0, 0.0, z * scale]).collect(),
+            };
+            let clip = RawClip::new("steps".to_string(), vec![vec![0.0, 0.5, 1.0]], vec![track]);
+            let (clip, names) = (clip.expect("a clip"), [["down", "up"]]);
+            let found = contacts_of_events(&clip, None, &one, &[0], &events, &names, Looping::Clamp);
+            let found = found.expect("a touch").treadmill();
+            assert_eq!(found.is_some(), is_in_place, "{scale}: {found:?}");
+        }
+    }
+}
