@@ -230,7 +230,7 @@ impl ClipView<'_> {
             self.check_class(&class, &segment, &mut turns)?;
             *keys = class.key_count().saturating_mul(class.count).saturating_add(*keys);
             // Rows without bits take no bytes: a reader that unpacks all keys would make much of little.
-            let limit = MAX_KEYS_A_BYTE * self.bytes.len();
+            let limit = MAX_KEYS_A_BYTE.saturating_mul(self.bytes.len());
             if *keys > limit {
                 return Err(Error::TooMany { what: "keys of a clip", found: *keys, limit });
             }
