@@ -41,6 +41,8 @@ fn first_of(count: usize, wanted: usize, mut names: Vec<String>) -> Option<Vec<S
 /// A motion as its file has it.
 #[derive(Clone)]
 pub(crate) struct Layout {
+    /// The arrays that have its rotations, for messages.
+    pub(crate) arrays: String,
     /// Names of the joints that it turns, or none where there are as many as in no layout.
     pub(crate) names: Option<Vec<String>>,
     pub(crate) joints: usize,
@@ -56,14 +58,16 @@ pub(crate) struct Layout {
 
 impl Layout {
     pub(crate) fn read(npz: &mut Npz) -> Result<Self, Refused> {
-        let Turned { names, joints, rows } = if npz.has("poses") { whole(npz)? } else { by_parts(npz)? };
+        let Turned { arrays, names, joints, rows } =
+            if npz.has("poses") { whole(npz)? } else { by_parts(npz)? };
         let frames = rows.len() / joints;
         let mut repairs = Vec::new();
         if names.as_ref().is_some_and(|names| !names.contains(&names::body()[0])) {
             repairs.push(Repair::new("it has no rotation of the root", "the root is not turned"));
         }
         let mut rotations: Vec<[f64; 4]> = rows.iter().map(|v| quat(*v)).collect();
-        mend(npz, ("poses", "rotations"), &mut rotations, joints, between, &mut repairs)?;
+        drop(rows);
+        mend(npz, (&arrays, "rotations"), &mut rotations, joints, between, &mut repairs)?;
         let mut places = Vec::new();
         if let Some(array) = npz.first(&PLACES) {
             let wanted = format!("({frames}, 3)");
@@ -74,7 +78,7 @@ impl Layout {
         let betas = betas(npz, frames, &mut repairs)?;
         let gender =
             if npz.has("gender") { npz.text("gender")?.trim().to_ascii_lowercase() } else { String::new() };
-        Ok(Self { names, joints, rotations, places, rate, betas, gender, repairs })
+        Ok(Self { arrays, names, joints, rotations, places, rate, betas, gender, repairs })
     }
 }
 
@@ -95,6 +99,8 @@ fn axes(npz: &mut Npz, array: &str) -> Result<(usize, Array), Refused> {
 
 /// Rotations of some joints.
 struct Turned {
+    /// Where they are, for messages.
+    arrays: String,
     /// None where there are as many joints as in no layout.
     names: Option<Vec<String>>,
     joints: usize,
@@ -110,9 +116,14 @@ impl Turned {
     /// These joints and then the others. Both have as many frames.
     fn before(self, other: Self) -> Self {
         let frames = self.rows.chunks(self.joints).zip(other.rows.chunks(other.joints));
-        let rows = frames.flat_map(|(own, others)| [own, others].concat()).collect();
+        let mut rows = Vec::with_capacity(self.rows.len() + other.rows.len());
+        frames.for_each(|(own, others)| {
+            rows.extend_from_slice(own);
+            rows.extend_from_slice(others);
+        });
+        let arrays = format!("{}, {}", self.arrays, other.arrays);
         let names = self.names.zip(other.names).map(|(own, others)| [own, others].concat());
-        Self { names, joints: self.joints + other.joints, rows }
+        Self { arrays, names, joints: self.joints + other.joints, rows }
     }
 }
 
@@ -120,7 +131,7 @@ impl Turned {
 fn whole(npz: &mut Npz) -> Result<Turned, Refused> {
     let (joints, poses) = axes(npz, "poses")?;
     let names = names::of_motion(joints);
-    let turned = Turned { names, joints, rows: poses.values.as_chunks().0.to_vec() };
+    let turned = Turned { arrays: "poses".into(), names, joints, rows: poses.values.as_chunks().0.to_vec() };
     match npz.first(PARTS[0].arrays).filter(|_| !turned.has_root()) {
         Some(array) => Ok(part(npz, &PARTS[0], array, Some(poses.shape[0]))?.before(turned)),
         None => Ok(turned),
@@ -141,7 +152,7 @@ fn part(npz: &mut Npz, part: &Part, array: &str, frames: Option<usize>) -> Resul
         let what = format!("it has {} numbers in each frame, which fit no layout; {advice}", 3 * joints);
         return Err(npz.refused(array, what));
     }
-    Ok(Turned { names, joints, rows: found.values.as_chunks().0.to_vec() })
+    Ok(Turned { arrays: array.into(), names, joints, rows: found.values.as_chunks().0.to_vec() })
 }
 
 fn by_parts(npz: &mut Npz) -> Result<Turned, Refused> {

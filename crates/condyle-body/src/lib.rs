@@ -59,7 +59,8 @@
 //! AMASS has Z up, models have Y up. A motion is taken as it is.
 //!
 //! Files are taken as hostile: arrays of another shape or kind, and lengths that the file does not have, are refused with the name of the array and what was expected, and so are numbers that are
-//! not finite, except in single frames of a motion, which are interpolated and reported. Memory is bounded: 64 MiB and 16 bytes for each byte of the file.
+//! not finite, except in single frames of a motion, which are interpolated and reported. Memory is bounded: the numbers of arrays take 64 MiB and 16 bytes for each byte of the file, and a motion while it
+//! is read 7 thirds of that.
 
 mod layout;
 mod model;

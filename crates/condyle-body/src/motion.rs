@@ -151,7 +151,7 @@ impl BodyMotion {
         }
         let of_places = tracks.len();
         for (joint, there) in
-            self.pairs(skeleton).map_err(|what| refused("poses", what))?.into_iter().enumerate()
+            self.pairs(skeleton).map_err(|what| refused(&layout.arrays, what))?.into_iter().enumerate()
         {
             let turns = || layout.rotations.chunks_exact(layout.joints).any(|row| row[joint][3].abs() < 1.0);
             match there {
@@ -163,7 +163,7 @@ impl BodyMotion {
         if tracks.len() == of_places {
             let (own, bodys) = (layout.joints, skeleton.joint_count());
             let what = format!("none of its {own} joints has the name of one of the body's {bodys}");
-            return Err(refused("poses", what));
+            return Err(refused(&layout.arrays, what));
         }
         if !left_out.is_empty() {
             let what = format!("the body has no joint {}", left_out.join(", "));

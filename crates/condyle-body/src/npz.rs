@@ -11,7 +11,8 @@ use crate::refused::Refused;
 pub(crate) struct Npz {
     name: String,
     archive: ZipArchive<Cursor<Vec<u8>>>,
-    /// Bytes that arrays may still take: deflate alone can make a thousand times the file's size.
+    /// Bytes that the numbers of arrays may still take: deflate alone can make a thousand times the file's size. A motion takes at most
+    /// 7 thirds of them while it is read, as its rotations are made of the axes.
     left: u64,
 }
 

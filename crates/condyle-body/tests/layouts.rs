@@ -103,6 +103,12 @@ fn parts_are_put_together() {
     assert!(why.contains("array left_hand_pose: it has 12 numbers") && why.contains("principal"), "{why}");
     let why = refused(vec![("body_pose", part(1, 21)), ("global_orient", doubles(&[1, 3], &[0.0; 3]))]);
     assert!(why.contains("array body_pose: it has 6 frames, where 1 are expected"), "{why}");
+    // What is wrong with all of them names the arrays that are there.
+    let parts = || [("global_orient", part(0, 1)), ("body_pose", part(1, 21))];
+    let why = motion(parts().to_vec()).clip(&body(5)).expect_err("no joint").to_string();
+    assert!(why.contains("array global_orient, body_pose: none of its 22 joints"), "{why}");
+    let why = refused(vec![("pose_body", doubles(&[FRAMES, 63], &[f64::NAN; 63 * FRAMES]))]);
+    assert!(why.contains("array pose_body: no frame of it has finite numbers alone"), "{why}");
 }
 
 /// No layout has so many joints: refused, except for a body that has as many.
