@@ -49,7 +49,8 @@ def slerp(a: np.ndarray, b: np.ndarray, t: np.ndarray) -> np.ndarray:
     sine = np.sin(angle)
     near = sine < 1e-9
     safe = np.where(near, 1.0, sine)
-    return np.where(near, a + (b - a) * t, (np.sin((1 - t) * angle) * a + np.sin(t * angle) * b) / safe)
+    turned: np.ndarray = np.where(near, a + (b - a) * t, (np.sin((1 - t) * angle) * a + np.sin(t * angle) * b) / safe)
+    return turned
 
 
 class Gltf:
@@ -95,7 +96,8 @@ class Gltf:
         return values
 
     def clips(self) -> list[dict[str, Any]]:
-        return self.doc.get("animations", [])
+        clips: list[dict[str, Any]] = self.doc.get("animations", [])
+        return clips
 
     def keys(self, clip: int) -> np.ndarray:
         samplers = self.clips()[clip]["samplers"]
@@ -119,7 +121,8 @@ class Gltf:
         gap = gap[:, None]
         p, m, q, n = values[at, 1], values[at, 2] * gap, values[after, 1], values[after, 0] * gap
         t2, t3 = t * t, t * t * t
-        return (2 * t3 - 3 * t2 + 1) * p + (t3 - 2 * t2 + t) * m + (3 * t2 - 2 * t3) * q + (t3 - t2) * n
+        curve: np.ndarray = (2 * t3 - 3 * t2 + 1) * p + (t3 - 2 * t2 + t) * m + (3 * t2 - 2 * t3) * q + (t3 - t2) * n
+        return curve
 
     def world(self, clip: int, times: np.ndarray) -> np.ndarray:
         count = len(times)
@@ -218,7 +221,8 @@ class Bvh:
         self.rows = np.array(words[at + 6 : at + 6 + frames * width], float).reshape(frames, width)
 
     def world(self) -> np.ndarray:
-        column, placed = 0, []
+        column = 0
+        placed: list[np.ndarray] = []
         for parent, offset, channels in zip(self.parents, self.offsets, self.channels):
             m = np.tile(np.eye(4), (len(self.rows), 1, 1))
             m[:, :3, 3] = offset

@@ -53,8 +53,9 @@ pub(crate) fn compare<'py>(
     }
     let wanted = clip.map(|clip| a.own_clip(clip)).transpose()?.flatten();
     let pool = thread_count(threads)?.pool()?;
-    let found =
-        told_elsewhere(py, progress, |steps| pool.install(|| Comparison::new(a, b, wanted, (fps, radius), steps)))?;
+    let found = told_elsewhere(py, progress, |steps| {
+        pool.install(|| Comparison::new(a, b, wanted, (fps, radius), steps))
+    })?;
     let found = found.map_err(Error::new_err)?;
     found.differences.iter().map(|(clip, it)| found.told(py, *clip, it, unit)).collect()
 }

@@ -123,7 +123,7 @@ def test_joints_are_compared_where_there_are_no_meshes() -> None:
     worst = np.linalg.norm(off[..., 3], axis=2) + 0.03 * np.linalg.svd(off[..., :3], compute_uv=False)[..., 0]
     assert it.worst > 0.001 and np.abs(it.distances - worst.max(axis=1)).max() < 1e-6
     [far] = condyle.compare(MODEL, joints, shell=0.3)
-    assert far.worst > it.worst and abs(far.reach - 0.3) < 1e-9
+    assert far.worst > it.worst and far.reach == pytest.approx(0.3, abs=1e-9)
 
 
 def test_each_step_is_told() -> None:
