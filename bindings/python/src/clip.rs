@@ -311,7 +311,7 @@ impl Clip {
         }
         let data = match kind {
             Kind::Bvh => save::bvh(py, self, rate)?,
-            Kind::Glb => save::glb(py, &self.name, &self.skeleton, (None, 1.0), &[self])?,
+            Kind::Glb => save::glb(py, &self.name, &self.skeleton, (None, None, false), &[self])?,
             Kind::Condyle => self.to_bytes(py)?.as_bytes().to_vec(),
         };
         save::write(&path, &data)

@@ -36,6 +36,8 @@ pub(crate) struct Opened {
     pub(crate) problems: Vec<Problem>,
     /// How many metres a unit is, if the file says.
     pub(crate) unit: Option<f32>,
+    /// Whether `open` turned it to Y up.
+    pub(crate) turned: bool,
 }
 
 /// A character or a motion as `open` has read it: its skeleton, its clips and its meshes.
@@ -49,6 +51,7 @@ pub(crate) struct Model {
     vertices: usize,
     problems: Vec<Problem>,
     unit: Option<f32>,
+    turned: bool,
 }
 
 #[pymethods]
@@ -166,19 +169,19 @@ impl Model {
         arrays.into_object(py)
     }
 
-    /// A clip of this model compressed, within `budget` of the authored one at every vertex, in the units of the model; `shell` is for joints without
-    /// vertices. `clip`, `effort`, `rate` and `progress` are as in `joints` and `Clip.encode`.
+    /// A clip of this model compressed, within `budget` of the authored one at every vertex, in the units of the model; around joints without vertices it
+    /// holds at the distance `shell`, without one 3 cm by `unit`. `clip`, `effort`, `rate` and `progress` are as in `joints` and `Clip.encode`.
     ///
     /// >>> condyle.open("two_joints.glb").encode("bend", 1e-3)
     /// <condyle.Clip "bend": 1.500 s, 2 joints, compressed>
-    #[pyo3(signature = (clip, budget=5e-4, *, shell=0.03, effort="normal", rate=None, progress=None))]
+    #[pyo3(signature = (clip, budget=5e-4, *, shell=None, effort="normal", rate=None, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn encode(
         &self,
         py: Python<'_>,
         clip: &Bound<'_, PyAny>,
         budget: f32,
-        shell: f32,
+        shell: Option<f32>,
         effort: &str,
         rate: Option<f32>,
         progress: Option<&Bound<'_, PyAny>>,
@@ -187,19 +190,19 @@ impl Model {
         clip.get().encoded(py, &self.options(py, clip.get(), budget, shell, effort, rate)?, progress)
     }
 
-    /// The model as the bytes of a file .condyle, which `open` and `from_bytes` read: clips that are not compressed yet are encoded with `budget`, in the units of
-    /// the model. Besides them it holds the meshes, and the document without its animations, of which images and materials are.
+    /// The model as the bytes of a file .condyle, which `open` and `from_bytes` read: clips that are not compressed yet are encoded with `budget` and `shell`, as
+    /// `encode` has them. Besides them it holds the meshes, and the document without its animations, of which images and materials are.
     /// `progress` is a bar with 100 steps for each of these.
     ///
     /// >>> packed = condyle.from_bytes(condyle.open("two_joints.glb").pack())
     /// >>> packed.clips[0].compressed
     /// True
-    #[pyo3(signature = (budget=5e-4, *, shell=0.03, effort="normal", progress=None))]
+    #[pyo3(signature = (budget=5e-4, *, shell=None, effort="normal", progress=None))]
     fn pack<'py>(
         &self,
         py: Python<'py>,
         budget: f32,
-        shell: f32,
+        shell: Option<f32>,
         effort: &str,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
@@ -231,7 +234,7 @@ impl Model {
                 py,
                 &it.name,
                 &it.skeleton,
-                (it.asset.as_ref(), it.unit.unwrap_or(1.0).into()),
+                (it.asset.as_ref(), it.unit.map(f64::from), it.turned),
                 clips,
             )?,
             (Kind::Bvh, [clip]) => save::bvh(py, clip, None)?,
@@ -276,6 +279,7 @@ impl Model {
             vertices: self.vertices,
             problems: self.problems.clone(),
             unit: self.unit,
+            turned: self.turned,
         })
     }
 
@@ -391,14 +395,14 @@ type Asked<'a, 'py> =
 
 impl Model {
     pub(crate) fn new(py: Python<'_>, name: &str, opened: Opened) -> PyResult<Self> {
-        let Opened { skeleton, asset, clips, problems, unit } = opened;
+        let Opened { skeleton, asset, clips, problems, unit, turned } = opened;
         let clip = |(name, motion)| {
             Py::new(py, Clip { name, skeleton: Arc::clone(&skeleton), motion: Arc::new(motion) })
         };
         let clips = clips.into_iter().map(clip).collect::<PyResult<_>>()?;
         let (primitives, vertices) = Primitive::all(py, asset.as_ref())?;
         let asset = asset.map(Arc::new);
-        Ok(Self { name: name.into(), skeleton, asset, clips, primitives, vertices, problems, unit })
+        Ok(Self { name: name.into(), skeleton, asset, clips, primitives, vertices, problems, unit, turned })
     }
 
     /// The bytes of a file .condyle with these clips, which are compressed.
@@ -584,10 +588,11 @@ impl Model {
         py: Python<'_>,
         clip: &Clip,
         budget: f32,
-        shell: f32,
+        shell: Option<f32>,
         effort: &str,
         rate: Option<f32>,
     ) -> PyResult<EncodeOptions> {
+        let shell = shell.unwrap_or_else(|| Shell::radius(self.unit.unwrap_or(1.0).into()));
         let mut options = match &self.asset {
             Some(asset) => {
                 let (asset, motion) = (Arc::clone(asset), Arc::clone(&clip.motion));

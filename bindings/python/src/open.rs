@@ -198,6 +198,7 @@ fn document(mut asset: Asset, space: &Space) -> Result<Opened, Refused> {
         clips: clips.into_iter().map(|clip| (clip.name().into(), Motion::Authored(clip))).collect(),
         problems: listed(&asset.problems),
         unit: asset.unit().map(|metres| metres as f32),
+        turned: asset.was_turned(),
         asset: Some(asset),
     })
 }
@@ -220,16 +221,12 @@ fn motion_capture(bvh: &Bvh, space: &Space) -> Result<Opened, Refused> {
         clips,
         problems: listed(bvh.problems()),
         unit: space.told(None),
+        turned: space.turn,
     })
 }
 
 /// The motion of a body, or without one the skeleton of a body model.
-fn of_body(
-    name: &str,
-    bytes: Vec<u8>,
-    body: Option<&ShapedBody>,
-    space: &Space,
-) -> Result<Opened, Refused> {
+fn of_body(name: &str, bytes: Vec<u8>, body: Option<&ShapedBody>, space: &Space) -> Result<Opened, Refused> {
     let refused = |refused: condyle_body::Refused| vec![Problem::from(&refused)];
     let of = |body: &ShapedBody, clips, problems| Opened {
         skeleton: Arc::new(body.skeleton().clone()),
@@ -237,6 +234,7 @@ fn of_body(
         clips,
         problems,
         unit: space.told(None),
+        turned: space.turn,
     };
     let is_model = BodyModel::recognise(&bytes);
     if let Some(body) = body {
@@ -262,12 +260,7 @@ fn of_body(
 }
 
 /// A model of a container with its compressed clips; with its meshes if it was kept with its document.
-fn container(
-    name: &str,
-    bytes: &[u8],
-    which: Option<&str>,
-    space: &Space,
-) -> Result<Opened, Refused> {
+fn container(name: &str, bytes: &[u8], which: Option<&str>, space: &Space) -> Result<Opened, Refused> {
     let container = Container::from_bytes(bytes).map_err(unfit("the container"))?;
     let model = chosen(&container, which)?;
     let skeleton = container.skeleton(model.index).map_err(unfit("its skeleton"))?;
@@ -276,7 +269,9 @@ fn container(
         let bytes = container.document(entry.index).map_err(unfit("its document"))?;
         let read = Document::from_slice(name, bytes, None).and_then(Asset::from_document);
         let read = read.map_err(|refused| listed(&refused.problems))?;
-        asset = Some(read.on_skeleton(skeleton.clone()).map_err(unfit("its skeleton"))?);
+        let mut own = read.on_skeleton(skeleton.clone()).map_err(unfit("its skeleton"))?;
+        space.unit.map_or(Ok(()), |metres| own.set_unit(metres)).map_err(unfit("its unit"))?;
+        asset = Some(own);
     }
     let mut clips = Vec::new();
     for entry in container.of_model(EntryKind::Clip, model.index) {
@@ -290,7 +285,8 @@ fn container(
     }
     let problems = asset.as_ref().map(|asset| listed(&asset.problems)).unwrap_or_default();
     let unit = space.told(container.unit(model.index));
-    Ok(Opened { skeleton: Arc::new(skeleton), asset, clips, problems, unit })
+    let turned = asset.as_ref().is_some_and(Asset::was_turned);
+    Ok(Opened { skeleton: Arc::new(skeleton), asset, clips, problems, unit, turned })
 }
 
 /// The model of that name, or the only one.

@@ -59,8 +59,9 @@ pub(crate) fn bvh(py: Python<'_>, clip: &Clip, rate: Option<f64>) -> PyResult<Ve
     let rate = rate.or_else(|| own_rate(&clip.motion)).ok_or_else(uneven)?;
     let (motion, skeleton) = (Arc::clone(&clip.motion), Arc::clone(&clip.skeleton));
     let written = told_apart(py, None, move |_| -> Written {
-        let is_scaled = has_scales(&*motion, &skeleton, rate)?;
-        Ok((condyle_bvh::write(&skeleton, &*motion, &WriteOptions::new(rate))?, is_scaled))
+        // A rate of too many frames is refused here.
+        let text = condyle_bvh::write(&skeleton, &*motion, &WriteOptions::new(rate))?;
+        Ok((text, has_scales(&*motion, &skeleton, rate)?))
     })?;
     let failed = |e| Error::new_err(format!("the clip {name:?}: {e}"));
     let (text, is_scaled) = written.map_err(failed)?;
@@ -111,7 +112,7 @@ pub(crate) fn glb(
     py: Python<'_>,
     name: &str,
     skeleton: &Arc<Skeleton>,
-    (asset, metres): (Option<&Arc<Asset>>, f64),
+    (asset, unit, is_turned): (Option<&Arc<Asset>>, Option<f64>, bool),
     clips: &[&Clip],
 ) -> PyResult<Vec<u8>> {
     let motions: Vec<(String, Arc<Motion>)> =
@@ -120,8 +121,9 @@ pub(crate) fn glb(
     let written = told_apart(py, None, move |_| {
         let asset = match asset {
             Some(asset) => asset,
-            None => Arc::new(Asset::of_motion(&name, &skeleton, vec![]).map_err(|e| e.to_string())?),
+            None => Arc::new(of_motion(&name, &skeleton, unit, is_turned)?),
         };
+        let metres = unit.unwrap_or(1.0);
         let failed = |name: &str, e: condyle::Error| format!("the clip {name:?}: {e}");
         let clips = motions
             .iter()
@@ -135,6 +137,16 @@ pub(crate) fn glb(
     let (bytes, problems) = written.map_err(Error::new_err)?;
     problems.iter().try_for_each(|problem| warn(py, problem))?;
     Ok(bytes)
+}
+
+/// The joints alone, with the unit and the note that they were turned, as what was opened has them.
+fn of_motion(name: &str, skeleton: &Skeleton, unit: Option<f64>, is_turned: bool) -> Result<Asset, String> {
+    let mut asset = Asset::of_motion(name, skeleton, vec![]).map_err(|e| e.to_string())?;
+    unit.map_or(Ok(()), |metres| asset.set_unit(metres)).map_err(|e| e.to_string())?;
+    if is_turned {
+        asset.set_turned();
+    }
+    Ok(asset)
 }
 
 /// The part of a clip's bound that its keys may take: the encoder's own error adds up with theirs.

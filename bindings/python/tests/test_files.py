@@ -59,7 +59,7 @@ def test_motion_capture() -> None:
     assert model.skin(0, [0.0]).shape == (1, 0, 3)
 
 
-def test_units_and_axes() -> None:
+def test_units_and_axes(tmp_path: Path) -> None:
     was, now = condyle.from_bytes(BVH), condyle.from_bytes(BVH, unit=0.01, up="z")
     assert was.unit is None and now.unit == pytest.approx(0.01)
     # What was z is y, and what was y is -z: at rest and in motion.
@@ -76,6 +76,8 @@ def test_units_and_axes() -> None:
     packed = now.pack()
     assert np.allclose(condyle.from_bytes(packed).skin(None, [0.0]), now.skin(None, [0.0]), atol=1e-6)
     assert condyle.from_bytes(packed, unit=0.5).unit == 0.5
+    condyle.from_bytes(packed, unit=0.5).save(tmp_path / "half.glb")
+    assert condyle.open(tmp_path / "half.glb").unit == 0.5
     with pytest.raises(condyle.FileError, match="cannot be turned"):
         condyle.from_bytes(packed, up="z")
     for wrong in (0.0, -1.0, float("nan"), float("inf")):

@@ -97,6 +97,23 @@ def test_a_folder_is_packed(folder: Path, tmp_path: Path) -> None:
     assert all(np.array_equal(a, b) for a, b in zip(of["walks/two_joints 2"].sample([0.3]), want))
 
 
+def test_a_folder_is_packed_in_the_units_of_its_files(folder: Path, tmp_path: Path) -> None:
+    files = tmp_path / "files"
+    files.mkdir()
+    condyle.open(folder / "a.bvh", unit=0.01).save(files / "told.glb")
+    shutil.copy(folder / "a.bvh", files)
+    jobs.run(jobs.Pack(str(files), str(tmp_path / "own")))
+    jobs.run(jobs.Pack(str(files), str(tmp_path / "turned"), unit=0.01, up="z"))
+    own, turned = (condyle.Library(tmp_path / name / "library.condyle") for name in ("own", "turned"))
+    units = [own.units[own.skeleton_indices[own.names.index(name)]] for name in ("a", "told")]
+    assert units == [1.0, pytest.approx(0.01)] and all(unit == pytest.approx(0.01) for unit in turned.units)
+    want = condyle.open(files / "a.bvh", unit=0.01, up="z")
+    found = turned["a"].sample([0.1])
+    assert np.allclose(found.rotations, want.clips[0].sample([0.1]).rotations, atol=1e-2)
+    with pytest.raises(condyle.Error, match="up is 'x'"):
+        jobs.Pack(str(files), str(tmp_path / "none"), up="x")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("kind", [jobs.Pose, jobs.Measure, jobs.Encode])
 def test_the_same_bytes_for_any_number_of_workers(kind: type[jobs.Job], path: Path, tmp_path: Path) -> None:
     made = []

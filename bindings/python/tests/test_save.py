@@ -43,6 +43,39 @@ def test_motion_capture_keeps_its_rate(tmp_path: Path) -> None:
     with pytest.raises(condyle.Error, match='the keys of the clip "walk" are at no even rate; rate= is wanted'):
         uneven.save(tmp_path / "uneven.bvh")
     uneven.save(tmp_path / "uneven.bvh", rate=30)
+    # At once, not after so many frames.
+    with pytest.raises(condyle.Error, match="a million a second"):
+        uneven.save(tmp_path / "many.bvh", rate=1e12)
+
+
+def test_motion_keeps_its_unit_and_its_axes(tmp_path: Path) -> None:
+    arm = condyle.Skeleton([-1, 0], names=["hip", "knee"], translations=[[0, 100, 0], [0, -50, 0]])
+    turns = np.tile([0, 0, 0, 1.0], (4, 2, 1))
+    turns[1, :] = [0.6, 0, 0, 0.8]
+    condyle.Clip.from_poses(arm, np.arange(4) / 30, turns, name="stand").save(tmp_path / "stand.bvh")
+    condyle.open(tmp_path / "stand.bvh").save(tmp_path / "plain.glb")
+    assert condyle.open(tmp_path / "plain.glb").unit is None
+    turned = condyle.open(tmp_path / "stand.bvh", unit=0.01, up="z")
+    for name, model in {"turned": turned, "encoded": turned.with_clips([turned.encode(0)])}.items():
+        model.save(tmp_path / f"{name}.glb")
+        # What was turned is not turned again.
+        back = condyle.open(tmp_path / f"{name}.glb", up="z")
+        assert back.unit == turned.unit == pytest.approx(0.01)
+        assert np.allclose(back.joints(0, [0.05]), turned.joints(0, [0.05]), atol=1e-2)
+
+
+def test_the_shell_of_joints_is_three_centimetres() -> None:
+    arm = condyle.Skeleton([-1, 0], names=["hip", "knee"], translations=[[0, 100, 0], [0, -50, 0]])
+    turns = np.tile([0, 0, 0, 1.0], (60, 2, 1))
+    turns[:, :, 0] = np.random.default_rng(1).normal(size=(60, 2)) / 4
+    turns /= np.linalg.norm(turns, axis=-1, keepdims=True)
+    clip = condyle.Clip.from_poses(arm, np.arange(60) / 30, turns, name="walk")
+    # A model in centimetres, and the same that does not say.
+    model = condyle.from_bytes(clip.encode(1e-3, shell=3.0).to_bytes(), unit=0.01).with_clips([clip])
+    for of, shell in ((model, 3.0), (condyle.from_bytes(clip.encode(1e-3, shell=3.0).to_bytes()).with_clips([clip]), 0.03)):
+        assert of.encode(0, 0.05).to_bytes() == of.encode(0, 0.05, shell=shell).to_bytes()
+        assert of.pack(0.05) == of.pack(0.05, shell=shell)
+    assert model.encode(0, 0.05).to_bytes() != model.encode(0, 0.05, shell=0.03).to_bytes()
 
 
 def test_what_a_file_has_no_place_for_is_reported(tmp_path: Path) -> None:

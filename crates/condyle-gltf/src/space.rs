@@ -29,7 +29,7 @@ impl Asset {
             }
         }
         self.document.edit(|json| turn_roots(json, &turn, rotation));
-        self.note("turned", true.into());
+        self.set_turned();
         Ok(self)
     }
 
@@ -37,6 +37,11 @@ impl Asset {
     #[must_use]
     pub fn was_turned(&self) -> bool {
         self.document.json_at(TURNED).as_deref() == Some("true")
+    }
+
+    /// Notes in the document that what it holds was turned before it was made: see [`was_turned`](Self::was_turned). The numbers stay as they are.
+    pub fn set_turned(&mut self) {
+        self.note("turned", true.into());
     }
 
     /// Number of metres in a unit, if the document says: `condyle` writes it to `asset.extras`. In glTF it is 1, so that only documents in

@@ -151,7 +151,7 @@ class Difference:
     `times` (T,), in seconds. `pairs` is how many vertices of the first model have a counterpart, by their "order" or their "place" at
     rest, or how many joints where `paired` is "joints"; `unpaired` is how many of each model have none. `unknown` are the names of
     joints without a counterpart, of each model: nothing is known of their distance. Of models without clips `name` is "".
-    `reach` is how far the points on the axes of joints are off, None for vertices.
+    `reach` is the radius in metres of the ball around each joint that is compared, None for vertices.
     """
 
     name: str

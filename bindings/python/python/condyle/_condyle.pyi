@@ -426,13 +426,13 @@ class Model:
         clip: int | str | Clip,
         budget: float = 0.0005,
         *,
-        shell: float = 0.03,
+        shell: float | None = None,
         effort: _Effort = "normal",
         rate: float | None = None,
         progress: _Bar | None = None,
     ) -> Clip:
-        """A clip of this model compressed, within `budget` of the authored one at every vertex, in the units of the model; `shell` is for joints without
-        vertices. `clip`, `effort`, `rate` and `progress` are as in `joints` and `Clip.encode`.
+        """A clip of this model compressed, within `budget` of the authored one at every vertex, in the units of the model; around joints without vertices it
+        holds at the distance `shell`, without one 3 cm by `unit`. `clip`, `effort`, `rate` and `progress` are as in `joints` and `Clip.encode`.
 
         >>> condyle.open("two_joints.glb").encode("bend", 1e-3)
         <condyle.Clip "bend": 1.500 s, 2 joints, compressed>
@@ -441,12 +441,12 @@ class Model:
         self,
         budget: float = 0.0005,
         *,
-        shell: float = 0.03,
+        shell: float | None = None,
         effort: _Effort = "normal",
         progress: _Bar | None = None,
     ) -> bytes:
-        """The model as the bytes of a file .condyle, which `open` and `from_bytes` read: clips that are not compressed yet are encoded with `budget`, in the units of
-        the model. Besides them it holds the meshes, and the document without its animations, of which images and materials are.
+        """The model as the bytes of a file .condyle, which `open` and `from_bytes` read: clips that are not compressed yet are encoded with `budget` and `shell`, as
+        `encode` has them. Besides them it holds the meshes, and the document without its animations, of which images and materials are.
         `progress` is a bar with 100 steps for each of these.
 
         >>> packed = condyle.from_bytes(condyle.open("two_joints.glb").pack())

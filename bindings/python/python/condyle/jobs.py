@@ -250,7 +250,7 @@ class Pack(Job):
     """All motion of a folder (.bvh, .glb, .gltf, .vrm, .vrma, .npz) as ``library.condyle``.
 
     Clips are within `budget` metres at each vertex, or at the distance `shell` from joints where there is no mesh. A unit of
-    the files is `unit` metres. A file that cannot be used is left out, and the library says why. It has the clips, names,
+    the files is `unit` metres; without it what each file says, or one metre. `up` is their up axis, as `open` has it. A file that cannot be used is left out, and the library says why. It has the clips, names,
     order and tags of what ``condyle pack-library`` writes of these files on one machine, but of the columns only name,
     source, tags, seconds, rate_hz, joints and repairs, as errors are not measured; so the two are not the same bytes.
 
@@ -264,7 +264,8 @@ class Pack(Job):
     budget: float = 0.0005
     shell: float = 0.03
     effort: Literal["fast", "normal", "best"] = "normal"
-    unit: float = 1.0
+    unit: float | None = None
+    up: Literal["y", "z"] = "y"
     body: str | Mapping[str, str] | None = None
 
     kind = "pack"
@@ -273,8 +274,10 @@ class Pack(Job):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._above_zero("budget", "shell", "unit")
+        self._above_zero("budget", "shell", *(["unit"] if self.unit is not None else []))
         _check_effort(self.effort)
+        if self.up not in ("y", "z"):
+            raise condyle.Error(f'up is {self.up!r}, "y" or "z" is wanted')
         if isinstance(self.body, Mapping):
             unknown = [gender for gender in self.body if gender not in _GENDERS]
             if unknown or not self.body:
@@ -319,7 +322,7 @@ class Pack(Job):
         left_out: list[dict[str, str]] = []
         for source in map(str, shard.items):
             try:
-                clips, repairs = self._clips(source)
+                clips, unit, repairs = self._clips(source)
             except (condyle.Error, OSError, UnicodeError) as why:
                 # Where the folder lies is nobody's business.
                 left_out.append({"source": source.encode(errors="replace").decode(), "why": str(why).replace(self.source + os.sep, "")})
@@ -331,7 +334,7 @@ class Pack(Job):
                 name = stem if len(clips) == 1 else f"{stem}/{clip.name}"
                 lines.append(_told(name, source, clip, repairs))
                 parts.append(clip.to_bytes())
-                units.append(self._unit(source))
+                units.append(unit)
         condyle.join(path, parts, units=units)
         return {"clips": lines, "left_out": left_out}
 
@@ -350,22 +353,20 @@ class Pack(Job):
         who = _body_model(path, _stamp(Path(path)))
         return who.shaped(motion.betas[: who.shape_count])
 
-    def _clips(self, source: str) -> tuple[list[condyle.Clip], int]:
-        """The clips of a file, and how many faults of it were repaired."""
+    def _clips(self, source: str) -> tuple[list[condyle.Clip], float, int]:
+        """The clips of a file, how many metres its unit is, and how many faults of it were repaired."""
         path = os.path.join(self.source, source)
         body = None
         if self.body is not None and _is_of_body(source):
             body = self._body_of(condyle.BodyMotion(path))
-        model = condyle.open(path, body=body)
+        given = None if _is_of_body(source) else self.unit
+        model = condyle.open(path, body=body, unit=given, up=self.up)
         if not model.clips:
             raise condyle.Error("it holds no motion")
-        unit = self._unit(source)
+        unit = given or model.unit or 1.0
         budget, shell = self.budget / unit, self.shell / unit
         repairs = sum(problem.severity == "warning" for problem in model.problems)
-        return [model.encode(clip, budget, shell=shell, effort=self.effort) for clip in model.clips], repairs
-
-    def _unit(self, source: str) -> float:
-        return 1.0 if _is_of_body(source) else self.unit
+        return [model.encode(clip, budget, shell=shell, effort=self.effort) for clip in model.clips], unit, repairs
 
     def join(self, shards: list[Path], facts: list[Facts], path: Path) -> Facts:
         clips = [clip for of in facts for clip in of["clips"]]
