@@ -77,7 +77,7 @@ def test_a_unit_is_what_the_file_says(tmp_path: Path) -> None:
     fine, coarse = map(condyle.open, paths)
     assert fine.unit == pytest.approx(0.01) and MODEL.unit is None
     assert condyle.from_bytes(fine.pack()).unit == fine.unit == pickle.loads(pickle.dumps(fine)).unit
-    [told], [units] = condyle.compare(fine, coarse), condyle.compare(fine, coarse, unit=1)
+    [told], [units] = condyle.compare(fine, coarse), condyle.compare(fine, coarse, unit=1, shell=3.0)
     assert 0 < told.worst == pytest.approx(0.01 * units.worst)
 
 

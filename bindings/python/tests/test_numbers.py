@@ -159,7 +159,7 @@ def test_all_bits_are_those_of_the_library(path: Path) -> None:
 def main() -> None:
     """What `examples/posed.rs` writes, by the package."""
     _, path, clip_text, *time_texts = sys.argv
-    model, clip, times = condyle.open(path), int(clip_text), np.array(time_texts, "f4")
+    model, clip, times = condyle.open(path), int(clip_text), np.array(time_texts, "f8")
     which = None if clip < 0 else clip
     poses = model.skeleton.rest if which is None else model.clips[which].sample(times)
     transforms = np.concatenate([*poses], -1)
