@@ -38,8 +38,8 @@ impl<'a> Pairing<'a> {
     /// be paired, joints are: by their names, or by their order if none is in both and all have the same parents. A joint of one model
     /// is paired with a node of the other that has its name and no keys.
     ///
-    /// Of a joint the whole ball of [`Shell::radius`] around it is compared, as the encoder bounds it: 3 cm in the units that one of
-    /// the models, the first if both, is known to have, else in metres.
+    /// Of a joint the whole ball of [`Shell::radius`] around it is compared, as the encoder bounds it: 3 cm
+    /// in the units that one of the models, the first if both, is known to have, else in metres.
     ///
     /// # Errors
     /// [`Error::Different`] if no joints can be paired either, [`Error::TooLarge`] if the pairs would take too much memory.

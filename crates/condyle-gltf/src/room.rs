@@ -37,9 +37,10 @@ impl Asset {
         Shell::of_morphed_meshes(&self.skeleton, meshes.flatten(), radius)
     }
 
-    /// Compresses a clip: no vertex is farther than `budget` from its place, morph targets included, and no point within
-    /// 3 cm of a joint without vertices, as in motion without meshes. `budget` is in the document's units, which glTF defines as
-    /// metres; the 3 cm are [`Shell::radius`] of its [`unit`](Self::unit), if it has another one. For other options, call
+    /// Compresses a clip: no vertex is farther than `budget` from its place, morph targets included, and no
+    /// point within 3 cm of a joint without vertices, as in motion without meshes. `budget` is in the
+    /// document's units, which glTF defines as metres; the 3 cm are [`Shell::radius`] of its
+    /// [`unit`](Self::unit), if it has another one. For other options, call
     /// [`encode_options`](Self::encode_options).
     ///
     /// [`Measured::morph_error`] is the error of the vertices that morph weights move.

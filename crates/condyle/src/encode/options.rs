@@ -110,8 +110,9 @@ pub struct EncodeOptions {
     pub track_budget: f32,
     /// Another budget for some of these tracks: that of morph weights follows from how far their targets move vertices.
     pub track_budgets: Vec<(Target, f32)>,
-    /// Frames per second at which the clip is sampled, changed slightly so that the last frame is the end of the clip: raised, or
-    /// lowered where the rounding of the times may have moved the end behind a frame, by at most 0.3 frames.
+    /// Frames per second at which the clip is sampled, changed slightly so that the last frame is the end
+    /// of the clip: raised, or lowered where the rounding of the times may have moved the end behind a
+    /// frame, by at most 0.3 frames.
     ///
     /// `None`: the lowest rate from 8 to 1000 whose frames all keys of joints are on, however the times are rounded, fitted to all of
     /// them; at least 24 if all keys are farther apart than an eighth of a second. A twentieth of the keys may be on no frame. If no
@@ -433,8 +434,8 @@ pub struct Measured {
     pub track_target: Option<Target>,
     /// The greatest error of each component of each track that drives no joint.
     pub tracks: Vec<(Target, Vec<f32>)>,
-    /// How far a vertex that morph weights move may be off, by their errors and those of its joints: 0 unless the encoder knows the
-    /// meshes, as that of `condyle-gltf` does.
+    /// How far a vertex that morph weights move may be off, by their errors and those of its joints: 0
+    /// unless the encoder knows the meshes, as that of `condyle-gltf` does.
     pub morph_error: f32,
 }
 

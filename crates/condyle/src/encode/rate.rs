@@ -123,8 +123,8 @@ pub(super) fn off_frames(clip: &RawClip, frames: usize) -> OffFrames {
     found
 }
 
-/// The times of the keys that are none of `all` evenly spaced moments after the first, rising. Those of a jump, which are on one
-/// moment, are among them: no moment shows more than one side of it.
+/// The times of the keys that are none of `all` evenly spaced moments after the first, rising. Those of a
+/// jump, which are on one moment, are among them: no moment shows more than one side of it.
 ///
 /// # Errors
 /// [`Error::TooMany`] if these are more than `limit`.

@@ -55,8 +55,8 @@ impl Paths {
         }
     }
 
-    /// Takes the mean velocity of the joints in spans in which they touch the ground, unless that is a small part of their mean speed
-    /// in the whole clip: then they stand.
+    /// Takes the mean velocity of the joints in spans in which they touch the ground, unless that is a
+    /// small part of their mean speed in the whole clip: then they stand.
     pub(super) fn find_treadmill_of(&mut self, spans: &[Vec<[usize; 2]>], options: &ContactOptions) {
         let (mut sum, mut count) = ([0.0; 3], 0_usize);
         for (joint, spans) in spans.iter().enumerate() {

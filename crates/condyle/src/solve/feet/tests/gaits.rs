@@ -161,7 +161,8 @@ fn a_clip_in_which_nothing_touches_is_refused() {
     assert_eq!(refused, Err(Error::NoContacts { joints: 1 }));
 }
 
-/// A foot that stands, nearly, or goes back with the ground, and swings: in units of a kilometre, a metre and a centimetre.
+/// A foot that stands, nearly, or goes back with the ground, and swings: in units of a kilometre, a metre
+/// and a centimetre.
 #[test]
 fn events_tell_a_treadmill_in_any_unit() {
     let one = Skeleton::new([Joint::new("foot", None, Transform::IDENTITY)]).expect("a foot");
