@@ -118,7 +118,6 @@ impl Space {
 /// <condyle.Model bytes: 2 joints, 1 clip, 20 vertices>
 #[pyfunction]
 #[pyo3(signature = (data, name="bytes", *, model=None, body=None, unit=None, up="y"))]
-#[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub(crate) fn from_bytes(
     py: Python<'_>,
     data: PyBackedBytes,

@@ -61,7 +61,7 @@ pub(crate) fn bvh(py: Python<'_>, clip: &Clip, rate: Option<f64>) -> PyResult<Ve
     let written = told_apart(py, None, move |_| -> Written {
         // A rate of too many frames is refused here.
         let text = condyle_bvh::write(&skeleton, &*motion, &WriteOptions::new(rate))?;
-        Ok((text, has_scales(&*motion, &skeleton, rate)?))
+        Ok((text, has_scales(&motion, &skeleton, rate)?))
     })?;
     let failed = |e| Error::new_err(format!("the clip {name:?}: {e}"));
     let (text, is_scaled) = written.map_err(failed)?;
