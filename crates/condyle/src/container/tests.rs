@@ -443,7 +443,7 @@ fn meshes_that_cannot_be_are_refused() {
     assert_eq!(last, Err(Error::Length { what: "influences", found: needed + 1, needed }));
     // A joint that the skin does not have.
     let refused = with(skinned, ends + 44, 0x0009_0009);
-    assert_eq!(refused, Err(Error::Index { what: "joints of influences", at: 0, found: 9, count: 3 }));
+    assert_eq!(refused, Err(Error::TooShort { what: "joints of the skin", found: 3, needed: 10 }));
 }
 
 #[test]

@@ -282,7 +282,7 @@ mod tests {
             let uses = readme.split(call).skip(1);
             uses.filter_map(|after| after.strip_prefix("(\"")?.split('"').next()).collect()
         };
-        let (clips, joints) = (named("= encode(clip"), named("joint_by_name"));
+        let (clips, joints) = (named("= asset.encode(clip"), named("joint_by_name"));
         assert!(clips.len() == 2 && joints.len() == 1, "{clips:?} {joints:?}");
         for name in clips {
             assert!(asset.clip_by_name(name).is_some(), "{name}");
