@@ -2,6 +2,8 @@
 
 mod grid;
 
+use alloc::vec::Vec;
+
 use crate::clip::{RawClip, Track};
 use crate::error::Error;
 
