@@ -193,7 +193,7 @@ fn run(folder: &Folder, line: &str) {
     let value = |option: &[&str]| words.iter().position(|word| option.contains(word)).map(|at| words[at + 1]);
     let written = value(&["-o", "--output"]);
     let is_series = words.contains(&"--fps") || value(&["--time"]).is_some_and(|time| time.contains(','));
-    if let Some(to) = written.filter(|to| !to.ends_with(".npy") && !(is_series && words[0] == "skin")) {
+    if let Some(to) = written.filter(|to| !(to.ends_with(".npy") || is_series && words[0] == "skin")) {
         let path = folder.path(to);
         assert!(
             path.is_dir() || fs::metadata(&path).is_ok_and(|it| it.len() > 0),
