@@ -252,7 +252,10 @@ fn a_joint_that_lost_its_keys_is_compared_with_the_node_of_its_name() {
         let mut lost = door(&folder);
         lost["animations"][0]["channels"].as_array_mut().expect("a list").remove(channel);
         folder.write("lost.gltf", lost.to_string());
-        for line in ["compare door.gltf lost.gltf --shell 5cm --json", "compare lost.gltf door.gltf --shell 5cm --json"] {
+        for line in [
+            "compare door.gltf lost.gltf --shell 5cm --json",
+            "compare lost.gltf door.gltf --shell 5cm --json",
+        ] {
             let found = &lines(&folder, line)[0];
             // 60 degrees at a twentieth of a metre.
             assert!((worst(found) - 50.0).abs() < 1e-2, "{found}");

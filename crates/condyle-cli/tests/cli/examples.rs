@@ -210,6 +210,13 @@ fn run(folder: &Folder, line: &str) {
     };
     match words[0] {
         "raycast" => assert!(!told.starts_with("nothing"), "condyle {line}: {told}"),
+        // Within limits learned from three clips most goals are missed by some millimetres.
+        "reach" if words.contains(&"--limits") => {
+            assert!(
+                !warned.contains("missed by") || warned.contains("missed by 0."),
+                "condyle {line}: {warned}"
+            );
+        }
         "reach" => assert!(!warned.contains("out of reach"), "condyle {line}: {warned}"),
         "check" => assert!(told.contains("no problems") || told.contains("usable"), "condyle {line}: {told}"),
         "encode" | "pack-library" if !words.contains(&"--json") => {

@@ -48,7 +48,7 @@ pub struct MorphFrame<'a> {
 ///     posed.push((mirrored.collect::<Vec<_>>(), instances.collect::<Vec<_>>()));
 /// }
 /// let frames = posed.iter().enumerate().map(|(frame, (mirrored, instances))| MorphFrame {
-///     seconds: f64::from(frame) / 10.0,
+///     seconds: frame as f64 / 10.0,
 ///     mirrored: mirrored.clone(),
 ///     instances: instances.iter().map(|it| it.iter().map(|it| it.as_slices()).collect()).collect(),
 /// });

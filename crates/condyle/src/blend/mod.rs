@@ -66,7 +66,7 @@ use weights::{How, NormalizedWeights, Total};
 /// joints turn so far, take the signs from the first pose instead, which is [`about`] that pose:
 ///
 /// ```
-/// use condyle::blend::{self, Mean};
+/// use condyle::blend::Mean;
 /// use condyle::{Joint, Layer, Pose, Skeleton, Transform, blend};
 ///
 /// let turned = |degrees: f32| {
@@ -137,7 +137,7 @@ pub fn blend(skeleton: &Skeleton, layers: &[Layer<'_>], mean: Mean, out: &mut Po
 /// [`Error::NotFinite`] for a weight that is NaN or infinite. `out` is then unchanged.
 ///
 /// ```
-/// use condyle::blend::{self, Mean};
+/// use condyle::blend::Mean;
 /// use condyle::{Layer, Pose, Transform};
 ///
 /// // Legs and arms: where no layer has a weight, the character stands as it idles and not as it was bound.

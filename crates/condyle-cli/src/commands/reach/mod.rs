@@ -54,7 +54,7 @@ Examples:
   condyle reach man.glb --clip walk --goal right_hand=-0.3,1.2,0.4@0.2 --goal right_hand=-0.2,1.5,0.3@0.6 -o wave.gif
   condyle reach man.glb --rest --move hips=0,-20cm,0 --pin left_foot --pin right_foot -o squat.png --skeleton
   condyle reach man.glb --clip idle --goal right_hand=0.3,0.1,0.4@1 --shift hips --pin left_foot --pin right_foot -o lift.glb
-  condyle reach man.glb --clip idle --goal right_hand=0.3,0.1,0.4 --limits fit -o kept.glb   no joint beyond what the clips do
+  condyle reach man.glb --clip idle --goal right_hand=-0.22,1.0,0.3 --limits fit -o kept.glb   no joint beyond what the clips do
 
 Places are in world space, in metres or with a unit, +Y up. --height gives a model in other units
 its real size. The joints between the middle of the body and the goals turn, near ones first: an arm reaches alone what it
