@@ -137,7 +137,7 @@ pub fn blend(skeleton: &Skeleton, layers: &[Layer<'_>], mean: Mean, out: &mut Po
 /// [`Error::NotFinite`] for a weight that is NaN or infinite. `out` is then unchanged.
 ///
 /// ```
-/// use condyle::blend::Mean;
+/// use condyle::blend::{self, Mean};
 /// use condyle::{Layer, Pose, Transform};
 ///
 /// // Legs and arms: where no layer has a weight, the character stands as it idles and not as it was bound.
