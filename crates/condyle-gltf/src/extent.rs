@@ -6,6 +6,9 @@ use condyle::{Affine, Error, NormalRule, Pose, RawClip, local_to_model};
 use crate::asset::Asset;
 use crate::poser::Poser;
 
+/// Units that files have, in metres.
+const USUAL_UNITS: [f64; 5] = [1.0, 0.01, 0.001, 0.0254, 0.3048];
+
 /// Size of an asset along X, Y and Z, in the document's units.
 ///
 /// ```
@@ -49,6 +52,24 @@ impl Extent {
         [2, 0]
             .into_iter()
             .fold(1, |longest, axis| if self.sizes[axis] > self.sizes[longest] { axis } else { longest })
+    }
+
+    /// Length of a unit in metres, where `units` are the height and it is really `height` metres. Joints alone are lower than their character, whose
+    /// head and soles they leave out: a metre, centimetre, millimetre, inch or foot that makes them 85 to 100 % of `height` is returned where there is one.
+    ///
+    /// ```
+    /// use condyle_gltf::Extent;
+    ///
+    /// let joints = Extent::of_joints([170.0, 158.0, 30.0]);
+    /// assert_eq!(joints.unit(158.0, 1.7), 0.01);
+    /// let vertices = Extent { of_vertices: true, ..joints };
+    /// assert_eq!(vertices.unit(158.0, 1.7), 1.7 / 158.0);
+    /// ```
+    #[must_use]
+    pub fn unit(&self, units: f64, height: f64) -> f64 {
+        let is_usual = |&unit: &f64| (0.85..=1.000_001).contains(&(unit * units / height));
+        let usual = USUAL_UNITS.into_iter().find(is_usual).filter(|_| !self.of_vertices);
+        usual.unwrap_or(height / units)
     }
 
     /// Size along [`up`](Self::up).
@@ -185,6 +206,20 @@ mod tests {
             let extent = asset.extent().expect("an extent");
             assert_eq!(extent.up(), up);
             assert!((asset.rest_height().expect("a height") - 170.0).abs() < 1e-3, "{extent:?}");
+        }
+    }
+
+    /// Of joints: the usual unit that fits, at both ends of what fits, and none where none does.
+    #[test]
+    fn joints_have_a_usual_unit_where_one_fits() {
+        let joints = Extent::of_joints([0.0, 1.0, 0.0]);
+        for (units, unit) in
+            [(1.45, 1.0), (1.7, 1.0), (146.0, 0.01), (1_600.0, 0.001), (62.0, 0.0254), (5.2, 0.3048)]
+        {
+            assert_eq!(joints.unit(units, 1.7), unit, "{units}");
+        }
+        for units in [1.44, 1.72, 143.0, 28.0, 1e-9] {
+            assert_eq!(joints.unit(units, 1.7), 1.7 / units, "{units}");
         }
     }
 

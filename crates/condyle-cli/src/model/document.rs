@@ -133,7 +133,18 @@ pub(crate) fn scale_to(path: &Path, extent: &Extent, space: Space, height: Lengt
             );
         }
     }
-    Ok(height.metres / units)
+    let unit = extent.unit(units, height.metres);
+    if (unit * units - height.metres).abs() > 1e-3 * height.metres {
+        let joints = unit * units;
+        warn(
+            path,
+            &format!(
+                "a unit is taken as {unit} m, which makes its joints {joints:.2} m high, without the top of the head and the soles; \
+                 --unit says another"
+            ),
+        );
+    }
+    Ok(unit)
 }
 
 /// The files that a model is read from, as canonical paths: none of them may be overwritten. Until the model

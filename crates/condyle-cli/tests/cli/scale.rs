@@ -77,6 +77,18 @@ fn a_height_is_that_of_the_first_frame_along_the_axis_that_is_up() {
     );
 }
 
+/// Joints end below the top of the head: the usual unit that fits is taken, and reported.
+#[test]
+fn joints_that_are_lower_than_their_person_have_a_usual_unit() {
+    let folder = people();
+    let told = warnings(&folder, "encode yup.bvh -o tall.condyle --height 1.85m");
+    assert_eq!(unit(&folder, "tall.condyle"), f64::from(0.01_f32));
+    assert!(told.contains("a unit is taken as 0.01 m") && told.contains("joints 1.70 m high"), "{told}");
+    let told = warnings(&folder, "encode yup.bvh -o giant.condyle --height 2.5m");
+    assert!((unit(&folder, "giant.condyle") - 2.5 / 170.0).abs() < 1e-8, "{told}");
+    assert!(!told.contains("a unit is taken"), "{told}");
+}
+
 /// Two cubes of side 1 on a moving node and on one below it, from y = -0.5 to 1.5.
 fn rigid() -> Value {
     let corners: Vec<u8> = (0..8)
