@@ -10,9 +10,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::arrays::{Input, Output};
-use crate::clip::{Clip, Motion};
+use crate::clip::Clip;
 use crate::errors::{Problem, check_file, refused, unusable, warn};
 use crate::frames::{Planes, for_each_frame, thread_count};
+use crate::motion::Motion;
 use crate::poses::set;
 use crate::progress::told_apart;
 use crate::skeleton::Skeleton;

@@ -15,60 +15,14 @@ use crate::arrays::Times;
 use crate::errors::{Error, refused};
 use crate::frames::{for_each_frame, thread_count};
 use crate::keyed::keyed;
+use crate::motion::Motion;
 use crate::pickled::{Read, clip_of, parts_of};
 use crate::poses::{PoseArrays, get};
 use crate::progress::{end_unless, told_apart};
 use crate::render::{Drawn, Style, sheet};
 use crate::retime::Retime;
-use crate::save::{self, Kind};
+use crate::save::{self, Kind, Saved};
 use crate::skeleton::Skeleton;
-
-/// What poses come from: keys as authored, or as they were compressed.
-pub(crate) enum Motion {
-    Authored(RawClip),
-    Compressed(condyle::Clip<'static>),
-}
-
-impl Motion {
-    fn source(&self) -> &dyn PoseSource {
-        match self {
-            Self::Authored(clip) => clip,
-            Self::Compressed(clip) => clip,
-        }
-    }
-
-    /// The pose of a moment that mostly follows on the last one: its keys are looked for there first.
-    pub(crate) fn next_pose(
-        &self,
-        skeleton: &condyle::Skeleton,
-        seconds: f64,
-        cursor: &mut RawCursor,
-        pose: &mut Pose,
-    ) -> Result<(), Refusal> {
-        match self {
-            Self::Authored(clip) => condyle::sample::raw(clip, skeleton, seconds, cursor, pose),
-            Self::Compressed(clip) => clip.pose(skeleton, seconds, pose),
-        }
-    }
-}
-
-impl PoseSource for Motion {
-    fn start(&self) -> f64 {
-        self.source().start()
-    }
-
-    fn end(&self) -> f64 {
-        self.source().end()
-    }
-
-    fn pose(&self, skeleton: &condyle::Skeleton, seconds: f64, pose: &mut Pose) -> Result<(), Refusal> {
-        self.source().pose(skeleton, seconds, pose)
-    }
-
-    fn weights(&self, node: u32, seconds: f64, weights: &mut [f32]) -> Result<(), Refusal> {
-        self.source().weights(node, seconds, weights)
-    }
-}
 
 /// Poses of a skeleton over time, as authored or compressed. A model's `clips` are such; `encode` compresses one.
 #[pyclass(frozen, module = "condyle")]
@@ -140,16 +94,7 @@ impl Clip {
     /// What it holds besides poses, which `sample` leaves out: any of "morph weights and tracks", "root motion" and "events".
     #[getter]
     pub(crate) fn extras(&self) -> Vec<&'static str> {
-        let (tracks, motion, events) = match &*self.motion {
-            Motion::Authored(clip) => {
-                (clip.tracks().iter().any(|it| it.target.joint().is_none()), false, false)
-            }
-            Motion::Compressed(clip) => {
-                (clip.free_tracks().len() > 0, clip.has_motion(), clip.event_count() > 0)
-            }
-        };
-        let all = [(tracks, "morph weights and tracks"), (motion, "root motion"), (events, "events")];
-        all.into_iter().filter_map(|(there, what)| there.then_some(what)).collect()
+        self.motion.extras()
     }
 
     /// The local transforms of all joints at each of `times`, in seconds: Poses of rotations (T, J, 4), translations (T, J, 3) and scales (T, J, 3).
@@ -310,8 +255,8 @@ impl Clip {
             return Err(Error::new_err("rate is for a BVH; retime(rate=...) is for other files"));
         }
         let data = match kind {
-            Kind::Bvh => save::bvh(py, self, rate)?,
-            Kind::Glb => save::glb(py, &self.name, &self.skeleton, (None, None, false), &[self])?,
+            Kind::Bvh => save::bvh(py, self.saved(), rate)?,
+            Kind::Glb => save::glb(py, &self.name, &self.skeleton, (None, None, false), &[self.saved()])?,
             Kind::Condyle => self.to_bytes(py)?.as_bytes().to_vec(),
         };
         save::write(&path, &data)
@@ -373,6 +318,11 @@ impl Clip {
 }
 
 impl Clip {
+    /// What writers of files take of it.
+    pub(crate) fn saved(&self) -> Saved<'_> {
+        Saved { name: &self.name, skeleton: &self.skeleton, motion: &self.motion }
+    }
+
     /// The clip by the encoder's options.
     pub(crate) fn encoded(
         &self,

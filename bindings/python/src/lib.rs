@@ -15,6 +15,7 @@ mod keyed;
 mod kinematics;
 mod library;
 mod model;
+mod motion;
 mod open;
 mod pickled;
 mod poses;

@@ -14,9 +14,10 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::arrays::Times;
-use crate::clip::{Clip, Motion};
+use crate::clip::Clip;
 use crate::errors::{Error, Problem, check_file, unusable};
 use crate::frames::{Threads, on_threads, thread_count};
+use crate::motion::Motion;
 use crate::poses::{PoseArrays, get};
 use crate::progress::{Pace, Steps, told};
 use crate::skeleton::Skeleton;

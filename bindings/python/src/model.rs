@@ -16,9 +16,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
 use crate::arrays::{Output, Times, apart};
-use crate::clip::{Clip, Motion, effort_of};
+use crate::clip::{Clip, effort_of};
 use crate::errors::{Error, Problem, refused};
 use crate::frames::{Planes, Threads, for_each_frame, thread_count};
+use crate::motion::Motion;
 use crate::poses::{write_origins, write_rows};
 use crate::primitive::Primitive;
 use crate::progress::told_apart;
@@ -228,7 +229,7 @@ impl Model {
     /// <condyle.Model small.glb: 2 joints, 1 clip, 20 vertices>
     fn save(slf: &Bound<'_, Self>, path: PathBuf) -> PyResult<()> {
         let (py, it) = (slf.py(), slf.get());
-        let clips: Vec<&Clip> = it.clips.iter().map(Py::get).collect();
+        let clips: Vec<_> = it.clips.iter().map(|clip| clip.get().saved()).collect();
         let data = match (Kind::of(&path)?, &clips[..]) {
             (Kind::Glb, clips) => save::glb(
                 py,
@@ -237,7 +238,7 @@ impl Model {
                 (it.asset.as_ref(), it.unit.map(f64::from), it.turned),
                 clips,
             )?,
-            (Kind::Bvh, [clip]) => save::bvh(py, clip, None)?,
+            (Kind::Bvh, [clip]) => save::bvh(py, *clip, None)?,
             (Kind::Bvh, clips) => {
                 let count = clips.len();
                 return Err(Error::new_err(format!(

@@ -14,9 +14,9 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use crate::body::Body;
-use crate::clip::Motion;
 use crate::errors::{Error, Problem, unusable};
 use crate::model::{Model, Opened};
+use crate::motion::Motion;
 use crate::progress::told_apart;
 
 /// Why a file is refused.

@@ -10,9 +10,9 @@ use condyle_bvh::WriteOptions;
 use condyle_gltf::{Asset, ClipExporter};
 use pyo3::prelude::*;
 
-use crate::clip::{Clip, Motion};
 use crate::errors::{Error, warn};
 use crate::join::Draft;
+use crate::motion::Motion;
 use crate::progress::told_apart;
 
 /// The kinds of files, by the ends of their names.
@@ -45,19 +45,27 @@ pub(crate) fn write(path: &Path, data: &[u8]) -> PyResult<()> {
     file.finish(path)
 }
 
+/// A clip to write.
+#[derive(Clone, Copy)]
+pub(crate) struct Saved<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) skeleton: &'a Arc<Skeleton>,
+    pub(crate) motion: &'a Arc<Motion>,
+}
+
 /// Text of a BVH, and whether joints have scales, which it leaves out.
 type Written = Result<(String, bool), condyle::Error>;
 
 /// A clip as a BVH with so many frames a second: without a rate those of its keys, if they are even.
-pub(crate) fn bvh(py: Python<'_>, clip: &Clip, rate: Option<f64>) -> PyResult<Vec<u8>> {
+pub(crate) fn bvh(py: Python<'_>, clip: Saved<'_>, rate: Option<f64>) -> PyResult<Vec<u8>> {
     if let Some(rate) = rate.filter(|rate| !(rate.is_finite() && *rate > 0.0)) {
         return Err(Error::new_err(format!("rate is {rate}, a number above 0 is wanted")));
     }
-    let name = &clip.name;
+    let name = clip.name;
     let uneven =
         || Error::new_err(format!("the keys of the clip {name:?} are at no even rate; rate= is wanted"));
-    let rate = rate.or_else(|| own_rate(&clip.motion)).ok_or_else(uneven)?;
-    let (motion, skeleton) = (Arc::clone(&clip.motion), Arc::clone(&clip.skeleton));
+    let rate = rate.or_else(|| own_rate(clip.motion)).ok_or_else(uneven)?;
+    let (motion, skeleton) = (Arc::clone(clip.motion), Arc::clone(clip.skeleton));
     let written = told_apart(py, None, move |_| -> Written {
         // A rate of too many frames is refused here.
         let text = condyle_bvh::write(&skeleton, &*motion, &WriteOptions::new(rate))?;
@@ -113,10 +121,10 @@ pub(crate) fn glb(
     name: &str,
     skeleton: &Arc<Skeleton>,
     (asset, unit, is_turned): (Option<&Arc<Asset>>, Option<f64>, bool),
-    clips: &[&Clip],
+    clips: &[Saved<'_>],
 ) -> PyResult<Vec<u8>> {
     let motions: Vec<(String, Arc<Motion>)> =
-        clips.iter().map(|clip| (clip.name.clone(), Arc::clone(&clip.motion))).collect();
+        clips.iter().map(|clip| (clip.name.to_owned(), Arc::clone(clip.motion))).collect();
     let (name, skeleton, asset) = (name.to_owned(), Arc::clone(skeleton), asset.map(Arc::clone));
     let written = told_apart(py, None, move |_| {
         let asset = match asset {
@@ -183,8 +191,8 @@ fn no_place(clip: &RawClip, motion: &Motion) -> Option<String> {
 }
 
 /// Warns of what a clip holds besides poses.
-fn left_out(py: Python<'_>, clip: &Clip) -> PyResult<()> {
-    let extras = clip.extras();
+fn left_out(py: Python<'_>, clip: Saved<'_>) -> PyResult<()> {
+    let extras = clip.motion.extras();
     if extras.is_empty() {
         return Ok(());
     }

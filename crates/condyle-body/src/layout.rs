@@ -1,9 +1,9 @@
 //! The arrays of a motion, in the layouts that people have, as rotations of named joints.
 
-use crate::motion::{Repair, quat};
 use crate::names;
 use crate::npz::{Array, Npz};
 use crate::refused::Refused;
+use crate::repair::Repair;
 
 /// Names of the rate: AMASS has the first two.
 const RATES: [&str; 5] = ["mocap_framerate", "mocap_frame_rate", "frame_rate", "framerate", "fps"];
@@ -280,4 +280,21 @@ fn between(a: [f64; 4], b: [f64; 4], part: f64) -> [f64; 4] {
     let mean = lerp(a, if is_far { b.map(|v| -v) } else { b }, part);
     let length = mean.iter().map(|v| v * v).sum::<f64>().sqrt();
     mean.map(|v| v / length)
+}
+
+/// Quaternion of an axis times an angle; NaN where a number is not finite.
+fn quat(v: [f64; 3]) -> [f64; 4] {
+    if !v.iter().all(|v| v.is_finite()) {
+        return [f64::NAN; 4];
+    }
+    let greatest = v.iter().fold(0.0_f64, |all, v| all.max(v.abs()));
+    if greatest == 0.0 {
+        return [0.0, 0.0, 0.0, 1.0];
+    }
+    // The squares of the smallest and the largest numbers are none.
+    let unit = v.map(|v| v / greatest);
+    let length = unit.iter().map(|v| v * v).sum::<f64>().sqrt();
+    let (sine, cosine) = condyle::math::sin_cos_f64(0.5 * length * greatest);
+    let [x, y, z] = unit.map(|v| v / length * sine);
+    [x, y, z, cosine]
 }

@@ -68,9 +68,11 @@ mod motion;
 mod names;
 mod npz;
 mod refused;
+mod repair;
 mod shaped;
 
 pub use self::model::BodyModel;
-pub use self::motion::{BodyClip, BodyMotion, Repair};
+pub use self::motion::{BodyClip, BodyMotion};
 pub use self::refused::Refused;
+pub use self::repair::Repair;
 pub use self::shaped::{ShapedBody, Workspace};

@@ -9,6 +9,7 @@ use crate::layout::Layout;
 use crate::names;
 use crate::npz::Npz;
 use crate::refused::Refused;
+use crate::repair::Repair;
 use crate::shaped::ShapedBody;
 
 /// A motion in AMASS's layout or one of its kin: rotations of joints in each frame.
@@ -28,27 +29,6 @@ pub struct BodyClip {
     pub clip: RawClip,
     /// What was repaired or left out of the motion: empty if it is all there.
     pub repairs: Vec<Repair>,
-}
-
-/// Something odd about a motion, and what was done about it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Repair {
-    /// What was found.
-    pub what: String,
-    /// How it was repaired, or what was left out.
-    pub action: String,
-}
-
-impl Repair {
-    pub(crate) fn new(what: impl Into<String>, action: impl Into<String>) -> Self {
-        Self { what: what.into(), action: action.into() }
-    }
-}
-
-impl fmt::Display for Repair {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; {}", self.what, self.action)
-    }
 }
 
 /// How much there is, not the numbers.
@@ -219,21 +199,4 @@ fn words(error: &Error) -> String {
         Error::NotFinite { .. } => "a place is beyond f32".into(),
         _ => error.to_string(),
     }
-}
-
-/// Of an axis times an angle; NaN where a number is not finite.
-pub(crate) fn quat(v: [f64; 3]) -> [f64; 4] {
-    if !v.iter().all(|v| v.is_finite()) {
-        return [f64::NAN; 4];
-    }
-    let greatest = v.iter().fold(0.0_f64, |all, v| all.max(v.abs()));
-    if greatest == 0.0 {
-        return [0.0, 0.0, 0.0, 1.0];
-    }
-    // The squares of the smallest and the largest numbers are none.
-    let unit = v.map(|v| v / greatest);
-    let length = unit.iter().map(|v| v * v).sum::<f64>().sqrt();
-    let (sine, cosine) = condyle::math::sin_cos_f64(0.5 * length * greatest);
-    let [x, y, z] = unit.map(|v| v / length * sine);
-    [x, y, z, cosine]
 }

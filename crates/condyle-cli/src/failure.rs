@@ -36,3 +36,8 @@ impl fmt::Display for Failure {
         f.write_str(&printable_lines(message))
     }
 }
+
+/// The failure for an asset with more joints, vertices or bytes than a stage can take.
+pub(crate) fn too_large(file: &str, error: &dyn fmt::Display) -> Failure {
+    Failure::Data(format!("{file}: {error}; reduce the model to what you need"))
+}

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 
 use condyle::solve::springs::Springs;
-use condyle::{Affine, Error, RawClip, Skeleton, Skin};
+use condyle::{Affine, Error, Pose, RawClip, Skeleton, Skin};
 
 use crate::accessor::Accessors;
 use crate::attributes::{self, Faulty};
@@ -193,6 +193,21 @@ impl Asset {
     pub fn shown(&self) -> impl Iterator<Item = (usize, &Instance)> {
         let any = self.instances.iter().any(|it| it.in_default_scene);
         self.instances.iter().enumerate().filter(move |(_, it)| it.in_default_scene || !any)
+    }
+
+    /// Turns the joints that node constraints of VRM 1.0 (`VRMC_node_constraint`) move, such as twist bones
+    /// and sleeves. [`Poser`](crate::Poser) does so. If you sample clips yourself, call it before
+    /// [`local_to_model`](condyle::local_to_model). Without constraints the pose stays as it is.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if `pose` has another number of joints than the skeleton.
+    pub fn constrain(&self, pose: &mut Pose) -> Result<(), Error> {
+        let (found, needed) = (pose.joint_count(), self.skeleton.joint_count());
+        if found != needed {
+            return Err(Error::Length { what: "pose", found, needed });
+        }
+        self.constraints.iter().for_each(|it| it.apply(&self.skeleton, pose));
+        Ok(())
     }
 
     /// Reads everything that moves from a document.

@@ -4,8 +4,8 @@ use condyle::bounds::{self, Aabb, Sphere};
 use condyle_gltf::{Asset, PlacedBounds, Poser, PoserOptions};
 use serde_json::{Value, json};
 
-use crate::failure::Failure;
-use crate::model::document::{too_large, warn_of_repairs};
+use crate::failure::{Failure, too_large};
+use crate::model::document::warn_of_repairs;
 use crate::model::playable::Playable;
 use crate::options::moments;
 use crate::options::numerics::Numerics;

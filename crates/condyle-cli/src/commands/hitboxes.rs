@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use crate::commands::raycast::shape_name;
 use crate::commands::reach::asked::joint_name;
-use crate::failure::Failure;
+use crate::failure::{Failure, too_large};
 use crate::model;
 use crate::model::container::is_container;
-use crate::model::document::{sources, too_large, warn_of_repairs};
+use crate::model::document::{sources, warn_of_repairs};
 use crate::options::overwrite::Overwrite;
 use crate::options::source::Which;
 use crate::options::space::Space;

@@ -8,8 +8,8 @@ use condyle_gltf::{Asset, Poser, PoserOptions};
 use serde_json::{Value, json};
 
 use crate::commands::reach::asked::joint_name;
-use crate::failure::Failure;
-use crate::model::document::{too_large, warn_of_repairs};
+use crate::failure::{Failure, too_large};
+use crate::model::document::warn_of_repairs;
 use crate::model::playable::Playable;
 use crate::options::numerics::Numerics;
 use crate::options::quantity::{parse_point, parse_seconds};

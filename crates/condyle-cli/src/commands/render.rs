@@ -11,8 +11,8 @@ use condyle_draw::{FPS, Film, Greatest, Look, MAX_SHEET, SIDES, Scene, Seen, Siz
 use condyle_gltf::{Asset, Placement};
 use serde_json::json;
 
-use crate::failure::Failure;
-use crate::model::document::{sources, too_large};
+use crate::failure::{Failure, too_large};
+use crate::model::document::sources;
 use crate::model::limits::{Choice, parse_choice};
 use crate::model::playable::Playable;
 use crate::model::{self, Model};

@@ -6,8 +6,8 @@ use condyle::clip::Y_UP_FROM_Z_UP;
 use condyle_body::{BodyModel, BodyMotion, Refused};
 use condyle_gltf::{Asset, Problem, Severity};
 
-use super::document::{refusal, too_large};
-use crate::failure::Failure;
+use super::document::refusal;
+use crate::failure::{Failure, too_large};
 use crate::options::space::Space;
 use crate::text::path_text;
 

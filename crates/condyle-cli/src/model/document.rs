@@ -1,13 +1,12 @@
 //! glTF documents, and BVH files as documents: opening them, and what is reported about them.
 
 use std::collections::BTreeSet;
-use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use condyle_gltf::{Asset, Document, Extent, Refused, Severity};
 
 use super::{bvh, problems};
-use crate::failure::Failure;
+use crate::failure::{Failure, too_large};
 use crate::options::quantity::{Length, TALL};
 use crate::options::space::Space;
 use crate::output::{print_json, warn};
@@ -40,11 +39,6 @@ pub(crate) fn open(path: &Path, space: Space, json: bool) -> Result<Asset, Failu
 pub(crate) fn refusal(path: &Path, refused: &Refused) -> Failure {
     let problems = refused.problems.iter().map(|p| format!("\n  {}", printable(&p.to_string())));
     Failure::Data(format!("{} cannot be used{}", path_text(path), problems.collect::<String>()))
-}
-
-/// The failure for an asset with more joints, vertices or bytes than a stage can take.
-pub(crate) fn too_large(file: &str, error: &dyn Display) -> Failure {
-    Failure::Data(format!("{file}: {error}; reduce the model to what you need"))
 }
 
 /// Warns that something in the document was repaired.

@@ -19,7 +19,7 @@ use condyle_gltf::{Asset, Extent};
 
 use self::container::{PackedClip, is_container};
 use self::playable::Playable;
-use crate::failure::Failure;
+use crate::failure::{Failure, too_large};
 use crate::options::quantity::Length;
 use crate::options::space::Space;
 use crate::output::warn;
@@ -63,7 +63,7 @@ impl Model {
     ) -> Result<f64, Failure> {
         let metres = document::metres_of(path, self.extent(), self.asset.unit(), space, height)?;
         if height.is_some() {
-            self.asset.set_unit(metres).map_err(|e| document::too_large(&path_text(path), &e))?;
+            self.asset.set_unit(metres).map_err(|e| too_large(&path_text(path), &e))?;
         }
         Ok(metres)
     }
@@ -165,12 +165,10 @@ pub(crate) fn open_onto(
         let mut motion = document::open(path, space, json)?;
         let factor = motion.unit().map_or(1.0, |unit| unit / asset.unit().unwrap_or(1.0));
         let scaled = motion.clips.iter().map(|clip| clip.scaled(factor));
-        motion.clips =
-            scaled.collect::<Result<_, _>>().map_err(|e| document::too_large(&path_text(path), &e))?;
+        motion.clips = scaled.collect::<Result<_, _>>().map_err(|e| too_large(&path_text(path), &e))?;
         document::warn_of_repairs(path, &motion);
         sources.extend(document::sources(path, Some(&motion.document)));
-        let (clips, problems) =
-            asset.clips_of(&motion).map_err(|e| document::too_large(&path_text(path), &e))?;
+        let (clips, problems) = asset.clips_of(&motion).map_err(|e| too_large(&path_text(path), &e))?;
         problems.iter().for_each(|problem| warn(path, &problem.to_string()));
         let tracks = |clips: &[RawClip]| clips.iter().map(|clip| clip.tracks().len()).sum::<usize>();
         if tracks(&clips) == 0 && tracks(&motion.clips) > 0 {

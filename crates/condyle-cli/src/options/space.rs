@@ -6,8 +6,7 @@ use clap::ValueEnum;
 use condyle::clip::Y_UP_FROM_Z_UP;
 use condyle_gltf::Asset;
 
-use crate::failure::Failure;
-use crate::model::document::too_large;
+use crate::failure::{Failure, too_large};
 use crate::options::quantity::{Length, parse_length};
 use crate::text::path_text;
 

@@ -26,7 +26,7 @@ const OPPOSITE: f64 = 1e-9;
 
 impl Constraint {
     /// Turns the constrained joint of a pose of the skeleton.
-    pub(super) fn apply(&self, skeleton: &Skeleton, pose: &mut Pose) {
+    pub(crate) fn apply(&self, skeleton: &Skeleton, pose: &mut Pose) {
         let (joint, source) = (usize::from(self.joint), usize::from(self.source));
         let rest = unit(skeleton.rest().get(joint).rotation);
         let source_rest = unit(skeleton.rest().get(source).rotation);

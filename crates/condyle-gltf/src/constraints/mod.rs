@@ -3,9 +3,6 @@
 
 mod apply;
 
-use condyle::{Error, Pose};
-
-use crate::asset::Asset;
 use crate::json::Json;
 use crate::problem::{Problems, quoted};
 use crate::scene::Scene;
@@ -219,23 +216,6 @@ impl Found {
             Some(Constraint { joint, source, kind: it.kind, weight: it.weight })
         });
         joints.flatten().collect()
-    }
-}
-
-impl Asset {
-    /// Turns the joints that node constraints of VRM 1.0 (`VRMC_node_constraint`) move, such as twist bones
-    /// and sleeves. [`Poser`](crate::Poser) does so. If you sample clips yourself, call it before
-    /// [`local_to_model`](condyle::local_to_model). Without constraints the pose stays as it is.
-    ///
-    /// # Errors
-    /// [`Error::Length`] if `pose` has another number of joints than the skeleton.
-    pub fn constrain(&self, pose: &mut Pose) -> Result<(), Error> {
-        let (found, needed) = (pose.joint_count(), self.skeleton.joint_count());
-        if found != needed {
-            return Err(Error::Length { what: "pose", found, needed });
-        }
-        self.constraints.iter().for_each(|it| it.apply(&self.skeleton, pose));
-        Ok(())
     }
 }
 

@@ -2,8 +2,7 @@
 
 use condyle_gltf::{Asset, Instance, Poser, PoserOptions, Primitive};
 
-use crate::failure::Failure;
-use crate::model::document::too_large;
+use crate::failure::{Failure, too_large};
 use crate::model::playable::Playable;
 use crate::options::moments::LONGEST;
 

@@ -7,8 +7,8 @@ use condyle_gltf::{Asset, Document, MorphExporter, MorphFrame, Poser, PoserOptio
 
 use super::error::{Off, distance};
 use super::film::{self, Film, Frame};
-use crate::failure::Failure;
-use crate::model::document::{refusal, too_large};
+use crate::failure::{Failure, too_large};
+use crate::model::document::refusal;
 use crate::output::{Finished, finish_file, progress, warn};
 use crate::text::grouped;
 

@@ -10,9 +10,9 @@ use condyle_compare::{Error, How, Pairing, Subject, moments, pair_clips};
 
 use self::picture::{Format, Series};
 use self::report::{Report, Unit, why_text};
-use crate::failure::Failure;
+use crate::failure::{Failure, too_large};
 use crate::model::container::is_container;
-use crate::model::document::{scale_to, sources, too_large};
+use crate::model::document::{scale_to, sources};
 use crate::model::{self, Model};
 use crate::options::numerics::Numerics;
 use crate::options::overwrite::Overwrite;

@@ -10,10 +10,10 @@ use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
 use crate::commands::encode::{self, Row, Settings};
-use crate::failure::Failure;
+use crate::failure::{Failure, too_large};
 use crate::model::body;
 use crate::model::container::{read, unfit};
-use crate::model::document::{self, too_large};
+use crate::model::document;
 use crate::options::space::Space;
 use crate::options::work::Limit;
 use crate::output::write_file;

@@ -11,8 +11,8 @@ use condyle::Dispatch;
 use condyle_gltf::{Asset, Exporter, Poser};
 use serde_json::{Value, json};
 
-use crate::failure::Failure;
-use crate::model::document::{self, too_large, warn_of_repairs};
+use crate::failure::{Failure, too_large};
+use crate::model::document::{self, warn_of_repairs};
 use crate::model::playable::Playable;
 use crate::options::moments;
 use crate::options::numerics::Numerics;

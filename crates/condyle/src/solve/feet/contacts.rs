@@ -4,7 +4,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::step::{Landing, Step};
-use super::touches::{MAX_SAMPLES, Paths};
+use super::thresholds::ContactOptions;
+use super::touches::Paths;
 use crate::clip::{Clip, RawClip};
 use crate::error::Error;
 use crate::math::quats::rotate;
@@ -14,44 +15,7 @@ use crate::play::{Event, Events, Looping};
 use crate::pose::Pose;
 use crate::sample::{PoseSource, sample};
 use crate::skeleton::Skeleton;
-
-/// Thresholds of a touch.
-///
-/// Each pair holds the threshold below which a touch begins and the one above which it ends. Between them nothing changes, so that
-/// noise does not break a touch into many.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ContactOptions {
-    /// Metres above the lowest place that the joint has in the clip.
-    pub height: [f32; 2],
-    /// Metres per second over the ground.
-    pub speed: [f32; 2],
-    /// Fractions of the joint's mean speed within half a second. The larger one of both speeds counts: in a run at 6 m/s no foot stands as
-    /// still as in a walk. A joint that touches nowhere by that is judged by its speed along the ground alone, at 1.6 times the fractions.
-    pub pace: [f32; 2],
-    /// Seconds. A shorter touch is dropped, and a shorter break between two touches is closed.
-    pub shortest: f32,
-    /// Moments per second at which the clip is sampled.
-    pub sample_rate: f32,
-    /// Whether the clip goes on from its end to its start.
-    pub looping: Looping,
-}
-
-impl ContactOptions {
-    /// Thresholds in proportion to the length of a leg, in any unit. For a leg of 0.9 m the heights are 3 and 5 cm, the speeds 0.3 and
-    /// 0.6 m/s.
-    #[must_use]
-    pub fn for_legs(length: f32) -> Self {
-        let size = length / 0.9;
-        Self {
-            height: [0.03, 0.05].map(|v| v * size),
-            speed: [0.3, 0.6].map(|v| v * size),
-            pace: [0.15, 0.3],
-            shortest: 0.05,
-            sample_rate: 120.0,
-            looping: Looping::Clamp,
-        }
-    }
-}
+use crate::solve::maps::{add, scaled};
 
 /// One touch of one joint. Points are where the character's motion has them, which starts at the clip's start.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -298,24 +262,29 @@ impl Contacts {
     }
 }
 
-impl ContactOptions {
-    /// Checks the thresholds, and returns the number of spans between moments at which a clip is sampled.
-    pub(super) fn steps(&self, duration: f64) -> Result<usize, Error> {
-        for (what, pair) in [("height", self.height), ("speed", self.speed), ("pace", self.pace)] {
-            Error::check_finite(what, &pair, 1)?;
-            if !(pair[0] >= 0.0 && pair[1] >= pair[0]) {
-                return Err(Error::OutOfRange { what, at: 0, needed: "of rising numbers, at least 0" });
-            }
+impl Paths {
+    /// The touches in these spans of samples.
+    fn contacts(self, spans: Vec<Vec<[usize; 2]>>) -> Result<Contacts, Error> {
+        if !spans.is_empty() && spans.iter().all(Vec::is_empty) {
+            return Err(Error::NoContacts { joints: spans.len() });
         }
-        Error::check_number("shortest", self.shortest)?;
-        Error::check_number("sample_rate", self.sample_rate)?;
-        if self.sample_rate <= 0.0 {
-            return Err(Error::OutOfRange { what: "sample_rate", at: 0, needed: "greater than 0" });
-        }
-        let wanted = duration * f64::from(self.sample_rate);
-        if wanted >= MAX_SAMPLES as f64 {
-            return Err(Error::TooMany { what: "samples", found: wanted as usize, limit: MAX_SAMPLES });
-        }
-        Ok(((wanted + 0.5) as usize).max(1))
+        let per_second = self.steps() as f64 / self.duration.max(1e-9);
+        let one = |(joint, spans): (usize, Vec<[usize; 2]>)| {
+            let contact = |[from, until]: [usize; 2]| {
+                let sum = (from..until).fold([0.0; 3], |sum, at| add(sum, self.place(joint, at as isize)));
+                let mean = scaled(sum, 1.0 / (until - from).max(1) as f64);
+                let [place, velocity] =
+                    [mean, self.velocity(joint, from as isize)].map(|v| v.map(|v| v as f32));
+                let from_place = self.place(joint, from as isize).map(|v| v as f32);
+                // The last moment of a clip that does not loop is a moment of its own, and nothing comes behind it.
+                let last = if self.looping == Looping::Wrap { until } else { until.min(self.steps()) };
+                let [start, end] = [from, last].map(|at| at as f64 / per_second);
+                Contact { start, end, place, from: from_place, velocity }
+            };
+            spans.into_iter().map(contact).collect()
+        };
+        let joints = spans.into_iter().enumerate().map(one).collect();
+        let Self { duration, whole, looping, motion, treadmill, .. } = self;
+        Ok(Contacts { duration, looping, whole, motion, treadmill, joints })
     }
 }

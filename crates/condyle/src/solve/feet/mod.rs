@@ -55,15 +55,17 @@ mod knee;
 mod path;
 mod pelvis;
 mod step;
+mod thresholds;
 mod touches;
 mod treadmill;
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-pub use self::contacts::{Contact, ContactOptions, Contacts, contacts, contacts_of_events, contacts_raw};
+pub use self::contacts::{Contact, Contacts, contacts, contacts_of_events, contacts_raw};
 pub use self::ground::{Ground, Heights, Plane, Surface, Triangles};
 pub use self::step::{Landing, Step};
+pub use self::thresholds::ContactOptions;
 
 use self::foot::{Foot, Seen, World};
 use self::knee::{Bend, carried_over, fold_distances, kept_above, side_at_rest};

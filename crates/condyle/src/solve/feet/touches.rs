@@ -3,8 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::contacts::{Contact, ContactOptions, Contacts};
-use super::treadmill::level;
+use super::thresholds::ContactOptions;
 use crate::error::Error;
 use crate::math::{Affine, Rigid, Transform};
 use crate::model::local_to_model;
@@ -16,8 +15,6 @@ use crate::solve::maps::{Vec64, add, length, scaled, sub};
 
 /// One moment in so many may be lower than what counts as the ground.
 const LOW: usize = 20;
-/// Maximum number of moments at which a clip is sampled.
-pub(super) const MAX_SAMPLES: usize = 1 << 20;
 /// Seconds before and after a moment of which the mean speed of a joint is taken.
 const NEAR: f64 = 0.5;
 
@@ -29,10 +26,10 @@ const LOOSE: f64 = 1.6;
 pub(super) struct Paths {
     pub(super) places: Vec<Vec<Vec64>>,
     pub(super) duration: f64,
-    whole: Rigid,
-    looping: Looping,
-    motion: RootMotion,
-    treadmill: Option<[f32; 3]>,
+    pub(super) whole: Rigid,
+    pub(super) looping: Looping,
+    pub(super) motion: RootMotion,
+    pub(super) treadmill: Option<[f32; 3]>,
 }
 
 impl Paths {
@@ -99,7 +96,7 @@ impl Paths {
     }
 
     /// Where a joint is at a sample, which may be one of the next or the last loop.
-    fn place(&self, joint: usize, at: isize) -> Vec64 {
+    pub(super) fn place(&self, joint: usize, at: isize) -> Vec64 {
         let steps = self.steps() as isize;
         let places = &self.places[joint];
         if self.looping == Looping::Wrap && self.duration > 0.0 && !(0..=steps).contains(&at) {
@@ -195,30 +192,6 @@ impl Paths {
         };
         (0..count).map(mean).collect()
     }
-
-    pub(super) fn contacts(self, spans: Vec<Vec<[usize; 2]>>) -> Result<Contacts, Error> {
-        if !spans.is_empty() && spans.iter().all(Vec::is_empty) {
-            return Err(Error::NoContacts { joints: spans.len() });
-        }
-        let per_second = self.steps() as f64 / self.duration.max(1e-9);
-        let one = |(joint, spans): (usize, Vec<[usize; 2]>)| {
-            let contact = |[from, until]: [usize; 2]| {
-                let sum = (from..until).fold([0.0; 3], |sum, at| add(sum, self.place(joint, at as isize)));
-                let mean = scaled(sum, 1.0 / (until - from).max(1) as f64);
-                let [place, velocity] =
-                    [mean, self.velocity(joint, from as isize)].map(|v| v.map(|v| v as f32));
-                let from_place = self.place(joint, from as isize).map(|v| v as f32);
-                // The last moment of a clip that does not loop is a moment of its own, and nothing comes behind it.
-                let last = if self.looping == Looping::Wrap { until } else { until.min(self.steps()) };
-                let [start, end] = [from, last].map(|at| at as f64 / per_second);
-                Contact { start, end, place, from: from_place, velocity }
-            };
-            spans.into_iter().map(contact).collect()
-        };
-        let joints = spans.into_iter().enumerate().map(one).collect();
-        let Self { duration, whole, looping, motion, treadmill, .. } = self;
-        Ok(Contacts { duration, looping, whole, motion, treadmill, joints })
-    }
 }
 
 /// Runs of `value`, as from and until; one over the seam ends behind it.
@@ -254,4 +227,9 @@ fn drop_short(touches: &mut [bool], value: bool, shortest: f64, looping: Looping
             (from..until).for_each(|at| touches[at % count] = !value);
         }
     }
+}
+
+/// The part of a vector along the ground.
+pub(super) fn level([x, _, z]: Vec64) -> Vec64 {
+    [x, 0.0, z]
 }

@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use super::contacts::ContactOptions;
-use super::touches::Paths;
+use super::thresholds::ContactOptions;
+use super::touches::{Paths, level};
 use crate::solve::maps::{Vec64, add, length, scaled, sub};
 
 /// Maximum number of velocities that are tried.
@@ -91,8 +91,4 @@ impl Paths {
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)
-}
-
-pub(super) fn level([x, _, z]: Vec64) -> Vec64 {
-    [x, 0.0, z]
 }
