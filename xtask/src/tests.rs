@@ -19,14 +19,14 @@ const ONCE: [&str; 3] = ["malformed", "damaged", "compressed"];
 /// through by the tests that remain.
 pub(crate) const NOT_EMULATED: [&str; 26] = [
     "asked_as_every_triangle",
-    "encode::tests::any_scale",
+    "encode::tests::hard::any_scale",
     "encode::tests::joints_may_have",
     "encode::tests::keys::hostile_clips",
-    "encode::tests::motion_is_taken_out",
+    "encode::tests::motion::motion_is_taken_out",
     "encode::tests::no_point_is_farther",
     "encode::tests::progress_rises",
-    "clip::tests::any_numbers_may_stand",
-    "clip::tests::every_bit_may_be_wrong",
+    "clip::tests::broken::any_numbers_may_stand",
+    "clip::tests::broken::every_bit_may_be_wrong",
     "blend::tests::limits::many_layers",
     "meshopt::encode::tests::every_stride",
     "hits::tests::hostile::many",
