@@ -26,6 +26,7 @@ mod retime;
 mod save;
 mod skeleton;
 mod solve;
+mod vertices;
 
 use pyo3::prelude::*;
 

@@ -5,20 +5,19 @@ use std::sync::Arc;
 
 use condyle::container::{ContainerWriter, EntryKind};
 use condyle::encode::{EncodeOptions, Shell};
-use condyle::mesh::VertexSlicesMut;
 use condyle::sample::{PoseSource, RawCursor};
-use condyle::{Affine, NormalRule, Pose, RawClip, local_to_model};
+use condyle::{Affine, Pose, RawClip, local_to_model};
 use condyle_compare::Subject;
-use condyle_gltf::{Asset, ClipExporter, Poser};
+use condyle_gltf::{Asset, ClipExporter};
 use numpy::PyArrayDyn;
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-use crate::arrays::{Output, Times, apart};
+use crate::arrays::{Output, Times};
 use crate::clip::{Clip, effort_of};
 use crate::errors::{Error, Problem, refused};
-use crate::frames::{Planes, Threads, for_each_frame, thread_count};
+use crate::frames::{Planes, for_each_frame, thread_count};
 use crate::motion::Motion;
 use crate::poses::{write_origins, write_rows};
 use crate::primitive::Primitive;
@@ -26,6 +25,7 @@ use crate::progress::told_apart;
 use crate::render::{self, Style, render, sheet};
 use crate::save::{self, Kind};
 use crate::skeleton::Skeleton;
+use crate::vertices::{VertexArrays, write_vertices};
 
 /// What a file holds.
 pub(crate) struct Opened {
@@ -166,7 +166,10 @@ impl Model {
         let times = moments.times()?;
         let wanted = [true, normals, tangents];
         let mut arrays = VertexArrays::new(py, out, wanted, [times.len(), self.vertices], &moments)?;
-        self.write_vertices(py, motion.as_deref(), times, arrays.planes(self.vertices)?, threads)?;
+        if let Some(asset) = &self.asset {
+            let planes = arrays.planes(self.vertices)?;
+            write_vertices(py, asset, motion.as_deref(), times, planes, threads)?;
+        }
         arrays.into_object(py)
     }
 
@@ -550,39 +553,6 @@ impl Model {
         Ok(out.into_array())
     }
 
-    fn write_vertices(
-        &self,
-        py: Python<'_>,
-        motion: Option<&Motion>,
-        times: &[f64],
-        planes: Planes<'_, 3>,
-        threads: Threads<'_, '_>,
-    ) -> PyResult<()> {
-        let Some(asset) = &self.asset else { return Ok(()) };
-        let counts: Vec<usize> =
-            asset.instances.iter().flat_map(|it| &it.primitives).map(|it| it.mesh.vertex_count()).collect();
-        let start = || Poser::new(asset, NormalRule::default().into());
-        for_each_frame(
-            py,
-            threads,
-            times.len(),
-            planes,
-            start,
-            |poser, frame, [positions, normals, tangents]| {
-                // Primitives without them are not written.
-                normals.fill(0.0);
-                tangents.fill(0.0);
-                let mut rest = VertexSlicesMut {
-                    positions: positions.as_chunks_mut().0,
-                    normals: normals.as_chunks_mut().0,
-                    tangents: tangents.as_chunks_mut().0,
-                };
-                let mut out: Vec<_> = counts.iter().map(|&count| take_first(&mut rest, count)).collect();
-                poser.pose_into(motion, times[frame], &mut out)
-            },
-        )
-    }
-
     /// For a clip within a budget at every vertex, or without meshes around every joint.
     fn options(
         &self,
@@ -606,78 +576,5 @@ impl Model {
         options.effort = effort_of(effort)?;
         options.rate = rate;
         Ok(options)
-    }
-}
-
-/// The first vertices, or none of what was not asked for.
-fn take_first<'a>(rest: &mut VertexSlicesMut<'a>, count: usize) -> VertexSlicesMut<'a> {
-    fn first<'a, T>(rest: &mut &'a mut [T], count: usize) -> &'a mut [T] {
-        let all = std::mem::take(rest);
-        let (first, others) = all.split_at_mut(count.min(all.len()));
-        *rest = others;
-        first
-    }
-    VertexSlicesMut {
-        positions: first(&mut rest.positions, count),
-        normals: first(&mut rest.normals, count),
-        tangents: first(&mut rest.tangents, count),
-    }
-}
-
-/// Positions, and normals and tangents if they were asked for.
-struct VertexArrays<'py>([Option<Output<'py>>; 3]);
-
-impl<'py> VertexArrays<'py> {
-    fn new(
-        py: Python<'py>,
-        out: Option<&Bound<'py, PyAny>>,
-        wanted: [bool; 3],
-        frames: [usize; 2],
-        times: &Times<'_>,
-    ) -> PyResult<Self> {
-        let alone = wanted == [true, false, false];
-        let given: Option<[Bound<'py, PyAny>; 3]> = match out {
-            None => None,
-            Some(out) if alone => Some([out.clone(), py.None().into_bound(py), py.None().into_bound(py)]),
-            Some(out) => {
-                let unfit =
-                    |_| Error::new_err("out is no Vertices: positions, normals and tangents are wanted");
-                Some(out.extract().map_err(unfit)?)
-            }
-        };
-        let one = |at: usize| -> PyResult<Option<Output<'py>>> {
-            if !wanted[at] {
-                return Ok(None);
-            }
-            let name = if alone { "out" } else { ["out.positions", "out.normals", "out.tangents"][at] };
-            let shape = [frames[0], frames[1], [3, 3, 4][at]];
-            let out = Output::new(py, name, given.as_ref().map(|all| &all[at]), &shape)?;
-            out.apart_from(&[times]).map(Some)
-        };
-        let all = [one(0)?, one(1)?, one(2)?];
-        let mut there: Vec<_> = all.into_iter().flatten().collect();
-        apart(&mut there)?;
-        let mut there = there.into_iter();
-        Ok(Self(wanted.map(|wanted| if wanted { there.next() } else { None })))
-    }
-
-    /// For frames of so many vertices.
-    fn planes(&mut self, vertices: usize) -> PyResult<Planes<'_, 3>> {
-        let mut planes = Planes { values: [&mut [][..], &mut [], &mut []], widths: [0; 3] };
-        for (at, array) in self.0.iter_mut().enumerate() {
-            if let Some(array) = array {
-                planes.values[at] = array.values()?;
-                planes.widths[at] = vertices * [3, 3, 4][at];
-            }
-        }
-        Ok(planes)
-    }
-
-    /// The positions alone, or `condyle.Vertices`.
-    fn into_object(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        match self.0.map(|array| array.map(Output::into_array)) {
-            [Some(positions), None, None] => Ok(positions.into_any()),
-            all => py.import("condyle")?.getattr("Vertices")?.call1(PyTuple::new(py, all)?),
-        }
     }
 }
