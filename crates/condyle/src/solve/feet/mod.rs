@@ -171,8 +171,9 @@ struct Limb {
     folds: [f64; 2],
     /// How much the foot need not be just where it is.
     free: f64,
-    /// Rotation of the knee, bent a little if it is straight, and the direction to which.
-    knee: [f64; 4],
+    /// Rotation of a straight knee, bent a little. A bent knee stays as in the clip, to the last bit.
+    knee: Option<[f64; 4]>,
+    /// Direction to which the knee bends.
     side: Option<Vec64>,
     /// How high the ground counts below the foot where it stands or will, and the seconds until it does.
     floor: f64,
@@ -397,22 +398,24 @@ pub fn feet(
     Ok(reached)
 }
 
-/// The knee's rotation, bent a little if the leg is straight, and the side to which it bends, from the one before, the one at rest and the seconds since.
+/// The knee's rotation, bent a little, if the leg is straight, and the side to which it bends, from the one before, the
+/// one at rest and the seconds since.
 fn bent_knee(
     skeleton: &Skeleton,
     model: &[Affine],
     pose: &Pose,
     leg: &Leg,
     (before, at_rest, seconds): (Option<Vec64>, Option<Vec64>, f64),
-) -> Result<([f64; 4], Option<Vec64>), Error> {
+) -> Result<(Option<[f64; 4]>, Option<Vec64>), Error> {
     let given = rotation_of(pose, leg.knee)?;
     let hip = product(turned_above(skeleton, pose, leg.hip)?, rotation_of(pose, leg.hip)?);
     let places = [leg.hip, leg.knee, leg.foot]
         .map(|joint| model[usize::from(joint)].rows.map(|row| f64::from(row[3])));
-    let Some(bend) = Bend::new(places, hip) else { return Ok((given, before)) };
+    let Some(bend) = Bend::new(places, hip) else { return Ok((None, before)) };
     let side = bend.side(before, at_rest, seconds);
-    let Some(turn) = side.and_then(|side| bend.turn(side)) else { return Ok((given, side)) };
-    Ok((product(carried_over(turn, hip, turned_above(skeleton, pose, leg.knee)?), given), side))
+    let Some(turn) = side.and_then(|side| bend.turn(side)) else { return Ok((None, side)) };
+    let bent = product(carried_over(turn, hip, turned_above(skeleton, pose, leg.knee)?), given);
+    Ok((Some(bent), side))
 }
 
 /// Sizes, and numbers that are some.
@@ -476,9 +479,9 @@ fn reach(
         };
         // With a part of the weight legs turn a part of the way to where the whole one would have them.
         let goal = sub(to_model.transform_point(wanted), up);
-        if frame.weight > 0.0 {
+        if let Some(bent) = limb.knee.filter(|_| frame.weight > 0.0) {
             let given = rotation_of(pose, leg.knee)?;
-            set_rotation(pose, leg.knee, nlerp(given, limb.knee, frame.weight.into()));
+            set_rotation(pose, leg.knee, nlerp(given, bent, frame.weight.into()));
         }
         let reach = TwoBone {
             orientation: Some(limb.orientation.map(|v| v as f32)),

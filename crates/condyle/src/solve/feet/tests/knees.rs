@@ -174,3 +174,20 @@ fn no_weight_leaves_straight_legs_as_they_are() {
         }
     }
 }
+
+/// A bent knee is not turned at all: not even rounded, as a product with no turn would be.
+#[test]
+fn only_straight_knees_are_turned() {
+    let (skeleton, legs) = straight();
+    for (bend, is_turned) in [(0.0, true), (0.1, true), (0.3, false), (1.3, false)] {
+        let mut pose = Pose::rest(&skeleton);
+        let knee = usize::from(legs[0].knee);
+        pose.set(knee, &Transform { rotation: about_x(bend), ..pose.get(knee) });
+        let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
+        local_to_model(&skeleton, &pose, &mut model).expect("sizes agree");
+        let back = Some([0.0, 0.0, -1.0]);
+        let (bent, side) = bent_knee(&skeleton, &model, &pose, &legs[0], (back, back, 0.02)).expect("a leg");
+        assert_eq!(bent.is_some(), is_turned, "{bend}");
+        assert!(side.is_some(), "{bend}");
+    }
+}
