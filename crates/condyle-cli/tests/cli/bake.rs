@@ -73,6 +73,46 @@ fn errors_far_from_the_origin_are_those_of_a_shader() {
     assert!((stated - worst).abs() <= 1e-9 * worst, "{stated} stated, {worst} found");
 }
 
+/// The ribbon's normals lie on an axis, and 0 and 1 are among the numbers of the grid: they come back to the last bit. Those of a ribbon that
+/// leans do not.
+#[test]
+fn errors_of_normals_are_those_of_a_shader() {
+    let folder = Folder::with_ribbon();
+    let mut leaning = ribbon();
+    leaning["nodes"][0]["rotation"] = json!([0.12, -0.34, 0.0, 0.9327379]);
+    folder.write("leaning.gltf", leaning.to_string());
+    for (file, leans) in [("ribbon", false), ("leaning", true)] {
+        let run = folder.session(&[&format!("bake {file}.gltf --clip Wave --fps 4 -o {file}.png")]);
+        let about = parsed(&folder, &format!("{file}.json"));
+        let number = |key: &str, axis: usize| about["normals"][key][axis].as_f64().expect("a number") as f32;
+        let image = image::load_from_memory(&folder.read(&format!("{file}.normals.png")));
+        let image = image.expect("a picture").into_rgb16();
+        let mut worst = 0.0_f64;
+        for frame in 0..image.height() {
+            let [_, normals] = posed(&folder, &format!("{file}.gltf"), frame as f32 / 4.0);
+            for (vertex, want) in normals.iter().enumerate() {
+                let texel = image.get_pixel(vertex as u32, frame).0;
+                let off = [0, 1, 2].map(|axis| {
+                    let got =
+                        number("offset", axis) + number("scale", axis) * (f32::from(texel[axis]) / 65535.0);
+                    f64::from(got - want[axis])
+                });
+                worst = worst.max(off.iter().map(|v| v * v).sum::<f64>().sqrt().to_degrees());
+            }
+        }
+        let stated = about["error"]["normals_degrees"].as_f64().expect("a number");
+        assert!((stated - worst).abs() <= 1e-3 * worst, "{file}: {stated} stated, {worst} found");
+        // Half a step along each axis is 1.5e-3 degrees.
+        assert_eq!((1e-4..1.6e-3).contains(&stated), leans, "{file}: {stated}");
+        let line = if leans {
+            format!("normals: off by {stated:.1e} degrees")
+        } else {
+            "normals: off by nothing".into()
+        };
+        assert!(run.contains(&line), "{run}");
+    }
+}
+
 #[test]
 fn a_texture_has_a_row_for_each_frame() {
     let folder = Folder::with_ribbon();

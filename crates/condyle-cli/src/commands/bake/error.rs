@@ -102,9 +102,12 @@ impl Off {
         if film.timing.frames > 1 {
             text += &worst("half-way between frames", &self.between);
         }
-        if let Some(normals) = self.normals.filter(|&normals| normals > 0.0) {
-            text += &format!("normals: off by {:.1e} degrees at most\n", normals.to_degrees());
-        }
+        text += &match self.normals {
+            // Those along an axis come back to the last bit, because 0 and 1 are among the numbers of a PNG.
+            Some(0.0) => "normals: off by nothing\n".to_owned(),
+            Some(normals) => format!("normals: off by {:.1e} degrees at most\n", normals.to_degrees()),
+            None => String::new(),
+        };
         text
     }
 }
