@@ -15,6 +15,8 @@ mod works;
 
 use condyle::Dispatch;
 
+pub use crate::machine::{date, load, processor};
+
 use crate::harness::{Case, Row};
 
 /// How results are shown.

@@ -82,8 +82,9 @@ pub(crate) fn ticks_per_ns() -> Option<f64> {
     None
 }
 
-/// The processor's name where the system tells it.
-pub(crate) fn processor() -> String {
+/// Name of the processor where the system has it, else its architecture.
+#[must_use]
+pub fn processor() -> String {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {
         let value = info.lines().find_map(|line| line.strip_prefix(name)?.split_once(": "))?.1;
@@ -98,8 +99,18 @@ pub(crate) fn processor() -> String {
     }
 }
 
+/// Mean number of running programs in the last minute, and the number of processors: `load 0.31 on 2 CPUs`. `None` where the system does not tell.
+#[must_use]
+pub fn load() -> Option<String> {
+    let load = fs::read_to_string("/proc/loadavg").ok()?;
+    let minute = load.split_whitespace().next()?;
+    let cpus = std::thread::available_parallelism().ok()?;
+    Some(format!("load {minute} on {cpus} CPUs"))
+}
+
 /// Today as year, month and day, in UTC.
-pub(crate) fn date() -> String {
+#[must_use]
+pub fn date() -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let mut days = now.map_or(0, |since| since.as_secs() / 86_400);
     let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));

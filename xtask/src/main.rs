@@ -10,6 +10,7 @@ mod gpu;
 mod levels;
 mod lint;
 mod miri;
+mod papers;
 mod playback;
 mod python;
 mod readme;
@@ -34,6 +35,7 @@ usage: cargo xtask COMMAND
   tables                            fits the weights of slerp and of Eberly's series in crates/condyle/src/interpolate
   playback                          packed models in three.js as in ci, but at three errors and more moments: into docs/packing.md
   pack-peers                        what gltfpack and glTF-Transform make of them, into docs/packing.md
+  papers                            the tables and plots of the papers and clock cycles, into docs/papers.md
   times                             how long builds and tests take from nothing, into CONTRIBUTING.md
   fuzz TARGET [--seconds N]         one fuzz target, a minute unless told otherwise
 ";
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
         ["asm", "--update"] => step::alone("asm", asm::update),
         ["pack-peers"] => step::alone("pack-peers", playback::peers),
         ["playback"] => step::alone("playback", playback::whole),
+        ["papers"] => step::alone("papers", papers::write),
         ["times"] => step::alone("times", times::write),
         ["tables"] => step::alone("tables", tables::write),
         ["fuzz", target] => fuzz::alone(target, fuzz::SECONDS),

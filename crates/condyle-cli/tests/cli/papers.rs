@@ -38,6 +38,25 @@ fn json_has_every_figure_of_the_tables() {
     assert!(blow.get("eberly").is_none() && blow.get("van_waveren").is_none());
 }
 
+/// Tables that are the same on every machine are those of the page.
+#[test]
+fn the_page_has_the_tables() {
+    let folder = Folder::new();
+    let page = include_str!("../../../../docs/papers.md");
+    for author in ["eberly", "blow"] {
+        let output = folder.run(&format!("papers --only {author} --markdown")).assert().success();
+        let tables = String::from_utf8(output.get_output().stdout.clone()).expect("UTF-8");
+        for table in tables.split_inclusive("<!-- end -->\n") {
+            assert!(page.contains(table), "docs/papers.md lacks, or has otherwise:\n{table}");
+        }
+    }
+    for name in ["van-waveren-errors", "van-waveren-cycles"] {
+        let (_, table) = page.split_once(&format!("<!-- condyle papers: {name} -->\n")).expect("a mark");
+        let (table, _) = table.split_once("<!-- end -->").expect("a mark");
+        assert!(table.lines().count() >= 6, "{name}:\n{table}");
+    }
+}
+
 #[test]
 fn van_waverens_errors_and_cycles_are_reproduced() {
     let folder = Folder::new();

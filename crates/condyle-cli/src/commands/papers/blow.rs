@@ -5,6 +5,7 @@ use condyle::reference::{
 };
 use serde_json::{Value, json};
 
+use super::page;
 use crate::text::table;
 
 pub(super) type Rotation = [f64; 4];
@@ -159,6 +160,32 @@ impl Properties {
             ?         what Blow says. The velocity of logarithms varies with the fourth power of the angles only, but it\n            \
                       varies, except on lines through the frame, where it is slerp\n";
         out
+    }
+
+    pub(crate) fn markdown(&self) -> String {
+        let head = [
+            "",
+            "swapped",
+            "order of three rotations",
+            "velocity, fastest less slowest",
+            "off the shortest path",
+        ];
+        let says = |row: &Row, which: usize, is: &str| match row.method.says {
+            Some(says) if says[which] => format!(" ({is})"),
+            Some(_) => format!(" (not {is})"),
+            None => String::new(),
+        };
+        let rows = self.0.iter().map(|row| {
+            vec![
+                row.method.name.into(),
+                shown(row.swapped, "°"),
+                shown(row.order, "°") + &says(row, 0, "commutative"),
+                shown(100.0 * row.velocity, " %") + &says(row, 1, "constant"),
+                shown(row.torque, "°") + &says(row, 2, "torque-minimal"),
+            ]
+        });
+        let rows = std::iter::once(head.map(String::from).to_vec()).chain(rows);
+        page::block("blow-properties", &page::table("<<<<<", rows))
     }
 
     pub(crate) fn json(&self) -> Value {

@@ -4,6 +4,7 @@ use condyle::{Dispatch, Isa, Numeric};
 use condyle_bench::{Format, Request};
 use serde_json::{Value, json};
 
+use super::page;
 use crate::failure::Failure;
 use crate::text::table;
 
@@ -89,7 +90,11 @@ struct Row {
 }
 
 /// The measurements of this machine.
-pub(crate) struct Cycles(Vec<Row>);
+pub(crate) struct Cycles {
+    rows: Vec<Row>,
+    /// Other work on this machine.
+    load: Option<String>,
+}
 
 impl Cycles {
     /// How often [`measure`](Self::measure) reports progress.
@@ -98,6 +103,7 @@ impl Cycles {
     }
 
     pub(crate) fn measure(mut progress: impl FnMut()) -> Result<Self, Failure> {
+        let load = condyle_bench::load();
         let mut rows = Vec::new();
         for routine in PAPERS.iter().flat_map(|paper| &paper.routines) {
             let request = Request {
@@ -117,7 +123,59 @@ impl Cycles {
             )?;
             progress();
         }
-        Ok(Self(rows))
+        Ok(Self { rows, load })
+    }
+
+    /// Who is measured here, and on what: a name, the implementation and the instruction set, empty for the compiler's choice.
+    fn measured() -> Vec<(String, &'static str, &'static str)> {
+        let on_each = |who: &'static str, implementation| {
+            Isa::all().map(move |isa| (format!("{who}, {}", isa.name()), implementation, isa.name()))
+        };
+        let plain = ("here, plain Rust".to_owned(), "plain", "");
+        let his = on_each("here, his method", "van_waveren");
+        std::iter::once(plain).chain(his).chain(on_each("here, condyle", "condyle")).collect()
+    }
+
+    /// Cycles per element of one work, if it was measured.
+    fn cycles(&self, work: &str, (implementation, isa): (&str, &str), portable: bool) -> Option<f64> {
+        let mut found = self.rows.iter().filter(|row| {
+            row.work == work
+                && row.implementation == implementation
+                && (row.isa == isa || isa.is_empty())
+                && row.portable == portable
+        });
+        found.next().map(|row| row.cycles)
+    }
+
+    /// One table of all six routines: the fast mode, or the portable one where there is no other.
+    pub(crate) fn markdown(&self) -> String {
+        let routines: Vec<&Routine> = PAPERS.iter().flat_map(|paper| &paper.routines).collect();
+        let head = routines.iter().map(|routine| format!("`{}`", routine.name));
+        let mut rows = vec![std::iter::once(String::new()).chain(head).collect::<Vec<_>>()];
+        let mut printed = |who: &str, cycles: &dyn Fn(&Routine) -> Option<u32>| {
+            let cells =
+                routines.iter().map(|routine| cycles(routine).map_or(String::new(), |c| c.to_string()));
+            rows.push(std::iter::once(who.to_owned()).chain(cells).collect());
+        };
+        printed("Pentium 4, 130 nm, C", &|it| Some(it.c[0]));
+        printed("Pentium 4, 130 nm, SSE", &|it| Some(it.sse[0]));
+        printed("Pentium 4, 90 nm, C", &|it| Some(it.c[1]));
+        printed("Pentium 4, 90 nm, SSE", &|it| Some(it.sse[1]));
+        printed("Pentium 4, 90 nm, SSE3", &|it| it.sse3);
+        for (who, implementation, isa) in Self::measured() {
+            let cell = |routine: &&Routine| {
+                let cycles = |portable| self.cycles(routine.work, (implementation, isa), portable);
+                cycles(false).or_else(|| cycles(true)).map_or(String::new(), |c| format!("{c:.1}"))
+            };
+            let cells: Vec<String> = routines.iter().map(cell).collect();
+            if cells.iter().any(|cell| !cell.is_empty()) {
+                rows.push(std::iter::once(who).chain(cells).collect());
+            }
+        }
+        let (processor, date) = (condyle_bench::processor(), condyle_bench::date());
+        let load = self.load.as_ref().map_or(String::new(), |load| format!(", {load} when it began"));
+        let body = format!("{processor}, {date}{load}.\n\n{}", page::table("<>>>>>>", rows));
+        page::block("van-waveren-cycles", &body)
     }
 
     pub(crate) fn text(&self) -> String {
@@ -144,29 +202,15 @@ impl Cycles {
                 printed(&format!("Pentium 4, {size}, SSE3"), [one.sse3, two.sse3]);
             }
         }
-        for (who, implementation) in
-            [("here, plain Rust", "plain"), ("here, his method", "van_waveren"), ("here, condyle", "condyle")]
-        {
-            let levels: Vec<String> = match implementation {
-                "plain" => vec![String::new()],
-                _ => Isa::all().map(|isa| isa.name().to_string()).collect(),
+        for (who, implementation, isa) in Self::measured() {
+            let cell = |work: &str, portable: bool| {
+                let cycles = self.cycles(work, (implementation, isa), portable);
+                cycles.map_or(String::new(), |cycles| format!("{cycles:.1}"))
             };
-            for isa in levels {
-                let cell = |work: &str, portable: bool| {
-                    let mut found = self.0.iter().filter(|row| {
-                        row.work == work
-                            && row.implementation == implementation
-                            && (row.isa == isa || isa.is_empty())
-                            && row.portable == portable
-                    });
-                    found.next().map_or(String::new(), |row| format!("{:.1}", row.cycles))
-                };
-                let cells: Vec<String> =
-                    paper.routines.iter().flat_map(|r| [cell(r.work, false), cell(r.work, true)]).collect();
-                if cells.iter().any(|cell| !cell.is_empty()) {
-                    let comma = if isa.is_empty() { "" } else { ", " };
-                    rows.push(std::iter::once(format!("{who}{comma}{isa}")).chain(cells).collect());
-                }
+            let cells: Vec<String> =
+                paper.routines.iter().flat_map(|r| [cell(r.work, false), cell(r.work, true)]).collect();
+            if cells.iter().any(|cell| !cell.is_empty()) {
+                rows.push(std::iter::once(who).chain(cells).collect());
             }
         }
         format!("{}, cycles per {}\n{}", paper.title, paper.element, table("<>>>>", rows))
@@ -174,7 +218,7 @@ impl Cycles {
 
     pub(crate) fn json(&self) -> Value {
         let routine = |routine: &Routine| {
-            let here = self.0.iter().filter(|row| row.work == routine.work).map(Row::json);
+            let here = self.rows.iter().filter(|row| row.work == routine.work).map(Row::json);
             json!({
                 "routine": routine.name,
                 "pentium_4_130_nm": { "c": routine.c[0], "sse": routine.sse[0] },

@@ -4,6 +4,7 @@ use condyle::reference::{cyclic_descent, nlerp, quat_product, rotate, slerp};
 use serde_json::{Value, json};
 
 use super::blow::{Between, Rotation};
+use super::page;
 use crate::text::table;
 
 const BONES: usize = 6;
@@ -41,17 +42,32 @@ impl Descent {
         Self((2..=10).map(row).collect())
     }
 
-    pub(super) fn text(&self) -> String {
+    fn rows(&self) -> impl Iterator<Item = Vec<String>> {
         let head = |(residual, _)| METHODS.map(|(name, _)| format!("{name} to {residual}"));
         let head = std::iter::once("step".to_owned()).chain(RESIDUALS.map(head).into_iter().flatten());
-        let rows = self.0.iter().map(|row| {
+        let row = |row: &Row| {
             let rounds = row.rounds.as_flattened().iter().map(|rounds| format!("{rounds:.1}"));
             std::iter::once(format!("{:.1}", row.step)).chain(rounds).collect()
-        });
+        };
+        std::iter::once(head.collect()).chain(self.0.iter().map(row))
+    }
+
+    pub(super) fn markdown(&self) -> String {
+        let apart = |[by_nlerp, by_slerp]: &[f64; 2]| (by_nlerp / by_slerp - 1.0).abs();
+        let most = self.0.iter().flat_map(|row| &row.rounds).map(apart).fold(0.0, f64::max);
+        let body = format!(
+            "{}\nMean rounds of nlerp and of slerp differ by at most {:.1} %.\n",
+            page::table(">>>>>>>", self.rows()),
+            100.0 * most
+        );
+        page::block("blow-rounds", &body)
+    }
+
+    pub(super) fn text(&self) -> String {
         format!(
             "Nlerp beside slerp as the step of cyclic descent\n\
              Rounds until the end of {BONES} bones is as near to the goal as that, in lengths of all bones: the mean of {GOALS} goals\n{}",
-            table(">>>>>>>", std::iter::once(head.collect()).chain(rows))
+            table(">>>>>>>", self.rows())
         )
     }
 

@@ -5,6 +5,7 @@ use std::f64::consts::FRAC_1_SQRT_2;
 use condyle::reference::balance::{Balance, Extreme, MOST_TERMS, balance, truncation};
 use serde_json::{Value, json};
 
+use super::page;
 use crate::text::table;
 
 /// Table 1: the largest error and its place.
@@ -111,6 +112,50 @@ impl Tables {
         out
     }
 
+    /// How far tables 1 and 2 are from the printed ones, and table 3 beside it.
+    pub(crate) fn markdown(&self) -> String {
+        let relative = |found: f64, printed: f64| (found / printed - 1.0).abs();
+        let most = |all: &mut dyn Iterator<Item = f64>| all.fold(0.0, f64::max);
+        let first = || self.truncated.iter().zip(&TRUNCATED);
+        let second = || self.balanced.iter().zip(&BALANCED);
+        let differences = [
+            (
+                "1",
+                most(&mut first().map(|(found, printed)| relative(found.error, printed.0))),
+                ("t", most(&mut first().map(|(found, printed)| (found.t - printed.1).abs()))),
+            ),
+            (
+                "2",
+                most(&mut second().map(|(found, printed)| relative(found.above.error, printed.1))),
+                ("u", most(&mut second().map(|(found, printed)| (found.factor - printed.0).abs()))),
+            ),
+        ];
+        let head = ["table", "largest errors differ by at most", "their places t or factors u by at most"];
+        let rows = differences.map(|(table, error, (what, off))| {
+            vec![table.to_owned(), format!("{error:.1e} of them"), format!("{off:.1e} in {what}")]
+        });
+        let differences = page::table("<>>", [head.map(String::from).to_vec()].into_iter().chain(rows));
+        let head = ["n", "u", "printed", "largest error", "printed", "differs"].map(String::from).to_vec();
+        let rows = (1..).zip(self.halved.iter().zip(&HALVED)).map(|(n, (found, &(factor, error)))| {
+            let differs = [
+                (is_other_factor(found.factor, factor), "u"),
+                (is_other_error(found.above.error, error), "error"),
+            ];
+            let differs: Vec<&str> =
+                differs.into_iter().filter_map(|(is, what)| is.then_some(what)).collect();
+            vec![
+                n.to_string(),
+                format!("{:.8}", found.factor),
+                format!("{factor:.8}"),
+                format!("{:.5e}", found.above.error),
+                format!("{error:.5e}"),
+                differs.join(", "),
+            ]
+        });
+        let halved = page::table(">>>>><", std::iter::once(head).chain(rows));
+        page::block("eberly-tables-1-and-2", &differences) + &page::block("eberly-table-3", &halved)
+    }
+
     pub(crate) fn json(&self) -> Value {
         let truncated = (1..).zip(self.truncated.iter().zip(&TRUNCATED)).map(|(n, (found, printed))| {
             json!({
@@ -130,7 +175,15 @@ impl Tables {
 
 /// A star next to an error that differs from the printed one.
 fn mark(found: f64, printed: f64) -> String {
-    if (found / printed - 1.0).abs() > 1e-3 { "*".into() } else { String::new() }
+    if is_other_error(found, printed) { "*".into() } else { String::new() }
+}
+
+fn is_other_error(found: f64, printed: f64) -> bool {
+    (found / printed - 1.0).abs() > 1e-3
+}
+
+fn is_other_factor(found: f64, printed: f64) -> bool {
+    (found - printed).abs() > 1e-5
 }
 
 fn balanced_text(found: &[Balance], printed: &[(f64, f64)]) -> String {
@@ -141,7 +194,7 @@ fn balanced_text(found: &[Balance], printed: &[(f64, f64)]) -> String {
             format!("{n}"),
             format!("{:.8}", found.factor),
             format!("{factor:.8}"),
-            if (found.factor - factor).abs() > 1e-5 { "*".into() } else { String::new() },
+            if is_other_factor(found.factor, factor) { "*".into() } else { String::new() },
             format!("{:.6e}", found.above.error),
             format!("{error:.6e}"),
             mark(found.above.error, error),

@@ -5,6 +5,7 @@ mod blow;
 mod cycles;
 mod descent;
 mod eberly;
+mod page;
 mod plots;
 mod van_waveren;
 
@@ -34,6 +35,7 @@ Examples:
   condyle papers                             every table, next to the printed figures
   condyle papers --only eberly --json
   condyle papers -o .                        also three plots, as SVG
+  condyle papers --markdown -o docs          the tables and plots of docs/papers.md (cargo xtask papers)
 
 Eberly 2018, A Fast and Accurate Estimate for SLERP: his three tables of errors.
 Van Waveren 2005, Slerping Clock Cycles, Fast Skinning, From Quaternion to Matrix and Back:",
@@ -70,6 +72,9 @@ pub(crate) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+    /// Print the tables of docs/papers.md
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -85,26 +90,27 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     plots.iter().try_for_each(|(to, _)| check_destination(to, &BTreeSet::new(), args.overwrite))?;
 
     let mut json = Map::new();
-    let mut text = Vec::new();
-    let mut add = |key: &str, value: Value, part: String| {
+    let (mut text, mut markdown) = (Vec::new(), String::new());
+    let mut add = |key: &str, value: Value, part: String, tables: String| {
         json.insert(key.into(), value);
         text.push(part);
+        markdown += &tables;
     };
     let timed = if wanted(Author::VanWaveren) { timed_routines() } else { 0 };
     let bar = progress(timed + plots.len(), "computing");
     if wanted(Author::Eberly) {
         let tables = Tables::compute();
-        add("eberly", tables.json(), tables.text());
+        add("eberly", tables.json(), tables.text(), tables.markdown());
     }
     if wanted(Author::VanWaveren) {
-        let (json, text) = van_waveren(|| bar.inc(1))?;
-        add("van_waveren", json, text);
+        let (json, text, markdown) = van_waveren(|| bar.inc(1))?;
+        add("van_waveren", json, text, markdown);
     }
     if wanted(Author::Blow) {
         let properties = Properties::measure();
-        add("blow", properties.json(), properties.text());
+        add("blow", properties.json(), properties.text(), properties.markdown());
         let descent = Descent::measure();
-        add("blow_descent", descent.json(), descent.text());
+        add("blow_descent", descent.json(), descent.text(), descent.markdown());
     }
     let mut files = Vec::new();
     for (to, plot) in plots {
@@ -115,11 +121,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     bar.finish_and_clear();
     let files = keep_all(files)?;
     if !files.is_empty() {
-        add("files", files.iter().map(Written::to_json).collect(), format!("{}\n", Written::summary(&files)));
+        let written = files.iter().map(Written::to_json).collect();
+        add("files", written, format!("{}\n", Written::summary(&files)), String::new());
     }
-    match args.json {
-        true => print_json(&format!("{:#}", Value::Object(json))),
-        false => print(&text.join("\n")),
+    match (args.json, args.markdown) {
+        (true, _) => print_json(&format!("{:#}", Value::Object(json))),
+        (_, true) => print(&markdown),
+        _ => print(&text.join("\n")),
     }
 }
 
@@ -131,19 +139,19 @@ fn timed_routines() -> usize {
     0
 }
 
-/// Van Waveren's errors and clock cycles, as JSON and as text.
+/// Van Waveren's errors and clock cycles, as JSON, as text and as Markdown.
 #[cfg(feature = "bench")]
-fn van_waveren(progress: impl FnMut()) -> Result<(Value, String), Failure> {
+fn van_waveren(progress: impl FnMut()) -> Result<(Value, String, String), Failure> {
     let (errors, cycles) = (Errors::compute(), Cycles::measure(progress)?);
     let json = json!({ "errors": errors.json(), "cycles": cycles.json() });
-    Ok((json, format!("{}\n{}", errors.text(), cycles.text())))
+    Ok((json, format!("{}\n{}", errors.text(), cycles.text()), errors.markdown() + &cycles.markdown()))
 }
 
-/// Van Waveren's errors alone, as JSON and as text: clock cycles need the benchmark.
+/// Van Waveren's errors alone, as JSON, as text and as Markdown: clock cycles need the benchmark.
 #[cfg(not(feature = "bench"))]
-fn van_waveren(_: impl FnMut()) -> Result<(Value, String), Failure> {
+fn van_waveren(_: impl FnMut()) -> Result<(Value, String, String), Failure> {
     let errors = Errors::compute();
-    Ok((json!({ "errors": errors.json() }), errors.text()))
+    Ok((json!({ "errors": errors.json() }), errors.text(), errors.markdown()))
 }
 
 /// Where each plot goes, and what draws it.

@@ -9,6 +9,7 @@ use condyle::reference::{arctangent, quat_exp, sine, slerp, van_waveren};
 use serde_json::{Value, json};
 
 use super::blow::Random;
+use super::page;
 use crate::text::table;
 
 /// A maximum error as printed, and as found here.
@@ -49,18 +50,26 @@ impl Errors {
         ])
     }
 
-    pub(crate) fn text(&self) -> String {
+    fn rows(&self) -> impl Iterator<Item = Vec<String>> {
         let head = ["", "largest error", "printed", "at"].map(String::from).to_vec();
-        let rows = self.0.iter().map(|bound| {
+        let row = |bound: &Bound| {
             vec![
                 bound.what.into(),
                 format!("{:.3e}", bound.found),
                 bound.printed.map_or(String::new(), |p| format!("{p:.3e}")),
                 format!("{:.2}°", bound.at.to_degrees()),
             ]
-        });
+        };
+        std::iter::once(head).chain(self.0.iter().map(row))
+    }
+
+    pub(crate) fn markdown(&self) -> String {
+        page::block("van-waveren-errors", &page::table("<>>>", self.rows()))
+    }
+
+    pub(crate) fn text(&self) -> String {
         let mut out = String::from("Van Waveren 2005, Slerping Clock Cycles: largest errors\n");
-        out += &table("<>>>", std::iter::once(head).chain(rows));
+        out += &table("<>>>", self.rows());
         out += "\n  \
             The angle is between the quaternions. The sine errs most at 90° itself; the printed value is that at 89.93°.\n  \
             The printed error of slerp was found against a slerp in f32, with estimates of roots and quotients refined\n  \

@@ -1,0 +1,28 @@
+//! `cargo xtask papers`: what `condyle papers` computes and measures, into the tables and plots of docs/papers.md.
+
+use std::time::Duration;
+
+use crate::step::{Log, Outcome, Stop, cargo, fill};
+
+const PAGE: &str = "docs/papers.md";
+const BEGIN: &str = "<!-- condyle papers: ";
+const END: &str = "<!-- end -->\n";
+
+/// Fills every table. On an idle machine, because some of them are clock cycles.
+pub(crate) fn write(log: &mut Log) -> Outcome {
+    let build = ["--release", "-p", "condyle-cli"];
+    log.run(&mut cargo("build", build))?;
+    log.limit = Duration::from_secs(600);
+    let papers = ["--", "papers", "--markdown", "--output", "docs"];
+    let tables = log.capture(&mut cargo("run", build.into_iter().chain(papers)))?;
+    let mut count = 0;
+    for table in tables.split_inclusive(END) {
+        let (name, body) = table.split_once('\n').unwrap_or_default();
+        if !name.starts_with(BEGIN) {
+            return Err(Stop::Failed(format!("a table begins with {name:?}, not with {BEGIN:?}")));
+        }
+        fill(PAGE, [&format!("{name}\n"), END], body.trim_end_matches(END))?;
+        count += 1;
+    }
+    Ok(format!("{count} tables and the plots, written to {PAGE}"))
+}
