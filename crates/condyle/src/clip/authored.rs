@@ -194,8 +194,12 @@ impl<'a> Authored<'a> {
     pub(crate) fn to_track(&self, target: Target) -> (Vec<f32>, Track) {
         let interpolation = self.interpolation.unwrap_or(Interpolation::Step);
         let values = (0..self.value_count()).map(|at| self.number(at)).collect();
-        let times = (0..self.keys).map(|key| self.time(key)).collect();
-        (times, Track { target, interpolation, timeline: 0, values })
+        (self.seconds(), Track { target, interpolation, timeline: 0, values })
+    }
+
+    /// The seconds of its keys. Allocates.
+    pub(crate) fn seconds(&self) -> Vec<f32> {
+        (0..self.keys).map(|key| self.time(key)).collect()
     }
 
     /// The numbers of its values.

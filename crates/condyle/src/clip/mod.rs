@@ -326,6 +326,13 @@ impl<'a> Clip<'a> {
         })
     }
 
+    /// The seconds of the keys of all tracks that are kept as they were authored, also of those that are
+    /// curves for a part of the clip.
+    #[cfg(feature = "encode")]
+    pub(crate) fn authored_times(&self) -> impl Iterator<Item = Vec<f32>> + use<'_> {
+        self.view().authored_tracks().map(|track| track.seconds())
+    }
+
     /// Whether the root's motion was taken out of the pose, for [`motion_at`](Self::motion_at) to be asked
     /// for.
     #[must_use]

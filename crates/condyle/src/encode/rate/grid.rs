@@ -117,7 +117,8 @@ impl Keys {
         timelines: impl Iterator<Item = &'a [f32]> + Clone,
         [start, end]: [f64; 2],
     ) -> Self {
-        let rounding = rounding(timelines.clone().flatten().copied().chain([start as f32, end as f32]));
+        let decimals = timelines.clone().flat_map(without_jumps).chain([start as f32, end as f32]);
+        let rounding = rounding(decimals);
         let gaps = || {
             let pairs = timelines.clone().flat_map(|times| times.windows(2));
             let gaps = pairs.map(|pair| f64::from(pair[1]) - f64::from(pair[0]));
@@ -272,6 +273,12 @@ impl Keys {
 pub(super) fn whole(frames: f64, slack: f64) -> f64 {
     let near = nearest(frames);
     (if frames - near > slack { near + 1.0 } else { near }).max(1.0)
+}
+
+/// The times of keys without the first one of each jump, which importers move to the f32 before the second.
+fn without_jumps(times: &[f32]) -> impl Iterator<Item = f32> + Clone {
+    let next = times.iter().skip(1).copied().chain([f32::INFINITY]);
+    times.iter().copied().zip(next).filter(|(time, next)| time.next_up() < *next).map(|(time, _)| time)
 }
 
 /// By how much times are off if all of them have few decimals, in seconds: half a unit of the last one.

@@ -28,6 +28,20 @@ fn hertz(times: &[f32]) -> f32 {
     super::rate([clip.start(), clip.end()], count(&clip, None).0 as usize)
 }
 
+/// A jump has its first key on the f32 before its time, which has no few decimals.
+#[test]
+fn jumps_do_not_hide_the_decimals_of_times() {
+    for rate in [30.0, 60.0, 120.0, 59.94] {
+        let rounded = |frame: u32| ((f64::from(frame) / rate * 1e3).round() / 1e3) as f32;
+        let mut times: Vec<f32> = (0..40).map(rounded).collect();
+        let without = frames(&times);
+        times.push(times[17].next_down());
+        times.push(times[30].next_down());
+        times.sort_by(f32::total_cmp);
+        assert_eq!((without, frames(&times)), (39.0, 39.0), "{rate}");
+    }
+}
+
 #[test]
 fn keys_tell_the_rate() {
     for rate in [24.0, 25.0, 30.0, 60.0, 120.0] {

@@ -16,8 +16,9 @@ use crate::math::Transform64;
 use crate::math::quats::is_loose;
 use crate::skeleton::Skeleton;
 
-/// How far the points of the shell are from their places in `keys`, where `clip` is what they should be: at the moments at which
-/// [`reduce`](super::reduce) looks. What a file holds is measured by it when it was read back.
+/// How far the points of the shell are from their places in `keys`, where `clip` is what they should be: at
+/// the moments at which [`reduce`](super::reduce) looks, and half-way between keys that have none of these
+/// between them. What a file holds is measured by it when it was read back.
 ///
 /// # Errors
 /// Those of [`reduce`](super::reduce); [`Error::Skeleton`] or [`Error::Index`] if `keys` is not for the skeleton.
@@ -29,10 +30,21 @@ pub fn measure_keys<'a>(
 ) -> Result<Measured, Error> {
     options.check(skeleton.joint_count())?;
     keys.check_skeleton(skeleton)?;
-    let source = Source::new(clip.into(), skeleton, options)?;
+    let mut source = Source::new(clip.into(), skeleton, options, 1)?;
+    source.look_between(keys)?;
+    measure_all(&source, keys, skeleton, options)
+}
+
+/// What `keys` are off by at all moments of the source.
+pub(super) fn measure_all(
+    source: &Source<'_>,
+    keys: &RawClip,
+    skeleton: &Skeleton,
+    options: &EncodeOptions,
+) -> Result<Measured, Error> {
     let mut all = Measured::default();
     for (at, frames) in source.windows()?.into_iter().enumerate() {
-        let job = Job::new(skeleton, options, &source, source.window(frames)?, (false, KeyFormat::Floats))?;
+        let job = Job::new(skeleton, options, source, source.window(frames)?, (false, KeyFormat::Floats))?;
         add_part(&mut all, at, &job.measure(keys));
     }
     Ok(all)

@@ -15,8 +15,8 @@ use self::build::Build;
 use self::channel::{Channel, Grids, fit, fit_values};
 pub use self::format::KeyFormat;
 use self::format::{ROTATION_GRADES, STEP_GRADES, Steps};
-use self::measure::add_part;
 pub use self::measure::measure_keys;
+use self::measure::{add_part, measure_all};
 pub use self::source::KeySource;
 use self::source::{Source, Window};
 use self::space::{Lengths, Turns};
@@ -63,8 +63,8 @@ pub struct Reduced {
     pub clip: RawClip,
     /// Frames per second at which errors were looked at, besides the keys.
     pub rate: f32,
-    /// How far the points of the shell are from their places, at each moment that was looked at: at every key and frame, and three
-    /// times between each two.
+    /// How far the points of the shell are from their places, at each moment that was looked at: at every key
+    /// and frame, three times between each two, and more often where these moments have keys themselves.
     pub measured: Measured,
 }
 
@@ -73,6 +73,9 @@ const CONSTANT_ROUNDING: f64 = 0.02;
 
 /// How many times it is tried again with less of the budget, where rounding exceeds it.
 const MAX_TRIES: usize = 4;
+
+/// How many times as often as usual errors are looked at, at most, where a key at each moment is not enough.
+const FINEST: usize = 4;
 
 /// Makes a clip with as few keys as keep every point of the shell within the budget of its place, between the keys too: each
 /// property with straight lines or splines, whichever take fewer bytes, at times that tracks share. Constant tracks have one key,
@@ -91,16 +94,34 @@ pub fn reduce<'a>(
     format: KeyFormat,
 ) -> Result<Reduced, Error> {
     options.check(skeleton.joint_count())?;
-    let source = Source::new(clip.into(), skeleton, options)?;
-    let windows = source.windows()?;
-    let pinned = windows.len() > 1;
-    let mut parts = Vec::with_capacity(windows.len());
-    for frames in windows {
-        let mut job = Job::new(skeleton, options, &source, source.window(frames)?, (pinned, format))?;
-        let bounds = job.bounds();
-        parts.push((job.best()?, bounds));
+    let (clip, mut finer) = (clip.into(), 1);
+    loop {
+        let mut source = Source::new(clip, skeleton, options, finer)?;
+        let windows = source.windows()?;
+        let pinned = windows.len() > 1;
+        let mut parts = Vec::with_capacity(windows.len());
+        for frames in windows {
+            let mut job = Job::new(skeleton, options, &source, source.window(frames)?, (pinned, format))?;
+            let bounds = job.bounds();
+            parts.push((job.best()?, bounds));
+        }
+        let mut found = join(parts, &source, skeleton)?;
+        if !source.look_between(&found.clip)? {
+            return Ok(found);
+        }
+        found.measured = measure_all(&source, &found.clip, skeleton, options)?;
+        if finer == FINEST || holds(options, &found.measured) {
+            return Ok(found);
+        }
+        finer *= 2;
     }
-    join(parts, &source, skeleton)
+}
+
+/// Whether all joints and tracks are within their budgets.
+fn holds(options: &EncodeOptions, it: &Measured) -> bool {
+    let mut joints = it.joints.iter().enumerate();
+    joints.all(|(joint, worst)| worst.error <= options.budget_of_joint(joint))
+        && it.track_over_budget(options).is_none()
 }
 
 /// The parts of a clip as one: where one of them does not move what another does, it gets two keys.
@@ -240,11 +261,7 @@ impl<'s, 'a> Job<'s, 'a> {
     /// The clip that holds the budget; the best one if none does.
     fn best(&mut self) -> Result<Reduced, Error> {
         let options = self.options;
-        let holds = |it: &Measured| {
-            let mut joints = it.joints.iter().enumerate();
-            joints.all(|(joint, worst)| worst.error <= options.budget_of_joint(joint))
-                && it.track_over_budget(options).is_none()
-        };
+        let holds = |it: &Measured| holds(options, it);
         let mut best: Option<Reduced> = None;
         for _ in 0..MAX_TRIES {
             let Some(clip) = self.clip()? else { break };

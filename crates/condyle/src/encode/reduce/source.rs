@@ -108,10 +108,12 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
+    /// Errors are looked at `finer` times as often as usual.
     pub(super) fn new(
         of: KeySource<'a>,
         skeleton: &'a Skeleton,
         options: &EncodeOptions,
+        finer: usize,
     ) -> Result<Self, Error> {
         let (frames, mut kept, timelines): (usize, Vec<Timed>, Vec<Vec<f32>>) = match of {
             KeySource::Raw(clip) => {
@@ -146,11 +148,10 @@ impl<'a> Source<'a> {
                     _ => false,
                 };
                 let kept: Vec<_> = clip.authored().filter(|(_, track)| !is_moved(track.target)).collect();
-                let times = clip.authored().map(|(times, _)| times).collect();
-                (clip.frame_count(), kept, times)
+                (clip.frame_count(), kept, clip.authored_times().collect())
             }
         };
-        let per_frame = if options.between { super::super::MOMENTS_PER_FRAME } else { 1 };
+        let per_frame = if options.between { super::super::MOMENTS_PER_FRAME * finer } else { 1 };
         let most_moments = (MAX_SEGMENT_SAMPLES / skeleton.joint_count().max(1)).max(per_frame);
         kept.sort_by_key(|(_, track)| track.target);
         let (on_moments, between) = (Vec::new(), Vec::new());
@@ -172,6 +173,27 @@ impl<'a> Source<'a> {
         it.on_moments.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
         it.on_moments.dedup_by_key(|(moment, _)| *moment);
         Ok(it)
+    }
+
+    /// Adds the middle between two keys of `keys` that have no moment between them, where any curve of the
+    /// source would go unseen. Returns whether there are such keys. Authored keys stay as they are, and so do
+    /// both sides of a jump.
+    pub(super) fn look_between(&mut self, keys: &RawClip) -> Result<bool, Error> {
+        let is_authored = matches!(self.of, KeySource::Raw(_)) && self.windows()?.len() == 1;
+        if is_authored || self.per_frame == 1 {
+            return Ok(false);
+        }
+        let [start, end] = [self.of.start(), self.of.end()].map(f64::from);
+        let apart = 1.01 * (end - start) / (self.frames * self.per_frame).max(1) as f64;
+        let made = keys.tracks().iter().filter(|track| !self.keeps(track.target));
+        let pairs = made.flat_map(|track| keys.timelines()[track.timeline].windows(2));
+        let near = pairs.filter(|pair| pair[0].next_up() < pair[1] && f64::from(pair[1] - pair[0]) <= apart);
+        let middles: Vec<f64> = near.map(|pair| f64::from(pair[0].midpoint(pair[1]))).collect();
+        let any = !middles.is_empty();
+        self.between.extend(middles);
+        self.between.sort_by(f64::total_cmp);
+        self.between.dedup();
+        Ok(any)
     }
 
     /// Frames per second.
