@@ -49,28 +49,32 @@ fn texels(folder: &Folder, about: &Value, what: &str, frame: usize) -> Vec<[f32;
 /// A shader computes in f32, which is coarse far from the origin: what it gets is never farther off than is stated.
 #[test]
 fn errors_far_from_the_origin_are_those_of_a_shader() {
-    let folder = Folder::with_ribbon();
-    let mut far = ribbon();
-    far["nodes"][0]["translation"] = json!([54321.7, 98765.4, -77777.3]);
-    folder.write("far.gltf", far.to_string());
-    folder.run("bake far.gltf --clip Wave --fps 10 -o far.png").assert().success();
-    let about = parsed(&folder, "far.json");
-    let image = image::load_from_memory(&folder.read("far.png")).expect("a picture").into_rgb16();
-    let vector = |key: &str, axis: usize| about["positions"][key][axis].as_f64().expect("a number") as f32;
-    let mut worst = 0.0_f64;
-    for frame in 0..image.height() {
-        let [want, _] = posed(&folder, "far.gltf", frame as f32 / 10.0);
-        for (vertex, want) in want.iter().enumerate() {
-            let texel = image.get_pixel(vertex as u32, frame).0;
-            let off = [0, 1, 2].map(|axis| {
-                let got = vector("offset", axis) + vector("scale", axis) * (f32::from(texel[axis]) / 65535.0);
-                f64::from(got) - f64::from(want[axis])
-            });
-            worst = worst.max(off.iter().map(|v| v * v).sum::<f64>().sqrt());
+    // Of the first, errors in f64 are 2 % less than those in f32.
+    for place in [[-9.633, 11.936, -9.472], [54321.7, 98765.4, -77777.3]] {
+        let folder = Folder::with_ribbon();
+        let mut far = ribbon();
+        far["nodes"][0]["translation"] = json!(place);
+        folder.write("far.gltf", far.to_string());
+        folder.run("bake far.gltf --clip Wave --fps 10 -o far.png").assert().success();
+        let about = parsed(&folder, "far.json");
+        let image = image::load_from_memory(&folder.read("far.png")).expect("a picture").into_rgb16();
+        let vector =
+            |key: &str, axis: usize| about["positions"][key][axis].as_f64().expect("a number") as f32;
+        let mut worst = 0.0_f64;
+        for frame in 0..image.height() {
+            let [want, _] = posed(&folder, "far.gltf", frame as f32 / 10.0);
+            for (vertex, want) in want.iter().enumerate() {
+                let texel = image.get_pixel(vertex as u32, frame).0;
+                let off = [0, 1, 2].map(|axis| {
+                    let part = f32::from(texel[axis]) / 65535.0;
+                    f64::from(vector("offset", axis) + vector("scale", axis) * part) - f64::from(want[axis])
+                });
+                worst = worst.max(off.iter().map(|v| v * v).sum::<f64>().sqrt());
+            }
         }
+        let stated = about["error"]["frames"]["mm"].as_f64().expect("a number") / 1000.0;
+        assert!((stated - worst).abs() <= 1e-9 * worst, "{place:?}: {stated} stated, {worst} found");
     }
-    let stated = about["error"]["frames"]["mm"].as_f64().expect("a number") / 1000.0;
-    assert!((stated - worst).abs() <= 1e-9 * worst, "{stated} stated, {worst} found");
 }
 
 /// The ribbon's normals lie on an axis, and 0 and 1 are among the numbers of the grid: they come back to the last bit. Those of a ribbon that
