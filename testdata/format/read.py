@@ -48,7 +48,7 @@ def text(data):
 
 
 def container(data):
-    """The entries: kind, model, name, bytes."""
+    """The entries: kind, version, model, name, number (of a clip: its shell), bytes."""
     need(data[:8] == b"CONDYLE\0", "magic")
     major, _, count, names, _, length = numbers(data, 8, "HHIIIQ")
     need(major == 1, "version")
@@ -57,15 +57,15 @@ def container(data):
     need(checksum(data[:end]) == numbers(data, end, "Q")[0], "checksum")
     need(len(data) >= length, "truncated")
     need(len(data) == length, "length")
-    lines = [numbers(data, 32 + 40 * at, "IIIfQQQ") for at in range(count)]
+    lines = [numbers(data, 32 + 40 * at, "HHIIfQQQ") for at in range(count)]
     entries, name, last = [], 0, end + 8
-    for kind, model, name_end, _, offset, size, total in lines:
+    for kind, version, model, name_end, number, offset, size, total in lines:
         need(name <= name_end <= names and offset % 16 == 0 and offset >= last and offset + size <= length, "table")
         if kind <= 5 and model != 0xFFFFFFFF:
             need(model < count and lines[model][0] == 1, "model")
         part = data[offset : offset + size]
         need(checksum(part) == total, "checksum")
-        entries.append((kind, model, text(data[32 + 40 * count + name : 32 + 40 * count + name_end]), part))
+        entries.append((kind, version, model, text(data[32 + 40 * count + name : 32 + 40 * count + name_end]), number, part))
         name, last = name_end, offset + size
     return entries
 
@@ -321,15 +321,16 @@ class Clip:
 
 
 def read(data):
-    """The clips of a file by name, each with the rest pose that it is relative to."""
+    """The clips of a file by name, each with the rest pose that it is relative to and its shell, if the file has it."""
     entries, clips = container(data), {}
-    for kind, model, name, part in entries:
+    for kind, version, model, name, number, part in entries:
         if kind == 3:
+            need(version == entries[model][1] == 0, "version of the entry")
             clip = Clip(part)
-            joints, rest, pose = skeleton(entries[model][3])
+            joints, rest, pose = skeleton(entries[model][5])
             need(clip.skeleton in (0, joints), "skeleton")
             need(clip.rest in (0, rest), "rest pose")
-            clips[name] = (clip, pose)
+            clips[name] = (clip, pose, number if 0 < number < math.inf else None)
     return clips
 
 
@@ -351,7 +352,8 @@ def main():
         clips = read((folder / name).read_bytes())
         assert list(clips) == list(answers), name
         for clip, wanted in answers.items():
-            found, rest = clips[clip]
+            found, rest, shell = clips[clip]
+            assert shell == (wanted["shell"] and numbers(struct.pack("<f", wanted["shell"]), 0, "f")[0]), (name, clip, shell)
             assert found.events == wanted["events"], (name, clip, found.events)
             for moment in wanted["moments"]:
                 pose, free, motion = found.at(moment["seconds"], rest)

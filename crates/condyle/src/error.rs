@@ -166,10 +166,12 @@ pub enum Error {
         /// What they should be.
         what: &'static str,
     },
-    /// `what` is of a version that is not known.
+    /// `what`, or its element `at`, is of a version that is not known.
     Version {
         /// What is being read.
         what: &'static str,
+        /// Where, if there are several of it.
+        at: Option<usize>,
         /// Its version.
         found: u16,
         /// The newest that is known.
@@ -348,9 +350,12 @@ impl fmt::Display for Error {
                 write!(f, "{what} ends too early: {found} bytes left, {needed} expected")
             }
             Self::Magic { what } => write!(f, "the bytes do not begin as {what} does"),
-            Self::Version { what, found, newest } => {
-                let way = if found > newest { "read it with a newer release" } else { "make it again" };
-                write!(f, "{what} is of version {found}, {newest} is the one that is known: {way}")
+            Self::Version { what, at, found, newest } => {
+                let newer = "written by a newer version of condyle, which reads it";
+                let way = if found > newest { newer } else { "make it again" };
+                write!(f, "{what}")?;
+                at.map_or(Ok(()), |at| write!(f, "[{at}]"))?;
+                write!(f, " is of version {found}, {newest} is the one that is known: {way}")
             }
             Self::Checksum { what, at } => {
                 write!(f, "{what}")?;

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use condyle::container::{Container, ContainerWriter, EntryKind};
+use condyle::container::{Container, ContainerReader, ContainerWriter, EntryKind};
 use condyle::encode::{Effort, EncodeOptions, Shell, encode};
 use condyle::motion::RootMotionOptions;
 use condyle::play::Event;
@@ -132,22 +132,37 @@ fn long() -> RawClip {
     RawClip::new("long".into(), vec![times], tracks).expect("finite keys")
 }
 
+/// The radius that errors are bounded within.
+const SHELL: f32 = 0.03;
+
 fn encoded(raw: &RawClip, rate: f32, change: impl FnOnce(&mut EncodeOptions)) -> Vec<u8> {
-    let mut options = EncodeOptions::new(1e-3, Shell::Balls(0.03));
+    let mut options = EncodeOptions::new(1e-3, Shell::Balls(SHELL));
     options.rate = Some(rate);
     options.effort = Effort::Fast;
     change(&mut options);
     encode(raw, &skeleton(), &options, &mut |_| ()).expect("the skeleton's").bytes().to_vec()
 }
 
-fn container(clips: &[(&str, &[u8])]) -> Vec<u8> {
+/// Clips with their shells, behind an entry of an unknown kind whose layout has a version of its own.
+fn container(clips: &[(&str, &[u8])], shell: Option<f32>) -> Vec<u8> {
     let mut writer = ContainerWriter::default();
     let model = writer.add_skeleton("figure", &skeleton()).expect("few names");
-    writer.add(EntryKind::Unknown(77), "of another version", Some(model), b"?").expect("few entries");
+    let unknown = writer.add(EntryKind::Unknown(77), "of another version", Some(model), b"?");
     for (name, clip) in clips {
-        writer.add(EntryKind::Clip, name, Some(model), clip).expect("few entries");
+        let clip = writer.add(EntryKind::Clip, name, Some(model), clip).expect("few entries");
+        shell.map_or(Ok(()), |radius| writer.set_shell(clip, radius)).expect("a clip");
     }
-    writer.finish()
+    with_version(&writer.finish(), unknown.expect("few entries"), 5)
+}
+
+/// A container with another version of the layout of an entry.
+fn with_version(file: &[u8], entry: usize, version: u16) -> Vec<u8> {
+    let mut file = file.to_vec();
+    file[32 + 40 * entry + 2..][..2].copy_from_slice(&version.to_le_bytes());
+    let end = ContainerReader::needed(&file).expect("a header") - 8;
+    let sum = checksum(&file[..end]);
+    file[end..end + 8].copy_from_slice(&sum.to_le_bytes());
+    file
 }
 
 /// The files that a reader must take.
@@ -162,9 +177,9 @@ fn valid() -> BTreeMap<&'static str, Vec<u8>> {
         .map(|(n, raw)| (n, encoded(&raw, 32.0, |_| ())));
     let long = encoded(&long(), 32.0, |options| options.root_motion = Some(RootMotionOptions::default()));
     BTreeMap::from([
-        ("wave.condyle", container(&[("wave", &wave)])),
-        ("small.condyle", container(&small.each_ref().map(|(name, clip)| (*name, &clip[..])))),
-        ("long.condyle", container(&[("long", &long)])),
+        ("wave.condyle", container(&[("wave", &wave)], Some(SHELL))),
+        ("small.condyle", container(&small.each_ref().map(|(name, clip)| (*name, &clip[..])), None)),
+        ("long.condyle", container(&[("long", &long)], Some(SHELL))),
     ])
 }
 
@@ -182,7 +197,8 @@ fn with_clip(file: &[u8], change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     for entry in container.entries() {
         let data = container.data(entry.index).expect("its bytes");
         let own = if entry.index + 1 == container.entry_count() { &clip[..] } else { data };
-        writer.add(entry.kind, entry.name, entry.model, own).expect("few entries");
+        let index = writer.add(entry.kind, entry.name, entry.model, own).expect("few entries");
+        container.shell(index).map_or(Ok(()), |radius| writer.set_shell(index, radius)).expect("a clip");
     }
     writer.finish()
 }
@@ -228,6 +244,7 @@ fn refused(wave: &[u8], small: &[u8]) -> BTreeMap<&'static str, (Vec<u8>, &'stat
     let mut all = BTreeMap::from([
         ("refused/magic.condyle", (changed(0, b'c'), "magic")),
         ("refused/major_version.condyle", (changed(8, 2), "version")),
+        ("refused/skeleton_version.condyle", (with_version(wave, 0, 1), "version of the entry")),
         ("refused/half.condyle", (wave[..wave.len() / 2].to_vec(), "truncated")),
         ("refused/longer.condyle", ([wave, b"?"].concat(), "length")),
         ("refused/damaged_table.condyle", (changed(40, 1), "checksum")),
@@ -285,7 +302,7 @@ fn answers(clip: &Clip<'_>) -> String {
         let (local, free, motion) = (local.join(",\n      "), free.join(",\n      "), json(&motion));
         format!("    {{\"seconds\": {seconds:?}, \"local\": [\n      {local}], \"free\": [\n      {free}],\n      \"motion\": {motion}}}")
     });
-    format!("{{\"events\": [{}], \"moments\": [\n{}]}}", events.join(", "), moments.join(",\n"))
+    format!("\"events\": [{}], \"moments\": [\n{}]}}", events.join(", "), moments.join(",\n"))
 }
 
 /// All files of the folder.
@@ -297,7 +314,9 @@ fn corpus() -> BTreeMap<String, Vec<u8>> {
         let container = Container::from_bytes(file).expect("a container");
         let clips = container.entries().filter(|entry| entry.kind == EntryKind::Clip);
         let clips = clips.map(|entry| {
-            format!("  \"{}\": {}", entry.name, answers(&container.clip(entry.index).expect("a clip")))
+            let shell = container.shell(entry.index).map_or("null".into(), |radius| radius.to_string());
+            let answers = answers(&container.clip(entry.index).expect("a clip"));
+            format!("  \"{}\": {{\"shell\": {shell}, {answers}", entry.name)
         });
         told.push(format!("\"{name}\": {{\n{}}}", clips.collect::<Vec<_>>().join(",\n")));
     }
@@ -343,6 +362,7 @@ fn what_must_be_refused_is_refused() {
     for (name, (file, why)) in refused(&valid["wave.condyle"], &valid["small.condyle"]) {
         let read = || -> Result<(), condyle::Error> {
             let container = Container::from_bytes(&file)?;
+            container.skeleton(0)?;
             let clip = container.clip(container.entry_count() - 1)?;
             sample(&clip, &skeleton, 0.0, &mut Pose::rest(&skeleton))
         };

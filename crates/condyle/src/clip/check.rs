@@ -25,7 +25,7 @@ pub(super) fn header(bytes: &[u8]) -> Result<Header, Error> {
     }
     let version = u16_at(bytes, 4);
     if version != VERSION {
-        return Err(Error::Version { what: WHAT, found: version, newest: VERSION });
+        return Err(Error::Version { what: WHAT, at: None, found: version, newest: VERSION });
     }
     let needed = u32_at(bytes, 8) as usize;
     if bytes.len() < needed {

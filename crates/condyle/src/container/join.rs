@@ -7,7 +7,8 @@ use alloc::vec::Vec;
 use super::{Container, ContainerTable, Entry, EntryKind};
 use crate::error::Error;
 
-/// The skeletons and clips of several containers in one: a skeleton for all that have the same.
+/// The skeletons and clips of several containers in one, with their units and shells: a skeleton for all that
+/// have the same.
 ///
 /// Each part is looked at once for the table, and once more when its bytes are written behind the table. Joined parts can be parts again, and the
 /// result is the same bytes however they were grouped.
@@ -76,7 +77,9 @@ impl ContainerJoin {
                     let skeleton = skeleton.filter(|it| it.kind == EntryKind::Skeleton);
                     let model = skeleton.map(|it| self.place(part, it, unit, &mut places, &mut copied));
                     let data = part.data(entry.index)?;
-                    self.table.add(entry.kind, &name(entry.name), model.transpose()?, data)?;
+                    let clip = self.table.add(entry.kind, &name(entry.name), model.transpose()?, data)?;
+                    let shell = part.shell(entry.index);
+                    shell.map_or(Ok(()), |radius| self.table.set_shell(clip, radius))?;
                     copied.push(entry.index);
                 }
                 _ => {}
@@ -234,6 +237,35 @@ mod tests {
         let entries: Vec<_> = whole.entries().map(|it| (it.name, it.model)).collect();
         assert_eq!(entries, [("model", None), ("early", Some(0))]);
         assert_eq!(whole.data(1).unwrap(), b"early");
+    }
+
+    #[test]
+    fn clips_keep_their_shells() {
+        let mut part = ContainerWriter::default();
+        let model = part.add_skeleton("model", &skeleton("a")).unwrap();
+        for (name, shell) in [("fine", Some(0.05)), ("silent", None)] {
+            let clip = part.add(EntryKind::Clip, name, Some(model), name.as_bytes()).unwrap();
+            shell.map_or(Ok(()), |radius| part.set_shell(clip, radius)).unwrap();
+        }
+        let whole = joined(&[part.finish()], None);
+        let whole = Container::from_bytes(&whole).unwrap();
+        let shell = |name| whole.shell(whole.find(EntryKind::Clip, name).unwrap());
+        assert_eq!((shell("fine"), shell("silent")), (Some(0.05), None));
+    }
+
+    /// Its bytes mean something else, and the line that would be written does not say so.
+    #[test]
+    fn entries_with_a_newer_layout_are_not_joined() {
+        for index in [0, 1] {
+            let mut newer = part(&[("a", "walk")], None);
+            newer[32 + 40 * index + 2] = 1;
+            let end = 32 + 40 * 3 + "modelwalkpart".len().next_multiple_of(8);
+            let sum = checksum(&newer[..end]);
+            newer[end..end + 8].copy_from_slice(&sum.to_le_bytes());
+            let newer = Container::from_bytes(&newer).unwrap();
+            let refused = ContainerJoin::default().add(&newer, None, str::to_owned);
+            assert!(matches!(refused, Err(Error::Version { found: 1, newest: 0, .. })), "{refused:?}");
+        }
     }
 
     #[test]

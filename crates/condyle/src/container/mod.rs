@@ -23,7 +23,9 @@ use crate::skeleton::Skeleton;
 pub use join::ContainerJoin;
 pub use models::{MeshPlacement, PlacedMesh};
 pub use table::EntryKind;
-use table::{ALIGNMENT, CHECKSUM, ENTRY, HEADER, MAGIC, MAJOR, NO_MODEL, Raw, WHAT, WORD, unit_of};
+use table::{
+    ALIGNMENT, CHECKSUM, ENTRY, ENTRY_VERSION, HEADER, MAGIC, MAJOR, NO_MODEL, Raw, WHAT, WORD, stated,
+};
 pub use writer::{ContainerTable, ContainerWriter};
 
 /// One line of a container's table.
@@ -47,6 +49,8 @@ pub struct Entry<'a> {
     pub index: usize,
     /// What it holds.
     pub kind: EntryKind,
+    /// Version of the layout of its bytes: 0 for all known kinds, see [`check_version`](Self::check_version).
+    pub version: u16,
     /// Its name; neither unique nor necessarily present.
     pub name: &'a str,
     /// The entry with the skeleton of the model that it belongs to.
@@ -57,6 +61,23 @@ pub struct Entry<'a> {
     pub length: u64,
     /// The [`checksum`] of its bytes.
     pub checksum: u64,
+}
+
+impl Entry<'_> {
+    /// `Ok` if this version of the library can read the entry's bytes. An entry of an unknown kind is never
+    /// read, so its version may be anything.
+    ///
+    /// # Errors
+    /// [`Error::Version`] for an entry that a newer version of the library wrote.
+    pub fn check_version(&self) -> Result<(), Error> {
+        match (self.kind, self.version) {
+            (EntryKind::Unknown(_), _) | (_, ENTRY_VERSION) => Ok(()),
+            (_, found) => {
+                let (what, at) = ("entries", Some(self.index));
+                Err(Error::Version { what, at, found, newest: ENTRY_VERSION })
+            }
+        }
+    }
 }
 
 /// The table of a container: what is in it, and where. The entries' bytes are handed in one by one.
@@ -103,7 +124,7 @@ impl<'a> ContainerReader<'a> {
         let Some(header) = prefix.first_chunk::<HEADER>() else { return Ok(HEADER) };
         match bytes::u16_at(header, 8) {
             MAJOR => {}
-            found => return Err(Error::Version { what: WHAT, found, newest: MAJOR }),
+            found => return Err(Error::Version { what: WHAT, at: None, found, newest: MAJOR }),
         }
         let (entries, names) = (u64::from(bytes::u32_at(header, 12)), u64::from(bytes::u32_at(header, 16)));
         // At most 48 bits.
@@ -231,6 +252,7 @@ impl<'a> ContainerReader<'a> {
         Entry {
             index,
             kind: raw.kind.into(),
+            version: raw.version,
             // Checked by the constructor.
             name: self.names.get(start as usize..raw.name_end as usize).unwrap_or_default(),
             model: self.model_of(&raw),
@@ -269,7 +291,34 @@ impl<'a> ContainerReader<'a> {
     #[must_use]
     pub fn unit(&self, model: usize) -> Option<f32> {
         let raw = Raw::of(self.entries.get(model)?);
-        unit_of(raw.unit).filter(|_| EntryKind::from(raw.kind) == EntryKind::Skeleton)
+        stated(raw.length_field).filter(|_| EntryKind::from(raw.kind) == EntryKind::Skeleton)
+    }
+
+    /// The radius of the ball around each joint within which the [budget](Clip::budget) of the clip at the
+    /// entry `clip` holds, in units of its model. Clips that were encoded for meshes keep that budget at all
+    /// vertices, and in balls around joints without any. `None` where the file does not say.
+    ///
+    /// ```
+    /// use condyle::container::{Container, ContainerWriter, EntryKind};
+    /// use condyle::encode::{EncodeOptions, Shell};
+    /// use condyle::{Joint, RawClip, Skeleton, Transform, encode};
+    ///
+    /// let skeleton = Skeleton::new([Joint::new("hip", None, Transform::IDENTITY)])?;
+    /// let run = RawClip::new("run".into(), vec![], vec![])?;
+    /// let run = encode(&run, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.05)), &mut |_| ())?;
+    /// let mut writer = ContainerWriter::default();
+    /// let model = writer.add_skeleton("fox", &skeleton)?;
+    /// let clip = writer.add(EntryKind::Clip, "run", Some(model), run.bytes())?;
+    /// if let Some(radius) = run.shell {
+    ///     writer.set_shell(clip, radius)?;
+    /// }
+    /// assert_eq!(Container::from_bytes(&writer.finish())?.shell(clip), Some(0.05));
+    /// # Ok::<(), condyle::Error>(())
+    /// ```
+    #[must_use]
+    pub fn shell(&self, clip: usize) -> Option<f32> {
+        let raw = Raw::of(self.entries.get(clip)?);
+        stated(raw.length_field).filter(|_| EntryKind::from(raw.kind) == EntryKind::Clip)
     }
 
     /// The first entry of this kind and name.
@@ -287,9 +336,10 @@ impl<'a> ContainerReader<'a> {
     ///
     /// # Errors
     /// [`Error::Index`] if there is no such entry, [`Error::Length`] or [`Error::Checksum`] if these are not
-    /// its bytes.
+    /// its bytes, and [`Error::Version`] as [`Entry::check_version`].
     pub fn data<'d>(&self, index: usize, data: &'d [u8]) -> Result<&'d [u8], Error> {
         let entry = self.entry(index)?;
+        entry.check_version()?;
         if data.len() as u64 != entry.length {
             let needed = usize::try_from(entry.length).unwrap_or(usize::MAX);
             return Err(Error::Length { what: "the data of an entry", found: data.len(), needed });
@@ -312,7 +362,7 @@ impl<'a> ContainerReader<'a> {
                 EntryKind::Metadata => "5, metadata,",
                 EntryKind::Unknown(_) => "another kind",
             };
-            let found = u32::from(found).into();
+            let found = u16::from(found).into();
             return Err(Error::Value { what: "kinds of entries", at: index, found, expected });
         }
         self.data(index, data)

@@ -13,6 +13,8 @@ pub(super) const CHECKSUM: usize = 8;
 /// Alignment of each entry's bytes in the file, and of the end of the names.
 pub(super) const WORD: usize = 8;
 pub(super) const ALIGNMENT: usize = 16;
+/// The version of the layout of entries that this reader knows: the same for all kinds.
+pub(super) const ENTRY_VERSION: u16 = 0;
 /// Stands for no model.
 pub(super) const NO_MODEL: u32 = u32::MAX;
 
@@ -22,7 +24,7 @@ pub(super) const NO_MODEL: u32 = u32::MAX;
 /// use condyle::container::EntryKind;
 ///
 /// assert_eq!(EntryKind::from(3), EntryKind::Clip);
-/// assert_eq!(u32::from(EntryKind::Skeleton), 1);
+/// assert_eq!(u16::from(EntryKind::Skeleton), 1);
 /// assert_eq!(EntryKind::from(99), EntryKind::Unknown(99));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -39,11 +41,11 @@ pub enum EntryKind {
     /// What is to be known of the file or of a model besides, as JSON: of a library the names, tags and figures of its clips.
     Metadata,
     /// A kind unknown to this version: its bytes are available as they are.
-    Unknown(u32),
+    Unknown(u16),
 }
 
-impl From<u32> for EntryKind {
-    fn from(code: u32) -> Self {
+impl From<u16> for EntryKind {
+    fn from(code: u16) -> Self {
         match code {
             1 => Self::Skeleton,
             2 => Self::Mesh,
@@ -55,7 +57,7 @@ impl From<u32> for EntryKind {
     }
 }
 
-impl From<EntryKind> for u32 {
+impl From<EntryKind> for u16 {
     fn from(kind: EntryKind) -> Self {
         match kind {
             EntryKind::Skeleton => 1,
@@ -68,18 +70,21 @@ impl From<EntryKind> for u32 {
     }
 }
 
-/// The metres that a stored unit says: version 1.0 left zeros there, and no number there is refused.
-pub(super) fn unit_of(stored: u32) -> Option<f32> {
-    Some(f32::from_bits(stored)).filter(|metres| metres.is_finite() && *metres > 0.0)
+/// The length that a line states: a finite number above 0. Any other number, as the zeros of version 1.0,
+/// states none.
+pub(super) fn stated(length: u32) -> Option<f32> {
+    Some(f32::from_bits(length)).filter(|length| length.is_finite() && *length > 0.0)
 }
 
 /// One record of the table, as stored.
 pub(super) struct Raw {
-    pub(super) kind: u32,
+    pub(super) kind: u16,
+    /// Version of the layout of the entry's bytes.
+    pub(super) version: u16,
     pub(super) model: u32,
     pub(super) name_end: u32,
-    /// See [`unit_of`].
-    pub(super) unit: u32,
+    /// Metres per unit of a skeleton, shell of a clip: see [`stated`].
+    pub(super) length_field: u32,
     pub(super) offset: u64,
     pub(super) length: u64,
     pub(super) checksum: u64,
@@ -88,10 +93,11 @@ pub(super) struct Raw {
 impl Raw {
     pub(super) fn of(entry: &[u8; ENTRY]) -> Self {
         Self {
-            kind: bytes::u32_at(entry, 0),
+            kind: bytes::u16_at(entry, 0),
+            version: bytes::u16_at(entry, 2),
             model: bytes::u32_at(entry, 4),
             name_end: bytes::u32_at(entry, 8),
-            unit: bytes::u32_at(entry, 12),
+            length_field: bytes::u32_at(entry, 12),
             offset: bytes::u64_at(entry, 16),
             length: bytes::u64_at(entry, 24),
             checksum: bytes::u64_at(entry, 32),
@@ -99,7 +105,10 @@ impl Raw {
     }
 
     pub(super) fn write(&self, out: &mut alloc::vec::Vec<u8>) {
-        for number in [self.kind, self.model, self.name_end, self.unit] {
+        for number in [self.kind, self.version] {
+            out.extend(number.to_le_bytes());
+        }
+        for number in [self.model, self.name_end, self.length_field] {
             out.extend(number.to_le_bytes());
         }
         for number in [self.offset, self.length, self.checksum] {

@@ -138,11 +138,76 @@ fn a_unit_is_said_beside_the_skeleton() {
 }
 
 #[test]
+fn a_shell_is_stored_beside_the_clip() {
+    let (mut writer, ..) = example(&mut Random(5), 3);
+    let silent = writer.clone().finish();
+    let container = Container::from_bytes(&silent).expect("a container");
+    let clip = container.find(EntryKind::Clip, "run").expect("a clip");
+    let model = container.entry(clip).expect("the clip").model.expect("its model");
+    assert_eq!(container.shell(clip), None);
+    writer.set_shell(clip, 0.05).expect("a clip");
+    let stored = writer.clone().finish();
+    assert_eq!((stored.len(), read_all(&stored)), (silent.len(), read_all(&silent)));
+    let container = Container::from_bytes(&stored).expect("a container");
+    assert_eq!(
+        (container.shell(clip), container.shell(model), container.unit(clip)),
+        (Some(0.05), None, None)
+    );
+    assert_eq!((container.shell(clip + 1), container.shell(999)), (None, None));
+    for radius in [0.0, -1.0, f32::NAN, f32::INFINITY] {
+        let refused = Error::OutOfRange { what: "radius", at: 0, needed: "a finite number above 0" };
+        assert_eq!(writer.set_shell(clip, radius), Err(refused), "{radius}");
+        let mut bytes = stored.clone();
+        bytes[HEADER + clip * ENTRY + 12..][..4].copy_from_slice(&radius.to_le_bytes());
+        seal(&mut bytes);
+        assert_eq!(Container::from_bytes(&bytes).expect("a container").shell(clip), None, "{radius}");
+    }
+    let (count, found) = (container.entry_count(), model as u64);
+    let expected = "the place of a clip";
+    assert_eq!(writer.set_shell(model, 1.0), Err(Error::Value { what: "clips", at: count, found, expected }));
+    assert!(writer.set_shell(999, 1.0).is_err() && writer.set_unit(clip, 1.0).is_err());
+}
+
+/// When it is asked for, and no other.
+#[test]
+fn an_entry_with_a_newer_layout_is_refused() {
+    let (mut writer, skeleton, _) = example(&mut Random(5), 3);
+    writer.add(EntryKind::Metadata, "library", None, b"{}").expect("a valid entry");
+    let file = writer.finish();
+    let kinds: Vec<EntryKind> =
+        Container::from_bytes(&file).expect("a container").entries().map(|entry| entry.kind).collect();
+    for (index, kind) in kinds.into_iter().enumerate() {
+        let mut newer = file.clone();
+        newer[HEADER + index * ENTRY + 2..][..2].copy_from_slice(&7_u16.to_le_bytes());
+        seal(&mut newer);
+        let container = Container::from_bytes(&newer).expect("a container");
+        let entry = container.entry(index).expect("an entry");
+        assert_eq!((entry.kind, entry.version), (kind, 7));
+        let refused: Vec<_> = (0..13).filter(|other| container.data(*other).is_err()).collect();
+        let error = match kind {
+            EntryKind::Unknown(_) => {
+                assert!(refused.is_empty());
+                continue;
+            }
+            EntryKind::Skeleton => container.skeleton(index).err(),
+            EntryKind::Mesh => container.mesh(index, &skeleton).err(),
+            EntryKind::Clip => container.clip(index).err(),
+            EntryKind::Document => container.document(index).err(),
+            _ => container.data(index).err(),
+        };
+        let newer = Error::Version { what: "entries", at: Some(index), found: 7, newest: 0 };
+        assert_eq!((&refused[..], error.as_ref()), (&[index][..], Some(&newer)), "{kind:?}");
+        let want = std::format!("entries[{index}] is of version 7, 0 is the one that is known: written by");
+        assert!(newer.to_string().starts_with(&want), "{newer}");
+    }
+}
+
+#[test]
 fn a_kind_may_be_said_by_its_number() {
     let mut writer = ContainerWriter::default();
-    for code in [1, 2, 3, 4, 5, 6, 0, u32::MAX] {
+    for code in [1, 2, 3, 4, 5, 6, 0, u16::MAX] {
         writer.add(EntryKind::Unknown(code), "", None, &[]).expect("an entry");
-        assert_eq!(u32::from(EntryKind::from(code)), code);
+        assert_eq!(u16::from(EntryKind::from(code)), code);
     }
     assert_eq!(writer.add(EntryKind::Clip, "", Some(0), &[]), Ok(8), "the first is a skeleton");
     let bytes = writer.finish();
@@ -250,7 +315,10 @@ fn other_formats_and_newer_versions_are_named() {
         Container::from_bytes(&bytes).map(|c| c.version())
     };
     for found in [0, 2, 256, u16::MAX] {
-        assert_eq!(versioned(found, 0), Err(Error::Version { what: "a container", found, newest: 1 }));
+        assert_eq!(
+            versioned(found, 0),
+            Err(Error::Version { what: "a container", at: None, found, newest: 1 })
+        );
     }
     assert_eq!([versioned(1, 0), versioned(1, 9)], [Ok((1, 0)), Ok((1, 9))]);
 }

@@ -6,7 +6,8 @@ use core::fmt;
 
 use super::models::{self, PlacedMesh};
 use super::table::{
-    ALIGNMENT, CHECKSUM, ENTRY, EntryKind, HEADER, MAGIC, MAJOR, MINOR, NO_MODEL, Raw, WORD, unit_of,
+    ALIGNMENT, CHECKSUM, ENTRY, ENTRY_VERSION, EntryKind, HEADER, MAGIC, MAJOR, MINOR, NO_MODEL, Raw, WORD,
+    stated,
 };
 use crate::bytes::checksum;
 use crate::error::Error;
@@ -85,6 +86,14 @@ impl ContainerWriter {
         self.table.set_unit(model, metres)
     }
 
+    /// As [`ContainerTable::set_shell`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn set_shell(&mut self, clip: usize, radius: f32) -> Result<(), Error> {
+        self.table.set_shell(clip, radius)
+    }
+
     /// Adds a mesh of the model whose skeleton is the entry `model`, and returns its index.
     ///
     /// # Errors
@@ -152,8 +161,8 @@ struct Pending {
     kind: EntryKind,
     model: Option<usize>,
     name_end: u32,
-    /// See [`unit_of`].
-    unit: u32,
+    /// As in [`Raw`].
+    length_field: u32,
     /// From the first entry on, a multiple of [`ALIGNMENT`].
     offset: u64,
     length: u64,
@@ -199,9 +208,9 @@ impl ContainerTable {
         let (offset, length) = (self.length.next_multiple_of(ALIGNMENT as u64), data.len() as u64);
         self.length = offset + length;
         // `Unknown` with the number of a known kind is stored as that kind.
-        let kind = EntryKind::from(u32::from(kind));
+        let kind = EntryKind::from(u16::from(kind));
         let checksum = checksum(data);
-        self.entries.push(Pending { kind, model, name_end, unit: 0, offset, length, checksum });
+        self.entries.push(Pending { kind, model, name_end, length_field: 0, offset, length, checksum });
         Ok(at)
     }
 
@@ -212,18 +221,39 @@ impl ContainerTable {
     /// [`Error::Index`] if there is no entry `model`, [`Error::Value`] if it is no skeleton, [`Error::OutOfRange`] if
     /// `metres` is not a finite number above 0.
     pub fn set_unit(&mut self, model: usize, metres: f32) -> Result<(), Error> {
+        let named = ["models", "the place of a skeleton", "metres"];
+        self.set_length(EntryKind::Skeleton, model, metres, named)
+    }
+
+    /// Stores the radius of the ball around each joint within which the error that the clip states holds, in
+    /// units of its model: [`Encoded::shell`](crate::encode::Encoded::shell). `clip` is the entry of the
+    /// clip, whose bytes do not change.
+    ///
+    /// # Errors
+    /// [`Error::Index`] if there is no entry `clip`, [`Error::Value`] if it is no clip, [`Error::OutOfRange`]
+    /// if `radius` is not a finite number above 0.
+    pub fn set_shell(&mut self, clip: usize, radius: f32) -> Result<(), Error> {
+        self.set_length(EntryKind::Clip, clip, radius, ["clips", "the place of a clip", "radius"])
+    }
+
+    fn set_length(
+        &mut self,
+        kind: EntryKind,
+        index: usize,
+        length: f32,
+        [what, expected, length_name]: [&'static str; 3],
+    ) -> Result<(), Error> {
         let count = self.entries.len();
-        let missing = Error::Index { what: "models", at: count, found: model, count };
-        let entry = self.entries.get_mut(model).ok_or(missing)?;
-        if entry.kind != EntryKind::Skeleton {
-            let expected = "the place of a skeleton";
-            return Err(Error::Value { what: "models", at: count, found: model as u64, expected });
+        let missing = Error::Index { what, at: count, found: index, count };
+        let entry = self.entries.get_mut(index).ok_or(missing)?;
+        if entry.kind != kind {
+            return Err(Error::Value { what, at: count, found: index as u64, expected });
         }
-        if unit_of(metres.to_bits()).is_none() {
+        if stated(length.to_bits()).is_none() {
             let needed = "a finite number above 0";
-            return Err(Error::OutOfRange { what: "metres", at: 0, needed });
+            return Err(Error::OutOfRange { what: length_name, at: 0, needed });
         }
-        entry.unit = metres.to_bits();
+        entry.length_field = length.to_bits();
         Ok(())
     }
 
@@ -246,9 +276,10 @@ impl ContainerTable {
         for entry in &self.entries {
             let raw = Raw {
                 kind: entry.kind.into(),
+                version: ENTRY_VERSION,
                 model: entry.model.map_or(NO_MODEL, |model| model as u32),
                 name_end: entry.name_end,
-                unit: entry.unit,
+                length_field: entry.length_field,
                 offset: start as u64 + entry.offset,
                 length: entry.length,
                 checksum: entry.checksum,

@@ -511,6 +511,7 @@ impl<'a> ClipJob<'a> {
         let encoded = Encoded {
             clip,
             measured,
+            shell: self.options.shell.ball_radius(),
             raw_bytes: (self.frames + 1) * self.skeleton.joint_count() * 40,
             rate: rate::rate([self.clip.start(), self.clip.end()], self.frames),
             off_frames: OffFrames::default(),

@@ -51,6 +51,25 @@ impl Shell {
     /// The radius of the ball around a joint without vertices where nothing else is requested, in metres: 3 cm.
     pub const RADIUS: f32 = 0.03;
 
+    /// The smallest radius of its balls, in the skeleton's units. `None` if it has points only, as where
+    /// every joint has vertices.
+    ///
+    /// ```
+    /// use condyle::encode::{JointShell, Shell};
+    ///
+    /// let vertex = JointShell::Points(vec![[0.0, 0.1, 0.0]]);
+    /// assert_eq!(Shell::Balls(0.05).ball_radius(), Some(0.05));
+    /// assert_eq!(Shell::Joints(vec![vertex.clone(), JointShell::Ball(0.03)]).ball_radius(), Some(0.03));
+    /// assert_eq!(Shell::Joints(vec![vertex]).ball_radius(), None);
+    /// ```
+    #[must_use]
+    pub fn ball_radius(&self) -> Option<f32> {
+        match self {
+            Self::Balls(radius) => Some(*radius),
+            Self::Joints(joints) => joints.iter().filter_map(JointShell::radius).reduce(f32::min),
+        }
+    }
+
     /// [`RADIUS`](Self::RADIUS) in a model where one unit is `metres`.
     ///
     /// ```
@@ -61,6 +80,15 @@ impl Shell {
     #[must_use]
     pub fn radius(metres: f64) -> f32 {
         (f64::from(Self::RADIUS) / metres).clamp(f64::from(f32::MIN_POSITIVE), f64::from(f32::MAX)) as f32
+    }
+}
+
+impl JointShell {
+    fn radius(&self) -> Option<f32> {
+        match self {
+            Self::Points(_) => None,
+            Self::Ball(radius) => Some(*radius),
+        }
     }
 }
 
@@ -266,6 +294,9 @@ pub struct Encoded {
     pub(super) clip: Clip<'static>,
     /// The error of the decoded clip.
     pub measured: Measured,
+    /// [`Shell::ball_radius`] of the shell that it was encoded with, for
+    /// [`ContainerWriter::set_shell`](crate::container::ContainerWriter::set_shell).
+    pub shell: Option<f32>,
     /// The bytes of the same frames uncompressed, 40 per joint: rotation, translation and scale in f32.
     pub raw_bytes: usize,
     /// Frames in a second.

@@ -83,7 +83,7 @@ fn what_is_no_clip_is_refused_for_what_it_is() {
     assert_eq!(changed(0, b"clip"), Err(Error::Magic { what: "a clip" }));
     assert_eq!(changed(0, b"C"), Ok(()));
     for version in [0, 1, 2, 4, u16::MAX] {
-        let refused = Err(Error::Version { what: "a clip", found: version, newest: 3 });
+        let refused = Err(Error::Version { what: "a clip", at: None, found: version, newest: 3 });
         assert_eq!(changed(4, &version.to_le_bytes()), refused);
     }
     let mut damaged = bytes.clone();
