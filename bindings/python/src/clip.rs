@@ -68,13 +68,25 @@ impl Clip {
     /// Whether it is compressed.
     #[getter]
     pub(crate) fn compressed(&self) -> bool {
-        matches!(*self.motion, Motion::Compressed(_))
+        matches!(*self.motion, Motion::Compressed(..))
     }
 
     /// Frames a second that it was compressed at, None for a clip as authored.
     #[getter]
     fn rate(&self) -> Option<f32> {
-        if let Motion::Compressed(clip) = &*self.motion { Some(clip.rate()) } else { None }
+        if let Motion::Compressed(clip, _) = &*self.motion { Some(clip.rate()) } else { None }
+    }
+
+    /// The radius around joints within which its bound holds, in the skeleton's units: the `shell` of
+    /// `encode`.
+    ///
+    /// None for a clip as authored, where its file does not state it, and where every joint has vertices.
+    ///
+    /// >>> condyle.open("two_joints.glb").clips[0].encode(shell=0.25).shell
+    /// 0.25
+    #[getter]
+    fn shell(&self) -> Option<f32> {
+        if let Motion::Compressed(_, shell) = &*self.motion { *shell } else { None }
     }
 
     /// The times of all its keys, or of its frames if it is compressed, in seconds and rising: those of the frames of motion capture.
@@ -86,7 +98,7 @@ impl Clip {
     fn times<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         let clip = match &*self.motion {
             Motion::Authored(clip) => condyle_compare::Clip::raw("", clip),
-            Motion::Compressed(clip) => condyle_compare::Clip::compressed("", clip),
+            Motion::Compressed(clip, _) => condyle_compare::Clip::compressed("", clip),
         };
         PyArray1::from_vec(py, clip.keys())
     }
@@ -178,7 +190,7 @@ impl Clip {
         let (motion, skeleton) = (Arc::clone(&self.motion), Arc::clone(&self.skeleton));
         let retimed = told_apart(py, None, move |_| match &*motion {
             Motion::Authored(clip) => asked.applied(clip),
-            Motion::Compressed(clip) => {
+            Motion::Compressed(clip, _) => {
                 // A single frame has no rate.
                 let rate = if clip.rate() > 0.0 { clip.rate() } else { 1.0 };
                 asked.applied(&RawClip::from_poses(String::new(), clip, &skeleton, rate)?)
@@ -265,7 +277,7 @@ impl Clip {
     /// As bytes that `Clip.from_bytes` reads: a file .condyle of the skeleton and this clip. A clip as authored has to be encoded first; pickles,
     /// which can go to other processes, are made of either.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let Motion::Compressed(clip) = &*self.motion else {
+        let Motion::Compressed(clip, shell) = &*self.motion else {
             let name = &self.name;
             return Err(Error::new_err(format!(
                 "the clip {name:?} is as authored; .encode() makes one that fits in bytes"
@@ -273,7 +285,8 @@ impl Clip {
         };
         let mut writer = ContainerWriter::default();
         let model = writer.add_skeleton("", &self.skeleton).map_err(refused)?;
-        writer.add(EntryKind::Clip, &self.name, Some(model), clip.as_bytes()).map_err(refused)?;
+        let clip = writer.add(EntryKind::Clip, &self.name, Some(model), clip.as_bytes()).map_err(refused)?;
+        shell.map_or(Ok(()), |radius| writer.set_shell(clip, radius)).map_err(refused)?;
         Ok(PyBytes::new(py, &writer.finish()))
     }
 
@@ -287,7 +300,8 @@ impl Clip {
             .ok_or_else(|| Error::new_err("data holds no clip of a skeleton"))?;
         let skeleton = Arc::new(container.skeleton(model).map_err(refused)?);
         let clip = container.clip(entry.index).map_err(refused)?.into_owned();
-        Ok(Self { name: entry.name.into(), skeleton, motion: Arc::new(Motion::Compressed(clip)) })
+        let motion = Arc::new(Motion::Compressed(clip, container.shell(entry.index)));
+        Ok(Self { name: entry.name.into(), skeleton, motion })
     }
 
     /// What a pickle of a clip as authored is read by.
@@ -306,7 +320,7 @@ impl Clip {
                 let parts = (it.skeleton(), &it.name, parts_of(py, clip)?);
                 Ok((slf.getattr("_from_parts")?, parts.into_pyobject(py)?))
             }
-            Motion::Compressed(_) => Ok((slf.getattr("from_bytes")?, (it.to_bytes(py)?,).into_pyobject(py)?)),
+            Motion::Compressed(..) => Ok((slf.getattr("from_bytes")?, (it.to_bytes(py)?,).into_pyobject(py)?)),
         }
     }
 
@@ -339,13 +353,15 @@ impl Clip {
             let mut tell = |part: f32| end_unless(steps.set((part * PERCENT) as usize));
             match &*motion {
                 Motion::Authored(clip) => condyle::encode(clip, &skeleton, &options, &mut tell),
-                Motion::Compressed(_) => {
+                Motion::Compressed(..) => {
                     Err(Refusal::OutOfRange { what: "clip", at: 0, needed: "as authored" })
                 }
             }
         })?;
         let failed = |e| Error::new_err(format!("the clip {:?}: {e}", self.name));
-        let motion = Arc::new(Motion::Compressed(encoded.map_err(failed)?.into_clip()));
+        let encoded = encoded.map_err(failed)?;
+        let shell = encoded.shell;
+        let motion = Arc::new(Motion::Compressed(encoded.into_clip(), shell));
         Ok(Self { name: self.name.clone(), skeleton: Arc::clone(&self.skeleton), motion })
     }
 }

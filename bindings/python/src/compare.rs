@@ -1,7 +1,7 @@
 //! How far two models are apart.
 
 use condyle::encode::Shell;
-use condyle_compare::{Difference, Error as Refusal, How, Pairing, Place, Subject, moments, pair_clips};
+use condyle_compare::{Difference, Error as Refusal, How, Pairing, Place, Subject, common_shell, moments, pair_clips};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -16,7 +16,7 @@ use crate::progress::{Steps, told_elsewhere};
 ///
 /// Vertices are paired by their order where that leads to one place in the rest poses, else by their places there. Where less than half of
 /// those of each model can be paired, joints are compared: all points within `shell` metres of each, which is
-/// `Difference.reach`; None is 0.03, the encoder's radius. Joints without a counterpart are in `Difference.unknown`. Two models without clips are compared at rest: one Difference without a name. Clips are paired by their names, or by their order if none has a namesake and there are as many in both. Both are posed at all keys of either and three times between each two, or `fps` times a second.
+/// `Difference.reach`; None is the smallest `Clip.shell` of either model, or 0.03 if no clip has one. Joints without a counterpart are in `Difference.unknown`. Two models without clips are compared at rest: one Difference without a name. Clips are paired by their names, or by their order if none has a namesake and there are as many in both. Both are posed at all keys of either and three times between each two, or `fps` times a second.
 ///
 /// A unit of the models is `unit` metres; None is what the file of `a`, or else that of `b`, says, and one where neither does. A clip's name that is not the
 /// first of its kind has a number behind it. `progress` is a bar with 100 steps for each pair of clips.
@@ -47,14 +47,15 @@ pub(crate) fn compare<'py>(
     if !unit.is_finite() || unit <= 0.0 {
         return Err(Error::new_err(format!("unit is {unit}, a number above 0 is wanted")));
     }
-    let radius = shell.unwrap_or(Shell::RADIUS.into()) / unit;
-    if !radius.is_finite() || radius <= 0.0 {
+    let radius = shell.map(|metres| metres / unit);
+    if radius.is_some_and(|radius| !radius.is_finite() || radius <= 0.0) {
         return Err(Error::new_err("shell is no number above 0"));
     }
+    let default = f64::from(Shell::RADIUS) / unit;
     let wanted = clip.map(|clip| a.own_clip(clip)).transpose()?.flatten();
     let pool = thread_count(threads)?.pool()?;
     let found = told_elsewhere(py, progress, |steps| {
-        pool.install(|| Comparison::new(a, b, wanted, (fps, radius), steps))
+        pool.install(|| Comparison::new(a, b, wanted, (fps, radius, default), steps))
     })?;
     let found = found.map_err(Error::new_err)?;
     found.differences.iter().map(|(clip, it)| found.told(py, *clip, it, unit)).collect()
@@ -74,12 +75,13 @@ impl<'a> Comparison<'a> {
         a: &'a Model,
         b: &'a Model,
         wanted: Option<usize>,
-        (fps, radius): (Option<f64>, f64),
+        (fps, radius, default): (Option<f64>, Option<f64>, f64),
         steps: &Steps,
     ) -> Result<Self, String> {
         let refused = |e: Refusal| e.to_string();
         let (a, b) = (a.subject().map_err(refused)?, b.subject().map_err(refused)?);
         let clips = clips(&a, &b, wanted)?;
+        let radius = radius.or(common_shell([&a, &b]).map(|(radius, _)| radius.into())).unwrap_or(default);
         let pairing = Pairing::within(a, b, radius).map_err(refused)?;
         let mut differences = Vec::with_capacity(clips.len());
         for (at, pair) in clips.into_iter().enumerate() {

@@ -73,6 +73,7 @@ struct Entry {
     end: usize,
     name_end: usize,
     skeleton: u32,
+    shell: Option<f32>,
     checksum: u64,
     /// Its checksum was compared.
     is_whole: AtomicBool,
@@ -172,7 +173,7 @@ impl Library {
         Ok(Clip {
             name: self.name(at).into(),
             skeleton: Arc::clone(&self.skeletons[self.clips[at].skeleton as usize]),
-            motion: Arc::new(Motion::Compressed(packed)),
+            motion: Arc::new(Motion::Compressed(packed, self.clips[at].shell)),
         })
     }
 
@@ -523,6 +524,7 @@ impl Index {
         for entry in reader.entries() {
             // Within the file, as the table was checked.
             let (begin, end) = (entry.offset as usize, (entry.offset + entry.length) as usize);
+            entry.check_version().map_err(|e| e.to_string())?;
             match entry.kind {
                 EntryKind::Skeleton => {
                     let skeleton =
@@ -543,6 +545,7 @@ impl Index {
                         end,
                         name_end,
                         skeleton,
+                        shell: reader.shell(entry.index),
                         checksum,
                         is_whole: AtomicBool::new(false),
                     });

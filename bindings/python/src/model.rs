@@ -215,7 +215,7 @@ impl Model {
                 let options = self.options(py, clip, budget, shell, effort, None)?;
                 clip.encoded(py, &options, progress)
             }
-            Motion::Compressed(_) => Ok(clip.clone()),
+            Motion::Compressed(..) => Ok(clip.clone()),
         };
         let clips = self.clips.iter().map(Py::get).map(packed).collect::<PyResult<Vec<_>>>()?;
         self.packed(py, &clips)
@@ -423,8 +423,10 @@ impl Model {
             }
         }
         for clip in clips {
-            if let Motion::Compressed(packed) = &*clip.motion {
-                writer.add(EntryKind::Clip, &clip.name, Some(model), packed.as_bytes()).map_err(refused)?;
+            if let Motion::Compressed(packed, shell) = &*clip.motion {
+                let (kind, data) = (EntryKind::Clip, packed.as_bytes());
+                let clip = writer.add(kind, &clip.name, Some(model), data).map_err(refused)?;
+                shell.map_or(Ok(()), |radius| writer.set_shell(clip, radius)).map_err(refused)?;
             }
         }
         if let Some(asset) = &self.asset {
@@ -493,7 +495,9 @@ impl Model {
     pub(crate) fn subject(&self) -> Result<Subject<'_>, condyle_compare::Error> {
         let clips = self.clips.iter().map(Py::get).map(|clip| match &*clip.motion {
             Motion::Authored(motion) => condyle_compare::Clip::raw(&*clip.name, motion),
-            Motion::Compressed(motion) => condyle_compare::Clip::compressed(&*clip.name, motion),
+            Motion::Compressed(motion, shell) => {
+                condyle_compare::Clip::compressed(&*clip.name, motion).within(*shell)
+            }
         });
         match &self.asset {
             Some(asset) => Subject::new(&*self.name, asset, clips.collect()),

@@ -6,14 +6,16 @@ use condyle::{Error as Refusal, Pose, RawClip};
 /// What poses come from: keys as authored, or as they were compressed.
 pub(crate) enum Motion {
     Authored(RawClip),
-    Compressed(condyle::Clip<'static>),
+    /// With the radius around joints within which its error is bounded, in units of the skeleton, if its file
+    /// states it.
+    Compressed(condyle::Clip<'static>, Option<f32>),
 }
 
 impl Motion {
     fn source(&self) -> &dyn PoseSource {
         match self {
             Self::Authored(clip) => clip,
-            Self::Compressed(clip) => clip,
+            Self::Compressed(clip, _) => clip,
         }
     }
 
@@ -23,7 +25,7 @@ impl Motion {
             Self::Authored(clip) => {
                 (clip.tracks().iter().any(|it| it.target.joint().is_none()), false, false)
             }
-            Self::Compressed(clip) => {
+            Self::Compressed(clip, _) => {
                 (clip.free_tracks().len() > 0, clip.has_motion(), clip.event_count() > 0)
             }
         };
@@ -41,7 +43,7 @@ impl Motion {
     ) -> Result<(), Refusal> {
         match self {
             Self::Authored(clip) => condyle::sample::raw(clip, skeleton, seconds, cursor, pose),
-            Self::Compressed(clip) => clip.pose(skeleton, seconds, pose),
+            Self::Compressed(clip, _) => clip.pose(skeleton, seconds, pose),
         }
     }
 }

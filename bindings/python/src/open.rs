@@ -280,7 +280,7 @@ fn container(name: &str, bytes: &[u8], which: Option<&str>, space: &Space) -> Re
             let error = condyle::Error::Length { what: "the joints of the skeleton", found, needed };
             return Err(unfit(&format!("its clip {:?}", entry.name))(error));
         }
-        clips.push((entry.name.into(), Motion::Compressed(clip.into_owned())));
+        clips.push((entry.name.into(), Motion::Compressed(clip.into_owned(), container.shell(entry.index))));
     }
     let problems = asset.as_ref().map(|asset| listed(&asset.problems)).unwrap_or_default();
     let unit = space.told(container.unit(model.index));

@@ -87,7 +87,7 @@ pub(crate) fn bvh(py: Python<'_>, clip: Saved<'_>, rate: Option<f64>) -> PyResul
 fn own_rate(motion: &Motion) -> Option<f64> {
     let clip = match motion {
         Motion::Authored(clip) => condyle_compare::Clip::raw("", clip),
-        Motion::Compressed(clip) => condyle_compare::Clip::compressed("", clip),
+        Motion::Compressed(clip, _) => condyle_compare::Clip::compressed("", clip),
     };
     let keys = clip.keys();
     let (Some(first), Some(last)) = (keys.first(), keys.last()) else { return Some(30.0) };
@@ -164,8 +164,9 @@ const PART: f32 = 1.0 / 16.0;
 fn authored(name: &str, motion: &Motion, asset: &Asset, metres: f64) -> Result<RawClip, condyle::Error> {
     match motion {
         Motion::Authored(clip) => Ok(clip.clone().with_name(name)),
-        Motion::Compressed(clip) => {
-            let mut options = asset.encode_options(clip, clip.budget() * PART, Shell::radius(metres))?;
+        Motion::Compressed(clip, shell) => {
+            let radius = shell.unwrap_or_else(|| Shell::radius(metres));
+            let mut options = asset.encode_options(clip, clip.budget() * PART, radius)?;
             options.track_budget *= PART;
             let source = KeySource::Packed(clip, name);
             Ok(reduce(source, &asset.skeleton, &options, KeyFormat::Floats)?.clip)
@@ -177,7 +178,7 @@ fn authored(name: &str, motion: &Motion, asset: &Asset, metres: f64) -> Result<R
 fn no_place(clip: &RawClip, motion: &Motion) -> Option<String> {
     let is_free = |track: &&Track| matches!(track.target, Target::Vector(_) | Target::FreeRotation(_));
     let tracks = clip.tracks().iter().filter(is_free).count();
-    let events = if let Motion::Compressed(clip) = motion { clip.event_count() } else { 0 };
+    let events = if let Motion::Compressed(clip, _) = motion { clip.event_count() } else { 0 };
     let what = match (tracks, events) {
         (0, 0) => return None,
         (_, 0) => "tracks of its own",

@@ -223,6 +223,24 @@ def test_names_and_clips_of_a_library(tmp_path: Path) -> None:
         0 in library  # type: ignore[operator]
 
 
+def test_an_entry_of_a_newer_version_is_refused(tmp_path: Path) -> None:
+    clip = condyle.open(TESTDATA / "two_joints.glb").clips[0].encode(shell=0.03)
+    path = tmp_path / "a.condyle"
+    for entry in (0, 1):
+        data = bytearray(clip.to_bytes())
+        data[32 + 40 * entry + 2] = 9
+        end = 32 + 40 * 2 + (len(clip.name) + 7) // 8 * 8
+        h = end
+        for at in range(0, end, 8):
+            h = (h ^ int.from_bytes(data[at : at + 8], "little")) * 0x9E3779B97F4A7C15 % 2**64
+            h ^= h >> 32
+        data[end : end + 8] = h.to_bytes(8, "little")
+        path.write_bytes(data)
+        for opened in (condyle.Library, condyle.open):
+            with pytest.raises(condyle.FileError, match=rf"entries\[{entry}\] is of version 9, 0 is the one that is known"):
+                opened(path)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="a mapped file cannot be cut short")
 def test_a_library_that_is_cut_short_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.condyle"

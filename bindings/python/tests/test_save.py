@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import condyle
@@ -76,6 +77,44 @@ def test_the_shell_of_joints_is_three_centimetres() -> None:
         assert of.encode(0, 0.05).to_bytes() == of.encode(0, 0.05, shell=shell).to_bytes()
         assert of.pack(0.05) == of.pack(0.05, shell=shell)
     assert model.encode(0, 0.05).to_bytes() != model.encode(0, 0.05, shell=0.03).to_bytes()
+
+
+def test_a_clip_keeps_its_shell(tmp_path: Path) -> None:
+    """In bytes, models, pickles and libraries; and what is made of it goes by it."""
+    arm = condyle.Skeleton([-1, 0], names=["hip", "knee"], translations=[[0, 1, 0], [0, -0.5, 0]])
+    turns = np.tile([0, 0, 0, 1.0], (120, 2, 1))
+    turns[:, :, 0] = np.sin(np.arange(240) * 0.37).reshape(120, 2) / 4
+    turns /= np.linalg.norm(turns, axis=-1, keepdims=True)
+    clip = condyle.Clip.from_poses(arm, np.arange(120) / 30, turns, name="walk")
+    wide = clip.encode(1e-3, shell=2.0)
+    assert clip.shell is None and wide.shell == 2.0
+    model = condyle.from_bytes(wide.to_bytes())
+    paths = [tmp_path / "a.condyle", tmp_path / "b.condyle"]
+    condyle.join(paths[0], [wide.to_bytes(), clip.encode(1e-3, shell=0.5).to_bytes()], names=["wide", "narrow"])
+    model.save(paths[1])
+    library = condyle.Library(paths[0])
+    kept = [condyle.Clip.from_bytes(wide.to_bytes()), pickle.loads(pickle.dumps(wide)), model.clips[0], library["wide"]]
+    kept += [condyle.open(paths[1]).clips[0], pickle.loads(pickle.dumps(model)).clips[0], condyle.from_bytes(model.pack()).clips[0]]
+    assert [it.shell for it in kept] == [2.0] * len(kept)
+    assert library["narrow"].shell == 0.5
+    assert condyle.from_bytes(model.with_clips([clip]).pack(1e-3, shell=0.25)).clips[0].shell == 0.25
+    # A vertex at every joint leaves no ball.
+    assert condyle.open(TESTDATA / "two_joints.glb").encode(0).shell is None
+
+    # Keys within a 16th of the bound, two metres around each joint.
+    model.save(tmp_path / "back.glb")
+    [found] = condyle.compare(model, condyle.open(tmp_path / "back.glb"))
+    assert found.reach == 2.0 and found.worst <= 1.01 * 1e-3 / 16
+
+
+def test_joints_are_compared_within_the_smaller_shell() -> None:
+    arm = condyle.Skeleton([-1, 0], names=["hip", "knee"], translations=[[0, 1, 0], [0, -0.5, 0]])
+    clip = condyle.Clip.from_poses(arm, [0, 1], translations=[[[0, 1, 0], [0, 0, 0]], [[0, 2, 0], [0, 1, 0]]], name="rise")
+    raw, wide, narrow = (condyle.from_bytes(clip.encode(shell=0.5).to_bytes()).with_clips([it]) for it in (clip, clip.encode(shell=0.5), clip.encode(shell=0.25)))
+    reaches = [[condyle.compare(a, b)[0].reach for b in (raw, wide, narrow)] for a in (raw, wide, narrow)]
+    assert reaches == [[pytest.approx(0.03), 0.5, 0.25], [0.5, 0.5, 0.25], [0.25, 0.25, 0.25]]
+    assert condyle.compare(wide, narrow, shell=0.125)[0].reach == 0.125
+    assert condyle.compare(wide, wide, unit=0.5)[0].reach == 0.25
 
 
 def test_what_a_file_has_no_place_for_is_reported(tmp_path: Path) -> None:

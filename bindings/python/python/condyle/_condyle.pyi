@@ -153,6 +153,15 @@ class Clip:
     def rate(self) -> float | None:
         """Frames a second that it was compressed at, None for a clip as authored."""
     @property
+    def shell(self) -> float | None:
+        """The radius around joints within which its bound holds, in the skeleton's units: the `shell` of `encode`.
+
+        None for a clip as authored, where its file does not state it, and where every joint has vertices.
+
+        >>> condyle.open("two_joints.glb").clips[0].encode(shell=0.25).shell
+        0.25
+        """
+    @property
     def times(self) -> NDArray[np.float64]:
         """The times of all its keys, or of its frames if it is compressed, in seconds and rising: those of the frames of motion capture.
 
@@ -727,7 +736,7 @@ def compare(
 
     Vertices are paired by their order where that leads to one place in the rest poses, else by their places there. Where less than half of
     those of each model can be paired, joints are compared: all points within `shell` metres of each, which is
-    `Difference.reach`; None is 0.03, the encoder's radius. Joints without a counterpart are in `Difference.unknown`. Two models without clips are compared at rest: one Difference without a name. Clips are paired by their names, or by their order if none has a namesake and there are as many in both. Both are posed at all keys of either and three times between each two, or `fps` times a second.
+    `Difference.reach`; None is the smallest `Clip.shell` of either model, or 0.03 if no clip has one. Joints without a counterpart are in `Difference.unknown`. Two models without clips are compared at rest: one Difference without a name. Clips are paired by their names, or by their order if none has a namesake and there are as many in both. Both are posed at all keys of either and three times between each two, or `fps` times a second.
 
     A unit of the models is `unit` metres; None is what the file of `a`, or else that of `b`, says, and one where neither does. A clip's name that is not the
     first of its kind has a number behind it. `progress` is a bar with 100 steps for each pair of clips.
