@@ -320,7 +320,9 @@ impl Clip {
                 let parts = (it.skeleton(), &it.name, parts_of(py, clip)?);
                 Ok((slf.getattr("_from_parts")?, parts.into_pyobject(py)?))
             }
-            Motion::Compressed(..) => Ok((slf.getattr("from_bytes")?, (it.to_bytes(py)?,).into_pyobject(py)?)),
+            Motion::Compressed(..) => {
+                Ok((slf.getattr("from_bytes")?, (it.to_bytes(py)?,).into_pyobject(py)?))
+            }
         }
     }
 

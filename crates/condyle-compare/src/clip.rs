@@ -9,6 +9,7 @@ use condyle::{Pose, RawClip, Skeleton};
 pub struct Clip<'a> {
     name: String,
     kind: Kind<'a>,
+    shell: Option<f32>,
 }
 
 #[derive(Clone, Copy)]
@@ -43,16 +44,29 @@ impl PoseSource for Rest {
 impl<'a> Clip<'a> {
     /// A clip as authored, which is looked at on all its keys.
     pub fn raw(name: impl Into<String>, clip: &'a RawClip) -> Self {
-        Self { name: name.into(), kind: Kind::Raw(clip) }
+        Self { name: name.into(), kind: Kind::Raw(clip), shell: None }
     }
 
     /// A compressed clip, which is looked at on all its frames.
     pub fn compressed(name: impl Into<String>, clip: &'a condyle::Clip<'a>) -> Self {
-        Self { name: name.into(), kind: Kind::Compressed(clip) }
+        Self { name: name.into(), kind: Kind::Compressed(clip), shell: None }
+    }
+
+    /// The clip with the radius of the ball around each joint within which its error is bounded, in units of
+    /// its model, if its file states it:
+    /// [`ContainerReader::shell`](condyle::container::ContainerReader::shell).
+    #[must_use]
+    pub fn within(self, shell: Option<f32>) -> Self {
+        Self { shell, ..self }
+    }
+
+    /// The radius that [`within`](Self::within) was given.
+    pub(crate) fn shell(&self) -> Option<f32> {
+        self.shell
     }
 
     pub(crate) fn rest() -> Self {
-        Self { name: String::new(), kind: Kind::Rest }
+        Self { name: String::new(), kind: Kind::Rest, shell: None }
     }
 
     /// Its name, which tells it from the other clips of its [`Subject`](crate::Subject).

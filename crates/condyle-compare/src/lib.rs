@@ -40,6 +40,6 @@ pub use error::{Error, NoMeshes};
 pub use joints::By;
 pub use measure::Difference;
 pub use moments::moments;
-pub use pairing::{Pairing, Part};
+pub use pairing::{Pairing, Part, common_shell};
 pub use pairs::{How, pair_clips};
 pub use subject::{Place, Subject, Worst};

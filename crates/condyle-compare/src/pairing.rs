@@ -17,6 +17,17 @@ pub struct Pairing<'a> {
     clusters: Vec<Cluster>,
 }
 
+/// The smallest radius that the clips of two models have ([`Clip::within`]), in units of the models, and
+/// which model has it: 0 or 1. All of their bounds hold within it.
+#[must_use]
+pub fn common_shell(models: [&Subject<'_>; 2]) -> Option<(f32, usize)> {
+    let shells = models
+        .into_iter()
+        .enumerate()
+        .flat_map(|(at, it)| it.clips().iter().map(move |clip| (clip.shell(), at)));
+    shells.filter_map(|(shell, at)| Some((shell?, at))).reduce(|a, b| if b.0 < a.0 { b } else { a })
+}
+
 /// A primitive of a mesh of the first model, and how close its vertices are to their counterparts at rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part<'a> {
@@ -38,14 +49,17 @@ impl<'a> Pairing<'a> {
     /// be paired, joints are: by their names, or by their order if none is in both and all have the same parents. A joint of one model
     /// is paired with a node of the other that has its name and no keys.
     ///
-    /// Of a joint the whole ball of [`Shell::radius`] around it is compared, as the encoder bounds it: 3 cm
-    /// in the units that one of the models, the first if both, is known to have, else in metres.
+    /// Of a joint the whole ball around it is compared, as the encoder bounds it. Its radius is
+    /// [`common_shell`]; where no clip has one, [`Shell::radius`]: 3 cm in the units that one of the models,
+    /// the first if both, is known to have, else in metres.
     ///
     /// # Errors
     /// [`Error::Different`] if no joints can be paired either, [`Error::TooLarge`] if the pairs would take too much memory.
     pub fn new(a: Subject<'a>, b: Subject<'a>) -> Result<Self, Error> {
         let metres = a.unit().or(b.unit()).unwrap_or(1.0);
-        Self::within(a, b, Shell::radius(metres).into())
+        let radius =
+            common_shell([&a, &b]).map_or_else(|| Shell::radius(metres).into(), |(radius, _)| radius.into());
+        Self::within(a, b, radius)
     }
 
     /// [`new`](Self::new) with balls of another radius around joints, in units of the models.

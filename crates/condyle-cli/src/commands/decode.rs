@@ -5,16 +5,15 @@ mod bvh;
 use std::path::PathBuf;
 
 use condyle::encode::{EncodeOptions, KeyFormat, KeySource, Shell, reduce};
-use condyle::{Clip, Error, RawClip, Target, Track};
+use condyle::{Error, RawClip, Target, Track};
 use condyle_gltf::{Asset, ClipExporter};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::model;
-use crate::model::container::is_container;
+use crate::model::container::{PackedClip, is_container};
 use crate::model::document::sources;
-use crate::model::playable::Kind;
 use crate::model::written::{self, Keys};
 use crate::options::overwrite::Overwrite;
 use crate::options::source::{Which, find_clip};
@@ -72,31 +71,28 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if !is_container(&args.file) {
         return Err(Failure::Usage(format!("{name} is not compressed, so there is nothing to decode")));
     }
-    let mut clips = model.clips();
+    // Only compressed clips: a container has no others.
+    let mut clips = model.packed();
     if let Some(wanted) = &args.clip {
-        let index = find_clip(&name, &clips, wanted)?;
-        clips = vec![clips.swap_remove(index)];
+        let index = find_clip(&name, &model.clips(), wanted)?;
+        clips = &clips[index..=index];
     }
     let asset = &model.asset;
-    let packed = clips.iter().filter_map(|clip| match clip.kind() {
-        Kind::Packed(packed) => Some((clip.name(), *packed)),
-        _ => None,
-    });
-    let clips: Vec<(&str, &Clip<'static>)> = packed.collect();
     let mut budget = args.limit.budget(&model.sources);
-    for (clip_name, clip) in &clips {
+    for PackedClip { name: clip_name, clip, .. } in clips {
         let keys: usize = clip.authored().map(|(times, _)| times.len()).sum();
         budget.afford(&name, clip_name, &Work::fit(asset, clip.frame_count() + keys / 4, 1))?;
     }
     if as_bvh {
-        return bvh::run(args, asset, &clips);
+        return bvh::run(args, asset, clips);
     }
     let metres = model.metres();
     let failed = |what: &str, e: &dyn std::fmt::Display| Failure::Data(format!("{name}: {what}{e}"));
     let of = |clip: &str| format!("{}: ", printable(clip));
     let bar = progress(clips.len(), "decoding");
-    let keys = |(clip_name, clip): &(&str, &Clip<'static>)| {
-        let options = options(clip, asset, metres);
+    let keys = |it: &PackedClip| {
+        let PackedClip { name: clip_name, clip, .. } = it;
+        let options = options(it, asset, metres);
         let found = options.and_then(|options| {
             let source = KeySource::Packed(clip, clip_name);
             let keys = reduce(source, &asset.skeleton, &options, KeyFormat::Floats)?;
@@ -123,15 +119,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     exporter.problems().iter().for_each(|problem| warn(&args.file, &problem.to_string()));
     let glb = exporter.glb(&decoded).map_err(|e| failed("", &e))?;
     let row =
-        |(((clip_name, clip), written), options): (((&str, &Clip<'static>), RawClip), &EncodeOptions)| {
-            let source = KeySource::Packed(clip, clip_name);
+        |((PackedClip { name, clip, .. }, written), options): ((&PackedClip, RawClip), &EncodeOptions)| {
+            let source = KeySource::Packed(clip, name);
             let keys = Keys::measure(written, (clip, source), asset, options);
-            let keys = keys.map_err(|e| failed(&of(clip_name), &e))?;
+            let keys = keys.map_err(|e| failed(&of(name), &e))?;
             let [error, bound] = [keys.error, clip.budget()].map(|units| f64::from(units) * metres);
             Ok(Row { keys, rate: clip.rate(), error, bound })
         };
     let written = written::clips(&args.output, &glb, asset)?;
-    let all: Vec<_> = clips.into_iter().zip(written).zip(&options).collect();
+    let all: Vec<_> = clips.iter().zip(written).zip(&options).collect();
     let rows = all.into_par_iter().map(row).collect::<Result<Vec<Row>, Failure>>()?;
     for row in rows.iter().filter(|row| row.error > row.bound) {
         let (clip, found, bound) =
@@ -206,8 +202,9 @@ impl Row {
 const PART: f32 = 1.0 / 16.0;
 
 /// What the keys of a clip must keep.
-fn options(clip: &Clip<'_>, asset: &Asset, metres: f64) -> Result<EncodeOptions, Error> {
-    let mut options = asset.encode_options(clip, clip.budget() * PART, Shell::radius(metres))?;
+fn options(it: &PackedClip, asset: &Asset, metres: f64) -> Result<EncodeOptions, Error> {
+    let radius = it.shell.unwrap_or_else(|| Shell::radius(metres));
+    let mut options = asset.encode_options(&it.clip, it.clip.budget() * PART, radius)?;
     options.track_budget *= PART;
     Ok(options)
 }

@@ -20,6 +20,7 @@ use crate::model::document::{self, metres_per_unit, warn_of_repairs};
 use crate::model::written::{self, Keys};
 use crate::options::overwrite::Overwrite;
 use crate::options::quantity::{Length, at_most, parse_error, parse_length};
+use crate::options::shell::Bounded;
 use crate::options::space::Space;
 use crate::options::work::{Limit, Work};
 use crate::output::{check_destination, check_ending, print, print_json, progress, warn, write_file};
@@ -48,7 +49,7 @@ three.js, Babylon.js and many engines read that; others must refuse the file. Fi
 being asked.
 
 What is printed was measured on the file that was written: at every key, at every frame and at three times between
-each two, at points that enclose all vertices.")]
+each two, at points that enclose all vertices, and within --shell around joints without any.")]
 pub(crate) struct Args {
     /// The model: .glb or .gltf
     model: PathBuf,
@@ -60,6 +61,8 @@ pub(crate) struct Args {
     /// The largest error of a vertex
     #[arg(long, value_name = "LENGTH", default_value = "0.5mm", allow_hyphen_values = true, value_parser = parse_error)]
     error: Length,
+    #[command(flatten)]
+    bounded: Bounded,
     #[command(flatten)]
     space: Space,
     /// The real height of the character, in place of --unit: of its vertices at rest, or of its joints in the first frame
@@ -99,6 +102,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     asset.problems.iter().filter(of_animations).for_each(|problem| warn(path, &problem.to_string()));
     let metres = metres_per_unit(path, &mut asset, args.space, args.height)?;
     args.error.warn_above(0.02, "--error");
+    args.bounded.warn_of_size();
     let budget = at_most(args.error.metres / metres);
     if budget == 0.0 {
         return Err(Failure::Usage(format!(
@@ -106,9 +110,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         )));
     }
     let failed = |e: &dyn std::fmt::Display| Failure::Data(format!("{name}: {e}"));
+    let reach = args.bounded.radius(metres);
     let mut work = args.limit.budget(&document::sources(path, Some(&asset.document)));
     for clip in &asset.clips {
-        let own = Work::keys(&asset, clip, &EncodeOptions::new(budget, Shell::Balls(Shell::radius(metres))))
+        let own = Work::keys(&asset, clip, &EncodeOptions::new(budget, Shell::Balls(reach)))
             .map_err(|e| failed(&e))?;
         work.afford(&name, clip.name(), &own)?;
     }
@@ -118,11 +123,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         exporter: ClipExporter::new(&asset),
         compressed: args.meshopt || requires_compression(&asset),
     };
-    let reach = Shell::radius(metres);
     let bar = progress(asset.clips.len(), "packing");
     let packed = |clip: &RawClip| -> Result<([RawClip; 2], EncodeOptions), Failure> {
         let clip = without(clip, &dropped, &asset).map_err(|e| failed(&e))?;
-        let options = asset.encode_options(&clip, budget, reach).map_err(|e| failed(&e))?;
+        let options = args.bounded.options(&asset, &clip, budget, metres).map_err(|e| failed(&e))?;
         let found = form.smallest(clip, &asset, &options).map_err(|e| failed(&e))?;
         bar.inc(1);
         Ok((found, options))

@@ -14,9 +14,12 @@ use crate::failure::Failure;
 use crate::text::{did_you_mean, path_text, printable};
 
 /// A compressed clip with its name.
-pub(super) struct PackedClip {
-    pub(super) name: String,
-    pub(super) clip: Clip<'static>,
+pub(crate) struct PackedClip {
+    pub(crate) name: String,
+    pub(crate) clip: Clip<'static>,
+    /// The radius around joints within which its error is bounded, in the model's units, if the file states
+    /// it.
+    pub(crate) shell: Option<f32>,
 }
 
 /// Whether `condyle encode` wrote the file: its first bytes tell, whatever its name is.
@@ -90,7 +93,8 @@ pub(super) fn open(path: &Path, which: Option<&str>) -> Result<Model, Failure> {
             let error = condyle::Error::Length { what: "the joints of the skeleton", found, needed };
             return Err(unfit(&what(), error));
         }
-        packed.push(PackedClip { name: entry.name.into(), clip: clip.into_owned() });
+        let shell = container.shell(entry.index);
+        packed.push(PackedClip { name: entry.name.into(), clip: clip.into_owned(), shell });
     }
     Ok(Model { asset, sources: super::document::sources(path, None), packed })
 }

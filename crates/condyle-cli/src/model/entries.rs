@@ -72,7 +72,7 @@ impl<'a> Described<'a> {
             EntryKind::Clip => "clip".into(),
             EntryKind::Document => "document".into(),
             EntryKind::Metadata => "metadata".into(),
-            other => format!("kind {}", u32::from(other)),
+            other => format!("kind {}", u16::from(other)),
         }
     }
 }

@@ -41,6 +41,11 @@ impl Model {
         raw.chain(self.packed.iter().map(|p| Playable::packed(&p.name, &p.clip))).collect()
     }
 
+    /// The clips of a container, in the order of the file.
+    pub(crate) fn packed(&self) -> &[PackedClip] {
+        &self.packed
+    }
+
     /// Metres in a unit: one where neither the file nor the command says.
     pub(crate) fn metres(&self) -> f64 {
         self.asset.unit().unwrap_or(1.0)
@@ -72,7 +77,8 @@ impl Model {
     pub(crate) fn compared(&self) -> Vec<condyle_compare::Clip<'_>> {
         use condyle_compare::Clip;
         let raw = self.asset.clips.iter().map(|clip| Clip::raw(clip.name(), clip));
-        raw.chain(self.packed.iter().map(|p| Clip::compressed(&*p.name, &p.clip))).collect()
+        let packed = self.packed.iter().map(|p| Clip::compressed(&*p.name, &p.clip).within(p.shell));
+        raw.chain(packed).collect()
     }
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod moments;
 pub(crate) mod numerics;
 pub(crate) mod overwrite;
 pub(crate) mod quantity;
+pub(crate) mod shell;
 pub(crate) mod skinning;
 pub(crate) mod source;
 pub(crate) mod space;

@@ -9,15 +9,6 @@ pub(crate) enum Rate {
     Hertz(f32),
 }
 
-/// Where errors are measured.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) enum ShellSize {
-    /// As far from the joints as the vertices of the mesh are.
-    Mesh,
-    /// As far from each joint.
-    Distance(Length),
-}
-
 /// A character that is higher, in metres, is more likely one in other units.
 pub(crate) const TALL: f64 = 10.0;
 
@@ -92,6 +83,11 @@ pub(crate) fn parse_error(text: &str) -> Result<Length, String> {
     }
 }
 
+/// The decimal number that was rounded to this f32: 0.03, not 0.029999999329447746.
+pub(crate) fn decimal(number: f32) -> f64 {
+    number.to_string().parse().unwrap_or(number.into())
+}
+
 /// The largest f32 that is not above a number.
 pub(crate) fn at_most(number: f64) -> f32 {
     let near = number as f32;
@@ -103,13 +99,6 @@ pub(crate) fn parse_rate(text: &str) -> Result<Rate, String> {
         _ if text == "auto" => Ok(Rate::Authored),
         Ok(rate) if (0.1..=1000.0).contains(&rate) => Ok(Rate::Hertz(rate)),
         _ => Err("a rate is `auto` or a number from 0.1 to 1000, such as 30".into()),
-    }
-}
-
-pub(crate) fn parse_shell(text: &str) -> Result<ShellSize, String> {
-    match text {
-        "auto" => Ok(ShellSize::Mesh),
-        _ => parse_length(text).map(ShellSize::Distance).map_err(|e| format!("`auto`, or a length: {e}")),
     }
 }
 
@@ -196,10 +185,8 @@ mod tests {
     fn auto_is_a_word() {
         assert_eq!(parse_rate("auto"), Ok(Rate::Authored));
         assert_eq!(parse_rate("24"), Ok(Rate::Hertz(24.0)));
-        assert_eq!(parse_shell("auto"), Ok(ShellSize::Mesh));
-        assert_eq!(parse_shell("3cm"), parse_length("3cm").map(ShellSize::Distance));
         for wrong in ["Auto", "0", "nan", "1e9", ""] {
-            assert!(parse_rate(wrong).is_err() && parse_shell(&format!("{wrong}x")).is_err(), "{wrong}");
+            assert!(parse_rate(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -22,6 +22,7 @@ mod reach;
 mod render;
 mod rest;
 mod scale;
+mod shell;
 mod skin;
 mod streams;
 mod work;

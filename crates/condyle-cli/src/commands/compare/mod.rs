@@ -6,17 +6,18 @@ mod report;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use condyle_compare::{Error, How, Pairing, Subject, moments, pair_clips};
+use condyle::encode::Shell;
+use condyle_compare::{Error, How, Pairing, Subject, common_shell, moments, pair_clips};
 
 use self::picture::{Format, Series};
-use self::report::{Report, Unit, why_text};
+use self::report::{Radius, Report, Unit, why_text};
 use crate::failure::{Failure, too_large};
 use crate::model::container::is_container;
 use crate::model::document::{scale_to, sources};
 use crate::model::{self, Model};
 use crate::options::numerics::Numerics;
 use crate::options::overwrite::Overwrite;
-use crate::options::quantity::{Length, fps_up_to, parse_length};
+use crate::options::quantity::{Length, decimal, fps_up_to, parse_length};
 use crate::options::source::{Which, find_clip};
 use crate::options::space::Space;
 use crate::options::work::{Limit, Work};
@@ -37,6 +38,7 @@ leads to one place in the rest poses, else by their places there, whatever the o
 of several in one place those that the same joints and morph targets move. Vertices without a counterpart are counted.
 Where less than half of the vertices of each file can be paired, joints are compared, by their names, or by their order if
 none is in both and all have the same parents: all points within --shell of each, as `condyle encode` bounds them.
+Without --shell it is the radius that a .condyle was encoded with, the smaller one of two. The report names its source.
 A joint without keys in the other file is compared with the node of its name there; joints that have no such node are
 listed as unknown, and the distances are then lower bounds. Files without clips are compared at rest.
 
@@ -67,7 +69,7 @@ pub(crate) struct Args {
     /// The real height of A, as for encode: scales all distances
     #[arg(long, value_name = "LENGTH", value_parser = parse_length)]
     height: Option<Length>,
-    /// Where joints are compared, the radius of the ball around each [default: 3cm]
+    /// Where joints are compared, the radius of the ball around each [default: that of a .condyle, else 3cm]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = parse_length)]
     shell: Option<Length>,
     /// Plot the largest distance over time
@@ -82,12 +84,6 @@ pub(crate) struct Args {
     json: bool,
     #[command(flatten)]
     numerics: Numerics,
-}
-
-impl Args {
-    fn shell_metres(&self) -> f64 {
-        self.shell.map_or(0.03, |shell| shell.metres)
-    }
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
@@ -131,8 +127,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         budget.afford(a.name(), this.name(), &Work::play(&assets, moments))?;
         count += moments;
     }
-    let radius = args.shell_metres() / unit.metres;
-    let found = Report { pairing: Pairing::within(a, b, radius).map_err(failure)?, unit };
+    let radius = radius(args, [&a, &b], unit.metres);
+    let pairing = Pairing::within(a, b, radius.metres / unit.metres).map_err(failure)?;
+    let found = Report { pairing, unit, radius };
     if args.shell.is_some() && !matches!(found.pairing.how(), How::Joints(_)) {
         warn(&args.a, "--shell has no effect: it is for joints, and vertices are compared");
     }
@@ -215,6 +212,18 @@ fn unit(args: &Args, a: &Model, b: &Model) -> Result<Unit, Failure> {
     }
     let said = |it: &Model, from| it.asset.unit().map(|metres| Unit { metres, from });
     Ok(said(a, "a").or_else(|| said(b, "b")).unwrap_or(Unit { metres: 1.0, from: "metres" }))
+}
+
+/// The radius of the balls around joints: that of `--shell`, else the smaller one that the files state, or 3
+/// cm.
+fn radius(args: &Args, models: [&Subject<'_>; 2], unit: f64) -> Radius {
+    if let Some(shell) = args.shell {
+        return Radius { metres: shell.metres, from: "shell" };
+    }
+    match common_shell(models) {
+        Some((units, model)) => Radius { metres: decimal(units) * unit, from: ["a", "b"][model] },
+        None => Radius { metres: decimal(Shell::RADIUS), from: "default" },
+    }
 }
 
 /// The pairs of clips to compare, with a warning for each clip of A without a counterpart. None if neither model has any.

@@ -13,6 +13,13 @@ pub(super) struct Unit {
     pub(super) from: &'static str,
 }
 
+/// The radius of the balls around joints, and its source: the option `shell`, file `a` or `b`, or the
+/// `default`.
+pub(super) struct Radius {
+    pub(super) metres: f64,
+    pub(super) from: &'static str,
+}
+
 /// Rows of the table of the rest poses, at the most.
 const MOST_ROWS: usize = 12;
 
@@ -20,6 +27,7 @@ const MOST_ROWS: usize = 12;
 pub(super) struct Report<'a> {
     pub(super) pairing: Pairing<'a>,
     pub(super) unit: Unit,
+    pub(super) radius: Radius,
 }
 
 impl Report<'_> {
@@ -76,10 +84,16 @@ impl Report<'_> {
         };
         let mut out = String::new();
         if let Some(why) = pairing.why() {
+            let from = match self.radius.from {
+                "a" => format!("the shell of {}", a.name()),
+                "b" => format!("the shell of {}", b.name()),
+                "shell" => "by --shell".into(),
+                _ => "by default".into(),
+            };
             out += &format!(
-                "  joints instead of vertices, as {}: all points within {} mm of each\n",
+                "  joints instead of vertices, as {}: all points within {} mm of each, {from}\n",
                 why_text(why),
-                self.millimetres(pairing.reach())
+                millimetres(self.radius.metres)
             );
         }
         out += &format!("  {} paired by {by}", counted(pairing.paired(), one, many));
@@ -202,7 +216,8 @@ impl Report<'_> {
             "numeric": dispatch.numeric().name(),
         });
         if matches!(pairing.how(), How::Joints(_)) {
-            report["shell_millimetres"] = (1000.0 * args.shell_metres()).into();
+            report["shell_millimetres"] = (1000.0 * self.radius.metres).into();
+            report["shell_from"] = self.radius.from.into();
         }
         report
     }

@@ -8,16 +8,17 @@ use serde_json::json;
 
 use super::Args;
 use crate::failure::Failure;
+use crate::model::container::PackedClip;
 use crate::output::{print, print_json, warn, write_file};
 use crate::text::{counted, path_text, printable, size};
 
 /// Frames per second of a clip of a single moment: any will do.
 const USUAL_RATE: f64 = 30.0;
 
-pub(super) fn run(args: &Args, asset: &Asset, clips: &[(&str, &Clip<'static>)]) -> Result<(), Failure> {
+pub(super) fn run(args: &Args, asset: &Asset, clips: &[PackedClip]) -> Result<(), Failure> {
     let name = path_text(&args.file);
-    let &[(clip_name, clip)] = clips else {
-        let names: Vec<_> = clips.iter().map(|(clip, _)| printable(clip)).collect();
+    let [PackedClip { name: clip_name, clip, .. }] = clips else {
+        let names: Vec<_> = clips.iter().map(|it| printable(&it.name)).collect();
         let what =
             if names.is_empty() { "no clips".into() } else { format!("several: {}", names.join(", ")) };
         return Err(Failure::Usage(format!(

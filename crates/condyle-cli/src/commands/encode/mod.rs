@@ -49,8 +49,9 @@ Examples:
 The error is measured on the decoded clip, in model space, at points that enclose all vertices of a joint: at every
 frame, at three times between each two, and at every key of the original. There neither these points nor the vertices
 exceed --error: a track that no curve fits so well is kept as authored, with a warning. Around joints without vertices
-all points within --shell are bounded. Where a clip drives morph weights, a quarter of --error is theirs: what their
-errors can move a vertex by is added to that of its joints.
+all points within --shell are bounded; the file states that radius, and compare and decode go by it. Where a clip
+drives morph weights, a quarter of --error is theirs: what their errors can move a vertex by is added to that of its
+joints.
 
 --rate auto finds the rate at which the clip was authored, 29.97 and the like included, from the times of all keys, however
 they are rounded. Where keys miss the frames, a warning says how many and by how much.
@@ -297,8 +298,7 @@ fn container(args: &Args, jobs: &[Job<'_>], rows: &[Row<'_>]) -> Result<Vec<u8>,
             writer.add_mesh(name, model, &mesh, &job.asset.skeleton).map_err(|e| failed(&e))?;
         }
         for row in rows.iter().filter(|row| std::ptr::eq(row.job, job)) {
-            let added = writer.add(EntryKind::Clip, &row.name, Some(model), row.encoded.bytes());
-            added.map_err(|e| failed(&e))?;
+            row.add_to(&mut writer, model).map_err(|e| failed(&e))?;
         }
         if !args.no_document {
             let exporter = ClipExporter::new(&job.asset);

@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
-use condyle::encode::{EncodeOptions, Encoded, JointError, Shell};
+use condyle::container::{ContainerWriter, EntryKind};
+use condyle::encode::{EncodeOptions, Encoded, JointError};
 use condyle::{Error, RawClip, Target};
 use condyle_gltf::Asset;
 use serde_json::{Value, json};
 
 use super::measure::Worst;
+use crate::options::shell::Bounded;
 use crate::text::{counted, hertz, millimetres, printable};
 
 /// A model to encode, with its options.
@@ -17,8 +19,7 @@ pub(crate) struct Job<'a> {
     pub(crate) asset: Asset,
     /// Without what depends on the clip.
     pub(crate) options: EncodeOptions,
-    /// The distance from the joints at which errors are measured; `None`: that of the mesh.
-    pub(crate) shell: Option<f32>,
+    pub(crate) bounded: Bounded,
     /// Metres per unit of the model.
     pub(crate) metres: f64,
 }
@@ -26,10 +27,7 @@ pub(crate) struct Job<'a> {
 impl Job<'_> {
     /// The options for one of its clips.
     pub(crate) fn options(&self, clip: &RawClip) -> Result<EncodeOptions, Error> {
-        let mut options = self.asset.encode_options(clip, self.options.budget, Shell::radius(self.metres))?;
-        if let Some(distance) = self.shell {
-            options.shell = Shell::Balls(distance);
-        }
+        let mut options = self.bounded.options(&self.asset, clip, self.options.budget, self.metres)?;
         let EncodeOptions { rate, between, effort, .. } = self.options;
         (options.rate, options.between, options.effort) = (rate, between, effort);
         Ok(options)
@@ -53,6 +51,12 @@ impl Row<'_> {
     /// A length in units of the model, in metres.
     pub(crate) fn metres(&self, units: f32) -> f64 {
         f64::from(units) * self.job.metres
+    }
+
+    /// Adds the clip to a container, with its shell.
+    pub(crate) fn add_to(&self, writer: &mut ContainerWriter, model: usize) -> Result<(), Error> {
+        let clip = writer.add(EntryKind::Clip, &self.name, Some(model), self.encoded.bytes())?;
+        self.encoded.shell.map_or(Ok(()), |radius| writer.set_shell(clip, radius))
     }
 
     /// The greatest error of a vertex, in units of the model.

@@ -10,7 +10,8 @@ use condyle_gltf::Asset;
 use super::row::Job;
 use super::unfit;
 use crate::failure::Failure;
-use crate::options::quantity::{Length, Rate, ShellSize, at_most, parse_error, parse_rate, parse_shell};
+use crate::options::quantity::{Length, Rate, at_most, parse_error, parse_rate};
+use crate::options::shell::Bounded;
 use crate::options::work::Work;
 use crate::text::path_text;
 
@@ -23,9 +24,8 @@ pub(crate) struct Settings {
     /// if keys are farther apart than at 8 Hz
     #[arg(long, value_name = "auto|HZ", default_value = "auto", allow_hyphen_values = true, value_parser = parse_rate)]
     rate: Rate,
-    /// Bound all points within this distance of each joint; auto: all vertices, and 3 cm around joints without any
-    #[arg(long, value_name = "auto|LENGTH", default_value = "auto", allow_hyphen_values = true, value_parser = parse_shell)]
-    shell: ShellSize,
+    #[command(flatten)]
+    bounded: Bounded,
     /// Bound the error at the frames only, not between them
     #[arg(long)]
     at_samples: bool,
@@ -62,15 +62,13 @@ impl Settings {
     /// Lengths that are most likely meant in another unit.
     pub(crate) fn warn_of_sizes(&self) {
         self.error.warn_above(0.02, "--error");
-        if let ShellSize::Distance(distance) = self.shell {
-            distance.warn_above(0.5, "--shell");
-        }
+        self.bounded.warn_of_size();
     }
 
     /// A model that was opened, whose units are so many metres, with what is asked of its clips.
     pub(crate) fn job<'a>(&self, path: &'a Path, asset: Asset, metres: f64) -> Result<Job<'a>, Failure> {
-        let mut options =
-            EncodeOptions::new(at_most(self.error.metres / metres), Shell::Balls(Shell::radius(metres)));
+        let shell = Shell::Balls(self.bounded.radius(metres));
+        let mut options = EncodeOptions::new(at_most(self.error.metres / metres), shell);
         if options.budget == 0.0 {
             return Err(Failure::Usage(format!(
                 "{}: with units of this size f32 cannot tell the error from 0; raise --error, or correct the size",
@@ -81,14 +79,10 @@ impl Settings {
             Rate::Authored => None,
             Rate::Hertz(rate) => Some(rate),
         };
-        let shell = match self.shell {
-            ShellSize::Mesh => None,
-            ShellSize::Distance(distance) => Some((distance.metres / metres) as f32),
-        };
         options.between = !self.at_samples;
         options.effort = self.effort.into();
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Job { path, name, asset, options, shell, metres })
+        Ok(Job { path, name, asset, options, bounded: self.bounded, metres })
     }
 
     /// What a clip takes.

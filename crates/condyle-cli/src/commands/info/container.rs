@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::model::container;
 use crate::model::entries::{Content, Described, Skeletons};
+use crate::options::quantity::decimal;
 use crate::output::{print, print_json};
 use crate::text::{counted, hertz, millimetres, path_text, printable, size, table};
 
@@ -53,24 +54,26 @@ fn to_text(path: &Path, container: &Container<'_>, lines: &[Described<'_>], unit
                 cells.push(counted(*vertices, "vertex", "vertices"));
                 cells.push(counted(*triangles, "triangle", "triangles"));
             }
-            Content::Clip(clip) => cells.extend([
-                format!("{:.3} s", clip.duration()),
-                counted(clip.frame_count() + 1, "frame", "frames"),
-                hertz(clip.rate()),
-                format!(
-                    "error up to {} mm",
-                    millimetres(f64::from(clip.budget()) * metres(line).unwrap_or(1.0))
-                ),
-                format!("{:.1} to 1", raw_bytes(clip) as f64 / clip.as_bytes().len() as f64),
-            ]),
+            Content::Clip(clip) => {
+                let length = |units| millimetres(f64::from(units) * metres(line).unwrap_or(1.0));
+                cells.extend([
+                    format!("{:.3} s", clip.duration()),
+                    counted(clip.frame_count() + 1, "frame", "frames"),
+                    hertz(clip.rate()),
+                    format!("error up to {} mm", length(clip.budget())),
+                    format!("{:.1} to 1", raw_bytes(clip) as f64 / clip.as_bytes().len() as f64),
+                ]);
+                let shell = container.shell(line.entry.index);
+                cells.extend(shell.map(|radius| format!("shell {} mm", length(radius))));
+            }
             Content::Other => {}
         }
         cells
     };
-    out += &table("<<>>>>>>", lines.iter().map(cells));
+    out += &table("<<>>>>>>>", lines.iter().map(cells));
     let is_guess = |line: &Described<'_>| matches!(line.content, Content::Clip(_)) && metres(line).is_none();
     if lines.iter().any(is_guess) {
-        out += "\nWhere a skeleton says no unit, errors are as if one were a metre.\n";
+        out += "\nWhere a skeleton says no unit, errors and shells are as if one were a metre.\n";
     }
     out
 }
@@ -108,6 +111,9 @@ fn to_json(path: &Path, container: &Container<'_>, lines: &[Described<'_>], unit
                 value["rate"] = clip.rate().into();
                 value["budget"] = clip.budget().into();
                 value["budget_m"] = metres(line).map(|unit| f64::from(clip.budget()) * unit).into();
+                let shell = container.shell(line.entry.index).map(decimal);
+                value["shell"] = shell.into();
+                value["shell_m"] = metres(line).and_then(|unit| Some(shell? * unit)).into();
                 value["raw_bytes"] = raw_bytes(clip).into();
                 value["ratio"] = (raw_bytes(clip) as f64 / clip.as_bytes().len() as f64).into();
             }

@@ -151,7 +151,7 @@ impl Source {
         let mut clips = Vec::new();
         for clip in &job.asset.clips {
             let row = encode::row(&job, clip, &ProgressBar::hidden())?;
-            writer.add(EntryKind::Clip, &row.name, Some(model), row.encoded.bytes()).map_err(failed)?;
+            row.add_to(&mut writer, model).map_err(failed)?;
             clips.push(ClipLine::of(&row, repairs as u64).to_json());
         }
         let files: Value = files.iter().map(|file| file_stamp(file)).collect();
