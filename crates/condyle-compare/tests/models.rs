@@ -1,7 +1,9 @@
 //! A model beside itself, beside its joints alone, and what is refused.
 
 use condyle::{Joint, Skeleton, Transform};
-use condyle_compare::{By, Clip, Error, How, NoMeshes, Pairing, Place, Subject, moments, pair_clips};
+use condyle_compare::{
+    By, Clip, Error, How, NoMeshes, Pairing, Place, Subject, common_shell, moments, pair_clips,
+};
 use condyle_gltf::Asset;
 
 fn asset() -> Asset {
@@ -65,4 +67,27 @@ fn what_cannot_be_compared_is_refused() {
     assert_eq!(pairing.measure((0, 1), None, |_| true), Err(missing));
     assert_eq!(pairing.measure((0, 0), Some(0.0), |_| true), Err(Error::Fps { found: 0.0 }));
     assert_eq!(pairing.measure((0, 0), None, |_| false), Err(Error::Stopped));
+}
+
+#[test]
+fn joints_are_compared_within_the_smallest_shell_of_their_clips() {
+    let asset = asset();
+    let clip = asset.encode(&asset.clips[0], 1e-3).expect("a clip").into_clip();
+    let subject = |shells: &[Option<f32>]| {
+        let clips = shells.iter().map(|&shell| Clip::compressed("bend", &clip).within(shell));
+        Subject::of_joints("joints", &asset.skeleton, clips.collect())
+    };
+    let raw = joints(&asset);
+    for (a, b, want) in [
+        (&[None][..], &[None][..], None),
+        (&[Some(0.5)], &[None], Some((0.5, 0))),
+        (&[None], &[Some(0.5)], Some((0.5, 1))),
+        (&[Some(0.5)], &[Some(0.25), None, Some(0.75)], Some((0.25, 1))),
+        (&[Some(0.5)], &[Some(0.5)], Some((0.5, 0))),
+    ] {
+        assert_eq!(common_shell([&subject(a), &subject(b)]), want, "{a:?}, {b:?}");
+        let pairing = Pairing::new(subject(a), subject(b)).expect("the same joints");
+        assert_eq!(pairing.reach(), f64::from(want.map_or(0.03, |(radius, _)| radius)), "{a:?}, {b:?}");
+    }
+    assert_eq!(common_shell([&raw, &subject(&[Some(0.25)])]), Some((0.25, 1)));
 }
