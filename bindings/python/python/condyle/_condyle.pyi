@@ -154,7 +154,8 @@ class Clip:
         """Frames a second that it was compressed at, None for a clip as authored."""
     @property
     def shell(self) -> float | None:
-        """The radius around joints within which its bound holds, in the skeleton's units: the `shell` of `encode`.
+        """The radius around joints within which its bound holds, in the skeleton's units: the `shell` of
+        `encode`.
 
         None for a clip as authored, where its file does not state it, and where every joint has vertices.
 
