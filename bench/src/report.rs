@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::harness::Row;
 use crate::machine::{MEMORIES, Memory, date, processor, ticks_per_ns};
 use crate::table::Table;
-use crate::works::{AT_ONCE, AT_ONCE_RESIDENT, CROWD, CROWD_RESIDENT, RESIDENT, call, roofline};
+use crate::works::{RESIDENT, call, roofline};
 
 /// What stands over the table of a group of works, and what has to be said of them.
 pub(crate) fn section(work: &str) -> (&'static str, &'static str) {
@@ -32,10 +32,8 @@ pub(crate) fn section(work: &str) -> (&'static str, &'static str) {
         "character" => (
             "Whole characters: cycles per character",
             "67 joints: two of 32 clips at moments of its own, half of each, placed in model space, and the palette as columns; one \
-             alone, or many in a row. `crowd` is condyle by its calls for crowds, 16 characters at a time, `at_once` all \
-             characters in each call. Of two threads each takes parts of the crowd, from a pool of exactly as many; only `at_once` \
-             leaves that to condyle (feature `rayon`). `resident` is condyle with the keys unpacked, else \
-             they are packed. `glam_keys` has keys per joint, a binary search and slerp, `glam_frames` whole frames and nlerp.",
+             alone, or many in a row. Of two threads each takes parts of them, from a pool of exactly as many. `resident` is \
+             condyle with the keys unpacked, else they are packed. `glam_keys` has keys per joint, a binary search and slerp, `glam_frames` whole frames and nlerp.",
         ),
         "stage" => (
             "The stages of a character: cycles per character",
@@ -71,8 +69,7 @@ pub(crate) fn section(work: &str) -> (&'static str, &'static str) {
         ),
         "ik" => (
             "Inverse kinematics: cycles per pose",
-            "`two_bone`: an arm of two bones of 30 cm on a character of 67 joints, with a pole or without, alone and 1000 of them in a \
-             crowd; `aim`: a joint that points. `arm7`: 7 hinges, each with a range, from stretched straight up to 500 places that an allowed pose has (`position`), turned as \
+            "`two_bone`: an arm of two bones of 30 cm on a character of 67 joints, with a pole or without; `aim`: a joint that points. `arm7`: 7 hinges, each with a range, from stretched straight up to 500 places that an allowed pose has (`position`), turned as \
              there (`pose`): to a millimetre and a thousandth of a radian. `body55`: 55 joints whose hips may move, on 4 or 8 places to a millimetre: of 16 poses \
              from rest (`cold`), or frame by frame at 30 Hz (`warm`). The error is the largest residual, in metres or radians. What other \
              solvers take for `arm7` and `body55` is in docs/peers.md.",
@@ -345,10 +342,6 @@ pub(crate) fn json(rows: &[Row]) -> String {
         // Both forms of a clip are condyle.
         let (implementation, form) = match row.implementation {
             RESIDENT => ("condyle", Some("resident")),
-            CROWD => (CROWD, Some("packed")),
-            CROWD_RESIDENT => (CROWD, Some("resident")),
-            AT_ONCE => (AT_ONCE, Some("packed")),
-            AT_ONCE_RESIDENT => (AT_ONCE, Some("resident")),
             "condyle" if PLAYING.iter().any(|work| row.work.starts_with(work)) => ("condyle", Some("packed")),
             other => (other, None),
         };

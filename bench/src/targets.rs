@@ -5,7 +5,7 @@ use condyle::{Isa, Numeric};
 use crate::Request;
 use crate::harness::Row;
 use crate::table::Table;
-use crate::works::{AT_ONCE, AT_ONCE_RESIDENT, CROWD, CROWD_RESIDENT, RESIDENT, call};
+use crate::works::{RESIDENT, call};
 
 /// What is demanded of one case.
 enum Demand {
@@ -52,10 +52,6 @@ const CROWDED: &[Demand] = &[
     By(RESIDENT, &Times("glam_frames", 2.0)),
     TwoThreads(1.8),
     By(RESIDENT, &TwoThreads(1.8)),
-    By(CROWD, &TwoThreads(1.8)),
-    By(CROWD_RESIDENT, &TwoThreads(1.8)),
-    By(AT_ONCE, &TwoThreads(1.8)),
-    By(AT_ONCE_RESIDENT, &TwoThreads(1.8)),
 ];
 
 /// What any call may cost beside its arithmetic.
@@ -317,11 +313,7 @@ mod tests {
     #[test]
     fn one_cpu_has_no_verdict_about_two_threads() {
         let Some(level) = Dispatch::new(Isa::Avx2, Numeric::Fast) else { return };
-        let of = |threads, ns| Row {
-            implementation: CROWD,
-            threads,
-            ..row("character_67_crowd1000", "blocks", 1000, ns)
-        };
+        let of = |threads, ns| Row { threads, ..row("character_67_crowd1000", "blocks", 1000, ns) };
         let rows = [of(1, 1000.0), of(2, 990.0)];
         let only = Some(rows[0].work.to_string());
         let request = Request { only, elements: None, rounds: 1, format: Format::Text, levels: vec![level] };
@@ -399,11 +391,7 @@ mod tests {
     #[test]
     fn two_threads_are_held_against_one() {
         for (two, verdict) in [(500.0, "met"), (625.0, "missed by 11 %")] {
-            let of = |threads, ns| Row {
-                implementation: CROWD,
-                threads,
-                ..row("character_67_crowd1000", "blocks", 1000, ns)
-            };
+            let of = |threads, ns| Row { threads, ..row("character_67_crowd1000", "blocks", 1000, ns) };
             let rows = [of(1, 1000.0), of(2, two)];
             let Some(found) = verdicts(Numeric::Fast, Some(rows[0].work), &rows) else { return };
             let measured: Vec<_> = found.iter().filter(|verdict| *verdict != "not measured").collect();

@@ -10,7 +10,6 @@ use condyle::encode::{EncodeOptions, Shell};
 use condyle::motion::RootMotionOptions;
 use condyle::play::Event;
 use condyle::sample;
-use condyle::sample::ClipAt;
 use condyle::{
     Clip, Interpolation, Joint, Looping, Pose, RawClip, Skeleton, Target, Track, Transform, encode,
 };
@@ -144,7 +143,6 @@ fn open(bytes: &[u8]) {
             assert_eq!(format!("{one:?}"), format!("{all:?}"));
         }
         sample::partial(&clip, &skeleton, seconds, &wanted, &mut poses[0]).ok();
-        sample::crowd(&[ClipAt::new(&clip, seconds); 2], &skeleton, &mut poses).ok();
         let mut all = vec![0.0; clip.free_tracks().map(|(_, width)| width).sum()];
         sample::tracks(&clip, seconds, &mut all).expect("the sizes agree");
         let mut all = &all[..];

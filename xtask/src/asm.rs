@@ -292,12 +292,11 @@ fn examine(function: &str, body: &[&str]) -> Kernel {
 const BYTES: [&str; 3] = ["memcpy", "memmove", "memset"];
 
 /// Calls that are meant to be, by the function that dispatches: sampling gathers the keys of sixteen joints one track
-/// after another, which is no work for vectors, before it interpolates them; the last matrices of eight instances are
-/// copied once, and so are eight baked vertices; the sums of dual quaternions of eight vertices are too many for registers.
-const WANTED: [(&str, &str); 7] = [
+/// after another, which is no work for vectors, before it interpolates them; eight baked vertices are
+/// copied once; the sums of dual quaternions of eight vertices are too many for registers.
+const WANTED: [(&str, &str); 6] = [
     ("sample::raw::run", "<condyle::sample::raw::BlockKeys<"),
     ("sample::raw::run", "memcpy"),
-    ("model::crowd::place", "memcpy"),
     ("skin::runs::skin_dual_batch", "memcpy"),
     ("skin::runs::skin_dual_batch", "memset"),
     ("baked::BakedClip::unpack_positions", "memcpy"),

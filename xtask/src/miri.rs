@@ -7,7 +7,7 @@ use crate::tests;
 
 /// What the interpreter needs minutes for: arithmetic over many cases and on every instruction set. No unsafe code is ours; of what is
 /// below it the tests that remain walk through loads, stores, arithmetic, gathering and transposing, not through the shuffles of bytes.
-const SLOW: [&str; 37] = [
+const SLOW: [&str; 36] = [
     "portable_bits",
     "bits_are_the_same",
     "blend::",
@@ -29,7 +29,6 @@ const SLOW: [&str; 37] = [
     "math::scalar::",
     "math::transform::",
     "mirror::",
-    "model::crowd",
     "model::inverse::tests::faults_are_found",
     "model::subtree",
     "motion::",

@@ -28,7 +28,7 @@ const PACKAGES: [&str; 8] = [
     "-p",
     "condyle-gltf",
     "--features",
-    "condyle/rayon,condyle/reference,condyle/bytemuck,condyle/mint",
+    "condyle/reference,condyle/bytemuck,condyle/mint",
 ];
 
 fn aarch64(log: &mut Log) -> Outcome {

@@ -135,12 +135,12 @@ fn interpolations(calls: &mut Calls) {
     };
     let joints = |data: &Data, _: &str, room: &mut Room| {
         let ([from, to], how) = (&data.structs, Method::default());
-        interpolate::joints(from, to, FACTOR, Selection::All, how, &mut room.structs).expect(SIZES);
+        interpolate::joints(Some(from), to, FACTOR, Selection::All, how, &mut room.structs).expect(SIZES);
     };
     calls.each("call_interpolate", "structs", &CONDYLE, ROUNDED, joints, wrong);
     let joints = |data: &Data, _: &str, room: &mut Room| {
         let [from, to] = &data.structs;
-        data.prepared.joints(from, to, Selection::All, &mut room.structs).expect(SIZES);
+        data.prepared.joints(Some(from), to, Selection::All, &mut room.structs).expect(SIZES);
     };
     calls.each("call_interpolate_held", "structs", &CONDYLE, ROUNDED, joints, wrong);
     let wrong = |data: &Data, room: &Room| {

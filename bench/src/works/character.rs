@@ -1,17 +1,15 @@
 //! The whole character: two clips sampled, blended, placed in model space and made a palette. One alone, or many, each with
-//! clips and moments of its own: in a row, or by the calls for crowds, on one thread and on two.
+//! clips and moments of its own, on one thread and on two.
 
 use std::rc::Rc;
 
-use condyle::blend::{self, Mean};
-use condyle::model::{self, CrowdBuffer};
-use condyle::sample::ClipAt;
-use condyle::skin::{palette_columns, palette_columns_crowd};
+use condyle::blend::Mean;
+use condyle::skin::palette_columns;
 use condyle::{Affine, Dispatch, Layer, Pose, Skin, Transform, local_to_model, reference, sample};
 use rayon::prelude::*;
 
 use super::clip::{BOUND, FORMS, Input, key, random_key};
-use super::{AT_ONCE, AT_ONCE_RESIDENT, CROWD, CROWD_RESIDENT, JOINTS, case, largest, worst_matrices};
+use super::{JOINTS, case, largest, worst_matrices};
 use crate::data::Random;
 use crate::harness::{Case, Room, Subjects};
 #[cfg(feature = "peers")]
@@ -19,10 +17,6 @@ use crate::peers::{self, Chain, FromMatrices, Interpolate};
 
 /// Clips that are played.
 const CLIPS: usize = 32;
-/// Characters of a crowd that go through all calls together: what one call writes is in the cache for the next.
-const TOGETHER: usize = 16;
-/// Threads of the pools that crowds run on.
-const THREADS: [usize; 2] = [1, 2];
 /// For each thread so many parts of a crowd, as some take longer than others.
 const PARTS: usize = 4;
 /// Moments of one character alone, one after another.
@@ -82,7 +76,6 @@ fn rounded(local: &reference::Local) -> Transform {
 struct Buffers {
     poses: [Vec<Pose>; 3],
     models: Vec<Affine>,
-    crowds: Vec<CrowdBuffer>,
     palettes: Vec<[f32; 16]>,
     calls: usize,
 }
@@ -92,7 +85,6 @@ struct Part<'a> {
     first: usize,
     poses: [&'a mut [Pose]; 3],
     models: &'a mut [Affine],
-    crowd: &'a mut CrowdBuffer,
     palettes: &'a mut [[f32; 16]],
 }
 
@@ -106,21 +98,15 @@ impl Buffers {
     /// For all characters.
     fn whole(&mut self) -> Part<'_> {
         let first = self.next();
-        let Self { poses, models, crowds, palettes, .. } = self;
-        Part {
-            first,
-            poses: poses.each_mut().map(|poses| &mut poses[..]),
-            models,
-            crowd: &mut crowds[0],
-            palettes,
-        }
+        let Self { poses, models, palettes, .. } = self;
+        Part { first, poses: poses.each_mut().map(|poses| &mut poses[..]), models, palettes }
     }
 
-    /// In parts that the threads of the pool take, of so many characters or a multiple of it.
-    fn parts(&mut self, together: usize, work: impl Fn(Part<'_>) + Sync) {
+    /// In parts that the threads of the pool take.
+    fn parts(&mut self, work: impl Fn(Part<'_>) + Sync) {
         let first = self.next();
-        let Self { poses: [a, b, mean], models, crowds, palettes, .. } = self;
-        let width = a.len().div_ceil(PARTS * rayon::current_num_threads()).next_multiple_of(together);
+        let Self { poses: [a, b, mean], models, palettes, .. } = self;
+        let width = a.len().div_ceil(PARTS * rayon::current_num_threads());
         let dispatch = Dispatch::current();
         let parts = (
             palettes.par_chunks_mut(width * JOINTS),
@@ -128,12 +114,11 @@ impl Buffers {
             a.par_chunks_mut(width),
             b.par_chunks_mut(width),
             mean.par_chunks_mut(width),
-            crowds.par_iter_mut(),
         );
         let parts = parts.into_par_iter().enumerate();
-        parts.for_each(|(part, (palettes, models, a, b, mean, crowd))| {
+        parts.for_each(|(part, (palettes, models, a, b, mean))| {
             let first = first + part * width;
-            dispatch.scope(|| work(Part { first, poses: [a, b, mean], models, crowd, palettes }));
+            dispatch.scope(|| work(Part { first, poses: [a, b, mean], models, palettes }));
         });
     }
 }
@@ -149,7 +134,6 @@ fn characters(subjects: &mut Subjects, count: usize) {
     let room = Room::new(Buffers {
         poses: [(); 3].map(|()| vec![Pose::identity(JOINTS); count]),
         models: vec![Affine::IDENTITY; count * JOINTS],
-        crowds: THREADS.iter().flat_map(|threads| vec![CrowdBuffer::default(); PARTS * threads]).collect(),
         palettes: vec![[0.0; 16]; count * JOINTS],
         calls: 0,
     });
@@ -166,18 +150,9 @@ fn characters(subjects: &mut Subjects, count: usize) {
         subjects.kernel_in(&room, form, BOUND, &cast, call, wrong.clone());
         if count > 1 {
             let call = move |cast: &Cast, buffers: &mut Buffers| {
-                buffers.parts(1, |part| one_by_one(cast, form, part));
+                buffers.parts(|part| one_by_one(cast, form, part));
             };
             subjects.kernel_on(&room.on(2), form, BOUND, &cast, call, wrong.clone());
-        }
-    }
-    let crowds = [(CROWD, TOGETHER), (CROWD_RESIDENT, TOGETHER), (AT_ONCE, count), (AT_ONCE_RESIDENT, count)];
-    for (form, together) in crowds.into_iter().filter(|_| count > 1) {
-        for threads in THREADS {
-            let call = move |cast: &Cast, buffers: &mut Buffers| {
-                buffers.parts(together, |part| by_crowd(cast, form, together, part));
-            };
-            subjects.kernel_on(&room.on(threads), form, BOUND, &cast, call, wrong.clone());
         }
     }
     #[cfg(feature = "peers")]
@@ -200,31 +175,6 @@ fn one_by_one(cast: &Cast, form: &str, Part { first, poses, models, palettes, ..
         condyle::blend(&input.skeleton, &layers, Mean::Linear, mean).expect("sizes agree");
         local_to_model(&input.skeleton, mean, models).expect("sizes agree");
         palette_columns(skin, models, palette).expect("sizes agree");
-    }
-}
-
-/// So many characters at a time, which go through all calls together.
-fn by_crowd(cast: &Cast, form: &str, together: usize, part: Part<'_>) {
-    let Cast { input, skin } = cast;
-    let (skeleton, clips) = (&input.skeleton, input.clips(form));
-    let Part { mut first, poses: [a, b, mean], models, crowd, palettes } = part;
-    let mut plays = Vec::with_capacity(together.min(a.len()));
-    for palettes in palettes.chunks_mut(together * JOINTS) {
-        let count = palettes.len() / JOINTS;
-        for (layer, poses) in [&mut *a, &mut *b].into_iter().enumerate() {
-            plays.clear();
-            plays.extend((first..first + count).map(|character| {
-                let (clip, seconds) = cast.plays(character)[layer];
-                ClipAt::new(&clips[clip], seconds.into())
-            }));
-            sample::crowd(&plays, skeleton, &mut poses[..count]).expect("sizes agree");
-        }
-        let layers = |at: usize| [Layer::new(&a[at], 0.5), Layer::new(&b[at], 0.5)];
-        blend::crowd(skeleton, layers, Mean::Linear, &mut mean[..count]).expect("sizes agree");
-        let models = &mut models[..count * JOINTS];
-        model::crowd(skeleton, &mean[..count], crowd, models).expect("sizes agree");
-        palette_columns_crowd(skin, skeleton, models, palettes).expect("sizes agree");
-        first += count;
     }
 }
 

@@ -4,10 +4,9 @@ use std::rc::Rc;
 
 use condyle::encode::{EncodeOptions, Shell};
 use condyle::sample;
-use condyle::sample::ClipAt;
 use condyle::{Clip, Pose, RawClip, Skeleton, Target, Transform, encode, reference};
 
-use super::{AT_ONCE_RESIDENT, CROWD_RESIDENT, JOINTS, RESIDENT, case, worst_joints};
+use super::{JOINTS, RESIDENT, case, worst_joints};
 use crate::data::Random;
 use crate::harness::{Case, Room, Subjects};
 use crate::peers::{self, Interpolate};
@@ -71,11 +70,7 @@ impl Input {
     }
 
     pub(super) fn clips(&self, form: &str) -> &[Clip<'static>] {
-        if [RESIDENT, CROWD_RESIDENT, AT_ONCE_RESIDENT].contains(&form) {
-            &self.resident
-        } else {
-            &self.clips
-        }
+        if form == RESIDENT { &self.resident } else { &self.clips }
     }
 
     /// Clip and moment of call number `call`.
@@ -168,7 +163,6 @@ fn crowd(subjects: &mut Subjects) {
     let room = Room::new(vec![Pose::identity(JOINTS); CHARACTERS]);
     for form in FORMS {
         let looked_at = input.clone();
-        // So many would spread over all cores.
         subjects.kernel_on(
             &room,
             form,
@@ -176,9 +170,9 @@ fn crowd(subjects: &mut Subjects) {
             &input,
             move |input, poses| {
                 let clips = input.clips(form);
-                let character = |&(clip, seconds): &(usize, f32)| ClipAt::new(&clips[clip], seconds.into());
-                let characters: Vec<ClipAt<'_>> = input.moments.iter().map(character).collect();
-                sample::crowd(&characters, &input.skeleton, poses).expect("sizes agree");
+                for (&(clip, seconds), pose) in input.moments.iter().zip(poses) {
+                    sample(&clips[clip], &input.skeleton, seconds.into(), pose).expect("sizes agree");
+                }
             },
             move |poses| {
                 let errors = poses.iter().zip(&looked_at.moments).step_by(97);

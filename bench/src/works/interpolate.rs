@@ -83,7 +83,7 @@ fn in_place(subjects: &mut Subjects, layout: &str) {
         "blocks" => {
             let [from, to] = [from, to].map(|joints| Pose::from_transforms(&joints));
             let call = move |to: &Pose, pose: &mut Pose| {
-                interpolate::poses_in_place(pose, to, FACTOR, Selection::All, method).expect("sizes agree");
+                interpolate::poses(None, to, FACTOR, Selection::All, method, pose).expect("sizes agree");
             };
             let wrong = move |pose: &Pose| worst_joints(pose.transforms(), &want);
             subjects.kernel("condyle", bound, &Rc::new(to), from, call, wrong);
@@ -91,7 +91,7 @@ fn in_place(subjects: &mut Subjects, layout: &str) {
         _ => {
             let [from, to] = [from, to].map(|joints| structs(&joints));
             let call = move |to: &Vec<JointQuat>, list: &mut Vec<JointQuat>| {
-                interpolate::joints_in_place(list, to, FACTOR, Selection::All, method).expect("sizes agree");
+                interpolate::joints(None, to, FACTOR, Selection::All, method, list).expect("sizes agree");
             };
             let wrong = move |list: &Vec<JointQuat>| worst_joints(list.iter().map(transform), &want);
             subjects.kernel("condyle", bound, &Rc::new(to), from, call, wrong);
@@ -244,7 +244,7 @@ impl Data {
                 type Lists = (Vec<JointQuat>, Vec<JointQuat>, Which);
                 let (from, to) = (structs(&self.from), structs(&self.to));
                 let call = move |(from, to, which): &Lists, out: &mut Vec<JointQuat>| {
-                    interpolate::joints(from, to, which.factor(), which.selection(), method, out)
+                    interpolate::joints(Some(from), to, which.factor(), which.selection(), method, out)
                         .expect("sizes agree");
                 };
                 let (out, wrong) =

@@ -2,17 +2,15 @@
 
 use std::rc::Rc;
 
-use condyle::solve::{self, Aim, Reached, TwoBone};
-use condyle::{Affine, Error, Pose, Skeleton, local_to_model, reference};
+use condyle::solve::{self, Aim, TwoBone};
+use condyle::{Affine, Pose, Skeleton, local_to_model, reference};
 
 use super::{JOINTS, case, largest};
 use crate::data::Random;
-use crate::harness::{Case, Room, Subjects};
+use crate::harness::{Case, Subjects};
 
 /// Characters that take turns: together as much as the first cache holds.
 const FEW: usize = 64;
-/// More than the second cache holds.
-const CROWD: usize = if cfg!(test) { 70 } else { 1000 };
 /// Metres.
 const BOUND: f64 = 1e-6;
 /// Shoulder, elbow and hand.
@@ -22,7 +20,6 @@ pub(super) fn cases() -> Vec<Case> {
     vec![
         case("ik_two_bone", "", FEW, 0, |subjects| alone(subjects, |input, at| input.reach(at, false))),
         case("ik_two_bone_pole", "", FEW, 0, |subjects| alone(subjects, |input, at| input.reach(at, true))),
-        case("ik_two_bone_crowd", "", CROWD, 0, crowd),
         case("ik_aim", "", FEW, 0, aim),
     ]
 }
@@ -116,28 +113,6 @@ fn alone(subjects: &mut Subjects, reach: impl Fn(&Input, usize) -> TwoBone<'stat
         },
         move |poses| looked_at.residual(poses),
     );
-}
-
-fn crowd(subjects: &mut Subjects) {
-    let input = Input::new(CROWD);
-    subjects.only_fast();
-    let results: Vec<Result<Reached, Error>> = vec![Ok(Reached::default()); CROWD];
-    let room = Room::new((input.poses.clone(), results));
-    for threads in [1, 2] {
-        let looked_at = input.clone();
-        subjects.kernel_on(
-            &room.on(threads),
-            "condyle",
-            BOUND,
-            &input,
-            |input, (poses, results)| {
-                let reaches = |at: usize| input.reach(at, true);
-                solve::two_bone_crowd(&input.skeleton, &input.models, reaches, poses, results)
-                    .expect("sizes agree");
-            },
-            move |(poses, _)| looked_at.residual(poses),
-        );
-    }
 }
 
 fn aim(subjects: &mut Subjects) {

@@ -28,12 +28,6 @@ use crate::harness::{Case, Subjects};
 
 /// Condyle with clips in the resident form.
 pub(crate) const RESIDENT: &str = "resident";
-/// Condyle by the calls for crowds, some characters at a time, with clips in either form.
-pub(crate) const CROWD: &str = "crowd";
-pub(crate) const CROWD_RESIDENT: &str = "crowd_resident";
-/// The same with all characters at once.
-pub(crate) const AT_ONCE: &str = "at_once";
-pub(crate) const AT_ONCE_RESIDENT: &str = "at_once_resident";
 
 /// Joints of a character.
 const JOINTS: usize = 67;

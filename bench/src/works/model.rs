@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use condyle::model::{self, CrowdBuffer, model_to_local};
+use condyle::model::{self, model_to_local};
 use condyle::{Affine, Pose, Skeleton, Transform, local_to_model, reference};
 
 use super::{JOINTS, case, worst_matrices};
@@ -158,11 +158,13 @@ fn crowd(subjects: &mut Subjects) {
         "condyle",
         1e-5,
         &Rc::new((skeleton.clone(), poses)),
-        (CrowdBuffer::default(), vec![Affine::IDENTITY; CROWD * JOINTS]),
-        |(skeleton, poses), (buffer, models)| {
-            model::crowd(skeleton, poses, buffer, models).expect("sizes agree");
+        vec![Affine::IDENTITY; CROWD * JOINTS],
+        |(skeleton, poses), models| {
+            for (pose, model) in poses.iter().zip(models.chunks_mut(JOINTS)) {
+                local_to_model(skeleton, pose, model).expect("sizes agree");
+            }
         },
-        move |(_, models)| worst_matrices(models.iter().copied(), looked_at.iter()),
+        move |models| worst_matrices(models.iter().copied(), looked_at.iter()),
     );
     peers::each_single!(peer(subjects, &skeleton, &characters, &want));
     #[cfg(feature = "peers")]

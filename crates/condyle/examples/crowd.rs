@@ -1,27 +1,22 @@
 //! A frame of a crowd: two thousand spectators who sit and cheer, in less detail the farther they are, up to the palettes
-//! that a GPU skins with.
+//! that a GPU skins with. Each thread takes a part of them.
 //!
 //! ```text
 //! cargo run --release --example crowd
 //! ```
 
 use std::f32::consts::TAU;
+use std::thread;
 
 use condyle::blend::{self, Additive, Mean};
 use condyle::encode::{EncodeOptions, Shell};
-use condyle::model::{self, CrowdBuffer};
-use condyle::sample::{self, ClipAt};
 use condyle::{
     Affine, Clip, Error, Interpolation, Joint, Layer, Pose, RawClip, Skeleton, Skin, Target, Track,
-    Transform, local_to_model, skin,
+    Transform, local_to_model, sample, skin,
 };
 
 const SPECTATORS: usize = 2000;
 const FRAMES: usize = 60;
-
-/// So many go through all stages together. What one call has written is then still in the cache when the next one reads it,
-/// which for a whole crowd at once it is not.
-const TOGETHER: usize = 16;
 
 /// Metres beyond which fingers do not move.
 const FAR: f32 = 25.0;
@@ -36,15 +31,36 @@ struct Spectator {
     cheer: f32,
 }
 
+/// What all of them share.
+struct Cast {
+    skeleton: Skeleton,
+    sit: Clip<'static>,
+    cheer: Clip<'static>,
+    breath: Pose,
+    skin: Skin,
+    /// Level of detail: from far away all but the fingers will do.
+    far: Vec<bool>,
+}
+
+/// Memory of a thread. Nothing else is allocated in a frame.
+struct Room {
+    sitting: Pose,
+    cheering: Pose,
+    pose: Pose,
+    model: Vec<Affine>,
+}
+
 fn main() -> Result<(), Error> {
     let skeleton = skeleton()?;
-    // In the resident form, as they are on screen all the time.
-    let sit = clip(&skeleton, "sit", 0.1)?.into_resident()?;
-    let cheer = clip(&skeleton, "cheer", 0.9)?.into_resident()?;
-    let breath = breath(&skeleton)?;
-    let bound = bound(&skeleton)?;
-    let joints = skeleton.joint_count();
-
+    let cast = Cast {
+        // In the resident form, as they are on screen all the time.
+        sit: clip(&skeleton, "sit", 0.1)?.into_resident()?,
+        cheer: clip(&skeleton, "cheer", 0.9)?.into_resident()?,
+        breath: breath(&skeleton)?,
+        skin: bound(&skeleton)?,
+        far: skeleton.names().iter().map(|name| !["finger", "thumb"].contains(&&name[..])).collect(),
+        skeleton,
+    };
     // In the order in which they play: who reads the same bytes of a clip stands side by side.
     let mut crowd: Vec<Spectator> = (0..SPECTATORS)
         .map(|at| Spectator {
@@ -55,50 +71,66 @@ fn main() -> Result<(), Error> {
         .collect();
     crowd.sort_by(|a, b| a.delay.total_cmp(&b.delay));
 
-    // Level of detail: from far away all but the fingers will do.
-    let near_only = ["finger", "thumb"];
-    let wanted: Vec<bool> = skeleton.names().iter().map(|name| !near_only.contains(&&name[..])).collect();
-
-    // Memory for those that go together, and for what is uploaded. Nothing else is allocated in a frame.
-    let [mut sitting, mut cheering, mut poses] = [(); 3].map(|()| vec![Pose::rest(&skeleton); TOGETHER]);
-    let mut models = vec![Affine::IDENTITY; TOGETHER * joints];
-    let (mut plays, mut buffer) = (Vec::with_capacity(TOGETHER), CrowdBuffer::default());
-    let width = bound.joints().len();
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let part = SPECTATORS.div_ceil(threads);
+    let mut rooms: Vec<Room> = (0..threads).map(|_| Room::new(&cast.skeleton)).collect();
+    let width = cast.skin.joints().len();
     let mut upload = vec![Affine::IDENTITY; SPECTATORS * width];
-
     for frame in 0..FRAMES {
         let clock = frame as f64 / 60.0;
-        for (crowd, upload) in crowd.chunks(TOGETHER).zip(upload.chunks_mut(TOGETHER * width)) {
-            let count = crowd.len();
-            for (clip, poses) in [(&sit, &mut sitting), (&cheer, &mut cheering)] {
-                plays.clear();
-                plays.extend(crowd.iter().map(|spectator| ClipAt {
-                    wanted: (spectator.distance > FAR).then_some(&wanted[..]),
-                    ..ClipAt::new(clip, (clock + spectator.delay).fract())
-                }));
-                sample::crowd(&plays, &skeleton, &mut poses[..count])?;
-            }
-            let layers = |at: usize| {
-                let weight = crowd[at].cheer;
-                [Layer::new(&sitting[at], 1.0 - weight), Layer::new(&cheering[at], weight)]
-            };
-            blend::crowd(&skeleton, layers, Mean::Linear, &mut poses[..count])?;
-            let breathe = |at: usize| {
-                let part = ((clock + crowd[at].delay) as f32 * TAU).sin();
-                [Additive::new(&breath, part)]
-            };
-            blend::add_crowd_in_place(&mut poses[..count], breathe)?;
-            let models = &mut models[..count * joints];
-            model::crowd(&skeleton, &poses[..count], &mut buffer, models)?;
-            skin::palette_rows_crowd(&bound, &skeleton, models, upload)?;
-        }
+        // An engine has threads that wait for work already; starting them costs some 50 microseconds each.
+        thread::scope(|scope| {
+            let parts = crowd.chunks(part).zip(upload.chunks_mut(part * width)).zip(&mut rooms);
+            let running: Vec<_> = parts
+                .map(|((crowd, upload), room)| scope.spawn(|| room.run(&cast, crowd, clock, upload)))
+                .collect();
+            running.into_iter().try_for_each(|thread| thread.join().expect("no spectator panics"))
+        })?;
     }
 
     let far = crowd.iter().filter(|spectator| spectator.distance > FAR).count();
+    let joints = cast.skeleton.joint_count();
     println!("{SPECTATORS} spectators of {joints} joints, {far} of them without fingers, {FRAMES} frames");
     let hand = upload.iter().skip(2).step_by(width).map(|matrix| matrix.transform_point([0.0, 1.6, 0.0]));
     println!("the highest hand is at {:.2} m", hand.map(|at| at[1]).fold(f32::MIN, f32::max));
     Ok(())
+}
+
+impl Room {
+    fn new(skeleton: &Skeleton) -> Self {
+        let [sitting, cheering, pose] = [(); 3].map(|()| Pose::rest(skeleton));
+        Self { sitting, cheering, pose, model: vec![Affine::IDENTITY; skeleton.joint_count()] }
+    }
+
+    /// All stages for one spectator after another: what one call writes is still in the cache for the next.
+    fn run(
+        &mut self,
+        cast: &Cast,
+        crowd: &[Spectator],
+        clock: f64,
+        upload: &mut [Affine],
+    ) -> Result<(), Error> {
+        let Self { sitting, cheering, pose, model } = self;
+        let skeleton = &cast.skeleton;
+        for (spectator, upload) in crowd.iter().zip(upload.chunks_mut(cast.skin.joints().len())) {
+            let seconds = (clock + spectator.delay).fract();
+            for (clip, pose) in [(&cast.sit, &mut *sitting), (&cast.cheer, &mut *cheering)] {
+                if spectator.distance > FAR {
+                    sample::partial(clip, skeleton, seconds, &cast.far, pose)?;
+                } else {
+                    sample(clip, skeleton, seconds, pose)?;
+                }
+            }
+            let weight = spectator.cheer;
+            let layers = [Layer::new(sitting, 1.0 - weight), Layer::new(cheering, weight)];
+            condyle::blend(skeleton, &layers, Mean::Linear, pose)?;
+            let breath = ((clock + spectator.delay) as f32 * TAU).sin();
+            blend::add(None, &[Additive::new(&cast.breath, breath)], pose)?;
+            local_to_model(skeleton, pose, model)?;
+            skin::palette_rows(&cast.skin, model, upload)?;
+        }
+        Ok(())
+    }
 }
 
 fn skeleton() -> Result<Skeleton, Error> {

@@ -9,7 +9,6 @@ use std::f32::consts::TAU;
 use condyle::blend::{self, Additive, Mean};
 use condyle::encode::{EncodeOptions, Shell};
 use condyle::math::Rigid;
-use condyle::model::{self, CrowdBuffer};
 use condyle::motion::{self, RootMotionOptions};
 use condyle::play::Event;
 use condyle::{
@@ -61,8 +60,8 @@ fn main() -> Result<(), Error> {
     let mut posed = vec![Vertices::zeroed_like(mesh.vertices()); CHARACTERS];
     let [mut walking, mut running, mut moving] = [(); 3].map(|()| Pose::rest(&skeleton));
     let [mut waving, mut layered, mut breathing] = [(); 3].map(|()| Pose::rest(&skeleton));
-    let (mut crowd, mut matrices) = (CrowdBuffer::default(), Palette::default());
-    let (mut steps, mut camera) = (0, vec![Affine::IDENTITY; joints]);
+    let mut matrices = Palette::default();
+    let mut steps = 0;
 
     for _frame in 0..FRAMES {
         for (character, pose) in characters.iter_mut().zip(&mut poses) {
@@ -98,10 +97,10 @@ fn main() -> Result<(), Error> {
             blend::add(&layered, &[Additive::new(&breathing, 1.0)], pose)?;
         }
 
-        // 5. Model space. All characters of one skeleton at once, one in each lane; `local_to_model` does a single one,
-        //    such as the one that a camera follows, with the same bits.
-        model::crowd(&skeleton, &poses, &mut crowd, &mut models)?;
-        condyle::local_to_model(&skeleton, &poses[0], &mut camera)?;
+        // 5. Model space. The matrices are kept, as solvers, bounds and rays ask for them too.
+        for (pose, model) in poses.iter().zip(models.chunks_mut(joints)) {
+            condyle::local_to_model(&skeleton, pose, model)?;
+        }
 
         // 6. Skinning. The vertices are in the character's own space: the renderer places them by `place`. An engine
         //    that skins on the GPU uploads the matrices of the palette and leaves out the last line.
@@ -111,7 +110,6 @@ fn main() -> Result<(), Error> {
         }
     }
 
-    assert_eq!(camera, models[..joints], "one character alone has the bits that it has in a crowd");
     let seconds = FRAMES as f64 * FRAME_SECONDS;
     println!("{CHARACTERS} characters of {joints} joints, {FRAMES} frames, {seconds} seconds");
     println!(

@@ -99,14 +99,11 @@
 //!   [`Dispatch::set_default`] for the process or [`Dispatch::scope`] for what a closure calls.
 //! - **get the same bits on every machine**: the same with [`Numeric::Portable`], or
 //!   `CONDYLE_NUMERIC=portable`.
-//! - **pose a crowd**: [`sample::crowd`], [`blend::crowd`], [`blend::add_crowd`], [`blend::overlay_crowd`],
-//!   [`model::crowd`] and [`skin::palette_columns_crowd`] do for many instances of one skeleton what the calls
-//!   beside them do for one, with the same bits. Give them sixteen or so at a time, on each thread, so that
-//!   what one call wrote is still in the cache for the next; or all at once, with the feature `rayon`, which is
-//!   less to write and slower. Those far away have fewer joints ([`ClipAt::wanted`](sample::ClipAt::wanted)),
-//!   and their vertices fewer influences ([`Influences::at_most`]).
-//! - **put several layers on one pose**, or on those of a crowd, without another one: [`blend::add_in_place`],
-//!   [`blend::overlay_in_place`], [`blend::add_crowd_in_place`], [`blend::overlay_crowd_in_place`].
+//! - **pose a crowd**: the calls for one character in a loop, some tens of characters through all stages at a
+//!   time, on each thread, so that what one call wrote is still in the cache for the next. Those far away have
+//!   fewer joints ([`sample::partial`]), and their vertices fewer influences ([`Influences::at_most`]).
+//! - **put several layers on one pose** without another one: [`blend::add`] and [`blend::overlay`] with `None`
+//!   for the base.
 //! - **pose a whole glTF file**: `Asset` and `Poser` of the crate `condyle-gltf`.
 //! - **read and write motion capture**: `Bvh` and `write` of the crate `condyle-bvh`.
 //!
@@ -181,8 +178,6 @@
 //! - `std` (default): the instruction set is found at run time, and `CONDYLE_ISA` and `CONDYLE_NUMERIC` force
 //!   it. Without it the crate is `no_std` with `alloc`, and runs on what the compiler was told of.
 //! - `encode` (default): [`encode`](mod@encode), which compresses clips. Without it they are only read.
-//! - `rayon`: the calls for crowds run on the threads of the caller's rayon pool, from 256 instances on, with
-//!   the same bits for any number of threads. Rayon allocates now and then for its queues.
 //! - `scalar`: the kernels without vector instructions too, on platforms that have some: to look for
 //!   a fault.
 //! - `reference`: the module of that name, every stage again in f64.
@@ -216,7 +211,6 @@ pub mod mesh;
 pub mod mirror;
 pub mod model;
 pub mod motion;
-mod parallel;
 pub mod play;
 pub mod player;
 pub mod pose;

@@ -1,7 +1,7 @@
 //! The palettes of all instances of all objects, side by side in the memory that is uploaded.
 
 use clap::ValueEnum;
-use condyle::skin::{palette_columns, palette_columns_crowd, palette_rows, palette_rows_crowd};
+use condyle::skin::{palette_columns, palette_rows};
 use condyle::{Affine, Error, Skeleton, Skin};
 
 /// How a matrix of the palette lies in memory.
@@ -48,16 +48,15 @@ impl Palettes {
         skeleton: &Skeleton,
         models: &[Affine],
     ) -> Result<(), Error> {
-        let instances = models.len() / skeleton.joint_count().max(1);
-        let place = first * self.width..(first + instances) * self.width;
-        // One is a crowd too; its own call needs no skeleton.
-        match (&mut self.matrices, instances) {
-            (Matrices::Columns(matrices), 1) => palette_columns(skin, models, &mut matrices[place]),
-            (Matrices::Columns(matrices), _) => {
-                palette_columns_crowd(skin, skeleton, models, &mut matrices[place])
-            }
-            (Matrices::Rows(matrices), 1) => palette_rows(skin, models, &mut matrices[place]),
-            (Matrices::Rows(matrices), _) => palette_rows_crowd(skin, skeleton, models, &mut matrices[place]),
+        let models = models.chunks(skeleton.joint_count().max(1));
+        let from = first * self.width;
+        match &mut self.matrices {
+            Matrices::Columns(matrices) => models
+                .zip(matrices[from..].chunks_mut(self.width))
+                .try_for_each(|(model, matrices)| palette_columns(skin, model, matrices)),
+            Matrices::Rows(matrices) => models
+                .zip(matrices[from..].chunks_mut(self.width))
+                .try_for_each(|(model, matrices)| palette_rows(skin, model, matrices)),
         }
     }
 

@@ -1,10 +1,10 @@
 //! Objects, who skins each of them, and what happens in a frame.
 
 use clap::ValueEnum;
-use condyle::model::{self, CrowdBuffer};
-use condyle::sample::{self, ClipAt};
 use condyle::skin::InterleavedMut;
-use condyle::{Affine, Error, Influences, Looping, NormalRule, Palette, Pose, palette, skin};
+use condyle::{
+    Affine, Error, Influences, Looping, NormalRule, Palette, Pose, local_to_model, palette, sample, skin,
+};
 
 use crate::character::{Character, LAYOUT, Mesh, SECONDS, Vertex};
 use crate::compare::Compared;
@@ -55,7 +55,6 @@ pub(crate) struct Scene {
     poses: Vec<Pose>,
     /// Of all instances of all objects.
     models: Vec<Affine>,
-    buffer: CrowdBuffer,
     matrices: Palette,
     palettes: Palettes,
     posed: Vec<Vertex>,
@@ -86,7 +85,6 @@ impl Scene {
         Ok(Self {
             poses: vec![Pose::rest(&character.skeleton); most],
             models: vec![Affine::IDENTITY; first_instance * character.skeleton.joint_count()],
-            buffer: CrowdBuffer::default(),
             matrices: Palette::default(),
             palettes: Palettes::new(matrices, first_instance, &character.skin),
             posed: Vec::new(),
@@ -127,12 +125,11 @@ impl Scene {
             let count = object.instances();
             let poses = &mut self.poses[..count];
             let models = &mut self.models[joints * object.first_instance..][..joints * count];
-            let play = |ahead: &f32| {
-                clip.moment(Looping::Wrap, seconds + f64::from(*ahead)).map(|at| ClipAt::new(clip, at))
-            };
-            let plays = object.ahead.iter().map(play).collect::<Result<Vec<_>, _>>()?;
-            sample::crowd(&plays, skeleton, poses)?;
-            model::crowd(skeleton, poses, &mut self.buffer, models)?;
+            for ((ahead, pose), model) in object.ahead.iter().zip(poses).zip(models.chunks_mut(joints)) {
+                let at = clip.moment(Looping::Wrap, seconds + f64::from(*ahead))?;
+                sample(clip, skeleton, at, pose)?;
+                local_to_model(skeleton, pose, model)?;
+            }
 
             // The choice: here, and nowhere else.
             match object.skinner {

@@ -52,7 +52,6 @@ pub(crate) fn exercise(case: &Case, input: &mut Unstructured<'_>) -> Result<()> 
 
 fn play(clip: &BakedClip, frames: &[&Vec<[f32; 3]>], looping: Looping, moments: [f64; 3]) {
     let count = clip.vertex_count();
-    let mut each = Vec::new();
     for seconds in moments {
         let mut positions = vec![[7.0; 3]; count];
         let out = VertexSlicesMut { positions: &mut positions, ..VertexSlicesMut::default() };
@@ -63,18 +62,6 @@ fn play(clip: &BakedClip, frames: &[&Vec<[f32; 3]>], looping: Looping, moments: 
             continue;
         }
         between(clip, frames, looping, seconds, &positions);
-        each.push((seconds, positions));
-    }
-    let seconds: Vec<f64> = each.iter().map(|(seconds, _)| *seconds).collect();
-    let mut all = vec![[0.0; 3]; count * each.len()];
-    baked::crowd(clip, looping, &seconds, &mut all, &mut []).expect("the sizes agree");
-    for (at, (_, positions)) in each.iter().enumerate() {
-        assert_eq!(bits(all[at * count..][..count].as_flattened()), bits(positions.as_flattened()));
-    }
-    if moments.iter().any(|seconds| !seconds.is_finite()) {
-        let mut all = vec![[7.0; 3]; 3 * count];
-        assert!(baked::crowd(clip, looping, &moments, &mut all, &mut []).is_err());
-        assert!(all.iter().all(|p| *p == [7.0; 3]));
     }
 }
 

@@ -30,7 +30,6 @@ pub(crate) fn exercise(case: &Case, input: &mut Unstructured<'_>) -> Result<()> 
     let bind = case.morphed(&weights);
     let mut model = case.model(input)?;
     holds(case, &shape, &bind, &model);
-    crowd(case, &shape, input)?;
     if input.ratio(1, 8)? {
         model.pop();
         let needed = shape.joint_bound();
@@ -82,18 +81,6 @@ fn each_joint(shape: &JointBounds, model: &[Affine]) {
     boxes.push(Aabb::EMPTY);
     assert!(matches!(bounds::per_joint(shape, model, &mut boxes), Err(Error::Length { .. })));
     assert_eq!(format!("{:?}", &boxes[..before.len()]), format!("{before:?}"));
-}
-
-/// Many instances have the boxes that each has alone.
-fn crowd(case: &Case, shape: &JointBounds, input: &mut Unstructured<'_>) -> Result<()> {
-    let models = [case.model(input)?, case.model(input)?];
-    let mut boxes = [Aabb::EMPTY; 2];
-    let each = models.each_ref().map(|model| bounds::posed(shape, model));
-    match bounds::posed_crowd(shape, &models.concat(), &mut boxes) {
-        Ok(()) => assert!(each.into_iter().zip(boxes).all(|(each, found)| each == Ok(found))),
-        Err(_) => assert!(each.iter().any(|each| each.is_err())),
-    }
-    Ok(())
 }
 
 fn of_points(input: &mut Unstructured<'_>) -> Result<()> {

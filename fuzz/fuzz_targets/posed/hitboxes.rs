@@ -46,7 +46,7 @@ pub(crate) fn exercise(case: &Case, input: &mut Unstructured<'_>) -> Result<()> 
         point(&posed, &alone, input)?;
         touched(&posed, &alone, input)?;
     }
-    crowd(case, &hitboxes, input)
+    Ok(())
 }
 
 fn shape(input: &mut Unstructured<'_>) -> Result<Shape> {
@@ -149,11 +149,6 @@ fn ray(posed: &PosedHitboxes, alone: &[PosedHitboxes], input: &mut Unstructured<
         assert!((square - 1.0).abs() < 1e-5 || ray.direction == [0.0; 3], "{hit:?}, {ray:?}");
         assert!(!hit.position.iter().any(|v| v.is_nan()), "{hit:?}, {ray:?}");
     }
-    let instances = [posed.clone(), PosedHitboxes::default(), posed.clone()];
-    // Where a hit is so far from all else that rounding has put it outside of the box around all, either answer will do.
-    let crowd = hitbox::first_hit_crowd(&instances, &ray);
-    let within = first.as_ref().is_none_or(|hit| posed.bounds().contains(hit.position));
-    assert!(crowd == first.map(|hit| (0, hit)) || !within && crowd.is_none(), "{crowd:?}, {first:?}");
     Ok(())
 }
 
@@ -190,17 +185,5 @@ fn touched(posed: &PosedHitboxes, alone: &[PosedHitboxes], input: &mut Unstructu
     let each: Vec<usize> = (0..alone.len()).filter(|&at| alone[at].overlaps(&shape)).collect();
     assert_eq!(told, each, "{shape:?}");
     assert_eq!(posed.overlaps(&shape), !told.is_empty());
-    Ok(())
-}
-
-fn crowd(case: &Case, hitboxes: &Hitboxes, input: &mut Unstructured<'_>) -> Result<()> {
-    let models = [case.model(input)?, case.model(input)?];
-    let mut posed = vec![PosedHitboxes::default(); 2];
-    hitbox::place_crowd(hitboxes, &models.concat(), &mut posed).expect("all joints are there");
-    for (model, posed) in models.iter().zip(&posed) {
-        let mut each = PosedHitboxes::default();
-        place(hitboxes, model, &mut each).expect("all joints are there");
-        assert_eq!(format!("{each:?}"), format!("{posed:?}"));
-    }
     Ok(())
 }

@@ -51,10 +51,10 @@ fn lines_of_crowds_tell_the_threads() {
     let output = Folder::new().run(&line).assert().success();
     let text = String::from_utf8(output.get_output().stdout.clone()).expect("UTF-8");
     let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    for (implementation, form) in ["crowd", "at_once"].iter().flat_map(|i| [(i, "packed"), (i, "resident")]) {
-        let of = |row: &&Value| row["impl"] == *implementation && row["form"] == form;
+    for form in ["packed", "resident"] {
+        let of = |row: &&Value| row["impl"] == "condyle" && row["form"] == form;
         let threads: Vec<_> = rows.iter().filter(of).map(|row| row["threads"].clone()).collect();
-        assert_eq!(threads, [1, 2], "{implementation} {form}: {text}");
+        assert_eq!(threads, [1, 2], "{form}: {text}");
     }
 }
 

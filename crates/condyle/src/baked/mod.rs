@@ -16,7 +16,6 @@ pub use self::grid::Grid;
 use self::kernel::{Between, GROUP, Group};
 use crate::error::Error;
 use crate::mesh::{VertexSlices, VertexSlicesMut};
-use crate::parallel;
 use crate::play::Looping;
 use crate::simd::dispatch;
 
@@ -256,50 +255,4 @@ pub fn sample(
     clip.unpack_positions(span, out.positions);
     clip.unpack_normals(span, out.normals);
     Ok(())
-}
-
-/// Many instances of a baked clip, each at its own time: [`sample`] for each, with the same bits.
-///
-/// `positions` holds the vertices of the first instance, then those of the second; `normals` as many, or none. Nothing is allocated but what the feature `rayon` takes for
-/// its queues.
-///
-/// # Errors
-/// As [`sample`].
-///
-/// ```
-/// use condyle::baked::{self, BakedClip, Grid};
-/// use condyle::mesh::VertexSlices;
-/// use condyle::Looping;
-///
-/// let frame = |positions| VertexSlices { positions, ..VertexSlices::default() };
-/// let mut clip = BakedClip::new(Grid::around([0.0; 3], [1.0; 3])?, 1.0, frame(&[[0.0; 3]]))?;
-/// clip.push(frame(&[[1.0; 3]]))?;
-/// let mut positions = [[0.0; 3]; 3];
-/// baked::crowd(&clip, Looping::Wrap, &[0.0, 0.5, 4.25], &mut positions, &mut [])?;
-/// assert!(positions[0][0] == 0.0 && (positions[2][0] - 0.25).abs() < 1e-5);
-/// # Ok::<(), condyle::Error>(())
-/// ```
-pub fn crowd(
-    clip: &BakedClip,
-    looping: Looping,
-    seconds: &[f64],
-    positions: &mut [[f32; 3]],
-    normals: &mut [[f32; 3]],
-) -> Result<(), Error> {
-    clip.check(seconds.len(), positions, normals)?;
-    if let Some(at) = seconds.iter().position(|seconds| !seconds.is_finite()) {
-        return Err(Error::NotFinite { what: "seconds", at });
-    }
-    let each = |out: &mut [[f32; 3]], unpack: fn(&BakedClip, Span, &mut [[f32; 3]])| {
-        let mut scratch = parallel::no_scratch(seconds.len());
-        parallel::for_each_part(out, clip.vertices, &mut scratch, |first, out, ()| {
-            let instances = out.chunks_mut(clip.vertices).zip(&seconds[first..]);
-            for (out, &seconds) in instances {
-                unpack(clip, clip.frames(seconds, looping)?, out);
-            }
-            Ok(())
-        })
-    };
-    each(positions, BakedClip::unpack_positions)?;
-    each(normals, BakedClip::unpack_normals)
 }

@@ -154,26 +154,6 @@ fn slices(positions: &[[f32; 3]]) -> VertexSlices<'_> {
 }
 
 #[test]
-fn a_crowd_has_the_bits_of_each() {
-    for (vertices, instances) in [(0, 3), (1, 1), (13, 5), (40, crate::testing::tries(300))] {
-        let frames = Frames::random(vertices as u64, vertices, 3);
-        let clip = frames.bake(frames.grid());
-        let seconds: Vec<f64> = (0..instances).map(|at| 0.013 * at as f64).collect();
-        for dispatch in Dispatch::all() {
-            let room = instances * vertices;
-            let (mut positions, mut normals) = (vec![[0.0; 3]; room], vec![[0.0; 3]; room]);
-            let done = dispatch.scope(|| crowd(&clip, Looping::Wrap, &seconds, &mut positions, &mut normals));
-            assert_eq!(done, Ok(()));
-            for (at, &seconds) in seconds.iter().enumerate() {
-                let [p, n] = dispatch.scope(|| sampled(&clip, seconds, Looping::Wrap));
-                assert_eq!(positions[at * vertices..][..vertices], p, "{dispatch}, instance {at}");
-                assert_eq!(normals[at * vertices..][..vertices], n, "{dispatch}, instance {at}");
-            }
-        }
-    }
-}
-
-#[test]
 fn opposite_normals_have_no_direction_between_them() {
     let frame = |normals| VertexSlices { positions: &[[0.0; 3]], normals, ..VertexSlices::default() };
     let mut clip = BakedClip::new(Grid::UNIT, 1.0, frame(&[[0.0, 0.0, 1.0]])).expect("a frame");
@@ -228,10 +208,6 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
     let nan = Err(Error::NotFinite { what: "seconds", at: 0 });
     assert_eq!(into(f64::NAN, &mut positions, &mut []), nan);
     assert_eq!(positions, [[7.0; 3]; 5]);
-    let mut several = [[7.0; 3]; 10];
-    let refused = crowd(&clip, Looping::Wrap, &[0.0, f64::INFINITY], &mut several, &mut []);
-    assert_eq!(refused, Err(Error::NotFinite { what: "seconds", at: 1 }));
-    assert_eq!(several, [[7.0; 3]; 10]);
     assert_eq!(into(0.0, &mut positions, &mut []), Ok(()));
     assert!(positions.iter().all(|position| *position != [7.0; 3]));
 }

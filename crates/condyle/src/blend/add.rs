@@ -49,6 +49,8 @@ pub fn difference(pose: &Pose, reference: &Pose, out: &mut Pose) -> Result<(), E
 
 /// Adds any number of differences to a pose, with the same bits in any order of them.
 ///
+/// With `None` for `base`, `out` holds the base and gets the result.
+///
 /// [`Additive::amount`] is how much of a difference there is, whatever else is added: 1 is all of it. So
 /// amounts are not divided by their sum, as the weights of [`blend`](super::blend) are. Below, an amount is
 /// times its mask.
@@ -84,32 +86,22 @@ pub fn difference(pose: &Pose, reference: &Pose, out: &mut Pose) -> Result<(), E
 /// difference(&at(1.5), &at(1.0), &mut breath)?;
 /// add(&at(8.0), &[Additive::new(&breath, 2.0)], &mut pose)?;
 /// assert_eq!(pose, at(9.0));
+/// add(None, &[Additive::new(&breath, -1.0)], &mut pose)?;
+/// assert_eq!(pose, at(8.5));
 /// # Ok::<(), condyle::Error>(())
 /// ```
-pub fn add(base: &Pose, additives: &[Additive<'_>], out: &mut Pose) -> Result<(), Error> {
-    check(base, additives, out)?;
-    apply(Some(base.blocks()), additives, out);
-    Ok(())
-}
-
-/// [`add`] with the result in place of the base.
-///
-/// # Errors
-/// As [`add`]. `pose` is then unchanged.
-///
-/// ```
-/// use condyle::blend::{self, Additive};
-/// use condyle::{Pose, Transform};
-///
-/// let at = |x| Pose::from_transforms(&[Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY }]);
-/// let (mut pose, breath, recoil) = (at(8.0), at(0.5), at(-2.0));
-/// blend::add_in_place(&mut pose, &[Additive::new(&breath, 1.0), Additive::new(&recoil, 0.25)])?;
-/// assert_eq!(pose, at(8.0));
-/// # Ok::<(), condyle::Error>(())
-/// ```
-pub fn add_in_place(pose: &mut Pose, additives: &[Additive<'_>]) -> Result<(), Error> {
-    check(pose, additives, pose)?;
-    apply(None, additives, pose);
+pub fn add<'a>(
+    base: impl Into<Option<&'a Pose>>,
+    additives: &[Additive<'_>],
+    out: &mut Pose,
+) -> Result<(), Error> {
+    let base = base.into();
+    let joints = base.unwrap_or(out).joint_count();
+    for (at, additive) in additives.iter().enumerate() {
+        additive.check(at, joints)?;
+    }
+    out.check_joints("out", joints)?;
+    apply(base.map(Pose::blocks), additives, out);
     Ok(())
 }
 
@@ -130,14 +122,6 @@ fn apply(base: Option<&[PoseBlock]>, additives: &[Additive<'_>], out: &mut Pose)
             fixed::by_logarithms(how, base, &weights, out.blocks_mut());
         }
     }
-}
-
-pub(super) fn check(base: &Pose, additives: &[Additive<'_>], out: &Pose) -> Result<(), Error> {
-    let joints = base.joint_count();
-    for (at, additive) in additives.iter().enumerate() {
-        additive.check(at, joints)?;
-    }
-    out.check_joints("out", joints)
 }
 
 fn few<const N: usize>(base: Option<&[PoseBlock]>, layers: [&Additive<'_>; N], out: &mut Pose) {

@@ -4,9 +4,8 @@
 //! [`overlay`](overlay()) whose amount comes from a [`Fade`], and a wave of the arm over a walk is an
 //! [`overlay`](overlay()) with a mask from [`joint_mask`]. A transition without a second clip that goes on
 //! playing is an [`Inertialization`]. What a pose has more than another (a breath, a recoil) is a
-//! [`difference`] or, for a whole clip, a [`difference_clip`], which [`add`](add()) puts on any pose. For many
-//! instances of a skeleton there are [`crowd`](crowd()), [`add_crowd`] and [`overlay_crowd`]. What [`add`](add()) and
-//! [`overlay`](overlay()) read may be what they write: `add_in_place`, `overlay_in_place` and the same for crowds.
+//! [`difference`] or, for a whole clip, a [`difference_clip`], which [`add`](add()) puts on any pose. With `None` for the base, [`add`](add()) and
+//! [`overlay`](overlay()) change the pose that they write to.
 //!
 //! ```
 //! use condyle::{Joint, Pose, Skeleton, Transform, blend};
@@ -25,7 +24,6 @@
 
 mod add;
 mod clip;
-mod crowd;
 mod fade;
 mod few;
 mod fixed;
@@ -38,14 +36,13 @@ mod rotation;
 mod tests;
 mod weights;
 
-pub use add::{add, add_in_place, difference};
+pub use add::{add, difference};
 pub use clip::difference_clip;
-pub use crowd::{add_crowd, add_crowd_in_place, crowd, overlay_crowd, overlay_crowd_in_place};
 pub use fade::{Ease, Fade};
 pub use inertialize::Inertialization;
 pub use layer::{Additive, Layer, Mean};
 pub use mask::joint_mask;
-pub use overlay::{Overlay, overlay, overlay_in_place};
+pub use overlay::overlay;
 
 use crate::error::Error;
 use crate::pose::{Pose, PoseBlock};

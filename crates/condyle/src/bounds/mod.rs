@@ -10,7 +10,7 @@
 //!
 //! | to have | call |
 //! |---|---|
-//! | the box of a posed mesh, without its vertices | [`posed`], for many instances [`posed_crowd`] |
+//! | the box of a posed mesh, without its vertices | [`posed`] |
 //! | the sphere | [`posed_sphere`] |
 //! | one box or sphere for each joint | [`per_joint`]; [`JointBounds::spheres`], moved by [`Sphere::transformed`] |
 //! | the exact box of vertices | [`of`] |
@@ -36,7 +36,6 @@ pub(crate) use self::points::farthest;
 pub(crate) use self::sphere::{smallest, stretch};
 use crate::error::Error;
 use crate::math::Affine;
-use crate::parallel;
 
 /// The box around all vertices of a mesh, from the model matrices alone.
 ///
@@ -84,40 +83,6 @@ fn not_finite(bounds: &JointBounds, model: &[Affine]) -> Error {
     let sound = |joint: &u16| model[usize::from(*joint)].rows.as_flattened().iter().all(|v| v.is_finite());
     let at = bounds.joints().iter().find(|joint| !sound(joint)).or(bounds.joints().first());
     Error::NotFinite { what: "model", at: at.map_or(0, |&joint| joint.into()) }
-}
-
-/// [`posed`] for many instances of one skeleton.
-///
-/// `models` holds the matrices of the first instance, one per joint, then those of the second, as
-/// [`model::crowd`](crate::model::crowd()) writes them; `boxes` receives one for each, with the same bits as alone. Nothing is allocated.
-///
-/// # Errors
-/// [`Error::Length`] if `models` does not hold as many matrices for each of `boxes`, else as [`posed`]; `boxes` may then be written to in part.
-///
-/// ```
-/// use condyle::bounds::{self, Aabb, JointBounds};
-/// use condyle::{Affine, Influences, Skin, SkinnedMesh, Transform, Vertices};
-///
-/// # let vertices = Vertices { positions: vec![[0.0; 3], [0.0, 1.0, 0.0]], ..Vertices::default() };
-/// # let mesh = SkinnedMesh::new(vertices, Influences::rigid(2), vec![], vec![])?;
-/// # let bound = Skin::new(vec![0], vec![Affine::IDENTITY])?;
-/// let shape = JointBounds::new(&mesh, &bound)?;
-/// let at = |x| Affine::from(Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY });
-/// let mut boxes = [Aabb::EMPTY; 2];
-/// bounds::posed_crowd(&shape, &[at(0.0), at(9.0)], &mut boxes)?;
-/// assert!(!boxes[0].overlaps(&boxes[1]));
-/// # Ok::<(), condyle::Error>(())
-/// ```
-pub fn posed_crowd(bounds: &JointBounds, models: &[Affine], boxes: &mut [Aabb]) -> Result<(), Error> {
-    let joint_count = models.len() / boxes.len().max(1);
-    Error::check_len("models", models.len(), joint_count * boxes.len())?;
-    if !boxes.is_empty() {
-        Error::check_room("model", joint_count, bounds.joint_bound())?;
-    }
-    parallel::for_each(boxes, |instance, out| {
-        *out = posed(bounds, &models[instance * joint_count..][..joint_count])?;
-        Ok(())
-    })
 }
 
 /// A sphere around all vertices of a mesh: around the middle of the box that [`posed`] finds, and no larger than the spheres of

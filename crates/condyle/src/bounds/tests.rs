@@ -233,22 +233,6 @@ fn each_joint_has_a_box_and_a_sphere_around_what_it_moves() {
 }
 
 #[test]
-fn a_crowd_has_the_boxes_of_each_alone() {
-    let mut random = Random(153);
-    let mesh = mesh(&mut random, 50, Weighted::One);
-    let shape = JointBounds::new(&mesh, &random.skin(JOINTS)).expect("sound numbers");
-    let models: Vec<Affine> = (0..tries(300)).flat_map(|round| model(&mut random, round)).collect();
-    let mut boxes = vec![Aabb::EMPTY; models.len() / JOINTS];
-    posed_crowd(&shape, &models, &mut boxes).expect("sizes agree");
-    for (model, found) in models.chunks(JOINTS).zip(&boxes) {
-        assert_eq!(posed(&shape, model), Ok(*found));
-    }
-    let refused = posed_crowd(&shape, &models[1..], &mut boxes);
-    assert!(matches!(refused, Err(Error::Length { what: "models", .. })), "{refused:?}");
-    assert_eq!(posed_crowd(&shape, &[], &mut []), Ok(()));
-}
-
-#[test]
 fn what_is_not_finite_is_refused_by_its_joint() {
     let mut random = Random(154);
     let mesh = mesh(&mut random, 50, Weighted::One);

@@ -306,8 +306,6 @@ fn a_clip_of_another_skeleton_is_refused() {
     let mut pose = Pose::rest(&other);
     for clip in [packed.clone(), packed.into_resident().expect("memory")] {
         assert_eq!(sample(&clip, &other, 0.1, &mut pose), Err(refused.clone()));
-        let at = [sample::ClipAt::new(&clip, 0.1)];
-        assert_eq!(sample::crowd(&at, &other, core::slice::from_mut(&mut pose)), Err(refused.clone()));
         assert_eq!(sample(&clip, &skeleton, 0.1, &mut pose), Ok(()));
     }
     let bound = raw.for_skeleton(&skeleton).expect("its own");

@@ -4,9 +4,8 @@
 //! | to have | call |
 //! |---|---|
 //! | shapes around the vertices of each joint | [`fit`] |
-//! | them where a pose has them | [`place`], for many instances [`place_crowd`] |
+//! | them where a pose has them | [`place`] |
 //! | the first thing that a ray hits, all of them, or whether there is any | [`PosedHitboxes::first_hit`], [`all_hits`](PosedHitboxes::all_hits), [`any_hit`](PosedHitboxes::any_hit) |
-//! | which of many characters a ray hits first | [`first_hit_crowd`] |
 //! | the nearest place on them | [`PosedHitboxes::closest_point`] |
 //! | which of them a shape or a point is in | [`PosedHitboxes::overlapping`], [`containing`](PosedHitboxes::containing) |
 //!
@@ -24,7 +23,7 @@ mod ray;
 mod solid;
 
 pub use self::fit::{Fit, fit};
-pub use self::posed::{Nearest, PosedHitboxes, first_hit_crowd, place, place_crowd};
+pub use self::posed::{Nearest, PosedHitboxes, place};
 pub use self::ray::Hit;
 use crate::error::Error;
 use crate::hits::Shape;

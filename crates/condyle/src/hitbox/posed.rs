@@ -14,7 +14,6 @@ use crate::hits::{Ray, Shape, Solid, is_within};
 use crate::math::Affine;
 use crate::math::scalar::sqrt_f64;
 use crate::math::vectors::dot;
-use crate::parallel;
 
 /// Hitboxes in model space: what [`place`] fills, anew each frame in the same memory. [`Hitboxes`] has an example.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -78,61 +77,6 @@ fn around_all(solids: &[Solid]) -> Aabb {
         return Aabb::EMPTY;
     }
     Aabb { min: low.map(|v| (v as f32).next_down()), max: high.map(|v| (v as f32).next_up()) }
-}
-
-/// [`place`] for many instances of one skeleton.
-///
-/// `models` holds the matrices of the first instance, one per joint, then those of the second, as
-/// [`model::crowd`](crate::model::crowd()) writes them; `posed` holds one element for each.
-///
-/// # Errors
-/// [`Error::Length`] if `models` does not hold as many matrices for each of `posed`, [`Error::TooShort`] if these lack a joint that a
-/// hitbox follows. `posed` is then unchanged.
-///
-/// ```
-/// use condyle::hitbox::{self, Hitbox, Hitboxes, PosedHitboxes};
-/// use condyle::hits::{Ray, Shape};
-/// use condyle::{Affine, Transform};
-///
-/// let head = Hitbox { joint: 0, shape: Shape::Sphere { center: [0.0; 3], radius: 0.25 } };
-/// let hitboxes = Hitboxes::new(vec![head])?;
-/// let at = |x| Affine::from(Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY });
-/// let mut posed = vec![PosedHitboxes::default(); 3];
-/// hitbox::place_crowd(&hitboxes, &[at(1.0), at(3.0), at(5.0)], &mut posed)?;
-/// let shot = Ray { origin: [9.0, 0.0, 0.0], direction: [-1.0, 0.0, 0.0], max: f32::INFINITY };
-/// let (instance, hit) = hitbox::first_hit_crowd(&posed, &shot).expect("they stand in a row");
-/// assert_eq!((instance, hit.distance), (2, 3.75));
-/// # Ok::<(), condyle::Error>(())
-/// ```
-pub fn place_crowd(hitboxes: &Hitboxes, models: &[Affine], posed: &mut [PosedHitboxes]) -> Result<(), Error> {
-    let joint_count = models.len() / posed.len().max(1);
-    Error::check_len("models", models.len(), joint_count * posed.len())?;
-    if !posed.is_empty() {
-        Error::check_room("model", joint_count, hitboxes.joint_bound())?;
-    }
-    parallel::for_each(posed, |instance, posed| {
-        place(hitboxes, &models[instance * joint_count..][..joint_count], posed)
-    })
-}
-
-/// The first thing that a ray hits of many characters, and which of them: those whose box it misses cost a few
-/// comparisons. The hitboxes of all are in one space.
-#[must_use]
-pub fn first_hit_crowd(posed: &[PosedHitboxes], ray: &Ray) -> Option<(usize, Hit)> {
-    let line = Line::new(ray)?;
-    let mut max = line.max;
-    let mut found = None;
-    for (instance, it) in posed.iter().enumerate() {
-        if !it.may_hit(&line, max) {
-            continue;
-        }
-        if let Some((t, hitbox)) = it.first(&line, max)
-            && (found.is_none() || t < max)
-        {
-            (max, found) = (t, Some((instance, hitbox)));
-        }
-    }
-    found.map(|(instance, hitbox)| (instance, posed[instance].hit(&line, max, hitbox)))
 }
 
 impl PosedHitboxes {
@@ -294,26 +238,6 @@ impl PosedHitboxes {
             position: line.at(t).map(|v| v as f32),
             normal: normal(&self.solids[hitbox], line, t).map(|v| v as f32 + 0.0),
         }
-    }
-
-    /// Whether the line passes through the box around all of them.
-    fn may_hit(&self, line: &Line, max: f64) -> bool {
-        let (mut enter, mut leave) = (0.0_f64, max);
-        for c in 0..3 {
-            let (low, high) = (f64::from(self.bounds.min[c]), f64::from(self.bounds.max[c]));
-            let (from, way) = (line.origin[c], line.direction[c]);
-            if way == 0.0 {
-                if from < low || from > high {
-                    return false;
-                }
-                continue;
-            }
-            let (a, b) = ((low - from) / way, (high - from) / way);
-            enter = enter.max(a.min(b));
-            leave = leave.min(a.max(b));
-        }
-        // The box is empty where there are none; what is rounded lies within the f32 that it was rounded out by.
-        enter <= leave * (1.0 + 1e-12)
     }
 }
 

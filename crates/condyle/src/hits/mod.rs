@@ -230,7 +230,7 @@ impl TriangleTree {
 
     /// The box around all triangles; empty where there are none.
     ///
-    /// For a crowd: whom a ray does not meet the box of needs not be asked.
+    /// Of many characters: whom a ray does not meet the box of needs not be asked.
     #[must_use]
     pub fn bounds(&self) -> Aabb {
         let corner = |[x, y, z, _]: [f32; 4]| [x, y, z];

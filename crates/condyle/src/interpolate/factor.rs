@@ -113,7 +113,7 @@ pub(super) fn clamped(t: f32) -> f32 {
 /// let up = |y| Transform { translation: [0.0, y, 0.0], ..Transform::IDENTITY };
 /// let (mut pose, to) = (Pose::identity(3), Pose::from_transforms(&[up(4.0); 3]));
 /// let arm = Selection::List(&[1, 2]);
-/// interpolate::poses_in_place(&mut pose, &to, 0.5, arm, Method::default())?;
+/// interpolate::poses(None, &to, 0.5, arm, Method::default(), &mut pose)?;
 /// assert_eq!([pose.get(0), pose.get(1), pose.get(2)], [up(0.0), up(2.0), up(2.0)]);
 /// # Ok::<(), condyle::Error>(())
 /// ```

@@ -103,7 +103,7 @@ pub fn poses_through(
     let plan = Plan::of_half(how);
     let (first, t) = half(plan.clamped(t));
     let (a, b) = if first { (from, middle) } else { (middle, to) };
-    plan.at(t.into()).poses(a, b, Selection::All, out)
+    plan.at(t.into()).poses(Some(a), b, Selection::All, out)
 }
 
 /// [`poses_through`] for joints in arrays of structures.
@@ -139,7 +139,7 @@ pub fn joints_through(
     let plan = Plan::of_half(how);
     let (first, t) = half(plan.clamped(t));
     let (a, b) = if first { (from, middle) } else { (middle, to) };
-    plan.at(t.into()).joints(a, b, Selection::All, out)
+    plan.at(t.into()).joints(Some(a), b, Selection::All, out)
 }
 
 /// Whether `t` is in the first half, and where in it.

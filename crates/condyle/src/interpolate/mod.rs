@@ -159,6 +159,8 @@ pub fn interpolate(a: Quat, b: Quat, t: f32, how: impl Into<Interpolator>) -> Qu
 
 /// The poses between `from` and `to`: rotations by the method, translations and scales on straight lines.
 ///
+/// With `None` for `from`, `out` holds the first end and gets the result.
+///
 /// All three poses are of one size. See [`interpolate`] for what is exact; translations and scales hit both
 /// ends too. One factor, [`Method::Slerp`], [`Method::Eberly`] or [`Method::Nlerp`] and the shorter arc are
 /// the fast path. Nothing is allocated.
@@ -177,45 +179,20 @@ pub fn interpolate(a: Quat, b: Quat, t: f32, how: impl Into<Interpolator>) -> Qu
 /// let mut pose = Pose::identity(1);
 /// interpolate::poses(&stand, &jump, 0.25, Selection::All, Method::default(), &mut pose)?;
 /// assert_eq!(pose.get(0), up(1.25));
+/// // Follows the jump, a quarter of the way each frame.
+/// interpolate::poses(None, &jump, 0.25, Selection::All, Method::default(), &mut pose)?;
+/// assert_eq!(pose.get(0), up(1.4375));
 /// # Ok::<(), condyle::Error>(())
 /// ```
-pub fn poses<'a>(
-    from: &Pose,
+pub fn poses<'a, 'b>(
+    from: impl Into<Option<&'b Pose>>,
     to: &Pose,
     t: impl Into<Factor<'a>>,
     joints: Selection<'_>,
     how: impl Into<Interpolator>,
     out: &mut Pose,
 ) -> Result<(), Error> {
-    Plan::from(how.into()).at(t.into()).poses(from, to, joints, out)
-}
-
-/// [`poses`] with the result in place of the first pose.
-///
-/// # Errors
-/// As [`poses`].
-///
-/// ```
-/// use condyle::interpolate::{self, Method, Selection};
-/// use condyle::{Pose, Transform};
-///
-/// // What is shown follows what is wanted, a quarter of the way each frame.
-/// let wanted = Pose::from_transforms(&[Transform { translation: [4.0, 0.0, 0.0], ..Transform::IDENTITY }]);
-/// let mut shown = Pose::identity(1);
-/// for _ in 0..2 {
-///     interpolate::poses_in_place(&mut shown, &wanted, 0.25, Selection::All, Method::default())?;
-/// }
-/// assert_eq!(shown.get(0).translation, [1.75, 0.0, 0.0]);
-/// # Ok::<(), condyle::Error>(())
-/// ```
-pub fn poses_in_place<'a>(
-    pose: &mut Pose,
-    to: &Pose,
-    t: impl Into<Factor<'a>>,
-    joints: Selection<'_>,
-    how: impl Into<Interpolator>,
-) -> Result<(), Error> {
-    Plan::from(how.into()).at(t.into()).poses_in_place(pose, to, joints)
+    Plan::from(how.into()).at(t.into()).poses(from.into(), to, joints, out)
 }
 
 /// [`poses`] for joints in arrays of structures.
@@ -231,13 +208,13 @@ pub fn poses_in_place<'a>(
 /// let to = [JointQuat { translation: [0.0, 4.0, 0.0], scale: 3.0, ..JointQuat::IDENTITY }; 2];
 /// let mut out = [JointQuat::IDENTITY; 2];
 /// // Only the second joint.
-/// interpolate::joints(&from, &to, 0.5, Selection::List(&[1]), Method::default(), &mut out)?;
+/// interpolate::joints(Some(&from), &to, 0.5, Selection::List(&[1]), Method::default(), &mut out)?;
 /// assert_eq!(out[0], JointQuat::IDENTITY);
 /// assert_eq!((out[1].translation, out[1].scale), ([0.0, 2.0, 0.0], 2.0));
 /// # Ok::<(), condyle::Error>(())
 /// ```
 pub fn joints<'a>(
-    from: &[JointQuat],
+    from: Option<&[JointQuat]>,
     to: &[JointQuat],
     t: impl Into<Factor<'a>>,
     joints: Selection<'_>,
@@ -245,29 +222,4 @@ pub fn joints<'a>(
     out: &mut [JointQuat],
 ) -> Result<(), Error> {
     Plan::from(how.into()).at(t.into()).joints(from, to, joints, out)
-}
-
-/// [`joints`] with the result in place of the first list.
-///
-/// # Errors
-/// As [`poses`].
-///
-/// ```
-/// use condyle::interpolate::{self, Method, Selection};
-/// use condyle::math::JointQuat;
-///
-/// let wanted = [JointQuat { translation: [0.0, 4.0, 0.0], ..JointQuat::IDENTITY }];
-/// let mut shown = [JointQuat::IDENTITY];
-/// interpolate::joints_in_place(&mut shown, &wanted, 0.25, Selection::All, Method::default())?;
-/// assert_eq!(shown[0].translation, [0.0, 1.0, 0.0]);
-/// # Ok::<(), condyle::Error>(())
-/// ```
-pub fn joints_in_place<'a>(
-    list: &mut [JointQuat],
-    to: &[JointQuat],
-    t: impl Into<Factor<'a>>,
-    joints: Selection<'_>,
-    how: impl Into<Interpolator>,
-) -> Result<(), Error> {
-    Plan::from(how.into()).at(t.into()).joints_in_place(list, to, joints)
 }

@@ -218,75 +218,45 @@ pub(super) fn slerp_blocks(
 }
 
 impl Step<'_> {
+    /// Without `from`, `out` holds the first end; the same in [`joints`](Self::joints).
     pub(super) fn poses(
         &self,
-        from: &Pose,
+        from: Option<&Pose>,
         to: &Pose,
         joints: Selection<'_>,
         out: &mut Pose,
     ) -> Result<(), Error> {
-        from.check_joints("from", out.joint_count())?;
-        to.check_joints("to", out.joint_count())?;
-        self.t.check(joints.check(out.joint_count())?)?;
-        match (&self.uniform, joints) {
-            (Some(uniform), Selection::All) => {
-                uniform.blocks(out.joint_count(), Some(from.blocks()), to.blocks(), out.blocks_mut());
+        let count = out.joint_count();
+        from.map_or(Ok(()), |from| from.check_joints("from", count))?;
+        to.check_joints("to", count)?;
+        self.t.check(joints.check(count)?)?;
+        match (&self.uniform, from, joints) {
+            (Some(uniform), _, Selection::All) => {
+                uniform.blocks(count, from.map(Pose::blocks), to.blocks(), out.blocks_mut());
             }
-            (None, Selection::All) => {
-                self.plan.blocks(out.joint_count(), from.blocks(), to.blocks(), self.t, out.blocks_mut());
+            (None, Some(from), Selection::All) => {
+                self.plan.blocks(count, from.blocks(), to.blocks(), self.t, out.blocks_mut());
             }
-            (_, Selection::List(_)) => {
-                self.staged(joints, out, |_, joint| (from.read(joint), to.read(joint)));
-            }
-        }
-        Ok(())
-    }
-
-    pub(super) fn poses_in_place(
-        &self,
-        pose: &mut Pose,
-        to: &Pose,
-        joints: Selection<'_>,
-    ) -> Result<(), Error> {
-        to.check_joints("to", pose.joint_count())?;
-        self.t.check(joints.check(pose.joint_count())?)?;
-        match (&self.uniform, joints) {
-            (Some(uniform), Selection::All) => {
-                uniform.blocks(pose.joint_count(), None, to.blocks(), pose.blocks_mut());
-            }
-            _ => self.staged(joints, pose, |pose, joint| (pose.read(joint), to.read(joint))),
+            (_, Some(from), _) => self.staged(joints, out, |_, joint| (from.read(joint), to.read(joint))),
+            (_, None, _) => self.staged(joints, out, |out, joint| (out.read(joint), to.read(joint))),
         }
         Ok(())
     }
 
     pub(super) fn joints(
         &self,
-        from: &[JointQuat],
+        from: Option<&[JointQuat]>,
         to: &[JointQuat],
         joints: Selection<'_>,
         out: &mut [JointQuat],
     ) -> Result<(), Error> {
-        Error::check_len("from", from.len(), out.len())?;
+        from.map_or(Ok(()), |from| Error::check_len("from", from.len(), out.len()))?;
         Error::check_len("to", to.len(), out.len())?;
         self.t.check(joints.check(out.len())?)?;
-        match (&self.uniform, joints) {
-            (Some(uniform), Selection::All) => uniform.structs(Some(from), to, out),
-            _ => self.staged(joints, out, |_, joint| (from.read(joint), to.read(joint))),
-        }
-        Ok(())
-    }
-
-    pub(super) fn joints_in_place(
-        &self,
-        list: &mut [JointQuat],
-        to: &[JointQuat],
-        joints: Selection<'_>,
-    ) -> Result<(), Error> {
-        Error::check_len("to", to.len(), list.len())?;
-        self.t.check(joints.check(list.len())?)?;
-        match (&self.uniform, joints) {
-            (Some(uniform), Selection::All) => uniform.structs(None, to, list),
-            _ => self.staged(joints, list, |list, joint| (list.read(joint), to.read(joint))),
+        match (&self.uniform, from, joints) {
+            (Some(uniform), _, Selection::All) => uniform.structs(from, to, out),
+            (_, Some(from), _) => self.staged(joints, out, |_, joint| (from.read(joint), to.read(joint))),
+            (_, None, _) => self.staged(joints, out, |out, joint| (out.read(joint), to.read(joint))),
         }
         Ok(())
     }

@@ -46,16 +46,14 @@ impl Prepared {
     ///
     /// # Errors
     /// As [`poses`](super::poses).
-    pub fn poses(&self, from: &Pose, to: &Pose, joints: Selection<'_>, out: &mut Pose) -> Result<(), Error> {
-        self.0.poses(from, to, joints, out)
-    }
-
-    /// [`poses_in_place`](super::poses_in_place) with this factor and method.
-    ///
-    /// # Errors
-    /// As [`poses`](super::poses).
-    pub fn poses_in_place(&self, pose: &mut Pose, to: &Pose, joints: Selection<'_>) -> Result<(), Error> {
-        self.0.poses_in_place(pose, to, joints)
+    pub fn poses<'a>(
+        &self,
+        from: impl Into<Option<&'a Pose>>,
+        to: &Pose,
+        joints: Selection<'_>,
+        out: &mut Pose,
+    ) -> Result<(), Error> {
+        self.0.poses(from.into(), to, joints, out)
     }
 
     /// [`joints`](super::joints) with this factor and method.
@@ -64,32 +62,19 @@ impl Prepared {
     /// As [`poses`](super::poses).
     pub fn joints(
         &self,
-        from: &[JointQuat],
+        from: Option<&[JointQuat]>,
         to: &[JointQuat],
         joints: Selection<'_>,
         out: &mut [JointQuat],
     ) -> Result<(), Error> {
         self.0.joints(from, to, joints, out)
     }
-
-    /// [`joints_in_place`](super::joints_in_place) with this factor and method.
-    ///
-    /// # Errors
-    /// As [`poses`](super::poses).
-    pub fn joints_in_place(
-        &self,
-        list: &mut [JointQuat],
-        to: &[JointQuat],
-        joints: Selection<'_>,
-    ) -> Result<(), Error> {
-        self.0.joints_in_place(list, to, joints)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::tests::errors;
-    use super::super::{Arc, Method, Terms, interpolate, joints, joints_in_place, poses, poses_in_place};
+    use super::super::{Arc, Method, Terms, interpolate, joints, poses};
     use super::*;
     use crate::simd::Dispatch;
     use crate::testing::Random;
@@ -132,15 +117,15 @@ mod tests {
                         poses(&from, &to, t, which, how, &mut a).expect("sizes agree");
                         prepared.poses(&from, &to, which, &mut b).expect("sizes agree");
                         assert_eq!(a, b, "{case}");
-                        poses_in_place(&mut a, &to, t, which, how).expect("sizes agree");
-                        prepared.poses_in_place(&mut b, &to, which).expect("sizes agree");
+                        poses(None, &to, t, which, how, &mut a).expect("sizes agree");
+                        prepared.poses(None, &to, which, &mut b).expect("sizes agree");
                         assert_eq!(a, b, "{case}");
                         let [mut a, mut b] = [from_list.clone(), from_list.clone()];
-                        joints(&from_list, &to_list, t, which, how, &mut a).expect("sizes agree");
-                        prepared.joints(&from_list, &to_list, which, &mut b).expect("sizes agree");
+                        joints(Some(&from_list), &to_list, t, which, how, &mut a).expect("sizes agree");
+                        prepared.joints(Some(&from_list), &to_list, which, &mut b).expect("sizes agree");
                         assert_eq!(a, b, "{case}");
-                        joints_in_place(&mut a, &to_list, t, which, how).expect("sizes agree");
-                        prepared.joints_in_place(&mut b, &to_list, which).expect("sizes agree");
+                        joints(None, &to_list, t, which, how, &mut a).expect("sizes agree");
+                        prepared.joints(None, &to_list, which, &mut b).expect("sizes agree");
                         assert_eq!(a, b, "{case}");
                     }
                     let [a, b] = [from.get(0).rotation, to.get(0).rotation];
@@ -180,10 +165,10 @@ mod tests {
         let refused = Err(Error::NotFinite { what: "factor", at: 0 });
         let [from, to, mut out] = [1, 1, 1].map(Pose::identity);
         assert_eq!(prepared.poses(&from, &to, Selection::All, &mut out), refused);
-        assert_eq!(prepared.poses_in_place(&mut out, &to, Selection::All), refused);
+        assert_eq!(prepared.poses(None, &to, Selection::All, &mut out), refused);
         let mut list = [JointQuat::IDENTITY];
-        assert_eq!(prepared.joints(&[list[0]], &[list[0]], Selection::All, &mut list), refused);
-        assert_eq!(prepared.joints_in_place(&mut list, &[JointQuat::IDENTITY], Selection::All), refused);
+        assert_eq!(prepared.joints(Some(&[list[0]]), &[list[0]], Selection::All, &mut list), refused);
+        assert_eq!(prepared.joints(None, &[JointQuat::IDENTITY], Selection::All, &mut list), refused);
     }
 
     #[test]
@@ -191,10 +176,10 @@ mod tests {
         let (prepared, [mut one, two]) = (Prepared::new(0.5, Method::Nlerp), [1, 2].map(Pose::identity));
         let refused = |what, found| Err(Error::Length { what, found, needed: 1 });
         assert_eq!(prepared.poses(&two, &one.clone(), Selection::All, &mut one), refused("from", 2));
-        assert_eq!(prepared.poses_in_place(&mut one, &two, Selection::All), refused("to", 2));
+        assert_eq!(prepared.poses(None, &two, Selection::All, &mut one), refused("to", 2));
         let [a, b] = [JointQuat::IDENTITY; 2];
-        assert_eq!(prepared.joints(&[a], &[a, b], Selection::All, &mut [b]), refused("to", 2));
-        assert_eq!(prepared.joints_in_place(&mut [b], &[], Selection::All), refused("to", 0));
+        assert_eq!(prepared.joints(Some(&[a]), &[a, b], Selection::All, &mut [b]), refused("to", 2));
+        assert_eq!(prepared.joints(None, &[], Selection::All, &mut [b]), refused("to", 0));
     }
 
     /// A list whose end fills no group of lanes has the bits of a pose, on every instruction set, and nothing beside it is
@@ -219,8 +204,8 @@ mod tests {
                 dispatch.scope(|| {
                     let half = Prepared::new(t, Method::default());
                     half.poses(&from, &to, Selection::All, &mut pose).expect("sizes agree");
-                    half.joints(&from_list, &to_list, Selection::All, &mut out).expect("sizes agree");
-                    half.joints_in_place(&mut in_place, &to_list, Selection::All).expect("sizes agree");
+                    half.joints(Some(&from_list), &to_list, Selection::All, &mut out).expect("sizes agree");
+                    half.joints(None, &to_list, Selection::All, &mut in_place).expect("sizes agree");
                 });
                 let want: Vec<_> = pose.transforms().map(|t| (t.rotation, t.translation)).collect();
                 for got in [out, in_place] {

@@ -22,9 +22,7 @@ pub(crate) trait Real:
 
     /// A constant.
     fn like(self, value: f64) -> Self;
-    fn recip(self) -> Self;
     fn sqrt(self) -> Self;
-    fn abs(self) -> Self;
     /// The size of this number with the sign of another one.
     fn with_sign_of(self, other: Self) -> Self;
     /// Whether it is less than another number; not where either is NaN.
@@ -42,18 +40,8 @@ impl Real for f64 {
     }
 
     #[inline(always)]
-    fn recip(self) -> Self {
-        1.0 / self
-    }
-
-    #[inline(always)]
     fn sqrt(self) -> Self {
         sqrt_f64(self)
-    }
-
-    #[inline(always)]
-    fn abs(self) -> Self {
-        Self::abs(self)
     }
 
     #[inline(always)]
@@ -86,18 +74,8 @@ impl<S: Simd> Real for f64x4<S> {
     }
 
     #[inline(always)]
-    fn recip(self) -> Self {
-        1.0 / self
-    }
-
-    #[inline(always)]
     fn sqrt(self) -> Self {
         <Self as SimdFloat<S>>::sqrt(self)
-    }
-
-    #[inline(always)]
-    fn abs(self) -> Self {
-        <Self as SimdBase<S>>::abs(self)
     }
 
     #[inline(always)]

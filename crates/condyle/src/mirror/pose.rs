@@ -108,7 +108,7 @@ impl Maps {
     };
 }
 
-/// How the joints of a skeleton mirror each other; for [`mirror`], [`in_place`] and [`clip`](super::clip()).
+/// How the joints of a skeleton mirror each other; for [`mirror`] and [`clip`](super::clip()).
 ///
 /// The plane goes through the origin of model space. Poses are mirrored as movements away from the rest pose,
 /// which should be as symmetric as the character is; the axes of the joints may point wherever they do on
@@ -302,6 +302,8 @@ fn axes(matrix: [[f64; 3]; 3], own: bool) -> [u8; 3] {
 /// reflected, and the ratio of the two in the rest pose, 1 where there is none: exact where the axes are the
 /// same lines, or the scale is the same along all of them.
 ///
+/// With `None` for `pose`, `out` holds the pose and gets the result.
+///
 /// # Errors
 /// [`Error::Length`] if a pose does not hold [`Mirror::joint_count`] joints. `out` is then unchanged.
 ///
@@ -321,49 +323,24 @@ fn axes(matrix: [[f64; 3]; 3], own: bool) -> [u8; 3] {
 /// mirror(&sides, &left_up, &mut right_up)?;
 /// assert_eq!(right_up.get(1), skeleton.rest().get(1));
 /// assert_eq!(right_up.get(2).translation, [-0.25, 0.5, 0.0]);
+/// // And back, over itself.
+/// mirror(&sides, None, &mut right_up)?;
+/// assert_eq!(right_up.get(1).translation, [0.25, 0.5, 0.0]);
 /// # Ok::<(), condyle::Error>(())
 /// ```
-pub fn mirror(sides: &Mirror, pose: &Pose, out: &mut Pose) -> Result<(), Error> {
-    pose.check_joints("pose", sides.joint_count())?;
+pub fn mirror<'a>(sides: &Mirror, pose: impl Into<Option<&'a Pose>>, out: &mut Pose) -> Result<(), Error> {
+    let pose = pose.into();
+    pose.map_or(Ok(()), |pose| pose.check_joints("pose", sides.joint_count()))?;
     out.check_joints("out", sides.joint_count())?;
-    for (joint, &partner) in sides.partners.iter().enumerate() {
-        out.set(joint, &sides.with_axes(joint, pose.get(partner.into())));
-    }
-    reflect(&sides.blocks, out.blocks_mut());
-    Ok(())
-}
-
-/// [`mirror`] with the result in place of the pose.
-///
-/// # Errors
-/// As [`mirror`].
-///
-/// ```
-/// use condyle::mirror::Mirror;
-/// use condyle::{Joint, Pose, Skeleton, Transform, mirror};
-///
-/// # let joint = |name: &str, parent, x| {
-/// #     Joint::new(name, parent, Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY })
-/// # };
-/// # let legs = [joint("leg.L", Some(0), 0.2), joint("leg.R", Some(0), -0.2)];
-/// # let skeleton = Skeleton::new([joint("hips", None, 0.0)].into_iter().chain(legs))?;
-/// # let sides = Mirror::new(&skeleton, &mirror::pairs(&skeleton), [1.0, 0.0, 0.0])?;
-/// let mut pose = Pose::rest(&skeleton);
-/// pose.set(1, &Transform { translation: [0.25, 0.5, 0.0], ..Transform::IDENTITY });
-/// mirror::in_place(&sides, &mut pose)?;
-/// assert_eq!(pose.get(2).translation, [-0.25, 0.5, 0.0]);
-/// # Ok::<(), condyle::Error>(())
-/// ```
-pub fn in_place(sides: &Mirror, pose: &mut Pose) -> Result<(), Error> {
-    pose.check_joints("pose", sides.joint_count())?;
     for (joint, partner) in sides.partners.iter().map(|&p| usize::from(p)).enumerate() {
         if joint <= partner {
-            let [own, other] = [joint, partner].map(|joint| pose.get(joint));
-            pose.set(joint, &sides.with_axes(joint, other));
-            pose.set(partner, &sides.with_axes(partner, own));
+            let from = pose.unwrap_or(out);
+            let [own, other] = [joint, partner].map(|joint| from.get(joint));
+            out.set(joint, &sides.with_axes(joint, other));
+            out.set(partner, &sides.with_axes(partner, own));
         }
     }
-    reflect(&sides.blocks, pose.blocks_mut());
+    reflect(&sides.blocks, out.blocks_mut());
     Ok(())
 }
 

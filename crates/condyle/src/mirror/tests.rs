@@ -280,7 +280,7 @@ fn in_place_gives_the_same_bits() {
         for dispatch in Dispatch::all() {
             dispatch.scope(|| {
                 let mut got = pose.clone();
-                in_place(&sides, &mut got).expect("sizes agree");
+                mirror(&sides, None, &mut got).expect("sizes agree");
                 assert_eq!(bits(&got), bits(&mirrored(&sides, &pose)), "{dispatch}, {joints} joints");
             });
         }
@@ -406,7 +406,7 @@ fn wrong_pairs_sizes_and_planes_are_refused() {
     let length = |what| Err(Error::Length { what, found: 4, needed: 5 });
     assert_eq!(mirror(&sides, &short, &mut rest.clone()), length("pose"));
     assert_eq!(mirror(&sides, &rest, &mut short.clone()), length("out"));
-    assert_eq!(in_place(&sides, &mut short.clone()), length("pose"));
+    assert_eq!(mirror(&sides, None, &mut short.clone()), length("out"));
     let track = Track {
         target: Target::Scale(5),
         interpolation: Interpolation::Step,

@@ -1,18 +1,15 @@
 //! The hierarchy: from local transforms to model-space matrices, and back.
 //!
-//! [`local_to_model`] places all joints of one character, [`crowd`](crowd()) those of
-//! many with one skeleton, [`subtree`](subtree()) one joint again with what hangs on it, after inverse
-//! kinematics has turned it. Matrices that a simulation has placed become local again by [`model_to_local`],
-//! and a pose by [`convert::matrices_to_pose`](crate::convert::matrices_to_pose).
+//! [`local_to_model`] places all joints of a character, [`subtree`](subtree()) one joint again with what hangs on
+//! it, after inverse kinematics has turned it. Matrices that a simulation has placed become local again by
+//! [`model_to_local`], and a pose by [`convert::matrices_to_pose`](crate::convert::matrices_to_pose).
 
-mod crowd;
 mod inverse;
 mod rows;
 mod subtree;
 
 use fearless_simd::{f32x4, prelude::*};
 
-pub use self::crowd::{CrowdBuffer, crowd};
 pub use self::inverse::model_to_local;
 pub use self::subtree::subtree;
 use crate::error::Error;

@@ -10,7 +10,6 @@ use crate::clip::spline::{Degree, Taps};
 use crate::clip::{Clip, ClipView, Target};
 use crate::error::{Error, invariant};
 use crate::math::{Transform, quats};
-use crate::parallel;
 use crate::play::clock::check_clock;
 use crate::pose::{Pose, PoseBlock};
 use crate::simd::{BLOCK, Dispatch};
@@ -108,9 +107,12 @@ pub fn partial(
     wanted: &[bool],
     pose: &mut Pose,
 ) -> Result<(), Error> {
-    let some = ClipAt { wanted: Some(wanted), ..ClipAt::new(clip, seconds) };
-    some.check(skeleton, pose)?;
-    some.run(skeleton, pose);
+    let joints = clip.joint_count();
+    check(clip.view(), skeleton, seconds)?;
+    pose.check_joints("pose", joints)?;
+    Error::check_len("wanted", wanted.len(), joints)?;
+    let wanted = Some(Wanted { first: 0, count: usize::MAX, mask: Some(wanted) });
+    run(Dispatch::current(), clip.view(), skeleton.rest().blocks(), seconds, wanted, pose.blocks_mut());
     Ok(())
 }
 
@@ -151,105 +153,6 @@ pub fn joint(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f64, joint: u16) -> 
     let wanted = Some(Wanted { first: joint, count: 1, mask: None });
     run(Dispatch::current(), clip, &rest, seconds, wanted, &mut block);
     Ok(block[0].get(0))
-}
-
-/// What one instance of a [`crowd`] plays: a clip, the moment of it, and in how much detail.
-///
-/// ```
-/// use condyle::encode::{EncodeOptions, Shell};
-/// use condyle::sample::ClipAt;
-/// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform, encode};
-///
-/// # let hips = Joint::new("hips", None, Transform::IDENTITY);
-/// # let skeleton = Skeleton::new([hips, Joint::new("head", Some(0), Transform::IDENTITY)])?;
-/// # let interpolation = Interpolation::Linear;
-/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
-/// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
-/// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
-/// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
-/// # let clip = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?.into_clip();
-/// use condyle::Looping;
-///
-/// // What a character plays whose clock stands at 17.25 seconds.
-/// let plays = ClipAt::new(&clip, clip.moment(Looping::Wrap, 17.25)?);
-/// assert_eq!(plays.seconds, 0.25);
-/// // The same far away, where the head need not nod.
-/// let far = ClipAt { wanted: Some(&[true, false]), ..plays };
-/// # Ok::<(), condyle::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy)]
-pub struct ClipAt<'a> {
-    /// The clip.
-    pub clip: &'a Clip<'a>,
-    /// The moment, as [`sample`] takes it.
-    pub seconds: f64,
-    /// Which joints to sample, as [`partial`] takes it: a level of detail. `None`: all.
-    pub wanted: Option<&'a [bool]>,
-}
-
-impl<'a> ClipAt<'a> {
-    /// All joints of a clip at a moment.
-    #[must_use]
-    pub fn new(clip: &'a Clip<'a>, seconds: f64) -> Self {
-        Self { clip, seconds, wanted: None }
-    }
-
-    fn check(&self, skeleton: &Skeleton, pose: &Pose) -> Result<(), Error> {
-        let joints = self.clip.joint_count();
-        check(self.clip.view(), skeleton, self.seconds)?;
-        pose.check_joints("pose", joints)?;
-        self.wanted.map_or(Ok(()), |wanted| Error::check_len("wanted", wanted.len(), joints))
-    }
-
-    fn run(&self, skeleton: &Skeleton, pose: &mut Pose) {
-        let wanted = self.wanted.map(|mask| Wanted { first: 0, count: usize::MAX, mask: Some(mask) });
-        let rest = skeleton.rest().blocks();
-        run(Dispatch::current(), self.clip.view(), rest, self.seconds, wanted, pose.blocks_mut());
-    }
-}
-
-/// The poses of many instances of one skeleton, each by its own clip and moment, and in its own detail.
-///
-/// Each of `poses` receives bit for bit what [`sample`] gives for the clip and moment at its place in
-/// `instances`, or [`partial`] where that wants some joints only. Instances that play one clip at moments near
-/// each other best stand next to each other, as they read the same bytes of it: resident clips of three
-/// megabytes together are then sampled in an eighth less time, of nine in a quarter less.
-///
-/// # Errors
-/// As [`sample`] and [`partial`], and [`Error::Length`] if there are not as many poses as instances. All poses
-/// are then unchanged.
-///
-/// ```
-/// use condyle::encode::{EncodeOptions, Shell};
-/// use condyle::sample::ClipAt;
-/// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, encode, sample};
-///
-/// # let hips = Joint::new("hips", None, Transform::IDENTITY);
-/// # let skeleton = Skeleton::new([hips, Joint::new("head", Some(0), Transform::IDENTITY)])?;
-/// # let interpolation = Interpolation::Linear;
-/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
-/// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
-/// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
-/// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
-/// # let clip = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?.into_clip();
-/// let mut spectators = [0.0, 0.5, 0.75].map(|seconds| ClipAt::new(&clip, seconds));
-/// // The last one stands far away.
-/// spectators[2].wanted = Some(&[true, false]);
-/// let mut poses = vec![Pose::rest(&skeleton); spectators.len()];
-/// sample::crowd(&spectators, &skeleton, &mut poses)?;
-/// assert!((poses[2].get(0).translation[2] - 1.5).abs() < 1e-3);
-/// assert_eq!(poses[2].get(1), skeleton.rest().get(1));
-/// # Ok::<(), condyle::Error>(())
-/// ```
-pub fn crowd(instances: &[ClipAt<'_>], skeleton: &Skeleton, poses: &mut [Pose]) -> Result<(), Error> {
-    Error::check_len("poses", poses.len(), instances.len())?;
-    for (instance, pose) in instances.iter().zip(poses.iter()) {
-        instance.check(skeleton, pose)?;
-    }
-    parallel::for_each(poses, |at, pose| {
-        instances[at].run(skeleton, pose);
-        Ok(())
-    })
 }
 
 /// Samples the joints of `blocks`, which `rest` has the rest pose of.

@@ -3,7 +3,7 @@
 //!
 //! [`sample`](crate::sample()) takes a compressed [`Clip`](crate::Clip), [`raw`](raw()) a
 //! [`RawClip`](crate::RawClip) as it was authored. For less than a whole pose there are [`partial`], a level
-//! of detail, and [`joint`]; for many instances of a skeleton [`crowd`]; for morph weights and scalar, vector and rotation
+//! of detail, and [`joint`]; for morph weights and scalar, vector and rotation
 //! tracks [`track`] and [`tracks`], or [`raw_track`]. [`PoseSource`] is for code that is to play either kind
 //! of clip, or a mix of its own.
 //!
@@ -18,7 +18,7 @@ mod source;
 
 #[cfg(any(test, feature = "encode"))]
 pub(crate) use clip::sample_by;
-pub use clip::{ClipAt, crowd, joint, partial, sample, track, tracks};
+pub use clip::{joint, partial, sample, track, tracks};
 pub use raw::{RawCursor, raw, raw_track};
 pub use source::PoseSource;
 

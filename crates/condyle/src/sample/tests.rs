@@ -205,11 +205,6 @@ fn all_ways_to_sample_agree_to_the_bit() {
                         assert!(of(clip, seconds) == at(seconds), "{case} at {seconds}");
                     }
                     let poses: Vec<Pose> = times.iter().map(|&t| at(t)).collect();
-                    let characters: Vec<_> =
-                        times.iter().map(|&seconds| ClipAt::new(clip, seconds)).collect();
-                    let mut crowd = vec![Pose::identity(joints); times.len()];
-                    crate::sample::crowd(&characters, &skeleton, &mut crowd).expect("the sizes agree");
-                    assert!(crowd == poses, "{case}: a crowd");
                     for (&seconds, pose) in times.iter().zip(&poses).step_by(5) {
                         for joint in (0..joints).step_by(joints.div_ceil(9)).chain([joints - 1]) {
                             let one = crate::sample::joint(clip, &skeleton, seconds, joint as u16);
@@ -286,10 +281,6 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
         assert_eq!(partial(&clip, &skeleton, seconds, &[true; 17], &mut pose), refused);
         assert!(joint(&clip, &skeleton, seconds, 3).is_err());
         assert!(track(&clip, Target::Weights(0), seconds, &mut [0.0; 5]).is_err());
-        let characters = [ClipAt::new(&clip, 0.0), ClipAt::new(&clip, seconds)];
-        let mut poses = [untouched.clone(), untouched.clone()];
-        assert_eq!(crowd(&characters, &skeleton, &mut poses), refused);
-        assert_eq!(poses, [untouched.clone(), untouched.clone()]);
     }
     let length = |found, needed| move |error: Error| matches!(error, Error::Length { found: f, needed: n, .. } if (f, n) == (found, needed));
     assert!(sample(&clip, &other, 0.0, &mut pose).is_err_and(length(16, 17)));
@@ -299,7 +290,6 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
         joint(&clip, &skeleton, 0.0, 17),
         Err(Error::Index { what: "joint", at: 0, found: 17, count: 17 })
     );
-    assert!(crowd(&[], &skeleton, core::slice::from_mut(&mut pose)).is_err_and(length(1, 0)));
     assert!(track(&clip, Target::Weights(0), 0.0, &mut [0.0; 4]).is_err_and(length(4, 5)));
     let mut values = [7.0; 2];
     assert_eq!(track(&clip, Target::Weights(99), 0.0, &mut values), Ok(false));

@@ -3,8 +3,7 @@
 //!
 //! The common way is [`palette`](crate::palette()), once per skin, then [`skin`](crate::skin()), once per
 //! mesh; before them [`morph`](crate::morph()), if the mesh has morph targets. Who skins on the GPU has
-//! [`palette_columns`] or [`palette_rows`] write to the upload, for a crowd [`palette_columns_crowd`] or
-//! [`palette_rows_crowd`], and stops there. Where joints twist, [`palette_dual`] instead of `palette` keeps the volume, and [`SwingTwist`] tells where that is. For positions alone, as for
+//! [`palette_columns`] or [`palette_rows`] write to the upload, and stops there. Where joints twist, [`palette_dual`] instead of `palette` keeps the volume, and [`SwingTwist`] tells where that is. For positions alone, as for
 //! hit tests, there are [`WeightedBases`] and [`positions`]; for the third axis of tangent space
 //! [`bitangents`](bitangents()).
 
@@ -28,9 +27,7 @@ use self::call::{Frames, Normals};
 pub use self::dual::{SwingTwist, palette_dual};
 pub use self::interleaved::{Interleaved, InterleavedMut, VertexLayout, VertexSource, VertexTarget};
 pub use self::morph::morph;
-pub use self::palette::{
-    NormalRule, Palette, palette, palette_columns, palette_columns_crowd, palette_rows, palette_rows_crowd,
-};
+pub use self::palette::{NormalRule, Palette, palette, palette_columns, palette_rows};
 pub use self::parts::{DualQuat, PaletteMatrix};
 use crate::error::Error;
 use crate::mesh::{AtMost, Influences};

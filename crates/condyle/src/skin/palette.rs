@@ -11,9 +11,7 @@ use crate::error::Error;
 use crate::math::Affine;
 use crate::math::vectors::cofactors;
 use crate::mesh::Skin;
-use crate::parallel;
 use crate::simd::{Mode, dispatch, spread_halves, transpose_halves};
-use crate::skeleton::Skeleton;
 
 /// How normals follow. glTF leaves it open; the rules differ only where joints scale or bend strongly.
 ///
@@ -240,85 +238,7 @@ pub fn palette_columns(skin: &Skin, model: &[Affine], matrices: &mut [[f32; 16]]
     Ok(())
 }
 
-/// The palettes of many instances of one skeleton, in one part of memory: [`palette_rows`] for each.
-///
-/// `models` holds the matrices of the first instance, one per joint of the skeleton, then those of the second,
-/// and so on, as [`model::crowd`](crate::model::crowd()) writes them; `matrices` receives one per joint of the skin in the same order, bit for bit what
-/// [`palette_rows`] gives.
-///
-/// # Errors
-/// [`Error::Length`] if `models` are no whole number of instances or `matrices` does not hold one matrix per instance and joint of the
-/// skin, [`Error::Skeleton`] if the skin is for another skeleton, [`Error::Index`] if it names a joint that this one does not have.
-/// `matrices` is then unchanged.
-///
-/// ```
-/// use condyle::{Affine, Joint, Skeleton, Skin, Transform, skin};
-///
-/// let at = |y| Transform { translation: [0.0, y, 0.0], ..Transform::IDENTITY };
-/// let skeleton = Skeleton::new([Joint::new("hips", None, at(1.0))])?;
-/// let bound = Skin::new(vec![0], vec![at(-1.0).into()])?;
-/// // Two instances: one stands, one has jumped.
-/// let mut upload = [Affine::IDENTITY; 2];
-/// skin::palette_rows_crowd(&bound, &skeleton, &[at(1.0).into(), at(3.0).into()], &mut upload)?;
-/// assert_eq!(upload, [Affine::IDENTITY, at(2.0).into()]);
-/// # Ok::<(), condyle::Error>(())
-/// ```
-pub fn palette_rows_crowd(
-    skin: &Skin,
-    skeleton: &Skeleton,
-    models: &[Affine],
-    matrices: &mut [Affine],
-) -> Result<(), Error> {
-    crowd(skin, skeleton, models, matrices)
-}
-
-/// [`palette_rows_crowd`] as 4x4 matrices: [`palette_columns`] for each instance.
-///
-/// # Errors
-/// As [`palette_rows_crowd`].
-///
-/// ```
-/// use condyle::{Joint, Skeleton, Skin, Transform, skin};
-///
-/// let at = |y| Transform { translation: [0.0, y, 0.0], ..Transform::IDENTITY };
-/// let skeleton = Skeleton::new([Joint::new("hips", None, at(1.0))])?;
-/// let bound = Skin::new(vec![0], vec![at(-1.0).into()])?;
-/// let mut upload = [[0.0; 16]; 2];
-/// skin::palette_columns_crowd(&bound, &skeleton, &[at(1.0).into(), at(3.0).into()], &mut upload)?;
-/// assert_eq!(upload[1][12..], [0.0, 2.0, 0.0, 1.0]);
-/// # Ok::<(), condyle::Error>(())
-/// ```
-pub fn palette_columns_crowd(
-    skin: &Skin,
-    skeleton: &Skeleton,
-    models: &[Affine],
-    matrices: &mut [[f32; 16]],
-) -> Result<(), Error> {
-    crowd(skin, skeleton, models, matrices)
-}
-
-fn crowd<T: Stored + Send>(
-    skin: &Skin,
-    skeleton: &Skeleton,
-    models: &[Affine],
-    matrices: &mut [T],
-) -> Result<(), Error> {
-    let (joint_count, width) = (skeleton.joint_count(), skin.joints().len());
-    let instances = models.len() / joint_count.max(1);
-    Error::check_len("models", models.len(), instances * joint_count)?;
-    Error::check_len("matrices", matrices.len(), instances * width)?;
-    skin.fits(skeleton)?;
-    let mut scratch = parallel::no_scratch(instances);
-    parallel::for_each_part(matrices, width, &mut scratch, |first, matrices, ()| {
-        let models = models[first * joint_count..].chunks(joint_count);
-        for (model, matrices) in models.zip(matrices.chunks_mut(width)) {
-            products(skin, model, matrices);
-        }
-        Ok(())
-    })
-}
-
-/// The matrices of one instance; a function of its own so that the kernel is compiled once for each kind of matrix.
+/// A function of its own so that the kernel is compiled once for each kind of matrix.
 fn products<T: Stored>(skin: &Skin, model: &[Affine], matrices: &mut [T]) {
     dispatch!(|s, mode| multiply::<_, _, _, false>(s, mode, skin, model, matrices));
 }

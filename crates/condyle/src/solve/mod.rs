@@ -3,8 +3,8 @@
 //!
 //! | call | turns | until |
 //! |---|---|---|
-//! | [`two_bone`](two_bone()), [`two_bone_crowd`] | an arm or a leg | its tip is at a goal, bent towards a pole |
-//! | [`aim`](aim()), [`aim_crowd`], [`aim_chain`] | a head, or the joints that carry it | an axis points at a target |
+//! | [`two_bone`](two_bone()) | an arm or a leg | its tip is at a goal, bent towards a pole |
+//! | [`aim`](aim()), [`aim_chain`] | a head, or the joints that carry it | an axis points at a target |
 //! | [`chain`](chain()) | any number of joints in a row, by one of three [methods](Method) | its tip is at a goal, and turned as asked |
 //! | [`spline`](spline()) | a spine or a tail | its bones lie along a curve |
 //! | [`example`](example()) | nothing: it weighs poses | their blend has joints at goals |
@@ -22,10 +22,9 @@
 mod aim;
 pub mod body;
 mod chain;
-mod crowd;
+mod direct;
 mod example;
 pub mod feet;
-mod lanes;
 mod limits;
 mod maps;
 mod spline;
@@ -37,7 +36,6 @@ mod two_bone;
 pub use self::aim::{Aim, AimChain, Share, Up, aim, aim_chain};
 pub use self::body::body;
 pub use self::chain::{Chain, Method, Orientation, chain};
-pub use self::crowd::{aim_crowd, two_bone_crowd};
 pub use self::example::{ExampleGoal, Examples, example};
 pub use self::limits::{FitOptions, JointLimit, Limits, Swing, clamp, fit_limits};
 pub use self::spline::{Spline, SplineUp, spline};

@@ -1,7 +1,7 @@
 //! Chains of joints, and back from their matrices.
 
-use condyle::model::{self, CrowdBuffer};
-use condyle::{Affine, Dispatch, Joint, Pose, Skeleton, Transform, local_to_model, reference};
+use condyle::model;
+use condyle::{Affine, Dispatch, Joint, Skeleton, Transform, local_to_model, reference};
 use reference::Matrix;
 
 use super::{AFFINE, affine, quat, start_affine, start_rotation, start_vector, unit, vector, worst};
@@ -145,13 +145,9 @@ pub(super) fn claims(dispatch: Dispatch) -> Vec<Claim> {
         repair,
         error: Box::new(|_| 0.0),
     };
-    let ways: [(&str, Place); 3] = [
+    let ways: [(&str, Place); 2] = [
         ("one character", |skeleton, out| {
             local_to_model(skeleton, skeleton.rest(), out).expect("a matrix each");
-        }),
-        ("crowd", |skeleton, out| {
-            let poses: [&Pose; 1] = [skeleton.rest()];
-            model::crowd(skeleton, &poses, &mut CrowdBuffer::default(), out).expect("a matrix each");
         }),
         ("subtree", |skeleton, out| {
             model::subtree(skeleton, skeleton.rest(), 0, out).expect("a matrix each");

@@ -157,8 +157,15 @@ pub(super) fn given(dispatch: Dispatch) -> Vec<Claim> {
 fn of_joints(case: &[f32], t: Factor<'_>, method: Method) -> [f32; 4] {
     let joint = |rotation| [JointQuat { rotation, ..JointQuat::IDENTITY }];
     let mut out = [JointQuat::IDENTITY];
-    interpolate::joints(&joint(quat(case)), &joint(quat(&case[4..])), t, Selection::All, method, &mut out)
-        .expect("one joint each");
+    interpolate::joints(
+        Some(&joint(quat(case))),
+        &joint(quat(&case[4..])),
+        t,
+        Selection::All,
+        method,
+        &mut out,
+    )
+    .expect("one joint each");
     out[0].rotation
 }
 

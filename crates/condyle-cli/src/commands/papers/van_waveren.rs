@@ -118,8 +118,14 @@ fn of_case([ax, ay, az, aw, bx, by, bz, bw, t]: [f32; 9]) -> (f64, f64) {
     let joint = |rotation| [JointQuat { rotation, ..JointQuat::IDENTITY }];
     let joints = |factor: Factor<'_>| {
         let mut out = joint(a);
-        let done =
-            interpolate::joints(&joint(a), &joint(b), factor, Selection::All, Method::VanWaveren, &mut out);
+        let done = interpolate::joints(
+            Some(&joint(a)),
+            &joint(b),
+            factor,
+            Selection::All,
+            Method::VanWaveren,
+            &mut out,
+        );
         done.map_or([f32::NAN; 4], |()| out[0].rotation)
     };
     // One factor for all joints and one for each have kernels of their own, on each instruction set.

@@ -31,7 +31,7 @@ fn a_sum_in_place_of_its_base_has_the_same_bits() {
                 let layers = masked(&poses, &amounts, masks);
                 let want = dispatch.scope(|| added(&base, &layers));
                 let mut pose = base.clone();
-                dispatch.scope(|| add_in_place(&mut pose, &additives(&layers))).expect("sizes agree");
+                dispatch.scope(|| add(None, &additives(&layers), &mut pose)).expect("sizes agree");
                 assert_eq!(bits(&pose), bits(&want), "{dispatch}, {joints} joints, {count} layers");
             }
         }
@@ -39,9 +39,9 @@ fn a_sum_in_place_of_its_base_has_the_same_bits() {
     let (mut pose, short) = (Pose::identity(5), Pose::identity(4));
     let refused = |refused| (refused, Pose::identity(5));
     let length = |what| Err(Error::Length { what, found: 4, needed: 5 });
-    let of = add_in_place(&mut pose, &[Additive::new(&short, 1.0)]);
+    let of = add(None, &[Additive::new(&short, 1.0)], &mut pose);
     assert_eq!((of, pose.clone()), refused(length("difference")));
-    let of = add_in_place(&mut pose, &[Additive::new(&Pose::identity(5), f32::NAN)]);
+    let of = add(None, &[Additive::new(&Pose::identity(5), f32::NAN)], &mut pose);
     assert_eq!((of, pose), refused(Err(Error::NotFinite { what: "amounts", at: 0 })));
 }
 

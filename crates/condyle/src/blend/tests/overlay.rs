@@ -90,7 +90,7 @@ fn an_overlay_in_place_of_its_base_has_the_same_bits() {
             for dispatch in Dispatch::all() {
                 let want = dispatch.scope(|| over(&below, Layer { mask, ..Layer::new(&above, amount) }));
                 let mut pose = below.clone();
-                dispatch.scope(|| overlay_in_place(&mut pose, &above, amount, mask)).expect("sizes agree");
+                dispatch.scope(|| overlay(None, &above, amount, mask, &mut pose)).expect("sizes agree");
                 assert_eq!(bits(&pose), bits(&want), "{dispatch}, {joints} joints, {amount}, {mask:?}");
             }
         }
@@ -110,9 +110,9 @@ fn wrong_sizes_and_weights_of_an_overlay_are_refused() {
         assert_eq!(refused, Err(Error::NotFinite { what: "amount", at: 0 }));
     }
     let mut pose = Pose::identity(5);
-    assert_eq!(overlay_in_place(&mut pose, &short, 1.0, None), length("over"));
-    assert_eq!(overlay_in_place(&mut pose, &rest, 1.0, Some(&[1.0; 4])), length("mask"));
-    let refused = overlay_in_place(&mut pose, &rest, f32::NAN, None);
+    assert_eq!(overlay(None, &short, 1.0, None, &mut pose), length("over"));
+    assert_eq!(overlay(None, &rest, 1.0, Some(&[1.0; 4]), &mut pose), length("mask"));
+    let refused = overlay(None, &rest, f32::NAN, None, &mut pose);
     assert_eq!(refused, Err(Error::NotFinite { what: "amount", at: 0 }));
     assert_eq!(pose, rest);
     let mask = [f32::NAN, 1.0, 0.0, 1.0, 0.0];

@@ -398,7 +398,7 @@ fn any_numbers_have_an_answer() {
             let first = posed.first_hit(&ray);
             assert_eq!(first.is_some(), !all_hits(&posed, &ray).is_empty());
             let _ = (posed.closest_point(vector(10), vector(10)[0]), posed.containing(vector(10)));
-            let _ = (first_hit_crowd(core::slice::from_ref(&posed), &ray), posed.overlaps(&shapes[1]));
+            let _ = posed.overlaps(&shapes[1]);
         }
     }
     let nan = Shape::Sphere { center: [f32::NAN; 3], radius: 1.0 };
@@ -479,42 +479,6 @@ fn what_a_matrix_moves_that_is_not_finite_is_met_by_nothing() {
     }
 }
 
-#[test]
-fn a_crowd_has_the_answers_of_each_alone() {
-    let mut random = Random(207);
-    let list = (0..20).map(|k| Hitbox { joint: k % 4, shape: shape(&mut random) }).collect();
-    let hitboxes = Hitboxes::new(list).expect("sound shapes");
-    let count = tries(300);
-    let mut model = |instance: usize| {
-        let mut t = random.transform();
-        t.translation[0] += 3.0 * (instance % 17) as f32;
-        t.translation[2] += 3.0 * (instance / 17) as f32;
-        Affine::from(t)
-    };
-    let models: Vec<Affine> = (0..4 * count).map(|at| model(at / 4)).collect();
-    let mut crowd = vec![PosedHitboxes::default(); count];
-    place_crowd(&hitboxes, &models, &mut crowd).expect("sizes agree");
-    for (model, got) in models.chunks(4).zip(&crowd) {
-        let mut alone = PosedHitboxes::default();
-        place(&hitboxes, model, &mut alone).expect("sizes agree");
-        assert_eq!(*got, alone);
-        let all = alone.bounds();
-        assert!(!all.is_empty());
-    }
-    let mut random = Random(208);
-    for _ in 0..tries(1000) {
-        let origin = [random.range(-5.0, 55.0), random.range(-2.0, 2.0), random.range(-5.0, 55.0)];
-        let ray = Ray { origin, direction: random.unit(), max: f32::INFINITY };
-        let want = crowd.iter().enumerate().filter_map(|(at, it)| Some((at, it.first_hit(&ray)?)));
-        let want = want.min_by(|a, b| a.1.distance.total_cmp(&b.1.distance));
-        let got = first_hit_crowd(&crowd, &ray);
-        assert_eq!(got.map(|(_, hit)| hit.distance), want.map(|(_, hit)| hit.distance), "{ray:?}");
-    }
-    let refused = place_crowd(&hitboxes, &models[1..], &mut crowd);
-    assert!(matches!(refused, Err(Error::Length { what: "models", .. })), "{refused:?}");
-    assert_eq!(place_crowd(&hitboxes, &[], &mut []), Ok(()));
-}
-
 /// One end of a capsule is at the origin, the other so far away that its radius is nothing beside it.
 #[test]
 fn the_box_around_what_is_huge_holds_where_it_is_hit() {
@@ -528,7 +492,6 @@ fn the_box_around_what_is_huge_holds_where_it_is_hit() {
     let hit = posed.first_hit(&ray).expect("it begins within");
     assert_eq!(hit.distance, 0.0);
     assert!(posed.bounds().contains(ray.origin), "{:?}", posed.bounds());
-    assert_eq!(first_hit_crowd(&[posed], &ray), Some((0, hit)));
 }
 
 #[test]

@@ -39,22 +39,30 @@ fn a_joint_is_the_same_in_every_shape() {
                         let mut want = pose_from.clone();
                         poses(&pose_from, &pose_to, t, Selection::All, how, &mut want).expect("sizes agree");
                         let mut got = pose_from.clone();
-                        poses_in_place(&mut got, &pose_to, t, Selection::All, how).expect("sizes agree");
+                        poses(None, &pose_to, t, Selection::All, how, &mut got).expect("sizes agree");
                         assert_eq!(got, want, "{case}, in place");
                         let mut got = Pose::identity(count);
                         poses(&pose_from, &pose_to, listed, Selection::List(&order), how, &mut got)
                             .expect("sizes agree");
                         assert_eq!(got, want, "{case}, listed");
                         let mut list = vec![JointQuat::IDENTITY; count];
-                        crate::interpolate::joints(&from, &to, t, Selection::All, how, &mut list)
+                        crate::interpolate::joints(Some(&from), &to, t, Selection::All, how, &mut list)
                             .expect("sizes agree");
                         assert_eq!(pose(&list), want, "{case}, structures");
                         let mut list = from.clone();
-                        joints_in_place(&mut list, &to, t, Selection::All, how).expect("sizes agree");
+                        crate::interpolate::joints(None, &to, t, Selection::All, how, &mut list)
+                            .expect("sizes agree");
                         assert_eq!(pose(&list), want, "{case}, structures in place");
                         let mut list = from.clone();
-                        joints_in_place(&mut list, &to, listed, Selection::List(&order), how)
-                            .expect("sizes agree");
+                        crate::interpolate::joints(
+                            None,
+                            &to,
+                            listed,
+                            Selection::List(&order),
+                            how,
+                            &mut list,
+                        )
+                        .expect("sizes agree");
                         assert_eq!(pose(&list), want, "{case}, structures listed in place");
                         if let (Factor::Same(t), Some(want)) = (t, want.transforms().last()) {
                             let got = interpolate(from[count - 1].rotation, to[count - 1].rotation, t, how);
@@ -111,11 +119,14 @@ fn wrong_sizes_and_joints_are_refused() {
     let joints = [JointQuat::IDENTITY; 3];
     let mut out = joints;
     assert_eq!(
-        crate::interpolate::joints(&joints[..2], &joints, 0.5, Selection::All, how, &mut out),
+        crate::interpolate::joints(Some(&joints[..2]), &joints, 0.5, Selection::All, how, &mut out),
         length("from", 2, 3)
     );
-    assert_eq!(joints_in_place(&mut out, &joints[1..], 0.5, Selection::All, how), length("to", 2, 3));
-    assert_eq!(poses_in_place(&mut Pose::identity(3), &two, 0.5, Selection::All, how), length("to", 2, 3));
+    assert_eq!(
+        crate::interpolate::joints(None, &joints[1..], 0.5, Selection::All, how, &mut out),
+        length("to", 2, 3)
+    );
+    assert_eq!(poses(None, &two, 0.5, Selection::All, how, &mut Pose::identity(3)), length("to", 2, 3));
     assert_eq!(poses_through(&three, &two, &three, 0.5, how, &mut Pose::identity(3)), length("middle", 2, 3));
     assert_eq!(vectors(&[1.0], &[1.0, 0.0], 0.5, &mut [0.0]), length("b", 2, 1));
 }
@@ -135,20 +146,24 @@ fn a_factor_that_is_no_number_is_refused() {
                 let case = format_args!("{method}, {joints:?}, extrapolate: {extrapolate}");
                 let mut pose = from.clone();
                 assert_eq!(poses(&to, &to, f32::NAN, joints, how, &mut pose), refused, "{case}");
-                assert_eq!(poses_in_place(&mut pose, &to, f32::NAN, joints, how), refused, "{case}");
+                assert_eq!(poses(None, &to, f32::NAN, joints, how, &mut pose), refused, "{case}");
                 assert_eq!(prepared.poses(&to, &to, joints, &mut pose), refused, "{case}");
-                assert_eq!(prepared.poses_in_place(&mut pose, &to, joints), refused, "{case}");
+                assert_eq!(prepared.poses(None, &to, joints, &mut pose), refused, "{case}");
                 assert_eq!(pose, from, "{case}");
                 let mut list = lists[0].clone();
                 let t = f32::NAN;
                 assert_eq!(
-                    crate::interpolate::joints(&lists[1], &lists[1], t, joints, how, &mut list),
+                    crate::interpolate::joints(Some(&lists[1]), &lists[1], t, joints, how, &mut list),
                     refused,
                     "{case}"
                 );
-                assert_eq!(joints_in_place(&mut list, &lists[1], t, joints, how), refused, "{case}");
-                assert_eq!(prepared.joints(&lists[1], &lists[1], joints, &mut list), refused, "{case}");
-                assert_eq!(prepared.joints_in_place(&mut list, &lists[1], joints), refused, "{case}");
+                assert_eq!(
+                    crate::interpolate::joints(None, &lists[1], t, joints, how, &mut list),
+                    refused,
+                    "{case}"
+                );
+                assert_eq!(prepared.joints(Some(&lists[1]), &lists[1], joints, &mut list), refused, "{case}");
+                assert_eq!(prepared.joints(None, &lists[1], joints, &mut list), refused, "{case}");
                 assert_eq!(list, lists[0], "{case}");
             }
             let mut pose = from.clone();
@@ -183,8 +198,7 @@ fn a_list_picks_joints() {
     let mut random = Random(9);
     let (from, to) = (random.pose(40), random.pose(40));
     let mut pose = from.clone();
-    poses_in_place(&mut pose, &to, 0.5, Selection::List(&[7, 31, 7]), Method::default())
-        .expect("sizes agree");
+    poses(None, &to, 0.5, Selection::List(&[7, 31, 7]), Method::default(), &mut pose).expect("sizes agree");
     for joint in 0..40 {
         let (a, b) = (from.get(joint).rotation, to.get(joint).rotation);
         let step = |q| interpolate(q, b, 0.5, Method::default());

@@ -1,18 +1,15 @@
 //! One joint that points, within no limits: the shortest way, and then about it where there is an `up`.
 
-use fearless_simd::{f64x4, prelude::*};
-
 use super::{Aim, Reached};
 use crate::math::quats::{conjugate, product, rotate};
 use crate::math::real::Real;
 use crate::math::vectors::{cross, dot};
 use crate::math::{Affine, Quat};
 use crate::pose::{Pose, PoseBlock};
-use crate::simd::{BLOCK, each, in_lanes, transpose};
+use crate::simd::BLOCK;
 use crate::skeleton::Skeleton;
-use crate::solve::lanes::{
-    Above, DETERMINANTS, LANES, Load, add, half, narrow, near_unit, nlerp, over, scaled, scaled4, sub, unit,
-    widen, within,
+use crate::solve::direct::{
+    Above, DETERMINANTS, add, half, near_unit, nlerp, over, scaled, scaled4, sub, unit, within,
 };
 
 /// Where the numbers of a joint lie.
@@ -62,24 +59,11 @@ impl<'a> Source<'a> {
     }
 }
 
-impl Load<f64> for Source<'_> {
+impl Source<'_> {
     #[inline(always)]
     fn load(&self, at: usize) -> [f64; 4] {
         let [x, y, z, w] = self.four(at);
         [x.into(), y.into(), z.into(), w.into()]
-    }
-}
-
-/// The numbers of joints of several poses, as [`Source::four`] has them.
-pub(in crate::solve) struct InLanes([[[f32; 4]; 11]; LANES]);
-
-impl<S: Simd> Load<f64x4<S>> for (S, &InLanes) {
-    #[inline(always)]
-    fn load(&self, at: usize) -> [f64x4<S>; 4] {
-        let (s, InLanes([a, b, c, d])) = *self;
-        let [x, y, z, w] =
-            transpose([a[at].simd_into(s), b[at].simd_into(s), c[at].simd_into(s), d[at].simd_into(s)]);
-        [widen(x), widen(y), widen(z), widen(w)]
     }
 }
 
@@ -94,35 +78,6 @@ pub(in crate::solve) fn solve(joint: &Source<'_>) -> Turned {
         Some(_) => aimed(joint, true),
     };
     if found { Some(([x as f32, y as f32, z as f32, w as f32], distance as f32)) } else { None }
-}
-
-impl InLanes {
-    pub(in crate::solve) const NEW: Self = Self([[[0.0; 4]; 11]; LANES]);
-
-    #[inline(always)]
-    pub(in crate::solve) fn set(&mut self, lane: usize, joint: &Source<'_>) {
-        let to = &mut self.0[lane];
-        each!(at in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10] => to[at] = joint.four(at));
-    }
-
-    /// Of joints that all have an `up`, or none.
-    pub(in crate::solve) fn solve(&self, has_up: bool) -> [Turned; LANES] {
-        in_lanes!(|s| side_by_side(s, self, has_up)).unwrap_or([None; LANES])
-    }
-}
-
-#[inline(always)]
-fn side_by_side<S: Simd>(s: S, joints: &InLanes, has_up: bool) -> [Turned; LANES] {
-    let ([x, y, z, w], distance, found) = aimed(&(s, joints), has_up);
-    let rotations = transpose([narrow(x), narrow(y), narrow(z), narrow(w)]);
-    let (distance, found) = (narrow(distance), found.to_bitmask());
-    let mut turned = [None; LANES];
-    for (lane, turned) in turned.iter_mut().enumerate() {
-        if found >> lane & 1 == 1 {
-            *turned = Some((rotations[lane].into(), distance[lane]));
-        }
-    }
-    turned
 }
 
 /// Turns the joint of a pose as it was found.
@@ -141,7 +96,7 @@ const LENGTHS: [f64; 2] = [1e-60, 1e60];
 
 /// The rotation, how far off the ray is, and where that is not so: near a half turn, without a direction, or with a target nearer than the ray.
 #[inline(always)]
-fn aimed<R: Real>(numbers: &impl Load<R>, has_up: bool) -> ([R; 4], R, R::Mask) {
+fn aimed(numbers: &Source<'_>, has_up: bool) -> ([f64; 4], f64, bool) {
     let rows = [numbers.load(0), numbers.load(1), numbers.load(2)];
     let (q, [px, py, pz, weight], [sx, sy, sz, _]) = (numbers.load(3), numbers.load(4), numbers.load(5));
     let ([ax, ay, az, _], [ox, oy, oz, _], [tx, ty, tz, _]) =
@@ -166,17 +121,17 @@ fn aimed<R: Real>(numbers: &impl Load<R>, has_up: bool) -> ([R; 4], R, R::Mask) 
     // The point of the ray that is as far from the joint as the target.
     let (mut point, mut product2) = (along, to2);
     let beside = zero.is_below(from2);
-    if R::any(beside) {
+    if f64::any(beside) {
         let middle = dot(from, along);
         let root = middle * middle - from2 + to2;
-        let ahead = R::select(zero.is_below(root), root, zero).sqrt() - middle;
+        let ahead = f64::select(zero.is_below(root), root, zero).sqrt() - middle;
         let there = add(from, scaled(along, ahead));
         point = [
-            R::select(beside, there[0], point[0]),
-            R::select(beside, there[1], point[1]),
-            R::select(beside, there[2], point[2]),
+            f64::select(beside, there[0], point[0]),
+            f64::select(beside, there[1], point[1]),
+            f64::select(beside, there[2], point[2]),
         ];
-        product2 = R::select(beside, to2 * dot(there, there), product2);
+        product2 = f64::select(beside, to2 * dot(there, there), product2);
         found = found & (zero.is_below(root) & zero.is_below(ahead) | !beside);
     }
     let product_of_lengths = product2.sqrt();
@@ -196,21 +151,21 @@ fn aimed<R: Real>(numbers: &impl Load<R>, has_up: bool) -> ([R; 4], R, R::Mask) 
     let mut turned = product(given, turn);
     let mut distance = zero;
     let partly = weight.is_below(one);
-    if R::any(partly) {
+    if f64::any(partly) {
         turned = nlerp(given, turned, weight);
         let off = above.linear(scaled(sub(to, rotate(turned, from)), size.recip()));
         let along = above.linear(rotate(turned, along));
         let ahead = dot(off, along) * dot(along, along).recip();
         // Behind the origin it is the origin that is nearest.
-        let off = sub(off, scaled(along, R::select(zero.is_below(ahead), ahead, zero)));
-        distance = R::select(partly, dot(off, off).sqrt(), zero);
+        let off = sub(off, scaled(along, f64::select(zero.is_below(ahead), ahead, zero)));
+        distance = f64::select(partly, dot(off, off).sqrt(), zero);
     }
     (turned, distance, found & distance.is_below(zero.like(1e38)))
 }
 
 /// The turn about a line, `line2` the square of its length, that brings one direction as near to another as it comes; and whether both have a part across it.
 #[inline(always)]
-fn swivel<R: Real>(line: [R; 3], line2: R, from: [R; 3], to: [R; 3]) -> ([R; 4], R::Mask) {
+fn swivel(line: [f64; 3], line2: f64, from: [f64; 3], to: [f64; 3]) -> ([f64; 4], bool) {
     let (from2, to2) = (dot(from, from), dot(to, to));
     let (line, normal) = (scaled(line, over(line2)), line);
     let across = sub(from, scaled(line, dot(line, from)));

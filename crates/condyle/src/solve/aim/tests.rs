@@ -336,55 +336,6 @@ fn both_ways_come_to_the_same() {
 }
 
 #[test]
-fn a_crowd_has_the_bits_of_each_alone() {
-    let mut random = Random(12);
-    let case = Case::new(&mut random, 1, 0, Scales::Uneven);
-    let count = 77;
-    let (mut poses, mut models, mut aims) = (Vec::new(), Vec::new(), Vec::new());
-    for at in 0..count {
-        let mut pose = case.pose.clone();
-        for joint in 0..pose.joint_count() {
-            pose.set(joint, &crate::Transform { rotation: random.unit(), ..pose.get(joint) });
-        }
-        models.extend(model_of(&case.skeleton, &pose));
-        let mut aim = random_aim(&mut random, case.joints[0]);
-        aim.up = (at % 24 < 12).then(|| Up { axis: random.unit(), direction: random.unit() });
-        match at {
-            20 => aim.weight = 0.5,
-            21 => aim.weight = 0.0,
-            24 => aim.target[1] = f32::NAN,
-            28 => aim.axis = [0.0; 3],
-            32 => aim.joint = 99,
-            36 => aim.target = [1e-3; 3],
-            40 => pose.set(
-                usize::from(aim.joint),
-                &crate::Transform { rotation: [f32::NAN; 4], ..crate::Transform::IDENTITY },
-            ),
-            _ => {}
-        }
-        poses.push(pose);
-        aims.push(aim);
-    }
-    let joints = case.skeleton.joint_count();
-    for dispatch in crate::Dispatch::all() {
-        let (mut crowd, mut results) = (poses.clone(), std::vec![Ok(Reached::default()); count]);
-        let solved = dispatch.scope(|| {
-            crate::solve::aim_crowd(&case.skeleton, &models, |at| aims[at], &mut crowd, &mut results)
-        });
-        solved.expect("sizes agree");
-        for (at, (pose, result)) in crowd.iter().zip(&results).enumerate() {
-            let mut alone = poses[at].clone();
-            let want = super::aim(&case.skeleton, &models[at * joints..][..joints], &aims[at], &mut alone);
-            assert_eq!(result, &want, "{dispatch}, {at}");
-            for (got, want) in pose.transforms().zip(alone.transforms()) {
-                let same = got.rotation.map(f32::to_bits) == want.rotation.map(f32::to_bits);
-                assert!(same, "{dispatch}, {at}: {got:?} instead of {want:?}");
-            }
-        }
-    }
-}
-
-#[test]
 fn what_is_found_at_once_has_the_same_bits_everywhere() {
     assert_portable(0xe825_75c6_7290_b421, |hash| {
         let mut random = Random(13);

@@ -1,52 +1,45 @@
 //! The springs of many characters of one skeleton, each in a lane of its own.
 
-use alloc::vec::Vec;
 use core::fmt;
 
 use fearless_simd::prelude::*;
 
 use super::data::Springs;
 use super::gather::{self, get, set};
-use super::lanes::{Lanes, Row, Side};
+use super::lanes::{LANES, Lanes, Row, Side};
 use super::state::{Schedule, SpringState, Time};
 use super::step::{When, Work, show, step};
 use super::{STEP, Tick, check, swing_alone};
 use crate::error::Error;
 use crate::math::Affine;
 use crate::math::real::Real;
-use crate::parallel;
 use crate::pose::Pose;
 use crate::simd::{has_lanes, in_lanes};
 use crate::skeleton::Skeleton;
-use crate::solve::lanes::LANES;
 use crate::solve::maps::{Map, add};
 
-/// Scratch memory of [`crowd`]: grows to the size of the springs on first use and is reused from then on. With the feature `rayon` a large crowd has some for
-/// each part.
+/// Scratch memory of [`crowd`]: grows to the size of the springs on first use and is reused from then on. Each thread needs its own.
 #[derive(Clone, Default)]
-pub struct CrowdBuffer {
-    parts: Vec<Work<Row>>,
-}
+pub struct CrowdBuffer(Work<Row>);
 
-/// In how many parts crowds were gone through at most.
 impl fmt::Debug for CrowdBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CrowdBuffer").field("parts", &self.parts.len()).finish_non_exhaustive()
+        f.debug_struct("CrowdBuffer").finish_non_exhaustive()
     }
 }
 
 /// Swings the joints of many characters of one skeleton: [`springs`](super::springs()) for each, with the same bits.
 ///
-/// `models` holds the matrices of the first instance, one per joint, then those of the second, and so on, as [`model::crowd`](crate::model::crowd()) writes them. There is one
-/// of `states` and of `poses` for each instance. `ticks` says what happened to an instance, by its place; it is asked twice, first for what has to be refused, and on any of the
-/// threads that the feature `rayon` uses. Nothing is allocated once `buffer` has served these springs and, with `rayon`, a crowd of this size.
+/// `models` holds the matrices of the first instance, one per joint, then those of the second, and so on. There is one
+/// of `states` and of `poses` for each instance. `ticks` says what happened to an instance, by its place; it is asked twice, first for what has to be refused.
+/// Nothing is allocated once `buffer` has served these springs. Threads take parts of a crowd, in multiples of four characters, with a buffer each.
 ///
 /// # Errors
 /// As [`springs`](super::springs()), and [`Error::Length`] if there are not as many of `states` as of `poses` or `models` does not hold one matrix per instance and
 /// joint. All poses and states are then unchanged, if `ticks` answers the same both times.
 ///
 /// ```
-/// use condyle::model;
+/// use condyle::local_to_model;
 /// use condyle::solve::springs::{self, CrowdBuffer, Spring, SpringJoint, SpringState, Springs, Tick};
 /// # use condyle::{Affine, Joint, Pose, Skeleton, Transform};
 /// # let along = Transform { translation: [0.1, 0.0, 0.0], ..Transform::IDENTITY };
@@ -56,15 +49,17 @@ impl fmt::Debug for CrowdBuffer {
 /// let heavy = SpringJoint { gravity: [0.0, -1.0, 0.0], ..SpringJoint::new(1) };
 /// let tails = Springs::new(&skeleton, &[Spring::new([heavy, SpringJoint::new(2)])], &[])?;
 /// // Kept from frame to frame.
-/// let (mut placing, mut swinging) = (model::CrowdBuffer::default(), CrowdBuffer::default());
+/// let mut buffer = CrowdBuffer::default();
 /// let mut states = vec![SpringState::new(&tails); 5];
 /// let mut poses = vec![Pose::rest(&skeleton); 5];
 /// let mut models = vec![Affine::IDENTITY; 5 * skeleton.joint_count()];
 /// for _frame in 0..10 {
-///     model::crowd(&skeleton, &poses, &mut placing, &mut models)?;
+///     for (pose, model) in poses.iter().zip(models.chunks_mut(skeleton.joint_count())) {
+///         local_to_model(&skeleton, pose, model)?;
+///     }
 ///     // The last one is in slow motion.
 ///     let ticks = |at: usize| Tick::new(if at == 4 { 0.002 } else { 0.02 });
-///     springs::crowd(&skeleton, &models, &tails, ticks, &mut swinging, &mut states, &mut poses)?;
+///     springs::crowd(&skeleton, &models, &tails, ticks, &mut buffer, &mut states, &mut poses)?;
 /// }
 /// assert_eq!(poses[0], poses[3]);
 /// assert!(poses[4].get(1).rotation[2] > poses[0].get(1).rotation[2]);
@@ -74,7 +69,7 @@ pub fn crowd(
     skeleton: &Skeleton,
     models: &[Affine],
     springs: &Springs,
-    ticks: impl Fn(usize) -> Tick + Sync,
+    ticks: impl Fn(usize) -> Tick,
     buffer: &mut CrowdBuffer,
     states: &mut [SpringState],
     poses: &mut [Pose],
@@ -86,34 +81,30 @@ pub fn crowd(
     for (instance, (state, pose)) in states.iter().zip(poses.iter()).enumerate() {
         check(skeleton, model(instance), springs, &ticks(instance), state, pose)?;
     }
-    let parts = parallel::part_count(poses.len());
-    if buffer.parts.len() < parts {
-        buffer.parts.resize_with(parts, Work::default);
+    let CrowdBuffer(work) = buffer;
+    if !work.fits(springs) {
+        work.resize(springs);
     }
-    let scratch = &mut buffer.parts[..parts];
-    scratch.iter_mut().filter(|work| !work.fits(springs)).for_each(|work| work.resize(springs));
-    parallel::for_each_part_of_two(poses, states, scratch, |first, poses, states, work| {
-        let groups = poses.chunks_mut(LANES).zip(states.chunks_mut(LANES));
-        for (first, (poses, states)) in (first..).step_by(LANES).zip(groups) {
-            if poses.len() == 1 || !has_lanes() {
-                for (lane, (pose, state)) in poses.iter_mut().zip(states).enumerate() {
-                    let instance = first + lane;
-                    swing_alone(skeleton, model(instance), springs, &ticks(instance), state, pose);
-                }
-                continue;
-            }
-            let mut group = Group::default();
-            for (lane, (pose, state)) in poses.iter().zip(&*states).enumerate() {
-                let instance = first + lane;
-                group.enter(skeleton, model(instance), springs, &ticks(instance), state, pose, lane, work);
-            }
-            in_lanes!(|s| group.run(s, springs, work));
+    let groups = poses.chunks_mut(LANES).zip(states.chunks_mut(LANES));
+    for (first, (poses, states)) in (0..).step_by(LANES).zip(groups) {
+        if poses.len() == 1 || !has_lanes() {
             for (lane, (pose, state)) in poses.iter_mut().zip(states).enumerate() {
-                group.leave(springs, work, lane, state, pose);
+                let instance = first + lane;
+                swing_alone(skeleton, model(instance), springs, &ticks(instance), state, pose);
             }
+            continue;
         }
-        Ok(())
-    })
+        let mut group = Group::default();
+        for (lane, (pose, state)) in poses.iter().zip(&*states).enumerate() {
+            let instance = first + lane;
+            group.enter(skeleton, model(instance), springs, &ticks(instance), state, pose, lane, work);
+        }
+        in_lanes!(|s| group.run(s, springs, work));
+        for (lane, (pose, state)) in poses.iter_mut().zip(states).enumerate() {
+            group.leave(springs, work, lane, state, pose);
+        }
+    }
+    Ok(())
 }
 
 /// Some characters, one in each lane.

@@ -2,14 +2,13 @@
 
 use super::Tick;
 use super::data::{Carry, Springs, Tail};
-use super::lanes::Row;
+use super::lanes::{LANES, Row};
 use super::step::Work;
 use crate::error::Error;
 use crate::math::vectors::dot;
 use crate::math::{Affine, Transform};
 use crate::pose::Pose;
 use crate::skeleton::{NO_PARENT, Skeleton};
-use crate::solve::lanes::LANES;
 use crate::solve::maps::{Map, Vec64, check_unit, direction, nlerp, scaled, set_rotation, wide};
 
 /// A number of one character, or of each of several.

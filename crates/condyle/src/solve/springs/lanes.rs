@@ -5,7 +5,10 @@ use fearless_simd::{f64x4, prelude::*};
 use crate::math::real::Real;
 use crate::math::vectors::{cofactors, dot};
 use crate::simd::each;
-use crate::solve::lanes::{LANES, add, scaled};
+use crate::solve::direct::{add, scaled};
+
+/// Characters that swing together.
+pub(super) const LANES: usize = 4;
 
 /// How numbers come from memory.
 pub(super) trait Lanes: Copy {

@@ -8,7 +8,7 @@ use super::lanes::{Frame, Lanes, Vector, select};
 use crate::error::invariant;
 use crate::math::real::Real;
 use crate::math::vectors::{cross, dot};
-use crate::solve::lanes::{add, scaled, sub};
+use crate::solve::direct::{add, scaled, sub};
 
 /// What a step reads and writes, in world space but for the place of the model, which all of it is relative to: so nothing loses digits far away.
 #[derive(Debug, Clone, Default)]

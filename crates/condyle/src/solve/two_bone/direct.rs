@@ -4,19 +4,16 @@
 //! What has a square root is kept as a square, and what has a length as a multiple of its direction: six roots are left, most of which do not wait for each
 //! other.
 
-use fearless_simd::{f64x4, prelude::*};
-
-use super::{Reached, TwoBone};
+use super::TwoBone;
+use crate::math::Affine;
 use crate::math::quats::{Quat64, conjugate, product, rotate};
 use crate::math::real::Real;
 use crate::math::vectors::{cross, dot};
-use crate::math::{Affine, Quat};
 use crate::pose::{Lanes, Pose, PoseBlock};
-use crate::simd::{BLOCK, each, in_lanes, transpose};
+use crate::simd::BLOCK;
 use crate::skeleton::Skeleton;
-use crate::solve::lanes::{
-    Above, DETERMINANTS, LANES, Load, add, dot4, half, narrow, near_unit, nlerp, over, scaled, scaled4, sub,
-    unit, widen, within,
+use crate::solve::direct::{
+    Above, DETERMINANTS, add, dot4, half, near_unit, nlerp, over, scaled, scaled4, sub, unit, within,
 };
 
 /// Where the numbers of a limb lie.
@@ -85,7 +82,7 @@ impl<'a> Source<'a> {
     }
 }
 
-impl Load<f64> for Source<'_> {
+impl Source<'_> {
     #[inline(always)]
     fn load(&self, at: usize) -> [f64; 4] {
         let [x, y, z, w] = self.four(at);
@@ -93,49 +90,35 @@ impl Load<f64> for Source<'_> {
     }
 }
 
-/// The numbers of limbs of several poses, as [`Source::four`] has them.
-pub(in crate::solve) struct InLanes([[[f32; 4]; 11]; LANES]);
-
-impl<S: Simd> Load<f64x4<S>> for (S, &InLanes) {
-    #[inline(always)]
-    fn load(&self, at: usize) -> [f64x4<S>; 4] {
-        let (s, InLanes([a, b, c, d])) = *self;
-        let [x, y, z, w] =
-            transpose([a[at].simd_into(s), b[at].simd_into(s), c[at].simd_into(s), d[at].simd_into(s)]);
-        [widen(x), widen(y), widen(z), widen(w)]
-    }
-}
-
 /// The two bones, and what they are to reach.
 #[derive(Clone, Copy)]
-struct Direct<R> {
+struct Direct {
     /// The rows of the matrix above the first joint.
-    above: [[R; 4]; 3],
-    pivot: [R; 3],
+    above: [[f64; 4]; 3],
+    pivot: [f64; 3],
     /// The rotations in the pose.
-    given: [[R; 4]; 2],
+    given: [[f64; 4]; 2],
     /// The bones, in the spaces that the two joints turn, scaled as the first one does.
-    upper: [R; 3],
-    lower: [R; 3],
+    upper: [f64; 3],
+    lower: [f64; 3],
     /// In model space.
-    goal: [R; 3],
-    pole: Option<[R; 3]>,
-    soft: R,
-    weight: R,
+    goal: [f64; 3],
+    pole: Option<[f64; 3]>,
+    soft: f64,
+    weight: f64,
 }
 
 /// The rotations that it comes to, and how far from the goal that is in model space.
-struct Bent<R: Real> {
-    turned: [[R; 4]; 2],
-    distance: R,
+struct Bent {
+    turned: [[f64; 4]; 2],
+    distance: f64,
     /// Where this is not set the limb is one of those that take more thought: straight, folded, flat, of no length, or out of reach under uneven scales.
-    found: R::Mask,
+    found: bool,
 }
 
-impl<R: Real> Direct<R> {
-    /// Of limbs that all have a pole, or none.
+impl Direct {
     #[inline(always)]
-    fn new(numbers: &impl Load<R>, has_pole: bool) -> Self {
+    fn new(numbers: &Source<'_>, has_pole: bool) -> Self {
         let ([x, y, z, even], [ux, uy, uz, soft]) = (numbers.load(5), numbers.load(6));
         let ([lx, ly, lz, weight], [p, q, r, _]) = (numbers.load(7), numbers.load(8));
         let ([gx, gy, gz, _], [px, py, pz, _]) = (numbers.load(9), numbers.load(10));
@@ -153,9 +136,6 @@ impl<R: Real> Direct<R> {
     }
 }
 
-/// Both rotations of a limb, and how far its tip is off then; `None` where that takes more thought.
-pub(in crate::solve) type Turned = Option<([Quat; 2], f32)>;
-
 /// Of one limb, as it was worked out.
 #[inline(always)]
 pub(in crate::solve) fn solve(limb: &Source<'_>) -> Option<([Quat64; 2], f64)> {
@@ -166,63 +146,15 @@ pub(in crate::solve) fn solve(limb: &Source<'_>) -> Option<([Quat64; 2], f64)> {
     if found { Some((turned, distance)) } else { None }
 }
 
-impl InLanes {
-    pub(in crate::solve) const NEW: Self = Self([[[0.0; 4]; 11]; LANES]);
-
-    #[inline(always)]
-    pub(in crate::solve) fn set(&mut self, lane: usize, limb: &Source<'_>) {
-        let to = &mut self.0[lane];
-        each!(at in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10] => to[at] = limb.four(at));
-    }
-
-    /// Of limbs that all have a pole, or none.
-    pub(in crate::solve) fn solve(&self, has_pole: bool) -> [Turned; LANES] {
-        in_lanes!(|s| side_by_side(s, self, has_pole)).unwrap_or([None; LANES])
-    }
-}
-
-#[inline(always)]
-fn side_by_side<S: Simd>(s: S, limbs: &InLanes, has_pole: bool) -> [Turned; LANES] {
-    let Bent { turned: [[px, py, pz, pw], [qx, qy, qz, qw]], distance, found } =
-        Direct::new(&(s, limbs), has_pole).bent();
-    let first = transpose([narrow(px), narrow(py), narrow(pz), narrow(pw)]);
-    let second = transpose([narrow(qx), narrow(qy), narrow(qz), narrow(qw)]);
-    let (distance, found) = (narrow(distance), found.to_bitmask());
-    let mut turned = [None; LANES];
-    for (lane, turned) in turned.iter_mut().enumerate() {
-        if found >> lane & 1 == 1 {
-            *turned = Some(([first[lane].into(), second[lane].into()], distance[lane]));
-        }
-    }
-    turned
-}
-
-/// Turns the joints of a pose as it was found.
-#[inline(always)]
-pub(in crate::solve) fn write(
-    reach: &TwoBone<'_>,
-    (turned, distance): ([Quat; 2], f32),
-    pose: &mut Pose,
-) -> Reached {
-    if reach.weight > 0.0 {
-        for (&joint, rotation) in reach.joints.iter().zip(turned) {
-            let (block, lane) = (usize::from(joint) / BLOCK, usize::from(joint) % BLOCK);
-            let [x, y, z, w] = &mut pose.blocks_mut()[block].rotation;
-            [x[lane], y[lane], z[lane], w[lane]] = rotation;
-        }
-    }
-    Reached { distance, angle: 0.0, iterations: 1 }
-}
-
 /// What the squares of the bones' lengths may be, from where to where, so that no product of them overflows or vanishes.
 const LENGTHS: [f64; 2] = [1e-16, 1e16];
 /// The same of the pole's length.
 const POLES: [f64; 2] = [1e-80, 1e80];
 
-impl<R: Real> Direct<R> {
+impl Direct {
     /// Bends the limb and turns it to the goal.
     #[inline(always)]
-    fn bent(&self) -> Bent<R> {
+    fn bent(&self) -> Bent {
         let (zero, one) = (self.soft.like(0.0), self.soft.like(1.0));
 
         // All lengths are `size` times as long from here on, which spares the goal the division.
@@ -238,21 +170,21 @@ impl<R: Real> Direct<R> {
         let (most, mut cos, mut ratio, mut distance) = (a2 * b2, (far2 - sum) * 0.5, one, zero);
         let short = most.is_below(cos * cos) | zero.is_below(self.soft);
         let mut found = (a2 * 1e-12).is_below(far2) & far2.is_below(a2 * 1e12);
-        if R::any(short) {
+        if f64::any(short) {
             let (a, b, far) = (a2.sqrt(), b2.sqrt(), far2.sqrt());
             let wanted = self.wanted(far, (a - b).abs(), a + b);
             let (nearer, most) = ((wanted * wanted - sum) * 0.5, a * b);
             let nearer =
-                R::select(most.is_below(nearer), most, R::select(nearer.is_below(-most), -most, nearer));
-            cos = R::select(short, nearer, cos);
-            ratio = R::select(short, wanted * far.recip(), ratio);
+                f64::select(most.is_below(nearer), most, f64::select(nearer.is_below(-most), -most, nearer));
+            cos = f64::select(short, nearer, cos);
+            ratio = f64::select(short, wanted * far.recip(), ratio);
             let off = (wanted - far).abs() * size.recip().abs() * above.squares[0].sqrt();
-            distance = R::select(short, off, zero);
+            distance = f64::select(short, off, zero);
             let reaches = ((a + b) * 1e-6).is_below(wanted);
             found = found & (above.is_even() & reaches | !short);
         }
         let rest = most - cos * cos;
-        let sin = R::select(zero.is_below(rest), rest, zero).sqrt();
+        let sin = f64::select(zero.is_below(rest), rest, zero).sqrt();
 
         // … and now, about an axis across.
         let given = [unit(self.given[0]), unit(self.given[1])];
@@ -303,13 +235,13 @@ impl<R: Real> Direct<R> {
             & (most * 1e-12).is_below(sine2);
         found = found & within(upper2, LENGTHS) & within(lower2, LENGTHS) & within(size2, DETERMINANTS);
         let partly = self.weight.is_below(one);
-        if R::any(partly) {
+        if f64::any(partly) {
             first = nlerp(given[0], first, self.weight);
             second = nlerp(given[1], second, self.weight);
             let tip = rotate(first, add(upper, scaled(rotate(second, self.lower), size)));
             let off = scaled(sub(tip, goal), size.recip());
             let off = above.linear(off);
-            distance = R::select(partly, dot(off, off).sqrt(), distance);
+            distance = f64::select(partly, dot(off, off).sqrt(), distance);
         }
         found = found & distance.is_below(zero.like(1e38));
         Bent { turned: [first, second], distance, found }
@@ -317,20 +249,20 @@ impl<R: Real> Direct<R> {
 
     /// How far out the tip is to be: not nearer and not farther than it comes, and softly.
     #[inline(always)]
-    fn wanted(&self, far: R, least: R, most: R) -> R {
+    fn wanted(&self, far: f64, least: f64, most: f64) -> f64 {
         let soft = self.soft * most;
         let begin = most - soft;
         let slow = most - soft * (soft * (far - begin + soft).recip());
         let zero = soft.like(0.0);
-        let far = R::select(zero.is_below(soft) & begin.is_below(far), slow, far);
-        let far = R::select(far.is_below(least), least, far);
-        R::select(most.is_below(far), most, far)
+        let far = f64::select(zero.is_below(soft) & begin.is_below(far), slow, far);
+        let far = f64::select(far.is_below(least), least, far);
+        f64::select(most.is_below(far), most, far)
     }
 }
 
 /// The rotation that turns two directions at right angles into two others. Of the two quaternions that say so it is the one nearer to `like`.
 #[inline(always)]
-fn between_frames<R: Real>([u, n]: [[R; 3]; 2], [v, m]: [[R; 3]; 2], like: [R; 4]) -> [R; 4] {
+fn between_frames([u, n]: [[f64; 3]; 2], [v, m]: [[f64; 3]; 2], like: [f64; 4]) -> [f64; 4] {
     // Where the first two point away from each other it begins with a half turn about the second one, so that there is a shortest way.
     let cos = dot(u, v);
     let zero = cos.like(0.0);
@@ -348,10 +280,10 @@ fn between_frames<R: Real>([u, n]: [[R; 3]; 2], [v, m]: [[R; 3]; 2], like: [R; 4
     let other = product(q, [x, y, z, zero]);
     let [a, b] = [q, other];
     let q = [
-        R::select(away, b[0], a[0]),
-        R::select(away, b[1], a[1]),
-        R::select(away, b[2], a[2]),
-        R::select(away, b[3], a[3]),
+        f64::select(away, b[0], a[0]),
+        f64::select(away, b[1], a[1]),
+        f64::select(away, b[2], a[2]),
+        f64::select(away, b[3], a[3]),
     ];
     scaled4(q, (square * w * 2.0).sqrt().recip().with_sign_of(dot4(q, like)))
 }

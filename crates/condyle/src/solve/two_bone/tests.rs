@@ -1,14 +1,9 @@
 mod at_once;
 mod limited;
 
-use std::vec::Vec;
-
 use super::*;
-use crate::math::Transform;
-use crate::simd::Dispatch;
 use crate::solve::limits::{JointLimit, Swing};
 use crate::solve::testing::{Case, Scales, apart, matrix, model_of, point};
-use crate::solve::two_bone_crowd;
 use crate::testing::{Random, assert_portable, cases, tries};
 
 fn three(case: &Case) -> [u16; 3] {

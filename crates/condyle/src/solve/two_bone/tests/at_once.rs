@@ -1,4 +1,4 @@
-//! Limbs that are bent at once, alone and as a crowd.
+//! Limbs that are bent at once.
 
 use super::*;
 
@@ -49,75 +49,6 @@ fn both_ways_come_to_the_same() {
         }
     }
     assert!(direct * 100 >= all * 99 || cfg!(miri), "{direct} of {all}");
-}
-
-/// Instances of every kind, in groups that are alike and in others.
-#[test]
-fn a_crowd_has_the_bits_of_each_alone() {
-    let mut random = Random(12);
-    let case = Case::new(&mut random, 2, 0, Scales::None);
-    let limits = limits(&mut random, &case, 0);
-    for count in [0, 1, 3, 4, 5, 17, 130] {
-        let (mut poses, mut models, mut reaches) = (Vec::new(), Vec::new(), Vec::new());
-        for at in 0..count {
-            let mut pose = case.pose.clone();
-            for joint in 0..pose.joint_count() {
-                pose.set(joint, &Transform { rotation: random.unit(), ..pose.get(joint) });
-            }
-            match at {
-                // Uneven, straight, folded away, no numbers.
-                40 => pose.set(2, &Transform { scale: [1.0, 2.0, 1.0], ..pose.get(2) }),
-                44 => pose.set(0, &Transform { scale: [1.0, 2.0, -1.0], ..pose.get(0) }),
-                48 => pose.set(3, &Transform { translation: [0.0; 3], ..pose.get(3) }),
-                52 => pose.set(3, &Transform { rotation: [f32::NAN; 4], ..pose.get(3) }),
-                _ => {}
-            }
-            models.extend(model_of(&case.skeleton, &pose));
-            let mut reach = TwoBone::new(three(&case), goal(&mut random, &case));
-            reach.pole = (at % 24 < 12 || at % 5 == 0).then(|| random.unit());
-            match at {
-                20 => reach.weight = 0.5,
-                21 => reach.weight = 0.0,
-                60 => reach.soft = 0.1,
-                61 => reach.goal = [90.0; 3],
-                64 => reach.limits = Some(&limits),
-                68 => reach.orientation = Some(random.unit()),
-                72 => reach.goal[1] = f32::NAN,
-                76 => reach.joints[1] = 99,
-                80 => reach.joints.swap(0, 1),
-                84 => reach.soft = f32::NAN,
-                _ => {}
-            }
-            poses.push(pose);
-            reaches.push(reach);
-        }
-        let joints = case.skeleton.joint_count();
-        for dispatch in Dispatch::all() {
-            let mut crowd = poses.clone();
-            let mut results = std::vec![Ok(Reached::default()); count];
-            let solved = dispatch.scope(|| {
-                two_bone_crowd(&case.skeleton, &models, |at| reaches[at], &mut crowd, &mut results)
-            });
-            solved.expect("sizes agree");
-            for (at, (pose, result)) in crowd.iter().zip(&results).enumerate() {
-                let mut alone = poses[at].clone();
-                let want =
-                    two_bone(&case.skeleton, &models[at * joints..][..joints], &reaches[at], &mut alone);
-                assert_eq!(result, &want, "{dispatch}, {at} of {count}");
-                for (got, want) in pose.transforms().zip(alone.transforms()) {
-                    let same = got.rotation.map(f32::to_bits) == want.rotation.map(f32::to_bits);
-                    assert!(same, "{dispatch}, {at} of {count}: {got:?} instead of {want:?}");
-                }
-            }
-        }
-    }
-    let (mut poses, mut results) = (std::vec![case.pose.clone(); 2], std::vec![Ok(Reached::default()); 2]);
-    let reach = |_| TwoBone::new(three(&case), [0.0; 3]);
-    let refused = two_bone_crowd(&case.skeleton, &case.model, reach, &mut poses, &mut results);
-    let joints = case.skeleton.joint_count();
-    assert_eq!(refused, Err(Error::Length { what: "models", found: joints, needed: 2 * joints }));
-    let refused = two_bone_crowd(&case.skeleton, &case.model, reach, &mut poses[..1], &mut results);
-    assert_eq!(refused, Err(Error::Length { what: "results", found: 2, needed: 1 }));
 }
 
 #[test]
