@@ -3,7 +3,7 @@
 #![no_main]
 
 use arbitrary::{Result, Unstructured};
-use condyle::solve::body::{Aim as BodyAim, BodyBuffer, BodyOptions, Goal, body};
+use condyle::solve::body::{GoalKind, BodyBuffer, BodyOptions, Goal, body};
 use condyle::solve::{
     Aim, AimChain, Chain, JointLimit, Limits, Method, Orientation, Reached, Share, Swing, TwoBone, Up, aim,
     aim_chain, chain, clamp, two_bone,
@@ -261,7 +261,7 @@ fn whole(case: &Case, input: &mut Unstructured<'_>) -> Result<()> {
             2 => Goal::pin_orientation(joint),
             3 => Goal::mass(&masses, vector(input)?),
             4 => Goal {
-                aim: BodyAim::Position { joint, offset: vector(input)?, place: vector(input)? },
+                kind: GoalKind::Position { joint, offset: vector(input)?, place: vector(input)? },
                 weight: 1.0,
             },
             _ => Goal::position(joint, vector(input)?),

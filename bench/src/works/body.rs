@@ -120,7 +120,7 @@ impl Input {
     fn error(&self, at: usize, pose: &Pose) -> f64 {
         let got = places(&self.skeleton, pose, &self.parts);
         largest(got.iter().zip(&self.goals[at]).map(|(got, goal)| {
-            let condyle::solve::body::Aim::Position { place, .. } = goal.aim else { return f64::NAN };
+            let condyle::solve::body::GoalKind::Position { place, .. } = goal.kind else { return f64::NAN };
             got.iter().zip(place).map(|(got, want)| (got - f64::from(want)).powi(2)).sum::<f64>().sqrt()
         }))
     }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use condyle::reference::{quat_inverse, quat_product, rotate};
 use condyle::solve::springs::{
-    Collider, CrowdBuffer, Shape, Spring, SpringJoint, SpringState, Springs, Tick, crowd, springs,
+    Collider, ColliderShape, CrowdBuffer, Spring, SpringJoint, SpringState, Springs, Tick, crowd, springs,
 };
 use condyle::{Affine, Joint, Pose, Skeleton, Transform, local_to_model};
 
@@ -79,9 +79,9 @@ impl Input {
         }
         let skeleton = Skeleton::new(joints).expect("parents come first");
         let (offset, radius) = SPHERE;
-        let head = Shape::Sphere { offset, radius, inside: false };
+        let head = ColliderShape::Sphere { offset, radius, inside: false };
         let (offset, tail, radius) = CAPSULE;
-        let shoulders = Shape::Capsule { offset, tail, radius, inside: false };
+        let shoulders = ColliderShape::Capsule { offset, tail, radius, inside: false };
         let colliders = [head, shoulders].map(|shape| Collider { joint: Some(0), shape });
         let springs = Springs::new(&skeleton, &list, &colliders).expect("valid springs");
         let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];

@@ -1,7 +1,7 @@
 //! What lies between rotations.
 
 use condyle::Pose;
-use condyle::interpolate::{Arc, Factor, Interpolator, Method, Prepared, Selection, poses as between_poses};
+use condyle::interpolate::{Arc, Factor, InterpolateOptions, Method, Prepared, Selection, poses as between_poses};
 use numpy::PyArrayDyn;
 use pyo3::prelude::*;
 
@@ -15,7 +15,7 @@ struct Between<'a> {
     from: &'a [f32],
     to: &'a [f32],
     factors: Factors<'a>,
-    how: Interpolator,
+    how: InterpolateOptions,
 }
 
 enum Factors<'a> {
@@ -79,7 +79,7 @@ pub(crate) fn interpolate<'py>(
     threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
     let arc = if shorter { Arc::Shorter } else { Arc::AsGiven };
-    let how = Interpolator { method: method_of(method)?, arc, extrapolate };
+    let how = InterpolateOptions { method: method_of(method)?, arc, extrapolate };
     let (a, b, t) = (Input::new("a", a)?, Input::new("b", b)?, Input::<f32>::new("t", t)?);
     let leading = a.leading(&[4])?;
     if b.leading(&[4])? != leading {

@@ -1,6 +1,6 @@
 //! Inverse kinematics on poses as arrays, frame by frame.
 
-use condyle::solve::{Aim, Chain, Method, Orientation, TwoBone, Up};
+use condyle::solve::{Aim, Chain, ChainMethod, Orientation, TwoBone, Up};
 use condyle::{Affine, Error as Refusal, Pose, local_to_model};
 use pyo3::prelude::*;
 
@@ -244,11 +244,11 @@ pub(crate) fn chain<'py>(
     })
 }
 
-fn method_of(name: &str) -> PyResult<Method> {
+fn method_of(name: &str) -> PyResult<ChainMethod> {
     match name {
-        "least_squares" => Ok(Method::LeastSquares { restarts: 4 }),
-        "cyclic_descent" => Ok(Method::CyclicDescent { step: 1.0 }),
-        "fabrik" => Ok(Method::Fabrik),
+        "least_squares" => Ok(ChainMethod::LeastSquares { restarts: 4 }),
+        "cyclic_descent" => Ok(ChainMethod::CyclicDescent { step: 1.0 }),
+        "fabrik" => Ok(ChainMethod::Fabrik),
         _ => Err(Error::new_err(format!(
             "method is {name:?}, \"least_squares\", \"cyclic_descent\" or \"fabrik\" is wanted"
         ))),

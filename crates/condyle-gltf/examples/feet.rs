@@ -11,7 +11,7 @@ use condyle::math::Rigid;
 use condyle::motion::{RootMotionOptions, extract};
 use condyle::sample::PoseSource;
 use condyle::solve::feet::{
-    ContactOptions, Contacts, Feet, FeetFrame, Ground, Leg, Plane, Step, Surface, contacts_raw, feet,
+    ContactOptions, Contacts, Feet, FeetFrame, Ground, GroundPoint, Leg, Plane, Step, contacts_raw, feet,
 };
 use condyle::{Affine, Looping, Pose, RawClip, Skeleton, local_to_model};
 use condyle_bvh::{Bvh, ImportOptions};
@@ -213,7 +213,7 @@ fn print_all(walk: &Walk<'_>) -> Result<(), Box<dyn Error>> {
     let stairs = |up: f64| {
         move |p: [f64; 3]| {
             let along = (p[0] * x + p[2] * z) / size;
-            Some(Surface::level((along / 0.4 - 0.5).floor() * 0.12 * size * up))
+            Some(GroundPoint::level((along / 0.4 - 0.5).floor() * 0.12 * size * up))
         }
     };
     let grounds: [(&str, &dyn Ground); 5] = [

@@ -4,7 +4,7 @@
 use std::f32::consts::FRAC_1_SQRT_2 as HALF;
 
 use condyle::blend::{self, Additive};
-use condyle::interpolate::{Arc, Interpolator, Method};
+use condyle::interpolate::{Arc, InterpolateOptions, Method};
 use condyle::math::Rigid;
 use condyle::mirror::Mirror;
 use condyle::motion::{self, RootMotion, RootMotionOptions};
@@ -144,7 +144,7 @@ fn rotations_take_the_shorter_arc_unless_told_otherwise() {
     let identity = [0.0, 0.0, 0.0, 1.0];
     let shorter = interpolate(identity, far, 0.5, Method::default());
     let given =
-        interpolate(identity, far, 0.5, Interpolator { arc: Arc::AsGiven, ..Method::default().into() });
+        interpolate(identity, far, 0.5, InterpolateOptions { arc: Arc::AsGiven, ..Method::default().into() });
     // An eighth of a turn, or three eighths the other way.
     let angle = |q: condyle::Quat| 2.0 * q[3].abs().min(1.0).acos();
     assert!((angle(shorter) - std::f32::consts::FRAC_PI_4).abs() < 1e-5, "{shorter:?}");

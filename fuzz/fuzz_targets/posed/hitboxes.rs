@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use arbitrary::{Result, Unstructured};
-use condyle::hitbox::{self, Fit, Hit, Hitbox, Hitboxes, Nearest, PosedHitboxes, fit, place};
+use condyle::hitbox::{self, Fit, HitboxHit, Hitbox, Hitboxes, NearestHitbox, PosedHitboxes, fit, place};
 use condyle::hits::{Ray, Shape};
 use condyle::{Affine, Error};
 use condyle_fuzz::any::{is_finite, is_moderate, number, quat, vector};
@@ -119,7 +119,7 @@ fn alone(hitboxes: &Hitboxes, model: &[Affine]) -> Vec<PosedHitboxes> {
     .collect()
 }
 
-fn all_hits(posed: &PosedHitboxes, ray: &Ray) -> Vec<Hit> {
+fn all_hits(posed: &PosedHitboxes, ray: &Ray) -> Vec<HitboxHit> {
     let mut hits = Vec::new();
     posed.all_hits(ray, |hit| {
         hits.push(hit);
@@ -132,10 +132,10 @@ fn ray(posed: &PosedHitboxes, alone: &[PosedHitboxes], input: &mut Unstructured<
     let max = if input.arbitrary()? { f32::INFINITY } else { number(input)? };
     let ray = Ray { origin: vector(input)?, direction: vector(input)?, max };
     let all = all_hits(posed, &ray);
-    let each: Vec<Hit> = alone
+    let each: Vec<HitboxHit> = alone
         .iter()
         .enumerate()
-        .filter_map(|(hitbox, posed)| posed.first_hit(&ray).map(|hit| Hit { hitbox, ..hit }))
+        .filter_map(|(hitbox, posed)| posed.first_hit(&ray).map(|hit| HitboxHit { hitbox, ..hit }))
         .collect();
     assert_eq!(all, each, "{ray:?}");
     assert_eq!(posed.any_hit(&ray), !all.is_empty());
@@ -165,7 +165,7 @@ fn point(posed: &PosedHitboxes, alone: &[PosedHitboxes], input: &mut Unstructure
         distance == nearest || far(distance) && far(nearest),
         "{distance:?}, {nearest:?}, {point:?}, {max}"
     );
-    if let Some(Nearest { distance, position, normal, .. }) = found {
+    if let Some(NearestHitbox { distance, position, normal, .. }) = found {
         let square: f32 = normal.iter().map(|v| v * v).sum();
         assert!(distance <= max && (square - 1.0).abs() < 1e-5, "{found:?}");
         assert!(!position.iter().any(|v| v.is_nan()), "{found:?}");

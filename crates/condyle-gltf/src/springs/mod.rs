@@ -6,7 +6,7 @@ mod vrm1;
 use std::collections::HashSet;
 
 use condyle::math::Transform64;
-use condyle::solve::springs::{Collider, Shape, Spring, SpringJoint, Springs};
+use condyle::solve::springs::{Collider, ColliderShape, Spring, SpringJoint, Springs};
 use condyle::{Error, Skeleton};
 
 use crate::json::Json;
@@ -37,7 +37,7 @@ struct FoundSpring {
 #[derive(Debug)]
 struct FoundCollider {
     node: usize,
-    shape: Shape,
+    shape: ColliderShape,
 }
 
 /// What may be taken of the springs of a document, so that hostile ones come to an end.
@@ -226,14 +226,14 @@ impl FoundCollider {
             place.rows.map(|r| (r[0] * x + r[1] * y + r[2] * z + r[3]) as f32)
         };
         let shape = match self.shape {
-            Shape::Sphere { offset, radius, inside } => {
-                Shape::Sphere { offset: point(offset), radius, inside }
+            ColliderShape::Sphere { offset, radius, inside } => {
+                ColliderShape::Sphere { offset: point(offset), radius, inside }
             }
-            Shape::Capsule { offset, tail, radius, inside } => {
-                Shape::Capsule { offset: point(offset), tail: point(tail), radius, inside }
+            ColliderShape::Capsule { offset, tail, radius, inside } => {
+                ColliderShape::Capsule { offset: point(offset), tail: point(tail), radius, inside }
             }
-            Shape::Plane { offset, normal } => {
-                Shape::Plane { offset: point(offset), normal: turned_normal(&place.rows, normal) }
+            ColliderShape::Plane { offset, normal } => {
+                ColliderShape::Plane { offset: point(offset), normal: turned_normal(&place.rows, normal) }
             }
             other => other,
         };

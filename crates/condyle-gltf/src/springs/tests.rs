@@ -1,4 +1,4 @@
-use condyle::solve::springs::{Collider, Shape, Spring, SpringJoint, Springs};
+use condyle::solve::springs::{Collider, ColliderShape, Spring, SpringJoint, Springs};
 use serde_json::{Value, json};
 
 use crate::asset::Asset;
@@ -62,11 +62,14 @@ fn springs_of_vrm_1() {
     let spring = Spring { center: Some(knee), colliders: vec![1, 0], ..Spring::new(joints) };
     let (offset, tail) = ([1.0, 0.0, 0.0], [2.0, 0.0, 0.0]);
     let colliders = [
-        Collider { joint: Some(hip), shape: Shape::Capsule { offset, tail, radius: 0.5, inside: false } },
+        Collider {
+            joint: Some(hip),
+            shape: ColliderShape::Capsule { offset, tail, radius: 0.5, inside: false },
+        },
         // Node 6 is no joint, but does not move against the knee.
         Collider {
             joint: Some(knee),
-            shape: Shape::Plane { offset: [2.0, 5.0, 0.0], normal: [0.0, 1.0, 0.0] },
+            shape: ColliderShape::Plane { offset: [2.0, 5.0, 0.0], normal: [0.0, 1.0, 0.0] },
         },
     ];
     assert_eq!(asset.springs, Some(Springs::new(&asset.skeleton, &[spring], &colliders).unwrap()));
@@ -107,7 +110,7 @@ fn springs_of_vrm_0() {
         ..Spring::new(joints.iter().map(|&joint| of(joint)))
     };
     let springs = [row(&[a, b, c], [0.0, 0.0, 0.07]), row(&[d], [0.0, 0.07, 0.0])];
-    let shape = Shape::Sphere { offset: [1.0, 2.0, -3.0], radius: 0.25, inside: false };
+    let shape = ColliderShape::Sphere { offset: [1.0, 2.0, -3.0], radius: 0.25, inside: false };
     let colliders = [Collider { joint: Some(hip), shape }];
     assert_eq!(asset.springs, Some(Springs::new(&asset.skeleton, &springs, &colliders).unwrap()));
 }

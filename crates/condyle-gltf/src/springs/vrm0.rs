@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use condyle::solve::springs::{Shape, SpringJoint};
+use condyle::solve::springs::{ColliderShape, SpringJoint};
 
 use super::{Found, FoundCollider, FoundSpring, Limits, NOT_NEGATIVE, number, stops};
 use crate::json::Json;
@@ -56,7 +56,7 @@ fn read_colliders(
             let read = problems.as_warnings("the collider is left out", |problems| {
                 let offset = vector(&collider, "offset", [0.0; 3], problems);
                 let radius = number(&collider, "radius", 0.0, NOT_NEGATIVE, problems);
-                let shape = Shape::Sphere { offset, radius, inside: false };
+                let shape = ColliderShape::Sphere { offset, radius, inside: false };
                 (!problems.has_errors()).then_some(shape)
             });
             let (Some(node), Some(shape)) = (node, read) else { continue };

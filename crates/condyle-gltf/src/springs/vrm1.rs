@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use condyle::solve::springs::{Shape, SpringJoint};
+use condyle::solve::springs::{ColliderShape, SpringJoint};
 
 use super::{Found, FoundCollider, FoundSpring, Limits, NOT_NEGATIVE, number, stops};
 use crate::json::Json;
@@ -70,7 +70,7 @@ fn read_colliders(
 }
 
 /// The extended shape if there is one, else the plain one.
-fn read_shape(collider: &Json<'_>, problems: &mut Problems) -> Option<Shape> {
+fn read_shape(collider: &Json<'_>, problems: &mut Problems) -> Option<ColliderShape> {
     let extended = collider.extension("VRMC_springBone_extended_collider");
     if let Some(shape) = extended.and_then(|extended| extended.get("shape")) {
         if let Some(plane) = shape.get("plane") {
@@ -79,7 +79,7 @@ fn read_shape(collider: &Json<'_>, problems: &mut Problems) -> Option<Shape> {
             if normal == [0.0; 3] {
                 problems.error(format!("{}/normal", plane.path), "has no direction");
             }
-            return Some(Shape::Plane { offset, normal });
+            return Some(ColliderShape::Plane { offset, normal });
         }
         if let Some(shape) = round(&shape, problems) {
             return Some(shape);
@@ -93,17 +93,17 @@ fn read_shape(collider: &Json<'_>, problems: &mut Problems) -> Option<Shape> {
     read
 }
 
-fn round(shape: &Json<'_>, problems: &mut Problems) -> Option<Shape> {
+fn round(shape: &Json<'_>, problems: &mut Problems) -> Option<ColliderShape> {
     if let Some(sphere) = shape.get("sphere") {
         let offset = vector(&sphere, "offset", [0.0; 3], problems);
         let radius = number(&sphere, "radius", 0.0, NOT_NEGATIVE, problems);
-        return Some(Shape::Sphere { offset, radius, inside: sphere.flag("inside", problems) });
+        return Some(ColliderShape::Sphere { offset, radius, inside: sphere.flag("inside", problems) });
     }
     let capsule = shape.get("capsule")?;
     let offset = vector(&capsule, "offset", [0.0; 3], problems);
     let tail = vector(&capsule, "tail", [0.0; 3], problems);
     let radius = number(&capsule, "radius", 0.0, NOT_NEGATIVE, problems);
-    Some(Shape::Capsule { offset, tail, radius, inside: capsule.flag("inside", problems) })
+    Some(ColliderShape::Capsule { offset, tail, radius, inside: capsule.flag("inside", problems) })
 }
 
 fn vector(json: &Json<'_>, key: &str, default: [f32; 3], problems: &mut Problems) -> [f32; 3] {

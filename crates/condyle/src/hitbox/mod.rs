@@ -23,8 +23,8 @@ mod ray;
 mod solid;
 
 pub use self::fit::{Fit, fit};
-pub use self::posed::{Nearest, PosedHitboxes, place};
-pub use self::ray::Hit;
+pub use self::posed::{NearestHitbox, PosedHitboxes, place};
+pub use self::ray::HitboxHit;
 use crate::error::Error;
 use crate::hits::Shape;
 

@@ -5,7 +5,7 @@ use core::ops::ControlFlow;
 
 use super::broad::{Group, LANES, Way, near};
 use super::overlap::overlap;
-use super::ray::{Hit, Line, enter, normal};
+use super::ray::{HitboxHit, Line, enter, normal};
 use super::solid::{Surface, Vector, rounded_out, sub};
 use super::{Hitbox, Hitboxes};
 use crate::bounds::Aabb;
@@ -26,7 +26,7 @@ pub struct PosedHitboxes {
 
 /// The place on hitboxes that is nearest to a point.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Nearest {
+pub struct NearestHitbox {
     /// Its place in the list of [`Hitboxes`].
     pub hitbox: usize,
     /// The joint that it follows.
@@ -101,7 +101,7 @@ impl PosedHitboxes {
     /// The first hitbox that a ray hits, and where. Of several at one distance it is the first in the list. A [`Ray`] says which of them
     /// hit nothing.
     #[must_use]
-    pub fn first_hit(&self, ray: &Ray) -> Option<Hit> {
+    pub fn first_hit(&self, ray: &Ray) -> Option<HitboxHit> {
         let line = Line::new(ray)?;
         let (t, hitbox) = self.first(&line, line.max)?;
         Some(self.hit(&line, t, hitbox))
@@ -116,7 +116,7 @@ impl PosedHitboxes {
     }
 
     /// Tells all hitboxes that a ray hits, where it enters each, in the order of the list, until `visit` breaks.
-    pub fn all_hits(&self, ray: &Ray, mut visit: impl FnMut(Hit) -> ControlFlow<()>) {
+    pub fn all_hits(&self, ray: &Ray, mut visit: impl FnMut(HitboxHit) -> ControlFlow<()>) {
         let Some(line) = Line::new(ray) else { return };
         near(&self.groups, self.len(), &way(&line, line.max), |at| {
             let t = enter(&self.solids[at], &line, line.max)?;
@@ -127,7 +127,7 @@ impl PosedHitboxes {
     /// The nearest place on any of them; of a point inside of some, on the one whose surface is farthest away from it. `None` where none is
     /// at most `max` away, or if the point is not finite or farther than [`LIMIT`](crate::hits::LIMIT) from 0.
     #[must_use]
-    pub fn closest_point(&self, point: [f32; 3], max: f32) -> Option<Nearest> {
+    pub fn closest_point(&self, point: [f32; 3], max: f32) -> Option<NearestHitbox> {
         if !is_within(&point) {
             return None;
         }
@@ -151,7 +151,7 @@ impl PosedHitboxes {
                 best = Some((at, surface));
             }
         }
-        best.map(|(hitbox, surface)| Nearest {
+        best.map(|(hitbox, surface)| NearestHitbox {
             hitbox,
             joint: self.joints[hitbox],
             distance: surface.distance as f32,
@@ -230,8 +230,8 @@ impl PosedHitboxes {
         best.map(|at| (max, at))
     }
 
-    fn hit(&self, line: &Line, t: f64, hitbox: usize) -> Hit {
-        Hit {
+    fn hit(&self, line: &Line, t: f64, hitbox: usize) -> HitboxHit {
+        HitboxHit {
             hitbox,
             joint: self.joints[hitbox],
             distance: t as f32,

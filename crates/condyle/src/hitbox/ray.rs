@@ -9,7 +9,7 @@ use crate::math::vectors::dot;
 ///
 /// A ray that begins inside of a hitbox hits it at once: at distance 0, with a normal that points back along the ray.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Hit {
+pub struct HitboxHit {
     /// Its place in the list of [`Hitboxes`](super::Hitboxes).
     pub hitbox: usize,
     /// The joint that it follows.

@@ -29,7 +29,7 @@ use crate::math::vectors::{cross, dot};
 pub struct Attachment {
     /// The vertices of the triangle.
     pub vertices: [u32; 3],
-    /// What each counts: barycentric coordinates, of a [`Hit`](super::Hit) or a [`Nearest`](super::Nearest).
+    /// What each counts: barycentric coordinates, of a [`Hit`](super::Hit) or a [`NearestPoint`](super::NearestPoint).
     pub weights: [f32; 3],
 }
 

@@ -10,7 +10,7 @@ use crate::simd::dispatch;
 
 /// The nearest point of a surface.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Nearest {
+pub struct NearestPoint {
     /// On which triangle it is.
     pub triangle: u32,
     /// How far it is from what was asked.
@@ -41,7 +41,7 @@ impl TriangleTree {
     /// # Ok::<(), condyle::Error>(())
     /// ```
     #[must_use]
-    pub fn closest_point(&self, point: [f32; 3], max: f32) -> Option<Nearest> {
+    pub fn closest_point(&self, point: [f32; 3], max: f32) -> Option<NearestPoint> {
         if !(is_within(&point) && max >= 0.0) {
             return None;
         }
@@ -52,7 +52,7 @@ impl TriangleTree {
         let (slot, [b, c]) = query.found?;
         let points = self.points(slot as usize);
         let weights = [(1.0 - b - c).max(0.0), b, c];
-        Some(Nearest {
+        Some(NearestPoint {
             triangle: self.triangles[slot as usize],
             distance: sqrt_f64(query.square) as f32,
             weights: weights.map(|w| w as f32),

@@ -1,5 +1,5 @@
 //! Questions about posed triangles: what a ray meets, which point is nearest, what a sphere, a capsule or a box touches, and what
-//! is inside. In go the triangles of a bind pose, once, and then the positions of each pose; out come a [`Hit`], a [`Nearest`]
+//! is inside. In go the triangles of a bind pose, once, and then the positions of each pose; out come a [`Hit`], a [`NearestPoint`]
 //! or numbers of triangles.
 //!
 //! ```
@@ -55,7 +55,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 pub use attachment::Attachment;
-pub use closest::Nearest;
+pub use closest::NearestPoint;
 pub use ray::{Hit, Ray};
 pub use shape::Shape;
 

@@ -106,8 +106,11 @@ mod tests {
     fn nearly_half_turns_go_on_beyond_their_ends() {
         let a = [0.617_691_3, 0.695_016_7, 0.031_808_365, -0.366_602_66];
         let b = [-0.480_685_47, 0.068_449_534, -0.491_737_63, -0.722_807_17];
-        let how =
-            |method| crate::interpolate::Interpolator { method, extrapolate: true, ..Default::default() };
+        let how = |method| crate::interpolate::InterpolateOptions {
+            method,
+            extrapolate: true,
+            ..Default::default()
+        };
         for method in crate::interpolate::Method::all() {
             let [before, after] = [0.99, 1.01].map(|t| crate::interpolate::interpolate(a, b, t, how(method)));
             let cos: f64 = (0..4).map(|c| f64::from(before[c]) * f64::from(after[c])).sum();

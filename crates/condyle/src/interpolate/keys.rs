@@ -2,7 +2,7 @@
 
 use super::factor::Selection;
 use super::kernel::on_hemisphere_of;
-use super::method::{Interpolator, Method};
+use super::method::{InterpolateOptions, Method};
 use super::plan::Plan;
 use crate::error::Error;
 use crate::math::{JointQuat, Quat};
@@ -38,7 +38,7 @@ pub fn align_keys(keys: &mut [Quat]) {
 /// ```
 #[must_use]
 pub fn middle(a: Quat, b: Quat) -> Quat {
-    Plan::from(Interpolator::from(Method::Nlerp)).at(0.5.into()).single(a, b)
+    Plan::from(InterpolateOptions::from(Method::Nlerp)).at(0.5.into()).single(a, b)
 }
 
 /// The rotation between `a` and `b` by way of their [`middle`], computed beforehand: each half is half of the
@@ -59,7 +59,7 @@ pub fn middle(a: Quat, b: Quat) -> Quat {
 /// assert!((y - 0.5).abs() < 1e-4);
 /// ```
 #[must_use]
-pub fn through(a: Quat, middle: Quat, b: Quat, t: f32, how: impl Into<Interpolator>) -> Quat {
+pub fn through(a: Quat, middle: Quat, b: Quat, t: f32, how: impl Into<InterpolateOptions>) -> Quat {
     let plan = Plan::of_half(how);
     let (first, t) = half(plan.clamped(t));
     let (a, b) = if first { (a, middle) } else { (middle, b) };
@@ -94,7 +94,7 @@ pub fn poses_through(
     middle: &Pose,
     to: &Pose,
     t: f32,
-    how: impl Into<Interpolator>,
+    how: impl Into<InterpolateOptions>,
     out: &mut Pose,
 ) -> Result<(), Error> {
     for (pose, what) in [(from, "from"), (middle, "middle"), (to, "to")] {
@@ -130,7 +130,7 @@ pub fn joints_through(
     middle: &[JointQuat],
     to: &[JointQuat],
     t: f32,
-    how: impl Into<Interpolator>,
+    how: impl Into<InterpolateOptions>,
     out: &mut [JointQuat],
 ) -> Result<(), Error> {
     for (list, what) in [(from, "from"), (middle, "middle"), (to, "to")] {

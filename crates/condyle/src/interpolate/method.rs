@@ -122,14 +122,14 @@ impl Terms {
 ///
 /// ```
 /// use condyle::interpolate;
-/// use condyle::interpolate::{Arc, Interpolator, Method};
+/// use condyle::interpolate::{Arc, InterpolateOptions, Method};
 ///
 /// // A quarter turn, and the same with the opposite quaternion: three quarters the other way round.
 /// let half = std::f32::consts::FRAC_1_SQRT_2;
 /// let (a, b) = ([0.0, 0.0, 0.0, 1.0], [0.0, -half, 0.0, -half]);
 /// let [_, y, _, _] = interpolate(a, b, 0.5, Method::default());
 /// assert!((y - 22.5_f32.to_radians().sin()).abs() < 1e-6);
-/// let long_way = Interpolator { arc: Arc::AsGiven, ..Interpolator::default() };
+/// let long_way = InterpolateOptions { arc: Arc::AsGiven, ..InterpolateOptions::default() };
 /// let [_, y, _, _] = interpolate(a, b, 0.5, long_way);
 /// assert!((y + 67.5_f32.to_radians().sin()).abs() < 1e-6);
 /// ```
@@ -148,10 +148,10 @@ pub enum Arc {
 ///
 /// ```
 /// use condyle::interpolate;
-/// use condyle::interpolate::{Interpolator, Method};
+/// use condyle::interpolate::{InterpolateOptions, Method};
 ///
 /// // A hit that overshoots by a tenth.
-/// let overshoot = Interpolator { extrapolate: true, ..Method::default().into() };
+/// let overshoot = InterpolateOptions { extrapolate: true, ..Method::default().into() };
 /// let (a, b) = ([0.0, 0.0, 0.0, 1.0], [0.5, 0.0, 0.0, 0.866_025_4]);
 /// let [x, ..] = interpolate(a, b, 1.1, overshoot);
 /// assert!((x - 33_f32.to_radians().sin()).abs() < 1e-6);
@@ -159,7 +159,7 @@ pub enum Arc {
 /// assert_eq!(interpolate(a, b, 1.1, Method::default()), interpolate(a, b, 1.0, Method::default()));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Interpolator {
+pub struct InterpolateOptions {
     /// How.
     pub method: Method,
     /// Along which of the two arcs.
@@ -170,7 +170,7 @@ pub struct Interpolator {
     pub extrapolate: bool,
 }
 
-impl From<Method> for Interpolator {
+impl From<Method> for InterpolateOptions {
     fn from(method: Method) -> Self {
         Self { method, ..Self::default() }
     }

@@ -119,7 +119,7 @@ mod tests;
 pub use factor::{Factor, Selection};
 pub(crate) use kernel::{slerp_block, vector_block};
 pub use keys::{align_keys, joints_through, middle, poses_through, through};
-pub use method::{Arc, Degree, Interpolator, Method, Terms};
+pub use method::{Arc, Degree, InterpolateOptions, Method, Terms};
 pub(crate) use one_factor::{OneFactor, Spread, straight};
 pub use prepared::Prepared;
 pub use vectors::vectors;
@@ -144,16 +144,16 @@ pub(crate) fn interpolate_masked(from: Option<&Pose>, to: &Pose, weight: f32, ma
 /// opposite quaternions is `a` at every t: exactly. A factor that is NaN gives NaN. Shoemake 1985.
 ///
 /// ```
-/// use condyle::interpolate::{Interpolator, Method};
+/// use condyle::interpolate::{InterpolateOptions, Method};
 /// use condyle::interpolate;
 ///
 /// let (a, b) = ([0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.0]);
-/// let [x, y, z, w] = interpolate(a, b, 1.0 / 3.0, Interpolator::default());
+/// let [x, y, z, w] = interpolate(a, b, 1.0 / 3.0, InterpolateOptions::default());
 /// assert!((x - 0.5).abs() < 1e-6 && (w - 0.866_025_4).abs() < 1e-6 && [y, z] == [0.0; 2]);
 /// assert_eq!(interpolate(a, b, 1.0, Method::Nlerp), b);
 /// ```
 #[must_use]
-pub fn interpolate(a: Quat, b: Quat, t: f32, how: impl Into<Interpolator>) -> Quat {
+pub fn interpolate(a: Quat, b: Quat, t: f32, how: impl Into<InterpolateOptions>) -> Quat {
     Plan::from(how.into()).at(t.into()).single(a, b)
 }
 
@@ -189,7 +189,7 @@ pub fn poses<'a, 'b>(
     to: &Pose,
     t: impl Into<Factor<'a>>,
     joints: Selection<'_>,
-    how: impl Into<Interpolator>,
+    how: impl Into<InterpolateOptions>,
     out: &mut Pose,
 ) -> Result<(), Error> {
     Plan::from(how.into()).at(t.into()).poses(from.into(), to, joints, out)
@@ -218,7 +218,7 @@ pub fn joints<'a>(
     to: &[JointQuat],
     t: impl Into<Factor<'a>>,
     joints: Selection<'_>,
-    how: impl Into<Interpolator>,
+    how: impl Into<InterpolateOptions>,
     out: &mut [JointQuat],
 ) -> Result<(), Error> {
     Plan::from(how.into()).at(t.into()).joints(from, to, joints, out)

@@ -3,7 +3,7 @@
 use super::exact::{exact, nlerp};
 use super::factor::{Factor, Factors, Selection, clamped};
 use super::kernel::{Nearer, lanes_blocks, uniform_blocks, uniform_one};
-use super::method::{Arc, Degree, Interpolator, Method, Terms};
+use super::method::{Arc, Degree, InterpolateOptions, Method, Terms};
 use super::structs::uniform_structs;
 use super::weights::{Fitted, Given, Halved, Nested, Rare, Series, Straight};
 use super::{exponential_map, formula, one_factor};
@@ -53,13 +53,13 @@ impl Joints for [JointQuat] {
 /// How to interpolate, whatever form the joints have.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Plan {
-    how: Interpolator,
+    how: InterpolateOptions,
     /// Whether the ends are already half of an arc: then [`Method::EberlyHalved`] has nothing to halve.
     halves: bool,
 }
 
-impl From<Interpolator> for Plan {
-    fn from(how: Interpolator) -> Self {
+impl From<InterpolateOptions> for Plan {
+    fn from(how: InterpolateOptions) -> Self {
         Self { how, halves: false }
     }
 }
@@ -104,8 +104,8 @@ impl UniformWeights {
 }
 
 impl Plan {
-    pub(super) fn of_half(how: impl Into<Interpolator>) -> Self {
-        Self { how: Interpolator { arc: Arc::Shorter, ..how.into() }, halves: true }
+    pub(super) fn of_half(how: impl Into<InterpolateOptions>) -> Self {
+        Self { how: InterpolateOptions { arc: Arc::Shorter, ..how.into() }, halves: true }
     }
 
     pub(super) fn at(self, t: Factor<'_>) -> Step<'_> {

@@ -1,7 +1,7 @@
 //! A factor and a method whose coefficients are computed once for many calls.
 
 use super::factor::Selection;
-use super::method::Interpolator;
+use super::method::InterpolateOptions;
 use super::plan::{Plan, Step};
 use crate::error::Error;
 use crate::math::{JointQuat, Quat};
@@ -32,7 +32,7 @@ impl Prepared {
     /// The factor `t` is from 0 at the first end to 1 at the second, as [`Factor::Same`](super::Factor::Same) has it. With one
     /// that is NaN [`rotation`](Self::rotation) is NaN, and all other calls are refused.
     #[must_use]
-    pub fn new(t: f32, how: impl Into<Interpolator>) -> Self {
+    pub fn new(t: f32, how: impl Into<InterpolateOptions>) -> Self {
         Self(Plan::from(how.into()).at(t.into()))
     }
 
@@ -109,7 +109,7 @@ mod tests {
             for (method, t) in methods.into_iter().flat_map(|m| [0.0, 0.3, 0.8, 1.0, 1.5].map(|t| (m, t))) {
                 for (arc, extrapolate) in [(Arc::Shorter, false), (Arc::AsGiven, false), (Arc::Shorter, true)]
                 {
-                    let how = Interpolator { arc, extrapolate, ..method.into() };
+                    let how = InterpolateOptions { arc, extrapolate, ..method.into() };
                     let prepared = Prepared::new(t, how);
                     for which in [Selection::All, Selection::List(&some)] {
                         let case = std::format!("{how:?} at {t}, {count} joints, {which:?}");

@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | [`two_bone`](two_bone()) | an arm or a leg | its tip is at a goal, bent towards a pole |
 //! | [`aim`](aim()), [`aim_chain`] | a head, or the joints that carry it | an axis points at a target |
-//! | [`chain`](chain()) | any number of joints in a row, by one of three [methods](Method) | its tip is at a goal, and turned as asked |
+//! | [`chain`](chain()) | any number of joints in a row, by one of three [methods](ChainMethod) | its tip is at a goal, and turned as asked |
 //! | [`spline`](spline()) | a spine or a tail | its bones lie along a curve |
 //! | [`example`](example()) | nothing: it weighs poses | their blend has joints at goals |
 //! | [`body`](body()) | all joints above its goals | many goals are reached at once |
@@ -35,7 +35,7 @@ mod two_bone;
 
 pub use self::aim::{Aim, AimChain, Share, Up, aim, aim_chain};
 pub use self::body::body;
-pub use self::chain::{Chain, Method, Orientation, chain};
+pub use self::chain::{Chain, ChainMethod, Orientation, chain};
 pub use self::example::{ExampleGoal, Examples, example};
 pub use self::limits::{FitOptions, JointLimit, Limits, Swing, clamp, fit_limits};
 pub use self::spline::{Spline, SplineUp, spline};

@@ -37,9 +37,11 @@ fn goals_at_the_end_of_all_numbers_are_reached_for_or_refused() {
                 let reach = TwoBone { weight, pole, ..TwoBone::new(joints, goal) };
                 check("two_bone", &|pose| Ok(two_bone(skeleton, model, &reach, pose)?.distance));
             }
-            for method in
-                [Method::LeastSquares { restarts: 1 }, Method::CyclicDescent { step: 1.0 }, Method::Fabrik]
-            {
+            for method in [
+                ChainMethod::LeastSquares { restarts: 1 },
+                ChainMethod::CyclicDescent { step: 1.0 },
+                ChainMethod::Fabrik,
+            ] {
                 let asked = Chain { method, weight, ..Chain::new(&joints[..2], tip, goal) };
                 check("chain", &|pose| Ok(chain(skeleton, model, &asked, pose)?.distance));
             }

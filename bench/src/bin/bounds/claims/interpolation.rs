@@ -1,6 +1,6 @@
 //! How far every method is from slerp.
 
-use condyle::interpolate::{self, Arc, Factor, Interpolator, Method, Selection};
+use condyle::interpolate::{self, Arc, Factor, InterpolateOptions, Method, Selection};
 use condyle::math::JointQuat;
 use condyle::{Dispatch, Pose, Transform, reference};
 
@@ -129,7 +129,7 @@ pub(super) fn given(dispatch: Dispatch) -> Vec<Claim> {
         error: Box::new(move |case| dispatch.scope(|| error(case))),
     };
     fn along(case: &[f32], method: Method, bound: f64) -> f64 {
-        let how = Interpolator { arc: Arc::AsGiven, ..method.into() };
+        let how = InterpolateOptions { arc: Arc::AsGiven, ..method.into() };
         let got = interpolate::interpolate(quat(case), quat(&case[4..]), case[8], how);
         let (want, sum) =
             as_given(quat(case).map(f64::from), quat(&case[4..]).map(f64::from), case[8].into());

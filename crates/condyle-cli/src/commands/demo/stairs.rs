@@ -4,7 +4,7 @@ use condyle::math::Rigid;
 use condyle::sample::PoseSource;
 use condyle::skeleton::NO_PARENT;
 use condyle::solve::feet::{
-    ContactOptions, Contacts, Feet, FeetFrame, FeetState, Leg, Step, Surface, contacts_raw, feet,
+    ContactOptions, Contacts, Feet, FeetFrame, FeetState, GroundPoint, Leg, Step, contacts_raw, feet,
 };
 use condyle::{
     Affine, Error, Interpolation, Looping, Pose, RawClip, Skeleton, Target, Track, local_to_model,
@@ -203,7 +203,7 @@ impl<'a> Walker<'a> {
         for (foot, step) in steps.iter_mut().enumerate() {
             *step = self.contacts.step(foot, clock)?;
         }
-        let stairs = |from: [f64; 3]| Some(Surface::level(height(from[2])));
+        let stairs = |from: [f64; 3]| Some(GroundPoint::level(height(from[2])));
         let frame = FeetFrame {
             placement: Rigid { translation, ..Rigid::IDENTITY },
             ground: &stairs,

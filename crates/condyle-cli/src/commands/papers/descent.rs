@@ -148,7 +148,7 @@ fn cases() -> Vec<Case> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use condyle::solve::{Chain, Limits, Method, chain};
+    use condyle::solve::{Chain, ChainMethod, Limits, chain};
     use condyle::{Affine, Joint, Pose, Skeleton, Transform, local_to_model};
 
     #[test]
@@ -183,7 +183,7 @@ mod tests {
                 let mut model = vec![Affine::IDENTITY; BONES + 1];
                 local_to_model(&skeleton, &pose, &mut model).expect("sizes agree");
                 let asked = Chain {
-                    method: Method::CyclicDescent { step },
+                    method: ChainMethod::CyclicDescent { step },
                     iterations: ROUNDS as u16,
                     limits: Some(&limits),
                     ..Chain::new(&turning, BONES as u16, case.goal.map(|v| v as f32))

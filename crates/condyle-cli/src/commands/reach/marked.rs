@@ -5,7 +5,7 @@ use condyle::{Affine, Error, RawClip, Skeleton};
 
 use super::request::{Kind, Placed, Request};
 use super::solver::Solver;
-use condyle::solve::body::Aim;
+use condyle::solve::body::GoalKind;
 use condyle_draw::marks::Mark;
 use condyle_draw::vector::{Vec3, add};
 
@@ -82,7 +82,7 @@ impl<'a> Marked<'a> {
         }
         for (request, (goals, _)) in self.solver.requests.iter().zip(&self.fixed) {
             let joint = model[usize::from(request.joint)].transform_point([0.0; 3]);
-            let Aim::Position { place, .. } = request.goal(&clip, seconds, self.solver.ease).aim else {
+            let GoalKind::Position { place, .. } = request.goal(&clip, seconds, self.solver.ease).kind else {
                 continue;
             };
             let pinned = matches!(request.kind, Kind::Stay);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use condyle::interpolate::{Method, interpolate};
-use condyle::solve::body::{Aim, Goal};
+use condyle::solve::body::{Goal, GoalKind};
 use condyle::{Affine, Error, Pose, Quat, Skeleton, local_to_model};
 use condyle_draw::vector::{Vec3, add_scaled, length, lerp, quat_conjugate, quat_mul, sub};
 
@@ -201,9 +201,9 @@ impl Request {
 
 /// How far a pose is from what was asked for: units of length, or radians.
 pub(crate) fn residual(goal: &Goal<'_>, found: &Placed<'_>) -> f64 {
-    match goal.aim {
-        Aim::Position { joint, place, .. } => length(sub(found.at(joint), place)).into(),
-        Aim::Orientation { joint, orientation } => {
+    match goal.kind {
+        GoalKind::Position { joint, place, .. } => length(sub(found.at(joint), place)).into(),
+        GoalKind::Orientation { joint, orientation } => {
             let [x, y, z, w] = quat_mul(quat_conjugate(orientation), found.turn(joint)).map(f64::from);
             2.0 * (x * x + y * y + z * z).sqrt().atan2(w.abs())
         }

@@ -98,7 +98,7 @@ fn placed(shapes: &[Shape]) -> PosedHitboxes {
     posed
 }
 
-fn all_hits(posed: &PosedHitboxes, ray: &Ray) -> Vec<Hit> {
+fn all_hits(posed: &PosedHitboxes, ray: &Ray) -> Vec<HitboxHit> {
     let mut all = vec![];
     posed.all_hits(ray, |hit| {
         all.push(hit);

@@ -1,4 +1,4 @@
-//! Nearest points, and what is inside.
+//! NearestPoint points, and what is inside.
 
 use std::vec::Vec;
 

@@ -54,7 +54,7 @@ fn list_of(pose: &Pose) -> Vec<JointQuat> {
 }
 
 /// Between poses of such rotations.
-fn between(from: &[Quat], to: &[Quat], t: Factor<'_>, how: impl Into<Interpolator>) -> Vec<Quat> {
+fn between(from: &[Quat], to: &[Quat], t: Factor<'_>, how: impl Into<InterpolateOptions>) -> Vec<Quat> {
     let mut out = Pose::identity(from.len());
     poses(&pose_of(from), &pose_of(to), t, Selection::All, how, &mut out).expect("sizes agree");
     out.transforms().map(|t| t.rotation).collect()
@@ -144,7 +144,7 @@ fn ends_and_equal_or_opposite_rotations_are_exact() {
     for dispatch in Dispatch::all() {
         for (method, extrapolate) in methods().flat_map(|m| [(m, false), (m, true)]) {
             for arc in [Arc::Shorter, Arc::AsGiven] {
-                let how = Interpolator { method, arc, extrapolate };
+                let how = InterpolateOptions { method, arc, extrapolate };
                 let case = format_args!("{dispatch}, {how:?}").to_string();
                 dispatch.scope(|| {
                     for (zero, one) in [
@@ -236,7 +236,7 @@ fn the_arc_as_given_may_be_the_long_way_round() {
     let mut random = Random(5);
     for dispatch in Dispatch::all() {
         for method in methods().filter(|&m| m != Method::Nlerp) {
-            let how = Interpolator { arc: Arc::AsGiven, ..method.into() };
+            let how = InterpolateOptions { arc: Arc::AsGiven, ..method.into() };
             let bound = if method == Method::ExponentialMap { 7e-7 } else { 5e-7 };
             for case in 0..tries(300) {
                 let (a, b, t) = (random.unit(), random.unit(), random.range(0.0, 1.0));
@@ -249,7 +249,7 @@ fn the_arc_as_given_may_be_the_long_way_round() {
         }
         // A quarter turn and three quarters.
         let (a, b) = ([0.0, 0.0, 0.0, 1.0], [0.0, 0.0, -0.707_106_77, -0.707_106_77]);
-        let how = Interpolator { arc: Arc::AsGiven, ..Interpolator::default() };
+        let how = InterpolateOptions { arc: Arc::AsGiven, ..InterpolateOptions::default() };
         let got = dispatch.scope(|| interpolate(a, b, 0.5, how));
         assert_close(&got, &[0.0, 0.0, -0.923_879_532_5, 0.382_683_432_4], 2e-7, dispatch);
     }
@@ -258,7 +258,7 @@ fn the_arc_as_given_may_be_the_long_way_round() {
 #[test]
 fn nlerp_of_nearly_opposite_ends_as_given_is_of_unit_length() {
     let mut random = Random(8);
-    let how = Interpolator { arc: Arc::AsGiven, ..Method::Nlerp.into() };
+    let how = InterpolateOptions { arc: Arc::AsGiven, ..Method::Nlerp.into() };
     for sum in [1e-1, 1e-2, 1e-3, 1e-4, 1e-5] {
         for t in [0.0, 0.2, 0.4999, 0.5, 0.500_001, 0.6, 1.0] {
             let a: Quat = random.unit();
@@ -282,7 +282,7 @@ fn factors_beyond_the_ends_are_held_unless_they_may_go_on() {
     let mut random = Random(6);
     for dispatch in Dispatch::all() {
         for method in methods() {
-            let beyond = Interpolator { extrapolate: true, ..method.into() };
+            let beyond = InterpolateOptions { extrapolate: true, ..method.into() };
             for case in 0..tries(50) {
                 let (a, b) = (random.unit(), random.unit());
                 let case = format_args!("{dispatch}, {method}, case {case}").to_string();
@@ -337,7 +337,7 @@ fn a_way_through_the_middle_takes_fewer_terms() {
                 joints_through(&a, &b, &c, t, Method::EberlyHalved(five), &mut list).expect("sizes agree");
                 assert_eq!(list, list_of(&out), "{dispatch}");
                 // The middle says which way: the arc makes no difference.
-                let given = Interpolator { arc: Arc::AsGiven, ..Method::EberlyHalved(five).into() };
+                let given = InterpolateOptions { arc: Arc::AsGiven, ..Method::EberlyHalved(five).into() };
                 let want = out.clone();
                 poses_through(&from, &half, &to, t, given, &mut out).expect("sizes agree");
                 assert_eq!(out, want, "{dispatch}");

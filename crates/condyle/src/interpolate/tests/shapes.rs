@@ -27,7 +27,11 @@ fn a_joint_is_the_same_in_every_shape() {
         let reversed: Vec<f32> = per_joint.iter().rev().copied().collect();
         for dispatch in Dispatch::all() {
             for how in methods().flat_map(|m| {
-                [Arc::Shorter, Arc::AsGiven].map(|arc| Interpolator { method: m, arc, extrapolate: false })
+                [Arc::Shorter, Arc::AsGiven].map(|arc| InterpolateOptions {
+                    method: m,
+                    arc,
+                    extrapolate: false,
+                })
             }) {
                 for (t, listed) in [
                     (Factor::Same(0.3), Factor::Same(0.3)),
@@ -102,7 +106,7 @@ fn translations_and_scales_go_straight_and_hit_their_ends() {
 #[test]
 fn wrong_sizes_and_joints_are_refused() {
     let (two, three) = (Pose::identity(2), Pose::identity(3));
-    let how = Interpolator::default();
+    let how = InterpolateOptions::default();
     let mut out = Pose::identity(3);
     let mut run = |from: &Pose, to: &Pose, t: Factor<'_>, joints: Selection<'_>| {
         poses(from, to, t, joints, how, &mut out)
@@ -140,7 +144,7 @@ fn a_factor_that_is_no_number_is_refused() {
     let refused = Err(Error::NotFinite { what: "factor", at: 0 });
     for method in methods() {
         for extrapolate in [false, true] {
-            let how = Interpolator { extrapolate, ..method.into() };
+            let how = InterpolateOptions { extrapolate, ..method.into() };
             let prepared = Prepared::new(f32::NAN, how);
             for joints in [Selection::All, Selection::List(&[3, 1])] {
                 let case = format_args!("{method}, {joints:?}, extrapolate: {extrapolate}");
@@ -233,12 +237,12 @@ fn the_portable_mode_gives_the_same_bits_everywhere() {
     let (from, to, t) = cases(tries(400));
     assert_portable(0x52ee_4a3a_0248_3672, |hash| {
         for how in Method::all().flat_map(|m| {
-            [Arc::Shorter, Arc::AsGiven].map(|arc| Interpolator { method: m, arc, extrapolate: false })
+            [Arc::Shorter, Arc::AsGiven].map(|arc| InterpolateOptions { method: m, arc, extrapolate: false })
         }) {
             for t in [Factor::Same(0.3), Factor::Same(0.8), Factor::PerJoint(&t)] {
                 hash.add(between(&from, &to, t, how).as_flattened());
             }
-            let beyond = Interpolator { extrapolate: true, ..how };
+            let beyond = InterpolateOptions { extrapolate: true, ..how };
             for (a, b) in from.iter().zip(&to).take(tries(20)) {
                 hash.add(&interpolate(*a, *b, 1.7, beyond));
                 hash.add(&through(*a, middle(*a, *b), *b, 0.4, how));

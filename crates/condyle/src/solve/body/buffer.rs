@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::goal::{Aim, Goal};
+use super::goal::{Goal, GoalKind};
 use super::normal::Normal;
 use super::readiness::Readiness;
 use super::tree::{
@@ -234,12 +234,12 @@ impl BodyBuffer {
         self.index.clear();
         self.index.resize(skeleton.joint_count(), NONE);
         for goal in goals {
-            match goal.aim {
-                Aim::Position { joint, .. }
-                | Aim::Orientation { joint, .. }
-                | Aim::Pin { joint }
-                | Aim::PinOrientation { joint } => mark(skeleton, joint, &mut self.index),
-                Aim::Mass { masses, .. } => {
+            match goal.kind {
+                GoalKind::Position { joint, .. }
+                | GoalKind::Orientation { joint, .. }
+                | GoalKind::Pin { joint }
+                | GoalKind::PinOrientation { joint } => mark(skeleton, joint, &mut self.index),
+                GoalKind::Mass { masses, .. } => {
                     masses.iter().for_each(|&(joint, _)| mark(skeleton, joint, &mut self.index));
                 }
             }
@@ -282,21 +282,21 @@ impl BodyBuffer {
         for goal in goals {
             let weight = if most > 0.0 { sqrt_f64(f64::from(goal.weight) / f64::from(most)) } else { 0.0 };
             let at = |joint: u16| self.index[usize::from(joint)] as usize;
-            let sought = match goal.aim {
-                Aim::Position { joint, offset, place } => {
+            let sought = match goal.kind {
+                GoalKind::Position { joint, offset, place } => {
                     let (joint, offset) = (at(joint), offset.map(f64::from));
                     Sought::Point { joint, offset, place: place.map(f64::from) }
                 }
-                Aim::Pin { joint } => {
+                GoalKind::Pin { joint } => {
                     Sought::Point { joint: at(joint), offset: [0.0; 3], place: placed[at(joint)].at }
                 }
-                Aim::Orientation { joint, orientation } => {
+                GoalKind::Orientation { joint, orientation } => {
                     Sought::Turn { joint: at(joint), orientation: unit(orientation.map(f64::from)) }
                 }
-                Aim::PinOrientation { joint } => {
+                GoalKind::PinOrientation { joint } => {
                     Sought::Turn { joint: at(joint), orientation: placed[at(joint)].turn }
                 }
-                Aim::Mass { masses, place } => {
+                GoalKind::Mass { masses, place } => {
                     let from = self.shares.len();
                     self.shares.resize(from + self.joints.len(), 0.0);
                     let sum: f64 = masses.iter().map(|&(_, mass)| f64::from(mass)).sum();
@@ -366,12 +366,12 @@ impl BodyBuffer {
     fn take_readiness(&mut self, skeleton: &Skeleton, goals: &[Goal<'_>], pose: &Pose) {
         self.readiness.begin(skeleton.joint_count());
         for goal in goals.iter().filter(|goal| goal.weight > 0.0) {
-            match goal.aim {
-                Aim::Position { joint, .. }
-                | Aim::Orientation { joint, .. }
-                | Aim::Pin { joint }
-                | Aim::PinOrientation { joint } => self.readiness.want(joint),
-                Aim::Mass { masses, .. } => {
+            match goal.kind {
+                GoalKind::Position { joint, .. }
+                | GoalKind::Orientation { joint, .. }
+                | GoalKind::Pin { joint }
+                | GoalKind::PinOrientation { joint } => self.readiness.want(joint),
+                GoalKind::Mass { masses, .. } => {
                     masses.iter().for_each(|&(joint, _)| self.readiness.want(joint));
                 }
             }

@@ -17,7 +17,7 @@ use crate::math::quats::is_near_unit;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Goal<'a> {
     /// What is to be where.
-    pub aim: Aim<'a>,
+    pub kind: GoalKind<'a>,
     /// What a squared residual is multiplied by, relative to other goals; at least 0. With 0 the residual is told and nothing moves for it.
     pub weight: f32,
 }
@@ -25,7 +25,7 @@ pub struct Goal<'a> {
 /// What is to be where, in model space.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub enum Aim<'a> {
+pub enum GoalKind<'a> {
     /// A point that hangs on a joint.
     Position {
         /// The joint.
@@ -65,31 +65,31 @@ impl<'a> Goal<'a> {
     /// A joint at a place in model space, with weight 1.
     #[must_use]
     pub fn position(joint: u16, place: [f32; 3]) -> Self {
-        Self { aim: Aim::Position { joint, offset: [0.0; 3], place }, weight: 1.0 }
+        Self { kind: GoalKind::Position { joint, offset: [0.0; 3], place }, weight: 1.0 }
     }
 
     /// A joint turned in model space as a unit quaternion says, with weight 1.
     #[must_use]
     pub fn orientation(joint: u16, orientation: Quat) -> Self {
-        Self { aim: Aim::Orientation { joint, orientation }, weight: 1.0 }
+        Self { kind: GoalKind::Orientation { joint, orientation }, weight: 1.0 }
     }
 
     /// A joint that stays where it is, with weight 1.
     #[must_use]
     pub fn pin(joint: u16) -> Self {
-        Self { aim: Aim::Pin { joint }, weight: 1.0 }
+        Self { kind: GoalKind::Pin { joint }, weight: 1.0 }
     }
 
     /// A joint that stays turned as it is, with weight 1.
     #[must_use]
     pub fn pin_orientation(joint: u16) -> Self {
-        Self { aim: Aim::PinOrientation { joint }, weight: 1.0 }
+        Self { kind: GoalKind::PinOrientation { joint }, weight: 1.0 }
     }
 
     /// The centre of mass at a place in model space, with weight 1.
     #[must_use]
     pub fn mass(masses: &'a [(u16, f32)], place: [f32; 3]) -> Self {
-        Self { aim: Aim::Mass { masses, place }, weight: 1.0 }
+        Self { kind: GoalKind::Mass { masses, place }, weight: 1.0 }
     }
 
     /// `Ok` if this is goal `at` of a body of so many joints.
@@ -111,19 +111,19 @@ impl<'a> Goal<'a> {
             }
         };
         not_negative(self.weight)?;
-        match self.aim {
-            Aim::Position { joint: own, offset, place } => {
+        match self.kind {
+            GoalKind::Position { joint: own, offset, place } => {
                 joint(own)?;
                 finite(&offset)?;
                 finite(&place)
             }
-            Aim::Orientation { joint: own, orientation } => {
+            GoalKind::Orientation { joint: own, orientation } => {
                 joint(own)?;
                 finite(&orientation)?;
                 if is_near_unit(&orientation) { Ok(()) } else { Err(Error::NotUnit { what, at }) }
             }
-            Aim::Pin { joint: own } | Aim::PinOrientation { joint: own } => joint(own),
-            Aim::Mass { masses, place } => {
+            GoalKind::Pin { joint: own } | GoalKind::PinOrientation { joint: own } => joint(own),
+            GoalKind::Mass { masses, place } => {
                 finite(&place)?;
                 let mut sum = 0.0;
                 for &(own, mass) in masses {

@@ -45,7 +45,7 @@ mod tree;
 use core::fmt;
 
 pub use self::buffer::BodyBuffer;
-pub use self::goal::{Aim, Goal};
+pub use self::goal::{Goal, GoalKind};
 pub use self::readiness::readiness;
 use crate::error::Error;
 use crate::math::Quat;

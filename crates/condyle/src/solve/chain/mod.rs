@@ -28,7 +28,7 @@ use crate::skeleton::Skeleton;
 /// How a chain is solved.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub enum Method {
+pub enum ChainMethod {
     /// Damped least squares: all joints turn at once, each as much as it helps, which shares a movement among them. The fewest rounds, and the most goals
     /// reached where joints have limits or the tip is to be turned. Borders are hard for it: each round goes on from the one before, which a soft one would slow down again.
     LeastSquares {
@@ -79,10 +79,10 @@ impl Orientation {
 /// What a chain of joints is to reach.
 ///
 /// ```
-/// use condyle::solve::{Chain, Method};
+/// use condyle::solve::{Chain, ChainMethod};
 ///
 /// // Four joints of a tail; its end is 10 cm behind the last one.
-/// let tail = Chain { offset: [0.0, 0.0, -0.1], method: Method::Fabrik, ..Chain::new(&[8, 9, 10, 11], 11, [0.3, 0.2, -0.5]) };
+/// let tail = Chain { offset: [0.0, 0.0, -0.1], method: ChainMethod::Fabrik, ..Chain::new(&[8, 9, 10, 11], 11, [0.3, 0.2, -0.5]) };
 /// assert_eq!((tail.iterations, tail.weight), (50, 1.0));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -98,7 +98,7 @@ pub struct Chain<'a> {
     /// How it is to be turned, if that matters.
     pub orientation: Option<Orientation>,
     /// How.
-    pub method: Method,
+    pub method: ChainMethod,
     /// Metres from the goal at which it is reached; not negative.
     pub tolerance: f32,
     /// The greatest number of rounds. One takes as long as any other.
@@ -122,7 +122,7 @@ impl<'a> Chain<'a> {
             offset: [0.0; 3],
             goal,
             orientation: None,
-            method: Method::LeastSquares { restarts: 4 },
+            method: ChainMethod::LeastSquares { restarts: 4 },
             tolerance: 1e-4,
             iterations: 50,
             weight: 1.0,
@@ -264,7 +264,7 @@ impl Chain<'_> {
             if value >= least { Ok(()) } else { Err(Error::OutOfRange { what, at: 0, needed }) }
         };
         positive("tolerance", self.tolerance, 0.0, "0 or more")?;
-        if let Method::CyclicDescent { step } = self.method {
+        if let ChainMethod::CyclicDescent { step } = self.method {
             check_unit("step", step)?;
             positive("step", step, f32::MIN_POSITIVE, "more than 0")?;
         }
@@ -318,7 +318,7 @@ impl<'a> Solver<'_, 'a, '_> {
     /// Leaves the nodes at the best that they came by. Returns how many rounds there were.
     fn solve(&mut self, bones: &mut [Bone]) -> u32 {
         match self.chain.method {
-            Method::LeastSquares { .. } => self.row.hold(),
+            ChainMethod::LeastSquares { .. } => self.row.hold(),
             _ => self.row.clamp(),
         }
         self.row.keep();
@@ -333,13 +333,13 @@ impl<'a> Solver<'_, 'a, '_> {
         // Neither of the others measures in model space under uneven scales, so that they only begin.
         let begun = if self.row.even { most } else { most.div_ceil(2) };
         let mut rounds = match self.chain.method {
-            Method::LeastSquares { restarts } => self.least_squares(restarts.into(), most),
-            Method::CyclicDescent { step } => {
+            ChainMethod::LeastSquares { restarts } => self.least_squares(restarts.into(), most),
+            ChainMethod::CyclicDescent { step } => {
                 self.rounds(begun, |row, wanted| sweep(row, step.into(), wanted))
             }
-            Method::Fabrik => self.rounds(begun, |row, wanted| fabrik::sweep(row, wanted, bones)),
+            ChainMethod::Fabrik => self.rounds(begun, |row, wanted| fabrik::sweep(row, wanted, bones)),
         };
-        let ends = self.row.even || matches!(self.chain.method, Method::LeastSquares { .. });
+        let ends = self.row.even || matches!(self.chain.method, ChainMethod::LeastSquares { .. });
         if !ends && !self.is_reached(self.off(self.row.arm())) {
             rounds += self.least_squares(RESTARTS, most - rounds);
         }

@@ -14,8 +14,11 @@ use crate::solve::testing::{Case, Scales, apart};
 use crate::solve::{TwoBone, two_bone};
 use crate::testing::{Random, assert_portable, cases, tries};
 
-const METHODS: [Method; 3] =
-    [Method::LeastSquares { restarts: 4 }, Method::CyclicDescent { step: 1.0 }, Method::Fabrik];
+const METHODS: [ChainMethod; 3] = [
+    ChainMethod::LeastSquares { restarts: 4 },
+    ChainMethod::CyclicDescent { step: 1.0 },
+    ChainMethod::Fabrik,
+];
 
 /// All joints but the tip.
 fn turning(case: &Case) -> &[u16] {
@@ -238,8 +241,11 @@ fn hostile_input_is_an_error_or_finite() {
         }
         asked.joints = &joints;
         asked.orientation = (try_ % 4 > 1).then_some(wanted);
-        asked.method = [Method::LeastSquares { restarts: 2 }, Method::CyclicDescent { step }, Method::Fabrik]
-            [try_ / 4 % 3];
+        asked.method = [
+            ChainMethod::LeastSquares { restarts: 2 },
+            ChainMethod::CyclicDescent { step },
+            ChainMethod::Fabrik,
+        ][try_ / 4 % 3];
         let was = case.pose.clone();
         let bits = |pose: &Pose| pose.transforms().map(|t| t.rotation.map(f32::to_bits)).collect::<Vec<_>>();
         match chain(&case.skeleton, &case.model, &asked, &mut case.pose) {
@@ -278,7 +284,7 @@ fn what_is_wrong_is_said() {
     assert_eq!(solve(&Chain { tip: a, ..right }), range("tip", 0, "the last of the joints or below it"));
     assert_eq!(solve(&Chain { weight: -0.1, ..right }), range("weight", 0, "from 0 to 1"));
     assert_eq!(solve(&Chain { tolerance: -1.0, ..right }), range("tolerance", 0, "0 or more"));
-    let method = Method::CyclicDescent { step: 0.0 };
+    let method = ChainMethod::CyclicDescent { step: 0.0 };
     assert_eq!(solve(&Chain { method, ..right }), range("step", 0, "more than 0"));
     assert_eq!(
         solve(&Chain { goal: [0.0, 0.0, f32::NAN], ..right }),
@@ -352,7 +358,7 @@ fn smaller_steps_take_more_rounds() {
         let goal = reachable(&mut random, &case);
         for (at, step) in [1.0, 0.4].into_iter().enumerate() {
             let asked = Chain {
-                method: Method::CyclicDescent { step },
+                method: ChainMethod::CyclicDescent { step },
                 iterations: 1000,
                 ..Chain::new(turning(&case), case.tip(), goal)
             };
@@ -379,9 +385,9 @@ fn the_bits_are_the_same_everywhere() {
             let limits = Limits::new(&case.skeleton, limits).expect("a cone and a hinge");
             let orientation = (try_ % 2 == 0).then(|| Orientation::new(random.unit()));
             let method = match try_ % 3 {
-                0 => Method::Fabrik,
-                1 => Method::CyclicDescent { step: 0.7 },
-                _ => Method::LeastSquares { restarts: 3 },
+                0 => ChainMethod::Fabrik,
+                1 => ChainMethod::CyclicDescent { step: 0.7 },
+                _ => ChainMethod::LeastSquares { restarts: 3 },
             };
             let goal = reachable(&mut random, &case);
             let joints = turning(&case).to_vec();

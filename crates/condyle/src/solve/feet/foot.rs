@@ -1,7 +1,7 @@
 //! One foot from call to call: where it stands, or how it gets to where it will.
 
 use super::Feet;
-use super::ground::{Ground, Surface};
+use super::ground::{Ground, GroundPoint};
 use super::path::Path;
 use super::step::{Landing, Step};
 use crate::math::quats::{Quat64, from_rotation_vector, rotate};
@@ -70,11 +70,11 @@ impl World<'_> {
     }
 
     /// The ground below a point; none where it is no number, or upright.
-    fn below(&self, from: Vec64) -> Option<Surface> {
+    fn below(&self, from: Vec64) -> Option<GroundPoint> {
         let surface = self.ground.below(from)?;
         let normal = direction(surface.normal)?;
         let usable = surface.height.abs() < 1e30 && normal[1] > 1e-3;
-        usable.then_some(Surface { normal, ..surface })
+        usable.then_some(GroundPoint { normal, ..surface })
     }
 
     /// A point of model space over a ground at 0.
@@ -271,7 +271,7 @@ impl Foot {
         let at = |shift: f64| {
             let along = seen.ahead.unwrap_or_default();
             let place = add(place, scaled(along, shift));
-            let middle = look(place).unwrap_or(Surface::level(world.placement.translation[1]));
+            let middle = look(place).unwrap_or(GroundPoint::level(world.placement.translation[1]));
             let tilt = tilt(middle.normal, feet.options.slope.into());
             // What a plane of this tilt rises by.
             let normal = rotate(from_rotation_vector([tilt[0], 0.0, tilt[1]]), [0.0, 1.0, 0.0]);

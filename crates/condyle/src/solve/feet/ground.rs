@@ -9,14 +9,14 @@ use crate::solve::maps::direction;
 
 /// A place on the ground.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Surface {
+pub struct GroundPoint {
     /// How high it is: `y` in the world, in metres.
     pub height: f64,
     /// The unit normal; `y` is positive.
     pub normal: [f64; 3],
 }
 
-impl Surface {
+impl GroundPoint {
     /// Level ground.
     #[must_use]
     pub fn level(height: f64) -> Self {
@@ -29,19 +29,19 @@ impl Surface {
 /// A closure that takes a point is a ground too.
 ///
 /// ```
-/// use condyle::solve::feet::{Ground, Surface};
+/// use condyle::solve::feet::{Ground, GroundPoint};
 ///
 /// // Stairs along +Z: 30 cm deep, 15 cm high.
-/// let stairs = |from: [f64; 3]| Some(Surface::level((from[2] / 0.3).floor().max(0.0) * 0.15));
-/// assert_eq!(stairs.below([0.0, 2.0, 0.7]), Some(Surface::level(0.3)));
+/// let stairs = |from: [f64; 3]| Some(GroundPoint::level((from[2] / 0.3).floor().max(0.0) * 0.15));
+/// assert_eq!(stairs.below([0.0, 2.0, 0.7]), Some(GroundPoint::level(0.3)));
 /// ```
 pub trait Ground {
     /// The highest ground that is not above a point, straight below it. `None` where there is none.
-    fn below(&self, from: [f64; 3]) -> Option<Surface>;
+    fn below(&self, from: [f64; 3]) -> Option<GroundPoint>;
 }
 
-impl<F: Fn([f64; 3]) -> Option<Surface>> Ground for F {
-    fn below(&self, from: [f64; 3]) -> Option<Surface> {
+impl<F: Fn([f64; 3]) -> Option<GroundPoint>> Ground for F {
+    fn below(&self, from: [f64; 3]) -> Option<GroundPoint> {
         self(from)
     }
 }
@@ -73,7 +73,7 @@ impl Plane {
 }
 
 impl Ground for Plane {
-    fn below(&self, from: [f64; 3]) -> Option<Surface> {
+    fn below(&self, from: [f64; 3]) -> Option<GroundPoint> {
         let mut normal = direction(self.normal)?;
         if normal[1] < 0.0 {
             normal = normal.map(|v| -v);
@@ -83,7 +83,7 @@ impl Ground for Plane {
         }
         let [x, y, z] = self.point;
         let height = y - (normal[0] * (from[0] - x) + normal[2] * (from[2] - z)) / normal[1];
-        Some(Surface { height, normal })
+        Some(GroundPoint { height, normal })
     }
 }
 
@@ -107,7 +107,7 @@ pub struct Heights<F> {
 }
 
 impl<F: Fn(f64, f64) -> f64> Ground for Heights<F> {
-    fn below(&self, from: [f64; 3]) -> Option<Surface> {
+    fn below(&self, from: [f64; 3]) -> Option<GroundPoint> {
         let [x, _, z] = from;
         let (height, far) = ((self.height)(x, z), self.spacing);
         if !height.is_finite() {
@@ -120,7 +120,7 @@ impl<F: Fn(f64, f64) -> f64> Ground for Heights<F> {
         };
         let along_x = slope((self.height)(x + far, z), (self.height)(x - far, z));
         let along_z = slope((self.height)(x, z + far), (self.height)(x, z - far));
-        Some(Surface { height, normal: direction([-along_x, 1.0, -along_z]).unwrap_or([0.0, 1.0, 0.0]) })
+        Some(GroundPoint { height, normal: direction([-along_x, 1.0, -along_z]).unwrap_or([0.0, 1.0, 0.0]) })
     }
 }
 
@@ -234,10 +234,10 @@ impl Triangles {
 }
 
 impl Ground for Triangles {
-    fn below(&self, from: [f64; 3]) -> Option<Surface> {
+    fn below(&self, from: [f64; 3]) -> Option<GroundPoint> {
         let cell = self.cell(1, from[2]) * self.cells[0] + self.cell(0, from[0]);
         let members = &self.members[self.starts[cell] as usize..self.starts[cell + 1] as usize];
-        let mut best: Option<Surface> = None;
+        let mut best: Option<GroundPoint> = None;
         for &index in members {
             let Some(surface) = under(&self.triangles[index as usize], from) else { continue };
             if surface.height <= from[1] && best.is_none_or(|best| surface.height > best.height) {
@@ -249,7 +249,7 @@ impl Ground for Triangles {
 }
 
 /// Where the upright line through a point meets a triangle; edges and corners belong to it.
-fn under([a, b, c]: &[[f64; 3]; 3], p: [f64; 3]) -> Option<Surface> {
+fn under([a, b, c]: &[[f64; 3]; 3], p: [f64; 3]) -> Option<GroundPoint> {
     let side = |u: &[f64; 3], v: &[f64; 3]| (v[0] - u[0]) * (p[2] - u[2]) - (v[2] - u[2]) * (p[0] - u[0]);
     let sides = [side(a, b), side(b, c), side(c, a)];
     if sides.iter().any(|&s| s < 0.0) && sides.iter().any(|&s| s > 0.0) {
@@ -264,5 +264,5 @@ fn under([a, b, c]: &[[f64; 3]; 3], p: [f64; 3]) -> Option<Surface> {
         return None;
     }
     let height = a[1] - dot(normal, [p[0] - a[0], 0.0, p[2] - a[2]]) / normal[1];
-    Some(Surface { height, normal })
+    Some(GroundPoint { height, normal })
 }

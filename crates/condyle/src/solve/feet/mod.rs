@@ -63,7 +63,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 pub use self::contacts::{Contact, Contacts, contacts, contacts_of_events, contacts_raw};
-pub use self::ground::{Ground, Heights, Plane, Surface, Triangles};
+pub use self::ground::{Ground, GroundPoint, Heights, Plane, Triangles};
 pub use self::step::{Landing, Step};
 pub use self::thresholds::ContactOptions;
 

@@ -143,10 +143,10 @@ fn run(ground: &dyn Ground, rate: f64, seconds: f64, known: bool) -> Run {
     out
 }
 
-fn stairs(up: f64) -> impl Fn([f64; 3]) -> Option<Surface> {
+fn stairs(up: f64) -> impl Fn([f64; 3]) -> Option<GroundPoint> {
     // Not `floor`, which needs the standard library.
     move |p: [f64; 3]| {
-        Some(Surface::level(((p[2] + 1000.0) / 0.4 - 0.5) as i64 as f64 * 0.12 * up - 299.88 * up))
+        Some(GroundPoint::level(((p[2] + 1000.0) / 0.4 - 0.5) as i64 as f64 * 0.12 * up - 299.88 * up))
     }
 }
 
@@ -330,7 +330,7 @@ fn grounds_are_what_they_hold() {
         assert_eq!(Plane { point: [0.0; 3], normal }.below([0.0; 3]), None, "{normal:?}");
     }
     let edge = Heights { height: |_: f64, z: f64| if z > 0.0 { 1.0 } else { 0.0 }, spacing: 0.02 };
-    assert_eq!(edge.below([0.0, 5.0, 0.01]), Some(Surface::level(1.0)));
+    assert_eq!(edge.below([0.0, 5.0, 0.01]), Some(GroundPoint::level(1.0)));
     assert_eq!(Heights { height: |_: f64, _: f64| f64::NAN, spacing: 0.02 }.below([0.0; 3]), None);
 }
 
@@ -369,7 +369,7 @@ fn hostile_input_is_refused_or_gives_numbers() {
         placement.translation[random.below(3)] = pick(0.0, &mut random).into();
         let height = f64::from(pick(0.1, &mut random));
         let normal = [pick(0.2, &mut random).into(), 1.0, pick(0.1, &mut random).into()];
-        let ground = move |_: [f64; 3]| Some(Surface { height, normal });
+        let ground = move |_: [f64; 3]| Some(GroundPoint { height, normal });
         let seconds = pick(0.016, &mut random);
         let frame = FeetFrame { placement, ground: &ground, steps: &steps, seconds, weight: 1.0 };
         let (was, kept) = (pose.clone(), state.feet.clone());

@@ -79,11 +79,11 @@ impl Spring {
 /// What tails do not go through.
 ///
 /// ```
-/// use condyle::solve::springs::{Collider, Shape};
+/// use condyle::solve::springs::{Collider, ColliderShape};
 ///
 /// // A head of 12 cm, and the ground, which no joint moves.
-/// let head = Collider { joint: Some(3), shape: Shape::Sphere { offset: [0.0, 0.1, 0.0], radius: 0.12, inside: false } };
-/// let ground = Collider { joint: None, shape: Shape::Plane { offset: [0.0; 3], normal: [0.0, 1.0, 0.0] } };
+/// let head = Collider { joint: Some(3), shape: ColliderShape::Sphere { offset: [0.0, 0.1, 0.0], radius: 0.12, inside: false } };
+/// let ground = Collider { joint: None, shape: ColliderShape::Plane { offset: [0.0; 3], normal: [0.0, 1.0, 0.0] } };
 /// assert_ne!(head, ground);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -91,21 +91,21 @@ pub struct Collider {
     /// The joint that carries it; `None` for one that is fixed in model space.
     pub joint: Option<u16>,
     /// Its place and form.
-    pub shape: Shape,
+    pub shape: ColliderShape,
 }
 
 /// The form of a collider. Points are in the space of its joint; radii are metres of the world, whatever the scale of the joint is.
 ///
 /// ```
-/// use condyle::solve::springs::Shape;
+/// use condyle::solve::springs::ColliderShape;
 ///
 /// // A thigh that a skirt stays out of.
-/// let thigh = Shape::Capsule { offset: [0.0; 3], tail: [0.0, -0.4, 0.0], radius: 0.09, inside: false };
-/// assert!(matches!(thigh, Shape::Capsule { inside: false, .. }));
+/// let thigh = ColliderShape::Capsule { offset: [0.0; 3], tail: [0.0, -0.4, 0.0], radius: 0.09, inside: false };
+/// assert!(matches!(thigh, ColliderShape::Capsule { inside: false, .. }));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub enum Shape {
+pub enum ColliderShape {
     /// All points near to one.
     Sphere {
         /// The middle.
@@ -211,7 +211,7 @@ pub(super) struct Carry {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Obstacle {
     pub(super) mount: Mount,
-    pub(super) shape: Shape,
+    pub(super) shape: ColliderShape,
 }
 
 impl Springs {
@@ -292,11 +292,11 @@ fn check_collider(skeleton: &Skeleton, at: usize, collider: &Collider) -> Result
         false => Err(Error::OutOfRange { what, at, needed: "of a radius of at least 0" }),
     };
     match &collider.shape {
-        Shape::Sphere { offset, radius, .. } => number(offset).and_then(|()| size(*radius)),
-        Shape::Capsule { offset, tail, radius, .. } => {
+        ColliderShape::Sphere { offset, radius, .. } => number(offset).and_then(|()| size(*radius)),
+        ColliderShape::Capsule { offset, tail, radius, .. } => {
             number(offset).and_then(|()| number(tail)).and_then(|()| size(*radius))
         }
-        Shape::Plane { offset, normal } => {
+        ColliderShape::Plane { offset, normal } => {
             number(offset)?;
             direction(normal.map(f64::from)).map(|_| ()).ok_or(Error::NoDirection { what: "normal" })
         }

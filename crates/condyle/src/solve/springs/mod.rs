@@ -49,7 +49,7 @@ mod step;
 mod tests;
 
 pub use self::crowd::{CrowdBuffer, crowd};
-pub use self::data::{Collider, Shape, Spring, SpringJoint, Springs};
+pub use self::data::{Collider, ColliderShape, Spring, SpringJoint, Springs};
 pub use self::state::SpringState;
 use crate::error::Error;
 use crate::math::Affine;

@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::data::{Mount, Obstacle, Shape, Springs, Swinging};
+use super::data::{ColliderShape, Mount, Obstacle, Springs, Swinging};
 use super::lanes::{Frame, Lanes, Vector, select};
 use crate::error::invariant;
 use crate::math::real::Real;
@@ -203,12 +203,12 @@ fn place_shapes<L: Lanes>(
     for (obstacle, to) in obstacles.iter().zip(shapes) {
         let frame = mounted(l, obstacle.mount, then, carries, frames);
         let (point, along) = match obstacle.shape {
-            Shape::Sphere { offset, .. } => (frame.point(splat_f32(l, offset)), l.splat3([0.0; 3])),
-            Shape::Capsule { offset, tail, .. } => {
+            ColliderShape::Sphere { offset, .. } => (frame.point(splat_f32(l, offset)), l.splat3([0.0; 3])),
+            ColliderShape::Capsule { offset, tail, .. } => {
                 let offset = splat_f32(l, offset);
                 (frame.point(offset), frame.vector(sub(splat_f32(l, tail), offset)))
             }
-            Shape::Plane { offset, normal } => {
+            ColliderShape::Plane { offset, normal } => {
                 (frame.point(splat_f32(l, offset)), plane_normal(l, &frame, splat_f32(l, normal)))
             }
         };
@@ -320,12 +320,12 @@ fn stopped<L: Lanes>(
         let [x, y, z, u, v, w] = l.load_all(shape);
         let (along, mut from) = ([u, v, w], sub(tail, [x, y, z]));
         let (hit, pushed) = match obstacle.shape {
-            Shape::Plane { .. } => {
+            ColliderShape::Plane { .. } => {
                 let deep = dot(from, along) - l.splat(swinging.hit_radius);
                 (deep.is_below(zero), sub(tail, scaled(along, deep)))
             }
-            Shape::Sphere { radius, inside, .. } | Shape::Capsule { radius, inside, .. } => {
-                if let Shape::Capsule { .. } = obstacle.shape {
+            ColliderShape::Sphere { radius, inside, .. } | ColliderShape::Capsule { radius, inside, .. } => {
+                if let ColliderShape::Capsule { .. } = obstacle.shape {
                     let (far, most) = (dot(along, from), dot(along, along));
                     let part = L::Number::select(far.is_below(most), far / most, l.splat(1.0));
                     let part = L::Number::select(zero.is_below(far), part, zero);

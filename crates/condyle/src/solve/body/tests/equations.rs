@@ -25,7 +25,7 @@ fn prepared(random: &mut Random, even: bool) -> (BodyBuffer, f64) {
     let (skeleton, pose) = limbs(random, joints, even);
     let masses: Vec<(u16, f32)> = (0..joints as u16).map(|joint| (joint, random.range(0.0, 2.0))).collect();
     let offset = Goal {
-        aim: crate::solve::body::Aim::Position {
+        kind: crate::solve::body::GoalKind::Position {
             joint: 9,
             offset: random.vector(0.3),
             place: random.vector(1.0),

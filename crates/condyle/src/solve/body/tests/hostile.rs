@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::error::Error;
-use crate::solve::body::{Aim, MAX_GOALS};
+use crate::solve::body::{GoalKind, MAX_GOALS};
 use crate::testing::cases;
 use std::{vec, vec::Vec};
 
@@ -21,7 +21,7 @@ fn what_is_no_goal_is_refused() {
     for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
         let not_finite = Error::NotFinite { what, at: 1 };
         let offset =
-            Goal { aim: Aim::Position { joint: 2, offset: [0.0, bad, 0.0], place: [0.0; 3] }, ..fine };
+            Goal { kind: GoalKind::Position { joint: 2, offset: [0.0, bad, 0.0], place: [0.0; 3] }, ..fine };
         let masses = [(0, 1.0), (1, bad)];
         for goal in [
             Goal::position(2, [0.0, 0.0, bad]),
@@ -124,7 +124,7 @@ fn hostile_numbers_give_numbers() {
                 2 => Goal::pin_orientation(joint),
                 3 if masses.iter().any(|m| m.1 > 0.0) => Goal::mass(&masses, place),
                 4 => Goal {
-                    aim: Aim::Position { joint, offset: [0; 3].map(|_| number(&mut random)), place },
+                    kind: GoalKind::Position { joint, offset: [0; 3].map(|_| number(&mut random)), place },
                     weight: 1.0,
                 },
                 _ => Goal::position(joint, place),

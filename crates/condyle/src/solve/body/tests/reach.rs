@@ -1,7 +1,7 @@
 //! How near goals are come to.
 
 use super::*;
-use crate::solve::body::Aim;
+use crate::solve::body::GoalKind;
 use crate::solve::limits::tests::{any_limit, slack};
 use crate::solve::limits::{Limits, clamp};
 use crate::testing::{Hash, assert_portable, cases, tries};
@@ -65,7 +65,7 @@ fn what_can_be_reached_is_reached() {
         missed += usize::from(!reached.met);
         let places = placed(&skeleton, &pose);
         for (goal, residual) in goals.iter().zip(buffer.residuals()) {
-            if let Aim::Position { joint, place, .. } = goal.aim {
+            if let GoalKind::Position { joint, place, .. } = goal.kind {
                 let off = far(places[usize::from(joint)].0, place.map(f64::from));
                 assert!((off - f64::from(*residual)).abs() < 2e-6, "case {case}: {off} {residual}");
                 assert!(!reached.met || off < 1.002e-3, "case {case}: {off}");
@@ -130,7 +130,7 @@ fn a_straight_limb_bends_for_what_hangs_on_it() {
     let skeleton = chain(&[1.0, 1.0]);
     let goal = [0.0, 1.2, 0.0];
     for goal in [
-        Goal { aim: Aim::Position { joint: 1, offset: [0.0, 1.0, 0.0], place: goal }, weight: 1.0 },
+        Goal { kind: GoalKind::Position { joint: 1, offset: [0.0, 1.0, 0.0], place: goal }, weight: 1.0 },
         Goal::mass(&[(2, 1.0)], goal),
         Goal::mass(&[(2, 0.5), (1, 0.5)], [0.0, 0.9, 0.0]),
     ] {

@@ -8,7 +8,7 @@ use crate::math::quats::product;
 use crate::math::scalar::{atan2_f64, sin_cos_f64};
 use crate::pose::Pose;
 use crate::skeleton::Skeleton;
-use crate::solve::chain::{Chain, Method, Orientation, chain};
+use crate::solve::chain::{Chain, ChainMethod, Orientation, chain};
 use crate::solve::limits::tests::broken;
 use crate::solve::limits::{JointLimit, Limits, Swing};
 use crate::solve::maps::{Vec64, length, turned_above, wide};
@@ -77,7 +77,7 @@ fn an_arm_of_seven_hinges_reaches_places_and_poses() {
         }
         [1000 * done / all, rounds / all]
     };
-    let squares = Method::LeastSquares { restarts: 4 };
+    let squares = ChainMethod::LeastSquares { restarts: 4 };
     for (method, iterations, any, poses, least, mean) in [
         (squares, 50, false, false, 999, 8),
         (squares, 50, false, true, 995, 10),
@@ -105,7 +105,7 @@ fn a_straight_chain_bends() {
     let cones = Limits::new(&skeleton, (0..4).map(cone)).expect("cones");
     let hinges = Limits::new(&skeleton, (0..4).map(hinge)).expect("hinges");
     let model = model_of(&skeleton, skeleton.rest());
-    for method in [Method::LeastSquares { restarts: 0 }, METHODS[1], METHODS[2]] {
+    for method in [ChainMethod::LeastSquares { restarts: 0 }, METHODS[1], METHODS[2]] {
         for limits in [None, Some(&cones), Some(&hinges)] {
             let mut pose = Pose::rest(&skeleton);
             let asked = Chain { method, limits, ..Chain::new(&[0, 1, 2, 3], 4, [0.0, 0.0, 0.9]) };
@@ -140,7 +140,7 @@ fn what_limits_forbid_is_approached_as_near_as_can_be() {
         let goal = [random.range(-1.0, 1.0), random.range(-1.0, 1.0), 0.0];
         let mut pose = Pose::rest(&skeleton);
         // Each of the four corners may be the nearest place around.
-        let method = Method::LeastSquares { restarts: 30 };
+        let method = ChainMethod::LeastSquares { restarts: 30 };
         let asked = Chain { method, limits: Some(&limits), iterations: 500, ..Chain::new(&[0, 1], 2, goal) };
         let model = model_of(&skeleton, &pose);
         let reached = chain(&skeleton, &model, &asked, &mut pose).expect("an arm");

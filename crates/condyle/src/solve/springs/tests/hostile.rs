@@ -147,7 +147,7 @@ fn what_carries_obstacles_is_a_number() {
         at("end", Some(4)),
     ])
     .expect("parents come first");
-    let bell = Shape::Sphere { offset: [0.0; 3], radius: 0.1, inside: false };
+    let bell = ColliderShape::Sphere { offset: [0.0; 3], radius: 0.1, inside: false };
     let tail = Spring::new([1, 2].map(SpringJoint::new));
     let braid = Spring { colliders: std::vec![0], ..Spring::new([4, 5].map(SpringJoint::new)) };
     let bell = Collider { joint: Some(3), shape: bell };
@@ -250,13 +250,15 @@ fn what_is_wrong_is_refused() {
     out_of_range(joint(|it| it.drag = 1.5), "drag");
     out_of_range(joint(|it| it.stiffness = -1.0), "stiffness");
     assert_eq!(joint(|it| it.gravity[1] = f32::NAN), Error::NotFinite { what: "springs", at: 0 });
-    let sphere =
-        |joint, radius| Collider { joint, shape: Shape::Sphere { offset: [0.0; 3], radius, inside: false } };
+    let sphere = |joint, radius| Collider {
+        joint,
+        shape: ColliderShape::Sphere { offset: [0.0; 3], radius, inside: false },
+    };
     let stopped = || Spring { colliders: std::vec![0], ..good() };
     out_of_range(refused(&[stopped()], &[sphere(Some(2), 0.1)]), "hangs on them");
     out_of_range(refused(&[stopped()], &[sphere(None, -0.1)]), "radius");
     assert_eq!(refused(&[stopped()], &[]), Error::Index { what: "springs", at: 0, found: 0, count: 0 });
-    let plane = Collider { joint: None, shape: Shape::Plane { offset: [0.0; 3], normal: [0.0; 3] } };
+    let plane = Collider { joint: None, shape: ColliderShape::Plane { offset: [0.0; 3], normal: [0.0; 3] } };
     assert_eq!(refused(&[stopped()], &[plane]), Error::NoDirection { what: "normal" });
     let many = Spring { colliders: std::vec![0; Springs::MAX_PAIRS + 1], ..good() };
     assert!(matches!(refused(&[many], &[sphere(None, 0.1)]), Error::TooMany { what: "springs", .. }));
@@ -286,7 +288,7 @@ fn sizes_that_differ_are_refused() {
         assert!(springs(&skeleton, &model, &all, &tick, &mut state, &mut pose).is_err(), "{weight}");
     }
     // As many joints swing, but one obstacle more is kept.
-    let sphere = Shape::Sphere { offset: [0.0; 3], radius: 0.1, inside: false };
+    let sphere = ColliderShape::Sphere { offset: [0.0; 3], radius: 0.1, inside: false };
     let stopped = Spring { colliders: std::vec![0], ..Spring::new([1, 2].map(SpringJoint::new)) };
     let stopped = Springs::new(&skeleton, &[stopped], &[Collider { joint: Some(0), shape: sphere }]);
     let stopped = stopped.expect("it is right");

@@ -8,7 +8,7 @@ use crate::math::{Affine, Transform};
 use crate::model::local_to_model;
 use crate::pose::Pose;
 use crate::skeleton::{Joint, Skeleton};
-use crate::solve::springs::{Collider, Shape, Spring, SpringJoint, Springs};
+use crate::solve::springs::{Collider, ColliderShape, Spring, SpringJoint, Springs};
 use crate::testing::Random;
 
 pub(super) type Vec3 = [f64; 3];
@@ -173,9 +173,9 @@ impl Scene {
             let radius = if inside { random.range(0.3, 0.6) } else { random.range(0.05, 0.2) };
             let (offset, tail, normal) = (random.vector(0.1), random.vector(0.3), random.vector(1.0));
             let shape = match at % 3 {
-                0 => Shape::Sphere { offset, radius, inside },
-                1 => Shape::Capsule { offset, tail, radius, inside },
-                _ => Shape::Plane { offset, normal },
+                0 => ColliderShape::Sphere { offset, radius, inside },
+                1 => ColliderShape::Capsule { offset, tail, radius, inside },
+                _ => ColliderShape::Plane { offset, normal },
             };
             // Some hang on what swings.
             let joint =
@@ -221,13 +221,13 @@ impl Scene {
             });
             list.push(Spring { colliders: std::vec![0, 1], ..Spring::new(settings) });
         }
-        let capsule = Shape::Capsule {
+        let capsule = ColliderShape::Capsule {
             offset: [-0.2, -0.05, 0.0],
             tail: [0.2, -0.05, 0.0],
             radius: 0.07,
             inside: false,
         };
-        let sphere = Shape::Sphere { offset: [0.0, 0.08, 0.0], radius: 0.08, inside: false };
+        let sphere = ColliderShape::Sphere { offset: [0.0, 0.08, 0.0], radius: 0.08, inside: false };
         let colliders = std::vec![
             Collider { joint: Some(1), shape: sphere },
             Collider { joint: Some(0), shape: capsule },
@@ -386,18 +386,20 @@ impl<'a> Naive<'a> {
     }
 }
 
-fn collision(shape: &Shape, world: &Matrix, tail: Vec3, hit_radius: f64) -> (Vec3, f64) {
+fn collision(shape: &ColliderShape, world: &Matrix, tail: Vec3, hit_radius: f64) -> (Vec3, f64) {
     let wide = |v: &[f32; 3]| v.map(f64::from);
     let (delta, radius, inside) = match shape {
-        Shape::Plane { offset, normal } => {
+        ColliderShape::Plane { offset, normal } => {
             let back = inverse(world);
             let normal = wide(normal);
             let column = |c: usize| [back[0][c], back[1][c], back[2][c]];
             let normal = normalized([0, 1, 2].map(|c| dot(column(c), normal)));
             return (normal, dot(sub(tail, point(world, wide(offset))), normal) - hit_radius);
         }
-        Shape::Sphere { offset, radius, inside } => (sub(tail, point(world, wide(offset))), radius, inside),
-        Shape::Capsule { offset, tail: end, radius, inside } => {
+        ColliderShape::Sphere { offset, radius, inside } => {
+            (sub(tail, point(world, wide(offset))), radius, inside)
+        }
+        ColliderShape::Capsule { offset, tail: end, radius, inside } => {
             let from = point(world, wide(offset));
             let along = sub(point(world, wide(end)), from);
             let delta = sub(tail, from);
