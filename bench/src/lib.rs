@@ -1,7 +1,6 @@
 //! Checks, then times, the stages of condyle beside what a Rust user would write otherwise.
 //!
-//! `cargo run --release -p condyle-bench` runs everything; `condyle bench` is the short form, without the crates that condyle
-//! is compared with (feature `peers`). All implementations of one work run interleaved on the same data; the figure is the
+//! `cargo run --release -p condyle-bench` runs everything. All implementations of one work run interleaved on the same data; the figure is the
 //! minimum over the rounds, per element.
 
 mod data;
@@ -16,6 +15,7 @@ mod works;
 use condyle::Dispatch;
 
 pub use crate::machine::{date, load, processor};
+pub use crate::table::aligned;
 
 use crate::harness::{Case, Row};
 

@@ -1,11 +1,13 @@
-//! `condyle-bench`: everything, with all peers.
+//! `condyle-bench`: everything, with all peers; `condyle-bench papers`: the figures of the papers.
+
+mod papers;
 
 use std::convert::Infallible;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
-use condyle::Dispatch;
+use condyle::{Dispatch, Isa, Numeric};
 use condyle_bench::{Format, Request};
 
 /// Times every stage of condyle, on every instruction set and in both numeric modes, beside its peers.
@@ -13,9 +15,29 @@ use condyle_bench::{Format, Request};
 /// Every implementation's answer is checked against the f64 reference before it is timed.
 #[derive(Parser)]
 #[command(
-    after_help = "Examples:\n  condyle-bench\n  condyle-bench --only skin_pnt4 --json\n  condyle-bench --rounds 5   # a quick look"
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  condyle-bench
+  condyle-bench --only skin_pnt4 --json
+  condyle-bench --rounds 5                a quick look
+  condyle-bench --isa avx2 --numeric fast
+  condyle-bench papers --only eberly"
 )]
 struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    times: Times,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    Papers(papers::Args),
+}
+
+#[derive(clap::Args)]
+struct Times {
     /// Only this work.
     #[arg(long, value_name = "WORK")]
     only: Option<String>,
@@ -30,22 +52,76 @@ struct Args {
     /// How many interleaved rounds; the minimum counts.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
+    /// Only this instruction set.
+    #[arg(long, value_name = "NAME")]
+    isa: Option<Isa>,
+    /// Only this rounding: `fast`, or `portable` for the same bits on every machine.
+    #[arg(long, value_name = "fast|portable")]
+    numeric: Option<Numeric>,
+}
+
+/// What is going on, on standard error where that is a terminal.
+struct Progress {
+    shown: bool,
+    step: usize,
+}
+
+impl Progress {
+    fn new() -> Self {
+        Self { shown: std::io::stderr().is_terminal(), step: 0 }
+    }
+
+    fn next(&mut self, of: &str, what: &str) {
+        self.step += 1;
+        if self.shown {
+            eprint!("\r\x1b[K{}{of} {what}", self.step);
+        }
+    }
+
+    /// Who reads the output may have gone.
+    fn print(&self, text: &str) {
+        if self.shown {
+            eprint!("\r\x1b[K");
+        }
+        let _ = std::io::stdout().write_all(text.as_bytes());
+    }
 }
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    match &args.command {
+        None => times(args.times),
+        Some(Command::Papers(papers)) => {
+            let mut progress = Progress::new();
+            match papers::run(papers, |what| progress.next("", what)) {
+                Ok(text) => {
+                    progress.print(&text);
+                    ExitCode::SUCCESS
+                }
+                Err(failed) => {
+                    eprintln!("condyle-bench: {failed}");
+                    ExitCode::FAILURE
+                }
+            }
+        }
+    }
+}
+
+fn times(args: Times) -> ExitCode {
     let format = match (args.json, args.markdown) {
         (true, _) => Format::Json,
         (_, true) => Format::Markdown,
         _ => Format::Text,
     };
-    let request = Request {
-        only: args.only,
-        elements: None,
-        rounds: args.rounds,
-        format,
-        levels: Dispatch::all().collect(),
+    let wanted = |level: &Dispatch| {
+        args.isa.is_none_or(|isa| level.isa() == isa) && args.numeric.is_none_or(|it| level.numeric() == it)
     };
+    let levels: Vec<Dispatch> = Dispatch::all().filter(wanted).collect();
+    if levels.is_empty() {
+        eprintln!("condyle-bench: this machine has no such instruction set");
+        return ExitCode::from(2);
+    }
+    let request = Request { only: args.only, elements: None, rounds: args.rounds, format, levels };
     let steps = match request.steps() {
         Ok(steps) => steps,
         Err(known) => {
@@ -53,19 +129,15 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let (mut step, shown) = (0, std::io::stderr().is_terminal());
-    let clear = if shown { "\r\x1b[K" } else { "" };
-    let progress = |work: &str| {
-        step += 1;
-        if shown {
-            eprint!("{clear}{step}/{steps} {work}");
-        }
-    };
-    // Who reads the output may have gone.
-    let Ok(()) = condyle_bench::run(&request, progress, |text| {
-        eprint!("{clear}");
-        let _ = std::io::stdout().write_all(text.as_bytes());
-        Ok::<(), Infallible>(())
-    });
+    let (mut progress, printer) = (Progress::new(), Progress::new());
+    let of = format!("/{steps}");
+    let Ok(()) = condyle_bench::run(
+        &request,
+        |work| progress.next(&of, work),
+        |text| {
+            printer.print(text);
+            Ok::<(), Infallible>(())
+        },
+    );
     ExitCode::SUCCESS
 }

@@ -19,26 +19,10 @@ pub(crate) struct Table {
 impl Table {
     /// With a heading, columns two spaces apart.
     pub(crate) fn text(&self) -> String {
-        let all = || std::iter::once(&self.head).chain(&self.rows);
-        let width = |column: usize| {
-            all().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..self.head.len()).map(width).collect();
-        let mut out = format!("{}\n", self.title);
-        out += &wrapped(&self.note);
-        for row in all() {
-            let mut line = String::new();
-            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
-                let _ = match column < self.words {
-                    true => write!(line, "  {cell:<width$}"),
-                    false => write!(line, "  {cell:>width$}"),
-                };
-            }
-            out += line.trim_end();
-            out.push('\n');
-        }
-        out.push('\n');
-        out
+        let side = |column| if column < self.words { '<' } else { '>' };
+        let align: String = (0..self.head.len()).map(side).collect();
+        let rows = std::iter::once(&self.head).chain(&self.rows).cloned();
+        format!("{}\n{}{}\n", self.title, wrapped(&self.note), aligned(&align, rows))
     }
 
     /// With a heading of the second level.
@@ -54,6 +38,28 @@ impl Table {
         self.rows.iter().for_each(|cells| out += &row(cells));
         out
     }
+}
+
+/// Columns two spaces apart, indented by two; `>` in `align` puts a column to the right.
+pub fn aligned(align: &str, rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let rows: Vec<Vec<String>> = rows.into_iter().collect();
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..align.len()).map(width).collect();
+    let mut out = String::new();
+    for row in &rows {
+        let mut line = String::new();
+        for ((cell, width), side) in row.iter().zip(&widths).zip(align.chars()) {
+            let _ = match side {
+                '>' => write!(line, "  {cell:>width$}"),
+                _ => write!(line, "  {cell:<width$}"),
+            };
+        }
+        out += line.trim_end();
+        out.push('\n');
+    }
+    out
 }
 
 /// In lines that a terminal can show, each with its end.

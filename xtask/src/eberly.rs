@@ -4,7 +4,7 @@ use std::f64::consts::FRAC_1_SQRT_2;
 use std::fmt::Write as _;
 
 // Not through a dependency: what writes a part of a crate must build when that part is broken.
-#[path = "../../crates/condyle/src/reference/balance.rs"]
+#[path = "../../bench/src/papers/balance.rs"]
 #[allow(dead_code, unreachable_pub, reason = "a module of another crate, used in part")]
 mod balance;
 

@@ -1,16 +1,16 @@
-//! `cargo xtask papers`: what `condyle papers` computes and measures, into the tables and plots of docs/papers.md.
+//! `cargo xtask papers`: what `condyle-bench papers` computes and measures, into the tables and plots of docs/papers.md.
 
 use std::time::Duration;
 
 use crate::step::{Log, Outcome, Stop, cargo, fill};
 
 const PAGE: &str = "docs/papers.md";
-const BEGIN: &str = "<!-- condyle papers: ";
+const BEGIN: &str = "<!-- condyle-bench papers: ";
 const END: &str = "<!-- end -->\n";
 
 /// Fills every table. On an idle machine, because some of them are clock cycles.
 pub(crate) fn write(log: &mut Log) -> Outcome {
-    let build = ["--release", "-p", "condyle-cli"];
+    let build = ["--release", "-p", "condyle-bench", "--bin", "condyle-bench"];
     log.run(&mut cargo("build", build))?;
     log.limit = Duration::from_secs(600);
     let papers = ["--", "papers", "--markdown", "--output", "docs"];

@@ -25,11 +25,7 @@ struct Cli {
     command: Command,
 }
 
-/// A macro and not a constant, as `concat!` takes nothing else.
-macro_rules! examples {
-    ($bench:literal) => {
-        concat!(
-            "\
+const EXAMPLES: &str = "\
 Examples:
   condyle demo                                      every stage on a built-in character
   condyle info fox.glb                              what a file contains
@@ -45,21 +41,9 @@ Examples:
   condyle bounds fox.glb --clip Run                 boxes and spheres around it
   condyle raycast fox.glb --unit 1cm --rest --from 0,0.5,3 --to 0,0.5,-3
   condyle hitboxes fox.glb -o fox.hitboxes.json     shapes that follow its joints
-",
-            $bench,
-            "  condyle papers --only eberly                      the tables of the papers, recomputed
 
 Exit codes: 0 success, 1 a file cannot be used, 2 the command line is wrong.
-For the options of a subcommand: condyle skin --help"
-        )
-    };
-}
-
-#[cfg(feature = "bench")]
-const EXAMPLES: &str =
-    examples!("  condyle bench --only slerp_joints                 how fast it is on this machine\n");
-#[cfg(not(feature = "bench"))]
-const EXAMPLES: &str = examples!("");
+For the options of a subcommand: condyle skin --help";
 
 /// Parses the command line. What begins with a minus sign and a digit is a value, so that each option itself reports what it takes.
 fn parse() -> Result<Cli, clap::Error> {

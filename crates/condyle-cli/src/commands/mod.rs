@@ -1,8 +1,6 @@
 //! The subcommands, one module each.
 
 mod bake;
-#[cfg(feature = "bench")]
-mod bench;
 mod blend;
 mod bounds;
 mod check;
@@ -16,7 +14,6 @@ mod info;
 mod limits;
 mod pack;
 mod pack_library;
-mod papers;
 mod raycast;
 mod reach;
 mod render;
@@ -45,9 +42,6 @@ pub(crate) enum Command {
     Bounds(bounds::Args),
     Raycast(raycast::Args),
     Hitboxes(hitboxes::Args),
-    Papers(papers::Args),
-    #[cfg(feature = "bench")]
-    Bench(bench::Args),
     Completions(completions::Args),
 }
 
@@ -65,7 +59,6 @@ impl Command {
                 | Self::PackLibrary(_)
                 | Self::Limits(_)
                 | Self::Hitboxes(_)
-                | Self::Papers(_)
         ) {
             Numerics::default().apply()?;
         }
@@ -87,9 +80,6 @@ impl Command {
             Self::Bounds(args) => bounds::run(args),
             Self::Raycast(args) => raycast::run(args),
             Self::Hitboxes(args) => hitboxes::run(args),
-            Self::Papers(args) => papers::run(args),
-            #[cfg(feature = "bench")]
-            Self::Bench(args) => bench::run(args),
             Self::Completions(args) => completions::run(args, cli),
         }
     }

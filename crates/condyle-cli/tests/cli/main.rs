@@ -2,8 +2,6 @@
 
 mod ask;
 mod bake;
-#[cfg(feature = "bench")]
-mod bench;
 #[path = "../../../condyle-body/tests/common/mod.rs"]
 mod bodies;
 mod bvh;
@@ -17,7 +15,6 @@ mod look;
 mod motion;
 mod pack;
 mod pack_library;
-mod papers;
 mod reach;
 mod render;
 mod rest;

@@ -356,7 +356,6 @@ fn no_command_takes_an_environment_that_means_nothing() {
         "check ribbon.gltf",
         "encode ribbon.gltf -o b.condyle",
         "decode a.condyle -o b.glb",
-        "papers --only blow",
         "compare ribbon.gltf ribbon.gltf",
         "render ribbon.gltf --rest -o b.png",
         "blend ribbon.gltf --clip 0 --clip 1 -o b.png",

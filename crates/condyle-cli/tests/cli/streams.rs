@@ -79,16 +79,6 @@ fn a_closed_pipe_changes_no_exit_code() {
     }
 }
 
-#[cfg(feature = "bench")]
-#[test]
-fn a_benchmark_ends_as_well() {
-    let folder = folder();
-    for (line, code) in [("bench --only dancing", 2), ("bench --only palette_67 --rounds 1", 0)] {
-        let status = program(&folder, line).stdout(closed()).stderr(closed()).status();
-        assert_eq!(status.expect("it runs").code(), Some(code), "{line}");
-    }
-}
-
 /// What was asked for is not there, so that is a failure; a message that is lost is none of its own.
 #[cfg(target_os = "linux")]
 #[test]

@@ -63,7 +63,7 @@ impl Method {
     /// assert_eq!(series(1.57), Terms::new(10).map(Method::Eberly));
     /// assert_eq!(series(15_f32.to_radians()), Terms::new(3).map(Method::Eberly));
     ///
-    /// // Of all, by what they cost here: `condyle bench` measures it.
+    /// // Of all, by what they cost here: `condyle-bench` measures it.
     /// let nanoseconds = |method: &Method| match method {
     ///     Method::Nlerp => 1,
     ///     Method::Slerp(_) => 2,

@@ -19,7 +19,6 @@
 //! # Ok::<(), condyle::Error>(())
 //! ```
 
-pub mod balance;
 mod clip;
 mod dual;
 mod hits;

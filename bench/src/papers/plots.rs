@@ -1,4 +1,4 @@
-//! The plots of `condyle papers`: error over angle, velocity over the factor, and rounds over the step.
+//! The plots of `condyle-bench papers`: error over angle, velocity over the factor, and rounds over the step.
 
 use condyle::interpolate::{Degree, Method, Terms};
 use condyle::reference::{corrected_nlerp, eberly, log_lerp, nlerp, slerp};

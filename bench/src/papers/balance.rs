@@ -5,39 +5,39 @@
 //! of 1e-17 come out of f64 arithmetic with a dozen digits.
 
 /// The most terms after the first one that Eberly considers.
-pub const MOST_TERMS: usize = 16;
+pub(crate) const MOST_TERMS: usize = 16;
 
 /// Where an error is largest.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Extreme {
+pub(crate) struct Extreme {
     /// The error's magnitude.
-    pub error: f64,
+    pub(crate) error: f64,
     /// The cosine of the angle.
-    pub x: f64,
+    pub(crate) x: f64,
     /// The interpolation factor.
-    pub t: f64,
+    pub(crate) t: f64,
 }
 
 /// A series whose last term is scaled so that its largest errors above and below are equal.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Balance {
+pub(crate) struct Balance {
     /// The factor on the last term, from 1 to 2.
-    pub factor: f64,
+    pub(crate) factor: f64,
     /// Where the exact weight lies above the estimate by most.
-    pub above: Extreme,
+    pub(crate) above: Extreme,
     /// Where the exact weight lies below the estimate by most.
-    pub below: Extreme,
+    pub(crate) below: Extreme,
 }
 
 /// The largest error of the series cut off after `terms`, for cosines from `min_cos` to 1.
 #[must_use]
-pub fn truncation(terms: usize, min_cos: f64) -> Extreme {
+pub(crate) fn truncation(terms: usize, min_cos: f64) -> Extreme {
     highest(terms, 1.0, min_cos)
 }
 
 /// The factor that levels the errors of the series of `terms` for cosines from `min_cos` to 1.
 #[must_use]
-pub fn balance(terms: usize, min_cos: f64) -> Balance {
+pub(crate) fn balance(terms: usize, min_cos: f64) -> Balance {
     // The errors above fall and those below grow with the factor. At 1 nothing lies below, at 2 nothing above.
     let (mut low, mut high) = (1.0, 2.0);
     let level = |factor| highest(terms, factor, min_cos).error - lowest(terms, factor, min_cos).error;

@@ -6,7 +6,7 @@ use condyle::reference::{
 use serde_json::{Value, json};
 
 use super::page;
-use crate::text::table;
+use condyle_bench::aligned;
 
 pub(super) type Rotation = [f64; 4];
 /// From the first rotation to the second.
@@ -150,7 +150,7 @@ impl Properties {
             "Blow 2004, table 1, as measurements\n\
              The worst case of three rotations, each within 90° of none: a search from {SAMPLES} random triples\n"
         );
-        out += &table("<>><><><", std::iter::once(head.map(String::from).to_vec()).chain(rows));
+        out += &aligned("<>><><><", std::iter::once(head.map(String::from).to_vec()).chain(rows));
         out += "\n  \
             swapped   from a to b with t, against from b to a with 1 - t\n  \
             order     three rotations weighted 0.5, 0.3 and 0.2, in all six orders: nlerp and logarithms mix them in one\n            \

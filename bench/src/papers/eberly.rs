@@ -2,11 +2,11 @@
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
-use condyle::reference::balance::{Balance, Extreme, MOST_TERMS, balance, truncation};
+use super::balance::{Balance, Extreme, MOST_TERMS, balance, truncation};
 use serde_json::{Value, json};
 
 use super::page;
-use crate::text::table;
+use condyle_bench::aligned;
 
 /// Table 1: the largest error and its place.
 const TRUNCATED: [(f64, f64); MOST_TERMS] = [
@@ -101,7 +101,7 @@ impl Tables {
             "Eberly 2018, table 1: the series cut off after n terms\n\
              Errors of a weight, angles between the quaternions up to 90°\n",
         );
-        out += &table(">>><>>", std::iter::once(head).chain(rows));
+        out += &aligned(">>><>>", std::iter::once(head).chain(rows));
         out += "\nTable 2: with the last term multiplied by u\n";
         out += &balanced_text(&self.balanced, &BALANCED);
         out += "\nTable 3: with the angle halved, up to 45°\n";
@@ -202,7 +202,7 @@ fn balanced_text(found: &[Balance], printed: &[(f64, f64)]) -> String {
             place(&found.below),
         ]
     });
-    table(">>><>><>>", std::iter::once(head.map(String::from).to_vec()).chain(rows))
+    aligned(">>><>><>>", std::iter::once(head.map(String::from).to_vec()).chain(rows))
 }
 
 fn balanced_json(found: &[Balance], printed: &[(f64, f64)]) -> Vec<Value> {

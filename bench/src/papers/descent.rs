@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::blow::{Between, Rotation};
 use super::page;
-use crate::text::table;
+use condyle_bench::aligned;
 
 const BONES: usize = 6;
 const GOALS: usize = 200;
@@ -67,7 +67,7 @@ impl Descent {
         format!(
             "Nlerp beside slerp as the step of cyclic descent\n\
              Rounds until the end of {BONES} bones is as near to the goal as that, in lengths of all bones: the mean of {GOALS} goals\n{}",
-            table(">>>>>>>", self.rows())
+            aligned(">>>>>>>", self.rows())
         )
     }
 

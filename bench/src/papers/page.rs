@@ -2,7 +2,7 @@
 
 /// A table or a line of the page, between the two lines of its name.
 pub(super) fn block(name: &str, body: &str) -> String {
-    format!("<!-- condyle papers: {name} -->\n{body}<!-- end -->\n")
+    format!("<!-- condyle-bench papers: {name} -->\n{body}<!-- end -->\n")
 }
 
 /// A Markdown table whose first row is its head; `>` in `align` puts a column to the right.

@@ -1,12 +1,13 @@
 //! Van Waveren's three tables of clock cycles: his two Pentium 4 next to this machine.
 
+use std::convert::Infallible;
+
 use condyle::{Dispatch, Isa, Numeric};
 use condyle_bench::{Format, Request};
 use serde_json::{Value, json};
 
 use super::page;
-use crate::failure::Failure;
-use crate::text::table;
+use condyle_bench::aligned;
 
 /// A row of his tables, and the benchmark that does the same.
 struct Routine {
@@ -97,12 +98,7 @@ pub(crate) struct Cycles {
 }
 
 impl Cycles {
-    /// How often [`measure`](Self::measure) reports progress.
-    pub(crate) fn steps() -> usize {
-        PAPERS.iter().flat_map(|paper| &paper.routines).count()
-    }
-
-    pub(crate) fn measure(mut progress: impl FnMut()) -> Result<Self, Failure> {
+    pub(crate) fn measure(mut progress: impl FnMut()) -> Self {
         let load = condyle_bench::load();
         let mut rows = Vec::new();
         for routine in PAPERS.iter().flat_map(|paper| &paper.routines) {
@@ -113,17 +109,17 @@ impl Cycles {
                 format: Format::Json,
                 levels: Dispatch::all().collect(),
             };
-            condyle_bench::run(
+            let Ok(()) = condyle_bench::run(
                 &request,
                 |_| {},
                 |lines| {
                     rows.extend(lines.lines().filter_map(Row::read));
-                    Ok::<(), Failure>(())
+                    Ok::<(), Infallible>(())
                 },
-            )?;
+            );
             progress();
         }
-        Ok(Self { rows, load })
+        Self { rows, load }
     }
 
     /// Who is measured here, and on what: a name, the implementation and the instruction set, empty for the compiler's choice.
@@ -213,7 +209,7 @@ impl Cycles {
                 rows.push(std::iter::once(who).chain(cells).collect());
             }
         }
-        format!("{}, cycles per {}\n{}", paper.title, paper.element, table("<>>>>", rows))
+        format!("{}, cycles per {}\n{}", paper.title, paper.element, aligned("<>>>>", rows))
     }
 
     pub(crate) fn json(&self) -> Value {

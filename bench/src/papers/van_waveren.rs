@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::blow::Random;
 use super::page;
-use crate::text::table;
+use condyle_bench::aligned;
 
 /// A maximum error as printed, and as found here.
 struct Bound {
@@ -69,7 +69,7 @@ impl Errors {
 
     pub(crate) fn text(&self) -> String {
         let mut out = String::from("Van Waveren 2005, Slerping Clock Cycles: largest errors\n");
-        out += &table("<>>>", self.rows());
+        out += &aligned("<>>>", self.rows());
         out += "\n  \
             The angle is between the quaternions. The sine errs most at 90° itself; the printed value is that at 89.93°.\n  \
             The printed error of slerp was found against a slerp in f32, with estimates of roots and quotients refined\n  \
