@@ -5,7 +5,7 @@
 use arbitrary::{Result, Unstructured};
 use condyle::solve::body::{GoalKind, BodyBuffer, BodyOptions, Goal, body};
 use condyle::solve::{
-    Aim, AimChain, Chain, JointLimit, Limits, Method, Orientation, Reached, Share, Swing, TwoBone, Up, aim,
+    Aim, AimChain, Chain, JointLimit, Limits, ChainMethod, Orientation, Reached, Share, Swing, TwoBone, Up, aim,
     aim_chain, chain, clamp, two_bone,
 };
 use condyle::{Affine, Error, Joint, Pose, Quat, Skeleton, Transform, local_to_model};
@@ -228,9 +228,9 @@ fn follow(case: &Case, input: &mut Unstructured<'_>) -> Result<()> {
     let tip = if input.arbitrary()? { joints[joints.len() - 1] } else { case.joint(input)? };
     let (weight, kept) = weight(input, &joints)?;
     let method = match input.int_in_range(0..=2)? {
-        0 => Method::LeastSquares { restarts: input.int_in_range(0..=4)? },
-        1 => Method::CyclicDescent { step: if input.arbitrary()? { 1.0 } else { number(input)? } },
-        _ => Method::Fabrik,
+        0 => ChainMethod::LeastSquares { restarts: input.int_in_range(0..=4)? },
+        1 => ChainMethod::CyclicDescent { step: if input.arbitrary()? { 1.0 } else { number(input)? } },
+        _ => ChainMethod::Fabrik,
     };
     let orientation = |input: &mut Unstructured<'_>| {
         let radius = if input.arbitrary()? { Some(number(input)?) } else { None };

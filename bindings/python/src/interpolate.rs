@@ -37,10 +37,10 @@ impl Between<'_> {
         quaternions(self.from, from);
         quaternions(self.to, to);
         match &self.factors {
-            Factors::Same(prepared) => prepared.poses(from, to, Selection::All, between)?,
+            Factors::Same(prepared) => prepared.poses(&*from, to, Selection::All, between)?,
             Factors::Each(all) => {
                 let factors = Factor::PerJoint(&all[first..][..count]);
-                between_poses(from, to, factors, Selection::All, self.how, between)?;
+                between_poses(&*from, to, factors, Selection::All, self.how, between)?;
             }
         }
         gather(between.blocks(), |block| &block.rotation, out);
