@@ -394,8 +394,9 @@ mod tests {
             let of = |threads, ns| Row { threads, ..row("character_67_crowd1000", "blocks", 1000, ns) };
             let rows = [of(1, 1000.0), of(2, two)];
             let Some(found) = verdicts(Numeric::Fast, Some(rows[0].work), &rows) else { return };
+            // The first one is about the time of a character.
             let measured: Vec<_> = found.iter().filter(|verdict| *verdict != "not measured").collect();
-            assert_eq!(measured, [verdict]);
+            assert_eq!(measured[1..], [verdict]);
         }
     }
 

@@ -155,7 +155,7 @@ impl Player {
     }
 
     /// The moment of a clip at the clock, in the seconds of its keys, which need not start at 0: what
-    /// [`sample`] and [`ClipAt`](crate::sample::ClipAt) take.
+    /// [`sample`] takes.
     ///
     /// # Errors
     /// [`Error::NotFinite`], [`Error::OutOfRange`] for a source whose start or end is no time, or that ends
