@@ -108,12 +108,10 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Errors are looked at `finer` times as often as usual.
     pub(super) fn new(
         of: KeySource<'a>,
         skeleton: &'a Skeleton,
         options: &EncodeOptions,
-        finer: usize,
     ) -> Result<Self, Error> {
         let (frames, mut kept, timelines): (usize, Vec<Timed>, Vec<Vec<f32>>) = match of {
             KeySource::Raw(clip) => {
@@ -151,7 +149,7 @@ impl<'a> Source<'a> {
                 (clip.frame_count(), kept, clip.authored_times().collect())
             }
         };
-        let per_frame = if options.between { super::super::MOMENTS_PER_FRAME * finer } else { 1 };
+        let per_frame = if options.between { super::super::MOMENTS_PER_FRAME } else { 1 };
         let most_moments = (MAX_SEGMENT_SAMPLES / skeleton.joint_count().max(1)).max(per_frame);
         kept.sort_by_key(|(_, track)| track.target);
         let (on_moments, between) = (Vec::new(), Vec::new());
@@ -177,7 +175,7 @@ impl<'a> Source<'a> {
 
     /// Adds the middle between two keys of `keys` that have no moment between them, where any curve of the
     /// source would go unseen. Returns whether there are such keys. Authored keys stay as they are, and so do
-    /// both sides of a jump.
+    /// both sides of a jump, and the last key of a segment and the first of the next.
     pub(super) fn look_between(&mut self, keys: &RawClip) -> Result<bool, Error> {
         let is_authored = matches!(self.of, KeySource::Raw(_)) && self.windows()?.len() == 1;
         if is_authored || self.per_frame == 1 {
@@ -187,7 +185,15 @@ impl<'a> Source<'a> {
         let apart = 1.01 * (end - start) / (self.frames * self.per_frame).max(1) as f64;
         let made = keys.tracks().iter().filter(|track| !self.keeps(track.target));
         let pairs = made.flat_map(|track| keys.timelines()[track.timeline].windows(2));
-        let near = pairs.filter(|pair| pair[0].next_up() < pair[1] && f64::from(pair[1] - pair[0]) <= apart);
+        // Two segments of a compressed clip need not meet: nothing is promised for the curve between them.
+        let segment = |seconds: f32| match self.of {
+            KeySource::Packed(clip, _) => clip.view().locate(seconds.next_up().into()).segment,
+            KeySource::Raw(_) => 0,
+        };
+        let near = pairs.filter(|pair| {
+            let is_gap = pair[0].next_up() < pair[1] && f64::from(pair[1] - pair[0]) <= apart;
+            is_gap && segment(pair[0]) == segment(pair[1])
+        });
         let middles: Vec<f64> = near.map(|pair| f64::from(pair[0].midpoint(pair[1]))).collect();
         let any = !middles.is_empty();
         self.between.extend(middles);
