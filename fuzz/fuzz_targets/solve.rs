@@ -3,10 +3,10 @@
 #![no_main]
 
 use arbitrary::{Result, Unstructured};
-use condyle::solve::body::{GoalKind, BodyBuffer, BodyOptions, Goal, body};
+use condyle::solve::body::{BodyBuffer, BodyOptions, Goal, GoalKind, body};
 use condyle::solve::{
-    Aim, AimChain, Chain, JointLimit, Limits, ChainMethod, Orientation, Reached, Share, Swing, TwoBone, Up, aim,
-    aim_chain, chain, clamp, two_bone,
+    Aim, AimChain, Chain, ChainMethod, JointLimit, Limits, Orientation, Reached, Share, Swing, TwoBone, Up,
+    aim, aim_chain, chain, clamp, two_bone,
 };
 use condyle::{Affine, Error, Joint, Pose, Quat, Skeleton, Transform, local_to_model};
 use condyle_fuzz::any::{number, quat, transform, vector};

@@ -1,7 +1,9 @@
 //! What lies between rotations.
 
 use condyle::Pose;
-use condyle::interpolate::{Arc, Factor, InterpolateOptions, Method, Prepared, Selection, poses as between_poses};
+use condyle::interpolate::{
+    Arc, Factor, InterpolateOptions, Method, Prepared, Selection, poses as between_poses,
+};
 use numpy::PyArrayDyn;
 use pyo3::prelude::*;
 
