@@ -96,7 +96,7 @@ pub(super) fn unit(q: [f64; 4]) -> [f64; 4] {
 #[inline(always)]
 pub(super) fn nlerp(from: [f64; 4], to: [f64; 4], factor: f64) -> [f64; 4] {
     let to = scaled4(to, factor.with_sign_of(dot4(from, to)));
-    let from = scaled4(from, factor * -1.0 + 1.0);
+    let from = scaled4(from, -factor + 1.0);
     let q = [from[0] + to[0], from[1] + to[1], from[2] + to[2], from[3] + to[3]];
     scaled4(q, dot4(q, q).sqrt().recip())
 }

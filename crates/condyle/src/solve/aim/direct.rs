@@ -116,7 +116,7 @@ fn aimed(numbers: &Source<'_>, has_up: bool) -> ([f64; 4], f64, bool) {
     let (to2, from2, along2) = (dot(goal, goal), dot(from, from), dot(along, along));
     let along = scaled(along, over(along2));
     let mut found = near_unit(q) & above.found & within(size, DETERMINANTS);
-    found = found & within(to2, LENGTHS) & within(along2, LENGTHS) & from2.is_below(zero.like(LENGTHS[1]));
+    found &= within(to2, LENGTHS) & within(along2, LENGTHS) & from2.is_below(zero.like(LENGTHS[1]));
 
     // The point of the ray that is as far from the joint as the target.
     let (mut point, mut product2) = (along, to2);
@@ -132,11 +132,11 @@ fn aimed(numbers: &Source<'_>, has_up: bool) -> ([f64; 4], f64, bool) {
             f64::select(beside, there[2], point[2]),
         ];
         product2 = f64::select(beside, to2 * dot(there, there), product2);
-        found = found & (zero.is_below(root) & zero.is_below(ahead) | !beside);
+        found &= zero.is_below(root) & zero.is_below(ahead) | !beside;
     }
     let product_of_lengths = product2.sqrt();
     let w = product_of_lengths + dot(point, goal);
-    found = found & (product_of_lengths * 1e-6).is_below(w);
+    found &= (product_of_lengths * 1e-6).is_below(w);
     let [x, y, z] = cross(point, goal);
     let mut turn = scaled4([x, y, z, w], (product_of_lengths * w * 2.0).sqrt().recip());
 
@@ -146,7 +146,7 @@ fn aimed(numbers: &Source<'_>, has_up: bool) -> ([f64; 4], f64, bool) {
         let up = rotate(conjugate(given), scaled(above.back([dx, dy, dz]), above.determinant));
         let (swivel, is_known) = swivel(goal, to2, own, up);
         turn = product(swivel, turn);
-        found = found & is_known;
+        found &= is_known;
     }
     let mut turned = product(given, turn);
     let mut distance = zero;

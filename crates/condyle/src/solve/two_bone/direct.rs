@@ -181,7 +181,7 @@ impl Direct {
             let off = (wanted - far).abs() * size.recip().abs() * above.squares[0].sqrt();
             distance = f64::select(short, off, zero);
             let reaches = ((a + b) * 1e-6).is_below(wanted);
-            found = found & (above.is_even() & reaches | !short);
+            found &= above.is_even() & reaches | !short;
         }
         let rest = most - cos * cos;
         let sin = f64::select(zero.is_below(rest), rest, zero).sqrt();
@@ -202,7 +202,7 @@ impl Direct {
                 let (p, q) = ((a2 + cos) * sin_now - cos_now * sin, a2 * sin);
                 let w = size + (dot(upper, goal) * p + dot(bone, goal) * q);
                 let by = (size * w * 2.0).sqrt().recip();
-                found = found & (size * 1e-6).is_below(w);
+                found &= (size * 1e-6).is_below(w);
                 let [x, y, z] = cross(add(scaled(upper, p), scaled(bone, q)), goal);
                 scaled4(product(given[0], [x, y, z, w]), by)
             }
@@ -210,7 +210,7 @@ impl Direct {
                 let pole = above.back(pole);
                 let side = cross(pole, goal);
                 let (pole2, side2) = (dot(pole, pole), dot(side, side));
-                found = found & (far2 * pole2 * 1e-12).is_below(side2) & within(pole2, POLES);
+                found &= (far2 * pole2 * 1e-12).is_below(side2) & within(pole2, POLES);
                 let (over_a, over_far, over_side) = (over(a2), over(far2), over(side2));
                 // The middle joint as a direction: along the way to the goal, and out to the side of the pole.
                 let by = over_a * over_far * ratio.recip();
@@ -228,12 +228,11 @@ impl Direct {
         let by = (sine2 * half2).sqrt().recip();
         let mut second = scaled4(product([x, y, z, half_cos * sin_now], given[1]), by);
 
-        found = found
-            & near_unit(self.given[0])
+        found &= near_unit(self.given[0])
             & near_unit(self.given[1])
             & above.found
             & (most * 1e-12).is_below(sine2);
-        found = found & within(upper2, LENGTHS) & within(lower2, LENGTHS) & within(size2, DETERMINANTS);
+        found &= within(upper2, LENGTHS) & within(lower2, LENGTHS) & within(size2, DETERMINANTS);
         let partly = self.weight.is_below(one);
         if f64::any(partly) {
             first = nlerp(given[0], first, self.weight);
@@ -243,7 +242,7 @@ impl Direct {
             let off = above.linear(off);
             distance = f64::select(partly, dot(off, off).sqrt(), distance);
         }
-        found = found & distance.is_below(zero.like(1e38));
+        found &= distance.is_below(zero.like(1e38));
         Bent { turned: [first, second], distance, found }
     }
 
