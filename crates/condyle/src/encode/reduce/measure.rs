@@ -30,7 +30,7 @@ pub fn measure_keys<'a>(
 ) -> Result<Measured, Error> {
     options.check(skeleton.joint_count())?;
     keys.check_skeleton(skeleton)?;
-    let mut source = Source::new(clip.into(), skeleton, options)?;
+    let mut source = Source::new(clip.into(), skeleton, options, 1)?;
     source.look_between(keys)?;
     measure_all(&source, keys, skeleton, options)
 }

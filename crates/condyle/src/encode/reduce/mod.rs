@@ -74,6 +74,12 @@ const CONSTANT_ROUNDING: f64 = 0.02;
 /// How many times it is tried again with less of the budget, where rounding exceeds it.
 const MAX_TRIES: usize = 4;
 
+/// How many times as often as usual errors are looked at, at most, where a key at each moment is not enough.
+const FINEST: usize = 4;
+
+/// Keys per second, at most, where errors are looked at more often than usual: a clip at 120 Hz has 480 as it is.
+const DENSEST: f32 = 256.0;
+
 /// Makes a clip with as few keys as keep every point of the shell within the budget of its place, between the keys too: each
 /// property with straight lines or splines, whichever take fewer bytes, at times that tracks share. Constant tracks have one key,
 /// those at rest none; steps stay as they are.
@@ -91,20 +97,28 @@ pub fn reduce<'a>(
     format: KeyFormat,
 ) -> Result<Reduced, Error> {
     options.check(skeleton.joint_count())?;
-    let mut source = Source::new(clip.into(), skeleton, options)?;
-    let windows = source.windows()?;
-    let pinned = windows.len() > 1;
-    let mut parts = Vec::with_capacity(windows.len());
-    for frames in windows {
-        let mut job = Job::new(skeleton, options, &source, source.window(frames)?, (pinned, format))?;
-        let bounds = job.bounds();
-        parts.push((job.best()?, bounds));
-    }
-    let mut found = join(parts, &source, skeleton)?;
-    if source.look_between(&found.clip)? {
+    let (clip, mut finer) = (clip.into(), 1);
+    loop {
+        let mut source = Source::new(clip, skeleton, options, finer)?;
+        let windows = source.windows()?;
+        let pinned = windows.len() > 1;
+        let mut parts = Vec::with_capacity(windows.len());
+        for frames in windows {
+            let mut job = Job::new(skeleton, options, &source, source.window(frames)?, (pinned, format))?;
+            let bounds = job.bounds();
+            parts.push((job.best()?, bounds));
+        }
+        let mut found = join(parts, &source, skeleton)?;
+        if !source.look_between(&found.clip)? {
+            return Ok(found);
+        }
         found.measured = measure_all(&source, &found.clip, skeleton, options)?;
+        let is_finest = finer == FINEST || 2.0 * source.density() > DENSEST;
+        if is_finest || holds(options, &found.measured) {
+            return Ok(found);
+        }
+        finer *= 2;
     }
-    Ok(found)
 }
 
 /// Whether all joints and tracks are within their budgets.

@@ -108,10 +108,12 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
+    /// Errors are looked at `finer` times as often as usual.
     pub(super) fn new(
         of: KeySource<'a>,
         skeleton: &'a Skeleton,
         options: &EncodeOptions,
+        finer: usize,
     ) -> Result<Self, Error> {
         let (frames, mut kept, timelines): (usize, Vec<Timed>, Vec<Vec<f32>>) = match of {
             KeySource::Raw(clip) => {
@@ -149,7 +151,7 @@ impl<'a> Source<'a> {
                 (clip.frame_count(), kept, clip.authored_times().collect())
             }
         };
-        let per_frame = if options.between { super::super::MOMENTS_PER_FRAME } else { 1 };
+        let per_frame = if options.between { super::super::MOMENTS_PER_FRAME * finer } else { 1 };
         let most_moments = (MAX_SEGMENT_SAMPLES / skeleton.joint_count().max(1)).max(per_frame);
         kept.sort_by_key(|(_, track)| track.target);
         let (on_moments, between) = (Vec::new(), Vec::new());
@@ -200,6 +202,11 @@ impl<'a> Source<'a> {
         self.between.sort_by(f64::total_cmp);
         self.between.dedup();
         Ok(any)
+    }
+
+    /// Moments per second.
+    pub(super) fn density(&self) -> f32 {
+        self.rate() * self.per_frame as f32
     }
 
     /// Frames per second.

@@ -51,7 +51,7 @@ fn a_long_clip_is_done_in_parts() {
     let skeleton = random.skeleton(3);
     let clip = random.smooth_clip(&skeleton, 400);
     let options = EncodeOptions::new(1e-3, Shell::Balls(0.03));
-    let mut source = Source::new((&clip).into(), &skeleton, &options).expect("it fits");
+    let mut source = Source::new((&clip).into(), &skeleton, &options, 1).expect("it fits");
     let whole = reduce(&clip, &skeleton, &options, KeyFormat::Filtered).expect("a clip");
     source.most_moments = 4 * 70;
     let windows = source.windows().expect("keys are on frames");
@@ -273,10 +273,10 @@ fn apart(
     off.fold(0.0, f64::max)
 }
 
-/// Keys at all moments where errors are looked at have none between them: straight lines may be up to half of the
-/// encoder's budget off there, where a 16th is asked for, and 0 was reported.
+/// Keys at all moments where errors are looked at have none between them: straight lines were up to half of the
+/// encoder's budget off there, where a 16th was asked for and 0 was reported.
 #[test]
-fn errors_between_keys_at_all_moments_are_reported() {
+fn curves_that_no_keys_follow_have_keys_close_enough() {
     let skeleton = Skeleton::new([Joint::new("one", None, Transform::IDENTITY)]).expect("a joint");
     let wave = |key: usize, speeds: [f32; 3]| [0, 1, 2].map(|c| (speeds[c] * key as f32 + c as f32).sin());
     for (keys, tangent) in [(4, 0.3), (6, 0.7)] {
@@ -305,10 +305,9 @@ fn errors_between_keys_at_all_moments_are_reported() {
         let found = reduce(source, &skeleton, &options, KeyFormat::Floats).expect("a clip");
         let moments: Vec<f64> = (0..=4000).map(|at| packed.end() * f64::from(at) / 4000.0).collect();
         let off = apart(&packed, &found.clip, (&skeleton, 0), &moments);
+        assert!(off <= 1.2 * f64::from(budget), "{keys} {tangent}: {off}, measured {:?}", found.measured);
         let measured = measure_keys(source, &found.clip, &skeleton, &options).expect("the same joints");
-        for reported in [found.measured.error_max, measured.error_max] {
-            assert!(f64::from(reported) >= 0.9 * off, "{keys} {tangent}: {off}, reported {reported}");
-        }
+        assert!(measured.error_max <= budget, "{keys} {tangent}: {measured:?}");
     }
 }
 
