@@ -4,7 +4,7 @@ use arbitrary::{Result, Unstructured};
 use condyle::baked::{self, BakedClip, Grid};
 use condyle::mesh::{VertexSlices, VertexSlicesMut};
 use condyle::{Error, Looping};
-use condyle_fuzz::any::{bits, is_finite, number, points, size, vector};
+use condyle_fuzz::any::{is_finite, number, points, size, vector};
 
 use crate::case::Case;
 

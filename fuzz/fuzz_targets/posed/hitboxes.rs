@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use arbitrary::{Result, Unstructured};
-use condyle::hitbox::{self, Fit, Hitbox, HitboxHit, Hitboxes, NearestHitbox, PosedHitboxes, fit, place};
+use condyle::hitbox::{Fit, Hitbox, HitboxHit, Hitboxes, NearestHitbox, PosedHitboxes, fit, place};
 use condyle::hits::{Ray, Shape};
 use condyle::{Affine, Error};
 use condyle_fuzz::any::{is_finite, is_moderate, number, quat, vector};
