@@ -81,7 +81,7 @@ def test_the_shell_of_joints_is_three_centimetres() -> None:
 
 def test_a_clip_keeps_its_shell(tmp_path: Path) -> None:
     """In bytes, models, pickles and libraries; and what is made of it goes by it."""
-    arm = condyle.Skeleton([-1, 0], names=["hip", "knee"], translations=[[0, 1, 0], [0, -0.5, 0]])
+    arm = condyle.Skeleton([-1, 0], names=["hip", "knee"], translations=[[0.0, 1.0, 0.0], [0.0, -0.5, 0.0]])
     turns = np.tile([0, 0, 0, 1.0], (120, 2, 1))
     turns[:, :, 0] = np.sin(np.arange(240) * 0.37).reshape(120, 2) / 4
     turns /= np.linalg.norm(turns, axis=-1, keepdims=True)
@@ -108,7 +108,7 @@ def test_a_clip_keeps_its_shell(tmp_path: Path) -> None:
 
 
 def test_joints_are_compared_within_the_smaller_shell() -> None:
-    arm = condyle.Skeleton([-1, 0], names=["hip", "knee"], translations=[[0, 1, 0], [0, -0.5, 0]])
+    arm = condyle.Skeleton([-1, 0], names=["hip", "knee"], translations=[[0.0, 1.0, 0.0], [0.0, -0.5, 0.0]])
     clip = condyle.Clip.from_poses(arm, [0, 1], translations=[[[0, 1, 0], [0, 0, 0]], [[0, 2, 0], [0, 1, 0]]], name="rise")
     raw, wide, narrow = (condyle.from_bytes(clip.encode(shell=0.5).to_bytes()).with_clips([it]) for it in (clip, clip.encode(shell=0.5), clip.encode(shell=0.25)))
     reaches = [[condyle.compare(a, b)[0].reach for b in (raw, wide, narrow)] for a in (raw, wide, narrow)]
