@@ -1,7 +1,7 @@
 //! Checks, then times, the stages of condyle beside what a Rust user would write otherwise.
 //!
-//! `cargo run --release -p condyle-bench` runs everything. All implementations of one work run interleaved on the same data; the figure is the
-//! minimum over the rounds, per element.
+//! `cargo run --release -p condyle-bench` runs everything. All implementations of one work run interleaved on
+//! the same data; the figure is the minimum over the rounds, per element.
 
 mod data;
 mod harness;

@@ -60,7 +60,7 @@ struct Times {
     numeric: Option<Numeric>,
 }
 
-/// What is going on, on standard error where that is a terminal.
+/// Progress on standard error, if that is a terminal.
 struct Progress {
     shown: bool,
     step: usize,
@@ -78,7 +78,7 @@ impl Progress {
         }
     }
 
-    /// Who reads the output may have gone.
+    /// Clears the progress and prints a result. A closed pipe is no error.
     fn print(&self, text: &str) {
         if self.shown {
             eprint!("\r\x1b[K");

@@ -60,7 +60,7 @@ enum Author {
     Blow,
 }
 
-/// What is to be printed. `progress` is called before each step with what it is.
+/// The text to print. `progress` is called before each step with its name.
 ///
 /// # Errors
 /// The file that cannot be written, and why.

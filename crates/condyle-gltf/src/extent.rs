@@ -54,8 +54,11 @@ impl Extent {
             .fold(1, |longest, axis| if self.sizes[axis] > self.sizes[longest] { axis } else { longest })
     }
 
-    /// Length of a unit in metres, where `units` are the height and it is really `height` metres. Joints alone are lower than their character, whose
-    /// head and soles they leave out: a metre, centimetre, millimetre, inch or foot that makes them 85 to 100 % of `height` is returned where there is one.
+    /// Length of a unit in metres, from the height in units and in metres.
+    ///
+    /// Joints span less than their character, because they leave out the top of the head and the soles. For an
+    /// extent of joints this is a metre, centimetre, millimetre, inch or foot, if one of them makes `units` 85 to
+    /// 100 % of `height`.
     ///
     /// ```
     /// use condyle_gltf::Extent;
@@ -209,7 +212,7 @@ mod tests {
         }
     }
 
-    /// Of joints: the usual unit that fits, at both ends of what fits, and none where none does.
+    /// Both ends of the range that takes a usual unit, and heights outside it.
     #[test]
     fn joints_have_a_usual_unit_where_one_fits() {
         let joints = Extent::of_joints([0.0, 1.0, 0.0]);

@@ -1,4 +1,4 @@
-//! A frame of a character allocates nothing once it has run, copies keep their memory, and parts of other models are refused.
+//! A frame of a character allocates nothing, `clone_from` keeps memory, and parts of other models are refused.
 
 use condyle::blend::{self, Additive, Mean};
 use condyle::encode::{EncodeOptions, Shell};
@@ -94,7 +94,7 @@ impl Frame {
         }
     }
 
-    /// Two clips, one of them in less detail, their mean, a breath, an overlay, a limb and a look, and both kinds of palette.
+    /// Two clips, one of them in less detail, their mean, an additive, an overlay, a limb, a look and two palettes.
     fn run(&mut self, cast: &Model, at: usize) -> Result<(), Error> {
         let Self { poses: [a, b, pose], model, rows, columns } = self;
         let (skeleton, seconds) = (&cast.skeleton, f64::from(1.0 + number(at)));

@@ -4,8 +4,8 @@
 //! [`overlay`](overlay()) whose amount comes from a [`Fade`], and a wave of the arm over a walk is an
 //! [`overlay`](overlay()) with a mask from [`joint_mask`]. A transition without a second clip that goes on
 //! playing is an [`Inertialization`]. What a pose has more than another (a breath, a recoil) is a
-//! [`difference`] or, for a whole clip, a [`difference_clip`], which [`add`](add()) puts on any pose. With `None` for the base, [`add`](add()) and
-//! [`overlay`](overlay()) change the pose that they write to.
+//! [`difference`] or, for a whole clip, a [`difference_clip`], which [`add`](add()) puts on any pose. With `None`
+//! for the base, [`add`](add()) and [`overlay`](overlay()) change the pose that they write to.
 //!
 //! ```
 //! use condyle::{Joint, Pose, Skeleton, Transform, blend};

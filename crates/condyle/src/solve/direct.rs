@@ -1,4 +1,4 @@
-//! Solvers that need no search, of a limb and of a joint that points, share this.
+//! Helpers shared by the closed-form solvers of a limb and of a joint that points.
 
 use crate::math::real::Real;
 use crate::math::vectors::{cofactors, dot};

@@ -74,10 +74,10 @@ const CONSTANT_ROUNDING: f64 = 0.02;
 /// How many times it is tried again with less of the budget, where rounding exceeds it.
 const MAX_TRIES: usize = 4;
 
-/// How many times as often as usual errors are looked at, at most, where a key at each moment is not enough.
+/// Largest factor by which moments are added where a key at each moment is not enough.
 const FINEST: usize = 4;
 
-/// Keys per second, at most, where errors are looked at more often than usual: a clip at 120 Hz has 480 as it is.
+/// Moments are not added beyond so many per second. A clip at 120 Hz has 480 without any added.
 const DENSEST: f32 = 256.0;
 
 /// Makes a clip with as few keys as keep every point of the shell within the budget of its place, between the keys too: each

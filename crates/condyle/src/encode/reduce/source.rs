@@ -187,7 +187,7 @@ impl<'a> Source<'a> {
         let apart = 1.01 * (end - start) / (self.frames * self.per_frame).max(1) as f64;
         let made = keys.tracks().iter().filter(|track| !self.keeps(track.target));
         let pairs = made.flat_map(|track| keys.timelines()[track.timeline].windows(2));
-        // Two segments of a compressed clip need not meet: nothing is promised for the curve between them.
+        // Two segments of a compressed clip need not meet. Between them no error is measured.
         let segment = |seconds: f32| match self.of {
             KeySource::Packed(clip, _) => clip.view().locate(seconds.next_up().into()).segment,
             KeySource::Raw(_) => 0,

@@ -18,7 +18,8 @@ use crate::simd::{has_lanes, in_lanes};
 use crate::skeleton::Skeleton;
 use crate::solve::maps::{Map, add};
 
-/// Scratch memory of [`crowd`]: grows to the size of the springs on first use and is reused from then on. Each thread needs its own.
+/// Scratch memory of [`crowd`]: grows to the size of the springs on first use and is reused from then on. Each
+/// thread needs its own.
 #[derive(Clone, Default)]
 pub struct CrowdBuffer(Work<Row>);
 
@@ -30,9 +31,10 @@ impl fmt::Debug for CrowdBuffer {
 
 /// Swings the joints of many characters of one skeleton: [`springs`](super::springs()) for each, with the same bits.
 ///
-/// `models` holds the matrices of the first instance, one per joint, then those of the second, and so on. There is one
-/// of `states` and of `poses` for each instance. `ticks` says what happened to an instance, by its place; it is asked twice, first for what has to be refused.
-/// Nothing is allocated once `buffer` has served these springs. Threads take parts of a crowd, in multiples of four characters, with a buffer each.
+/// `models` holds the matrices of the first instance, one per joint, then those of the second, and so on.
+/// `states` and `poses` hold one element for each instance. `ticks` returns the tick of an instance by its index;
+/// it is called twice for each, first to check all of them. Nothing is allocated once `buffer` has served these
+/// springs. To use threads, split the crowd into parts of a multiple of four characters, with a buffer each.
 ///
 /// # Errors
 /// As [`springs`](super::springs()), and [`Error::Length`] if there are not as many of `states` as of `poses` or `models` does not hold one matrix per instance and
