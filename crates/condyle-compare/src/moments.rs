@@ -12,7 +12,7 @@ const SAME_KEY: f64 = 1e-4;
 const MAX_MOMENTS: usize = 1_000_000;
 
 /// The moments at which two clips are compared, in seconds: all keys of both and three moments between each two, or, with `fps`,
-/// that many a second.
+/// that many a second, each as near as f32 has it.
 ///
 /// # Errors
 /// [`Error::Fps`] if `fps` is not above 0, [`Error::TooManyMoments`] above a million moments.
@@ -35,7 +35,7 @@ pub fn moments(a: &Clip<'_>, b: &Clip<'_>, fps: Option<f64>) -> Result<Vec<f64>,
         // Rounding may leave the end out, or pass it.
         times.retain(|&t| t < end);
         times.push(end);
-        return Ok(times);
+        return Ok(as_key_times(times));
     }
     keys.extend([start, end]);
     keys.sort_by(f64::total_cmp);
@@ -48,7 +48,15 @@ pub fn moments(a: &Clip<'_>, b: &Clip<'_>, fps: Option<f64>) -> Result<Vec<f64>,
             times.extend((1..BETWEEN).map(part));
         }
     }
-    Ok(times)
+    Ok(as_key_times(times))
+}
+
+/// Moments at which files can have keys: times are f32 there, and a jump, or the step between two segments of a
+/// compressed clip, is between two of these. What would be in between is in no file.
+fn as_key_times(mut times: Vec<f64>) -> Vec<f64> {
+    times.iter_mut().for_each(|seconds| *seconds = f64::from(*seconds as f32));
+    times.dedup();
+    times
 }
 
 #[cfg(test)]

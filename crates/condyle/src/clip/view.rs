@@ -157,6 +157,26 @@ impl<'a> ClipView<'a> {
         Place { segment, ratio: (frame - number(first)) / number(frames) }
     }
 
+    /// The last time of each segment and the first of the next. Each segment is fitted for itself, so that the pose
+    /// may step by up to two budgets there: copies without a key on both sides would have a ramp.
+    pub(crate) fn seams(&self) -> impl Iterator<Item = [f32; 2]> {
+        let header = self.header;
+        let (start, end) = (f64::from(header.start), f64::from(header.end));
+        let count = if end > start { header.segment_count } else { 1 };
+        (1..count).map(move |next| {
+            let is_before = |seconds: f32| self.locate(seconds.into()).segment < next;
+            let part = (next * header.segment_frames) as f64 / header.frame_count as f64;
+            let mut last = (start + part * (end - start)) as f32;
+            while !is_before(last) {
+                last = last.next_down();
+            }
+            while is_before(last.next_up()) {
+                last = last.next_up();
+            }
+            [last, last.next_up()]
+        })
+    }
+
     /// A segment in the resident form, if the clip has one.
     #[inline]
     pub(crate) fn resident_segment(&self, at: usize) -> Option<ResidentSegment<'a>> {

@@ -17,7 +17,7 @@ use crate::math::quats::is_loose;
 use crate::skeleton::Skeleton;
 
 /// How far the points of the shell are from their places in `keys`, where `clip` is what they should be: at
-/// the moments at which [`reduce`](super::reduce) looks, and half-way between keys that have none of these
+/// the moments at which [`reduce`](super::reduce) looks, and at three between keys that have fewer of these
 /// between them. What a file holds is measured by it when it was read back.
 ///
 /// # Errors
@@ -30,8 +30,8 @@ pub fn measure_keys<'a>(
 ) -> Result<Measured, Error> {
     options.check(skeleton.joint_count())?;
     keys.check_skeleton(skeleton)?;
-    let mut source = Source::new(clip.into(), skeleton, options, 1)?;
-    source.look_between(keys)?;
+    let source = Source::new(clip.into(), skeleton, options)?;
+    let source = source.with(&source.unseen(keys)?);
     measure_all(&source, keys, skeleton, options)
 }
 

@@ -74,11 +74,9 @@ const CONSTANT_ROUNDING: f64 = 0.02;
 /// How many times it is tried again with less of the budget, where rounding exceeds it.
 const MAX_TRIES: usize = 4;
 
-/// Largest factor by which moments are added where a key at each moment is not enough.
-const FINEST: usize = 4;
-
-/// Moments are not added beyond so many per second. A clip at 120 Hz has 480 without any added.
-const DENSEST: f32 = 256.0;
+/// How many times moments are added, three between keys that have fewer between them, where these are not enough. A
+/// second time has mended nothing in recorded walks.
+const MAX_REFINEMENTS: usize = 1;
 
 /// Makes a clip with as few keys as keep every point of the shell within the budget of its place, between the keys too: each
 /// property with straight lines or splines, whichever take fewer bytes, at times that tracks share. Constant tracks have one key,
@@ -97,28 +95,58 @@ pub fn reduce<'a>(
     format: KeyFormat,
 ) -> Result<Reduced, Error> {
     options.check(skeleton.joint_count())?;
-    let (clip, mut finer) = (clip.into(), 1);
-    loop {
-        let mut source = Source::new(clip, skeleton, options, finer)?;
-        let windows = source.windows()?;
-        let pinned = windows.len() > 1;
-        let mut parts = Vec::with_capacity(windows.len());
-        for frames in windows {
-            let mut job = Job::new(skeleton, options, &source, source.window(frames)?, (pinned, format))?;
+    let mut source = Source::new(clip.into(), skeleton, options)?;
+    let windows = source.windows()?;
+    let pinned = windows.len() > 1;
+    let mut parts: Vec<Option<Part>> = vec![None; windows.len()];
+    let mut best: Option<Reduced> = None;
+    for refinement in 0..=MAX_REFINEMENTS {
+        for (part, frames) in parts.iter_mut().zip(&windows).filter(|(part, _)| part.is_none()) {
+            let window = source.window(frames.clone())?;
+            let mut job = Job::new(skeleton, options, &source, window, (pinned, format))?;
+            (0..refinement).for_each(|_| job.use_less());
             let bounds = job.bounds();
-            parts.push((job.best()?, bounds));
+            *part = Some((job.best()?, bounds));
         }
-        let mut found = join(parts, &source, skeleton)?;
-        if !source.look_between(&found.clip)? {
-            return Ok(found);
+        let mut found = join(parts.iter().flatten().cloned().collect(), &source, skeleton)?;
+        let unseen = source.unseen(&found.clip)?;
+        let measured = match &unseen[..] {
+            [] => found.measured.clone(),
+            unseen => measure_all(&source.with(unseen), &found.clip, skeleton, options)?,
+        };
+        let worse = frames_made_worse(options, &found.measured, &measured);
+        found.measured = measured;
+        let is_better = |best: &Reduced| found.measured.error_max < best.measured.error_max;
+        if worse.is_empty() || best.as_ref().is_none_or(is_better) {
+            best = Some(found);
         }
-        found.measured = measure_all(&source, &found.clip, skeleton, options)?;
-        let is_finest = finer == FINEST || 2.0 * source.density() > DENSEST;
-        if is_finest || holds(options, &found.measured) {
-            return Ok(found);
+        if worse.is_empty() {
+            break;
         }
-        finer *= 2;
+        let of_worse = unseen.into_iter().filter(|&time| worse.binary_search(&source.frame_of(time)).is_ok());
+        source = source.with(&of_worse.collect::<Vec<_>>());
+        for (part, frames) in parts.iter_mut().zip(&windows) {
+            if worse.iter().any(|frame| frames.contains(frame)) {
+                *part = None;
+            }
+        }
     }
+    best.ok_or(Error::NoKeys { timeline: 0 })
+}
+
+/// The keys of some frames of a clip, and their first and last moment.
+type Part = (Reduced, [f32; 2]);
+
+/// The frames that are over their budgets only where `between` was looked at besides, rising.
+fn frames_made_worse(options: &EncodeOptions, at_moments: &Measured, between: &Measured) -> Vec<usize> {
+    let own = options.joint_budgets.iter().map(|&(_, budget)| budget);
+    let budget = own.fold(options.budget, f32::min);
+    let all_for_tracks =
+        at_moments.track_over_budget(options).is_none() && between.track_over_budget(options).is_some();
+    let pairs = at_moments.frames.iter().zip(&between.frames).enumerate();
+    let worse =
+        pairs.filter(|(_, (before, after))| all_for_tracks || (**before <= budget && **after > budget));
+    worse.map(|(frame, _)| frame).collect()
 }
 
 /// Whether all joints and tracks are within their budgets.
@@ -129,11 +157,7 @@ fn holds(options: &EncodeOptions, it: &Measured) -> bool {
 }
 
 /// The parts of a clip as one: where one of them does not move what another does, it gets two keys.
-fn join(
-    mut parts: Vec<(Reduced, [f32; 2])>,
-    source: &Source<'_>,
-    skeleton: &Skeleton,
-) -> Result<Reduced, Error> {
+fn join(mut parts: Vec<Part>, source: &Source<'_>, skeleton: &Skeleton) -> Result<Reduced, Error> {
     if parts.len() == 1 {
         return parts.pop().map(|(whole, _)| whole).ok_or(Error::NoKeys { timeline: 0 });
     }
@@ -262,6 +286,12 @@ impl<'s, 'a> Job<'s, 'a> {
         [moments[0], moments[moments.len() - 1]].map(|seconds| seconds as f32)
     }
 
+    /// Leaves more of the budgets to what is not seen while keys are fitted.
+    fn use_less(&mut self) {
+        self.joints.iter_mut().for_each(|joint| joint.budget *= 0.9);
+        self.track_part *= 0.9;
+    }
+
     /// The clip that holds the budget; the best one if none does.
     fn best(&mut self) -> Result<Reduced, Error> {
         let options = self.options;
@@ -276,8 +306,7 @@ impl<'s, 'a> Job<'s, 'a> {
             if best.as_ref().is_none_or(|best| measured.error_max < best.measured.error_max) {
                 best = Some(Reduced { clip, rate: self.of.rate(), measured });
             }
-            self.joints.iter_mut().for_each(|joint| joint.budget *= 0.9);
-            self.track_part *= 0.9;
+            self.use_less();
         }
         let clip = self.exact()?;
         let exact = Reduced { measured: self.measure(&clip), rate: self.of.rate(), clip };

@@ -91,6 +91,7 @@ pub(super) struct Window<'a> {
 }
 
 /// A clip, and how it is looked at.
+#[derive(Clone)]
 pub(super) struct Source<'a> {
     pub(super) of: KeySource<'a>,
     skeleton: &'a Skeleton,
@@ -108,12 +109,10 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Errors are looked at `finer` times as often as usual.
     pub(super) fn new(
         of: KeySource<'a>,
         skeleton: &'a Skeleton,
         options: &EncodeOptions,
-        finer: usize,
     ) -> Result<Self, Error> {
         let (frames, mut kept, timelines): (usize, Vec<Timed>, Vec<Vec<f32>>) = match of {
             KeySource::Raw(clip) => {
@@ -151,7 +150,7 @@ impl<'a> Source<'a> {
                 (clip.frame_count(), kept, clip.authored_times().collect())
             }
         };
-        let per_frame = if options.between { super::super::MOMENTS_PER_FRAME * finer } else { 1 };
+        let per_frame = if options.between { super::super::MOMENTS_PER_FRAME } else { 1 };
         let most_moments = (MAX_SEGMENT_SAMPLES / skeleton.joint_count().max(1)).max(per_frame);
         kept.sort_by_key(|(_, track)| track.target);
         let (on_moments, between) = (Vec::new(), Vec::new());
@@ -168,6 +167,9 @@ impl<'a> Source<'a> {
                 after = moment;
             }
         }
+        if let KeySource::Packed(clip, _) = of {
+            it.between.extend(clip.view().seams().flatten().map(f64::from));
+        }
         it.between.sort_by(f64::total_cmp);
         it.between.dedup();
         it.on_moments.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
@@ -175,38 +177,46 @@ impl<'a> Source<'a> {
         Ok(it)
     }
 
-    /// Adds the middle between two keys of `keys` that have no moment between them, where any curve of the
-    /// source would go unseen. Returns whether there are such keys. Authored keys stay as they are, and so do
-    /// both sides of a jump, and the last key of a segment and the first of the next.
-    pub(super) fn look_between(&mut self, keys: &RawClip) -> Result<bool, Error> {
+    /// Three moments between each two keys of `keys` that have fewer between them, where a curve of the source would
+    /// go unseen. Authored keys stay as they are, and so do both sides of a jump.
+    pub(super) fn unseen(&self, keys: &RawClip) -> Result<Vec<f64>, Error> {
         let is_authored = matches!(self.of, KeySource::Raw(_)) && self.windows()?.len() == 1;
         if is_authored || self.per_frame == 1 {
-            return Ok(false);
+            return Ok(Vec::new());
         }
         let [start, end] = [self.of.start(), self.of.end()].map(f64::from);
-        let apart = 1.01 * (end - start) / (self.frames * self.per_frame).max(1) as f64;
+        let apart = 3.99 * (end - start) / (self.frames * self.per_frame).max(1) as f64;
         let made = keys.tracks().iter().filter(|track| !self.keeps(track.target));
         let pairs = made.flat_map(|track| keys.timelines()[track.timeline].windows(2));
-        // Two segments of a compressed clip need not meet. Between them no error is measured.
-        let segment = |seconds: f32| match self.of {
-            KeySource::Packed(clip, _) => clip.view().locate(seconds.next_up().into()).segment,
-            KeySource::Raw(_) => 0,
-        };
-        let near = pairs.filter(|pair| {
-            let is_gap = pair[0].next_up() < pair[1] && f64::from(pair[1] - pair[0]) <= apart;
-            is_gap && segment(pair[0]) == segment(pair[1])
+        let near = pairs.filter(|pair| pair[0].next_up() < pair[1] && f64::from(pair[1] - pair[0]) <= apart);
+        let parts = near.flat_map(|pair| {
+            let middle = pair[0].midpoint(pair[1]);
+            [pair[0].midpoint(middle), middle, middle.midpoint(pair[1])]
         });
-        let middles: Vec<f64> = near.map(|pair| f64::from(pair[0].midpoint(pair[1]))).collect();
-        let any = !middles.is_empty();
-        self.between.extend(middles);
-        self.between.sort_by(f64::total_cmp);
-        self.between.dedup();
-        Ok(any)
+        Ok(parts.map(f64::from).collect())
     }
 
-    /// Moments per second.
-    pub(super) fn density(&self) -> f32 {
-        self.rate() * self.per_frame as f32
+    /// The same clip, looked at at these moments too.
+    pub(super) fn with(&self, moments: &[f64]) -> Self {
+        let mut it = self.clone();
+        it.between.extend(moments);
+        it.between.sort_by(f64::total_cmp);
+        it.between.dedup();
+        it
+    }
+
+    /// The frame at or before a moment.
+    pub(super) fn frame_of(&self, seconds: f64) -> usize {
+        let (mut low, mut high) = (0, self.frames);
+        while low < high {
+            let middle = high - (high - low) / 2;
+            if self.seconds(middle * self.per_frame) <= seconds {
+                low = middle;
+            } else {
+                high = middle - 1;
+            }
+        }
+        low
     }
 
     /// Frames per second.

@@ -51,7 +51,7 @@ fn a_long_clip_is_done_in_parts() {
     let skeleton = random.skeleton(3);
     let clip = random.smooth_clip(&skeleton, 400);
     let options = EncodeOptions::new(1e-3, Shell::Balls(0.03));
-    let mut source = Source::new((&clip).into(), &skeleton, &options, 1).expect("it fits");
+    let mut source = Source::new((&clip).into(), &skeleton, &options).expect("it fits");
     let whole = reduce(&clip, &skeleton, &options, KeyFormat::Filtered).expect("a clip");
     source.most_moments = 4 * 70;
     let windows = source.windows().expect("keys are on frames");
@@ -268,7 +268,7 @@ fn apart(
     let off = moments.iter().zip(is).map(|(&seconds, is)| {
         crate::sample(packed, skeleton, seconds, &mut pose).expect("a pose");
         let want = Transform64::from(pose.get(joint));
-        length(subtract(is.translation, want.translation)).max(0.06 * turned(is.rotation, want.rotation))
+        length(subtract(is.translation, want.translation)).max(0.03 * turned(is.rotation, want.rotation))
     });
     off.fold(0.0, f64::max)
 }
@@ -331,4 +331,27 @@ fn jumps_of_a_part_of_a_clip_come_back() {
     let moments = [jump - 0.005, jump - 0.001, jump.next_down(), jump, jump + 0.001].map(f64::from);
     let off = apart(&packed, &found.clip, (&skeleton, 1), &moments);
     assert!(off <= 2e-5, "{off}");
+}
+
+/// The pose steps between two segments. Keys on one side only made a ramp of it, up to two budgets off.
+#[test]
+fn steps_between_segments_come_back() {
+    let mut random = Random(8);
+    let skeleton = random.skeleton(1);
+    let clip = random.smooth_clip(&skeleton, 400);
+    let (bound, shell) = (1e-3, Shell::Balls(0.03));
+    let packed = encode(&clip, &skeleton, &EncodeOptions::new(bound, shell.clone()), &mut |_| ());
+    let packed = packed.expect("a clip").into_clip();
+    let options = EncodeOptions::new(bound / 16.0, shell);
+    let source = KeySource::Packed(&packed, "back");
+    let found = reduce(source, &skeleton, &options, KeyFormat::Floats).expect("a clip");
+    let seams: Vec<[f32; 2]> = packed.view().seams().collect();
+    assert!(seams.len() > 2);
+    let frame = (packed.end() - packed.start()) / packed.frame_count() as f64;
+    for [last, first] in seams.into_iter().map(|seam| seam.map(f64::from)) {
+        let moments = [last - 0.2 * frame, last - 0.03 * frame, last, first, first + 0.03 * frame];
+        let moments = moments.map(|seconds| f64::from(seconds as f32));
+        let off = apart(&packed, &found.clip, (&skeleton, 0), &moments);
+        assert!(off <= f64::from(options.budget), "{off} at {last}");
+    }
 }
