@@ -6,13 +6,12 @@ use std::sync::OnceLock;
 
 use arbitrary::{Result, Unstructured};
 use condyle::container::checksum;
-use condyle::encode::{EncodeOptions, Shell};
 use condyle::motion::RootMotionOptions;
 use condyle::play::Event;
 use condyle::sample;
-use condyle::{
-    Clip, Interpolation, Joint, Looping, Pose, RawClip, Skeleton, Target, Track, Transform, encode,
-};
+use condyle::{Clip, Interpolation, Joint, Looping, Pose, RawClip, Skeleton, Target, Track, Transform};
+use condyle_encode::encode;
+use condyle_encode::{EncodeOptions, Shell};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     open(bytes);

@@ -5,12 +5,12 @@
 use std::ops::ControlFlow;
 
 use arbitrary::{Result, Unstructured};
-use condyle::hits::{Attachment, Hit, LIMIT, Ray, Shape, TriangleTree};
-use condyle::reference::{
-    Triangle, box_touches_triangle, distance_to_triangle, rotate, way_to_triangle, winding_number,
-};
 use condyle::{Dispatch, Error};
 use condyle_fuzz::any::{is_finite, is_moderate, number, points, quat, size, vector};
+use condyle_query::hits::{Attachment, Hit, LIMIT, Ray, Shape, TriangleTree};
+use condyle_testing::reference::{
+    Triangle, box_touches_triangle, distance_to_triangle, rotate, way_to_triangle, winding_number,
+};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     // An input that runs out has made all of its calls.

@@ -3,13 +3,13 @@
 #![no_main]
 
 use arbitrary::{Result, Unstructured};
-use condyle::solve::body::{BodyBuffer, BodyOptions, Goal, GoalKind, body};
-use condyle::solve::{
+use condyle::{Affine, Error, Joint, Pose, Quat, Skeleton, Transform, local_to_model};
+use condyle_fuzz::any::{number, quat, transform, vector};
+use condyle_solve::body::{BodyBuffer, BodyOptions, Goal, GoalKind, body};
+use condyle_solve::{
     Aim, AimChain, Chain, ChainMethod, JointLimit, Limits, Orientation, Reached, Share, Swing, TwoBone, Up,
     aim, aim_chain, chain, clamp, two_bone,
 };
-use condyle::{Affine, Error, Joint, Pose, Quat, Skeleton, Transform, local_to_model};
-use condyle_fuzz::any::{number, quat, transform, vector};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     // An input that runs out has made all of its calls.

@@ -11,6 +11,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::step::{Log, Outcome, Step, Stop, build_dir, cargo, need_target};
@@ -100,31 +101,41 @@ impl Kernel {
     }
 }
 
-/// Compiles the library as a release does and reads the assembly text.
+/// The libraries that have kernels, and what stands before the names of theirs.
+const KRATES: [(&str, &str); 3] = [("condyle", ""), ("condyle_query", ""), ("condyle_solve", "solve::")];
+
+/// Compiles the libraries as a release does and reads the assembly text.
 fn measure(log: &mut Log) -> Result<BTreeMap<String, Kernel>, Stop> {
     need_target(TARGET)?;
     let folder = build_dir("asm");
-    let mut command = cargo("rustc", ["-p", "condyle", "--lib", "--release", "--target", TARGET]);
-    // In one unit, so that one file holds all kernels.
+    let packages = KRATES.iter().flat_map(|(krate, _)| ["-p".to_owned(), krate.replace('_', "-")]);
+    let mut command = cargo("build", packages);
+    command.args(["--lib", "--release", "--target", TARGET]);
+    // In one unit, so that one file holds all kernels of a library.
     command.args(["--config", "profile.release.codegen-units=1"]);
-    command.args(["--", "--emit=asm", "-Csymbol-mangling-version=v0"]);
+    command.env("RUSTFLAGS", "--emit=asm -Csymbol-mangling-version=v0");
     log.run(command.env("CARGO_TARGET_DIR", &folder))?;
     let deps = folder.join(TARGET).join("release/deps");
+    let mut all = BTreeMap::new();
+    for (krate, _) in KRATES {
+        all.append(&mut kernels(&std::fs::read_to_string(assembly(&deps, krate)?)?));
+    }
+    Ok(all)
+}
+
+/// The file of a library's assembly text: the latest, as compilers and features that were tried before leave their own.
+fn assembly(deps: &Path, krate: &str) -> Result<PathBuf, Stop> {
     let mut found = None;
     for entry in std::fs::read_dir(deps)? {
         let entry = entry?;
         let written = entry.metadata().and_then(|m| m.modified())?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        // The latest: compilers and features that were tried before leave their own.
-        if name.starts_with("condyle-")
-            && name.ends_with(".s")
-            && found.as_ref().is_none_or(|(t, _)| *t < written)
-        {
+        let is_its = name.strip_prefix(krate).is_some_and(|rest| rest.starts_with('-'));
+        if is_its && name.ends_with(".s") && found.as_ref().is_none_or(|(t, _)| *t < written) {
             found = Some((written, entry.path()));
         }
     }
-    let (_, path) = found.ok_or(Stop::Failed("the compiler wrote no assembly text".into()))?;
-    Ok(kernels(&std::fs::read_to_string(path)?))
+    found.map(|(_, path)| path).ok_or(Stop::Failed(format!("the compiler wrote no assembly text of {krate}")))
 }
 
 /// Every kernel of an assembly text, by name: `skin::skin 2 avx2 fast` is the third kernel that the function `skin` of
@@ -165,8 +176,10 @@ fn dispatched(symbol: &str) -> Option<(String, String, usize)> {
         Some(method) => method.replacen(">::", "::", 1),
         None => function.to_owned(),
     };
-    let function = function.strip_prefix("condyle::")?;
-    Some((isa.replace('_', ""), function.to_owned(), closure.parse().ok()?))
+    let mut of = KRATES.iter().filter_map(|(krate, before)| {
+        Some(format!("{before}{}", function.strip_prefix(krate)?.strip_prefix("::")?))
+    });
+    Some((isa.replace('_', ""), of.next()?, closure.parse().ok()?))
 }
 
 /// A straight line of code: only its last instruction may jump.
@@ -376,6 +389,7 @@ mod tests {
             found("<condyle::interpolate::plan::Uniform>::blocks"),
             named("interpolate::plan::Uniform::blocks")
         );
+        assert_eq!(found("condyle_query::hits::ray"), named("hits::ray"));
         assert_eq!(found("other::kernel"), None);
     }
 }

@@ -22,15 +22,15 @@ pub(crate) fn source() -> String {
         let factors: Vec<f64> = rows.iter().map(|b| b.factor).collect();
         // The larger of the two, which differ in their last digits.
         let errors: Vec<f64> = rows.iter().map(|b| b.above.error.max(b.below.error)).collect();
-        for (name, what, only, values, digits) in [
-            ("FACTORS", "The balanced factor", "", factors, 10),
-            ("ERRORS", "The largest error of a weight with the balanced factor", "#[cfg(test)]\n", errors, 6),
+        for (name, what, values, digits) in [
+            ("FACTORS", "The balanced factor", factors, 10),
+            ("ERRORS", "The largest error of a weight with the balanced factor", errors, 6),
         ] {
             let numbers: Vec<String> = values.iter().map(|v| number(*v, digits)).collect();
             write!(
                 text,
-                "\n/// {what}, for angles between the quaternions {angles}.\n{only}\
-                 pub(crate) const {name}{suffix}: [f64; {}] = [{}];\n",
+                "\n/// {what}, for angles between the quaternions {angles}.\n\
+                 pub const {name}{suffix}: [f64; {}] = [{}];\n",
                 values.len(),
                 numbers.join(", ")
             )

@@ -2,6 +2,7 @@
 //!
 //! The fast mode on the best instruction set is what the tests run with anyway.
 
+use crate::features::RUNTIME;
 use crate::step::{Log, Outcome, Step, Stop, need};
 use crate::tests;
 
@@ -49,7 +50,7 @@ fn emulated(log: &mut Log, cpu: &str, level: &str) -> Outcome {
     }
     need("qemu-x86_64", &["--version"])?;
     let mut programs = build(log)?;
-    programs.retain(|program| program.krate == "condyle");
+    programs.retain(|program| RUNTIME.contains(&program.krate));
     let runner = ["qemu-x86_64", "-cpu", cpu].map(Into::into);
     let settings = [("CONDYLE_EXPECTED_BEST", level), tests::FEW_CASES];
     tests::run(log, &programs, &runner, &WORDS.map(String::from), &settings)

@@ -20,15 +20,23 @@ pub(crate) fn steps() -> Vec<Step> {
 }
 
 /// All features but `scalar`: that has compilers emulate vector instructions for minutes, where `wasm-scalar` runs the same code.
-const PACKAGES: [&str; 8] = [
+const PACKAGES: [&str; 16] = [
     "-p",
     "condyle",
+    "-p",
+    "condyle-base",
+    "-p",
+    "condyle-encode",
+    "-p",
+    "condyle-query",
+    "-p",
+    "condyle-solve",
     "-p",
     "condyle-bvh",
     "-p",
     "condyle-gltf",
     "--features",
-    "condyle/reference,condyle/bytemuck,condyle/mint",
+    "condyle/bytemuck,condyle/mint",
 ];
 
 fn aarch64(log: &mut Log) -> Outcome {

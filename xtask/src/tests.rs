@@ -8,8 +8,19 @@ use std::process::Command;
 use crate::step::{Log, Outcome, Stop, build_dir, cargo};
 
 /// The crates whose results depend on the instruction set.
-const CRATES: [&str; 6] =
-    ["condyle", "condyle-bvh", "condyle-compare", "condyle-draw", "condyle-gltf", "condyle-cli"];
+const CRATES: [&str; 11] = [
+    "condyle",
+    "condyle-base",
+    "condyle-bvh",
+    "condyle-compare",
+    "condyle-draw",
+    "condyle-encode",
+    "condyle-gltf",
+    "condyle-query",
+    "condyle-solve",
+    "condyle-testing",
+    "condyle-cli",
+];
 
 /// Test files that say nothing about instruction sets: `tests` runs them. Two have limits on time that mean nothing in an emulator, the
 /// third encodes hundreds of clips, in f64.
@@ -19,12 +30,12 @@ const ONCE: [&str; 3] = ["malformed", "damaged", "compressed"];
 /// through by the tests that remain.
 pub(crate) const NOT_EMULATED: [&str; 26] = [
     "asked_as_every_triangle",
-    "encode::tests::hard::any_scale",
-    "encode::tests::joints_may_have",
-    "encode::tests::keys::hostile_clips",
-    "encode::tests::motion::motion_is_taken_out",
-    "encode::tests::no_point_is_farther",
-    "encode::tests::progress_rises",
+    "tests::hard::any_scale",
+    "tests::joints_may_have",
+    "tests::keys::hostile_clips",
+    "tests::motion::motion_is_taken_out",
+    "tests::no_point_is_farther",
+    "tests::progress_rises",
     "clip::tests::broken::any_numbers_may_stand",
     "clip::tests::broken::every_bit_may_be_wrong",
     "blend::tests::limits::many_layers",
@@ -35,15 +46,15 @@ pub(crate) const NOT_EMULATED: [&str; 26] = [
     "hits::tests::points::the_nearest",
     "hits::tests::rays::no_ray",
     "hits::tests::rays::rays_meet",
-    "solve::feet::tests::hostile_input",
-    "solve::feet::tests::planted_feet",
-    "solve::body::tests::reach::what_cannot",
-    "solve::chain::tests::limits_are_never",
-    "solve::example::tests::no_blend",
-    "solve::limits::fit::tests::all_that",
-    "solve::limits::tests::soft_borders_slow",
-    "solve::two_bone::tests::uneven_scales_above",
-    "solve::two_bone::tests::with_limits",
+    "feet::tests::hostile_input",
+    "feet::tests::planted_feet",
+    "body::tests::reach::what_cannot",
+    "chain::tests::limits_are_never",
+    "example::tests::no_blend",
+    "limits::fit::tests::all_that",
+    "limits::tests::soft_borders_slow",
+    "two_bone::tests::uneven_scales_above",
+    "two_bone::tests::with_limits",
 ];
 
 /// How often property tests try in an emulator.

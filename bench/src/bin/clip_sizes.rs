@@ -7,8 +7,9 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use condyle::encode::{EncodeOptions, Encoded, JointShell, Shell};
-use condyle::{Affine, Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform, encode};
+use condyle::{Affine, Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform};
+use condyle_encode::encode;
+use condyle_encode::{EncodeOptions, Encoded, JointShell, Shell};
 use condyle_gltf::Asset;
 use rayon::prelude::*;
 use serde_json::json;

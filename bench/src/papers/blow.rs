@@ -1,6 +1,7 @@
 //! Blow's table of properties, with measured values.
 
-use condyle::reference::{
+use condyle_testing::Random;
+use condyle_testing::reference::{
     corrected_nlerp, eberly, log_lerp, nearer, nlerp, quat_exp, quat_log, slerp, van_waveren,
 };
 use serde_json::{Value, json};
@@ -222,7 +223,7 @@ fn row(method: &'static Method, triples: &[Triple], random: &mut Random) -> Row 
         let Some((mut most, mut at)) = start.reduce(|a, b| if b.0 > a.0 { b } else { a }) else { continue };
         let mut reach = 0.3;
         for _ in 0..CLIMBS {
-            let near = at.map(|log| within(log.map(|v| v + reach * (2.0 * random.unit() - 1.0))));
+            let near = at.map(|log| within(log.map(|v| v + reach * (2.0 * random.fraction() - 1.0))));
             let found = of(&near);
             if found > most {
                 (most, at) = (found, near);
@@ -277,24 +278,11 @@ fn within(log: [f64; 3]) -> [f64; 3] {
     if length > MOST { log.map(|v| v * (MOST / length)) } else { log }
 }
 
-/// SplitMix64, the same in every run.
-pub(super) struct Random(pub(super) u64);
-
-impl Random {
-    pub(super) fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-    }
-}
-
 /// Rotations about any axis by up to 90°.
 fn triples(random: &mut Random) -> Vec<Triple> {
     let mut rotation = || {
-        let (z, around) = (2.0 * random.unit() - 1.0, std::f64::consts::TAU * random.unit());
-        let half = std::f64::consts::FRAC_PI_4 * random.unit();
+        let (z, around) = (2.0 * random.fraction() - 1.0, std::f64::consts::TAU * random.fraction());
+        let half = std::f64::consts::FRAC_PI_4 * random.fraction();
         let flat = (1.0 - z * z).sqrt();
         within([flat * around.cos(), flat * around.sin(), z].map(|v| v * half))
     };

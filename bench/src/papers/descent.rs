@@ -1,6 +1,6 @@
 //! Nlerp beside slerp as the step of an iterative solver: rounds of cyclic coordinate descent.
 
-use condyle::reference::{cyclic_descent, nlerp, quat_product, rotate, slerp};
+use condyle_testing::reference::{cyclic_descent, nlerp, quat_product, rotate, slerp};
 use serde_json::{Value, json};
 
 use super::blow::{Between, Rotation};
@@ -148,8 +148,8 @@ fn cases() -> Vec<Case> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use condyle::solve::{Chain, ChainMethod, Limits, chain};
     use condyle::{Affine, Joint, Pose, Skeleton, Transform, local_to_model};
+    use condyle_solve::{Chain, ChainMethod, Limits, chain};
 
     #[test]
     fn nlerp_takes_as_many_rounds_as_slerp() {
@@ -171,7 +171,7 @@ mod tests {
         let turning: Vec<u16> = (0..BONES as u16).collect();
         // That there are limits is enough: without any a chain is laid straight where that is all that it takes.
         let limits =
-            Limits::new(&skeleton, [(0, condyle::solve::JointLimit::free([0.0, 0.0, 1.0]))]).expect("none");
+            Limits::new(&skeleton, [(0, condyle_solve::JointLimit::free([0.0, 0.0, 1.0]))]).expect("none");
         let cases = cases();
         for step in [0.4, 1.0] {
             let (mut library, mut here) = (0, 0);

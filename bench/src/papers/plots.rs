@@ -1,10 +1,10 @@
 //! The plots of `condyle-bench papers`: error over angle, velocity over the factor, and rounds over the step.
 
 use condyle::interpolate::{Degree, Method, Terms};
-use condyle::reference::{corrected_nlerp, eberly, log_lerp, nlerp, slerp};
 use condyle_draw::plot::{
     BLACK, BLUE, GREEN, GREY, Line, ORANGE, PINK, Panel, Plot, RED, RGBColor, SKY, power_of_ten,
 };
+use condyle_testing::reference::{corrected_nlerp, eberly, log_lerp, nlerp, slerp};
 
 use super::blow::{self, Between, far_pair};
 use super::descent::{Descent, METHODS, RESIDUALS};

@@ -5,12 +5,12 @@ use std::f64::consts::FRAC_PI_2;
 use condyle::Dispatch;
 use condyle::interpolate::{self, Factor, Method, Selection};
 use condyle::math::JointQuat;
-use condyle::reference::{arctangent, quat_exp, sine, slerp, van_waveren};
+use condyle_testing::reference::{arctangent, quat_exp, sine, slerp, van_waveren};
 use serde_json::{Value, json};
 
-use super::blow::Random;
 use super::page;
 use condyle_bench::aligned;
+use condyle_testing::Random;
 
 /// A maximum error as printed, and as found here.
 struct Bound {
@@ -152,13 +152,13 @@ fn climb() -> (f64, f64) {
     // Several starts: the error has many peaks.
     for _ in 0..40 {
         let mut at = [theta, 0.0, 0.0, 0.0, 0.0, 0.0];
-        at[1..].iter_mut().for_each(|v| *v = 2.0 * random.unit() - 1.0);
+        at[1..].iter_mut().for_each(|v| *v = 2.0 * random.fraction() - 1.0);
         let of = |[theta, start, t, x, y, z]: [f64; 6]| {
             error(theta.clamp(0.0, WIDEST), 3.0 * start, (0.5 + 0.5 * t).clamp(0.0, 1.0), [x, y, z])
         };
         let (mut own, mut reach) = (of(at), 0.3);
         for _ in 0..1500 {
-            let near = at.map(|v| v + reach * (2.0 * random.unit() - 1.0));
+            let near = at.map(|v| v + reach * (2.0 * random.fraction() - 1.0));
             let found = of(near);
             if found > own {
                 (own, at) = (found, near);

@@ -112,7 +112,7 @@ impl Deform for Mat4 {
 pub(crate) fn first_hit(
     positions: &[[f32; 3]],
     triangles: &[[u32; 3]],
-    ray: &condyle::hits::Ray,
+    ray: &condyle_query::hits::Ray,
 ) -> Option<f32> {
     let (origin, direction) = (Vec3A::from(ray.origin), Vec3A::from(ray.direction));
     let mut best = ray.max;

@@ -1,6 +1,6 @@
 //! parry3d: its tree over the boxes of triangles, built anew or put on other positions, and its own queries on triangles.
 
-use condyle::hits::Ray;
+use condyle_query::hits::Ray;
 use parry3d::bounding_volume::Aabb;
 use parry3d::math::Vector;
 use parry3d::partitioning::{Bvh, BvhBuildStrategy, BvhWorkspace};

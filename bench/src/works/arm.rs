@@ -3,8 +3,9 @@
 
 use std::rc::Rc;
 
-use condyle::solve::{Chain, JointLimit, Limits, Orientation, chain};
-use condyle::{Affine, Joint, Pose, Skeleton, Transform, local_to_model, reference};
+use condyle::{Affine, Joint, Pose, Skeleton, Transform, local_to_model};
+use condyle_solve::{Chain, JointLimit, Limits, Orientation, chain};
+use condyle_testing::reference;
 
 use super::{case, largest};
 use crate::data::Random;

@@ -2,9 +2,10 @@
 
 use std::rc::Rc;
 
-use condyle::baked::{self, BakedClip, Grid};
 use condyle::mesh::VertexSlices;
-use condyle::{Looping, Vertices, reference};
+use condyle::{Looping, Vertices};
+use condyle_query::baked::{self, BakedClip, Grid};
+use condyle_testing::reference;
 
 use super::{case, largest, worst};
 use crate::data::Random;

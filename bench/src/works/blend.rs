@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use condyle::blend::Mean;
-use condyle::{Layer, Pose, Transform, blend, reference};
+use condyle::{Layer, Pose, Transform, blend};
+use condyle_testing::reference;
 
 use super::{JOINTS, MANY, case, worst_joints};
 use crate::data::Random;

@@ -2,11 +2,11 @@
 
 use std::rc::Rc;
 
-use condyle::bounds::{self, Aabb, JointBounds};
 use condyle::{
     Affine, Influences, NormalRule, Palette, Skeleton, Skin, SkinnedMesh, Vertices, local_to_model, palette,
     skin,
 };
+use condyle_query::bounds::{self, Aabb, JointBounds};
 
 use super::{JOINTS, case, largest};
 use crate::data::Random;

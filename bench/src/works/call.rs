@@ -6,7 +6,6 @@ use std::rc::Rc;
 
 use condyle::blend::{Additive, Mean, add, difference, overlay};
 use condyle::convert::joints_to_matrices;
-use condyle::encode::{EncodeOptions, Shell};
 use condyle::interpolate::{self, Method, Prepared, Selection};
 use condyle::math::{JointMat, JointQuat, Rigid};
 use condyle::model::model_to_local;
@@ -14,8 +13,11 @@ use condyle::motion::{RootMotion, RootMotionOptions, extract};
 use condyle::skin::{palette_columns, palette_rows};
 use condyle::{
     Affine, Clip, Layer, Looping, NormalRule, Palette, Pose, Skin, SkinnedMesh, Transform, Vertices, blend,
-    encode, interpolate as rotation, local_to_model, palette, reference, sample, skin,
+    interpolate as rotation, local_to_model, palette, sample, skin,
 };
+use condyle_encode::encode;
+use condyle_encode::{EncodeOptions, Shell};
+use condyle_testing::reference;
 
 use super::clip::{BOUND, FORMS, Input, key, random_key};
 use super::interpolate::{FACTOR, slerps};

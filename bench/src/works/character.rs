@@ -5,7 +5,8 @@ use std::rc::Rc;
 
 use condyle::blend::Mean;
 use condyle::skin::palette_columns;
-use condyle::{Affine, Dispatch, Layer, Pose, Skin, Transform, local_to_model, reference, sample};
+use condyle::{Affine, Dispatch, Layer, Pose, Skin, Transform, local_to_model, sample};
+use condyle_testing::reference;
 use rayon::prelude::*;
 
 use super::clip::{BOUND, FORMS, Input, key, random_key};

@@ -2,9 +2,11 @@
 
 use std::rc::Rc;
 
-use condyle::encode::{EncodeOptions, Shell};
 use condyle::sample;
-use condyle::{Clip, Pose, RawClip, Skeleton, Target, Transform, encode, reference};
+use condyle::{Clip, Pose, RawClip, Skeleton, Target, Transform};
+use condyle_encode::encode;
+use condyle_encode::{EncodeOptions, Shell};
+use condyle_testing::reference;
 
 use super::{JOINTS, RESIDENT, case, worst_joints};
 use crate::data::Random;

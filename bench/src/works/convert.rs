@@ -7,7 +7,8 @@ use condyle::convert::{
     pose_to_matrices,
 };
 use condyle::math::JointQuat;
-use condyle::{Affine, Pose, Transform, reference};
+use condyle::{Affine, Pose, Transform};
+use condyle_testing::reference;
 
 use super::{JOINTS, MANY, case, worst_joint, worst_matrices, worst_of};
 use crate::data::{Random, structs, transform};

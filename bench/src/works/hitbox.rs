@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use condyle::hitbox::{Hitbox, Hitboxes, PosedHitboxes, place};
-use condyle::hits::{Ray, Shape};
 use condyle::{Affine, local_to_model};
+use condyle_query::hitbox::{Hitbox, Hitboxes, PosedHitboxes, place};
+use condyle_query::hits::{Ray, Shape};
 
 use super::{JOINTS, case, largest};
 use crate::data::Random;

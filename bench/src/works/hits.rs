@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use condyle::hits::{Ray, TriangleTree};
-use condyle::reference::{self, Triangle};
+use condyle_query::hits::{Ray, TriangleTree};
+use condyle_testing::reference::{self, Triangle};
 
 use super::case;
 use crate::data::Random;

@@ -6,8 +6,9 @@ use std::rc::Rc;
 use condyle::interpolate;
 use condyle::interpolate::{Degree, Factor, Method, Selection, Terms};
 use condyle::math::JointQuat;
-use condyle::reference::Local;
-use condyle::{Pose, Transform, reference};
+use condyle::{Pose, Transform};
+use condyle_testing::reference;
+use condyle_testing::reference::Local;
 
 use super::{JOINTS, MANY, case, worst_joints};
 use crate::data::{Random, structs, transform};

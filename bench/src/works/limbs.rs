@@ -2,8 +2,9 @@
 
 use std::rc::Rc;
 
-use condyle::solve::{self, Aim, TwoBone};
-use condyle::{Affine, Pose, Skeleton, local_to_model, reference};
+use condyle::{Affine, Pose, Skeleton, local_to_model};
+use condyle_solve::{Aim, TwoBone};
+use condyle_testing::reference;
 
 use super::{JOINTS, case, largest};
 use crate::data::Random;
@@ -107,7 +108,8 @@ fn alone(subjects: &mut Subjects, reach: impl Fn(&Input, usize) -> TwoBone<'stat
         input.poses.clone(),
         move |input, poses| {
             for (at, pose) in poses.iter_mut().enumerate() {
-                let reached = solve::two_bone(&input.skeleton, input.model(at), &reach(input, at), pose);
+                let reached =
+                    condyle_solve::two_bone(&input.skeleton, input.model(at), &reach(input, at), pose);
                 reached.expect("a limb");
             }
         },
@@ -127,7 +129,7 @@ fn aim(subjects: &mut Subjects) {
         |input, poses| {
             for (at, pose) in poses.iter_mut().enumerate() {
                 let look = Aim::new(LIMB[0], [0.0, 0.0, 1.0], input.goals[at]);
-                solve::aim(&input.skeleton, input.model(at), &look, pose).expect("a joint");
+                condyle_solve::aim(&input.skeleton, input.model(at), &look, pose).expect("a joint");
             }
         },
         move |poses| looked_at.missed(poses),

@@ -22,7 +22,8 @@ mod skin;
 mod springs;
 mod surface;
 
-use condyle::{Affine, Transform, reference};
+use condyle::{Affine, Transform};
+use condyle_testing::reference;
 
 use crate::harness::{Case, Subjects};
 

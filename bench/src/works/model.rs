@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use condyle::model::{self, model_to_local};
-use condyle::{Affine, Pose, Skeleton, Transform, local_to_model, reference};
+use condyle::{Affine, Pose, Skeleton, Transform, local_to_model};
+use condyle_testing::reference;
 
 use super::{JOINTS, case, worst_matrices};
 use crate::data::Random;

@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use condyle::{SkinnedMesh, Vertices, morph, reference};
+use condyle::{SkinnedMesh, Vertices, morph};
+use condyle_testing::reference;
 
 use super::{case, copying, largest, worst};
 use crate::data::Random;

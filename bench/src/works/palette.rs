@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use condyle::{Affine, NormalRule, Palette, Skin, local_to_model, palette, reference};
+use condyle::{Affine, NormalRule, Palette, Skin, local_to_model, palette};
+use condyle_testing::reference;
 
 use super::{JOINTS, case, worst_matrices};
 use crate::data::Random;

@@ -4,7 +4,8 @@ use std::rc::Rc;
 
 use condyle::sample;
 use condyle::sample::RawCursor;
-use condyle::{Pose, RawClip, Skeleton, Target, Transform, reference};
+use condyle::{Pose, RawClip, Skeleton, Target, Transform};
+use condyle_testing::reference;
 
 use super::{JOINTS, case, worst_joints};
 use crate::data::Random;

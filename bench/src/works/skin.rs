@@ -6,7 +6,8 @@ use std::rc::Rc;
 use condyle::Influences;
 use condyle::skin;
 use condyle::skin::{InterleavedMut, VertexLayout, WeightedBases, bitangents};
-use condyle::{Affine, NormalRule, Palette, Skin, SkinnedMesh, Vertices, local_to_model, palette, reference};
+use condyle::{Affine, NormalRule, Palette, Skin, SkinnedMesh, Vertices, local_to_model, palette};
+use condyle_testing::reference;
 
 use super::{case, copying, largest, worst};
 use crate::data::Random;

@@ -2,11 +2,11 @@
 
 use std::rc::Rc;
 
-use condyle::reference::{quat_inverse, quat_product, rotate};
-use condyle::solve::springs::{
+use condyle::{Affine, Joint, Pose, Skeleton, Transform, local_to_model};
+use condyle_solve::springs::{
     Collider, ColliderShape, CrowdBuffer, Spring, SpringJoint, SpringState, Springs, Tick, crowd, springs,
 };
-use condyle::{Affine, Joint, Pose, Skeleton, Transform, local_to_model};
+use condyle_testing::reference::{quat_inverse, quat_product, rotate};
 
 use super::{case, largest};
 use crate::harness::{Case, Subjects};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use condyle::surface::{self, Silhouette, Surface, Viewpoint, silhouette};
 use condyle::{Influences, SkinnedMesh, Vertices};
+use condyle_query::surface::{self, Silhouette, Surface, Viewpoint, silhouette};
 
 use super::{case, worst};
 use crate::data::Random;

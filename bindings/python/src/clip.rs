@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use condyle::container::{Container, ContainerWriter, EntryKind};
-use condyle::encode::{Effort, EncodeOptions, Shell};
 use condyle::sample::{PoseSource, RawCursor};
 use condyle::{Error as Refusal, Pose, RawClip};
+use condyle_encode::{Effort, EncodeOptions, Shell};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -354,7 +354,7 @@ impl Clip {
         let encoded = told_apart(py, progress, move |steps| {
             let mut tell = |part: f32| end_unless(steps.set((part * PERCENT) as usize));
             match &*motion {
-                Motion::Authored(clip) => condyle::encode(clip, &skeleton, &options, &mut tell),
+                Motion::Authored(clip) => condyle_encode::encode(clip, &skeleton, &options, &mut tell),
                 Motion::Compressed(..) => {
                     Err(Refusal::OutOfRange { what: "clip", at: 0, needed: "as authored" })
                 }

@@ -1,9 +1,9 @@
 //! How far two models are apart.
 
-use condyle::encode::Shell;
 use condyle_compare::{
     Difference, Error as Refusal, How, Pairing, Place, Subject, common_shell, moments, pair_clips,
 };
+use condyle_encode::Shell;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use condyle::container::{ContainerWriter, EntryKind};
-use condyle::encode::{EncodeOptions, Shell};
 use condyle::sample::{PoseSource, RawCursor};
 use condyle::{Affine, Pose, RawClip, local_to_model};
 use condyle_compare::Subject;
+use condyle_encode::{EncodeOptions, Shell};
 use condyle_gltf::{Asset, ClipExporter};
 use numpy::PyArrayDyn;
 use pyo3::exceptions::{PyIndexError, PyTypeError};

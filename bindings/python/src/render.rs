@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use condyle::hitbox::Hitboxes;
 use condyle::sample::PoseSource;
 use condyle::{Affine, Skeleton};
 use condyle_draw::marks::Mark;
@@ -10,6 +9,7 @@ use condyle_draw::picture::{self, Format, Movie};
 use condyle_draw::shapes::Shapes;
 use condyle_draw::{FPS, Look, MAX_SHEET, RgbImage, SIDES, Scene, View};
 use condyle_gltf::{Asset, Skinning};
+use condyle_query::hitbox::Hitboxes;
 use numpy::PyArrayDyn;
 use numpy::prelude::*;
 use pyo3::prelude::*;

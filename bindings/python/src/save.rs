@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use condyle::encode::{KeyFormat, KeySource, Shell, reduce};
 use condyle::sample::PoseSource;
 use condyle::{Pose, RawClip, Skeleton, Target, Track};
 use condyle_bvh::WriteOptions;
+use condyle_encode::{KeyFormat, KeySource, Shell, reduce};
 use condyle_gltf::{Asset, ClipExporter};
 use pyo3::prelude::*;
 

@@ -1,7 +1,7 @@
 //! Inverse kinematics on poses as arrays, frame by frame.
 
-use condyle::solve::{Aim, Chain, ChainMethod, Orientation, TwoBone, Up};
 use condyle::{Affine, Error as Refusal, Pose, local_to_model};
+use condyle_solve::{Aim, Chain, ChainMethod, Orientation, TwoBone, Up};
 use pyo3::prelude::*;
 
 use crate::arrays::{Input, shape_text};
@@ -147,7 +147,7 @@ pub(crate) fn two_bone<'py>(
             weight,
             ..TwoBone::new(joints, goals.at(frame))
         };
-        condyle::solve::two_bone(&skeleton.0, model, &reach, pose).map(|_| ())
+        condyle_solve::two_bone(&skeleton.0, model, &reach, pose).map(|_| ())
     })
 }
 
@@ -184,7 +184,7 @@ pub(crate) fn aim<'py>(
     let up = up.map(|(axis, direction)| Up { axis, direction });
     solved(py, skeleton, &poses, &others, out, threads, |frame, model, pose| {
         let aim = Aim { origin, up, weight, ..Aim::new(joint, axis, places.at(frame)) };
-        condyle::solve::aim(&skeleton.0, model, &aim, pose).map(|_| ())
+        condyle_solve::aim(&skeleton.0, model, &aim, pose).map(|_| ())
     })
 }
 
@@ -240,7 +240,7 @@ pub(crate) fn chain<'py>(
             weight,
             ..Chain::new(&joints, tip, goals.at(frame))
         };
-        condyle::solve::chain(&skeleton.0, model, &chain, pose).map(|_| ())
+        condyle_solve::chain(&skeleton.0, model, &chain, pose).map(|_| ())
     })
 }
 

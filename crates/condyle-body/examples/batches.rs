@@ -5,9 +5,10 @@ mod common;
 
 use std::time::Instant;
 
-use common::{Made, Random};
+use common::Made;
 use condyle::{Pose, Transform};
 use condyle_body::{BodyModel, Workspace};
+use condyle_testing::Random;
 
 fn main() {
     let model = match std::env::args().nth(1) {
@@ -18,7 +19,7 @@ fn main() {
     let mut random = Random(7);
     let mut pose = Pose::rest(body.skeleton());
     for joint in 0..model.joint_count() {
-        let mut rotation = [0.0; 4].map(|_: f64| random.number(1.0));
+        let mut rotation = [0.0; 4].map(|_: f64| random.range_f64(-1.0, 1.0));
         let length = rotation.iter().map(|v| v * v).sum::<f64>().sqrt();
         rotation = rotation.map(|v| v / length);
         pose.set(joint, &Transform { rotation: rotation.map(|v| v as f32), ..pose.get(joint) });

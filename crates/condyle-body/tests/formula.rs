@@ -2,13 +2,14 @@
 
 mod common;
 
-use common::{Made, Random, doubles, floats, npz, text};
+use common::{Made, doubles, floats, npz, numbers, text};
 use condyle::{Error, Pose, sample};
 use condyle_body::{BodyClip, BodyModel, BodyMotion, Workspace};
+use condyle_testing::Random;
 use zip::CompressionMethod;
 
 fn motion(random: &mut Random, joints: usize, frames: usize) -> (Vec<f64>, Vec<f64>, BodyMotion) {
-    let (poses, places) = (random.numbers(3 * joints * frames, 1.5), random.numbers(3 * frames, 2.0));
+    let (poses, places) = (numbers(random, 3 * joints * frames, 1.5), numbers(random, 3 * frames, 2.0));
     let arrays = [
         ("poses", doubles(&[frames, 3 * joints], &poses)),
         ("trans", doubles(&[frames, 3], &places)),

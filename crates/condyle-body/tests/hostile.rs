@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{Made, Random, doubles, floats, integers, npy, npz};
+use common::{Made, doubles, floats, integers, npy, npz};
 use condyle_body::{BodyModel, BodyMotion, Refused};
+use condyle_testing::Random;
 use zip::CompressionMethod::{Deflated, Stored};
 
 fn refused(arrays: &[(&str, Vec<u8>)]) -> Refused {

@@ -4,9 +4,10 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{Made, Random, doubles, integers, npy, npz, text};
+use common::{Made, doubles, integers, npy, npz, numbers, text};
 use condyle::Target;
 use condyle_body::{BodyClip, BodyModel, BodyMotion, ShapedBody};
+use condyle_testing::Random;
 use zip::CompressionMethod::Stored;
 
 const FRAMES: usize = 6;
@@ -17,7 +18,7 @@ fn body(joints: usize) -> ShapedBody {
 }
 
 fn turns(joints: usize) -> Vec<f64> {
-    Random(joints as u64).numbers(3 * joints * FRAMES, 0.7)
+    numbers(&mut Random(joints as u64), 3 * joints * FRAMES, 0.7)
 }
 
 /// The columns from `first` on of rows of `joints`.

@@ -41,9 +41,6 @@ mod number;
 mod problem;
 mod rotation;
 mod scanner;
-#[cfg(test)]
-#[path = "../tests/common/random.rs"]
-mod testing;
 mod write;
 
 pub use bvh::Bvh;

@@ -154,7 +154,7 @@ pub(crate) fn last_digit(word: &[u8]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Random, cases};
+    use condyle_testing::{Random, cases};
 
     #[track_caller]
     fn check(text: &str) {
@@ -177,7 +177,7 @@ mod tests {
     fn numbers_are_those_of_the_standard_library() {
         let mut random = Random(1);
         for _ in 0..cases(20_000) {
-            let value = random.range(-1.0, 1.0) * [1e-6, 1.0, 180.0, 1e9, 1e300][random.below(5)];
+            let value = random.range_f64(-1.0, 1.0) * [1e-6, 1.0, 180.0, 1e9, 1e300][random.below(5)];
             check(&format!("{:.*}", random.below(12), value));
             check(&format!("{value}"));
             check(&format!("{value:e}"));

@@ -3,9 +3,9 @@
 mod common;
 
 use common::exercise::exercise;
-use common::random::{Random, cases};
 use common::{DIALECTS, PLAIN, make};
 use condyle_bvh::Bvh;
+use condyle_testing::{Random, cases};
 
 fn small() -> Vec<u8> {
     make(&mut Random(1), 3, 2).sorted().text(&PLAIN).into_bytes()

@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::random::{Random, cases};
 use common::{DIALECTS, File, Made, PLAIN, differences, make, posed};
 use condyle_bvh::{Bvh, Channel, ImportOptions, Positions, Problem, Severity};
+use condyle_testing::{Random, cases};
 
 fn read(text: impl AsRef<[u8]>) -> Bvh {
     Bvh::from_slice("test", text.as_ref()).unwrap_or_else(|refused| panic!("{refused}"))
@@ -82,7 +82,7 @@ fn whole_turns_are_taken_off_exactly() {
 fn rotations_have_the_same_bits_beside_any_other_frame() {
     let mut random = Random(4);
     let mut angle =
-        || if random.below(3) == 0 { random.range(-2e3, 2e3) } else { random.range(-180.0, 180.0) };
+        || if random.below(3) == 0 { random.range_f64(-2e3, 2e3) } else { random.range_f64(-180.0, 180.0) };
     let rows: Vec<String> = (0..9).map(|_| format!("{} {} {}\n", angle(), angle(), angle())).collect();
     let keys = |rows: &[String]| {
         let (count, rows) = (rows.len(), rows.concat());

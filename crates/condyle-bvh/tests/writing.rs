@@ -2,11 +2,11 @@
 
 mod common;
 
-use common::random::{Random, cases};
 use common::{make, posed};
 use condyle::sample::{self, RawCursor};
 use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform};
 use condyle_bvh::{Bvh, ImportOptions, PositionChannels, RotationOrder, WriteOptions, write};
+use condyle_testing::{Random, cases};
 use proptest::prelude::*;
 
 const ORDERS: [RotationOrder; 6] = [
@@ -30,7 +30,7 @@ fn import(bvh: &Bvh) -> (Skeleton, RawClip) {
 }
 
 fn unit(random: &mut Random) -> [f32; 4] {
-    let q: [f64; 4] = std::array::from_fn(|_| random.range(-1.0, 1.0));
+    let q: [f64; 4] = std::array::from_fn(|_| random.range_f64(-1.0, 1.0));
     let length = q.iter().map(|v| v * v).sum::<f64>().sqrt().max(1e-3);
     if length < 0.1 { [0.0, 0.0, 0.0, 1.0] } else { q.map(|v| (v / length) as f32) }
 }
@@ -42,7 +42,7 @@ fn turning(joint: u16, values: Vec<f32>) -> Track {
 /// Joints that turn as they like, one of which has a scale.
 fn clip(random: &mut Random, joints: usize, frames: usize, scale: f32) -> (Skeleton, RawClip) {
     let joint = |at: usize, random: &mut Random| {
-        let translation = std::array::from_fn(|_| random.range(-1.0, 1.0) as f32);
+        let translation = std::array::from_fn(|_| random.range_f64(-1.0, 1.0) as f32);
         let scale = if at == 1 { [scale; 3] } else { [1.0; 3] };
         let rest = Transform { translation, rotation: unit(random), scale };
         Joint::new(format!("joint {at}"), (at > 0).then(|| random.below(at) as u16), rest)
@@ -50,7 +50,7 @@ fn clip(random: &mut Random, joints: usize, frames: usize, scale: f32) -> (Skele
     let skeleton = Skeleton::new((0..joints).map(|at| joint(at, random)).collect::<Vec<_>>()).unwrap();
     let turns = |random: &mut Random| (0..frames).flat_map(|_| unit(random)).collect();
     let mut tracks: Vec<Track> = (0..joints).map(|joint| turning(joint as u16, turns(random))).collect();
-    let values = (0..3 * frames).map(|_| random.range(-2.0, 2.0) as f32).collect();
+    let values = (0..3 * frames).map(|_| random.range_f64(-2.0, 2.0) as f32).collect();
     let target = Target::Translation(random.below(joints) as u16);
     tracks.push(Track { target, interpolation: Interpolation::Linear, timeline: 0, values });
     let times = (0..frames).map(|frame| frame as f32 / 32.0).collect();

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use condyle::encode::farthest_of_ball;
 use condyle::mesh::VertexSlicesMut;
 use condyle::{Error as Refusal, morph, skin};
+use condyle_encode::farthest_of_ball;
 use rayon::prelude::*;
 
 use crate::clip::Clip;

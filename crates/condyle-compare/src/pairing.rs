@@ -1,6 +1,6 @@
 //! Two models whose vertices or joints are paired, and what can be asked about them.
 
-use condyle::encode::Shell;
+use condyle_encode::Shell;
 
 use crate::clip::Clip;
 use crate::cluster::{Cluster, clusters};

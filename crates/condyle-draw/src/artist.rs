@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use condyle::bounds::{self, Aabb};
 use condyle::skeleton::NO_PARENT;
-use condyle::solve::Limits;
-use condyle::{Affine, Skin, Vertices, surface};
+use condyle::{Affine, Skin, Vertices};
 use condyle_gltf::{Asset, Placement, Poser, Skinning};
+use condyle_query::bounds::{self, Aabb};
+use condyle_query::surface;
+use condyle_solve::Limits;
 use image::RgbImage;
 
 use crate::Motion;

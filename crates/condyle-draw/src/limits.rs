@@ -1,8 +1,8 @@
 //! Limits of joints, drawn over a character: what a bone may sweep, and where it is.
 
 use condyle::math::{atan2, sin_cos, sqrt};
-use condyle::solve::{JointLimit, Limits, Swing};
 use condyle::{Affine, Pose, Quat, Skeleton};
+use condyle_solve::{JointLimit, Limits, Swing};
 use image::RgbImage;
 
 use super::overlay;

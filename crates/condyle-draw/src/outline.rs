@@ -1,7 +1,7 @@
 //! The outline of what is drawn, towards a light or the camera.
 
 use condyle::Vertices;
-use condyle::surface::{Silhouette, Surface, Viewpoint, silhouette};
+use condyle_query::surface::{Silhouette, Surface, Viewpoint, silhouette};
 use image::RgbImage;
 
 use super::overlay::tapered_line;

@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 
 use condyle::sample::PoseSource;
-use condyle::solve::Limits;
 use condyle_gltf::{Asset, Skinning};
+use condyle_solve::Limits;
 use image::{RgbImage, imageops};
 
 use crate::Error;

@@ -1,11 +1,11 @@
 //! What is around a character, as lines over it: the box from its joints, and hitboxes.
 
 use condyle::Affine;
-use condyle::bounds::Aabb;
-use condyle::hitbox::Hitboxes;
-use condyle::hits::Shape;
 use condyle::math::sin_cos;
 use condyle_gltf::PlacedBounds;
+use condyle_query::bounds::Aabb;
+use condyle_query::hitbox::Hitboxes;
+use condyle_query::hits::Shape;
 
 use super::marks::Mark;
 use super::vector::{Vec3, add, add_scaled, frame, quat_rotate, scale, sub};

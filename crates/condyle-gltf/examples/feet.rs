@@ -10,12 +10,12 @@ use std::error::Error;
 use condyle::math::Rigid;
 use condyle::motion::{RootMotionOptions, extract};
 use condyle::sample::PoseSource;
-use condyle::solve::feet::{
-    ContactOptions, Contacts, Feet, FeetFrame, Ground, GroundPoint, Leg, Plane, Step, contacts_raw, feet,
-};
 use condyle::{Affine, Looping, Pose, RawClip, Skeleton, local_to_model};
 use condyle_bvh::{Bvh, ImportOptions};
 use condyle_gltf::Asset;
+use condyle_solve::feet::{
+    ContactOptions, Contacts, Feet, FeetFrame, Ground, GroundPoint, Leg, Plane, Step, contacts_raw, feet,
+};
 
 /// Names of the pelvis and of hip, knee, foot and toe of either side in the files of some programs.
 const NAMES: [&str; 5] = [

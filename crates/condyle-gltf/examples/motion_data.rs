@@ -11,8 +11,9 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use condyle::encode::Encoded;
-use condyle::{Affine, Pose, Skeleton, encode, local_to_model, sample};
+use condyle::{Affine, Pose, Skeleton, local_to_model, sample};
+use condyle_encode::Encoded;
+use condyle_encode::encode;
 use condyle_gltf::Asset;
 
 /// The file of a run without arguments.

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use condyle::bounds::{self, Aabb, JointBounds, Sphere};
-use condyle::hitbox::{self, Fit, Hitboxes};
 use condyle::sample::PoseSource;
 use condyle::{Affine, Error, Skin};
+use condyle_query::bounds::{self, Aabb, JointBounds, Sphere};
+use condyle_query::hitbox::{self, Fit, Hitboxes};
 
 use crate::{Asset, Instance, Placement};
 

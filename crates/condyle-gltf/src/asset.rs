@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::Path;
 
-use condyle::solve::springs::Springs;
 use condyle::{Affine, Error, Pose, RawClip, Skeleton, Skin};
+use condyle_solve::springs::Springs;
 
 use crate::accessor::Accessors;
 use crate::attributes::{self, Faulty};

@@ -1,8 +1,8 @@
 //! How far the vertices of an asset are from their joints: what the errors of compressed clips are measured against.
 
-use condyle::encode::{EncodeOptions, Encoded, Measured, Shell};
 use condyle::sample::PoseSource;
 use condyle::{Affine, Error, Pose, RawClip, Skin, Target, local_to_model};
+use condyle_encode::{EncodeOptions, Encoded, Measured, Shell};
 
 use crate::asset::{Asset, Instance, Placement};
 
@@ -47,7 +47,7 @@ impl Asset {
     /// [`Measured::morph_error`] is the error of the vertices that morph weights move.
     ///
     /// # Errors
-    /// Those of [`encode_options`](Self::encode_options) and [`condyle::encode`](condyle::encode()).
+    /// Those of [`encode_options`](Self::encode_options) and [`condyle_encode::encode`](condyle_encode::encode()).
     ///
     /// ```
     /// use condyle_gltf::Asset;
@@ -60,7 +60,7 @@ impl Asset {
     /// ```
     pub fn encode(&self, clip: &RawClip, budget: f32) -> Result<Encoded, Error> {
         let options = self.encode_options(clip, budget, Shell::radius(self.unit().unwrap_or(1.0)))?;
-        let mut encoded = condyle::encode(clip, &self.skeleton, &options, &mut |_| ())?;
+        let mut encoded = condyle_encode::encode(clip, &self.skeleton, &options, &mut |_| ())?;
         encoded.measured.morph_error = self.morph_error(clip, &encoded.measured)?;
         Ok(encoded)
     }
@@ -80,8 +80,8 @@ impl Asset {
     /// let asset = Asset::open("face.glb")?;
     /// for clip in &asset.clips {
     ///     let mut options = asset.encode_options(clip, 5e-4, 0.03)?;
-    ///     options.effort = condyle::encode::Effort::Best;
-    ///     let encoded = condyle::encode(clip, &asset.skeleton, &options, &mut |_| ())?;
+    ///     options.effort = condyle_encode::Effort::Best;
+    ///     let encoded = condyle_encode::encode(clip, &asset.skeleton, &options, &mut |_| ())?;
     ///     let morphed = asset.morph_error(clip, &encoded.measured)?;
     ///     assert!(encoded.measured.error_max.max(morphed) <= 5e-4);
     /// }

@@ -120,11 +120,11 @@ fn a_character_has_a_height_and_a_shell(folder: &Path) {
     let height = fox.rest_height().expect("finite");
     assert!((height * 0.02278 - HEIGHT).abs() < 1e-3, "{height}");
     // The shell reaches every vertex, and not much farther: bound, each is where its joint's inverse bind matrix puts it.
-    let condyle::encode::Shell::Joints(shell) = fox.shell(3.0).expect("its own meshes") else {
+    let condyle_encode::Shell::Joints(shell) = fox.shell(3.0).expect("its own meshes") else {
         panic!("a shell for each joint")
     };
     let points = shell.iter().map(|joint| match joint {
-        condyle::encode::JointShell::Points(points) => points.clone(),
+        condyle_encode::JointShell::Points(points) => points.clone(),
         _ => Vec::new(),
     });
     let points: Vec<Vec<[f32; 3]>> = points.collect();

@@ -3,8 +3,6 @@
 #[path = "malformed/attempt.rs"]
 mod attempt;
 mod exercise;
-#[path = "hostile/random.rs"]
-mod random;
 #[path = "common/suite.rs"]
 mod suite;
 
@@ -13,7 +11,7 @@ use std::process::ExitCode;
 
 use attempt::attempt_with;
 use condyle_gltf::{Asset, Document};
-use random::Random;
+use condyle_testing::Random;
 
 fn main() -> ExitCode {
     let mut suite = suite::Suite::new();

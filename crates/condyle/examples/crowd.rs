@@ -9,11 +9,11 @@ use std::f32::consts::TAU;
 use std::thread;
 
 use condyle::blend::{self, Additive, Mean};
-use condyle::encode::{EncodeOptions, Shell};
 use condyle::{
     Affine, Clip, Error, Interpolation, Joint, Layer, Pose, RawClip, Skeleton, Skin, Target, Track,
     Transform, local_to_model, sample, skin,
 };
+use condyle_encode::{EncodeOptions, Shell};
 
 const SPECTATORS: usize = 2000;
 const FRAMES: usize = 60;
@@ -154,7 +154,7 @@ fn clip(skeleton: &Skeleton, name: &str, angle: f32) -> Result<Clip<'static>, Er
     };
     let tracks = (2..skeleton.joint_count() as u16).map(swing).collect();
     let raw = RawClip::new(name.into(), vec![times.clone()], tracks)?;
-    Ok(condyle::encode(&raw, skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?
+    Ok(condyle_encode::encode(&raw, skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?
         .into_clip())
 }
 

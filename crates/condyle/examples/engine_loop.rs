@@ -7,7 +7,6 @@
 use std::f32::consts::TAU;
 
 use condyle::blend::{self, Additive, Mean};
-use condyle::encode::{EncodeOptions, Shell};
 use condyle::math::Rigid;
 use condyle::motion::{self, RootMotionOptions};
 use condyle::play::Event;
@@ -15,6 +14,7 @@ use condyle::{
     Affine, Clip, Error, Influences, Interpolation, Joint, Layer, Looping, NormalRule, Palette, Player, Pose,
     RawClip, Skeleton, Skin, SkinnedMesh, Target, Track, Transform, Vertices,
 };
+use condyle_encode::{EncodeOptions, Shell};
 
 const CHARACTERS: usize = 100;
 const FRAMES: usize = 120;
@@ -38,14 +38,14 @@ fn main() -> Result<(), Error> {
     let walk = gait(&skeleton, &options, "walk", [1.0, WALK_SPEED, 0.5])?;
     let run = gait(&skeleton, &options, "run", [0.7, RUN_SPEED, 0.9])?;
     let wave = swing("wave", ARM, 2.0, [2.0, 0.5])?;
-    let wave = condyle::encode(&wave, &skeleton, &options, &mut |_| ())?.into_clip();
+    let wave = condyle_encode::encode(&wave, &skeleton, &options, &mut |_| ())?.into_clip();
     // An additive clip holds what differs from a reference pose, and is encoded and sampled on a skeleton of its own.
     let breath =
         blend::difference_clip(&swing("breath", CHEST, 3.0, [0.0, 0.05])?, &skeleton, skeleton.rest())?;
     let additive = skeleton.additive();
     // All its joints are in one place: the error is measured as far out as what hangs on them.
     let options = EncodeOptions::new(5e-4, Shell::Balls(0.5));
-    let breath = condyle::encode(&breath, &additive, &options, &mut |_| ())?.into_clip();
+    let breath = condyle_encode::encode(&breath, &additive, &options, &mut |_| ())?.into_clip();
     // The wave takes the arm alone.
     let arm = blend::joint_mask(&skeleton, &[(ARM, 1.0)], 0)?;
 
@@ -211,7 +211,7 @@ fn gait(
     options.events = [(0.25, "left foot"), (0.75, "right foot")]
         .map(|(part, name)| Event { seconds: part * f64::from(seconds), name: name.into() })
         .into();
-    Ok(condyle::encode(&raw, skeleton, &options, &mut |_| ())?.into_clip())
+    Ok(condyle_encode::encode(&raw, skeleton, &options, &mut |_| ())?.into_clip())
 }
 
 /// A box around each joint, bound in the rest pose; its upper half also follows the parent.

@@ -7,10 +7,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::clip::{RawClip, Target};
-use crate::error::Error;
 use crate::mesh::Skin;
 use crate::pose::Pose;
 use crate::skeleton::{NO_NODE, Skeleton};
+use condyle_base::error::Error;
 
 /// Which joint of one skeleton is which of another: what a clip from a file without a mesh needs to move a character from another
 /// file, or clothes to be worn by it.
@@ -222,9 +222,9 @@ fn paths<'a>(skeleton: &'a Skeleton, known: &mut Paths<'a>) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::{Affine, Transform};
     use crate::skeleton::Joint;
     use crate::testing::Random;
+    use condyle_base::math::{Affine, Transform};
 
     fn skeleton(joints: &[(&str, Option<u16>)]) -> Skeleton {
         Skeleton::new(joints.iter().map(|&(name, parent)| Joint::new(name, parent, Transform::IDENTITY)))

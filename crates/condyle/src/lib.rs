@@ -2,56 +2,59 @@
 //! come out.
 //!
 //! ```text
-//!   keyframes             RawClip ─── encode ──> Clip
-//!                            │                    │
-//!   at a moment         sample::raw            sample
-//!                            └─────────┬──────────┘
-//!   local transforms                 Pose <─── blend, mirror, interpolate, solve
-//!                                      │
-//!                               local_to_model
-//!                                      │
-//!   joint matrices              one per joint          SkinnedMesh
-//!                                      │                    │
-//!                              palette, with a Skin       morph
-//!                                      │                    │
-//!   ready to skin                   Palette              Vertices
-//!                                      └────── skin ────────┘
-//!                                               │
-//!   to draw                                  Vertices
+//!   keyframes             RawClip ─── condyle-encode ──> Clip
+//!                            │                            │
+//!   at a moment         sample::raw                    sample
+//!                            └─────────────┬──────────────┘
+//!   local transforms                     Pose <─── blend, mirror, interpolate; condyle-solve
+//!                                          │
+//!                                   local_to_model
+//!                                          │
+//!   joint matrices                  one per joint          SkinnedMesh ─── condyle-query
+//!                                          │                    │
+//!                                  palette, with a Skin       morph
+//!                                          │                    │
+//!   ready to skin                       Palette              Vertices
+//!                                          └────── skin ────────┘
+//!                                                   │
+//!   to draw                                      Vertices
 //! ```
 //!
 //! Data flows one way. Each arrow is one free function over plain data: inputs first, output last and `&mut`.
 //! Nothing is allocated that the caller does not own, and nothing is remembered but in values that the caller
 //! keeps, such as a [`Player`] or a [`sample::RawCursor`]. This crate knows no file format but its own
-//! ([`container`]), starts no thread of its own and does no input or output; the crate `condyle-gltf` reads
-//! documents.
+//! ([`container`]), starts no thread of its own and does no input or output.
+//!
+//! # The crates
+//!
+//! ```text
+//!  condyle-base ── condyle ──┬── condyle-encode ── condyle-gltf, -bvh, -body ── condyle-compare, -draw, -cli
+//!                  ^ here    ├── condyle-solve
+//!                            └── condyle-query
+//! ```
+//!
+//! This one is what runs each frame. `condyle-encode` compresses clips, `condyle-solve` has inverse kinematics, feet and
+//! springs, `condyle-query` bounds, hitboxes, rays and bakes; `condyle-gltf`, `condyle-bvh` and `condyle-body` read and
+//! write documents.
 //!
 //! # The stages
 //!
 //! | module | goes in | comes out |
 //! |---|---|---|
 //! | [`skeleton`], [`mesh`], [`clip`] | what an importer has read | plain data, checked once: [`Skeleton`], [`Skin`], [`SkinnedMesh`], [`RawClip`] |
-//! | [`encode`](mod@encode) | a [`RawClip`], its [`Skeleton`] and an error budget | a compressed [`Clip`] within the budget, and what was measured |
 //! | [`container`] | skeletons, meshes, clips | one file `.condyle`, read where it lies |
 //! | [`play`] | a clock that never ends, and a duration | a moment of the clip, and the events passed on the way |
 //! | [`sample`](mod@sample) | a clip and a moment in seconds | a [`Pose`]: one local transform per joint |
 //! | [`motion`] | a clip, from when and until when | how far the character has gone and turned |
 //! | [`blend`](mod@blend) | poses, weights, masks | one pose: mixed, with additive layers, in transition |
 //! | [`player`] | a clip, how it loops, and seconds that passed | its pose, events and motion: for those who need no more |
-//! | [`solve`] | a pose, its matrices and a goal | the pose, made to reach, look or point |
 //! | [`mirror`](mod@mirror) | a pose or a clip | the same with left and right exchanged |
 //! | [`interpolate`](mod@interpolate) | two rotations or poses, and a factor | what lies between them |
 //! | [`model`] | a pose | one matrix per joint, in model space |
 //! | [`skin`](mod@skin) | these matrices, a [`Skin`], a [`SkinnedMesh`], morph weights | a [`Palette`] for the GPU, or posed [`Vertices`] |
-//! | [`surface`] | posed positions | silhouettes, shadow volumes, normals, area and volume |
-//! | [`bounds`] | these matrices, a [`bounds::JointBounds`] of the mesh | a box or a sphere around all posed vertices |
-//! | [`hitbox`] | these matrices, shapes on joints | what rays and shapes meet of them |
-//! | [`hits`] | triangles, posed positions, and a ray, a point or a shape | what is met, what is nearest, what is touched |
-//! | [`baked`] | frames of posed vertices | a clip of 16-bit numbers, as a vertex animation texture has them, and its playback |
 //!
 //! Beside them stand [`pose`], the layout of local transforms; [`math`], what everything is made of;
-//! [`convert`], to matrices and back; [`simd`], which instruction set runs; and `reference`, every stage
-//! again in f64.
+//! [`convert`], to matrices and back; and [`simd`], which instruction set runs.
 //!
 //! # I want to …
 //!
@@ -66,29 +69,22 @@
 //! - **go over from one clip to another**: [`blend::Inertialization`], or a [`blend::Fade`] for the weights
 //!   of a blend.
 //! - **compress with a budget**: for a model that `condyle-gltf` has read, `asset.encode(&clip, 0.001)` keeps
-//!   every vertex within a millimetre where lengths are metres. With meshes of your own call [`encode`](encode())
-//!   with [`EncodeOptions::new`](encode::EncodeOptions::new)`(0.001, shell)` and [`encode::Shell::of_meshes`];
-//!   without meshes, [`encode::Shell::Balls`] bounds all points near each joint. Keep the bytes of the
-//!   [`encode::Encoded`] and read them with [`Clip::from_bytes`], or play its
-//!   [`into_clip`](encode::Encoded::into_clip) directly.
-//! - **share a clip among threads**: one from [`encode`](encode()) or [`Clip::from_owned`] owns its bytes, and
+//!   every vertex within a millimetre where lengths are metres. With meshes of your own, or none, call
+//!   `condyle_encode::encode`. Read the bytes with [`Clip::from_bytes`], or play what it returns directly.
+//! - **share a clip among threads**: one that was just encoded, or from [`Clip::from_owned`], owns its bytes, and
 //!   its clones share them. [`Clip::into_owned`] copies a borrowed one.
-//! - **read root motion**: encode with [`EncodeOptions::root_motion`](encode::EncodeOptions::root_motion), and
-//!   in each frame multiply the character's place, a [`math::Rigid`], from the right by [`Player::motion`]; with
+//! - **read root motion**: encode with `EncodeOptions::root_motion`, and in each frame multiply the character's place, a
+//!   [`math::Rigid`], from the right by [`Player::motion`]; with
 //!   a clock of your own, by [`Clip::motion_over`]. Of an authored clip: [`motion::extract`] and
 //!   [`motion::RootMotion::over`].
-//! - **reach with a hand, look with a head, stand on a step**: after [`local_to_model`], [`solve::two_bone`](solve::two_bone()),
-//!   [`solve::aim`](solve::aim()) or [`solve::chain`](solve::chain()) turn the joints of the pose; then
-//!   [`model::subtree`] places them anew. [`solve::Limits`] keep joints within what they can do, which [`solve::fit_limits`] learns from clips;
-//!   [`solve::spline`](solve::spline()) lays a tail along a curve, [`solve::example`](solve::example()) weighs poses so that their blend reaches.
-//! - **pick a character, shoot at it, keep cloth out of it**: a [`hits::TriangleTree`] over the mesh, put on what [`skin`](skin()) has written
-//!   by [`refit`](hits::TriangleTree::refit), answers rays, nearest points and overlaps.
-//! - **hear the events of a clip**: put them in [`EncodeOptions::events`](encode::EncodeOptions::events), and
+//! - **reach with a hand, look with a head, stand on a step, swing hair**: after [`local_to_model`], `two_bone`, `aim`,
+//!   `chain`, `feet` and `springs` of `condyle-solve` turn the joints of the pose; then [`model::subtree`] places them anew.
+//! - **pick a character, shoot at it, keep cloth out of it, cull it**: `TriangleTree`, `bounds::posed` and `hitbox` of
+//!   `condyle-query`.
+//! - **hear the events of a clip**: put them in `EncodeOptions::events`, and
 //!   after [`Player::advance`] ask [`Player::clip_events`].
 //! - **morph**: [`sample::track`] with [`Target::Weights`] gives the weights at a moment, [`morph`] the
 //!   vertices, which go where [`skin`](skin()) takes `bind`.
-//! - **cull, or find out what a shot hits, without a vertex**: [`bounds::posed`] of a [`bounds::JointBounds`] made once, and
-//!   [`hitbox::fit`], [`hitbox::place`] and [`PosedHitboxes::first_hit`](hitbox::PosedHitboxes::first_hit).
 //! - **skin on the GPU**: upload [`Palette::matrices`], or have [`skin::palette_rows`] write to the upload, and once the
 //!   influences by [`Influences::pack`]; leave out [`skin`](skin()).
 //! - **keep the volume of what twists**: have [`skin::palette_dual`] make the palette, and say by
@@ -163,8 +159,8 @@
 //! # In a dev build
 //!
 //! Without optimisation the kernels are 150 to 500 times slower: 12.9 ms for a mesh instead of 25 µs. A few
-//! lines in the `Cargo.toml` of your workspace mend that. They cost compiling this crate once, for 1.5 times as
-//! long as in a release; the last two halve that. Your own code stays as it is to debug.
+//! lines in the `Cargo.toml` of your workspace mend that, for this crate and each of the others that you use. They cost
+//! compiling it once, for 1.5 times as long as in a release; the last two halve that. Your own code stays as it is to debug.
 //!
 //! ```toml
 //! [profile.dev.package.condyle]
@@ -177,36 +173,23 @@
 //!
 //! - `std` (default): the instruction set is found at run time, and `CONDYLE_ISA` and `CONDYLE_NUMERIC` force
 //!   it. Without it the crate is `no_std` with `alloc`, and runs on what the compiler was told of.
-//! - `encode` (default): [`encode`](mod@encode), which compresses clips. Without it they are only read.
 //! - `scalar`: the kernels without vector instructions too, on platforms that have some: to look for
 //!   a fault.
-//! - `reference`: the module of that name, every stage again in f64.
 //! - `bytemuck`: the plain types can be cast to bytes. `mint`: matrices convert to and from `mint`.
 #![cfg_attr(not(feature = "std"), no_std)]
 
-// The registers of the x87 round differently from everything else.
-#[cfg(all(target_arch = "x86", not(target_feature = "sse2")))]
-compile_error!("condyle needs SSE2 on 32-bit x86: -Ctarget-feature=+sse2");
-
 extern crate alloc;
+#[cfg(test)]
+extern crate self as condyle;
 #[cfg(test)]
 extern crate std;
 
-pub mod baked;
 pub mod blend;
-pub mod bounds;
-mod bytes;
 pub mod clip;
 pub mod container;
 pub mod convert;
-#[cfg(any(test, feature = "encode"))]
-pub mod encode;
-mod error;
-pub mod hitbox;
-pub mod hits;
 pub mod interpolate;
 pub mod joint_map;
-pub mod math;
 pub mod mesh;
 pub mod mirror;
 pub mod model;
@@ -214,22 +197,48 @@ pub mod motion;
 pub mod play;
 pub mod player;
 pub mod pose;
-#[cfg(any(test, feature = "reference"))]
-pub mod reference;
 pub mod sample;
-pub mod simd;
 pub mod skeleton;
 pub mod skin;
-pub mod solve;
-pub mod surface;
 #[cfg(test)]
+#[allow(dead_code, unused_imports, unreachable_pub, reason = "tests of this crate use a part of it")]
+#[path = "../../condyle-testing/src/lib.rs"]
 mod testing;
+#[cfg(test)]
+mod tests;
+
+/// Plain types and the few scalar functions that everything else is made of. In go transforms, matrices and
+/// angles, out come transforms, matrices and angles.
+///
+/// [`Transform`] is a joint's own, [`Affine`] a matrix, [`Rigid`](math::Rigid) a movement in f64 for root motion,
+/// [`JointQuat`](math::JointQuat) a joint in an array of structures.
+///
+/// Nothing here calls the platform's mathematics library: sine, cosine and arctangent are polynomials of our
+/// own, and the square root is the correctly rounded instruction. So the results have the same bits
+/// everywhere.
+pub mod math {
+    #[doc(inline)]
+    pub use condyle_base::math::{
+        Affine, JointMat, JointQuat, Polar, Quat, Rigid, Transform, Transform64, atan_positive, atan2,
+        atan2_f64, reciprocal_sqrt, sin_cos, sin_cos_f64, sin_half_pi, sqrt,
+    };
+}
+
+/// Which instruction set runs, and with which rounding. In goes an [`Isa`] and a [`Numeric`], or nothing; out
+/// comes the [`Dispatch`] that all stages on a thread or in a process run with.
+///
+/// A kernel is written once, generic over a SIMD token and over the rounding. Each call looks at the current
+/// [`Dispatch`] and runs the copy of the kernel that was compiled for it. So one binary holds all instruction
+/// sets of its platform and picks at run time.
+pub mod simd {
+    #[doc(inline)]
+    pub use condyle_base::simd::{Dispatch, Isa, Lanes, Numeric};
+}
 
 pub use blend::{Layer, blend};
 pub use clip::{Clip, Interpolation, RawClip, Target, Track};
-#[cfg(any(test, feature = "encode"))]
-pub use encode::encode;
-pub use error::Error;
+#[doc(inline)]
+pub use condyle_base::Error;
 pub use interpolate::interpolate;
 pub use joint_map::JointMap;
 pub use math::{Affine, Quat, Transform};

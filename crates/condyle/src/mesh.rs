@@ -13,9 +13,9 @@ pub(crate) use self::influences::GROUP_VERTICES;
 pub use self::influences::{AtMost, Influences};
 pub(crate) use self::morph_target::{BLOCK_VERTICES, MorphBlock};
 pub use self::morph_target::{MorphDelta, MorphDeltas, MorphTarget};
-use crate::error::Error;
-use crate::math::Affine;
 use crate::skeleton::Skeleton;
+use condyle_base::error::Error;
+use condyle_base::math::Affine;
 
 /// Vertex attributes, one array each.
 ///
@@ -65,6 +65,7 @@ impl fmt::Debug for Vertices {
 impl Vertices {
     /// Room for the result of a stage: the same attributes, all zero.
     #[must_use]
+    #[inline]
     pub fn zeroed_like(other: &Self) -> Self {
         Self {
             positions: vec![[0.0; 3]; other.positions.len()],
@@ -75,12 +76,14 @@ impl Vertices {
 
     /// All attributes, to read.
     #[must_use]
+    #[inline]
     pub fn as_slices(&self) -> VertexSlices<'_> {
         VertexSlices { positions: &self.positions, normals: &self.normals, tangents: &self.tangents }
     }
 
     /// All attributes, to write.
     #[must_use]
+    #[inline]
     pub fn as_slices_mut(&mut self) -> VertexSlicesMut<'_> {
         VertexSlicesMut {
             positions: &mut self.positions,
@@ -229,6 +232,7 @@ impl Skin {
 
     /// The fingerprint of the skeleton that it is for, if it is for one alone.
     #[must_use]
+    #[inline]
     pub fn fingerprint(&self) -> Option<u32> {
         Some(self.fingerprint).filter(|&of| of != 0)
     }
@@ -250,6 +254,7 @@ impl Skin {
     /// assert!(matches!(fur.fits(&bear), Err(Error::Skeleton { .. })));
     /// # Ok::<(), Error>(())
     /// ```
+    #[inline]
     pub fn fits(&self, skeleton: &Skeleton) -> Result<(), Error> {
         skeleton.check_fingerprint("the skin", self.fingerprint)?;
         self.check_joints(skeleton.joint_count())
@@ -257,18 +262,21 @@ impl Skin {
 
     /// The skeleton's joint of each influence index.
     #[must_use]
+    #[inline]
     pub fn joints(&self) -> &[u16] {
         &self.joints
     }
 
     /// One matrix per entry of [`joints`](Self::joints).
     #[must_use]
+    #[inline]
     pub fn inverse_bind(&self) -> &[Affine] {
         &self.inverse_bind
     }
 
     /// Refuses the matrices or joints of another skeleton, as far as their `count` tells: one that lacks a joint, or where it is known for which
     /// skeleton the skin is, one with more or fewer.
+    #[inline]
     pub(crate) fn check_joints(&self, count: usize) -> Result<(), Error> {
         if ![0, count].contains(&self.skeleton_joints) {
             return Err(Error::Length {
@@ -355,30 +363,35 @@ impl SkinnedMesh {
 
     /// How many vertices there are.
     #[must_use]
+    #[inline]
     pub fn vertex_count(&self) -> usize {
         self.vertices.positions.len()
     }
 
     /// The vertices in the bind pose.
     #[must_use]
+    #[inline]
     pub fn vertices(&self) -> &Vertices {
         &self.vertices
     }
 
     /// Which joints move each vertex.
     #[must_use]
+    #[inline]
     pub fn influences(&self) -> &Influences {
         &self.influences
     }
 
     /// Triangles, three indices a piece; empty where the vertices are drawn in order.
     #[must_use]
+    #[inline]
     pub fn indices(&self) -> &[u32] {
         &self.indices
     }
 
     /// The morph targets, in the document's order.
     #[must_use]
+    #[inline]
     pub fn morph_targets(&self) -> &[MorphTarget] {
         &self.morph_targets
     }

@@ -6,11 +6,11 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::error::Error;
-use crate::math::scalar::worst;
-use crate::math::{Affine, JointQuat, Transform};
-use crate::simd::BLOCK;
-pub use crate::simd::Lanes;
+use condyle_base::error::Error;
+use condyle_base::math::scalar::worst;
+use condyle_base::math::{Affine, JointQuat, Transform};
+use condyle_base::simd::BLOCK;
+pub use condyle_base::simd::Lanes;
 
 /// The local transforms of sixteen joints, one array per component.
 ///
@@ -123,12 +123,14 @@ impl PartialEq for Pose {
 impl Pose {
     /// Every joint at [`Transform::IDENTITY`].
     #[must_use]
+    #[inline]
     pub fn identity(joint_count: usize) -> Self {
         Self { blocks: vec![PoseBlock::IDENTITY; joint_count.div_ceil(BLOCK)], joint_count }
     }
 
     /// From one transform per joint.
     #[must_use]
+    #[inline]
     pub fn from_transforms(transforms: &[Transform]) -> Self {
         let mut pose = Self::identity(transforms.len());
         for (joint, t) in transforms.iter().enumerate() {
@@ -147,6 +149,7 @@ impl Pose {
     /// assert_eq!(pose.get(66).scale, [2.0; 3]);
     /// ```
     #[must_use]
+    #[inline]
     pub fn from_joints(joints: &[JointQuat]) -> Self {
         let mut pose = Self::identity(joints.len());
         for (joint, &t) in joints.iter().enumerate() {
@@ -178,6 +181,7 @@ impl Pose {
     /// assert_eq!(joints[1].scale, 1.0);
     /// # Ok::<(), condyle::Error>(())
     /// ```
+    #[inline]
     pub fn write_joints(&self, joints: &mut [JointQuat]) -> Result<f32, Error> {
         Error::check_len("joints", joints.len(), self.joint_count)?;
         let mut left_out = 0.0;
@@ -223,6 +227,7 @@ impl Pose {
     }
 
     /// The transform of each joint in turn.
+    #[inline]
     pub fn transforms(&self) -> impl ExactSizeIterator<Item = Transform> + '_ {
         (0..self.joint_count).map(|joint| self.get(joint))
     }
@@ -242,7 +247,11 @@ impl Pose {
     }
 
     #[inline]
-    pub(crate) fn check_joints(&self, what: &'static str, needed: usize) -> Result<(), Error> {
+    /// Whether it has as many joints as `needed`; `what` names it in the error.
+    ///
+    /// # Errors
+    /// [`Error::Length`] with both numbers.
+    pub fn check_joints(&self, what: &'static str, needed: usize) -> Result<(), Error> {
         Error::check_len(what, self.joint_count, needed)
     }
 }

@@ -6,11 +6,11 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::bytes::checksum;
-use crate::error::Error;
-use crate::math::Transform;
-use crate::math::quats::is_near_unit;
 use crate::pose::Pose;
+use condyle_base::bytes::checksum;
+use condyle_base::error::Error;
+use condyle_base::math::Transform;
+use condyle_base::math::quats::is_near_unit;
 
 /// A hierarchy of joints, parents stored before their children.
 ///
@@ -100,6 +100,7 @@ impl Joint {
     /// # Ok::<(), condyle::Error>(())
     /// ```
     #[must_use]
+    #[inline]
     pub fn new(name: impl Into<String>, parent: Option<u16>, rest: Transform) -> Self {
         Self { name: name.into(), parent, node: None, rest }
     }
@@ -191,6 +192,7 @@ impl Skeleton {
     /// # Panics
     /// If there is no such joint.
     #[must_use]
+    #[inline]
     pub fn subtree(&self, joint: u16) -> &[u16] {
         let joint = usize::from(joint);
         let first = usize::from(self.places[joint]);
@@ -198,6 +200,7 @@ impl Skeleton {
     }
 
     /// All joints, each with its parent or [`NO_PARENT`], sorted by how many others they hang on.
+    #[inline]
     pub(crate) fn by_depth(&self) -> &[[u16; 2]] {
         &self.by_depth
     }
@@ -225,7 +228,7 @@ impl Skeleton {
 
     /// `Ok` if curves relative to the rest pose with the fingerprint `found` may be used with this skeleton; 0 is not known.
     #[inline]
-    pub(crate) fn check_rest_fingerprint(&self, what: &'static str, found: u32) -> Result<(), Error> {
+    pub fn check_rest_fingerprint(&self, what: &'static str, found: u32) -> Result<(), Error> {
         if found == 0 || found == self.rest_fingerprint {
             return Ok(());
         }
@@ -234,7 +237,7 @@ impl Skeleton {
 
     /// `Ok` if what was made for the skeleton with the fingerprint `found` may be used with this one; 0 is not known.
     #[inline]
-    pub(crate) fn check_fingerprint(&self, what: &'static str, found: u32) -> Result<(), Error> {
+    pub fn check_fingerprint(&self, what: &'static str, found: u32) -> Result<(), Error> {
         if found == 0 || found == self.fingerprint {
             return Ok(());
         }
@@ -243,12 +246,14 @@ impl Skeleton {
 
     /// How many joints there are.
     #[must_use]
+    #[inline]
     pub fn joint_count(&self) -> usize {
         self.parents.len()
     }
 
     /// The parent of each joint, always smaller than the joint's own index; [`NO_PARENT`] for a root.
     #[must_use]
+    #[inline]
     pub fn parents(&self) -> &[u16] {
         &self.parents
     }
@@ -258,18 +263,21 @@ impl Skeleton {
     /// # Panics
     /// If there is no such joint.
     #[must_use]
+    #[inline]
     pub fn parent(&self, joint: u16) -> Option<u16> {
         Some(self.parents[usize::from(joint)]).filter(|&p| p != NO_PARENT)
     }
 
     /// The name of each joint.
     #[must_use]
+    #[inline]
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
     /// The document's node of each joint; [`NO_NODE`] for one that comes from no document.
     #[must_use]
+    #[inline]
     pub fn nodes(&self) -> &[u32] {
         &self.nodes
     }
@@ -279,12 +287,14 @@ impl Skeleton {
     /// # Panics
     /// If there is no such joint.
     #[must_use]
+    #[inline]
     pub fn node(&self, joint: u16) -> Option<u32> {
         Some(self.nodes[usize::from(joint)]).filter(|&node| node != NO_NODE)
     }
 
     /// The local transforms of the document's default pose, without the noise that [`new`](Self::new) takes out.
     #[must_use]
+    #[inline]
     pub fn rest(&self) -> &Pose {
         &self.rest
     }
@@ -303,6 +313,7 @@ impl Skeleton {
 }
 
 /// `Ok` if joint `at` of `what` is finite, and its rotation near unit length.
+#[inline]
 pub(crate) fn check_rest(what: &'static str, at: usize, t: &Transform) -> Result<(), Error> {
     if !t.rotation.iter().chain(&t.translation).chain(&t.scale).all(|v| v.is_finite()) {
         return Err(Error::NotFinite { what, at });
@@ -318,6 +329,7 @@ fn without_noise(rest: Transform) -> Transform {
 }
 
 /// See [`Skeleton::fingerprint`].
+#[inline]
 fn fingerprint(parents: &[u16], names: &[String]) -> u32 {
     let mut bytes = Vec::new();
     for (parent, name) in parents.iter().zip(names) {
@@ -346,6 +358,7 @@ fn folded(sum: u64) -> u32 {
 }
 
 /// The joints and their parents sorted by depth, in their order where that is equal.
+#[inline]
 fn by_depth(parents: &[u16]) -> Vec<[u16; 2]> {
     let mut depths: Vec<u16> = Vec::with_capacity(parents.len());
     for &parent in parents {
@@ -383,6 +396,7 @@ fn depth_first(parents: &[u16]) -> (Vec<u16>, Vec<u16>, Vec<u16>) {
 impl Pose {
     /// The rest pose of a skeleton.
     #[must_use]
+    #[inline]
     pub fn rest(skeleton: &Skeleton) -> Self {
         skeleton.rest().clone()
     }

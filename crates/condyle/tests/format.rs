@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use condyle::container::{Container, ContainerReader, ContainerWriter, EntryKind};
-use condyle::encode::{Effort, EncodeOptions, Shell, encode};
 use condyle::motion::RootMotionOptions;
 use condyle::play::Event;
 use condyle::{
     Clip, Dispatch, Interpolation, Joint, Numeric, Pose, RawClip, Skeleton, Target, Track, Transform, sample,
 };
+use condyle_encode::{Effort, EncodeOptions, Shell, encode};
 
 /// As docs/format.md has it.
 fn checksum(bytes: &[u8]) -> u64 {

@@ -1,12 +1,13 @@
 //! A frame of a character allocates nothing, `clone_from` keeps memory, and parts of other models are refused.
 
 use condyle::blend::{self, Additive, Mean};
-use condyle::encode::{EncodeOptions, Shell};
-use condyle::solve::{self, Aim, TwoBone};
 use condyle::{
     Affine, Clip, Error, Influences, Interpolation, Joint, Layer, NormalRule, Palette, Pose, RawClip,
-    Skeleton, Skin, Target, Track, Transform, Vertices, encode, local_to_model, sample, skin,
+    Skeleton, Skin, Target, Track, Transform, Vertices, local_to_model, sample, skin,
 };
+use condyle_encode::encode;
+use condyle_encode::{EncodeOptions, Shell};
+use condyle_solve::{Aim, TwoBone};
 
 /// More than a block, and no whole number of anything.
 const JOINTS: usize = 19;
@@ -107,8 +108,8 @@ impl Frame {
         blend::overlay(None, a, 0.5, Some(&cast.mask), pose)?;
         local_to_model(skeleton, pose, model)?;
         let reach = TwoBone { pole: Some([0.0, 0.3, 1.0]), ..TwoBone::new([1, 3, 7], [0.3, 0.2, 0.1]) };
-        solve::two_bone(skeleton, model, &reach, pose)?;
-        solve::aim(skeleton, model, &Aim::new(2, [0.0, 0.0, 1.0], [number(at), 3.0, 0.5]), pose)?;
+        condyle_solve::two_bone(skeleton, model, &reach, pose)?;
+        condyle_solve::aim(skeleton, model, &Aim::new(2, [0.0, 0.0, 1.0], [number(at), 3.0, 0.5]), pose)?;
         skin::palette_rows(&cast.skin, model, rows)?;
         skin::palette_columns(&cast.skin, model, columns)
     }

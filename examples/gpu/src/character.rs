@@ -4,12 +4,12 @@ use std::f32::consts::TAU;
 use std::mem::offset_of;
 
 use bytemuck::{Pod, Zeroable};
-use condyle::encode::{EncodeOptions, Shell};
 use condyle::skin::{Interleaved, VertexLayout};
 use condyle::{
     Affine, Clip, Error, Influences, Interpolation, Joint, RawClip, Skeleton, Skin, Target, Track, Transform,
     local_to_model,
 };
+use condyle_encode::{EncodeOptions, Shell};
 
 use crate::packed::{JointFormat, Packed};
 
@@ -87,7 +87,7 @@ impl Character {
         let skin = Skin::new((0..skeleton.joint_count() as u16).collect(), inverse)?;
         let raw = exercises(&skeleton)?;
         let options = EncodeOptions::new(1e-3, Shell::Balls(0.03));
-        let clip = condyle::encode(&raw, &skeleton, &options, &mut |_| ())?.into_clip();
+        let clip = condyle_encode::encode(&raw, &skeleton, &options, &mut |_| ())?.into_clip();
         Ok(Self { skeleton, skin, clip })
     }
 

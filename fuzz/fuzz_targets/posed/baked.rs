@@ -1,10 +1,10 @@
 //! Frames come back as they were baked, to half a step.
 
 use arbitrary::{Result, Unstructured};
-use condyle::baked::{self, BakedClip, Grid};
 use condyle::mesh::{VertexSlices, VertexSlicesMut};
 use condyle::{Error, Looping};
 use condyle_fuzz::any::{is_finite, number, points, size, vector};
+use condyle_query::baked::{self, BakedClip, Grid};
 
 use crate::case::Case;
 
@@ -15,7 +15,7 @@ pub(crate) fn exercise(case: &Case, input: &mut Unstructured<'_>) -> Result<()> 
         let model = case.model(input)?;
         frames.push(case.posed(case.mesh.vertices(), &model, u32::MAX).positions);
     }
-    let around = condyle::bounds::of(&frames.concat());
+    let around = condyle_query::bounds::of(&frames.concat());
     let (low, high) = if input.ratio(1, 4)? || count == 0 {
         (vector(input)?, vector(input)?)
     } else {

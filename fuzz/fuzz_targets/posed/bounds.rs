@@ -1,9 +1,9 @@
 //! Boxes and spheres hold what they say.
 
 use arbitrary::{Result, Unstructured};
-use condyle::bounds::{self, Aabb, JointBounds, Sphere};
 use condyle::{Affine, Error, Vertices};
 use condyle_fuzz::any::{is_finite, is_moderate, matrix, number, points, size};
+use condyle_query::bounds::{self, Aabb, JointBounds, Sphere};
 
 use crate::case::Case;
 

@@ -3,10 +3,10 @@
 use std::ops::ControlFlow;
 
 use arbitrary::{Result, Unstructured};
-use condyle::hitbox::{Fit, Hitbox, HitboxHit, Hitboxes, NearestHitbox, PosedHitboxes, fit, place};
-use condyle::hits::{Ray, Shape};
 use condyle::{Affine, Error};
 use condyle_fuzz::any::{is_finite, is_moderate, number, quat, vector};
+use condyle_query::hitbox::{Fit, Hitbox, HitboxHit, Hitboxes, NearestHitbox, PosedHitboxes, fit, place};
+use condyle_query::hits::{Ray, Shape};
 
 use crate::case::Case;
 

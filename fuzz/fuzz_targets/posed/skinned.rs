@@ -3,8 +3,9 @@
 use arbitrary::{Result, Unstructured};
 use condyle::mesh::VertexSlicesMut;
 use condyle::skin::palette_dual;
-use condyle::{NormalRule, Palette, Vertices, morph, palette, reference, skin};
+use condyle::{NormalRule, Palette, Vertices, morph, palette, skin};
 use condyle_fuzz::any::{bits, is_finite, is_moderate, number};
+use condyle_testing::reference;
 
 use crate::case::Case;
 

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use arbitrary::{Result, Unstructured};
-use condyle::surface::{
+use condyle_fuzz::any::{bits, is_finite, is_moderate, number, points, vector};
+use condyle_query::surface::{
     self, ShadowVolume, Silhouette, Surface, Viewpoint, normals, shadow_volume, silhouette,
 };
-use condyle_fuzz::any::{bits, is_finite, is_moderate, number, points, vector};
 
 use crate::case::Case;
 

@@ -4,33 +4,13 @@
 
 use std::io::{Cursor, Write};
 
+use condyle_testing::Random;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-/// SplitMix64.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub(crate) fn below(&mut self, limit: usize) -> usize {
-        (self.bits() % limit as u64) as usize
-    }
-
-    /// From `-size` to `size`.
-    pub(crate) fn number(&mut self, size: f64) -> f64 {
-        size * (2.0 * (self.bits() >> 11) as f64 / (1_u64 << 53) as f64 - 1.0)
-    }
-
-    pub(crate) fn numbers(&mut self, count: usize, size: f64) -> Vec<f64> {
-        (0..count).map(|_| self.number(size)).collect()
-    }
+/// Numbers from `-size` to `size`.
+pub(crate) fn numbers(random: &mut Random, count: usize, size: f64) -> Vec<f64> {
+    (0..count).map(|_| random.range_f64(-size, size)).collect()
 }
 
 /// A `.npy`: a header and the numbers.
@@ -107,9 +87,9 @@ impl Made {
             vertices,
             joints,
             shapes,
-            template: single(random.numbers(3 * vertices, 1.0)),
-            shape_dirs: single(random.numbers(3 * vertices * shapes, 0.02)),
-            pose_dirs: single(random.numbers(3 * vertices * entries, 0.01)),
+            template: single(numbers(&mut random, 3 * vertices, 1.0)),
+            shape_dirs: single(numbers(&mut random, 3 * vertices * shapes, 0.02)),
+            pose_dirs: single(numbers(&mut random, 3 * vertices * entries, 0.01)),
             regressor,
             weights,
             parents,

@@ -3,7 +3,6 @@
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 pub(crate) mod exercise;
-pub(crate) mod random;
 
 use std::fmt::Write;
 
@@ -11,7 +10,7 @@ use condyle::math::sin_cos_f64;
 use condyle::sample::{self, RawCursor};
 use condyle::{Affine, Pose, RawClip, Skeleton, local_to_model};
 
-use random::Random;
+use condyle_testing::Random;
 
 /// How a file is written down.
 #[derive(Debug, Clone, Copy)]
@@ -79,7 +78,7 @@ pub(crate) fn make(random: &mut Random, joints: usize, frames: usize) -> File {
             1 => channels.clear(),
             _ => channels.retain(|name| name.ends_with("rotation")),
         }
-        let offset = std::array::from_fn(|_| printed(random.range(-30.0, 30.0)));
+        let offset = std::array::from_fn(|_| printed(random.range_f64(-30.0, 30.0)));
         made.push(Made { name: format!("joint {joint}"), parent, offset, channels });
     }
     if made.iter().all(|joint| joint.channels.is_empty()) {
@@ -88,7 +87,7 @@ pub(crate) fn make(random: &mut Random, joints: usize, frames: usize) -> File {
     let names: Vec<&str> = made.iter().flat_map(|joint| joint.channels.iter().copied()).collect();
     let size = |name: &str| if name.ends_with("position") { 50.0 } else { 400.0 };
     let row = |random: &mut Random| {
-        names.iter().map(|name| printed(random.range(-size(name), size(name)))).collect()
+        names.iter().map(|name| printed(random.range_f64(-size(name), size(name)))).collect()
     };
     let frames = (0..frames).map(|_| row(random)).collect();
     File { joints: made, rate: [30.0, 60.0, 120.0, 25.0][random.below(4)], frames }

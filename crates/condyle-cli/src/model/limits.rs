@@ -6,7 +6,7 @@ mod repeated;
 use std::path::{Path, PathBuf};
 
 use condyle::sample::PoseSource;
-use condyle::solve::{FitOptions, Limits, fit_limits};
+use condyle_solve::{FitOptions, Limits, fit_limits};
 
 pub(crate) use self::json::{read, to_json};
 use crate::failure::Failure;

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use condyle::encode::{EncodeOptions, KeySource, Measured, measure_keys};
 use condyle::sample::PoseSource;
 use condyle::{Error, JointMap, RawClip};
+use condyle_encode::{EncodeOptions, KeySource, Measured, measure_keys};
 use condyle_gltf::{Asset, Document};
 
 use super::document::refusal;

@@ -1,7 +1,7 @@
 //! `--shell`: where the errors of keys and curves are bounded.
 
-use condyle::encode::{EncodeOptions, Shell};
 use condyle::{Error, RawClip};
+use condyle_encode::{EncodeOptions, Shell};
 use condyle_gltf::Asset;
 
 use crate::options::quantity::{Length, parse_length};

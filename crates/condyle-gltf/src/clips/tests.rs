@@ -93,9 +93,10 @@ fn keys_in_disorder_are_sorted_and_two_at_one_time_are_a_jump() {
 /// Just before a jump the value is that of its first key, at it that of the second, however the clip is kept.
 #[test]
 fn a_jump_stays_a_jump() {
-    use condyle::encode::{EncodeOptions, KeyFormat, Shell, reduce};
     use condyle::sample::{PoseSource, RawCursor};
-    use condyle::{Pose, RawClip, encode, sample};
+    use condyle::{Pose, RawClip, sample};
+    use condyle_encode::encode;
+    use condyle_encode::{EncodeOptions, KeyFormat, Shell, reduce};
 
     // At a frame, between frames, and at the end.
     for at in [0.5_f32, 0.517, 1.0] {

@@ -146,8 +146,8 @@ impl<'a> ClipExporter<'a> {
     }
 
     /// [`packed_glb`](Self::packed_glb), compressed by `EXT_meshopt_compression`, which readers must know then. What is read back are the
-    /// same numbers; clips that [`reduce`](condyle::encode::reduce) rounded for it
-    /// ([`KeyFormat::Filtered`](condyle::encode::KeyFormat::Filtered)) are small.
+    /// same numbers; clips that [`reduce`](condyle_encode::reduce) rounded for it
+    /// ([`KeyFormat::Filtered`](condyle_encode::KeyFormat::Filtered)) are small.
     ///
     /// # Errors
     /// As [`glb`](Self::glb).

@@ -6,8 +6,8 @@ mod vrm1;
 use std::collections::HashSet;
 
 use condyle::math::Transform64;
-use condyle::solve::springs::{Collider, ColliderShape, Spring, SpringJoint, Springs};
 use condyle::{Error, Skeleton};
+use condyle_solve::springs::{Collider, ColliderShape, Spring, SpringJoint, Springs};
 
 use crate::json::Json;
 use crate::problem::Problems;

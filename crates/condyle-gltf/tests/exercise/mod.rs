@@ -2,9 +2,9 @@
 
 use std::hint::black_box;
 
-use condyle::solve::springs::Tick;
 use condyle::{Error, NormalRule, RawClip};
 use condyle_gltf::{Asset, ClipExporter, Document, ExportError, Exporter, Poser, Refused, Severity};
+use condyle_solve::springs::Tick;
 
 /// A refusal must say what is wrong, and where if that is a place in the JSON.
 pub(crate) fn check_refusal(refused: &Refused) {

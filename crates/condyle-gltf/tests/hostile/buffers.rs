@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::random::Random;
 use super::{Must, Take, give};
 use crate::tiny::{self, Tiny};
+use condyle_testing::Random;
 
 /// Where the data of an accessor starts.
 fn start(tiny: &Tiny, accessor: usize) -> usize {

@@ -5,7 +5,6 @@
 pub(crate) mod buffers;
 pub(crate) mod container;
 pub(crate) mod json;
-pub(crate) mod random;
 
 use std::borrow::Cow;
 use std::fmt::Display;

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use condyle::hits::{Ray, Shape, TriangleTree};
-use condyle::reference::{self, Triangle};
 use condyle_gltf::{Asset, Poser, PoserOptions};
+use condyle_query::hits::{Ray, Shape, TriangleTree};
+use condyle_testing::Random;
+use condyle_testing::reference::{self, Triangle};
 
 /// Moments of each clip, from its beginning to its end.
 const MOMENTS: usize = 9;
@@ -12,20 +13,9 @@ const MOMENTS: usize = 9;
 /// Triangles that are asked for each pose of a mesh, over all questions.
 const ASKED: usize = 20_000;
 
-/// A few exact operations, so that every platform asks the same.
-struct Random(u64);
-
-impl Random {
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
-        let bits = self.0;
-        (bits ^ (bits >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 32
-    }
-
-    /// In `[-1, 1)`.
-    fn signed(&mut self) -> f32 {
-        self.bits() as i32 as f32 / 2_147_483_648.0
-    }
+/// In `[-1, 1)`.
+fn signed(random: &mut Random) -> f32 {
+    (random.bits() >> 32) as i32 as f32 / 2_147_483_648.0
 }
 
 pub(crate) fn as_every_triangle_answers(path: &Path) {
@@ -72,7 +62,7 @@ fn ask(tree: &TriangleTree, triangles: &[Triangle], random: &mut Random) {
     let (low, high) = (all.min, all.max);
     let size = (0..3).map(|k| high[k] - low[k]).fold(0.0, f32::max);
     let somewhere = |random: &mut Random| -> [f32; 3] {
-        std::array::from_fn(|k| (low[k] + high[k]) * 0.5 + random.signed() * size)
+        std::array::from_fn(|k| (low[k] + high[k]) * 0.5 + signed(random) * size)
     };
     for _ in 0..(ASKED / triangles.len().max(1)).clamp(1, 100) {
         let (from, to) = (somewhere(random), somewhere(random));

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use condyle::bounds::{self, Aabb, JointBounds};
-use condyle::hitbox::{Fit, PosedHitboxes, fit, place};
-use condyle::hits::Ray;
 use condyle::{Affine, Dispatch, RawClip};
 use condyle_gltf::{Asset, Placement, Poser, PoserOptions};
+use condyle_query::bounds::{self, Aabb, JointBounds};
+use condyle_query::hitbox::{Fit, PosedHitboxes, fit, place};
+use condyle_query::hits::Ray;
 
 /// Moments of each clip, its ends among them.
 const MOMENTS: usize = 21;

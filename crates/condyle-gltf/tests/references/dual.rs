@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use condyle::reference::{
+use condyle::{Dispatch, NormalRule, RawClip, Vertices};
+use condyle_gltf::{Placement, Poser, Primitive, Skinning};
+use condyle_testing::reference::{
     DualJoint, dual_joints, dual_matrix, dual_normal, local_to_model, locals, morph, palette, sample_raw,
     transform_point, transform_vector,
 };
-use condyle::{Dispatch, NormalRule, RawClip, Vertices};
-use condyle_gltf::{Placement, Poser, Primitive, Skinning};
 
 use crate::answers::Answers;
 use crate::imported::weights;

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use condyle::reference::{
-    blend_matrices, local_to_model, locals, morph, palette, sample_raw, sample_track, transform_point,
-};
 use condyle::{Affine, RawClip, Target};
 use condyle_gltf::{Instance, Placement, Primitive, Severity};
+use condyle_testing::reference::{
+    blend_matrices, local_to_model, locals, morph, palette, sample_raw, sample_track, transform_point,
+};
 
 use crate::answers::{Answers, list, parsed, whole};
 

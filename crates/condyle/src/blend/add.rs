@@ -6,10 +6,10 @@ use super::fixed;
 use super::layer::Additive;
 use super::rotation::{Reference, flip, shorter_log};
 use super::weights::{How, NormalizedWeights, Total, masked_weight, nan_or_zero};
-use crate::error::{Error, invariant};
-use crate::math::exp_map::between;
 use crate::pose::{Pose, PoseBlock};
-use crate::simd::{BLOCK, Mode, dispatch, each, load, load_all, store, store_all};
+use condyle_base::error::{Error, invariant};
+use condyle_base::math::exp_map::between;
+use condyle_base::simd::{BLOCK, Mode, dispatch, each, load, load_all, store, store_all};
 
 /// What `pose` differs by from `reference`: a pose to be [`add`]ed to others.
 ///

@@ -5,11 +5,11 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::clip::{Interpolation, RawClip, Target, Track};
-use crate::error::Error;
-use crate::math::Transform;
-use crate::math::scalar::sqrt_f64;
 use crate::pose::Pose;
 use crate::skeleton::{Skeleton, check_rest};
+use condyle_base::error::Error;
+use condyle_base::math::Transform;
+use condyle_base::math::scalar::sqrt_f64;
 
 /// What a clip differs by from `reference`: a clip whose pose at every moment is one to [`add`](super::add).
 ///
@@ -25,9 +25,9 @@ use crate::skeleton::{Skeleton, check_rest};
 /// clip needs to begin and end when it did. Tracks that drive no joint stay as they are. A spline whose
 /// rotation has no length at some moment is the identity there, as [`sample::raw`](crate::sample::raw) has it.
 ///
-/// To compress it, [`encode`](crate::encode()) it on [`Skeleton::additive`]. All joints of that are in one
+/// To compress it, encode it on [`Skeleton::additive`]. All joints of that are in one
 /// place, so that the error of a joint's rotation is measured on its own shell and not at the end of the
-/// limb: give [`EncodeOptions::shell`](crate::encode::EncodeOptions) a distance as long as what hangs on the joints.
+/// limb: give `condyle_encode::EncodeOptions::shell` a distance as long as what hangs on the joints.
 ///
 /// # Errors
 /// [`Error::Length`] if `reference` does not hold as many joints as `skeleton`; [`Error::NotFinite`] and

@@ -7,9 +7,9 @@
 use fearless_simd::prelude::*;
 
 use super::rotation::Reference;
-use crate::error::invariant;
 use crate::pose::PoseBlock;
-use crate::simd::{BLOCK, Lanes, Mode, each, load, load_all, store_all};
+use condyle_base::error::invariant;
+use condyle_base::simd::{BLOCK, Lanes, Mode, each, load, load_all, store_all};
 
 /// The blocks of each layer.
 pub(super) type Parts<'a, const N: usize> = [&'a [PoseBlock]; N];

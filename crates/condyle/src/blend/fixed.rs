@@ -9,9 +9,9 @@ use fearless_simd::prelude::*;
 use super::layer::Weighted;
 use super::rotation::{Reference, shorter_log};
 use super::weights::{How, NormalizedWeights, Sums, exponent, nan_or_zero, nearest, power_above};
-use crate::error::invariant;
 use crate::pose::PoseBlock;
-use crate::simd::{BLOCK, Lanes, Mode, dispatch, each, load, store, store_all};
+use condyle_base::error::invariant;
+use condyle_base::simd::{BLOCK, Lanes, Mode, dispatch, each, load, store, store_all};
 
 /// `G` groups of lanes of a block of sixteen joints: loops over the layers cost less per joint when there are
 /// two.

@@ -23,12 +23,12 @@ use alloc::vec::Vec;
 use fearless_simd::prelude::*;
 
 use super::rotation::Reference;
-use crate::error::Error;
-use crate::math::Transform;
-use crate::math::quats::{conjugate, log, near, product};
-use crate::math::vectors::dot;
 use crate::pose::{Pose, PoseBlock};
-use crate::simd::{BLOCK, Lanes, Mode, dispatch, load, store, store_all};
+use condyle_base::error::Error;
+use condyle_base::math::Transform;
+use condyle_base::math::quats::{conjugate, log, near, product};
+use condyle_base::math::vectors::dot;
+use condyle_base::simd::{BLOCK, Lanes, Mode, dispatch, load, store, store_all};
 
 /// Shorter times, in seconds, count as none: a difference over less is only the rounding of f32.
 const MIN_SECONDS: f32 = 1e-6;

@@ -1,7 +1,7 @@
 //! What is blended and what is added, and how rotations are averaged.
 
-use crate::error::Error;
 use crate::pose::Pose;
+use condyle_base::error::Error;
 
 /// One of the poses of a [`blend`](super::blend).
 ///

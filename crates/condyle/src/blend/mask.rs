@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use crate::error::Error;
 use crate::skeleton::Skeleton;
+use condyle_base::error::Error;
 
 /// A mask from the joints where parts of a character begin: one factor per joint, for a
 /// [`Layer`](super::Layer), an [`Additive`](super::Additive) or an [`overlay`](super::overlay).
@@ -75,8 +75,8 @@ pub fn joint_mask(skeleton: &Skeleton, roots: &[(u16, f32)], feather: u16) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::Transform;
     use crate::skeleton::Joint;
+    use condyle_base::math::Transform;
 
     /// Hips; spine 1 to 4 with the head on top; an arm 5, 6 from joint 3; a leg 7, 8; and another root 9.
     fn body() -> Skeleton {

@@ -44,10 +44,10 @@ pub use layer::{Additive, Layer, Mean};
 pub use mask::joint_mask;
 pub use overlay::overlay;
 
-use crate::error::Error;
 use crate::pose::{Pose, PoseBlock};
-use crate::simd::dispatch;
 use crate::skeleton::Skeleton;
+use condyle_base::error::Error;
+use condyle_base::simd::dispatch;
 use few::Parts;
 use weights::{How, NormalizedWeights, Total};
 

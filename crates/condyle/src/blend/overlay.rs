@@ -1,8 +1,8 @@
 //! One pose over another: where a mask says so, or everywhere for a cross-fade.
 
-use crate::error::Error;
 use crate::interpolate::{self, Method, Selection, interpolate_masked};
 use crate::pose::Pose;
+use condyle_base::error::Error;
 
 /// Lays the pose `over` over the pose `base`: where the amount times the mask is 0 the result is `base`,
 /// where it is 1 it is `over`, and in between the mix of the two along the shorter arc.

@@ -3,8 +3,8 @@
 use fearless_simd::prelude::*;
 
 use super::weights::nan_or_zero;
-use crate::math::exp_map::{between, exp, log, product};
-use crate::simd::{Lanes, Mode, each, load_all};
+use condyle_base::math::exp_map::{between, exp, log, product};
+use condyle_base::simd::{Lanes, Mode, each, load_all};
 
 /// Rotations relative to those of the reference, in one group of lanes.
 pub(super) struct Reference<S: Simd, M> {

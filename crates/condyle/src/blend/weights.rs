@@ -3,7 +3,7 @@
 use fearless_simd::prelude::*;
 
 use super::layer::{Layer, Weighted};
-use crate::simd::BLOCK;
+use condyle_base::simd::BLOCK;
 
 /// The exponent bits of a float, all set. The bits of infinity and NaN, without the sign, are not below them.
 pub(super) const EXPONENT: i32 = 0x7F80_0000;

@@ -6,22 +6,22 @@ use core::ops::Range;
 use super::keys::{Span, hermite};
 use super::layout::{AUTHORED, Kind, value};
 use super::raw::{Interpolation, Target, Track};
-use crate::bytes::{u16_at, u32_at};
-use crate::error::Error;
-use crate::math::quats::{is_loose, is_near_unit, slerp_f64};
-use crate::math::vectors::normalize;
+use condyle_base::bytes::{u16_at, u32_at};
+use condyle_base::error::Error;
+use condyle_base::math::quats::{is_loose, is_near_unit, slerp_f64};
+use condyle_base::math::vectors::normalize;
 
 /// Keyframes of any spacing, read where they lie.
 #[derive(Debug, Clone)]
-pub(crate) struct Authored<'a> {
-    pub(crate) kind: Option<Kind>,
+pub struct Authored<'a> {
+    pub kind: Option<Kind>,
     interpolation: Option<Interpolation>,
     /// Numbers of a value: 4 for rotations, 3, or as many as the free track has.
-    pub(crate) width: usize,
+    pub width: usize,
     /// The joint, or the place among the clip's free tracks.
-    pub(crate) index: usize,
+    pub index: usize,
     /// The segments where it holds, if those are not all: in the others the curve does.
-    pub(crate) segments: Option<Range<usize>>,
+    pub segments: Option<Range<usize>>,
     keys: usize,
     /// The track before it whose times it has, if it has none of its own.
     owner: Option<usize>,
@@ -35,29 +35,27 @@ pub(crate) struct Authored<'a> {
 }
 
 /// Added to the code of the interpolation of a track that holds in some segments.
-pub(crate) const IN_PART: u8 = 0x80;
+pub const IN_PART: u8 = 0x80;
 /// Added where the times are those of a track before it.
-pub(crate) const SHARED: u8 = 0x40;
+pub const SHARED: u8 = 0x40;
 /// Added where rotations are integers, multiples of 1 / [`ONE`].
-pub(crate) const SHORTS: u8 = 0x20;
+pub const SHORTS: u8 = 0x20;
 /// What an integer of 16 bits that means 1 is.
-pub(crate) const ONE: f32 = 32767.0;
+pub const ONE: f32 = 32767.0;
 
 /// The integer that is nearest to a component of a rotation.
-#[cfg(any(test, feature = "encode"))]
-pub(crate) fn to_short(v: f64) -> i16 {
+pub fn to_short(v: f64) -> i16 {
     let steps = v * f64::from(ONE);
     // Away from zero in the middle.
     (steps + if steps < 0.0 { -0.5 } else { 0.5 }).clamp(-32767.0, 32767.0) as i16
 }
 
 /// What an integer means.
-pub(crate) fn from_short(steps: i16) -> f32 {
+pub fn from_short(steps: i16) -> f32 {
     f32::from(steps) / ONE
 }
 
-#[cfg(any(test, feature = "encode"))]
-pub(crate) fn interpolation_code(interpolation: Interpolation) -> u8 {
+pub fn interpolation_code(interpolation: Interpolation) -> u8 {
     match interpolation {
         Interpolation::Step => 0,
         Interpolation::Linear => 1,
@@ -67,7 +65,7 @@ pub(crate) fn interpolation_code(interpolation: Interpolation) -> u8 {
 
 impl<'a> Authored<'a> {
     /// From its line in the table, which begins at `table`.
-    pub(crate) fn read(bytes: &'a [u8], table: usize, at: usize) -> Self {
+    pub fn read(bytes: &'a [u8], table: usize, at: usize) -> Self {
         let line_of = |at: usize| at.saturating_mul(AUTHORED).saturating_add(table);
         let code = |at: usize| bytes.get(at).copied().unwrap_or(u8::MAX);
         // Where the bytes of a track are that follow the segments in which it holds.
@@ -105,12 +103,12 @@ impl<'a> Authored<'a> {
     }
 
     /// What it drives. Authored tracks rise by it.
-    pub(crate) fn target(&self) -> (Option<Kind>, usize) {
+    pub fn target(&self) -> (Option<Kind>, usize) {
         (self.kind, self.index)
     }
 
     /// Whether it holds in a segment.
-    pub(crate) fn holds(&self, segment: usize) -> bool {
+    pub fn holds(&self, segment: usize) -> bool {
         self.segments.as_ref().is_none_or(|segments| segments.contains(&segment))
     }
 
@@ -122,7 +120,7 @@ impl<'a> Authored<'a> {
     /// stand one behind another, the first at `from`. The clip has so many joints, free tracks and segments; `free`
     /// tells what one of these tracks drives, and how many components it has, and `before` gives those before it,
     /// which have passed.
-    pub(crate) fn check(
+    pub fn check(
         &self,
         (at, from): (usize, usize),
         (joints, free_tracks, segments): (usize, usize, usize),
@@ -191,14 +189,14 @@ impl<'a> Authored<'a> {
     }
 
     /// The seconds of its keys, and the track that they were, on the first timeline.
-    pub(crate) fn to_track(&self, target: Target) -> (Vec<f32>, Track) {
+    pub fn to_track(&self, target: Target) -> (Vec<f32>, Track) {
         let interpolation = self.interpolation.unwrap_or(Interpolation::Step);
         let values = (0..self.value_count()).map(|at| self.number(at)).collect();
         (self.seconds(), Track { target, interpolation, timeline: 0, values })
     }
 
     /// The seconds of its keys. Allocates.
-    pub(crate) fn seconds(&self) -> Vec<f32> {
+    pub fn seconds(&self) -> Vec<f32> {
         (0..self.keys).map(|key| self.time(key)).collect()
     }
 
@@ -208,7 +206,7 @@ impl<'a> Authored<'a> {
     }
 
     /// Where its bytes end.
-    pub(crate) fn end(&self) -> usize {
+    pub fn end(&self) -> usize {
         let bytes = if self.is_short { 2 } else { 4 };
         self.value_count().saturating_mul(bytes).saturating_add(self.values)
     }
@@ -231,12 +229,12 @@ impl<'a> Authored<'a> {
     }
 
     /// Where its times are, which says whether two tracks of a clip share them.
-    pub(crate) fn times(&self) -> usize {
+    pub fn times(&self) -> usize {
         self.times
     }
 
     /// Where a moment falls between its keys: the same for all that share its times.
-    pub(crate) fn span(&self, seconds: f64) -> Span {
+    pub fn span(&self, seconds: f64) -> Span {
         let (mut low, mut high) = (0, self.keys);
         while low < high {
             let middle = low.midpoint(high);
@@ -257,7 +255,7 @@ impl<'a> Authored<'a> {
 
     /// The value at a moment, component by component, as [`sample::raw`](crate::sample::raw) has it, but for
     /// the unit length of rotations.
-    pub(crate) fn at(&self, span: Span, component: usize) -> f64 {
+    pub fn at(&self, span: Span, component: usize) -> f64 {
         let Span { key, factor: t, length } = span;
         let value = self.value(key, 1, component);
         if t == 0.0 {
@@ -275,7 +273,7 @@ impl<'a> Authored<'a> {
     }
 
     /// The rotation at a moment, of unit length.
-    pub(crate) fn rotation(&self, span: Span) -> [f64; 4] {
+    pub fn rotation(&self, span: Span) -> [f64; 4] {
         if self.interpolation == Some(Interpolation::Linear) && span.factor > 0.0 {
             let quat = |key| core::array::from_fn(|c| self.value(key, 1, c) as f32);
             return slerp_f64(quat(span.key), quat(span.key + 1), span.factor);

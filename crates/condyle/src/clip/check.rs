@@ -7,8 +7,8 @@ use super::layout::{
 };
 use super::spline::Degree;
 use super::view::ClipView;
-use crate::bytes::{u16_at, u32_at};
-use crate::error::Error;
+use condyle_base::bytes::{u16_at, u32_at};
+use condyle_base::error::Error;
 
 const WHAT: &str = "a clip";
 

@@ -1,27 +1,25 @@
 //! Where a moment falls between the keys of an authored track, and what it is there.
 
 use super::raw::{Interpolation, Track};
-#[cfg(feature = "encode")]
-use crate::math::quats::is_loose;
-use crate::math::quats::slerp_f64;
-#[cfg(feature = "encode")]
-use crate::math::scalar::sqrt_f64;
-use crate::math::vectors::normalize;
+use condyle_base::math::quats::is_loose;
+use condyle_base::math::quats::slerp_f64;
+use condyle_base::math::scalar::sqrt_f64;
+use condyle_base::math::vectors::normalize;
 
 /// Where a time falls in a timeline.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Span {
+pub struct Span {
     /// The last key at or before the time, or the first of all.
-    pub(crate) key: usize,
+    pub key: usize,
     /// 0 at `key`, towards 1 at the next one. 0 where a key holds: at it, before the first, after the last.
-    pub(crate) factor: f64,
+    pub factor: f64,
     /// Seconds from `key` to the next one; 0 where a key holds.
-    pub(crate) length: f64,
+    pub length: f64,
 }
 
 impl Span {
     #[inline]
-    pub(crate) fn find(times: &[f32], seconds: f64, hint: usize) -> Self {
+    pub fn find(times: &[f32], seconds: f64, hint: usize) -> Self {
         // The key of last time and the next one are tried before a search.
         let is_at = |key: usize| {
             (key == 0 || times.get(key).is_some_and(|&t| f64::from(t) <= seconds))
@@ -47,7 +45,7 @@ impl Span {
 /// A cubic spline between two keys, `length` seconds apart: value and tangent of the first one, tangent and
 /// value of the second one. glTF 2.0, appendix C: tangents are per second.
 #[inline]
-pub(crate) fn hermite([from, out_tangent, in_tangent, to]: [f64; 4], length: f64, t: f64) -> f64 {
+pub fn hermite([from, out_tangent, in_tangent, to]: [f64; 4], length: f64, t: f64) -> f64 {
     let (t2, t3) = (t * t, t * t * t);
     (2.0 * t3 - 3.0 * t2 + 1.0) * from
         + length * (t3 - 2.0 * t2 + t) * out_tangent
@@ -57,7 +55,7 @@ pub(crate) fn hermite([from, out_tangent, in_tangent, to]: [f64; 4], length: f64
 
 /// One component of a track of `width` numbers a value, in f64.
 #[inline]
-pub(crate) fn component_at(track: &Track, span: Span, width: usize, component: usize) -> f64 {
+pub fn component_at(track: &Track, span: Span, width: usize, component: usize) -> f64 {
     let per_key = track.values_per_key();
     // The value of a spline's key is stored between its tangents.
     let at = |key: usize, part: usize| f64::from(track.values[(key * per_key + part) * width + component]);
@@ -73,7 +71,7 @@ pub(crate) fn component_at(track: &Track, span: Span, width: usize, component: u
 }
 
 /// How fast one component of a spline changes between two of its keys, by the second.
-pub(crate) fn hermite_slope(track: &Track, span: Span, width: usize, component: usize) -> f64 {
+pub fn hermite_slope(track: &Track, span: Span, width: usize, component: usize) -> f64 {
     let at = |key: usize, part: usize| f64::from(track.values[(key * 3 + part) * width + component]);
     let (key, t, length) = (span.key, span.factor, span.length);
     let rise = (at(key + 1, 1) - at(key, 1)) / length;
@@ -86,7 +84,7 @@ pub(crate) fn hermite_slope(track: &Track, span: Span, width: usize, component: 
 ///
 /// `N` is the track's width.
 #[inline]
-pub(crate) fn value_at<const N: usize>(track: &Track, span: Span) -> [f64; N] {
+pub fn value_at<const N: usize>(track: &Track, span: Span) -> [f64; N] {
     let rotates = track.target.rotates();
     let mut out = if rotates && track.interpolation == Interpolation::Linear && span.factor > 0.0 {
         let quat = |key: usize| track.values[4 * key..].first_chunk().copied().unwrap_or_default();
@@ -103,8 +101,7 @@ pub(crate) fn value_at<const N: usize>(track: &Track, span: Span) -> [f64; N] {
 
 /// How long a rotation is for readers that do not normalise keys: those of straight lines and steps are as they come, and so are the
 /// ends of splines.
-#[cfg(feature = "encode")]
-pub(crate) fn length_at(track: &Track, span: Span) -> f64 {
+pub fn length_at(track: &Track, span: Span) -> f64 {
     let per_key = track.values_per_key();
     let length = |key: usize| {
         let q: [f32; 4] =

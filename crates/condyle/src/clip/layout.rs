@@ -2,56 +2,57 @@
 
 use super::raw::Target;
 use super::spline::Degree;
-use crate::bytes::{checksum, u16_at, u32_at, u64_at};
-use crate::error::Error;
+use condyle_base::bytes::{checksum, u16_at, u32_at, u64_at};
+use condyle_base::error::Error;
 
-pub(crate) const MAGIC: [u8; 4] = *b"CLIP";
-pub(crate) const VERSION: u16 = 3;
-pub(crate) const HEADER: usize = 56;
+pub const MAGIC: [u8; 4] = *b"CLIP";
+pub const VERSION: u16 = 3;
+pub const HEADER: usize = 56;
 /// Bytes of a free track's line in its table, of an authored track's, and of an event's.
-pub(crate) const FREE_TRACK: usize = 8;
-pub(crate) const AUTHORED: usize = 16;
-pub(crate) const EVENT: usize = 8;
+pub const FREE_TRACK: usize = 8;
+pub const AUTHORED: usize = 16;
+pub const EVENT: usize = 8;
 /// Bytes that a kernel reads at once from where a record begins.
-pub(crate) const WINDOW: usize = 32;
+pub const WINDOW: usize = 32;
 /// The most bits of a component: as many as an f32 can hold.
-pub(crate) const MAX_BITS: u32 = 24;
+pub const MAX_BITS: u32 = 24;
 /// The most bits of a joint's component: two tracks, after up to seven bits of others, then fit in the 16
 /// bytes that a kernel reads.
-pub(crate) const JOINT_BITS: u32 = 20;
+pub const JOINT_BITS: u32 = 20;
 /// Flags of the header: the clip has root motion; indices of tracks take two bytes.
-pub(crate) const MOTION: u16 = 1;
-pub(crate) const WIDE: u16 = 2;
+pub const MOTION: u16 = 1;
+pub const WIDE: u16 = 2;
 /// Another flag of the header: chunks follow it.
-pub(crate) const CHUNKS: u16 = 4;
+pub const CHUNKS: u16 = 4;
 /// The bit of a chunk's kind that says that a reader which does not know it must refuse the clip.
-pub(crate) const REQUIRED: u32 = 1 << 31;
+pub const REQUIRED: u32 = 1 << 31;
 /// Bytes of a chunk before its data.
-pub(crate) const CHUNK: usize = 8;
+pub const CHUNK: usize = 8;
 /// Numbers in a track: axes of a rotation, of a translation, of a scale, or three of a free track.
-pub(crate) const WIDTH: usize = 3;
+pub const WIDTH: usize = 3;
 
 /// How many tracks of a segment a free track takes: one for three components. A rotation takes one, its
 /// logarithm.
-pub(crate) fn segment_tracks(target: Target, width: usize) -> usize {
+#[inline]
+pub fn segment_tracks(target: Target, width: usize) -> usize {
     if target.rotates() { 1 } else { width.div_ceil(WIDTH) }
 }
 
 /// The most frames of a clip, and the most frames times joints or parts of free tracks. Two keys that are a
 /// year apart are no animation, and the poses of so many joints take 2.7 GB.
-pub(crate) const MAX_FRAMES: usize = 1 << 22;
-pub(crate) const MAX_PLACES: usize = 1 << 26;
+pub const MAX_FRAMES: usize = 1 << 22;
+pub const MAX_PLACES: usize = 1 << 26;
 /// The most keys of all tracks for each byte of a clip. Every curve of the encoder has a bit a key at least.
-pub(crate) const MAX_KEYS_A_BYTE: usize = 64;
+pub const MAX_KEYS_A_BYTE: usize = 64;
 /// As many as an index of two bytes can number.
-pub(crate) const MAX_FREE_TRACKS: usize = u16::MAX as usize;
+pub const MAX_FREE_TRACKS: usize = u16::MAX as usize;
 
 /// Components of a free rotation's logarithm are clamped to this: beyond it the sine has no correct digits.
-pub(crate) const MAX_LOG: f64 = 65536.0;
+pub const MAX_LOG: f64 = 65536.0;
 
 /// What the three numbers of a track mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// The logarithm of the turn from the rest pose's rotation: half of the angle along the axis.
     Rotation,
     /// The difference from the rest pose's translation.
@@ -63,47 +64,47 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 4] = [Self::Rotation, Self::Translation, Self::Scale, Self::Free];
+    pub const ALL: [Self; 4] = [Self::Rotation, Self::Translation, Self::Scale, Self::Free];
 }
 
 /// The bits of the smallest step.
-pub(crate) const FIRST_STEP: u32 = (127 - 26) << 23;
+pub const FIRST_STEP: u32 = (127 - 26) << 23;
 
 /// What one step of a track's integers is worth: eight steps in each octave, from 2^-26 on.
 #[inline(always)]
-pub(crate) fn step(code: u8) -> f32 {
+pub fn step(code: u8) -> f32 {
     f32::from_bits(FIRST_STEP + (u32::from(code) << 20))
 }
 
 /// The fixed part at the front of a clip.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Header {
+pub struct Header {
     /// [`MOTION`], [`WIDE`], [`CHUNKS`].
-    pub(crate) flags: u16,
-    pub(crate) joint_count: usize,
+    pub flags: u16,
+    pub joint_count: usize,
     /// Frames in each segment but the last, which may have fewer.
-    pub(crate) segment_frames: usize,
+    pub segment_frames: usize,
     /// Frames after the first one.
-    pub(crate) frame_count: usize,
+    pub frame_count: usize,
     /// As many as the frames take, at least 1.
-    pub(crate) segment_count: usize,
+    pub segment_count: usize,
     /// Of the skeleton that the clip is for; 0 if that is not known.
-    pub(crate) fingerprint: u32,
+    pub fingerprint: u32,
     /// Of its rest pose; 0 if that is not known.
-    pub(crate) rest_fingerprint: u32,
+    pub rest_fingerprint: u32,
     /// Bytes of all chunks, with the number that says how many.
-    pub(crate) chunks: usize,
-    pub(crate) start: f32,
-    pub(crate) end: f32,
-    pub(crate) budget: f32,
-    pub(crate) free_track_count: usize,
-    pub(crate) event_count: usize,
-    pub(crate) authored_count: usize,
+    pub chunks: usize,
+    pub start: f32,
+    pub end: f32,
+    pub budget: f32,
+    pub free_track_count: usize,
+    pub event_count: usize,
+    pub authored_count: usize,
 }
 
 impl Header {
     /// Reads the header. `from_bytes` has checked that the bytes are there.
-    pub(crate) fn read(bytes: &[u8]) -> Self {
+    pub fn read(bytes: &[u8]) -> Self {
         let float = |at| f32::from_bits(u32_at(bytes, at));
         let (segment_frames, frame_count) = (usize::from(u16_at(bytes, 22)), u32_at(bytes, 24) as usize);
         Self {
@@ -128,37 +129,43 @@ impl Header {
     }
 
     /// Where the checksum is. It covers the bytes before it and those after it.
-    pub(crate) const CHECKSUM: usize = 12;
+    pub const CHECKSUM: usize = 12;
 
-    pub(crate) fn stored_checksum(bytes: &[u8]) -> u64 {
+    #[inline]
+    pub fn stored_checksum(bytes: &[u8]) -> u64 {
         u64_at(bytes, Self::CHECKSUM)
     }
 
     /// The checksum that the header should hold.
-    pub(crate) fn checksum(bytes: &[u8]) -> u64 {
+    #[inline]
+    pub fn checksum(bytes: &[u8]) -> u64 {
         let part = |part: Option<&[u8]>| checksum(part.unwrap_or_default());
         part(bytes.get(..Self::CHECKSUM)) ^ part(bytes.get(Self::CHECKSUM + 8..))
     }
 
     /// Bytes of an index of a track.
-    pub(crate) fn index_bytes(&self) -> usize {
+    #[inline]
+    pub fn index_bytes(&self) -> usize {
         if self.flags & WIDE == 0 { 1 } else { 2 }
     }
 
-    pub(crate) fn segments(&self) -> usize {
+    #[inline]
+    pub fn segments(&self) -> usize {
         HEADER.saturating_add(self.chunks)
     }
 
-    pub(crate) fn free_tracks(&self) -> usize {
+    #[inline]
+    pub fn free_tracks(&self) -> usize {
         self.segments().saturating_add(4 * self.segment_count)
     }
 
-    pub(crate) fn authored_tracks(&self) -> usize {
+    #[inline]
+    pub fn authored_tracks(&self) -> usize {
         self.free_tracks() + FREE_TRACK * self.free_track_count
     }
 
     /// Where the fixed tables end.
-    pub(crate) fn tables_end(&self) -> usize {
+    pub fn tables_end(&self) -> usize {
         self.authored_tracks() + AUTHORED * self.authored_count
     }
 }
@@ -166,18 +173,18 @@ impl Header {
 /// Tracks of a segment that share kind, degree and number of keys. Their keys are rows of packed bits, one
 /// per key.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Class {
-    pub(crate) kind: Kind,
-    pub(crate) degree: Degree,
-    pub(crate) intervals: usize,
-    pub(crate) count: usize,
+pub struct Class {
+    pub kind: Kind,
+    pub degree: Degree,
+    pub intervals: usize,
+    pub count: usize,
     /// Bytes of a row; 0 for constants.
-    pub(crate) row_bytes: usize,
+    pub row_bytes: usize,
 }
 
 impl Class {
     #[inline(always)]
-    pub(crate) fn key_count(&self) -> usize {
+    pub fn key_count(&self) -> usize {
         match self.degree {
             Degree::Constant => 0,
             _ => self.intervals + 1,
@@ -185,7 +192,7 @@ impl Class {
     }
 
     /// Bytes of its line in the table.
-    pub(crate) const LINE: usize = 7;
+    pub const LINE: usize = 7;
 
     /// Fails with the code of a kind or degree that is not known.
     #[inline(always)]
@@ -204,8 +211,8 @@ impl Class {
         Ok(Self { kind, degree, intervals: short(8), row_bytes: short(24), count: short(40) })
     }
 
-    #[cfg(any(test, feature = "encode"))]
-    pub(crate) fn code(&self) -> u8 {
+    #[inline]
+    pub fn code(&self) -> u8 {
         let degree = match self.degree {
             Degree::Constant => 0,
             Degree::Linear => 1,
@@ -220,54 +227,54 @@ impl Class {
 /// In this order: a header, a line for each class, the rows of each class, and a record for each track, in
 /// the order of their classes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Segment<'a> {
+pub struct Segment<'a> {
     /// From its first byte to the end of the clip: the windows that kernels read may reach past the segment.
-    pub(crate) bytes: &'a [u8],
-    pub(crate) class_count: usize,
-    pub(crate) track_count: usize,
+    pub bytes: &'a [u8],
+    pub class_count: usize,
+    pub track_count: usize,
     /// Bytes of each component's offset in a record.
-    pub(crate) offset_bytes: usize,
-    pub(crate) index_bytes: usize,
+    pub offset_bytes: usize,
+    pub index_bytes: usize,
     /// Where the records begin.
-    pub(crate) records: usize,
+    pub records: usize,
     /// Whether there are linear rotations, which are interpolated from key to key.
-    pub(crate) turns: bool,
+    pub turns: bool,
     /// Whether these are interpolated by nlerp.
-    pub(crate) straight: bool,
+    pub straight: bool,
 }
 
 /// A class, and where its rows and tracks are.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Placed {
-    pub(crate) class: Class,
+pub struct Placed {
+    pub class: Class,
     /// Its first row.
-    pub(crate) rows: usize,
+    pub rows: usize,
     /// Its first track.
-    pub(crate) track: usize,
+    pub track: usize,
 }
 
 /// Bytes before the classes.
-pub(crate) const SEGMENT: usize = 8;
+pub const SEGMENT: usize = 8;
 /// In the byte that says how long offsets are: there are linear rotations.
-pub(crate) const TURNS: u8 = 0x80;
+pub const TURNS: u8 = 0x80;
 /// In the same byte: they are interpolated by nlerp, which the budget allows.
-pub(crate) const STRAIGHT: u8 = 0x40;
+pub const STRAIGHT: u8 = 0x40;
 /// Where the offsets of a record begin: after the step (one byte), the widths (three) and the lower byte of
 /// the index.
-pub(crate) const OFFSET: usize = 5;
+pub const OFFSET: usize = 5;
 
 /// Rotations of a segment that go from key to key, all of them in one class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LinearRotations {
+pub struct LinearRotations {
     /// Between their keys.
-    pub(crate) intervals: usize,
+    pub intervals: usize,
     /// By nlerp instead of slerp.
-    pub(crate) straight: bool,
+    pub straight: bool,
 }
 
 impl<'a> Segment<'a> {
     #[inline(always)]
-    pub(crate) fn new(bytes: &'a [u8], index_bytes: usize) -> Self {
+    pub fn new(bytes: &'a [u8], index_bytes: usize) -> Self {
         let head = u64_at(bytes, 0);
         let class_count = usize::from(head as u8);
         let offsets = (head >> 8) as u8;
@@ -285,7 +292,7 @@ impl<'a> Segment<'a> {
 
     /// Its linear rotations; `None` if it has none.
     #[inline(always)]
-    pub(crate) fn linear_rotations(&self) -> Option<LinearRotations> {
+    pub fn linear_rotations(&self) -> Option<LinearRotations> {
         if !self.turns {
             return None;
         }
@@ -297,29 +304,30 @@ impl<'a> Segment<'a> {
     /// Bytes of a record: step, widths, the lower byte of the index, offsets, and the upper byte of the index
     /// if it has one.
     #[inline(always)]
-    pub(crate) fn record_bytes(&self) -> usize {
+    pub fn record_bytes(&self) -> usize {
         OFFSET + WIDTH * self.offset_bytes + self.index_bytes - 1
     }
 
     /// Where the record of a track begins.
-    pub(crate) fn record(&self, track: usize) -> usize {
+    pub fn record(&self, track: usize) -> usize {
         self.records.saturating_add(track * self.record_bytes())
     }
 
     /// Where the segment ends.
-    pub(crate) fn end(&self) -> usize {
+    #[inline]
+    pub fn end(&self) -> usize {
         self.record(self.track_count)
     }
 
     /// Fails with the code of a kind or degree that is not known.
     #[inline(always)]
-    pub(crate) fn class(&self, at: usize) -> Result<Class, u8> {
+    pub fn class(&self, at: usize) -> Result<Class, u8> {
         Class::read(self.bytes, SEGMENT + at * Class::LINE)
     }
 
     /// The classes in their order, each with its place.
     #[inline(always)]
-    pub(crate) fn classes(&self) -> impl Iterator<Item = Placed> + use<'a, '_> {
+    pub fn classes(&self) -> impl Iterator<Item = Placed> + use<'a, '_> {
         let mut rows = SEGMENT + self.class_count * Class::LINE;
         let mut track = 0;
         (0..self.class_count).map_while(move |at| {
@@ -331,7 +339,8 @@ impl<'a> Segment<'a> {
         })
     }
 
-    pub(crate) fn index(&self, track: usize) -> usize {
+    #[inline]
+    pub fn index(&self, track: usize) -> usize {
         let byte = |at: usize| usize::from(self.bytes.get(at).copied().unwrap_or_default());
         let record = self.record(track);
         let low = byte(record + OFFSET - 1);
@@ -339,29 +348,34 @@ impl<'a> Segment<'a> {
     }
 
     /// The offset of one of a track's components, which its keys count from.
-    pub(crate) fn offset(&self, track: usize, component: usize) -> i32 {
+    #[inline]
+    pub fn offset(&self, track: usize, component: usize) -> i32 {
         let at = self.record(track) + OFFSET + self.offset_bytes * component;
         let upper = 32_u32.saturating_sub(8 * self.offset_bytes as u32);
         (u32_at(self.bytes, at) << upper) as i32 >> upper
     }
 
-    pub(crate) fn step(&self, track: usize) -> f32 {
+    #[inline]
+    pub fn step(&self, track: usize) -> f32 {
         step(self.bytes.get(self.record(track)).copied().unwrap_or_default())
     }
 
     /// Bits of each component.
-    pub(crate) fn widths(&self, track: usize) -> [u32; WIDTH] {
+    #[inline]
+    pub fn widths(&self, track: usize) -> [u32; WIDTH] {
         let [_, widths @ ..] = u32_at(self.bytes, self.record(track)).to_le_bytes();
         widths.map(u32::from)
     }
 
     /// Bits of all of a track's components.
-    pub(crate) fn total_width(&self, track: usize) -> usize {
+    #[inline]
+    pub fn total_width(&self, track: usize) -> usize {
         self.widths(track).iter().sum::<u32>() as usize
     }
 }
 
 /// The error for a value in a clip that is not allowed.
-pub(crate) fn value(what: &'static str, at: usize, found: usize, expected: &'static str) -> Error {
+#[inline]
+pub fn value(what: &'static str, at: usize, found: usize, expected: &'static str) -> Error {
     Error::Value { what, at, found: found as u64, expected }
 }

@@ -2,30 +2,37 @@
 //! checked once, that [`sample`](mod@crate::sample) turns into poses.
 //!
 //! A [`RawClip`] is a clip as authored: keyframes of any spacing, exact at each of them. A [`Clip`] is what
-//! [`encode`](crate::encode()) makes of it: one block of bytes, read where it lies.
+//! `condyle_encode::encode` makes of it: one block of bytes, read where it lies.
 
-pub(crate) mod authored;
+#[doc(hidden)]
+pub mod authored;
 mod check;
-pub(crate) mod keys;
-pub(crate) mod layout;
+#[doc(hidden)]
+pub mod keys;
+#[doc(hidden)]
+pub mod layout;
 mod raw;
 pub(crate) mod resident;
 pub(crate) mod retime;
-pub(crate) mod spline;
+#[doc(hidden)]
+pub mod spline;
 mod turned;
-mod view;
+#[doc(hidden)]
+pub mod view;
+#[doc(hidden)]
+pub mod write;
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::error::Error;
+use condyle_base::error::Error;
 use layout::{Header, Kind};
 pub use raw::{Interpolation, RawClip, Target, Track};
 pub use turned::Y_UP_FROM_Z_UP;
 pub(crate) use view::{ClipView, Place};
 
-/// A compressed clip: what [`encode`](crate::encode()) makes of a [`RawClip`].
+/// A compressed clip: what `condyle_encode::encode` makes of a [`RawClip`].
 ///
 /// Its bytes are the same on every platform and may lie anywhere. [`from_bytes`](Self::from_bytes) borrows
 /// them, so also from a mapped file; [`from_owned`](Self::from_owned) keeps them, and its clones share them.
@@ -37,10 +44,9 @@ pub(crate) use view::{ClipView, Place};
 /// describes every byte.
 ///
 /// ```
-/// use condyle::encode::{EncodeOptions, Shell};
-/// use condyle::{
-///     Clip, Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, encode, sample,
-/// };
+/// use condyle_encode::{EncodeOptions, Shell};
+/// use condyle::{Clip, Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, sample};
+/// use condyle_encode::encode;
 ///
 /// let skeleton = Skeleton::new([Joint::new("lift", None, Transform::IDENTITY)])?;
 /// let rise = Track {
@@ -99,8 +105,9 @@ impl Clip<'static> {
     /// `Vec` or a `Box` is copied once, an `Arc` is not.
     ///
     /// ```
-    /// use condyle::encode::{EncodeOptions, Shell};
-    /// use condyle::{Clip, RawClip, Skeleton, encode};
+    /// use condyle_encode::{EncodeOptions, Shell};
+    /// use condyle::{Clip, RawClip, Skeleton};
+    /// use condyle_encode::encode;
     ///
     /// let raw = RawClip::new("still".into(), vec![], vec![])?;
     /// let encoded = encode(&raw, &Skeleton::new([])?, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?;
@@ -154,8 +161,9 @@ impl<'a> Clip<'a> {
     /// [`Error::TooShort`] for less memory, which is then unchanged.
     ///
     /// ```
-    /// use condyle::encode::{EncodeOptions, Shell};
-    /// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, encode, sample};
+    /// use condyle_encode::{EncodeOptions, Shell};
+    /// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, sample};
+    /// use condyle_encode::encode;
     ///
     /// # let skeleton = Skeleton::new([Joint::new("lift", None, Transform::IDENTITY)])?;
     /// # let target = Target::Translation(0);
@@ -192,8 +200,9 @@ impl<'a> Clip<'a> {
     /// [`Error::TooMany`] for more bytes than the machine can address.
     ///
     /// ```
-    /// use condyle::encode::{EncodeOptions, Shell};
-    /// use condyle::{RawClip, Skeleton, encode};
+    /// use condyle_encode::{EncodeOptions, Shell};
+    /// use condyle::{RawClip, Skeleton};
+    /// use condyle_encode::encode;
     ///
     /// let raw = RawClip::new("still".into(), vec![], vec![])?;
     /// let encoded = encode(&raw, &Skeleton::new([])?, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?;
@@ -235,7 +244,8 @@ impl<'a> Clip<'a> {
     }
 
     /// What kernels read.
-    pub(crate) fn view(&self) -> ClipView<'_> {
+    #[doc(hidden)]
+    pub fn view(&self) -> ClipView<'_> {
         ClipView {
             bytes: self.bytes.as_slice(),
             header: &self.header,
@@ -328,8 +338,8 @@ impl<'a> Clip<'a> {
 
     /// The seconds of the keys of all tracks that are kept as they were authored, also of those that are
     /// curves for a part of the clip.
-    #[cfg(feature = "encode")]
-    pub(crate) fn authored_times(&self) -> impl Iterator<Item = Vec<f32>> + use<'_> {
+    #[doc(hidden)]
+    pub fn authored_times(&self) -> impl Iterator<Item = Vec<f32>> + use<'_> {
         self.view().authored_tracks().map(|track| track.seconds())
     }
 
@@ -379,4 +389,4 @@ impl fmt::Debug for Clip<'_> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -4,9 +4,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::error::Error;
-use crate::math::quats::is_near_unit;
 use crate::skeleton::Skeleton;
+use condyle_base::error::Error;
+use condyle_base::math::quats::is_near_unit;
 
 /// How values between two keys are found. glTF 2.0, "Animations".
 ///
@@ -66,8 +66,9 @@ pub enum Target {
 
 impl Target {
     /// Whether it is a rotation: straight lines are spherical, and values of unit length.
+    #[must_use]
     #[inline]
-    pub(crate) fn rotates(self) -> bool {
+    pub fn rotates(self) -> bool {
         matches!(self, Self::Rotation(_) | Self::FreeRotation(_))
     }
 
@@ -229,20 +230,19 @@ impl RawClip {
     }
 
     /// Whether a track has steps: what has the same value at all keys has none.
-    #[cfg(feature = "encode")]
-    pub(crate) fn is_stepped(&self, track: &Track) -> bool {
+    pub fn is_stepped(&self, track: &Track) -> bool {
         let width = track.width(self.timelines[track.timeline].len()).max(1);
         let mut values = track.values.chunks_exact(width);
         track.interpolation == Interpolation::Step && values.any(|value| value != &track.values[..width])
     }
 
     /// What was made of another clip is for the same skeleton.
-    pub(crate) fn for_skeleton_of(self, other: &Self) -> Self {
+    pub fn for_skeleton_of(self, other: &Self) -> Self {
         Self { fingerprint: other.fingerprint, ..self }
     }
 
     /// `Ok` if the clip may be used with this skeleton.
-    pub(crate) fn check_skeleton(&self, skeleton: &Skeleton) -> Result<(), Error> {
+    pub fn check_skeleton(&self, skeleton: &Skeleton) -> Result<(), Error> {
         skeleton.check_fingerprint("the clip", self.fingerprint)?;
         let count = skeleton.joint_count();
         for (at, track) in self.tracks.iter().enumerate() {
@@ -272,8 +272,7 @@ impl RawClip {
     }
 
     /// The track that drives `target`.
-    #[cfg(feature = "encode")]
-    pub(crate) fn track(&self, target: Target) -> Option<&Track> {
+    pub fn track(&self, target: Target) -> Option<&Track> {
         let at = self.tracks.binary_search_by_key(&target, |track| track.target).ok()?;
         self.tracks.get(at)
     }
@@ -354,13 +353,13 @@ impl Track {
     }
 
     /// 3 for a spline (in-tangent, value, out-tangent), otherwise 1.
-    pub(crate) fn values_per_key(&self) -> usize {
+    pub fn values_per_key(&self) -> usize {
         if self.interpolation == Interpolation::CubicSpline { 3 } else { 1 }
     }
 
     /// Numbers per value: 4, 3, or as many as there are morph targets.
     #[inline]
-    pub(crate) fn width(&self, keys: usize) -> usize {
+    pub fn width(&self, keys: usize) -> usize {
         match self.target {
             Target::Rotation(_) | Target::FreeRotation(_) => 4,
             Target::Translation(_) | Target::Scale(_) => 3,

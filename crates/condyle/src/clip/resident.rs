@@ -28,9 +28,9 @@ use core::ops::Range;
 use super::ClipView;
 use super::layout::{Class, Kind, LinearRotations, Placed, Segment, WIDTH};
 use super::spline::{Degree, FourTaps, Taps};
-use crate::bytes::bits_at;
-use crate::error::invariant;
-use crate::simd::each;
+use condyle_base::bytes::bits_at;
+use condyle_base::error::invariant;
+use condyle_base::simd::each;
 
 /// Tracks in a group.
 pub(crate) const GROUP: usize = 8;

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::keys::{Span, component_at, hermite_slope, value_at};
 use super::layout::{MAX_FRAMES, MAX_PLACES};
 use super::raw::{Interpolation, RawClip, Track};
-use crate::error::Error;
+use condyle_base::error::Error;
 
 impl RawClip {
     /// The clip from one moment to another, in seconds of its own time, with a key of every track at both. As all times of keys, both are

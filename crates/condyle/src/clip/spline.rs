@@ -3,11 +3,11 @@
 use fearless_simd::f64x4;
 use fearless_simd::prelude::*;
 
-use crate::simd::each;
+use condyle_base::simd::each;
 
 /// How the keys of a track become a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Degree {
+pub enum Degree {
     /// One value for the whole segment.
     Constant,
     /// Straight lines between keys; rotations go by slerp.
@@ -19,18 +19,18 @@ pub(crate) enum Degree {
 
 impl Degree {
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 3] = [Self::Constant, Self::Linear, Self::Cubic];
+    pub const ALL: [Self; 3] = [Self::Constant, Self::Linear, Self::Cubic];
 }
 
 /// The keys that a moment is a weighted sum of, and their weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Taps {
+pub struct Taps {
     /// The first key.
-    pub(crate) first: usize,
+    pub first: usize,
     /// How many keys, from the first on.
-    pub(crate) count: usize,
+    pub count: usize,
     /// The weight of each; they sum to 1.
-    pub(crate) weights: [f64; 4],
+    pub weights: [f64; 4],
 }
 
 impl Taps {
@@ -40,7 +40,7 @@ impl Taps {
     /// last one are `2·first - second` and so on: the second derivative is 0 at the ends, and no extra key is
     /// stored for them.
     #[inline(always)]
-    pub(crate) fn at(degree: Degree, intervals: usize, ratio: f64) -> Self {
+    pub fn at(degree: Degree, intervals: usize, ratio: f64) -> Self {
         // In 32 bits, which processors convert in a single instruction.
         let x = ratio * f64::from(intervals as i32);
         let interval = (x as i32).min(intervals as i32 - 1).max(0);
@@ -78,26 +78,26 @@ impl Taps {
 
 /// The keys that a moment is a weighted sum of for each of four curves, and their weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct FourTaps {
+pub struct FourTaps {
     /// The first key of each curve.
-    pub(crate) first: [u32; 4],
+    pub first: [u32; 4],
     /// By tap and curve. Of straight lines and at the ends of splines the last ones are 0.
-    pub(crate) weights: [[f32; 4]; 4],
+    pub weights: [[f32; 4]; 4],
 }
 
 impl FourTaps {
     /// Of no curve.
-    pub(crate) const NONE: Self = Self { first: [0; 4], weights: [[0.0; 4]; 4] };
+    pub const NONE: Self = Self { first: [0; 4], weights: [[0.0; 4]; 4] };
 
     /// A curve as [`FourTaps::at`] takes it: how many intervals a spline has, and the negative of it for straight lines.
-    pub(crate) fn curve(degree: Degree, intervals: usize) -> f64 {
+    pub fn curve(degree: Degree, intervals: usize) -> f64 {
         let intervals = intervals as f64;
         if degree == Degree::Cubic { intervals } else { -intervals }
     }
 
     /// [`Taps::at`] for four curves in lanes, with the same bits.
     #[inline(always)]
-    pub(crate) fn at<S: Simd>(s: S, curves: &[f64; 4], ratio: f64) -> Self {
+    pub fn at<S: Simd>(s: S, curves: &[f64; 4], ratio: f64) -> Self {
         /// Numbers from here on have no fraction: a sum with it is rounded to an integer, which its lower bits hold.
         const INTEGER: f64 = (1_u64 << 52) as f64;
         let number = |v: f64| f64x4::splat(s, v);
@@ -139,7 +139,7 @@ impl FourTaps {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::{Dispatch, dispatch};
+    use condyle_base::simd::{Dispatch, dispatch};
     use std::format;
 
     fn value(degree: Degree, keys: &[f64], x: f64) -> f64 {

@@ -1,5 +1,6 @@
 mod authored;
 mod broken;
+pub(crate) mod made;
 
 use std::format;
 use std::string::ToString;
@@ -8,7 +9,7 @@ use std::vec::Vec;
 
 use super::layout::{AUTHORED, HEADER, JOINT_BITS, OFFSET};
 use super::*;
-use crate::encode::made::{Made, made};
+use crate::clip::tests::made::{Made, made};
 use crate::play::Looping;
 use crate::pose::Pose;
 use crate::sample::{self, sample};
@@ -172,19 +173,12 @@ fn what_is_printed_of_a_clip_is_short() {
     let raw = random.clip(256, 50);
     let container = crate::container::ContainerWriter::default().finish();
     let container = crate::container::Container::from_bytes(&container).expect("an empty one");
-    let joints = vec![crate::math::Affine::IDENTITY; 256];
+    let joints = vec![condyle_base::math::Affine::IDENTITY; 256];
     let bound = crate::mesh::Skin::new((0..256).collect(), joints.clone()).expect("as many");
     let mut palette = crate::skin::Palette::default();
     crate::skin::palette(&bound, &joints, crate::skin::NormalRule::default(), &mut palette).expect("as many");
-    let mut options = crate::encode::EncodeOptions::new(5e-4, crate::encode::Shell::Balls(0.03));
-    options.effort = crate::encode::Effort::Fast;
-    let still = RawClip::new("still".into(), vec![], vec![]).expect("valid");
-    let encoded =
-        crate::encode::encode(&still, &random.skeleton(256), &options, &mut |_| ()).expect("a clip");
     for (text, told) in [
         (std::format!("{palette:?}"), "matrices: 256".into()),
-        (std::format!("{encoded:?}"), "joints: 256".into()),
-        (std::format!("{:?}", encoded.measured), "error_max: 0.0".into()),
         (std::format!("{clip:?}"), std::format!("bytes: {}", bytes.len())),
         (std::format!("{:?}", clip.clone().into_owned()), "joints: 256".into()),
         (std::format!("{raw:?}"), std::format!("tracks: {}", raw.tracks().len())),
@@ -287,58 +281,4 @@ fn a_resident_clip_is_the_clip() {
         let size = Clip::from_bytes(&bytes).expect("a clip").resident_size();
         assert!(size <= 64 * bytes.len(), "{size} bytes for {}", bytes.len());
     }
-}
-
-/// A clip is for one skeleton: with another one of as many joints it is refused, whichever form it has.
-#[test]
-fn a_clip_of_another_skeleton_is_refused() {
-    let mut random = Random(3);
-    let (skeleton, other) = (random.skeleton(6), random.skeleton(6));
-    let raw = random.smooth_clip(&skeleton, 20);
-    assert_eq!(raw.fingerprint(), None);
-    let options = crate::encode::EncodeOptions::new(1e-3, crate::encode::Shell::Balls(0.03));
-    let encoded = crate::encode::encode(&raw, &skeleton, &options, &mut |_| ()).expect("a clip");
-    let packed = encoded.into_clip();
-    assert_eq!(packed.fingerprint(), Some(skeleton.fingerprint()));
-    let [found, needed] = [&skeleton, &other].map(Skeleton::fingerprint);
-    assert_ne!(found, needed, "names or parents differ");
-    let refused = Error::Skeleton { what: "the clip", found, needed };
-    let mut pose = Pose::rest(&other);
-    for clip in [packed.clone(), packed.into_resident().expect("memory")] {
-        assert_eq!(sample(&clip, &other, 0.1, &mut pose), Err(refused.clone()));
-        assert_eq!(sample(&clip, &skeleton, 0.1, &mut pose), Ok(()));
-    }
-    let bound = raw.for_skeleton(&skeleton).expect("its own");
-    let mut cursor = sample::RawCursor::default();
-    assert_eq!(sample::raw(&bound, &other, 0.1, &mut cursor, &mut pose), Err(refused.clone()));
-    assert_eq!(crate::encode::encode(&bound, &other, &options, &mut |_| ()).err(), Some(refused.clone()));
-    assert_eq!(bound.clone().for_skeleton(&other), Err(refused.clone()));
-    let extracted = crate::motion::extract(&bound, &other, &crate::motion::RootMotionOptions::default());
-    assert_eq!(extracted.err(), Some(refused));
-}
-
-/// Curves are relative to the rest pose: on another one, every joint would be somewhere else.
-#[test]
-fn a_clip_of_another_rest_pose_is_refused() {
-    let mut random = Random(3);
-    let skeleton = random.skeleton(6);
-    let raw = random.smooth_clip(&skeleton, 20);
-    let options = crate::encode::EncodeOptions::new(1e-3, crate::encode::Shell::Balls(0.03));
-    let packed = crate::encode::encode(&raw, &skeleton, &options, &mut |_| ()).expect("a clip").into_clip();
-    let longer = |t: crate::math::Transform| crate::math::Transform {
-        translation: t.translation.map(|v| 1.5 * v),
-        ..t
-    };
-    let taller: Vec<_> = skeleton.rest().transforms().map(longer).collect();
-    let other = skeleton.with_rest(&Pose::from_transforms(&taller)).expect("it fits");
-    assert_eq!(other.fingerprint(), skeleton.fingerprint());
-    assert_eq!(packed.rest_fingerprint(), Some(skeleton.rest_fingerprint()));
-    let [found, needed] = [&skeleton, &other].map(Skeleton::rest_fingerprint);
-    let refused = Err(Error::RestPose { what: "the clip", found, needed });
-    let mut pose = Pose::rest(&other);
-    assert_eq!(sample(&packed, &other, 0.1, &mut pose), refused);
-    assert_eq!(sample(&packed, &skeleton, 0.1, &mut pose), Ok(()));
-    // Whole transforms play on any rest pose.
-    let mut cursor = sample::RawCursor::default();
-    assert_eq!(sample::raw(&raw, &other, 0.1, &mut cursor, &mut pose), Ok(()));
 }

@@ -4,12 +4,12 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use super::raw::{RawClip, Target, Track};
-use crate::error::Error;
-use crate::math::Quat;
-use crate::math::quats::product;
-use crate::math::vectors::normalize;
 use crate::pose::Pose;
 use crate::skeleton::Skeleton;
+use condyle_base::error::Error;
+use condyle_base::math::Quat;
+use condyle_base::math::quats::product;
+use condyle_base::math::vectors::normalize;
 
 /// The rotation that brings files whose up axis is +Z to +Y up: a quarter turn about X. Y of the file becomes -Z.
 pub const Y_UP_FROM_Z_UP: Quat =
@@ -154,11 +154,11 @@ mod tests {
     use super::*;
     use crate::Affine;
     use crate::clip::Interpolation;
-    use crate::math::Transform;
     use crate::model::local_to_model;
     use crate::sample::PoseSource;
     use crate::skeleton::Joint;
     use alloc::vec;
+    use condyle_base::math::Transform;
 
     /// Splines as well: every point of every joint is where the turn brings it, at the keys and between them.
     #[test]
@@ -172,7 +172,7 @@ mod tests {
         let skeleton = Skeleton::new(joints).expect("three joints");
         let (linear, cubic) = (Interpolation::Linear, Interpolation::CubicSpline);
         let quats = vec![0.0, 0.0, 0.0, 1.0, 0.6, 0.0, 0.0, 0.8, 0.0, 0.0, 0.6, 0.8];
-        let spline: Vec<f32> = (0..27).map(|at| crate::math::sin_cos(at as f32 * 0.7).0).collect();
+        let spline: Vec<f32> = (0..27).map(|at| condyle_base::math::sin_cos(at as f32 * 0.7).0).collect();
         let track = |target, interpolation, values| Track { target, interpolation, timeline: 0, values };
         let tracks = vec![
             track(Target::Rotation(0), linear, quats.clone()),

@@ -4,51 +4,51 @@ use super::authored::Authored;
 use super::layout::{EVENT, FREE_TRACK, Header, Kind, MOTION, Segment, segment_tracks};
 use super::raw::Target;
 use super::resident::ResidentSegment;
-use crate::bytes::{u16_at, u32_at};
+use condyle_base::bytes::{u16_at, u32_at};
 
 /// The bytes of a clip that were checked, and their header.
 #[derive(Clone, Copy)]
-pub(crate) struct ClipView<'a> {
-    pub(super) bytes: &'a [u8],
-    pub(super) header: &'a Header,
+pub struct ClipView<'a> {
+    pub bytes: &'a [u8],
+    pub header: &'a Header,
     /// Its keys once more, unpacked; or nothing.
-    pub(super) resident: &'a [u8],
+    pub resident: &'a [u8],
 }
 
 /// A moment of a clip.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub struct Place {
     /// The number of the segment.
-    pub(crate) segment: usize,
+    pub segment: usize,
     /// How far into the segment, from 0 to 1.
-    pub(crate) ratio: f64,
+    pub ratio: f64,
 }
 
 impl<'a> ClipView<'a> {
-    pub(crate) fn header(&self) -> &'a Header {
+    pub fn header(&self) -> &'a Header {
         self.header
     }
 
-    pub(crate) fn joint_count(&self) -> usize {
+    pub fn joint_count(&self) -> usize {
         self.header.joint_count
     }
 
-    pub(crate) fn has_motion(&self) -> bool {
+    pub fn has_motion(&self) -> bool {
         self.header.flags & MOTION != 0
     }
 
     /// Seconds from the first moment to the last.
-    pub(super) fn duration(&self) -> f64 {
+    pub fn duration(&self) -> f64 {
         f64::from(self.header.end) - f64::from(self.header.start)
     }
 
     /// What each free track drives, and its number of components.
-    pub(crate) fn free_tracks(&self) -> impl ExactSizeIterator<Item = (Target, usize)> + use<'a> {
+    pub fn free_tracks(&self) -> impl ExactSizeIterator<Item = (Target, usize)> + use<'a> {
         let clip = *self;
         (0..self.header.free_track_count).map(move |at| (clip.free_target(at), clip.free_track(at).2))
     }
 
-    pub(super) fn event(&self, at: usize) -> Option<(f64, &'a str)> {
+    pub fn event(&self, at: usize) -> Option<(f64, &'a str)> {
         if at >= self.header.event_count {
             return None;
         }
@@ -62,24 +62,24 @@ impl<'a> ClipView<'a> {
     }
 
     /// Where the events begin: behind the tracks that are kept as they were authored.
-    pub(super) fn events_place(&self) -> usize {
+    pub fn events_place(&self) -> usize {
         let last = self.header.authored_count.checked_sub(1);
         last.map_or(self.header.tables_end(), |last| self.authored_at(last).end())
     }
 
     /// When an event is, and where its name ends in the names.
-    pub(super) fn event_line(&self, from: usize, at: usize) -> (f32, usize) {
+    pub fn event_line(&self, from: usize, at: usize) -> (f32, usize) {
         let line = from + EVENT * at;
         (f32::from_bits(u32_at(self.bytes, line)), u32_at(self.bytes, line + 4) as usize)
     }
 
     /// Kind, number and components of a free track.
-    pub(crate) fn free_track(&self, at: usize) -> (u16, u32, usize) {
+    pub fn free_track(&self, at: usize) -> (u16, u32, usize) {
         let place = self.header.free_tracks() + FREE_TRACK * at;
         (u16_at(self.bytes, place + 6), u32_at(self.bytes, place), u16_at(self.bytes, place + 4).into())
     }
 
-    pub(crate) fn free_target(&self, at: usize) -> Target {
+    pub fn free_target(&self, at: usize) -> Target {
         let (kind, id, _) = self.free_track(at);
         match kind {
             0 => Target::Weights(id),
@@ -89,7 +89,7 @@ impl<'a> ClipView<'a> {
     }
 
     /// The place of the free track with this target, its first track in segments, and its components.
-    pub(crate) fn find_free_track(&self, target: Target) -> Option<(usize, usize, usize)> {
+    pub fn find_free_track(&self, target: Target) -> Option<(usize, usize, usize)> {
         let mut first = 0;
         for (at, (found, width)) in self.free_tracks().enumerate() {
             if found == target {
@@ -101,28 +101,28 @@ impl<'a> ClipView<'a> {
     }
 
     /// Where a segment's bytes begin.
-    pub(super) fn segment_place(&self, at: usize) -> usize {
+    pub fn segment_place(&self, at: usize) -> usize {
         u32_at(self.bytes, self.header.segments() + 4 * at) as usize
     }
 
-    pub(crate) fn segment(&self, at: usize) -> Segment<'a> {
+    pub fn segment(&self, at: usize) -> Segment<'a> {
         let bytes = self.bytes.get(self.segment_place(at)..).unwrap_or_default();
         Segment::new(bytes, self.header.index_bytes())
     }
 
     /// A track that is kept as it was authored.
-    pub(crate) fn authored_at(&self, at: usize) -> Authored<'a> {
+    pub fn authored_at(&self, at: usize) -> Authored<'a> {
         Authored::read(self.bytes, self.header.authored_tracks(), at)
     }
 
     /// The tracks that are kept as they were authored.
-    pub(crate) fn authored_tracks(&self) -> impl Iterator<Item = Authored<'a>> + use<'a> {
+    pub fn authored_tracks(&self) -> impl Iterator<Item = Authored<'a>> + use<'a> {
         let clip = *self;
         (0..self.header.authored_count).map(move |at| clip.authored_at(at))
     }
 
     /// The one for a joint or a free track.
-    pub(crate) fn authored_of(&self, kind: Kind, index: usize) -> Option<Authored<'a>> {
+    pub fn authored_of(&self, kind: Kind, index: usize) -> Option<Authored<'a>> {
         let (mut low, mut high) = (0, self.header.authored_count);
         while low < high {
             let middle = low.midpoint(high);
@@ -139,7 +139,7 @@ impl<'a> ClipView<'a> {
 
     /// Finds a moment; before the start and behind the end these hold.
     #[inline(always)]
-    pub(crate) fn locate(&self, seconds: f64) -> Place {
+    pub fn locate(&self, seconds: f64) -> Place {
         let header = self.header;
         let (start, end) = (f64::from(header.start), f64::from(header.end));
         let since = seconds.clamp(start, end) - start;
@@ -159,7 +159,7 @@ impl<'a> ClipView<'a> {
 
     /// The last time of each segment and the first of the next. Each segment is fitted for itself, so that the pose
     /// may step by up to two budgets there: copies without a key on both sides would have a ramp.
-    pub(crate) fn seams(&self) -> impl Iterator<Item = [f32; 2]> {
+    pub fn seams(&self) -> impl Iterator<Item = [f32; 2]> {
         let header = self.header;
         let (start, end) = (f64::from(header.start), f64::from(header.end));
         let count = if end > start { header.segment_count } else { 1 };

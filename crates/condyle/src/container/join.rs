@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::{Container, ContainerTable, Entry, EntryKind};
-use crate::error::Error;
+use condyle_base::error::Error;
 
 /// The skeletons and clips of several containers in one, with their units and shells: a skeleton for all that
 /// have the same.
@@ -143,8 +143,8 @@ mod tests {
 
     use super::*;
     use crate::container::{ContainerWriter, checksum};
-    use crate::math::Transform;
     use crate::skeleton::{Joint, Skeleton};
+    use condyle_base::math::Transform;
 
     fn skeleton(name: &str) -> Skeleton {
         Skeleton::new([Joint::new(name, None, Transform::IDENTITY)]).unwrap()

@@ -15,11 +15,11 @@ mod writer;
 
 use core::fmt;
 
-use crate::bytes;
-pub use crate::bytes::checksum;
 use crate::clip::Clip;
-use crate::error::Error;
 use crate::skeleton::Skeleton;
+use condyle_base::bytes;
+pub use condyle_base::bytes::checksum;
+use condyle_base::error::Error;
 pub use join::ContainerJoin;
 pub use models::{MeshPlacement, PlacedMesh};
 pub use table::EntryKind;
@@ -300,8 +300,9 @@ impl<'a> ContainerReader<'a> {
     ///
     /// ```
     /// use condyle::container::{Container, ContainerWriter, EntryKind};
-    /// use condyle::encode::{EncodeOptions, Shell};
-    /// use condyle::{Joint, RawClip, Skeleton, Transform, encode};
+    /// use condyle_encode::{EncodeOptions, Shell};
+    /// use condyle::{Joint, RawClip, Skeleton, Transform};
+    /// use condyle_encode::encode;
     ///
     /// let skeleton = Skeleton::new([Joint::new("hip", None, Transform::IDENTITY)])?;
     /// let run = RawClip::new("run".into(), vec![], vec![])?;
@@ -401,8 +402,9 @@ impl<'a> ContainerReader<'a> {
 ///
 /// ```
 /// use condyle::container::{Container, ContainerWriter, EntryKind};
-/// use condyle::encode::{EncodeOptions, Shell};
-/// use condyle::{Joint, RawClip, Skeleton, Transform, encode};
+/// use condyle_encode::{EncodeOptions, Shell};
+/// use condyle::{Joint, RawClip, Skeleton, Transform};
+/// use condyle_encode::encode;
 ///
 /// let root = Joint::new("hip", None, Transform::IDENTITY);
 /// let skeleton = Skeleton::new([root])?;

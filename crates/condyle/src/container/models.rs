@@ -4,11 +4,11 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::bytes::{Source, put_floats, put_u16s, put_u32s};
-use crate::error::Error;
-use crate::math::{Affine, Transform};
 use crate::mesh::{Influences, MorphDelta, MorphDeltas, MorphTarget, Skin, SkinnedMesh, Vertices};
 use crate::skeleton::{Joint, NO_NODE, NO_PARENT, Skeleton};
+use condyle_base::bytes::{Source, put_floats, put_u16s, put_u32s};
+use condyle_base::error::Error;
+use condyle_base::math::{Affine, Transform};
 
 /// Triangles of a model, and what moves them.
 ///

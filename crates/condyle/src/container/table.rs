@@ -1,6 +1,6 @@
 //! The header and the table of a container.
 
-use crate::bytes;
+use condyle_base::bytes;
 
 pub(super) const WHAT: &str = "a container";
 pub(super) const MAGIC: [u8; 8] = *b"CONDYLE\0";

@@ -4,9 +4,9 @@ use std::vec;
 use std::vec::Vec;
 
 use super::*;
-use crate::math::Affine;
 use crate::mesh::{Influences, MorphDeltas, MorphTarget, SkinnedMesh, Vertices};
 use crate::testing::{Random, tries};
+use condyle_base::math::Affine;
 
 /// A mesh of each placement, with and without all that a mesh may have.
 fn meshes(random: &mut Random, joints: usize) -> Vec<PlacedMesh> {

@@ -9,9 +9,9 @@ use super::table::{
     ALIGNMENT, CHECKSUM, ENTRY, ENTRY_VERSION, EntryKind, HEADER, MAGIC, MAJOR, MINOR, NO_MODEL, Raw, WORD,
     stated,
 };
-use crate::bytes::checksum;
-use crate::error::Error;
 use crate::skeleton::Skeleton;
+use condyle_base::bytes::checksum;
+use condyle_base::error::Error;
 
 /// Collects entries, then writes them all.
 ///
@@ -226,7 +226,7 @@ impl ContainerTable {
     }
 
     /// Stores the radius of the ball around each joint within which the error that the clip states holds, in
-    /// units of its model: [`Encoded::shell`](crate::encode::Encoded::shell). `clip` is the entry of the
+    /// units of its model: `condyle_encode::Encoded::shell`. `clip` is the entry of the
     /// clip, whose bytes do not change.
     ///
     /// # Errors

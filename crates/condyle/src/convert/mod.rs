@@ -1,5 +1,5 @@
 //! Local transforms to matrices and back. In goes a [`Pose`](crate::Pose) or a list of
-//! [`JointQuat`](crate::math::JointQuat), out comes one matrix per joint; or the other way round.
+//! [`JointQuat`](condyle_base::math::JointQuat), out comes one matrix per joint; or the other way round.
 //!
 //! Each joint is by itself here: [`model`](crate::model) puts joints on their parents.
 

@@ -2,7 +2,7 @@
 
 use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 
-use crate::simd::{transpose, transpose_blocks};
+use condyle_base::simd::{transpose, transpose_blocks};
 
 /// Vectors that quads go in and out of: component `c` of quad `i` is lane `i` of vector `c`.
 pub(crate) trait Quads<S: Simd>: SimdFloat<S, Element = f32> {

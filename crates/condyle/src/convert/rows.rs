@@ -3,7 +3,7 @@
 use fearless_simd::prelude::*;
 
 use crate::pose::PoseBlock;
-use crate::simd::{Floats, Mode, load_all};
+use condyle_base::simd::{Floats, Mode, load_all};
 
 /// The lanes of one block from `at` on as rows of matrices.
 #[inline(always)]

@@ -4,10 +4,10 @@ use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 
 use super::quads::Quads;
 use super::rows::{block_rows, rotation_rows};
-use crate::error::Error;
-use crate::math::{Affine, JointMat, JointQuat};
 use crate::pose::{Pose, PoseBlock};
-use crate::simd::{BLOCK, Mode, dispatch};
+use condyle_base::error::Error;
+use condyle_base::math::{Affine, JointMat, JointQuat};
+use condyle_base::simd::{BLOCK, Mode, dispatch};
 
 /// Turns joints into matrices: `matrices[j]` receives translation times rotation times scale of `joints[j]`.
 ///
@@ -196,11 +196,11 @@ fn group<S: Simd, M: Mode, T: Stored, V: Quads<S>>(s: S, mode: M, joints: &[Join
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::Transform;
     use crate::pose::PoseBlock;
-    use crate::reference;
-    use crate::simd::Dispatch;
+    use crate::testing::reference;
     use crate::testing::{Random, SIZES, assert_close, assert_portable, tries};
+    use condyle_base::math::Transform;
+    use condyle_base::simd::Dispatch;
     use std::{vec, vec::Vec};
 
     fn joint(random: &mut Random) -> JointQuat {

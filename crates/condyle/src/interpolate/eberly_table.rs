@@ -3,7 +3,7 @@
 //! Element `n - 1` belongs to the series of n terms after the first one.
 
 /// The balanced factor, for angles between the quaternions up to π/2.
-pub(crate) const FACTORS: [f64; 16] = [
+pub const FACTORS: [f64; 16] = [
     1.5149656562,
     1.6410179947,
     1.7124880779,
@@ -23,8 +23,7 @@ pub(crate) const FACTORS: [f64; 16] = [
 ];
 
 /// The largest error of a weight with the balanced factor, for angles between the quaternions up to π/2.
-#[cfg(test)]
-pub(crate) const ERRORS: [f64; 16] = [
+pub const ERRORS: [f64; 16] = [
     0.0182499,
     0.00527606,
     0.001805506,
@@ -44,7 +43,7 @@ pub(crate) const ERRORS: [f64; 16] = [
 ];
 
 /// The balanced factor, for angles between the quaternions up to π/4, as halving leaves them.
-pub(crate) const FACTORS_HALVED: [f64; 16] = [
+pub const FACTORS_HALVED: [f64; 16] = [
     1.1021472152,
     1.1239349541,
     1.1351870374,
@@ -64,8 +63,7 @@ pub(crate) const FACTORS_HALVED: [f64; 16] = [
 ];
 
 /// The largest error of a weight with the balanced factor, for angles between the quaternions up to π/4, as halving leaves them.
-#[cfg(test)]
-pub(crate) const ERRORS_HALVED: [f64; 16] = [
+pub const ERRORS_HALVED: [f64; 16] = [
     0.0008683228,
     6.604018e-5,
     6.194966e-6,

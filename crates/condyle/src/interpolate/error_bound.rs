@@ -2,8 +2,8 @@
 
 use super::formula::weights;
 use super::method::{Degree, Method, Terms};
-use crate::math::scalar::{sin_f64, sqrt_f64};
-use crate::simd::Dispatch;
+use condyle_base::math::scalar::{sin_f64, sqrt_f64};
+use condyle_base::simd::Dispatch;
 
 impl Method {
     /// The most that a component of the result can differ from slerp's.

@@ -3,8 +3,8 @@
 use super::kernel::on_hemisphere_of;
 use super::method::Arc;
 use super::vectors::arc as turn_on;
-use crate::math::Quat;
-use crate::math::scalar::{atan2_f64, sin_f64, sqrt_f64};
+use condyle_base::math::Quat;
+use condyle_base::math::scalar::{atan2_f64, sin_f64, sqrt_f64};
 
 /// `(sin((1-t)θ) a + sin(tθ) b) / sin θ`. Shoemake 1985. NaN for a factor that is NaN or infinite.
 ///

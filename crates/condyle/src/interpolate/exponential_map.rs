@@ -5,9 +5,9 @@ use fearless_simd::prelude::*;
 use super::factor::Factors;
 use super::kernel::{dot, hemisphere, order, vector_block};
 use super::method::Arc;
-use crate::math::exp_map::{between, exp, log, product};
 use crate::pose::PoseBlock;
-use crate::simd::{BLOCK, Mode, Portable, dispatch, load, load_all, store_all};
+use condyle_base::math::exp_map::{between, exp, log, product};
+use condyle_base::simd::{BLOCK, Mode, Portable, dispatch, load, load_all, store_all};
 
 /// A factor per joint.
 pub(super) fn blocks(

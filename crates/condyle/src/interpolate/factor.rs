@@ -1,7 +1,7 @@
 //! How far to interpolate, and which joints.
 
-use crate::error::Error;
-use crate::simd::{BLOCK, Lanes};
+use condyle_base::error::Error;
+use condyle_base::simd::{BLOCK, Lanes};
 
 /// How far to go from the first end to the second: 0 is the first, 1 the second.
 ///

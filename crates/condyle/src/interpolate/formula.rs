@@ -7,8 +7,8 @@ use fearless_simd::{f64x2, prelude::*};
 use super::eberly_table::{FACTORS, FACTORS_HALVED};
 use super::method::{Degree, Method, Terms};
 use super::slerp_table::{CHORD_8, SLERP_4, SLERP_6, SLERP_9};
-use crate::math::scalar::sqrt_f64;
-use crate::simd::baseline;
+use condyle_base::math::scalar::sqrt_f64;
+use condyle_base::simd::baseline;
 
 /// Coefficients of `z, z², …` in the weight `t + …` that stands for `sin(tθ) / sin θ`: for `t`, and for `1 - t`.
 pub(super) type Coefficients<const N: usize> = [[f64; 2]; N];

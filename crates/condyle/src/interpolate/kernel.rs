@@ -5,9 +5,9 @@ use fearless_simd::{f32x4, prelude::*};
 use super::factor::Factors;
 use super::method::Degree;
 use super::weights::{Angle, Fitted, Shared, Weights};
-use crate::math::Quat;
 use crate::pose::PoseBlock;
-use crate::simd::{BLOCK, Floats, Lanes, Mode, Portable, each, load, load_all, store_all};
+use condyle_base::math::Quat;
+use condyle_base::simd::{BLOCK, Floats, Lanes, Mode, Portable, each, load, load_all, store_all};
 
 /// The four components of one quaternion per lane.
 pub(crate) type Quats<V> = [V; 4];

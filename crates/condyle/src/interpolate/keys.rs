@@ -4,9 +4,9 @@ use super::factor::Selection;
 use super::kernel::on_hemisphere_of;
 use super::method::{InterpolateOptions, Method};
 use super::plan::Plan;
-use crate::error::Error;
-use crate::math::{JointQuat, Quat};
 use crate::pose::Pose;
+use condyle_base::error::Error;
+use condyle_base::math::{JointQuat, Quat};
 
 /// Gives each key the sign that puts it on the hemisphere of the key before it: the shorter arc to it is then
 /// the arc as given. The first one stays. Eberly 2018, listing 1. Keys that are no rotations, of length 0 or with NaN or an infinity,

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use crate::error::Error;
+use condyle_base::error::Error;
 
 /// How two rotations are interpolated: all of them at constant velocity along the shortest arc, but for
 /// [`Nlerp`](Self::Nlerp).

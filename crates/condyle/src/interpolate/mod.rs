@@ -96,7 +96,8 @@
 //! assert!((after(3.0, 60).eye[0] - 2.5).abs() < 1e-3);
 //! ```
 
-pub(crate) mod eberly_table;
+#[doc(hidden)]
+pub mod eberly_table;
 mod error_bound;
 mod exact;
 mod exponential_map;
@@ -124,9 +125,9 @@ pub(crate) use one_factor::{OneFactor, Spread, straight};
 pub use prepared::Prepared;
 pub use vectors::vectors;
 
-use crate::error::Error;
-use crate::math::{JointQuat, Quat};
 use crate::pose::Pose;
+use condyle_base::error::Error;
+use condyle_base::math::{JointQuat, Quat};
 use factor::Factors;
 use plan::Plan;
 

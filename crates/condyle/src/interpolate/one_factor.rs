@@ -5,7 +5,7 @@ use fearless_simd::prelude::*;
 use super::formula::SLERP_NINE;
 use super::kernel::{Nearer, Quats, rotations};
 use super::weights::{Series, SeriesLanes, Shared, Straight};
-use crate::simd::Mode;
+use condyle_base::simd::Mode;
 
 /// Nine coefficients of both weights. Where the ends are equal they come out exactly.
 #[derive(Clone, Copy)]

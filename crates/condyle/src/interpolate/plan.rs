@@ -7,10 +7,10 @@ use super::method::{Arc, Degree, InterpolateOptions, Method, Terms};
 use super::structs::uniform_structs;
 use super::weights::{Fitted, Given, Halved, Nested, Rare, Series, Straight};
 use super::{exponential_map, formula, one_factor};
-use crate::error::{Error, invariant};
-use crate::math::{JointQuat, Quat, Transform};
 use crate::pose::{Pose, PoseBlock};
-use crate::simd::{BLOCK, dispatch};
+use condyle_base::error::{Error, invariant};
+use condyle_base::math::{JointQuat, Quat, Transform};
+use condyle_base::simd::{BLOCK, dispatch};
 
 /// Joints that can be read and written one at a time.
 pub(super) trait Joints {

@@ -3,9 +3,9 @@
 use super::factor::Selection;
 use super::method::InterpolateOptions;
 use super::plan::{Plan, Step};
-use crate::error::Error;
-use crate::math::{JointQuat, Quat};
 use crate::pose::Pose;
+use condyle_base::error::Error;
+use condyle_base::math::{JointQuat, Quat};
 
 /// A factor for all joints and a method, with the coefficients that the two make.
 ///
@@ -76,8 +76,8 @@ mod tests {
     use super::super::tests::errors;
     use super::super::{Arc, Method, Terms, interpolate, joints, poses};
     use super::*;
-    use crate::simd::Dispatch;
     use crate::testing::Random;
+    use condyle_base::simd::Dispatch;
     use core::f32::consts::FRAC_PI_2;
     use std::vec::Vec;
 
@@ -97,7 +97,7 @@ mod tests {
         for count in [1, 9, 35] {
             let [from, to] = [random.pose(count), random.pose(count)];
             let list = |pose: &Pose| -> Vec<JointQuat> {
-                let joint = |t: crate::math::Transform| JointQuat {
+                let joint = |t: condyle_base::math::Transform| JointQuat {
                     rotation: t.rotation,
                     translation: t.translation,
                     scale: t.scale[0],
@@ -190,7 +190,7 @@ mod tests {
         for count in 0..40 {
             let [from, to] = [random.pose(count), random.pose(count)];
             let list = |pose: &Pose| -> Vec<JointQuat> {
-                let joint = |t: crate::math::Transform| JointQuat {
+                let joint = |t: condyle_base::math::Transform| JointQuat {
                     scale: 1.0,
                     rotation: t.rotation,
                     translation: t.translation,

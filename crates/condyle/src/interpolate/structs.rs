@@ -5,8 +5,8 @@ use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 use super::kernel::{Nearer, rotations, vectors};
 use super::weights::{Shared, Weights};
 use crate::convert::quads::Quads;
-use crate::math::JointQuat;
-use crate::simd::Mode;
+use condyle_base::math::JointQuat;
+use condyle_base::simd::Mode;
 
 /// One factor for all joints, `f` from the nearer end. Without `from`, `out` holds the first end.
 #[inline(always)]

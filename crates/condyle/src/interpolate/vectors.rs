@@ -2,8 +2,8 @@
 
 use core::f64::consts::TAU;
 
-use crate::error::Error;
-use crate::math::scalar::{atan2_f64, sin_cos_f64, sqrt_f64};
+use condyle_base::error::Error;
+use condyle_base::math::scalar::{atan2_f64, sin_cos_f64, sqrt_f64};
 
 /// Unit vectors on the arc from `a` to `b`, as given, of any dimension: `a cos(tθ) + u sin(tθ)`, where `u` is
 /// the part of `b` that is perpendicular to `a`, normalised. Blow 2004.
@@ -85,7 +85,7 @@ fn turn(a: &[f32], v: impl Fn(usize) -> f64, angle: f64, out: &mut [f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reference;
+    use crate::testing::reference;
     use crate::testing::{Random, assert_close, assert_portable, tries};
 
     fn between<const N: usize>(a: [f32; N], b: [f32; N], t: f32) -> [f32; N] {

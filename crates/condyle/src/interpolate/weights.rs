@@ -10,8 +10,8 @@ use super::formula::Coefficients;
 use super::method::{Degree, Terms};
 
 use super::slerp_table::{CHORD_8, SLERP_4, SLERP_6, SLERP_9};
-use crate::math::polynomials::{atan_positive_lanes, sin_half_pi_lanes};
-use crate::simd::{Floats, Mode, baseline, each};
+use condyle_base::math::polynomials::{atan_positive_lanes, sin_half_pi_lanes};
+use condyle_base::simd::{Floats, Mode, baseline, each};
 
 /// The angle θ between the ends.
 #[derive(Clone, Copy)]

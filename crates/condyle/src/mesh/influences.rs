@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::error::Error;
+use condyle_base::error::Error;
 
 /// Which joints move each vertex, and how much: compressed rows of any length.
 ///
@@ -151,7 +151,7 @@ impl Influences {
     }
 
     /// `Ok` if a palette, or a skin, of so many joints may be theirs.
-    pub(crate) fn check_joints(&self, what: &'static str, joint_count: usize) -> Result<(), Error> {
+    pub fn check_joints(&self, what: &'static str, joint_count: usize) -> Result<(), Error> {
         match self.skin_joints {
             0 => Error::check_room(what, joint_count, self.joint_bound),
             known => Error::check_len(what, joint_count, known),

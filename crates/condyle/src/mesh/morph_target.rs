@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::GROUP_VERTICES;
-use crate::error::Error;
+use condyle_base::error::Error;
 
 /// What is added to vertices at weight 1, an array for each attribute; empty ones add nothing.
 ///

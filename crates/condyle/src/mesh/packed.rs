@@ -1,7 +1,7 @@
 //! Influences as a vertex buffer has them: four joints and four small weights for each vertex.
 
 use super::Influences;
-use crate::error::Error;
+use condyle_base::error::Error;
 
 /// Influences of a vertex.
 const EACH: usize = 4;

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 use super::pose::Mirror;
 use crate::clip::{RawClip, Target, Track};
-use crate::error::Error;
-use crate::simd::BLOCK;
+use condyle_base::error::Error;
+use condyle_base::simd::BLOCK;
 
 /// The mirror image of a clip: sampled, it gives the [`mirror`](super::mirror) image of what the clip gives.
 ///

@@ -103,8 +103,8 @@ fn counterparts(name: &str) -> Vec<(String, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::Transform;
     use crate::skeleton::Joint;
+    use condyle_base::math::Transform;
 
     fn skeleton(joints: &[(&str, Option<u16>)]) -> Skeleton {
         let joint = |&(name, parent): &(&str, _)| Joint::new(name, parent, Transform::IDENTITY);

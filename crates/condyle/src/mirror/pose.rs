@@ -23,13 +23,13 @@ use alloc::vec::Vec;
 
 use fearless_simd::prelude::*;
 
-use crate::error::Error;
-use crate::math::Transform;
-use crate::math::quats::{Quat64, conjugate, product, rotate};
-use crate::math::vectors::normalize;
 use crate::pose::{Pose, PoseBlock};
-use crate::simd::{BLOCK, Lanes, Mode, dispatch, load_all, store_all};
 use crate::skeleton::Skeleton;
+use condyle_base::error::Error;
+use condyle_base::math::Transform;
+use condyle_base::math::quats::{Quat64, conjugate, product, rotate};
+use condyle_base::math::vectors::normalize;
+use condyle_base::simd::{BLOCK, Lanes, Mode, dispatch, load_all, store_all};
 
 /// A rotation, and -1 where all axes are turned round besides: every rotation and reflection.
 #[derive(Clone, Copy)]

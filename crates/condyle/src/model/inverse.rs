@@ -2,10 +2,10 @@
 
 use fearless_simd::{f32x4, f32x8, f64x4, prelude::*};
 
-use crate::error::Error;
-use crate::math::Affine;
-use crate::simd::{Dispatch, dispatch, each, transpose};
 use crate::skeleton::{NO_PARENT, Skeleton};
+use condyle_base::error::Error;
+use condyle_base::math::Affine;
+use condyle_base::simd::{Dispatch, dispatch, each, transpose};
 
 /// Turns model-space matrices into local ones: the inverse of [`local_to_model`](super::local_to_model).
 ///
@@ -172,12 +172,12 @@ fn cross<S: Simd>(a: Vectors<S>, b: Vectors<S>) -> Vectors<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::Transform;
     use crate::model::local_to_model;
-    use crate::reference;
-    use crate::simd::Dispatch;
     use crate::skeleton::Joint;
+    use crate::testing::reference;
     use crate::testing::{Random, SIZES, assert_close, assert_portable, tries};
+    use condyle_base::math::Transform;
+    use condyle_base::simd::Dispatch;
     use std::{vec, vec::Vec};
 
     #[test]

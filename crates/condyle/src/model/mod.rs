@@ -12,11 +12,11 @@ use fearless_simd::{f32x4, prelude::*};
 
 pub use self::inverse::model_to_local;
 pub use self::subtree::subtree;
-use crate::error::Error;
-use crate::math::Affine;
 use crate::pose::{Pose, PoseBlock};
-use crate::simd::{BLOCK, Mode, dispatch, each};
 use crate::skeleton::Skeleton;
+use condyle_base::error::Error;
+use condyle_base::math::Affine;
+use condyle_base::simd::{BLOCK, Mode, dispatch, each};
 use rows::{attach, write_locals};
 
 /// Turns local transforms into model-space matrices, parents first.
@@ -77,11 +77,11 @@ fn hierarchy<S: Simd, M: Mode>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::Transform;
-    use crate::reference;
-    use crate::simd::Dispatch;
     use crate::skeleton::Joint;
+    use crate::testing::reference;
     use crate::testing::{Random, SIZES, assert_close, tries};
+    use condyle_base::math::Transform;
+    use condyle_base::simd::Dispatch;
     use std::{vec, vec::Vec};
 
     fn model_of(skeleton: &Skeleton, pose: &Pose) -> Vec<Affine> {

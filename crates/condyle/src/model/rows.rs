@@ -4,9 +4,9 @@
 use fearless_simd::{f32x4, f32x8, mask32x4, mask32x8, prelude::*};
 
 use crate::convert::rows::{block_rows, mul_row};
-use crate::math::Affine;
 use crate::pose::PoseBlock;
-use crate::simd::{BLOCK, Mode, each, spread, spread_halves, transpose, transpose_halves};
+use condyle_base::math::Affine;
+use condyle_base::simd::{BLOCK, Mode, each, spread, spread_halves, transpose, transpose_halves};
 
 /// Three rows of four: two in a register, and one.
 type Rows<S> = (f32x8<S>, f32x4<S>);

@@ -3,11 +3,11 @@
 use fearless_simd::prelude::*;
 
 use super::rows::{attach, write_locals};
-use crate::error::Error;
-use crate::math::Affine;
 use crate::pose::{Pose, PoseBlock};
-use crate::simd::{BLOCK, Mode, dispatch};
 use crate::skeleton::Skeleton;
+use condyle_base::error::Error;
+use condyle_base::math::Affine;
+use condyle_base::simd::{BLOCK, Mode, dispatch};
 
 /// Places one joint and its descendants anew, after their local transforms have changed.
 ///
@@ -86,8 +86,8 @@ fn place<S: Simd, M: Mode>(
 mod tests {
     use super::*;
     use crate::model::local_to_model;
-    use crate::simd::Dispatch;
     use crate::testing::{Random, SIZES};
+    use condyle_base::simd::Dispatch;
     use std::vec;
 
     #[test]

@@ -4,19 +4,21 @@ use core::f64::consts::FRAC_PI_2;
 use core::ops::Range;
 
 use super::root::over;
-use crate::bytes::u32_at;
 use crate::clip::layout::{Kind, MAX_BITS, Segment, WIDTH};
 use crate::clip::spline::{Degree, Taps};
 use crate::clip::{Clip, Place, Target};
-use crate::error::Error;
-use crate::math::quats::{Quat64, conjugate, from_rotation_vector, product, rotation_vector, unit_exp};
-use crate::math::{Rigid, Transform};
 use crate::play::Looping;
 use crate::pose::Pose;
 use crate::sample::clip::{numbers, sample_by};
 use crate::sample::{self, PoseSource};
-use crate::simd::{Dispatch, each};
 use crate::skeleton::Skeleton;
+use condyle_base::bytes::u32_at;
+use condyle_base::error::Error;
+use condyle_base::math::quats::{
+    Quat64, conjugate, from_rotation_vector, product, rotation_vector, unit_exp,
+};
+use condyle_base::math::{Rigid, Transform};
+use condyle_base::simd::{Dispatch, each};
 
 impl Clip<'_> {
     /// Where the character as a whole is at a moment, seen from where it starts, as
@@ -27,11 +29,10 @@ impl Clip<'_> {
     /// same.
     ///
     /// ```
-    /// use condyle::encode::{EncodeOptions, Shell};
+    /// use condyle_encode::{EncodeOptions, Shell};
     /// use condyle::motion::RootMotionOptions;
-    /// use condyle::{
-    ///     Interpolation, Joint, Looping, RawClip, Skeleton, Target, Track, Transform, encode,
-    /// };
+    /// use condyle::{Interpolation, Joint, Looping, RawClip, Skeleton, Target, Track, Transform};
+    /// use condyle_encode::encode;
     ///
     /// let hips = Joint::new("hips", None, Transform::IDENTITY);
     /// let skeleton = Skeleton::new([hips])?;
@@ -178,7 +179,7 @@ fn carry(skeleton: &Skeleton, motion: &Rigid, pose: &mut Pose) {
 }
 
 /// The pose with the motion, if one was taken out, with a given instruction set and numeric mode.
-pub(crate) fn pose_by(
+pub fn pose_by(
     dispatch: Dispatch,
     clip: &Clip<'_>,
     skeleton: &Skeleton,

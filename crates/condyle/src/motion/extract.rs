@@ -7,12 +7,12 @@ use alloc::vec::Vec;
 use super::root::RootMotion;
 use crate::clip::keys::{Span, value_at};
 use crate::clip::{Interpolation, RawClip, Target, Track};
-use crate::error::Error;
-use crate::math::quats::{conjugate, product, rotate, slerp_f64};
-use crate::math::vectors::normalize;
-use crate::math::{Transform, Transform64};
 use crate::play::clock::check_duration;
 use crate::skeleton::Skeleton;
+use condyle_base::error::Error;
+use condyle_base::math::quats::{conjugate, product, rotate, slerp_f64};
+use condyle_base::math::vectors::normalize;
+use condyle_base::math::{Transform, Transform64};
 
 /// How much of a joint's rotation is motion of the character.
 ///

@@ -1,7 +1,7 @@
 //! Root motion: from a clip to what moves its character as a whole, and to the pose that remains.
 //!
 //! [`extract`](extract()) takes the motion out of a [`RawClip`](crate::RawClip) and returns the clip in place
-//! with a [`RootMotion`]; or [`EncodeOptions::root_motion`](crate::encode::EncodeOptions::root_motion) asks
+//! with a [`RootMotion`]; or `condyle_encode::EncodeOptions::root_motion` asks
 //! for both in one compressed clip. In a frame, [`RootMotion::over`] and
 //! [`Clip::motion_over`](crate::Clip::motion_over) say how far the character has come from one value of its
 //! clock to the next, over any number of loops: its place in the world is multiplied by that, from the right.
@@ -26,7 +26,8 @@
 //! # Ok::<(), condyle::Error>(())
 //! ```
 
-pub(crate) mod clip;
+#[doc(hidden)]
+pub mod clip;
 mod extract;
 mod root;
 #[cfg(test)]

@@ -3,12 +3,12 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::error::Error;
-use crate::math::quats::{from_rotation_vector, is_near_unit, rotation_vector, slerp_f64};
-use crate::math::sums::sum_in_any_order;
-use crate::math::{Rigid, Transform};
 use crate::play::Looping;
 use crate::play::clock::{check_clock, check_duration};
+use condyle_base::error::Error;
+use condyle_base::math::quats::{from_rotation_vector, is_near_unit, rotation_vector, slerp_f64};
+use condyle_base::math::sums::sum_in_any_order;
+use condyle_base::math::{Rigid, Transform};
 
 /// How a clip moves its character in model space: a rigid transform per sample, at even spacing from the
 /// clip's start to its end.

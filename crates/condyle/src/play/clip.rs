@@ -3,7 +3,7 @@
 use super::clock::Looping;
 use super::events::{Event, Events, Head, List, PassedEvents};
 use crate::clip::{Clip, RawClip};
-use crate::error::Error;
+use condyle_base::error::Error;
 
 /// The time of the keys at a value of the clock, which is 0 where the clip starts.
 pub(crate) fn moment((start, end): (f64, f64), looping: Looping, clock: f64) -> Result<f64, Error> {
@@ -28,8 +28,9 @@ impl Clip<'_> {
     /// [`start`](Self::start) added.
     ///
     /// ```
-    /// use condyle::encode::{EncodeOptions, Shell};
-    /// use condyle::{Interpolation, Looping, RawClip, Skeleton, Target, Track, encode};
+    /// use condyle_encode::{EncodeOptions, Shell};
+    /// use condyle::{Interpolation, Looping, RawClip, Skeleton, Target, Track};
+    /// use condyle_encode::encode;
     ///
     /// // A curve from second 3 to second 5.
     /// let dim = Track {
@@ -54,9 +55,10 @@ impl Clip<'_> {
     /// All events, ready for [`Events::passed`]. Allocates: once for each clip, not for each frame.
     ///
     /// ```
-    /// use condyle::encode::{EncodeOptions, Shell};
+    /// use condyle_encode::{EncodeOptions, Shell};
     /// use condyle::play::Event;
-    /// use condyle::{RawClip, Skeleton, encode};
+    /// use condyle::{RawClip, Skeleton};
+    /// use condyle_encode::encode;
     ///
     /// let raw = RawClip::new("still".into(), vec![], vec![])?;
     /// let events = vec![Event { seconds: 0.0, name: "appears".into() }];
@@ -78,9 +80,10 @@ impl Clip<'_> {
     /// [`Events::passed`], read where the clip's bytes lie, for those who keep no [`Events`]. Nothing is allocated.
     ///
     /// ```
-    /// use condyle::encode::{EncodeOptions, Shell};
+    /// use condyle_encode::{EncodeOptions, Shell};
     /// use condyle::play::{Event, Head};
-    /// use condyle::{Looping, RawClip, Skeleton, encode};
+    /// use condyle::{Looping, RawClip, Skeleton};
+    /// use condyle_encode::encode;
     ///
     /// let raw = RawClip::new("still".into(), vec![], vec![])?;
     /// let mut options = EncodeOptions::new(5e-4, Shell::Balls(0.03));

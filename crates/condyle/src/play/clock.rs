@@ -1,6 +1,6 @@
 //! From a clock that never ends to a moment of a clip.
 
-use crate::error::Error;
+use condyle_base::error::Error;
 
 /// What a clip does where the clock is outside of it.
 ///

@@ -4,8 +4,6 @@
 //! [`motion`](crate::motion). Who needs more, clips in step or a clock of the game's own, calls those.
 
 use crate::clip::Clip;
-use crate::error::Error;
-use crate::math::Rigid;
 use crate::motion::RootMotion;
 use crate::play::clip::moment;
 use crate::play::clock::check_clock;
@@ -13,6 +11,8 @@ use crate::play::{Events, Head, Looping, PassedEvents};
 use crate::pose::Pose;
 use crate::sample::{PoseSource, sample};
 use crate::skeleton::Skeleton;
+use condyle_base::error::Error;
+use condyle_base::math::Rigid;
 
 /// What an advance of a [`Player`] has passed on its clock: the events after `from` up to `to`, and the way
 /// from one to the other. It ends before it begins where playback goes backward.
@@ -42,12 +42,11 @@ impl Interval {
 /// last pose after its end, while the clock goes on: [`clock`](Self::clock) is then at least its duration.
 ///
 /// ```
-/// use condyle::encode::{EncodeOptions, Shell};
+/// use condyle_encode::{EncodeOptions, Shell};
 /// use condyle::motion::RootMotionOptions;
 /// use condyle::play::Event;
-/// use condyle::{
-///     Interpolation, Joint, Looping, Player, Pose, RawClip, Skeleton, Target, Track, Transform, encode,
-/// };
+/// use condyle::{Interpolation, Joint, Looping, Player, Pose, RawClip, Skeleton, Target, Track, Transform};
+/// use condyle_encode::encode;
 ///
 /// // The hips go one and a half metres in a second, with a step at the start.
 /// let skeleton = Skeleton::new([Joint::new("hips", None, Transform::IDENTITY)])?;
@@ -222,6 +221,3 @@ impl Player {
         motion.over(self.looping, self.last.from.seconds(), self.last.to.seconds())
     }
 }
-
-#[cfg(test)]
-mod tests;

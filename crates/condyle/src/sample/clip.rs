@@ -8,12 +8,12 @@ use crate::clip::authored::Authored;
 use crate::clip::layout::{Kind, MAX_LOG, Placed, Segment, WIDTH, segment_tracks};
 use crate::clip::spline::{Degree, Taps};
 use crate::clip::{Clip, ClipView, Target};
-use crate::error::{Error, invariant};
-use crate::math::{Transform, quats};
 use crate::play::clock::check_clock;
 use crate::pose::{Pose, PoseBlock};
-use crate::simd::{BLOCK, Dispatch};
 use crate::skeleton::Skeleton;
+use condyle_base::error::{Error, invariant};
+use condyle_base::math::{Transform, quats};
+use condyle_base::simd::{BLOCK, Dispatch};
 
 fn check(clip: ClipView<'_>, skeleton: &Skeleton, seconds: f64) -> Result<(), Error> {
     Error::check_len("the joints of the skeleton", skeleton.joint_count(), clip.joint_count())?;
@@ -39,8 +39,9 @@ fn check(clip: ClipView<'_>, skeleton: &Skeleton, seconds: f64) -> Result<(), Er
 /// another one, [`Error::RestPose`] if it is for another rest pose; [`Error::NotFinite`] if `seconds` is NaN or infinite. `pose` is then unchanged.
 ///
 /// ```
-/// use condyle::encode::{EncodeOptions, Shell};
-/// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, encode, sample};
+/// use condyle_encode::{EncodeOptions, Shell};
+/// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, sample};
+/// use condyle_encode::encode;
 ///
 /// # let hips = Joint::new("hips", None, Transform::IDENTITY);
 /// # let skeleton = Skeleton::new([hips, Joint::new("head", Some(0), Transform::IDENTITY)])?;
@@ -61,7 +62,7 @@ pub fn sample(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f64, pose: &mut Pos
 }
 
 /// [`sample`] with a given instruction set and numeric mode.
-pub(crate) fn sample_by(
+pub fn sample_by(
     dispatch: Dispatch,
     clip: ClipView<'_>,
     skeleton: &Skeleton,
@@ -82,8 +83,9 @@ pub(crate) fn sample_by(
 /// As [`sample`], and [`Error::Length`] if `wanted` has not one entry for each joint.
 ///
 /// ```
-/// use condyle::encode::{EncodeOptions, Shell};
-/// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, encode, sample};
+/// use condyle_encode::{EncodeOptions, Shell};
+/// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, sample};
+/// use condyle_encode::encode;
 ///
 /// # let hips = Joint::new("hips", None, Transform::IDENTITY);
 /// # let skeleton = Skeleton::new([hips, Joint::new("head", Some(0), Transform::IDENTITY)])?;
@@ -122,8 +124,9 @@ pub fn partial(
 /// As [`sample`], and [`Error::Index`] if there is no such joint.
 ///
 /// ```
-/// use condyle::encode::{EncodeOptions, Shell};
-/// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, encode, sample};
+/// use condyle_encode::{EncodeOptions, Shell};
+/// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, sample};
+/// use condyle_encode::encode;
 ///
 /// # let hips = Joint::new("hips", None, Transform::IDENTITY);
 /// # let skeleton = Skeleton::new([hips, Joint::new("head", Some(0), Transform::IDENTITY)])?;
@@ -233,8 +236,9 @@ fn put_authored(
 /// infinite.
 ///
 /// ```
-/// use condyle::encode::{EncodeOptions, Shell};
-/// use condyle::{Interpolation, RawClip, Skeleton, Target, Track, encode, sample};
+/// use condyle_encode::{EncodeOptions, Shell};
+/// use condyle::{Interpolation, RawClip, Skeleton, Target, Track, sample};
+/// use condyle_encode::encode;
 ///
 /// # let interpolation = Interpolation::Linear;
 /// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
@@ -283,8 +287,9 @@ pub fn track(clip: &Clip<'_>, target: Target, seconds: f64, values: &mut [f32]) 
 /// if `seconds` is NaN or infinite. `values` are then unchanged.
 ///
 /// ```
-/// use condyle::encode::{EncodeOptions, Shell};
-/// use condyle::{Interpolation, RawClip, Skeleton, Target, Track, encode, sample};
+/// use condyle_encode::{EncodeOptions, Shell};
+/// use condyle::{Interpolation, RawClip, Skeleton, Target, Track, sample};
+/// use condyle_encode::encode;
 ///
 /// # let interpolation = Interpolation::Linear;
 /// # let track = |target, values| Track { target, interpolation, timeline: 0, values };

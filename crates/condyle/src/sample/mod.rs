@@ -16,8 +16,8 @@ mod raw;
 mod recorded;
 mod source;
 
-#[cfg(any(test, feature = "encode"))]
-pub(crate) use clip::sample_by;
+#[doc(hidden)]
+pub use clip::sample_by;
 pub use clip::{joint, partial, sample, track, tracks};
 pub use raw::{RawCursor, raw, raw_track};
 pub use source::PoseSource;

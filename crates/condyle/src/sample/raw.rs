@@ -7,13 +7,13 @@ use fearless_simd::prelude::*;
 
 use crate::clip::keys::{Span, component_at, value_at};
 use crate::clip::{Interpolation, RawClip, Target, Track};
-use crate::error::Error;
 use crate::interpolate::{slerp_block, vector_block};
-use crate::math::quats::{ROUNDED, slerp_f64};
 use crate::play::clock::check_clock;
 use crate::pose::{Pose, PoseBlock};
-use crate::simd::{BLOCK, Lanes, Mode, dispatch};
 use crate::skeleton::Skeleton;
+use condyle_base::error::Error;
+use condyle_base::math::quats::{ROUNDED, slerp_f64};
+use condyle_base::simd::{BLOCK, Lanes, Mode, dispatch};
 
 /// Remembers where in a [`RawClip`] the last sample was, so that playing on finds its keys at once.
 ///
@@ -335,10 +335,10 @@ fn sample_blocks<S: Simd, M: Mode>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::Transform;
-    use crate::reference;
-    use crate::simd::Dispatch;
+    use crate::testing::reference;
     use crate::testing::{Random, SIZES, assert_close, tries};
+    use condyle_base::math::Transform;
+    use condyle_base::simd::Dispatch;
     use proptest::prelude::*;
     use std::{vec, vec::Vec};
 

@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 use super::source::PoseSource;
 use crate::clip::retime::even_times;
 use crate::clip::{Interpolation, RawClip, Target, Track};
-use crate::error::Error;
 use crate::pose::Pose;
 use crate::skeleton::Skeleton;
+use condyle_base::error::Error;
 
 impl RawClip {
     /// A clip of the poses that anything gives: all joints at `rate` frames a second from its start on, as
@@ -19,8 +19,9 @@ impl RawClip {
     /// Those of [`resampled`](Self::resampled) and of [`PoseSource::pose`].
     ///
     /// ```
-    /// use condyle::encode::{EncodeOptions, Shell};
-    /// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform, encode};
+    /// use condyle_encode::{EncodeOptions, Shell};
+    /// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform};
+    /// use condyle_encode::encode;
     ///
     /// let skeleton = Skeleton::new([Joint::new("lift", None, Transform::IDENTITY)])?;
     /// let (target, interpolation) = (Target::Translation(0), Interpolation::Linear);

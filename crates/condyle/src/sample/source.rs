@@ -2,9 +2,9 @@
 
 use super::raw::{search_raw, search_raw_track};
 use crate::clip::{RawClip, Target};
-use crate::error::Error;
 use crate::pose::Pose;
 use crate::skeleton::Skeleton;
+use condyle_base::error::Error;
 
 /// What can be asked for the pose of any moment: a [`RawClip`], a [`Clip`](crate::Clip), or a mix of several.
 ///

@@ -6,18 +6,16 @@ use super::clip::numbers;
 use super::*;
 use crate::clip::layout::Kind;
 use crate::clip::spline::{Degree, Taps};
-use crate::clip::{Clip, Interpolation, RawClip, Target, Track};
-use crate::encode::made::{MADE_SIZE, Made, Turning, made, made_turning};
-use crate::encode::{Effort, EncodeOptions, Shell, encode};
-use crate::error::Error;
-use crate::math::Rigid;
-use crate::math::quats::{conjugate, from_rotation_vector, product, rotation_vector};
-use crate::play::Looping;
+use crate::clip::tests::made::{MADE_SIZE, Made, Turning, made, made_turning};
+use crate::clip::{Clip, Target};
 use crate::pose::Pose;
-use crate::reference;
-use crate::simd::Dispatch;
 use crate::skeleton::Skeleton;
+use crate::testing::reference;
 use crate::testing::{Random, assert_close, assert_portable, tries};
+use condyle_base::error::Error;
+use condyle_base::math::Rigid;
+use condyle_base::math::quats::{conjugate, from_rotation_vector, product, rotation_vector};
+use condyle_base::simd::Dispatch;
 
 /// Joint counts around the boundaries of lanes, blocks and indices.
 const JOINTS: &[usize] = if cfg!(miri) { &[17] } else { &[0, 1, 2, 15, 16, 17, 33, 128, 129, 256, 257, 513] };
@@ -294,48 +292,4 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
     let mut values = [7.0; 2];
     assert_eq!(track(&clip, Target::Weights(99), 0.0, &mut values), Ok(false));
     assert_eq!((pose, values), (untouched, [7.0; 2]));
-}
-
-/// A clip of an hour at 120 Hz, whose one joint goes 4.55 m in a second: between keys of the clip as authored and of its compressed
-/// form, f32 moments are up to 0.12 ms off, which is 0.56 mm.
-#[test]
-fn moments_between_the_frames_of_an_hour_are_exact() {
-    const FRAMES: u32 = 3600 * 120;
-    let skeleton = Random(1).skeleton(1);
-    let times: Vec<f32> = (0..=FRAMES).map(|frame| (f64::from(frame) / 120.0) as f32).collect();
-    let place = |&seconds: &f32| [4.55 * (f64::from(seconds) % 2.0 - 1.0).abs() as f32, 0.0, 0.0];
-    let go = Track {
-        target: Target::Translation(0),
-        interpolation: Interpolation::Linear,
-        timeline: 0,
-        values: times.iter().flat_map(place).collect(),
-    };
-    let raw = RawClip::new("an hour".into(), vec![times], vec![go]).expect("rising");
-    let off = |got: &Pose, seconds: f64| {
-        let want = reference::sample_raw(&raw, &skeleton, seconds)[0].translation[0];
-        (f64::from(got.get(0).translation[0]) - want).abs()
-    };
-    let mut random = Random(3);
-    let mut unit = || (random.bits() >> 11) as f64 / (1_u64 << 53) as f64;
-    let (mut pose, mut cursor) = (Pose::identity(1), RawCursor::default());
-    for _ in 0..tries(2000) {
-        // In the last two seconds, where f32 has the least digits.
-        let seconds = 3598.0 + 2.0 * unit();
-        crate::sample::raw(&raw, &skeleton, seconds, &mut cursor, &mut pose).expect("one joint");
-        assert!(off(&pose, seconds) < 1e-6, "{seconds}: {} m", off(&pose, seconds));
-        PoseSource::pose(&raw, &skeleton, seconds, &mut pose).expect("one joint");
-        assert!(off(&pose, seconds) < 1e-6, "{seconds}: {} m", off(&pose, seconds));
-    }
-    // At frames and between them the fraction is that of f64, so the clip is as near as its keys.
-    let mut options = EncodeOptions::new(1e-4, Shell::Balls(0.03));
-    options.rate = Some(120.0);
-    options.effort = Effort::Fast;
-    let late = raw.cut(3590.0, 3600.0).expect("within");
-    let clip = encode(&late, &skeleton, &options, &mut |_| ()).expect("one joint").into_clip();
-    for _ in 0..tries(2000) {
-        let seconds = 3592.1 + 0.8 * unit();
-        sample(&clip, &skeleton, seconds, &mut pose).expect("one joint");
-        assert!(off(&pose, seconds) < 1.2e-4, "{seconds}: {} m", off(&pose, seconds));
-        assert_eq!(clip.moment(Looping::Clamp, seconds - 3590.0), Ok(seconds));
-    }
 }

@@ -6,10 +6,10 @@ use core::{fmt, mem};
 use fearless_simd::{f32x4, prelude::*};
 
 use super::rows::kept_scale;
-use crate::error::{Error, invariant};
-use crate::math::Affine;
 use crate::mesh::{AtMost, Influences, Skin};
-use crate::simd::{Mode, dispatch};
+use condyle_base::error::{Error, invariant};
+use condyle_base::math::Affine;
+use condyle_base::simd::{Mode, dispatch};
 
 /// The positions of a mesh as its joints see them, times their weights: one base vector per influence.
 ///
@@ -225,9 +225,9 @@ fn sum<S: Simd, M: Mode>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reference;
-    use crate::simd::Dispatch;
+    use crate::testing::reference;
     use crate::testing::{Random, SIZES, assert_close, assert_portable};
+    use condyle_base::simd::Dispatch;
     use std::vec;
 
     const JOINTS: usize = 20;

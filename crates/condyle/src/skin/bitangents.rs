@@ -3,9 +3,9 @@
 use fearless_simd::{f32x8, prelude::*};
 
 use super::packed::{PACKED, copy_front, load_two, packed, packed_mut, store_two, two_tangents};
-use crate::error::Error;
 use crate::mesh::GROUP_VERTICES;
-use crate::simd::{Mode, dispatch, transpose_halves};
+use condyle_base::error::Error;
+use condyle_base::simd::{Mode, dispatch, transpose_halves};
 
 /// Bitangents: the handedness of each tangent, its fourth component, times normal cross tangent.
 ///
@@ -77,9 +77,9 @@ fn cross_all<S: Simd, M: Mode>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reference;
-    use crate::simd::Dispatch;
+    use crate::testing::reference;
     use crate::testing::{Random, SIZES, assert_close, assert_portable};
+    use condyle_base::simd::Dispatch;
     use std::vec;
 
     #[test]

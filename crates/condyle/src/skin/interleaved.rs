@@ -6,8 +6,8 @@ use core::ops::Range;
 use super::call::{Frames, Normals};
 use super::palette::Palette;
 use super::runs::{skin_range, skin_whole_groups};
-use crate::error::{Error, invariant};
 use crate::mesh::{AtMost, GROUP_VERTICES, Influences, VertexSlices, VertexSlicesMut};
+use condyle_base::error::{Error, invariant};
 
 /// Where the attributes of interleaved vertices lie.
 ///
@@ -380,11 +380,11 @@ fn skin_chunks(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::Affine;
     use crate::mesh::{Skin, Vertices};
-    use crate::simd::Dispatch;
     use crate::skin::{NormalRule, palette, palette_dual, skin};
     use crate::testing::{Random, SIZES};
+    use condyle_base::math::Affine;
+    use condyle_base::simd::Dispatch;
     use std::{vec, vec::Vec};
 
     /// What lies between the attributes, and behind the last vertex.

@@ -10,7 +10,7 @@ use super::vectors::{
     turn, unit,
 };
 use crate::mesh::GROUP_VERTICES;
-use crate::simd::Mode;
+use condyle_base::simd::Mode;
 
 /// Vertices in a batch: their directions are still in the first-level cache when they are normalised.
 pub(super) const BATCH_VERTICES: usize = 128;

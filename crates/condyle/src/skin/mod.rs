@@ -29,8 +29,8 @@ pub use self::interleaved::{Interleaved, InterleavedMut, VertexLayout, VertexSou
 pub use self::morph::morph;
 pub use self::palette::{NormalRule, Palette, palette, palette_columns, palette_rows};
 pub use self::parts::{DualQuat, PaletteMatrix};
-use crate::error::Error;
 use crate::mesh::{AtMost, Influences};
+use condyle_base::error::Error;
 
 /// Deforms vertices by the weighted sum of their joints' matrices, or of their dual quaternions where
 /// [`palette_dual`] made the palette.
@@ -112,12 +112,12 @@ fn skin_at_most(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::{Affine, Transform};
     use crate::mesh::{Skin, SkinnedMesh, VertexSlices, Vertices};
-    use crate::reference;
-    use crate::simd::Dispatch;
     use crate::skin::palette::palette;
+    use crate::testing::reference;
     use crate::testing::{Random, SIZES, assert_close};
+    use condyle_base::math::{Affine, Transform};
+    use condyle_base::simd::Dispatch;
     use std::{vec, vec::Vec};
 
     const RULES: [NormalRule; 3] =

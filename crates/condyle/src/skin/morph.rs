@@ -9,11 +9,11 @@ use core::ops::Range;
 
 use fearless_simd::{f32x8, prelude::*};
 
-use crate::error::Error;
 use crate::mesh::{
     BLOCK_VERTICES, GROUP_VERTICES, MorphBlock, MorphTarget, SkinnedMesh, VertexSlices, VertexSlicesMut,
 };
-use crate::simd::{Mode, dispatch};
+use condyle_base::error::Error;
+use condyle_base::simd::{Mode, dispatch};
 
 /// Adds weighted morph targets to a mesh's vertices.
 ///
@@ -216,9 +216,9 @@ fn add<S: Simd, M: Mode, const N: usize>(
 mod tests {
     use super::*;
     use crate::mesh::{Influences, MorphDelta, MorphDeltas, Vertices};
-    use crate::reference;
-    use crate::simd::{Dispatch, Numeric};
+    use crate::testing::reference;
     use crate::testing::{Random, SIZES, assert_close, tries};
+    use condyle_base::simd::{Dispatch, Numeric};
     use std::{vec, vec::Vec};
 
     fn morphed(mesh: &SkinnedMesh, weights: &[f32]) -> Vertices {

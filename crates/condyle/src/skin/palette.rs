@@ -7,11 +7,11 @@ use fearless_simd::{f32x4, f32x8, mask32x8, prelude::*};
 
 use super::parts::{DualPalette, DualQuat, PaletteMatrix};
 use crate::convert::rows::mul_row;
-use crate::error::Error;
-use crate::math::Affine;
-use crate::math::vectors::cofactors;
 use crate::mesh::Skin;
-use crate::simd::{Mode, dispatch, spread_halves, transpose_halves};
+use condyle_base::error::Error;
+use condyle_base::math::Affine;
+use condyle_base::math::vectors::cofactors;
+use condyle_base::simd::{Mode, dispatch, spread_halves, transpose_halves};
 
 /// How normals follow. glTF leaves it open; the rules differ only where joints scale or bend strongly.
 ///
@@ -417,10 +417,10 @@ pub(super) fn inverse_transpose(m: &PaletteMatrix) -> PaletteMatrix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::Transform;
-    use crate::reference;
-    use crate::simd::Dispatch;
+    use crate::testing::reference;
     use crate::testing::{Random, SIZES, assert_close};
+    use condyle_base::math::Transform;
+    use condyle_base::simd::Dispatch;
     use std::vec;
 
     fn palette_of(skin: &Skin, model: &[Affine], rule: NormalRule) -> Palette {

@@ -4,7 +4,7 @@ use fearless_simd::{f32x16, prelude::*};
 
 use super::parts::PaletteMatrix;
 use super::vectors::Matrix;
-use crate::simd::Mode;
+use condyle_base::simd::Mode;
 
 /// The influences of all vertices, equally many joints and weights, and how many of a vertex are used at
 /// most.

@@ -11,9 +11,9 @@ use super::kernel::{BATCH_VERTICES, Groups, Turned, finish_normals, finish_tange
 use super::packed::copy_front;
 use super::palette::Palette;
 use super::rows::Rows;
-use crate::error::invariant;
 use crate::mesh::{AtMost, GROUP_VERTICES, Influences, VertexSlices, VertexSlicesMut};
-use crate::simd::dispatch;
+use condyle_base::error::invariant;
+use condyle_base::simd::dispatch;
 
 /// What all runs of a call have in common; `first` is the first vertex.
 fn call<'a>(

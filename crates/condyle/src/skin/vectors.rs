@@ -4,7 +4,7 @@ use core::ops::RangeInclusive;
 
 use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 
-use crate::simd::{Mode, spread_halves, transpose_halves};
+use condyle_base::simd::{Mode, spread_halves, transpose_halves};
 
 /// Four columns of the matrix of one vertex.
 pub(super) type Matrix<S> = [f32x4<S>; 4];

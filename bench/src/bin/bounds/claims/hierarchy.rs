@@ -1,7 +1,8 @@
 //! Chains of joints, and back from their matrices.
 
 use condyle::model;
-use condyle::{Affine, Dispatch, Joint, Skeleton, Transform, local_to_model, reference};
+use condyle::{Affine, Dispatch, Joint, Skeleton, Transform, local_to_model};
+use condyle_testing::reference;
 use reference::Matrix;
 
 use super::{AFFINE, affine, quat, start_affine, start_rotation, start_vector, unit, vector, worst};

@@ -2,7 +2,8 @@
 
 use condyle::interpolate::{self, Arc, Factor, InterpolateOptions, Method, Selection};
 use condyle::math::JointQuat;
-use condyle::{Dispatch, Pose, Transform, reference};
+use condyle::{Dispatch, Pose, Transform};
+use condyle_testing::reference;
 
 use super::{apart, quat, start_rotation, unit};
 use crate::climb::{Claim, Random};

@@ -1,7 +1,8 @@
 //! Poses blended, added and laid over each other, one joint at a time.
 
 use condyle::blend::{self, Additive, Layer, Mean};
-use condyle::{Dispatch, Pose, Transform, reference};
+use condyle::{Dispatch, Pose, Transform};
+use condyle_testing::reference;
 
 use super::{apart, quat, start_rotation, unit, worst};
 use crate::climb::{Claim, Random};

@@ -2,7 +2,8 @@
 
 use condyle::blend::{self, Additive, Inertialization};
 use condyle::mirror::Mirror;
-use condyle::{Dispatch, Joint, Pose, Skeleton, Transform, mirror, reference};
+use condyle::{Dispatch, Joint, Pose, Skeleton, Transform, mirror};
+use condyle_testing::reference;
 
 use super::{apart, quat, start_rotation, start_vector, unit, vector, worst};
 use crate::climb::{Claim, Random};

@@ -1,10 +1,10 @@
 //! Clips at a moment: as authored, and compressed.
 
-use condyle::encode::{Effort, EncodeOptions, Shell};
 use condyle::sample::{self, RawCursor};
-use condyle::{
-    Dispatch, Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, encode, reference,
-};
+use condyle::{Dispatch, Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform};
+use condyle_encode::encode;
+use condyle_encode::{Effort, EncodeOptions, Shell};
+use condyle_testing::reference;
 
 use super::{apart, quat, start_rotation, start_vector, unit, vector, worst};
 use crate::climb::{Claim, Random};

@@ -5,8 +5,9 @@ use condyle::mesh::{VertexSlices, VertexSlicesMut};
 use condyle::skin::WeightedBases;
 use condyle::{
     Affine, Dispatch, Influences, MorphTarget, NormalRule, Palette, Skin, SkinnedMesh, Vertices, morph,
-    palette, reference, skin,
+    palette, skin,
 };
+use condyle_testing::reference;
 use reference::Matrix;
 
 use super::{AFFINE, affine, start_affine, start_vector, unit, vector, worst};

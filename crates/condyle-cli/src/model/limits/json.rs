@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use condyle::Skeleton;
-use condyle::solve::{JointLimit, Limits, Swing};
+use condyle_solve::{JointLimit, Limits, Swing};
 use serde_json::{Map, Value, json};
 
 use super::repeated;

@@ -3,8 +3,7 @@
 use super::*;
 use crate::clip::keys::{Span, component_at};
 use crate::clip::{Interpolation, RawClip, Target, Track};
-use crate::encode::{EncodeOptions, Shell, encode};
-use crate::sample::{self, RawCursor, sample};
+use crate::sample::{self, RawCursor};
 use proptest::prelude::*;
 use std::vec;
 
@@ -119,26 +118,6 @@ fn a_scale_of_0_in_the_reference_has_no_ratio_in_a_clip_either() {
             .expect("valid");
         let made = difference_clip(&clip, &skeleton, &reference).expect("a difference");
         assert_eq!(sampled(&made, &skeleton.additive(), 0.0).get(0).scale, [1.0, 1.0, 1.5], "{kind:?}");
-    }
-}
-
-#[test]
-fn an_additive_clip_can_be_compressed() {
-    let mut random = Random(62);
-    let skeleton = random.skeleton(5);
-    let clip = random.smooth_clip(&skeleton, 20);
-    let made = difference_clip(&clip, &skeleton, skeleton.rest()).expect("a difference");
-    let additive = skeleton.additive();
-    let options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
-    let encoded = encode(&made, &additive, &options, &mut |_| ()).expect("encodes");
-    assert!(encoded.measured.error_max <= options.budget);
-    let packed = crate::clip::Clip::from_bytes(encoded.bytes()).expect("just written");
-    let mut got = Pose::identity(5);
-    sample(&packed, &additive, 0.31, &mut got).expect("sizes agree");
-    for (got, want) in got.transforms().zip(sampled(&made, &additive, 0.31).transforms()) {
-        let near = reference_dot(got.rotation, want.rotation).signum();
-        let bound = f64::from(options.budget) * 40.0;
-        assert_close(&got.rotation, &want.rotation.map(|v| f64::from(v) * near), bound, "decoded");
     }
 }
 

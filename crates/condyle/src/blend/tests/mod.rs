@@ -5,10 +5,10 @@ mod limits;
 mod overlay;
 
 use super::*;
-use crate::math::Transform;
-use crate::reference;
-use crate::simd::Dispatch;
+use crate::testing::reference;
 use crate::testing::{Random, SIZES, assert_close, assert_portable, tries};
+use condyle_base::math::Transform;
+use condyle_base::simd::Dispatch;
 use std::vec::Vec;
 
 const MEANS: [Mean; 2] = [Mean::Linear, Mean::ExponentialMap];

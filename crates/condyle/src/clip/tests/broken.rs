@@ -282,7 +282,7 @@ fn with_chunks(bytes: &[u8], chunks: &[u8]) -> Vec<u8> {
     let places = (0..header.segment_count).map(|at| header.segments() + 4 * at);
     let authored = (0..header.authored_count).map(|at| header.authored_tracks() + AUTHORED * at + 12);
     for place in places.chain(authored).map(|place| place + added as usize) {
-        let moved = crate::bytes::u32_at(&out, place) + added;
+        let moved = condyle_base::bytes::u32_at(&out, place) + added;
         out[place..place + 4].copy_from_slice(&moved.to_le_bytes());
     }
     repair(&mut out);
@@ -307,26 +307,4 @@ fn chunks_are_passed_over_unless_they_are_required() {
             assert!(Clip::from_bytes(&with_chunks(&bytes, chunks)).is_err(), "{joints} joints, {chunks:?}");
         }
     }
-}
-
-/// Rows without bits take no bytes: 65,535 intervals of each of many tracks would be gigabytes where keys are unpacked.
-#[test]
-fn a_clip_has_keys_in_proportion_to_its_bytes() {
-    // A skeleton of many joints, each of which turns: one class of tracks with bits.
-    let skeleton = Random(2).skeleton(300);
-    let raw = Random(2).smooth_clip(&skeleton, 9);
-    let options = crate::encode::EncodeOptions::new(1e-3, crate::encode::Shell::Balls(0.03));
-    let bytes =
-        crate::encode::encode(&raw, &skeleton, &options, &mut |_| ()).expect("a clip").bytes().to_vec();
-    let header = Header::read(&bytes);
-    let segment = crate::bytes::u32_at(&bytes, header.segments()) as usize;
-    let curves: Vec<usize> =
-        (0..usize::from(bytes[segment])).filter(|class| bytes[segment + 8 + 7 * class] >> 2 != 0).collect();
-    let mut wrong = bytes;
-    for class in curves {
-        wrong[segment + 8 + 7 * class + 1..][..2].copy_from_slice(&u16::MAX.to_le_bytes());
-    }
-    repair(&mut wrong);
-    let refused = Clip::from_bytes(&wrong).expect_err("too many");
-    assert!(matches!(refused, Error::TooMany { what: "keys of a clip", .. }), "{refused}");
 }

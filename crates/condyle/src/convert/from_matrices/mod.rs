@@ -3,10 +3,10 @@
 use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 
 use super::quads::Quads;
-use crate::error::Error;
-use crate::math::{Affine, JointMat, JointQuat};
 use crate::pose::{Pose, PoseBlock};
-use crate::simd::{BLOCK, Lanes, Mode, dispatch};
+use condyle_base::error::Error;
+use condyle_base::math::{Affine, JointMat, JointQuat};
+use condyle_base::simd::{BLOCK, Lanes, Mode, dispatch};
 
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,9 @@
 use super::*;
 use crate::convert::to_matrices::{joints_to_matrices, pose_to_matrices};
-use crate::math::Transform;
-use crate::reference;
-use crate::simd::Dispatch;
+use crate::testing::reference;
 use crate::testing::{Random, SIZES, assert_portable, tries, worst};
+use condyle_base::math::Transform;
+use condyle_base::simd::Dispatch;
 use std::{vec, vec::Vec};
 
 fn joints_of(matrices: &[Affine]) -> Vec<JointQuat> {

@@ -6,10 +6,10 @@ use core::f32::consts::FRAC_PI_2;
 use std::{vec, vec::Vec};
 
 use super::*;
-use crate::math::Transform;
-use crate::reference;
-use crate::simd::{BLOCK, Dispatch};
+use crate::testing::reference;
 use crate::testing::{Random, SIZES, assert_close, assert_portable, tries, worst};
+use condyle_base::math::Transform;
+use condyle_base::simd::{BLOCK, Dispatch};
 
 /// The methods, with a handful of the numbers of terms.
 fn methods() -> impl Iterator<Item = Method> {

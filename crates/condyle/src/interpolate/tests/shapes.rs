@@ -1,8 +1,8 @@
 //! The same joints in every shape: alone, in poses, in lists, in place, picked.
 
 use super::*;
-use crate::math::Transform;
-use crate::simd::BLOCK;
+use condyle_base::math::Transform;
+use condyle_base::simd::BLOCK;
 
 /// Alone, in a pose, in a list, in place, picked from a list: the same bits.
 #[test]

@@ -1,7 +1,7 @@
 use super::*;
-use crate::error::Error;
-use crate::math::{Rigid, Transform};
 use crate::play::Looping;
+use condyle_base::error::Error;
+use condyle_base::math::{Rigid, Transform};
 
 /// All model matrices at a moment, in f64; `seconds` in the time of the keys.
 fn model(clip: &RawClip, skeleton: &Skeleton, seconds: f64) -> Vec<reference::Matrix> {
@@ -43,7 +43,7 @@ fn lively(random: &mut Random, skeleton: &Skeleton, start: f32) -> RawClip {
                         let turn: [f32; 4] = random.vector(0.25);
                         let mut q: [f64; 4] =
                             core::array::from_fn(|c| f64::from(rest.rotation[c]) + f64::from(turn[c]));
-                        crate::math::vectors::normalize(&mut q);
+                        condyle_base::math::vectors::normalize(&mut q);
                         q.map(|v| v as f32).to_vec()
                     }
                     Target::Translation(_) => random.vector::<3>(1.0).to_vec(),
@@ -268,7 +268,7 @@ fn a_character_walks_on_over_the_seam() {
     let (remains, motion) = extract(&clip, &skeleton, &options).expect("valid");
     assert_eq!(motion.samples().len(), 31);
     let (mut cursor, mut pose) = (RawCursor::default(), Pose::rest(&skeleton));
-    let mut model = vec![crate::math::Affine::IDENTITY; 2];
+    let mut model = vec![condyle_base::math::Affine::IDENTITY; 2];
     let mut place = Rigid::IDENTITY;
     let mut clock = 0.0;
     for frame in 0..400 {

@@ -1,14 +1,14 @@
 use super::*;
 use crate::clip::{Interpolation, RawClip, Target, Track};
-use crate::error::Error;
-use crate::math::{Rigid, Transform};
 use crate::model::local_to_model;
 use crate::play::Looping;
 use crate::pose::Pose;
-use crate::reference;
 use crate::sample::{self, RawCursor};
 use crate::skeleton::{Joint, Skeleton};
+use crate::testing::reference;
 use crate::testing::{Random, tries};
+use condyle_base::error::Error;
+use condyle_base::math::{Rigid, Transform};
 use proptest::prelude::*;
 use std::{format, string::String, vec};
 

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::clock::{Looping, check_clock, check_duration, wrapped};
 use crate::clip::Clip;
-use crate::error::Error;
+use condyle_base::error::Error;
 
 /// Something that happens at a moment of a clip: a step, a sound, the end of a blow.
 ///

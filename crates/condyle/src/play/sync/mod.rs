@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 
 use super::clock::{check_clock, check_duration, wrapped};
 use super::events::{Event, Events};
-use crate::error::Error;
-use crate::math::sums::sum_in_any_order;
+use condyle_base::error::Error;
+use condyle_base::math::sums::sum_in_any_order;
 
 /// By what a clip that wraps keeps step with others: markers in cyclic order, which the others have too, or its
 /// duration alone.

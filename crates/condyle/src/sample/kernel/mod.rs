@@ -81,7 +81,7 @@ use crate::clip::resident::ResidentSegment;
 use crate::clip::spline::{Degree, Taps};
 use crate::clip::{ClipView, Place};
 use crate::pose::PoseBlock;
-use crate::simd::{BLOCK, Dispatch, Mode, dispatch};
+use condyle_base::simd::{BLOCK, Dispatch, Mode, dispatch};
 
 /// Which joints are wanted, if not all.
 #[derive(Clone, Copy)]

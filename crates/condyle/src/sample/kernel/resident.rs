@@ -7,8 +7,8 @@ use super::{BATCH_JOINTS, Batch, Logarithms, Moment, Out, SMALL_BATCH_JOINTS, Ve
 use crate::clip::layout::{Kind, WIDTH};
 use crate::clip::resident::{GROUP, Keys, Line, OFFSETS, ROW, ROWS, ResidentSegment, STEPS, STILL, VALUES};
 use crate::clip::spline::FourTaps;
-use crate::error::invariant;
-use crate::simd::{BLOCK, Mode, each, transpose_halves};
+use condyle_base::error::invariant;
+use condyle_base::simd::{BLOCK, Mode, each, transpose_halves};
 
 /// Samples a batch of resident keys.
 #[inline(always)]

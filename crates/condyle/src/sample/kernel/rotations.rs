@@ -7,9 +7,9 @@ use super::{Batch, Vectors};
 use crate::clip::layout::LinearRotations;
 use crate::clip::spline::{Degree, Taps};
 use crate::interpolate::{OneFactor, Spread, straight};
-use crate::math::exp_map;
 use crate::pose::PoseBlock;
-use crate::simd::{BLOCK, Lanes, Mode, each, load_all, store_all, transpose_halves};
+use condyle_base::math::exp_map;
+use condyle_base::simd::{BLOCK, Lanes, Mode, each, load_all, store_all, transpose_halves};
 
 /// How linear rotations go from one key to the next.
 #[derive(Clone, Copy)]

@@ -6,11 +6,11 @@ use core::ops::Range;
 use fearless_simd::{f32x4, f32x8, i32x4, i32x8, mask32x8, prelude::*, u8x16, u8x32, u32x8, u64x4};
 
 use super::{Vectors, Wanted};
-use crate::bytes::u32_at;
 use crate::clip::layout::{self, FIRST_STEP, JOINT_BITS, OFFSET, Placed, Segment, WINDOW};
 use crate::clip::spline::Taps;
-use crate::error::invariant;
-use crate::simd::{Mode, each};
+use condyle_base::bytes::u32_at;
+use condyle_base::error::invariant;
+use condyle_base::simd::{Mode, each};
 
 /// Bytes that are there of a row: the bits of two tracks, wherever in their first byte they begin, are in the first 16, and
 /// a key that begins in the last of these is read with the three bytes behind it.
@@ -456,8 +456,8 @@ fn store_two<S: Simd>(numbers: f32x8<S>, places: [usize; 2], vectors: &mut Vecto
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::{Dispatch, dispatch};
     use crate::testing::assert_close;
+    use condyle_base::simd::{Dispatch, dispatch};
     use std::vec::Vec;
 
     /// The widths of the four tracks of the preface's class: 43 bits, then the pair that is worked through.

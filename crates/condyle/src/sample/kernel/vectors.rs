@@ -8,7 +8,7 @@ use fearless_simd::prelude::*;
 use super::{Batch, Vectors};
 use crate::clip::layout::{Kind, Placed, Segment};
 use crate::pose::PoseBlock;
-use crate::simd::{BLOCK, Lanes};
+use condyle_base::simd::{BLOCK, Lanes};
 
 /// Adds the vectors of a class of translations or scales to the rest pose. `tracks` are those that were
 /// unpacked.

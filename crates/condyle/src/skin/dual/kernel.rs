@@ -7,10 +7,10 @@ use fearless_simd::{f32x8, mask32x8, prelude::*};
 
 use super::sums::Sums;
 use crate::mesh::{GROUP_VERTICES, VertexSlices, VertexSlicesMut};
-use crate::simd::{Mode, each, part, transpose_halves};
 use crate::skin::call::{DualCall, Normals};
 use crate::skin::packed::{PACKED, copy_front, load_two, packed, packed_mut, store_two, two_tangents};
 use crate::skin::vectors::{move_points, turn as turn_two, unit_lanes};
+use condyle_base::simd::{Mode, each, part, transpose_halves};
 
 /// Three components of eight vertices, in the order that [`transpose_halves`] gives them.
 type Three<S> = [f32x8<S>; 3];

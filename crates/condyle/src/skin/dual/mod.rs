@@ -13,13 +13,13 @@ mod tests;
 pub use self::swing_twist::SwingTwist;
 use super::palette::{NormalRule, Palette, inverse_transpose, palette};
 use super::parts::{DualQuat, PaletteMatrix};
-use crate::error::Error;
-use crate::math::Affine;
-use crate::math::decompose::nearest_rotation;
-use crate::math::quats::{renormalized, rows};
-use crate::math::scalar::sqrt_f64;
-use crate::math::vectors::{cofactors, columns, cross, dot};
 use crate::mesh::Skin;
+use condyle_base::error::Error;
+use condyle_base::math::Affine;
+use condyle_base::math::decompose::nearest_rotation;
+use condyle_base::math::quats::{renormalized, rows};
+use condyle_base::math::scalar::sqrt_f64;
+use condyle_base::math::vectors::{cofactors, columns, cross, dot};
 
 /// [`palette`](crate::palette()), and a dual quaternion for each joint: [`skin`](crate::skin()) then blends these, and what twists
 /// keeps its volume.
@@ -226,7 +226,7 @@ fn rotation(mut columns: [[f64; 3]; 3]) -> [f64; 4] {
             }
         }
         if change < 1e-5 {
-            return crate::math::decompose::rotation(&near);
+            return condyle_base::math::decompose::rotation(&near);
         }
     }
     nearest_rotation(&columns)

@@ -3,11 +3,11 @@
 use fearless_simd::{f32x4, f32x8, mask32x8, prelude::*};
 
 use crate::mesh::GROUP_VERTICES;
-use crate::simd::{Mode, each, part, spread_halves, transpose_halves};
 use crate::skin::call::{DualCall, Normals};
 use crate::skin::parts::{DualPalette, DualQuat, PaletteMatrix};
 use crate::skin::rows::{Rows, blend_even};
 use crate::skin::vectors::{SURE, TwoMatrices, determinant_terms, determinants, inverse_transpose, join};
+use condyle_base::simd::{Mode, each, part, spread_halves, transpose_halves};
 
 /// The sums of a group, two vertices in each register.
 pub(super) struct Sums<S: Simd> {

@@ -4,14 +4,14 @@ use alloc::collections::BTreeMap;
 use alloc::{vec, vec::Vec};
 
 use super::bind_place;
-use crate::error::Error;
-use crate::math::decompose::nearest_rotation;
-use crate::math::quats::{Quat64, conjugate, product, rotate};
-use crate::math::scalar::sqrt_f64;
-use crate::math::vectors::{columns, dot};
 use crate::mesh::{Influences, Skin};
 use crate::pose::Pose;
 use crate::skeleton::{NO_PARENT, Skeleton};
+use condyle_base::error::Error;
+use condyle_base::math::decompose::nearest_rotation;
+use condyle_base::math::quats::{Quat64, conjugate, product, rotate};
+use condyle_base::math::scalar::sqrt_f64;
+use condyle_base::math::vectors::{columns, dot};
 
 /// How much the joints of a skin twist about their bones and how much they swing, over any number of poses; and what follows
 /// for [`Influences::with_dual_shares`].
@@ -226,13 +226,13 @@ fn direction(v: [f64; 3]) -> Option<[f64; 3]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::scalar::sin_cos_f64;
-    use crate::math::{Affine, Transform};
     use crate::mesh::Vertices;
     use crate::model::local_to_model;
     use crate::skeleton::Joint;
     use crate::skin::{NormalRule, Palette, palette, palette_dual, skin};
     use crate::testing::{Random, assert_close, assert_portable, tries};
+    use condyle_base::math::scalar::sin_cos_f64;
+    use condyle_base::math::{Affine, Transform};
 
     /// Swing and twist by their definition: the rotation is a twist and then a swing, whose axis is across the bone.
     fn losses_by_definition(turn: Quat64, bone: [f64; 3]) -> [f64; 2] {

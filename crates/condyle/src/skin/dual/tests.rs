@@ -3,13 +3,13 @@
 use std::{vec, vec::Vec};
 
 use super::palette_dual;
-use crate::math::scalar::sin_cos_f64;
-use crate::math::{Affine, Transform};
 use crate::mesh::{Influences, Skin, SkinnedMesh, Vertices};
-use crate::reference;
-use crate::simd::Dispatch;
 use crate::skin::{NormalRule, Palette, bitangents, palette, skin};
+use crate::testing::reference;
 use crate::testing::{Random, SIZES, assert_close, assert_portable, tries};
+use condyle_base::math::scalar::sin_cos_f64;
+use condyle_base::math::{Affine, Transform};
+use condyle_base::simd::Dispatch;
 
 const RULES: [NormalRule; 3] =
     [NormalRule::InverseTranspose, NormalRule::Plain, NormalRule::BlendedInverseTranspose];

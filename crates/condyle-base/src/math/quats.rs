@@ -1,0 +1,226 @@
+//! Quaternions in f64: what is worked out once, or is to be exact.
+
+use super::real::Real;
+use super::scalar::{atan2_f64, sin_cos_f64, sin_f64, sinc_cos, sqrt_f64};
+use super::vectors::{dot, normalize};
+
+/// A quaternion `[x, y, z, w]` in f64.
+pub type Quat64 = [f64; 4];
+
+/// The Hamilton product: `b`'s rotation, then `a`'s.
+#[inline(always)]
+pub fn product<R: Real>(a: [R; 4], b: [R; 4]) -> [R; 4] {
+    let ([ax, ay, az, aw], [bx, by, bz, bw]) = (a, b);
+    [
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+        aw * bw - ax * bx - ay * by - az * bz,
+    ]
+}
+
+/// The inverse of a unit quaternion.
+#[inline(always)]
+pub fn conjugate<R: Real>([x, y, z, w]: [R; 4]) -> [R; 4] {
+    [-x, -y, -z, w]
+}
+
+/// `q`, or its opposite where that is on the hemisphere of `a`.
+#[inline]
+pub fn near(a: Quat64, q: Quat64) -> Quat64 {
+    let dot = (a[0] * q[0] + a[1] * q[1]) + (a[2] * q[2] + a[3] * q[3]);
+    if dot < 0.0 { q.map(|v| -v) } else { q }
+}
+
+/// The logarithm of a quaternion of any length but 0: the axis times half of the rotation's angle, from 0 to π.
+#[inline]
+pub fn log([x, y, z, w]: Quat64) -> [f64; 3] {
+    let v = [x, y, z];
+    let sine = sqrt_f64(dot(v, v));
+    if sine == 0.0 {
+        return v;
+    }
+    let ratio = atan2_f64(sine, w) / sine;
+    v.map(|v| v * ratio)
+}
+
+/// The quaternion whose logarithm is `half`: about it as an axis, by twice its length, up to 2,000,000.
+#[inline(always)]
+pub fn exp(half: [f64; 3]) -> Quat64 {
+    let square = dot(half, half);
+    if square > HALF_TURN * HALF_TURN || square.is_nan() {
+        return exp_far(half);
+    }
+    // No root, no division, no quadrant.
+    let quarter = 0.25 * square;
+    let (sinc, cos) = sinc_cos(quarter);
+    let [x, y, z] = half.map(|v| v * (sinc * cos));
+    [x, y, z, cos * cos - quarter * (sinc * sinc)]
+}
+
+/// The length of the logarithm of a rotation by half a turn. Half of it is the greatest angle that the series are for.
+const HALF_TURN: f64 = core::f64::consts::FRAC_PI_2;
+
+/// [`exp`] of more than half a turn.
+#[cold]
+#[inline(never)]
+fn exp_far(half: [f64; 3]) -> Quat64 {
+    let angle = sqrt_f64(dot(half, half));
+    let (sin, cos) = sin_cos_f64(angle);
+    let [x, y, z] = half.map(|v| v * (sin / angle));
+    [x, y, z, cos]
+}
+
+/// [`exp`], of unit length to the last place.
+#[inline(always)]
+pub fn unit_exp(half: [f64; 3]) -> Quat64 {
+    renormalized(exp(half))
+}
+
+/// Of unit length. What nearly is so needs no root and no division: one step of Newton's method is exact to the last place.
+#[inline(always)]
+pub fn renormalized(q: Quat64) -> Quat64 {
+    let off = (q[0] * q[0] + q[1] * q[1]) + (q[2] * q[2] + q[3] * q[3]) - 1.0;
+    if off.abs() < 1e-8 { q.map(|v| v * (1.0 - 0.5 * off)) } else { normalized(q) }
+}
+
+/// [`renormalized`] of any other length.
+#[cold]
+#[inline(never)]
+fn normalized(mut q: Quat64) -> Quat64 {
+    normalize(&mut q);
+    q
+}
+
+/// The vector along the axis of a rotation, as long as its angle, at most π. Of a half turn either way is as short: that one of which the
+/// first component that is not 0 is positive.
+#[inline]
+pub fn rotation_vector(q: Quat64) -> [f64; 3] {
+    let [x, y, z, w] = q;
+    let back = w < 0.0 || (w == 0.0 && [x, y, z].into_iter().find(|&v| v != 0.0).is_some_and(|v| v < 0.0));
+    log(if back { q.map(|v| -v) } else { q }).map(|v| 2.0 * v)
+}
+
+/// The rotation about a vector by an angle of its length, of unit length to the last place.
+#[inline]
+pub fn from_rotation_vector(v: [f64; 3]) -> Quat64 {
+    unit_exp(v.map(|v| v / 2.0))
+}
+
+/// `v` turned by a unit quaternion.
+#[inline(always)]
+pub fn rotate<R: Real>([x, y, z, w]: [R; 4], v: [R; 3]) -> [R; 3] {
+    let twice = [(y * v[2] - z * v[1]) * 2.0, (z * v[0] - x * v[2]) * 2.0, (x * v[1] - y * v[0]) * 2.0];
+    [
+        v[0] + w * twice[0] + (y * twice[2] - z * twice[1]),
+        v[1] + w * twice[1] + (z * twice[0] - x * twice[2]),
+        v[2] + w * twice[2] + (x * twice[1] - y * twice[0]),
+    ]
+}
+
+/// The three rows of the matrix of a unit quaternion.
+#[inline]
+pub fn rows([x, y, z, w]: Quat64) -> [[f64; 3]; 3] {
+    [
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
+        [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
+        [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
+    ]
+}
+
+/// Spherical interpolation of keys that are not of unit length, to the letter of glTF 2.0, appendix C: the angle is
+/// the arccosine of the product of the keys as they are, and the result is normalised.
+#[inline]
+pub fn slerp_f64(a: [f32; 4], b: [f32; 4], t: f64) -> [f64; 4] {
+    let (a, b) = (a.map(f64::from), b.map(f64::from));
+    let cos: f64 = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
+    let sign = if cos < 0.0 { -1.0 } else { 1.0 };
+    let cos = cos.abs().min(1.0);
+    let sin = sqrt_f64(1.0 - cos * cos);
+    // Below 1e-4 straight lines are as exact as f32 can tell. What is clearly below needs no arctangent: most roots do not turn.
+    let theta = if sin < 0.99e-4 * cos { 0.0 } else { atan2_f64(sin, cos) };
+    let (from, to) = if theta < 1e-4 {
+        (1.0 - t, t)
+    } else {
+        (sin_f64((1.0 - t) * theta) / sin, sin_f64(t * theta) / sin)
+    };
+    let mut q = core::array::from_fn(|c| a[c] * from + b[c] * to * sign);
+    normalize(&mut q);
+    q
+}
+
+/// How far the squared length of a unit quaternion may be from 1 by the rounding of its components.
+pub const ROUNDED: f64 = 1e-6;
+
+/// Whether a rotation is not of unit length.
+#[inline]
+pub fn is_loose(q: &[f64; 4]) -> bool {
+    (q.iter().map(|v| v * v).sum::<f64>() - 1.0).abs() > ROUNDED
+}
+
+/// Whether the length of a rotation is within 2 % of 1.
+#[inline]
+pub fn is_near_unit(q: &[f32; 4]) -> bool {
+    (q.iter().map(|v| v * v).sum::<f32>() - 1.0).abs() < 0.04
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reference;
+    use crate::testing::{Random, tries};
+
+    fn far<const N: usize>(a: [f64; N], b: [f64; N]) -> f64 {
+        a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+    }
+
+    fn unit(random: &mut Random) -> Quat64 {
+        let mut q = random.unit::<4>().map(f64::from);
+        normalize(&mut q);
+        q
+    }
+
+    #[test]
+    fn they_are_the_formulas() {
+        let mut random = Random(40);
+        for _ in 0..tries(1000) {
+            let [a, b] = [unit(&mut random), unit(&mut random)];
+            let v = random.vector(2.0).map(f64::from);
+            assert!(far(product(a, b), reference::quat_product(a, b)) < 1e-15, "{a:?} {b:?}");
+            assert!(far(product(conjugate(a), a), [0.0, 0.0, 0.0, 1.0]) < 1e-15, "{a:?}");
+            assert!(far(rotate(a, v), reference::rotate(a, v)) < 1e-14, "{a:?} {v:?}");
+            let (log, want) = (log(a), reference::quat_log(a));
+            assert!(far(log, want) < 1e-11, "{a:?}: {log:?} instead of {want:?}");
+            assert!(far(exp(log), a) < 1e-11, "{a:?}");
+            let turned = rows(a).map(|row| dot(row, v));
+            assert!(far(turned, rotate(a, v)) < 1e-14, "{a:?} {v:?}");
+            assert!(far(near(a, b.map(|v| -v)), near(a, b)) == 0.0, "{a:?} {b:?}");
+        }
+        assert_eq!(log([0.0, 0.0, 0.0, 1.0]), [0.0; 3]);
+        assert_eq!(log([1e-12, 0.0, 0.0, 1.0]), [1e-12, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn rotation_vectors_lead_back() {
+        let mut random = Random(3);
+        for case in 0..tries(2000) {
+            let mut q = unit(&mut random);
+            if case % 4 == 0 {
+                // Small angles and nearly half turns.
+                let at = if case % 8 == 0 { 3 } else { case / 8 % 3 };
+                q = core::array::from_fn(|c| if c == at { q[c] } else { q[c] * 1e-6 });
+                normalize(&mut q);
+            }
+            let (v, back) = (rotation_vector(q), from_rotation_vector(rotation_vector(q)));
+            assert!(v.iter().map(|v| v * v).sum::<f64>() < 9.87, "case {case}: {v:?}");
+            let error = |sign: f64| (0..4).map(|c| (q[c] - sign * back[c]).abs()).fold(0.0, f64::max);
+            assert!(error(1.0).min(error(-1.0)) < 1e-11, "case {case}: {q:?}, {back:?}");
+            assert_eq!(rotation_vector(q.map(|v| -v)), v, "case {case}");
+        }
+        assert_eq!(rotation_vector([0.0, 0.0, 0.0, 1.0]), [0.0; 3]);
+        assert_eq!(from_rotation_vector([0.0; 3]), [0.0, 0.0, 0.0, 1.0]);
+        assert_eq!(rotation_vector([0.0, -1.0, 0.0, 0.0]), rotation_vector([0.0, 1.0, 0.0, 0.0]));
+        let far = from_rotation_vector([0.0, 2e6, 0.0]);
+        assert!((far[1] - 1e6_f64.sin()).abs() < 1e-9, "{far:?}");
+    }
+}

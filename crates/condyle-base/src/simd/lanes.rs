@@ -1,0 +1,133 @@
+//! Lanes in and out of registers, and how they change places there.
+
+use fearless_simd::prelude::*;
+
+use super::each;
+
+/// Joints that stand side by side: 1, 4, 8 and 16 lanes all divide it, so no kernel has a tail.
+pub const BLOCK: usize = 16;
+
+/// One component of sixteen joints.
+pub type Lanes = [f32; BLOCK];
+
+/// Vectors of f32 of any width.
+pub trait Floats<S: Simd>: SimdFloat<S, Element = f32> {}
+
+impl<S: Simd, V: SimdFloat<S, Element = f32>> Floats<S> for V {}
+
+/// The lanes of one component that start at `at`.
+#[inline(always)]
+pub fn load<S: Simd>(s: S, lanes: &Lanes, at: usize) -> S::f32s {
+    S::f32s::from_slice(s, &lanes[at..at + S::f32s::LEN])
+}
+
+/// Puts lanes back where [`load`] took them from.
+#[inline(always)]
+pub fn store<S: Simd>(lanes: &mut Lanes, at: usize, value: S::f32s) {
+    value.store_slice(&mut lanes[at..at + S::f32s::LEN]);
+}
+
+/// The lanes from `at` of each component.
+#[inline(always)]
+pub fn load_all<S: Simd, V: Floats<S>, const N: usize>(s: S, lanes: &[Lanes; N], at: usize) -> [V; N] {
+    let mut out = [V::splat(s, 0.0); N];
+    each!(k in [0, 1, 2, 3] below N => out[k] = V::from_slice(s, &lanes[k][at..at + V::LEN]));
+    out
+}
+
+/// Puts lanes back where [`load_all`] took them from.
+#[inline(always)]
+pub fn store_all<S: Simd, V: Floats<S>, const N: usize>(lanes: &mut [Lanes; N], at: usize, values: [V; N]) {
+    each!(k in [0, 1, 2, 3] below N => values[k].store_slice(&mut lanes[k][at..at + V::LEN]));
+}
+
+/// The transpose of a 4x4 matrix.
+#[inline(always)]
+pub fn transpose<S: Simd>(m: [fearless_simd::f32x4<S>; 4]) -> [fearless_simd::f32x4<S>; 4] {
+    let [a, b, c, d] = m;
+    let (ac_low, ac_high) = (a.zip_low(c), a.zip_high(c));
+    let (bd_low, bd_high) = (b.zip_low(d), b.zip_high(d));
+    [ac_low.zip_low(bd_low), ac_low.zip_high(bd_low), ac_high.zip_low(bd_high), ac_high.zip_high(bd_high)]
+}
+
+/// Lane `LANE` in all four lanes.
+#[inline(always)]
+pub fn spread<S: Simd, const LANE: usize>(v: fearless_simd::f32x4<S>) -> fearless_simd::f32x4<S> {
+    let twice = if LANE < 2 { v.zip_low(v) } else { v.zip_high(v) };
+    if LANE.is_multiple_of(2) { twice.zip_low(twice) } else { twice.zip_high(twice) }
+}
+
+/// Lane `LANE` of each half, in all four lanes of that half: a shuffle each, where single numbers would take
+/// a load each.
+#[inline(always)]
+pub fn spread_halves<S: Simd, const LANE: usize>(v: fearless_simd::f32x8<S>) -> fearless_simd::f32x8<S> {
+    let (low, high) = v.split();
+    spread::<S, LANE>(low).combine(spread::<S, LANE>(high))
+}
+
+/// The transposes of two 4x4 matrices, one in the low halves and one in the high halves.
+#[inline(always)]
+pub fn transpose_halves<S: Simd>(v: [fearless_simd::f32x8<S>; 4]) -> [fearless_simd::f32x8<S>; 4] {
+    if S::f32s::LEN > 4 {
+        return transpose_blocks(v);
+    }
+    let ((a, e), (b, f), (c, g), (d, h)) = (v[0].split(), v[1].split(), v[2].split(), v[3].split());
+    let [a, b, c, d] = transpose([a, b, c, d]);
+    let [e, f, g, h] = transpose([e, f, g, h]);
+    [a.combine(e), b.combine(f), c.combine(g), d.combine(h)]
+}
+
+/// [`transpose`] of each block of four lanes.
+///
+/// Pairs first and single lanes second: on some processors twice as many shuffles of the second kind can start in a cycle.
+#[inline(always)]
+pub fn transpose_blocks<S: Simd, V: Floats<S>>(m: [V; 4]) -> [V; 4] {
+    let [a, b, c, d] = m;
+    let (low, high) = (pick::<S, V, 0, 1>, pick::<S, V, 2, 3>);
+    let ((ab, ab_high), (cd, cd_high)) = ((low(a, b), high(a, b)), (low(c, d), high(c, d)));
+    let (even, odd) = (pick::<S, V, 0, 2>, pick::<S, V, 1, 3>);
+    [even(ab, cd), odd(ab, cd), even(ab_high, cd_high), odd(ab_high, cd_high)]
+}
+
+/// Lanes `I` and `J` of each block of `a`, then those of `b`: one instruction, which the compiler finds behind the three
+/// that stand here. There is no name for it, and what it makes of halves taken apart and put together are many more.
+#[inline(always)]
+fn pick<S: Simd, V: Floats<S>, const I: u8, const J: u8>(a: V, b: V) -> V {
+    let s = a.token();
+    let bytes: [u8; 64] = const { twice(I, J) };
+    let table = V::ByteVector::from_slice(s, &bytes[..V::ByteVector::LEN]);
+    let first = V::Mask::from_bitmask(s, 0x3333);
+    first.select(a.swizzle_dyn_within_blocks(table), b.swizzle_dyn_within_blocks(table))
+}
+
+/// The bytes of two lanes of a block, and the same again.
+const fn twice(i: u8, j: u8) -> [u8; 64] {
+    let mut bytes = [0; 64];
+    let mut at = 0;
+    while at < 64 {
+        let lane = if at / 4 % 2 == 0 { i } else { j };
+        bytes[at] = lane * 4 + at as u8 % 4;
+        at += 1;
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::{Dispatch, dispatch};
+
+    #[test]
+    fn transpose_swaps_rows_and_columns() {
+        #[inline(always)]
+        fn kernel<S: Simd>(s: S) -> [[f32; 4]; 4] {
+            let m = core::array::from_fn(|r| fearless_simd::f32x4::from_fn(s, |c| (10 * r + c) as f32));
+            transpose(m).map(|row| row.to_array())
+        }
+        for dispatch in Dispatch::all() {
+            let got = dispatch.scope(|| dispatch!(|s| kernel(s)));
+            let want: [[f32; 4]; 4] = core::array::from_fn(|r| core::array::from_fn(|c| (10 * c + r) as f32));
+            assert_eq!(got, want, "{dispatch}");
+        }
+    }
+}

@@ -1,0 +1,656 @@
+//! Which instruction set runs, and with which rounding. In goes an [`Isa`] and a [`Numeric`], or nothing; out
+//! comes the [`Dispatch`] that all stages on a thread or in a process run with.
+//!
+//! A kernel is written once, generic over a SIMD token and over the rounding. Each call looks at the current
+//! [`Dispatch`] and runs the copy of the kernel that was compiled for it. So one binary holds all instruction
+//! sets of its platform and picks at run time.
+
+mod lanes;
+
+use core::fmt;
+use core::str::FromStr;
+use core::sync::atomic::{AtomicU8, Ordering};
+
+use fearless_simd::{Level, prelude::*};
+
+use crate::error::Error;
+
+/// An instruction set that the kernels are compiled for.
+///
+/// ```
+/// use condyle_base::simd::Isa;
+///
+/// let wanted: Isa = "avx2".parse()?;
+/// let isa = if wanted.is_available() { wanted } else { Isa::best() };
+/// assert!(Isa::all().any(|it| it == isa));
+/// # Ok::<(), condyle_base::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Isa {
+    /// No vector instructions asked for: what platforms without any run. Elsewhere it is there with the feature
+    /// `scalar` only.
+    Scalar,
+    /// x86: four lanes. Part of every x86-64 processor.
+    Sse2,
+    /// x86: four lanes, SSE 4.2 (x86-64-v2).
+    Sse42,
+    /// x86: eight lanes, with fused multiply-add (x86-64-v3).
+    Avx2,
+    /// x86: sixteen lanes, Ice Lake, Zen 4 or newer.
+    Avx512,
+    /// 64-bit ARM: four lanes, with fused multiply-add.
+    Neon,
+    /// WebAssembly: four lanes. Chosen when the module is compiled, as WebAssembly cannot detect it. Multiply-adds are never
+    /// fused here, not even where the module may use relaxed SIMD: its multiply-add rounds once or twice as the engine
+    /// likes, so that two browsers on one machine would disagree.
+    Simd128,
+}
+
+/// How results are rounded.
+///
+/// ```
+/// use condyle::interpolate::{self, Method, Selection};
+/// use condyle::{Dispatch, Numeric, Pose, Transform};
+///
+/// let from = Pose::identity(1);
+/// let to = Pose::from_transforms(&[Transform { rotation: [0.6, 0.0, 0.0, 0.8], ..Transform::IDENTITY }]);
+/// let mut results = vec![];
+/// for dispatch in Dispatch::all().filter(|it| it.numeric() == Numeric::Portable) {
+///     let mut pose = Pose::identity(1);
+///     let method = Method::default();
+///     dispatch.scope(|| interpolate::poses(&from, &to, 0.3, Selection::All, method, &mut pose))?;
+///     results.push(pose);
+/// }
+/// // What a lockstep game needs: one answer, whichever instruction set gave it.
+/// assert!(results.iter().all(|pose| *pose == results[0]));
+/// # Ok::<(), condyle_base::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Numeric {
+    /// Multiply-adds are fused where the instruction set can: AVX2, AVX-512, NEON. The last bits differ between instruction
+    /// sets. All others have one mode, and both names run it.
+    #[default]
+    Fast,
+    /// Correctly rounded operations in one fixed order: the same bits on every instruction set and platform, for all
+    /// results that are numbers (the bits of a NaN are the machine's), in the default floating-point environment
+    /// (denormals kept, rounding to nearest).
+    Portable,
+}
+
+impl Isa {
+    /// Those of all platforms, whether this machine has them or not; the best of each platform last.
+    pub const KNOWN: &'static [Self] =
+        &[Self::Scalar, Self::Sse2, Self::Sse42, Self::Avx2, Self::Avx512, Self::Neon, Self::Simd128];
+
+    const NAMES: &'static str = "scalar, sse2, sse42, avx2, avx512, neon, simd128";
+
+    /// All instruction sets that this machine has, best last. Scalar is the first of them where the platform has no
+    /// other, and with the feature `scalar`.
+    pub fn all() -> impl Iterator<Item = Self> + Clone {
+        Self::KNOWN.iter().copied().filter(|isa| isa.is_available())
+    }
+
+    /// The best instruction set that this machine has.
+    ///
+    /// Without the feature `std` the machine cannot be asked: then it is the best that the compiler was told of.
+    #[must_use]
+    pub fn best() -> Self {
+        Self::all().last().unwrap_or(Self::Scalar)
+    }
+
+    /// Whether it has fused multiply-adds, so that [`Numeric::Fast`] and [`Numeric::Portable`] differ.
+    #[must_use]
+    #[inline]
+    pub fn fuses(self) -> bool {
+        matches!(self, Self::Avx2 | Self::Avx512 | Self::Neon)
+    }
+
+    /// Whether this machine has it.
+    #[must_use]
+    #[inline]
+    pub fn is_available(self) -> bool {
+        self.level().is_some()
+    }
+
+    /// The name that `CONDYLE_ISA` takes: `scalar`, `sse2`, `sse42`, `avx2`, `avx512`, `neon` or `simd128`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Scalar => "scalar",
+            Self::Sse2 => "sse2",
+            Self::Sse42 => "sse42",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+            Self::Neon => "neon",
+            Self::Simd128 => "simd128",
+        }
+    }
+
+    #[inline]
+    fn level(self) -> Option<Level> {
+        #[cfg(feature = "std")]
+        let machine = Level::new();
+        #[cfg(not(feature = "std"))]
+        let machine = Level::baseline();
+        match self {
+            #[cfg(feature = "scalar")]
+            Self::Scalar => Some(Level::fallback()),
+            #[cfg(not(feature = "scalar"))]
+            Self::Scalar => Some(machine).filter(|level| level.is_fallback()),
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            Self::Sse2 => machine.as_sse2().map(Simd::level),
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            Self::Sse42 => machine.as_sse4_2().map(Simd::level),
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            Self::Avx2 => machine.as_avx2().map(Simd::level),
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            Self::Avx512 => machine.as_avx512().map(Simd::level),
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => machine.as_neon().map(Simd::level),
+            #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+            Self::Simd128 => machine.as_wasm_simd128().map(Simd::level),
+            _ => {
+                let _ = machine;
+                None
+            }
+        }
+    }
+}
+
+impl fmt::Display for Isa {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Isa {
+    type Err = Error;
+
+    /// From a [`name`](Self::name); whether the machine has it is another question.
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let found = Self::KNOWN.iter().copied().find(|isa| isa.name() == name);
+        found.ok_or(Error::UnknownName { expected: Self::NAMES })
+    }
+}
+
+impl Numeric {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Fast, Self::Portable];
+
+    const NAMES: &'static str = "fast, portable";
+
+    /// The name that `CONDYLE_NUMERIC` takes: `fast` or `portable`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fast => "fast",
+            Self::Portable => "portable",
+        }
+    }
+}
+
+/// What a variable names, if it is set.
+#[cfg(feature = "std")]
+fn name_from_env<T: FromStr>(variable: &'static str, expected: &'static str) -> Result<Option<T>, Error> {
+    let Some(value) = std::env::var_os(variable) else { return Ok(None) };
+    let parsed = value.to_str().and_then(|name| name.parse().ok());
+    parsed.map(Some).ok_or(Error::Environment { variable, expected })
+}
+
+impl fmt::Display for Numeric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Numeric {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let found = Self::ALL.into_iter().find(|numeric| numeric.name() == name);
+        found.ok_or(Error::UnknownName { expected: Self::NAMES })
+    }
+}
+
+/// An instruction set of this machine and a way of rounding: what a stage runs with.
+///
+/// Stages take no such argument: they use [`Dispatch::current`], which is the best instruction set and
+/// [`Numeric::Fast`] unless the program, the thread or the environment says otherwise.
+///
+/// ```
+/// use condyle_base::simd::{Dispatch, Isa, Numeric};
+///
+/// let same_everywhere = Dispatch::new(Isa::best(), Numeric::Portable).expect("it is this machine's");
+/// same_everywhere.scope(|| assert_eq!(Dispatch::current(), same_everywhere));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Dispatch {
+    isa: Isa,
+    numeric: Numeric,
+}
+
+impl fmt::Display for Dispatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.isa, self.numeric)
+    }
+}
+
+/// The process's choice, packed; `UNSET` until something asks.
+static PROCESS: AtomicU8 = AtomicU8::new(UNSET);
+const UNSET: u8 = u8::MAX;
+
+#[cfg(feature = "std")]
+std::thread_local! {
+    /// This thread's choice, packed; `UNSET` outside of [`Dispatch::scope`].
+    static THREAD: core::cell::Cell<u8> = const { core::cell::Cell::new(UNSET) };
+}
+
+impl Dispatch {
+    /// `None` if this machine lacks the instruction set.
+    #[must_use]
+    #[inline]
+    pub fn new(isa: Isa, numeric: Numeric) -> Option<Self> {
+        isa.is_available().then_some(Self { isa, numeric })
+    }
+
+    /// Every copy of the kernels that this machine can run, which is what a test goes through: each instruction set in
+    /// both numeric modes, or in the portable one alone where the two are the same.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let both = Isa::all().flat_map(|isa| Numeric::ALL.map(|numeric| Self { isa, numeric }));
+        both.filter(|dispatch| dispatch.isa.fuses() || dispatch.numeric == Numeric::Portable)
+    }
+
+    /// The instruction set.
+    #[must_use]
+    #[inline]
+    pub fn isa(self) -> Isa {
+        self.isa
+    }
+
+    /// The numeric mode.
+    #[must_use]
+    #[inline]
+    pub fn numeric(self) -> Numeric {
+        self.numeric
+    }
+
+    /// What a stage called now on this thread would run with.
+    ///
+    /// That is the innermost [`scope`](Self::scope); else what [`set_default`](Self::set_default) said; else
+    /// `CONDYLE_ISA` and `CONDYLE_NUMERIC` from the environment; else the best instruction set and [`Numeric::Fast`].
+    /// A variable that cannot be honoured is passed over here, the other one is not: ask [`from_env`](Self::from_env) first where that matters.
+    #[must_use]
+    #[inline]
+    pub fn current() -> Self {
+        #[cfg(feature = "std")]
+        if let Some(dispatch) = Self::unpack(THREAD.get()) {
+            return dispatch;
+        }
+        Self::unpack(PROCESS.load(Ordering::Relaxed)).unwrap_or_else(Self::first_use)
+    }
+
+    #[cold]
+    fn first_use() -> Self {
+        let best = Self { isa: Isa::best(), numeric: Numeric::default() };
+        #[cfg(feature = "std")]
+        let dispatch = {
+            let (isa, numeric) = (Self::isa_from_env().ok(), Self::numeric_from_env().ok());
+            best.changed(isa.flatten(), numeric.flatten())
+        };
+        #[cfg(not(feature = "std"))]
+        let dispatch = best;
+        dispatch.set_default();
+        dispatch
+    }
+
+    /// What is asked for, as far as this machine has it. A wish that cannot be honoured does not take the other one with it:
+    /// portable bits matter whatever runs.
+    #[cfg(feature = "std")]
+    fn changed(self, isa: Option<Isa>, numeric: Option<Numeric>) -> Self {
+        let isa = isa.filter(|isa| isa.is_available()).unwrap_or(self.isa);
+        Self { isa, numeric: numeric.unwrap_or(self.numeric) }
+    }
+
+    /// What the environment asks for: `CONDYLE_ISA` and `CONDYLE_NUMERIC`, where absent the best and the default.
+    ///
+    /// # Errors
+    /// [`Error::Environment`] for a variable that holds no such name, or an instruction set that this machine lacks.
+    #[cfg(feature = "std")]
+    pub fn from_env() -> Result<Self, Error> {
+        let isa = Self::isa_from_env()?.unwrap_or_else(Isa::best);
+        let numeric = Self::numeric_from_env()?.unwrap_or_default();
+        Self::new(isa, numeric).ok_or(Error::Environment { variable: "CONDYLE_ISA", expected: Isa::NAMES })
+    }
+
+    #[cfg(feature = "std")]
+    fn isa_from_env() -> Result<Option<Isa>, Error> {
+        name_from_env("CONDYLE_ISA", Isa::NAMES)
+    }
+
+    #[cfg(feature = "std")]
+    fn numeric_from_env() -> Result<Option<Numeric>, Error> {
+        name_from_env("CONDYLE_NUMERIC", Numeric::NAMES)
+    }
+
+    /// Makes this the choice of the whole process, wherever no [`scope`](Self::scope) is active.
+    pub fn set_default(self) {
+        PROCESS.store(self.pack(), Ordering::Relaxed);
+    }
+
+    /// Runs `f` with this choice on the current thread. Threads that `f` starts do not inherit it.
+    #[cfg(feature = "std")]
+    pub fn scope<R>(self, f: impl FnOnce() -> R) -> R {
+        struct Restore(u8);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                THREAD.set(self.0);
+            }
+        }
+        let _restore = Restore(THREAD.replace(self.pack()));
+        f()
+    }
+
+    /// The same instruction set, with the same bits everywhere.
+    #[inline]
+    pub fn portable(self) -> Self {
+        Self { numeric: Numeric::Portable, ..self }
+    }
+
+    /// Whether multiply-adds are to be fused where there are any, for [`dispatch!`].
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64"))]
+    #[inline]
+    pub fn is_fast(self) -> bool {
+        self.numeric == Numeric::Fast
+    }
+
+    /// Whether multiply-adds are fused.
+    #[inline]
+    pub fn fuses(self) -> bool {
+        self.isa.fuses() && self.numeric == Numeric::Fast
+    }
+
+    #[inline]
+    fn pack(self) -> u8 {
+        self.isa as u8 * 2 + self.numeric as u8
+    }
+
+    #[inline]
+    fn unpack(packed: u8) -> Option<Self> {
+        let isa = *Isa::KNOWN.get(usize::from(packed / 2))?;
+        Some(Self { isa, numeric: Numeric::ALL[usize::from(packed % 2)] })
+    }
+
+    /// The token's level for [`dispatch!`].
+    #[inline]
+    pub fn level(self) -> Level {
+        self.isa.level().unwrap_or_else(Level::baseline)
+    }
+}
+
+/// The numeric mode as a type, so that each kernel is compiled once for either.
+pub trait Mode: Copy {
+    /// `a * b + c`: one rounding in the fast mode where the machine can, always two in the portable one.
+    fn madd<S: Simd, V: SimdFloat<S>>(self, a: V, b: V, c: V) -> V;
+
+    /// `a * b - c`, likewise.
+    fn msub<S: Simd, V: SimdFloat<S>>(self, a: V, b: V, c: V) -> V;
+}
+
+/// Fused multiply-adds.
+#[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64"))]
+#[derive(Clone, Copy)]
+pub struct Fast;
+
+/// No fused multiply-adds, whatever the machine has.
+#[derive(Clone, Copy)]
+pub struct Portable;
+
+#[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64"))]
+impl Mode for Fast {
+    #[inline(always)]
+    fn madd<S: Simd, V: SimdFloat<S>>(self, a: V, b: V, c: V) -> V {
+        a.mul_add(b, c)
+    }
+
+    #[inline(always)]
+    fn msub<S: Simd, V: SimdFloat<S>>(self, a: V, b: V, c: V) -> V {
+        a.mul_sub(b, c)
+    }
+}
+
+impl Mode for Portable {
+    #[inline(always)]
+    fn madd<S: Simd, V: SimdFloat<S>>(self, a: V, b: V, c: V) -> V {
+        a * b + c
+    }
+
+    #[inline(always)]
+    fn msub<S: Simd, V: SimdFloat<S>>(self, a: V, b: V, c: V) -> V {
+        a * b - c
+    }
+}
+
+/// Runs a kernel with the current [`Dispatch`], `dispatch!(|s, mode| kernel(s, mode, …))`, or with a given one before a comma.
+///
+/// The kernel must be `#[inline(always)]`, and so must all that it calls: what is not inlined is compiled
+/// without the instruction set and runs many times slower. `cargo xtask asm` watches over that.
+///
+/// Where there is no fused multiply-add both modes are the same arithmetic: it is compiled once, as the portable one. A kernel that has no multiply-adds takes `|s|` alone,
+/// and is compiled once for each instruction set.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! dispatch {
+    (|$s:ident| $op:expr) => {
+        $crate::simd::dispatch!($crate::simd::Dispatch::current(), |$s| $op)
+    };
+    ($dispatch:expr, |$s:ident| $op:expr) => {{
+        let dispatch: $crate::simd::Dispatch = $dispatch;
+        fearless_simd::dispatch!(dispatch.level(), $s => $op)
+    }};
+    (|$s:ident, $mode:ident| $op:expr) => {
+        $crate::simd::dispatch!($crate::simd::Dispatch::current(), |$s, $mode| $op)
+    };
+    ($dispatch:expr, |$s:ident, $mode:ident| $op:expr) => {{
+        let dispatch: $crate::simd::Dispatch = $dispatch;
+        match dispatch.level() {
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            fearless_simd::Level::Avx2($s) if dispatch.is_fast() => $crate::simd::fused!($s, $mode, $op),
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            fearless_simd::Level::Avx512($s) if dispatch.is_fast() => $crate::simd::fused!($s, $mode, $op),
+            #[cfg(target_arch = "aarch64")]
+            fearless_simd::Level::Neon($s) if dispatch.is_fast() => $crate::simd::fused!($s, $mode, $op),
+            level => fearless_simd::dispatch!(level, $s => {
+                let $mode = $crate::simd::Portable;
+                $op
+            }),
+        }
+    }};
+}
+pub use crate::dispatch;
+
+/// One copy of a kernel in the fast mode.
+#[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64"))]
+#[macro_export]
+#[doc(hidden)]
+macro_rules! fused {
+    ($s:ident, $mode:ident, $op:expr) => {
+        fearless_simd::Simd::vectorize(
+            $s,
+            #[inline(always)]
+            || {
+                let $mode = $crate::simd::Fast;
+                $op
+            },
+        )
+    };
+}
+#[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64"))]
+pub use crate::fused;
+
+/// `dispatch!(|s| …)` of what is no faster in lanes than one after the other where there are no vector instructions: `None` there. Emulated lanes of f64 keep the compiler
+/// busy for minutes, which is why such platforms do not even compile it: the constant, where the compiler sees it, makes the branch go away.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! in_lanes {
+    (|$s:ident| $op:expr) => {
+        if $crate::simd::HAS_LANES && $crate::simd::has_lanes() {
+            Some($crate::simd::dispatch!(|$s| $op))
+        } else {
+            None
+        }
+    };
+}
+pub use crate::in_lanes;
+
+/// A part of a kernel: in place where there are vector instructions, and a function of its own where there are none, as compilers take a time that grows with the square of
+/// the length of emulated vector code. The closure must be `#[inline(always)]`.
+#[inline(always)]
+pub fn part<R>(run: impl FnOnce() -> R) -> R {
+    #[inline(never)]
+    fn apart<R>(run: impl FnOnce() -> R) -> R {
+        run()
+    }
+    if HAS_LANES { run() } else { apart(run) }
+}
+
+/// Whether kernels run with vector instructions now.
+#[inline]
+pub fn has_lanes() -> bool {
+    HAS_LANES && Dispatch::current().isa() != Isa::Scalar
+}
+
+/// Whether the platform that is compiled for has vector instructions.
+pub const HAS_LANES: bool = cfg!(any(
+    target_arch = "x86",
+    target_arch = "x86_64",
+    target_arch = "aarch64",
+    all(target_arch = "wasm32", target_feature = "simd128")
+));
+
+/// Runs `|s| …` for a single number, with what the compiler was told of, so that no choice is left for the run time.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! baseline {
+    (|$s:ident| $op:expr) => {
+        fearless_simd::dispatch!(fearless_simd::Level::baseline(), $s => $op)
+    };
+}
+pub use crate::baseline;
+
+/// `each!(c in [0, 1, 2] => …)` in straight lines, or only for those `below N`. A loop would be unrolled in the end, but
+/// only after the compiler has worked on it in each copy of a kernel; and it would stay one where nothing is optimised.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! each {
+    ($k:ident in [$($at:literal),*] => $op:expr) => {{
+        $({
+            let $k = $at;
+            $op;
+        })*
+    }};
+    ($k:ident in [$($at:literal),*] below $n:ident => $op:expr) => {{
+        const { assert!($n <= [$($at),*].len(), "there are more") };
+        $(if $at < $n {
+            let $k = $at;
+            $op;
+        })*
+    }};
+}
+pub use crate::each;
+
+pub use lanes::Lanes;
+pub use lanes::{
+    BLOCK, Floats, load, load_all, spread, spread_halves, store, store_all, transpose, transpose_blocks,
+    transpose_halves,
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::ToString;
+
+    #[test]
+    fn portable_bits_do_not_go_with_an_instruction_set_that_is_not_here() {
+        let best = Dispatch { isa: Isa::best(), numeric: Numeric::Fast };
+        let absent = Isa::KNOWN.iter().copied().find(|isa| !isa.is_available());
+        let got = best.changed(absent, Some(Numeric::Portable));
+        assert_eq!((absent.is_some(), got), (true, Dispatch { numeric: Numeric::Portable, ..best }));
+        assert_eq!(best.changed(None, None), best);
+    }
+
+    #[test]
+    fn names_are_read_back() {
+        for &isa in Isa::KNOWN {
+            assert_eq!(isa.to_string().parse(), Ok(isa));
+        }
+        for numeric in Numeric::ALL {
+            assert_eq!(numeric.to_string().parse(), Ok(numeric));
+        }
+        assert!("sse9".parse::<Isa>().is_err());
+        assert!("".parse::<Numeric>().is_err());
+    }
+
+    #[test]
+    fn the_best_instruction_set_is_last() {
+        assert_eq!(Isa::Scalar.is_available(), cfg!(feature = "scalar") || Isa::best() == Isa::Scalar);
+        assert_eq!(Isa::all().last(), Some(Isa::best()));
+        #[cfg(target_arch = "x86_64")]
+        assert!(Isa::Sse2.is_available() && Dispatch::new(Isa::Neon, Numeric::Fast).is_none());
+        #[cfg(target_arch = "aarch64")]
+        assert!(Isa::Neon.is_available() && Dispatch::new(Isa::Avx2, Numeric::Fast).is_none());
+    }
+
+    #[test]
+    fn a_scope_forces_and_restores_even_through_a_panic() {
+        let before = Dispatch::current();
+        for dispatch in Dispatch::all() {
+            dispatch.scope(|| {
+                assert_eq!(Dispatch::current(), dispatch);
+                before.scope(|| assert_eq!(Dispatch::current(), before));
+                assert_eq!(Dispatch::current(), dispatch);
+            });
+            #[cfg(panic = "unwind")]
+            drop(std::panic::catch_unwind(|| {
+                dispatch.scope(|| std::panic::resume_unwind(std::boxed::Box::new(())))
+            }));
+            assert_eq!(Dispatch::current(), before);
+        }
+    }
+
+    #[test]
+    fn dispatch_runs_the_forced_width() {
+        #[inline(always)]
+        fn width<S: Simd>(_: S) -> usize {
+            S::f32s::LEN
+        }
+        for dispatch in Dispatch::all() {
+            let lanes = dispatch.scope(|| dispatch!(|s| width(s)));
+            let expected = match dispatch.isa() {
+                Isa::Avx2 => 8,
+                Isa::Avx512 => 16,
+                _ => 4,
+            };
+            assert_eq!(lanes, expected, "{dispatch}");
+        }
+    }
+
+    #[test]
+    fn the_fast_mode_fuses_where_the_machine_can_and_the_portable_one_never() {
+        #[inline(always)]
+        fn remainder<S: Simd, M: Mode>(s: S, mode: M) -> f32 {
+            // (1 + 2^-12)^2 - 1 - 2^-11 is 2^-24, which one rounding keeps and two lose.
+            let a = S::f32s::splat(s, 1.0 + 1.0 / 4096.0);
+            let c = S::f32s::splat(s, -1.0 - 1.0 / 2048.0);
+            mode.madd(a, a, c).as_slice()[0]
+        }
+        for dispatch in Dispatch::all() {
+            let fused = dispatch.scope(|| dispatch!(|s, mode| remainder(s, mode))) != 0.0;
+            assert_eq!(fused, dispatch.numeric() == Numeric::Fast, "{dispatch}");
+        }
+        for isa in Isa::all().filter(|isa| !isa.fuses()) {
+            let fast = Dispatch::new(isa, Numeric::Fast).expect("it is this machine's");
+            assert_eq!(fast.scope(|| dispatch!(|s, mode| remainder(s, mode))), 0.0, "{fast}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Free tracks: morph weights, scalars, vectors and rotations that drive no joint, three components to a
+//! curve.
+
+use alloc::vec::Vec;
+
+use super::algebra::{Vector, log_near, subtract};
+use super::curve::{cheapest, constant};
+use super::fit::Shape;
+use super::source;
+use super::task::{CONSTANT_STEP, ClipJob, STATIC_THRESHOLD, USABLE_FRACTION, minus_rounding};
+use condyle::clip::layout::{Kind, MAX_BITS, WIDTH};
+use condyle::clip::write::Curve;
+use condyle::clip::write::FreeTrack;
+use condyle::clip::{RawClip, Track};
+
+/// How much longer the diagonal of a cube is than its edge.
+const SQRT_3: f64 = 1.732_050_807_568_877_2;
+
+/// The free tracks of a clip, and the authored track of each.
+pub(super) fn free_tracks(clip: &RawClip) -> (Vec<FreeTrack>, Vec<&Track>) {
+    let tracks = clip.tracks().iter().filter(|t| t.target.joint().is_none());
+    tracks
+        .map(|track| {
+            let keys = clip.timelines()[track.timeline].len();
+            (FreeTrack { target: track.target, width: track.width(keys) }, track)
+        })
+        .unzip()
+}
+
+impl ClipJob<'_> {
+    /// Fits the free tracks of a segment. Fails with the number of one that no curve met the budget for.
+    pub(super) fn free_curves(
+        &self,
+        first: usize,
+        frames: usize,
+        shapes: &[Shape],
+        authored: &[bool],
+        curves: &mut Vec<Curve>,
+    ) -> Result<(), usize> {
+        if self.free_tracks.is_empty() {
+            return Ok(());
+        }
+        let seconds = self.seconds(first, frames);
+        let mut index = 0;
+        for (at, (free, track)) in self.free_tracks.iter().zip(&self.free_sources).enumerate() {
+            if free.target.rotates() {
+                if !authored[at] {
+                    // The error of a rotation is at most that of its logarithm.
+                    let mut near = [0.0; 3];
+                    let targets: Vec<Vector> = source::rotations(self.clip, track, &seconds)
+                        .into_iter()
+                        .map(|rotation| {
+                            near = log_near(rotation, near);
+                            near
+                        })
+                        .collect();
+                    let limit = minus_rounding(self.options.budget_of(free.target), 1e-7) / SQRT_3;
+                    curves.extend(values(index, &targets, (shapes, curves), limit).ok_or(at)?);
+                }
+                index += 1;
+                continue;
+            }
+            for from in (0..free.width).step_by(WIDTH) {
+                if !authored[at] {
+                    let value = |c: usize, seconds: f64| match from + c < free.width {
+                        true => source::component(self.clip, track, from + c, seconds),
+                        false => 0.0,
+                    };
+                    let targets: Vec<Vector> =
+                        seconds.iter().map(|&s| core::array::from_fn(|c| value(c, s))).collect();
+                    // Half a unit in the last place is reserved for the decoder's f32 rounding.
+                    let size = targets.iter().flatten().fold(0.0_f64, |size, v| size.max(v.abs()));
+                    let limit = minus_rounding(self.options.budget_of(free.target), 1e-7 * size);
+                    let found = values(index, &targets, (shapes, curves), limit).ok_or(at)?;
+                    curves.extend(found);
+                }
+                index += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The cheapest curve for three components, each within `limit`: `Some(None)` if they are zero, `None` if
+/// none passes.
+fn values(
+    index: usize,
+    targets: &[[f64; 3]],
+    (shapes, others): (&[Shape], &[Curve]),
+    limit: f64,
+) -> Option<Option<Curve>> {
+    let name = (Kind::Free, index);
+    let middle = targets[targets.len() / 2];
+    let off = |a: Vector, b: Vector| {
+        let off = subtract(a, b);
+        off[0].abs().max(off[1].abs()).max(off[2].abs())
+    };
+    if let Some((curve, constant)) = constant(name, middle, limit * CONSTANT_STEP)
+        && targets.iter().all(|&value| off(value, constant) < limit * (STATIC_THRESHOLD + CONSTANT_STEP))
+    {
+        return Some(curve);
+    }
+    cheapest(name, (shapes, others), MAX_BITS, targets, limit, |shape, keys| {
+        (0..targets.len())
+            .all(|moment| off(shape.value(keys, moment), targets[moment]) <= limit * USABLE_FRACTION)
+    })
+    .map(Some)
+}

@@ -1,0 +1,134 @@
+//! Clips of keys alone, where these take fewer bytes than curves.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::MAX_SEGMENT_FRAMES;
+use super::options::{Encoded, Encoding};
+use super::reduce::{KeyFormat, reduce};
+use super::task::ClipJob;
+use super::write::{self, Curves, Kept};
+use condyle::clip::{Interpolation, RawClip, Target, Track};
+
+/// Rotations are rounded to 16 bits where no more joints follow than this part of the most that do: all, or only what is near the
+/// ends of limbs, where a turn moves little. Not tuned.
+const PARTS: [usize; 3] = [1, 2, 4];
+
+/// The part of their bytes that curves that serve are given up for: keys are searched for and turned one by one, in f64, and the
+/// resident form of a clip does nothing for them. Not tuned.
+const SAVING: usize = 8;
+
+impl ClipJob<'_> {
+    /// The clip as keys alone, if that is fewer bytes than what was authored where curves are more, or else saves an eighth. It is tried
+    /// where something had to be kept as authored, and where curves take more than what was authored: a few keys that are far apart need
+    /// many of a curve.
+    pub(super) fn or_keys(&self, curves: Encoded) -> Encoded {
+        let (is_kept, bytes) = (!curves.authored.is_empty(), curves.bytes().len());
+        let is_more = bytes > self.authored_bytes();
+        if !is_kept && !is_more {
+            return curves;
+        }
+        let moves =
+            |(encoding, _): &(Encoding, usize)| matches!(encoding, Encoding::Linear | Encoding::Spline);
+        let is_played = curves.encodings.iter().any(moves);
+        let most = if is_played && !is_more { bytes - bytes / SAVING } else { bytes };
+        self.fewest_keys(is_kept, bytes).filter(|keys| keys.bytes().len() < most).unwrap_or(curves)
+    }
+
+    /// The bytes of the numbers that were authored.
+    pub(super) fn authored_bytes(&self) -> usize {
+        let times = self.clip.timelines().iter().map(Vec::len).sum::<usize>();
+        4 * (times + self.clip.tracks().iter().map(|track| track.values.len()).sum::<usize>())
+    }
+
+    /// Keys that take fewer bytes than `most`: those that were authored, or fewer that serve.
+    pub(super) fn fewest_keys(&self, is_reported: bool, most: usize) -> Option<Encoded> {
+        let clip = self.clip;
+        let (own, are_shorts) = self.own_keys(is_reported, most).unzip();
+        let are_shorts = are_shorts.unwrap_or(false);
+        // Where keys are rare there are hardly any to leave out.
+        let times = |track: &Track| clip.timelines()[track.timeline].len();
+        let is_rare = clip.tracks().iter().map(times).sum::<usize>() * 2 <= clip.tracks().len() * self.frames;
+        if are_shorts && is_rare {
+            return own;
+        }
+        // What the decoder rounds comes on top.
+        let options = self.options.with_part(0.98);
+        let format = if are_shorts { KeyFormat::Shorts } else { KeyFormat::Floats };
+        let most = own.as_ref().map_or(most, |own| own.bytes().len());
+        let fewer = reduce(clip, self.skeleton, &options, format).ok();
+        fewer.and_then(|fewer| self.keys(&fewer.clip, is_reported, most)).or(own)
+    }
+
+    /// The authored keys, with as many rotations in 16 bits as the budget allows, and whether these are any.
+    fn own_keys(&self, is_reported: bool, most: usize) -> Option<(Encoded, bool)> {
+        let mut heights = vec![1_usize; self.joints.len()];
+        for (joint, facts) in self.joints.iter().enumerate().rev() {
+            if let Some(parent) = facts.parent {
+                heights[parent] = heights[parent].max(heights[joint] + 1);
+            }
+        }
+        let tallest = heights.iter().copied().max().unwrap_or(0);
+        // Poses come back to the bit.
+        let parts = if self.frames > 0 { &PARTS[..] } else { &[] };
+        let mut tried = None;
+        for (at, part) in parts.iter().enumerate() {
+            let (clip, changed) =
+                self.rounded(|joint| part * heights.get(joint).copied().unwrap_or(0) <= tallest)?;
+            // Each part is within the one before: what changes as many numbers is the same clip.
+            if tried.replace(changed) == Some(changed) {
+                continue;
+            }
+            if let Some(found) = self.keys(&clip, is_reported, most) {
+                return Some((found, at == 0 || changed > 0));
+            }
+        }
+        let is_tried = tried == Some(0);
+        let own = (!is_tried).then(|| self.keys(self.clip, is_reported, most)).flatten();
+        own.map(|found| (found, false))
+    }
+
+    /// The clip with the rotations of some joints in 16 bits, and how many numbers that changed. Steps come back to the bit.
+    fn rounded(&self, is_wanted: impl Fn(usize) -> bool) -> Option<(RawClip, usize)> {
+        let mut tracks = self.clip.tracks().to_vec();
+        let mut changed = 0;
+        for track in &mut tracks {
+            let is_line = track.interpolation == Interpolation::Linear && !self.clip.is_stepped(track);
+            let Target::Rotation(joint) = track.target else { continue };
+            if !is_line || !is_wanted(joint.into()) {
+                continue;
+            }
+            for value in &mut track.values {
+                let rounded = write::rounded(*value);
+                changed += usize::from(rounded.to_bits() != value.to_bits());
+                *value = rounded;
+            }
+        }
+        let clip = RawClip::new(self.clip.name().into(), self.clip.timelines().to_vec(), tracks).ok()?;
+        Some((clip, changed))
+    }
+
+    /// These keys and no curves, if they take fewer bytes than `most` and hold the budget. `is_reported` says that no curves did.
+    fn keys(&self, clip: &RawClip, is_reported: bool, most: usize) -> Option<Encoded> {
+        let free_index = |target: Target| self.free_tracks.iter().position(|free| free.target == target);
+        let keep =
+            |track| Kept { track, free_index: free_index(track.target).unwrap_or_default(), part: None };
+        let kept: Vec<Kept<'_>> = clip.tracks().iter().map(keep).collect();
+        let moves = |track: &&Track| is_reported && clip.timelines()[track.timeline].len() > 1;
+        let reported: Vec<Target> = clip.tracks().iter().filter(moves).map(|track| track.target).collect();
+        let segments = vec![Curves::default(); self.frames.div_ceil(MAX_SEGMENT_FRAMES).max(1)];
+        let segment_frames = self.frames.div_ceil(segments.len()).max(1);
+        let segments = &segments[..self.frames.div_ceil(segment_frames).max(1)];
+        let header = self.header(segment_frames, segments.len(), kept.len());
+        let bytes = write::bytes_without_curves(&header, self.events.as_slice())
+            + write::sizes(clip, &kept).map(|(_, bytes)| bytes).sum::<usize>();
+        if bytes >= most {
+            return None;
+        }
+        let (found, _) = self.finish((clip, &kept, &reported), segment_frames, segments).ok()?;
+        let mut joints = found.measured.joints.iter().enumerate();
+        let holds = joints.all(|(at, worst)| worst.error <= self.options.budget_of_joint(at))
+            && found.measured.track_over_budget(self.options).is_none();
+        holds.then_some(found)
+    }
+}

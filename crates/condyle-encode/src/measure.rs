@@ -1,0 +1,210 @@
+//! Measures the error of an encoded clip.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::algebra::Matrix;
+use super::options::{JointError, Measured};
+use super::task::{ClipJob, MAX_SEGMENT_SAMPLES, Motion};
+use super::{search, source};
+use condyle::clip::Clip;
+use condyle::pose::Pose;
+use condyle::sample::{self, sample_by};
+use condyle_base::error::Error;
+use condyle_base::math::quats::{self, is_loose};
+use condyle_base::math::vectors::normalize;
+use condyle_base::math::{Rigid, Transform64};
+use condyle_base::simd::Dispatch;
+
+/// A segment where a key of the source between the moments of the search is over the budget of a joint.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Overrun {
+    pub(super) segment: usize,
+    /// The first joint that is over its budget.
+    pub(super) joint: usize,
+    /// The greatest error of the segment, in budgets.
+    pub(super) times: f64,
+}
+
+/// Decodes a clip at all moments where errors are checked, and compares it with the authored one. Also returns the segments
+/// where keys between these moments are over the budget.
+pub(super) fn measure(job: &ClipJob<'_>, clip: &Clip<'_>) -> Result<(Measured, Vec<Overrun>), Error> {
+    let count = job.joints.len();
+    let mut measured = Measured { joints: vec![JointError::default(); count], ..Measured::default() };
+    let mut at_frames = Counts::new();
+    // In chunks, so that the memory does not depend on the length of the clip.
+    let most = (MAX_SEGMENT_SAMPLES / count.max(1)).max(1);
+    let chunk = 64.min(most / job.moments).max(1);
+    let mut first = 0;
+    loop {
+        let frames = (job.frames - first).min(chunk);
+        let is_last = first + frames == job.frames;
+        // The decoder takes f32 seconds: the authored clip is read at the same rounded time, or fast joints
+        // would differ.
+        let mut seconds: Vec<f64> = job.seconds(first, frames).iter().map(|&s| (s as f32).into()).collect();
+        // The last moment belongs to the next chunk.
+        seconds.truncate(frames * job.moments + usize::from(is_last));
+        compare(job, clip, &seconds, &mut measured, &mut |moment, own| {
+            let is_frame = moment % job.moments == 0;
+            if is_frame {
+                own.iter().for_each(|&own| at_frames.add(own as f32));
+            }
+            (is_frame, None)
+        })?;
+        first += frames;
+        if is_last {
+            break;
+        }
+    }
+    let mut overruns: Vec<Overrun> = Vec::new();
+    for keys in job.keys_between.chunks(256.min(most)) {
+        compare(job, clip, keys, &mut measured, &mut |_, own| {
+            let times = |joint: usize| own[joint] / f64::from(job.options.budget_of_joint(joint));
+            let over = (0..count).map(|joint| (joint, times(joint))).filter(|(_, times)| *times > 1.0);
+            let worst = over.clone().map(|(_, times)| times).fold(0.0, f64::max);
+            (false, over.map(|(joint, _)| (joint, worst)).next())
+        })?
+        .into_iter()
+        .for_each(|(seconds, joint, times)| {
+            let segment = clip.view().locate(seconds).segment;
+            match overruns.last_mut().filter(|last| last.segment == segment) {
+                Some(last) => {
+                    (last.joint, last.times) = (last.joint.min(joint), last.times.max(times));
+                }
+                None => overruns.push(Overrun { segment, joint, times }),
+            }
+        });
+    }
+    for (joint, error) in measured.joints.iter().enumerate() {
+        if error.error > measured.error_max {
+            (measured.error_max, measured.joint, measured.seconds) = (error.error, joint, error.seconds);
+        }
+    }
+    measured.error_p99 = at_frames.percentile(99).min(measured.error_max);
+    Ok((measured, overruns))
+}
+
+/// Judges the errors of all joints at one moment: see [`compare`].
+type Judge<'a> = dyn FnMut(usize, &[f64]) -> (bool, Option<(usize, f64)>) + 'a;
+
+/// Adds the errors at some moments. `each` gets the number of a moment and the errors of all joints there; it returns whether
+/// that is a frame, and which joint is over its budget by how much. Returns the moments where one is.
+fn compare(
+    job: &ClipJob<'_>,
+    clip: &Clip<'_>,
+    seconds: &[f64],
+    measured: &mut Measured,
+    each: &mut Judge<'_>,
+) -> Result<Vec<(f64, usize, f64)>, Error> {
+    let (skeleton, count) = (job.skeleton, job.joints.len());
+    let mut pose = Pose::rest(skeleton);
+    let source: Vec<Vec<Transform64>> =
+        (0..count).map(|j| source::joint(job.clip, skeleton, j, &job.tracks[j], seconds)).collect();
+    let model = search::place_all(&job.joints, &source);
+    let (mut decoded, mut errors): (Vec<Matrix>, Vec<f64>) = Default::default();
+    let mut found = Vec::new();
+    for (moment, &at) in seconds.iter().enumerate() {
+        let motion = job.motion.as_ref().map(|of| motions(job, of, clip, at));
+        // The portable mode, so that decisions by the error, and so the bytes, are the same on every
+        // platform.
+        sample_by(Dispatch::current().portable(), clip.view(), skeleton, at, &mut pose)?;
+        decoded.clear();
+        errors.clear();
+        for (j, t) in pose.transforms().enumerate() {
+            let mut local = Transform64::from(t);
+            if is_loose(&local.rotation) {
+                // A rest rotation that is not a unit quaternion, in the authored clip as well.
+                normalize(&mut local.rotation);
+            }
+            let local = Matrix::new(&local);
+            let joint = &job.joints[j];
+            let placed = joint.parent.map_or(local, |p| decoded[p].multiply(&local));
+            decoded.push(placed);
+            let off = match &motion {
+                Some((got, want)) => got.multiply(&placed).less(&want.multiply(&model[j][moment])),
+                None => placed.less(&model[j][moment]),
+            };
+            let (mut farthest, mut own) = (0, 0.0);
+            for (point, body) in joint.shell.iter().enumerate() {
+                let off = body.farthest(&off);
+                if off > own {
+                    (farthest, own) = (point, off);
+                }
+            }
+            if own as f32 > measured.joints[j].error {
+                measured.joints[j] = JointError { error: own as f32, seconds: at, point: farthest };
+            }
+            errors.push(own);
+        }
+        let (is_frame, over) = each(moment, &errors);
+        let greatest = errors.iter().copied().fold(0.0, f64::max) as f32;
+        if is_frame {
+            measured.frames.push(greatest);
+        } else {
+            measured.error_between_max = measured.error_between_max.max(greatest);
+        }
+        found.extend(over.map(|(joint, times)| (at, joint, times)));
+        measure_values(job, clip, at, measured)?;
+    }
+    Ok(found)
+}
+
+/// A histogram of errors in constant memory, with bins half a percent wide.
+struct Counts(Vec<u64>);
+
+/// Low bits of an f32 that share a bin: 2^-8 of a value, the half percent that the documentation states.
+const DROPPED_BITS: u32 = 15;
+
+impl Counts {
+    fn new() -> Self {
+        Self(vec![0; 1 << (31 - DROPPED_BITS)])
+    }
+
+    fn add(&mut self, error: f32) {
+        // The bits of non-negative floats are in the order of their values.
+        self.0[(error.abs().to_bits() >> DROPPED_BITS) as usize] += 1;
+    }
+
+    /// A percentile: the upper end of its bin.
+    fn percentile(&self, percent: u64) -> f32 {
+        let total: u64 = self.0.iter().sum();
+        let mut left = (total * percent).div_ceil(100);
+        let bin = self.0.iter().position(|&count| {
+            let found = count >= left && left > 0;
+            left = left.saturating_sub(count);
+            found
+        });
+        bin.map_or(0.0, |bin| f32::from_bits(((bin as u32 + 1) << DROPPED_BITS) - 1))
+    }
+}
+
+/// The root motion, decoded and as extracted.
+fn motions(job: &ClipJob<'_>, motion: &Motion, clip: &Clip<'_>, seconds: f64) -> (Matrix, Matrix) {
+    let matrix =
+        |Rigid { rotation, translation }| Matrix { linear: quats::rows(rotation), origin: translation };
+    (matrix(clip.motion_at(seconds)), matrix(motion.at(job, seconds)))
+}
+
+fn measure_values(job: &ClipJob<'_>, clip: &Clip<'_>, at: f64, measured: &mut Measured) -> Result<(), Error> {
+    if job.free_tracks.is_empty() {
+        return Ok(());
+    }
+    let mut all = vec![0.0; job.free_tracks.iter().map(|free| free.width).sum()];
+    sample::tracks(clip, at, &mut all)?;
+    let mut all = &all[..];
+    for (index, (free, track)) in job.free_tracks.iter().zip(&job.free_sources).enumerate() {
+        let (values, others) = all.split_at(free.width);
+        all = others;
+        let want: Vec<f64> = if free.target.rotates() {
+            // Either of two opposite quaternions is the rotation.
+            let got = core::array::from_fn(|c| values[c].into());
+            source::rotations(job.clip, track, &[at]).into_iter().flat_map(|q| quats::near(got, q)).collect()
+        } else {
+            (0..free.width).map(|c| source::component(job.clip, track, c, at)).collect()
+        };
+        for (c, (&value, want)) in values.iter().zip(want).enumerate() {
+            measured.add_track_error(index, free.target, c, (want - f64::from(value)).abs() as f32);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! How far keys are from what they were made of.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::Job;
+use super::format::KeyFormat;
+use super::source::{KeySource, Source};
+use crate::algebra::Matrix;
+use crate::options::{EncodeOptions, JointError, Measured};
+use crate::source;
+use condyle::clip::keys::{Span, length_at};
+use condyle::clip::{RawClip, Target};
+use condyle::skeleton::Skeleton;
+use condyle_base::error::Error;
+use condyle_base::math::Transform64;
+use condyle_base::math::quats::is_loose;
+
+/// How far the points of the shell are from their places in `keys`, where `clip` is what they should be: at
+/// the moments at which [`reduce`](super::reduce) looks, and at three between keys that have fewer of these
+/// between them. What a file holds is measured by it when it was read back.
+///
+/// # Errors
+/// Those of [`reduce`](super::reduce); [`Error::Skeleton`] or [`Error::Index`] if `keys` is not for the skeleton.
+pub fn measure_keys<'a>(
+    clip: impl Into<KeySource<'a>>,
+    keys: &RawClip,
+    skeleton: &Skeleton,
+    options: &EncodeOptions,
+) -> Result<Measured, Error> {
+    options.check(skeleton.joint_count())?;
+    keys.check_skeleton(skeleton)?;
+    let source = Source::new(clip.into(), skeleton, options)?;
+    let source = source.with(&source.unseen(keys)?);
+    measure_all(&source, keys, skeleton, options)
+}
+
+/// What `keys` are off by at all moments of the source.
+pub(super) fn measure_all(
+    source: &Source<'_>,
+    keys: &RawClip,
+    skeleton: &Skeleton,
+    options: &EncodeOptions,
+) -> Result<Measured, Error> {
+    let mut all = Measured::default();
+    for (at, frames) in source.windows()?.into_iter().enumerate() {
+        let job = Job::new(skeleton, options, source, source.window(frames)?, (false, KeyFormat::Floats))?;
+        add_part(&mut all, at, &job.measure(keys));
+    }
+    Ok(all)
+}
+
+/// Adds what the `at`th part of a clip is off by. It begins at the last frame of the one before.
+pub(super) fn add_part(all: &mut Measured, at: usize, part: &Measured) {
+    all.frames.extend(part.frames.iter().skip(usize::from(at > 0)));
+    if part.error_max > all.error_max || at == 0 {
+        (all.error_max, all.joint, all.seconds) = (part.error_max, part.joint, part.seconds);
+    }
+    for (index, (target, errors)) in part.tracks.iter().enumerate() {
+        errors.iter().enumerate().for_each(|(c, &error)| all.add_track_error(index, *target, c, error));
+    }
+    all.joints.resize(part.joints.len(), JointError::default());
+    for (all, own) in all.joints.iter_mut().zip(&part.joints) {
+        if own.error > all.error {
+            *all = *own;
+        }
+    }
+}
+
+/// The worse of two readings of the same keys.
+fn add_reading(all: &mut Measured, other: &Measured) {
+    let frames = all.frames.iter_mut().zip(&other.frames);
+    frames.for_each(|(all, &other)| *all = all.max(other));
+    let joints = all.joints.iter_mut().zip(&other.joints);
+    joints.filter(|(all, other)| other.error > all.error).for_each(|(all, other)| *all = *other);
+    if other.error_max > all.error_max {
+        (all.error_max, all.joint, all.seconds) = (other.error_max, other.joint, other.seconds);
+    }
+}
+
+/// Whether readers that normalise rotations, and readers that do not, see different things.
+fn has_loose_rotations(clip: &RawClip) -> bool {
+    let mut joints = clip.tracks().iter().filter(|track| matches!(track.target, Target::Rotation(_)));
+    joints.any(|track| {
+        let (keys, _) = track.values.as_chunks::<4>();
+        let per_key = track.values_per_key();
+        keys.iter().skip(per_key / 2).step_by(per_key).any(|q| is_loose(&q.map(f64::from)))
+    })
+}
+
+impl Job<'_, '_> {
+    /// What the clip is off by at each moment, for readers that normalise rotations and for those that do not.
+    pub(super) fn measure(&self, clip: &RawClip) -> Measured {
+        let mut measured = self.measure_as(clip, true);
+        if has_loose_rotations(clip) {
+            add_reading(&mut measured, &self.measure_as(clip, false));
+        }
+        measured
+    }
+
+    fn measure_as(&self, clip: &RawClip, normalizes: bool) -> Measured {
+        let (moments, count) = (&self.source.moments, self.joints.len());
+        let tracks = source::joint_tracks(clip, count);
+        let mut measured = Measured { joints: vec![JointError::default(); count], ..Measured::default() };
+        measured.frames = vec![0.0; self.source.frames.len()];
+        let mut placed: Vec<Vec<Matrix>> = Vec::with_capacity(count);
+        for (j, joint) in self.joints.iter().enumerate() {
+            let mut locals = source::joint(clip, self.skeleton, j, &tracks[j], moments);
+            if let Some(track) = tracks[j].rotation.filter(|_| !normalizes) {
+                let times = &clip.timelines()[track.timeline];
+                for (local, &seconds) in locals.iter_mut().zip(moments) {
+                    let length = length_at(track, Span::find(times, seconds, 0));
+                    local.rotation = local.rotation.map(|v| v * length);
+                }
+            }
+            let parents = joint.parent.map(|parent| placed[parent].as_slice());
+            let at = |(moment, local): (usize, &Transform64)| {
+                let local = Matrix::new(local);
+                parents.map_or(local, |parents| parents[moment].multiply(&local))
+            };
+            let is: Vec<Matrix> = locals.iter().enumerate().map(at).collect();
+            for (moment, (is, want)) in is.iter().zip(&self.model[j]).enumerate() {
+                for (point, body) in joint.shell.iter().enumerate() {
+                    let off = body.between(is, want) as f32;
+                    if off > measured.joints[j].error {
+                        measured.joints[j] = JointError { error: off, seconds: moments[moment], point };
+                    }
+                    let frame = self.source.frames.partition_point(|&at| at <= moment).saturating_sub(1);
+                    if let Some(frame) = measured.frames.get_mut(frame) {
+                        *frame = frame.max(off);
+                    }
+                }
+            }
+            placed.push(is);
+        }
+        for (joint, error) in measured.joints.iter().enumerate() {
+            if error.error > measured.error_max {
+                (measured.error_max, measured.joint, measured.seconds) = (error.error, joint, error.seconds);
+            }
+        }
+        for (index, free) in self.source.free.iter().enumerate() {
+            // What has no track keeps a value that is not known here: it counts as none.
+            let track = clip.track(free.target);
+            for (want, &seconds) in free.values.iter().zip(moments) {
+                for (c, want) in want.iter().enumerate() {
+                    let is = track.map_or(0.0, |track| source::component(clip, track, c, seconds));
+                    let off = (is - want).abs() as f32;
+                    measured.add_track_error(index, free.target, c, off);
+                }
+            }
+        }
+        measured
+    }
+}

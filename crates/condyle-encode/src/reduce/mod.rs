@@ -1,0 +1,618 @@
+//! Fewer keys: from any clip to an authored one with as few keys as an error budget allows, for files that other programs read.
+
+mod authored;
+mod build;
+mod channel;
+mod format;
+mod measure;
+mod source;
+mod space;
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use self::build::Build;
+use self::channel::{Channel, Grids, fit, fit_values};
+pub use self::format::KeyFormat;
+use self::format::{ROTATION_GRADES, STEP_GRADES, Steps};
+pub use self::measure::measure_keys;
+use self::measure::{add_part, measure_all};
+pub use self::source::KeySource;
+use self::source::{Source, Window};
+use self::space::{Lengths, Turns};
+use super::aims::Aims;
+use super::algebra::{Matrix, Vector, apply, length, subtract, turned};
+use super::budget::{MAX_ROUNDS, graded_by_depth, tighten};
+use super::options::{EncodeOptions, Measured};
+use super::points::{self, Point, points_to_place};
+use super::search::place_all;
+use super::shell;
+use super::task::{
+    BudgetFractions, JointFacts, STATIC_THRESHOLD, SegmentJob, USABLE_FRACTION, minus_rounding,
+};
+use condyle::clip::{Interpolation, RawClip, Target};
+use condyle::skeleton::Skeleton;
+use condyle_base::error::Error;
+use condyle_base::math::Transform64;
+use condyle_base::math::quats::Quat64;
+use condyle_base::math::vectors::{dot, normalize};
+
+/// A clip with fewer keys, and how far off it is.
+///
+/// ```
+/// use condyle_encode::{EncodeOptions, KeyFormat, Shell, reduce};
+/// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform};
+///
+/// let skeleton = Skeleton::new([Joint::new("lift", None, Transform::IDENTITY)])?;
+/// // A key at each of sixty frames, all on one line.
+/// let times: Vec<f32> = (0..=60).map(|frame| frame as f32 / 30.0).collect();
+/// let values = times.iter().flat_map(|&t| [0.0, 0.7 * t, 0.0]).collect();
+/// let (target, interpolation) = (Target::Translation(0), Interpolation::Linear);
+/// let up = Track { target, interpolation, timeline: 0, values };
+/// let clip = RawClip::new("up".into(), vec![times], vec![up])?;
+///
+/// let reduced = reduce(&clip, &skeleton, &EncodeOptions::new(1e-4, Shell::Balls(0.03)), KeyFormat::Floats)?;
+/// assert_eq!(reduced.clip.timelines()[0].len(), 2);
+/// assert!(reduced.measured.error_max <= 1e-4);
+/// # Ok::<(), condyle::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Reduced {
+    /// The clip.
+    pub clip: RawClip,
+    /// Frames per second at which errors were looked at, besides the keys.
+    pub rate: f32,
+    /// How far the points of the shell are from their places, at each moment that was looked at: at every key
+    /// and frame, three times between each two, and more often where these moments have keys themselves.
+    pub measured: Measured,
+}
+
+/// The part of its limit that the rounding of what does not move may take: it has but one key.
+const CONSTANT_ROUNDING: f64 = 0.02;
+
+/// How many times it is tried again with less of the budget, where rounding exceeds it.
+const MAX_TRIES: usize = 4;
+
+/// How many times moments are added, three between keys that have fewer between them, where these are not enough. A
+/// second time has mended nothing in recorded walks.
+const MAX_REFINEMENTS: usize = 1;
+
+/// Makes a clip with as few keys as keep every point of the shell within the budget of its place, between the keys too: each
+/// property with straight lines or splines, whichever take fewer bytes, at times that tracks share. Constant tracks have one key,
+/// those at rest none; steps stay as they are.
+///
+/// `format` is how the numbers will be stored: the error counts what that rounds.
+///
+/// [`EncodeOptions::effort`], [`root_motion`](EncodeOptions::root_motion) and [`events`](EncodeOptions::events) do not apply.
+///
+/// # Errors
+/// Those of [`encode`](crate::encode()).
+pub fn reduce<'a>(
+    clip: impl Into<KeySource<'a>>,
+    skeleton: &Skeleton,
+    options: &EncodeOptions,
+    format: KeyFormat,
+) -> Result<Reduced, Error> {
+    options.check(skeleton.joint_count())?;
+    let mut source = Source::new(clip.into(), skeleton, options)?;
+    let windows = source.windows()?;
+    let pinned = windows.len() > 1;
+    let mut parts: Vec<Option<Part>> = vec![None; windows.len()];
+    let mut best: Option<Reduced> = None;
+    for refinement in 0..=MAX_REFINEMENTS {
+        for (part, frames) in parts.iter_mut().zip(&windows).filter(|(part, _)| part.is_none()) {
+            let window = source.window(frames.clone())?;
+            let mut job = Job::new(skeleton, options, &source, window, (pinned, format))?;
+            (0..refinement).for_each(|_| job.use_less());
+            let bounds = job.bounds();
+            *part = Some((job.best()?, bounds));
+        }
+        let mut found = join(parts.iter().flatten().cloned().collect(), &source, skeleton)?;
+        let unseen = source.unseen(&found.clip)?;
+        let measured = match &unseen[..] {
+            [] => found.measured.clone(),
+            unseen => measure_all(&source.with(unseen), &found.clip, skeleton, options)?,
+        };
+        let worse = frames_made_worse(options, &found.measured, &measured);
+        found.measured = measured;
+        let is_better = |best: &Reduced| found.measured.error_max < best.measured.error_max;
+        if worse.is_empty() || best.as_ref().is_none_or(is_better) {
+            best = Some(found);
+        }
+        if worse.is_empty() {
+            break;
+        }
+        let of_worse = unseen.into_iter().filter(|&time| worse.binary_search(&source.frame_of(time)).is_ok());
+        source = source.with(&of_worse.collect::<Vec<_>>());
+        for (part, frames) in parts.iter_mut().zip(&windows) {
+            if worse.iter().any(|frame| frames.contains(frame)) {
+                *part = None;
+            }
+        }
+    }
+    best.ok_or(Error::NoKeys { timeline: 0 })
+}
+
+/// The keys of some frames of a clip, and their first and last moment.
+type Part = (Reduced, [f32; 2]);
+
+/// The frames that are over their budgets only where `between` was looked at besides, rising.
+fn frames_made_worse(options: &EncodeOptions, at_moments: &Measured, between: &Measured) -> Vec<usize> {
+    let own = options.joint_budgets.iter().map(|&(_, budget)| budget);
+    let budget = own.fold(options.budget, f32::min);
+    let all_for_tracks =
+        at_moments.track_over_budget(options).is_none() && between.track_over_budget(options).is_some();
+    let pairs = at_moments.frames.iter().zip(&between.frames).enumerate();
+    let worse =
+        pairs.filter(|(_, (before, after))| all_for_tracks || (**before <= budget && **after > budget));
+    worse.map(|(frame, _)| frame).collect()
+}
+
+/// Whether all joints and tracks are within their budgets.
+fn holds(options: &EncodeOptions, it: &Measured) -> bool {
+    let mut joints = it.joints.iter().enumerate();
+    joints.all(|(joint, worst)| worst.error <= options.budget_of_joint(joint))
+        && it.track_over_budget(options).is_none()
+}
+
+/// The parts of a clip as one: where one of them does not move what another does, it gets two keys.
+fn join(mut parts: Vec<Part>, source: &Source<'_>, skeleton: &Skeleton) -> Result<Reduced, Error> {
+    if parts.len() == 1 {
+        return parts.pop().map(|(whole, _)| whole).ok_or(Error::NoKeys { timeline: 0 });
+    }
+    let mut targets: Vec<Target> =
+        parts.iter().flat_map(|(part, _)| part.clip.tracks()).map(|track| track.target).collect();
+    targets.sort();
+    targets.dedup();
+    targets.retain(|&target| !source.keeps(target));
+    let mut build = Build::default();
+    for target in targets {
+        let (mut times, mut values): (Vec<f32>, Vec<f32>) = Default::default();
+        for (part, bounds) in &parts {
+            let (own_times, own_values) = match part.clip.track(target) {
+                Some(track) => (part.clip.timelines()[track.timeline].clone(), track.values.clone()),
+                // Free tracks are in all parts.
+                None => (vec![bounds[0]], rest_value(skeleton, target)),
+            };
+            let (own_times, own_values) = match own_times.len() {
+                1 => (bounds.to_vec(), own_values.repeat(2)),
+                _ => (own_times, own_values),
+            };
+            // The last key of a part is the first of the next one.
+            let skip = usize::from(times.last() == own_times.first());
+            let width = own_values.len() / own_times.len();
+            times.extend(&own_times[skip..]);
+            values.extend(&own_values[skip * width..]);
+        }
+        let keys =
+            Channel { interpolation: Interpolation::Linear, keys: Vec::new(), times: Some(times), values };
+        build.add(target, &keys, &[]);
+    }
+    let clip = build.finish(source, skeleton, true)?;
+    let mut all = Measured::default();
+    for (at, (part, _)) in parts.iter().enumerate() {
+        add_part(&mut all, at, &part.measured);
+    }
+    Ok(Reduced { clip, rate: source.rate(), measured: all })
+}
+
+/// The properties of a joint.
+fn targets(joint: usize) -> [Target; 3] {
+    let joint = joint as u16;
+    [Target::Rotation(joint), Target::Translation(joint), Target::Scale(joint)]
+}
+
+/// What a joint's property is without a track.
+fn rest_value(skeleton: &Skeleton, target: Target) -> Vec<f32> {
+    let rest = |joint: u16| skeleton.rest().get(joint.into());
+    match target {
+        Target::Rotation(joint) => rest(joint).rotation.to_vec(),
+        Target::Translation(joint) => rest(joint).translation.to_vec(),
+        Target::Scale(joint) => rest(joint).scale.to_vec(),
+        _ => Vec::new(),
+    }
+}
+
+/// All that stays the same while it is tried.
+struct Job<'s, 'a> {
+    skeleton: &'s Skeleton,
+    of: &'s Source<'a>,
+    source: Window<'a>,
+    joints: Vec<JointFacts>,
+    /// The model matrices of the source, per joint and moment.
+    model: Vec<Vec<Matrix>>,
+    grids: Grids,
+    /// Which joints keep all that was authored, as nothing else is within their budget.
+    exact: Vec<bool>,
+    /// The part of the budgets of tracks that may be used.
+    track_part: f32,
+    options: &'s EncodeOptions,
+    format: KeyFormat,
+}
+
+/// Sets of keys that are not evenly spaced, of the properties before.
+type Uneven = Vec<Vec<usize>>;
+
+/// What was found for a joint's rotation, translation and scale; `None` at rest.
+type Channels = [Option<Channel>; 3];
+
+/// One try.
+struct Fit {
+    channels: Vec<Channels>,
+    /// The greatest error of each joint as a fraction of its budget.
+    errors: Vec<f64>,
+    /// For which of rotation, translation and scale of each joint no keys served.
+    lacking: Vec<[bool; 3]>,
+}
+
+impl<'s, 'a> Job<'s, 'a> {
+    fn new(
+        skeleton: &'s Skeleton,
+        options: &'s EncodeOptions,
+        of: &'s Source<'a>,
+        source: Window<'a>,
+        (pinned, format): (bool, KeyFormat),
+    ) -> Result<Self, Error> {
+        let count = skeleton.joint_count();
+        let shell = shell::bodies(skeleton, &options.shell)?;
+        let kept = 4e-7 * shell::extent(skeleton, &shell);
+        let mut joints = Vec::with_capacity(count);
+        for (j, (shell, rest)) in shell.into_iter().zip(skeleton.rest().transforms()).enumerate() {
+            let mut rest = Transform64::from(rest);
+            normalize(&mut rest.rotation);
+            joints.push(JointFacts {
+                parent: skeleton.parent(j as u16).map(usize::from),
+                rest,
+                shell,
+                budget: minus_rounding(options.budget, kept),
+                authored: targets(j).map(|target| of.keeps(target)),
+            });
+        }
+        for &(joint, budget) in &options.joint_budgets {
+            joints[usize::from(joint)].budget = minus_rounding(budget, kept);
+        }
+        let model = place_all(&joints, &source.joints);
+        let grids = Grids::new(source.moments.len(), &source.frames, source.places.clone(), pinned);
+        let exact = vec![false; count];
+        // Where parts meet, both have to round the key that they share alike: no part has precisions of its own.
+        let format = if pinned && format == KeyFormat::Filtered { KeyFormat::Shorts } else { format };
+        Ok(Self { skeleton, of, source, joints, model, grids, exact, track_part: 1.0, options, format })
+    }
+
+    /// The first and the last moment.
+    fn bounds(&self) -> [f32; 2] {
+        let moments = &self.source.moments;
+        [moments[0], moments[moments.len() - 1]].map(|seconds| seconds as f32)
+    }
+
+    /// Leaves more of the budgets to what is not seen while keys are fitted.
+    fn use_less(&mut self) {
+        self.joints.iter_mut().for_each(|joint| joint.budget *= 0.9);
+        self.track_part *= 0.9;
+    }
+
+    /// The clip that holds the budget; the best one if none does.
+    fn best(&mut self) -> Result<Reduced, Error> {
+        let options = self.options;
+        let holds = |it: &Measured| holds(options, it);
+        let mut best: Option<Reduced> = None;
+        for _ in 0..MAX_TRIES {
+            let Some(clip) = self.clip()? else { break };
+            let measured = self.measure(&clip);
+            if holds(&measured) {
+                return self.or_authored(Reduced { clip, rate: self.of.rate(), measured }, holds);
+            }
+            if best.as_ref().is_none_or(|best| measured.error_max < best.measured.error_max) {
+                best = Some(Reduced { clip, rate: self.of.rate(), measured });
+            }
+            self.use_less();
+        }
+        let clip = self.exact()?;
+        let exact = Reduced { measured: self.measure(&clip), rate: self.of.rate(), clip };
+        Ok(match best {
+            Some(best) if !holds(&exact.measured) && best.measured.error_max < exact.measured.error_max => {
+                best
+            }
+            _ => exact,
+        })
+    }
+
+    /// Fits all joints. What fails keeps all that was authored, with all above it, so that its place is exact.
+    fn fit(&mut self) -> Option<Fit> {
+        loop {
+            let failed = match self.attempt() {
+                Ok(fit) => return Some(fit),
+                Err(failed) => failed,
+            };
+            let mut is_new = false;
+            for joint in failed {
+                let parent = |&joint: &usize| self.joints[joint].parent;
+                let chain: Vec<usize> = core::iter::successors(Some(joint), parent).collect();
+                for joint in chain {
+                    is_new |= !core::mem::replace(&mut self.exact[joint], true);
+                }
+            }
+            if !is_new {
+                return None;
+            }
+        }
+    }
+
+    /// Tries to fit all joints, with less for those above where one fails; else says which failed.
+    fn attempt(&self) -> Result<Fit, Vec<usize>> {
+        let joints = &self.joints[..];
+        let mut fractions =
+            vec![BudgetFractions { place: 0.75, translation: 0.45, swing: Some(3.0) }; joints.len()];
+        let mut last = Vec::new();
+        for _ in 0..MAX_ROUNDS {
+            let found = self.search(&fractions);
+            let failed = failed(joints, &found);
+            if failed.is_empty() {
+                return Ok(found);
+            }
+            // What is tightened in vain is not tightened on.
+            let is_same = failed == last && failed.iter().all(|&joint| fractions[joint].place < 0.4);
+            for &joint in &failed {
+                tighten(joints, joint, found.lacking[joint][1], &mut fractions);
+            }
+            last = failed;
+            if is_same {
+                break;
+            }
+        }
+        let graded = [1.0, 0.5, 0.2].into_iter().map(|factor| self.search(&graded_by_depth(joints, factor)));
+        graded.into_iter().find(|found| failed(joints, found).is_empty()).ok_or(last)
+    }
+
+    /// Fits each joint relative to its parent as it will be read, parents first.
+    fn search(&self, fractions: &[BudgetFractions]) -> Fit {
+        let joints = &self.joints[..];
+        let job = SegmentJob {
+            joints,
+            source: &self.source.joints,
+            shapes: &[],
+            fractions,
+            max_bits: 0,
+            nlerp: false,
+        };
+        let (points, is_static) = points_to_place(&job, &self.model);
+        let count = self.source.moments.len();
+        let mut placed: Vec<Vec<Matrix>> = Vec::with_capacity(joints.len());
+        let mut uneven = Vec::new();
+        let mut fit =
+            Fit { channels: Vec::new(), errors: Vec::new(), lacking: vec![[false; 3]; joints.len()] };
+        for (index, joint) in joints.iter().enumerate() {
+            let mut own = self.source.joints[index].clone();
+            let parents = joint.parent.map(|parent| placed[parent].as_slice());
+            let found = if self.exact[index] {
+                self.exact_channels(index).map(Ok)
+            } else {
+                let translation =
+                    self.translation(index, parents, &fractions[index], (&mut own, &mut uneven));
+                let scale = self.scale(index, &points[index], &fractions[index], (&mut own, &mut uneven));
+                let aims = Aims::new(parents, &self.model[index], &points[index], &own);
+                let to_place = (index, is_static[index]);
+                let rotation = self.rotation(to_place, &aims, &points[index], (&mut own, &mut uneven));
+                [rotation, translation, scale]
+            };
+            fit.lacking[index] = found.each_ref().map(Result::is_err);
+            fit.channels.push(found.map(Result::unwrap_or_default));
+            let at = |moment: usize| {
+                let local = Matrix::new(&own[moment]);
+                parents.map_or(local, |parents| parents[moment].multiply(&local))
+            };
+            let is: Vec<Matrix> = (0..count).map(at).collect();
+            let off = |(is, want): (&Matrix, &Matrix)| {
+                joint.shell.iter().map(|body| body.between(is, want)).fold(0.0, f64::max)
+            };
+            let worst = is.iter().zip(&self.model[index]).map(off).fold(0.0, f64::max);
+            fit.errors.push(worst / joint.budget);
+            placed.push(is);
+        }
+        fit
+    }
+
+    /// The part of a limit within which what moves counts as at rest. Nothing where it has to meet another part of the clip.
+    fn static_part(&self) -> f64 {
+        if self.grids.pinned { 0.0 } else { STATIC_THRESHOLD }
+    }
+
+    /// A constant in few bytes. `part` says which part of its limit a difference takes.
+    fn rounded(&self, value: Vector, part: impl Fn(Vector) -> f64) -> [f32; 3] {
+        let finest = Steps::finest(self.format, format::greatest(value));
+        let found = self.format.coarsest(STEP_GRADES, |grade| {
+            let rounded = value.map(|v| finest.coarser(grade).round(v));
+            let off = part(subtract(rounded.map(f64::from), value));
+            (grade == 0 || off <= CONSTANT_ROUNDING).then_some(rounded)
+        });
+        found.unwrap_or(value.map(|v| v as f32))
+    }
+
+    fn translation(
+        &self,
+        index: usize,
+        parents: Option<&[Matrix]>,
+        fractions: &BudgetFractions,
+        (own, uneven): (&mut [Transform64], &mut Uneven),
+    ) -> Result<Option<Channel>, ()> {
+        let joint = &self.joints[index];
+        if joint.authored[1] {
+            return Ok(None);
+        }
+        let (rest, middle) = (joint.rest.translation, own[own.len() / 2].translation);
+        let outer = parents.map_or(1.0, |parents| parents[own.len() / 2].reach());
+        let threshold = joint.budget * self.static_part();
+        let near =
+            |to: Vector| own.iter().all(|it| length(subtract(it.translation, to)) * outer <= threshold);
+        if near(rest) {
+            own.iter_mut().for_each(|local| local.translation = rest);
+            return Ok(None);
+        }
+        if near(middle) {
+            let off = |by: Vector| length(by) * outer / joint.budget;
+            let value = self.rounded(middle, off);
+            own.iter_mut().for_each(|local| local.translation = value.map(f64::from));
+            return Ok(Some(Channel::constant(&value)));
+        }
+        let targets: Vec<Vector> = (0..own.len())
+            .map(|moment| {
+                let place = self.model[index][moment].origin;
+                match parents {
+                    // A parent of scale zero cannot be inverted.
+                    Some(parents) if parents[moment].linear == [[0.0; 3]; 3] => own[moment].translation,
+                    Some(parents) => parents[moment].back(place),
+                    None => place,
+                }
+            })
+            .collect();
+        let limit = joint.budget * fractions.translation * USABLE_FRACTION;
+        let holds = |moment: usize, value: Vector| {
+            let off = subtract(value, targets[moment]);
+            let off = parents.map_or(off, |parents| apply(&parents[moment].linear, off));
+            dot(off, off) <= limit * limit
+        };
+        let authored = self.of.authored(Target::Translation(index as u16));
+        let lengths = Lengths::new(self.format, &targets);
+        let (channel, values) =
+            fit(&lengths, &self.grids, uneven, &self.source.moments, &targets, authored, holds).ok_or(())?;
+        own.iter_mut().zip(values).for_each(|(local, value)| local.translation = value);
+        Ok(Some(channel))
+    }
+
+    fn scale(
+        &self,
+        index: usize,
+        points: &[Point],
+        fractions: &BudgetFractions,
+        (own, uneven): (&mut [Transform64], &mut Uneven),
+    ) -> Result<Option<Channel>, ()> {
+        let joint = &self.joints[index];
+        if joint.authored[2] {
+            return Ok(None);
+        }
+        let (rest, middle) = (joint.rest.scale, own[own.len() / 2].scale);
+        let far = points.iter().map(|point| point.body.size() / point.limit).fold(0.0, f64::max);
+        let off = |a: Vector, b: Vector| length(subtract(a, b)) * far;
+        let static_part = self.static_part();
+        let near = |to: Vector| own.iter().all(|local| off(local.scale, to) <= static_part / 4.0);
+        if near(rest) {
+            own.iter_mut().for_each(|local| local.scale = rest);
+            return Ok(None);
+        }
+        if near(middle) {
+            let value = self.rounded(middle, |by| length(by) * far);
+            own.iter_mut().for_each(|local| local.scale = value.map(f64::from));
+            return Ok(Some(Channel::constant(&value)));
+        }
+        let targets: Vec<Vector> = own.iter().map(|local| local.scale).collect();
+        let limit = fractions.translation * 0.5;
+        let authored = self.of.authored(Target::Scale(index as u16));
+        let holds = |moment: usize, value: Vector| off(value, targets[moment]) <= limit;
+        let lengths = Lengths::new(self.format, &targets);
+        let (channel, values) =
+            fit(&lengths, &self.grids, uneven, &self.source.moments, &targets, authored, holds).ok_or(())?;
+        own.iter_mut().zip(values).for_each(|(local, value)| local.scale = value);
+        Ok(Some(channel))
+    }
+
+    fn rotation(
+        &self,
+        (index, hangs): (usize, bool),
+        aims: &Aims<'_>,
+        points: &[Point],
+        (own, uneven): (&mut [Transform64], &mut Uneven),
+    ) -> Result<Option<Channel>, ()> {
+        let joint = &self.joints[index];
+        if joint.authored[0] {
+            return Ok(None);
+        }
+        let (rest, middle) = (joint.rest.rotation, own[own.len() / 2].rotation);
+        let reach =
+            self.model[index].iter().fold(0.0_f64, |most, model| most.max(points::reach(points, model)));
+        let limit = points.iter().map(|point| point.limit).fold(f64::INFINITY, f64::min).min(joint.budget);
+        let static_part = self.static_part();
+        let near = |to: Quat64| own.iter().all(|it| turned(to, it.rotation) * reach <= limit * static_part);
+        let serves = |value: Quat64| hangs || (0..own.len()).all(|moment| aims.holds(moment, value));
+        if near(rest) && serves(rest) {
+            own.iter_mut().for_each(|local| local.rotation = rest);
+            return Ok(None);
+        }
+        if near(middle) {
+            let constant = self.format.coarsest(ROTATION_GRADES, |grade| {
+                let (_, value) = format::rotation(middle, self.format, grade);
+                let is = value.map(f64::from);
+                // Four 16-bit numbers only where nothing else serves.
+                let is_near = grade < 2 || turned(is, middle) * reach <= limit * CONSTANT_ROUNDING;
+                (is_near && serves(is)).then_some((value, is))
+            });
+            if let Some((value, is)) = constant {
+                own.iter_mut().for_each(|local| local.rotation = is);
+                return Ok(Some(Channel::constant(&value)));
+            }
+        }
+        let mut last = own[0].rotation;
+        let targets: Vec<Quat64> = own
+            .iter()
+            .enumerate()
+            .map(|(moment, local)| {
+                // On one side of the sphere, so that splines of the components are straight.
+                last = condyle_base::math::quats::near(last, aims.best(moment, local.rotation));
+                last
+            })
+            .collect();
+        let authored = self.of.authored(Target::Rotation(index as u16));
+        let holds = |moment: usize, value: Quat64| aims.holds(moment, value);
+        let mut found = |format| {
+            let (space, times) = (Turns { format, grade: 0 }, &self.source.moments);
+            fit(&space, &self.grids, uneven, times, &targets, authored, holds)
+        };
+        // Where integers are too coarse, floats may do.
+        let (channel, values) = found(self.format).or_else(|| found(KeyFormat::Floats)).ok_or(())?;
+        own.iter_mut().zip(values).for_each(|(local, value)| local.rotation = value);
+        Ok(Some(channel))
+    }
+
+    /// The clip of a try; `None` if none held the budget.
+    fn clip(&mut self) -> Result<Option<RawClip>, Error> {
+        let Some(fit) = self.fit() else { return Ok(None) };
+        let mut build = Build::default();
+        for (joint, channels) in fit.channels.iter().enumerate() {
+            for (target, channel) in targets(joint).into_iter().zip(channels) {
+                if let Some(channel) = channel {
+                    build.add(target, channel, &self.source.moments);
+                }
+            }
+        }
+        if !self.add_free(&mut build) {
+            return Ok(None);
+        }
+        build.finish(self.of, self.skeleton, !self.grids.pinned).map(Some)
+    }
+
+    /// Adds the tracks that drive no joint, unless one of them has no keys that serve.
+    fn add_free(&self, build: &mut Build) -> bool {
+        self.source.free.iter().all(|free| {
+            let limit = minus_rounding(self.options.budget_of(free.target) * self.track_part, 1e-7);
+            let found = fit_values(&self.source.moments, &self.grids, free, limit, self.format);
+            found.map(|channel| build.add(free.target, &channel, &self.source.moments)).is_some()
+        })
+    }
+}
+
+/// The joints that are over budget or lack keys, without those below such joints.
+fn failed(joints: &[JointFacts], fit: &Fit) -> Vec<usize> {
+    let mut below = vec![false; joints.len()];
+    let mut topmost = Vec::new();
+    for (joint, facts) in joints.iter().enumerate() {
+        below[joint] = facts.parent.is_some_and(|parent| below[parent]);
+        if (fit.errors[joint] > 1.0 || fit.lacking[joint].contains(&true)) && !below[joint] {
+            below[joint] = true;
+            topmost.push(joint);
+        }
+    }
+    topmost
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,371 @@
+//! What keys are reduced of, at the moments where errors are looked at.
+
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use super::super::options::EncodeOptions;
+use super::super::source;
+use super::super::task::MAX_SEGMENT_SAMPLES;
+use condyle::clip::{Clip, RawClip, Target, Track};
+use condyle::motion::clip::pose_by;
+use condyle::pose::Pose;
+use condyle::sample;
+use condyle::skeleton::Skeleton;
+use condyle_base::error::Error;
+use condyle_base::math::Transform64;
+use condyle_base::math::quats::is_loose;
+use condyle_base::simd::Dispatch;
+
+/// What [`reduce`](super::reduce) makes keys of: a clip as authored, or a compressed one.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum KeySource<'a> {
+    /// As authored: its own keys are among those that are tried.
+    Raw(&'a RawClip),
+    /// Compressed. Root motion that was taken out is put back.
+    Packed(&'a Clip<'a>, &'a str),
+}
+
+impl<'a> From<&'a RawClip> for KeySource<'a> {
+    fn from(clip: &'a RawClip) -> Self {
+        Self::Raw(clip)
+    }
+}
+
+impl KeySource<'_> {
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Raw(clip) => clip.name().to_string(),
+            Self::Packed(_, name) => (*name).to_string(),
+        }
+    }
+
+    pub(super) fn start(&self) -> f32 {
+        match self {
+            Self::Raw(clip) => clip.start() as f32,
+            Self::Packed(clip, _) => clip.start() as f32,
+        }
+    }
+
+    pub(super) fn end(&self) -> f32 {
+        match self {
+            Self::Raw(clip) => clip.end() as f32,
+            Self::Packed(clip, _) => clip.end() as f32,
+        }
+    }
+}
+
+/// A track with its key times.
+type Timed = (Vec<f32>, Track);
+
+/// A track that drives no joint.
+pub(super) struct Free<'a> {
+    pub(super) target: Target,
+    /// Per moment.
+    pub(super) values: Vec<Vec<f64>>,
+    pub(super) authored: Option<(&'a [f32], &'a Track)>,
+}
+
+/// The keys of a track of steps where its value changes.
+fn steps(times: &[f32], track: &Track) -> Timed {
+    let width = track.width(times.len());
+    let value = |key: usize| &track.values[key * width..][..width];
+    let keys: Vec<usize> = (0..times.len()).filter(|&key| key == 0 || value(key) != value(key - 1)).collect();
+    let values = keys.iter().flat_map(|&key| value(key)).copied().collect();
+    (keys.iter().map(|&key| times[key]).collect(), Track { values, ..track.clone() })
+}
+
+/// A part of a clip at the moments where errors are looked at.
+pub(super) struct Window<'a> {
+    /// Seconds, rising: the frames, three times between each two, and the authored keys.
+    pub(super) moments: Vec<f64>,
+    /// Which of the moments are frames.
+    pub(super) frames: Vec<usize>,
+    /// Which are frames or authored keys.
+    pub(super) places: Vec<usize>,
+    /// Local transforms, per joint and moment.
+    pub(super) joints: Vec<Vec<Transform64>>,
+    pub(super) free: Vec<Free<'a>>,
+}
+
+/// A clip, and how it is looked at.
+#[derive(Clone)]
+pub(super) struct Source<'a> {
+    pub(super) of: KeySource<'a>,
+    skeleton: &'a Skeleton,
+    pub(super) frames: usize,
+    per_frame: usize,
+    /// Of how many moments a part is, as memory allows.
+    pub(super) most_moments: usize,
+    /// Key times that are evenly spaced moments, as near as rounding can tell, with which of them: what jumps from one key to the
+    /// next is off by much a rounding beside the key.
+    on_moments: Vec<(usize, f64)>,
+    /// Key times that are none.
+    between: Vec<f64>,
+    /// Tracks that stay as they are, each with its key times: steps, and what a compressed clip has kept as authored.
+    pub(super) kept: Vec<Timed>,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn new(
+        of: KeySource<'a>,
+        skeleton: &'a Skeleton,
+        options: &EncodeOptions,
+    ) -> Result<Self, Error> {
+        let (frames, mut kept, timelines): (usize, Vec<Timed>, Vec<Vec<f32>>) = match of {
+            KeySource::Raw(clip) => {
+                clip.check_skeleton(skeleton)?;
+                let loose = |joint: u16| is_loose(&skeleton.rest().get(joint.into()).rotation.map(f64::from));
+                let keep = |track: &Track| {
+                    let times = &clip.timelines()[track.timeline][..];
+                    match track.target {
+                        _ if clip.is_stepped(track) => Some(steps(times, track)),
+                        // Curves are relative to a rest rotation of unit length.
+                        Target::Rotation(joint) if loose(joint) => Some((times.to_vec(), track.clone())),
+                        _ => None,
+                    }
+                };
+                let kept: Vec<Timed> = clip.tracks().iter().filter_map(keep).collect();
+                let mut is_used = vec![false; clip.timelines().len()];
+                clip.tracks().iter().for_each(|track| is_used[track.timeline] = true);
+                let used = clip.timelines().iter().zip(is_used).filter(|(_, is_used)| *is_used);
+                let used = used.map(|(times, _)| times.clone());
+                (super::super::frames(clip, skeleton.joint_count(), options)?.count, kept, used.collect())
+            }
+            KeySource::Packed(clip, _) => {
+                let (found, needed) = (skeleton.joint_count(), clip.joint_count());
+                Error::check_len("the joints of the skeleton", found, needed)?;
+                skeleton.check_fingerprint("the clip", clip.fingerprint().unwrap_or_default())?;
+                skeleton.check_rest_fingerprint("the clip", clip.rest_fingerprint().unwrap_or_default())?;
+                // Of roots that root motion moves, only the motion knows where they are.
+                let is_moved = |target: Target| match target {
+                    Target::Rotation(joint) | Target::Translation(joint) => {
+                        clip.has_motion() && skeleton.parent(joint).is_none()
+                    }
+                    _ => false,
+                };
+                let kept: Vec<_> = clip.authored().filter(|(_, track)| !is_moved(track.target)).collect();
+                (clip.frame_count(), kept, clip.authored_times().collect())
+            }
+        };
+        let per_frame = if options.between { super::super::MOMENTS_PER_FRAME } else { 1 };
+        let most_moments = (MAX_SEGMENT_SAMPLES / skeleton.joint_count().max(1)).max(per_frame);
+        kept.sort_by_key(|(_, track)| track.target);
+        let (on_moments, between) = (Vec::new(), Vec::new());
+        let mut it = Self { of, skeleton, frames, per_frame, most_moments, on_moments, between, kept };
+        for times in timelines {
+            let mut after = None;
+            for time in times.into_iter().rev().map(f64::from) {
+                let moment = it.moment_at(time);
+                match moment {
+                    // The first key of a jump is as near to its moment as the second one.
+                    Some(moment) if after != Some(moment) => it.on_moments.push((moment, time)),
+                    _ => it.between.push(time),
+                }
+                after = moment;
+            }
+        }
+        if let KeySource::Packed(clip, _) = of {
+            it.between.extend(clip.view().seams().flatten().map(f64::from));
+        }
+        it.between.sort_by(f64::total_cmp);
+        it.between.dedup();
+        it.on_moments.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        it.on_moments.dedup_by_key(|(moment, _)| *moment);
+        Ok(it)
+    }
+
+    /// Three moments between each two keys of `keys` that have fewer between them, where a curve of the source would
+    /// go unseen. Authored keys stay as they are, and so do both sides of a jump.
+    pub(super) fn unseen(&self, keys: &RawClip) -> Result<Vec<f64>, Error> {
+        let is_authored = matches!(self.of, KeySource::Raw(_)) && self.windows()?.len() == 1;
+        if is_authored || self.per_frame == 1 {
+            return Ok(Vec::new());
+        }
+        let [start, end] = [self.of.start(), self.of.end()].map(f64::from);
+        let apart = 3.99 * (end - start) / (self.frames * self.per_frame).max(1) as f64;
+        let made = keys.tracks().iter().filter(|track| !self.keeps(track.target));
+        let pairs = made.flat_map(|track| keys.timelines()[track.timeline].windows(2));
+        let near = pairs.filter(|pair| pair[0].next_up() < pair[1] && f64::from(pair[1] - pair[0]) <= apart);
+        let parts = near.flat_map(|pair| {
+            let middle = pair[0].midpoint(pair[1]);
+            [pair[0].midpoint(middle), middle, middle.midpoint(pair[1])]
+        });
+        Ok(parts.map(f64::from).collect())
+    }
+
+    /// The same clip, looked at at these moments too.
+    pub(super) fn with(&self, moments: &[f64]) -> Self {
+        let mut it = self.clone();
+        it.between.extend(moments);
+        it.between.sort_by(f64::total_cmp);
+        it.between.dedup();
+        it
+    }
+
+    /// The frame at or before a moment.
+    pub(super) fn frame_of(&self, seconds: f64) -> usize {
+        let (mut low, mut high) = (0, self.frames);
+        while low < high {
+            let middle = high - (high - low) / 2;
+            if self.seconds(middle * self.per_frame) <= seconds {
+                low = middle;
+            } else {
+                high = middle - 1;
+            }
+        }
+        low
+    }
+
+    /// Frames per second.
+    pub(super) fn rate(&self) -> f32 {
+        super::super::rate::rate([self.of.start(), self.of.end()].map(f64::from), self.frames)
+    }
+
+    /// The frames of each part that is worked on at a time: all, unless that takes too much memory.
+    ///
+    /// # Errors
+    /// [`Error::TooMany`] for a frame with more keys than that.
+    pub(super) fn windows(&self) -> Result<Vec<Range<usize>>, Error> {
+        // Of the frames before this one.
+        let moments = |frame: usize| {
+            let before = self.seconds(frame * self.per_frame);
+            frame * self.per_frame + self.between.partition_point(|&time| time < before)
+        };
+        let most = self.most_moments;
+        let all = moments(self.frames);
+        let share = all.div_ceil(all.div_ceil(most).max(1)).max(1);
+        let (mut bounds, mut last) = (vec![0], 0);
+        for frame in 1..self.frames {
+            let part = moments(frame) / share;
+            if part > last {
+                bounds.push(frame);
+                last = part;
+            }
+        }
+        bounds.push(self.frames);
+        let parts = bounds.windows(2).map(|pair| pair[0]..pair[1]);
+        let longest = parts.clone().map(|part| moments(part.end) - moments(part.start)).max().unwrap_or(0);
+        let limit = 4 * most + self.per_frame;
+        if longest > limit {
+            return Err(Error::TooMany { what: "keys within a frame", found: longest, limit });
+        }
+        Ok(parts.collect())
+    }
+
+    /// The time of the `at`th of the evenly spaced moments.
+    fn seconds(&self, at: usize) -> f64 {
+        match self.on_moments.binary_search_by_key(&at, |(moment, _)| *moment) {
+            Ok(found) => self.on_moments[found].1,
+            Err(_) => self.even_seconds(at),
+        }
+    }
+
+    fn even_seconds(&self, at: usize) -> f64 {
+        let [start, end] = [self.of.start(), self.of.end()].map(f64::from);
+        let all = (self.frames * self.per_frame).max(1);
+        // Readers take f32.
+        f64::from((start + at as f64 / all as f64 * (end - start)) as f32)
+    }
+
+    /// The evenly spaced moment that a time is, as near as rounding can tell.
+    fn moment_at(&self, time: f64) -> Option<usize> {
+        let [start, end] = [self.of.start(), self.of.end()].map(f64::from);
+        let all = (self.frames * self.per_frame).max(1) as f64;
+        if end <= start {
+            return Some(0);
+        }
+        let nearest = ((time - start) / (end - start) * all + 0.5) as usize;
+        ((self.even_seconds(nearest) - time).abs() <= 1e-3 * (end - start) / all).then_some(nearest)
+    }
+
+    /// The authored keys of a property, where they may be used as they are.
+    pub(super) fn authored(&self, target: Target) -> Option<(&'a [f32], &'a Track)> {
+        let KeySource::Raw(clip) = self.of else { return None };
+        let track = &clip.tracks()[clip.tracks().binary_search_by_key(&target, |track| track.target).ok()?];
+        Some((&clip.timelines()[track.timeline], track))
+    }
+
+    /// Whether a track stays as it is.
+    pub(super) fn keeps(&self, target: Target) -> bool {
+        self.kept.binary_search_by_key(&target, |(_, track)| track.target).is_ok()
+    }
+
+    /// The clip at the moments of some of its frames, both ends included.
+    pub(super) fn window(&self, frames: Range<usize>) -> Result<Window<'a>, Error> {
+        let (first, last) = (frames.start * self.per_frame, frames.end * self.per_frame);
+        let mut moments: Vec<f64> = (first..=last).map(|at| self.seconds(at)).collect();
+        let (from, to) = (moments[0], moments[moments.len() - 1]);
+        let begin = self.between.partition_point(|&time| time <= from);
+        let end = self.between.partition_point(|&time| time < to).max(begin);
+        moments.extend(&self.between[begin..end]);
+        moments.sort_by(f64::total_cmp);
+        moments.dedup();
+        let frame = |at: usize| moments.partition_point(|&time| time < self.seconds(at * self.per_frame));
+        let frames: Vec<usize> = (frames.start..=frames.end).map(frame).collect();
+        let own = self.between[begin..end].iter().map(|&time| moments.partition_point(|&at| at < time));
+        let mut places: Vec<usize> = frames.iter().copied().chain(own).collect();
+        places.sort_unstable();
+        places.dedup();
+        let (joints, free) = match self.of {
+            KeySource::Raw(clip) => self.authored_at(clip, &moments),
+            KeySource::Packed(clip, _) => self.packed_at(clip, &moments)?,
+        };
+        Ok(Window { moments, frames, places, joints, free })
+    }
+
+    fn authored_at(&self, clip: &'a RawClip, moments: &[f64]) -> (Vec<Vec<Transform64>>, Vec<Free<'a>>) {
+        let count = self.skeleton.joint_count();
+        let tracks = source::joint_tracks(clip, count);
+        let joint = |j: usize| source::joint(clip, self.skeleton, j, &tracks[j], moments);
+        let free =
+            clip.tracks().iter().filter(|track| track.target.joint().is_none() && !self.keeps(track.target));
+        let free = free.map(|track| {
+            let times = &clip.timelines()[track.timeline][..];
+            let width = track.width(times.len());
+            let at =
+                |&seconds: &f64| (0..width).map(|c| source::component(clip, track, c, seconds)).collect();
+            Free {
+                target: track.target,
+                values: moments.iter().map(at).collect(),
+                authored: Some((times, track)),
+            }
+        });
+        ((0..count).map(joint).collect(), free.collect())
+    }
+
+    fn packed_at(
+        &self,
+        clip: &Clip<'_>,
+        moments: &[f64],
+    ) -> Result<(Vec<Vec<Transform64>>, Vec<Free<'a>>), Error> {
+        let mut joints = vec![Vec::with_capacity(moments.len()); self.skeleton.joint_count()];
+        let mut free: Vec<Free<'a>> = clip
+            .free_tracks()
+            .map(|(target, _)| Free { target, values: Vec::new(), authored: None })
+            .collect();
+        let widths: Vec<usize> = clip.free_tracks().map(|(_, width)| width).collect();
+        let mut all = vec![0.0; widths.iter().sum()];
+        let mut pose = Pose::rest(self.skeleton);
+        for &seconds in moments {
+            // Rounded, as the times of the document's keys are.
+            let seconds = f64::from(seconds as f32);
+            pose_by(Dispatch::current().portable(), clip, self.skeleton, seconds, &mut pose)?;
+            for (joint, t) in joints.iter_mut().zip(pose.transforms()) {
+                let mut local = Transform64::from(t);
+                condyle_base::math::vectors::normalize(&mut local.rotation);
+                joint.push(local);
+            }
+            sample::tracks(clip, seconds, &mut all)?;
+            let mut all = &all[..];
+            for (free, &width) in free.iter_mut().zip(&widths) {
+                let own = all.split_off(..width).unwrap_or_default();
+                free.values.push(own.iter().map(|&v| v.into()).collect());
+            }
+        }
+        free.retain(|free| !self.keeps(free.target));
+        Ok((joints, free))
+    }
+}

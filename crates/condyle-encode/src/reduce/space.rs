@@ -1,0 +1,167 @@
+//! How values between keys are found and stored: as numbers, or as turns.
+//!
+//! Rotations that are stored as integers are not quite of unit length, and not every reader normalises them. What is off in the eyes
+//! of those that do not is counted: values here are as long as they find them.
+
+use alloc::vec::Vec;
+
+use super::super::algebra::{Vector, log_near, subtract};
+use super::format::{KeyFormat, ROTATION_GRADES, STEP_GRADES, Steps, greatest, rotation, stream_bytes};
+use condyle_base::math::quats::{Quat64, conjugate, exp, near, product, slerp_f64};
+use condyle_base::math::vectors::normalize;
+
+/// How the values of a property are stored and read: as numbers, or as turns.
+pub(super) trait Space<const N: usize>: Copy {
+    fn format(&self) -> KeyFormat;
+    /// How many grades of precision it has, of which this is the finest.
+    const GRADES: i32;
+    fn coarser(self, grade: i32) -> Self;
+    /// What a reader finds between two keys.
+    fn between(&self, from: [f64; N], to: [f64; N], t: f64) -> [f64; N];
+    /// The way from one value to another, and the value at its end.
+    fn way(&self, from: [f64; N], to: [f64; N]) -> Vector;
+    fn moved(&self, from: [f64; N], way: Vector) -> [f64; N];
+    /// As a key holds it.
+    fn stored(&self, value: [f64; N]) -> [f32; N];
+    /// What a reader makes of a spline's point.
+    fn point(&self, value: [f64; N]) -> [f64; N];
+    /// Of the keys of a straight line.
+    fn line_bytes(&self, keys: &[[f64; N]]) -> usize;
+    /// The least that a key of one takes.
+    fn key_bytes(&self) -> usize;
+    /// What the numbers of splines are rounded to at the finest.
+    fn spline_steps(&self) -> Steps;
+}
+
+/// Translations and scales.
+#[derive(Clone, Copy)]
+pub(super) struct Lengths {
+    format: KeyFormat,
+    steps: Steps,
+}
+
+impl Lengths {
+    pub(super) fn new(format: KeyFormat, targets: &[Vector]) -> Self {
+        // Keys may lie a little beyond what they are fitted to.
+        let most = 2.0 * greatest(targets.iter().flatten().copied());
+        Self { format, steps: Steps::finest(format, most) }
+    }
+}
+
+impl Space<3> for Lengths {
+    const GRADES: i32 = STEP_GRADES;
+
+    fn format(&self) -> KeyFormat {
+        self.format
+    }
+
+    fn coarser(self, grade: i32) -> Self {
+        Self { steps: self.steps.coarser(grade), ..self }
+    }
+
+    fn between(&self, from: Vector, to: Vector, t: f64) -> Vector {
+        core::array::from_fn(|c| from[c] + (to[c] - from[c]) * t)
+    }
+
+    fn way(&self, from: Vector, to: Vector) -> Vector {
+        subtract(to, from)
+    }
+
+    fn moved(&self, from: Vector, way: Vector) -> Vector {
+        core::array::from_fn(|c| from[c] + way[c])
+    }
+
+    fn stored(&self, value: Vector) -> [f32; 3] {
+        value.map(|v| self.steps.round(v))
+    }
+
+    fn point(&self, value: Vector) -> Vector {
+        value
+    }
+
+    fn line_bytes(&self, keys: &[Vector]) -> usize {
+        match self.format {
+            KeyFormat::Filtered => {
+                let counts: Vec<i32> =
+                    keys.iter().flatten().map(|&v| self.steps.count(self.steps.round(v))).collect();
+                stream_bytes(&counts, 3, 3)
+            }
+            _ => 12 * keys.len(),
+        }
+    }
+
+    fn key_bytes(&self) -> usize {
+        if self.format == KeyFormat::Filtered { 1 } else { 12 }
+    }
+
+    fn spline_steps(&self) -> Steps {
+        self.steps
+    }
+}
+
+/// Rotations.
+#[derive(Clone, Copy)]
+pub(super) struct Turns {
+    pub(super) format: KeyFormat,
+    pub(super) grade: i32,
+}
+
+impl Space<4> for Turns {
+    const GRADES: i32 = ROTATION_GRADES;
+
+    fn format(&self) -> KeyFormat {
+        self.format
+    }
+
+    fn coarser(self, grade: i32) -> Self {
+        Self { grade: self.grade + grade, ..self }
+    }
+
+    fn between(&self, from: Quat64, to: Quat64, t: f64) -> Quat64 {
+        let way = self.point(slerp_f64(from.map(|v| v as f32), to.map(|v| v as f32), t));
+        // How much longer than one, to the first order.
+        let longer = |q: Quat64| (q.iter().map(|v| v * v).sum::<f64>() - 1.0) / 2.0;
+        let length = 1.0 + longer(from) * (1.0 - t) + longer(to) * t;
+        way.map(|v| v * length)
+    }
+
+    fn way(&self, from: Quat64, to: Quat64) -> Vector {
+        log_near(product(conjugate(from), near(from, to)), [0.0; 3])
+    }
+
+    fn moved(&self, from: Quat64, way: Vector) -> Quat64 {
+        self.point(product(from, exp(way)))
+    }
+
+    fn stored(&self, value: Quat64) -> [f32; 4] {
+        rotation(value, self.format, self.grade).1
+    }
+
+    fn point(&self, mut value: Quat64) -> Quat64 {
+        normalize(&mut value);
+        value
+    }
+
+    fn line_bytes(&self, keys: &[Quat64]) -> usize {
+        match self.format {
+            KeyFormat::Filtered => {
+                let stored: Vec<i32> =
+                    keys.iter().flat_map(|&key| rotation(key, self.format, self.grade).0).collect();
+                stream_bytes(&stored, 4, 2)
+            }
+            _ => self.key_bytes() * keys.len(),
+        }
+    }
+
+    fn key_bytes(&self) -> usize {
+        match self.format {
+            KeyFormat::Floats => 16,
+            KeyFormat::Shorts => 8,
+            KeyFormat::Filtered => 1,
+        }
+    }
+
+    fn spline_steps(&self) -> Steps {
+        Steps::finest(self.format, 1.0)
+    }
+}

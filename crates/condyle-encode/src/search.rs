@@ -1,0 +1,213 @@
+//! The cheapest curves of one segment that keep every joint under its budget.
+//!
+//! Parents come first, and each joint is fitted *relative to its decoded parent*: its rotation is chosen so
+//! that the points it carries come to their authored places in model space. So errors do not add up along a
+//! limb: each joint corrects those of its ancestors and has nearly all of the budget for its own.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::algebra::{Matrix, Vector, add, apply, length, subtract, turned};
+use super::curve::{cheapest, constant};
+use super::points::{Point, points_to_place};
+use super::task::{
+    CONSTANT_STEP, JointFacts, STATIC_THRESHOLD, SegmentFit, SegmentJob, USABLE_FRACTION, keep,
+};
+use super::turn::fit_rotation;
+use condyle::clip::layout::Kind;
+use condyle_base::math::Transform64;
+use condyle_base::math::vectors::dot;
+
+/// Fits all joints of a segment. `model` are its authored model matrices.
+pub(super) fn search(job: &SegmentJob<'_>, model: &[Vec<Matrix>]) -> SegmentFit {
+    let joints = job.joints;
+    let (points, is_static) = points_to_place(job, model);
+    let mut fails = vec![false; joints.len()];
+    let mut decoded: Vec<Vec<Matrix>> = Vec::with_capacity(joints.len());
+    let mut fit = SegmentFit { nlerp: job.nlerp, ..SegmentFit::default() };
+    for (index, joint) in joints.iter().enumerate() {
+        let source = &job.source[index];
+        if joint.parent.is_some_and(|parent| fails[parent]) {
+            fails[index] = true;
+            decoded.push(Vec::new());
+            continue;
+        }
+        let parents = joint.parent.map(|p| decoded[p].as_slice());
+        let mut own = source.clone();
+        fit_translation(job, index, parents, &model[index], &mut own, &mut fit);
+        fit_scale(job, index, &points[index], &mut own, &mut fit);
+        let is_held = fit_rotation(
+            job,
+            (index, is_static[index]),
+            parents,
+            (&model[index], &points[index]),
+            &mut own,
+            &mut fit,
+        );
+        let at = |moment: usize| {
+            let local = Matrix::new(&own[moment]);
+            parents.map_or(local, |parents| parents[moment].multiply(&local))
+        };
+        let placed: Vec<Matrix> = (0..own.len()).map(at).collect();
+        fails[index] = fit.missing.last().is_some_and(|&(missing, _)| missing == index)
+            || !is_held && is_over_budget(joint, &placed, &model[index]);
+        if fails[index] {
+            fit.failed.push(index);
+        }
+        decoded.push(placed);
+    }
+    fit
+}
+
+/// Whether nlerp between frames stays within a fraction of the budget of slerp, for a character of this size.
+/// Half and twice of the 0.3: equal bytes; a check of the decoded clip follows in any case.
+pub(super) fn nlerp_suffices(
+    joints: &[JointFacts],
+    source: &[Vec<Transform64>],
+    moments: usize,
+    size: f64,
+) -> bool {
+    joints.iter().zip(source).all(|(joint, locals)| {
+        let mut frames = locals.iter().step_by(moments);
+        let Some(mut last) = frames.next() else { return true };
+        frames.all(|next| {
+            // The angle between the quaternions, which is half of the rotation's.
+            let angle = turned(last.rotation, next.rotation) / 2.0;
+            last = next;
+            0.04 * angle * angle * angle * size < 0.3 * joint.budget
+        })
+    })
+}
+
+/// The model matrices of all joints, per joint and moment.
+pub(super) fn place_all(joints: &[JointFacts], source: &[Vec<Transform64>]) -> Vec<Vec<Matrix>> {
+    let mut model: Vec<Vec<Matrix>> = Vec::with_capacity(joints.len());
+    for (joint, locals) in joints.iter().zip(source) {
+        let local = locals.iter().map(Matrix::new);
+        let placed = match joint.parent {
+            Some(parent) => model[parent].iter().zip(local).map(|(m, local)| m.multiply(&local)).collect(),
+            None => local.collect(),
+        };
+        model.push(placed);
+    }
+    model
+}
+
+/// Whether one of a joint's own points is farther from its place than the budget.
+fn is_over_budget(joint: &JointFacts, decoded: &[Matrix], model: &[Matrix]) -> bool {
+    decoded.iter().zip(model).any(|(decoded, model)| {
+        let off = decoded.less(model);
+        !joint.shell.iter().all(|body| body.is_within(&off, joint.budget))
+    })
+}
+
+/// Fits the translation of a joint: at rest, constant, or a curve to its place relative to the decoded
+/// parent.
+fn fit_translation(
+    job: &SegmentJob<'_>,
+    index: usize,
+    parents: Option<&[Matrix]>,
+    model: &[Matrix],
+    own: &mut [Transform64],
+    fit: &mut SegmentFit,
+) {
+    let joint = &job.joints[index];
+    if joint.authored[1] {
+        return;
+    }
+    let name = (Kind::Translation, index);
+    let rest = joint.rest.translation;
+    let middle = own[own.len() / 2].translation;
+    let outer = parents.map_or(1.0, |parents| parents[own.len() / 2].reach());
+    let threshold = joint.budget * STATIC_THRESHOLD;
+    let near =
+        |to: Vector| own.iter().all(|local| length(subtract(local.translation, to)) * outer < threshold);
+    if near(rest) {
+        own.iter_mut().for_each(|local| local.translation = rest);
+        return;
+    }
+    let fine = joint.budget * CONSTANT_STEP / outer.max(f64::MIN_POSITIVE);
+    if near(middle)
+        && let Some((curve, value)) = constant(name, subtract(middle, rest), fine)
+    {
+        own.iter_mut().for_each(|local| local.translation = add(rest, value));
+        fit.curves.extend(curve);
+        return;
+    }
+    let targets: Vec<Vector> = (0..own.len())
+        .map(|moment| {
+            let place = model[moment].origin;
+            let place = parents.map_or(place, |parents| {
+                let back = parents[moment].back(place);
+                // A parent of scale zero cannot be inverted.
+                if parents[moment].linear == [[0.0; 3]; 3] { own[moment].translation } else { back }
+            });
+            subtract(place, rest)
+        })
+        .collect();
+    let limit = joint.budget * job.fractions[index].translation * USABLE_FRACTION;
+    let guess = limit / outer.max(f64::MIN_POSITIVE);
+    let curve = cheapest(name, (job.shapes, &fit.curves), job.max_bits, &targets, guess, |shape, keys| {
+        (0..targets.len()).all(|moment| {
+            let off = subtract(shape.value(keys, moment), targets[moment]);
+            let off = parents.map_or(off, |parents| apply(&parents[moment].linear, off));
+            dot(off, off) <= limit * limit
+        })
+    });
+    if let Some((shape, keys)) = keep(job, name, curve, fit) {
+        for (moment, local) in own.iter_mut().enumerate() {
+            local.translation = add(rest, shape.value(&keys, moment));
+        }
+    }
+}
+
+/// Fits the scale of a joint: at rest, constant, or a curve. Half or twice of the quarter of the threshold
+/// and of the half of the budget: equal bytes.
+fn fit_scale(
+    job: &SegmentJob<'_>,
+    index: usize,
+    points: &[Point],
+    own: &mut [Transform64],
+    fit: &mut SegmentFit,
+) {
+    let joint = &job.joints[index];
+    if joint.authored[2] {
+        return;
+    }
+    let name = (Kind::Scale, index);
+    let rest = joint.rest.scale;
+    let middle = own[own.len() / 2].scale;
+    // The most that the outermost point moves, as a fraction of its limit, per unit of scale; ancestors are
+    // taken as unscaled.
+    let far = points.iter().map(|point| point.body.size() / point.limit).fold(0.0, f64::max);
+    let off = |a: Vector, b: Vector| length(subtract(a, b)) * far;
+    if own.iter().all(|local| off(local.scale, rest) < STATIC_THRESHOLD / 4.0) {
+        own.iter_mut().for_each(|local| local.scale = rest);
+        return;
+    }
+    let fine = CONSTANT_STEP / far.max(f64::MIN_POSITIVE);
+    if own.iter().all(|local| off(local.scale, middle) < STATIC_THRESHOLD / 4.0)
+        && let Some((curve, value)) = constant(name, subtract(middle, rest), fine)
+    {
+        own.iter_mut().for_each(|local| local.scale = add(rest, value));
+        fit.curves.extend(curve);
+        return;
+    }
+    let targets: Vec<Vector> = own.iter().map(|local| subtract(local.scale, rest)).collect();
+    let limit = job.fractions[index].translation * 0.5;
+    let curve = cheapest(
+        name,
+        (job.shapes, &fit.curves),
+        job.max_bits,
+        &targets,
+        limit / far.max(f64::MIN_POSITIVE),
+        |shape, keys| {
+            (0..targets.len()).all(|moment| off(shape.value(keys, moment), targets[moment]) <= limit)
+        },
+    );
+    if let Some((shape, keys)) = keep(job, name, curve, fit) {
+        for (moment, local) in own.iter_mut().enumerate() {
+            local.scale = add(rest, shape.value(&keys, moment));
+        }
+    }
+}

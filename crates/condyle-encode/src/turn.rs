@@ -1,0 +1,218 @@
+//! Fits the rotation of a joint, so that the points it carries come to their places.
+
+use alloc::vec::Vec;
+
+use super::MOMENTS_PER_FRAME;
+use super::aims::Aims;
+use super::algebra::{Matrix, Vector, log_near, subtract, turned};
+use super::body::Body;
+use super::curve::{best_keys, cheapest, constant};
+use super::fit::Shape;
+use super::points::{self, Point};
+use super::task::{CONSTANT_STEP, JointFacts, STATIC_THRESHOLD, SegmentFit, SegmentJob, keep};
+use condyle::clip::layout::Kind;
+use condyle::clip::spline::Degree;
+use condyle_base::math::Transform64;
+use condyle_base::math::quats::{self, Quat64, conjugate, exp, product};
+use condyle_base::math::vectors::{dot, normalize};
+
+/// Fits the rotation of a joint: at rest, constant, or a curve. Whether all of its points are known to be within
+/// their limits then.
+pub(super) fn fit_rotation(
+    job: &SegmentJob<'_>,
+    (index, hangs): (usize, bool),
+    parents: Option<&[Matrix]>,
+    (model, points): (&[Matrix], &[Point]),
+    own: &mut [Transform64],
+    fit: &mut SegmentFit,
+) -> bool {
+    let joint = &job.joints[index];
+    if joint.authored[0] {
+        return false;
+    }
+    let name = (Kind::Rotation, index);
+    let rest = joint.rest.rotation;
+    let middle = own[own.len() / 2].rotation;
+    let reach = model.iter().map(|model| points::reach(points, model)).fold(0.0, f64::max);
+    let limit = points.iter().map(|point| point.limit).fold(f64::INFINITY, f64::min).min(joint.budget);
+    let aims = Aims::new(parents, model, points, own);
+    // A constant is enough for a static joint, whose ancestors place its points, or where it keeps all points
+    // within limits.
+    let near =
+        |to: Quat64| own.iter().all(|local| turned(to, local.rotation) * reach < limit * STATIC_THRESHOLD);
+    let serves = |value: Quat64| hangs || (0..own.len()).all(|moment| aims.holds(moment, value));
+    if near(rest) && serves(rest) {
+        own.iter_mut().for_each(|local| local.rotation = rest);
+        return !hangs;
+    }
+    if near(middle) {
+        let log = log_near(product(conjugate(rest), middle), [0.0; 3]);
+        let fine = limit * CONSTANT_STEP / reach.max(f64::MIN_POSITIVE);
+        if let Some((curve, value)) =
+            constant(name, log, fine).map(|(curve, log)| (curve, product(rest, exp(log))))
+            && serves(value)
+        {
+            own.iter_mut().for_each(|local| local.rotation = value);
+            fit.curves.extend(curve);
+            return !hangs;
+        }
+    }
+    let goals = Goals::new(&aims, rest, own);
+    // The moment that failed last is the likeliest to fail again: it is checked first.
+    let mut suspect = 0;
+    let curve = cheapest(
+        name,
+        (job.shapes, &fit.curves),
+        job.max_bits,
+        &goals.logs,
+        limit / reach.max(f64::MIN_POSITIVE),
+        |shape, keys| {
+            let mut path = Path::new(rest, shape, keys, job.nlerp);
+            let fails = |path: &mut Path<'_>, moment| !goals.holds(path, moment);
+            if fails(&mut path, suspect) {
+                return false;
+            }
+            match (0..own.len()).find(|&moment| fails(&mut path, moment)) {
+                Some(moment) => {
+                    suspect = moment;
+                    false
+                }
+                None => true,
+            }
+        },
+    );
+    let Some((shape, keys)) = keep(job, name, curve, fit) else { return false };
+    let mut path = Path::new(rest, shape, &keys, job.nlerp);
+    for (moment, local) in own.iter_mut().enumerate() {
+        local.rotation = path.at(moment);
+    }
+    true
+}
+
+/// Whether no curve would keep a joint's own points within twice the budget if all above them were exact: less for the joints
+/// above is of no use then.
+pub(super) fn is_hopeless(
+    joint: &JointFacts,
+    shapes: &[Shape],
+    own: &[Transform64],
+    above: Option<&[Matrix]>,
+    model: &[Matrix],
+) -> bool {
+    if joint.authored[0] {
+        return false;
+    }
+    let point = |&body: &Body| Point { body, limit: 2.0 * joint.budget };
+    let points: Vec<Point> = joint.shell.iter().map(point).collect();
+    let aims = Aims::new(above, model, &points, own);
+    let goals = Goals::new(&aims, joint.rest.rotation, own);
+    let mut keys = Vec::new();
+    !shapes.iter().any(|shape| {
+        best_keys(Kind::Rotation, shape, &goals.logs, &mut keys);
+        let mut path = Path::new(joint.rest.rotation, shape, &keys, false);
+        (0..own.len()).all(|moment| goals.holds(&mut path, moment))
+    })
+}
+
+/// The rotations that a curve is to follow, at all moments.
+struct Goals<'a> {
+    aims: &'a Aims<'a>,
+    rotations: Vec<Quat64>,
+    /// The logarithms of these about the rest pose.
+    logs: Vec<Vector>,
+    /// The squares of [`Aims::room`].
+    rooms: Vec<f64>,
+}
+
+impl<'a> Goals<'a> {
+    fn new(aims: &'a Aims<'a>, rest: Quat64, own: &[Transform64]) -> Self {
+        let best = |(moment, local): (usize, &Transform64)| aims.best(moment, local.rotation);
+        let rotations: Vec<Quat64> = own.iter().enumerate().map(best).collect();
+        let mut near = log_near(product(conjugate(rest), own[0].rotation), [0.0; 3]);
+        let log = |&rotation: &Quat64| {
+            near = log_near(product(conjugate(rest), rotation), near);
+            near
+        };
+        let logs = rotations.iter().map(log).collect();
+        let room = |(moment, &rotation): (usize, &Quat64)| {
+            let room = aims.room(moment, rotation);
+            room * room
+        };
+        let rooms = rotations.iter().enumerate().map(room).collect();
+        Self { aims, rotations, logs, rooms }
+    }
+
+    /// Whether all points are within their limits where a path is at a moment. Most are near enough to the goal that this need not
+    /// be looked at.
+    fn holds(&self, path: &mut Path<'_>, moment: usize) -> bool {
+        if path.shape.degree == Degree::Cubic {
+            let log = path.shape.value(path.keys, moment);
+            let off = subtract(log, self.logs[moment]);
+            return dot(off, off) < self.rooms[moment]
+                || self.aims.holds(moment, product(path.rest, exp(log)));
+        }
+        let (q, goal) = (path.at(moment), self.rotations[moment]);
+        let near = quats::near(goal, q);
+        let off: f64 = near.iter().zip(goal).map(|(near, goal)| (near - goal) * (near - goal)).sum();
+        off < self.rooms[moment] || self.aims.holds(moment, q)
+    }
+}
+
+/// The rotations of a curve, evaluated as the decoder does.
+struct Path<'a> {
+    rest: Quat64,
+    shape: &'a Shape,
+    keys: &'a [[f64; 3]],
+    /// For linear curves, the interval of the last moment: its number, its first key, and the next key on the
+    /// same hemisphere.
+    span: Option<(usize, Quat64, Quat64)>,
+    nlerp: bool,
+}
+
+impl<'a> Path<'a> {
+    fn new(rest: Quat64, shape: &'a Shape, keys: &'a [[f64; 3]], nlerp: bool) -> Self {
+        Self { rest, shape, keys, span: None, nlerp }
+    }
+
+    fn at(&mut self, moment: usize) -> Quat64 {
+        if self.shape.degree == Degree::Cubic {
+            return product(self.rest, exp(self.shape.value(self.keys, moment)));
+        }
+        let (interval, t) = self.shape.interval(moment);
+        let (from, to) = match self.span {
+            Some((last, from, to)) if last == interval => (from, to),
+            last => {
+                let key = |at: usize| product(self.rest, exp(self.keys[at]));
+                let from = match last {
+                    Some((last, _, to)) if last + 1 == interval => to,
+                    _ => key(interval),
+                };
+                let to = quats::near(from, key(interval + 1));
+                self.span = Some((interval, from, to));
+                (from, to)
+            }
+        };
+        let toward = |a: Quat64, b: Quat64, t: f64| {
+            let mut q = [
+                a[0] + (b[0] - a[0]) * t,
+                a[1] + (b[1] - a[1]) * t,
+                a[2] + (b[2] - a[2]) * t,
+                a[3] + (b[3] - a[3]) * t,
+            ];
+            normalize(&mut q);
+            q
+        };
+        if self.nlerp {
+            return toward(from, to, t);
+        }
+        // Half of the way by slerp is half of the way by nlerp, and there are no moments but the quarters.
+        const { assert!(MOMENTS_PER_FRAME == 4) };
+        let middle = || toward(from, to, 0.5);
+        match (t * MOMENTS_PER_FRAME as f64 + 0.5) as i32 {
+            0 => from,
+            1 => toward(from, middle(), 0.5),
+            2 => middle(),
+            3 => toward(middle(), to, 0.5),
+            _ => to,
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Vertex animation: the posed vertices of a clip, baked into frames of 16-bit numbers, and played back without a skeleton.
+//!
+//! It is what a vertex animation texture holds and what a shader does with it: a frame is two sets of numbers for each vertex, three for its position
+//! within a [`Grid`], three for its normal; a moment lies on the straight line between two frames. A server that has the same [`BakedClip`] as the
+//! graphics card has the same crowd. Twelve bytes for each vertex and frame are many, and reading them is all that it costs: for crowds of small
+//! meshes, cloth, and whatever has no skeleton.
+
+mod grid;
+mod kernel;
+#[cfg(test)]
+mod tests;
+
+use alloc::vec::Vec;
+
+pub use self::grid::Grid;
+use self::kernel::{Between, GROUP, Group};
+use condyle::mesh::{VertexSlices, VertexSlicesMut};
+use condyle::play::Looping;
+use condyle_base::error::Error;
+use condyle_base::simd::dispatch;
+
+/// Frames of the vertices of one mesh, evenly spaced in time: at least one.
+///
+/// ```
+/// use condyle_query::baked::{self, BakedClip, Grid};
+/// use condyle::mesh::{VertexSlices, VertexSlicesMut};
+/// use condyle::Looping;
+///
+/// // One vertex that rises by a metre in a second and sinks again.
+/// let frame = |positions| VertexSlices { positions, ..VertexSlices::default() };
+/// let grid = Grid::around([0.0; 3], [0.0, 1.0, 0.0])?;
+/// let mut clip = BakedClip::new(grid, 1.0, frame(&[[0.0; 3]]))?;
+/// clip.push(frame(&[[0.0, 1.0, 0.0]]))?;
+/// clip.push(frame(&[[0.0; 3]]))?;
+/// assert_eq!((clip.frame_count(), clip.duration()), (3, 2.0));
+///
+/// let mut posed = [[0.0; 3]];
+/// let out = VertexSlicesMut { positions: &mut posed, ..VertexSlicesMut::default() };
+/// baked::sample(&clip, 2.25, Looping::Wrap, out)?;
+/// assert!((posed[0][1] - 0.25).abs() < 1e-5);
+/// # Ok::<(), condyle::Error>(())
+/// ```
+#[derive(Clone, PartialEq)]
+pub struct BakedClip {
+    grid: Grid,
+    fps: f32,
+    vertices: usize,
+    frames: usize,
+    /// Groups of vertices, frame after frame.
+    positions: Vec<Group>,
+    /// As many, or none.
+    normals: Vec<Group>,
+}
+
+impl BakedClip {
+    /// A clip of one frame. `grid` has to be around the positions of all frames, `fps` is how many of them a second has.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] for an `fps` that is not from 1e-6 to 1e6; otherwise as [`push`](Self::push).
+    pub fn new(grid: Grid, fps: f32, first: VertexSlices<'_>) -> Result<Self, Error> {
+        Error::check_number("fps", fps)?;
+        if !(1e-6..=1e6).contains(&fps) {
+            return Err(Error::OutOfRange { what: "fps", at: 0, needed: "from 0.000001 to 1000000" });
+        }
+        let vertices = first.positions.len();
+        let mut clip = Self { grid, fps, vertices, frames: 0, positions: Vec::new(), normals: Vec::new() };
+        clip.append(first, !first.normals.is_empty())?;
+        Ok(clip)
+    }
+
+    /// Appends a frame: positions, and normals if the first frame had some. Tangents are left out.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if there are not as many of them as in the first frame; [`Error::NotFinite`], and [`Error::OutOfRange`] for a position outside of the grid's box and a normal that is
+    /// longer than 1. The clip is then unchanged.
+    pub fn push(&mut self, frame: VertexSlices<'_>) -> Result<(), Error> {
+        self.append(frame, self.has_normals())
+    }
+
+    fn append(&mut self, frame: VertexSlices<'_>, with_normals: bool) -> Result<(), Error> {
+        Error::check_len("positions", frame.positions.len(), self.vertices)?;
+        Error::check_len("normals", frame.normals.len(), if with_normals { self.vertices } else { 0 })?;
+        self.grid.check("positions", frame.positions)?;
+        Grid::UNIT.check("normals", frame.normals)?;
+        pack(&self.grid, frame.positions, &mut self.positions);
+        pack(&Grid::UNIT, frame.normals, &mut self.normals);
+        self.frames += 1;
+        Ok(())
+    }
+
+    /// Where the numbers of positions lie. Those of normals lie on [`Grid::UNIT`].
+    #[must_use]
+    pub fn grid(&self) -> Grid {
+        self.grid
+    }
+
+    /// Frames per second.
+    #[must_use]
+    pub fn fps(&self) -> f32 {
+        self.fps
+    }
+
+    /// At least one.
+    #[must_use]
+    pub fn frame_count(&self) -> usize {
+        self.frames
+    }
+
+    /// Vertices in each frame.
+    #[must_use]
+    pub fn vertex_count(&self) -> usize {
+        self.vertices
+    }
+
+    /// Whether there are normals.
+    #[must_use]
+    pub fn has_normals(&self) -> bool {
+        !self.normals.is_empty()
+    }
+
+    /// Seconds from the first frame to the last one.
+    #[must_use]
+    pub fn duration(&self) -> f64 {
+        (self.frames - 1) as f64 / f64::from(self.fps)
+    }
+
+    /// Bytes of all frames.
+    #[must_use]
+    pub fn byte_count(&self) -> usize {
+        size_of_val(&*self.positions) + size_of_val(&*self.normals)
+    }
+
+    /// The numbers of a frame's positions, as a texture has them; nothing for a frame that does not exist.
+    pub fn positions(&self, frame: usize) -> impl Iterator<Item = [u16; 3]> + '_ {
+        self.numbers(&self.positions, frame)
+    }
+
+    /// The numbers of a frame's normals; nothing if there are none.
+    pub fn normals(&self, frame: usize) -> impl Iterator<Item = [u16; 3]> + '_ {
+        self.numbers(&self.normals, frame)
+    }
+
+    fn numbers<'a>(&self, all: &'a [Group], frame: usize) -> impl Iterator<Item = [u16; 3]> + use<'a> {
+        let each =
+            self.groups(all, frame).iter().flat_map(|[x, y, z]| (0..GROUP).map(|at| [x[at], y[at], z[at]]));
+        each.take(self.vertices)
+    }
+
+    fn groups<'a>(&self, all: &'a [Group], frame: usize) -> &'a [Group] {
+        let count = self.vertices.div_ceil(GROUP);
+        all.chunks(count.max(1)).nth(frame).unwrap_or(&[])
+    }
+
+    /// The two frames around a moment, and how far it is from the first one to the second.
+    fn frames(&self, seconds: f64, looping: Looping) -> Result<Span, Error> {
+        let duration = self.duration();
+        let moment = looping.moment(seconds, duration)?.seconds;
+        let last = self.frames - 1;
+        // The duration is rounded: its end is the last frame all the same.
+        let at = moment * f64::from(self.fps);
+        let at = if moment < duration && at < last as f64 { at } else { last as f64 };
+        let first = at as usize;
+        Ok(Span { first, second: (first + 1).min(last), factor: (at - first as f64) as f32 })
+    }
+
+    fn between<'a>(&self, all: &'a [Group], span: Span) -> Between<'a> {
+        Between { from: self.groups(all, span.first), to: self.groups(all, span.second), factor: span.factor }
+    }
+
+    fn unpack_positions(&self, span: Span, out: &mut [[f32; 3]]) {
+        let between = self.between(&self.positions, span);
+        dispatch!(|s, mode| kernel::unpack(s, mode, &self.grid, between, false, out));
+    }
+
+    fn unpack_normals(&self, span: Span, out: &mut [[f32; 3]]) {
+        let between = self.between(&self.normals, span);
+        dispatch!(|s, mode| kernel::unpack(s, mode, &Grid::UNIT, between, true, out));
+    }
+
+    /// `Ok` if the output has room for so many instances. Normals may be empty, and have to be where the clip has none.
+    fn check(&self, instances: usize, positions: &[[f32; 3]], normals: &[[f32; 3]]) -> Result<(), Error> {
+        let needed = instances * self.vertices;
+        Error::check_len("positions", positions.len(), needed)?;
+        match normals.len() {
+            0 => Ok(()),
+            found => Error::check_len("normals", found, if self.has_normals() { needed } else { 0 }),
+        }
+    }
+}
+
+/// Two frames, and how far a moment is from the first one to the second.
+#[derive(Clone, Copy)]
+struct Span {
+    first: usize,
+    second: usize,
+    factor: f32,
+}
+
+/// How much there is, not the numbers.
+impl core::fmt::Debug for BakedClip {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let mut all = f.debug_struct("BakedClip");
+        all.field("grid", &self.grid).field("fps", &self.fps).field("frames", &self.frames);
+        all.field("vertices", &self.vertices).field("normals", &self.has_normals()).finish()
+    }
+}
+
+/// Appends vectors in whole groups, the last one filled up with zeros.
+fn pack(grid: &Grid, vectors: &[[f32; 3]], to: &mut Vec<Group>) {
+    for eight in vectors.chunks(GROUP) {
+        let mut group = [[0; GROUP]; 3];
+        for (at, &vector) in eight.iter().enumerate() {
+            let numbers = grid.pack(vector);
+            (0..3).for_each(|axis| group[axis][at] = numbers[axis]);
+        }
+        to.push(group);
+    }
+}
+
+/// The vertices of a baked clip at `seconds` of a clock, which stands at 0 where the clip starts for the first time.
+///
+/// `out` receives positions, and normals of unit length if it has room for any; its tangents are left alone. Between frames both lie on the straight line,
+/// normals made unit length again, and zero where those of two frames are opposite. [`Looping::Wrap`] goes from the last frame to the first without
+/// time in between: bake a cycle with its first pose once more at the end.
+///
+/// A component of a position is within 0.51 of a [step](Grid::step) of the grid, and 1.2e-7 of its farthest coordinate, of the straight line between the frames that were baked; of a
+/// normal within 6e-5, where those of the two frames are no more than a right angle apart.
+///
+/// # Errors
+/// [`Error::NotFinite`] for `seconds`; [`Error::Length`] if an array does not hold one element per vertex. Normals may be empty, and have to be where the
+/// clip has none. `out` is then unchanged.
+///
+/// ```
+/// use condyle_query::baked::{self, BakedClip, Grid};
+/// use condyle::mesh::{VertexSlices, VertexSlicesMut};
+/// use condyle::Looping;
+///
+/// let frame = VertexSlices { positions: &[[0.5, 0.0, 2.0]], normals: &[[0.0, 0.0, 1.0]], ..VertexSlices::default() };
+/// let clip = BakedClip::new(Grid::around([0.0; 3], [1.0, 1.0, 2.0])?, 30.0, frame)?;
+/// let (mut positions, mut normals) = ([[0.0; 3]], [[0.0; 3]]);
+/// let out = VertexSlicesMut { positions: &mut positions, normals: &mut normals, ..VertexSlicesMut::default() };
+/// baked::sample(&clip, 7.5, Looping::Wrap, out)?;
+/// assert!((positions[0][0] - 0.5).abs() < 1e-5);
+/// assert_eq!(normals[0], [0.0, 0.0, 1.0]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
+pub fn sample(
+    clip: &BakedClip,
+    seconds: f64,
+    looping: Looping,
+    out: VertexSlicesMut<'_>,
+) -> Result<(), Error> {
+    clip.check(1, out.positions, out.normals)?;
+    let span = clip.frames(seconds, looping)?;
+    clip.unpack_positions(span, out.positions);
+    clip.unpack_normals(span, out.normals);
+    Ok(())
+}

@@ -1,0 +1,367 @@
+//! What is around the vertices of each joint, built once.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::aabb::{rounded_down, rounded_up};
+use super::points;
+use super::sphere::{Sphere, smallest};
+use condyle::mesh::{Skin, SkinnedMesh};
+use condyle_base::error::Error;
+
+/// Joints that are looked at together.
+pub(super) const LANES: usize = 8;
+
+/// Half of the distance of 1 to the next f32: what one operation rounds by, relative to its result.
+const ROUNDING: f64 = 1.0 / (1_u64 << 24) as f64;
+
+/// The least number that f32 holds with all digits: what is smaller is rounded by as much as this.
+const TINY: f64 = f32::MIN_POSITIVE as f64;
+
+/// What is around the vertices that each joint moves, in the joint's own space: a box, a sphere, and up to 24 points with a
+/// margin, between which all vertices lie.
+///
+/// It is built once of a mesh and its skin; then [`posed`](super::posed()) tells from model matrices where all vertices are, without
+/// looking at any.
+///
+/// ```
+/// use condyle_query::bounds::{self, JointBounds};
+/// use condyle::{Affine, Influences, Skin, SkinnedMesh, Transform, Vertices};
+///
+/// let positions = vec![[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 2.0, 0.0]];
+/// let influences = Influences::from_rows([vec![(0, 1.0)], vec![(0, 0.5), (1, 0.5)], vec![(1, 1.0)]])?;
+/// let vertices = Vertices { positions, ..Vertices::default() };
+/// let mesh = SkinnedMesh::new(vertices, influences, vec![], vec![])?;
+/// let bound = Skin::new(vec![0, 1], vec![Affine::IDENTITY; 2])?;
+/// let shape = JointBounds::new(&mesh, &bound)?;
+///
+/// // The second joint is a metre higher.
+/// let up = Affine::from(Transform { translation: [0.0, 1.0, 0.0], ..Transform::IDENTITY });
+/// let found = bounds::posed(&shape, &[Affine::IDENTITY, up])?;
+/// assert!(found.max[1] >= 3.0 && found.max[1] < 3.00001);
+/// # Ok::<(), condyle::Error>(())
+/// ```
+#[derive(Clone, PartialEq)]
+pub struct JointBounds {
+    /// Lanes that nothing is left for hold the last joint again.
+    pub(super) groups: Vec<Group>,
+    /// Eight points at a time.
+    pub(super) points: Vec<[[f32; LANES]; 3]>,
+    /// Of the skeleton, in the order of the lanes.
+    joints: Vec<u16>,
+    spheres: Vec<Sphere>,
+    pub(super) weights: Weights,
+    pub(super) rounding: Rounding,
+    joint_end: usize,
+    vertex_count: usize,
+}
+
+/// Eight joints and what is around their vertices.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Group {
+    pub(super) joints: [u16; LANES],
+    /// The box: its middle, and from there to its faces, with what is rounded.
+    pub(super) center: [[f32; LANES]; 3],
+    pub(super) half: [[f32; LANES]; 3],
+    /// What is rounded, along each axis.
+    pub(super) rounded: [[f32; LANES]; 3],
+    /// How far a vertex may be outside of the points' hull.
+    pub(super) off: [f32; LANES],
+    /// Which eights of points.
+    pub(super) points: [[u32; 2]; LANES],
+}
+
+/// What is rounded of a coordinate besides what the matrix makes of the vertices: a share of the translation, and what is lost where
+/// numbers become smaller than f32 holds with all digits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Rounding {
+    pub(super) share: f32,
+    pub(super) least: f32,
+}
+
+/// What the weights of a vertex sum up to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Weights {
+    pub(super) least: f64,
+    pub(super) greatest: f64,
+    /// Of those below zero, without the sign.
+    pub(super) negative: f64,
+}
+
+/// How many joints there are, not their numbers.
+impl fmt::Debug for JointBounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = f.debug_struct("JointBounds");
+        all.field("joints", &self.joints.len()).field("points", &(LANES * self.points.len()));
+        all.field("weights", &self.weights).finish()
+    }
+}
+
+impl JointBounds {
+    /// Of a mesh whose morph targets have no weight.
+    ///
+    /// # Errors
+    /// [`Error::TooShort`] if the skin lacks a joint that the influences name; [`Error::OutOfRange`] if a vertex in a joint's space is beyond
+    /// what f32 holds.
+    pub fn new(mesh: &SkinnedMesh, skin: &Skin) -> Result<Self, Error> {
+        Self::morphed(mesh, skin, &[])
+    }
+
+    /// Around all that morph targets make of the vertices: `ranges` are the least and the greatest weight of each target. Targets
+    /// beyond its end have none.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and [`Error::NotFinite`] for a range that is not finite.
+    pub fn morphed(mesh: &SkinnedMesh, skin: &Skin, ranges: &[[f32; 2]]) -> Result<Self, Error> {
+        Error::check_finite("ranges", ranges.as_flattened(), 2)?;
+        let influences = mesh.influences();
+        influences.check_joints("joints of the skin", skin.joints().len())?;
+        let targets = ranges.len().min(mesh.morph_targets().len());
+        // What `skin`, `palette`, `morph` and the kernel round, each relative to the sum of the magnitudes of its terms.
+        let operations = 24 + 4 * influences.longest_row() + targets;
+        let rounding = ROUNDING * operations as f64;
+        let mut parts = vec![Part::default(); skin.joints().len()];
+        // What a tiny number of a matrix is rounded by counts as often as the vertex is far out.
+        let mut size = 1.0_f64;
+        for vertex in 0..mesh.vertex_count() {
+            let morphed = Morphed::of(mesh, vertex, ranges);
+            size = size.max(1.0 + morphed.size());
+            for (name, _) in influences.row(vertex) {
+                let name = usize::from(name);
+                parts[name].add(&morphed, &skin.inverse_bind()[name].to_f64());
+            }
+        }
+        let order = order(&parts);
+        let mut it = Self {
+            groups: vec![],
+            points: vec![],
+            joints: order.iter().map(|&name| skin.joints()[name]).collect(),
+            spheres: vec![],
+            weights: weights(mesh),
+            rounding: Rounding {
+                share: rounded_up(rounding),
+                least: rounded_up(TINY * (1.0 + rounding * size)),
+            },
+            joint_end: 0,
+            vertex_count: mesh.vertex_count(),
+        };
+        it.joint_end = it.joints.iter().max().map_or(0, |&joint| usize::from(joint) + 1);
+        for names in order.chunks(LANES) {
+            let mut group = Group::EMPTY;
+            for lane in 0..LANES {
+                let name = names[lane.min(names.len() - 1)];
+                group.joints[lane] = skin.joints()[name];
+                if lane < names.len() {
+                    it.fill(&mut group, lane, &parts[name], rounding).ok_or(Error::OutOfRange {
+                        what: "inverse bind matrices",
+                        at: name,
+                        needed: "take vertices to places that f32 holds",
+                    })?;
+                } else {
+                    group.repeat(lane, names.len() - 1);
+                }
+            }
+            it.groups.push(group);
+        }
+        Ok(it)
+    }
+
+    /// The joints of the skeleton that move vertices, those first that reached farthest out when the mesh was bound.
+    #[must_use]
+    pub fn joints(&self) -> &[u16] {
+        &self.joints
+    }
+
+    /// One sphere for each of [`joints`](Self::joints), around all vertices that it moves, in its own space.
+    #[must_use]
+    pub fn spheres(&self) -> &[Sphere] {
+        &self.spheres
+    }
+
+    /// One more than the greatest joint of the skeleton that moves a vertex.
+    #[must_use]
+    pub fn joint_bound(&self) -> usize {
+        self.joint_end
+    }
+
+    /// How many vertices it is around.
+    #[must_use]
+    pub fn vertex_count(&self) -> usize {
+        self.vertex_count
+    }
+
+    /// One lane; `None` if a number is beyond f32.
+    fn fill(&mut self, group: &mut Group, lane: usize, part: &Part, rounding: f64) -> Option<()> {
+        for c in 0..3 {
+            let rounded = rounding * part.reach[c];
+            let center = ((part.min[c] + part.max[c]) / 2.0) as f32;
+            let half = (part.max[c] - f64::from(center)).max(f64::from(center) - part.min[c]);
+            group.center[c][lane] = center;
+            group.half[c][lane] = rounded_up(half + rounded);
+            group.rounded[c][lane] = rounded_up(rounded);
+        }
+        let (chosen, off) = points::choose(&part.points);
+        group.off[lane] = rounded_up(off);
+        let begin = self.points.len() as u32;
+        for eight in chosen.chunks(LANES) {
+            let point = |lane: usize| eight[lane.min(eight.len() - 1)];
+            self.points.push([0, 1, 2].map(|c| core::array::from_fn(|lane| point(lane)[c])));
+        }
+        group.points[lane] = [begin, self.points.len() as u32];
+        let (center, _) = smallest(chosen.len(), |at| chosen[at].map(f64::from));
+        let center = center.map(|v| v as f32);
+        let wide = center.map(f64::from);
+        let far = part.points.iter().map(|p| super::sphere::distance2(*p, wide)).fold(0.0, f64::max);
+        let reach = part.reach.iter().sum::<f64>() * rounding;
+        let radius = rounded_up(condyle_base::math::scalar::sqrt_f64(far) * (1.0 + 1e-14) + reach);
+        self.spheres.push(Sphere { center, radius });
+        let numbers =
+            [&group.center, &group.half, &group.rounded].map(|v| [v[0][lane], v[1][lane], v[2][lane]]);
+        let finite = numbers.as_flattened().iter().all(|v| v.is_finite());
+        (finite && group.off[lane].is_finite() && radius.is_finite()).then_some(())
+    }
+}
+
+impl Group {
+    const EMPTY: Self = Self {
+        joints: [0; LANES],
+        center: [[0.0; LANES]; 3],
+        half: [[0.0; LANES]; 3],
+        rounded: [[0.0; LANES]; 3],
+        off: [0.0; LANES],
+        points: [[0; 2]; LANES],
+    };
+
+    /// Copies a lane.
+    fn repeat(&mut self, lane: usize, from: usize) {
+        for lanes in [&mut self.center, &mut self.half, &mut self.rounded] {
+            for row in lanes {
+                row[lane] = row[from];
+            }
+        }
+        self.off[lane] = self.off[from];
+        self.points[lane] = self.points[from];
+    }
+}
+
+/// Where a vertex may be before it is skinned: its place without targets, and by how much each moves it.
+struct Morphed {
+    at: [f64; 3],
+    moves: Vec<([f64; 3], [f64; 2])>,
+}
+
+impl Morphed {
+    fn of(mesh: &SkinnedMesh, vertex: usize, ranges: &[[f32; 2]]) -> Self {
+        let targets = mesh.morph_targets().iter().zip(ranges);
+        let moves = targets.filter_map(|(target, range)| {
+            let by = target.delta(vertex).position.map(f64::from);
+            (by != [0.0; 3] && *range != [0.0; 2]).then_some((by, range.map(f64::from)))
+        });
+        Self { at: mesh.vertices().positions[vertex].map(f64::from), moves: moves.collect() }
+    }
+
+    /// The sum of the magnitudes that its coordinates are made of, at most.
+    fn size(&self) -> f64 {
+        let sum = |v: [f64; 3]| v[0].abs() + v[1].abs() + v[2].abs();
+        let moved =
+            self.moves.iter().map(|(by, [least, greatest])| sum(*by) * least.abs().max(greatest.abs()));
+        sum(self.at) + moved.sum::<f64>()
+    }
+}
+
+/// The vertices of one joint, in its space.
+#[derive(Debug, Clone)]
+struct Part {
+    min: [f64; 3],
+    max: [f64; 3],
+    /// The sum of the magnitudes that a coordinate is made of, at most.
+    reach: [f64; 3],
+    /// Vertices, or the corners of the boxes that they stay in where targets move them.
+    points: Vec<[f64; 3]>,
+    /// The box of the vertices as they were bound.
+    bound: [[f64; 3]; 2],
+}
+
+impl Default for Part {
+    fn default() -> Self {
+        let (min, max) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+        Self { min, max, reach: [0.0; 3], points: vec![], bound: [min, max] }
+    }
+}
+
+impl Part {
+    fn add(&mut self, vertex: &Morphed, bind: &[[f64; 4]; 3]) {
+        let mut range = [[0.0; 3]; 2];
+        for (c, row) in bind.iter().enumerate() {
+            let along = |v: [f64; 3]| row[0] * v[0] + row[1] * v[1] + row[2] * v[2];
+            let size = |v: [f64; 3]| {
+                let part = |c: usize| row[c].abs() * v[c].abs().max(TINY);
+                part(0) + part(1) + part(2)
+            };
+            let at = along(vertex.at) + row[3];
+            let (mut low, mut high, mut reach) = (at, at, size(vertex.at) + row[3].abs().max(TINY));
+            for (by, [least, greatest]) in &vertex.moves {
+                let (a, b) = (along(*by) * least, along(*by) * greatest);
+                low += a.min(b);
+                high += a.max(b);
+                reach += size(*by) * least.abs().max(greatest.abs());
+            }
+            (range[0][c], range[1][c]) = (low, high);
+            self.min[c] = self.min[c].min(low);
+            self.max[c] = self.max[c].max(high);
+            self.reach[c] = self.reach[c].max(reach);
+            self.bound[0][c] = self.bound[0][c].min(vertex.at[c]);
+            self.bound[1][c] = self.bound[1][c].max(vertex.at[c]);
+        }
+        let corners = if range[0] == range[1] { 1 } else { 8 };
+        self.points.extend((0..corners).map(|corner| [0, 1, 2].map(|c| range[corner >> c & 1][c])));
+    }
+}
+
+/// The joints that move vertices; those first whose vertices are farthest out in the bind pose, as they mostly are later: what
+/// lies inside of what was found is passed over.
+fn order(parts: &[Part]) -> Vec<usize> {
+    let used = || parts.iter().enumerate().filter(|(_, part)| !part.points.is_empty());
+    let (mut min, mut max) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+    for (_, part) in used() {
+        min = [0, 1, 2].map(|c| min[c].min(part.bound[0][c]));
+        max = [0, 1, 2].map(|c| max[c].max(part.bound[1][c]));
+    }
+    let inside = |part: &Part| {
+        let faces = |c: usize| {
+            let size = (max[c] - min[c]).max(f64::MIN_POSITIVE);
+            f64::min(part.bound[0][c] - min[c], max[c] - part.bound[1][c]) / size
+        };
+        faces(0).min(faces(1)).min(faces(2))
+    };
+    let mut order: Vec<(f64, usize)> = used().map(|(at, part)| (inside(part), at)).collect();
+    order.sort_by(|a, b| a.0.total_cmp(&b.0));
+    order.into_iter().map(|(_, at)| at).collect()
+}
+
+/// The sums of all vertices, with what the sums of those kept by [`Influences::at_most`](condyle::Influences::at_most) are rounded by.
+fn weights(mesh: &SkinnedMesh) -> Weights {
+    let (mut least, mut greatest, mut negative) = (f64::INFINITY, f64::NEG_INFINITY, 0.0_f64);
+    for vertex in 0..mesh.vertex_count() {
+        let row = || mesh.influences().row(vertex).map(|(_, weight)| f64::from(weight));
+        let sum: f64 = row().sum();
+        (least, greatest) = (least.min(sum), greatest.max(sum));
+        negative = negative.max(row().filter(|w| *w < 0.0).map(|w| -w).sum());
+    }
+    let rounded = ROUNDING * (4 + 4 * mesh.influences().longest_row()) as f64;
+    let wider = |sum: f64, way: f64| sum + way * rounded * (sum.abs() + 2.0 * negative);
+    Weights { least: wider(least, -1.0), greatest: wider(greatest, 1.0), negative }
+}
+
+/// The smallest box that holds all: `greatest` and `least` are those of the joints' hulls.
+pub(super) fn weighed(weights: &Weights, min: f32, max: f32) -> [f32; 2] {
+    let (min, max) = (f64::from(min), f64::from(max));
+    // A weighted sum of places within `min..=max` is their mean, which is there too, times the sum of the weights; those below
+    // zero add what is between the ends.
+    let beyond = weights.negative * (max - min) * (1.0 + 1e-12);
+    let high = f64::max(weights.least * max, weights.greatest * max) + beyond;
+    let low = f64::min(weights.least * min, weights.greatest * min) - beyond;
+    // Zeros have one sign.
+    [rounded_down(low - low.abs() * 1e-15) + 0.0, rounded_up(high + high.abs() * 1e-15) + 0.0]
+}

@@ -1,0 +1,220 @@
+//! Spheres, and the smallest one around points.
+
+use super::aabb::rounded_up;
+use condyle_base::math::Affine;
+use condyle_base::math::scalar::sqrt_f64;
+use condyle_base::math::vectors::dot;
+
+/// A sphere: its surface belongs to it.
+///
+/// ```
+/// use condyle_query::bounds::Sphere;
+///
+/// let around = Sphere::around(&[[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.9, 0.0]]);
+/// assert!((around.radius - 1.0).abs() < 1e-5 && around.center[1].abs() < 1e-2);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(C)]
+#[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
+pub struct Sphere {
+    /// Metres.
+    pub center: [f32; 3],
+    /// Metres; below 0 it holds nothing.
+    pub radius: f32,
+}
+
+const _: () = assert!(size_of::<Sphere>() == 16);
+
+/// How often the centre of [`Sphere::around`] moves.
+const STEPS: usize = 300;
+
+impl Sphere {
+    /// Holds nothing.
+    pub const EMPTY: Self = Self { center: [0.0; 3], radius: -1.0 };
+
+    /// Around points: never too small, and all but the smallest there is, in a time that is bounded by some hundred looks at
+    /// each point.
+    ///
+    /// The centre is a blend of points, to which the farthest point adds weight and from which the nearest one of those
+    /// blended loses it: E. A. Yıldırım, *Two Algorithms for the Minimum Enclosing Ball Problem*, 2008. It is meant for what is
+    /// built once; without points, or where one is no number, it is [`Sphere::EMPTY`].
+    #[must_use]
+    pub fn around(points: &[[f32; 3]]) -> Self {
+        let wide = |p: &[f32; 3]| p.map(f64::from);
+        if points.is_empty() || !points.as_flattened().iter().all(|v| v.is_finite()) {
+            return Self::EMPTY;
+        }
+        let (center, _) = smallest(points.len(), |at| wide(&points[at]));
+        let center = center.map(|v| v as f32);
+        let radius2 = points.iter().map(|p| distance2(wide(p), wide(&center))).fold(0.0, f64::max);
+        Self { center, radius: rounded_up(sqrt_f64(radius2) * (1.0 + 1e-15)) }
+    }
+
+    /// Whether the point is in it.
+    #[must_use]
+    pub fn contains(&self, point: [f32; 3]) -> bool {
+        let radius = f64::from(self.radius);
+        radius >= 0.0 && distance2(point.map(f64::from), self.center.map(f64::from)) <= radius * radius
+    }
+
+    /// Around this one where a matrix takes it. What scales unevenly makes an ellipsoid of it, and this is around that.
+    #[must_use]
+    pub fn transformed(&self, matrix: &Affine) -> Self {
+        if self.radius < 0.0 {
+            return *self;
+        }
+        let wide = matrix.to_f64();
+        let at = self.center.map(f64::from);
+        let exact = wide.map(|row| dot([row[0], row[1], row[2]], at) + row[3]);
+        let center = exact.map(|v| v as f32);
+        let off = sqrt_f64(distance2(exact, center.map(f64::from)));
+        Self { center, radius: rounded_up((f64::from(self.radius) * stretch(&wide) + off) * (1.0 + 1e-14)) }
+    }
+}
+
+/// How much longer a matrix makes a vector at most; exact where its columns are at right angles, never too small.
+pub(crate) fn stretch(rows: &[[f64; 4]; 3]) -> f64 {
+    let product =
+        |a: usize, b: usize| rows[0][a] * rows[0][b] + rows[1][a] * rows[1][b] + rows[2][a] * rows[2][b];
+    // Gershgorin's circles of the product with the transpose.
+    let (xy, xz, yz) = (product(0, 1).abs(), product(0, 2).abs(), product(1, 2).abs());
+    let square = [product(0, 0) + xy + xz, product(1, 1) + xy + yz, product(2, 2) + xz + yz];
+    sqrt_f64(square.into_iter().fold(0.0, f64::max)) * (1.0 + 1e-14)
+}
+
+pub(crate) fn distance2(a: [f64; 3], b: [f64; 3]) -> f64 {
+    let d = [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
+    dot(d, d)
+}
+
+/// The centre and radius of the smallest sphere around `count` points, nearly: the radius is what it needs from there. There is at least one point.
+pub(crate) fn smallest(count: usize, point: impl Fn(usize) -> [f64; 3]) -> ([f64; 3], f64) {
+    let farthest = |from: [f64; 3]| {
+        let far = |(best, at): (f64, usize), k: usize| {
+            let d = distance2(point(k), from);
+            if d > best { (d, k) } else { (best, at) }
+        };
+        (0..count).fold((0.0, 0), far)
+    };
+    let first = farthest(point(0)).1;
+    let second = farthest(point(first)).1;
+    // The points that the centre is blended of, and how much of each.
+    let mut active = alloc::vec![(first, 0.5), (second, 0.5)];
+    let mut center = [0, 1, 2].map(|c| (point(first)[c] + point(second)[c]) / 2.0);
+    let mut best = (center, f64::INFINITY);
+    for _ in 0..STEPS {
+        let (far2, far) = farthest(center);
+        if far2 < best.1 {
+            best = (center, far2);
+        }
+        // What the blend is worth: the mean of squares from the centre, which the square of the least radius is not below.
+        let worth: f64 = active.iter().map(|&(at, weight)| weight * distance2(point(at), center)).sum();
+        if far2 <= worth * (1.0 + 1e-9) || worth == 0.0 {
+            break;
+        }
+        let near = active.iter().enumerate().fold((f64::INFINITY, 0), |(least, at), (k, &(p, _))| {
+            let d = distance2(point(p), center);
+            if d < least { (d, k) } else { (least, at) }
+        });
+        let (gain, loss) = (far2 / worth - 1.0, 1.0 - near.0 / worth);
+        let (towards, step) = if gain >= loss {
+            if !active.iter().any(|&(at, _)| at == far) {
+                active.push((far, 0.0));
+            }
+            (far, gain / (2.0 * (1.0 + gain)))
+        } else {
+            let (at, weight) = active[near.1];
+            let most = if weight < 1.0 { weight / (1.0 - weight) } else { 0.0 };
+            (at, -(loss / (2.0 * (1.0 - loss).max(1e-12))).min(most))
+        };
+        for (at, weight) in &mut active {
+            *weight *= 1.0 - step;
+            if *at == towards {
+                *weight += step;
+            }
+        }
+        active.retain(|&(_, weight)| weight > 1e-15);
+        let total: f64 = active.iter().map(|&(_, weight)| weight).sum();
+        center = [0, 1, 2].map(|c| active.iter().map(|&(at, w)| w * point(at)[c]).sum::<f64>() / total);
+    }
+    (best.0, sqrt_f64(best.1.min(farthest(best.0).0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use condyle_testing::{Random, tries};
+    use std::vec::Vec;
+
+    /// The smallest sphere is that of two, three or four points that holds the others: here from random points, of which
+    /// those on a known sphere all around decide.
+    #[test]
+    fn the_smallest_sphere_is_found_and_holds_all() {
+        let mut random = Random(8);
+        for round in 0..tries(60) {
+            let (center, radius): ([f32; 3], f32) = (random.vector(5.0), random.range(0.1, 3.0));
+            let mut points: Vec<[f32; 3]> = Vec::new();
+            // A regular tetrahedron, or two points across, in any direction: their sphere is the smallest around them.
+            let matrix =
+                Affine::from(condyle_base::math::Transform { scale: [1.0; 3], ..random.transform() });
+            let corners: &[[f32; 3]] = match round % 3 {
+                0 => &[[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]],
+                1 => &[[1.0, 1.0, 1.0], [-1.0, -1.0, -1.0]],
+                _ => &[[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 0.0, 0.0]],
+            };
+            let size = radius / 3.0_f32.sqrt();
+            let place = |p: [f32; 3]| {
+                let turned = matrix.transform_vector(p);
+                core::array::from_fn(|c| center[c] + size * turned[c])
+            };
+            points.extend(corners.iter().map(|&p| place(p)));
+            let on_surface = points.len();
+            for _ in 0..round % 40 {
+                let inside: [f32; 3] = random.unit();
+                let by = random.range(0.0, 0.999);
+                points.push(core::array::from_fn(|c| center[c] + radius * by * inside[c]));
+            }
+            if round % 3 == 2 {
+                points.truncate(on_surface);
+            }
+            let got = Sphere::around(&points);
+            assert!(points.iter().all(|&p| got.contains(p)), "round {round}");
+            // Of the triangle: two corners of it are 2 sqrt 2 apart, the third is nearer.
+            let want = if round % 3 == 2 { None } else { Some(radius) };
+            if let Some(want) = want {
+                assert!(got.radius <= want * 1.0005, "round {round}: {} instead of {want}", got.radius);
+            }
+        }
+    }
+
+    #[test]
+    fn degenerate_points_are_enclosed() {
+        for points in [&[[1.0, 2.0, 3.0]; 5][..], &[[0.0; 3], [1.0, 0.0, 0.0], [0.5, 0.0, 0.0]][..]] {
+            let got = Sphere::around(points);
+            assert!(points.iter().all(|&p| got.contains(p)));
+        }
+        assert_eq!(Sphere::around(&[]), Sphere::EMPTY);
+        assert_eq!(Sphere::around(&[[f32::NAN; 3]]), Sphere::EMPTY);
+        assert!(!Sphere::EMPTY.contains([0.0; 3]));
+    }
+
+    #[test]
+    fn a_moved_sphere_holds_what_it_held() {
+        let mut random = Random(9);
+        for _ in 0..tries(200) {
+            let sphere = Sphere { center: random.vector(2.0), radius: random.range(0.0, 2.0) };
+            let mut matrix = Affine::from(random.transform());
+            matrix.rows[1][0] += random.range(-1.0, 1.0);
+            let moved = sphere.transformed(&matrix);
+            for _ in 0..30 {
+                let d: [f32; 3] = random.unit();
+                let p = core::array::from_fn(|c| {
+                    f64::from(sphere.center[c]) + 0.999_999 * f64::from(sphere.radius * d[c])
+                });
+                let q = matrix.to_f64().map(|row| dot([row[0], row[1], row[2]], p) + row[3]);
+                let far = sqrt_f64(distance2(q, moved.center.map(f64::from)));
+                assert!(far <= f64::from(moved.radius), "{far} {}", moved.radius);
+            }
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! Hitboxes where a pose has them, and what is asked of them.
+
+use alloc::vec::Vec;
+use core::ops::ControlFlow;
+
+use super::broad::{Group, LANES, Way, near};
+use super::overlap::overlap;
+use super::ray::{HitboxHit, Line, enter, normal};
+use super::solid::{Surface, Vector, rounded_out, sub};
+use super::{Hitbox, Hitboxes};
+use crate::bounds::Aabb;
+use crate::hits::{Ray, Shape, Solid, is_within};
+use condyle_base::error::Error;
+use condyle_base::math::Affine;
+use condyle_base::math::scalar::sqrt_f64;
+use condyle_base::math::vectors::dot;
+
+/// Hitboxes in model space: what [`place`] fills, anew each frame in the same memory. [`Hitboxes`] has an example.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PosedHitboxes {
+    solids: Vec<Solid>,
+    joints: Vec<u16>,
+    groups: Vec<Group>,
+    bounds: Aabb,
+}
+
+/// The place on hitboxes that is nearest to a point.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NearestHitbox {
+    /// Its place in the list of [`Hitboxes`].
+    pub hitbox: usize,
+    /// The joint that it follows.
+    pub joint: u16,
+    /// Metres; below 0 where the point is inside.
+    pub distance: f32,
+    /// On the surface.
+    pub position: [f32; 3],
+    /// Out of the surface, of unit length.
+    pub normal: [f32; 3],
+}
+
+/// Moves hitboxes by the model matrices of their joints.
+///
+/// `model` holds one matrix per joint of the skeleton, as [`local_to_model`](condyle::local_to_model) leaves them. `posed` allocates
+/// only when it grows. What a matrix that is not finite moves is met by nothing.
+///
+/// # Errors
+/// [`Error::TooShort`] if `model` lacks a joint that a hitbox follows. `posed` is then unchanged.
+pub fn place(hitboxes: &Hitboxes, model: &[Affine], posed: &mut PosedHitboxes) -> Result<(), Error> {
+    Error::check_room("model", model.len(), hitboxes.joint_bound())?;
+    let moved = |it: &Hitbox| Solid::of(&it.shape).moved(&model[usize::from(it.joint)].to_f64());
+    let list = hitboxes.as_slice();
+    posed.solids.clear();
+    posed.solids.extend(list.iter().map(moved));
+    posed.joints.clear();
+    posed.joints.extend(list.iter().map(|it| it.joint));
+    posed.groups.clear();
+    posed.groups.extend(posed.solids.chunks(LANES).map(Group::new));
+    posed.bounds = around_all(&posed.solids);
+    Ok(())
+}
+
+/// Empty where there are none, or where all are nowhere.
+fn around_all(solids: &[Solid]) -> Aabb {
+    let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+    for solid in solids {
+        let [center, half] = solid.extent();
+        // What f64 rounds here and where hits are found: of the size of the hitbox, however near to the origin its side is.
+        let size: f64 = center.iter().chain(&half).map(|v| v.abs()).sum();
+        for c in 0..3 {
+            let half = half[c] + 8.0 * f64::EPSILON * size;
+            low[c] = low[c].min(center[c] - half);
+            high[c] = high[c].max(center[c] + half);
+        }
+    }
+    if low[0] > high[0] {
+        return Aabb::EMPTY;
+    }
+    Aabb { min: low.map(|v| (v as f32).next_down()), max: high.map(|v| (v as f32).next_up()) }
+}
+
+impl PosedHitboxes {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.solids.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.solids.is_empty()
+    }
+
+    /// The box around all of them.
+    #[must_use]
+    pub fn bounds(&self) -> Aabb {
+        self.bounds
+    }
+
+    /// The first hitbox that a ray hits, and where. Of several at one distance it is the first in the list. A [`Ray`] says which of them
+    /// hit nothing.
+    #[must_use]
+    pub fn first_hit(&self, ray: &Ray) -> Option<HitboxHit> {
+        let line = Line::new(ray)?;
+        let (t, hitbox) = self.first(&line, line.max)?;
+        Some(self.hit(&line, t, hitbox))
+    }
+
+    /// Whether a ray hits any: it ends with the first one that is found.
+    #[must_use]
+    pub fn any_hit(&self, ray: &Ray) -> bool {
+        let Some(line) = Line::new(ray) else { return false };
+        let hit = |at: usize| enter(&self.solids[at], &line, line.max).map(|_| ());
+        near(&self.groups, self.len(), &way(&line, line.max), hit).is_some()
+    }
+
+    /// Tells all hitboxes that a ray hits, where it enters each, in the order of the list, until `visit` breaks.
+    pub fn all_hits(&self, ray: &Ray, mut visit: impl FnMut(HitboxHit) -> ControlFlow<()>) {
+        let Some(line) = Line::new(ray) else { return };
+        near(&self.groups, self.len(), &way(&line, line.max), |at| {
+            let t = enter(&self.solids[at], &line, line.max)?;
+            visit(self.hit(&line, t, at)).is_break().then_some(())
+        });
+    }
+
+    /// The nearest place on any of them; of a point inside of some, on the one whose surface is farthest away from it. `None` where none is
+    /// at most `max` away, or if the point is not finite or farther than [`LIMIT`](crate::hits::LIMIT) from 0.
+    #[must_use]
+    pub fn closest_point(&self, point: [f32; 3], max: f32) -> Option<NearestHitbox> {
+        if !is_within(&point) {
+            return None;
+        }
+        let (from, max) = (point.map(f64::from), f64::from(max));
+        let mut best: Option<(usize, Surface)> = None;
+        for (at, solid) in self.solids.iter().enumerate() {
+            let spheres = &self.groups[at / LANES].spheres;
+            let [x, y, z, r] = [0, 1, 2, 3].map(|k| f64::from(spheres[k][at % LANES]));
+            // Nothing of it is nearer than its sphere.
+            let to = sub([x, y, z], from);
+            let within = best.as_ref().map_or(max, |(_, best)| best.distance) + r;
+            if within.is_nan() || within < 0.0 || dot(to, to) > within * within {
+                continue;
+            }
+            let surface = solid.closest(from);
+            let nearer = match &best {
+                Some((_, best)) => surface.distance < best.distance,
+                None => surface.distance <= max,
+            };
+            if surface.distance.is_finite() && nearer {
+                best = Some((at, surface));
+            }
+        }
+        best.map(|(hitbox, surface)| NearestHitbox {
+            hitbox,
+            joint: self.joints[hitbox],
+            distance: surface.distance as f32,
+            position: surface.point.map(|v| v as f32),
+            normal: surface.normal.map(|v| v as f32),
+        })
+    }
+
+    /// Whether any hitbox has a point in common with a shape in model space. Touching is enough.
+    #[must_use]
+    pub fn overlaps(&self, shape: &Shape) -> bool {
+        let mut any = false;
+        self.overlapping(shape, |_| {
+            any = true;
+            ControlFlow::Break(())
+        });
+        any
+    }
+
+    /// Tells every hitbox that has a point in common with a shape in model space, by its place in the list, until `visit` breaks. Touching is
+    /// enough.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    ///
+    /// use condyle::Affine;
+    /// use condyle_query::hitbox::{Hitbox, Hitboxes, PosedHitboxes, place};
+    /// use condyle_query::hits::Shape;
+    ///
+    /// let ball = |x| Hitbox { joint: 0, shape: Shape::Sphere { center: [x, 0.0, 0.0], radius: 1.0 } };
+    /// let mut posed = PosedHitboxes::default();
+    /// place(&Hitboxes::new(vec![ball(0.0), ball(1.0), ball(9.0)])?, &[Affine::IDENTITY], &mut posed)?;
+    /// let blast = Shape::Sphere { center: [2.5, 0.0, 0.0], radius: 1.5 };
+    /// let mut met = vec![];
+    /// posed.overlapping(&blast, |hitbox| {
+    ///     met.push(hitbox);
+    ///     ControlFlow::Continue(())
+    /// });
+    /// assert_eq!(met, [0, 1]);
+    /// # Ok::<(), condyle::Error>(())
+    /// ```
+    pub fn overlapping(&self, shape: &Shape, mut visit: impl FnMut(usize) -> ControlFlow<()>) {
+        if shape.check("shape", 0).is_err() {
+            return;
+        }
+        let solid = Solid::of(shape);
+        near(&self.groups, self.len(), &around(&solid), |at| {
+            (overlap(&self.solids[at], &solid) && visit(at).is_break()).then_some(())
+        });
+    }
+
+    /// The first hitbox in the list that a point is in or on.
+    #[must_use]
+    pub fn containing(&self, point: [f32; 3]) -> Option<usize> {
+        let mut found = None;
+        // A shape that is as it should not be touches nothing, and so does such a point.
+        self.overlapping(&Shape::Sphere { center: point, radius: 0.0 }, |at| {
+            found = Some(at);
+            ControlFlow::Break(())
+        });
+        found
+    }
+
+    /// How far along the line up to `max`, and which.
+    fn first(&self, line: &Line, max: f64) -> Option<(f64, usize)> {
+        let mut best = None;
+        let mut max = max;
+        near(&self.groups, self.len(), &way(line, max), |at| {
+            if let Some(t) = enter(&self.solids[at], line, max)
+                && (best.is_none() || t < max)
+            {
+                (max, best) = (t, Some(at));
+            }
+            None::<()>
+        });
+        best.map(|at| (max, at))
+    }
+
+    fn hit(&self, line: &Line, t: f64, hitbox: usize) -> HitboxHit {
+        HitboxHit {
+            hitbox,
+            joint: self.joints[hitbox],
+            distance: t as f32,
+            position: line.at(t).map(|v| v as f32),
+            normal: normal(&self.solids[hitbox], line, t).map(|v| v as f32 + 0.0),
+        }
+    }
+}
+
+/// A ray as the lanes take it.
+fn way(line: &Line, max: f64) -> Way {
+    let length = line.length();
+    let direction = if length > 0.0 { line.direction.map(|v| (v / length) as f32) } else { [0.0; 3] };
+    let far = if length > 0.0 { length * max } else { 0.0 };
+    Way { origin: line.origin.map(|v| v as f32), direction, length: (far as f32).next_up(), radius: 0.0 }
+}
+
+/// A solid as the lanes take it: a capsule as it is, a box by its sphere.
+fn around(solid: &Solid) -> Way {
+    let (from, way, radius): (Vector, Vector, f64) = match *solid {
+        Solid::Capsule { from, along, radius } => (from, along, radius),
+        Solid::Box { center, half, .. } => (center, [0.0; 3], sqrt_f64(dot(half, half))),
+    };
+    let length = sqrt_f64(dot(way, way));
+    let direction = if length > 0.0 { way.map(|v| (v / length) as f32) } else { [0.0; 3] };
+    Way {
+        origin: from.map(|v| v as f32),
+        direction,
+        length: (length as f32).next_up(),
+        radius: rounded_out(radius, from),
+    }
+}

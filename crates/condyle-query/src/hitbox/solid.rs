@@ -1,0 +1,166 @@
+//! Shapes where they are, in f64.
+
+use crate::bounds::{Sphere, stretch};
+use crate::hits::Solid;
+use condyle_base::math::scalar::sqrt_f64;
+use condyle_base::math::vectors::{cross, dot};
+
+pub(super) type Vector = [f64; 3];
+
+/// A place on a surface, how far a point is outside of it (below 0: inside), and which way is out.
+pub(super) struct Surface {
+    pub(super) point: Vector,
+    pub(super) distance: f64,
+    pub(super) normal: Vector,
+}
+
+#[inline]
+pub(super) fn sub(a: Vector, b: Vector) -> Vector {
+    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
+}
+
+/// `a + b * t`.
+#[inline]
+pub(super) fn along(a: Vector, b: Vector, t: f64) -> Vector {
+    [a[0] + b[0] * t, a[1] + b[1] * t, a[2] + b[2] * t]
+}
+
+/// To unit length, if there is a direction that is more than rounding of what is `size` long.
+pub(super) fn unit(v: Vector, size: f64) -> Option<Vector> {
+    let length = sqrt_f64(dot(v, v));
+    (length > 1e-9 * size && length > 0.0).then(|| v.map(|c| c / length))
+}
+
+/// Any unit vector across this one, or the first axis if it has no length.
+pub(super) fn across(v: Vector) -> Vector {
+    let [x, y, z] = v.map(f64::abs);
+    let axis = if x <= y && x <= z {
+        [1.0, 0.0, 0.0]
+    } else if y <= z {
+        [0.0, 1.0, 0.0]
+    } else {
+        [0.0, 0.0, 1.0]
+    };
+    unit(cross(v, axis), 0.0).unwrap_or([1.0, 0.0, 0.0])
+}
+
+impl Solid {
+    /// Met by nothing, as no comparison holds.
+    const NOWHERE: Self = Self::Capsule { from: [f64::NAN; 3], along: [0.0; 3], radius: f64::NAN };
+
+    /// Where a matrix takes it, or what is around it there.
+    #[inline]
+    pub(super) fn moved(&self, rows: &[[f64; 4]; 3]) -> Self {
+        if !rows.as_flattened().iter().all(|v| v.is_finite()) {
+            return Self::NOWHERE;
+        }
+        let turn = |v: Vector| [0, 1, 2].map(|r| rows[r][0] * v[0] + rows[r][1] * v[1] + rows[r][2] * v[2]);
+        let place = |p: Vector| {
+            let p = turn(p);
+            [p[0] + rows[0][3], p[1] + rows[1][3], p[2] + rows[2][3]]
+        };
+        match *self {
+            Self::Capsule { from, along: way, radius } => {
+                Self::Capsule { from: place(from), along: turn(way), radius: radius * stretch(rows) }
+            }
+            Self::Box { center, axes, half } => {
+                let edge = |k: usize| turn(axes[k].map(|v| v * half[k]));
+                Self::around(place(center), [edge(0), edge(1), edge(2)])
+            }
+        }
+    }
+
+    /// The box around a slanted one of these half edges; where they are at right angles, that one.
+    fn around(center: Vector, edges: [Vector; 3]) -> Self {
+        let squares = edges.map(|e| dot(e, e));
+        let mut order = [0, 1, 2];
+        order.sort_by(|&a, &b| squares[b].total_cmp(&squares[a]));
+        let size = sqrt_f64(squares[order[0]]);
+        let first = unit(edges[order[0]], 0.0).unwrap_or([1.0, 0.0, 0.0]);
+        let middle = edges[order[1]];
+        let second = unit(along(middle, first, -dot(middle, first)), size).unwrap_or_else(|| across(first));
+        let axes = [first, second, cross(first, second)];
+        let half = axes.map(|axis| edges.iter().map(|&e| dot(axis, e).abs()).sum());
+        Self::Box { center, axes, half }
+    }
+
+    /// Around it, for the lanes: rounded outwards.
+    #[inline]
+    pub(super) fn sphere(&self) -> Sphere {
+        let (center, radius) = match *self {
+            Self::Capsule { from, along: way, radius } => {
+                (along(from, way, 0.5), sqrt_f64(dot(way, way)) / 2.0 + radius)
+            }
+            Self::Box { center, half, .. } => (center, sqrt_f64(dot(half, half))),
+        };
+        Sphere { center: center.map(|v| v as f32), radius: rounded_out(radius, center) }
+    }
+
+    /// From the middle to the faces of the box around it, and the middle.
+    #[inline]
+    pub(super) fn extent(&self) -> [Vector; 2] {
+        match *self {
+            Self::Capsule { from, along: way, radius } => {
+                [along(from, way, 0.5), way.map(|v| v.abs() / 2.0 + radius)]
+            }
+            Self::Box { center, axes, half } => {
+                [center, [0, 1, 2].map(|c| (0..3).map(|k| axes[k][c].abs() * half[k]).sum())]
+            }
+        }
+    }
+
+    /// The nearest place on its surface.
+    pub(super) fn closest(&self, point: Vector) -> Surface {
+        match *self {
+            Self::Capsule { from, along: way, radius } => {
+                let middle = along(from, way, nearest_on(from, way, point));
+                let out = sub(point, middle);
+                let distance = sqrt_f64(dot(out, out));
+                let normal = if distance > 0.0 { out.map(|v| v / distance) } else { across(way) };
+                Surface { point: along(middle, normal, radius), distance: distance - radius, normal }
+            }
+            Self::Box { center, axes, half } => {
+                let to = sub(point, center);
+                let local = axes.map(|axis| dot(axis, to));
+                let clamped = within(local, half);
+                let out = sub(local, clamped);
+                let distance = sqrt_f64(dot(out, out));
+                let (on, normal, distance) = if distance > 0.0 {
+                    (clamped, out.map(|v| v / distance), distance)
+                } else {
+                    let depth = |k: usize| half[k] - local[k].abs();
+                    let face = (1..3).fold(0, |face, k| if depth(k) < depth(face) { k } else { face });
+                    let mut normal = [0.0; 3];
+                    normal[face] = 1.0_f64.copysign(local[face]);
+                    let mut on = clamped;
+                    on[face] = half[face].copysign(local[face]);
+                    (on, normal, -depth(face))
+                };
+                let back =
+                    |v: Vector| [0, 1, 2].map(|c| axes[0][c] * v[0] + axes[1][c] * v[1] + axes[2][c] * v[2]);
+                let on = back(on);
+                Surface { point: along(center, on, 1.0), distance, normal: back(normal) }
+            }
+        }
+    }
+}
+
+/// A radius about a place that f32 rounds: a little more than it rounds of both.
+#[inline]
+pub(super) fn rounded_out(radius: f64, place: Vector) -> f32 {
+    let place: f64 = place.iter().map(|v| v.abs()).sum();
+    (radius * (1.0 + 1e-6) + 2e-7 * place) as f32
+}
+
+/// The nearest place of a box about the origin. Of NaN it makes something, where `clamp` would panic.
+#[inline]
+pub(super) fn within(p: Vector, half: Vector) -> Vector {
+    [0, 1, 2].map(|k| p[k].max(-half[k]).min(half[k]))
+}
+
+/// How far along a line from `from`, which is `way` long, a point is nearest: between 0 and 1.
+#[inline]
+pub(super) fn nearest_on(from: Vector, way: Vector, point: Vector) -> f64 {
+    let square = dot(way, way);
+    if square > 0.0 { (dot(sub(point, from), way) / square).clamp(0.0, 1.0) } else { 0.0 }
+}

@@ -1,0 +1,105 @@
+//! The space that a surface keeps the light from.
+
+use alloc::vec::Vec;
+
+use super::silhouette::{Silhouette, Viewpoint};
+use super::{PATCH, Surface};
+use condyle_base::error::Error;
+use condyle_base::math::scalar::{sqrt, sqrt_f64};
+
+/// Triangles around a shadow: filled by [`shadow_volume`], and its memory used again by the next call.
+#[derive(Debug, Clone, Default)]
+pub struct ShadowVolume {
+    /// Two for each vertex of the mesh, homogeneous: where it is, and behind it where its shadow ends. A fourth component of 0 is a point
+    /// infinitely far away in the direction of the others.
+    pub positions: Vec<[f32; 4]>,
+    /// Triangles, three indices a piece, counter-clockwise from outside.
+    pub indices: Vec<u32>,
+}
+
+/// The volume that a posed surface shades: the triangles that face the light, the same ones at its far end turned around, and sides between them along the
+/// silhouette.
+///
+/// `positions` are the posed ones, `lit` is their [`silhouette`](super::silhouette()) towards `light`. The shadow ends `far` metres behind each vertex, or infinitely far away
+/// with `None`, where a projection without a far plane keeps it. The volume is closed, each edge of it twice in opposite directions, whether the surface is or not; but a lamp inside of a closed one throws none, and of an open one
+/// light that falls in from behind is let through, as triangles that do not face it throw no shadow.
+///
+/// J.M.P. van Waveren, *Shadow Volume Construction*, 2005. To draw only what is wanted of it, or to move the far ends on the GPU, the indices do: even ones are vertices, odd ones far ends.
+///
+/// # Errors
+/// [`Error::Length`] if `positions` are not one for each vertex of the mesh, or `lit` is of a surface with other counts of vertices, triangles or edges; [`Error::NotFinite`] and
+/// [`Error::NoDirection`] for a light that is none; [`Error::OutOfRange`] for a `far` that is not above 0 and finite. `out` is then unchanged.
+///
+/// ```
+/// use condyle_query::surface::{ShadowVolume, Silhouette, Surface, Viewpoint, shadow_volume, silhouette};
+/// use condyle::{Influences, SkinnedMesh, Vertices};
+///
+/// let positions = vec![[0.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, -1.0]];
+/// let bind = Vertices { positions: positions.clone(), ..Vertices::default() };
+/// let awning = Surface::new(&SkinnedMesh::new(bind, Influences::rigid(3), vec![0, 1, 2], vec![])?);
+///
+/// let noon = Viewpoint::Direction([0.0, 1.0, 0.0]);
+/// let (mut lit, mut shade) = (Silhouette::default(), ShadowVolume::default());
+/// silhouette(&awning, &positions, noon, &mut lit)?;
+/// shadow_volume(&awning, &positions, noon, &lit, Some(1.0), &mut shade)?;
+/// // A prism that stands on the ground: two triangles for the ends, and two for each of three sides.
+/// assert_eq!((shade.indices.len() / 3, shade.positions[1]), (8, [0.0, 0.0, 0.0, 1.0]));
+/// # Ok::<(), condyle::Error>(())
+/// ```
+pub fn shadow_volume(
+    surface: &Surface,
+    positions: &[[f32; 3]],
+    light: Viewpoint,
+    lit: &Silhouette,
+    far: Option<f32>,
+    out: &mut ShadowVolume,
+) -> Result<(), Error> {
+    Error::check_len("positions", positions.len(), surface.vertex_count())?;
+    lit.check(surface)?;
+    light.check()?;
+    if far.is_some_and(|far| !(far > 0.0 && far < f32::INFINITY)) {
+        return Err(Error::OutOfRange { what: "far", at: 0, needed: "a number of metres above 0" });
+    }
+    out.positions.clear();
+    out.positions.reserve(2 * positions.len());
+    out.positions.extend(positions.iter().flat_map(|&at| {
+        let [x, y, z] = at;
+        [[x, y, z, 1.0], end(at, light, far)]
+    }));
+    out.indices.clear();
+    out.indices.reserve(6 * (surface.triangle_count + surface.edge_count()));
+    for (patch, groups) in surface.groups().enumerate() {
+        let facing = lit.facing(patch);
+        for triangle in (0..PATCH).filter(|triangle| facing >> triangle & 1 == 1) {
+            // A silhouette of another surface of the same size may know more triangles of this patch.
+            let Some(group) = groups.get(triangle / 8) else { break };
+            let [a, b, c] = group.map(|slot| 2 * surface.places[slot[triangle % 8] as usize]);
+            out.indices.extend([a, b, c, a + 1, c + 1, b + 1]);
+        }
+    }
+    for [a, b] in lit.edges().iter().map(|edge| edge.map(|vertex| 2 * vertex)) {
+        out.indices.extend([b, a, a + 1, b, a + 1, b + 1]);
+    }
+    Ok(())
+}
+
+/// Where the shadow of a vertex ends.
+fn end([x, y, z]: [f32; 3], light: Viewpoint, far: Option<f32>) -> [f32; 4] {
+    let [u, v, w] = match light {
+        Viewpoint::Place([a, b, c]) => [x - a, y - b, z - c],
+        Viewpoint::Direction([a, b, c]) => [-a, -b, -c],
+    };
+    let Some(far) = far else { return [u, v, w, 0.0] };
+    let square = u * u + v * v + w * w;
+    let [u, v, w] = if (1e-30..1e30).contains(&square) {
+        let by = far / sqrt(square);
+        [by * u, by * v, by * w]
+    } else {
+        let way = [u, v, w].map(f64::from);
+        let size = sqrt_f64(way.iter().map(|v| v * v).sum());
+        // A vertex in the light itself has no shadow behind it.
+        let by = if size > 0.0 { f64::from(far) / size } else { 0.0 };
+        way.map(|v| (by * v) as f32)
+    };
+    [x + u, y + v, z + w, 1.0]
+}

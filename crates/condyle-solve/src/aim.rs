@@ -1,0 +1,334 @@
+//! A joint that points: a head that looks, a gun that is aimed, alone or with the joints that carry it.
+
+use self::direct::Source;
+use super::Reached;
+use super::chain::{Chain, Node, Row};
+use super::limits::{Limit, Limits};
+use super::maps::{
+    Vec64, above, add, arc, check, check_distance, check_pose, check_unit, direction, length, nlerp, scaled,
+    set_rotation, sub, swivel, unit,
+};
+use condyle::pose::Pose;
+use condyle::skeleton::Skeleton;
+use condyle_base::error::Error;
+use condyle_base::math::Affine;
+use condyle_base::math::quats::{Quat64, conjugate, product, rotate};
+use condyle_base::math::vectors::dot;
+
+/// Which way is up for a joint that points.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Up {
+    /// In the joint's own space.
+    pub axis: [f32; 3],
+    /// The direction in model space that it is to be nearest to. One along the way to the target says nothing, and is passed over.
+    pub direction: [f32; 3],
+}
+
+/// What a joint is to point at.
+///
+/// ```
+/// use condyle_solve::{Aim, Up};
+///
+/// // A head whose face is along +Z looks at a point, upright.
+/// let up = Some(Up { axis: [0.0, 1.0, 0.0], direction: [0.0, 1.0, 0.0] });
+/// let look = Aim { up, weight: 0.8, ..Aim::new(5, [0.0, 0.0, 1.0], [1.0, 1.6, 3.0]) };
+/// assert_eq!(look.joint, 5);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Aim<'a> {
+    /// Which joint points.
+    pub joint: u16,
+    /// Along which axis, in the joint's own space; of any length but 0.
+    pub axis: [f32; 3],
+    /// From which point on, in the joint's own space: where the eyes are. A ray through the joint itself from 0.
+    pub origin: [f32; 3],
+    /// At what, in model space.
+    pub target: [f32; 3],
+    /// How it is turned about that axis; `None`: as the shortest way to there leaves it.
+    pub up: Option<Up>,
+    /// How much of the way the rotation goes, from 0 to 1.
+    pub weight: f32,
+    /// What the joints can do.
+    pub limits: Option<&'a Limits>,
+}
+
+impl Aim<'_> {
+    /// All the way, by the shortest one.
+    #[must_use]
+    pub fn new(joint: u16, axis: [f32; 3], target: [f32; 3]) -> Self {
+        Self { joint, axis, origin: [0.0; 3], target, up: None, weight: 1.0, limits: None }
+    }
+}
+
+/// A joint that takes part in pointing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Share {
+    /// Which one.
+    pub joint: u16,
+    /// How much of the angle it takes, as a part of the sum of all shares; not negative.
+    pub share: f32,
+}
+
+/// What a chain of joints is to point at: as much of it as each one's share.
+///
+/// ```
+/// use condyle_solve::{Aim, AimChain, Share};
+///
+/// // Of the turn that a look needs, the head does a half, neck and chest a quarter each.
+/// let share = |joint, share| Share { joint, share };
+/// let joints = [share(3, 1.0), share(4, 1.0), share(5, 2.0)];
+/// let look = AimChain { joints: &joints, aim: Aim::new(5, [0.0, 0.0, 1.0], [1.0, 1.6, 3.0]) };
+/// assert_eq!(look.joints.len(), 3);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AimChain<'a> {
+    /// Those that turn, at most [`Chain::MAX_JOINTS`]: each below the one before it, with others in between or not, and `aim.joint` the last one.
+    pub joints: &'a [Share],
+    /// What points at what.
+    pub aim: Aim<'a>,
+}
+
+/// Turns a joint until one of its axes points at a target.
+///
+/// The shortest way, and then about the axis where there is an `up`. With an origin beside the joint the ray from there goes through the target, unless that is nearer to the joint than the ray.
+/// Scales count: the axis is what the joint's matrix makes of it, as is everything that it points with. With a limit the result is within it where `weight` is
+/// above 0, whatever the pose was.
+///
+/// `model` are the matrices of `pose`; both hold one element per joint. `pose` is changed, `model` is not. The distance that comes back is that of the ray from the target.
+///
+/// # Errors
+/// [`Error::Length`] if `model` or `pose` do not hold one element per joint; [`Error::Skeleton`] if `limits` were made for other joints;
+/// [`Error::Index`] if there is no such joint; [`Error::NotFinite`] if a number is NaN or an infinity, in the aim or where the pose or its matrices matter;
+/// [`Error::NoDirection`] if an axis is 0; [`Error::OutOfRange`] if `weight` is not from 0 to 1, or the target is 1e38 away or more; [`Error::NotInvertible`] if the matrix above the joint is flat. The
+/// pose is then unchanged.
+///
+/// ```
+/// use condyle_solve::{Aim, aim};
+/// use condyle::{Affine, Joint, Pose, Skeleton, Transform, local_to_model, model};
+///
+/// let up = Transform { translation: [0.0, 1.5, 0.0], ..Transform::IDENTITY };
+/// let skeleton = Skeleton::new([Joint::new("head", None, up)])?;
+/// let mut pose = Pose::rest(&skeleton);
+/// let mut placed = [Affine::IDENTITY];
+/// local_to_model(&skeleton, &pose, &mut placed)?;
+///
+/// // Its face, +Z, turns to the left.
+/// let reached = aim(&skeleton, &placed, &Aim::new(0, [0.0, 0.0, 1.0], [2.0, 1.5, 0.0]), &mut pose)?;
+/// assert!(reached.distance < 1e-6);
+/// model::subtree(&skeleton, &pose, 0, &mut placed)?;
+/// let [x, y, z] = placed[0].transform_vector([0.0, 0.0, 1.0]);
+/// assert!((x - 1.0).abs() < 1e-6 && y.abs() < 1e-6 && z.abs() < 1e-6);
+/// # Ok::<(), condyle::Error>(())
+/// ```
+pub fn aim(skeleton: &Skeleton, model: &[Affine], aim: &Aim<'_>, pose: &mut Pose) -> Result<Reached, Error> {
+    check(skeleton, model, pose, "joint", [aim.joint])?;
+    if let Some(turned) = Source::new(skeleton, model, aim, pose).and_then(|joint| direct::solve(&joint)) {
+        return Ok(direct::write(aim, turned, pose));
+    }
+    general(skeleton, model, aim, pose)
+}
+
+/// Any aim of a joint that exists.
+fn general(skeleton: &Skeleton, model: &[Affine], aim: &Aim<'_>, pose: &mut Pose) -> Result<Reached, Error> {
+    let joints = [Share { joint: aim.joint, share: 1.0 }];
+    let mut nodes = [Node::NEW];
+    solve(skeleton, model, &AimChain { joints: &joints, aim: *aim }, &mut nodes, pose)
+}
+
+/// Turns a chain of joints until an axis of the last one points at a target.
+///
+/// From the first joint on, each takes its share of the angle that is left, so that the last one does what is missing; its `up` too. Otherwise as [`aim`].
+///
+/// # Errors
+/// As [`aim`]; and [`Error::TooShort`] and [`Error::TooMany`] for no joints, and for more than [`Chain::MAX_JOINTS`]; [`Error::OutOfRange`] if one does not hang on the one before it,
+/// if the last one is not that which points, if a share is negative or all of them are 0.
+///
+/// ```
+/// use condyle_solve::{Aim, AimChain, Share, aim_chain};
+/// use condyle::{Affine, Joint, Pose, Skeleton, Transform, local_to_model};
+///
+/// let up = Transform { translation: [0.0, 0.2, 0.0], ..Transform::IDENTITY };
+/// let spine = [Joint::new("chest", None, up), Joint::new("neck", Some(0), up), Joint::new("head", Some(1), up)];
+/// let skeleton = Skeleton::new(spine)?;
+/// let mut pose = Pose::rest(&skeleton);
+/// let mut placed = [Affine::IDENTITY; 3];
+/// local_to_model(&skeleton, &pose, &mut placed)?;
+///
+/// let joints = [0, 1, 2].map(|joint| Share { joint, share: 1.0 });
+/// let look = AimChain { joints: &joints, aim: Aim::new(2, [0.0, 0.0, 1.0], [9.0, 0.6, 0.0]) };
+/// assert!(aim_chain(&skeleton, &placed, &look, &mut pose)?.distance < 1e-5);
+/// // A quarter turn to the left, a third of it in each.
+/// let half = (90.0_f32 / 3.0 / 2.0).to_radians();
+/// assert!(pose.transforms().all(|t| (t.rotation[1] - half.sin()).abs() < 1e-5));
+/// # Ok::<(), condyle::Error>(())
+/// ```
+pub fn aim_chain(
+    skeleton: &Skeleton,
+    model: &[Affine],
+    chain: &AimChain<'_>,
+    pose: &mut Pose,
+) -> Result<Reached, Error> {
+    let found = chain.joints.len();
+    Error::check_room("joints", found, 1)?;
+    if found > Chain::MAX_JOINTS {
+        return Err(Error::TooMany { what: "joints", found, limit: Chain::MAX_JOINTS });
+    }
+    check(skeleton, model, pose, "joints", chain.joints.iter().map(|share| share.joint))?;
+    let mut sum = 0.0;
+    for (at, share) in chain.joints.iter().enumerate() {
+        if !share.share.is_finite() {
+            return Err(Error::NotFinite { what: "joints", at });
+        }
+        if share.share < 0.0 {
+            return Err(Error::OutOfRange { what: "joints", at, needed: "a share of 0 or more" });
+        }
+        sum += f64::from(share.share);
+    }
+    let last = found - 1;
+    if sum == 0.0 {
+        return Err(Error::OutOfRange {
+            what: "joints",
+            at: last,
+            needed: "a share above 0, or one before it",
+        });
+    }
+    if chain.joints[last].joint != chain.aim.joint {
+        return Err(Error::OutOfRange { what: "joints", at: last, needed: "the joint that points" });
+    }
+    let mut nodes = [Node::NEW; Chain::MAX_JOINTS];
+    solve(skeleton, model, chain, &mut nodes[..found], pose)
+}
+
+/// Of joints that exist and shares that have a sum.
+fn solve<'a>(
+    skeleton: &Skeleton,
+    model: &[Affine],
+    chain: &AimChain<'a>,
+    nodes: &mut [Node<'a>],
+    pose: &mut Pose,
+) -> Result<Reached, Error> {
+    let aim = &chain.aim;
+    Error::check_finite("axis", &aim.axis, 1)?;
+    Error::check_finite("origin", &aim.origin, 1)?;
+    Error::check_finite("target", &aim.target, 1)?;
+    check_unit("weight", aim.weight)?;
+    let axis = direction(aim.axis.map(f64::from)).ok_or(Error::NoDirection { what: "axis" })?;
+    if let Some(up) = &aim.up {
+        Error::check_finite("up", &up.axis, 1)?;
+        Error::check_finite("up", &up.direction, 1)?;
+        if direction(up.axis.map(f64::from)).is_none() || direction(up.direction.map(f64::from)).is_none() {
+            return Err(Error::NoDirection { what: "up" });
+        }
+    }
+    if let Some(limits) = aim.limits {
+        limits.check(skeleton)?;
+    }
+    let joints = chain.joints.iter().map(|share| share.joint);
+    let above = above(skeleton, model, chain.joints[0].joint)?;
+    let origin = aim.origin.map(f64::from);
+    let mut row = Row::new(skeleton, &above, pose, joints, aim.joint, origin, aim.limits, nodes)?;
+    let last = row.nodes.len() - 1;
+    let axis = row.nodes[last].carry.vector(axis);
+    let weight = f64::from(aim.weight);
+    // Of each node: from its pivot to where the ray begins, and along it. Those behind it are not turned yet when its turn comes.
+    row.aim_at(above.from_model.point(aim.target.map(f64::from)));
+    let mut left: f64 = chain.joints.iter().map(|share| f64::from(share.share)).sum();
+    let mut goal = row.goal;
+    let mut up = aim.up.map(|up| above.from_model.vector(up.direction.map(f64::from)));
+    for (at, share) in chain.joints.iter().enumerate() {
+        let (from, along) = ray(&row, at, axis);
+        let node = &mut row.nodes[at];
+        let to = sub(goal, node.pivot);
+        let share = f64::from(share.share);
+        let part = if share < left { share / left } else { 1.0 };
+        left -= share;
+        if share > 0.0 {
+            // The last one brings the ray to the target; those before it turn it alike, whatever that does to where it begins.
+            let mut turned = if at == last { towards(from, along, to) } else { arc(along, sub(to, from)) };
+            if let (Some(up), Some(aim)) = (up.filter(|_| at == last), &aim.up) {
+                // About the way to the target, which stays on the ray.
+                let own = rotate(turned, rotate(node.rotation, node.carry.vector(aim.axis.map(f64::from))));
+                let across = sub(own, scaled(to, dot(own, to) / dot(to, to)));
+                if dot(across, across) > 1e-12 * dot(own, own) {
+                    turned = product(swivel(to, across, up), turned);
+                }
+            }
+            let whole = unit(product(turned, node.rotation));
+            node.rotation = if part < 1.0 { partly(node.rotation, whole, part) } else { whole };
+        }
+        if let Some(nearest) =
+            node.limit.filter(|_| weight > 0.0).and_then(|limit: &Limit| limit.clamp(node.rotation))
+        {
+            node.rotation = nearest;
+        }
+        let undo = conjugate(node.rotation);
+        goal = node.back.point(rotate(undo, to));
+        up = up.map(|up| node.back.vector(rotate(undo, up)));
+    }
+    if weight < 1.0 {
+        for node in row.nodes.iter_mut() {
+            node.rotation = nlerp(node.best, node.rotation, weight);
+        }
+        if weight > 0.0 {
+            row.hold();
+        }
+    }
+    let (from, along) = ray(&row, 0, axis);
+    let [off, along] = [sub(sub(row.goal, row.nodes[0].pivot), from), along].map(|v| row.to_model.vector(v));
+    let distance = match direction(along) {
+        // Behind the origin it is the origin that is nearest.
+        Some(along) => length(sub(off, scaled(along, dot(off, along).max(0.0)))),
+        None => length(off),
+    };
+    for node in row.nodes.iter() {
+        check_pose(&[node.rotation])?;
+    }
+    check_distance("target", 0, distance)?;
+    if weight > 0.0 {
+        for (node, share) in row.nodes.iter().zip(chain.joints) {
+            if node.rotation != node.best {
+                set_rotation(pose, share.joint, node.rotation);
+            }
+        }
+    }
+    Ok(Reached { distance: distance as f32, angle: 0.0, iterations: 1 })
+}
+
+/// From a node's pivot to where the ray begins, and along it, in the space of the node's parent.
+fn ray(row: &Row<'_, '_>, first: usize, axis: Vec64) -> (Vec64, Vec64) {
+    let (mut from, mut along) = (row.tip, axis);
+    let last = row.nodes.len() - 1;
+    for at in (first..=last).rev() {
+        let node = &row.nodes[at];
+        if at < last {
+            from = node.carry.point(add(from, row.nodes[at + 1].pivot));
+            along = node.carry.vector(along);
+        }
+        from = rotate(node.rotation, from);
+        along = rotate(node.rotation, along);
+    }
+    (from, along)
+}
+
+/// The shortest turn about the origin that brings the ray to a target. What comes there is the point of the ray that is as far from the origin; of one
+/// whose points are all farther, the direction only.
+fn towards(from: Vec64, along: Vec64, to: Vec64) -> Quat64 {
+    let Some(along) = direction(along) else { return [0.0, 0.0, 0.0, 1.0] };
+    // |from + t along| = |to|, and ahead.
+    let half = dot(from, along);
+    let root = half * half - dot(from, from) + dot(to, to);
+    let ahead = if root > 0.0 { condyle_base::math::scalar::sqrt_f64(root) - half } else { -1.0 };
+    let meets = dot(from, from) == 0.0 || ahead > 0.0;
+    arc(if meets && dot(from, from) > 0.0 { add(from, scaled(along, ahead)) } else { along }, to)
+}
+
+/// A part of the way between two rotations, at constant speed.
+fn partly(from: Quat64, to: Quat64, part: f64) -> Quat64 {
+    let mut turn = condyle_base::math::quats::rotation_vector(product(to, conjugate(from)));
+    turn = scaled(turn, part);
+    unit(product(condyle_base::math::quats::from_rotation_vector(turn), from))
+}
+
+pub(super) mod direct;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,284 @@
+//! Goals and how they move with the unknowns: errors, the Jacobian, and products with it.
+
+use super::TURN;
+use super::buffer::{BodyBuffer, Links, Row, Sought, State, mean};
+use super::tree::{
+    Joint, Local, Mat64, NONE, Unknown, Vec64, above, add_matrix, add_scaled, apart, gather,
+    inverse_symmetric, length, multiply, sub, tension as held, transform, transform_back, turning,
+};
+use condyle_base::math::quats::{conjugate, product, rotate, rotation_vector};
+use condyle_base::math::vectors::dot;
+
+const IDENTITY: Mat64 = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+
+/// Works out the errors of a pose and what it costs. `pull` is what a turn away from the given pose costs.
+pub(super) fn measure(
+    joints: &[Joint],
+    unknowns: &[Unknown],
+    given: &[Local],
+    goals: &[Row],
+    shares: &[f64],
+    pull: f64,
+    state: &mut State,
+) {
+    let State { locals, placed, errors, missed, cost } = state;
+    *missed = 0.0;
+    for (goal, error) in goals.iter().zip(errors) {
+        *error = match &goal.sought {
+            Sought::Point { joint, offset, place } => {
+                let placed = &placed[*joint];
+                sub(*place, add_scaled(transform(&placed.axes, *offset), placed.at, 1.0))
+            }
+            Sought::Turn { joint, orientation } => {
+                rotation_vector(product(*orientation, conjugate(placed[*joint].turn)))
+            }
+            Sought::Mass { shares: part, place } => sub(*place, mean(placed, &shares[part.clone()])),
+        };
+        *missed += goal.weight * goal.weight * dot(*error, *error);
+    }
+    let mut turned = 0.0;
+    for unknown in unknowns {
+        let at = unknown.joint as usize;
+        let far = if unknown.shifts {
+            let way = transform(
+                &above(&joints[at], placed).axes,
+                sub(given[at].translation, locals[at].translation),
+            );
+            dot(way, way)
+        } else {
+            apart(locals[at].rotation, given[at].rotation).0
+        };
+        turned += far / unknown.ease;
+    }
+    *cost = *missed + pull * turned;
+}
+
+impl BodyBuffer {
+    /// Works out how each goal moves with its unknowns, and how the bones of these are held by what the goals pull.
+    pub(super) fn linearize(&mut self) {
+        let Self { joints, unknowns, goals, shares, sums, links, now, forces, tension, .. } = self;
+        let placed = &now.placed;
+        tension.fill([[0.0; 3]; 3]);
+        for (goal, error) in goals.iter().zip(&now.errors) {
+            let range = goal.links.clone();
+            let links = links.unknown[range.clone()].iter().zip(&mut links.moved[range]);
+            let (point, masses) = match &goal.sought {
+                Sought::Point { joint, offset, .. } => {
+                    let placed = &placed[*joint];
+                    (add_scaled(transform(&placed.axes, *offset), placed.at, 1.0), false)
+                }
+                Sought::Mass { shares: part, .. } => {
+                    gather(joints, placed, &shares[part.clone()], sums);
+                    ([0.0; 3], true)
+                }
+                Sought::Turn { .. } => {
+                    for (&unknown, moved) in links {
+                        *moved = if unknowns[unknown as usize].shifts { [[0.0; 3]; 3] } else { IDENTITY };
+                    }
+                    continue;
+                }
+            };
+            let force = error.map(|v| v * goal.weight * goal.weight);
+            // From below, as the bone of a joint ends where the next one that turns begins.
+            for (&unknown, moved) in links.rev() {
+                let Unknown { joint, shifts, above: next, .. } = unknowns[unknown as usize];
+                let (own, at) = (&joints[joint as usize], placed[joint as usize].at);
+                let (arm, share) = if masses {
+                    let (sum, share) = sums[joint as usize];
+                    (add_scaled(sum, at, -share), share)
+                } else {
+                    (sub(point, at), 1.0)
+                };
+                if shifts {
+                    *moved = IDENTITY.map(|row| row.map(|v| v * share));
+                    continue;
+                }
+                *moved = turning(own.even, above(own, placed), arm);
+                let bone = add_scaled(arm, core::mem::take(&mut forces[unknown as usize]), 1.0);
+                if let Some(next) = forces.get_mut(next as usize) {
+                    *next = sub(*next, arm);
+                }
+                add_matrix(&mut tension[unknown as usize], &held(force, bone), 1.0);
+            }
+        }
+    }
+
+    /// Works out the normal equations, with `damped` beside the ease of each unknown: what is left of a goal where each unknown has given way to all below it.
+    ///
+    /// With the turn of each bone as the unknown, and not that of each joint, what the goals pull holds each bone by itself, and joints hold two
+    /// bones together. So the unknowns are eliminated from the leaves to the roots, a joint at a time.
+    pub(super) fn assemble(&mut self, damped: f64) {
+        let Self { unknowns, goals, links, normal, tension, stiff, eases, carried, .. } = self;
+        stiff.copy_from_slice(tension);
+        for at in (0..unknowns.len()).rev() {
+            let Unknown { shifts, ease, above, .. } = unknowns[at];
+            let own = damped / ease;
+            if shifts {
+                eases[at] = IDENTITY.map(|row| row.map(|v| v / own));
+                continue;
+            }
+            let mut all = stiff[at];
+            for (c, row) in all.iter_mut().enumerate() {
+                row[c] += own;
+            }
+            eases[at] = inverse_symmetric(&all, 1.0);
+            if above != NONE {
+                let passed = multiply(&eases[at], &stiff[at]);
+                add_matrix(&mut stiff[above as usize], &passed, own);
+            }
+        }
+        for goal in &*goals {
+            for at in goal.links.clone().rev() {
+                let unknown = links.unknown[at] as usize;
+                let Unknown { shifts, ease, above, .. } = unknowns[unknown];
+                let moved = &links.moved[at];
+                let mut passed = *moved;
+                add_matrix(&mut passed, &core::mem::take(&mut carried[unknown]), 1.0);
+                let eased = multiply(&passed, &eases[unknown]);
+                if let (false, Some(next)) = (shifts, carried.get_mut(above as usize)) {
+                    add_matrix(next, &eased, damped / ease);
+                    add_matrix(next, moved, -1.0);
+                }
+                (links.passed[at], links.eased[at]) = (passed, eased);
+            }
+        }
+        let mut shared = links.shared.iter();
+        for (a, first) in goals.iter().enumerate() {
+            for (b, second) in (a..).zip(&goals[a..]) {
+                let shared = shared.next().map_or(0, |&shared| shared as usize);
+                normal.set(a, b, &pair(links, first, second, shared), first.weight * second.weight);
+            }
+        }
+    }
+
+    /// Adds to `right` what each goal moves by when the unknowns do by `step`, weighted and times `by`.
+    pub(super) fn add_moved(&self, by: f64, right: &mut [f64]) {
+        for (goal, right) in self.goals.iter().zip(right.as_chunks_mut::<3>().0) {
+            let range = goal.links.clone();
+            let mut sum = [0.0; 3];
+            for (&unknown, moved) in self.links.unknown[range.clone()].iter().zip(&self.links.moved[range]) {
+                sum = add_scaled(sum, transform(moved, self.step[unknown as usize]), 1.0);
+            }
+            *right = add_scaled(*right, sum, goal.weight * by);
+        }
+    }
+
+    /// Adds to what acts on the unknowns what forces on the goals, weighted, come to there.
+    pub(super) fn add_forces(&mut self, forces: &[f64]) {
+        for (goal, force) in self.goals.iter().zip(forces.as_chunks::<3>().0) {
+            let range = goal.links.clone();
+            let force = force.map(|v| v * goal.weight);
+            for (&unknown, passed) in self.links.unknown[range.clone()].iter().zip(&self.links.passed[range])
+            {
+                let to = &mut self.forces[unknown as usize];
+                *to = add_scaled(*to, transform_back(passed, force), 1.0);
+            }
+        }
+    }
+
+    /// Writes what acts on the unknowns where each is drawn back to the given pose, passed on to all above.
+    pub(super) fn pull_back(&mut self, pull: f64) {
+        let Self { unknowns, forces, back, eases, damped, .. } = self;
+        forces.fill([0.0; 3]);
+        for at in (0..unknowns.len()).rev() {
+            let Unknown { ease, above, .. } = unknowns[at];
+            let own = back[at].map(|v| v * (pull / ease));
+            let all = add_scaled(forces[at], own, 1.0);
+            forces[at] = all;
+            if let Some(next) = forces.get_mut(above as usize) {
+                let passed = transform(&eases[at], all);
+                *next = sub(add_scaled(*next, passed, *damped / ease), own);
+            }
+        }
+    }
+
+    /// Writes the step that what acts on the unknowns leads to, from the roots to the leaves.
+    pub(super) fn give_way(&mut self) {
+        let Self { unknowns, forces, eases, step, turned, damped, .. } = self;
+        for (at, unknown) in unknowns.iter().enumerate() {
+            let above = turned.get(unknown.above as usize).copied().unwrap_or_default();
+            let force = add_scaled(forces[at], above, *damped / unknown.ease);
+            turned[at] = transform(&eases[at], force);
+            step[at] = sub(turned[at], above);
+        }
+    }
+
+    /// Writes the way of each unknown back to the given pose, in model space.
+    pub(super) fn look_back(&mut self) {
+        for (unknown, back) in self.unknowns.iter().zip(&mut self.back) {
+            let at = unknown.joint as usize;
+            let above = above(&self.joints[at], &self.now.placed);
+            let (given, now) = (&self.given[at], &self.now.locals[at]);
+            *back = if unknown.shifts {
+                transform(&above.axes, sub(given.translation, now.translation))
+            } else {
+                rotate(above.turn, apart(now.rotation, given.rotation).1)
+            };
+        }
+    }
+
+    /// The largest residual of a position and of an orientation among the goals that count, in sizes and radians.
+    pub(super) fn worst(&self) -> [f64; 2] {
+        let mut worst = [0.0_f64; 2];
+        for (goal, error) in self.goals.iter().zip(&self.now.errors) {
+            if goal.weight > 0.0 {
+                let to = &mut worst[usize::from(matches!(goal.sought, Sought::Turn { .. }))];
+                let residual = goal.residual(*error);
+                // NaN is the worst of all.
+                *to = if residual <= *to { *to } else { residual };
+            }
+        }
+        worst
+    }
+
+    /// Whether all goals that count are met, to a part of the size.
+    pub(super) fn is_met(&self, tolerance: f64) -> bool {
+        let [distance, angle] = self.worst();
+        distance <= tolerance && angle * TURN <= tolerance
+    }
+}
+
+impl Row {
+    /// How far what is asked for is from where it is, by the error of what is sought: in sizes or radians.
+    pub(super) fn residual(&self, error: Vec64) -> f64 {
+        length(add_scaled(error, self.beyond, 1.0))
+    }
+}
+
+/// The block of the normal equations that belongs to two goals: the sum over the unknowns that they share.
+fn pair(links: &Links, first: &Row, second: &Row, shared: usize) -> Mat64 {
+    let mut block = [[0.0; 3]; 3];
+    let (from, to) = (first.links.start, second.links.start);
+    if first.links.is_empty() || second.links.is_empty() {
+        return block;
+    }
+    match (&first.sought, &second.sought) {
+        // The links of a mass are all unknowns, in order.
+        (Sought::Mass { .. }, _) => {
+            for (at, &unknown) in second.links.clone().zip(&links.unknown[second.links.clone()]) {
+                add_product(&mut block, &links.eased[from + unknown as usize], &links.passed[at]);
+            }
+        }
+        (_, Sought::Mass { .. }) => {
+            for (at, &unknown) in first.links.clone().zip(&links.unknown[first.links.clone()]) {
+                add_product(&mut block, &links.passed[at], &links.eased[to + unknown as usize]);
+            }
+        }
+        _ => {
+            let passed = &links.passed[to..to + shared];
+            for (a, b) in links.eased[from..from + shared].iter().zip(passed) {
+                add_product(&mut block, a, b);
+            }
+        }
+    }
+    block
+}
+
+/// Adds `a bᵀ`.
+fn add_product(to: &mut Mat64, a: &Mat64, b: &Mat64) {
+    for (to, a) in to.iter_mut().zip(a) {
+        for (to, b) in to.iter_mut().zip(b) {
+            *to += dot(*a, *b);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Forward and backward reaching: the bones are drawn from the goal back to the root without minding where the root is, then the joints are
+//! turned towards them from the root on. Aristidou and Lasenby, "FABRIK: a fast, iterative solver for the inverse kinematics problem", 2011.
+//!
+//! Bones have whole rotations on both ways, not places alone. So on the way back a limit says how a bone may lie on the one after it; where
+//! the tip is to be turned, that is where the last bone begins. And the way out is done by the joints themselves: limits hold, hinges are hinges and scales are what they are.
+
+use super::descent::Wanted;
+use super::nodes::{NO_TURN, Row};
+use crate::maps::{Map, Vec64, arc, scaled, sub, turn, unit};
+use condyle_base::math::quats::{Quat64, conjugate, product, rotate, rows};
+use condyle_base::math::vectors::{cross, dot};
+
+/// A bone as it lies, in the space of the first node's parent.
+#[derive(Clone, Copy)]
+pub(super) struct Bone {
+    /// From its joint to its end.
+    way: Vec64,
+    end: Vec64,
+    /// The product of the rotations of its joint and of all before it.
+    turned: Quat64,
+}
+
+impl Bone {
+    pub(super) const NEW: Self = Self { way: [0.0; 3], end: [0.0; 3], turned: NO_TURN };
+}
+
+/// One round, with a bone for each node. Returns the way from the first pivot to the tip.
+pub(crate) fn sweep(row: &mut Row<'_, '_>, wanted: Option<Wanted>, bones: &mut [Bone]) -> Vec64 {
+    place(row, bones);
+    draw(row, wanted.map(|wanted| wanted.orientation), bones);
+    follow(row, wanted.map(|wanted| wanted.orientation), bones)
+}
+
+/// Where bones are.
+fn place(row: &Row<'_, '_>, bones: &mut [Bone]) {
+    let (mut outer, mut turned) = (Map::IDENTITY, NO_TURN);
+    for (at, (node, bone)) in row.nodes.iter().zip(bones).enumerate() {
+        let own = outer.after(&Map { linear: rows(node.rotation), moved: node.pivot });
+        turned = product(turned, node.rotation);
+        let way = row.bone(at);
+        *bone = Bone { way: own.vector(way), end: own.point(way), turned };
+        outer = own.after(&node.carry);
+        turned = product(turned, node.between);
+    }
+}
+
+/// From the goal back: each bone keeps its length and ends where the next one begins.
+fn draw(row: &Row<'_, '_>, wanted: Option<Quat64>, bones: &mut [Bone]) {
+    let mut end = row.goal;
+    let mut next: Option<Quat64> = None;
+    for (at, (node, bone)) in row.nodes.iter().zip(bones).enumerate().rev() {
+        let was = bone.turned;
+        bone.turned = match (next, wanted) {
+            (None, Some(wanted)) => product(wanted, conjugate(node.between)),
+            _ => {
+                let start = sub(bone.end, bone.way);
+                product(arc(bone.way, sub(end, start)), was)
+            }
+        };
+        // As its limit would have the next joint lie on this bone, it is this bone that gives way.
+        if let (Some(next), Some(limit)) = (next, row.nodes.get(at + 1).and_then(|next| next.limit)) {
+            let own = product(conjugate(product(bone.turned, node.between)), next);
+            if let Some(nearest) = limit.clamp(own) {
+                bone.turned = product(product(next, conjugate(nearest)), conjugate(node.between));
+            }
+        }
+        bone.turned = unit(bone.turned);
+        // Rigidly, which is not what uneven scales do. The way out knows.
+        bone.way = rotate(product(bone.turned, conjugate(was)), bone.way);
+        bone.end = end;
+        end = sub(end, bone.way);
+        next = Some(bone.turned);
+    }
+}
+
+/// From the root on: each joint turns its bone to where it was drawn.
+fn follow(row: &mut Row<'_, '_>, wanted: Option<Quat64>, bones: &[Bone]) -> Vec64 {
+    let (mut back, mut wanted) = (Map::IDENTITY, wanted);
+    let last = bones.len() - 1;
+    for (at, drawn) in bones.iter().enumerate() {
+        let own = row.bone(at);
+        let node = &mut row.nodes[at];
+        let bone = rotate(node.rotation, own);
+        let to = sub(back.point(drawn.end), node.pivot);
+        node.rotation = match (wanted, node.hinge) {
+            (Some(wanted), _) if at == last => product(wanted, conjugate(node.between)),
+            (_, None) => product(arc(bone, to), node.rotation),
+            (_, Some(axis)) => {
+                let (sin, cos) =
+                    (dot(axis, cross(bone, to)), dot(bone, to) - dot(axis, bone) * dot(axis, to));
+                product(turn(axis, sin, cos), node.rotation)
+            }
+        };
+        node.rotation = unit(node.rotation);
+        if let Some(nearest) = node.limit.and_then(|limit| limit.clamp(node.rotation)) {
+            node.rotation = nearest;
+        }
+        let undo = conjugate(node.rotation);
+        let local = Map { linear: rows(undo), moved: scaled(rotate(undo, node.pivot), -1.0) };
+        back = node.back.after(&local.after(&back));
+        wanted = wanted.map(|wanted| product(conjugate(node.between), product(undo, wanted)));
+    }
+    row.arm()
+}

@@ -1,0 +1,292 @@
+//! One joint of a search: a hinge has one direction to turn in, any other joint three.
+
+use super::Off;
+use crate::chain::nodes::{NO_TURN, Node};
+use crate::limits::Circle;
+use crate::maps::{Map, Vec64, across, add, length, scaled, sub, unit};
+use condyle_base::math::quats::{Quat64, conjugate, product, rotate};
+use condyle_base::math::scalar::{atan2_f64, sin_cos_f64, sqrt_f64};
+use condyle_base::math::vectors::{cross, dot};
+
+#[derive(Clone, Copy)]
+pub(super) struct Turn<const M: usize> {
+    hinge: Option<Hinge>,
+    /// Where the last step that was taken led to.
+    rotation: Quat64,
+    /// How the tip moves by a rotation about the axis of a hinge, or about those of the parent's space.
+    moved: [Off<M>; 3],
+    /// About what it is free to turn, as many as there are: in the parent's space, at right angles.
+    free: [Vec64; 3],
+    count: usize,
+    /// What limits leave of the directions that are not free.
+    fixed: Vec64,
+    /// The whole step: a rotation vector whose half is the tangent of half of its angle, so that none is more than half a turn.
+    step: Vec64,
+}
+
+#[derive(Clone, Copy)]
+struct Hinge {
+    circle: Circle,
+    /// Sine and cosine of half of the angle from the middle of the range; and after the step.
+    at: [f64; 2],
+    next: [f64; 2],
+}
+
+/// What of the range of a hinge, and of half a turn, new attempts start in.
+const SPREAD: f64 = 0.6;
+
+impl<const M: usize> Turn<M> {
+    pub(super) const NEW: Self = Self {
+        hinge: None,
+        rotation: NO_TURN,
+        moved: [[0.0; M]; 3],
+        free: [[0.0; 3]; 3],
+        count: 0,
+        fixed: [0.0; 3],
+        step: [0.0; 3],
+    };
+
+    pub(super) fn set_hinge(&mut self, node: &Node<'_>) {
+        let circle = node.limit.and_then(|limit| limit.circle());
+        self.hinge = circle.map(|&circle| Hinge { circle, at: [0.0, 1.0], next: [0.0, 1.0] });
+    }
+
+    /// From where the node is.
+    pub(super) fn begin(&mut self, node: &Node<'_>) {
+        self.rotation = node.rotation;
+        if let Some(hinge) = &mut self.hinge {
+            hinge.begin(node.rotation);
+        }
+    }
+
+    /// The step that led to where the node is was good.
+    pub(super) fn take(&mut self, node: &Node<'_>) {
+        self.rotation = node.rotation;
+        if let Some(hinge) = &mut self.hinge {
+            hinge.at = hinge.next;
+        }
+    }
+
+    /// Somewhere else, each time and for each joint.
+    pub(super) fn restart(&self, node: &mut Node<'_>, time: u32) {
+        let spread = |which: u32| {
+            let mixed = (3 * time + which).wrapping_mul(0x9e37_79b9);
+            let mixed = (mixed ^ mixed >> 15).wrapping_mul(0x85eb_ca6b);
+            f64::from(mixed ^ mixed >> 13) / f64::from(u32::MAX) * 2.0 - 1.0
+        };
+        if let Some(hinge) = &self.hinge {
+            let half =
+                hinge.circle.half.map_or(core::f64::consts::FRAC_PI_2, |[sin, cos]| atan2_f64(sin, cos));
+            let (sin, cos) = sin_cos_f64(spread(0) * SPREAD * half);
+            node.rotation = hinge.rotation([sin, cos]);
+        } else {
+            let turned = product(turn([0, 1, 2].map(|c| 3.0 * SPREAD * spread(c))), node.best);
+            node.rotation = unit(node.limit.and_then(|limit| limit.hold(turned)).unwrap_or(turned));
+        }
+    }
+
+    /// Finds out how the tip moves, which is `arm` away in the space of the node's parent.
+    pub(super) fn linearize(&mut self, to_model: &Map, turned: Quat64, arm: Vec64, radius: f64) {
+        let mut moved = |at: usize, axis: Vec64| {
+            let (place, turn) = self.moved[at].split_at_mut(3);
+            place.copy_from_slice(&to_model.vector(cross(axis, arm)));
+            if !turn.is_empty() {
+                turn.copy_from_slice(&scaled(rotate(turned, axis), radius));
+            }
+        };
+        match &self.hinge {
+            Some(hinge) => moved(0, hinge.circle.axis),
+            None => (0..3).for_each(|at| moved(at, AXES[at])),
+        }
+    }
+
+    /// All that it could turn about if it had no limits.
+    pub(super) fn set_free(&mut self) {
+        (self.free, self.count, self.fixed) = (AXES, if self.hinge.is_some() { 1 } else { 3 }, [0.0; 3]);
+    }
+
+    /// How the tip moves by a rotation about one of these.
+    fn along(&self, axis: Vec64) -> Off<M> {
+        let [x, y, z] = &self.moved;
+        core::array::from_fn(|r| x[r] * axis[0] + y[r] * axis[1] + z[r] * axis[2])
+    }
+
+    /// Adds the squares of what is free, above the diagonal and on it.
+    pub(super) fn add_squares(&self, matrix: &mut [Off<M>; M]) {
+        let mut add = |moved: &Off<M>| {
+            for (r, row) in matrix.iter_mut().enumerate() {
+                for (c, to) in row.iter_mut().enumerate().skip(r) {
+                    *to += moved[r] * moved[c];
+                }
+            }
+        };
+        match self.count {
+            3 => self.moved.iter().for_each(add),
+            1 if self.hinge.is_some() => add(&self.moved[0]),
+            count => self.free[..count].iter().for_each(|&axis| add(&self.along(axis))),
+        }
+    }
+
+    /// Finds the step that a force on the tip leads to.
+    pub(super) fn give_way(&mut self, force: &Off<M>) {
+        let pushed = |moved: &Off<M>| moved.iter().zip(force).map(|(a, b)| a * b).sum::<f64>();
+        if self.hinge.is_some() {
+            self.step = [if self.count == 1 { pushed(&self.moved[0]) } else { self.fixed[0] }, 0.0, 0.0];
+            return;
+        }
+        let torque = [pushed(&self.moved[0]), pushed(&self.moved[1]), pushed(&self.moved[2])];
+        self.step = if self.count == 3 { torque } else { add(self.fixed, self.freely(torque)) };
+    }
+
+    /// The square of how fast the cost falls with what it turns about, and of how much the tip moves.
+    pub(super) fn slope2(&self, off: &Off<M>) -> [f64; 2] {
+        let count = if self.hinge.is_some() { 1 } else { 3 };
+        self.moved[..count].iter().fold([0.0; 2], |[slope2, size2], moved| {
+            let slope = moved.iter().zip(off).map(|(a, b)| a * b).sum::<f64>();
+            [slope2 + slope * slope, size2 + moved.iter().map(|v| v * v).sum::<f64>()]
+        })
+    }
+
+    /// What is free of a vector.
+    fn freely(&self, v: Vec64) -> Vec64 {
+        self.free[..self.count].iter().fold([0.0; 3], |sum, &axis| add(sum, scaled(axis, dot(axis, v))))
+    }
+
+    /// Where the step leads beyond a limit, makes it lead to it, and takes what it moves the tip by from `rest`. Says whether that was so.
+    pub(super) fn hold(&mut self, node: &Node<'_>, rest: &mut Off<M>) -> bool {
+        if self.count == 0 {
+            return false;
+        }
+        if let Some(hinge) = &self.hinge {
+            let Some(step) = hinge.cut(self.step[0]) else { return false };
+            self.count = 0;
+            self.fixed[0] = step;
+            self.step[0] = step;
+            rest.iter_mut().zip(&self.moved[0]).for_each(|(rest, moved)| *rest -= moved * step);
+            return true;
+        }
+        let Some(limit) = node.limit else { return false };
+        let beyond = product(turn(self.step), self.rotation);
+        let Some(nearest) = limit.hold(beyond) else { return false };
+        // Back to what is allowed, which is across the border.
+        let [x, y, z, w] = product(nearest, conjugate(beyond));
+        let back = scaled([x, y, z], if w < 0.0 { -2.0 } else { 2.0 });
+        let far = length(back);
+        let freely = self.freely(back);
+        let size = length(freely);
+        // Rounding alone, or something that is held already.
+        if !(far > 1e-9 && size > 1e-3 * far) {
+            return false;
+        }
+        let normal = scaled(freely, 1.0 / size);
+        self.free = match self.count {
+            3 => {
+                let side = across(normal);
+                [side, cross(normal, side), normal]
+            }
+            _ => {
+                let [a, b, _] = self.free;
+                let side = sub(scaled(a, dot(b, normal)), scaled(b, dot(a, normal)));
+                [side, normal, [0.0; 3]]
+            }
+        };
+        self.count -= 1;
+        let by = dot(self.step, normal) + size;
+        self.fixed = add(self.fixed, scaled(normal, by));
+        let moved = self.along(normal);
+        rest.iter_mut().zip(moved).for_each(|(rest, moved)| *rest -= moved * by);
+        true
+    }
+
+    #[cfg(test)]
+    pub(super) fn moved(&self) -> &[Off<M>; 3] {
+        &self.moved
+    }
+
+    #[cfg(test)]
+    pub(super) fn step(&self) -> Vec64 {
+        self.step
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_free(&self) -> bool {
+        self.count == if self.hinge.is_some() { 1 } else { 3 }
+    }
+
+    /// Takes what the step moves the tip by.
+    pub(super) fn subtract_moved(&self, off: &mut Off<M>) {
+        let moved = if self.hinge.is_some() {
+            self.moved[0].map(|moved| moved * self.step[0])
+        } else {
+            self.along(self.step)
+        };
+        off.iter_mut().zip(moved).for_each(|(off, moved)| *off -= moved);
+    }
+
+    /// Where the step leads to, within limits.
+    pub(super) fn turned(&mut self, node: &Node<'_>) -> Quat64 {
+        if let Some(hinge) = &mut self.hinge {
+            hinge.next = hinge.after(self.step[0]);
+            return hinge.rotation(hinge.next);
+        }
+        let turned = unit(product(turn(self.step), self.rotation));
+        node.limit.and_then(|limit| limit.hold(turned)).unwrap_or(turned)
+    }
+}
+
+const AXES: [Vec64; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+
+/// The rotation by a step.
+fn turn(step: Vec64) -> Quat64 {
+    let [x, y, z] = scaled(step, 0.5);
+    let by = 1.0 / sqrt_f64(1.0 + (x * x + y * y + z * z));
+    [x * by, y * by, z * by, by]
+}
+
+impl Hinge {
+    fn rotation(&self, [sin, cos]: [f64; 2]) -> Quat64 {
+        let Circle { middle: m, across: a, .. } = self.circle;
+        [0, 1, 2, 3].map(|c| m[c] * cos + a[c] * sin)
+    }
+
+    /// From a rotation on the circle, of which `q` is written the way that it stays written.
+    fn begin(&mut self, q: Quat64) {
+        let Circle { middle, across, .. } = &mut self.circle;
+        let along = |p: &Quat64| p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3];
+        if along(middle) < 0.0 {
+            (*middle, *across) = (middle.map(|v| -v), across.map(|v| -v));
+        }
+        let (sin, cos) = (along(across), along(middle));
+        let size = sqrt_f64(sin * sin + cos * cos);
+        self.at = if size > 0.0 { [sin / size, cos / size] } else { [0.0, 1.0] };
+    }
+
+    /// Where a step leads to that is not cut, times a positive number.
+    fn by(&self, step: f64) -> [f64; 2] {
+        let ([sin, cos], half) = (self.at, 0.5 * step);
+        [sin + cos * half, cos - sin * half]
+    }
+
+    /// Where a step leads to.
+    fn after(&self, step: f64) -> [f64; 2] {
+        let [sin, cos] = self.by(step);
+        self.end([sin, cos]).unwrap_or_else(|| {
+            let by = 1.0 / sqrt_f64(sin * sin + cos * cos);
+            [sin * by, cos * by]
+        })
+    }
+
+    /// The end of the range, where a step leads beyond it: to sine and cosine times a positive number.
+    fn end(&self, [sin, cos]: [f64; 2]) -> Option<[f64; 2]> {
+        let [hs, hc] = self.circle.half?;
+        // A cosine below 0 is more than half a turn from the middle, which no range has; with the step it is less than a whole one.
+        (sin.abs() * hc >= cos * hs).then_some([if sin < 0.0 { -hs } else { hs }, hc])
+    }
+
+    /// What is allowed of a step that leads beyond the range.
+    fn cut(&self, step: f64) -> Option<f64> {
+        let [es, ec] = self.end(self.by(step))?;
+        let [sin, cos] = self.at;
+        Some(2.0 * (es * cos - ec * sin) / (ec * cos + es * sin))
+    }
+}

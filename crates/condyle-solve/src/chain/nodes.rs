@@ -1,0 +1,270 @@
+//! The joints of a chain that turn, each with what it carries.
+
+use crate::limits::{Limit, Limits};
+use crate::maps::{Above, Map, Vec64, across, add, length, rotation_of, scaled, sub, unit, wide};
+use condyle::pose::Pose;
+use condyle::skeleton::Skeleton;
+use condyle_base::error::Error;
+use condyle_base::math::Transform;
+use condyle_base::math::quats::{Quat64, conjugate, product, rotate};
+use condyle_base::math::scalar::sqrt_f64;
+
+/// A joint that turns.
+#[derive(Clone, Copy)]
+pub(crate) struct Node<'a> {
+    pub(crate) rotation: Quat64,
+    /// What it had when the tip was nearest to the goal.
+    pub(crate) best: Quat64,
+    /// What it has when the chain is straight.
+    pub(crate) straight: Quat64,
+    /// Where it turns, in the space of its parent.
+    pub(crate) pivot: Vec64,
+    /// From the space of the next node's parent to the one that this node turns, and back.
+    pub(crate) carry: Map,
+    pub(crate) back: Map,
+    /// Whether `carry` only moves.
+    pub(crate) plain: bool,
+    /// The rotations of the joints that it carries up to the next node.
+    pub(crate) between: Quat64,
+    pub(crate) limit: Option<&'a Limit>,
+    /// What it turns about, in the space of its parent, where it is a hinge.
+    pub(crate) hinge: Option<Vec64>,
+    /// The square of how much larger model space has what its parent's has.
+    pub(crate) size2: f64,
+    /// From its parent's space to model space; where scales are uneven only.
+    pub(crate) to_model: Map,
+    /// The goal in the space of its parent, from the pivot; and the orientation there.
+    pub(crate) goal: Vec64,
+    pub(crate) orientation: Quat64,
+}
+
+pub(crate) const NO_TURN: Quat64 = [0.0, 0.0, 0.0, 1.0];
+
+impl Node<'_> {
+    pub(crate) const NEW: Self = Self {
+        rotation: NO_TURN,
+        best: NO_TURN,
+        straight: NO_TURN,
+        pivot: [0.0; 3],
+        carry: Map::IDENTITY,
+        back: Map::IDENTITY,
+        plain: false,
+        between: NO_TURN,
+        limit: None,
+        hinge: None,
+        size2: 1.0,
+        to_model: Map::IDENTITY,
+        goal: [0.0; 3],
+        orientation: NO_TURN,
+    };
+}
+
+/// What a joint carries: from the space of the parent of `end`, which hangs on it, to the one that the joint turns; the rotations in between; and
+/// whether all scales are even. `None` if `end` does not hang on it.
+#[inline]
+pub(crate) fn carried(skeleton: &Skeleton, pose: &Pose, joint: u16, end: u16) -> Option<(Map, Quat64, bool)> {
+    let (mut map, mut turned, mut even) = (None, NO_TURN, true);
+    let mut at = skeleton.parent(end)?;
+    while at != joint {
+        let local = pose.get(at.into());
+        let own = Map::local(&local);
+        map = Some(map.map_or(own, |map| own.after(&map)));
+        turned = product(wide(local.rotation), turned);
+        even &= is_even(&local);
+        at = skeleton.parent(at)?;
+    }
+    let local = pose.get(joint.into());
+    let scale = Map::scale(local.scale.map(f64::from));
+    Some((map.map_or(scale, |map| scale.after(&map)), turned, even && is_even(&local)))
+}
+
+fn is_even(t: &Transform) -> bool {
+    let [x, y, z] = t.scale.map(f32::abs);
+    x == y && y == z
+}
+
+/// What is solved: nodes from the one next to the root on, and a tip.
+pub(crate) struct Row<'n, 'a> {
+    pub(crate) nodes: &'n mut [Node<'a>],
+    /// In the space that the last node turns.
+    pub(crate) tip: Vec64,
+    pub(crate) to_model: Map,
+    /// In the space of the first node's parent.
+    pub(crate) goal: Vec64,
+    /// Whether no scale is uneven.
+    pub(crate) even: bool,
+    /// The same of the scales among the joints: then bones keep their lengths in the space of the first node's parent.
+    pub(crate) even_below: bool,
+}
+
+impl<'n, 'a> Row<'n, 'a> {
+    /// Fills in the nodes of some joints that end in `tip`, a joint, at `offset` from it in its own space.
+    #[expect(clippy::too_many_arguments, reason = "each is one thing that all chains have")]
+    pub(crate) fn new(
+        skeleton: &Skeleton,
+        above: &Above,
+        pose: &Pose,
+        joints: impl ExactSizeIterator<Item = u16> + Clone,
+        tip: u16,
+        offset: Vec64,
+        limits: Option<&'a Limits>,
+        nodes: &'n mut [Node<'a>],
+    ) -> Result<Self, Error> {
+        let mut even = true;
+        let count = joints.len();
+        let next = joints.clone().skip(1).map(Some).chain([None]);
+        let mut end = offset;
+        for (at, ((joint, next), node)) in joints.zip(next).zip(nodes.iter_mut()).enumerate() {
+            let local = pose.get(joint.into());
+            let hangs =
+                || Error::OutOfRange { what: "joints", at: at + 1, needed: "below the one before it" };
+            let (carry, between, evenly) = match next {
+                Some(next) => carried(skeleton, pose, joint, next).ok_or_else(hangs)?,
+                None if joint == tip => (Map::scale(local.scale.map(f64::from)), NO_TURN, true),
+                None => {
+                    let (map, turned, even) =
+                        carried(skeleton, pose, joint, tip).ok_or(Error::OutOfRange {
+                            what: "tip",
+                            at: 0,
+                            needed: "the last of the joints or below it",
+                        })?;
+                    let own = pose.get(tip.into());
+                    (map.after(&Map::local(&own)), product(turned, wide(own.rotation)), even)
+                }
+            };
+            even &= evenly;
+            let back = if at + 1 == count {
+                end = carry.point(offset);
+                Map::IDENTITY
+            } else {
+                carry.inverse().ok_or(Error::NotInvertible { what: "pose", at: joint.into() })?
+            };
+            let rotation = unit(rotation_of(pose, joint)?);
+            let limit = limits.and_then(|limits| limits.limit(joint));
+            *node = Node {
+                rotation,
+                best: rotation,
+                pivot: local.translation.map(f64::from),
+                carry,
+                back,
+                plain: carry.linear == Map::IDENTITY.linear,
+                between,
+                limit,
+                hinge: limit.and_then(Limit::hinge),
+                ..Node::NEW
+            };
+        }
+        let (to_model, even_below) = (above.to_model, even);
+        Ok(Self { nodes, tip: end, to_model, goal: [0.0; 3], even: even && to_model.is_even(), even_below })
+    }
+
+    /// Says how large each node's space is, and gives the goal.
+    pub(crate) fn aim_at(&mut self, goal: Vec64) {
+        self.goal = goal;
+        let column = |m: &Map| {
+            let [a, b, c] = m.linear;
+            a[0] * a[0] + b[0] * b[0] + c[0] * c[0]
+        };
+        let mut size2 = column(&self.to_model);
+        for node in self.nodes.iter_mut() {
+            node.size2 = size2;
+            size2 *= column(&node.carry);
+        }
+    }
+
+    /// Brings every node within its limit.
+    pub(crate) fn clamp(&mut self) {
+        for node in self.nodes.iter_mut() {
+            if let Some(nearest) = node.limit.and_then(|limit| limit.clamp(node.rotation)) {
+                node.rotation = nearest;
+            }
+        }
+    }
+
+    /// The same of what was within its limit, and has only been mixed since: no soft border slows it down again.
+    pub(crate) fn hold(&mut self) {
+        for node in self.nodes.iter_mut() {
+            if let Some(nearest) = node.limit.and_then(|limit| limit.hold(node.rotation)) {
+                node.rotation = nearest;
+            }
+        }
+    }
+
+    /// From the pivot of the first node to the tip, in the space of its parent.
+    pub(crate) fn arm(&self) -> Vec64 {
+        let mut end = self.tip;
+        let mut nodes = self.nodes.iter().rev();
+        if let Some(node) = nodes.next() {
+            end = add(rotate(node.rotation, end), node.pivot);
+        }
+        for node in nodes {
+            end = add(rotate(node.rotation, node.carry.point(end)), node.pivot);
+        }
+        self.nodes.first().map_or(end, |node| sub(end, node.pivot))
+    }
+
+    /// From the first pivot to the tip: how far the tip is off in model space.
+    pub(crate) fn distance(&self, arm: Vec64) -> f64 {
+        let pivot = self.nodes.first().map_or([0.0; 3], |node| node.pivot);
+        length(self.to_model.vector(sub(add(pivot, arm), self.goal)))
+    }
+
+    /// The product of the rotations of all nodes and what they carry.
+    pub(crate) fn turned(&self) -> Quat64 {
+        self.nodes.iter().fold(NO_TURN, |turned, node| product(turned, product(node.rotation, node.between)))
+    }
+
+    /// The sum of the lengths of all bones in model space, from the first pivot to the tip, where scales are even.
+    pub(crate) fn reach(&self) -> f64 {
+        (0..self.nodes.len()).map(|at| length(self.bone(at)) * sqrt_f64(self.nodes[at].size2)).sum()
+    }
+
+    /// From the pivot of a node to that of the next one or the tip, in the space that it turns.
+    pub(crate) fn bone(&self, at: usize) -> Vec64 {
+        self.nodes.get(at + 1).map_or(self.tip, |next| self.nodes[at].carry.point(next.pivot))
+    }
+
+    pub(crate) fn keep(&mut self) {
+        self.nodes.iter_mut().for_each(|node| node.best = node.rotation);
+    }
+
+    pub(crate) fn restore(&mut self) {
+        self.nodes.iter_mut().for_each(|node| node.rotation = node.best);
+    }
+
+    /// Turns every joint from where it is best, at first a little: out of a straight line, along which no joint knows where to turn, or out of a corner that
+    /// limits make.
+    pub(super) fn kick(&mut self, time: u32) {
+        self.restore();
+        for at in 0..self.nodes.len() {
+            let bone = self.bone(at);
+            let node = &mut self.nodes[at];
+            let axis = node.hinge.unwrap_or_else(|| across(rotate(node.rotation, bone)));
+            // Evenly spread from -1 to 1, and other ones each time.
+            let spread = (f64::from(time) * 0.618_033_988_749_895 + at as f64 * 0.414_213_562_373_095) % 1.0;
+            let [x, y, z] = scaled(axis, (2.0 * spread - 1.0) * 0.15 * f64::from(time));
+            node.rotation = unit(product([x, y, z, 1.0], node.rotation));
+        }
+        self.clamp();
+    }
+
+    /// The goal from each pivot, from the first node on, as the nodes before it are turned now.
+    pub(crate) fn pass_goal_on(&mut self, orientation: Option<Quat64>) {
+        let (mut goal, mut wanted) = (self.goal, orientation.unwrap_or(NO_TURN));
+        let mut to_model = self.to_model;
+        for node in self.nodes.iter_mut() {
+            node.goal = sub(goal, node.pivot);
+            let undo = conjugate(node.rotation);
+            goal = node.back.point(rotate(undo, node.goal));
+            if orientation.is_some() {
+                node.orientation = wanted;
+                wanted = product(conjugate(node.between), product(undo, wanted));
+            }
+            if !self.even {
+                node.to_model = to_model;
+                let turn = Map { linear: condyle_base::math::quats::rows(node.rotation), moved: node.pivot };
+                to_model = to_model.after(&turn.after(&node.carry));
+            }
+        }
+    }
+}

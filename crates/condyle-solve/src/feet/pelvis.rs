@@ -1,0 +1,309 @@
+//! How high the pelvis is carried.
+
+use super::path::Path;
+use super::{Feet, Limb};
+use condyle_base::math::scalar::sqrt_f64;
+
+/// Of the length of a leg: how far from straight a knee begins to be kept bent, how round the corner between two legs is, and that between what they
+/// need and the spring.
+const BEND: f64 = 0.03;
+const BETWEEN: f64 = 0.01;
+const CORNER: f64 = 0.006;
+
+/// Times the rate of the spring: the shortest time in which a lead is taken, and that in which it is given back. A lead taken in much less would
+/// accelerate so much at its end that it swings farther the other way while it is given back slowly.
+const TAKEN: f64 = 1.6;
+const GIVEN_BACK: f64 = 5.0;
+
+/// How high the pelvis is over the clip's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Pelvis {
+    /// After the ground under the lower foot.
+    height: Spring,
+    /// How much lower, so that it does not lag behind when the next foot lands.
+    lead: Path<1>,
+    /// How much lower still, as the legs need it: never much less than that, and back slowly.
+    lowered: Option<Spring>,
+    needed: f64,
+}
+
+impl Pelvis {
+    pub(super) fn over(limbs: &[Limb]) -> Self {
+        let height = Spring::at(Stance::next(limbs).floor);
+        Self { height, lead: Path::at([0.0]), lowered: None, needed: 0.0 }
+    }
+
+    /// Goes on for `seconds`, and says how high it is then.
+    pub(super) fn advance(&mut self, feet: &Feet, limbs: &[Limb], seconds: f64) -> f64 {
+        let (rate, stance) = (feet.options.pelvis.into(), Stance::next(limbs));
+        // Put elsewhere at once.
+        if (stance.floor - self.height.place).abs() > 3.0 * feet.size {
+            *self = Self::over(limbs);
+        }
+        self.height.advance(stance.floor, rate, seconds);
+        self.lead(&stance, rate, seconds);
+        let height = self.height.place - self.lead.place[0];
+        let needed = needed(feet, limbs, height);
+        let corner = CORNER * feet.size;
+        let mut lowered = self.lowered.unwrap_or(Spring::at(needed));
+        lowered.advance(needed, rate, seconds);
+        lowered.hold(needed - 0.5 * corner, self.needed - 0.5 * corner, seconds);
+        (self.lowered, self.needed) = (Some(lowered), needed);
+        height - greater(lowered.place, needed, corner)
+    }
+
+    /// Plans for the next landing, on which the leg should be as bent as in the clip. Down steps the spring alone would be late, so that the leg
+    /// would be too short. Up steps being late is fine, as the leg that still stands below has to reach too; after a jump there is none.
+    fn lead(&mut self, stance: &Stance, rate: f64, seconds: f64) {
+        let slow = GIVEN_BACK / rate;
+        let (to, horizon) = match stance.seconds {
+            Some(left) => {
+                let mut then = self.height;
+                then.advance(stance.floor, rate, left);
+                let late = then.place - stance.floor;
+                if stance.after_jump || late > self.lead.place[0].max(0.0) {
+                    (late, left.max(TAKEN / rate))
+                } else {
+                    (late.max(0.0), slow)
+                }
+            }
+            None => (0.0, slow),
+        };
+        self.lead.advance(&[to], &[0.0], horizon + seconds, seconds);
+    }
+}
+
+/// How a character will stand when its next foot lands.
+struct Stance {
+    /// The ground under the lowest foot that stands then.
+    floor: f64,
+    /// Until then, if a landing is known.
+    seconds: Option<f64>,
+    /// Whether no foot stands until then.
+    after_jump: bool,
+}
+
+impl Stance {
+    fn next(limbs: &[Limb]) -> Self {
+        // Feet that come down so soon after the first one land with it.
+        const TOGETHER: f64 = 0.1;
+        let landings = limbs.iter().filter(|limb| limb.until > 0.0);
+        let first = landings.fold(f64::INFINITY, |first, limb| first.min(limb.until));
+        let stand = limbs.iter().filter(|limb| limb.until <= first + TOGETHER);
+        Self {
+            floor: stand.clone().fold(f64::INFINITY, |low, limb| low.min(limb.floor)),
+            seconds: (first < f64::INFINITY).then_some(first),
+            after_jump: stand.count() == limbs.len() && limbs.iter().all(|limb| limb.until > 0.0),
+        }
+    }
+}
+
+/// How much lower than at a height the pelvis has to be, so that no knee is much straighter than in the clip.
+fn needed(feet: &Feet, limbs: &[Limb], height: f64) -> f64 {
+    let mut needed = 0.0;
+    for limb in limbs {
+        // How far the hip can rise until the leg is straight.
+        let slack = |to: [f64; 3], hip: f64| {
+            let off = [to[0] - limb.hip[0], to[2] - limb.hip[2]];
+            let rest = limb.length * limb.length - off[0] * off[0] - off[1] * off[1];
+            to[1] + sqrt_f64(rest.max(0.0)) - hip
+        };
+        let (given, now) = (slack(limb.ankle, limb.hip[1]), slack(limb.goal, limb.hip[1] + height));
+        let lacks = kept_bent(given, now, BEND * feet.size) - now;
+        needed = greater(needed, lacks, BETWEEN * feet.size);
+    }
+    needed
+}
+
+/// A height that follows another one smoothly: a critically damped spring of the third order, whose acceleration does not jump either.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Spring {
+    place: f64,
+    velocity: f64,
+    acceleration: f64,
+}
+
+impl Spring {
+    fn at(place: f64) -> Self {
+        Self { place, velocity: 0.0, acceleration: 0.0 }
+    }
+
+    /// Goes on for `seconds` towards a goal. Exact, so that many short steps come to where a long one does.
+    fn advance(&mut self, goal: f64, rate: f64, seconds: f64) {
+        // (a + b t + c t²) exp(-rate t)
+        let a = self.place - goal;
+        let b = self.velocity + rate * a;
+        let c = 0.5 * (self.acceleration + 2.0 * rate * self.velocity + rate * rate * a);
+        let (t, decay) = (seconds, decay(rate * seconds));
+        let (x, dx) = (a + t * (b + t * c), b + 2.0 * c * t);
+        self.place = goal + x * decay;
+        self.velocity = (dx - rate * x) * decay;
+        self.acceleration = (2.0 * c - 2.0 * rate * dx + rate * rate * x) * decay;
+    }
+
+    /// Not below a height, which was another one `seconds` ago.
+    fn hold(&mut self, least: f64, before: f64, seconds: f64) {
+        if self.place < least {
+            let pace = if seconds > 0.0 { (least - before) / seconds } else { 0.0 };
+            *self = Self { place: least, velocity: pace.max(0.0), acceleration: 0.0 };
+        }
+    }
+}
+
+/// The exponential of `-x`, for `x` of at least 0.
+pub(super) fn decay(x: f64) -> f64 {
+    if x >= 60.0 {
+        return 0.0;
+    }
+    let y = -x / 64.0;
+    let mut sum = 1.0;
+    for n in (1..=12).rev() {
+        sum = 1.0 + sum * y / f64::from(n);
+    }
+    for _ in 0..6 {
+        sum *= sum;
+    }
+    sum
+}
+
+/// How far a leg is to stay from being straight, which was `given` in the clip and would be `now`: `given` where it is the same, `now` where that is much
+/// more, and never less than nothing.
+fn kept_bent(given: f64, now: f64, width: f64) -> f64 {
+    let given = given.max(0.0);
+    let part = given * width / (given + width);
+    let x = now - part;
+    0.5 * (x + sqrt_f64(x * x + 4.0 * given * part))
+}
+
+/// How far below the hip a foot in the air is to be, that is `given` in the clip and would be `now`: not so near that the knee folds up.
+pub(super) fn kept_below(given: f64, now: f64, size: f64) -> f64 {
+    let begin = given.min(0.55 * size);
+    let least = begin.min(0.3 * size) - 0.05 * size;
+    if now >= begin {
+        return now;
+    }
+    // Goes on at the same speed where it begins, and comes to the least nowhere.
+    least + (begin - least) * (begin - least) / (begin - least + begin - now)
+}
+
+/// The greater of two numbers, with a round corner.
+fn greater(a: f64, b: f64, width: f64) -> f64 {
+    0.5 * (a + b + sqrt_f64((a - b) * (a - b) + width * width))
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    /// Against its equation of motion in small steps.
+    #[test]
+    fn the_spring_is_its_equation_and_the_same_in_any_steps() {
+        let (rate, goal, seconds) = (8.0, 0.3, 0.7);
+        let start = Spring { place: -0.1, velocity: 0.4, acceleration: -2.0 };
+        let (mut x, mut v, mut a) = (start.place, start.velocity, start.acceleration);
+        let steps = if cfg!(miri) { 1 } else { 200_000 };
+        let h = seconds / f64::from(steps);
+        for _ in 0..steps {
+            let jerk = -3.0 * rate * a - 3.0 * rate * rate * v - rate * rate * rate * (x - goal);
+            x += h * (v + 0.5 * h * a);
+            v += h * (a + 0.5 * h * jerk);
+            a += h * jerk;
+        }
+        let mut once = start;
+        once.advance(goal, rate, seconds);
+        if !cfg!(miri) {
+            let off = [once.place - x, once.velocity - v, once.acceleration - a];
+            assert!(off.iter().all(|off| off.abs() < 1e-3), "{off:?}");
+        }
+        for parts in [2, 3, 7, 42, 100] {
+            let mut many = start;
+            for _ in 0..parts {
+                many.advance(goal, rate, seconds / f64::from(parts));
+            }
+            let off = [
+                many.place - once.place,
+                many.velocity - once.velocity,
+                many.acceleration - once.acceleration,
+            ];
+            assert!(off.iter().all(|off| off.abs() < 1e-11), "{parts}: {off:?}");
+        }
+        once.advance(goal, rate, 1e9);
+        assert_eq!(once, Spring::at(goal));
+    }
+
+    fn still() -> Pelvis {
+        Pelvis { height: Spring::at(0.0), lead: Path::at([0.0]), lowered: None, needed: 0.0 }
+    }
+
+    /// A frame at 60 Hz; how high the pelvis is then.
+    fn frame(pelvis: &mut Pelvis, floor: f64, left: Option<f64>, after_jump: bool) -> f64 {
+        let (rate, seconds) = (8.0, 1.0 / 60.0);
+        pelvis.height.advance(floor, rate, seconds);
+        pelvis.lead(&Stance { floor, seconds: left, after_jump }, rate, seconds);
+        pelvis.height.place - pelvis.lead.place[0]
+    }
+
+    /// A swing of 0.4 s to a step that is 15 cm lower or higher. The spring alone would be 9 cm from where it was.
+    #[test]
+    fn it_is_down_when_the_foot_lands_and_up_after_a_jump() {
+        for (floor, after_jump, want) in [(-0.15, false, -0.15), (0.15, true, 0.15), (0.15, false, 0.093)] {
+            let (mut pelvis, mut high) = (still(), 0.0);
+            let mut places = vec![0.0; 2];
+            for n in 1..=24 {
+                high = frame(&mut pelvis, floor, Some(0.4 - f64::from(n) / 60.0), after_jump);
+                places.push(high);
+            }
+            assert!((high - want).abs() < 1e-3, "{floor}, {after_jump}: {high} instead of {want}");
+            // The smoothest way there has 5.8 m/s² for each metre and second squared, 5.4 here.
+            for w in places.windows(3) {
+                assert!((w[0] - 2.0 * w[1] + w[2]).abs() * 3600.0 < 8.0, "{floor}, {after_jump}: {w:?}");
+            }
+        }
+    }
+
+    /// A foot that leaves the ground for a moment again and again: what is planned in haste and given back slowly does not grow.
+    #[test]
+    fn short_swings_do_not_swing_up() {
+        let mut pelvis = still();
+        for n in 0..2000 {
+            let left = [Some(0.05), Some(0.03), Some(0.01)].get(n % 16).copied().flatten();
+            let floor = if left.is_some() { -0.02 } else { 0.0 };
+            let high = frame(&mut pelvis, floor, left, false);
+            assert!(high.abs() < 0.04, "{n}: {high}");
+        }
+    }
+
+    #[test]
+    fn a_knee_is_as_straight_as_in_the_clip_and_never_straighter_than_it_must() {
+        for given in [1e-6, 0.001, 0.02, 0.3] {
+            assert!((kept_bent(given, given, 0.02) - given).abs() < 1e-12, "{given}");
+            let mut before = 0.0;
+            for step in 0..2000 {
+                let now = -0.5 + f64::from(step) * 0.0005;
+                let kept = kept_bent(given, now, 0.02);
+                assert!(kept > before && kept >= now - 0.02, "{given}, {now}: {kept}");
+                before = kept;
+            }
+            assert!(kept_bent(given, -0.5, 0.02) < given);
+        }
+        assert_eq!(kept_bent(0.0, -0.1, 0.02), 0.0);
+        assert_eq!(kept_bent(-0.1, 0.1, 0.02), 0.1);
+    }
+
+    #[test]
+    fn a_foot_in_the_air_is_below_its_hip() {
+        for given in [-0.1, 0.0, 0.2, 0.4, 0.9] {
+            let mut before = kept_below(given, -1.0005, 0.9);
+            for step in 0..4000 {
+                let now = -1.0 + f64::from(step) * 0.0005;
+                let kept = kept_below(given, now, 0.9);
+                assert!(kept >= now && kept > before && kept - before < 0.0006, "{given}, {now}: {kept}");
+                before = kept;
+            }
+            assert_eq!(kept_below(given, given, 0.9), given);
+            assert!(kept_below(given, -1e30, 0.9) > given.min(0.27) - 0.046);
+        }
+    }
+}

@@ -1,0 +1,418 @@
+//! What the solvers share, in f64: affine maps between the spaces of joints, rotations from one vector to another, and the checks.
+
+use condyle::pose::Pose;
+use condyle::skeleton::Skeleton;
+use condyle_base::error::Error;
+use condyle_base::math::quats::{Quat64, product, rows};
+use condyle_base::math::scalar::{atan2_f64, sqrt_f64};
+use condyle_base::math::vectors::{cofactors, cross, dot, normalize};
+use condyle_base::math::{Affine, Quat, Transform};
+
+pub(super) type Vec64 = [f64; 3];
+
+#[inline]
+pub(super) fn add(a: Vec64, b: Vec64) -> Vec64 {
+    [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
+}
+
+#[inline]
+pub(super) fn sub(a: Vec64, b: Vec64) -> Vec64 {
+    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
+}
+
+#[inline]
+pub(super) fn scaled(v: Vec64, by: f64) -> Vec64 {
+    [v[0] * by, v[1] * by, v[2] * by]
+}
+
+#[inline]
+pub(super) fn length(v: Vec64) -> f64 {
+    sqrt_f64(dot(v, v))
+}
+
+/// The direction of a vector; `None` where it has none.
+pub(super) fn direction(v: Vec64) -> Option<Vec64> {
+    // Squares of very small and of very large numbers are not theirs.
+    let most = v[0].abs().max(v[1].abs()).max(v[2].abs());
+    if !(most > 0.0 && most < f64::INFINITY) {
+        return None;
+    }
+    let v = v.map(|v| v / most);
+    Some(scaled(v, 1.0 / length(v)))
+}
+
+/// A direction at right angles to another one, always the same.
+pub(super) fn across(v: Vec64) -> Vec64 {
+    let [x, y, z] = v.map(f64::abs);
+    let least = if x <= y && x <= z {
+        [1.0, 0.0, 0.0]
+    } else if y <= z {
+        [0.0, 1.0, 0.0]
+    } else {
+        [0.0, 0.0, 1.0]
+    };
+    direction(cross(v, least)).unwrap_or([1.0, 0.0, 0.0])
+}
+
+/// Three rows of a matrix, and what is added.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Map {
+    pub(super) linear: [Vec64; 3],
+    pub(super) moved: Vec64,
+}
+
+impl Map {
+    pub(super) const IDENTITY: Self =
+        Self { linear: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], moved: [0.0; 3] };
+
+    #[inline]
+    pub(super) fn scale([x, y, z]: Vec64) -> Self {
+        Self { linear: [[x, 0.0, 0.0], [0.0, y, 0.0], [0.0, 0.0, z]], moved: [0.0; 3] }
+    }
+
+    /// Scale, then rotation, then translation.
+    pub(super) fn local(t: &Transform) -> Self {
+        let s = t.scale.map(f64::from);
+        let linear = rows(t.rotation.map(f64::from)).map(|r| [r[0] * s[0], r[1] * s[1], r[2] * s[2]]);
+        Self { linear, moved: t.translation.map(f64::from) }
+    }
+
+    #[inline]
+    pub(super) fn vector(&self, v: Vec64) -> Vec64 {
+        [dot(self.linear[0], v), dot(self.linear[1], v), dot(self.linear[2], v)]
+    }
+
+    #[inline]
+    pub(super) fn point(&self, p: Vec64) -> Vec64 {
+        add(self.vector(p), self.moved)
+    }
+
+    /// The transposed matrix applied to a vector.
+    #[inline]
+    pub(super) fn transposed(&self, v: Vec64) -> Vec64 {
+        let [a, b, c] = self.linear;
+        add(add(scaled(a, v[0]), scaled(b, v[1])), scaled(c, v[2]))
+    }
+
+    #[inline]
+    fn columns(&self) -> [Vec64; 3] {
+        let m = &self.linear;
+        [[m[0][0], m[1][0], m[2][0]], [m[0][1], m[1][1], m[2][1]], [m[0][2], m[1][2], m[2][2]]]
+    }
+
+    /// First `right`, then `self`.
+    #[inline]
+    pub(super) fn after(&self, right: &Self) -> Self {
+        let columns = right.columns();
+        let row = |r: Vec64| [dot(r, columns[0]), dot(r, columns[1]), dot(r, columns[2])];
+        let [a, b, c] = self.linear;
+        Self { linear: [row(a), row(b), row(c)], moved: self.point(right.moved) }
+    }
+
+    /// The map that undoes this one; `None` where an axis is flat.
+    #[inline]
+    pub(super) fn inverse(&self) -> Option<Self> {
+        let columns = self.columns();
+        let (cofactors, determinant) = cofactors(columns);
+        let [a, b, c] = columns.map(|c| dot(c, c));
+        // Squared, so that it takes no root: what three axes of these lengths could span at most.
+        let most = a * b * c;
+        if !(determinant * determinant > 1e-20 * most && most < f64::INFINITY) {
+            return None;
+        }
+        let by = 1.0 / determinant;
+        let linear = cofactors.map(|row| scaled(row, by));
+        let inverse = Self { linear, moved: [0.0; 3] };
+        Some(Self { moved: scaled(inverse.vector(self.moved), -1.0), ..inverse })
+    }
+
+    /// Whether it turns, mirrors and scales all directions alike, to the rounding of matrices in f32.
+    #[inline]
+    pub(super) fn is_even(&self) -> bool {
+        let [x, y, z] = self.columns();
+        let (xx, yy, zz) = (dot(x, x), dot(y, y), dot(z, z));
+        let near = 4e-6 * xx;
+        (xx - yy).abs() <= near
+            && (xx - zz).abs() <= near
+            && dot(x, y).abs() <= near
+            && dot(x, z).abs() <= near
+            && dot(y, z).abs() <= near
+    }
+}
+
+impl From<&Affine> for Map {
+    fn from(m: &Affine) -> Self {
+        let row = |r: [f32; 4]| [f64::from(r[0]), f64::from(r[1]), f64::from(r[2])];
+        let [a, b, c] = m.rows;
+        Self { linear: [row(a), row(b), row(c)], moved: [a[3].into(), b[3].into(), c[3].into()] }
+    }
+}
+
+/// From the space that a joint turns in to model space, and back.
+pub(super) struct Above {
+    pub(super) to_model: Map,
+    pub(super) from_model: Map,
+}
+
+/// What lies above a joint.
+#[inline]
+pub(super) fn above(skeleton: &Skeleton, model: &[Affine], joint: u16) -> Result<Above, Error> {
+    let Some(parent) = skeleton.parent(joint).map(usize::from) else {
+        return Ok(Above { to_model: Map::IDENTITY, from_model: Map::IDENTITY });
+    };
+    let to_model = Map::from(&model[parent]);
+    let from_model = to_model.inverse().ok_or(Error::NotInvertible { what: "model", at: parent })?;
+    Ok(Above { to_model, from_model })
+}
+
+/// The product of the rotations of a joint's ancestors: how it would be turned if it had none of its own.
+pub(super) fn turned_above(skeleton: &Skeleton, pose: &Pose, joint: u16) -> Result<Quat64, Error> {
+    let mut turned = [0.0, 0.0, 0.0, 1.0];
+    let mut at = joint;
+    while let Some(parent) = skeleton.parent(at) {
+        turned = product(rotation_of(pose, parent)?, turned);
+        at = parent;
+    }
+    Ok(turned)
+}
+
+/// The rotation of a joint, which has to be of numbers: made unit length it would be the identity else, and stay in the pose where that is an answer.
+#[inline]
+pub(super) fn rotation_of(pose: &Pose, joint: u16) -> Result<Quat64, Error> {
+    let rotation = pose.get(joint.into()).rotation;
+    if rotation.iter().all(|v| v.is_finite()) {
+        Ok(wide(rotation))
+    } else {
+        Err(Error::NotFinite { what: "pose", at: joint.into() })
+    }
+}
+
+/// Sizes, and joints that exist.
+#[inline]
+pub(super) fn check(
+    skeleton: &Skeleton,
+    model: &[Affine],
+    pose: &Pose,
+    what: &'static str,
+    joints: impl IntoIterator<Item = u16>,
+) -> Result<(), Error> {
+    let count = skeleton.joint_count();
+    pose.check_joints("pose", count)?;
+    Error::check_len("model", model.len(), count)?;
+    for (at, joint) in joints.into_iter().map(usize::from).enumerate() {
+        if joint >= count {
+            return Err(Error::Index { what, at, found: joint, count });
+        }
+    }
+    Ok(())
+}
+
+/// `Ok` for a number from 0 to 1.
+#[inline]
+pub(super) fn check_unit(what: &'static str, value: f32) -> Result<(), Error> {
+    if (0.0..=1.0).contains(&value) {
+        return Ok(());
+    }
+    Error::check_number(what, value)?;
+    Err(Error::OutOfRange { what, at: 0, needed: "from 0 to 1" })
+}
+
+#[inline]
+pub(super) fn wide(q: Quat) -> Quat64 {
+    q.map(f64::from)
+}
+
+/// To unit length: by one step of Newton's method where it nearly is, which takes neither root nor division.
+#[inline]
+pub(super) fn unit(q: Quat64) -> Quat64 {
+    let off = (q[0] * q[0] + q[1] * q[1]) + (q[2] * q[2] + q[3] * q[3]) - 1.0;
+    if off.abs() < 1e-6 {
+        return q.map(|v| v * (1.0 - 0.5 * off));
+    }
+    let mut q = q;
+    normalize(&mut q);
+    q
+}
+
+/// The rotation about a direction, of which sine and cosine are given times any positive number; the identity if that is 0.
+#[inline]
+pub(super) fn turn(about: Vec64, sin: f64, cos: f64) -> Quat64 {
+    let size = sqrt_f64(sin * sin + cos * cos);
+    // Half of the angle. Either form loses its digits where the other one has them.
+    let (s, c) = if cos >= 0.0 {
+        (sin, size + cos)
+    } else if sin >= 0.0 {
+        (size - cos, sin)
+    } else {
+        (cos - size, -sin)
+    };
+    let all = s * s + c * c;
+    if all > 0.0 && all < f64::INFINITY {
+        let by = 1.0 / sqrt_f64(all);
+        let [x, y, z] = scaled(about, s * by);
+        [x, y, z, c * by]
+    } else {
+        [0.0, 0.0, 0.0, 1.0]
+    }
+}
+
+/// The shortest rotation from the direction of one vector to that of another; the identity where one has none. Of a half turn,
+/// about any axis across.
+#[inline]
+pub(super) fn arc(from: Vec64, to: Vec64) -> Quat64 {
+    let axis = cross(from, to);
+    let (cos, sin2) = (dot(from, to), dot(axis, axis));
+    let size = sqrt_f64(cos * cos + sin2);
+    let w = size + cos;
+    let all = w * w + sin2;
+    // Near a half turn the axis has no digits left; there it is found anew.
+    if all > 1e-18 * size * size {
+        let by = 1.0 / sqrt_f64(all);
+        return [axis[0] * by, axis[1] * by, axis[2] * by, w * by];
+    }
+    if size > 0.0 {
+        let [x, y, z] = across(from);
+        return [x, y, z, 0.0];
+    }
+    [0.0, 0.0, 0.0, 1.0]
+}
+
+/// The turn about a line that brings `from`, which is across it, to the side of `to`; none where that is along the line.
+#[inline]
+pub(super) fn swivel(line: Vec64, from: Vec64, to: Vec64) -> Quat64 {
+    let size2 = dot(line, line);
+    let along = dot(line, to);
+    if dot(to, to) * size2 - along * along > 1e-12 * dot(to, to) * size2 {
+        let size = sqrt_f64(size2);
+        turn(scaled(line, 1.0 / size), dot(line, cross(from, to)), size * dot(from, to))
+    } else {
+        [0.0, 0.0, 0.0, 1.0]
+    }
+}
+
+/// Between two rotations along the shorter arc, as straight lines have it: one at 0, the other at 1.
+#[inline]
+pub(super) fn nlerp(from: Quat64, to: Quat64, factor: f64) -> Quat64 {
+    let near = from[0] * to[0] + from[1] * to[1] + from[2] * to[2] + from[3] * to[3];
+    let (p, q) = (1.0 - factor, if near < 0.0 { -factor } else { factor });
+    unit([p * from[0] + q * to[0], p * from[1] + q * to[1], p * from[2] + q * to[2], p * from[3] + q * to[3]])
+}
+
+/// The angle between two rotations, in radians.
+pub(super) fn angle(a: Quat64, b: Quat64) -> f64 {
+    let [x, y, z, w] = product(condyle_base::math::quats::conjugate(a), b);
+    2.0 * atan2_f64(sqrt_f64(x * x + y * y + z * z), w.abs())
+}
+
+/// Replaces the rotation of one joint.
+#[inline]
+pub(super) fn set_rotation(pose: &mut Pose, joint: u16, rotation: Quat64) {
+    let (block, lane) = (usize::from(joint) / 16, usize::from(joint) % 16);
+    for (lanes, v) in pose.blocks_mut()[block].rotation.iter_mut().zip(rotation) {
+        lanes[lane] = v as f32;
+    }
+}
+
+/// `Ok` if these are numbers that f32 holds: what comes of finite goals is, unless the pose or its matrices are not.
+#[inline]
+pub(super) fn check_pose<const N: usize>(rotations: &[[f64; N]]) -> Result<(), Error> {
+    match rotations.iter().position(|q| !q.iter().all(|v| v.abs() < 1e38)) {
+        None => Ok(()),
+        Some(_) => Err(Error::NotFinite { what: "pose", at: 0 }),
+    }
+}
+
+/// `Ok` for a distance that f32 holds. A finite goal may be farther away than that.
+#[inline]
+pub(super) fn check_distance(what: &'static str, at: usize, distance: f64) -> Result<(), Error> {
+    match distance {
+        d if d < 1e38 => Ok(()),
+        d if d.is_finite() => {
+            Err(Error::OutOfRange { what, at, needed: "within 1e38 of what is to reach it" })
+        }
+        _ => Err(Error::NotFinite { what: "pose", at: 0 }),
+    }
+}
+
+/// The point at a distance from the origin that `to_model` takes nearest to where it takes `goal`.
+///
+/// Where the map is even that is on the ray to the goal. Else it solves `(M + λ) x = M goal` for the λ that gives `x` that length, M
+/// being the map's metric: Newton's method on the reciprocal of the length, which is nearly straight. Conn, Gould and Toint,
+/// *Trust-Region Methods*, 7.3.
+#[inline(never)]
+pub(super) fn nearest_at(to_model: &Map, goal: Vec64, distance: f64) -> Vec64 {
+    let straight = scaled(direction(goal).unwrap_or([1.0, 0.0, 0.0]), distance);
+    if to_model.is_even() || distance == 0.0 {
+        return straight;
+    }
+    let metric = Map { linear: to_model.columns().map(|c| to_model.transposed(c)), moved: [0.0; 3] };
+    let size = metric.linear[0][0] + metric.linear[1][1] + metric.linear[2][2];
+    let right = metric.vector(goal);
+    let solve = |lambda: f64| {
+        let mut m = metric;
+        for (c, row) in m.linear.iter_mut().enumerate() {
+            row[c] += lambda;
+        }
+        let (cofactors, determinant) = cofactors(m.columns());
+        let inverse = Map { linear: cofactors.map(|row| scaled(row, 1.0 / determinant)), moved: [0.0; 3] };
+        let x = inverse.vector(right);
+        (x, inverse.vector(x), determinant, inverse)
+    };
+    // Beyond `low` the matrix has no negative eigenvalue, and the length falls as λ rises.
+    let (mut low, mut high) = if length(goal) > distance { (0.0, f64::INFINITY) } else { (-size, 0.0) };
+    let mut lambda = 0.0;
+    let mut best = (f64::INFINITY, straight);
+    let mut judge = |x: Vec64| {
+        if let Some(d) = direction(x) {
+            let x = scaled(d, distance);
+            let off = length(to_model.vector(sub(x, goal)));
+            if off < best.0 {
+                best = (off, x);
+            }
+        }
+    };
+    judge(goal);
+    let mut found = false;
+    for _ in 0..60 {
+        let (x, slope, determinant, _) = solve(lambda);
+        let long = length(x);
+        // An indefinite matrix may have a positive determinant; then a leading minor is negative.
+        let m = &metric.linear;
+        let minor = (m[0][0] + lambda) * (m[1][1] + lambda) - m[0][1] * m[0][1];
+        let positive = determinant > 0.0 && minor > 0.0 && m[0][0] + lambda > 0.0;
+        if positive {
+            judge(x);
+        }
+        if positive && (long - distance).abs() <= 1e-13 * distance {
+            found = true;
+            break;
+        }
+        if positive && long < distance {
+            high = lambda;
+        } else {
+            low = lambda;
+        }
+        // d(1/|x|)/dλ = x·x'/|x|³ with x' = -(M + λ)⁻¹ x.
+        let next = lambda + (long - distance) / distance * (long * long) / dot(x, slope);
+        lambda = if positive && next > low && next < high {
+            next
+        } else if high < f64::INFINITY {
+            0.5 * (low + high)
+        } else {
+            2.0 * lambda + size
+        };
+    }
+    if !found && high < f64::INFINITY {
+        // The hard case: the goal has no part along the axis that the map scales least, as where it is the origin. Then no λ gives
+        // `x` that length, and what it lacks lies along that axis, to either side.
+        let (x, _, _, inverse) = solve(high + 1e-9 * size);
+        let least = (0..4).fold([1.0, 0.618, 0.382], |v, _| direction(inverse.vector(v)).unwrap_or(v));
+        let (along, lacks) = (dot(x, least), distance * distance - dot(x, x));
+        if lacks > 0.0 {
+            let root = sqrt_f64(along * along + lacks);
+            judge(add(x, scaled(least, root - along)));
+            judge(sub(x, scaled(least, root + along)));
+        }
+    }
+    best.1
+}

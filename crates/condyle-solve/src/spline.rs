@@ -1,0 +1,250 @@
+//! A spine, a tail or a rope along a curve.
+
+mod curve;
+
+use self::curve::Curve;
+use super::Reached;
+use super::chain::{Chain, Node, Row};
+use super::limits::Limits;
+use super::maps::{
+    Map, Vec64, above, add, arc, check, check_distance, check_pose, check_unit, direction, length, nlerp,
+    scaled, set_rotation, sub, swivel, turn, unit, wide,
+};
+use condyle::pose::Pose;
+use condyle::skeleton::Skeleton;
+use condyle_base::error::Error;
+use condyle_base::math::Affine;
+use condyle_base::math::quats::{conjugate, product, rotate, rows};
+use condyle_base::math::vectors::dot;
+
+/// Which way is up along a curve.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SplineUp {
+    /// In the own space of each joint, across its bone.
+    pub axis: [f32; 3],
+    /// The directions in model space that this axis is to be nearest to at the first joint, and at the last one. Those in between go from the one to the other by their part
+    /// of the chain's length. Opposite ones have no way in between, and neither is followed there.
+    pub directions: [[f32; 3]; 2],
+}
+
+/// A curve, and what is to lie along it.
+///
+/// ```
+/// use condyle_solve::Spline;
+///
+/// // Four joints of a spine, up to the neck, which lean to the left and then upright again, twisted by half a radian at the top.
+/// let points = [[0.1, 1.2, 0.0], [0.15, 1.5, 0.0]];
+/// let spine = Spline { twist: [0.0, 0.5], ..Spline::new(&[1, 2, 3, 4], 5, &points) };
+/// assert_eq!((spine.weight, spine.up), (1.0, None));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spline<'a> {
+    /// Those that turn, at most [`Chain::MAX_JOINTS`]: each below the one before it, with others in between or not.
+    pub joints: &'a [u16],
+    /// Where the last bone ends: at the last of `joints`, or one below it.
+    pub tip: u16,
+    /// Where it ends in the tip's own space.
+    pub offset: [f32; 3],
+    /// What the curve goes through, in model space, from where the first joint is: a Catmull-Rom spline (centripetal), straight if this is one point. A point where the one before it is counts
+    /// once.
+    pub points: &'a [[f32; 3]],
+    /// How far the first and the last joint are turned about their bones, radians, on top of what the shortest way or `up` gives; those in between by their part of
+    /// the chain's length. At most 1000.
+    pub twist: [f32; 2],
+    /// Which way is up; `None`: each bone goes from where it is to where it is to be by the shortest way, so that nothing twists it.
+    pub up: Option<SplineUp>,
+    /// How much of the way the rotations go, from 0 to 1.
+    pub weight: f32,
+    /// What the joints can do.
+    pub limits: Option<&'a Limits>,
+}
+
+impl<'a> Spline<'a> {
+    /// All along the curve, and no twist.
+    #[must_use]
+    pub fn new(joints: &'a [u16], tip: u16, points: &'a [[f32; 3]]) -> Self {
+        Self { joints, tip, offset: [0.0; 3], points, twist: [0.0; 2], up: None, weight: 1.0, limits: None }
+    }
+
+    fn check(&self, skeleton: &Skeleton) -> Result<(), Error> {
+        let found = self.joints.len();
+        Error::check_room("joints", found, 1)?;
+        if found > Chain::MAX_JOINTS {
+            return Err(Error::TooMany { what: "joints", found, limit: Chain::MAX_JOINTS });
+        }
+        Error::check_room("points", self.points.len(), 1)?;
+        Error::check_finite("points", self.points.as_flattened(), 3)?;
+        Error::check_finite("offset", &self.offset, 1)?;
+        Error::check_finite("twist", &self.twist, 1)?;
+        if let Some(at) = self.twist.iter().position(|twist| twist.abs() > 1000.0) {
+            return Err(Error::OutOfRange { what: "twist", at, needed: "within 1000 of 0" });
+        }
+        check_unit("weight", self.weight)?;
+        if let Some(up) = &self.up {
+            for vector in [up.axis, up.directions[0], up.directions[1]] {
+                Error::check_finite("up", &vector, 1)?;
+                direction(vector.map(f64::from)).ok_or(Error::NoDirection { what: "up" })?;
+            }
+        }
+        self.limits.map_or(Ok(()), |limits| limits.check(skeleton))
+    }
+}
+
+/// Turns joints so that their bones lie along a curve.
+///
+/// The curve begins where the first joint is, which stays there. Each bone ends at the first point of the curve behind its beginning that is as far away as the bone is long, so
+/// that no bone is stretched and every joint is on the curve, whatever the scales are. A chain that is longer than the curve goes straight on where
+/// that ends; a shorter one ends before. With limits each joint turns its bone as near as it can to where it would end, and with a weight below 1 the pose is that part of the
+/// way.
+///
+/// `model` are the matrices of `pose`; both hold one element per joint. `pose` is changed, `model` is not. The distance that comes back is that of the tip from the end of the
+/// curve. The time is in proportion to the numbers of joints and points.
+///
+/// # Errors
+/// [`Error::Length`] if `model` or `pose` do not hold one element per joint; [`Error::Skeleton`] if `limits` were made for other joints;
+/// [`Error::TooShort`] and [`Error::TooMany`] for no joints or points, and for more joints than [`Chain::MAX_JOINTS`]; [`Error::Index`] and [`Error::OutOfRange`] if a joint
+/// does not exist or does not hang on the one before it; [`Error::NotFinite`] if a number is NaN or an infinity, in the spline or where the pose or its matrices matter;
+/// [`Error::NoDirection`] if all points are where the first joint is, or a vector of `up` is 0; [`Error::OutOfRange`] if `twist` or `weight` is not what it
+/// must be, or a point is 1e38 away or more; [`Error::NotInvertible`] if the matrix above the first joint is flat, or what a joint but the last one carries. The pose is then unchanged.
+///
+/// ```
+/// use condyle_solve::{Spline, spline};
+/// use condyle::{Affine, Joint, Pose, Skeleton, Transform, local_to_model, model};
+///
+/// let along = Transform { translation: [0.0, 0.0, 0.25], ..Transform::IDENTITY };
+/// let tail = (0..5).map(|at: u16| Joint::new("tail", at.checked_sub(1), along));
+/// let skeleton = Skeleton::new(tail)?;
+/// let mut pose = Pose::rest(&skeleton);
+/// let mut placed = vec![Affine::IDENTITY; 5];
+/// local_to_model(&skeleton, &pose, &mut placed)?;
+///
+/// // Four bones of 25 cm, along a bend that ends 90 cm away: they are about as long as it.
+/// let points = [[0.2, 0.0, 0.6], [0.0, 0.0, 1.15]];
+/// let reached = spline(&skeleton, &placed, &Spline::new(&[0, 1, 2, 3], 4, &points), &mut pose)?;
+/// assert!(reached.distance < 0.02);
+/// model::subtree(&skeleton, &pose, 0, &mut placed)?;
+/// let [x, _, z] = placed[2].transform_point([0.0; 3]);
+/// assert!(x > 0.15 && (z - 0.7).abs() < 0.05);
+/// # Ok::<(), condyle::Error>(())
+/// ```
+pub fn spline(
+    skeleton: &Skeleton,
+    model: &[Affine],
+    spline: &Spline<'_>,
+    pose: &mut Pose,
+) -> Result<Reached, Error> {
+    check(skeleton, model, pose, "joints", spline.joints.iter().copied())?;
+    check(skeleton, model, pose, "tip", [spline.tip])?;
+    spline.check(skeleton)?;
+    let mut nodes = [Node::NEW; Chain::MAX_JOINTS];
+    let above = above(skeleton, model, spline.joints[0])?;
+    let joints = spline.joints.iter().copied();
+    let offset = spline.offset.map(f64::from);
+    let nodes = &mut nodes[..spline.joints.len()];
+    let mut row = Row::new(skeleton, &above, pose, joints, spline.tip, offset, spline.limits, nodes)?;
+    let from = above.to_model.point(row.nodes[0].pivot);
+    for (at, point) in spline.points.iter().enumerate() {
+        check_distance("points", at, length(sub(point.map(f64::from), from)))?;
+    }
+    let mut curve = Curve::new(from, spline.points).ok_or(Error::NoDirection { what: "points" })?;
+    lay(&mut row, spline, &above.from_model, &mut curve);
+    let weight = f64::from(spline.weight);
+    if weight < 1.0 {
+        for (node, joint) in row.nodes.iter_mut().zip(spline.joints) {
+            node.rotation = nlerp(wide(pose.get((*joint).into()).rotation), node.rotation, weight);
+        }
+        if weight > 0.0 {
+            row.hold();
+        }
+    }
+    let tip = add(row.nodes[0].pivot, row.arm());
+    let distance = length(sub(above.to_model.point(tip), curve.end()));
+    for node in row.nodes.iter() {
+        check_pose(&[node.rotation])?;
+    }
+    check_distance("points", spline.points.len() - 1, distance)?;
+    if weight > 0.0 {
+        for (node, &joint) in row.nodes.iter().zip(spline.joints) {
+            set_rotation(pose, joint, node.rotation);
+        }
+    }
+    Ok(Reached { distance: distance as f32, angle: 0.0, iterations: 1 })
+}
+
+/// From the first joint on turns each bone to where it ends on the curve.
+fn lay(row: &mut Row<'_, '_>, spline: &Spline<'_>, from_model: &Map, curve: &mut Curve<'_>) {
+    let [first, last] = spline.twist.map(f64::from);
+    let parts = Parts::of(row);
+    let mut from_model = *from_model;
+    // How much the bone before is turned about itself, which its children are with it.
+    let mut twisted = 0.0;
+    for at in 0..row.nodes.len() {
+        let own = row.bone(at);
+        let node = &mut row.nodes[at];
+        let begin = from_model.point(curve.place());
+        let end = curve.advance(|p| length(sub(from_model.point(p), begin)), length(own));
+        let bone = rotate(node.rotation, own);
+        let to = sub(from_model.point(end), node.pivot);
+        node.rotation = product(arc(bone, to), node.rotation);
+        let part = parts.at(at);
+        let mut about = first + (last - first) * part - twisted;
+        if let Some(up) = &spline.up {
+            let axis = rotate(node.rotation, node.carry.vector(up.axis.map(f64::from)));
+            let across = sub(axis, scaled(to, dot(axis, to) / dot(to, to)));
+            if dot(across, across) > 1e-12 * dot(axis, axis) {
+                node.rotation = product(swivel(to, across, upward(up, part, &from_model)), node.rotation);
+                about += twisted;
+            }
+        }
+        twisted = first + (last - first) * part;
+        if let Some(along) = direction(to).filter(|_| about != 0.0) {
+            let (sin, cos) = condyle_base::math::scalar::sin_cos_f64(about);
+            node.rotation = product(turn(along, sin, cos), node.rotation);
+        }
+        node.rotation = unit(node.rotation);
+        if let Some(nearest) = node.limit.and_then(|limit| limit.clamp(node.rotation)) {
+            node.rotation = nearest;
+        }
+        let undo = conjugate(node.rotation);
+        let back = Map { linear: rows(undo), moved: scaled(rotate(undo, node.pivot), -1.0) };
+        from_model = node.back.after(&back.after(&from_model));
+    }
+}
+
+/// The direction that is up at a part of the chain, in the space of a joint's parent.
+fn upward(up: &SplineUp, part: f64, from_model: &Map) -> Vec64 {
+    let [first, last] = up.directions.map(|v| direction(v.map(f64::from)).unwrap_or([0.0; 3]));
+    let between = add(scaled(first, 1.0 - part), scaled(last, part));
+    // What is up is across the bone, and by that no vector but the normal of a plane; even scales make no difference.
+    if dot(between, between) > 1e-12 { from_model.vector(between) } else { [0.0; 3] }
+}
+
+/// Where joints are between the first one, 0, and the last one, 1, by the lengths of bones.
+struct Parts {
+    lengths: [f64; Chain::MAX_JOINTS],
+    all: f64,
+}
+
+impl Parts {
+    fn of(row: &Row<'_, '_>) -> Self {
+        let mut lengths = [0.0; Chain::MAX_JOINTS];
+        let (mut all, mut size) = (0.0, 1.0);
+        for (at, before) in lengths[..row.nodes.len()].iter_mut().enumerate() {
+            *before = all;
+            // Up to the joint that is last; uneven scales count as much as their mean.
+            if at + 1 < row.nodes.len() {
+                all += length(row.bone(at)) * size;
+                let [a, b, c] = row.nodes[at].carry.linear;
+                size *= condyle_base::math::scalar::sqrt_f64((dot(a, a) + dot(b, b) + dot(c, c)) / 3.0);
+            }
+        }
+        Self { lengths, all }
+    }
+
+    fn at(&self, joint: usize) -> f64 {
+        if self.all > 0.0 { self.lengths[joint] / self.all } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests;

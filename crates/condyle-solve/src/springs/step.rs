@@ -1,0 +1,422 @@
+//! One step of all springs, and what is shown between two.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::data::{ColliderShape, Mount, Obstacle, Springs, Swinging};
+use super::lanes::{Frame, Lanes, Vector, select};
+use crate::direct::{add, scaled, sub};
+use condyle_base::error::invariant;
+use condyle_base::math::real::Real;
+use condyle_base::math::vectors::{cross, dot};
+
+/// What a step reads and writes, in world space but for the place of the model, which all of it is relative to: so nothing loses digits far away.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Work<T> {
+    /// The frames of `Springs::sources` as the call before had them, as they are now, and at the time of a step.
+    pub(super) before: Vec<[T; 12]>,
+    pub(super) now: Vec<[T; 12]>,
+    then: Vec<[T; 12]>,
+    /// The frames of `Springs::centers` at the last step, and from there to this one.
+    pub(super) centers: Vec<[T; 12]>,
+    moved: Vec<[T; 12]>,
+    /// Those of `Springs::carries`.
+    pub(super) carries: Vec<[T; 12]>,
+    pub(super) joints: Vec<Bone<T>>,
+    pub(super) tails: Vec<Tails<T>>,
+    /// Of what the joints that swing carry.
+    frames: Vec<[T; 12]>,
+    /// The points and directions of the obstacles.
+    shapes: Vec<[T; 6]>,
+    /// The rotations that are shown.
+    pub(super) turned: Vec<[T; 4]>,
+}
+
+/// What a joint has whose tail swings, in the space of its parent; `axis` where its rest rotation leads from there.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Bone<T> {
+    pub(super) pivot: [T; 3],
+    pub(super) axis: [T; 3],
+    pub(super) length: T,
+    pub(super) scale: [T; 3],
+}
+
+/// Where a tail is, and was a step before.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Tails<T> {
+    pub(super) now: [T; 3],
+    pub(super) before: [T; 3],
+    /// Its direction from the joint, where the joint's rest rotation leads from.
+    pub(super) direction: [T; 3],
+    pub(super) direction_before: [T; 3],
+}
+
+impl<T: Copy + Default> Work<T> {
+    /// Makes room; what was kept of other springs is lost.
+    pub(super) fn resize(&mut self, springs: &Springs) {
+        let frames = |count| vec![[T::default(); 12]; count];
+        let (sources, joints) = (springs.sources.len(), springs.swinging.len());
+        *self = Self {
+            before: frames(sources),
+            now: frames(sources),
+            then: frames(sources),
+            centers: frames(springs.centers.len()),
+            moved: frames(springs.centers.len()),
+            carries: frames(springs.carries.len()),
+            joints: vec![Bone::default(); joints],
+            tails: vec![Tails::default(); joints],
+            frames: frames(joints),
+            shapes: vec![[T::default(); 6]; springs.obstacles.len()],
+            turned: vec![[T::default(); 4]; joints],
+        };
+    }
+
+    /// Whether it has room for what these springs need.
+    pub(super) fn fits(&self, springs: &Springs) -> bool {
+        self.joints.len() == springs.swinging.len()
+            && self.now.len() == springs.sources.len()
+            && self.centers.len() == springs.centers.len()
+            && self.carries.len() == springs.carries.len()
+            && self.shapes.len() == springs.obstacles.len()
+    }
+}
+
+/// When a step is, and for whom.
+#[derive(Clone, Copy)]
+pub(super) struct When<R: Real> {
+    /// How far it is on the way from the call before to this one, from 0 to 1.
+    pub(super) factor: R,
+    /// Those that take it; the others stay as they are.
+    pub(super) takes: R::Mask,
+    /// Of those who take it, the ones who come to rest instead.
+    pub(super) rests: R::Mask,
+    /// What a step adds to the place of each tail, besides gravity.
+    pub(super) force: Vector<R>,
+}
+
+/// One step of all springs.
+#[inline(always)]
+pub(super) fn step<L: Lanes>(l: L, springs: &Springs, work: &mut Work<L::Stored>, when: &When<L::Number>) {
+    for ((before, now), then) in work.before.iter().zip(&work.now).zip(&mut work.then) {
+        for ((before, now), then) in before.iter().zip(now).zip(then) {
+            let before = l.load(before);
+            *then = l.store(before + (l.load(now) - before) * when.factor);
+        }
+    }
+    for ((&source, last), moved) in springs.centers.iter().zip(&mut work.centers).zip(&mut work.moved) {
+        let Some(then) = work.then.get(source) else { continue };
+        let (then, before) = (Frame::load(l, then), Frame::load(l, last));
+        let (back, ok) = before.inverse(l);
+        let by = then.after(&back);
+        let still = Frame { axes: identity(l), origin: l.splat3([0.0; 3]) };
+        pick(ok, &by, &still).store(l, moved);
+        pick(when.takes, &then, &before).store(l, last);
+    }
+    let Work { then, moved, carries, joints, tails, frames, shapes, .. } = work;
+    let fixed = springs.fixed.clone();
+    place_shapes(l, springs.obstacles.get(fixed.clone()), then, carries, frames, shapes.get_mut(fixed));
+    let all = springs.swinging.iter().zip(&*joints).zip(tails).enumerate();
+    for (at, ((swinging, bone), tails)) in all {
+        let parent = mounted(l, swinging.mount, then, carries, frames);
+        let moved = swinging.center.and_then(|center| moved.get(center));
+        let stops = springs.stops.get(swinging.stops.clone()).unwrap_or_default();
+        let bone = load_bone(l, bone);
+        let frame = swing(l, swinging, &bone, &parent, moved, stops, &springs.obstacles, shapes, when, tails);
+        if swinging.carries {
+            if let Some(to) = frames.get_mut(at) {
+                carried(l, &bone, &frame, tails).store(l, to);
+            }
+            let own = swinging.carried.clone();
+            if !own.is_empty() {
+                place_shapes(
+                    l,
+                    springs.obstacles.get(own.clone()),
+                    then,
+                    carries,
+                    frames,
+                    shapes.get_mut(own),
+                );
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn identity<L: Lanes>(l: L) -> [Vector<L::Number>; 3] {
+    [l.splat3([1.0, 0.0, 0.0]), l.splat3([0.0, 1.0, 0.0]), l.splat3([0.0, 0.0, 1.0])]
+}
+
+#[inline(always)]
+fn pick<R: Real>(mask: R::Mask, yes: &Frame<R>, no: &Frame<R>) -> Frame<R> {
+    let ([a, b, c], [x, y, z]) = (yes.axes, no.axes);
+    Frame {
+        axes: [select(mask, a, x), select(mask, b, y), select(mask, c, z)],
+        origin: select(mask, yes.origin, no.origin),
+    }
+}
+
+#[inline(always)]
+fn load_bone<L: Lanes>(l: L, from: &Bone<L::Stored>) -> Bone<L::Number> {
+    Bone {
+        pivot: l.load_all(&from.pivot),
+        axis: l.load_all(&from.axis),
+        length: l.load(&from.length),
+        scale: l.load_all(&from.scale),
+    }
+}
+
+/// The frame of what something hangs on.
+#[inline(always)]
+fn mounted<L: Lanes>(
+    l: L,
+    mount: Mount,
+    then: &[[L::Stored; 12]],
+    carries: &[[L::Stored; 12]],
+    frames: &[[L::Stored; 12]],
+) -> Frame<L::Number> {
+    let (from, carry) = match mount {
+        Mount::Source(source) => (then.get(source), None),
+        Mount::Swinging(at, carry) => (frames.get(at), carry.and_then(|carry| carries.get(carry))),
+    };
+    let Some(from) = from else {
+        invariant!(false, "there is room for every frame");
+        return Frame { axes: identity(l), origin: l.splat3([0.0; 3]) };
+    };
+    let frame = Frame::load(l, from);
+    match carry {
+        Some(carry) => frame.after(&Frame::load(l, carry)),
+        None => frame,
+    }
+}
+
+/// Brings obstacles to where they are.
+#[inline(always)]
+fn place_shapes<L: Lanes>(
+    l: L,
+    obstacles: Option<&[Obstacle]>,
+    then: &[[L::Stored; 12]],
+    carries: &[[L::Stored; 12]],
+    frames: &[[L::Stored; 12]],
+    shapes: Option<&mut [[L::Stored; 6]]>,
+) {
+    let (Some(obstacles), Some(shapes)) = (obstacles, shapes) else { return };
+    for (obstacle, to) in obstacles.iter().zip(shapes) {
+        let frame = mounted(l, obstacle.mount, then, carries, frames);
+        let (point, along) = match obstacle.shape {
+            ColliderShape::Sphere { offset, .. } => (frame.point(splat_f32(l, offset)), l.splat3([0.0; 3])),
+            ColliderShape::Capsule { offset, tail, .. } => {
+                let offset = splat_f32(l, offset);
+                (frame.point(offset), frame.vector(sub(splat_f32(l, tail), offset)))
+            }
+            ColliderShape::Plane { offset, normal } => {
+                (frame.point(splat_f32(l, offset)), plane_normal(l, &frame, splat_f32(l, normal)))
+            }
+        };
+        l.store_all(to, [point[0], point[1], point[2], along[0], along[1], along[2]]);
+    }
+}
+
+/// A vector for all lanes. Not a closure: the compiler may leave those as calls, which are compiled without the instruction set.
+#[inline(always)]
+fn splat_f32<L: Lanes>(l: L, [x, y, z]: [f32; 3]) -> Vector<L::Number> {
+    l.splat3([x.into(), y.into(), z.into()])
+}
+
+/// Where a plane's normal points: the inverse transpose of the axes; of a flat frame nowhere.
+#[inline(always)]
+fn plane_normal<L: Lanes>(l: L, frame: &Frame<L::Number>, normal: Vector<L::Number>) -> Vector<L::Number> {
+    let ([a, b, c], determinant, ok) = frame.adjugate(l);
+    let zero = l.splat(0.0);
+    let n = add(add(scaled(a, normal[0]), scaled(b, normal[1])), scaled(c, normal[2]));
+    let by = l.splat(1.0) / dot(n, n).sqrt();
+    let by = L::Number::select(determinant.is_below(zero), -by, by);
+    select(ok, scaled(n, by), [zero; 3])
+}
+
+/// Moves one tail. Returns the frame that its joint would have at rest, without its scale.
+#[expect(clippy::too_many_arguments, reason = "the kernel of the step: each is another list")]
+#[inline(always)]
+fn swing<L: Lanes>(
+    l: L,
+    swinging: &Swinging,
+    bone: &Bone<L::Number>,
+    parent: &Frame<L::Number>,
+    moved: Option<&[L::Stored; 12]>,
+    stops: &[u32],
+    obstacles: &[Obstacle],
+    shapes: &[[L::Stored; 6]],
+    when: &When<L::Number>,
+    tails: &mut Tails<L::Stored>,
+) -> Frame<L::Number> {
+    let [x, y, z] = swinging.rest_axes;
+    let axes = [parent.vector(l.splat3(x)), parent.vector(l.splat3(y)), parent.vector(l.splat3(z))];
+    let rest = Frame { axes, origin: parent.point(bone.pivot) };
+    // At rest, from the joint.
+    let straight = rest.vector(scaled(bone.axis, bone.length));
+    let length = dot(straight, straight).sqrt();
+    let head = rest.origin;
+
+    let (kept_now, kept_before) = (l.load_all(&tails.now), l.load_all(&tails.before));
+    let (mut now, mut before) = (kept_now, kept_before);
+    if let Some(moved) = moved {
+        let moved = Frame::load(l, moved);
+        (now, before) = (moved.point(now), moved.point(before));
+    }
+    let drift = scaled(sub(now, before), l.splat(swinging.kept));
+    let drawn = scaled(straight, l.splat(swinging.stiffness) / length);
+    let next = add(add(add(now, drift), drawn), add(l.splat3(swinging.gravity), when.force));
+    let next = at_length(head, next, length);
+    let next = stopped(l, swinging, head, length, stops, obstacles, shapes, next);
+
+    let ([a, b, c], determinant, ok) = rest.adjugate(l);
+    let v = sub(next, head);
+    let local = [dot(a, v), dot(b, v), dot(c, v)];
+    let size2 = dot(local, local);
+    let zero = l.splat(0.0);
+    let by = l.splat(1.0) / size2.sqrt();
+    let by = L::Number::select(determinant.is_below(zero), -by, by);
+    // What has no direction is at rest: bones of no length, those of a flat parent, and whatever left the range of numbers.
+    let ok = ok & zero.is_below(size2) & size2.is_below(l.splat(f64::INFINITY));
+    let direction = select(ok, scaled(local, by), bone.axis);
+    let direction = select(when.rests, bone.axis, direction);
+    // Where the tail will be in the pose, which under an uneven scale is not as far away as it was.
+    let next = add(head, rest.vector(scaled(direction, bone.length)));
+    let before = select(when.rests, next, now);
+
+    let old = l.load_all(&tails.direction);
+    let old_before = l.load_all(&tails.direction_before);
+    l.store_all(&mut tails.now, select(when.takes, next, kept_now));
+    l.store_all(&mut tails.before, select(when.takes, before, kept_before));
+    l.store_all(&mut tails.direction, select(when.takes, direction, old));
+    let direction_before = select(when.rests, bone.axis, old);
+    l.store_all(&mut tails.direction_before, select(when.takes, direction_before, old_before));
+    rest
+}
+
+/// A point as far from another one as it should be, on its side; NaN where both are one point, and then the joint rests.
+#[inline(always)]
+fn at_length<R: Real>(head: Vector<R>, tail: Vector<R>, length: R) -> Vector<R> {
+    let v = sub(tail, head);
+    add(head, scaled(v, length / dot(v, v).sqrt()))
+}
+
+/// The tail kept out of what stops it.
+#[expect(clippy::too_many_arguments, reason = "the kernel of the step: each is another list")]
+#[inline(always)]
+fn stopped<L: Lanes>(
+    l: L,
+    swinging: &Swinging,
+    head: Vector<L::Number>,
+    length: L::Number,
+    stops: &[u32],
+    obstacles: &[Obstacle],
+    shapes: &[[L::Stored; 6]],
+    mut tail: Vector<L::Number>,
+) -> Vector<L::Number> {
+    let zero = l.splat(0.0);
+    for &stop in stops {
+        let stop = stop as usize;
+        let (Some(obstacle), Some(shape)) = (obstacles.get(stop), shapes.get(stop)) else { continue };
+        let [x, y, z, u, v, w] = l.load_all(shape);
+        let (along, mut from) = ([u, v, w], sub(tail, [x, y, z]));
+        let (hit, pushed) = match obstacle.shape {
+            ColliderShape::Plane { .. } => {
+                let deep = dot(from, along) - l.splat(swinging.hit_radius);
+                (deep.is_below(zero), sub(tail, scaled(along, deep)))
+            }
+            ColliderShape::Sphere { radius, inside, .. } | ColliderShape::Capsule { radius, inside, .. } => {
+                if let ColliderShape::Capsule { .. } = obstacle.shape {
+                    let (far, most) = (dot(along, from), dot(along, along));
+                    let part = L::Number::select(far.is_below(most), far / most, l.splat(1.0));
+                    let part = L::Number::select(zero.is_below(far), part, zero);
+                    from = sub(from, scaled(along, part));
+                }
+                let far2 = dot(from, from);
+                let reach = f64::from(radius);
+                let reach =
+                    if inside { (reach - swinging.hit_radius).max(0.0) } else { reach + swinging.hit_radius };
+                let (reach, reach2) = (l.splat(reach), l.splat(reach * reach));
+                let hit = if inside { reach2.is_below(far2) } else { far2.is_below(reach2) };
+                if !L::Number::any(hit) {
+                    continue;
+                }
+                // A tail in the very middle could go anywhere, and stays.
+                let hit = hit & zero.is_below(far2);
+                let pushed = scaled(from, reach / far2.sqrt() - l.splat(1.0));
+                (hit, add(tail, pushed))
+            }
+        };
+        if L::Number::any(hit) {
+            tail = select(hit, at_length(head, pushed, length), tail);
+        }
+    }
+    tail
+}
+
+/// The shortest turn from one direction to another, as a quaternion of any length but 0, and the square of that.
+#[inline(always)]
+fn arc<L: Lanes>(l: L, from: Vector<L::Number>, to: Vector<L::Number>) -> ([L::Number; 4], L::Number) {
+    let [x, y, z] = cross(from, to);
+    let w = l.splat(1.0) + dot(from, to);
+    let size2 = dot([x, y, z], [x, y, z]) + w * w;
+    let half_turn = size2.is_below(l.splat(1e-20));
+    let turn = [x, y, z, w];
+    if !L::Number::any(half_turn) {
+        return (turn, size2);
+    }
+    // About any axis across: from the one that `from` is least along.
+    let [a, b, c] = [from[0] * from[0], from[1] * from[1], from[2] * from[2]];
+    let zero = l.splat(0.0);
+    let (about_x, about_y) = ([zero, from[2], -from[1]], [-from[2], zero, from[0]]);
+    let about_z = [from[1], -from[0], zero];
+    let first = select(a.is_below(b), about_x, about_y);
+    let [x, y, z] = select(c.is_below(L::Number::select(a.is_below(b), a, b)), about_z, first);
+    let turn = select(half_turn, [x, y, z, zero], turn);
+    (turn, L::Number::select(half_turn, dot([x, y, z], [x, y, z]), size2))
+}
+
+/// The frame of what a joint carries, which is turned and scaled.
+#[inline(always)]
+fn carried<L: Lanes>(
+    l: L,
+    bone: &Bone<L::Number>,
+    rest: &Frame<L::Number>,
+    tails: &Tails<L::Stored>,
+) -> Frame<L::Number> {
+    let ([x, y, z, w], size2) = arc(l, bone.axis, l.load_all(&tails.direction));
+    let one = l.splat(1.0);
+    let twice = l.splat(2.0) / size2;
+    let [i, j, k] = bone.scale;
+    let columns = [
+        scaled([one - twice * (y * y + z * z), twice * (x * y + z * w), twice * (x * z - y * w)], i),
+        scaled([twice * (x * y - z * w), one - twice * (x * x + z * z), twice * (y * z + x * w)], j),
+        scaled([twice * (x * z + y * w), twice * (y * z - x * w), one - twice * (x * x + y * y)], k),
+    ];
+    Frame { axes: [rest.vector(columns[0]), rest.vector(columns[1]), rest.vector(columns[2])], ..*rest }
+}
+
+/// The rotations to show, `factor` of the way from the step before the last one to that one.
+#[inline(always)]
+pub(super) fn show<L: Lanes>(l: L, springs: &Springs, work: &mut Work<L::Stored>, factor: L::Number) {
+    let all = springs.swinging.iter().zip(&work.joints).zip(&work.tails).zip(&mut work.turned);
+    for (((swinging, bone), tails), turned) in all {
+        let axis = l.load_all(&bone.axis);
+        let (now, before) = (l.load_all(&tails.direction), l.load_all(&tails.direction_before));
+        let v = add(before, scaled(sub(now, before), factor));
+        let size2 = dot(v, v);
+        // Halfway between opposite directions there is none.
+        let ok = l.splat(1e-20).is_below(size2);
+        let v = select(ok, scaled(v, l.splat(1.0) / size2.sqrt()), now);
+        let ([x, y, z, w], size2) = arc(l, axis, v);
+        let by = l.splat(1.0) / size2.sqrt();
+        let [a, b, c, d] = swinging.rest;
+        let [a, b, c, d] = [l.splat(a), l.splat(b), l.splat(c), l.splat(d)];
+        let product = [
+            d * x + a * w + b * z - c * y,
+            d * y - a * z + b * w + c * x,
+            d * z + a * y - b * x + c * w,
+            d * w - a * x - b * y - c * z,
+        ];
+        l.store_all(turned, [product[0] * by, product[1] * by, product[2] * by, product[3] * by]);
+    }
+}

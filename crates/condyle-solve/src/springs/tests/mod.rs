@@ -1,0 +1,205 @@
+mod hostile;
+mod naive;
+
+use std::vec::Vec;
+
+use super::*;
+use crate::testing::{Case, Scales, apart as far, matrix, point};
+use condyle_base::simd::Dispatch;
+use condyle_testing::{Random, assert_portable, cases, tries};
+use naive::{Naive, Scene, angle};
+
+/// Runs a scene at a rate and returns the pose of each call.
+fn run(scene: &Scene, rate: f64, calls: usize) -> Vec<Pose> {
+    let mut state = SpringState::new(&scene.springs);
+    let mut poses = Vec::new();
+    for call in 0..calls {
+        let (mut pose, model, to_world) = scene.at(call as f64 / rate);
+        let tick = Tick { to_world, ..Tick::new((1.0 / rate) as f32) };
+        springs(&scene.skeleton, &model, &scene.springs, &tick, &mut state, &mut pose)
+            .expect("all is finite");
+        poses.push(pose);
+    }
+    poses
+}
+
+/// What is shown is a step behind.
+#[test]
+fn it_is_the_specification() {
+    let (mut all, mut early) = (Vec::new(), Vec::new());
+    for seed in 0..cases(40) as u64 {
+        let mut scene = Scene::new(seed, 12 + seed as usize % 40);
+        scene.mirrored = seed % 4 == 3;
+        let poses = run(&scene, 60.0, tries(90));
+        let mut naive = Naive::new(&scene);
+        let mut worst = 0.0_f64;
+        for (call, shown) in poses[1..].iter().enumerate() {
+            let (pose, _, to_world) = scene.at(call as f64 / 60.0);
+            naive.step(&pose, &to_world, STEP);
+            for joint in scene.springs.joints().map(usize::from) {
+                worst = worst.max(angle(shown.get(joint).rotation, naive.rotations[joint]));
+            }
+            if call == 10 {
+                early.push(worst);
+            }
+        }
+        all.push(worst);
+    }
+    // How far off so many of a hundred are at most.
+    let of = |all: &mut Vec<f64>, hundredths: usize| {
+        all.sort_by(f64::total_cmp);
+        all.get(all.len() * hundredths / 100).copied().unwrap_or_default()
+    };
+    let found = [of(&mut early, 98), of(&mut all, 50), of(&mut all, 90)];
+    // What matrices in f32 are off grows where a tail is pushed to and fro by more than one collider.
+    assert!(found[0] < 2e-4 && found[1] < 1e-5 && found[2] < 5e-4, "{found:?}");
+}
+
+/// The greatest angle between what two rates show at the same moments, and its root mean square.
+fn apart(scene: &Scene, a: f64, b: f64, seconds: usize) -> (f64, f64) {
+    // Sixths of a second are whole frames of all rates that are compared.
+    let [first, second] = [a, b].map(|rate| run(scene, rate, (rate * seconds as f64) as usize + 1));
+    let (mut worst, mut sum, mut count) = (0.0_f64, 0.0, 0.0);
+    for sixth in 0..6 * seconds {
+        let [first, second] =
+            [(a, &first), (b, &second)].map(|(rate, poses)| &poses[sixth * (rate / 6.0) as usize]);
+        for joint in scene.springs.joints().map(usize::from) {
+            let off = angle(first.get(joint).rotation, naive::unit(second.get(joint).rotation));
+            worst = worst.max(off);
+            sum += off * off;
+            count += 1.0;
+        }
+    }
+    (worst, (sum / f64::max(count, 1.0)).sqrt())
+}
+
+/// docs/accuracy.md, "Springs".
+#[test]
+fn frame_rates_agree() {
+    let scene = Scene::hair(12);
+    for (a, b, most, mean) in [
+        (60.0, 144.0, 0.001, 0.0001),
+        (60.0, 600.0, 1e-6, 1e-7),
+        (30.0, 144.0, 0.02, 0.002),
+        (30.0, 60.0, 0.02, 0.002),
+    ] {
+        let (worst, root_mean_square) = apart(&scene, a, b, tries(10));
+        assert!(worst < most && root_mean_square < mean, "{a} and {b}: {worst}, {root_mean_square}");
+    }
+}
+
+/// Random characters with colliders: a tail that passes a collider on the other side stays there. The greatest angle of half and of nine tenths of them.
+/// docs/accuracy.md, "Springs".
+#[test]
+fn frame_rates_agree_less_between_colliders() {
+    for (a, b, median, nine_tenths) in [(60.0, 144.0, 0.002, 0.035), (30.0, 60.0, 0.036, 0.45)] {
+        let scenes = (0..cases(40) as u64).map(|seed| Scene::new(seed, 12 + seed as usize % 40));
+        let mut worst: Vec<f64> = scenes.map(|scene| apart(&scene, a, b, tries(3)).0).collect();
+        worst.sort_by(f64::total_cmp);
+        let found = [worst[worst.len() / 2], worst[worst.len() * 9 / 10]];
+        assert!(found[0] < median && found[1] < nine_tenths, "{a} and {b}: {found:?}");
+    }
+}
+
+/// Steps where nothing happens at all, and where more are due than are taken.
+const SECONDS: [f32; 8] = [0.016_666_668, 0.004, 0.05, 0.0, 0.3, 1e-30, 1e9, 0.0167];
+
+/// Bit for bit, at any rate, with any number of them, and whatever the others do.
+#[test]
+fn a_crowd_is_as_each_alone() {
+    for (seed, count) in [(3, 1), (12, 4), (19, 7), (27, 9), (33, 2), (36, 17)] {
+        let scene = Scene::new(seed, 12 + seed as usize);
+        for dispatch in Dispatch::all() {
+            let mut states = std::vec![SpringState::new(&scene.springs); count];
+            let (mut alone, mut buffer) = (states.clone(), CrowdBuffer::default());
+            for frame in 0..tries(24) {
+                let at = |i: usize| scene.at(frame as f64 / 40.0 + i as f64);
+                let ticks = |i: usize| Tick {
+                    to_world: at(i).2,
+                    weight: [1.0, 0.3, 0.0, 1.0][(i + frame) % 4],
+                    force: [0.1 * i as f32, 0.0, 0.0],
+                    ..Tick::new(SECONDS[(i * i + frame) % 8])
+                };
+                let mut poses: Vec<Pose> = (0..count).map(|i| at(i).0).collect();
+                let models: Vec<Affine> = (0..count).flat_map(|i| at(i).1).collect();
+                let mut want = poses.clone();
+                if frame == 10 {
+                    for states in [&mut states, &mut alone] {
+                        states[count / 2].reset();
+                        states[0].teleport(&at(0).2);
+                    }
+                }
+                dispatch.scope(|| {
+                    crowd(
+                        &scene.skeleton,
+                        &models,
+                        &scene.springs,
+                        ticks,
+                        &mut buffer,
+                        &mut states,
+                        &mut poses,
+                    )
+                    .expect("all is finite");
+                });
+                for (i, (pose, state)) in want.iter_mut().zip(&mut alone).enumerate() {
+                    springs(&scene.skeleton, &at(i).1, &scene.springs, &ticks(i), state, pose)
+                        .expect("all is finite");
+                }
+                let bits = |poses: &[Pose]| -> Vec<[u32; 4]> {
+                    let all = poses.iter().flat_map(|pose| pose.transforms());
+                    all.map(|t| t.rotation.map(f32::to_bits)).collect()
+                };
+                assert_eq!(bits(&poses), bits(&want), "{dispatch}, seed {seed}, frame {frame}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_bits_are_the_same_everywhere() {
+    assert_portable(0x83cc_8127_0803_a063, |hash| {
+        let scene = Scene::new(27, 39);
+        for pose in run(&scene, 45.0, 40) {
+            pose.transforms().for_each(|t| hash.add(&t.rotation));
+        }
+    });
+}
+
+/// The pose in which joints are turned as the last step left them is where the tails are, whatever the scales are.
+#[test]
+fn tails_are_where_the_pose_has_them() {
+    for scales in [Scales::Even, Scales::UnevenAbove, Scales::Uneven] {
+        let mut random = Random(7);
+        for case in 0..tries(50) {
+            let it = Case::new(&mut random, 4, case % 3, scales);
+            let settings = it.joints.iter().map(|&joint| SpringJoint {
+                gravity: random.vector(3.0),
+                drag: 0.2,
+                ..SpringJoint::new(joint)
+            });
+            let list = [Spring { end: Some([0.1, 0.2, 0.0]), ..Spring::new(settings.collect::<Vec<_>>()) }];
+            let all = Springs::new(&it.skeleton, &list, &[]).expect("nothing is wrong with it");
+            let mut state = SpringState::new(&all);
+            let mut pose = it.pose.clone();
+            let mut to_world = Affine::IDENTITY;
+            for frame in 0..20 {
+                to_world.rows[0][3] = 0.1 * frame as f32;
+                let tick = Tick { to_world, ..Tick::new(1.0 / 60.0) };
+                springs(&it.skeleton, &it.model, &all, &tick, &mut state, &mut pose).expect("all is finite");
+            }
+            step::show(Alone, &all, &mut state.work, 1.0);
+            gather::scatter(&all, &state.work, 0, 1.0, &mut pose);
+            for (joint, tails) in all.swinging.iter().zip(&state.work.tails) {
+                let place = match joint.tail {
+                    data::Tail::Joint(tail) => point(&matrix(&it.skeleton, &pose, tail), [0.0; 3]),
+                    data::Tail::Point(end) => {
+                        point(&matrix(&it.skeleton, &pose, joint.joint), end.map(f64::from))
+                    }
+                };
+                let off = far(place, tails.now);
+                // Rotations are rounded to f32, and hang on four others.
+                assert!(off < 4e-6, "{scales:?}, case {case}, joint {}: {off}", joint.joint);
+            }
+        }
+    }
+}

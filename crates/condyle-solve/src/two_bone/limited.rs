@@ -1,0 +1,231 @@
+//! A limb whose joints have limits: bent and turned about the line to its goal until it is within them, or else searched for.
+
+use super::Limb;
+use crate::chain::{Node, Row, least_squares, sweep};
+use crate::limits::Limit;
+use crate::maps::{Map, Vec64, add, angle, direction, length, sub, turn, unit};
+use condyle_base::math::quats::{Quat64, product, rotate};
+use condyle_base::math::scalar::{sin_cos_f64, sqrt_f64};
+use condyle_base::math::vectors::{cross, dot};
+
+impl Limb {
+    /// With limits. Where they let the limb reach the goal on its way, or turned about the line to the goal, that is all. Else the nearest of these poses, for either bend of a
+    /// hinge, and what was given go on by cyclic descent, and the best of them by least squares, which start anew from other poses too.
+    #[inline(never)]
+    pub(super) fn within(&self, limits: [Option<&Limit>; 2]) -> ([Quat64; 2], u32) {
+        let held = |at: usize, q: Quat64| limits[at].and_then(|limit| limit.clamp(q)).unwrap_or(q);
+        let off = |turned: [Quat64; 2]| length(self.to_model.vector(sub(self.tip(turned), self.goal)));
+        let given = [0, 1].map(|at| held(at, unit(self.given[at])));
+        let hinge = limits[1].and_then(Limit::hinge);
+        let mut bends = match hinge {
+            Some(axis) => self.hinged(axis, given[1]),
+            None => [self.bent_freely()[1]; 2],
+        };
+        if let (Some(_), Some(limit)) = (hinge, limits[1].filter(|limit| limit.is_soft())) {
+            // What is asked of a soft border falls short of it, and the bend that is farther beyond comes nearer. So the one that is less far beyond is taken, or the first.
+            let beyond = bends.map(|bend| limit.hold(unit(bend)).map_or(0.0, |held| angle(held, unit(bend))));
+            bends = [bends[usize::from(beyond[1] < beyond[0])]; 2];
+        }
+        let mut starts = [(off(given), given); 3];
+        let mut enough = f64::INFINITY;
+        for (bend, start) in bends.into_iter().zip(&mut starts) {
+            let second = held(1, unit(bend));
+            let bone = rotate(second, self.lower);
+            let (axis, arm) = (self.normal(bone).0, self.arm(bone));
+            let first = unit(self.turned_to_goal(arm, axis));
+            // What no pose with this bend is better than; with that of no hinge, if it is as it wants to be.
+            let least = length(self.to_model.vector(sub(self.nearest(length(arm)), self.goal)));
+            if hinge.is_some() || second == unit(bend) {
+                enough = enough.min(least);
+            }
+            let size = length(arm);
+            let mut judge = |first: Quat64| {
+                let turned = [held(0, first), second];
+                let off = off(turned);
+                // The first of those that are as near: it is turned the least.
+                if off < start.0 - 1e-9 * size || start.1 == given {
+                    *start = (off, turned);
+                }
+                (off, off <= least + 1e-7 * size)
+            };
+            let Some(along) = direction(rotate(first, arm)) else { continue };
+            if judge(first).1 {
+                continue;
+            }
+            swivel_search(|angle| {
+                let (sin, cos) = sin_cos_f64(angle);
+                judge(unit(product(turn(along, sin, cos), first)))
+            });
+        }
+        let size = length(self.to_model.vector(self.upper)) + length(self.to_model.vector(self.goal));
+        let near = |distance: f64| distance <= enough.max(0.0) + 1e-7 * size || !distance.is_finite();
+        let mut best = starts[0];
+        for start in starts {
+            if start.0 < best.0 - 1e-9 * size {
+                best = start;
+            }
+        }
+        let mut rounds = 1;
+        if enough.is_finite() && near(best.0) {
+            return (best.1, rounds);
+        }
+        let Some(back) = self.between.inverse() else { return (best.1, rounds) };
+        for (at, start) in starts.into_iter().enumerate() {
+            if at == 1 && hinge.is_none() {
+                continue;
+            }
+            let (found, more) = self.descended(limits, back, start);
+            rounds += more;
+            if found.0 < best.0 - 1e-9 * size {
+                best = found;
+            }
+            if enough.is_finite() && near(best.0) {
+                return (best.1, rounds);
+            }
+        }
+        let (found, more) = self.searched(limits, back, best.1, 1e-7 * size);
+        rounds += more;
+        if found.0 < best.0 - 1e-9 * size {
+            best = found;
+        }
+        (best.1, rounds)
+    }
+
+    /// By least squares from these rotations on, and from others. Returns how many rounds that took.
+    fn searched(
+        &self,
+        limits: [Option<&Limit>; 2],
+        back: Map,
+        turned: [Quat64; 2],
+        near: f64,
+    ) -> ((f64, [Quat64; 2]), u32) {
+        let mut nodes = self.nodes(limits, back, turned);
+        let mut row = self.row(&mut nodes);
+        let rounds = least_squares(&mut row, near, SEARCHED, STARTS);
+        let arm = row.arm();
+        ((row.distance(arm), [row.nodes[0].rotation, row.nodes[1].rotation]), rounds)
+    }
+
+    fn nodes<'l>(&self, limits: [Option<&'l Limit>; 2], back: Map, turned: [Quat64; 2]) -> [Node<'l>; 2] {
+        let node = |at: usize| Node {
+            rotation: turned[at],
+            best: turned[at],
+            pivot: self.pivots[at],
+            limit: limits[at],
+            hinge: limits[at].and_then(Limit::hinge),
+            ..Node::NEW
+        };
+        [Node { carry: self.between, back, between: self.turned_between, ..node(0) }, node(1)]
+    }
+
+    fn row<'n, 'l>(&self, nodes: &'n mut [Node<'l>; 2]) -> Row<'n, 'l> {
+        let even = self.even && self.to_model.is_even();
+        let goal = add(self.goal, self.pivots[0]);
+        let (tip, to_model, even_below) = (self.lower, self.to_model, self.even);
+        let mut row = Row { nodes, tip, to_model, goal, even, even_below };
+        row.aim_at(goal);
+        row
+    }
+
+    /// By cyclic descent from these rotations on, as long as it gets better. Returns how many rounds that took.
+    fn descended(
+        &self,
+        limits: [Option<&Limit>; 2],
+        back: Map,
+        (mut distance, turned): (f64, [Quat64; 2]),
+    ) -> ((f64, [Quat64; 2]), u32) {
+        let mut nodes = self.nodes(limits, back, turned);
+        let mut row = self.row(&mut nodes);
+        let mut rounds = 0;
+        while rounds < ROUNDS {
+            rounds += 1;
+            let arm = sweep(&mut row, 1.0, None);
+            let now = row.distance(arm);
+            let better = now < distance * (1.0 - 1e-6);
+            distance = now;
+            if !better {
+                break;
+            }
+        }
+        ((distance, [row.nodes[0].rotation, row.nodes[1].rotation]), rounds)
+    }
+
+    /// The two rotations of a hinge that bring the tip to the right distance.
+    fn hinged(&self, axis: Vec64, second: Quat64) -> [Quat64; 2] {
+        let bone = rotate(second, self.lower);
+        if !self.even {
+            return [product(self.search(axis, bone), second); 2];
+        }
+        let along = self.between.transposed(self.upper);
+        let carried = self.between.vector(bone);
+        let (a2, b2) = (dot(self.upper, self.upper), dot(carried, carried));
+        let rest = dot(axis, along) * dot(axis, bone);
+        let (cos, sin) = (dot(along, bone) - rest, dot(along, cross(axis, bone)));
+        let size = sqrt_f64(cos * cos + sin * sin);
+        if size.is_nan() || size <= 0.0 {
+            return [second; 2];
+        }
+        // The square of the length is a² + b² + 2 (rest + size · cos of what the bend is off from straight).
+        let squared = |by: f64| sqrt_f64((a2 + b2 + 2.0 * (rest + by * size)).max(0.0));
+        let far = self.distance(squared(-1.0), squared(1.0));
+        let c = ((0.5 * (far * far - a2 - b2) - rest) / size).clamp(-1.0, 1.0);
+        let s = sqrt_f64((1.0 - c) * (1.0 + c));
+        let bent = |s: f64| product(turn(axis, c * sin + s * cos, c * cos - s * sin), second);
+        // What is nearer to now comes first.
+        let nearer = if sin > 0.0 { -1.0 } else { 1.0 };
+        [bent(nearer * s), bent(-nearer * s)]
+    }
+}
+
+/// Looks for the angle about the line to the goal at which limits let the tip come nearest: ever farther to either side, and then around each of these that is nearer
+/// than its neighbours, by golden section. `judge` says how far off the tip is at an angle, and whether that is near enough.
+fn swivel_search(mut judge: impl FnMut(f64) -> (f64, bool)) {
+    const STEP: f64 = core::f64::consts::TAU / SWIVELS as f64;
+    let mut off = [0.0; SWIVELS];
+    for part in 0..SWIVELS {
+        let angle = part.div_ceil(2) as f64 * STEP;
+        let at = if part % 2 == 0 { part / 2 } else { SWIVELS - part.div_ceil(2) };
+        let (now, near) = judge(if part % 2 == 0 { angle } else { -angle });
+        if near {
+            return;
+        }
+        off[at] = now;
+    }
+    for part in 0..SWIVELS {
+        let at = if part % 2 == 0 { part / 2 } else { SWIVELS - part.div_ceil(2) };
+        let (before, after) = (off[(at + SWIVELS - 1) % SWIVELS], off[(at + 1) % SWIVELS]);
+        if off[at] > before || off[at] > after {
+            continue;
+        }
+        let middle = at as f64 * STEP;
+        let (mut low, mut high) = (middle - STEP, middle + STEP);
+        let inner = |low: f64, high: f64| [high - GOLDEN * (high - low), low + GOLDEN * (high - low)];
+        let [mut a, mut b] = inner(low, high);
+        let (mut off_a, mut off_b) = (judge(a), judge(b));
+        for _ in 0..REFINED {
+            if off_a.1 || off_b.1 {
+                return;
+            }
+            if off_a.0 <= off_b.0 {
+                (high, b, off_b) = (b, a, off_a);
+                a = inner(low, high)[0];
+                off_a = judge(a);
+            } else {
+                (low, a, off_a) = (a, b, off_b);
+                b = inner(low, high)[1];
+                off_b = judge(b);
+            }
+        }
+    }
+}
+
+const GOLDEN: f64 = 0.618_033_988_749_895;
+/// Halvings, nearly, of the angles around a position that is nearer than its neighbours.
+const REFINED: u32 = 32;
+/// Positions about the line to the goal that are tried where limits are in the way.
+const SWIVELS: usize = 24;
+/// Of cyclic descent behind them.
+const ROUNDS: u32 = 60;
+/// Of least squares behind those, and from how many places.
+const SEARCHED: u32 = 200;
+const STARTS: u32 = 24;
