@@ -10,8 +10,10 @@ mod gpu;
 mod levels;
 mod lint;
 mod miri;
+mod package;
 mod papers;
 mod playback;
+mod public_api;
 mod python;
 mod readme;
 mod step;
@@ -32,6 +34,7 @@ usage: cargo xtask COMMAND
   ci --only NAME                    those whose name begins with NAME
   ci --strict                       fails where a check is skipped for want of a tool
   asm [--update]                    the machine code of the kernels against docs/asm.md
+  public-api [--update]             every public item of every crate against docs/api
   tables                            fits the weights of slerp and of Eberly's series in crates/condyle/src/interpolate
   playback                          packed models in three.js as in ci, but at three errors and more moments: into docs/packing.md
   pack-peers                        what gltfpack and glTF-Transform make of them, into docs/packing.md
@@ -56,6 +59,8 @@ fn main() -> ExitCode {
         ["ci", "--only", name] => ci::run(name, false),
         ["asm"] => step::alone("asm", asm::check),
         ["asm", "--update"] => step::alone("asm", asm::update),
+        ["public-api"] => step::alone("public-api", public_api::check),
+        ["public-api", "--update"] => step::alone("public-api", public_api::update),
         ["pack-peers"] => step::alone("pack-peers", playback::peers),
         ["playback"] => step::alone("playback", playback::whole),
         ["papers"] => step::alone("papers", papers::write),
