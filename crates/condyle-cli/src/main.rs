@@ -38,22 +38,36 @@ Examples:
   condyle pack fox.glb -o small.glb --unit 1cm      an ordinary .glb, with fewer bytes of animation
   condyle blend fox.glb --clip Walk --clip Run -o fox.gif
   condyle reach fox.glb --unit 1cm --clip Walk --goal b_Head_05=5cm,0.46,0.25@0.5 -o sniff.glb
-  condyle bounds fox.glb --clip Run                 boxes and spheres around it
-  condyle raycast fox.glb --unit 1cm --rest --from 0,0.5,3 --to 0,0.5,-3
-  condyle hitboxes fox.glb -o fox.hitboxes.json     shapes that follow its joints
+  condyle query bounds fox.glb --clip Run           boxes and spheres around it
+  condyle query ray fox.glb --unit 1cm --rest --from 0,0.5,3 --to 0,0.5,-3
+  condyle query hitboxes fox.glb -o fox.json        shapes that follow its joints
 
 Exit codes: 0 success, 1 a file cannot be used, 2 the command line is wrong.
 For the options of a subcommand: condyle skin --help";
 
 /// Parses the command line. What begins with a minus sign and a digit is a value, so that each option itself reports what it takes.
 fn parse() -> Result<Cli, clap::Error> {
+    let command = Cli::command().mut_subcommands(with_negative_values);
+    let found = command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    found.map_err(|answer| with_place(without_double_dash(answer)))
+}
+
+fn with_negative_values(command: clap::Command) -> clap::Command {
     let value = |arg: clap::Arg| {
         let takes_values = arg.get_action().takes_values();
         arg.allow_negative_numbers(takes_values)
     };
-    let command = Cli::command().mut_subcommands(|it| it.mut_args(value));
-    let found = command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
-    found.map_err(without_double_dash)
+    command.mut_args(value).mut_subcommands(with_negative_values)
+}
+
+/// The answer to a word that is no command, with where that is instead.
+fn with_place(mut answer: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(asked)) = answer.get(ContextKind::InvalidSubcommand) else { return answer };
+    if let Some((_, place)) = commands::ELSEWHERE.iter().find(|(word, _)| word == asked) {
+        answer.remove(ContextKind::SuggestedSubcommand);
+        answer.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![(*place).into()]));
+    }
+    answer
 }
 
 /// The answer without clap's advice to write `-- -x`: no option takes its value from there.

@@ -1,7 +1,7 @@
-//! `condyle bounds`: boxes and spheres around what a clip poses.
+//! `condyle query bounds`: boxes and spheres around what a clip poses.
 
-use condyle::bounds::{self, Aabb, Sphere};
 use condyle_gltf::{Asset, PlacedBounds, Poser, PoserOptions};
+use condyle_query::bounds::{self, Aabb, Sphere};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, too_large};
@@ -19,9 +19,9 @@ use crate::text::{counted, fixed, grouped, path_text, printable, table};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  condyle bounds fox.glb --clip Run --unit 1cm      around all that the clip does, looked at 30 times a second
-  condyle bounds fox.glb --clip Run --time 0.5      at one moment
-  condyle bounds fox.glb --rest --json              the rest pose, with all corners
+  condyle query bounds fox.glb --clip Run --unit 1cm      around all that the clip does, looked at 30 times a second
+  condyle query bounds fox.glb --clip Run --time 0.5      at one moment
+  condyle query bounds fox.glb --rest --json              the rest pose, with all corners
 
 Boxes from joints need no vertices: an engine finds them in a fraction of a microsecond for each joint, and they are
 never too small. How much longer their diagonals are is in the table. Over several moments a box is the union of theirs,

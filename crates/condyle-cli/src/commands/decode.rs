@@ -4,8 +4,8 @@ mod bvh;
 
 use std::path::PathBuf;
 
-use condyle::encode::{EncodeOptions, KeyFormat, KeySource, Shell, reduce};
 use condyle::{Error, RawClip, Target, Track};
+use condyle_encode::{EncodeOptions, KeyFormat, KeySource, Shell, reduce};
 use condyle_gltf::{Asset, ClipExporter};
 use rayon::prelude::*;
 use serde_json::{Value, json};

@@ -1,13 +1,13 @@
-//! `condyle hitboxes`: shapes on joints, fitted to the vertices that these move.
+//! `condyle query hitboxes`: shapes on joints, fitted to the vertices that these move.
 
 mod solid;
 
 use std::path::{Path, PathBuf};
 
 use condyle::Skeleton;
-use condyle::hitbox::{Hitbox, Hitboxes};
-use condyle::hits::Shape;
 use condyle_gltf::{Asset, ClipExporter, JointMesh};
+use condyle_query::hitbox::{Hitbox, Hitboxes};
+use condyle_query::hits::Shape;
 use serde_json::{Value, json};
 
 use crate::commands::raycast::shape_name;
@@ -27,10 +27,10 @@ use crate::text::{counted, ending, fixed, path_text, table};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  condyle hitboxes fox.glb --unit 1cm                   a table of all joints
-  condyle hitboxes fox.glb -o fox.hitboxes.json         as a file for an engine
-  condyle hitboxes fox.glb -o fox.hitboxes.glb          the model with the shapes as meshes on its joints
-  condyle hitboxes fox.glb --coverage 0.95              tighter: a twentieth of the vertices of each joint stands out
+  condyle query hitboxes fox.glb --unit 1cm                   a table of all joints
+  condyle query hitboxes fox.glb -o fox.hitboxes.json         as a file for an engine
+  condyle query hitboxes fox.glb -o fox.hitboxes.glb          the model with the shapes as meshes on its joints
+  condyle query hitboxes fox.glb --coverage 0.95              tighter: a twentieth of the vertices of each joint stands out
   condyle render fox.glb --clip Run --hitboxes -o fox.gif
 
 Each joint has the smallest of the three, by volume, around the vertices that it moves most, of the meshes of the default scene.

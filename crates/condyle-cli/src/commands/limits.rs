@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use condyle::solve::{FitOptions, JointLimit, Limits, Swing};
+use condyle_solve::{FitOptions, JointLimit, Limits, Swing};
 use serde_json::json;
 
 use crate::failure::Failure;

@@ -12,6 +12,7 @@ mod encode;
 mod hitboxes;
 mod info;
 mod limits;
+mod man;
 mod pack;
 mod pack_library;
 mod raycast;
@@ -26,24 +27,62 @@ use crate::options::numerics::Numerics;
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     Demo(demo::Args),
+    #[command(aliases = ["view", "draw", "gif"])]
     Render(render::Args),
     Blend(blend::Args),
     Reach(reach::Args),
     Skin(skin::Args),
     Bake(bake::Args),
     Info(info::Args),
+    #[command(aliases = ["validate", "lint"])]
     Check(check::Args),
+    #[command(alias = "diff")]
     Compare(compare::Args),
+    #[command(alias = "compress")]
     Encode(encode::Args),
+    #[command(alias = "decompress")]
     Decode(decode::Args),
+    #[command(alias = "optimize")]
     Pack(pack::Args),
     PackLibrary(pack_library::Args),
     Limits(limits::Args),
-    Bounds(bounds::Args),
-    Raycast(raycast::Args),
-    Hitboxes(hitboxes::Args),
+    /// Ask about a posed character: what is around it, what a ray meets, which shapes fit its joints
+    #[command(
+        subcommand,
+        after_help = "\
+Examples:
+  condyle query bounds fox.glb --clip Run           boxes and spheres around it
+  condyle query ray fox.glb --unit 1cm --rest --from 0,0.5,3 --to 0,0.5,-3
+  condyle query hitboxes fox.glb -o fox.json        shapes that follow its joints"
+    )]
+    Query(Query),
     Completions(completions::Args),
+    Man(man::Args),
+    // What `query` was before, for one release.
+    #[command(hide = true)]
+    Bounds(bounds::Args),
+    #[command(hide = true)]
+    Raycast(raycast::Args),
+    #[command(hide = true)]
+    Hitboxes(hitboxes::Args),
 }
+
+/// What is asked about a posed character.
+#[derive(clap::Subcommand)]
+pub(crate) enum Query {
+    Bounds(bounds::Args),
+    #[command(alias = "raycast")]
+    Ray(raycast::Args),
+    Hitboxes(hitboxes::Args),
+}
+
+/// Words that people type for what has no command of that name, and where it is.
+pub(crate) const ELSEWHERE: [(&str, &str); 4] = [
+    ("convert", "`condyle encode` makes a .condyle of any file, `condyle decode` a .glb or .bvh of that"),
+    ("play", "`condyle render MODEL --clip NAME -o clip.gif` draws a clip"),
+    ("bench", "the benchmark is `cargo run --release -p condyle-bench`"),
+    ("papers", "the tables of the papers are `cargo run --release -p condyle-bench -- papers`"),
+];
 
 impl Command {
     /// `cli` describes the whole program, for the completions of a shell.
@@ -59,6 +98,7 @@ impl Command {
                 | Self::PackLibrary(_)
                 | Self::Limits(_)
                 | Self::Hitboxes(_)
+                | Self::Query(Query::Hitboxes(_))
         ) {
             Numerics::default().apply()?;
         }
@@ -77,10 +117,11 @@ impl Command {
             Self::Pack(args) => pack::run(args),
             Self::PackLibrary(args) => pack_library::run(args),
             Self::Limits(args) => limits::run(args),
-            Self::Bounds(args) => bounds::run(args),
-            Self::Raycast(args) => raycast::run(args),
-            Self::Hitboxes(args) => hitboxes::run(args),
+            Self::Bounds(args) | Self::Query(Query::Bounds(args)) => bounds::run(args),
+            Self::Raycast(args) | Self::Query(Query::Ray(args)) => raycast::run(args),
+            Self::Hitboxes(args) | Self::Query(Query::Hitboxes(args)) => hitboxes::run(args),
             Self::Completions(args) => completions::run(args, cli),
+            Self::Man(args) => man::run(args, cli),
         }
     }
 }

@@ -6,8 +6,8 @@ mod form;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use condyle::encode::{EncodeOptions, Shell, frame_count};
 use condyle::{Error, RawClip};
+use condyle_encode::{EncodeOptions, Shell, frame_count};
 use condyle_gltf::{Asset, ClipExporter, Problem, Severity};
 use rayon::prelude::*;
 use serde_json::{Value, json};

@@ -1,10 +1,10 @@
-//! `condyle raycast`: what a ray meets of a posed character.
+//! `condyle query ray`: what a ray meets of a posed character.
 
 use std::ops::ControlFlow;
 
-use condyle::hitbox::{self, PosedHitboxes};
-use condyle::hits::{Ray, Shape, TriangleTree};
 use condyle_gltf::{Asset, Poser, PoserOptions};
+use condyle_query::hitbox::{self, PosedHitboxes};
+use condyle_query::hits::{Ray, Shape, TriangleTree};
 use serde_json::{Value, json};
 
 use crate::commands::reach::asked::joint_name;
@@ -22,14 +22,14 @@ use crate::text::{fixed, path_text, printable, table};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  condyle raycast fox.glb --unit 1cm --clip Run --time 0.5 --from 0,0.5,3 --to 0,0.5,-3
-  condyle raycast fox.glb --unit 1cm --rest --from 0,2m,0 --to 0,0,0 --all     all that is met, the nearest first
-  condyle raycast fox.glb --unit 1cm --clip Run --from 0,0.5,3 --to 0,0.5,-3 --hitboxes
+  condyle query ray fox.glb --unit 1cm --clip Run --time 0.5 --from 0,0.5,3 --to 0,0.5,-3
+  condyle query ray fox.glb --unit 1cm --rest --from 0,2m,0 --to 0,0,0 --all     all that is met, the nearest first
+  condyle query ray fox.glb --unit 1cm --clip Run --from 0,0.5,3 --to 0,0.5,-3 --hitboxes
 
 World space, in metres; the meshes are those of the default scene. A triangle is hit from
 either side; its number is its place in the primitive. The joint is the one that moves a corner most: the corner that counts
 most in the point (its greatest barycentric coordinate), which need not be the nearest. Hitboxes are those that
-`condyle hitboxes` fits. That nothing is met is no failure.")]
+`condyle query hitboxes` fits. That nothing is met is no failure.")]
 pub(crate) struct Args {
     #[command(flatten)]
     character: Character,

@@ -81,7 +81,7 @@ pub(crate) struct Picture {
     /// Draw the box around the character that its joints alone tell
     #[arg(long)]
     pub(crate) bounds: bool,
-    /// Draw the hitboxes of the joints, as `condyle hitboxes` fits them
+    /// Draw the hitboxes of the joints, as `condyle query hitboxes` fits them
     #[arg(long)]
     pub(crate) hitboxes: bool,
     /// How vertices follow several joints: by matrices, by dual quaternions, or both side by side and their difference in

@@ -1,12 +1,12 @@
-//! `--limit`: the work that a command may do, in proportion to the files that it reads.
+//! `--max-work`: the work that a command may do, in proportion to the files that it reads.
 //!
 //! A file of six kilobytes can ask for four million frames of sixteen joints. Each command asks here, once for all of its clips,
 //! before it begins.
 
 use std::path::PathBuf;
 
-use condyle::encode::{EncodeOptions, frame_count};
 use condyle::{Error, RawClip};
+use condyle_encode::{EncodeOptions, frame_count};
 use condyle_gltf::{Asset, Placement};
 
 use crate::failure::Failure;
@@ -32,7 +32,7 @@ const PER_BYTE: u64 = 1 << 14;
 #[derive(Clone, Copy, clap::Args)]
 pub(crate) struct Limit {
     /// Allow FACTOR times the work that files of their size usually take: frames, times joints and vertices
-    #[arg(id = "limit", long = "limit", value_name = "FACTOR", default_value = "1", value_parser = parse_factor)]
+    #[arg(id = "max_work", long = "max-work", alias = "limit", value_name = "FACTOR", default_value = "1", value_parser = parse_factor)]
     #[arg(allow_hyphen_values = true)]
     factor: f64,
 }
@@ -69,8 +69,8 @@ impl Budget {
             if clip.is_empty() { "the rest pose".into() } else { format!("the clip {}", printable(clip)) };
         let before = if alone { "" } else { ", with the clips before it," };
         Err(Failure::Data(format!(
-            "{}: {clip}, {},{before} would take {times:.1} times the work that {} may take, and --limit is {}; \
-             ask for less, or, if you trust the file, allow it with --limit {}",
+            "{}: {clip}, {},{before} would take {times:.1} times the work that {} may take, and --max-work is {}; \
+             ask for less, or, if you trust the file, allow it with --max-work {}",
             printable(file),
             work.what,
             size(usize::try_from(self.bytes).unwrap_or(usize::MAX)),
@@ -218,7 +218,7 @@ mod tests {
         for word in [
             "a.glb: the clip Run, 4194304 frames of 16 joints, would take 16.0 times",
             "5.9 KiB",
-            "--limit 16",
+            "--max-work 16",
         ] {
             assert!(why.contains(word), "{word}: {why}");
         }

@@ -1,4 +1,4 @@
-//! `condyle bounds`, `condyle raycast`, `condyle hitboxes` and what `render` draws of them: answers beside those of every vertex
+//! `condyle query bounds`, `condyle query ray`, `condyle query hitboxes` and what `render` draws of them: answers beside those of every vertex
 //! that `condyle skin` writes.
 
 use crate::common::{Folder, models, transcript};
@@ -403,7 +403,7 @@ fn what_is_wrong_is_said() {
         ("bounds ribbon.gltf --clip Wave --fps 0", 2, &["0.1 to 1000"]),
         ("bounds ribbon.gltf --clip Fly", 2, &["Fly", "Wave"]),
         ("bounds none.gltf --rest", 1, &["none.gltf"]),
-        ("bounds ribbon.gltf --clip Wave --fps 1000 --limit 0", 1, &["Wave", "--limit"]),
+        ("bounds ribbon.gltf --clip Wave --fps 1000 --limit 0", 1, &["Wave", "--max-work"]),
         ("raycast ribbon.gltf --rest --from 0,0,1", 2, &["--to"]),
         ("raycast ribbon.gltf --rest --from 0,0 --to 0,0,1", 2, &["x,y,z"]),
         ("raycast ribbon.gltf --rest --from 0,0,1 --to 0,0,1m", 2, &["the same place"]),

@@ -355,7 +355,7 @@ fn wrong_command_lines_and_models_write_nothing() {
         "bake ribbon.gltf --clip Wave -o a.png --fps 0",
     ];
     assert_snapshot!("wrong", folder.session(&lines));
-    folder.refuses("bake ribbon.gltf --clip Step --limit 0 -o a.png", 1, &["--limit"]);
+    folder.refuses("bake ribbon.gltf --clip Step --limit 0 -o a.png", 1, &["--max-work"]);
     let mut long = ribbon();
     long["accessors"][5]["max"] = json!([1e7]);
     folder.write("ribbon.long.gltf", long.to_string());

@@ -2,8 +2,9 @@
 
 use crate::common::{Folder, condyle, models, ribbon, transcript};
 use condyle::container::{Container, ContainerWriter, EntryKind};
-use condyle::encode::{EncodeOptions, Shell};
-use condyle::{Interpolation, RawClip, Target, Track, encode};
+use condyle::{Interpolation, RawClip, Target, Track};
+use condyle_encode::encode;
+use condyle_encode::{EncodeOptions, Shell};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 

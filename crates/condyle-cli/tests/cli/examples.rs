@@ -140,15 +140,23 @@ fn examples() -> Vec<String> {
         let output = condyle().args(arguments).output().expect("it runs");
         String::from_utf8(output.stdout).expect("UTF-8")
     };
+    let commands = |help: &str| -> Vec<String> {
+        let listed = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
+        let names =
+            listed.take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
+        names.filter(|name| *name != "help").map(str::to_owned).collect()
+    };
     let whole = help(&["--help"]);
-    let commands = whole.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
-    let commands =
-        commands.take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
     let mut all = lines(&whole, "  ");
-    for command in commands.filter(|command| *command != "help") {
-        let own = lines(&help(&[command, "--help"]), "  ");
-        assert!(!own.is_empty(), "{command} has no examples");
-        all.extend(own);
+    for command in commands(&whole) {
+        let of_command = help(&[&command, "--help"]);
+        let below = commands(&of_command);
+        let of_below = below.iter().map(|name| (name, help(&[&command, name, "--help"])));
+        for (name, text) in std::iter::once((&command, of_command.clone())).chain(of_below) {
+            let own = lines(&text, "  ");
+            assert!(!own.is_empty(), "{name} has no examples");
+            all.extend(own);
+        }
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     for page in ["README.md", "docs/command-line.md"] {
@@ -181,6 +189,7 @@ fn run(folder: &Folder, line: &str) {
     let typed = line.replace("models/*.glb", "models/fox.glb").replace("*.glb", "fox.glb man.glb");
     let typed = typed.replace("/tmp/look", "look");
     let words: Vec<&str> = typed.split_whitespace().collect();
+    let command = if words[0] == "query" { words[1] } else { words[0] };
     let output = folder.condyle(&words).output().expect("it runs");
     let [told, warned] =
         [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
@@ -188,7 +197,7 @@ fn run(folder: &Folder, line: &str) {
     let value = |option: &[&str]| words.iter().position(|word| option.contains(word)).map(|at| words[at + 1]);
     let written = value(&["-o", "--output"]);
     let is_series = words.contains(&"--fps") || value(&["--time"]).is_some_and(|time| time.contains(','));
-    if let Some(to) = written.filter(|to| !(to.ends_with(".npy") || is_series && words[0] == "skin")) {
+    if let Some(to) = written.filter(|to| !(to.ends_with(".npy") || is_series && command == "skin")) {
         let path = folder.path(to);
         assert!(
             path.is_dir() || fs::metadata(&path).is_ok_and(|it| it.len() > 0),
@@ -203,8 +212,8 @@ fn run(folder: &Folder, line: &str) {
         serde_json::from_slice::<Value>(&output.stdout)
             .unwrap_or_else(|e| panic!("condyle {line}: {file}: {e}"))
     };
-    match words[0] {
-        "raycast" => assert!(!told.starts_with("nothing"), "condyle {line}: {told}"),
+    match command {
+        "ray" => assert!(!told.starts_with("nothing"), "condyle {line}: {told}"),
         // Within limits learned from three clips most goals are missed by some millimetres.
         "reach" if words.contains(&"--limits") => {
             assert!(
@@ -237,7 +246,7 @@ fn run(folder: &Folder, line: &str) {
             assert!(told.contains(".npy"), "condyle {line}: {told}");
         }
         "compare" => assert!(told.contains("millimetre"), "condyle {line}: {told}"),
-        "bounds" | "hitboxes" | "limits" | "info" | "completions" | "blend" | "render" => {
+        "bounds" | "hitboxes" | "limits" | "info" | "completions" | "man" | "blend" | "render" => {
             assert!(!told.is_empty(), "condyle {line} prints nothing");
         }
         _ => {}

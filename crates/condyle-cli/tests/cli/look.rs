@@ -211,3 +211,32 @@ fn a_folder_is_no_model() {
     let folder = Folder::with_ribbon();
     assert_snapshot!("folder", folder.session(&["info .", "skin . --rest -o a.glb", "check ."]));
 }
+
+/// What people type, and what commands were called before, is understood or answered with where it is.
+#[test]
+fn words_that_people_type_lead_somewhere() {
+    let folder = Folder::with_ribbon();
+    for (word, command) in [
+        ("validate ribbon.gltf", "check ribbon.gltf"),
+        ("diff ribbon.gltf ribbon.gltf", "compare ribbon.gltf ribbon.gltf"),
+        ("bounds ribbon.gltf --rest", "query bounds ribbon.gltf --rest"),
+        ("hitboxes ribbon.gltf", "query hitboxes ribbon.gltf"),
+        (
+            "raycast ribbon.gltf --rest --from -1,-0.5,2 --to 1,0.5,-2",
+            "query ray ribbon.gltf --rest --from -1,-0.5,2 --to 1,0.5,-2",
+        ),
+        ("query bounds ribbon.gltf --rest --limit 2", "query bounds ribbon.gltf --rest --max-work 2"),
+    ] {
+        let printed = |line: &str| {
+            let output = folder.run(line).output().expect("it runs");
+            (output.status.code(), output.stdout)
+        };
+        assert_eq!(printed(word), printed(command), "{word}");
+        assert_eq!(printed(word).0, Some(0), "{word}");
+    }
+    folder.run("compress ribbon.gltf -o a.condyle").assert().success();
+    folder.run("optimize ribbon.gltf -o a.glb").assert().success();
+    folder.run("view ribbon.gltf --rest --size 32x32 -o a.png").assert().success();
+    folder.refuses("convert a.bvh -o a.glb", 2, &["condyle encode", "condyle decode"]);
+    folder.refuses("bench", 2, &["cargo run --release -p condyle-bench"]);
+}

@@ -41,12 +41,18 @@ fn long_clips_of_many_joints_in_a_small_file() {
         ("skin chain.gltf --clip Wave --fps 27 -o a.npy --joints", "97,201 moments of 2,000 joints"),
         ("compare chain.gltf chain.gltf --fps 270", "972,001 moments of 4,000 joints"),
     ] {
-        let words =
-            ["chain.gltf", "the clip Wave", what, "times the work", "--limit is 1", "allow it with --limit"];
+        let words = [
+            "chain.gltf",
+            "the clip Wave",
+            what,
+            "times the work",
+            "--max-work is 1",
+            "allow it with --max-work",
+        ];
         folder.refuses(line, 1, &words);
     }
     assert_eq!(folder.written(), ["chain.bin", "chain.gltf"]);
-    folder.refuses("encode chain.gltf -o a.condyle --limit 3", 1, &["--limit is 3", "--limit 4"]);
+    folder.refuses("encode chain.gltf -o a.condyle --limit 3", 1, &["--max-work is 3", "--max-work 4"]);
 }
 
 /// A clip of thirty frames says that it has a thousand times as many: its curves reach over all of them.
@@ -74,7 +80,7 @@ fn a_compressed_clip_that_says_it_is_long() {
 
     folder.run("info long.condyle").assert().success();
     let words =
-        ["long.condyle: the clip Wave, 33,000 frames of 2,000 joints, would take 6.2 times", "--limit 7"];
+        ["long.condyle: the clip Wave, 33,000 frames of 2,000 joints, would take 6.2 times", "--max-work 7"];
     folder.refuses("decode long.condyle -o a.glb", 1, &words);
     folder.run("decode short.condyle -o a.glb").assert().success();
 }
@@ -98,7 +104,7 @@ fn every_command_that_plays_a_clip_asks_first() {
         folder.refuses(
             &format!("{line} --limit 0"),
             1,
-            &["ribbon.", "the clip Wave", "--limit is 0", "--limit 1"],
+            &["ribbon.", "the clip Wave", "--max-work is 0", "--max-work 1"],
         );
         folder.run(&format!("{line} --limit 1")).assert().success();
     }

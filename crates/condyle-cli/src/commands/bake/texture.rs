@@ -3,10 +3,10 @@
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
-use condyle::baked::{BakedClip, Grid};
 use condyle::mesh::VertexSlices;
 use condyle::{Affine, skin};
 use condyle_gltf::{Asset, Placement};
+use condyle_query::baked::{BakedClip, Grid};
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ImageBuffer, ImageFormat, Rgb};
 use serde_json::{Value, json};

@@ -3,9 +3,6 @@
 use condyle::math::Rigid;
 use condyle::sample::PoseSource;
 use condyle::skeleton::NO_PARENT;
-use condyle::solve::feet::{
-    ContactOptions, Contacts, Feet, FeetFrame, FeetState, GroundPoint, Leg, Step, contacts_raw, feet,
-};
 use condyle::{
     Affine, Error, Interpolation, Looping, Pose, RawClip, Skeleton, Target, Track, local_to_model,
 };
@@ -15,6 +12,9 @@ use condyle_draw::solid::Solid;
 use condyle_draw::vector::Vec3;
 use condyle_draw::{FPS, Film, Look, Scene, View};
 use condyle_gltf::Asset;
+use condyle_solve::feet::{
+    ContactOptions, Contacts, Feet, FeetFrame, FeetState, GroundPoint, Leg, Step, contacts_raw, feet,
+};
 
 use super::character::WALK_SPEED;
 use crate::failure::Failure;

@@ -1,7 +1,7 @@
 //! The vertex with the largest error.
 
-use condyle::encode::Encoded;
 use condyle::{Error, NormalRule, RawClip};
+use condyle_encode::Encoded;
 use condyle_gltf::{Asset, Placement, Poser};
 
 /// The vertex with the largest error among those that the worst joint influences, at the worst moment.

@@ -9,9 +9,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use condyle::RawClip;
 use condyle::container::{ContainerWriter, EntryKind};
-use condyle::{RawClip, encode};
 use condyle_compare::distinct;
+use condyle_encode::encode;
 use condyle_gltf::{Asset, ClipExporter};
 use indicatif::ProgressBar;
 use rayon::prelude::*;

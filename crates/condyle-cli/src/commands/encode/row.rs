@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use condyle::container::{ContainerWriter, EntryKind};
-use condyle::encode::{EncodeOptions, Encoded, JointError};
 use condyle::{Error, RawClip, Target};
+use condyle_encode::{EncodeOptions, Encoded, JointError};
 use condyle_gltf::Asset;
 use serde_json::{Value, json};
 

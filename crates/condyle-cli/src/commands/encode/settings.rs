@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use condyle::RawClip;
-use condyle::encode::{EncodeOptions, Shell, frame_count};
+use condyle_encode::{EncodeOptions, Shell, frame_count};
 use condyle_gltf::Asset;
 
 use super::row::Job;
@@ -48,7 +48,7 @@ impl Effort {
     }
 }
 
-impl From<Effort> for condyle::encode::Effort {
+impl From<Effort> for condyle_encode::Effort {
     fn from(effort: Effort) -> Self {
         match effort {
             Effort::Fast => Self::Fast,

@@ -2,10 +2,10 @@
 
 use core::f32::consts::{FRAC_PI_2, TAU};
 
-use condyle::hits::Shape;
 use condyle::math::sin_cos;
 use condyle_draw::solid::Solid;
 use condyle_draw::vector::{Vec3, add, add_scaled, frame, quat_rotate, scale, sub};
+use condyle_query::hits::Shape;
 
 /// Corners of a whole circle around the axis.
 const AROUND: u16 = 24;

@@ -1,7 +1,7 @@
 //! In which form clips are written, and why a file that is larger than before is.
 
-use condyle::encode::{EncodeOptions, KeyFormat, reduce};
 use condyle::{Error, RawClip};
+use condyle_encode::{EncodeOptions, KeyFormat, reduce};
 use condyle_gltf::{Asset, ClipExporter, ExportError};
 use serde_json::{Value, json};
 

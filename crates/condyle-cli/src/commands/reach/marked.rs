@@ -5,9 +5,9 @@ use condyle::{Affine, Error, RawClip, Skeleton};
 
 use super::request::{Kind, Placed, Request};
 use super::solver::Solver;
-use condyle::solve::body::GoalKind;
 use condyle_draw::marks::Mark;
 use condyle_draw::vector::{Vec3, add};
+use condyle_solve::body::GoalKind;
 
 const GOAL: [u8; 3] = [20, 160, 90];
 const WAY: [u8; 3] = [50, 120, 235];

@@ -10,9 +10,9 @@ pub(crate) mod solver;
 
 use std::path::{Path, PathBuf};
 
-use condyle::encode::{EncodeOptions, Shell, frame_count};
 use condyle::{Affine, Dispatch, Quat, RawClip};
 use condyle_draw::picture::Format;
+use condyle_encode::{EncodeOptions, Shell, frame_count};
 use condyle_gltf::{Asset, ClipExporter, Exporter, Poser, PoserOptions};
 use serde_json::json;
 

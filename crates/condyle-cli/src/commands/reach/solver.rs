@@ -6,10 +6,10 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use condyle::solve::Limits;
-use condyle::solve::body::{self, BodyBuffer, BodyOptions, Goal, body};
 use condyle::{Error, Pose, Quat, Skeleton, Transform};
 use condyle_gltf::{Asset, Placement};
+use condyle_solve::Limits;
+use condyle_solve::body::{self, BodyBuffer, BodyOptions, Goal, body};
 
 use super::request::{Placed, Request};
 
