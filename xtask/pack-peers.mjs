@@ -33,7 +33,7 @@ const BROKEN = 1e6;
 
 /// The worst vertex of all clips, in millimetres.
 function worst(model, file) {
-  const rows = run(condyle, "compare", model, file, "--limit", "100", "--json").trim().split("\n").map((line) => JSON.parse(line));
+  const rows = run(condyle, "compare", model, file, "--max-work", "100", "--json").trim().split("\n").map((line) => JSON.parse(line));
   const found = rows.map((row) => row.worst?.millimetres);
   if (found.length === 0 || found.some((mm) => !(mm >= 0))) throw new Error(`${file}: not all clips can be compared`);
   const most = Math.max(...found);

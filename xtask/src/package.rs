@@ -11,7 +11,8 @@ pub(crate) fn steps() -> Vec<Step> {
 fn package(log: &mut Log) -> Outcome {
     let packages = PUBLISHED.iter().flat_map(|krate| ["-p", krate]);
     let mut command = cargo("package", packages);
-    // What is compiled is what the tests compile; in a checkout that is being worked on as well.
+    // What is compiled is what the tests compile, but for the tests themselves: those of `condyle` and `condyle-base` include files
+    // of `condyle-testing`, which are not packed. In a checkout that is being worked on as well.
     command.args(["--no-verify", "--allow-dirty"]);
     command.env("CARGO_TARGET_DIR", crate::step::build_dir("package"));
     log.run(&mut command)?;
@@ -33,22 +34,27 @@ const ALLOWED: [&str; 11] = [
     "Zlib",
 ];
 
-/// Every dependency, also of programs that are not published, has a licence that is allowed.
+/// Every dependency of the crates, the benchmark and the Python package has a licence that is allowed. What only fuzzing and the
+/// example on a GPU take is handed to nobody.
 fn licences(log: &mut Log) -> Outcome {
-    let metadata = log.capture(&mut cargo("metadata", ["--format-version", "1"]))?;
-    let metadata: serde_json::Value =
-        serde_json::from_str(&metadata).map_err(|e| Stop::Failed(format!("cargo metadata: {e}")))?;
-    let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let mut faults = 0;
-    for package in packages {
-        let licence = package["license"].as_str().unwrap_or("none");
-        if !is_allowed(licence) {
-            faults += 1;
-            log.note(&format!("{}: the licence {licence}", package["name"].as_str().unwrap_or("?")));
+    let (mut faults, mut count) = (0, 0);
+    for manifest in ["Cargo.toml", crate::python::MANIFEST] {
+        let args = ["--format-version", "1", "--manifest-path", manifest];
+        let metadata = log.capture(&mut cargo("metadata", args))?;
+        let metadata: serde_json::Value =
+            serde_json::from_str(&metadata).map_err(|e| Stop::Failed(format!("cargo metadata: {e}")))?;
+        let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
+        count += packages.len();
+        for package in packages {
+            let licence = package["license"].as_str().unwrap_or("none");
+            if !is_allowed(licence) {
+                faults += 1;
+                log.note(&format!("{}: the licence {licence}", package["name"].as_str().unwrap_or("?")));
+            }
         }
     }
     match faults {
-        0 => Ok(format!("{} packages", packages.len())),
+        0 => Ok(format!("{count} packages")),
         count => {
             Err(Stop::Failed(format!("{count} packages have another licence than those that are allowed")))
         }
@@ -58,7 +64,7 @@ fn licences(log: &mut Log) -> Outcome {
 /// Whether an expression of SPDX names can be met. `/` is what `OR` was.
 fn is_allowed(expression: &str) -> bool {
     let expression = expression.replace('/', " OR ").replace(['(', ')'], " ( ");
-    // No expression in use puts an OR inside of an AND but in parentheses, which every part then has to meet.
+    // Strict: where there are parentheses, what is in and between them has to be met each, so that some that could be met are not.
     expression.split(" ( ").map(str::trim).filter(|part| !part.is_empty()).all(|part| {
         let part = part.trim_start_matches("AND ").trim_end_matches(" AND").trim();
         matches!(part, "AND")

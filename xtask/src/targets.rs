@@ -36,7 +36,7 @@ const PACKAGES: [&str; 16] = [
     "-p",
     "condyle-gltf",
     "--features",
-    "condyle/bytemuck,condyle/mint",
+    "condyle/bytemuck,condyle/mint,condyle-query/bytemuck",
 ];
 
 fn aarch64(log: &mut Log) -> Outcome {

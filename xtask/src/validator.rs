@@ -27,7 +27,7 @@ fn validator(log: &mut Log) -> Outcome {
     std::fs::create_dir_all(&posed)?;
     log.run(condyle().arg("demo").arg("--output").arg(posed.join("demo")))?;
     let character = posed.join("demo/character.glb");
-    log.run(condyle().arg("hitboxes").arg(character).arg("-o").arg(posed.join("hitboxes.glb")))?;
+    log.run(condyle().args(["query", "hitboxes"]).arg(character).arg("-o").arg(posed.join("hitboxes.glb")))?;
     let models = references()?;
     for (model, manifest) in &models {
         pose(log, model, manifest, &posed)?;

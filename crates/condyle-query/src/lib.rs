@@ -20,6 +20,7 @@
 //! # Features
 //!
 //! - `std` (default): the instruction set is found at run time.
+//! - `bytemuck`: the plain types can be cast to bytes.
 //! - `scalar`: the kernels without vector instructions too, to look for a fault.
 #![cfg_attr(not(feature = "std"), no_std)]
 

@@ -28,9 +28,10 @@
 //! # The crates
 //!
 //! ```text
-//!  condyle-base ── condyle ──┬── condyle-encode ── condyle-gltf, -bvh, -body ── condyle-compare, -draw, -cli
-//!                  ^ here    ├── condyle-solve
-//!                            └── condyle-query
+//!  condyle-base ── condyle ──┬── condyle-encode ──┐
+//!                  ^ here    ├── condyle-solve  ──┼── condyle-gltf ── condyle-compare, -draw
+//!                            ├── condyle-query  ──┘
+//!                            └── condyle-bvh, condyle-body
 //! ```
 //!
 //! This one is what runs each frame. `condyle-encode` compresses clips, `condyle-solve` has inverse kinematics, feet and
@@ -159,7 +160,7 @@
 //! # In a dev build
 //!
 //! Without optimisation the kernels are 150 to 500 times slower: 12.9 ms for a mesh instead of 25 µs. A few
-//! lines in the `Cargo.toml` of your workspace mend that, for this crate and each of the others that you use. They cost
+//! lines in the `Cargo.toml` of your workspace mend that, for this crate, for `condyle-base` below it and for each of the others that you use. They cost
 //! compiling it once, for 1.5 times as long as in a release; the last two halve that. Your own code stays as it is to debug.
 //!
 //! ```toml
@@ -196,6 +197,8 @@ pub mod model;
 pub mod motion;
 pub mod play;
 pub mod player;
+#[cfg(test)]
+mod portable_bits;
 pub mod pose;
 pub mod sample;
 pub mod skeleton;
@@ -204,8 +207,6 @@ pub mod skin;
 #[allow(dead_code, unused_imports, unreachable_pub, reason = "tests of this crate use a part of it")]
 #[path = "../../condyle-testing/src/lib.rs"]
 mod testing;
-#[cfg(test)]
-mod tests;
 
 /// Plain types and the few scalar functions that everything else is made of. In go transforms, matrices and
 /// angles, out come transforms, matrices and angles.

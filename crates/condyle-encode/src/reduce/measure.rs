@@ -52,6 +52,10 @@ pub(super) fn measure_all(
 
 /// Adds what the `at`th part of a clip is off by. It begins at the last frame of the one before.
 pub(super) fn add_part(all: &mut Measured, at: usize, part: &Measured) {
+    // The last frame of the part before holds but its moment, the first of this one also what follows it.
+    if let (Some(last), Some(first)) = (all.frames.last_mut(), part.frames.first()) {
+        *last = last.max(*first);
+    }
     all.frames.extend(part.frames.iter().skip(usize::from(at > 0)));
     if part.error_max > all.error_max || at == 0 {
         (all.error_max, all.joint, all.seconds) = (part.error_max, part.joint, part.seconds);
@@ -150,5 +154,21 @@ impl Job<'_, '_> {
             }
         }
         measured
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A part tells of the last frame but where it is, the next part what follows it.
+    #[test]
+    fn the_frame_between_two_parts_has_the_errors_of_both() {
+        let of = |frames: [f32; 2]| Measured { frames: frames.to_vec(), ..Measured::default() };
+        let mut all = Measured::default();
+        for (at, frames) in [[0.1, 0.2], [0.5, 0.0], [0.3, 0.4]].into_iter().enumerate() {
+            add_part(&mut all, at, &of(frames));
+        }
+        assert_eq!(all.frames, [0.1, 0.5, 0.3, 0.4]);
     }
 }

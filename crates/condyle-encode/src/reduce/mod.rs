@@ -117,7 +117,7 @@ pub fn reduce<'a>(
         let worse = frames_made_worse(options, &found.measured, &measured);
         found.measured = measured;
         let is_better = |best: &Reduced| found.measured.error_max < best.measured.error_max;
-        if worse.is_empty() || best.as_ref().is_none_or(is_better) {
+        if holds(options, &found.measured) || best.as_ref().is_none_or(is_better) {
             best = Some(found);
         }
         if worse.is_empty() {
@@ -139,13 +139,19 @@ type Part = (Reduced, [f32; 2]);
 
 /// The frames that are over their budgets only where `between` was looked at besides, rising.
 fn frames_made_worse(options: &EncodeOptions, at_moments: &Measured, between: &Measured) -> Vec<usize> {
-    let own = options.joint_budgets.iter().map(|&(_, budget)| budget);
-    let budget = own.fold(options.budget, f32::min);
-    let all_for_tracks =
+    if holds(options, between) {
+        return Vec::new();
+    }
+    let is_of_tracks =
         at_moments.track_over_budget(options).is_none() && between.track_over_budget(options).is_some();
+    // Which joint a frame's error is of is not known: it may be one that has less than the others.
+    let own = options.joint_budgets.iter().map(|&(_, budget)| budget);
+    let least = own.fold(options.budget, f32::min);
+    let held = holds(options, at_moments);
     let pairs = at_moments.frames.iter().zip(&between.frames).enumerate();
-    let worse =
-        pairs.filter(|(_, (before, after))| all_for_tracks || (**before <= budget && **after > budget));
+    let worse = pairs.filter(|(_, (before, after))| {
+        is_of_tracks || (after > before && **after > least && (held || **before <= least))
+    });
     worse.map(|(frame, _)| frame).collect()
 }
 

@@ -1,4 +1,4 @@
-//! Tests that span stages.
+//! The whole path has the same bits everywhere.
 
 use condyle_base::math::Affine;
 
